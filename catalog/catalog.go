@@ -1,0 +1,305 @@
+package catalog
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// Catalog knows every config and every workload that opted in, and which
+// workload references which config. Its memory grows with the number of keys of
+// the configs, not with the size of their values.
+//
+// The zero value is not usable; see [New]. All methods may be called by several
+// goroutines at once.
+type Catalog struct {
+	mu          sync.RWMutex
+	moment      Moment
+	configs     map[ConfigRef]*Config
+	gone        int // how many of configs are marked as deleted
+	workloads   map[WorkloadRef]*Workload
+	referencing map[ConfigRef]map[WorkloadRef]struct{}
+}
+
+// New returns an empty catalog.
+func New() *Catalog {
+	return &Catalog{
+		configs:     make(map[ConfigRef]*Config),
+		workloads:   make(map[WorkloadRef]*Workload),
+		referencing: make(map[ConfigRef]map[WorkloadRef]struct{}),
+	}
+}
+
+// View is what the catalog knows about one workload at one moment. What it
+// points to is shared and never modified.
+type View struct {
+	Workload *Workload
+	// Configs holds the referenced configs that are known.
+	Configs map[ConfigRef]*Config
+	Moment  Moment
+}
+
+// present returns a referenced config that exists, or nil.
+func (v *View) present(ref ConfigRef) *Config {
+	if config := v.Configs[ref]; config != nil && !config.Deleted {
+		return config
+	}
+	return nil
+}
+
+// View returns what is known about a workload, and false if it is not in the
+// catalog.
+func (c *Catalog) View(ref WorkloadRef) (View, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	workload, found := c.workloads[ref]
+	if !found {
+		return View{}, false
+	}
+	view := View{Workload: workload, Configs: make(map[ConfigRef]*Config), Moment: c.moment}
+	for _, reference := range workload.References {
+		if config, found := c.configs[reference.Config]; found {
+			view.Configs[reference.Config] = config
+		}
+	}
+	return view, true
+}
+
+// WorkloadsReferencing returns the workloads that reference a config, in no
+// particular order.
+func (c *Catalog) WorkloadsReferencing(ref ConfigRef) []WorkloadRef {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return slices.Collect(maps.Keys(c.referencing[ref]))
+}
+
+// Workloads returns all workloads, in no particular order.
+func (c *Catalog) Workloads() []WorkloadRef {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return slices.Collect(maps.Keys(c.workloads))
+}
+
+// Size returns how many configs and how many workloads are known.
+func (c *Catalog) Size() (configs, workloads int) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return len(c.configs) - c.gone, len(c.workloads)
+}
+
+// ObserveConfig takes in a config that the watch showed at the given time. It
+// tells whether that is news to a workload: the config is new or has other
+// content, and some workload references it.
+func (c *Catalog) ObserveConfig(config Config, at time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moment++
+	return c.putConfig(config, at)
+}
+
+// ForgetConfig takes in that a config was deleted. While a workload references
+// it, its checksums are kept to compare with those of a successor.
+func (c *Catalog) ForgetConfig(ref ConfigRef) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moment++
+	c.removeConfig(ref)
+}
+
+// ListConfigs takes in all configs of a kind and namespace (empty: of all
+// namespaces), as listed at the given time. It returns those that
+// [Catalog.ObserveConfig] would have returned true for. At the first list,
+// which shows what was there before the catalog watched, that is none: the
+// workloads' own changes cover them.
+func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []Config, at time.Time, first bool) []ConfigRef {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moment++
+	listed := make(map[ConfigRef]struct{}, len(configs))
+	var news []ConfigRef
+	for _, config := range configs {
+		listed[config.Ref] = struct{}{}
+		if first {
+			c.configs[config.Ref] = &config
+		} else if c.putConfig(config, at) {
+			news = append(news, config.Ref)
+		}
+	}
+	for ref := range c.configs {
+		_, found := listed[ref]
+		if !found && ref.Kind == kind && (namespace == "" || ref.Namespace == namespace) {
+			c.removeConfig(ref)
+		}
+	}
+	return news
+}
+
+func (c *Catalog) putConfig(config Config, at time.Time) bool {
+	previous, known := c.configs[config.Ref]
+	if known {
+		config.Created, config.Appeared = previous.Created, previous.Appeared
+		config.Edits = mergeEdits(previous, &config, at, c.moment)
+	} else {
+		config.Appeared = c.moment
+	}
+	if known && previous.Deleted {
+		c.gone--
+	}
+	c.configs[config.Ref] = &config
+	news := !known || previous.Deleted || !slices.Equal(previous.Keys, config.Keys)
+	return news && len(c.referencing[config.Ref]) > 0
+}
+
+func (c *Catalog) removeConfig(ref ConfigRef) {
+	config, found := c.configs[ref]
+	switch {
+	case !found || config.Deleted:
+	case len(c.referencing[ref]) == 0:
+		delete(c.configs, ref)
+	default:
+		deleted := *config
+		deleted.Deleted = true
+		c.configs[ref] = &deleted
+		c.gone++
+	}
+}
+
+// ObserveWorkload takes in a workload that opted in, as the watch showed it. It
+// tells whether it has changed in a way that calls for a decision: it is new,
+// or its template or its record changed.
+func (c *Catalog) ObserveWorkload(workload Workload) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moment++
+	if known, found := c.workloads[workload.Ref]; found && !newer(&workload, known) {
+		return false
+	}
+	return c.putWorkload(workload, c.moment)
+}
+
+// ObserveWritten takes in a workload as the API server answered it to a write
+// that was decided on a view of the given moment. It does nothing if the watch
+// has already shown that the workload is gone or was written again.
+func (c *Catalog) ObserveWritten(workload Workload, decided Moment) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, found := c.workloads[workload.Ref]
+	if !found || known.UID != workload.UID || newer(known, &workload) {
+		return
+	}
+	c.moment++
+	c.putWorkload(workload, c.moment)
+	c.workloads[workload.Ref].Recorded = decided
+}
+
+// ListWorkloads takes in all workloads of a kind and namespace (empty: of all
+// namespaces) that opted in. It returns those that [Catalog.ObserveWorkload]
+// would have returned true for.
+func (c *Catalog) ListWorkloads(kind WorkloadKind, namespace string, workloads []Workload) []WorkloadRef {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moment++
+	listed := make(map[WorkloadRef]struct{}, len(workloads))
+	var news []WorkloadRef
+	for _, workload := range workloads {
+		listed[workload.Ref] = struct{}{}
+		// When the template or the opt-in came is not known from a list.
+		if c.putWorkload(workload, 0) {
+			news = append(news, workload.Ref)
+		}
+	}
+	for ref := range c.workloads {
+		_, found := listed[ref]
+		if !found && ref.Kind == kind && (namespace == "" || ref.Namespace == namespace) {
+			c.removeWorkload(ref)
+		}
+	}
+	return news
+}
+
+// ForgetWorkload takes in that a workload is gone or does not opt in. It tells
+// whether it was known.
+func (c *Catalog) ForgetWorkload(ref WorkloadRef) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moment++
+	return c.removeWorkload(ref)
+}
+
+func (c *Catalog) putWorkload(workload Workload, seen Moment) bool {
+	previous, known := c.workloads[workload.Ref]
+	if known && previous.UID != workload.UID {
+		c.removeWorkload(workload.Ref)
+		previous, known = nil, false
+	}
+	workload.Enabled, workload.PodTemplateSeen, workload.Recorded = seen, seen, seen
+	if known {
+		workload.Enabled = previous.Enabled
+		if previous.PodTemplate == workload.PodTemplate {
+			workload.PodTemplateSeen = previous.PodTemplateSeen
+		}
+		if previous.Record.equal(workload.Record) {
+			workload.Recorded = previous.Recorded
+		}
+	}
+	c.workloads[workload.Ref] = &workload
+	if !known || previous.Template != workload.Template {
+		c.index(previous, &workload)
+	}
+	return !known || previous.Template != workload.Template || !previous.Record.equal(workload.Record)
+}
+
+func (c *Catalog) removeWorkload(ref WorkloadRef) bool {
+	workload, found := c.workloads[ref]
+	if !found {
+		return false
+	}
+	delete(c.workloads, ref)
+	c.index(workload, nil)
+	return true
+}
+
+// index moves a workload's entries in the reverse index from its previous
+// references to its present ones. Either may be nil. A deleted config that
+// nobody references any more is forgotten.
+func (c *Catalog) index(previous, present *Workload) {
+	if present != nil {
+		for _, reference := range present.References {
+			if c.referencing[reference.Config] == nil {
+				c.referencing[reference.Config] = make(map[WorkloadRef]struct{})
+			}
+			c.referencing[reference.Config][present.Ref] = struct{}{}
+		}
+	}
+	if previous == nil {
+		return
+	}
+	for _, config := range previous.Configs() {
+		if present != nil && present.reads(config) {
+			continue
+		}
+		delete(c.referencing[config], previous.Ref)
+		if len(c.referencing[config]) > 0 {
+			continue
+		}
+		delete(c.referencing, config)
+		if known := c.configs[config]; known != nil && known.Deleted {
+			delete(c.configs, config)
+			c.gone--
+		}
+	}
+}
+
+// newer tells whether a is a later state of a workload than b. The API server
+// makes resource versions of one kind comparable:
+// https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions.
+func newer(a, b *Workload) bool {
+	order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion)
+	if err != nil {
+		return a.ResourceVersion != b.ResourceVersion
+	}
+	return order > 0
+}

@@ -1,0 +1,158 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ConfigKind is the kind of a config, in lower case as in the checksums
+// annotation.
+type ConfigKind string
+
+// The kinds of configs.
+const (
+	ConfigMap ConfigKind = "configmap"
+	Secret    ConfigKind = "secret"
+)
+
+// ConfigRef names a ConfigMap or Secret.
+type ConfigRef struct {
+	Kind      ConfigKind
+	Namespace string
+	Name      string
+}
+
+// String returns "kind/namespace/name", the name of the config in the
+// checksums annotation.
+func (r ConfigRef) String() string {
+	return string(r.Kind) + "/" + r.Namespace + "/" + r.Name
+}
+
+func compareConfigRefs(a, b ConfigRef) int {
+	return strings.Compare(a.String(), b.String())
+}
+
+// parseConfigRef is the inverse of [ConfigRef.String].
+func parseConfigRef(s string) (ConfigRef, bool) {
+	kind, rest, _ := strings.Cut(s, "/")
+	namespace, name, found := strings.Cut(rest, "/")
+	ref := ConfigRef{Kind: ConfigKind(kind), Namespace: namespace, Name: name}
+	known := ref.Kind == ConfigMap || ref.Kind == Secret
+	return ref, found && known && namespace != "" && name != "" && !strings.Contains(name, "/")
+}
+
+// Key is what the catalog keeps of one key of a config.
+type Key struct {
+	Name     string
+	Checksum Checksum
+	// Binary tells that the key stands in a ConfigMap's binaryData, which
+	// environment variables cannot be taken from. It is no part of the
+	// checksum: in a volume the same bytes are the same file.
+	Binary bool
+}
+
+// Config is what the catalog keeps of a ConfigMap or Secret: never its data.
+type Config struct {
+	Ref  ConfigRef
+	Keys []Key // sorted by name
+	// Created is when the config was made, by the API server's clock in whole
+	// seconds. Made again with a gap that the catalog saw, it is still the time
+	// of the first making.
+	Created time.Time
+	// Appeared is the moment at which the watch showed the config as new, and 0
+	// if it was there when the catalog began to watch.
+	Appeared Moment
+	// Edits is what is known of when the content changed; empty for most.
+	Edits []Edit
+	// Deleted marks a config that is gone but still referenced. Its keys are
+	// kept to tell whether it comes back with the same content.
+	Deleted bool
+}
+
+// Edit is the last known change of one key's content.
+type Edit struct {
+	// Key is the name of the key, empty if it is not known any more.
+	Key string
+	// At is when it happened: the time at which the watch showed it, or the time
+	// in the config's managedFields, in whole seconds, if nobody watched.
+	At time.Time
+	// Seen is the moment at which the watch showed it, and 0 if nobody watched.
+	Seen Moment
+}
+
+// Moment orders what the watches showed: a later observation has a larger one.
+// 0 stands for before the catalog watched.
+type Moment uint64
+
+// NewConfigMap reduces a ConfigMap to what the catalog keeps of it.
+func NewConfigMap(cm *corev1.ConfigMap) Config {
+	keys := make([]Key, 0, len(cm.Data)+len(cm.BinaryData))
+	for name, value := range cm.Data {
+		keys = append(keys, Key{Name: name, Checksum: keyChecksum(name, value)})
+	}
+	for name, value := range cm.BinaryData {
+		keys = append(keys, Key{Name: name, Checksum: keyChecksum(name, value), Binary: true})
+	}
+	return newConfig(ConfigMap, &cm.ObjectMeta, keys)
+}
+
+// NewSecret reduces a Secret to what the catalog keeps of it.
+func NewSecret(secret *corev1.Secret) Config {
+	keys := make([]Key, 0, len(secret.Data))
+	for name, value := range secret.Data {
+		keys = append(keys, Key{Name: name, Checksum: keyChecksum(name, value)})
+	}
+	return newConfig(Secret, &secret.ObjectMeta, keys)
+}
+
+func newConfig(kind ConfigKind, meta *metav1.ObjectMeta, keys []Key) Config {
+	slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
+	return Config{
+		Ref:     ConfigRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
+		Created: meta.CreationTimestamp.Time,
+		Keys:    keys,
+		Edits:   recordedEdits(meta),
+	}
+}
+
+// Checksum returns the checksum of the keys that any of the selections sees.
+func (c *Config) Checksum(selections []Keys) Checksum {
+	return setChecksum(c.seen(selections))
+}
+
+func (c *Config) seen(selections []Keys) []Key {
+	if slices.ContainsFunc(selections, Keys.everything) {
+		return c.Keys
+	}
+	var seen []Key
+	for _, key := range c.Keys {
+		if slices.ContainsFunc(selections, func(s Keys) bool { return s.selects(key) }) {
+			seen = append(seen, key)
+		}
+	}
+	return seen
+}
+
+// changedKeys returns the names of the keys in which two contents differ:
+// changed, added or removed.
+func changedKeys(before, after []Key) []string {
+	var names []string
+	for len(before) > 0 || len(after) > 0 {
+		switch {
+		case len(after) == 0 || len(before) > 0 && before[0].Name < after[0].Name:
+			names, before = append(names, before[0].Name), before[1:]
+		case len(before) == 0 || after[0].Name < before[0].Name:
+			names, after = append(names, after[0].Name), after[1:]
+		default:
+			if before[0] != after[0] {
+				names = append(names, after[0].Name)
+			}
+			before, after = before[1:], after[1:]
+		}
+	}
+	return names
+}

@@ -1,0 +1,154 @@
+package catalog
+
+import (
+	"slices"
+	"time"
+)
+
+// Outcome is what is to be done about a workload.
+type Outcome string
+
+// The outcomes.
+const (
+	// Keep leaves the workload as it is.
+	Keep Outcome = "keep"
+	// RecordOnly records the checksums, the pods are up to date.
+	RecordOnly Outcome = "record"
+	// Restart records the checksums and restarts the pods.
+	Restart Outcome = "restart"
+	// AskPods cannot tell without the pods: see [DecideByPods].
+	AskPods Outcome = "ask"
+)
+
+// Decision is an outcome with what it takes to carry it out and to explain it.
+type Decision struct {
+	Outcome Outcome
+	// Reason tells a person why.
+	Reason string
+	// Checksums are to be recorded.
+	Checksums Checksums
+	// Causes are the configs that a restart lets the pods see.
+	Causes []Cause
+}
+
+// Cause is a config that changed.
+type Cause struct {
+	Config ConfigRef
+	// Keys are the changed keys that the workload sees, sorted; empty if it
+	// happened while nobody watched.
+	Keys []string
+}
+
+// clockTolerance is how far the clocks of the controller, the API server and
+// the nodes may differ, with times that the API cuts to whole seconds.
+const clockTolerance = time.Second
+
+// Decide decides about a workload as far as the catalog alone can tell.
+func Decide(view View) Decision {
+	w := view.Workload
+	decision := Decision{Checksums: currentChecksums(&view)}
+	switch {
+	case w.Idle:
+		return decision.recorded(w, "the workload wants no pods")
+	case !w.Record.Vouches:
+		if len(suspects(&view, anyConfig)) == 0 {
+			return decision.recorded(w, "no config changed since the workload opted in")
+		}
+		return decision.with(AskPods, "a config changed and no record tells whether the pods have seen it")
+	}
+	decision.Causes = differences(&view, decision.Checksums)
+	if len(decision.Causes) > 0 {
+		return decision.with(Restart, "the content differs from the record")
+	}
+	if len(suspects(&view, appeared(w))) > 0 {
+		return decision.with(AskPods, "a config appeared that containers can start without, or changed since it appeared")
+	}
+	return decision.recorded(w, "the pods are up to date")
+}
+
+// DecideByPods decides about a workload for which [Decide] wanted to know the
+// pods. They must be those of the workload's present template.
+func DecideByPods(view View, pods []Pod) Decision {
+	w := view.Workload
+	decision := Decision{Checksums: currentChecksums(&view)}
+	matters := anyConfig
+	if w.Record.Vouches {
+		matters = appeared(w)
+	}
+	for _, suspect := range suspects(&view, matters) {
+		if slices.ContainsFunc(pods, func(pod Pod) bool { return suspect.isStale(pod, w.PodTemplateSeen) }) {
+			decision.addCause(suspect)
+		}
+	}
+	if len(decision.Causes) > 0 {
+		return decision.with(Restart, "a container started before the content changed")
+	}
+	return decision.recorded(w, "all containers started after the last change")
+}
+
+func (d Decision) with(outcome Outcome, reason string) Decision {
+	d.Outcome, d.Reason = outcome, reason
+	return d
+}
+
+// recorded decides to record the checksums, or to keep what is there if it says
+// the same.
+func (d Decision) recorded(w *Workload, reason string) Decision {
+	if w.Record.Vouches && w.Record.Checksums.Equal(d.Checksums) {
+		return d.with(Keep, reason)
+	}
+	return d.with(RecordOnly, reason)
+}
+
+// addCause adds a suspect's config and keys, which come sorted by config.
+func (d *Decision) addCause(s suspect) {
+	last := len(d.Causes) - 1
+	if last < 0 || d.Causes[last].Config != s.reference.Config {
+		d.Causes = append(d.Causes, Cause{Config: s.reference.Config})
+		last++
+	}
+	keys := append(d.Causes[last].Keys, s.keys...)
+	slices.Sort(keys)
+	d.Causes[last].Keys = slices.Compact(keys)
+}
+
+// currentChecksums computes what to record. A config that is gone keeps the
+// entry of a record that vouches: pods that run still have its content.
+func currentChecksums(view *View) Checksums {
+	checksums := make(Checksums)
+	for _, ref := range view.Workload.Configs() {
+		if config := view.present(ref); config != nil {
+			checksums[ref] = config.Checksum(view.Workload.keysOf(ref))
+		} else if recorded, found := view.Workload.Record.Checksums[ref]; found && view.Workload.Record.Vouches {
+			checksums[ref] = recorded
+		}
+	}
+	return checksums
+}
+
+// differences returns the configs of which the record has another checksum.
+func differences(view *View, checksums Checksums) []Cause {
+	var causes []Cause
+	for _, ref := range view.Workload.Configs() {
+		recorded, found := view.Workload.Record.Checksums[ref]
+		if !found || recorded == checksums[ref] {
+			continue
+		}
+		causes = append(causes, Cause{Config: ref, Keys: editedSince(view, ref)})
+	}
+	return causes
+}
+
+// editedSince returns the keys that the watch showed to change after the record
+// was made, among those that the workload sees.
+func editedSince(view *View, ref ConfigRef) []string {
+	var keys []string
+	for _, edit := range view.Configs[ref].Edits {
+		concerned := slices.ContainsFunc(view.Workload.keysOf(ref), edit.concerns)
+		if concerned && edit.Key != "" && edit.Seen > view.Workload.Recorded {
+			keys = append(keys, edit.Key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}

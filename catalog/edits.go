@@ -1,0 +1,65 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxLostKeys bounds how many edits are kept for keys that a config does not
+// have any more. The oldest beyond that become one edit of unknown keys, so
+// that a config that gets new keys all the time does not grow for ever.
+const maxLostKeys = 32
+
+// mergeEdits returns what is known of the edits of a config after its content
+// went from that of previous to that of present, which was shown at the given
+// time and moment.
+func mergeEdits(previous, present *Config, at time.Time, seen Moment) []Edit {
+	changed := changedKeys(previous.Keys, present.Keys)
+	if len(changed) == 0 {
+		return previous.Edits
+	}
+	edits := slices.DeleteFunc(slices.Clone(previous.Edits), func(edit Edit) bool {
+		_, again := slices.BinarySearch(changed, edit.Key)
+		return again
+	})
+	for _, key := range changed {
+		edits = append(edits, Edit{Key: key, At: at, Seen: seen})
+	}
+	return foldLostKeys(edits, present.Keys)
+}
+
+func foldLostKeys(edits []Edit, keys []Key) []Edit {
+	isLost := func(edit Edit) bool { return edit.Key != "" && !hasKey(keys, edit.Key) }
+	lost := 0
+	for _, edit := range edits {
+		if isLost(edit) {
+			lost++
+		}
+	}
+	if lost <= maxLostKeys {
+		return edits
+	}
+	var folded Edit
+	kept := edits[:0]
+	for _, edit := range edits { // the oldest come first
+		switch {
+		case edit.Key == "":
+			folded = edit
+		case isLost(edit) && lost > maxLostKeys:
+			folded = Edit{At: edit.At, Seen: edit.Seen}
+			lost--
+		default:
+			kept = append(kept, edit)
+		}
+	}
+	return append([]Edit{folded}, kept...)
+}
+
+func hasKey(keys []Key, name string) bool {
+	_, found := slices.BinarySearchFunc(keys, name, func(key Key, name string) int { return strings.Compare(key.Name, name) })
+	return found
+}
+
+// concerns tells whether an edit touched a key of the selection.
+func (e Edit) concerns(selection Keys) bool { return e.Key == "" || selection.names(e.Key) }

@@ -1,0 +1,105 @@
+package catalog
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// FieldManager is the name under which the controller writes. A record whose
+// value this manager does not own was brought by somebody else and does not
+// vouch. See https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management.
+const FieldManager = "kubernetes-deployment-restart-controller"
+
+// ownedFields is the part of a managedFields entry's fieldsV1 that matters
+// here: the members of an object, each under "f:" and its name.
+type ownedFields struct {
+	Metadata struct {
+		Annotations map[string]json.RawMessage `json:"f:annotations"`
+	} `json:"f:metadata"`
+	Data       map[string]json.RawMessage `json:"f:data"`
+	BinaryData map[string]json.RawMessage `json:"f:binaryData"`
+}
+
+// parseFields returns the fields that an entry owns. An entry that cannot be
+// parsed owns nothing that matters: it was not written by an API server.
+func parseFields(entry *metav1.ManagedFieldsEntry) ownedFields {
+	var fields ownedFields
+	if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.Raw, &fields) != nil {
+		return ownedFields{}
+	}
+	return fields
+}
+
+// recordedEdits reads from the managedFields when the keys of a config changed
+// after it was created. An entry's time is that of the last write in which its
+// manager changed anything, so it may be later than the edit of a key, and keys
+// that were removed leave no trace.
+func recordedEdits(meta *metav1.ObjectMeta) []Edit {
+	var latest map[string]time.Time
+	for i := range meta.ManagedFields {
+		entry := &meta.ManagedFields[i]
+		if entry.Time == nil || !entry.Time.After(meta.CreationTimestamp.Time) {
+			continue
+		}
+		fields := parseFields(entry)
+		for _, owned := range []map[string]json.RawMessage{fields.Data, fields.BinaryData} {
+			for field := range owned {
+				if latest == nil {
+					latest = make(map[string]time.Time)
+				}
+				noteLatest(latest, field, entry.Time.Time)
+			}
+		}
+	}
+	var edits []Edit
+	for _, key := range slices.Sorted(maps.Keys(latest)) {
+		edits = append(edits, Edit{Key: key, At: latest[key]})
+	}
+	return edits
+}
+
+// noteLatest notes the time of a field such as "f:key". The field "." stands
+// for the map itself and not for a key.
+func noteLatest(latest map[string]time.Time, field string, at time.Time) {
+	key, isMember := strings.CutPrefix(field, "f:")
+	if isMember && at.After(latest[key]) {
+		latest[key] = at
+	}
+}
+
+// annotationOwners returns the entries that own the value of an annotation.
+func annotationOwners(meta *metav1.ObjectMeta, annotation string) []*metav1.ManagedFieldsEntry {
+	var owners []*metav1.ManagedFieldsEntry
+	for i := range meta.ManagedFields {
+		entry := &meta.ManagedFields[i]
+		if _, owns := parseFields(entry).Metadata.Annotations["f:"+annotation]; owns {
+			owners = append(owners, entry)
+		}
+	}
+	return owners
+}
+
+// ownsAnnotation tells whether the controller itself wrote the present value of
+// an annotation.
+func ownsAnnotation(meta *metav1.ObjectMeta, annotation string) bool {
+	return slices.ContainsFunc(annotationOwners(meta, annotation), func(owner *metav1.ManagedFieldsEntry) bool {
+		return owner.Manager == FieldManager && owner.Operation == metav1.ManagedFieldsOperationUpdate
+	})
+}
+
+// setSince returns the earliest time since which an annotation may have its
+// value: that of its owner's last write, zero if nobody is known to own it.
+func setSince(meta *metav1.ObjectMeta, annotation string) time.Time {
+	var since time.Time
+	for _, owner := range annotationOwners(meta, annotation) {
+		if owner.Time != nil && (since.IsZero() || owner.Time.Time.Before(since)) {
+			since = owner.Time.Time
+		}
+	}
+	return since
+}

@@ -1,0 +1,97 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+)
+
+// suspect is a reference whose readers may have missed an edit.
+type suspect struct {
+	reference Reference
+	edit      Edit     // the last one that concerns the reference
+	keys      []string // the changed keys, of edits that the watch showed
+}
+
+// isStale tells whether a pod read the config before the edit. Close to it, the
+// clocks do not tell: then it is stale unless the watch showed the edit before
+// it showed the template that the pod is made from.
+func (s suspect) isStale(pod Pod, templateSeen Moment) bool {
+	read, hasRead := pod.readAt(s.reference)
+	if !hasRead {
+		return false
+	}
+	switch late := s.edit.At.Sub(read); {
+	case late > clockTolerance:
+		return true
+	case late < -clockTolerance:
+		return false
+	default:
+		return s.edit.Seen >= templateSeen
+	}
+}
+
+func anyConfig(ConfigRef) bool { return true }
+
+// appeared selects the configs that the workload's record does not know.
+func appeared(w *Workload) func(ConfigRef) bool {
+	return func(ref ConfigRef) bool {
+		_, recorded := w.Record.Checksums[ref]
+		return !recorded
+	}
+}
+
+// suspects returns the references to those configs, sorted by config, whose
+// content changed since the workload opted in.
+func suspects(view *View, matters func(ConfigRef) bool) []suspect {
+	var found []suspect
+	for _, reference := range view.Workload.References {
+		config := view.present(reference.Config)
+		if config == nil || !matters(reference.Config) {
+			continue
+		}
+		if s, isSuspect := inspect(view.Workload, reference, config); isSuspect {
+			found = append(found, s)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b suspect) int {
+		return strings.Compare(a.reference.Config.String(), b.reference.Config.String())
+	})
+	return found
+}
+
+// inspect looks for the last edit that concerns a reference. That the config
+// was created is one only if containers start without it.
+func inspect(w *Workload, reference Reference, config *Config) (suspect, bool) {
+	s := suspect{reference: reference}
+	isSuspect := false
+	take := func(edit Edit) {
+		if !afterOptIn(edit, w) {
+			return
+		}
+		if !isSuspect || edit.At.After(s.edit.At) {
+			s.edit = edit
+		}
+		isSuspect = true
+		if edit.Seen > 0 && edit.Key != "" {
+			s.keys = append(s.keys, edit.Key)
+		}
+	}
+	if reference.Optional {
+		take(Edit{At: config.Created, Seen: config.Appeared})
+	}
+	for _, edit := range config.Edits {
+		if edit.concerns(reference.Keys) {
+			take(edit)
+		}
+	}
+	return s, isSuspect
+}
+
+// afterOptIn tells whether an edit came after the workload opted in. What both
+// the watch showed is ordered by that, all else by the API server's clock.
+func afterOptIn(edit Edit, w *Workload) bool {
+	if edit.Seen > 0 {
+		return edit.Seen > w.Enabled
+	}
+	return !edit.At.Before(w.OptedIn)
+}

@@ -1,0 +1,173 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// The annotations by which the controller and its users talk.
+const (
+	// EnabledAnnotation opts a workload in if its value is [Enabled].
+	EnabledAnnotation = "com.xing.deployment-restart"
+	Enabled           = "enabled"
+	// TimestampAnnotation is set on the pod template to restart the pods.
+	TimestampAnnotation = "com.xing.deployment-restart.timestamp"
+)
+
+// WorkloadKind is the kind of a workload as the API spells it.
+type WorkloadKind string
+
+// The kinds of workloads.
+const (
+	Deployment  WorkloadKind = "Deployment"
+	StatefulSet WorkloadKind = "StatefulSet"
+	DaemonSet   WorkloadKind = "DaemonSet"
+)
+
+// WorkloadRef names a workload.
+type WorkloadRef struct {
+	Kind      WorkloadKind
+	Namespace string
+	Name      string
+}
+
+// String returns "kind/namespace/name" with the kind in lower case.
+func (r WorkloadRef) String() string {
+	return strings.ToLower(string(r.Kind)) + "/" + r.Namespace + "/" + r.Name
+}
+
+// Hold is what keeps a patched workload from restarting its pods by itself.
+type Hold string
+
+// The holds.
+const (
+	NoHold      Hold = ""
+	Paused      Hold = "paused"
+	OnDelete    Hold = "on delete"
+	Partitioned Hold = "partitioned"
+)
+
+// Workload is what the catalog keeps of a workload that opted in.
+type Workload struct {
+	Ref             WorkloadRef
+	UID             types.UID
+	ResourceVersion string
+	// Selector selects the workload's pods, in the form that the API takes.
+	Selector string
+	// Template identifies the pod template without the restart timestamp,
+	// PodTemplate the pod template with it.
+	Template, PodTemplate Fingerprint
+	References            []Reference
+	Record                Record
+	// Idle tells that the workload wants no pods, so that there is nothing to restart.
+	Idle bool
+	Hold Hold
+	// OptedIn is the earliest time at which the workload may have opted in, by
+	// the API server's clock in whole seconds; zero if that is not known.
+	OptedIn time.Time
+
+	// Enabled and PodTemplateSeen are the moments at which the watch first showed
+	// the workload as opted in, and with the present pod template; 0 if that was
+	// before the catalog watched. A [Catalog] sets them.
+	Enabled, PodTemplateSeen Moment
+	// Recorded is the moment at which the watch first showed the present record.
+	Recorded Moment
+}
+
+// IsEnabled tells whether a workload with these annotations opted in.
+func IsEnabled(meta *metav1.ObjectMeta) bool { return meta.Annotations[EnabledAnnotation] == Enabled }
+
+// NewDeployment reduces a Deployment to what the catalog keeps of it.
+func NewDeployment(d *appsv1.Deployment) (Workload, error) {
+	w, err := newWorkload(Deployment, &d.ObjectMeta, d.Spec.Selector, &d.Spec.Template)
+	w.Idle = wantsNone(d.Spec.Replicas)
+	if d.Spec.Paused {
+		w.Hold = Paused
+	}
+	return w, err
+}
+
+// NewStatefulSet reduces a StatefulSet to what the catalog keeps of it.
+func NewStatefulSet(s *appsv1.StatefulSet) (Workload, error) {
+	w, err := newWorkload(StatefulSet, &s.ObjectMeta, s.Spec.Selector, &s.Spec.Template)
+	w.Idle = wantsNone(s.Spec.Replicas)
+	rolling := s.Spec.UpdateStrategy.RollingUpdate
+	switch {
+	case s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
+		w.Hold = OnDelete
+	case rolling != nil && rolling.Partition != nil && *rolling.Partition > 0:
+		w.Hold = Partitioned
+	}
+	return w, err
+}
+
+// NewDaemonSet reduces a DaemonSet to what the catalog keeps of it. It is idle
+// only if its controller has said so about the present generation.
+func NewDaemonSet(d *appsv1.DaemonSet) (Workload, error) {
+	w, err := newWorkload(DaemonSet, &d.ObjectMeta, d.Spec.Selector, &d.Spec.Template)
+	w.Idle = d.Status.ObservedGeneration == d.Generation && d.Status.DesiredNumberScheduled == 0
+	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
+		w.Hold = OnDelete
+	}
+	return w, err
+}
+
+func newWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.LabelSelector, template *corev1.PodTemplateSpec) (Workload, error) {
+	pods, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return Workload{}, fmt.Errorf("read selector: %w", err)
+	}
+	full, err := fingerprint(template)
+	if err != nil {
+		return Workload{}, err
+	}
+	bare, err := fingerprint(template, TimestampAnnotation)
+	if err != nil {
+		return Workload{}, err
+	}
+	return Workload{
+		Ref:             WorkloadRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
+		UID:             meta.UID,
+		ResourceVersion: meta.ResourceVersion,
+		Selector:        pods.String(),
+		Template:        bare,
+		PodTemplate:     full,
+		References:      References(meta.Namespace, &template.Spec),
+		Record:          readRecord(meta, bare),
+		OptedIn:         setSince(meta, EnabledAnnotation),
+	}, nil
+}
+
+func wantsNone(replicas *int32) bool { return replicas != nil && *replicas == 0 }
+
+// Configs returns the configs that the workload references, sorted, each once.
+func (w *Workload) Configs() []ConfigRef {
+	configs := make([]ConfigRef, 0, len(w.References))
+	for _, reference := range w.References {
+		configs = append(configs, reference.Config)
+	}
+	slices.SortFunc(configs, compareConfigRefs)
+	return slices.Compact(configs)
+}
+
+// keysOf returns what the workload's containers see of a config.
+func (w *Workload) keysOf(config ConfigRef) []Keys {
+	var selections []Keys
+	for _, reference := range w.References {
+		if reference.Config == config {
+			selections = append(selections, reference.Keys)
+		}
+	}
+	return selections
+}
+
+func (w *Workload) reads(config ConfigRef) bool {
+	return slices.ContainsFunc(w.References, func(r Reference) bool { return r.Config == config })
+}
