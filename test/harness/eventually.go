@@ -1,0 +1,49 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// pollInterval is short beside everything that is waited for (a grace period of
+// a second, a pod of KWOK's) and long beside a request to a local API server.
+const pollInterval = 50 * time.Millisecond
+
+// Eventually calls condition until it returns nil, and returns nil then. A
+// condition returns an error that says what is not so yet; when limit or ctx
+// ends first, that error is part of the one returned. A condition that can never
+// come true any more says so with [Final] and ends the wait at once.
+func Eventually(ctx context.Context, limit time.Duration, condition func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+
+	var unmet error
+	for {
+		err := condition(ctx)
+		var final finalError
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &final):
+			return final.error
+		case ctx.Err() == nil || unmet == nil:
+			unmet = err // what the end of the wait itself broke tells nothing
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waited up to %s: %w", limit, unmet)
+		case <-ticker.C:
+		}
+	}
+}
+
+// Final marks an error after which it is no use to wait on.
+func Final(err error) error { return finalError{err} }
+
+type finalError struct{ error }
+
+func (e finalError) Unwrap() error { return e.error }

@@ -1,0 +1,10 @@
+//go:build unix && !linux
+
+package harness
+
+import "syscall"
+
+// Only Linux tells a child that its parent was killed.
+func childAttributes(syscall.Signal) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true}
+}

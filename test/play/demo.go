@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// stepLimit is how long a step may take; the longest, a rollout, takes seconds.
+const stepLimit = time.Minute
+
+// demo plays the story. It returns an error unless it saw every step happen.
+func demo(ctx context.Context) (err error) {
+	n := newNarrator(os.Stdout)
+	s := &stage{}
+	defer func() {
+		if err != nil && s.controller != nil {
+			fmt.Printf("\nThe end of the controller's log:\n%s\n", s.controller.Log().Tail(30))
+		}
+		err = errors.Join(err, s.clear())
+	}()
+
+	n.say("a local Kubernetes starts: etcd, API server, controller manager, scheduler, simulated nodes")
+	if err := s.startCluster(ctx, "", n); err != nil {
+		return err
+	}
+	n.say("the controller starts, with the rights of k8s-manifests/rbac.yaml and nothing else")
+	if err := s.startController(ctx, nil); err != nil {
+		return err
+	}
+	story := newStory(s)
+	for number, step := range story.steps() {
+		if err := tell(ctx, n, number+1, step); err != nil {
+			return fmt.Errorf("step %d, %s: %w", number+1, step.title, err)
+		}
+		if err := s.alive(); err != nil {
+			return fmt.Errorf("step %d, %s: %w", number+1, step.title, err)
+		}
+	}
+	n.gap()
+	n.say("every step was seen: the edit led to one restart, %.1f s after it, and nothing else was touched",
+		story.restarted.Sub(story.edited).Seconds())
+	return nil
+}
+
+// step is a part of the story.
+type step struct {
+	title string
+	// looksAt says where the step is seen to happen.
+	looksAt string
+	// play makes the step happen, or waits for it, and returns what it saw.
+	play func(context.Context) (seen string, err error)
+}
+
+func tell(ctx context.Context, n *narrator, number int, step step) error {
+	n.gap()
+	n.say("%d. %s", number, step.title)
+	n.detail("looking at: %s", step.looksAt)
+	seen, err := step.play(ctx)
+	if err != nil {
+		return err
+	}
+	n.say("seen")
+	n.detail("%s", trimmed(seen))
+	return nil
+}
+
+func trimmed(text string) string { return strings.TrimSpace(text) }

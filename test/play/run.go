@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+)
+
+const welcome = `
+Kubernetes, the controller and the example are running.
+Type this in another terminal (in %[1]s):
+
+    export KUBECONFIG=%[2]s/kubeconfig
+    alias k="bin/localcluster kubectl"
+
+    k get deployment,configmap,pods              # what is there
+    k get deployment web -o yaml | less          # the annotations: enabled, checksums of the configs
+    k patch configmap web-config --type merge -p '{"data":{"GREETING":"good morning"}}'
+                                                 # or: k edit configmap web-config; then watch the log below
+    k rollout status deployment/web              # the pods roll
+    k get events --field-selector reason=Restarting
+    curl -s http://%[3]s/metrics | grep ^deployment_restart
+
+An edit that changes no value (a label, say) restarts nothing. Ctrl-C stops everything and cleans up.
+The controller's log:
+
+`
+
+// run starts everything and then only watches until ctx ends, which is no error.
+func run(ctx context.Context) (err error) {
+	root, err := harness.RepositoryRoot()
+	if err != nil {
+		return err
+	}
+	const directory = ".localcluster"
+	n := newNarrator(os.Stdout)
+	s := &stage{}
+	defer func() { err = errors.Join(notInterrupted(ctx, err), s.clear()) }()
+
+	n.say("starting a local Kubernetes")
+	if err := s.startCluster(ctx, filepath.Join(root, directory), n); err != nil {
+		return err
+	}
+	n.say("starting the controller, with the rights of k8s-manifests/rbac.yaml")
+	log := &gate{out: os.Stdout}
+	if err := s.startController(ctx, log); err != nil {
+		return err
+	}
+	n.say("applying examples/web.yaml")
+	applied, err := s.applyExample(ctx)
+	if err != nil {
+		return err
+	}
+	n.detail("%s", trimmed(applied))
+	fmt.Printf(welcome, root, directory, s.controller.Address())
+	log.open()
+
+	select {
+	case <-ctx.Done():
+		fmt.Println("\nstopping the controller and the cluster")
+		return nil
+	case <-s.cluster.Exited():
+	case <-s.controller.Exited():
+	}
+	return s.alive()
+}
+
+// notInterrupted forgets an error that is only the user's wish to end.
+func notInterrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
