@@ -1,0 +1,201 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// Options say what a controller works on and how.
+type Options struct {
+	// API tells how to reach the API server. The controller sets its own limits.
+	API *rest.Config
+	// QPS and Burst limit the requests for workloads and pods. Events have a limit
+	// of their own.
+	QPS   float32
+	Burst int
+	// Namespaces to watch; none means all.
+	Namespaces []string
+	// GracePeriod is how long a change is held back, CheckPeriod how long a ripe one
+	// can be overlooked at most.
+	GracePeriod, CheckPeriod time.Duration
+	// DryRun tells what would be restarted, and writes nothing to workloads.
+	DryRun bool
+	// ExitOnError ends [Controller.Lead] at the first permanent failure that none of
+	// IgnoredErrors matches.
+	ExitOnError   bool
+	IgnoredErrors []*regexp.Regexp
+	Log           *slog.Logger
+}
+
+// Controller is the restart controller. It implements prometheus.Collector.
+type Controller struct {
+	options   Options
+	log       *slog.Logger
+	catalog   *catalog.Catalog
+	changes   *ChangeQueue
+	restarter *restarter
+	watches   []*watch
+	metrics   *metrics
+	events    record.EventBroadcaster
+	leading   atomic.Bool
+	failure   chan error
+}
+
+// New returns a controller that does nothing yet.
+func New(options Options) (*Controller, error) {
+	clients, err := newClients(options)
+	if err != nil {
+		return nil, err
+	}
+	c := &Controller{
+		options: options,
+		log:     options.Log,
+		catalog: catalog.New(),
+		changes: NewChangeQueue(options.GracePeriod),
+		metrics: newMetrics(),
+		events:  record.NewBroadcaster(),
+		failure: make(chan error, 1),
+	}
+	c.events.StartRecordingToSink(clients.eventSink())
+	c.restarter = c.newRestarter(clients)
+	for _, resource := range resources {
+		for _, namespace := range namespacesOrAll(options.Namespaces) {
+			c.watches = append(c.watches, c.newWatch(resource, namespace, clients))
+		}
+	}
+	return c, nil
+}
+
+func (c *Controller) newRestarter(clients *clients) *restarter {
+	lanes := newLanes()
+	return &restarter{
+		catalog:       c.catalog,
+		pods:          podReader{apps: clients.apps, core: clients.core},
+		workloads:     workloadWriter{apps: clients.apps.RESTClient()},
+		events:        c.events.NewRecorder(eventScheme, corev1.EventSource{Component: catalog.FieldManager}),
+		metrics:       c.metrics,
+		log:           c.log,
+		queue:         newWorkQueue(lanes),
+		lanes:         lanes,
+		dryRun:        c.options.DryRun,
+		exitOnError:   c.options.ExitOnError,
+		ignoredErrors: c.options.IgnoredErrors,
+		exit:          c.fail,
+		since:         make(map[catalog.WorkloadRef]time.Time),
+		due:           make(map[catalog.WorkloadRef]struct{}),
+	}
+}
+
+// resources in the order in which they are listed. The configs come first, so
+// that what is known of a config's edits is older than what a watch shows of the
+// workloads.
+var resources = []resource{
+	{name: "configmaps", config: catalog.ConfigMap},
+	// Helm keeps its releases in Secrets, large ones, that no container reads.
+	{name: "secrets", config: catalog.Secret, fieldSelector: "type!=helm.sh/release.v1"},
+	{name: "deployments", workload: catalog.Deployment},
+	{name: "statefulsets", workload: catalog.StatefulSet},
+	{name: "daemonsets", workload: catalog.DaemonSet},
+}
+
+func namespacesOrAll(namespaces []string) []string {
+	if len(namespaces) == 0 {
+		return []string{""}
+	}
+	return namespaces
+}
+
+func (c *Controller) newWatch(resource resource, namespace string, clients *clients) *watch {
+	client := clients.watchCore
+	if resource.workload != "" {
+		client = clients.watchApps
+	}
+	return &watch{
+		resource:  resource,
+		namespace: namespace,
+		client:    client,
+		observer:  c,
+		log:       c.log,
+		versions:  versionCounter{inc: c.metrics.resourceVersions.Inc},
+		first:     make(chan struct{}),
+		tried:     make(chan struct{}),
+	}
+}
+
+// Watch keeps the catalog up to date until the context ends. It lists one
+// resource after another, which needs less memory than all at once.
+func (c *Controller) Watch(ctx context.Context) {
+	start := time.Now()
+	var group sync.WaitGroup
+	for _, w := range c.watches {
+		group.Go(func() { w.run(ctx) })
+		w.settled(ctx)
+	}
+	if c.awaitLists(ctx, func(*watch) bool { return true }) {
+		debug.FreeOSMemory() // the lists left much garbage behind
+		configs, workloads := c.catalog.Size()
+		c.log.Info("caches are synced", "configs", configs, "workloads", workloads, "after", time.Since(start).Round(time.Millisecond))
+	}
+	group.Wait()
+	c.events.Shutdown()
+}
+
+// awaitLists returns when the chosen watches have listed everything once, or
+// false when the context ends.
+func (c *Controller) awaitLists(ctx context.Context, chosen func(*watch) bool) bool {
+	for _, w := range c.watches {
+		if !chosen(w) {
+			continue
+		}
+		select {
+		case <-w.first:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// Lead acts on changes until the context ends, or until a failure that is to end
+// it, see [Options.ExitOnError]. Only one process may lead at a time. Changes
+// from before, which a standby observed, are acted on first.
+func (c *Controller) Lead(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	c.leading.Store(true)
+	defer c.leading.Store(false)
+	// Without the configs every workload would look as if its configs were gone.
+	if !c.awaitLists(ctx, func(w *watch) bool { return w.config != "" }) {
+		return nil
+	}
+	var group sync.WaitGroup
+	group.Go(func() { c.changes.Run(ctx, c.options.CheckPeriod, c.restarter.ripe) })
+	group.Go(func() { c.restarter.run(ctx) })
+	defer group.Wait()
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-c.failure:
+		stop()
+		return fmt.Errorf("permanent failure: %w", err)
+	}
+}
+
+func (c *Controller) fail(err error) {
+	select {
+	case c.failure <- err:
+	default: // another failure is the first
+	}
+}

@@ -1,0 +1,20 @@
+// Package controller is the restart controller: it keeps a [catalog.Catalog] up
+// to date from watches, waits a grace period after each change, and carries out
+// what the catalog's decisions say, with one patch a workload.
+//
+// A config's edit takes this way:
+//
+//	watch -> Catalog.ObserveConfig -> ChangeQueue.Observe -> (grace period)
+//	  -> Catalog.WorkloadsReferencing -> restarter -> catalog.Decide -> one patch
+//	  -> answer and watch -> Catalog.ObserveWorkload -> the record matches: done
+//
+// What it guarantees:
+//
+//   - The data of a config is dropped as soon as it is hashed; see [reduction].
+//   - A workload that did not opt in is never written to.
+//   - A patch carries the resourceVersion that it was decided on. If the
+//     workload changed meanwhile, it is looked at again.
+//   - A workload whose patch failed is tried again, with growing pauses, until
+//     it succeeds or is not needed any more. State changes only by what the API
+//     server answers or sends.
+package controller

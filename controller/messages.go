@@ -1,0 +1,51 @@
+package controller
+
+import (
+	"fmt"
+	"strings"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// describe names the configs that cause a restart and their changed keys. Of a
+// Secret it tells only how many keys, because their names can tell something.
+func describe(causes []catalog.Cause) string {
+	parts := make([]string, 0, len(causes))
+	for _, cause := range causes {
+		parts = append(parts, fmt.Sprintf("%s %s changed (%s)", cause.Config.Kind, cause.Config.Name, describeKeys(cause)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// maxNamedKeys bounds how many keys an Event names.
+const maxNamedKeys = 10
+
+func describeKeys(cause catalog.Cause) string {
+	count := len(cause.Keys)
+	switch {
+	case count == 0:
+		return "keys unknown"
+	case cause.Config.Kind == catalog.Secret && count == 1:
+		return "1 key"
+	case cause.Config.Kind == catalog.Secret:
+		return fmt.Sprintf("%d keys", count)
+	case count > maxNamedKeys:
+		return fmt.Sprintf("keys: %s and %d more", strings.Join(cause.Keys[:maxNamedKeys], ", "), count-maxNamedKeys)
+	}
+	return "keys: " + strings.Join(cause.Keys, ", ")
+}
+
+// describeHold tells what is left to do where the patch restarts nothing by
+// itself. It is empty where the pods restart without more.
+func describeHold(w *catalog.Workload) string {
+	kind := strings.ToLower(string(w.Ref.Kind))
+	switch w.Hold {
+	case catalog.Paused:
+		return fmt.Sprintf(". The %s is paused: its pods restart when it is resumed", kind)
+	case catalog.OnDelete:
+		return fmt.Sprintf(". The update strategy of the %s is OnDelete: each pod restarts when it is deleted", kind)
+	case catalog.Partitioned:
+		return fmt.Sprintf(". The %s has a partition: pods with an ordinal below it keep running until it is lowered", kind)
+	}
+	return ""
+}

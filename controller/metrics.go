@@ -1,0 +1,147 @@
+package controller
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+const namespace = "deployment_restart_controller"
+
+// metrics holds what the controller counts as it works. What can be read off its
+// state is collected when somebody asks, see [Controller.Collect].
+type metrics struct {
+	resourceVersions  prometheus.Counter
+	annotationUpdates prometheus.Counter
+	restarts          prometheus.Counter
+	changesProcessed  prometheus.Counter
+
+	restartsByKind *prometheus.CounterVec
+	dryRunRestarts *prometheus.CounterVec
+	decisions      *prometheus.CounterVec
+	patchErrors    *prometheus.CounterVec
+	changeToPatch  prometheus.Histogram
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		resourceVersions:  counter("resource_versions_total", "The number of distinct resource versions observed."),
+		annotationUpdates: counter("deployment_annotation_updates_total", "The number of deployment annotation updates."),
+		restarts:          counter("deployment_restarts_total", "The number of deployment restarts triggered."),
+		changesProcessed:  counter("changes_processed_total", "The number of resource changes processed."),
+		restartsByKind:    counters("restarts_total", "The number of restarts triggered, by the kind of the workload.", "kind"),
+		dryRunRestarts:    counters("dry_run_restarts_total", "The number of restarts that a dry run would have triggered, by the kind of the workload.", "kind"),
+		decisions:         counters("decisions_total", "The number of decisions about workloads, by outcome.", "outcome"),
+		patchErrors:       counters("patch_errors_total", "The number of failed patches of workloads, by reason.", "reason"),
+		changeToPatch: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: namespace,
+			Name:      "change_to_patch_seconds",
+			Help:      "The time from the first observation of a change to the patch of a workload, the grace period included.",
+			Buckets:   []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 6, 7.5, 10, 15, 30, 60, 300},
+		}),
+	}
+	m.startAtZero()
+	return m
+}
+
+// startAtZero makes the series with known labels visible before they count, so
+// that a first increase is one.
+func (m *metrics) startAtZero() {
+	for _, kind := range []catalog.WorkloadKind{catalog.Deployment, catalog.StatefulSet, catalog.DaemonSet} {
+		m.restartsByKind.WithLabelValues(string(kind))
+		m.dryRunRestarts.WithLabelValues(string(kind))
+	}
+	for _, outcome := range []catalog.Outcome{catalog.Keep, catalog.RecordOnly, catalog.Restart} {
+		m.decisions.WithLabelValues(string(outcome))
+	}
+}
+
+func (m *metrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{
+		m.resourceVersions, m.annotationUpdates, m.restarts, m.changesProcessed,
+		m.restartsByKind, m.dryRunRestarts, m.decisions, m.patchErrors, m.changeToPatch,
+	}
+}
+
+func counter(name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
+}
+
+func counters(name, help, label string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, []string{label})
+}
+
+// The metrics that are read off the controller's state.
+var (
+	configsDesc        = stateDesc("configs_total", "The number of tracked configs.")
+	workloadsDesc      = stateDesc("deployments_total", "The number of tracked deployments.")
+	changesWaitingDesc = stateDesc("changes_waiting_total", "The number of changes waiting in the queue.")
+	staleDesc          = stateDesc("stale_workloads", "The number of workloads that run with an earlier content of a config right now.")
+	queueDepthDesc     = stateDesc("queue_depth", "The number of workloads that wait for a worker.")
+	leaderDesc         = stateDesc("leader", "Whether this process is the one that acts (1) or stands by (0).")
+	watchUpDesc        = stateDesc("watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
+	brokenSinceDesc    = stateDesc("watch_broken_since_timestamp_seconds", "Since when a watch is broken, in seconds since the epoch; 0 while it works.", "resource", "namespace")
+)
+
+func stateDesc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
+}
+
+// Describe implements prometheus.Collector.
+func (c *Controller) Describe(descs chan<- *prometheus.Desc) {
+	for _, collector := range c.metrics.collectors() {
+		collector.Describe(descs)
+	}
+	for _, desc := range []*prometheus.Desc{
+		configsDesc, workloadsDesc, changesWaitingDesc, staleDesc, queueDepthDesc, leaderDesc, watchUpDesc, brokenSinceDesc,
+	} {
+		descs <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *Controller) Collect(samples chan<- prometheus.Metric) {
+	for _, collector := range c.metrics.collectors() {
+		collector.Collect(samples)
+	}
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		samples <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	configs, workloads := c.catalog.Size()
+	gauge(configsDesc, float64(configs))
+	gauge(workloadsDesc, float64(workloads))
+	gauge(changesWaitingDesc, float64(c.changes.Len()))
+	gauge(staleDesc, float64(c.staleWorkloads()))
+	gauge(queueDepthDesc, float64(c.restarter.queue.Len()))
+	gauge(leaderDesc, oneIf(c.leading.Load()))
+	for _, w := range c.watches {
+		status := w.status()
+		gauge(watchUpDesc, oneIf(status.synced && status.brokenSince.IsZero()), status.resource, status.namespace)
+		since := 0.0
+		if !status.brokenSince.IsZero() {
+			since = float64(status.brokenSince.UnixMilli()) / 1000
+		}
+		gauge(brokenSinceDesc, since, status.resource, status.namespace)
+	}
+}
+
+func oneIf(condition bool) float64 {
+	if condition {
+		return 1
+	}
+	return 0
+}
+
+// staleWorkloads counts the workloads whose record differs from the catalog, or
+// that could not be restarted yet although the pods said that it is due.
+func (c *Controller) staleWorkloads() int {
+	stale := 0
+	for _, ref := range c.catalog.Workloads() {
+		if c.restarter.isDue(ref) {
+			stale++
+		} else if view, found := c.catalog.View(ref); found && catalog.Decide(view).Outcome == catalog.Restart {
+			stale++
+		}
+	}
+	return stale
+}

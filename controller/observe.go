@@ -1,0 +1,105 @@
+package controller
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// observe takes in an object that is new or has changed.
+func (c *Controller) observe(o *observation) {
+	if o.config != nil {
+		c.observeConfig(o.config)
+	} else {
+		c.observeWorkload(o.workload)
+	}
+}
+
+func (c *Controller) observeConfig(config *catalog.Config) {
+	now := time.Now()
+	if c.catalog.ObserveConfig(*config, now) {
+		c.log.Debug("config changed", "config", config.Ref)
+		c.changes.Observe(config.Ref, now)
+	}
+}
+
+func (c *Controller) observeWorkload(w *workloadObservation) {
+	if w.enabled == nil {
+		c.forgetDisabled(w)
+	} else if c.catalog.ObserveWorkload(*w.enabled) {
+		c.workloadChanged(w.enabled)
+	}
+}
+
+// workloadChanged queues the change of a workload.
+func (c *Controller) workloadChanged(w *catalog.Workload) {
+	if w.Record.Problem != "" {
+		c.log.Warn("the record of a workload cannot be read and will be written anew", "workload", w.Ref, "problem", w.Record.Problem)
+	}
+	c.log.Debug("workload changed", "workload", w.Ref)
+	c.changes.Observe(w.Ref, time.Now())
+}
+
+// forgetDisabled forgets a workload that is not opted in. If it was, its owner
+// is told, who may not have meant it: kubectl rollout undo brings back the
+// annotations that the workload had at that revision.
+func (c *Controller) forgetDisabled(w *workloadObservation) {
+	view, _ := c.catalog.View(w.ref)
+	if !c.catalog.ForgetWorkload(w.ref) {
+		return
+	}
+	c.log.Info("no longer enabled", "workload", w.ref, "annotation", w.optIn, "last_writer", w.lastWriter)
+	if !c.leading.Load() {
+		return
+	}
+	c.restarter.events.Eventf(objectReference(view.Workload), corev1.EventTypeWarning, reasonDisabled,
+		"config changes restart this workload no longer: its annotation %s is not %q any more (last written by %s)",
+		catalog.EnabledAnnotation, catalog.Enabled, w.lastWriter)
+}
+
+// forget takes in that an object is gone.
+func (c *Controller) forget(o *observation) {
+	if o.config != nil {
+		c.catalog.ForgetConfig(o.config.Ref)
+	} else {
+		c.catalog.ForgetWorkload(o.workload.ref)
+	}
+}
+
+// list takes in all objects of a watch.
+func (c *Controller) list(w *watch, all []*observation, first bool) {
+	if w.config != "" {
+		c.listConfigs(w, all, first)
+	} else {
+		c.listWorkloads(w, all)
+	}
+}
+
+func (c *Controller) listConfigs(w *watch, all []*observation, first bool) {
+	configs := make([]catalog.Config, 0, len(all))
+	for _, o := range all {
+		configs = append(configs, *o.config)
+	}
+	now := time.Now()
+	for _, ref := range c.catalog.ListConfigs(w.config, w.namespace, configs, now, first) {
+		c.changes.Observe(ref, now)
+	}
+}
+
+func (c *Controller) listWorkloads(w *watch, all []*observation) {
+	enabled := make(map[catalog.WorkloadRef]*catalog.Workload)
+	listed := make([]catalog.Workload, 0)
+	for _, o := range all {
+		if o.workload.enabled != nil {
+			enabled[o.workload.ref] = o.workload.enabled
+			listed = append(listed, *o.workload.enabled)
+		} else {
+			c.forgetDisabled(o.workload)
+		}
+	}
+	for _, ref := range c.catalog.ListWorkloads(w.workload, w.namespace, listed) {
+		c.workloadChanged(enabled[ref])
+	}
+}

@@ -1,0 +1,122 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// podReader asks the API server for pods. It is only used for the few workloads
+// about which the catalog cannot decide alone.
+type podReader struct {
+	apps appsclient.AppsV1Interface
+	core coreclient.CoreV1Interface
+}
+
+// podsOf returns the pods of the present template of a workload. Those of an
+// earlier template are about to be replaced anyway.
+func (r podReader) podsOf(ctx context.Context, w *catalog.Workload) ([]catalog.Pod, error) {
+	isPresent, err := r.presentRevision(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.core.Pods(w.Ref.Namespace).List(ctx, metav1.ListOptions{LabelSelector: w.Selector})
+	if err != nil {
+		return nil, fmt.Errorf("list pods of %s: %w", w.Ref, err)
+	}
+	var pods []catalog.Pod
+	for i := range list.Items {
+		if !isPresent(&list.Items[i]) {
+			continue
+		}
+		if pod, matters := catalog.NewPod(&list.Items[i]); matters {
+			pods = append(pods, pod)
+		}
+	}
+	return pods, nil
+}
+
+// presentRevision returns a function that recognises the pods of the present
+// template.
+func (r podReader) presentRevision(ctx context.Context, w *catalog.Workload) (func(*corev1.Pod) bool, error) {
+	if w.Ref.Kind == catalog.Deployment {
+		return r.presentReplicaSet(ctx, w)
+	}
+	return r.presentControllerRevision(ctx, w)
+}
+
+// presentReplicaSet recognises a Deployment's pods by the ReplicaSet that owns
+// them and was made from the present template.
+func (r podReader) presentReplicaSet(ctx context.Context, w *catalog.Workload) (func(*corev1.Pod) bool, error) {
+	list, err := r.apps.ReplicaSets(w.Ref.Namespace).List(ctx, metav1.ListOptions{LabelSelector: w.Selector})
+	if err != nil {
+		return nil, fmt.Errorf("list replicasets of %s: %w", w.Ref, err)
+	}
+	return func(pod *corev1.Pod) bool {
+		owner := metav1.GetControllerOfNoCopy(pod)
+		for i := range list.Items {
+			if rs := &list.Items[i]; owner != nil && owner.UID == rs.UID {
+				return isMadeFrom(w, rs, &rs.Spec.Template)
+			}
+		}
+		return false
+	}, nil
+}
+
+// presentControllerRevision recognises the pods of a StatefulSet or DaemonSet by
+// the label that names their ControllerRevision: its name for the one kind, its
+// hash for the other.
+func (r podReader) presentControllerRevision(ctx context.Context, w *catalog.Workload) (func(*corev1.Pod) bool, error) {
+	list, err := r.apps.ControllerRevisions(w.Ref.Namespace).List(ctx, metav1.ListOptions{LabelSelector: w.Selector})
+	if err != nil {
+		return nil, fmt.Errorf("list controllerrevisions of %s: %w", w.Ref, err)
+	}
+	present := make(map[string]bool)
+	for i := range list.Items {
+		revision := &list.Items[i]
+		template, err := templateOf(revision)
+		if err != nil {
+			return nil, err
+		}
+		if isMadeFrom(w, revision, template) {
+			present[revision.Name] = true
+			present[revision.Labels[appsv1.DefaultDaemonSetUniqueLabelKey]] = true
+		}
+	}
+	delete(present, "")
+	return func(pod *corev1.Pod) bool {
+		return metav1.IsControlledBy(pod, &metav1.ObjectMeta{UID: w.UID}) &&
+			present[pod.Labels[appsv1.ControllerRevisionHashLabelKey]]
+	}, nil
+}
+
+// templateOf reads the pod template out of a ControllerRevision, which holds it
+// as a patch of the workload.
+func templateOf(revision *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error) {
+	var patch struct {
+		Spec struct {
+			Template corev1.PodTemplateSpec `json:"template"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(revision.Data.Raw, &patch); err != nil {
+		return nil, fmt.Errorf("read controllerrevision %s/%s: %w", revision.Namespace, revision.Name, err)
+	}
+	return &patch.Spec.Template, nil
+}
+
+// isMadeFrom tells whether a workload's revision has the present template.
+func isMadeFrom(w *catalog.Workload, revision metav1.Object, template *corev1.PodTemplateSpec) bool {
+	if !metav1.IsControlledBy(revision, &metav1.ObjectMeta{UID: w.UID}) {
+		return false
+	}
+	fingerprint, err := catalog.RevisionFingerprint(template)
+	return err == nil && fingerprint == w.PodTemplate
+}

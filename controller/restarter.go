@@ -1,0 +1,305 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+const (
+	// workers is how many patches are under way at once. More only queue up at the
+	// API server; see docs/benchmarks.md.
+	workers = 8
+	// A workload that could not be patched is tried again after minBackoff, then
+	// after twice that and so on, up to maxBackoff.
+	minBackoff = 20 * time.Millisecond
+	maxBackoff = 30 * time.Second
+	// passingFailures is how often a request may fail for a reason that can pass by
+	// itself before an Event tells.
+	passingFailures = 3
+)
+
+// The reasons of the Events on workloads.
+const (
+	reasonRestarting    = "Restarting"
+	reasonWouldRestart  = "WouldRestart"
+	reasonRestartFailed = "RestartFailed"
+	reasonDisabled      = "RestartDisabled"
+)
+
+// restarter decides about the workloads that changes affect and carries the
+// decisions out. It is the only writer of workloads.
+type restarter struct {
+	catalog   *catalog.Catalog
+	pods      podReader
+	workloads workloadWriter
+	events    record.EventRecorder
+	metrics   *metrics
+	log       *slog.Logger
+	queue     workqueue.TypedRateLimitingInterface[catalog.WorkloadRef]
+	lanes     *lanes
+
+	dryRun        bool
+	exitOnError   bool
+	ignoredErrors []*regexp.Regexp
+	exit          func(error)
+
+	mu sync.Mutex
+	// since holds, for each workload with unapplied changes, when the first of
+	// them was observed; due holds those to be restarted.
+	since map[catalog.WorkloadRef]time.Time
+	due   map[catalog.WorkloadRef]struct{}
+}
+
+func newWorkQueue(lanes *lanes) workqueue.TypedRateLimitingInterface[catalog.WorkloadRef] {
+	queue := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[catalog.WorkloadRef]{Queue: lanes})
+	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[catalog.WorkloadRef]{Queue: queue})
+	return workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[catalog.WorkloadRef](minBackoff, maxBackoff),
+		workqueue.TypedRateLimitingQueueConfig[catalog.WorkloadRef]{DelayingQueue: delaying})
+}
+
+// ripe takes a ripe change: it queues the workloads that it may affect.
+func (r *restarter) ripe(change Change) {
+	r.metrics.changesProcessed.Inc()
+	affected, lane := r.affected(change)
+	r.log.Debug("change is ripe", "change", change.Subject, "count", change.Count, "workloads", len(affected))
+	for _, workload := range affected {
+		r.noteSince(workload, change.Since)
+		r.lanes.assign(workload, lane)
+		r.queue.Add(workload)
+	}
+}
+
+func (r *restarter) affected(change Change) ([]catalog.WorkloadRef, catalog.ConfigRef) {
+	switch subject := change.Subject.(type) {
+	case catalog.ConfigRef:
+		return r.catalog.WorkloadsReferencing(subject), subject
+	case catalog.WorkloadRef:
+		return []catalog.WorkloadRef{subject}, catalog.ConfigRef{}
+	}
+	return nil, catalog.ConfigRef{}
+}
+
+// run lets the workers work until the context ends.
+func (r *restarter) run(ctx context.Context) {
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() { r.work(ctx) })
+	}
+	<-ctx.Done()
+	r.queue.ShutDown()
+	group.Wait()
+}
+
+func (r *restarter) work(ctx context.Context) {
+	for {
+		workload, shutdown := r.queue.Get()
+		if shutdown || ctx.Err() != nil {
+			return
+		}
+		if err := r.handle(ctx, workload); err != nil && ctx.Err() == nil {
+			r.failed(workload, err)
+			r.queue.AddRateLimited(workload)
+		} else {
+			r.queue.Forget(workload)
+		}
+		r.queue.Done(workload)
+	}
+}
+
+// handle decides about a workload and carries the decision out.
+func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
+	view, found := r.catalog.View(ref)
+	if !found {
+		r.settle(ref)
+		return nil
+	}
+	decision, err := r.decide(ctx, view)
+	if err != nil {
+		return err
+	}
+	r.metrics.decisions.WithLabelValues(string(decision.Outcome)).Inc()
+	switch {
+	case decision.Outcome == catalog.Keep:
+		r.settle(ref)
+	case r.dryRun:
+		r.pretend(view.Workload, decision)
+	default:
+		return r.apply(ctx, view, decision)
+	}
+	return nil
+}
+
+func (r *restarter) decide(ctx context.Context, view catalog.View) (catalog.Decision, error) {
+	decision := catalog.Decide(view)
+	if decision.Outcome != catalog.AskPods {
+		return decision, nil
+	}
+	pods, err := r.pods.podsOf(ctx, view.Workload)
+	if err != nil {
+		return catalog.Decision{}, err
+	}
+	return catalog.DecideByPods(view, pods), nil
+}
+
+// apply sends the one patch that carries out a decision.
+func (r *restarter) apply(ctx context.Context, view catalog.View, decision catalog.Decision) error {
+	w := view.Workload
+	if decision.Outcome == catalog.Restart {
+		r.noteDue(w.Ref)
+	}
+	body, err := patchBody(w, decision, time.Now())
+	if err != nil {
+		return err
+	}
+	written, err := r.workloads.patch(ctx, w.Ref, body)
+	switch {
+	case apierrors.IsConflict(err):
+		return r.lookAgain(ctx, w.Ref, err)
+	case apierrors.IsNotFound(err):
+		r.log.Debug("workload is gone", "workload", w.Ref)
+		r.settle(w.Ref)
+		return nil
+	case err != nil:
+		return fmt.Errorf("patch %s: %w", w.Ref, err)
+	}
+	if written.workload != nil && written.workload.enabled != nil {
+		r.catalog.ObserveWritten(*written.workload.enabled, view.Moment)
+	}
+	r.applied(w, decision)
+	return nil
+}
+
+// lookAgain reads a workload that has changed since the watch showed it, and
+// returns the conflict so that the workload is decided about anew.
+func (r *restarter) lookAgain(ctx context.Context, ref catalog.WorkloadRef, conflict error) error {
+	found, err := r.workloads.get(ctx, ref)
+	switch {
+	case apierrors.IsNotFound(err):
+		r.settle(ref)
+		return nil
+	case err != nil:
+		return fmt.Errorf("get %s: %w", ref, err)
+	}
+	if found.workload != nil && found.workload.enabled != nil {
+		r.catalog.ObserveWorkload(*found.workload.enabled)
+	}
+	return fmt.Errorf("patch %s: %w", ref, conflict)
+}
+
+// applied tells of a patch that the API server accepted.
+func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision) {
+	r.metrics.annotationUpdates.Inc()
+	if since, known := r.settle(w.Ref); known {
+		r.metrics.changeToPatch.Observe(time.Since(since).Seconds())
+	}
+	if decision.Outcome == catalog.RecordOnly {
+		r.log.Info("recorded", "workload", w.Ref, "configs", len(decision.Checksums), "reason", decision.Reason)
+		return
+	}
+	r.metrics.restarts.Inc()
+	r.metrics.restartsByKind.WithLabelValues(string(w.Ref.Kind)).Inc()
+	causes := describe(decision.Causes) + describeHold(w)
+	r.log.Info("restarted", "workload", w.Ref, "causes", causes, "reason", decision.Reason)
+	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRestarting, "restarting: "+causes)
+}
+
+// pretend tells what a dry run would do.
+func (r *restarter) pretend(w *catalog.Workload, decision catalog.Decision) {
+	r.settle(w.Ref)
+	if decision.Outcome == catalog.RecordOnly {
+		r.log.Info("would record", "workload", w.Ref, "configs", len(decision.Checksums), "reason", decision.Reason)
+		return
+	}
+	r.metrics.dryRunRestarts.WithLabelValues(string(w.Ref.Kind)).Inc()
+	causes := describe(decision.Causes) + describeHold(w)
+	r.log.Info("would restart", "workload", w.Ref, "causes", causes, "reason", decision.Reason)
+	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonWouldRestart, "would restart: "+causes)
+}
+
+// failed tells of a request that failed and will be tried again.
+func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
+	r.metrics.patchErrors.WithLabelValues(failureReason(err)).Inc()
+	permanent, attempts := isPermanent(err), r.queue.NumRequeues(ref)+1
+	switch {
+	case apierrors.IsConflict(err):
+		r.log.Debug("workload has changed, deciding anew", "workload", ref)
+		return
+	case matchesAny(err, r.ignoredErrors):
+		r.log.Warn("cannot update workload, an ignored error, trying again", "workload", ref, "attempts", attempts, "error", err)
+		return
+	case permanent:
+		r.log.Error("cannot update workload, trying again", "workload", ref, "attempts", attempts, "error", err)
+	default:
+		r.log.Warn("cannot update workload for now, trying again", "workload", ref, "attempts", attempts, "error", err)
+	}
+	if permanent || attempts >= passingFailures {
+		r.tellFailure(ref, err)
+	}
+	if permanent && r.exitOnError {
+		r.exit(err)
+	}
+}
+
+func (r *restarter) tellFailure(ref catalog.WorkloadRef, err error) {
+	if view, found := r.catalog.View(ref); found {
+		r.events.Eventf(objectReference(view.Workload), corev1.EventTypeWarning, reasonRestartFailed,
+			"cannot apply a config change, trying again: %v", err)
+	}
+}
+
+// noteSince notes when the first unapplied change of a workload was observed.
+func (r *restarter) noteSince(ref catalog.WorkloadRef, since time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known, found := r.since[ref]; !found || since.Before(known) {
+		r.since[ref] = since
+	}
+}
+
+func (r *restarter) noteDue(ref catalog.WorkloadRef) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.due[ref] = struct{}{}
+}
+
+func (r *restarter) isDue(ref catalog.WorkloadRef) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, due := r.due[ref]
+	return due
+}
+
+// settle forgets what a workload waited for, and returns since when it did.
+func (r *restarter) settle(ref catalog.WorkloadRef) (since time.Time, known bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	since, known = r.since[ref]
+	delete(r.since, ref)
+	delete(r.due, ref)
+	return since, known
+}
+
+// objectReference names a workload as the object of an Event.
+func objectReference(w *catalog.Workload) runtime.Object {
+	return &corev1.ObjectReference{
+		APIVersion:      "apps/v1",
+		Kind:            string(w.Ref.Kind),
+		Namespace:       w.Ref.Namespace,
+		Name:            w.Ref.Name,
+		UID:             w.UID,
+		ResourceVersion: w.ResourceVersion,
+	}
+}

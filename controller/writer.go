@@ -1,0 +1,52 @@
+package controller
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// workloadWriter reads and patches single workloads.
+type workloadWriter struct{ apps rest.Interface }
+
+// workloadResources are the workloads' plural names in the API's paths.
+var workloadResources = map[catalog.WorkloadKind]string{
+	catalog.Deployment:  "deployments",
+	catalog.StatefulSet: "statefulsets",
+	catalog.DaemonSet:   "daemonsets",
+}
+
+// patch sends a JSON merge patch and returns the reduced answer.
+func (w workloadWriter) patch(ctx context.Context, ref catalog.WorkloadRef, body []byte) (*observation, error) {
+	options := &metav1.PatchOptions{FieldManager: catalog.FieldManager}
+	return reduced(w.apps.Patch(types.MergePatchType).
+		Namespace(ref.Namespace).
+		Resource(workloadResources[ref.Kind]).
+		Name(ref.Name).
+		VersionedParams(options, scheme.ParameterCodec).
+		Body(body).
+		Do(ctx))
+}
+
+// get reads a workload and returns it reduced.
+func (w workloadWriter) get(ctx context.Context, ref catalog.WorkloadRef) (*observation, error) {
+	return reduced(w.apps.Get().
+		Namespace(ref.Namespace).
+		Resource(workloadResources[ref.Kind]).
+		Name(ref.Name).
+		Do(ctx))
+}
+
+func reduced(result rest.Result) (*observation, error) {
+	object, err := result.Get()
+	if err != nil {
+		return nil, err
+	}
+	o := reduce(object)
+	return o, o.err
+}

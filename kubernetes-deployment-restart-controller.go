@@ -1,0 +1,208 @@
+// Kubernetes-deployment-restart-controller restarts the pods of Deployments,
+// StatefulSets and DaemonSets when a ConfigMap or Secret that they use changes.
+// See README.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/klog/v2"
+
+	"kubernetes-deployment-restart-controller/controller"
+)
+
+const (
+	programName = "kubernetes-deployment-restart-controller"
+	version     = "2.0.0"
+)
+
+// commit is set when the binary is built.
+var commit = "unknown"
+
+// The exit codes.
+const (
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// gcPercent trades a little CPU for a small heap: what the controller keeps is
+// little, what passes through is much. See docs/benchmarks.md.
+const gcPercent = 50
+
+// maxClientVerbosity keeps the client library from logging responses, which hold
+// the data of Secrets.
+const maxClientVerbosity = 5
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the program. It returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parseOptions(args)
+	var help errHelp
+	switch {
+	case errors.As(err, &help):
+		fmt.Fprintln(stdout, help.text)
+		return 0
+	case err != nil:
+		fmt.Fprintf(stderr, "%s: %v (see --help)\n", programName, err)
+		return exitUsage
+	case o.Version:
+		fmt.Fprintf(stdout, "%s %s (commit %s, %s)\n", programName, version, commit, runtime.Version())
+		return 0
+	}
+	log := newLogger(o, stderr)
+	if err := control(ctx, o, log); err != nil {
+		log.Error("exiting", "error", err)
+		return exitFailure
+	}
+	log.Info("stopped")
+	return 0
+}
+
+// newLogger returns the program's logger and makes the client library use it.
+func newLogger(o *options, out io.Writer) *slog.Logger {
+	level := slog.LevelInfo
+	if o.Verbose > 0 {
+		level = min(slog.LevelDebug, slog.Level(-o.Verbose))
+	}
+	handlerOptions := &slog.HandlerOptions{Level: level}
+	var handler slog.Handler = slog.NewTextHandler(out, handlerOptions)
+	if o.LogFormat == "json" {
+		handler = slog.NewJSONHandler(out, handlerOptions)
+	}
+	log := slog.New(handler)
+	klog.SetSlogLogger(log)
+	if o.Verbose >= 4 {
+		var verbosity klog.Level
+		_ = verbosity.Set(strconv.Itoa(min(o.Verbose, maxClientVerbosity))) // a number is always accepted
+	}
+	return log
+}
+
+// control runs the controller until the context ends or it has to give up.
+func control(ctx context.Context, o *options, log *slog.Logger) error {
+	log.Info("starting", "version", version, "commit", commit, "dry_run", o.DryRun, "leader_elect", o.LeaderElect)
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	config, err := apiConfig(o)
+	if err != nil {
+		return err
+	}
+	restarts, err := controller.New(controllerOptions(o, config, log))
+	if err != nil {
+		return err
+	}
+	watchdog := leaderelection.NewLeaderHealthzAdaptor(o.LeaderElectLeaseDuration)
+	stop, err := serve(ctx, o.ListenAddress, endpoints(newRegistry(restarts), watchdog.Check, restarts.Ready), log)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return runController(ctx, o, config, watchdog, restarts, log)
+}
+
+// runController keeps the catalog warm all the time, and acts while it leads.
+func runController(ctx context.Context, o *options, config *rest.Config, watchdog *leaderelection.HealthzAdaptor, restarts *controller.Controller, log *slog.Logger) error {
+	watching, stop := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		restarts.Watch(watching)
+	}()
+	defer func() {
+		stop()
+		<-watched
+	}()
+	lead := func(ctx context.Context) error {
+		log.Info("leading")
+		return restarts.Lead(ctx)
+	}
+	if o.LeaderElect {
+		return elect(ctx, o, config, watchdog, log, lead)
+	}
+	return lead(ctx)
+}
+
+func controllerOptions(o *options, config *rest.Config, log *slog.Logger) controller.Options {
+	return controller.Options{
+		API:           config,
+		QPS:           o.KubeAPIQPS,
+		Burst:         o.KubeAPIBurst,
+		Namespaces:    o.Namespaces,
+		GracePeriod:   time.Duration(o.RestartGracePeriod) * time.Second,
+		CheckPeriod:   time.Duration(o.RestartCheckPeriod) * time.Millisecond,
+		DryRun:        o.DryRun,
+		ExitOnError:   o.ExitOnError,
+		IgnoredErrors: o.ignoredErrors,
+		Log:           log,
+	}
+}
+
+// apiConfig finds the API server: that of the given kubeconfig or context, else
+// of the cluster that the program runs in, else of the user's kubeconfig.
+func apiConfig(o *options) (*rest.Config, error) {
+	if o.Kubeconfig == "" && o.Context == "" {
+		config, err := rest.InClusterConfig()
+		if err == nil || !errors.Is(err, rest.ErrNotInCluster) {
+			return named(config), err
+		}
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	if paths := filepath.SplitList(o.Kubeconfig); len(paths) > 1 {
+		rules.Precedence = paths
+	} else {
+		rules.ExplicitPath = o.Kubeconfig
+	}
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: o.Context}
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the API server: %w", err)
+	}
+	return named(config), nil
+}
+
+// named makes the API server's logs tell who asks.
+func named(config *rest.Config) *rest.Config {
+	if config != nil {
+		config.UserAgent = programName + "/" + version
+	}
+	return config
+}
+
+// newRegistry returns the metrics of the controller and of the process.
+func newRegistry(restarts prometheus.Collector) *prometheus.Registry {
+	buildInfo := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name:        "deployment_restart_controller_build_info",
+		Help:        "What is running, always 1.",
+		ConstLabels: prometheus.Labels{"version": version, "commit": commit, "go_version": runtime.Version()},
+	})
+	buildInfo.Set(1)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(restarts, buildInfo,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return registry
+}
+

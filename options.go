@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jessevdk/go-flags"
+)
+
+// options are the command line arguments, each with its environment variable.
+type options struct {
+	RestartCheckPeriod int      `short:"c" long:"restart-check-period" env:"RESTART_CHECK_PERIOD" default:"500" description:"Time interval to check for pending restarts in milliseconds"`
+	RestartGracePeriod int      `short:"r" long:"restart-grace-period" env:"RESTART_GRACE_PERIOD" default:"5" description:"Time interval to compact restarts in seconds"`
+	IgnoredErrors      []string `long:"ignored-errors" env:"IGNORED_ERRORS" env-delim:";" description:"List of error patterns (regular expressions) to just warn of. Useful if previously legal objects are not valid anymore but have not yet been updated, e.g. on admission control changes. ENV var splits on ; (semicolon)."`
+	Verbose            int      `short:"v" long:"verbose" env:"VERBOSE" default:"0" description:"Be verbose: 1 tells of every change, 4 and more also of the client library's work"`
+	Version            bool     `long:"version" description:"Print version information and exit"`
+
+	Kubeconfig    string   `long:"kubeconfig" env:"KUBECONFIG" description:"Path of a kubeconfig file (default: the service account in a cluster, else the user's kubeconfig)"`
+	Context       string   `long:"context" env:"KUBE_CONTEXT" description:"Context of the kubeconfig to use (default: its current one)"`
+	Namespaces    []string `long:"namespace" env:"WATCH_NAMESPACES" env-delim:"," description:"Namespace to watch; can be given several times (default: all). ENV var splits on , (comma)."`
+	ListenAddress string   `long:"listen-address" env:"LISTEN_ADDRESS" default:"0.0.0.0:10254" description:"Address for /metrics, /healthz and /readyz; port 0 takes a free one"`
+	LogFormat     string   `long:"log-format" env:"LOG_FORMAT" default:"text" choice:"text" choice:"json" description:"Format of the log"`
+	DryRun        bool     `long:"dry-run" env:"DRY_RUN" description:"Tell in log, events and metrics what would be restarted and why, and write nothing to workloads"`
+	ExitOnError   bool     `long:"exit-on-error" env:"EXIT_ON_ERROR" description:"Exit if a workload cannot be updated because that is forbidden, invalid or denied, instead of trying again"`
+	KubeAPIQPS    float32  `long:"kube-api-qps" env:"KUBE_API_QPS" default:"300" description:"Requests per second to the API server, events and watches aside"`
+	KubeAPIBurst  int      `long:"kube-api-burst" env:"KUBE_API_BURST" default:"600" description:"Requests to the API server that may go at once beyond that"`
+
+	LeaderElect              bool          `long:"leader-elect" env:"LEADER_ELECT" description:"Act only while holding a lease, so that several replicas can run"`
+	LeaderElectLeaseName     string        `long:"leader-elect-lease-name" env:"LEADER_ELECT_LEASE_NAME" default:"kubernetes-deployment-restart-controller" description:"Name of the lease"`
+	LeaderElectNamespace     string        `long:"leader-elect-lease-namespace" env:"LEADER_ELECT_LEASE_NAMESPACE" description:"Namespace of the lease (default: the one that the controller runs in)"`
+	LeaderElectLeaseDuration time.Duration `long:"leader-elect-lease-duration" env:"LEADER_ELECT_LEASE_DURATION" default:"15s" description:"How long a standby waits for a silent leader before it takes over"`
+	LeaderElectRenewDeadline time.Duration `long:"leader-elect-renew-deadline" env:"LEADER_ELECT_RENEW_DEADLINE" default:"10s" description:"How long a leader tries to renew its lease before it gives up"`
+	LeaderElectRetryPeriod   time.Duration `long:"leader-elect-retry-period" env:"LEADER_ELECT_RETRY_PERIOD" default:"2s" description:"Time between two attempts to get or renew the lease"`
+
+	ignoredErrors []*regexp.Regexp
+}
+
+// errHelp carries the help text that the user asked for.
+type errHelp struct{ text string }
+
+func (e errHelp) Error() string { return e.text }
+
+// parseOptions reads the command line and the environment. An error other than
+// errHelp tells in one line what is wrong.
+func parseOptions(args []string) (*options, error) {
+	var o options
+	parser := flags.NewNamedParser(programName, flags.HelpFlag|flags.PassDoubleDash)
+	if _, err := parser.AddGroup("Application Options", "", &o); err != nil {
+		return nil, fmt.Errorf("define options: %w", err)
+	}
+	rest, err := parser.ParseArgs(args)
+	var flagsError *flags.Error
+	switch {
+	case errors.As(err, &flagsError) && flagsError.Type == flags.ErrHelp:
+		return nil, errHelp{flagsError.Message}
+	case err != nil:
+		return nil, errors.New(strings.ReplaceAll(err.Error(), "\n", " "))
+	case len(rest) > 0:
+		return nil, fmt.Errorf("unexpected argument %q", rest[0])
+	}
+	return &o, o.validate()
+}
+
+func (o *options) validate() error {
+	switch {
+	case o.Version:
+		return nil
+	case o.RestartCheckPeriod < 1:
+		return fmt.Errorf("--restart-check-period must be at least 1 (millisecond), not %d", o.RestartCheckPeriod)
+	case o.RestartGracePeriod < 0:
+		return fmt.Errorf("--restart-grace-period must not be negative, but is %d", o.RestartGracePeriod)
+	case o.Verbose < 0:
+		return fmt.Errorf("--verbose must not be negative, but is %d", o.Verbose)
+	case o.KubeAPIQPS <= 0:
+		return fmt.Errorf("--kube-api-qps must be more than 0, not %v", o.KubeAPIQPS)
+	case o.KubeAPIBurst < 1:
+		return fmt.Errorf("--kube-api-burst must be at least 1, not %d", o.KubeAPIBurst)
+	}
+	for _, namespace := range o.Namespaces {
+		if namespace == "" {
+			return errors.New("--namespace must not be empty")
+		}
+	}
+	for _, check := range []func() error{o.validateListenAddress, o.compileIgnoredErrors, o.validateLeaderElection} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *options) validateListenAddress() error {
+	_, port, err := net.SplitHostPort(o.ListenAddress)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return fmt.Errorf("--listen-address must be host:port, such as 0.0.0.0:10254, not %q", o.ListenAddress)
+	}
+	return nil
+}
+
+func (o *options) compileIgnoredErrors() error {
+	for _, pattern := range o.IgnoredErrors {
+		if pattern == "" {
+			continue // an empty one would match every error
+		}
+		compiled, err := regexp.Compile(pattern)
+		if err != nil {
+			return fmt.Errorf("--ignored-errors: %w", err)
+		}
+		o.ignoredErrors = append(o.ignoredErrors, compiled)
+	}
+	return nil
+}
+
+// validateLeaderElection checks what client-go's leader election demands.
+func (o *options) validateLeaderElection() error {
+	switch {
+	case !o.LeaderElect:
+		return nil
+	case o.LeaderElectRetryPeriod <= 0:
+		return fmt.Errorf("--leader-elect-retry-period must be more than 0, not %s", o.LeaderElectRetryPeriod)
+	case float64(o.LeaderElectRenewDeadline) <= 1.2*float64(o.LeaderElectRetryPeriod):
+		return fmt.Errorf("--leader-elect-renew-deadline (%s) must be more than 1.2 times --leader-elect-retry-period (%s)", o.LeaderElectRenewDeadline, o.LeaderElectRetryPeriod)
+	case o.LeaderElectLeaseDuration <= o.LeaderElectRenewDeadline:
+		return fmt.Errorf("--leader-elect-lease-duration (%s) must be more than --leader-elect-renew-deadline (%s)", o.LeaderElectLeaseDuration, o.LeaderElectRenewDeadline)
+	case o.LeaderElectLeaseName == "":
+		return errors.New("--leader-elect-lease-name must not be empty")
+	}
+	return nil
+}
