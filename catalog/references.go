@@ -112,8 +112,8 @@ func volumeReferences(namespace string, volumes []corev1.Volume, container *core
 			continue
 		}
 		for _, source := range configSources(&volumes[i]) {
-			keys, any := visibleKeys(source.items, mounts)
-			if !any {
+			keys, visible := visibleKeys(source.items, mounts)
+			if !visible {
 				continue
 			}
 			references = append(references, Reference{
@@ -173,11 +173,11 @@ func configSources(volume *corev1.Volume) []configSource {
 // show nothing of the config.
 func visibleKeys(items []corev1.KeyToPath, mounts []corev1.VolumeMount) (Keys, bool) {
 	subPaths, literal := literalSubPaths(mounts)
-	if !literal && items == nil {
+	if !literal && len(items) == 0 {
 		return Keys{}, true
 	}
 	names := []string{}
-	if items == nil {
+	if len(items) == 0 {
 		for _, subPath := range subPaths {
 			names = append(names, firstElement(subPath))
 		}
