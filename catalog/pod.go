@@ -14,7 +14,7 @@ type Pod struct {
 	Mounted time.Time
 	// Started is when each container started: one that runs, or an init
 	// container that finished. One that waits, for the first or another start,
-	// will read its configs then, and is absent.
+	// or failed, will read its configs at the next start, and is absent.
 	Started map[string]time.Time
 }
 
@@ -26,7 +26,7 @@ func NewPod(pod *corev1.Pod) (Pod, bool) {
 	}
 	started := make(map[string]time.Time)
 	for _, status := range pod.Status.InitContainerStatuses {
-		if t := status.State.Terminated; t != nil {
+		if t := status.State.Terminated; t != nil && t.ExitCode == 0 {
 			started[status.Name] = t.StartedAt.Time
 		}
 	}
