@@ -23,6 +23,10 @@ type ownedFields struct {
 	} `json:"f:metadata"`
 	Data       map[string]json.RawMessage `json:"f:data"`
 	BinaryData map[string]json.RawMessage `json:"f:binaryData"`
+	// StringData is where the owner of a Secret's keys is found that was applied
+	// on the server's side: the API server moves the values to the data, but not
+	// the ownership.
+	StringData map[string]json.RawMessage `json:"f:stringData"`
 }
 
 // parseFields returns the fields that an entry owns. An entry that cannot be
@@ -47,7 +51,7 @@ func recordedEdits(meta *metav1.ObjectMeta) []Edit {
 			continue
 		}
 		fields := parseFields(entry)
-		for _, owned := range []map[string]json.RawMessage{fields.Data, fields.BinaryData} {
+		for _, owned := range []map[string]json.RawMessage{fields.Data, fields.BinaryData, fields.StringData} {
 			for field := range owned {
 				if latest == nil {
 					latest = make(map[string]time.Time)
