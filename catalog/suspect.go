@@ -60,7 +60,8 @@ func suspects(view *View, matters func(ConfigRef) bool) []suspect {
 }
 
 // inspect looks for the last edit that concerns a reference. That the config
-// was created is one only if containers start without it.
+// was created is one only if containers start without it and see something of
+// it now.
 func inspect(w *Workload, reference Reference, config *Config) (suspect, bool) {
 	s := suspect{reference: reference}
 	isSuspect := false
@@ -76,7 +77,7 @@ func inspect(w *Workload, reference Reference, config *Config) (suspect, bool) {
 			s.keys = append(s.keys, edit.Key)
 		}
 	}
-	if reference.Optional {
+	if reference.Optional && len(config.seen([]Keys{reference.Keys})) > 0 {
 		take(Edit{At: config.Created, Seen: config.Appeared})
 	}
 	for _, edit := range config.Edits {
