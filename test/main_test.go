@@ -1,0 +1,125 @@
+// Package test holds the end-to-end tests: the restart controller as a process of
+// its own, with the rights of its own ServiceAccount, on real control planes whose
+// nodes and pods KWOK plays.
+//
+// Two clusters are started, each when the first test asks for it. In the one, a
+// single controller watches all namespaces, and many tests share it, each in a
+// namespace of its own ([newScene]). In the other no controller runs by itself:
+// tests that need other flags, or that kill it, start their own for their own
+// namespace ([newSceneApart]).
+//
+// That something does not happen is never proved by waiting for a while: a marker
+// edit is made after the edit that must do nothing, and once the marker's workload
+// has been restarted, everything before it has been dealt with ([scene.settle]).
+package test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+)
+
+// The tests wait most of the time, for grace periods and pods: far more of them
+// than there are processors run side by side.
+const parallelTests = "16"
+
+const startLimit = 4 * time.Minute
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if !isSet("test.parallel") {
+		if err := flag.Set("test.parallel", parallelTests); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	code := m.Run()
+	if err := undo.all(); err != nil {
+		fmt.Fprintf(os.Stderr, "clean up after the tests: %v\n", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+func isSet(name string) (set bool) {
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == name })
+	return set
+}
+
+// undo collects what ends together with the test binary.
+var undo cleanups
+
+type cleanups struct {
+	mu    sync.Mutex
+	steps []func() error
+}
+
+func (c *cleanups) add(step func() error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.steps = append(c.steps, step)
+}
+
+func (c *cleanups) all() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var errs []error
+	for _, step := range slices.Backward(c.steps) {
+		errs = append(errs, step())
+	}
+	return errors.Join(errs...)
+}
+
+// place is a cluster where the controller has its rights.
+type place struct {
+	cluster      *harness.Cluster
+	installation *harness.Installation
+	controller   *harness.Controller // of all namespaces; nil where each test starts its own
+}
+
+// sharedPlace has one controller for all namespaces.
+var sharedPlace = sync.OnceValues(func() (*place, error) {
+	p, err := openPlace()
+	if err != nil {
+		return nil, err
+	}
+	p.controller, err = p.installation.StartController(context.Background(), "-r", "1", "-v", "1")
+	if err != nil {
+		return nil, err
+	}
+	undo.add(p.controller.Stop)
+	return p, nil
+})
+
+// placeApart has no controller of its own.
+var placeApart = sync.OnceValues(openPlace)
+
+func openPlace() (*place, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	defer cancel()
+	if _, err := harness.ControllerBinary(); err != nil {
+		return nil, err
+	}
+	cluster, err := harness.StartCluster(ctx, harness.ClusterOptions{Nodes: 3})
+	if err != nil {
+		return nil, err
+	}
+	undo.add(cluster.Stop)
+	manifests, err := harness.Manifest("rbac.yaml")
+	if err != nil {
+		return nil, err
+	}
+	installation, err := cluster.Install(ctx, manifests)
+	if err != nil {
+		return nil, err
+	}
+	return &place{cluster: cluster, installation: installation}, nil
+}

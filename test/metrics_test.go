@@ -1,0 +1,118 @@
+package test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/google/go-cmp/cmp"
+	dto "github.com/prometheus/client_model/go"
+)
+
+// awaitMetric waits until a metric of the controller has a value.
+func (s *scene) awaitMetric(name string, labels map[string]string, want float64) {
+	s.Helper()
+	s.eventually("metric "+name, func(ctx context.Context) error {
+		got, err := s.controller.Metric(ctx, name, labels)
+		if err == nil && got != want {
+			err = fmt.Errorf("%s%v is %v, want %v", name, labels, got, want)
+		}
+		return err
+	})
+}
+
+// makeHelmRelease makes a Secret as Helm keeps its releases in.
+func (s *scene) makeHelmRelease(name string) {
+	s.Helper()
+	release := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Type:       "helm.sh/release.v1",
+		Data:       map[string][]byte{"release": []byte("all of a chart")},
+	}
+	_, err := s.client.CoreV1().Secrets(s.namespace).Create(s.Context(), release, metav1.CreateOptions{})
+	s.must(err)
+}
+
+func TestTheSevenMetricsOfTheOriginalHaveTheirNamesAndTypes(t *testing.T) {
+	s := newScene(t)
+	want := map[string]dto.MetricType{
+		"deployment_restart_controller_resource_versions_total":             dto.MetricType_COUNTER,
+		"deployment_restart_controller_configs_total":                       dto.MetricType_GAUGE,
+		"deployment_restart_controller_deployments_total":                   dto.MetricType_GAUGE,
+		"deployment_restart_controller_deployment_annotation_updates_total": dto.MetricType_COUNTER,
+		"deployment_restart_controller_deployment_restarts_total":           dto.MetricType_COUNTER,
+		"deployment_restart_controller_changes_processed_total":             dto.MetricType_COUNTER,
+		"deployment_restart_controller_changes_waiting_total":               dto.MetricType_GAUGE,
+	}
+	metrics, err := s.controller.Metrics(s.Context())
+	s.must(err)
+	got := map[string]dto.MetricType{}
+	for name := range want {
+		family, found := metrics[name]
+		if !found {
+			t.Errorf("%s is missing", name)
+			continue
+		}
+		got[name] = family.GetType()
+		if series := family.GetMetric(); len(series) != 1 || len(series[0].GetLabel()) != 0 {
+			t.Errorf("%s has %d series, want one without labels", name, len(series))
+		}
+		if family.GetHelp() == "" {
+			t.Errorf("%s has no help text", name)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("types (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheMetricsCountWhatHappens(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController()
+	s.settle() // the marker is one workload with two configs
+	configs, versions := s.metric("configs_total", nil), s.metric("resource_versions_total", nil)
+	s.awaitMetric("deployments_total", nil, 1)
+	processed := s.metric("changes_processed_total", nil)
+	updates, restarts := s.metric("deployment_annotation_updates_total", nil), s.metric("deployment_restarts_total", nil)
+
+	s.make(settings, set("used", "v1"))
+	s.make(credentials, set("used", "v1"))
+	pod := podOf(envFrom(settings))
+	app := s.run("app", pod)
+	stateful, daemons := s.runStateful("stateful", pod), s.runDaemons("daemons", pod)
+	s.run("bystander", pod, func(d *appsv1.Deployment) { d.Annotations = nil })
+	states := map[workload]state{app: s.started(app), stateful: s.started(stateful), daemons: s.started(daemons)}
+	s.awaitMetric("configs_total", nil, configs+2)
+	s.awaitMetric("deployments_total", nil, 4)
+	s.awaitMetric("deployment_annotation_updates_total", nil, updates+3)
+	s.awaitMetric("deployment_restarts_total", nil, restarts)
+	ofKind := map[string]float64{}
+	for w := range states {
+		ofKind[w.kind] = s.metric("restarts_total", map[string]string{"kind": w.kind})
+	}
+
+	s.edit(settings, set("used", "v2"))
+	for w, before := range states {
+		s.awaitRestart(w, before)
+		s.awaitMetric("restarts_total", map[string]string{"kind": w.kind}, ofKind[w.kind]+1)
+	}
+	s.awaitMetric("deployment_restarts_total", nil, restarts+3)
+	s.awaitMetric("deployment_annotation_updates_total", nil, updates+6)
+	s.awaitMetric("stale_workloads", nil, 0)
+	s.eventually("the controller is idle", s.controller.Idle)
+	for name, before := range map[string]float64{"resource_versions_total": versions, "changes_processed_total": processed} {
+		if got := s.metric(name, nil); got <= before {
+			t.Errorf("%s is %v, was %v before", name, got, before)
+		}
+	}
+	if got := s.metric("decisions_total", map[string]string{"outcome": "restart"}); got < 3 {
+		t.Errorf("decisions_total of restarts is %v, want at least 3", got)
+	}
+	if got := s.metric("change_to_patch_seconds", nil); got < 3 {
+		t.Errorf("change_to_patch_seconds has %v observations, want at least 3", got)
+	}
+}

@@ -1,0 +1,163 @@
+package test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+)
+
+// The names by which the controller and its users talk. They are written out here:
+// a test that took them from the code would not notice a change.
+const (
+	enabledAnnotation   = "com.xing.deployment-restart"
+	checksumsAnnotation = "com.xing.deployment-restart.applied-config-checksums"
+	basisAnnotation     = "com.xing.deployment-restart.applied-config-basis"
+	timestampAnnotation = "com.xing.deployment-restart.timestamp"
+	controllerName      = "kubernetes-deployment-restart-controller"
+)
+
+// waitLimit is far above what anything takes (seconds), for machines under load.
+const waitLimit = time.Minute
+
+// scene is one test's namespace and the controller that watches it.
+type scene struct {
+	*testing.T
+	cluster      *harness.Cluster
+	installation *harness.Installation
+	controller   *harness.Controller // nil until one is started, in a scene apart
+	shared       bool
+	client       kubernetes.Interface
+	namespace    string
+	markerRound  int
+}
+
+// newScene opens a namespace that the shared controller watches. The test runs in
+// parallel with the others.
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	return openScene(t, sharedPlace)
+}
+
+// newSceneApart opens a namespace that no controller watches yet; see
+// [scene.startController].
+func newSceneApart(t *testing.T) *scene {
+	t.Helper()
+	return openScene(t, placeApart)
+}
+
+func openScene(t *testing.T, find func() (*place, error)) *scene {
+	t.Helper()
+	skipIfShort(t)
+	t.Parallel()
+	p, err := find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return enter(t, p)
+}
+
+// enter makes a namespace in the place for the test.
+func enter(t *testing.T, p *place) *scene {
+	t.Helper()
+	s := &scene{
+		T: t, cluster: p.cluster, installation: p.installation, controller: p.controller, shared: p.controller != nil,
+		client: p.cluster.Client(), namespace: newNamespaceName(t.Name()),
+	}
+	s.makeNamespace(s.namespace)
+	t.Cleanup(s.tellOfFailure)
+	s.placeMarker()
+	return s
+}
+
+func skipIfShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("end-to-end tests start a control plane: left out with -short")
+	}
+}
+
+var (
+	namespaces    atomic.Int64
+	notInANameRun = regexp.MustCompile(`[^a-z0-9]+`)
+)
+
+func newNamespaceName(test string) string {
+	name := notInANameRun.ReplaceAllString(strings.ToLower(strings.TrimPrefix(test, "Test")), "-")
+	return fmt.Sprintf("e2e-%d-%s", namespaces.Add(1), strings.Trim(name[:min(len(name), 45)], "-"))
+}
+
+// makeNamespace makes a namespace in which pods can be created.
+func (s *scene) makeNamespace(name string) {
+	s.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	_, err := s.client.CoreV1().Namespaces().Create(s.Context(), namespace, metav1.CreateOptions{})
+	s.must(err)
+	s.eventually("the namespace has its ServiceAccount", func(ctx context.Context) error {
+		_, err := s.client.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
+		return err
+	})
+}
+
+// startController starts a controller for this namespace only, with a grace period
+// of one second unless the flags say otherwise. It is stopped with the test, and
+// must then exit with 0.
+func (s *scene) startController(flags ...string) *harness.Controller {
+	s.Helper()
+	controller, err := s.installation.StartController(s.Context(),
+		append([]string{"--namespace", s.namespace, "-r", "1", "-v", "1"}, flags...)...)
+	s.must(err)
+	s.controller = controller
+	s.Cleanup(func() {
+		select {
+		case <-controller.Exited(): // the test ended it
+		default:
+			if err := controller.Stop(); err != nil {
+				s.Error(err)
+			}
+		}
+	})
+	return controller
+}
+
+// tellOfFailure logs what the controller did in the namespace of a failed test.
+func (s *scene) tellOfFailure() {
+	if !s.Failed() || s.controller == nil {
+		return
+	}
+	lines := s.controller.Log().Containing(s.namespace)
+	s.Logf("the controller's log about %s:\n%s", s.namespace, strings.Join(lines[max(0, len(lines)-60):], "\n"))
+}
+
+// must ends the test unless err is nil.
+func (s *scene) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// eventually ends the test unless the condition comes true in time.
+func (s *scene) eventually(what string, condition func(context.Context) error) {
+	s.Helper()
+	if err := harness.Eventually(s.Context(), waitLimit, condition); err != nil {
+		s.Fatalf("%s: %v", what, err)
+	}
+}
+
+// metric reads a metric of the controller.
+func (s *scene) metric(name string, labels map[string]string) float64 {
+	s.Helper()
+	value, err := s.controller.Metric(s.Context(), name, labels)
+	s.must(err)
+	return value
+}
