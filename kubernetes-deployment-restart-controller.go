@@ -205,4 +205,3 @@ func newRegistry(restarts prometheus.Collector) *prometheus.Registry {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return registry
 }
-

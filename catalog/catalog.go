@@ -97,7 +97,7 @@ func (c *Catalog) ObserveConfig(config Config, at time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
-	return c.putConfig(config, at)
+	return c.putConfig(config, func(string) time.Time { return at })
 }
 
 // ForgetConfig takes in that a config was deleted. While a workload references
@@ -124,7 +124,7 @@ func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []Confi
 		listed[config.Ref] = struct{}{}
 		if first {
 			c.configs[config.Ref] = &config
-		} else if c.putConfig(config, at) {
+		} else if c.putConfig(config, config.datedBy(at)) {
 			news = append(news, config.Ref)
 		}
 	}
@@ -137,19 +137,24 @@ func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []Confi
 	return news
 }
 
-func (c *Catalog) putConfig(config Config, at time.Time) bool {
+// putConfig stores a config whose edits, if it has changed, were at the times
+// that date tells for each key.
+func (c *Catalog) putConfig(config Config, date func(key string) time.Time) bool {
 	previous, known := c.configs[config.Ref]
+	exists := known && !previous.Deleted
 	if known {
+		config.Edits = mergeEdits(previous, &config, date, c.moment)
+	}
+	if exists {
 		config.Created, config.Appeared = previous.Created, previous.Appeared
-		config.Edits = mergeEdits(previous, &config, at, c.moment)
 	} else {
 		config.Appeared = c.moment
 	}
-	if known && previous.Deleted {
+	if known && !exists {
 		c.gone--
 	}
 	c.configs[config.Ref] = &config
-	news := !known || previous.Deleted || !slices.Equal(previous.Keys, config.Keys)
+	news := !exists || !slices.Equal(previous.Keys, config.Keys)
 	return news && len(c.referencing[config.Ref]) > 0
 }
 

@@ -60,8 +60,7 @@ type Config struct {
 	Ref  ConfigRef
 	Keys []Key // sorted by name
 	// Created is when the config was made, by the API server's clock in whole
-	// seconds. Made again with a gap that the catalog saw, it is still the time
-	// of the first making.
+	// seconds.
 	Created time.Time
 	// Appeared is the moment at which the watch showed the config as new, and 0
 	// if it was there when the catalog began to watch.
@@ -82,6 +81,8 @@ type Edit struct {
 	At time.Time
 	// Seen is the moment at which the watch showed it, and 0 if nobody watched.
 	Seen Moment
+	// creation marks that the whole config was made.
+	creation bool
 }
 
 // Moment orders what the watches showed: a later observation has a larger one.

@@ -13,8 +13,8 @@ const maxLostKeys = 32
 
 // mergeEdits returns what is known of the edits of a config after its content
 // went from that of previous to that of present, which was shown at the given
-// time and moment.
-func mergeEdits(previous, present *Config, at time.Time, seen Moment) []Edit {
+// moment.
+func mergeEdits(previous, present *Config, date func(key string) time.Time, seen Moment) []Edit {
 	changed := changedKeys(previous.Keys, present.Keys)
 	if len(changed) == 0 {
 		return previous.Edits
@@ -24,9 +24,23 @@ func mergeEdits(previous, present *Config, at time.Time, seen Moment) []Edit {
 		return again
 	})
 	for _, key := range changed {
-		edits = append(edits, Edit{Key: key, At: at, Seen: seen})
+		edits = append(edits, Edit{Key: key, At: date(key), Seen: seen})
 	}
 	return foldLostKeys(edits, present.Keys)
+}
+
+// datedBy returns when the keys of a config that was listed at the given time may
+// have changed: when the config's managedFields say, which is not before the
+// edit, else then.
+func (c *Config) datedBy(listed time.Time) func(key string) time.Time {
+	recorded := c.Edits // sorted by key
+	return func(key string) time.Time {
+		i, found := slices.BinarySearchFunc(recorded, key, func(edit Edit, key string) int { return strings.Compare(edit.Key, key) })
+		if !found || recorded[i].At.After(listed) {
+			return listed
+		}
+		return recorded[i].At
+	}
 }
 
 func foldLostKeys(edits []Edit, keys []Key) []Edit {

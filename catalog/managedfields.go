@@ -96,14 +96,22 @@ func ownsAnnotation(meta *metav1.ObjectMeta, annotation string) bool {
 	})
 }
 
-// setSince returns the earliest time since which an annotation may have its
-// value: that of its owner's last write, zero if nobody is known to own it.
-func setSince(meta *metav1.ObjectMeta, annotation string) time.Time {
-	var since time.Time
-	for _, owner := range annotationOwners(meta, annotation) {
-		if owner.Time != nil && (since.IsZero() || owner.Time.Time.Before(since)) {
-			since = owner.Time.Time
+// optedInBy returns the earliest time by which a workload is known to have opted
+// in: that of the last write of the annotation's owner, which may have been of
+// something else, or of our own record, if that was earlier. It is zero if
+// nothing is known.
+func optedInBy(meta *metav1.ObjectMeta) time.Time {
+	witnesses := annotationOwners(meta, EnabledAnnotation)
+	for _, owner := range annotationOwners(meta, BasisAnnotation) {
+		if owner.Manager == FieldManager {
+			witnesses = append(witnesses, owner)
 		}
 	}
-	return since
+	var by time.Time
+	for _, witness := range witnesses {
+		if witness.Time != nil && (by.IsZero() || witness.Time.Time.Before(by)) {
+			by = witness.Time.Time
+		}
+	}
+	return by
 }

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"time"
 
+	"github.com/cespare/xxhash/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -40,6 +42,12 @@ type Record struct {
 type basis struct {
 	Scheme   string `json:"scheme"`
 	Template string `json:"template"`
+	// Checksums is the checksum of the checksums annotation itself, so that owning
+	// the basis means vouching for both.
+	Checksums string `json:"checksums"`
+	// Written is the time of the write. It makes each basis another one: the API
+	// server gives a field to its writer only if the write changes its value.
+	Written time.Time `json:"written"`
 }
 
 // readRecord reads the record off a workload whose pod template has the given
@@ -61,9 +69,12 @@ func readRecord(meta *metav1.ObjectMeta, template Fingerprint) Record {
 	return Record{
 		Checksums: checksums,
 		Vouches: b.Template == template.String() &&
-			ownsAnnotation(meta, ChecksumsAnnotation) && ownsAnnotation(meta, BasisAnnotation),
+			b.Checksums == checksumOf(encoded).String() &&
+			ownsAnnotation(meta, BasisAnnotation),
 	}
 }
+
+func checksumOf(annotation string) Checksum { return Checksum(xxhash.Sum64String(annotation)) }
 
 // malformed tells what is wrong with checksums of whichever scheme.
 func malformed(encoded string) string {
@@ -94,9 +105,9 @@ func parseChecksums(encoded string) (Checksums, error) {
 	return checksums, nil
 }
 
-// Annotations returns the annotations that record the checksums for a workload
-// whose pod template has the given fingerprint.
-func (c Checksums) Annotations(template Fingerprint) (map[string]string, error) {
+// Annotations returns the annotations that record the checksums, at the given
+// time, for a workload whose pod template has the given fingerprint.
+func (c Checksums) Annotations(template Fingerprint, now time.Time) (map[string]string, error) {
 	entries := make(map[string]string, len(c))
 	for ref, checksum := range c {
 		entries[ref.String()] = checksum.String()
@@ -105,7 +116,12 @@ func (c Checksums) Annotations(template Fingerprint) (map[string]string, error) 
 	if err != nil {
 		return nil, fmt.Errorf("encode checksums: %w", err)
 	}
-	encodedBasis, err := json.Marshal(basis{Scheme: Scheme, Template: template.String()})
+	encodedBasis, err := json.Marshal(basis{
+		Scheme:    Scheme,
+		Template:  template.String(),
+		Checksums: checksumOf(string(encoded)).String(),
+		Written:   now.UTC(),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("encode basis: %w", err)
 	}

@@ -14,7 +14,8 @@ type suspect struct {
 
 // isStale tells whether a pod read the config before the edit. Close to it, the
 // clocks do not tell: then it is stale unless the watch showed the edit before
-// it showed the template that the pod is made from.
+// it showed the template that the pod is made from. A config that was made along
+// with its pods, while nobody watched, was there first.
 func (s suspect) isStale(pod Pod, templateSeen Moment) bool {
 	read, hasRead := pod.readAt(s.reference)
 	if !hasRead {
@@ -24,6 +25,8 @@ func (s suspect) isStale(pod Pod, templateSeen Moment) bool {
 	case late > clockTolerance:
 		return true
 	case late < -clockTolerance:
+		return false
+	case s.edit.creation && s.edit.Seen == 0:
 		return false
 	default:
 		return s.edit.Seen >= templateSeen
@@ -78,7 +81,7 @@ func inspect(w *Workload, reference Reference, config *Config) (suspect, bool) {
 		}
 	}
 	if reference.Optional && len(config.seen([]Keys{reference.Keys})) > 0 {
-		take(Edit{At: config.Created, Seen: config.Appeared})
+		take(Edit{At: config.Created, Seen: config.Appeared, creation: true})
 	}
 	for _, edit := range config.Edits {
 		if edit.concerns(reference.Keys) {
@@ -88,11 +91,12 @@ func inspect(w *Workload, reference Reference, config *Config) (suspect, bool) {
 	return s, isSuspect
 }
 
-// afterOptIn tells whether an edit came after the workload opted in. What both
-// the watch showed is ordered by that, all else by the API server's clock.
+// afterOptIn tells whether an edit may have come after the workload opted in: by
+// the order in which the watches showed both, or by the clocks. Two watches may
+// show things in another order than they happened, and OptedIn may be late.
 func afterOptIn(edit Edit, w *Workload) bool {
-	if edit.Seen > 0 {
-		return edit.Seen > w.Enabled
+	if edit.Seen == 0 {
+		return !edit.At.Before(w.OptedIn)
 	}
-	return !edit.At.Before(w.OptedIn)
+	return edit.Seen > w.Enabled || edit.At.Sub(w.OptedIn) > clockTolerance
 }

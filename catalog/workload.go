@@ -69,8 +69,8 @@ type Workload struct {
 	// Idle tells that the workload wants no pods, so that there is nothing to restart.
 	Idle bool
 	Hold Hold
-	// OptedIn is the earliest time at which the workload may have opted in, by
-	// the API server's clock in whole seconds; zero if that is not known.
+	// OptedIn is a time by which the workload had opted in, as early as the API
+	// tells, by its server's clock in whole seconds; zero if that is not known.
 	OptedIn time.Time
 
 	// Enabled and PodTemplateSeen are the moments at which the watch first showed
@@ -141,7 +141,7 @@ func newWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 		PodTemplate:     full,
 		References:      References(meta.Namespace, &template.Spec),
 		Record:          readRecord(meta, bare),
-		OptedIn:         setSince(meta, EnabledAnnotation),
+		OptedIn:         optedInBy(meta),
 	}, nil
 }
 

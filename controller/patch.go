@@ -12,7 +12,7 @@ import (
 // the checksums, and for a restart sets the timestamp on the pod template. The
 // resourceVersion makes the API server refuse it if the workload has changed.
 func patchBody(w *catalog.Workload, decision catalog.Decision, now time.Time) ([]byte, error) {
-	annotations, err := decision.Checksums.Annotations(w.Template)
+	annotations, err := decision.Checksums.Annotations(w.Template, now)
 	if err != nil {
 		return nil, fmt.Errorf("build patch: %w", err)
 	}
