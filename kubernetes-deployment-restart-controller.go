@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -23,7 +22,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/leaderelection"
-	"k8s.io/klog/v2"
 
 	"kubernetes-deployment-restart-controller/controller"
 )
@@ -45,10 +43,6 @@ const (
 // gcPercent trades a little CPU for a small heap: what the controller keeps is
 // little, what passes through is much. See docs/benchmarks.md.
 const gcPercent = 50
-
-// maxClientVerbosity keeps the client library from logging responses, which hold
-// the data of Secrets.
-const maxClientVerbosity = 5
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -79,26 +73,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	log.Info("stopped")
 	return 0
-}
-
-// newLogger returns the program's logger and makes the client library use it.
-func newLogger(o *options, out io.Writer) *slog.Logger {
-	level := slog.LevelInfo
-	if o.Verbose > 0 {
-		level = min(slog.LevelDebug, slog.Level(-o.Verbose))
-	}
-	handlerOptions := &slog.HandlerOptions{Level: level}
-	var handler slog.Handler = slog.NewTextHandler(out, handlerOptions)
-	if o.LogFormat == "json" {
-		handler = slog.NewJSONHandler(out, handlerOptions)
-	}
-	log := slog.New(handler)
-	klog.SetSlogLogger(log)
-	if o.Verbose >= 4 {
-		var verbosity klog.Level
-		_ = verbosity.Set(strconv.Itoa(min(o.Verbose, maxClientVerbosity))) // a number is always accepted
-	}
-	return log
 }
 
 // control runs the controller until the context ends or it has to give up.

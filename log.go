@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"strconv"
+
+	"k8s.io/klog/v2"
+)
+
+// The client library tells of its work from this verbosity on, and of no more
+// than at the other: beyond it logs responses, which hold the data of Secrets.
+const (
+	minClientVerbosity = 4
+	maxClientVerbosity = 5
+)
+
+// newLogger returns the program's logger and makes the client library log
+// through the same handler.
+func newLogger(o *options, out io.Writer) *slog.Logger {
+	level := slog.LevelInfo
+	if o.Verbose > 0 {
+		level = min(slog.LevelDebug, slog.Level(-o.Verbose))
+	}
+	handlerOptions := &slog.HandlerOptions{Level: level}
+	var handler slog.Handler = slog.NewTextHandler(out, handlerOptions)
+	if o.LogFormat == "json" {
+		handler = slog.NewJSONHandler(out, handlerOptions)
+	}
+	verbosity := 0
+	if o.Verbose >= minClientVerbosity {
+		verbosity = min(o.Verbose, maxClientVerbosity)
+	}
+	klog.SetSlogLogger(slog.New(cappedHandler{handler, slog.Level(-verbosity)}))
+	var klogLevel klog.Level
+	_ = klogLevel.Set(strconv.Itoa(verbosity)) // a number is always accepted
+	return slog.New(handler)
+}
+
+// cappedHandler leaves out records below a level, whatever its inner handler
+// takes.
+type cappedHandler struct {
+	slog.Handler
+	level slog.Level
+}
+
+// Enabled tells whether records of a level are handled.
+func (h cappedHandler) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= h.level && h.Handler.Enabled(ctx, level)
+}
+
+// WithAttrs returns a handler that adds attributes.
+func (h cappedHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return cappedHandler{h.Handler.WithAttrs(attrs), h.level}
+}
+
+// WithGroup returns a handler that adds a group.
+func (h cappedHandler) WithGroup(name string) slog.Handler {
+	return cappedHandler{h.Handler.WithGroup(name), h.level}
+}
