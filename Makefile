@@ -1,0 +1,150 @@
+# `make` lists the targets. What is built lands in bin/.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+
+NAME := kubernetes-deployment-restart-controller
+VERSION = $(shell sed -nE 's/^(const |\t)version += "(.*)"$$/\2/p' $(NAME).go)
+COMMIT = $(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null || echo unknown)
+IMAGE ?= $(NAME):$(VERSION)
+CONTAINER_TOOL ?= docker
+FUZZTIME ?= 10s
+
+# One set of build flags for everything, so that the steps share the build cache: a package of Kubernetes that vet or
+# the linter needed is not compiled again for the binary.
+export CGO_ENABLED := 0
+export GOFLAGS := $(GOFLAGS) -trimpath -buildvcs=false
+
+# The race detector needs a C compiler; without one the tests run all the same.
+RACE ?= $(shell command -v $$(go env CC) >/dev/null && echo -race)
+
+# Where the end-to-end tests, the benchmarks and play find what they start.
+export CONTROLLER_BINARY := $(CURDIR)/bin/$(NAME)
+export LOCALCLUSTER_BINARY := $(CURDIR)/bin/localcluster
+
+PROGRESS := tools/build-with-progress
+LOCALCLUSTER_SOURCES := $(shell find localcluster -type f ! -name '*_test.go' ! -name '*.md')
+MODULES := . localcluster tools
+
+.PHONY: help
+help: ## List the targets
+	@echo 'make TARGET, where TARGET is one of'
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+##### Build
+
+.PHONY: build
+build: ## Build the controller
+	@go build -ldflags '-s -w -X main.commit=$(COMMIT)' -o bin/$(NAME) .
+
+.PHONY: localcluster
+localcluster: bin/localcluster ## Build the local cluster (minutes the first time)
+
+# The version of Kubernetes must be set by hand: without it kubectl cannot parse what the API server answers.
+bin/localcluster: $(LOCALCLUSTER_SOURCES)
+	@echo 'local cluster: building Kubernetes, etcd and KWOK from source; the first time this takes about 5 minutes on 2 cores'
+	@version=$$(cd localcluster && go list -m -f '{{.Version}}' k8s.io/kubernetes); \
+	IFS=. read -r major minor _ <<<"$${version#v}"; \
+	pkg=k8s.io/component-base/version; \
+	$(PROGRESS) 'local cluster' go build -C localcluster -o ../bin/localcluster \
+		-ldflags "-s -w -X $$pkg.gitVersion=$$version -X $$pkg.gitMajor=$$major -X $$pkg.gitMinor=$$minor" .
+	@touch bin/localcluster
+
+bin/golangci-lint: tools/go.mod tools/go.sum
+	@echo 'golangci-lint: building the pinned version; the first time this takes about 4 minutes on 2 cores'
+	@$(PROGRESS) golangci-lint go build -C tools -o ../bin/golangci-lint -ldflags '-s -w' \
+		github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch bin/golangci-lint
+
+.PHONY: bin/play bin/bench bin/testreport
+bin/play bin/bench: # the go command knows best whether they are out of date
+	@go build -o $@ ./test/$(@F)
+bin/testreport:
+	@go build -C tools -o ../$@ ./testreport
+
+.PHONY: image
+image: ## Build the container image (IMAGE=name:tag, CONTAINER_TOOL=docker)
+	$(CONTAINER_TOOL) build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t $(IMAGE) .
+
+##### Try
+
+.PHONY: run
+run: bin/localcluster build bin/play ## Start a local cluster with the controller and an example; Ctrl-C ends it
+	@exec bin/play run
+
+.PHONY: demo
+demo: bin/localcluster build bin/play ## Play the story: a config is edited, its workload restarts once
+	@exec bin/play demo
+
+##### Check
+
+.PHONY: test
+test: bin/localcluster build bin/testreport ## Run all tests, the end-to-end ones on the local cluster included
+	@$(if $(RACE),,echo 'no C compiler: the tests run without the race detector';) \
+	{ echo '== local cluster and tools' && \
+	  go test -C localcluster -json ./... && \
+	  go test -C tools -json ./testreport && \
+	  echo '== unit tests' && \
+	  $(UNIT_TEST) -json $(UNIT_PACKAGES) && \
+	  echo '== end-to-end tests' && \
+	  go test -json -count=1 -timeout 20m ./test/... ; } | bin/testreport
+
+.PHONY: test-unit
+test-unit: ## Run the tests that need no cluster
+	@$(UNIT_TEST) $(UNIT_PACKAGES)
+
+# CGO_ENABLED is what the race detector needs.
+UNIT_TEST = CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE)
+UNIT_PACKAGES = $$(go list ./... | grep -v '^$(NAME)/test\(/\|$$\)')
+
+.PHONY: verify
+verify: check-format check-tidy vet lint ## Check formatting, modules, vet and lint
+
+.PHONY: check-format
+check-format:
+	@echo '== gofmt'
+	@unformatted=$$(gofmt -l .); \
+	if [[ -n $$unformatted ]]; then printf 'not formatted (run make fmt):\n%s\n' "$$unformatted"; exit 1; fi
+
+.PHONY: check-tidy
+check-tidy:
+	@for module in $(MODULES); do \
+		echo "== go mod tidy: $$module"; \
+		go mod tidy -C $$module -diff || { echo "not tidy (run go mod tidy in $$module)"; exit 1; }; \
+	done
+
+# The packages of a module to vet and to lint. Of the local cluster, only its own code: package main there is two
+# small files that import all of Kubernetes, and to look at them both tools first analyse 2,400 packages.
+packages_of = $(if $(filter localcluster,$(1)),./internal/...,./...)
+
+.PHONY: vet
+vet:
+	@$(foreach module,$(MODULES),echo '== go vet: $(module)'; go vet -C $(module) $(call packages_of,$(module));)
+
+.PHONY: lint
+lint: bin/golangci-lint ## Run golangci-lint (minutes the first time, to build it)
+	@$(foreach module,$(MODULES),echo '== golangci-lint: $(module)'; \
+		(cd $(module) && $(CURDIR)/bin/golangci-lint run $(call packages_of,$(module)));)
+
+.PHONY: fmt
+fmt: ## Format the Go code
+	@gofmt -l -w .
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz test for a moment (FUZZTIME=10s)
+	@grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -r -n1 dirname | sort -u | while read -r dir; do \
+		for name in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]+)\(.*/\1/p' $$dir/*_test.go); do \
+			go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) $$dir; \
+		done; \
+	done
+
+.PHONY: bench
+bench: bin/localcluster build bin/bench ## Measure the controller on the local cluster and print a table
+	@exec bin/bench
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf bin coverage.out
