@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"net"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jessevdk/go-flags"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // options are the command line arguments, each with its environment variable.
@@ -81,16 +83,22 @@ func (o *options) validate() error {
 	case o.KubeAPIBurst < 1:
 		return fmt.Errorf("--kube-api-burst must be at least 1, not %d", o.KubeAPIBurst)
 	}
-	for _, namespace := range o.Namespaces {
-		if namespace == "" {
-			return errors.New("--namespace must not be empty")
-		}
-	}
-	for _, check := range []func() error{o.validateListenAddress, o.compileIgnoredErrors, o.validateLeaderElection} {
+	for _, check := range []func() error{o.validateNamespaces, o.validateListenAddress, o.compileIgnoredErrors, o.validateLeaderElection} {
 		if err := check(); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+func (o *options) validateNamespaces() error {
+	for _, namespace := range o.Namespaces {
+		if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
+			return fmt.Errorf("--namespace %q cannot be one: %s", namespace, problems[0])
+		}
+	}
+	slices.Sort(o.Namespaces)
+	o.Namespaces = slices.Compact(o.Namespaces) // one watch each
 	return nil
 }
 

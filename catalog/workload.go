@@ -66,7 +66,8 @@ type Workload struct {
 	Template, PodTemplate Fingerprint
 	References            []Reference
 	Record                Record
-	// Idle tells that the workload wants no pods, so that there is nothing to restart.
+	// Idle tells that the workload wants no pods or is being deleted, so that there
+	// is nothing to restart.
 	Idle bool
 	Hold Hold
 	// OptedIn is a time by which the workload had opted in, as early as the API
@@ -87,7 +88,7 @@ func IsEnabled(meta *metav1.ObjectMeta) bool { return meta.Annotations[EnabledAn
 // NewDeployment reduces a Deployment to what the catalog keeps of it.
 func NewDeployment(d *appsv1.Deployment) (Workload, error) {
 	w, err := newWorkload(Deployment, &d.ObjectMeta, d.Spec.Selector, &d.Spec.Template)
-	w.Idle = wantsNone(d.Spec.Replicas)
+	w.Idle = w.Idle || wantsNone(d.Spec.Replicas)
 	if d.Spec.Paused {
 		w.Hold = Paused
 	}
@@ -97,7 +98,7 @@ func NewDeployment(d *appsv1.Deployment) (Workload, error) {
 // NewStatefulSet reduces a StatefulSet to what the catalog keeps of it.
 func NewStatefulSet(s *appsv1.StatefulSet) (Workload, error) {
 	w, err := newWorkload(StatefulSet, &s.ObjectMeta, s.Spec.Selector, &s.Spec.Template)
-	w.Idle = wantsNone(s.Spec.Replicas)
+	w.Idle = w.Idle || wantsNone(s.Spec.Replicas)
 	rolling := s.Spec.UpdateStrategy.RollingUpdate
 	switch {
 	case s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
@@ -112,7 +113,7 @@ func NewStatefulSet(s *appsv1.StatefulSet) (Workload, error) {
 // only if its controller has said so about the present generation.
 func NewDaemonSet(d *appsv1.DaemonSet) (Workload, error) {
 	w, err := newWorkload(DaemonSet, &d.ObjectMeta, d.Spec.Selector, &d.Spec.Template)
-	w.Idle = d.Status.ObservedGeneration == d.Generation && d.Status.DesiredNumberScheduled == 0
+	w.Idle = w.Idle || d.Status.ObservedGeneration == d.Generation && d.Status.DesiredNumberScheduled == 0
 	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
 		w.Hold = OnDelete
 	}
@@ -141,6 +142,7 @@ func newWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 		PodTemplate:     full,
 		References:      References(meta.Namespace, &template.Spec),
 		Record:          readRecord(meta, bare),
+		Idle:            meta.DeletionTimestamp != nil,
 		OptedIn:         optedInBy(meta),
 	}, nil
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	"kubernetes-deployment-restart-controller/catalog"
 )
@@ -85,16 +86,19 @@ func (c *versionCounter) advance(version string) {
 	}
 }
 
-// run follows the resource until the context ends.
+// run follows the resource until the context ends. The watch tells itself when it
+// breaks and works again; what the reflector would log about it goes nowhere.
 func (w *watch) run(ctx context.Context) {
+	silent := klog.Logger{} // the zero logger discards
 	lister := &cache.ListWatch{ListWithContextFunc: w.list, WatchFuncWithContext: w.open}
 	backoff := reconnectBackoff
 	reflector := cache.NewReflectorWithOptions(lister, nil, (*reducingStore)(w), cache.ReflectorOptions{
 		Name:            w.name,
 		TypeDescription: w.name,
 		Backoff:         &backoff,
+		Logger:          &silent,
 	})
-	reflector.RunWithContext(ctx)
+	reflector.RunWithContext(klog.NewContext(ctx, silent))
 }
 
 // list reads all objects page by page and keeps only their reductions. The

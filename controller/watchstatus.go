@@ -58,6 +58,8 @@ func (w *watch) broken(ctx context.Context, err error) {
 	if w.brokenSince.IsZero() {
 		w.brokenSince = time.Now()
 		w.log.Warn("cannot watch, trying again until it works", "resource", w.name, "namespace", w.namespace, "error", err)
+	} else {
+		w.log.Debug("still cannot watch", "resource", w.name, "namespace", w.namespace, "error", err)
 	}
 	w.problem = err
 	w.markTried()
