@@ -83,6 +83,7 @@ func controllerManagerFlags(layout Layout, ports Ports, withoutDeploymentControl
 	return []string{
 		"--kubeconfig=" + kubeconfig,
 		"--authentication-kubeconfig=" + kubeconfig, // lets the admin read its /metrics
+		"--authentication-skip-lookup=true",         // there are no client certificates
 		"--authorization-kubeconfig=" + kubeconfig,
 		"--bind-address=" + localhost,
 		fmt.Sprintf("--secure-port=%d", ports.ControllerManager),
@@ -102,6 +103,7 @@ func schedulerFlags(layout Layout, ports Ports) []string {
 	return []string{
 		"--config=" + layout.SchedulerConfig(),
 		"--authentication-kubeconfig=" + kubeconfig,
+		"--authentication-skip-lookup=true",
 		"--authorization-kubeconfig=" + kubeconfig,
 		"--bind-address=" + localhost,
 		fmt.Sprintf("--secure-port=%d", ports.Scheduler),

@@ -49,7 +49,7 @@ func newCluster(layout Layout, lock *os.File, options Options, report report) (*
 	c := &cluster{options: options, client: client, report: report}
 	for _, name := range options.Components {
 		url, health := endpoints(name, ports)
-		c.members = append(c.members, &member{
+		m := &member{
 			component:   name,
 			address:     url,
 			arguments:   arguments(name, layout, ports, options),
@@ -60,7 +60,11 @@ func newCluster(layout Layout, lock *os.File, options Options, report report) (*
 			onExit:      c.memberExited,
 			state:       StateWaiting,
 			since:       time.Now(),
-		})
+		}
+		if name == KWOK {
+			m.prepare = func(ctx context.Context) error { return releaseNodes(ctx, client) }
+		}
+		c.members = append(c.members, m)
 	}
 	return c, nil
 }

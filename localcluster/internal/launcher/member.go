@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -40,6 +41,7 @@ type member struct {
 	environment []string
 	log         string
 	lock        *os.File
+	prepare     func(context.Context) error // called before each start; nil if there is nothing to do
 	ready       func(context.Context) error // one look: nil if it serves
 	onExit      func(message string)        // called when it ends by itself after it was ready
 
@@ -59,10 +61,9 @@ func (m *member) status() Status {
 	return status
 }
 
-// start starts the component and waits until it serves. Where that takes longer than readyTimeout, start gives up
-// waiting but leaves the process alone: it may wait for another component.
+// start starts the component and waits until it serves. On an error no process of it is left.
 func (m *member) start(ctx context.Context) error {
-	p, err := m.spawn()
+	p, err := m.spawn(ctx)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", m.component, err)
 	}
@@ -78,7 +79,7 @@ func (m *member) start(ctx context.Context) error {
 	return nil
 }
 
-func (m *member) spawn() (*process, error) {
+func (m *member) spawn(ctx context.Context) (*process, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.alive() {
@@ -86,6 +87,11 @@ func (m *member) spawn() (*process, error) {
 	}
 	if m.state == StateStopped {
 		return nil, fmt.Errorf("the cluster is stopping")
+	}
+	if m.prepare != nil {
+		if err := m.prepare(ctx); err != nil {
+			return nil, err
+		}
 	}
 	p, err := startProcess(m.arguments, m.environment, m.log, m.lock)
 	if err != nil {
@@ -136,17 +142,21 @@ func (m *member) watch(p *process) {
 	}
 }
 
-// explain turns the reason why a component did not become ready into a message for the user.
+// explain ends a process that did not become ready, if it has not ended already, and turns the reason into a message
+// for the user.
 func (m *member) explain(p *process, reason error) error {
+	if !errors.Is(reason, errProcessEnded) {
+		p.kill()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if reason != errProcessEnded {
-		return fmt.Errorf("wait for %s (log: %s): %w", m.component, m.log, reason)
-	}
 	if m.state != StateStarting || m.process != p {
 		return fmt.Errorf("start %s: it was %s before it was ready", m.component, m.state)
 	}
 	m.enter(StateExited)
+	if !errors.Is(reason, errProcessEnded) {
+		return fmt.Errorf("start %s: %w; the last lines of %s:\n%s", m.component, reason, m.log, logTail(m.log))
+	}
 	return fmt.Errorf("start %s: it ended after %s (%s); the last lines of %s:\n%s",
 		m.component, seconds(time.Since(p.started)), p.ending(), m.log, logTail(m.log))
 }

@@ -82,6 +82,19 @@ func waitForNodes(ctx context.Context, client kubernetes.Interface, count int, u
 	})
 }
 
+// releaseNodes deletes the leases of the nodes. A KWOK holds its nodes by leases, and a new one, even if the old one was
+// killed, would do nothing for them and their pods until the leases end 40 s later.
+func releaseNodes(ctx context.Context, client kubernetes.Interface) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	err := client.CoordinationV1().Leases(corev1.NamespaceNodeLease).
+		DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("delete leases of nodes: %w", err)
+	}
+	return nil
+}
+
 func isReady(node corev1.Node) bool {
 	return slices.ContainsFunc(node.Status.Conditions, func(condition corev1.NodeCondition) bool {
 		return condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue

@@ -7,9 +7,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
+	"unicode"
 )
 
 // up runs a cluster until it is told to stop: by a signal, by `down`, or by the end of the process that started it.
@@ -48,7 +50,7 @@ func up(arguments []string, stdout, stderr io.Writer) error {
 	defer shutdown()
 	return runCluster(ctx, c, func() {
 		report.progress(fmt.Sprintf("the cluster is ready after %s; use it with: export KUBECONFIG=%s; stop it with Ctrl-C or: localcluster down --dir %s",
-			seconds(time.Since(begin)), kubeconfigToShow(layout, options), layout.Dir))
+			seconds(time.Since(begin)), shellQuote(kubeconfigToShow(layout, options)), shellQuote(layout.Dir)))
 	})
 }
 
@@ -97,6 +99,16 @@ func kubeconfigToShow(layout Layout, options Options) string {
 		return options.Kubeconfig
 	}
 	return layout.Kubeconfig()
+}
+
+// shellQuote returns a path as one can paste it into a shell.
+func shellQuote(path string) string {
+	if strings.ContainsFunc(path, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+,:@%", r)
+	}) {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
 }
 
 // newReport returns a report that writes whole lines, whichever goroutines they come from.
