@@ -1,0 +1,144 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// noon is when the stories of these tests begin.
+var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+// noonPlus is a time some seconds after noon, or before it.
+func noonPlus(seconds float64) time.Time {
+	return noon.Add(time.Duration(seconds * float64(time.Second)))
+}
+
+func stamp(t time.Time) *metav1.Time { return &metav1.Time{Time: t} }
+
+func pointer[T any](value T) *T { return &value }
+
+func configMapRef(name string) ConfigRef { return ConfigRef{ConfigMap, "ns", name} }
+func secretRef(name string) ConfigRef    { return ConfigRef{Secret, "ns", name} }
+func deploymentRef(name string) WorkloadRef {
+	return WorkloadRef{Deployment, "ns", name}
+}
+
+// configMap is a ConfigMap created at noon.
+func configMap(name string, data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, CreationTimestamp: metav1.Time{Time: noon}},
+		Data:       data,
+	}
+}
+
+// owns is a managedFields entry of somebody whose last write was at the given
+// time, and who owns fields such as "f:data/f:key".
+func owns(manager string, at time.Time, paths ...string) metav1.ManagedFieldsEntry {
+	return metav1.ManagedFieldsEntry{
+		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Time: stamp(at),
+		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fieldsJSON(paths))},
+	}
+}
+
+// fieldsJSON nests paths like the API server does.
+func fieldsJSON(paths []string) string {
+	members := map[string][]string{}
+	for _, path := range paths {
+		member, rest, _ := strings.Cut(path, "/")
+		members[member] = append(members[member], rest)
+	}
+	delete(members, "")
+	var encoded []string
+	for _, member := range slices.Sorted(maps.Keys(members)) {
+		encoded = append(encoded, fmt.Sprintf("%q:%s", member, fieldsJSON(members[member])))
+	}
+	return "{" + strings.Join(encoded, ",") + "}"
+}
+
+// annotationField is the path of an annotation that has no slash in its name.
+func annotationField(name string) string { return "f:metadata/f:annotations/f:" + name }
+
+// deployment is a Deployment with one container that opted in at noon, when
+// it was created.
+func deployment(container corev1.Container, volumes ...corev1.Volume) *appsv1.Deployment {
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "web", UID: types.UID("uid-1"), ResourceVersion: "1",
+			CreationTimestamp: metav1.Time{Time: noon},
+			Annotations:       map[string]string{EnabledAnnotation: Enabled},
+			ManagedFields:     []metav1.ManagedFieldsEntry{owns("kubectl", noon, annotationField(EnabledAnnotation))},
+		},
+		Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{container}, Volumes: volumes},
+			},
+		},
+	}
+}
+
+// mustWorkload reduces a Deployment whose template can be encoded and whose
+// selector is valid.
+func mustWorkload(d *appsv1.Deployment) Workload {
+	workload, err := NewDeployment(d)
+	if err != nil {
+		panic(err)
+	}
+	return workload
+}
+
+// writeRecord does to a Deployment what a patch of the controller does at the
+// given time.
+func writeRecord(d *appsv1.Deployment, checksums Checksums, at time.Time) {
+	annotations, err := checksums.Annotations(mustWorkload(d).Template, at)
+	if err != nil {
+		panic(err)
+	}
+	maps.Copy(d.Annotations, annotations)
+	d.ManagedFields = slices.DeleteFunc(d.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == FieldManager
+	})
+	d.ManagedFields = append(d.ManagedFields,
+		owns(FieldManager, at, annotationField(ChecksumsAnnotation), annotationField(BasisAnnotation)))
+}
+
+// Containers and volumes that read ConfigMaps.
+
+func readsAll(name string, optional bool) corev1.Container {
+	return corev1.Container{Name: "app", EnvFrom: []corev1.EnvFromSource{{
+		ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Optional: &optional},
+	}}}
+}
+
+func readsKey(name, key string, optional bool) corev1.Container {
+	return corev1.Container{Name: "app", Env: []corev1.EnvVar{{Name: "X", ValueFrom: &corev1.EnvVarSource{
+		ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: name}, Key: key, Optional: &optional,
+		},
+	}}}}
+}
+
+func mounts(mounts ...corev1.VolumeMount) corev1.Container {
+	return corev1.Container{Name: "app", VolumeMounts: mounts}
+}
+
+func volumeOf(name string, optional bool, items ...corev1.KeyToPath) corev1.Volume {
+	return corev1.Volume{Name: "v", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: items, Optional: &optional,
+	}}}
+}
+
+// startedAt is a pod whose only container runs since the given time, and whose
+// volumes were mounted then.
+func startedAt(t time.Time) Pod {
+	return Pod{Mounted: t, Started: map[string]time.Time{"app": t}}
+}
