@@ -142,3 +142,5 @@ func volumeOf(name string, optional bool, items ...corev1.KeyToPath) corev1.Volu
 func startedAt(t time.Time) Pod {
 	return Pod{Mounted: t, Started: map[string]time.Time{"app": t}}
 }
+
+func sortedNames(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }

@@ -1,0 +1,155 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+)
+
+func TestAConfigKeepsOneChecksumPerKey(t *testing.T) {
+	created := metav1.Time{Time: noon}
+	cm := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "web", CreationTimestamp: created, ResourceVersion: "7", Labels: map[string]string{"x": "y"},
+			ManagedFields: []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(60), "f:data/f:b")},
+		},
+		Data:       map[string]string{"b": "2", "a": "1"},
+		BinaryData: map[string][]byte{"bin": {0xff}},
+	}
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "tls", CreationTimestamp: created},
+		Data:       map[string][]byte{"b": []byte("2"), "a": []byte("1")},
+	}
+	want := []Config{
+		{
+			Ref:     ConfigRef{ConfigMap, "ns", "web"},
+			Created: noon,
+			Keys: []Key{
+				{Name: "a", Checksum: keyChecksum("a", "1")},
+				{Name: "b", Checksum: keyChecksum("b", "2")},
+				{Name: "bin", Checksum: keyChecksum("bin", "\xff"), Binary: true},
+			},
+			Edits: []Edit{{Key: "b", At: noonPlus(60)}},
+		},
+		{
+			Ref:     ConfigRef{Secret, "ns", "tls"},
+			Created: noon,
+			Keys:    []Key{{Name: "a", Checksum: keyChecksum("a", "1")}, {Name: "b", Checksum: keyChecksum("b", "2")}},
+		},
+	}
+	if diff := cmp.Diff(want, []Config{NewConfigMap(cm), NewSecret(secret)}, cmp.AllowUnexported(Edit{})); diff != "" {
+		t.Errorf("configs (-want +got):\n%s", diff)
+	}
+}
+
+func TestASelectionSeesItsKeys(t *testing.T) {
+	config := Config{Keys: []Key{{Name: "a"}, {Name: "b"}, {Name: "bin", Binary: true}, {Name: "c"}}}
+	for name, test := range map[string]struct {
+		selections []Keys
+		want       string
+	}{
+		"none":                              {nil, ""},
+		"all":                               {[]Keys{{}}, "a b bin c"},
+		"environment":                       {[]Keys{{DataOnly: true}}, "a b c"},
+		"one key":                           {[]Keys{{Names: []string{"b"}}}, "b"},
+		"one key of a volume, binary":       {[]Keys{{Names: []string{"bin"}}}, "bin"},
+		"one key of environment, binary":    {[]Keys{{Names: []string{"bin"}, DataOnly: true}}, ""},
+		"a key that is not there":           {[]Keys{{Names: []string{"x"}}}, ""},
+		"a volume of no keys":               {[]Keys{{Names: []string{}}}, ""},
+		"several selections, each key once": {[]Keys{{Names: []string{"a", "b"}}, {Names: []string{"b", "bin"}}}, "a b bin"},
+		"a key, then all of the data":       {[]Keys{{Names: []string{"bin"}}, {DataOnly: true}}, "a b bin c"},
+		"a key, then everything":            {[]Keys{{Names: []string{"a"}}, {}}, "a b bin c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var names []string
+			for _, key := range config.seen(test.selections) {
+				names = append(names, key.Name)
+			}
+			if got := strings.Join(names, " "); got != test.want {
+				t.Errorf("sees %q, want %q", got, test.want)
+			}
+			if got, want := config.Checksum(test.selections), setChecksum(config.seen(test.selections)); got != want {
+				t.Errorf("checksum %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func TestAChecksumDependsOnTheSelectedKeysOnly(t *testing.T) {
+	before := NewConfigMap(configMap("c", map[string]string{"a": "1", "b": "2"}))
+	after := NewConfigMap(configMap("c", map[string]string{"a": "1", "b": "3", "c": "4"}))
+	for name, test := range map[string]struct {
+		selections []Keys
+		differs    bool
+	}{
+		"unchanged key": {[]Keys{{Names: []string{"a"}, DataOnly: true}}, false},
+		"changed key":   {[]Keys{{Names: []string{"b"}, DataOnly: true}}, true},
+		"new key":       {[]Keys{{Names: []string{"c"}}}, true},
+		"all":           {[]Keys{{DataOnly: true}}, true},
+	} {
+		if got := before.Checksum(test.selections) != after.Checksum(test.selections); got != test.differs {
+			t.Errorf("%s: differs: %v, want %v", name, got, test.differs)
+		}
+	}
+}
+
+// The same bytes are the same file, whichever part of the ConfigMap holds them.
+func TestAKeyMovedToBinaryDataKeepsItsChecksumInAVolume(t *testing.T) {
+	text := NewConfigMap(configMap("c", map[string]string{"a": "1"}))
+	binary := NewConfigMap(&corev1.ConfigMap{BinaryData: map[string][]byte{"a": []byte("1")}})
+	if text.Checksum([]Keys{{}}) != binary.Checksum([]Keys{{}}) {
+		t.Error("a volume sees another content")
+	}
+	if text.Checksum([]Keys{{DataOnly: true}}) == binary.Checksum([]Keys{{DataOnly: true}}) {
+		t.Error("the environment, which cannot take it from binaryData, sees the same content")
+	}
+}
+
+func TestChangedKeysAreThoseThatWereChangedAddedOrRemoved(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := contents(t, "before"), contents(t, "after")
+		want := map[string]bool{}
+		for name, value := range before {
+			if now, found := after[name]; !found || now != value {
+				want[name] = true
+			}
+		}
+		for name := range after {
+			if _, found := before[name]; !found {
+				want[name] = true
+			}
+		}
+		got := changedKeys(NewConfigMap(configMap("c", before)).Keys, NewConfigMap(configMap("c", after)).Keys)
+		if diff := cmp.Diff(sortedNames(want), got, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("changed keys (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func FuzzConfigRefsAreReadBackAsTheyAreWritten(f *testing.F) {
+	f.Add("configmap/ns/web")
+	f.Add("secret/ns/tls")
+	f.Add("deployment/ns/web")
+	f.Add("configmap//web")
+	f.Add("configmap/ns/")
+	f.Add("configmap/ns/a/b")
+	f.Add("configmap")
+	f.Add("")
+	f.Fuzz(func(t *testing.T, s string) {
+		ref, ok := parseConfigRef(s)
+		// The slow oracle: three parts, none empty, the first one of two.
+		parts := strings.Split(s, "/")
+		valid := len(parts) == 3 && (parts[0] == "configmap" || parts[0] == "secret") && parts[1] != "" && parts[2] != ""
+		if ok != valid {
+			t.Fatalf("%q: parsed %v, want %v", s, ok, valid)
+		}
+		if ok && (ref.String() != s || ref != ConfigRef{ConfigKind(parts[0]), parts[1], parts[2]}) {
+			t.Fatalf("%q was read as %#v", s, ref)
+		}
+	})
+}
