@@ -1,0 +1,253 @@
+package catalog
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+)
+
+func TestARecordVouchesOnlyIfAllThatItRestsOnHolds(t *testing.T) {
+	checksums := Checksums{configMapRef("web"): 1, secretRef("tls"): 0xabc}
+	recorded := func() *appsv1.Deployment {
+		d := deployment(readsAll("web", false))
+		writeRecord(d, checksums, noonPlus(10))
+		return d
+	}
+	// brought does what a write of somebody else does that changes annotations.
+	brought := func(d *appsv1.Deployment, names ...string) {
+		d.ManagedFields = nil
+		ours := []string{}
+		theirs := []string{annotationField(EnabledAnnotation)}
+		for _, name := range []string{ChecksumsAnnotation, BasisAnnotation} {
+			if strings.Contains(strings.Join(names, " "), name) {
+				theirs = append(theirs, annotationField(name))
+			} else {
+				ours = append(ours, annotationField(name))
+			}
+		}
+		d.ManagedFields = []metav1.ManagedFieldsEntry{owns(FieldManager, noonPlus(10), ours...), owns("kubectl", noonPlus(20), theirs...)}
+	}
+	setBasis := func(d *appsv1.Deployment, change func(*basis)) {
+		var b basis
+		if err := json.Unmarshal([]byte(d.Annotations[BasisAnnotation]), &b); err != nil {
+			panic(err)
+		}
+		change(&b)
+		encoded, err := json.Marshal(b)
+		if err != nil {
+			panic(err)
+		}
+		d.Annotations[BasisAnnotation] = string(encoded)
+	}
+	for name, test := range map[string]struct {
+		change func(*appsv1.Deployment)
+		want   Record
+	}{
+		"as written": {func(*appsv1.Deployment) {}, Record{Checksums: checksums, Vouches: true}},
+		"after our own restart": {
+			func(d *appsv1.Deployment) {
+				d.Spec.Template.Annotations = map[string]string{TimestampAnnotation: "2026-03-01T12:00:00.5Z"}
+			},
+			Record{Checksums: checksums, Vouches: true},
+		},
+		"no checksums": {func(d *appsv1.Deployment) { delete(d.Annotations, ChecksumsAnnotation) }, Record{}},
+		"no basis, as the original controller wrote": {
+			func(d *appsv1.Deployment) { delete(d.Annotations, BasisAnnotation) }, Record{},
+		},
+		"another scheme, which may write checksums as it likes": {
+			func(d *appsv1.Deployment) {
+				d.Annotations[ChecksumsAnnotation] = `{"configmap/ns/web":"md5:1"}`
+				setBasis(d, func(b *basis) { b.Scheme = "xxh64-keys-v0" })
+			}, Record{},
+		},
+		"broken basis": {func(d *appsv1.Deployment) { d.Annotations[BasisAnnotation] = `{` }, Record{}},
+		"another template": {
+			func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "web:2" }, Record{Checksums: checksums},
+		},
+		"another restart than ours": {
+			func(d *appsv1.Deployment) {
+				d.Spec.Template.Annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": "2026-03-01T12:00:00Z"}
+			}, Record{Checksums: checksums},
+		},
+		"the whole record brought by an undo": {
+			func(d *appsv1.Deployment) { brought(d, ChecksumsAnnotation, BasisAnnotation) }, Record{Checksums: checksums},
+		},
+		"the basis brought by an undo, with checksums that are the same": {
+			func(d *appsv1.Deployment) { brought(d, BasisAnnotation) }, Record{Checksums: checksums},
+		},
+		"checksums of somebody else's making": {
+			func(d *appsv1.Deployment) {
+				d.Annotations[ChecksumsAnnotation] = `{"configmap/ns/web":"0000000000000002"}`
+				brought(d, ChecksumsAnnotation)
+			}, Record{Checksums: Checksums{configMapRef("web"): 2}},
+		},
+		"a copied manifest": {
+			func(d *appsv1.Deployment) {
+				d.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl-client-side-apply", noonPlus(20), annotationField(EnabledAnnotation),
+					annotationField(ChecksumsAnnotation), annotationField(BasisAnnotation))}
+			}, Record{Checksums: checksums},
+		},
+		"applied in our name": {
+			func(d *appsv1.Deployment) {
+				d.ManagedFields[1].Operation = metav1.ManagedFieldsOperationApply
+			}, Record{Checksums: checksums},
+		},
+		"managed fields that were wiped": {func(d *appsv1.Deployment) { d.ManagedFields = nil }, Record{Checksums: checksums}},
+		"owned by us and by somebody who applies the same": {
+			func(d *appsv1.Deployment) {
+				d.ManagedFields = append(d.ManagedFields, owns("argocd", noonPlus(20), annotationField(BasisAnnotation)))
+			}, Record{Checksums: checksums, Vouches: true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := recorded()
+			test.change(d)
+			if diff := cmp.Diff(test.want, mustWorkload(d).Record); diff != "" {
+				t.Errorf("record (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAnUnreadableRecordIsAProblem(t *testing.T) {
+	for name, test := range map[string]struct {
+		checksums string
+		basis     string // empty: ours
+		want      string
+	}{
+		"no JSON":                          {"{", "", "parse " + ChecksumsAnnotation + ": unexpected end of JSON input"},
+		"no JSON, of the original":         {"{", "none", "parse " + ChecksumsAnnotation + ": not a JSON object of strings"},
+		"numbers, of the original":         {`{"configmap/ns/a":1}`, "none", "parse " + ChecksumsAnnotation + ": not a JSON object of strings"},
+		"no JSON, of another scheme":       {"[]", `{"scheme":"other"}`, "parse " + ChecksumsAnnotation + ": not a JSON object of strings"},
+		"readable, of the original":        {`{"configmap/ns/a":"anything"}`, "none", ""},
+		"a name that is none":              {`{"pod/ns/a":"0000000000000001"}`, "", "parse " + ChecksumsAnnotation + `: "pod/ns/a" names no config`},
+		"a checksum that is none":          {`{"configmap/ns/a":"xyz"}`, "", "parse " + ChecksumsAnnotation + ": configmap/ns/a: parse checksum: 3 bytes are not 16 hexadecimal digits"},
+		"a checksum that is null":          {`{"configmap/ns/a":null}`, "", "parse " + ChecksumsAnnotation + ": configmap/ns/a: parse checksum: 0 bytes are not 16 hexadecimal digits"},
+		"a name as long as an annotation":  {`{"` + strings.Repeat("x", 1000) + `":""}`, "", "parse " + ChecksumsAnnotation + `: "` + strings.Repeat("x", 100) + `" names no config`},
+		"an empty annotation":              {"", "", "parse " + ChecksumsAnnotation + ": unexpected end of JSON input"},
+		"an empty annotation, no basis":    {"", "none", "parse " + ChecksumsAnnotation + ": not a JSON object of strings"},
+		"no config at all, which is legal": {"{}", "none", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := deployment(readsAll("a", false))
+			writeRecord(d, Checksums{}, noonPlus(10))
+			d.Annotations[ChecksumsAnnotation] = test.checksums
+			switch test.basis {
+			case "":
+			case "none":
+				delete(d.Annotations, BasisAnnotation)
+			default:
+				d.Annotations[BasisAnnotation] = test.basis
+			}
+			if diff := cmp.Diff(Record{Problem: test.want}, mustWorkload(d).Record); diff != "" {
+				t.Errorf("record (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheAnnotationsHaveTheFormThatIsDocumented(t *testing.T) {
+	checksums := Checksums{secretRef("two"): 0x6e79832c18c31594, configMapRef("one"): 0x189832cc316e7594}
+	got, err := checksums.Annotations(0x1f, noonPlus(0.123456789).In(time.FixedZone("CET", 3600)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		ChecksumsAnnotation: `{"configmap/ns/one":"189832cc316e7594","secret/ns/two":"6e79832c18c31594"}`,
+		BasisAnnotation: `{"scheme":"xxh64-keys-v1","template":"000000000000001f",` +
+			`"checksums":"7480bee130b1ad0b","written":"2026-03-01T12:00:00.123456789Z"}`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+}
+
+// The API server gives a field to its writer only if its value changes.
+func TestEachWriteOfTheSameRecordHasAnotherBasis(t *testing.T) {
+	checksums := Checksums{configMapRef("web"): 1}
+	first, err1 := checksums.Annotations(1, noon)
+	second, err2 := checksums.Annotations(1, noon.Add(1))
+	if err1 != nil || err2 != nil || first[BasisAnnotation] == second[BasisAnnotation] {
+		t.Errorf("both are %s (%v, %v)", first[BasisAnnotation], err1, err2)
+	}
+}
+
+func someChecksums(t *rapid.T) Checksums {
+	name := rapid.StringMatching(`[a-z0-9]([-.a-z0-9]{0,10}[a-z0-9])?`)
+	ref := rapid.Custom(func(t *rapid.T) ConfigRef {
+		return ConfigRef{rapid.SampledFrom([]ConfigKind{ConfigMap, Secret}).Draw(t, "kind"), name.Draw(t, "namespace"), name.Draw(t, "name")}
+	})
+	return rapid.MapOfN(ref, rapid.Map(rapid.Uint64(), func(n uint64) Checksum { return Checksum(n) }), 0, 5).Draw(t, "checksums")
+}
+
+func TestARecordIsReadBackAsItWasWritten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		checksums := someChecksums(t)
+		d := deployment(readsAll("web", false))
+		writeRecord(d, checksums, noonPlus(10))
+		if diff := cmp.Diff(Record{Checksums: checksums, Vouches: true}, mustWorkload(d).Record); diff != "" {
+			t.Fatalf("record (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestEqualChecksumsAreTheSameOfTheSameConfigs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := someChecksums(t)
+		if !a.Equal(maps.Clone(a)) {
+			t.Fatal("not equal to its copy")
+		}
+		for ref, checksum := range a {
+			other := maps.Clone(a)
+			other[ref] = checksum + 1
+			if a.Equal(other) {
+				t.Fatalf("equal although %s differs", ref)
+			}
+			delete(other, ref)
+			if a.Equal(other) || other.Equal(a) {
+				t.Fatalf("equal although %s is missing", ref)
+			}
+		}
+	})
+}
+
+func FuzzARecordOfAnyFormIsRepairedByTheNextWrite(f *testing.F) {
+	const ours = `{"scheme":"xxh64-keys-v1","template":"0000000000000007"}`
+	f.Add(`{"configmap/ns/web":"189832cc316e7594"}`, ours)
+	f.Add(`{"configmap/ns/web":"189832cc316e7594","configmap/ns/web":"189832cc316e7595"}`, ours)
+	f.Add(`null`, ours)
+	f.Add(`{"configmap/ns/web":null}`, ours)
+	f.Add(`{"":""}`, `{}`)
+	f.Add(``, ``)
+	f.Fuzz(func(t *testing.T, encoded, encodedBasis string) {
+		meta := metav1.ObjectMeta{
+			Annotations:   map[string]string{ChecksumsAnnotation: encoded, BasisAnnotation: encodedBasis},
+			ManagedFields: []metav1.ManagedFieldsEntry{owns(FieldManager, noon, annotationField(ChecksumsAnnotation), annotationField(BasisAnnotation))},
+		}
+		record := readRecord(&meta, 7)
+		if record.Problem != "" && (record.Vouches || record.Checksums != nil) {
+			t.Fatalf("a record with a problem is relied on: %+v", record)
+		}
+		checksums, err := parseChecksums(encoded)
+		if err != nil {
+			if record.Vouches {
+				t.Fatalf("a record that cannot be parsed vouches: %v", err)
+			}
+			return
+		}
+		meta.Annotations, err = checksums.Annotations(7, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(Record{Checksums: checksums, Vouches: true}, readRecord(&meta, 7)); diff != "" {
+			t.Fatalf("record (-want +got):\n%s", diff)
+		}
+	})
+}
