@@ -1,0 +1,58 @@
+package controller
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+func bodyOf(t *testing.T, outcome catalog.Outcome, now time.Time) map[string]any {
+	t.Helper()
+	w := &catalog.Workload{Ref: web, ResourceVersion: "42", Template: 0xabc}
+	body, err := patchBody(w, catalog.Decision{Outcome: outcome, Checksums: catalog.Checksums{mapA: 0x1f}}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var patch map[string]any
+	if err := json.Unmarshal(body, &patch); err != nil {
+		t.Fatal(err)
+	}
+	return patch
+}
+
+func recordAt(t *testing.T, now time.Time) map[string]any {
+	t.Helper()
+	annotations, err := catalog.Checksums{mapA: 0x1f}.Annotations(0xabc, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := make(map[string]any)
+	for name, value := range annotations {
+		record[name] = value
+	}
+	return record
+}
+
+func TestARecordTouchesOnlyTheWorkloadsAnnotations(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	want := map[string]any{"metadata": map[string]any{"resourceVersion": "42", "annotations": recordAt(t, now)}}
+	if diff := cmp.Diff(want, bodyOf(t, catalog.RecordOnly, now)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestARestartIsRecordedAndStampedInOnePatch(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600))
+	stamp := map[string]any{catalog.TimestampAnnotation: "2026-01-02T02:04:05.000000006Z"}
+	want := map[string]any{
+		"metadata": map[string]any{"resourceVersion": "42", "annotations": recordAt(t, now)},
+		"spec":     map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": stamp}}},
+	}
+	if diff := cmp.Diff(want, bodyOf(t, catalog.Restart, now)); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,130 @@
+package controller
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+func TestAConfigIsReducedToItsChecksums(t *testing.T) {
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "tls", ResourceVersion: "7", Annotations: map[string]string{"a": "copy of canary"}},
+		Data:       map[string][]byte{"key": []byte("canary")},
+	}
+	want := catalog.NewSecret(secret)
+	got := reduce(secret)
+	if diff := cmp.Diff(&observation{resourceVersion: "7", config: &want}, got, cmp.AllowUnexported(observation{}), cmpopts.IgnoreUnexported(catalog.Edit{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAWorkloadThatDidNotOptInIsReducedToItsName(t *testing.T) {
+	early, late := metav1.NewTime(time.Unix(1, 0)), metav1.NewTime(time.Unix(2, 0))
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: "web", ResourceVersion: "7",
+		Annotations: map[string]string{catalog.EnabledAnnotation: "disabled"},
+		ManagedFields: []metav1.ManagedFieldsEntry{
+			{Manager: "helm", Time: &early},
+			{Manager: "kubectl-edit", Time: &late},
+			{Manager: "kube-controller-manager", Time: &late, Subresource: "status"},
+		},
+	}}
+	want := &observation{resourceVersion: "7", workload: &workloadObservation{ref: web, optIn: "disabled", lastWriter: "kubectl-edit"}}
+	if diff := cmp.Diff(want, reduce(deployment), cmp.AllowUnexported(observation{}, workloadObservation{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnObjectThatCannotBeReadSaysSo(t *testing.T) {
+	broken := &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "db", Annotations: map[string]string{catalog.EnabledAnnotation: catalog.Enabled}},
+		Spec: appsv1.StatefulSetSpec{Selector: &metav1.LabelSelector{
+			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}},
+		}},
+	}
+	for _, object := range []any{broken, &corev1.Pod{}} {
+		if o := reduce(object); o.err == nil || o.config != nil || o.workload != nil {
+			t.Errorf("%T: got %+v", object, o)
+		}
+	}
+}
+
+func TestAPageIsReducedAndItsPlaceKept(t *testing.T) {
+	page := &corev1.ConfigMapList{
+		ListMeta: metav1.ListMeta{ResourceVersion: "9", Continue: "more"},
+		Items:    []corev1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, {ObjectMeta: metav1.ObjectMeta{Name: "b"}}},
+	}
+	all := &observations{}
+	if err := all.add(page); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, o := range all.Items {
+		names = append(names, o.config.Ref.Name)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, names); diff != "" || all.ResourceVersion != "9" || all.Continue != "more" {
+		t.Errorf("version %q, continue %q, items %s", all.ResourceVersion, all.Continue, diff)
+	}
+}
+
+func TestEachResourceVersionIsCountedOnce(t *testing.T) {
+	count := 0
+	counter := versionCounter{inc: func() { count++ }}
+	see := func(versions ...string) {
+		for _, version := range versions {
+			counter.count(version)
+		}
+	}
+	see("5", "3", "4") // a list is in no order
+	counter.advance("5")
+	see("6")
+	counter.advance("6")
+	see("3", "4", "5", "6", "7") // listed again
+	if count != 5 {
+		t.Errorf("counted %d distinct versions, want 5", count)
+	}
+}
+
+func TestTheTemplateOfAControllerRevisionIsThatOfItsWorkload(t *testing.T) {
+	template := corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "db"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "db", Image: "db:1"}}},
+	}
+	set := &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "db", UID: "u", Annotations: map[string]string{catalog.EnabledAnnotation: catalog.Enabled}},
+		Spec:       appsv1.StatefulSetSpec{Template: template},
+	}
+	w, err := catalog.NewStatefulSet(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	revision := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))},
+	}}
+	for patch, want := range map[string]bool{
+		`{"spec":{"template":{"$patch":"replace","metadata":{"creationTimestamp":null,"labels":{"app":"db"}},"spec":{"containers":[{"name":"db","image":"db:1","resources":{}}]}}}}`: true,
+		`{"spec":{"template":{"$patch":"replace","metadata":{"creationTimestamp":null,"labels":{"app":"db"}},"spec":{"containers":[{"name":"db","image":"db:2","resources":{}}]}}}}`: false,
+	} {
+		revision.Data.Raw = []byte(patch)
+		got, err := templateOf(revision)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isMadeFrom(&w, revision, got) != want {
+			t.Errorf("%s: want %v", patch, want)
+		}
+	}
+	revision.Data.Raw = []byte("{")
+	if _, err := templateOf(revision); err == nil || !strings.Contains(err.Error(), "controllerrevision") || errors.Unwrap(err) == nil {
+		t.Errorf("broken revision: %v", err)
+	}
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
+	for _, test := range []struct{ args, message string }{
+		{"--restart-check-period=0", "--restart-check-period must be at least 1"},
+		{"-c 1.5", "restart-check-period"},
+		{"-r -1", "restart-grace-period"},
+		{"--restart-grace-period=soon", "restart-grace-period"},
+		{"--verbose=-1", "--verbose must not be negative"},
+		{"--ignored-errors=(", "--ignored-errors"},
+		{"--listen-address=10254", "--listen-address must be host:port"},
+		{"--listen-address=:99999", "--listen-address must be host:port"},
+		{"--namespace=Not_A_Name", "--namespace \"Not_A_Name\" cannot be one"},
+		{"--log-format=xml", "log-format"},
+		{"--kube-api-qps=0", "--kube-api-qps must be more than 0"},
+		{"--kube-api-burst=0", "--kube-api-burst must be at least 1"},
+		{"--leader-elect --leader-elect-lease-duration=5s", "--leader-elect-lease-duration (5s) must be more"},
+		{"--leader-elect --leader-elect-renew-deadline=2s", "--leader-elect-renew-deadline (2s) must be more"},
+		{"--leader-elect --leader-elect-retry-period=0s", "--leader-elect-retry-period must be more than 0"},
+		{"--leader-elect --leader-elect-lease-name=", "--leader-elect-lease-name must not be empty"},
+		{"--no-such-flag", "unknown flag"},
+		{"serve", "unexpected argument \"serve\""},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			code := run(context.Background(), strings.Fields(test.args), &stdout, &stderr)
+			if code != 2 || stdout.Len() > 0 {
+				t.Errorf("exit code %d, stdout %q", code, stdout.String())
+			}
+			if got := stderr.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, test.message) {
+				t.Errorf("got %q, want one line with %q", got, test.message)
+			}
+		})
+	}
+}
+
+func TestOptionsComeFromTheEnvironmentUnlessGiven(t *testing.T) {
+	t.Setenv("RESTART_GRACE_PERIOD", "7")
+	t.Setenv("RESTART_CHECK_PERIOD", "100")
+	t.Setenv("IGNORED_ERRORS", "first one;second .*")
+	t.Setenv("WATCH_NAMESPACES", "b,a,b")
+	t.Setenv("VERBOSE", "1")
+	t.Setenv("LEADER_ELECT_RETRY_PERIOD", "3s")
+	o, err := parseOptions([]string{"-c", "200"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.RestartGracePeriod != 7 || o.RestartCheckPeriod != 200 || o.Verbose != 1 || o.LeaderElectRetryPeriod != 3*time.Second {
+		t.Errorf("got %+v", o)
+	}
+	if got := strings.Join(o.Namespaces, " "); got != "a b" {
+		t.Errorf("namespaces: %s", got)
+	}
+	if len(o.ignoredErrors) != 2 || !o.ignoredErrors[1].MatchString("a second thing") {
+		t.Errorf("ignored errors: %v", o.ignoredErrors)
+	}
+}
+
+func TestTheDefaultsAreThoseOfTheOriginal(t *testing.T) {
+	o, err := parseOptions(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.RestartCheckPeriod != 500 || o.RestartGracePeriod != 5 || o.ListenAddress != "0.0.0.0:10254" || o.LeaderElect || o.DryRun {
+		t.Errorf("got %+v", o)
+	}
+}
+
+func TestHelpAndVersionGoToStandardOutput(t *testing.T) {
+	for arg, want := range map[string]string{
+		"--help":    "Usage:",
+		"-h":        "[$RESTART_GRACE_PERIOD]",
+		"--version": programName + " " + version,
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := run(context.Background(), []string{arg}, &stdout, &stderr); code != 0 || stderr.Len() > 0 {
+			t.Errorf("%s: exit code %d, stderr %q", arg, code, stderr.String())
+		}
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("%s: got %q", arg, stdout.String())
+		}
+	}
+}
+
+func TestAMissingKubeconfigIsAClearFailure(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	code := run(context.Background(), []string{"--kubeconfig=/does/not/exist", "--listen-address=127.0.0.1:0"}, &stdout, &stderr)
+	if code != 1 || !strings.Contains(stderr.String(), "/does/not/exist") {
+		t.Errorf("exit code %d, stderr %q", code, stderr.String())
+	}
+}
+
+func TestTheLeaseNeedsANamespaceOutsideACluster(t *testing.T) {
+	if namespace, err := leaseNamespace("mine"); err != nil || namespace != "mine" {
+		t.Errorf("got %q, %v", namespace, err)
+	}
+	if _, err := leaseNamespace(""); err == nil || errors.Unwrap(err) != nil {
+		t.Errorf("got %v, want a message of our own", err)
+	}
+}
