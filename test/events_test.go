@@ -54,6 +54,7 @@ func (s *scene) awaitRestartEvent(w workload, message string) corev1.Event {
 }
 
 func TestTheEventOfARestartTellsWhatChanged(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		pod     corev1.PodSpec

@@ -198,6 +198,7 @@ func withVolumes(pod corev1.PodSpec, volumes ...corev1.Volume) corev1.PodSpec {
 }
 
 func TestAnEditRestartsExactlyTheWorkloadsWhoseContainersSeeIt(t *testing.T) {
+	t.Parallel()
 	for _, reference := range references {
 		t.Run(reference.name, func(t *testing.T) {
 			s := newScene(t)
@@ -209,7 +210,6 @@ func TestAnEditRestartsExactlyTheWorkloadsWhoseContainersSeeIt(t *testing.T) {
 			s.apply(reference.harmless)
 			s.settle()
 			s.requireRestarts(app, before, 0)
-			s.requireRevisions(app, 1)
 			if reference.harmful == nil {
 				return
 			}
@@ -217,7 +217,6 @@ func TestAnEditRestartsExactlyTheWorkloadsWhoseContainersSeeIt(t *testing.T) {
 			s.awaitRestart(app, before)
 			s.settle()
 			s.requireRestarts(app, before, 1)
-			s.requireRevisions(app, 2)
 		})
 	}
 }
@@ -230,6 +229,7 @@ func (s *scene) apply(edits []edit) {
 }
 
 func TestAConfigThatIsMissingAtFirst(t *testing.T) {
+	t.Parallel()
 	t.Run("is a change where it is optional", func(t *testing.T) {
 		s := newScene(t)
 		app := s.run("app", podOf(envFromOptional(settings)))
@@ -245,7 +245,7 @@ func TestAConfigThatIsMissingAtFirst(t *testing.T) {
 		before := s.started(app)
 		s.make(settings, set("used", "v1"))
 		s.settle()
-		s.requireRestarts(app, before, 0)
+		before = s.requireWrites(app, before, 0, 1) // its checksum is recorded
 
 		s.edit(settings, set("used", "v2"))
 		s.awaitRestart(app, before)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -38,6 +39,7 @@ type scene struct {
 	shared       bool
 	client       kubernetes.Interface
 	namespace    string
+	grace        time.Duration // of the controller
 	markerRound  int
 }
 
@@ -71,7 +73,7 @@ func enter(t *testing.T, p *place) *scene {
 	t.Helper()
 	s := &scene{
 		T: t, cluster: p.cluster, installation: p.installation, controller: p.controller, shared: p.controller != nil,
-		client: p.cluster.Client(), namespace: newNamespaceName(t.Name()),
+		client: p.cluster.Client(), namespace: newNamespaceName(t.Name()), grace: time.Second,
 	}
 	s.makeNamespace(s.namespace)
 	t.Cleanup(s.tellOfFailure)
@@ -108,13 +110,13 @@ func (s *scene) makeNamespace(name string) {
 	})
 }
 
-// startController starts a controller for this namespace only, with a grace period
-// of one second unless the flags say otherwise. It is stopped with the test, and
+// startController starts a controller for this namespace only, with the scene's grace
+// period, which is a second unless the test has set another. It is stopped with the test, and
 // must then exit with 0.
 func (s *scene) startController(flags ...string) *harness.Controller {
 	s.Helper()
-	controller, err := s.installation.StartController(s.Context(),
-		append([]string{"--namespace", s.namespace, "-r", "1", "-v", "1"}, flags...)...)
+	arguments := []string{"--namespace", s.namespace, "-r", strconv.Itoa(int(s.grace.Seconds())), "-v", "1"}
+	controller, err := s.installation.StartController(s.Context(), append(arguments, flags...)...)
 	s.must(err)
 	s.controller = controller
 	s.Cleanup(func() {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -83,6 +84,8 @@ type state struct {
 	spec     any // a pointer to the whole spec
 	template *corev1.PodTemplateSpec
 	rollout  error // what is missing from a complete rollout
+	// revisions is how many templates it has had: see [scene.revisions].
+	revisions int
 }
 
 func (s *scene) look(ctx context.Context, w workload) (state, error) {
@@ -92,19 +95,19 @@ func (s *scene) look(ctx context.Context, w workload) (state, error) {
 		if err != nil {
 			return state{}, err
 		}
-		return state{object.ObjectMeta, &object.Spec, &object.Spec.Template, deploymentRollout(object)}, nil
+		return state{ObjectMeta: object.ObjectMeta, spec: &object.Spec, template: &object.Spec.Template, rollout: deploymentRollout(object)}, nil
 	case "StatefulSet":
 		object, err := s.client.AppsV1().StatefulSets(s.namespace).Get(ctx, w.name, metav1.GetOptions{})
 		if err != nil {
 			return state{}, err
 		}
-		return state{object.ObjectMeta, &object.Spec, &object.Spec.Template, statefulSetRollout(object)}, nil
+		return state{ObjectMeta: object.ObjectMeta, spec: &object.Spec, template: &object.Spec.Template, rollout: statefulSetRollout(object)}, nil
 	case "DaemonSet":
 		object, err := s.client.AppsV1().DaemonSets(s.namespace).Get(ctx, w.name, metav1.GetOptions{})
 		if err != nil {
 			return state{}, err
 		}
-		return state{object.ObjectMeta, &object.Spec, &object.Spec.Template, daemonSetRollout(object)}, nil
+		return state{ObjectMeta: object.ObjectMeta, spec: &object.Spec, template: &object.Spec.Template, rollout: daemonSetRollout(object)}, nil
 	}
 	return state{}, fmt.Errorf("no such kind: %s", w.kind)
 }
@@ -113,6 +116,8 @@ func (s *scene) look(ctx context.Context, w workload) (state, error) {
 func (s *scene) now(w workload) state {
 	s.Helper()
 	st, err := s.look(s.Context(), w)
+	s.must(err)
+	st.revisions, err = s.revisions(s.Context(), w)
 	s.must(err)
 	return st
 }
@@ -143,7 +148,20 @@ func incomplete(observed bool, want, present, updated, available int32) error {
 		observed, want, present, updated, available)
 }
 
+func (st state) paused() bool {
+	spec, ok := st.spec.(*appsv1.DeploymentSpec)
+	return ok && spec.Paused
+}
+
 func (st state) restartedAt() string { return st.template.Annotations[timestampAnnotation] }
+
+// restartTime is when the controller decided to restart, by the clock of this machine.
+func (st state) restartTime(s *scene) time.Time {
+	s.Helper()
+	moment, err := time.Parse(time.RFC3339Nano, st.restartedAt())
+	s.must(err)
+	return moment
+}
 
 // checksums returns the record, or an error where there is none that can be read.
 func (st state) checksums() (map[string]string, error) {
@@ -219,4 +237,12 @@ func differ(before, after map[string]string, key string) error {
 		return fmt.Errorf("the record of %s is %q, was %q", key, after[key], before[key])
 	}
 	return nil
+}
+
+// requireRevisions fails the test unless a workload has had this many templates.
+func (s *scene) requireRevisions(w workload, want int) {
+	s.Helper()
+	if got := s.now(w).revisions; got != want {
+		s.Fatalf("%s %s has had %d templates, want %d", w.kind, w.name, got, want)
+	}
 }

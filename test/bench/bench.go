@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// measurement makes some rows of the table.
+type measurement struct {
+	name string
+	run  func(*bench, context.Context) ([]row, error)
+}
+
+// measurements in the order of the table.
+var measurements = []measurement{
+	{"memory", (*bench).measureMemory},
+	{"latency", (*bench).measureLatency},
+	{"shared", (*bench).measureShared},
+	{"down", (*bench).measureDown},
+	{"kill", (*bench).measureKill},
+	{"first-start", (*bench).measureFirstStart},
+}
+
+func measurementNames() string {
+	names := make([]string, 0, len(measurements))
+	for _, m := range measurements {
+		names = append(names, m.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// chooseMeasurements returns those of the given names, all if there are none.
+func chooseMeasurements(names []string) ([]measurement, error) {
+	if len(names) == 0 {
+		return measurements, nil
+	}
+	wanted := make(map[string]bool)
+	for _, name := range names {
+		wanted[name] = true
+	}
+	var chosen []measurement
+	for _, m := range measurements {
+		if wanted[m.name] {
+			chosen = append(chosen, m)
+			delete(wanted, m.name)
+		}
+	}
+	for name := range wanted {
+		return nil, fmt.Errorf("there is no measurement %q; there are %s", name, measurementNames())
+	}
+	return chosen, nil
+}
+
+// numbers say how much is measured.
+type numbers struct {
+	configs     int // ConfigMaps, and as many Secrets, of the memory rows
+	deployments int // of the memory rows, of the shared ConfigMap and of the first start
+	edits       int // of the latency row, for each of the two processes
+	away        int // edits while the controller is down or about to be killed
+	repetitions int
+	grace       time.Duration // of the rows that measure with the controller's defaults
+}
+
+var (
+	fullNumbers = numbers{configs: 10_000, deployments: 1_000, edits: 400, away: 20, repetitions: 3, grace: 5 * time.Second}
+	// quickNumbers keep a smoke test below 20 s.
+	quickNumbers = numbers{configs: 200, deployments: 40, edits: 20, away: 5, repetitions: 1, grace: time.Second}
+)
+
+// bench is one run of the program.
+type bench struct {
+	numbers
+	quick    bool
+	out      string
+	progress *progress
+	shared   *stage // the one stage of a quick run
+}
+
+func newBench(o options) *bench {
+	b := &bench{numbers: fullNumbers, quick: o.Quick, out: o.Out, progress: newProgress(os.Stdout)}
+	if o.Quick {
+		b.numbers = quickNumbers
+	}
+	return b
+}
+
+// run makes the measurements and prints the table, also of those that came to an
+// end before one failed.
+func (b *bench) run(ctx context.Context, chosen []measurement) error {
+	about := describeRun(b.quick)
+	b.progress.say("%s", strings.Join(about, "\n"))
+	var rows []row
+	var failure error
+	for _, m := range chosen {
+		b.progress.say("== %s (%s)", m.name, loadAverage())
+		made, err := m.run(b, ctx)
+		rows = append(rows, made...)
+		if err != nil {
+			failure = fmt.Errorf("measure %s: %w", m.name, err)
+			break
+		}
+	}
+	return errors.Join(failure, b.closeShared(), b.report(about, rows), faults(rows))
+}
+
+func (b *bench) report(about []string, rows []row) error {
+	printTable(os.Stdout, rows)
+	if b.out == "" {
+		return nil
+	}
+	file, err := os.Create(b.out)
+	if err != nil {
+		return fmt.Errorf("write the table: %w", err)
+	}
+	printMarkdown(file, about, rows)
+	if err := file.Close(); err != nil {
+		return fmt.Errorf("write the table: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+)
+
+const (
+	// latencyWorkloads take turns, so that no limit on the Events about one object
+	// makes later edits cheaper than the first.
+	latencyWorkloads = 40
+	// editPause lets the Event about one restart pass before the next edit.
+	editPause = 40 * time.Millisecond
+	editLimit = 30 * time.Second
+
+	medianTarget, p99Target, aboveBareTarget = 7.0, 15.0, 1.5 // milliseconds
+
+	controllerNamespace, bareNamespace = "edits-controller", "edits-bare"
+)
+
+// side is one of the two processes that are compared.
+type side struct {
+	namespace string
+	rollouts  *rollouts
+	latencies samples // in milliseconds
+}
+
+// measureLatency measures edits, in turns one for the controller and one for the
+// bare process.
+func (b *bench) measureLatency(ctx context.Context) ([]row, error) {
+	ours, floor := &side{namespace: controllerNamespace}, &side{namespace: bareNamespace}
+	err := b.onStage(ctx, func(s *stage) error {
+		if err := s.createLatencyWorkloads(ctx); err != nil {
+			return err
+		}
+		return s.withController(ctx, func(controller *harness.Controller) error {
+			return b.compare(ctx, s, controller, ours, floor)
+		}, "--restart-grace-period=0")
+	})
+	if err != nil {
+		return nil, err
+	}
+	return latencyRows(ours.latencies, floor.latencies), nil
+}
+
+func latencyRows(ours, floor samples) []row {
+	above := ours.median() - floor.median()
+	quantiles := func(s samples) string {
+		return fmt.Sprintf("%.1f ms (%.1f), of %d edits", s.median(), s.p99(), len(s))
+	}
+	return []row{
+		{
+			what:     "edit to patched template, grace period 0: median (p99)",
+			target:   fmt.Sprintf("≤ %g ms (%g)", medianTarget, p99Target),
+			measured: quantiles(ours),
+			missed:   ours.median() > medianTarget || ours.p99() > p99Target,
+		},
+		{what: "the same with a bare watch-and-patch", measured: quantiles(floor), noTarget: true},
+		{
+			what:     "difference of the medians",
+			target:   fmt.Sprintf("≤ %g ms", aboveBareTarget),
+			measured: fmt.Sprintf("%.1f ms", above),
+			missed:   above > aboveBareTarget,
+		},
+	}
+}
+
+func (s *stage) createLatencyWorkloads(ctx context.Context) error {
+	return errors.Join(
+		s.createWorkloads(ctx, controllerNamespace, latencyWorkloads, nil),
+		s.createWorkloads(ctx, bareNamespace, latencyWorkloads, func(deployment *appsv1.Deployment) {
+			deployment.Annotations = map[string]string{bareAnnotation: deployment.Name}
+		}))
+}
+
+func (b *bench) compare(ctx context.Context, s *stage, controller *harness.Controller, ours, floor *side) error {
+	stopBare, err := startBare(ctx, s.cluster.Kubeconfig())
+	if err != nil {
+		return err
+	}
+	for _, side := range []*side{ours, floor} {
+		if side.rollouts, err = s.follow(ctx, side.namespace); err != nil {
+			return errors.Join(err, stopBare())
+		}
+		defer side.rollouts.close()
+	}
+	err = ours.rollouts.await(ctx, recordLimit, latencyWorkloads, isRecorded)
+	if err == nil {
+		err = harness.Eventually(ctx, recordLimit, controller.Idle)
+	}
+	if err == nil {
+		b.progress.say("editing %d times for each of controller and bare process", b.edits)
+		err = b.alternate(ctx, s, ours, floor)
+	}
+	return errors.Join(err, stopBare())
+}
+
+func (b *bench) alternate(ctx context.Context, s *stage, ours, floor *side) error {
+	for number := range b.edits {
+		for _, side := range []*side{ours, floor} {
+			if err := side.edit(ctx, s, number); err != nil {
+				return err
+			}
+		}
+		if done := number + 1; done%100 == 0 {
+			b.progress.say("%d edits: median %.1f ms, bare %.1f ms", done, ours.latencies.median(), floor.latencies.median())
+		}
+	}
+	return nil
+}
+
+// edit measures from just before the request that replaces a ConfigMap is sent
+// until the watch shows the Deployment with a changed pod template.
+func (x *side) edit(ctx context.Context, s *stage, number int) error {
+	workload := number % latencyWorkloads
+	configMap := newConfigMap(x.namespace, workloadName(workload), smallSize, smallKeys)
+	begun := time.Now()
+	if err := s.edit(ctx, configMap); err != nil {
+		return err
+	}
+	patched, err := x.rollouts.awaitRestart(ctx, editLimit, configMap.Name, number/latencyWorkloads+1)
+	if err != nil {
+		return err
+	}
+	x.latencies.addMilliseconds(patched.Sub(begun))
+	return pause(ctx, editPause)
+}

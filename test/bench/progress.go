@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// progress prints what happens, each line with the seconds since the beginning.
+type progress struct {
+	out   io.Writer
+	begun time.Time
+}
+
+func newProgress(out io.Writer) *progress { return &progress{out: out, begun: time.Now()} }
+
+func (p *progress) say(format string, values ...any) {
+	for line := range strings.SplitSeq(fmt.Sprintf(format, values...), "\n") {
+		fmt.Fprintf(p.out, "%7.1f s  %s\n", time.Since(p.begun).Seconds(), line)
+	}
+}
+
+// describeRun tells what a reader of the numbers has to know of the machine.
+func describeRun(quick bool) []string {
+	about := []string{
+		fmt.Sprintf("machine: %d x %s, %s, %s", runtime.NumCPU(), fileField("/proc/cpuinfo", "model name"),
+			fileField("/proc/meminfo", "MemTotal"), runtime.Version()),
+		"measured: " + time.Now().UTC().Format("2006-01-02 15:04 MST") + ", " + loadAverage(),
+	}
+	if quick {
+		about = append(about, "a quick run: the numbers are too small to tell anything about speed")
+	}
+	return about
+}
+
+// loadAverage tells whether somebody else works on this machine.
+func loadAverage() string {
+	content, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "load unknown"
+	}
+	fields := strings.Fields(string(content))
+	return "load " + strings.Join(fields[:min(3, len(fields))], " ")
+}
+
+// fileField returns the value of the first line "name : value" of a file.
+func fileField(path, name string) string {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return name + " unknown"
+	}
+	for line := range bytes.SplitSeq(content, []byte("\n")) {
+		key, value, found := strings.Cut(string(line), ":")
+		if found && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return name + " unknown"
+}
