@@ -1,0 +1,123 @@
+package catalog
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestAPodIsReducedToWhenItReadItsConfigs(t *testing.T) {
+	running := func(name string, at time.Time) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{
+			Running: &corev1.ContainerStateRunning{StartedAt: metav1.Time{Time: at}},
+		}}
+	}
+	ended := func(name string, at time.Time, code int32) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			ExitCode: code, StartedAt: metav1.Time{Time: at}, FinishedAt: metav1.Time{Time: at.Add(time.Minute)},
+		}}}
+	}
+	waiting := func(name string) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "x"}}}
+	}
+	crashed := func(name string, at time.Time) corev1.ContainerStatus {
+		status := waiting(name)
+		status.LastTerminationState = ended(name, at, 1).State
+		return status
+	}
+	ready := func(status corev1.ConditionStatus) []corev1.PodCondition {
+		return []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue},
+			{Type: corev1.PodReadyToStartContainers, Status: status},
+		}
+	}
+	start := stamp(noon)
+	for name, test := range map[string]struct {
+		status corev1.PodStatus
+		want   Pod
+	}{
+		"not scheduled": {corev1.PodStatus{Phase: corev1.PodPending}, Pod{}},
+		"waiting for its volumes": {
+			corev1.PodStatus{
+				Phase: corev1.PodPending, StartTime: start, Conditions: ready(corev1.ConditionFalse),
+				InitContainerStatuses: []corev1.ContainerStatus{waiting("init")}, ContainerStatuses: []corev1.ContainerStatus{waiting("app")},
+			}, Pod{},
+		},
+		"just taken on by the kubelet": {
+			corev1.PodStatus{Phase: corev1.PodPending, StartTime: start, Conditions: ready(corev1.ConditionFalse)}, Pod{},
+		},
+		"waiting for a config of its environment": {
+			corev1.PodStatus{
+				Phase: corev1.PodPending, StartTime: start, Conditions: ready(corev1.ConditionTrue),
+				ContainerStatuses: []corev1.ContainerStatus{waiting("app")},
+			}, Pod{Mounted: noon},
+		},
+		"waiting, on a kubelet that does not tell for what": {
+			corev1.PodStatus{Phase: corev1.PodPending, StartTime: start, ContainerStatuses: []corev1.ContainerStatus{waiting("app")}},
+			Pod{Mounted: noon},
+		},
+		"init container running": {
+			corev1.PodStatus{
+				Phase: corev1.PodPending, StartTime: start, Conditions: ready(corev1.ConditionTrue),
+				InitContainerStatuses: []corev1.ContainerStatus{running("init", noonPlus(2))}, ContainerStatuses: []corev1.ContainerStatus{waiting("app")},
+			}, Pod{Mounted: noon, Started: map[string]time.Time{"init": noonPlus(2)}},
+		},
+		"init container failed, to be run again": {
+			corev1.PodStatus{
+				Phase: corev1.PodPending, StartTime: start, Conditions: ready(corev1.ConditionTrue),
+				InitContainerStatuses: []corev1.ContainerStatus{ended("init", noonPlus(2), 1)}, ContainerStatuses: []corev1.ContainerStatus{waiting("app")},
+			}, Pod{Mounted: noon},
+		},
+		"running, with a sidecar": {
+			corev1.PodStatus{
+				Phase: corev1.PodRunning, StartTime: start, Conditions: ready(corev1.ConditionTrue),
+				InitContainerStatuses: []corev1.ContainerStatus{ended("init", noonPlus(2), 0), running("sidecar", noonPlus(4))},
+				ContainerStatuses:     []corev1.ContainerStatus{running("app", noonPlus(5)), running("other", noonPlus(6))},
+			},
+			Pod{Mounted: noon, Started: map[string]time.Time{
+				"init": noonPlus(2), "sidecar": noonPlus(4), "app": noonPlus(5), "other": noonPlus(6),
+			}},
+		},
+		"one container ended, to be started again": {
+			corev1.PodStatus{
+				Phase: corev1.PodRunning, StartTime: start,
+				ContainerStatuses: []corev1.ContainerStatus{ended("app", noonPlus(2), 0), running("other", noonPlus(3))},
+			}, Pod{Mounted: noon, Started: map[string]time.Time{"other": noonPlus(3)}},
+		},
+		"one container crashed and backs off; its volumes stay": {
+			corev1.PodStatus{
+				Phase: corev1.PodRunning, StartTime: start, Conditions: ready(corev1.ConditionFalse),
+				ContainerStatuses: []corev1.ContainerStatus{crashed("app", noonPlus(2))},
+			}, Pod{Mounted: noon},
+		},
+		"its sandbox is made anew, but a container runs": {
+			corev1.PodStatus{
+				Phase: corev1.PodRunning, StartTime: start, Conditions: ready(corev1.ConditionFalse),
+				ContainerStatuses: []corev1.ContainerStatus{waiting("app"), running("other", noonPlus(3))},
+			}, Pod{Mounted: noon, Started: map[string]time.Time{"other": noonPlus(3)}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, matters := NewPod(&corev1.Pod{Status: test.status})
+			if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" || !matters {
+				t.Errorf("matters: %v, pod (-want +got):\n%s", matters, diff)
+			}
+		})
+	}
+}
+
+func TestAPodOnItsWayOutDoesNotMatter(t *testing.T) {
+	for name, pod := range map[string]corev1.Pod{
+		"deleted":   {ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: stamp(noon)}, Status: corev1.PodStatus{Phase: corev1.PodRunning}},
+		"failed":    {Status: corev1.PodStatus{Phase: corev1.PodFailed, StartTime: stamp(noon)}},
+		"succeeded": {Status: corev1.PodStatus{Phase: corev1.PodSucceeded, StartTime: stamp(noon)}},
+	} {
+		if got, matters := NewPod(&pod); matters {
+			t.Errorf("%s: %+v matters", name, got)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package catalog
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestADeploymentIsReducedToWhatMatters(t *testing.T) {
+	d := deployment(readsKey("web", "color", true))
+	d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{
+		{Key: "tier", Operator: metav1.LabelSelectorOpIn, Values: []string{"b", "a"}},
+	}
+	d.Spec.Paused = true
+	writeRecord(d, Checksums{configMapRef("web"): 1}, noonPlus(10))
+	template, err := fingerprint(&d.Spec.Template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Spec.Template.Annotations = map[string]string{TimestampAnnotation: "now"}
+	podTemplate, err := fingerprint(&d.Spec.Template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Workload{
+		Ref: deploymentRef("web"), UID: "uid-1", ResourceVersion: "1",
+		Selector: "app=web,tier in (a,b)",
+		Template: template, PodTemplate: podTemplate,
+		References: []Reference{{
+			Config: configMapRef("web"), Keys: Keys{Names: []string{"color"}, DataOnly: true}, Container: "app", Optional: true,
+		}},
+		Record: Record{Checksums: Checksums{configMapRef("web"): 1}, Vouches: true},
+		Hold:   Paused, OptedIn: noon,
+	}
+	if diff := cmp.Diff(want, mustWorkload(d)); diff != "" {
+		t.Errorf("workload (-want +got):\n%s", diff)
+	}
+}
+
+func TestStatefulSetsAndDaemonSetsAreReadLikeDeployments(t *testing.T) {
+	d := deployment(readsAll("web", false))
+	want := mustWorkload(d)
+
+	s := &appsv1.StatefulSet{ObjectMeta: d.ObjectMeta, Spec: appsv1.StatefulSetSpec{Selector: d.Spec.Selector, Template: d.Spec.Template}}
+	want.Ref.Kind = StatefulSet
+	if got, err := NewStatefulSet(s); err != nil || !cmp.Equal(want, got) {
+		t.Errorf("StatefulSet: %v (-want +got):\n%s", err, cmp.Diff(want, got))
+	}
+	ds := &appsv1.DaemonSet{
+		ObjectMeta: d.ObjectMeta, Spec: appsv1.DaemonSetSpec{Selector: d.Spec.Selector, Template: d.Spec.Template},
+		Status: appsv1.DaemonSetStatus{DesiredNumberScheduled: 1},
+	}
+	want.Ref.Kind = DaemonSet
+	if got, err := NewDaemonSet(ds); err != nil || !cmp.Equal(want, got) {
+		t.Errorf("DaemonSet: %v (-want +got):\n%s", err, cmp.Diff(want, got))
+	}
+}
+
+func TestAWorkloadThatWantsNoPodsIsIdle(t *testing.T) {
+	d := deployment(readsAll("web", false))
+	daemonSet := func(generation, observed int64, desired int32) bool {
+		w, err := NewDaemonSet(&appsv1.DaemonSet{
+			ObjectMeta: metav1.ObjectMeta{Generation: generation},
+			Spec:       appsv1.DaemonSetSpec{Selector: d.Spec.Selector},
+			Status:     appsv1.DaemonSetStatus{ObservedGeneration: observed, DesiredNumberScheduled: desired},
+		})
+		return err == nil && w.Idle
+	}
+	replicas := func(n *int32) (deployment, statefulSet bool) {
+		wd, err1 := NewDeployment(&appsv1.Deployment{Spec: appsv1.DeploymentSpec{Selector: d.Spec.Selector, Replicas: n}})
+		ws, err2 := NewStatefulSet(&appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Selector: d.Spec.Selector, Replicas: n}})
+		return err1 == nil && wd.Idle, err2 == nil && ws.Idle
+	}
+	type idle struct{ absent, zero, one, statefulAbsent, statefulZero, statefulOne, daemonNone, daemonUnobserved, daemonOne bool }
+	var got idle
+	got.absent, got.statefulAbsent = replicas(nil)
+	got.zero, got.statefulZero = replicas(pointer[int32](0))
+	got.one, got.statefulOne = replicas(pointer[int32](1))
+	got.daemonNone = daemonSet(2, 2, 0)
+	got.daemonUnobserved = daemonSet(2, 1, 0)
+	got.daemonOne = daemonSet(2, 2, 1)
+	want := idle{zero: true, statefulZero: true, daemonNone: true}
+	if got != want {
+		t.Errorf("idle: %+v, want %+v", got, want)
+	}
+}
+
+func TestAHoldTellsWhatKeepsAPatchFromRestarting(t *testing.T) {
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	statefulSet := func(strategy appsv1.StatefulSetUpdateStrategy) Hold {
+		w, err := NewStatefulSet(&appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Selector: selector, UpdateStrategy: strategy}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.Hold
+	}
+	daemonSet := func(kind appsv1.DaemonSetUpdateStrategyType) Hold {
+		w, err := NewDaemonSet(&appsv1.DaemonSet{Spec: appsv1.DaemonSetSpec{Selector: selector, UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: kind}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.Hold
+	}
+	partition := func(n *int32) appsv1.StatefulSetUpdateStrategy {
+		return appsv1.StatefulSetUpdateStrategy{
+			Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: n},
+		}
+	}
+	got := []Hold{
+		mustWorkload(deployment(readsAll("web", false))).Hold,
+		statefulSet(appsv1.StatefulSetUpdateStrategy{}),
+		statefulSet(appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}),
+		statefulSet(partition(nil)), statefulSet(partition(pointer[int32](0))), statefulSet(partition(pointer[int32](2))),
+		daemonSet(appsv1.RollingUpdateDaemonSetStrategyType), daemonSet(appsv1.OnDeleteDaemonSetStrategyType),
+	}
+	want := []Hold{NoHold, NoHold, OnDelete, NoHold, NoHold, Partitioned, NoHold, OnDelete}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("holds (-want +got):\n%s", diff)
+	}
+}
+
+func TestAWorkloadWithASelectorThatIsNoneCannotBeRead(t *testing.T) {
+	d := deployment(readsAll("web", false))
+	d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Like"}}
+	if w, err := NewDeployment(d); err == nil {
+		t.Errorf("selector %q", w.Selector)
+	}
+}
+
+func TestOnlyTheExactAnnotationOptsIn(t *testing.T) {
+	for value, want := range map[string]bool{"enabled": true, "Enabled": false, "true": false, "": false, "disabled": false} {
+		if got := IsEnabled(&metav1.ObjectMeta{Annotations: map[string]string{EnabledAnnotation: value}}); got != want {
+			t.Errorf("%q: %v", value, got)
+		}
+	}
+	if IsEnabled(&metav1.ObjectMeta{}) {
+		t.Error("enabled without annotations")
+	}
+}
+
+func TestAWorkloadNamesEachConfigOnce(t *testing.T) {
+	d := deployment(corev1.Container{
+		Name: "app", EnvFrom: append(readsAll("b", false).EnvFrom, readsAll("a", false).EnvFrom...), Env: readsKey("b", "k", true).Env,
+	})
+	w := mustWorkload(d)
+	want := []ConfigRef{configMapRef("a"), configMapRef("b")}
+	if diff := cmp.Diff(want, w.Configs()); diff != "" {
+		t.Errorf("configs (-want +got):\n%s", diff)
+	}
+	wantKeys := []Keys{{DataOnly: true}, {Names: []string{"k"}, DataOnly: true}}
+	if diff := cmp.Diff(wantKeys, w.keysOf(configMapRef("b"))); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+	if w.Ref.String() != "deployment/ns/web" {
+		t.Errorf("name %s", w.Ref)
+	}
+}
