@@ -173,8 +173,9 @@ func (c *Catalog) removeConfig(ref ConfigRef) {
 }
 
 // ObserveWorkload takes in a workload that opted in, as the watch showed it. It
-// tells whether it has changed in a way that calls for a decision: it is new,
-// or its template or its record changed.
+// tells whether it has changed in a way that calls for a decision: it is new, its
+// template changed, or its record became one that does not vouch. A new record
+// that does is the controller's own.
 func (c *Catalog) ObserveWorkload(workload Workload) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -254,7 +255,11 @@ func (c *Catalog) putWorkload(workload Workload, seen Moment) bool {
 	if !known || previous.Template != workload.Template {
 		c.index(previous, &workload)
 	}
-	return !known || previous.Template != workload.Template || !previous.Record.equal(workload.Record)
+	if !known {
+		return true
+	}
+	spoiled := !workload.Record.Vouches && !previous.Record.equal(workload.Record)
+	return previous.Template != workload.Template || spoiled
 }
 
 func (c *Catalog) removeWorkload(ref WorkloadRef) bool {

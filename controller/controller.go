@@ -93,8 +93,7 @@ func (c *Controller) newRestarter(clients *clients) *restarter {
 		exitOnError:   c.options.ExitOnError,
 		ignoredErrors: c.options.IgnoredErrors,
 		exit:          c.fail,
-		since:         make(map[catalog.WorkloadRef]time.Time),
-		due:           make(map[catalog.WorkloadRef]struct{}),
+		waiting:       make(map[catalog.WorkloadRef]backlog),
 	}
 }
 

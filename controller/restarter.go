@@ -55,11 +55,15 @@ type restarter struct {
 	ignoredErrors []*regexp.Regexp
 	exit          func(error)
 
-	mu sync.Mutex
-	// since holds, for each workload with unapplied changes, when the first of
-	// them was observed; due holds those to be restarted.
-	since map[catalog.WorkloadRef]time.Time
-	due   map[catalog.WorkloadRef]struct{}
+	mu      sync.Mutex
+	waiting map[catalog.WorkloadRef]backlog
+}
+
+// backlog is what a workload with unapplied changes waits for.
+type backlog struct {
+	since time.Time // when the first of the changes was observed
+	count int       // how often changes were observed
+	due   bool      // whether the pods are known to need a restart
 }
 
 func newWorkQueue(lanes *lanes) workqueue.TypedRateLimitingInterface[catalog.WorkloadRef] {
@@ -76,7 +80,7 @@ func (r *restarter) ripe(change Change) {
 	affected, lane := r.affected(change)
 	r.log.Debug("change is ripe", "change", change.Subject, "count", change.Count, "workloads", len(affected))
 	for _, workload := range affected {
-		r.noteSince(workload, change.Since)
+		r.noteChange(workload, change)
 		r.lanes.assign(workload, lane)
 		r.queue.Add(workload)
 	}
@@ -202,8 +206,9 @@ func (r *restarter) lookAgain(ctx context.Context, ref catalog.WorkloadRef, conf
 // applied tells of a patch that the API server accepted.
 func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision) {
 	r.metrics.annotationUpdates.Inc()
-	if since, known := r.settle(w.Ref); known {
-		r.metrics.changeToPatch.Observe(time.Since(since).Seconds())
+	waited := r.settle(w.Ref)
+	if waited.count > 0 {
+		r.metrics.changeToPatch.Observe(time.Since(waited.since).Seconds())
 	}
 	if decision.Outcome == catalog.RecordOnly {
 		r.log.Info("recorded", "workload", w.Ref, "configs", len(decision.Checksums), "reason", decision.Reason)
@@ -212,7 +217,7 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision) {
 	r.metrics.restarts.Inc()
 	r.metrics.restartsByKind.WithLabelValues(string(w.Ref.Kind)).Inc()
 	causes := describe(decision.Causes) + describeHold(w)
-	r.log.Info("restarted", "workload", w.Ref, "causes", causes, "reason", decision.Reason)
+	r.log.Info("restarted", "workload", w.Ref, "causes", causes, "reason", decision.Reason, "changes", waited.count)
 	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRestarting, "restarting: "+causes)
 }
 
@@ -260,36 +265,40 @@ func (r *restarter) tellFailure(ref catalog.WorkloadRef, err error) {
 	}
 }
 
-// noteSince notes when the first unapplied change of a workload was observed.
-func (r *restarter) noteSince(ref catalog.WorkloadRef, since time.Time) {
+// noteChange notes that a change may affect a workload.
+func (r *restarter) noteChange(ref catalog.WorkloadRef, change Change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if known, found := r.since[ref]; !found || since.Before(known) {
-		r.since[ref] = since
+	w, found := r.waiting[ref]
+	if !found || change.Since.Before(w.since) {
+		w.since = change.Since
 	}
+	w.count += change.Count
+	r.waiting[ref] = w
 }
 
+// noteDue notes that a workload is to be restarted.
 func (r *restarter) noteDue(ref catalog.WorkloadRef) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.due[ref] = struct{}{}
+	w := r.waiting[ref]
+	w.due = true
+	r.waiting[ref] = w
 }
 
 func (r *restarter) isDue(ref catalog.WorkloadRef) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, due := r.due[ref]
-	return due
+	return r.waiting[ref].due
 }
 
-// settle forgets what a workload waited for, and returns since when it did.
-func (r *restarter) settle(ref catalog.WorkloadRef) (since time.Time, known bool) {
+// settle forgets what a workload waited for, and returns it.
+func (r *restarter) settle(ref catalog.WorkloadRef) backlog {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	since, known = r.since[ref]
-	delete(r.since, ref)
-	delete(r.due, ref)
-	return since, known
+	waited := r.waiting[ref]
+	delete(r.waiting, ref)
+	return waited
 }
 
 // objectReference names a workload as the object of an Event.
