@@ -43,7 +43,7 @@ func etcdFlags(layout Layout, ports Ports) []string {
 	client, peer := "http://"+address(ports.EtcdClient), "http://"+address(ports.EtcdPeer)
 	return []string{
 		"--name=localcluster",
-		"--data-dir=" + layout.EtcdData(),
+		"--data-dir=" + layout.etcdData(),
 		"--listen-client-urls=" + client,
 		"--advertise-client-urls=" + client,
 		"--listen-peer-urls=" + peer,
@@ -61,13 +61,13 @@ func apiServerFlags(layout Layout, ports Ports) []string {
 		"--bind-address=" + localhost,
 		"--advertise-address=" + localhost,
 		fmt.Sprintf("--secure-port=%d", ports.APIServer),
-		"--tls-cert-file=" + layout.ServingCert(),
-		"--tls-private-key-file=" + layout.ServingKey(),
-		"--token-auth-file=" + layout.TokenFile(),
+		"--tls-cert-file=" + layout.servingCert(),
+		"--tls-private-key-file=" + layout.servingKey(),
+		"--token-auth-file=" + layout.tokenFile(),
 		"--authorization-mode=RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
-		"--service-account-key-file=" + layout.ServiceAccountPublicKey(),
-		"--service-account-signing-key-file=" + layout.ServiceAccountKey(),
+		"--service-account-key-file=" + layout.serviceAccountPublicKey(),
+		"--service-account-signing-key-file=" + layout.serviceAccountKey(),
 		"--service-cluster-ip-range=" + serviceRange,
 		"--endpoint-reconciler-type=none", // a Service must not point at a loopback address
 		"--allow-privileged=true",
@@ -79,7 +79,7 @@ func controllerManagerFlags(layout Layout, ports Ports, withoutDeploymentControl
 	if withoutDeploymentController {
 		controllers = "*,-deployment-controller"
 	}
-	kubeconfig := layout.ComponentKubeconfig(ControllerManager)
+	kubeconfig := layout.componentKubeconfig(ControllerManager)
 	return []string{
 		"--kubeconfig=" + kubeconfig,
 		"--authentication-kubeconfig=" + kubeconfig, // lets the admin read its /metrics
@@ -87,35 +87,35 @@ func controllerManagerFlags(layout Layout, ports Ports, withoutDeploymentControl
 		"--authorization-kubeconfig=" + kubeconfig,
 		"--bind-address=" + localhost,
 		fmt.Sprintf("--secure-port=%d", ports.ControllerManager),
-		"--tls-cert-file=" + layout.ServingCert(),
-		"--tls-private-key-file=" + layout.ServingKey(),
+		"--tls-cert-file=" + layout.servingCert(),
+		"--tls-private-key-file=" + layout.servingKey(),
 		"--controllers=" + controllers,
 		"--leader-elect=false",
-		"--service-account-private-key-file=" + layout.ServiceAccountKey(),
-		"--root-ca-file=" + layout.CACert(),
+		"--service-account-private-key-file=" + layout.serviceAccountKey(),
+		"--root-ca-file=" + layout.caCert(),
 		fmt.Sprintf("--kube-api-qps=%d", clientQPS),
 		fmt.Sprintf("--kube-api-burst=%d", clientBurst),
 	}
 }
 
 func schedulerFlags(layout Layout, ports Ports) []string {
-	kubeconfig := layout.ComponentKubeconfig(Scheduler)
+	kubeconfig := layout.componentKubeconfig(Scheduler)
 	return []string{
-		"--config=" + layout.SchedulerConfig(),
+		"--config=" + layout.schedulerConfig(),
 		"--authentication-kubeconfig=" + kubeconfig,
 		"--authentication-skip-lookup=true",
 		"--authorization-kubeconfig=" + kubeconfig,
 		"--bind-address=" + localhost,
 		fmt.Sprintf("--secure-port=%d", ports.Scheduler),
-		"--tls-cert-file=" + layout.ServingCert(),
-		"--tls-private-key-file=" + layout.ServingKey(),
+		"--tls-cert-file=" + layout.servingCert(),
+		"--tls-private-key-file=" + layout.servingKey(),
 	}
 }
 
 func kwokFlags(layout Layout, ports Ports) []string {
 	return []string{
-		"--kubeconfig=" + layout.ComponentKubeconfig(KWOK),
-		"--config=" + layout.KWOKStages(),
+		"--kubeconfig=" + layout.componentKubeconfig(KWOK),
+		"--config=" + layout.kwokStages(),
 		"--manage-all-nodes=true",
 		"--node-lease-duration-seconds=40",
 		"--node-ip=" + localhost,

@@ -38,11 +38,11 @@ func newCluster(layout Layout, lock *os.File, options Options, report report) (*
 	if err := writeConfiguration(layout, ports, options); err != nil {
 		return nil, err
 	}
-	probes, err := newProber(layout.CACert())
+	probes, err := newProber(layout.caCert())
 	if err != nil {
 		return nil, err
 	}
-	client, err := newClient(layout.Kubeconfig())
+	client, err := newClient(layout.kubeconfig())
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func newCluster(layout Layout, lock *os.File, options Options, report report) (*
 			address:     url,
 			arguments:   arguments(name, layout, ports, options),
 			environment: environment(name, layout),
-			log:         layout.Log(name),
+			log:         layout.log(name),
 			lock:        lock,
 			ready:       probes.get(url + health),
 			onExit:      c.memberExited,
@@ -89,7 +89,7 @@ func endpoints(component string, ports Ports) (url, health string) {
 // environment keeps KWOK from reading the user's own configuration in the home directory.
 func environment(component string, layout Layout) []string {
 	if component == KWOK {
-		return []string{"KWOK_WORKDIR=" + layout.KWOKHome()}
+		return []string{"KWOK_WORKDIR=" + layout.kwokHome()}
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func newRemote(command string, arguments []string, positional int) (remote, []st
 	if err != nil {
 		return remote{}, nil, err
 	}
-	dial := func(context.Context, string, string) (net.Conn, error) { return dialUnix(layout.Socket()) }
+	dial := func(context.Context, string, string) (net.Conn, error) { return dialUnix(layout.socket()) }
 	return remote{layout, &http.Client{Transport: &http.Transport{DialContext: dial}}}, flags.Args(), nil
 }
 

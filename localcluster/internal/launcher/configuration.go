@@ -38,17 +38,17 @@ func writeConfiguration(layout Layout, ports Ports, options Options) error {
 		return err
 	}
 	users := newCredentials(options.Components)
-	if err := users.write(layout.TokenFile()); err != nil {
+	if err := users.write(layout.tokenFile()); err != nil {
 		return fmt.Errorf("write token file: %w", err)
 	}
 	if err := writeKubeconfigs(layout, ports, users, options.Components, options.Kubeconfig); err != nil {
 		return err
 	}
-	scheduler := fmt.Sprintf(schedulerConfigFormat, layout.ComponentKubeconfig(Scheduler), clientQPS, clientBurst)
-	if err := os.WriteFile(layout.SchedulerConfig(), []byte(scheduler), 0o600); err != nil {
+	scheduler := fmt.Sprintf(schedulerConfigFormat, layout.componentKubeconfig(Scheduler), clientQPS, clientBurst)
+	if err := os.WriteFile(layout.schedulerConfig(), []byte(scheduler), 0o600); err != nil {
 		return fmt.Errorf("write configuration of the scheduler: %w", err)
 	}
-	if err := os.WriteFile(layout.KWOKStages(), []byte(kwokStages), 0o600); err != nil {
+	if err := os.WriteFile(layout.kwokStages(), []byte(kwokStages), 0o600); err != nil {
 		return fmt.Errorf("write stages of KWOK: %w", err)
 	}
 	return nil

@@ -24,7 +24,7 @@ type controlServer struct {
 
 // serve listens at the socket until the returned function is called.
 func (s controlServer) serve(layout Layout) (shutdown func(), err error) {
-	listener, err := listenUnix(layout.Socket())
+	listener, err := listenUnix(layout.socket())
 	if err != nil {
 		return nil, fmt.Errorf("listen for commands: %w", err)
 	}
@@ -32,7 +32,7 @@ func (s controlServer) serve(layout Layout) (shutdown func(), err error) {
 	go func() { _ = server.Serve(listener) }() // ends by Close below, there is no other way
 	return func() {
 		_ = server.Close()
-		_ = os.Remove(layout.Socket()) // what is left is removed by the next `up`
+		_ = os.Remove(layout.socket()) // what is left is removed by the next `up`
 	}, nil
 }
 
@@ -108,7 +108,7 @@ func withShortPath(path string, use func(short string) error) error {
 
 // answers tells whether an `up` listens at the socket of the directory.
 func answers(layout Layout) bool {
-	connection, err := dialUnix(layout.Socket())
+	connection, err := dialUnix(layout.socket())
 	if err != nil {
 		return false
 	}

@@ -48,17 +48,17 @@ func (c credentials) write(file string) error {
 
 // writeKubeconfigs writes one kubeconfig for the user, in every place where it is wanted, and one for each component.
 func writeKubeconfigs(layout Layout, ports Ports, users credentials, components []string, extraCopy string) error {
-	ca, err := os.ReadFile(layout.CACert())
+	ca, err := os.ReadFile(layout.caCert())
 	if err != nil {
 		return fmt.Errorf("read certificate authority: %w", err)
 	}
 	server := "https://" + address(ports.APIServer)
-	files := map[string]string{layout.Kubeconfig(): adminUser}
+	files := map[string]string{layout.kubeconfig(): adminUser}
 	if extraCopy != "" {
 		files[extraCopy] = adminUser
 	}
 	for _, name := range components {
-		files[layout.ComponentKubeconfig(name)] = userOf(name)
+		files[layout.componentKubeconfig(name)] = userOf(name)
 	}
 	for file, user := range files {
 		if err := writeKubeconfig(file, server, ca, user, users[user]); err != nil {
@@ -87,7 +87,7 @@ func UseDefaultKubeconfig(arguments []string) {
 	if os.Getenv("KUBECONFIG") != "" || slices.ContainsFunc(arguments, namesKubeconfig) {
 		return
 	}
-	file := filepath.Join(DefaultDirectory, "kubeconfig")
+	file := filepath.Join(defaultDirectory, "kubeconfig")
 	if _, err := os.Stat(file); err == nil {
 		_ = os.Setenv("KUBECONFIG", file) // fails only for names that are none
 	}

@@ -16,7 +16,7 @@ Usage:
   localcluster status              show its components; exit code 1 if one does not run
   localcluster kill COMPONENT      kill a component (SIGKILL)
   localcluster start COMPONENT     start a killed or dead component again
-  localcluster kubectl ...         kubectl; by itself it uses the cluster in ./` + DefaultDirectory + `
+  localcluster kubectl ...         kubectl; by itself it uses the cluster in ./` + defaultDirectory + `
   localcluster COMPONENT ...       be that component: etcd, kube-apiserver, kube-controller-manager,
                                    kube-scheduler or kwok, with its own flags
   localcluster help                show this

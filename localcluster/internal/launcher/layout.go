@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// DefaultDirectory is where a cluster lives unless --dir says otherwise, relative to the working directory.
-const DefaultDirectory = ".localcluster"
+// defaultDirectory is where a cluster lives unless --dir says otherwise, relative to the working directory.
+const defaultDirectory = ".localcluster"
 
 // Layout names the files in a cluster's directory.
 type Layout struct {
@@ -24,25 +24,25 @@ func newLayout(dir string) (Layout, error) {
 	return Layout{Dir: absolute}, nil
 }
 
-// LockFile also marks a directory as a cluster's: nothing is ever removed from a directory that lacks it.
-func (l Layout) LockFile() string { return l.path("localcluster.lock") }
+// lockFile also marks a directory as a cluster's: nothing is ever removed from a directory that lacks it.
+func (l Layout) lockFile() string { return l.path("localcluster.lock") }
 
-func (l Layout) Kubeconfig() string              { return l.path("kubeconfig") }
-func (l Layout) Socket() string                  { return l.path("control.sock") }
-func (l Layout) EtcdData() string                { return l.path("etcd") }
-func (l Layout) CACert() string                  { return l.path("pki", "ca.crt") }
-func (l Layout) ServingCert() string             { return l.path("pki", "serving.crt") }
-func (l Layout) ServingKey() string              { return l.path("pki", "serving.key") }
-func (l Layout) ServiceAccountKey() string       { return l.path("pki", "sa.key") }
-func (l Layout) ServiceAccountPublicKey() string { return l.path("pki", "sa.pub") }
-func (l Layout) TokenFile() string               { return l.path("config", "tokens.csv") }
-func (l Layout) SchedulerConfig() string         { return l.path("config", "kube-scheduler.yaml") }
-func (l Layout) KWOKStages() string              { return l.path("config", "kwok-stages.yaml") }
-func (l Layout) KWOKHome() string                { return l.path("config", "kwok") }
-func (l Layout) Log(component string) string     { return l.path("logs", component+".log") }
+func (l Layout) kubeconfig() string              { return l.path("kubeconfig") }
+func (l Layout) socket() string                  { return l.path("control.sock") }
+func (l Layout) etcdData() string                { return l.path("etcd") }
+func (l Layout) caCert() string                  { return l.path("pki", "ca.crt") }
+func (l Layout) servingCert() string             { return l.path("pki", "serving.crt") }
+func (l Layout) servingKey() string              { return l.path("pki", "serving.key") }
+func (l Layout) serviceAccountKey() string       { return l.path("pki", "sa.key") }
+func (l Layout) serviceAccountPublicKey() string { return l.path("pki", "sa.pub") }
+func (l Layout) tokenFile() string               { return l.path("config", "tokens.csv") }
+func (l Layout) schedulerConfig() string         { return l.path("config", "kube-scheduler.yaml") }
+func (l Layout) kwokStages() string              { return l.path("config", "kwok-stages.yaml") }
+func (l Layout) kwokHome() string                { return l.path("config", "kwok") }
+func (l Layout) log(component string) string     { return l.path("logs", component+".log") }
 
-// ComponentKubeconfig is not the user's kubeconfig, which `kubectl config` may change while components rely on theirs.
-func (l Layout) ComponentKubeconfig(component string) string {
+// componentKubeconfig is not the user's kubeconfig, which `kubectl config` may change while components rely on theirs.
+func (l Layout) componentKubeconfig(component string) string {
 	return l.path("config", component+".kubeconfig")
 }
 
@@ -80,7 +80,7 @@ func (l Layout) refuseForeign() error {
 	if len(entries) == 0 {
 		return nil
 	}
-	_, err = os.Stat(l.LockFile())
+	_, err = os.Stat(l.lockFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("directory %s is not empty and no cluster ever lived in it: choose another --dir", l.Dir)
 	}

@@ -28,7 +28,7 @@ func TestADirectoryServesOneClusterAtATimeAndEachFindsItEmpty(t *testing.T) {
 	if err != nil || removed {
 		t.Fatalf("removed=%t, %v", removed, err)
 	}
-	left := filepath.Join(layout.EtcdData(), "member")
+	left := filepath.Join(layout.etcdData(), "member")
 	if err := os.WriteFile(left, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

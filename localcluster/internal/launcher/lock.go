@@ -23,7 +23,7 @@ const (
 // lock takes the directory's lock. If nobody answers at the socket, the holders are the components of a killed `up`,
 // which are about to end; they are waited for.
 func (l Layout) lock() (*os.File, error) {
-	file, err := os.OpenFile(l.LockFile(), os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(l.lockFile(), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock of the cluster: %w", err)
 	}
@@ -41,14 +41,14 @@ func (l Layout) lock() (*os.File, error) {
 	case errors.Is(err, syscall.EWOULDBLOCK), wait.Interrupted(err):
 		err = fmt.Errorf("directory %s is in use by another cluster: stop that one (localcluster down --dir %s) or choose another --dir", l.Dir, l.Dir)
 	default:
-		err = fmt.Errorf("lock %s: %w", l.LockFile(), err)
+		err = fmt.Errorf("lock %s: %w", l.lockFile(), err)
 	}
 	return nil, errors.Join(err, file.Close())
 }
 
 // free tells whether no process of a cluster is left in the directory.
 func (l Layout) free() (bool, error) {
-	file, err := os.OpenFile(l.LockFile(), os.O_RDWR, 0)
+	file, err := os.OpenFile(l.lockFile(), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}

@@ -62,7 +62,7 @@ func newTestMember(t *testing.T, program string) (*member, chan string) {
 	m.prepare = func(context.Context) error { return os.RemoveAll(ready) }
 	t.Cleanup(func() {
 		m.stop()
-		lock.Close()
+		_ = lock.Close() // only a name for the processes to inherit
 	})
 	return m, exits
 }

@@ -70,8 +70,9 @@ func waitForNodes(ctx context.Context, client kubernetes.Interface, count int, u
 			return fmt.Errorf("list nodes: %w", err)
 		}
 		ready := 0
-		for _, node := range list.Items {
-			if isReady(node) && !(untainted && len(node.Spec.Taints) > 0) {
+		for i := range list.Items {
+			node := &list.Items[i]
+			if isReady(node) && (!untainted || len(node.Spec.Taints) == 0) {
 				ready++
 			}
 		}
@@ -95,7 +96,7 @@ func releaseNodes(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
-func isReady(node corev1.Node) bool {
+func isReady(node *corev1.Node) bool {
 	return slices.ContainsFunc(node.Status.Conditions, func(condition corev1.NodeCondition) bool {
 		return condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue
 	})

@@ -1,8 +1,10 @@
 package launcher
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -62,7 +64,7 @@ func bindUp(flags *pflag.FlagSet, options *Options, extra map[string]*[]string) 
 }
 
 func bindDir(flags *pflag.FlagSet, dir *string) {
-	flags.StringVar(dir, "dir", DefaultDirectory, "`directory` of the cluster: state, logs, kubeconfig")
+	flags.StringVar(dir, "dir", defaultDirectory, "`directory` of the cluster: state, logs, kubeconfig")
 }
 
 func newFlagSet(command string) *pflag.FlagSet {
@@ -76,7 +78,7 @@ func newFlagSet(command string) *pflag.FlagSet {
 func parseFlags(flags *pflag.FlagSet, arguments []string, positional int) error {
 	err := flags.Parse(arguments)
 	switch {
-	case err == pflag.ErrHelp:
+	case errors.Is(err, pflag.ErrHelp):
 		return err
 	case err != nil:
 		return usagef("%s: %v", flags.Name(), err)
@@ -111,10 +113,7 @@ func checkExtraFlags(given map[string]*[]string, components []string) (map[strin
 
 // checkNodes returns the number of nodes to create: none where no KWOK keeps them alive.
 func checkNodes(nodes int, explicit bool, components []string) (int, error) {
-	hasKWOK := false
-	for _, name := range components {
-		hasKWOK = hasKWOK || name == KWOK
-	}
+	hasKWOK := slices.Contains(components, KWOK)
 	switch {
 	case nodes < 0:
 		return 0, usagef("--nodes=%d: must not be negative", nodes)

@@ -34,7 +34,7 @@ func writePKI(layout Layout) error {
 	}
 	ca := certificateTemplate(1, "localcluster-ca")
 	ca.IsCA, ca.BasicConstraintsValid, ca.KeyUsage = true, true, x509.KeyUsageCertSign|x509.KeyUsageDigitalSignature
-	if err := writeCertificate(layout.CACert(), ca, ca, caKey, caKey); err != nil {
+	if err := writeCertificate(layout.caCert(), ca, ca, caKey, caKey); err != nil {
 		return err
 	}
 
@@ -45,10 +45,10 @@ func writePKI(layout Layout) error {
 	serving := certificateTemplate(2, "localcluster")
 	serving.KeyUsage, serving.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	serving.DNSNames, serving.IPAddresses = servingNames, servingAddresses
-	if err := writeCertificate(layout.ServingCert(), serving, ca, servingKey, caKey); err != nil {
+	if err := writeCertificate(layout.servingCert(), serving, ca, servingKey, caKey); err != nil {
 		return err
 	}
-	if err := writePrivateKey(layout.ServingKey(), servingKey); err != nil {
+	if err := writePrivateKey(layout.servingKey(), servingKey); err != nil {
 		return err
 	}
 
@@ -56,10 +56,10 @@ func writePKI(layout Layout) error {
 	if err != nil {
 		return err
 	}
-	if err := writePrivateKey(layout.ServiceAccountKey(), tokenKey); err != nil {
+	if err := writePrivateKey(layout.serviceAccountKey(), tokenKey); err != nil {
 		return err
 	}
-	return writePublicKey(layout.ServiceAccountPublicKey(), tokenKey)
+	return writePublicKey(layout.serviceAccountPublicKey(), tokenKey)
 }
 
 func newKey() (*ecdsa.PrivateKey, error) {

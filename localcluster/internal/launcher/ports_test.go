@@ -21,6 +21,6 @@ func TestPortsAreFreeAndDifferAndOutsideTheEphemeralRange(t *testing.T) {
 			t.Errorf("port %d is not free: %v", port, err)
 			continue
 		}
-		defer listener.Close()
+		t.Cleanup(func() { _ = listener.Close() })
 	}
 }

@@ -98,7 +98,7 @@ func kubeconfigToShow(layout Layout, options Options) string {
 	if options.Kubeconfig != "" {
 		return options.Kubeconfig
 	}
-	return layout.Kubeconfig()
+	return layout.kubeconfig()
 }
 
 // shellQuote returns a path as one can paste it into a shell.
