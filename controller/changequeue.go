@@ -51,6 +51,14 @@ func (q *ChangeQueue) Observe(subject fmt.Stringer, at time.Time) {
 	}
 }
 
+// Holds tells whether a change of the subject waits to ripen.
+func (q *ChangeQueue) Holds(subject fmt.Stringer) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, found := q.pending[subject]
+	return found
+}
+
 // Len returns how many changes wait.
 func (q *ChangeQueue) Len() int {
 	q.mu.Lock()

@@ -82,6 +82,7 @@ func (c *Controller) newRestarter(clients *clients) *restarter {
 	lanes := newLanes()
 	return &restarter{
 		catalog:       c.catalog,
+		changes:       c.changes,
 		pods:          podReader{apps: clients.apps, core: clients.core},
 		workloads:     workloadWriter{apps: clients.apps.RESTClient()},
 		events:        c.events.NewRecorder(eventScheme, corev1.EventSource{Component: catalog.FieldManager}),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,6 +43,7 @@ const (
 // decisions out. It is the only writer of workloads.
 type restarter struct {
 	catalog   *catalog.Catalog
+	changes   *ChangeQueue
 	pods      podReader
 	workloads workloadWriter
 	events    record.EventRecorder
@@ -86,15 +88,23 @@ func (r *restarter) ripe(change Change) {
 	}
 }
 
+// affected returns the workloads that a ripe change may affect, and the lane in
+// which they wait. A workload of which a config was edited meanwhile waits for
+// that change to ripen: the edit may not be the last one.
 func (r *restarter) affected(change Change) ([]catalog.WorkloadRef, catalog.ConfigRef) {
 	switch subject := change.Subject.(type) {
 	case catalog.ConfigRef:
 		return r.catalog.WorkloadsReferencing(subject), subject
 	case catalog.WorkloadRef:
-		return []catalog.WorkloadRef{subject}, catalog.ConfigRef{}
+		view, found := r.catalog.View(subject)
+		if found && !slices.ContainsFunc(view.Workload.Configs(), r.isHeld) {
+			return []catalog.WorkloadRef{subject}, catalog.ConfigRef{}
+		}
 	}
 	return nil, catalog.ConfigRef{}
 }
+
+func (r *restarter) isHeld(config catalog.ConfigRef) bool { return r.changes.Holds(config) }
 
 // run lets the workers work until the context ends.
 func (r *restarter) run(ctx context.Context) {
