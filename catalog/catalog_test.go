@@ -110,7 +110,8 @@ func (m *model) putWorkload(workload Workload, seen Moment) (news bool) {
 	news = true
 	if known {
 		sameRecord := cmp.Equal(previous.Record, workload.Record, cmpopts.EquateEmpty())
-		news = previous.Template != workload.Template || !sameRecord
+		// A new record that vouches is the controller's own.
+		news = previous.Template != workload.Template || (!sameRecord && !workload.Record.Vouches)
 		workload.Enabled = previous.Enabled
 		if previous.PodTemplate == workload.PodTemplate {
 			workload.PodTemplateSeen = previous.PodTemplateSeen
