@@ -54,7 +54,7 @@ bin/localcluster: $(LOCALCLUSTER_SOURCES)
 	@touch bin/localcluster
 
 bin/golangci-lint: tools/go.mod tools/go.sum
-	@echo 'golangci-lint: building the pinned version; the first time this takes about 4 minutes on 2 cores'
+	@echo 'golangci-lint: building the pinned version; the first time this takes about 2 minutes on 2 cores'
 	@$(PROGRESS) golangci-lint go build -C tools -o ../bin/golangci-lint -ldflags '-s -w' \
 		github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch bin/golangci-lint
