@@ -1,0 +1,666 @@
+package catalog
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// story is what happens in a cluster, and what a catalog sees of it.
+type story struct {
+	catalog    *Catalog
+	deployment *appsv1.Deployment
+	version    int
+}
+
+func begin(d *appsv1.Deployment) *story {
+	return &story{catalog: New(), deployment: d}
+}
+
+// listed shows what was there before the catalog watched.
+func (s *story) listed(configs ...*corev1.ConfigMap) {
+	var reduced []Config
+	for _, cm := range configs {
+		reduced = append(reduced, NewConfigMap(cm))
+	}
+	s.catalog.ListConfigs(ConfigMap, "", reduced, noon, true)
+	s.catalog.ListWorkloads(Deployment, "", []Workload{s.reduced()})
+}
+
+// reduced is the Deployment after another write.
+func (s *story) reduced() Workload {
+	s.version++
+	s.deployment.ResourceVersion = strconv.Itoa(s.version)
+	return mustWorkload(s.deployment)
+}
+
+// config shows a ConfigMap that is there since noon.
+func (s *story) config(name string, data map[string]string, seconds float64) {
+	s.catalog.ObserveConfig(NewConfigMap(configMap(name, data)), noonPlus(seconds))
+}
+
+// created shows a ConfigMap that was just made.
+func (s *story) created(name string, data map[string]string, seconds float64) {
+	cm := configMap(name, data)
+	cm.CreationTimestamp.Time = noonPlus(seconds)
+	s.catalog.ObserveConfig(NewConfigMap(cm), noonPlus(seconds))
+}
+
+func (s *story) deleted(name string) { s.catalog.ForgetConfig(configMapRef(name)) }
+
+// recorded does what the controller does after it decided to record.
+func (s *story) recorded(seconds float64) {
+	view, _ := s.catalog.View(deploymentRef("web"))
+	writeRecord(s.deployment, Decide(view).Checksums, noonPlus(seconds))
+	s.catalog.ObserveWritten(s.reduced(), view.Moment)
+}
+
+// restartController forgets all that was seen.
+func (s *story) restartController(configs ...*corev1.ConfigMap) {
+	s.catalog = New()
+	s.listed(configs...)
+}
+
+func (s *story) scale(replicas int32) {
+	s.deployment.Spec.Replicas = &replicas
+	s.catalog.ObserveWorkload(s.reduced())
+}
+
+func (s *story) release(image string) {
+	s.deployment.Spec.Template.Spec.Containers[0].Image = image
+	s.catalog.ObserveWorkload(s.reduced())
+}
+
+// verdict is a decision in the end, and whether it took the pods.
+type verdict struct {
+	Asked   bool
+	Outcome Outcome
+	Causes  []Cause
+}
+
+func (s *story) decide(t *testing.T, pods ...Pod) verdict {
+	t.Helper()
+	view, found := s.catalog.View(deploymentRef("web"))
+	if !found {
+		t.Fatal("the workload is not in the catalog")
+	}
+	decision := Decide(view)
+	asked := decision.Outcome == AskPods
+	if asked {
+		decision = DecideByPods(view, pods)
+	}
+	if decision.Reason == "" {
+		t.Error("a decision without a reason")
+	}
+	if want := currentChecksums(&view); !decision.Checksums.Equal(want) {
+		t.Errorf("to be recorded: %v, want %v", decision.Checksums, want)
+	}
+	return verdict{asked, decision.Outcome, decision.Causes}
+}
+
+func restartFor(name string, keys ...string) verdict {
+	return verdict{Outcome: Restart, Causes: []Cause{{configMapRef(name), keys}}}
+}
+
+func askedRestartFor(name string, keys ...string) verdict {
+	v := restartFor(name, keys...)
+	v.Asked = true
+	return v
+}
+
+type data = map[string]string
+
+func TestDecisionsOnAWorkloadWithARecordThatVouches(t *testing.T) {
+	keep, record, askedRecord := verdict{Outcome: Keep}, verdict{Outcome: RecordOnly}, verdict{Asked: true, Outcome: RecordOnly}
+	allOfWeb := func() *appsv1.Deployment { return deployment(readsAll("web", false)) }
+	keyA := func() *appsv1.Deployment { return deployment(readsKey("web", "a", false)) }
+	optionalA := func() *appsv1.Deployment { return deployment(readsKey("web", "a", true)) }
+	optional := func() *appsv1.Deployment { return deployment(readsAll("web", true)) }
+	volume := func() *appsv1.Deployment {
+		return deployment(mounts(corev1.VolumeMount{Name: "v"}), volumeOf("web", false))
+	}
+	withBinary := func(text, binary string) *corev1.ConfigMap {
+		cm := configMap("web", data{"a": text})
+		cm.BinaryData = map[string][]byte{"bin": []byte(binary)}
+		return cm
+	}
+	for name, test := range map[string]struct {
+		deployment *appsv1.Deployment
+		happens    func(*story)
+		pods       []Pod
+		want       verdict
+	}{
+		"nothing happens": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+		}, nil, keep},
+		"a key is edited": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1", "b": "1"}))
+			s.recorded(10)
+			s.config("web", data{"a": "2", "b": "1"}, 60)
+		}, nil, restartFor("web", "a")},
+		"a key is edited, the pods do not matter": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			s.config("web", data{"a": "2"}, 60)
+		}, []Pod{startedAt(noonPlus(100))}, restartFor("web", "a")},
+		"keys are edited, added and removed": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"c": "1", "a": "1", "d": "1"}))
+			s.recorded(10)
+			s.config("web", data{"b": "1", "c": "1", "d": "1"}, 60)
+			s.config("web", data{"b": "1", "c": "1", "d": "2"}, 61)
+		}, nil, restartFor("web", "a", "b", "d")},
+		"keys that were edited before the record are not named": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1", "b": "1"}))
+			s.config("web", data{"a": "2", "b": "1"}, 5)
+			s.recorded(10)
+			s.config("web", data{"a": "2", "b": "2"}, 60)
+		}, nil, restartFor("web", "b")},
+		"two configs are edited": {
+			deployment(corev1.Container{Name: "app", EnvFrom: append(readsAll("z", false).EnvFrom, readsAll("b", false).EnvFrom...)}),
+			func(s *story) {
+				s.listed(configMap("b", data{"k": "1"}), configMap("z", data{"k": "1"}))
+				s.recorded(10)
+				s.config("z", data{"k": "2"}, 60)
+				s.config("b", data{"l": "1"}, 61)
+			}, nil,
+			verdict{Outcome: Restart, Causes: []Cause{{configMapRef("b"), []string{"k", "l"}}, {configMapRef("z"), []string{"k"}}}},
+		},
+		"an edit that is taken back": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			s.config("web", data{"a": "2"}, 60)
+			s.config("web", data{"a": "1"}, 61)
+		}, nil, keep},
+		"a key that nobody reads is edited": {keyA(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1", "b": "1"}))
+			s.recorded(10)
+			s.config("web", data{"a": "1", "b": "2", "c": "3"}, 60)
+		}, nil, keep},
+		"only keys that the workload reads are named": {keyA(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1", "b": "1"}))
+			s.recorded(10)
+			s.config("web", data{"a": "2", "b": "2"}, 60)
+		}, nil, restartFor("web", "a")},
+		"binary data of an environment is edited": {allOfWeb(), func(s *story) {
+			s.listed(withBinary("1", "1"))
+			s.recorded(10)
+			s.catalog.ObserveConfig(NewConfigMap(withBinary("1", "2")), noonPlus(60))
+		}, nil, keep},
+		"binary data of a volume is edited": {volume(), func(s *story) {
+			s.listed(withBinary("1", "1"))
+			s.recorded(10)
+			s.catalog.ObserveConfig(NewConfigMap(withBinary("1", "2")), noonPlus(60))
+		}, nil, restartFor("web", "bin")},
+		"edited while nobody watched": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			cm := configMap("web", data{"a": "2"})
+			cm.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(60), "f:data/f:a")}
+			s.restartController(cm)
+		}, nil, restartFor("web")},
+		"nothing changed while nobody watched": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			cm := configMap("web", data{"a": "1"})
+			cm.Labels = data{"x": "y"}
+			cm.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(60), "f:data/f:a", "f:metadata/f:labels/f:x")}
+			s.restartController(cm)
+		}, []Pod{startedAt(noonPlus(5))}, keep},
+		"deleted": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			s.deleted("web")
+		}, nil, keep},
+		"deleted and made again with the same content": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			s.deleted("web")
+			s.created("web", data{"a": "1"}, 60)
+		}, nil, keep},
+		"deleted and made again with other content": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1", "b": "1"}))
+			s.recorded(10)
+			s.deleted("web")
+			s.created("web", data{"a": "2", "b": "1"}, 60)
+		}, nil, restartFor("web", "a")},
+		"optional, deleted and made again with the same content": {optional(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			s.deleted("web")
+			s.created("web", data{"a": "1"}, 60)
+		}, []Pod{startedAt(noonPlus(5))}, keep},
+		"deleted while nobody watched": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			s.restartController()
+		}, nil, keep},
+		"deleted while nobody watched, and made again with the same content": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			s.restartController()
+			s.created("web", data{"a": "1"}, 60)
+		}, nil, keep},
+		"deleted while nobody watched, and made again with other content": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			s.restartController()
+			s.created("web", data{"a": "2"}, 60)
+		}, nil, restartFor("web")},
+		"optional, appears after the containers started": {optional(), func(s *story) {
+			s.listed()
+			s.recorded(10)
+			s.created("web", data{"a": "1"}, 60)
+		}, []Pod{startedAt(noonPlus(5))}, askedRestartFor("web")},
+		"optional, appears before the containers started": {optional(), func(s *story) {
+			s.listed()
+			s.recorded(10)
+			s.created("web", data{"a": "1"}, 60)
+		}, []Pod{startedAt(noonPlus(65))}, askedRecord},
+		"optional, appears while nobody watched": {optional(), func(s *story) {
+			s.listed()
+			s.recorded(10)
+			cm := configMap("web", data{"a": "1"})
+			cm.CreationTimestamp.Time = noonPlus(60)
+			s.restartController(cm)
+		}, []Pod{startedAt(noonPlus(5))}, askedRestartFor("web")},
+		"optional, appears while nobody watched, before the owner's next write": {optional(), func(s *story) {
+			s.listed()
+			s.recorded(10)
+			s.deployment.ManagedFields[0].Time = stamp(noonPlus(90))
+			cm := configMap("web", data{"a": "1"})
+			cm.CreationTimestamp.Time = noonPlus(60)
+			s.restartController(cm)
+		}, []Pod{startedAt(noonPlus(5))}, askedRestartFor("web")},
+		"optional, appears after a release without it, with the content of before": {optional(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			s.deleted("web")
+			s.release("web:2")
+			s.recorded(30)
+			s.created("web", data{"a": "1"}, 60)
+		}, []Pod{startedAt(noonPlus(25))}, askedRestartFor("web")},
+		"optional, appears without anything that the workload reads": {optionalA(), func(s *story) {
+			s.listed()
+			s.recorded(10)
+			s.created("web", data{"b": "1"}, 60)
+		}, []Pod{startedAt(noonPlus(5))}, record},
+		"optional, appears without the key, which is added later": {optionalA(), func(s *story) {
+			s.listed()
+			s.recorded(10)
+			s.created("web", data{"b": "1"}, 60)
+			s.config("web", data{"a": "1", "b": "1"}, 65)
+		}, []Pod{startedAt(noonPlus(5))}, askedRestartFor("web", "a")},
+		"an optional key is added": {optionalA(), func(s *story) {
+			s.listed(configMap("web", data{"b": "1"}))
+			s.recorded(10)
+			s.config("web", data{"a": "1", "b": "1"}, 65)
+		}, nil, restartFor("web", "a")},
+		"required, appears late": {allOfWeb(), func(s *story) {
+			s.listed()
+			s.recorded(10)
+			s.created("web", data{"a": "1"}, 60)
+		}, []Pod{{}}, record},
+		"required, appears late and is edited before the containers start": {allOfWeb(), func(s *story) {
+			s.listed()
+			s.recorded(10)
+			s.created("web", data{"a": "1"}, 60)
+			s.config("web", data{"a": "2"}, 62)
+		}, []Pod{{}, startedAt(noonPlus(65))}, askedRecord},
+		"required, appears late and is edited after a container started": {allOfWeb(), func(s *story) {
+			s.listed()
+			s.recorded(10)
+			s.created("web", data{"a": "1"}, 60)
+			s.config("web", data{"a": "2"}, 64)
+		}, []Pod{{}, startedAt(noonPlus(61))}, askedRestartFor("web", "a")},
+		"an edit of a workload that wants no pods": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			s.scale(0)
+			s.config("web", data{"a": "2"}, 60)
+		}, nil, record},
+		"a workload that wants no pods": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			s.scale(0)
+		}, nil, keep},
+		"a workload that wants pods again": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			s.scale(0)
+			s.config("web", data{"a": "2"}, 60)
+			s.recorded(65)
+			s.scale(1)
+		}, nil, keep},
+		"our restart": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1"}))
+			s.config("web", data{"a": "2"}, 60)
+			s.deployment.Spec.Template.Annotations = data{TimestampAnnotation: "now"}
+			s.recorded(65)
+		}, nil, keep},
+		"an edit between our decision and the answer to the patch": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1", "b": "1"}))
+			view, _ := s.catalog.View(deploymentRef("web"))
+			writeRecord(s.deployment, Decide(view).Checksums, noonPlus(10))
+			s.config("web", data{"a": "1", "b": "2"}, 10)
+			s.catalog.ObserveWritten(s.reduced(), view.Moment)
+		}, nil, restartFor("web", "b")},
+		"one of two required configs appears late": {
+			deployment(corev1.Container{Name: "app", EnvFrom: append(readsAll("web", false).EnvFrom, readsAll("new", false).EnvFrom...)}),
+			func(s *story) {
+				s.listed(configMap("web", data{"a": "1"}))
+				s.recorded(10)
+				s.created("new", data{"a": "1"}, 60)
+			}, nil, record,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begin(test.deployment)
+			test.happens(s)
+			if diff := cmp.Diff(test.want, s.decide(t, test.pods...), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("verdict (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// One config, one edit of it at second 100, one pod, and no record. What is to
+// be done depends on when the workload opted in, on what of this the watches
+// showed in which order, and on when the pod's container started: 5 or 2 seconds
+// or 1 before the edit, with it, 1, 2 or 5 after it. R is a restart, a dot is not,
+// and all is in lower case where the pods need not be asked.
+func TestDecisionsOnAWorkloadWithoutARecord(t *testing.T) {
+	const before, after = 50, 150 // opted in
+	required, optional := readsAll("web", false), readsAll("web", true)
+	for _, test := range []struct {
+		container corev1.Container
+		optIn     float64
+		happens   string
+		want      string
+	}{
+		// Nobody saw the edit: the times of the API alone must do.
+		{required, before, "edited listed", "RRRRR.."},
+		{required, 100, "edited listed", "RRRRR.."},
+		{required, 101, "edited listed", "none"},
+		{required, after, "edited listed", "none"},
+		{required, before, "listed", "none"}, // no edit at all
+		// The template was shown later than an edit that nobody saw, so it came later.
+		{required, before, "edited listed, template", "RR....."},
+		// The watch showed the edit.
+		{required, before, "listed, edit", "RRRRR.."},
+		{required, before, "config, deployment, edit", "RRRRR.."},
+		{required, before, "listed, template, edit", "RRRRR.."},
+		{required, before, "listed, edit, template", "RR....."},
+		// It is only now that the workload opts in.
+		{required, after, "config, edit, deployment", "none"},
+		{required, 101, "config, edit, deployment", "none"},
+		{required, 99, "config, edit, deployment", "none"},
+		// The workload's watch was late: the clocks tell that it had opted in before.
+		{required, before, "config, edit, deployment", "RR....."},
+		{required, 98, "config, edit, deployment", "RR....."},
+		// A list does not tell when the workload opted in, so it may have been before.
+		{required, before, "config, edit, relisted", "RRRRR.."},
+		// A config that containers do not start without was there before them.
+		{required, before, "created listed", "none"},
+		{required, before, "deployment, created", "none"},
+		// One that they start without may have come later.
+		{optional, before, "created listed", "RR....."},
+		{optional, before, "deployment, created", "RRRRR.."},
+		{optional, before, "created, deployment", "RR....."},
+		{optional, 100, "created, deployment", "none"},
+		{optional, after, "created listed", "none"},
+		{optional, after, "created, deployment", "none"},
+		// One that comes back with other content has changed.
+		{required, before, "listed, deleted, created", "RRRRR.."},
+		{required, before, "listed, deleted", "none"},
+	} {
+		t.Run(test.happens, func(t *testing.T) {
+			var got strings.Builder
+			for _, start := range []float64{-5, -2, -1, 0, 1, 2, 5} {
+				d := deployment(test.container)
+				d.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(test.optIn), annotationField(EnabledAnnotation))}
+				s := begin(d)
+				for event := range strings.SplitSeq(test.happens, ", ") {
+					s.happensTo(t, event)
+				}
+				switch v := s.decide(t, startedAt(noonPlus(100+start))); {
+				case v.Outcome == Restart && v.Asked:
+					got.WriteString("R")
+				case v.Outcome == RecordOnly && v.Asked:
+					got.WriteString(".")
+				case v.Outcome == RecordOnly:
+					got.Reset()
+					got.WriteString("none")
+				default:
+					t.Fatalf("verdict %+v", v)
+				}
+			}
+			if got.String() != test.want {
+				t.Errorf("opted in at %v: %s, want %s", test.optIn, got.String(), test.want)
+			}
+		})
+	}
+}
+
+func (s *story) happensTo(t *testing.T, event string) {
+	t.Helper()
+	original := configMap("web", data{"a": "1"})
+	edited := configMap("web", data{"a": "2"})
+	edited.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(100), "f:data/f:a")}
+	created := configMap("web", data{"a": "2"})
+	created.CreationTimestamp.Time = noonPlus(100)
+	switch event {
+	case "listed":
+		s.listed(original)
+	case "edited listed":
+		s.listed(edited)
+	case "created listed":
+		s.listed(created)
+	case "relisted":
+		s.catalog.ListWorkloads(Deployment, "", []Workload{s.reduced()})
+	case "config":
+		s.catalog.ObserveConfig(NewConfigMap(original), noonPlus(60))
+	case "edit":
+		s.catalog.ObserveConfig(NewConfigMap(edited), noonPlus(100))
+	case "created":
+		s.catalog.ObserveConfig(NewConfigMap(created), noonPlus(100))
+	case "deleted":
+		s.deleted("web")
+	case "deployment":
+		s.catalog.ObserveWorkload(s.reduced())
+	case "template":
+		s.release("web:2")
+	default:
+		t.Fatalf("no such event: %s", event)
+	}
+}
+
+func TestOnlyAReaderThatStartedBeforeTheEditCallsForARestart(t *testing.T) {
+	// The edit is at second 100.
+	pod := func(mounted float64, started map[string]float64) Pod {
+		p := Pod{Started: map[string]time.Time{}}
+		if mounted > 0 {
+			p.Mounted = noonPlus(mounted)
+		}
+		for name, seconds := range started {
+			p.Started[name] = noonPlus(seconds)
+		}
+		return p
+	}
+	environment := deployment(readsAll("web", false))
+	volume := deployment(mounts(corev1.VolumeMount{Name: "v"}), volumeOf("web", false))
+	initOnly := deployment(corev1.Container{Name: "app"})
+	initOnly.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: "init", EnvFrom: readsAll("web", false).EnvFrom}}
+	type started = map[string]float64
+	stale, fresh := askedRestartFor("web", "a"), verdict{Asked: true, Outcome: RecordOnly}
+	for name, test := range map[string]struct {
+		deployment *appsv1.Deployment
+		pods       []Pod
+		want       verdict
+	}{
+		"no pod":                               {environment, nil, fresh},
+		"started before":                       {environment, []Pod{pod(40, started{"app": 50})}, stale},
+		"started after":                        {environment, []Pod{pod(140, started{"app": 150})}, fresh},
+		"one of several started before":        {environment, []Pod{pod(140, started{"app": 150}), pod(40, started{"app": 50})}, stale},
+		"waits for its config":                 {environment, []Pod{pod(40, started{})}, fresh},
+		"container started again after":        {environment, []Pod{pod(40, started{"app": 150})}, fresh},
+		"only another container was before":    {environment, []Pod{pod(40, started{"app": 150, "other": 50})}, fresh},
+		"init container ran before, does not":  {environment, []Pod{pod(40, started{"init": 50, "app": 150})}, fresh},
+		"init container reads, ran before":     {initOnly, []Pod{pod(40, started{"init": 50, "app": 150})}, stale},
+		"init container reads, ran after":      {initOnly, []Pod{pod(40, started{"init": 150, "app": 160})}, fresh},
+		"volume mounted before":                {volume, []Pod{pod(40, started{"app": 50})}, stale},
+		"volume mounted before, container new": {volume, []Pod{pod(40, started{"app": 150})}, stale},
+		"volume mounted after":                 {volume, []Pod{pod(140, started{"app": 150})}, fresh},
+		"volume not mounted yet":               {volume, []Pod{pod(0, nil)}, fresh},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begin(test.deployment.DeepCopy())
+			s.listed(configMap("web", data{"a": "1"}))
+			s.config("web", data{"a": "2"}, 100)
+			if diff := cmp.Diff(test.want, s.decide(t, test.pods...), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("verdict (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestACauseNamesWhatIsKnownOfIt(t *testing.T) {
+	both := corev1.Container{Name: "app", EnvFrom: append(readsAll("z", false).EnvFrom, readsAll("b", false).EnvFrom...), Env: readsKey("b", "k", false).Env}
+	edited := func(name string) *corev1.ConfigMap {
+		cm := configMap(name, data{"k": "1", "l": "1"})
+		cm.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(50), "f:data/f:k")}
+		return cm
+	}
+	for name, test := range map[string]struct {
+		happens func(*story)
+		want    []Cause
+	}{
+		"edits that the watch showed": {func(s *story) {
+			s.listed(configMap("z", data{"k": "1"}), configMap("b", data{"k": "1", "l": "1"}))
+			s.config("z", data{"k": "2"}, 50)
+			s.config("b", data{"k": "2", "m": "1"}, 60)
+		}, []Cause{{configMapRef("b"), []string{"k", "l", "m"}}, {configMapRef("z"), []string{"k"}}}},
+		"edits that nobody saw": {func(s *story) {
+			s.listed(edited("b"), edited("z"))
+		}, []Cause{{Config: configMapRef("b")}, {Config: configMapRef("z")}}},
+		"one config of two": {func(s *story) {
+			s.listed(configMap("b", data{"k": "1"}), edited("z"))
+		}, []Cause{{Config: configMapRef("z")}}},
+		"one is gone": {func(s *story) {
+			s.listed(configMap("z", data{"k": "1"}), configMap("b", data{"k": "1"}))
+			s.config("z", data{"k": "2"}, 50)
+			s.config("b", data{"k": "2"}, 60)
+			s.deleted("z")
+		}, []Cause{{configMapRef("b"), []string{"k"}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begin(deployment(both))
+			test.happens(s)
+			want := verdict{Asked: true, Outcome: Restart, Causes: test.want}
+			if diff := cmp.Diff(want, s.decide(t, startedAt(noonPlus(5))), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("verdict (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A container reads what it reads at its own time: an edit of one key is no
+// reason for a container that reads another.
+func TestEachReferenceIsJudgedByItsOwnKeys(t *testing.T) {
+	d := deployment(readsKey("web", "a", false))
+	other := readsKey("web", "b", false)
+	other.Name = "other"
+	d.Spec.Template.Spec.Containers = append(d.Spec.Template.Spec.Containers, other)
+	s := begin(d)
+	s.listed(configMap("web", data{"a": "1", "b": "1"}))
+	s.config("web", data{"a": "2", "b": "1"}, 100)
+	restartedApp := Pod{Mounted: noonPlus(5), Started: map[string]time.Time{"app": noonPlus(150), "other": noonPlus(5)}}
+	want := verdict{Asked: true, Outcome: RecordOnly}
+	if diff := cmp.Diff(want, s.decide(t, restartedApp)); diff != "" {
+		t.Errorf("verdict (-want +got):\n%s", diff)
+	}
+}
+
+func TestARecordIsMadeOfWhatIsKnown(t *testing.T) {
+	d := deployment(corev1.Container{Name: "app", EnvFrom: append(readsAll("here", false).EnvFrom,
+		append(readsAll("gone", false).EnvFrom, readsAll("never", true).EnvFrom...)...)})
+	here, gone := configMap("here", data{"a": "1"}), configMap("gone", data{"a": "1"})
+	checksum := keysOnly(NewConfigMap(here))
+	recorded := func(s *story) Checksums {
+		view, _ := s.catalog.View(deploymentRef("web"))
+		return Decide(view).Checksums
+	}
+
+	s := begin(d)
+	s.listed(here, gone)
+	s.deleted("gone")
+	if diff := cmp.Diff(Checksums{configMapRef("here"): checksum}, recorded(s)); diff != "" {
+		t.Errorf("without a record, what is gone is not recorded (-want +got):\n%s", diff)
+	}
+	s = begin(d.DeepCopy())
+	s.listed(here, gone)
+	s.recorded(10)
+	s.deleted("gone")
+	both := Checksums{configMapRef("here"): checksum, configMapRef("gone"): checksum}
+	if diff := cmp.Diff(both, recorded(s)); diff != "" {
+		t.Errorf("what is gone keeps its entry in a record that vouches (-want +got):\n%s", diff)
+	}
+	s.release("web:2")
+	if diff := cmp.Diff(Checksums{configMapRef("here"): checksum}, recorded(s)); diff != "" {
+		t.Errorf("and loses it in one that does not (-want +got):\n%s", diff)
+	}
+}
+
+func keysOnly(config Config) Checksum { return config.Checksum([]Keys{{}}) }
+
+// After a release the record does not vouch: the pods tell that they run with
+// the present content, and nothing rolls a second time.
+func TestOneReleaseThatChangesConfigAndImageDoesNotRestart(t *testing.T) {
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(configMap("web", data{"a": "1"}))
+	s.recorded(10)
+	s.config("web", data{"a": "2"}, 60)
+	s.release("web:2")
+	want := verdict{Asked: true, Outcome: RecordOnly}
+	if diff := cmp.Diff(want, s.decide(t, startedAt(noonPlus(61)))); diff != "" {
+		t.Errorf("config first (-want +got):\n%s", diff)
+	}
+	s.recorded(65)
+	s.release("web:3")
+	s.config("web", data{"a": "3"}, 80)
+	if diff := cmp.Diff(want, s.decide(t, startedAt(noonPlus(82)))); diff != "" {
+		t.Errorf("image first, pods later than the config (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(askedRestartFor("web", "a"), s.decide(t, startedAt(noonPlus(75)))); diff != "" {
+		t.Errorf("image first, pods earlier than the config (-want +got):\n%s", diff)
+	}
+}
+
+func TestDecidingModifiesNothing(t *testing.T) {
+	s := begin(deployment(corev1.Container{Name: "app", EnvFrom: append(readsAll("b", true).EnvFrom, readsAll("a", true).EnvFrom...)}))
+	s.listed(configMap("a", data{"k": "1"}))
+	s.config("b", data{"k": "1"}, 10)
+	s.config("a", data{"k": "2"}, 20)
+	view, _ := s.catalog.View(deploymentRef("web"))
+	exact := cmp.AllowUnexported(Edit{})
+	want := View{Workload: pointer(*view.Workload), Configs: map[ConfigRef]*Config{}, Moment: view.Moment}
+	want.Workload.References = append([]Reference(nil), view.Workload.References...)
+	for ref, config := range view.Configs {
+		copied := *config
+		copied.Edits = append([]Edit(nil), config.Edits...)
+		copied.Keys = append([]Key(nil), config.Keys...)
+		want.Configs[ref] = &copied
+	}
+	Decide(view)
+	DecideByPods(view, []Pod{startedAt(noonPlus(5))})
+	if diff := cmp.Diff(want, view, exact); diff != "" {
+		t.Errorf("view (-want +got):\n%s", diff)
+	}
+}
