@@ -84,21 +84,31 @@ func (b *bench) compare(ctx context.Context, s *stage, controller *harness.Contr
 	if err != nil {
 		return err
 	}
-	for _, side := range []*side{ours, floor} {
-		if side.rollouts, err = s.follow(ctx, side.namespace); err != nil {
-			return errors.Join(err, stopBare())
-		}
-		defer side.rollouts.close()
+	return errors.Join(ours.watched(ctx, s, func() error {
+		return floor.watched(ctx, s, func() error {
+			return b.editBoth(ctx, s, controller, ours, floor)
+		})
+	}), stopBare())
+}
+
+// watched runs an act while the rollouts of the side are followed.
+func (x *side) watched(ctx context.Context, s *stage, act func() error) (err error) {
+	if x.rollouts, err = s.follow(ctx, x.namespace); err != nil {
+		return err
 	}
-	err = ours.rollouts.await(ctx, recordLimit, latencyWorkloads, isRecorded)
-	if err == nil {
-		err = harness.Eventually(ctx, recordLimit, controller.Idle)
+	defer x.rollouts.close()
+	return act()
+}
+
+func (b *bench) editBoth(ctx context.Context, s *stage, controller *harness.Controller, ours, floor *side) error {
+	if err := ours.rollouts.await(ctx, recordLimit, latencyWorkloads, isRecorded); err != nil {
+		return err
 	}
-	if err == nil {
-		b.progress.say("editing %d times for each of controller and bare process", b.edits)
-		err = b.alternate(ctx, s, ours, floor)
+	if err := harness.Eventually(ctx, recordLimit, controller.Idle); err != nil {
+		return err
 	}
-	return errors.Join(err, stopBare())
+	b.progress.say("editing %d times for each of controller and bare process", b.edits)
+	return b.alternate(ctx, s, ours, floor)
 }
 
 func (b *bench) alternate(ctx context.Context, s *stage, ours, floor *side) error {

@@ -26,12 +26,7 @@ import (
 const bareCommand = "bare"
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	if arguments := os.Args[1:]; len(arguments) == 2 && arguments[0] == bareCommand {
-		os.Exit(finish(runBare(ctx, arguments[1], os.Stdin, os.Stdout)))
-	}
-	os.Exit(run(ctx, os.Args[1:]))
+	os.Exit(run(os.Args[1:]))
 }
 
 // options are the command line arguments.
@@ -41,7 +36,12 @@ type options struct {
 	Out   string   `long:"out" value-name:"FILE" description:"Write the table in Markdown to this file, too"`
 }
 
-func run(ctx context.Context, arguments []string) int {
+func run(arguments []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	if len(arguments) == 2 && arguments[0] == bareCommand {
+		return finish(runBare(ctx, arguments[1], os.Stdin, os.Stdout))
+	}
 	var o options
 	parser := flags.NewNamedParser("bench", flags.HelpFlag|flags.PassDoubleDash)
 	if _, err := parser.AddGroup("Options", "", &o); err != nil {

@@ -121,8 +121,7 @@ func (b *bench) fill(ctx context.Context, s *stage, keys int) error {
 		name := func(step int) string { return fillName((number/namespaces + step) % perNamespace) }
 		deployment := newDeployment(fillNamespace(number%namespaces), fmt.Sprintf("deployment-%04d", number), name(0))
 		addReferences(deployment, name(1), name(2), name(3), name(4))
-		_, err := s.createDeployment(ctx, deployment)
-		return err
+		return s.createDeployment(ctx, deployment)
 	})
 }
 

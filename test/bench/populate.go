@@ -51,9 +51,9 @@ func (s *stage) createSecret(ctx context.Context, secret *corev1.Secret) error {
 	return wrapCreate(err, "secret", secret)
 }
 
-func (s *stage) createDeployment(ctx context.Context, deployment *appsv1.Deployment) (*appsv1.Deployment, error) {
-	created, err := s.client.AppsV1().Deployments(deployment.Namespace).Create(ctx, deployment, metav1.CreateOptions{})
-	return created, wrapCreate(err, "deployment", deployment)
+func (s *stage) createDeployment(ctx context.Context, deployment *appsv1.Deployment) error {
+	_, err := s.client.AppsV1().Deployments(deployment.Namespace).Create(ctx, deployment, metav1.CreateOptions{})
+	return wrapCreate(err, "deployment", deployment)
 }
 
 func wrapCreate(err error, kind string, object metav1.Object) error {
@@ -95,8 +95,7 @@ func (s *stage) createWorkloads(ctx context.Context, namespace string, count int
 		if prepare != nil {
 			prepare(deployment)
 		}
-		_, err := s.createDeployment(ctx, deployment)
-		return err
+		return s.createDeployment(ctx, deployment)
 	})
 }
 
