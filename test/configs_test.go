@@ -1,10 +1,12 @@
 package test
 
 import (
+	"fmt"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // config names a ConfigMap or Secret in a scene's namespace.
@@ -129,6 +131,21 @@ func (s *scene) edit(c config, changes ...change) {
 	edited.apply(changes)
 	edited.writeConfigMap(object)
 	_, err = configMaps.Update(s.Context(), object, metav1.UpdateOptions{})
+	s.must(err)
+}
+
+// relabel sets a label of a config as somebody other than the one who edits its
+// content: the API keeps a time for each of them.
+func (s *scene) relabel(c config, key, value string) {
+	s.Helper()
+	var err error
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, key, value)
+	options := metav1.PatchOptions{FieldManager: "labeller"}
+	if c.kind == "secret" {
+		_, err = s.client.CoreV1().Secrets(s.namespace).Patch(s.Context(), c.name, types.MergePatchType, patch, options)
+	} else {
+		_, err = s.client.CoreV1().ConfigMaps(s.namespace).Patch(s.Context(), c.name, types.MergePatchType, patch, options)
+	}
 	s.must(err)
 }
 
