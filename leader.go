@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -19,9 +18,6 @@ import (
 // errLeaseLost ends a process that led and does not any more. Another one may
 // act already, and a new process starts with a clean slate.
 var errLeaseLost = errors.New("the lease is lost")
-
-// serviceAccountNamespace is where the kubelet tells a pod its namespace.
-const serviceAccountNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // elect takes part in an election until the context ends, and leads while it
 // holds the lease. It returns what leading returned, or errLeaseLost.
@@ -72,10 +68,6 @@ func elect(ctx context.Context, o *options, config *rest.Config, watchdog *leade
 }
 
 func newLock(o *options, config *rest.Config) (resourcelock.Interface, error) {
-	namespace, err := leaseNamespace(o.LeaderElectNamespace)
-	if err != nil {
-		return nil, err
-	}
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("find host name: %w", err)
@@ -86,21 +78,10 @@ func newLock(o *options, config *rest.Config) (resourcelock.Interface, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make client for the lease: %w", err)
 	}
-	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, namespace, o.LeaderElectLeaseName, nil, client,
+	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, o.LeaderElectNamespace, o.LeaderElectLeaseName, nil, client,
 		resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())})
 	if err != nil {
 		return nil, fmt.Errorf("set up the lease: %w", err)
 	}
 	return lock, nil
-}
-
-func leaseNamespace(given string) (string, error) {
-	if given != "" {
-		return given, nil
-	}
-	own, err := os.ReadFile(serviceAccountNamespace)
-	if err != nil {
-		return "", errors.New("--leader-elect needs --leader-elect-lease-namespace outside a cluster")
-	}
-	return strings.TrimSpace(string(own)), nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -140,6 +141,21 @@ func (o *options) validateLeaderElection() error {
 		return fmt.Errorf("--leader-elect-lease-duration (%s) must be more than --leader-elect-renew-deadline (%s)", o.LeaderElectLeaseDuration, o.LeaderElectRenewDeadline)
 	case o.LeaderElectLeaseName == "":
 		return errors.New("--leader-elect-lease-name must not be empty")
+	case o.LeaderElectNamespace == "":
+		return o.takeOwnNamespace()
 	}
+	return nil
+}
+
+// serviceAccountNamespace is where the kubelet tells a pod its namespace.
+const serviceAccountNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// takeOwnNamespace puts the lease in the namespace that the controller runs in.
+func (o *options) takeOwnNamespace() error {
+	own, err := os.ReadFile(serviceAccountNamespace)
+	if err != nil {
+		return errors.New("--leader-elect needs --leader-elect-lease-namespace outside a cluster")
+	}
+	o.LeaderElectNamespace = strings.TrimSpace(string(own))
 	return nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +26,7 @@ func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
 		{"--leader-elect --leader-elect-renew-deadline=2s", "--leader-elect-renew-deadline (2s) must be more"},
 		{"--leader-elect --leader-elect-retry-period=0s", "--leader-elect-retry-period must be more than 0"},
 		{"--leader-elect --leader-elect-lease-name=", "--leader-elect-lease-name must not be empty"},
+		{"--leader-elect", "--leader-elect needs --leader-elect-lease-namespace"},
 		{"--no-such-flag", "unknown flag"},
 		{"serve", "unexpected argument \"serve\""},
 	} {
@@ -96,14 +96,5 @@ func TestAMissingKubeconfigIsAClearFailure(t *testing.T) {
 	code := run(context.Background(), []string{"--kubeconfig=/does/not/exist", "--listen-address=127.0.0.1:0"}, &stdout, &stderr)
 	if code != 1 || !strings.Contains(stderr.String(), "/does/not/exist") {
 		t.Errorf("exit code %d, stderr %q", code, stderr.String())
-	}
-}
-
-func TestTheLeaseNeedsANamespaceOutsideACluster(t *testing.T) {
-	if namespace, err := leaseNamespace("mine"); err != nil || namespace != "mine" {
-		t.Errorf("got %q, %v", namespace, err)
-	}
-	if _, err := leaseNamespace(""); err == nil || errors.Unwrap(err) != nil {
-		t.Errorf("got %v, want a message of our own", err)
 	}
 }

@@ -241,9 +241,12 @@ func (c *Catalog) putWorkload(workload Workload, seen Moment) bool {
 		c.removeWorkload(workload.Ref)
 		previous, known = nil, false
 	}
-	workload.Enabled, workload.PodTemplateSeen, workload.Recorded = seen, seen, seen
+	workload.Enabled, workload.PodTemplateSeen, workload.Recorded = seen, seen, c.moment
 	if known {
-		workload.Enabled = previous.Enabled
+		workload.Enabled, workload.Woke = previous.Enabled, previous.Woke
+		if previous.Idle && !workload.Idle {
+			workload.Woke = c.moment
+		}
 		if previous.PodTemplate == workload.PodTemplate {
 			workload.PodTemplateSeen = previous.PodTemplateSeen
 		}

@@ -106,7 +106,7 @@ func (m *model) putWorkload(workload Workload, seen Moment) (news bool) {
 		m.removeWorkload(workload.Ref)
 		known = false
 	}
-	workload.Enabled, workload.PodTemplateSeen, workload.Recorded = seen, seen, seen
+	workload.Enabled, workload.PodTemplateSeen, workload.Recorded = seen, seen, m.moment
 	news = true
 	if known {
 		sameRecord := cmp.Equal(previous.Record, workload.Record, cmpopts.EquateEmpty())
@@ -118,6 +118,10 @@ func (m *model) putWorkload(workload Workload, seen Moment) (news bool) {
 		}
 		if sameRecord {
 			workload.Recorded = previous.Recorded
+		}
+		workload.Woke = previous.Woke
+		if previous.Idle && !workload.Idle {
+			workload.Woke = m.moment
 		}
 	}
 	m.workloads[workload.Ref] = workload
@@ -172,6 +176,7 @@ func drawWorkload(t *rapid.T, ref WorkloadRef, version int) Workload {
 			Checksums: Checksums{someConfigs[0]: Checksum(rapid.IntRange(0, 1).Draw(t, "recorded"))},
 			Vouches:   rapid.Bool().Draw(t, "vouches"),
 		},
+		Idle: rapid.Bool().Draw(t, "idle"),
 	}
 	for _, i := range [][]int{{}, {0}, {0, 1, 0}, {1, 2, 3}}[template] {
 		workload.References = append(workload.References, Reference{Config: someConfigs[i], Container: "app"})

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -32,8 +33,11 @@ func (r ConfigRef) String() string {
 	return string(r.Kind) + "/" + r.Namespace + "/" + r.Name
 }
 
+// MarshalText makes logs of every format show the config by its name.
+func (r ConfigRef) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
 func compareConfigRefs(a, b ConfigRef) int {
-	return strings.Compare(a.String(), b.String())
+	return cmp.Or(strings.Compare(string(a.Kind), string(b.Kind)), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
 // parseConfigRef is the inverse of [ConfigRef.String].

@@ -56,11 +56,14 @@ func Decide(view View) Decision {
 		}
 		return decision.with(AskPods, "a config changed and no record tells whether the pods have seen it")
 	}
-	decision.Causes = differences(&view, decision.Checksums)
-	if len(decision.Causes) > 0 {
+	causes := differences(&view, decision.Checksums)
+	switch {
+	case len(causes) > 0 && w.Woke > w.Recorded:
+		return decision.with(AskPods, "the content differs from the record, but the workload had no pods meanwhile")
+	case len(causes) > 0:
+		decision.Causes = causes
 		return decision.with(Restart, "the content differs from the record")
-	}
-	if len(suspects(&view, appeared(w))) > 0 {
+	case len(suspects(&view, appeared(w))) > 0:
 		return decision.with(AskPods, "a config appeared that containers can start without, or changed since it appeared")
 	}
 	return decision.recorded(w, "the pods are up to date")
@@ -72,7 +75,7 @@ func DecideByPods(view View, pods []Pod) Decision {
 	w := view.Workload
 	decision := Decision{Checksums: currentChecksums(&view)}
 	matters := anyConfig
-	if w.Record.Vouches {
+	if w.Record.Vouches && w.Woke <= w.Recorded {
 		matters = appeared(w)
 	}
 	for _, suspect := range suspects(&view, matters) {

@@ -173,6 +173,20 @@ func TestDecisionsOnAWorkloadWithARecordThatVouches(t *testing.T) {
 			}, nil,
 			verdict{Outcome: Restart, Causes: []Cause{{configMapRef("b"), []string{"k", "l"}}, {configMapRef("z"), []string{"k"}}}},
 		},
+		"an edit while the workload wanted no pods, which started later": {allOfWeb(), func(s *story) {
+			s.scale(0)
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			s.config("web", data{"a": "2"}, 60)
+			s.scale(1)
+		}, []Pod{startedAt(noonPlus(64))}, askedRecord},
+		"an edit soon after the workload wanted pods again": {allOfWeb(), func(s *story) {
+			s.scale(0)
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			s.scale(1)
+			s.config("web", data{"a": "2"}, 60)
+		}, []Pod{startedAt(noonPlus(55))}, askedRestartFor("web", "a")},
 		"an edit that is taken back": {allOfWeb(), func(s *story) {
 			s.listed(configMap("web", data{"a": "1"}))
 			s.recorded(10)

@@ -19,8 +19,10 @@ const (
 	BasisAnnotation = "com.xing.deployment-restart.applied-config-basis"
 )
 
-// Scheme names the way in which checksums are computed. Checksums of another
-// scheme cannot be compared.
+// Scheme names the way in which checksums are computed, the rules of [References]
+// included: which keys a checksum covers. Checksums of another scheme cannot be
+// compared, so a change of the rules without another scheme would restart every
+// workload that they concern.
 const Scheme = "xxh64-keys-v1"
 
 // Checksums are what a workload's pods run with: the checksum of each config.

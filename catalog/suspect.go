@@ -1,9 +1,6 @@
 package catalog
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // suspect is a reference whose readers may have missed an edit.
 type suspect struct {
@@ -57,7 +54,7 @@ func suspects(view *View, matters func(ConfigRef) bool) []suspect {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b suspect) int {
-		return strings.Compare(a.reference.Config.String(), b.reference.Config.String())
+		return compareConfigRefs(a.reference.Config, b.reference.Config)
 	})
 	return found
 }

@@ -43,6 +43,9 @@ func (r WorkloadRef) String() string {
 	return strings.ToLower(string(r.Kind)) + "/" + r.Namespace + "/" + r.Name
 }
 
+// MarshalText makes logs of every format show the workload by its name.
+func (r WorkloadRef) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
 // Hold is what keeps a patched workload from restarting its pods by itself.
 type Hold string
 
@@ -78,8 +81,11 @@ type Workload struct {
 	// the workload as opted in, and with the present pod template; 0 if that was
 	// before the catalog watched. A [Catalog] sets them.
 	Enabled, PodTemplateSeen Moment
-	// Recorded is the moment at which the watch first showed the present record.
+	// Recorded is the moment at which the present record was made or first shown.
 	Recorded Moment
+	// Woke is the moment at which the watch showed that the workload, idle before,
+	// wants pods; 0 if it never did.
+	Woke Moment
 }
 
 // IsEnabled tells whether a workload with these annotations opted in.

@@ -146,7 +146,7 @@ func (c *Controller) Watch(ctx context.Context) {
 	if c.awaitLists(ctx, func(*watch) bool { return true }) {
 		debug.FreeOSMemory() // the lists left much garbage behind
 		configs, workloads := c.catalog.Size()
-		c.log.Info("caches are synced", "configs", configs, "workloads", workloads, "after", time.Since(start).Round(time.Millisecond))
+		c.log.Info("caches are synced", "configs", configs, "workloads", workloads, "after", time.Since(start).Round(time.Millisecond).String())
 	}
 	group.Wait()
 	c.events.Shutdown()

@@ -49,3 +49,13 @@ func describeHold(w *catalog.Workload) string {
 	}
 	return ""
 }
+
+// describeDisabled tells why a workload is not restarted any more.
+func describeDisabled(w *workloadObservation) string {
+	message := fmt.Sprintf("config changes do not restart this workload any more: its annotation %s is not %q now",
+		catalog.EnabledAnnotation, catalog.Enabled)
+	if w.lastWriter != "" {
+		message += fmt.Sprintf(" (last written by %s)", w.lastWriter)
+	}
+	return message
+}

@@ -54,9 +54,7 @@ func (c *Controller) forgetDisabled(w *workloadObservation) {
 	if !c.leading.Load() {
 		return
 	}
-	c.restarter.events.Eventf(objectReference(view.Workload), corev1.EventTypeWarning, reasonDisabled,
-		"config changes restart this workload no longer: its annotation %s is not %q any more (last written by %s)",
-		catalog.EnabledAnnotation, catalog.Enabled, w.lastWriter)
+	c.restarter.events.Event(objectReference(view.Workload), corev1.EventTypeWarning, reasonDisabled, describeDisabled(w))
 }
 
 // forget takes in that an object is gone.

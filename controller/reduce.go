@@ -25,7 +25,7 @@ type observation struct {
 type workloadObservation struct {
 	ref catalog.WorkloadRef
 	// optIn is the value of the annotation that opts in, and lastWriter the field
-	// manager that wrote to the workload last.
+	// manager that wrote to the workload last, empty if that is not known.
 	optIn, lastWriter string
 	// enabled is nil for a workload that did not opt in.
 	enabled *catalog.Workload
@@ -86,13 +86,17 @@ func reduceWorkload[T any](kind catalog.WorkloadKind, meta *metav1.ObjectMeta, o
 }
 
 // lastWriter returns the field manager that last wrote to an object itself, not
-// to a subresource such as its status.
+// to a subresource such as its status. It is not known if that seems to be this
+// controller: a write that only removes fields leaves no trace.
 func lastWriter(meta *metav1.ObjectMeta) string {
 	var last metav1.ManagedFieldsEntry
 	for _, entry := range meta.ManagedFields {
 		if entry.Subresource == "" && entry.Time != nil && (last.Time == nil || last.Time.Before(entry.Time)) {
 			last = entry
 		}
+	}
+	if last.Manager == catalog.FieldManager {
+		return ""
 	}
 	return last.Manager
 }

@@ -255,6 +255,10 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 	case matchesAny(err, r.ignoredErrors):
 		r.log.Warn("cannot update workload, an ignored error, trying again", "workload", ref, "attempts", attempts, "error", err)
 		return
+	case permanent && r.exitOnError:
+		r.tellFailure(ref, err)
+		r.exit(err)
+		return
 	case permanent:
 		r.log.Error("cannot update workload, trying again", "workload", ref, "attempts", attempts, "error", err)
 	default:
@@ -262,9 +266,6 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 	}
 	if permanent || attempts >= passingFailures {
 		r.tellFailure(ref, err)
-	}
-	if permanent && r.exitOnError {
-		r.exit(err)
 	}
 }
 

@@ -44,7 +44,7 @@ func (w *watch) working() {
 	defer w.mu.Unlock()
 	if !w.brokenSince.IsZero() {
 		w.log.Info("watching again", "resource", w.name, "namespace", w.namespace,
-			"after", time.Since(w.brokenSince).Round(time.Millisecond))
+			"after", time.Since(w.brokenSince).Round(time.Millisecond).String())
 	}
 	w.brokenSince, w.problem = time.Time{}, nil
 }
