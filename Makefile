@@ -83,22 +83,25 @@ demo: bin/localcluster build bin/play ## Play the story: a config is edited, its
 
 .PHONY: test
 test: bin/localcluster build bin/testreport ## Run all tests, the end-to-end ones on the local cluster included
-	@$(if $(RACE),,echo 'no C compiler: the tests run without the race detector';) \
-	{ echo '== local cluster and tools' && \
-	  go test -C localcluster -json ./... && \
+	@$(if $(RACE),:,echo 'no C compiler: the tests run without the race detector')
+	@{ echo '== unit tests' && \
+	  $(RACE_TEST) -json $(UNIT_PACKAGES) && \
 	  go test -C tools -json ./testreport && \
-	  echo '== unit tests' && \
-	  $(UNIT_TEST) -json $(UNIT_PACKAGES) && \
+	  echo '== the local cluster' && \
+	  (cd localcluster && $(RACE_TEST) -json $(call packages_of,localcluster)) && \
 	  echo '== end-to-end tests' && \
 	  go test -json -count=1 -timeout 20m ./test/... ; } | bin/testreport
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need no cluster
-	@$(UNIT_TEST) $(UNIT_PACKAGES)
+	@$(RACE_TEST) $(UNIT_PACKAGES)
 
-# CGO_ENABLED is what the race detector needs.
-UNIT_TEST = CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE)
+RACE_TEST = CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE)
 UNIT_PACKAGES = $$(go list ./... | grep -v '^$(NAME)/test\(/\|$$\)')
+
+# The packages of a module to vet, to lint and to test. Of the local cluster, only its own code: package main there is
+# two small files that import all of Kubernetes, and to look at them every tool first works through 2,400 packages.
+packages_of = $(if $(filter localcluster,$(1)),./internal/...,./...)
 
 .PHONY: verify
 verify: check-format check-tidy vet lint ## Check formatting, modules, vet and lint
@@ -115,10 +118,6 @@ check-tidy:
 		echo "== go mod tidy: $$module"; \
 		go mod tidy -C $$module -diff || { echo "not tidy (run go mod tidy in $$module)"; exit 1; }; \
 	done
-
-# The packages of a module to vet and to lint. Of the local cluster, only its own code: package main there is two
-# small files that import all of Kubernetes, and to look at them both tools first analyse 2,400 packages.
-packages_of = $(if $(filter localcluster,$(1)),./internal/...,./...)
 
 .PHONY: vet
 vet:
