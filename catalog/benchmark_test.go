@@ -1,0 +1,134 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// tenKiB is the content of a config of 10 KiB in ten keys.
+func tenKiB() map[string]string {
+	content := map[string]string{}
+	for i := range 10 {
+		content[fmt.Sprint("key-", i)] = strings.Repeat(string(rune('a'+i)), 1024)
+	}
+	return content
+}
+
+func BenchmarkNewConfigMapOf10KiB(b *testing.B) {
+	cm := configMap("web", tenKiB())
+	cm.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noon, "f:data/f:key-0")}
+	b.SetBytes(10 << 10)
+	b.ReportAllocs()
+	for b.Loop() {
+		NewConfigMap(cm)
+	}
+}
+
+func BenchmarkNewConfigMapThatWasEdited(b *testing.B) {
+	cm := configMap("web", tenKiB())
+	var paths []string
+	for name := range cm.Data {
+		paths = append(paths, "f:data/f:"+name)
+	}
+	cm.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(60), paths...)}
+	b.ReportAllocs()
+	for b.Loop() {
+		NewConfigMap(cm)
+	}
+}
+
+func BenchmarkNewSecretOf10KiB(b *testing.B) {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "tls"}, Data: map[string][]byte{}}
+	for name, value := range tenKiB() {
+		secret.Data[name] = []byte(value)
+	}
+	b.SetBytes(10 << 10)
+	b.ReportAllocs()
+	for b.Loop() {
+		NewSecret(secret)
+	}
+}
+
+func BenchmarkChecksumOfASelection(b *testing.B) {
+	config := NewConfigMap(configMap("web", tenKiB()))
+	selections := []Keys{{Names: []string{"key-1", "key-5"}, DataOnly: true}, {Names: []string{"key-5", "key-9"}}}
+	b.ReportAllocs()
+	for b.Loop() {
+		config.Checksum(selections)
+	}
+}
+
+// ofTenConfigs is a Deployment with ten references.
+func ofTenConfigs() corev1.Container {
+	container := corev1.Container{Name: "app"}
+	for i := range 10 {
+		container.EnvFrom = append(container.EnvFrom, readsAll(fmt.Sprint("web-", i), false).EnvFrom...)
+	}
+	return container
+}
+
+func BenchmarkObserveConfigThatChanges(b *testing.B) {
+	c := New()
+	for i := range 100 {
+		d := deployment(readsAll("web", false))
+		d.Name = fmt.Sprint("web-", i)
+		c.ObserveWorkload(mustWorkload(d))
+	}
+	content := tenKiB()
+	versions := []Config{NewConfigMap(configMap("web", content)), {}}
+	content["key-5"] = "another"
+	versions[1] = NewConfigMap(configMap("web", content))
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if !c.ObserveConfig(versions[i%2], noon) {
+			b.Fatal("no news")
+		}
+	}
+}
+
+func BenchmarkDecideOn10References(b *testing.B) {
+	for _, change := range []struct {
+		name string
+		want Outcome
+		data map[string]string
+	}{
+		{"unchanged", Keep, tenKiB()},
+		{"changed", Restart, data{"key-0": "another"}},
+	} {
+		b.Run(change.name, func(b *testing.B) {
+			s := begin(deployment(ofTenConfigs()))
+			s.listed()
+			for i := range 10 {
+				s.config(fmt.Sprint("web-", i), tenKiB(), 0)
+			}
+			s.recorded(10)
+			s.config("web-5", change.data, 60)
+			b.ReportAllocs()
+			for b.Loop() {
+				view, _ := s.catalog.View(deploymentRef("web"))
+				if decision := Decide(view); decision.Outcome != change.want {
+					b.Fatal(decision.Outcome)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkNewDeploymentOf10References(b *testing.B) {
+	d := deployment(ofTenConfigs())
+	checksums := Checksums{}
+	for i := range 10 {
+		checksums[configMapRef(fmt.Sprint("web-", i))] = Checksum(i)
+	}
+	writeRecord(d, checksums, noonPlus(10))
+	b.ReportAllocs()
+	for b.Loop() {
+		if w := mustWorkload(d); !w.Record.Vouches {
+			b.Fatal("the record does not vouch")
+		}
+	}
+}
