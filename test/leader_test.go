@@ -1,0 +1,134 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+)
+
+// The rights to the lease are for one name in one namespace: one election at a time.
+var election sync.Mutex
+
+// startReplicas starts two controllers of which one leads, and returns that one
+// first.
+func (s *scene) startReplicas(leaseDuration time.Duration) (leader, standby *harness.Controller) {
+	s.Helper()
+	election.Lock()
+	s.Cleanup(election.Unlock) // runs after the replicas have been stopped
+	err := s.client.CoordinationV1().Leases(s.installation.Namespace).Delete(s.Context(), controllerName, metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		s.Fatal(err)
+	}
+	flags := []string{
+		"--leader-elect", "--leader-elect-lease-namespace", s.installation.Namespace,
+		"--leader-elect-lease-duration", leaseDuration.String(),
+		"--leader-elect-renew-deadline", (leaseDuration * 2 / 3).String(),
+		"--leader-elect-retry-period", "250ms",
+	}
+	replicas := []*harness.Controller{s.startController(flags...), s.startController(flags...)}
+	s.eventually("one of the replicas leads", func(ctx context.Context) error {
+		for i, replica := range replicas {
+			leads, err := replica.Metric(ctx, "leader", nil)
+			if err != nil {
+				return err
+			}
+			if leads == 1 {
+				leader, standby = replica, replicas[1-i]
+				return nil
+			}
+		}
+		return errors.New("none leads")
+	})
+	s.controller = leader
+	return leader, standby
+}
+
+func (s *scene) requireLeads(c *harness.Controller, want float64) {
+	s.Helper()
+	got, err := c.Metric(s.Context(), "leader", nil)
+	s.must(err)
+	if got != want {
+		s.Errorf("leader is %v, want %v", got, want)
+	}
+}
+
+func TestOnlyTheLeaderActsAndAStandbyTakesOverWhenItIsKilled(t *testing.T) {
+	s := newSceneApart(t)
+	leader, standby := s.startReplicas(3 * time.Second)
+	crowd := s.gather(9)
+	crowd.note()
+	s.requireLeads(standby, 0)
+	if status, body, err := standby.Get(t.Context(), "/readyz"); err != nil || status != http.StatusOK {
+		t.Errorf("the standby is not ready: %d %s %v", status, body, err)
+	}
+	if len(standby.Log().Containing("standing by")) == 0 {
+		t.Error("the standby does not say that it is one")
+	}
+
+	edited := crowd.edit(6, "v2")
+	s.must(leader.Kill())
+	s.controller = standby
+	crowd.requireRestartsOf(edited)
+	s.requireLeads(standby, 1)
+}
+
+func TestALeaderThatStopsGivesUpItsLease(t *testing.T) {
+	s := newSceneApart(t)
+	leader, standby := s.startReplicas(20 * time.Second)
+	s.must(leader.Stop())
+	stopped := time.Now()
+	s.controller = standby
+	s.awaitMetric("leader", nil, 1)
+	if waited := time.Since(stopped); waited > 10*time.Second {
+		t.Errorf("the standby took over after %s, as if the leader had been killed", waited)
+	}
+	s.settle()
+}
+
+func TestALeaderThatLosesItsLeaseEndsAndNothingIsRestartedTwice(t *testing.T) {
+	s := newSceneApart(t)
+	leader, standby := s.startReplicas(3 * time.Second)
+	crowd := s.gather(6)
+	crowd.note()
+	edited := crowd.edit(4, "v2")
+	s.stealLease()
+	s.eventually("the leader notices", func(context.Context) error {
+		if leader.Running() == nil {
+			return errors.New("it runs on")
+		}
+		return nil
+	})
+	if code := leader.ExitCode(); code == 0 {
+		t.Error("a process that lost its lease exited with 0")
+	}
+	s.controller = standby
+	s.awaitMetric("leader", nil, 1) // the thief does not renew
+	crowd.requireRestartsOf(edited)
+}
+
+// stealLease makes somebody else the holder of the lease.
+func (s *scene) stealLease() {
+	s.Helper()
+	leases := s.client.CoordinationV1().Leases(s.installation.Namespace)
+	s.eventually("the lease is stolen", func(ctx context.Context) error {
+		lease, err := leases.Get(ctx, controllerName, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		thief, now := "a thief", metav1.NowMicro()
+		lease.Spec.HolderIdentity, lease.Spec.RenewTime, lease.Spec.AcquireTime = &thief, &now, &now
+		if _, err := leases.Update(ctx, lease, metav1.UpdateOptions{}); err != nil {
+			return fmt.Errorf("steal: %w", err) // the leader was faster; its next renewal is a while off
+		}
+		return nil
+	})
+}

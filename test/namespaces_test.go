@@ -1,0 +1,105 @@
+package test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+)
+
+// With --namespace the Roles of rbac-namespaced.yaml suffice.
+func TestTheNamespacedRightsSufficeForWatchingOneNamespace(t *testing.T) {
+	s := newSceneApart(t)
+	other := enter(t, &place{cluster: s.cluster, installation: s.installation})
+	manifests, err := harness.Manifest("rbac-namespaced.yaml")
+	s.must(err)
+	// Another account than that of rbac.yaml, which may watch everything.
+	home := s.namespace + "-home"
+	manifests = replaceWords(manifests, "deployment-restart-controller", home)
+	manifests = replaceWords(manifests, "default", s.namespace)
+	s.installation, err = s.cluster.Install(t.Context(), manifests)
+	s.must(err)
+	if s.installation.Namespace != home {
+		t.Fatalf("the ServiceAccount is in %s, want %s", s.installation.Namespace, home)
+	}
+
+	controller := s.startController("--leader-elect", "--leader-elect-lease-namespace", home)
+	s.make(settings, set("used", "v1"))
+	app := s.run("app", podOf(envFrom(settings)))
+	other.make(settings, set("used", "v1"))
+	outside := other.run("app", podOf(envFrom(settings)))
+	before, outsideBefore := s.started(app), other.awaitRollout(outside)
+
+	s.edit(settings, set("used", "v2"))
+	other.edit(settings, set("used", "v2"))
+	s.awaitRestart(app, before)
+	s.awaitEvent(app, "Restarting", "restarting: configmap settings changed (keys: used)")
+	s.settle()
+	s.requireRestarts(app, before, 1)
+	other.requireUntouched(outside, outsideBefore)
+	if lines := controller.Log().Containing("forbidden"); len(lines) != 0 {
+		t.Errorf("the rights do not suffice: %q", lines)
+	}
+
+	// A workload without a record makes the pods be asked, which takes rights of its own.
+	s.must(controller.Stop())
+	unrecorded := s.run("unrecorded", podOf(envFrom(settings)))
+	s.awaitRollout(unrecorded)
+	s.letTimePass()
+	s.edit(settings, set("used", "v3"))
+	unrecordedBefore := s.now(unrecorded)
+	controller = s.startController("--leader-elect", "--leader-elect-lease-namespace", home)
+	s.awaitRestart(unrecorded, unrecordedBefore)
+	s.settle()
+	if lines := controller.Log().Containing("forbidden"); len(lines) != 0 {
+		t.Errorf("the rights do not suffice: %q", lines)
+	}
+}
+
+// replaceWords replaces values that stand alone at the end of "key: value".
+func replaceWords(manifests []byte, value, replacement string) []byte {
+	var replaced bytes.Buffer
+	for line := range strings.Lines(string(manifests)) {
+		text, comment, _ := strings.Cut(strings.TrimRight(line, "\n"), " #")
+		if strings.HasSuffix(text, ": "+value) {
+			text = strings.TrimSuffix(text, value) + replacement
+		}
+		replaced.WriteString(text)
+		if comment != "" {
+			replaced.WriteString(" #" + comment)
+		}
+		replaced.WriteByte('\n')
+	}
+	return replaced.Bytes()
+}
+
+func TestSeveralNamespacesAreWatchedAndNoOther(t *testing.T) {
+	s := newSceneApart(t)
+	second := enter(t, &place{cluster: s.cluster, installation: s.installation})
+	other := enter(t, &place{cluster: s.cluster, installation: s.installation})
+	controller := s.startController("--namespace", second.namespace, "--namespace", s.namespace) // one of them twice
+	second.controller = controller
+	scenes := []*scene{s, second, other}
+	states := make([]state, len(scenes))
+	for i, scene := range scenes {
+		scene.make(credentials, set("used", "v1"))
+		app := scene.run("app", podOf(envFrom(credentials)))
+		if scene == other {
+			states[i] = scene.awaitRollout(app)
+		} else {
+			states[i] = scene.started(app)
+		}
+	}
+	for _, scene := range scenes {
+		scene.edit(credentials, set("used", "v2"))
+	}
+	app := deployment("app")
+	s.awaitRestart(app, states[0])
+	second.awaitRestart(app, states[1])
+	s.settle()
+	second.settle()
+	s.requireRestarts(app, states[0], 1)
+	second.requireRestarts(app, states[1], 1)
+	other.requireUntouched(app, states[2])
+}

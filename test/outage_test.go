@@ -1,0 +1,99 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+)
+
+// newSceneOfItsOwn opens a namespace in a cluster that only this test uses, and may
+// break.
+func newSceneOfItsOwn(t *testing.T) *scene {
+	t.Helper()
+	skipIfShort(t)
+	t.Parallel()
+	p, err := openPlace()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.cluster.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return enter(t, p)
+}
+
+func TestAnOutageOfTheAPIServerLosesNoRestartAndEndsNoProcess(t *testing.T) {
+	s := newSceneOfItsOwn(t)
+	controller := s.startController()
+	crowd := s.gather(15)
+	crowd.note()
+
+	edited := crowd.edit(12, "v2")
+	s.eventually("the controller is in the middle of its work", func(ctx context.Context) error {
+		restarts, err := controller.Metric(ctx, "deployment_restarts_total", nil)
+		if err == nil && restarts == 0 {
+			err = errors.New("nothing is restarted yet")
+		}
+		return err
+	})
+	s.must(s.cluster.KillComponent(t.Context(), harness.APIServer))
+	s.requireBrokenWatchesAreTold(controller)
+	s.must(s.cluster.StartComponent(t.Context(), harness.APIServer))
+
+	s.eventually("the controller watches again", func(ctx context.Context) error {
+		up, err := controller.Metric(ctx, "watch_up", nil)
+		if err == nil && up < 5 {
+			err = fmt.Errorf("%v of 5 watches are up", up)
+		}
+		return err
+	})
+	crowd.requireRestartsOf(edited)
+	s.must(controller.Running())
+}
+
+// requireBrokenWatchesAreTold waits until the controller tells that it cannot
+// watch; that is no reason to be unhealthy.
+func (s *scene) requireBrokenWatchesAreTold(controller *harness.Controller) {
+	s.Helper()
+	s.eventually("the metrics tell of the outage", func(ctx context.Context) error {
+		up, err := controller.Metric(ctx, "watch_up", nil)
+		if err == nil && up > 0 {
+			err = fmt.Errorf("%v watches are up", up)
+		}
+		return err
+	})
+	since, err := controller.Metric(s.Context(), "watch_broken_since_timestamp_seconds", map[string]string{"resource": "secrets"})
+	s.must(err)
+	if since == 0 {
+		s.Error("watch_broken_since_timestamp_seconds is 0 in an outage")
+	}
+	if status, body, err := controller.Get(s.Context(), "/healthz"); err != nil || status != http.StatusOK {
+		s.Errorf("/healthz answers %d %s %v in an outage, which would get the process killed", status, body, err)
+	}
+	_, body, err := controller.Get(s.Context(), "/readyz")
+	s.must(err)
+	for _, resource := range []string{"configmaps", "secrets", "deployments", "statefulsets", "daemonsets"} {
+		if !strings.Contains(body, resource) {
+			s.Errorf("/readyz does not tell of %s: %s", resource, body)
+		}
+	}
+}
+
+func TestAnEditJustBeforeTheAPIServerFailsIsNotLost(t *testing.T) {
+	s := newSceneOfItsOwn(t)
+	controller := s.startController()
+	crowd := s.gather(6)
+	crowd.note()
+	edited := crowd.edit(4, "v2")
+	s.must(s.cluster.KillComponent(t.Context(), harness.APIServer)) // within the grace period
+	s.requireBrokenWatchesAreTold(controller)
+	s.must(s.cluster.StartComponent(t.Context(), harness.APIServer))
+	crowd.requireRestartsOf(edited)
+}
