@@ -13,7 +13,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -40,10 +39,6 @@ const (
 	exitUsage   = 2
 )
 
-// gcPercent trades a little CPU for a small heap: what the controller keeps is
-// little, what passes through is much. See docs/benchmarks.md.
-const gcPercent = 50
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
@@ -66,8 +61,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stdout, "%s %s (commit %s, %s)\n", programName, version, commit, runtime.Version())
 		return 0
 	}
+	config, err := apiConfig(o)
+	if err != nil {
+		fmt.Fprintf(stderr, "%s: %v\n", programName, err)
+		return exitUsage
+	}
 	log := newLogger(o, stderr)
-	if err := control(ctx, o, log); err != nil {
+	if err := control(ctx, o, config, log); err != nil {
 		log.Error("exiting", "error", err)
 		return exitFailure
 	}
@@ -76,15 +76,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // control runs the controller until the context ends or it has to give up.
-func control(ctx context.Context, o *options, log *slog.Logger) error {
+func control(ctx context.Context, o *options, config *rest.Config, log *slog.Logger) error {
 	log.Info("starting", "version", version, "commit", commit, "dry_run", o.DryRun, "leader_elect", o.LeaderElect)
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
-	config, err := apiConfig(o)
-	if err != nil {
-		return err
-	}
 	restarts, err := controller.New(controllerOptions(o, config, log))
 	if err != nil {
 		return err

@@ -27,6 +27,8 @@ func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
 		{"--leader-elect --leader-elect-retry-period=0s", "--leader-elect-retry-period must be more than 0"},
 		{"--leader-elect --leader-elect-lease-name=", "--leader-elect-lease-name must not be empty"},
 		{"--leader-elect", "--leader-elect needs --leader-elect-lease-namespace"},
+		{"--kubeconfig=/does/not/exist", "/does/not/exist"},
+		{"--context=nowhere --kubeconfig=/dev/null", "nowhere"},
 		{"--no-such-flag", "unknown flag"},
 		{"serve", "unexpected argument \"serve\""},
 	} {
@@ -88,13 +90,5 @@ func TestHelpAndVersionGoToStandardOutput(t *testing.T) {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("%s: got %q", arg, stdout.String())
 		}
-	}
-}
-
-func TestAMissingKubeconfigIsAClearFailure(t *testing.T) {
-	var stdout, stderr bytes.Buffer
-	code := run(context.Background(), []string{"--kubeconfig=/does/not/exist", "--listen-address=127.0.0.1:0"}, &stdout, &stderr)
-	if code != 1 || !strings.Contains(stderr.String(), "/does/not/exist") {
-		t.Errorf("exit code %d, stderr %q", code, stderr.String())
 	}
 }

@@ -21,7 +21,7 @@ type Catalog struct {
 	configs     map[ConfigRef]*Config
 	gone        int // how many of configs are marked as deleted
 	workloads   map[WorkloadRef]*Workload
-	referencing map[ConfigRef]map[WorkloadRef]struct{}
+	referencing map[ConfigRef][]WorkloadRef // each once, in no order
 }
 
 // New returns an empty catalog.
@@ -29,7 +29,7 @@ func New() *Catalog {
 	return &Catalog{
 		configs:     make(map[ConfigRef]*Config),
 		workloads:   make(map[WorkloadRef]*Workload),
-		referencing: make(map[ConfigRef]map[WorkloadRef]struct{}),
+		referencing: make(map[ConfigRef][]WorkloadRef),
 	}
 }
 
@@ -73,7 +73,7 @@ func (c *Catalog) View(ref WorkloadRef) (View, bool) {
 func (c *Catalog) WorkloadsReferencing(ref ConfigRef) []WorkloadRef {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return slices.Collect(maps.Keys(c.referencing[ref]))
+	return slices.Clone(c.referencing[ref])
 }
 
 // Workloads returns all workloads, in no particular order.
@@ -276,33 +276,41 @@ func (c *Catalog) removeWorkload(ref WorkloadRef) bool {
 }
 
 // index moves a workload's entries in the reverse index from its previous
-// references to its present ones. Either may be nil. A deleted config that
-// nobody references any more is forgotten.
+// references to its present ones. Either may be nil.
 func (c *Catalog) index(previous, present *Workload) {
-	if present != nil {
-		for _, reference := range present.References {
-			if c.referencing[reference.Config] == nil {
-				c.referencing[reference.Config] = make(map[WorkloadRef]struct{})
-			}
-			c.referencing[reference.Config][present.Ref] = struct{}{}
+	before, after := configsOf(previous), configsOf(present)
+	for _, config := range after {
+		if !slices.Contains(before, config) {
+			c.referencing[config] = append(c.referencing[config], present.Ref)
 		}
 	}
-	if previous == nil {
+	for _, config := range before {
+		if !slices.Contains(after, config) {
+			c.unreference(config, previous.Ref)
+		}
+	}
+}
+
+func configsOf(w *Workload) []ConfigRef {
+	if w == nil {
+		return nil
+	}
+	return w.Configs()
+}
+
+// unreference removes a workload from those that reference a config. A deleted
+// config that nobody references any more is forgotten.
+func (c *Catalog) unreference(config ConfigRef, workload WorkloadRef) {
+	referencing := c.referencing[config]
+	last := len(referencing) - 1
+	referencing[slices.Index(referencing, workload)] = referencing[last]
+	if c.referencing[config] = referencing[:last]; last > 0 {
 		return
 	}
-	for _, config := range previous.Configs() {
-		if present != nil && present.reads(config) {
-			continue
-		}
-		delete(c.referencing[config], previous.Ref)
-		if len(c.referencing[config]) > 0 {
-			continue
-		}
-		delete(c.referencing, config)
-		if known := c.configs[config]; known != nil && known.Deleted {
-			delete(c.configs, config)
-			c.gone--
-		}
+	delete(c.referencing, config)
+	if known := c.configs[config]; known != nil && known.Deleted {
+		delete(c.configs, config)
+		c.gone--
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -116,8 +117,12 @@ func NewSecret(secret *corev1.Secret) Config {
 
 func newConfig(kind ConfigKind, meta *metav1.ObjectMeta, keys []Key) Config {
 	slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
+	// Many configs have the same names of keys. One copy of each will do.
+	for i := range keys {
+		keys[i].Name = unique.Make(keys[i].Name).Value()
+	}
 	return Config{
-		Ref:     ConfigRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
+		Ref:     ConfigRef{Kind: kind, Namespace: unique.Make(meta.Namespace).Value(), Name: meta.Name},
 		Created: meta.CreationTimestamp.Time,
 		Keys:    keys,
 		Edits:   recordedEdits(meta),

@@ -110,9 +110,10 @@ func (d *Decision) addCause(s suspect) {
 		d.Causes = append(d.Causes, Cause{Config: s.reference.Config})
 		last++
 	}
-	keys := append(d.Causes[last].Keys, s.keys...)
-	slices.Sort(keys)
-	d.Causes[last].Keys = slices.Compact(keys)
+	cause := &d.Causes[last]
+	cause.Keys = append(cause.Keys, s.keys...)
+	slices.Sort(cause.Keys)
+	cause.Keys = slices.Compact(cause.Keys)
 }
 
 // currentChecksums computes what to record. A config that is gone keeps the

@@ -33,7 +33,7 @@ type ownedFields struct {
 // parsed owns nothing that matters: it was not written by an API server.
 func parseFields(entry *metav1.ManagedFieldsEntry) ownedFields {
 	var fields ownedFields
-	if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.Raw, &fields) != nil {
+	if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) != nil {
 		return ownedFields{}
 	}
 	return fields

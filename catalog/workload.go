@@ -175,7 +175,3 @@ func (w *Workload) keysOf(config ConfigRef) []Keys {
 	}
 	return selections
 }
-
-func (w *Workload) reads(config ConfigRef) bool {
-	return slices.ContainsFunc(w.References, func(r Reference) bool { return r.Config == config })
-}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -95,6 +94,7 @@ func (c *Controller) newRestarter(clients *clients) *restarter {
 		ignoredErrors: c.options.IgnoredErrors,
 		exit:          c.fail,
 		waiting:       make(map[catalog.WorkloadRef]backlog),
+		told:          make(map[catalog.WorkloadRef]catalog.Checksums),
 	}
 }
 
@@ -138,13 +138,14 @@ func (c *Controller) newWatch(resource resource, namespace string, clients *clie
 // resource after another, which needs less memory than all at once.
 func (c *Controller) Watch(ctx context.Context) {
 	start := time.Now()
+	collectGarbage(gcPercentListing)
 	var group sync.WaitGroup
 	for _, w := range c.watches {
 		group.Go(func() { w.run(ctx) })
 		w.settled(ctx)
 	}
 	if c.awaitLists(ctx, func(*watch) bool { return true }) {
-		debug.FreeOSMemory() // the lists left much garbage behind
+		releaseGarbage()
 		configs, workloads := c.catalog.Size()
 		c.log.Info("caches are synced", "configs", configs, "workloads", workloads, "after", time.Since(start).Round(time.Millisecond).String())
 	}

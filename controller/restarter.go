@@ -59,6 +59,7 @@ type restarter struct {
 
 	mu      sync.Mutex
 	waiting map[catalog.WorkloadRef]backlog
+	told    map[catalog.WorkloadRef]catalog.Checksums // what a dry run would have recorded
 }
 
 // backlog is what a workload with unapplied changes waits for.
@@ -231,9 +232,13 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision) {
 	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRestarting, "restarting: "+causes)
 }
 
-// pretend tells what a dry run would do.
+// pretend tells what a dry run would do, once: what is not written is still to
+// be done when the next change of the workload comes.
 func (r *restarter) pretend(w *catalog.Workload, decision catalog.Decision) {
 	r.settle(w.Ref)
+	if !r.tellFirst(w.Ref, decision.Checksums) {
+		return
+	}
 	if decision.Outcome == catalog.RecordOnly {
 		r.log.Info("would record", "workload", w.Ref, "configs", len(decision.Checksums), "reason", decision.Reason)
 		return
@@ -310,6 +315,16 @@ func (r *restarter) settle(ref catalog.WorkloadRef) backlog {
 	waited := r.waiting[ref]
 	delete(r.waiting, ref)
 	return waited
+}
+
+// tellFirst tells whether a dry run has not yet told that it would record the
+// checksums, and notes that it does.
+func (r *restarter) tellFirst(ref catalog.WorkloadRef, checksums catalog.Checksums) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	told, found := r.told[ref]
+	r.told[ref] = checksums
+	return !found || !told.Equal(checksums)
 }
 
 // objectReference names a workload as the object of an Event.
