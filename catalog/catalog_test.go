@@ -508,3 +508,19 @@ func TestTheEditsOfAConfigThatAlwaysGetsNewKeysStayFew(t *testing.T) {
 		t.Errorf("the oldest are %+v, want %+v", edits[0], want)
 	}
 }
+
+// A warning is due for each.
+func TestARecordThatIsUnreadableInAnotherWayIsNews(t *testing.T) {
+	c := New()
+	d := deployment(readsAll("web", false))
+	observe := func(version, checksums string) bool {
+		d.ResourceVersion, d.Annotations[ChecksumsAnnotation] = version, checksums
+		return c.ObserveWorkload(mustWorkload(d))
+	}
+	writeRecord(d, Checksums{}, noon)
+	observe("1", "{}")
+	got := []bool{observe("2", "{"), observe("3", "{"), observe("4", "[]")}
+	if want := []bool{true, false, true}; !slices.Equal(got, want) {
+		t.Errorf("news: %v, want %v", got, want)
+	}
+}
