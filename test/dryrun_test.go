@@ -8,6 +8,7 @@ import (
 
 func TestADryRunTellsWhatItWouldRestartAndWritesNothing(t *testing.T) {
 	s := newSceneApart(t)
+	s.grace = severalWrites
 	s.make(settings, set("used", "v1"))
 	s.make(credentials, set("used", "v1"))
 	pod := podOf(envFrom(settings), envFrom(credentials))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -99,7 +100,12 @@ func TestTheEventOfARestartTellsWhatChanged(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newScene(t)
+			s := newSceneApart(t)
+			s.grace = time.Second
+			if len(c.edits) > 1 {
+				s.grace = severalWrites
+			}
+			s.startController()
 			s.make(settings, set("a", "v1"), set("b", "v1"), set("c", "v1"))
 			s.make(credentials, set("a", "v1"), set("b", "v1"))
 			app := s.run("app", c.pod)

@@ -114,6 +114,15 @@ func TestWhereAPatchRestartsNothingByItselfTheEventSaysWhatIsLeftToDo(t *testing
 			},
 			says: "restarting: configmap settings changed (keys: used). The update strategy ",
 		},
+		{
+			name: "a StatefulSet with a partition",
+			run: func(s *scene) workload {
+				return s.runStateful("app", pod, func(st *appsv1.StatefulSet) {
+					st.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{Partition: new(int32(2))}
+				})
+			},
+			says: "restarting: configmap settings changed (keys: used). The statefulset has a partition: ",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t)

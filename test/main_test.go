@@ -29,7 +29,7 @@ import (
 
 // The tests wait most of the time, for grace periods and pods: far more of them
 // than there are processors run side by side.
-const parallelTests = "16"
+const parallelTests = "12"
 
 const startLimit = 4 * time.Minute
 
@@ -100,15 +100,16 @@ var sharedPlace = sync.OnceValues(func() (*place, error) {
 })
 
 // placeApart has no controller of its own.
-var placeApart = sync.OnceValues(openPlace)
+var placeApart = sync.OnceValues(func() (*place, error) { return openPlace() })
 
-func openPlace() (*place, error) {
+// openPlace starts a cluster, with further arguments of "localcluster up".
+func openPlace(arguments ...string) (*place, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
 	if _, err := harness.ControllerBinary(); err != nil {
 		return nil, err
 	}
-	cluster, err := harness.StartCluster(ctx, harness.ClusterOptions{Nodes: 3})
+	cluster, err := harness.StartCluster(ctx, harness.ClusterOptions{Nodes: 3, Arguments: arguments})
 	if err != nil {
 		return nil, err
 	}

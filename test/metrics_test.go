@@ -3,6 +3,7 @@ package test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -67,6 +68,44 @@ func TestTheSevenMetricsOfTheOriginalHaveTheirNamesAndTypes(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("types (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheOtherMetricsAreThere(t *testing.T) {
+	s := newScene(t)
+	s.settle() // so that each has happened once
+	metrics, err := s.controller.Metrics(s.Context())
+	s.must(err)
+	for name, want := range map[string]struct {
+		kind   dto.MetricType
+		labels []string
+	}{
+		"deployment_restart_controller_restarts_total":                       {dto.MetricType_COUNTER, []string{"kind"}},
+		"deployment_restart_controller_dry_run_restarts_total":               {dto.MetricType_COUNTER, []string{"kind"}},
+		"deployment_restart_controller_decisions_total":                      {dto.MetricType_COUNTER, []string{"outcome"}},
+		"deployment_restart_controller_change_to_patch_seconds":              {dto.MetricType_HISTOGRAM, nil},
+		"deployment_restart_controller_stale_workloads":                      {dto.MetricType_GAUGE, nil},
+		"deployment_restart_controller_queue_depth":                          {dto.MetricType_GAUGE, nil},
+		"deployment_restart_controller_leader":                               {dto.MetricType_GAUGE, nil},
+		"deployment_restart_controller_watch_up":                             {dto.MetricType_GAUGE, []string{"namespace", "resource"}},
+		"deployment_restart_controller_watch_broken_since_timestamp_seconds": {dto.MetricType_GAUGE, []string{"namespace", "resource"}},
+		"deployment_restart_controller_build_info":                           {dto.MetricType_GAUGE, []string{"commit", "go_version", "version"}},
+		"go_goroutines":                 {dto.MetricType_GAUGE, nil},
+		"process_resident_memory_bytes": {dto.MetricType_GAUGE, nil},
+	} {
+		family, found := metrics[name]
+		if !found || len(family.GetMetric()) == 0 {
+			t.Errorf("%s is missing", name)
+			continue
+		}
+		var labels []string
+		for _, label := range family.GetMetric()[0].GetLabel() {
+			labels = append(labels, label.GetName())
+		}
+		slices.Sort(labels)
+		if family.GetType() != want.kind || !slices.Equal(labels, want.labels) {
+			t.Errorf("%s is a %s with the labels %v, want a %s with %v", name, family.GetType(), labels, want.kind, want.labels)
+		}
 	}
 }
 

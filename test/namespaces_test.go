@@ -2,6 +2,9 @@ package test
 
 import (
 	"bytes"
+	"context"
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -55,6 +58,54 @@ func TestTheNamespacedRightsSufficeForWatchingOneNamespace(t *testing.T) {
 	if lines := controller.Log().Containing("forbidden"); len(lines) != 0 {
 		t.Errorf("the rights do not suffice: %q", lines)
 	}
+}
+
+// A right that is missing is told, and is no reason to be unhealthy: a restart would
+// not mend it. The controller goes on as soon as the right is given.
+func TestAMissingRightIsToldAndWaitedFor(t *testing.T) {
+	s := newSceneApart(t)
+	s.make(credentials, set("used", "v1"))
+	app := s.run("app", podOf(envFrom(credentials)))
+	manifests, err := harness.Manifest("rbac-namespaced.yaml")
+	s.must(err)
+	manifests = replaceWords(manifests, "deployment-restart-controller", s.namespace+"-home")
+	manifests = replaceWords(manifests, "default", s.namespace)
+	lacking := bytes.ReplaceAll(manifests, []byte("[configmaps, secrets]"), []byte("[configmaps]"))
+	if bytes.Equal(lacking, manifests) {
+		t.Fatal("found no rule about Secrets to leave out")
+	}
+	s.installation, err = s.cluster.Install(t.Context(), lacking)
+	s.must(err)
+
+	s.controller, err = s.installation.LaunchController(t.Context(), nil, "--namespace", s.namespace, "-r", "1")
+	s.must(err)
+	t.Cleanup(func() {
+		if err := s.controller.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	s.eventually("/readyz tells of the missing right", func(ctx context.Context) error {
+		status, body, err := s.controller.Get(ctx, "/readyz")
+		if err == nil && (status != http.StatusServiceUnavailable || !strings.Contains(body, "forbidden")) {
+			err = fmt.Errorf("it answers %d: %s", status, body)
+		}
+		return err
+	})
+	s.awaitMetric("watch_up", map[string]string{"resource": "secrets"}, 0)
+	s.awaitMetric("watch_up", map[string]string{"resource": "configmaps"}, 1)
+	if status, body, err := s.controller.Get(t.Context(), "/healthz"); err != nil || status != http.StatusOK {
+		t.Errorf("/healthz answers %d %s %v", status, body, err)
+	}
+	if _, found := s.awaitRollout(app).Annotations[checksumsAnnotation]; found {
+		t.Error("a record was written without knowing the Secret")
+	}
+
+	_, err = s.cluster.Apply(t.Context(), manifests)
+	s.must(err)
+	s.must(s.controller.AwaitReady(t.Context(), waitLimit))
+	before := s.started(app)
+	s.edit(credentials, set("used", "v2"))
+	s.awaitRestart(app, before)
 }
 
 // replaceWords replaces values that stand alone at the end of "key: value".

@@ -69,7 +69,9 @@ func TestOptingOutIsHonouredAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, value := range map[string]string{"by removing the annotation": "", "by another value": "disabled"} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t)
+			s := newSceneApart(t)
+			s.grace = severalWrites
+			s.startController()
 			s.make(settings, set("used", "v1"))
 			app := s.run("app", podOf(envFrom(settings)))
 			before := s.started(app)

@@ -5,19 +5,29 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/test/harness"
 )
 
+// oneMoreCluster lets one test at a time have a cluster of its own: each cluster
+// takes a good part of a small machine.
+var oneMoreCluster sync.Mutex
+
 // newSceneOfItsOwn opens a namespace in a cluster that only this test uses, and may
-// break.
-func newSceneOfItsOwn(t *testing.T) *scene {
+// break, started with further arguments of "localcluster up".
+func newSceneOfItsOwn(t *testing.T, arguments ...string) *scene {
 	t.Helper()
 	skipIfShort(t)
 	t.Parallel()
-	p, err := openPlace()
+	oneMoreCluster.Lock()
+	t.Cleanup(oneMoreCluster.Unlock)
+	p, err := openPlace(arguments...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,6 +66,28 @@ func TestAnOutageOfTheAPIServerLosesNoRestartAndEndsNoProcess(t *testing.T) {
 	})
 	crowd.requireRestartsOf(edited)
 	s.must(controller.Running())
+}
+
+// Servers without streaming lists answer with pages.
+func TestAServerWithoutStreamingLists(t *testing.T) {
+	s := newSceneOfItsOwn(t, "--kube-apiserver-flag=--feature-gates=WatchList=false")
+	const many = 600 // more than a page
+	for i := range many {
+		s.make(configMap("filler-"+strconv.Itoa(i)), set("number", strconv.Itoa(i)))
+	}
+	crowd := s.gather(6)
+	listed, err := s.client.CoreV1().ConfigMaps(s.namespace).List(t.Context(), metav1.ListOptions{})
+	s.must(err)
+	secrets, err := s.client.CoreV1().Secrets(s.namespace).List(t.Context(), metav1.ListOptions{})
+	s.must(err)
+
+	controller := s.startController()
+	s.awaitMetric("configs_total", nil, float64(len(listed.Items)+len(secrets.Items)))
+	crowd.note()
+	s.must(controller.Stop())
+	edited := crowd.edit(4, "v2")
+	s.startController()
+	crowd.requireRestartsOf(edited)
 }
 
 // requireBrokenWatchesAreTold waits until the controller tells that it cannot

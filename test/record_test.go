@@ -123,14 +123,17 @@ func TestAConfigThatIsEditedAndThenReferencedByARunningWorkloadRestartsNothing(t
 	s.edit(settings, set("used", "v2"))
 	s.patch(app, `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"example/main:1",`+
 		`"envFrom":[{"configMapRef":{"name":"settings"}}]}]}}}}`)
-	before := s.awaitRollout(app)
+	s.awaitRecordAbout(app, settings, nil)
+	before := s.started(app)
 	s.settle()
 	s.requireRestarts(app, before, 0)
 	s.requireRevisions(app, 2)
 }
 
 func TestAWorkloadThatIsEditedInItsFirstMomentsIsRestartedOnceWithTheLastContent(t *testing.T) {
-	s := newScene(t)
+	s := newSceneApart(t)
+	s.grace = severalWrites
+	s.startController()
 	s.make(settings, set("used", "v1"))
 	app := s.run("app", podOf(envFrom(settings)))
 	before := s.awaitRollout(app)

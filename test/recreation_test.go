@@ -60,7 +60,9 @@ func TestAConfigThatIsMadeAgain(t *testing.T) {
 }
 
 func TestTheSameContentWrittenAgainIsNoChange(t *testing.T) {
-	s := newScene(t)
+	s := newSceneApart(t)
+	s.grace = severalWrites
+	s.startController()
 	s.make(settings, set("used", "v1"))
 	app := s.run("app", podOf(envFrom(settings)))
 	before := s.started(app)

@@ -4,21 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"strings"
 	"time"
 )
 
-// stepLimit is how long a step may take; the longest, a rollout, takes seconds.
+// stepLimit is how long a step may take; the longest, a rollout or the controller's
+// grace period, takes seconds.
 const stepLimit = time.Minute
 
-// demo plays the story. It returns an error unless it saw every step happen.
-func demo(ctx context.Context) (err error) {
-	n := newNarrator(os.Stdout)
-	s := &stage{}
+// demo plays the story. It returns an error unless it saw every step happen, each
+// within the limit.
+func demo(ctx context.Context, out io.Writer, limit time.Duration) (err error) {
+	n := newNarrator(out)
+	s := &stage{limit: limit}
 	defer func() {
 		if err != nil && s.controller != nil {
-			fmt.Printf("\nThe end of the controller's log:\n%s\n", s.controller.Log().Tail(30))
+			fmt.Fprintf(out, "\nThe end of the controller's log:\n%s\n", s.controller.Log().Tail(30))
 		}
 		err = errors.Join(err, s.clear())
 	}()

@@ -35,9 +35,9 @@ func play(arguments []string) int {
 	defer stop()
 	switch arguments[0] {
 	case "run":
-		return finish(run(ctx))
+		return finish(run(ctx, os.Stdout))
 	case "demo":
-		return finish(demo(ctx))
+		return finish(demo(ctx, os.Stdout, stepLimit))
 	default:
 		fmt.Fprint(os.Stderr, usage)
 		return 2

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
 
 	"kubernetes-deployment-restart-controller/test/harness"
@@ -31,14 +31,14 @@ The controller's log:
 `
 
 // run starts everything and then only watches until ctx ends, which is no error.
-func run(ctx context.Context) (err error) {
+func run(ctx context.Context, out io.Writer) (err error) {
 	root, err := harness.RepositoryRoot()
 	if err != nil {
 		return err
 	}
 	const directory = ".localcluster"
-	n := newNarrator(os.Stdout)
-	s := &stage{}
+	n := newNarrator(out)
+	s := &stage{limit: stepLimit}
 	defer func() { err = errors.Join(notInterrupted(ctx, err), s.clear()) }()
 
 	n.say("starting a local Kubernetes")
@@ -46,7 +46,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	n.say("starting the controller, with the rights of k8s-manifests/rbac.yaml")
-	log := &gate{out: os.Stdout}
+	log := &gate{out: out}
 	if err := s.startController(ctx, log); err != nil {
 		return err
 	}
@@ -56,12 +56,12 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	n.detail("%s", trimmed(applied))
-	fmt.Printf(welcome, root, directory, s.controller.Address())
+	fmt.Fprintf(out, welcome, root, directory, s.controller.Address())
 	log.open()
 
 	select {
 	case <-ctx.Done():
-		fmt.Println("\nstopping the controller and the cluster")
+		fmt.Fprintln(out, "\nstopping the controller and the cluster")
 		return nil
 	case <-s.cluster.Exited():
 	case <-s.controller.Exited():

@@ -8,13 +8,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"kubernetes-deployment-restart-controller/test/harness"
 )
 
 // stage is where the story plays: a cluster with the controller and the example.
 type stage struct {
-	root       string // of the repository
+	limit      time.Duration // of a step
+	root       string        // of the repository
 	cluster    *harness.Cluster
 	controller *harness.Controller
 	cleanups   []func() error
@@ -56,7 +58,7 @@ func (s *stage) startController(ctx context.Context, echo io.Writer) error {
 		return err
 	}
 	s.cleanups = append(s.cleanups, s.controller.Stop)
-	return s.controller.AwaitReady(ctx, stepLimit)
+	return s.controller.AwaitReady(ctx, s.limit)
 }
 
 // applyExample applies examples/web.yaml and returns what kubectl said.

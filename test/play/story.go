@@ -77,7 +77,7 @@ func (s *story) apply(ctx context.Context) (string, error) {
 
 func (s *story) rolledOut(ctx context.Context) (string, error) {
 	var seen string
-	err := harness.Eventually(ctx, stepLimit, func(ctx context.Context) error {
+	err := harness.Eventually(ctx, s.stage.limit, func(ctx context.Context) error {
 		deployment, err := s.deployment(ctx)
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ func (s *story) rolledOut(ctx context.Context) (string, error) {
 
 func (s *story) recorded(ctx context.Context) (string, error) {
 	var seen string
-	err := harness.Eventually(ctx, stepLimit, func(ctx context.Context) error {
+	err := harness.Eventually(ctx, s.stage.limit, func(ctx context.Context) error {
 		deployment, err := s.deployment(ctx)
 		if err != nil {
 			return err
@@ -133,7 +133,7 @@ func (s *story) edit(ctx context.Context) (seen string, err error) {
 
 func (s *story) restart(ctx context.Context) (string, error) {
 	var deployment *appsv1.Deployment
-	err := harness.Eventually(ctx, stepLimit, func(ctx context.Context) (err error) {
+	err := harness.Eventually(ctx, s.stage.limit, func(ctx context.Context) (err error) {
 		if deployment, err = s.deployment(ctx); err != nil {
 			return err
 		}
@@ -162,7 +162,7 @@ func (s *story) restart(ctx context.Context) (string, error) {
 }
 
 func (s *story) restartEvent(ctx context.Context) (event corev1.Event, err error) {
-	err = harness.Eventually(ctx, stepLimit, func(ctx context.Context) error {
+	err = harness.Eventually(ctx, s.stage.limit, func(ctx context.Context) error {
 		events, err := s.client.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{
 			FieldSelector: "reason=Restarting,involvedObject.name=" + deploymentName,
 		})
@@ -179,7 +179,7 @@ func (s *story) restartEvent(ctx context.Context) (event corev1.Event, err error
 }
 
 func (s *story) settled(ctx context.Context) (string, error) {
-	err := harness.Eventually(ctx, stepLimit, func(ctx context.Context) error {
+	err := harness.Eventually(ctx, s.stage.limit, func(ctx context.Context) error {
 		return s.stage.controller.Idle(ctx)
 	})
 	if err != nil {

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTheDemoSeesEveryStep(t *testing.T) {
+	skipIfShort(t)
+	t.Parallel()
+	var told bytes.Buffer
+	if err := demo(t.Context(), &told, stepLimit); err != nil {
+		t.Fatalf("%v\n%s", err, told.String())
+	}
+	for _, step := range stepTitles() {
+		if !strings.Contains(told.String(), step) {
+			t.Errorf("the demo does not tell that %s:\n%s", step, told.String())
+		}
+	}
+}
+
+func stepTitles() []string {
+	var titles []string
+	for _, step := range (&story{}).steps() {
+		titles = append(titles, step.title)
+	}
+	return titles
+}
+
+func TestTheDemoFailsIfAStepDoesNotHappen(t *testing.T) {
+	skipIfShort(t)
+	t.Setenv("DRY_RUN", "true") // the controller then records and restarts nothing
+	var told bytes.Buffer
+	err := demo(t.Context(), &told, 6*time.Second)
+	if err == nil {
+		t.Fatalf("the demo saw what did not happen:\n%s", told.String())
+	}
+	if !strings.Contains(err.Error(), "step 3") || !strings.Contains(err.Error(), "no checksums yet") {
+		t.Errorf("the error does not tell what is missing: %v", err)
+	}
+	if !strings.Contains(told.String(), "The end of the controller's log") {
+		t.Errorf("the controller's log is not shown:\n%s", told.String())
+	}
+}
+
+func TestACommandIsNeeded(t *testing.T) {
+	for _, arguments := range [][]string{nil, {"sing"}, {"run", "twice"}} {
+		if code := play(arguments); code != 2 {
+			t.Errorf("play %q exits with %d, want 2", arguments, code)
+		}
+	}
+}
+
+func skipIfShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("the demo starts a control plane: left out with -short")
+	}
+}
