@@ -82,6 +82,7 @@ func (c *Controller) newRestarter(clients *clients) *restarter {
 	return &restarter{
 		catalog:       c.catalog,
 		changes:       c.changes,
+		knowsConfigs:  c.knowsConfigs,
 		pods:          podReader{apps: clients.apps, core: clients.core},
 		workloads:     workloadWriter{apps: clients.apps.RESTClient()},
 		events:        c.events.NewRecorder(eventScheme, corev1.EventSource{Component: catalog.FieldManager}),
@@ -93,8 +94,7 @@ func (c *Controller) newRestarter(clients *clients) *restarter {
 		exitOnError:   c.options.ExitOnError,
 		ignoredErrors: c.options.IgnoredErrors,
 		exit:          c.fail,
-		waiting:       make(map[catalog.WorkloadRef]backlog),
-		told:          make(map[catalog.WorkloadRef]catalog.Checksums),
+		backlogs:      newBacklogs(),
 	}
 }
 
@@ -144,7 +144,7 @@ func (c *Controller) Watch(ctx context.Context) {
 		group.Go(func() { w.run(ctx) })
 		w.settled(ctx)
 	}
-	if c.awaitLists(ctx, func(*watch) bool { return true }) {
+	if c.awaitLists(ctx) {
 		releaseGarbage()
 		configs, workloads := c.catalog.Size()
 		c.log.Info("caches are synced", "configs", configs, "workloads", workloads, "after", time.Since(start).Round(time.Millisecond).String())
@@ -153,16 +153,24 @@ func (c *Controller) Watch(ctx context.Context) {
 	c.events.Shutdown()
 }
 
-// awaitLists returns when the chosen watches have listed everything once, or
-// false when the context ends.
-func (c *Controller) awaitLists(ctx context.Context, chosen func(*watch) bool) bool {
+// awaitLists returns when everything has been listed once, or false when the
+// context ends.
+func (c *Controller) awaitLists(ctx context.Context) bool {
 	for _, w := range c.watches {
-		if !chosen(w) {
-			continue
-		}
 		select {
 		case <-w.first:
 		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// knowsConfigs tells whether all configs of a namespace have been listed once.
+// Before that, workloads look as if their configs were gone.
+func (c *Controller) knowsConfigs(namespace string) bool {
+	for _, w := range c.watches {
+		if w.config != "" && (w.namespace == "" || w.namespace == namespace) && !w.status().synced {
 			return false
 		}
 	}
@@ -177,10 +185,6 @@ func (c *Controller) Lead(ctx context.Context) error {
 	defer stop()
 	c.leading.Store(true)
 	defer c.leading.Store(false)
-	// Without the configs every workload would look as if its configs were gone.
-	if !c.awaitLists(ctx, func(w *watch) bool { return w.config != "" }) {
-		return nil
-	}
 	var group sync.WaitGroup
 	group.Go(func() { c.changes.Run(ctx, c.options.CheckPeriod, c.restarter.ripe) })
 	group.Go(func() { c.restarter.run(ctx) })

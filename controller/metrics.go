@@ -137,7 +137,7 @@ func oneIf(condition bool) float64 {
 func (c *Controller) staleWorkloads() int {
 	stale := 0
 	for _, ref := range c.catalog.Workloads() {
-		if c.restarter.isDue(ref) {
+		if c.restarter.backlogs.isDue(ref) {
 			stale++
 		} else if view, found := c.catalog.View(ref); found && catalog.Decide(view).Outcome == catalog.Restart {
 			stale++

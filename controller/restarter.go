@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -51,22 +52,15 @@ type restarter struct {
 	log       *slog.Logger
 	queue     workqueue.TypedRateLimitingInterface[catalog.WorkloadRef]
 	lanes     *lanes
+	backlogs  *backlogs
+
+	// knowsConfigs tells whether all configs of a namespace have been listed.
+	knowsConfigs func(namespace string) bool
 
 	dryRun        bool
 	exitOnError   bool
 	ignoredErrors []*regexp.Regexp
 	exit          func(error)
-
-	mu      sync.Mutex
-	waiting map[catalog.WorkloadRef]backlog
-	told    map[catalog.WorkloadRef]catalog.Checksums // what a dry run would have recorded
-}
-
-// backlog is what a workload with unapplied changes waits for.
-type backlog struct {
-	since time.Time // when the first of the changes was observed
-	count int       // how often changes were observed
-	due   bool      // whether the pods are known to need a restart
 }
 
 func newWorkQueue(lanes *lanes) workqueue.TypedRateLimitingInterface[catalog.WorkloadRef] {
@@ -83,7 +77,7 @@ func (r *restarter) ripe(change Change) {
 	affected, lane := r.affected(change)
 	r.log.Debug("change is ripe", "change", change.Subject, "count", change.Count, "workloads", len(affected))
 	for _, workload := range affected {
-		r.noteChange(workload, change)
+		r.backlogs.note(workload, change)
 		r.lanes.assign(workload, lane)
 		r.queue.Add(workload)
 	}
@@ -134,12 +128,18 @@ func (r *restarter) work(ctx context.Context) {
 	}
 }
 
+// errConfigsUnknown puts a workload off until its configs have been listed.
+var errConfigsUnknown = errors.New("the configs of the namespace have not been listed yet")
+
 // handle decides about a workload and carries the decision out.
 func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	view, found := r.catalog.View(ref)
 	if !found {
-		r.settle(ref)
+		r.backlogs.settle(ref)
 		return nil
+	}
+	if !r.knowsConfigs(ref.Namespace) {
+		return errConfigsUnknown
 	}
 	decision, err := r.decide(ctx, view)
 	if err != nil {
@@ -148,7 +148,8 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	r.metrics.decisions.WithLabelValues(string(decision.Outcome)).Inc()
 	switch {
 	case decision.Outcome == catalog.Keep:
-		r.settle(ref)
+		r.backlogs.settle(ref)
+		r.backlogs.untell(ref)
 	case r.dryRun:
 		r.pretend(view.Workload, decision)
 	default:
@@ -173,7 +174,7 @@ func (r *restarter) decide(ctx context.Context, view catalog.View) (catalog.Deci
 func (r *restarter) apply(ctx context.Context, view catalog.View, decision catalog.Decision) error {
 	w := view.Workload
 	if decision.Outcome == catalog.Restart {
-		r.noteDue(w.Ref)
+		r.backlogs.noteDue(w.Ref)
 	}
 	body, err := patchBody(w, decision, time.Now())
 	if err != nil {
@@ -185,7 +186,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 		return r.lookAgain(ctx, w.Ref, err)
 	case apierrors.IsNotFound(err):
 		r.log.Debug("workload is gone", "workload", w.Ref)
-		r.settle(w.Ref)
+		r.backlogs.settle(w.Ref)
 		return nil
 	case err != nil:
 		return fmt.Errorf("patch %s: %w", w.Ref, err)
@@ -203,7 +204,7 @@ func (r *restarter) lookAgain(ctx context.Context, ref catalog.WorkloadRef, conf
 	found, err := r.workloads.get(ctx, ref)
 	switch {
 	case apierrors.IsNotFound(err):
-		r.settle(ref)
+		r.backlogs.settle(ref)
 		return nil
 	case err != nil:
 		return fmt.Errorf("get %s: %w", ref, err)
@@ -217,7 +218,7 @@ func (r *restarter) lookAgain(ctx context.Context, ref catalog.WorkloadRef, conf
 // applied tells of a patch that the API server accepted.
 func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision) {
 	r.metrics.annotationUpdates.Inc()
-	waited := r.settle(w.Ref)
+	waited := r.backlogs.settle(w.Ref)
 	if waited.count > 0 {
 		r.metrics.changeToPatch.Observe(time.Since(waited.since).Seconds())
 	}
@@ -235,8 +236,8 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision) {
 // pretend tells what a dry run would do, once: what is not written is still to
 // be done when the next change of the workload comes.
 func (r *restarter) pretend(w *catalog.Workload, decision catalog.Decision) {
-	r.settle(w.Ref)
-	if !r.tellFirst(w.Ref, decision.Checksums) {
+	r.backlogs.settle(w.Ref)
+	if !r.backlogs.tellFirst(w.Ref, decision.Checksums) {
 		return
 	}
 	if decision.Outcome == catalog.RecordOnly {
@@ -251,6 +252,10 @@ func (r *restarter) pretend(w *catalog.Workload, decision catalog.Decision) {
 
 // failed tells of a request that failed and will be tried again.
 func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
+	if errors.Is(err, errConfigsUnknown) {
+		r.log.Debug("waiting for configs", "workload", ref)
+		return
+	}
 	r.metrics.patchErrors.WithLabelValues(failureReason(err)).Inc()
 	permanent, attempts := isPermanent(err), r.queue.NumRequeues(ref)+1
 	switch {
@@ -279,52 +284,6 @@ func (r *restarter) tellFailure(ref catalog.WorkloadRef, err error) {
 		r.events.Eventf(objectReference(view.Workload), corev1.EventTypeWarning, reasonRestartFailed,
 			"cannot apply a config change, trying again: %v", err)
 	}
-}
-
-// noteChange notes that a change may affect a workload.
-func (r *restarter) noteChange(ref catalog.WorkloadRef, change Change) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	w, found := r.waiting[ref]
-	if !found || change.Since.Before(w.since) {
-		w.since = change.Since
-	}
-	w.count += change.Count
-	r.waiting[ref] = w
-}
-
-// noteDue notes that a workload is to be restarted.
-func (r *restarter) noteDue(ref catalog.WorkloadRef) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	w := r.waiting[ref]
-	w.due = true
-	r.waiting[ref] = w
-}
-
-func (r *restarter) isDue(ref catalog.WorkloadRef) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.waiting[ref].due
-}
-
-// settle forgets what a workload waited for, and returns it.
-func (r *restarter) settle(ref catalog.WorkloadRef) backlog {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	waited := r.waiting[ref]
-	delete(r.waiting, ref)
-	return waited
-}
-
-// tellFirst tells whether a dry run has not yet told that it would record the
-// checksums, and notes that it does.
-func (r *restarter) tellFirst(ref catalog.WorkloadRef, checksums catalog.Checksums) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	told, found := r.told[ref]
-	r.told[ref] = checksums
-	return !found || !told.Equal(checksums)
 }
 
 // objectReference names a workload as the object of an Event.
