@@ -524,3 +524,27 @@ func TestARecordThatIsUnreadableInAnotherWayIsNews(t *testing.T) {
 		t.Errorf("news: %v, want %v", got, want)
 	}
 }
+
+func TestAViewStaysAsItWas(t *testing.T) {
+	c := New()
+	d := deployment(readsAll("web", false))
+	c.ObserveWorkload(mustWorkload(d))
+	observe := func(a, b string, seconds float64) {
+		c.ObserveConfig(NewConfigMap(configMap("web", map[string]string{"a": a, "b": b})), noonPlus(seconds))
+	}
+	observe("1", "1", 0)
+	observe("2", "2", 10)
+	view, _ := c.View(deploymentRef("web"))
+	config := *view.Configs[configMapRef("web")]
+	config.Edits, config.Keys = slices.Clone(config.Edits), slices.Clone(config.Keys)
+	want := View{Workload: pointer(*view.Workload), Configs: map[ConfigRef]*Config{config.Ref: &config}, Moment: view.Moment}
+
+	observe("3", "2", 20)
+	c.ForgetConfig(configMapRef("web"))
+	d.ResourceVersion = "2"
+	c.ObserveWritten(mustWorkload(d), 1)
+	c.ForgetWorkload(deploymentRef("web"))
+	if diff := cmp.Diff(want, view, cmp.AllowUnexported(Edit{})); diff != "" {
+		t.Errorf("view (-want +got):\n%s", diff)
+	}
+}

@@ -412,6 +412,9 @@ func TestDecisionsOnAWorkloadWithoutARecord(t *testing.T) {
 		{required, before, "config, deployment, edit", "RRRRR.."},
 		{required, before, "listed, template, edit", "RRRRR.."},
 		{required, before, "listed, edit, template", "RR....."},
+		// The order of the watches counts where the clocks do not tell.
+		{required, 100, "config, deployment, edit", "RRRRR.."},
+		{required, after, "config, deployment, edit", "RRRRR.."},
 		// It is only now that the workload opts in.
 		{required, after, "config, edit, deployment", "none"},
 		{required, 101, "config, edit, deployment", "none"},
@@ -676,5 +679,50 @@ func TestDecidingModifiesNothing(t *testing.T) {
 	DecideByPods(view, []Pod{startedAt(noonPlus(5))})
 	if diff := cmp.Diff(want, view, exact); diff != "" {
 		t.Errorf("view (-want +got):\n%s", diff)
+	}
+}
+
+// A config that appears makes the pods be asked about it, and about it only: the
+// record vouches for the others.
+func TestPodsAreAskedOnlyAboutWhatTheRecordDoesNotKnow(t *testing.T) {
+	d := deployment(readsAll("web", false))
+	other := readsAll("new", true)
+	other.Name = "other"
+	d.Spec.Template.Spec.Containers = append(d.Spec.Template.Spec.Containers, other)
+	s := begin(d)
+	s.listed(configMap("web", data{"a": "1"}))
+	s.recorded(10)
+	s.config("web", data{"a": "2"}, 60)
+	s.config("web", data{"a": "1"}, 61)
+	s.created("new", data{"a": "1"}, 70)
+	for name, test := range map[string]struct {
+		other float64
+		want  verdict
+	}{
+		"started later":   {80, verdict{Asked: true, Outcome: RecordOnly}},
+		"started earlier": {5, askedRestartFor("new")},
+	} {
+		pod := Pod{Mounted: noonPlus(5), Started: map[string]time.Time{"app": noonPlus(5), "other": noonPlus(test.other)}}
+		if diff := cmp.Diff(test.want, s.decide(t, pod), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: verdict (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestTheLastOfSeveralEditsCounts(t *testing.T) {
+	for _, last := range []string{"a", "b", "c"} {
+		cm := configMap("web", data{"a": "1", "b": "1", "c": "1"})
+		for _, key := range []string{"a", "b", "c"} {
+			at := noonPlus(50)
+			if key == last {
+				at = noonPlus(100)
+			}
+			cm.ManagedFields = append(cm.ManagedFields, owns("editor of "+key, at, "f:data/f:"+key))
+		}
+		s := begin(deployment(readsAll("web", false)))
+		s.listed(cm)
+		if diff := cmp.Diff(askedRestartFor("web"), s.decide(t, startedAt(noonPlus(75))), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("key %s last: verdict (-want +got):\n%s", last, diff)
+		}
 	}
 }
