@@ -11,15 +11,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ConfigKind is the kind of a config, in lower case as in the checksums
-// annotation.
-type ConfigKind string
+// ConfigKind is the kind of a config. It is a number because the catalog holds
+// very many references to configs.
+type ConfigKind uint8
 
-// The kinds of configs.
+// The kinds of configs. The zero value is none of them.
 const (
-	ConfigMap ConfigKind = "configmap"
-	Secret    ConfigKind = "secret"
+	ConfigMap ConfigKind = iota + 1
+	Secret
 )
+
+var configKindNames = [...]string{ConfigMap: "configmap", Secret: "secret"}
+
+// String returns the kind in lower case, as in the checksums annotation.
+func (k ConfigKind) String() string { return configKindNames[k] }
+
+// parseConfigKind is the inverse of [ConfigKind.String]. It returns 0 for what is
+// not a kind.
+func parseConfigKind(s string) ConfigKind {
+	if s == "" {
+		return 0
+	}
+	return ConfigKind(max(slices.Index(configKindNames[:], s), 0))
+}
 
 // ConfigRef names a ConfigMap or Secret.
 type ConfigRef struct {
@@ -31,23 +45,22 @@ type ConfigRef struct {
 // String returns "kind/namespace/name", the name of the config in the
 // checksums annotation.
 func (r ConfigRef) String() string {
-	return string(r.Kind) + "/" + r.Namespace + "/" + r.Name
+	return r.Kind.String() + "/" + r.Namespace + "/" + r.Name
 }
 
 // MarshalText makes logs of every format show the config by its name.
 func (r ConfigRef) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 func compareConfigRefs(a, b ConfigRef) int {
-	return cmp.Or(strings.Compare(string(a.Kind), string(b.Kind)), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
 // parseConfigRef is the inverse of [ConfigRef.String].
 func parseConfigRef(s string) (ConfigRef, bool) {
 	kind, rest, _ := strings.Cut(s, "/")
 	namespace, name, found := strings.Cut(rest, "/")
-	ref := ConfigRef{Kind: ConfigKind(kind), Namespace: namespace, Name: name}
-	known := ref.Kind == ConfigMap || ref.Kind == Secret
-	return ref, found && known && namespace != "" && name != "" && !strings.Contains(name, "/")
+	ref := ConfigRef{Kind: parseConfigKind(kind), Namespace: namespace, Name: name}
+	return ref, found && ref.Kind != 0 && namespace != "" && name != "" && !strings.Contains(name, "/")
 }
 
 // Key is what the catalog keeps of one key of a config.

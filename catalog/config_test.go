@@ -148,7 +148,7 @@ func FuzzConfigRefsAreReadBackAsTheyAreWritten(f *testing.F) {
 		if ok != valid {
 			t.Fatalf("%q: parsed %v, want %v", s, ok, valid)
 		}
-		if ok && (ref.String() != s || ref != ConfigRef{ConfigKind(parts[0]), parts[1], parts[2]}) {
+		if ok && (ref.String() != s || ref != ConfigRef{parseConfigKind(parts[0]), parts[1], parts[2]}) {
 			t.Fatalf("%q was read as %#v", s, ref)
 		}
 	})

@@ -145,12 +145,25 @@ func (c *Controller) Watch(ctx context.Context) {
 		w.settled(ctx)
 	}
 	if c.awaitLists(ctx) {
-		releaseGarbage()
 		configs, workloads := c.catalog.Size()
 		c.log.Info("caches are synced", "configs", configs, "workloads", workloads, "after", time.Since(start).Round(time.Millisecond).String())
+		releaseGarbage()
+		c.releaseGarbageOnceDecided(ctx)
 	}
 	group.Wait()
 	c.events.Shutdown()
+}
+
+// releaseGarbageOnceDecided releases what the first decisions leave behind, which
+// come all at once when the grace period is over.
+func (c *Controller) releaseGarbageOnceDecided(ctx context.Context) {
+	timer := time.NewTimer(c.options.GracePeriod + 10*time.Second)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		releaseGarbage()
+	case <-ctx.Done():
+	}
 }
 
 // awaitLists returns when everything has been listed once, or false when the
@@ -170,7 +183,7 @@ func (c *Controller) awaitLists(ctx context.Context) bool {
 // Before that, workloads look as if their configs were gone.
 func (c *Controller) knowsConfigs(namespace string) bool {
 	for _, w := range c.watches {
-		if w.config != "" && (w.namespace == "" || w.namespace == namespace) && !w.status().synced {
+		if w.config != 0 && (w.namespace == "" || w.namespace == namespace) && !w.status().synced {
 			return false
 		}
 	}

@@ -68,7 +68,7 @@ func (c *Controller) forget(o *observation) {
 
 // list takes in all objects of a watch.
 func (c *Controller) list(w *watch, all []*observation, first bool) {
-	if w.config != "" {
+	if w.config != 0 {
 		c.listConfigs(w, all, first)
 	} else {
 		c.listWorkloads(w, all)
