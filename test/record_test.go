@@ -97,7 +97,7 @@ func without(annotations map[string]string, names ...string) map[string]string {
 // managerOf returns who manages a field, as in "f:name".
 func managerOf(st state, field string) string {
 	for _, entry := range st.ManagedFields {
-		if entry.FieldsV1 != nil && strings.Contains(string(entry.FieldsV1.Raw), `"`+field+`"`) {
+		if entry.FieldsV1 != nil && strings.Contains(entry.FieldsV1.GetRawString(), `"`+field+`"`) {
 			return entry.Manager
 		}
 	}

@@ -71,8 +71,10 @@ func run(ctx context.Context, out io.Writer) (err error) {
 
 // notInterrupted forgets an error that is only the user's wish to end.
 func notInterrupted(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	select {
+	case <-ctx.Done():
 		return nil
+	default:
+		return err
 	}
-	return err
 }
