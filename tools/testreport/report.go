@@ -70,7 +70,9 @@ func (r *report) observe(e event) {
 			r.parents[parent] = true
 		}
 	case "output":
-		r.output[id] = append(r.output[id], e.Output)
+		if !strings.HasPrefix(e.Output, "=== ") { // RUN, PAUSE, CONT: the order of events says as much
+			r.output[id] = append(r.output[id], e.Output)
+		}
 	case "pass", "fail", "skip":
 		if e.Test == "" {
 			r.endPackage(id, e)
@@ -158,7 +160,7 @@ func (r *report) finish(elapsed time.Duration) bool {
 func reason(output []string) string {
 	for _, line := range output {
 		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasPrefix(line, "===") && !strings.HasPrefix(line, "---") {
+		if line != "" && !strings.HasPrefix(line, "---") {
 			return ": " + line
 		}
 	}

@@ -50,6 +50,7 @@ ok    p (2.0s)
 		events: `
 {"Action":"run","Package":"p","Test":"TestA"}
 {"Action":"run","Package":"p","Test":"TestA/x"}
+{"Action":"output","Package":"p","Test":"TestA/x","Output":"=== RUN   TestA/x\n"}
 {"Action":"output","Package":"p","Test":"TestA/x","Output":"    --- FAIL: TestA/x\n"}
 {"Action":"fail","Package":"p","Test":"TestA/x"}
 {"Action":"fail","Package":"p","Test":"TestA"}
