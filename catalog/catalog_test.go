@@ -532,9 +532,13 @@ func TestAViewStaysAsItWas(t *testing.T) {
 	observe := func(a, b string, seconds float64) {
 		c.ObserveConfig(NewConfigMap(configMap("web", map[string]string{"a": a, "b": b})), noonPlus(seconds))
 	}
+	other := *d
+	other.Name = "another"
+	c.ObserveWorkload(mustWorkload(&other))
 	observe("1", "1", 0)
 	observe("2", "2", 10)
 	view, _ := c.View(deploymentRef("web"))
+	referencing := c.WorkloadsReferencing(configMapRef("web"))
 	config := *view.Configs[configMapRef("web")]
 	config.Edits, config.Keys = slices.Clone(config.Edits), slices.Clone(config.Keys)
 	want := View{Workload: pointer(*view.Workload), Configs: map[ConfigRef]*Config{config.Ref: &config}, Moment: view.Moment}
@@ -544,6 +548,9 @@ func TestAViewStaysAsItWas(t *testing.T) {
 	d.ResourceVersion = "2"
 	c.ObserveWritten(mustWorkload(d), 1)
 	c.ForgetWorkload(deploymentRef("web"))
+	if want := []WorkloadRef{deploymentRef("web"), deploymentRef("another")}; !slices.Equal(referencing, want) {
+		t.Errorf("referencing: %v, want %v", referencing, want)
+	}
 	if diff := cmp.Diff(want, view, cmp.AllowUnexported(Edit{})); diff != "" {
 		t.Errorf("view (-want +got):\n%s", diff)
 	}

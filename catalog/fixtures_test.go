@@ -44,7 +44,7 @@ func configMap(name string, data map[string]string) *corev1.ConfigMap {
 func owns(manager string, at time.Time, paths ...string) metav1.ManagedFieldsEntry {
 	return metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Time: stamp(at),
-		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fieldsJSON(paths))},
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fieldsJSON(paths)),
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 func TestEditsAreReadOffTheManagedFields(t *testing.T) {
 	raw := func(fields string) metav1.ManagedFieldsEntry {
 		entry := owns("someone", noonPlus(60))
-		entry.FieldsV1.Raw = []byte(fields)
+		entry.FieldsV1 = metav1.NewFieldsV1(fields)
 		return entry
 	}
 	for name, test := range map[string]struct {
@@ -55,7 +55,7 @@ func TestEditsAreReadOffTheManagedFields(t *testing.T) {
 			[]metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(60), "f:data/.")}, nil,
 		},
 		"an entry without a time": {
-			[]metav1.ManagedFieldsEntry{{Manager: "x", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:data":{"f:a":{}}}`)}}}, nil,
+			[]metav1.ManagedFieldsEntry{{Manager: "x", FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:a":{}}}`)}}, nil,
 		},
 		"an entry without fields": {[]metav1.ManagedFieldsEntry{{Manager: "x", Time: stamp(noonPlus(60))}}, nil},
 		"broken JSON":             {[]metav1.ManagedFieldsEntry{raw(`{"f:data":{"f:a":{}`)}, nil},
@@ -113,7 +113,7 @@ func FuzzManagedFieldsOfAnyFormGiveSortedEdits(f *testing.F) {
 	f.Add([]byte(``))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		cm := configMap("web", nil)
-		cm.ManagedFields = []metav1.ManagedFieldsEntry{{Time: stamp(noonPlus(60)), FieldsV1: &metav1.FieldsV1{Raw: raw}}}
+		cm.ManagedFields = []metav1.ManagedFieldsEntry{{Time: stamp(noonPlus(60)), FieldsV1: metav1.NewFieldsV1(string(raw))}}
 		var names []string
 		for _, edit := range NewConfigMap(cm).Edits {
 			if want := (Edit{Key: edit.Key, At: noonPlus(60)}); edit != want {
