@@ -97,10 +97,12 @@ func (p *process) stop(grace time.Duration) error {
 	if err := p.signal(syscall.SIGTERM); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), grace)
-	defer cancel()
-	if err := p.wait(ctx); err == nil {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
 		return nil
+	case <-timer.C:
 	}
 	if err := p.kill(); err != nil {
 		return err
