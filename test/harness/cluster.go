@@ -68,7 +68,6 @@ func StartCluster(ctx context.Context, options ClusterOptions) (*Cluster, error)
 		c.temporary = true
 	}
 	if err := c.start(ctx, options); err != nil {
-		//nolint:contextcheck // what was started must end, also because ctx has ended
 		return nil, errors.Join(fmt.Errorf("start the local cluster: %w", err), c.Stop())
 	}
 	return c, nil
