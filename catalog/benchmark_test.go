@@ -55,7 +55,7 @@ func BenchmarkNewSecretOf10KiB(b *testing.B) {
 
 func BenchmarkChecksumOfASelection(b *testing.B) {
 	config := NewConfigMap(configMap("web", tenKiB()))
-	selections := []Keys{{Names: []string{"key-1", "key-5"}, DataOnly: true}, {Names: []string{"key-5", "key-9"}}}
+	selections := []Selection{{Names: []string{"key-1", "key-5"}, DataOnly: true}, {Names: []string{"key-5", "key-9"}}}
 	b.ReportAllocs()
 	for b.Loop() {
 		config.Checksum(selections)

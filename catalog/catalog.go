@@ -198,7 +198,7 @@ func (c *Catalog) ObserveWritten(workload Workload, decided Moment) {
 	}
 	c.moment++
 	c.putWorkload(workload, c.moment)
-	c.workloads[workload.Ref].Recorded = decided
+	c.workloads[workload.Ref].RecordSeen = decided
 }
 
 // ListWorkloads takes in all workloads of a kind and namespace (empty: of all
@@ -241,9 +241,9 @@ func (c *Catalog) putWorkload(workload Workload, seen Moment) bool {
 		c.removeWorkload(workload.Ref)
 		previous, known = nil, false
 	}
-	workload.Enabled, workload.PodTemplateSeen, workload.Recorded = seen, seen, c.moment
+	workload.EnabledSeen, workload.PodTemplateSeen, workload.RecordSeen = seen, seen, c.moment
 	if known {
-		workload.Enabled, workload.Woke = previous.Enabled, previous.Woke
+		workload.EnabledSeen, workload.Woke = previous.EnabledSeen, previous.Woke
 		if previous.Idle && !workload.Idle {
 			workload.Woke = c.moment
 		}
@@ -251,7 +251,7 @@ func (c *Catalog) putWorkload(workload Workload, seen Moment) bool {
 			workload.PodTemplateSeen = previous.PodTemplateSeen
 		}
 		if previous.Record.equal(workload.Record) {
-			workload.Recorded = previous.Recorded
+			workload.RecordSeen = previous.RecordSeen
 		}
 	}
 	c.workloads[workload.Ref] = &workload

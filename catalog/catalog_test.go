@@ -106,18 +106,18 @@ func (m *model) putWorkload(workload Workload, seen Moment) (news bool) {
 		m.removeWorkload(workload.Ref)
 		known = false
 	}
-	workload.Enabled, workload.PodTemplateSeen, workload.Recorded = seen, seen, m.moment
+	workload.EnabledSeen, workload.PodTemplateSeen, workload.RecordSeen = seen, seen, m.moment
 	news = true
 	if known {
 		sameRecord := cmp.Equal(previous.Record, workload.Record, cmpopts.EquateEmpty())
 		// A new record that vouches is the controller's own.
 		news = previous.Template != workload.Template || (!sameRecord && !workload.Record.Vouches)
-		workload.Enabled = previous.Enabled
+		workload.EnabledSeen = previous.EnabledSeen
 		if previous.PodTemplate == workload.PodTemplate {
 			workload.PodTemplateSeen = previous.PodTemplateSeen
 		}
 		if sameRecord {
-			workload.Recorded = previous.Recorded
+			workload.RecordSeen = previous.RecordSeen
 		}
 		workload.Woke = previous.Woke
 		if previous.Idle && !workload.Idle {
@@ -273,7 +273,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 					tick()
 					m.putWorkload(written, m.moment)
 					known = m.workloads[ref]
-					known.Recorded = decided
+					known.RecordSeen = decided
 					m.workloads[ref] = known
 				}
 				c.ObserveWritten(written, decided)
@@ -480,7 +480,7 @@ func TestWhatAKeyChangedLastIsNeverDatedTooEarly(t *testing.T) {
 			t.Fatalf("%d edits are kept, at most %d should", len(edits), bound)
 		}
 		for key, at := range last {
-			selection := Keys{Names: []string{key}}
+			selection := Selection{Names: []string{key}}
 			if !slices.ContainsFunc(edits, func(edit Edit) bool { return edit.concerns(selection) && !edit.At.Before(at) }) {
 				t.Fatalf("key %s changed at %v, but the edits are %+v", key, at, edits)
 			}

@@ -35,7 +35,7 @@ func TestChecksumsOfThisSchemeNeverChange(t *testing.T) {
 		"longer than a block": {NewConfigMap(configMap("c", map[string]string{"long": fmt.Sprintf("%0100d", 7)})), "b31c8cb174704d90"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := test.config.Checksum([]Keys{{}}).String(); got != test.want {
+			if got := test.config.Checksum([]Selection{{}}).String(); got != test.want {
 				t.Errorf("checksum %s, want %s", got, test.want)
 			}
 		})
@@ -130,7 +130,7 @@ func TestAChecksumIsTheHashOfAnEncodingThatCanBeReadBack(t *testing.T) {
 			}
 		}
 		config := NewConfigMap(configMap("c", content))
-		if got := config.Checksum([]Keys{{}}); got != Checksum(xxhash.Sum64(encodeContent(content))) {
+		if got := config.Checksum([]Selection{{}}); got != Checksum(xxhash.Sum64(encodeContent(content))) {
 			t.Fatalf("checksum %s is not that of the encoding", got)
 		}
 	})
@@ -152,7 +152,7 @@ func FuzzChecksumsTellContentsApart(f *testing.F) {
 
 func checkTellsApart(t interface{ Fatalf(string, ...any) }, a, b map[string]string) {
 	configA, configB := NewConfigMap(configMap("c", a)), NewConfigMap(configMap("c", b))
-	alike := configA.Checksum([]Keys{{}}) == configB.Checksum([]Keys{{}})
+	alike := configA.Checksum([]Selection{{}}) == configB.Checksum([]Selection{{}})
 	if alike != maps.Equal(a, b) {
 		t.Fatalf("%q and %q: same checksum: %v", a, b, alike)
 	}

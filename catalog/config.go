@@ -143,17 +143,17 @@ func newConfig(kind ConfigKind, meta *metav1.ObjectMeta, keys []Key) Config {
 }
 
 // Checksum returns the checksum of the keys that any of the selections sees.
-func (c *Config) Checksum(selections []Keys) Checksum {
+func (c *Config) Checksum(selections []Selection) Checksum {
 	return setChecksum(c.seen(selections))
 }
 
-func (c *Config) seen(selections []Keys) []Key {
-	if slices.ContainsFunc(selections, Keys.everything) {
+func (c *Config) seen(selections []Selection) []Key {
+	if slices.ContainsFunc(selections, Selection.everything) {
 		return c.Keys
 	}
 	var seen []Key
 	for _, key := range c.Keys {
-		if slices.ContainsFunc(selections, func(s Keys) bool { return s.selects(key) }) {
+		if slices.ContainsFunc(selections, func(s Selection) bool { return s.selects(key) }) {
 			seen = append(seen, key)
 		}
 	}

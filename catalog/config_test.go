@@ -50,20 +50,20 @@ func TestAConfigKeepsOneChecksumPerKey(t *testing.T) {
 func TestASelectionSeesItsKeys(t *testing.T) {
 	config := Config{Keys: []Key{{Name: "a"}, {Name: "b"}, {Name: "bin", Binary: true}, {Name: "c"}}}
 	for name, test := range map[string]struct {
-		selections []Keys
+		selections []Selection
 		want       string
 	}{
 		"none":                              {nil, ""},
-		"all":                               {[]Keys{{}}, "a b bin c"},
-		"environment":                       {[]Keys{{DataOnly: true}}, "a b c"},
-		"one key":                           {[]Keys{{Names: []string{"b"}}}, "b"},
-		"one key of a volume, binary":       {[]Keys{{Names: []string{"bin"}}}, "bin"},
-		"one key of environment, binary":    {[]Keys{{Names: []string{"bin"}, DataOnly: true}}, ""},
-		"a key that is not there":           {[]Keys{{Names: []string{"x"}}}, ""},
-		"a volume of no keys":               {[]Keys{{Names: []string{}}}, ""},
-		"several selections, each key once": {[]Keys{{Names: []string{"a", "b"}}, {Names: []string{"b", "bin"}}}, "a b bin"},
-		"a key, then all of the data":       {[]Keys{{Names: []string{"bin"}}, {DataOnly: true}}, "a b bin c"},
-		"a key, then everything":            {[]Keys{{Names: []string{"a"}}, {}}, "a b bin c"},
+		"all":                               {[]Selection{{}}, "a b bin c"},
+		"environment":                       {[]Selection{{DataOnly: true}}, "a b c"},
+		"one key":                           {[]Selection{{Names: []string{"b"}}}, "b"},
+		"one key of a volume, binary":       {[]Selection{{Names: []string{"bin"}}}, "bin"},
+		"one key of environment, binary":    {[]Selection{{Names: []string{"bin"}, DataOnly: true}}, ""},
+		"a key that is not there":           {[]Selection{{Names: []string{"x"}}}, ""},
+		"a volume of no keys":               {[]Selection{{Names: []string{}}}, ""},
+		"several selections, each key once": {[]Selection{{Names: []string{"a", "b"}}, {Names: []string{"b", "bin"}}}, "a b bin"},
+		"a key, then all of the data":       {[]Selection{{Names: []string{"bin"}}, {DataOnly: true}}, "a b bin c"},
+		"a key, then everything":            {[]Selection{{Names: []string{"a"}}, {}}, "a b bin c"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var names []string
@@ -84,13 +84,13 @@ func TestAChecksumDependsOnTheSelectedKeysOnly(t *testing.T) {
 	before := NewConfigMap(configMap("c", map[string]string{"a": "1", "b": "2"}))
 	after := NewConfigMap(configMap("c", map[string]string{"a": "1", "b": "3", "c": "4"}))
 	for name, test := range map[string]struct {
-		selections []Keys
+		selections []Selection
 		differs    bool
 	}{
-		"unchanged key": {[]Keys{{Names: []string{"a"}, DataOnly: true}}, false},
-		"changed key":   {[]Keys{{Names: []string{"b"}, DataOnly: true}}, true},
-		"new key":       {[]Keys{{Names: []string{"c"}}}, true},
-		"all":           {[]Keys{{DataOnly: true}}, true},
+		"unchanged key": {[]Selection{{Names: []string{"a"}, DataOnly: true}}, false},
+		"changed key":   {[]Selection{{Names: []string{"b"}, DataOnly: true}}, true},
+		"new key":       {[]Selection{{Names: []string{"c"}}}, true},
+		"all":           {[]Selection{{DataOnly: true}}, true},
 	} {
 		if got := before.Checksum(test.selections) != after.Checksum(test.selections); got != test.differs {
 			t.Errorf("%s: differs: %v, want %v", name, got, test.differs)
@@ -102,10 +102,10 @@ func TestAChecksumDependsOnTheSelectedKeysOnly(t *testing.T) {
 func TestAKeyMovedToBinaryDataKeepsItsChecksumInAVolume(t *testing.T) {
 	text := NewConfigMap(configMap("c", map[string]string{"a": "1"}))
 	binary := NewConfigMap(&corev1.ConfigMap{BinaryData: map[string][]byte{"a": []byte("1")}})
-	if text.Checksum([]Keys{{}}) != binary.Checksum([]Keys{{}}) {
+	if text.Checksum([]Selection{{}}) != binary.Checksum([]Selection{{}}) {
 		t.Error("a volume sees another content")
 	}
-	if text.Checksum([]Keys{{DataOnly: true}}) == binary.Checksum([]Keys{{DataOnly: true}}) {
+	if text.Checksum([]Selection{{DataOnly: true}}) == binary.Checksum([]Selection{{DataOnly: true}}) {
 		t.Error("the environment, which cannot take it from binaryData, sees the same content")
 	}
 }

@@ -58,7 +58,7 @@ func Decide(view View) Decision {
 	}
 	causes := differences(&view, decision.Checksums)
 	switch {
-	case len(causes) > 0 && w.Woke > w.Recorded:
+	case len(causes) > 0 && w.Woke > w.RecordSeen:
 		return decision.with(AskPods, "the content differs from the record, but the workload had no pods meanwhile")
 	case len(causes) > 0:
 		decision.Causes = causes
@@ -75,7 +75,7 @@ func DecideByPods(view View, pods []Pod) Decision {
 	w := view.Workload
 	decision := Decision{Checksums: currentChecksums(&view)}
 	matters := anyConfig
-	if w.Record.Vouches && w.Woke <= w.Recorded {
+	if w.Record.Vouches && w.Woke <= w.RecordSeen {
 		matters = appeared(w)
 	}
 	for _, suspect := range suspects(&view, matters) {
@@ -149,7 +149,7 @@ func editedSince(view *View, ref ConfigRef) []string {
 	var keys []string
 	for _, edit := range view.Configs[ref].Edits {
 		concerned := slices.ContainsFunc(view.Workload.keysOf(ref), edit.concerns)
-		if concerned && edit.Key != "" && edit.Seen > view.Workload.Recorded {
+		if concerned && edit.Key != "" && edit.Seen > view.Workload.RecordSeen {
 			keys = append(keys, edit.Key)
 		}
 	}

@@ -76,4 +76,4 @@ func hasKey(keys []Key, name string) bool {
 }
 
 // concerns tells whether an edit touched a key of the selection.
-func (e Edit) concerns(selection Keys) bool { return e.Key == "" || selection.names(e.Key) }
+func (e Edit) concerns(selection Selection) bool { return e.Key == "" || selection.names(e.Key) }

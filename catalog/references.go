@@ -8,29 +8,29 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Keys selects keys of a config: those that a container gets to see.
-type Keys struct {
+// Selection selects keys of a config: those that a container gets to see.
+type Selection struct {
 	// Names are the selected keys, sorted; nil selects all.
 	Names []string
 	// DataOnly leaves out a ConfigMap's binaryData.
 	DataOnly bool
 }
 
-func (k Keys) everything() bool { return k.Names == nil && !k.DataOnly }
+func (s Selection) everything() bool { return s.Names == nil && !s.DataOnly }
 
-func (k Keys) selects(key Key) bool {
-	if k.DataOnly && key.Binary {
+func (s Selection) selects(key Key) bool {
+	if s.DataOnly && key.Binary {
 		return false
 	}
-	return k.names(key.Name)
+	return s.names(key.Name)
 }
 
 // names tells whether a key of that name is selected, wherever it stands.
-func (k Keys) names(name string) bool {
-	if k.Names == nil {
+func (s Selection) names(name string) bool {
+	if s.Names == nil {
 		return true
 	}
-	_, found := slices.BinarySearch(k.Names, name)
+	_, found := slices.BinarySearch(s.Names, name)
 	return found
 }
 
@@ -47,7 +47,7 @@ const (
 // Reference is one way in which a pod template makes a container read a config.
 type Reference struct {
 	Config    ConfigRef
-	Keys      Keys
+	Keys      Selection
 	Container string // the name of the reading container
 	Channel   Channel
 	// Optional tells that the container starts without the config, too.
@@ -76,7 +76,7 @@ func environmentReferences(namespace string, container *corev1.Container) []Refe
 	add := func(kind ConfigKind, name string, optional *bool, names ...string) {
 		references = append(references, Reference{
 			Config:    ConfigRef{Kind: kind, Namespace: namespace, Name: name},
-			Keys:      Keys{Names: names, DataOnly: true},
+			Keys:      Selection{Names: names, DataOnly: true},
 			Container: container.Name,
 			Channel:   Environment,
 			Optional:  isTrue(optional),
@@ -171,10 +171,10 @@ func configSources(volume *corev1.Volume) []configSource {
 // visibleKeys selects the keys that the mounts of one volume show. Without
 // items every key is a file of its own name. It returns false if the mounts
 // show nothing of the config.
-func visibleKeys(items []corev1.KeyToPath, mounts []corev1.VolumeMount) (Keys, bool) {
+func visibleKeys(items []corev1.KeyToPath, mounts []corev1.VolumeMount) (Selection, bool) {
 	subPaths, literal := literalSubPaths(mounts)
 	if !literal && len(items) == 0 {
-		return Keys{}, true
+		return Selection{}, true
 	}
 	names := []string{}
 	if len(items) == 0 {
@@ -188,7 +188,7 @@ func visibleKeys(items []corev1.KeyToPath, mounts []corev1.VolumeMount) (Keys, b
 		}
 	}
 	slices.Sort(names)
-	return Keys{Names: slices.Compact(names)}, len(names) > 0
+	return Selection{Names: slices.Compact(names)}, len(names) > 0
 }
 
 // literalSubPaths returns the subPaths of the mounts, and false if one of them

@@ -24,18 +24,18 @@ func TestReferencesListsEveryWayToReadAConfig(t *testing.T) {
 		"nothing": {spec: spec(corev1.Container{Name: "app", Env: []corev1.EnvVar{{Name: "A", Value: "1"}}})},
 		"all of a ConfigMap as environment": {
 			spec: spec(readsAll("web", false)),
-			want: []Reference{{Config: configMapRef("web"), Keys: Keys{DataOnly: true}, Container: "app", Channel: Environment}},
+			want: []Reference{{Config: configMapRef("web"), Keys: Selection{DataOnly: true}, Container: "app", Channel: Environment}},
 		},
 		"all of an optional Secret as environment": {
 			spec: spec(corev1.Container{Name: "app", EnvFrom: []corev1.EnvFromSource{{
 				Prefix: "P_", SecretRef: &corev1.SecretEnvSource{LocalObjectReference: named("tls"), Optional: pointer(true)},
 			}}}),
-			want: []Reference{{Config: secretRef("tls"), Keys: Keys{DataOnly: true}, Container: "app", Channel: Environment, Optional: true}},
+			want: []Reference{{Config: secretRef("tls"), Keys: Selection{DataOnly: true}, Container: "app", Channel: Environment, Optional: true}},
 		},
 		"a key of a ConfigMap as environment variable": {
 			spec: spec(readsKey("web", "color", true)),
 			want: []Reference{{
-				Config: configMapRef("web"), Keys: Keys{Names: []string{"color"}, DataOnly: true},
+				Config: configMapRef("web"), Keys: Selection{Names: []string{"color"}, DataOnly: true},
 				Container: "app", Channel: Environment, Optional: true,
 			}},
 		},
@@ -44,7 +44,7 @@ func TestReferencesListsEveryWayToReadAConfig(t *testing.T) {
 				SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: named("tls"), Key: "key"},
 			}}}}),
 			want: []Reference{{
-				Config: secretRef("tls"), Keys: Keys{Names: []string{"key"}, DataOnly: true}, Container: "app", Channel: Environment,
+				Config: secretRef("tls"), Keys: Selection{Names: []string{"key"}, DataOnly: true}, Container: "app", Channel: Environment,
 			}},
 		},
 		"an environment variable from a field of the pod": {
@@ -72,7 +72,7 @@ func TestReferencesListsEveryWayToReadAConfig(t *testing.T) {
 				}},
 			}}),
 			want: []Reference{
-				{Config: configMapRef("web"), Keys: Keys{Names: []string{"a", "b"}}, Container: "app", Channel: Volume},
+				{Config: configMapRef("web"), Keys: Selection{Names: []string{"a", "b"}}, Container: "app", Channel: Volume},
 				{Config: secretRef("tls"), Container: "app", Channel: Volume, Optional: true},
 			},
 		},
@@ -90,9 +90,9 @@ func TestReferencesListsEveryWayToReadAConfig(t *testing.T) {
 				Volumes:    []corev1.Volume{volumeOf("web", false)},
 			},
 			want: []Reference{
-				{Config: configMapRef("web"), Keys: Keys{DataOnly: true}, Container: "init", Channel: Environment},
+				{Config: configMapRef("web"), Keys: Selection{DataOnly: true}, Container: "init", Channel: Environment},
 				{Config: configMapRef("web"), Container: "sidecar", Channel: Volume},
-				{Config: configMapRef("web"), Keys: Keys{Names: []string{"color"}, DataOnly: true}, Container: "app", Channel: Environment},
+				{Config: configMapRef("web"), Keys: Selection{Names: []string{"color"}, DataOnly: true}, Container: "app", Channel: Environment},
 			},
 		},
 		"references without a name, which the API accepts": {
@@ -128,13 +128,13 @@ func TestAVolumeShowsOnlyTheKeysThatItsMountsCanReach(t *testing.T) {
 	}
 	expression := corev1.VolumeMount{Name: "v", MountPath: "/expression", SubPathExpr: "$(POD_NAME)"}
 	item := func(key, path string) corev1.KeyToPath { return corev1.KeyToPath{Key: key, Path: path} }
-	everything := []Keys{{}}
-	only := func(names ...string) []Keys { return []Keys{{Names: names}} }
+	everything := []Selection{{}}
+	only := func(names ...string) []Selection { return []Selection{{Names: names}} }
 
 	for name, test := range map[string]struct {
 		items  []corev1.KeyToPath
 		mounts []corev1.VolumeMount
-		want   []Keys
+		want   []Selection
 	}{
 		"whole":                               {nil, []corev1.VolumeMount{whole}, everything},
 		"whole, with an empty list of items":  {[]corev1.KeyToPath{}, []corev1.VolumeMount{whole}, everything},
@@ -166,7 +166,7 @@ func TestAVolumeShowsOnlyTheKeysThatItsMountsCanReach(t *testing.T) {
 			if test.items != nil { // a variadic call makes nothing of an empty list
 				spec.Volumes[0].ConfigMap.Items = test.items
 			}
-			var got []Keys
+			var got []Selection
 			for _, reference := range References("ns", &spec) {
 				got = append(got, reference.Keys)
 			}

@@ -77,7 +77,7 @@ func inspect(w *Workload, reference Reference, config *Config) (suspect, bool) {
 			s.keys = append(s.keys, edit.Key)
 		}
 	}
-	if reference.Optional && len(config.seen([]Keys{reference.Keys})) > 0 {
+	if reference.Optional && len(config.seen([]Selection{reference.Keys})) > 0 {
 		take(Edit{At: config.Created, Seen: config.Appeared, creation: true})
 	}
 	for _, edit := range config.Edits {
@@ -95,5 +95,5 @@ func afterOptIn(edit Edit, w *Workload) bool {
 	if edit.Seen == 0 {
 		return !edit.At.Before(w.OptedIn)
 	}
-	return edit.Seen > w.Enabled || edit.At.Sub(w.OptedIn) > clockTolerance
+	return edit.Seen > w.EnabledSeen || edit.At.Sub(w.OptedIn) > clockTolerance
 }

@@ -77,12 +77,12 @@ type Workload struct {
 	// tells, by its server's clock in whole seconds; zero if that is not known.
 	OptedIn time.Time
 
-	// Enabled and PodTemplateSeen are the moments at which the watch first showed
+	// EnabledSeen and PodTemplateSeen are the moments at which the watch first showed
 	// the workload as opted in, and with the present pod template; 0 if that was
 	// before the catalog watched. A [Catalog] sets them.
-	Enabled, PodTemplateSeen Moment
-	// Recorded is the moment at which the present record was made or first shown.
-	Recorded Moment
+	EnabledSeen, PodTemplateSeen Moment
+	// RecordSeen is the moment at which the present record was made or first shown.
+	RecordSeen Moment
 	// Woke is the moment at which the watch showed that the workload, idle before,
 	// wants pods; 0 if it never did.
 	Woke Moment
@@ -166,8 +166,8 @@ func (w *Workload) Configs() []ConfigRef {
 }
 
 // keysOf returns what the workload's containers see of a config.
-func (w *Workload) keysOf(config ConfigRef) []Keys {
-	var selections []Keys
+func (w *Workload) keysOf(config ConfigRef) []Selection {
+	var selections []Selection
 	for _, reference := range w.References {
 		if reference.Config == config {
 			selections = append(selections, reference.Keys)

@@ -30,7 +30,7 @@ func TestADeploymentIsReducedToWhatMatters(t *testing.T) {
 		Selector: "app=web,tier in (a,b)",
 		Template: template, PodTemplate: podTemplate,
 		References: []Reference{{
-			Config: configMapRef("web"), Keys: Keys{Names: []string{"color"}, DataOnly: true}, Container: "app", Optional: true,
+			Config: configMapRef("web"), Keys: Selection{Names: []string{"color"}, DataOnly: true}, Container: "app", Optional: true,
 		}},
 		Record: Record{Checksums: Checksums{configMapRef("web"): 1}, Vouches: true},
 		Hold:   Paused, OptedIn: noon,
@@ -150,7 +150,7 @@ func TestAWorkloadNamesEachConfigOnce(t *testing.T) {
 	if diff := cmp.Diff(want, w.Configs()); diff != "" {
 		t.Errorf("configs (-want +got):\n%s", diff)
 	}
-	wantKeys := []Keys{{DataOnly: true}, {Names: []string{"k"}, DataOnly: true}}
+	wantKeys := []Selection{{DataOnly: true}, {Names: []string{"k"}, DataOnly: true}}
 	if diff := cmp.Diff(wantKeys, w.keysOf(configMapRef("b"))); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}
