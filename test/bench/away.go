@@ -121,7 +121,7 @@ func (a *absence) play(ctx context.Context, leave leave) (restarted int, fault, 
 
 func (a *absence) editAll(ctx context.Context) error {
 	a.bench.progress.say("editing %d ConfigMaps", a.edits)
-	return inParallel(ctx, a.edits, func(ctx context.Context, number int) error {
+	return inParallel(ctx, writers, a.edits, func(ctx context.Context, number int) error {
 		return a.editWorkload(ctx, a.namespace, number)
 	})
 }

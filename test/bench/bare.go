@@ -19,15 +19,19 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// bareReady is what the bare process prints once it watches.
-const bareReady = "ready"
+const (
+	// bareReady is what the bare process prints once it watches.
+	bareReady = "ready"
+	// bareWorkers is how many patches it has under way at once, as the controller.
+	bareWorkers = 8
+)
 
 // bare is the least that a program can do to restart a Deployment when its
 // ConfigMap changes: watch, hash, patch. It keeps no record, waits for nothing,
 // and forgets what fails.
 type bare struct {
 	client      kubernetes.Interface
-	deployments map[types.NamespacedName]string // by ConfigMap
+	deployments map[types.NamespacedName][]string // by ConfigMap
 	checksums   map[types.NamespacedName]uint64
 }
 
@@ -42,7 +46,7 @@ func runBare(ctx context.Context, kubeconfig string, input io.Reader, output io.
 	if err != nil {
 		return err
 	}
-	b := &bare{client, make(map[types.NamespacedName]string), make(map[types.NamespacedName]uint64)}
+	b := &bare{client, make(map[types.NamespacedName][]string), make(map[types.NamespacedName]uint64)}
 	if err := b.findDeployments(ctx); err != nil {
 		return err
 	}
@@ -68,7 +72,8 @@ func (b *bare) findDeployments(ctx context.Context) error {
 	for i := range list.Items {
 		deployment := &list.Items[i]
 		if configMap, marked := deployment.Annotations[bareAnnotation]; marked {
-			b.deployments[types.NamespacedName{Namespace: deployment.Namespace, Name: configMap}] = deployment.Name
+			name := types.NamespacedName{Namespace: deployment.Namespace, Name: configMap}
+			b.deployments[name] = append(b.deployments[name], deployment.Name)
 		}
 	}
 	return nil
@@ -99,11 +104,13 @@ func (b *bare) observe(ctx context.Context, configMap *corev1.ConfigMap) error {
 	checksum := contentHash(configMap)
 	before, known := b.checksums[name]
 	b.checksums[name] = checksum
-	deployment, referenced := b.deployments[name]
-	if !known || before == checksum || !referenced {
+	if !known || before == checksum {
 		return nil
 	}
-	return b.restart(ctx, configMap.Namespace, deployment, checksum)
+	deployments := b.deployments[name]
+	return inParallel(ctx, bareWorkers, len(deployments), func(ctx context.Context, number int) error {
+		return b.restart(ctx, configMap.Namespace, deployments[number], checksum)
+	})
 }
 
 func contentHash(configMap *corev1.ConfigMap) uint64 {

@@ -66,7 +66,7 @@ type numbers struct {
 }
 
 var (
-	fullNumbers = numbers{configs: 10_000, deployments: 1_000, edits: 400, away: 20, repetitions: 3, grace: 5 * time.Second}
+	fullNumbers = numbers{configs: 10_000, deployments: 1_000, edits: 600, away: 20, repetitions: 3, grace: 5 * time.Second}
 	// quickNumbers keep a smoke test below 20 s.
 	quickNumbers = numbers{configs: 200, deployments: 40, edits: 20, away: 5, repetitions: 1, grace: time.Second}
 )

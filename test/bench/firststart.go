@@ -56,7 +56,7 @@ func (b *bench) prepareFirstStart(ctx context.Context, s *stage, namespace strin
 	if err := s.createWorkloads(ctx, namespace, b.deployments, nil); err != nil {
 		return err
 	}
-	err := inParallel(ctx, edited, func(ctx context.Context, number int) error {
+	err := inParallel(ctx, writers, edited, func(ctx context.Context, number int) error {
 		return s.editWorkload(ctx, namespace, number)
 	})
 	if err != nil {

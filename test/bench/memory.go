@@ -104,7 +104,7 @@ func (b *bench) fill(ctx context.Context, s *stage, keys int) error {
 			return err
 		}
 	}
-	err := inParallel(ctx, b.configs, func(ctx context.Context, number int) error {
+	err := inParallel(ctx, writers, b.configs, func(ctx context.Context, number int) error {
 		if number > 0 && number%(b.configs/4) == 0 {
 			b.progress.say("%d of %d", number, b.configs)
 		}
@@ -117,7 +117,7 @@ func (b *bench) fill(ctx context.Context, s *stage, keys int) error {
 		return err
 	}
 	perNamespace := b.configs / namespaces
-	return inParallel(ctx, b.deployments, func(ctx context.Context, number int) error {
+	return inParallel(ctx, writers, b.deployments, func(ctx context.Context, number int) error {
 		name := func(step int) string { return fillName((number/namespaces + step) % perNamespace) }
 		deployment := newDeployment(fillNamespace(number%namespaces), fmt.Sprintf("deployment-%04d", number), name(0))
 		addReferences(deployment, name(1), name(2), name(3), name(4))

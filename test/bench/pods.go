@@ -27,7 +27,7 @@ func (s *stage) createPods(ctx context.Context, namespace string) error {
 		return fmt.Errorf("list deployments: %w", err)
 	}
 	started := metav1.NewTime(time.Now().Add(podsStartLater))
-	return inParallel(ctx, len(list.Items), func(ctx context.Context, number int) error {
+	return inParallel(ctx, writers, len(list.Items), func(ctx context.Context, number int) error {
 		return s.createPodOf(ctx, &list.Items[number], started)
 	})
 }

@@ -13,14 +13,14 @@ import (
 // writers is how many requests are under way at once while objects are made.
 const writers = 16
 
-// inParallel calls act with 0 to count-1, several at a time. After the first
+// inParallel calls act with 0 to count-1, so many at a time. After the first
 // error it calls it no more, and returns that error.
-func inParallel(ctx context.Context, count int, act func(ctx context.Context, number int) error) error {
+func inParallel(ctx context.Context, workers, count int, act func(ctx context.Context, number int) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	todo := make(chan int)
 	var group sync.WaitGroup
-	for range writers {
+	for range min(workers, count) {
 		group.Go(func() {
 			for number := range todo {
 				if err := act(ctx, number); err != nil {
@@ -86,7 +86,7 @@ func (s *stage) createWorkloads(ctx context.Context, namespace string, count int
 	if err := s.makeNamespace(ctx, namespace); err != nil {
 		return err
 	}
-	return inParallel(ctx, count, func(ctx context.Context, number int) error {
+	return inParallel(ctx, writers, count, func(ctx context.Context, number int) error {
 		name := workloadName(number)
 		if err := s.createConfigMap(ctx, newConfigMap(namespace, name, smallSize, smallKeys)); err != nil {
 			return err

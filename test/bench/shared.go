@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	appsv1 "k8s.io/api/apps/v1"
 
 	"kubernetes-deployment-restart-controller/test/harness"
 )
@@ -23,96 +23,81 @@ const (
 
 var liftedLimits = []string{"--kube-api-qps=100000", "--kube-api-burst=100000"}
 
-// crowd is a namespace of Deployments that share a ConfigMap, and one Deployment
-// with a ConfigMap of its own.
-type crowd struct {
-	*stage
-	namespace         string
-	size              int
-	grace             time.Duration
-	all, alone        *rollouts
-	round             int // how often the shared ConfigMap was edited
-	lonelyRounds      int
-	shared, unrelated samples // seconds after the grace period
-}
-
 // measureShared measures edits of a ConfigMap that many Deployments share, and of
 // another one in between.
 func (b *bench) measureShared(ctx context.Context) ([]row, error) {
-	var lifted, limited, unrelated samples
-	err := b.onStage(ctx, func(s *stage) error {
-		c, err := b.gather(ctx, s)
-		if err != nil {
+	var lifted, limited, unrelated, floor samples
+	err := b.onStage(ctx, func(s *stage) (err error) {
+		if lifted, limited, unrelated, err = b.measureCrowd(ctx, s); err != nil || b.quick {
 			return err
 		}
-		defer c.close()
-		for range b.repetitions {
-			if err := b.editShared(ctx, c, false, liftedLimits...); err != nil {
-				return err
-			}
-		}
-		lifted, c.shared = c.shared, nil
-		for range b.repetitions {
-			if err := b.editShared(ctx, c, true); err != nil {
-				return err
-			}
-		}
-		limited, unrelated = c.shared, c.unrelated
-		return nil
+		floor, err = b.measureBareCrowd(ctx, s)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	what := fmt.Sprintf("one ConfigMap, %d Deployments: last one patched after the grace period", b.deployments)
-	return []row{
+	rows := []row{
 		upTo(what+", client limits lifted", liftedTarget, lifted, "%.2f", "s"),
 		upTo(what+", defaults", defaultTarget, limited, "%.2f", "s"),
 		upTo("an unrelated edit made 1 s after that one: patched after its grace period, defaults", unrelatedTarget, unrelated, "%.2f", "s"),
-	}, nil
+	}
+	if len(floor) > 0 {
+		rows = append(rows, beside(fmt.Sprintf("one ConfigMap, %d Deployments, with a bare watch-and-patch of 8 workers", b.deployments), floor, "%.2f", "s"))
+	}
+	return rows, nil
 }
 
-func (b *bench) gather(ctx context.Context, s *stage) (*crowd, error) {
-	b.progress.say("creating %d Deployments that share a ConfigMap", b.deployments)
-	c := &crowd{stage: s, namespace: "crowd", size: b.deployments, grace: b.grace}
-	if err := s.makeNamespace(ctx, c.namespace); err != nil {
-		return nil, err
+func (b *bench) measureCrowd(ctx context.Context, s *stage) (lifted, limited, unrelated samples, err error) {
+	c, err := b.gather(ctx, s, "crowd", nil)
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	if err := s.createConfigMap(ctx, newConfigMap(c.namespace, sharedConfigMap, smallSize, smallKeys)); err != nil {
-		return nil, err
+	defer c.close()
+	if err := c.record(ctx); err != nil {
+		return nil, nil, nil, err
 	}
-	err := inParallel(ctx, c.size, func(ctx context.Context, number int) error {
-		return s.createDeployment(ctx, newDeployment(c.namespace, workloadName(number), sharedConfigMap))
+	for range b.repetitions {
+		if err := b.editShared(ctx, c, false, liftedLimits...); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	lifted, c.shared = c.shared, nil
+	for range b.repetitions {
+		if err := b.editShared(ctx, c, true); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	return lifted, c.shared, c.unrelated, nil
+}
+
+// measureBareCrowd does the same with the bare process, which waits for no grace
+// period and writes no Events.
+func (b *bench) measureBareCrowd(ctx context.Context, s *stage) (samples, error) {
+	c, err := b.gather(ctx, s, "bare-crowd", func(deployment *appsv1.Deployment) {
+		deployment.Annotations = map[string]string{bareAnnotation: sharedConfigMap}
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.createWorkloads(ctx, c.lonely(), 1, nil); err != nil {
+	defer c.close()
+	c.grace = 0
+	stopBare, err := startBare(ctx, s.cluster.Kubeconfig())
+	if err != nil {
 		return nil, err
 	}
-	if c.all, err = s.follow(ctx, c.namespace); err != nil {
-		return nil, err
+	for range b.repetitions {
+		begun := time.Now()
+		if err = c.editOnce(ctx); err == nil {
+			err = c.awaitAll(ctx, begun)
+		}
+		if err != nil {
+			return nil, errors.Join(err, stopBare())
+		}
+		b.progress.say("%d patches of the bare process, the last one after %.2f s", c.size, c.shared[len(c.shared)-1])
 	}
-	if c.alone, err = s.follow(ctx, c.lonely()); err != nil {
-		c.all.close()
-		return nil, err
-	}
-	return c, c.record(ctx)
-}
-
-func (c *crowd) close() {
-	c.all.close()
-	c.alone.close()
-}
-
-// lonely is the namespace of the Deployment with a ConfigMap of its own.
-func (c *crowd) lonely() string { return c.namespace + "-apart" }
-
-func (c *crowd) record(ctx context.Context) error {
-	return c.withController(ctx, func(*harness.Controller) error {
-		return errors.Join(
-			c.all.await(ctx, recordLimit, c.size, isRecorded),
-			c.alone.await(ctx, recordLimit, 1, isRecorded))
-	}, append([]string{"--restart-grace-period=0"}, liftedLimits...)...)
+	return c.shared, stopBare()
 }
 
 // editShared edits the shared ConfigMap under a fresh controller, whose client
@@ -120,10 +105,13 @@ func (c *crowd) record(ctx context.Context) error {
 func (b *bench) editShared(ctx context.Context, c *crowd, withUnrelated bool, flags ...string) error {
 	return c.withController(ctx, func(controller *harness.Controller) error {
 		begun := time.Now()
-		if err := c.edit(ctx, newConfigMap(c.namespace, sharedConfigMap, smallSize, smallKeys)); err != nil {
+		used, err := cpuSecondsOf(controller.PID())
+		if err != nil {
 			return err
 		}
-		c.round++
+		if err := c.editOnce(ctx); err != nil {
+			return err
+		}
 		if withUnrelated {
 			if err := c.editUnrelated(ctx, begun); err != nil {
 				return err
@@ -132,7 +120,12 @@ func (b *bench) editShared(ctx context.Context, c *crowd, withUnrelated bool, fl
 		if err := c.awaitAll(ctx, begun); err != nil {
 			return err
 		}
-		b.progress.say("%d restarts, the last one %.2f s after the grace period%s", c.size, c.shared[len(c.shared)-1], c.tellUnrelated(withUnrelated))
+		usedNow, err := cpuSecondsOf(controller.PID())
+		if err != nil {
+			return err
+		}
+		b.progress.say("%d restarts, the last one %.2f s after the grace period, %.2f CPU-s of the controller%s",
+			c.size, c.shared[len(c.shared)-1], usedNow-used, c.tellUnrelated(withUnrelated))
 		if b.quick {
 			return nil
 		}
@@ -162,48 +155,4 @@ func (c *crowd) tellUnrelated(made bool) string {
 		return ""
 	}
 	return fmt.Sprintf("; the unrelated one %.2f s after its own", c.unrelated[len(c.unrelated)-1])
-}
-
-// awaitAll waits for the restart of all Deployments and notes when the last one
-// was seen.
-func (c *crowd) awaitAll(ctx context.Context, begun time.Time) error {
-	if err := c.all.await(ctx, restartLimit, c.size, restartedTimes(c.round)); err != nil {
-		return err
-	}
-	last := begun
-	for name, seen := range c.all.look() {
-		if seen.restarts > c.round {
-			return fmt.Errorf("%s was restarted %d times by %d edits", name, seen.restarts, c.round)
-		}
-		if seen.restartedAt.After(last) {
-			last = seen.restartedAt
-		}
-	}
-	c.shared.addSeconds(last.Sub(begun) - c.grace)
-	return nil
-}
-
-// awaitQuiet waits until the controller has nothing to do and no more Events
-// come, which would compete with the next edit.
-func (c *crowd) awaitQuiet(ctx context.Context, controller *harness.Controller) error {
-	if err := harness.Eventually(ctx, restartLimit, controller.Idle); err != nil {
-		return err
-	}
-	for before := int64(-1); ; {
-		events, err := c.client.CoreV1().Events(c.namespace).List(ctx, metav1.ListOptions{Limit: 1})
-		if err != nil {
-			return fmt.Errorf("count events: %w", err)
-		}
-		now := int64(len(events.Items))
-		if events.RemainingItemCount != nil {
-			now += *events.RemainingItemCount
-		}
-		if now == before {
-			return nil
-		}
-		before = now
-		if err := pause(ctx, time.Second); err != nil {
-			return err
-		}
-	}
 }
