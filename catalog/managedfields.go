@@ -81,6 +81,9 @@ func annotationOwners(meta *metav1.ObjectMeta, annotation string) []*metav1.Mana
 	var owners []*metav1.ManagedFieldsEntry
 	for i := range meta.ManagedFields {
 		entry := &meta.ManagedFields[i]
+		if entry.FieldsV1 == nil || !strings.Contains(entry.FieldsV1.GetRawString(), annotation) {
+			continue // most entries: parsing them is what reading a workload would cost
+		}
 		if _, owns := parseFields(entry).Metadata.Annotations["f:"+annotation]; owns {
 			owners = append(owners, entry)
 		}

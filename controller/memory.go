@@ -9,7 +9,7 @@ import (
 // while everything is listed, little afterwards, and what is kept is little: a
 // small heap costs next to nothing then. See docs/benchmarks.md.
 const (
-	gcPercentListing = 50
+	gcPercentListing = 100
 	gcPercentSynced  = 20
 )
 
