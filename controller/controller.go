@@ -138,7 +138,6 @@ func (c *Controller) newWatch(resource resource, namespace string, clients *clie
 // resource after another, which needs less memory than all at once.
 func (c *Controller) Watch(ctx context.Context) {
 	start := time.Now()
-	collectGarbage(gcPercentListing)
 	var group sync.WaitGroup
 	for _, w := range c.watches {
 		group.Go(func() { w.run(ctx) })

@@ -5,23 +5,17 @@ import (
 	"runtime/debug"
 )
 
-// How much garbage may pile up, in percent of what is in use. Much passes through
-// while everything is listed, little afterwards, and what is kept is little: a
-// small heap costs next to nothing then. See docs/benchmarks.md.
-const (
-	gcPercentListing = 100
-	gcPercentSynced  = 20
-)
+// gcPercentSynced is how much garbage may pile up, in percent of what is in use,
+// once everything is listed. Much passes through before that, little afterwards,
+// and what is kept is little: a small heap costs next to nothing then. See
+// docs/benchmarks.md.
+const gcPercentSynced = 20
 
-// collectGarbage sets how much garbage may pile up, unless the user does so.
-func collectGarbage(percent int) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(percent)
-	}
-}
-
-// releaseGarbage returns the memory to the system that the lists have used.
+// releaseGarbage returns the memory to the system that the lists have used, and
+// keeps the heap small from now on, unless the user sets GOGC.
 func releaseGarbage() {
-	collectGarbage(gcPercentSynced)
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercentSynced)
+	}
 	debug.FreeOSMemory()
 }
