@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// workers is how many patches are under way at once. More only queue up at the
-	// API server; see docs/benchmarks.md.
+	// workers is how many patches are under way at once. In a trial more of them only
+	// queued up at the API server.
 	workers = 8
 	// A workload that could not be patched is tried again after minBackoff, then
 	// after twice that and so on, up to maxBackoff.
