@@ -156,7 +156,7 @@ func (c *Controller) Watch(ctx context.Context) {
 // releaseGarbageOnceDecided releases what the first decisions leave behind, which
 // come all at once when the grace period is over.
 func (c *Controller) releaseGarbageOnceDecided(ctx context.Context) {
-	timer := time.NewTimer(c.options.GracePeriod + 10*time.Second)
+	timer := time.NewTimer(c.options.GracePeriod + 5*time.Second)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
