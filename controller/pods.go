@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,27 +22,35 @@ type podReader struct {
 	core coreclient.CoreV1Interface
 }
 
-// podsOf returns the pods of the present template of a workload. Those of an
-// earlier template are about to be replaced anyway.
-func (r podReader) podsOf(ctx context.Context, w *catalog.Workload) ([]catalog.Pod, error) {
-	isPresent, err := r.presentRevision(ctx, w)
-	if err != nil {
-		return nil, err
-	}
+// list returns the pods that a workload selects, of whichever template.
+func (r podReader) list(ctx context.Context, w *catalog.Workload) ([]corev1.Pod, error) {
 	list, err := r.core.Pods(w.Ref.Namespace).List(ctx, metav1.ListOptions{LabelSelector: w.Selector})
 	if err != nil {
 		return nil, fmt.Errorf("list pods of %s: %w", w.Ref, err)
 	}
-	var pods []catalog.Pod
-	for i := range list.Items {
-		if !isPresent(&list.Items[i]) {
-			continue
-		}
-		if pod, matters := catalog.NewPod(&list.Items[i]); matters {
-			pods = append(pods, pod)
+	return list.Items, nil
+}
+
+// ofPresentTemplate returns those of a workload's pods that were made from its
+// present template. Those of an earlier one are about to be replaced anyway.
+func (r podReader) ofPresentTemplate(ctx context.Context, w *catalog.Workload, pods []corev1.Pod) ([]corev1.Pod, error) {
+	isPresent, err := r.presentRevision(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool { return !isPresent(&pod) }), nil
+}
+
+// reducePods keeps of pods what a decision needs, and leaves out those that do
+// not matter to it.
+func reducePods(pods []corev1.Pod) []catalog.Pod {
+	var reduced []catalog.Pod
+	for i := range pods {
+		if pod, matters := catalog.NewPod(&pods[i]); matters {
+			reduced = append(reduced, pod)
 		}
 	}
-	return pods, nil
+	return reduced
 }
 
 // presentRevision returns a function that recognises the pods of the present

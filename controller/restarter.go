@@ -158,16 +158,27 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	return nil
 }
 
+// decide decides about a workload, by its pods if need be. Only if one of them
+// calls for a restart it matters which template it was made from, which takes
+// another request to find out.
 func (r *restarter) decide(ctx context.Context, view catalog.View) (catalog.Decision, error) {
 	decision := catalog.Decide(view)
 	if decision.Outcome != catalog.AskPods {
 		return decision, nil
 	}
-	pods, err := r.pods.podsOf(ctx, view.Workload)
+	pods, err := r.pods.list(ctx, view.Workload)
 	if err != nil {
 		return catalog.Decision{}, err
 	}
-	return catalog.DecideByPods(view, pods), nil
+	decision = catalog.DecideByPods(view, reducePods(pods))
+	if decision.Outcome != catalog.Restart {
+		return decision, nil
+	}
+	present, err := r.pods.ofPresentTemplate(ctx, view.Workload, pods)
+	if err != nil {
+		return catalog.Decision{}, err
+	}
+	return catalog.DecideByPods(view, reducePods(present)), nil
 }
 
 // apply sends the one patch that carries out a decision.
