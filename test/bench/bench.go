@@ -91,7 +91,10 @@ func newBench(o options) *bench {
 // run makes the measurements and prints the table, also of those that came to an
 // end before one failed.
 func (b *bench) run(ctx context.Context, chosen []measurement) error {
-	about := describeRun(b.quick)
+	about, err := describeRun(ctx, b.quick)
+	if err != nil {
+		return err
+	}
 	b.progress.say("%s", strings.Join(about, "\n"))
 	var rows []row
 	var failure error

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"strings"
 	"time"
+
+	"kubernetes-deployment-restart-controller/test/harness"
 )
 
 // progress prints what happens, each line with the seconds since the beginning.
@@ -24,9 +27,15 @@ func (p *progress) say(format string, values ...any) {
 	}
 }
 
-// describeRun tells what a reader of the numbers has to know of the machine.
-func describeRun(quick bool) []string {
+// describeRun tells what a reader of the numbers has to know: what was measured,
+// on what machine, and when.
+func describeRun(ctx context.Context, quick bool) ([]string, error) {
+	_, version, _, err := harness.RunController(ctx, "--version")
+	if err != nil {
+		return nil, err
+	}
 	about := []string{
+		"controller: " + strings.TrimSpace(version),
 		fmt.Sprintf("machine: %d x %s, %s, %s", runtime.NumCPU(), fileField("/proc/cpuinfo", "model name"),
 			fileField("/proc/meminfo", "MemTotal"), runtime.Version()),
 		"measured: " + time.Now().UTC().Format("2006-01-02 15:04 MST") + ", " + loadAverage(),
@@ -34,7 +43,7 @@ func describeRun(quick bool) []string {
 	if quick {
 		about = append(about, "a quick run: the numbers are too small to tell anything about speed")
 	}
-	return about
+	return about, nil
 }
 
 // loadAverage tells whether somebody else works on this machine.

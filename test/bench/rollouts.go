@@ -151,7 +151,7 @@ func (r *rollouts) await(ctx context.Context, limit time.Duration, count int, co
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("%d of %d deployments within %s: %w", found, count, limit, context.Cause(ctx))
+			return fmt.Errorf("%d of %d deployments, waiting up to %s: %w", found, count, limit, context.Cause(ctx))
 		}
 	}
 }
