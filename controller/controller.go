@@ -9,12 +9,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
+	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 )
+
+// eventRate limits the Events. They come in bursts with the patches that they tell
+// of, and may come later, so that they do not hold up the patches.
+var eventRate = apiclient.Rate{QPS: 50, Burst: 100}
 
 // Options say what a controller works on and how.
 type Options struct {
@@ -35,7 +39,11 @@ type Options struct {
 	// IgnoredErrors matches.
 	ExitOnError   bool
 	IgnoredErrors []*regexp.Regexp
-	Log           *slog.Logger
+	// GarbagePercent is how much garbage may pile up in the process, in percent of
+	// what is in use, once everything is listed; 0 changes nothing. Much passes
+	// through before that, little afterwards.
+	GarbagePercent int
+	Log            *slog.Logger
 }
 
 // Controller is the restart controller. It implements prometheus.Collector.
@@ -45,7 +53,7 @@ type Controller struct {
 	catalog   *catalog.Catalog
 	changes   *ChangeQueue
 	restarter *restarter
-	watches   []*watch
+	watches   []*resourceWatch
 	metrics   *metrics
 	events    record.EventBroadcaster
 	leading   atomic.Bool
@@ -54,7 +62,7 @@ type Controller struct {
 
 // New returns a controller that does nothing yet.
 func New(options Options) (*Controller, error) {
-	clients, err := newClients(options)
+	clients, err := apiclient.Connect(options.API, apiclient.Rate{QPS: options.QPS, Burst: options.Burst}, eventRate)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +75,6 @@ func New(options Options) (*Controller, error) {
 		events:  record.NewBroadcaster(),
 		failure: make(chan error, 1),
 	}
-	c.events.StartRecordingToSink(clients.eventSink())
 	c.restarter = c.newRestarter(clients)
 	for _, resource := range resources {
 		for _, namespace := range namespacesOrAll(options.Namespaces) {
@@ -77,15 +84,15 @@ func New(options Options) (*Controller, error) {
 	return c, nil
 }
 
-func (c *Controller) newRestarter(clients *clients) *restarter {
+func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 	lanes := newLanes()
 	return &restarter{
 		catalog:       c.catalog,
 		changes:       c.changes,
 		knowsConfigs:  c.knowsConfigs,
-		pods:          podReader{apps: clients.apps, core: clients.core},
-		workloads:     workloadWriter{apps: clients.apps.RESTClient()},
-		events:        c.events.NewRecorder(eventScheme, corev1.EventSource{Component: catalog.FieldManager}),
+		pods:          podReader{apps: clients.Apps, core: clients.Core},
+		workloads:     workloadWriter{apps: clients.Apps.RESTClient()},
+		events:        clients.Recorder(c.events, catalog.FieldManager),
 		metrics:       c.metrics,
 		log:           c.log,
 		queue:         newWorkQueue(lanes),
@@ -98,40 +105,11 @@ func (c *Controller) newRestarter(clients *clients) *restarter {
 	}
 }
 
-// resources in the order in which they are listed. The configs come first, so
-// that what is known of a config's edits is older than what a watch shows of the
-// workloads.
-var resources = []resource{
-	{name: "configmaps", config: catalog.ConfigMap},
-	// Helm keeps its releases in Secrets, large ones, that no container reads.
-	{name: "secrets", config: catalog.Secret, fieldSelector: "type!=helm.sh/release.v1"},
-	{name: "deployments", workload: catalog.Deployment},
-	{name: "statefulsets", workload: catalog.StatefulSet},
-	{name: "daemonsets", workload: catalog.DaemonSet},
-}
-
 func namespacesOrAll(namespaces []string) []string {
 	if len(namespaces) == 0 {
 		return []string{""}
 	}
 	return namespaces
-}
-
-func (c *Controller) newWatch(resource resource, namespace string, clients *clients) *watch {
-	client := clients.watchCore
-	if resource.workload != "" {
-		client = clients.watchApps
-	}
-	return &watch{
-		resource:  resource,
-		namespace: namespace,
-		client:    client,
-		observer:  c,
-		log:       c.log,
-		versions:  versionCounter{inc: c.metrics.resourceVersions.Inc},
-		first:     make(chan struct{}),
-		tried:     make(chan struct{}),
-	}
 }
 
 // Watch keeps the catalog up to date until the context ends. It lists one
@@ -140,13 +118,13 @@ func (c *Controller) Watch(ctx context.Context) {
 	start := time.Now()
 	var group sync.WaitGroup
 	for _, w := range c.watches {
-		group.Go(func() { w.run(ctx) })
-		w.settled(ctx)
+		group.Go(func() { w.Run(ctx) })
+		w.Settled(ctx)
 	}
 	if c.awaitLists(ctx) {
 		configs, workloads := c.catalog.Size()
 		c.log.Info("caches are synced", "configs", configs, "workloads", workloads, "after", time.Since(start).Round(time.Millisecond).String())
-		releaseGarbage()
+		c.releaseGarbage()
 		c.releaseGarbageOnceDecided(ctx)
 	}
 	group.Wait()
@@ -160,7 +138,7 @@ func (c *Controller) releaseGarbageOnceDecided(ctx context.Context) {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		releaseGarbage()
+		c.releaseGarbage()
 	case <-ctx.Done():
 	}
 }
@@ -170,7 +148,7 @@ func (c *Controller) releaseGarbageOnceDecided(ctx context.Context) {
 func (c *Controller) awaitLists(ctx context.Context) bool {
 	for _, w := range c.watches {
 		select {
-		case <-w.first:
+		case <-w.Synced():
 		case <-ctx.Done():
 			return false
 		}
@@ -182,7 +160,7 @@ func (c *Controller) awaitLists(ctx context.Context) bool {
 // Before that, workloads look as if their configs were gone.
 func (c *Controller) knowsConfigs(namespace string) bool {
 	for _, w := range c.watches {
-		if w.config != 0 && (w.namespace == "" || w.namespace == namespace) && !w.status().synced {
+		if w.config != 0 && (w.namespace == "" || w.namespace == namespace) && !w.Status().Synced {
 			return false
 		}
 	}

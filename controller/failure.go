@@ -4,25 +4,9 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-// failureReason names the kind of a failure for metrics: the API's reason in
-// lower case, or "network" for an API server that did not answer.
-func failureReason(err error) string {
-	reason := apierrors.ReasonForError(err)
-	if reason != metav1.StatusReasonUnknown {
-		return strings.ToLower(string(reason))
-	}
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		return "unknown"
-	}
-	return "network"
-}
 
 // isPermanent tells whether a failed request will go on to fail until somebody
 // changes something: it was forbidden, invalid or denied by admission. All else

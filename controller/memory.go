@@ -5,17 +5,11 @@ import (
 	"runtime/debug"
 )
 
-// gcPercentSynced is how much garbage may pile up, in percent of what is in use,
-// once everything is listed. Much passes through before that, little afterwards,
-// and what is kept is little: a small heap costs next to nothing then. See
-// docs/benchmarks.md.
-const gcPercentSynced = 20
-
 // releaseGarbage returns the memory to the system that the lists have used, and
-// keeps the heap small from now on, unless the user sets GOGC.
-func releaseGarbage() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercentSynced)
+// lets less garbage pile up from now on, unless the user sets GOGC.
+func (c *Controller) releaseGarbage() {
+	if percent := c.options.GarbagePercent; percent > 0 && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
 	}
 	debug.FreeOSMemory()
 }

@@ -115,13 +115,13 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 	gauge(queueDepthDesc, float64(c.restarter.queue.Len()))
 	gauge(leaderDesc, oneIf(c.leading.Load()))
 	for _, w := range c.watches {
-		status := w.status()
-		gauge(watchUpDesc, oneIf(status.synced && status.brokenSince.IsZero()), status.resource, status.namespace)
+		status := w.Status()
+		gauge(watchUpDesc, oneIf(status.Synced && status.BrokenSince.IsZero()), status.Resource, status.Namespace)
 		since := 0.0
-		if !status.brokenSince.IsZero() {
-			since = float64(status.brokenSince.UnixMilli()) / 1000
+		if !status.BrokenSince.IsZero() {
+			since = float64(status.BrokenSince.UnixMilli()) / 1000
 		}
-		gauge(brokenSinceDesc, since, status.resource, status.namespace)
+		gauge(brokenSinceDesc, since, status.Resource, status.Namespace)
 	}
 }
 

@@ -66,27 +66,22 @@ func (c *Controller) forget(o *observation) {
 	}
 }
 
-// list takes in all objects of a watch.
-func (c *Controller) list(w *watch, all []*observation, first bool) {
-	if w.config != 0 {
-		c.listConfigs(w, all, first)
-	} else {
-		c.listWorkloads(w, all)
-	}
-}
-
-func (c *Controller) listConfigs(w *watch, all []*observation, first bool) {
+// listConfigs takes in all ConfigMaps or all Secrets of a namespace, or of all
+// namespaces. The first list shows what was there before the watch began.
+func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all []*observation, first bool) {
 	configs := make([]catalog.Config, 0, len(all))
 	for _, o := range all {
 		configs = append(configs, *o.config)
 	}
 	now := time.Now()
-	for _, ref := range c.catalog.ListConfigs(w.config, w.namespace, configs, now, first) {
+	for _, ref := range c.catalog.ListConfigs(kind, namespace, configs, now, first) {
 		c.changes.Observe(ref, now)
 	}
 }
 
-func (c *Controller) listWorkloads(w *watch, all []*observation) {
+// listWorkloads takes in all workloads of a kind of a namespace, or of all
+// namespaces.
+func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, all []*observation) {
 	enabled := make(map[catalog.WorkloadRef]*catalog.Workload)
 	listed := make([]catalog.Workload, 0)
 	for _, o := range all {
@@ -97,7 +92,7 @@ func (c *Controller) listWorkloads(w *watch, all []*observation) {
 			c.forgetDisabled(o.workload)
 		}
 	}
-	for _, ref := range c.catalog.ListWorkloads(w.workload, w.namespace, listed) {
+	for _, ref := range c.catalog.ListWorkloads(kind, namespace, listed) {
 		c.workloadChanged(enabled[ref])
 	}
 }

@@ -6,19 +6,16 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
 // observation is what is left of an object that a watch showed. Either config or
-// workload is set, or err tells why the object could not be read.
+// workload is set.
 type observation struct {
 	resourceVersion string
 	config          *catalog.Config
 	workload        *workloadObservation
-	err             error
 }
 
 // workloadObservation is what is left of a workload.
@@ -31,34 +28,17 @@ type workloadObservation struct {
 	enabled *catalog.Workload
 }
 
-// GetObjectKind makes an observation a runtime.Object, as reflectors want it.
-func (o *observation) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
-
-// DeepCopyObject makes an observation a runtime.Object. Nobody modifies one, so
-// it can be its own copy.
-func (o *observation) DeepCopyObject() runtime.Object { return o }
-
-// observations is a list of them, as reflectors want it.
-type observations struct {
-	metav1.TypeMeta
-	metav1.ListMeta
-	Items []*observation
-}
-
-// DeepCopyObject makes observations a runtime.Object.
-func (o *observations) DeepCopyObject() runtime.Object { return o }
-
 // reduce reduces an API object to an observation. It is called on each object as
 // it arrives, before anything else sees it, so that no config's data lives
 // longer than the response that it came in.
-func reduce(object any) *observation {
+func reduce(object any) (*observation, error) {
 	switch o := object.(type) {
 	case *corev1.ConfigMap:
 		config := catalog.NewConfigMap(o)
-		return &observation{resourceVersion: o.ResourceVersion, config: &config}
+		return &observation{resourceVersion: o.ResourceVersion, config: &config}, nil
 	case *corev1.Secret:
 		config := catalog.NewSecret(o)
-		return &observation{resourceVersion: o.ResourceVersion, config: &config}
+		return &observation{resourceVersion: o.ResourceVersion, config: &config}, nil
 	case *appsv1.Deployment:
 		return reduceWorkload(catalog.Deployment, &o.ObjectMeta, o, catalog.NewDeployment)
 	case *appsv1.StatefulSet:
@@ -66,10 +46,10 @@ func reduce(object any) *observation {
 	case *appsv1.DaemonSet:
 		return reduceWorkload(catalog.DaemonSet, &o.ObjectMeta, o, catalog.NewDaemonSet)
 	}
-	return &observation{err: fmt.Errorf("reduce %T: neither a config nor a workload", object)}
+	return nil, fmt.Errorf("reduce %T: neither a config nor a workload", object)
 }
 
-func reduceWorkload[T any](kind catalog.WorkloadKind, meta *metav1.ObjectMeta, object T, read func(T) (catalog.Workload, error)) *observation {
+func reduceWorkload[T any](kind catalog.WorkloadKind, meta *metav1.ObjectMeta, object T, read func(T) (catalog.Workload, error)) (*observation, error) {
 	workload := &workloadObservation{
 		ref:        catalog.WorkloadRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
 		optIn:      meta.Annotations[catalog.EnabledAnnotation],
@@ -78,11 +58,11 @@ func reduceWorkload[T any](kind catalog.WorkloadKind, meta *metav1.ObjectMeta, o
 	if catalog.IsEnabled(meta) {
 		enabled, err := read(object)
 		if err != nil {
-			return &observation{err: fmt.Errorf("read %s: %w", workload.ref, err)}
+			return nil, fmt.Errorf("read %s: %w", workload.ref, err)
 		}
 		workload.enabled = &enabled
 	}
-	return &observation{resourceVersion: meta.ResourceVersion, workload: workload}
+	return &observation{resourceVersion: meta.ResourceVersion, workload: workload}, nil
 }
 
 // lastWriter returns the field manager that last wrote to an object itself, not

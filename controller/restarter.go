@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 
+	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
@@ -267,7 +268,7 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 		r.log.Debug("waiting for configs", "workload", ref)
 		return
 	}
-	r.metrics.patchErrors.WithLabelValues(failureReason(err)).Inc()
+	r.metrics.patchErrors.WithLabelValues(apiclient.FailureReason(err)).Inc()
 	permanent, attempts := isPermanent(err), r.queue.NumRequeues(ref)+1
 	switch {
 	case apierrors.IsConflict(err):

@@ -47,6 +47,5 @@ func reduced(result rest.Result) (*observation, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := reduce(object)
-	return o, o.err
+	return reduce(object)
 }

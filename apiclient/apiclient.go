@@ -1,0 +1,78 @@
+// Package apiclient connects to the API server, and names what it answers when it
+// refuses. Both engines use it; it knows neither.
+package apiclient
+
+import (
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/flowcontrol"
+)
+
+// Rate limits requests: so many a second, and so many at once beyond that.
+type Rate struct {
+	QPS   float32
+	Burst int
+}
+
+const protobuf = "application/vnd.kubernetes.protobuf"
+
+// Clients are the connections to the API server: one HTTP client, with a limit of
+// requests for each purpose, so that none waits for another. They may be used
+// concurrently.
+type Clients struct {
+	// WatchCore and WatchApps have no limit: watches are few, and opened again with
+	// pauses.
+	WatchCore, WatchApps rest.Interface
+	// Apps and Core share the limit that was asked for.
+	Apps appsclient.AppsV1Interface
+	Core coreclient.CoreV1Interface
+
+	events coreclient.CoreV1Interface
+}
+
+// Connect makes the clients, and does not modify the configuration. Requests that
+// are neither watches nor Events have the one limit, Events the other.
+func Connect(config *rest.Config, requests, events Rate) (*Clients, error) {
+	base := rest.CopyConfig(config)
+	base.ContentType = protobuf
+	base.AcceptContentTypes = protobuf + "," + runtime.ContentTypeJSON
+	http, err := rest.HTTPClientFor(base)
+	if err != nil {
+		return nil, fmt.Errorf("make HTTP client: %w", err)
+	}
+	watching, working, telling := rest.CopyConfig(base), rest.CopyConfig(base), rest.CopyConfig(base)
+	watching.QPS = -1
+	working.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(requests.QPS, requests.Burst)
+	telling.QPS, telling.Burst = events.QPS, events.Burst
+
+	watchCore, err1 := coreclient.NewForConfigAndClient(watching, http)
+	watchApps, err2 := appsclient.NewForConfigAndClient(watching, http)
+	core, err3 := coreclient.NewForConfigAndClient(working, http)
+	apps, err4 := appsclient.NewForConfigAndClient(working, http)
+	recording, err5 := coreclient.NewForConfigAndClient(telling, http)
+	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+		return nil, fmt.Errorf("make clients: %w", err)
+	}
+	return &Clients{
+		WatchCore: watchCore.RESTClient(),
+		WatchApps: watchApps.RESTClient(),
+		Apps:      apps,
+		Core:      core,
+		events:    recording,
+	}, nil
+}
+
+// Recorder returns a recorder of Events that writes through a broadcaster, which
+// its caller shuts down. The component is the source that the Events name.
+func (c *Clients) Recorder(broadcaster record.EventBroadcaster, component string) record.EventRecorder {
+	broadcaster.StartRecordingToSink(&coreclient.EventSinkImpl{Interface: c.events.Events(corev1.NamespaceAll)})
+	return broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component})
+}

@@ -1,0 +1,110 @@
+package controller
+
+import (
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/watch"
+)
+
+// resource is a kind of object to watch: of configs or of workloads.
+type resource struct {
+	name          string // plural, as in the API's paths
+	config        catalog.ConfigKind
+	workload      catalog.WorkloadKind
+	fieldSelector string
+}
+
+// resources in the order in which they are listed. The configs come first, so
+// that what is known of a config's edits is older than what a watch shows of the
+// workloads.
+var resources = []resource{
+	{name: "configmaps", config: catalog.ConfigMap},
+	// Helm keeps its releases in Secrets, large ones, that no container reads.
+	{name: "secrets", config: catalog.Secret, fieldSelector: "type!=helm.sh/release.v1"},
+	{name: "deployments", workload: catalog.Deployment},
+	{name: "statefulsets", workload: catalog.StatefulSet},
+	{name: "daemonsets", workload: catalog.DaemonSet},
+}
+
+// resourceWatch follows one of the resources and takes what its watch shows to
+// the controller. It implements [watch.Observer].
+type resourceWatch struct {
+	resource
+	namespace string // empty: all
+	*watch.Watch[*observation]
+	controller *Controller
+	versions   versionCounter
+	listed     bool
+}
+
+func (c *Controller) newWatch(resource resource, namespace string, clients *apiclient.Clients) *resourceWatch {
+	client := clients.WatchCore
+	if resource.workload != "" {
+		client = clients.WatchApps
+	}
+	w := &resourceWatch{
+		resource:   resource,
+		namespace:  namespace,
+		controller: c,
+		versions:   versionCounter{inc: c.metrics.resourceVersions.Inc},
+	}
+	w.Watch = watch.New(watch.Options[*observation]{
+		Resource:      resource.name,
+		Namespace:     namespace,
+		FieldSelector: resource.fieldSelector,
+		Client:        client,
+		Reduce:        reduce,
+		Observer:      w,
+		Log:           c.log,
+	})
+	return w
+}
+
+// Observe takes in an object that is new or has changed.
+func (w *resourceWatch) Observe(o *observation) {
+	w.versions.count(o.resourceVersion)
+	w.versions.advance(o.resourceVersion)
+	w.controller.observe(o)
+}
+
+// Forget takes in that an object is gone.
+func (w *resourceWatch) Forget(o *observation) {
+	w.versions.count(o.resourceVersion)
+	w.versions.advance(o.resourceVersion)
+	w.controller.forget(o)
+}
+
+// Replace takes in all objects.
+func (w *resourceWatch) Replace(all []*observation, resourceVersion string) {
+	for _, o := range all {
+		w.versions.count(o.resourceVersion)
+	}
+	w.versions.advance(resourceVersion)
+	if w.config != 0 {
+		w.controller.listConfigs(w.config, w.namespace, all, !w.listed)
+	} else {
+		w.controller.listWorkloads(w.workload, w.namespace, all)
+	}
+	w.listed = true
+}
+
+// versionCounter counts the distinct resource versions of one watch.
+type versionCounter struct {
+	newest string
+	inc    func()
+}
+
+func (c *versionCounter) count(version string) {
+	if order, err := resourceversion.CompareResourceVersion(version, c.newest); err == nil && order <= 0 {
+		return
+	}
+	c.inc()
+}
+
+func (c *versionCounter) advance(version string) {
+	if order, err := resourceversion.CompareResourceVersion(version, c.newest); err != nil || order > 0 {
+		c.newest = version
+	}
+}

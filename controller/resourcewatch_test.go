@@ -1,0 +1,98 @@
+package controller
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// newIdleController returns a controller that talks to nobody, and its watches by
+// the names of their resources.
+func newIdleController(t *testing.T) (*Controller, map[string]*resourceWatch) {
+	t.Helper()
+	c, err := New(Options{API: &rest.Config{Host: "http://127.0.0.1"}, GracePeriod: time.Hour, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.events.Shutdown)
+	watches := make(map[string]*resourceWatch)
+	for _, w := range c.watches {
+		watches[w.name] = w
+	}
+	return c, watches
+}
+
+func mustReduce(t *testing.T, object any) *observation {
+	t.Helper()
+	o, err := reduce(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func configMapWith(t *testing.T, value, resourceVersion string) *observation {
+	t.Helper()
+	return mustReduce(t, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", ResourceVersion: resourceVersion},
+		Data:       map[string]string{"key": value},
+	})
+}
+
+// What is there before the controller watches is no change of a config, but it is
+// one of the workloads that use it.
+func TestTheFirstListOfConfigsIsNoChangeAndLaterOnesAre(t *testing.T) {
+	c, watches := newIdleController(t)
+	watches["deployments"].Replace([]*observation{mustReduce(t, &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "web", ResourceVersion: "2", Annotations: map[string]string{catalog.EnabledAnnotation: catalog.Enabled},
+		},
+		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{}, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Name: "c", EnvFrom: []corev1.EnvFromSource{{
+				ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "a"}},
+			}}}},
+		}}},
+	})}, "2")
+	watches["configmaps"].Replace([]*observation{configMapWith(t, "one", "1")}, "3")
+	requirePending(t, c, web.String())
+	watches["configmaps"].Replace([]*observation{configMapWith(t, "two", "4")}, "4")
+	requirePending(t, c, web.String(), mapA.String())
+}
+
+func requirePending(t *testing.T, c *Controller, want ...string) {
+	t.Helper()
+	var got []string
+	for _, change := range c.changes.order {
+		got = append(got, change.Subject.String())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEachWatchCountsTheResourceVersionsThatItShows(t *testing.T) {
+	c, watches := newIdleController(t)
+	count := 0
+	w := watches["configmaps"]
+	w.versions.inc = func() { count++ }
+	w.Replace([]*observation{configMapWith(t, "one", "3"), configMapWith(t, "one", "2")}, "5")
+	w.Observe(configMapWith(t, "two", "6"))
+	w.Observe(configMapWith(t, "two", "6")) // told again
+	w.Forget(configMapWith(t, "two", "7"))
+	w.Replace([]*observation{configMapWith(t, "one", "7"), configMapWith(t, "one", "8")}, "9")
+	w.Observe(configMapWith(t, "one", "8"))
+	if count != 5 {
+		t.Errorf("counted %d distinct versions, want 5", count)
+	}
+	if configs, _ := c.catalog.Size(); configs != 1 {
+		t.Errorf("%d configs are known, want 1", configs)
+	}
+}

@@ -1,0 +1,104 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Status is the state of a watch at one moment.
+type Status struct {
+	// Resource and Namespace are those of the watch's [Options].
+	Resource, Namespace string
+	// Synced tells that all objects have been seen at least once. It stays true when
+	// the watch breaks.
+	Synced bool
+	// BrokenSince is zero while the watch works, and before its first attempt.
+	BrokenSince time.Time
+	// Problem is why the watch is broken, nil while it works.
+	Problem error
+}
+
+// String describes the state in one line, as /readyz shows it.
+func (s Status) String() string {
+	var line strings.Builder
+	mark, state := "[+]", "synced"
+	if !s.Synced {
+		mark, state = "[-]", "not synced yet"
+	}
+	fmt.Fprintf(&line, "%s watch %s", mark, s.Resource)
+	if s.Namespace != "" {
+		fmt.Fprintf(&line, " in %s", s.Namespace)
+	}
+	fmt.Fprintf(&line, ": %s", state)
+	if !s.BrokenSince.IsZero() {
+		fmt.Fprintf(&line, ", broken since %s: %v", s.BrokenSince.UTC().Format(time.RFC3339), s.Problem)
+	}
+	return line.String()
+}
+
+// Status returns the present state.
+func (w *Watch[T]) Status() Status {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.status
+}
+
+// Synced returns a channel that is closed after the first list, when the observer
+// has taken it in.
+func (w *Watch[T]) Synced() <-chan struct{} { return w.synced }
+
+// Settled returns after the first list or the first failure, or when the context
+// ends.
+func (w *Watch[T]) Settled(ctx context.Context) {
+	select {
+	case <-w.tried:
+	case <-ctx.Done():
+	}
+}
+
+func (w *Watch[T]) listed() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.status.Synced {
+		w.status.Synced = true
+		close(w.synced)
+	}
+	w.markTried()
+}
+
+func (w *Watch[T]) working() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.status.BrokenSince.IsZero() {
+		w.options.Log.Info("watching again", "resource", w.status.Resource, "namespace", w.status.Namespace,
+			"after", time.Since(w.status.BrokenSince).Round(time.Millisecond).String())
+	}
+	w.status.BrokenSince, w.status.Problem = time.Time{}, nil
+}
+
+func (w *Watch[T]) broken(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return // the watch ends
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.status.BrokenSince.IsZero() {
+		w.status.BrokenSince = time.Now()
+		w.options.Log.Warn("cannot watch, trying again until it works", "resource", w.status.Resource, "namespace", w.status.Namespace, "error", err)
+	} else {
+		w.options.Log.Debug("still cannot watch", "resource", w.status.Resource, "namespace", w.status.Namespace, "error", err)
+	}
+	w.status.Problem = err
+	w.markTried()
+}
+
+// markTried must be called with the lock held.
+func (w *Watch[T]) markTried() {
+	select {
+	case <-w.tried:
+	default:
+		close(w.tried)
+	}
+}

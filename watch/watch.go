@@ -1,0 +1,146 @@
+package watch
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+)
+
+// pageSize is how many objects are read at once from a server that has no
+// streaming lists.
+const pageSize = 250
+
+// reconnectBackoff spaces the attempts to reach an API server that is away: soon
+// enough that a short outage does not delay for long whoever waits for news.
+var reconnectBackoff = wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 6, Cap: 5 * time.Second}
+
+// Observer takes in what a watch shows. Its methods are called one at a time by
+// each watch, in the order of what happened, and must not block. They are not
+// told which watch calls; an observer that needs to know serves one only.
+type Observer[T any] interface {
+	// Observe takes in an object that was added or modified.
+	Observe(object T)
+	// Forget takes in an object that was deleted, as it was last.
+	Forget(object T)
+	// Replace takes in all objects, in no order, as they were at a resource version;
+	// what is not among them is gone. The first call shows what was there before the
+	// watch began, each later one what became of it while the watch was broken. The
+	// observer may keep the slice.
+	Replace(all []T, resourceVersion string)
+}
+
+// Options say what a watch follows and whom it tells.
+type Options[T any] struct {
+	// Resource is the plural name in the API's paths.
+	Resource string
+	// Namespace to watch; empty means all.
+	Namespace string
+	// FieldSelector leaves out the objects that it does not match, if it is not
+	// empty. One that no longer matches counts as deleted.
+	FieldSelector string
+	// Client speaks to the API group and version that the resource belongs to. The
+	// watch does not space its requests except after failures.
+	Client rest.Interface
+	// Reduce returns what is to be kept of an object, which is a pointer to its type
+	// in the API. It must not keep the object itself, which can be part of a whole
+	// page. An object for which it returns an error is skipped, and the error logged,
+	// which must not quote the object's content. A skipped object is missing from the
+	// list that the observer is given, and its deletion is not told.
+	Reduce func(object any) (T, error)
+	// Observer is told about the objects.
+	Observer Observer[T]
+	// Log is told when the watch breaks and works again, and what was skipped.
+	Log *slog.Logger
+}
+
+// Watch follows the objects of one resource in one namespace, or in all of them.
+// Its methods may be called by several goroutines at once.
+type Watch[T any] struct {
+	options Options[T]
+	synced  chan struct{} // closed after the first list
+	tried   chan struct{} // closed after the first list or failure
+
+	mu     sync.Mutex
+	status Status
+}
+
+// New returns a watch that does nothing before [Watch.Run].
+func New[T any](options Options[T]) *Watch[T] {
+	return &Watch[T]{
+		options: options,
+		synced:  make(chan struct{}),
+		tried:   make(chan struct{}),
+		status:  Status{Resource: options.Resource, Namespace: options.Namespace},
+	}
+}
+
+// Run follows the resource until the context ends. It may be called once. The
+// watch tells itself when it breaks and works again; what the reflector would log
+// about it goes nowhere.
+func (w *Watch[T]) Run(ctx context.Context) {
+	silent := klog.Logger{} // the zero logger discards
+	lister := &cache.ListWatch{ListWithContextFunc: w.list, WatchFuncWithContext: w.open}
+	backoff := reconnectBackoff
+	reflector := cache.NewReflectorWithOptions(lister, nil, reducingStore[T]{w}, cache.ReflectorOptions{
+		Name:            w.options.Resource,
+		TypeDescription: w.options.Resource,
+		Backoff:         &backoff,
+		Logger:          &silent,
+	})
+	reflector.RunWithContext(klog.NewContext(ctx, silent))
+}
+
+// list reads all objects page by page and keeps only their reductions. The
+// reflector's own paging would pile up the pages.
+func (w *Watch[T]) list(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
+	all := &reductions[T]{}
+	options := metav1.ListOptions{Limit: pageSize}
+	for {
+		page, err := w.request(&options).Do(ctx).Get()
+		if err == nil {
+			err = all.add(page, w.options.Reduce)
+		}
+		if err != nil {
+			w.broken(ctx, err)
+			return nil, err
+		}
+		if options.Continue = all.Continue; options.Continue == "" {
+			return all, nil // the watch works again when the server lets it follow the list, too
+		}
+	}
+}
+
+// open opens a stream of events.
+func (w *Watch[T]) open(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
+	options.Watch = true
+	stream, err := w.request(&options).Watch(ctx)
+	if err != nil {
+		// A server without streaming lists rejects the request for one. The reflector
+		// then lists by pages, and only if that fails something is broken.
+		if options.SendInitialEvents == nil || !apierrors.IsInvalid(err) {
+			w.broken(ctx, err)
+		}
+		return nil, err
+	}
+	w.working()
+	return stream, nil
+}
+
+func (w *Watch[T]) request(options *metav1.ListOptions) *rest.Request {
+	options.FieldSelector = w.options.FieldSelector
+	return w.options.Client.Get().
+		NamespaceIfScoped(w.options.Namespace, w.options.Namespace != "").
+		Resource(w.options.Resource).
+		VersionedParams(options, scheme.ParameterCodec)
+}

@@ -1,0 +1,250 @@
+package watch
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
+)
+
+// scene is a watch that runs against a server.
+type scene struct {
+	*recorder
+	server *server
+	watch  *Watch[string]
+	log    *bytes.Buffer
+	stop   func() // returns when the watch has ended
+}
+
+// play runs a watch in a synctest bubble, from its first attempt on.
+func play(t *testing.T, newServer func() *server, options Options[string], story func(*testing.T, *scene)) {
+	t.Helper()
+	// Without the handler that spaces errors: it compares the bubble's time with one that it noted outside.
+	handlers := utilruntime.ErrorHandlers
+	utilruntime.ErrorHandlers = handlers[:1]
+	t.Cleanup(func() { utilruntime.ErrorHandlers = handlers })
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		s := &scene{recorder: &recorder{}, server: newServer(), log: &bytes.Buffer{}}
+		s.stop = func() { cancel(); <-done }
+		defer s.stop()
+		options.Resource, options.Client = "configmaps", s.server.client()
+		options.Reduce, options.Observer = reduceToName, s.recorder
+		options.Log = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
+		s.watch = New(options)
+		go func() {
+			defer close(done)
+			s.watch.Run(ctx)
+		}()
+		synctest.Wait()
+		story(t, s)
+	})
+}
+
+func withoutTime(_ []string, attr slog.Attr) slog.Attr {
+	if attr.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return attr
+}
+
+// send sends events on the open stream and waits until they have been taken in.
+func (s *scene) send(events ...*event) {
+	for _, e := range events {
+		s.server.events <- e
+	}
+	synctest.Wait()
+}
+
+// pass lets time pass and waits until what it brought has been taken in.
+func (s *scene) pass(duration time.Duration) {
+	time.Sleep(duration)
+	synctest.Wait()
+}
+
+// require compares what a scene has come to.
+func require(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: %s", what, diff)
+	}
+}
+
+func twoConfigMaps() *server {
+	return newServer([]*corev1.ConfigMap{configMap("a", "1"), configMap("b", "2")})
+}
+
+func TestTheFirstListComesAsAStreamAndEventsFollowOnIt(t *testing.T) {
+	play(t, twoConfigMaps, Options[string]{Namespace: "ns", FieldSelector: "metadata.name!=x"}, func(t *testing.T, s *scene) {
+		s.send(&event{"ADDED", configMap("c", "6")}, &event{"MODIFIED", configMap("a", "7")}, &event{"DELETED", configMap("b", "8")})
+		require(t, "told", []string{"replace a@1,b@2 at 5", "observe c@6", "observe a@7", "forget b@8"}, s.told)
+		require(t, "asked", []string{
+			"/api/v1/namespaces/ns/configmaps watch=true sendInitialEvents=true fieldSelector=metadata.name!=x",
+		}, s.server.asked())
+		require(t, "status", "[+] watch configmaps in ns: synced", s.watch.Status().String())
+		s.stop()
+		require(t, "log", "", s.log.String())
+	})
+}
+
+func TestAServerThatCannotStreamListsIsReadPageByPage(t *testing.T) {
+	paged := func() *server {
+		s := newServer([]*corev1.ConfigMap{configMap("a", "1"), configMap("b", "2")}, []*corev1.ConfigMap{configMap("c", "3")}, nil)
+		s.noStreams = true
+		return s
+	}
+	play(t, paged, Options[string]{FieldSelector: "metadata.name!=x"}, func(t *testing.T, s *scene) {
+		s.send(&event{"MODIFIED", configMap("a", "6")})
+		require(t, "told", []string{"replace a@1,b@2,c@3 at 5", "observe a@6"}, s.told)
+		require(t, "asked", []string{
+			"/api/v1/configmaps watch=true sendInitialEvents=true fieldSelector=metadata.name!=x",
+			"/api/v1/configmaps fieldSelector=metadata.name!=x limit=250",
+			"/api/v1/configmaps fieldSelector=metadata.name!=x limit=250 continue=1",
+			"/api/v1/configmaps fieldSelector=metadata.name!=x limit=250 continue=2",
+			"/api/v1/configmaps watch=true resourceVersion=5 fieldSelector=metadata.name!=x",
+		}, s.server.asked())
+		require(t, "status", "[+] watch configmaps: synced", s.watch.Status().String())
+		require(t, "log", "", s.log.String()) // nothing is broken
+	})
+}
+
+// Each attempt asks for a streaming list first and falls back to a list.
+func TestAWatchThatCannotStartTriesAgainUntilItWorks(t *testing.T) {
+	forbidden := func() *server {
+		s := twoConfigMaps()
+		s.fail(status(http.StatusForbidden, metav1.StatusReasonForbidden))
+		return s
+	}
+	play(t, forbidden, Options[string]{Namespace: "ns"}, func(t *testing.T, s *scene) {
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		s.watch.Settled(ctx)
+		require(t, "settled after", time.Duration(0), time.Since(start))
+		got := s.watch.Status()
+		require(t, "problem", "it is Forbidden", got.Problem.Error())
+		got.Problem = nil
+		require(t, "status", Status{Resource: "configmaps", Namespace: "ns", BrokenSince: start}, got)
+		require(t, "asked", 2, len(s.server.asked()))
+
+		s.pass(time.Minute)
+		if attempts := len(s.server.asked()) / 2; attempts < 60/8 || attempts > 60 {
+			t.Errorf("%d attempts in a minute", attempts)
+		}
+		require(t, "told", []string(nil), s.told)
+
+		s.server.fail(nil)
+		select {
+		case <-s.watch.Synced():
+		case <-time.After(time.Minute):
+			t.Fatal("not synced within a minute")
+		}
+		synctest.Wait()
+		took := time.Since(start).Round(time.Millisecond).String()
+		require(t, "told", []string{"replace a@1,b@2 at 5"}, s.told)
+		require(t, "status", Status{Resource: "configmaps", Namespace: "ns", Synced: true}, s.watch.Status())
+		require(t, "log", `level=WARN msg="cannot watch, trying again until it works" resource=configmaps namespace=ns error="it is Forbidden"
+level=INFO msg="watching again" resource=configmaps namespace=ns after=`+took+"\n", s.log.String())
+	})
+}
+
+func TestAWatchThatMayOnlyListIsBroken(t *testing.T) {
+	mayList := func() *server {
+		s := twoConfigMaps()
+		s.noWatches = true
+		return s
+	}
+	play(t, mayList, Options[string]{}, func(t *testing.T, s *scene) {
+		start := s.watch.Status().BrokenSince
+		s.pass(time.Minute)
+		got := s.watch.Status()
+		got.Problem = nil
+		require(t, "status", Status{Resource: "configmaps", Synced: true, BrokenSince: start}, got)
+		require(t, "told first", "replace a@1,b@2 at 5", s.told[0])
+		require(t, "log", `level=WARN msg="cannot watch, trying again until it works" resource=configmaps namespace="" error="it is Forbidden"`+"\n", s.log.String())
+	})
+}
+
+func TestAWatchThatBreaksLaterStaysSyncedAndGoesOnWhereItWas(t *testing.T) {
+	play(t, twoConfigMaps, Options[string]{}, func(t *testing.T, s *scene) {
+		s.send(&event{"MODIFIED", configMap("a", "6")})
+		s.server.fail(status(http.StatusForbidden, metav1.StatusReasonForbidden))
+		s.send(nil)
+		require(t, "status", Status{Synced: true, Resource: "configmaps", BrokenSince: time.Now()}.String(),
+			strings.Replace(s.watch.Status().String(), "it is Forbidden", "<nil>", 1))
+		s.server.fail(nil)
+		s.server.asked()
+		s.pass(time.Minute)
+		require(t, "status", "[+] watch configmaps: synced", s.watch.Status().String())
+		require(t, "asked", "/api/v1/configmaps watch=true sendInitialEvents=true resourceVersion=6", s.server.asked()[0])
+	})
+}
+
+func TestWhatAWatchMissedComesWithAnotherList(t *testing.T) {
+	play(t, twoConfigMaps, Options[string]{}, func(t *testing.T, s *scene) {
+		s.server.pages, s.server.version = [][]*corev1.ConfigMap{{configMap("b", "7")}}, "9"
+		s.send(&event{"ERROR", status(http.StatusGone, metav1.StatusReasonExpired)})
+		s.pass(time.Minute)
+		require(t, "told", []string{"replace a@1,b@2 at 5", "replace b@7 at 9"}, s.told)
+		require(t, "log", "", s.log.String())
+	})
+}
+
+func TestAWatchThatIsEndedIsNotBroken(t *testing.T) {
+	hanging := func() *server {
+		s := twoConfigMaps()
+		s.hangs = true
+		return s
+	}
+	play(t, hanging, Options[string]{}, func(t *testing.T, s *scene) {
+		ctx, cancel := context.WithCancel(t.Context())
+		settled := make(chan struct{})
+		go func() {
+			defer close(settled)
+			s.watch.Settled(ctx)
+		}()
+		synctest.Wait()
+		select {
+		case <-settled:
+			t.Error("settled before the first answer")
+		default:
+		}
+		cancel()
+		<-settled
+		s.stop()
+		require(t, "log", "", s.log.String())
+		require(t, "status", "[-] watch configmaps: not synced yet", s.watch.Status().String())
+	})
+}
+
+// What the reflector and the client would log could hold an object.
+func TestNothingIsLoggedBehindTheWatchsBack(t *testing.T) {
+	var log bytes.Buffer
+	var level klog.Level
+	if err := level.Set("10"); err != nil {
+		t.Fatal(err)
+	}
+	klog.SetSlogLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.Level(-10)})))
+	t.Cleanup(func() {
+		klog.ClearLogger()
+		_ = level.Set("0") // a number is always accepted
+	})
+	play(t, twoConfigMaps, Options[string]{}, func(_ *testing.T, s *scene) {
+		s.send(&event{"MODIFIED", configMap("a", "6")}, &event{"ADDED", unreadable("c")})
+		s.server.fail(status(http.StatusForbidden, metav1.StatusReasonForbidden))
+		s.send(nil)
+		s.pass(time.Minute)
+	})
+	require(t, "log", "", log.String())
+}
