@@ -1,0 +1,296 @@
+package deployment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
+	"k8s.io/client-go/tools/record"
+)
+
+// FieldManager is the name under which the engine writes.
+const FieldManager = "deployment-engine"
+
+// reasonScaling is that of Events about the sizes of ReplicaSets.
+const reasonScaling = "ScalingReplicaSet"
+
+// executor applies actions. It is the only writer. What the API server answers
+// goes into the caches at once.
+type executor struct {
+	apps    appsclient.AppsV1Interface
+	caches  *caches
+	events  record.EventRecorder
+	metrics *metrics
+	log     *slog.Logger
+	// keepsTerminating tells whether the API server keeps terminatingReplicas in a
+	// Deployment's status.
+	keepsTerminating atomic.Bool
+}
+
+// creationError is why the new ReplicaSet could not be created.
+type creationError struct {
+	CreationFailure
+	cause error
+}
+
+func (e *creationError) Error() string { return e.cause.Error() }
+func (e *creationError) Unwrap() error { return e.cause }
+
+// errMovedOn ends a plan that does not fit any more what a live look has shown.
+var errMovedOn = errors.New("it has changed meanwhile")
+
+// apply applies actions in their order up to the first that fails. A write that
+// was refused because its object has changed or gone makes it look again, so that
+// the next plan knows.
+func (x *executor) apply(ctx context.Context, d *Deployment, actions []Action) error {
+	for _, action := range actions {
+		if err := x.do(ctx, d, action); err != nil {
+			x.metrics.writeErrors.WithLabelValues(reasonOf(err)).Inc()
+			return fmt.Errorf("%s: %w", action, err)
+		}
+		x.metrics.actions.WithLabelValues(action.Kind()).Inc()
+		if level := levelOf(action); x.log.Enabled(ctx, level) {
+			x.log.Log(ctx, level, "carried out", "deployment", d.key().String(), "action", action.String())
+		}
+	}
+	return nil
+}
+
+// levelOf keeps what comes many times in a rollout out of the log.
+func levelOf(action Action) slog.Level {
+	switch action.(type) {
+	case UpdateStatus, Tell:
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
+}
+
+func (x *executor) do(ctx context.Context, d *Deployment, action Action) error {
+	switch a := action.(type) {
+	case CreateReplicaSet:
+		return x.create(ctx, d, &a)
+	case UpdateReplicaSet:
+		return x.update(ctx, d, &a)
+	case DeleteReplicaSet:
+		return x.remove(ctx, &a.Target)
+	case AdoptReplicaSet:
+		return x.adopt(ctx, d, &a.Target)
+	case ReleaseReplicaSet:
+		body, err := releasePatch(d, &a.Target)
+		return x.patchReplicaSet(ctx, &a.Target, types.StrategicMergePatchType, body, err)
+	case RollBack:
+		return x.rollBack(ctx, d, &a)
+	case EndRollBack:
+		body, err := endRollbackPatch(&d.Meta)
+		return x.patchDeployment(ctx, d, types.JSONPatchType, body, err)
+	case UpdateStatus:
+		return x.updateStatus(ctx, d, &a)
+	case Tell:
+		x.events.Event(referenceTo(d), a.Type, a.Reason, a.Message)
+		return nil
+	}
+	return fmt.Errorf("unknown action %T", action)
+}
+
+func referenceTo(d *Deployment) *corev1.ObjectReference {
+	return &corev1.ObjectReference{
+		APIVersion:      kind.GroupVersion().String(),
+		Kind:            kind.Kind,
+		Namespace:       d.Namespace,
+		Name:            d.Name,
+		UID:             d.UID,
+		ResourceVersion: d.ResourceVersion,
+	}
+}
+
+func (x *executor) create(ctx context.Context, d *Deployment, a *CreateReplicaSet) error {
+	created, err := x.apps.ReplicaSets(d.Namespace).Create(ctx, newReplicaSet(d, a), metav1.CreateOptions{FieldManager: FieldManager})
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return x.resolveCollision(ctx, d, a, err)
+	case err != nil && isRefusal(err):
+		return &creationError{CreationFailure{Name: a.Name, Message: err.Error()}, err}
+	case err != nil:
+		return err
+	}
+	if a.Replicas > 0 {
+		x.events.Eventf(referenceTo(d), corev1.EventTypeNormal, reasonScaling, "Scaled up replica set %s from 0 to %d", a.Name, a.Replicas)
+	}
+	return x.answered(reduceReplicaSet(created))
+}
+
+// resolveCollision looks at who has the name of the new ReplicaSet. It may be the
+// very one that is wanted, created before this process knew, or an orphan that
+// will be adopted.
+func (x *executor) resolveCollision(ctx context.Context, d *Deployment, a *CreateReplicaSet, cause error) error {
+	holder, err := x.lookAtReplicaSet(ctx, types.NamespacedName{Namespace: d.Namespace, Name: a.Name})
+	switch {
+	case err != nil:
+		return err
+	case holder == nil, holder.Controller == d.UID && holder.Sum == d.Sum, holder.Controller == "" && !holder.Deleting && d.selects(holder):
+		return fmt.Errorf("%w: %w", errMovedOn, cause)
+	}
+	return &creationError{CreationFailure{Name: a.Name, Collided: true}, cause}
+}
+
+// isRefusal tells whether the API server has understood a request and does not
+// want to do it. A namespace that is terminating is no reason to tell of.
+func isRefusal(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+func (x *executor) update(ctx context.Context, d *Deployment, a *UpdateReplicaSet) error {
+	body, err := updatePatch(a)
+	if err := x.patchReplicaSet(ctx, &a.Target, types.MergePatchType, body, err); err != nil {
+		return err
+	}
+	switch {
+	case a.To > a.From:
+		x.events.Eventf(referenceTo(d), corev1.EventTypeNormal, reasonScaling, "Scaled up replica set %s from %d to %d", a.Target.Name, a.From, a.To)
+	case a.To < a.From:
+		x.events.Eventf(referenceTo(d), corev1.EventTypeNormal, reasonScaling, "Scaled down replica set %s from %d to %d", a.Target.Name, a.From, a.To)
+	}
+	return nil
+}
+
+func (x *executor) remove(ctx context.Context, target *Meta) error {
+	err := x.apps.ReplicaSets(target.Namespace).Delete(ctx, target.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &target.UID, ResourceVersion: &target.ResourceVersion},
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return x.lookAgain(ctx, target, err)
+	}
+	x.caches.replicaSets.answerGone(target)
+	return nil
+}
+
+// adopt looks first whether the Deployment is still there: the cache may not know
+// yet that it is being deleted without its ReplicaSets.
+func (x *executor) adopt(ctx context.Context, d *Deployment, target *Meta) error {
+	live, err := x.lookAtDeployment(ctx, &d.Meta)
+	if err != nil {
+		return err
+	}
+	if live == nil || live.UID != d.UID || live.Deleting {
+		return fmt.Errorf("%w: the deployment is gone or being deleted", errMovedOn)
+	}
+	body, err := adoptPatch(d, target)
+	return x.patchReplicaSet(ctx, target, types.StrategicMergePatchType, body, err)
+}
+
+func (x *executor) rollBack(ctx context.Context, d *Deployment, a *RollBack) error {
+	source, err := x.apps.ReplicaSets(a.Source.Namespace).Get(ctx, a.Source.Name, metav1.GetOptions{})
+	if err != nil {
+		return x.lookAgain(ctx, &a.Source, err)
+	}
+	if source.UID != a.Source.UID {
+		return x.answered(reduceReplicaSet(source))
+	}
+	body, err := rollbackPatch(&d.Meta, a, &source.Spec.Template)
+	return x.patchDeployment(ctx, d, types.JSONPatchType, body, err)
+}
+
+func (x *executor) updateStatus(ctx context.Context, d *Deployment, a *UpdateStatus) error {
+	body, err := statusPatch(&d.Meta, a)
+	if err := x.patchDeployment(ctx, d, types.MergePatchType, body, err, "status"); err != nil {
+		return err
+	}
+	if written := x.caches.deployments.get(d.key()); a.Status.TerminatingReplicas != nil && written != nil && written.Status.TerminatingReplicas == nil {
+		x.keepsTerminating.Store(false)
+	}
+	return nil
+}
+
+// patchReplicaSet sends a body that was encoded, unless that failed.
+func (x *executor) patchReplicaSet(ctx context.Context, target *Meta, kind types.PatchType, body []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	answer, err := x.apps.ReplicaSets(target.Namespace).Patch(ctx, target.Name, kind, body, metav1.PatchOptions{FieldManager: FieldManager})
+	if err != nil {
+		return x.lookAgain(ctx, target, err)
+	}
+	return x.answered(reduceReplicaSet(answer))
+}
+
+// lookAgain brings the cache up to date after a write to a ReplicaSet was refused.
+func (x *executor) lookAgain(ctx context.Context, target *Meta, cause error) error {
+	if !apierrors.IsConflict(cause) && !apierrors.IsNotFound(cause) {
+		return cause
+	}
+	live, err := x.lookAtReplicaSet(ctx, target.key())
+	if live == nil && err == nil {
+		x.caches.replicaSets.answerGone(target)
+	}
+	return errors.Join(cause, err)
+}
+
+// lookAtReplicaSet reads a ReplicaSet into the cache and returns it, or nil if
+// there is none.
+func (x *executor) lookAtReplicaSet(ctx context.Context, key types.NamespacedName) (*ReplicaSet, error) {
+	object, err := x.apps.ReplicaSets(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("look at replicaset %s: %w", key, err)
+	}
+	rs, err := NewReplicaSet(object)
+	if err == nil {
+		x.caches.replicaSets.answer(rs)
+	}
+	return rs, err
+}
+
+func (x *executor) answered(rs *ReplicaSet, err error) error {
+	if err == nil {
+		x.caches.replicaSets.answer(rs)
+	}
+	return err
+}
+
+// patchDeployment sends a body that was encoded, unless that failed.
+func (x *executor) patchDeployment(ctx context.Context, d *Deployment, kind types.PatchType, body []byte, err error, subresource ...string) error {
+	if err != nil {
+		return err
+	}
+	answer, err := x.apps.Deployments(d.Namespace).Patch(ctx, d.Name, kind, body, metav1.PatchOptions{FieldManager: FieldManager}, subresource...)
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		_, lookErr := x.lookAtDeployment(ctx, &d.Meta)
+		return errors.Join(err, lookErr)
+	}
+	if err != nil {
+		return err
+	}
+	written, err := NewDeployment(answer)
+	if err == nil {
+		x.caches.deployments.answer(written)
+	}
+	return err
+}
+
+// lookAtDeployment reads a Deployment into the cache and returns it, or nil if
+// there is none.
+func (x *executor) lookAtDeployment(ctx context.Context, known *Meta) (*Deployment, error) {
+	object, err := x.apps.Deployments(known.Namespace).Get(ctx, known.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		x.caches.deployments.answerGone(known)
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("look at deployment %s: %w", known.key(), err)
+	}
+	d, err := NewDeployment(object)
+	if err == nil {
+		x.caches.deployments.answer(d)
+	}
+	return d, err
+}

@@ -1,0 +1,115 @@
+package deployment
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// history is ten ReplicaSets, of which the last ones have pods.
+func history(sizes ...int64) (sets []*ReplicaSet) {
+	for i := 1; i <= 10; i++ {
+		size := int64(0)
+		if j := i - 11 + len(sizes); j >= 0 {
+			size = sizes[j]
+		}
+		sets = append(sets, set("v"+strconv.Itoa(i), size, size))
+	}
+	return sets
+}
+
+func BenchmarkPlanOfTenReplicaSets(b *testing.B) {
+	settled := web(10, "v10", counted(10, 10, 10, 10,
+		condition(appsv1.DeploymentAvailable, corev1.ConditionTrue, reasonAvailable, "Deployment has minimum availability.", 10),
+		condition(appsv1.DeploymentProgressing, corev1.ConditionTrue, reasonComplete, `ReplicaSet "web-v10" has successfully progressed.`, 10)))
+	for name, s := range map[string]*State{
+		"settled": stateOf(settled, history(10)...),
+		"rolling": stateOf(web(10, "v10", withLimits("3", "2"), counted(13, 3, 10, 10)), history(10, 3)...),
+		"new":     stateOf(web(10, "v11", withLimits("3", "2"), counted(10, 10, 10, 10)), history(10)...),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Plan(s)
+			}
+		})
+	}
+}
+
+func BenchmarkSumTemplate(b *testing.B) {
+	for _, name := range []string{"nginx-deployment", "rich"} {
+		template := storedTemplate(b, name)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := SumTemplate(template); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkTemplateHash(b *testing.B) {
+	for _, name := range []string{"nginx-deployment", "rich"} {
+		template := storedTemplate(b, name)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				TemplateHash(template, nil)
+			}
+		})
+	}
+}
+
+func BenchmarkNewReplicaSet(b *testing.B) {
+	object := &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-1", Annotations: map[string]string{revisionAnnotation: "1"}},
+		Spec:       appsv1.ReplicaSetSpec{Replicas: new(int32(3)), Template: *storedTemplate(b, "rich")},
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := NewReplicaSet(object); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// A sync may cost no more for what else lives in the namespace.
+func BenchmarkSyncInANamespaceOf(b *testing.B) {
+	for _, deployments := range []int{20, 2000} {
+		b.Run(fmt.Sprint(deployments, " Deployments"), func(b *testing.B) {
+			c := crowd(deployments)
+			first := c.deployments.get(types.NamespacedName{Namespace: "ns", Name: "web-0"})
+			b.ReportAllocs()
+			for b.Loop() {
+				if actions, _ := Plan(c.observe(first, note{}, now)); len(actions) != 1 {
+					b.Fatal(actions)
+				}
+			}
+		})
+	}
+}
+
+// crowd is a namespace full of Deployments with a history of five.
+func crowd(n int) *caches {
+	c := &caches{
+		deployments: newCache(func(_, _ *Deployment) {}), replicaSets: newCache(func(_, _ *ReplicaSet) {}), pods: newCache(func(_, _ *pod) {}),
+	}
+	for i := range n {
+		d := web(0, "v6")
+		d.Name, d.UID = fmt.Sprint("web-", i), types.UID(fmt.Sprint("uid-", i))
+		c.deployments.put(d, false)
+		for j := 1; j <= 6; j++ {
+			rs := set(fmt.Sprint("v", j), 0, 0)
+			rs.Name, rs.UID, rs.Controller, rs.ControllerName = fmt.Sprintf("%s-%d", d.Name, j), types.UID(fmt.Sprintf("%s-%d", d.UID, j)), d.UID, d.Name
+			c.replicaSets.put(rs, false)
+		}
+	}
+	return c
+}

@@ -1,0 +1,229 @@
+package deployment
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+)
+
+// thing is what the caches of these tests hold.
+type thing struct {
+	Meta
+	owner string
+}
+
+func (t *thing) group() string { return t.owner }
+
+// version is a version of the object "a" in a namespace. Its UID is that of its
+// creation.
+func version(number int, options ...func(*thing)) *thing {
+	t := &thing{Meta: Meta{Namespace: "ns", Name: "a", UID: "first", ResourceVersion: strconv.Itoa(number)}, owner: "x"}
+	for _, option := range options {
+		option(t)
+	}
+	return t
+}
+
+func again(t *thing)                      { t.UID = "second" }
+func in(namespace string) func(*thing)    { return func(t *thing) { t.Namespace = namespace } }
+func ownedBy(owner string) func(*thing)   { return func(t *thing) { t.owner = owner } }
+func (t *thing) String() string           { return t.Namespace + "/" + t.Name + "@" + t.ResourceVersion }
+func told(before, after *thing) string    { return fmt.Sprint(before, " -> ", after) }
+func listOf(things ...*thing) []*thing    { return things }
+func keyOf(t *thing) types.NamespacedName { return t.key() }
+
+func TestACacheHoldsTheNewestThatIsKnown(t *testing.T) {
+	type step func(feed[*thing])
+	observe := func(v *thing) step { return func(f feed[*thing]) { f.Observe(v) } }
+	forget := func(v *thing) step { return func(f feed[*thing]) { f.Forget(v) } }
+	answer := func(v *thing) step { return func(f feed[*thing]) { f.answer(v) } }
+	gone := func(v *thing) step { return func(f feed[*thing]) { f.answerGone(&v.Meta) } }
+	list := func(version string, all ...*thing) step { return func(f feed[*thing]) { f.Replace(all, version) } }
+	none := (*thing)(nil)
+	v1, v2, v3, v4 := version(101), version(102), version(103), version(104)
+	same2, again5 := version(102), version(105, again)
+	for name, test := range map[string]struct {
+		steps []step
+		want  *thing
+		told  []string
+	}{
+		"nothing":                            {nil, nil, nil},
+		"what the watch shows":               {[]step{observe(v1), observe(v2)}, v2, []string{told(none, v1), told(v1, v2)}},
+		"what was answered":                  {[]step{observe(v1), answer(v2)}, v2, []string{told(none, v1)}},
+		"the watch shows what was answered":  {[]step{observe(v1), answer(v2), observe(same2)}, same2, []string{told(none, v1)}},
+		"the watch is behind":                {[]step{observe(v1), answer(v3), observe(v2)}, v3, []string{told(none, v1)}},
+		"the watch gets ahead":               {[]step{observe(v1), answer(v2), observe(v3)}, v3, []string{told(none, v1), told(v2, v3)}},
+		"the watch was faster":               {[]step{observe(v1), observe(v3), answer(v2)}, v3, []string{told(none, v1), told(v1, v3)}},
+		"two answers, the first comes late":  {[]step{observe(v1), answer(v3), answer(v2)}, v3, []string{told(none, v1)}},
+		"deleted":                            {[]step{observe(v1), forget(v2)}, nil, []string{told(none, v1), told(v1, none)}},
+		"deleted twice":                      {[]step{observe(v1), forget(v2), forget(v2)}, nil, []string{told(none, v1), told(v1, none)}},
+		"deleted before the answer came":     {[]step{observe(v1), forget(v3), answer(v2)}, nil, []string{told(none, v1), told(v1, none)}},
+		"deleted by us":                      {[]step{observe(v1), gone(v1)}, nil, []string{told(none, v1)}},
+		"deleted by us, the watch is behind": {[]step{observe(v1), gone(v1), observe(v2)}, v2, []string{told(none, v1), told(none, v2)}},
+		"deleted by us, and made again":      {[]step{observe(v1), observe(again5), gone(v1)}, again5, []string{told(none, v1), told(v1, again5)}},
+		"made again before the deletion":     {[]step{observe(v1), answer(again5), forget(v2)}, again5, []string{told(none, v1)}},
+		"created by us":                      {[]step{list("100"), answer(v1)}, v1, nil},
+		"created by us, and listed":          {[]step{list("100"), answer(v1), list("103", v2)}, v2, []string{told(v1, v2)}},
+		"created by us after the list":       {[]step{list("100"), answer(v4), list("103")}, v4, nil},
+		"created by us, gone in the list":    {[]step{list("100"), answer(v1), list("103")}, nil, []string{told(v1, none)}},
+		"gone in the list":                   {[]step{observe(v1), list("103")}, nil, []string{told(none, v1), told(v1, none)}},
+		"answered, and older in the list":    {[]step{observe(v1), answer(v3), list("102", v2)}, v3, []string{told(none, v1)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var changes []string
+			c := newCache(func(before, after *thing) { changes = append(changes, told(before, after)) })
+			for _, step := range test.steps {
+				step(feed[*thing]{c, ""})
+			}
+			if got := c.get(keyOf(v1)); got != test.want {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+			expect(t, "changes", test.told, changes)
+		})
+	}
+}
+
+func TestAValueIsFoundByItsGroupOnly(t *testing.T) {
+	c := newCache(func(_, _ *thing) {})
+	f := feed[*thing]{c, ""}
+	find := func(group string) int { return len(c.find(group)) }
+	f.Observe(version(101, ownedBy("x")))
+	f.Observe(version(102, ownedBy("x"), in("other")))
+	if find("x") != 2 || find("y") != 0 {
+		t.Errorf("%d of x, %d of y", find("x"), find("y"))
+	}
+	f.Observe(version(103, ownedBy("y")))
+	if find("x") != 1 || find("y") != 1 {
+		t.Errorf("%d of x, %d of y", find("x"), find("y"))
+	}
+	f.Observe(version(104, ownedBy("")))
+	if find("y") != 0 || find("") != 0 || c.get(keyOf(version(0))) == nil {
+		t.Errorf("%d of y, %d of none", find("y"), find(""))
+	}
+	if n := c.count("x", func(v *thing) bool { return v.Namespace == "other" }); n != 1 {
+		t.Errorf("counted %d", n)
+	}
+	if n := c.count("x", func(*thing) bool { return false }); n != 0 {
+		t.Errorf("counted %d", n)
+	}
+	f.Forget(version(105, in("other")))
+	if len(c.groups) != 0 {
+		t.Errorf("groups that are empty are kept: %v", c.groups)
+	}
+	all := 0
+	c.each(func(*thing) { all++ })
+	if all != 1 {
+		t.Errorf("%d of all", all)
+	}
+}
+
+func TestAListOfANamespaceSaysNothingOfOthers(t *testing.T) {
+	c := newCache(func(_, _ *thing) {})
+	one, other := feed[*thing]{c, "one"}, feed[*thing]{c, "other"}
+	one.Replace(listOf(version(101, in("one"))), "110")
+	other.Replace(listOf(version(102, in("other"))), "120")
+	one.Replace(nil, "130")
+	if c.get(types.NamespacedName{Namespace: "one", Name: "a"}) != nil || c.get(types.NamespacedName{Namespace: "other", Name: "a"}) == nil {
+		t.Error("the wrong one is gone")
+	}
+	// A watch that is ahead in one namespace says nothing of answers in another.
+	c.answer(version(125, in("other")))
+	if got := c.get(types.NamespacedName{Namespace: "other", Name: "a"}); got.ResourceVersion != "125" {
+		t.Errorf("the answer is lost: %s", got)
+	}
+}
+
+// A model of the truth: objects are created, changed and deleted, by us or by
+// others; the watch shows it all in order, and late. What the cache holds is never
+// older than what the watch has shown or the last answer, and in the end it is
+// the truth.
+func TestACacheIsNeverBehindItsAnswers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names := []string{"a", "b", "c"}
+		truth, last := map[string]*thing{}, 100
+		var shown int
+		type event struct {
+			value   *thing
+			deleted bool
+		}
+		var events []event
+		answered := map[string]int{}
+		c := newCache(func(_, _ *thing) {})
+		f := feed[*thing]{c, ""}
+		f.Replace(nil, "100")
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			name := rapid.SampledFrom(names).Draw(t, "name")
+			switch present := truth[name]; rapid.IntRange(0, 4).Draw(t, "what") {
+			case 0, 1: // a write
+				last++
+				written := &thing{Meta: Meta{Namespace: "ns", Name: name, UID: types.UID(fmt.Sprint(last)), ResourceVersion: strconv.Itoa(last)}, owner: rapid.SampledFrom(names).Draw(t, "owner")}
+				if present != nil {
+					written.UID = present.UID
+				}
+				truth[name] = written
+				events = append(events, event{value: written})
+				if rapid.Bool().Draw(t, "by us") {
+					c.answer(written)
+					answered[name] = last
+				}
+			case 2: // a deletion
+				if present == nil {
+					continue
+				}
+				last++
+				deleted := *present
+				deleted.ResourceVersion = strconv.Itoa(last)
+				delete(truth, name)
+				events = append(events, event{value: &deleted, deleted: true})
+				delete(answered, name)
+			case 3: // the watch shows something
+				if shown < len(events) {
+					if e := events[shown]; e.deleted {
+						f.Forget(e.value)
+					} else {
+						f.Observe(e.value)
+					}
+					shown++
+				}
+			case 4: // the watch lists again
+				f.Replace(slices.Collect(maps.Values(truth)), strconv.Itoa(last))
+				shown = len(events)
+			}
+			for name, least := range answered {
+				got := c.get(types.NamespacedName{Namespace: "ns", Name: name})
+				if got == nil {
+					t.Fatalf("%s is lost, answered in %d", name, least)
+				}
+				if number, _ := strconv.Atoi(got.ResourceVersion); number < least {
+					t.Fatalf("%s is %d, answered was %d", name, number, least)
+				}
+			}
+		}
+		for ; shown < len(events); shown++ {
+			if e := events[shown]; e.deleted {
+				f.Forget(e.value)
+			} else {
+				f.Observe(e.value)
+			}
+		}
+		groups := map[string]int{}
+		for _, name := range names {
+			if got := c.get(types.NamespacedName{Namespace: "ns", Name: name}); got != truth[name] {
+				t.Fatalf("%s is %s in the end, want %s", name, got, truth[name])
+			}
+			if truth[name] != nil {
+				groups[truth[name].owner]++
+			}
+		}
+		for _, owner := range names {
+			if len(c.find(owner)) != groups[owner] {
+				t.Fatalf("%d of %s, want %d", len(c.find(owner)), owner, groups[owner])
+			}
+		}
+	})
+}

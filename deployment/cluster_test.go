@@ -1,0 +1,575 @@
+package deployment
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
+	"k8s.io/client-go/tools/record"
+)
+
+// cluster plays the API server as far as the engine uses it: one namespace with
+// Deployments, ReplicaSets and pods, versions, generations and conflicts. What it
+// stores is immutable; a write replaces it.
+type cluster struct {
+	now         func() time.Time
+	version     int64
+	deployments map[string]*appsv1.Deployment
+	replicaSets map[string]*appsv1.ReplicaSet
+	pods        map[string]*corev1.Pod
+	// changes are what the watches show, each in its order.
+	changes [watches][]change
+	// events are those that were told, in words.
+	events []string
+
+	// dropsTerminating plays an older server.
+	dropsTerminating bool
+	// refuse may refuse a write before it is done, and lose may lose the answer
+	// after it was done. Both may end the controller by a panic.
+	refuse, lose func(write string) error
+	// written is called after each write of the engine.
+	written func(before, after *appsv1.ReplicaSet)
+}
+
+// change is what a watch shows.
+type change struct {
+	object  metav1.Object
+	deleted bool
+}
+
+// The watches of an engine.
+const (
+	podWatch = iota
+	replicaSetWatch
+	deploymentWatch
+	watches
+)
+
+// note lets the watches know.
+func (c *cluster) note(object metav1.Object, deleted bool) {
+	watch := podWatch
+	switch object.(type) {
+	case *appsv1.Deployment:
+		watch = deploymentWatch
+	case *appsv1.ReplicaSet:
+		watch = replicaSetWatch
+	}
+	c.changes[watch] = append(c.changes[watch], change{object, deleted})
+}
+
+func newCluster(now func() time.Time) *cluster {
+	return &cluster{
+		now:         now,
+		version:     100,
+		deployments: map[string]*appsv1.Deployment{},
+		replicaSets: map[string]*appsv1.ReplicaSet{},
+		pods:        map[string]*corev1.Pod{},
+	}
+}
+
+// put stores an object under a new version.
+func (c *cluster) put(object metav1.Object) {
+	c.version++
+	object.SetResourceVersion(strconv.FormatInt(c.version, 10))
+	if object.GetUID() == "" {
+		object.SetUID(types.UID(fmt.Sprintf("uid-%d", c.version)))
+		object.SetCreationTimestamp(metav1.Time{Time: c.now().Truncate(time.Second)})
+	}
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		c.deployments[o.Name] = o
+	case *appsv1.ReplicaSet:
+		c.replicaSets[o.Name] = o
+	case *corev1.Pod:
+		c.pods[o.Name] = o
+	}
+	c.note(object, false)
+}
+
+// delete removes an object. What watches show of it has the version of that.
+func (c *cluster) delete(object metav1.Object) {
+	c.version++
+	var last metav1.Object
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		delete(c.deployments, o.Name)
+		last = new(*o)
+	case *appsv1.ReplicaSet:
+		delete(c.replicaSets, o.Name)
+		last = new(*o)
+	case *corev1.Pod:
+		delete(c.pods, o.Name)
+		last = new(*o)
+	}
+	last.SetResourceVersion(strconv.FormatInt(c.version, 10))
+	c.note(last, true)
+}
+
+// changeDeployment is somebody's write to a Deployment. Changes of the
+// specification and of annotations count as a generation.
+func (c *cluster) changeDeployment(name string, edit func(*appsv1.Deployment)) *appsv1.Deployment {
+	old := c.deployments[name]
+	changed := *old
+	changed.Annotations = maps.Clone(old.Annotations)
+	edit(&changed)
+	if apiequality.Semantic.DeepEqual(&changed, old) {
+		return old
+	}
+	if !apiequality.Semantic.DeepEqual(&changed.Spec, &old.Spec) || !maps.Equal(changed.Annotations, old.Annotations) {
+		changed.Generation++
+	}
+	c.put(&changed)
+	return &changed
+}
+
+// changeReplicaSet is somebody's write to a ReplicaSet.
+func (c *cluster) changeReplicaSet(old *appsv1.ReplicaSet, edit func(*appsv1.ReplicaSet)) *appsv1.ReplicaSet {
+	changed := *old
+	changed.Annotations = maps.Clone(old.Annotations)
+	edit(&changed)
+	if *changed.Spec.Replicas != *old.Spec.Replicas || changed.Spec.MinReadySeconds != old.Spec.MinReadySeconds {
+		changed.Generation++
+	}
+	c.put(&changed)
+	return &changed
+}
+
+// replicaSetsOf are those that a Deployment controls, the oldest first.
+func (c *cluster) replicaSetsOf(d *appsv1.Deployment) (sets []*appsv1.ReplicaSet) {
+	for _, rs := range c.replicaSets {
+		if metav1.IsControlledBy(rs, d) {
+			sets = append(sets, rs)
+		}
+	}
+	slices.SortFunc(sets, func(a, b *appsv1.ReplicaSet) int {
+		if order := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); order != 0 {
+			return order
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return sets
+}
+
+// newEngine returns an engine that works on the cluster and knows nothing yet. It
+// has no watches; whoever plays with it shows it the changes.
+func (c *cluster) newEngine(queue *playedQueue, metrics *metrics) *Engine {
+	log := slog.New(slog.DiscardHandler)
+	e := &Engine{log: log, notes: notes{notes: map[types.NamespacedName]note{}}, metrics: metrics, queue: queue}
+	e.caches = &caches{
+		deployments: newCache(e.onDeployment),
+		replicaSets: newCache(e.onReplicaSet),
+		pods:        newCache(e.onPod),
+	}
+	e.executor = &executor{apps: appsAPI{c: c}, caches: e.caches, events: recorder{c: c}, metrics: metrics, log: log}
+	e.executor.keepsTerminating.Store(true)
+	e.running.Store(true)
+	return e
+}
+
+// show hands a change to an engine as a watch does.
+func (ch change) show(e *Engine) {
+	switch o := ch.object.(type) {
+	case *appsv1.Deployment:
+		showTo(feed[*Deployment]{e.caches.deployments, ""}, must(NewDeployment(o)), ch.deleted)
+	case *appsv1.ReplicaSet:
+		showTo(feed[*ReplicaSet]{e.caches.replicaSets, ""}, must(NewReplicaSet(o)), ch.deleted)
+	case *corev1.Pod:
+		showTo(feed[*pod]{e.caches.pods, ""}, newPod(o), ch.deleted)
+	}
+}
+
+func showTo[T cached](f feed[T], value T, deleted bool) {
+	if deleted {
+		f.Forget(value)
+	} else {
+		f.Observe(value)
+	}
+}
+
+// list hands all objects to an engine as a list does.
+func (c *cluster) list(e *Engine) {
+	version := strconv.FormatInt(c.version, 10)
+	var pods []*pod
+	for _, name := range slices.Sorted(maps.Keys(c.pods)) {
+		pods = append(pods, newPod(c.pods[name]))
+	}
+	feed[*pod]{e.caches.pods, ""}.Replace(pods, version)
+	var sets []*ReplicaSet
+	for _, name := range slices.Sorted(maps.Keys(c.replicaSets)) {
+		sets = append(sets, must(NewReplicaSet(c.replicaSets[name])))
+	}
+	feed[*ReplicaSet]{e.caches.replicaSets, ""}.Replace(sets, version)
+	var deployments []*Deployment
+	for _, name := range slices.Sorted(maps.Keys(c.deployments)) {
+		deployments = append(deployments, must(NewDeployment(c.deployments[name])))
+	}
+	feed[*Deployment]{e.caches.deployments, ""}.Replace(deployments, version)
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// decode reads a patch. A field that the cluster does not know would go unnoticed.
+func decode(body []byte, into any) {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		panic(fmt.Sprintf("patch %s: %v", body, err))
+	}
+}
+
+func conflict(resource, name string) error {
+	return apierrors.NewConflict(appsv1.Resource(resource), name, fmt.Errorf("the object has been modified"))
+}
+
+func notFound(resource, name string) error {
+	return apierrors.NewNotFound(appsv1.Resource(resource), name)
+}
+
+// unavailable is what a server in trouble answers.
+func unavailable() error {
+	return apierrors.NewGenericServerResponse(http.StatusServiceUnavailable, "patch", appsv1.Resource("replicasets"), "web", "try later", 0, true)
+}
+
+// ask runs a write between what may refuse it and what may lose its answer.
+func ask[T any](c *cluster, what string, write func() (T, error)) (T, error) {
+	var none T
+	if c.refuse != nil {
+		if err := c.refuse(what); err != nil {
+			return none, err
+		}
+	}
+	answer, err := write()
+	if err == nil && c.lose != nil {
+		if err := c.lose(what); err != nil {
+			return none, err
+		}
+	}
+	return answer, err
+}
+
+// appsAPI is the client of a cluster.
+type appsAPI struct {
+	appsclient.AppsV1Interface
+	c *cluster
+}
+
+func (a appsAPI) Deployments(string) appsclient.DeploymentInterface { return deploymentsAPI{c: a.c} }
+func (a appsAPI) ReplicaSets(string) appsclient.ReplicaSetInterface { return replicaSetsAPI{c: a.c} }
+
+type deploymentsAPI struct {
+	appsclient.DeploymentInterface
+	c *cluster
+}
+
+func (a deploymentsAPI) Get(_ context.Context, name string, _ metav1.GetOptions) (*appsv1.Deployment, error) {
+	d, found := a.c.deployments[name]
+	if !found {
+		return nil, notFound("deployments", name)
+	}
+	return d, nil
+}
+
+func (a deploymentsAPI) Patch(_ context.Context, name string, kind types.PatchType, body []byte, _ metav1.PatchOptions, subresources ...string) (*appsv1.Deployment, error) {
+	return ask(a.c, "deployment"+strings.Join(append([]string{""}, subresources...), "/"), func() (*appsv1.Deployment, error) {
+		d, found := a.c.deployments[name]
+		switch {
+		case !found:
+			return nil, notFound("deployments", name)
+		case kind == types.MergePatchType && slices.Equal(subresources, []string{"status"}):
+			return a.patchStatus(d, body)
+		case kind == types.JSONPatchType && len(subresources) == 0:
+			return a.patchTemplate(d, body)
+		}
+		panic(fmt.Sprintf("a %s of %v", kind, subresources))
+	})
+}
+
+func (a deploymentsAPI) patchStatus(d *appsv1.Deployment, body []byte) (*appsv1.Deployment, error) {
+	var patch struct {
+		Metadata struct {
+			ResourceVersion string
+			Annotations     map[string]string
+		}
+		Status appsv1.DeploymentStatus
+	}
+	decode(body, &patch)
+	if patch.Metadata.ResourceVersion != d.ResourceVersion {
+		return nil, conflict("deployments", d.Name)
+	}
+	changed := *d
+	changed.Status = patch.Status
+	if a.c.dropsTerminating {
+		changed.Status.TerminatingReplicas = nil
+	}
+	if len(patch.Metadata.Annotations) > 0 {
+		changed.Annotations = maps.Clone(d.Annotations)
+		if changed.Annotations == nil {
+			changed.Annotations = map[string]string{}
+		}
+		maps.Copy(changed.Annotations, patch.Metadata.Annotations)
+	}
+	if maps.Equal(changed.Annotations, d.Annotations) && apiequality.Semantic.DeepEqual(&changed.Status, &d.Status) {
+		return d, nil
+	}
+	a.c.put(&changed)
+	return &changed, nil
+}
+
+func (a deploymentsAPI) patchTemplate(d *appsv1.Deployment, body []byte) (*appsv1.Deployment, error) {
+	var operations []struct {
+		Op, Path string
+		Value    json.RawMessage
+	}
+	decode(body, &operations)
+	changed := *d
+	changed.Annotations = maps.Clone(d.Annotations)
+	changed.Generation++
+	for _, operation := range operations {
+		switch key, isAnnotation := strings.CutPrefix(operation.Path, "/metadata/annotations/"); {
+		case operation.Op == "replace" && operation.Path == "/metadata/resourceVersion":
+			if string(operation.Value) != strconv.Quote(d.ResourceVersion) {
+				return nil, conflict("deployments", d.Name)
+			}
+		case operation.Op == "replace" && operation.Path == "/spec/template":
+			changed.Spec.Template = corev1.PodTemplateSpec{}
+			decode(operation.Value, &changed.Spec.Template)
+		case operation.Op == "remove" && isAnnotation:
+			key = unescape(key)
+			if _, found := changed.Annotations[key]; !found {
+				return nil, apierrors.NewBadRequest("no annotation " + key)
+			}
+			delete(changed.Annotations, key)
+		case operation.Op == "add" && isAnnotation:
+			var value string
+			decode(operation.Value, &value)
+			changed.Annotations[unescape(key)] = value
+		default:
+			panic(fmt.Sprintf("a patch of %s", operation.Path))
+		}
+	}
+	a.c.put(&changed)
+	return &changed, nil
+}
+
+func unescape(pointer string) string {
+	return strings.NewReplacer("~1", "/", "~0", "~").Replace(pointer)
+}
+
+type replicaSetsAPI struct {
+	appsclient.ReplicaSetInterface
+	c *cluster
+}
+
+func (a replicaSetsAPI) Get(_ context.Context, name string, _ metav1.GetOptions) (*appsv1.ReplicaSet, error) {
+	rs, found := a.c.replicaSets[name]
+	if !found {
+		return nil, notFound("replicasets", name)
+	}
+	return rs, nil
+}
+
+func (a replicaSetsAPI) Create(_ context.Context, rs *appsv1.ReplicaSet, _ metav1.CreateOptions) (*appsv1.ReplicaSet, error) {
+	return ask(a.c, "create", func() (*appsv1.ReplicaSet, error) {
+		if _, found := a.c.replicaSets[rs.Name]; found {
+			return nil, apierrors.NewAlreadyExists(appsv1.Resource("replicasets"), rs.Name)
+		}
+		created := *rs
+		created.Generation = 1
+		a.c.put(&created)
+		a.note(nil, &created)
+		return &created, nil
+	})
+}
+
+func (a replicaSetsAPI) note(before, after *appsv1.ReplicaSet) {
+	if a.c.written != nil {
+		a.c.written(before, after)
+	}
+}
+
+func (a replicaSetsAPI) Delete(_ context.Context, name string, options metav1.DeleteOptions) error {
+	_, err := ask(a.c, "delete", func() (struct{}, error) {
+		rs, found := a.c.replicaSets[name]
+		switch {
+		case !found:
+			return struct{}{}, notFound("replicasets", name)
+		case *options.Preconditions.UID != rs.UID, *options.Preconditions.ResourceVersion != rs.ResourceVersion:
+			return struct{}{}, conflict("replicasets", name)
+		}
+		a.c.delete(rs)
+		a.note(rs, nil)
+		return struct{}{}, nil
+	})
+	return err
+}
+
+func (a replicaSetsAPI) Patch(_ context.Context, name string, kind types.PatchType, body []byte, _ metav1.PatchOptions, _ ...string) (*appsv1.ReplicaSet, error) {
+	return ask(a.c, "replicaset", func() (*appsv1.ReplicaSet, error) {
+		rs, found := a.c.replicaSets[name]
+		if !found {
+			return nil, notFound("replicasets", name)
+		}
+		type owner struct {
+			metav1.OwnerReference `json:",inline"`
+
+			Patch string `json:"$patch"`
+		}
+		var patch struct {
+			Metadata struct {
+				ResourceVersion string
+				UID             types.UID
+				Annotations     map[string]string
+				OwnerReferences []owner
+			}
+			Spec struct{ Replicas, MinReadySeconds *int32 }
+		}
+		decode(body, &patch)
+		if patch.Metadata.ResourceVersion != rs.ResourceVersion || patch.Metadata.UID != "" && patch.Metadata.UID != rs.UID {
+			return nil, conflict("replicasets", name)
+		}
+		changed := a.c.changeReplicaSet(rs, func(changed *appsv1.ReplicaSet) {
+			maps.Copy(changed.Annotations, patch.Metadata.Annotations)
+			if patch.Spec.Replicas != nil {
+				changed.Spec.Replicas = patch.Spec.Replicas
+			}
+			if patch.Spec.MinReadySeconds != nil {
+				changed.Spec.MinReadySeconds = *patch.Spec.MinReadySeconds
+			}
+			for _, owner := range patch.Metadata.OwnerReferences {
+				if kind != types.StrategicMergePatchType {
+					panic("owners cannot be merged")
+				}
+				changed.OwnerReferences = slices.DeleteFunc(slices.Clone(changed.OwnerReferences), func(o metav1.OwnerReference) bool { return o.UID == owner.UID })
+				if owner.Patch != "delete" {
+					changed.OwnerReferences = append(changed.OwnerReferences, owner.OwnerReference)
+				}
+			}
+		})
+		a.note(rs, changed)
+		return changed, nil
+	})
+}
+
+// recorder keeps the events in words.
+type recorder struct {
+	record.EventRecorder
+	c *cluster
+}
+
+func (r recorder) Event(_ runtime.Object, kind, reason, message string) {
+	r.c.events = append(r.c.events, kind+" "+reason+": "+message)
+}
+
+func (r recorder) Eventf(_ runtime.Object, kind, reason, format string, arguments ...any) {
+	r.c.events = append(r.c.events, kind+" "+reason+": "+fmt.Sprintf(format, arguments...))
+}
+
+// playedQueue is the engine's queue without goroutines: whoever plays with the
+// engine asks what is due.
+type playedQueue struct {
+	now      func() time.Time
+	ready    []types.NamespacedName
+	due      map[types.NamespacedName][]time.Time
+	failures map[types.NamespacedName]int
+}
+
+func newPlayedQueue(now func() time.Time) *playedQueue {
+	return &playedQueue{now: now, due: map[types.NamespacedName][]time.Time{}, failures: map[types.NamespacedName]int{}}
+}
+
+// Add implements workqueue.TypedInterface.
+func (q *playedQueue) Add(key types.NamespacedName) {
+	if !slices.Contains(q.ready, key) {
+		q.ready = append(q.ready, key)
+	}
+}
+
+// AddAfter implements workqueue.TypedDelayingInterface.
+func (q *playedQueue) AddAfter(key types.NamespacedName, after time.Duration) {
+	if after <= 0 {
+		q.Add(key)
+		return
+	}
+	q.due[key] = append(q.due[key], q.now().Add(after))
+}
+
+// AddRateLimited implements workqueue.TypedRateLimitingInterface.
+func (q *playedQueue) AddRateLimited(key types.NamespacedName) {
+	q.failures[key]++
+	q.AddAfter(key, min(minBackoff<<min(q.failures[key]-1, 20), maxBackoff))
+}
+
+// Forget implements workqueue.TypedRateLimitingInterface.
+func (q *playedQueue) Forget(key types.NamespacedName) { delete(q.failures, key) }
+
+// NumRequeues implements workqueue.TypedRateLimitingInterface.
+func (q *playedQueue) NumRequeues(key types.NamespacedName) int { return q.failures[key] }
+
+// next returns a key that is due, if there is one.
+func (q *playedQueue) next() (key types.NamespacedName, found bool) {
+	for key, times := range q.due {
+		q.due[key] = slices.DeleteFunc(times, func(due time.Time) bool {
+			isDue := !due.After(q.now())
+			if isDue {
+				q.Add(key)
+			}
+			return isDue
+		})
+	}
+	if len(q.ready) == 0 {
+		return key, false
+	}
+	key, q.ready = q.ready[0], q.ready[1:]
+	return key, true
+}
+
+// nextDue is when the next key becomes due, if there is one.
+func (q *playedQueue) nextDue() (next time.Time) {
+	for _, times := range q.due {
+		for _, due := range times {
+			next = earlier(next, due)
+		}
+	}
+	return next
+}
+
+// The rest is not used by a sync.
+
+// Len implements workqueue.TypedInterface.
+func (q *playedQueue) Len() int { return len(q.ready) }
+
+// Get implements workqueue.TypedInterface.
+func (*playedQueue) Get() (key types.NamespacedName, shutdown bool) { panic("not played") }
+
+// Done implements workqueue.TypedInterface.
+func (*playedQueue) Done(types.NamespacedName) {}
+
+// ShutDown implements workqueue.TypedInterface.
+func (*playedQueue) ShutDown() {}
+
+// ShutDownWithDrain implements workqueue.TypedInterface.
+func (*playedQueue) ShutDownWithDrain() {}
+
+// ShuttingDown implements workqueue.TypedInterface.
+func (*playedQueue) ShuttingDown() bool { return false }

@@ -1,0 +1,280 @@
+package deployment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/watch"
+)
+
+// A Deployment for which a write failed is synced again after minBackoff, then
+// after twice that and so on, up to maxBackoff.
+const (
+	minBackoff = 5 * time.Millisecond
+	maxBackoff = time.Minute
+)
+
+// eventSource is that of Kubernetes' own controller, so that kubectl describe
+// shows the same.
+const eventSource = "deployment-controller"
+
+// Options say what an engine works on and how.
+type Options struct {
+	// API tells how to reach the API server. The engine sets its own limits.
+	API *rest.Config
+	// QPS and Burst limit the requests, watches aside. Events, of which there are about
+	// as many as writes, have a limit of the same size by themselves.
+	QPS   float32
+	Burst int
+	// Namespaces whose Deployments are driven; none means all.
+	Namespaces []string
+	// Workers is how many Deployments are worked on at once.
+	Workers int
+	Log     *slog.Logger
+}
+
+// Engine drives the Deployments of a cluster or of some namespaces. It implements
+// prometheus.Collector.
+type Engine struct {
+	workers  int
+	log      *slog.Logger
+	caches   *caches
+	watches  []follower
+	notes    notes
+	executor *executor
+	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName]
+	metrics  *metrics
+	events   record.EventBroadcaster
+	running  atomic.Bool
+}
+
+// follower is a watch, of whatever.
+type follower interface {
+	Run(context.Context)
+	Synced() <-chan struct{}
+	Settled(context.Context)
+	Status() watch.Status
+}
+
+// New returns an engine that does nothing yet.
+func New(options Options) (*Engine, error) {
+	rate := apiclient.Rate{QPS: options.QPS, Burst: options.Burst}
+	clients, err := apiclient.Connect(options.API, rate, rate)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{
+		workers: options.Workers,
+		log:     options.Log,
+		notes:   notes{notes: map[types.NamespacedName]note{}},
+		metrics: newMetrics(),
+		events:  record.NewBroadcaster(),
+	}
+	e.queue = newQueue(e.metrics)
+	e.caches = &caches{
+		deployments: newCache(e.onDeployment),
+		replicaSets: newCache(e.onReplicaSet),
+		pods:        newCache(e.onPod),
+	}
+	e.executor = &executor{
+		apps:    clients.Apps,
+		caches:  e.caches,
+		events:  clients.Recorder(e.events, eventSource),
+		metrics: e.metrics,
+		log:     options.Log,
+	}
+	e.executor.keepsTerminating.Store(true)
+	e.watches = e.newWatches(options.Namespaces, clients)
+	return e, nil
+}
+
+func newQueue(m *metrics) workqueue.TypedRateLimitingInterface[types.NamespacedName] {
+	return workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](minBackoff, maxBackoff),
+		workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Name: "deployments", MetricsProvider: m})
+}
+
+// newWatches returns the watches in the order in which they are listed: what
+// belongs to a Deployment before it.
+func (e *Engine) newWatches(namespaces []string, clients *apiclient.Clients) (watches []follower) {
+	if len(namespaces) == 0 {
+		namespaces = []string{""}
+	}
+	for _, namespace := range namespaces {
+		watches = append(watches,
+			watch.New(watch.Options[*pod]{
+				Resource: "pods", Namespace: namespace, Client: clients.WatchCore,
+				Reduce: reducePod, Observer: feed[*pod]{e.caches.pods, namespace}, Log: e.log,
+			}),
+			watch.New(watch.Options[*ReplicaSet]{
+				Resource: "replicasets", Namespace: namespace, Client: clients.WatchApps,
+				Reduce: reduceReplicaSet, Observer: feed[*ReplicaSet]{e.caches.replicaSets, namespace}, Log: e.log,
+			}),
+			watch.New(watch.Options[*Deployment]{
+				Resource: "deployments", Namespace: namespace, Client: clients.WatchApps,
+				Reduce: reduceDeployment, Observer: feed[*Deployment]{e.caches.deployments, namespace}, Log: e.log,
+			}))
+	}
+	return watches
+}
+
+// Watch keeps the caches up to date until the context ends. It lists one resource
+// after another, which needs less memory than all at once.
+func (e *Engine) Watch(ctx context.Context) {
+	var group sync.WaitGroup
+	for _, w := range e.watches {
+		group.Go(func() { w.Run(ctx) })
+		w.Settled(ctx)
+	}
+	group.Wait()
+	e.events.Shutdown()
+}
+
+// Lead drives Deployments until the context ends, beginning when the caches are
+// complete. It may be called once, and only one process may drive a Deployment at
+// a time, Kubernetes' own included. It returns nil.
+func (e *Engine) Lead(ctx context.Context) error {
+	for _, w := range e.watches {
+		select {
+		case <-w.Synced():
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	e.log.Info("driving deployments", "workers", e.workers)
+	e.running.Store(true)
+	e.caches.deployments.each(func(d *Deployment) { e.queue.Add(d.key()) })
+	var group sync.WaitGroup
+	for range e.workers {
+		group.Go(func() { e.work(ctx) })
+	}
+	<-ctx.Done()
+	e.queue.ShutDown()
+	group.Wait()
+	return nil
+}
+
+// wake queues a Deployment, unless the engine stands by: then all of them are
+// queued when it begins.
+func (e *Engine) wake(key types.NamespacedName) {
+	if e.running.Load() {
+		e.queue.Add(key)
+	}
+}
+
+func (e *Engine) work(ctx context.Context) {
+	for {
+		key, shutdown := e.queue.Get()
+		if shutdown || ctx.Err() != nil {
+			return
+		}
+		e.sync(ctx, key)
+		e.queue.Done(key)
+	}
+}
+
+// sync takes one step for a Deployment. The queue never hands out a key twice at
+// a time.
+func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
+	start := time.Now()
+	defer func() {
+		e.metrics.syncs.Inc()
+		e.metrics.syncDuration.Observe(time.Since(start).Seconds())
+	}()
+	d := e.caches.deployments.get(key)
+	if d == nil {
+		e.notes.keep(key, note{})
+		e.queue.Forget(key)
+		return
+	}
+	n := e.notes.of(key)
+	state := e.caches.observe(d, n, start)
+	state.NoTerminating = !e.executor.keepsTerminating.Load()
+	actions, wake := Plan(state)
+	if err := e.executor.apply(ctx, d, actions); err != nil {
+		e.retry(ctx, key, n, err)
+		return
+	}
+	e.goOn(key, n, actions, wake)
+}
+
+// goOn decides when a Deployment is looked at next after its plan was applied.
+func (e *Engine) goOn(key types.NamespacedName, n note, actions []Action, wake time.Time) {
+	failed, collided := n.creation.Name != "" && !n.creation.Collided, n.creation.Collided
+	n.creation = CreationFailure{}
+	step, now := false, time.Now()
+	for _, action := range actions {
+		switch action.(type) {
+		case UpdateStatus:
+			n.statusWritten = now
+		case Tell:
+		default:
+			step, n.stepTaken = true, now
+		}
+	}
+	e.notes.keep(key, n)
+	if !wake.IsZero() {
+		e.queue.AddAfter(key, time.Until(wake))
+	}
+	switch {
+	case failed: // and that is told now; try again
+		e.queue.AddRateLimited(key)
+		return
+	case step, collided:
+		e.queue.Add(key)
+	}
+	e.queue.Forget(key)
+}
+
+// retry is the one place that turns errors into retries. No key is ever dropped.
+func (e *Engine) retry(ctx context.Context, key types.NamespacedName, n note, err error) {
+	if ctx.Err() != nil {
+		return // the engine ends
+	}
+	var creation *creationError
+	if errors.As(err, &creation) {
+		n.creation = creation.CreationFailure
+		e.notes.keep(key, n)
+		e.queue.Add(key) // to report it
+	} else {
+		e.queue.AddRateLimited(key)
+	}
+	if isPassing(err) {
+		e.log.Debug("planning again", "deployment", key.String(), "error", err)
+		return
+	}
+	e.log.Warn("cannot carry out, trying again", "deployment", key.String(), "attempts", e.queue.NumRequeues(key), "error", err)
+}
+
+// isPassing tells whether a failure is in the order of things: somebody wrote at
+// the same time, or deletes the namespace.
+func isPassing(err error) bool {
+	return apierrors.IsConflict(err) || errors.Is(err, errMovedOn) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+// Ready tells whether all objects have been seen at least once, with a line for
+// each watch.
+func (e *Engine) Ready() (bool, string) {
+	ready := true
+	var detail strings.Builder
+	for _, w := range e.watches {
+		status := w.Status()
+		ready = ready && status.Synced
+		fmt.Fprintf(&detail, "%s (deployment engine)\n", status)
+	}
+	return ready, detail.String()
+}

@@ -1,0 +1,166 @@
+package deployment
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/client-go/util/workqueue"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+)
+
+const namespace = "deployment_engine"
+
+// metrics holds what the engine counts as it works. What can be read off its
+// state is collected when somebody asks, see [Engine.Collect]. It is the
+// workqueue.MetricsProvider of the engine's queue.
+type metrics struct {
+	syncs        prometheus.Counter
+	syncDuration prometheus.Histogram
+	actions      *prometheus.CounterVec
+	writeErrors  *prometheus.CounterVec
+	queueDepth   prometheus.Gauge
+	queueLatency prometheus.Histogram
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		syncs: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Name: "syncs_total", Help: "The number of times a Deployment was looked at.",
+		}),
+		syncDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: namespace, Name: "sync_duration_seconds",
+			Help:    "The time that it took to look at a Deployment, its writes included.",
+			Buckets: prometheus.ExponentialBuckets(.00001, 4, 11), // 10 µs to 10 s
+		}),
+		actions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "actions_total", Help: "The number of actions carried out, by kind.",
+		}, []string{"action"}),
+		writeErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "write_errors_total", Help: "The number of actions that failed, by reason.",
+		}, []string{"reason"}),
+		queueDepth: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "queue_depth", Help: "The number of Deployments that wait for a worker.",
+		}),
+		queueLatency: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: namespace, Name: "queue_latency_seconds", Help: "The time that a Deployment waited for a worker.",
+			Buckets: prometheus.ExponentialBuckets(.00001, 4, 11),
+		}),
+	}
+	// So that a first increase is one.
+	for _, action := range []Action{
+		CreateReplicaSet{}, UpdateReplicaSet{}, UpdateReplicaSet{To: 1}, DeleteReplicaSet{},
+		AdoptReplicaSet{}, ReleaseReplicaSet{}, RollBack{}, UpdateStatus{}, Tell{},
+	} {
+		m.actions.WithLabelValues(action.Kind())
+	}
+	return m
+}
+
+func (m *metrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.syncs, m.syncDuration, m.actions, m.writeErrors, m.queueDepth, m.queueLatency}
+}
+
+// reasonOf names the kind of a failure.
+func reasonOf(err error) string {
+	var creation *creationError
+	if errors.As(err, &creation) && creation.Collided {
+		return "collision"
+	}
+	return apiclient.FailureReason(err)
+}
+
+// The metrics that are read off the engine's state.
+var (
+	inProgressDesc = stateDesc("rollouts_in_progress", "The number of Deployments whose rollout is not complete, paused ones aside.")
+	exceededDesc   = stateDesc("rollouts_deadline_exceeded", "The number of Deployments whose rollout has exceeded its progress deadline.")
+	watchUpDesc    = stateDesc("watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
+)
+
+func stateDesc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
+}
+
+// Describe implements prometheus.Collector.
+func (e *Engine) Describe(descs chan<- *prometheus.Desc) {
+	for _, collector := range e.metrics.collectors() {
+		collector.Describe(descs)
+	}
+	for _, desc := range []*prometheus.Desc{inProgressDesc, exceededDesc, watchUpDesc} {
+		descs <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (e *Engine) Collect(samples chan<- prometheus.Metric) {
+	for _, collector := range e.metrics.collectors() {
+		collector.Collect(samples)
+	}
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		samples <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	inProgress, exceeded := e.countRollouts()
+	gauge(inProgressDesc, inProgress)
+	gauge(exceededDesc, exceeded)
+	for _, w := range e.watches {
+		up, status := 0.0, w.Status()
+		if status.Synced && status.BrokenSince.IsZero() {
+			up = 1
+		}
+		gauge(watchUpDesc, up, status.Resource, status.Namespace)
+	}
+}
+
+// countRollouts reads off the Deployments' status how many rollouts are under way
+// and how many of them take too long.
+func (e *Engine) countRollouts() (inProgress, exceeded float64) {
+	e.caches.deployments.each(func(d *Deployment) {
+		if !d.Paused && !d.isRolledOut() {
+			inProgress++
+		}
+		for i := range d.Status.Conditions {
+			if c := &d.Status.Conditions[i]; c.Type == appsv1.DeploymentProgressing && c.Reason == reasonTimedOut {
+				exceeded++
+			}
+		}
+	})
+	return inProgress, exceeded
+}
+
+// isRolledOut tells whether the status says that all pods are new and available.
+func (d *Deployment) isRolledOut() bool {
+	replicas := toInt32(d.Replicas)
+	return d.Status.ObservedGeneration >= d.Generation && d.Status.Replicas == replicas &&
+		d.Status.UpdatedReplicas == replicas && d.Status.AvailableReplicas == replicas
+}
+
+// none is a metric of the queue that is not kept.
+type none struct{}
+
+func (none) Inc()            {}
+func (none) Set(float64)     {}
+func (none) Observe(float64) {}
+
+// NewDepthMetric implements workqueue.MetricsProvider.
+func (m *metrics) NewDepthMetric(string) workqueue.GaugeMetric { return m.queueDepth }
+
+// NewLatencyMetric implements workqueue.MetricsProvider.
+func (m *metrics) NewLatencyMetric(string) workqueue.HistogramMetric { return m.queueLatency }
+
+// NewAddsMetric implements workqueue.MetricsProvider.
+func (*metrics) NewAddsMetric(string) workqueue.CounterMetric { return none{} }
+
+// NewWorkDurationMetric implements workqueue.MetricsProvider.
+func (*metrics) NewWorkDurationMetric(string) workqueue.HistogramMetric { return none{} }
+
+// NewUnfinishedWorkSecondsMetric implements workqueue.MetricsProvider.
+func (*metrics) NewUnfinishedWorkSecondsMetric(string) workqueue.SettableGaugeMetric { return none{} }
+
+// NewLongestRunningProcessorSecondsMetric implements workqueue.MetricsProvider.
+func (*metrics) NewLongestRunningProcessorSecondsMetric(string) workqueue.SettableGaugeMetric {
+	return none{}
+}
+
+// NewRetriesMetric implements workqueue.MetricsProvider.
+func (*metrics) NewRetriesMetric(string) workqueue.CounterMetric { return none{} }

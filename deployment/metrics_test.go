@@ -1,0 +1,161 @@
+package deployment
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+)
+
+func newIdleEngine(t testing.TB, namespaces ...string) *Engine {
+	t.Helper()
+	e, err := New(Options{API: &rest.Config{Host: "http://127.0.0.1:1"}, Namespaces: namespaces, Workers: 1, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		e.queue.ShutDown()
+		e.events.Shutdown()
+	})
+	return e
+}
+
+func TestTheMetricsAreNamedAsIsTheCustom(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	if err := registry.Register(newIdleEngine(t)); err != nil {
+		t.Fatal(err)
+	}
+	problems, err := testutil.GatherAndLint(registry)
+	if err != nil || len(problems) > 0 {
+		t.Errorf("problems %v, error %v", problems, err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, family := range families {
+		names = append(names, strings.TrimPrefix(family.GetName(), "deployment_engine_"))
+	}
+	expect(t, "names", []string{
+		"actions_total", "queue_depth", "queue_latency_seconds", "rollouts_deadline_exceeded", "rollouts_in_progress",
+		"sync_duration_seconds", "syncs_total", "watch_up",
+	}, names) // write_errors_total comes with the first one
+}
+
+func TestTheMetricsTellOfRolloutsAndWatches(t *testing.T) {
+	e := newIdleEngine(t, "one", "two")
+	done := func(d *appsv1.Deployment) {
+		d.Status = appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 3, UpdatedReplicas: 3, AvailableReplicas: 3}
+	}
+	named := func(name string, changes ...func(*appsv1.Deployment)) *Deployment {
+		d := web(3, "v1", changes...)
+		d.Name = name
+		return d
+	}
+	exceeded := withStatus(appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{progressed(corev1.ConditionFalse, reasonTimedOut)}})
+	for _, d := range []*Deployment{
+		named("done", done), named("new"), named("paused", paused), named("exceeded", exceeded),
+		named("unobserved", done, func(d *appsv1.Deployment) { d.Generation = 3 }),
+		named("with an old pod", done, func(d *appsv1.Deployment) { d.Status.Replicas = 4 }),
+		named("updating", done, func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 2 }),
+		named("unavailable", done, func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 2 }),
+	} {
+		e.caches.deployments.put(d, false)
+	}
+	e.metrics.actions.WithLabelValues(UpdateReplicaSet{To: 1}.Kind()).Inc()
+	want := `
+# HELP deployment_engine_actions_total The number of actions carried out, by kind.
+# TYPE deployment_engine_actions_total counter
+deployment_engine_actions_total{action="adopt"} 0
+deployment_engine_actions_total{action="annotate"} 0
+deployment_engine_actions_total{action="create"} 0
+deployment_engine_actions_total{action="delete"} 0
+deployment_engine_actions_total{action="event"} 0
+deployment_engine_actions_total{action="release"} 0
+deployment_engine_actions_total{action="rollback"} 0
+deployment_engine_actions_total{action="scale"} 1
+deployment_engine_actions_total{action="status"} 0
+# HELP deployment_engine_rollouts_deadline_exceeded The number of Deployments whose rollout has exceeded its progress deadline.
+# TYPE deployment_engine_rollouts_deadline_exceeded gauge
+deployment_engine_rollouts_deadline_exceeded 1
+# HELP deployment_engine_rollouts_in_progress The number of Deployments whose rollout is not complete, paused ones aside.
+# TYPE deployment_engine_rollouts_in_progress gauge
+deployment_engine_rollouts_in_progress 6
+# HELP deployment_engine_watch_up Whether a watch works (1) or is broken (0).
+# TYPE deployment_engine_watch_up gauge
+deployment_engine_watch_up{namespace="one",resource="deployments"} 0
+deployment_engine_watch_up{namespace="one",resource="pods"} 0
+deployment_engine_watch_up{namespace="one",resource="replicasets"} 0
+deployment_engine_watch_up{namespace="two",resource="deployments"} 0
+deployment_engine_watch_up{namespace="two",resource="pods"} 0
+deployment_engine_watch_up{namespace="two",resource="replicasets"} 0
+`
+	if err := testutil.CollectAndCompare(e, strings.NewReader(want), "deployment_engine_actions_total", "deployment_engine_rollouts_deadline_exceeded",
+		"deployment_engine_rollouts_in_progress", "deployment_engine_watch_up"); err != nil {
+		t.Error(err)
+	}
+	if ready, detail := e.Ready(); ready || strings.Count(detail, "(deployment engine)\n") != 6 {
+		t.Errorf("ready %t, %s", ready, detail)
+	}
+}
+
+func TestTheQueueIsMeasured(t *testing.T) {
+	e := newIdleEngine(t)
+	key := web(3, "v1").key()
+	e.queue.Add(key)
+	if depth := testutil.ToFloat64(e.metrics.queueDepth); depth != 1 {
+		t.Errorf("depth %v", depth)
+	}
+	e.queue.Get()
+	if depth, waited := testutil.ToFloat64(e.metrics.queueDepth), testutil.CollectAndCount(e.metrics.queueLatency); depth != 0 || waited != 1 {
+		t.Errorf("depth %v, %d latencies", depth, waited)
+	}
+	e.queue.Done(key)
+}
+
+func TestFailuresHaveAReason(t *testing.T) {
+	collided := &creationError{CreationFailure{Collided: true}, errors.New("taken")}
+	refused := &creationError{CreationFailure{}, unavailable()}
+	for err, want := range map[error]string{
+		collided: "collision", fmt.Errorf("wrapped: %w", error(collided)): "collision",
+		refused: apiclient.FailureReason(unavailable()), conflict("deployments", "web"): apiclient.FailureReason(conflict("deployments", "web")),
+	} {
+		if got := reasonOf(err); got != want {
+			t.Errorf("reason of %v: %s, want %s", err, got, want)
+		}
+	}
+}
+
+func TestActionsHaveAKindAndWords(t *testing.T) {
+	target := Meta{Name: "web-v1"}
+	for _, test := range []struct {
+		action      Action
+		kind, words string
+	}{
+		{CreateReplicaSet{Name: "web-v1", Replicas: 3, Annotations: map[string]string{revisionAnnotation: "2"}}, "create", "create replicaset web-v1 with 3, revision 2"},
+		{UpdateReplicaSet{Target: target, From: 3, To: 1}, "scale", "scale replicaset web-v1 from 3 to 1"},
+		{UpdateReplicaSet{Target: target, MinReadySeconds: new(int32(3))}, "annotate", "update replicaset web-v1, minReadySeconds=3"},
+		{UpdateReplicaSet{Target: target, Annotations: map[string]string{"secret": "x"}}, "annotate", "update replicaset web-v1, annotation secret"},
+		{DeleteReplicaSet{target}, "delete", "delete replicaset web-v1"},
+		{AdoptReplicaSet{target}, "adopt", "adopt replicaset web-v1"},
+		{ReleaseReplicaSet{target}, "release", "release replicaset web-v1"},
+		{RollBack{Source: target, Revision: 7}, "rollback", "roll back to revision 7, replicaset web-v1"},
+		{EndRollBack{}, "rollback", "remove the request for a rollback"},
+		{UpdateStatus{Revision: "7"}, "status", "status: 0 existing, 0 updated, 0 ready, 0 available, 0 unavailable, revision 7"},
+		{Tell{"Normal", "Reason", "message"}, "event", "tell Normal Reason: message"},
+	} {
+		if test.action.Kind() != test.kind || test.action.String() != test.words {
+			t.Errorf("%s: %s", test.action.Kind(), test.action)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package deployment
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// note is what the engine remembers of its last writes for a Deployment, because
+// the API does not show it.
+type note struct {
+	creation                 CreationFailure
+	statusWritten, stepTaken time.Time
+}
+
+// notes are the notes of all Deployments. They may be used concurrently.
+type notes struct {
+	mu    sync.Mutex
+	notes map[types.NamespacedName]note
+}
+
+func (n *notes) of(key types.NamespacedName) note {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.notes[key]
+}
+
+func (n *notes) keep(key types.NamespacedName, kept note) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if kept == (note{}) {
+		delete(n.notes, key)
+		return
+	}
+	n.notes[key] = kept
+}

@@ -1,0 +1,137 @@
+package deployment
+
+import (
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// caches hold what is known of the cluster.
+type caches struct {
+	deployments *cache[*Deployment]
+	replicaSets *cache[*ReplicaSet]
+	pods        *cache[*pod]
+}
+
+// group makes Deployments found by their namespace.
+func (d *Deployment) group() string { return d.Namespace }
+
+// group makes ReplicaSets found by the UID of their controller, and orphans by
+// their namespace. So the cost of a sync does not grow with what else lives in
+// the namespace.
+func (rs *ReplicaSet) group() string {
+	if rs.Controller == "" {
+		return orphansOf(rs.Namespace)
+	}
+	return string(rs.Controller)
+}
+
+func orphansOf(namespace string) string { return "orphans/" + namespace }
+
+// observe collects what a plan for a Deployment may look at.
+func (c *caches) observe(d *Deployment, n note, now time.Time) *State {
+	s := &State{
+		Now:           now,
+		Deployment:    d,
+		ReplicaSets:   c.replicaSets.find(string(d.UID)),
+		Orphans:       c.replicaSets.find(orphansOf(d.Namespace)),
+		Creation:      n.creation,
+		StatusWritten: n.statusWritten,
+		StepTaken:     n.stepTaken,
+	}
+	if d.Strategy == appsv1.RecreateDeploymentStrategyType {
+		s.Pods = make(map[types.UID]int, len(s.ReplicaSets))
+		for _, rs := range s.ReplicaSets {
+			s.Pods[rs.UID] = c.pods.count(string(rs.UID), (*pod).isRunning)
+		}
+	}
+	return s
+}
+
+func reduceDeployment(object any) (*Deployment, error) {
+	d, ok := object.(*appsv1.Deployment)
+	if !ok {
+		return nil, fmt.Errorf("a %T is no Deployment", object)
+	}
+	return NewDeployment(d)
+}
+
+func reduceReplicaSet(object any) (*ReplicaSet, error) {
+	rs, ok := object.(*appsv1.ReplicaSet)
+	if !ok {
+		return nil, fmt.Errorf("a %T is no ReplicaSet", object)
+	}
+	return NewReplicaSet(rs)
+}
+
+func reducePod(object any) (*pod, error) {
+	p, ok := object.(*corev1.Pod)
+	if !ok {
+		return nil, fmt.Errorf("a %T is no Pod", object)
+	}
+	return newPod(p), nil
+}
+
+// onDeployment wakes a Deployment that has changed.
+func (e *Engine) onDeployment(before, after *Deployment) {
+	if after == nil {
+		e.wake(before.key()) // to forget it
+		return
+	}
+	if after.Status.TerminatingReplicas != nil {
+		e.executor.keepsTerminating.Store(true)
+	}
+	e.wake(after.key())
+}
+
+// onReplicaSet wakes the Deployments that control a ReplicaSet now or did so
+// before. An orphan wakes those that could adopt it.
+func (e *Engine) onReplicaSet(before, after *ReplicaSet) {
+	if before != nil && (after == nil || before.Controller != after.Controller) {
+		e.wakeController(before)
+	}
+	switch {
+	case after == nil:
+	case after.Controller != "":
+		e.wakeController(after)
+	default:
+		e.wakeAdopters(after)
+	}
+}
+
+func (e *Engine) wakeController(rs *ReplicaSet) {
+	if rs.ControllerName == "" {
+		return
+	}
+	key := types.NamespacedName{Namespace: rs.Namespace, Name: rs.ControllerName}
+	if d := e.caches.deployments.get(key); d != nil && d.UID == rs.Controller {
+		e.wake(key)
+	}
+}
+
+func (e *Engine) wakeAdopters(rs *ReplicaSet) {
+	for _, d := range e.caches.deployments.find(rs.Namespace) {
+		if d.selects(rs) {
+			e.wake(d.key())
+		}
+	}
+}
+
+// onPod wakes a Deployment with the Recreate strategy when a pod has ended, which
+// it may have waited for.
+func (e *Engine) onPod(before, after *pod) {
+	if before == nil || (after != nil && after.isRunning()) {
+		return
+	}
+	rs := e.caches.replicaSets.get(before.controllerKey())
+	if rs == nil || rs.UID != before.controller {
+		return
+	}
+	d := e.caches.deployments.get(types.NamespacedName{Namespace: rs.Namespace, Name: rs.ControllerName})
+	if d != nil && d.UID == rs.Controller && d.Strategy == appsv1.RecreateDeploymentStrategyType {
+		e.wake(d.key())
+	}
+}

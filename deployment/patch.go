@@ -1,0 +1,169 @@
+package deployment
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Every body carries the resourceVersion that it was planned on: the API server
+// refuses it if the object has changed since.
+
+type patchedMeta struct {
+	ResourceVersion string            `json:"resourceVersion"`
+	UID             types.UID         `json:"uid,omitempty"`
+	Annotations     map[string]string `json:"annotations,omitempty"`
+	OwnerReferences []any             `json:"ownerReferences,omitempty"`
+}
+
+type patchedObject struct {
+	Metadata patchedMeta `json:"metadata"`
+	Spec     any         `json:"spec,omitempty"`
+	Status   any         `json:"status,omitempty"`
+}
+
+// updatePatch is a JSON merge patch.
+func updatePatch(a *UpdateReplicaSet) ([]byte, error) {
+	type spec struct {
+		Replicas        *int32 `json:"replicas,omitempty"`
+		MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
+	}
+	changed := spec{MinReadySeconds: a.MinReadySeconds}
+	if a.From != a.To {
+		replicas := toInt32(a.To)
+		changed.Replicas = &replicas
+	}
+	return encode(patchedObject{
+		Metadata: patchedMeta{ResourceVersion: a.Target.ResourceVersion, Annotations: a.Annotations},
+		Spec:     changed,
+	})
+}
+
+// statusPatch is a JSON merge patch of the subresource status. It names every
+// field, because what a merge patch leaves out stays as it was.
+func statusPatch(d *Meta, a *UpdateStatus) ([]byte, error) {
+	type status struct {
+		ObservedGeneration  int64                        `json:"observedGeneration"`
+		Replicas            int32                        `json:"replicas"`
+		UpdatedReplicas     int32                        `json:"updatedReplicas"`
+		ReadyReplicas       int32                        `json:"readyReplicas"`
+		AvailableReplicas   int32                        `json:"availableReplicas"`
+		UnavailableReplicas int32                        `json:"unavailableReplicas"`
+		TerminatingReplicas *int32                       `json:"terminatingReplicas"`
+		Conditions          []appsv1.DeploymentCondition `json:"conditions"`
+		CollisionCount      *int32                       `json:"collisionCount"`
+	}
+	meta := patchedMeta{ResourceVersion: d.ResourceVersion}
+	if a.Revision != "" {
+		meta.Annotations = map[string]string{revisionAnnotation: a.Revision}
+	}
+	return encode(patchedObject{Metadata: meta, Status: status(a.Status)})
+}
+
+// adoptPatch is a strategic merge patch, which leaves other owners alone.
+func adoptPatch(d *Deployment, target *Meta) ([]byte, error) {
+	return encode(patchedObject{Metadata: patchedMeta{
+		ResourceVersion: target.ResourceVersion,
+		UID:             target.UID,
+		OwnerReferences: []any{controllerReference(d)},
+	}})
+}
+
+// releasePatch is a strategic merge patch, which leaves other owners alone.
+func releasePatch(d *Deployment, target *Meta) ([]byte, error) {
+	return encode(patchedObject{Metadata: patchedMeta{
+		ResourceVersion: target.ResourceVersion,
+		UID:             target.UID,
+		OwnerReferences: []any{map[string]any{"$patch": "delete", "uid": d.UID}},
+	}})
+}
+
+func controllerReference(d *Deployment) *metav1.OwnerReference {
+	return metav1.NewControllerRef(&metav1.ObjectMeta{Name: d.Name, UID: d.UID}, kind)
+}
+
+// operation is one of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// rollbackPatch is a JSON patch, because the earlier template is to replace the
+// present one and not to be merged with it.
+func rollbackPatch(d *Meta, a *RollBack, template *corev1.PodTemplateSpec) ([]byte, error) {
+	bare := template.DeepCopy()
+	delete(bare.Labels, hashLabel)
+	operations := []operation{unchanged(d), {Op: "replace", Path: "/spec/template", Value: bare}}
+	for _, key := range a.Remove {
+		operations = append(operations, operation{Op: "remove", Path: annotationPath(key)})
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.Annotations)) {
+		operations = append(operations, operation{Op: "add", Path: annotationPath(key), Value: a.Annotations[key]})
+	}
+	return encode(operations)
+}
+
+// endRollbackPatch is a JSON patch.
+func endRollbackPatch(d *Meta) ([]byte, error) {
+	return encode([]operation{unchanged(d), {Op: "remove", Path: annotationPath(rollbackAnnotation)}})
+}
+
+// unchanged makes the API server refuse the patch if the Deployment has changed.
+func unchanged(d *Meta) operation {
+	return operation{Op: "replace", Path: "/metadata/resourceVersion", Value: d.ResourceVersion}
+}
+
+// annotationPath escapes an annotation's name as JSON pointers want it.
+func annotationPath(key string) string {
+	return "/metadata/annotations/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+}
+
+func encode(patch any) ([]byte, error) {
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return nil, fmt.Errorf("encode patch: %w", err)
+	}
+	return body, nil
+}
+
+// newReplicaSet is the object to create. Its pods and itself carry the hash of
+// the template, and its selector demands it.
+func newReplicaSet(d *Deployment, a *CreateReplicaSet) *appsv1.ReplicaSet {
+	template := d.Template.DeepCopy()
+	template.Labels = withLabel(template.Labels, a.Hash)
+	selector := d.Selector.DeepCopy()
+	selector.MatchLabels = withLabel(selector.MatchLabels, a.Hash)
+	replicas := toInt32(a.Replicas)
+	return &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       d.Namespace,
+			Name:            a.Name,
+			Labels:          template.Labels,
+			Annotations:     a.Annotations,
+			OwnerReferences: []metav1.OwnerReference{*controllerReference(d)},
+		},
+		Spec: appsv1.ReplicaSetSpec{
+			Replicas:        &replicas,
+			MinReadySeconds: d.MinReadySeconds,
+			Selector:        selector,
+			Template:        *template,
+		},
+	}
+}
+
+func withLabel(labels map[string]string, hash string) map[string]string {
+	with := maps.Clone(labels)
+	if with == nil {
+		with = map[string]string{}
+	}
+	with[hashLabel] = hash
+	return with
+}

@@ -1,0 +1,160 @@
+package deployment
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// The reasons of Events about Deployments that no plan can be made for. The API
+// server does not let such ones in; one that it once let in may be there.
+const (
+	reasonSelectingAll    = "SelectingAll"
+	reasonInvalidSelector = "InvalidSelector"
+	reasonInvalidStrategy = "InvalidStrategy"
+)
+
+// NewDeployment takes from an API object what plans may look at. It does not
+// modify the object, but shares its pod template, labels and annotations.
+func NewDeployment(object *appsv1.Deployment) (*Deployment, error) {
+	template := object.Spec.Template // a copy: a pointer into the object would keep all of it
+	sum, err := SumTemplate(&template)
+	if err != nil {
+		return nil, err
+	}
+	d := &Deployment{
+		Meta:             metaOf(&object.ObjectMeta),
+		Generation:       object.Generation,
+		Annotations:      withoutLastApplied(object.Annotations),
+		Deleting:         object.DeletionTimestamp != nil,
+		Replicas:         wanted(object.Spec.Replicas),
+		Paused:           object.Spec.Paused,
+		Strategy:         object.Spec.Strategy.Type,
+		MinReadySeconds:  object.Spec.MinReadySeconds,
+		HistoryLimit:     object.Spec.RevisionHistoryLimit,
+		ProgressDeadline: progressDeadline(object.Spec.ProgressDeadlineSeconds),
+		Selector:         object.Spec.Selector,
+		Template:         &template,
+		Sum:              sum,
+		Status:           object.Status,
+	}
+	d.Invalid = d.resolve(&object.Spec.Strategy)
+	return d, nil
+}
+
+// resolve makes the selector and the limits usable, or tells why that cannot be.
+func (d *Deployment) resolve(strategy *appsv1.DeploymentStrategy) *Invalid {
+	var err error
+	if d.Matcher, err = metav1.LabelSelectorAsSelector(d.Selector); err != nil {
+		d.Matcher = labels.Nothing()
+		return &Invalid{reasonInvalidSelector, fmt.Sprintf("This deployment's selector is not valid: %v", err)}
+	}
+	if d.Selector == nil || d.Matcher.Empty() {
+		d.Matcher = labels.Nothing()
+		return &Invalid{reasonSelectingAll, "This deployment is selecting all pods. A non-empty selector is required."}
+	}
+	switch d.Strategy {
+	case appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType:
+	default:
+		return &Invalid{reasonInvalidStrategy, fmt.Sprintf("This deployment's strategy %q is not known.", d.Strategy)}
+	}
+	if d.Limits, err = ResolveLimits(strategy, d.Replicas); err != nil {
+		return &Invalid{reasonInvalidStrategy, fmt.Sprintf("This deployment's rolling update is not valid: %v", err)}
+	}
+	return nil
+}
+
+// NewReplicaSet takes from an API object what plans may look at. It does not
+// modify the object, but shares its labels and annotations.
+func NewReplicaSet(object *appsv1.ReplicaSet) (*ReplicaSet, error) {
+	sum, err := SumTemplate(&object.Spec.Template)
+	if err != nil {
+		return nil, err
+	}
+	rs := &ReplicaSet{
+		Meta:            metaOf(&object.ObjectMeta),
+		Created:         object.CreationTimestamp.Time,
+		Labels:          object.Labels,
+		Annotations:     object.Annotations,
+		Deleting:        object.DeletionTimestamp != nil,
+		Sum:             sum,
+		Replicas:        wanted(object.Spec.Replicas),
+		MinReadySeconds: object.Spec.MinReadySeconds,
+		Observed:        object.Status.ObservedGeneration >= object.Generation,
+		Existing:        int64(object.Status.Replicas),
+		Ready:           int64(object.Status.ReadyReplicas),
+		Available:       int64(object.Status.AvailableReplicas),
+		Terminating:     object.Status.TerminatingReplicas,
+		Failure:         replicaFailure(object.Status.Conditions),
+	}
+	rs.Controller, rs.ControllerName = controllerOf(object)
+	return rs, nil
+}
+
+func metaOf(object *metav1.ObjectMeta) Meta {
+	return Meta{Namespace: object.Namespace, Name: object.Name, UID: object.UID, ResourceVersion: object.ResourceVersion}
+}
+
+// wanted is how many replicas are wanted; absent means 1.
+func wanted(replicas *int32) int64 {
+	if replicas == nil {
+		return 1
+	}
+	return int64(*replicas)
+}
+
+// progressDeadline returns nil where there is none, which the API also writes as
+// the greatest number.
+func progressDeadline(seconds *int32) *time.Duration {
+	if seconds == nil || *seconds == math.MaxInt32 {
+		return nil
+	}
+	deadline := time.Duration(*seconds) * time.Second
+	return &deadline
+}
+
+// withoutLastApplied leaves out what kubectl keeps for itself. It can be large,
+// and no ReplicaSet gets it.
+func withoutLastApplied(annotations map[string]string) map[string]string {
+	if _, found := annotations[corev1.LastAppliedConfigAnnotation]; !found {
+		return annotations
+	}
+	rest := maps.Clone(annotations)
+	delete(rest, corev1.LastAppliedConfigAnnotation)
+	return rest
+}
+
+// controllerOf returns the UID of an object's controller, empty if there is none,
+// and its name if it is a Deployment.
+func controllerOf(object metav1.Object) (uid types.UID, deployment string) {
+	controller := metav1.GetControllerOfNoCopy(object)
+	switch {
+	case controller == nil:
+		return "", ""
+	case controller.Kind == kind.Kind && controller.APIVersion == kind.GroupVersion().String():
+		return controller.UID, controller.Name
+	}
+	return controller.UID, ""
+}
+
+// kind of the objects that this package is about.
+var kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
+
+// replicaFailure returns the condition that tells of pods that could not be
+// created or deleted, or nil.
+func replicaFailure(conditions []appsv1.ReplicaSetCondition) *appsv1.ReplicaSetCondition {
+	for i := range conditions {
+		if conditions[i].Type == appsv1.ReplicaSetReplicaFailure {
+			failure := conditions[i]
+			return &failure
+		}
+	}
+	return nil
+}

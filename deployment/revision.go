@@ -1,0 +1,108 @@
+package deployment
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// The annotations by which revisions are counted and scalings noticed. They are
+// those of Kubernetes' own controller, because kubectl reads them and either
+// controller may take over from the other.
+const (
+	annotationPrefix          = "deployment.kubernetes.io/"
+	revisionAnnotation        = annotationPrefix + "revision"
+	revisionHistoryAnnotation = annotationPrefix + "revision-history"
+	desiredReplicasAnnotation = annotationPrefix + "desired-replicas"
+	maxReplicasAnnotation     = annotationPrefix + "max-replicas"
+	rollbackAnnotation        = appsv1.DeprecatedRollbackTo
+)
+
+// maxHistoryLength is how many characters the list of a ReplicaSet's earlier
+// revisions may have; the oldest are dropped.
+const maxHistoryLength = 2000
+
+// isCopied tells whether an annotation goes with the template: from the
+// Deployment to its new ReplicaSet, and back in a rollback.
+func isCopied(annotation string) bool {
+	switch annotation {
+	case corev1.LastAppliedConfigAnnotation, revisionAnnotation, revisionHistoryAnnotation,
+		desiredReplicasAnnotation, maxReplicasAnnotation, rollbackAnnotation:
+		return false
+	}
+	return true
+}
+
+// revisionOf reads a revision, 0 if there is none. One that cannot be read is not
+// ok.
+func revisionOf(annotations map[string]string) (revision int64, ok bool) {
+	text := annotations[revisionAnnotation]
+	if text == "" {
+		return 0, true
+	}
+	revision, err := strconv.ParseInt(text, 10, 64)
+	return revision, err == nil
+}
+
+// annotationsOfNew returns what has to be set on the new ReplicaSet that has the
+// present annotations: copies of the Deployment's, and its revision, which is the
+// greatest. When an earlier ReplicaSet becomes the new one again, its earlier
+// revision goes into its history.
+func annotationsOfNew(d *Deployment, present map[string]string, revision int64) map[string]string {
+	current, ok := revisionOf(present)
+	if !ok {
+		return nil // somebody else's doing; leave it to them
+	}
+	changes := map[string]string{}
+	for key, value := range d.Annotations {
+		if old, found := present[key]; isCopied(key) && (!found || old != value) {
+			changes[key] = value
+		}
+	}
+	// It is smaller where old ReplicaSets were deleted since.
+	if current < revision {
+		changes[revisionAnnotation] = strconv.FormatInt(revision, 10)
+		if earlier, found := present[revisionAnnotation]; found {
+			changes[revisionHistoryAnnotation] = appendRevision(present[revisionHistoryAnnotation], earlier)
+		}
+	}
+	return changes
+}
+
+// appendRevision appends a revision to a list of them.
+func appendRevision(history, revision string) string {
+	if history == "" {
+		return revision
+	}
+	history += "," + revision
+	for len(history) > maxHistoryLength {
+		_, rest, found := strings.Cut(history, ",")
+		if !found {
+			break
+		}
+		history = rest
+	}
+	return history
+}
+
+// sizeAnnotations are what a ReplicaSet's size was computed from. A difference to
+// the Deployment tells later that it was scaled.
+func (d *Deployment) sizeAnnotations() map[string]string {
+	return map[string]string{
+		desiredReplicasAnnotation: strconv.FormatInt(d.Replicas, 10),
+		maxReplicasAnnotation:     strconv.FormatInt(d.maxReplicas(), 10),
+	}
+}
+
+// missing returns the annotations that differ from the present ones.
+func missing(wanted, present map[string]string) map[string]string {
+	changes := maps.Clone(wanted)
+	maps.DeleteFunc(changes, func(key, value string) bool {
+		old, found := present[key]
+		return found && old == value
+	})
+	return changes
+}

@@ -1,0 +1,840 @@
+package deployment
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+var (
+	simulatedRollouts = flag.Int("simulation.rollouts", defaultRollouts, "the number of rollouts to simulate")
+	simulationSeed    = flag.Uint64("simulation.seed", 1, "the seed of the simulation")
+	simulatedWorld    = flag.Uint64("simulation.world", 0, "the only world to simulate, with its story; 0 for all")
+)
+
+// The promise of the engine: whatever happens in whatever order, no rollout goes
+// beyond its limits, and when things calm down it is complete.
+//
+// Each world has a Deployment, a controller of ReplicaSets and pods that do as they
+// like. The engine is the real one but for its queue, watches and API server,
+// which are played. Time is that of the bubble.
+func TestRolloutsKeepTheirLimitsAndSettleWhateverHappens(t *testing.T) {
+	if only := *simulatedWorld; only != 0 {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(*simulationSeed, only)
+			w.isLoud = true
+			if problem := w.play(); problem != "" {
+				t.Fatalf("%s\n%s", strings.Join(w.story, "\n"), problem)
+			}
+			t.Log(strings.Join(w.story, "\n"))
+		})
+		return
+	}
+	total := tally{}
+	for number := uint64(1); total.completed+total.superseded < *simulatedRollouts && !t.Failed(); number++ {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(*simulationSeed, number)
+			if problem := w.play(); problem != "" {
+				t.Errorf("%s\nto see the story: go test ./deployment -run %s -simulation.seed %d -simulation.world %d",
+					problem, "TestRolloutsKeepTheirLimits", *simulationSeed, number)
+			}
+			total.add(&w.tally)
+		})
+	}
+	t.Logf("%+v", total)
+}
+
+// tally counts what has happened.
+type tally struct {
+	worlds, completed, superseded, syncs, writes, kills, faults int
+}
+
+func (t *tally) add(other *tally) {
+	t.worlds++
+	t.completed += other.completed
+	t.superseded += other.superseded
+	t.syncs += other.syncs
+	t.writes += other.writes
+	t.kills += other.kills
+	t.faults += other.faults
+}
+
+// world is a cluster in which things happen at random.
+type world struct {
+	tally
+
+	seed, number uint64
+	random       *rand.Rand
+	cluster      *cluster
+	queue        *playedQueue
+	engine       *Engine
+	shown        [watches]int
+	pods         []*simulatedPod
+	// isCalm tells that pods do not fail and nobody meddles with the ReplicaSets, so
+	// that what the engine believes to be true is at most outdated. Else anything
+	// goes.
+	isCalm bool
+	// isQuiet tells that no faults happen any more.
+	isQuiet bool
+	noQuota bool
+	// isScaling tells that the engine takes a step of a scaling, which is the user's
+	// wish and no rollout.
+	isScaling bool
+	// seen are the ReplicaSets on which the present step was planned, and ordered
+	// what sizes they got since.
+	seen    []*ReplicaSet
+	ordered map[string]int64
+
+	begun         string // the image whose rollout is counted next
+	statusWritten time.Time
+	problem       string
+	isLoud        bool
+	story         []string
+}
+
+type simulatedPod struct {
+	*corev1.Pod
+	controller                 types.UID
+	image                      string
+	ready, terminating, failed bool
+	readySince                 time.Time
+}
+
+// killed is the panic that ends the controller.
+type killed struct{}
+
+var simulationMetrics = newMetrics()
+
+func newWorld(seed, number uint64) *world {
+	w := &world{seed: seed, number: number, random: rand.New(rand.NewPCG(seed, number)), cluster: newCluster(time.Now)}
+	w.isCalm = w.chance(.5)
+	w.cluster.dropsTerminating = w.chance(.1)
+	w.cluster.refuse = func(write string) error { return w.fail(write, "is refused") }
+	w.cluster.lose = func(write string) error { return w.fail(write, "is done, but nobody hears of it") }
+	w.cluster.written = w.check
+	w.startController()
+	return w
+}
+
+func (w *world) chance(p float64) bool { return w.random.Float64() < p }
+
+func (w *world) tell(format string, arguments ...any) {
+	if w.isLoud {
+		w.story = append(w.story, fmt.Sprintf("%8.3f ", time.Since(w.beginning()).Seconds())+fmt.Sprintf(format, arguments...))
+	}
+}
+
+// beginning is when bubbles begin.
+func (*world) beginning() time.Time { return time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC) }
+
+func (w *world) fault(format string, arguments ...any) {
+	if w.problem == "" {
+		w.problem = fmt.Sprintf("seed %d, world %d: ", w.seed, w.number) + fmt.Sprintf(format, arguments...)
+		w.tell("PROBLEM: %s", w.problem)
+	}
+}
+
+func (w *world) deployment() *appsv1.Deployment { return w.cluster.deployments["web"] }
+
+func (w *world) replicaSets() []*appsv1.ReplicaSet {
+	if d := w.deployment(); d != nil {
+		return w.cluster.replicaSetsOf(d)
+	}
+	return nil
+}
+
+// play returns what went wrong.
+func (w *world) play() string {
+	w.create()
+	for chapter := range 12 {
+		if chapter > 0 && w.chance(.9) {
+			w.changeTemplate()
+		}
+		for range w.random.IntN(3) {
+			w.meddle()
+		}
+		for range w.random.IntN(80) {
+			if w.step(); w.problem != "" {
+				return w.problem
+			}
+		}
+		if w.chance(.5) {
+			w.settle()
+		}
+		if w.problem != "" {
+			return w.problem
+		}
+	}
+	if w.deployment().Spec.Paused {
+		w.changeDeployment("resumed", func(d *appsv1.Deployment) { d.Spec.Paused = false })
+	}
+	w.settle()
+	return w.problem
+}
+
+// create makes the Deployment, or makes it again.
+func (w *world) create() {
+	d := deploymentObject(int32(w.random.IntN(7)), w.image())
+	d.UID, d.Generation, d.Status = "", 1, appsv1.DeploymentStatus{}
+	w.randomStrategy(d)
+	w.cluster.put(d)
+	w.begun, w.statusWritten = imageOf(&d.Spec.Template), time.Time{}
+	w.tell("deployment of %s with %d, %s", w.begun, *d.Spec.Replicas, describe(&d.Spec.Strategy))
+}
+
+func imageOf(template *corev1.PodTemplateSpec) string { return template.Spec.Containers[0].Image }
+
+func (w *world) image() string {
+	if w.chance(.1) {
+		return fmt.Sprintf("bad%d", w.random.IntN(3))
+	}
+	return fmt.Sprintf("v%d", w.random.IntN(6))
+}
+
+func (w *world) randomStrategy(d *appsv1.Deployment) {
+	switch d.Spec.Strategy = rolling(pick(w, "0", "1", "2", "25%", "100%"), pick(w, "0", "1", "25%", "50%", "100%")); {
+	case w.chance(.2):
+		recreated(d)
+	}
+}
+
+func describe(strategy *appsv1.DeploymentStrategy) string {
+	if rolling := strategy.RollingUpdate; rolling != nil {
+		return fmt.Sprintf("surge %s, unavailable %s", rolling.MaxSurge, rolling.MaxUnavailable)
+	}
+	return string(strategy.Type)
+}
+
+func pick[T any](w *world, choices ...T) T { return choices[w.random.IntN(len(choices))] }
+
+// countRollout counts the rollout that ends now, if it had begun.
+func (w *world) countRollout(superseded bool) {
+	for _, rs := range w.replicaSets() {
+		if w.begun != "" && imageOf(&rs.Spec.Template) == w.begun {
+			if superseded {
+				w.superseded++
+			} else {
+				w.completed++
+			}
+			w.begun = ""
+		}
+	}
+}
+
+func (w *world) changeTemplate() {
+	d := w.deployment()
+	image := w.image()
+	if d == nil || image == imageOf(&d.Spec.Template) {
+		return
+	}
+	w.countRollout(true)
+	w.begun = image
+	w.changeDeployment("template "+image, func(d *appsv1.Deployment) { d.Spec.Template = templateOf(image) })
+}
+
+func (w *world) changeDeployment(what string, edit func(*appsv1.Deployment)) {
+	if w.deployment() == nil {
+		return
+	}
+	d := w.cluster.changeDeployment("web", edit)
+	w.tell("user: %s (version %s)", what, d.ResourceVersion)
+}
+
+// meddle is what users do besides.
+func (w *world) meddle() {
+	type d = appsv1.Deployment
+	switch w.random.IntN(12) {
+	case 0, 1, 2:
+		replicas := int32(w.random.IntN(9))
+		w.changeDeployment(fmt.Sprintf("scaled to %d", replicas), func(d *d) { d.Spec.Replicas = &replicas })
+	case 3:
+		w.changeDeployment("strategy", func(d *d) { w.randomStrategy(d) })
+	case 4:
+		w.changeDeployment("paused or resumed", func(d *d) { d.Spec.Paused = !d.Spec.Paused && w.chance(.5) })
+	case 5:
+		limit := pick(w, new(int32(0)), new(int32(1)), new(int32(2)), nil)
+		w.changeDeployment("history limit", func(d *d) { d.Spec.RevisionHistoryLimit = limit })
+	case 6:
+		deadline := pick(w, new(int32(600)), new(int32(1)), new(int32(5)), nil)
+		w.changeDeployment("deadline", func(d *d) { d.Spec.ProgressDeadlineSeconds = deadline })
+	case 7:
+		w.changeDeployment("annotation", func(d *d) { d.Annotations["note"] = pick(w, "a", "b") })
+	case 8:
+		revision := fmt.Sprint(w.random.IntN(6))
+		w.changeDeployment("rollback to "+revision, func(d *d) { d.Annotations[rollbackAnnotation] = revision })
+	case 9:
+		w.collide()
+	default:
+		if !w.isCalm {
+			w.meddleMore()
+		}
+	}
+}
+
+// collide takes the name of a ReplicaSet that is to come.
+func (w *world) collide() {
+	d := w.deployment()
+	if d == nil {
+		return
+	}
+	template := templateOf(w.image())
+	name := replicaSetName("web", TemplateHash(&template, d.Status.CollisionCount))
+	if _, taken := w.cluster.replicaSets[name]; taken {
+		return
+	}
+	stranger := templateOf("stranger")
+	stranger.Labels = map[string]string{"app": "other"}
+	w.cluster.put(&appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: stranger.Labels, Annotations: map[string]string{}},
+		Spec:       appsv1.ReplicaSetSpec{Replicas: new(int32(0)), Template: stranger},
+	})
+	w.tell("user: a stranger takes the name %s", name)
+}
+
+// meddleMore is what users had better not do.
+func (w *world) meddleMore() {
+	sets := w.replicaSets()
+	if len(sets) == 0 {
+		return
+	}
+	rs := pick(w, sets...)
+	switch w.random.IntN(7) {
+	case 0:
+		replicas := int32(w.random.IntN(9))
+		w.tell("user: %s scaled to %d by hand", rs.Name, replicas)
+		w.cluster.changeReplicaSet(rs, func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = &replicas })
+	case 1:
+		w.tell("user: %s is deleted", rs.Name)
+		w.cluster.delete(rs)
+	case 2:
+		w.tell("user: %s is orphaned", rs.Name)
+		w.cluster.changeReplicaSet(rs, func(rs *appsv1.ReplicaSet) { rs.OwnerReferences = nil })
+	case 3:
+		key := pick(w, desiredReplicasAnnotation, maxReplicasAnnotation, revisionAnnotation)
+		value := pick(w, "x", "0", "7", "-1", "99999999999")
+		w.tell("user: %s gets %s=%s", rs.Name, key, value)
+		w.cluster.changeReplicaSet(rs, func(rs *appsv1.ReplicaSet) { rs.Annotations[key] = value })
+	case 4:
+		seconds := int32(w.random.IntN(4))
+		w.changeDeployment(fmt.Sprintf("%d seconds of readiness", seconds), func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = seconds })
+	case 5:
+		w.noQuota = !w.noQuota
+		w.tell("quota for pods: %t", !w.noQuota)
+	case 6:
+		w.tell("user: the deployment is deleted and made again")
+		w.countRollout(true)
+		w.cluster.delete(w.deployment())
+		for _, rs := range sets {
+			w.cluster.changeReplicaSet(rs, func(rs *appsv1.ReplicaSet) { rs.OwnerReferences = nil })
+		}
+		w.create()
+	}
+}
+
+// step lets one thing happen.
+func (w *world) step() {
+	switch n := w.random.IntN(100); {
+	case n < 30:
+		w.show(w.random.IntN(watches), 1+w.random.IntN(4))
+	case n < 55:
+		w.sync()
+	case n < 70:
+		if sets := w.replicaSets(); len(sets) > 0 {
+			w.controlReplicaSet(pick(w, sets...))
+		}
+	case n < 88:
+		w.runPods(1 + w.random.IntN(3))
+	case n < 97:
+		time.Sleep(time.Duration(w.random.IntN(150)) * time.Millisecond)
+	case n < 98:
+		time.Sleep(time.Duration(w.random.IntN(3000)) * time.Millisecond)
+	case n < 99:
+		w.tell("the watches list again")
+		w.cluster.list(w.engine)
+		w.catchUp()
+	case w.chance(.3):
+		w.restartController("restarted")
+	}
+}
+
+func (w *world) catchUp() {
+	for watch := range watches {
+		w.shown[watch] = len(w.cluster.changes[watch])
+	}
+}
+
+// show shows changes to the engine, and returns whether there were any.
+func (w *world) show(watch, n int) bool {
+	pending := w.cluster.changes[watch][w.shown[watch]:]
+	pending = pending[:min(n, len(pending))]
+	for _, ch := range pending {
+		ch.show(w.engine)
+	}
+	w.shown[watch] += len(pending)
+	return len(pending) > 0
+}
+
+func (w *world) startController() {
+	w.queue = newPlayedQueue(time.Now)
+	w.engine = w.cluster.newEngine(w.queue, simulationMetrics)
+	w.cluster.list(w.engine)
+	w.catchUp()
+	w.statusWritten = time.Time{}
+}
+
+func (w *world) restartController(how string) {
+	w.kills++
+	w.tell("the controller is %s", how)
+	w.startController()
+}
+
+// sync lets the engine take a step, if it wants to. It returns whether it did.
+func (w *world) sync() bool {
+	key, found := w.queue.next()
+	if !found {
+		return false
+	}
+	w.syncs++
+	defer func() {
+		if cause := recover(); cause != nil {
+			if _, isKill := cause.(killed); !isKill {
+				w.fault("panic: %v", cause)
+				return
+			}
+			w.restartController("killed")
+		}
+	}()
+	if w.isLoud {
+		if d := w.engine.caches.deployments.get(key); d != nil {
+			s := w.engine.caches.observe(d, w.engine.notes.of(key), time.Now())
+			s.NoTerminating = !w.engine.executor.keepsTerminating.Load()
+			actions, wake := Plan(s)
+			w.tell("sync on version %s: %v, wake %v", d.ResourceVersion, actions, wake)
+		}
+	}
+	if d := w.engine.caches.deployments.get(key); d != nil {
+		s := w.engine.caches.observe(d, note{}, time.Now())
+		w.isScaling = d.Paused || newPlan(s).isRescaled()
+		w.seen, w.ordered = s.ReplicaSets, map[string]int64{}
+	}
+	w.engine.sync(context.Background(), key)
+	return true
+}
+
+// fail is what may go wrong with a write.
+func (w *world) fail(write, how string) error {
+	isDone := strings.HasPrefix(how, "is done")
+	if !isDone {
+		w.writes++
+		if strings.HasSuffix(write, "/status") {
+			if now := time.Now(); now.Sub(w.statusWritten) < statusSpacing {
+				w.fault("two status writes within %s", now.Sub(w.statusWritten))
+			}
+		}
+	}
+	if w.isQuiet || w.chance(.96) {
+		if isDone && strings.HasSuffix(write, "/status") {
+			w.statusWritten = time.Now()
+		}
+		return nil
+	}
+	w.faults++
+	if w.chance(.4) {
+		w.tell("the write of %s %s, and the controller killed", write, how)
+		panic(killed{})
+	}
+	w.tell("the write of %s %s", write, how)
+	if isDone {
+		w.isCalm = w.isCalm && write == "deployment/status"
+	} else if write == "create" && w.chance(.5) {
+		return apierrors.NewForbidden(appsv1.Resource("replicasets"), "web", fmt.Errorf("exceeded quota"))
+	}
+	return unavailable()
+}
+
+// controlReplicaSet is a step of the ReplicaSet controller. It returns whether
+// there was anything to do.
+func (w *world) controlReplicaSet(rs *appsv1.ReplicaSet) bool {
+	status := w.statusOf(rs)
+	hadFailed := w.adjustPods(rs)
+	if w.isQuiet || w.chance(.5) {
+		status = w.statusOf(rs)
+	}
+	if hadFailed {
+		status.Conditions = []appsv1.ReplicaSetCondition{{
+			Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: "exceeded quota",
+		}}
+	}
+	if isSameStatus(&rs.Status, &status) {
+		return false
+	}
+	w.cluster.changeReplicaSet(rs, func(rs *appsv1.ReplicaSet) { rs.Status = status })
+	w.tell("%s (%s) of %d: %d exist, %d ready, %d available", rs.Name, imageOf(&rs.Spec.Template), *rs.Spec.Replicas, status.Replicas, status.ReadyReplicas, status.AvailableReplicas)
+	return true
+}
+
+func isSameStatus(a, b *appsv1.ReplicaSetStatus) bool {
+	return a.Replicas == b.Replicas && a.ReadyReplicas == b.ReadyReplicas && a.AvailableReplicas == b.AvailableReplicas &&
+		a.ObservedGeneration == b.ObservedGeneration && len(a.Conditions) == len(b.Conditions) &&
+		(a.TerminatingReplicas == nil) == (b.TerminatingReplicas == nil) &&
+		(a.TerminatingReplicas == nil || *a.TerminatingReplicas == *b.TerminatingReplicas)
+}
+
+func (w *world) podsOf(rs *appsv1.ReplicaSet) (pods []*simulatedPod) {
+	for _, pod := range w.pods {
+		if pod.controller == rs.UID {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
+func (w *world) statusOf(rs *appsv1.ReplicaSet) appsv1.ReplicaSetStatus {
+	status := appsv1.ReplicaSetStatus{ObservedGeneration: rs.Generation}
+	terminating := int32(0)
+	for _, pod := range w.podsOf(rs) {
+		switch {
+		case pod.terminating:
+			terminating++
+		case !pod.failed:
+			status.Replicas++
+			if pod.ready {
+				status.ReadyReplicas++
+			}
+			if w.isAvailable(pod, rs) {
+				status.AvailableReplicas++
+			}
+		}
+	}
+	if !w.cluster.dropsTerminating {
+		status.TerminatingReplicas = &terminating
+	}
+	return status
+}
+
+func (w *world) isAvailable(pod *simulatedPod, rs *appsv1.ReplicaSet) bool {
+	return pod.ready && !pod.terminating && !pod.failed && time.Since(pod.readySince) >= time.Duration(rs.Spec.MinReadySeconds)*time.Second
+}
+
+// adjustPods makes and deletes pods, those that are not available first. It
+// returns whether that failed.
+func (w *world) adjustPods(rs *appsv1.ReplicaSet) (failed bool) {
+	active := slices.DeleteFunc(w.podsOf(rs), func(pod *simulatedPod) bool { return pod.terminating || pod.failed })
+	missing := int(*rs.Spec.Replicas) - len(active)
+	for range missing {
+		if w.noQuota {
+			return true
+		}
+		w.newPod(rs)
+	}
+	slices.SortStableFunc(active, func(a, b *simulatedPod) int {
+		switch first, second := w.isAvailable(a, rs), w.isAvailable(b, rs); {
+		case first == second:
+			return 0
+		case second:
+			return -1
+		}
+		return 1
+	})
+	for _, pod := range active[:max(-missing, 0)] {
+		w.terminate(pod)
+	}
+	return false
+}
+
+func (w *world) newPod(rs *appsv1.ReplicaSet) {
+	pod := &simulatedPod{Pod: &corev1.Pod{}, controller: rs.UID, image: imageOf(&rs.Spec.Template)}
+	pod.Namespace, pod.Name = "ns", fmt.Sprintf("pod-%d", w.cluster.version)
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(rs, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
+	w.cluster.put(pod.Pod)
+	w.pods = append(w.pods, pod)
+}
+
+// changePod shows a pod after a change.
+func (w *world) changePod(pod *simulatedPod, edit func(*corev1.Pod)) {
+	changed := *pod.Pod
+	edit(&changed)
+	w.cluster.put(&changed)
+	pod.Pod = &changed
+}
+
+func (w *world) terminate(pod *simulatedPod) {
+	pod.terminating = true
+	w.changePod(pod, func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Now()} })
+}
+
+// runPods lets something happen to a few pods. It returns whether it did.
+func (w *world) runPods(n int) (happened bool) {
+	for range min(n, len(w.pods)) {
+		i := w.random.IntN(len(w.pods))
+		happened = w.runPod(w.pods[i]) || happened
+		if w.pods[i].Pod == nil {
+			w.pods = slices.Delete(w.pods, i, i+1)
+		}
+	}
+	return happened
+}
+
+// runPod lets something happen to a pod. One that has gone loses its object.
+func (w *world) runPod(pod *simulatedPod) bool {
+	switch {
+	case pod.terminating, pod.failed && (w.isQuiet || w.chance(.1)):
+		w.cluster.delete(pod.Pod)
+		pod.Pod = nil
+	case pod.failed:
+		return false
+	case !w.hasController(pod):
+		w.terminate(pod)
+	case !pod.ready && !strings.HasPrefix(pod.image, "bad"):
+		pod.ready, pod.readySince = true, time.Now()
+	case !pod.ready || w.isCalm || w.isQuiet || w.chance(.8):
+		return false
+	case w.chance(.7):
+		pod.ready = false
+	default:
+		pod.failed = true
+		w.changePod(pod, func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
+	}
+	return true
+}
+
+func (w *world) hasController(pod *simulatedPod) bool {
+	for _, rs := range w.cluster.replicaSets {
+		if rs.UID == pod.controller {
+			return true
+		}
+	}
+	return false
+}
+
+// check looks at each write of the engine to a ReplicaSet.
+func (w *world) check(before, after *appsv1.ReplicaSet) {
+	d := w.engine.caches.deployments.get(types.NamespacedName{Namespace: "ns", Name: "web"})
+	switch {
+	case d == nil:
+		w.fault("a write for a deployment that is not known")
+	case after == nil:
+		if *before.Spec.Replicas > 0 || before.Status.Replicas > 0 {
+			w.fault("%s is deleted with its pods", before.Name)
+		}
+	case before == nil:
+		w.checkCreation(d, after)
+	case *before.Spec.Replicas < *after.Spec.Replicas:
+		w.checkMore(d, after)
+	case *before.Spec.Replicas > *after.Spec.Replicas:
+		w.checkFewer(d, before, after)
+	}
+}
+
+func (w *world) checkCreation(d *Deployment, created *appsv1.ReplicaSet) {
+	for _, rs := range w.cluster.replicaSets {
+		if w.isCalm && rs.Name != created.Name && imageOf(&rs.Spec.Template) == imageOf(&created.Spec.Template) {
+			w.fault("%s and %s have one template", rs.Name, created.Name)
+		}
+	}
+	w.checkMore(d, created)
+}
+
+// checkMore checks that there are never more than the wanted replicas and the
+// surge by the engine's order.
+func (w *world) checkMore(d *Deployment, after *appsv1.ReplicaSet) {
+	total := int64(0)
+	for _, rs := range w.cluster.replicaSets {
+		if metav1.GetControllerOfNoCopy(rs) != nil && metav1.GetControllerOfNoCopy(rs).UID == d.UID {
+			total += int64(*rs.Spec.Replicas)
+		}
+	}
+	if w.isCalm && *after.Spec.Replicas > 0 && total > d.maxReplicas() {
+		w.fault("%s gets %d, so that there are %d of at most %d", after.Name, *after.Spec.Replicas, total, d.maxReplicas())
+	}
+	if w.isCalm && *after.Spec.Replicas > 0 && d.Strategy == appsv1.RecreateDeploymentStrategyType && !w.isScaling {
+		for _, pod := range w.pods {
+			isKnown := w.engine.caches.pods.get(types.NamespacedName{Namespace: "ns", Name: pod.Name}) != nil
+			if isKnown && pod.controller != after.UID && !pod.failed && w.hasController(pod) {
+				w.fault("%s gets %d while %s still runs", after.Name, *after.Spec.Replicas, pod.Name)
+			}
+		}
+	}
+}
+
+// checkFewer checks that a rolling update leaves enough pods available.
+func (w *world) checkFewer(d *Deployment, before, after *appsv1.ReplicaSet) {
+	if d.Strategy == appsv1.RecreateDeploymentStrategyType || w.isScaling {
+		return
+	}
+	was, is, wasTrue, isTrue := int64(0), int64(0), int64(0), int64(0)
+	w.ordered[after.Name] = int64(*after.Spec.Replicas)
+	for _, rs := range w.seen {
+		if !rs.Observed {
+			continue // nothing is sure
+		}
+		was += min(rs.Available, rs.Replicas)
+		if size, changed := w.ordered[rs.Name]; changed {
+			is += min(rs.Available, size)
+		} else {
+			is += min(rs.Available, rs.Replicas)
+		}
+	}
+	if is < min(was, d.minAvailable()) {
+		w.fault("%s gets %d, which leaves %d of %d available, of at least %d", after.Name, *after.Spec.Replicas, is, was, d.minAvailable())
+	}
+	if !w.isCalm {
+		return
+	}
+	for _, rs := range w.replicaSets() {
+		available := int64(0)
+		for _, pod := range w.podsOf(rs) {
+			if w.isAvailable(pod, rs) {
+				available++
+			}
+		}
+		isTrue += min(available, int64(*rs.Spec.Replicas))
+		if rs.Name == after.Name {
+			rs = before
+		}
+		wasTrue += min(available, int64(*rs.Spec.Replicas))
+	}
+	// What the engine does not know of may have become available and count as ill.
+	if isTrue < min(was, wasTrue, d.minAvailable()) {
+		w.fault("%s gets %d, which truly leaves %d of %d available, of at least %d", after.Name, *after.Spec.Replicas, isTrue, wasTrue, d.minAvailable())
+	}
+}
+
+// settle lets everything go on without faults until nothing happens any more, and
+// looks whether all is as it should be.
+func (w *world) settle() {
+	w.tell("it gets quiet")
+	w.isQuiet = true
+	defer func() { w.isQuiet = false }()
+	w.noQuota = false
+	for rounds, idle := 0, 0; idle < 3; rounds++ {
+		if rounds > 600 {
+			w.fault("it does not settle")
+		}
+		if w.problem != "" {
+			return
+		}
+		happened := false
+		for watch := range watches {
+			happened = w.show(watch, 1000) || happened
+		}
+		happened = w.sync() || happened
+		for _, rs := range w.replicaSets() {
+			happened = w.controlReplicaSet(rs) || happened
+		}
+		for i := len(w.pods) - 1; i >= 0; i-- {
+			happened = w.runPod(w.pods[i]) || happened
+			if w.pods[i].Pod == nil {
+				w.pods = slices.Delete(w.pods, i, i+1)
+			}
+		}
+		switch next := w.queue.nextDue(); {
+		case happened:
+			idle = 0
+			time.Sleep(time.Millisecond)
+		case !next.IsZero():
+			time.Sleep(time.Until(next))
+		default:
+			idle++
+			time.Sleep(5 * time.Second) // for pods to become available
+		}
+	}
+	w.checkSettled()
+}
+
+func (w *world) checkSettled() {
+	d := w.deployment()
+	if d.Status.ObservedGeneration != d.Generation {
+		w.fault("generation %d was not observed", d.Generation)
+	}
+	if _, asked := d.Annotations[rollbackAnnotation]; asked && !d.Spec.Paused {
+		w.fault("the request for a rollback is left")
+	}
+	for _, ch := range d.Status.Conditions {
+		if ch.Reason == reasonCreateFailed {
+			w.fault("the failure to create a replicaset is left")
+		}
+	}
+	if d.Spec.Paused {
+		return
+	}
+	isBad := strings.HasPrefix(imageOf(&d.Spec.Template), "bad")
+	current := 0
+	w.checkRevisions(d)
+	for _, rs := range w.replicaSets() {
+		isCurrent := current == 0 && imageOf(&rs.Spec.Template) == imageOf(&d.Spec.Template)
+		if isCurrent {
+			current++
+			if rs.Annotations[revisionAnnotation] != d.Annotations[revisionAnnotation] {
+				w.fault("revision %s of the deployment, %s of its replicaset", d.Annotations[revisionAnnotation], rs.Annotations[revisionAnnotation])
+			}
+		}
+		if want := *d.Spec.Replicas; !isBad && (isCurrent && *rs.Spec.Replicas != want || !isCurrent && *rs.Spec.Replicas != 0) {
+			w.fault("%s (%s) has %d in the end, of %d", rs.Name, imageOf(&rs.Spec.Template), *rs.Spec.Replicas, want)
+		}
+	}
+	if current != 1 {
+		w.fault("there is no new replicaset")
+	}
+	if isBad && *d.Spec.Replicas > 0 {
+		w.checkStuck(d)
+		return
+	}
+	w.checkComplete(d)
+}
+
+// checkRevisions checks that the new ReplicaSet has the greatest revision.
+func (w *world) checkRevisions(d *appsv1.Deployment) {
+	latest, _ := revisionOf(d.Annotations)
+	for _, rs := range w.replicaSets() {
+		revision, _ := revisionOf(rs.Annotations)
+		if w.isCalm && revision >= latest && imageOf(&rs.Spec.Template) != imageOf(&d.Spec.Template) {
+			w.fault("revision %d of %s, and the deployment has %d", revision, rs.Name, latest)
+		}
+	}
+}
+
+// checkStuck checks the end of a rollout whose pods never become ready.
+func (w *world) checkStuck(d *appsv1.Deployment) {
+	progressing := newConditions(time.Now(), d.Status.Conditions).get(appsv1.DeploymentProgressing)
+	if d.Spec.ProgressDeadlineSeconds != nil && (progressing == nil || progressing.Reason != reasonTimedOut && progressing.Reason != reasonComplete) {
+		w.fault("a stuck rollout has not timed out: %+v", progressing)
+	}
+}
+
+func (w *world) checkComplete(d *appsv1.Deployment) {
+	if limit := d.Spec.RevisionHistoryLimit; limit != nil && len(w.replicaSets())-1 > int(*limit) {
+		w.fault("a history of %d, of at most %d", len(w.replicaSets())-1, *limit)
+	}
+	n := *d.Spec.Replicas
+	status := d.Status
+	if status.Replicas != n || status.UpdatedReplicas != n || status.ReadyReplicas != n || status.AvailableReplicas != n || status.UnavailableReplicas != 0 {
+		w.fault("status of %d replicas: %+v", n, status)
+	}
+	if !w.cluster.dropsTerminating && (status.TerminatingReplicas == nil || *status.TerminatingReplicas != 0) {
+		w.fault("terminating replicas: %v", status.TerminatingReplicas)
+	}
+	conditions := newConditions(time.Now(), status.Conditions)
+	if !conditions.has(appsv1.DeploymentAvailable, reasonAvailable) {
+		w.fault("it is not available: %+v", status.Conditions)
+	}
+	if has := conditions.has(appsv1.DeploymentProgressing, reasonComplete); has != (d.Spec.ProgressDeadlineSeconds != nil) {
+		w.fault("conditions %+v", status.Conditions)
+	}
+	if conditions.get(appsv1.DeploymentReplicaFailure) != nil {
+		w.fault("the replicasets' failure is left")
+	}
+	w.countRollout(false)
+}

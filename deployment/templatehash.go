@@ -1,0 +1,40 @@
+package deployment
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/dump"
+)
+
+// hashLabel tells the pods and ReplicaSets of different templates apart.
+const hashLabel = appsv1.DefaultDeploymentUniqueLabelKey
+
+// TemplateHash names a pod template in the label pod-template-hash and in the
+// name of its ReplicaSet. It is what kube-controller-manager of the same API
+// version computes, so that either can take over from the other. After a
+// collision of two templates the count makes it another one.
+//
+// It names and does not identify: see [TemplateSum].
+func TemplateHash(template *corev1.PodTemplateSpec, collisions *int32) string {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(dump.ForHash(*template))) // a hash never fails to write
+	if collisions != nil {
+		var count [8]byte
+		binary.LittleEndian.PutUint32(count[:], uint32(*collisions))
+		_, _ = hash.Write(count[:])
+	}
+	return rand.SafeEncodeString(strconv.FormatUint(uint64(hash.Sum32()), 10))
+}
+
+// replicaSetName returns the name of the ReplicaSet of a template. A name may
+// have 253 characters; of a longer one the Deployment's part is cut.
+func replicaSetName(deployment, hash string) string {
+	longest := validation.DNS1123SubdomainMaxLength - len(hash) - 1
+	return deployment[:min(len(deployment), longest)] + "-" + hash
+}
