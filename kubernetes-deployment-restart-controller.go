@@ -14,15 +14,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/leaderelection"
-
-	"kubernetes-deployment-restart-controller/controller"
 )
 
 const (
@@ -75,29 +72,30 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// control runs the controller until the context ends or it has to give up.
+// control runs what was asked for until the context ends or it has to give up.
 func control(ctx context.Context, o *options, config *rest.Config, log *slog.Logger) error {
-	log.Info("starting", "version", version, "commit", commit, "dry_run", o.DryRun, "leader_elect", o.LeaderElect)
-	restarts, err := controller.New(controllerOptions(o, config, log))
+	log.Info("starting", "version", version, "commit", commit, "dry_run", o.DryRun, "leader_elect", o.LeaderElect, "deployment_engine", o.DeploymentEngine)
+	all, err := newEngines(o, config, log)
 	if err != nil {
 		return err
 	}
 	watchdog := leaderelection.NewLeaderHealthzAdaptor(o.LeaderElectLeaseDuration)
-	stop, err := serve(ctx, o.ListenAddress, endpoints(newRegistry(restarts), watchdog.Check, restarts.Ready), log)
+	stop, err := serve(ctx, o.ListenAddress, endpoints(newRegistry(all), watchdog.Check, all.Ready), log)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	return runController(ctx, o, config, watchdog, restarts, log)
+	return runEngines(ctx, o, config, watchdog, all, log)
 }
 
-// runController keeps the catalog warm all the time, and acts while it leads.
-func runController(ctx context.Context, o *options, config *rest.Config, watchdog *leaderelection.HealthzAdaptor, restarts *controller.Controller, log *slog.Logger) error {
+// runEngines keeps what the engines know warm all the time, and lets them act
+// while this process leads.
+func runEngines(ctx context.Context, o *options, config *rest.Config, watchdog *leaderelection.HealthzAdaptor, all engines, log *slog.Logger) error {
 	watching, stop := context.WithCancel(ctx)
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		restarts.Watch(watching)
+		all.Watch(watching)
 	}()
 	defer func() {
 		stop()
@@ -105,27 +103,12 @@ func runController(ctx context.Context, o *options, config *rest.Config, watchdo
 	}()
 	lead := func(ctx context.Context) error {
 		log.Info("leading")
-		return restarts.Lead(ctx)
+		return all.Lead(ctx)
 	}
 	if o.LeaderElect {
 		return elect(ctx, o, config, watchdog, log, lead)
 	}
 	return lead(ctx)
-}
-
-func controllerOptions(o *options, config *rest.Config, log *slog.Logger) controller.Options {
-	return controller.Options{
-		API:           config,
-		QPS:           o.KubeAPIQPS,
-		Burst:         o.KubeAPIBurst,
-		Namespaces:    o.Namespaces,
-		GracePeriod:   time.Duration(o.RestartGracePeriod) * time.Second,
-		CheckPeriod:   time.Duration(o.RestartCheckPeriod) * time.Millisecond,
-		DryRun:        o.DryRun,
-		ExitOnError:   o.ExitOnError,
-		IgnoredErrors: o.ignoredErrors,
-		Log:           log,
-	}
 }
 
 // apiConfig finds the API server: that of the given kubeconfig or context, else
@@ -159,8 +142,8 @@ func named(config *rest.Config) *rest.Config {
 	return config
 }
 
-// newRegistry returns the metrics of the controller and of the process.
-func newRegistry(restarts prometheus.Collector) *prometheus.Registry {
+// newRegistry returns the metrics of the engines and of the process.
+func newRegistry(all engines) *prometheus.Registry {
 	buildInfo := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name:        "deployment_restart_controller_build_info",
 		Help:        "What is running, always 1.",
@@ -168,7 +151,10 @@ func newRegistry(restarts prometheus.Collector) *prometheus.Registry {
 	})
 	buildInfo.Set(1)
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(restarts, buildInfo,
+	for _, e := range all {
+		registry.MustRegister(e)
+	}
+	registry.MustRegister(buildInfo,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return registry
 }

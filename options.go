@@ -33,6 +33,9 @@ type options struct {
 	KubeAPIQPS    float32  `long:"kube-api-qps" env:"KUBE_API_QPS" default:"300" description:"Requests per second to the API server, events and watches aside"`
 	KubeAPIBurst  int      `long:"kube-api-burst" env:"KUBE_API_BURST" default:"600" description:"Requests to the API server that may go at once beyond that"`
 
+	DeploymentEngine  string `long:"deployment-engine" env:"DEPLOYMENT_ENGINE" default:"off" choice:"on" choice:"off" description:"Drive Deployments, in place of the deployment controller of kube-controller-manager. Turn it on only where that one is off (--controllers=*,-deployment-controller): two must never drive the same Deployments."`
+	DeploymentWorkers int    `long:"deployment-workers" env:"DEPLOYMENT_WORKERS" default:"10" description:"How many Deployments the deployment engine works on at once"`
+
 	LeaderElect              bool          `long:"leader-elect" env:"LEADER_ELECT" description:"Act only while holding a lease, so that several replicas can run"`
 	LeaderElectLeaseName     string        `long:"leader-elect-lease-name" env:"LEADER_ELECT_LEASE_NAME" default:"kubernetes-deployment-restart-controller" description:"Name of the lease"`
 	LeaderElectNamespace     string        `long:"leader-elect-lease-namespace" env:"LEADER_ELECT_LEASE_NAMESPACE" description:"Namespace of the lease (default: the one that the controller runs in)"`
@@ -83,6 +86,10 @@ func (o *options) validate() error {
 		return fmt.Errorf("--kube-api-qps must be more than 0, not %v", o.KubeAPIQPS)
 	case o.KubeAPIBurst < 1:
 		return fmt.Errorf("--kube-api-burst must be at least 1, not %d", o.KubeAPIBurst)
+	case o.DeploymentWorkers < 1:
+		return fmt.Errorf("--deployment-workers must be at least 1, not %d", o.DeploymentWorkers)
+	case o.DryRun && o.drivesDeployments():
+		return errors.New("--dry-run writes nothing to workloads, so it excludes --deployment-engine=on")
 	}
 	for _, check := range []func() error{o.validateNamespaces, o.validateListenAddress, o.compileIgnoredErrors, o.validateLeaderElection} {
 		if err := check(); err != nil {
@@ -91,6 +98,9 @@ func (o *options) validate() error {
 	}
 	return nil
 }
+
+// drivesDeployments tells whether the deployment engine is to run.
+func (o *options) drivesDeployments() bool { return o.DeploymentEngine == "on" }
 
 func (o *options) validateNamespaces() error {
 	for _, namespace := range o.Namespaces {

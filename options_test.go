@@ -22,6 +22,11 @@ func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
 		{"--log-format=xml", "log-format"},
 		{"--kube-api-qps=0", "--kube-api-qps must be more than 0"},
 		{"--kube-api-burst=0", "--kube-api-burst must be at least 1"},
+		{"--deployment-engine=maybe", "deployment-engine"},
+		{"--deployment-engine", "deployment-engine"},
+		{"--deployment-engine=on --dry-run", "--dry-run writes nothing to workloads, so it excludes --deployment-engine=on"},
+		{"--deployment-workers=0", "--deployment-workers must be at least 1"},
+		{"--deployment-workers=many", "deployment-workers"},
 		{"--leader-elect --leader-elect-lease-duration=5s", "--leader-elect-lease-duration (5s) must be more"},
 		{"--leader-elect --leader-elect-renew-deadline=2s", "--leader-elect-renew-deadline (2s) must be more"},
 		{"--leader-elect --leader-elect-retry-period=0s", "--leader-elect-retry-period must be more than 0"},
@@ -52,6 +57,8 @@ func TestOptionsComeFromTheEnvironmentUnlessGiven(t *testing.T) {
 	t.Setenv("WATCH_NAMESPACES", "b,a,b")
 	t.Setenv("VERBOSE", "1")
 	t.Setenv("LEADER_ELECT_RETRY_PERIOD", "3s")
+	t.Setenv("DEPLOYMENT_ENGINE", "on")
+	t.Setenv("DEPLOYMENT_WORKERS", "3")
 	o, err := parseOptions([]string{"-c", "200"})
 	if err != nil {
 		t.Fatal(err)
@@ -61,6 +68,9 @@ func TestOptionsComeFromTheEnvironmentUnlessGiven(t *testing.T) {
 	}
 	if got := strings.Join(o.Namespaces, " "); got != "a b" {
 		t.Errorf("namespaces: %s", got)
+	}
+	if !o.drivesDeployments() || o.DeploymentWorkers != 3 {
+		t.Errorf("deployment engine: %s with %d workers", o.DeploymentEngine, o.DeploymentWorkers)
 	}
 	if len(o.ignoredErrors) != 2 || !o.ignoredErrors[1].MatchString("a second thing") {
 		t.Errorf("ignored errors: %v", o.ignoredErrors)
@@ -74,6 +84,21 @@ func TestTheDefaultsAreThoseOfTheOriginal(t *testing.T) {
 	}
 	if o.RestartCheckPeriod != 500 || o.RestartGracePeriod != 5 || o.ListenAddress != "0.0.0.0:10254" || o.LeaderElect || o.DryRun {
 		t.Errorf("got %+v", o)
+	}
+}
+
+func TestDeploymentsAreDrivenOnlyIfAskedFor(t *testing.T) {
+	for args, want := range map[string]bool{
+		"": false, "--deployment-engine=off": false, "--deployment-engine=on": true,
+		"--deployment-engine=off --dry-run": false, "--deployment-workers=3": false,
+	} {
+		o, err := parseOptions(strings.Fields(args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.drivesDeployments(); got != want {
+			t.Errorf("%q: drives Deployments: %t, want %t", args, got, want)
+		}
 	}
 }
 

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+
+	"kubernetes-deployment-restart-controller/controller"
+	"kubernetes-deployment-restart-controller/deployment"
+)
+
+// engine is one of the things that this program can do. The restart controller is
+// always there, the deployment engine if it was asked for. They know nothing of
+// each other.
+type engine interface {
+	prometheus.Collector
+	// Watch keeps up to date what the engine knows, until the context ends.
+	Watch(context.Context)
+	// Lead acts on it, until the context ends or the engine has to give up.
+	Lead(context.Context) error
+	// Ready tells whether the engine knows everything, and the details.
+	Ready() (bool, string)
+}
+
+// engines work side by side.
+type engines []engine
+
+// garbagePercent is how much garbage may pile up when nothing but restarts is
+// going on: what is kept is little, and a small heap costs next to nothing. See
+// docs/benchmarks.md. The deployment engine has much more passing through.
+const garbagePercent = 20
+
+func newEngines(o *options, config *rest.Config, log *slog.Logger) (engines, error) {
+	percent := garbagePercent
+	if o.drivesDeployments() {
+		percent = 0
+	}
+	restarts, err := controller.New(controller.Options{
+		API:            config,
+		QPS:            o.KubeAPIQPS,
+		Burst:          o.KubeAPIBurst,
+		Namespaces:     o.Namespaces,
+		GracePeriod:    time.Duration(o.RestartGracePeriod) * time.Second,
+		CheckPeriod:    time.Duration(o.RestartCheckPeriod) * time.Millisecond,
+		DryRun:         o.DryRun,
+		ExitOnError:    o.ExitOnError,
+		IgnoredErrors:  o.ignoredErrors,
+		GarbagePercent: percent,
+		Log:            log,
+	})
+	if err != nil || !o.drivesDeployments() {
+		return engines{restarts}, err
+	}
+	deployments, err := deployment.New(deployment.Options{
+		API:        config,
+		QPS:        o.KubeAPIQPS,
+		Burst:      o.KubeAPIBurst,
+		Namespaces: o.Namespaces,
+		Workers:    o.DeploymentWorkers,
+		Log:        log,
+	})
+	return engines{restarts, deployments}, err
+}
+
+// Watch lets all engines watch until the context ends.
+func (all engines) Watch(ctx context.Context) {
+	var group sync.WaitGroup
+	for _, e := range all {
+		group.Go(func() { e.Watch(ctx) })
+	}
+	group.Wait()
+}
+
+// Lead lets all engines act until the context ends or the first of them gives up,
+// and returns why.
+func (all engines) Lead(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	failures := make(chan error, len(all))
+	var group sync.WaitGroup
+	for _, e := range all {
+		group.Go(func() {
+			if err := e.Lead(ctx); err != nil {
+				failures <- err
+				stop()
+			}
+		})
+	}
+	group.Wait()
+	close(failures)
+	return <-failures // nil if there is none
+}
+
+// Ready tells whether all engines are ready.
+func (all engines) Ready() (bool, string) {
+	ready := true
+	var details strings.Builder
+	for _, e := range all {
+		isReady, detail := e.Ready()
+		ready = ready && isReady
+		details.WriteString(detail)
+	}
+	return ready, details.String()
+}
