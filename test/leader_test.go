@@ -20,7 +20,7 @@ var election sync.Mutex
 
 // startReplicas starts two controllers of which one leads, and returns that one
 // first.
-func (s *scene) startReplicas(leaseDuration time.Duration) (leader, standby *harness.Controller) {
+func (s *scene) startReplicas(leaseDuration time.Duration, further ...string) (leader, standby *harness.Controller) {
 	s.Helper()
 	election.Lock()
 	s.Cleanup(election.Unlock) // runs after the replicas have been stopped
@@ -28,12 +28,12 @@ func (s *scene) startReplicas(leaseDuration time.Duration) (leader, standby *har
 	if err != nil && !apierrors.IsNotFound(err) {
 		s.Fatal(err)
 	}
-	flags := []string{
+	flags := append([]string{
 		"--leader-elect", "--leader-elect-lease-namespace", s.installation.Namespace,
 		"--leader-elect-lease-duration", leaseDuration.String(),
 		"--leader-elect-renew-deadline", (leaseDuration * 2 / 3).String(),
 		"--leader-elect-retry-period", "250ms",
-	}
+	}, further...)
 	replicas := []*harness.Controller{s.startController(flags...), s.startController(flags...)}
 	s.eventually("one of the replicas leads", func(ctx context.Context) error {
 		for i, replica := range replicas {

@@ -2,11 +2,17 @@
 // its own, with the rights of its own ServiceAccount, on real control planes whose
 // nodes and pods KWOK plays.
 //
-// Two clusters are started, each when the first test asks for it. In the one, a
-// single controller watches all namespaces, and many tests share it, each in a
-// namespace of its own ([newScene]). In the other no controller runs by itself:
-// tests that need other flags, or that kill it, start their own for their own
-// namespace ([newSceneApart]).
+// Clusters are started when the first test asks for them. In the one, a single
+// controller watches all namespaces, and many tests share it, each in a namespace of
+// its own ([newScene]). In the other no controller runs by itself: tests that need
+// other flags, or that kill it, start their own for their own namespace
+// ([newSceneApart]).
+//
+// The tests of the deployment engine have two more such clusters, without
+// Kubernetes' own deployment controller: in the one, a single engine drives all
+// Deployments ([newEngineScene]), in the other each test starts its own
+// ([newEngineSceneApart]). kubectl is the client ([scene.kubectl]), and what the
+// engine asks of the API server is read in its audit log ([scene.requests]).
 //
 // That something does not happen is never proved by waiting for a while: a marker
 // edit is made after the edit that must do nothing, and once the marker's workload
@@ -83,6 +89,7 @@ type place struct {
 	cluster      *harness.Cluster
 	installation *harness.Installation
 	controller   *harness.Controller // of all namespaces; nil where each test starts its own
+	auditLog     string              // a file; empty where none is kept
 }
 
 // sharedPlace has one controller for all namespaces.
@@ -104,6 +111,12 @@ var placeApart = sync.OnceValues(func() (*place, error) { return openPlace() })
 
 // openPlace starts a cluster, with further arguments of "localcluster up".
 func openPlace(arguments ...string) (*place, error) {
+	return openPlaceWithRights([]string{"rbac.yaml"}, arguments...)
+}
+
+// openPlaceWithRights starts a cluster where the controller has the rights of these
+// manifests.
+func openPlaceWithRights(names []string, arguments ...string) (*place, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
 	if _, err := harness.ControllerBinary(); err != nil {
@@ -114,7 +127,7 @@ func openPlace(arguments ...string) (*place, error) {
 		return nil, err
 	}
 	undo.add(cluster.Stop)
-	manifests, err := harness.Manifest("rbac.yaml")
+	manifests, err := harness.Manifests(names...)
 	if err != nil {
 		return nil, err
 	}

@@ -23,11 +23,16 @@ var oneMoreCluster sync.Mutex
 // break, started with further arguments of "localcluster up".
 func newSceneOfItsOwn(t *testing.T, arguments ...string) *scene {
 	t.Helper()
+	return openSceneOfItsOwn(t, func() (*place, error) { return openPlace(arguments...) })
+}
+
+func openSceneOfItsOwn(t *testing.T, open func() (*place, error)) *scene {
+	t.Helper()
 	skipIfShort(t)
 	t.Parallel()
 	oneMoreCluster.Lock()
 	t.Cleanup(oneMoreCluster.Unlock)
-	p, err := openPlace(arguments...)
+	p, err := open()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,9 @@ func TestAWrongCommandLineEndsWithOneLineAndExitCode2(t *testing.T) {
 		"a burst that is text":         {[]string{"--kube-api-burst", "all"}, "kube-api-burst"},
 		"a lease shorter than a renewal": {[]string{"--leader-elect", "--leader-elect-lease-namespace", "default",
 			"--leader-elect-lease-duration", "1s"}, "leader-elect-lease-duration"},
+		"an engine between on and off":   {[]string{"--deployment-engine", "maybe"}, "deployment-engine"},
+		"an engine in a dry run":         {[]string{"--deployment-engine=on", "--dry-run"}, "--dry-run"},
+		"an engine without workers":      {[]string{"--deployment-engine=on", "--deployment-workers=0"}, "deployment-workers"},
 		"no duration":                    {[]string{"--leader-elect-retry-period", "2"}, "leader-elect-retry-period"},
 		"a kubeconfig that is not there": {[]string{"--kubeconfig", "/no/such/file"}, "/no/such/file"},
 	} {
@@ -60,6 +63,7 @@ func TestEachFlagHasItsEnvironmentVariable(t *testing.T) {
 		"RESTART_CHECK_PERIOD": "often", "RESTART_GRACE_PERIOD": "soon", "IGNORED_ERRORS": "fine;(", "VERBOSE": "loud",
 		"KUBECONFIG": "/no/such/file", "WATCH_NAMESPACES": "good,No Such", "LISTEN_ADDRESS": "localhost", "LOG_FORMAT": "xml",
 		"KUBE_API_QPS": "fast", "KUBE_API_BURST": "all",
+		"DEPLOYMENT_ENGINE": "maybe", "DEPLOYMENT_WORKERS": "many",
 		"LEADER_ELECT_LEASE_DURATION": "long", "LEADER_ELECT_RENEW_DEADLINE": "long", "LEADER_ELECT_RETRY_PERIOD": "long",
 	} {
 		t.Run(variable, func(t *testing.T) {

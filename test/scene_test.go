@@ -37,6 +37,7 @@ type scene struct {
 	installation *harness.Installation
 	controller   *harness.Controller // nil until one is started, in a scene apart
 	shared       bool
+	auditLog     string // see [scene.requests]
 	client       kubernetes.Interface
 	namespace    string
 	grace        time.Duration // of the controller
@@ -73,7 +74,7 @@ func enter(t *testing.T, p *place) *scene {
 	t.Helper()
 	s := &scene{
 		T: t, cluster: p.cluster, installation: p.installation, controller: p.controller, shared: p.controller != nil,
-		client: p.cluster.Client(), namespace: newNamespaceName(t.Name()), grace: time.Second,
+		auditLog: p.auditLog, client: p.cluster.Client(), namespace: newNamespaceName(t.Name()), grace: time.Second,
 	}
 	s.makeNamespace(s.namespace)
 	t.Cleanup(s.tellOfFailure)

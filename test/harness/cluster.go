@@ -28,6 +28,11 @@ const (
 	clusterStartLimit = 3 * time.Minute // 4 s on an idle machine
 	clusterStopGrace  = 30 * time.Second
 	readyPrefix       = "the cluster is ready"
+
+	// A cluster chooses free ports before its components listen at them. Where
+	// several clusters start at once, two may choose the same.
+	startAttempts = 3
+	portTaken     = "address already in use"
 )
 
 // ClusterOptions say what cluster to start.
@@ -67,7 +72,11 @@ func StartCluster(ctx context.Context, options ClusterOptions) (*Cluster, error)
 		}
 		c.temporary = true
 	}
-	if err := c.start(ctx, options); err != nil {
+	err = c.start(ctx, options)
+	for attempt := 1; err != nil && attempt < startAttempts && strings.Contains(err.Error(), portTaken); attempt++ {
+		err = c.start(ctx, options)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the local cluster: %w", err), c.Stop())
 	}
 	return c, nil
@@ -138,9 +147,15 @@ func (c *Cluster) Stop() error {
 // Exited is closed when the cluster has ended, by itself or by Stop.
 func (c *Cluster) Exited() <-chan struct{} { return c.process.exited }
 
-// Output is what the local cluster has printed; the logs of its components are
-// files in Directory.
+// Output is what the local cluster has printed; for the logs of its components see
+// ComponentLog.
 func (c *Cluster) Output() *Output { return c.process.output }
+
+// ComponentLog reads what a component has logged so far.
+func (c *Cluster) ComponentLog(component string) (string, error) {
+	log, err := os.ReadFile(filepath.Join(c.directory, "logs", component+".log"))
+	return string(log), err
+}
 
 // Directory holds the cluster's state, logs and kubeconfig.
 func (c *Cluster) Directory() string { return c.directory }

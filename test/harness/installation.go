@@ -40,6 +40,19 @@ func Manifest(name string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(root, "k8s-manifests", name))
 }
 
+// Manifests reads several files of k8s-manifests/ into one.
+func Manifests(names ...string) ([]byte, error) {
+	var all [][]byte
+	for _, name := range names {
+		manifest, err := Manifest(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, manifest)
+	}
+	return bytes.Join(all, []byte("\n---\n")), nil
+}
+
 // Install applies the manifests, which hold a ServiceAccount and what it may do,
 // and writes a kubeconfig for it into the cluster's directory.
 func (c *Cluster) Install(ctx context.Context, manifests []byte) (*Installation, error) {

@@ -26,10 +26,12 @@ func demo(ctx context.Context, out io.Writer, limit time.Duration) (err error) {
 	}()
 
 	n.say("a local Kubernetes starts: etcd, API server, controller manager, scheduler, simulated nodes")
+	n.detail("The controller manager runs without its deployment controller: that is this project's part.")
 	if err := s.startCluster(ctx, "", n); err != nil {
 		return err
 	}
-	n.say("the controller starts, with the rights of k8s-manifests/rbac.yaml and nothing else")
+	n.say("the controller starts, with --deployment-engine=on")
+	n.detail("It has the rights of k8s-manifests/%s and %s, and no others.", rights, engineRights)
 	if err := s.startController(ctx, nil); err != nil {
 		return err
 	}
@@ -43,8 +45,8 @@ func demo(ctx context.Context, out io.Writer, limit time.Duration) (err error) {
 		}
 	}
 	n.gap()
-	n.say("every step was seen: the edit led to one restart, %.1f s after it, and nothing else was touched",
-		story.restarted.Sub(story.edited).Seconds())
+	n.say("every step was seen: the edit led to one restart, %.1f s after it, and to new pods another %.1f s later",
+		story.restarted.Sub(story.edited).Seconds(), story.rolled.Sub(story.restarted).Seconds())
 	return nil
 }
 

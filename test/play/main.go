@@ -1,12 +1,14 @@
-// Command play shows the restart controller at work on a local cluster.
+// Command play shows both engines at work on a local cluster, whose
+// kube-controller-manager runs without its own deployment controller.
 //
 //	play run    starts a local cluster, the controller and the example, says what
 //	            to type next, and follows the controller's log until Ctrl-C.
 //	play demo   plays the story by itself, prints each step as it happens, and
 //	            exits with 0 only if it saw every one of them.
 //
-// Both run the controller with the rights of k8s-manifests/rbac.yaml, apply
-// examples/web.yaml, and leave neither a process nor a file behind.
+// Both run the controller with the rights of k8s-manifests/rbac.yaml and
+// rbac-deployment-engine.yaml, apply examples/web.yaml, and leave neither a process
+// nor a file behind.
 package main
 
 import (

@@ -31,17 +31,24 @@ func stepTitles() []string {
 
 func TestTheDemoFailsIfAStepDoesNotHappen(t *testing.T) {
 	skipIfShort(t)
-	t.Setenv("DRY_RUN", "true") // the controller then records and restarts nothing
-	var told bytes.Buffer
-	err := demo(t.Context(), &told, 6*time.Second)
-	if err == nil {
-		t.Fatalf("the demo saw what did not happen:\n%s", told.String())
-	}
-	if !strings.Contains(err.Error(), "step 3") || !strings.Contains(err.Error(), "no checksums yet") {
-		t.Errorf("the error does not tell what is missing: %v", err)
-	}
-	if !strings.Contains(told.String(), "The end of the controller's log") {
-		t.Errorf("the controller's log is not shown:\n%s", told.String())
+	for _, c := range []struct{ name, variable, value, missing string }{
+		{"the engine drives other Deployments", "WATCH_NAMESPACES", "elsewhere", "step 2, the deployment engine makes its ReplicaSet"},
+		{"the restart controller takes too long", "RESTART_GRACE_PERIOD", "3600", "step 4, the controller records the checksums"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv(c.variable, c.value)
+			var told bytes.Buffer
+			err := demo(t.Context(), &told, 6*time.Second)
+			if err == nil {
+				t.Fatalf("the demo saw what did not happen:\n%s", told.String())
+			}
+			if !strings.Contains(err.Error(), c.missing) {
+				t.Errorf("the error does not tell what is missing: %v", err)
+			}
+			if !strings.Contains(told.String(), "The end of the controller's log") {
+				t.Errorf("the controller's log is not shown:\n%s", told.String())
+			}
+		})
 	}
 }
 

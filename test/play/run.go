@@ -17,13 +17,23 @@ Type this in another terminal (in %[1]s):
     export KUBECONFIG=%[2]s/kubeconfig
     alias k="bin/localcluster kubectl"
 
-    k get deployment,configmap,pods              # what is there
+    k get deployment,replicaset,configmap,pods   # what is there
     k get deployment web -o yaml | less          # the annotations: enabled, checksums of the configs
     k patch configmap web-config --type merge -p '{"data":{"GREETING":"good morning"}}'
                                                  # or: k edit configmap web-config; then watch the log below
-    k rollout status deployment/web              # the pods roll
     k get events --field-selector reason=Restarting
-    curl -s http://%[3]s/metrics | grep ^deployment_restart
+    curl -s http://%[3]s/metrics | grep ^deployment_
+
+This cluster's kube-controller-manager runs without its deployment controller. What drives the Deployment is the
+deployment engine in the same process, so these are its work, too:
+
+    k rollout status deployment/web              # watch the pods roll
+    k rollout history deployment/web             # one revision for each ReplicaSet
+    k set image deployment/web web=nginx:1.30
+    k rollout undo deployment/web
+    k rollout restart deployment/web             # also: rollout pause, rollout resume
+    k scale deployment/web --replicas=5
+    k describe deployment web
 
 An edit that changes no value (a label, say) restarts nothing. Ctrl-C stops everything and cleans up.
 The controller's log:
@@ -41,11 +51,12 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	s := &stage{limit: stepLimit}
 	defer func() { err = errors.Join(notInterrupted(ctx, err), s.clear()) }()
 
-	n.say("starting a local Kubernetes")
+	n.say("starting a local Kubernetes, without its own deployment controller")
 	if err := s.startCluster(ctx, filepath.Join(root, directory), n); err != nil {
 		return err
 	}
-	n.say("starting the controller, with the rights of k8s-manifests/rbac.yaml")
+	n.say("starting the controller with --deployment-engine=on")
+	n.detail("It has the rights of k8s-manifests/%s and %s, and no others.", rights, engineRights)
 	log := &gate{out: out}
 	if err := s.startController(ctx, log); err != nil {
 		return err

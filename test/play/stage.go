@@ -13,6 +13,12 @@ import (
 	"kubernetes-deployment-restart-controller/test/harness"
 )
 
+// The manifests that say what the controller may do, in k8s-manifests/.
+const (
+	rights       = "rbac.yaml"
+	engineRights = "rbac-deployment-engine.yaml"
+)
+
 // stage is where the story plays: a cluster with the controller and the example.
 type stage struct {
 	limit      time.Duration // of a step
@@ -22,8 +28,8 @@ type stage struct {
 	cleanups   []func() error
 }
 
-// startCluster starts the local cluster in the directory, a temporary one if that
-// is empty.
+// startCluster starts the local cluster, without Kubernetes' own deployment
+// controller, in the directory, a temporary one if that is empty.
 func (s *stage) startCluster(ctx context.Context, directory string, echo io.Writer) error {
 	if _, err := harness.ControllerBinary(); err != nil {
 		return err // better now than when the cluster is up
@@ -32,7 +38,11 @@ func (s *stage) startCluster(ctx context.Context, directory string, echo io.Writ
 	if s.root, err = harness.RepositoryRoot(); err != nil {
 		return err
 	}
-	s.cluster, err = harness.StartCluster(ctx, harness.ClusterOptions{Directory: directory, Echo: echo})
+	s.cluster, err = harness.StartCluster(ctx, harness.ClusterOptions{
+		Directory: directory,
+		Arguments: []string{"--without-deployment-controller"},
+		Echo:      echo,
+	})
 	if err != nil {
 		return err
 	}
@@ -43,9 +53,9 @@ func (s *stage) startCluster(ctx context.Context, directory string, echo io.Writ
 	return nil
 }
 
-// startController gives the controller its rights and starts it.
+// startController gives the controller its rights and starts it with both engines.
 func (s *stage) startController(ctx context.Context, echo io.Writer) error {
-	manifests, err := harness.Manifest("rbac.yaml")
+	manifests, err := harness.Manifests(rights, engineRights)
 	if err != nil {
 		return err
 	}
@@ -53,7 +63,7 @@ func (s *stage) startController(ctx context.Context, echo io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s.controller, err = installation.LaunchController(ctx, echo)
+	s.controller, err = installation.LaunchController(ctx, echo, "--deployment-engine=on")
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ type story struct {
 	before    *appsv1.Deployment // when the ConfigMap was edited
 	edited    time.Time
 	restarted time.Time
+	rolled    time.Time
 }
 
 func newStory(s *stage) *story { return &story{stage: s, client: s.cluster.Client()} }
@@ -45,6 +46,8 @@ func (s *story) steps() []step {
 	return []step{
 		{"the example is applied: a ConfigMap, and a Deployment that uses it and is annotated",
 			"kubectl apply -f examples/web.yaml; deployment web, metadata.annotations", s.apply},
+		{"the deployment engine makes its ReplicaSet, as Kubernetes' own deployment controller does not run here",
+			"the log of kube-controller-manager; replicasets of the Deployment, metadata.managedFields", s.driven},
 		{"its pods start",
 			"deployment web, status", s.rolledOut},
 		{"the controller records the checksums of the configs that the pods run with; nothing restarts",
@@ -53,8 +56,8 @@ func (s *story) steps() []step {
 			"configmap web-config, data", s.edit},
 		{"the controller waits for the grace period, in case more edits follow, and restarts the Deployment",
 			"deployment web, spec.template.metadata.annotations; events of the Deployment", s.restart},
-		{"the pods roll",
-			"deployment web, status; its replicasets", s.rolledOut},
+		{"the deployment engine makes a new ReplicaSet and rolls the pods over to it",
+			"deployment web, status; its replicasets and pods", s.rolledOver},
 		{"it was one restart, and there is nothing left to do",
 			"deployment web, metadata.generation; the controller's /metrics", s.settled},
 	}
@@ -189,6 +192,10 @@ func (s *story) settled(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	rollouts, err := s.stage.controller.Metric(ctx, "deployment_engine_rollouts_in_progress", nil)
+	if err != nil {
+		return "", err
+	}
 	deployment, err := s.deployment(ctx)
 	if err != nil {
 		return "", err
@@ -196,8 +203,11 @@ func (s *story) settled(ctx context.Context) (string, error) {
 	if generations := deployment.Generation - s.before.Generation; generations != 1 || restarts != 1 {
 		return "", fmt.Errorf("the Deployment changed %d times and the controller counts %.0f restarts: want one", generations, restarts)
 	}
-	return fmt.Sprintf("metadata.generation: %d, was %d\ndeployment_restart_controller_deployment_restarts_total: %.0f",
-		deployment.Generation, s.before.Generation, restarts), nil
+	if rollouts != 0 {
+		return "", fmt.Errorf("the deployment engine still counts %.0f rollouts in progress", rollouts)
+	}
+	return fmt.Sprintf("metadata.generation: %d, was %d\ndeployment_restart_controller_deployment_restarts_total: %.0f\ndeployment_engine_rollouts_in_progress: %.0f",
+		deployment.Generation, s.before.Generation, restarts, rollouts), nil
 }
 
 func (s *story) deployment(ctx context.Context) (*appsv1.Deployment, error) {

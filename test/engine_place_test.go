@@ -1,0 +1,163 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+)
+
+const engineOn = "--deployment-engine=on"
+
+// enginePlace has one engine for the Deployments of all namespaces.
+var enginePlace = sync.OnceValues(func() (*place, error) {
+	p, err := openEnginePlace()
+	if err != nil {
+		return nil, err
+	}
+	p.controller, err = p.installation.StartController(context.Background(), "-r", "1", "-v", "1", engineOn)
+	if err != nil {
+		return nil, err
+	}
+	undo.add(p.controller.Stop)
+	return p, nil
+})
+
+// enginePlaceApart has nobody who drives Deployments.
+var enginePlaceApart = sync.OnceValues(openEnginePlace)
+
+// openEnginePlace starts a cluster without Kubernetes' own deployment controller,
+// whose API server keeps an audit log.
+func openEnginePlace() (*place, error) {
+	directory, err := os.MkdirTemp("", "audit-")
+	if err != nil {
+		return nil, fmt.Errorf("make a directory for the audit log: %w", err)
+	}
+	undo.add(func() error { return os.RemoveAll(directory) })
+	policy, log := filepath.Join(directory, "policy.yaml"), filepath.Join(directory, "audit.log")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		return nil, fmt.Errorf("write the audit policy: %w", err)
+	}
+	p, err := openPlaceWithRights([]string{"rbac.yaml", "rbac-deployment-engine.yaml"},
+		"--without-deployment-controller",
+		"--kube-apiserver-flag=--audit-policy-file="+policy,
+		"--kube-apiserver-flag=--audit-log-path="+log,
+		// 15 s by default, which is a long time to wait.
+		"--kube-controller-manager-flag=--horizontal-pod-autoscaler-sync-period=1s")
+	if err != nil {
+		return nil, err
+	}
+	p.auditLog = log
+	return p, nil
+}
+
+// newEngineScene opens a namespace whose Deployments the shared engine drives.
+func newEngineScene(t *testing.T) *scene {
+	t.Helper()
+	return openScene(t, enginePlace)
+}
+
+// newEngineSceneApart opens a namespace whose Deployments nobody drives yet; see
+// [scene.startEngine].
+func newEngineSceneApart(t *testing.T) *scene {
+	t.Helper()
+	return openScene(t, enginePlaceApart)
+}
+
+// newEngineSceneOfItsOwn opens a namespace in a cluster that only this test uses,
+// and may break. Nobody drives Deployments there yet.
+func newEngineSceneOfItsOwn(t *testing.T) *scene {
+	t.Helper()
+	return openSceneOfItsOwn(t, openEnginePlace)
+}
+
+// startEngine is startController with an engine for this namespace only.
+func (s *scene) startEngine(flags ...string) *harness.Controller {
+	s.Helper()
+	return s.startController(append([]string{engineOn}, flags...)...)
+}
+
+// actions is how many actions of a kind an engine has carried out, of all kinds if
+// that is empty.
+func (s *scene) actions(ctx context.Context, engine *harness.Controller, kind string) (float64, error) {
+	labels := map[string]string{"action": kind}
+	if kind == "" {
+		labels = nil
+	}
+	return engine.Metric(ctx, "deployment_engine_actions_total", labels)
+}
+
+// awaitActions waits until an engine has carried out that many actions of a kind.
+func (s *scene) awaitActions(engine *harness.Controller, kind string, atLeast float64) {
+	s.Helper()
+	s.eventually("the engine is at work", func(ctx context.Context) error {
+		done, err := s.actions(ctx, engine, kind)
+		if err == nil && done < atLeast {
+			err = fmt.Errorf("%.0f actions of kind %q, want %.0f", done, kind, atLeast)
+		}
+		return err
+	})
+}
+
+// requireNoErrors fails the test if the engine has logged an error.
+func (s *scene) requireNoErrors(engine *harness.Controller) {
+	s.Helper()
+	for _, level := range []string{"level=ERROR", "level=WARN", "panic"} {
+		if lines := engine.Log().Containing(level); len(lines) != 0 {
+			s.Errorf("the engine complains: %q", lines)
+		}
+	}
+}
+
+// kubectl runs kubectl in the scene's namespace and returns what it printed.
+func (s *scene) kubectl(arguments ...string) string {
+	s.Helper()
+	output, err := s.tryKubectl(s.Context(), arguments...)
+	s.must(err)
+	return output
+}
+
+// kubectlFails runs kubectl, which must end with exit code 1, and returns what it
+// printed and what it complained of.
+func (s *scene) kubectlFails(arguments ...string) (output, complaint string) {
+	s.Helper()
+	output, err := s.tryKubectl(s.Context(), arguments...)
+	var failed interface{ ExitCode() int }
+	switch {
+	case err == nil:
+		s.Fatalf("kubectl %v succeeds:\n%s", arguments, output)
+	case !errors.As(err, &failed) || failed.ExitCode() != 1:
+		s.Fatalf("kubectl %v does not end with exit code 1: %v", arguments, err)
+	}
+	return output, err.Error()
+}
+
+func (s *scene) tryKubectl(ctx context.Context, arguments ...string) (string, error) {
+	return s.cluster.Kubectl(ctx, append([]string{"--namespace", s.namespace}, arguments...)...)
+}
+
+// background runs kubectl until it ends by itself. What it returns waits for that
+// and returns what kubectl printed.
+func (s *scene) background(arguments ...string) (join func() string) {
+	s.Helper()
+	type ending struct {
+		output string
+		err    error
+	}
+	ended := make(chan ending, 1)
+	go func() {
+		output, err := s.tryKubectl(s.Context(), arguments...)
+		ended <- ending{output, err}
+	}()
+	return func() string {
+		s.Helper()
+		end := <-ended
+		s.must(end.err)
+		return end.output
+	}
+}

@@ -1,0 +1,241 @@
+package test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+)
+
+// namespacedRights are the manifests of the rights in just this namespace, for an
+// account of its own, which lives in the namespace home.
+func (s *scene) namespacedRights() (manifests []byte, home string) {
+	s.Helper()
+	manifests, err := harness.Manifests("rbac-namespaced.yaml", "rbac-deployment-engine-namespaced.yaml")
+	s.must(err)
+	home = s.namespace + "-home"
+	manifests = replaceWords(manifests, "deployment-restart-controller", home)
+	return replaceWords(manifests, "default", s.namespace), home
+}
+
+// rulesOf reads the first rules in a manifest.
+func (s *scene) rulesOf(manifest string) []rbacv1.PolicyRule {
+	s.Helper()
+	content, err := harness.Manifest(manifest)
+	s.must(err)
+	var role rbacv1.Role // a ClusterRole has its rules in the same place
+	s.must(yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096).Decode(&role))
+	if len(role.Rules) == 0 {
+		s.Fatalf("no rules in %s", manifest)
+	}
+	return role.Rules
+}
+
+// Both manifests of the engine's rights grant the same. Nothing is missing from them
+// and, lest a right be kept that nobody needs any more, nothing is in them that the
+// engine does not use.
+func TestTheEngineHasTheRightsThatItUsesAndNoOthers(t *testing.T) {
+	s := newEngineSceneApart(t)
+	rules := s.rulesOf("rbac-deployment-engine-namespaced.yaml")
+	if diff := cmp.Diff(s.rulesOf("rbac-deployment-engine.yaml"), rules); diff != "" {
+		t.Errorf("rights in all namespaces and in one (-all +one):\n%s", diff)
+	}
+	s.kubectl("delete", "deployment", markerName) // the restart controller would use rights for it
+	s.awaitGone(deployment(markerName))
+	manifests, home := s.namespacedRights()
+	var err error
+	s.installation, err = s.cluster.Install(t.Context(), manifests)
+	s.must(err)
+	engine := s.startEngine()
+	s.useAllRights()
+
+	var unused []string
+	s.eventually("all rights are used", func(context.Context) error {
+		used := map[string]bool{}
+		for _, r := range s.requests(func(r *request) bool { return strings.Contains(r.account, ":"+home+":") }) {
+			used[r.verb+" "+r.resource] = true
+		}
+		unused = nil
+		for _, right := range rights(rules) {
+			if !used[right] {
+				unused = append(unused, right)
+			}
+		}
+		if len(unused) > 0 {
+			return fmt.Errorf("no use was made of %q", unused)
+		}
+		return nil
+	})
+	for _, r := range s.requests(func(*request) bool { return true }) {
+		if r.code == http.StatusForbidden {
+			t.Errorf("lacks the right to %s %s", r.verb, r.resource)
+		}
+		if r.isOfWorkloads() && r.isWrite() && r.verb != "delete" && r.manager != fieldManager {
+			t.Errorf("%s %s %s is by the field manager %q, want %q", r.verb, r.resource, r.name, r.manager, fieldManager)
+		}
+	}
+	s.requireNoErrors(engine)
+}
+
+// rights lists what rules grant, apart from lists: with servers that stream them,
+// they are watches.
+func rights(rules []rbacv1.PolicyRule) (granted []string) {
+	for _, rule := range rules {
+		for _, resource := range rule.Resources {
+			for _, verb := range rule.Verbs {
+				if verb != "list" {
+					granted = append(granted, verb+" "+resource)
+				}
+			}
+		}
+	}
+	return granted
+}
+
+// useAllRights lets everything happen that the engine has a right for.
+func (s *scene) useAllRights() {
+	s.Helper()
+	app := s.deploy("app", 1, func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(1)) })
+	s.awaitRollout(app)
+	for _, image := range []string{"example/main:2", "example/main:3"} { // one ReplicaSet is too many then
+		s.patchImage(app, image)
+		s.awaitRollout(app)
+	}
+	s.awaitSizes(app, 0, 1)
+	s.annotate(app, appsv1.DeprecatedRollbackTo, "2")
+	s.awaitEvent(app, "DeploymentRollback", "Rolled back deployment")
+	d := s.awaitDeployment(app, "is rolled back", func(d *appsv1.Deployment) error { return deploymentRollout(d) })
+	for _, replicas := range []string{"0", "1", "0", "1"} { // the same Events twice
+		s.kubectl("scale", app.ref(), "--replicas="+replicas)
+		s.awaitRollout(app)
+	}
+	s.kubectl("delete", app.ref(), "--cascade=orphan")
+	s.awaitGone(app)
+	again := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: app.name}, Spec: d.Spec}
+	_, err := s.client.AppsV1().Deployments(s.namespace).Create(s.Context(), again, metav1.CreateOptions{})
+	s.must(err)
+	s.awaitRollout(app)
+}
+
+func TestARightThatTheEngineLacksIsToldAndWaitedFor(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, line string // the line of the manifest that is left out
+		complaint  string
+		condition  string
+		scales     bool // only then is the right needed
+	}{
+		{"to create ReplicaSets", "- create # one for each new template", `cannot create resource \"replicasets\"`, "ReplicaSetCreateError", false},
+		{"to write the status", "- patch # tell the counts, the conditions and the revision", `cannot patch resource \"deployments/status\"`, "", false},
+		{"to change ReplicaSets", "- patch # scale it, keep its annotations, adopt it and release it", `cannot patch resource \"replicasets\"`, "", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newEngineSceneApart(t)
+			manifests, _ := s.namespacedRights()
+			var err error
+			s.installation, err = s.cluster.Install(t.Context(), withoutLine(t, manifests, c.line))
+			s.must(err)
+			engine := s.startEngine()
+			app := s.deploy("app", 2)
+			if c.scales {
+				s.awaitSizes(app, 2)
+				s.kubectl("scale", app.ref(), "--replicas=4")
+			}
+			s.eventually("the right is missed", func(context.Context) error {
+				if len(engine.Log().Containing("level=WARN", s.namespace+"/app", c.complaint)) == 0 {
+					return errors.New("the log does not tell")
+				}
+				return nil
+			})
+			s.eventually("the metrics tell of it", func(ctx context.Context) error {
+				refused, err := engine.Metric(ctx, "deployment_engine_write_errors_total", map[string]string{"reason": "forbidden"})
+				if err == nil && refused == 0 {
+					err = errors.New("they do not")
+				}
+				return err
+			})
+			if c.condition != "" {
+				s.awaitCondition(app, appsv1.DeploymentProgressing, c.condition)
+				s.awaitEvent(app, c.condition, "Failed to create new replica set")
+			}
+			if status, body, err := engine.Get(t.Context(), "/healthz"); err != nil || status != http.StatusOK {
+				t.Errorf("/healthz answers %d %s %v", status, body, err)
+			}
+			_, err = s.cluster.Apply(t.Context(), manifests)
+			s.must(err)
+			s.awaitRollout(app)
+			s.kubectl("scale", app.ref(), "--replicas=3")
+			s.awaitRollout(app)
+		})
+	}
+}
+
+func withoutLine(t *testing.T, manifest []byte, line string) []byte {
+	t.Helper()
+	lines := strings.Split(string(manifest), "\n")
+	kept := slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return strings.TrimSpace(l) == line })
+	if len(kept) != len(lines)-1 {
+		t.Fatalf("%d lines are %q, want one", len(lines)-len(kept), line)
+	}
+	// A rule without verbs grants nothing, and is not let in.
+	return []byte(strings.ReplaceAll(strings.Join(kept, "\n"), "    verbs:\n  -", "    verbs: [none]\n  -"))
+}
+
+// Nothing is driven on half of what there is.
+func TestAnEngineThatMayNotWatchSaysSoAndWaits(t *testing.T) {
+	s := newEngineSceneApart(t)
+	manifests, _ := s.namespacedRights()
+	lacking := manifests
+	for _, line := range []string{ // all that is about pods
+		"- list # with strategy Recreate: does a pod of an old template still run?",
+		"- watch # notice when the last of them is gone",
+		"- list # where no record vouches: did the containers start before the config changed?",
+	} {
+		lacking = withoutLine(t, lacking, line)
+	}
+	var err error
+	s.installation, err = s.cluster.Install(t.Context(), lacking)
+	s.must(err)
+	s.controller, err = s.installation.LaunchController(t.Context(), nil, "--namespace", s.namespace, "-r", "1", "-v", "1", engineOn)
+	s.must(err)
+	t.Cleanup(func() {
+		if err := s.controller.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	app := s.deploy("app", 2)
+	s.eventually("/readyz tells of the missing right", func(ctx context.Context) error {
+		status, body, err := s.controller.Get(ctx, "/readyz")
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(body) {
+			if status == http.StatusServiceUnavailable && strings.Contains(line, "pods") && strings.Contains(line, "forbidden") &&
+				strings.Contains(line, "(deployment engine)") {
+				return nil
+			}
+		}
+		return fmt.Errorf("it answers %d: %s", status, body)
+	})
+	s.awaitMetric("deployment_engine_watch_up", map[string]string{"resource": "pods"}, 0)
+	s.awaitMetric("deployment_engine_watch_up", map[string]string{"resource": "replicasets"}, 1)
+	s.awaitMetric("deployment_engine_watch_up", map[string]string{"resource": "deployments"}, 1)
+	s.requireUndriven(app)
+	_, err = s.cluster.Apply(t.Context(), manifests)
+	s.must(err)
+	s.must(s.controller.AwaitReady(t.Context(), waitLimit))
+	s.awaitRollout(app)
+}
