@@ -76,7 +76,7 @@ run: bin/localcluster build bin/play ## Start a local cluster with the controlle
 	@exec bin/play run
 
 .PHONY: demo
-demo: bin/localcluster build bin/play ## Play the story: a config is edited, its workload restarts once
+demo: bin/localcluster build bin/play ## Play the story: a config is edited, its workload restarts once, its pods roll
 	@exec bin/play demo
 
 ##### Check
@@ -86,24 +86,33 @@ test: bin/localcluster build bin/testreport ## Run all tests, the end-to-end one
 	@$(if $(RACE),:,echo 'no C compiler: the tests run without the race detector')
 	@{ echo '== unit tests' && \
 	  $(RACE_TEST) -json $(UNIT_PACKAGES) && \
+	  $(SIMULATION) -json && \
 	  go test -C tools -json ./testreport && \
 	  echo '== the local cluster' && \
 	  go test -C localcluster -json $(call packages_of,localcluster) && \
 	  echo '== end-to-end tests' && \
-	  go test -json -count=1 -timeout 20m ./test/... ; } | bin/testreport
+	  go test -json -count=1 -p 1 -timeout 20m ./test/... ; } | bin/testreport
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need no cluster
 	@$(RACE_TEST) $(UNIT_PACKAGES)
+	@$(SIMULATION)
 
 # Not for the local cluster: its module has versions of its own, so client-go would be compiled for the race detector
 # once more, which takes minutes.
 RACE_TEST = CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE)
+# A hundred thousand rollouts, for which the race detector is too slow and which it has nothing to find in.
+SIMULATION = $(if $(RACE),go test -run '^TestRolloutsKeepTheirLimits' ./deployment,true)
 UNIT_PACKAGES = $$(go list ./... | grep -v '^$(NAME)/test\(/\|$$\)')
 
 # The packages of a module to vet, to lint and to test. Of the local cluster, only its own code: package main there is
 # two small files that import all of Kubernetes, and to look at them every tool first works through 2,400 packages.
 packages_of = $(if $(filter localcluster,$(1)),./internal/...,./...)
+
+.PHONY: parity
+parity: bin/localcluster build ## Compare the deployment engine with the original (SEED=1 COUNT=100 for random scenarios)
+	@go test -count=1 -timeout 60m ./test/parity $(if $(SEED)$(COUNT),-run TestRandomScenarios) \
+		$(if $(SEED),-seed $(SEED)) $(if $(COUNT),-plays $(COUNT))
 
 .PHONY: verify
 verify: check-format check-tidy vet lint ## Check formatting, modules, vet and lint

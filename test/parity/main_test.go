@@ -1,0 +1,134 @@
+package parity
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+)
+
+var (
+	self  = flag.Bool("self", false, "compare the original with itself")
+	seed  = flag.Uint64("seed", 0, "the seed of the first random scenario; 0 takes the default ones")
+	plays = flag.Int("plays", 3, "the number of random scenarios")
+)
+
+// Most of a scenario is waiting, for pods and for the clock.
+const parallelScenes = "16"
+
+const startLimit = 4 * time.Minute
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if !isSet("test.parallel") {
+		if err := flag.Set("test.parallel", parallelScenes); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	code := m.Run()
+	if err := undo.all(); err != nil {
+		fmt.Fprintf(os.Stderr, "clean up after the tests: %v\n", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+func isSet(name string) (set bool) {
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == name })
+	return set
+}
+
+// undo collects what ends together with the test binary.
+var undo cleanups
+
+type cleanups struct {
+	mu    sync.Mutex
+	steps []func() error
+}
+
+func (c *cleanups) add(step func() error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.steps = append(c.steps, step)
+}
+
+func (c *cleanups) all() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var errs []error
+	for _, step := range slices.Backward(c.steps) {
+		errs = append(errs, step())
+	}
+	return errors.Join(errs...)
+}
+
+// sides are the oracle's and the subject's cluster, started when the first scene
+// asks for them.
+var sides = sync.OnceValues(openSides)
+
+func openSides() ([2]*side, error) {
+	var opened [2]*side
+	var errs [2]error
+	var starting sync.WaitGroup
+	starting.Go(func() { opened[0], errs[0] = openSide("the original", true) })
+	starting.Go(func() {
+		if *self {
+			opened[1], errs[1] = openSide("the original again", true)
+		} else {
+			opened[1], errs[1] = openSide("the engine", false)
+		}
+	})
+	starting.Wait()
+	return opened, errors.Join(errs[:]...)
+}
+
+// openSide starts a cluster that is driven by the original or by the engine.
+func openSide(name string, original bool) (*side, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	defer cancel()
+	options := harness.ClusterOptions{Nodes: 2}
+	if !original {
+		options.Arguments = []string{"--without-deployment-controller"}
+	}
+	cluster, err := harness.StartCluster(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	undo.add(cluster.Stop)
+	s := &side{name: name, cluster: cluster, client: cluster.Client()}
+	if s.mirror, err = startMirror(ctx, s.client); err != nil {
+		return nil, err
+	}
+	undo.add(s.mirror.stop)
+	if original {
+		return s, nil
+	}
+	installation, err := install(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	if s.engine, err = installation.StartController(ctx, engineFlags...); err != nil {
+		return nil, err
+	}
+	undo.add(s.engine.Stop)
+	return s, nil
+}
+
+var engineFlags = []string{"--deployment-engine=on", "-v", "1"}
+
+// install gives the engine the rights of its manifests, and no others.
+func install(ctx context.Context, cluster *harness.Cluster) (*harness.Installation, error) {
+	manifests, err := harness.Manifests("rbac.yaml", "rbac-deployment-engine.yaml")
+	if err != nil {
+		return nil, err
+	}
+	return cluster.Install(ctx, manifests)
+}
