@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -23,17 +24,29 @@ var measurements = []measurement{
 	{"down", (*bench).measureDown},
 	{"kill", (*bench).measureKill},
 	{"first-start", (*bench).measureFirstStart},
+	{"engine-writes", (*bench).measureEngineWrites},
+	{"engine-rollouts", (*bench).measureEngineRollouts},
+	{"engine-history", (*bench).measureEngineHistory},
+	{"engine-syncs", (*bench).measureEngineSyncs},
+	{"engine-memory", (*bench).measureEngineMemory},
+	{"engine-plan", (*bench).measurePlan},
+}
+
+// onRequest are made only when they are asked for.
+var onRequest = []measurement{
+	{"engine-workers", (*bench).measureWorkers},
 }
 
 func measurementNames() string {
-	names := make([]string, 0, len(measurements))
-	for _, m := range measurements {
+	var names []string
+	for _, m := range slices.Concat(measurements, onRequest) {
 		names = append(names, m.name)
 	}
 	return strings.Join(names, ", ")
 }
 
-// chooseMeasurements returns those of the given names, all if there are none.
+// chooseMeasurements returns those of the given names, if there are none all but
+// those on request.
 func chooseMeasurements(names []string) ([]measurement, error) {
 	if len(names) == 0 {
 		return measurements, nil
@@ -43,7 +56,7 @@ func chooseMeasurements(names []string) ([]measurement, error) {
 		wanted[name] = true
 	}
 	var chosen []measurement
-	for _, m := range measurements {
+	for _, m := range slices.Concat(measurements, onRequest) {
 		if wanted[m.name] {
 			chosen = append(chosen, m)
 			delete(wanted, m.name)
@@ -63,12 +76,27 @@ type numbers struct {
 	away        int // edits while the controller is down or about to be killed
 	repetitions int
 	grace       time.Duration // of the rows that measure with the controller's defaults
+
+	// Of the deployment engine's rows:
+	counted       int // rollouts whose writes are counted, for each of the two drivers
+	fleet         int // Deployments with pods
+	fleetRounds   int // for each of the two drivers
+	history       int // Deployments without pods
+	historyRounds int // for each of the two drivers
+	touches       int
+	workerRounds  int // for each number of workers
 }
 
 var (
-	fullNumbers = numbers{configs: 10_000, deployments: 1_000, edits: 600, away: 20, repetitions: 3, grace: 5 * time.Second}
-	// quickNumbers keep a smoke test below 20 s.
-	quickNumbers = numbers{configs: 200, deployments: 40, edits: 20, away: 5, repetitions: 1, grace: time.Second}
+	fullNumbers = numbers{
+		configs: 10_000, deployments: 1_000, edits: 600, away: 20, repetitions: 3, grace: 5 * time.Second,
+		counted: 20, fleet: 200, fleetRounds: 3, history: 2_000, historyRounds: 2, touches: 10_000, workerRounds: 1,
+	}
+	// quickNumbers are for a smoke test.
+	quickNumbers = numbers{
+		configs: 200, deployments: 40, edits: 20, away: 5, repetitions: 1, grace: time.Second,
+		counted: 2, fleet: 10, fleetRounds: 1, history: 40, historyRounds: 1, touches: 400, workerRounds: 1,
+	}
 )
 
 // bench is one run of the program.

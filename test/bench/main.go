@@ -1,10 +1,12 @@
-// Command bench measures the restart controller against a real API server and
-// prints a table of what to reach and what came out.
+// Command bench measures the restart controller and the deployment engine against a
+// real API server and prints a table of what to reach and what came out.
 //
-// It starts local clusters of etcd and kube-apiserver only: without a controller
-// manager there are no rollouts, so that nothing but the controller and the API
-// server works. The controller is a process of its own with the rights of
-// k8s-manifests/rbac.yaml. docs/benchmarks.md tells how each row is measured.
+// For the rows about restarts it starts local clusters of etcd and kube-apiserver
+// only: without a controller manager there are no rollouts, so that nothing but the
+// controller and the API server works. The rows about the deployment engine have
+// whole clusters, whose Deployments are driven by the engine and by the original in
+// turns. The controller is a process of its own with the rights of k8s-manifests/.
+// docs/benchmarks.md tells how each row is measured.
 //
 // It exits with 1 if a measurement could not be made, if a restart was lost, or
 // if something was restarted for nothing or twice; never because of a slow time.

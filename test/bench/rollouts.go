@@ -23,6 +23,9 @@ type sight struct {
 	// recorded tells that there is a checksums annotation, recordedAt since when.
 	recorded   bool
 	recordedAt time.Time
+	// image is that of the pod template, and complete tells that it is rolled out.
+	image    string
+	complete bool
 }
 
 // rollouts follows the Deployments of a namespace as a Deployment controller
@@ -69,6 +72,8 @@ func (r *rollouts) begin(deployment *appsv1.Deployment) {
 		resourceVersion: deployment.ResourceVersion,
 		timestamp:       deployment.Spec.Template.Annotations[timestampAnnotation],
 		recorded:        recorded,
+		image:           imageIn(deployment.Spec.Template.Spec.Containers),
+		complete:        isComplete(deployment),
 	}
 }
 
@@ -110,6 +115,7 @@ func (r *rollouts) observe(deployment *appsv1.Deployment, now time.Time) {
 		return
 	}
 	seen.resourceVersion = deployment.ResourceVersion
+	seen.image, seen.complete = imageIn(deployment.Spec.Template.Spec.Containers), isComplete(deployment)
 	if timestamp := deployment.Spec.Template.Annotations[timestampAnnotation]; timestamp != seen.timestamp {
 		seen.timestamp, seen.restartedAt = timestamp, now
 		seen.restarts++

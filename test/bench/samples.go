@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -25,7 +26,7 @@ func (s samples) quantile(share float64) float64 {
 
 // spread prints the median and, of several values, the least and the greatest.
 func (s samples) spread(format, unit string) string {
-	median := fmt.Sprintf(format+" %s", s.median(), unit)
+	median := strings.TrimSpace(fmt.Sprintf(format+" %s", s.median(), unit))
 	if len(s) == 1 {
 		return median
 	}

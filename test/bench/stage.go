@@ -62,14 +62,14 @@ func (b *bench) openStage(ctx context.Context, clusterFlags ...string) (*stage, 
 		return nil, err
 	}
 	s := &stage{cluster: cluster}
-	if err := s.install(ctx); err != nil {
+	if err := s.install(ctx, "rbac.yaml"); err != nil {
 		return nil, errors.Join(err, cluster.Stop())
 	}
 	return s, nil
 }
 
-func (s *stage) install(ctx context.Context) error {
-	manifests, err := harness.Manifest("rbac.yaml")
+func (s *stage) install(ctx context.Context, names ...string) error {
+	manifests, err := harness.Manifests(names...)
 	if err != nil {
 		return err
 	}
