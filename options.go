@@ -36,9 +36,11 @@ type options struct {
 	DeploymentEngine  string `long:"deployment-engine" env:"DEPLOYMENT_ENGINE" default:"off" choice:"on" choice:"off" description:"Drive Deployments, in place of the deployment controller of kube-controller-manager. Turn it on only where that one is off (--controllers=*,-deployment-controller): two must never drive the same Deployments."`
 	DeploymentWorkers int    `long:"deployment-workers" env:"DEPLOYMENT_WORKERS" default:"10" description:"How many Deployments the deployment engine works on at once"`
 
+	ControllerNamespace string `long:"controller-namespace" env:"CONTROLLER_NAMESPACE" description:"Namespace for what the controller keeps for itself (default: the one that it runs in)"`
+
 	LeaderElect              bool          `long:"leader-elect" env:"LEADER_ELECT" description:"Act only while holding a lease, so that several replicas can run"`
 	LeaderElectLeaseName     string        `long:"leader-elect-lease-name" env:"LEADER_ELECT_LEASE_NAME" default:"kubernetes-deployment-restart-controller" description:"Name of the lease"`
-	LeaderElectNamespace     string        `long:"leader-elect-lease-namespace" env:"LEADER_ELECT_LEASE_NAMESPACE" description:"Namespace of the lease (default: the one that the controller runs in)"`
+	LeaderElectNamespace     string        `long:"leader-elect-lease-namespace" env:"LEADER_ELECT_LEASE_NAMESPACE" description:"Namespace of the lease (default: that of --controller-namespace)"`
 	LeaderElectLeaseDuration time.Duration `long:"leader-elect-lease-duration" env:"LEADER_ELECT_LEASE_DURATION" default:"15s" description:"How long a standby waits for a silent leader before it takes over"`
 	LeaderElectRenewDeadline time.Duration `long:"leader-elect-renew-deadline" env:"LEADER_ELECT_RENEW_DEADLINE" default:"10s" description:"How long a leader tries to renew its lease before it gives up"`
 	LeaderElectRetryPeriod   time.Duration `long:"leader-elect-retry-period" env:"LEADER_ELECT_RETRY_PERIOD" default:"2s" description:"Time between two attempts to get or renew the lease"`
@@ -91,7 +93,7 @@ func (o *options) validate() error {
 	case o.DryRun && o.drivesDeployments():
 		return errors.New("--dry-run writes nothing to workloads, so it excludes --deployment-engine=on")
 	}
-	for _, check := range []func() error{o.validateNamespaces, o.validateListenAddress, o.compileIgnoredErrors, o.validateLeaderElection} {
+	for _, check := range []func() error{o.validateNamespaces, o.validateListenAddress, o.compileIgnoredErrors, o.takeOwnNamespace, o.validateLeaderElection} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -151,8 +153,10 @@ func (o *options) validateLeaderElection() error {
 		return fmt.Errorf("--leader-elect-lease-duration (%s) must be more than --leader-elect-renew-deadline (%s)", o.LeaderElectLeaseDuration, o.LeaderElectRenewDeadline)
 	case o.LeaderElectLeaseName == "":
 		return errors.New("--leader-elect-lease-name must not be empty")
+	case o.LeaderElectNamespace == "" && o.ControllerNamespace == "":
+		return errors.New("--leader-elect needs --controller-namespace outside a cluster")
 	case o.LeaderElectNamespace == "":
-		return o.takeOwnNamespace()
+		o.LeaderElectNamespace = o.ControllerNamespace
 	}
 	return nil
 }
@@ -160,12 +164,17 @@ func (o *options) validateLeaderElection() error {
 // serviceAccountNamespace is where the kubelet tells a pod its namespace.
 const serviceAccountNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// takeOwnNamespace puts the lease in the namespace that the controller runs in.
+// takeOwnNamespace makes the controller keep what is its own in the namespace that
+// it runs in, unless another one was given. Outside a cluster there is none.
 func (o *options) takeOwnNamespace() error {
-	own, err := os.ReadFile(serviceAccountNamespace)
-	if err != nil {
-		return errors.New("--leader-elect needs --leader-elect-lease-namespace outside a cluster")
+	if o.ControllerNamespace == "" {
+		if own, err := os.ReadFile(serviceAccountNamespace); err == nil {
+			o.ControllerNamespace = strings.TrimSpace(string(own))
+		}
+		return nil
 	}
-	o.LeaderElectNamespace = strings.TrimSpace(string(own))
+	if problems := validation.IsDNS1123Label(o.ControllerNamespace); len(problems) > 0 {
+		return fmt.Errorf("--controller-namespace %q cannot be one: %s", o.ControllerNamespace, problems[0])
+	}
 	return nil
 }

@@ -31,7 +31,8 @@ func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
 		{"--leader-elect --leader-elect-renew-deadline=2s", "--leader-elect-renew-deadline (2s) must be more"},
 		{"--leader-elect --leader-elect-retry-period=0s", "--leader-elect-retry-period must be more than 0"},
 		{"--leader-elect --leader-elect-lease-name=", "--leader-elect-lease-name must not be empty"},
-		{"--leader-elect", "--leader-elect needs --leader-elect-lease-namespace"},
+		{"--leader-elect", "--leader-elect needs --controller-namespace outside a cluster"},
+		{"--controller-namespace=Not_A_Name", "--controller-namespace \"Not_A_Name\" cannot be one"},
 		{"--kubeconfig=/does/not/exist", "/does/not/exist"},
 		{"--context=nowhere --kubeconfig=/dev/null", "nowhere"},
 		{"--no-such-flag", "unknown flag"},
@@ -74,6 +75,22 @@ func TestOptionsComeFromTheEnvironmentUnlessGiven(t *testing.T) {
 	}
 	if len(o.ignoredErrors) != 2 || !o.ignoredErrors[1].MatchString("a second thing") {
 		t.Errorf("ignored errors: %v", o.ignoredErrors)
+	}
+}
+
+func TestTheLeaseIsInTheControllersNamespaceUnlessToldOtherwise(t *testing.T) {
+	for args, want := range map[string]string{
+		"--controller-namespace=own":                                      "own",
+		"--controller-namespace=own --leader-elect-lease-namespace=other": "other",
+		"--leader-elect-lease-namespace=other":                            "other",
+	} {
+		o, err := parseOptions(append(strings.Fields(args), "--leader-elect"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.LeaderElectNamespace != want {
+			t.Errorf("%s: got %q, want %q", args, o.LeaderElectNamespace, want)
+		}
 	}
 }
 
