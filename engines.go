@@ -47,6 +47,7 @@ func newEngines(o *options, config *rest.Config, log *slog.Logger) (engines, err
 		Namespaces:     o.Namespaces,
 		GracePeriod:    time.Duration(o.RestartGracePeriod) * time.Second,
 		CheckPeriod:    time.Duration(o.RestartCheckPeriod) * time.Millisecond,
+		BackoffLimit:   o.RestartBackoffLimit,
 		DryRun:         o.DryRun,
 		ExitOnError:    o.ExitOnError,
 		IgnoredErrors:  o.ignoredErrors,

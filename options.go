@@ -17,11 +17,12 @@ import (
 
 // options are the command line arguments, each with its environment variable.
 type options struct {
-	RestartCheckPeriod int      `short:"c" long:"restart-check-period" env:"RESTART_CHECK_PERIOD" default:"500" description:"Time interval to check for pending restarts in milliseconds"`
-	RestartGracePeriod int      `short:"r" long:"restart-grace-period" env:"RESTART_GRACE_PERIOD" default:"5" description:"Time interval to compact restarts in seconds"`
-	IgnoredErrors      []string `long:"ignored-errors" env:"IGNORED_ERRORS" env-delim:";" description:"List of error patterns (regular expressions) to just warn of. Useful if previously legal objects are not valid anymore but have not yet been updated, e.g. on admission control changes. ENV var splits on ; (semicolon)."`
-	Verbose            int      `short:"v" long:"verbose" env:"VERBOSE" default:"0" description:"Be verbose: 1 tells of every change, 4 and more also of the client library's work"`
-	Version            bool     `long:"version" description:"Print version information and exit"`
+	RestartCheckPeriod  int           `short:"c" long:"restart-check-period" env:"RESTART_CHECK_PERIOD" default:"500" description:"Time interval to check for pending restarts in milliseconds"`
+	RestartGracePeriod  int           `short:"r" long:"restart-grace-period" env:"RESTART_GRACE_PERIOD" default:"5" description:"Time interval to compact restarts in seconds"`
+	RestartBackoffLimit time.Duration `long:"restart-backoff-limit" env:"RESTART_BACKOFF_LIMIT" default:"10m" description:"Longest time between two restarts of a workload whose configs keep changing; 0 restarts it whenever they change"`
+	IgnoredErrors       []string      `long:"ignored-errors" env:"IGNORED_ERRORS" env-delim:";" description:"List of error patterns (regular expressions) to just warn of. Useful if previously legal objects are not valid anymore but have not yet been updated, e.g. on admission control changes. ENV var splits on ; (semicolon)."`
+	Verbose             int           `short:"v" long:"verbose" env:"VERBOSE" default:"0" description:"Be verbose: 1 tells of every change, 4 and more also of the client library's work"`
+	Version             bool          `long:"version" description:"Print version information and exit"`
 
 	Kubeconfig    string   `long:"kubeconfig" env:"KUBECONFIG" description:"Path of a kubeconfig file (default: the service account in a cluster, else the user's kubeconfig)"`
 	Context       string   `long:"context" env:"KUBE_CONTEXT" description:"Context of the kubeconfig to use (default: its current one)"`
@@ -82,6 +83,8 @@ func (o *options) validate() error {
 		return fmt.Errorf("--restart-check-period must be at least 1 (millisecond), not %d", o.RestartCheckPeriod)
 	case o.RestartGracePeriod < 0:
 		return fmt.Errorf("--restart-grace-period must not be negative, but is %d", o.RestartGracePeriod)
+	case o.RestartBackoffLimit < 0:
+		return fmt.Errorf("--restart-backoff-limit must not be negative, but is %s", o.RestartBackoffLimit)
 	case o.Verbose < 0:
 		return fmt.Errorf("--verbose must not be negative, but is %d", o.Verbose)
 	case o.KubeAPIQPS <= 0:

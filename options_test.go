@@ -14,6 +14,8 @@ func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
 		{"-c 1.5", "restart-check-period"},
 		{"-r -1", "restart-grace-period"},
 		{"--restart-grace-period=soon", "restart-grace-period"},
+		{"--restart-backoff-limit=-1s", "--restart-backoff-limit must not be negative"},
+		{"--restart-backoff-limit=10", "restart-backoff-limit"},
 		{"--verbose=-1", "--verbose must not be negative"},
 		{"--ignored-errors=(", "--ignored-errors"},
 		{"--listen-address=10254", "--listen-address must be host:port"},

@@ -69,11 +69,15 @@ func (c *Catalog) View(ref WorkloadRef) (View, bool) {
 }
 
 // WorkloadsReferencing returns the workloads that reference a config, in no
-// particular order.
-func (c *Catalog) WorkloadsReferencing(ref ConfigRef) []WorkloadRef {
+// particular order. They are shared and never modified.
+func (c *Catalog) WorkloadsReferencing(ref ConfigRef) []*Workload {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return slices.Clone(c.referencing[ref])
+	workloads := make([]*Workload, 0, len(c.referencing[ref]))
+	for _, workload := range c.referencing[ref] {
+		workloads = append(workloads, c.workloads[workload])
+	}
+	return workloads
 }
 
 // Workloads returns all workloads, in no particular order.
@@ -174,8 +178,8 @@ func (c *Catalog) removeConfig(ref ConfigRef) {
 
 // ObserveWorkload takes in a workload that opted in, as the watch showed it. It
 // tells whether it has changed in a way that calls for a decision: it is new, its
-// template changed, or its record became one that does not vouch. A new record
-// that does is the controller's own.
+// template changed, or its record became one that does not vouch; or its owner has
+// to be told of another problem. A new record that vouches is the controller's own.
 func (c *Catalog) ObserveWorkload(workload Workload) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -262,7 +266,8 @@ func (c *Catalog) putWorkload(workload Workload, seen Moment) bool {
 		return true
 	}
 	spoiled := !workload.Record.Vouches && !previous.Record.equal(workload.Record)
-	return previous.Template != workload.Template || spoiled
+	wrong := workload.Problem != "" && workload.Problem != previous.Problem
+	return previous.Template != workload.Template || spoiled || wrong
 }
 
 func (c *Catalog) removeWorkload(ref WorkloadRef) bool {

@@ -356,7 +356,7 @@ func compareWithModel(t *rapid.T, c *Catalog, m *model) {
 		t.Fatalf("workloads (-want +got):\n%s", diff)
 	}
 	for _, ref := range someConfigs {
-		if diff := cmp.Diff(m.referencing(ref), c.WorkloadsReferencing(ref), inAnyOrder...); diff != "" {
+		if diff := cmp.Diff(m.referencing(ref), refsOf(c.WorkloadsReferencing(ref)), inAnyOrder...); diff != "" {
 			t.Fatalf("workloads that reference %s (-want +got):\n%s", ref, diff)
 		}
 	}
@@ -403,9 +403,9 @@ func TestTheFirstListIsNoNewsAndALaterOneIs(t *testing.T) {
 	}
 	view, _ := c.View(deploymentRef("web"))
 	want := []Edit{
-		{Key: "a", At: noonPlus(30), Seen: 4}, // as its managed fields tell
-		{Key: "b", At: noonPlus(60), Seen: 4}, // they tell a time that is yet to come
-		{Key: "c", At: noonPlus(60), Seen: 4}, // gone, without a trace
+		{Key: "a", At: noonPlus(30), Seen: 4, Writer: "kubectl"}, // as its managed fields tell
+		{Key: "b", At: noonPlus(60), Seen: 4, Writer: "late"},    // they tell a time that is yet to come
+		{Key: "c", At: noonPlus(60), Seen: 4},                    // gone, without a trace
 	}
 	if diff := cmp.Diff(want, view.Configs[configMapRef("web")].Edits, cmp.AllowUnexported(Edit{})); diff != "" {
 		t.Errorf("edits (-want +got):\n%s", diff)
@@ -548,7 +548,7 @@ func TestAViewStaysAsItWas(t *testing.T) {
 	d.ResourceVersion = "2"
 	c.ObserveWritten(mustWorkload(d), 1)
 	c.ForgetWorkload(deploymentRef("web"))
-	if want := []WorkloadRef{deploymentRef("web"), deploymentRef("another")}; !slices.Equal(referencing, want) {
+	if want := []WorkloadRef{deploymentRef("web"), deploymentRef("another")}; !slices.Equal(refsOf(referencing), want) {
 		t.Errorf("referencing: %v, want %v", referencing, want)
 	}
 	if diff := cmp.Diff(want, view, cmp.AllowUnexported(Edit{})); diff != "" {

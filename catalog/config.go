@@ -99,6 +99,8 @@ type Edit struct {
 	At time.Time
 	// Seen is the moment at which the watch showed it, and 0 if nobody watched.
 	Seen Moment
+	// Writer is the field manager that made the edit, empty if it is not known.
+	Writer string
 	// creation marks that the whole config was made.
 	creation bool
 }

@@ -34,7 +34,7 @@ func TestAConfigKeepsOneChecksumPerKey(t *testing.T) {
 				{Name: "b", Checksum: keyChecksum("b", "2")},
 				{Name: "bin", Checksum: keyChecksum("bin", "\xff"), Binary: true},
 			},
-			Edits: []Edit{{Key: "b", At: noonPlus(60)}},
+			Edits: []Edit{{Key: "b", At: noonPlus(60), Writer: "kubectl"}},
 		},
 		{
 			Ref:     ConfigRef{Secret, "ns", "tls"},

@@ -37,6 +37,8 @@ type Cause struct {
 	// Keys are the changed keys that the workload sees, sorted; empty if it
 	// happened while nobody watched.
 	Keys []string
+	// Writers are the field managers that changed them, sorted, as far as known.
+	Writers []string
 }
 
 // clockTolerance is how far the clocks of the controller, the API server and
@@ -111,9 +113,25 @@ func (d *Decision) addCause(s suspect) {
 		last++
 	}
 	cause := &d.Causes[last]
-	cause.Keys = append(cause.Keys, s.keys...)
-	slices.Sort(cause.Keys)
-	cause.Keys = slices.Compact(cause.Keys)
+	for _, edit := range s.edits {
+		cause.add(edit)
+	}
+}
+
+// add adds the key and the writer of an edit.
+func (c *Cause) add(edit Edit) {
+	c.Keys = insert(c.Keys, edit.Key)
+	c.Writers = insert(c.Writers, edit.Writer)
+}
+
+// insert puts a name where it belongs among sorted ones, unless it is empty or
+// there already.
+func insert(names []string, name string) []string {
+	i, found := slices.BinarySearch(names, name)
+	if found || name == "" {
+		return names
+	}
+	return slices.Insert(names, i, name)
 }
 
 // currentChecksums computes what to record. A config that is gone keeps the
@@ -138,21 +156,24 @@ func differences(view *View, checksums Checksums) []Cause {
 		if !found || recorded == checksums[ref] {
 			continue
 		}
-		causes = append(causes, Cause{Config: ref, Keys: editedSince(view, ref)})
+		cause := Cause{Config: ref}
+		for _, edit := range editsSince(view, ref) {
+			cause.add(edit)
+		}
+		causes = append(causes, cause)
 	}
 	return causes
 }
 
-// editedSince returns the keys that the watch showed to change after the record
-// was made, among those that the workload sees.
-func editedSince(view *View, ref ConfigRef) []string {
-	var keys []string
+// editsSince returns the edits that the watch showed after the record was made, of
+// keys that the workload sees.
+func editsSince(view *View, ref ConfigRef) []Edit {
+	var edits []Edit
 	for _, edit := range view.Configs[ref].Edits {
 		concerned := slices.ContainsFunc(view.Workload.keysOf(ref), edit.concerns)
-		if concerned && edit.Key != "" && edit.Seen > view.Workload.RecordSeen {
-			keys = append(keys, edit.Key)
+		if concerned && edit.Seen > view.Workload.RecordSeen {
+			edits = append(edits, edit)
 		}
 	}
-	slices.Sort(keys)
-	return keys
+	return edits
 }

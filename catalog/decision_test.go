@@ -106,7 +106,7 @@ func (s *story) decide(t *testing.T, pods ...Pod) verdict {
 }
 
 func restartFor(name string, keys ...string) verdict {
-	return verdict{Outcome: Restart, Causes: []Cause{{configMapRef(name), keys}}}
+	return verdict{Outcome: Restart, Causes: []Cause{{Config: configMapRef(name), Keys: keys}}}
 }
 
 func askedRestartFor(name string, keys ...string) verdict {
@@ -171,7 +171,7 @@ func TestDecisionsOnAWorkloadWithARecordThatVouches(t *testing.T) {
 				s.config("z", data{"k": "2"}, 60)
 				s.config("b", data{"l": "1"}, 61)
 			}, nil,
-			verdict{Outcome: Restart, Causes: []Cause{{configMapRef("b"), []string{"k", "l"}}, {configMapRef("z"), []string{"k"}}}},
+			verdict{Outcome: Restart, Causes: []Cause{{Config: configMapRef("b"), Keys: []string{"k", "l"}}, {Config: configMapRef("z"), Keys: []string{"k"}}}},
 		},
 		"an edit while the workload wanted no pods, which started later": {allOfWeb(), func(s *story) {
 			s.scale(0)
@@ -563,7 +563,7 @@ func TestACauseNamesWhatIsKnownOfIt(t *testing.T) {
 			s.listed(configMap("z", data{"k": "1"}), configMap("b", data{"k": "1", "l": "1"}))
 			s.config("z", data{"k": "2"}, 50)
 			s.config("b", data{"k": "2", "m": "1"}, 60)
-		}, []Cause{{configMapRef("b"), []string{"k", "l", "m"}}, {configMapRef("z"), []string{"k"}}}},
+		}, []Cause{{Config: configMapRef("b"), Keys: []string{"k", "l", "m"}}, {Config: configMapRef("z"), Keys: []string{"k"}}}},
 		"edits that nobody saw": {func(s *story) {
 			s.listed(edited("b"), edited("z"))
 		}, []Cause{{Config: configMapRef("b")}, {Config: configMapRef("z")}}},
@@ -575,7 +575,7 @@ func TestACauseNamesWhatIsKnownOfIt(t *testing.T) {
 			s.config("z", data{"k": "2"}, 50)
 			s.config("b", data{"k": "2"}, 60)
 			s.deleted("z")
-		}, []Cause{{configMapRef("b"), []string{"k"}}}},
+		}, []Cause{{Config: configMapRef("b"), Keys: []string{"k"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := begin(deployment(both))

@@ -24,7 +24,7 @@ func mergeEdits(previous, present *Config, date func(key string) time.Time, seen
 		return again
 	})
 	for _, key := range changed {
-		edits = append(edits, Edit{Key: key, At: date(key), Seen: seen})
+		edits = append(edits, Edit{Key: key, At: date(key), Seen: seen, Writer: present.recordedEdit(key).Writer})
 	}
 	return foldLostKeys(edits, present.Keys)
 }
@@ -33,14 +33,22 @@ func mergeEdits(previous, present *Config, date func(key string) time.Time, seen
 // have changed: when the config's managedFields say, which is not before the
 // edit, else then.
 func (c *Config) datedBy(listed time.Time) func(key string) time.Time {
-	recorded := c.Edits // sorted by key
 	return func(key string) time.Time {
-		i, found := slices.BinarySearchFunc(recorded, key, func(edit Edit, key string) int { return strings.Compare(edit.Key, key) })
-		if !found || recorded[i].At.After(listed) {
-			return listed
+		if at := c.recordedEdit(key).At; !at.IsZero() && !at.After(listed) {
+			return at
 		}
-		return recorded[i].At
+		return listed
 	}
+}
+
+// recordedEdit returns what the managedFields of a config that has just arrived
+// tell of the last edit of a key, and the zero value if that is nothing.
+func (c *Config) recordedEdit(key string) Edit {
+	i, found := slices.BinarySearchFunc(c.Edits, key, func(edit Edit, key string) int { return strings.Compare(edit.Key, key) })
+	if !found {
+		return Edit{}
+	}
+	return c.Edits[i]
 }
 
 func foldLostKeys(edits []Edit, keys []Key) []Edit {
@@ -61,7 +69,7 @@ func foldLostKeys(edits []Edit, keys []Key) []Edit {
 		case edit.Key == "":
 			folded = edit
 		case isLost(edit) && lost > maxLostKeys:
-			folded = Edit{At: edit.At, Seen: edit.Seen}
+			folded = Edit{At: edit.At, Seen: edit.Seen, Writer: edit.Writer}
 			lost--
 		default:
 			kept = append(kept, edit)

@@ -99,7 +99,7 @@ func mustWorkload(d *appsv1.Deployment) Workload {
 // writeRecord does to a Deployment what a patch of the controller does at the
 // given time.
 func writeRecord(d *appsv1.Deployment, checksums Checksums, at time.Time) {
-	annotations, err := checksums.Annotations(mustWorkload(d).Template, at)
+	annotations, err := checksums.Annotations(mustWorkload(d).Template, Budget{}, at)
 	if err != nil {
 		panic(err)
 	}
@@ -141,6 +141,14 @@ func volumeOf(name string, optional bool, items ...corev1.KeyToPath) corev1.Volu
 // volumes were mounted then.
 func startedAt(t time.Time) Pod {
 	return Pod{Mounted: t, Started: map[string]time.Time{"app": t}}
+}
+
+func refsOf(workloads []*Workload) []WorkloadRef {
+	var refs []WorkloadRef
+	for _, workload := range workloads {
+		refs = append(refs, workload.Ref)
+	}
+	return refs
 }
 
 func sortedNames(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }

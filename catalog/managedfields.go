@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -40,11 +41,11 @@ func parseFields(entry *metav1.ManagedFieldsEntry) ownedFields {
 }
 
 // recordedEdits reads from the managedFields when the keys of a config changed
-// after it was created. An entry's time is that of the last write in which its
+// after it was created, and who changed them. An entry's time is that of the last write in which its
 // manager changed anything, so it may be later than the edit of a key, and keys
 // that were removed leave no trace.
 func recordedEdits(meta *metav1.ObjectMeta) []Edit {
-	var latest map[string]time.Time
+	var latest map[string]Edit
 	for i := range meta.ManagedFields {
 		entry := &meta.ManagedFields[i]
 		if entry.Time == nil || !entry.Time.After(meta.CreationTimestamp.Time) {
@@ -54,25 +55,26 @@ func recordedEdits(meta *metav1.ObjectMeta) []Edit {
 		for _, owned := range []map[string]json.RawMessage{fields.Data, fields.BinaryData, fields.StringData} {
 			for field := range owned {
 				if latest == nil {
-					latest = make(map[string]time.Time)
+					latest = make(map[string]Edit)
 				}
-				noteLatest(latest, field, entry.Time.Time)
+				noteLatest(latest, field, entry)
 			}
 		}
 	}
 	var edits []Edit
 	for _, key := range slices.Sorted(maps.Keys(latest)) {
-		edits = append(edits, Edit{Key: key, At: latest[key]})
+		edits = append(edits, latest[key])
 	}
 	return edits
 }
 
-// noteLatest notes the time of a field such as "f:key". The field "." stands
-// for the map itself and not for a key.
-func noteLatest(latest map[string]time.Time, field string, at time.Time) {
+// noteLatest notes the owner of a field such as "f:key". The field "." stands for
+// the map itself and not for a key.
+func noteLatest(latest map[string]Edit, field string, owner *metav1.ManagedFieldsEntry) {
 	key, isMember := strings.CutPrefix(field, "f:")
-	if isMember && at.After(latest[key]) {
-		latest[key] = at
+	if isMember && owner.Time.After(latest[key].At) {
+		// There are few managers, and many edits.
+		latest[key] = Edit{Key: key, At: owner.Time.Time, Writer: unique.Make(owner.Manager).Value()}
 	}
 }
 

@@ -26,21 +26,21 @@ func TestEditsAreReadOffTheManagedFields(t *testing.T) {
 				owns("kubectl", noonPlus(90), "f:data/f:c", "f:binaryData/f:bin"),
 			},
 			[]Edit{
-				{Key: "a", At: noonPlus(60)}, {Key: "b", At: noonPlus(60)},
-				{Key: "bin", At: noonPlus(90)}, {Key: "c", At: noonPlus(90)},
+				{Key: "a", At: noonPlus(60), Writer: "helm"}, {Key: "b", At: noonPlus(60), Writer: "helm"},
+				{Key: "bin", At: noonPlus(90), Writer: "kubectl"}, {Key: "c", At: noonPlus(90), Writer: "kubectl"},
 			},
 		},
 		"of two owners the later counts": {
 			[]metav1.ManagedFieldsEntry{owns("x", noonPlus(90), "f:data/f:a"), owns("y", noonPlus(60), "f:data/f:a")},
-			[]Edit{{Key: "a", At: noonPlus(90)}},
+			[]Edit{{Key: "a", At: noonPlus(90), Writer: "x"}},
 		},
 		"the keys of a Secret applied with stringData": {
 			[]metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(60), "f:stringData/f:a")},
-			[]Edit{{Key: "a", At: noonPlus(60)}},
+			[]Edit{{Key: "a", At: noonPlus(60), Writer: "kubectl"}},
 		},
 		"a key with a strange name": {
 			[]metav1.ManagedFieldsEntry{raw(`{"f:data":{"f:f:.":{}}}`)},
-			[]Edit{{Key: "f:.", At: noonPlus(60)}},
+			[]Edit{{Key: "f:.", At: noonPlus(60), Writer: "someone"}},
 		},
 		"the second of the creation says nothing": {
 			[]metav1.ManagedFieldsEntry{owns("kubectl", noon, "f:data/f:a")}, nil,
@@ -62,7 +62,7 @@ func TestEditsAreReadOffTheManagedFields(t *testing.T) {
 		"JSON of another shape":   {[]metav1.ManagedFieldsEntry{raw(`{"f:data":["f:a"]}`)}, nil},
 		"a broken entry does not hide a whole one": {
 			[]metav1.ManagedFieldsEntry{raw(`{`), owns("kubectl", noonPlus(90), "f:data/f:a")},
-			[]Edit{{Key: "a", At: noonPlus(90)}},
+			[]Edit{{Key: "a", At: noonPlus(90), Writer: "kubectl"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -35,6 +35,8 @@ type Record struct {
 	// Vouches tells that the checksums can be relied on: they are in our scheme,
 	// for the present pod template, and written by us.
 	Vouches bool
+	// Budget is what the workload has used of its restarts, if we wrote that.
+	Budget Budget
 	// Problem tells what is wrong with an annotation that cannot be read, and is
 	// empty for one that is fine or absent.
 	Problem string
@@ -50,6 +52,7 @@ type basis struct {
 	// Written is the time of the write. It makes each basis another one: the API
 	// server gives a field to its writer only if the write changes its value.
 	Written time.Time `json:"written"`
+	Budget
 }
 
 // readRecord reads the record off a workload whose pod template has the given
@@ -60,19 +63,25 @@ func readRecord(meta *metav1.ObjectMeta, template Fingerprint) Record {
 		return Record{}
 	}
 	var b basis
-	if err := json.Unmarshal([]byte(meta.Annotations[BasisAnnotation]), &b); err != nil || b.Scheme != Scheme {
-		// Another scheme may write its checksums as it likes.
+	if err := json.Unmarshal([]byte(meta.Annotations[BasisAnnotation]), &b); err != nil {
 		return Record{Problem: malformed(encoded)}
+	}
+	isOurs := ownsAnnotation(meta, BasisAnnotation)
+	if !isOurs {
+		b.Budget = Budget{}
+	}
+	if b.Scheme != Scheme {
+		// Another scheme may write its checksums as it likes.
+		return Record{Budget: b.Budget, Problem: malformed(encoded)}
 	}
 	checksums, err := parseChecksums(encoded)
 	if err != nil {
-		return Record{Problem: err.Error()}
+		return Record{Budget: b.Budget, Problem: err.Error()}
 	}
 	return Record{
 		Checksums: checksums,
-		Vouches: b.Template == template.String() &&
-			b.Checksums == checksumOf(encoded).String() &&
-			ownsAnnotation(meta, BasisAnnotation),
+		Vouches:   isOurs && b.Template == template.String() && b.Checksums == checksumOf(encoded).String(),
+		Budget:    b.Budget,
 	}
 }
 
@@ -107,9 +116,9 @@ func parseChecksums(encoded string) (Checksums, error) {
 	return checksums, nil
 }
 
-// Annotations returns the annotations that record the checksums, at the given
-// time, for a workload whose pod template has the given fingerprint.
-func (c Checksums) Annotations(template Fingerprint, now time.Time) (map[string]string, error) {
+// Annotations returns the annotations that record the checksums and the budget, at
+// the given time, for a workload whose pod template has the given fingerprint.
+func (c Checksums) Annotations(template Fingerprint, budget Budget, now time.Time) (map[string]string, error) {
 	entries := make(map[string]string, len(c))
 	for ref, checksum := range c {
 		entries[ref.String()] = checksum.String()
@@ -123,6 +132,7 @@ func (c Checksums) Annotations(template Fingerprint, now time.Time) (map[string]
 		Template:  template.String(),
 		Checksums: checksumOf(string(encoded)).String(),
 		Written:   now.UTC(),
+		Budget:    budget,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode basis: %w", err)

@@ -155,7 +155,7 @@ func TestAnUnreadableRecordIsAProblem(t *testing.T) {
 
 func TestTheAnnotationsHaveTheFormThatIsDocumented(t *testing.T) {
 	checksums := Checksums{secretRef("two"): 0x6e79832c18c31594, configMapRef("one"): 0x189832cc316e7594}
-	got, err := checksums.Annotations(0x1f, noonPlus(0.123456789).In(time.FixedZone("CET", 3600)))
+	got, err := checksums.Annotations(0x1f, Budget{}, noonPlus(0.123456789).In(time.FixedZone("CET", 3600)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,8 +172,8 @@ func TestTheAnnotationsHaveTheFormThatIsDocumented(t *testing.T) {
 // The API server gives a field to its writer only if its value changes.
 func TestEachWriteOfTheSameRecordHasAnotherBasis(t *testing.T) {
 	checksums := Checksums{configMapRef("web"): 1}
-	first, err1 := checksums.Annotations(1, noon)
-	second, err2 := checksums.Annotations(1, noon.Add(1))
+	first, err1 := checksums.Annotations(1, Budget{}, noon)
+	second, err2 := checksums.Annotations(1, Budget{}, noon.Add(1))
 	if err1 != nil || err2 != nil || first[BasisAnnotation] == second[BasisAnnotation] {
 		t.Errorf("both are %s (%v, %v)", first[BasisAnnotation], err1, err2)
 	}
@@ -242,7 +242,7 @@ func FuzzARecordOfAnyFormIsRepairedByTheNextWrite(f *testing.F) {
 			}
 			return
 		}
-		meta.Annotations, err = checksums.Annotations(7, noon)
+		meta.Annotations, err = checksums.Annotations(7, Budget{}, noon)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,8 +5,8 @@ import "slices"
 // suspect is a reference whose readers may have missed an edit.
 type suspect struct {
 	reference Reference
-	edit      Edit     // the last one that concerns the reference
-	keys      []string // the changed keys, of edits that the watch showed
+	edit      Edit   // the last one that concerns the reference
+	edits     []Edit // those that the watch showed
 }
 
 // isStale tells whether a pod read the config before the edit. Close to it, the
@@ -73,8 +73,8 @@ func inspect(w *Workload, reference Reference, config *Config) (suspect, bool) {
 			s.edit = edit
 		}
 		isSuspect = true
-		if edit.Seen > 0 && edit.Key != "" {
-			s.keys = append(s.keys, edit.Key)
+		if edit.Seen > 0 {
+			s.edits = append(s.edits, edit)
 		}
 	}
 	if reference.Optional && len(config.seen([]Selection{reference.Keys})) > 0 {

@@ -17,6 +17,8 @@ const (
 	// EnabledAnnotation opts a workload in if its value is [Enabled].
 	EnabledAnnotation = "com.xing.deployment-restart"
 	Enabled           = "enabled"
+	// GracePeriodAnnotation gives a workload a grace period of its own.
+	GracePeriodAnnotation = "com.xing.deployment-restart.grace-period"
 	// TimestampAnnotation is set on the pod template to restart the pods.
 	TimestampAnnotation = "com.xing.deployment-restart.timestamp"
 )
@@ -73,6 +75,11 @@ type Workload struct {
 	// is nothing to restart.
 	Idle bool
 	Hold Hold
+	// GracePeriod is how long changes are held back for this workload; nil stands
+	// for the controller's default. Problem tells what is wrong with the annotation
+	// that sets it, and is empty for one that is fine or absent.
+	GracePeriod *time.Duration
+	Problem     string
 	// OptedIn is a time by which the workload had opted in, as early as the API
 	// tells, by its server's clock in whole seconds; zero if that is not known.
 	OptedIn time.Time
@@ -139,6 +146,7 @@ func newWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 	if err != nil {
 		return Workload{}, err
 	}
+	gracePeriod, problem := readGracePeriod(meta)
 	return Workload{
 		Ref:             WorkloadRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
 		UID:             meta.UID,
@@ -149,8 +157,23 @@ func newWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 		References:      References(meta.Namespace, &template.Spec),
 		Record:          readRecord(meta, bare),
 		Idle:            meta.DeletionTimestamp != nil,
+		GracePeriod:     gracePeriod,
+		Problem:         problem,
 		OptedIn:         optedInBy(meta),
 	}, nil
+}
+
+// readGracePeriod reads the workload's own grace period, if it has one.
+func readGracePeriod(meta *metav1.ObjectMeta) (period *time.Duration, problem string) {
+	text, found := meta.Annotations[GracePeriodAnnotation]
+	if !found {
+		return nil, ""
+	}
+	parsed, err := time.ParseDuration(text)
+	if err != nil || parsed < 0 {
+		return nil, fmt.Sprintf("annotation %s: %.40q is not a duration such as 90s, 2m or 1h30m", GracePeriodAnnotation, text)
+	}
+	return &parsed, ""
 }
 
 func wantsNone(replicas *int32) bool { return replicas != nil && *replicas == 0 }

@@ -1,7 +1,9 @@
 package catalog
 
 import (
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -119,6 +121,45 @@ func TestAHoldTellsWhatKeepsAPatchFromRestarting(t *testing.T) {
 	want := []Hold{NoHold, NoHold, OnDelete, NoHold, NoHold, Partitioned, NoHold, OnDelete}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("holds (-want +got):\n%s", diff)
+	}
+}
+
+func TestAWorkloadMayHaveAGracePeriodOfItsOwn(t *testing.T) {
+	for text, want := range map[string]*time.Duration{
+		"2m": pointer(2 * time.Minute), "0s": pointer(time.Duration(0)), "0": pointer(time.Duration(0)), "1h1.5s": pointer(time.Hour + 1500*time.Millisecond),
+		"": nil, "90": nil, "-1s": nil, "soon": nil, "2 m": nil, "9999999999h": nil,
+	} {
+		t.Run(text, func(t *testing.T) {
+			d := deployment(readsAll("web", false))
+			d.Annotations[GracePeriodAnnotation] = text
+			w := mustWorkload(d)
+			if diff := cmp.Diff(want, w.GracePeriod); diff != "" {
+				t.Errorf("grace period (-want +got):\n%s", diff)
+			}
+			if (w.Problem != "") != (want == nil) {
+				t.Errorf("problem: %q", w.Problem)
+			}
+		})
+	}
+	if w := mustWorkload(deployment(readsAll("web", false))); w.GracePeriod != nil || w.Problem != "" {
+		t.Errorf("without the annotation: %v, problem %q", w.GracePeriod, w.Problem)
+	}
+}
+
+// The owner has to be told, so the workload is looked at.
+func TestAWrongGracePeriodCallsForADecisionOnce(t *testing.T) {
+	c := New()
+	d := deployment(readsAll("web", false))
+	c.ObserveWorkload(mustWorkload(d))
+	for i, test := range []struct {
+		text string
+		want bool
+	}{{"soon", true}, {"soon", false}, {"later", true}, {"2m", false}} {
+		d.Annotations[GracePeriodAnnotation] = test.text
+		d.ResourceVersion = strconv.Itoa(i + 2)
+		if got := c.ObserveWorkload(mustWorkload(d)); got != test.want {
+			t.Errorf("%s: calls for a decision: %t, want %t", test.text, got, test.want)
+		}
 	}
 }
 

@@ -12,6 +12,9 @@ type backlog struct {
 	since time.Time // when the first of the changes was observed
 	count int       // how often changes were observed
 	due   bool      // whether the pods are known to need a restart
+	// putOff is what a restart is due to that has to wait, because the workload has
+	// no budget left; nil if there is none.
+	putOff []catalog.Cause
 }
 
 // backlogs are those of all workloads. They are for telling only: what is to be
@@ -21,25 +24,67 @@ type backlogs struct {
 	mu      sync.Mutex
 	waiting map[catalog.WorkloadRef]backlog
 	told    map[catalog.WorkloadRef]catalog.Checksums // what a dry run would have recorded
+	// problems are those of annotations that the owners have been told of.
+	problems map[catalog.WorkloadRef]string
 }
 
 func newBacklogs() *backlogs {
 	return &backlogs{
-		waiting: make(map[catalog.WorkloadRef]backlog),
-		told:    make(map[catalog.WorkloadRef]catalog.Checksums),
+		waiting:  make(map[catalog.WorkloadRef]backlog),
+		told:     make(map[catalog.WorkloadRef]catalog.Checksums),
+		problems: make(map[catalog.WorkloadRef]string),
 	}
 }
 
-// note notes that a change may affect a workload.
-func (b *backlogs) note(ref catalog.WorkloadRef, change Change) {
+// note notes a change that may concern its workload.
+func (b *backlogs) note(change Change) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	w, found := b.waiting[ref]
+	w, found := b.waiting[change.Workload]
 	if !found || change.Since.Before(w.since) {
 		w.since = change.Since
 	}
 	w.count += change.Count
+	b.waiting[change.Workload] = w
+}
+
+// putOff notes that a restart has to wait, and tells whether that is news: it did
+// not before, or there was a restart since.
+func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w := b.waiting[ref]
+	news := w.putOff == nil
+	w.due, w.putOff = true, causes
 	b.waiting[ref] = w
+	return news
+}
+
+// allPutOff returns the causes of all restarts that have to wait.
+func (b *backlogs) allPutOff() [][]catalog.Cause {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all [][]catalog.Cause
+	for _, w := range b.waiting {
+		if w.putOff != nil {
+			all = append(all, w.putOff)
+		}
+	}
+	return all
+}
+
+// tellProblem tells whether a workload's owner has not been told of the problem
+// yet, and notes that it is. An empty one is none.
+func (b *backlogs) tellProblem(ref catalog.WorkloadRef, problem string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if problem == "" {
+		delete(b.problems, ref)
+		return false
+	}
+	told := b.problems[ref] == problem
+	b.problems[ref] = problem
+	return !told
 }
 
 // noteDue notes that a workload is to be restarted.
@@ -64,6 +109,15 @@ func (b *backlogs) settle(ref catalog.WorkloadRef) backlog {
 	waited := b.waiting[ref]
 	delete(b.waiting, ref)
 	return waited
+}
+
+// forget forgets all about a workload, which is gone.
+func (b *backlogs) forget(ref catalog.WorkloadRef) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.waiting, ref)
+	delete(b.told, ref)
+	delete(b.problems, ref)
 }
 
 // tellFirst tells whether a dry run has not yet told that it would record the

@@ -1,69 +1,102 @@
 package controller
 
 import (
+	"cmp"
+	"container/heap"
 	"context"
 	"fmt"
 	"sync"
 	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// Change is what began with a config or a workload that was seen to change.
+// Change is that a config or a workload was seen to change, as it concerns one
+// workload.
 type Change struct {
-	// Subject is the catalog.ConfigRef or catalog.WorkloadRef that it began with,
-	// and whose name it is known by.
+	Workload catalog.WorkloadRef
+	// Subject is the catalog.ConfigRef or catalog.WorkloadRef that the change began
+	// with, and whose name it is known by.
 	Subject fmt.Stringer
 	// Since is when it was observed first. The grace period counts from here.
 	Since time.Time
 	// Count is how often it was observed.
 	Count int
+	// Last tells that no other workload waits for a change of this subject.
+	Last bool
 }
 
 // ChangeQueue holds changes back for a grace period, so that several edits
-// become one. It is safe for use by several goroutines.
+// become one. A deadline belongs to a change and a workload, because workloads may
+// have grace periods of their own. It is safe for use by several goroutines.
 type ChangeQueue struct {
-	grace time.Duration
-	wake  chan struct{} // has an element when the next change to ripen may be another
+	wake chan struct{} // has an element when the next change to ripen may be another
 
-	mu      sync.Mutex
-	pending map[fmt.Stringer]*Change
-	order   []*Change // as observed first, which is as they ripen
+	mu       sync.Mutex
+	pending  map[changeKey]*pendingChange
+	subjects map[fmt.Stringer]int // how many workloads wait for a change of each
+	order    ripeOrder
+	observed int // ever
 }
 
-// NewChangeQueue returns an empty queue. A grace period of 0 lets changes ripen
-// at once.
-func NewChangeQueue(grace time.Duration) *ChangeQueue {
-	return &ChangeQueue{grace: grace, wake: make(chan struct{}, 1), pending: make(map[fmt.Stringer]*Change)}
+type changeKey struct {
+	workload catalog.WorkloadRef
+	subject  fmt.Stringer
 }
 
-// Observe notes that the subject changed at the given time. It never blocks.
-func (q *ChangeQueue) Observe(subject fmt.Stringer, at time.Time) {
+type pendingChange struct {
+	Change
+	ripe   time.Time
+	number int // in the order of observation
+}
+
+// NewChangeQueue returns an empty queue.
+func NewChangeQueue() *ChangeQueue {
+	return &ChangeQueue{
+		wake:     make(chan struct{}, 1),
+		pending:  make(map[changeKey]*pendingChange),
+		subjects: make(map[fmt.Stringer]int),
+	}
+}
+
+// Observe notes that the subject changed at the given time, and that this may
+// concern the workload, for which changes are held back for a grace period; with
+// one of 0 they ripen at once. It never blocks.
+func (q *ChangeQueue) Observe(workload catalog.WorkloadRef, subject fmt.Stringer, at time.Time, grace time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if change, found := q.pending[subject]; found {
+	key := changeKey{workload, subject}
+	if change, found := q.pending[key]; found {
 		change.Count++
 		return
 	}
-	change := &Change{Subject: subject, Since: at, Count: 1}
-	q.pending[subject] = change
-	q.order = append(q.order, change)
-	if len(q.order) == 1 {
+	q.observed++
+	change := &pendingChange{
+		Change: Change{Workload: workload, Subject: subject, Since: at, Count: 1},
+		ripe:   at.Add(grace),
+		number: q.observed,
+	}
+	q.pending[key] = change
+	q.subjects[subject]++
+	heap.Push(&q.order, change)
+	if q.order[0] == change {
 		q.signal()
 	}
 }
 
-// Holds tells whether a change of the subject waits to ripen.
-func (q *ChangeQueue) Holds(subject fmt.Stringer) bool {
+// Holds tells whether a change of the subject waits to ripen for the workload.
+func (q *ChangeQueue) Holds(workload catalog.WorkloadRef, subject fmt.Stringer) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	_, found := q.pending[subject]
+	_, found := q.pending[changeKey{workload, subject}]
 	return found
 }
 
-// Len returns how many changes wait.
+// Len returns how many subjects have changes that wait.
 func (q *ChangeQueue) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.order)
+	return len(q.subjects)
 }
 
 // Run hands each change over when it is ripe, until the context ends. It looks
@@ -79,30 +112,37 @@ func (q *ChangeQueue) Run(ctx context.Context, checkPeriod time.Duration, ripe f
 		case <-q.wake:
 		case <-timer.C:
 		}
-		changes, next := q.takeRipe(time.Now())
+		changes, next := q.takeRipe(time.Now(), checkPeriod)
 		for _, change := range changes {
 			ripe(change)
 		}
-		timer.Reset(min(next, checkPeriod))
+		timer.Reset(next)
 	}
 }
 
 // takeRipe removes the changes that are ripe, and tells after what time the next
-// one will be.
-func (q *ChangeQueue) takeRipe(now time.Time) ([]Change, time.Duration) {
+// one will be, if that is sooner than the check period.
+func (q *ChangeQueue) takeRipe(now time.Time, checkPeriod time.Duration) ([]Change, time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var ripe []Change
 	for len(q.order) > 0 {
-		first := q.order[0]
-		if wait := first.Since.Add(q.grace).Sub(now); wait > 0 {
-			return ripe, wait
+		if wait := q.order[0].ripe.Sub(now); wait > 0 {
+			return ripe, min(wait, checkPeriod)
 		}
-		ripe = append(ripe, *first)
-		delete(q.pending, first.Subject)
-		q.order[0], q.order = nil, q.order[1:]
+		ripe = append(ripe, q.takeFirst())
 	}
-	return ripe, q.grace + time.Hour
+	return ripe, checkPeriod
+}
+
+func (q *ChangeQueue) takeFirst() Change {
+	change := heap.Pop(&q.order).(*pendingChange).Change
+	delete(q.pending, changeKey{change.Workload, change.Subject})
+	q.subjects[change.Subject]--
+	if change.Last = q.subjects[change.Subject] == 0; change.Last {
+		delete(q.subjects, change.Subject)
+	}
+	return change
 }
 
 func (q *ChangeQueue) signal() {
@@ -110,4 +150,26 @@ func (q *ChangeQueue) signal() {
 	case q.wake <- struct{}{}:
 	default:
 	}
+}
+
+// ripeOrder is a heap, see [heap.Interface]: what ripens first comes first, and of
+// what ripens at once, what was observed first.
+type ripeOrder []*pendingChange
+
+func (o ripeOrder) Len() int { return len(o) }
+
+func (o ripeOrder) Less(i, j int) bool {
+	return cmp.Or(o[i].ripe.Compare(o[j].ripe), cmp.Compare(o[i].number, o[j].number)) < 0
+}
+
+func (o ripeOrder) Swap(i, j int) { o[i], o[j] = o[j], o[i] }
+
+func (o *ripeOrder) Push(change any) { *o = append(*o, change.(*pendingChange)) }
+
+func (o *ripeOrder) Pop() any {
+	last := len(*o) - 1
+	change := (*o)[last]
+	(*o)[last] = nil
+	*o = (*o)[:last]
+	return change
 }

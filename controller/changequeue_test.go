@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,20 +20,25 @@ var (
 
 // ripened runs a queue within a synctest bubble and notes what ripens when.
 type ripened struct {
-	Subject string
-	Count   int
-	After   time.Duration // since the start of the test
+	Workload, Subject string
+	Count             int
+	Last              bool
+	After             time.Duration // since the start of the test
 }
 
-func runQueue(t *testing.T, grace, checkPeriod time.Duration, play func(*ChangeQueue)) []ripened {
+func ripenedFor(workload catalog.WorkloadRef, subject fmt.Stringer, count int, last bool, after time.Duration) ripened {
+	return ripened{workload.Name, subject.String(), count, last, after}
+}
+
+func runQueue(t *testing.T, checkPeriod time.Duration, play func(*ChangeQueue)) []ripened {
 	t.Helper()
 	var got []ripened
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		start := time.Now()
-		queue := NewChangeQueue(grace)
+		queue := NewChangeQueue()
 		go queue.Run(ctx, checkPeriod, func(change Change) {
-			got = append(got, ripened{change.Subject.String(), change.Count, time.Since(start)})
+			got = append(got, ripenedFor(change.Workload, change.Subject, change.Count, change.Last, time.Since(start)))
 		})
 		play(queue)
 		stop()
@@ -42,55 +48,55 @@ func runQueue(t *testing.T, grace, checkPeriod time.Duration, play func(*ChangeQ
 }
 
 func TestSeveralObservationsWithinTheGracePeriodAreOneChangeThatRipensByTheFirst(t *testing.T) {
-	got := runQueue(t, 5*time.Second, time.Minute, func(queue *ChangeQueue) {
-		queue.Observe(mapA, time.Now())
+	got := runQueue(t, time.Minute, func(queue *ChangeQueue) {
+		queue.Observe(web, mapA, time.Now(), 5*time.Second)
 		time.Sleep(2 * time.Second)
-		queue.Observe(mapA, time.Now())
-		queue.Observe(web, time.Now())
+		queue.Observe(web, mapA, time.Now(), 5*time.Second)
+		queue.Observe(web, web, time.Now(), 5*time.Second)
 		time.Sleep(time.Minute)
 	})
-	want := []ripened{{mapA.String(), 2, 5 * time.Second}, {web.String(), 1, 7 * time.Second}}
+	want := []ripened{ripenedFor(web, mapA, 2, true, 5*time.Second), ripenedFor(web, web, 1, true, 7*time.Second)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestASubjectThatChangesAfterItRipenedIsAnotherChange(t *testing.T) {
-	got := runQueue(t, time.Second, time.Minute, func(queue *ChangeQueue) {
+	got := runQueue(t, time.Minute, func(queue *ChangeQueue) {
 		for range 3 {
-			queue.Observe(mapA, time.Now())
+			queue.Observe(web, mapA, time.Now(), time.Second)
 			time.Sleep(time.Second + time.Millisecond)
 		}
 	})
 	ms := time.Millisecond
-	want := []ripened{{mapA.String(), 1, 1000 * ms}, {mapA.String(), 1, 2001 * ms}, {mapA.String(), 1, 3002 * ms}}
+	want := []ripened{ripenedFor(web, mapA, 1, true, 1000*ms), ripenedFor(web, mapA, 1, true, 2001*ms), ripenedFor(web, mapA, 1, true, 3002*ms)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestWithoutAGracePeriodChangesRipenAtOnce(t *testing.T) {
-	got := runQueue(t, 0, time.Hour, func(queue *ChangeQueue) {
+	got := runQueue(t, time.Hour, func(queue *ChangeQueue) {
 		time.Sleep(time.Second)
-		queue.Observe(mapA, time.Now())
+		queue.Observe(web, mapA, time.Now(), 0)
 		synctest.Wait()
-		queue.Observe(mapB, time.Now())
+		queue.Observe(web, mapB, time.Now(), 0)
 		synctest.Wait()
 	})
-	want := []ripened{{mapA.String(), 1, time.Second}, {mapB.String(), 1, time.Second}}
+	want := []ripened{ripenedFor(web, mapA, 1, true, time.Second), ripenedFor(web, mapB, 1, true, time.Second)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestAStandbysChangesRipenWhenItBeginsToRun(t *testing.T) {
-	got := runQueue(t, time.Second, time.Hour, func(*ChangeQueue) {})
+	got := runQueue(t, time.Hour, func(*ChangeQueue) {})
 	if len(got) != 0 {
 		t.Fatalf("an empty queue handed over %v", got)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		queue := NewChangeQueue(time.Second)
-		queue.Observe(mapA, time.Now())
+		queue := NewChangeQueue()
+		queue.Observe(web, mapA, time.Now(), time.Second)
 		time.Sleep(time.Hour)
 		ctx, stop := context.WithCancel(t.Context())
 		handed := make(chan Change, 1)
@@ -107,11 +113,42 @@ func TestAStandbysChangesRipenWhenItBeginsToRun(t *testing.T) {
 }
 
 func TestAnOverlookedChangeRipensAtTheNextCheck(t *testing.T) {
-	got := runQueue(t, time.Minute, 500*time.Millisecond, func(queue *ChangeQueue) {
-		queue.Observe(mapA, time.Now().Add(-59*time.Second)) // as if the clock had jumped
+	got := runQueue(t, 500*time.Millisecond, func(queue *ChangeQueue) {
+		queue.Observe(web, mapA, time.Now().Add(-59*time.Second), time.Minute) // as if the clock had jumped
 		time.Sleep(2 * time.Second)
 	})
-	want := []ripened{{mapA.String(), 1, time.Second}}
+	want := []ripened{ripenedFor(web, mapA, 1, true, time.Second)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A workload with a longer grace period does not hold up the others that use the
+// same config, and one with a shorter one does not wait behind them.
+func TestAChangeRipensForEachWorkloadInItsOwnTime(t *testing.T) {
+	slow, quick := workloadNamed("slow"), workloadNamed("quick")
+	got := runQueue(t, time.Hour, func(queue *ChangeQueue) {
+		now := time.Now()
+		queue.Observe(slow, mapA, now, 2*time.Minute)
+		queue.Observe(web, mapA, now, 5*time.Second)
+		queue.Observe(quick, mapA, now, time.Second)
+		if !queue.Holds(slow, mapA) || queue.Holds(slow, mapB) || queue.Len() != 1 {
+			t.Errorf("holds the change: %t, another one: %t; %d subjects, want 1", queue.Holds(slow, mapA), queue.Holds(slow, mapB), queue.Len())
+		}
+		time.Sleep(time.Minute)
+		if !queue.Holds(slow, mapA) || queue.Holds(web, mapA) {
+			t.Error("after a minute the change is to wait for the one that is slow, and no other")
+		}
+		queue.Observe(slow, mapA, time.Now(), 2*time.Minute)
+		queue.Observe(web, mapA, time.Now(), 5*time.Second)
+		time.Sleep(2 * time.Minute)
+	})
+	want := []ripened{
+		ripenedFor(quick, mapA, 1, false, time.Second),
+		ripenedFor(web, mapA, 1, false, 5*time.Second),
+		ripenedFor(web, mapA, 1, false, 65*time.Second),
+		ripenedFor(slow, mapA, 2, true, 2*time.Minute),
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

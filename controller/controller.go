@@ -33,6 +33,9 @@ type Options struct {
 	// GracePeriod is how long a change is held back, CheckPeriod how long a ripe one
 	// can be overlooked at most.
 	GracePeriod, CheckPeriod time.Duration
+	// BackoffLimit is the longest time between two restarts of a workload whose
+	// configs keep changing; 0 lets it restart as often as they change.
+	BackoffLimit time.Duration
 	// DryRun tells what would be restarted, and writes nothing to workloads.
 	DryRun bool
 	// ExitOnError ends [Controller.Lead] at the first permanent failure that none of
@@ -70,7 +73,7 @@ func New(options Options) (*Controller, error) {
 		options: options,
 		log:     options.Log,
 		catalog: catalog.New(),
-		changes: NewChangeQueue(options.GracePeriod),
+		changes: NewChangeQueue(),
 		metrics: newMetrics(),
 		events:  record.NewBroadcaster(),
 		failure: make(chan error, 1),
@@ -97,6 +100,8 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 		log:           c.log,
 		queue:         newWorkQueue(lanes),
 		lanes:         lanes,
+		grace:         c.options.GracePeriod,
+		backoffLimit:  c.options.BackoffLimit,
 		dryRun:        c.options.DryRun,
 		exitOnError:   c.options.ExitOnError,
 		ignoredErrors: c.options.IgnoredErrors,

@@ -17,6 +17,20 @@ func describe(causes []catalog.Cause) string {
 	return strings.Join(parts, "; ")
 }
 
+// describeWithWriters is describe with the field managers that made the changes,
+// for those who look for what keeps changing a config.
+func describeWithWriters(causes []catalog.Cause) string {
+	parts := make([]string, 0, len(causes))
+	for _, cause := range causes {
+		part := fmt.Sprintf("%s %s keeps changing (%s", cause.Config.Kind, cause.Config.Name, describeKeys(cause))
+		if len(cause.Writers) > 0 {
+			part += "; written by " + strings.Join(cause.Writers, ", ")
+		}
+		parts = append(parts, part+")")
+	}
+	return strings.Join(parts, "; ")
+}
+
 // maxNamedKeys bounds how many keys an Event names.
 const maxNamedKeys = 10
 

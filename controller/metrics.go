@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"strings"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -21,6 +23,7 @@ type metrics struct {
 	decisions      *prometheus.CounterVec
 	patchErrors    *prometheus.CounterVec
 	changeToPatch  prometheus.Histogram
+	slowdowns      prometheus.Counter
 }
 
 func newMetrics() *metrics {
@@ -32,6 +35,7 @@ func newMetrics() *metrics {
 		restartsByKind:    counters("restarts_total", "The number of restarts triggered, by the kind of the workload.", "kind"),
 		dryRunRestarts:    counters("dry_run_restarts_total", "The number of restarts that a dry run would have triggered, by the kind of the workload.", "kind"),
 		decisions:         counters("decisions_total", "The number of decisions about workloads, by outcome.", "outcome"),
+		slowdowns:         counter("slowdowns_total", "The number of restarts that were put off because the configs of a workload keep changing."),
 		patchErrors:       counters("patch_errors_total", "The number of failed patches of workloads, by reason.", "reason"),
 		changeToPatch: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: namespace,
@@ -59,7 +63,7 @@ func (m *metrics) startAtZero() {
 func (m *metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.resourceVersions, m.annotationUpdates, m.restarts, m.changesProcessed,
-		m.restartsByKind, m.dryRunRestarts, m.decisions, m.patchErrors, m.changeToPatch,
+		m.restartsByKind, m.dryRunRestarts, m.decisions, m.patchErrors, m.changeToPatch, m.slowdowns,
 	}
 }
 
@@ -77,6 +81,7 @@ var (
 	workloadsDesc      = stateDesc("deployments_total", "The number of tracked deployments.")
 	changesWaitingDesc = stateDesc("changes_waiting_total", "The number of changes waiting in the queue.")
 	staleDesc          = stateDesc("stale_workloads", "The number of workloads that run with an earlier content of a config right now.")
+	slowedDesc         = stateDesc("slowed_workloads", "The number of workloads whose next restart is put off because a config keeps changing.", "config", "keys", "writers")
 	queueDepthDesc     = stateDesc("queue_depth", "The number of workloads that wait for a worker.")
 	leaderDesc         = stateDesc("leader", "Whether this process is the one that acts (1) or stands by (0).")
 	watchUpDesc        = stateDesc("watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
@@ -93,7 +98,7 @@ func (c *Controller) Describe(descs chan<- *prometheus.Desc) {
 		collector.Describe(descs)
 	}
 	for _, desc := range []*prometheus.Desc{
-		configsDesc, workloadsDesc, changesWaitingDesc, staleDesc, queueDepthDesc, leaderDesc, watchUpDesc, brokenSinceDesc,
+		configsDesc, workloadsDesc, changesWaitingDesc, staleDesc, slowedDesc, queueDepthDesc, leaderDesc, watchUpDesc, brokenSinceDesc,
 	} {
 		descs <- desc
 	}
@@ -112,6 +117,9 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 	gauge(workloadsDesc, float64(workloads))
 	gauge(changesWaitingDesc, float64(c.changes.Len()))
 	gauge(staleDesc, float64(c.staleWorkloads()))
+	for slowed, workloads := range c.slowedWorkloads() {
+		gauge(slowedDesc, float64(workloads), slowed.config, slowed.keys, slowed.writers)
+	}
 	gauge(queueDepthDesc, float64(c.restarter.queue.Len()))
 	gauge(leaderDesc, oneIf(c.leading.Load()))
 	for _, w := range c.watches {
@@ -130,6 +138,21 @@ func oneIf(condition bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+// slowed names what slows workloads down: a config, the keys that keep changing and
+// who changes them.
+type slowed struct{ config, keys, writers string }
+
+// slowedWorkloads counts the workloads that each slows down.
+func (c *Controller) slowedWorkloads() map[slowed]int {
+	counts := make(map[slowed]int)
+	for _, causes := range c.restarter.backlogs.allPutOff() {
+		for _, cause := range causes {
+			counts[slowed{cause.Config.String(), describeKeys(cause), strings.Join(cause.Writers, ", ")}]++
+		}
+	}
+	return counts
 }
 
 // staleWorkloads counts the workloads whose record differs from the catalog, or

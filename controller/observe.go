@@ -20,8 +20,15 @@ func (c *Controller) observe(o *observation) {
 func (c *Controller) observeConfig(config *catalog.Config) {
 	now := time.Now()
 	if c.catalog.ObserveConfig(*config, now) {
-		c.log.Debug("config changed", "config", config.Ref)
-		c.changes.Observe(config.Ref, now)
+		c.configChanged(config.Ref, now)
+	}
+}
+
+// configChanged queues the change of a config for each workload that references it.
+func (c *Controller) configChanged(ref catalog.ConfigRef, at time.Time) {
+	c.log.Debug("config changed", "config", ref)
+	for _, w := range c.catalog.WorkloadsReferencing(ref) {
+		c.changes.Observe(w.Ref, ref, at, c.restarter.gracePeriod(w))
 	}
 }
 
@@ -39,7 +46,7 @@ func (c *Controller) workloadChanged(w *catalog.Workload) {
 		c.log.Warn("the record of a workload cannot be read and will be written anew", "workload", w.Ref, "problem", w.Record.Problem)
 	}
 	c.log.Debug("workload changed", "workload", w.Ref)
-	c.changes.Observe(w.Ref, time.Now())
+	c.changes.Observe(w.Ref, w.Ref, time.Now(), c.restarter.gracePeriod(w))
 }
 
 // forgetDisabled forgets a workload that is not opted in. If it was, its owner
@@ -50,6 +57,7 @@ func (c *Controller) forgetDisabled(w *workloadObservation) {
 	if !c.catalog.ForgetWorkload(w.ref) {
 		return
 	}
+	c.restarter.backlogs.forget(w.ref)
 	c.log.Info("no longer enabled", "workload", w.ref, "annotation", w.optIn, "last_writer", w.lastWriter)
 	if !c.leading.Load() {
 		return
@@ -63,6 +71,7 @@ func (c *Controller) forget(o *observation) {
 		c.catalog.ForgetConfig(o.config.Ref)
 	} else {
 		c.catalog.ForgetWorkload(o.workload.ref)
+		c.restarter.backlogs.forget(o.workload.ref)
 	}
 }
 
@@ -75,7 +84,7 @@ func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all 
 	}
 	now := time.Now()
 	for _, ref := range c.catalog.ListConfigs(kind, namespace, configs, now, first) {
-		c.changes.Observe(ref, now)
+		c.configChanged(ref, now)
 	}
 }
 

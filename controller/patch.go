@@ -9,10 +9,11 @@ import (
 )
 
 // patchBody returns the JSON merge patch that carries out a decision: it records
-// the checksums, and for a restart sets the timestamp on the pod template. The
-// resourceVersion makes the API server refuse it if the workload has changed.
-func patchBody(w *catalog.Workload, decision catalog.Decision, now time.Time) ([]byte, error) {
-	annotations, err := decision.Checksums.Annotations(w.Template, now)
+// the checksums and the budget that is left then, and for a restart sets the
+// timestamp on the pod template. The resourceVersion makes the API server refuse it
+// if the workload has changed.
+func patchBody(w *catalog.Workload, decision catalog.Decision, budget catalog.Budget, now time.Time) ([]byte, error) {
+	annotations, err := decision.Checksums.Annotations(w.Template, budget, now)
 	if err != nil {
 		return nil, fmt.Errorf("build patch: %w", err)
 	}

@@ -36,6 +36,8 @@ const (
 // The reasons of the Events on workloads.
 const (
 	reasonRestarting    = "Restarting"
+	reasonBackoff       = "RestartBackoff"
+	reasonInvalid       = "InvalidAnnotation"
 	reasonWouldRestart  = "WouldRestart"
 	reasonRestartFailed = "RestartFailed"
 	reasonDisabled      = "RestartDisabled"
@@ -58,6 +60,8 @@ type restarter struct {
 	// knowsConfigs tells whether all configs of a namespace have been listed.
 	knowsConfigs func(namespace string) bool
 
+	grace         time.Duration // of workloads that have none of their own
+	backoffLimit  time.Duration
 	dryRun        bool
 	exitOnError   bool
 	ignoredErrors []*regexp.Regexp
@@ -72,35 +76,37 @@ func newWorkQueue(lanes *lanes) workqueue.TypedRateLimitingInterface[catalog.Wor
 		workqueue.TypedRateLimitingQueueConfig[catalog.WorkloadRef]{DelayingQueue: delaying})
 }
 
-// ripe takes a ripe change: it queues the workloads that it may affect.
+// gracePeriod is how long changes are held back for a workload.
+func (r *restarter) gracePeriod(w *catalog.Workload) time.Duration {
+	if w.GracePeriod != nil {
+		return *w.GracePeriod
+	}
+	return r.grace
+}
+
+// ripe takes a ripe change: it queues the workload that it may concern, in the lane
+// of the config that changed. A workload that changed by itself waits as long as a
+// change of one of its configs does, which may not be the last one.
 func (r *restarter) ripe(change Change) {
-	r.metrics.changesProcessed.Inc()
-	affected, lane := r.affected(change)
-	r.log.Debug("change is ripe", "change", change.Subject, "count", change.Count, "workloads", len(affected))
-	for _, workload := range affected {
-		r.backlogs.note(workload, change)
-		r.lanes.assign(workload, lane)
-		r.queue.Add(workload)
+	if change.Last {
+		r.metrics.changesProcessed.Inc()
 	}
+	lane, isConfig := change.Subject.(catalog.ConfigRef)
+	if !isConfig && r.holdsConfigs(change.Workload) {
+		return
+	}
+	r.log.Debug("change is ripe", "change", change.Subject, "count", change.Count, "workload", change.Workload)
+	r.backlogs.note(change)
+	r.lanes.assign(change.Workload, lane)
+	r.queue.Add(change.Workload)
 }
 
-// affected returns the workloads that a ripe change may affect, and the lane in
-// which they wait. A workload of which a config was edited meanwhile waits for
-// that change to ripen: the edit may not be the last one.
-func (r *restarter) affected(change Change) ([]catalog.WorkloadRef, catalog.ConfigRef) {
-	switch subject := change.Subject.(type) {
-	case catalog.ConfigRef:
-		return r.catalog.WorkloadsReferencing(subject), subject
-	case catalog.WorkloadRef:
-		view, found := r.catalog.View(subject)
-		if found && !slices.ContainsFunc(view.Workload.Configs(), r.isHeld) {
-			return []catalog.WorkloadRef{subject}, catalog.ConfigRef{}
-		}
-	}
-	return nil, catalog.ConfigRef{}
+func (r *restarter) holdsConfigs(workload catalog.WorkloadRef) bool {
+	view, found := r.catalog.View(workload)
+	return found && slices.ContainsFunc(view.Workload.Configs(), func(config catalog.ConfigRef) bool {
+		return r.changes.Holds(workload, config)
+	})
 }
-
-func (r *restarter) isHeld(config catalog.ConfigRef) bool { return r.changes.Holds(config) }
 
 // run lets the workers work until the context ends.
 func (r *restarter) run(ctx context.Context) {
@@ -136,12 +142,13 @@ var errConfigsUnknown = errors.New("the configs of the namespace have not been l
 func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	view, found := r.catalog.View(ref)
 	if !found {
-		r.backlogs.settle(ref)
+		r.backlogs.forget(ref)
 		return nil
 	}
 	if !r.knowsConfigs(ref.Namespace) {
 		return errConfigsUnknown
 	}
+	r.tellProblem(view.Workload)
 	decision, err := r.decide(ctx, view)
 	if err != nil {
 		return err
@@ -153,10 +160,44 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 		r.backlogs.untell(ref)
 	case r.dryRun:
 		r.pretend(view.Workload, decision)
+	case decision.Outcome == catalog.Restart && r.putOff(view.Workload, decision):
 	default:
 		return r.apply(ctx, view, decision)
 	}
 	return nil
+}
+
+// spacing says how far apart the restarts of a workload are to be.
+func (r *restarter) spacing(w *catalog.Workload) catalog.Spacing {
+	return catalog.Spacing{Grace: r.gracePeriod(w), Limit: r.backoffLimit}
+}
+
+// putOff puts a restart off for which the workload has no budget left, and returns
+// false if it has. What will be restarted then is decided anew.
+func (r *restarter) putOff(w *catalog.Workload, decision catalog.Decision) bool {
+	now := time.Now()
+	wait := w.Record.Budget.Wait(r.spacing(w), now)
+	if wait == 0 {
+		return false
+	}
+	r.queue.AddAfter(w.Ref, wait)
+	if r.backlogs.putOff(w.Ref, decision.Causes) {
+		r.metrics.slowdowns.Inc()
+		causes, next := describeWithWriters(decision.Causes), now.Add(wait).UTC().Format(time.RFC3339)
+		r.log.Warn("restart put off, the configs keep changing", "workload", w.Ref, "causes", causes, "restarts", w.Record.Budget.Restarts, "until", next)
+		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonBackoff,
+			"restart put off until %s after %d restarts in a row: %s", next, w.Record.Budget.Restarts, causes)
+	}
+	return true
+}
+
+// tellProblem tells, once, what is wrong with an annotation of the owner's.
+func (r *restarter) tellProblem(w *catalog.Workload) {
+	if !r.backlogs.tellProblem(w.Ref, w.Problem) {
+		return
+	}
+	r.log.Warn("an annotation cannot be read, the default is used", "workload", w.Ref, "problem", w.Problem, "default", r.grace.String())
+	r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonInvalid, "%s; the default of %s is used", w.Problem, r.grace)
 }
 
 // decide decides about a workload, by its pods if need be. Only if one of them
@@ -184,11 +225,13 @@ func (r *restarter) decide(ctx context.Context, view catalog.View) (catalog.Deci
 
 // apply sends the one patch that carries out a decision.
 func (r *restarter) apply(ctx context.Context, view catalog.View, decision catalog.Decision) error {
-	w := view.Workload
+	w, now := view.Workload, time.Now()
+	budget := w.Record.Budget
 	if decision.Outcome == catalog.Restart {
 		r.backlogs.noteDue(w.Ref)
+		budget = budget.Spend(r.spacing(w), now)
 	}
-	body, err := patchBody(w, decision, time.Now())
+	body, err := patchBody(w, decision, budget, now)
 	if err != nil {
 		return err
 	}
@@ -198,7 +241,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 		return r.lookAgain(ctx, w.Ref, err)
 	case apierrors.IsNotFound(err):
 		r.log.Debug("workload is gone", "workload", w.Ref)
-		r.backlogs.settle(w.Ref)
+		r.backlogs.forget(w.Ref)
 		return nil
 	case err != nil:
 		return fmt.Errorf("patch %s: %w", w.Ref, err)
@@ -216,7 +259,7 @@ func (r *restarter) lookAgain(ctx context.Context, ref catalog.WorkloadRef, conf
 	found, err := r.workloads.get(ctx, ref)
 	switch {
 	case apierrors.IsNotFound(err):
-		r.backlogs.settle(ref)
+		r.backlogs.forget(ref)
 		return nil
 	case err != nil:
 		return fmt.Errorf("get %s: %w", ref, err)

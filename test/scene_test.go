@@ -42,6 +42,7 @@ type scene struct {
 	namespace    string
 	grace        time.Duration // of the controller
 	markerRound  int
+	round        int // of edits that go on
 }
 
 // newScene opens a namespace that the shared controller watches. The test runs in

@@ -1,0 +1,190 @@
+package test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+)
+
+const graceAnnotation = "com.xing.deployment-restart.grace-period"
+
+// withGrace gives a workload a grace period of its own.
+func withGrace(period string) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) { d.Annotations[graceAnnotation] = period }
+}
+
+// writer is the field manager under which the tests edit configs: the API server
+// takes it from the client's name, which is that of the test's binary.
+var writer = filepath.Base(os.Args[0])
+
+// flap edits a key of a config, over and over, until a workload has been restarted
+// so many times more, and returns the times of these restarts. The config goes on
+// to change for as long as the last one has to wait.
+func (s *scene) flap(c config, w workload, restarts int) []time.Time {
+	s.Helper()
+	var times []time.Time
+	last := s.now(w).restartedAt()
+	s.eventually(fmt.Sprintf("%d restarts", restarts), func(context.Context) error {
+		s.round++
+		s.edit(c, set("a", strconv.Itoa(s.round)))
+		if st := s.now(w); st.restartedAt() != last {
+			last = st.restartedAt()
+			times = append(times, st.restartTime(s))
+		}
+		if len(times) < restarts {
+			return fmt.Errorf("there were %d", len(times))
+		}
+		return nil
+	})
+	return times
+}
+
+// requireSpacing fails the test unless the restarts are at least so far apart.
+func (s *scene) requireSpacing(restarts []time.Time, atLeast ...time.Duration) {
+	s.Helper()
+	for i, want := range atLeast {
+		if got := restarts[i+1].Sub(restarts[i]); got < want {
+			s.Errorf("restart %d came %s after the one before, want at least %s", i+2, got, want)
+		}
+	}
+}
+
+func TestTheRestartsForAConfigThatKeepsChangingAreSpacedOut(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController("--restart-backoff-limit=4s")
+	s.make(settings, set("a", "0"), set("b", "0"))
+	app := s.run("app", podOf(envFrom(settings)))
+	s.started(app)
+
+	restarts := s.flap(settings, app, 7)
+	s.requireSpacing(restarts, 0, 0, time.Second, 2*time.Second, 4*time.Second, 4*time.Second)
+	event := s.awaitEvent(app, "RestartBackoff", "restart put off until ")
+	if want := "configmap settings keeps changing (keys: a; written by " + writer + ")"; !strings.Contains(event.Message, want) {
+		t.Errorf("the event says %q, want it to contain %q", event.Message, want)
+	}
+	if got := s.metric("slowdowns_total", nil); got < 3 {
+		t.Errorf("%v restarts were put off, want at least 3", got)
+	}
+
+	// The next one has to wait as well, and brings the last of several edits.
+	s.edit(settings, set("a", "not the last"))
+	s.eventually("the restart is put off", func(ctx context.Context) error {
+		labels := map[string]string{"config": settings.key(s.namespace), "keys": "keys: a", "writers": writer}
+		slowed, err := s.controller.Metric(ctx, "slowed_workloads", labels)
+		if err == nil && slowed != 1 {
+			err = fmt.Errorf("%v workloads are slowed down", slowed)
+		}
+		return err
+	})
+	before := s.now(app)
+	s.edit(settings, set("a", "the last"))
+	after := s.awaitRestart(app, before)
+	s.requireSpacing([]time.Time{restarts[6], after.restartTime(s)}, 4*time.Second)
+	s.settle()
+	s.requireRestarts(app, before, 1)
+	s.awaitSamples("slowed_workloads", 0)
+}
+
+// awaitSamples waits until a metric has so many series.
+func (s *scene) awaitSamples(name string, want int) {
+	s.Helper()
+	s.eventually(fmt.Sprintf("%s has %d series", name, want), func(ctx context.Context) error {
+		metrics, err := s.controller.Metrics(ctx)
+		if err != nil {
+			return err
+		}
+		if got := len(metrics["deployment_restart_controller_"+name].GetMetric()); got != want {
+			return fmt.Errorf("it has %d", got)
+		}
+		return nil
+	})
+}
+
+func TestABudgetSurvivesTheController(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController("--restart-backoff-limit=8s")
+	s.make(credentials, set("a", "0"), set("b", "0"))
+	app := s.run("app", podOf(envFrom(credentials)))
+	s.started(app)
+	restarts := s.flap(credentials, app, 6) // the next one has to wait for 8 s
+	s.edit(credentials, set("a", "x"), set("b", "x"))
+	s.must(s.controller.Kill())
+
+	s.startController("--restart-backoff-limit=8s")
+	event := s.awaitEvent(app, "RestartBackoff", "restart put off until ")
+	if !strings.Contains(event.Message, "secret credentials keeps changing (") || strings.Contains(event.Message, "keys:") {
+		t.Errorf("the event says %q", event.Message)
+	}
+	before := s.now(app)
+	after := s.awaitRestart(app, before)
+	s.requireSpacing([]time.Time{restarts[5], after.restartTime(s)}, 8*time.Second)
+}
+
+func TestWithoutALimitEachChangeRestarts(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController("--restart-backoff-limit=0")
+	s.make(settings, set("a", "0"))
+	app := s.run("app", podOf(envFrom(settings)))
+	before := s.started(app)
+	s.flap(settings, app, 6)
+	s.settle()
+	if events, err := s.eventsOf(t.Context(), app, "RestartBackoff"); err != nil || len(events) > 0 {
+		t.Errorf("events: %v, %v", events, err)
+	}
+	if strings.Contains(s.now(app).Annotations[basisAnnotation], "restarts") || s.now(app).restartedAt() == before.restartedAt() {
+		t.Errorf("the basis is %s", s.now(app).Annotations[basisAnnotation])
+	}
+}
+
+// A deadline belongs to a workload and a change: each waits as long as it wants to.
+func TestAWorkloadsOwnGracePeriod(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController()
+	s.make(settings, set("a", "0"))
+	quick := s.run("quick", podOf(envFrom(settings)), withGrace("0s"))
+	usual := s.run("usual", podOf(envFrom(settings)))
+	slow := s.run("slow", podOf(envFrom(settings)), withGrace("6s"))
+	beforeQuick, beforeUsual := s.started(quick), s.started(usual)
+	beforeSlow := s.started(slow) // its own change has ripened with this
+
+	edited := time.Now()
+	s.edit(settings, set("a", "1"))
+	s.awaitRestart(quick, beforeQuick)
+	first := s.awaitRestart(usual, beforeUsual)
+	if waited := first.restartTime(s).Sub(edited); waited < s.grace {
+		t.Errorf("restarted after %s, before the grace period of %s", waited, s.grace)
+	}
+	s.requireRestarts(slow, beforeSlow, 0)
+	s.edit(settings, set("a", "2")) // goes with the first edit, for the slow one
+	s.awaitRestart(usual, first)
+	last := s.awaitRestart(slow, beforeSlow)
+	if waited := last.restartTime(s).Sub(edited); waited < 6*time.Second {
+		t.Errorf("restarted after %s, before its grace period of 6s", waited)
+	}
+	s.settle()
+	s.requireRestarts(quick, beforeQuick, 2)
+	s.requireRestarts(usual, beforeUsual, 2)
+	s.requireRestarts(slow, beforeSlow, 1)
+}
+
+func TestAWrongGracePeriodIsToldAndTheDefaultIsUsed(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController()
+	s.make(settings, set("a", "0"))
+	app := s.run("app", podOf(envFrom(settings)), withGrace("soon"))
+	s.started(app)
+	message := `annotation com.xing.deployment-restart.grace-period: "%s" is not a duration such as 90s, 2m or 1h30m; the default of 1s is used`
+	s.awaitEvent(app, "InvalidAnnotation", fmt.Sprintf(message, "soon"))
+	s.annotate(app, graceAnnotation, "-5s")
+	s.awaitEvent(app, "InvalidAnnotation", fmt.Sprintf(message, "-5s"))
+	before := s.now(app)
+	s.edit(settings, set("a", "1"))
+	s.awaitRestart(app, before)
+}
