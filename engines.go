@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
+	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/controller"
 	"kubernetes-deployment-restart-controller/deployment"
 )
@@ -25,6 +26,8 @@ type engine interface {
 	Lead(context.Context) error
 	// Ready tells whether the engine knows everything, and the details.
 	Ready() (bool, string)
+	// Rights returns what the engine needs to be allowed to do.
+	Rights() []apiclient.Right
 }
 
 // engines work side by side.

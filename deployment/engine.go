@@ -52,6 +52,7 @@ type Options struct {
 type Engine struct {
 	workers  int
 	log      *slog.Logger
+	rights   []apiclient.Right
 	caches   *caches
 	watches  []follower
 	notes    notes
@@ -80,6 +81,7 @@ func New(options Options) (*Engine, error) {
 	e := &Engine{
 		workers: options.Workers,
 		log:     options.Log,
+		rights:  rightsIn(options.Namespaces),
 		notes:   notes{notes: map[types.NamespacedName]note{}},
 		metrics: newMetrics(),
 		events:  record.NewBroadcaster(),

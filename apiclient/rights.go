@@ -1,0 +1,68 @@
+package apiclient
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
+)
+
+// Right is one that the program needs.
+type Right struct {
+	Verb, Group, Resource string // the resource with its subresource, as in RBAC: deployments/status
+	Namespace             string // empty: in all
+	Name                  string // of the only object that it is needed for; empty: all
+	// Without tells what will not work if it is missing.
+	Without string
+}
+
+// String returns the right as RBAC would name it, such as "patch deployments.apps in
+// namespace team-a".
+func (r Right) String() string {
+	text := r.Verb + " " + r.Resource
+	if r.Group != "" {
+		text += "." + r.Group
+	}
+	if r.Name != "" {
+		text += " " + r.Name
+	}
+	if r.Namespace != "" {
+		text += " in namespace " + r.Namespace
+	}
+	return text
+}
+
+// Missing asks the API server which of the rights the client does not have. Every
+// client may ask that.
+func Missing(ctx context.Context, config *rest.Config, rights []Right) ([]Right, error) {
+	limited := rest.CopyConfig(config)
+	limited.QPS, limited.Burst = 50, 100 // there are some for each namespace, and nobody waits
+	client, err := authorizationclient.NewForConfig(limited)
+	if err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	var missing []Right
+	for _, right := range rights {
+		review, err := client.SelfSubjectAccessReviews().Create(ctx, right.review(), metav1.CreateOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("review the right to %s: %w", right, err)
+		}
+		if !review.Status.Allowed {
+			missing = append(missing, right)
+		}
+	}
+	return missing, nil
+}
+
+func (r Right) review() *authorizationv1.SelfSubjectAccessReview {
+	resource, subresource, _ := strings.Cut(r.Resource, "/")
+	return &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Verb: r.Verb, Group: r.Group, Resource: resource, Subresource: subresource, Namespace: r.Namespace, Name: r.Name,
+		}},
+	}
+}
