@@ -1,0 +1,132 @@
+package test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// manyKeys gives each of so many keys a value.
+func manyKeys(count int, value string) change {
+	return func(c *content) {
+		for i := range count {
+			c.data["key-"+strconv.Itoa(i)] = value
+		}
+	}
+}
+
+const mebibyte = 1 << 20 // the most that a ConfigMap or a Secret may hold
+
+func TestConfigsOfAnySizeAndContentRestartTheirWorkloads(t *testing.T) {
+	t.Parallel()
+	longName, longKey := configMap(strings.Repeat("n", 253)), strings.Repeat("k", 253)
+	volume := withVolumes(podOf(mount("v")), volumeOf("v", settings))
+	for name, c := range map[string]struct {
+		config       config
+		pod          corev1.PodSpec
+		before, edit change
+		message      string
+	}{
+		"a mebibyte": {
+			settings, podOf(envFrom(settings)), set("big", strings.Repeat("a", mebibyte-3)), set("big", strings.Repeat("a", mebibyte-4)+"b"),
+			"configmap settings changed (keys: big)",
+		},
+		"a Secret of a mebibyte": {
+			credentials, podOf(envFrom(credentials)), set("big", strings.Repeat("a", mebibyte-3)), set("big", strings.Repeat("a", mebibyte-4)+"b"),
+			"secret credentials changed (1 key)",
+		},
+		"ten thousand keys, one of which changes": {
+			settings, podOf(envFrom(settings)), manyKeys(10000, "a"), set("key-7777", "b"), "configmap settings changed (keys: key-7777)",
+		},
+		"ten thousand keys, all of which change": {
+			settings, podOf(envFrom(settings)), manyKeys(10000, "a"), manyKeys(10000, "b"),
+			"configmap settings changed (keys: key-0, key-1, key-10, key-100, key-1000, key-1001, key-1002, key-1003, key-1004, key-1005 and 9990 more)",
+		},
+		"nothing, and then something": {
+			settings, podOf(envFrom(settings)), func(*content) {}, set("a", "1"), "configmap settings changed (keys: a)",
+		},
+		"something, and then nothing": {
+			settings, podOf(envFrom(settings)), set("a", "1"), remove("a"), "configmap settings changed (keys: a)",
+		},
+		"a key without a value, and then with one": {
+			settings, podOf(envFrom(settings)), set("a", ""), set("a", "1"), "configmap settings changed (keys: a)",
+		},
+		"bytes that are no text": {
+			settings, volume, setBinary("a", "\x00\xff\xfe\n"), setBinary("a", "\x00\xff\xfd\n"), "configmap settings changed (keys: a)",
+		},
+		"bytes of a Secret that are no text": {
+			credentials, podOf(envFrom(credentials)), set("a", "\x00\xff\xfe"), set("a", "\x00\xff\xfd"), "secret credentials changed (1 key)",
+		},
+		"the longest names": {
+			longName, podOf(envKey(longName, longKey)), set(longKey, "a"), set(longKey, "b"),
+			fmt.Sprintf("configmap %s changed (keys: %s)", longName.name, longKey),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			s.make(c.config, c.before)
+			app := s.run("app", c.pod)
+			before := s.started(app)
+			s.edit(c.config, c.edit)
+			s.awaitRestartEvent(app, "restarting: "+c.message)
+			s.settle()
+			s.requireRestarts(app, before, 1)
+			s.requireNewRecord(before, s.now(app), c.config)
+		})
+	}
+}
+
+// A Deployment's name and a hash must fit in that of its ReplicaSet.
+func TestAWorkloadWithTheLongestNameRestarts(t *testing.T) {
+	s := newScene(t)
+	s.make(settings, set("a", "1"))
+	name := strings.Repeat("d", 242)
+	label := map[string]string{"app": "long"}
+	app := s.run(name, podOf(envFrom(settings)), func(d *appsv1.Deployment) {
+		d.Spec.Selector.MatchLabels, d.Spec.Template.Labels = label, label
+	})
+	s.eventually("it is recorded", func(ctx context.Context) error {
+		st, err := s.look(ctx, app)
+		if err == nil {
+			_, err = st.checksums()
+		}
+		return err
+	})
+	s.edit(settings, set("a", "2"))
+	s.awaitRestartEvent(app, "restarting: configmap settings changed (keys: a)")
+	s.settle()
+	st, err := s.look(t.Context(), app)
+	s.must(err)
+	if st.restartedAt() == "" || st.Generation != 3 { // made, recorded, restarted
+		t.Errorf("restarted at %q, generation %d, want 3", st.restartedAt(), st.Generation)
+	}
+}
+
+func TestAHugeRecordOfSomebodyElsesIsReplaced(t *testing.T) {
+	s := newScene(t)
+	s.make(settings, set("a", "1"))
+	entries := make([]string, 2000)
+	for i := range entries {
+		entries[i] = fmt.Sprintf(`"configmap/%s/some-config-%d":"0123456789abcdef"`, s.namespace, i)
+	}
+	app := s.run("app", podOf(envFrom(settings)), func(d *appsv1.Deployment) {
+		d.Annotations[checksumsAnnotation] = "{" + strings.Join(entries, ",") + "}"
+	})
+	st := s.await("has a record of its own", app, func(st state) error {
+		if got := len(st.Annotations[checksumsAnnotation]); got > 200 {
+			return fmt.Errorf("it has one of %d bytes", got)
+		}
+		return nil
+	})
+	if st.restartedAt() != "" {
+		t.Errorf("restarted at %s for a record", st.restartedAt())
+	}
+	before := s.started(app)
+	s.edit(settings, set("a", "2"))
+	s.awaitRestart(app, before)
+}
