@@ -11,7 +11,9 @@ VERSION = $(shell sed -nE 's/^(const |\t)version += "(.*)"$$/\2/p' $(NAME).go)
 COMMIT = $(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null || echo unknown)
 IMAGE ?= $(NAME):$(VERSION)
 CONTAINER_TOOL ?= docker
-FUZZTIME ?= 10s
+FUZZTIME ?= 1m
+ROLLOUTS ?= 500000
+HISTORIES ?= 100000
 
 # One set of build flags for everything, so that the steps share the build cache: a package of Kubernetes that vet or
 # the linter needed is not compiled again for the binary.
@@ -144,12 +146,17 @@ fmt: ## Format the Go code
 	@gofmt -l -w .
 
 .PHONY: fuzz
-fuzz: ## Run each fuzz test for a moment (FUZZTIME=10s)
+fuzz: ## Fuzz and simulate with new seeds (FUZZTIME=1m each, ROLLOUTS=500000, HISTORIES=100000)
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -r -n1 dirname | sort -u | while read -r dir; do \
 		for name in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]+)\(.*/\1/p' $$dir/*_test.go); do \
+			echo "== $$name, $(FUZZTIME)"; \
 			go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) $$dir; \
 		done; \
 	done
+	@echo '== histories of a workload and its config: $(HISTORIES)'
+	@go test -count=1 -timeout 0 -run '^TestPodsRestartIfAndOnlyIf' ./catalog -rapid.checks $(HISTORIES)
+	@seed=$${SEED:-$$RANDOM$$RANDOM}; echo "== rollouts: $(ROLLOUTS), SEED=$$seed"; \
+	go test -count=1 -timeout 0 -run '^TestRolloutsKeepTheirLimits' ./deployment -simulation.rollouts $(ROLLOUTS) -simulation.seed $$seed
 
 .PHONY: bench
 bench: bin/localcluster build bin/bench ## Measure the controller on the local cluster and print a table
