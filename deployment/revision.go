@@ -21,6 +21,14 @@ const (
 	rollbackAnnotation        = appsv1.DeprecatedRollbackTo
 )
 
+// The annotations in which the restart controller keeps on a Deployment what it knows
+// of its pods. They change with the content of configs and not with the template, and
+// whoever may read ReplicaSets has no use for them.
+const (
+	configChecksumsAnnotation = "com.xing.deployment-restart.applied-config-checksums"
+	configBasisAnnotation     = "com.xing.deployment-restart.applied-config-basis"
+)
+
 // maxHistoryLength is how many characters the list of a ReplicaSet's earlier
 // revisions may have; the oldest are dropped.
 const maxHistoryLength = 2000
@@ -30,7 +38,8 @@ const maxHistoryLength = 2000
 func isCopied(annotation string) bool {
 	switch annotation {
 	case corev1.LastAppliedConfigAnnotation, revisionAnnotation, revisionHistoryAnnotation,
-		desiredReplicasAnnotation, maxReplicasAnnotation, rollbackAnnotation:
+		desiredReplicasAnnotation, maxReplicasAnnotation, rollbackAnnotation,
+		configChecksumsAnnotation, configBasisAnnotation:
 		return false
 	}
 	return true

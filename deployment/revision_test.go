@@ -34,6 +34,9 @@ func TestTheNewReplicaSetGetsTheDeploymentsAnnotationsAndItsRevision(t *testing.
 	d := web(3, "v1", annotated(map[string]string{
 		"kubernetes.io/change-cause":       "kubectl set image",
 		"note":                             "",
+		"com.xing.deployment-restart":      "enabled",
+		configChecksumsAnnotation:          "{}",
+		configBasisAnnotation:              "{}",
 		corev1.LastAppliedConfigAnnotation: "{}",
 		revisionAnnotation:                 "77",
 		revisionHistoryAnnotation:          "1,2",
@@ -47,30 +50,30 @@ func TestTheNewReplicaSetGetsTheDeploymentsAnnotationsAndItsRevision(t *testing.
 		want     map[string]string
 	}{
 		"a new one": {nil, 3, map[string]string{
-			"kubernetes.io/change-cause": "kubectl set image", "note": "", revisionAnnotation: "3",
+			"kubernetes.io/change-cause": "kubectl set image", "note": "", "com.xing.deployment-restart": "enabled", revisionAnnotation: "3",
 		}},
 		"one that has them": {
-			map[string]string{"kubernetes.io/change-cause": "kubectl set image", "note": "", revisionAnnotation: "3", "foreign": "stays"}, 3,
+			map[string]string{"kubernetes.io/change-cause": "kubectl set image", "note": "", "com.xing.deployment-restart": "enabled", revisionAnnotation: "3", "foreign": "stays"}, 3,
 			map[string]string{},
 		},
 		"changed annotations": {
 			map[string]string{"kubernetes.io/change-cause": "earlier", revisionAnnotation: "3"}, 3,
-			map[string]string{"kubernetes.io/change-cause": "kubectl set image", "note": ""},
+			map[string]string{"kubernetes.io/change-cause": "kubectl set image", "note": "", "com.xing.deployment-restart": "enabled"},
 		},
 		"one that comes back": {
-			map[string]string{"kubernetes.io/change-cause": "kubectl set image", "note": "", revisionAnnotation: "1"}, 3,
+			map[string]string{"kubernetes.io/change-cause": "kubectl set image", "note": "", "com.xing.deployment-restart": "enabled", revisionAnnotation: "1"}, 3,
 			map[string]string{revisionAnnotation: "3", revisionHistoryAnnotation: "1"},
 		},
 		"one that comes back again": {
-			map[string]string{"kubernetes.io/change-cause": "kubectl set image", "note": "", revisionAnnotation: "3", revisionHistoryAnnotation: "1"}, 5,
+			map[string]string{"kubernetes.io/change-cause": "kubectl set image", "note": "", "com.xing.deployment-restart": "enabled", revisionAnnotation: "3", revisionHistoryAnnotation: "1"}, 5,
 			map[string]string{revisionAnnotation: "5", revisionHistoryAnnotation: "1,3"},
 		},
 		"one that had no revision": {
-			map[string]string{"kubernetes.io/change-cause": "kubectl set image", "note": ""}, 1,
+			map[string]string{"kubernetes.io/change-cause": "kubectl set image", "note": "", "com.xing.deployment-restart": "enabled"}, 1,
 			map[string]string{revisionAnnotation: "1"},
 		},
 		"old ones were deleted since": {
-			map[string]string{"kubernetes.io/change-cause": "kubectl set image", "note": "", revisionAnnotation: "9"}, 1,
+			map[string]string{"kubernetes.io/change-cause": "kubectl set image", "note": "", "com.xing.deployment-restart": "enabled", revisionAnnotation: "9"}, 1,
 			map[string]string{},
 		},
 		"a revision that cannot be read": {map[string]string{revisionAnnotation: "nine"}, 1, nil},

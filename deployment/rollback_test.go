@@ -58,9 +58,10 @@ func TestARollbackBringsTheAnnotationsOfItsRevision(t *testing.T) {
 	source.Annotations["kubernetes.io/change-cause"] = "the first"
 	source.Annotations["same"] = "same"
 	source.Annotations[revisionHistoryAnnotation] = "7"
+	source.Annotations[configChecksumsAnnotation] = "of then"
 	d := web(3, "v2", annotated(map[string]string{
 		rollbackAnnotation: "1", revisionAnnotation: "2", "kubernetes.io/change-cause": "the second", "same": "same", "b": "goes", "a": "goes",
-		corev1.LastAppliedConfigAnnotation: "{}",
+		corev1.LastAppliedConfigAnnotation: "{}", configBasisAnnotation: "of now",
 	}))
 	current := set("v2", 3, 3)
 	for _, key := range []string{"kubernetes.io/change-cause", "same", "a", "b"} {

@@ -26,9 +26,12 @@ func TestAnEditIsSeenThroughToThePodsOfTheNewReplicaSet(t *testing.T) {
 		t.Errorf("the new ReplicaSet was restarted at %q, the Deployment at %q", got, after.restartedAt())
 	}
 	for i, want := range []state{before, after} {
-		for _, name := range []string{enabledAnnotation, checksumsAnnotation} {
-			if got := sets[i].Annotations[name]; got != want.Annotations[name] {
-				t.Errorf("the ReplicaSet of revision %d has %s: %s, want %s", i+1, name, got, want.Annotations[name])
+		if got := sets[i].Annotations[enabledAnnotation]; got != want.Annotations[enabledAnnotation] {
+			t.Errorf("the ReplicaSet of revision %d has %s: %s, want %s", i+1, enabledAnnotation, got, want.Annotations[enabledAnnotation])
+		}
+		for _, name := range []string{checksumsAnnotation, basisAnnotation} {
+			if got, copied := sets[i].Annotations[name]; copied {
+				t.Errorf("the ReplicaSet of revision %d has the record %s: %s", i+1, name, got)
 			}
 		}
 	}

@@ -6,6 +6,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
+// The annotations in which the restart controller keeps its record.
+const (
+	checksumsAnnotation = "com.xing.deployment-restart.applied-config-checksums"
+	basisAnnotation     = "com.xing.deployment-restart.applied-config-basis"
+)
+
 // Revisions, the history of ReplicaSets, and the annotations that go with them.
 var historyScenarios = []scenario{
 	{"no history is kept with a limit of 0", func(s *scene) {
@@ -105,6 +111,25 @@ var historyScenarios = []scenario{
 		web.change(annotated("c", "3"))
 		web.await(observed)
 		web.checkpoint("changed while paused")
+	}},
+	{"the record of the restart controller stays on the Deployment", func(s *scene) {
+		s.meant("digests of configs are not spread", func(oracle *snapshot) {
+			for _, rs := range oracle.ReplicaSets {
+				delete(rs.Annotations, checksumsAnnotation)
+				delete(rs.Annotations, basisAnnotation)
+			}
+		})
+		// Not enabled: the restart controller, which runs on one side only, leaves it alone.
+		web := s.create(replicas(1), annotated("com.xing.deployment-restart", "no"), annotated(checksumsAnnotation, "{}"))
+		web.settle("created")
+		web.change(annotated(checksumsAnnotation, `{"a":"b"}`), annotated(basisAnnotation, "{}"))
+		web.await(observed)
+		web.checkpoint("changed and added")
+		web.roll(image("i:2"))
+		web.settle("on the next ReplicaSet")
+		web.change(rollBackTo("1"))
+		web.await(told("DeploymentRollback"), revision("3"), complete)
+		web.checkpoint("back on the first one")
 	}},
 	{"somebody changes the annotations of ReplicaSets", func(s *scene) {
 		web := s.create(replicas(1), annotated("a", "1"))
