@@ -32,6 +32,34 @@ func (p *plan) prune() {
 	}
 }
 
+// leeway is how many finished ReplicaSets beyond the history limit a rollout may
+// leave behind, if the limit is not larger still.
+const leeway = 10
+
+// thin keeps the history from growing without end where no rollout gets to its end,
+// because the template changes again before that: once far more finished ReplicaSets
+// are there than the limit allows, it is cut to the limit. With a limit of 10 that is
+// when there are 21, so that 11 go. Those with pods do not count and stay.
+func (p *plan) thin() {
+	if p.d.HistoryLimit == nil || *p.d.HistoryLimit == math.MaxInt32 || p.current == nil || len(p.deletions) > 0 {
+		return
+	}
+	var finished []*member
+	for _, m := range p.old {
+		if m.isFinished() && !m.hasTerminating() && p.s.Pods[m.UID] == 0 {
+			finished = append(finished, m)
+		}
+	}
+	limit := int(*p.d.HistoryLimit)
+	if len(finished) <= limit+max(limit, leeway) {
+		return
+	}
+	slices.SortStableFunc(finished, byRevision)
+	for _, m := range finished[:len(finished)-limit] {
+		p.deletions = append(p.deletions, DeleteReplicaSet{Target: m.Meta})
+	}
+}
+
 // byRevision orders by revision; where that cannot be read, the order by age
 // stays.
 func byRevision(a, b *member) int {

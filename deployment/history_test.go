@@ -1,11 +1,14 @@
 package deployment
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 func TestTheHistoryIsCutToItsLimitWhenARolloutIsComplete(t *testing.T) {
@@ -92,4 +95,107 @@ func TestTheOldestReplicaSetOfATemplateIsTheNewOne(t *testing.T) {
 			}
 		})
 	}
+}
+
+// finished are ReplicaSets without pods, from v1 on.
+func finished(count int, changes ...func(*ReplicaSet)) (sets []*ReplicaSet) {
+	for number := range count {
+		sets = append(sets, set(fmt.Sprint("v", number+1), 0, 0, changes...))
+	}
+	return sets
+}
+
+func TestACrowdOfOldReplicaSetsIsThinnedInTheMiddleOfARollout(t *testing.T) {
+	underway := func(n int64) []*ReplicaSet { return []*ReplicaSet{set("v98", 2, 2), set("v99", 2, n)} }
+	twin := func(change func(*ReplicaSet)) []*ReplicaSet { return []*ReplicaSet{set("v50", 0, 0, change)} }
+	asked := annotated(map[string]string{rollbackAnnotation: "1"})
+	terminating := func(rs *ReplicaSet) { rs.Terminating = new(int32(1)) }
+	for name, test := range map[string]struct {
+		d    *Deployment
+		sets []*ReplicaSet
+		want int // how many go, v1 first
+	}{
+		"a crowd":                           {web(3, "v99", withHistoryLimit(10)), append(finished(21), underway(0)...), 11},
+		"not a crowd yet":                   {web(3, "v99", withHistoryLimit(10)), append(finished(20), underway(0)...), 0},
+		"a small limit":                     {web(3, "v99", withHistoryLimit(2)), append(finished(13), underway(0)...), 11},
+		"a small limit, not a crowd yet":    {web(3, "v99", withHistoryLimit(2)), append(finished(12), underway(0)...), 0},
+		"a large limit":                     {web(3, "v99", withHistoryLimit(20)), append(finished(41), underway(0)...), 21},
+		"a large limit, not a crowd yet":    {web(3, "v99", withHistoryLimit(20)), append(finished(40), underway(0)...), 0},
+		"no history":                        {web(3, "v99", withHistoryLimit(0)), append(finished(11), underway(0)...), 11},
+		"no limit":                          {web(3, "v99", withHistoryLimit(math.MaxInt32)), append(finished(40), underway(0)...), 0},
+		"all of it, absent":                 {web(3, "v99", func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = nil }), append(finished(40), underway(0)...), 0},
+		"recreated":                         {web(3, "v99", withHistoryLimit(10), recreated), append(finished(21), set("v99", 3, 0)), 11},
+		"one that has a pod does not count": {web(3, "v99", withHistoryLimit(10)), append(append(finished(20), underway(0)...), twin(func(rs *ReplicaSet) { rs.Existing = 1 })...), 0},
+		"one whose pods terminate does not count": {
+			web(3, "v99", withHistoryLimit(10)), append(append(finished(20), underway(0)...), twin(terminating)...), 0,
+		},
+		"one that is not observed does not count": {
+			web(3, "v99", withHistoryLimit(10)), append(append(finished(20), underway(0)...), twin(func(rs *ReplicaSet) { rs.Observed = false })...), 0,
+		},
+		"one that is being deleted does not count": {
+			web(3, "v99", withHistoryLimit(10)), append(append(finished(20), underway(0)...), twin(func(rs *ReplicaSet) { rs.Deleting = true })...), 0,
+		},
+		"a rollback is asked for":         {web(3, "v99", withHistoryLimit(10), asked), append(finished(21), underway(0)...), 0},
+		"the new ReplicaSet is not there": {web(3, "v100", withHistoryLimit(0), recreated), append(finished(11), underway(0)...), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var want, got []string
+			for number := range test.want {
+				want = append(want, fmt.Sprint("delete replicaset web-v", number+1))
+			}
+			for _, order := range orders(stateOf(test.d, test.sets...)) {
+				if strings.HasPrefix(order, "delete") {
+					got = append(got, order)
+				}
+			}
+			expect(t, "deletions", want, got)
+		})
+	}
+}
+
+// With the Recreate strategy, what terminates is in the way of the new pods, so it
+// must not be lost sight of.
+func TestAReplicaSetWhosePodsTerminateIsNotThinnedOut(t *testing.T) {
+	s := stateOf(web(3, "v99", withHistoryLimit(0), recreated), append(finished(11), set("v99", 0, 0))...)
+	s.Pods = map[types.UID]int{"uid-of-web-v1": 1}
+	expect(t, "orders", []string{}, orders(s))
+}
+
+// One config that never rests made 80,000 ReplicaSets once.
+func TestATemplateThatNeverRestsDoesNotPileUpReplicaSets(t *testing.T) {
+	s := newStage()
+	s.do([]string{"deployment", "replicas=3", "history=5"})
+	s.run()
+	most := 0
+	for number := 2; number <= 100; number++ {
+		s.do([]string{"deployment", fmt.Sprint("image=v", number)})
+		for range 20 { // pods come, but none becomes available
+			if _, acted := s.sync(); !acted && !s.obeyPending() {
+				break
+			}
+			s.now = s.now.Add(time.Second)
+		}
+		most = max(most, len(s.cluster.replicaSets))
+	}
+	if most != 17 { // 15 finished ones, those with pods and the new one
+		t.Errorf("at most %d ReplicaSets were there at a time", most)
+	}
+	s.run()
+	if count := len(s.cluster.replicaSets); count != 6 {
+		t.Errorf("%d ReplicaSets in the end, with a history of 5", count)
+	}
+	if revision := s.deployment().Annotations[revisionAnnotation]; revision != "100" {
+		t.Errorf("revision %s after 100 templates", revision)
+	}
+}
+
+// obeyPending is obey for pods that do not become available, apart from those of v1.
+func (s *stage) obeyPending() bool {
+	for _, rs := range s.cluster.replicaSetsOf(s.deployment()) {
+		if n := *rs.Spec.Replicas; rs.Status.Replicas != n || rs.Status.ObservedGeneration != rs.Generation {
+			s.setPods(rs, min(n, rs.Status.AvailableReplicas))
+			return true
+		}
+	}
+	return false
 }

@@ -49,6 +49,7 @@ func Plan(s *State) (actions []Action, wake time.Time) {
 	} else {
 		p.roll()
 	}
+	p.thin()
 	p.estimateProgress()
 	return p.report()
 }

@@ -629,6 +629,9 @@ func (w *world) check(before, after *appsv1.ReplicaSet) {
 		if *before.Spec.Replicas > 0 || before.Status.Replicas > 0 {
 			w.fault("%s is deleted with its pods", before.Name)
 		}
+		if _, asked := rollbackRequest(d); asked {
+			w.fault("%s is deleted while a rollback is asked for", before.Name)
+		}
 	case before == nil:
 		w.checkCreation(d, after)
 	case *before.Spec.Replicas < *after.Spec.Replicas:

@@ -123,6 +123,9 @@ func (rs *ReplicaSet) isFinished() bool {
 	return rs.Replicas == 0 && rs.Existing == 0 && rs.Observed && !rs.Deleting
 }
 
+// hasTerminating tells that pods of a ReplicaSet are known to terminate.
+func (rs *ReplicaSet) hasTerminating() bool { return rs.Terminating != nil && *rs.Terminating > 0 }
+
 // byAge orders ReplicaSets, the oldest first. The API's times are whole seconds,
 // so names decide between those of one second.
 func byAge(a, b *ReplicaSet) int {
