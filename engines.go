@@ -61,12 +61,14 @@ func newEngines(o *options, config *rest.Config, log *slog.Logger) (engines, err
 		return engines{restarts}, err
 	}
 	deployments, err := deployment.New(deployment.Options{
-		API:        config,
-		QPS:        o.KubeAPIQPS,
-		Burst:      o.KubeAPIBurst,
-		Namespaces: o.Namespaces,
-		Workers:    o.DeploymentWorkers,
-		Log:        log,
+		API:          config,
+		QPS:          o.KubeAPIQPS,
+		Burst:        o.KubeAPIBurst,
+		Namespaces:   o.Namespaces,
+		Workers:      o.DeploymentWorkers,
+		OwnNamespace: o.ControllerNamespace,
+		Spare:        o.DeploymentEngine == engineStandby,
+		Log:          log,
 	})
 	return engines{restarts, deployments}, err
 }

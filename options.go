@@ -34,7 +34,7 @@ type options struct {
 	KubeAPIQPS    float32  `long:"kube-api-qps" env:"KUBE_API_QPS" default:"300" description:"Requests per second to the API server, events and watches aside"`
 	KubeAPIBurst  int      `long:"kube-api-burst" env:"KUBE_API_BURST" default:"600" description:"Requests to the API server that may go at once beyond that"`
 
-	DeploymentEngine  string `long:"deployment-engine" env:"DEPLOYMENT_ENGINE" default:"off" choice:"on" choice:"off" description:"Drive Deployments, in place of the deployment controller of kube-controller-manager. Turn it on only where that one is off (--controllers=*,-deployment-controller): two must never drive the same Deployments."`
+	DeploymentEngine  string `long:"deployment-engine" env:"DEPLOYMENT_ENGINE" default:"off" choice:"on" choice:"standby" choice:"off" description:"Drive Deployments, in place of the deployment controller of kube-controller-manager (turn that one off with --controllers=*,-deployment-controller): on, as soon as it is sure that nobody else does; standby, when whoever does falls silent"`
 	DeploymentWorkers int    `long:"deployment-workers" env:"DEPLOYMENT_WORKERS" default:"10" description:"How many Deployments the deployment engine works on at once"`
 
 	ControllerNamespace string `long:"controller-namespace" env:"CONTROLLER_NAMESPACE" description:"Namespace for what the controller keeps for itself (default: the one that it runs in)"`
@@ -94,9 +94,9 @@ func (o *options) validate() error {
 	case o.DeploymentWorkers < 1:
 		return fmt.Errorf("--deployment-workers must be at least 1, not %d", o.DeploymentWorkers)
 	case o.DryRun && o.drivesDeployments():
-		return errors.New("--dry-run writes nothing to workloads, so it excludes --deployment-engine=on")
+		return fmt.Errorf("--dry-run writes nothing to workloads, so it excludes --deployment-engine=%s", o.DeploymentEngine)
 	}
-	for _, check := range []func() error{o.validateNamespaces, o.validateListenAddress, o.compileIgnoredErrors, o.takeOwnNamespace, o.validateLeaderElection} {
+	for _, check := range []func() error{o.validateNamespaces, o.validateListenAddress, o.compileIgnoredErrors, o.takeOwnNamespace, o.validateEngine, o.validateLeaderElection} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -104,8 +104,22 @@ func (o *options) validate() error {
 	return nil
 }
 
+// The values of --deployment-engine.
+const (
+	engineStandby = "standby"
+	engineOff     = "off"
+)
+
 // drivesDeployments tells whether the deployment engine is to run.
-func (o *options) drivesDeployments() bool { return o.DeploymentEngine == "on" }
+func (o *options) drivesDeployments() bool { return o.DeploymentEngine != engineOff }
+
+// validateEngine checks that the deployment engine has a place for its probe.
+func (o *options) validateEngine() error {
+	if o.drivesDeployments() && o.ControllerNamespace == "" {
+		return fmt.Errorf("--deployment-engine=%s needs --controller-namespace outside a cluster", o.DeploymentEngine)
+	}
+	return nil
+}
 
 func (o *options) validateNamespaces() error {
 	for _, namespace := range o.Namespaces {

@@ -27,6 +27,9 @@ func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
 		{"--deployment-engine=maybe", "deployment-engine"},
 		{"--deployment-engine", "deployment-engine"},
 		{"--deployment-engine=on --dry-run", "--dry-run writes nothing to workloads, so it excludes --deployment-engine=on"},
+		{"--deployment-engine=standby --dry-run", "--dry-run writes nothing to workloads, so it excludes --deployment-engine=standby"},
+		{"--deployment-engine=on", "--deployment-engine=on needs --controller-namespace outside a cluster"},
+		{"--deployment-engine=standby", "--deployment-engine=standby needs --controller-namespace outside a cluster"},
 		{"--deployment-workers=0", "--deployment-workers must be at least 1"},
 		{"--deployment-workers=many", "deployment-workers"},
 		{"--leader-elect --leader-elect-lease-duration=5s", "--leader-elect-lease-duration (5s) must be more"},
@@ -62,6 +65,7 @@ func TestOptionsComeFromTheEnvironmentUnlessGiven(t *testing.T) {
 	t.Setenv("LEADER_ELECT_RETRY_PERIOD", "3s")
 	t.Setenv("DEPLOYMENT_ENGINE", "on")
 	t.Setenv("DEPLOYMENT_WORKERS", "3")
+	t.Setenv("CONTROLLER_NAMESPACE", "own")
 	o, err := parseOptions([]string{"-c", "200"})
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +112,8 @@ func TestTheDefaultsAreThoseOfTheOriginal(t *testing.T) {
 
 func TestDeploymentsAreDrivenOnlyIfAskedFor(t *testing.T) {
 	for args, want := range map[string]bool{
-		"": false, "--deployment-engine=off": false, "--deployment-engine=on": true,
+		"": false, "--deployment-engine=off": false,
+		"--deployment-engine=on --controller-namespace=own": true, "--deployment-engine=standby --controller-namespace=own": true,
 		"--deployment-engine=off --dry-run": false, "--deployment-workers=3": false,
 	} {
 		o, err := parseOptions(strings.Fields(args))

@@ -29,6 +29,8 @@ type executor struct {
 	events  record.EventRecorder
 	metrics *metrics
 	log     *slog.Logger
+	// driving tells whether it may write.
+	driving atomic.Bool
 	// keepsTerminating tells whether the API server keeps terminatingReplicas in a
 	// Deployment's status.
 	keepsTerminating atomic.Bool
@@ -46,11 +48,17 @@ func (e *creationError) Unwrap() error { return e.cause }
 // errMovedOn ends a plan that does not fit any more what a live look has shown.
 var errMovedOn = errors.New("it has changed meanwhile")
 
+// errResting ends a plan because somebody else drives Deployments.
+var errResting = errors.New("the engine stands by")
+
 // apply applies actions in their order up to the first that fails. A write that
 // was refused because its object has changed or gone makes it look again, so that
 // the next plan knows.
 func (x *executor) apply(ctx context.Context, d *Deployment, actions []Action) error {
 	for _, action := range actions {
+		if !x.driving.Load() {
+			return errResting
+		}
 		if err := x.do(ctx, d, action); err != nil {
 			x.metrics.writeErrors.WithLabelValues(reasonOf(err)).Inc()
 			return fmt.Errorf("%s: %w", action, err)

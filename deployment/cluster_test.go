@@ -178,7 +178,7 @@ func (c *cluster) newEngine(queue *playedQueue, metrics *metrics) *Engine {
 	}
 	e.executor = &executor{apps: appsAPI{c: c}, caches: e.caches, events: recorder{c: c}, metrics: metrics, log: log}
 	e.executor.keepsTerminating.Store(true)
-	e.running.Store(true)
+	e.executor.driving.Store(true)
 	return e
 }
 

@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
@@ -27,6 +28,13 @@ const (
 	minBackoff = 5 * time.Millisecond
 	maxBackoff = time.Minute
 )
+
+// silenceJitter is by how much the patience of one engine may differ from that of
+// another: two that wait for each other must not take over at the same moment.
+const silenceJitter = 5 * time.Second
+
+// ownSource is that of Events about the engine itself.
+const ownSource = "kubernetes-deployment-restart-controller"
 
 // eventSource is that of Kubernetes' own controller, so that kubectl describe
 // shows the same.
@@ -44,7 +52,12 @@ type Options struct {
 	Namespaces []string
 	// Workers is how many Deployments are worked on at once.
 	Workers int
-	Log     *slog.Logger
+	// OwnNamespace is where the engine has its probe.
+	OwnNamespace string
+	// Spare makes the engine stand by at first, as if it had just heard of somebody
+	// else who drives Deployments.
+	Spare bool
+	Log   *slog.Logger
 }
 
 // Engine drives the Deployments of a cluster or of some namespaces. It implements
@@ -60,7 +73,11 @@ type Engine struct {
 	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName]
 	metrics  *metrics
 	events   record.EventBroadcaster
-	running  atomic.Bool
+
+	isSpare      bool
+	lookout      *lookout
+	probes       *watch.Watch[*sighting]
+	statusWrites statusWrites
 }
 
 // follower is a watch, of whatever.
@@ -79,12 +96,14 @@ func New(options Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		workers: options.Workers,
-		log:     options.Log,
-		rights:  rightsIn(options.Namespaces),
-		notes:   notes{notes: map[types.NamespacedName]note{}},
-		metrics: newMetrics(),
-		events:  record.NewBroadcaster(),
+		workers:      options.Workers,
+		log:          options.Log,
+		rights:       rightsOf(&options),
+		notes:        notes{notes: map[types.NamespacedName]note{}},
+		metrics:      newMetrics(),
+		events:       record.NewBroadcaster(),
+		isSpare:      options.Spare,
+		statusWrites: statusWrites{last: map[types.NamespacedName]lastWrite{}},
 	}
 	e.queue = newQueue(e.metrics)
 	e.caches = &caches{
@@ -100,7 +119,22 @@ func New(options Options) (*Engine, error) {
 		log:     options.Log,
 	}
 	e.executor.keepsTerminating.Store(true)
+	e.lookout = &lookout{
+		prober:   prober{apps: clients.Apps, namespace: options.OwnNamespace},
+		events:   e.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: ownSource}),
+		writes:   e.metrics.rivalWrites,
+		log:      options.Log,
+		drive:    e.drive,
+		rest:     e.rest,
+		hears:    e.hears,
+		patience: func() time.Duration { return silenceLimit + rand.N(silenceJitter) },
+		woken:    make(chan struct{}, 1),
+	}
 	e.watches = e.newWatches(options.Namespaces, clients)
+	e.probes = watch.New(watch.Options[*sighting]{
+		Resource: "deployments", Namespace: options.OwnNamespace, FieldSelector: "metadata.name=" + ProbeName,
+		Client: clients.WatchApps, Reduce: reduceProbe, Observer: e.lookout, Log: options.Log,
+	})
 	return e, nil
 }
 
@@ -128,7 +162,7 @@ func (e *Engine) newWatches(namespaces []string, clients *apiclient.Clients) (wa
 			}),
 			watch.New(watch.Options[*Deployment]{
 				Resource: "deployments", Namespace: namespace, Client: clients.WatchApps,
-				Reduce: reduceDeployment, Observer: feed[*Deployment]{e.caches.deployments, namespace}, Log: e.log,
+				Reduce: reduceDeployment, Observer: hearing{feed[*Deployment]{e.caches.deployments, namespace}, e}, Log: e.log,
 			}))
 	}
 	return watches
@@ -146,9 +180,9 @@ func (e *Engine) Watch(ctx context.Context) {
 	e.events.Shutdown()
 }
 
-// Lead drives Deployments until the context ends, beginning when the caches are
-// complete. It may be called once, and only one process may drive a Deployment at
-// a time, Kubernetes' own included. It returns nil.
+// Lead drives Deployments until the context ends, while nobody else does. It begins
+// when the caches are complete and it has made sure of that. It may be called once. It
+// returns nil.
 func (e *Engine) Lead(ctx context.Context) error {
 	for _, w := range e.watches {
 		select {
@@ -157,23 +191,41 @@ func (e *Engine) Lead(ctx context.Context) error {
 			return nil
 		}
 	}
-	e.log.Info("driving deployments", "workers", e.workers)
-	e.running.Store(true)
-	e.caches.deployments.each(func(d *Deployment) { e.queue.Add(d.key()) })
 	var group sync.WaitGroup
+	group.Go(func() { e.probes.Run(ctx) })
 	for range e.workers {
 		group.Go(func() { e.work(ctx) })
 	}
-	<-ctx.Done()
+	e.lookout.run(ctx, e.isSpare)
 	e.queue.ShutDown()
 	group.Wait()
+	e.lookout.leave(ctx)
 	return nil
+}
+
+// drive begins with all Deployments anew.
+func (e *Engine) drive() {
+	e.notes.clear()
+	e.executor.driving.Store(true)
+	e.caches.deployments.each(func(d *Deployment) { e.queue.Add(d.key()) })
+}
+
+// rest lets the writes end that are under way, and no further one begin.
+func (e *Engine) rest() { e.executor.driving.Store(false) }
+
+// hears tells whether all watches work by which others are heard.
+func (e *Engine) hears() bool {
+	works := e.probes.Status().Problem == nil
+	for _, w := range e.watches {
+		works = works && w.Status().Problem == nil
+	}
+	return works
 }
 
 // wake queues a Deployment, unless the engine stands by: then all of them are
 // queued when it begins.
 func (e *Engine) wake(key types.NamespacedName) {
-	if e.running.Load() {
+	if e.executor.driving.Load() {
 		e.queue.Add(key)
 	}
 }
@@ -184,7 +236,11 @@ func (e *Engine) work(ctx context.Context) {
 		if shutdown || ctx.Err() != nil {
 			return
 		}
-		e.sync(ctx, key)
+		if e.executor.driving.Load() {
+			e.sync(ctx, key)
+		} else {
+			e.queue.Forget(key)
+		}
 		e.queue.Done(key)
 	}
 }
@@ -244,8 +300,8 @@ func (e *Engine) goOn(key types.NamespacedName, n note, actions []Action, wake t
 
 // retry is the one place that turns errors into retries. No key is ever dropped.
 func (e *Engine) retry(ctx context.Context, key types.NamespacedName, n note, err error) {
-	if ctx.Err() != nil {
-		return // the engine ends
+	if ctx.Err() != nil || errors.Is(err, errResting) {
+		return // the engine ends, or begins anew when it takes over
 	}
 	var creation *creationError
 	if errors.As(err, &creation) {
@@ -269,7 +325,7 @@ func isPassing(err error) bool {
 }
 
 // Ready tells whether all objects have been seen at least once, with a line for
-// each watch.
+// each watch and one for what the engine is about. Standing by is as good as driving.
 func (e *Engine) Ready() (bool, string) {
 	ready := true
 	var detail strings.Builder
@@ -278,5 +334,6 @@ func (e *Engine) Ready() (bool, string) {
 		ready = ready && status.Synced
 		fmt.Fprintf(&detail, "%s (deployment engine)\n", status)
 	}
+	fmt.Fprintln(&detail, e.lookout.detail(e.probes.Status()))
 	return ready, detail.String()
 }

@@ -20,6 +20,7 @@ type metrics struct {
 	syncDuration prometheus.Histogram
 	actions      *prometheus.CounterVec
 	writeErrors  *prometheus.CounterVec
+	rivalWrites  *prometheus.CounterVec
 	queueDepth   prometheus.Gauge
 	queueLatency prometheus.Histogram
 }
@@ -40,6 +41,9 @@ func newMetrics() *metrics {
 		writeErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "write_errors_total", Help: "The number of actions that failed, by reason.",
 		}, []string{"reason"}),
+		rivalWrites: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "rival_writes_total", Help: "The number of writes of a Deployment's status by others that were noticed, by field manager.",
+		}, []string{"manager"}),
 		queueDepth: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Name: "queue_depth", Help: "The number of Deployments that wait for a worker.",
 		}),
@@ -55,11 +59,15 @@ func newMetrics() *metrics {
 	} {
 		m.actions.WithLabelValues(action.Kind())
 	}
+	m.rivalWrites.WithLabelValues(usualRival)
 	return m
 }
 
+// usualRival is the field manager of Kubernetes' own deployment controller.
+const usualRival = "kube-controller-manager"
+
 func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.syncs, m.syncDuration, m.actions, m.writeErrors, m.queueDepth, m.queueLatency}
+	return []prometheus.Collector{m.syncs, m.syncDuration, m.actions, m.writeErrors, m.rivalWrites, m.queueDepth, m.queueLatency}
 }
 
 // reasonOf names the kind of a failure.
@@ -75,6 +83,7 @@ func reasonOf(err error) string {
 var (
 	inProgressDesc = stateDesc("rollouts_in_progress", "The number of Deployments whose rollout is not complete, paused ones aside.")
 	exceededDesc   = stateDesc("rollouts_deadline_exceeded", "The number of Deployments whose rollout has exceeded its progress deadline.")
+	drivingDesc    = stateDesc("driving", "Whether the engine drives Deployments (1) or stands by (0).")
 	watchUpDesc    = stateDesc("watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
 )
 
@@ -87,7 +96,7 @@ func (e *Engine) Describe(descs chan<- *prometheus.Desc) {
 	for _, collector := range e.metrics.collectors() {
 		collector.Describe(descs)
 	}
-	for _, desc := range []*prometheus.Desc{inProgressDesc, exceededDesc, watchUpDesc} {
+	for _, desc := range []*prometheus.Desc{inProgressDesc, exceededDesc, drivingDesc, watchUpDesc} {
 		descs <- desc
 	}
 }
@@ -103,13 +112,18 @@ func (e *Engine) Collect(samples chan<- prometheus.Metric) {
 	inProgress, exceeded := e.countRollouts()
 	gauge(inProgressDesc, inProgress)
 	gauge(exceededDesc, exceeded)
+	gauge(drivingDesc, asNumber(e.executor.driving.Load()))
 	for _, w := range e.watches {
-		up, status := 0.0, w.Status()
-		if status.Synced && status.BrokenSince.IsZero() {
-			up = 1
-		}
-		gauge(watchUpDesc, up, status.Resource, status.Namespace)
+		status := w.Status()
+		gauge(watchUpDesc, asNumber(status.Synced && status.BrokenSince.IsZero()), status.Resource, status.Namespace)
 	}
+}
+
+func asNumber(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // countRollouts reads off the Deployments' status how many rollouts are under way

@@ -47,7 +47,7 @@ func TestTheMetricsAreNamedAsIsTheCustom(t *testing.T) {
 		names = append(names, strings.TrimPrefix(family.GetName(), "deployment_engine_"))
 	}
 	expect(t, "names", []string{
-		"actions_total", "queue_depth", "queue_latency_seconds", "rollouts_deadline_exceeded", "rollouts_in_progress",
+		"actions_total", "driving", "queue_depth", "queue_latency_seconds", "rival_writes_total", "rollouts_deadline_exceeded", "rollouts_in_progress",
 		"sync_duration_seconds", "syncs_total", "watch_up",
 	}, names) // write_errors_total comes with the first one
 }

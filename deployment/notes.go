@@ -35,3 +35,10 @@ func (n *notes) keep(key types.NamespacedName, kept note) {
 	}
 	n.notes[key] = kept
 }
+
+// clear forgets all notes.
+func (n *notes) clear() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	clear(n.notes)
+}

@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -73,6 +74,51 @@ func reducePod(object any) (*pod, error) {
 		return nil, fmt.Errorf("a %T is no Pod", object)
 	}
 	return newPod(p), nil
+}
+
+// hearing takes what a watch shows of Deployments into the cache, and listens for
+// rivals. It implements watch.Observer.
+type hearing struct {
+	feed[*Deployment]
+	engine *Engine
+}
+
+// Observe implements watch.Observer.
+func (h hearing) Observe(d *Deployment) {
+	if h.engine.isProbe(d) {
+		return
+	}
+	h.engine.listen(d)
+	h.feed.Observe(d)
+}
+
+// Forget implements watch.Observer.
+func (h hearing) Forget(d *Deployment) {
+	h.engine.statusWrites.forget(d)
+	h.feed.Forget(d)
+}
+
+// Replace implements watch.Observer.
+func (h hearing) Replace(all []*Deployment, version string) {
+	all = slices.DeleteFunc(all, h.engine.isProbe)
+	h.engine.statusWrites.retain(h.namespace, all)
+	for _, d := range all {
+		h.engine.listen(d)
+	}
+	h.feed.Replace(all, version)
+}
+
+// isProbe tells the engine's own probe from what it drives: it must not answer itself.
+// That of another installation is a Deployment like any other.
+func (e *Engine) isProbe(d *Deployment) bool {
+	return d.Name == ProbeName && d.Namespace == e.lookout.prober.namespace
+}
+
+// listen tells of a write of a Deployment's status by somebody else.
+func (e *Engine) listen(d *Deployment) {
+	if e.statusWrites.isNews(d) {
+		e.lookout.heard(d.StatusBy.Manager, d.key())
+	}
 }
 
 // onDeployment wakes a Deployment that has changed.

@@ -44,6 +44,7 @@ func NewDeployment(object *appsv1.Deployment) (*Deployment, error) {
 		Template:         &template,
 		Sum:              sum,
 		Status:           object.Status,
+		StatusBy:         lastStatusWrite(object.ManagedFields, FieldManager),
 	}
 	d.Invalid = d.resolve(&object.Spec.Strategy)
 	return d, nil

@@ -22,12 +22,29 @@ var neededRights = []apiclient.Right{
 	{Verb: "patch", Resource: "events", Without: "Events that repeat are not counted up"},
 }
 
-// rightsIn returns those that are needed in the namespaces; none means all.
-func rightsIn(namespaces []string) []apiclient.Right {
+// probeRights are those that the engine needs in its own namespace.
+func probeRights(namespace string) []apiclient.Right {
+	const without = "no Deployment is driven: the engine cannot make sure that nobody else drives them"
+	probe := apiclient.Right{Group: "apps", Resource: "deployments", Namespace: namespace, Name: ProbeName, Without: without}
+	rights := []apiclient.Right{
+		{Verb: "create", Group: "apps", Resource: "deployments", Namespace: namespace, Without: without}, // RBAC cannot limit it to a name
+		{Verb: "create", Resource: "events", Namespace: namespace, Without: "no Event tells that the engine stands by"},
+		{Verb: "patch", Resource: "events", Namespace: namespace, Without: "Events that repeat are not counted up"},
+	}
+	for _, verb := range []string{"list", "watch", "delete"} {
+		probe.Verb = verb
+		rights = append(rights, probe)
+	}
+	return rights
+}
+
+// rightsOf returns all of them.
+func rightsOf(options *Options) []apiclient.Right {
+	namespaces := options.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = []string{""}
 	}
-	var rights []apiclient.Right
+	rights := probeRights(options.OwnNamespace)
 	for _, namespace := range namespaces {
 		for _, right := range neededRights {
 			right.Namespace = namespace

@@ -77,6 +77,8 @@ type Deployment struct {
 	Invalid *Invalid
 
 	Status appsv1.DeploymentStatus
+	// StatusBy is who else than this engine has written the status last.
+	StatusBy StatusWrite
 }
 
 // Invalid is a reason not to plan, in the terms of an Event.

@@ -46,14 +46,20 @@ func (r *request) isOfWorkloads() bool {
 // requests returns what the controllers have asked for in the namespace so far.
 func (s *scene) requests(matches func(*request) bool) []request {
 	s.Helper()
+	return s.requestsIn(s.namespace, matches)
+}
+
+// requestsIn is requests for another namespace.
+func (s *scene) requestsIn(namespace string, matches func(*request) bool) []request {
+	s.Helper()
 	log, err := os.ReadFile(s.auditLog)
 	s.must(err)
 	var found []request
 	for line := range bytes.Lines(log) {
-		if !bytes.HasSuffix(line, []byte("\n")) || !bytes.Contains(line, []byte(s.namespace)) {
+		if !bytes.HasSuffix(line, []byte("\n")) || !bytes.Contains(line, []byte(namespace)) {
 			continue // it is being written, or about another namespace
 		}
-		if r := s.parseRequest(line); r.namespace == s.namespace && matches(&r) {
+		if r := s.parseRequest(line); r.namespace == namespace && matches(&r) {
 			found = append(found, r)
 		}
 	}

@@ -140,7 +140,7 @@ func TestAnOutageOfTheAPIServerInTheMiddleOfRollouts(t *testing.T) {
 
 func TestOnlyTheLeaderDrivesDeploymentsAndAStandbyTakesOver(t *testing.T) {
 	s := newEngineSceneApart(t)
-	leader, standby := s.startReplicas(10*time.Second, engineOn)
+	leader, standby := s.startReplicas(10*time.Second, engineOn, "--controller-namespace", s.ownNamespace())
 	fleet := s.launchFleet(4)
 	if status, body, err := standby.Get(t.Context(), "/readyz"); err != nil || status != 200 {
 		t.Errorf("the standby is not ready: %d %s %v", status, body, err)

@@ -30,8 +30,10 @@ func TestTheMetricsOfTheEngine(t *testing.T) {
 		"sync_duration_seconds":      "HISTOGRAM []",
 		"actions_total":              "COUNTER [action]",
 		"write_errors_total":         "COUNTER [reason]",
+		"driving":                    "GAUGE []",
 		"queue_depth":                "GAUGE []",
 		"queue_latency_seconds":      "HISTOGRAM []",
+		"rival_writes_total":         "COUNTER [manager]",
 		"rollouts_in_progress":       "GAUGE []",
 		"rollouts_deadline_exceeded": "GAUGE []",
 		"watch_up":                   "GAUGE [namespace resource]",
@@ -114,4 +116,5 @@ func TestReadyzTellsOfTheEnginesWatches(t *testing.T) {
 	for _, resource := range []string{"pods", "replicasets", "deployments"} {
 		requireContains(t, body, fmt.Sprintf("[+] watch %s: synced (deployment engine)", resource))
 	}
+	requireContains(t, body, "[+] deployment engine: driving deployments\n")
 }

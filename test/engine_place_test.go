@@ -1,13 +1,21 @@
 package test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"kubernetes-deployment-restart-controller/test/harness"
 )
@@ -25,7 +33,7 @@ var enginePlace = sync.OnceValues(func() (*place, error) {
 		return nil, err
 	}
 	undo.add(p.controller.Stop)
-	return p, nil
+	return p, p.controller.AwaitDriving(context.Background(), waitLimit)
 })
 
 // enginePlaceApart has nobody who drives Deployments.
@@ -76,10 +84,69 @@ func newEngineSceneOfItsOwn(t *testing.T) *scene {
 	return openSceneOfItsOwn(t, openEnginePlace)
 }
 
-// startEngine is startController with an engine for this namespace only.
+// startEngine is startController with an engine for this namespace only, and returns
+// when it drives.
 func (s *scene) startEngine(flags ...string) *harness.Controller {
 	s.Helper()
-	return s.startController(append([]string{engineOn}, flags...)...)
+	engine := s.startController(append([]string{engineOn, "--controller-namespace", s.ownNamespace()}, flags...)...)
+	s.must(engine.AwaitDriving(s.Context(), waitLimit))
+	return engine
+}
+
+// ownNamespace returns a namespace for the probe of this scene's engines, so that it is
+// not in the way of the engines of other scenes. It is that of the installation if the
+// scene has one of its own.
+func (s *scene) ownNamespace() string {
+	s.Helper()
+	if s.installation.Namespace != sharedHome {
+		return s.installation.Namespace
+	}
+	own := s.namespace + "-own"
+	if _, err := s.client.CoreV1().Namespaces().Get(s.Context(), own, metav1.GetOptions{}); err == nil {
+		return own
+	}
+	s.makeNamespace(own)
+	role, binding := s.probeRights("rbac-deployment-engine.yaml")
+	role.Namespace, binding.Namespace = own, own
+	_, err := s.client.RbacV1().Roles(own).Create(s.Context(), role, metav1.CreateOptions{})
+	s.must(err)
+	_, err = s.client.RbacV1().RoleBindings(own).Create(s.Context(), binding, metav1.CreateOptions{})
+	s.must(err)
+	return own
+}
+
+// sharedHome is the namespace of the installations that scenes share.
+const sharedHome = "deployment-restart-controller"
+
+// probeRights reads what a manifest allows in the controller's own namespace.
+func (s *scene) probeRights(manifest string) (*rbacv1.Role, *rbacv1.RoleBinding) {
+	s.Helper()
+	content, err := harness.Manifest(manifest)
+	s.must(err)
+	var role rbacv1.Role
+	var binding rbacv1.RoleBinding
+	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
+	for {
+		var document runtime.RawExtension
+		err := documents.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		s.must(err)
+		var found metav1.PartialObjectMetadata
+		s.must(json.Unmarshal(document.Raw, &found))
+		switch {
+		case found.Namespace != sharedHome:
+		case found.Kind == "Role":
+			s.must(json.Unmarshal(document.Raw, &role))
+		case found.Kind == "RoleBinding":
+			s.must(json.Unmarshal(document.Raw, &binding))
+		}
+	}
+	if len(role.Rules) == 0 || len(binding.Subjects) == 0 {
+		s.Fatalf("%s allows nothing in the controller's own namespace", manifest)
+	}
+	return &role, &binding
 }
 
 // actions is how many actions of a kind an engine has carried out, of all kinds if

@@ -53,6 +53,10 @@ func TestTheEngineHasTheRightsThatItUsesAndNoOthers(t *testing.T) {
 	if diff := cmp.Diff(s.rulesOf("rbac-deployment-engine.yaml"), rules); diff != "" {
 		t.Errorf("rights in all namespaces and in one (-all +one):\n%s", diff)
 	}
+	probe, _ := s.probeRights("rbac-deployment-engine-namespaced.yaml")
+	if whole, _ := s.probeRights("rbac-deployment-engine.yaml"); !cmp.Equal(whole, probe) {
+		t.Errorf("rights in the own namespace (-all +one):\n%s", cmp.Diff(whole, probe))
+	}
 	s.kubectl("delete", "deployment", markerName) // the restart controller would use rights for it
 	s.awaitGone(deployment(markerName))
 	manifests, home := s.namespacedRights()
@@ -62,13 +66,35 @@ func TestTheEngineHasTheRightsThatItUsesAndNoOthers(t *testing.T) {
 	engine := s.startEngine()
 	s.useAllRights()
 
-	var unused []string
-	s.eventually("all rights are used", func(context.Context) error {
+	s.requireUsed(s.namespace, home, rules)
+	for _, r := range s.requests(func(*request) bool { return true }) {
+		if r.code == http.StatusForbidden {
+			t.Errorf("lacks the right to %s %s", r.verb, r.resource)
+		}
+		if r.isOfWorkloads() && r.isWrite() && r.verb != "delete" && r.manager != fieldManager {
+			t.Errorf("%s %s %s is by the field manager %q, want %q", r.verb, r.resource, r.name, r.manager, fieldManager)
+		}
+	}
+	s.requireNoErrors(engine)
+
+	s.standDownTwice(engine)
+	s.must(engine.Stop()) // and deletes its probe
+	s.requireUsed(home, home, probe.Rules)
+	for _, r := range s.requestsIn(home, func(r *request) bool { return r.code == http.StatusForbidden }) {
+		t.Errorf("lacks the right to %s %s %s", r.verb, r.resource, r.name)
+	}
+}
+
+// requireUsed fails the test unless the account of the namespace home has made use in a
+// namespace of all that the rules grant.
+func (s *scene) requireUsed(namespace, home string, rules []rbacv1.PolicyRule) {
+	s.Helper()
+	s.eventually("all rights in "+namespace+" are used", func(context.Context) error {
 		used := map[string]bool{}
-		for _, r := range s.requests(func(r *request) bool { return strings.Contains(r.account, ":"+home+":") }) {
+		for _, r := range s.requestsIn(namespace, func(r *request) bool { return strings.Contains(r.account, ":"+home+":") }) {
 			used[r.verb+" "+r.resource] = true
 		}
-		unused = nil
+		var unused []string
 		for _, right := range rights(rules) {
 			if !used[right] {
 				unused = append(unused, right)
@@ -79,15 +105,33 @@ func TestTheEngineHasTheRightsThatItUsesAndNoOthers(t *testing.T) {
 		}
 		return nil
 	})
-	for _, r := range s.requests(func(*request) bool { return true }) {
-		if r.code == http.StatusForbidden {
-			t.Errorf("lacks the right to %s %s", r.verb, r.resource)
-		}
-		if r.isOfWorkloads() && r.isWrite() && r.verb != "delete" && r.manager != fieldManager {
-			t.Errorf("%s %s %s is by the field manager %q, want %q", r.verb, r.resource, r.name, r.manager, fieldManager)
-		}
+}
+
+// standDownTwice makes an engine stand by, by writing a status, take over again, and
+// stand by once more for the same reason: the Event of that is counted up.
+func (s *scene) standDownTwice(engine *harness.Controller) {
+	s.Helper()
+	app := s.deploy("stranger", 1)
+	s.awaitRollout(app)
+	home := s.installation.Namespace
+	for count := int32(1); count <= 2; count++ {
+		s.must(engine.AwaitDriving(s.Context(), waitLimit))
+		s.kubectl("patch", app.ref(), "--subresource=status", "--type=merge", "--patch", fmt.Sprintf(`{"status":{"replicas":%d}}`, 7+count))
+		s.eventually("the engine tells that it stands by", func(ctx context.Context) error {
+			events, err := s.client.CoreV1().Events(home).List(ctx, metav1.ListOptions{FieldSelector: "reason=RivalEngine"})
+			if err != nil {
+				return err
+			}
+			for i := range events.Items {
+				if events.Items[i].Count == count && strings.Contains(events.Items[i].Message, "kubectl-patch wrote the status of deployment "+s.namespace+"/stranger") {
+					return nil
+				}
+			}
+			return fmt.Errorf("%d Events, none of them with the count %d", len(events.Items), count)
+		})
 	}
-	s.requireNoErrors(engine)
+	s.must(engine.AwaitDriving(s.Context(), waitLimit))
+	s.awaitRollout(app)
 }
 
 // rights lists what rules grant, apart from lists: with servers that stream them,

@@ -36,6 +36,7 @@ func TestAWrongCommandLineEndsWithOneLineAndExitCode2(t *testing.T) {
 			"--leader-elect-lease-duration", "1s"}, "leader-elect-lease-duration"},
 		"an engine between on and off":   {[]string{"--deployment-engine", "maybe"}, "deployment-engine"},
 		"an engine in a dry run":         {[]string{"--deployment-engine=on", "--dry-run"}, "--dry-run"},
+		"an engine without a namespace":  {[]string{"--deployment-engine=on"}, "--controller-namespace"},
 		"an engine without workers":      {[]string{"--deployment-engine=on", "--deployment-workers=0"}, "deployment-workers"},
 		"no duration":                    {[]string{"--leader-elect-retry-period", "2"}, "leader-elect-retry-period"},
 		"a kubeconfig that is not there": {[]string{"--kubeconfig", "/no/such/file"}, "/no/such/file"},

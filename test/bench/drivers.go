@@ -82,6 +82,9 @@ func (a *arena) drive(ctx context.Context, d driver, act func(*shift) error) (er
 			return err
 		}
 		defer func() { err = errors.Join(err, s.engine.Stop()) }()
+		if err := s.engine.AwaitDriving(ctx, calmLimit); err != nil {
+			return err
+		}
 	}
 	if err := s.awaitCalm(ctx); err != nil {
 		return err

@@ -49,7 +49,9 @@ func (i *Installation) LaunchController(ctx context.Context, echo io.Writer, fla
 	if err != nil {
 		return nil, err
 	}
-	arguments := append([]string{"--kubeconfig", i.Kubeconfig, "--listen-address", "127.0.0.1:0"}, flags...)
+	arguments := append([]string{
+		"--kubeconfig", i.Kubeconfig, "--listen-address", "127.0.0.1:0", "--controller-namespace", i.Namespace,
+	}, flags...)
 	process, err := startProcess(binary, arguments, processOptions{echo: echo, onParentDeath: syscall.SIGKILL})
 	if err != nil {
 		return nil, err
@@ -101,6 +103,25 @@ func (c *Controller) AwaitReady(ctx context.Context, limit time.Duration) error 
 	})
 	if err != nil {
 		return fmt.Errorf("the controller is not ready: %w", err)
+	}
+	return nil
+}
+
+// AwaitDriving returns when the deployment engine drives Deployments, which takes it
+// some seconds to make sure that it may.
+func (c *Controller) AwaitDriving(ctx context.Context, limit time.Duration) error {
+	err := Eventually(ctx, limit, func(ctx context.Context) error {
+		if err := c.process.running(); err != nil {
+			return Final(err)
+		}
+		drives, err := c.Metric(ctx, "deployment_engine_driving", nil)
+		if err == nil && drives != 1 {
+			err = errors.New("it stands by")
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("the deployment engine does not drive: %w", err)
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func openSide(name string, original bool) (*side, error) {
 		return nil, err
 	}
 	undo.add(s.engine.Stop)
-	return s, nil
+	return s, s.engine.AwaitDriving(ctx, startLimit)
 }
 
 var engineFlags = []string{"--deployment-engine=on", "-v", "1"}

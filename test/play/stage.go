@@ -68,7 +68,10 @@ func (s *stage) startController(ctx context.Context, echo io.Writer) error {
 		return err
 	}
 	s.cleanups = append(s.cleanups, s.controller.Stop)
-	return s.controller.AwaitReady(ctx, s.limit)
+	if err := s.controller.AwaitReady(ctx, s.limit); err != nil {
+		return err
+	}
+	return s.controller.AwaitDriving(ctx, s.limit)
 }
 
 // applyExample applies examples/web.yaml and returns what kubectl said.

@@ -1,0 +1,305 @@
+package deployment
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/watch"
+)
+
+// The reasons of Events about the probe.
+const (
+	reasonRival    = "RivalEngine"
+	reasonTookOver = "TookOver"
+)
+
+const (
+	// probeTimeout bounds the requests for a probe.
+	probeTimeout = 10 * time.Second
+	// farewellTimeout bounds the last request of an engine that ends.
+	farewellTimeout = 2 * time.Second
+	// deafPause is how long to wait for broken watches before looking again.
+	deafPause = time.Second
+)
+
+// lookout listens for rivals, and lets the engine drive Deployments only while there is
+// none. It implements watch.Observer for the watch of the probe. Its methods may be
+// called by several goroutines at once.
+type lookout struct {
+	prober prober
+	events record.EventRecorder
+	// writes counts those of others by their field manager.
+	writes *prometheus.CounterVec
+	log    *slog.Logger
+	// drive and rest make the engine begin and end to drive. They do not block, and are
+	// called one at a time.
+	drive, rest func()
+	// hears tells whether all watches work.
+	hears func() bool
+	// patience is how long a rival must be silent.
+	patience func() time.Duration
+
+	woken chan struct{}
+
+	mu      sync.Mutex
+	rivalry *rivalry // nil until the engine may drive
+	rival   rival    // that was heard last
+	// token is that of the probe that was made last, empty for none, and isShown tells
+	// that the watch has come to it: what it shows before that was there before.
+	token   string
+	isShown bool
+	present Meta      // of the probe that is in place
+	made    types.UID // of the one that this process made last
+	problem error     // why no probe can be made, nil if that worked
+}
+
+// rival is somebody else who drives Deployments, by what was heard of them.
+type rival struct {
+	manager    string // the field manager
+	deployment types.NamespacedName
+	heard      time.Time
+}
+
+func (r rival) String() string {
+	return fmt.Sprintf("%s wrote the status of deployment %s", r.manager, r.deployment)
+}
+
+// run decides about driving until the context ends. It may be called once.
+func (l *lookout) run(ctx context.Context, isSpare bool) {
+	l.begin(isSpare)
+	for ctx.Err() == nil {
+		step, due := l.next()
+		switch step {
+		case makeProbe:
+			l.makeProbe(ctx)
+		case takeOver:
+			l.takeOver()
+		case holdOn:
+			l.holdOn(ctx, due)
+		}
+	}
+}
+
+func (l *lookout) begin(isSpare bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rivalry = newRivalry(isSpare, time.Now(), l.patience())
+	if isSpare {
+		l.log.Info("standing by for another deployment controller", "takes_over_after", l.rivalry.patience.Round(time.Second).String())
+	} else {
+		l.log.Info("making sure that nobody else drives deployments")
+	}
+}
+
+// next tells what is to be done now. Silence counts only if it could have been broken.
+func (l *lookout) next() (step, time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	step, due := l.rivalry.next(now)
+	if step == takeOver && !l.hears() {
+		l.rivalry.miss(now)
+		return holdOn, now.Add(deafPause)
+	}
+	return step, due
+}
+
+func (l *lookout) holdOn(ctx context.Context, due time.Time) {
+	var expired <-chan time.Time
+	if !due.IsZero() {
+		timer := time.NewTimer(time.Until(due))
+		defer timer.Stop()
+		expired = timer.C
+	}
+	select {
+	case <-expired:
+	case <-l.woken:
+	case <-ctx.Done():
+	}
+}
+
+// wake makes run look again at what is to be done.
+func (l *lookout) wake() {
+	select {
+	case l.woken <- struct{}{}:
+	default: // it will
+	}
+}
+
+// makeProbe makes a new probe. Where that fails it is tried again, and until it has
+// worked the engine does not begin to drive.
+func (l *lookout) makeProbe(ctx context.Context) {
+	token := string(uuid.NewUUID())
+	l.mu.Lock()
+	l.rivalry.begin(time.Now())
+	l.token, l.isShown = token, false
+	l.mu.Unlock()
+
+	bounded, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	made, err := l.prober.replace(bounded, token)
+	if ctx.Err() != nil && err != nil {
+		return // the engine ends
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil {
+		l.made, l.problem = made, nil
+		return
+	}
+	l.rivalry.fail(time.Now())
+	level := slog.LevelWarn
+	if l.problem != nil && l.problem.Error() == err.Error() {
+		level = slog.LevelDebug // said before
+	}
+	l.problem = err
+	l.log.Log(ctx, level, "cannot make sure that nobody else drives deployments, trying again; see docs/engine.md for the rights that it takes", "error", err)
+}
+
+// takeOver makes the engine drive, unless somebody was heard just now.
+func (l *lookout) takeOver() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if step, _ := l.rivalry.next(time.Now()); step != takeOver {
+		return
+	}
+	stoodBy := l.rivalry.phase == standingBy
+	l.rivalry.drive()
+	l.drive()
+	l.log.Info("driving deployments")
+	if stoodBy {
+		l.events.Eventf(l.reference(), corev1.EventTypeNormal, reasonTookOver, "drives Deployments: nobody else was heard for %s", silenceLimit)
+	}
+}
+
+// heard takes in that somebody else has written the status of a Deployment. An engine
+// that drives stops at once.
+func (l *lookout) heard(manager string, deployment types.NamespacedName) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hear(manager, deployment)
+}
+
+// hear must be called with the lock held.
+func (l *lookout) hear(manager string, deployment types.NamespacedName) {
+	l.writes.WithLabelValues(manager).Inc()
+	if l.rivalry == nil {
+		return // it does not drive anyway
+	}
+	now, patience := time.Now(), l.patience()
+	l.rival = rival{manager: manager, deployment: deployment, heard: now}
+	if l.rivalry.hear(now, patience) {
+		l.rest()
+		l.log.Warn("standing by: somebody else drives deployments", "manager", manager, "deployment", deployment.String(), "takes_over_after_silence_of", patience.Round(time.Second).String())
+		l.events.Eventf(l.reference(), corev1.EventTypeWarning, reasonRival,
+			"stands by and does not drive Deployments: %s. Takes over when nobody else was heard for %s", l.rival, silenceLimit)
+	}
+	l.wake()
+}
+
+func (l *lookout) reference() *corev1.ObjectReference {
+	return &corev1.ObjectReference{
+		APIVersion: kind.GroupVersion().String(), Kind: kind.Kind,
+		Namespace: l.prober.namespace, Name: ProbeName, UID: l.present.UID, ResourceVersion: l.present.ResourceVersion,
+	}
+}
+
+// Observe implements watch.Observer. What is shown after this process' own probe is as
+// good as that, whoever has made it.
+func (l *lookout) Observe(s *sighting) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.token == "" || !l.isShown && s.token != l.token {
+		return
+	}
+	if l.present.UID != s.UID || l.rivalry.shown.IsZero() {
+		l.rivalry.show(time.Now())
+	}
+	l.isShown, l.present = true, s.Meta
+	if s.token == l.token {
+		l.made = s.UID // the answer that tells so may have been lost
+	}
+	if s.isAnswered && !l.rivalry.answered {
+		l.rivalry.answered = true
+		l.hear(s.answer.Manager, s.key())
+	}
+	l.wake()
+}
+
+// Forget implements watch.Observer.
+func (l *lookout) Forget(s *sighting) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.isShown && s.UID == l.present.UID {
+		l.rivalry.lose()
+		l.wake()
+	}
+}
+
+// Replace implements watch.Observer.
+func (l *lookout) Replace(all []*sighting, _ string) {
+	for _, s := range all {
+		l.Observe(s)
+	}
+	if len(all) > 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.isShown {
+		l.rivalry.lose()
+		l.wake()
+	}
+}
+
+// leave deletes the probe that this process has made.
+func (l *lookout) leave(ctx context.Context) {
+	l.mu.Lock()
+	made := l.made
+	l.mu.Unlock()
+	if made == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTimeout)
+	defer cancel()
+	if err := l.prober.remove(ctx, made); err != nil {
+		l.log.Warn("the probe is left behind", "error", err)
+	}
+}
+
+// detail tells in one line what the engine is about.
+func (l *lookout) detail(probes watch.Status) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var line strings.Builder
+	line.WriteString("[+] deployment engine: ")
+	switch {
+	case l.rivalry == nil:
+		line.WriteString("waiting to lead")
+	case l.rivalry.phase == driving:
+		line.WriteString("driving deployments")
+	case l.rivalry.phase == makingSure:
+		line.WriteString("making sure that nobody else drives deployments")
+	case l.rival == rival{}:
+		line.WriteString("standing by for another deployment controller")
+	default:
+		fmt.Fprintf(&line, "standing by, since %s at %s", l.rival, l.rival.heard.UTC().Format(time.RFC3339))
+	}
+	if l.problem != nil {
+		fmt.Fprintf(&line, "; cannot make its probe: %v", l.problem)
+	}
+	if probes.Problem != nil {
+		fmt.Fprintf(&line, "; cannot watch its probe: %v", probes.Problem)
+	}
+	return line.String()
+}

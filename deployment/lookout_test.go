@@ -1,0 +1,348 @@
+package deployment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/watch"
+)
+
+// neighbourhood plays an API server with a probe in it, its watch, and a rival.
+type neighbourhood struct {
+	appsclient.AppsV1Interface
+	appsclient.DeploymentInterface
+
+	lookout *lookout
+	events  *record.FakeRecorder
+	start   time.Time
+	diary   []string // when the engine began and ended to drive
+	isDeaf  atomic.Bool
+
+	mu       sync.Mutex
+	isRival  bool  // somebody answers probes
+	refusal  error // of requests for probes
+	probe    *appsv1.Deployment
+	versions int
+	requests []string
+}
+
+// live runs a test in the neighbourhood of a lookout, whose patience is 30 seconds.
+func live(t *testing.T, isSpare bool, test func(*neighbourhood)) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &neighbourhood{events: record.NewFakeRecorder(100), start: time.Now()}
+		n.lookout = &lookout{
+			prober: prober{apps: n, namespace: "own"}, events: n.events, writes: newMetrics().rivalWrites, log: slog.New(slog.DiscardHandler),
+			drive:    func() { n.write("drives") },
+			rest:     func() { n.write("rests") },
+			hears:    func() bool { return !n.isDeaf.Load() },
+			patience: func() time.Duration { return silenceLimit },
+			woken:    make(chan struct{}, 1),
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			n.lookout.run(ctx, isSpare)
+		}()
+		synctest.Wait()
+		test(n)
+		stop()
+		<-done
+	})
+}
+
+func (n *neighbourhood) write(what string) {
+	n.diary = append(n.diary, fmt.Sprintf("%s at %s", what, time.Since(n.start)))
+}
+
+// after lets time pass.
+func (n *neighbourhood) after(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// set changes the neighbourhood.
+func (n *neighbourhood) set(change func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	change()
+}
+
+// Deployments implements appsclient.AppsV1Interface.
+func (n *neighbourhood) Deployments(string) appsclient.DeploymentInterface { return n }
+
+// Create implements appsclient.DeploymentInterface. The watch is faster than the answer.
+func (n *neighbourhood) Create(_ context.Context, d *appsv1.Deployment, _ metav1.CreateOptions) (*appsv1.Deployment, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.requests = append(n.requests, "create")
+	if n.refusal != nil {
+		return nil, n.refusal
+	}
+	if n.probe != nil {
+		return nil, apierrors.NewAlreadyExists(appsv1.Resource("deployments"), d.Name)
+	}
+	n.versions++
+	n.probe = d.DeepCopy()
+	n.probe.UID = types.UID(fmt.Sprint("uid-", n.versions))
+	n.lookout.Observe(must(reduceProbe(n.probe)))
+	if n.isRival {
+		n.answer("rival")
+	}
+	return n.probe.DeepCopy(), nil
+}
+
+// answer must be called with the lock held.
+func (n *neighbourhood) answer(manager string) {
+	n.probe.Status.ObservedGeneration = 1
+	n.probe.ManagedFields = []metav1.ManagedFieldsEntry{statusBy(manager, 1)}
+	n.lookout.Observe(must(reduceProbe(n.probe)))
+}
+
+// Delete implements appsclient.DeploymentInterface.
+func (n *neighbourhood) Delete(_ context.Context, name string, options metav1.DeleteOptions) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.requests = append(n.requests, "delete")
+	switch {
+	case n.refusal != nil:
+		return n.refusal
+	case n.probe == nil:
+		return apierrors.NewNotFound(appsv1.Resource("deployments"), name)
+	case options.Preconditions != nil && *options.Preconditions.UID != n.probe.UID:
+		return apierrors.NewConflict(appsv1.Resource("deployments"), name, errors.New("another UID"))
+	}
+	gone := must(reduceProbe(n.probe))
+	n.probe = nil
+	n.lookout.Forget(gone)
+	return nil
+}
+
+// told are the Events so far.
+func (n *neighbourhood) told() (events []string) {
+	for {
+		select {
+		case event := <-n.events.Events:
+			events = append(events, event)
+		default:
+			return events
+		}
+	}
+}
+
+func (n *neighbourhood) detail() string { return n.lookout.detail(watch.Status{}) }
+
+func TestAnEngineThatIsAloneDrivesAfterAMomentAndStaysAtIt(t *testing.T) {
+	live(t, false, func(n *neighbourhood) {
+		expect(t, "detail", "[+] deployment engine: making sure that nobody else drives deployments", n.detail())
+		n.after(time.Hour)
+		expect(t, "diary", []string{"drives at 3s"}, n.diary)
+		expect(t, "requests", []string{"delete", "create"}, n.requests)
+		expect(t, "detail", "[+] deployment engine: driving deployments", n.detail())
+		expect(t, "events", []string(nil), n.told())
+		n.lookout.leave(t.Context())
+		if n.probe != nil {
+			t.Error("the probe is left behind")
+		}
+	})
+}
+
+func TestAnEngineStandsByAsLongAsARivalAnswers(t *testing.T) {
+	live(t, false, func(n *neighbourhood) {
+		n.after(time.Second)
+		n.set(func() { n.isRival = true; n.answer("rival") })
+		n.after(time.Minute)
+		expect(t, "diary", []string{"rests at 1s"}, n.diary)
+		expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 7), n.requests)
+		expect(t, "events", []string{"Warning RivalEngine stands by and does not drive Deployments: rival wrote the status of deployment own/" + ProbeName +
+			". Takes over when nobody else was heard for 30s"}, n.told())
+		if count := testutil.ToFloat64(n.lookout.writes.WithLabelValues("rival")); count != 7 {
+			t.Errorf("%v writes are counted, want 7", count)
+		}
+		n.set(func() { n.isRival = false })
+		n.after(time.Minute)
+		expect(t, "diary", []string{"rests at 1s", "drives at 1m31s"}, n.diary)
+		expect(t, "events", []string{"Normal TookOver drives Deployments: nobody else was heard for 30s"}, n.told())
+	})
+}
+
+func TestAnEngineThatDrivesStopsAtOnceWhenSomebodyWritesAStatus(t *testing.T) {
+	live(t, false, func(n *neighbourhood) {
+		n.after(time.Minute)
+		n.lookout.heard("kubectl-edit", types.NamespacedName{Namespace: "ns", Name: "web"})
+		expect(t, "diary", []string{"drives at 3s", "rests at 1m0s"}, n.diary)
+		if detail := n.detail(); !strings.HasPrefix(detail, "[+] deployment engine: standing by, since kubectl-edit wrote the status of deployment ns/web at 2000-01-01T00:01:00Z") {
+			t.Error(detail)
+		}
+		n.after(20 * time.Second)
+		n.lookout.heard("kubectl-edit", types.NamespacedName{Namespace: "ns", Name: "web"})
+		n.after(time.Hour)
+		expect(t, "diary", []string{"drives at 3s", "rests at 1m0s", "drives at 1m50s"}, n.diary)
+		expect(t, "requests", []string{"delete", "create"}, n.requests)
+	})
+}
+
+func TestAnEngineThatDrivesStopsAtOnceWhenSomebodyAnswersItsProbe(t *testing.T) {
+	live(t, false, func(n *neighbourhood) {
+		n.after(time.Minute)
+		n.set(func() { n.answer("rival") })
+		expect(t, "diary", []string{"drives at 3s", "rests at 1m0s"}, n.diary)
+		n.after(time.Minute)
+		expect(t, "diary", []string{"drives at 3s", "rests at 1m0s", "drives at 1m30s"}, n.diary)
+		expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 2), n.requests)
+	})
+}
+
+func TestASpareDrivesWhenNobodyIsHeard(t *testing.T) {
+	live(t, true, func(n *neighbourhood) {
+		expect(t, "detail", "[+] deployment engine: standing by for another deployment controller", n.detail())
+		n.after(time.Minute)
+		expect(t, "diary", []string{"drives at 30s"}, n.diary)
+		expect(t, "events", []string{"Normal TookOver drives Deployments: nobody else was heard for 30s"}, n.told())
+	})
+}
+
+func TestAnEngineThatCannotMakeItsProbeDoesNotDrive(t *testing.T) {
+	live(t, true, func(n *neighbourhood) {
+		n.set(func() { n.refusal = errors.New("forbidden") })
+		n.after(time.Second)
+		n.set(func() { n.probe = nil; n.lookout.Replace(nil, "") }) // and the first one goes
+		n.after(time.Hour)
+		expect(t, "diary", []string(nil), n.diary)
+		if detail := n.detail(); !strings.HasSuffix(detail, "; cannot make its probe: delete deployment own/"+ProbeName+": forbidden") {
+			t.Error(detail)
+		}
+		n.set(func() { n.refusal = nil })
+		n.after(6 * time.Second)
+		if len(n.diary) != 1 || strings.Contains(n.detail(), "cannot") {
+			t.Errorf("%v; %s", n.diary, n.detail())
+		}
+	})
+}
+
+func TestAnEngineThatCannotHearDoesNotTakeOver(t *testing.T) {
+	live(t, false, func(n *neighbourhood) {
+		n.isDeaf.Store(true)
+		n.after(time.Minute)
+		expect(t, "diary", []string(nil), n.diary)
+		n.isDeaf.Store(false)
+		n.after(4 * time.Second)
+		if len(n.diary) != 1 {
+			t.Errorf("diary %v", n.diary)
+		}
+	})
+}
+
+// A process that was killed leaves its probe, perhaps answered long ago.
+func TestAProbeThatWasThereBeforeSaysNothing(t *testing.T) {
+	live(t, false, func(n *neighbourhood) {
+		left := &sighting{Meta: Meta{UID: "uid-of-old"}, token: "old", isAnswered: true}
+		n.lookout.mu.Lock()
+		n.lookout.isShown = false // as before the watch has shown its own
+		n.lookout.mu.Unlock()
+		n.lookout.Replace([]*sighting{left}, "")
+		n.lookout.Forget(left)
+		n.lookout.Observe(must(reduceProbe(n.probe)))
+		n.after(time.Minute)
+		expect(t, "diary", []string{"drives at 3s"}, n.diary)
+	})
+}
+
+func TestAProbeThatSomebodyElseHasMadeByHandSaysNothing(t *testing.T) {
+	l := &lookout{}
+	l.Observe(&sighting{Meta: Meta{UID: "uid-of-stranger"}, isAnswered: true}) // before anything is decided
+	live(t, false, func(n *neighbourhood) {
+		n.set(func() { n.lookout.isShown = false })
+		n.lookout.Observe(&sighting{Meta: Meta{UID: "uid-of-stranger"}, isAnswered: true})
+		n.after(time.Minute)
+		expect(t, "diary", []string{"drives at 3s"}, n.diary)
+	})
+}
+
+// Two processes that should have elected a leader do not quarrel about the probe.
+func TestAProbeThatWasMadeAnewByAnotherProcessIsAsGood(t *testing.T) {
+	live(t, false, func(n *neighbourhood) {
+		n.after(5 * time.Second)
+		n.set(func() {
+			n.lookout.Forget(must(reduceProbe(n.probe)))
+			n.probe = newProbe("own", "token of another")
+			n.probe.UID = "uid-of-another"
+			n.lookout.Observe(must(reduceProbe(n.probe)))
+		})
+		n.after(time.Hour)
+		expect(t, "requests", []string{"delete", "create"}, n.requests)
+		n.lookout.leave(t.Context())
+		if n.probe == nil {
+			t.Error("the other's probe was deleted")
+		}
+		n.set(func() { n.answer("rival") })
+		n.after(0)
+		if len(n.diary) != 2 || !strings.HasPrefix(n.diary[1], "rests") {
+			t.Errorf("diary %v", n.diary)
+		}
+	})
+}
+
+func TestAnEngineThatStandsByWritesNothing(t *testing.T) {
+	s := newStage()
+	s.do([]string{"deployment", "replicas=3"})
+	s.engine.rest()
+	d := must(NewDeployment(s.deployment()))
+	err := s.engine.executor.apply(t.Context(), d, []Action{CreateReplicaSet{Name: "web-1", Replicas: 3}})
+	if !errors.Is(err, errResting) || len(s.cluster.replicaSets) != 0 {
+		t.Errorf("%d ReplicaSets, error %v", len(s.cluster.replicaSets), err)
+	}
+	s.engine.wake(d.key())
+	if s.engine.queue.Len() != 0 {
+		t.Error("it is queued")
+	}
+}
+
+func TestAnEngineHearsOthersButNotItselfNorItsProbe(t *testing.T) {
+	e := newIdleEngine(t)
+	e.lookout.prober.namespace = "own"
+	drives := hearing{feed[*Deployment]{e.caches.deployments, ""}, e}
+	own := web(0, "v1", func(d *appsv1.Deployment) { d.Namespace, d.Name = "own", ProbeName })
+	foreign := web(0, "v1", func(d *appsv1.Deployment) { d.Namespace, d.Name = "others", ProbeName })
+	drives.Replace([]*Deployment{web(3, "v1"), own, foreign}, "5")
+	drives.Observe(own)
+	if e.caches.deployments.get(own.key()) != nil {
+		t.Error("it drives its own probe")
+	}
+	if e.caches.deployments.get(foreign.key()) == nil {
+		t.Error("it does not drive the probe of another installation")
+	}
+	written := func(manager string, second float64) *Deployment {
+		return web(3, "v1", func(d *appsv1.Deployment) { d.ManagedFields = []metav1.ManagedFieldsEntry{statusBy(manager, second)} })
+	}
+	drives.Observe(written(FieldManager, 3))
+	drives.Observe(written("rival", 4))
+	drives.Replace([]*Deployment{written("rival", 5)}, "7")
+	if count := testutil.ToFloat64(e.metrics.rivalWrites.WithLabelValues("rival")); count != 2 {
+		t.Errorf("%v writes are counted, want 2", count)
+	}
+	if count := testutil.CollectAndCount(e.metrics.rivalWrites); count != 2 {
+		t.Errorf("%d managers are counted, want that one and the usual one", count)
+	}
+	drives.Forget(written("rival", 5))
+	if len(e.statusWrites.last) != 0 {
+		t.Error("what is gone is not forgotten")
+	}
+}

@@ -1,0 +1,112 @@
+package deployment
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
+)
+
+const (
+	// ProbeName is the name of the engine's probe.
+	ProbeName = "kubernetes-deployment-restart-controller-probe"
+
+	// tokenAnnotation tells one probe from others.
+	tokenAnnotation       = "com.xing.deployment-restart.probe"
+	descriptionAnnotation = "kubernetes.io/description"
+	probeDescription      = "By this Deployment the deployment engine finds out whether another controller drives Deployments: " +
+		"that one would write its status. It never has pods. The engine makes it anew when it is gone, and deletes it when it ends."
+)
+
+// newProbe is a Deployment that changes nothing, whoever drives it: it wants no pods,
+// and because it is paused, not even a ReplicaSet. Its template is one that no policy
+// should object to.
+func newProbe(namespace, token string) *appsv1.Deployment {
+	labels := map[string]string{"app.kubernetes.io/name": ProbeName}
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: ProbeName, Labels: labels,
+			Annotations: map[string]string{descriptionAnnotation: probeDescription, tokenAnnotation: token},
+		},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: new(int32(0)),
+			Paused:   true,
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{
+					AutomountServiceAccountToken: new(false),
+					SecurityContext: &corev1.PodSecurityContext{
+						RunAsNonRoot:   new(true),
+						SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+					},
+					Containers: []corev1.Container{{
+						Name: "none", Image: "example.invalid/none",
+						SecurityContext: &corev1.SecurityContext{
+							AllowPrivilegeEscalation: new(false),
+							ReadOnlyRootFilesystem:   new(true),
+							Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+						},
+					}},
+				},
+			},
+		},
+	}
+}
+
+// prober makes and deletes the probe.
+type prober struct {
+	apps      appsclient.AppsV1Interface
+	namespace string
+}
+
+// replace makes a new probe in place of whatever is there, so that nobody has answered
+// it yet. It returns its UID.
+func (p *prober) replace(ctx context.Context, token string) (types.UID, error) {
+	probes := p.apps.Deployments(p.namespace)
+	if err := probes.Delete(ctx, ProbeName, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		return "", fmt.Errorf("delete deployment %s/%s: %w", p.namespace, ProbeName, err)
+	}
+	made, err := probes.Create(ctx, newProbe(p.namespace, token), metav1.CreateOptions{FieldManager: FieldManager})
+	if err != nil {
+		return "", fmt.Errorf("create deployment %s/%s: %w", p.namespace, ProbeName, err)
+	}
+	return made.UID, nil
+}
+
+// remove deletes the probe, unless it has been made anew by another process since.
+func (p *prober) remove(ctx context.Context, uid types.UID) error {
+	err := p.apps.Deployments(p.namespace).Delete(ctx, ProbeName, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("delete deployment %s/%s: %w", p.namespace, ProbeName, err)
+	}
+	return nil
+}
+
+// sighting is a look at the probe.
+type sighting struct {
+	Meta
+	token string
+	// answer tells who has written its status, if isAnswered.
+	isAnswered bool
+	answer     StatusWrite
+}
+
+func reduceProbe(object any) (*sighting, error) {
+	d, ok := object.(*appsv1.Deployment)
+	if !ok {
+		return nil, fmt.Errorf("a %T is no Deployment", object)
+	}
+	return &sighting{
+		Meta:       metaOf(&d.ObjectMeta),
+		token:      d.Annotations[tokenAnnotation],
+		isAnswered: !apiequality.Semantic.DeepEqual(d.Status, appsv1.DeploymentStatus{}),
+		answer:     lastStatusWrite(d.ManagedFields, ""), // another installation of this engine writes under the same name
+	}, nil
+}

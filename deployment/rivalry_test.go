@@ -1,0 +1,266 @@
+package deployment
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// The stories tell what happens at which second and what is to be done then. The
+// patience is 30 seconds.
+func TestAnEngineDrivesOnlyWhileNobodyElseIsHeard(t *testing.T) {
+	for name, test := range map[string]struct {
+		isSpare bool
+		story   string
+	}{
+		"alone from the start": {false, `
+			0    nothing  make a probe
+			0    begin    hold on until 10
+			0.1  show     hold on until 3.1
+			3    nothing  hold on until 3.1
+			3.1  nothing  take over
+			3.1  drive    hold on
+			900  nothing  hold on`},
+		"a rival answers the first probe": {false, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 3.1
+			0.2  answer   hold on until 10.2
+			10   nothing  hold on until 10.2
+			10.2 nothing  make a probe
+			10.2 begin    hold on until 20.2
+			10.3 show     hold on until 30.2
+			10.4 answer   hold on until 20.4`},
+		"a rival that is heard anyway is not asked": {false, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 3.1
+			0.2  answer   hold on until 10.2
+			8    hear     hold on until 18
+			16   hear     hold on until 26
+			26   nothing  make a probe`},
+		"a rival is heard before the first probe is answered": {false, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 3.1
+			1    hear     hold on until 31
+			31   nothing  take over`},
+		"a rival goes": {false, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 3.1
+			0.2  answer   hold on until 10.2
+			10.2 begin    hold on until 20.2
+			10.3 show     hold on until 30.2
+			20   nothing  hold on until 30.2
+			30.2 nothing  take over`},
+		"a rival that writes is there although it does not answer": {false, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 3.1
+			3    hear     hold on until 33
+			32   hear     hold on until 62
+			62   nothing  take over`},
+		"a rival comes while it drives": {false, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 3.1
+			3.1  drive    hold on
+			500  answer   hold on until 510
+			510  nothing  make a probe
+			510  begin    hold on until 520
+			510.1 show    hold on until 530
+			530  nothing  take over
+			530  drive    hold on
+			600  hear     hold on until 630`},
+		"a spare waits": {true, `
+			0    nothing  make a probe
+			0    begin    hold on until 10
+			0.1  show     hold on until 30
+			29   nothing  hold on until 30
+			30   nothing  take over`},
+		"a spare that cannot make a probe in time": {true, `
+			0    begin    hold on until 10
+			10   nothing  make a probe
+			10   begin    hold on until 20
+			29   nothing  make a probe
+			29   begin    hold on until 39
+			29.5 show     hold on until 32.5
+			32.5 nothing  take over`},
+		"it cannot make a probe at first": {false, `
+			0    begin    hold on until 10
+			0.1  fail     hold on until 2.1
+			2.1  nothing  make a probe
+			2.1  begin    hold on until 12.1
+			2.2  show     hold on until 5.2`},
+		"it never drives without a probe": {false, `
+			0    begin    hold on until 10
+			10   begin    hold on until 20
+			20   begin    hold on until 30
+			3600 nothing  make a probe`},
+		"its probe is deleted while it drives": {false, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 3.1
+			3.1  drive    hold on
+			50   lose     make a probe
+			50   begin    hold on until 60
+			50.1 show     hold on
+			51   lose     hold on until 60
+			60   nothing  make a probe`},
+		"its probe is deleted while it makes sure": {false, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 3.1
+			2    lose     hold on until 10
+			10   begin    hold on until 20
+			10.1 show     hold on until 13.1`},
+		"it is deaf": {false, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 3.1
+			3.1  miss     hold on until 6.1`},
+		"it is deaf while it stands by": {true, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 30
+			30   miss     hold on until 60`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRivalry(test.isSpare, noon, silenceLimit)
+			var got, want []string
+			for line := range strings.Lines(test.story) {
+				if fields := strings.Fields(line); len(fields) > 0 {
+					want = append(want, strings.Join(fields, " "))
+					got = append(got, r.play(fields[0], fields[1]))
+				}
+			}
+			expect(t, "story", want, got)
+		})
+	}
+}
+
+// play tells a rivalry of an event, and returns that with what is to be done.
+func (r *rivalry) play(second, event string) string {
+	at := noon.Add(must(time.ParseDuration(second + "s")))
+	switch event {
+	case "begin":
+		r.begin(at)
+	case "fail":
+		r.fail(at)
+	case "show":
+		r.show(at)
+	case "answer":
+		r.answered = true
+		r.hear(at, silenceLimit)
+	case "hear":
+		r.hear(at, silenceLimit)
+	case "lose":
+		r.lose()
+	case "miss":
+		r.miss(at)
+	case "drive":
+		r.drive()
+	case "nothing":
+	default:
+		panic("unknown event " + event)
+	}
+	next, due := r.next(at)
+	words := []string{"hold on", "make a probe", "take over"}[next]
+	if !due.IsZero() {
+		words += fmt.Sprint(" until ", due.Sub(noon).Seconds())
+	}
+	return second + " " + event + " " + words
+}
+
+func TestItMakesADifferenceOnceThatARivalIsHeard(t *testing.T) {
+	r := newRivalry(false, noon, silenceLimit)
+	if !r.hear(noon, silenceLimit) {
+		t.Error("not while it makes sure")
+	}
+	if r.hear(noon, silenceLimit) {
+		t.Error("while it stands by")
+	}
+	r.drive()
+	if !r.hear(noon, silenceLimit) {
+		t.Error("not while it drives")
+	}
+	if newRivalry(true, noon, silenceLimit).hear(noon, silenceLimit) {
+		t.Error("to a spare")
+	}
+}
+
+// statusBy is an entry of the managed fields for a write of the status.
+func statusBy(manager string, second float64) metav1.ManagedFieldsEntry {
+	return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: &metav1.Time{Time: noonPlus(second)}}
+}
+
+func TestTheLastWriteOfTheStatusByOthersIsReadOffTheManagedFields(t *testing.T) {
+	spec, scale, untimed := statusBy("kubectl", 9), statusBy("autoscaler", 9), statusBy("timeless", 9)
+	spec.Subresource, scale.Subresource, untimed.Time = "", "scale", nil
+	for name, test := range map[string]struct {
+		entries []metav1.ManagedFieldsEntry
+		want    StatusWrite
+	}{
+		"nobody":             {nil, StatusWrite{}},
+		"one":                {[]metav1.ManagedFieldsEntry{statusBy("other", 3)}, StatusWrite{"other", noonPlus(3).Unix()}},
+		"the latest":         {[]metav1.ManagedFieldsEntry{statusBy("a", 3), statusBy("b", 5), statusBy("c", 4)}, StatusWrite{"b", noonPlus(5).Unix()}},
+		"not its own":        {[]metav1.ManagedFieldsEntry{statusBy("a", 3), statusBy(FieldManager, 5)}, StatusWrite{"a", noonPlus(3).Unix()}},
+		"of the status only": {[]metav1.ManagedFieldsEntry{spec, scale}, StatusWrite{}},
+		"without a time":     {[]metav1.ManagedFieldsEntry{untimed}, StatusWrite{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			expect(t, "write", test.want, lastStatusWrite(test.entries, FieldManager))
+		})
+	}
+}
+
+func TestAWriteOfTheStatusByOthersIsNewsOnce(t *testing.T) {
+	newWrites := func() *statusWrites { return &statusWrites{last: map[types.NamespacedName]lastWrite{}} }
+	version := func(entries ...metav1.ManagedFieldsEntry) *Deployment {
+		return web(3, "v1", func(d *appsv1.Deployment) { d.ManagedFields = entries })
+	}
+	remade := version(statusBy("other", 9))
+	remade.UID = "uid-of-another"
+	for name, test := range map[string]struct {
+		versions []*Deployment
+		want     bool // whether the last of them is news
+	}{
+		"at first sight":              {[]*Deployment{version(statusBy("other", 3))}, false},
+		"the first write":             {[]*Deployment{version(), version(statusBy("other", 3))}, true},
+		"a further write":             {[]*Deployment{version(statusBy("other", 3)), version(statusBy("other", 4))}, true},
+		"a write by yet another":      {[]*Deployment{version(statusBy("other", 3)), version(statusBy("other", 3), statusBy("third", 4))}, true},
+		"told again":                  {[]*Deployment{version(), version(statusBy("other", 3)), version(statusBy("other", 3))}, false},
+		"a write of its own":          {[]*Deployment{version(statusBy("other", 3)), version(statusBy("other", 3), statusBy(FieldManager, 4))}, false},
+		"its own takes it over":       {[]*Deployment{version(statusBy("other", 3)), version(statusBy(FieldManager, 4))}, false},
+		"only an older one is left":   {[]*Deployment{version(statusBy("old", 1), statusBy("other", 3)), version(statusBy("old", 1))}, false},
+		"another of the same name":    {[]*Deployment{version(), remade}, false},
+		"after both, one that is new": {[]*Deployment{version(statusBy("other", 3)), version(), version(statusBy("other", 5))}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, got := newWrites(), false
+			for _, d := range test.versions {
+				got = w.isNews(d)
+			}
+			if got != test.want {
+				t.Errorf("news: %t", got)
+			}
+		})
+	}
+	t.Run("what is gone is forgotten", func(t *testing.T) {
+		w, other := newWrites(), version()
+		other.Namespace = "other"
+		for range 2 {
+			w.isNews(version())
+			w.isNews(other)
+		}
+		w.retain("ns", nil)
+		if len(w.last) != 1 {
+			t.Errorf("%d are left, want that of the other namespace", len(w.last))
+		}
+		w.retain("", []*Deployment{other})
+		w.forget(version())
+		if len(w.last) != 1 {
+			t.Errorf("%d are left, want the one that is listed", len(w.last))
+		}
+		w.forget(other)
+		if len(w.last) != 0 {
+			t.Errorf("%d are left", len(w.last))
+		}
+	})
+}
