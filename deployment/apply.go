@@ -21,7 +21,7 @@ const FieldManager = "deployment-engine"
 // reasonScaling is that of Events about the sizes of ReplicaSets.
 const reasonScaling = "ScalingReplicaSet"
 
-// executor applies actions. It is the only writer. What the API server answers
+// executor applies actions. It is the only writer, the probe aside. What the API server answers
 // goes into the caches at once.
 type executor struct {
 	apps    appsclient.AppsV1Interface

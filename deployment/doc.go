@@ -9,6 +9,9 @@
 // [Action] values that can be printed, compared, simulated and fuzzed. A write
 // that fails comes back as an observation in a later state.
 //
+// The engine works only while it hears nobody else who drives Deployments: a
+// rivalry, which is pure like the plans, decides that.
+//
 // Vocabulary, as in Kubernetes' documentation of Deployments
 // (https://kubernetes.io/docs/concepts/workloads/controllers/deployment/):
 //

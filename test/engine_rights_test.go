@@ -238,6 +238,37 @@ func withoutLine(t *testing.T, manifest []byte, line string) []byte {
 	return []byte(strings.ReplaceAll(strings.Join(kept, "\n"), "    verbs:\n  -", "    verbs: [none]\n  -"))
 }
 
+// An engine that cannot make sure that it is alone does not begin to drive. This one is a
+// spare, which is no different.
+func TestAnEngineThatMayNotMakeItsProbeSaysSoAndWaits(t *testing.T) {
+	s := newEngineSceneApart(t)
+	manifests, home := s.namespacedRights()
+	var err error
+	s.installation, err = s.cluster.Install(t.Context(), withoutLine(t, manifests, "- create # make the probe; RBAC cannot limit a create to a name"))
+	s.must(err)
+	engine := s.startController("--deployment-engine=standby")
+	app := s.deploy("app", 2)
+	s.eventually("/readyz tells of the missing right", func(ctx context.Context) error {
+		status, body, err := engine.Get(ctx, "/readyz")
+		want := "standing by for another deployment controller; cannot make its probe: create deployment " + home + "/" + probeName + ": deployments.apps is forbidden"
+		if err == nil && (status != http.StatusOK || !strings.Contains(body, want)) {
+			err = fmt.Errorf("it answers %d: %s", status, body)
+		}
+		return err
+	})
+	if len(engine.Log().Containing("level=WARN", "cannot make sure that nobody else drives deployments", "forbidden")) == 0 {
+		t.Error("the log does not tell")
+	}
+	s.requireUndriven(app)
+	_, err = s.cluster.Apply(t.Context(), manifests)
+	s.must(err)
+	s.must(engine.AwaitDriving(t.Context(), waitLimit))
+	s.awaitRollout(app)
+	if _, body, err := engine.Get(t.Context(), "/readyz"); err != nil || strings.Contains(body, "cannot") {
+		t.Errorf("/readyz still complains: %s %v", body, err)
+	}
+}
+
 // Nothing is driven on half of what there is.
 func TestAnEngineThatMayNotWatchSaysSoAndWaits(t *testing.T) {
 	s := newEngineSceneApart(t)
