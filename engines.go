@@ -48,6 +48,7 @@ func newEngines(o *options, config *rest.Config, log *slog.Logger) (engines, err
 		QPS:            o.KubeAPIQPS,
 		Burst:          o.KubeAPIBurst,
 		Namespaces:     o.Namespaces,
+		OwnNamespace:   o.ControllerNamespace,
 		GracePeriod:    time.Duration(o.RestartGracePeriod) * time.Second,
 		CheckPeriod:    time.Duration(o.RestartCheckPeriod) * time.Millisecond,
 		BackoffLimit:   o.RestartBackoffLimit,

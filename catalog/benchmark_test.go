@@ -58,7 +58,7 @@ func BenchmarkChecksumOfASelection(b *testing.B) {
 	selections := []Selection{{Names: []string{"key-1", "key-5"}, DataOnly: true}, {Names: []string{"key-5", "key-9"}}}
 	b.ReportAllocs()
 	for b.Loop() {
-		config.Checksum(selections)
+		config.Checksum(selections, testKey)
 	}
 }
 

@@ -121,7 +121,7 @@ func TestNoClockHoldsUpARestartForLongerThanTheLimit(t *testing.T) {
 func TestABudgetIsReadOffTheWorkloadIfItIsOurs(t *testing.T) {
 	spent := Budget{Restarts: 4, Last: noonPlus(60)}
 	recorded := func() *metav1.ObjectMeta {
-		annotations, err := Checksums{configMapRef("web"): 1}.Annotations(7, spent, noonPlus(90))
+		annotations, err := Checksums{configMapRef("web"): 1}.Annotations(Basis{Template: 7, Budget: spent, Written: noonPlus(90)})
 		if err != nil {
 			t.Fatal(err)
 		}

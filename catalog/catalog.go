@@ -18,6 +18,7 @@ import (
 type Catalog struct {
 	mu          sync.RWMutex
 	moment      Moment
+	key         ChecksumKey
 	configs     map[ConfigRef]*Config
 	gone        int // how many of configs are marked as deleted
 	workloads   map[WorkloadRef]*Workload
@@ -40,6 +41,24 @@ type View struct {
 	// Configs holds the referenced configs that are known.
 	Configs map[ConfigRef]*Config
 	Moment  Moment
+	// Key keys the checksums of Secrets. It is zero as long as it is not known.
+	Key ChecksumKey
+	// Originals are the [OriginalDigest]s of those configs that [View.UnsettledByOriginal]
+	// asks for. A Catalog does not know them.
+	Originals map[ConfigRef]Checksum
+}
+
+// SetKey makes the key of Secrets' checksums known.
+func (c *Catalog) SetKey(key ChecksumKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.key = key
+}
+
+// LacksKey tells whether nothing can be recorded of the workload yet, because it
+// reads a Secret and the key is not known.
+func (v *View) LacksKey() bool {
+	return v.Key.IsZero() && slices.ContainsFunc(v.Workload.References, func(r Reference) bool { return r.Config.Kind == Secret })
 }
 
 // present returns a referenced config that exists, or nil.
@@ -59,7 +78,7 @@ func (c *Catalog) View(ref WorkloadRef) (View, bool) {
 	if !found {
 		return View{}, false
 	}
-	view := View{Workload: workload, Configs: make(map[ConfigRef]*Config), Moment: c.moment}
+	view := View{Workload: workload.readWith(c.key), Configs: make(map[ConfigRef]*Config), Moment: c.moment, Key: c.key}
 	for _, reference := range workload.References {
 		if config, found := c.configs[reference.Config]; found {
 			view.Configs[reference.Config] = config

@@ -11,7 +11,8 @@ import (
 // Checksum identifies a content: of one key of a config, or of the keys of a
 // config that a workload sees. It is the xxhash64 of a canonical encoding in
 // which every string is preceded by its length, so that no two different
-// contents share an encoding.
+// contents share an encoding. What is recorded of a Secret is keyed instead, see
+// [ChecksumKey].
 type Checksum uint64
 
 // String returns the checksum as 16 lower-case hexadecimal digits, the form in
@@ -30,11 +31,12 @@ func ParseChecksum(s string) (Checksum, error) {
 // keyChecksum is the checksum of one key with its value.
 func keyChecksum[V string | []byte](name string, value V) Checksum {
 	digest := xxhash.New()
-	writeString(digest, name)
+	writeLength(digest, len(name))
+	_, _ = digest.WriteString(name) // a hash never fails to write
 	writeLength(digest, len(value))
 	switch v := any(value).(type) {
 	case string:
-		_, _ = digest.WriteString(v) // a hash never fails to write
+		_, _ = digest.WriteString(v)
 	case []byte:
 		_, _ = digest.Write(v)
 	}
@@ -44,24 +46,26 @@ func keyChecksum[V string | []byte](name string, value V) Checksum {
 // setChecksum is the checksum of a set of keys, which must be sorted by name.
 // It is computed from the checksums of the keys, because their values are gone.
 func setChecksum(keys []Key) Checksum {
-	digest := xxhash.New()
-	writeLength(digest, len(keys))
+	var buffer [512]byte // enough for most; it stays on the stack
+	return Checksum(xxhash.Sum64(appendKeys(buffer[:0], keys)))
+}
+
+// appendKeys appends the encoding of a set of keys.
+func appendKeys(encoded []byte, keys []Key) []byte {
+	encoded = binary.LittleEndian.AppendUint64(encoded, uint64(len(keys)))
 	for _, key := range keys {
-		writeString(digest, key.Name)
-		writeUint64(digest, uint64(key.Checksum))
+		encoded = appendString(encoded, key.Name)
+		encoded = binary.LittleEndian.AppendUint64(encoded, uint64(key.Checksum))
 	}
-	return Checksum(digest.Sum64())
+	return encoded
 }
 
-func writeString(digest *xxhash.Digest, s string) {
-	writeLength(digest, len(s))
-	_, _ = digest.WriteString(s)
+func appendString(encoded []byte, s string) []byte {
+	return append(binary.LittleEndian.AppendUint64(encoded, uint64(len(s))), s...)
 }
 
-func writeLength(digest *xxhash.Digest, n int) { writeUint64(digest, uint64(n)) }
-
-func writeUint64(digest *xxhash.Digest, n uint64) {
+func writeLength(digest *xxhash.Digest, n int) {
 	var buffer [8]byte
-	binary.LittleEndian.PutUint64(buffer[:], n)
+	binary.LittleEndian.PutUint64(buffer[:], uint64(n))
 	_, _ = digest.Write(buffer[:])
 }

@@ -17,8 +17,8 @@ import (
 // If one of these fails, the records on all workloads out there are about to
 // become worthless: Scheme needs another name, or the change another thought.
 func TestChecksumsOfThisSchemeNeverChange(t *testing.T) {
-	if Scheme != "xxh64-keys-v1" {
-		t.Errorf("the known answers belong to xxh64-keys-v1, not %s", Scheme)
+	if Scheme != "keyed-v2" {
+		t.Errorf("the known answers belong to keyed-v2, not %s", Scheme)
 	}
 	for name, test := range map[string]struct {
 		config Config
@@ -30,12 +30,12 @@ func TestChecksumsOfThisSchemeNeverChange(t *testing.T) {
 		"one key like two":    {NewConfigMap(configMap("c", map[string]string{"a": "1;b=2"})), "6a829f45bba39609"},
 		"empty value":         {NewConfigMap(configMap("c", map[string]string{"a": ""})), "3e83494ce4e4e298"},
 		"binary data":         {NewConfigMap(&corev1.ConfigMap{BinaryData: map[string][]byte{"a": {0, 255}}}), "0cfeb067f79eeb25"},
-		"secret like two":     {NewSecret(&corev1.Secret{Data: map[string][]byte{"a": []byte("1"), "b": []byte("2")}}), "e458ec7fac128ecb"},
+		"secret like two":     {NewSecret(&corev1.Secret{Data: map[string][]byte{"a": []byte("1"), "b": []byte("2")}}), "08c46de11df329f3"},
 		"not of 7-bit ASCII":  {NewConfigMap(configMap("c", map[string]string{"ä": "ö"})), "410cd386afb3e38c"},
 		"longer than a block": {NewConfigMap(configMap("c", map[string]string{"long": fmt.Sprintf("%0100d", 7)})), "b31c8cb174704d90"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := test.config.Checksum([]Selection{{}}).String(); got != test.want {
+			if got := test.config.Checksum([]Selection{{}}, testKey).String(); got != test.want {
 				t.Errorf("checksum %s, want %s", got, test.want)
 			}
 		})
@@ -55,6 +55,7 @@ func TestWhatAWorkloadRecordsNeverChanges(t *testing.T) {
 		Secret: &corev1.SecretVolumeSource{SecretName: "items", Items: []corev1.KeyToPath{{Key: "b", Path: "x"}}},
 	}})
 	c := New()
+	c.SetKey(testKey)
 	for _, name := range []string{"all", "key", "sub"} {
 		cm := configMap(name, map[string]string{"a": "1", "b": "2"})
 		cm.BinaryData = map[string][]byte{"c": []byte("3")}
@@ -74,7 +75,7 @@ func TestWhatAWorkloadRecordsNeverChanges(t *testing.T) {
 		"configmap/ns/all": "e458ec7fac128ecb", // data, without binaryData
 		"configmap/ns/key": "239841a9781554b1",
 		"configmap/ns/sub": "4a1f5364825a0413",
-		"secret/ns/items":  "4a1f5364825a0413",
+		"secret/ns/items":  "c3dea839d23f7085", // with the key and the name
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("checksums (-want +got):\n%s", diff)
@@ -130,7 +131,7 @@ func TestAChecksumIsTheHashOfAnEncodingThatCanBeReadBack(t *testing.T) {
 			}
 		}
 		config := NewConfigMap(configMap("c", content))
-		if got := config.Checksum([]Selection{{}}); got != Checksum(xxhash.Sum64(encodeContent(content))) {
+		if got := config.Checksum([]Selection{{}}, testKey); got != Checksum(xxhash.Sum64(encodeContent(content))) {
 			t.Fatalf("checksum %s is not that of the encoding", got)
 		}
 	})
@@ -152,7 +153,7 @@ func FuzzChecksumsTellContentsApart(f *testing.F) {
 
 func checkTellsApart(t interface{ Fatalf(string, ...any) }, a, b map[string]string) {
 	configA, configB := NewConfigMap(configMap("c", a)), NewConfigMap(configMap("c", b))
-	alike := configA.Checksum([]Selection{{}}) == configB.Checksum([]Selection{{}})
+	alike := configA.Checksum([]Selection{{}}, testKey) == configB.Checksum([]Selection{{}}, testKey)
 	if alike != maps.Equal(a, b) {
 		t.Fatalf("%q and %q: same checksum: %v", a, b, alike)
 	}

@@ -144,8 +144,16 @@ func newConfig(kind ConfigKind, meta *metav1.ObjectMeta, keys []Key) Config {
 	}
 }
 
-// Checksum returns the checksum of the keys that any of the selections sees.
-func (c *Config) Checksum(selections []Selection) Checksum {
+// Checksum returns the checksum to record of the keys that any of the selections
+// sees: with the key if the config is a Secret.
+func (c *Config) Checksum(selections []Selection, key ChecksumKey) Checksum {
+	if c.Ref.Kind == Secret {
+		return key.checksum(c.Ref, c.seen(selections))
+	}
+	return c.unkeyedChecksum(selections)
+}
+
+func (c *Config) unkeyedChecksum(selections []Selection) Checksum {
 	return setChecksum(c.seen(selections))
 }
 

@@ -73,7 +73,7 @@ func TestASelectionSeesItsKeys(t *testing.T) {
 			if got := strings.Join(names, " "); got != test.want {
 				t.Errorf("sees %q, want %q", got, test.want)
 			}
-			if got, want := config.Checksum(test.selections), setChecksum(config.seen(test.selections)); got != want {
+			if got, want := config.Checksum(test.selections, testKey), setChecksum(config.seen(test.selections)); got != want {
 				t.Errorf("checksum %s, want %s", got, want)
 			}
 		})
@@ -92,7 +92,7 @@ func TestAChecksumDependsOnTheSelectedKeysOnly(t *testing.T) {
 		"new key":       {[]Selection{{Names: []string{"c"}}}, true},
 		"all":           {[]Selection{{DataOnly: true}}, true},
 	} {
-		if got := before.Checksum(test.selections) != after.Checksum(test.selections); got != test.differs {
+		if got := before.Checksum(test.selections, testKey) != after.Checksum(test.selections, testKey); got != test.differs {
 			t.Errorf("%s: differs: %v, want %v", name, got, test.differs)
 		}
 	}
@@ -102,10 +102,10 @@ func TestAChecksumDependsOnTheSelectedKeysOnly(t *testing.T) {
 func TestAKeyMovedToBinaryDataKeepsItsChecksumInAVolume(t *testing.T) {
 	text := NewConfigMap(configMap("c", map[string]string{"a": "1"}))
 	binary := NewConfigMap(&corev1.ConfigMap{BinaryData: map[string][]byte{"a": []byte("1")}})
-	if text.Checksum([]Selection{{}}) != binary.Checksum([]Selection{{}}) {
+	if text.Checksum([]Selection{{}}, testKey) != binary.Checksum([]Selection{{}}, testKey) {
 		t.Error("a volume sees another content")
 	}
-	if text.Checksum([]Selection{{DataOnly: true}}) == binary.Checksum([]Selection{{DataOnly: true}}) {
+	if text.Checksum([]Selection{{DataOnly: true}}, testKey) == binary.Checksum([]Selection{{DataOnly: true}}, testKey) {
 		t.Error("the environment, which cannot take it from binaryData, sees the same content")
 	}
 }

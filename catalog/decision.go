@@ -18,6 +18,8 @@ const (
 	Restart Outcome = "restart"
 	// AskPods cannot tell without the pods: see [DecideByPods].
 	AskPods Outcome = "ask"
+	// AskConfigs cannot tell without the [View.Originals].
+	AskConfigs Outcome = "ask configs"
 )
 
 // Decision is an outcome with what it takes to carry it out and to explain it.
@@ -52,9 +54,11 @@ func Decide(view View) Decision {
 	switch {
 	case w.Idle:
 		return decision.recorded(w, "the workload wants no pods")
+	case len(view.UnsettledByOriginal()) > 0:
+		return decision.with(AskConfigs, "a record of the original controller is to be compared")
 	case !w.Record.Vouches:
 		if len(suspects(&view, anyConfig)) == 0 {
-			return decision.recorded(w, "no config changed since the workload opted in")
+			return decision.recorded(w, reasonUnchanged(w))
 		}
 		return decision.with(AskPods, "a config changed and no record tells whether the pods have seen it")
 	}
@@ -76,19 +80,30 @@ func Decide(view View) Decision {
 func DecideByPods(view View, pods []Pod) Decision {
 	w := view.Workload
 	decision := Decision{Checksums: currentChecksums(&view)}
-	matters := anyConfig
+	matters, differs := anyConfig, false
 	if w.Record.Vouches && w.Woke <= w.RecordSeen {
 		matters = appeared(w)
 	}
 	for _, suspect := range suspects(&view, matters) {
 		if slices.ContainsFunc(pods, func(pod Pod) bool { return suspect.isStale(pod, w.PodTemplateSeen) }) {
 			decision.addCause(suspect)
+			differs = differs || suspect.differs
 		}
 	}
-	if len(decision.Causes) > 0 {
+	switch {
+	case differs:
+		return decision.with(Restart, "the content differs from the record of an earlier controller")
+	case len(decision.Causes) > 0:
 		return decision.with(Restart, "a container started before the content changed")
 	}
 	return decision.recorded(w, "all containers started after the last change")
+}
+
+func reasonUnchanged(w *Workload) string {
+	if w.Record.Earlier != nil {
+		return "no config changed since the record of an earlier controller"
+	}
+	return "no config changed since the workload opted in"
 }
 
 func (d Decision) with(outcome Outcome, reason string) Decision {
@@ -97,9 +112,9 @@ func (d Decision) with(outcome Outcome, reason string) Decision {
 }
 
 // recorded decides to record the checksums, or to keep what is there if it says
-// the same.
+// the same and nothing that it should not.
 func (d Decision) recorded(w *Workload, reason string) Decision {
-	if w.Record.Vouches && w.Record.Checksums.Equal(d.Checksums) {
+	if w.Record.Vouches && !w.Record.Exposed && w.Record.Checksums.Equal(d.Checksums) {
 		return d.with(Keep, reason)
 	}
 	return d.with(RecordOnly, reason)
@@ -140,7 +155,7 @@ func currentChecksums(view *View) Checksums {
 	checksums := make(Checksums)
 	for _, ref := range view.Workload.Configs() {
 		if config := view.present(ref); config != nil {
-			checksums[ref] = config.Checksum(view.Workload.keysOf(ref))
+			checksums[ref] = config.Checksum(view.Workload.keysOf(ref), view.Key)
 		} else if recorded, found := view.Workload.Record.Checksums[ref]; found && view.Workload.Record.Vouches {
 			checksums[ref] = recorded
 		}

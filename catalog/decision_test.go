@@ -635,7 +635,7 @@ func TestARecordIsMadeOfWhatIsKnown(t *testing.T) {
 	}
 }
 
-func keysOnly(config Config) Checksum { return config.Checksum([]Selection{{}}) }
+func keysOnly(config Config) Checksum { return config.Checksum([]Selection{{}}, testKey) }
 
 // After a release the record does not vouch: the pods tell that they run with
 // the present content, and nothing rolls a second time.

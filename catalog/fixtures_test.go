@@ -21,6 +21,9 @@ func noonPlus(seconds float64) time.Time {
 	return noon.Add(time.Duration(seconds * float64(time.Second)))
 }
 
+// testKey is the key of Secrets' checksums in these tests.
+var testKey = NewChecksumKey([ChecksumKeySize]byte([]byte("a key that no random source made")))
+
 func stamp(t time.Time) *metav1.Time { return &metav1.Time{Time: t} }
 
 func pointer[T any](value T) *T { return &value }
@@ -99,7 +102,7 @@ func mustWorkload(d *appsv1.Deployment) Workload {
 // writeRecord does to a Deployment what a patch of the controller does at the
 // given time.
 func writeRecord(d *appsv1.Deployment, checksums Checksums, at time.Time) {
-	annotations, err := checksums.Annotations(mustWorkload(d).Template, Budget{}, at)
+	annotations, err := checksums.Annotations(Basis{Template: mustWorkload(d).Template, Key: testKey, Written: at})
 	if err != nil {
 		panic(err)
 	}

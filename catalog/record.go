@@ -23,7 +23,11 @@ const (
 // included: which keys a checksum covers. Checksums of another scheme cannot be
 // compared, so a change of the rules without another scheme would restart every
 // workload that they concern.
-const Scheme = "xxh64-keys-v1"
+const Scheme = "keyed-v2"
+
+// unkeyedScheme differs in that the checksums of Secrets are computed like those of
+// ConfigMaps.
+const unkeyedScheme = "xxh64-keys-v1"
 
 // Checksums are what a workload's pods run with: the checksum of each config.
 type Checksums map[ConfigRef]Checksum
@@ -37,6 +41,14 @@ type Record struct {
 	Vouches bool
 	// Budget is what the workload has used of its restarts, if we wrote that.
 	Budget Budget
+	// Key is the id of the key that the checksums of Secrets were made with, empty
+	// if there are none.
+	Key string
+	// Earlier is what controllers of another scheme recorded; nil if there is nothing.
+	Earlier *EarlierRecord
+	// Exposed tells that the workload's annotations, or copies of them on its
+	// revisions, may hold digests of Secrets that guesses can be tested against.
+	Exposed bool
 	// Problem tells what is wrong with an annotation that cannot be read, and is
 	// empty for one that is fine or absent.
 	Problem string
@@ -45,6 +57,7 @@ type Record struct {
 // basis is the content of [BasisAnnotation].
 type basis struct {
 	Scheme   string `json:"scheme"`
+	Key      string `json:"key,omitempty"`
 	Template string `json:"template"`
 	// Checksums is the checksum of the checksums annotation itself, so that owning
 	// the basis means vouching for both.
@@ -53,6 +66,9 @@ type basis struct {
 	// server gives a field to its writer only if the write changes its value.
 	Written time.Time `json:"written"`
 	Budget
+	// Copies tells that revisions may have got copies of earlier annotations with
+	// digests of Secrets while this was written; see [Record.Exposed].
+	Copies bool `json:"copies,omitempty"`
 }
 
 // readRecord reads the record off a workload whose pod template has the given
@@ -63,29 +79,51 @@ func readRecord(meta *metav1.ObjectMeta, template Fingerprint) Record {
 		return Record{}
 	}
 	var b basis
-	if err := json.Unmarshal([]byte(meta.Annotations[BasisAnnotation]), &b); err != nil {
-		return Record{Problem: malformed(encoded)}
-	}
-	isOurs := ownsAnnotation(meta, BasisAnnotation)
+	err := json.Unmarshal([]byte(meta.Annotations[BasisAnnotation]), &b)
+	isKnown := err == nil && (b.Scheme == Scheme || b.Scheme == unkeyedScheme)
+	isOurs := err == nil && ownsAnnotation(meta, BasisAnnotation)
 	if !isOurs {
 		b.Budget = Budget{}
 	}
-	if b.Scheme != Scheme {
-		// Another scheme may write its checksums as it likes.
-		return Record{Budget: b.Budget, Problem: malformed(encoded)}
+	exposed := b.exposesSecrets(encoded) || isKnown && b.Copies
+	fits := b.Checksums == checksumOf(encoded).String()
+	if !isKnown || !fits {
+		record := Record{Budget: b.Budget, Exposed: exposed, Problem: problemOf(encoded, isKnown)}
+		if !fits && record.Problem == "" {
+			record.Earlier = readOriginal(meta)
+		}
+		return record
 	}
 	checksums, err := parseChecksums(encoded)
 	if err != nil {
-		return Record{Budget: b.Budget, Problem: err.Error()}
+		return Record{Budget: b.Budget, Exposed: exposed, Problem: err.Error()}
 	}
-	return Record{
+	record := Record{
 		Checksums: checksums,
-		Vouches:   isOurs && b.Template == template.String() && b.Checksums == checksumOf(encoded).String(),
+		Vouches:   isOurs && b.Template == template.String(),
 		Budget:    b.Budget,
+		Key:       b.Key,
+		Exposed:   exposed,
 	}
+	if b.Scheme == unkeyedScheme {
+		record.separateUnkeyed(b.Written)
+	}
+	return record
 }
 
 func checksumOf(annotation string) Checksum { return Checksum(xxhash.Sum64String(annotation)) }
+
+// problemOf tells what is wrong with checksums, which another scheme may write as
+// it likes.
+func problemOf(encoded string, isKnown bool) string {
+	if !isKnown {
+		return malformed(encoded)
+	}
+	if _, err := parseChecksums(encoded); err != nil {
+		return err.Error()
+	}
+	return ""
+}
 
 // malformed tells what is wrong with checksums of whichever scheme.
 func malformed(encoded string) string {
@@ -116,12 +154,33 @@ func parseChecksums(encoded string) (Checksums, error) {
 	return checksums, nil
 }
 
-// Annotations returns the annotations that record the checksums and the budget, at
-// the given time, for a workload whose pod template has the given fingerprint.
-func (c Checksums) Annotations(template Fingerprint, budget Budget, now time.Time) (map[string]string, error) {
+// Basis is what the checksums rest on that are to be recorded.
+type Basis struct {
+	// Template is the fingerprint of the workload's pod template.
+	Template Fingerprint
+	// Key is the one that the checksums of Secrets were made with.
+	Key ChecksumKey
+	// Budget is what the workload has used of its restarts then.
+	Budget Budget
+	// Written is the time of the write.
+	Written time.Time
+	// Copies leaves [Record.Exposed] set.
+	Copies bool
+}
+
+// Annotations returns the annotations that record the checksums and the budget. It is
+// an error if there are checksums of Secrets and no key.
+func (c Checksums) Annotations(on Basis) (map[string]string, error) {
+	var key string
 	entries := make(map[string]string, len(c))
 	for ref, checksum := range c {
 		entries[ref.String()] = checksum.String()
+		if ref.Kind == Secret {
+			key = on.Key.ID()
+		}
+		if ref.Kind == Secret && on.Key.IsZero() {
+			return nil, fmt.Errorf("encode checksums: that of %s has no key", ref)
+		}
 	}
 	encoded, err := json.Marshal(entries) // sorts the keys
 	if err != nil {
@@ -129,10 +188,12 @@ func (c Checksums) Annotations(template Fingerprint, budget Budget, now time.Tim
 	}
 	encodedBasis, err := json.Marshal(basis{
 		Scheme:    Scheme,
-		Template:  template.String(),
+		Key:       key,
+		Template:  on.Template.String(),
 		Checksums: checksumOf(string(encoded)).String(),
-		Written:   now.UTC(),
-		Budget:    budget,
+		Written:   on.Written.UTC(),
+		Budget:    on.Budget,
+		Copies:    on.Copies,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode basis: %w", err)
@@ -140,9 +201,21 @@ func (c Checksums) Annotations(template Fingerprint, budget Budget, now time.Tim
 	return map[string]string{ChecksumsAnnotation: string(encoded), BasisAnnotation: string(encodedBasis)}, nil
 }
 
+// of returns the checksums of the configs of a kind.
+func (c Checksums) of(kind ConfigKind) Checksums {
+	some := make(Checksums, len(c))
+	for ref, checksum := range c {
+		if ref.Kind == kind {
+			some[ref] = checksum
+		}
+	}
+	return some
+}
+
 // Equal tells whether both hold the same checksums of the same configs.
 func (c Checksums) Equal(other Checksums) bool { return maps.Equal(c, other) }
 
 func (r Record) equal(other Record) bool {
-	return r.Vouches == other.Vouches && r.Problem == other.Problem && r.Checksums.Equal(other.Checksums)
+	return r.Vouches == other.Vouches && r.Key == other.Key && r.Exposed == other.Exposed && r.Problem == other.Problem &&
+		r.Checksums.Equal(other.Checksums) && r.Earlier.equal(other.Earlier)
 }

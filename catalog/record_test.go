@@ -15,6 +15,14 @@ import (
 
 func TestARecordVouchesOnlyIfAllThatItRestsOnHolds(t *testing.T) {
 	checksums := Checksums{configMapRef("web"): 1, secretRef("tls"): 0xabc}
+	vouching := Record{Checksums: checksums, Vouches: true, Key: testKey.ID()}
+	distrusted := vouching
+	distrusted.Vouches = false
+	// What is not ours may be the original's, made when its owner last wrote.
+	byOriginal := func(checksums Checksums, made time.Time) Record {
+		_, exposed := checksums[secretRef("tls")]
+		return Record{Earlier: &EarlierRecord{Checksums: checksums, ByOriginal: true, Made: made}, Exposed: exposed}
+	}
 	recorded := func() *appsv1.Deployment {
 		d := deployment(readsAll("web", false))
 		writeRecord(d, checksums, noonPlus(10))
@@ -50,16 +58,16 @@ func TestARecordVouchesOnlyIfAllThatItRestsOnHolds(t *testing.T) {
 		change func(*appsv1.Deployment)
 		want   Record
 	}{
-		"as written": {func(*appsv1.Deployment) {}, Record{Checksums: checksums, Vouches: true}},
+		"as written": {func(*appsv1.Deployment) {}, vouching},
 		"after our own restart": {
 			func(d *appsv1.Deployment) {
 				d.Spec.Template.Annotations = map[string]string{TimestampAnnotation: "2026-03-01T12:00:00.5Z"}
 			},
-			Record{Checksums: checksums, Vouches: true},
+			vouching,
 		},
 		"no checksums": {func(d *appsv1.Deployment) { delete(d.Annotations, ChecksumsAnnotation) }, Record{}},
 		"no basis, as the original controller wrote": {
-			func(d *appsv1.Deployment) { delete(d.Annotations, BasisAnnotation) }, Record{},
+			func(d *appsv1.Deployment) { delete(d.Annotations, BasisAnnotation) }, byOriginal(checksums, noonPlus(10)),
 		},
 		"another scheme, which may write checksums as it likes": {
 			func(d *appsv1.Deployment) {
@@ -67,43 +75,69 @@ func TestARecordVouchesOnlyIfAllThatItRestsOnHolds(t *testing.T) {
 				setBasis(d, func(b *basis) { b.Scheme = "xxh64-keys-v0" })
 			}, Record{},
 		},
-		"broken basis": {func(d *appsv1.Deployment) { d.Annotations[BasisAnnotation] = `{` }, Record{}},
+		"no basis, brought by an undo": {
+			func(d *appsv1.Deployment) {
+				delete(d.Annotations, BasisAnnotation)
+				brought(d, ChecksumsAnnotation)
+			}, byOriginal(checksums, time.Time{}),
+		},
+		"broken basis": {func(d *appsv1.Deployment) { d.Annotations[BasisAnnotation] = `{` }, byOriginal(checksums, noonPlus(10))},
+		"another scheme of this controller": {
+			func(d *appsv1.Deployment) { setBasis(d, func(b *basis) { b.Scheme = "keyed-v3" }) }, Record{Exposed: true},
+		},
+		"written while copies of earlier annotations were made": {
+			func(d *appsv1.Deployment) { setBasis(d, func(b *basis) { b.Copies = true }) },
+			Record{Checksums: checksums, Vouches: true, Key: testKey.ID(), Exposed: true},
+		},
+		"an early version's, whose checksums of Secrets have no key": {
+			func(d *appsv1.Deployment) { setBasis(d, func(b *basis) { b.Scheme, b.Key = "xxh64-keys-v1", "" }) },
+			Record{
+				Checksums: Checksums{configMapRef("web"): 1}, Vouches: true,
+				Earlier: &EarlierRecord{Checksums: Checksums{secretRef("tls"): 0xabc}, Made: noonPlus(10)}, Exposed: true,
+			},
+		},
+		"an early version's, for another template": {
+			func(d *appsv1.Deployment) {
+				setBasis(d, func(b *basis) { b.Scheme, b.Key = "xxh64-keys-v1", "" })
+				d.Spec.Template.Spec.Containers[0].Image = "web:2"
+			}, Record{Checksums: Checksums{configMapRef("web"): 1}, Exposed: true},
+		},
 		"another template": {
-			func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "web:2" }, Record{Checksums: checksums},
+			func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "web:2" }, distrusted,
 		},
 		"another restart than ours": {
 			func(d *appsv1.Deployment) {
 				d.Spec.Template.Annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": "2026-03-01T12:00:00Z"}
-			}, Record{Checksums: checksums},
+			}, distrusted,
 		},
 		"the whole record brought by an undo": {
-			func(d *appsv1.Deployment) { brought(d, ChecksumsAnnotation, BasisAnnotation) }, Record{Checksums: checksums},
+			func(d *appsv1.Deployment) { brought(d, ChecksumsAnnotation, BasisAnnotation) }, distrusted,
 		},
 		"the basis brought by an undo, with checksums that are the same": {
-			func(d *appsv1.Deployment) { brought(d, BasisAnnotation) }, Record{Checksums: checksums},
+			func(d *appsv1.Deployment) { brought(d, BasisAnnotation) }, distrusted,
 		},
 		"checksums of somebody else's making": {
 			func(d *appsv1.Deployment) {
 				d.Annotations[ChecksumsAnnotation] = `{"configmap/ns/web":"0000000000000002"}`
 				brought(d, ChecksumsAnnotation)
-			}, Record{Checksums: Checksums{configMapRef("web"): 2}},
+			}, byOriginal(Checksums{configMapRef("web"): 2}, time.Time{}),
 		},
 		"a copied manifest": {
 			func(d *appsv1.Deployment) {
 				d.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl-client-side-apply", noonPlus(20), annotationField(EnabledAnnotation),
 					annotationField(ChecksumsAnnotation), annotationField(BasisAnnotation))}
-			}, Record{Checksums: checksums},
+			}, distrusted,
 		},
 		"applied in our name": {
 			func(d *appsv1.Deployment) {
 				d.ManagedFields[1].Operation = metav1.ManagedFieldsOperationApply
-			}, Record{Checksums: checksums},
+			}, distrusted,
 		},
-		"managed fields that were wiped": {func(d *appsv1.Deployment) { d.ManagedFields = nil }, Record{Checksums: checksums}},
+		"managed fields that were wiped": {func(d *appsv1.Deployment) { d.ManagedFields = nil }, distrusted},
 		"owned by us and by somebody who applies the same": {
 			func(d *appsv1.Deployment) {
 				d.ManagedFields = append(d.ManagedFields, owns("argocd", noonPlus(20), annotationField(BasisAnnotation)))
-			}, Record{Checksums: checksums, Vouches: true},
+			}, vouching,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -155,13 +189,15 @@ func TestAnUnreadableRecordIsAProblem(t *testing.T) {
 
 func TestTheAnnotationsHaveTheFormThatIsDocumented(t *testing.T) {
 	checksums := Checksums{secretRef("two"): 0x6e79832c18c31594, configMapRef("one"): 0x189832cc316e7594}
-	got, err := checksums.Annotations(0x1f, Budget{}, noonPlus(0.123456789).In(time.FixedZone("CET", 3600)))
+	got, err := checksums.Annotations(Basis{
+		Template: 0x1f, Key: testKey, Written: noonPlus(0.123456789).In(time.FixedZone("CET", 3600)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{
 		ChecksumsAnnotation: `{"configmap/ns/one":"189832cc316e7594","secret/ns/two":"6e79832c18c31594"}`,
-		BasisAnnotation: `{"scheme":"xxh64-keys-v1","template":"000000000000001f",` +
+		BasisAnnotation: `{"scheme":"keyed-v2","key":"1c245def7ce7a116","template":"000000000000001f",` +
 			`"checksums":"7480bee130b1ad0b","written":"2026-03-01T12:00:00.123456789Z"}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -172,8 +208,8 @@ func TestTheAnnotationsHaveTheFormThatIsDocumented(t *testing.T) {
 // The API server gives a field to its writer only if its value changes.
 func TestEachWriteOfTheSameRecordHasAnotherBasis(t *testing.T) {
 	checksums := Checksums{configMapRef("web"): 1}
-	first, err1 := checksums.Annotations(1, Budget{}, noon)
-	second, err2 := checksums.Annotations(1, Budget{}, noon.Add(1))
+	first, err1 := checksums.Annotations(Basis{Template: 1, Written: noon})
+	second, err2 := checksums.Annotations(Basis{Template: 1, Written: noon.Add(1)})
 	if err1 != nil || err2 != nil || first[BasisAnnotation] == second[BasisAnnotation] {
 		t.Errorf("both are %s (%v, %v)", first[BasisAnnotation], err1, err2)
 	}
@@ -187,12 +223,21 @@ func someChecksums(t *rapid.T) Checksums {
 	return rapid.MapOfN(ref, rapid.Map(rapid.Uint64(), func(n uint64) Checksum { return Checksum(n) }), 0, 5).Draw(t, "checksums")
 }
 
+// vouchingRecord is what is read back of checksums that were written with testKey.
+func vouchingRecord(checksums Checksums) Record {
+	record := Record{Checksums: checksums, Vouches: true}
+	if len(checksums.of(Secret)) > 0 {
+		record.Key = testKey.ID()
+	}
+	return record
+}
+
 func TestARecordIsReadBackAsItWasWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		checksums := someChecksums(t)
 		d := deployment(readsAll("web", false))
 		writeRecord(d, checksums, noonPlus(10))
-		if diff := cmp.Diff(Record{Checksums: checksums, Vouches: true}, mustWorkload(d).Record); diff != "" {
+		if diff := cmp.Diff(vouchingRecord(checksums), mustWorkload(d).Record); diff != "" {
 			t.Fatalf("record (-want +got):\n%s", diff)
 		}
 	})
@@ -219,7 +264,7 @@ func TestEqualChecksumsAreTheSameOfTheSameConfigs(t *testing.T) {
 }
 
 func FuzzARecordOfAnyFormIsRepairedByTheNextWrite(f *testing.F) {
-	const ours = `{"scheme":"xxh64-keys-v1","template":"0000000000000007"}`
+	const ours = `{"scheme":"keyed-v2","template":"0000000000000007"}`
 	f.Add(`{"configmap/ns/web":"189832cc316e7594"}`, ours)
 	f.Add(`{"configmap/ns/web":"189832cc316e7594","configmap/ns/web":"189832cc316e7595"}`, ours)
 	f.Add(`null`, ours)
@@ -242,11 +287,11 @@ func FuzzARecordOfAnyFormIsRepairedByTheNextWrite(f *testing.F) {
 			}
 			return
 		}
-		meta.Annotations, err = checksums.Annotations(7, Budget{}, noon)
+		meta.Annotations, err = checksums.Annotations(Basis{Template: 7, Key: testKey, Written: noon})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(Record{Checksums: checksums, Vouches: true}, readRecord(&meta, 7)); diff != "" {
+		if diff := cmp.Diff(vouchingRecord(checksums), readRecord(&meta, 7)); diff != "" {
 			t.Fatalf("record (-want +got):\n%s", diff)
 		}
 	})

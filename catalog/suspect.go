@@ -7,6 +7,9 @@ type suspect struct {
 	reference Reference
 	edit      Edit   // the last one that concerns the reference
 	edits     []Edit // those that the watch showed
+	// differs tells that the content is known not to be that of an earlier record,
+	// and traced that the edit that made it so is known.
+	differs, traced bool
 }
 
 // isStale tells whether a pod read the config before the edit. Close to it, the
@@ -17,6 +20,9 @@ func (s suspect) isStale(pod Pod, templateSeen Moment) bool {
 	read, hasRead := pod.readAt(s.reference)
 	if !hasRead {
 		return false
+	}
+	if s.differs && !s.traced {
+		return true
 	}
 	switch late := s.edit.At.Sub(read); {
 	case late > clockTolerance:
@@ -41,12 +47,24 @@ func appeared(w *Workload) func(ConfigRef) bool {
 }
 
 // suspects returns the references to those configs, sorted by config, whose
-// content changed since the workload opted in.
+// content changed since the workload opted in, or since an earlier record.
 func suspects(view *View, matters func(ConfigRef) bool) []suspect {
 	var found []suspect
 	for _, reference := range view.Workload.References {
 		config := view.present(reference.Config)
 		if config == nil || !matters(reference.Config) {
+			continue
+		}
+		switch view.compareEarlier(config) {
+		case same:
+			continue
+		case sameData:
+			if reference.Keys.DataOnly {
+				continue
+			}
+			config = config.binary()
+		case different:
+			found = append(found, inspectDifferent(view.Workload.Record.Earlier, reference, config))
 			continue
 		}
 		if s, isSuspect := inspect(view.Workload, reference, config); isSuspect {

@@ -188,6 +188,17 @@ func (w *Workload) Configs() []ConfigRef {
 	return slices.Compact(configs)
 }
 
+// readWith returns the workload as who has that key can read it: without recorded
+// checksums that were made with another one. It does not modify the workload.
+func (w *Workload) readWith(key ChecksumKey) *Workload {
+	if w.Record.Key == "" || w.Record.Key == key.ID() {
+		return w
+	}
+	readable := *w
+	readable.Record.Checksums = w.Record.Checksums.of(ConfigMap)
+	return &readable
+}
+
 // keysOf returns what the workload's containers see of a config.
 func (w *Workload) keysOf(config ConfigRef) []Selection {
 	var selections []Selection

@@ -30,6 +30,9 @@ type Options struct {
 	Burst int
 	// Namespaces to watch; none means all.
 	Namespaces []string
+	// OwnNamespace is where the key of Secrets' checksums is kept; none means that each
+	// process makes one for itself.
+	OwnNamespace string
 	// GracePeriod is how long a change is held back, CheckPeriod how long a ripe one
 	// can be overlooked at most.
 	GracePeriod, CheckPeriod time.Duration
@@ -59,6 +62,7 @@ type Controller struct {
 	watches   []*resourceWatch
 	metrics   *metrics
 	events    record.EventBroadcaster
+	keys      keyKeeper
 	leading   atomic.Bool
 	failure   chan error
 }
@@ -78,6 +82,7 @@ func New(options Options) (*Controller, error) {
 		events:  record.NewBroadcaster(),
 		failure: make(chan error, 1),
 	}
+	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, readOnly: options.DryRun, log: options.Log}
 	c.restarter = c.newRestarter(clients)
 	for _, resource := range resources {
 		for _, namespace := range namespacesOrAll(options.Namespaces) {
@@ -94,6 +99,7 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 		changes:       c.changes,
 		knowsConfigs:  c.knowsConfigs,
 		pods:          podReader{apps: clients.Apps, core: clients.Core},
+		originals:     originalReader{core: clients.Core},
 		workloads:     workloadWriter{apps: clients.Apps.RESTClient()},
 		events:        clients.Recorder(c.events, catalog.FieldManager),
 		metrics:       c.metrics,
@@ -181,6 +187,11 @@ func (c *Controller) Lead(ctx context.Context) error {
 	c.leading.Store(true)
 	defer c.leading.Store(false)
 	var group sync.WaitGroup
+	group.Go(func() {
+		if key, found := c.keys.find(ctx); found {
+			c.catalog.SetKey(key)
+		}
+	})
 	group.Go(func() { c.changes.Run(ctx, c.options.CheckPeriod, c.restarter.ripe) })
 	group.Go(func() { c.restarter.run(ctx) })
 	defer group.Wait()

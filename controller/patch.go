@@ -12,8 +12,9 @@ import (
 // the checksums and the budget that is left then, and for a restart sets the
 // timestamp on the pod template. The resourceVersion makes the API server refuse it
 // if the workload has changed.
-func patchBody(w *catalog.Workload, decision catalog.Decision, budget catalog.Budget, now time.Time) ([]byte, error) {
-	annotations, err := decision.Checksums.Annotations(w.Template, budget, now)
+func patchBody(view catalog.View, decision catalog.Decision, budget catalog.Budget, now time.Time) ([]byte, error) {
+	w := view.Workload
+	annotations, err := decision.Checksums.Annotations(catalog.Basis{Template: w.Template, Key: view.Key, Budget: budget, Written: now})
 	if err != nil {
 		return nil, fmt.Errorf("build patch: %w", err)
 	}

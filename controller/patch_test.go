@@ -15,7 +15,7 @@ var budget = catalog.Budget{Restarts: 2, Last: time.Date(2026, 1, 2, 3, 4, 0, 0,
 func bodyOf(t *testing.T, outcome catalog.Outcome, now time.Time) map[string]any {
 	t.Helper()
 	w := &catalog.Workload{Ref: web, ResourceVersion: "42", Template: 0xabc}
-	body, err := patchBody(w, catalog.Decision{Outcome: outcome, Checksums: catalog.Checksums{mapA: 0x1f}}, budget, now)
+	body, err := patchBody(catalog.View{Workload: w}, catalog.Decision{Outcome: outcome, Checksums: catalog.Checksums{mapA: 0x1f}}, budget, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func bodyOf(t *testing.T, outcome catalog.Outcome, now time.Time) map[string]any
 
 func recordAt(t *testing.T, now time.Time) map[string]any {
 	t.Helper()
-	annotations, err := catalog.Checksums{mapA: 0x1f}.Annotations(0xabc, budget, now)
+	annotations, err := catalog.Checksums{mapA: 0x1f}.Annotations(catalog.Basis{Template: 0xabc, Budget: budget, Written: now})
 	if err != nil {
 		t.Fatal(err)
 	}

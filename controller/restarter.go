@@ -49,6 +49,7 @@ type restarter struct {
 	catalog   *catalog.Catalog
 	changes   *ChangeQueue
 	pods      podReader
+	originals originalReader
 	workloads workloadWriter
 	events    record.EventRecorder
 	metrics   *metrics
@@ -135,8 +136,11 @@ func (r *restarter) work(ctx context.Context) {
 	}
 }
 
-// errConfigsUnknown puts a workload off until its configs have been listed.
-var errConfigsUnknown = errors.New("the configs of the namespace have not been listed yet")
+// These put a workload off until what a decision takes is known.
+var (
+	errConfigsUnknown = errors.New("the configs of the namespace have not been listed yet")
+	errKeyUnknown     = errors.New("the key of Secrets' checksums is not known yet")
+)
 
 // handle decides about a workload and carries the decision out.
 func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
@@ -147,6 +151,9 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	}
 	if !r.knowsConfigs(ref.Namespace) {
 		return errConfigsUnknown
+	}
+	if view.LacksKey() {
+		return errKeyUnknown
 	}
 	r.tellProblem(view.Workload)
 	decision, err := r.decide(ctx, view)
@@ -200,11 +207,18 @@ func (r *restarter) tellProblem(w *catalog.Workload) {
 	r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonInvalid, "%s; the default of %s is used", w.Problem, r.grace)
 }
 
-// decide decides about a workload, by its pods if need be. Only if one of them
-// calls for a restart it matters which template it was made from, which takes
+// decide decides about a workload, by its configs and its pods if need be. Only if a
+// pod calls for a restart it matters which template it was made from, which takes
 // another request to find out.
 func (r *restarter) decide(ctx context.Context, view catalog.View) (catalog.Decision, error) {
 	decision := catalog.Decide(view)
+	if decision.Outcome == catalog.AskConfigs {
+		var err error
+		if view.Originals, err = r.originals.read(ctx, &view); err != nil {
+			return catalog.Decision{}, err
+		}
+		decision = catalog.Decide(view)
+	}
 	if decision.Outcome != catalog.AskPods {
 		return decision, nil
 	}
@@ -231,7 +245,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 		r.backlogs.noteDue(w.Ref)
 		budget = budget.Spend(r.spacing(w), now)
 	}
-	body, err := patchBody(w, decision, budget, now)
+	body, err := patchBody(view, decision, budget, now)
 	if err != nil {
 		return err
 	}
@@ -307,8 +321,8 @@ func (r *restarter) pretend(w *catalog.Workload, decision catalog.Decision) {
 
 // failed tells of a request that failed and will be tried again.
 func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
-	if errors.Is(err, errConfigsUnknown) {
-		r.log.Debug("waiting for configs", "workload", ref)
+	if errors.Is(err, errConfigsUnknown) || errors.Is(err, errKeyUnknown) {
+		r.log.Debug("waiting", "workload", ref, "for", err)
 		return
 	}
 	r.metrics.patchErrors.WithLabelValues(apiclient.FailureReason(err)).Inc()

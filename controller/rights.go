@@ -31,6 +31,16 @@ var neededRights = []apiclient.Right{
 // Rights returns what the controller needs to be allowed to do.
 func (c *Controller) Rights() []apiclient.Right {
 	var rights []apiclient.Right
+	if c.options.OwnNamespace != "" {
+		key := apiclient.Right{
+			Verb: "get", Resource: "secrets", Namespace: c.options.OwnNamespace, Name: keySecretName, Without: "the key of Secrets' checksums lasts as long as the process",
+		}
+		rights = append(rights, key)
+		if !c.options.DryRun {
+			key.Verb, key.Without = "update", "the key of Secrets' checksums is not kept if there is none yet"
+			rights = append(rights, key)
+		}
+	}
 	for _, namespace := range namespacesOrAll(c.options.Namespaces) {
 		for _, right := range neededRights {
 			right.Namespace = namespace

@@ -47,8 +47,8 @@ func requireBasis(t *testing.T, st state) {
 	if err := json.Unmarshal([]byte(st.Annotations[basisAnnotation]), &basis); err != nil {
 		t.Fatalf("basis %q: %v", st.Annotations[basisAnnotation], err)
 	}
-	if basis["scheme"] != "xxh64-keys-v1" || !sixteenDigits.MatchString(basis["template"]) {
-		t.Errorf("basis is %v, want the scheme and the fingerprint of the template", basis)
+	if basis["scheme"] != "keyed-v2" || !sixteenDigits.MatchString(basis["key"]) || !sixteenDigits.MatchString(basis["template"]) {
+		t.Errorf("basis is %v, want the scheme, the id of the key and the fingerprint of the template", basis)
 	}
 }
 

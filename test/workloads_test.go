@@ -179,8 +179,14 @@ func (st state) checksums() (map[string]string, error) {
 // patch applies a merge patch to a workload, as a user would.
 func (s *scene) patch(w workload, patch string) {
 	s.Helper()
+	s.patchAs("user", w, patch)
+}
+
+// patchAs applies a merge patch to a workload under a field manager's name.
+func (s *scene) patchAs(manager string, w workload, patch string) {
+	s.Helper()
 	var err error
-	apps, options := s.client.AppsV1(), metav1.PatchOptions{FieldManager: "user"}
+	apps, options := s.client.AppsV1(), metav1.PatchOptions{FieldManager: manager}
 	switch w.kind {
 	case "Deployment":
 		_, err = apps.Deployments(s.namespace).Patch(s.Context(), w.name, types.MergePatchType, []byte(patch), options)

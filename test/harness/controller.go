@@ -50,9 +50,11 @@ func (i *Installation) LaunchController(ctx context.Context, echo io.Writer, fla
 		return nil, err
 	}
 	arguments := append([]string{
-		"--kubeconfig", i.Kubeconfig, "--listen-address", "127.0.0.1:0", "--controller-namespace", i.Namespace,
+		"--kubeconfig", i.Kubeconfig, "--controller-namespace", i.Namespace, "--listen-address", "127.0.0.1:0",
 	}, flags...)
-	process, err := startProcess(binary, arguments, processOptions{echo: echo, onParentDeath: syscall.SIGKILL})
+	process, err := startProcess(binary, arguments, processOptions{
+		environment: i.Environment, echo: echo, onParentDeath: syscall.SIGKILL,
+	})
 	if err != nil {
 		return nil, err
 	}

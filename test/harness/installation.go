@@ -29,6 +29,8 @@ type Installation struct {
 	Namespace, ServiceAccount string
 	// Kubeconfig is the path of a kubeconfig with a token of that account.
 	Kubeconfig string
+	// Environment are variables of the controllers that are started, beside the test's own.
+	Environment []string
 }
 
 // Manifest reads a file of k8s-manifests/.

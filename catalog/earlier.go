@@ -1,0 +1,197 @@
+package catalog
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// EarlierRecord is what a controller of another scheme recorded. It tells whether
+// the content of a config is still the same, and nothing of when the pods started.
+type EarlierRecord struct {
+	// Checksums are those of the configs that it tells of.
+	Checksums Checksums
+	// ByOriginal tells that they are [OriginalDigest]s.
+	ByOriginal bool
+	// Made is a time before which the record was not made, or zero if it is not
+	// known. What changed a config before that is in the record.
+	Made time.Time
+}
+
+func (r *EarlierRecord) equal(other *EarlierRecord) bool {
+	if r == nil || other == nil {
+		return r == other
+	}
+	return r.ByOriginal == other.ByOriginal && r.Made.Equal(other.Made) && r.Checksums.Equal(other.Checksums)
+}
+
+// separateUnkeyed moves the checksums of Secrets, which are of [unkeyedScheme] and
+// not to be recorded any more, into an earlier record, if it vouches for them.
+func (r *Record) separateUnkeyed(written time.Time) {
+	secrets := r.Checksums.of(Secret)
+	r.Key = ""
+	if len(secrets) == 0 {
+		return
+	}
+	r.Checksums = r.Checksums.of(ConfigMap)
+	if r.Vouches {
+		r.Earlier = &EarlierRecord{Checksums: secrets, Made: written}
+	}
+}
+
+// readOriginal reads a record as the original controller makes it: checksums without
+// a basis, or with one that is about others, as this controller leaves behind when
+// the original comes back. It returns nil if there is none. The original writes
+// under the same manager's name; the time of that manager's last write counts only
+// if nobody else brought the record, as an undo does.
+func readOriginal(meta *metav1.ObjectMeta) *EarlierRecord {
+	var entries map[string]string
+	if json.Unmarshal([]byte(meta.Annotations[ChecksumsAnnotation]), &entries) != nil {
+		return nil
+	}
+	checksums := make(Checksums, len(entries))
+	for name, digits := range entries {
+		ref, isRef := parseConfigRef(name)
+		checksum, err := ParseChecksum(digits)
+		if isRef && err == nil {
+			checksums[ref] = checksum
+		}
+	}
+	if len(checksums) == 0 {
+		return nil
+	}
+	record := &EarlierRecord{Checksums: checksums, ByOriginal: true}
+	for _, owner := range annotationOwners(meta, ChecksumsAnnotation) {
+		if owner.Manager == FieldManager && owner.Operation == metav1.ManagedFieldsOperationUpdate && owner.Time != nil {
+			record.Made = owner.Time.Time
+		}
+	}
+	return record
+}
+
+// ExposesSecrets tells whether annotations, of a workload or copied from one, hold
+// digests of Secrets that were made without a key.
+func ExposesSecrets(annotations map[string]string) bool {
+	var b basis
+	_ = json.Unmarshal([]byte(annotations[BasisAnnotation]), &b) // what is no basis has no scheme
+	return b.exposesSecrets(annotations[ChecksumsAnnotation])
+}
+
+func (b *basis) exposesSecrets(encoded string) bool {
+	isKeyed := b.Scheme == Scheme && b.Key != "" && b.Checksums == checksumOf(encoded).String()
+	return !isKeyed && strings.Contains(encoded, `"`+Secret.String()+`/`)
+}
+
+// OriginalDigest is what the original controller (1.3.0) records of a ConfigMap or
+// Secret: the first 8 bytes of the SHA-256 of its data, and not its binaryData, as
+// Go encodes it in JSON.
+func OriginalDigest(object metav1.Object) (Checksum, error) {
+	var encoded []byte
+	var err error
+	switch o := object.(type) {
+	case *corev1.ConfigMap:
+		encoded, err = json.Marshal(o.Data)
+	case *corev1.Secret:
+		encoded, err = json.Marshal(o.Data)
+	default:
+		err = fmt.Errorf("a %T is no config", object)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("digest data: %w", err)
+	}
+	sum := sha256.Sum256(encoded)
+	clear(encoded) // it is a Secret's data once more
+	return Checksum(binary.BigEndian.Uint64(sum[:])), nil
+}
+
+// UnsettledByOriginal returns the configs that a record of the original controller
+// tells of and that only their [OriginalDigest]s can settle.
+func (v *View) UnsettledByOriginal() []ConfigRef {
+	earlier := v.Workload.Record.Earlier
+	if earlier == nil || !earlier.ByOriginal || v.Originals != nil {
+		return nil
+	}
+	var unsettled []ConfigRef
+	for _, ref := range v.Workload.Configs() {
+		recorded, found := earlier.Checksums[ref]
+		if config := v.present(ref); found && config != nil && !v.isOwn(recorded, config) {
+			unsettled = append(unsettled, ref)
+		}
+	}
+	return unsettled
+}
+
+// isOwn tells whether a checksum is that of a config's present content in any of the
+// schemes of this controller: of a record that lost its basis.
+func (v *View) isOwn(recorded Checksum, config *Config) bool {
+	keys := v.Workload.keysOf(config.Ref)
+	return recorded == config.unkeyedChecksum(keys) || !v.Key.IsZero() && recorded == config.Checksum(keys, v.Key)
+}
+
+// comparison is that of a config with an earlier record.
+type comparison int
+
+const (
+	unknown comparison = iota
+	same
+	sameData // as far as the original's digest goes, which leaves out binaryData
+	different
+)
+
+// compareEarlier compares a config's content with what an earlier record tells.
+func (v *View) compareEarlier(config *Config) comparison {
+	earlier := v.Workload.Record.Earlier
+	if earlier == nil {
+		return unknown
+	}
+	recorded, found := earlier.Checksums[config.Ref]
+	if !found {
+		return unknown
+	}
+	digest, read := v.Originals[config.Ref]
+	switch {
+	case v.isOwn(recorded, config):
+		return same
+	case read && recorded == digest:
+		return sameData
+	case earlier.ByOriginal && !read:
+		return unknown
+	}
+	return different
+}
+
+// binary returns the config as if it had nothing but its binaryData.
+func (c *Config) binary() *Config {
+	isText := func(key Key) bool { return !key.Binary }
+	rest := *c
+	rest.Keys = slices.DeleteFunc(slices.Clone(c.Keys), isText)
+	rest.Edits = slices.DeleteFunc(slices.Clone(c.Edits), func(edit Edit) bool { return !hasKey(rest.Keys, edit.Key) })
+	return &rest
+}
+
+// inspectDifferent inspects a config whose content is not that of the earlier record.
+// The last change since then, of whichever key, is what the pods must have seen. If
+// none is known, it has left no trace: then nobody has seen it.
+func inspectDifferent(earlier *EarlierRecord, reference Reference, config *Config) suspect {
+	s := suspect{reference: reference, differs: true}
+	changes := append(slices.Clone(config.Edits), Edit{At: config.Created, Seen: config.Appeared, creation: true})
+	for _, edit := range changes {
+		if edit.At.Before(earlier.Made.Add(-clockTolerance)) {
+			continue
+		}
+		if !s.traced || edit.At.After(s.edit.At) {
+			s.edit, s.traced = edit, true
+		}
+		if edit.Seen > 0 && edit.concerns(reference.Keys) {
+			s.edits = append(s.edits, edit)
+		}
+	}
+	return s
+}

@@ -1,0 +1,301 @@
+package catalog
+
+import (
+	"encoding/json"
+	"maps"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestTheDigestOfTheOriginalIsThatOfTheDataInJSON(t *testing.T) {
+	for name, test := range map[string]struct {
+		object metav1.Object
+		want   string // as sha256sum tells of the JSON text, 8 bytes of it
+	}{
+		`{"a":"1"}`:                          {configMap("c", data{"a": "1"}), "9afeb0f2b203f254"},
+		`{"a":"1","b":"2"}, sorted`:          {configMap("c", data{"b": "2", "a": "1"}), "21f76dfbfe6dfe21"},
+		`null, no data`:                      {configMap("c", nil), "74234e98afe7498f"},
+		`{}, empty data`:                     {configMap("c", data{}), "44136fa355b3678a"},
+		`{"a":""}`:                           {configMap("c", data{"a": ""}), "258555fe010df3da"},
+		`{"ä":"ö"}`:                          {configMap("c", data{"ä": "ö"}), "713da92e0a02bd89"},
+		`{"a":"\u003c\u0026\u003e"}`:         {configMap("c", data{"a": "<&>"}), "1fd2922c86d4c57a"},
+		`{"a":"MQ=="}, of a Secret`:          {secret("s", data{"a": "1"}), "f7909bffe23df2f2"},
+		`null, a Secret without data`:        {&corev1.Secret{}, "74234e98afe7498f"},
+		`{"a":"1"}, without binaryData`:      {&corev1.ConfigMap{Data: data{"a": "1"}, BinaryData: map[string][]byte{"b": {1}}}, "9afeb0f2b203f254"},
+		`null, with nothing but binary data`: {&corev1.ConfigMap{BinaryData: map[string][]byte{"b": {1}}}, "74234e98afe7498f"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := OriginalDigest(test.object)
+			if err != nil || got.String() != test.want {
+				t.Errorf("digest %s, %v, want %s", got, err, test.want)
+			}
+		})
+	}
+	if _, err := OriginalDigest(&corev1.Pod{}); err == nil {
+		t.Error("a pod has a digest")
+	}
+}
+
+// recordByOriginal does to a Deployment what the original controller does when it
+// records configs as they are at the given time.
+func recordByOriginal(d *appsv1.Deployment, seconds float64, objects ...metav1.Object) {
+	entries := map[string]string{}
+	for _, object := range objects {
+		digest, err := OriginalDigest(object)
+		if err != nil {
+			panic(err)
+		}
+		kind := "configmap/ns/"
+		if _, isSecret := object.(*corev1.Secret); isSecret {
+			kind = "secret/ns/"
+		}
+		entries[kind+object.GetName()] = digest.String()
+	}
+	encoded, err := json.Marshal(entries)
+	if err != nil {
+		panic(err)
+	}
+	d.Annotations[ChecksumsAnnotation] = string(encoded)
+	d.ManagedFields = append(d.ManagedFields, owns(FieldManager, noonPlus(seconds), annotationField(ChecksumsAnnotation)))
+}
+
+// decideWithOriginals decides as the controller does that reads what the decision asks for.
+func decideWithOriginals(t *testing.T, d *appsv1.Deployment, objects []metav1.Object, pods ...Pod) (verdict, string) {
+	t.Helper()
+	c := New()
+	c.SetKey(testKey)
+	digests := map[ConfigRef]Checksum{}
+	for _, object := range objects {
+		var config Config
+		switch o := object.(type) {
+		case *corev1.ConfigMap:
+			config = NewConfigMap(o)
+		case *corev1.Secret:
+			config = NewSecret(o)
+		}
+		c.ListConfigs(config.Ref.Kind, "none", []Config{config}, noonPlus(500), true)
+		digest, err := OriginalDigest(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		digests[config.Ref] = digest
+	}
+	c.ListWorkloads(Deployment, "", []Workload{mustWorkload(d)})
+	view, _ := c.View(deploymentRef("web"))
+	decision := Decide(view)
+	if asked := view.UnsettledByOriginal(); decision.Outcome == AskConfigs {
+		view.Originals = map[ConfigRef]Checksum{}
+		for _, ref := range asked {
+			view.Originals[ref] = digests[ref]
+		}
+		decision = Decide(view)
+	}
+	if decision.Outcome == AskConfigs {
+		t.Fatal("asks again for what it was told")
+	}
+	asked := decision.Outcome == AskPods
+	if asked {
+		decision = DecideByPods(view, pods)
+	}
+	return verdict{asked, decision.Outcome, decision.Causes}, decision.Reason
+}
+
+// editedAt is a ConfigMap whose keys were last written by an owner at the given time.
+func editedAt(seconds float64, content data) *corev1.ConfigMap {
+	cm := configMap("web", content)
+	fields := []string{}
+	for key := range content {
+		fields = append(fields, "f:data/f:"+key)
+	}
+	cm.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(seconds), fields...)}
+	return cm
+}
+
+// The original has recorded at 50; pods are of 40 or 200 or as told.
+func TestDecisionsOnAWorkloadThatTheOriginalRecorded(t *testing.T) {
+	settled, askedRecord := verdict{Outcome: RecordOnly}, verdict{Asked: true, Outcome: RecordOnly}
+	old, young := startedAt(noonPlus(40)), startedAt(noonPlus(200))
+	before := configMap("web", data{"a": "1"})
+	recreated := configMap("web", data{"a": "2"})
+	recreated.CreationTimestamp.Time = noonPlus(100)
+	binaryEdited := func() *corev1.ConfigMap {
+		cm := editedAt(10, data{"a": "1"})
+		cm.BinaryData = map[string][]byte{"bin": {1}}
+		cm.ManagedFields = append(cm.ManagedFields, owns("kubectl-edit", noonPlus(100), "f:binaryData/f:bin"))
+		return cm
+	}()
+	inAVolume := func() *appsv1.Deployment {
+		return deployment(mounts(corev1.VolumeMount{Name: "v"}), volumeOf("web", false))
+	}
+	byUndo := func(d *appsv1.Deployment) {
+		last := &d.ManagedFields[len(d.ManagedFields)-1]
+		last.Manager = "kubectl-rollout"
+	}
+	for name, test := range map[string]struct {
+		deployment *appsv1.Deployment // nil: reads all of web
+		now        *corev1.ConfigMap  // nil if it is gone
+		adjust     func(*appsv1.Deployment)
+		pods       []Pod
+		want       verdict
+	}{
+		"the same content": {now: before, pods: []Pod{old}, want: settled},
+		"the same content, and an edit that may be of something else": {now: editedAt(100, data{"a": "1"}), pods: []Pod{old}, want: settled},
+		"other content, edited after the pods started":                {now: editedAt(100, data{"a": "2"}), pods: []Pod{old}, want: askedRestartFor("web")},
+		"other content, of which one pod knows":                       {now: editedAt(100, data{"a": "2"}), pods: []Pod{young, old}, want: askedRestartFor("web")},
+		"other content, of which all pods know":                       {now: editedAt(100, data{"a": "2"}), pods: []Pod{young}, want: askedRecord},
+		"other content, and no pod has started yet":                   {now: editedAt(100, data{"a": "2"}), pods: []Pod{{}}, want: askedRecord},
+		"a key was removed, which leaves no trace":                    {now: editedAt(10, data{}), pods: []Pod{young}, want: askedRestartFor("web")},
+		"the same, and no pod has started yet":                        {now: editedAt(10, data{}), pods: []Pod{{}}, want: askedRecord},
+		"made anew before the pods started":                           {now: recreated, pods: []Pod{young}, want: askedRecord},
+		"made anew after the pods started":                            {now: recreated, pods: []Pod{old}, want: askedRestartFor("web")},
+		"gone":                                                        {now: nil, pods: []Pod{old}, want: settled},
+		"wants no pods": {
+			now: editedAt(100, data{"a": "2"}), pods: []Pod{old}, want: settled,
+			adjust: func(d *appsv1.Deployment) { d.Spec.Replicas = pointer[int32](0) },
+		},
+		"an undo brought the record back": {now: editedAt(10, data{"a": "2"}), adjust: byUndo, pods: []Pod{young}, want: askedRecord},
+		"an undo brought the record back, and the pods are older than the last edit": {
+			now: editedAt(100, data{"a": "2"}), adjust: byUndo, pods: []Pod{old}, want: askedRestartFor("web"),
+		},
+		"a config that it does not tell of, edited after the opt-in": {
+			now: editedAt(100, data{"a": "1"}), pods: []Pod{old}, want: askedRestartFor("web"),
+			adjust: func(d *appsv1.Deployment) {
+				d.Annotations[ChecksumsAnnotation] = `{"configmap/ns/other":"0000000000000001"}`
+			},
+		},
+		"entries that cannot be read": {
+			now: editedAt(100, data{"a": "1"}), pods: []Pod{old}, want: settled,
+			adjust: func(d *appsv1.Deployment) {
+				d.Annotations[ChecksumsAnnotation] = `{"configmap/ns/web":"9afeb0f2b203f254","pod/x":"","configmap/ns/b":"-"}`
+			},
+		},
+		"binary content was edited, which it does not cover": {
+			deployment: inAVolume(), now: binaryEdited, pods: []Pod{old}, want: askedRestartFor("web"),
+		},
+		"binary content was edited that the containers do not see": {now: binaryEdited, pods: []Pod{old}, want: settled},
+		"paused": {
+			now: editedAt(100, data{"a": "2"}), pods: []Pod{old}, want: askedRestartFor("web"),
+			adjust: func(d *appsv1.Deployment) { d.Spec.Paused = true },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := test.deployment
+			if d == nil {
+				d = deployment(readsAll("web", false))
+			}
+			recordByOriginal(d, 50, before)
+			if test.adjust != nil {
+				test.adjust(d)
+			}
+			var objects []metav1.Object
+			if test.now != nil {
+				objects = append(objects, test.now)
+			}
+			got, reason := decideWithOriginals(t, d, objects, test.pods...)
+			if diff := cmp.Diff(test.want, got); diff != "" || reason == "" {
+				t.Errorf("reason %q, verdict (-want +got):\n%s", reason, diff)
+			}
+		})
+	}
+}
+
+func TestASecretThatTheOriginalRecordedIsComparedLikeAConfigMap(t *testing.T) {
+	for value, want := range map[string]Outcome{"1": RecordOnly, "2": Restart} {
+		d := deployment(readsSecret("tls"))
+		recordByOriginal(d, 50, secret("tls", data{"a": "1"}))
+		now := secret("tls", data{"a": value})
+		now.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(100), "f:data/f:a")}
+		got, _ := decideWithOriginals(t, d, []metav1.Object{now}, startedAt(noonPlus(40)))
+		if got.Outcome != want {
+			t.Errorf("content %s: %+v, want %s", value, got, want)
+		}
+	}
+}
+
+// A record of this controller that lost its basis looks like one of the original.
+func TestARecordWithoutItsBasisIsComparedInTheWayThatItWasMade(t *testing.T) {
+	for name, test := range map[string]struct {
+		container corev1.Container
+		now       metav1.Object
+	}{
+		"ConfigMap": {readsAll("web", false), editedAt(100, data{"a": "1"})},
+		"Secret":    {readsSecret("tls"), secret("tls", data{"a": "1"})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := deployment(test.container)
+			c := New()
+			c.SetKey(testKey)
+			c.ObserveConfig(NewConfigMap(editedAt(100, data{"a": "1"})), noon)
+			c.ObserveConfig(NewSecret(secret("tls", data{"a": "1"})), noon)
+			c.ObserveWorkload(mustWorkload(d))
+			view, _ := c.View(deploymentRef("web"))
+			writeRecord(d, Decide(view).Checksums, noonPlus(50))
+			delete(d.Annotations, BasisAnnotation)
+			d.ResourceVersion = "2"
+			c.ObserveWorkload(mustWorkload(d))
+			view, _ = c.View(deploymentRef("web"))
+			if len(view.Workload.Record.Earlier.Checksums) != 1 {
+				t.Fatalf("record %+v", view.Workload.Record)
+			}
+			if asked := view.UnsettledByOriginal(); len(asked) > 0 {
+				t.Errorf("configs are to be read for nothing: %v", asked)
+			}
+			if got := Decide(view); got.Outcome != RecordOnly {
+				t.Errorf("decision %+v", got)
+			}
+		})
+	}
+}
+
+// An early version recorded Secrets without a key. Its record is exact, and replaced.
+func TestARecordOfAnEarlyVersionIsComparedAndReplaced(t *testing.T) {
+	record := func(d *appsv1.Deployment, checksums Checksums) {
+		writeRecord(d, checksums, noonPlus(50))
+		var b basis
+		if err := json.Unmarshal([]byte(d.Annotations[BasisAnnotation]), &b); err != nil {
+			panic(err)
+		}
+		b.Scheme, b.Key = "xxh64-keys-v1", ""
+		encoded, err := json.Marshal(b)
+		if err != nil {
+			panic(err)
+		}
+		d.Annotations[BasisAnnotation] = string(encoded)
+	}
+	reduced := NewSecret(secret("tls", data{"a": "1"}))
+	ofSecret := Checksums{secretRef("tls"): reduced.unkeyedChecksum([]Selection{{}})}
+	edited := func(value string) *corev1.Secret {
+		s := secret("tls", data{"a": value})
+		s.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(100), "f:data/f:a")}
+		return s
+	}
+	for name, test := range map[string]struct {
+		now  []metav1.Object
+		want verdict
+	}{
+		"the same content": {[]metav1.Object{edited("1")}, verdict{Outcome: RecordOnly}},
+		"other content": {
+			[]metav1.Object{edited("2")}, verdict{Asked: true, Outcome: Restart, Causes: []Cause{{Config: secretRef("tls")}}},
+		},
+		"the Secret is gone": {nil, verdict{Outcome: RecordOnly}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := deployment(readsSecret("tls"))
+			record(d, maps.Clone(ofSecret))
+			got, _ := decideWithOriginals(t, d, test.now, startedAt(noonPlus(40)))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("verdict (-want +got):\n%s", diff)
+			}
+		})
+	}
+	cm := configMap("web", data{"a": "1"})
+	d := deployment(readsAll("web", false))
+	record(d, Checksums{configMapRef("web"): keysOnly(NewConfigMap(cm))})
+	if got, _ := decideWithOriginals(t, d, []metav1.Object{cm}); got.Outcome != Keep {
+		t.Errorf("without a Secret nothing has to be written: %+v", got)
+	}
+}

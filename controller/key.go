@@ -1,0 +1,122 @@
+package controller
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+const (
+	// keySecretName is the Secret, in the controller's own namespace, that holds the
+	// key of Secrets' checksums. The manifests ship it empty.
+	keySecretName = "kubernetes-deployment-restart-controller-checksum-key"
+	// keyEntry is where in its data the key is.
+	keyEntry = "key"
+)
+
+// keyKeeper finds the key of Secrets' checksums, and makes it at the first start.
+type keyKeeper struct {
+	core coreclient.CoreV1Interface
+	// namespace is the controller's own, empty if it has none.
+	namespace string
+	// readOnly leaves an empty Secret empty.
+	readOnly bool
+	log      *slog.Logger
+}
+
+// errKeyMalformed is a key that is none. It is not replaced: somebody put it there.
+var errKeyMalformed = fmt.Errorf("its entry %q does not have %d bytes", keyEntry, catalog.ChecksumKeySize)
+
+// What a missing key means, and what to do about it.
+const (
+	keyConsequence = "after each start, workloads that read Secrets are judged by the start times of their containers"
+	keyRemedy      = "apply rbac.yaml, or the first part of rbac-namespaced.yaml, which brings the Secret and the right to get and update it, and start the controller anew"
+)
+
+// find returns the key, or one for this process only if there is none to be had. It
+// tries again while the API server is away, and returns false if the context ends
+// meanwhile.
+func (k *keyKeeper) find(ctx context.Context) (catalog.ChecksumKey, bool) {
+	if k.namespace == "" {
+		k.log.Warn("no namespace for the key of Secrets' checksums, using one for this process only",
+			"consequence", keyConsequence, "remedy", "give --controller-namespace")
+		return newKey(), true
+	}
+	for backoff := minBackoff; ; backoff = min(2*backoff, maxBackoff) {
+		key, err := k.load(ctx)
+		switch {
+		case err == nil:
+			return key, true
+		case ctx.Err() != nil:
+			return catalog.ChecksumKey{}, false
+		case errors.Is(err, errKeyMalformed):
+			k.log.Error("cannot use the key of Secrets' checksums, using one for this process only", "error", err,
+				"consequence", keyConsequence, "remedy", "restore the entry, or remove it to have a new key made, and start the controller anew")
+			return newKey(), true
+		case isPermanent(err):
+			k.log.Error("cannot have the key of Secrets' checksums, using one for this process only", "error", err,
+				"consequence", keyConsequence, "remedy", keyRemedy)
+			return newKey(), true
+		}
+		k.log.Warn("cannot have the key of Secrets' checksums for now, trying again: workloads that read Secrets wait", "error", err)
+		select {
+		case <-time.After(backoff):
+		case <-ctx.Done():
+			return catalog.ChecksumKey{}, false
+		}
+	}
+}
+
+// load reads the key, and makes it if the Secret is empty. A conflict means that
+// somebody else has just made it.
+func (k *keyKeeper) load(ctx context.Context) (catalog.ChecksumKey, error) {
+	secret, err := k.core.Secrets(k.namespace).Get(ctx, keySecretName, metav1.GetOptions{})
+	if err != nil {
+		return catalog.ChecksumKey{}, fmt.Errorf("get secret %s/%s: %w", k.namespace, keySecretName, err)
+	}
+	if content, found := secret.Data[keyEntry]; found {
+		return parseKey(secret, content)
+	}
+	if k.readOnly {
+		return newKey(), nil // nothing can have been recorded with another one
+	}
+	return k.fill(ctx, secret)
+}
+
+func parseKey(secret *corev1.Secret, content []byte) (catalog.ChecksumKey, error) {
+	if len(content) != catalog.ChecksumKeySize {
+		return catalog.ChecksumKey{}, fmt.Errorf("read secret %s/%s: %w", secret.Namespace, secret.Name, errKeyMalformed)
+	}
+	return catalog.NewChecksumKey([catalog.ChecksumKeySize]byte(content)), nil
+}
+
+// fill writes a new key into the Secret.
+func (k *keyKeeper) fill(ctx context.Context, secret *corev1.Secret) (catalog.ChecksumKey, error) {
+	content := randomBytes()
+	if secret.Data == nil {
+		secret.Data = make(map[string][]byte)
+	}
+	secret.Data[keyEntry] = content[:]
+	if _, err := k.core.Secrets(k.namespace).Update(ctx, secret, metav1.UpdateOptions{FieldManager: catalog.FieldManager}); err != nil {
+		return catalog.ChecksumKey{}, fmt.Errorf("update secret %s/%s: %w", k.namespace, keySecretName, err)
+	}
+	key := catalog.NewChecksumKey(content)
+	k.log.Info("made the key of Secrets' checksums", "secret", k.namespace+"/"+keySecretName, "id", key.ID())
+	return key, nil
+}
+
+func newKey() catalog.ChecksumKey { return catalog.NewChecksumKey(randomBytes()) }
+
+func randomBytes() (content [catalog.ChecksumKeySize]byte) {
+	_, _ = rand.Read(content[:]) // never fails: it ends the program instead
+	return content
+}

@@ -1,0 +1,236 @@
+package test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+)
+
+const keySecret = "kubernetes-deployment-restart-controller-checksum-key"
+
+// installApart gives the controllers of this scene an account and a namespace of
+// their own, and so a key of their own. It returns the manifests of their rights,
+// after the adjustment if there is one.
+func (s *scene) installApart(adjust func(manifests []byte) []byte) (manifests []byte, home string) {
+	s.Helper()
+	manifests, err := harness.Manifest("rbac-namespaced.yaml")
+	s.must(err)
+	home = s.namespace + "-home"
+	manifests = replaceWords(manifests, "deployment-restart-controller", home)
+	manifests = replaceWords(manifests, "default", s.namespace)
+	if adjust != nil {
+		adjusted := adjust(manifests)
+		if bytes.Equal(adjusted, manifests) {
+			s.Fatal("the adjustment of the manifests changes nothing")
+		}
+		manifests = adjusted
+	}
+	s.installation, err = s.cluster.Install(s.Context(), manifests)
+	s.must(err)
+	return manifests, home
+}
+
+// storedKey reads what the Secret of the key holds.
+func (s *scene) storedKey() map[string][]byte {
+	s.Helper()
+	object, err := s.client.CoreV1().Secrets(s.installation.Namespace).Get(s.Context(), keySecret, metav1.GetOptions{})
+	s.must(err)
+	return object.Data
+}
+
+// patchKey changes the Secret of the key by a merge patch.
+func (s *scene) patchKey(patch string) {
+	s.Helper()
+	_, err := s.client.CoreV1().Secrets(s.installation.Namespace).Patch(s.Context(), keySecret, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	s.must(err)
+}
+
+// keyID reads the id of the key that a workload's record was made with.
+func (s *scene) keyID(st state) string {
+	s.Helper()
+	var basis struct{ Key string }
+	s.must(json.Unmarshal([]byte(st.Annotations[basisAnnotation]), &basis))
+	return basis.Key
+}
+
+func TestTheKeyIsMadeAtTheFirstStartAndKept(t *testing.T) {
+	s := newSceneApart(t)
+	manifests, _ := s.installApart(nil)
+	s.make(credentials, set("used", "v1"))
+	s.make(settings, set("used", "v1"))
+	app, plain := s.run("app", podOf(envFrom(credentials))), s.run("plain", podOf(envFrom(settings)))
+	if data := s.storedKey(); len(data) != 0 {
+		t.Fatalf("the manifest ships the Secret with the entries %v", data)
+	}
+	controller := s.startController()
+	before, plainBefore := s.started(app), s.started(plain)
+	key := s.storedKey()
+	if len(key) != 1 || len(key["key"]) != 32 {
+		t.Fatalf("the Secret has %d entries, and %d bytes in the entry of the key", len(key), len(key["key"]))
+	}
+	if s.keyID(before) == "" || s.keyID(plainBefore) != "" {
+		t.Errorf("the key is named %q in a record of a Secret, and %q in one without", s.keyID(before), s.keyID(plainBefore))
+	}
+
+	file := filepath.Join(t.TempDir(), "rbac.yaml")
+	s.must(os.WriteFile(file, manifests, 0o600))
+	for _, flags := range [][]string{{"--server-side=false"}, {"--server-side", "--force-conflicts"}} {
+		_, err := s.cluster.Kubectl(t.Context(), append([]string{"apply", "-f", file}, flags...)...)
+		s.must(err)
+	}
+	if diff := cmp.Diff(key, s.storedKey()); diff != "" {
+		t.Errorf("applying the manifests again changes the key (-before +after):\n%s", diff)
+	}
+
+	s.must(controller.Stop())
+	versions := s.versions()
+	controller = s.startController()
+	s.awaitMetric("decisions_total", map[string]string{"outcome": "keep"}, 3) // the marker, too
+	s.must(controller.Stop())
+	if diff := cmp.Diff(versions, s.versions()); diff != "" {
+		t.Errorf("the next start writes (-before +after):\n%s", diff)
+	}
+}
+
+// Whoever loses the key, or replaces it, loses what is recorded of Secrets. The pods
+// tell that nothing is due, and later edits are noticed as ever.
+func TestAnotherKeyRestartsNothing(t *testing.T) {
+	t.Parallel()
+	for name, patch := range map[string]string{
+		"lost":     `{"data":null}`,
+		"replaced": `{"data":{"key":"MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSceneApart(t)
+			s.installApart(nil)
+			s.make(credentials, set("used", "v1"))
+			app := s.run("app", podOf(envFrom(credentials)))
+			controller := s.startController()
+			before := s.started(app)
+			s.must(controller.Stop())
+			s.patchKey(patch)
+
+			s.startController()
+			s.await("is recorded with another key", app, func(st state) error {
+				old, err := before.checksums()
+				if err != nil {
+					return err
+				}
+				present, err := st.checksums()
+				if err != nil {
+					return err
+				}
+				return differ(old, present, credentials.key(s.namespace))
+			})
+			s.settle()
+			after := s.requireWrites(app, before, 0, 1)
+			if s.keyID(after) == s.keyID(before) {
+				t.Errorf("the record is of the key %s still", s.keyID(after))
+			}
+			s.edit(credentials, set("used", "v2"))
+			s.awaitRestart(app, after)
+		})
+	}
+}
+
+// Without its key the controller does its work all the same, and tells what to do.
+func TestAKeyThatCannotBeHadIsToldAndDoneWithout(t *testing.T) {
+	t.Parallel()
+	withoutSecret := func(manifests []byte) []byte {
+		var kept [][]byte
+		for _, document := range bytes.Split(manifests, []byte("\n---\n")) {
+			if !bytes.Contains(document, []byte("kind: Secret")) {
+				kept = append(kept, document)
+			}
+		}
+		return bytes.Join(kept, []byte("\n---\n"))
+	}
+	withoutRight := func(manifests []byte) []byte {
+		return bytes.ReplaceAll(manifests, []byte("resources: [secrets]"), []byte("resources: [nothing]"))
+	}
+	for name, test := range map[string]struct {
+		adjust func([]byte) []byte
+		patch  string
+		flags  []string
+		want   []string // in one line of the log
+	}{
+		"there is no Secret":                {adjust: withoutSecret, want: []string{"level=ERROR", "not found", "rbac.yaml"}},
+		"there is no right to it":           {adjust: withoutRight, want: []string{"level=ERROR", "forbidden", "rbac.yaml"}},
+		"it holds something else":           {patch: `{"data":{"key":"AAAA"}}`, want: []string{"level=ERROR", "does not have 32 bytes"}},
+		"there is no namespace to keep one": {flags: []string{"--controller-namespace="}, want: []string{"level=WARN", "--controller-namespace"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSceneApart(t)
+			s.installApart(test.adjust)
+			if test.patch != "" {
+				s.patchKey(test.patch)
+			}
+			var stored map[string][]byte
+			if name != "there is no Secret" {
+				stored = s.storedKey()
+			}
+			s.make(credentials, set("used", "v1"))
+			app := s.run("app", podOf(envFrom(credentials)))
+			controller := s.startController(test.flags...)
+			before := s.started(app)
+			if lines := controller.Log().Containing(test.want...); len(lines) != 1 {
+				t.Errorf("%d lines of the log have %q", len(lines), test.want)
+			}
+			s.edit(credentials, set("used", "v2"))
+			s.awaitRestart(app, before)
+			s.settle()
+			s.requireRestarts(app, before, 1)
+			if stored != nil {
+				if diff := cmp.Diff(stored, s.storedKey()); diff != "" {
+					t.Errorf("the Secret was written to (-before +after):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+func TestADryRunMakesNoKey(t *testing.T) {
+	s := newSceneApart(t)
+	s.installApart(nil)
+	s.make(credentials, set("used", "v1"))
+	app := s.run("app", podOf(envFrom(credentials)))
+	s.awaitRollout(app)
+	controller := s.startController("--dry-run")
+	s.eventually("the controller is idle", controller.Idle)
+	s.awaitMetric("decisions_total", map[string]string{"outcome": "record"}, 2) // the marker, too
+	s.must(controller.Stop())
+	if data := s.storedKey(); len(data) != 0 {
+		t.Errorf("the Secret has the entries %v", data)
+	}
+}
+
+// Two Secrets of the same content do not look alike in their workloads' records, and
+// neither looks like its content hashed without the key.
+func TestTheChecksumsOfSecretsTellNothing(t *testing.T) {
+	s := newScene(t)
+	for _, c := range []config{credentials, secret("twin")} {
+		s.make(c, set("used", "a guess"))
+	}
+	st := s.started(s.run("app", podOf(envFrom(credentials), envFrom(secret("twin")))))
+	checksums, err := st.checksums()
+	s.must(err)
+	one, two := checksums[credentials.key(s.namespace)], checksums[secret("twin").key(s.namespace)]
+	if one == two {
+		t.Errorf("both Secrets have the checksum %s", one)
+	}
+	guesses := unkeyedDigests(map[string]string{"used": "a guess"})
+	for _, guess := range guesses {
+		if strings.Contains(st.Annotations[checksumsAnnotation], guess) {
+			t.Errorf("the record has %s, which anybody can compute", guess)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// recordAsOriginal writes a record onto a workload as the original controller does,
+// under its field manager's name.
+func (s *scene) recordAsOriginal(w workload, contents map[config]map[string]string) {
+	s.Helper()
+	s.patchAs(controllerName, w, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, checksumsAnnotation, s.originalRecord(contents)))
+}
+
+func (s *scene) originalRecord(contents map[config]map[string]string) string {
+	s.Helper()
+	entries := map[string]string{}
+	for c, data := range contents {
+		entries[c.key(s.namespace)] = originalDigest(c, data)
+	}
+	encoded, err := json.Marshal(entries)
+	s.must(err)
+	return string(encoded)
+}
+
+var (
+	v1 = map[string]string{"used": "v1"}
+	v2 = map[string]string{"used": "v2"}
+)
+
+// upgraded are workloads of all kinds that the original controller ran before.
+type upgraded struct {
+	s      *scene
+	all    []workload
+	before map[workload]state
+}
+
+// runWithOriginal starts workloads that read both configs, and records contents for
+// them as the original does.
+func (s *scene) runWithOriginal(contents map[config]map[string]string) *upgraded {
+	s.Helper()
+	s.make(settings, set("used", "v1"))
+	s.make(credentials, set("used", "v1"))
+	pod := podOf(envFrom(settings), envFrom(credentials))
+	u := &upgraded{s: s, before: map[workload]state{}}
+	u.all = []workload{s.run("app", pod), s.runStateful("stateful", pod), s.runDaemons("daemons", pod)}
+	for _, w := range u.all {
+		s.awaitRollout(w)
+	}
+	s.letTimePass()
+	for _, w := range u.all {
+		s.recordAsOriginal(w, contents)
+	}
+	s.letTimePass()
+	return u
+}
+
+// note remembers the workloads as they are.
+func (u *upgraded) note() {
+	u.s.Helper()
+	for _, w := range u.all {
+		u.before[w] = u.s.awaitRollout(w)
+	}
+}
+
+// awaitKeyed waits until all workloads are recorded in the present scheme and
+// nothing is left to do.
+func (u *upgraded) awaitKeyed() {
+	u.s.Helper()
+	for _, w := range u.all {
+		u.s.await("has a record of the present scheme", w, func(st state) error {
+			basis := st.Annotations[basisAnnotation]
+			if !strings.Contains(basis, `"scheme":"keyed-v2"`) || strings.Contains(basis, `"copies"`) {
+				return fmt.Errorf("the basis is %q", basis)
+			}
+			return nil
+		})
+	}
+}
+
+// The API says that the configs were edited after the pods started; only the record
+// of the original tells that they are as they were.
+func TestAnUpgradeFromTheOriginalRestartsNothingIfTheContentIsTheSame(t *testing.T) {
+	s := newSceneApart(t)
+	u := s.runWithOriginal(map[config]map[string]string{settings: v1, credentials: v1})
+	for _, c := range []config{settings, credentials} {
+		s.edit(c, set("used", "v2"))
+		s.edit(c, set("used", "v1"))
+	}
+	u.note()
+	s.startController()
+	u.awaitKeyed()
+	s.settle()
+	for _, w := range u.all {
+		s.requireWrites(w, u.before[w], 0, 1)
+		s.requireRevisions(w, 1)
+	}
+	s.edit(credentials, set("used", "v3"))
+	for _, w := range u.all {
+		s.awaitRestart(w, u.before[w])
+	}
+}
+
+func TestAnUpgradeFromTheOriginalRestartsOnceIfTheContentIsAnother(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		recorded map[config]map[string]string
+		edit     func(*scene)
+		causes   string
+	}{
+		"of a ConfigMap": {
+			map[config]map[string]string{settings: v1, credentials: v1},
+			func(s *scene) { s.edit(settings, set("used", "v2")) },
+			"configmap settings changed (keys unknown)",
+		},
+		"of a Secret": {
+			map[config]map[string]string{settings: v1, credentials: v1},
+			func(s *scene) { s.edit(credentials, set("used", "v2")) },
+			"secret credentials changed (keys unknown)",
+		},
+		"for a key that is gone, which the API does not tell": {
+			map[config]map[string]string{settings: {"used": "v1", "gone": "v1"}, credentials: v1},
+			func(*scene) {},
+			"configmap settings changed (keys unknown)",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSceneApart(t)
+			u := s.runWithOriginal(test.recorded)
+			test.edit(s)
+			u.note()
+			s.startController()
+			for _, w := range u.all {
+				s.awaitRestart(w, u.before[w])
+				s.awaitRestartEvent(w, "restarting: "+test.causes)
+			}
+			u.awaitKeyed()
+			s.settle()
+			for _, w := range u.all {
+				s.requireRestarts(w, u.before[w], 1)
+			}
+		})
+	}
+}
+
+func TestAnUpgradeFromTheOriginalDoesNotRestartPodsThatHaveTheOtherContentAlready(t *testing.T) {
+	s := newSceneApart(t)
+	u := s.runWithOriginal(map[config]map[string]string{settings: v1, credentials: v1})
+	s.edit(settings, set("used", "v2"))
+	s.letTimePass()
+	for _, w := range u.all {
+		s.patch(w, `{"spec":{"template":{"metadata":{"annotations":{"release":"2"}}}}}`)
+	}
+	u.note()
+	s.startController()
+	u.awaitKeyed()
+	s.settle()
+	for _, w := range u.all {
+		s.requireWrites(w, u.before[w], 0, 1)
+		s.requireRevisions(w, 2)
+	}
+}
+
+func TestADryRunComparesWithTheRecordOfTheOriginal(t *testing.T) {
+	s := newSceneApart(t)
+	u := s.runWithOriginal(map[config]map[string]string{settings: v1, credentials: v1})
+	same := s.run("same", podOf(envFrom(settings)))
+	s.awaitRollout(same)
+	s.edit(settings, set("used", "v2"))
+	s.recordAsOriginal(same, map[config]map[string]string{settings: v2})
+	u.note()
+	controller := s.startController("--dry-run")
+	for _, w := range u.all {
+		s.awaitEvent(w, "WouldRestart", "would restart: configmap settings changed (keys unknown)")
+	}
+	s.eventually("the controller is idle", controller.Idle)
+	s.awaitMetric("decisions_total", map[string]string{"outcome": "record"}, 2) // the same content, and the marker
+	for _, w := range u.all {
+		s.requireWrites(w, u.before[w], 0, 0)
+	}
+}
+
+// Early versions of this controller wrote unkeyed checksums of Secrets, too.
+func TestARecordOfAnEarlyVersionIsReplaced(t *testing.T) {
+	s := newSceneApart(t)
+	s.make(credentials, set("used", "v1"))
+	app := s.run("app", podOf(envFrom(credentials)))
+	controller := s.startController()
+	st := s.started(app)
+	s.must(controller.Stop())
+	unkeyed := unkeyedDigests(v1)
+	record := fmt.Sprintf(`{%q:%q}`, credentials.key(s.namespace), unkeyed[len(unkeyed)-1])
+	var basis map[string]any
+	s.must(json.Unmarshal([]byte(st.Annotations[basisAnnotation]), &basis))
+	delete(basis, "key")
+	basis["scheme"], basis["checksums"] = "xxh64-keys-v1", fmt.Sprintf("%016x", xxhash.Sum64String(record))
+	encoded, err := json.Marshal(basis)
+	s.must(err)
+	s.patchAs(controllerName, app, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q,%q:%q}}}`, checksumsAnnotation, record, basisAnnotation, encoded))
+	s.letTimePass()
+	s.edit(credentials, set("used", "v2"))
+	s.edit(credentials, set("used", "v1"))
+
+	u := &upgraded{s: s, all: []workload{app}, before: map[workload]state{}}
+	u.note()
+	s.startController()
+	u.awaitKeyed()
+	s.settle()
+	s.requireWrites(app, u.before[app], 0, 1)
+}
+
+// The original comes back for a while: it does not know the basis, and leaves it.
+func TestAfterAWayBackTheOriginalsRecordCountsAgain(t *testing.T) {
+	s := newSceneApart(t)
+	s.make(settings, set("used", "v1"))
+	app := s.run("app", podOf(envFrom(settings)))
+	controller := s.startController()
+	s.started(app)
+	s.must(controller.Stop())
+	s.recordAsOriginal(app, map[config]map[string]string{settings: v1})
+	s.letTimePass()
+	s.edit(settings, set("used", "v2"))
+	s.edit(settings, set("used", "v1"))
+	before := s.now(app)
+	s.startController()
+	s.await("is recorded", app, func(st state) error {
+		if st.Annotations[checksumsAnnotation] == before.Annotations[checksumsAnnotation] {
+			return errors.New("the record is that of the original")
+		}
+		return nil
+	})
+	s.settle()
+	s.requireWrites(app, before, 0, 1)
+}
