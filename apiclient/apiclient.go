@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/flowcontrol"
@@ -34,6 +35,8 @@ type Clients struct {
 	// Apps and Core share the limit that was asked for.
 	Apps appsclient.AppsV1Interface
 	Core coreclient.CoreV1Interface
+	// Metadata has that limit, too. It reads and patches the metadata of objects.
+	Metadata metadata.Interface
 
 	events coreclient.CoreV1Interface
 }
@@ -58,7 +61,8 @@ func Connect(config *rest.Config, requests, events Rate) (*Clients, error) {
 	core, err3 := coreclient.NewForConfigAndClient(working, http)
 	apps, err4 := appsclient.NewForConfigAndClient(working, http)
 	recording, err5 := coreclient.NewForConfigAndClient(telling, http)
-	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+	meta, err6 := metadata.NewForConfigAndClient(working, http)
+	if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
 		return nil, fmt.Errorf("make clients: %w", err)
 	}
 	return &Clients{
@@ -66,6 +70,7 @@ func Connect(config *rest.Config, requests, events Rate) (*Clients, error) {
 		WatchApps: watchApps.RESTClient(),
 		Apps:      apps,
 		Core:      core,
+		Metadata:  meta,
 		events:    recording,
 	}, nil
 }

@@ -101,6 +101,7 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 		pods:          podReader{apps: clients.Apps, core: clients.Core},
 		originals:     originalReader{core: clients.Core},
 		workloads:     workloadWriter{apps: clients.Apps.RESTClient()},
+		copies:        copyRemover{metadata: clients.Metadata},
 		events:        clients.Recorder(c.events, catalog.FieldManager),
 		metrics:       c.metrics,
 		log:           c.log,

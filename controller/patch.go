@@ -14,7 +14,9 @@ import (
 // if the workload has changed.
 func patchBody(view catalog.View, decision catalog.Decision, budget catalog.Budget, now time.Time) ([]byte, error) {
 	w := view.Workload
-	annotations, err := decision.Checksums.Annotations(catalog.Basis{Template: w.Template, Key: view.Key, Budget: budget, Written: now})
+	annotations, err := decision.Checksums.Annotations(catalog.Basis{
+		Template: w.Template, Key: view.Key, Budget: budget, Written: now, Copies: mayBeCopiedMeanwhile(w, decision),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("build patch: %w", err)
 	}

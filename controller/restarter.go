@@ -41,6 +41,7 @@ const (
 	reasonWouldRestart  = "WouldRestart"
 	reasonRestartFailed = "RestartFailed"
 	reasonDisabled      = "RestartDisabled"
+	reasonCopiesRemain  = "SecretDigestsRemain"
 )
 
 // restarter decides about the workloads that changes affect and carries the
@@ -51,6 +52,7 @@ type restarter struct {
 	pods      podReader
 	originals originalReader
 	workloads workloadWriter
+	copies    copyRemover
 	events    record.EventRecorder
 	metrics   *metrics
 	log       *slog.Logger
@@ -245,6 +247,11 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 		r.backlogs.noteDue(w.Ref)
 		budget = budget.Spend(r.spacing(w), now)
 	}
+	if w.Record.Exposed {
+		if err := r.removeCopies(ctx, w); err != nil {
+			return err
+		}
+	}
 	body, err := patchBody(view, decision, budget, now)
 	if err != nil {
 		return err
@@ -264,6 +271,9 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 		r.catalog.ObserveWritten(*written.workload.enabled, view.Moment)
 	}
 	r.applied(w, decision)
+	if mayBeCopiedMeanwhile(w, decision) {
+		r.queue.AddAfter(w.Ref, copiesDelay)
+	}
 	return nil
 }
 

@@ -1,0 +1,95 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// copyRemover removes the copies of a workload's records that Kubernetes made on its
+// revisions, where they hold digests of Secrets that guesses can be tested against.
+type copyRemover struct{ metadata metadata.Interface }
+
+// mayBeCopiedMeanwhile tells whether a copy that was just removed may be back before
+// the decision is carried out. A Deployment's controller copies the annotations onto
+// the newest ReplicaSet whenever it looks, and after a restart that is another one.
+func mayBeCopiedMeanwhile(w *catalog.Workload, decision catalog.Decision) bool {
+	return w.Record.Exposed && w.Ref.Kind == catalog.Deployment && decision.Outcome == catalog.Restart
+}
+
+// copiesDelay is how long a Deployment's controller gets to notice a write before the
+// copies are looked for again.
+const copiesDelay = 2 * time.Second
+
+// revisionResources are where the revisions of each kind of workload are found.
+var revisionResources = map[catalog.WorkloadKind]schema.GroupVersionResource{
+	catalog.Deployment:  appsv1.SchemeGroupVersion.WithResource("replicasets"),
+	catalog.StatefulSet: appsv1.SchemeGroupVersion.WithResource("controllerrevisions"),
+	catalog.DaemonSet:   appsv1.SchemeGroupVersion.WithResource("controllerrevisions"),
+}
+
+// remove removes both annotations from the revisions of a workload that expose
+// digests of Secrets. It goes on after a failure, and may be called again.
+func (r copyRemover) remove(ctx context.Context, w *catalog.Workload) error {
+	revisions := r.metadata.Resource(revisionResources[w.Ref.Kind]).Namespace(w.Ref.Namespace)
+	list, err := revisions.List(ctx, metav1.ListOptions{LabelSelector: w.Selector})
+	if err != nil {
+		return fmt.Errorf("list revisions of %s: %w", w.Ref, err)
+	}
+	var errs []error
+	for i := range list.Items {
+		revision := &list.Items[i]
+		if !metav1.IsControlledBy(revision, &metav1.ObjectMeta{UID: w.UID}) || !catalog.ExposesSecrets(revision.Annotations) {
+			continue
+		}
+		body, err := removalBody(revision)
+		if err != nil {
+			return err
+		}
+		_, err = revisions.Patch(ctx, revision.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: catalog.FieldManager})
+		if err != nil && !apierrors.IsNotFound(err) {
+			errs = append(errs, fmt.Errorf("patch revision %s of %s: %w", revision.Name, w.Ref, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// removalBody returns the JSON merge patch that removes both annotations from this
+// very state of a revision.
+func removalBody(revision *metav1.PartialObjectMetadata) ([]byte, error) {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid":             revision.UID,
+		"resourceVersion": revision.ResourceVersion,
+		"annotations":     map[string]any{catalog.ChecksumsAnnotation: nil, catalog.BasisAnnotation: nil},
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("build patch: %w", err)
+	}
+	return body, nil
+}
+
+// removeCopies removes the copies of a record that is about to be replaced. Only then
+// is the record written: if the controller is killed in between, the workload still
+// tells what is to be done. What is forbidden must not hold up restarts.
+func (r *restarter) removeCopies(ctx context.Context, w *catalog.Workload) error {
+	err := r.copies.remove(ctx, w)
+	if err == nil || !isPermanent(err) {
+		return err
+	}
+	r.log.Warn("cannot remove digests of Secrets from the revisions of a workload", "workload", w.Ref, "error", err)
+	r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonCopiesRemain,
+		"revisions of this workload keep digests of Secrets that guesses can be tested against: %v", err)
+	return nil
+}
