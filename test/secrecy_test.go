@@ -1,48 +1,248 @@
 package test
 
 import (
+	"bytes"
+	"context"
+	"crypto/rand"
 	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/test/harness"
 )
 
-// No value of a config, and no key name of a Secret, shows up anywhere, however
-// much the controller is asked to tell.
-func TestWhatASecretHoldsIsNeverTold(t *testing.T) {
-	s := newSceneApart(t)
-	controller := s.startController("-v", "10")
-	const key, first, second, plain, third = "hush-key", "hush-value-one", "hush-value-two", "plain-value-one", "plain-value-two"
-	s.make(credentials, set(key, first))
-	s.make(settings, set("plain-key", plain))
-	app := s.run("app", withVolumes(podOf(envFrom(settings), mount("files")), volumeOf("files", credentials)))
-	before := s.started(app)
-	s.edit(credentials, set(key, second))
-	s.edit(settings, set("plain-key", third))
-	s.awaitRestart(app, before)
-	s.awaitRestartEvent(app, "restarting: configmap settings changed (keys: plain-key); secret credentials changed (1 key)")
-	s.annotate(app, checksumsAnnotation, "{") // a warning, too
-	s.settle()
-	s.requireWrites(app, before, 1, 2)
+// canaries are values that occur nowhere else, by what they are.
+type canaries struct {
+	s      *scene
+	values map[string]string
+	// secrets are contents of Secrets, whose unkeyed digests must not be told either.
+	secrets []map[string]string
+}
 
-	_, metrics, err := controller.Get(t.Context(), "/metrics")
-	s.must(err)
-	events, err := s.client.CoreV1().Events(s.namespace).List(t.Context(), metav1.ListOptions{})
-	s.must(err)
-	told := map[string]string{"the log": controller.Log().String(), "the metrics": metrics}
-	for _, event := range events.Items {
-		if event.ReportingController == controllerName {
-			told["the events"] += event.Message + "\n"
-		}
-	}
-	for where, text := range told {
-		for _, secret := range []string{key, first, second, plain, third} {
-			for _, form := range []string{secret, base64.StdEncoding.EncodeToString([]byte(secret))} {
-				if strings.Contains(text, form) {
-					t.Errorf("%s tells %q", where, form)
-				}
+// value returns a new canary of that name.
+func (c *canaries) value(name string) string {
+	c.s.Helper()
+	random := make([]byte, 30)
+	_, _ = rand.Read(random)
+	c.values[name] = "canary-" + base64.RawURLEncoding.EncodeToString(random)
+	return c.values[name]
+}
+
+// forms are the ways in which a canary could be told.
+func forms(value string) []string {
+	return []string{value, base64.StdEncoding.EncodeToString([]byte(value)), hex.EncodeToString([]byte(value))}
+}
+
+// requireAbsent fails the test if a text has a canary in it, or an unkeyed digest of
+// a Secret.
+func (c *canaries) requireAbsent(where, text string) {
+	c.s.Helper()
+	for name, value := range c.values {
+		for _, form := range forms(value) {
+			if strings.Contains(text, form) {
+				c.s.Errorf("%s tells %s: %s", where, name, form)
 			}
 		}
 	}
+	for _, content := range c.secrets {
+		for _, digest := range unkeyedDigests(content) {
+			if strings.Contains(text, digest) {
+				c.s.Errorf("%s tells an unkeyed digest of a Secret: %s", where, digest)
+			}
+		}
+	}
+}
+
+// secret notes the content of a Secret, and returns it as changes.
+func (c *canaries) secret(content map[string]string) []change {
+	c.secrets = append(c.secrets, content)
+	changes := make([]change, 0, len(content))
+	for key, value := range content {
+		changes = append(changes, set(key, value))
+	}
+	return changes
+}
+
+// No value of a config, no key name of a Secret and no digest that guesses could be
+// tested against shows up anywhere, however much the controller is asked to tell. Nor
+// is a value kept: it is gone from memory when later events and garbage collections
+// have passed over it.
+func TestWhatAConfigHoldsIsNeitherToldNorKept(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		open  func(*testing.T) *scene
+		flags []string
+	}{
+		"beside the deployment controller of Kubernetes": {newSceneApart, nil},
+		"with the deployment engine":                     {newEngineSceneApart, []string{engineOn}},
+	} {
+		t.Run(name, func(t *testing.T) { checkSecrecy(test.open(t), test.flags) })
+	}
+}
+
+func checkSecrecy(s *scene, flags []string) {
+	s.Helper()
+	c := &canaries{s: s, values: map[string]string{}}
+	const key = "hush-key"
+	c.values["the name of a Secret's key"] = key
+	s.make(credentials, c.secret(map[string]string{key: c.value("a Secret's first value")})...)
+	plain := map[string]string{"plain-key": c.value("a ConfigMap's first value")}
+	s.make(settings, set("plain-key", plain["plain-key"]), setBinary("bin", c.value("binary content")))
+	removed := secret("removed")
+	s.make(removed, c.secret(map[string]string{key: c.value("the value of a Secret that is deleted")})...)
+	pod := withVolumes(podOf(envFrom(settings), mount("files"), envFromOptional(removed)), volumeOf("files", credentials))
+	all := []workload{s.runStateful("stateful", pod), s.runDaemons("daemons", pod)}
+	if len(flags) == 0 { // else nobody would roll it out now
+		all = append(all, s.run("app", pod))
+	}
+	for _, w := range all {
+		s.awaitRollout(w)
+		// So that the configs are read once more.
+		s.recordAsOriginal(w, map[config]map[string]string{settings: plain, credentials: c.secrets[0], removed: c.secrets[1]})
+	}
+
+	talkative := *s.installation
+	talkative.Environment = []string{
+		"GODEBUG=clobberfree=1", // overwrites what the garbage collector frees
+		"GOGC=10",
+	}
+	s.installation = &talkative
+	controller := s.startController(append(flags, "-v", "9")...)
+	if len(flags) > 0 {
+		all = append(all, s.run("app", pod))
+	}
+	before := map[workload]state{}
+	for _, w := range all {
+		before[w] = s.running(w)
+	}
+	s.settle()
+	s.edit(credentials, c.secret(map[string]string{key: c.value("a Secret's second value")})...)
+	s.edit(settings, set("plain-key", c.value("a ConfigMap's second value")), remove("bin"))
+	for _, w := range all {
+		s.awaitRestart(w, before[w])
+		s.awaitRestartEvent(w, "restarting: configmap settings changed (keys: bin, plain-key); secret credentials changed (1 key)")
+	}
+	s.delete(removed)
+	s.edit(credentials, remove(key))
+	s.edit(settings, remove("plain-key"))
+	for _, w := range all {
+		s.annotate(w, checksumsAnnotation, "{") // a warning, too
+	}
+	s.settle()
+	c.requireNothingTold(controller, all)
+	c.requireNothingKept(controller, all)
+}
+
+// requireNothingTold searches everything that the controller writes.
+func (c *canaries) requireNothingTold(controller *harness.Controller, all []workload) {
+	s := c.s
+	s.Helper()
+	c.requireAbsent("the log", controller.Log().String())
+	_, metrics, err := controller.Get(s.Context(), "/metrics")
+	s.must(err)
+	c.requireAbsent("/metrics", metrics)
+	events, err := s.client.CoreV1().Events(s.namespace).List(s.Context(), metav1.ListOptions{})
+	s.must(err)
+	for _, event := range events.Items {
+		if event.ReportingController == controllerName {
+			c.requireAbsent("an Event", event.Message+fmt.Sprint(event.Annotations))
+		}
+	}
+	for _, w := range all {
+		st := s.now(w)
+		c.requireAbsent(w.kind+" "+w.name, fmt.Sprint(st.Annotations, st.template.Annotations))
+		revisions, err := s.revisionsMeta(s.Context(), w)
+		s.must(err)
+		for _, revision := range revisions {
+			c.requireAbsent("revision "+revision.Name, fmt.Sprint(revision.Annotations))
+		}
+	}
+}
+
+// requireNothingKept searches the memory of the controller, as it is after larger
+// events without canaries on each watch, and two garbage collections.
+func (c *canaries) requireNothingKept(controller *harness.Controller, all []workload) {
+	s := c.s
+	s.Helper()
+	if runtime.GOOS != "linux" {
+		s.Log("the memory of another process can only be read on Linux")
+		return
+	}
+	delete(c.values, "the name of a Secret's key") // names are what the catalog is made of
+	round := 0
+	s.eventually("no canary is in memory", func(ctx context.Context) error {
+		round++
+		c.makeHarmlessEvents(all, round)
+		if err := c.awaitCollections(ctx, controller, 2); err != nil {
+			return err
+		}
+		return c.searchMemory(controller)
+	})
+}
+
+// makeHarmlessEvents makes an event on each watch that is larger than any before.
+func (c *canaries) makeHarmlessEvents(all []workload, round int) {
+	s := c.s
+	s.Helper()
+	large := strings.Repeat(strconv.Itoa(round%10), 200<<10)
+	for _, harmless := range []config{configMap("harmless"), secret("harmless")} {
+		if round == 1 {
+			s.make(harmless, set("key", large))
+		} else {
+			s.edit(harmless, set("key", large))
+		}
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{"harmless": large}}})
+	s.must(err)
+	for _, w := range all {
+		s.patch(w, string(patch))
+	}
+}
+
+// awaitCollections waits until that many garbage collections are over. Each look at
+// the metrics leaves a little garbage.
+func (c *canaries) awaitCollections(ctx context.Context, controller *harness.Controller, count float64) error {
+	const collections = "go_gc_duration_seconds"
+	before, err := controller.Metric(ctx, collections, nil)
+	if err != nil {
+		return err
+	}
+	for {
+		now, err := controller.Metric(ctx, collections, nil)
+		if err != nil || now >= before+count {
+			return err
+		}
+	}
+}
+
+func (c *canaries) searchMemory(controller *harness.Controller) error {
+	var found []string
+	searched := 0
+	err := controller.Memory(func(part []byte) {
+		searched += len(part)
+		for name, value := range c.values {
+			for _, form := range forms(value) {
+				if at := bytes.Index(part, []byte(form)); at >= 0 {
+					found = append(found, fmt.Sprintf("%s (%q)", name, part[max(0, at-40):min(len(part), at+len(form)+40)]))
+				}
+			}
+		}
+	})
+	if err == nil && searched == 0 {
+		err = errors.New("there is nothing in memory")
+	}
+	if err == nil && len(found) > 0 {
+		slices.Sort(found)
+		err = fmt.Errorf("in memory: %s", strings.Join(slices.Compact(found), "\n"))
+	}
+	return err
 }

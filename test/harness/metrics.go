@@ -46,8 +46,8 @@ func (c *Controller) Metric(ctx context.Context, name string, labels map[string]
 	return metrics.Value(name, labels)
 }
 
-// Value is [Controller.Metric] of one look at all metrics. Of a histogram it is
-// the number of observations.
+// Value is [Controller.Metric] of one look at all metrics. Of a histogram
+// or summary it is the number of observations.
 func (m Metrics) Value(name string, labels map[string]string) (float64, error) {
 	family, found := m[name]
 	if !found {
@@ -82,6 +82,8 @@ func value(metric *dto.Metric) float64 {
 		return metric.Gauge.GetValue()
 	case metric.Histogram != nil:
 		return float64(metric.Histogram.GetSampleCount())
+	case metric.Summary != nil:
+		return float64(metric.Summary.GetSampleCount())
 	default:
 		return metric.GetUntyped().GetValue()
 	}
