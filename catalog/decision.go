@@ -27,7 +27,8 @@ type Decision struct {
 	Outcome Outcome
 	// Reason tells a person why.
 	Reason string
-	// Checksums are to be recorded.
+	// Checksums are to be recorded. A config for which there is no room is not among
+	// them; the pods are asked about it, as about one that appeared.
 	Checksums Checksums
 	// Causes are the configs that a restart lets the pods see.
 	Causes []Cause
@@ -50,7 +51,8 @@ const clockTolerance = time.Second
 // Decide decides about a workload as far as the catalog alone can tell.
 func Decide(view View) Decision {
 	w := view.Workload
-	decision := Decision{Checksums: currentChecksums(&view)}
+	checksums := currentChecksums(&view)
+	decision := Decision{Checksums: checksums.limitTo(w.Room)}
 	switch {
 	case w.Idle:
 		return decision.recorded(w, "the workload wants no pods")
@@ -62,7 +64,7 @@ func Decide(view View) Decision {
 		}
 		return decision.with(AskPods, "a config changed and no record tells whether the pods have seen it")
 	}
-	causes := differences(&view, decision.Checksums)
+	causes := differences(&view, checksums)
 	switch {
 	case len(causes) > 0 && w.Woke > w.RecordSeen:
 		return decision.with(AskPods, "the content differs from the record, but the workload had no pods meanwhile")
@@ -79,7 +81,7 @@ func Decide(view View) Decision {
 // pods. They must be those of the workload's present template.
 func DecideByPods(view View, pods []Pod) Decision {
 	w := view.Workload
-	decision := Decision{Checksums: currentChecksums(&view)}
+	decision := Decision{Checksums: currentChecksums(&view).limitTo(w.Room)}
 	matters, differs := anyConfig, false
 	if w.Record.Vouches && w.Woke <= w.RecordSeen {
 		matters = appeared(w)

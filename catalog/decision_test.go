@@ -78,6 +78,15 @@ func (s *story) release(image string) {
 	s.catalog.ObserveWorkload(s.reduced())
 }
 
+// crowded is a Deployment that reads the ConfigMaps b and z. Its annotations leave room
+// for the checksum of one of them.
+func crowded() *appsv1.Deployment {
+	d := deployment(corev1.Container{Name: "app", EnvFrom: append(readsAll("z", false).EnvFrom, readsAll("b", false).EnvFrom...)})
+	taken := len(EnabledAnnotation) + len(Enabled) + len("note") + entrySize(configMapRef("b"))
+	d.Annotations["note"] = strings.Repeat("x", annotationsLimit-annotationsReserve-taken)
+	return d
+}
+
 // verdict is a decision in the end, and whether it took the pods.
 type verdict struct {
 	Asked   bool
@@ -99,7 +108,7 @@ func (s *story) decide(t *testing.T, pods ...Pod) verdict {
 	if decision.Reason == "" {
 		t.Error("a decision without a reason")
 	}
-	if want := currentChecksums(&view); !decision.Checksums.Equal(want) {
+	if want := currentChecksums(&view).limitTo(view.Workload.Room); !decision.Checksums.Equal(want) {
 		t.Errorf("to be recorded: %v, want %v", decision.Checksums, want)
 	}
 	return verdict{asked, decision.Outcome, decision.Causes}
@@ -173,6 +182,25 @@ func TestDecisionsOnAWorkloadWithARecordThatVouches(t *testing.T) {
 			}, nil,
 			verdict{Outcome: Restart, Causes: []Cause{{Config: configMapRef("b"), Keys: []string{"k", "l"}}, {Config: configMapRef("z"), Keys: []string{"k"}}}},
 		},
+		"an edit of a config that there is room for": {crowded(), func(s *story) {
+			s.listed(configMap("b", data{"k": "1"}), configMap("z", data{"k": "1"}))
+			s.recorded(10)
+			s.config("b", data{"k": "2"}, 60)
+		}, nil, restartFor("b", "k")},
+		"an edit of a config that there is no room for": {crowded(), func(s *story) {
+			s.listed(configMap("b", data{"k": "1"}), configMap("z", data{"k": "1"}))
+			s.recorded(10)
+			s.config("z", data{"k": "2"}, 60)
+		}, []Pod{startedAt(noonPlus(5))}, askedRestartFor("z", "k")},
+		"the same, and the pods have seen it": {crowded(), func(s *story) {
+			s.listed(configMap("b", data{"k": "1"}), configMap("z", data{"k": "1"}))
+			s.recorded(10)
+			s.config("z", data{"k": "2"}, 60)
+		}, []Pod{startedAt(noonPlus(70))}, verdict{Asked: true, Outcome: Keep}},
+		"nothing is edited of a config that there is no room for": {crowded(), func(s *story) {
+			s.listed(configMap("b", data{"k": "1"}), configMap("z", data{"k": "1"}))
+			s.recorded(10)
+		}, nil, keep},
 		"an edit while the workload wanted no pods, which started later": {allOfWeb(), func(s *story) {
 			s.scale(0)
 			s.listed(configMap("web", data{"a": "1"}))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -18,6 +19,27 @@ const (
 	// BasisAnnotation says what the checksums rest on.
 	BasisAnnotation = "com.xing.deployment-restart.applied-config-basis"
 )
+
+// annotationsLimit is how many bytes the names and values of all annotations of an
+// object may have together, see the constant TotalAnnotationSizeLimitB of
+// k8s.io/apimachinery/pkg/api/validation. annotationsReserve is left for the basis, and
+// for what others add later, to copies as well.
+const (
+	annotationsLimit   = 256 * 1024
+	annotationsReserve = 8 * 1024
+)
+
+// roomForChecksums is how many bytes the other annotations of a workload leave for the
+// checksums.
+func roomForChecksums(meta *metav1.ObjectMeta) int {
+	room := annotationsLimit - annotationsReserve
+	for name, value := range meta.Annotations {
+		if name != ChecksumsAnnotation && name != BasisAnnotation {
+			room -= len(name) + len(value)
+		}
+	}
+	return room
+}
 
 // Scheme names the way in which checksums are computed, the rules of [References]
 // included: which keys a checksum covers. Checksums of another scheme cannot be
@@ -210,6 +232,32 @@ func (c Checksums) of(kind ConfigKind) Checksums {
 		}
 	}
 	return some
+}
+
+// limitTo returns the checksums whose entries fit in an annotation of so many bytes.
+// Those that do not fit, the last ones in the order of names, are left out.
+func (c Checksums) limitTo(room int) Checksums {
+	size := 0
+	for ref := range c {
+		size += entrySize(ref)
+	}
+	if size <= room {
+		return c
+	}
+	limited := maps.Clone(c)
+	for _, ref := range slices.SortedFunc(maps.Keys(c), func(a, b ConfigRef) int { return compareConfigRefs(b, a) }) {
+		if size <= room {
+			break
+		}
+		delete(limited, ref)
+		size -= entrySize(ref)
+	}
+	return limited
+}
+
+// entrySize is how many bytes a config takes in the checksums annotation.
+func entrySize(ref ConfigRef) int {
+	return len(`"//":"0123456789abcdef",`) + len(ref.Kind.String()) + len(ref.Namespace) + len(ref.Name)
 }
 
 // Equal tells whether both hold the same checksums of the same configs.

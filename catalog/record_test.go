@@ -205,6 +205,40 @@ func TestTheAnnotationsHaveTheFormThatIsDocumented(t *testing.T) {
 	}
 }
 
+func TestChecksumsThatDoNotFitAreLeftOut(t *testing.T) {
+	all := Checksums{secretRef("s"): 4, configMapRef("b"): 2, configMapRef("a"): 1, configMapRef("cc"): 3}
+	encoded := func(c Checksums) string {
+		annotations, err := c.Annotations(Basis{Key: testKey})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return annotations[ChecksumsAnnotation]
+	}
+	for room := range len(encoded(all)) + 10 {
+		got := all.limitTo(room)
+		if size := len(encoded(got)); len(got) > 0 && size > room+1 { // an entry counts with its comma, the last one has none
+			t.Errorf("%d bytes with room for %d", size, room)
+		}
+		for i, ref := range []ConfigRef{configMapRef("a"), configMapRef("b"), configMapRef("cc"), secretRef("s")} {
+			if _, found := got[ref]; found != (i < len(got)) {
+				t.Errorf("room for %d: of the first %d configs, %s is there: %t", room, len(got), ref, found)
+			}
+		}
+	}
+	if got := all.limitTo(len(encoded(all))); len(got) != 4 {
+		t.Errorf("%d are left though all fit", len(got))
+	}
+}
+
+func TestTheOtherAnnotationsLeaveRoomForTheChecksums(t *testing.T) {
+	meta := &metav1.ObjectMeta{Annotations: map[string]string{
+		"note": strings.Repeat("x", 100_000), ChecksumsAnnotation: strings.Repeat("x", 100_000), BasisAnnotation: "x",
+	}}
+	if got, want := roomForChecksums(meta), 256*1024-8*1024-100_004; got != want {
+		t.Errorf("room for %d bytes, want %d", got, want)
+	}
+}
+
 // The API server gives a field to its writer only if its value changes.
 func TestEachWriteOfTheSameRecordHasAnotherBasis(t *testing.T) {
 	checksums := Checksums{configMapRef("web"): 1}

@@ -71,6 +71,8 @@ type Workload struct {
 	Template, PodTemplate Fingerprint
 	References            []Reference
 	Record                Record
+	// Room is how many bytes of checksums can be recorded on the workload.
+	Room int
 	// Idle tells that the workload wants no pods or is being deleted, so that there
 	// is nothing to restart.
 	Idle bool
@@ -156,6 +158,7 @@ func newWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 		PodTemplate:     full,
 		References:      References(meta.Namespace, &template.Spec),
 		Record:          readRecord(meta, bare),
+		Room:            roomForChecksums(meta),
 		Idle:            meta.DeletionTimestamp != nil,
 		GracePeriod:     gracePeriod,
 		Problem:         problem,

@@ -35,6 +35,7 @@ func TestADeploymentIsReducedToWhatMatters(t *testing.T) {
 			Config: configMapRef("web"), Keys: Selection{Names: []string{"color"}, DataOnly: true}, Container: "app", Optional: true,
 		}},
 		Record: Record{Checksums: Checksums{configMapRef("web"): 1}, Vouches: true},
+		Room:   annotationsLimit - annotationsReserve - len(EnabledAnnotation) - len(Enabled),
 		Hold:   Paused, OptedIn: noon,
 	}
 	if diff := cmp.Diff(want, mustWorkload(d)); diff != "" {

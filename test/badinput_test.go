@@ -130,3 +130,32 @@ func TestAHugeRecordOfSomebodyElsesIsReplaced(t *testing.T) {
 	s.edit(settings, set("a", "2"))
 	s.awaitRestart(app, before)
 }
+
+// An object's annotations may have 256 KiB together. A thousand configs with long names
+// do not fit.
+func TestAWorkloadWithVeryManyConfigsRestarts(t *testing.T) {
+	const count = 1100
+	s := newScene(t)
+	names := make([]config, count)
+	parts := make([]func(*corev1.Container), count)
+	for i := range names {
+		names[i] = configMap(fmt.Sprintf("%04d-%s", i, strings.Repeat("n", 240)))
+		parts[i] = envFrom(names[i])
+		s.make(names[i], set("a", "1"))
+	}
+	app := s.run("app", podOf(parts...))
+	before := s.started(app)
+	checksums, err := before.checksums()
+	s.must(err)
+	if _, found := checksums[names[count-1].key(s.namespace)]; found || len(checksums) < count/2 {
+		t.Fatalf("%d of %d configs are recorded, the last among them: %t", len(checksums), count, found)
+	}
+	s.letTimePass()
+	for _, c := range []config{names[0], names[count-1]} { // one that is recorded, one that is not
+		before = s.now(app)
+		s.edit(c, set("a", "2"))
+		s.awaitRestartEvent(app, fmt.Sprintf("restarting: configmap %s changed (keys: a)", c.name))
+		s.settle()
+		s.requireRestarts(app, before, 1)
+	}
+}
