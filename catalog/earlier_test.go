@@ -3,12 +3,15 @@ package catalog
 import (
 	"encoding/json"
 	"maps"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
 )
 
 func TestTheDigestOfTheOriginalIsThatOfTheDataInJSON(t *testing.T) {
@@ -64,7 +67,7 @@ func recordByOriginal(d *appsv1.Deployment, seconds float64, objects ...metav1.O
 }
 
 // decideWithOriginals decides as the controller does that reads what the decision asks for.
-func decideWithOriginals(t *testing.T, d *appsv1.Deployment, objects []metav1.Object, pods ...Pod) (verdict, string) {
+func decideWithOriginals(t rapid.TB, d *appsv1.Deployment, objects []metav1.Object, pods ...Pod) (verdict, string) {
 	t.Helper()
 	c := New()
 	c.SetKey(testKey)
@@ -298,4 +301,59 @@ func TestARecordOfAnEarlyVersionIsComparedAndReplaced(t *testing.T) {
 	if got, _ := decideWithOriginals(t, d, []metav1.Object{cm}); got.Outcome != Keep {
 		t.Errorf("without a Secret nothing has to be written: %+v", got)
 	}
+}
+
+// The original has recorded what the pods run with, and is gone. Whatever happens
+// until this controller starts, pods restart if they have not seen the content, and
+// for nothing only if it is another one of which the API does not tell when it came.
+func TestAnUpgradeLosesNoRestartAndMakesNoneForNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cm := configMap("web", data{"key": "0"})
+		d := deployment(readsAll("web", false))
+		recordByOriginal(d, 50, cm)
+		now, dated := 50.0, true
+		pods := []simulatedPod{{started: 40, seen: "0"}, {started: 40, seen: "0"}}
+		write := func(content data) {
+			cm.Data = content
+			cm.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(now), "f:data/f:key")}
+		}
+		start := func(pod *simulatedPod) { *pod = simulatedPod{started: now, seen: cm.Data["key"]} }
+		actions := map[string]func(){
+			"edit": func() {
+				write(data{"key": strconv.FormatFloat(now, 'f', 0, 64)})
+				dated = true
+			},
+			"edit and back": func() {
+				if len(cm.Data) > 0 {
+					write(cm.Data)
+					dated = false
+				}
+			},
+			"remove the key": func() {
+				if cm.CreationTimestamp.Time.Equal(noon) { // else that it was made anew seems to be the change
+					cm.Data, cm.ManagedFields, dated = data{}, nil, false
+				}
+			},
+			"delete and make": func() {
+				cm.CreationTimestamp.Time, cm.ManagedFields, dated = noonPlus(now), nil, false
+			},
+			"release":           func() { start(&pods[0]); start(&pods[1]) },
+			"a pod is replaced": func() { start(&pods[1]) },
+			"label":             func() { cm.Labels = data{"seen": "yes"} },
+		}
+		names := slices.Sorted(maps.Keys(actions))
+		for range rapid.IntRange(0, 6).Draw(t, "steps") {
+			now += 10
+			actions[rapid.SampledFrom(names).Draw(t, "action")]()
+		}
+		due := slices.ContainsFunc(pods, func(pod simulatedPod) bool { return pod.seen != cm.Data["key"] })
+		got, reason := decideWithOriginals(t, d, []metav1.Object{cm}, startedAt(noonPlus(pods[0].started)), startedAt(noonPlus(pods[1].started)))
+		restarts := got.Outcome == Restart
+		if due && !restarts {
+			t.Fatalf("lost a restart: %s", reason)
+		}
+		if restarts && !due && (dated || cm.Data["key"] == "0") {
+			t.Fatalf("a restart for nothing: %s", reason)
+		}
+	})
 }
