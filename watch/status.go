@@ -94,6 +94,13 @@ func (w *Watch[T]) broken(ctx context.Context, err error) {
 	w.markTried()
 }
 
+// fellSilent tells that a stream is given up. Whether the watch is broken the next
+// attempt tells.
+func (w *Watch[T]) fellSilent() {
+	w.options.Log.Warn("a watch has been silent for too long, opening it again",
+		"resource", w.options.Resource, "namespace", w.options.Namespace, "silent", silenceLimit.String())
+}
+
 // markTried must be called with the lock held.
 func (w *Watch[T]) markTried() {
 	select {

@@ -107,7 +107,7 @@ func (w *Watch[T]) list(ctx context.Context, _ metav1.ListOptions) (runtime.Obje
 	all := &reductions[T]{}
 	options := metav1.ListOptions{Limit: pageSize}
 	for {
-		page, err := w.request(&options).Do(ctx).Get()
+		page, err := w.page(ctx, &options)
 		if err == nil {
 			err = all.add(page, w.options.Reduce)
 		}
@@ -121,10 +121,17 @@ func (w *Watch[T]) list(ctx context.Context, _ metav1.ListOptions) (runtime.Obje
 	}
 }
 
+// page reads one page, in the time in which a stream would have to say something.
+func (w *Watch[T]) page(ctx context.Context, options *metav1.ListOptions) (runtime.Object, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, silenceLimit, errSilent)
+	defer cancel()
+	return w.request(options).Do(ctx).Get()
+}
+
 // open opens a stream of events.
 func (w *Watch[T]) open(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
 	options.Watch = true
-	stream, err := w.request(&options).Watch(ctx)
+	stream, err := openAttentively(ctx, w.request(&options).Watch, w.fellSilent)
 	if err != nil {
 		// A server without streaming lists rejects the request for one. The reflector
 		// then lists by pages, and only if that fails something is broken.

@@ -3,6 +3,7 @@ package watch
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -188,6 +189,44 @@ func TestAWatchThatBreaksLaterStaysSyncedAndGoesOnWhereItWas(t *testing.T) {
 		s.pass(time.Minute)
 		require(t, "status", "[+] watch configmaps: synced", s.watch.Status().String())
 		require(t, "asked", "/api/v1/configmaps watch=true sendInitialEvents=true resourceVersion=6", s.server.asked()[0])
+	})
+}
+
+// A server sends bookmarks; whatever lost the stream does not, and may go on answering
+// pings.
+func TestAWatchThatFallsSilentIsOpenedAgainWhereItWas(t *testing.T) {
+	play(t, twoConfigMaps, Options[string]{}, func(t *testing.T, s *scene) {
+		s.pass(silenceLimit * 3 / 4)
+		s.send(&event{"BOOKMARK", configMap("", "7")})
+		s.pass(silenceLimit * 3 / 4)
+		require(t, "log", "", s.log.String())
+		s.server.asked()
+
+		s.pass(silenceLimit / 2)
+		require(t, "asked", []string{"/api/v1/configmaps watch=true resourceVersion=7"}, s.server.asked())
+		require(t, "status", "[+] watch configmaps: synced", s.watch.Status().String())
+		require(t, "log", `level=WARN msg="a watch has been silent for too long, opening it again" resource=configmaps namespace="" silent=2m0s`+"\n", s.log.String())
+		s.send(&event{"MODIFIED", configMap("a", "8")})
+		require(t, "told", []string{"replace a@1,b@2 at 5", "observe a@8"}, s.told)
+	})
+}
+
+func TestAServerThatNeverAnswersIsToldOf(t *testing.T) {
+	hanging := func() *server {
+		s := twoConfigMaps()
+		s.hangs = true
+		return s
+	}
+	play(t, hanging, Options[string]{}, func(t *testing.T, s *scene) {
+		s.pass(silenceLimit)
+		problem := s.watch.Status().Problem
+		if !errors.Is(problem, errSilent) {
+			t.Errorf("the problem is %v, want %v", problem, errSilent)
+		}
+		s.pass(2 * silenceLimit)
+		if asked := len(s.server.asked()); asked < 2 {
+			t.Errorf("it was asked %d times", asked)
+		}
 	})
 }
 

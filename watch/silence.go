@@ -1,0 +1,81 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+)
+
+// silenceLimit is how long a stream may show nothing, not even a bookmark, of which
+// the API server sends one a minute. What lies between may have lost the stream
+// while the connection still answers pings; nobody else would notice for ever. From
+// a server that sends no bookmarks this costs a request now and then.
+const silenceLimit = 2 * time.Minute
+
+var errSilent = errors.New("the API server has been silent for " + silenceLimit.String())
+
+// attentive is a stream that ends by itself when it has been silent for too long.
+// The reflector then goes on where it was.
+type attentive struct {
+	source  apiwatch.Interface
+	end     context.CancelCauseFunc // of the request
+	events  chan apiwatch.Event
+	stopped chan struct{}
+	stop    sync.Once
+	silent  func() // called before it ends for silence
+}
+
+// openAttentively opens a stream. That no answer comes within the limit of silence is an
+// error; silent is called when that happens later.
+func openAttentively(ctx context.Context, open func(context.Context) (apiwatch.Interface, error), silent func()) (apiwatch.Interface, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	patience := time.AfterFunc(silenceLimit, func() { end(errSilent) })
+	source, err := open(ctx)
+	if inTime := patience.Stop(); err != nil {
+		end(err)
+		if !inTime {
+			err = errSilent
+		}
+		return nil, err
+	}
+	a := &attentive{source: source, end: end, events: make(chan apiwatch.Event), stopped: make(chan struct{}), silent: silent}
+	go a.run()
+	return a, nil
+}
+
+// ResultChan returns the channel of the events. It is closed at the end of the
+// stream.
+func (a *attentive) ResultChan() <-chan apiwatch.Event { return a.events }
+
+// Stop ends the stream; it may be called again.
+func (a *attentive) Stop() { a.stop.Do(func() { close(a.stopped) }) }
+
+func (a *attentive) run() {
+	defer close(a.events)
+	defer a.end(nil)
+	defer a.source.Stop()
+	patience := time.NewTimer(silenceLimit)
+	defer patience.Stop()
+	for {
+		select {
+		case <-a.stopped:
+			return
+		case <-patience.C:
+			a.silent()
+			return
+		case event, more := <-a.source.ResultChan():
+			if !more {
+				return
+			}
+			select {
+			case <-a.stopped:
+				return
+			case a.events <- event:
+				patience.Reset(silenceLimit)
+			}
+		}
+	}
+}
