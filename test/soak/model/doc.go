@@ -1,0 +1,25 @@
+// Package model judges what a soak has seen. It is pure: what was done and what was
+// observed goes in ([Model.Configure], [Model.See], …), a verdict comes out
+// ([Model.Verdict]), and for a workload that went wrong its whole story
+// ([Model.Story]).
+//
+// The model knows what a user can know, and nothing of how the controller works:
+//
+//   - Lost: a pod that runs at the end read a config before its last change that
+//     matters to the pod, and the change was made while the workload was opted in.
+//   - Needless: a restart that no change of its own accounts for. Each restart uses up
+//     one change of what the workload's pods can see, made after the record before it
+//     (or a little earlier: the controller may have learned of it late). And while the
+//     record vouches a restart must show in it.
+//   - Over the budget: restarts that follow each other too closely.
+//   - Not enabled: a restart or record that was written while the workload was not
+//     opted in.
+//   - Disagreeing: two records that say different things of the same content.
+//   - Out of bounds: an order of the deployment engine that makes too many pods or
+//     takes away too many available ones; see bounds.go.
+//
+// Order within one object is that of its resource versions; between ReplicaSets and
+// Deployments, too, since they live in one etcd. What happened while nobody could
+// observe, because the API server was away, is not judged. The model is then lenient,
+// never wrong: of several restarts in a gap it sees the last.
+package model

@@ -1,0 +1,234 @@
+package model
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// ConfigRef names a ConfigMap or Secret, Name with its namespace.
+type ConfigRef struct{ Kind, Name string }
+
+// WorkloadRef names a workload, Name with its namespace.
+type WorkloadRef struct{ Kind, Name string }
+
+// Use says what the pods of a workload can see of a config.
+type Use struct {
+	Config   ConfigRef
+	Keys     []string // nil for all of them
+	Optional bool     // pods start without the config, too
+}
+
+// Edit is one write of a config, whole. It took effect between Begin and End.
+type Edit struct {
+	Begin, End time.Time
+	Config     ConfigRef
+	Content    map[string]string // nil if it was deleted
+	What       string            // for the story
+}
+
+// Sight is a workload as it was at one resource version. Listed tells that it comes
+// from a list, so that versions before it may have been missed.
+type Sight struct {
+	At          time.Time
+	Version     uint64
+	Listed      bool
+	Workload    WorkloadRef
+	UID         string
+	Created     time.Time
+	Enabled     bool
+	WantsPods   bool
+	Paused      bool
+	RestartedAt time.Time         // of the timestamp annotation, zero for none
+	Record      map[string]string // by the names that the record has for configs
+	Template    string            // anything that differs where pod templates do, the timestamp left out
+	Uses        []Use
+	Rollout     Rollout // of a Deployment
+}
+
+// Pod is one that runs at the end.
+type Pod struct {
+	Name     string
+	Workload WorkloadRef
+	// Created is in whole seconds, rounded down.
+	Created time.Time
+}
+
+// Violation is a way in which a workload went wrong.
+type Violation struct {
+	Workload WorkloadRef
+	Rule     string
+	At       time.Time
+	What     string
+}
+
+// Options say how to judge.
+type Options struct {
+	// Lag is how long after a change the controller may learn of it.
+	Lag time.Duration
+	// Budget is nil where restarts are not spaced out.
+	Budget *Budget
+}
+
+// Model collects what happened.
+type Model struct {
+	options   Options
+	configs   map[ConfigRef][]Edit
+	workloads map[WorkloadRef]*history
+	sets      map[string][]SetSight // by the UID of their Deployment
+	gaps      []gap
+	notes     []note
+	pods      []Pod
+}
+
+// history is what was seen of the workloads of one name, in order. Only sights that
+// tell something new are kept, and those with another generation observed.
+type history struct {
+	sights []Sight
+	gone   []note
+}
+
+type note struct {
+	at   time.Time
+	what string
+}
+
+// New returns an empty model.
+func New(options Options) *Model {
+	return &Model{
+		options: options, configs: map[ConfigRef][]Edit{}, workloads: map[WorkloadRef]*history{}, sets: map[string][]SetSight{},
+	}
+}
+
+// Configure takes in an edit. Edits of one config must come in order.
+func (m *Model) Configure(e Edit) { m.configs[e.Config] = append(m.configs[e.Config], e) }
+
+// See takes in a workload. Sights of one name must come in order.
+func (m *Model) See(s Sight) {
+	h := m.history(s.Workload)
+	if n := len(h.sights); n > 0 && h.sights[n-1].says(&s) {
+		return
+	}
+	h.sights = append(h.sights, s)
+}
+
+func (m *Model) history(ref WorkloadRef) *history {
+	h, found := m.workloads[ref]
+	if !found {
+		h = &history{}
+		m.workloads[ref] = h
+	}
+	return h
+}
+
+// says tells whether a later sight has nothing to add.
+func (s *Sight) says(later *Sight) bool {
+	return s.UID == later.UID && s.Enabled == later.Enabled && s.WantsPods == later.WantsPods && s.Paused == later.Paused &&
+		s.RestartedAt.Equal(later.RestartedAt) && s.Template == later.Template && s.Rollout == later.Rollout &&
+		maps.Equal(s.Record, later.Record)
+}
+
+// Gone takes in that a workload does not exist any more.
+func (m *Model) Gone(ref WorkloadRef, at time.Time) {
+	h := m.history(ref)
+	h.gone = append(h.gone, note{at, "deleted"})
+}
+
+// Exists tells whether a workload was there when it was seen last.
+func (m *Model) Exists(ref WorkloadRef) bool { return m.history(ref).exists() }
+
+func (h *history) exists() bool {
+	if len(h.sights) == 0 {
+		return false
+	}
+	last := h.sights[len(h.sights)-1]
+	return len(h.gone) == 0 || h.gone[len(h.gone)-1].at.Before(last.At)
+}
+
+// Rest takes in the pods that run at the end.
+func (m *Model) Rest(pods []Pod) { m.pods = pods }
+
+// Note takes in what concerns all stories: that a process was killed, say.
+func (m *Model) Note(at time.Time, what string) { m.notes = append(m.notes, note{at, what}) }
+
+// Verdict judges everything, and returns what went wrong in the order of time.
+func (m *Model) Verdict() []Violation {
+	var found []Violation
+	for ref, h := range m.workloads {
+		for _, life := range h.lives() {
+			found = append(found, m.judgeWrites(ref, life)...)
+			found = append(found, m.judgeRestarts(ref, life)...)
+			found = append(found, m.judgeBounds(ref, life)...)
+		}
+	}
+	found = append(found, m.judgePods()...)
+	found = append(found, m.judgeRecords()...)
+	slices.SortStableFunc(found, func(a, b Violation) int { return a.At.Compare(b.At) })
+	return found
+}
+
+// lives splits the sights of a name where the workload was made again.
+func (h *history) lives() (lives [][]Sight) {
+	begin := 0
+	for i := range h.sights {
+		if i > begin && h.sights[i].UID != h.sights[begin].UID {
+			lives = append(lives, h.sights[begin:i])
+			begin = i
+		}
+	}
+	if begin < len(h.sights) {
+		lives = append(lives, h.sights[begin:])
+	}
+	return lives
+}
+
+// visible is what pods see of an edit's content.
+func (u *Use) visible(content map[string]string) string {
+	var seen []byte
+	for _, key := range slices.Sorted(maps.Keys(content)) {
+		if u.Keys == nil || slices.Contains(u.Keys, key) {
+			seen = append(seen, key+"="+content[key]+"\n"...) // values of the soak have no line breaks
+		}
+	}
+	return string(seen)
+}
+
+// changes returns the edits of a config that change what the pods see. That a config
+// appears is a change, that it disappears is not: its pods go on with what they have.
+func (m *Model) changes(u *Use) (changes []Edit) {
+	last, known := "", false
+	for _, e := range m.configs[u.Config] {
+		if e.Content == nil {
+			continue
+		}
+		if now := u.visible(e.Content); !known || now != last {
+			changes = append(changes, e)
+			last, known = now, true
+		}
+	}
+	return changes
+}
+
+// countRestarts counts the restarts in a life.
+func countRestarts(life []Sight) (count int) {
+	for i := 1; i < len(life); i++ {
+		if life[i].restartedSince(&life[i-1]) {
+			count++
+		}
+	}
+	return count
+}
+
+// Restarts counts the restarts that were seen.
+func (m *Model) Restarts() (count int) {
+	for _, h := range m.workloads {
+		for _, life := range h.lives() {
+			count += countRestarts(life)
+		}
+	}
+	return count
+}
+
+func (s *Sight) restartedSince(before *Sight) bool {
+	return !s.RestartedAt.IsZero() && !s.RestartedAt.Equal(before.RestartedAt)
+}

@@ -1,0 +1,384 @@
+package model
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	start    = time.Date(2026, 1, 20, 12, 0, 0, 0, time.UTC)
+	settings = ConfigRef{"configmap", "ns/settings"}
+	web      = WorkloadRef{"Deployment", "ns/web"}
+	usesAll  = []Use{{Config: settings}}
+)
+
+func at(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
+
+// play is a story that goes well unless a test makes it go wrong: a workload is made at
+// 0, recorded at 1, its config changes at 20 and it restarts at 21.
+type play struct {
+	*Model
+	sight   Sight
+	version uint64
+}
+
+func newPlay(options Options, uses []Use) *play {
+	p := &play{Model: New(options), sight: Sight{
+		Workload: web, UID: "1", Created: at(0), Enabled: true, WantsPods: true, Template: "t", Uses: uses,
+	}}
+	p.edit(-60, "a=1 b=1")
+	p.see(0, func(*Sight) {})
+	p.see(1, func(s *Sight) { s.Record = record("first") })
+	return p
+}
+
+func record(label string) map[string]string {
+	return map[string]string{"configmap/ns/settings": label}
+}
+
+// edit writes the config; an empty content deletes it.
+func (p *play) edit(seconds float64, content string) {
+	edit := Edit{Begin: at(seconds), End: at(seconds + 0.01), Config: settings, What: "edit " + content}
+	if content != "" {
+		edit.Content = map[string]string{}
+		for pair := range strings.FieldsSeq(content) {
+			key, value, _ := strings.Cut(pair, "=")
+			edit.Content[key] = value
+		}
+	}
+	p.Configure(edit)
+}
+
+func (p *play) see(seconds float64, change func(*Sight)) {
+	change(&p.sight)
+	p.version++
+	p.sight.At, p.sight.Version = at(seconds), p.version
+	p.See(p.sight)
+}
+
+func (p *play) restart(seconds float64, label string) {
+	p.see(seconds, func(s *Sight) { s.RestartedAt, s.Record = at(seconds), record(label) })
+}
+
+// rest ends the play with a pod that was created then.
+func (p *play) rest(podCreated float64) {
+	p.Rest([]Pod{{Name: "pod", Workload: web, Created: at(podCreated).Truncate(time.Second)}})
+}
+
+func (p *play) requireRules(t *testing.T, want ...string) {
+	t.Helper()
+	var got []string
+	for _, v := range p.Verdict() {
+		got = append(got, v.Rule)
+		if v.Workload.Kind == "" || v.At.IsZero() || v.What == "" {
+			t.Errorf("a violation that does not tell everything: %+v", v)
+		}
+	}
+	if strings.Join(got, ", ") != strings.Join(want, ", ") {
+		t.Errorf("the verdict is %q, want %q:\n%v\n%s", got, want, p.Verdict(), p.Story(web))
+	}
+}
+
+func TestAStory(t *testing.T) {
+	onlyA := []Use{{Config: settings, Keys: []string{"a"}}}
+	optional := []Use{{Config: settings, Optional: true}}
+	lag := Options{Lag: 5 * time.Second}
+	for _, c := range []struct {
+		name string
+		uses []Use // usesAll if it is nil
+		tell func(p *play)
+		want []string
+	}{
+		{"in which a change is followed by a restart is fine", nil, func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.restart(21, "second")
+			p.rest(22)
+		}, nil},
+		{"in which several changes share a restart is fine", nil, func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.edit(20.5, "a=2 b=2")
+			p.restart(21, "second")
+			p.rest(22)
+		}, nil},
+		{"in which nothing restarts after a change is one of a loss", nil, func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.rest(1)
+		}, []string{Lost}},
+		{"in which a change comes after the restart is one of a loss", nil, func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.restart(21, "second")
+			p.edit(30, "a=3 b=1")
+			p.rest(22)
+		}, []string{Lost}},
+		{"in which one pod of two was left behind is one of a loss", nil, func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.restart(21, "second")
+			p.Rest([]Pod{{"new", web, at(22)}, {"old", web, at(1)}})
+		}, []string{Lost}},
+		{"in which the pods were replaced anyway is fine", nil, func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.rest(22)
+		}, nil},
+		{"in which a pod may have read either content is fine", nil, func(p *play) {
+			p.edit(20.8, "a=2 b=1")
+			p.rest(20)
+		}, nil},
+		{"in which a key changes that no pod sees is fine", onlyA, func(p *play) {
+			p.edit(20, "a=1 b=2")
+			p.rest(1)
+		}, nil},
+		{"in which a change is made before the opt-in is fine", nil, func(p *play) {
+			p.see(10, func(s *Sight) { s.Enabled = false })
+			p.edit(20, "a=2 b=1")
+			p.see(30, func(s *Sight) { s.Enabled = true })
+			p.rest(1)
+		}, nil},
+		{"in which a change is made after the opt-in is one of a loss", nil, func(p *play) {
+			p.see(10, func(s *Sight) { s.Enabled = false })
+			p.see(20, func(s *Sight) { s.Enabled = true })
+			p.edit(30, "a=2 b=1")
+			p.rest(1)
+		}, []string{Lost}},
+		{"in which a workload opted out at last is fine", nil, func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.see(20.5, func(s *Sight) { s.Enabled = false })
+			p.rest(1)
+		}, nil},
+		{"in which a config is deleted is fine", nil, func(p *play) {
+			p.edit(20, "")
+			p.rest(1)
+		}, nil},
+		{"in which a config comes back with other content is one of a loss", nil, func(p *play) {
+			p.edit(20, "")
+			p.edit(30, "a=2 b=1")
+			p.rest(1)
+		}, []string{Lost}},
+		{"in which a pod waited for a config is fine", nil, func(p *play) {
+			p.edit(20, "")
+			p.edit(30, "a=2 b=1")
+			p.rest(25)
+		}, nil},
+		{"in which a pod started without an optional config is one of a loss", optional, func(p *play) {
+			p.edit(20, "")
+			p.edit(30, "a=2 b=1")
+			p.rest(25)
+		}, []string{Lost}},
+
+		{"in which nothing changed before a restart is one of a needless restart", nil, func(p *play) {
+			p.restart(21, "second")
+			p.rest(22)
+		}, []string{Needless}},
+		{"in which only a key changed that no pod sees is one of a needless restart", onlyA, func(p *play) {
+			p.edit(20, "a=1 b=2")
+			p.restart(21, "second")
+			p.rest(22)
+		}, []string{Needless}},
+		{"in which one change leads to two restarts is one of a needless restart", nil, func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.restart(21, "second")
+			p.restart(22, "third")
+			p.rest(23)
+		}, []string{Needless}},
+		{"in which the record says the same after a restart is one of a needless restart", nil, func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.restart(21, "first")
+			p.rest(22)
+		}, []string{Needless}},
+		{"in which the pods are asked since the record is of others is fine", nil, func(p *play) {
+			p.see(10, func(s *Sight) { s.Template = "u" })
+			p.edit(20, "a=2 b=1")
+			p.restart(21, "first")
+			p.rest(22)
+		}, nil},
+		{"in which a change was recorded and then restarted for is fine if it was learned of late", nil, func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.see(23, func(s *Sight) { s.Record = record("half") })
+			p.restart(24, "second")
+			p.rest(25)
+		}, nil},
+		{"in which a change was recorded long before is one of a needless restart", nil, func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.see(33, func(s *Sight) { s.Record = record("half") })
+			p.restart(34, "second")
+			p.rest(35)
+		}, []string{Needless}},
+
+		{"in which a workload restarts that has opted out is one of a breach", nil, func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.see(20.5, func(s *Sight) { s.Enabled = false })
+			p.restart(21, "second")
+		}, []string{NotEnabled}},
+		{"in which a workload is recorded that has opted out is one of a breach", nil, func(p *play) {
+			p.see(20, func(s *Sight) { s.Enabled = false })
+			p.see(21, func(s *Sight) { s.Record = record("second") })
+		}, []string{NotEnabled}},
+		{"in which nobody could see what was first is not judged", nil, func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.see(20.5, func(s *Sight) { s.Enabled = false })
+			p.see(30, func(s *Sight) { s.Listed, s.RestartedAt, s.Record = true, at(21), record("second") })
+		}, nil},
+		{"of a workload that is made again begins anew", nil, func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.Gone(web, at(21))
+			p.see(22, func(s *Sight) { s.UID, s.Created, s.Record = "2", at(22), nil })
+			p.see(23, func(s *Sight) { s.Record = record("second") })
+			p.rest(22)
+		}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.uses == nil {
+				c.uses = usesAll
+			}
+			p := newPlay(lag, c.uses)
+			c.tell(p)
+			p.requireRules(t, c.want...)
+		})
+	}
+}
+
+func TestRecordsOfTheSameContentMustAgree(t *testing.T) {
+	p := newPlay(Options{}, usesAll)
+	other := p.sight
+	other.Workload.Name = "ns/other"
+	other.Record = record("first")
+	p.See(other)
+	p.requireRules(t)
+	other.Version, other.Record = 9, record("something else")
+	p.See(other)
+	p.requireRules(t, Disagreeing)
+	other.Record = nil
+	p.See(other)
+	p.requireRules(t, Disagreeing)
+	other.Enabled = false
+	p.See(other)
+	p.requireRules(t)
+}
+
+func TestTheBudget(t *testing.T) {
+	budget := &Budget{Free: 3, Grace: time.Second, Limit: 10 * time.Second}
+	for _, c := range []struct {
+		name     string
+		restarts []float64
+		want     []string
+	}{
+		{"lets three restarts go and doubles the spacing up to the limit", []float64{100, 101, 102, 103.1, 105.2, 109.3, 117.4, 127.5, 137.6}, nil},
+		{"holds back the fourth restart", []float64{100, 101, 102, 102.5}, []string{OverBudget}},
+		{"holds back those after more and more", []float64{100, 101, 102, 103.1, 104.2}, []string{OverBudget}},
+		{"is not held back for more than the limit", []float64{100, 101, 102, 103.1, 105.2, 109.3, 117.4, 127.5, 137}, []string{OverBudget}},
+		{"begins anew after a calm", []float64{100, 101, 102, 103.1, 120, 121, 122}, nil},
+		{"does not begin anew before", []float64{100, 101, 102, 103.1, 113, 114}, []string{OverBudget}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPlay(Options{Budget: budget}, usesAll)
+			for i, restart := range c.restarts {
+				p.edit(restart-0.1, "a="+strings.Repeat("x", i+1))
+				p.restart(restart, strings.Repeat("x", i+1))
+			}
+			p.rest(200)
+			p.requireRules(t, c.want...)
+		})
+	}
+}
+
+// rolloutPlay is a Deployment of 4 pods in the middle of a rollout, 3 old and 2 new.
+func rolloutPlay() *play {
+	p := &play{Model: New(Options{}), sight: Sight{Workload: web, UID: "1", Created: at(0), WantsPods: true,
+		Rollout: Rollout{Generation: 2, Observed: 2, Replicas: 4, Surge: 1, Unavailable: 1}}}
+	p.see(0, func(*Sight) {})
+	p.set(1, "old", 4, 4)
+	p.set(2, "new", 1, 0)
+	p.set(3, "old", 3, 4)
+	p.set(4, "new", 2, 0)
+	p.set(5, "old", 3, 3)
+	p.set(6, "new", 2, 2)
+	return p
+}
+
+func (p *play) set(seconds float64, name string, replicas, available int) {
+	p.version++
+	p.SeeSet(SetSight{At: at(seconds), Version: p.version, Deployment: "1", Name: name, Replicas: replicas, Available: available})
+}
+
+func (p *play) scale(seconds float64, replicas int, observed bool) {
+	p.see(seconds, func(s *Sight) {
+		s.Rollout.Generation++
+		s.Rollout.Replicas = replicas
+		if observed {
+			s.Rollout.Observed = s.Rollout.Generation
+		}
+	})
+}
+
+func TestARollout(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		tell func(p *play)
+		want []string
+	}{
+		{"goes on within its bounds", func(p *play) {
+			p.set(7, "old", 1, 3)
+			p.set(8, "new", 4, 2)
+		}, nil},
+		{"may not make too many pods", func(p *play) { p.set(7, "new", 3, 2) }, []string{OutOfBounds}},
+		{"may not make too many pods with another ReplicaSet", func(p *play) { p.set(7, "third", 1, 0) }, []string{OutOfBounds}},
+		{"may not take away too many available pods", func(p *play) { p.set(7, "old", 0, 3) }, []string{OutOfBounds}},
+		{"may take away pods that are not available", func(p *play) {
+			p.set(7, "old", 3, 1)
+			p.set(8, "old", 1, 1)
+		}, nil},
+		{"may grow as soon as it is scaled up", func(p *play) {
+			p.scale(7, 6, false)
+			p.set(8, "new", 4, 2)
+		}, nil},
+		{"may act on the generation that is observed", func(p *play) {
+			p.scale(7, 2, false)
+			p.set(8, "old", 2, 3)
+			p.set(9, "new", 3, 2)
+		}, nil},
+		{"may not act on a generation that is gone by", func(p *play) {
+			p.scale(7, 2, true)
+			p.set(8, "old", 2, 3)
+			p.set(9, "new", 3, 2)
+		}, []string{OutOfBounds}},
+		{"may lose available pods when it is scaled down", func(p *play) {
+			p.scale(7, 2, true)
+			p.set(8, "new", 0, 2)
+		}, nil},
+		{"is not judged by what a list shows", func(p *play) {
+			p.SeeSet(SetSight{At: at(7), Version: 99, Listed: true, Deployment: "1", Name: "new", Replicas: 9})
+		}, nil},
+		{"is not judged in a gap", func(p *play) {
+			p.set(7, "new", 3, 2)
+			p.Gap(p.version, p.version)
+		}, nil},
+		{"of one that recreates does not run two templates", func(p *play) {
+			p.see(6.5, func(s *Sight) { s.Rollout.Recreate, s.Rollout.Surge = true, 4 })
+			p.set(7, "new", 3, 2)
+		}, []string{OutOfBounds}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := rolloutPlay()
+			p.requireRules(t)
+			c.tell(p)
+			p.requireRules(t, c.want...)
+		})
+	}
+}
+
+func TestTheStoryOfAWorkloadIsInTheOrderOfTime(t *testing.T) {
+	p := newPlay(Options{}, usesAll)
+	p.edit(20, "a=2 b=1")
+	p.restart(21, "second")
+	p.Note(at(20.5), "the leader is killed")
+	p.rest(22)
+	got := p.Story(web)
+	last := -1
+	for _, part := range []string{"seen first", "recorded", "edit a=2", "leader is killed", "RESTARTED at 12:00:21", "pod pod"} {
+		i := strings.Index(got, part)
+		if i < last {
+			t.Errorf("%q is missing or in the wrong place:\n%s", part, got)
+		}
+		last = i
+	}
+}

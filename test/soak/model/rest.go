@@ -1,0 +1,150 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The rules about the state at the end.
+const (
+	Lost        = "lost"
+	Disagreeing = "disagreeing"
+)
+
+// secondsAreWhole is how far apart two times of the API can be and yet mean the same
+// moment: they are rounded down, and one machine's second is another's next.
+const secondsAreWhole = 2 * time.Second
+
+// judgePods finds pods that run with something else than the last content.
+func (m *Model) judgePods() (found []Violation) {
+	for i := range m.pods {
+		pod := &m.pods[i]
+		h := m.history(pod.Workload)
+		if !h.exists() {
+			continue
+		}
+		lives := h.lives()
+		life := lives[len(lives)-1]
+		last := &life[len(life)-1]
+		if !last.Enabled || last.Paused || !last.WantsPods {
+			continue
+		}
+		optedIn := optInOf(life)
+		for j := range last.Uses {
+			if missed := m.missed(&last.Uses[j], pod, optedIn); missed != nil {
+				found = append(found, Violation{pod.Workload, Lost, missed.End, fmt.Sprintf(
+					"pod %s, created at %s, has not seen the change of %s %s at %s (opted in at %s, last restarted at %s)",
+					pod.Name, clock(pod.Created), last.Uses[j].Config.Kind, last.Uses[j].Config.Name, clock(missed.End),
+					clock(optedIn), clock(last.RestartedAt))})
+				break
+			}
+		}
+	}
+	return found
+}
+
+// optInOf is when the last spell of being enabled began.
+func optInOf(life []Sight) time.Time {
+	since := life[len(life)-1].At
+	for i := range slices.Backward(life) {
+		if !life[i].Enabled {
+			return since
+		}
+		since = life[i].At
+	}
+	return life[0].Created
+}
+
+// missed returns the last change that a pod has not seen and ought to have, nil if
+// there is none. A pod is given the benefit of the doubt: it may have read a config at
+// any time within the second of its creation and the next.
+func (m *Model) missed(u *Use, pod *Pod, optedIn time.Time) *Edit {
+	edits := m.configs[u.Config]
+	if len(edits) == 0 || edits[len(edits)-1].Content == nil {
+		return nil // a config that is gone is no reason to restart
+	}
+	final := u.visible(edits[len(edits)-1].Content)
+	changes := m.changes(u)
+	last := &changes[len(changes)-1]
+	// What changed before the opt-in is not the controller's business.
+	if last.End.Before(optedIn.Add(secondsAreWhole)) {
+		return nil
+	}
+	if slices.Contains(mayHaveRead(u, edits, pod.Created, pod.Created.Add(secondsAreWhole)), final) {
+		return nil
+	}
+	return last
+}
+
+// mayHaveRead returns what a pod can have seen of a config that it read between two
+// times. One that found no config has waited for the next, unless it is optional.
+func mayHaveRead(u *Use, edits []Edit, from, to time.Time) (contents []string) {
+	waits := !u.Optional && edits[0].Begin.After(from)
+	if u.Optional && edits[0].End.After(from) {
+		contents = append(contents, "")
+	}
+	for i := range edits {
+		e := &edits[i]
+		replaced := i+1 < len(edits) && edits[i+1].End.Before(from)
+		switch isCurrent := !replaced && !e.Begin.After(to); {
+		case !isCurrent && !waits:
+		case e.Content != nil:
+			contents = append(contents, u.visible(e.Content))
+			waits = false
+		case u.Optional:
+			contents = append(contents, "")
+		default:
+			waits = true
+		}
+	}
+	return contents
+}
+
+// judgeRecords finds records that call the same content by different names.
+func (m *Model) judgeRecords() (found []Violation) {
+	type label struct {
+		text string
+		of   WorkloadRef
+	}
+	labels := map[string]label{}
+	for ref, h := range m.workloads {
+		if !h.exists() {
+			continue
+		}
+		last := &h.sights[len(h.sights)-1]
+		if !last.Enabled {
+			continue
+		}
+		for i := range last.Uses {
+			u := &last.Uses[i]
+			edits := m.configs[u.Config]
+			if len(edits) == 0 || edits[len(edits)-1].Content == nil {
+				continue // the record keeps what its pods have of it
+			}
+			text, recorded := last.Record[u.Config.Kind+"/"+u.Config.Name]
+			if !recorded {
+				found = append(found, Violation{ref, Disagreeing, last.At, "it has no record of " + u.Config.Kind + " " + u.Config.Name})
+				continue
+			}
+			view := fmt.Sprint(u.Config, "\n", u.visible(edits[len(edits)-1].Content))
+			switch other, known := labels[view]; {
+			case !known:
+				labels[view] = label{text, ref}
+			case other.text != text:
+				found = append(found, Violation{ref, Disagreeing, last.At, fmt.Sprintf("its record of %s %s is %s, that of %s %s, which sees the same, is %s",
+					u.Config.Kind, u.Config.Name, text, other.of.Kind, other.of.Name, other.text)})
+			}
+		}
+	}
+	return found
+}
+
+// clock shows a time of the day in stories.
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return strings.TrimSuffix(t.UTC().Format("15:04:05.000"), ".000")
+}

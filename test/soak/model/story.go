@@ -1,0 +1,94 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Story tells what happened to a workload in the order of time: the edits of its
+// configs, what was seen of it, and the notes.
+func (m *Model) Story(ref WorkloadRef) string {
+	h := m.history(ref)
+	lines := slices.Clone(m.notes)
+	for _, gone := range h.gone {
+		lines = append(lines, note{gone.at, "-- the workload is deleted"})
+	}
+	told := map[ConfigRef]bool{}
+	for i := range h.sights {
+		var before *Sight
+		if i > 0 && h.sights[i-1].UID == h.sights[i].UID {
+			before = &h.sights[i-1]
+		}
+		s := &h.sights[i]
+		if what := s.describe(before); what != "" {
+			lines = append(lines, note{s.At, fmt.Sprintf("%s (version %d)", what, s.Version)})
+		}
+		if before == nil {
+			lines = append(lines, m.storiesOf(s, told)...)
+		}
+	}
+	if n := len(h.sights); n > 0 {
+		for _, set := range m.sets[h.sights[n-1].UID] {
+			lines = append(lines, note{set.At, fmt.Sprintf("   ReplicaSet %s: wants %d, %d available, gone %t (version %d)",
+				set.Name, set.Replicas, set.Available, set.Gone, set.Version)})
+		}
+	}
+	for i := range m.pods {
+		if m.pods[i].Workload == ref {
+			lines = append(lines, note{m.pods[i].Created, "pod " + m.pods[i].Name + ", which runs at the end, is created"})
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b note) int { return a.at.Compare(b.at) })
+	var story strings.Builder
+	fmt.Fprintf(&story, "the story of %s %s:\n", ref.Kind, ref.Name)
+	for _, line := range lines {
+		fmt.Fprintf(&story, "  %s %s\n", line.at.UTC().Format("15:04:05.000"), line.what)
+	}
+	return story.String()
+}
+
+// storiesOf tells of the configs that a workload uses, unless they have been told.
+func (m *Model) storiesOf(s *Sight, told map[ConfigRef]bool) (lines []note) {
+	for i := range s.Uses {
+		u := &s.Uses[i]
+		if told[u.Config] {
+			continue
+		}
+		told[u.Config] = true
+		changes := m.changes(u)
+		for j := range m.configs[u.Config] {
+			e := &m.configs[u.Config][j]
+			mark := "·"
+			if slices.ContainsFunc(changes, func(c Edit) bool { return c.Begin.Equal(e.Begin) }) {
+				mark = "*" // the pods see it
+			}
+			lines = append(lines, note{e.End, fmt.Sprintf("%s %s %s: %s", mark, u.Config.Kind, u.Config.Name, e.What)})
+		}
+	}
+	return lines
+}
+
+// describe tells what is new since the sight before.
+func (s *Sight) describe(before *Sight) string {
+	if before == nil {
+		return fmt.Sprintf("++ seen first: enabled %t, wants pods %t, paused %t, created %s, restarted %s, record %v",
+			s.Enabled, s.WantsPods, s.Paused, clock(s.Created), clock(s.RestartedAt), s.Record)
+	}
+	var news []string
+	add := func(changed bool, format string, arguments ...any) {
+		if changed {
+			news = append(news, fmt.Sprintf(format, arguments...))
+		}
+	}
+	add(s.restartedSince(before), "RESTARTED at %s", clock(s.RestartedAt))
+	add(!maps.Equal(s.Record, before.Record), "recorded %v", s.Record)
+	add(s.Enabled != before.Enabled, "enabled %t", s.Enabled)
+	add(s.WantsPods != before.WantsPods, "wants pods %t", s.WantsPods)
+	add(s.Paused != before.Paused, "paused %t", s.Paused)
+	add(s.Template != before.Template, "another pod template")
+	add(s.Rollout.Replicas != before.Rollout.Replicas, "%d replicas", s.Rollout.Replicas)
+	add(s.Listed && len(news) > 0, "seen in a list")
+	return strings.Join(news, ", ")
+}
