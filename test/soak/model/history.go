@@ -3,6 +3,7 @@ package model
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -15,7 +16,7 @@ type WorkloadRef struct{ Kind, Name string }
 // Use says what the pods of a workload can see of a config.
 type Use struct {
 	Config   ConfigRef
-	Keys     []string // nil for all of them
+	Keys     []string // nil for all of them; "data/" stands for all keys that begin so
 	Optional bool     // pods start without the config, too
 }
 
@@ -103,10 +104,11 @@ func New(options Options) *Model {
 // Configure takes in an edit. Edits of one config must come in order.
 func (m *Model) Configure(e Edit) { m.configs[e.Config] = append(m.configs[e.Config], e) }
 
-// See takes in a workload. Sights of one name must come in order.
+// See takes in a workload. Sights of one name must come in order; of one workload those
+// that come too late are ignored.
 func (m *Model) See(s Sight) {
 	h := m.history(s.Workload)
-	if n := len(h.sights); n > 0 && h.sights[n-1].says(&s) {
+	if n := len(h.sights); n > 0 && h.sights[n-1].UID == s.UID && (h.sights[n-1].Version >= s.Version || h.sights[n-1].says(&s)) {
 		return
 	}
 	h.sights = append(h.sights, s)
@@ -123,7 +125,7 @@ func (m *Model) history(ref WorkloadRef) *history {
 
 // says tells whether a later sight has nothing to add.
 func (s *Sight) says(later *Sight) bool {
-	return s.UID == later.UID && s.Enabled == later.Enabled && s.WantsPods == later.WantsPods && s.Paused == later.Paused &&
+	return s.Enabled == later.Enabled && s.WantsPods == later.WantsPods && s.Paused == later.Paused &&
 		s.RestartedAt.Equal(later.RestartedAt) && s.Template == later.Template && s.Rollout == later.Rollout &&
 		maps.Equal(s.Record, later.Record)
 }
@@ -186,11 +188,18 @@ func (h *history) lives() (lives [][]Sight) {
 func (u *Use) visible(content map[string]string) string {
 	var seen []byte
 	for _, key := range slices.Sorted(maps.Keys(content)) {
-		if u.Keys == nil || slices.Contains(u.Keys, key) {
+		if u.Sees(key) {
 			seen = append(seen, key+"="+content[key]+"\n"...) // values of the soak have no line breaks
 		}
 	}
 	return string(seen)
+}
+
+// Sees tells whether the pods see a key.
+func (u *Use) Sees(key string) bool {
+	return u.Keys == nil || slices.ContainsFunc(u.Keys, func(pattern string) bool {
+		return key == pattern || strings.HasSuffix(pattern, "/") && strings.HasPrefix(key, pattern)
+	})
 }
 
 // changes returns the edits of a config that change what the pods see. That a config

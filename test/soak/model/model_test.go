@@ -128,6 +128,10 @@ func TestAStory(t *testing.T) {
 			p.edit(20, "a=1 b=2")
 			p.rest(1)
 		}, nil},
+		{"in which a key changes that all pods of its kind see is one of a loss", []Use{{Config: settings, Keys: []string{"data/"}}}, func(p *play) {
+			p.edit(20, "data/new=2 other/b=1")
+			p.rest(1)
+		}, []string{Lost}},
 		{"in which a change is made before the opt-in is fine", nil, func(p *play) {
 			p.see(10, func(s *Sight) { s.Enabled = false })
 			p.edit(20, "a=2 b=1")
@@ -247,10 +251,10 @@ func TestRecordsOfTheSameContentMustAgree(t *testing.T) {
 	other.Version, other.Record = 9, record("something else")
 	p.See(other)
 	p.requireRules(t, Disagreeing)
-	other.Record = nil
+	other.Version, other.Record = 10, nil
 	p.See(other)
 	p.requireRules(t, Disagreeing)
-	other.Enabled = false
+	other.Version, other.Enabled = 11, false
 	p.See(other)
 	p.requireRules(t)
 }

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"encoding/json"
+	"hash/fnv"
+	"maps"
+	"strconv"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/test/soak/model"
+)
+
+// judge feeds the model with what driver, observer and saboteur do and see.
+type judge struct {
+	mu    sync.Mutex
+	model *model.Model
+	uses  map[model.WorkloadRef][]model.Use
+}
+
+func newJudge(w *world, options model.Options) *judge {
+	j := &judge{model: model.New(options), uses: map[model.WorkloadRef][]model.Use{}}
+	for _, d := range w.workloads {
+		for i := range d.uses {
+			j.uses[d.ref()] = append(j.uses[d.ref()], d.uses[i].model())
+		}
+	}
+	return j
+}
+
+func (j *judge) configure(e model.Edit) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.model.Configure(e)
+}
+
+func (j *judge) note(what string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.model.Note(time.Now(), "## "+what)
+}
+
+func (j *judge) gap(from, to uint64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.model.Gap(from, to)
+}
+
+func (j *judge) restarts() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.model.Restarts()
+}
+
+// see takes in an object that a watch or a list showed.
+func (j *judge) see(object metav1.Object, listed bool) {
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		s := sightOf("Deployment", o, &o.Spec.Template, *o.Spec.Replicas > 0, listed)
+		s.Paused, s.Rollout = o.Spec.Paused, rolloutOf(o)
+		j.seeWorkload(s)
+	case *appsv1.StatefulSet:
+		j.seeWorkload(sightOf("StatefulSet", o, &o.Spec.Template, *o.Spec.Replicas > 0, listed))
+	case *appsv1.DaemonSet:
+		j.seeWorkload(sightOf("DaemonSet", o, &o.Spec.Template, true, listed))
+	case *appsv1.ReplicaSet:
+		j.seeSet(o, listed, false)
+	}
+}
+
+// forget takes in that an object is gone.
+func (j *judge) forget(object metav1.Object) {
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		j.gone("Deployment", o)
+	case *appsv1.StatefulSet:
+		j.gone("StatefulSet", o)
+	case *appsv1.DaemonSet:
+		j.gone("DaemonSet", o)
+	case *appsv1.ReplicaSet:
+		j.seeSet(o, false, true)
+	}
+}
+
+func (j *judge) gone(kind string, object metav1.Object) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.model.Gone(refOf(kind, object), time.Now())
+}
+
+func (j *judge) seeWorkload(s model.Sight) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if s.Uses = j.uses[s.Workload]; s.Uses != nil { // else it is none of the soak's
+		j.model.See(s)
+	}
+}
+
+func (j *judge) seeSet(rs *appsv1.ReplicaSet, listed, gone bool) {
+	owner := metav1.GetControllerOf(rs)
+	if owner == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.model.SeeSet(model.SetSight{
+		At: time.Now(), Version: versionOf(rs), Listed: listed, Deployment: string(owner.UID), Name: rs.Name,
+		Replicas: int(*rs.Spec.Replicas), Available: int(rs.Status.AvailableReplicas), Gone: gone,
+	})
+}
+
+func refOf(kind string, object metav1.Object) model.WorkloadRef {
+	return model.WorkloadRef{Kind: kind, Name: object.GetNamespace() + "/" + object.GetName()}
+}
+
+func versionOf(object metav1.Object) uint64 {
+	version, err := strconv.ParseUint(object.GetResourceVersion(), 10, 64)
+	if err != nil {
+		panic(err) // the API server of the local cluster has numbers
+	}
+	return version
+}
+
+func sightOf(kind string, object metav1.Object, template *corev1.PodTemplateSpec, wantsPods, listed bool) model.Sight {
+	annotations := object.GetAnnotations()
+	s := model.Sight{
+		At: time.Now(), Version: versionOf(object), Listed: listed, Workload: refOf(kind, object), UID: string(object.GetUID()),
+		Created: object.GetCreationTimestamp().Time, Enabled: annotations[enabledAnnotation] == "enabled", WantsPods: wantsPods,
+		Template: fingerprint(template),
+	}
+	// What cannot be read says nothing, which the model notices where it counts.
+	s.RestartedAt, _ = time.Parse(time.RFC3339Nano, template.Annotations[timestampAnnotation])
+	_ = json.Unmarshal([]byte(annotations[checksumsAnnotation]), &s.Record)
+	return s
+}
+
+// fingerprint differs where templates do, the restart timestamp left out.
+func fingerprint(template *corev1.PodTemplateSpec) string {
+	plain := *template
+	plain.Annotations = maps.Clone(template.Annotations)
+	delete(plain.Annotations, timestampAnnotation)
+	if len(plain.Annotations) == 0 {
+		plain.Annotations = nil
+	}
+	text, err := json.Marshal(&plain)
+	if err != nil {
+		panic(err) // a pod template has nothing that could fail
+	}
+	hash := fnv.New64a()
+	_, _ = hash.Write(text) // never fails
+	return strconv.FormatUint(hash.Sum64(), 36)
+}
+
+func rolloutOf(d *appsv1.Deployment) model.Rollout {
+	r := model.Rollout{
+		Generation: d.Generation, Observed: d.Status.ObservedGeneration, Replicas: int(*d.Spec.Replicas),
+		Recreate: d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType,
+	}
+	if rolling := d.Spec.Strategy.RollingUpdate; rolling != nil {
+		r.Surge, r.Unavailable = rolling.MaxSurge.IntValue(), rolling.MaxUnavailable.IntValue()
+	}
+	return r
+}
+
+func (j *judge) rest(pods []model.Pod) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.model.Rest(pods)
+}
+
+// verdict returns what went wrong, and the story of the first workload that did.
+func (j *judge) verdict() (found []model.Violation, story string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if found = j.model.Verdict(); len(found) > 0 {
+		story = j.model.Story(found[0].Workload)
+	}
+	return found, story
+}

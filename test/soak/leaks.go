@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+)
+
+// footprint is what a process takes at rest: the least of several looks, since garbage
+// comes and goes.
+type footprint struct{ resident, heap, goroutines float64 }
+
+func (f footprint) String() string {
+	return fmt.Sprintf("%.0f MiB resident, %.0f MiB of heap, %.0f goroutines", f.resident/mebi, f.heap/mebi, f.goroutines)
+}
+
+const (
+	mebi  = 1 << 20
+	looks = 12
+)
+
+// measure returns the largest footprint of the controllers.
+func measure(ctx context.Context, controllers []*harness.Controller) (largest footprint, err error) {
+	for _, c := range controllers {
+		least := footprint{}
+		for look := range looks {
+			metrics, err := c.Metrics(ctx)
+			if err != nil {
+				return largest, err
+			}
+			now := footprint{}
+			for name, value := range map[string]*float64{
+				"process_resident_memory_bytes": &now.resident, "go_memstats_heap_alloc_bytes": &now.heap, "go_goroutines": &now.goroutines,
+			} {
+				if *value, err = metrics.Value(name, nil); err != nil {
+					return largest, err
+				}
+			}
+			if look == 0 {
+				least = now
+			}
+			least = footprint{min(least.resident, now.resident), min(least.heap, now.heap), min(least.goroutines, now.goroutines)}
+			pause(ctx, 250*time.Millisecond)
+		}
+		largest = footprint{
+			max(largest.resident, least.resident), max(largest.heap, least.heap), max(largest.goroutines, least.goroutines),
+		}
+	}
+	return largest, nil
+}
+
+// leaked compares the end with the start. The margins are for garbage, for old
+// ReplicaSets, which there are only at the end, and for the connections of retries.
+func leaked(start, end footprint) error {
+	switch {
+	case end.resident > 1.5*start.resident+48*mebi, end.heap > 2*start.heap+32*mebi:
+		return fmt.Errorf("memory has grown: %s at the start, %s at the end", start, end)
+	case end.goroutines > start.goroutines+40:
+		return fmt.Errorf("goroutines have been left: %s at the start, %s at the end", start, end)
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// observer follows the workloads of all kinds and the ReplicaSets at the API server
+// itself, version by version. When the API server was killed it goes on where it was
+// if the new one lets it, and else lists and tells of the gap.
+type observer struct {
+	client kubernetes.Interface
+	judge  *judge
+	gaps   atomic.Int64
+	events atomic.Int64
+}
+
+var observed = []string{"deployments", "statefulsets", "daemonsets", "replicasets"}
+
+// observe begins to observe everything, and returns when all has been listed once.
+func (o *observer) observe(ctx context.Context) error {
+	for _, resource := range observed {
+		f := &following{observer: o, resource: resource, known: map[types.UID]metav1.Object{}}
+		if err := f.list(ctx); err != nil {
+			return err
+		}
+		go f.run(ctx)
+	}
+	return nil
+}
+
+// following is the observation of one resource.
+type following struct {
+	*observer
+	resource string
+	known    map[types.UID]metav1.Object // those that exist
+	version  uint64                      // up to which everything was seen
+	behind   bool                        // versions may have been missed since
+}
+
+func (f *following) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := f.follow(ctx); err != nil {
+			f.behind = true
+		}
+		for f.behind && ctx.Err() == nil {
+			if err := f.list(ctx); err != nil {
+				pause(ctx, 100*time.Millisecond)
+			}
+		}
+	}
+}
+
+func pause(ctx context.Context, duration time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(duration):
+	}
+}
+
+// follow shows the judge what changes until the stream ends. An error means that the
+// API server does not know any more what has changed since.
+func (f *following) follow(ctx context.Context) error {
+	options := &metav1.ListOptions{Watch: true, AllowWatchBookmarks: true, ResourceVersion: strconv.FormatUint(f.version, 10)}
+	stream, err := f.client.AppsV1().RESTClient().Get().Resource(f.resource).VersionedParams(options, scheme.ParameterCodec).Watch(ctx)
+	if err != nil {
+		pause(ctx, 100*time.Millisecond)
+		return answered(err)
+	}
+	defer stream.Stop()
+	for event := range stream.ResultChan() {
+		if event.Type == apiwatch.Error {
+			return answered(fmt.Errorf("watch %s: %w", f.resource, apierrors.FromObject(event.Object)))
+		}
+		object, err := meta.Accessor(event.Object)
+		if err != nil {
+			return fmt.Errorf("watch %s: %w", f.resource, err)
+		}
+		f.version = versionOf(object)
+		f.events.Add(1)
+		switch event.Type {
+		case apiwatch.Added, apiwatch.Modified:
+			f.known[object.GetUID()] = object
+			f.judge.see(object, false)
+		case apiwatch.Deleted:
+			delete(f.known, object.GetUID())
+			f.judge.forget(object)
+		}
+	}
+	return nil
+}
+
+// list shows the judge how everything is now, and what is gone since.
+func (f *following) list(ctx context.Context) error {
+	list, err := f.client.AppsV1().RESTClient().Get().Resource(f.resource).Do(ctx).Get()
+	if err != nil {
+		return fmt.Errorf("list %s: %w", f.resource, err)
+	}
+	accessor, err := meta.ListAccessor(list)
+	if err != nil {
+		return fmt.Errorf("list %s: %w", f.resource, err)
+	}
+	version, err := strconv.ParseUint(accessor.GetResourceVersion(), 10, 64)
+	if err != nil {
+		return fmt.Errorf("list %s: %w", f.resource, err)
+	}
+	missing := f.known
+	f.known = map[types.UID]metav1.Object{}
+	err = meta.EachListItem(list, func(item runtime.Object) error {
+		object, err := meta.Accessor(item)
+		if err != nil {
+			return err
+		}
+		delete(missing, object.GetUID())
+		f.known[object.GetUID()] = object
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("list %s: %w", f.resource, err)
+	}
+	for _, object := range missing { // first, since others may have come in their names
+		f.judge.forget(object)
+	}
+	for _, object := range f.known {
+		if versionOf(object) > f.version {
+			f.judge.see(object, true)
+		}
+	}
+	if f.version > 0 {
+		f.gaps.Add(1)
+		f.judge.gap(f.version, version)
+	}
+	f.version, f.behind = version, false
+	return nil
+}
+
+// answered keeps an error that the API server has answered with: another attempt would
+// get the same. One that could not be reached is to be asked again.
+func answered(err error) error {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Code == http.StatusGone {
+		return err
+	}
+	return nil
+}

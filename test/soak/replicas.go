@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+)
+
+// replicas are two controllers, one of which leads. Like a kubelet they start one
+// again that has ended.
+type replicas struct {
+	installation *harness.Installation
+	flags        []string
+	judge        *judge
+
+	mu       sync.Mutex
+	running  [2]*harness.Controller
+	since    [2]time.Time
+	lost     int // ended by themselves since they lost the lease
+	crashes  []string
+	stopping bool
+}
+
+const (
+	startLimit = time.Minute
+	// exitLeaseLost is the exit code of a leader that could not renew its lease.
+	exitLeaseLost = 1
+)
+
+func (r *replicas) start(ctx context.Context) error {
+	for i := range r.running {
+		if err := r.launch(ctx, i); err != nil {
+			return err
+		}
+	}
+	for _, c := range r.all() {
+		if err := c.AwaitReady(ctx, startLimit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// launch starts a controller, and another one in its place if it ends by itself.
+func (r *replicas) launch(ctx context.Context, i int) error {
+	controller, err := r.installation.LaunchController(ctx, nil, r.flags...)
+	if err != nil {
+		return fmt.Errorf("start a controller: %w", err)
+	}
+	r.mu.Lock()
+	r.running[i], r.since[i] = controller, time.Now()
+	r.mu.Unlock()
+	go func() {
+		select {
+		case <-controller.Exited():
+			r.ended(ctx, i, controller)
+		case <-ctx.Done():
+		}
+	}()
+	return nil
+}
+
+func (r *replicas) ended(ctx context.Context, i int, controller *harness.Controller) {
+	r.mu.Lock()
+	if r.stopping || r.running[i] != controller {
+		r.mu.Unlock()
+		return
+	}
+	switch code := controller.ExitCode(); code {
+	case -1: // killed
+	case exitLeaseLost:
+		r.lost++
+		r.judge.note("a controller has lost its lease")
+	default:
+		r.crashes = append(r.crashes, fmt.Sprintf("a controller ended with exit code %d: %v", code, controller.Running()))
+	}
+	r.mu.Unlock()
+	if err := r.launch(ctx, i); err != nil && ctx.Err() == nil {
+		r.mu.Lock()
+		r.crashes = append(r.crashes, err.Error())
+		r.mu.Unlock()
+	}
+}
+
+func (r *replicas) all() []*harness.Controller {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.running[:])
+}
+
+// stop ends the controllers in good order.
+func (r *replicas) stop() error {
+	r.mu.Lock()
+	r.stopping = true
+	r.mu.Unlock()
+	var errs []error
+	for _, c := range r.all() {
+		if c != nil && c.Running() == nil {
+			errs = append(errs, c.Stop())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// leader returns the controller that leads.
+func (r *replicas) leader(ctx context.Context) (*harness.Controller, error) {
+	for _, c := range r.all() {
+		if leads, err := c.Metric(ctx, "leader", nil); err == nil && leads == 1 {
+			return c, nil
+		}
+	}
+	return nil, errors.New("no controller leads")
+}
+
+// saboteur kills what is needed, and starts it again.
+type saboteur struct {
+	cluster  *harness.Cluster
+	replicas *replicas
+	judge    *judge
+	random   *rand.Rand
+
+	mu    sync.Mutex
+	kills map[string]int
+}
+
+const etcd = "etcd"
+
+// work kills something every few seconds until the context ends, and leaves nothing
+// dead behind.
+func (s *saboteur) work(ctx context.Context, every time.Duration) error {
+	for {
+		pause(ctx, every/2+time.Duration(s.random.Float64()*float64(every)))
+		if ctx.Err() != nil {
+			return nil
+		}
+		// Not ctx: what is begun is brought to its end.
+		if err := s.strike(context.WithoutCancel(ctx)); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *saboteur) strike(ctx context.Context) error {
+	away := time.Duration(s.random.Float64() * float64(3*time.Second))
+	switch dice := s.random.IntN(10); {
+	case dice < 4:
+		leader, err := s.replicas.leader(ctx)
+		if err != nil {
+			return nil // next time
+		}
+		return s.kill("leader", func() error { return leader.Kill() })
+	case dice < 6:
+		controller := s.replicas.all()[s.random.IntN(2)]
+		return s.kill("a controller", func() error { return controller.Kill() })
+	case dice < 7:
+		return s.kill("both controllers", func() error {
+			all := s.replicas.all()
+			return errors.Join(all[0].Kill(), all[1].Kill())
+		})
+	case dice < 9:
+		return s.kill(harness.APIServer, func() error { return s.replace(ctx, harness.APIServer, away) })
+	default:
+		return s.kill(etcd, func() error { return s.replace(ctx, etcd, away) })
+	}
+}
+
+func (s *saboteur) kill(what string, how func() error) error {
+	s.mu.Lock()
+	s.kills[what]++
+	s.mu.Unlock()
+	s.judge.note(what + " is killed")
+	if err := how(); err != nil {
+		return fmt.Errorf("kill %s: %w", what, err)
+	}
+	return nil
+}
+
+func (s *saboteur) replace(ctx context.Context, component string, after time.Duration) error {
+	if err := s.cluster.KillComponent(ctx, component); err != nil {
+		return err
+	}
+	pause(ctx, after)
+	if err := s.cluster.StartComponent(ctx, component); err != nil {
+		return err
+	}
+	s.judge.note(component + " is back")
+	return nil
+}

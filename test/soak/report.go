@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"kubernetes-deployment-restart-controller/test/soak/model"
+)
+
+// report is what a soak has come to.
+type report struct {
+	seed       uint64
+	figures    []string
+	violations []model.Violation
+	story      string
+	failures   []string // beside the violations
+}
+
+func (r *report) add(format string, arguments ...any) {
+	r.failures = append(r.failures, fmt.Sprintf(format, arguments...))
+}
+
+// failed tells whether something went wrong.
+func (r *report) failed() bool { return len(r.violations)+len(r.failures) > 0 }
+
+// shownViolations is enough to see what they have in common.
+const shownViolations = 20
+
+// String is the report as people read it.
+func (r *report) String() string {
+	var text strings.Builder
+	for _, figure := range r.figures {
+		fmt.Fprintln(&text, figure)
+	}
+	for _, failure := range r.failures {
+		fmt.Fprintf(&text, "WRONG: %s\n", failure)
+	}
+	for i := range r.violations[:min(shownViolations, len(r.violations))] {
+		v := &r.violations[i]
+		fmt.Fprintf(&text, "WRONG: %s: %s %s at %s: %s\n", v.Rule, v.Workload.Kind, v.Workload.Name, v.At.UTC().Format("15:04:05.000"), v.What)
+	}
+	if more := len(r.violations) - shownViolations; more > 0 {
+		fmt.Fprintf(&text, "       and %d more\n", more)
+	}
+	text.WriteString(r.story)
+	verdict := "nothing lost, nothing needless, nothing leaked"
+	if r.failed() {
+		verdict = "WRONG, see above"
+	}
+	fmt.Fprintf(&text, "verdict of the soak with seed %d: %s\n", r.seed, verdict)
+	return text.String()
+}
+
+func (s *soak) report(atEnd footprint) *report {
+	r := &report{seed: s.seed}
+	r.violations, r.story = s.judge.verdict()
+	figure := func(name, format string, arguments ...any) {
+		r.figures = append(r.figures, fmt.Sprintf("%-10s %s", name, fmt.Sprintf(format, arguments...)))
+	}
+	edits, kills := s.driver.counts(), s.saboteur.counts()
+	figure("workloads", "%d, of three kinds, with %d configs", len(s.world.workloads), len(s.world.configs))
+	figure("time", "%s, %s of it disturbed", time.Since(s.begin).Round(time.Second), s.duration)
+	figure("edits", "%d: %s", sum(edits), list(edits))
+	figure("restarts", "%d", s.judge.restarts()-s.firstLook)
+	faults := s.proxy.Injected()
+	figure("faults", "%d: %s", sum(faults), list(faults))
+	figure("kills", "%d: %s; %d leases lost", sum(kills), list(kills), s.replicas.leasesLost())
+	figure("observed", "%d versions, with %d gaps in which the API server could not be watched", s.observer.events.Load(), s.observer.gaps.Load())
+	figure("at start", "%s", s.atStart)
+	figure("at end", "%s", atEnd)
+	for _, crash := range s.replicas.crashed() {
+		r.add("%s", crash)
+	}
+	return r
+}
+
+// list shows counts in a stable order.
+func list[K cmp.Ordered](counts map[K]int) string {
+	var parts []string
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%v %d", what, counts[what]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (r *replicas) leasesLost() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lost
+}
+
+func (r *replicas) crashed() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.crashes)
+}
+
+// auditPolicy makes the API server log what ServiceAccounts write to workloads. The
+// status is not among it: the deployment engine writes that of all Deployments.
+const auditPolicy = `
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+  - level: Metadata
+    userGroups: ["system:serviceaccounts"]
+    verbs: [create, update, patch, delete, deletecollection]
+    resources:
+      - group: apps
+        resources: [deployments, statefulsets, daemonsets]
+  - level: None
+`
+
+const auditLog = "audit.log"
+
+// judgeAudit finds writes to workloads that were never opted in. Unlike a watch, the
+// log knows also of writes that nobody could observe.
+func (s *soak) judgeAudit(r *report) error {
+	log, err := os.ReadFile(filepath.Join(s.directory, auditLog))
+	if err != nil {
+		return fmt.Errorf("read the audit log: %w", err)
+	}
+	never := map[string]bool{}
+	for _, d := range s.world.workloads {
+		if d.never {
+			never[strings.ToLower(d.kind)+"s/"+d.namespace+"/"+d.name] = true
+		}
+	}
+	writes := 0
+	for line := range bytes.Lines(log) {
+		var entry struct {
+			User           struct{ Username string }
+			ObjectRef      struct{ Resource, Subresource, Namespace, Name string }
+			ResponseStatus struct{ Code int }
+		}
+		// The API server may have been killed as it wrote the line.
+		if json.Unmarshal(line, &entry) != nil || entry.User.Username != s.account || entry.ObjectRef.Subresource != "" {
+			continue
+		}
+		writes++
+		if ref := entry.ObjectRef; never[ref.Resource+"/"+ref.Namespace+"/"+ref.Name] {
+			r.add("not enabled: the controller has written to %s %s/%s, which was never opted in: %s", ref.Resource, ref.Namespace, ref.Name, line)
+		}
+	}
+	if writes == 0 {
+		r.add("the audit log shows no write of the controller at all")
+	}
+	return nil
+}

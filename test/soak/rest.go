@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+	"kubernetes-deployment-restart-controller/test/soak/model"
+)
+
+// restLimit bounds the wait for everything to calm down. It covers retries that were
+// put off (30 s) and the rollouts that follow.
+const restLimit = 4 * time.Minute
+
+// awaitRest returns when there has been nothing to do for a while: nothing waits in the
+// controller, no workload runs with old content as far as it knows, every rollout is
+// complete, and all this holds for longer than a grace period.
+func (s *soak) awaitRest(ctx context.Context, limit time.Duration) error {
+	var since time.Time
+	before := -1
+	return harness.Eventually(ctx, limit, func(ctx context.Context) error {
+		err := s.atRest(ctx)
+		if err == nil {
+			if restarts := s.judge.restarts(); restarts != before {
+				before, err = restarts, errors.New("something has restarted")
+			}
+		}
+		if err != nil {
+			since = time.Time{}
+			pause(ctx, 500*time.Millisecond)
+			return err
+		}
+		if since.IsZero() {
+			since = time.Now()
+		}
+		if time.Since(since) < 3*grace {
+			return errors.New("it has not been calm for long")
+		}
+		return nil
+	})
+}
+
+func (s *soak) atRest(ctx context.Context) error {
+	leader, err := s.replicas.leader(ctx)
+	if err != nil {
+		return err
+	}
+	if err := leader.Idle(ctx); err != nil {
+		return err
+	}
+	if stale, err := leader.Metric(ctx, "stale_workloads", nil); err != nil || stale != 0 {
+		return fmt.Errorf("%.0f workloads are stale, %w", stale, errors.Join(err))
+	}
+	unfinished, err := unfinishedRollouts(ctx, s.cluster.Client())
+	if err == nil && len(unfinished) > 0 {
+		err = fmt.Errorf("%d rollouts are not complete: %s", len(unfinished), strings.Join(unfinished[:min(5, len(unfinished))], "; "))
+	}
+	return err
+}
+
+func unfinishedRollouts(ctx context.Context, client kubernetes.Interface) (unfinished []string, err error) {
+	check := func(kind string, object metav1.Object, observed bool, want int32, counts ...int32) {
+		complete := observed
+		for _, count := range counts {
+			complete = complete && count == want
+		}
+		if !complete && strings.HasPrefix(object.GetNamespace(), "soak-") {
+			unfinished = append(unfinished, fmt.Sprintf("%s %s/%s (observed %t, %d wanted, has %v)",
+				kind, object.GetNamespace(), object.GetName(), observed, want, counts))
+		}
+	}
+	apps := client.AppsV1()
+	deployments, err1 := apps.Deployments("").List(ctx, metav1.ListOptions{})
+	sets, err2 := apps.StatefulSets("").List(ctx, metav1.ListOptions{})
+	daemons, err3 := apps.DaemonSets("").List(ctx, metav1.ListOptions{})
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return nil, err
+	}
+	for i := range deployments.Items {
+		d := &deployments.Items[i]
+		check("Deployment", d, d.Status.ObservedGeneration >= d.Generation, *d.Spec.Replicas,
+			d.Status.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas)
+	}
+	for i := range sets.Items {
+		d := &sets.Items[i]
+		isUpdated := d.Status.CurrentRevision == d.Status.UpdateRevision || *d.Spec.Replicas == 0
+		check("StatefulSet", d, d.Status.ObservedGeneration >= d.Generation && isUpdated, *d.Spec.Replicas,
+			d.Status.Replicas, d.Status.AvailableReplicas)
+	}
+	for i := range daemons.Items {
+		d := &daemons.Items[i]
+		check("DaemonSet", d, d.Status.ObservedGeneration >= d.Generation && d.Status.DesiredNumberScheduled > 0, d.Status.DesiredNumberScheduled,
+			d.Status.CurrentNumberScheduled, d.Status.UpdatedNumberScheduled, d.Status.NumberAvailable)
+	}
+	return unfinished, nil
+}
+
+// unfinishedPods tells of pods that do not run, or do not go: whether it is the cluster
+// that does not come to rest.
+func (s *soak) unfinishedPods(ctx context.Context) string {
+	list, err := s.cluster.Client().CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	var pods []string
+	for i := range list.Items {
+		if pod := &list.Items[i]; pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning {
+			pods = append(pods, fmt.Sprintf("%s/%s (%s, node %q, deleted %v)", pod.Namespace, pod.Name, pod.Status.Phase, pod.Spec.NodeName, pod.DeletionTimestamp))
+		}
+	}
+	return fmt.Sprintf("%d of %d pods do not run: %s", len(pods), len(list.Items), strings.Join(pods[:min(8, len(pods))], "; "))
+}
+
+// podsAtRest returns the pods of all workloads.
+func podsAtRest(ctx context.Context, client kubernetes.Interface, w *world) ([]model.Pod, error) {
+	list, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list pods: %w", err)
+	}
+	owners := map[string]model.WorkloadRef{}
+	for _, d := range w.workloads {
+		owners[d.namespace+"/"+d.name] = d.ref()
+	}
+	var pods []model.Pod
+	for i := range list.Items {
+		pod := &list.Items[i]
+		owner, found := owners[pod.Namespace+"/"+pod.Labels["app"]]
+		if !found || pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning {
+			continue
+		}
+		pods = append(pods, model.Pod{Name: pod.Name, Workload: owner, Created: pod.CreationTimestamp.Time})
+	}
+	return pods, nil
+}
+
+// lastLook shows the judge everything as it is at the end, which a watch may not have
+// shown yet.
+func (s *soak) lastLook(ctx context.Context) error {
+	apps := s.cluster.Client().AppsV1()
+	deployments, err1 := apps.Deployments("").List(ctx, metav1.ListOptions{})
+	sets, err2 := apps.StatefulSets("").List(ctx, metav1.ListOptions{})
+	daemons, err3 := apps.DaemonSets("").List(ctx, metav1.ListOptions{})
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
+	see(s.judge, deployments.Items, func(d *appsv1.Deployment) metav1.Object { return d })
+	see(s.judge, sets.Items, func(d *appsv1.StatefulSet) metav1.Object { return d })
+	see(s.judge, daemons.Items, func(d *appsv1.DaemonSet) metav1.Object { return d })
+	pods, err := podsAtRest(ctx, s.cluster.Client(), s.world)
+	if err != nil {
+		return err
+	}
+	s.judge.rest(pods)
+	return nil
+}
+
+func see[T any](j *judge, items []T, object func(*T) metav1.Object) {
+	for i := range items {
+		j.see(object(&items[i]), true)
+	}
+}

@@ -1,0 +1,307 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"kubernetes-deployment-restart-controller/test/faultproxy"
+	"kubernetes-deployment-restart-controller/test/harness"
+	"kubernetes-deployment-restart-controller/test/soak/model"
+)
+
+const (
+	grace        = time.Second
+	backoffLimit = 8 * time.Second
+	backoffFlag  = "--restart-backoff-limit"
+	freeRestarts = 3
+	nodes        = 2 // two pods of each DaemonSet
+	setUpLimit   = 5 * time.Minute
+
+	// lag is how long the controller may take to learn of a change: an API server
+	// that is killed and started on a busy machine, and the watches' pauses after that.
+	lag = 25 * time.Second
+)
+
+// options say what to play.
+type options struct {
+	seed      uint64
+	duration  time.Duration // of the disturbances, without the start and the end
+	workloads int
+	rate      float64 // edits a second; 0 for as many as the machine is good for
+	progress  io.Writer
+}
+
+// soak is one play.
+type soak struct {
+	options
+	begin     time.Time
+	cluster   *harness.Cluster
+	proxy     *faultproxy.Proxy
+	world     *world
+	judge     *judge
+	driver    *driver
+	observer  *observer
+	replicas  *replicas
+	saboteur  *saboteur
+	account   string
+	directory string // of files that are not the cluster's
+	cleanups  []func() error
+	atStart   footprint
+	firstLook int // restarts before the disturbances
+}
+
+// run plays a soak and returns its report. An error tells that it could not be played;
+// what the verdict is stands in the report.
+func run(ctx context.Context, o options) (report *report, err error) {
+	if o.rate == 0 {
+		o.rate = 12 * float64(runtime.NumCPU())
+	}
+	s := &soak{options: o, begin: time.Now()}
+	defer func() { err = errors.Join(err, s.clear()) }()
+	if err := s.open(ctx); err != nil {
+		return nil, fmt.Errorf("open the soak: %w", err)
+	}
+	if err := s.setUp(ctx); err != nil {
+		return nil, fmt.Errorf("set up the soak: %w", err)
+	}
+	if err := s.disturb(ctx); err != nil {
+		return nil, fmt.Errorf("disturb: %w", err)
+	}
+	return s.conclude(ctx)
+}
+
+// open starts the cluster and the proxy before it.
+func (s *soak) open(ctx context.Context) error {
+	directory, err := os.MkdirTemp("", "soak-")
+	if err != nil {
+		return fmt.Errorf("make a directory: %w", err)
+	}
+	s.directory = directory
+	s.cleanups = append(s.cleanups, func() error { return os.RemoveAll(directory) })
+	policy := filepath.Join(directory, "policy.yaml")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		return fmt.Errorf("write the audit policy: %w", err)
+	}
+	s.cluster, err = harness.StartCluster(ctx, harness.ClusterOptions{Nodes: nodes, Arguments: []string{
+		"--without-deployment-controller",
+		// KWOK takes long to notice that the API server is back. Nodes must not fail over it.
+		"--kube-controller-manager-flag=--node-monitor-grace-period=1h",
+		"--kwok-flag=--node-lease-duration-seconds=3600",
+		"--kube-apiserver-flag=--audit-policy-file=" + policy,
+		"--kube-apiserver-flag=--audit-log-path=" + filepath.Join(directory, auditLog),
+	}})
+	if err != nil {
+		return err
+	}
+	s.cleanups = append(s.cleanups, s.cluster.Stop)
+	manifests, err := harness.Manifests("rbac.yaml", "rbac-deployment-engine.yaml")
+	if err != nil {
+		return err
+	}
+	installation, err := s.cluster.Install(ctx, manifests)
+	if err != nil {
+		return err
+	}
+	s.proxy, err = faultproxy.Start(faultproxy.Options{Target: s.cluster.Config(), Seed: s.seed})
+	if err != nil {
+		return err
+	}
+	s.cleanups = append(s.cleanups, func() error { s.proxy.Close(); return nil })
+	direct := installation.Kubeconfig
+	installation.Kubeconfig = filepath.Join(directory, "kubeconfig")
+	if err := s.proxy.WriteKubeconfig(direct, installation.Kubeconfig); err != nil {
+		return err
+	}
+	s.account = "system:serviceaccount:" + installation.Namespace + ":" + installation.ServiceAccount
+	s.replicas = &replicas{installation: installation, flags: []string{
+		"--restart-grace-period", strconv.Itoa(int(grace.Seconds())), "--deployment-engine=on",
+		"--leader-elect", "--leader-elect-lease-namespace", installation.Namespace,
+		"--leader-elect-lease-duration", "10s", "--leader-elect-renew-deadline", "8s", "--leader-elect-retry-period", "1s",
+	}}
+	s.cleanups = append(s.cleanups, s.replicas.stop)
+	s.cleanups = append(s.cleanups, func() error { s.proxy.Inject(nil); return nil }) // so that they can give back the lease
+	return nil
+}
+
+// setUp makes the world and waits until the controllers have got it under control.
+func (s *soak) setUp(ctx context.Context) error {
+	random := rand.New(rand.NewPCG(s.seed, 0))
+	s.world = newWorld(random, s.workloads)
+	judging := model.Options{Lag: lag}
+	_, help, _, err := harness.RunController(ctx, "--help")
+	if err != nil {
+		return err
+	}
+	if strings.Contains(help, backoffFlag) {
+		s.replicas.flags = append(s.replicas.flags, backoffFlag, backoffLimit.String())
+		judging.Budget = &model.Budget{Free: freeRestarts, Grace: grace, Limit: backoffLimit}
+	}
+	s.judge = newJudge(s.world, judging)
+	s.replicas.judge = s.judge
+	s.driver = &driver{client: s.cluster.Client(), judge: s.judge, world: s.world, edits: map[string]int{}}
+	s.saboteur = &saboteur{cluster: s.cluster, replicas: s.replicas, judge: s.judge, random: random, kills: map[string]int{}}
+	s.observer = &observer{client: s.cluster.Client(), judge: s.judge}
+	if err := s.observer.observe(ctx); err != nil {
+		return err
+	}
+	if err := s.replicas.start(ctx); err != nil {
+		return err
+	}
+	s.tell("the cluster and two controllers run; making %d workloads", s.workloads)
+	if err := s.driver.setUp(ctx); err != nil {
+		return err
+	}
+	if err := s.awaitRest(ctx, setUpLimit); err != nil {
+		return err
+	}
+	s.firstLook = s.judge.restarts()
+	s.atStart, err = measure(ctx, s.replicas.all())
+	s.tell("everything runs; each controller takes at most %s", s.atStart)
+	return err
+}
+
+// disturb edits, injects and kills until the time is over.
+func (s *soak) disturb(ctx context.Context) error {
+	end := time.Now().Add(s.duration)
+	ctx, cancel := context.WithDeadline(ctx, end.Add(restLimit)) // to end what is begun
+	defer cancel()
+	disturbed, stop := context.WithDeadline(ctx, end)
+	defer stop()
+	errs := make(chan error, 4)
+	go func() { errs <- s.driver.disturb(ctx, s.seed, end, s.rate) }()
+	go func() { errs <- s.saboteur.work(disturbed, 9*time.Second) }()
+	go func() { errs <- s.weather(disturbed) }()
+	go func() { errs <- s.tellProgress(disturbed, end) }()
+	var all []error
+	for range cap(errs) {
+		err := <-errs
+		if err != nil {
+			stop()
+		}
+		all = append(all, err)
+	}
+	return errors.Join(all...)
+}
+
+// weather changes the faults: everything a little, one kind hard, stalled watches that
+// are cut after a while, fair.
+func (s *soak) weather(ctx context.Context) error {
+	random := rand.New(rand.NewPCG(s.seed, 1))
+	defer s.proxy.Inject(nil)
+	kinds := faultproxy.Kinds()
+	for ctx.Err() == nil {
+		s.proxy.Inject(faultproxy.Everything(0.15))
+		pause(ctx, between(random, 4*time.Second, 10*time.Second))
+		kind := kinds[random.IntN(len(kinds))]
+		s.judge.note("only faults of the kind " + string(kind))
+		s.proxy.Inject(faultproxy.Mix{kind: 0.7})
+		pause(ctx, between(random, time.Second, 4*time.Second))
+		s.proxy.Inject(nil)
+		if s.proxy.Stalled() > 0 { // nobody else ends that within the time of a soak
+			s.judge.note("connections are cut")
+			s.proxy.Cut()
+		}
+		s.judge.note("no faults")
+		pause(ctx, between(random, 0, 4*time.Second))
+	}
+	return nil
+}
+
+func between(random *rand.Rand, low, high time.Duration) time.Duration {
+	return low + time.Duration(random.Float64()*float64(high-low))
+}
+
+// tellProgress tells from time to time: a soak can take hours.
+func (s *soak) tellProgress(ctx context.Context, end time.Time) error {
+	for interval := 15 * time.Second; ; interval = min(interval*3/2, 5*time.Minute) {
+		pause(ctx, interval)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := s.alive(); err != nil {
+			return err
+		}
+		s.tell("%d edits, %d restarts, %d faults, %d kills; %s to go",
+			sum(s.driver.counts()), s.judge.restarts()-s.firstLook, sum(s.proxy.Injected()), sum(s.saboteur.counts()),
+			time.Until(end).Round(time.Second))
+	}
+}
+
+func (s *soak) alive() error {
+	select {
+	case <-s.cluster.Exited():
+		return fmt.Errorf("the local cluster ended by itself; the end of its output:\n%s", s.cluster.Output().Tail(20))
+	default:
+		return nil
+	}
+}
+
+// conclude lets everything calm down and judges.
+func (s *soak) conclude(ctx context.Context) (*report, error) {
+	s.judge.note("the disturbances end")
+	s.proxy.Inject(nil)
+	s.proxy.Cut()
+	if err := s.driver.calmDown(ctx); err != nil {
+		return nil, err
+	}
+	calm := time.Now()
+	restless := s.awaitRest(ctx, restLimit)
+	s.tell("at rest after %s", time.Since(calm).Round(100*time.Millisecond))
+	if err := s.lastLook(ctx); err != nil {
+		return nil, err
+	}
+	atEnd, err := measure(ctx, s.replicas.all())
+	if err != nil {
+		return nil, err
+	}
+	r := s.report(atEnd)
+	if restless != nil {
+		r.add("it does not come to rest: %v; %s", restless, s.unfinishedPods(ctx))
+	}
+	if err := leaked(s.atStart, atEnd); err != nil {
+		r.add("%v", err)
+	}
+	if err := s.judgeAudit(r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (s *soak) tell(format string, arguments ...any) {
+	fmt.Fprintf(s.progress, "%7s  %s\n", time.Since(s.begin).Round(time.Second), fmt.Sprintf(format, arguments...))
+}
+
+// clear ends everything, in the opposite order of its beginning.
+func (s *soak) clear() error {
+	var errs []error
+	for i := len(s.cleanups) - 1; i >= 0; i-- {
+		errs = append(errs, s.cleanups[i]())
+	}
+	return errors.Join(errs...)
+}
+
+func (s *saboteur) counts() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counts := map[string]int{}
+	for what, count := range s.kills {
+		counts[what] = count
+	}
+	return counts
+}
+
+func sum[K comparable](counts map[K]int) (total int) {
+	for _, count := range counts {
+		total += count
+	}
+	return total
+}
