@@ -1,0 +1,86 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"kubernetes-deployment-restart-controller/test/faultproxy"
+)
+
+// startProxy puts a proxy between the API server and the controllers that the scene
+// starts from now on.
+func (s *scene) startProxy() *faultproxy.Proxy {
+	s.Helper()
+	proxy, err := faultproxy.Start(faultproxy.Options{Target: s.cluster.Config(), Seed: 1, WatchLife: time.Second})
+	s.must(err)
+	s.Cleanup(proxy.Close)
+	behind := *s.installation
+	behind.Kubeconfig = filepath.Join(s.TempDir(), "kubeconfig")
+	s.must(proxy.WriteKubeconfig(s.installation.Kubeconfig, behind.Kubeconfig))
+	s.installation = &behind
+	return proxy
+}
+
+// Each kind of fault alone, and so often that hardly anything works at the first
+// attempt. Both engines must come to the same as without: each edited workload is
+// restarted once and rolled out to one new ReplicaSet, the others are left alone.
+func TestUnderFaultsEachEditRestartsOnceAndIsRolledOut(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		mix  faultproxy.Mix
+	}{
+		{"latency", faultproxy.Mix{faultproxy.Latency: 1}},
+		{"conflicts", faultproxy.Mix{faultproxy.Conflict: 0.7}},
+		{"too many requests", faultproxy.Mix{faultproxy.TooManyRequests: 0.5}},
+		{"internal errors", faultproxy.Mix{faultproxy.InternalError: 0.7}},
+		{"unavailability", faultproxy.Mix{faultproxy.Unavailable: 0.7}},
+		{"resets before requests are carried out", faultproxy.Mix{faultproxy.ResetBefore: 0.7}},
+		{"resets after requests have been carried out", faultproxy.Mix{faultproxy.ResetAfter: 0.7}},
+		{"dropped watches", faultproxy.Mix{faultproxy.DropWatch: 1}},
+		{"watches that cannot be resumed", faultproxy.Mix{faultproxy.DropWatch: 1, faultproxy.Expired: 1}},
+		{"watches that expire", faultproxy.Mix{faultproxy.ExpiredInStream: 1}},
+		{"slow lists", faultproxy.Mix{faultproxy.SlowList: 1, faultproxy.DropWatch: 1, faultproxy.Expired: 1}},
+		{"everything", faultproxy.Everything(0.5)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newEngineSceneApart(t)
+			proxy := s.startProxy()
+			s.startEngine()
+			crowd := s.gather(6)
+			crowd.note()
+			proxy.Inject(c.mix)
+			crowd.requireRestartsOf(crowd.edit(4, "v2"))
+			for kind := range c.mix {
+				if proxy.Injected()[kind] == 0 {
+					t.Errorf("there was no %s: %v", kind, proxy.Injected())
+				}
+			}
+		})
+	}
+}
+
+// What only the client's patience ends is tested in watch/, where time is played. Here
+// the connections break in the end, as when the machine between is replaced.
+func TestEditsThatStalledWatchesDoNotShowAreMadeUpFor(t *testing.T) {
+	s := newEngineSceneApart(t)
+	proxy := s.startProxy()
+	s.startEngine()
+	crowd := s.gather(6)
+	crowd.note()
+	proxy.Inject(faultproxy.Mix{faultproxy.StallWatch: 1})
+	s.eventually("all watches stall", func(context.Context) error {
+		if stalled := proxy.Stalled(); stalled < 8 { // 5 and 3 of the engines
+			return errors.New("some do not yet")
+		}
+		return nil
+	})
+	proxy.Inject(nil)
+	edited := crowd.edit(4, "v2")
+	crowd.edit(3, "v3") // three of them for the second time
+	proxy.Cut()
+	crowd.requireRestartsOf(edited)
+}
