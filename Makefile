@@ -61,8 +61,8 @@ bin/golangci-lint: tools/go.mod tools/go.sum
 		github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch bin/golangci-lint
 
-.PHONY: bin/play bin/bench bin/testreport
-bin/play bin/bench: # the go command knows best whether they are out of date
+.PHONY: bin/play bin/bench bin/soak bin/testreport
+bin/play bin/bench bin/soak: # the go command knows best whether they are out of date
 	@go build -o $@ ./test/$(@F)
 bin/testreport:
 	@go build -C tools -o ../$@ ./testreport
@@ -161,6 +161,10 @@ fuzz: ## Fuzz and simulate with new seeds (FUZZTIME=1m each, ROLLOUTS=500000, HI
 .PHONY: bench
 bench: bin/localcluster build bin/bench ## Measure the controller on the local cluster and print a table
 	@exec bin/bench
+
+.PHONY: soak
+soak: bin/localcluster build bin/soak ## Disturb hundreds of workloads and judge (SEED=1 DURATION=10m WORKLOADS=300)
+	@exec bin/soak $(if $(SEED),-seed $(SEED)) $(if $(DURATION),-duration $(DURATION)) $(if $(WORKLOADS),-workloads $(WORKLOADS))
 
 .PHONY: clean
 clean: ## Remove what was built

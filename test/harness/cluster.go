@@ -194,6 +194,20 @@ func (c *Cluster) StartComponent(ctx context.Context, component string) error {
 	return err
 }
 
+// ExitedComponents returns the components that have ended by themselves.
+func (c *Cluster) ExitedComponents(ctx context.Context) (exited []string, err error) {
+	status, err := c.run(ctx, nil, "status", "--dir", c.directory)
+	if status == "" {
+		return nil, err // otherwise the error just says that not all of them run
+	}
+	for line := range strings.Lines(status) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[1] == "exited" {
+			exited = append(exited, fields[0])
+		}
+	}
+	return exited, nil
+}
+
 func (c *Cluster) run(ctx context.Context, input io.Reader, arguments ...string) (string, error) {
 	command := exec.CommandContext(ctx, c.binary, arguments...)
 	command.Stdin = input

@@ -139,11 +139,11 @@ func (d *driver) step(ctx context.Context, random *rand.Rand, w int) error {
 	c := pick(random, d.world.configs, w)
 	app := pick(random, d.world.workloads, w)
 	switch dice := random.IntN(1000); {
-	case dice < 450:
+	case dice < 350:
 		return d.label(ctx, random, c)
-	case dice < 750:
+	case dice < 600:
 		return d.editBlindly(ctx, random, c)
-	case dice < 870:
+	case dice < 860:
 		return d.edit(ctx, random, c)
 	case dice < 890:
 		return d.remake(ctx, random, c)
@@ -422,6 +422,15 @@ func (d *driver) remakeWorkload(ctx context.Context, random *rand.Rand, w *workl
 	})
 	if err != nil {
 		return fmt.Errorf("delete %s %s: %w", w.kind, w.name, err)
+	}
+	if w.kind == "StatefulSet" { // its pods' names are needed again; the garbage collector can be late
+		err := until(ctx, nil, func(ctx context.Context) error {
+			return d.client.CoreV1().Pods(w.namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))},
+				metav1.ListOptions{LabelSelector: "app=" + w.name})
+		})
+		if err != nil {
+			return fmt.Errorf("delete the pods of %s: %w", w.name, err)
+		}
 	}
 	w.paused, w.replicas = false, 1+random.Int32N(3)
 	return d.makeWorkload(ctx, w)

@@ -181,6 +181,25 @@ func (s *saboteur) kill(what string, how func() error) error {
 	return nil
 }
 
+// keepUp starts components of the cluster again that end by themselves, as a kubelet
+// would, until the context ends. The scheduler does so where it finds that it has lost
+// track, after kills of the API server.
+func (s *saboteur) keepUp(ctx context.Context) {
+	for ctx.Err() == nil {
+		exited, err := s.cluster.ExitedComponents(ctx)
+		if err != nil {
+			s.judge.note(err.Error())
+		}
+		for _, component := range exited {
+			s.judge.note(component + " has ended by itself and is started again")
+			if err := s.cluster.StartComponent(ctx, component); err != nil && ctx.Err() == nil {
+				s.judge.note(err.Error())
+			}
+		}
+		pause(ctx, 2*time.Second)
+	}
+}
+
 func (s *saboteur) replace(ctx context.Context, component string, after time.Duration) error {
 	if err := s.cluster.KillComponent(ctx, component); err != nil {
 		return err

@@ -22,10 +22,11 @@ const restLimit = 4 * time.Minute
 
 // awaitRest returns when there has been nothing to do for a while: nothing waits in the
 // controller, no workload runs with old content as far as it knows, every rollout is
-// complete, and all this holds for longer than a grace period.
+// complete, and all this holds for longer than a grace period. Meanwhile it tells what it
+// waits for.
 func (s *soak) awaitRest(ctx context.Context, limit time.Duration) error {
 	var since time.Time
-	before := -1
+	before, told := -1, time.Now()
 	return harness.Eventually(ctx, limit, func(ctx context.Context) error {
 		err := s.atRest(ctx)
 		if err == nil {
@@ -35,6 +36,10 @@ func (s *soak) awaitRest(ctx context.Context, limit time.Duration) error {
 		}
 		if err != nil {
 			since = time.Time{}
+			if time.Since(told) > 20*time.Second {
+				s.tell("not at rest: %v", err)
+				told = time.Now()
+			}
 			pause(ctx, 500*time.Millisecond)
 			return err
 		}
@@ -57,7 +62,7 @@ func (s *soak) atRest(ctx context.Context) error {
 		return err
 	}
 	if stale, err := leader.Metric(ctx, "stale_workloads", nil); err != nil || stale != 0 {
-		return fmt.Errorf("%.0f workloads are stale, %w", stale, errors.Join(err))
+		return errors.Join(fmt.Errorf("%.0f workloads are stale", stale), err)
 	}
 	unfinished, err := unfinishedRollouts(ctx, s.cluster.Client())
 	if err == nil && len(unfinished) > 0 {

@@ -149,6 +149,9 @@ func (s *soak) setUp(ctx context.Context) error {
 	s.replicas.judge = s.judge
 	s.driver = &driver{client: s.cluster.Client(), judge: s.judge, world: s.world, edits: map[string]int{}}
 	s.saboteur = &saboteur{cluster: s.cluster, replicas: s.replicas, judge: s.judge, random: random, kills: map[string]int{}}
+	kept, stop := context.WithCancel(ctx)
+	s.cleanups = append(s.cleanups, func() error { stop(); return nil })
+	go s.saboteur.keepUp(kept)
 	s.observer = &observer{client: s.cluster.Client(), judge: s.judge}
 	if err := s.observer.observe(ctx); err != nil {
 		return err
@@ -178,7 +181,7 @@ func (s *soak) disturb(ctx context.Context) error {
 	defer stop()
 	errs := make(chan error, 4)
 	go func() { errs <- s.driver.disturb(ctx, s.seed, end, s.rate) }()
-	go func() { errs <- s.saboteur.work(disturbed, 9*time.Second) }()
+	go func() { errs <- s.saboteur.work(disturbed, 7*time.Second) }()
 	go func() { errs <- s.weather(disturbed) }()
 	go func() { errs <- s.tellProgress(disturbed, end) }()
 	var all []error

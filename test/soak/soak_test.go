@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// About 90 seconds each, with the start and the end; `make soak` plays for as long as
+// one likes.
+const shortSoak = 45 * time.Second
+
+// workloadsInATest is smaller on a small machine, which would spend the time on setting
+// them up.
+func workloadsInATest() int { return min(defaultWorkloads, 60*runtime.NumCPU()) }
+
+var seed = flag.Uint64("seed", 0, "of the soak with a random seed, to repeat one")
+
+func TestASoakWithAFixedSeedGoesWell(t *testing.T) { soakWith(t, 1) }
+
+func TestASoakWithARandomSeedGoesWell(t *testing.T) {
+	random := *seed
+	if random == 0 {
+		random = rand.Uint64()
+	}
+	soakWith(t, random)
+}
+
+func soakWith(t *testing.T, seed uint64) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a soak starts a control plane: left out with -short")
+	}
+	t.Logf("the seed is %d (-seed repeats it)", seed)
+	report, err := run(t.Context(), options{seed: seed, duration: shortSoak, workloads: workloadsInATest(), progress: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(report)
+	if report.failed() {
+		t.Fail()
+	}
+}
+
+func TestASeedMakesTheSameWorld(t *testing.T) {
+	describe := func(seed uint64) string {
+		w := newWorld(rand.New(rand.NewPCG(seed, 0)), 50)
+		var text strings.Builder
+		for _, d := range w.workloads {
+			for i := range d.uses {
+				text.WriteString(d.kind + d.name + d.uses[i].config.name)
+			}
+		}
+		return text.String()
+	}
+	if describe(1) != describe(1) {
+		t.Error("one seed makes two worlds")
+	}
+	if describe(1) == describe(2) {
+		t.Error("two seeds make one world")
+	}
+}
+
+func TestTheWorldHasEverything(t *testing.T) {
+	w := newWorld(rand.New(rand.NewPCG(1, 0)), defaultWorkloads)
+	found := map[string]int{}
+	for _, d := range w.workloads {
+		found[d.kind]++
+		found["never enabled"] += count(d.never)
+		found["steady"] += count(d.steady)
+		found["recreating"] += count(d.recreate)
+	}
+	for _, c := range w.configs {
+		found[c.kind]++
+		found["deleted and made again"] += count(c.steady && c.lively)
+		found["with a key that nobody sees"] += count(len(c.blind) > 0)
+		found["left alone"] += count(!c.lively)
+	}
+	for _, what := range []string{
+		"Deployment", "StatefulSet", "DaemonSet", "never enabled", "steady", "recreating", "configmap", "secret",
+		"deleted and made again", "with a key that nobody sees", "left alone",
+	} {
+		if found[what] < 10 {
+			t.Errorf("only %d are %s", found[what], what)
+		}
+	}
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func TestMemoryAndGoroutinesThatAreNotGivenBackAreLeaks(t *testing.T) {
+	start := footprint{resident: 60 * mebi, heap: 10 * mebi, goroutines: 80}
+	for _, c := range []struct {
+		name   string
+		end    footprint
+		leaked bool
+	}{
+		{"as before", start, false},
+		{"a little more", footprint{70 * mebi, 14 * mebi, 90}, false},
+		{"resident memory", footprint{200 * mebi, 10 * mebi, 80}, true},
+		{"heap", footprint{60 * mebi, 60 * mebi, 80}, true},
+		{"goroutines", footprint{60 * mebi, 10 * mebi, 130}, true},
+	} {
+		if err := leaked(start, c.end); (err != nil) != c.leaked {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func TestAWrongCommandLineIsRefused(t *testing.T) {
+	var out bytes.Buffer
+	for _, arguments := range [][]string{{"-duration", "long"}, {"more"}} {
+		if code := play(arguments, &out); code != 2 {
+			t.Errorf("soak %q exits with %d, want 2", arguments, code)
+		}
+	}
+}
