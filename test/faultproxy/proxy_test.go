@@ -102,7 +102,7 @@ func (s *scene) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Accept") == protobuf {
 		w.Header().Set("Content-Type", protobuf+";stream=watch")
 	}
-	http.NewResponseController(w).Flush()
+	flush(w)
 	for {
 		select {
 		case <-r.Context().Done():
@@ -112,8 +112,14 @@ func (s *scene) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 			_ = json.NewEncoder(w).Encode(map[string]any{"type": "ADDED", "object": configMap(version)})
-			http.NewResponseController(w).Flush()
+			flush(w)
 		}
+	}
+}
+
+func flush(w http.ResponseWriter) {
+	if err := http.NewResponseController(w).Flush(); err != nil {
+		panic(http.ErrAbortHandler) // the client is gone
 	}
 }
 
@@ -354,8 +360,8 @@ func TestAProxyWithoutAServerBreaksOffWithoutAnAnswer(t *testing.T) {
 	defer p.Close()
 	response, err := p.server.Client().Get(p.URL())
 	if err == nil {
+		defer response.Body.Close()
 		body, _ := io.ReadAll(response.Body)
-		response.Body.Close()
 		t.Errorf("it answers %s %s", response.Status, body)
 	}
 }
@@ -369,7 +375,7 @@ func TestTheSameSeedDrawsTheSameFaults(t *testing.T) {
 		}
 		return drawn
 	}
-	if fmt.Sprint(draw(7)) != fmt.Sprint(draw(7)) {
+	if first, second := fmt.Sprint(draw(7)), fmt.Sprint(draw(7)); first != second {
 		t.Error("one seed draws differently")
 	}
 	if fmt.Sprint(draw(7)) == fmt.Sprint(draw(8)) {

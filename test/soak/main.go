@@ -4,7 +4,7 @@
 // (test/faultproxy), while controllers, kube-apiserver and etcd are killed and started
 // again. Then it lets everything calm down and judges (test/soak/model).
 //
-//	soak [-seed N] [-duration 10m] [-workloads 300] [-rate 24]
+//	soak [-seed N] [-duration 10m] [-workloads 300] [-rate 50]
 //
 // It exits with 0 only if nothing was wrong; else it prints the seed and the story of a
 // workload that went wrong. A seed repeats the world, the edits and the dice of the
@@ -32,7 +32,7 @@ func play(arguments []string, out io.Writer) int {
 	flags.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of everything that is random")
 	flags.DurationVar(&o.duration, "duration", time.Minute, "how long to disturb; start and end come on top")
 	flags.IntVar(&o.workloads, "workloads", defaultWorkloads, "how many, and as many configs")
-	flags.Float64Var(&o.rate, "rate", 0, "edits a second; 0 for 12 for each processor")
+	flags.Float64Var(&o.rate, "rate", 0, "edits a second; 0 for 25 for each processor")
 	if err := flags.Parse(arguments); err != nil || flags.NArg() > 0 {
 		return 2
 	}

@@ -134,30 +134,30 @@ const etcd = "etcd"
 // work kills something every few seconds until the context ends, and leaves nothing
 // dead behind.
 func (s *saboteur) work(ctx context.Context, every time.Duration) error {
-	for {
-		pause(ctx, every/2+time.Duration(s.random.Float64()*float64(every)))
-		if ctx.Err() != nil {
-			return nil
-		}
+	for pause(ctx, s.next(every)); ctx.Err() == nil; pause(ctx, s.next(every)) {
 		// Not ctx: what is begun is brought to its end.
 		if err := s.strike(context.WithoutCancel(ctx)); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+func (s *saboteur) next(every time.Duration) time.Duration {
+	return every/2 + time.Duration(s.random.Float64()*float64(every))
 }
 
 func (s *saboteur) strike(ctx context.Context) error {
 	away := time.Duration(s.random.Float64() * float64(3*time.Second))
 	switch dice := s.random.IntN(10); {
 	case dice < 4:
-		leader, err := s.replicas.leader(ctx)
-		if err != nil {
-			return nil // next time
+		if leader, err := s.replicas.leader(ctx); err == nil { // else there is none to kill
+			return s.kill("leader", leader.Kill)
 		}
-		return s.kill("leader", func() error { return leader.Kill() })
+		return nil
 	case dice < 6:
 		controller := s.replicas.all()[s.random.IntN(2)]
-		return s.kill("a controller", func() error { return controller.Kill() })
+		return s.kill("a controller", controller.Kill)
 	case dice < 7:
 		return s.kill("both controllers", func() error {
 			all := s.replicas.all()

@@ -9,7 +9,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"kubernetes-deployment-restart-controller/test/harness"
@@ -39,6 +41,7 @@ func (s *soak) awaitRest(ctx context.Context, limit time.Duration) error {
 			if time.Since(told) > 20*time.Second {
 				s.tell("not at rest: %v", err)
 				told = time.Now()
+				err = errors.Join(err, s.sweep(ctx))
 			}
 			pause(ctx, 500*time.Millisecond)
 			return err
@@ -124,24 +127,86 @@ func (s *soak) unfinishedPods(ctx context.Context) string {
 	return fmt.Sprintf("%d of %d pods do not run: %s", len(pods), len(list.Items), strings.Join(pods[:min(8, len(pods))], "; "))
 }
 
-// podsAtRest returns the pods of all workloads.
-func podsAtRest(ctx context.Context, client kubernetes.Interface, w *world) ([]model.Pod, error) {
-	list, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+// family is all pods, and by the UID of their controller what it controls them for.
+type family struct {
+	pods      []corev1.Pod
+	workloads map[types.UID]model.WorkloadRef // StatefulSets, DaemonSets and ReplicaSets of what exists
+}
+
+// look reads the pods first, so that what is missing is gone and not yet to come.
+func look(ctx context.Context, client kubernetes.Interface) (*family, error) {
+	apps := client.AppsV1()
+	pods, err1 := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+	replicaSets, err2 := apps.ReplicaSets("").List(ctx, metav1.ListOptions{})
+	deployments, err3 := apps.Deployments("").List(ctx, metav1.ListOptions{})
+	sets, err4 := apps.StatefulSets("").List(ctx, metav1.ListOptions{})
+	daemons, err5 := apps.DaemonSets("").List(ctx, metav1.ListOptions{})
+	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+		return nil, fmt.Errorf("list pods and what controls them: %w", err)
+	}
+	f := &family{pods: pods.Items, workloads: map[types.UID]model.WorkloadRef{}}
+	for i := range deployments.Items {
+		f.workloads[deployments.Items[i].UID] = refOf("Deployment", &deployments.Items[i])
+	}
+	for i := range sets.Items {
+		f.workloads[sets.Items[i].UID] = refOf("StatefulSet", &sets.Items[i])
+	}
+	for i := range daemons.Items {
+		f.workloads[daemons.Items[i].UID] = refOf("DaemonSet", &daemons.Items[i])
+	}
+	for i := range replicaSets.Items {
+		if owner := metav1.GetControllerOf(&replicaSets.Items[i]); owner != nil {
+			if ref, exists := f.workloads[owner.UID]; exists {
+				f.workloads[replicaSets.Items[i].UID] = ref
+			}
+		}
+	}
+	return f, nil
+}
+
+// workloadOf returns the workload that a pod belongs to, if it exists.
+func (f *family) workloadOf(pod *corev1.Pod) (ref model.WorkloadRef, exists bool) {
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		ref, exists = f.workloads[owner.UID]
+	}
+	return ref, exists
+}
+
+// sweep deletes pods whose workload is gone. That is the garbage collector's work, but it
+// loses sight of pods that a controller has made for a workload after its deletion, which
+// happens when the API server is killed; and they stand in the way of a StatefulSet of the
+// same name.
+func (s *soak) sweep(ctx context.Context) error {
+	f, err := look(ctx, s.cluster.Client())
 	if err != nil {
-		return nil, fmt.Errorf("list pods: %w", err)
+		return err
 	}
-	owners := map[string]model.WorkloadRef{}
-	for _, d := range w.workloads {
-		owners[d.namespace+"/"+d.name] = d.ref()
-	}
-	var pods []model.Pod
-	for i := range list.Items {
-		pod := &list.Items[i]
-		owner, found := owners[pod.Namespace+"/"+pod.Labels["app"]]
-		if !found || pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning {
+	for i := range f.pods {
+		pod := &f.pods[i]
+		if _, exists := f.workloadOf(pod); exists || !strings.HasPrefix(pod.Namespace, "soak-") {
 			continue
 		}
-		pods = append(pods, model.Pod{Name: pod.Name, Workload: owner, Created: pod.CreationTimestamp.Time})
+		err := s.cluster.Client().CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name,
+			metav1.DeleteOptions{GracePeriodSeconds: new(int64(0)), Preconditions: &metav1.Preconditions{UID: &pod.UID}})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete an orphaned pod: %w", err)
+		}
+	}
+	return nil
+}
+
+// podsAtRest returns the pods of all workloads.
+func podsAtRest(ctx context.Context, client kubernetes.Interface) ([]model.Pod, error) {
+	f, err := look(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	var pods []model.Pod
+	for i := range f.pods {
+		pod := &f.pods[i]
+		if ref, exists := f.workloadOf(pod); exists && pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning {
+			pods = append(pods, model.Pod{Name: pod.Name, Workload: ref, Created: pod.CreationTimestamp.Time})
+		}
 	}
 	return pods, nil
 }
@@ -159,7 +224,7 @@ func (s *soak) lastLook(ctx context.Context) error {
 	see(s.judge, deployments.Items, func(d *appsv1.Deployment) metav1.Object { return d })
 	see(s.judge, sets.Items, func(d *appsv1.StatefulSet) metav1.Object { return d })
 	see(s.judge, daemons.Items, func(d *appsv1.DaemonSet) metav1.Object { return d })
-	pods, err := podsAtRest(ctx, s.cluster.Client(), s.world)
+	pods, err := podsAtRest(ctx, s.cluster.Client())
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ type soak struct {
 // what the verdict is stands in the report.
 func run(ctx context.Context, o options) (report *report, err error) {
 	if o.rate == 0 {
-		o.rate = 12 * float64(runtime.NumCPU())
+		o.rate = 25 * float64(runtime.NumCPU())
 	}
 	s := &soak{options: o, begin: time.Now()}
 	defer func() { err = errors.Join(err, s.clear()) }()
@@ -225,11 +225,9 @@ func between(random *rand.Rand, low, high time.Duration) time.Duration {
 
 // tellProgress tells from time to time: a soak can take hours.
 func (s *soak) tellProgress(ctx context.Context, end time.Time) error {
-	for interval := 15 * time.Second; ; interval = min(interval*3/2, 5*time.Minute) {
-		pause(ctx, interval)
-		if ctx.Err() != nil {
-			return nil
-		}
+	interval := 15 * time.Second
+	for pause(ctx, interval); ctx.Err() == nil; pause(ctx, interval) {
+		interval = min(interval*3/2, 5*time.Minute)
 		if err := s.alive(); err != nil {
 			return err
 		}
@@ -237,6 +235,7 @@ func (s *soak) tellProgress(ctx context.Context, end time.Time) error {
 			sum(s.driver.counts()), s.judge.restarts()-s.firstLook, sum(s.proxy.Injected()), sum(s.saboteur.counts()),
 			time.Until(end).Round(time.Second))
 	}
+	return nil
 }
 
 func (s *soak) alive() error {

@@ -58,7 +58,7 @@ func TestASeedMakesTheSameWorld(t *testing.T) {
 		}
 		return text.String()
 	}
-	if describe(1) != describe(1) {
+	if first, second := describe(1), describe(1); first != second {
 		t.Error("one seed makes two worlds")
 	}
 	if describe(1) == describe(2) {

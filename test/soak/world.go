@@ -57,8 +57,8 @@ type workload struct {
 	surge, missing  int
 }
 
-func (w *workload) ref() model.WorkloadRef {
-	return model.WorkloadRef{Kind: w.kind, Name: w.namespace + "/" + w.name}
+func (d *workload) ref() model.WorkloadRef {
+	return model.WorkloadRef{Kind: d.kind, Name: d.namespace + "/" + d.name}
 }
 
 // use is one way of a workload to read a config.
