@@ -15,9 +15,8 @@ import (
 // one likes.
 const shortSoak = 45 * time.Second
 
-// workloadsInATest is smaller on a small machine, which would spend the time on setting
-// them up.
-func workloadsInATest() int { return min(defaultWorkloads, 60*runtime.NumCPU()) }
+// workloadsInATest is smaller on a machine that would spend the time on setting them up.
+func workloadsInATest() int { return min(defaultWorkloads, 150*runtime.NumCPU()) }
 
 var seed = flag.Uint64("seed", 0, "of the soak with a random seed, to repeat one")
 
