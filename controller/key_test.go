@@ -169,6 +169,25 @@ func TestWithoutTheSecretAKeyServesForTheProcess(t *testing.T) {
 	}
 }
 
+func TestALogShowsAKeyByItsID(t *testing.T) {
+	content := [catalog.ChecksumKeySize]byte([]byte("the secret of a key, 32 bytes..."))
+	key := catalog.NewChecksumKey(content)
+	var log strings.Builder
+	for _, handler := range []slog.Handler{slog.NewTextHandler(&log, nil), slog.NewJSONHandler(&log, nil)} {
+		for _, value := range []any{key, &key, catalog.Basis{Key: key}} {
+			slog.New(handler).Info("", "key", value)
+		}
+	}
+	if got := strings.Count(log.String(), key.ID()); got != 6 {
+		t.Errorf("the id is shown %d times, want 6", got)
+	}
+	for _, form := range []string{"the secret", base64.StdEncoding.EncodeToString(content[:6]), fmt.Sprintf("%x", content[:4]), "116 104 101 32", "116,104,101,32"} {
+		if strings.Contains(log.String(), form) {
+			t.Errorf("the log shows the secret as %q:\n%s", form, &log)
+		}
+	}
+}
+
 func TestADryRunUsesTheKeyAndMakesNone(t *testing.T) {
 	content := someKey(1)
 	server := &secretServer{secret: corev1.Secret{Data: map[string][]byte{keyEntry: content[:]}}}
