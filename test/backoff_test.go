@@ -24,6 +24,9 @@ func withGrace(period string) func(*appsv1.Deployment) {
 // takes it from the client's name, which is that of the test's binary.
 var writer = filepath.Base(os.Args[0])
 
+// flapPeriod is the time between two edits of a config that flaps.
+const flapPeriod = 100 * time.Millisecond
+
 // flap edits a key of a config, over and over, until a workload has been restarted
 // so many times more, and returns the times of these restarts. The config goes on
 // to change for as long as the last one has to wait.
@@ -31,18 +34,17 @@ func (s *scene) flap(c config, w workload, restarts int) []time.Time {
 	s.Helper()
 	var times []time.Time
 	last := s.now(w).restartedAt()
-	s.eventually(fmt.Sprintf("%d restarts", restarts), func(context.Context) error {
+	for begin := time.Now(); len(times) < restarts; s.awaitTime(time.Now().Add(flapPeriod)) {
+		if time.Since(begin) > waitLimit {
+			s.Fatalf("there were %d restarts, want %d", len(times), restarts)
+		}
 		s.round++
 		s.edit(c, set("a", strconv.Itoa(s.round)))
 		if st := s.now(w); st.restartedAt() != last {
 			last = st.restartedAt()
 			times = append(times, st.restartTime(s))
 		}
-		if len(times) < restarts {
-			return fmt.Errorf("there were %d", len(times))
-		}
-		return nil
-	})
+	}
 	return times
 }
 

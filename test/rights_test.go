@@ -126,8 +126,7 @@ func (s *scene) requireMissing(home, want string) {
 	s.must(controller.Kill())
 	named := false
 	for _, line := range controller.Log().Containing("a right is missing") {
-		match := missingRight.FindStringSubmatch(line)
-		if match == nil || match[1] != want {
+		if match := missingRight.FindStringSubmatch(line); len(match) != 2 || match[1] != want {
 			s.Errorf("without %q the log says %s", want, line)
 		}
 		named = true
