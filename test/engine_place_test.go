@@ -32,7 +32,7 @@ var enginePlace = sync.OnceValues(func() (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	undo.add(p.controller.Stop)
+	undo.Add(p.controller.Stop)
 	return p, p.controller.AwaitDriving(context.Background(), waitLimit)
 })
 
@@ -46,7 +46,7 @@ func openEnginePlace() (*place, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for the audit log: %w", err)
 	}
-	undo.add(func() error { return os.RemoveAll(directory) })
+	undo.Add(func() error { return os.RemoveAll(directory) })
 	policy, log := filepath.Join(directory, "policy.yaml"), filepath.Join(directory, "audit.log")
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
 		return nil, fmt.Errorf("write the audit policy: %w", err)

@@ -21,11 +21,7 @@ package test
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -39,50 +35,10 @@ const parallelTests = "12"
 
 const startLimit = 4 * time.Minute
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if !isSet("test.parallel") {
-		if err := flag.Set("test.parallel", parallelTests); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-	}
-	code := m.Run()
-	if err := undo.all(); err != nil {
-		fmt.Fprintf(os.Stderr, "clean up after the tests: %v\n", err)
-		code = max(code, 1)
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(undo.RunTests(m, parallelTests)) }
 
-func isSet(name string) (set bool) {
-	flag.Visit(func(f *flag.Flag) { set = set || f.Name == name })
-	return set
-}
-
-// undo collects what ends together with the test binary.
-var undo cleanups
-
-type cleanups struct {
-	mu    sync.Mutex
-	steps []func() error
-}
-
-func (c *cleanups) add(step func() error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.steps = append(c.steps, step)
-}
-
-func (c *cleanups) all() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var errs []error
-	for _, step := range slices.Backward(c.steps) {
-		errs = append(errs, step())
-	}
-	return errors.Join(errs...)
-}
+// undo ends what the tests share.
+var undo harness.Cleanups
 
 // place is a cluster where the controller has its rights.
 type place struct {
@@ -102,7 +58,7 @@ var sharedPlace = sync.OnceValues(func() (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	undo.add(p.controller.Stop)
+	undo.Add(p.controller.Stop)
 	return p, nil
 })
 
@@ -126,7 +82,7 @@ func openPlaceWithRights(names []string, arguments ...string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	undo.add(cluster.Stop)
+	undo.Add(cluster.Stop)
 	manifests, err := harness.Manifests(names...)
 	if err != nil {
 		return nil, err

@@ -63,12 +63,12 @@ func openRelaySide(t *testing.T) (*side, *harness.Installation) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	undo.add(cluster.Stop)
+	undo.Add(cluster.Stop)
 	on := &side{name: "either", cluster: cluster, client: cluster.Client()}
 	if on.mirror, err = startMirror(t.Context(), on.client); err != nil {
 		t.Fatal(err)
 	}
-	undo.add(on.mirror.stop)
+	undo.Add(on.mirror.stop)
 	installation, err := install(t.Context(), cluster)
 	if err != nil {
 		t.Fatal(err)

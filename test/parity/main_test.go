@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -25,50 +23,10 @@ const parallelScenes = "16"
 
 const startLimit = 4 * time.Minute
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if !isSet("test.parallel") {
-		if err := flag.Set("test.parallel", parallelScenes); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-	}
-	code := m.Run()
-	if err := undo.all(); err != nil {
-		fmt.Fprintf(os.Stderr, "clean up after the tests: %v\n", err)
-		code = max(code, 1)
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(undo.RunTests(m, parallelScenes)) }
 
-func isSet(name string) (set bool) {
-	flag.Visit(func(f *flag.Flag) { set = set || f.Name == name })
-	return set
-}
-
-// undo collects what ends together with the test binary.
-var undo cleanups
-
-type cleanups struct {
-	mu    sync.Mutex
-	steps []func() error
-}
-
-func (c *cleanups) add(step func() error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.steps = append(c.steps, step)
-}
-
-func (c *cleanups) all() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var errs []error
-	for _, step := range slices.Backward(c.steps) {
-		errs = append(errs, step())
-	}
-	return errors.Join(errs...)
-}
+// undo ends what the tests share.
+var undo harness.Cleanups
 
 // sides are the oracle's and the subject's cluster, started when the first scene
 // asks for them.
@@ -102,12 +60,12 @@ func openSide(name string, original bool) (*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	undo.add(cluster.Stop)
+	undo.Add(cluster.Stop)
 	s := &side{name: name, cluster: cluster, client: cluster.Client()}
 	if s.mirror, err = startMirror(ctx, s.client); err != nil {
 		return nil, err
 	}
-	undo.add(s.mirror.stop)
+	undo.Add(s.mirror.stop)
 	if original {
 		return s, nil
 	}
@@ -118,7 +76,7 @@ func openSide(name string, original bool) (*side, error) {
 	if s.engine, err = installation.StartController(ctx, engineFlags...); err != nil {
 		return nil, err
 	}
-	undo.add(s.engine.Stop)
+	undo.Add(s.engine.Stop)
 	return s, s.engine.AwaitDriving(ctx, startLimit)
 }
 
