@@ -81,7 +81,8 @@ func (m *model) edits(previous, present Config, at time.Time) []Edit {
 	for _, keys := range []map[string]Key{before, after} {
 		for name := range keys {
 			if before[name] != after[name] {
-				last[name] = Edit{Key: name, At: at, Seen: m.moment}
+				isData := func(key Key) bool { return key.Name != "" && !key.Binary }
+				last[name] = Edit{Key: name, At: at, Seen: m.moment, binary: !isData(before[name]) && !isData(after[name])}
 			}
 		}
 	}

@@ -101,6 +101,9 @@ type Edit struct {
 	Seen Moment
 	// Writer is the field manager that made the edit, empty if it is not known.
 	Writer string
+	// binary marks that it concerns binaryData only: the watch showed that the key did
+	// not stand in the data before or after.
+	binary bool
 	// creation marks that the whole config was made.
 	creation bool
 }

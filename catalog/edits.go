@@ -24,7 +24,10 @@ func mergeEdits(previous, present *Config, date func(key string) time.Time, seen
 		return again
 	})
 	for _, key := range changed {
-		edits = append(edits, Edit{Key: key, At: date(key), Seen: seen, Writer: present.recordedEdit(key).Writer})
+		edits = append(edits, Edit{
+			Key: key, At: date(key), Seen: seen, Writer: present.recordedEdit(key).Writer,
+			binary: !inData(previous.Keys, key) && !inData(present.Keys, key),
+		})
 	}
 	return foldLostKeys(edits, present.Keys)
 }
@@ -81,6 +84,18 @@ func foldLostKeys(edits []Edit, keys []Key) []Edit {
 func hasKey(keys []Key, name string) bool {
 	_, found := slices.BinarySearchFunc(keys, name, func(key Key, name string) int { return strings.Compare(key.Name, name) })
 	return found
+}
+
+// inData tells whether a key of that name stands in the data.
+func inData(keys []Key, name string) bool {
+	return slices.ContainsFunc(keys, func(key Key) bool { return key.Name == name && !key.Binary })
+}
+
+// isVisible tells whether an edit of the config may be seen through a reference. Of one
+// that nobody watched the present place of the key is all that is known.
+func (c *Config) isVisible(edit Edit, selection Selection) bool {
+	isBinary := edit.binary || edit.Seen == 0 && hasKey(c.Keys, edit.Key) && !inData(c.Keys, edit.Key)
+	return edit.concerns(selection) && !(selection.DataOnly && isBinary)
 }
 
 // concerns tells whether an edit touched a key of the selection.

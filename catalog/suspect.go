@@ -99,7 +99,7 @@ func inspect(w *Workload, reference Reference, config *Config) (suspect, bool) {
 		take(Edit{At: config.Created, Seen: config.Appeared, creation: true})
 	}
 	for _, edit := range config.Edits {
-		if edit.concerns(reference.Keys) {
+		if config.isVisible(edit, reference.Keys) {
 			take(edit)
 		}
 	}

@@ -1,0 +1,51 @@
+package catalog
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A record that vouches has a checksum of just what the environment sees. Where none
+// does, the edits are asked, and must say the same.
+func TestBinaryDataDoesNotConcernAnEnvironmentWhereNoRecordVouches(t *testing.T) {
+	withBinary := func(binary string, fields ...metav1.ManagedFieldsEntry) *corev1.ConfigMap {
+		cm := configMap("web", data{"a": "1"})
+		cm.BinaryData = map[string][]byte{"bin": []byte(binary)}
+		cm.ManagedFields = fields
+		return cm
+	}
+	for name, test := range map[string]struct {
+		tell func(s *story)
+		want verdict
+	}{
+		"edited while a watch showed it": {func(s *story) {
+			s.listed(withBinary("1"))
+			s.recorded(10)
+			s.release("web:2")
+			s.catalog.ObserveConfig(NewConfigMap(withBinary("2")), noonPlus(60))
+		}, verdict{Asked: true, Outcome: RecordOnly}},
+		"edited while nobody watched": {func(s *story) {
+			s.restartController(withBinary("2", owns("kubectl", noonPlus(60), "f:binaryData/f:bin")))
+			s.release("web:2")
+		}, verdict{Asked: true, Outcome: RecordOnly}},
+		"moved there from the data": {func(s *story) {
+			s.listed(configMap("web", data{"a": "1", "bin": "1"}))
+			s.recorded(10)
+			s.release("web:2")
+			s.catalog.ObserveConfig(NewConfigMap(withBinary("1")), noonPlus(60))
+		}, askedRestartFor("web", "bin")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begin(deployment(readsAll("web", false)))
+			test.tell(s)
+			got := s.decide(t, startedAt(noonPlus(20)))
+			got.Asked = test.want.Asked // whether the pods are asked is not the point
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("verdict (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
