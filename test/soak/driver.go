@@ -436,6 +436,23 @@ func (d *driver) remakeWorkload(ctx context.Context, random *rand.Rand, w *workl
 	return d.makeWorkload(ctx, w)
 }
 
+// wakeStatefulSets makes their controller look at all of them at once. Where it has failed
+// often, as when an orphaned pod has the name of one to come, it would do so only after up
+// to a quarter of an hour.
+func (d *driver) wakeStatefulSets(ctx context.Context) error {
+	return d.share(ctx, func(ctx context.Context, w int) error {
+		for i := w; i < len(d.world.workloads); i += workers {
+			if app := d.world.workloads[i]; app.kind == "StatefulSet" {
+				err := d.patchWorkload(ctx, app, "waker", map[string]any{"metadata": map[string]any{"labels": map[string]any{"woken": d.value()}}})
+				if err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
 // calmDown resumes what is paused, and makes again what is deleted: configs that are
 // gone would not be judged.
 func (d *driver) calmDown(ctx context.Context) error {

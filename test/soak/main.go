@@ -32,6 +32,7 @@ func play(arguments []string, out io.Writer) int {
 	flags.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of everything that is random")
 	flags.DurationVar(&o.duration, "duration", time.Minute, "how long to disturb; start and end come on top")
 	flags.IntVar(&o.workloads, "workloads", defaultWorkloads, "how many, and as many configs")
+	flags.SetOutput(out)
 	flags.Float64Var(&o.rate, "rate", 0, "edits a second; 0 for 25 for each processor")
 	if err := flags.Parse(arguments); err != nil || flags.NArg() > 0 {
 		return 2

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,8 +22,8 @@ type replicas struct {
 
 	mu       sync.Mutex
 	running  [2]*harness.Controller
-	since    [2]time.Time
-	lost     int // ended by themselves since they lost the lease
+	ever     []*harness.Controller // those that have ended, too, for their logs
+	lost     int                   // ended by themselves since they lost the lease
 	crashes  []string
 	stopping bool
 }
@@ -54,7 +55,8 @@ func (r *replicas) launch(ctx context.Context, i int) error {
 		return fmt.Errorf("start a controller: %w", err)
 	}
 	r.mu.Lock()
-	r.running[i], r.since[i] = controller, time.Now()
+	r.running[i] = controller
+	r.ever = append(r.ever, controller)
 	r.mu.Unlock()
 	go func() {
 		select {
@@ -92,6 +94,19 @@ func (r *replicas) all() []*harness.Controller {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.running[:])
+}
+
+// logs returns what all controllers have logged about something.
+func (r *replicas) logs(about string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var lines []string
+	for _, c := range r.ever {
+		for _, line := range c.Log().Containing(about) {
+			lines = append(lines, fmt.Sprintf("  [%d] %s\n", c.PID(), line))
+		}
+	}
+	return strings.Join(lines, "")
 }
 
 // stop ends the controllers in good order.

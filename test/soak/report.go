@@ -67,6 +67,9 @@ func (s *soak) report(atEnd footprint) *report {
 	}
 	edits, kills := s.driver.counts(), s.saboteur.counts()
 	figure("workloads", "%d, of three kinds, with %d configs", len(s.world.workloads), len(s.world.configs))
+	if len(r.violations) > 0 {
+		r.story += "the controllers' logs about it:\n" + s.replicas.logs(r.violations[0].Workload.Name+" ")
+	}
 	figure("time", "%s, %s of it disturbed", time.Since(s.begin).Round(time.Second), s.duration)
 	figure("edits", "%d: %s", sum(edits), list(edits))
 	figure("restarts", "%d", s.judge.restarts()-s.firstLook)

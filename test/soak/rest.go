@@ -28,7 +28,7 @@ const restLimit = 4 * time.Minute
 // waits for.
 func (s *soak) awaitRest(ctx context.Context, limit time.Duration) error {
 	var since time.Time
-	before, told := -1, time.Now()
+	before, told := -1, time.Now().Add(-10*time.Second)
 	return harness.Eventually(ctx, limit, func(ctx context.Context) error {
 		err := s.atRest(ctx)
 		if err == nil {
@@ -41,7 +41,9 @@ func (s *soak) awaitRest(ctx context.Context, limit time.Duration) error {
 			if time.Since(told) > 20*time.Second {
 				s.tell("not at rest: %v", err)
 				told = time.Now()
-				err = errors.Join(err, s.sweep(ctx))
+				if err := s.sweep(ctx); err != nil {
+					return err
+				}
 			}
 			pause(ctx, 500*time.Millisecond)
 			return err
@@ -192,7 +194,7 @@ func (s *soak) sweep(ctx context.Context) error {
 			return fmt.Errorf("delete an orphaned pod: %w", err)
 		}
 	}
-	return nil
+	return s.driver.wakeStatefulSets(ctx)
 }
 
 // podsAtRest returns the pods of all workloads.

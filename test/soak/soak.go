@@ -124,7 +124,7 @@ func (s *soak) open(ctx context.Context) error {
 	s.account = "system:serviceaccount:" + installation.Namespace + ":" + installation.ServiceAccount
 	s.replicas = &replicas{installation: installation, flags: []string{
 		"--restart-grace-period", strconv.Itoa(int(grace.Seconds())), "--deployment-engine=on",
-		"--leader-elect", "--leader-elect-lease-namespace", installation.Namespace,
+		"--leader-elect", "--controller-namespace", installation.Namespace,
 		"--leader-elect-lease-duration", "10s", "--leader-elect-renew-deadline", "8s", "--leader-elect-retry-period", "1s",
 	}}
 	s.cleanups = append(s.cleanups, s.replicas.stop)
