@@ -37,14 +37,14 @@ func (s Spacing) after(restarts int) time.Duration {
 	return min(spacing, s.Limit)
 }
 
-// Wait tells how long from now the next restart has to wait. A last restart that
-// is yet to come is that of a clock that has jumped, or of another one, and holds
-// up nothing.
+// Wait tells how long from now the next restart has to wait, which is never longer
+// than the limit. The clock of who made the last restart may be ahead; by more than
+// the limit it has jumped, and holds up nothing.
 func (b Budget) Wait(s Spacing, now time.Time) time.Duration {
-	if b.Last.After(now) {
+	if b.Last.Sub(now) > s.Limit {
 		return 0
 	}
-	return max(0, b.Last.Add(s.after(b.Restarts)).Sub(now))
+	return min(s.Limit, max(0, b.Last.Add(s.after(b.Restarts)).Sub(now)))
 }
 
 // Spend returns the budget after a restart now.

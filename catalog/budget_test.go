@@ -116,6 +116,9 @@ func TestNoClockHoldsUpARestartForLongerThanTheLimit(t *testing.T) {
 	if wait := (Budget{10, noonPlus(3600)}).Wait(usual, noon); wait != 0 {
 		t.Errorf("waits %s for a restart that is yet to come", wait)
 	}
+	if wait := (Budget{10, noonPlus(5)}).Wait(usual, noon); wait != usual.Limit {
+		t.Errorf("waits %s though the clock of the last restart was ahead by 5s only", wait)
+	}
 }
 
 func TestABudgetIsReadOffTheWorkloadIfItIsOurs(t *testing.T) {

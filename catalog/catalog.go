@@ -197,8 +197,7 @@ func (c *Catalog) removeConfig(ref ConfigRef) {
 
 // ObserveWorkload takes in a workload that opted in, as the watch showed it. It
 // tells whether it has changed in a way that calls for a decision: it is new, its
-// template changed, or its record became one that does not vouch; or its owner has
-// to be told of another problem. A new record that vouches is the controller's own.
+// template or its grace period changed, or its record became one that does not vouch. A new record that vouches is the controller's own.
 func (c *Catalog) ObserveWorkload(workload Workload) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,13 +225,12 @@ func (c *Catalog) ObserveWritten(workload Workload, decided Moment) {
 
 // ListWorkloads takes in all workloads of a kind and namespace (empty: of all
 // namespaces) that opted in. It returns those that [Catalog.ObserveWorkload]
-// would have returned true for.
-func (c *Catalog) ListWorkloads(kind WorkloadKind, namespace string, workloads []Workload) []WorkloadRef {
+// would have returned true for, and those that are gone.
+func (c *Catalog) ListWorkloads(kind WorkloadKind, namespace string, workloads []Workload) (news, gone []WorkloadRef) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
 	listed := make(map[WorkloadRef]struct{}, len(workloads))
-	var news []WorkloadRef
 	for _, workload := range workloads {
 		listed[workload.Ref] = struct{}{}
 		// When the template or the opt-in came is not known from a list.
@@ -244,9 +242,10 @@ func (c *Catalog) ListWorkloads(kind WorkloadKind, namespace string, workloads [
 		_, found := listed[ref]
 		if !found && ref.Kind == kind && (namespace == "" || ref.Namespace == namespace) {
 			c.removeWorkload(ref)
+			gone = append(gone, ref)
 		}
 	}
-	return news
+	return news, gone
 }
 
 // ForgetWorkload takes in that a workload is gone or does not opt in. It tells
@@ -285,8 +284,14 @@ func (c *Catalog) putWorkload(workload Workload, seen Moment) bool {
 		return true
 	}
 	spoiled := !workload.Record.Vouches && !previous.Record.equal(workload.Record)
-	wrong := workload.Problem != "" && workload.Problem != previous.Problem
-	return previous.Template != workload.Template || spoiled || wrong
+	return previous.Template != workload.Template || spoiled || !samePeriod(previous, &workload)
+}
+
+func samePeriod(a, b *Workload) bool {
+	if a.GracePeriod == nil || b.GracePeriod == nil {
+		return a.GracePeriod == b.GracePeriod && a.Problem == b.Problem
+	}
+	return *a.GracePeriod == *b.GracePeriod
 }
 
 func (c *Catalog) removeWorkload(ref WorkloadRef) bool {

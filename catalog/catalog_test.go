@@ -302,11 +302,16 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 						want = append(want, workload.Ref)
 					}
 				}
+				gone = slices.DeleteFunc(gone, func(ref WorkloadRef) bool { _, known := m.workloads[ref]; return !known })
 				for _, ref := range gone {
 					m.removeWorkload(ref)
 				}
-				if diff := cmp.Diff(want, c.ListWorkloads(kind, scope, list), cmpopts.EquateEmpty()); diff != "" {
+				gotNews, gotGone := c.ListWorkloads(kind, scope, list)
+				if diff := cmp.Diff(want, gotNews, cmpopts.EquateEmpty()); diff != "" {
 					t.Fatalf("news of list (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(gone, gotGone, cmpopts.EquateEmpty(), cmpopts.SortSlices(func(a, b WorkloadRef) bool { return a.String() < b.String() })); diff != "" {
+					t.Fatalf("gone from list (-want +got):\n%s", diff)
 				}
 			},
 			"forget workload": func(t *rapid.T) {

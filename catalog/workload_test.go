@@ -147,15 +147,15 @@ func TestAWorkloadMayHaveAGracePeriodOfItsOwn(t *testing.T) {
 	}
 }
 
-// The owner has to be told, so the workload is looked at.
-func TestAWrongGracePeriodCallsForADecisionOnce(t *testing.T) {
+// The owner has to be told of a wrong one, and what waits may wait for too long.
+func TestAnotherGracePeriodCallsForADecision(t *testing.T) {
 	c := New()
 	d := deployment(readsAll("web", false))
 	c.ObserveWorkload(mustWorkload(d))
 	for i, test := range []struct {
 		text string
 		want bool
-	}{{"soon", true}, {"soon", false}, {"later", true}, {"2m", false}} {
+	}{{"soon", true}, {"soon", false}, {"later", true}, {"2m", true}, {"120s", false}, {"1m", true}, {"soon", true}} {
 		d.Annotations[GracePeriodAnnotation] = test.text
 		d.ResourceVersion = strconv.Itoa(i + 2)
 		if got := c.ObserveWorkload(mustWorkload(d)); got != test.want {

@@ -33,28 +33,24 @@ type ChangeQueue struct {
 	wake chan struct{} // has an element when the next change to ripen may be another
 
 	mu       sync.Mutex
-	pending  map[changeKey]*pendingChange
+	pending  map[catalog.WorkloadRef]map[fmt.Stringer]*pendingChange
 	subjects map[fmt.Stringer]int // how many workloads wait for a change of each
 	order    ripeOrder
 	observed int // ever
-}
-
-type changeKey struct {
-	workload catalog.WorkloadRef
-	subject  fmt.Stringer
 }
 
 type pendingChange struct {
 	Change
 	ripe   time.Time
 	number int // in the order of observation
+	place  int // in the order of ripening
 }
 
 // NewChangeQueue returns an empty queue.
 func NewChangeQueue() *ChangeQueue {
 	return &ChangeQueue{
 		wake:     make(chan struct{}, 1),
-		pending:  make(map[changeKey]*pendingChange),
+		pending:  make(map[catalog.WorkloadRef]map[fmt.Stringer]*pendingChange),
 		subjects: make(map[fmt.Stringer]int),
 	}
 }
@@ -65,8 +61,7 @@ func NewChangeQueue() *ChangeQueue {
 func (q *ChangeQueue) Observe(workload catalog.WorkloadRef, subject fmt.Stringer, at time.Time, grace time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	key := changeKey{workload, subject}
-	if change, found := q.pending[key]; found {
+	if change, found := q.pending[workload][subject]; found {
 		change.Count++
 		return
 	}
@@ -76,11 +71,35 @@ func (q *ChangeQueue) Observe(workload catalog.WorkloadRef, subject fmt.Stringer
 		ripe:   at.Add(grace),
 		number: q.observed,
 	}
-	q.pending[key] = change
+	if q.pending[workload] == nil {
+		q.pending[workload] = make(map[fmt.Stringer]*pendingChange)
+	}
+	q.pending[workload][subject] = change
 	q.subjects[subject]++
 	heap.Push(&q.order, change)
-	if q.order[0] == change {
-		q.signal()
+	q.signalIfFirst(change)
+}
+
+// Hasten lets the changes of a workload ripen by another grace period, if that is
+// earlier. One that is longer counts from the next change on.
+func (q *ChangeQueue) Hasten(workload catalog.WorkloadRef, grace time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, change := range q.pending[workload] {
+		if ripe := change.Since.Add(grace); ripe.Before(change.ripe) {
+			change.ripe = ripe
+			heap.Fix(&q.order, change.place)
+			q.signalIfFirst(change)
+		}
+	}
+}
+
+// Forget drops the changes of a workload, which is gone.
+func (q *ChangeQueue) Forget(workload catalog.WorkloadRef) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, change := range q.pending[workload] {
+		q.remove(change)
 	}
 }
 
@@ -88,7 +107,7 @@ func (q *ChangeQueue) Observe(workload catalog.WorkloadRef, subject fmt.Stringer
 func (q *ChangeQueue) Holds(workload catalog.WorkloadRef, subject fmt.Stringer) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	_, found := q.pending[changeKey{workload, subject}]
+	_, found := q.pending[workload][subject]
 	return found
 }
 
@@ -130,14 +149,18 @@ func (q *ChangeQueue) takeRipe(now time.Time, checkPeriod time.Duration) ([]Chan
 		if wait := q.order[0].ripe.Sub(now); wait > 0 {
 			return ripe, min(wait, checkPeriod)
 		}
-		ripe = append(ripe, q.takeFirst())
+		ripe = append(ripe, q.remove(q.order[0]))
 	}
 	return ripe, checkPeriod
 }
 
-func (q *ChangeQueue) takeFirst() Change {
-	change := heap.Pop(&q.order).(*pendingChange).Change
-	delete(q.pending, changeKey{change.Workload, change.Subject})
+func (q *ChangeQueue) remove(pending *pendingChange) Change {
+	change := pending.Change
+	heap.Remove(&q.order, pending.place)
+	delete(q.pending[change.Workload], change.Subject)
+	if len(q.pending[change.Workload]) == 0 {
+		delete(q.pending, change.Workload)
+	}
 	q.subjects[change.Subject]--
 	if change.Last = q.subjects[change.Subject] == 0; change.Last {
 		delete(q.subjects, change.Subject)
@@ -145,7 +168,11 @@ func (q *ChangeQueue) takeFirst() Change {
 	return change
 }
 
-func (q *ChangeQueue) signal() {
+// signalIfFirst wakes [ChangeQueue.Run] if the change is the next one to ripen.
+func (q *ChangeQueue) signalIfFirst(change *pendingChange) {
+	if change.place != 0 {
+		return
+	}
 	select {
 	case q.wake <- struct{}{}:
 	default:
@@ -162,9 +189,16 @@ func (o ripeOrder) Less(i, j int) bool {
 	return cmp.Or(o[i].ripe.Compare(o[j].ripe), cmp.Compare(o[i].number, o[j].number)) < 0
 }
 
-func (o ripeOrder) Swap(i, j int) { o[i], o[j] = o[j], o[i] }
+func (o ripeOrder) Swap(i, j int) {
+	o[i], o[j] = o[j], o[i]
+	o[i].place, o[j].place = i, j
+}
 
-func (o *ripeOrder) Push(change any) { *o = append(*o, change.(*pendingChange)) }
+func (o *ripeOrder) Push(change any) {
+	pending := change.(*pendingChange)
+	pending.place = len(*o)
+	*o = append(*o, pending)
+}
 
 func (o *ripeOrder) Pop() any {
 	last := len(*o) - 1

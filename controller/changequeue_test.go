@@ -153,3 +153,40 @@ func TestAChangeRipensForEachWorkloadInItsOwnTime(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestAShorterGracePeriodHastensWhatWaits(t *testing.T) {
+	got := runQueue(t, time.Hour, func(queue *ChangeQueue) {
+		queue.Observe(web, mapA, time.Now(), 200*time.Hour)
+		queue.Observe(web, mapB, time.Now(), time.Second)
+		queue.Hasten(web, 2*time.Second) // which mapB does not wait for
+		time.Sleep(time.Minute)
+	})
+	want := []ripened{ripenedFor(web, mapB, 1, true, time.Second), ripenedFor(web, mapA, 1, true, 2*time.Second)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheChangesOfAWorkloadThatIsGoneAreForgotten(t *testing.T) {
+	other := workloadNamed("other")
+	got := runQueue(t, time.Hour, func(queue *ChangeQueue) {
+		for i, subject := range []fmt.Stringer{mapA, web, mapB} {
+			queue.Observe(web, subject, time.Now(), time.Duration(i+1)*time.Second)
+			queue.Observe(other, subject, time.Now(), time.Duration(3-i)*time.Second)
+		}
+		queue.Forget(web)
+		if queue.Len() != 3 || queue.Holds(web, mapA) || !queue.Holds(other, mapA) {
+			t.Errorf("%d subjects, want 3; of the one that is gone %t, of the other %t", queue.Len(), queue.Holds(web, mapA), queue.Holds(other, mapA))
+		}
+		time.Sleep(time.Minute)
+		if queue.Len() != 0 || len(queue.pending) != 0 {
+			t.Errorf("left are %d subjects, %d workloads", queue.Len(), len(queue.pending))
+		}
+	})
+	want := []ripened{
+		ripenedFor(other, mapB, 1, true, time.Second), ripenedFor(other, web, 1, true, 2*time.Second), ripenedFor(other, mapA, 1, true, 3*time.Second),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -46,6 +46,7 @@ func (c *Controller) workloadChanged(w *catalog.Workload) {
 		c.log.Warn("the record of a workload cannot be read and will be written anew", "workload", w.Ref, "problem", w.Record.Problem)
 	}
 	c.log.Debug("workload changed", "workload", w.Ref)
+	c.changes.Hasten(w.Ref, c.restarter.gracePeriod(w))
 	c.changes.Observe(w.Ref, w.Ref, time.Now(), c.restarter.gracePeriod(w))
 }
 
@@ -57,12 +58,18 @@ func (c *Controller) forgetDisabled(w *workloadObservation) {
 	if !c.catalog.ForgetWorkload(w.ref) {
 		return
 	}
-	c.restarter.backlogs.forget(w.ref)
+	c.drop(w.ref)
 	c.log.Info("no longer enabled", "workload", w.ref, "annotation", w.optIn, "last_writer", w.lastWriter)
 	if !c.leading.Load() {
 		return
 	}
 	c.restarter.events.Event(objectReference(view.Workload), corev1.EventTypeWarning, reasonDisabled, describeDisabled(w))
+}
+
+// drop forgets what a workload waits for that is gone or not opted in any more.
+func (c *Controller) drop(ref catalog.WorkloadRef) {
+	c.changes.Forget(ref)
+	c.restarter.backlogs.forget(ref)
 }
 
 // forget takes in that an object is gone.
@@ -71,7 +78,7 @@ func (c *Controller) forget(o *observation) {
 		c.catalog.ForgetConfig(o.config.Ref)
 	} else {
 		c.catalog.ForgetWorkload(o.workload.ref)
-		c.restarter.backlogs.forget(o.workload.ref)
+		c.drop(o.workload.ref)
 	}
 }
 
@@ -101,7 +108,11 @@ func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, 
 			c.forgetDisabled(o.workload)
 		}
 	}
-	for _, ref := range c.catalog.ListWorkloads(kind, namespace, listed) {
+	news, gone := c.catalog.ListWorkloads(kind, namespace, listed)
+	for _, ref := range news {
 		c.workloadChanged(enabled[ref])
+	}
+	for _, ref := range gone {
+		c.drop(ref)
 	}
 }

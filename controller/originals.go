@@ -63,7 +63,7 @@ func (r *originalReader) digest(ctx context.Context, known *catalog.Config) (dig
 		return 0, false, err
 	}
 	if !slices.Equal(present.config.Keys, known.Keys) {
-		return 0, false, errConfigsUnknown // the watch is about to show it
+		return 0, false, errConfigChanging
 	}
 	digest, err = catalog.OriginalDigest(object.(metav1.Object))
 	return digest, true, err

@@ -142,6 +142,7 @@ func (r *restarter) work(ctx context.Context) {
 var (
 	errConfigsUnknown = errors.New("the configs of the namespace have not been listed yet")
 	errKeyUnknown     = errors.New("the key of Secrets' checksums is not known yet")
+	errConfigChanging = errors.New("a config has changed and the watch is about to show it")
 )
 
 // handle decides about a workload and carries the decision out.
@@ -331,7 +332,7 @@ func (r *restarter) pretend(w *catalog.Workload, decision catalog.Decision) {
 
 // failed tells of a request that failed and will be tried again.
 func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
-	if errors.Is(err, errConfigsUnknown) || errors.Is(err, errKeyUnknown) {
+	if errors.Is(err, errConfigsUnknown) || errors.Is(err, errKeyUnknown) || errors.Is(err, errConfigChanging) {
 		r.log.Debug("waiting", "workload", ref, "for", err)
 		return
 	}
