@@ -141,6 +141,17 @@ func (c *Cause) add(edit Edit) {
 	c.Writers = insert(c.Writers, edit.Writer)
 }
 
+// addSince adds an edit that came after the record. Of one that nobody saw only the
+// writer is told: its time is that of the writer's last write, of whichever key.
+func (c *Cause) addSince(record *Record, seen Moment, edit Edit) {
+	switch {
+	case edit.Seen > seen:
+		c.add(edit)
+	case edit.Seen == 0 && !edit.At.Before(record.Written.Truncate(time.Second)):
+		c.Writers = insert(c.Writers, edit.Writer)
+	}
+}
+
 // insert puts a name where it belongs among sorted ones, unless it is empty or
 // there already.
 func insert(names []string, name string) []string {
@@ -174,23 +185,12 @@ func differences(view *View, checksums Checksums) []Cause {
 			continue
 		}
 		cause := Cause{Config: ref}
-		for _, edit := range editsSince(view, ref) {
-			cause.add(edit)
+		for _, edit := range view.Configs[ref].Edits {
+			if concerned := slices.ContainsFunc(view.Workload.keysOf(ref), edit.concerns); concerned {
+				cause.addSince(&view.Workload.Record, view.Workload.RecordSeen, edit)
+			}
 		}
 		causes = append(causes, cause)
 	}
 	return causes
-}
-
-// editsSince returns the edits that the watch showed after the record was made, of
-// keys that the workload sees.
-func editsSince(view *View, ref ConfigRef) []Edit {
-	var edits []Edit
-	for _, edit := range view.Configs[ref].Edits {
-		concerned := slices.ContainsFunc(view.Workload.keysOf(ref), edit.concerns)
-		if concerned && edit.Seen > view.Workload.RecordSeen {
-			edits = append(edits, edit)
-		}
-	}
-	return edits
 }

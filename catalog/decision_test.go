@@ -247,7 +247,7 @@ func TestDecisionsOnAWorkloadWithARecordThatVouches(t *testing.T) {
 			cm := configMap("web", data{"a": "2"})
 			cm.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(60), "f:data/f:a")}
 			s.restartController(cm)
-		}, nil, restartFor("web")},
+		}, nil, verdict{Outcome: Restart, Causes: []Cause{{Config: configMapRef("web"), Writers: []string{"kubectl"}}}}},
 		"nothing changed while nobody watched": {allOfWeb(), func(s *story) {
 			s.listed(configMap("web", data{"a": "1"}))
 			s.recorded(10)

@@ -63,6 +63,8 @@ type Record struct {
 	Vouches bool
 	// Budget is what the workload has used of its restarts, if we wrote that.
 	Budget Budget
+	// Written is when the record was written, zero if that is not known.
+	Written time.Time
 	// Key is the id of the key that the checksums of Secrets were made with, empty
 	// if there are none.
 	Key string
@@ -124,6 +126,7 @@ func readRecord(meta *metav1.ObjectMeta, template Fingerprint) Record {
 		Checksums: checksums,
 		Vouches:   isOurs && b.Template == template.String(),
 		Budget:    b.Budget,
+		Written:   b.Written,
 		Key:       b.Key,
 		Exposed:   exposed,
 	}

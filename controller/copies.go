@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -41,14 +40,15 @@ var revisionResources = map[catalog.WorkloadKind]schema.GroupVersionResource{
 }
 
 // remove removes both annotations from the revisions of a workload that expose
-// digests of Secrets. It goes on after a failure, and may be called again.
+// digests of Secrets. It goes on after a failure, and may be called again. Of the
+// failures it returns one that can pass by itself, if there is any.
 func (r copyRemover) remove(ctx context.Context, w *catalog.Workload) error {
 	revisions := r.metadata.Resource(revisionResources[w.Ref.Kind]).Namespace(w.Ref.Namespace)
 	list, err := revisions.List(ctx, metav1.ListOptions{LabelSelector: w.Selector})
 	if err != nil {
 		return fmt.Errorf("list revisions of %s: %w", w.Ref, err)
 	}
-	var errs []error
+	var failure error
 	for i := range list.Items {
 		revision := &list.Items[i]
 		if !metav1.IsControlledBy(revision, &metav1.ObjectMeta{UID: w.UID}) || !catalog.ExposesSecrets(revision.Annotations) {
@@ -59,11 +59,11 @@ func (r copyRemover) remove(ctx context.Context, w *catalog.Workload) error {
 			return err
 		}
 		_, err = revisions.Patch(ctx, revision.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: catalog.FieldManager})
-		if err != nil && !apierrors.IsNotFound(err) {
-			errs = append(errs, fmt.Errorf("patch revision %s of %s: %w", revision.Name, w.Ref, err))
+		if err != nil && !apierrors.IsNotFound(err) && (failure == nil || !isPermanent(err)) {
+			failure = fmt.Errorf("patch revision %s of %s: %w", revision.Name, w.Ref, err)
 		}
 	}
-	return errors.Join(errs...)
+	return failure
 }
 
 // removalBody returns the JSON merge patch that removes both annotations from this
@@ -82,14 +82,15 @@ func removalBody(revision *metav1.PartialObjectMetadata) ([]byte, error) {
 
 // removeCopies removes the copies of a record that is about to be replaced. Only then
 // is the record written: if the controller is killed in between, the workload still
-// tells what is to be done. What is forbidden must not hold up restarts.
-func (r *restarter) removeCopies(ctx context.Context, w *catalog.Workload) error {
-	err := r.copies.remove(ctx, w)
+// tells what is to be done. What is forbidden must not hold up restarts: then some
+// remain, and the record tells that there is something left to do.
+func (r *restarter) removeCopies(ctx context.Context, w *catalog.Workload) (remain bool, err error) {
+	err = r.copies.remove(ctx, w)
 	if err == nil || !isPermanent(err) {
-		return err
+		return false, err
 	}
 	r.log.Warn("cannot remove digests of Secrets from the revisions of a workload", "workload", w.Ref, "error", err)
 	r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonCopiesRemain,
 		"revisions of this workload keep digests of Secrets that guesses can be tested against: %v", err)
-	return nil
+	return true, nil
 }

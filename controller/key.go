@@ -87,7 +87,7 @@ func (k *keyKeeper) load(ctx context.Context) (catalog.ChecksumKey, error) {
 		return parseKey(secret, content)
 	}
 	if k.readOnly {
-		return newKey(), nil // nothing can have been recorded with another one
+		return newKey(), nil // what was recorded with a lost key does not count anyway
 	}
 	return k.fill(ctx, secret)
 }

@@ -9,21 +9,18 @@ import (
 )
 
 // patchBody returns the JSON merge patch that carries out a decision: it records
-// the checksums and the budget that is left then, and for a restart sets the
-// timestamp on the pod template. The resourceVersion makes the API server refuse it
-// if the workload has changed.
-func patchBody(view catalog.View, decision catalog.Decision, budget catalog.Budget, now time.Time) ([]byte, error) {
-	w := view.Workload
-	annotations, err := decision.Checksums.Annotations(catalog.Basis{
-		Template: w.Template, Key: view.Key, Budget: budget, Written: now, Copies: mayBeCopiedMeanwhile(w, decision),
-	})
+// the checksums with what they rest on, and for a restart sets the timestamp on the
+// pod template. The resourceVersion makes the API server refuse it if the workload has
+// changed.
+func patchBody(w *catalog.Workload, decision catalog.Decision, on catalog.Basis) ([]byte, error) {
+	annotations, err := decision.Checksums.Annotations(on)
 	if err != nil {
 		return nil, fmt.Errorf("build patch: %w", err)
 	}
 	patch := workloadPatch{Metadata: patchedMeta{ResourceVersion: w.ResourceVersion, Annotations: annotations}}
 	if decision.Outcome == catalog.Restart {
 		// Two restarts within a second must differ.
-		timestamp := map[string]string{catalog.TimestampAnnotation: now.UTC().Format(time.RFC3339Nano)}
+		timestamp := map[string]string{catalog.TimestampAnnotation: on.Written.UTC().Format(time.RFC3339Nano)}
 		patch.Spec = &patchedSpec{Template: patchedTemplate{Metadata: patchedMeta{Annotations: timestamp}}}
 	}
 	body, err := json.Marshal(patch)

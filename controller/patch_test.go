@@ -14,8 +14,9 @@ var budget = catalog.Budget{Restarts: 2, Last: time.Date(2026, 1, 2, 3, 4, 0, 0,
 
 func bodyOf(t *testing.T, outcome catalog.Outcome, now time.Time) map[string]any {
 	t.Helper()
-	w := &catalog.Workload{Ref: web, ResourceVersion: "42", Template: 0xabc}
-	body, err := patchBody(catalog.View{Workload: w}, catalog.Decision{Outcome: outcome, Checksums: catalog.Checksums{mapA: 0x1f}}, budget, now)
+	w := &catalog.Workload{Ref: web, ResourceVersion: "42"}
+	decision := catalog.Decision{Outcome: outcome, Checksums: catalog.Checksums{mapA: 0x1f}}
+	body, err := patchBody(w, decision, catalog.Basis{Template: 0xabc, Budget: budget, Written: now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -248,12 +248,17 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 		r.backlogs.noteDue(w.Ref)
 		budget = budget.Spend(r.spacing(w), now)
 	}
+	copied := mayBeCopiedMeanwhile(w, decision)
+	remain := false
 	if w.Record.Exposed {
-		if err := r.removeCopies(ctx, w); err != nil {
+		var err error
+		if remain, err = r.removeCopies(ctx, w); err != nil {
 			return err
 		}
 	}
-	body, err := patchBody(view, decision, budget, now)
+	body, err := patchBody(w, decision, catalog.Basis{
+		Template: w.Template, Key: view.Key, Budget: budget, Written: now, Copies: copied || remain,
+	})
 	if err != nil {
 		return err
 	}
@@ -272,7 +277,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 		r.catalog.ObserveWritten(*written.workload.enabled, view.Moment)
 	}
 	r.applied(w, decision)
-	if mayBeCopiedMeanwhile(w, decision) {
+	if copied {
 		r.queue.AddAfter(w.Ref, copiesDelay)
 	}
 	return nil

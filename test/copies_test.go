@@ -152,15 +152,22 @@ func TestTheCopiesAreRemovedBeforeTheRecordIsReplaced(t *testing.T) {
 	u.requireNoDigests(unkeyedDigests(v1))
 }
 
+// The record tells then that there is something left to do, which the next start does.
 func TestWithoutTheRightToRemoveCopiesTheRecordIsReplacedAllTheSame(t *testing.T) {
 	s := newSceneApart(t)
 	u := s.runExposed()
-	s.installApart(func(manifests []byte) []byte {
-		return []byte(strings.ReplaceAll(string(manifests), "      - patch # after an upgrade", "      #"))
+	const right = "- patch # after an upgrade"
+	manifests, _ := s.installApart(func(manifests []byte) []byte {
+		return []byte(strings.ReplaceAll(string(manifests), right, "#"+right))
 	})
-	s.startController()
+	controller := s.startController()
 	u.awaitKeyed()
 	for _, w := range u.all {
 		s.awaitEvent(w, "SecretDigestsRemain", "revisions of this workload keep digests of Secrets")
 	}
+	s.must(controller.Stop())
+	_, err := s.cluster.Apply(t.Context(), []byte(strings.ReplaceAll(string(manifests), "#"+right, right)))
+	s.must(err)
+	s.startController()
+	u.requireNoDigests(unkeyedDigests(v1))
 }

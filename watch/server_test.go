@@ -24,7 +24,7 @@ type server struct {
 	version   string                // of the list
 	noStreams bool                  // whether streaming lists are rejected
 	noWatches bool                  // whether lists are allowed, but no streams
-	hangs     bool                  // whether requests are never answered
+	hangs     bool                  // whether requests that are not rejected are never answered
 	// events are what an open stream sends next. Nil ends it.
 	events chan *event
 
@@ -73,7 +73,7 @@ func (s *server) RoundTrip(request *http.Request) (*http.Response, error) {
 	query := request.URL.Query()
 	isStreamingList := query.Get("sendInitialEvents") == "true"
 	switch {
-	case s.hangs:
+	case s.hangs && !(isStreamingList && s.noStreams):
 		<-request.Context().Done()
 		return nil, request.Context().Err()
 	case failure != nil:

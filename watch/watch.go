@@ -121,9 +121,10 @@ func (w *Watch[T]) list(ctx context.Context, _ metav1.ListOptions) (runtime.Obje
 	}
 }
 
-// page reads one page, in the time in which a stream would have to say something.
+// page reads one page. It may arrive slowly, so it has more time than a stream has to
+// say something.
 func (w *Watch[T]) page(ctx context.Context, options *metav1.ListOptions) (runtime.Object, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, silenceLimit, errSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, pageLimit, errSlow)
 	defer cancel()
 	return w.request(options).Do(ctx).Get()
 }

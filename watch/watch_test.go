@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -226,6 +227,24 @@ func TestAServerThatNeverAnswersIsToldOf(t *testing.T) {
 		s.pass(2 * silenceLimit)
 		if asked := len(s.server.asked()); asked < 2 {
 			t.Errorf("it was asked %d times", asked)
+		}
+	})
+}
+
+func TestAPageThatNeverArrivesIsAskedForAgain(t *testing.T) {
+	hanging := func() *server {
+		s := twoConfigMaps()
+		s.hangs, s.noStreams = true, true
+		return s
+	}
+	play(t, hanging, Options[string]{}, func(t *testing.T, s *scene) {
+		s.pass(pageLimit + time.Minute)
+		if problem := s.watch.Status().Problem; !errors.Is(problem, errSlow) {
+			t.Errorf("the problem is %v, want %v", problem, errSlow)
+		}
+		pages := slices.DeleteFunc(s.server.asked(), func(request string) bool { return !strings.Contains(request, "limit=") })
+		if len(pages) != 2 {
+			t.Errorf("asked for pages: %q, want two", pages)
 		}
 	})
 }
