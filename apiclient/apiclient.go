@@ -5,6 +5,7 @@ package apiclient
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,6 +23,11 @@ type Rate struct {
 	QPS   float32
 	Burst int
 }
+
+// requestLimit is how long a request may take that is no watch: as long as an API
+// server gives it by default. What lies between may lose the answer without a word,
+// and whoever waits for it would wait for ever.
+const requestLimit = time.Minute
 
 const protobuf = "application/vnd.kubernetes.protobuf"
 
@@ -51,6 +57,8 @@ func Connect(config *rest.Config, requests, events Rate) (*Clients, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make HTTP client: %w", err)
 	}
+	limited := *http
+	limited.Timeout = requestLimit
 	watching, working, telling := rest.CopyConfig(base), rest.CopyConfig(base), rest.CopyConfig(base)
 	watching.QPS = -1
 	working.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(requests.QPS, requests.Burst)
@@ -58,10 +66,10 @@ func Connect(config *rest.Config, requests, events Rate) (*Clients, error) {
 
 	watchCore, err1 := coreclient.NewForConfigAndClient(watching, http)
 	watchApps, err2 := appsclient.NewForConfigAndClient(watching, http)
-	core, err3 := coreclient.NewForConfigAndClient(working, http)
-	apps, err4 := appsclient.NewForConfigAndClient(working, http)
-	recording, err5 := coreclient.NewForConfigAndClient(telling, http)
-	meta, err6 := metadata.NewForConfigAndClient(working, http)
+	core, err3 := coreclient.NewForConfigAndClient(working, &limited)
+	apps, err4 := appsclient.NewForConfigAndClient(working, &limited)
+	recording, err5 := coreclient.NewForConfigAndClient(telling, &limited)
+	meta, err6 := metadata.NewForConfigAndClient(working, &limited)
 	if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
 		return nil, fmt.Errorf("make clients: %w", err)
 	}
