@@ -18,11 +18,11 @@ type fleet struct {
 	members []workload
 }
 
-func (s *scene) launchFleet(size int) *fleet {
+func (s *scene) launchFleet(size int, adjust ...func(*appsv1.Deployment)) *fleet {
 	s.Helper()
 	f := &fleet{s: s}
 	for i := range size {
-		f.members = append(f.members, s.deploy("app-"+strconv.Itoa(i), 4, rolling(1, 0)))
+		f.members = append(f.members, s.deploy("app-"+strconv.Itoa(i), 4, append(adjust, rolling(1, 0))...))
 	}
 	for _, w := range f.members {
 		s.awaitRollout(w)

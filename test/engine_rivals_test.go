@@ -25,7 +25,7 @@ const probeName = "kubernetes-deployment-restart-controller-probe"
 func TestTheEngineAndKubernetesOwnControllerOnOneCluster(t *testing.T) {
 	s := newEngineSceneOfItsOwn(t)
 	original := s.startOriginal()
-	fleet := s.launchFleet(20)
+	fleet := s.launchFleet(20, func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 1 }) // so that there is time to kill in the middle
 	referee := s.callReferee(fleet, 1, 0)
 
 	engine := s.startEngineForAll(sharedHome)

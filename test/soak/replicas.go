@@ -32,6 +32,8 @@ const (
 	startLimit = time.Minute
 	// exitLeaseLost is the exit code of a leader that could not renew its lease.
 	exitLeaseLost = 1
+	// leaseLost is what its log says then; it may give up for other reasons.
+	leaseLost = "the lease is lost"
 )
 
 func (r *replicas) start(ctx context.Context) error {
@@ -77,6 +79,10 @@ func (r *replicas) ended(ctx context.Context, i int, controller *harness.Control
 	switch code := controller.ExitCode(); code {
 	case -1: // killed
 	case exitLeaseLost:
+		if len(controller.Log().Containing(leaseLost)) == 0 {
+			r.crashes = append(r.crashes, fmt.Sprintf("a controller gave up: %v", controller.Running()))
+			break
+		}
 		r.lost++
 		r.judge.note("a controller has lost its lease")
 	default:

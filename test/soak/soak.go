@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"time"
 
 	"kubernetes-deployment-restart-controller/test/faultproxy"
@@ -21,7 +20,6 @@ import (
 const (
 	grace        = time.Second
 	backoffLimit = 8 * time.Second
-	backoffFlag  = "--restart-backoff-limit"
 	freeRestarts = 3
 	nodes        = 2 // two pods of each DaemonSet
 	setUpLimit   = 5 * time.Minute
@@ -124,7 +122,7 @@ func (s *soak) open(ctx context.Context) error {
 	s.account = "system:serviceaccount:" + installation.Namespace + ":" + installation.ServiceAccount
 	s.replicas = &replicas{installation: installation, flags: []string{
 		"--restart-grace-period", strconv.Itoa(int(grace.Seconds())), "--deployment-engine=on",
-		"--leader-elect", "--controller-namespace", installation.Namespace,
+		"--restart-backoff-limit", backoffLimit.String(), "--leader-elect", "--controller-namespace", installation.Namespace,
 		"--leader-elect-lease-duration", "10s", "--leader-elect-renew-deadline", "8s", "--leader-elect-retry-period", "1s",
 	}}
 	s.cleanups = append(s.cleanups, s.replicas.stop)
@@ -136,16 +134,7 @@ func (s *soak) open(ctx context.Context) error {
 func (s *soak) setUp(ctx context.Context) error {
 	random := rand.New(rand.NewPCG(s.seed, 0))
 	s.world = newWorld(random, s.workloads)
-	judging := model.Options{Lag: lag}
-	_, help, _, err := harness.RunController(ctx, "--help")
-	if err != nil {
-		return err
-	}
-	if strings.Contains(help, backoffFlag) {
-		s.replicas.flags = append(s.replicas.flags, backoffFlag, backoffLimit.String())
-		judging.Budget = &model.Budget{Free: freeRestarts, Grace: grace, Limit: backoffLimit}
-	}
-	s.judge = newJudge(s.world, judging)
+	s.judge = newJudge(s.world, model.Options{Lag: lag, Budget: &model.Budget{Free: freeRestarts, Grace: grace, Limit: backoffLimit}})
 	s.replicas.judge = s.judge
 	s.driver = &driver{client: s.cluster.Client(), judge: s.judge, world: s.world, edits: map[string]int{}}
 	s.saboteur = &saboteur{cluster: s.cluster, replicas: s.replicas, judge: s.judge, random: random, kills: map[string]int{}}
@@ -167,9 +156,12 @@ func (s *soak) setUp(ctx context.Context) error {
 		return err
 	}
 	s.firstLook = s.judge.restarts()
-	s.atStart, err = measure(ctx, s.replicas.all())
+	var err error
+	if s.atStart, err = measure(ctx, s.replicas.all()); err != nil {
+		return err
+	}
 	s.tell("everything runs; each controller takes at most %s", s.atStart)
-	return err
+	return nil
 }
 
 // disturb edits, injects and kills until the time is over.
