@@ -10,10 +10,14 @@ import (
 
 // footprint is what a process takes at rest: the least of several looks, since garbage
 // comes and goes.
-type footprint struct{ resident, heap, goroutines float64 }
+type footprint struct {
+	resident, heap, goroutines float64
+	age                        time.Duration // of the process
+}
 
 func (f footprint) String() string {
-	return fmt.Sprintf("%.0f MiB resident, %.0f MiB of heap, %.0f goroutines", f.resident/mebi, f.heap/mebi, f.goroutines)
+	return fmt.Sprintf("%.0f MiB resident, %.0f MiB of heap, %.0f goroutines, %s old",
+		f.resident/mebi, f.heap/mebi, f.goroutines, f.age.Round(time.Second))
 }
 
 const (
@@ -21,34 +25,47 @@ const (
 	looks = 12
 )
 
-// measure returns the largest footprint of the controllers.
+// measure returns the largest footprint of the controllers, and the age of the older
+// one.
 func measure(ctx context.Context, controllers []*harness.Controller) (largest footprint, err error) {
 	for _, c := range controllers {
-		least := footprint{}
-		for look := range looks {
-			metrics, err := c.Metrics(ctx)
+		least, err := weigh(ctx, c)
+		if err != nil {
+			return largest, err
+		}
+		for range looks - 1 {
+			pause(ctx, 250*time.Millisecond)
+			now, err := weigh(ctx, c)
 			if err != nil {
 				return largest, err
 			}
-			now := footprint{}
-			for name, value := range map[string]*float64{
-				"process_resident_memory_bytes": &now.resident, "go_memstats_heap_alloc_bytes": &now.heap, "go_goroutines": &now.goroutines,
-			} {
-				if *value, err = metrics.Value(name, nil); err != nil {
-					return largest, err
-				}
-			}
-			if look == 0 {
-				least = now
-			}
-			least = footprint{min(least.resident, now.resident), min(least.heap, now.heap), min(least.goroutines, now.goroutines)}
-			pause(ctx, 250*time.Millisecond)
+			least = footprint{min(least.resident, now.resident), min(least.heap, now.heap), min(least.goroutines, now.goroutines), now.age}
 		}
 		largest = footprint{
 			max(largest.resident, least.resident), max(largest.heap, least.heap), max(largest.goroutines, least.goroutines),
+			max(largest.age, least.age),
 		}
 	}
 	return largest, nil
+}
+
+// weigh returns what a controller takes at the moment.
+func weigh(ctx context.Context, c *harness.Controller) (now footprint, err error) {
+	metrics, err := c.Metrics(ctx)
+	if err != nil {
+		return now, err
+	}
+	var started float64
+	for name, value := range map[string]*float64{
+		"process_resident_memory_bytes": &now.resident, "go_memstats_heap_alloc_bytes": &now.heap,
+		"go_goroutines": &now.goroutines, "process_start_time_seconds": &started,
+	} {
+		if *value, err = metrics.Value(name, nil); err != nil {
+			return now, err
+		}
+	}
+	now.age = time.Since(time.UnixMilli(int64(started * 1000)))
+	return now, nil
 }
 
 // leaked compares the end with the start. The margins are for garbage, for old

@@ -145,6 +145,9 @@ type saboteur struct {
 	replicas *replicas
 	judge    *judge
 	random   *rand.Rand
+	// sparing is from when on controllers are not killed any more, so that what they
+	// leak can grow.
+	sparing time.Time
 
 	mu    sync.Mutex
 	kills map[string]int
@@ -170,7 +173,11 @@ func (s *saboteur) next(every time.Duration) time.Duration {
 
 func (s *saboteur) strike(ctx context.Context) error {
 	away := time.Duration(s.random.Float64() * float64(3*time.Second))
-	switch dice := s.random.IntN(10); {
+	dice := s.random.IntN(10)
+	if time.Now().After(s.sparing) {
+		dice = 7 + dice%3
+	}
+	switch {
 	case dice < 4:
 		if leader, err := s.replicas.leader(ctx); err == nil { // else there is none to kill
 			return s.kill("leader", leader.Kill)

@@ -171,6 +171,7 @@ func (s *soak) disturb(ctx context.Context) error {
 	defer cancel()
 	disturbed, stop := context.WithDeadline(ctx, end)
 	defer stop()
+	s.saboteur.sparing = end.Add(-s.duration / 3)
 	errs := make(chan error, 4)
 	go func() { errs <- s.driver.disturb(ctx, s.seed, end, s.rate) }()
 	go func() { errs <- s.saboteur.work(disturbed, 7*time.Second) }()

@@ -105,10 +105,10 @@ func TestMemoryAndGoroutinesThatAreNotGivenBackAreLeaks(t *testing.T) {
 		leaked bool
 	}{
 		{"as before", start, false},
-		{"a little more", footprint{70 * mebi, 14 * mebi, 90}, false},
-		{"resident memory", footprint{200 * mebi, 10 * mebi, 80}, true},
-		{"heap", footprint{60 * mebi, 60 * mebi, 80}, true},
-		{"goroutines", footprint{60 * mebi, 10 * mebi, 130}, true},
+		{"a little more", footprint{resident: 70 * mebi, heap: 14 * mebi, goroutines: 90}, false},
+		{"resident memory", footprint{resident: 200 * mebi, heap: 10 * mebi, goroutines: 80}, true},
+		{"heap", footprint{resident: 60 * mebi, heap: 60 * mebi, goroutines: 80}, true},
+		{"goroutines", footprint{resident: 60 * mebi, heap: 10 * mebi, goroutines: 130}, true},
 	} {
 		if err := leaked(start, c.end); (err != nil) != c.leaked {
 			t.Errorf("%s: %v", c.name, err)
