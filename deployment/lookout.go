@@ -153,9 +153,12 @@ func (l *lookout) makeProbe(ctx context.Context) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err == nil {
+	switch {
+	case err == nil:
 		l.made, l.problem = made, nil
 		return
+	case l.isShown:
+		return // it was made, only the answer was lost
 	}
 	l.rivalry.fail(time.Now())
 	level := slog.LevelWarn
@@ -227,7 +230,7 @@ func (l *lookout) Observe(s *sighting) {
 	}
 	l.isShown, l.present = true, s.Meta
 	if s.token == l.token {
-		l.made = s.UID // the answer that tells so may have been lost
+		l.made, l.problem = s.UID, nil // the answer that tells so may have been lost
 	}
 	if s.isAnswered && !l.rivalry.answered {
 		l.rivalry.answered = true

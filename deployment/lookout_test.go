@@ -38,6 +38,8 @@ type neighbourhood struct {
 	mu       sync.Mutex
 	isRival  bool  // somebody answers probes
 	refusal  error // of requests for probes
+	loss     error // in place of the answer to a creation
+	isSlow   bool  // the watch is, then
 	probe    *appsv1.Deployment
 	versions int
 	requests []string
@@ -102,9 +104,16 @@ func (n *neighbourhood) Create(_ context.Context, d *appsv1.Deployment, _ metav1
 	n.versions++
 	n.probe = d.DeepCopy()
 	n.probe.UID = types.UID(fmt.Sprint("uid-", n.versions))
+	if n.loss != nil && n.isSlow {
+		time.AfterFunc(time.Second, func() { n.set(func() { n.lookout.Observe(must(reduceProbe(n.probe))) }) })
+		return nil, n.loss
+	}
 	n.lookout.Observe(must(reduceProbe(n.probe)))
 	if n.isRival {
 		n.answer("rival")
+	}
+	if n.loss != nil {
+		return nil, n.loss
 	}
 	return n.probe.DeepCopy(), nil
 }
@@ -235,6 +244,27 @@ func TestAnEngineThatCannotMakeItsProbeDoesNotDrive(t *testing.T) {
 			t.Errorf("%v; %s", n.diary, n.detail())
 		}
 	})
+}
+
+// The API server made the probe, and the connection was lost before it could tell.
+func TestAnEngineForgetsItsTroubleWithAProbeThatIsShown(t *testing.T) {
+	for name, isSlow := range map[string]bool{"before the failure": false, "after the failure": true} {
+		t.Run(name, func(t *testing.T) {
+			live(t, false, func(n *neighbourhood) {
+				n.after(time.Second)
+				n.set(func() {
+					n.loss, n.isSlow = errors.New("connection lost"), isSlow
+					n.probe = nil
+					n.lookout.Replace(nil, "")
+				})
+				n.after(20 * time.Second)
+				if detail := n.detail(); detail != "[+] deployment engine: driving deployments" {
+					t.Error(detail)
+				}
+				expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 2), n.requests)
+			})
+		})
+	}
 }
 
 func TestAnEngineThatCannotHearDoesNotTakeOver(t *testing.T) {
