@@ -76,7 +76,7 @@ type Engine struct {
 
 	isSpare      bool
 	lookout      *lookout
-	probes       *watch.Watch[*sighting]
+	probes       follower
 	statusWrites statusWrites
 }
 
@@ -120,15 +120,15 @@ func New(options Options) (*Engine, error) {
 	}
 	e.executor.keepsTerminating.Store(true)
 	e.lookout = &lookout{
-		prober:   prober{apps: clients.Apps, namespace: options.OwnNamespace},
-		events:   e.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: ownSource}),
-		writes:   e.metrics.rivalWrites,
-		log:      options.Log,
-		drive:    e.drive,
-		rest:     e.rest,
-		hears:    e.hears,
-		patience: func() time.Duration { return silenceLimit + rand.N(silenceJitter) },
-		woken:    make(chan struct{}, 1),
+		prober:     prober{apps: clients.Apps, namespace: options.OwnNamespace},
+		events:     e.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: ownSource}),
+		writes:     e.metrics.rivalWrites,
+		log:        options.Log,
+		drive:      e.drive,
+		rest:       e.rest,
+		hearsSince: e.hearsSince,
+		patience:   func() time.Duration { return silenceLimit + rand.N(silenceJitter) },
+		woken:      make(chan struct{}, 1),
 	}
 	e.watches = e.newWatches(options.Namespaces, clients)
 	e.probes = watch.New(watch.Options[*sighting]{
@@ -213,13 +213,19 @@ func (e *Engine) drive() {
 // rest lets the writes end that are under way, and no further one begin.
 func (e *Engine) rest() { e.executor.driving.Store(false) }
 
-// hears tells whether all watches work by which others are heard.
-func (e *Engine) hears() bool {
-	works := e.probes.Status().Problem == nil
+// hearsSince tells since when all watches work by which others are heard, zero if one
+// of them does not.
+func (e *Engine) hearsSince() time.Time {
+	since := e.probes.Status().WorkingSince
 	for _, w := range e.watches {
-		works = works && w.Status().Problem == nil
+		if since.IsZero() {
+			break
+		}
+		if other := w.Status().WorkingSince; other.IsZero() || other.After(since) {
+			since = other
+		}
 	}
-	return works
+	return since
 }
 
 // wake queues a Deployment, unless the engine stands by: then all of them are

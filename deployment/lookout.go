@@ -44,8 +44,8 @@ type lookout struct {
 	// drive and rest make the engine begin and end to drive. They do not block, and are
 	// called one at a time.
 	drive, rest func()
-	// hears tells whether all watches work.
-	hears func() bool
+	// hearsSince tells since when all watches work, zero if one of them does not.
+	hearsSince func() time.Time
 	// patience is how long a rival must be silent.
 	patience func() time.Duration
 
@@ -101,17 +101,22 @@ func (l *lookout) begin(isSpare bool) {
 	}
 }
 
-// next tells what is to be done now. Silence counts only if it could have been broken.
+// next tells what is to be done now. Silence counts only if it could have been broken
+// all the time: a watch may have been away and be back.
 func (l *lookout) next() (step, time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
 	step, due := l.rivalry.next(now)
-	if step == takeOver && !l.hears() {
-		l.rivalry.miss(now)
+	if step != takeOver {
+		return step, due
+	}
+	since := l.hearsSince()
+	if since.IsZero() {
 		return holdOn, now.Add(deafPause)
 	}
-	return step, due
+	l.rivalry.miss(since)
+	return l.rivalry.next(now)
 }
 
 func (l *lookout) holdOn(ctx context.Context, due time.Time) {

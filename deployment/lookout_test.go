@@ -32,8 +32,8 @@ type neighbourhood struct {
 	lookout *lookout
 	events  *record.FakeRecorder
 	start   time.Time
-	diary   []string // when the engine began and ended to drive
-	isDeaf  atomic.Bool
+	diary   []string                  // when the engine began and ended to drive
+	hears   atomic.Pointer[time.Time] // since when, nil if it is deaf
 
 	mu       sync.Mutex
 	isRival  bool  // somebody answers probes
@@ -49,11 +49,17 @@ type neighbourhood struct {
 func live(t *testing.T, isSpare bool, test func(*neighbourhood)) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &neighbourhood{events: record.NewFakeRecorder(100), start: time.Now()}
+		n.hears.Store(&n.start)
 		n.lookout = &lookout{
 			prober: prober{apps: n, namespace: "own"}, events: n.events, writes: newMetrics().rivalWrites, log: slog.New(slog.DiscardHandler),
-			drive:    func() { n.write("drives") },
-			rest:     func() { n.write("rests") },
-			hears:    func() bool { return !n.isDeaf.Load() },
+			drive: func() { n.write("drives") },
+			rest:  func() { n.write("rests") },
+			hearsSince: func() (since time.Time) {
+				if hears := n.hears.Load(); hears != nil {
+					since = *hears
+				}
+				return since
+			},
 			patience: func() time.Duration { return silenceLimit },
 			woken:    make(chan struct{}, 1),
 		}
@@ -269,16 +275,57 @@ func TestAnEngineForgetsItsTroubleWithAProbeThatIsShown(t *testing.T) {
 
 func TestAnEngineThatCannotHearDoesNotTakeOver(t *testing.T) {
 	live(t, false, func(n *neighbourhood) {
-		n.isDeaf.Store(true)
+		n.hears.Store(nil)
 		n.after(time.Minute)
 		expect(t, "diary", []string(nil), n.diary)
-		n.isDeaf.Store(false)
+		n.hears.Store(new(time.Now()))
 		n.after(4 * time.Second)
 		if len(n.diary) != 1 {
 			t.Errorf("diary %v", n.diary)
 		}
 	})
 }
+
+// The watches break and work again long before the time to take over.
+func TestTheTimeInWhichAnEngineCouldNotHearIsNotSilence(t *testing.T) {
+	live(t, true, func(n *neighbourhood) {
+		n.after(5 * time.Second)
+		n.hears.Store(nil)
+		n.after(20 * time.Second)
+		n.hears.Store(new(time.Now()))
+		n.after(time.Minute)
+		expect(t, "diary", []string{"drives at 55s"}, n.diary)
+	})
+}
+
+func TestAnEngineHearsSinceTheLastOfItsWatchesWorks(t *testing.T) {
+	follows := func(since time.Time) follower { return idleWatch{status: watch.Status{WorkingSince: since}} }
+	for name, test := range map[string]struct {
+		probes  time.Time
+		watches []follower
+		want    time.Time
+	}{
+		"the probe's works last":       {noonPlus(3), []follower{follows(noonPlus(1)), follows(noonPlus(2))}, noonPlus(3)},
+		"another works last":           {noonPlus(1), []follower{follows(noonPlus(3)), follows(noonPlus(2))}, noonPlus(3)},
+		"the probe's does not work":    {time.Time{}, []follower{follows(noonPlus(1))}, time.Time{}},
+		"another does not work":        {noonPlus(1), []follower{follows(time.Time{}), follows(noonPlus(2))}, time.Time{}},
+		"another, the last, works not": {noonPlus(1), []follower{follows(noonPlus(2)), follows(time.Time{})}, time.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &Engine{probes: follows(test.probes), watches: test.watches}
+			expect(t, "since", test.want, e.hearsSince())
+		})
+	}
+}
+
+// idleWatch follows nothing.
+type idleWatch struct {
+	follower
+
+	status watch.Status
+}
+
+func (w idleWatch) Status() watch.Status { return w.status }
 
 // A process that was killed leaves its probe, perhaps answered long ago.
 func TestAProbeThatWasThereBeforeSaysNothing(t *testing.T) {

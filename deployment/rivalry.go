@@ -117,12 +117,11 @@ func (r *rivalry) hear(now time.Time, patience time.Duration) bool {
 	return was != standingBy
 }
 
-// miss tells that it cannot be known whether anybody was heard until now: silence
-// begins anew.
-func (r *rivalry) miss(now time.Time) {
-	r.heard = now
+// miss tells that nobody could have been heard before a time: silence begins then.
+func (r *rivalry) miss(before time.Time) {
+	r.heard = later(r.heard, before)
 	if !r.shown.IsZero() {
-		r.shown = now
+		r.shown = later(r.shown, before)
 	}
 }
 

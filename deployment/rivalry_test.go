@@ -120,6 +120,12 @@ func TestAnEngineDrivesOnlyWhileNobodyElseIsHeard(t *testing.T) {
 			0    begin    hold on until 10
 			0.1  show     hold on until 30
 			30   miss     hold on until 60`},
+		"it was deaf until 10 seconds ago": {true, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 30
+			30   missed   hold on until 50
+			40   hear     hold on until 70
+			41   missed   hold on until 70`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRivalry(test.isSpare, noon, silenceLimit)
@@ -154,6 +160,8 @@ func (r *rivalry) play(second, event string) string {
 		r.lose()
 	case "miss":
 		r.miss(at)
+	case "missed":
+		r.miss(at.Add(-10 * time.Second))
 	case "drive":
 		r.drive()
 	case "nothing":

@@ -99,17 +99,17 @@ func (r *rivals) change(ctx context.Context) {
 
 func (r *rivals) start(ctx context.Context) {
 	ctx, kill := context.WithCancel(ctx)
-	e := &rivalEngine{all: r, kill: kill}
+	e, start := &rivalEngine{all: r, kill: kill}, time.Now()
 	e.lookout = &lookout{
 		prober: prober{apps: e, namespace: "own"}, events: &record.FakeRecorder{}, writes: newMetrics().rivalWrites, log: slog.New(slog.DiscardHandler),
 		drive: func() {
 			e.drives.Store(ctx.Err() == nil)
 			r.group.Go(e.answerAll)
 		},
-		rest:     func() { e.drives.Store(false) },
-		hears:    func() bool { return true },
-		patience: func() time.Duration { return silenceLimit + r.duration(silenceJitter) },
-		woken:    make(chan struct{}, 1),
+		rest:       func() { e.drives.Store(false) },
+		hearsSince: func() time.Time { return start },
+		patience:   func() time.Duration { return silenceLimit + r.duration(silenceJitter) },
+		woken:      make(chan struct{}, 1),
 	}
 	isSpare := r.duration(2) == 0
 	r.mu.Lock()

@@ -14,6 +14,10 @@ type Status struct {
 	// Synced tells that all objects have been seen at least once. It stays true when
 	// the watch breaks.
 	Synced bool
+	// WorkingSince is since when what happens is told without a gap. It is zero while
+	// the watch is broken, and before it works for the first time. What happened before
+	// may be told a moment later.
+	WorkingSince time.Time
 	// BrokenSince is zero while the watch works, and before its first attempt.
 	BrokenSince time.Time
 	// Problem is why the watch is broken, nil while it works.
@@ -65,6 +69,9 @@ func (w *Watch[T]) listed() {
 		w.status.Synced = true
 		close(w.synced)
 	}
+	if !w.status.WorkingSince.IsZero() {
+		w.status.WorkingSince = time.Now() // a streaming list takes its time
+	}
 	w.markTried()
 }
 
@@ -76,6 +83,9 @@ func (w *Watch[T]) working() {
 			"after", time.Since(w.status.BrokenSince).Round(time.Millisecond).String())
 	}
 	w.status.BrokenSince, w.status.Problem = time.Time{}, nil
+	if w.status.WorkingSince.IsZero() {
+		w.status.WorkingSince = time.Now()
+	}
 }
 
 func (w *Watch[T]) broken(ctx context.Context, err error) {
@@ -90,13 +100,16 @@ func (w *Watch[T]) broken(ctx context.Context, err error) {
 	} else {
 		w.options.Log.Debug("still cannot watch", "resource", w.status.Resource, "namespace", w.status.Namespace, "error", err)
 	}
-	w.status.Problem = err
+	w.status.WorkingSince, w.status.Problem = time.Time{}, err
 	w.markTried()
 }
 
 // fellSilent tells that a stream is given up. Whether the watch is broken the next
 // attempt tells.
 func (w *Watch[T]) fellSilent() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.status.WorkingSince = time.Time{}
 	w.options.Log.Warn("a watch has been silent for too long, opening it again",
 		"resource", w.options.Resource, "namespace", w.options.Namespace, "silent", silenceLimit.String())
 }

@@ -155,7 +155,7 @@ func TestAWatchThatCannotStartTriesAgainUntilItWorks(t *testing.T) {
 		synctest.Wait()
 		took := time.Since(start).Round(time.Millisecond).String()
 		require(t, "told", []string{"replace a@1,b@2 at 5"}, s.told)
-		require(t, "status", Status{Resource: "configmaps", Namespace: "ns", Synced: true}, s.watch.Status())
+		require(t, "status", Status{Resource: "configmaps", Namespace: "ns", Synced: true, WorkingSince: time.Now()}, s.watch.Status())
 		require(t, "log", `level=WARN msg="cannot watch, trying again until it works" resource=configmaps namespace=ns error="it is Forbidden"
 level=INFO msg="watching again" resource=configmaps namespace=ns after=`+took+"\n", s.log.String())
 	})
@@ -185,10 +185,15 @@ func TestAWatchThatBreaksLaterStaysSyncedAndGoesOnWhereItWas(t *testing.T) {
 		s.send(nil)
 		require(t, "status", Status{Synced: true, Resource: "configmaps", BrokenSince: time.Now()}.String(),
 			strings.Replace(s.watch.Status().String(), "it is Forbidden", "<nil>", 1))
+		require(t, "working since", time.Time{}, s.watch.Status().WorkingSince)
 		s.server.fail(nil)
 		s.server.asked()
+		again := time.Now()
 		s.pass(time.Minute)
 		require(t, "status", "[+] watch configmaps: synced", s.watch.Status().String())
+		if since := s.watch.Status().WorkingSince; since.Before(again) {
+			t.Errorf("working since %s, before it was broken", since)
+		}
 		require(t, "asked", "/api/v1/configmaps watch=true sendInitialEvents=true resourceVersion=6", s.server.asked()[0])
 	})
 }
@@ -197,6 +202,8 @@ func TestAWatchThatBreaksLaterStaysSyncedAndGoesOnWhereItWas(t *testing.T) {
 // pings.
 func TestAWatchThatFallsSilentIsOpenedAgainWhereItWas(t *testing.T) {
 	play(t, twoConfigMaps, Options[string]{}, func(t *testing.T, s *scene) {
+		start := time.Now()
+		require(t, "working since", start, s.watch.Status().WorkingSince)
 		s.pass(silenceLimit * 3 / 4)
 		s.send(&event{"BOOKMARK", configMap("", "7")})
 		s.pass(silenceLimit * 3 / 4)
@@ -204,6 +211,7 @@ func TestAWatchThatFallsSilentIsOpenedAgainWhereItWas(t *testing.T) {
 		s.server.asked()
 
 		s.pass(silenceLimit / 2)
+		require(t, "silent until", silenceLimit*7/4, s.watch.Status().WorkingSince.Sub(start))
 		require(t, "asked", []string{"/api/v1/configmaps watch=true resourceVersion=7"}, s.server.asked())
 		require(t, "status", "[+] watch configmaps: synced", s.watch.Status().String())
 		require(t, "log", `level=WARN msg="a watch has been silent for too long, opening it again" resource=configmaps namespace="" silent=2m0s`+"\n", s.log.String())
@@ -251,11 +259,15 @@ func TestAPageThatNeverArrivesIsAskedForAgain(t *testing.T) {
 
 func TestWhatAWatchMissedComesWithAnotherList(t *testing.T) {
 	play(t, twoConfigMaps, Options[string]{}, func(t *testing.T, s *scene) {
+		start := s.watch.Status().WorkingSince
 		s.server.pages, s.server.version = [][]*corev1.ConfigMap{{configMap("b", "7")}}, "9"
 		s.send(&event{"ERROR", status(http.StatusGone, metav1.StatusReasonExpired)})
 		s.pass(time.Minute)
 		require(t, "told", []string{"replace a@1,b@2 at 5", "replace b@7 at 9"}, s.told)
 		require(t, "log", "", s.log.String())
+		if since := s.watch.Status().WorkingSince; !since.After(start) {
+			t.Error("what it missed counts as told")
+		}
 	})
 }
 
