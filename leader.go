@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -19,6 +20,13 @@ import (
 // act already, and a new process starts with a clean slate.
 var errLeaseLost = errors.New("the lease is lost")
 
+// errUnfinished tells that a leader's work could not be ended.
+var errUnfinished = errors.New("what was under way has not ended")
+
+// endingLimit is how long the end of what a leader does is waited for: longer than the
+// engine's last request may take, and shorter than a kubelet waits.
+const endingLimit = 5 * time.Second
+
 // elect takes part in an election until the context ends, and leads while it
 // holds the lease. It returns what leading returned, or errLeaseLost.
 func elect(ctx context.Context, o *options, config *rest.Config, watchdog *leaderelection.HealthzAdaptor, log *slog.Logger, lead func(context.Context) error) error {
@@ -26,9 +34,14 @@ func elect(ctx context.Context, o *options, config *rest.Config, watchdog *leade
 	if err != nil {
 		return err
 	}
-	electing, stop := context.WithCancel(ctx)
+	// The lease must not be given up while something that it protects is still going on.
+	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	led := make(chan error, 1)
+	t := newTerm()
+	defer context.AfterFunc(ctx, func() {
+		_ = t.await() // and below again
+		stop()
+	})()
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:            lock,
 		Name:            o.LeaderElectLeaseName,
@@ -38,8 +51,11 @@ func elect(ctx context.Context, o *options, config *rest.Config, watchdog *leade
 		ReleaseOnCancel: true,
 		WatchDog:        watchdog,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(ctx context.Context) {
-				led <- lead(ctx)
+			OnStartedLeading: func(held context.Context) {
+				leading, end := context.WithCancel(ctx)
+				defer end()
+				defer context.AfterFunc(held, end)()
+				t.lead(func() error { return lead(leading) })
 				stop()
 			},
 			OnStoppedLeading: func() {},
@@ -54,17 +70,48 @@ func elect(ctx context.Context, o *options, config *rest.Config, watchdog *leade
 		return fmt.Errorf("set up leader election: %w", err)
 	}
 	elector.Run(electing)
-	select {
-	case err := <-led:
-		if err != nil {
-			return err
-		}
-	default:
+	if err := t.await(); err != nil {
+		return err
 	}
 	if ctx.Err() == nil {
 		return errLeaseLost
 	}
 	return nil
+}
+
+// term is the time in which this process leads.
+type term struct {
+	begun, ended, overdue chan struct{}
+	failure               error // why it has ended
+	ending                sync.Once
+}
+
+func newTerm() *term {
+	return &term{begun: make(chan struct{}), ended: make(chan struct{}), overdue: make(chan struct{})}
+}
+
+// lead leads. It may be called once.
+func (t *term) lead(lead func() error) {
+	close(t.begun)
+	t.failure = lead()
+	close(t.ended)
+}
+
+// await returns when the term has ended, if it has begun, and why. It waits for
+// endingLimit from the first call.
+func (t *term) await() error {
+	select {
+	case <-t.begun:
+	default:
+		return nil
+	}
+	t.ending.Do(func() { time.AfterFunc(endingLimit, func() { close(t.overdue) }) })
+	select {
+	case <-t.ended:
+		return t.failure
+	case <-t.overdue:
+		return errUnfinished
+	}
 }
 
 func newLock(o *options, config *rest.Config) (resourcelock.Interface, error) {

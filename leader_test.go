@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordination "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
+)
+
+// leaseServer is an API server that has one lease, and a diary.
+type leaseServer struct {
+	mu    sync.Mutex
+	lease *coordination.Lease
+	diary []string
+}
+
+func (s *leaseServer) write(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.diary = append(s.diary, what)
+}
+
+// ServeHTTP implements http.Handler.
+func (s *leaseServer) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	if request.Method != http.MethodGet {
+		written := &coordination.Lease{}
+		err := json.NewDecoder(request.Body).Decode(written)
+		if err != nil || s.lease != nil && written.ResourceVersion != s.lease.ResourceVersion {
+			http.Error(w, "conflict", http.StatusConflict)
+			return
+		}
+		s.lease = written
+		s.lease.ResourceVersion += "1"
+		if *s.lease.Spec.HolderIdentity == "" {
+			s.diary = append(s.diary, "the lease is given up")
+		}
+	}
+	var answer any = s.lease
+	if s.lease == nil {
+		w.WriteHeader(http.StatusNotFound)
+		answer = &metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound}
+	}
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+// lead elects a leader, alone, and returns when it has ended.
+func (s *leaseServer) lead(ctx context.Context, t *testing.T, lead func(context.Context) error) error {
+	t.Helper()
+	server := httptest.NewServer(s)
+	defer server.Close()
+	o := &options{
+		LeaderElectLeaseName: "lease", LeaderElectNamespace: "own",
+		LeaderElectLeaseDuration: 15 * time.Second, LeaderElectRenewDeadline: 200 * time.Millisecond, LeaderElectRetryPeriod: 10 * time.Millisecond,
+	}
+	watchdog := leaderelection.NewLeaderHealthzAdaptor(time.Minute)
+	return elect(ctx, o, &rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, watchdog, slog.New(slog.DiscardHandler), lead)
+}
+
+func TestALeaderGivesUpItsLeaseWhenWhatItDidHasEnded(t *testing.T) {
+	s := &leaseServer{}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	err := s.lead(ctx, t, func(leading context.Context) error {
+		stop()
+		<-leading.Done()
+		time.Sleep(100 * time.Millisecond) // the last requests
+		s.write("leading has ended")
+		return nil
+	})
+	if want := []string{"leading has ended", "the lease is given up"}; err != nil || !slices.Equal(s.diary, want) {
+		t.Errorf("diary %q, want %q; error %v", s.diary, want, err)
+	}
+}
+
+func TestALeaderThatLosesItsLeaseEndsWhatItDoes(t *testing.T) {
+	s := &leaseServer{}
+	err := s.lead(t.Context(), t, func(leading context.Context) error {
+		s.mu.Lock()
+		thief, now := "a thief", metav1.NowMicro()
+		s.lease.Spec.HolderIdentity, s.lease.Spec.RenewTime = &thief, &now
+		s.lease.ResourceVersion = "stolen"
+		s.mu.Unlock()
+		<-leading.Done()
+		time.Sleep(100 * time.Millisecond) // the last requests
+		s.write("leading has ended")
+		return nil
+	})
+	if want := []string{"leading has ended"}; !errors.Is(err, errLeaseLost) || !slices.Equal(s.diary, want) {
+		t.Errorf("diary %q, want %q; error %v", s.diary, want, err)
+	}
+}
+
+func TestALeaderThatGivesUpTellsWhy(t *testing.T) {
+	s, failure := &leaseServer{}, errors.New("permanent failure")
+	err := s.lead(t.Context(), t, func(context.Context) error { return failure })
+	if !errors.Is(err, failure) || !slices.Equal(s.diary, []string{"the lease is given up"}) {
+		t.Errorf("diary %q, error %v", s.diary, err)
+	}
+}
+
+func TestTheEndOfLeadingIsNotWaitedForForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		term := newTerm()
+		if err := term.await(); err != nil {
+			t.Errorf("before it has begun: %v", err)
+		}
+		hang := make(chan struct{})
+		go term.lead(func() error {
+			<-hang
+			return nil
+		})
+		synctest.Wait()
+		start := time.Now()
+		for range 2 {
+			if err := term.await(); !errors.Is(err, errUnfinished) {
+				t.Errorf("error %v", err)
+			}
+		}
+		if waited := time.Since(start); waited != endingLimit {
+			t.Errorf("waited for %s", waited)
+		}
+		close(hang)
+	})
+}
