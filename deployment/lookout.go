@@ -101,6 +101,13 @@ func (l *lookout) begin(isSpare bool) {
 	}
 }
 
+// hasBegun tells whether the engine may drive, as far as its process goes.
+func (l *lookout) hasBegun() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.rivalry != nil
+}
+
 // next tells what is to be done now. Silence counts only if it could have been broken
 // all the time: a watch may have been away and be back.
 func (l *lookout) next() (step, time.Time) {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/watch"
 )
 
 const namespace = "deployment_engine"
@@ -79,6 +80,10 @@ func reasonOf(err error) string {
 	return apiclient.FailureReason(err)
 }
 
+// probeResource stands for the probe in the label resource: its namespace may be watched
+// for all Deployments, too.
+const probeResource = "probe"
+
 // The metrics that are read off the engine's state.
 var (
 	inProgressDesc = stateDesc("rollouts_in_progress", "The number of Deployments whose rollout is not complete, paused ones aside.")
@@ -115,9 +120,15 @@ func (e *Engine) Collect(samples chan<- prometheus.Metric) {
 	gauge(drivingDesc, asNumber(e.executor.driving.Load()))
 	for _, w := range e.watches {
 		status := w.Status()
-		gauge(watchUpDesc, asNumber(status.Synced && status.BrokenSince.IsZero()), status.Resource, status.Namespace)
+		gauge(watchUpDesc, isUp(status), status.Resource, status.Namespace)
+	}
+	if e.lookout.hasBegun() {
+		probes := e.probes.Status()
+		gauge(watchUpDesc, isUp(probes), probeResource, probes.Namespace)
 	}
 }
+
+func isUp(s watch.Status) float64 { return asNumber(s.Synced && s.BrokenSince.IsZero()) }
 
 func asNumber(is bool) float64 {
 	if is {

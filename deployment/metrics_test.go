@@ -104,6 +104,10 @@ deployment_engine_watch_up{namespace="two",resource="replicasets"} 0
 		"deployment_engine_rollouts_in_progress", "deployment_engine_watch_up"); err != nil {
 		t.Error(err)
 	}
+	e.lookout.begin(false)
+	if count := testutil.CollectAndCount(e, "deployment_engine_watch_up"); count != 7 {
+		t.Errorf("%d watches, want that of the probe, too", count)
+	}
 	if ready, detail := e.Ready(); ready || strings.Count(detail, "(deployment engine)\n") != 6 {
 		t.Errorf("ready %t, %s", ready, detail)
 	}
