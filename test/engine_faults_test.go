@@ -8,6 +8,8 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/test/harness"
 )
@@ -173,4 +175,18 @@ func (s *scene) creationsOf(w workload) (created []request) {
 		}
 	}
 	return created
+}
+
+func TestALeaderThatStopsTakesItsProbeAway(t *testing.T) {
+	s := newEngineSceneApart(t)
+	leader, standby := s.startReplicas(20*time.Second, engineOn, "--controller-namespace", s.ownNamespace())
+	s.must(leader.AwaitDriving(t.Context(), waitLimit))
+	s.must(standby.Stop()) // which would make one of its own
+	probes := s.client.AppsV1().Deployments(s.ownNamespace())
+	_, err := probes.Get(t.Context(), probeName, metav1.GetOptions{})
+	s.must(err)
+	s.must(leader.Stop())
+	if _, err := probes.Get(t.Context(), probeName, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the probe is left behind: %v", err)
+	}
 }
