@@ -66,12 +66,19 @@ type lookout struct {
 // rival is somebody else who drives Deployments, by what was heard of them.
 type rival struct {
 	manager    string // the field manager
+	deed       string
 	deployment types.NamespacedName
 	heard      time.Time
 }
 
+// What is heard of rivals.
+const (
+	wroteStatus = "wrote the status of"
+	replaced    = "of another process of this installation replaced"
+)
+
 func (r rival) String() string {
-	return fmt.Sprintf("%s wrote the status of deployment %s", r.manager, r.deployment)
+	return fmt.Sprintf("%s %s deployment %s", r.manager, r.deed, r.deployment)
 }
 
 // run decides about driving until the context ends. It may be called once.
@@ -155,11 +162,12 @@ func (l *lookout) makeProbe(ctx context.Context) {
 	l.mu.Lock()
 	l.rivalry.begin(time.Now())
 	l.token, l.isShown = token, false
+	drives := l.rivalry.phase == driving
 	l.mu.Unlock()
 
 	bounded, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	made, err := l.prober.replace(bounded, token)
+	made, err := l.prober.replace(bounded, token, drives)
 	if ctx.Err() != nil && err != nil {
 		return // the engine ends
 	}
@@ -202,17 +210,19 @@ func (l *lookout) takeOver() {
 func (l *lookout) heard(manager string, deployment types.NamespacedName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.hear(manager, deployment)
+	l.hear(manager, wroteStatus, deployment)
 }
 
 // hear must be called with the lock held.
-func (l *lookout) hear(manager string, deployment types.NamespacedName) {
-	l.writes.WithLabelValues(manager).Inc()
+func (l *lookout) hear(manager, deed string, deployment types.NamespacedName) {
+	if deed == wroteStatus {
+		l.writes.WithLabelValues(manager).Inc()
+	}
 	if l.rivalry == nil {
 		return // it does not drive anyway
 	}
 	now, patience := time.Now(), l.patience()
-	l.rival = rival{manager: manager, deployment: deployment, heard: now}
+	l.rival = rival{manager: manager, deed: deed, deployment: deployment, heard: now}
 	if l.rivalry.hear(now, patience) {
 		l.rest()
 		l.log.Warn("standing by: somebody else drives deployments", "manager", manager, "deployment", deployment.String(), "takes_over_after_silence_of", patience.Round(time.Second).String())
@@ -230,23 +240,32 @@ func (l *lookout) reference() *corev1.ObjectReference {
 }
 
 // Observe implements watch.Observer. What is shown after this process' own probe is as
-// good as that, whoever has made it.
+// good as that, whoever has made it: another process of this installation asks. One that
+// drives makes itself heard by putting another probe in its place.
 func (l *lookout) Observe(s *sighting) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.token == "" || !l.isShown && s.token != l.token {
 		return
 	}
-	if l.present.UID != s.UID || l.rivalry.shown.IsZero() {
-		l.rivalry.show(time.Now())
-	}
+	isOwn, isNew := s.token == l.token, l.present.UID != s.UID || l.rivalry.shown.IsZero()
 	l.isShown, l.present = true, s.Meta
-	if s.token == l.token {
+	if isOwn {
 		l.made, l.problem = s.UID, nil // the answer that tells so may have been lost
+	}
+	switch {
+	case isNew && isOwn:
+		l.rivalry.show(time.Now())
+	case isNew:
+		l.rivalry.displace(time.Now())
+	}
+	if isNew && !isOwn && s.isFromDriver {
+		l.rivalry.answered = true
+		l.hear(FieldManager, replaced, s.key())
 	}
 	if s.isAnswered && !l.rivalry.answered {
 		l.rivalry.answered = true
-		l.hear(s.answer.Manager, s.key())
+		l.hear(s.answer.Manager, wroteStatus, s.key())
 	}
 	l.wake()
 }
@@ -256,7 +275,7 @@ func (l *lookout) Forget(s *sighting) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.isShown && s.UID == l.present.UID {
-		l.rivalry.lose()
+		l.rivalry.lose(time.Now())
 		l.wake()
 	}
 }
@@ -272,7 +291,7 @@ func (l *lookout) Replace(all []*sighting, _ string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.isShown {
-		l.rivalry.lose()
+		l.rivalry.lose(time.Now())
 		l.wake()
 	}
 }

@@ -353,27 +353,41 @@ func TestAProbeThatSomebodyElseHasMadeByHandSaysNothing(t *testing.T) {
 	})
 }
 
-// Two processes that should have elected a leader do not quarrel about the probe.
-func TestAProbeThatWasMadeAnewByAnotherProcessIsAsGood(t *testing.T) {
+// Two processes that should have elected a leader: the one that drives answers the other.
+func TestAnEngineThatDrivesAnswersTheProbeOfAnotherProcess(t *testing.T) {
 	live(t, false, func(n *neighbourhood) {
 		n.after(5 * time.Second)
 		n.set(func() {
 			n.lookout.Forget(must(reduceProbe(n.probe)))
-			n.probe = newProbe("own", "token of another")
+			n.probe = newProbe("own", "token of another", false)
 			n.probe.UID = "uid-of-another"
 			n.lookout.Observe(must(reduceProbe(n.probe)))
 		})
 		n.after(time.Hour)
-		expect(t, "requests", []string{"delete", "create"}, n.requests)
-		n.lookout.leave(t.Context())
-		if n.probe == nil {
-			t.Error("the other's probe was deleted")
+		expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 2), n.requests)
+		expect(t, "diary", []string{"drives at 3s"}, n.diary)
+		if !must(reduceProbe(n.probe)).isFromDriver {
+			t.Error("its probe does not tell that it drives")
 		}
-		n.set(func() { n.answer("rival") })
+	})
+}
+
+func TestAnEngineStandsByForAnotherProcessThatDrives(t *testing.T) {
+	live(t, false, func(n *neighbourhood) {
+		n.after(time.Second)
+		n.set(func() {
+			n.lookout.Forget(must(reduceProbe(n.probe)))
+			n.probe = newProbe("own", "token of another", true)
+			n.probe.UID = "uid-of-another"
+			n.lookout.Observe(must(reduceProbe(n.probe)))
+		})
 		n.after(0)
-		if len(n.diary) != 2 || !strings.HasPrefix(n.diary[1], "rests") {
-			t.Errorf("diary %v", n.diary)
+		if detail := n.detail(); !strings.Contains(detail, "standing by, since deployment-engine of another process of this installation replaced deployment own/"+ProbeName) {
+			t.Error(detail)
 		}
+		n.after(time.Minute)
+		expect(t, "diary", []string{"rests at 1s", "drives at 31s"}, n.diary)
+		expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 2), n.requests)
 	})
 }
 

@@ -3,6 +3,7 @@ package deployment
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,7 +19,9 @@ const (
 	ProbeName = "kubernetes-deployment-restart-controller-probe"
 
 	// tokenAnnotation tells one probe from others.
-	tokenAnnotation       = "com.xing.deployment-restart.probe"
+	tokenAnnotation = "com.xing.deployment-restart.probe"
+	// drivingAnnotation is on a probe whose maker drove Deployments already.
+	drivingAnnotation     = "com.xing.deployment-restart.driving"
 	descriptionAnnotation = "kubernetes.io/description"
 	probeDescription      = "By this Deployment the deployment engine finds out whether another controller drives Deployments: " +
 		"that one would write its status. It never has pods. The engine makes it anew when it is gone, and deletes it when it ends."
@@ -27,12 +30,14 @@ const (
 // newProbe is a Deployment that changes nothing, whoever drives it: it wants no pods,
 // and because it is paused, not even a ReplicaSet. Its template is one that no policy
 // should object to.
-func newProbe(namespace, token string) *appsv1.Deployment {
+func newProbe(namespace, token string, drives bool) *appsv1.Deployment {
 	labels := map[string]string{"app.kubernetes.io/name": ProbeName}
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: ProbeName, Labels: labels,
-			Annotations: map[string]string{descriptionAnnotation: probeDescription, tokenAnnotation: token},
+			Annotations: map[string]string{
+				descriptionAnnotation: probeDescription, tokenAnnotation: token, drivingAnnotation: strconv.FormatBool(drives),
+			},
 		},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: new(int32(0)),
@@ -68,12 +73,12 @@ type prober struct {
 
 // replace makes a new probe in place of whatever is there, so that nobody has answered
 // it yet. It returns its UID.
-func (p *prober) replace(ctx context.Context, token string) (types.UID, error) {
+func (p *prober) replace(ctx context.Context, token string, drives bool) (types.UID, error) {
 	probes := p.apps.Deployments(p.namespace)
 	if err := probes.Delete(ctx, ProbeName, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return "", fmt.Errorf("delete deployment %s/%s: %w", p.namespace, ProbeName, err)
 	}
-	made, err := probes.Create(ctx, newProbe(p.namespace, token), metav1.CreateOptions{FieldManager: FieldManager})
+	made, err := probes.Create(ctx, newProbe(p.namespace, token, drives), metav1.CreateOptions{FieldManager: FieldManager})
 	if err != nil {
 		return "", fmt.Errorf("create deployment %s/%s: %w", p.namespace, ProbeName, err)
 	}
@@ -93,6 +98,8 @@ func (p *prober) remove(ctx context.Context, uid types.UID) error {
 type sighting struct {
 	Meta
 	token string
+	// isFromDriver tells that whoever made it drove Deployments already.
+	isFromDriver bool
 	// answer tells who has written its status, if isAnswered.
 	isAnswered bool
 	answer     StatusWrite
@@ -104,9 +111,10 @@ func reduceProbe(object any) (*sighting, error) {
 		return nil, fmt.Errorf("a %T is no Deployment", object)
 	}
 	return &sighting{
-		Meta:       metaOf(&d.ObjectMeta),
-		token:      d.Annotations[tokenAnnotation],
-		isAnswered: !apiequality.Semantic.DeepEqual(d.Status, appsv1.DeploymentStatus{}),
-		answer:     lastStatusWrite(d.ManagedFields, ""), // another installation of this engine writes under the same name
+		Meta:         metaOf(&d.ObjectMeta),
+		token:        d.Annotations[tokenAnnotation],
+		isFromDriver: d.Annotations[drivingAnnotation] == strconv.FormatBool(true),
+		isAnswered:   !apiequality.Semantic.DeepEqual(d.Status, appsv1.DeploymentStatus{}),
+		answer:       lastStatusWrite(d.ManagedFields, ""), // another installation of this engine writes under the same name
 	}, nil
 }

@@ -46,6 +46,9 @@ const (
 // status any Deployment controller writes. It stays in place while the engine drives, so
 // that one that is started later answers it at once.
 //
+// Processes of one installation have one probe. A new one puts its own in the place of the
+// other's; one that drives does the same, and says so, which is heard.
+//
 // It is a value that is told of events and of the time.
 type rivalry struct {
 	phase phase
@@ -59,6 +62,9 @@ type rivalry struct {
 	// none. answered tells that somebody has written its status.
 	shown    time.Time
 	answered bool
+	// displaced tells that the present probe is that of another process, which took the
+	// place of this one's.
+	displaced bool
 }
 
 // newRivalry is that of an engine that begins to listen. A spare one waits as if a
@@ -79,6 +85,8 @@ func (r *rivalry) next(now time.Time) (step, time.Time) {
 		next, due = makeProbe, r.due
 	case r.answered:
 		next, due = makeProbe, later(r.due, r.heard.Add(probePeriod))
+	case r.phase == driving && r.displaced:
+		return makeProbe, time.Time{} // by which the other one hears that somebody drives
 	case r.phase == driving:
 		return holdOn, time.Time{}
 	}
@@ -97,17 +105,26 @@ func later(a, b time.Time) time.Time {
 
 // begin tells that it is tried to make a new probe in place of the present one.
 func (r *rivalry) begin(now time.Time) {
-	r.due, r.shown, r.answered = now.Add(probePeriod), time.Time{}, false
+	r.due, r.shown, r.answered, r.displaced = now.Add(probePeriod), time.Time{}, false, false
 }
 
 // fail tells that it could not be made.
 func (r *rivalry) fail(now time.Time) { r.due = now.Add(retryPeriod) }
 
 // show tells that the probe is in place, and nobody has answered it.
-func (r *rivalry) show(now time.Time) { r.shown, r.answered = now, false }
+func (r *rivalry) show(now time.Time) { r.shown, r.answered, r.displaced = now, false, false }
 
-// lose tells that there is no probe any more.
-func (r *rivalry) lose() { r.shown, r.answered = time.Time{}, false }
+// displace tells that a probe of another process is in place. It asks as well.
+func (r *rivalry) displace(now time.Time) {
+	r.show(now)
+	r.displaced = true
+}
+
+// lose tells that there is no probe any more. If another process is about to replace it,
+// that comes first.
+func (r *rivalry) lose(now time.Time) {
+	r.due, r.shown, r.answered, r.displaced = later(r.due, now.Add(retryPeriod)), time.Time{}, false, false
+}
 
 // hear tells that a rival has written something. It returns whether that makes a
 // difference to what the engine is about.

@@ -101,11 +101,29 @@ func TestAnEngineDrivesOnlyWhileNobodyElseIsHeard(t *testing.T) {
 			0    begin    hold on until 10
 			0.1  show     hold on until 3.1
 			3.1  drive    hold on
-			50   lose     make a probe
-			50   begin    hold on until 60
-			50.1 show     hold on
-			51   lose     hold on until 60
-			60   nothing  make a probe`},
+			50   lose     hold on until 52
+			52   nothing  make a probe
+			52   begin    hold on until 62
+			52.1 show     hold on
+			53   lose     hold on until 62
+			62   nothing  make a probe`},
+		"another process asks while it drives": {false, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 3.1
+			3.1  drive    hold on
+			5    lose     hold on until 10
+			5.1  displace make a probe
+			5.1  begin    hold on until 15.1
+			5.2  fail     hold on until 7.2
+			7.2  begin    hold on until 17.2
+			7.3  show     hold on`},
+		"another process asks while it makes sure": {false, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 3.1
+			1    lose     hold on until 10
+			1.1  displace hold on until 4.1
+			4.1  nothing  take over
+			4.1  drive    make a probe`},
 		"its probe is deleted while it makes sure": {false, `
 			0    begin    hold on until 10
 			0.1  show     hold on until 3.1
@@ -156,8 +174,10 @@ func (r *rivalry) play(second, event string) string {
 		r.hear(at, silenceLimit)
 	case "hear":
 		r.hear(at, silenceLimit)
+	case "displace":
+		r.displace(at)
 	case "lose":
-		r.lose()
+		r.lose(at)
 	case "miss":
 		r.miss(at)
 	case "missed":

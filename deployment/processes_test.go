@@ -1,0 +1,131 @@
+package deployment
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
+	"k8s.io/client-go/tools/record"
+)
+
+// Processes of one installation come and go at random without having elected a leader.
+// They have one probe, and cannot answer it otherwise.
+func TestOfSeveralProcessesWithOneProbeOneDrives(t *testing.T) {
+	for seed := range uint64(20) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &processes{rivals: rivals{random: rand.New(rand.NewPCG(seed, 0))}}
+				ctx, stop := context.WithCancel(t.Context())
+				for range 20 {
+					switch alive := p.alive(); {
+					case alive == 0 || alive < 3 && p.duration(2) == 0:
+						p.start(ctx)
+					default:
+						p.kill()
+					}
+					p.watch(t, p.duration(90*time.Second), retryPeriod+overlap)
+				}
+				if p.alive() == 0 {
+					p.start(ctx)
+				}
+				p.watch(t, calm, retryPeriod+overlap)
+				if p.driving() != 1 {
+					t.Errorf("of %d processes %d drive in the end", p.alive(), p.driving())
+				}
+				stop()
+				p.group.Wait()
+			})
+		})
+	}
+}
+
+// processes are rivals with one probe.
+type processes struct {
+	rivals
+
+	shared *appsv1.Deployment
+}
+
+// process is the API server as one of them sees it.
+type process struct {
+	appsclient.AppsV1Interface
+	appsclient.DeploymentInterface
+
+	all *processes
+}
+
+func (p *processes) start(ctx context.Context) {
+	ctx, kill := context.WithCancel(ctx)
+	e, start := &rivalEngine{all: &p.rivals, kill: kill}, time.Now()
+	e.lookout = &lookout{
+		prober: prober{apps: process{all: p}, namespace: "own"}, events: &record.FakeRecorder{}, writes: newMetrics().rivalWrites, log: slog.New(slog.DiscardHandler),
+		drive:      func() { e.drives.Store(ctx.Err() == nil) },
+		rest:       func() { e.drives.Store(false) },
+		hearsSince: func() time.Time { return start },
+		patience:   func() time.Duration { return silenceLimit + p.duration(silenceJitter) },
+		woken:      make(chan struct{}, 1),
+	}
+	isSpare := p.duration(2) == 0
+	p.mu.Lock()
+	p.engines = append(p.engines, e)
+	p.mu.Unlock()
+	p.group.Go(func() { e.lookout.run(ctx, isSpare) })
+}
+
+// kill ends one of them, which leaves its probe.
+func (p *processes) kill() {
+	p.mu.Lock()
+	i := p.random.IntN(len(p.engines))
+	killed := p.engines[i]
+	p.engines = append(p.engines[:i:i], p.engines[i+1:]...)
+	p.mu.Unlock()
+	killed.kill()
+	killed.drives.Store(false)
+}
+
+// Deployments implements appsclient.AppsV1Interface.
+func (p process) Deployments(string) appsclient.DeploymentInterface { return p }
+
+// Delete implements appsclient.DeploymentInterface.
+func (p process) Delete(context.Context, string, metav1.DeleteOptions) error {
+	time.Sleep(p.all.duration(20 * time.Millisecond))
+	p.all.mu.Lock()
+	gone := p.all.shared
+	p.all.shared = nil
+	p.all.mu.Unlock()
+	if gone == nil {
+		return apierrors.NewNotFound(appsv1.Resource("deployments"), ProbeName)
+	}
+	for _, e := range p.all.others(nil) {
+		e.lookout.Forget(must(reduceProbe(gone)))
+	}
+	return nil
+}
+
+// Create implements appsclient.DeploymentInterface.
+func (p process) Create(_ context.Context, d *appsv1.Deployment, _ metav1.CreateOptions) (*appsv1.Deployment, error) {
+	time.Sleep(p.all.duration(20 * time.Millisecond))
+	p.all.mu.Lock()
+	if p.all.shared != nil {
+		p.all.mu.Unlock()
+		return nil, apierrors.NewAlreadyExists(appsv1.Resource("deployments"), ProbeName)
+	}
+	made := d.DeepCopy()
+	p.all.uids++
+	made.UID = types.UID(fmt.Sprint("uid-", p.all.uids))
+	p.all.shared = made
+	p.all.mu.Unlock()
+	for _, e := range p.all.others(nil) {
+		e.lookout.Observe(must(reduceProbe(made)))
+	}
+	return made, nil
+}
