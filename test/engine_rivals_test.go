@@ -191,6 +191,7 @@ type referee struct {
 	stop               func()
 
 	mu       sync.Mutex
+	isOver   bool
 	sets     map[string]map[string]*appsv1.ReplicaSet // by Deployment and name
 	images   map[string]map[string]string             // the ReplicaSet of each image, by Deployment
 	moments  int
@@ -219,7 +220,10 @@ func (s *scene) callReferee(f *fleet, surge, unavailable int32) *referee {
 		}
 	}()
 	r.stop = func() {
-		stream.Stop()
+		r.mu.Lock()
+		r.isOver = true
+		r.mu.Unlock()
+		stream.Stop() // which can look like a broken stream
 		<-ended
 	}
 	s.Cleanup(r.stop)
@@ -229,6 +233,9 @@ func (s *scene) callReferee(f *fleet, surge, unavailable int32) *referee {
 func (r *referee) see(event apiwatch.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.isOver {
+		return
+	}
 	rs, isReplicaSet := event.Object.(*appsv1.ReplicaSet)
 	if !isReplicaSet {
 		r.offences = append(r.offences, fmt.Sprintf("the referee sees nothing any more: %v", event.Object))
