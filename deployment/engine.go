@@ -325,9 +325,9 @@ func (e *Engine) retry(ctx context.Context, key types.NamespacedName, n note, er
 }
 
 // isPassing tells whether a failure is in the order of things: somebody wrote at
-// the same time, or deletes the namespace.
+// the same time, or deletes the object or the namespace.
 func isPassing(err error) bool {
-	return apierrors.IsConflict(err) || errors.Is(err, errMovedOn) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, errMovedOn) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
 // Ready tells whether all objects have been seen at least once, with a line for

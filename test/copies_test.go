@@ -161,7 +161,6 @@ func TestWithoutTheRightToRemoveCopiesTheRecordIsReplacedAllTheSame(t *testing.T
 		return []byte(strings.ReplaceAll(string(manifests), right, "#"+right))
 	})
 	controller := s.startController()
-	u.awaitKeyed()
 	for _, w := range u.all {
 		s.awaitEvent(w, "SecretDigestsRemain", "revisions of this workload keep digests of Secrets")
 	}
@@ -169,5 +168,6 @@ func TestWithoutTheRightToRemoveCopiesTheRecordIsReplacedAllTheSame(t *testing.T
 	_, err := s.cluster.Apply(t.Context(), []byte(strings.ReplaceAll(string(manifests), "#"+right, right)))
 	s.must(err)
 	s.startController()
+	u.awaitKeyed()
 	u.requireNoDigests(unkeyedDigests(v1))
 }

@@ -92,6 +92,7 @@ func TestAnEngineThatStartsOnASettledClusterWritesNothing(t *testing.T) {
 	fleet.requireRolledOut()
 	s.awaitRecorded(deployment(markerName))
 	s.engineSettles()
+	s.awaitNoPodTerminates()
 	s.must(engine.Stop())
 	before := len(s.writes())
 

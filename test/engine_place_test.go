@@ -3,7 +3,6 @@ package test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
@@ -106,11 +106,14 @@ func (s *scene) ownNamespace() string {
 		return own
 	}
 	s.makeNamespace(own)
-	role, binding := s.probeRights("rbac-deployment-engine.yaml")
-	role.Namespace, binding.Namespace = own, own
-	_, err := s.client.RbacV1().Roles(own).Create(s.Context(), role, metav1.CreateOptions{})
-	s.must(err)
-	_, err = s.client.RbacV1().RoleBindings(own).Create(s.Context(), binding, metav1.CreateOptions{})
+	var manifests bytes.Buffer
+	for _, object := range s.ownObjects("rbac.yaml", "rbac-deployment-engine.yaml") {
+		object.SetNamespace(own)
+		encoded, err := object.MarshalJSON()
+		s.must(err)
+		manifests.WriteString("---\n" + string(encoded) + "\n")
+	}
+	_, err := s.cluster.Apply(s.Context(), manifests.Bytes())
 	s.must(err)
 	return own
 }
@@ -118,35 +121,41 @@ func (s *scene) ownNamespace() string {
 // sharedHome is the namespace of the installations that scenes share.
 const sharedHome = "deployment-restart-controller"
 
-// probeRights reads what a manifest allows in the controller's own namespace.
-func (s *scene) probeRights(manifest string) (*rbacv1.Role, *rbacv1.RoleBinding) {
+// ownObjects reads what manifests have for the controller's own namespace, except for
+// its account.
+func (s *scene) ownObjects(manifests ...string) []*unstructured.Unstructured {
 	s.Helper()
-	content, err := harness.Manifest(manifest)
+	content, err := harness.Manifests(manifests...)
 	s.must(err)
-	var role rbacv1.Role
-	var binding rbacv1.RoleBinding
+	var own []*unstructured.Unstructured
 	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
 	for {
-		var document runtime.RawExtension
-		err := documents.Decode(&document)
+		object := &unstructured.Unstructured{}
+		err := documents.Decode(object)
 		if errors.Is(err, io.EOF) {
-			break
+			return own
 		}
 		s.must(err)
-		var found metav1.PartialObjectMetadata
-		s.must(json.Unmarshal(document.Raw, &found))
-		switch {
-		case found.Namespace != sharedHome:
-		case found.Kind == "Role":
-			s.must(json.Unmarshal(document.Raw, &role))
-		case found.Kind == "RoleBinding":
-			s.must(json.Unmarshal(document.Raw, &binding))
+		if object.GetNamespace() == sharedHome && object.GetKind() != "ServiceAccount" {
+			own = append(own, object)
 		}
 	}
-	if len(role.Rules) == 0 || len(binding.Subjects) == 0 {
+}
+
+// probeRights reads what a manifest of the engine allows in the controller's own
+// namespace.
+func (s *scene) probeRights(manifest string) *rbacv1.Role {
+	s.Helper()
+	var role rbacv1.Role
+	for _, object := range s.ownObjects(manifest) {
+		if object.GetKind() == "Role" {
+			s.must(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role))
+		}
+	}
+	if len(role.Rules) == 0 {
 		s.Fatalf("%s allows nothing in the controller's own namespace", manifest)
 	}
-	return &role, &binding
+	return &role
 }
 
 // actions is how many actions of a kind an engine has carried out, of all kinds if

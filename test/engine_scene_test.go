@@ -232,14 +232,20 @@ func (s *scene) engineSettles() {
 	s.awaitRollout(w)
 	s.patchImage(w, "example/main:2")
 	s.awaitRollout(w)
-	s.eventually("no pods terminate, so that no status changes any more", func(ctx context.Context) error {
+}
+
+// awaitNoPodTerminates waits until no status tells of pods that terminate, so that none
+// changes any more: a rollout is over before that.
+func (s *scene) awaitNoPodTerminates() {
+	s.Helper()
+	s.eventually("no pods terminate", func(ctx context.Context) error {
 		all, err := s.client.AppsV1().Deployments(s.namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return err
 		}
 		for _, d := range all.Items {
-			if terminating := d.Status.TerminatingReplicas; terminating != nil && *terminating > 0 {
-				return fmt.Errorf("%d of %s do", *terminating, d.Name)
+			if terminating := d.Status.TerminatingReplicas; terminating == nil || *terminating > 0 {
+				return fmt.Errorf("of %s some do", d.Name)
 			}
 		}
 		return nil

@@ -3,6 +3,7 @@ package test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -14,7 +15,9 @@ import (
 // starts from now on.
 func (s *scene) startProxy() *faultproxy.Proxy {
 	s.Helper()
-	proxy, err := faultproxy.Start(faultproxy.Options{Target: s.cluster.Config(), Seed: 1, WatchLife: time.Second})
+	// The client library resumes a watch only if it has lived for a second or shown
+	// something; else it lists again.
+	proxy, err := faultproxy.Start(faultproxy.Options{Target: s.cluster.Config(), Seed: 1, WatchLife: 3 * time.Second})
 	s.must(err)
 	s.Cleanup(proxy.Close)
 	behind := *s.installation
@@ -24,8 +27,8 @@ func (s *scene) startProxy() *faultproxy.Proxy {
 	return proxy
 }
 
-// Each kind of fault alone, and so often that hardly anything works at the first
-// attempt. Both engines must come to the same as without: each edited workload is
+// Each kind of fault alone, and often: of errors as many as leave a write a fair chance
+// within the attempts of a minute. Both engines must come to the same as without: each edited workload is
 // restarted once and rolled out to one new ReplicaSet, the others are left alone.
 func TestUnderFaultsEachEditRestartsOnceAndIsRolledOut(t *testing.T) {
 	t.Parallel()
@@ -34,17 +37,17 @@ func TestUnderFaultsEachEditRestartsOnceAndIsRolledOut(t *testing.T) {
 		mix  faultproxy.Mix
 	}{
 		{"latency", faultproxy.Mix{faultproxy.Latency: 1}},
-		{"conflicts", faultproxy.Mix{faultproxy.Conflict: 0.7}},
-		{"too many requests", faultproxy.Mix{faultproxy.TooManyRequests: 0.5}},
-		{"internal errors", faultproxy.Mix{faultproxy.InternalError: 0.7}},
-		{"unavailability", faultproxy.Mix{faultproxy.Unavailable: 0.7}},
-		{"resets before requests are carried out", faultproxy.Mix{faultproxy.ResetBefore: 0.7}},
-		{"resets after requests have been carried out", faultproxy.Mix{faultproxy.ResetAfter: 0.7}},
+		{"conflicts", faultproxy.Mix{faultproxy.Conflict: 0.4}},
+		{"too many requests", faultproxy.Mix{faultproxy.TooManyRequests: 0.4}},
+		{"internal errors", faultproxy.Mix{faultproxy.InternalError: 0.4}},
+		{"unavailability", faultproxy.Mix{faultproxy.Unavailable: 0.4}},
+		{"resets before requests are carried out", faultproxy.Mix{faultproxy.ResetBefore: 0.4}},
+		{"resets after requests have been carried out", faultproxy.Mix{faultproxy.ResetAfter: 0.4}},
 		{"dropped watches", faultproxy.Mix{faultproxy.DropWatch: 1}},
 		{"watches that cannot be resumed", faultproxy.Mix{faultproxy.DropWatch: 1, faultproxy.Expired: 1}},
 		{"watches that expire", faultproxy.Mix{faultproxy.ExpiredInStream: 1}},
 		{"slow lists", faultproxy.Mix{faultproxy.SlowList: 1, faultproxy.DropWatch: 1, faultproxy.Expired: 1}},
-		{"everything", faultproxy.Everything(0.5)},
+		{"everything", faultproxy.Everything(0.3)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newEngineSceneApart(t)
@@ -54,10 +57,16 @@ func TestUnderFaultsEachEditRestartsOnceAndIsRolledOut(t *testing.T) {
 			crowd.note()
 			proxy.Inject(c.mix)
 			crowd.requireRestartsOf(crowd.edit(4, "v2"))
-			for kind := range c.mix {
-				if proxy.Injected()[kind] == 0 {
-					t.Errorf("there was no %s: %v", kind, proxy.Injected())
+			for kind, probability := range c.mix {
+				if probability < 0.3 {
+					continue // it may not have come up
 				}
+				s.eventually("there is a fault of the kind "+string(kind), func(context.Context) error {
+					if proxy.Injected()[kind] == 0 {
+						return fmt.Errorf("there is none among %v", proxy.Injected())
+					}
+					return nil
+				})
 			}
 		})
 	}
