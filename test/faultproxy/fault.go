@@ -33,7 +33,8 @@ const (
 // The faults of watches. But for Expired and SlowList, a new mix concerns open
 // watches as well as those to come.
 const (
-	// DropWatch breaks a watch off after a while.
+	// DropWatch breaks a watch off after a while, or ends it in good order, each half of
+	// the times. A client may resume it only after the second.
 	DropWatch Kind = "drop-watch"
 	// StallWatch lets nothing pass after a while, and leaves the connection open.
 	StallWatch Kind = "stall-watch"
@@ -95,6 +96,13 @@ func (d *dice) roll(kinds ...Kind) Kind {
 		}
 	}
 	return ""
+}
+
+// coin tells heads or tails.
+func (d *dice) coin() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.random.IntN(2) == 0
 }
 
 // count notes that a fault has happened.

@@ -130,6 +130,11 @@ func (s *stream) run(ctx context.Context, slow bool) {
 func (s *stream) meet(ctx context.Context, kind Kind) {
 	s.proxy.dice.count(kind)
 	switch kind {
+	case DropWatch:
+		if s.proxy.dice.coin() {
+			_ = s.sink.Close()
+			return
+		}
 	case StallWatch:
 		s.stalls.Store(true)
 		<-ctx.Done()
