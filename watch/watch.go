@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -126,7 +127,11 @@ func (w *Watch[T]) list(ctx context.Context, _ metav1.ListOptions) (runtime.Obje
 func (w *Watch[T]) page(ctx context.Context, options *metav1.ListOptions) (runtime.Object, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, pageLimit, errSlow)
 	defer cancel()
-	return w.request(options).Do(ctx).Get()
+	page, err := w.request(options).Do(ctx).Get()
+	if err != nil && errors.Is(context.Cause(ctx), errSlow) {
+		return nil, errSlow
+	}
+	return page, err
 }
 
 // open opens a stream of events.

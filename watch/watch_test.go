@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,7 +25,7 @@ type scene struct {
 	*recorder
 	server *server
 	watch  *Watch[string]
-	log    *bytes.Buffer
+	log    *lockedBuffer
 	stop   func() // returns when the watch has ended
 }
 
@@ -38,7 +39,7 @@ func play(t *testing.T, newServer func() *server, options Options[string], story
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		s := &scene{recorder: &recorder{}, server: newServer(), log: &bytes.Buffer{}}
+		s := &scene{recorder: &recorder{}, server: newServer(), log: &lockedBuffer{}}
 		s.stop = func() { cancel(); <-done }
 		defer s.stop()
 		options.Resource, options.Client = "configmaps", s.server.client()
@@ -52,6 +53,24 @@ func play(t *testing.T, newServer func() *server, options Options[string], story
 		synctest.Wait()
 		story(t, s)
 	})
+}
+
+// lockedBuffer is a buffer that a test may read between the writes of others.
+type lockedBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(text []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(text)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
 }
 
 func withoutTime(_ []string, attr slog.Attr) slog.Attr {
