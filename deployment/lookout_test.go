@@ -32,8 +32,10 @@ type neighbourhood struct {
 	lookout *lookout
 	events  *record.FakeRecorder
 	start   time.Time
-	diary   []string                  // when the engine began and ended to drive
 	hears   atomic.Pointer[time.Time] // since when, nil if it is deaf
+
+	written sync.Mutex
+	diary   []string // when the engine began and ended to drive
 
 	mu       sync.Mutex
 	isRival  bool  // somebody answers probes
@@ -77,7 +79,23 @@ func live(t *testing.T, isSpare bool, test func(*neighbourhood)) {
 }
 
 func (n *neighbourhood) write(what string) {
+	n.written.Lock()
+	defer n.written.Unlock()
 	n.diary = append(n.diary, fmt.Sprintf("%s at %s", what, time.Since(n.start)))
+}
+
+// read returns what was written so far.
+func (n *neighbourhood) read() []string {
+	n.written.Lock()
+	defer n.written.Unlock()
+	return slices.Clone(n.diary)
+}
+
+// asked returns the requests so far.
+func (n *neighbourhood) asked() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.requests)
 }
 
 // after lets time pass.
@@ -168,8 +186,8 @@ func TestAnEngineThatIsAloneDrivesAfterAMomentAndStaysAtIt(t *testing.T) {
 	live(t, false, func(n *neighbourhood) {
 		expect(t, "detail", "[+] deployment engine: making sure that nobody else drives deployments", n.detail())
 		n.after(time.Hour)
-		expect(t, "diary", []string{"drives at 3s"}, n.diary)
-		expect(t, "requests", []string{"delete", "create"}, n.requests)
+		expect(t, "diary", []string{"drives at 3s"}, n.read())
+		expect(t, "requests", []string{"delete", "create"}, n.asked())
 		expect(t, "detail", "[+] deployment engine: driving deployments", n.detail())
 		expect(t, "events", []string(nil), n.told())
 		n.lookout.leave(t.Context())
@@ -184,8 +202,8 @@ func TestAnEngineStandsByAsLongAsARivalAnswers(t *testing.T) {
 		n.after(time.Second)
 		n.set(func() { n.isRival = true; n.answer("rival") })
 		n.after(time.Minute)
-		expect(t, "diary", []string{"rests at 1s"}, n.diary)
-		expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 7), n.requests)
+		expect(t, "diary", []string{"rests at 1s"}, n.read())
+		expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 7), n.asked())
 		expect(t, "events", []string{"Warning RivalEngine stands by and does not drive Deployments: rival wrote the status of deployment own/" + ProbeName +
 			". Takes over when nobody else was heard for 30s"}, n.told())
 		if count := testutil.ToFloat64(n.lookout.writes.WithLabelValues("rival")); count != 7 {
@@ -193,7 +211,7 @@ func TestAnEngineStandsByAsLongAsARivalAnswers(t *testing.T) {
 		}
 		n.set(func() { n.isRival = false })
 		n.after(time.Minute)
-		expect(t, "diary", []string{"rests at 1s", "drives at 1m31s"}, n.diary)
+		expect(t, "diary", []string{"rests at 1s", "drives at 1m31s"}, n.read())
 		expect(t, "events", []string{"Normal TookOver drives Deployments: nobody else was heard for 30s"}, n.told())
 	})
 }
@@ -202,15 +220,15 @@ func TestAnEngineThatDrivesStopsAtOnceWhenSomebodyWritesAStatus(t *testing.T) {
 	live(t, false, func(n *neighbourhood) {
 		n.after(time.Minute)
 		n.lookout.heard("kubectl-edit", types.NamespacedName{Namespace: "ns", Name: "web"})
-		expect(t, "diary", []string{"drives at 3s", "rests at 1m0s"}, n.diary)
+		expect(t, "diary", []string{"drives at 3s", "rests at 1m0s"}, n.read())
 		if detail := n.detail(); !strings.HasPrefix(detail, "[+] deployment engine: standing by, since kubectl-edit wrote the status of deployment ns/web at 2000-01-01T00:01:00Z") {
 			t.Error(detail)
 		}
 		n.after(20 * time.Second)
 		n.lookout.heard("kubectl-edit", types.NamespacedName{Namespace: "ns", Name: "web"})
 		n.after(time.Hour)
-		expect(t, "diary", []string{"drives at 3s", "rests at 1m0s", "drives at 1m50s"}, n.diary)
-		expect(t, "requests", []string{"delete", "create"}, n.requests)
+		expect(t, "diary", []string{"drives at 3s", "rests at 1m0s", "drives at 1m50s"}, n.read())
+		expect(t, "requests", []string{"delete", "create"}, n.asked())
 	})
 }
 
@@ -218,10 +236,10 @@ func TestAnEngineThatDrivesStopsAtOnceWhenSomebodyAnswersItsProbe(t *testing.T) 
 	live(t, false, func(n *neighbourhood) {
 		n.after(time.Minute)
 		n.set(func() { n.answer("rival") })
-		expect(t, "diary", []string{"drives at 3s", "rests at 1m0s"}, n.diary)
+		expect(t, "diary", []string{"drives at 3s", "rests at 1m0s"}, n.read())
 		n.after(time.Minute)
-		expect(t, "diary", []string{"drives at 3s", "rests at 1m0s", "drives at 1m30s"}, n.diary)
-		expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 2), n.requests)
+		expect(t, "diary", []string{"drives at 3s", "rests at 1m0s", "drives at 1m30s"}, n.read())
+		expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 2), n.asked())
 	})
 }
 
@@ -229,7 +247,7 @@ func TestASpareDrivesWhenNobodyIsHeard(t *testing.T) {
 	live(t, true, func(n *neighbourhood) {
 		expect(t, "detail", "[+] deployment engine: standing by for another deployment controller", n.detail())
 		n.after(time.Minute)
-		expect(t, "diary", []string{"drives at 30s"}, n.diary)
+		expect(t, "diary", []string{"drives at 30s"}, n.read())
 		expect(t, "events", []string{"Normal TookOver drives Deployments: nobody else was heard for 30s"}, n.told())
 	})
 }
@@ -240,14 +258,14 @@ func TestAnEngineThatCannotMakeItsProbeDoesNotDrive(t *testing.T) {
 		n.after(time.Second)
 		n.set(func() { n.probe = nil; n.lookout.Replace(nil, "") }) // and the first one goes
 		n.after(time.Hour)
-		expect(t, "diary", []string(nil), n.diary)
+		expect(t, "diary", []string(nil), n.read())
 		if detail := n.detail(); !strings.HasSuffix(detail, "; cannot make its probe: delete deployment own/"+ProbeName+": forbidden") {
 			t.Error(detail)
 		}
 		n.set(func() { n.refusal = nil })
 		n.after(6 * time.Second)
-		if len(n.diary) != 1 || strings.Contains(n.detail(), "cannot") {
-			t.Errorf("%v; %s", n.diary, n.detail())
+		if len(n.read()) != 1 || strings.Contains(n.detail(), "cannot") {
+			t.Errorf("%v; %s", n.read(), n.detail())
 		}
 	})
 }
@@ -267,7 +285,7 @@ func TestAnEngineForgetsItsTroubleWithAProbeThatIsShown(t *testing.T) {
 				if detail := n.detail(); detail != "[+] deployment engine: driving deployments" {
 					t.Error(detail)
 				}
-				expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 2), n.requests)
+				expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 2), n.asked())
 			})
 		})
 	}
@@ -277,11 +295,11 @@ func TestAnEngineThatCannotHearDoesNotTakeOver(t *testing.T) {
 	live(t, false, func(n *neighbourhood) {
 		n.hears.Store(nil)
 		n.after(time.Minute)
-		expect(t, "diary", []string(nil), n.diary)
+		expect(t, "diary", []string(nil), n.read())
 		n.hears.Store(new(time.Now()))
 		n.after(4 * time.Second)
-		if len(n.diary) != 1 {
-			t.Errorf("diary %v", n.diary)
+		if len(n.read()) != 1 {
+			t.Errorf("diary %v", n.read())
 		}
 	})
 }
@@ -294,7 +312,7 @@ func TestTheTimeInWhichAnEngineCouldNotHearIsNotSilence(t *testing.T) {
 		n.after(20 * time.Second)
 		n.hears.Store(new(time.Now()))
 		n.after(time.Minute)
-		expect(t, "diary", []string{"drives at 55s"}, n.diary)
+		expect(t, "diary", []string{"drives at 55s"}, n.read())
 	})
 }
 
@@ -338,7 +356,7 @@ func TestAProbeThatWasThereBeforeSaysNothing(t *testing.T) {
 		n.lookout.Forget(left)
 		n.lookout.Observe(must(reduceProbe(n.probe)))
 		n.after(time.Minute)
-		expect(t, "diary", []string{"drives at 3s"}, n.diary)
+		expect(t, "diary", []string{"drives at 3s"}, n.read())
 	})
 }
 
@@ -349,7 +367,7 @@ func TestAProbeThatSomebodyElseHasMadeByHandSaysNothing(t *testing.T) {
 		n.set(func() { n.lookout.isShown = false })
 		n.lookout.Observe(&sighting{Meta: Meta{UID: "uid-of-stranger"}, isAnswered: true})
 		n.after(time.Minute)
-		expect(t, "diary", []string{"drives at 3s"}, n.diary)
+		expect(t, "diary", []string{"drives at 3s"}, n.read())
 	})
 }
 
@@ -364,8 +382,8 @@ func TestAnEngineThatDrivesAnswersTheProbeOfAnotherProcess(t *testing.T) {
 			n.lookout.Observe(must(reduceProbe(n.probe)))
 		})
 		n.after(time.Hour)
-		expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 2), n.requests)
-		expect(t, "diary", []string{"drives at 3s"}, n.diary)
+		expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 2), n.asked())
+		expect(t, "diary", []string{"drives at 3s"}, n.read())
 		if !must(reduceProbe(n.probe)).isFromDriver {
 			t.Error("its probe does not tell that it drives")
 		}
@@ -386,8 +404,8 @@ func TestAnEngineStandsByForAnotherProcessThatDrives(t *testing.T) {
 			t.Error(detail)
 		}
 		n.after(time.Minute)
-		expect(t, "diary", []string{"rests at 1s", "drives at 31s"}, n.diary)
-		expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 2), n.requests)
+		expect(t, "diary", []string{"rests at 1s", "drives at 31s"}, n.read())
+		expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 2), n.asked())
 	})
 }
 
