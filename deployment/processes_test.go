@@ -3,7 +3,6 @@ package deployment
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -14,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
-	"k8s.io/client-go/tools/record"
 )
 
 // Processes of one installation come and go at random without having elected a leader.
@@ -30,7 +28,7 @@ func TestOfSeveralProcessesWithOneProbeOneDrives(t *testing.T) {
 					case alive == 0 || alive < 3 && p.duration(2) == 0:
 						p.start(ctx)
 					default:
-						p.kill()
+						p.killOne()
 					}
 					p.watch(t, p.duration(90*time.Second), retryPeriod+overlap)
 				}
@@ -64,32 +62,7 @@ type process struct {
 }
 
 func (p *processes) start(ctx context.Context) {
-	ctx, kill := context.WithCancel(ctx)
-	e, start := &rivalEngine{all: &p.rivals, kill: kill}, time.Now()
-	e.lookout = &lookout{
-		prober: prober{apps: process{all: p}, namespace: "own"}, events: &record.FakeRecorder{}, writes: newMetrics().rivalWrites, log: slog.New(slog.DiscardHandler),
-		drive:      func() { e.drives.Store(ctx.Err() == nil) },
-		rest:       func() { e.drives.Store(false) },
-		hearsSince: func() time.Time { return start },
-		patience:   func() time.Duration { return silenceLimit + p.duration(silenceJitter) },
-		woken:      make(chan struct{}, 1),
-	}
-	isSpare := p.duration(2) == 0
-	p.mu.Lock()
-	p.engines = append(p.engines, e)
-	p.mu.Unlock()
-	p.group.Go(func() { e.lookout.run(ctx, isSpare) })
-}
-
-// kill ends one of them, which leaves its probe.
-func (p *processes) kill() {
-	p.mu.Lock()
-	i := p.random.IntN(len(p.engines))
-	killed := p.engines[i]
-	p.engines = append(p.engines[:i:i], p.engines[i+1:]...)
-	p.mu.Unlock()
-	killed.kill()
-	killed.drives.Store(false)
+	p.launch(ctx, &rivalEngine{all: &p.rivals}, process{all: p}, func() {})
 }
 
 // Deployments implements appsclient.AppsV1Interface.

@@ -87,24 +87,36 @@ func (r *rivals) change(ctx context.Context) {
 			r.start(ctx)
 			continue
 		}
-		r.mu.Lock()
-		i := r.random.IntN(len(r.engines))
-		killed := r.engines[i]
-		r.engines = append(r.engines[:i:i], r.engines[i+1:]...)
-		r.mu.Unlock()
-		killed.kill()
-		killed.drives.Store(false)
+		r.killOne()
 	}
 }
 
+// killOne kills one of them, which leaves its probe.
+func (r *rivals) killOne() {
+	r.mu.Lock()
+	i := r.random.IntN(len(r.engines))
+	killed := r.engines[i]
+	r.engines = append(r.engines[:i:i], r.engines[i+1:]...)
+	r.mu.Unlock()
+	killed.kill()
+	killed.drives.Store(false)
+}
+
 func (r *rivals) start(ctx context.Context) {
-	ctx, kill := context.WithCancel(ctx)
-	e, start := &rivalEngine{all: r, kill: kill}, time.Now()
+	e := &rivalEngine{all: r}
+	r.launch(ctx, e, e, func() { r.group.Go(e.answerAll) })
+}
+
+// launch starts an engine that sees an API server and does something whenever it
+// begins to drive.
+func (r *rivals) launch(ctx context.Context, e *rivalEngine, apps appsclient.AppsV1Interface, onDrive func()) {
+	ctx, e.kill = context.WithCancel(ctx)
+	start := time.Now()
 	e.lookout = &lookout{
-		prober: prober{apps: e, namespace: "own"}, events: &record.FakeRecorder{}, writes: newMetrics().rivalWrites, log: slog.New(slog.DiscardHandler),
+		prober: prober{apps: apps, namespace: "own"}, events: &record.FakeRecorder{}, writes: newMetrics().rivalWrites, log: slog.New(slog.DiscardHandler),
 		drive: func() {
 			e.drives.Store(ctx.Err() == nil)
-			r.group.Go(e.answerAll)
+			onDrive()
 		},
 		rest:       func() { e.drives.Store(false) },
 		hearsSince: func() time.Time { return start },
