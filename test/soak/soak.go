@@ -52,7 +52,7 @@ type soak struct {
 	saboteur  *saboteur
 	account   string
 	directory string // of files that are not the cluster's
-	cleanups  []func() error
+	cleanups  harness.Cleanups
 	atStart   footprint
 	firstLook int // restarts before the disturbances
 }
@@ -64,7 +64,7 @@ func run(ctx context.Context, o options) (report *report, err error) {
 		o.rate = 25 * float64(runtime.NumCPU())
 	}
 	s := &soak{options: o, begin: time.Now()}
-	defer func() { err = errors.Join(err, s.clear()) }()
+	defer func() { err = errors.Join(err, s.cleanups.Run()) }()
 	if err := s.open(ctx); err != nil {
 		return nil, fmt.Errorf("open the soak: %w", err)
 	}
@@ -84,7 +84,7 @@ func (s *soak) open(ctx context.Context) error {
 		return fmt.Errorf("make a directory: %w", err)
 	}
 	s.directory = directory
-	s.cleanups = append(s.cleanups, func() error { return os.RemoveAll(directory) })
+	s.cleanups.Add(func() error { return os.RemoveAll(directory) })
 	policy := filepath.Join(directory, "policy.yaml")
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
 		return fmt.Errorf("write the audit policy: %w", err)
@@ -100,7 +100,7 @@ func (s *soak) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.cleanups = append(s.cleanups, s.cluster.Stop)
+	s.cleanups.Add(s.cluster.Stop)
 	manifests, err := harness.Manifests("rbac.yaml", "rbac-deployment-engine.yaml")
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (s *soak) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.cleanups = append(s.cleanups, func() error { s.proxy.Close(); return nil })
+	s.cleanups.Add(func() error { s.proxy.Close(); return nil })
 	direct := installation.Kubeconfig
 	installation.Kubeconfig = filepath.Join(directory, "kubeconfig")
 	if err := s.proxy.WriteKubeconfig(direct, installation.Kubeconfig); err != nil {
@@ -125,8 +125,8 @@ func (s *soak) open(ctx context.Context) error {
 		"--restart-backoff-limit", backoffLimit.String(), "--leader-elect", "--controller-namespace", installation.Namespace,
 		"--leader-elect-lease-duration", "10s", "--leader-elect-renew-deadline", "8s", "--leader-elect-retry-period", "1s",
 	}}
-	s.cleanups = append(s.cleanups, s.replicas.stop)
-	s.cleanups = append(s.cleanups, func() error { s.proxy.Inject(nil); return nil }) // so that they can give back the lease
+	s.cleanups.Add(s.replicas.stop)
+	s.cleanups.Add(func() error { s.proxy.Inject(nil); return nil }) // so that they can give back the lease
 	return nil
 }
 
@@ -139,7 +139,7 @@ func (s *soak) setUp(ctx context.Context) error {
 	s.driver = &driver{client: s.cluster.Client(), judge: s.judge, world: s.world, edits: map[string]int{}}
 	s.saboteur = &saboteur{cluster: s.cluster, replicas: s.replicas, judge: s.judge, random: random, kills: map[string]int{}}
 	kept, stop := context.WithCancel(ctx)
-	s.cleanups = append(s.cleanups, func() error { stop(); return nil })
+	s.cleanups.Add(func() error { stop(); return nil })
 	go s.saboteur.keepUp(kept)
 	s.observer = &observer{client: s.cluster.Client(), judge: s.judge}
 	if err := s.observer.observe(ctx); err != nil {
@@ -273,15 +273,6 @@ func (s *soak) conclude(ctx context.Context) (*report, error) {
 
 func (s *soak) tell(format string, arguments ...any) {
 	fmt.Fprintf(s.progress, "%7s  %s\n", time.Since(s.begin).Round(time.Second), fmt.Sprintf(format, arguments...))
-}
-
-// clear ends everything, in the opposite order of its beginning.
-func (s *soak) clear() error {
-	var errs []error
-	for i := len(s.cleanups) - 1; i >= 0; i-- {
-		errs = append(errs, s.cleanups[i]())
-	}
-	return errors.Join(errs...)
 }
 
 func (s *saboteur) counts() map[string]int {
