@@ -122,7 +122,7 @@ func (s *soak) unfinishedPods(ctx context.Context) string {
 	}
 	var pods []string
 	for i := range list.Items {
-		if pod := &list.Items[i]; pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning {
+		if pod := &list.Items[i]; unfinished(pod) {
 			pods = append(pods, fmt.Sprintf("%s/%s (%s, node %q, deleted %v)", pod.Namespace, pod.Name, pod.Status.Phase, pod.Spec.NodeName, pod.DeletionTimestamp))
 		}
 	}
@@ -174,10 +174,12 @@ func (f *family) workloadOf(pod *corev1.Pod) (ref model.WorkloadRef, exists bool
 	return ref, exists
 }
 
-// sweep deletes pods whose workload is gone. That is the garbage collector's work, but it
-// loses sight of pods that a controller has made for a workload after its deletion, which
-// happens when the API server is killed; and they stand in the way of a StatefulSet of the
-// same name.
+// sweep frees what the cluster itself has lost sight of, which happens when the API server
+// or etcd is killed. It deletes pods whose workload is gone: the garbage collector does not
+// know of those that a controller has made after the deletion, and they stand in the way of a
+// StatefulSet of the same name. And it touches what does not move, so that all who watch it
+// are told of it once more: an event that the API server has lost is lost to KWOK and to
+// kube-controller-manager alike.
 func (s *soak) sweep(ctx context.Context) error {
 	f, err := look(ctx, s.cluster.Client())
 	if err != nil {
@@ -185,16 +187,35 @@ func (s *soak) sweep(ctx context.Context) error {
 	}
 	for i := range f.pods {
 		pod := &f.pods[i]
-		if _, exists := f.workloadOf(pod); exists || !strings.HasPrefix(pod.Namespace, "soak-") {
+		if !strings.HasPrefix(pod.Namespace, "soak-") {
 			continue
 		}
-		err := s.cluster.Client().CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name,
-			metav1.DeleteOptions{GracePeriodSeconds: new(int64(0)), Preconditions: &metav1.Preconditions{UID: &pod.UID}})
+		if _, exists := f.workloadOf(pod); !exists {
+			err = s.deleteOrphan(ctx, pod)
+		} else if unfinished(pod) {
+			err = s.wakePod(ctx, pod)
+		}
 		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("delete an orphaned pod: %w", err)
+			return fmt.Errorf("sweep pod %s/%s: %w", pod.Namespace, pod.Name, err)
 		}
 	}
 	return s.driver.wakeStatefulSets(ctx)
+}
+
+func (s *soak) deleteOrphan(ctx context.Context, pod *corev1.Pod) error {
+	return s.cluster.Client().CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name,
+		metav1.DeleteOptions{GracePeriodSeconds: new(int64(0)), Preconditions: &metav1.Preconditions{UID: &pod.UID}})
+}
+
+func (s *soak) wakePod(ctx context.Context, pod *corev1.Pod) error {
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{"woken":%q}}}`, s.driver.value())
+	_, err := s.cluster.Client().CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "waker"})
+	return err
+}
+
+// unfinished tells whether a pod does not run yet, or is to go.
+func unfinished(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning
 }
 
 // podsAtRest returns the pods of all workloads.
@@ -206,7 +227,7 @@ func podsAtRest(ctx context.Context, client kubernetes.Interface) ([]model.Pod, 
 	var pods []model.Pod
 	for i := range f.pods {
 		pod := &f.pods[i]
-		if ref, exists := f.workloadOf(pod); exists && pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning {
+		if ref, exists := f.workloadOf(pod); exists && !unfinished(pod) {
 			pods = append(pods, model.Pod{Name: pod.Name, Workload: ref, Created: pod.CreationTimestamp.Time})
 		}
 	}
