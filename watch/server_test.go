@@ -24,6 +24,7 @@ type server struct {
 	version   string                // of the list
 	noStreams bool                  // whether streaming lists are rejected
 	noWatches bool                  // whether lists are allowed, but no streams
+	cuts      bool                  // whether streaming lists end before they are complete
 	hangs     bool                  // whether requests that are not rejected are never answered
 	// events are what an open stream sends next. Nil ends it.
 	events chan *event
@@ -128,6 +129,9 @@ func (s *server) stream(ctx context.Context, withList bool) *http.Response {
 		end := configMap("", s.version)
 		end.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
 		first = append(first, &event{"BOOKMARK", end})
+		if s.cuts {
+			first = first[:1]
+		}
 	}
 	reader, writer := io.Pipe()
 	go func() {
@@ -136,6 +140,10 @@ func (s *server) stream(ctx context.Context, withList bool) *http.Response {
 			if encoder.Encode(e) != nil {
 				return // nobody reads any more
 			}
+		}
+		if withList && s.cuts {
+			_ = writer.Close()
+			return
 		}
 		for {
 			select {

@@ -20,6 +20,7 @@ const pageLimit = 10 * time.Minute
 
 var (
 	errSilent = errors.New("the API server has been silent for " + silenceLimit.String())
+	errCut    = errors.New("the last list ended before it was complete")
 	errSlow   = errors.New("the API server has not sent a page of the list in " + pageLimit.String())
 )
 
@@ -31,12 +32,12 @@ type attentive struct {
 	events  chan apiwatch.Event
 	stopped chan struct{}
 	stop    sync.Once
-	silent  func() // called before it ends for silence
+	ended   func(error) // called at the end, with errSilent if that is the reason
 }
 
 // openAttentively opens a stream. That no answer comes within the limit of silence is an
-// error; silent is called when that happens later.
-func openAttentively(ctx context.Context, open func(context.Context) (apiwatch.Interface, error), silent func()) (apiwatch.Interface, error) {
+// error; ended is called at the end of a stream that was opened.
+func openAttentively(ctx context.Context, open func(context.Context) (apiwatch.Interface, error), ended func(error)) (apiwatch.Interface, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	patience := time.AfterFunc(silenceLimit, func() { end(errSilent) })
 	source, err := open(ctx)
@@ -47,7 +48,7 @@ func openAttentively(ctx context.Context, open func(context.Context) (apiwatch.I
 		}
 		return nil, err
 	}
-	a := &attentive{source: source, end: end, events: make(chan apiwatch.Event), stopped: make(chan struct{}), silent: silent}
+	a := &attentive{source: source, end: end, events: make(chan apiwatch.Event), stopped: make(chan struct{}), ended: ended}
 	go a.run()
 	return a, nil
 }
@@ -61,6 +62,8 @@ func (a *attentive) Stop() { a.stop.Do(func() { close(a.stopped) }) }
 
 func (a *attentive) run() {
 	defer close(a.events)
+	var reason error
+	defer func() { a.ended(reason) }()
 	defer a.end(nil)
 	defer a.source.Stop()
 	patience := time.NewTimer(silenceLimit)
@@ -70,7 +73,7 @@ func (a *attentive) run() {
 		case <-a.stopped:
 			return
 		case <-patience.C:
-			a.silent()
+			reason = errSilent
 			return
 		case event, more := <-a.source.ResultChan():
 			if !more {

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -69,6 +70,8 @@ func (w *Watch[T]) listed() {
 		w.status.Synced = true
 		close(w.synced)
 	}
+	w.lists++
+	w.isCut = false
 	if !w.status.WorkingSince.IsZero() {
 		w.status.WorkingSince = time.Now() // a streaming list takes its time
 	}
@@ -104,14 +107,30 @@ func (w *Watch[T]) broken(ctx context.Context, err error) {
 	w.markTried()
 }
 
-// fellSilent tells that a stream is given up. Whether the watch is broken the next
-// attempt tells.
-func (w *Watch[T]) fellSilent() {
+// beforeStream returns how many lists were complete, and whether one has been cut since.
+func (w *Watch[T]) beforeStream() (lists int, isCut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.status.WorkingSince = time.Time{}
-	w.options.Log.Warn("a watch has been silent for too long, opening it again",
-		"resource", w.options.Resource, "namespace", w.options.Namespace, "silent", silenceLimit.String())
+	return w.lists, w.isCut
+}
+
+// ended takes in that a stream has ended, which was opened after so many lists, to begin
+// with another one or not. Whether the watch is broken the next attempt tells.
+func (w *Watch[T]) ended(ctx context.Context, isList bool, lists int, reason error) {
+	if ctx.Err() != nil {
+		return // the watch ends
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if errors.Is(reason, errSilent) {
+		w.status.WorkingSince = time.Time{}
+		w.options.Log.Warn("a watch has been silent for too long, opening it again",
+			"resource", w.options.Resource, "namespace", w.options.Namespace, "silent", silenceLimit.String())
+	}
+	if isList && w.lists == lists {
+		w.isCut = true
+		w.options.Log.Warn("a list ended before it was complete, reading it page by page", "resource", w.options.Resource, "namespace", w.options.Namespace)
+	}
 }
 
 // markTried must be called with the lock held.

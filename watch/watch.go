@@ -74,6 +74,8 @@ type Watch[T any] struct {
 
 	mu     sync.Mutex
 	status Status
+	lists  int  // how many were complete
+	isCut  bool // whether the last list was a stream that ended before
 }
 
 // New returns a watch that does nothing before [Watch.Run].
@@ -134,14 +136,21 @@ func (w *Watch[T]) page(ctx context.Context, options *metav1.ListOptions) (runti
 	return page, err
 }
 
-// open opens a stream of events.
+// open opens a stream of events. If it fails to open one that begins with a list, the
+// reflector lists by pages. That is how a list is read that does not fit into the time that
+// a load balancer, say, gives a stream.
 func (w *Watch[T]) open(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
 	options.Watch = true
-	stream, err := openAttentively(ctx, w.request(&options).Watch, w.fellSilent)
+	isList := options.SendInitialEvents != nil
+	lists, isCut := w.beforeStream()
+	if isList && isCut {
+		return nil, errCut
+	}
+	stream, err := openAttentively(ctx, w.request(&options).Watch, func(reason error) { w.ended(ctx, isList, lists, reason) })
 	if err != nil {
-		// A server without streaming lists rejects the request for one. The reflector
-		// then lists by pages, and only if that fails something is broken.
-		if options.SendInitialEvents == nil || !apierrors.IsInvalid(err) {
+		// A server without streaming lists rejects the request for one. Only if listing by
+		// pages fails, too, something is broken.
+		if !isList || !apierrors.IsInvalid(err) {
 			w.broken(ctx, err)
 		}
 		return nil, err

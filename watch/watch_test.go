@@ -258,6 +258,30 @@ func TestAServerThatNeverAnswersIsToldOf(t *testing.T) {
 	})
 }
 
+func TestAStreamingListThatIsCutIsReadPageByPage(t *testing.T) {
+	cutting := func() *server {
+		s := twoConfigMaps()
+		s.cuts = true
+		return s
+	}
+	play(t, cutting, Options[string]{}, func(t *testing.T, s *scene) {
+		s.send(&event{"MODIFIED", configMap("a", "6")})
+		require(t, "told", []string{"replace a@1,b@2 at 5", "observe a@6"}, s.told)
+		require(t, "asked", []string{
+			"/api/v1/configmaps watch=true sendInitialEvents=true",
+			"/api/v1/configmaps limit=250",
+			"/api/v1/configmaps watch=true resourceVersion=5",
+		}, s.server.asked())
+		require(t, "status", "[+] watch configmaps: synced", s.watch.Status().String())
+		require(t, "log", `level=WARN msg="a list ended before it was complete, reading it page by page" resource=configmaps namespace=""`+"\n", s.log.String())
+		s.server.cuts = false
+		s.send(&event{"ERROR", status(http.StatusGone, metav1.StatusReasonExpired)})
+		s.pass(time.Minute)
+		require(t, "told again", "replace a@1,b@2 at 5", s.told[len(s.told)-1])
+		require(t, "asked again", "/api/v1/configmaps watch=true sendInitialEvents=true resourceVersion=6", s.server.asked()[0])
+	})
+}
+
 func TestAPageThatNeverArrivesIsAskedForAgain(t *testing.T) {
 	hanging := func() *server {
 		s := twoConfigMaps()
