@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
@@ -27,6 +29,9 @@ var errUnfinished = errors.New("what was under way has not ended")
 // engine's last request may take, and shorter than a kubelet waits.
 const endingLimit = 5 * time.Second
 
+// releaseLimit is how long the API server has to take the lease back.
+const releaseLimit = 2 * time.Second
+
 // elect takes part in an election until the context ends, and leads while it
 // holds the lease. It returns what leading returned, or errLeaseLost.
 func elect(ctx context.Context, o *options, config *rest.Config, watchdog *leaderelection.HealthzAdaptor, log *slog.Logger, lead func(context.Context) error) error {
@@ -34,27 +39,18 @@ func elect(ctx context.Context, o *options, config *rest.Config, watchdog *leade
 	if err != nil {
 		return err
 	}
-	// The lease must not be given up while something that it protects is still going on.
-	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	electing, stop := context.WithCancel(ctx)
 	defer stop()
 	t := newTerm()
-	defer context.AfterFunc(ctx, func() {
-		_ = t.await() // and below again
-		stop()
-	})()
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock:            lock,
-		Name:            o.LeaderElectLeaseName,
-		LeaseDuration:   o.LeaderElectLeaseDuration,
-		RenewDeadline:   o.LeaderElectRenewDeadline,
-		RetryPeriod:     o.LeaderElectRetryPeriod,
-		ReleaseOnCancel: true,
-		WatchDog:        watchdog,
+		Lock:          lock,
+		Name:          o.LeaderElectLeaseName,
+		LeaseDuration: o.LeaderElectLeaseDuration,
+		RenewDeadline: o.LeaderElectRenewDeadline,
+		RetryPeriod:   o.LeaderElectRetryPeriod,
+		WatchDog:      watchdog,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(held context.Context) {
-				leading, end := context.WithCancel(ctx)
-				defer end()
-				defer context.AfterFunc(held, end)()
+			OnStartedLeading: func(leading context.Context) {
 				t.lead(func() error { return lead(leading) })
 				stop()
 			},
@@ -70,13 +66,32 @@ func elect(ctx context.Context, o *options, config *rest.Config, watchdog *leade
 		return fmt.Errorf("set up leader election: %w", err)
 	}
 	elector.Run(electing)
-	if err := t.await(); err != nil {
-		return err
+	err = t.await()
+	if !errors.Is(err, errUnfinished) {
+		release(lock, log)
 	}
-	if ctx.Err() == nil {
-		return errLeaseLost
+	if err == nil && ctx.Err() == nil {
+		err = errLeaseLost
 	}
-	return nil
+	return err
+}
+
+// release gives the lease up, if this process has it, so that nobody waits until it expires.
+// The elector's own release comes before it tells that leading is over, and the lease must
+// not be given up while something that it protects is still going on.
+func release(lock resourcelock.Interface, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), releaseLimit)
+	defer cancel()
+	record, _, err := lock.Get(ctx)
+	if err == nil && record.HolderIdentity == lock.Identity() {
+		now := metav1.Now()
+		err = lock.Update(ctx, resourcelock.LeaderElectionRecord{
+			LeaderTransitions: record.LeaderTransitions, LeaseDurationSeconds: 1, AcquireTime: now, RenewTime: now,
+		})
+	}
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		log.Warn("cannot give up the lease, it will expire", "error", err)
+	}
 }
 
 // term is the time in which this process leads.

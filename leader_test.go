@@ -24,6 +24,8 @@ type leaseServer struct {
 	mu    sync.Mutex
 	lease *coordination.Lease
 	diary []string
+	// refuses renewals.
+	refuses bool
 }
 
 func (s *leaseServer) write(what string) {
@@ -42,6 +44,10 @@ func (s *leaseServer) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		err := json.NewDecoder(request.Body).Decode(written)
 		if err != nil || s.lease != nil && written.ResourceVersion != s.lease.ResourceVersion {
 			http.Error(w, "conflict", http.StatusConflict)
+			return
+		}
+		if s.refuses && *written.Spec.HolderIdentity != "" {
+			http.Error(w, "down", http.StatusInternalServerError)
 			return
 		}
 		s.lease = written
@@ -101,6 +107,22 @@ func TestALeaderThatLosesItsLeaseEndsWhatItDoes(t *testing.T) {
 		return nil
 	})
 	if want := []string{"leading has ended"}; !errors.Is(err, errLeaseLost) || !slices.Equal(s.diary, want) {
+		t.Errorf("diary %q, want %q; error %v", s.diary, want, err)
+	}
+}
+
+func TestALeaderThatCannotRenewItsLeaseEndsWhatItDoesFirst(t *testing.T) {
+	s := &leaseServer{}
+	err := s.lead(t.Context(), t, func(leading context.Context) error {
+		s.mu.Lock()
+		s.refuses = true
+		s.mu.Unlock()
+		<-leading.Done()
+		time.Sleep(100 * time.Millisecond) // the last requests
+		s.write("leading has ended")
+		return nil
+	})
+	if want := []string{"leading has ended", "the lease is given up"}; !errors.Is(err, errLeaseLost) || !slices.Equal(s.diary, want) {
 		t.Errorf("diary %q, want %q; error %v", s.diary, want, err)
 	}
 }
