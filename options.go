@@ -62,6 +62,7 @@ func parseOptions(args []string) (*options, error) {
 	if _, err := parser.AddGroup("Application Options", "", &o); err != nil {
 		return nil, fmt.Errorf("define options: %w", err)
 	}
+	ignoreEmptyVariables(parser.Command.Group)
 	rest, err := parser.ParseArgs(args)
 	var flagsError *flags.Error
 	switch {
@@ -73,6 +74,19 @@ func parseOptions(args []string) (*options, error) {
 		return nil, fmt.Errorf("unexpected argument %q", rest[0])
 	}
 	return &o, o.validate()
+}
+
+// ignoreEmptyVariables makes an environment variable without a value mean the same as none.
+// The library would take it for a switch that is on.
+func ignoreEmptyVariables(group *flags.Group) {
+	for _, subgroup := range group.Groups() {
+		ignoreEmptyVariables(subgroup)
+	}
+	for _, option := range group.Options() {
+		if value, isSet := os.LookupEnv(option.EnvDefaultKey); isSet && value == "" {
+			option.EnvDefaultKey = ""
+		}
+	}
 }
 
 func (o *options) validate() error {

@@ -141,3 +141,16 @@ func TestHelpAndVersionGoToStandardOutput(t *testing.T) {
 		}
 	}
 }
+
+func TestAnEmptyVariableMeansTheSameAsNone(t *testing.T) {
+	for _, name := range []string{"DRY_RUN", "EXIT_ON_ERROR", "LEADER_ELECT", "RESTART_GRACE_PERIOD", "WATCH_NAMESPACES", "DEPLOYMENT_ENGINE", "LOG_FORMAT"} {
+		t.Setenv(name, "")
+	}
+	o, err := parseOptions(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.DryRun || o.ExitOnError || o.LeaderElect || o.RestartGracePeriod != 5 || len(o.Namespaces) > 0 || o.drivesDeployments() || o.LogFormat != "text" {
+		t.Errorf("got %+v", o)
+	}
+}
