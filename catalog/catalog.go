@@ -214,13 +214,29 @@ func (c *Catalog) ObserveWorkload(workload Workload) bool {
 func (c *Catalog) ObserveWritten(workload Workload, decided Moment) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.refresh(workload) {
+		c.workloads[workload.Ref].RecordSeen = decided
+	}
+}
+
+// ObserveRead takes in a workload as the API server answered it to a read. Like
+// [Catalog.ObserveWritten] it does nothing if the watch is further.
+func (c *Catalog) ObserveRead(workload Workload) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refresh(workload)
+}
+
+// refresh takes in a workload that did not come from the watch, and tells whether the watch
+// was not further.
+func (c *Catalog) refresh(workload Workload) bool {
 	known, found := c.workloads[workload.Ref]
 	if !found || known.UID != workload.UID || newer(known, &workload) {
-		return
+		return false
 	}
 	c.moment++
 	c.putWorkload(workload, c.moment)
-	c.workloads[workload.Ref].RecordSeen = decided
+	return true
 }
 
 // ListWorkloads takes in all workloads of a kind and namespace (empty: of all

@@ -54,8 +54,8 @@ func Decide(view View) Decision {
 	checksums := currentChecksums(&view)
 	decision := Decision{Checksums: checksums.limitTo(w.Room)}
 	switch {
-	case w.Idle:
-		return decision.recorded(w, "the workload wants no pods")
+	case w.Deleting:
+		return decision.with(Keep, "the workload is being deleted")
 	case len(view.UnsettledByOriginal()) > 0:
 		return decision.with(AskConfigs, "a record of the original controller is to be compared")
 	case !w.Record.Vouches:
@@ -66,8 +66,8 @@ func Decide(view View) Decision {
 	}
 	causes := differences(&view, checksums)
 	switch {
-	case len(causes) > 0 && w.Woke > w.RecordSeen:
-		return decision.with(AskPods, "the content differs from the record, but the workload had no pods meanwhile")
+	case len(causes) > 0 && w.rested():
+		return decision.with(AskPods, "the content differs from the record, but the workload wanted no pods meanwhile")
 	case len(causes) > 0:
 		decision.Causes = causes
 		return decision.with(Restart, "the content differs from the record")
@@ -83,7 +83,7 @@ func DecideByPods(view View, pods []Pod) Decision {
 	w := view.Workload
 	decision := Decision{Checksums: currentChecksums(&view).limitTo(w.Room)}
 	matters, differs := anyConfig, false
-	if w.Record.Vouches && w.Woke <= w.RecordSeen {
+	if w.Record.Vouches && !w.rested() {
 		matters = appeared(w)
 	}
 	for _, suspect := range suspects(&view, matters) {
@@ -97,6 +97,8 @@ func DecideByPods(view View, pods []Pod) Decision {
 		return decision.with(Restart, "the content differs from the record of an earlier controller")
 	case len(decision.Causes) > 0:
 		return decision.with(Restart, "a container started before the content changed")
+	case w.Idle:
+		return decision.recorded(w, "the workload wants no pods")
 	}
 	return decision.recorded(w, "all containers started after the last change")
 }

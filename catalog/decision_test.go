@@ -367,7 +367,32 @@ func TestDecisionsOnAWorkloadWithARecordThatVouches(t *testing.T) {
 			s.recorded(10)
 			s.scale(0)
 			s.config("web", data{"a": "2"}, 60)
-		}, nil, record},
+		}, nil, askedRecord},
+		"an edit of a workload that wants no pods and still has one": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			s.scale(0)
+			s.config("web", data{"a": "2"}, 60)
+		}, []Pod{startedAt(noonPlus(5))}, askedRestartFor("web", "a")},
+		"a key removed from it while nobody watched": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1", "b": "1"}))
+			s.recorded(10)
+			s.restartController(configMap("web", data{"a": "1"}))
+			s.scale(0)
+		}, []Pod{startedAt(noonPlus(5))}, askedRestartFor("web")},
+		"a key removed from it while nobody watched, before its pods started": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1", "b": "1"}))
+			s.recorded(10)
+			s.restartController(configMap("web", data{"a": "1"}))
+			s.scale(0)
+		}, []Pod{startedAt(noonPlus(20))}, askedRecord},
+		"an edit of a workload that is being deleted": {allOfWeb(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			s.deployment.DeletionTimestamp = stamp(noonPlus(20))
+			s.scale(1)
+			s.config("web", data{"a": "2"}, 60)
+		}, []Pod{startedAt(noonPlus(5))}, keep},
 		"a workload that wants no pods": {allOfWeb(), func(s *story) {
 			s.listed(configMap("web", data{"a": "1"}))
 			s.recorded(10)

@@ -157,7 +157,7 @@ func TestDecisionsOnAWorkloadThatTheOriginalRecorded(t *testing.T) {
 		"made anew after the pods started":                            {now: recreated, pods: []Pod{old}, want: askedRestartFor("web")},
 		"gone":                                                        {now: nil, pods: []Pod{old}, want: settled},
 		"wants no pods": {
-			now: editedAt(100, data{"a": "2"}), pods: []Pod{old}, want: settled,
+			now: editedAt(100, data{"a": "2"}), want: askedRecord,
 			adjust: func(d *appsv1.Deployment) { d.Spec.Replicas = pointer[int32](0) },
 		},
 		"an undo brought the record back": {now: editedAt(10, data{"a": "2"}), adjust: byUndo, pods: []Pod{young}, want: askedRecord},

@@ -12,15 +12,15 @@ import (
 // Fingerprint identifies a pod template by the xxhash64 of its protobuf
 // encoding, which is deterministic (maps are sorted). One controller version
 // always computes the same; after an upgrade of the Kubernetes API types it may
-// differ, which costs a look at the pods and never a restart.
+// differ, which costs a look at the pods.
 type Fingerprint uint64
 
 // String returns the fingerprint as 16 lower-case hexadecimal digits.
 func (f Fingerprint) String() string { return fmt.Sprintf("%016x", uint64(f)) }
 
-// RevisionFingerprint is the fingerprint of the pod template of a Deployment's
-// ReplicaSet, equal to [Workload.PodTemplate] if the ReplicaSet was made from
-// the workload's present template.
+// RevisionFingerprint is the fingerprint of the pod template of a workload's revision, a
+// ReplicaSet or what a ControllerRevision holds. It equals [Workload.PodTemplate] if the
+// revision was made from the workload's present template.
 func RevisionFingerprint(template *corev1.PodTemplateSpec) (Fingerprint, error) {
 	labeled := *template
 	labeled.Labels = without(template.Labels, appsv1.DefaultDeploymentUniqueLabelKey)

@@ -191,12 +191,19 @@ func visibleKeys(items []corev1.KeyToPath, mounts []corev1.VolumeMount) (Selecti
 	return Selection{Names: slices.Compact(names)}, len(names) > 0
 }
 
+// dataDirectory is the link in a volume to the directory that holds its files; those at the
+// top are links through it.
+const dataDirectory = "..data"
+
 // literalSubPaths returns the subPaths of the mounts, and false if one of them
 // mounts the whole volume or a path that is only known when the pod starts.
 func literalSubPaths(mounts []corev1.VolumeMount) ([]string, bool) {
 	var subPaths []string
 	for _, mount := range mounts {
 		subPath := path.Clean(mount.SubPath)
+		if below, found := strings.CutPrefix(subPath+"/", dataDirectory+"/"); found {
+			subPath = path.Clean(below)
+		}
 		if mount.SubPathExpr != "" || subPath == "." {
 			return nil, false
 		}

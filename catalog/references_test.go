@@ -143,6 +143,8 @@ func TestAVolumeShowsOnlyTheKeysThatItsMountsCanReach(t *testing.T) {
 		"one subPath, an empty list of items": {[]corev1.KeyToPath{}, []corev1.VolumeMount{sub("app.conf")}, only("app.conf")},
 		"a subPath in need of cleaning":       {nil, []corev1.VolumeMount{sub("./app.conf/")}, only("app.conf")},
 		"a subPath below a key":               {nil, []corev1.VolumeMount{sub("dir/file")}, only("dir")},
+		"a subPath through the link":          {nil, []corev1.VolumeMount{sub("..data/app.conf")}, only("app.conf")},
+		"the link as subPath":                 {nil, []corev1.VolumeMount{sub("..data")}, everything},
 		"two subPaths, one of them twice":     {nil, []corev1.VolumeMount{sub("b"), sub("a"), sub("b")}, only("a", "b")},
 		"a subPath and the whole":             {nil, []corev1.VolumeMount{sub("b"), whole}, everything},
 		"a subPath only known at the start":   {nil, []corev1.VolumeMount{expression}, everything},

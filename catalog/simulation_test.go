@@ -80,9 +80,19 @@ func (w *world) recordKnowsTheConfig() bool {
 	return known && record.Vouches
 }
 
-func (w *world) wokeSinceTheRecord() bool {
+func (w *world) restedSinceTheRecord() bool {
 	view, _ := w.catalog.View(deploymentRef("web"))
-	return view.Workload.Woke > view.Workload.RecordSeen
+	return view.Workload.rested()
+}
+
+// idle tells whether no pods are wanted. Some may still run.
+func (w *world) idle() bool { return wantsNone(w.deployment.Spec.Replicas) }
+
+// rollOut replaces all pods, if any are wanted.
+func (w *world) rollOut() {
+	if w.pods = nil; !w.idle() {
+		w.startPods()
+	}
 }
 
 func (w *world) edit(*rapid.T) {
@@ -124,7 +134,7 @@ func (w *world) create(t *rapid.T) {
 	// Made again with the same content is no reason, whatever a pod started with. Where
 	// the pods are asked, because the record is older than they are, it can be one for
 	// nothing: a limit that docs/design.md tells of.
-	if w.recordKnowsTheConfig() && !w.wokeSinceTheRecord() && !w.joined && rapid.Bool().Draw(t, "same") {
+	if w.recordKnowsTheConfig() && !w.restedSinceTheRecord() && !w.joined && rapid.Bool().Draw(t, "same") {
 		w.config.Data["key"] = w.last
 	}
 	w.showConfig()
@@ -144,13 +154,11 @@ func (w *world) showConfig() {
 func (w *world) releaseImage(*rapid.T) {
 	w.deployment.Spec.Template.Spec.Containers[0].Image = strconv.Itoa(int(w.now))
 	w.showWorkload()
-	if len(w.pods) > 0 {
-		w.startPods()
-	}
+	w.rollOut()
 }
 
 func (w *world) replaceAPod(*rapid.T) {
-	if len(w.pods) > 0 {
+	if len(w.pods) > 0 && !w.idle() {
 		w.pods[0] = w.newPod()
 	}
 }
@@ -159,14 +167,18 @@ func (w *world) toggleScale(*rapid.T) {
 	if w.away {
 		return // the controller would not know that no pod is as old as the record
 	}
-	w.deployment.Spec.Replicas = pointer[int32](0)
-	if len(w.pods) == 0 {
-		w.deployment.Spec.Replicas = nil
+	if !w.idle() {
+		w.deployment.Spec.Replicas = pointer[int32](0) // the pods still run
+	} else if w.deployment.Spec.Replicas = nil; len(w.pods) == 0 {
 		w.startPods()
-	} else {
-		w.pods = nil
 	}
 	w.showWorkload()
+}
+
+func (w *world) endPods(*rapid.T) {
+	if w.idle() {
+		w.pods = nil
+	}
 }
 
 func (w *world) showWorkload() {
@@ -217,7 +229,7 @@ func (w *world) decideAndAct(t *rapid.T) {
 	}
 	if restarts {
 		w.deployment.Spec.Template.Annotations = data{TimestampAnnotation: strconv.Itoa(int(w.now))}
-		w.startPods()
+		w.rollOut()
 	}
 	writeRecord(w.deployment, decision.Checksums, noonPlus(w.now))
 	w.catalog.ObserveWritten(w.reduced(), view.Moment)
@@ -247,7 +259,7 @@ func TestPodsRestartIfAndOnlyIfTheyHaveNotSeenTheContent(t *testing.T) {
 		w := newWorld(rapid.Bool().Draw(t, "optional"))
 		actions := map[string]func(*rapid.T){
 			"edit": w.edit, "label": w.label, "remove": w.remove, "create": w.create,
-			"release": w.releaseImage, "replace a pod": w.replaceAPod, "scale": w.toggleScale,
+			"release": w.releaseImage, "replace a pod": w.replaceAPod, "scale": w.toggleScale, "end pods": w.endPods,
 			"stop controller": w.stopController, "start controller": w.startController, "decide": w.decideAndAct,
 		}
 		names := slices.Sorted(maps.Keys(actions))

@@ -1,6 +1,9 @@
 package catalog
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // suspect is a reference whose readers may have missed an edit.
 type suspect struct {
@@ -10,6 +13,9 @@ type suspect struct {
 	// differs tells that the content is known not to be that of an earlier record,
 	// and traced that the edit that made it so is known.
 	differs, traced bool
+	// recorded is when a record that vouches was made of other content, which the pods of
+	// that time have read. It is zero if there is none.
+	recorded time.Time
 }
 
 // isStale tells whether a pod read the config before the edit. Close to it, the
@@ -21,7 +27,7 @@ func (s suspect) isStale(pod Pod, templateSeen Moment) bool {
 	if !hasRead {
 		return false
 	}
-	if s.differs && !s.traced {
+	if s.differs && !s.traced || s.recorded.Sub(read) > clockTolerance {
 		return true
 	}
 	switch late := s.edit.At.Sub(read); {
@@ -67,7 +73,7 @@ func suspects(view *View, matters func(ConfigRef) bool) []suspect {
 			found = append(found, inspectDifferent(view.Workload.Record.Earlier, reference, config))
 			continue
 		}
-		if s, isSuspect := inspect(view.Workload, reference, config); isSuspect {
+		if s, isSuspect := inspect(view.Workload, reference, config, view.isRecordedOtherwise(config)); isSuspect {
 			found = append(found, s)
 		}
 	}
@@ -77,12 +83,21 @@ func suspects(view *View, matters func(ConfigRef) bool) []suspect {
 	return found
 }
 
+// isRecordedOtherwise tells whether a record that vouches has another checksum of a config.
+func (v *View) isRecordedOtherwise(config *Config) bool {
+	recorded, found := v.Workload.Record.Checksums[config.Ref]
+	return found && v.Workload.Record.Vouches && recorded != config.Checksum(v.Workload.keysOf(config.Ref), v.Key)
+}
+
 // inspect looks for the last edit that concerns a reference. That the config
 // was created is one only if containers start without it and see something of
-// it now.
-func inspect(w *Workload, reference Reference, config *Config) (suspect, bool) {
+// it now, or if it was recorded otherwise, since then it was made again.
+func inspect(w *Workload, reference Reference, config *Config, recordedOtherwise bool) (suspect, bool) {
 	s := suspect{reference: reference}
-	isSuspect := false
+	isSuspect := recordedOtherwise
+	if recordedOtherwise {
+		s.recorded = w.Record.Written
+	}
 	take := func(edit Edit) {
 		if !afterOptIn(edit, w) {
 			return
@@ -95,7 +110,7 @@ func inspect(w *Workload, reference Reference, config *Config) (suspect, bool) {
 			s.edits = append(s.edits, edit)
 		}
 	}
-	if reference.Optional && len(config.seen([]Selection{reference.Keys})) > 0 {
+	if recordedOtherwise || reference.Optional && len(config.seen([]Selection{reference.Keys})) > 0 {
 		take(Edit{At: config.Created, Seen: config.Appeared, creation: true})
 	}
 	for _, edit := range config.Edits {

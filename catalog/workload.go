@@ -73,10 +73,12 @@ type Workload struct {
 	Record                Record
 	// Room is how many bytes of checksums can be recorded on the workload.
 	Room int
-	// Idle tells that the workload wants no pods or is being deleted, so that there
-	// is nothing to restart.
+	// Idle tells that the workload wants no pods. Some may still run, and stay if it wants
+	// pods again before its controller has come to them.
 	Idle bool
-	Hold Hold
+	// Deleting tells that the workload is being deleted.
+	Deleting bool
+	Hold     Hold
 	// GracePeriod is how long changes are held back for this workload; nil stands
 	// for the controller's default. Problem tells what is wrong with the annotation
 	// that sets it, and is empty for one that is fine or absent.
@@ -97,13 +99,17 @@ type Workload struct {
 	Woke Moment
 }
 
+// rested tells whether the workload has wanted no pods at some time since its record.
+// Those that it has now may then be younger than the record.
+func (w *Workload) rested() bool { return w.Idle || w.Woke > w.RecordSeen }
+
 // IsEnabled tells whether a workload with these annotations opted in.
 func IsEnabled(meta *metav1.ObjectMeta) bool { return meta.Annotations[EnabledAnnotation] == Enabled }
 
 // NewDeployment reduces a Deployment to what the catalog keeps of it.
 func NewDeployment(d *appsv1.Deployment) (Workload, error) {
 	w, err := newWorkload(Deployment, &d.ObjectMeta, d.Spec.Selector, &d.Spec.Template)
-	w.Idle = w.Idle || wantsNone(d.Spec.Replicas)
+	w.Idle = wantsNone(d.Spec.Replicas)
 	if d.Spec.Paused {
 		w.Hold = Paused
 	}
@@ -113,7 +119,7 @@ func NewDeployment(d *appsv1.Deployment) (Workload, error) {
 // NewStatefulSet reduces a StatefulSet to what the catalog keeps of it.
 func NewStatefulSet(s *appsv1.StatefulSet) (Workload, error) {
 	w, err := newWorkload(StatefulSet, &s.ObjectMeta, s.Spec.Selector, &s.Spec.Template)
-	w.Idle = w.Idle || wantsNone(s.Spec.Replicas)
+	w.Idle = wantsNone(s.Spec.Replicas)
 	rolling := s.Spec.UpdateStrategy.RollingUpdate
 	switch {
 	case s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
@@ -128,7 +134,7 @@ func NewStatefulSet(s *appsv1.StatefulSet) (Workload, error) {
 // only if its controller has said so about the present generation.
 func NewDaemonSet(d *appsv1.DaemonSet) (Workload, error) {
 	w, err := newWorkload(DaemonSet, &d.ObjectMeta, d.Spec.Selector, &d.Spec.Template)
-	w.Idle = w.Idle || d.Status.ObservedGeneration == d.Generation && d.Status.DesiredNumberScheduled == 0
+	w.Idle = d.Status.ObservedGeneration == d.Generation && d.Status.DesiredNumberScheduled == 0
 	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
 		w.Hold = OnDelete
 	}
@@ -159,7 +165,7 @@ func newWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 		References:      References(meta.Namespace, &template.Spec),
 		Record:          readRecord(meta, bare),
 		Room:            roomForChecksums(meta),
-		Idle:            meta.DeletionTimestamp != nil,
+		Deleting:        meta.DeletionTimestamp != nil,
 		GracePeriod:     gracePeriod,
 		Problem:         problem,
 		OptedIn:         optedInBy(meta),
