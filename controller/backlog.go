@@ -73,6 +73,19 @@ func (b *backlogs) allPutOff() [][]catalog.Cause {
 	return all
 }
 
+// longestWait returns how long the first of all changes has waited since it was observed.
+func (b *backlogs) longestWait(now time.Time) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var longest time.Duration
+	for _, w := range b.waiting {
+		if w.count > 0 {
+			longest = max(longest, now.Sub(w.since))
+		}
+	}
+	return longest
+}
+
 // tellProblem tells whether a workload's owner has not been told of the problem
 // yet, and notes that it is. An empty one is none.
 func (b *backlogs) tellProblem(ref catalog.WorkloadRef, problem string) bool {

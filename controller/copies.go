@@ -32,6 +32,26 @@ func mayBeCopiedMeanwhile(w *catalog.Workload, decision catalog.Decision) bool {
 // copies are looked for again.
 const copiesDelay = 2 * time.Second
 
+// copyWait is how long a record must wait whose copies are to be looked for: as long as a
+// Deployment's controller may still copy what was there before the last write. A time of
+// writing that is yet to come is none.
+func copyWait(w *catalog.Workload, now time.Time) time.Duration {
+	wait := w.Record.Written.Add(copiesDelay).Sub(now)
+	if !w.Record.Exposed || w.Ref.Kind != catalog.Deployment || wait > copiesDelay {
+		return 0
+	}
+	return max(wait, 0)
+}
+
+// awaitCopies puts a record off that comes too early, and returns false if it does not.
+func (r *restarter) awaitCopies(w *catalog.Workload) bool {
+	wait := copyWait(w, time.Now())
+	if wait > 0 {
+		r.queue.AddAfter(w.Ref, wait)
+	}
+	return wait > 0
+}
+
 // revisionResources are where the revisions of each kind of workload are found.
 var revisionResources = map[catalog.WorkloadKind]schema.GroupVersionResource{
 	catalog.Deployment:  appsv1.SchemeGroupVersion.WithResource("replicasets"),

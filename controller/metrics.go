@@ -2,6 +2,7 @@ package controller
 
 import (
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -81,6 +82,7 @@ var (
 	workloadsDesc      = stateDesc("deployments_total", "The number of tracked deployments.")
 	changesWaitingDesc = stateDesc("changes_waiting_total", "The number of changes waiting in the queue.")
 	staleDesc          = stateDesc("stale_workloads", "The number of workloads that run with an earlier content of a config right now.")
+	longestWaitDesc    = stateDesc("longest_wait_seconds", "How long the oldest change waits that is ripe and not applied yet; 0 if there is none.")
 	slowedDesc         = stateDesc("slowed_workloads", "The number of workloads whose next restart is put off because a config keeps changing.", "config", "keys", "writers")
 	queueDepthDesc     = stateDesc("queue_depth", "The number of workloads that wait for a worker.")
 	leaderDesc         = stateDesc("leader", "Whether this process is the one that acts (1) or stands by (0).")
@@ -98,7 +100,7 @@ func (c *Controller) Describe(descs chan<- *prometheus.Desc) {
 		collector.Describe(descs)
 	}
 	for _, desc := range []*prometheus.Desc{
-		configsDesc, workloadsDesc, changesWaitingDesc, staleDesc, slowedDesc, queueDepthDesc, leaderDesc, watchUpDesc, brokenSinceDesc,
+		configsDesc, workloadsDesc, changesWaitingDesc, staleDesc, longestWaitDesc, slowedDesc, queueDepthDesc, leaderDesc, watchUpDesc, brokenSinceDesc,
 	} {
 		descs <- desc
 	}
@@ -117,6 +119,7 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 	gauge(workloadsDesc, float64(workloads))
 	gauge(changesWaitingDesc, float64(c.changes.Len()))
 	gauge(staleDesc, float64(c.staleWorkloads()))
+	gauge(longestWaitDesc, c.restarter.backlogs.longestWait(time.Now()).Seconds())
 	for slowed, workloads := range c.slowedWorkloads() {
 		gauge(slowedDesc, float64(workloads), slowed.config, slowed.keys, slowed.writers)
 	}

@@ -54,10 +54,11 @@ func (c *Controller) workloadChanged(w *catalog.Workload) {
 // is told, who may not have meant it: kubectl rollout undo brings back the
 // annotations that the workload had at that revision.
 func (c *Controller) forgetDisabled(w *workloadObservation) {
-	view, _ := c.catalog.View(w.ref)
-	if !c.catalog.ForgetWorkload(w.ref) {
+	view, found := c.catalog.View(w.ref)
+	if !found {
 		return
 	}
+	c.catalog.ForgetWorkload(w.ref)
 	c.drop(w.ref)
 	c.log.Info("no longer enabled", "workload", w.ref, "annotation", w.optIn, "last_writer", w.lastWriter)
 	if !c.leading.Load() {

@@ -171,6 +171,7 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	case r.dryRun:
 		r.pretend(view.Workload, decision)
 	case decision.Outcome == catalog.Restart && r.putOff(view.Workload, decision):
+	case decision.Outcome == catalog.RecordOnly && r.awaitCopies(view.Workload):
 	default:
 		return r.apply(ctx, view, decision)
 	}
@@ -295,7 +296,7 @@ func (r *restarter) lookAgain(ctx context.Context, ref catalog.WorkloadRef, conf
 		return fmt.Errorf("get %s: %w", ref, err)
 	}
 	if found.workload != nil && found.workload.enabled != nil {
-		r.catalog.ObserveWorkload(*found.workload.enabled)
+		r.catalog.ObserveRead(*found.workload.enabled)
 	}
 	return fmt.Errorf("patch %s: %w", ref, conflict)
 }

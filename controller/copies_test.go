@@ -1,0 +1,31 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+func TestARecordWaitsUntilNoCopyOfItsPredecessorCanCome(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		kind    catalog.WorkloadKind
+		exposed bool
+		written time.Time
+		want    time.Duration
+	}{
+		"written just now":              {catalog.Deployment, true, now, copiesDelay},
+		"half of the time has passed":   {catalog.Deployment, true, now.Add(-copiesDelay / 2), copiesDelay / 2},
+		"all of the time has passed":    {catalog.Deployment, true, now.Add(-copiesDelay), 0},
+		"nothing to remove":             {catalog.Deployment, false, now, 0},
+		"copied at the creation only":   {catalog.StatefulSet, true, now, 0},
+		"written by nobody knows when":  {catalog.Deployment, true, time.Time{}, 0},
+		"written by a clock that jumps": {catalog.Deployment, true, now.Add(time.Hour), 0},
+	} {
+		w := &catalog.Workload{Ref: catalog.WorkloadRef{Kind: c.kind}, Record: catalog.Record{Exposed: c.exposed, Written: c.written}}
+		if got := copyWait(w, now); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
