@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -67,7 +68,8 @@ type Engine struct {
 	log      *slog.Logger
 	rights   []apiclient.Right
 	caches   *caches
-	watches  []follower
+	watches  []follower // in the order in which they are listed
+	ears     []follower // those of them by which others are heard
 	notes    notes
 	executor *executor
 	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName]
@@ -75,6 +77,7 @@ type Engine struct {
 	events   record.EventBroadcaster
 
 	isSpare      bool
+	leads        atomic.Bool
 	lookout      *lookout
 	probes       follower
 	statusWrites statusWrites
@@ -130,7 +133,7 @@ func New(options Options) (*Engine, error) {
 		patience:   func() time.Duration { return silenceLimit + rand.N(silenceJitter) },
 		woken:      make(chan struct{}, 1),
 	}
-	e.watches = e.newWatches(options.Namespaces, clients)
+	e.watch(options.Namespaces, clients)
 	e.probes = watch.New(watch.Options[*sighting]{
 		Resource: "deployments", Namespace: options.OwnNamespace, FieldSelector: "metadata.name=" + ProbeName,
 		Client: clients.WatchApps, Reduce: reduceProbe, Observer: e.lookout, Log: options.Log,
@@ -144,14 +147,18 @@ func newQueue(m *metrics) workqueue.TypedRateLimitingInterface[types.NamespacedN
 		workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Name: "deployments", MetricsProvider: m})
 }
 
-// newWatches returns the watches in the order in which they are listed: what
-// belongs to a Deployment before it.
-func (e *Engine) newWatches(namespaces []string, clients *apiclient.Clients) (watches []follower) {
+// watch makes the watches. What belongs to a Deployment is listed before it.
+func (e *Engine) watch(namespaces []string, clients *apiclient.Clients) {
 	if len(namespaces) == 0 {
 		namespaces = []string{""}
 	}
 	for _, namespace := range namespaces {
-		watches = append(watches,
+		deployments := watch.New(watch.Options[*Deployment]{
+			Resource: "deployments", Namespace: namespace, Client: clients.WatchApps,
+			Reduce: reduceDeployment, Observer: hearing{feed[*Deployment]{e.caches.deployments, namespace}, e}, Log: e.log,
+		})
+		e.ears = append(e.ears, deployments)
+		e.watches = append(e.watches,
 			watch.New(watch.Options[*pod]{
 				Resource: "pods", Namespace: namespace, Client: clients.WatchCore,
 				Reduce: reducePod, Observer: feed[*pod]{e.caches.pods, namespace}, Log: e.log,
@@ -160,12 +167,8 @@ func (e *Engine) newWatches(namespaces []string, clients *apiclient.Clients) (wa
 				Resource: "replicasets", Namespace: namespace, Client: clients.WatchApps,
 				Reduce: reduceReplicaSet, Observer: feed[*ReplicaSet]{e.caches.replicaSets, namespace}, Log: e.log,
 			}),
-			watch.New(watch.Options[*Deployment]{
-				Resource: "deployments", Namespace: namespace, Client: clients.WatchApps,
-				Reduce: reduceDeployment, Observer: hearing{feed[*Deployment]{e.caches.deployments, namespace}, e}, Log: e.log,
-			}))
+			deployments)
 	}
-	return watches
 }
 
 // Watch keeps the caches up to date until the context ends. It lists one resource
@@ -184,6 +187,7 @@ func (e *Engine) Watch(ctx context.Context) {
 // when the caches are complete and it has made sure of that. It may be called once. It
 // returns nil.
 func (e *Engine) Lead(ctx context.Context) error {
+	e.leads.Store(true)
 	for _, w := range e.watches {
 		select {
 		case <-w.Synced():
@@ -217,7 +221,7 @@ func (e *Engine) rest() { e.executor.driving.Store(false) }
 // of them does not.
 func (e *Engine) hearsSince() time.Time {
 	since := e.probes.Status().WorkingSince
-	for _, w := range e.watches {
+	for _, w := range e.ears {
 		if since.IsZero() {
 			break
 		}
@@ -279,17 +283,19 @@ func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 // goOn decides when a Deployment is looked at next after its plan was applied.
 func (e *Engine) goOn(key types.NamespacedName, n note, actions []Action, wake time.Time) {
 	failed, collided := n.creation.Name != "" && !n.creation.Collided, n.creation.Collided
-	n.creation = CreationFailure{}
-	step, now := false, time.Now()
+	step, reported, now := false, false, time.Now()
 	for _, action := range actions {
 		switch action.(type) {
 		case UpdateStatus:
-			n.statusWritten = now
+			reported, n.statusWritten = true, now
 		case Tell:
 		default:
 			step, n.stepTaken = true, now
 		}
 	}
+	if !collided || reported || step {
+		n.creation = CreationFailure{}
+	} // else the count of collisions is yet to be written, on which the next name rests
 	e.notes.keep(key, n)
 	if !wake.IsZero() {
 		e.queue.AddAfter(key, time.Until(wake))
@@ -298,7 +304,7 @@ func (e *Engine) goOn(key types.NamespacedName, n note, actions []Action, wake t
 	case failed: // and that is told now; try again
 		e.queue.AddRateLimited(key)
 		return
-	case step, collided:
+	case step, collided && reported:
 		e.queue.Add(key)
 	}
 	e.queue.Forget(key)
@@ -340,6 +346,6 @@ func (e *Engine) Ready() (bool, string) {
 		ready = ready && status.Synced
 		fmt.Fprintf(&detail, "%s (deployment engine)\n", status)
 	}
-	fmt.Fprintln(&detail, e.lookout.detail(e.probes.Status()))
+	fmt.Fprintln(&detail, e.lookout.detail(e.leads.Load(), e.probes.Status()))
 	return ready, detail.String()
 }

@@ -312,12 +312,14 @@ func (l *lookout) leave(ctx context.Context) {
 }
 
 // detail tells in one line what the engine is about.
-func (l *lookout) detail(probes watch.Status) string {
+func (l *lookout) detail(leads bool, probes watch.Status) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var line strings.Builder
 	line.WriteString("[+] deployment engine: ")
 	switch {
+	case l.rivalry == nil && leads:
+		line.WriteString("waiting until its watches are synced")
 	case l.rivalry == nil:
 		line.WriteString("waiting to lead")
 	case l.rivalry.phase == driving:

@@ -180,7 +180,7 @@ func (n *neighbourhood) told() (events []string) {
 	}
 }
 
-func (n *neighbourhood) detail() string { return n.lookout.detail(watch.Status{}) }
+func (n *neighbourhood) detail() string { return n.lookout.detail(true, watch.Status{}) }
 
 func TestAnEngineThatIsAloneDrivesAfterAMomentAndStaysAtIt(t *testing.T) {
 	live(t, false, func(n *neighbourhood) {
@@ -319,9 +319,9 @@ func TestTheTimeInWhichAnEngineCouldNotHearIsNotSilence(t *testing.T) {
 func TestAnEngineHearsSinceTheLastOfItsWatchesWorks(t *testing.T) {
 	follows := func(since time.Time) follower { return idleWatch{status: watch.Status{WorkingSince: since}} }
 	for name, test := range map[string]struct {
-		probes  time.Time
-		watches []follower
-		want    time.Time
+		probes time.Time
+		ears   []follower
+		want   time.Time
 	}{
 		"the probe's works last":       {noonPlus(3), []follower{follows(noonPlus(1)), follows(noonPlus(2))}, noonPlus(3)},
 		"another works last":           {noonPlus(1), []follower{follows(noonPlus(3)), follows(noonPlus(2))}, noonPlus(3)},
@@ -330,7 +330,7 @@ func TestAnEngineHearsSinceTheLastOfItsWatchesWorks(t *testing.T) {
 		"another, the last, works not": {noonPlus(1), []follower{follows(noonPlus(2)), follows(time.Time{})}, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := &Engine{probes: follows(test.probes), watches: test.watches}
+			e := &Engine{probes: follows(test.probes), ears: test.ears, watches: []follower{follows(time.Time{})}} // of pods, say
 			expect(t, "since", test.want, e.hearsSince())
 		})
 	}
@@ -454,4 +454,10 @@ func TestAnEngineHearsOthersButNotItselfNorItsProbe(t *testing.T) {
 	if len(e.statusWrites.last) != 0 {
 		t.Error("what is gone is not forgotten")
 	}
+}
+
+func TestAnEngineThatHasNotBegunSaysWhatItWaitsFor(t *testing.T) {
+	l := &lookout{}
+	expect(t, "on a standby", "[+] deployment engine: waiting to lead", l.detail(false, watch.Status{}))
+	expect(t, "on the leader", "[+] deployment engine: waiting until its watches are synced", l.detail(true, watch.Status{}))
 }

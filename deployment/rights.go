@@ -6,7 +6,7 @@ import "kubernetes-deployment-restart-controller/apiclient"
 // it drives. The manifests grant them, with what each is for.
 var neededRights = []apiclient.Right{
 	{Verb: "list", Group: "apps", Resource: "deployments", Without: "no Deployment is driven"},
-	{Verb: "watch", Group: "apps", Resource: "deployments", Without: "changes of Deployments are noticed late"},
+	{Verb: "watch", Group: "apps", Resource: "deployments", Without: "no Deployment is driven: the engine cannot hear whether somebody else drives them"},
 	{Verb: "get", Group: "apps", Resource: "deployments", Without: "no ReplicaSet is adopted"},
 	{Verb: "patch", Group: "apps", Resource: "deployments", Without: "rollbacks by annotation are not carried out"},
 	{Verb: "patch", Group: "apps", Resource: "deployments/status", Without: "no status is written, so that rollouts seem to stand still"},
