@@ -91,9 +91,13 @@ func (s *stream) draw() {
 func (s *stream) run(ctx context.Context, slow bool) {
 	defer s.source.Close()
 	frames := make(chan []byte)
+	var ending error // once frames is closed
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go s.read(ctx, frames)
+	go func() {
+		defer close(frames)
+		ending = s.read(ctx, frames)
+	}()
 
 	var strike <-chan time.Time
 	var drawn fate
@@ -112,7 +116,7 @@ func (s *stream) run(ctx context.Context, slow bool) {
 			return
 		case frame, more := <-frames:
 			if !more {
-				_ = s.sink.Close()
+				_ = s.sink.CloseWithError(ending)
 				return
 			}
 			if slow {
@@ -147,10 +151,9 @@ func (s *stream) meet(ctx context.Context, kind Kind) {
 	_ = s.sink.CloseWithError(errReset)
 }
 
-// read sends the frames that the API server sends, and closes the channel after the
-// last.
-func (s *stream) read(ctx context.Context, frames chan<- []byte) {
-	defer close(frames)
+// read sends the frames that the API server sends. It returns how the stream has ended:
+// io.EOF if in good order.
+func (s *stream) read(ctx context.Context, frames chan<- []byte) error {
 	reader := s.codec.StreamSerializer.NewFrameReader(s.source)
 	buffer := make([]byte, 64<<10)
 	for {
@@ -160,13 +163,16 @@ func (s *stream) read(ctx context.Context, frames chan<- []byte) {
 			frame = append(frame, buffer[:n]...)
 			n, err = reader.Read(buffer)
 		}
-		if err != nil {
-			return
+		switch {
+		case errors.Is(err, io.EOF):
+			return io.EOF
+		case err != nil:
+			return errReset
 		}
 		select {
 		case frames <- append(frame, buffer[:n]...):
 		case <-ctx.Done():
-			return
+			return ctx.Err()
 		}
 	}
 }

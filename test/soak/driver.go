@@ -97,15 +97,20 @@ func (d *driver) setUp(ctx context.Context) error {
 	})
 }
 
-// share runs the workers and returns when all are done.
+// share runs the workers and returns when all are done, or one has failed.
 func (d *driver) share(ctx context.Context, work func(context.Context, int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var wait sync.WaitGroup
-	errs := make([]error, workers)
 	for w := range workers {
-		wait.Go(func() { errs[w] = work(ctx, w) })
+		wait.Go(func() {
+			if err := work(ctx, w); err != nil {
+				cancel(err)
+			}
+		})
 	}
 	wait.Wait()
-	return errors.Join(errs...)
+	return context.Cause(ctx)
 }
 
 // disturb edits at random until the time is over, about so many times a second.

@@ -59,7 +59,11 @@ func (r *replicas) launch(ctx context.Context, i int) error {
 	r.mu.Lock()
 	r.running[i] = controller
 	r.ever = append(r.ever, controller)
+	late := r.stopping
 	r.mu.Unlock()
+	if late {
+		return controller.Stop()
+	}
 	go func() {
 		select {
 		case <-controller.Exited():
@@ -151,6 +155,8 @@ type saboteur struct {
 
 	mu    sync.Mutex
 	kills map[string]int
+
+	repair sync.Mutex // of the cluster's components, one at a time
 }
 
 const etcd = "etcd"
@@ -213,24 +219,31 @@ func (s *saboteur) kill(what string, how func() error) error {
 // would, until the context ends. The scheduler does so where it finds that it has lost
 // track, after kills of the API server.
 func (s *saboteur) keepUp(ctx context.Context) {
-	for ctx.Err() == nil {
-		exited, err := s.cluster.ExitedComponents(ctx)
-		if err != nil {
+	for ; ctx.Err() == nil; pause(ctx, 2*time.Second) {
+		s.startExited(ctx)
+	}
+}
+
+func (s *saboteur) startExited(ctx context.Context) {
+	s.repair.Lock()
+	defer s.repair.Unlock()
+	exited, err := s.cluster.ExitedComponents(ctx)
+	if err != nil && ctx.Err() == nil {
+		s.judge.note(err.Error())
+	}
+	for _, component := range exited {
+		s.judge.note(component + " has ended by itself and is started again")
+		if err := s.cluster.StartComponent(ctx, component); err != nil && ctx.Err() == nil {
 			s.judge.note(err.Error())
 		}
-		for _, component := range exited {
-			s.judge.note(component + " has ended by itself and is started again")
-			if err := s.cluster.StartComponent(ctx, component); err != nil && ctx.Err() == nil {
-				s.judge.note(err.Error())
-			}
-		}
-		pause(ctx, 2*time.Second)
 	}
 }
 
 func (s *saboteur) replace(ctx context.Context, component string, after time.Duration) error {
+	s.repair.Lock()
+	defer s.repair.Unlock()
 	if err := s.cluster.KillComponent(ctx, component); err != nil {
-		return err
+		s.judge.note(err.Error()) // it may have ended by itself; else it cannot be started now
 	}
 	pause(ctx, after)
 	if err := s.cluster.StartComponent(ctx, component); err != nil {
