@@ -68,7 +68,7 @@ func elect(ctx context.Context, o *options, config *rest.Config, watchdog *leade
 	elector.Run(electing)
 	err = t.await()
 	if !errors.Is(err, errUnfinished) {
-		release(lock, log)
+		release(context.WithoutCancel(ctx), lock, log)
 	}
 	if err == nil && ctx.Err() == nil {
 		err = errLeaseLost
@@ -79,8 +79,8 @@ func elect(ctx context.Context, o *options, config *rest.Config, watchdog *leade
 // release gives the lease up, if this process has it, so that nobody waits until it expires.
 // The elector's own release comes before it tells that leading is over, and the lease must
 // not be given up while something that it protects is still going on.
-func release(lock resourcelock.Interface, log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(context.Background(), releaseLimit)
+func release(ctx context.Context, lock resourcelock.Interface, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, releaseLimit)
 	defer cancel()
 	record, _, err := lock.Get(ctx)
 	if err == nil && record.HolderIdentity == lock.Identity() {

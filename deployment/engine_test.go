@@ -1,9 +1,6 @@
 package deployment
 
-import (
-	"testing"
-	"time"
-)
+import "testing"
 
 // A name that is taken changes the count of collisions, from which the next name is made.
 // Until the count is written, another attempt would meet the same name.
@@ -20,7 +17,7 @@ func TestACollisionIsRememberedUntilItsCountIsWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newIdleEngine(t)
-			e.goOn(key, taken, test.actions, time.Now().Add(time.Hour))
+			e.goOn(key, taken, test.actions, now.AddDate(100, 0, 0))
 			if remembered := e.notes.of(key).creation.Collided; remembered != test.remembered || e.queue.Len() != test.queued {
 				t.Errorf("remembered: %t, queued: %d", remembered, e.queue.Len())
 			}
