@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,6 +45,26 @@ type creationError struct {
 
 func (e *creationError) Error() string { return e.cause.Error() }
 func (e *creationError) Unwrap() error { return e.cause }
+
+// unsureError is why it is not known how a ReplicaSet is now: a write of it may have been
+// carried out though it failed, or it could not be read after it had changed.
+type unsureError struct {
+	name  string
+	cause error
+}
+
+func (e *unsureError) Error() string { return e.cause.Error() }
+func (e *unsureError) Unwrap() error { return e.cause }
+
+// unsure tells of a ReplicaSet whose write has failed if that may have been carried out: no
+// answer came, or one that tells of a failure of the server's.
+func unsure(name string, err error) error {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError {
+		return err
+	}
+	return &unsureError{name, err}
+}
 
 // errMovedOn ends a plan that does not fit any more what a live look has shown.
 var errMovedOn = errors.New("it has changed meanwhile")
@@ -124,9 +145,9 @@ func (x *executor) create(ctx context.Context, d *Deployment, a *CreateReplicaSe
 	case apierrors.IsAlreadyExists(err):
 		return x.resolveCollision(ctx, d, a, err)
 	case err != nil && isRefusal(err):
-		return &creationError{CreationFailure{Name: a.Name, Message: err.Error()}, err}
+		return &creationError{CreationFailure{Name: a.Name, Message: err.Error()}, unsure(a.Name, err)}
 	case err != nil:
-		return err
+		return unsure(a.Name, err)
 	}
 	if a.Replicas > 0 {
 		x.events.Eventf(referenceTo(d), corev1.EventTypeNormal, reasonScaling, "Scaled up replica set %s from 0 to %d", a.Name, a.Replicas)
@@ -141,7 +162,7 @@ func (x *executor) resolveCollision(ctx context.Context, d *Deployment, a *Creat
 	holder, err := x.lookAtReplicaSet(ctx, types.NamespacedName{Namespace: d.Namespace, Name: a.Name})
 	switch {
 	case err != nil:
-		return err
+		return &unsureError{a.Name, err}
 	case holder == nil, holder.Controller == d.UID && holder.Sum == d.Sum, holder.Controller == "" && !holder.Deleting && d.selects(holder):
 		return fmt.Errorf("%w: %w", errMovedOn, cause)
 	}
@@ -232,13 +253,16 @@ func (x *executor) patchReplicaSet(ctx context.Context, target *Meta, kind types
 // lookAgain brings the cache up to date after a write to a ReplicaSet was refused.
 func (x *executor) lookAgain(ctx context.Context, target *Meta, cause error) error {
 	if !apierrors.IsConflict(cause) && !apierrors.IsNotFound(cause) {
-		return cause
+		return unsure(target.Name, cause)
 	}
 	live, err := x.lookAtReplicaSet(ctx, target.key())
-	if live == nil && err == nil {
+	switch {
+	case err != nil:
+		return &unsureError{target.Name, errors.Join(cause, err)}
+	case live == nil:
 		x.caches.replicaSets.answerGone(target)
 	}
-	return errors.Join(cause, err)
+	return cause
 }
 
 // lookAtReplicaSet reads a ReplicaSet into the cache and returns it, or nil if

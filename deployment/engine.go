@@ -270,6 +270,14 @@ func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 		return
 	}
 	n := e.notes.of(key)
+	if n.unsure != "" {
+		if _, err := e.executor.lookAtReplicaSet(ctx, types.NamespacedName{Namespace: key.Namespace, Name: n.unsure}); err != nil {
+			e.retry(ctx, key, n, err)
+			return
+		}
+		n.unsure = ""
+		e.notes.keep(key, n)
+	}
 	state := e.caches.observe(d, n, start)
 	state.NoTerminating = !e.executor.keepsTerminating.Load()
 	actions, wake := Plan(state)
@@ -314,6 +322,11 @@ func (e *Engine) goOn(key types.NamespacedName, n note, actions []Action, wake t
 func (e *Engine) retry(ctx context.Context, key types.NamespacedName, n note, err error) {
 	if ctx.Err() != nil || errors.Is(err, errResting) {
 		return // the engine ends, or begins anew when it takes over
+	}
+	var uncertain *unsureError
+	if errors.As(err, &uncertain) {
+		n.unsure = uncertain.name
+		e.notes.keep(key, n)
 	}
 	var creation *creationError
 	if errors.As(err, &creation) {

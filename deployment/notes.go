@@ -12,6 +12,9 @@ import (
 type note struct {
 	creation                 CreationFailure
 	statusWritten, stepTaken time.Time
+	// unsure names the ReplicaSet that must be read before the next plan, because it is
+	// not known how its last write has ended.
+	unsure string
 }
 
 // notes are the notes of all Deployments. They may be used concurrently.
