@@ -39,7 +39,7 @@ func TestADryRunTellsWhatItWouldRestartAndWritesNothing(t *testing.T) {
 
 	after := s.versions()
 	for _, config := range edited {
-		key := map[string]string{"configmap": "ConfigMap ", "secret": "Secret "}[config.kind] + config.name
+		key := config.kind + "s " + config.name
 		delete(before, key)
 		delete(after, key)
 	}

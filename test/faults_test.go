@@ -8,8 +8,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
 )
 
 // crowd is a number of workloads, each with a config of its own of the same name.
@@ -225,41 +228,24 @@ func TestAControllerThatStartsAgainWithNothingChangedWritesNothing(t *testing.T)
 // controller could have written to or caused to be written.
 func (s *scene) versions() map[string]string {
 	s.Helper()
+	client, err := metadata.NewForConfig(s.cluster.Config())
+	s.must(err)
 	versions := map[string]string{}
-	note := func(kind string, meta metav1.ObjectMeta) { versions[kind+" "+meta.Name] = meta.ResourceVersion }
-	apps, core, all := s.client.AppsV1(), s.client.CoreV1(), metav1.ListOptions{}
-
-	deployments, err := apps.Deployments(s.namespace).List(s.Context(), all)
-	s.must(err)
-	for _, object := range deployments.Items {
-		note("Deployment", object.ObjectMeta)
-	}
-	statefulSets, err := apps.StatefulSets(s.namespace).List(s.Context(), all)
-	s.must(err)
-	for _, object := range statefulSets.Items {
-		note("StatefulSet", object.ObjectMeta)
-	}
-	daemonSets, err := apps.DaemonSets(s.namespace).List(s.Context(), all)
-	s.must(err)
-	for _, object := range daemonSets.Items {
-		note("DaemonSet", object.ObjectMeta)
-	}
-	pods, err := core.Pods(s.namespace).List(s.Context(), all)
-	s.must(err)
-	for _, object := range pods.Items {
-		if object.DeletionTimestamp == nil && object.Status.Phase == corev1.PodRunning {
-			note("Pod", object.ObjectMeta)
+	for resource, selector := range map[schema.GroupVersionResource]string{
+		appsv1.SchemeGroupVersion.WithResource("deployments"):  "",
+		appsv1.SchemeGroupVersion.WithResource("statefulsets"): "",
+		appsv1.SchemeGroupVersion.WithResource("daemonsets"):   "",
+		corev1.SchemeGroupVersion.WithResource("configmaps"):   "",
+		corev1.SchemeGroupVersion.WithResource("secrets"):      "",
+		corev1.SchemeGroupVersion.WithResource("pods"):         "status.phase=Running",
+	} {
+		list, err := client.Resource(resource).Namespace(s.namespace).List(s.Context(), metav1.ListOptions{FieldSelector: selector})
+		s.must(err)
+		for i := range list.Items {
+			if object := &list.Items[i]; object.DeletionTimestamp == nil {
+				versions[resource.Resource+" "+object.Name] = object.ResourceVersion
+			}
 		}
-	}
-	configMaps, err := core.ConfigMaps(s.namespace).List(s.Context(), all)
-	s.must(err)
-	for _, object := range configMaps.Items {
-		note("ConfigMap", object.ObjectMeta)
-	}
-	secrets, err := core.Secrets(s.namespace).List(s.Context(), all)
-	s.must(err)
-	for _, object := range secrets.Items {
-		note("Secret", object.ObjectMeta)
 	}
 	return versions
 }
