@@ -63,7 +63,7 @@ func (s *scene) requireLeads(c *harness.Controller, want float64) {
 
 func TestOnlyTheLeaderActsAndAStandbyTakesOverWhenItIsKilled(t *testing.T) {
 	s := newSceneApart(t)
-	leader, standby := s.startReplicas(3 * time.Second)
+	leader, standby := s.startReplicas(6 * time.Second)
 	crowd := s.gather(9)
 	crowd.note()
 	s.requireLeads(standby, 0)
@@ -96,7 +96,7 @@ func TestALeaderThatStopsGivesUpItsLease(t *testing.T) {
 
 func TestALeaderThatLosesItsLeaseEndsAndNothingIsRestartedTwice(t *testing.T) {
 	s := newSceneApart(t)
-	leader, standby := s.startReplicas(3 * time.Second)
+	leader, standby := s.startReplicas(6 * time.Second)
 	crowd := s.gather(6)
 	crowd.note()
 	edited := crowd.edit(4, "v2")
