@@ -40,8 +40,8 @@ func newBacklogs() *backlogs {
 func (b *backlogs) note(change Change) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	w, found := b.waiting[change.Workload]
-	if !found || change.Since.Before(w.since) {
+	w := b.waiting[change.Workload]
+	if w.count == 0 || change.Since.Before(w.since) {
 		w.since = change.Since
 	}
 	w.count += change.Count

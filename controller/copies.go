@@ -43,7 +43,7 @@ func copyWait(w *catalog.Workload, now time.Time) time.Duration {
 	return max(wait, 0)
 }
 
-// awaitCopies puts a record off that comes too early, and returns false if it does not.
+// awaitCopies puts a record off that comes too early, and tells whether it did.
 func (r *restarter) awaitCopies(w *catalog.Workload) bool {
 	wait := copyWait(w, time.Now())
 	if wait > 0 {

@@ -33,6 +33,23 @@ func TestARestartNamesConfigsAndKeysButNotThoseOfSecrets(t *testing.T) {
 	}
 }
 
+func TestWhatKeepsChangingIsToldWithItsWriters(t *testing.T) {
+	secret := catalog.ConfigRef{Kind: catalog.Secret, Namespace: "ns", Name: "tls"}
+	for name, test := range map[string]struct {
+		cause catalog.Cause
+		want  string
+	}{
+		"keys of a configmap": {catalog.Cause{Config: mapA, Keys: []string{"x"}, Writers: []string{"helm"}}, "configmap a keeps changing (keys: x; written by helm)"},
+		"keys of a secret":    {catalog.Cause{Config: secret, Keys: []string{"x", "y"}, Writers: []string{"a", "b"}}, "secret tls keeps changing (2 keys; written by a, b)"},
+		"nobody saw it":       {catalog.Cause{Config: secret, Writers: []string{"a"}}, "secret tls keeps changing (keys unknown; written by a)"},
+		"a key was removed":   {catalog.Cause{Config: mapA, Keys: []string{"x"}}, "configmap a keeps changing (keys: x)"},
+	} {
+		if got := describeWithWriters([]catalog.Cause{test.cause}); got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 func TestOnlyAHoldLeavesSomethingToDo(t *testing.T) {
 	for hold, want := range map[catalog.Hold]string{
 		catalog.NoHold:      "",
