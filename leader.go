@@ -39,9 +39,14 @@ func elect(ctx context.Context, o *options, config *rest.Config, watchdog *leade
 	if err != nil {
 		return err
 	}
-	electing, stop := context.WithCancel(ctx)
+	// The lease is renewed until what it protects has ended.
+	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	t := newTerm()
+	defer context.AfterFunc(ctx, func() {
+		_ = t.await() // and below again
+		stop()
+	})()
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:          lock,
 		Name:          o.LeaderElectLeaseName,
@@ -50,7 +55,10 @@ func elect(ctx context.Context, o *options, config *rest.Config, watchdog *leade
 		RetryPeriod:   o.LeaderElectRetryPeriod,
 		WatchDog:      watchdog,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(leading context.Context) {
+			OnStartedLeading: func(held context.Context) {
+				leading, end := context.WithCancel(ctx)
+				defer end()
+				defer context.AfterFunc(held, end)()
 				t.lead(func() error { return lead(leading) })
 				stop()
 			},
@@ -67,7 +75,7 @@ func elect(ctx context.Context, o *options, config *rest.Config, watchdog *leade
 	}
 	elector.Run(electing)
 	err = t.await()
-	if !errors.Is(err, errUnfinished) {
+	if elector.IsLeader() && !errors.Is(err, errUnfinished) {
 		release(context.WithoutCancel(ctx), lock, log)
 	}
 	if err == nil && ctx.Err() == nil {
@@ -76,9 +84,8 @@ func elect(ctx context.Context, o *options, config *rest.Config, watchdog *leade
 	return err
 }
 
-// release gives the lease up, if this process has it, so that nobody waits until it expires.
-// The elector's own release comes before it tells that leading is over, and the lease must
-// not be given up while something that it protects is still going on.
+// release gives the lease up, if this process still has it, so that nobody waits until it
+// expires. The elector's own release would come before it tells that leading is over.
 func release(ctx context.Context, lock resourcelock.Interface, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, releaseLimit)
 	defer cancel()
