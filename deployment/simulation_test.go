@@ -96,6 +96,8 @@ type world struct {
 	// what sizes they got since.
 	seen    []*ReplicaSet
 	ordered map[string]int64
+	key     types.NamespacedName // of the present step
+	hasSeen bool
 
 	begun         string // the image whose rollout is counted next
 	statusWritten time.Time
@@ -121,7 +123,10 @@ func newWorld(seed, number uint64) *world {
 	w := &world{seed: seed, number: number, random: rand.New(rand.NewPCG(seed, number)), cluster: newCluster(time.Now)}
 	w.isCalm = w.chance(.5)
 	w.cluster.dropsTerminating = w.chance(.1)
-	w.cluster.refuse = func(write string) error { return w.fail(write, "is refused") }
+	w.cluster.refuse = func(write string) error {
+		w.look()
+		return w.fail(write, "is refused")
+	}
 	w.cluster.lose = func(write string) error { return w.fail(write, "is done, but nobody hears of it") }
 	w.cluster.written = w.check
 	w.startController()
@@ -416,9 +421,6 @@ func (w *world) sync() bool {
 			w.restartController("killed")
 		}
 	}()
-	if name := w.engine.notes.of(key).unsure; name != "" { // as the step begins
-		_, _ = w.engine.executor.lookAtReplicaSet(context.Background(), types.NamespacedName{Namespace: key.Namespace, Name: name})
-	}
 	if w.isLoud {
 		if d := w.engine.caches.deployments.get(key); d != nil {
 			s := w.engine.caches.observe(d, w.engine.notes.of(key), time.Now())
@@ -427,13 +429,21 @@ func (w *world) sync() bool {
 			w.tell("sync on version %s: %v, wake %v", d.ResourceVersion, actions, wake)
 		}
 	}
-	if d := w.engine.caches.deployments.get(key); d != nil {
-		s := w.engine.caches.observe(d, note{}, time.Now())
-		w.isScaling = d.Paused || newPlan(s).isRescaled()
-		w.seen, w.ordered = s.ReplicaSets, map[string]int64{}
-	}
+	w.key, w.hasSeen = key, false
 	w.engine.sync(context.Background(), key)
 	return true
+}
+
+// look notes on what the present step was planned. It is called before its first write, and
+// before the others.
+func (w *world) look() {
+	d := w.engine.caches.deployments.get(w.key)
+	if w.hasSeen || d == nil {
+		return
+	}
+	s := w.engine.caches.observe(d, note{}, time.Now())
+	w.isScaling = d.Paused || newPlan(s).isRescaled()
+	w.seen, w.ordered, w.hasSeen = s.ReplicaSets, map[string]int64{}, true
 }
 
 // fail is what may go wrong with a write.
