@@ -279,6 +279,16 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 				}
 				c.ObserveWritten(written, decided)
 			},
+			"observe read": func(t *rapid.T) {
+				ref := workload()
+				version++
+				read := drawWorkload(t, ref, version)
+				if known, found := m.workloads[ref]; found && known.UID == read.UID {
+					tick()
+					m.putWorkload(read, m.moment)
+				}
+				c.ObserveRead(read)
+			},
 			"observe written too late": func(t *rapid.T) {
 				c.ObserveWritten(drawWorkload(t, workload(), rapid.IntRange(1, 100).Draw(t, "version")), 1)
 			},

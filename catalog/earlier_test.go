@@ -357,3 +357,37 @@ func TestAnUpgradeLosesNoRestartAndMakesNoneForNothing(t *testing.T) {
 		}
 	})
 }
+
+// The original knows neither the keys nor the basis. It restarts a workload for each config
+// whose checksum is not the one that it computes, all at once, and records what has none.
+func TestTheWayBackToTheOriginalCostsOneRestartAtMost(t *testing.T) {
+	settings := configMap("web", data{"a": "1"})
+	restarts := func(d *appsv1.Deployment) bool {
+		var recorded map[string]string
+		if err := json.Unmarshal([]byte(d.Annotations[ChecksumsAnnotation]), &recorded); err != nil && d.Annotations[ChecksumsAnnotation] != "" {
+			t.Fatalf("the original cannot read the record: %v", err)
+		}
+		digest, err := OriginalDigest(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checksum, found := recorded["configmap/ns/web"]
+		return found && checksum != digest.String()
+	}
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(settings)
+	s.recorded(10)
+	d := s.deployment
+	if !restarts(d) {
+		t.Error("the original takes our checksum for its own")
+	}
+	recordByOriginal(d, 20, settings)
+	if restarts(d) {
+		t.Error("it restarts a second time")
+	}
+	s.recorded(30)
+	delete(d.Annotations, ChecksumsAnnotation)
+	if restarts(d) {
+		t.Error("it restarts without a record")
+	}
+}
