@@ -28,7 +28,7 @@ func TestTheEngineAndKubernetesOwnControllerOnOneCluster(t *testing.T) {
 	fleet := s.launchFleet(20, func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 1 }) // so that there is time to kill in the middle
 	referee := s.callReferee(fleet, 1, 0)
 
-	engine := s.startEngineForAll(sharedHome)
+	engine := s.startEngineForAll("standby", sharedHome)
 	s.awaitStandingBy(engine, "wrote the status of deployment "+sharedHome+"/"+probeName)
 	for _, image := range []string{"example/main:2", "example/main:3"} {
 		fleet.patchImages(image)
@@ -50,7 +50,7 @@ func TestTheEngineAndKubernetesOwnControllerOnOneCluster(t *testing.T) {
 	s.requireEvent(sharedHome, "TookOver", "drives Deployments")
 
 	// A second installation hears the first, although both write by the same name.
-	second := s.startEngineForAll(s.ownNamespace())
+	second := s.startEngineForAll("on", s.ownNamespace())
 	s.awaitStandingBy(second, fieldManager+" wrote the status of deployment "+s.namespace+"-own/"+probeName)
 	s.must(second.Stop())
 
@@ -59,10 +59,9 @@ func TestTheEngineAndKubernetesOwnControllerOnOneCluster(t *testing.T) {
 	fleet.awaitProgress(2)
 	s.startOriginal()
 	s.awaitStandingBy(engine, "wrote the status of deployment")
+	before := s.awaitNoFurtherActions(engine)
 	fleet.awaitRolledOut()
 	s.requireEvent(sharedHome, "RivalEngine", "stands by")
-	before, err := s.actions(t.Context(), engine, "")
-	s.must(err)
 	fleet.patchImages("example/main:6")
 	fleet.awaitRolledOut()
 	if after, err := s.actions(t.Context(), engine, ""); err != nil || after != before {
@@ -92,10 +91,11 @@ func (s *scene) startOriginal() *harness.Component {
 	return original
 }
 
-// startEngineForAll starts an engine for all namespaces, with its probe in one of them.
-func (s *scene) startEngineForAll(own string) *harness.Controller {
+// startEngineForAll starts an engine for all namespaces, on or as a spare, with its probe
+// in one of them.
+func (s *scene) startEngineForAll(mode, own string) *harness.Controller {
 	s.Helper()
-	engine, err := s.installation.StartController(s.Context(), "-r", "1", "-v", "1", engineOn, "--controller-namespace", own)
+	engine, err := s.installation.StartController(s.Context(), "-r", "1", "-v", "1", "--deployment-engine="+mode, "--controller-namespace", own)
 	s.must(err)
 	s.controller = engine
 	s.Cleanup(func() {
@@ -124,7 +124,7 @@ func (s *scene) awaitStandingBy(engine *harness.Controller, heard string) {
 		}
 		return err
 	})
-	if len(engine.Log().Containing("level=WARN", "standing by: somebody else drives deployments")) == 0 {
+	if len(engine.Log().Containing("standing by")) == 0 {
 		s.Error("the log does not tell that the engine stands by")
 	}
 }
@@ -144,6 +144,22 @@ func (s *scene) requireEvent(namespace, reason, text string) {
 		}
 		return fmt.Errorf("none of %d", len(list.Items))
 	})
+}
+
+// awaitNoFurtherActions waits until what an engine had under way has ended, and returns how
+// many actions it has carried out.
+func (s *scene) awaitNoFurtherActions(engine *harness.Controller) float64 {
+	s.Helper()
+	before := -1.0
+	s.eventually("what was under way has ended", func(ctx context.Context) error {
+		now, err := s.actions(ctx, engine, "")
+		if err == nil && now != before {
+			err = fmt.Errorf("%v actions after %v", now, before)
+		}
+		before = now
+		return err
+	})
+	return before
 }
 
 func (f *fleet) awaitRolledOut() {

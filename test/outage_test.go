@@ -95,6 +95,29 @@ func TestAServerWithoutStreamingLists(t *testing.T) {
 	crowd.requireRestartsOf(edited)
 }
 
+// What the API server of the version before does not have is done without. This one hides
+// what is new in its own, and a field that came not long before.
+func TestAnAPIServerOfTheVersionBefore(t *testing.T) {
+	s := openSceneOfItsOwn(t, func() (*place, error) {
+		return openPlaceWithRights([]string{"rbac.yaml", "rbac-deployment-engine.yaml"},
+			"--without-deployment-controller",
+			"--kube-apiserver-flag=--emulated-version=1.35",
+			"--kube-apiserver-flag=--feature-gates=DeploymentReplicaSetTerminatingReplicas=false")
+	})
+	s.startEngine()
+	crowd := s.gather(6)
+	crowd.note()
+	crowd.requireRestartsOf(crowd.edit(4, "v2"))
+	for _, w := range crowd.members {
+		s.awaitRollout(w)
+		d, err := s.client.AppsV1().Deployments(s.namespace).Get(t.Context(), w.name, metav1.GetOptions{})
+		s.must(err)
+		if d.Status.TerminatingReplicas != nil {
+			t.Errorf("the API server keeps the terminating replicas of %s", w.name)
+		}
+	}
+}
+
 // requireBrokenWatchesAreTold waits until the controller tells that it cannot
 // watch; that is no reason to be unhealthy.
 func (s *scene) requireBrokenWatchesAreTold(controller *harness.Controller) {

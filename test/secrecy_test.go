@@ -15,7 +15,9 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/test/harness"
 )
@@ -147,13 +149,15 @@ func (c *canaries) requireNothingTold(controller *harness.Controller, all []work
 	s := c.s
 	s.Helper()
 	c.requireAbsent("the log", controller.Log().String())
-	_, metrics, err := controller.Get(s.Context(), "/metrics")
-	s.must(err)
-	c.requireAbsent("/metrics", metrics)
-	events, err := s.client.CoreV1().Events(s.namespace).List(s.Context(), metav1.ListOptions{})
-	s.must(err)
-	for _, event := range events.Items {
-		if event.ReportingController == controllerName {
+	for _, page := range []string{"/metrics", "/readyz"} {
+		_, text, err := controller.Get(s.Context(), page)
+		s.must(err)
+		c.requireAbsent(page, text)
+	}
+	for _, namespace := range []string{s.namespace, s.installation.Namespace} { // about workloads, and about the engine's probe
+		events, err := s.client.CoreV1().Events(namespace).List(s.Context(), metav1.ListOptions{})
+		s.must(err)
+		for _, event := range events.Items {
 			c.requireAbsent("an Event", event.Message+fmt.Sprint(event.Annotations))
 		}
 	}
@@ -205,7 +209,22 @@ func (c *canaries) makeHarmlessEvents(all []workload, round int) {
 	s.must(err)
 	for _, w := range all {
 		s.patch(w, string(patch))
+		pods, err := s.podsOf(s.Context(), w)
+		s.must(err)
+		for i := range pods {
+			_, err := s.client.CoreV1().Pods(s.namespace).Patch(s.Context(), pods[i].Name, types.MergePatchType, patch, metav1.PatchOptions{})
+			s.must(ignoreNotFound(err))
+		}
 	}
+	_, err = s.client.AppsV1().Deployments(s.installation.Namespace).Patch(s.Context(), probeName, types.MergePatchType, patch, metav1.PatchOptions{})
+	s.must(ignoreNotFound(err)) // there is one only with the engine
+}
+
+func ignoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 // awaitCollections waits until that many garbage collections are over. Each look at

@@ -97,20 +97,21 @@ func (d *driver) setUp(ctx context.Context) error {
 	})
 }
 
-// share runs the workers and returns when all are done, or one has failed.
+// share runs the workers and returns when all have ended. If one fails, the others end early.
 func (d *driver) share(ctx context.Context, work func(context.Context, int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var wait sync.WaitGroup
+	errs := make([]error, workers)
 	for w := range workers {
 		wait.Go(func() {
-			if err := work(ctx, w); err != nil {
-				cancel(err)
+			if errs[w] = work(ctx, w); errs[w] != nil {
+				cancel()
 			}
 		})
 	}
 	wait.Wait()
-	return context.Cause(ctx)
+	return errors.Join(errs...)
 }
 
 // disturb edits at random until the time is over, about so many times a second.
@@ -146,8 +147,10 @@ func (d *driver) step(ctx context.Context, random *rand.Rand, w int) error {
 		return d.edit(ctx, random, c)
 	case dice < 890:
 		return d.remake(ctx, random, c)
-	case dice < 910:
+	case dice < 905:
 		return d.toggle(ctx, app)
+	case dice < 910:
+		return d.setGracePeriod(ctx, random, app)
 	case dice < 950:
 		return d.scale(ctx, random, app)
 	case dice < 975:

@@ -27,6 +27,10 @@ const (
 	// lag is how long the controller may take to learn of a change: an API server
 	// that is killed and started on a busy machine, and the watches' pauses after that.
 	lag = 25 * time.Second
+
+	// patience is how long a change may go without an answer: the spacing of restarts, the
+	// longest pause between two attempts (30 s), and leaders that are killed meanwhile.
+	patience = 2 * time.Minute
 )
 
 // options say what to play.
@@ -135,7 +139,7 @@ func (s *soak) open(ctx context.Context) error {
 func (s *soak) setUp(ctx context.Context) error {
 	random := rand.New(rand.NewPCG(s.seed, 0))
 	s.world = newWorld(random, s.workloads)
-	s.judge = newJudge(s.world, model.Options{Lag: lag, Budget: &model.Budget{Free: freeRestarts, Grace: grace, Limit: backoffLimit}})
+	s.judge = newJudge(s.world, model.Options{Lag: lag, Patience: patience, Budget: &model.Budget{Free: freeRestarts, Grace: grace, Limit: backoffLimit}})
 	s.replicas.judge = s.judge
 	s.driver = &driver{client: s.cluster.Client(), judge: s.judge, world: s.world, edits: map[string]int{}}
 	s.saboteur = &saboteur{cluster: s.cluster, replicas: s.replicas, judge: s.judge, random: random, kills: map[string]int{}}

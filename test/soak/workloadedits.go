@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +24,17 @@ func (d *driver) toggle(ctx context.Context, w *workload) error {
 		value = nil
 	}
 	return d.patchWorkload(ctx, w, "opt", map[string]any{"metadata": map[string]any{"annotations": map[string]any{enabledAnnotation: value}}})
+}
+
+// setGracePeriod gives a workload a grace period of its own, or takes it away. It is never
+// shorter than the default, so that the model need not know.
+func (d *driver) setGracePeriod(ctx context.Context, random *rand.Rand, w *workload) error {
+	d.count("grace period set or removed")
+	var period any
+	if seconds := random.IntN(4); seconds > 0 {
+		period = (grace + time.Duration(seconds)*time.Second).String()
+	}
+	return d.patchWorkload(ctx, w, "grace", map[string]any{"metadata": map[string]any{"annotations": map[string]any{graceAnnotation: period}}})
 }
 
 func (d *driver) scale(ctx context.Context, random *rand.Rand, w *workload) error {

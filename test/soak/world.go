@@ -14,6 +14,7 @@ import (
 
 const (
 	enabledAnnotation   = "com.xing.deployment-restart"
+	graceAnnotation     = "com.xing.deployment-restart.grace-period"
 	checksumsAnnotation = "com.xing.deployment-restart.applied-config-checksums"
 	timestampAnnotation = "com.xing.deployment-restart.timestamp"
 	namespaceCount      = 3

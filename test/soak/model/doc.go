@@ -7,6 +7,7 @@
 //
 //   - Lost: a pod that runs at the end read a config before its last change that
 //     matters to the pod, and the change was made while the workload was opted in.
+//   - Overlooked: a change that the record did not answer for long, whatever came later.
 //   - Needless: a restart that no change of its own accounts for. Each restart uses up
 //     one change of what the workload's pods can see, made after the record before it
 //     (or a little earlier: the controller may have learned of it late). And while the

@@ -67,6 +67,8 @@ type Violation struct {
 type Options struct {
 	// Lag is how long after a change the controller may learn of it.
 	Lag time.Duration
+	// Patience is how long the record of a change may take in coming; 0 is for ever.
+	Patience time.Duration
 	// Budget is nil where restarts are not spaced out.
 	Budget *Budget
 }
@@ -161,6 +163,7 @@ func (m *Model) Verdict() []Violation {
 			found = append(found, m.judgeWrites(ref, life)...)
 			found = append(found, m.judgeRestarts(ref, life)...)
 			found = append(found, m.judgeBounds(ref, life)...)
+			found = append(found, m.judgeDelays(ref, life)...)
 		}
 	}
 	found = append(found, m.judgePods()...)

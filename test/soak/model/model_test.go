@@ -285,6 +285,54 @@ func TestTheBudget(t *testing.T) {
 	}
 }
 
+func TestAChangeIsAnsweredInTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		tell func(p *play)
+		want []string
+	}{
+		"by a restart": {func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.restart(40, "second")
+		}, nil},
+		"by a record alone": {func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.see(40, func(s *Sight) { s.Record = record("second") })
+		}, nil},
+		"or not, and a later one was": {func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.edit(100, "a=3 b=1")
+			p.restart(101, "third")
+		}, []string{Overlooked}},
+		"unless the workload was opted out": {func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.see(30, func(s *Sight) { s.Enabled = false })
+			p.see(60, func(s *Sight) { s.Enabled = true })
+			p.edit(100, "a=3 b=1")
+			p.restart(101, "third")
+		}, nil},
+		"unless it was gone": {func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.Gone(web, at(30))
+		}, nil},
+		"unless the config was": {func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.edit(21, "")
+			p.edit(100, "a=3 b=1")
+			p.restart(101, "third")
+		}, nil},
+		"unless the play ended": {func(p *play) {
+			p.edit(170, "a=2 b=1")
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlay(Options{Patience: time.Minute}, usesAll)
+			c.tell(p)
+			p.Note(at(200), "the end")
+			p.requireRules(t, c.want...)
+		})
+	}
+}
+
 // rolloutPlay is a Deployment of 4 pods in the middle of a rollout, 3 old and 2 new.
 func rolloutPlay() *play {
 	p := &play{Model: New(Options{}), sight: Sight{Workload: web, UID: "1", Created: at(0), WantsPods: true,

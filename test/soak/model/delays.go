@@ -1,0 +1,78 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"time"
+)
+
+// Overlooked is the rule that a change is answered in time.
+const Overlooked = "overlooked"
+
+// judgeDelays finds changes that the record did not answer for longer than the patience,
+// though the workload was opted in all the time. Content never comes back, so each change
+// calls for another record, with a restart or without. What a later edit made good, the
+// state at the end does not tell.
+func (m *Model) judgeDelays(ref WorkloadRef, life []Sight) (found []Violation) {
+	if m.options.Patience == 0 || len(m.notes) == 0 {
+		return nil
+	}
+	end := m.history(ref).endOf(life)
+	if last := m.notes[len(m.notes)-1].at; end.IsZero() || last.Before(end) {
+		end = last
+	}
+	for i := range life[0].Uses {
+		u := &life[0].Uses[i]
+		for _, change := range m.changes(u) {
+			limit := change.End.Add(m.options.Patience)
+			if limit.Before(end) && !m.deletedBetween(u.Config, change.End, limit) && isOverlooked(life, change.Begin, limit) {
+				found = append(found, Violation{ref, Overlooked, change.End, fmt.Sprintf(
+					"the record has not answered the change of %s %s at %s for %s", u.Config.Kind, u.Config.Name, clock(change.End), m.options.Patience)})
+			}
+		}
+	}
+	return found
+}
+
+// isOverlooked tells whether a workload was opted in from one time to another and kept its
+// record.
+func isOverlooked(life []Sight, from, to time.Time) bool {
+	var before *Sight
+	for i := range life {
+		s := &life[i]
+		switch {
+		case !s.At.After(from):
+			before = s
+		case s.At.After(to):
+		case before == nil || !s.Enabled || !maps.Equal(s.Record, before.Record):
+			return false
+		}
+	}
+	return before != nil && before.Enabled
+}
+
+// deletedBetween tells whether a config was deleted between two times. A record keeps what
+// the pods have of it.
+func (m *Model) deletedBetween(config ConfigRef, from, to time.Time) bool {
+	for _, e := range m.configs[config] {
+		if e.Content == nil && e.End.After(from) && e.Begin.Before(to) {
+			return true
+		}
+	}
+	return false
+}
+
+// endOf returns when a life ended, zero if it did not.
+func (h *history) endOf(life []Sight) time.Time {
+	for _, gone := range h.gone {
+		if gone.at.After(life[0].At) {
+			return gone.at
+		}
+	}
+	for i := range h.sights {
+		if s := &h.sights[i]; s.UID != life[0].UID && s.At.After(life[0].At) {
+			return s.At
+		}
+	}
+	return time.Time{}
+}
