@@ -13,6 +13,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -34,7 +35,14 @@ func play(arguments []string, out io.Writer) int {
 	flags.IntVar(&o.workloads, "workloads", defaultWorkloads, "how many, and as many configs")
 	flags.SetOutput(out)
 	flags.Float64Var(&o.rate, "rate", 0, "edits a second; 0 for 25 for each processor")
-	if err := flags.Parse(arguments); err != nil || flags.NArg() > 0 {
+	switch err := flags.Parse(arguments); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil: // which was told
+		return 2
+	}
+	if problem := o.problem(flags.Args()); problem != "" {
+		fmt.Fprintf(out, "%s (see -h)\n", problem)
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -52,4 +60,19 @@ func play(arguments []string, out io.Writer) int {
 		return 1
 	}
 	return 0
+}
+
+// problem tells what is wrong with the command line, and is empty if nothing is.
+func (o *options) problem(rest []string) string {
+	switch {
+	case len(rest) > 0:
+		return fmt.Sprintf("unexpected argument %q", rest[0])
+	case o.workloads < workers:
+		return fmt.Sprintf("-workloads must be at least %d, not %d", workers, o.workloads)
+	case o.duration <= 0:
+		return fmt.Sprintf("-duration must be more than 0, not %s", o.duration)
+	case o.rate < 0:
+		return fmt.Sprintf("-rate must not be negative, but is %v", o.rate)
+	}
+	return ""
 }

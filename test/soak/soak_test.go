@@ -118,9 +118,10 @@ func TestMemoryAndGoroutinesThatAreNotGivenBackAreLeaks(t *testing.T) {
 
 func TestAWrongCommandLineIsRefused(t *testing.T) {
 	var out bytes.Buffer
-	for _, arguments := range [][]string{{"-duration", "long"}, {"more"}} {
-		if code := play(arguments, &out); code != 2 {
-			t.Errorf("soak %q exits with %d, want 2", arguments, code)
+	for _, arguments := range [][]string{{"-duration", "long"}, {"-duration", "-1s"}, {"-workloads", "0"}, {"-rate", "-1"}, {"more"}} {
+		out.Reset()
+		if code := play(arguments, &out); code != 2 || out.Len() == 0 {
+			t.Errorf("soak %q exits with %d, want 2, and says %q", arguments, code, &out)
 		}
 	}
 }
