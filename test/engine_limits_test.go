@@ -2,7 +2,9 @@ package test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -229,4 +231,31 @@ func TestASettledClusterIsNotWrittenTo(t *testing.T) {
 		t.Errorf("a settled cluster is written to: %v", asked)
 	}
 	s.requireNoErrors(engine)
+}
+
+// A template that changes before its pods run leaves a ReplicaSet each time. Kubernetes' own
+// controller deletes them when a rollout is complete, which this one never is.
+func TestOldReplicaSetsDoNotPileUpWhileNoRolloutEnds(t *testing.T) {
+	s := newEngineScene(t)
+	const limit, most = 1, 1 + 10 // finished ones, before they are cut to the limit
+	app := s.deploy("app", 1, rolling(1, 0), func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(limit)) })
+	s.awaitRollout(app)
+	for template := range 2 * most {
+		image := fmt.Sprintf("example/main:held-%d", template)
+		s.patchHeld(app, image)
+		s.eventually("the rollout of "+image+" has begun", func(ctx context.Context) error {
+			sets, err := s.replicaSets(ctx, app)
+			if err != nil {
+				return err
+			}
+			if finished := len(sets) - 2; finished > most { // all but the one that runs and the newest
+				return fmt.Errorf("%d ReplicaSets have finished", finished)
+			}
+			if !slices.ContainsFunc(sets, func(rs appsv1.ReplicaSet) bool { return rs.Spec.Template.Spec.Containers[0].Image == image }) {
+				return errors.New("it has no ReplicaSet")
+			}
+			return nil
+		})
+	}
+	s.letAllGo(app)
 }
