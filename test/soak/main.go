@@ -17,10 +17,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
+
+	"k8s.io/klog/v2"
 )
 
 const defaultWorkloads = 300
@@ -45,6 +48,7 @@ func play(arguments []string, out io.Writer) int {
 		fmt.Fprintf(out, "%s (see -h)\n", problem)
 		return 2
 	}
+	klog.SetSlogLogger(slog.New(slog.DiscardHandler)) // that requests break is part of the play
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	fmt.Fprintf(out, "soak with seed %d: %d workloads for %s\n", o.seed, o.workloads, o.duration)
