@@ -228,10 +228,20 @@ func podsAtRest(ctx context.Context, client kubernetes.Interface) ([]model.Pod, 
 	for i := range f.pods {
 		pod := &f.pods[i]
 		if ref, exists := f.workloadOf(pod); exists && !unfinished(pod) {
-			pods = append(pods, model.Pod{Name: pod.Name, Workload: ref, Created: pod.CreationTimestamp.Time})
+			pods = append(pods, model.Pod{Name: pod.Name, Workload: ref, Created: pod.CreationTimestamp.Time, Started: startOf(pod)})
 		}
 	}
 	return pods, nil
+}
+
+// startOf is when the last container of a pod started that runs.
+func startOf(pod *corev1.Pod) (last time.Time) {
+	for i := range pod.Status.ContainerStatuses {
+		if running := pod.Status.ContainerStatuses[i].State.Running; running != nil && running.StartedAt.After(last) {
+			last = running.StartedAt.Time
+		}
+	}
+	return last
 }
 
 // lastLook shows the judge everything as it is at the end, which a watch may not have

@@ -51,8 +51,9 @@ type Sight struct {
 type Pod struct {
 	Name     string
 	Workload WorkloadRef
-	// Created is in whole seconds, rounded down.
-	Created time.Time
+	// Created is in whole seconds, rounded down. So is Started, the time at which its last
+	// container started, zero if that is not known.
+	Created, Started time.Time
 }
 
 // Violation is a way in which a workload went wrong.

@@ -111,10 +111,14 @@ func TestAStory(t *testing.T) {
 			p.edit(30, "a=3 b=1")
 			p.rest(22)
 		}, []string{Lost}},
+		{"in which a pod is made before a change and starts after it is fine", nil, func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.Rest([]Pod{{Name: "slow", Workload: web, Created: at(10), Started: at(25)}})
+		}, nil},
 		{"in which one pod of two was left behind is one of a loss", nil, func(p *play) {
 			p.edit(20, "a=2 b=1")
 			p.restart(21, "second")
-			p.Rest([]Pod{{"new", web, at(22)}, {"old", web, at(1)}})
+			p.Rest([]Pod{{Name: "new", Workload: web, Created: at(22)}, {Name: "old", Workload: web, Created: at(1)}})
 		}, []string{Lost}},
 		{"in which the pods were replaced anyway is fine", nil, func(p *play) {
 			p.edit(20, "a=2 b=1")

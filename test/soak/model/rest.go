@@ -59,7 +59,7 @@ func optInOf(life []Sight) time.Time {
 
 // missed returns the last change that a pod has not seen and ought to have, nil if
 // there is none. A pod is given the benefit of the doubt: it may have read a config at
-// any time within the second of its creation and the next.
+// any time from its creation to the second after its containers' start.
 func (m *Model) missed(u *Use, pod *Pod, optedIn time.Time) *Edit {
 	edits := m.configs[u.Config]
 	if len(edits) == 0 || edits[len(edits)-1].Content == nil {
@@ -72,7 +72,11 @@ func (m *Model) missed(u *Use, pod *Pod, optedIn time.Time) *Edit {
 	if last.End.Before(optedIn.Add(secondsAreWhole)) {
 		return nil
 	}
-	if slices.Contains(mayHaveRead(u, edits, pod.Created, pod.Created.Add(secondsAreWhole)), final) {
+	started := pod.Created
+	if pod.Started.After(started) {
+		started = pod.Started
+	}
+	if slices.Contains(mayHaveRead(u, edits, pod.Created, started.Add(secondsAreWhole)), final) {
 		return nil
 	}
 	return last
