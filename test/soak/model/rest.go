@@ -35,8 +35,8 @@ func (m *Model) judgePods() (found []Violation) {
 		for j := range last.Uses {
 			if missed := m.missed(&last.Uses[j], pod, optedIn); missed != nil {
 				found = append(found, Violation{pod.Workload, Lost, missed.End, fmt.Sprintf(
-					"pod %s, created at %s, has not seen the change of %s %s at %s (opted in at %s, last restarted at %s)",
-					pod.Name, clock(pod.Created), last.Uses[j].Config.Kind, last.Uses[j].Config.Name, clock(missed.End),
+					"pod %s, created at %s and started at %s, has not seen the change of %s %s at %s (opted in at %s, last restarted at %s)",
+					pod.Name, clock(pod.Created), clock(pod.Started), last.Uses[j].Config.Kind, last.Uses[j].Config.Name, clock(missed.End),
 					clock(optedIn), clock(last.RestartedAt))})
 				break
 			}
