@@ -81,29 +81,37 @@ func (r podReader) presentReplicaSet(ctx context.Context, w *catalog.Workload) (
 }
 
 // presentControllerRevision recognises the pods of a StatefulSet or DaemonSet by
-// the label that names their ControllerRevision: its name for the one kind, its
-// hash for the other.
+// their ControllerRevisions.
 func (r podReader) presentControllerRevision(ctx context.Context, w *catalog.Workload) (func(*corev1.Pod) bool, error) {
 	list, err := r.apps.ControllerRevisions(w.Ref.Namespace).List(ctx, metav1.ListOptions{LabelSelector: w.Selector})
 	if err != nil {
 		return nil, fmt.Errorf("list controllerrevisions of %s: %w", w.Ref, err)
 	}
-	present := make(map[string]bool)
-	for i := range list.Items {
-		revision := &list.Items[i]
+	return ofNoEarlierRevision(w, list.Items)
+}
+
+// ofNoEarlierRevision recognises the pods of a workload that are not of a revision with
+// another template. A pod's label names the revision: its name for a StatefulSet, its hash
+// for a DaemonSet. That of the present template may be missing, because somebody has deleted
+// it, or the garbage collector that of a former workload of the same name. In doubt a pod
+// counts.
+func ofNoEarlierRevision(w *catalog.Workload, revisions []appsv1.ControllerRevision) (func(*corev1.Pod) bool, error) {
+	earlier := make(map[string]bool)
+	for i := range revisions {
+		revision := &revisions[i]
 		template, err := templateOf(revision)
 		if err != nil {
 			return nil, err
 		}
-		if isMadeFrom(w, revision, template) {
-			present[revision.Name] = true
-			present[revision.Labels[appsv1.DefaultDaemonSetUniqueLabelKey]] = true
+		if metav1.IsControlledBy(revision, &metav1.ObjectMeta{UID: w.UID}) && !isMadeFrom(w, revision, template) {
+			earlier[revision.Name] = true
+			earlier[revision.Labels[appsv1.DefaultDaemonSetUniqueLabelKey]] = true
 		}
 	}
-	delete(present, "")
+	delete(earlier, "")
 	return func(pod *corev1.Pod) bool {
 		return metav1.IsControlledBy(pod, &metav1.ObjectMeta{UID: w.UID}) &&
-			present[pod.Labels[appsv1.ControllerRevisionHashLabelKey]]
+			!earlier[pod.Labels[appsv1.ControllerRevisionHashLabelKey]]
 	}, nil
 }
 
