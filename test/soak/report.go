@@ -66,6 +66,7 @@ func (s *soak) report(atEnd footprint) *report {
 		r.figures = append(r.figures, fmt.Sprintf("%-10s %s", name, fmt.Sprintf(format, arguments...)))
 	}
 	edits, kills := s.driver.counts(), s.saboteur.counts()
+	count, slowest := slowPods(s.pods)
 	figure("workloads", "%d, of three kinds, with %d configs", len(s.world.workloads), len(s.world.configs))
 	if len(r.violations) > 0 {
 		r.story += "the controllers' logs about it:\n" + s.replicas.logs(r.violations[0].Workload.Name+" ")
@@ -77,12 +78,26 @@ func (s *soak) report(atEnd footprint) *report {
 	figure("faults", "%d: %s", sum(faults), list(faults))
 	figure("kills", "%d: %s; %d leases lost", sum(kills), list(kills), s.replicas.leasesLost())
 	figure("observed", "%d versions, with %d gaps in which the API server could not be watched", s.observer.events.Load(), s.observer.gaps.Load())
+	figure("pods", "%d, of which %d started more than 10 s after they were made, the slowest %s", len(s.pods), count, slowest)
 	figure("at start", "%s", s.atStart)
 	figure("at end", "%s", atEnd)
 	for _, crash := range s.replicas.crashed() {
 		r.add("%s", crash)
 	}
 	return r
+}
+
+// slowPods counts those that the cluster was slow to start, which is not the controller's fault,
+// and tells how long the slowest took.
+func slowPods(pods []model.Pod) (count int, slowest time.Duration) {
+	for i := range pods {
+		took := pods[i].Started.Sub(pods[i].Created)
+		if took > 10*time.Second {
+			count++
+		}
+		slowest = max(slowest, took)
+	}
+	return count, slowest
 }
 
 // list shows counts in a stable order.

@@ -262,6 +262,7 @@ func (s *soak) lastLook(ctx context.Context) error {
 		return err
 	}
 	s.judge.rest(pods)
+	s.pods = pods
 	return nil
 }
 

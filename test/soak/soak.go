@@ -58,7 +58,8 @@ type soak struct {
 	directory string // of files that are not the cluster's
 	cleanups  harness.Cleanups
 	atStart   footprint
-	firstLook int // restarts before the disturbances
+	firstLook int         // restarts before the disturbances
+	pods      []model.Pod // that run at the end
 }
 
 // run plays a soak and returns its report. An error tells that it could not be played;
