@@ -2,6 +2,7 @@ package test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -71,6 +72,12 @@ func TestConfigsOfAnySizeAndContentRestartTheirWorkloads(t *testing.T) {
 			s := newScene(t)
 			s.make(c.config, c.before)
 			app := s.run("app", c.pod)
+			s.await("is recorded with its config, which may come late as it is large", app, func(st state) error {
+				if !strings.Contains(st.Annotations[checksumsAnnotation], c.config.key(s.namespace)) {
+					return errors.New("it is not recorded")
+				}
+				return nil
+			})
 			before := s.started(app)
 			s.edit(c.config, c.edit)
 			s.awaitRestartEvent(app, "restarting: "+c.message)
