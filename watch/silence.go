@@ -32,12 +32,12 @@ type attentive struct {
 	events  chan apiwatch.Event
 	stopped chan struct{}
 	stop    sync.Once
-	ended   func(error) // called at the end, with errSilent if that is the reason
+	silent  func() // called before it ends for silence
 }
 
 // openAttentively opens a stream. That no answer comes within the limit of silence is an
-// error; ended is called at the end of a stream that was opened.
-func openAttentively(ctx context.Context, open func(context.Context) (apiwatch.Interface, error), ended func(error)) (apiwatch.Interface, error) {
+// error; silent is called when that happens later.
+func openAttentively(ctx context.Context, open func(context.Context) (apiwatch.Interface, error), silent func()) (apiwatch.Interface, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	patience := time.AfterFunc(silenceLimit, func() { end(errSilent) })
 	source, err := open(ctx)
@@ -48,7 +48,7 @@ func openAttentively(ctx context.Context, open func(context.Context) (apiwatch.I
 		}
 		return nil, err
 	}
-	a := &attentive{source: source, end: end, events: make(chan apiwatch.Event), stopped: make(chan struct{}), ended: ended}
+	a := &attentive{source: source, end: end, events: make(chan apiwatch.Event), stopped: make(chan struct{}), silent: silent}
 	go a.run()
 	return a, nil
 }
@@ -62,8 +62,6 @@ func (a *attentive) Stop() { a.stop.Do(func() { close(a.stopped) }) }
 
 func (a *attentive) run() {
 	defer close(a.events)
-	var reason error
-	defer func() { a.ended(reason) }()
 	defer a.end(nil)
 	defer a.source.Stop()
 	patience := time.NewTimer(silenceLimit)
@@ -73,7 +71,7 @@ func (a *attentive) run() {
 		case <-a.stopped:
 			return
 		case <-patience.C:
-			reason = errSilent
+			a.silent()
 			return
 		case event, more := <-a.source.ResultChan():
 			if !more {

@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -70,8 +69,7 @@ func (w *Watch[T]) listed() {
 		w.status.Synced = true
 		close(w.synced)
 	}
-	w.lists++
-	w.isCut = false
+	w.awaitsList = false
 	if !w.status.WorkingSince.IsZero() {
 		w.status.WorkingSince = time.Now() // a streaming list takes its time
 	}
@@ -107,30 +105,32 @@ func (w *Watch[T]) broken(ctx context.Context, err error) {
 	w.markTried()
 }
 
-// beforeStream returns how many lists were complete, and whether one has been cut since.
-func (w *Watch[T]) beforeStream() (lists int, isCut bool) {
+// fellSilent tells that a stream is given up. Whether the watch is broken the next
+// attempt tells.
+func (w *Watch[T]) fellSilent() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.lists, w.isCut
+	w.status.WorkingSince = time.Time{}
+	w.options.Log.Warn("a watch has been silent for too long, opening it again",
+		"resource", w.options.Resource, "namespace", w.options.Namespace, "silent", silenceLimit.String())
 }
 
-// ended takes in that a stream has ended, which was opened after so many lists, to begin
-// with another one or not. Whether the watch is broken the next attempt tells.
-func (w *Watch[T]) ended(ctx context.Context, isList bool, lists int, reason error) {
-	if ctx.Err() != nil {
-		return // the watch ends
-	}
+// awaitList notes that a stream has been opened that begins with a list.
+func (w *Watch[T]) awaitList() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if errors.Is(reason, errSilent) {
-		w.status.WorkingSince = time.Time{}
-		w.options.Log.Warn("a watch has been silent for too long, opening it again",
-			"resource", w.options.Resource, "namespace", w.options.Namespace, "silent", silenceLimit.String())
-	}
-	if isList && w.lists == lists {
-		w.isCut = true
+	w.awaitsList = true
+}
+
+// wasCut tells whether the last stream that was to begin with a list ended before that was
+// complete.
+func (w *Watch[T]) wasCut() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.awaitsList {
 		w.options.Log.Warn("a list ended before it was complete, reading it page by page", "resource", w.options.Resource, "namespace", w.options.Namespace)
 	}
+	return w.awaitsList
 }
 
 // markTried must be called with the lock held.

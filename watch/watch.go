@@ -74,8 +74,8 @@ type Watch[T any] struct {
 
 	mu     sync.Mutex
 	status Status
-	lists  int  // how many were complete
-	isCut  bool // whether the last list was a stream that ended before
+	// awaitsList tells that a stream was opened for a list that is not complete yet.
+	awaitsList bool
 }
 
 // New returns a watch that does nothing before [Watch.Run].
@@ -142,11 +142,10 @@ func (w *Watch[T]) page(ctx context.Context, options *metav1.ListOptions) (runti
 func (w *Watch[T]) open(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
 	options.Watch = true
 	isList := options.SendInitialEvents != nil
-	lists, isCut := w.beforeStream()
-	if isList && isCut {
+	if isList && w.wasCut() {
 		return nil, errCut
 	}
-	stream, err := openAttentively(ctx, w.request(&options).Watch, func(reason error) { w.ended(ctx, isList, lists, reason) })
+	stream, err := openAttentively(ctx, w.request(&options).Watch, w.fellSilent)
 	if err != nil {
 		// A server without streaming lists rejects the request for one. Only if listing by
 		// pages fails, too, something is broken.
@@ -154,6 +153,9 @@ func (w *Watch[T]) open(ctx context.Context, options metav1.ListOptions) (apiwat
 			w.broken(ctx, err)
 		}
 		return nil, err
+	}
+	if isList {
+		w.awaitList()
 	}
 	w.working()
 	return stream, nil
