@@ -52,6 +52,7 @@ func TestTheEngineAndKubernetesOwnControllerOnOneCluster(t *testing.T) {
 	// A second installation hears the first, although both write by the same name.
 	second := s.startEngineForAll("on", s.ownNamespace())
 	s.awaitStandingBy(second, fieldManager+" wrote the status of deployment "+s.namespace+"-own/"+probeName)
+	s.requireToldStandingBy(second)
 	s.must(second.Stop())
 
 	// The original comes back in the middle of rollouts: it finishes them.
@@ -59,6 +60,7 @@ func TestTheEngineAndKubernetesOwnControllerOnOneCluster(t *testing.T) {
 	fleet.awaitProgress(2)
 	s.startOriginal()
 	s.awaitStandingBy(engine, "wrote the status of deployment")
+	s.requireToldStandingBy(engine)
 	before := s.awaitNoFurtherActions(engine)
 	fleet.awaitRolledOut()
 	s.requireEvent(sharedHome, "RivalEngine", "stands by")
@@ -124,7 +126,13 @@ func (s *scene) awaitStandingBy(engine *harness.Controller, heard string) {
 		}
 		return err
 	})
-	if len(engine.Log().Containing("standing by")) == 0 {
+}
+
+// requireToldStandingBy fails the test if the log of an engine that was not started as a
+// spare does not tell that it stands by.
+func (s *scene) requireToldStandingBy(engine *harness.Controller) {
+	s.Helper()
+	if len(engine.Log().Containing("level=WARN", "standing by: somebody else drives deployments")) == 0 {
 		s.Error("the log does not tell that the engine stands by")
 	}
 }
