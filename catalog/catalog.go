@@ -215,7 +215,8 @@ func (c *Catalog) ObserveWritten(workload Workload, decided Moment) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.refresh(workload) {
-		c.workloads[workload.Ref].RecordSeen = decided
+		written := c.workloads[workload.Ref]
+		written.RecordSeen, written.OwnRecord = decided, true
 	}
 }
 
@@ -290,6 +291,7 @@ func (c *Catalog) putWorkload(workload Workload, seen Moment) bool {
 		}
 		if previous.Record.equal(workload.Record) {
 			workload.RecordSeen = previous.RecordSeen
+			workload.OwnRecord = previous.OwnRecord && previous.Record.Written.Equal(workload.Record.Written)
 		}
 	}
 	c.workloads[workload.Ref] = &workload

@@ -118,7 +118,7 @@ func (m *model) putWorkload(workload Workload, seen Moment) (news bool) {
 			workload.PodTemplateSeen = previous.PodTemplateSeen
 		}
 		if sameRecord {
-			workload.RecordSeen = previous.RecordSeen
+			workload.RecordSeen, workload.OwnRecord = previous.RecordSeen, previous.OwnRecord
 		}
 		workload.Woke = previous.Woke
 		if previous.Idle && !workload.Idle {
@@ -274,7 +274,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 					tick()
 					m.putWorkload(written, m.moment)
 					known = m.workloads[ref]
-					known.RecordSeen = decided
+					known.RecordSeen, known.OwnRecord = decided, true
 					m.workloads[ref] = known
 				}
 				c.ObserveWritten(written, decided)

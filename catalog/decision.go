@@ -178,6 +178,23 @@ func currentChecksums(view *View) Checksums {
 	return checksums
 }
 
+// Unconfirmed returns the configs of which a record that another process made has
+// another checksum. That process may have known a later content than the catalog does,
+// whose watch may be behind: nothing must be done about the workload before that content
+// is known to be the present one.
+func (v *View) Unconfirmed() []ConfigRef {
+	if v.Workload.OwnRecord {
+		return nil
+	}
+	var unconfirmed []ConfigRef
+	for _, ref := range v.Workload.Configs() {
+		if config := v.present(ref); config != nil && v.isRecordedOtherwise(config) {
+			unconfirmed = append(unconfirmed, ref)
+		}
+	}
+	return unconfirmed
+}
+
 // differences returns the configs of which the record has another checksum.
 func differences(view *View, checksums Checksums) []Cause {
 	var causes []Cause

@@ -762,6 +762,64 @@ func TestPodsAreAskedOnlyAboutWhatTheRecordDoesNotKnow(t *testing.T) {
 	}
 }
 
+// What the process decided itself it knew. Another one may have known more.
+func TestOnlyADifferenceFromTheRecordOfAnotherProcessIsToBeConfirmed(t *testing.T) {
+	before, after := configMap("web", data{"a": "1"}), configMap("web", data{"a": "2"})
+	writtenAgain := func(s *story, at float64) {
+		view, _ := s.catalog.View(deploymentRef("web"))
+		writeRecord(s.deployment, view.Workload.Record.Checksums, noonPlus(at))
+		s.catalog.ObserveWorkload(s.reduced())
+	}
+	for name, test := range map[string]struct {
+		happens func(s *story)
+		want    []ConfigRef
+	}{
+		"own record": {func(s *story) {
+			s.config("web", after.Data, 60)
+		}, nil},
+		"own record, the workload written by others since": {func(s *story) {
+			s.scale(3)
+			s.config("web", after.Data, 60)
+		}, nil},
+		"own record, written once more by another process": {func(s *story) {
+			writtenAgain(s, 20)
+			s.config("web", after.Data, 60)
+		}, []ConfigRef{configMapRef("web")}},
+		"record of another process": {func(s *story) {
+			s.restartController(after)
+		}, []ConfigRef{configMapRef("web")}},
+		"record of another process, edited since": {func(s *story) {
+			s.restartController(before)
+			s.config("web", after.Data, 60)
+		}, []ConfigRef{configMapRef("web")}},
+		"record of another process, of the same content": {func(s *story) {
+			s.restartController(before)
+		}, nil},
+		"record of another process, the config is gone": {func(s *story) {
+			s.restartController(after)
+			s.deleted("web")
+		}, nil},
+		"record of another process, of another template": {func(s *story) {
+			s.restartController(after)
+			s.release("v2")
+		}, nil},
+		"record of another process, then one of its own": {func(s *story) {
+			s.restartController(after)
+			s.recorded(70)
+			s.config("web", data{"a": "3"}, 80)
+		}, nil},
+	} {
+		s := begin(deployment(readsAll("web", false)))
+		s.listed(before)
+		s.recorded(10)
+		test.happens(s)
+		view, _ := s.catalog.View(deploymentRef("web"))
+		if diff := cmp.Diff(test.want, view.Unconfirmed(), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: to be confirmed (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestTheLastOfSeveralEditsCounts(t *testing.T) {
 	for _, last := range []string{"a", "b", "c"} {
 		cm := configMap("web", data{"a": "1", "b": "1", "c": "1"})

@@ -94,6 +94,9 @@ type Workload struct {
 	EnabledSeen, PodTemplateSeen Moment
 	// RecordSeen is the moment at which the present record was made or first shown.
 	RecordSeen Moment
+	// OwnRecord tells that the present record was decided on a view of the catalog, which
+	// therefore knew what it tells. A [Catalog] sets it.
+	OwnRecord bool
 	// Woke is the moment at which the watch showed that the workload, idle before,
 	// wants pods; 0 if it never did.
 	Woke Moment

@@ -99,7 +99,7 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 		changes:       c.changes,
 		knowsConfigs:  c.knowsConfigs,
 		pods:          podReader{apps: clients.Apps, core: clients.Core},
-		originals:     originalReader{core: clients.Core},
+		configs:       configReader{core: clients.Core},
 		workloads:     workloadWriter{apps: clients.Apps.RESTClient()},
 		copies:        copyRemover{metadata: clients.Metadata},
 		events:        clients.Recorder(c.events, catalog.FieldManager),

@@ -50,7 +50,7 @@ type restarter struct {
 	catalog   *catalog.Catalog
 	changes   *ChangeQueue
 	pods      podReader
-	originals originalReader
+	configs   configReader
 	workloads workloadWriter
 	copies    copyRemover
 	events    record.EventRecorder
@@ -213,12 +213,19 @@ func (r *restarter) tellProblem(w *catalog.Workload) {
 
 // decide decides about a workload, by its configs and its pods if need be. Only if a
 // pod calls for a restart it matters which template it was made from, which takes
-// another request to find out.
+// another request to find out. Before anything is done about a difference from a record
+// that another process made, the configs are read once more.
 func (r *restarter) decide(ctx context.Context, view catalog.View) (catalog.Decision, error) {
 	decision := catalog.Decide(view)
+	if decision.Outcome == catalog.Keep {
+		return decision, nil
+	}
+	if err := r.configs.confirm(ctx, &view); err != nil {
+		return catalog.Decision{}, err
+	}
 	if decision.Outcome == catalog.AskConfigs {
 		var err error
-		if view.Originals, err = r.originals.read(ctx, &view); err != nil {
+		if view.Originals, err = r.configs.originals(ctx, &view); err != nil {
 			return catalog.Decision{}, err
 		}
 		decision = catalog.Decide(view)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,15 +13,16 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kubernetes-deployment-restart-controller/test/faultproxy"
 	"kubernetes-deployment-restart-controller/test/harness"
 )
 
 // The rights to the lease are for one name in one namespace: one election at a time.
 var election sync.Mutex
 
-// startReplicas starts two controllers of which one leads, and returns that one
-// first.
-func (s *scene) startReplicas(leaseDuration time.Duration, further ...string) (leader, standby *harness.Controller) {
+// openElection returns the flags of replicas that elect a leader, for as long as the test
+// runs.
+func (s *scene) openElection(leaseDuration time.Duration) []string {
 	s.Helper()
 	election.Lock()
 	s.Cleanup(election.Unlock) // runs after the replicas have been stopped
@@ -28,12 +30,19 @@ func (s *scene) startReplicas(leaseDuration time.Duration, further ...string) (l
 	if err != nil && !apierrors.IsNotFound(err) {
 		s.Fatal(err)
 	}
-	flags := append([]string{
+	return []string{
 		"--leader-elect", "--leader-elect-lease-namespace", s.installation.Namespace,
 		"--leader-elect-lease-duration", leaseDuration.String(),
 		"--leader-elect-renew-deadline", (leaseDuration * 2 / 3).String(),
 		"--leader-elect-retry-period", "250ms",
-	}, further...)
+	}
+}
+
+// startReplicas starts two controllers of which one leads, and returns that one
+// first.
+func (s *scene) startReplicas(leaseDuration time.Duration, further ...string) (leader, standby *harness.Controller) {
+	s.Helper()
+	flags := append(s.openElection(leaseDuration), further...)
 	replicas := []*harness.Controller{s.startController(flags...), s.startController(flags...)}
 	s.eventually("one of the replicas leads", func(ctx context.Context) error {
 		for i, replica := range replicas {
@@ -79,6 +88,46 @@ func TestOnlyTheLeaderActsAndAStandbyTakesOverWhenItIsKilled(t *testing.T) {
 	s.controller = standby
 	crowd.requireRestartsOf(edited)
 	s.requireLeads(standby, 1)
+}
+
+// The standby sees the leader's record and not the edit that it tells of. It must not take
+// what it knows for newer, and make the pods restart for it.
+func TestAStandbyWhoseWatchesOfConfigsAreBehindWaitsForThem(t *testing.T) {
+	s := newSceneApart(t)
+	flags := s.openElection(6 * time.Second)
+	leader := s.startController(flags...)
+	s.awaitMetric("leader", nil, 1)
+	crowd := s.gather(3) // the last one reads a Secret
+	crowd.note()
+	proxy := s.startProxySparing(func(r *http.Request) bool {
+		return !strings.HasSuffix(r.URL.Path, "/configmaps") && !strings.HasSuffix(r.URL.Path, "/secrets")
+	})
+	standby := s.startController(flags...)
+	proxy.Inject(faultproxy.Mix{faultproxy.StallWatch: 1})
+	s.eventually("the standby's watches of configs stall", func(context.Context) error {
+		if stalled := proxy.Stalled(); stalled != 2 {
+			return fmt.Errorf("%d watches stall", stalled)
+		}
+		return nil
+	})
+	proxy.Inject(nil)
+
+	s.controller = leader
+	edited := crowd.edit(3, "v2")
+	crowd.requireRestartsOf(edited)
+	s.must(leader.Kill())
+	s.controller = standby
+	s.awaitMetric("leader", nil, 1)
+	s.eventually("the standby waits for each config", func(context.Context) error {
+		for _, w := range edited {
+			if len(standby.Log().Containing("waiting", "deployment/"+s.namespace+"/"+w.name, "a config has changed")) == 0 {
+				return fmt.Errorf("not for %s", w.name)
+			}
+		}
+		return nil
+	})
+	proxy.Cut()
+	crowd.requireRestartsOf(edited)
 }
 
 func TestALeaderThatStopsGivesUpItsLease(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"testing"
 	"time"
@@ -15,9 +16,15 @@ import (
 // starts from now on.
 func (s *scene) startProxy() *faultproxy.Proxy {
 	s.Helper()
+	return s.startProxySparing(nil)
+}
+
+// startProxySparing is startProxy with faults only for requests that are not spared.
+func (s *scene) startProxySparing(spare func(*http.Request) bool) *faultproxy.Proxy {
+	s.Helper()
 	// The client library resumes a watch only if it has lived for a second or shown
 	// something; else it lists again.
-	proxy, err := faultproxy.Start(faultproxy.Options{Target: s.cluster.Config(), Seed: 1, WatchLife: 3 * time.Second})
+	proxy, err := faultproxy.Start(faultproxy.Options{Target: s.cluster.Config(), Seed: 1, WatchLife: 3 * time.Second, Spare: spare})
 	s.must(err)
 	s.Cleanup(proxy.Close)
 	behind := *s.installation

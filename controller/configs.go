@@ -17,10 +17,11 @@ import (
 // maxKnownDigests bounds how many digests are remembered.
 const maxKnownDigests = 1024
 
-// originalReader reads configs once more, to digest their data as the original
-// controller did. That is needed once for each of its records. Its methods may be
-// called by several goroutines at once.
-type originalReader struct {
+// configReader reads configs once more: to digest their data as the original controller
+// did, which is needed once for each of its records, and to see that the watch is not
+// behind a record of another process. Its methods may be called by several goroutines
+// at once.
+type configReader struct {
 	core coreclient.CoreV1Interface
 
 	mu sync.Mutex
@@ -29,49 +30,61 @@ type originalReader struct {
 	known map[*catalog.Config]catalog.Checksum
 }
 
-// read returns the digests that a decision on the view lacks. A config that is gone
-// has none.
-func (r *originalReader) read(ctx context.Context, view *catalog.View) (map[catalog.ConfigRef]catalog.Checksum, error) {
+// originals returns the digests that a decision on the view lacks.
+func (r *configReader) originals(ctx context.Context, view *catalog.View) (map[catalog.ConfigRef]catalog.Checksum, error) {
 	digests := make(map[catalog.ConfigRef]catalog.Checksum)
 	for _, ref := range view.UnsettledByOriginal() {
-		config := view.Configs[ref]
-		digest, found := r.recall(config)
-		if !found {
-			var err error
-			if digest, found, err = r.digest(ctx, config); err != nil {
-				return nil, err
-			}
+		digest, err := r.read(ctx, view.Configs[ref])
+		if err != nil {
+			return nil, err
 		}
-		if found {
-			digests[ref] = digest
-			r.remember(config, digest)
-		}
+		digests[ref] = digest
 	}
 	return digests, nil
 }
 
-// digest reads a config and returns its digest, and false if it is gone. The data
+// confirm returns nil if the content of each config that a decision on the view takes for
+// newer than the record was the present one while this process led.
+func (r *configReader) confirm(ctx context.Context, view *catalog.View) error {
+	for _, ref := range view.Unconfirmed() {
+		if _, err := r.read(ctx, view.Configs[ref]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read reads a config, unless that was done before, and returns its digest. The data
 // lives no longer than the response. The content must be the one that the catalog
-// knows, because that is what will be recorded.
-func (r *originalReader) digest(ctx context.Context, known *catalog.Config) (digest catalog.Checksum, found bool, err error) {
+// knows, because that is what will be recorded; it is [errConfigChanging] if it is not.
+func (r *configReader) read(ctx context.Context, known *catalog.Config) (catalog.Checksum, error) {
+	if digest, found := r.recall(known); found {
+		return digest, nil
+	}
 	object, err := r.find(ctx, known.Ref)
-	if err != nil || object == nil {
-		return 0, false, err
+	if err != nil {
+		return 0, err
+	}
+	if object == nil {
+		return 0, errConfigChanging
 	}
 	present, err := reduce(object)
 	if err != nil {
-		return 0, false, err
+		return 0, err
 	}
 	if !slices.Equal(present.config.Keys, known.Keys) {
-		return 0, false, errConfigChanging
+		return 0, errConfigChanging
 	}
-	digest, err = catalog.OriginalDigest(object.(metav1.Object))
-	return digest, true, err
+	digest, err := catalog.OriginalDigest(object.(metav1.Object))
+	if err == nil {
+		r.remember(known, digest)
+	}
+	return digest, err
 }
 
 // find lists the only object of a name, which takes no other right than the watches
 // do. It returns nil if there is none.
-func (r *originalReader) find(ctx context.Context, ref catalog.ConfigRef) (runtime.Object, error) {
+func (r *configReader) find(ctx context.Context, ref catalog.ConfigRef) (runtime.Object, error) {
 	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()}
 	var object runtime.Object
 	if ref.Kind == catalog.Secret {
@@ -94,14 +107,14 @@ func (r *originalReader) find(ctx context.Context, ref catalog.ConfigRef) (runti
 	return object, nil
 }
 
-func (r *originalReader) recall(config *catalog.Config) (catalog.Checksum, bool) {
+func (r *configReader) recall(config *catalog.Config) (catalog.Checksum, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	digest, found := r.known[config]
 	return digest, found
 }
 
-func (r *originalReader) remember(config *catalog.Config, digest catalog.Checksum) {
+func (r *configReader) remember(config *catalog.Config, digest catalog.Checksum) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.known == nil || len(r.known) >= maxKnownDigests {
