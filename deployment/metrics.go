@@ -2,9 +2,11 @@ package deployment
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
 
 	"kubernetes-deployment-restart-controller/apiclient"
@@ -76,6 +78,9 @@ func reasonOf(err error) string {
 	var creation *creationError
 	if errors.As(err, &creation) && creation.Collided {
 		return "collision"
+	}
+	if errors.Is(err, errMovedOn) {
+		return strings.ToLower(string(metav1.StatusReasonConflict))
 	}
 	return apiclient.FailureReason(err)
 }

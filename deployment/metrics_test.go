@@ -132,6 +132,7 @@ func TestFailuresHaveAReason(t *testing.T) {
 	refused := &creationError{CreationFailure{}, unavailable()}
 	for err, want := range map[error]string{
 		collided: "collision", fmt.Errorf("wrapped: %w", error(collided)): "collision",
+		fmt.Errorf("%w: the deployment is gone", errMovedOn): "conflict",
 		refused: apiclient.FailureReason(unavailable()), conflict("deployments", "web"): apiclient.FailureReason(conflict("deployments", "web")),
 	} {
 		if got := reasonOf(err); got != want {
