@@ -178,17 +178,19 @@ func currentChecksums(view *View) Checksums {
 	return checksums
 }
 
-// Unconfirmed returns the configs of which a record that another process made has
-// another checksum. That process may have known a later content than the catalog does,
-// whose watch may be behind: nothing must be done about the workload before that content
-// is known to be the present one.
+// Unconfirmed returns the configs of which a record that another process made, or an
+// earlier controller, has another checksum. Who made it may have known a later content than
+// the catalog does, whose watch may be behind: nothing must be done about the workload
+// before the config was read and found to be what the catalog knows, later than
+// [Workload.RecordSeen].
 func (v *View) Unconfirmed() []ConfigRef {
 	if v.Workload.OwnRecord {
 		return nil
 	}
 	var unconfirmed []ConfigRef
 	for _, ref := range v.Workload.Configs() {
-		if config := v.present(ref); config != nil && v.isRecordedOtherwise(config) {
+		config := v.present(ref)
+		if config != nil && (v.isRecordedOtherwise(config) || v.compareEarlier(config) == different) {
 			unconfirmed = append(unconfirmed, ref)
 		}
 	}

@@ -820,6 +820,24 @@ func TestOnlyADifferenceFromTheRecordOfAnotherProcessIsToBeConfirmed(t *testing.
 	}
 }
 
+// The answer to the record was lost, and what the retry read shows both.
+func TestAWorkloadThatWantsPodsAgainInTheSameLookAsItsRecordIsAskedForThem(t *testing.T) {
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(configMap("web", data{"a": "1"}))
+	s.recorded(10)
+	s.scale(0)
+	s.config("web", data{"a": "2"}, 60)
+	view, _ := s.catalog.View(deploymentRef("web"))
+	writeRecord(s.deployment, DecideByPods(view, nil).Checksums, noonPlus(66))
+	s.deployment.Spec.Replicas = pointer[int32](1)
+	s.catalog.ObserveRead(s.reduced())
+	s.config("web", data{"a": "3"}, 67)
+	want := verdict{Asked: true, Outcome: RecordOnly}
+	if diff := cmp.Diff(want, s.decide(t, startedAt(noonPlus(70))), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("verdict (-want +got):\n%s", diff)
+	}
+}
+
 func TestTheLastOfSeveralEditsCounts(t *testing.T) {
 	for _, last := range []string{"a", "b", "c"} {
 		cm := configMap("web", data{"a": "1", "b": "1", "c": "1"})

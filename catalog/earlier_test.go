@@ -254,21 +254,40 @@ func TestARecordWithoutItsBasisIsComparedInTheWayThatItWasMade(t *testing.T) {
 	}
 }
 
+// writeEarlyRecord does to a Deployment what a patch of an early version did at 50.
+func writeEarlyRecord(d *appsv1.Deployment, checksums Checksums) {
+	writeRecord(d, checksums, noonPlus(50))
+	var b basis
+	if err := json.Unmarshal([]byte(d.Annotations[BasisAnnotation]), &b); err != nil {
+		panic(err)
+	}
+	b.Scheme, b.Key = "xxh64-keys-v1", ""
+	encoded, err := json.Marshal(b)
+	if err != nil {
+		panic(err)
+	}
+	d.Annotations[BasisAnnotation] = string(encoded)
+}
+
+// An early version may have known a later content than the watch of Secrets has shown.
+func TestWhatAnEarlyVersionRecordedOtherwiseIsToBeConfirmed(t *testing.T) {
+	recorded := NewSecret(secret("tls", data{"a": "2"}))
+	for content, want := range map[string][]ConfigRef{"1": {secretRef("tls")}, "2": nil} {
+		d := deployment(readsSecret("tls"))
+		writeEarlyRecord(d, Checksums{secretRef("tls"): recorded.unkeyedChecksum([]Selection{{}})})
+		c := New()
+		c.SetKey(testKey)
+		c.ListConfigs(Secret, "", []Config{NewSecret(secret("tls", data{"a": content}))}, noonPlus(500), true)
+		c.ListWorkloads(Deployment, "", []Workload{mustWorkload(d)})
+		view, _ := c.View(deploymentRef("web"))
+		if diff := cmp.Diff(want, view.Unconfirmed()); diff != "" {
+			t.Errorf("content %s: to be confirmed (-want +got):\n%s", content, diff)
+		}
+	}
+}
+
 // An early version recorded Secrets without a key. Its record is exact, and replaced.
 func TestARecordOfAnEarlyVersionIsComparedAndReplaced(t *testing.T) {
-	record := func(d *appsv1.Deployment, checksums Checksums) {
-		writeRecord(d, checksums, noonPlus(50))
-		var b basis
-		if err := json.Unmarshal([]byte(d.Annotations[BasisAnnotation]), &b); err != nil {
-			panic(err)
-		}
-		b.Scheme, b.Key = "xxh64-keys-v1", ""
-		encoded, err := json.Marshal(b)
-		if err != nil {
-			panic(err)
-		}
-		d.Annotations[BasisAnnotation] = string(encoded)
-	}
 	reduced := NewSecret(secret("tls", data{"a": "1"}))
 	ofSecret := Checksums{secretRef("tls"): reduced.unkeyedChecksum([]Selection{{}})}
 	edited := func(value string) *corev1.Secret {
@@ -288,7 +307,7 @@ func TestARecordOfAnEarlyVersionIsComparedAndReplaced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := deployment(readsSecret("tls"))
-			record(d, maps.Clone(ofSecret))
+			writeEarlyRecord(d, maps.Clone(ofSecret))
 			got, _ := decideWithOriginals(t, d, test.now, startedAt(noonPlus(40)))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("verdict (-want +got):\n%s", diff)
@@ -297,7 +316,7 @@ func TestARecordOfAnEarlyVersionIsComparedAndReplaced(t *testing.T) {
 	}
 	cm := configMap("web", data{"a": "1"})
 	d := deployment(readsAll("web", false))
-	record(d, Checksums{configMapRef("web"): keysOnly(NewConfigMap(cm))})
+	writeEarlyRecord(d, Checksums{configMapRef("web"): keysOnly(NewConfigMap(cm))})
 	if got, _ := decideWithOriginals(t, d, []metav1.Object{cm}); got.Outcome != Keep {
 		t.Errorf("without a Secret nothing has to be written: %+v", got)
 	}

@@ -102,9 +102,9 @@ type Workload struct {
 	Woke Moment
 }
 
-// rested tells whether the workload has wanted no pods at some time since its record.
-// Those that it has now may then be younger than the record.
-func (w *Workload) rested() bool { return w.Idle || w.Woke > w.RecordSeen }
+// rested tells whether the workload has wanted no pods at some time since its record, or
+// may have. Those that it has now may then be younger than the record.
+func (w *Workload) rested() bool { return w.Idle || w.Woke > 0 && w.Woke >= w.RecordSeen }
 
 // IsEnabled tells whether a workload with these annotations opted in.
 func IsEnabled(meta *metav1.ObjectMeta) bool { return meta.Annotations[EnabledAnnotation] == Enabled }

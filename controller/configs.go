@@ -14,8 +14,8 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// maxKnownDigests bounds how many digests are remembered.
-const maxKnownDigests = 1024
+// maxReadings bounds how many configs are remembered to have been read.
+const maxReadings = 1024
 
 // configReader reads configs once more: to digest their data as the original controller
 // did, which is needed once for each of its records, and to see that the watch is not
@@ -25,61 +25,79 @@ type configReader struct {
 	core coreclient.CoreV1Interface
 
 	mu sync.Mutex
-	// known are the digests by what the catalog knew of the config: many workloads may
-	// read the same one.
-	known map[*catalog.Config]catalog.Checksum
+	// readings are by what the catalog knew of the config: many workloads may read the
+	// same one.
+	readings map[*catalog.Config]reading
+}
+
+// reading is what reading a config has shown.
+type reading struct {
+	// confirmed is a moment after which the content that the catalog knows was the present one.
+	confirmed catalog.Moment
+	digest    catalog.Checksum
+	digested  bool
 }
 
 // originals returns the digests that a decision on the view lacks.
 func (r *configReader) originals(ctx context.Context, view *catalog.View) (map[catalog.ConfigRef]catalog.Checksum, error) {
 	digests := make(map[catalog.ConfigRef]catalog.Checksum)
 	for _, ref := range view.UnsettledByOriginal() {
-		digest, err := r.read(ctx, view.Configs[ref])
-		if err != nil {
-			return nil, err
+		config := view.Configs[ref]
+		known := r.recall(config)
+		if !known.digested {
+			object, err := r.read(ctx, config)
+			if err != nil {
+				return nil, err
+			}
+			digest, err := catalog.OriginalDigest(object)
+			if err != nil {
+				return nil, err
+			}
+			known = reading{confirmed: view.Moment, digest: digest, digested: true}
+			r.remember(config, known)
 		}
-		digests[ref] = digest
+		digests[ref] = known.digest
 	}
 	return digests, nil
 }
 
-// confirm returns nil if the content of each config that a decision on the view takes for
-// newer than the record was the present one while this process led.
+// confirm returns nil if what the catalog knows of each config that the view leaves
+// unconfirmed is known to be no older than the workload's record.
 func (r *configReader) confirm(ctx context.Context, view *catalog.View) error {
 	for _, ref := range view.Unconfirmed() {
-		if _, err := r.read(ctx, view.Configs[ref]); err != nil {
+		config := view.Configs[ref]
+		known := r.recall(config)
+		if known.confirmed >= view.Workload.RecordSeen {
+			continue
+		}
+		if _, err := r.read(ctx, config); err != nil {
 			return err
 		}
+		known.confirmed = view.Moment
+		r.remember(config, known)
 	}
 	return nil
 }
 
-// read reads a config, unless that was done before, and returns its digest. The data
-// lives no longer than the response. The content must be the one that the catalog
-// knows, because that is what will be recorded; it is [errConfigChanging] if it is not.
-func (r *configReader) read(ctx context.Context, known *catalog.Config) (catalog.Checksum, error) {
-	if digest, found := r.recall(known); found {
-		return digest, nil
-	}
+// read reads a config. The content must be the one that the catalog knows, because that
+// is what will be recorded; it is [errConfigChanging] if it is not. The data must live no
+// longer than it takes to digest it.
+func (r *configReader) read(ctx context.Context, known *catalog.Config) (metav1.Object, error) {
 	object, err := r.find(ctx, known.Ref)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	if object == nil {
-		return 0, errConfigChanging
+		return nil, errConfigChanging
 	}
 	present, err := reduce(object)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	if !slices.Equal(present.config.Keys, known.Keys) {
-		return 0, errConfigChanging
+		return nil, errConfigChanging
 	}
-	digest, err := catalog.OriginalDigest(object.(metav1.Object))
-	if err == nil {
-		r.remember(known, digest)
-	}
-	return digest, err
+	return object.(metav1.Object), nil
 }
 
 // find lists the only object of a name, which takes no other right than the watches
@@ -107,18 +125,17 @@ func (r *configReader) find(ctx context.Context, ref catalog.ConfigRef) (runtime
 	return object, nil
 }
 
-func (r *configReader) recall(config *catalog.Config) (catalog.Checksum, bool) {
+func (r *configReader) recall(config *catalog.Config) reading {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	digest, found := r.known[config]
-	return digest, found
+	return r.readings[config]
 }
 
-func (r *configReader) remember(config *catalog.Config, digest catalog.Checksum) {
+func (r *configReader) remember(config *catalog.Config, known reading) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.known == nil || len(r.known) >= maxKnownDigests {
-		r.known = make(map[*catalog.Config]catalog.Checksum)
+	if r.readings == nil || len(r.readings) >= maxReadings {
+		r.readings = make(map[*catalog.Config]reading)
 	}
-	r.known[config] = digest
+	r.readings[config] = known
 }

@@ -147,12 +147,13 @@ var (
 
 // handle decides about a workload and carries the decision out.
 func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
+	knowsConfigs := r.knowsConfigs(ref.Namespace) // the view that follows holds them
 	view, found := r.catalog.View(ref)
 	if !found {
 		r.backlogs.forget(ref)
 		return nil
 	}
-	if !r.knowsConfigs(ref.Namespace) {
+	if !knowsConfigs {
 		return errConfigsUnknown
 	}
 	if view.LacksKey() {

@@ -1,0 +1,124 @@
+package controller
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// serveConfigMap serves the only ConfigMap of an API server, or none, and counts how often.
+func serveConfigMap(t *testing.T, present **corev1.ConfigMap, reads *int) coreclient.CoreV1Interface {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		*reads++
+		if selector := r.URL.Query().Get("fieldSelector"); r.URL.Path != "/api/v1/namespaces/ns/configmaps" || selector != "metadata.name=web" {
+			t.Errorf("a request for %s", r.URL)
+		}
+		list := corev1.ConfigMapList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}}
+		if *present != nil {
+			list.Items = append(list.Items, **present)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(list); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	client, err := coreclient.NewForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func configMapOf(content string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}, Data: map[string]string{"key": content}}
+}
+
+// recordedOtherwise is the view of a workload whose record, of another process, tells of
+// another content than the catalog knows.
+func recordedOtherwise(t *testing.T, known *catalog.Config, recordSeen, now catalog.Moment) *catalog.View {
+	t.Helper()
+	return &catalog.View{
+		Workload: &catalog.Workload{
+			References: []catalog.Reference{{Config: known.Ref}},
+			Record:     catalog.Record{Vouches: true, Checksums: catalog.Checksums{known.Ref: 1}},
+			RecordSeen: recordSeen,
+		},
+		Configs: map[catalog.ConfigRef]*catalog.Config{known.Ref: known},
+		Moment:  now,
+	}
+}
+
+func TestAConfigIsConfirmedOnlyIfItIsWhatTheCatalogKnows(t *testing.T) {
+	known := catalog.NewConfigMap(configMapOf("1"))
+	for name, test := range map[string]struct {
+		present *corev1.ConfigMap
+		want    error
+	}{
+		"the same":        {configMapOf("1"), nil},
+		"another content": {configMapOf("2"), errConfigChanging},
+		"none":            {nil, errConfigChanging},
+	} {
+		reads := 0
+		reader := configReader{core: serveConfigMap(t, &test.present, &reads)}
+		if err := reader.confirm(t.Context(), recordedOtherwise(t, &known, 5, 7)); !errors.Is(err, test.want) || reads != 1 {
+			t.Errorf("%s: %v after %d reads, want %v", name, err, reads, test.want)
+		}
+	}
+}
+
+// One read serves all workloads whose records were seen before it, and none that came later.
+func TestAConfigIsReadAgainOnlyForARecordThatCameLater(t *testing.T) {
+	known, present, reads := catalog.NewConfigMap(configMapOf("1")), configMapOf("1"), 0
+	reader := configReader{core: serveConfigMap(t, &present, &reads)}
+	for _, step := range []struct {
+		recordSeen, now catalog.Moment
+		reads           int
+	}{{5, 7, 1}, {6, 8, 1}, {7, 9, 1}, {8, 9, 2}, {9, 9, 2}} {
+		if err := reader.confirm(t.Context(), recordedOtherwise(t, &known, step.recordSeen, step.now)); err != nil {
+			t.Fatal(err)
+		}
+		if reads != step.reads {
+			t.Errorf("record seen at %d, now %d: %d reads, want %d", step.recordSeen, step.now, reads, step.reads)
+		}
+	}
+}
+
+// The list may be taken in at any time, also while a worker is about to look.
+func TestAWorkloadIsDecidedAboutOnTheListedConfigs(t *testing.T) {
+	c := catalog.New()
+	workload := catalog.Workload{Ref: catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "ns", Name: "web"}, ResourceVersion: "1", Room: 1000}
+	known := catalog.NewConfigMap(configMapOf("1"))
+	workload.References = []catalog.Reference{{Config: known.Ref}}
+	c.ListWorkloads(catalog.Deployment, "", []catalog.Workload{workload})
+	r := restarter{
+		catalog:  c,
+		backlogs: newBacklogs(),
+		metrics:  newMetrics(),
+		dryRun:   true,
+		log:      slog.New(slog.DiscardHandler),
+		knowsConfigs: func(string) bool {
+			c.ListConfigs(catalog.ConfigMap, "", []catalog.Config{known}, time.Unix(0, 0), true)
+			return true
+		},
+	}
+	if err := r.handle(t.Context(), workload.Ref); err != nil {
+		t.Fatal(err)
+	}
+	want := catalog.Checksums{known.Ref: known.Checksum([]catalog.Selection{{}}, catalog.ChecksumKey{})}
+	if r.backlogs.tellFirst(workload.Ref, want) {
+		t.Error("what it would record is not what was listed")
+	}
+}
