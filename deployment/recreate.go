@@ -22,10 +22,11 @@ func (p *plan) recreate() {
 }
 
 // hasOldPods tells whether a pod of an old ReplicaSet still runs. Those that
-// terminate still do, although the ReplicaSet does not count them any more. And
-// until it has noticed that it is to have none, it may just be making some.
+// terminate still do, although the ReplicaSet does not count them among its own any
+// more; the watch of pods may be behind. And until it has noticed that it is to have
+// none, it may just be making some.
 func (p *plan) hasOldPods() bool {
 	return slices.ContainsFunc(p.old, func(m *member) bool {
-		return m.Replicas > 0 || !m.Observed || m.Existing > 0 || p.s.Pods[m.UID] > 0
+		return m.Replicas > 0 || !m.Observed || m.Existing > 0 || m.hasTerminating() || p.s.Pods[m.UID] > 0
 	})
 }

@@ -19,9 +19,12 @@ func TestRecreateStopsAllOldPodsBeforeItStartsNewOnes(t *testing.T) {
 		"old ones are stopped": {[]*ReplicaSet{set("v1", 1, 1), set("v2", 3, 2)}, nil, []string{
 			"scale replicaset web-v1 from 1 to 0", "scale replicaset web-v2 from 3 to 0",
 		}},
-		"they still exist":                  {[]*ReplicaSet{set("v1", 0, 0), set("v2", 0, 0, existing(3))}, nil, []string{}},
-		"one has not noticed yet":           {[]*ReplicaSet{set("v1", 0, 0), set("v2", 0, 0, unnoticed)}, nil, []string{}},
-		"one still terminates":              {[]*ReplicaSet{set("v1", 0, 0), set("v2", 0, 0)}, map[types.UID]int{"uid-of-web-v2": 1}, []string{}},
+		"they still exist":        {[]*ReplicaSet{set("v1", 0, 0), set("v2", 0, 0, existing(3))}, nil, []string{}},
+		"one has not noticed yet": {[]*ReplicaSet{set("v1", 0, 0), set("v2", 0, 0, unnoticed)}, nil, []string{}},
+		"one still terminates":    {[]*ReplicaSet{set("v1", 0, 0), set("v2", 0, 0)}, map[types.UID]int{"uid-of-web-v2": 1}, []string{}},
+		"one terminates that the watch of pods has not shown": {
+			[]*ReplicaSet{set("v1", 0, 0), set("v2", 0, 0, func(rs *ReplicaSet) { rs.Terminating = new(int32(1)) })}, nil, []string{},
+		},
 		"pods of others do not matter":      {[]*ReplicaSet{set("v1", 0, 0), set("v2", 0, 0)}, map[types.UID]int{"uid-of-web-v7": 1}, created},
 		"all have ended":                    {[]*ReplicaSet{set("v1", 0, 0), set("v2", 0, 0)}, map[types.UID]int{"uid-of-web-v2": 0}, created},
 		"the new one is there":              {[]*ReplicaSet{set("v2", 0, 0), set("v3", 0, 0)}, nil, []string{"scale replicaset web-v3 from 0 to 3"}},
