@@ -2,6 +2,9 @@ package deployment
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -62,12 +65,23 @@ func (p *plan) noteProgress() {
 // does not have its revision yet either, for they are written together. An old
 // ReplicaSet that is the new one again was not created.
 func (p *plan) noteBeginning() {
-	if p.current == nil || p.revision() == p.d.Annotations[revisionAnnotation] ||
+	if p.current == nil || !p.awaitsFirstStatus() ||
 		p.current.annotation(revisionHistoryAnnotation) != "" ||
 		p.conditions.has(appsv1.DeploymentProgressing, reasonFound) {
 		return
 	}
 	p.noteCreated(p.current.Name)
+}
+
+// awaitsFirstStatus tells whether no status was written yet since the present ReplicaSet
+// is the new one: the Deployment has another revision, which is written with it. But
+// somebody else may have removed or changed that. So it must not be named by the
+// condition Progressing either, which names the new ReplicaSet unless it tells of a pause.
+func (p *plan) awaitsFirstStatus() bool {
+	isNamed := p.current != nil && slices.ContainsFunc(p.d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
+		return c.Type == appsv1.DeploymentProgressing && strings.Contains(c.Message, strconv.Quote(p.current.Name))
+	})
+	return p.revision() != p.d.Annotations[revisionAnnotation] && !isNamed
 }
 
 // noteCreated tells that a rollout has begun.
@@ -106,12 +120,11 @@ func (p *plan) updated() int64 {
 }
 
 // hasProgressed compares with the status that was written last: more new pods,
-// fewer old ones, or more that are ready or available. Without the revision, which
-// is written together with it, that status is of the template before, and the pods
-// that it calls updated are old ones.
+// fewer old ones, or more that are ready or available. If that status is of the template
+// before, the pods that it calls updated are old ones.
 func (p *plan) hasProgressed() bool {
 	last, present := p.d.Status, p.status() // in the numbers that can be written
-	if p.revision() != p.d.Annotations[revisionAnnotation] {
+	if p.awaitsFirstStatus() {
 		last.UpdatedReplicas = 0
 	}
 	return present.UpdatedReplicas > last.UpdatedReplicas ||

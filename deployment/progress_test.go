@@ -63,6 +63,31 @@ func TestTheFirstNewPodsAreProgressThoughNoStatusToldOfTheirReplicaSet(t *testin
 	expect(t, "message", `ReplicaSet "web-v2" is progressing.`, progressing(state).Message)
 }
 
+// Whoever removes or changes the revision has not begun a rollout.
+func TestARevisionThatSomebodyElseChangedIsNoBeginning(t *testing.T) {
+	of := func(status corev1.ConditionStatus, reason, message string) *appsv1.DeploymentCondition {
+		c := condition(appsv1.DeploymentProgressing, status, reason, message, 10)
+		return &c
+	}
+	complete := of(corev1.ConditionTrue, reasonComplete, `ReplicaSet "web-v1" has successfully progressed.`)
+	timedOut := of(corev1.ConditionFalse, reasonTimedOut, `ReplicaSet "web-v1" has timed out progressing.`)
+	for name, test := range map[string]struct {
+		present   *appsv1.DeploymentCondition
+		available int64
+	}{
+		"complete":                             {complete, 3},
+		"complete, a pod is not available now": {complete, 2},
+		"timed out":                            {timedOut, 2},
+	} {
+		for _, revision := range []string{"", "7"} {
+			d := web(3, "v1", counted(3, 3, int32(test.available), int32(test.available), *test.present), func(d *appsv1.Deployment) {
+				d.Annotations[revisionAnnotation] = revision
+			})
+			expect(t, name+", revision "+revision, test.present, progressing(stateOf(d, set("v1", 3, test.available))))
+		}
+	}
+}
+
 func TestProgressingTellsHowARolloutGoes(t *testing.T) {
 	at := func(status corev1.ConditionStatus, reason, message string, update, transition time.Time) *appsv1.DeploymentCondition {
 		return &appsv1.DeploymentCondition{
