@@ -100,8 +100,8 @@ func (c *cache[T]) answer(value T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	version := value.meta().ResourceVersion
-	present := c.entries[value.meta().key()]
-	if !isNewer(version, c.seenIn(value.meta().Namespace)) || present.answered && !isNewer(version, present.value.meta().ResourceVersion) {
+	present := c.entries[value.meta().key()].value
+	if !isNewer(version, c.seenIn(value.meta().Namespace)) || !isZero(present) && !isNewer(version, present.meta().ResourceVersion) {
 		return
 	}
 	c.put(value, true)
@@ -133,24 +133,24 @@ type feed[T cached] struct {
 
 // Observe implements watch.Observer.
 func (f feed[T]) Observe(value T) {
-	f.saw(value.meta().ResourceVersion)
 	f.tell(f.observe(value))
+	f.saw(value.meta().ResourceVersion)
 }
 
 // Forget implements watch.Observer.
 func (f feed[T]) Forget(value T) {
-	f.saw(value.meta().ResourceVersion)
+	f.saw(value.meta().ResourceVersion) // first, so that no answer brings it back
 	f.tell(f.forget(value))
 }
 
 // Replace implements watch.Observer.
 func (f feed[T]) Replace(all []T, version string) {
-	f.saw(version)
 	listed := make(map[types.NamespacedName]struct{}, len(all))
 	for _, value := range all {
 		listed[value.meta().key()] = struct{}{}
 		f.tell(f.observe(value))
 	}
+	f.saw(version) // not before it is there: an answer that is no newer is dropped from now on
 	for _, value := range f.missing(listed, version) {
 		f.tell(f.forget(value))
 	}

@@ -88,6 +88,29 @@ func TestACacheHoldsTheNewestThatIsKnown(t *testing.T) {
 	}
 }
 
+// A list takes a while to take in. What is read meanwhile must not be lost until it is there.
+func TestAnAnswerCountsUntilTheWatchHasShownAsMuch(t *testing.T) {
+	named := func(name string) func(*thing) { return func(t *thing) { t.Name = name } }
+	answered := version(95, named("b"))
+	var c *cache[*thing]
+	c = newCache(func(_, after *thing) {
+		if after.Name != "a" {
+			return
+		}
+		c.answer(answered)
+		if got := c.get(keyOf(answered)); got != answered {
+			t.Errorf("after %s: %s", after, got)
+		}
+	})
+	f := feed[*thing]{c, ""}
+	f.Replace(nil, "80")
+	f.Replace(listOf(version(90), version(95, named("b"))), "100")
+	c.answer(version(94, named("b")))
+	if got := c.get(keyOf(answered)); got.ResourceVersion != "95" {
+		t.Errorf("after the list: %s", got)
+	}
+}
+
 func TestAValueIsFoundByItsGroupOnly(t *testing.T) {
 	c := newCache(func(_, _ *thing) {})
 	f := feed[*thing]{c, ""}
