@@ -61,9 +61,10 @@ func TestTheEngineAndKubernetesOwnControllerOnOneCluster(t *testing.T) {
 	s.startOriginal()
 	s.awaitStandingBy(engine, "wrote the status of deployment")
 	s.requireToldStandingBy(engine)
-	before := s.awaitNoFurtherActions(engine)
 	fleet.awaitRolledOut()
 	s.requireEvent(sharedHome, "RivalEngine", "stands by")
+	before, err := s.actions(t.Context(), engine, "") // what was under way has ended
+	s.must(err)
 	fleet.patchImages("example/main:6")
 	fleet.awaitRolledOut()
 	if after, err := s.actions(t.Context(), engine, ""); err != nil || after != before {
@@ -152,22 +153,6 @@ func (s *scene) requireEvent(namespace, reason, text string) {
 		}
 		return fmt.Errorf("none of %d", len(list.Items))
 	})
-}
-
-// awaitNoFurtherActions waits until what an engine had under way has ended, and returns how
-// many actions it has carried out.
-func (s *scene) awaitNoFurtherActions(engine *harness.Controller) float64 {
-	s.Helper()
-	before := -1.0
-	s.eventually("what was under way has ended", func(ctx context.Context) error {
-		now, err := s.actions(ctx, engine, "")
-		if err == nil && now != before {
-			err = fmt.Errorf("%v actions after %v", now, before)
-		}
-		before = now
-		return err
-	})
-	return before
 }
 
 func (f *fleet) awaitRolledOut() {
