@@ -69,7 +69,7 @@ type Engine struct {
 	rights   []apiclient.Right
 	caches   *caches
 	watches  []follower // in the order in which they are listed
-	ears     []follower // those of them by which others are heard
+	vital    []follower // those of them without which it does not begin to drive
 	notes    notes
 	executor *executor
 	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName]
@@ -157,17 +157,18 @@ func (e *Engine) watch(namespaces []string, clients *apiclient.Clients) {
 			Resource: "deployments", Namespace: namespace, Client: clients.WatchApps,
 			Reduce: reduceDeployment, Observer: hearing{feed[*Deployment]{e.caches.deployments, namespace}, e}, Log: e.log,
 		})
-		e.ears = append(e.ears, deployments)
-		e.watches = append(e.watches,
-			watch.New(watch.Options[*pod]{
-				Resource: "pods", Namespace: namespace, Client: clients.WatchCore,
-				Reduce: reducePod, Observer: feed[*pod]{e.caches.pods, namespace}, Log: e.log,
-			}),
-			watch.New(watch.Options[*ReplicaSet]{
-				Resource: "replicasets", Namespace: namespace, Client: clients.WatchApps,
-				Reduce: reduceReplicaSet, Observer: feed[*ReplicaSet]{e.caches.replicaSets, namespace}, Log: e.log,
-			}),
-			deployments)
+		replicaSets := watch.New(watch.Options[*ReplicaSet]{
+			Resource: "replicasets", Namespace: namespace, Client: clients.WatchApps,
+			Reduce: reduceReplicaSet, Observer: feed[*ReplicaSet]{e.caches.replicaSets, namespace}, Log: e.log,
+		})
+		pods := watch.New(watch.Options[*pod]{
+			Resource: "pods", Namespace: namespace, Client: clients.WatchCore,
+			Reduce: reducePod, Observer: feed[*pod]{e.caches.pods, namespace}, Log: e.log,
+		})
+		e.watches = append(e.watches, pods, replicaSets, deployments)
+		// Others are heard by their Deployments. A ReplicaSet that is not known yet is one
+		// whose pods a plan would leave out.
+		e.vital = append(e.vital, replicaSets, deployments)
 	}
 }
 
@@ -217,11 +218,11 @@ func (e *Engine) drive() {
 // rest lets the writes end that are under way, and no further one begin.
 func (e *Engine) rest() { e.executor.driving.Store(false) }
 
-// hearsSince tells since when all watches work by which others are heard, zero if one
-// of them does not.
+// hearsSince tells since when all vital watches work, that of the probe among them, zero
+// if one of them does not.
 func (e *Engine) hearsSince() time.Time {
 	since := e.probes.Status().WorkingSince
-	for _, w := range e.ears {
+	for _, w := range e.vital {
 		if since.IsZero() {
 			break
 		}

@@ -44,7 +44,8 @@ type lookout struct {
 	// drive and rest make the engine begin and end to drive. They do not block, and are
 	// called one at a time.
 	drive, rest func()
-	// hearsSince tells since when all watches work, zero if one of them does not.
+	// hearsSince tells since when all watches work that it takes to drive, zero if one of
+	// them does not.
 	hearsSince func() time.Time
 	// patience is how long a rival must be silent.
 	patience func() time.Duration

@@ -320,7 +320,7 @@ func TestAnEngineHearsSinceTheLastOfItsWatchesWorks(t *testing.T) {
 	follows := func(since time.Time) follower { return idleWatch{status: watch.Status{WorkingSince: since}} }
 	for name, test := range map[string]struct {
 		probes time.Time
-		ears   []follower
+		vital  []follower
 		want   time.Time
 	}{
 		"the probe's works last":       {noonPlus(3), []follower{follows(noonPlus(1)), follows(noonPlus(2))}, noonPlus(3)},
@@ -330,10 +330,18 @@ func TestAnEngineHearsSinceTheLastOfItsWatchesWorks(t *testing.T) {
 		"another, the last, works not": {noonPlus(1), []follower{follows(noonPlus(2)), follows(time.Time{})}, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := &Engine{probes: follows(test.probes), ears: test.ears, watches: []follower{follows(time.Time{})}} // of pods, say
+			e := &Engine{probes: follows(test.probes), vital: test.vital, watches: []follower{follows(time.Time{})}} // of pods, say
 			expect(t, "since", test.want, e.hearsSince())
 		})
 	}
+}
+
+func TestAnEngineDoesNotBeginWithoutItsReplicaSets(t *testing.T) {
+	var vital []string
+	for _, w := range newIdleEngine(t).vital {
+		vital = append(vital, w.Status().Resource)
+	}
+	expect(t, "vital", []string{"replicasets", "deployments"}, vital)
 }
 
 // idleWatch follows nothing.

@@ -11,7 +11,7 @@ var neededRights = []apiclient.Right{
 	{Verb: "patch", Group: "apps", Resource: "deployments", Without: "rollbacks by annotation are not carried out"},
 	{Verb: "patch", Group: "apps", Resource: "deployments/status", Without: "no status is written, so that rollouts seem to stand still"},
 	{Verb: "list", Group: "apps", Resource: "replicasets", Without: "no Deployment is driven"},
-	{Verb: "watch", Group: "apps", Resource: "replicasets", Without: "rollouts stand still or go on late"},
+	{Verb: "watch", Group: "apps", Resource: "replicasets", Without: "no Deployment is driven"},
 	{Verb: "get", Group: "apps", Resource: "replicasets", Without: "no rollback by annotation is carried out, and a Deployment stands still after a write to one of its ReplicaSets that failed"},
 	{Verb: "create", Group: "apps", Resource: "replicasets", Without: "no rollout begins"},
 	{Verb: "patch", Group: "apps", Resource: "replicasets", Without: "nothing is scaled, and no rollout ends"},

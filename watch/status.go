@@ -15,8 +15,8 @@ type Status struct {
 	// the watch breaks.
 	Synced bool
 	// WorkingSince is since when what happens is told without a gap. It is zero while
-	// the watch is broken, and before it works for the first time. What happened before
-	// may be told a moment later.
+	// the watch is broken or lists, and before it works for the first time. What happened
+	// before may be told a moment later.
 	WorkingSince time.Time
 	// BrokenSince is zero while the watch works, and before its first attempt.
 	BrokenSince time.Time
@@ -69,9 +69,9 @@ func (w *Watch[T]) listed() {
 		w.status.Synced = true
 		close(w.synced)
 	}
-	w.awaitsList = false
-	if !w.status.WorkingSince.IsZero() {
-		w.status.WorkingSince = time.Now() // a streaming list takes its time
+	if w.awaitsList { // the stream that brought the list goes on
+		w.awaitsList = false
+		w.status.WorkingSince = time.Now()
 	}
 	w.markTried()
 }
@@ -84,9 +84,16 @@ func (w *Watch[T]) working() {
 			"after", time.Since(w.status.BrokenSince).Round(time.Millisecond).String())
 	}
 	w.status.BrokenSince, w.status.Problem = time.Time{}, nil
-	if w.status.WorkingSince.IsZero() {
+	if w.status.WorkingSince.IsZero() && !w.awaitsList {
 		w.status.WorkingSince = time.Now()
 	}
+}
+
+// hasGap notes that what happened meanwhile is told only when everything has been listed.
+func (w *Watch[T]) hasGap() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.status.WorkingSince = time.Time{}
 }
 
 func (w *Watch[T]) broken(ctx context.Context, err error) {
@@ -120,6 +127,7 @@ func (w *Watch[T]) awaitList() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.awaitsList = true
+	w.status.WorkingSince = time.Time{}
 }
 
 // wasCut tells whether the last stream that was to begin with a list ended before that was

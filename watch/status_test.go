@@ -2,6 +2,7 @@ package watch
 
 import (
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 )
@@ -16,6 +17,30 @@ func TestAStatusIsOneLine(t *testing.T) {
 	} {
 		if got := status.String(); got != want {
 			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// A stream that begins with a list tells what happens only when that is complete.
+func TestAWatchWorksWhenItsListIsComplete(t *testing.T) {
+	w := New(Options[string]{Log: slog.New(slog.DiscardHandler)})
+	for _, step := range []struct {
+		name  string
+		do    func()
+		works bool
+	}{
+		{"a stream with a list is opened", func() { w.awaitList(); w.working() }, false},
+		{"the list is complete", w.listed, true},
+		{"the stream is opened again", w.working, true},
+		{"another stream with a list is opened", func() { w.awaitList(); w.working() }, false},
+		{"its list is complete", w.listed, true},
+		{"pages are read", w.hasGap, false},
+		{"the pages are complete", w.listed, false},
+		{"the stream that follows them is opened", w.working, true},
+	} {
+		step.do()
+		if works := !w.Status().WorkingSince.IsZero(); works != step.works {
+			t.Errorf("%s: works %t", step.name, works)
 		}
 	}
 }

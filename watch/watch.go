@@ -107,6 +107,7 @@ func (w *Watch[T]) Run(ctx context.Context) {
 // list reads all objects page by page and keeps only their reductions. The
 // reflector's own paging would pile up the pages.
 func (w *Watch[T]) list(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
+	w.hasGap()
 	all := &reductions[T]{}
 	options := metav1.ListOptions{Limit: pageSize}
 	for {
