@@ -72,24 +72,24 @@ var errMovedOn = errors.New("it has changed meanwhile")
 // errResting ends a plan because somebody else drives Deployments.
 var errResting = errors.New("the engine stands by")
 
-// apply applies actions in their order up to the first that fails. A write that
-// was refused because its object has changed or gone makes it look again, so that
-// the next plan knows.
-func (x *executor) apply(ctx context.Context, d *Deployment, actions []Action) error {
-	for _, action := range actions {
+// apply applies actions in their order up to the first that fails, and returns how many
+// were carried out. A write that was refused because its object has changed or gone makes
+// it look again, so that the next plan knows.
+func (x *executor) apply(ctx context.Context, d *Deployment, actions []Action) (done int, err error) {
+	for done, action := range actions {
 		if !x.driving.Load() {
-			return errResting
+			return done, errResting
 		}
 		if err := x.do(ctx, d, action); err != nil {
 			x.metrics.writeErrors.WithLabelValues(reasonOf(err)).Inc()
-			return fmt.Errorf("%s: %w", action, err)
+			return done, fmt.Errorf("%s: %w", action, err)
 		}
 		x.metrics.actions.WithLabelValues(action.Kind()).Inc()
 		if level := levelOf(action); x.log.Enabled(ctx, level) {
 			x.log.Log(ctx, level, "carried out", "deployment", d.key().String(), "action", action.String())
 		}
 	}
-	return nil
+	return len(actions), nil
 }
 
 // levelOf keeps what comes many times in a rollout out of the log.

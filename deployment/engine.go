@@ -282,7 +282,9 @@ func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 	state := e.caches.observe(d, n, start)
 	state.NoTerminating = !e.executor.keepsTerminating.Load()
 	actions, wake := Plan(state)
-	if err := e.executor.apply(ctx, d, actions); err != nil {
+	if done, err := e.executor.apply(ctx, d, actions); err != nil {
+		n.account(actions[:done], time.Now())
+		e.notes.keep(key, n)
 		e.retry(ctx, key, n, err)
 		return
 	}
@@ -292,16 +294,7 @@ func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 // goOn decides when a Deployment is looked at next after its plan was applied.
 func (e *Engine) goOn(key types.NamespacedName, n note, actions []Action, wake time.Time) {
 	failed, collided := n.creation.Name != "" && !n.creation.Collided, n.creation.Collided
-	step, reported, now := false, false, time.Now()
-	for _, action := range actions {
-		switch action.(type) {
-		case UpdateStatus:
-			reported, n.statusWritten = true, now
-		case Tell:
-		default:
-			step, n.stepTaken = true, now
-		}
-	}
+	step, reported := n.account(actions, time.Now())
 	if !collided || reported || step {
 		n.creation = CreationFailure{}
 	} // else the count of collisions is yet to be written, on which the next name rests

@@ -17,6 +17,21 @@ type note struct {
 	unsure string
 }
 
+// account notes that actions were carried out by now. It tells whether one of them was a
+// step of the way, and one the status.
+func (n *note) account(actions []Action, now time.Time) (step, reported bool) {
+	for _, action := range actions {
+		switch action.(type) {
+		case UpdateStatus:
+			reported, n.statusWritten = true, now
+		case Tell:
+		default:
+			step, n.stepTaken = true, now
+		}
+	}
+	return step, reported
+}
+
 // notes are the notes of all Deployments. They may be used concurrently.
 type notes struct {
 	mu    sync.Mutex

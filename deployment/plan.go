@@ -194,7 +194,7 @@ func (m *member) annotation(key string) string {
 	return m.Annotations[key]
 }
 
-// actions returns what was ordered, apart from the status. ReplicaSets are
+// actions returns what was ordered, apart from the status and deletions. ReplicaSets are
 // updated in the order in which they were resized, but those that grow come last,
 // so that there are never too many pods in between.
 func (p *plan) actions() []Action {
@@ -212,7 +212,6 @@ func (p *plan) actions() []Action {
 		done[m] = true
 	}
 	actions = append(actions, growing...)
-	actions = append(actions, p.deletions...)
 	actions = append(actions, p.rollback...)
 	return append(actions, p.events...)
 }

@@ -211,7 +211,7 @@ func (s *stage) sync() (printed string, acted bool) {
 		fmt.Fprintf(&out, "  %s\n", action)
 	}
 	var creation *creationError
-	if err := s.engine.executor.apply(context.Background(), d, actions); errors.As(err, &creation) {
+	if _, err := s.engine.executor.apply(context.Background(), d, actions); errors.As(err, &creation) {
 		s.note.creation = creation.CreationFailure
 		fmt.Fprintf(&out, "  failed: %v\n", err)
 	} else if err != nil {

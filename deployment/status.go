@@ -16,8 +16,14 @@ const statusSpacing = 50 * time.Millisecond
 // in conditions are cut to whole seconds.
 const deadlineDelay = time.Second
 
-// report ends a plan with the status.
+// report ends a plan with the status, and then with deletions, which tidy up: one that is
+// refused must not keep the status from being written.
 func (p *plan) report() (actions []Action, wake time.Time) {
+	actions, wake = p.reportStatus()
+	return append(actions, p.deletions...), wake
+}
+
+func (p *plan) reportStatus() (actions []Action, wake time.Time) {
 	p.noteAvailability()
 	actions, wake = p.actions(), p.wake
 	if deadline, running := p.deadline(); running && !p.d.Paused && !p.d.Deleting && !p.isComplete() {
