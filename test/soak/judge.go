@@ -172,12 +172,16 @@ func (j *judge) rest(pods []model.Pod) {
 	j.model.Rest(pods)
 }
 
-// verdict returns what went wrong, and the story of the first workload that did.
-func (j *judge) verdict() (found []model.Violation, story string) {
+// verdict returns what went wrong.
+func (j *judge) verdict() []model.Violation {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if found = j.model.Verdict(); len(found) > 0 {
-		story = j.model.Story(found[0].Workload)
-	}
-	return found, story
+	return j.model.Verdict()
+}
+
+// story tells what happened to a workload.
+func (j *judge) story(ref model.WorkloadRef) string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.model.Story(ref)
 }

@@ -20,7 +20,7 @@ type report struct {
 	seed       uint64
 	figures    []string
 	violations []model.Violation
-	story      string
+	stories    string
 	failures   []string // beside the violations
 }
 
@@ -31,8 +31,11 @@ func (r *report) add(format string, arguments ...any) {
 // failed tells whether something went wrong.
 func (r *report) failed() bool { return len(r.violations)+len(r.failures) > 0 }
 
-// shownViolations is enough to see what they have in common.
-const shownViolations = 20
+// These are enough to see what the violations have in common.
+const (
+	shownViolations = 20
+	shownStories    = 3
+)
 
 // String is the report as people read it.
 func (r *report) String() string {
@@ -50,7 +53,7 @@ func (r *report) String() string {
 	if more := len(r.violations) - shownViolations; more > 0 {
 		fmt.Fprintf(&text, "       and %d more\n", more)
 	}
-	text.WriteString(r.story)
+	text.WriteString(r.stories)
 	verdict := "nothing lost, nothing needless, nothing leaked"
 	if r.failed() {
 		verdict = "WRONG, see above"
@@ -61,16 +64,14 @@ func (r *report) String() string {
 
 func (s *soak) report(atEnd footprint) *report {
 	r := &report{seed: s.seed}
-	r.violations, r.story = s.judge.verdict()
+	r.violations = s.judge.verdict()
 	figure := func(name, format string, arguments ...any) {
 		r.figures = append(r.figures, fmt.Sprintf("%-10s %s", name, fmt.Sprintf(format, arguments...)))
 	}
 	edits, kills := s.driver.counts(), s.saboteur.counts()
 	count, slowest := slowPods(s.pods)
 	figure("workloads", "%d, of three kinds, with %d configs", len(s.world.workloads), len(s.world.configs))
-	if len(r.violations) > 0 {
-		r.story += "the controllers' logs about it:\n" + s.replicas.logs(r.violations[0].Workload.Name+" ")
-	}
+	r.stories = s.stories(r.violations)
 	figure("time", "%s, %s of it disturbed", time.Since(s.begin).Round(time.Second), s.duration)
 	figure("edits", "%d: %s", sum(edits), list(edits))
 	figure("restarts", "%d", s.judge.restarts()-s.firstLook)
@@ -85,6 +86,22 @@ func (s *soak) report(atEnd footprint) *report {
 		r.add("%s", crash)
 	}
 	return r
+}
+
+// stories tells what happened to the first workloads that went wrong, and what the
+// controllers' logs have about them.
+func (s *soak) stories(violations []model.Violation) string {
+	var told []model.WorkloadRef
+	var text strings.Builder
+	for i := range violations {
+		ref := violations[i].Workload
+		if len(told) == shownStories || slices.Contains(told, ref) {
+			continue
+		}
+		told = append(told, ref)
+		fmt.Fprintf(&text, "%sthe controllers' logs about it:\n%s", s.judge.story(ref), s.replicas.logs(ref.Name+" "))
+	}
+	return text.String()
 }
 
 // slowPods counts those that the cluster was slow to start, which is not the controller's fault,

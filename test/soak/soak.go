@@ -28,9 +28,12 @@ const (
 	// that is killed and started on a busy machine, and the watches' pauses after that.
 	lag = 25 * time.Second
 
-	// patience is how long a change may go without an answer: the spacing of restarts, the
+	// stall is that time if a watch stalls until the client gives it up.
+	stall = 2*time.Minute + lag
+
+	// patience is how long a change may go without an answer: a watch that stalls, the
 	// longest pause between two attempts (30 s), and leaders that are killed meanwhile.
-	patience = 2 * time.Minute
+	patience = 3 * time.Minute
 )
 
 // options say what to play.
@@ -140,7 +143,7 @@ func (s *soak) open(ctx context.Context) error {
 func (s *soak) setUp(ctx context.Context) error {
 	random := rand.New(rand.NewPCG(s.seed, 0))
 	s.world = newWorld(random, s.workloads)
-	s.judge = newJudge(s.world, model.Options{Lag: lag, Patience: patience, Budget: &model.Budget{Free: freeRestarts, Grace: grace, Limit: backoffLimit}})
+	s.judge = newJudge(s.world, model.Options{Lag: lag, Stall: stall, Patience: patience, Budget: &model.Budget{Free: freeRestarts, Grace: grace, Limit: backoffLimit}})
 	s.replicas.judge = s.judge
 	s.driver = &driver{client: s.cluster.Client(), judge: s.judge, world: s.world, edits: map[string]int{}}
 	s.saboteur = &saboteur{cluster: s.cluster, replicas: s.replicas, judge: s.judge, random: random, kills: map[string]int{}}

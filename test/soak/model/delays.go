@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -10,9 +11,9 @@ import (
 const Overlooked = "overlooked"
 
 // judgeDelays finds changes that the record did not answer for longer than the patience,
-// though the workload was opted in all the time. Content never comes back, so each change
-// calls for another record, with a restart or without. What a later edit made good, the
-// state at the end does not tell.
+// though the workload was opted in all the time. A change calls for another record, with a
+// restart or without, unless the content comes back, as when a key is set and removed. What
+// a later edit made good, the state at the end does not tell.
 func (m *Model) judgeDelays(ref WorkloadRef, life []Sight) (found []Violation) {
 	if m.options.Patience == 0 || len(m.notes) == 0 {
 		return nil
@@ -23,9 +24,10 @@ func (m *Model) judgeDelays(ref WorkloadRef, life []Sight) (found []Violation) {
 	}
 	for i := range life[0].Uses {
 		u := &life[0].Uses[i]
-		for _, change := range m.changes(u) {
+		changes := m.changes(u)
+		for i, change := range changes {
 			limit := change.End.Add(m.options.Patience)
-			if limit.Before(end) && !m.deletedBetween(u.Config, change.End, limit) && isOverlooked(life, change.Begin, limit) {
+			if limit.Before(end) && !m.deletedBetween(u.Config, change.End, limit) && isOverlooked(life, change.Begin, limit) && !u.comesBack(changes, i, limit) {
 				found = append(found, Violation{ref, Overlooked, change.End, fmt.Sprintf(
 					"the record has not answered the change of %s %s at %s for %s", u.Config.Kind, u.Config.Name, clock(change.End), m.options.Patience)})
 			}
@@ -49,6 +51,16 @@ func isOverlooked(life []Sight, from, to time.Time) bool {
 		}
 	}
 	return before != nil && before.Enabled
+}
+
+// comesBack tells whether what pods see before a change is there again before the limit, or
+// what they see after it was there before.
+func (u *Use) comesBack(changes []Edit, change int, limit time.Time) bool {
+	earlier := map[string]bool{}
+	for _, e := range changes[:change] {
+		earlier[u.visible(e.Content)] = true
+	}
+	return slices.ContainsFunc(changes[change:], func(e Edit) bool { return e.Begin.Before(limit) && earlier[u.visible(e.Content)] })
 }
 
 // deletedBetween tells whether a config was deleted between two times. A record keeps what

@@ -66,8 +66,10 @@ type Violation struct {
 
 // Options say how to judge.
 type Options struct {
-	// Lag is how long after a change the controller may learn of it.
-	Lag time.Duration
+	// Lag is how long after a change the controller may learn of it, and Stall how long if
+	// its watch stalls. That excuses a restart only if its record tells of what no record
+	// told before.
+	Lag, Stall time.Duration
 	// Patience is how long the record of a change may take in coming; 0 is for ever.
 	Patience time.Duration
 	// Budget is nil where restarts are not spaced out.

@@ -83,7 +83,7 @@ func (p *play) requireRules(t *testing.T, want ...string) {
 func TestAStory(t *testing.T) {
 	onlyA := []Use{{Config: settings, Keys: []string{"a"}}}
 	optional := []Use{{Config: settings, Optional: true}}
-	lag := Options{Lag: 5 * time.Second}
+	lag := Options{Lag: 5 * time.Second, Stall: 10 * time.Second}
 	for _, c := range []struct {
 		name string
 		uses []Use // usesAll if it is nil
@@ -205,6 +205,18 @@ func TestAStory(t *testing.T) {
 			p.restart(24, "second")
 			p.rest(25)
 		}, nil},
+		{"in which a stalled watch showed a change later than the next record is fine", nil, func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.see(28, func(s *Sight) { s.Record = record("half") })
+			p.restart(29, "second")
+			p.rest(30)
+		}, nil},
+		{"in which it restarts for what was recorded before is one of a needless restart", nil, func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.see(28, func(s *Sight) { s.Record = record("half") })
+			p.restart(29, "first")
+			p.rest(30)
+		}, []string{Needless}},
 		{"in which a change was recorded long before is one of a needless restart", nil, func(p *play) {
 			p.edit(20, "a=2 b=1")
 			p.see(33, func(s *Sight) { s.Record = record("half") })
@@ -321,6 +333,12 @@ func TestAChangeIsAnsweredInTime(t *testing.T) {
 		"unless the config was": {func(p *play) {
 			p.edit(20, "a=2 b=1")
 			p.edit(21, "")
+			p.edit(100, "a=3 b=1")
+			p.restart(101, "third")
+		}, nil},
+		"unless it was undone": {func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.edit(22, "a=1 b=1")
 			p.edit(100, "a=3 b=1")
 			p.restart(101, "third")
 		}, nil},

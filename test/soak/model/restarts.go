@@ -37,14 +37,20 @@ func (m *Model) judgeRestarts(ref WorkloadRef, life []Sight) (found []Violation)
 	used := make([]bool, len(causes))
 	recorded := life[0].Created // when the record was written that the next restart differs from
 	vouched := len(life[0].Record) > 0
+	told := map[string]bool{} // by all records so far
 	var row row
 	for i := 1; i < len(life); i++ {
 		before, s := &life[i-1], &life[i]
 		if s.Listed || s.Template != before.Template || !s.WantsPods || !before.WantsPods {
 			vouched = false // the record may be of other pods
 		}
+		noteTold(told, before.Record)
 		if s.restartedSince(before) {
-			cause := findCause(causes, used, recorded.Add(-m.options.Lag), s.RestartedAt)
+			late := m.options.Lag
+			if noteTold(maps.Clone(told), s.Record) {
+				late = max(late, m.options.Stall)
+			}
+			cause := findCause(causes, used, recorded.Add(-late), s.RestartedAt)
 			switch {
 			case cause < 0:
 				found = append(found, Violation{ref, Needless, s.At, fmt.Sprintf(
@@ -67,6 +73,15 @@ func (m *Model) judgeRestarts(ref WorkloadRef, life []Sight) (found []Violation)
 		}
 	}
 	return found
+}
+
+// noteTold notes what a record tells, and returns whether that is something new.
+func noteTold(told map[string]bool, record map[string]string) (news bool) {
+	for config, checksum := range record {
+		news = news || !told[config+" "+checksum]
+		told[config+" "+checksum] = true
+	}
+	return news
 }
 
 // causes returns the changes of everything that pods see, in the order of time.
