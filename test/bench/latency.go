@@ -40,7 +40,7 @@ func (b *bench) measureLatency(ctx context.Context) ([]row, error) {
 		}
 		return s.withController(ctx, func(controller *harness.Controller) error {
 			return b.compare(ctx, s, controller, ours, floor)
-		}, "--restart-grace-period=0")
+		}, "--restart-grace-period=0", "--restart-backoff-limit=0") // many restarts in a row are what is measured
 	})
 	if err != nil {
 		return nil, err
