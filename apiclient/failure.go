@@ -2,22 +2,63 @@ package apiclient
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// FailureReason names the kind of a failed request for metrics: the API's reason
-// in lower case, or "network" for an API server that did not answer.
+// reasons are those that the API server itself gives, with the names that they have in
+// metrics. An admission webhook may give any other text as its reason.
+var reasons = namesOf(
+	metav1.StatusReasonUnauthorized, metav1.StatusReasonForbidden, metav1.StatusReasonNotFound,
+	metav1.StatusReasonAlreadyExists, metav1.StatusReasonConflict, metav1.StatusReasonGone, metav1.StatusReasonInvalid,
+	metav1.StatusReasonServerTimeout, metav1.StatusReasonStoreReadError, metav1.StatusReasonTimeout,
+	metav1.StatusReasonTooManyRequests, metav1.StatusReasonBadRequest, metav1.StatusReasonMethodNotAllowed,
+	metav1.StatusReasonNotAcceptable, metav1.StatusReasonRequestEntityTooLarge, metav1.StatusReasonUnsupportedMediaType,
+	metav1.StatusReasonInternalError, metav1.StatusReasonExpired, metav1.StatusReasonServiceUnavailable,
+)
+
+func namesOf(all ...metav1.StatusReason) map[metav1.StatusReason]string {
+	names := make(map[metav1.StatusReason]string, len(all))
+	for _, reason := range all {
+		names[reason] = strings.ToLower(string(reason))
+	}
+	return names
+}
+
+// reasonsByCode are those of answers whose own reason is not known.
+var reasonsByCode = map[int32]metav1.StatusReason{
+	http.StatusBadRequest:            metav1.StatusReasonBadRequest,
+	http.StatusUnauthorized:          metav1.StatusReasonUnauthorized,
+	http.StatusForbidden:             metav1.StatusReasonForbidden,
+	http.StatusNotFound:              metav1.StatusReasonNotFound,
+	http.StatusMethodNotAllowed:      metav1.StatusReasonMethodNotAllowed,
+	http.StatusConflict:              metav1.StatusReasonConflict,
+	http.StatusGone:                  metav1.StatusReasonGone,
+	http.StatusRequestEntityTooLarge: metav1.StatusReasonRequestEntityTooLarge,
+	http.StatusUnprocessableEntity:   metav1.StatusReasonInvalid,
+	http.StatusTooManyRequests:       metav1.StatusReasonTooManyRequests,
+	http.StatusInternalServerError:   metav1.StatusReasonInternalError,
+	http.StatusServiceUnavailable:    metav1.StatusReasonServiceUnavailable,
+	http.StatusGatewayTimeout:        metav1.StatusReasonTimeout,
+}
+
+// FailureReason names the kind of a failed request for metrics: the API's reason in lower
+// case, or "network" for an API server that did not answer. It is one of a closed set: a
+// reason that the API server does not give by itself is replaced by that of its HTTP
+// status code, or by "unknown".
 func FailureReason(err error) string {
-	reason := apierrors.ReasonForError(err)
-	if reason != metav1.StatusReasonUnknown {
-		return strings.ToLower(string(reason))
-	}
 	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		return "unknown"
+	if !errors.As(err, &status) {
+		return "network"
 	}
-	return "network"
+	if name, known := reasons[status.Status().Reason]; known {
+		return name
+	}
+	if name, known := reasons[reasonsByCode[status.Status().Code]]; known {
+		return name
+	}
+	return "unknown"
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kubernetes-deployment-restart-controller/apiclient"
@@ -24,5 +25,31 @@ func TestFailuresAreNamedAsTheAPINamesThem(t *testing.T) {
 		if got := apiclient.FailureReason(fmt.Errorf("patch web: %w", err)); got != want {
 			t.Errorf("reason: got %q, want %q", got, want)
 		}
+	}
+}
+
+func denied(code int32, reason string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: metav1.StatusReason(reason), Message: reason}}
+}
+
+func TestAReasonThatAWebhookMadeUpIsNamedByItsCode(t *testing.T) {
+	for code, want := range map[int32]string{
+		400: "badrequest", 401: "unauthorized", 403: "forbidden", 404: "notfound", 405: "methodnotallowed", 409: "conflict", 410: "gone",
+		413: "requestentitytoolarge", 422: "invalid", 429: "toomanyrequests", 500: "internalerror", 503: "serviceunavailable", 504: "timeout",
+		418: "unknown", 0: "unknown",
+	} {
+		if got := apiclient.FailureReason(denied(code, "you may not: it is Friday")); got != want {
+			t.Errorf("code %d: got %q, want %q", code, got, want)
+		}
+	}
+}
+
+func TestAWebhookThatGivesANewReasonEachTimeHasOneName(t *testing.T) {
+	names := make(map[string]struct{})
+	for i := range 1000 {
+		names[apiclient.FailureReason(denied(400, fmt.Sprintf("denied for the %dth time", i)))] = struct{}{}
+	}
+	if len(names) != 1 {
+		t.Errorf("%d names", len(names))
 	}
 }

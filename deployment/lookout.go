@@ -8,12 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/tools/record"
 
+	"kubernetes-deployment-restart-controller/series"
 	"kubernetes-deployment-restart-controller/watch"
 )
 
@@ -39,7 +39,7 @@ type lookout struct {
 	prober prober
 	events record.EventRecorder
 	// writes counts those of others by their field manager.
-	writes *prometheus.CounterVec
+	writes *series.Counter
 	log    *slog.Logger
 	// drive and rest make the engine begin and end to drive. They do not block, and are
 	// called one at a time.
@@ -217,7 +217,7 @@ func (l *lookout) heard(manager string, deployment types.NamespacedName) {
 // hear must be called with the lock held.
 func (l *lookout) hear(manager, deed string, deployment types.NamespacedName) {
 	if deed == wroteStatus {
-		l.writes.WithLabelValues(manager).Inc()
+		l.writes.Inc(manager)
 	}
 	if l.rivalry == nil {
 		return // it does not drive anyway

@@ -206,7 +206,7 @@ func TestAnEngineStandsByAsLongAsARivalAnswers(t *testing.T) {
 		expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 7), n.asked())
 		expect(t, "events", []string{"Warning RivalEngine stands by and does not drive Deployments: rival wrote the status of deployment own/" + ProbeName +
 			". Takes over when nobody else was heard for 30s"}, n.told())
-		if count := testutil.ToFloat64(n.lookout.writes.WithLabelValues("rival")); count != 7 {
+		if count := testutil.ToFloat64(n.lookout.writes.Of("rival")); count != 7 {
 			t.Errorf("%v writes are counted, want 7", count)
 		}
 		n.set(func() { n.isRival = false })
@@ -452,7 +452,7 @@ func TestAnEngineHearsOthersButNotItselfNorItsProbe(t *testing.T) {
 	drives.Observe(written(FieldManager, 3))
 	drives.Observe(written("rival", 4))
 	drives.Replace([]*Deployment{written("rival", 5)}, "7")
-	if count := testutil.ToFloat64(e.metrics.rivalWrites.WithLabelValues("rival")); count != 2 {
+	if count := testutil.ToFloat64(e.metrics.rivalWrites.Of("rival")); count != 2 {
 		t.Errorf("%v writes are counted, want 2", count)
 	}
 	if count := testutil.CollectAndCount(e.metrics.rivalWrites); count != 2 {
@@ -461,6 +461,16 @@ func TestAnEngineHearsOthersButNotItselfNorItsProbe(t *testing.T) {
 	drives.Forget(written("rival", 5))
 	if len(e.statusWrites.last) != 0 {
 		t.Error("what is gone is not forgotten")
+	}
+}
+
+func TestAThousandFieldManagersMakeFewSeries(t *testing.T) {
+	e := newIdleEngine(t)
+	for i := range 1000 {
+		e.lookout.heard(fmt.Sprintf("manager-%d", i), web(3, "v1").key())
+	}
+	if count := testutil.CollectAndCount(e.metrics.rivalWrites); count != namedManagers+1 {
+		t.Errorf("%d series, want one for each of %d managers and one for the others", count, namedManagers)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/series"
 	"kubernetes-deployment-restart-controller/watch"
 )
 
@@ -23,7 +24,7 @@ type metrics struct {
 	syncDuration prometheus.Histogram
 	actions      *prometheus.CounterVec
 	writeErrors  *prometheus.CounterVec
-	rivalWrites  *prometheus.CounterVec
+	rivalWrites  *series.Counter
 	queueDepth   prometheus.Gauge
 	queueLatency prometheus.Histogram
 }
@@ -44,9 +45,9 @@ func newMetrics() *metrics {
 		writeErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "write_errors_total", Help: "The number of actions that failed, by reason.",
 		}, []string{"reason"}),
-		rivalWrites: prometheus.NewCounterVec(prometheus.CounterOpts{
+		rivalWrites: series.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "rival_writes_total", Help: "The number of writes of a Deployment's status by others that were noticed, by field manager.",
-		}, []string{"manager"}),
+		}, "manager", namedManagers, usualRival),
 		queueDepth: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Name: "queue_depth", Help: "The number of Deployments that wait for a worker.",
 		}),
@@ -62,9 +63,12 @@ func newMetrics() *metrics {
 	} {
 		m.actions.WithLabelValues(action.Kind())
 	}
-	m.rivalWrites.WithLabelValues(usualRival)
 	return m
 }
+
+// namedManagers is how many field managers have a series of their own: whoever may write a
+// Deployment's status chooses its name.
+const namedManagers = 20
 
 // usualRival is the field manager of Kubernetes' own deployment controller.
 const usualRival = "kube-controller-manager"
