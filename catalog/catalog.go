@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -22,7 +23,7 @@ type Catalog struct {
 	configs     map[ConfigRef]*Config
 	gone        int // how many of configs are marked as deleted
 	workloads   map[WorkloadRef]*Workload
-	referencing map[ConfigRef][]WorkloadRef // each once, in no order
+	referencing map[ConfigRef]workloadSet
 }
 
 // New returns an empty catalog.
@@ -30,7 +31,7 @@ func New() *Catalog {
 	return &Catalog{
 		configs:     make(map[ConfigRef]*Config),
 		workloads:   make(map[WorkloadRef]*Workload),
-		referencing: make(map[ConfigRef][]WorkloadRef),
+		referencing: make(map[ConfigRef]workloadSet),
 	}
 }
 
@@ -92,8 +93,9 @@ func (c *Catalog) View(ref WorkloadRef) (View, bool) {
 func (c *Catalog) WorkloadsReferencing(ref ConfigRef) []*Workload {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	workloads := make([]*Workload, 0, len(c.referencing[ref]))
-	for _, workload := range c.referencing[ref] {
+	referencing := c.referencing[ref]
+	workloads := make([]*Workload, 0, referencing.len())
+	for workload := range referencing.all {
 		workloads = append(workloads, c.workloads[workload])
 	}
 	return workloads
@@ -178,14 +180,19 @@ func (c *Catalog) putConfig(config Config, date func(key string) time.Time) bool
 	}
 	c.configs[config.Ref] = &config
 	news := !exists || !slices.Equal(previous.Keys, config.Keys)
-	return news && len(c.referencing[config.Ref]) > 0
+	return news && c.isReferenced(config.Ref)
+}
+
+func (c *Catalog) isReferenced(ref ConfigRef) bool {
+	_, referenced := c.referencing[ref]
+	return referenced
 }
 
 func (c *Catalog) removeConfig(ref ConfigRef) {
 	config, found := c.configs[ref]
 	switch {
 	case !found || config.Deleted:
-	case len(c.referencing[ref]) == 0:
+	case !c.isReferenced(ref):
 		delete(c.configs, ref)
 	default:
 		deleted := *config
@@ -295,9 +302,7 @@ func (c *Catalog) putWorkload(workload Workload, seen Moment) bool {
 		}
 	}
 	c.workloads[workload.Ref] = &workload
-	if !known || previous.Template != workload.Template {
-		c.index(previous, &workload)
-	}
+	c.index(previous, &workload)
 	if !known {
 		return true
 	}
@@ -323,17 +328,20 @@ func (c *Catalog) removeWorkload(ref WorkloadRef) bool {
 }
 
 // index moves a workload's entries in the reverse index from its previous
-// references to its present ones. Either may be nil.
+// references to its present ones. Either may be nil. It compares the references
+// themselves: a fingerprint says nothing of them that somebody could not forge.
 func (c *Catalog) index(previous, present *Workload) {
 	before, after := configsOf(previous), configsOf(present)
-	for _, config := range after {
-		if !slices.Contains(before, config) {
-			c.referencing[config] = append(c.referencing[config], present.Ref)
-		}
-	}
-	for _, config := range before {
-		if !slices.Contains(after, config) {
-			c.unreference(config, previous.Ref)
+	for len(before) > 0 || len(after) > 0 {
+		switch order := compareFirst(before, after); {
+		case order < 0:
+			c.unreference(before[0], previous.Ref)
+			before = before[1:]
+		case order > 0:
+			c.reference(after[0], present.Ref)
+			after = after[1:]
+		default:
+			before, after = before[1:], after[1:]
 		}
 	}
 }
@@ -345,13 +353,26 @@ func configsOf(w *Workload) []ConfigRef {
 	return w.Configs()
 }
 
+// compareFirst compares the first configs of two lists. One that is empty comes last.
+func compareFirst(a, b []ConfigRef) int {
+	if len(a) == 0 || len(b) == 0 {
+		return cmp.Compare(len(b), len(a))
+	}
+	return compareConfigRefs(a[0], b[0])
+}
+
+func (c *Catalog) reference(config ConfigRef, workload WorkloadRef) {
+	referencing := c.referencing[config]
+	referencing.add(workload)
+	c.referencing[config] = referencing
+}
+
 // unreference removes a workload from those that reference a config. A deleted
 // config that nobody references any more is forgotten.
 func (c *Catalog) unreference(config ConfigRef, workload WorkloadRef) {
 	referencing := c.referencing[config]
-	last := len(referencing) - 1
-	referencing[slices.Index(referencing, workload)] = referencing[last]
-	if c.referencing[config] = referencing[:last]; last > 0 {
+	if referencing.remove(workload); referencing.len() > 0 {
+		c.referencing[config] = referencing
 		return
 	}
 	delete(c.referencing, config)
