@@ -13,6 +13,8 @@ import (
 
 	"github.com/jessevdk/go-flags"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"kubernetes-deployment-restart-controller/controller"
 )
 
 // options are the command line arguments, each with its environment variable.
@@ -20,7 +22,8 @@ type options struct {
 	RestartCheckPeriod  int           `short:"c" long:"restart-check-period" env:"RESTART_CHECK_PERIOD" default:"500" description:"Time interval to check for pending restarts in milliseconds"`
 	RestartGracePeriod  int           `short:"r" long:"restart-grace-period" env:"RESTART_GRACE_PERIOD" default:"5" description:"Time interval to compact restarts in seconds"`
 	RestartBackoffLimit time.Duration `long:"restart-backoff-limit" env:"RESTART_BACKOFF_LIMIT" default:"10m" description:"Longest time between two restarts of a workload whose configs keep changing; 0 restarts it whenever they change"`
-	IgnoredErrors       []string      `long:"ignored-errors" env:"IGNORED_ERRORS" env-delim:";" description:"List of error patterns (regular expressions) to just warn of. Useful if previously legal objects are not valid anymore but have not yet been updated, e.g. on admission control changes. ENV var splits on ; (semicolon)."`
+	IgnoredErrors       []string      `long:"ignored-errors" env:"IGNORED_ERRORS" env-delim:";" description:"List of texts: an error that contains one of them is just warned of. Useful if previously legal objects are not valid anymore but have not yet been updated, e.g. on admission control changes. ENV var splits on ; (semicolon)."`
+	IgnoredPatterns     []string      `long:"ignored-error-patterns" env:"IGNORED_ERROR_PATTERNS" env-delim:";" description:"List of regular expressions: an error that matches one of them is just warned of, too. ENV var splits on ; (semicolon)."`
 	Verbose             int           `short:"v" long:"verbose" env:"VERBOSE" default:"0" description:"Be verbose: 1 tells of every change, 4 and more also of the client library's work"`
 	Version             bool          `long:"version" description:"Print version information and exit"`
 
@@ -46,7 +49,7 @@ type options struct {
 	LeaderElectRenewDeadline time.Duration `long:"leader-elect-renew-deadline" env:"LEADER_ELECT_RENEW_DEADLINE" default:"10s" description:"How long a leader tries to renew its lease before it gives up"`
 	LeaderElectRetryPeriod   time.Duration `long:"leader-elect-retry-period" env:"LEADER_ELECT_RETRY_PERIOD" default:"2s" description:"Time between two attempts to get or renew the lease"`
 
-	ignoredErrors []*regexp.Regexp
+	ignoredErrors controller.ErrorFilter
 }
 
 // errHelp carries the help text that the user asked for.
@@ -110,7 +113,7 @@ func (o *options) validate() error {
 	case o.DryRun && o.drivesDeployments():
 		return fmt.Errorf("--dry-run writes nothing to workloads, so it excludes --deployment-engine=%s", o.DeploymentEngine)
 	}
-	for _, check := range []func() error{o.validateNamespaces, o.validateListenAddress, o.compileIgnoredErrors, o.takeOwnNamespace, o.validateEngine, o.validateLeaderElection} {
+	for _, check := range []func() error{o.validateNamespaces, o.validateListenAddress, o.readIgnoredErrors, o.takeOwnNamespace, o.validateEngine, o.validateLeaderElection} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -157,16 +160,17 @@ func (o *options) validateListenAddress() error {
 	return nil
 }
 
-func (o *options) compileIgnoredErrors() error {
-	for _, pattern := range o.IgnoredErrors {
-		if pattern == "" {
-			continue // an empty one would match every error
-		}
+// readIgnoredErrors takes the texts as they are and compiles the patterns. Empty ones are
+// left out, because they would match every error.
+func (o *options) readIgnoredErrors() error {
+	isEmpty := func(text string) bool { return text == "" }
+	o.ignoredErrors.Texts = slices.DeleteFunc(o.IgnoredErrors, isEmpty)
+	for _, pattern := range slices.DeleteFunc(o.IgnoredPatterns, isEmpty) {
 		compiled, err := regexp.Compile(pattern)
 		if err != nil {
-			return fmt.Errorf("--ignored-errors: %w", err)
+			return fmt.Errorf("--ignored-error-patterns: %w", err)
 		}
-		o.ignoredErrors = append(o.ignoredErrors, compiled)
+		o.ignoredErrors.Patterns = append(o.ignoredErrors.Patterns, compiled)
 	}
 	return nil
 }

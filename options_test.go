@@ -3,9 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
@@ -17,7 +20,7 @@ func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
 		{"--restart-backoff-limit=-1s", "--restart-backoff-limit must not be negative"},
 		{"--restart-backoff-limit=10", "restart-backoff-limit"},
 		{"--verbose=-1", "--verbose must not be negative"},
-		{"--ignored-errors=(", "--ignored-errors"},
+		{"--ignored-error-patterns=(", "--ignored-error-patterns"},
 		{"--listen-address=10254", "--listen-address must be host:port"},
 		{"--listen-address=:99999", "--listen-address must be host:port"},
 		{"--namespace=Not_A_Name", "--namespace \"Not_A_Name\" cannot be one"},
@@ -60,6 +63,7 @@ func TestOptionsComeFromTheEnvironmentUnlessGiven(t *testing.T) {
 	t.Setenv("RESTART_GRACE_PERIOD", "7")
 	t.Setenv("RESTART_CHECK_PERIOD", "100")
 	t.Setenv("IGNORED_ERRORS", "first one;second .*")
+	t.Setenv("IGNORED_ERROR_PATTERNS", "third .*;fourth")
 	t.Setenv("WATCH_NAMESPACES", "b,a,b")
 	t.Setenv("VERBOSE", "1")
 	t.Setenv("LEADER_ELECT_RETRY_PERIOD", "3s")
@@ -79,9 +83,42 @@ func TestOptionsComeFromTheEnvironmentUnlessGiven(t *testing.T) {
 	if !o.drivesDeployments() || o.DeploymentWorkers != 3 {
 		t.Errorf("deployment engine: %s with %d workers", o.DeploymentEngine, o.DeploymentWorkers)
 	}
-	if len(o.ignoredErrors) != 2 || !o.ignoredErrors[1].MatchString("a second thing") {
-		t.Errorf("ignored errors: %v", o.ignoredErrors)
+	if got := strings.Join(o.ignoredErrors.Texts, "|"); got != "first one|second .*" {
+		t.Errorf("texts of ignored errors: %s", got)
 	}
+	if patterns := o.ignoredErrors.Patterns; len(patterns) != 2 || !patterns[0].MatchString("a third thing") {
+		t.Errorf("patterns of ignored errors: %v", patterns)
+	}
+}
+
+// Version 1.3.0 took any text, and looked for it as it is.
+func TestAnyTextCanBeAnIgnoredError(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		text := rapid.OneOf(
+			rapid.SampledFrom([]string{"", "[", "a(b", "*", `\`, "a{2,1}", "(?P<", "\xff", " "}),
+			rapid.StringMatching(`[^"\x00][^\x00]*`), // the library of the flags takes quotes away, as it did
+		).Draw(rt, "text")
+		o, err := parseOptions([]string{"--ignored-errors=" + text})
+		if err != nil {
+			rt.Fatalf("%q as a flag: %v", text, err)
+		}
+		var want []string // an empty text is left out: it would match every error
+		if text != "" {
+			want = []string{text}
+		}
+		if !slices.Equal(o.ignoredErrors.Texts, want) {
+			rt.Errorf("%q as a flag: got %q", text, o.ignoredErrors.Texts)
+		}
+		t.Setenv("IGNORED_ERRORS", text+";;more")
+		o, err = parseOptions(nil)
+		if err != nil {
+			rt.Fatalf("%q in the environment: %v", text, err)
+		}
+		want = slices.DeleteFunc(strings.Split(text+";more", ";"), func(part string) bool { return part == "" })
+		if !slices.Equal(o.ignoredErrors.Texts, want) {
+			rt.Errorf("%q in the environment: got %q", text, o.ignoredErrors.Texts)
+		}
+	})
 }
 
 func TestTheLeaseIsInTheControllersNamespaceUnlessToldOtherwise(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,10 +40,10 @@ type Options struct {
 	BackoffLimit time.Duration
 	// DryRun tells what would be restarted, and writes nothing to workloads.
 	DryRun bool
-	// ExitOnError ends [Controller.Lead] at the first permanent failure that none of
-	// IgnoredErrors matches.
+	// ExitOnError ends [Controller.Lead] at the first permanent failure that
+	// IgnoredErrors does not select.
 	ExitOnError   bool
-	IgnoredErrors []*regexp.Regexp
+	IgnoredErrors ErrorFilter
 	// GarbagePercent is how much garbage may pile up in the process, in percent of
 	// what is in use, once everything is listed; 0 changes nothing. Much passes
 	// through before that, little afterwards.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
@@ -24,12 +26,17 @@ func isPermanent(err error) bool {
 	}
 }
 
-// matchesAny tells whether the text of an error matches one of the patterns.
-func matchesAny(err error, patterns []*regexp.Regexp) bool {
-	for _, pattern := range patterns {
-		if pattern.MatchString(err.Error()) {
-			return true
-		}
-	}
-	return false
+// ErrorFilter selects errors by their text. The zero value selects none.
+type ErrorFilter struct {
+	// Texts select the errors that contain one of them.
+	Texts []string
+	// Patterns select the errors that match one of them.
+	Patterns []*regexp.Regexp
+}
+
+// matches reports whether the filter selects an error.
+func (f ErrorFilter) matches(err error) bool {
+	message := err.Error()
+	return slices.ContainsFunc(f.Texts, func(text string) bool { return strings.Contains(message, text) }) ||
+		slices.ContainsFunc(f.Patterns, func(pattern *regexp.Regexp) bool { return pattern.MatchString(message) })
 }

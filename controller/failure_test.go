@@ -36,15 +36,25 @@ func TestFailuresAreToldApart(t *testing.T) {
 	}
 }
 
-func TestAnErrorIsIgnoredIfAnyPatternMatchesItsText(t *testing.T) {
-	patterns := []*regexp.Regexp{regexp.MustCompile("policy .* denied"), regexp.MustCompile("^quota")}
+func TestAnErrorIsIgnoredIfItContainsATextOrMatchesAPattern(t *testing.T) {
+	filter := ErrorFilter{
+		Texts:    []string{"[restarts] are frozen (see policy.*)", "(", "\xff"},
+		Patterns: []*regexp.Regexp{regexp.MustCompile("policy .* denied"), regexp.MustCompile("^quota")},
+	}
 	for text, want := range map[string]bool{
-		"patch web: policy 'x' denied request": true,
-		"quota exceeded":                       true,
-		"no quota":                             false,
+		"patch web: [restarts] are frozen (see policy.*)": true,
+		"restarts are frozen, see policy 7":               false, // a text is no pattern
+		"patch web (twice)":                               true,
+		"not UTF-8: \xff":                                 true,
+		"patch web: policy 'x' denied request":            true,
+		"quota exceeded":                                  true,
+		"no quota":                                        false,
 	} {
-		if got := matchesAny(errors.New(text), patterns); got != want {
+		if got := filter.matches(errors.New(text)); got != want {
 			t.Errorf("%q: got %v", text, got)
 		}
+	}
+	if (ErrorFilter{}).matches(errors.New("any")) {
+		t.Error("the empty filter selects an error")
 	}
 }

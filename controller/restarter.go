@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -67,7 +66,7 @@ type restarter struct {
 	backoffLimit  time.Duration
 	dryRun        bool
 	exitOnError   bool
-	ignoredErrors []*regexp.Regexp
+	ignoredErrors ErrorFilter
 	exit          func(error)
 }
 
@@ -356,7 +355,7 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 	case apierrors.IsConflict(err):
 		r.log.Debug("workload has changed, deciding anew", "workload", ref)
 		return
-	case matchesAny(err, r.ignoredErrors):
+	case r.ignoredErrors.matches(err):
 		r.log.Warn("cannot update workload, an ignored error, trying again", "workload", ref, "attempts", attempts, "error", err)
 		return
 	case permanent && r.exitOnError:

@@ -117,24 +117,32 @@ func TestADeniedPatchIsTriedAgainWhileTheOthersGoOn(t *testing.T) {
 }
 
 func TestAnIgnoredErrorIsOnlyWarnedOf(t *testing.T) {
-	s := newSceneApart(t)
-	controller := s.startController("--ignored-errors", "no such error", "--ignored-errors", "is fro[zs]en", "--exit-on-error")
-	s.make(settings, set("used", "v1"))
-	frozen := s.run("frozen", podOf(envFrom(settings)))
-	s.started(frozen)
-	s.freeze(frozen)
-	s.edit(settings, set("used", "v2"))
-	s.eventually("the denial is warned of", func(context.Context) error {
-		if len(controller.Log().Containing("level=WARN", "deployment/"+s.namespace+"/frozen", denial)) == 0 {
-			return errors.New("no warning in the log names the workload and the denial")
-		}
-		return nil
-	})
-	if lines := controller.Log().Containing("level=ERROR"); len(lines) != 0 {
-		t.Errorf("errors in the log: %q", lines)
+	t.Parallel()
+	for name, flags := range map[string][]string{
+		"by its text":  {"--ignored-errors", "[", "--ignored-errors", denial},
+		"by a pattern": {"--ignored-errors", "is fro[zs]en", "--ignored-error-patterns", "is fro[zs]en"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSceneApart(t)
+			controller := s.startController(append(flags, "--exit-on-error")...)
+			s.make(settings, set("used", "v1"))
+			frozen := s.run("frozen", podOf(envFrom(settings)))
+			s.started(frozen)
+			s.freeze(frozen)
+			s.edit(settings, set("used", "v2"))
+			s.eventually("the denial is warned of", func(context.Context) error {
+				if len(controller.Log().Containing("level=WARN", "deployment/"+s.namespace+"/frozen", denial)) == 0 {
+					return errors.New("no warning in the log names the workload and the denial")
+				}
+				return nil
+			})
+			if lines := controller.Log().Containing("level=ERROR"); len(lines) != 0 {
+				t.Errorf("errors in the log: %q", lines)
+			}
+			s.settle() // it goes on
+			s.must(controller.Running())
+		})
 	}
-	s.settle() // it goes on
-	s.must(controller.Running())
 }
 
 func TestExitOnErrorEndsTheProcess(t *testing.T) {
