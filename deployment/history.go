@@ -7,7 +7,8 @@ import (
 )
 
 // prune orders that the old ReplicaSets beyond the history limit are deleted, the
-// earliest revisions first. One that still has pods, or may get some, stays.
+// earliest revisions first. One that still has pods, or may get some, stays; so does one
+// that this plan changes.
 //
 // See https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#clean-up-policy.
 func (p *plan) prune() {
@@ -26,7 +27,7 @@ func (p *plan) prune() {
 	}
 	slices.SortStableFunc(candidates, byRevision)
 	for _, m := range candidates[:excess] {
-		if m.isFinished() {
+		if m.isFinished() && !m.needsUpdate() {
 			p.deletions = append(p.deletions, DeleteReplicaSet{Target: m.Meta})
 		}
 	}
@@ -46,7 +47,7 @@ func (p *plan) thin() {
 	}
 	var finished []*member
 	for _, m := range p.old {
-		if m.isFinished() && !m.hasTerminating() && p.s.Pods[m.UID] == 0 {
+		if m.isFinished() && !m.needsUpdate() && !m.hasTerminating() && p.s.Pods[m.UID] == 0 {
 			finished = append(finished, m)
 		}
 	}

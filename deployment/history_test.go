@@ -77,6 +77,21 @@ func TestTheHistoryIsCutOnlyWhenItIsTime(t *testing.T) {
 	}
 }
 
+// A paused Deployment that has no pods gives those it is to have to its newest
+// ReplicaSet, which is an old one if the template has changed.
+func TestAPlanDoesNotDeleteWhatItChanges(t *testing.T) {
+	for name, replicas := range map[string]int32{"scaled up": 3, "left as it is": 0} {
+		t.Run(name, func(t *testing.T) {
+			s := stateOf(web(replicas, "v9", withHistoryLimit(0), paused), set("v1", 0, 0), set("v2", 0, 0))
+			want := []string{"delete replicaset web-v1", "delete replicaset web-v2"}
+			if replicas > 0 {
+				want = []string{"scale replicaset web-v2 from 0 to 3", "delete replicaset web-v1"}
+			}
+			expect(t, "orders", want, orders(s))
+		})
+	}
+}
+
 func TestTheOldestReplicaSetOfATemplateIsTheNewOne(t *testing.T) {
 	for name, test := range map[string]struct {
 		age  time.Duration // of the other

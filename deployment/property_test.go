@@ -264,10 +264,26 @@ func planned(t *rapid.T, s *State) (actions []Action, wake time.Time) {
 			t.Fatalf("%T has no words", action)
 		}
 	}
+	requireKept(t, actions)
 	if statuses > 1 {
 		t.Fatalf("%d statuses", statuses)
 	}
 	return actions, wake
+}
+
+// requireKept fails if a plan deletes what it changes.
+func requireKept(t *rapid.T, actions []Action) {
+	changed := map[types.UID]bool{}
+	for _, action := range actions {
+		switch a := action.(type) {
+		case UpdateReplicaSet:
+			changed[a.Target.UID] = true
+		case DeleteReplicaSet:
+			if changed[a.Target.UID] {
+				t.Fatalf("%s is changed and deleted: %v", a.Target.Name, actions)
+			}
+		}
+	}
 }
 
 func TestAPlanIsAFunctionOfItsState(t *testing.T) {

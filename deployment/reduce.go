@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -139,10 +140,17 @@ func controllerOf(object metav1.Object) (uid types.UID, deployment string) {
 	switch {
 	case controller == nil:
 		return "", ""
-	case controller.Kind == kind.Kind && controller.APIVersion == kind.GroupVersion().String():
+	case controller.Kind == kind.Kind && isDeploymentGroup(controller.APIVersion):
 		return controller.UID, controller.Name
 	}
 	return controller.UID, ""
+}
+
+// isDeploymentGroup reports whether Deployments have ever had a version of the API.
+// ReplicaSets that were made through one of the early versions name it to this day.
+func isDeploymentGroup(version string) bool {
+	group, _, _ := strings.Cut(version, "/")
+	return group == appsv1.GroupName || group == "extensions"
 }
 
 // kind of the objects that this package is about.

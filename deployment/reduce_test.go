@@ -97,6 +97,10 @@ func TestTheControllerOfAReplicaSetMayBeAnything(t *testing.T) {
 		"none":                           {nil, "", ""},
 		"an owner that does not control": {owner("apps/v1", "Deployment", false), "", ""},
 		"a Deployment":                   {owner("apps/v1", "Deployment", true), "uid", "web"},
+		"a Deployment of apps/v1beta1":   {owner("apps/v1beta1", "Deployment", true), "uid", "web"},
+		"a Deployment of apps/v1beta2":   {owner("apps/v1beta2", "Deployment", true), "uid", "web"},
+		"a Deployment of extensions":     {owner("extensions/v1beta1", "Deployment", true), "uid", "web"},
+		"a StatefulSet":                  {owner("apps/v1", "StatefulSet", true), "uid", ""},
 		"a Rollout":                      {owner("argoproj.io/v1alpha1", "Rollout", true), "uid", ""},
 		"a Deployment of another kind":   {owner("example.com/v1", "Deployment", true), "uid", ""},
 	} {

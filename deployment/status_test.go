@@ -36,6 +36,7 @@ func TestTheStatusIsWhatWasObserved(t *testing.T) {
 
 func TestTerminatingPodsAreSummedUpWhereAllReportThem(t *testing.T) {
 	unreported := func(rs *ReplicaSet) { rs.Terminating = nil }
+	unobserved := func(rs *ReplicaSet) { rs.Terminating, rs.Observed = nil, false }
 	for name, test := range map[string]struct {
 		sets   []*ReplicaSet
 		ignore bool
@@ -46,12 +47,23 @@ func TestTerminatingPodsAreSummedUpWhereAllReportThem(t *testing.T) {
 		"an old one does not tell": {[]*ReplicaSet{set("v1", 2, 2, unreported), set("v2", 1, 1, terminating(3))}, false, nil},
 		"the new one does not":     {[]*ReplicaSet{set("v1", 2, 2, terminating(2)), set("v2", 1, 1, unreported)}, false, nil},
 		"the API drops it":         {[]*ReplicaSet{set("v1", 2, 2, terminating(2)), set("v2", 1, 1, terminating(3))}, true, nil},
+		"the new one is created":   {[]*ReplicaSet{set("v1", 2, 2, terminating(2))}, false, new(int32(2))},
+		"the new one is unknown":   {[]*ReplicaSet{set("v1", 2, 2, terminating(2)), set("v2", 1, 0, unobserved)}, false, new(int32(2))},
+		"unknown, and one lacks":   {[]*ReplicaSet{set("v1", 2, 2, unreported), set("v2", 1, 0, unobserved)}, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := stateOf(web(9, "v2", counted(99, 99, 99, 99)), test.sets...)
 			s.NoTerminating = test.ignore
 			expect(t, "terminating", test.want, statusOf(s).TerminatingReplicas)
 		})
+	}
+}
+
+func TestAServerThatReportsNoTerminatingPodsIsNotTakenToHaveNone(t *testing.T) {
+	unobserved := func(rs *ReplicaSet) { rs.Terminating, rs.Observed = nil, false }
+	s := stateOf(web(9, "v1"), set("v1", 2, 0, unobserved))
+	if got := statusOf(s).TerminatingReplicas; got != nil {
+		t.Errorf("%d pods terminate", *got)
 	}
 }
 
