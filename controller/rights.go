@@ -24,8 +24,6 @@ var neededRights = []apiclient.Right{
 	{Verb: "list", Resource: "pods", Without: "workloads without a record that vouches are not restarted"},
 	{Verb: "list", Group: "apps", Resource: "replicasets", Without: "Deployments without a record that vouches are not restarted"},
 	{Verb: "list", Group: "apps", Resource: "controllerrevisions", Without: "StatefulSets and DaemonSets without a record that vouches are not restarted"},
-	{Verb: "patch", Group: "apps", Resource: "replicasets", Without: "after an upgrade, digests of Secrets stay on ReplicaSets that guesses can be tested against"},
-	{Verb: "patch", Group: "apps", Resource: "controllerrevisions", Without: "after an upgrade, digests of Secrets stay on ControllerRevisions that guesses can be tested against"},
 	{Verb: "create", Resource: "events", Without: "no Event tells of restarts"},
 	{Verb: "patch", Resource: "events", Without: "Events that repeat are not counted up"},
 }

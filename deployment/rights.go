@@ -9,6 +9,7 @@ var neededRights = []apiclient.Right{
 	{Verb: "watch", Group: "apps", Resource: "deployments", Without: "no Deployment is driven: the engine cannot hear whether somebody else drives them"},
 	{Verb: "get", Group: "apps", Resource: "deployments", Without: "no ReplicaSet is adopted"},
 	{Verb: "patch", Group: "apps", Resource: "deployments", Without: "rollbacks by annotation are not carried out"},
+	{Verb: "update", Group: "apps", Resource: "deployments/finalizers", Without: "no rollout begins where the admission plugin OwnerReferencesPermissionEnforcement is on"},
 	{Verb: "patch", Group: "apps", Resource: "deployments/status", Without: "no status is written, so that rollouts seem to stand still"},
 	{Verb: "list", Group: "apps", Resource: "replicasets", Without: "no Deployment is driven"},
 	{Verb: "watch", Group: "apps", Resource: "replicasets", Without: "no Deployment is driven"},

@@ -11,6 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// upgradeRights is the manifest of the rights that it takes to remove copies.
+const upgradeRights = "rbac-upgrade-namespaced.yaml"
+
 // revisionsMeta reads the metadata of a workload's ReplicaSets or ControllerRevisions.
 func (s *scene) revisionsMeta(ctx context.Context, w workload) ([]metav1.ObjectMeta, error) {
 	var found []metav1.ObjectMeta
@@ -130,7 +133,7 @@ func TestTheCopiesAreRemovedBeforeTheRecordIsReplaced(t *testing.T) {
 	full := "      - patch # record the applied checksums"
 	manifests, _ := s.installApart(func(manifests []byte) []byte {
 		return []byte(strings.Replace(string(manifests), full, "      #"+full, 1))
-	})
+	}, upgradeRights)
 	u.note()
 	s.startController()
 	for _, w := range u.all {
@@ -156,16 +159,14 @@ func TestTheCopiesAreRemovedBeforeTheRecordIsReplaced(t *testing.T) {
 func TestWithoutTheRightToRemoveCopiesTheRecordIsReplacedAllTheSame(t *testing.T) {
 	s := newSceneApart(t)
 	u := s.runExposed()
-	const right = "- patch # after an upgrade"
-	manifests, _ := s.installApart(func(manifests []byte) []byte {
-		return []byte(strings.ReplaceAll(string(manifests), right, "#"+right))
-	})
+	s.installApart(nil)
 	controller := s.startController()
 	for _, w := range u.all {
 		s.awaitEvent(w, "SecretDigestsRemain", "revisions of this workload keep digests of Secrets")
 	}
 	s.must(controller.Stop())
-	_, err := s.cluster.Apply(t.Context(), []byte(strings.ReplaceAll(string(manifests), "#"+right, right)))
+	rights, _ := s.manifestsApart(upgradeRights)
+	_, err := s.cluster.Apply(t.Context(), rights)
 	s.must(err)
 	s.startController()
 	u.awaitKeyed()

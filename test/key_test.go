@@ -18,15 +18,11 @@ import (
 const keySecret = "kubernetes-deployment-restart-controller-checksum-key"
 
 // installApart gives the controllers of this scene an account and a namespace of
-// their own, and so a key of their own. It returns the manifests of their rights,
-// after the adjustment if there is one.
-func (s *scene) installApart(adjust func(manifests []byte) []byte) (manifests []byte, home string) {
+// their own, and so a key of their own, with the rights of rbac-namespaced.yaml and of
+// the other manifests. It returns the manifests after the adjustment if there is one.
+func (s *scene) installApart(adjust func(manifests []byte) []byte, others ...string) (manifests []byte, home string) {
 	s.Helper()
-	manifests, err := harness.Manifest("rbac-namespaced.yaml")
-	s.must(err)
-	home = s.namespace + "-home"
-	manifests = replaceWords(manifests, "deployment-restart-controller", home)
-	manifests = replaceWords(manifests, "default", s.namespace)
+	manifests, home = s.manifestsApart(append([]string{"rbac-namespaced.yaml"}, others...)...)
 	if adjust != nil {
 		adjusted := adjust(manifests)
 		if bytes.Equal(adjusted, manifests) {
@@ -34,9 +30,21 @@ func (s *scene) installApart(adjust func(manifests []byte) []byte) (manifests []
 		}
 		manifests = adjusted
 	}
+	var err error
 	s.installation, err = s.cluster.Install(s.Context(), manifests)
 	s.must(err)
 	return manifests, home
+}
+
+// manifestsApart reads manifests of namespaced rights for this scene's namespace and for
+// an account of its own, which lives in the namespace home.
+func (s *scene) manifestsApart(names ...string) (manifests []byte, home string) {
+	s.Helper()
+	manifests, err := harness.Manifests(names...)
+	s.must(err)
+	home = s.namespace + "-home"
+	manifests = replaceWords(manifests, "deployment-restart-controller", home)
+	return replaceWords(manifests, "default", s.namespace), home
 }
 
 // storedKey reads what the Secret of the key holds.

@@ -67,11 +67,11 @@ var placeApart = sync.OnceValues(func() (*place, error) { return openPlace() })
 
 // openPlace starts a cluster, with further arguments of "localcluster up".
 func openPlace(arguments ...string) (*place, error) {
-	return openPlaceWithRights([]string{"rbac.yaml"}, arguments...)
+	return openPlaceWithRights([]string{"rbac.yaml", "rbac-upgrade.yaml"}, arguments...)
 }
 
 // openPlaceWithRights starts a cluster where the controller has the rights of these
-// manifests.
+// manifests, within the fence of admission-policy.yaml.
 func openPlaceWithRights(names []string, arguments ...string) (*place, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
@@ -83,7 +83,7 @@ func openPlaceWithRights(names []string, arguments ...string) (*place, error) {
 		return nil, err
 	}
 	undo.Add(cluster.Stop)
-	manifests, err := harness.Manifests(names...)
+	manifests, err := harness.Manifests(append(names, "admission-policy.yaml")...)
 	if err != nil {
 		return nil, err
 	}
