@@ -106,8 +106,11 @@ func runEngines(ctx context.Context, o *options, config *rest.Config, watchdog *
 		log.Info("leading")
 		return all.Lead(ctx)
 	}
-	if o.LeaderElect {
+	if o.elects() {
 		return elect(ctx, o, config, watchdog, log, lead)
+	}
+	if o.LeaderElect {
+		log.Info("a dry run takes no part in the leader election, acting as if elected")
 	}
 	return lead(ctx)
 }

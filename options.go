@@ -32,7 +32,7 @@ type options struct {
 	Namespaces    []string `long:"namespace" env:"WATCH_NAMESPACES" env-delim:"," description:"Namespace to watch; can be given several times (default: all). ENV var splits on , (comma)."`
 	ListenAddress string   `long:"listen-address" env:"LISTEN_ADDRESS" default:"0.0.0.0:10254" description:"Address for /metrics, /healthz and /readyz; port 0 takes a free one"`
 	LogFormat     string   `long:"log-format" env:"LOG_FORMAT" default:"text" choice:"text" choice:"json" description:"Format of the log"`
-	DryRun        bool     `long:"dry-run" env:"DRY_RUN" description:"Tell in log, events and metrics what would be restarted and why, and write nothing to workloads"`
+	DryRun        bool     `long:"dry-run" env:"DRY_RUN" description:"Tell in log, events and metrics what would be restarted and why, and write nothing to workloads; takes no part in the leader election"`
 	ExitOnError   bool     `long:"exit-on-error" env:"EXIT_ON_ERROR" description:"Exit if a workload cannot be updated because that is forbidden, invalid or denied, instead of trying again"`
 	KubeAPIQPS    float32  `long:"kube-api-qps" env:"KUBE_API_QPS" default:"300" description:"Requests per second to the API server, events and watches aside"`
 	KubeAPIBurst  int      `long:"kube-api-burst" env:"KUBE_API_BURST" default:"600" description:"Requests to the API server that may go at once beyond that"`
@@ -175,10 +175,14 @@ func (o *options) readIgnoredErrors() error {
 	return nil
 }
 
+// elects reports whether this process takes part in the leader election. A dry run does
+// not: if it held the lease, the process that does the work would stand by.
+func (o *options) elects() bool { return o.LeaderElect && !o.DryRun }
+
 // validateLeaderElection checks what client-go's leader election demands.
 func (o *options) validateLeaderElection() error {
 	switch {
-	case !o.LeaderElect:
+	case !o.elects():
 		return nil
 	case o.LeaderElectRetryPeriod <= 0:
 		return fmt.Errorf("--leader-elect-retry-period must be more than 0, not %s", o.LeaderElectRetryPeriod)

@@ -137,6 +137,19 @@ func TestTheLeaseIsInTheControllersNamespaceUnlessToldOtherwise(t *testing.T) {
 	}
 }
 
+func TestADryRunNeedsNoLease(t *testing.T) {
+	o, err := parseOptions([]string{"--dry-run", "--leader-elect"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.elects() {
+		t.Error("it takes part in the election")
+	}
+	if rights := neededRights(o, nil); len(rights) > 0 {
+		t.Errorf("it needs %v", rights)
+	}
+}
+
 func TestTheDefaultsAreThoseOfTheOriginal(t *testing.T) {
 	o, err := parseOptions(nil)
 	if err != nil {

@@ -17,7 +17,7 @@ func neededRights(o *options, all engines) []apiclient.Right {
 	for _, e := range all {
 		rights = append(rights, e.Rights()...)
 	}
-	if o.LeaderElect {
+	if o.elects() {
 		const without = "no leader is elected, so nothing is done at all"
 		lease := apiclient.Right{
 			Group: "coordination.k8s.io", Resource: "leases", Namespace: o.LeaderElectNamespace, Name: o.LeaderElectLeaseName, Without: without,

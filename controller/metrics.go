@@ -85,7 +85,7 @@ var (
 	longestWaitDesc    = stateDesc("longest_wait_seconds", "How long the oldest change waits that is ripe and not applied yet; 0 if there is none.")
 	slowedDesc         = stateDesc("slowed_workloads", "The number of workloads whose next restart is put off because a config keeps changing.", "config", "keys", "writers")
 	queueDepthDesc     = stateDesc("queue_depth", "The number of workloads that wait for a worker.")
-	leaderDesc         = stateDesc("leader", "Whether this process is the one that acts (1) or stands by (0).")
+	leaderDesc         = stateDesc("leader", "Whether this process is the one that acts (1), or stands by or is a dry run (0).")
 	watchUpDesc        = stateDesc("watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
 	brokenSinceDesc    = stateDesc("watch_broken_since_timestamp_seconds", "Since when a watch is broken, in seconds since the epoch; 0 while it works.", "resource", "namespace")
 )
@@ -124,7 +124,7 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 		gauge(slowedDesc, float64(workloads), slowed.config, slowed.keys, slowed.writers)
 	}
 	gauge(queueDepthDesc, float64(c.restarter.queue.Len()))
-	gauge(leaderDesc, oneIf(c.leading.Load()))
+	gauge(leaderDesc, oneIf(c.leading.Load() && !c.options.DryRun))
 	for _, w := range c.watches {
 		status := w.Status()
 		gauge(watchUpDesc, oneIf(status.Synced && status.BrokenSince.IsZero()), status.Resource, status.Namespace)

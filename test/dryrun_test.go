@@ -2,8 +2,10 @@ package test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestADryRunTellsWhatItWouldRestartAndWritesNothing(t *testing.T) {
@@ -55,4 +57,37 @@ func (s *scene) wouldRestart(kind string) float64 {
 		return 2
 	}
 	return 1
+}
+
+// What a dry run would have held is the lease of the process that does the work.
+func TestADryRunActsAsIfElectedAndLeavesTheLeaseAlone(t *testing.T) {
+	s := newSceneApart(t)
+	flags := s.openElection(6 * time.Second)
+	s.make(settings, set("used", "v1"))
+	app := s.run("app", podOf(envFrom(settings)))
+	s.awaitRollout(app)
+
+	dry := s.startController(append(flags, "--dry-run")...)
+	s.awaitMetric("decisions_total", map[string]string{"outcome": "record"}, 2) // the marker, too
+	if len(dry.Log().Containing("takes no part in the leader election")) != 1 {
+		t.Error("the log of the dry run does not say that it takes no part in the election")
+	}
+	acting := s.startController(flags...)
+	s.awaitMetric("leader", nil, 1)
+	holder := s.leaseHolder()
+	s.started(app)
+	s.requireLeads(dry, 0)
+	s.must(dry.Stop())
+	s.settle()
+	s.requireLeads(acting, 1)
+	if now := s.leaseHolder(); now != holder {
+		t.Errorf("the lease went from %s to %s", holder, now)
+	}
+}
+
+func (s *scene) leaseHolder() string {
+	s.Helper()
+	lease, err := s.client.CoordinationV1().Leases(s.installation.Namespace).Get(s.Context(), controllerName, metav1.GetOptions{})
+	s.must(err)
+	return *lease.Spec.HolderIdentity
 }
