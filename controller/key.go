@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -21,6 +22,12 @@ const (
 	keySecretName = "kubernetes-deployment-restart-controller-checksum-key"
 	// keyEntry is where in its data the key is.
 	keyEntry = "key"
+
+	// keyPatience is for how long a refusal counts as one that will pass: an API server that
+	// has just started does not know all Roles yet, and the manifests may not all be applied.
+	keyPatience = 30 * time.Second
+	// maxKeyBackoff is the longest pause between two attempts.
+	maxKeyBackoff = 5 * time.Second
 )
 
 // keyKeeper finds the key of Secrets' checksums, and makes it at the first start.
@@ -43,15 +50,16 @@ const (
 )
 
 // find returns the key, or one for this process only if there is none to be had. It
-// tries again while the API server is away, and returns false if the context ends
-// meanwhile.
+// tries again while the API server is away, and for keyPatience if it refuses. It returns
+// false if the context ends meanwhile.
 func (k *keyKeeper) find(ctx context.Context) (catalog.ChecksumKey, bool) {
 	if k.namespace == "" {
 		k.log.Warn("no namespace for the key of Secrets' checksums, using one for this process only",
 			"consequence", keyConsequence, "remedy", "give --controller-namespace")
 		return newKey(), true
 	}
-	for backoff := minBackoff; ; backoff = min(2*backoff, maxBackoff) {
+	start := time.Now()
+	for attempt, backoff := 1, minBackoff; ; attempt, backoff = attempt+1, min(2*backoff, maxKeyBackoff) {
 		key, err := k.load(ctx)
 		switch {
 		case err == nil:
@@ -62,12 +70,12 @@ func (k *keyKeeper) find(ctx context.Context) (catalog.ChecksumKey, bool) {
 			k.log.Error("cannot use the key of Secrets' checksums, using one for this process only", "error", err,
 				"consequence", keyConsequence, "remedy", "restore the entry, or remove it to have a new key made, and start the controller anew")
 			return newKey(), true
-		case isPermanent(err):
+		case isPermanent(err) && time.Since(start) >= keyPatience:
 			k.log.Error("cannot have the key of Secrets' checksums, using one for this process only", "error", err,
 				"consequence", keyConsequence, "remedy", keyRemedy)
 			return newKey(), true
 		}
-		k.log.Warn("cannot have the key of Secrets' checksums for now, trying again: workloads that read Secrets wait", "error", err)
+		k.tellTrying(ctx, attempt, err)
 		select {
 		case <-time.After(backoff):
 		case <-ctx.Done():
@@ -76,10 +84,22 @@ func (k *keyKeeper) find(ctx context.Context) (catalog.ChecksumKey, bool) {
 	}
 }
 
-// load reads the key, and makes it if the Secret is empty. A conflict means that
-// somebody else has just made it.
+// tellTrying reports a failure that may pass: the first one to everybody.
+func (k *keyKeeper) tellTrying(ctx context.Context, attempt int, err error) {
+	level := slog.LevelDebug
+	if attempt == 1 {
+		level = slog.LevelWarn
+	}
+	k.log.Log(ctx, level, "cannot have the key of Secrets' checksums for now, trying again: workloads that read Secrets wait", "error", err)
+}
+
+// load reads the key. It makes one if the Secret is empty or missing. A conflict, and a
+// Secret that is there after all, mean that somebody else has just made it.
 func (k *keyKeeper) load(ctx context.Context) (catalog.ChecksumKey, error) {
 	secret, err := k.core.Secrets(k.namespace).Get(ctx, keySecretName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) && !k.readOnly {
+		return k.create(ctx, err)
+	}
 	if err != nil {
 		return catalog.ChecksumKey{}, fmt.Errorf("get secret %s/%s: %w", k.namespace, keySecretName, err)
 	}
@@ -109,9 +129,31 @@ func (k *keyKeeper) fill(ctx context.Context, secret *corev1.Secret) (catalog.Ch
 	if _, err := k.core.Secrets(k.namespace).Update(ctx, secret, metav1.UpdateOptions{FieldManager: catalog.FieldManager}); err != nil {
 		return catalog.ChecksumKey{}, fmt.Errorf("update secret %s/%s: %w", k.namespace, keySecretName, err)
 	}
+	return k.made(content), nil
+}
+
+// create makes the Secret, with a new key. The manifests do not grant the right to do
+// that, because RBAC cannot limit it to this one Secret.
+func (k *keyKeeper) create(ctx context.Context, missing error) (catalog.ChecksumKey, error) {
+	content := randomBytes()
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: keySecretName, Namespace: k.namespace},
+		Data:       map[string][]byte{keyEntry: content[:]},
+	}
+	_, err := k.core.Secrets(k.namespace).Create(ctx, secret, metav1.CreateOptions{FieldManager: catalog.FieldManager})
+	switch {
+	case err == nil:
+		return k.made(content), nil
+	case isPermanent(err):
+		return catalog.ChecksumKey{}, fmt.Errorf("get secret %s/%s: %w; create it: %w", k.namespace, keySecretName, missing, err)
+	}
+	return catalog.ChecksumKey{}, fmt.Errorf("create secret %s/%s: %w", k.namespace, keySecretName, err)
+}
+
+func (k *keyKeeper) made(content [catalog.ChecksumKeySize]byte) catalog.ChecksumKey {
 	key := catalog.NewChecksumKey(content)
 	k.log.Info("made the key of Secrets' checksums", "secret", k.namespace+"/"+keySecretName, "id", key.ID())
-	return key, nil
+	return key
 }
 
 func newKey() catalog.ChecksumKey { return catalog.NewChecksumKey(randomBytes()) }

@@ -8,9 +8,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,8 +30,10 @@ type secretServer struct {
 	secret   corev1.Secret
 	failures []int // answers to the next requests
 	requests []string
-	// beforeUpdate is done to the Secret by somebody else just before an update.
-	beforeUpdate func(*corev1.Secret)
+	// missing is whether there is no Secret, and canCreate whether one may be created.
+	missing, canCreate bool
+	// beforeWrite is what somebody else does just before a write.
+	beforeWrite func(*secretServer)
 }
 
 func (s *secretServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -38,30 +43,42 @@ func (s *secretServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if len(s.failures) > 0 {
 		code := s.failures[0]
 		s.failures = s.failures[1:]
-		s.answer(w, code, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Code: int32(code)})
+		s.refuse(w, code, "")
 		return
 	}
-	if r.Method == http.MethodPut {
-		s.update(w, r)
-		return
+	if r.Method != http.MethodGet && s.beforeWrite != nil {
+		s.beforeWrite(s)
+		s.beforeWrite = nil
 	}
-	s.answer(w, http.StatusOK, s.secret)
+	switch {
+	case r.Method == http.MethodPost && !s.canCreate:
+		s.refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden)
+	case r.Method == http.MethodPost && !s.missing:
+		s.refuse(w, http.StatusConflict, metav1.StatusReasonAlreadyExists)
+	case r.Method != http.MethodPost && s.missing:
+		s.refuse(w, http.StatusNotFound, metav1.StatusReasonNotFound)
+	case r.Method == http.MethodGet:
+		s.answer(w, http.StatusOK, s.secret)
+	default:
+		s.write(w, r)
+	}
 }
 
-func (s *secretServer) update(w http.ResponseWriter, r *http.Request) {
-	if s.beforeUpdate != nil {
-		s.beforeUpdate(&s.secret)
-		s.beforeUpdate = nil
-	}
-	var updated corev1.Secret
-	if err := json.NewDecoder(r.Body).Decode(&updated); err != nil || updated.ResourceVersion != s.secret.ResourceVersion {
-		s.answer(w, http.StatusConflict, metav1.Status{
-			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: metav1.StatusReasonConflict, Code: http.StatusConflict,
-		})
+func (s *secretServer) write(w http.ResponseWriter, r *http.Request) {
+	var written corev1.Secret
+	err := json.NewDecoder(r.Body).Decode(&written)
+	if err != nil || r.Method == http.MethodPut && written.ResourceVersion != s.secret.ResourceVersion {
+		s.refuse(w, http.StatusConflict, metav1.StatusReasonConflict)
 		return
 	}
-	s.secret = updated
-	s.answer(w, http.StatusOK, updated)
+	s.secret, s.missing = written, false
+	s.answer(w, http.StatusOK, written)
+}
+
+func (s *secretServer) refuse(w http.ResponseWriter, code int, reason metav1.StatusReason) {
+	s.answer(w, code, metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Reason: reason, Code: int32(code),
+	})
 }
 
 func (s *secretServer) answer(w http.ResponseWriter, code int, object any) {
@@ -70,24 +87,35 @@ func (s *secretServer) answer(w http.ResponseWriter, code int, object any) {
 	_ = json.NewEncoder(w).Encode(object)
 }
 
-// findKey lets a keeper find the key at the server. It returns the key and the log.
-func findKey(t *testing.T, server *secretServer, readOnly bool) (catalog.ChecksumKey, string) {
+// RoundTrip makes the server its own network, which a bubble of synctest can wait for.
+func (s *secretServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	recorder := httptest.NewRecorder()
+	s.ServeHTTP(recorder, r)
+	return recorder.Result(), nil
+}
+
+// findKey lets a keeper find the key at the server. It returns the key, the log and how
+// long it took.
+func findKey(t *testing.T, server *secretServer, readOnly bool) (key catalog.ChecksumKey, log string, took time.Duration) {
 	t.Helper()
 	server.secret.TypeMeta = metav1.TypeMeta{Kind: "Secret", APIVersion: "v1"}
 	server.secret.Name, server.secret.Namespace, server.secret.ResourceVersion = keySecretName, "own", "1"
-	http := httptest.NewServer(server)
-	defer http.Close()
-	core, err := coreclient.NewForConfig(&rest.Config{Host: http.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
+	config := &rest.Config{Host: "http://api", Transport: server, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+	core, err := coreclient.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var log strings.Builder
-	keeper := keyKeeper{core: core, namespace: "own", readOnly: readOnly, log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
-	key, found := keeper.find(t.Context())
-	if !found || key.IsZero() {
-		t.Fatalf("no key; the log:\n%s", &log)
-	}
-	return key, log.String()
+	var lines strings.Builder
+	keeper := keyKeeper{core: core, namespace: "own", readOnly: readOnly, log: slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var found bool
+		if key, found = keeper.find(t.Context()); !found || key.IsZero() {
+			t.Fatalf("no key; the log:\n%s", &lines)
+		}
+		took = time.Since(start)
+	})
+	return key, lines.String(), took
 }
 
 func someKey(first byte) (content [catalog.ChecksumKeySize]byte) {
@@ -101,7 +129,7 @@ func (s *secretServer) key() catalog.ChecksumKey {
 
 func TestAnEmptySecretIsFilledWithANewKey(t *testing.T) {
 	server := &secretServer{secret: corev1.Secret{Data: map[string][]byte{"note": []byte("kept")}}}
-	key, log := findKey(t, server, false)
+	key, log, _ := findKey(t, server, false)
 	if !key.Equal(server.key()) {
 		t.Error("the key is not the one that was written")
 	}
@@ -114,23 +142,30 @@ func TestAnEmptySecretIsFilledWithANewKey(t *testing.T) {
 			t.Errorf("the log shows the key:\n%s", log)
 		}
 	}
-	again, _ := findKey(t, server, false)
+	again, _, _ := findKey(t, server, false)
 	if !again.Equal(key) {
 		t.Error("the next start makes another key")
 	}
 	other := &secretServer{}
-	if another, _ := findKey(t, other, false); another.Equal(key) {
+	if another, _, _ := findKey(t, other, false); another.Equal(key) {
 		t.Error("two installations have the same key")
 	}
 }
 
 func TestAKeyThatSomebodyElseMadeMeanwhileIsUsed(t *testing.T) {
 	theirs := someKey(1)
-	server := &secretServer{beforeUpdate: func(secret *corev1.Secret) {
-		secret.Data, secret.ResourceVersion = map[string][]byte{keyEntry: theirs[:]}, "2"
-	}}
-	if key, _ := findKey(t, server, false); !key.Equal(catalog.NewChecksumKey(theirs)) {
-		t.Error("it is another key")
+	fill := func(s *secretServer) {
+		s.secret.Data, s.secret.ResourceVersion, s.missing = map[string][]byte{keyEntry: theirs[:]}, "2", false
+	}
+	for name, server := range map[string]*secretServer{
+		"in an empty Secret": {beforeWrite: fill},
+		"with the Secret":    {beforeWrite: fill, missing: true, canCreate: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if key, _, _ := findKey(t, server, false); !key.Equal(catalog.NewChecksumKey(theirs)) {
+				t.Error("it is another key")
+			}
+		})
 	}
 }
 
@@ -140,7 +175,7 @@ func TestAFailureThatCanPassIsWaitedFor(t *testing.T) {
 		failures: []int{http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusUnauthorized},
 		secret:   corev1.Secret{Data: map[string][]byte{keyEntry: content[:]}},
 	}
-	key, log := findKey(t, server, false)
+	key, log, _ := findKey(t, server, false)
 	if !key.Equal(catalog.NewChecksumKey(content)) {
 		t.Error("it is another key")
 	}
@@ -149,21 +184,60 @@ func TestAFailureThatCanPassIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestWithoutTheSecretAKeyServesForTheProcess(t *testing.T) {
+func TestAMissingSecretIsMadeWhereTheRightsAllow(t *testing.T) {
+	server := &secretServer{missing: true, canCreate: true}
+	key, log, took := findKey(t, server, false)
+	if server.missing || !key.Equal(server.key()) || took > 0 {
+		t.Errorf("after %s the Secret is missing: %t; the key is not the one that was written: %t", took, server.missing, !key.Equal(server.key()))
+	}
+	if !strings.Contains(log, "made the key") || strings.Contains(log, "WARN") {
+		t.Errorf("the log:\n%s", log)
+	}
+}
+
+// An API server that has just started refuses what it will allow a moment later, and
+// manifests are applied one after the other.
+func TestARefusalThatPassesIsWaitedFor(t *testing.T) {
+	content := someKey(1)
 	for name, server := range map[string]*secretServer{
-		"not found": {failures: []int{http.StatusNotFound}},
-		"forbidden": {failures: []int{http.StatusForbidden}},
-		"malformed": {secret: corev1.Secret{Data: map[string][]byte{keyEntry: []byte("too short")}}},
-		"empty":     {secret: corev1.Secret{Data: map[string][]byte{keyEntry: {}}}},
+		"the Roles are not known yet":    {failures: slices.Repeat([]int{http.StatusForbidden}, 10)},
+		"the Secret comes later":         {failures: slices.Repeat([]int{http.StatusNotFound, http.StatusForbidden}, 10)},
+		"the namespace is not there yet": {failures: slices.Repeat([]int{http.StatusNotFound}, 10)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := server.secret.Data[keyEntry]
-			_, log := findKey(t, server, false)
+			server.secret.Data = map[string][]byte{keyEntry: content[:]}
+			key, log, took := findKey(t, server, false)
+			if !key.Equal(catalog.NewChecksumKey(content)) || took > keyPatience {
+				t.Errorf("after %s it is another key: %t", took, !key.Equal(catalog.NewChecksumKey(content)))
+			}
+			if strings.Count(log, "level=WARN") != 1 || strings.Contains(log, "level=ERROR") {
+				t.Errorf("the log does not warn once:\n%s", log)
+			}
+		})
+	}
+}
+
+func TestWithoutTheSecretAKeyServesForTheProcess(t *testing.T) {
+	for name, test := range map[string]struct {
+		server  *secretServer
+		refused bool // by the API server, which might change its mind
+	}{
+		"not found": {&secretServer{missing: true}, true},
+		"forbidden": {&secretServer{failures: slices.Repeat([]int{http.StatusForbidden}, 1000)}, true},
+		"malformed": {&secretServer{secret: corev1.Secret{Data: map[string][]byte{keyEntry: []byte("too short")}}}, false},
+		"empty":     {&secretServer{secret: corev1.Secret{Data: map[string][]byte{keyEntry: {}}}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := test.server.secret.Data[keyEntry]
+			_, log, took := findKey(t, test.server, false)
 			if !strings.Contains(log, "level=ERROR") || !strings.Contains(log, "remedy=") {
 				t.Errorf("the log does not tell what to do:\n%s", log)
 			}
-			if len(server.requests) != 1 || string(server.secret.Data[keyEntry]) != string(before) {
-				t.Errorf("requests %q; the entry is %q", server.requests, server.secret.Data[keyEntry])
+			if waited := took >= keyPatience; waited != test.refused || took > keyPatience+maxKeyBackoff {
+				t.Errorf("took %s", took)
+			}
+			if len(test.server.requests) > 40 || string(test.server.secret.Data[keyEntry]) != string(before) {
+				t.Errorf("requests %q; the entry is %q", test.server.requests, test.server.secret.Data[keyEntry])
 			}
 		})
 	}
@@ -191,11 +265,11 @@ func TestALogShowsAKeyByItsID(t *testing.T) {
 func TestADryRunUsesTheKeyAndMakesNone(t *testing.T) {
 	content := someKey(1)
 	server := &secretServer{secret: corev1.Secret{Data: map[string][]byte{keyEntry: content[:]}}}
-	if key, _ := findKey(t, server, true); !key.Equal(catalog.NewChecksumKey(content)) {
+	if key, _, _ := findKey(t, server, true); !key.Equal(catalog.NewChecksumKey(content)) {
 		t.Error("it is another key")
 	}
 	empty := &secretServer{}
-	if _, log := findKey(t, empty, true); len(empty.requests) != 1 || len(empty.secret.Data) != 0 || strings.Contains(log, "ERROR") {
+	if _, log, _ := findKey(t, empty, true); len(empty.requests) != 1 || len(empty.secret.Data) != 0 || strings.Contains(log, "ERROR") {
 		t.Errorf("requests %q, Secret %v, log:\n%s", empty.requests, empty.secret.Data, log)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -150,18 +151,75 @@ func TestAnotherKeyRestartsNothing(t *testing.T) {
 	}
 }
 
-// Without its key the controller does its work all the same, and tells what to do.
+// withoutSecret leaves the Secret of the key out of manifests.
+func withoutSecret(manifests []byte) []byte {
+	var kept [][]byte
+	for _, document := range bytes.Split(manifests, []byte("\n---\n")) {
+		if !bytes.Contains(document, []byte("kind: Secret")) {
+			kept = append(kept, document)
+		}
+	}
+	return bytes.Join(kept, []byte("\n---\n"))
+}
+
+func TestASecretThatIsMissingIsMadeIfTheRightsAllow(t *testing.T) {
+	s := newSceneApart(t)
+	_, home := s.installApart(withoutSecret)
+	role := &rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Name: "make-the-key", Namespace: home},
+		Rules:      []rbacv1.PolicyRule{{Verbs: []string{"create"}, APIGroups: []string{""}, Resources: []string{"secrets"}}},
+	}
+	_, err := s.client.RbacV1().Roles(home).Create(t.Context(), role, metav1.CreateOptions{})
+	s.must(err)
+	_, err = s.client.RbacV1().RoleBindings(home).Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: role.ObjectMeta,
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Name: s.installation.ServiceAccount, Namespace: home}},
+	}, metav1.CreateOptions{})
+	s.must(err)
+	s.make(credentials, set("used", "v1"))
+	app := s.run("app", podOf(envFrom(credentials)))
+	controller := s.startController()
+	st := s.started(app)
+	if key := s.storedKey(); len(key["key"]) != 32 || s.keyID(st) == "" {
+		t.Errorf("the Secret has %d bytes in the entry of the key; the record names the key %q", len(key["key"]), s.keyID(st))
+	}
+	if len(controller.Log().Containing("made the key")) != 1 {
+		t.Error("the log does not say that the key was made")
+	}
+}
+
+// What is refused at the start may be allowed a moment later. What reads no Secret goes on.
+func TestAKeyThatComesLateIsWaitedFor(t *testing.T) {
+	s := newSceneApart(t)
+	var complete []byte
+	s.installApart(func(manifests []byte) []byte {
+		complete = manifests
+		return withoutSecret(manifests)
+	})
+	s.make(credentials, set("used", "v1"))
+	s.make(settings, set("used", "v1"))
+	app, plain := s.run("app", podOf(envFrom(credentials))), s.run("plain", podOf(envFrom(settings)))
+	controller := s.startController()
+	s.started(plain)
+	if st := s.now(app); st.Annotations[checksumsAnnotation] != "" {
+		t.Errorf("a workload that reads a Secret is recorded before the key is there: %s", st.Annotations[checksumsAnnotation])
+	}
+	_, err := s.cluster.Apply(t.Context(), complete)
+	s.must(err)
+	s.started(app)
+	if key := s.storedKey(); len(key["key"]) != 32 {
+		t.Errorf("the Secret has %d bytes in the entry of the key", len(key["key"]))
+	}
+	if lines := controller.Log().Containing("level=ERROR"); len(lines) > 0 {
+		t.Errorf("errors in the log: %q", lines)
+	}
+}
+
+// Without its key the controller does its work all the same, and tells what to do. A
+// refusal that might pass is waited for first.
 func TestAKeyThatCannotBeHadIsToldAndDoneWithout(t *testing.T) {
 	t.Parallel()
-	withoutSecret := func(manifests []byte) []byte {
-		var kept [][]byte
-		for _, document := range bytes.Split(manifests, []byte("\n---\n")) {
-			if !bytes.Contains(document, []byte("kind: Secret")) {
-				kept = append(kept, document)
-			}
-		}
-		return bytes.Join(kept, []byte("\n---\n"))
-	}
 	withoutRight := func(manifests []byte) []byte {
 		return bytes.ReplaceAll(manifests, []byte("resources: [secrets]"), []byte("resources: [nothing]"))
 	}
