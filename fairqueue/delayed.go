@@ -1,0 +1,70 @@
+package fairqueue
+
+import (
+	"cmp"
+	"container/heap"
+	"time"
+)
+
+// delayed holds the entries that are to be added later.
+type delayed[T, L comparable] struct {
+	order  dueOrder[T, L]
+	number int // ever delayed
+}
+
+// add delays an entry until a time. If it is delayed already, the earlier time counts.
+func (d *delayed[T, L]) add(e *entry[T, L], due time.Time) {
+	switch {
+	case !e.isDelayed():
+		d.number++
+		e.due, e.number = due, d.number
+		heap.Push(&d.order, e)
+	case due.Before(e.due):
+		e.due = due
+		heap.Fix(&d.order, e.place)
+	}
+}
+
+func (d *delayed[T, L]) remove(e *entry[T, L]) {
+	if e.isDelayed() {
+		heap.Remove(&d.order, e.place)
+	}
+}
+
+// next returns the entry that is due first, nil if there is none.
+func (d *delayed[T, L]) next() *entry[T, L] {
+	if len(d.order) == 0 {
+		return nil
+	}
+	return d.order[0]
+}
+
+// dueOrder is a heap, see [heap.Interface]: what is due first comes first, and of what is
+// due at once, what was delayed first.
+type dueOrder[T, L comparable] []*entry[T, L]
+
+func (o dueOrder[T, L]) Len() int { return len(o) }
+
+func (o dueOrder[T, L]) Less(i, j int) bool {
+	return cmp.Or(o[i].due.Compare(o[j].due), cmp.Compare(o[i].number, o[j].number)) < 0
+}
+
+func (o dueOrder[T, L]) Swap(i, j int) {
+	o[i], o[j] = o[j], o[i]
+	o[i].place, o[j].place = i, j
+}
+
+func (o *dueOrder[T, L]) Push(added any) {
+	e := added.(*entry[T, L])
+	e.place = len(*o)
+	*o = append(*o, e)
+}
+
+func (o *dueOrder[T, L]) Pop() any {
+	last := len(*o) - 1
+	e := (*o)[last]
+	(*o)[last] = nil
+	*o = (*o)[:last]
+	e.place = -1
+	return e
+}

@@ -1,0 +1,243 @@
+package fairqueue
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// slowAfter is how long an item may be under way before it is slow.
+	slowAfter = time.Second
+	// maxOfSlowNamespace is how many items of a slow namespace may be under way at once. One
+	// that hangs must not stop its whole namespace, nor must a namespace whose requests all
+	// hang take up much of what all share.
+	maxOfSlowNamespace = 3
+	// slowMemory is for how long no item of a slow namespace may be slow before one that ends
+	// in time makes it an ordinary one again. It is longer than a request to the API server
+	// takes: else a namespace whose requests begin, hang and end together would get all
+	// workers again each time.
+	slowMemory = 2 * time.Minute
+	// maxSlow is how many slow items may be under way beside the workers. Beyond that they
+	// keep their workers. Two queues at their limit leave most of the 245 requests that an API
+	// server carries out at once for all service accounts to others, such as the leader
+	// election.
+	maxSlow = 50
+)
+
+// Options say whose items a queue hands out, and how fast.
+type Options[T comparable] struct {
+	// Namespace returns the namespace of an item.
+	Namespace func(T) string
+	// Workers is how many items may be under way at once, slow ones not counted.
+	Workers int
+	// Backoff spaces out the attempts at an item that fails.
+	Backoff Backoff
+	// Waited, if it is set, is called for each item that is handed out with how long it
+	// waited for its turn.
+	Waited func(time.Duration)
+}
+
+// Queue hands out items of type T, which wait in lanes of type L. The zero L is a lane like
+// any other. Its methods may be called by several goroutines at once.
+type Queue[T, L comparable] struct {
+	options Options[T]
+	wake    chan struct{} // has an element when there may be something to do for Run
+
+	mu         sync.Mutex
+	entries    map[T]*entry[T, L]
+	namespaces map[string]*namespace[T, L]
+	turns      turns[T, L]
+	delayed    delayed[T, L]
+
+	running       int // how many items are under way and not slow
+	runningOfSlow int // how many of these are of slow namespaces
+	slow          int // how many are slow
+	unanswered    int // how many attempts in a row got no answer
+}
+
+// entry is an item that the queue knows of: it waits, is under way or will be added later.
+type entry[T, L comparable] struct {
+	item      T
+	namespace *namespace[T, L]
+	lane      L
+
+	waiting waiting
+
+	watch  *stopwatch // while it is under way
+	isSlow bool
+	ofSlow bool // its namespace was slow when it started
+	again  bool // it was added while under way
+
+	due    time.Time // when it is to be added, if place is not negative
+	place  int       // in the heap of delayed entries, negative if it is not there
+	number int       // in the order in which entries were delayed
+
+	failures int           // in a row
+	longest  time.Duration // of the attempts since the last one that was settled
+	settled  bool          // the present attempt ended a row of failures
+}
+
+// New returns an empty queue.
+func New[T, L comparable](options Options[T]) *Queue[T, L] {
+	return &Queue[T, L]{
+		options:    options,
+		wake:       make(chan struct{}, 1),
+		entries:    make(map[T]*entry[T, L]),
+		namespaces: make(map[string]*namespace[T, L]),
+	}
+}
+
+// Add adds an item to a lane. One that waits already moves there if that lane is shorter.
+func (q *Queue[T, L]) Add(item T, lane L) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e, now := q.know(item), time.Now()
+	switch {
+	case e.isWaiting():
+		if e.namespace.lengthOf(lane) < e.namespace.lengthOf(e.lane) {
+			q.turns.remove(e)
+			e.lane = lane
+			q.turns.push(e)
+		}
+	case e.isUnderWay():
+		if !e.again || e.namespace.lengthOf(lane) < e.namespace.lengthOf(e.lane) {
+			e.again, e.lane = true, lane
+		}
+	default:
+		e.lane = lane
+		q.push(e, now)
+	}
+}
+
+// AddAfter adds an item after a pause, to the lane that it was in last. If it is to be
+// added after another pause already, the earlier one counts; if it is handed out before,
+// neither does.
+func (q *Queue[T, L]) AddAfter(item T, pause time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.delay(q.know(item), pause)
+}
+
+// Retry adds an item again after a failed attempt, after a pause that grows with each
+// failure in a row, see [Backoff].
+func (q *Queue[T, L]) Retry(item T, failure Failure) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e := q.know(item)
+	e.failures++
+	if failure == Unanswered {
+		q.unanswered++
+	} else {
+		q.unanswered = 0
+	}
+	if e.isUnderWay() {
+		e.longest = max(e.longest, e.watch.elapsed())
+	}
+	q.delay(e, q.options.Backoff.pause(attempt{
+		failures: e.failures, longest: e.longest, failure: failure, isAway: q.unanswered > awayAfter,
+	}))
+}
+
+// Forget ends a row of failures: the next one is the first again. Whoever works on an item
+// calls it after a success, or before [Queue.Retry] if the attempt got on before it failed.
+func (q *Queue[T, L]) Forget(item T) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if e, found := q.entries[item]; found {
+		e.failures, e.longest, e.settled = 0, 0, true
+	}
+	q.unanswered = 0
+}
+
+// Failures returns how many attempts at an item have failed in a row.
+func (q *Queue[T, L]) Failures(item T) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if e, found := q.entries[item]; found {
+		return e.failures
+	}
+	return 0
+}
+
+// Len returns how many items wait for a worker. Those that will be added after a pause do
+// not count.
+func (q *Queue[T, L]) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.turns.waiting
+}
+
+// Slow returns how many items have been under way for more than a second.
+func (q *Queue[T, L]) Slow() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.slow
+}
+
+// know returns the entry of an item, a new one if the queue does not know it.
+func (q *Queue[T, L]) know(item T) *entry[T, L] {
+	if e, found := q.entries[item]; found {
+		return e
+	}
+	name := q.options.Namespace(item)
+	ns, found := q.namespaces[name]
+	if !found {
+		ns = newNamespace[T, L](name)
+		q.namespaces[name] = ns
+	}
+	ns.entries++
+	e := &entry[T, L]{item: item, namespace: ns, place: -1}
+	q.entries[item] = e
+	return e
+}
+
+// forget drops an entry that neither waits nor is under way nor will be added later.
+func (q *Queue[T, L]) forget(e *entry[T, L]) {
+	delete(q.entries, e.item)
+	if e.namespace.entries--; e.namespace.entries == 0 {
+		delete(q.namespaces, e.namespace.name)
+	}
+}
+
+// push lets an entry wait at the end of its lane.
+func (q *Queue[T, L]) push(e *entry[T, L], now time.Time) {
+	e.waiting.since = now
+	q.turns.push(e)
+	q.place(e.namespace)
+	q.signal()
+}
+
+func (q *Queue[T, L]) delay(e *entry[T, L], pause time.Duration) {
+	now := time.Now()
+	if pause <= 0 && !e.isUnderWay() && !e.isWaiting() {
+		q.push(e, now)
+		return
+	}
+	q.delayed.add(e, now.Add(pause))
+	q.signal()
+}
+
+// ripen lets the entries wait whose pause is over.
+func (q *Queue[T, L]) ripen(now time.Time) {
+	for e := q.delayed.next(); e != nil && !e.due.After(now); e = q.delayed.next() {
+		q.delayed.remove(e)
+		switch {
+		case e.isUnderWay():
+			e.again = true
+		case !e.isWaiting():
+			q.push(e, now)
+		}
+	}
+}
+
+// signal wakes Run.
+func (q *Queue[T, L]) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (e *entry[T, L]) isWaiting() bool  { return e.waiting.element != nil }
+func (e *entry[T, L]) isUnderWay() bool { return e.watch != nil }
+func (e *entry[T, L]) isDelayed() bool  { return e.place >= 0 }

@@ -1,0 +1,186 @@
+package fairqueue
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Run hands out items until the context ends, and returns when none is under way any more.
+// Each is worked on in a goroutine of its own, with a context that [Pause] knows.
+func (q *Queue[T, L]) Run(ctx context.Context, work func(context.Context, T)) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		for e := q.take(ctx); e != nil; e = q.take(ctx) {
+			working := context.WithValue(ctx, watchKey{}, e.watch)
+			group.Go(func() {
+				defer q.Done(e.item)
+				work(working, e.item)
+			})
+		}
+		timer.Reset(q.untilDue())
+		select {
+		case <-ctx.Done():
+			return
+		case <-q.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// Get returns an item that may be worked on now, and false if there is none. It is for
+// whoever works without [Queue.Run], and has to call [Queue.Done] afterwards.
+func (q *Queue[T, L]) Get() (item T, found bool) {
+	e := q.take(context.Background())
+	if e == nil {
+		return item, false
+	}
+	return e.item, true
+}
+
+// NextDue returns when the next item will be added whose pause is not over, zero if there is
+// none.
+func (q *Queue[T, L]) NextDue() time.Time {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if e := q.delayed.next(); e != nil {
+		return e.due
+	}
+	return time.Time{}
+}
+
+// untilDue returns how long Run may sleep if nothing happens.
+func (q *Queue[T, L]) untilDue() time.Duration {
+	if due := q.NextDue(); !due.IsZero() {
+		return time.Until(due)
+	}
+	return time.Hour
+}
+
+// take returns the entry whose turn it is, nil if there is none, all workers are busy or the
+// context has ended.
+func (q *Queue[T, L]) take(ctx context.Context) *entry[T, L] {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	q.ripen(now)
+	if ctx.Err() != nil || q.idle() <= 0 {
+		return nil
+	}
+	ns := q.nextNamespace()
+	if ns == nil {
+		return nil
+	}
+	e := q.turns.pop(ns)
+	q.delayed.remove(e)
+	if q.options.Waited != nil {
+		q.options.Waited(now.Sub(e.waiting.since))
+	}
+	q.start(e)
+	return e
+}
+
+// nextNamespace returns the namespace whose turn it is, nil if there is none.
+func (q *Queue[T, L]) nextNamespace() *namespace[T, L] {
+	q.turns.unpark(q.idleForSlow())
+	for {
+		ns := q.turns.next()
+		if ns == nil || !ns.isSlow || q.idleForSlow() > 0 {
+			return ns
+		}
+		q.turns.park(ns)
+	}
+}
+
+// idle returns how many workers are free. Beyond their limit, slow items keep theirs.
+func (q *Queue[T, L]) idle() int {
+	return q.options.Workers - q.running - max(0, q.slow-maxSlow)
+}
+
+// idleForSlow returns how many workers are free for slow namespaces.
+func (q *Queue[T, L]) idleForSlow() int {
+	return max(1, q.options.Workers/2) - q.runningOfSlow - max(0, q.slow-maxSlow)
+}
+
+// place lets a namespace take its turns if items of it wait and one more may be under way.
+func (q *Queue[T, L]) place(ns *namespace[T, L]) {
+	limit := q.options.Workers
+	if ns.isSlow {
+		limit = maxOfSlowNamespace
+	}
+	q.turns.place(ns, ns.order.Len() > 0 && ns.underWay < limit)
+}
+
+func (q *Queue[T, L]) start(e *entry[T, L]) {
+	e.again, e.settled = false, false
+	e.ofSlow = e.namespace.isSlow
+	watch := &stopwatch{}
+	e.watch = watch
+	watch.start(func() { q.overdue(e, watch) })
+	q.countRunning(e, 1)
+	e.namespace.underWay++
+	q.place(e.namespace)
+}
+
+func (q *Queue[T, L]) countRunning(e *entry[T, L], n int) {
+	q.running += n
+	if e.ofSlow {
+		q.runningOfSlow += n
+	}
+}
+
+// overdue makes an entry slow, unless it has ended meanwhile.
+func (q *Queue[T, L]) overdue(e *entry[T, L], watch *stopwatch) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if e.watch != watch {
+		return
+	}
+	q.countRunning(e, -1)
+	q.slow++
+	e.isSlow, e.namespace.isSlow = true, true
+	e.namespace.slow++
+	q.place(e.namespace)
+	q.signal()
+}
+
+// Done ends the work on an item.
+func (q *Queue[T, L]) Done(item T) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e, now := q.entries[item], time.Now()
+	e.watch.stop()
+	if !e.settled {
+		e.longest = max(e.longest, e.watch.elapsed())
+	}
+	e.watch = nil
+	q.release(e, now)
+	switch {
+	case e.again:
+		q.push(e, now)
+	case !e.isDelayed():
+		q.forget(e)
+	}
+	q.place(e.namespace)
+	q.signal()
+}
+
+// release gives back the worker of an entry.
+func (q *Queue[T, L]) release(e *entry[T, L], now time.Time) {
+	ns := e.namespace
+	ns.underWay--
+	switch {
+	case e.isSlow:
+		q.slow--
+		ns.slow--
+		e.isSlow, ns.lastSlow = false, now
+	default:
+		q.countRunning(e, -1)
+		if ns.slow == 0 && now.Sub(ns.lastSlow) >= slowMemory {
+			ns.isSlow = false
+		}
+	}
+}
