@@ -49,6 +49,7 @@ func newEngines(o *options, config *rest.Config, log *slog.Logger) (engines, err
 		Burst:          o.KubeAPIBurst,
 		Namespaces:     o.Namespaces,
 		OwnNamespace:   o.ControllerNamespace,
+		KeySecret:      o.ChecksumKeySecret,
 		GracePeriod:    time.Duration(o.RestartGracePeriod) * time.Second,
 		CheckPeriod:    time.Duration(o.RestartCheckPeriod) * time.Millisecond,
 		BackoffLimit:   o.RestartBackoffLimit,

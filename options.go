@@ -40,6 +40,7 @@ type options struct {
 	DeploymentEngine  string `long:"deployment-engine" env:"DEPLOYMENT_ENGINE" default:"off" choice:"on" choice:"standby" choice:"off" description:"Drive Deployments, in place of the deployment controller of kube-controller-manager (turn that one off with --controllers=*,-deployment-controller): on, as soon as it is sure that nobody else does; standby, when whoever does falls silent"`
 	DeploymentWorkers int    `long:"deployment-workers" env:"DEPLOYMENT_WORKERS" default:"10" description:"How many Deployments the deployment engine works on at once"`
 
+	ChecksumKeySecret   string `long:"checksum-key-secret" env:"CHECKSUM_KEY_SECRET" default:"kubernetes-deployment-restart-controller-checksum-key" description:"Name of the Secret, in the namespace of --controller-namespace, that holds the key of the recorded checksums of Secrets"`
 	ControllerNamespace string `long:"controller-namespace" env:"CONTROLLER_NAMESPACE" description:"Namespace for what the controller keeps for itself (default: the one that it runs in)"`
 
 	LeaderElect              bool          `long:"leader-elect" env:"LEADER_ELECT" description:"Act only while holding a lease, so that several replicas can run"`
@@ -113,7 +114,7 @@ func (o *options) validate() error {
 	case o.DryRun && o.drivesDeployments():
 		return fmt.Errorf("--dry-run writes nothing to workloads, so it excludes --deployment-engine=%s", o.DeploymentEngine)
 	}
-	for _, check := range []func() error{o.validateNamespaces, o.validateListenAddress, o.readIgnoredErrors, o.takeOwnNamespace, o.validateEngine, o.validateLeaderElection} {
+	for _, check := range []func() error{o.validateNamespaces, o.validateListenAddress, o.readIgnoredErrors, o.takeOwnNamespace, o.validateKeySecret, o.validateEngine, o.validateLeaderElection} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -129,6 +130,15 @@ const (
 
 // drivesDeployments tells whether the deployment engine is to run.
 func (o *options) drivesDeployments() bool { return o.DeploymentEngine != engineOff }
+
+// validateKeySecret checks the name, so that a wrong one does not look like a Secret that
+// is missing.
+func (o *options) validateKeySecret() error {
+	if problems := validation.IsDNS1123Subdomain(o.ChecksumKeySecret); len(problems) > 0 {
+		return fmt.Errorf("--checksum-key-secret %q cannot be one: %s", o.ChecksumKeySecret, problems[0])
+	}
+	return nil
+}
 
 // validateEngine checks that the deployment engine has a place for its probe.
 func (o *options) validateEngine() error {

@@ -32,6 +32,8 @@ type Options struct {
 	// OwnNamespace is where the key of Secrets' checksums is kept; none means that each
 	// process makes one for itself.
 	OwnNamespace string
+	// KeySecret is the name of the Secret there that holds it.
+	KeySecret string
 	// GracePeriod is how long a change is held back, CheckPeriod how long a ripe one
 	// can be overlooked at most.
 	GracePeriod, CheckPeriod time.Duration
@@ -81,7 +83,7 @@ func New(options Options) (*Controller, error) {
 		events:  record.NewBroadcaster(),
 		failure: make(chan error, 1),
 	}
-	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, readOnly: options.DryRun, log: options.Log}
+	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: options.Log}
 	c.restarter = c.newRestarter(clients)
 	for _, resource := range resources {
 		for _, namespace := range namespacesOrAll(options.Namespaces) {

@@ -17,10 +17,8 @@ import (
 )
 
 const (
-	// keySecretName is the Secret, in the controller's own namespace, that holds the
-	// key of Secrets' checksums. The manifests ship it empty.
-	keySecretName = "kubernetes-deployment-restart-controller-checksum-key"
-	// keyEntry is where in its data the key is.
+	// keyEntry is where in the data of its Secret the key is. The manifests ship the
+	// Secret empty.
 	keyEntry = "key"
 
 	// keyPatience is for how long a refusal counts as one that will pass: an API server that
@@ -35,6 +33,8 @@ type keyKeeper struct {
 	core coreclient.CoreV1Interface
 	// namespace is the controller's own, empty if it has none.
 	namespace string
+	// secret is the name of the Secret that holds the key.
+	secret string
 	// readOnly leaves an empty Secret empty.
 	readOnly bool
 	log      *slog.Logger
@@ -96,12 +96,12 @@ func (k *keyKeeper) tellTrying(ctx context.Context, attempt int, err error) {
 // load reads the key. It makes one if the Secret is empty or missing. A conflict, and a
 // Secret that is there after all, mean that somebody else has just made it.
 func (k *keyKeeper) load(ctx context.Context) (catalog.ChecksumKey, error) {
-	secret, err := k.core.Secrets(k.namespace).Get(ctx, keySecretName, metav1.GetOptions{})
+	secret, err := k.core.Secrets(k.namespace).Get(ctx, k.secret, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) && !k.readOnly {
 		return k.create(ctx, err)
 	}
 	if err != nil {
-		return catalog.ChecksumKey{}, fmt.Errorf("get secret %s/%s: %w", k.namespace, keySecretName, err)
+		return catalog.ChecksumKey{}, fmt.Errorf("get secret %s/%s: %w", k.namespace, k.secret, err)
 	}
 	if content, found := secret.Data[keyEntry]; found {
 		return parseKey(secret, content)
@@ -127,7 +127,7 @@ func (k *keyKeeper) fill(ctx context.Context, secret *corev1.Secret) (catalog.Ch
 	}
 	secret.Data[keyEntry] = content[:]
 	if _, err := k.core.Secrets(k.namespace).Update(ctx, secret, metav1.UpdateOptions{FieldManager: catalog.FieldManager}); err != nil {
-		return catalog.ChecksumKey{}, fmt.Errorf("update secret %s/%s: %w", k.namespace, keySecretName, err)
+		return catalog.ChecksumKey{}, fmt.Errorf("update secret %s/%s: %w", k.namespace, k.secret, err)
 	}
 	return k.made(content), nil
 }
@@ -137,7 +137,7 @@ func (k *keyKeeper) fill(ctx context.Context, secret *corev1.Secret) (catalog.Ch
 func (k *keyKeeper) create(ctx context.Context, missing error) (catalog.ChecksumKey, error) {
 	content := randomBytes()
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: keySecretName, Namespace: k.namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: k.secret, Namespace: k.namespace},
 		Data:       map[string][]byte{keyEntry: content[:]},
 	}
 	_, err := k.core.Secrets(k.namespace).Create(ctx, secret, metav1.CreateOptions{FieldManager: catalog.FieldManager})
@@ -145,14 +145,14 @@ func (k *keyKeeper) create(ctx context.Context, missing error) (catalog.Checksum
 	case err == nil:
 		return k.made(content), nil
 	case isPermanent(err):
-		return catalog.ChecksumKey{}, fmt.Errorf("get secret %s/%s: %w; create it: %w", k.namespace, keySecretName, missing, err)
+		return catalog.ChecksumKey{}, fmt.Errorf("get secret %s/%s: %w; create it: %w", k.namespace, k.secret, missing, err)
 	}
-	return catalog.ChecksumKey{}, fmt.Errorf("create secret %s/%s: %w", k.namespace, keySecretName, err)
+	return catalog.ChecksumKey{}, fmt.Errorf("create secret %s/%s: %w", k.namespace, k.secret, err)
 }
 
 func (k *keyKeeper) made(content [catalog.ChecksumKeySize]byte) catalog.ChecksumKey {
 	key := catalog.NewChecksumKey(content)
-	k.log.Info("made the key of Secrets' checksums", "secret", k.namespace+"/"+keySecretName, "id", key.ID())
+	k.log.Info("made the key of Secrets' checksums", "secret", k.namespace+"/"+k.secret, "id", key.ID())
 	return key
 }
 

@@ -94,19 +94,21 @@ func (s *secretServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return recorder.Result(), nil
 }
 
+const testKeySecret = "checksum-key"
+
 // findKey lets a keeper find the key at the server. It returns the key, the log and how
 // long it took.
 func findKey(t *testing.T, server *secretServer, readOnly bool) (key catalog.ChecksumKey, log string, took time.Duration) {
 	t.Helper()
 	server.secret.TypeMeta = metav1.TypeMeta{Kind: "Secret", APIVersion: "v1"}
-	server.secret.Name, server.secret.Namespace, server.secret.ResourceVersion = keySecretName, "own", "1"
+	server.secret.Name, server.secret.Namespace, server.secret.ResourceVersion = testKeySecret, "own", "1"
 	config := &rest.Config{Host: "http://api", Transport: server, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
 	core, err := coreclient.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var lines strings.Builder
-	keeper := keyKeeper{core: core, namespace: "own", readOnly: readOnly, log: slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	keeper := keyKeeper{core: core, namespace: "own", secret: testKeySecret, readOnly: readOnly, log: slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var found bool

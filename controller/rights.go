@@ -33,7 +33,7 @@ func (c *Controller) Rights() []apiclient.Right {
 	var rights []apiclient.Right
 	if c.options.OwnNamespace != "" {
 		key := apiclient.Right{
-			Verb: "get", Resource: "secrets", Namespace: c.options.OwnNamespace, Name: keySecretName, Without: "the key of Secrets' checksums lasts as long as the process",
+			Verb: "get", Resource: "secrets", Namespace: c.options.OwnNamespace, Name: c.options.KeySecret, Without: "the key of Secrets' checksums lasts as long as the process",
 		}
 		rights = append(rights, key)
 		if !c.options.DryRun {
