@@ -275,11 +275,9 @@ func (x *executor) lookAtReplicaSet(ctx context.Context, key types.NamespacedNam
 	case err != nil:
 		return nil, fmt.Errorf("look at replicaset %s: %w", key, err)
 	}
-	rs, err := NewReplicaSet(object)
-	if err == nil {
-		x.caches.replicaSets.answer(rs)
-	}
-	return rs, err
+	rs := NewReplicaSet(object)
+	x.caches.replicaSets.answer(rs)
+	return rs, nil
 }
 
 func (x *executor) answered(rs *ReplicaSet, err error) error {
@@ -302,11 +300,8 @@ func (x *executor) patchDeployment(ctx context.Context, d *Deployment, kind type
 	if err != nil {
 		return err
 	}
-	written, err := NewDeployment(answer)
-	if err == nil {
-		x.caches.deployments.answer(written)
-	}
-	return err
+	x.caches.deployments.answer(NewDeployment(answer))
+	return nil
 }
 
 // lookAtDeployment reads a Deployment into the cache and returns it, or nil if
@@ -320,9 +315,7 @@ func (x *executor) lookAtDeployment(ctx context.Context, known *Meta) (*Deployme
 	case err != nil:
 		return nil, fmt.Errorf("look at deployment %s: %w", known.key(), err)
 	}
-	d, err := NewDeployment(object)
-	if err == nil {
-		x.caches.deployments.answer(d)
-	}
-	return d, err
+	d := NewDeployment(object)
+	x.caches.deployments.answer(d)
+	return d, nil
 }

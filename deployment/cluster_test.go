@@ -186,9 +186,9 @@ func (c *cluster) newEngine(queue *playedQueue, metrics *metrics) *Engine {
 func (ch change) show(e *Engine) {
 	switch o := ch.object.(type) {
 	case *appsv1.Deployment:
-		showTo(feed[*Deployment]{e.caches.deployments, ""}, must(NewDeployment(o)), ch.deleted)
+		showTo(feed[*Deployment]{e.caches.deployments, ""}, NewDeployment(o), ch.deleted)
 	case *appsv1.ReplicaSet:
-		showTo(feed[*ReplicaSet]{e.caches.replicaSets, ""}, must(NewReplicaSet(o)), ch.deleted)
+		showTo(feed[*ReplicaSet]{e.caches.replicaSets, ""}, NewReplicaSet(o), ch.deleted)
 	case *corev1.Pod:
 		showTo(feed[*pod]{e.caches.pods, ""}, newPod(o), ch.deleted)
 	}
@@ -212,12 +212,12 @@ func (c *cluster) list(e *Engine) {
 	feed[*pod]{e.caches.pods, ""}.Replace(pods, version)
 	var sets []*ReplicaSet
 	for _, name := range slices.Sorted(maps.Keys(c.replicaSets)) {
-		sets = append(sets, must(NewReplicaSet(c.replicaSets[name])))
+		sets = append(sets, NewReplicaSet(c.replicaSets[name]))
 	}
 	feed[*ReplicaSet]{e.caches.replicaSets, ""}.Replace(sets, version)
 	var deployments []*Deployment
 	for _, name := range slices.Sorted(maps.Keys(c.deployments)) {
-		deployments = append(deployments, must(NewDeployment(c.deployments[name])))
+		deployments = append(deployments, NewDeployment(c.deployments[name]))
 	}
 	feed[*Deployment]{e.caches.deployments, ""}.Replace(deployments, version)
 }

@@ -61,11 +61,7 @@ func deploymentObject(replicas int32, image string, changes ...func(*appsv1.Depl
 
 // web is that Deployment as plans see it.
 func web(replicas int32, image string, changes ...func(*appsv1.Deployment)) *Deployment {
-	d, err := NewDeployment(deploymentObject(replicas, image, changes...))
-	if err != nil {
-		panic(err)
-	}
-	return d
+	return NewDeployment(deploymentObject(replicas, image, changes...))
 }
 
 // rolling is a rolling update. Its limits are numbers or percentages; an empty one
@@ -127,10 +123,6 @@ func set(image string, wanted, available int64, changes ...func(*ReplicaSet)) *R
 		panic(err)
 	}
 	template := templateOf(image)
-	sum, err := SumTemplate(&template)
-	if err != nil {
-		panic(err)
-	}
 	rs := &ReplicaSet{
 		Meta: Meta{
 			Namespace: "ns", Name: "web-" + image, UID: types.UID("uid-of-web-" + image),
@@ -141,7 +133,7 @@ func set(image string, wanted, available int64, changes ...func(*ReplicaSet)) *R
 		Annotations:    map[string]string{revisionAnnotation: strconv.Itoa(number)},
 		Controller:     "uid-of-web",
 		ControllerName: "web",
-		Sum:            sum,
+		Sum:            SumTemplate(&template),
 		Replicas:       wanted,
 		Observed:       true,
 		Existing:       wanted,

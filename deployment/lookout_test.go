@@ -421,7 +421,7 @@ func TestAnEngineThatStandsByWritesNothing(t *testing.T) {
 	s := newStage()
 	s.do([]string{"deployment", "replicas=3"})
 	s.engine.rest()
-	d := must(NewDeployment(s.deployment()))
+	d := NewDeployment(s.deployment())
 	_, err := s.engine.executor.apply(t.Context(), d, []Action{CreateReplicaSet{Name: "web-1", Replicas: 3}})
 	if !errors.Is(err, errResting) || len(s.cluster.replicaSets) != 0 {
 		t.Errorf("%d ReplicaSets, error %v", len(s.cluster.replicaSets), err)

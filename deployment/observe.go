@@ -57,7 +57,7 @@ func reduceDeployment(object any) (*Deployment, error) {
 	if !ok {
 		return nil, fmt.Errorf("a %T is no Deployment", object)
 	}
-	return NewDeployment(d)
+	return NewDeployment(d), nil
 }
 
 func reduceReplicaSet(object any) (*ReplicaSet, error) {
@@ -65,7 +65,7 @@ func reduceReplicaSet(object any) (*ReplicaSet, error) {
 	if !ok {
 		return nil, fmt.Errorf("a %T is no ReplicaSet", object)
 	}
-	return NewReplicaSet(rs)
+	return NewReplicaSet(rs), nil
 }
 
 func reducePod(object any) (*pod, error) {

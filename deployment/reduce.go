@@ -24,12 +24,8 @@ const (
 
 // NewDeployment takes from an API object what plans may look at. It does not
 // modify the object, but shares its pod template, labels and annotations.
-func NewDeployment(object *appsv1.Deployment) (*Deployment, error) {
+func NewDeployment(object *appsv1.Deployment) *Deployment {
 	template := object.Spec.Template // a copy: a pointer into the object would keep all of it
-	sum, err := SumTemplate(&template)
-	if err != nil {
-		return nil, err
-	}
 	d := &Deployment{
 		Meta:             metaOf(&object.ObjectMeta),
 		Generation:       object.Generation,
@@ -43,12 +39,12 @@ func NewDeployment(object *appsv1.Deployment) (*Deployment, error) {
 		ProgressDeadline: progressDeadline(object.Spec.ProgressDeadlineSeconds),
 		Selector:         object.Spec.Selector,
 		Template:         &template,
-		Sum:              sum,
+		Sum:              SumTemplate(&template),
 		Status:           object.Status,
 		StatusBy:         lastStatusWrite(object.ManagedFields, FieldManager),
 	}
 	d.Invalid = d.resolve(&object.Spec.Strategy)
-	return d, nil
+	return d
 }
 
 // resolve makes the selector and the limits usable, or tells why that cannot be.
@@ -75,18 +71,14 @@ func (d *Deployment) resolve(strategy *appsv1.DeploymentStrategy) *Invalid {
 
 // NewReplicaSet takes from an API object what plans may look at. It does not
 // modify the object, but shares its labels and annotations.
-func NewReplicaSet(object *appsv1.ReplicaSet) (*ReplicaSet, error) {
-	sum, err := SumTemplate(&object.Spec.Template)
-	if err != nil {
-		return nil, err
-	}
+func NewReplicaSet(object *appsv1.ReplicaSet) *ReplicaSet {
 	rs := &ReplicaSet{
 		Meta:            metaOf(&object.ObjectMeta),
 		Created:         object.CreationTimestamp.Time,
 		Labels:          object.Labels,
 		Annotations:     object.Annotations,
 		Deleting:        object.DeletionTimestamp != nil,
-		Sum:             sum,
+		Sum:             SumTemplate(&object.Spec.Template),
 		Replicas:        wanted(object.Spec.Replicas),
 		MinReadySeconds: object.Spec.MinReadySeconds,
 		Observed:        object.Status.ObservedGeneration >= object.Generation,
@@ -97,7 +89,7 @@ func NewReplicaSet(object *appsv1.ReplicaSet) (*ReplicaSet, error) {
 		Failure:         replicaFailure(object.Status.Conditions),
 	}
 	rs.Controller, rs.ControllerName = controllerOf(object)
-	return rs, nil
+	return rs
 }
 
 func metaOf(object *metav1.ObjectMeta) Meta {

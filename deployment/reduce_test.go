@@ -19,10 +19,7 @@ func TestADeploymentIsReducedToWhatPlansLookAt(t *testing.T) {
 		d.Spec.MinReadySeconds, d.Spec.Paused = 7, true
 		d.DeletionTimestamp = &metav1.Time{Time: noon}
 	})
-	got, err := NewDeployment(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := NewDeployment(object)
 	template := templateOf("v1")
 	expect(t, "deployment", &Deployment{
 		Meta:       Meta{Namespace: "ns", Name: "web", UID: "uid-of-web", ResourceVersion: "100"},
@@ -30,7 +27,7 @@ func TestADeploymentIsReducedToWhatPlansLookAt(t *testing.T) {
 		Strategy: appsv1.RollingUpdateDeploymentStrategyType, Limits: Limits{3, 2}, MinReadySeconds: 7,
 		HistoryLimit: new(int32(3)), ProgressDeadline: new(600 * time.Second),
 		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, Matcher: got.Matcher,
-		Template: &template, Sum: sumOf(t, &template), Status: appsv1.DeploymentStatus{ObservedGeneration: 2},
+		Template: &template, Sum: SumTemplate(&template), Status: appsv1.DeploymentStatus{ObservedGeneration: 2},
 	}, got, cmpopts.IgnoreTypes(labels.Everything()), cmp.Comparer(func(a, b labels.Selector) bool { return a.String() == b.String() }))
 	if got.Matcher.String() != "app=web" {
 		t.Errorf("matcher %s", got.Matcher)
@@ -73,16 +70,16 @@ func TestAReplicaSetIsReducedToWhatPlansLookAt(t *testing.T) {
 	want := &ReplicaSet{
 		Meta:    Meta{Namespace: "ns", Name: "web-v1", UID: "uid", ResourceVersion: "12"},
 		Created: noon, Labels: map[string]string{"app": "web"}, Annotations: map[string]string{"a": "b"},
-		Controller: "uid-of-web", ControllerName: "web", Deleting: true, Sum: sumOf(t, &template), Replicas: 5, MinReadySeconds: 7,
+		Controller: "uid-of-web", ControllerName: "web", Deleting: true, Sum: SumTemplate(&template), Replicas: 5, MinReadySeconds: 7,
 		Observed: true, Existing: 4, Ready: 3, Available: 2, Terminating: new(int32(1)), Failure: &failure,
 	}
-	expect(t, "replicaset", want, must(NewReplicaSet(object)))
+	expect(t, "replicaset", want, NewReplicaSet(object))
 	object.Generation = 5
 	want.Observed = false
-	expect(t, "not observed", want, must(NewReplicaSet(object)))
+	expect(t, "not observed", want, NewReplicaSet(object))
 	object.Spec.Replicas = nil
 	want.Replicas = 1
-	expect(t, "one by default", want, must(NewReplicaSet(object)))
+	expect(t, "one by default", want, NewReplicaSet(object))
 }
 
 func TestTheControllerOfAReplicaSetMayBeAnything(t *testing.T) {
@@ -105,7 +102,7 @@ func TestTheControllerOfAReplicaSetMayBeAnything(t *testing.T) {
 		"a Deployment of another kind":   {owner("example.com/v1", "Deployment", true), "uid", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rs := must(NewReplicaSet(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{OwnerReferences: test.owners}}))
+			rs := NewReplicaSet(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{OwnerReferences: test.owners}})
 			if rs.Controller != test.uid || rs.ControllerName != test.named {
 				t.Errorf("controller %s, %s", rs.Controller, rs.ControllerName)
 			}

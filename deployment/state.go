@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/podtemplate"
 )
 
 // State is everything that a plan may look at. Plans do not modify it or what it
@@ -71,7 +73,7 @@ type Deployment struct {
 	Selector *metav1.LabelSelector
 	Matcher  labels.Selector
 	Template *corev1.PodTemplateSpec
-	Sum      TemplateSum // of Template
+	Sum      podtemplate.Sum // of Template
 
 	// Invalid tells why no plan can be made, nil if one can.
 	Invalid *Invalid
@@ -108,7 +110,7 @@ type ReplicaSet struct {
 	Controller     types.UID
 	ControllerName string
 	Deleting       bool
-	Sum            TemplateSum // of its pod template
+	Sum            podtemplate.Sum // of its pod template
 
 	Replicas        int64 // wanted
 	MinReadySeconds int32

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/dump"
+
+	"kubernetes-deployment-restart-controller/podtemplate"
 )
 
 // hashLabel tells the pods and ReplicaSets of different templates apart.
@@ -20,7 +22,7 @@ const hashLabel = appsv1.DefaultDeploymentUniqueLabelKey
 // version computes, so that either can take over from the other. After a
 // collision of two templates the count makes it another one.
 //
-// It names and does not identify: see [TemplateSum].
+// It names and does not identify: see [SumTemplate].
 func TemplateHash(template *corev1.PodTemplateSpec, collisions *int32) string {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(dump.ForHash(*template))) // a hash never fails to write
@@ -30,6 +32,13 @@ func TemplateHash(template *corev1.PodTemplateSpec, collisions *int32) string {
 		_, _ = hash.Write(count[:])
 	}
 	return rand.SafeEncodeString(strconv.FormatUint(uint64(hash.Sum32()), 10))
+}
+
+// SumTemplate identifies a pod template, but for the label pod-template-hash, and does
+// not modify it. By this a Deployment's ReplicaSet is recognised, and not by the hash,
+// which changes with the version of the API.
+func SumTemplate(template *corev1.PodTemplateSpec) podtemplate.Sum {
+	return podtemplate.Encode(template).SumWithoutLabel(hashLabel)
 }
 
 // replicaSetName returns the name of the ReplicaSet of a template. A name may

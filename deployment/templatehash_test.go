@@ -74,3 +74,15 @@ func TestTheNameOfAReplicaSetIsCutToWhatTheAPITakes(t *testing.T) {
 		})
 	}
 }
+
+func TestTheSumOfATemplateLeavesOutTheHash(t *testing.T) {
+	template, revision := templateOf("v1"), templateOf("v1")
+	revision.Labels[hashLabel] = "6c5f67b5f7"
+	if SumTemplate(&template) != SumTemplate(&revision) {
+		t.Error("the template of a ReplicaSet has another sum than that of its Deployment")
+	}
+	revision.Labels["a"] = "b"
+	if SumTemplate(&template) == SumTemplate(&revision) {
+		t.Error("another label is no other template")
+	}
+}

@@ -1,0 +1,68 @@
+package podtemplate
+
+import (
+	"crypto/sha256"
+	"maps"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Sum identifies a pod template, or what is left of one.
+type Sum [sha256.Size]byte
+
+// Encoded is a pod template of which several sums can be computed at little cost.
+// It shares the template, which must not be modified meanwhile. It must not be
+// used by several goroutines at once.
+type Encoded struct {
+	metadata *metav1.ObjectMeta
+	text     []byte // all but the metadata
+}
+
+// typicalSize is enough for most templates, in bytes. Larger ones take as much as
+// they need.
+const typicalSize = 2048
+
+var (
+	templateForm = formOf(reflect.TypeFor[corev1.PodTemplateSpec]())
+	metadataForm = formOf(reflect.TypeFor[metav1.ObjectMeta]())
+)
+
+// Encode encodes a pod template, which it does not modify.
+func Encode(template *corev1.PodTemplateSpec) Encoded {
+	rest := *template
+	rest.ObjectMeta = metav1.ObjectMeta{}
+	text := templateForm.appendTo(make([]byte, 0, typicalSize), reflect.ValueOf(&rest).Elem())
+	return Encoded{metadata: &template.ObjectMeta, text: text}
+}
+
+// Sum returns the sum of the whole template.
+func (e Encoded) Sum() Sum { return e.sumWith(e.metadata) }
+
+// SumWithoutAnnotation returns the sum of the template without an annotation.
+func (e Encoded) SumWithoutAnnotation(name string) Sum {
+	metadata := *e.metadata
+	metadata.Annotations = without(metadata.Annotations, name)
+	return e.sumWith(&metadata)
+}
+
+// SumWithoutLabel returns the sum of the template without a label.
+func (e Encoded) SumWithoutLabel(name string) Sum {
+	metadata := *e.metadata
+	metadata.Labels = without(metadata.Labels, name)
+	return e.sumWith(&metadata)
+}
+
+func (e Encoded) sumWith(metadata *metav1.ObjectMeta) Sum {
+	return sha256.Sum256(metadataForm.appendTo(e.text, reflect.ValueOf(metadata).Elem()))
+}
+
+func without(m map[string]string, key string) map[string]string {
+	if _, found := m[key]; !found {
+		return m
+	}
+	rest := maps.Clone(m)
+	delete(rest, key)
+	return rest
+}
