@@ -165,7 +165,8 @@ func drawConfig(t *rapid.T, ref ConfigRef) Config {
 	return config
 }
 
-// drawWorkload draws one of four templates, each with its references.
+// drawWorkload draws one of four templates, and the references apart from it: templates
+// with one fingerprint need not be equal.
 func drawWorkload(t *rapid.T, ref WorkloadRef, version int) Workload {
 	template := rapid.IntRange(0, 3).Draw(t, "template")
 	workload := Workload{
@@ -179,7 +180,8 @@ func drawWorkload(t *rapid.T, ref WorkloadRef, version int) Workload {
 		},
 		Idle: rapid.Bool().Draw(t, "idle"),
 	}
-	for _, i := range [][]int{{}, {0}, {0, 1, 0}, {1, 2, 3}}[template] {
+	references := rapid.SampledFrom([][]int{{}, {0}, {0, 0, 1}, {1, 2, 3}}).Draw(t, "references")
+	for _, i := range references {
 		workload.References = append(workload.References, Reference{Config: someConfigs[i], Container: "app"})
 	}
 	return workload

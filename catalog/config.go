@@ -150,14 +150,15 @@ func newConfig(kind ConfigKind, meta *metav1.ObjectMeta, keys []Key) Config {
 // Checksum returns the checksum to record of the keys that any of the selections
 // sees: with the key if the config is a Secret.
 func (c *Config) Checksum(selections []Selection, key ChecksumKey) Checksum {
-	if c.Ref.Kind == Secret {
-		return key.checksum(c.Ref, c.seen(selections))
-	}
-	return c.unkeyedChecksum(selections)
+	return c.checksumOf(c.seen(selections), key)
 }
 
-func (c *Config) unkeyedChecksum(selections []Selection) Checksum {
-	return setChecksum(c.seen(selections))
+// checksumOf returns the checksum to record of those of its keys that are seen.
+func (c *Config) checksumOf(seen []Key, key ChecksumKey) Checksum {
+	if c.Ref.Kind == Secret {
+		return key.checksum(c.Ref, seen)
+	}
+	return setChecksum(seen)
 }
 
 func (c *Config) seen(selections []Selection) []Key {
@@ -171,6 +172,26 @@ func (c *Config) seen(selections []Selection) []Key {
 		}
 	}
 	return seen
+}
+
+// shows tells whether the config has a key that is selected.
+func (c *Config) shows(selection Selection) bool {
+	if selection.Names == nil {
+		return slices.ContainsFunc(c.Keys, selection.selects)
+	}
+	return slices.ContainsFunc(selection.Names, func(name string) bool {
+		key, found := findKey(c.Keys, name)
+		return found && selection.selects(key)
+	})
+}
+
+// findKey looks for a key among sorted ones.
+func findKey(keys []Key, name string) (Key, bool) {
+	i, found := slices.BinarySearchFunc(keys, name, func(key Key, name string) int { return strings.Compare(key.Name, name) })
+	if !found {
+		return Key{}, false
+	}
+	return keys[i], true
 }
 
 // changedKeys returns the names of the keys in which two contents differ:

@@ -51,27 +51,30 @@ const clockTolerance = time.Second
 // Decide decides about a workload as far as the catalog alone can tell.
 func Decide(view View) Decision {
 	w := view.Workload
-	checksums := currentChecksums(&view)
-	decision := Decision{Checksums: checksums.limitTo(w.Room)}
+	if w.TooManyReferences {
+		return Decision{}.with(Keep, "the pod template refers to configs too often")
+	}
+	sights := view.sights()
+	decision := Decision{Checksums: currentChecksums(w, sights).limitTo(w.Room)}
 	switch {
 	case w.Deleting:
 		return decision.with(Keep, "the workload is being deleted")
-	case len(view.UnsettledByOriginal()) > 0:
+	case len(view.unsettledByOriginal(sights)) > 0:
 		return decision.with(AskConfigs, "a record of the original controller is to be compared")
 	case !w.Record.Vouches:
-		if len(suspects(&view, anyConfig)) == 0 {
+		if len(suspects(&view, sights, anyConfig)) == 0 {
 			return decision.recorded(w, reasonUnchanged(w))
 		}
 		return decision.with(AskPods, "a config changed and no record tells whether the pods have seen it")
 	}
-	causes := differences(&view, checksums)
+	causes := differences(w, sights)
 	switch {
 	case len(causes) > 0 && w.rested():
 		return decision.with(AskPods, "the content differs from the record, but the workload wanted no pods meanwhile")
 	case len(causes) > 0:
 		decision.Causes = causes
 		return decision.with(Restart, "the content differs from the record")
-	case len(suspects(&view, appeared(w))) > 0:
+	case len(suspects(&view, sights, appeared(w))) > 0:
 		return decision.with(AskPods, "a config appeared that containers can start without, or changed since it appeared")
 	}
 	return decision.recorded(w, "the pods are up to date")
@@ -81,16 +84,20 @@ func Decide(view View) Decision {
 // pods. They must be those of the workload's present template.
 func DecideByPods(view View, pods []Pod) Decision {
 	w := view.Workload
-	decision := Decision{Checksums: currentChecksums(&view).limitTo(w.Room)}
+	sights, first := view.sights(), firstReads(pods)
+	decision := Decision{Checksums: currentChecksums(w, sights).limitTo(w.Room)}
 	matters, differs := anyConfig, false
 	if w.Record.Vouches && !w.rested() {
 		matters = appeared(w)
 	}
-	for _, suspect := range suspects(&view, matters) {
-		if slices.ContainsFunc(pods, func(pod Pod) bool { return suspect.isStale(pod, w.PodTemplateSeen) }) {
-			decision.addCause(suspect)
+	for _, suspect := range suspects(&view, sights, matters) {
+		if read, hasRead := first.of(suspect.readers); hasRead && suspect.isStale(read) {
+			decision.addCause(suspect.readers[0].Config, suspect.told(read))
 			differs = differs || suspect.differs
 		}
+	}
+	for i := range decision.Causes {
+		decision.Causes[i].tidy()
 	}
 	switch {
 	case differs:
@@ -124,23 +131,39 @@ func (d Decision) recorded(w *Workload, reason string) Decision {
 	return d.with(RecordOnly, reason)
 }
 
-// addCause adds a suspect's config and keys, which come sorted by config.
-func (d *Decision) addCause(s suspect) {
+// addCause adds edits of a config to the causes, which come sorted by config.
+func (d *Decision) addCause(config ConfigRef, edits []Edit) {
 	last := len(d.Causes) - 1
-	if last < 0 || d.Causes[last].Config != s.reference.Config {
-		d.Causes = append(d.Causes, Cause{Config: s.reference.Config})
+	if last < 0 || d.Causes[last].Config != config {
+		d.Causes = append(d.Causes, Cause{Config: config})
 		last++
 	}
-	cause := &d.Causes[last]
-	for _, edit := range s.edits {
-		cause.add(edit)
+	for _, edit := range edits {
+		d.Causes[last].add(edit)
 	}
 }
 
-// add adds the key and the writer of an edit.
+// add adds the key and the writer of an edit, as far as they are known. The cause is to be
+// tidied up when all are added.
 func (c *Cause) add(edit Edit) {
-	c.Keys = insert(c.Keys, edit.Key)
-	c.Writers = insert(c.Writers, edit.Writer)
+	if edit.Key != "" {
+		c.Keys = append(c.Keys, edit.Key)
+	}
+	c.addWriter(edit)
+}
+
+func (c *Cause) addWriter(edit Edit) {
+	if edit.Writer != "" {
+		c.Writers = append(c.Writers, edit.Writer)
+	}
+}
+
+// tidy sorts what was added, and leaves out what is there twice.
+func (c *Cause) tidy() {
+	for _, names := range []*[]string{&c.Keys, &c.Writers} {
+		slices.Sort(*names)
+		*names = slices.Compact(*names)
+	}
 }
 
 // addSince adds an edit that came after the record. Of one that nobody saw only the
@@ -150,29 +173,19 @@ func (c *Cause) addSince(record *Record, seen Moment, edit Edit) {
 	case edit.Seen > seen:
 		c.add(edit)
 	case edit.Seen == 0 && !edit.At.Before(record.Written.Truncate(time.Second)):
-		c.Writers = insert(c.Writers, edit.Writer)
+		c.addWriter(edit)
 	}
-}
-
-// insert puts a name where it belongs among sorted ones, unless it is empty or
-// there already.
-func insert(names []string, name string) []string {
-	i, found := slices.BinarySearch(names, name)
-	if found || name == "" {
-		return names
-	}
-	return slices.Insert(names, i, name)
 }
 
 // currentChecksums computes what to record. A config that is gone keeps the
 // entry of a record that vouches: pods that run still have its content.
-func currentChecksums(view *View) Checksums {
-	checksums := make(Checksums)
-	for _, ref := range view.Workload.Configs() {
-		if config := view.present(ref); config != nil {
-			checksums[ref] = config.Checksum(view.Workload.keysOf(ref), view.Key)
-		} else if recorded, found := view.Workload.Record.Checksums[ref]; found && view.Workload.Record.Vouches {
-			checksums[ref] = recorded
+func currentChecksums(w *Workload, sights []sight) Checksums {
+	checksums := make(Checksums, len(sights))
+	for i := range sights {
+		if s := &sights[i]; s.config != nil {
+			checksums[s.ref] = s.checksum
+		} else if recorded, found := w.Record.Checksums[s.ref]; found && w.Record.Vouches {
+			checksums[s.ref] = recorded
 		}
 	}
 	return checksums
@@ -188,29 +201,31 @@ func (v *View) Unconfirmed() []ConfigRef {
 		return nil
 	}
 	var unconfirmed []ConfigRef
-	for _, ref := range v.Workload.Configs() {
-		config := v.present(ref)
-		if config != nil && (v.isRecordedOtherwise(config) || v.compareEarlier(config) == different) {
-			unconfirmed = append(unconfirmed, ref)
+	sights := v.sights()
+	for i := range sights {
+		if s := &sights[i]; s.config != nil && (v.isRecordedOtherwise(s) || v.compareEarlier(s) == different) {
+			unconfirmed = append(unconfirmed, s.ref)
 		}
 	}
 	return unconfirmed
 }
 
 // differences returns the configs of which the record has another checksum.
-func differences(view *View, checksums Checksums) []Cause {
+func differences(w *Workload, sights []sight) []Cause {
 	var causes []Cause
-	for _, ref := range view.Workload.Configs() {
-		recorded, found := view.Workload.Record.Checksums[ref]
-		if !found || recorded == checksums[ref] {
+	for i := range sights {
+		s := &sights[i]
+		recorded, found := w.Record.Checksums[s.ref]
+		if s.config == nil || !found || recorded == s.checksum {
 			continue
 		}
-		cause := Cause{Config: ref}
-		for _, edit := range view.Configs[ref].Edits {
-			if concerned := slices.ContainsFunc(view.Workload.keysOf(ref), edit.concerns); concerned {
-				cause.addSince(&view.Workload.Record, view.Workload.RecordSeen, edit)
+		cause, selected := Cause{Config: s.ref}, selections(s.references)
+		for _, edit := range s.config.Edits {
+			if slices.ContainsFunc(selected, edit.concerns) {
+				cause.addSince(&w.Record, w.RecordSeen, edit)
 			}
 		}
+		cause.tidy()
 		causes = append(causes, cause)
 	}
 	return causes

@@ -108,7 +108,7 @@ func (s *story) decide(t *testing.T, pods ...Pod) verdict {
 	if decision.Reason == "" {
 		t.Error("a decision without a reason")
 	}
-	if want := currentChecksums(&view).limitTo(view.Workload.Room); !decision.Checksums.Equal(want) {
+	if want := currentChecksums(view.Workload, view.sights()).limitTo(view.Workload.Room); !decision.Checksums.Equal(want) {
 		t.Errorf("to be recorded: %v, want %v", decision.Checksums, want)
 	}
 	return verdict{asked, decision.Outcome, decision.Causes}

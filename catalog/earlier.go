@@ -114,15 +114,27 @@ func OriginalDigest(object metav1.Object) (Checksum, error) {
 // UnsettledByOriginal returns the configs that a record of the original controller
 // tells of and that only their [OriginalDigest]s can settle.
 func (v *View) UnsettledByOriginal() []ConfigRef {
+	if !v.lacksOriginals() {
+		return nil
+	}
+	return v.unsettledByOriginal(v.sights())
+}
+
+func (v *View) lacksOriginals() bool {
 	earlier := v.Workload.Record.Earlier
-	if earlier == nil || !earlier.ByOriginal || v.Originals != nil {
+	return earlier != nil && earlier.ByOriginal && v.Originals == nil
+}
+
+func (v *View) unsettledByOriginal(sights []sight) []ConfigRef {
+	if !v.lacksOriginals() {
 		return nil
 	}
 	var unsettled []ConfigRef
-	for _, ref := range v.Workload.Configs() {
-		recorded, found := earlier.Checksums[ref]
-		if config := v.present(ref); found && config != nil && !v.isOwn(recorded, config) {
-			unsettled = append(unsettled, ref)
+	for i := range sights {
+		s := &sights[i]
+		recorded, found := v.Workload.Record.Earlier.Checksums[s.ref]
+		if found && s.config != nil && !v.isOwn(recorded, s) {
+			unsettled = append(unsettled, s.ref)
 		}
 	}
 	return unsettled
@@ -130,9 +142,8 @@ func (v *View) UnsettledByOriginal() []ConfigRef {
 
 // isOwn tells whether a checksum is that of a config's present content in any of the
 // schemes of this controller: of a record that lost its basis.
-func (v *View) isOwn(recorded Checksum, config *Config) bool {
-	keys := v.Workload.keysOf(config.Ref)
-	return recorded == config.unkeyedChecksum(keys) || !v.Key.IsZero() && recorded == config.Checksum(keys, v.Key)
+func (v *View) isOwn(recorded Checksum, s *sight) bool {
+	return recorded == setChecksum(s.seen) || !v.Key.IsZero() && recorded == s.checksum
 }
 
 // comparison is that of a config with an earlier record.
@@ -146,18 +157,18 @@ const (
 )
 
 // compareEarlier compares a config's content with what an earlier record tells.
-func (v *View) compareEarlier(config *Config) comparison {
+func (v *View) compareEarlier(s *sight) comparison {
 	earlier := v.Workload.Record.Earlier
 	if earlier == nil {
 		return unknown
 	}
-	recorded, found := earlier.Checksums[config.Ref]
+	recorded, found := earlier.Checksums[s.ref]
 	if !found {
 		return unknown
 	}
-	digest, read := v.Originals[config.Ref]
+	digest, read := v.Originals[s.ref]
 	switch {
-	case v.isOwn(recorded, config):
+	case v.isOwn(recorded, s):
 		return same
 	case read && recorded == digest:
 		return sameData
@@ -174,24 +185,4 @@ func (c *Config) binary() *Config {
 	rest.Keys = slices.DeleteFunc(slices.Clone(c.Keys), isText)
 	rest.Edits = slices.DeleteFunc(slices.Clone(c.Edits), func(edit Edit) bool { return !hasKey(rest.Keys, edit.Key) })
 	return &rest
-}
-
-// inspectDifferent inspects a config whose content is not that of the earlier record.
-// The last change since then, of whichever key, is what the pods must have seen. If
-// none is known, it has left no trace: then nobody has seen it.
-func inspectDifferent(earlier *EarlierRecord, reference Reference, config *Config) suspect {
-	s := suspect{reference: reference, differs: true}
-	changes := append(slices.Clone(config.Edits), Edit{At: config.Created, Seen: config.Appeared, creation: true})
-	for _, edit := range changes {
-		if edit.At.Before(earlier.Made.Add(-clockTolerance)) {
-			continue
-		}
-		if !s.traced || edit.At.After(s.edit.At) {
-			s.edit, s.traced = edit, true
-		}
-		if edit.Seen > 0 && edit.concerns(reference.Keys) {
-			s.edits = append(s.edits, edit)
-		}
-	}
-	return s
 }

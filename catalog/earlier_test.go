@@ -66,6 +66,9 @@ func recordByOriginal(d *appsv1.Deployment, seconds float64, objects ...metav1.O
 	d.ManagedFields = append(d.ManagedFields, owns(FieldManager, noonPlus(seconds), annotationField(ChecksumsAnnotation)))
 }
 
+// unkeyedChecksum is what an early version recorded of a config that is seen as a whole.
+func (c *Config) unkeyedChecksum() Checksum { return setChecksum(c.Keys) }
+
 // decideWithOriginals decides as the controller does that reads what the decision asks for.
 func decideWithOriginals(t rapid.TB, d *appsv1.Deployment, objects []metav1.Object, pods ...Pod) (verdict, string) {
 	t.Helper()
@@ -274,7 +277,7 @@ func TestWhatAnEarlyVersionRecordedOtherwiseIsToBeConfirmed(t *testing.T) {
 	recorded := NewSecret(secret("tls", data{"a": "2"}))
 	for content, want := range map[string][]ConfigRef{"1": {secretRef("tls")}, "2": nil} {
 		d := deployment(readsSecret("tls"))
-		writeEarlyRecord(d, Checksums{secretRef("tls"): recorded.unkeyedChecksum([]Selection{{}})})
+		writeEarlyRecord(d, Checksums{secretRef("tls"): recorded.unkeyedChecksum()})
 		c := New()
 		c.SetKey(testKey)
 		c.ListConfigs(Secret, "", []Config{NewSecret(secret("tls", data{"a": content}))}, noonPlus(500), true)
@@ -289,7 +292,7 @@ func TestWhatAnEarlyVersionRecordedOtherwiseIsToBeConfirmed(t *testing.T) {
 // An early version recorded Secrets without a key. Its record is exact, and replaced.
 func TestARecordOfAnEarlyVersionIsComparedAndReplaced(t *testing.T) {
 	reduced := NewSecret(secret("tls", data{"a": "1"}))
-	ofSecret := Checksums{secretRef("tls"): reduced.unkeyedChecksum([]Selection{{}})}
+	ofSecret := Checksums{secretRef("tls"): reduced.unkeyedChecksum()}
 	edited := func(value string) *corev1.Secret {
 		s := secret("tls", data{"a": value})
 		s.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(100), "f:data/f:a")}

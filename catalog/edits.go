@@ -82,13 +82,14 @@ func foldLostKeys(edits []Edit, keys []Key) []Edit {
 }
 
 func hasKey(keys []Key, name string) bool {
-	_, found := slices.BinarySearchFunc(keys, name, func(key Key, name string) int { return strings.Compare(key.Name, name) })
+	_, found := findKey(keys, name)
 	return found
 }
 
 // inData tells whether a key of that name stands in the data.
 func inData(keys []Key, name string) bool {
-	return slices.ContainsFunc(keys, func(key Key) bool { return key.Name == name && !key.Binary })
+	key, found := findKey(keys, name)
+	return found && !key.Binary
 }
 
 // isVisible tells whether an edit of the config may be seen through a reference. Of one

@@ -63,12 +63,41 @@ func awaitsVolumes(pod *corev1.Pod) bool {
 	return false
 }
 
-// readAt returns when the pod read a config through a reference, and false if
-// it has not yet.
-func (p Pod) readAt(reference Reference) (time.Time, bool) {
-	at := p.Mounted
-	if reference.Channel == Environment {
-		at = p.Started[reference.Container]
+// reads are when the first of a workload's pods read their configs: its volumes, and the
+// environment of each container. One that has read a config later has missed no more of it.
+type reads struct {
+	mounted time.Time // zero if none has
+	started map[string]time.Time
+}
+
+func firstReads(pods []Pod) reads {
+	first := reads{started: make(map[string]time.Time)}
+	for _, pod := range pods {
+		first.mounted = firstOf(first.mounted, pod.Mounted)
+		for container, at := range pod.Started {
+			first.started[container] = firstOf(first.started[container], at)
+		}
 	}
-	return at, !at.IsZero()
+	return first
+}
+
+// of returns when the first reader read its config, and false if none has yet.
+func (r reads) of(readers []Reference) (time.Time, bool) {
+	var first time.Time
+	for i := range readers {
+		at := r.mounted
+		if readers[i].Channel == Environment {
+			at = r.started[readers[i].Container]
+		}
+		first = firstOf(first, at)
+	}
+	return first, !first.IsZero()
+}
+
+// firstOf returns the earlier of two times. One that is zero does not count.
+func firstOf(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

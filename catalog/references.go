@@ -1,7 +1,7 @@
 package catalog
 
 import (
-	"path"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -35,7 +35,7 @@ func (s Selection) names(name string) bool {
 }
 
 // Channel is the way in which a container reads a config.
-type Channel int
+type Channel uint8
 
 const (
 	// Environment variables are read when the container starts.
@@ -44,184 +44,160 @@ const (
 	Volume
 )
 
-// Reference is one way in which a pod template makes a container read a config.
+// Reference is a way in which a pod template makes its containers read a config, with
+// all that is seen of it in this way.
 type Reference struct {
-	Config    ConfigRef
-	Keys      Selection
-	Container string // the name of the reading container
+	Config ConfigRef
+	Keys   Selection
+	// Container is the name of the container whose environment it is. It is empty for
+	// volumes: they are put in place when the pod starts, whichever containers mount them.
+	Container string
 	Channel   Channel
 	// Optional tells that the container starts without the config, too.
 	Optional bool
 }
 
-// References lists every way in which the containers of a pod template read
-// ConfigMaps and Secrets of the given namespace: environment variables and
-// mounted volumes of all containers, init containers included. A volume that no
-// container mounts is not read. Credentials for pulling images and for volume
-// drivers are not read by containers.
-func References(namespace string, spec *corev1.PodSpec) []Reference {
-	var references []Reference
+// MaxReferences is how often a pod template may refer to configs. Each variable that is
+// taken from a config counts, each envFrom, and each config in a volume that is mounted; if
+// the mounts or items show single keys of it, each of these. More than about 5,000
+// checksums do not fit in a workload's annotations anyway.
+const MaxReferences = 10_000
+
+// References returns every way in which the containers of a pod template read
+// ConfigMaps and Secrets of the given namespace, each once, sorted: environment
+// variables and mounted volumes of all containers, init containers included. A volume
+// that no container mounts is not read. Credentials for pulling images and for volume
+// drivers are not read by containers. It returns false if there are more than
+// [MaxReferences].
+func References(namespace string, spec *corev1.PodSpec) ([]Reference, bool) {
+	m := mentions{namespace: namespace}
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
-			references = append(references, environmentReferences(namespace, &containers[i])...)
-			references = append(references, volumeReferences(namespace, spec.Volumes, &containers[i])...)
+			m.addEnvironment(&containers[i])
 		}
 	}
-	// The API still accepts a reference without a name, which refers to nothing.
-	return slices.DeleteFunc(references, func(r Reference) bool { return r.Config.Name == "" })
+	m.addVolumes(spec)
+	if m.count > MaxReferences {
+		return nil, false
+	}
+	return merged(m.list), true
 }
 
-func environmentReferences(namespace string, container *corev1.Container) []Reference {
-	var references []Reference
-	add := func(kind ConfigKind, name string, optional *bool, names ...string) {
-		references = append(references, Reference{
-			Config:    ConfigRef{Kind: kind, Namespace: namespace, Name: name},
-			Keys:      Selection{Names: names, DataOnly: true},
+// mentions are the references of a pod template as they stand there: a container may
+// read a config in one way again and again. No more are kept than a template may have.
+type mentions struct {
+	namespace string
+	list      []Reference
+	count     int
+}
+
+// add adds a reference. The API still accepts one without a name, which refers to nothing.
+func (m *mentions) add(kind ConfigKind, name string, reference Reference) {
+	if name == "" {
+		return
+	}
+	if m.count += max(1, len(reference.Keys.Names)); m.count > MaxReferences {
+		return
+	}
+	reference.Config = ConfigRef{Kind: kind, Namespace: m.namespace, Name: name}
+	m.list = append(m.list, reference)
+}
+
+func (m *mentions) addEnvironment(container *corev1.Container) {
+	add := func(kind ConfigKind, name string, optional *bool, keys ...string) {
+		m.add(kind, name, Reference{
+			Keys:      Selection{Names: keys, DataOnly: true},
 			Container: container.Name,
 			Channel:   Environment,
 			Optional:  isTrue(optional),
 		})
 	}
-	for _, from := range container.EnvFrom {
-		if ref := from.ConfigMapRef; ref != nil {
+	for i := range container.EnvFrom {
+		if ref := container.EnvFrom[i].ConfigMapRef; ref != nil {
 			add(ConfigMap, ref.Name, ref.Optional)
 		}
-		if ref := from.SecretRef; ref != nil {
+		if ref := container.EnvFrom[i].SecretRef; ref != nil {
 			add(Secret, ref.Name, ref.Optional)
 		}
 	}
-	for _, env := range container.Env {
-		if env.ValueFrom == nil {
+	for i := range container.Env {
+		from := container.Env[i].ValueFrom
+		if from == nil {
 			continue
 		}
-		if ref := env.ValueFrom.ConfigMapKeyRef; ref != nil {
+		if ref := from.ConfigMapKeyRef; ref != nil {
 			add(ConfigMap, ref.Name, ref.Optional, ref.Key)
 		}
-		if ref := env.ValueFrom.SecretKeyRef; ref != nil {
+		if ref := from.SecretKeyRef; ref != nil {
 			add(Secret, ref.Name, ref.Optional, ref.Key)
 		}
 	}
-	return references
 }
 
-func volumeReferences(namespace string, volumes []corev1.Volume, container *corev1.Container) []Reference {
-	var references []Reference
-	for i := range volumes {
-		mounts := mountsOf(volumes[i].Name, container)
-		if len(mounts) == 0 {
+// addVolumes adds what the volumes bring that are mounted.
+func (m *mentions) addVolumes(spec *corev1.PodSpec) {
+	if !slices.ContainsFunc(spec.Volumes, holdsConfigs) {
+		return
+	}
+	mounts := mountsByVolume(spec)
+	for i := range spec.Volumes {
+		volume := &spec.Volumes[i]
+		if len(mounts[volume.Name]) == 0 || !holdsConfigs(*volume) {
 			continue
 		}
-		for _, source := range configSources(&volumes[i]) {
-			keys, visible := visibleKeys(source.items, mounts)
-			if !visible {
-				continue
+		shown := newShown(mounts[volume.Name])
+		for _, source := range configSources(volume) {
+			if keys, visible := shown.keys(source.items); visible {
+				m.add(source.kind, source.name, Reference{Keys: keys, Channel: Volume, Optional: isTrue(source.optional)})
 			}
-			references = append(references, Reference{
-				Config:    ConfigRef{Kind: source.kind, Namespace: namespace, Name: source.name},
-				Keys:      keys,
-				Container: container.Name,
-				Channel:   Volume,
-				Optional:  isTrue(source.optional),
-			})
 		}
 	}
-	return references
 }
 
-func mountsOf(volume string, container *corev1.Container) []corev1.VolumeMount {
-	var mounts []corev1.VolumeMount
-	for _, mount := range container.VolumeMounts {
-		if mount.Name == volume {
-			mounts = append(mounts, mount)
-		}
+// merged makes one of the references that differ in nothing but the keys, and sorts them:
+// by config, then those first that see all keys, so that what sees the same is together.
+func merged(mentions []Reference) []Reference {
+	slices.SortFunc(mentions, func(a, b Reference) int {
+		return cmp.Or(compareWays(&a, &b), strings.Compare(a.Container, b.Container))
+	})
+	references := mentions[:0]
+	for same := range runs(mentions, func(a, b *Reference) bool { return compareWays(a, b) == 0 && a.Container == b.Container }) {
+		reference := same[0]
+		reference.Keys = union(same)
+		references = append(references, reference)
 	}
-	return mounts
+	slices.SortStableFunc(references, func(a, b Reference) int {
+		return cmp.Or(compareWays(&a, &b), cmp.Compare(min(1, len(a.Keys.Names)), min(1, len(b.Keys.Names))))
+	})
+	return slices.Clone(references) // there may have been many more
 }
 
-// configSource is a config that a volume is made of.
-type configSource struct {
-	kind     ConfigKind
-	name     string
-	items    []corev1.KeyToPath
-	optional *bool
+// compareWays orders references by config, channel and whether they are optional.
+func compareWays(a, b *Reference) int {
+	if order := cmp.Or(compareConfigRefs(a.Config, b.Config), cmp.Compare(a.Channel, b.Channel)); order != 0 || a.Optional == b.Optional {
+		return order
+	}
+	if b.Optional {
+		return -1
+	}
+	return 1
 }
 
-func configSources(volume *corev1.Volume) []configSource {
-	var sources []configSource
-	if v := volume.ConfigMap; v != nil {
-		sources = append(sources, configSource{ConfigMap, v.Name, v.Items, v.Optional})
+// union selects what any of the references of one channel does.
+func union(references []Reference) Selection {
+	all := references[0].Keys
+	if len(references) == 1 {
+		return all
 	}
-	if v := volume.Secret; v != nil {
-		sources = append(sources, configSource{Secret, v.SecretName, v.Items, v.Optional})
-	}
-	if volume.Projected == nil {
-		return sources
-	}
-	for _, projection := range volume.Projected.Sources {
-		if p := projection.ConfigMap; p != nil {
-			sources = append(sources, configSource{ConfigMap, p.Name, p.Items, p.Optional})
+	var names []string
+	for i := range references {
+		if references[i].Keys.Names == nil {
+			return Selection{DataOnly: all.DataOnly}
 		}
-		if p := projection.Secret; p != nil {
-			sources = append(sources, configSource{Secret, p.Name, p.Items, p.Optional})
-		}
-	}
-	return sources
-}
-
-// visibleKeys selects the keys that the mounts of one volume show. Without
-// items every key is a file of its own name. It returns false if the mounts
-// show nothing of the config.
-func visibleKeys(items []corev1.KeyToPath, mounts []corev1.VolumeMount) (Selection, bool) {
-	subPaths, literal := literalSubPaths(mounts)
-	if !literal && len(items) == 0 {
-		return Selection{}, true
-	}
-	names := []string{}
-	if len(items) == 0 {
-		for _, subPath := range subPaths {
-			names = append(names, firstElement(subPath))
-		}
-	}
-	for _, item := range items {
-		if !literal || shown(path.Clean(item.Path), subPaths) {
-			names = append(names, item.Key)
-		}
+		names = append(names, references[i].Keys.Names...)
 	}
 	slices.Sort(names)
-	return Selection{Names: slices.Compact(names)}, len(names) > 0
-}
-
-// dataDirectory is the link in a volume to the directory that holds its files; those at the
-// top are links through it.
-const dataDirectory = "..data"
-
-// literalSubPaths returns the subPaths of the mounts, and false if one of them
-// mounts the whole volume or a path that is only known when the pod starts.
-func literalSubPaths(mounts []corev1.VolumeMount) ([]string, bool) {
-	var subPaths []string
-	for _, mount := range mounts {
-		subPath := path.Clean(mount.SubPath)
-		if below, found := strings.CutPrefix(subPath+"/", dataDirectory+"/"); found {
-			subPath = path.Clean(below)
-		}
-		if mount.SubPathExpr != "" || subPath == "." {
-			return nil, false
-		}
-		subPaths = append(subPaths, subPath)
-	}
-	return subPaths, true
-}
-
-func firstElement(p string) string {
-	first, _, _ := strings.Cut(p, "/")
-	return first
-}
-
-// shown tells whether one of the subPaths is the file or a directory above it.
-func shown(file string, subPaths []string) bool {
-	return slices.ContainsFunc(subPaths, func(subPath string) bool {
-		return file == subPath || strings.HasPrefix(file, subPath+"/")
-	})
+	return Selection{Names: slices.Compact(names), DataOnly: all.DataOnly}
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }

@@ -5,41 +5,59 @@ import (
 	"time"
 )
 
-// suspect is a reference whose readers may have missed an edit.
+// suspect is a way of reading a config whose readers may have missed an edit.
 type suspect struct {
-	reference Reference
-	edit      Edit   // the last one that concerns the reference
-	edits     []Edit // those that the watch showed
-	// differs tells that the content is known not to be that of an earlier record,
-	// and traced that the edit that made it so is known.
-	differs, traced bool
+	// readers are references that see the same of one config.
+	readers []Reference
+	// edits are those that the readers may have missed.
+	edits []Edit
+	// differs tells that the content is known not to be that of an earlier record: then
+	// the last change since, of whichever key, is what the readers must have seen. It is
+	// nil if it has left no trace.
+	differs bool
+	change  *Edit
 	// recorded is when a record that vouches was made of other content, which the pods of
 	// that time have read. It is zero if there is none.
 	recorded time.Time
+	// templateSeen is the moment at which the watch showed the template of the pods.
+	templateSeen Moment
 }
 
-// isStale tells whether a pod read the config before the edit. Close to it, the
-// clocks do not tell: then it is stale unless the watch showed the edit before
-// it showed the template that the pod is made from. A config that was made along
-// with its pods, while nobody watched, was there first.
-func (s suspect) isStale(pod Pod, templateSeen Moment) bool {
-	read, hasRead := pod.readAt(s.reference)
-	if !hasRead {
-		return false
-	}
-	if s.differs && !s.traced || s.recorded.Sub(read) > clockTolerance {
+// isStale tells whether a pod that read the config at the given time has missed an edit.
+func (s *suspect) isStale(read time.Time) bool {
+	switch {
+	case s.recorded.Sub(read) > clockTolerance:
 		return true
+	case s.differs:
+		return s.change == nil || s.isMissed(*s.change, read)
 	}
-	switch late := s.edit.At.Sub(read); {
+	return slices.ContainsFunc(s.edits, func(edit Edit) bool { return s.isMissed(edit, read) })
+}
+
+// isMissed tells whether an edit came after a pod read the config. Close to it, the
+// clocks do not tell: then it is missed unless the watch showed it before it showed the
+// template that the pod is made from. A config that was made along with its pods,
+// while nobody watched, was there first.
+func (s *suspect) isMissed(edit Edit, read time.Time) bool {
+	switch late := edit.At.Sub(read); {
 	case late > clockTolerance:
 		return true
 	case late < -clockTolerance:
 		return false
-	case s.edit.creation && s.edit.Seen == 0:
+	case edit.creation && edit.Seen == 0:
 		return false
 	default:
-		return s.edit.Seen >= templateSeen
+		return edit.Seen >= s.templateSeen
 	}
+}
+
+// told returns the edits that tell a person why a pod is stale that read the config at the
+// given time: those that it missed, or all if it is because of a record.
+func (s *suspect) told(read time.Time) []Edit {
+	byRecord := s.differs || s.recorded.Sub(read) > clockTolerance
+	return slices.DeleteFunc(slices.Clone(s.edits), func(edit Edit) bool {
+		return edit.Seen == 0 || !byRecord && !s.isMissed(edit, read)
+	})
 }
 
 func anyConfig(ConfigRef) bool { return true }
@@ -54,79 +72,43 @@ func appeared(w *Workload) func(ConfigRef) bool {
 
 // suspects returns the references to those configs, sorted by config, whose
 // content changed since the workload opted in, or since an earlier record.
-func suspects(view *View, matters func(ConfigRef) bool) []suspect {
+func suspects(view *View, sights []sight, matters func(ConfigRef) bool) []suspect {
 	var found []suspect
-	for _, reference := range view.Workload.References {
-		config := view.present(reference.Config)
-		if config == nil || !matters(reference.Config) {
-			continue
-		}
-		switch view.compareEarlier(config) {
-		case same:
-			continue
-		case sameData:
-			if reference.Keys.DataOnly {
-				continue
-			}
-			config = config.binary()
-		case different:
-			found = append(found, inspectDifferent(view.Workload.Record.Earlier, reference, config))
-			continue
-		}
-		if s, isSuspect := inspect(view.Workload, reference, config, view.isRecordedOtherwise(config)); isSuspect {
-			found = append(found, s)
+	for i := range sights {
+		if s := &sights[i]; s.config != nil && matters(s.ref) {
+			found = append(found, suspectsOf(view, s)...)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b suspect) int {
-		return compareConfigRefs(a.reference.Config, b.reference.Config)
-	})
 	return found
 }
 
-// isRecordedOtherwise tells whether a record that vouches has another checksum of a config.
-func (v *View) isRecordedOtherwise(config *Config) bool {
-	recorded, found := v.Workload.Record.Checksums[config.Ref]
-	return found && v.Workload.Record.Vouches && recorded != config.Checksum(v.Workload.keysOf(config.Ref), v.Key)
+// suspectsOf looks for the edits that concern the references to one config.
+func suspectsOf(view *View, s *sight) []suspect {
+	comparison, config := view.compareEarlier(s), s.config
+	if comparison == same {
+		return nil
+	}
+	if comparison == sameData {
+		config = config.binary()
+	}
+	history, recordedOtherwise := newHistory(view, config), view.isRecordedOtherwise(s)
+	var found []suspect
+	for readers := range runs(s.references, seeTheSame) {
+		switch {
+		case comparison == sameData && readers[0].Keys.DataOnly:
+		case comparison == different:
+			found = append(found, history.inspectDifferent(readers))
+		default:
+			if suspect, is := history.inspect(readers, recordedOtherwise); is {
+				found = append(found, suspect)
+			}
+		}
+	}
+	return found
 }
 
-// inspect looks for the last edit that concerns a reference. That the config
-// was created is one only if containers start without it and see something of
-// it now, or if it was recorded otherwise, since then it was made again.
-func inspect(w *Workload, reference Reference, config *Config, recordedOtherwise bool) (suspect, bool) {
-	s := suspect{reference: reference}
-	isSuspect := recordedOtherwise
-	if recordedOtherwise {
-		s.recorded = w.Record.Written
-	}
-	take := func(edit Edit) {
-		if !afterOptIn(edit, w) {
-			return
-		}
-		if !isSuspect || edit.At.After(s.edit.At) {
-			s.edit = edit
-		}
-		isSuspect = true
-		if edit.Seen > 0 {
-			s.edits = append(s.edits, edit)
-		}
-	}
-	if recordedOtherwise || reference.Optional && len(config.seen([]Selection{reference.Keys})) > 0 {
-		take(Edit{At: config.Created, Seen: config.Appeared, creation: true})
-	}
-	for _, edit := range config.Edits {
-		if config.isVisible(edit, reference.Keys) {
-			take(edit)
-		}
-	}
-	return s, isSuspect
-}
-
-// afterOptIn tells whether an edit may have come after the workload opted in: by
-// the order in which the watches showed both, or by the clocks. Two watches may
-// show things in another order than they happened, and OptedIn may be late.
-func afterOptIn(edit Edit, w *Workload) bool {
-	if edit.Seen == 0 {
-		return !edit.At.Before(w.OptedIn)
-	}
-	return edit.Seen > w.EnabledSeen || edit.At.Sub(w.OptedIn) > clockTolerance
+// seeTheSame tells whether two references to a config see the same of it, in the same way.
+// That several containers see the same single keys is not made use of.
+func seeTheSame(a, b *Reference) bool {
+	return a.Channel == b.Channel && a.Optional == b.Optional && a.Keys.Names == nil && b.Keys.Names == nil
 }

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -69,8 +68,12 @@ type Workload struct {
 	// Template identifies the pod template without the restart timestamp,
 	// PodTemplate the pod template with it.
 	Template, PodTemplate Fingerprint
-	References            []Reference
-	Record                Record
+	// References are sorted. There are none, and nor is there a record, if there are too many.
+	References []Reference
+	// TooManyReferences tells that the pod template has more than [MaxReferences]. Such
+	// a workload is left alone.
+	TooManyReferences bool
+	Record            Record
 	// Room is how many bytes of checksums can be recorded on the workload.
 	Room int
 	// Idle tells that the workload wants no pods. Some may still run, and stay if it wants
@@ -158,21 +161,27 @@ func newWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 		return Workload{}, err
 	}
 	gracePeriod, problem := readGracePeriod(meta)
-	return Workload{
+	references, fit := References(meta.Namespace, &template.Spec)
+	w := Workload{
 		Ref:             WorkloadRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
 		UID:             meta.UID,
 		ResourceVersion: meta.ResourceVersion,
 		Selector:        pods.String(),
 		Template:        bare,
 		PodTemplate:     full,
-		References:      References(meta.Namespace, &template.Spec),
-		Record:          readRecord(meta, bare),
+		References:      references,
 		Room:            roomForChecksums(meta),
 		Deleting:        meta.DeletionTimestamp != nil,
 		GracePeriod:     gracePeriod,
 		Problem:         problem,
 		OptedIn:         optedInBy(meta),
-	}, nil
+
+		TooManyReferences: !fit,
+	}
+	if fit {
+		w.Record = readRecord(meta, bare)
+	}
+	return w, nil
 }
 
 // readGracePeriod reads the workload's own grace period, if it has one.
@@ -193,12 +202,13 @@ func wantsNone(replicas *int32) bool { return replicas != nil && *replicas == 0 
 // Configs returns the configs that the workload references, sorted, each once.
 func (w *Workload) Configs() []ConfigRef {
 	configs := make([]ConfigRef, 0, len(w.References))
-	for _, reference := range w.References {
-		configs = append(configs, reference.Config)
+	for references := range runs(w.References, ofOneConfig) {
+		configs = append(configs, references[0].Config)
 	}
-	slices.SortFunc(configs, compareConfigRefs)
-	return slices.Compact(configs)
+	return configs
 }
+
+func ofOneConfig(a, b *Reference) bool { return a.Config == b.Config }
 
 // readWith returns the workload as who has that key can read it: without recorded
 // checksums that were made with another one. It does not modify the workload.
@@ -209,15 +219,4 @@ func (w *Workload) readWith(key ChecksumKey) *Workload {
 	readable := *w
 	readable.Record.Checksums = w.Record.Checksums.of(ConfigMap)
 	return &readable
-}
-
-// keysOf returns what the workload's containers see of a config.
-func (w *Workload) keysOf(config ConfigRef) []Selection {
-	var selections []Selection
-	for _, reference := range w.References {
-		if reference.Config == config {
-			selections = append(selections, reference.Keys)
-		}
-	}
-	return selections
 }

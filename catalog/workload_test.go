@@ -192,10 +192,6 @@ func TestAWorkloadNamesEachConfigOnce(t *testing.T) {
 	if diff := cmp.Diff(want, w.Configs()); diff != "" {
 		t.Errorf("configs (-want +got):\n%s", diff)
 	}
-	wantKeys := []Selection{{DataOnly: true}, {Names: []string{"k"}, DataOnly: true}}
-	if diff := cmp.Diff(wantKeys, w.keysOf(configMapRef("b"))); diff != "" {
-		t.Errorf("keys (-want +got):\n%s", diff)
-	}
 	if w.Ref.String() != "deployment/ns/web" {
 		t.Errorf("name %s", w.Ref)
 	}

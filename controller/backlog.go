@@ -24,15 +24,15 @@ type backlogs struct {
 	mu      sync.Mutex
 	waiting map[catalog.WorkloadRef]backlog
 	told    map[catalog.WorkloadRef]catalog.Checksums // what a dry run would have recorded
-	// problems are those of annotations that the owners have been told of.
-	problems map[catalog.WorkloadRef]string
+	// problems are those that the owners have been told of, by the reasons of the Events.
+	problems map[catalog.WorkloadRef]map[string]string
 }
 
 func newBacklogs() *backlogs {
 	return &backlogs{
 		waiting:  make(map[catalog.WorkloadRef]backlog),
 		told:     make(map[catalog.WorkloadRef]catalog.Checksums),
-		problems: make(map[catalog.WorkloadRef]string),
+		problems: make(map[catalog.WorkloadRef]map[string]string),
 	}
 }
 
@@ -86,17 +86,20 @@ func (b *backlogs) longestWait(now time.Time) time.Duration {
 	return longest
 }
 
-// tellProblem tells whether a workload's owner has not been told of the problem
+// tellProblem reports whether a workload's owner has not been told of the problem
 // yet, and notes that it is. An empty one is none.
-func (b *backlogs) tellProblem(ref catalog.WorkloadRef, problem string) bool {
+func (b *backlogs) tellProblem(ref catalog.WorkloadRef, reason, problem string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if problem == "" {
-		delete(b.problems, ref)
+		delete(b.problems[ref], reason)
 		return false
 	}
-	told := b.problems[ref] == problem
-	b.problems[ref] = problem
+	if b.problems[ref] == nil {
+		b.problems[ref] = make(map[string]string)
+	}
+	told := b.problems[ref][reason] == problem
+	b.problems[ref][reason] = problem
 	return !told
 }
 

@@ -64,6 +64,16 @@ func describeHold(w *catalog.Workload) string {
 	return ""
 }
 
+// tooManyReferences says what is to be done about a workload that refers to configs too
+// often. It is empty for one that does not.
+func tooManyReferences(w *catalog.Workload) string {
+	if !w.TooManyReferences {
+		return ""
+	}
+	return fmt.Sprintf("config changes do not restart this workload: its pod template refers to ConfigMaps and Secrets more than %d times. "+
+		"Use envFrom and whole volumes instead of single keys, or fewer configs", catalog.MaxReferences)
+}
+
 // describeDisabled tells why a workload is not restarted any more.
 func describeDisabled(w *workloadObservation) string {
 	message := fmt.Sprintf("config changes do not restart this workload any more: its annotation %s is not %q now",

@@ -37,6 +37,7 @@ const (
 	reasonRestarting    = "Restarting"
 	reasonBackoff       = "RestartBackoff"
 	reasonInvalid       = "InvalidAnnotation"
+	reasonTooMany       = "TooManyReferences"
 	reasonWouldRestart  = "WouldRestart"
 	reasonRestartFailed = "RestartFailed"
 	reasonDisabled      = "RestartDisabled"
@@ -158,7 +159,7 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	if view.LacksKey() {
 		return errKeyUnknown
 	}
-	r.tellProblem(view.Workload)
+	r.tellProblems(view.Workload)
 	decision, err := r.decide(ctx, view)
 	if err != nil {
 		return err
@@ -202,13 +203,16 @@ func (r *restarter) putOff(w *catalog.Workload, decision catalog.Decision) bool 
 	return true
 }
 
-// tellProblem tells, once, what is wrong with an annotation of the owner's.
-func (r *restarter) tellProblem(w *catalog.Workload) {
-	if !r.backlogs.tellProblem(w.Ref, w.Problem) {
-		return
+// tellProblems reports once what its owner has to mend about a workload.
+func (r *restarter) tellProblems(w *catalog.Workload) {
+	if r.backlogs.tellProblem(w.Ref, reasonInvalid, w.Problem) {
+		r.log.Warn("an annotation cannot be read, the default is used", "workload", w.Ref, "problem", w.Problem, "default", r.grace.String())
+		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonInvalid, "%s; the default of %s is used", w.Problem, r.grace)
 	}
-	r.log.Warn("an annotation cannot be read, the default is used", "workload", w.Ref, "problem", w.Problem, "default", r.grace.String())
-	r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonInvalid, "%s; the default of %s is used", w.Problem, r.grace)
+	if problem := tooManyReferences(w); r.backlogs.tellProblem(w.Ref, reasonTooMany, problem) {
+		r.log.Warn("a workload refers to configs too often, leaving it alone", "workload", w.Ref, "limit", catalog.MaxReferences)
+		r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonTooMany, problem)
+	}
 }
 
 // decide decides about a workload, by its configs and its pods if need be. Only if a

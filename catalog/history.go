@@ -1,0 +1,112 @@
+package catalog
+
+import "slices"
+
+// history is what is known of the edits of a config, to be asked by each way in which a
+// workload reads it.
+type history struct {
+	workload *Workload
+	config   *Config
+	// byKey are the edits by their keys. They are made for the first reference to single
+	// keys: then each edit is looked at once, however many references there are.
+	byKey map[string]Edit
+	// change is the last one since the earlier record, once it was looked for.
+	change    *Edit
+	hasChange bool
+}
+
+func newHistory(view *View, config *Config) *history {
+	return &history{workload: view.Workload, config: config}
+}
+
+// edits returns the edits that touched a selected key.
+func (h *history) edits(selection Selection) []Edit {
+	if selection.Names == nil || len(h.config.Edits) == 0 {
+		return h.config.Edits
+	}
+	if h.byKey == nil {
+		h.byKey = make(map[string]Edit, len(h.config.Edits))
+		for _, edit := range h.config.Edits {
+			h.byKey[edit.Key] = edit
+		}
+	}
+	var edits []Edit
+	if edit, found := h.byKey[""]; found { // of a key that is not known any more
+		edits = append(edits, edit)
+	}
+	for _, name := range selection.Names {
+		if edit, found := h.byKey[name]; found && name != "" {
+			edits = append(edits, edit)
+		}
+	}
+	return edits
+}
+
+// inspect looks for the edits that some readers may have missed. That the config
+// was created is one only if containers start without it and see something of
+// it now, or if it was recorded otherwise, since then it was made again.
+func (h *history) inspect(readers []Reference, recordedOtherwise bool) (suspect, bool) {
+	keys := readers[0].Keys
+	s := suspect{readers: readers, templateSeen: h.workload.PodTemplateSeen}
+	if recordedOtherwise {
+		s.recorded = h.workload.Record.Written
+	}
+	if recordedOtherwise || readers[0].Optional && h.config.shows(keys) {
+		s.take(h.config.creation(), h.workload)
+	}
+	for _, edit := range h.edits(keys) {
+		if h.config.isVisible(edit, keys) {
+			s.take(edit, h.workload)
+		}
+	}
+	return s, recordedOtherwise || len(s.edits) > 0
+}
+
+func (s *suspect) take(edit Edit, w *Workload) {
+	if afterOptIn(edit, w) {
+		s.edits = append(s.edits, edit)
+	}
+}
+
+// inspectDifferent inspects a config whose content is not that of the earlier record.
+func (h *history) inspectDifferent(readers []Reference) suspect {
+	s := suspect{readers: readers, differs: true, change: h.lastChange(), templateSeen: h.workload.PodTemplateSeen}
+	for _, edit := range h.edits(readers[0].Keys) {
+		if h.isSinceEarlier(edit) {
+			s.edits = append(s.edits, edit)
+		}
+	}
+	return s
+}
+
+// lastChange returns the last change since the earlier record, of whichever key, and nil if
+// none is known: then it has left no trace.
+func (h *history) lastChange() *Edit {
+	if h.hasChange {
+		return h.change
+	}
+	h.hasChange = true
+	for _, edit := range append(slices.Clone(h.config.Edits), h.config.creation()) {
+		if h.isSinceEarlier(edit) && (h.change == nil || edit.At.After(h.change.At)) {
+			h.change = &edit
+		}
+	}
+	return h.change
+}
+
+func (h *history) isSinceEarlier(edit Edit) bool {
+	return !edit.At.Before(h.workload.Record.Earlier.Made.Add(-clockTolerance))
+}
+
+// creation is the edit that made the config.
+func (c *Config) creation() Edit { return Edit{At: c.Created, Seen: c.Appeared, creation: true} }
+
+// afterOptIn tells whether an edit may have come after the workload opted in: by
+// the order in which the watches showed both, or by the clocks. Two watches may
+// show things in another order than they happened, and OptedIn may be late.
+func afterOptIn(edit Edit, w *Workload) bool {
+	if edit.Seen == 0 {
+		return !edit.At.Before(w.OptedIn)
+	}
+	return edit.Seen > w.EnabledSeen || edit.At.Sub(w.OptedIn) > clockTolerance
+}

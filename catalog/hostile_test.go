@@ -1,0 +1,190 @@
+package catalog
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Objects that any user who may create a Deployment can make, as large as the API takes
+// them. What they cost is in the benchmarks that are named after them.
+
+// manyContainersAndSources is a Deployment that wants no pods, whose containers all mount
+// one volume that is made of many configs.
+func manyContainersAndSources(containers, sources int) *appsv1.Deployment {
+	projected := &corev1.ProjectedVolumeSource{}
+	for i := range sources {
+		projected.Sources = append(projected.Sources, corev1.VolumeProjection{
+			ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: fmt.Sprint("config-", i)}},
+		})
+	}
+	d := deployment(corev1.Container{}, corev1.Volume{Name: "v", VolumeSource: corev1.VolumeSource{Projected: projected}})
+	d.Spec.Replicas = pointer[int32](0)
+	d.Spec.Template.Spec.Containers = nil
+	for i := range containers {
+		d.Spec.Template.Spec.Containers = append(d.Spec.Template.Spec.Containers, corev1.Container{
+			Name: fmt.Sprint("c-", i), Image: "registry.example.com/app:1", VolumeMounts: []corev1.VolumeMount{{Name: "v", MountPath: "/etc/config"}},
+		})
+	}
+	return d
+}
+
+// manyVariables is a Deployment with one container and so many variables, each of which is a
+// key of a config, as the function names them.
+func manyVariables(n int, name func(i int) (config, key string)) *appsv1.Deployment {
+	container := corev1.Container{Name: "app"}
+	for i := range n {
+		config, key := name(i)
+		container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprint("V", i), ValueFrom: &corev1.EnvVarSource{
+			ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: config}, Key: key},
+		}})
+	}
+	return deployment(container)
+}
+
+func keyNamed(i int) string { return fmt.Sprintf("key-%05d", i) }
+
+// manyKeys is the content of a ConfigMap of so many keys.
+func manyKeys(n int, value string) data {
+	content := data{}
+	for i := range n {
+		content[keyNamed(i)] = value
+	}
+	return content
+}
+
+// manyPods started one after the other, the first at the given time.
+func manyPods(n int, first time.Time) []Pod {
+	pods := make([]Pod, n)
+	for i := range pods {
+		pods[i] = startedAt(first.Add(time.Duration(i) * time.Second))
+	}
+	return pods
+}
+
+// retained returns what a function builds and how many bytes of memory it takes.
+func retained[T any](build func() T) (T, uint64) {
+	inUse := func() uint64 {
+		runtime.GC()
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return stats.HeapAlloc
+	}
+	before := inUse()
+	made := build()
+	after := inUse()
+	return made, max(after, before) - before
+}
+
+func TestVolumesThatAllContainersMountAreKeptOnce(t *testing.T) {
+	d := manyContainersAndSources(1000, 2500)
+	c, bytes := retained(func() *Catalog {
+		c := New()
+		c.ObserveWorkload(mustWorkload(d))
+		return c
+	})
+	view, _ := c.View(deploymentRef("web"))
+	if got := len(view.Workload.References); got != 2500 || bytes > 4<<20 {
+		t.Errorf("%d references in %d KiB, want 2500 in 4 MiB at most", got, bytes>>10)
+	}
+}
+
+func TestATemplateMayReferToConfigsAsOftenAsTheLimitSays(t *testing.T) {
+	variables := func(n int) *appsv1.Deployment {
+		return manyVariables(n, func(i int) (string, string) { return "web", keyNamed(i) })
+	}
+	// Of each source the mounts show so many keys, which are the same for all sources.
+	shownKeys := func(sources, keys int) *appsv1.Deployment {
+		d := manyContainersAndSources(2*keys, sources)
+		for i := range d.Spec.Template.Spec.Containers {
+			d.Spec.Template.Spec.Containers[i].VolumeMounts[0].SubPath = keyNamed(i % keys)
+		}
+		return d
+	}
+	for name, test := range map[string]struct {
+		deployment *appsv1.Deployment
+		want       int // references; none if there are too many
+	}{
+		"as many variables":                 {variables(MaxReferences), 1},
+		"one more":                          {variables(MaxReferences + 1), 0},
+		"as many keys in files":             {shownKeys(100, MaxReferences/100), 100},
+		"one config more":                   {shownKeys(101, MaxReferences/100), 0},
+		"as many configs in a volume":       {manyContainersAndSources(1, MaxReferences), MaxReferences},
+		"one more, and many containers":     {manyContainersAndSources(100, MaxReferences+1), 0},
+		"one volume, many containers":       {manyContainersAndSources(MaxReferences+1, 1), 1},
+		"millions of keys in files, shared": {shownKeys(2500, 1000), 0},
+	} {
+		w := mustWorkload(test.deployment)
+		if len(w.References) != test.want || w.TooManyReferences != (test.want == 0) {
+			t.Errorf("%s: %d references, too many: %t; want %d", name, len(w.References), w.TooManyReferences, test.want)
+		}
+	}
+}
+
+func TestAWorkloadOfTooManyReferencesIsLeftAloneUntilItChanges(t *testing.T) {
+	many := manyVariables(MaxReferences+1, func(i int) (string, string) { return "web", keyNamed(i) })
+	few := deployment(readsAll("web", false))
+	s := begin(few)
+	s.listed(configMap("web", data{"a": "1"}))
+	s.recorded(10)
+	few.Spec.Template, many.Spec.Template = many.Spec.Template, few.Spec.Template
+	if !s.catalog.ObserveWorkload(s.reduced()) {
+		t.Error("that there are too many references calls for no decision")
+	}
+	s.config("web", data{"a": "2"}, 60)
+	view, _ := s.catalog.View(deploymentRef("web"))
+	if got := Decide(view); got.Outcome != Keep || len(got.Checksums) > 0 || len(s.catalog.referencing) > 0 || view.Workload.Record.Checksums != nil {
+		t.Errorf("decision %+v, record %+v", got, view.Workload.Record)
+	}
+	few.Spec.Template = many.Spec.Template
+	if !s.catalog.ObserveWorkload(s.reduced()) {
+		t.Error("that they are fewer again calls for no decision")
+	}
+	if got := s.decide(t, startedAt(noonPlus(30))); got.Outcome != Restart {
+		t.Errorf("with few references again: %+v", got)
+	}
+}
+
+// BenchmarkObserveADeploymentOf1000ContainersAnd2500Sources is one event.
+func BenchmarkObserveADeploymentOf1000ContainersAnd2500Sources(b *testing.B) {
+	d := manyContainersAndSources(1000, 2500)
+	_, bytes := retained(func() Workload { return mustWorkload(d) })
+	c := New()
+	b.ReportAllocs()
+	for b.Loop() {
+		c.ObserveWorkload(mustWorkload(d))
+	}
+	b.ReportMetric(float64(bytes), "retained-B")
+}
+
+// BenchmarkDecideByPodsOn3000SingleKeys is a decision about a workload that takes 3,000
+// variables from one config or from as many, all of which were edited, with 1,000 pods.
+func BenchmarkDecideByPodsOn3000SingleKeys(b *testing.B) {
+	const n = 3000
+	for name, config := range map[string]func(i int) string{
+		"of one config": func(int) string { return "web" }, "of 3000 configs": func(i int) string { return fmt.Sprint("web-", i) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			s := begin(manyVariables(n, func(i int) (string, string) { return config(i), keyNamed(i) }))
+			s.listed()
+			for _, value := range []string{"1", "2"} {
+				s.config("web", manyKeys(n, value), 60)
+				for i := range n {
+					s.config(fmt.Sprint("web-", i), data{keyNamed(i): value}, 60)
+				}
+			}
+			view, _ := s.catalog.View(deploymentRef("web"))
+			pods := manyPods(1000, noonPlus(5))
+			b.ReportAllocs()
+			for b.Loop() {
+				if got := DecideByPods(view, pods); got.Outcome != Restart {
+					b.Fatal(got.Reason)
+				}
+			}
+		})
+	}
+}

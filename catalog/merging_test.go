@@ -1,0 +1,310 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+)
+
+// drawTemplate draws a pod template that reads a few configs in all ways, again and again.
+func drawTemplate(t *rapid.T) corev1.PodSpec {
+	var spec corev1.PodSpec
+	for _, name := range []string{"v", "w"} {
+		spec.Volumes = append(spec.Volumes, drawVolume(t, name))
+	}
+	for _, name := range []string{"init", "app", "side"}[rapid.IntRange(0, 1).Draw(t, "init"):] {
+		container := drawContainer(t, name)
+		if name == "init" {
+			spec.InitContainers = append(spec.InitContainers, container)
+		} else {
+			spec.Containers = append(spec.Containers, container)
+		}
+	}
+	return spec
+}
+
+func drawReference(t *rapid.T) corev1.LocalObjectReference {
+	return corev1.LocalObjectReference{Name: rapid.SampledFrom([]string{"web", "web", "other", ""}).Draw(t, "config")}
+}
+
+func drawKey(t *rapid.T) string { return rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "key") }
+
+func drawOptional(t *rapid.T) *bool {
+	return rapid.SampledFrom([]*bool{nil, pointer(false), pointer(true)}).Draw(t, "optional")
+}
+
+func drawContainer(t *rapid.T, name string) corev1.Container {
+	container := corev1.Container{Name: name}
+	for range rapid.IntRange(0, 2).Draw(t, "envFrom") {
+		var from corev1.EnvFromSource
+		if rapid.Bool().Draw(t, "secret") {
+			from.SecretRef = &corev1.SecretEnvSource{LocalObjectReference: drawReference(t), Optional: drawOptional(t)}
+		} else {
+			from.ConfigMapRef = &corev1.ConfigMapEnvSource{LocalObjectReference: drawReference(t), Optional: drawOptional(t)}
+		}
+		container.EnvFrom = append(container.EnvFrom, from)
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "env") {
+		var from corev1.EnvVarSource
+		if rapid.Bool().Draw(t, "secret") {
+			from.SecretKeyRef = &corev1.SecretKeySelector{LocalObjectReference: drawReference(t), Key: drawKey(t), Optional: drawOptional(t)}
+		} else {
+			from.ConfigMapKeyRef = &corev1.ConfigMapKeySelector{LocalObjectReference: drawReference(t), Key: drawKey(t), Optional: drawOptional(t)}
+		}
+		container.Env = append(container.Env, corev1.EnvVar{Name: "X", ValueFrom: &from})
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "mounts") {
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{
+			Name:        rapid.SampledFrom([]string{"v", "w"}).Draw(t, "volume"),
+			SubPath:     rapid.SampledFrom([]string{"", ".", "a", "b", "a/b", "a/", "..data/b", "d", "d/a", "d-", "c/x"}).Draw(t, "subPath"),
+			SubPathExpr: rapid.SampledFrom([]string{"", "", "", "$(X)"}).Draw(t, "subPathExpr"),
+		})
+	}
+	return container
+}
+
+func drawVolume(t *rapid.T, name string) corev1.Volume {
+	items := func() []corev1.KeyToPath {
+		var items []corev1.KeyToPath
+		for range rapid.IntRange(0, 2).Draw(t, "items") {
+			items = append(items, corev1.KeyToPath{Key: drawKey(t), Path: rapid.SampledFrom([]string{"a", "b", "d/a", "d/b", "a/b", "d-"}).Draw(t, "path")})
+		}
+		return items
+	}
+	configMap := func() *corev1.ConfigMapProjection {
+		return &corev1.ConfigMapProjection{LocalObjectReference: drawReference(t), Items: items(), Optional: drawOptional(t)}
+	}
+	volume := corev1.Volume{Name: name}
+	switch rapid.IntRange(0, 3).Draw(t, "kind of volume") {
+	case 0:
+		source := configMap()
+		volume.ConfigMap = &corev1.ConfigMapVolumeSource{LocalObjectReference: source.LocalObjectReference, Items: source.Items, Optional: source.Optional}
+	case 1:
+		volume.Secret = &corev1.SecretVolumeSource{SecretName: drawReference(t).Name, Items: items(), Optional: drawOptional(t)}
+	case 2:
+		volume.Projected = &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{ConfigMap: configMap()}, {ConfigMap: configMap()}}}
+	}
+	return volume
+}
+
+// history of three configs and a workload that reads some of them, one thing a second.
+type drawnWorld struct {
+	*story
+	t   *rapid.T
+	now float64
+}
+
+func drawWorld(t *rapid.T) *drawnWorld {
+	d := deployment(corev1.Container{Name: "app"})
+	d.Spec.Template.Spec = drawTemplate(t)
+	w := &drawnWorld{begin(d), t, 0}
+	w.catalog.SetKey(testKey)
+	if rapid.IntRange(0, 3).Draw(t, "earlier record") == 0 {
+		recordByOriginal(d, 0, configMap("web", w.content()), secret("web", w.content()), configMap("other", w.content()))
+	}
+	w.now = 5
+	w.catalog.ListConfigs(ConfigMap, "", []Config{w.configMap("web"), w.configMap("other")}, noonPlus(w.now), true)
+	w.catalog.ListConfigs(Secret, "", []Config{w.secret()}, noonPlus(w.now), true)
+	w.catalog.ListWorkloads(Deployment, "", []Workload{w.reduced()})
+	for range rapid.IntRange(0, 8).Draw(t, "events") {
+		w.now++
+		w.step()
+	}
+	return w
+}
+
+func (w *drawnWorld) content() data {
+	content := data{}
+	for _, key := range []string{"a", "b", "c"} {
+		if version := rapid.IntRange(0, 2).Draw(w.t, "version of "+key); version > 0 {
+			content[key] = fmt.Sprint(version)
+		}
+	}
+	return content
+}
+
+func (w *drawnWorld) fields() []metav1.ManagedFieldsEntry {
+	at := noonPlus(float64(rapid.IntRange(0, int(w.now)).Draw(w.t, "written")))
+	return []metav1.ManagedFieldsEntry{owns("kubectl", at, "f:data/f:"+drawKey(w.t)), owns("helm", at.Add(-time.Second), "f:binaryData/f:"+drawKey(w.t))}
+}
+
+func (w *drawnWorld) configMap(name string) Config {
+	cm := configMap(name, w.content())
+	for key, value := range cm.Data {
+		if rapid.IntRange(0, 2).Draw(w.t, "binary") == 0 {
+			delete(cm.Data, key)
+			cm.BinaryData = map[string][]byte{key: []byte(value)}
+			break
+		}
+	}
+	cm.ManagedFields = w.fields()
+	return NewConfigMap(cm)
+}
+
+func (w *drawnWorld) secret() Config {
+	s := secret("web", w.content())
+	s.ManagedFields = w.fields()
+	return NewSecret(s)
+}
+
+func (w *drawnWorld) step() {
+	draw := func() Config {
+		if rapid.Bool().Draw(w.t, "secret") {
+			return w.secret()
+		}
+		return w.configMap(rapid.SampledFrom([]string{"web", "other"}).Draw(w.t, "name"))
+	}
+	view, _ := w.catalog.View(deploymentRef("web"))
+	switch rapid.IntRange(0, 5).Draw(w.t, "event") {
+	case 0, 1:
+		w.catalog.ObserveConfig(draw(), noonPlus(w.now))
+	case 2:
+		config := draw()
+		w.catalog.ForgetConfig(config.Ref)
+		config.Created = noonPlus(w.now)
+		w.catalog.ObserveConfig(config, noonPlus(w.now))
+	case 3:
+		w.release(fmt.Sprint(w.now))
+	case 4:
+		if len(view.UnsettledByOriginal()) == 0 {
+			writeRecord(w.deployment, Decide(view).Checksums, noonPlus(w.now))
+			w.catalog.ObserveWritten(w.reduced(), view.Moment)
+		}
+	case 5:
+		w.scale(int32(rapid.IntRange(0, 1).Draw(w.t, "replicas")))
+	}
+}
+
+func (w *drawnWorld) release(image string) {
+	w.deployment.Spec.Template.Labels = data{"image": image}
+	w.catalog.ObserveWorkload(w.reduced())
+}
+
+func (w *drawnWorld) drawPods() []Pod {
+	at := func() time.Time {
+		second := rapid.IntRange(-1, int(w.now)+2).Draw(w.t, "second")
+		if second < 0 {
+			return time.Time{}
+		}
+		return noonPlus(float64(second))
+	}
+	var pods []Pod
+	for range rapid.IntRange(0, 3).Draw(w.t, "pods") {
+		pod := Pod{Mounted: at(), Started: map[string]time.Time{}}
+		for _, container := range []string{"init", "app", "side"} {
+			if started := at(); !started.IsZero() {
+				pod.Started[container] = started
+			}
+		}
+		pods = append(pods, pod)
+	}
+	return pods
+}
+
+// view is what the catalog knows, and what the original's record was compared with.
+func (w *drawnWorld) view() View {
+	view, _ := w.catalog.View(deploymentRef("web"))
+	view.Originals = map[ConfigRef]Checksum{}
+	for ref, recorded := range earlierChecksums(&view) {
+		view.Originals[ref] = recorded + Checksum(rapid.IntRange(0, 1).Draw(w.t, "digest"))
+	}
+	return view
+}
+
+func earlierChecksums(view *View) Checksums {
+	if view.Workload.Record.Earlier == nil {
+		return nil
+	}
+	return view.Workload.Record.Earlier.Checksums
+}
+
+// What is kept of the references to a config is merged. The record must not notice: it
+// would restart every workload at the upgrade.
+func TestMergedReferencesHaveTheChecksumsOfThoseInTheTemplate(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		view := w.view()
+		o := newOracle(view, &w.deployment.Spec.Template.Spec)
+		want := Checksums{}
+		for _, m := range o.mentions {
+			if config := view.present(m.Config); config != nil {
+				want[m.Config] = o.checksum(config, view.Key)
+			} else if recorded, found := view.Workload.Record.Checksums[m.Config]; found && view.Workload.Record.Vouches {
+				want[m.Config] = recorded
+			}
+		}
+		if diff := cmp.Diff(want, Decide(view).Checksums); diff != "" {
+			t.Fatalf("checksums (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestMergedReferencesAreJudgedLikeThoseInTheTemplate(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		view, pods := w.view(), w.drawPods()
+		o := newOracle(view, &w.deployment.Spec.Template.Spec)
+		for name, matters := range map[string]func(ConfigRef) bool{"any": anyConfig, "appeared": appeared(view.Workload)} {
+			_, suspicious, _ := o.judge(pods, matters)
+			if found := suspects(&view, view.sights(), matters); (len(found) > 0) != suspicious {
+				t.Fatalf("%s: suspects %+v, want some: %t", name, found, suspicious)
+			}
+		}
+		matters := anyConfig
+		if view.Workload.Record.Vouches && !view.Workload.rested() {
+			matters = appeared(view.Workload)
+		}
+		causes, _, differs := o.judge(pods, matters)
+		got := DecideByPods(view, pods)
+		if (got.Outcome == Restart) != (len(causes) > 0 || differs) {
+			t.Fatalf("%s, %s; the causes are %+v", got.Outcome, got.Reason, causes)
+		}
+		if diff := cmp.Diff(causes, got.Causes, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("causes (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// However often a template says the same, it is kept once.
+func TestEqualReferencesAreKeptOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		spec := drawTemplate(t)
+		references, _ := References("ns", &spec)
+		seen := map[string]bool{}
+		for _, r := range references {
+			way := fmt.Sprint(r.Config, r.Channel, r.Container, r.Optional)
+			if seen[way] {
+				t.Fatalf("kept twice: %s", way)
+			}
+			seen[way] = true
+			if !slices.IsSorted(r.Keys.Names) || r.Channel == Volume && r.Container != "" || r.Keys.DataOnly != (r.Channel == Environment) {
+				t.Fatalf("reference %+v", r)
+			}
+		}
+		want := map[ConfigRef]bool{}
+		for _, m := range newOracle(View{}, &spec).mentions {
+			want[m.Config] = true
+		}
+		w := Workload{References: references}
+		if diff := cmp.Diff(slices.SortedFunc(maps.Keys(want), compareConfigRefs), w.Configs(), cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("configs (-want +got):\n%s", diff)
+		}
+		doubled := spec
+		doubled.InitContainers, doubled.Containers = twice(spec.InitContainers), twice(spec.Containers)
+		if again, _ := References("ns", &doubled); !cmp.Equal(references, again) {
+			t.Fatalf("a template that says everything twice (-once +twice):\n%s", cmp.Diff(references, again))
+		}
+	})
+}
+
+func twice(containers []corev1.Container) []corev1.Container {
+	return append(slices.Clone(containers), containers...)
+}

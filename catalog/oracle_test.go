@@ -1,0 +1,276 @@
+package catalog
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// oracle judges a workload in the slow and obvious way: by each place in the pod template
+// that refers to a config and by each pod, one after the other. What [References] keeps of
+// the template is not used.
+type oracle struct {
+	view     View
+	mentions []mention
+}
+
+// mention is a place in the pod template that makes one container read a config.
+type mention struct {
+	Reference
+	container string
+}
+
+func newOracle(view View, spec *corev1.PodSpec) oracle {
+	var all []mention
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			all = append(all, mentionsInEnvironment(&containers[i])...)
+			all = append(all, mentionsInVolumes(spec.Volumes, &containers[i])...)
+		}
+	}
+	return oracle{view, slices.DeleteFunc(all, func(m mention) bool { return m.Config.Name == "" })}
+}
+
+func mentionsInEnvironment(container *corev1.Container) []mention {
+	var mentions []mention
+	add := func(kind ConfigKind, name string, optional *bool, keys ...string) {
+		mentions = append(mentions, mention{Reference{
+			Config: ConfigRef{kind, "ns", name}, Keys: Selection{Names: keys, DataOnly: true}, Channel: Environment, Optional: isTrue(optional),
+		}, container.Name})
+	}
+	for _, from := range container.EnvFrom {
+		if ref := from.ConfigMapRef; ref != nil {
+			add(ConfigMap, ref.Name, ref.Optional)
+		}
+		if ref := from.SecretRef; ref != nil {
+			add(Secret, ref.Name, ref.Optional)
+		}
+	}
+	for _, env := range container.Env {
+		if ref := env.ValueFrom.ConfigMapKeyRef; ref != nil {
+			add(ConfigMap, ref.Name, ref.Optional, ref.Key)
+		}
+		if ref := env.ValueFrom.SecretKeyRef; ref != nil {
+			add(Secret, ref.Name, ref.Optional, ref.Key)
+		}
+	}
+	return mentions
+}
+
+func mentionsInVolumes(volumes []corev1.Volume, container *corev1.Container) []mention {
+	var mentions []mention
+	for i := range volumes {
+		var mounts []corev1.VolumeMount
+		for _, mount := range container.VolumeMounts {
+			if mount.Name == volumes[i].Name {
+				mounts = append(mounts, mount)
+			}
+		}
+		for _, source := range configSources(&volumes[i]) {
+			if keys, visible := keysShownBy(mounts, source.items); visible {
+				mentions = append(mentions, mention{Reference{
+					Config: ConfigRef{source.kind, "ns", source.name}, Keys: keys, Channel: Volume, Optional: isTrue(source.optional),
+				}, container.Name})
+			}
+		}
+	}
+	return mentions
+}
+
+func keysShownBy(mounts []corev1.VolumeMount, items []corev1.KeyToPath) (Selection, bool) {
+	names := []string{}
+	for _, mount := range mounts {
+		subPath := path.Clean(mount.SubPath)
+		if below, found := strings.CutPrefix(subPath+"/", "..data/"); found {
+			subPath = path.Clean(below)
+		}
+		whole := mount.SubPathExpr != "" || subPath == "."
+		switch {
+		case whole && len(items) == 0:
+			return Selection{}, true
+		case len(items) == 0:
+			names = append(names, strings.Split(subPath, "/")[0])
+		}
+		for _, item := range items {
+			if whole || strings.HasPrefix(path.Clean(item.Path)+"/", subPath+"/") {
+				names = append(names, item.Key)
+			}
+		}
+	}
+	slices.Sort(names)
+	return Selection{Names: slices.Compact(names)}, len(names) > 0
+}
+
+// checksum is that of all keys of a config that any place selects.
+func (o oracle) checksum(config *Config, key ChecksumKey) Checksum {
+	return config.Checksum(o.selections(config), key)
+}
+
+func (o oracle) selections(config *Config) []Selection {
+	var selections []Selection
+	for _, m := range o.mentions {
+		if m.Config == config.Ref {
+			selections = append(selections, m.Keys)
+		}
+	}
+	return selections
+}
+
+// isRecordedOtherwise tells whether a record that vouches has another checksum of a config.
+func (o oracle) isRecordedOtherwise(config *Config) bool {
+	recorded, found := o.view.Workload.Record.Checksums[config.Ref]
+	return found && o.view.Workload.Record.Vouches && recorded != o.checksum(config, o.view.Key)
+}
+
+func (o oracle) compareEarlier(config *Config) comparison {
+	earlier := o.view.Workload.Record.Earlier
+	if earlier == nil {
+		return unknown
+	}
+	recorded, found := earlier.Checksums[config.Ref]
+	digest, read := o.view.Originals[config.Ref]
+	switch {
+	case !found:
+		return unknown
+	case recorded == setChecksum(config.seen(o.selections(config))):
+		return same
+	case !o.view.Key.IsZero() && recorded == o.checksum(config, o.view.Key):
+		return same
+	case read && recorded == digest:
+		return sameData
+	case earlier.ByOriginal && !read:
+		return unknown
+	}
+	return different
+}
+
+// edits returns the edits that whoever reads through a place may have missed. It returns
+// false if there is nothing to miss.
+func (o oracle) edits(m mention, config *Config) ([]Edit, bool) {
+	w, otherwise := o.view.Workload, o.isRecordedOtherwise(config)
+	var edits []Edit
+	if otherwise || m.Optional && len(config.seen([]Selection{m.Keys})) > 0 {
+		edits = append(edits, Edit{At: config.Created, Seen: config.Appeared, creation: true})
+	}
+	for _, edit := range config.Edits {
+		if config.isVisible(edit, m.Keys) {
+			edits = append(edits, edit)
+		}
+	}
+	edits = slices.DeleteFunc(edits, func(edit Edit) bool { return !afterOptIn(edit, w) })
+	return edits, otherwise || len(edits) > 0
+}
+
+// judge looks through each place at each pod. It returns what the stale ones have missed,
+// whether there is anything to miss, and whether an earlier record differs.
+func (o oracle) judge(pods []Pod, matters func(ConfigRef) bool) (causes []Cause, suspicious, differs bool) {
+	found := map[ConfigRef]*Cause{}
+	for _, m := range o.mentions {
+		config := o.view.present(m.Config)
+		if config == nil || !matters(m.Config) {
+			continue
+		}
+		comparison := o.compareEarlier(config)
+		if comparison == same || comparison == sameData && m.Keys.DataOnly {
+			continue
+		}
+		if comparison == sameData {
+			config = config.binary()
+		}
+		edits, is := o.edits(m, config)
+		suspicious = suspicious || is || comparison == different
+		for _, pod := range pods {
+			read, hasRead := m.readAt(pod)
+			if !hasRead {
+				continue
+			}
+			stale, told := o.isStale(edits, is, config, read), o.missed(edits, config, read)
+			if comparison == different {
+				stale, told = o.isStaleSinceEarlier(m, config, read)
+				differs = differs || stale
+			}
+			if stale {
+				if found[m.Config] == nil {
+					found[m.Config] = &Cause{Config: m.Config}
+				}
+				for _, edit := range told {
+					if edit.Seen > 0 {
+						found[m.Config].add(edit)
+					}
+				}
+			}
+		}
+	}
+	for _, ref := range slices.SortedFunc(maps.Keys(found), compareConfigRefs) {
+		found[ref].tidy()
+		causes = append(causes, *found[ref])
+	}
+	return causes, suspicious, differs
+}
+
+func (m mention) readAt(pod Pod) (time.Time, bool) {
+	at := pod.Mounted
+	if m.Channel == Environment {
+		at = pod.Started[m.container]
+	}
+	return at, !at.IsZero()
+}
+
+// isStale tells whether a pod has missed the last edit, or is older than a record of other
+// content.
+func (o oracle) isStale(edits []Edit, is bool, config *Config, read time.Time) bool {
+	last := lastOf(edits)
+	return is && (o.isOlderThanRecord(config, read) || last != nil && o.isMissed(*last, read))
+}
+
+func (o oracle) isOlderThanRecord(config *Config, read time.Time) bool {
+	return o.isRecordedOtherwise(config) && o.view.Workload.Record.Written.Sub(read) > time.Second
+}
+
+// missed returns the edits to tell of.
+func (o oracle) missed(edits []Edit, config *Config, read time.Time) []Edit {
+	return slices.DeleteFunc(slices.Clone(edits), func(edit Edit) bool {
+		return !o.isOlderThanRecord(config, read) && !o.isMissed(edit, read)
+	})
+}
+
+// isStaleSinceEarlier tells whether a pod has missed the last change since an earlier
+// record, of whichever key, and which edits since then concern it.
+func (o oracle) isStaleSinceEarlier(m mention, config *Config, read time.Time) (bool, []Edit) {
+	since := func(edit Edit) bool { return !edit.At.Before(o.view.Workload.Record.Earlier.Made.Add(-time.Second)) }
+	var changes, told []Edit
+	for _, edit := range append(slices.Clone(config.Edits), Edit{At: config.Created, Seen: config.Appeared, creation: true}) {
+		if since(edit) {
+			changes = append(changes, edit)
+		}
+		if since(edit) && edit.concerns(m.Keys) && !edit.creation {
+			told = append(told, edit)
+		}
+	}
+	last := lastOf(changes)
+	return last == nil || o.isMissed(*last, read), told
+}
+
+// isMissed tells whether a pod that read the config at the given time has missed an edit.
+func (o oracle) isMissed(edit Edit, read time.Time) bool {
+	late := edit.At.Sub(read)
+	inDoubt := late >= -time.Second && late <= time.Second
+	if inDoubt && edit.creation && edit.Seen == 0 {
+		return false
+	}
+	return late > time.Second || inDoubt && edit.Seen >= o.view.Workload.PodTemplateSeen
+}
+
+func lastOf(edits []Edit) *Edit {
+	var last *Edit
+	for i := range edits {
+		if last == nil || edits[i].At.After(last.At) {
+			last = &edits[i]
+		}
+	}
+	return last
+}

@@ -1,0 +1,19 @@
+package catalog
+
+import "iter"
+
+// runs returns the longest parts of a list whose neighbors are the same, in their order.
+func runs[T any](list []T, same func(a, b *T) bool) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		for start := 0; start < len(list); {
+			end := start + 1
+			for end < len(list) && same(&list[end-1], &list[end]) {
+				end++
+			}
+			if !yield(list[start:end:end]) {
+				return
+			}
+			start = end
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package catalog
+
+// sight is what a workload sees of one config.
+type sight struct {
+	ref        ConfigRef
+	references []Reference // those to the config
+	config     *Config     // nil if there is none
+	// seen are the keys that any of the references selects, and checksum is what to
+	// record of them.
+	seen     []Key
+	checksum Checksum
+}
+
+// sights returns what the workload sees of each config that it references, sorted.
+func (v *View) sights() []sight {
+	sights := make([]sight, 0, len(v.Configs))
+	for references := range runs(v.Workload.References, ofOneConfig) {
+		s := sight{ref: references[0].Config, references: references}
+		if s.config = v.present(s.ref); s.config != nil {
+			s.seen = s.config.seen(selections(references))
+			s.checksum = s.config.checksumOf(s.seen, v.Key)
+		}
+		sights = append(sights, s)
+	}
+	return sights
+}
+
+// selections returns what the references to a config select, in few selections: one for
+// each channel.
+func selections(references []Reference) []Selection {
+	var all []Selection
+	for ofChannel := range runs(references, func(a, b *Reference) bool { return a.Channel == b.Channel }) {
+		all = append(all, union(ofChannel))
+	}
+	return all
+}
+
+// isRecordedOtherwise tells whether a record that vouches has another checksum of it.
+func (v *View) isRecordedOtherwise(s *sight) bool {
+	recorded, found := v.Workload.Record.Checksums[s.ref]
+	return s.config != nil && found && v.Workload.Record.Vouches && recorded != s.checksum
+}

@@ -1,0 +1,151 @@
+package catalog
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func holdsConfigs(v corev1.Volume) bool {
+	return v.ConfigMap != nil || v.Secret != nil || v.Projected != nil
+}
+
+// mountsByVolume returns what the containers mount of each volume. Who mounts it does not
+// matter: what any of them shows is read when the pod starts.
+func mountsByVolume(spec *corev1.PodSpec) map[string][]*corev1.VolumeMount {
+	byVolume := make(map[string][]*corev1.VolumeMount)
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			mounts := containers[i].VolumeMounts
+			for j := range mounts {
+				byVolume[mounts[j].Name] = append(byVolume[mounts[j].Name], &mounts[j])
+			}
+		}
+	}
+	return byVolume
+}
+
+// configSource is a config that a volume is made of.
+type configSource struct {
+	kind     ConfigKind
+	name     string
+	items    []corev1.KeyToPath
+	optional *bool
+}
+
+func configSources(volume *corev1.Volume) []configSource {
+	var sources []configSource
+	if v := volume.ConfigMap; v != nil {
+		sources = append(sources, configSource{ConfigMap, v.Name, v.Items, v.Optional})
+	}
+	if v := volume.Secret; v != nil {
+		sources = append(sources, configSource{Secret, v.SecretName, v.Items, v.Optional})
+	}
+	if volume.Projected == nil {
+		return sources
+	}
+	for i := range volume.Projected.Sources {
+		if p := volume.Projected.Sources[i].ConfigMap; p != nil {
+			sources = append(sources, configSource{ConfigMap, p.Name, p.Items, p.Optional})
+		}
+		if p := volume.Projected.Sources[i].Secret; p != nil {
+			sources = append(sources, configSource{Secret, p.Name, p.Items, p.Optional})
+		}
+	}
+	return sources
+}
+
+// shown is what the mounts of a volume show of it.
+type shown struct {
+	// whole tells that one of them shows all of it, or a path that is only known when
+	// the pod starts.
+	whole bool
+	// paths are the mounted paths, in the order of [comparePaths], none below another.
+	paths []string
+	// files are the first elements of the paths, sorted: the keys that they name where
+	// each key is a file of its own name.
+	files []string
+}
+
+// dataDirectory is the link in a volume to the directory that holds its files; those at the
+// top are links through it.
+const dataDirectory = "..data"
+
+func newShown(mounts []*corev1.VolumeMount) shown {
+	paths := make([]string, 0, len(mounts))
+	for _, mount := range mounts {
+		subPath := path.Clean(mount.SubPath)
+		if below, found := strings.CutPrefix(subPath+"/", dataDirectory+"/"); found {
+			subPath = path.Clean(below)
+		}
+		if mount.SubPathExpr != "" || subPath == "." {
+			return shown{whole: true}
+		}
+		paths = append(paths, subPath)
+	}
+	slices.SortFunc(paths, comparePaths)
+	var s shown
+	for _, p := range paths {
+		if last := len(s.paths) - 1; last < 0 || !isIn(p, s.paths[last]) {
+			s.paths = append(s.paths, p)
+			first, _, _ := strings.Cut(p, "/")
+			s.files = append(s.files, first)
+		}
+	}
+	slices.Sort(s.files)
+	s.files = slices.Compact(s.files)
+	return s
+}
+
+// keys selects the keys of a config that are shown, by the items of which the volume is
+// made. Without items every key is a file of its own name. It returns false if nothing is
+// shown of the config.
+func (s shown) keys(items []corev1.KeyToPath) (Selection, bool) {
+	switch {
+	case len(items) == 0 && s.whole:
+		return Selection{}, true
+	case len(items) == 0:
+		return Selection{Names: s.files}, true // the same for all configs of the volume
+	}
+	names := make([]string, 0, len(items))
+	for i := range items {
+		if s.whole || s.shows(path.Clean(items[i].Path)) {
+			names = append(names, items[i].Key)
+		}
+	}
+	slices.Sort(names)
+	return Selection{Names: slices.Compact(names)}, len(names) > 0
+}
+
+// shows tells whether one of the paths is the file or a directory above it. That one comes
+// last of those that are not after the file.
+func (s shown) shows(file string) bool {
+	i, found := slices.BinarySearchFunc(s.paths, file, comparePaths)
+	return found || i > 0 && isIn(file, s.paths[i-1])
+}
+
+// isIn tells whether a file is the path or lies below it.
+func isIn(file, path string) bool {
+	below, found := strings.CutPrefix(file, path)
+	return found && (below == "" || below[0] == '/')
+}
+
+// comparePaths orders paths so that those below another follow it: the slash comes before
+// every other character.
+func comparePaths(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		switch {
+		case a[i] == b[i]:
+		case a[i] == '/':
+			return -1
+		case b[i] == '/':
+			return 1
+		default:
+			return cmp.Compare(a[i], b[i])
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}

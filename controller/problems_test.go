@@ -1,0 +1,65 @@
+package controller
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// eventsOf returns the Events that were recorded so far.
+func eventsOf(recorder *record.FakeRecorder) []string {
+	var events []string
+	for len(recorder.Events) > 0 {
+		events = append(events, <-recorder.Events)
+	}
+	return events
+}
+
+func TestWhatIsWrongWithAWorkloadIsReportedOnceForEachReason(t *testing.T) {
+	recorder, c := record.NewFakeRecorder(10), catalog.New()
+	r := restarter{
+		catalog: c, backlogs: newBacklogs(), metrics: newMetrics(), events: recorder, grace: time.Second,
+		log: slog.New(slog.DiscardHandler), knowsConfigs: func(string) bool { return true },
+	}
+	tooMany := catalog.Workload{Ref: web, UID: "1", TooManyReferences: true}
+	wrongToo := tooMany
+	wrongToo.Problem = "a wrong annotation"
+	var version string
+	for i, test := range []struct {
+		workload catalog.Workload
+		want     []string
+	}{
+		{tooMany, []string{reasonTooMany}},
+		{tooMany, nil},
+		{wrongToo, []string{reasonInvalid}},
+		{wrongToo, nil},
+		{catalog.Workload{Ref: web, UID: "1", Record: catalog.Record{Vouches: true}}, nil},
+		{wrongToo, []string{reasonInvalid, reasonTooMany}},
+	} {
+		version += "1"
+		test.workload.ResourceVersion = version
+		c.ObserveWorkload(test.workload)
+		if err := r.handle(t.Context(), web); err != nil {
+			t.Fatal(err)
+		}
+		got := eventsOf(recorder)
+		if len(got) != len(test.want) {
+			t.Errorf("step %d: events %q, want %q", i, got, test.want)
+			continue
+		}
+		for j, want := range test.want {
+			if !strings.HasPrefix(got[j], "Warning "+want+" ") {
+				t.Errorf("step %d: event %q, want %s", i, got[j], want)
+			}
+		}
+	}
+	c.ForgetWorkload(web)
+	if err := r.handle(t.Context(), web); err != nil || len(r.backlogs.problems) != 0 {
+		t.Errorf("what was told of a workload that is gone is kept: %v, %v", r.backlogs.problems, err)
+	}
+}
