@@ -65,14 +65,20 @@ func (c *Cluster) Install(ctx context.Context, manifests []byte) (*Installation,
 	if _, err := c.Apply(ctx, manifests); err != nil {
 		return nil, fmt.Errorf("install the controller: %w", err)
 	}
-	token, err := requestToken(ctx, c.client, account)
+	return c.Installation(ctx, account.Namespace, account.Name)
+}
+
+// Installation writes a kubeconfig for a ServiceAccount that is there into the cluster's
+// directory.
+func (c *Cluster) Installation(ctx context.Context, namespace, serviceAccount string) (*Installation, error) {
+	token, err := requestToken(ctx, c.client, namespace, serviceAccount)
 	if err != nil {
 		return nil, fmt.Errorf("install the controller: %w", err)
 	}
 	installation := &Installation{
-		Namespace:      account.Namespace,
-		ServiceAccount: account.Name,
-		Kubeconfig:     filepath.Join(c.directory, fmt.Sprintf("controller-%s-%s.kubeconfig", account.Namespace, account.Name)),
+		Namespace:      namespace,
+		ServiceAccount: serviceAccount,
+		Kubeconfig:     filepath.Join(c.directory, fmt.Sprintf("controller-%s-%s.kubeconfig", namespace, serviceAccount)),
 	}
 	if err := writeKubeconfig(installation.Kubeconfig, c.config, token); err != nil {
 		return nil, fmt.Errorf("install the controller: %w", err)
@@ -97,13 +103,13 @@ func serviceAccountOf(manifests []byte) (metav1.ObjectMeta, error) {
 	}
 }
 
-func requestToken(ctx context.Context, client kubernetes.Interface, account metav1.ObjectMeta) (string, error) {
+func requestToken(ctx context.Context, client kubernetes.Interface, namespace, serviceAccount string) (string, error) {
 	seconds := int64(tokenLifetime.Seconds())
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
-	answer, err := client.CoreV1().ServiceAccounts(account.Namespace).
-		CreateToken(ctx, account.Name, request, metav1.CreateOptions{})
+	answer, err := client.CoreV1().ServiceAccounts(namespace).
+		CreateToken(ctx, serviceAccount, request, metav1.CreateOptions{})
 	if err != nil {
-		return "", fmt.Errorf("request a token for %s/%s: %w", account.Namespace, account.Name, err)
+		return "", fmt.Errorf("request a token for %s/%s: %w", namespace, serviceAccount, err)
 	}
 	return answer.Status.Token, nil
 }
