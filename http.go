@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // endpoints returns the handler of /metrics, /healthz and /readyz. Healthy is
@@ -19,7 +18,7 @@ import (
 // away is no reason to be unhealthy: it would get all replicas killed.
 func endpoints(registry *prometheus.Registry, healthy func(*http.Request) error, ready func() (bool, string)) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))
+	mux.Handle("GET /metrics", metricsHandler(registry))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
 		if err := healthy(r); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)

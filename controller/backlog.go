@@ -12,9 +12,13 @@ type backlog struct {
 	since time.Time // when the first of the changes was observed
 	count int       // how often changes were observed
 	due   bool      // whether the pods are known to need a restart
-	// putOff is what a restart is due to that has to wait, because the workload has
-	// no budget left; nil if there is none.
-	putOff []catalog.Cause
+	// owed is since when it waits longer than it should: the grace period is over, and
+	// the budget lets it restart. It is zero if nothing is owed, and in the future while
+	// a restart is put off.
+	owed time.Time
+	// slowedBy are the first configs for which a restart has to wait, because the
+	// workload has no budget left; nil if there is none.
+	slowedBy []catalog.ConfigRef
 }
 
 // backlogs are those of all workloads. They are for telling only: what is to be
@@ -44,43 +48,56 @@ func (b *backlogs) note(change Change) {
 	if w.count == 0 || change.Since.Before(w.since) {
 		w.since = change.Since
 	}
+	if w.owed.IsZero() {
+		w.owed = change.Ripe
+	}
 	w.count += change.Count
 	b.waiting[change.Workload] = w
 }
 
-// putOff notes that a restart has to wait, and tells whether that is news: it did
-// not before, or there was a restart since.
-func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause) bool {
+// maxSlowing bounds how many configs are remembered that slow a workload down.
+const maxSlowing = 10
+
+// putOff notes that a restart has to wait until a time, and reports whether that is news:
+// it did not before, or there was a restart since.
+func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, until time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
-	news := w.putOff == nil
-	w.due, w.putOff = true, causes
+	news := w.slowedBy == nil
+	w.due, w.owed, w.slowedBy = true, until, make([]catalog.ConfigRef, 0, min(len(causes), maxSlowing))
+	for _, cause := range causes[:min(len(causes), maxSlowing)] {
+		w.slowedBy = append(w.slowedBy, cause.Config)
+	}
 	b.waiting[ref] = w
 	return news
 }
 
-// allPutOff returns the causes of all restarts that have to wait.
-func (b *backlogs) allPutOff() [][]catalog.Cause {
+// slowing counts the workloads that each config slows down.
+func (b *backlogs) slowing() map[catalog.ConfigRef]int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var all [][]catalog.Cause
+	counts := make(map[catalog.ConfigRef]int)
 	for _, w := range b.waiting {
-		if w.putOff != nil {
-			all = append(all, w.putOff)
+		for _, config := range w.slowedBy {
+			counts[config]++
 		}
 	}
-	return all
+	return counts
 }
 
-// longestWait returns how long the first of all changes has waited since it was observed.
-func (b *backlogs) longestWait(now time.Time) time.Duration {
+// longestWaits returns for each namespace how long the restart or record that is most
+// overdue has been so.
+func (b *backlogs) longestWaits(now time.Time) map[string]time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var longest time.Duration
-	for _, w := range b.waiting {
-		if w.count > 0 {
-			longest = max(longest, now.Sub(w.since))
+	longest := make(map[string]time.Duration)
+	for ref, w := range b.waiting {
+		if w.owed.IsZero() {
+			continue
+		}
+		if wait := now.Sub(w.owed); wait > longest[ref.Namespace] {
+			longest[ref.Namespace] = wait
 		}
 	}
 	return longest
@@ -103,12 +120,15 @@ func (b *backlogs) tellProblem(ref catalog.WorkloadRef, reason, problem string) 
 	return !told
 }
 
-// noteDue notes that a workload is to be restarted.
-func (b *backlogs) noteDue(ref catalog.WorkloadRef) {
+// noteDue notes that a workload is to be restarted now.
+func (b *backlogs) noteDue(ref catalog.WorkloadRef, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
 	w.due = true
+	if w.owed.IsZero() {
+		w.owed = now
+	}
 	b.waiting[ref] = w
 }
 

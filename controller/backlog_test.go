@@ -4,29 +4,71 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-func TestTheLongestWaitIsThatOfTheOldestChange(t *testing.T) {
+func TestAWaitCountsFromWhenTheRestartWasDue(t *testing.T) {
 	begin := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	api := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "ns", Name: "api"}
+	other := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "other-ns", Name: "web"}
 	b := newBacklogs()
-	require := func(what string, want time.Duration) {
+	after := func(d time.Duration) time.Time { return begin.Add(d) }
+	require := func(what string, now time.Duration, want map[string]time.Duration) {
 		t.Helper()
-		if got := b.longestWait(begin.Add(time.Minute)); got != want {
-			t.Errorf("%s: %s, want %s", what, got, want)
+		if diff := cmp.Diff(want, b.longestWaits(after(now))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
-	b.noteDue(web)
-	require("due without a change", 0)
-	b.note(Change{Workload: web, Since: begin.Add(20 * time.Second), Count: 1})
-	require("one change", 40*time.Second)
-	b.note(Change{Workload: api, Since: begin, Count: 2})
-	require("an older one of another workload", time.Minute)
-	b.putOff(api, []catalog.Cause{{}})
-	require("put off", time.Minute)
+	type waits = map[string]time.Duration
+	require("nothing", 0, waits{})
+	b.note(Change{Workload: web, Since: begin, Ripe: after(2 * time.Minute), Count: 1})
+	require("the grace period does not count", 2*time.Minute, waits{})
+	require("what follows counts", 3*time.Minute, waits{"ns": time.Minute})
+	b.note(Change{Workload: web, Since: begin, Ripe: after(3 * time.Minute), Count: 1})
+	require("another change does not shorten it", 4*time.Minute, waits{"ns": 2 * time.Minute})
+	b.note(Change{Workload: other, Since: begin, Ripe: after(3 * time.Minute), Count: 1})
+	b.note(Change{Workload: api, Since: begin, Ripe: after(3 * time.Minute), Count: 1})
+	require("each namespace has its own", 4*time.Minute, waits{"ns": 2 * time.Minute, "other-ns": time.Minute})
+
+	b.putOff(web, []catalog.Cause{{}}, after(10*time.Minute))
+	b.putOff(api, []catalog.Cause{{}}, after(8*time.Minute))
+	require("the spacing of the budget does not count", 8*time.Minute, waits{"other-ns": 5 * time.Minute})
+	b.note(Change{Workload: web, Since: after(6 * time.Minute), Ripe: after(8 * time.Minute), Count: 1})
+	require("nor does an edit meanwhile", 9*time.Minute, waits{"ns": time.Minute, "other-ns": 6 * time.Minute})
+	b.noteDue(web, after(10*time.Minute))
+	require("what follows counts", 12*time.Minute, waits{"ns": 4 * time.Minute, "other-ns": 9 * time.Minute})
+
 	b.settle(api)
-	require("applied", 40*time.Second)
+	require("one is applied", 12*time.Minute, waits{"ns": 2 * time.Minute, "other-ns": 9 * time.Minute})
 	b.settle(web)
-	require("all applied", 0)
+	b.forget(other)
+	require("all are applied or gone", 12*time.Minute, waits{})
+	b.noteDue(web, after(12*time.Minute))
+	require("a restart without a change", 13*time.Minute, waits{"ns": time.Minute})
+}
+
+func TestOnlyTheFirstConfigsThatSlowAWorkloadDownAreRemembered(t *testing.T) {
+	b := newBacklogs()
+	var causes []catalog.Cause
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"} {
+		causes = append(causes, catalog.Cause{Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "ns", Name: name}})
+	}
+	if !b.putOff(web, causes, time.Now()) {
+		t.Error("it is no news")
+	}
+	if b.putOff(web, causes, time.Now()) {
+		t.Error("it is news again")
+	}
+	if counts := b.slowing(); len(counts) != maxSlowing || counts[mapA] != 1 {
+		t.Errorf("counts %v", counts)
+	}
+	b.settle(web)
+	if counts := b.slowing(); len(counts) != 0 {
+		t.Errorf("counts %v of an applied restart", counts)
+	}
+	if !b.putOff(web, nil, time.Now()) || b.putOff(web, nil, time.Now()) {
+		t.Error("a restart without causes is not put off once")
+	}
 }

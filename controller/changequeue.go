@@ -20,6 +20,8 @@ type Change struct {
 	Subject fmt.Stringer
 	// Since is when it was observed first. The grace period counts from here.
 	Since time.Time
+	// Ripe is when the grace period was over.
+	Ripe time.Time
 	// Count is how often it was observed.
 	Count int
 	// Last tells that no other workload waits for a change of this subject.
@@ -41,7 +43,6 @@ type ChangeQueue struct {
 
 type pendingChange struct {
 	Change
-	ripe   time.Time
 	number int // in the order of observation
 	place  int // in the order of ripening
 }
@@ -67,8 +68,7 @@ func (q *ChangeQueue) Observe(workload catalog.WorkloadRef, subject fmt.Stringer
 	}
 	q.observed++
 	change := &pendingChange{
-		Change: Change{Workload: workload, Subject: subject, Since: at, Count: 1},
-		ripe:   at.Add(grace),
+		Change: Change{Workload: workload, Subject: subject, Since: at, Ripe: at.Add(grace), Count: 1},
 		number: q.observed,
 	}
 	if q.pending[workload] == nil {
@@ -86,8 +86,8 @@ func (q *ChangeQueue) Hasten(workload catalog.WorkloadRef, grace time.Duration) 
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, change := range q.pending[workload] {
-		if ripe := change.Since.Add(grace); ripe.Before(change.ripe) {
-			change.ripe = ripe
+		if ripe := change.Since.Add(grace); ripe.Before(change.Ripe) {
+			change.Ripe = ripe
 			heap.Fix(&q.order, change.place)
 			q.signalIfFirst(change)
 		}
@@ -146,7 +146,7 @@ func (q *ChangeQueue) takeRipe(now time.Time, checkPeriod time.Duration) ([]Chan
 	defer q.mu.Unlock()
 	var ripe []Change
 	for len(q.order) > 0 {
-		if wait := q.order[0].ripe.Sub(now); wait > 0 {
+		if wait := q.order[0].Ripe.Sub(now); wait > 0 {
 			return ripe, min(wait, checkPeriod)
 		}
 		ripe = append(ripe, q.remove(q.order[0]))
@@ -186,7 +186,7 @@ type ripeOrder []*pendingChange
 func (o ripeOrder) Len() int { return len(o) }
 
 func (o ripeOrder) Less(i, j int) bool {
-	return cmp.Or(o[i].ripe.Compare(o[j].ripe), cmp.Compare(o[i].number, o[j].number)) < 0
+	return cmp.Or(o[i].Ripe.Compare(o[j].Ripe), cmp.Compare(o[i].number, o[j].number)) < 0
 }
 
 func (o ripeOrder) Swap(i, j int) {

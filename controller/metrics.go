@@ -1,12 +1,14 @@
 package controller
 
 import (
-	"strings"
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/series"
 )
 
 const namespace = "deployment_restart_controller"
@@ -82,8 +84,8 @@ var (
 	workloadsDesc      = stateDesc("deployments_total", "The number of tracked deployments.")
 	changesWaitingDesc = stateDesc("changes_waiting_total", "The number of changes waiting in the queue.")
 	staleDesc          = stateDesc("stale_workloads", "The number of workloads that run with an earlier content of a config right now.")
-	longestWaitDesc    = stateDesc("longest_wait_seconds", "How long the oldest change waits that is ripe and not applied yet; 0 if there is none.")
-	slowedDesc         = stateDesc("slowed_workloads", "The number of workloads whose next restart is put off because a config keeps changing.", "config", "keys", "writers")
+	longestWaitDesc    = stateDesc("longest_wait_seconds", "How long the most overdue restart or record has been due; 0 if none is.", "namespace")
+	slowedDesc         = stateDesc("slowed_workloads", "The number of workloads whose next restart is put off because a config keeps changing.", "config")
 	queueDepthDesc     = stateDesc("queue_depth", "The number of workloads that wait for a worker.")
 	leaderDesc         = stateDesc("leader", "Whether this process is the one that acts (1), or stands by or is a dry run (0).")
 	watchUpDesc        = stateDesc("watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
@@ -119,9 +121,11 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 	gauge(workloadsDesc, float64(workloads))
 	gauge(changesWaitingDesc, float64(c.changes.Len()))
 	gauge(staleDesc, float64(c.staleWorkloads()))
-	gauge(longestWaitDesc, c.restarter.backlogs.longestWait(time.Now()).Seconds())
-	for slowed, workloads := range c.slowedWorkloads() {
-		gauge(slowedDesc, float64(workloads), slowed.config, slowed.keys, slowed.writers)
+	for _, s := range longestWaits(c.restarter.backlogs.longestWaits(time.Now())) {
+		gauge(longestWaitDesc, s.Value, s.Label)
+	}
+	for _, s := range slowing(c.restarter.backlogs.slowing()) {
+		gauge(slowedDesc, s.Value, s.Label)
 	}
 	gauge(queueDepthDesc, float64(c.restarter.queue.Len()))
 	gauge(leaderDesc, oneIf(c.leading.Load() && !c.options.DryRun))
@@ -143,19 +147,35 @@ func oneIf(condition bool) float64 {
 	return 0
 }
 
-// slowed names what slows workloads down: a config, the keys that keep changing and
-// who changes them.
-type slowed struct{ config, keys, writers string }
+// How many values of a label have a series of their own, where tenants choose them.
+const (
+	namedNamespaces = 50
+	namedConfigs    = 20
+)
 
-// slowedWorkloads counts the workloads that each slows down.
-func (c *Controller) slowedWorkloads() map[slowed]int {
-	counts := make(map[slowed]int)
-	for _, causes := range c.restarter.backlogs.allPutOff() {
-		for _, cause := range causes {
-			counts[slowed{cause.Config.String(), describeKeys(cause), strings.Join(cause.Writers, ", ")}]++
-		}
+// longestWaits names the namespaces with the longest waits.
+func longestWaits(waits map[string]time.Duration) []series.Sample {
+	samples := make([]series.Sample, 0, len(waits))
+	for namespace, wait := range waits {
+		samples = append(samples, series.Sample{Label: namespace, Value: wait.Seconds()})
 	}
-	return counts
+	slices.SortFunc(samples, byValue)
+	return series.Limit(samples, namedNamespaces, func(a, b float64) float64 { return max(a, b) })
+}
+
+// slowing names the configs that slow down most workloads.
+func slowing(counts map[catalog.ConfigRef]int) []series.Sample {
+	samples := make([]series.Sample, 0, len(counts))
+	for config, workloads := range counts {
+		samples = append(samples, series.Sample{Label: config.String(), Value: float64(workloads)})
+	}
+	slices.SortFunc(samples, byValue)
+	return series.Limit(samples, namedConfigs, func(a, b float64) float64 { return a + b })
+}
+
+// byValue orders samples by value, the largest first, and equal ones by label.
+func byValue(a, b series.Sample) int {
+	return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(a.Label, b.Label))
 }
 
 // staleWorkloads counts the workloads whose record differs from the catalog, or

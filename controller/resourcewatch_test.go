@@ -16,7 +16,7 @@ import (
 
 // newIdleController returns a controller that talks to nobody, and its watches by
 // the names of their resources.
-func newIdleController(t *testing.T) (*Controller, map[string]*resourceWatch) {
+func newIdleController(t testing.TB) (*Controller, map[string]*resourceWatch) {
 	t.Helper()
 	c, err := New(Options{API: &rest.Config{Host: "http://127.0.0.1"}, GracePeriod: time.Hour, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

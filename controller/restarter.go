@@ -193,7 +193,7 @@ func (r *restarter) putOff(w *catalog.Workload, decision catalog.Decision) bool 
 		return false
 	}
 	r.queue.AddAfter(w.Ref, wait)
-	if r.backlogs.putOff(w.Ref, decision.Causes) {
+	if r.backlogs.putOff(w.Ref, decision.Causes, now.Add(wait)) {
 		r.metrics.slowdowns.Inc()
 		causes, next := describeWithWriters(decision.Causes), now.Add(wait).UTC().Format(time.RFC3339)
 		r.log.Warn("restart put off, the configs keep changing", "workload", w.Ref, "causes", causes, "restarts", w.Record.Budget.Restarts, "until", next)
@@ -257,7 +257,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 	w, now := view.Workload, time.Now()
 	budget := w.Record.Budget
 	if decision.Outcome == catalog.Restart {
-		r.backlogs.noteDue(w.Ref)
+		r.backlogs.noteDue(w.Ref, now)
 		budget = budget.Spend(r.spacing(w), now)
 	}
 	copied := mayBeCopiedMeanwhile(w, decision)

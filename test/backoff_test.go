@@ -1,7 +1,6 @@
 package test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -77,36 +76,14 @@ func TestTheRestartsForAConfigThatKeepsChangingAreSpacedOut(t *testing.T) {
 
 	// The next one has to wait as well, and brings the last of several edits.
 	s.edit(settings, set("a", "not the last"))
-	s.eventually("the restart is put off", func(ctx context.Context) error {
-		labels := map[string]string{"config": settings.key(s.namespace), "keys": "keys: a", "writers": writer}
-		slowed, err := s.controller.Metric(ctx, "slowed_workloads", labels)
-		if err == nil && slowed != 1 {
-			err = fmt.Errorf("%v workloads are slowed down", slowed)
-		}
-		return err
-	})
+	s.awaitMetric("slowed_workloads", map[string]string{"config": settings.key(s.namespace)}, 1)
 	before := s.now(app)
 	s.edit(settings, set("a", "the last"))
 	after := s.awaitRestart(app, before)
 	s.requireSpacing([]time.Time{restarts[6], after.restartTime(s)}, 4*time.Second)
 	s.settle()
 	s.requireRestarts(app, before, 1)
-	s.awaitSamples("slowed_workloads", 0)
-}
-
-// awaitSamples waits until a metric has so many series.
-func (s *scene) awaitSamples(name string, want int) {
-	s.Helper()
-	s.eventually(fmt.Sprintf("%s has %d series", name, want), func(ctx context.Context) error {
-		metrics, err := s.controller.Metrics(ctx)
-		if err != nil {
-			return err
-		}
-		if got := len(metrics["deployment_restart_controller_"+name].GetMetric()); got != want {
-			return fmt.Errorf("it has %d", got)
-		}
-		return nil
-	})
+	s.awaitMetric("slowed_workloads", nil, 0)
 }
 
 func TestABudgetSurvivesTheController(t *testing.T) {

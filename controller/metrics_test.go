@@ -1,0 +1,111 @@
+package controller
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// collect reads all samples of a controller once.
+func collect(c *Controller) int {
+	samples := make(chan prometheus.Metric, 64)
+	go func() {
+		defer close(samples)
+		c.Collect(samples)
+	}()
+	count := 0
+	for range samples {
+		count++
+	}
+	return count
+}
+
+// newFleet returns a controller that knows 10,000 workloads of 100 namespaces, each with
+// ten configs of its own and a record of earlier contents.
+func newFleet(tb testing.TB) *Controller {
+	tb.Helper()
+	c, _ := newIdleController(tb)
+	const namespaces, workloads, configs = 100, 100, 10
+	var allConfigs []catalog.Config
+	var all []catalog.Workload
+	for n := range namespaces {
+		namespace := fmt.Sprintf("namespace-%d", n)
+		for i := range workloads {
+			w := catalog.Workload{
+				Ref:             catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: namespace, Name: fmt.Sprintf("workload-%d", i)},
+				ResourceVersion: "1", Room: 1 << 18,
+				Record: catalog.Record{Vouches: true, Checksums: catalog.Checksums{}, Written: time.Unix(1, 0)},
+			}
+			for k := range configs {
+				config := catalog.Config{Ref: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: fmt.Sprintf("config-%d-%d", i, k)}}
+				for _, key := range []string{"a", "b", "c"} {
+					config.Keys = append(config.Keys, catalog.Key{Name: key, Checksum: 1})
+				}
+				allConfigs = append(allConfigs, config)
+				w.References = append(w.References, catalog.Reference{Config: config.Ref, Container: "app"})
+				w.Record.Checksums[config.Ref] = config.Checksum([]catalog.Selection{{}}, catalog.ChecksumKey{})
+			}
+			all = append(all, w)
+		}
+	}
+	c.catalog.ListConfigs(catalog.ConfigMap, "", allConfigs, time.Unix(2, 0), true)
+	c.catalog.ListWorkloads(catalog.Deployment, "", all)
+	return c
+}
+
+func BenchmarkCollect(b *testing.B) {
+	c := newFleet(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if collect(c) == 0 {
+			b.Fatal("no samples")
+		}
+	}
+}
+
+func TestEditsWithNewKeysByNewManagersMakeOneSeries(t *testing.T) {
+	c, _ := newIdleController(t)
+	for i := range 1000 {
+		cause := catalog.Cause{Config: mapA, Keys: []string{fmt.Sprint("key-", i)}, Writers: []string{fmt.Sprint("manager-", i)}}
+		c.restarter.backlogs.putOff(web, []catalog.Cause{cause}, time.Now())
+		want := fmt.Sprintf(`
+# HELP deployment_restart_controller_slowed_workloads The number of workloads whose next restart is put off because a config keeps changing.
+# TYPE deployment_restart_controller_slowed_workloads gauge
+deployment_restart_controller_slowed_workloads{config="%s"} 1
+deployment_restart_controller_slowed_workloads{config="other"} 0
+`, mapA)
+		if err := testutil.CollectAndCompare(c, strings.NewReader(want), "deployment_restart_controller_slowed_workloads"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestTheNumberOfSeriesDoesNotGrowWithNamespacesAndConfigs(t *testing.T) {
+	c, _ := newIdleController(t)
+	for i := range 1000 {
+		namespace := fmt.Sprint("namespace-", i)
+		workload := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: namespace, Name: "web"}
+		config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: "a"}
+		c.restarter.backlogs.putOff(workload, []catalog.Cause{{Config: config}}, time.Now().Add(-time.Hour))
+	}
+	for name, want := range map[string]int{"longest_wait_seconds": namedNamespaces + 1, "slowed_workloads": namedConfigs + 1} {
+		if got := testutil.CollectAndCount(c, "deployment_restart_controller_"+name); got != want {
+			t.Errorf("%s has %d series, want %d", name, got, want)
+		}
+	}
+}
+
+func TestTheMetricsAreConsistent(t *testing.T) {
+	c, _ := newIdleController(t)
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(c)
+	if _, err := registry.Gather(); err != nil {
+		t.Error(err)
+	}
+}
