@@ -30,7 +30,7 @@ func (c slowCollector) Collect(samples chan<- prometheus.Metric) {
 }
 
 func newSlowCollector() slowCollector {
-	return slowCollector{prometheus.NewGauge(prometheus.GaugeOpts{Name: "asked"}), make(chan struct{})}
+	return slowCollector{prometheus.NewGauge(prometheus.GaugeOpts{Name: "asked", Help: "How often it was asked."}), make(chan struct{})}
 }
 
 func TestScrapesThatComeAtOnceShareTheWork(t *testing.T) {
@@ -86,7 +86,7 @@ func TestMoreScrapesThanCanBeAnsweredAtOnceAreRefused(t *testing.T) {
 // connections, and read nothing of it.
 func TestClientsThatDoNotReadTheirAnswerBlockNobody(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	large := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "large"}, []string{"text"})
+	large := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "large", Help: "A lot."}, []string{"text"})
 	for i := range 2000 {
 		large.WithLabelValues(fmt.Sprint(i, strings.Repeat("x", 8<<10)))
 	}
@@ -98,7 +98,7 @@ func TestClientsThatDoNotReadTheirAnswerBlockNobody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer client.Close() //nolint:gocritic,revive // all of them are to stay open until the end
+		defer client.Close() //nolint:gocritic // all of them are to stay open until the end
 		fmt.Fprintf(client, "GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n")
 		if status, err := bufio.NewReader(io.LimitReader(client, 100)).ReadString('\n'); err != nil || !strings.Contains(status, "200") {
 			t.Fatalf("got %q, %v", status, err)
