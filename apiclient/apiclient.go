@@ -3,6 +3,7 @@
 package apiclient
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -16,6 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/flowcontrol"
+
+	"kubernetes-deployment-restart-controller/fairqueue"
 )
 
 // Rate limits requests: so many a second, and so many at once beyond that.
@@ -24,10 +27,10 @@ type Rate struct {
 	Burst int
 }
 
-// requestLimit is how long a request may take that is no watch: as long as an API
-// server gives it by default. What lies between may lose the answer without a word,
-// and whoever waits for it would wait for ever.
-const requestLimit = time.Minute
+// requestLimit is how long a request may take that is no watch: a little longer than an API
+// server gives it by default, so that its refusal is heard. What lies between may lose the
+// answer without a word, and whoever waits for it would wait for ever.
+const requestLimit = time.Minute + 10*time.Second
 
 const protobuf = "application/vnd.kubernetes.protobuf"
 
@@ -61,7 +64,7 @@ func Connect(config *rest.Config, requests, events Rate) (*Clients, error) {
 	limited.Timeout = requestLimit
 	watching, working, telling := rest.CopyConfig(base), rest.CopyConfig(base), rest.CopyConfig(base)
 	watching.QPS = -1
-	working.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(requests.QPS, requests.Burst)
+	working.RateLimiter = limiter{flowcontrol.NewTokenBucketRateLimiter(requests.QPS, requests.Burst)}
 	telling.QPS, telling.Burst = events.QPS, events.Burst
 
 	watchCore, err1 := coreclient.NewForConfigAndClient(watching, http)
@@ -81,6 +84,15 @@ func Connect(config *rest.Config, requests, events Rate) (*Clients, error) {
 		Metadata:  meta,
 		events:    recording,
 	}, nil
+}
+
+// limiter is the limit of requests that work is done with. A wait for it is nobody's fault.
+type limiter struct{ flowcontrol.RateLimiter }
+
+// Wait implements flowcontrol.RateLimiter.
+func (l limiter) Wait(ctx context.Context) error {
+	defer fairqueue.Pause(ctx)()
+	return l.RateLimiter.Wait(ctx)
 }
 
 // Recorder returns a recorder of Events that writes through a broadcaster, which

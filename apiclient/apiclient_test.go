@@ -1,7 +1,10 @@
 package apiclient_test
 
 import (
+	"context"
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/fairqueue"
 )
 
 // silent is a network in which requests get lost.
@@ -42,5 +46,40 @@ func TestARequestThatGetsNoAnswerFailsAndAWatchGoesOn(t *testing.T) {
 			t.Errorf("the watch ended: %v", err)
 		default:
 		}
+	})
+}
+
+// prompt is a network in which everything is answered at once.
+type prompt struct{}
+
+func (prompt) RoundTrip(request *http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: http.StatusOK, Request: request, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(`{"kind":"Deployment","apiVersion":"apps/v1"}`)),
+	}, nil
+}
+
+func TestTheLimitOfRequestsMakesNoItemSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rate := apiclient.Rate{QPS: 0.1, Burst: 1}
+		clients, err := apiclient.Connect(&rest.Config{Host: "http://api", Transport: prompt{}}, rate, rate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := fairqueue.New[string, string](fairqueue.Options[string]{Namespace: func(string) string { return "" }, Workers: 1})
+		q.Add("web", "")
+		ctx, stop := context.WithCancel(t.Context())
+		start := time.Now()
+		q.Run(ctx, func(ctx context.Context, name string) {
+			for range 3 {
+				if _, err := clients.Apps.Deployments("ns").Get(ctx, name, metav1.GetOptions{}); err != nil {
+					t.Error(err)
+				}
+			}
+			if took := time.Since(start); took < 19*time.Second || q.Slow() != 0 {
+				t.Errorf("after %s %d items are slow", took, q.Slow())
+			}
+			stop()
+		})
 	})
 }

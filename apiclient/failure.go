@@ -52,7 +52,7 @@ var reasonsByCode = map[int32]metav1.StatusReason{
 func FailureReason(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
-		return "network"
+		return "network" // see IsUnanswered
 	}
 	if name, known := reasons[status.Status().Reason]; known {
 		return name
@@ -61,4 +61,11 @@ func FailureReason(err error) string {
 		return name
 	}
 	return "unknown"
+}
+
+// IsUnanswered reports whether a request failed because no answer came: the API server could
+// not be reached, or the connection broke.
+func IsUnanswered(err error) bool {
+	var status apierrors.APIStatus
+	return err != nil && !errors.As(err, &status)
 }

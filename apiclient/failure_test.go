@@ -53,3 +53,14 @@ func TestAWebhookThatGivesANewReasonEachTimeHasOneName(t *testing.T) {
 		t.Errorf("%d names", len(names))
 	}
 }
+
+func TestAFailureWithoutAnAnswerIsToldFromARefusal(t *testing.T) {
+	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web", errors.New("denied"))
+	for err, want := range map[error]bool{
+		nil: false, refused: false, fmt.Errorf("patch web: %w", refused): false, errors.New("connection refused"): true,
+	} {
+		if got := apiclient.IsUnanswered(err); got != want {
+			t.Errorf("%v: got %t, want %t", err, got, want)
+		}
+	}
+}

@@ -26,6 +26,10 @@ type ripened struct {
 	After             time.Duration // since the start of the test
 }
 
+func workloadNamed(name string) catalog.WorkloadRef {
+	return catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "ns", Name: name}
+}
+
 func ripenedFor(workload catalog.WorkloadRef, subject fmt.Stringer, count int, last bool, after time.Duration) ripened {
 	return ripened{workload.Name, subject.String(), count, last, after}
 }

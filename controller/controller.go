@@ -94,7 +94,6 @@ func New(options Options) (*Controller, error) {
 }
 
 func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
-	lanes := newLanes()
 	return &restarter{
 		catalog:       c.catalog,
 		changes:       c.changes,
@@ -106,8 +105,7 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 		events:        clients.Recorder(c.events, catalog.FieldManager),
 		metrics:       c.metrics,
 		log:           c.log,
-		queue:         newWorkQueue(lanes),
-		lanes:         lanes,
+		queue:         newQueue(),
 		grace:         c.options.GracePeriod,
 		backoffLimit:  c.options.BackoffLimit,
 		dryRun:        c.options.DryRun,
@@ -195,7 +193,7 @@ func (c *Controller) Lead(ctx context.Context) error {
 		}
 	})
 	group.Go(func() { c.changes.Run(ctx, c.options.CheckPeriod, c.restarter.ripe) })
-	group.Go(func() { c.restarter.run(ctx) })
+	group.Go(func() { c.restarter.queue.Run(ctx, c.restarter.work) })
 	defer group.Wait()
 	select {
 	case <-ctx.Done():

@@ -6,17 +6,16 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/client-go/util/workqueue"
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/fairqueue"
 )
 
 const (
@@ -24,7 +23,7 @@ const (
 	// queued up at the API server.
 	workers = 8
 	// A workload that could not be patched is tried again after minBackoff, then
-	// after twice that and so on, up to maxBackoff.
+	// after twice that and so on, up to maxBackoff; see [fairqueue.Backoff].
 	minBackoff = 20 * time.Millisecond
 	maxBackoff = 30 * time.Second
 	// passingFailures is how often a request may fail for a reason that can pass by
@@ -56,8 +55,7 @@ type restarter struct {
 	events    record.EventRecorder
 	metrics   *metrics
 	log       *slog.Logger
-	queue     workqueue.TypedRateLimitingInterface[catalog.WorkloadRef]
-	lanes     *lanes
+	queue     *queue
 	backlogs  *backlogs
 
 	// knowsConfigs tells whether all configs of a namespace have been listed.
@@ -71,12 +69,16 @@ type restarter struct {
 	exit          func(error)
 }
 
-func newWorkQueue(lanes *lanes) workqueue.TypedRateLimitingInterface[catalog.WorkloadRef] {
-	queue := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[catalog.WorkloadRef]{Queue: lanes})
-	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[catalog.WorkloadRef]{Queue: queue})
-	return workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[catalog.WorkloadRef](minBackoff, maxBackoff),
-		workqueue.TypedRateLimitingQueueConfig[catalog.WorkloadRef]{DelayingQueue: delaying})
+// queue hands out workloads. Their lanes are the configs that changed; the zero ConfigRef is
+// that of workloads that changed by themselves.
+type queue = fairqueue.Queue[catalog.WorkloadRef, catalog.ConfigRef]
+
+func newQueue() *queue {
+	return fairqueue.New[catalog.WorkloadRef, catalog.ConfigRef](fairqueue.Options[catalog.WorkloadRef]{
+		Namespace: func(ref catalog.WorkloadRef) string { return ref.Namespace },
+		Workers:   workers,
+		Backoff:   fairqueue.Backoff{First: minBackoff, Longest: maxBackoff},
+	})
 }
 
 // gracePeriod is how long changes are held back for a workload.
@@ -100,8 +102,7 @@ func (r *restarter) ripe(change Change) {
 	}
 	r.log.Debug("change is ripe", "change", change.Subject, "count", change.Count, "workload", change.Workload)
 	r.backlogs.note(change)
-	r.lanes.assign(change.Workload, lane)
-	r.queue.Add(change.Workload)
+	r.queue.Add(change.Workload, lane)
 }
 
 func (r *restarter) holdsConfigs(workload catalog.WorkloadRef) bool {
@@ -111,30 +112,13 @@ func (r *restarter) holdsConfigs(workload catalog.WorkloadRef) bool {
 	})
 }
 
-// run lets the workers work until the context ends.
-func (r *restarter) run(ctx context.Context) {
-	var group sync.WaitGroup
-	for range workers {
-		group.Go(func() { r.work(ctx) })
-	}
-	<-ctx.Done()
-	r.queue.ShutDown()
-	group.Wait()
-}
-
-func (r *restarter) work(ctx context.Context) {
-	for {
-		workload, shutdown := r.queue.Get()
-		if shutdown || ctx.Err() != nil {
-			return
-		}
-		if err := r.handle(ctx, workload); err != nil && ctx.Err() == nil {
-			r.failed(workload, err)
-			r.queue.AddRateLimited(workload)
-		} else {
-			r.queue.Forget(workload)
-		}
-		r.queue.Done(workload)
+// work decides about a workload, and queues it again if that fails.
+func (r *restarter) work(ctx context.Context, workload catalog.WorkloadRef) {
+	if err := r.handle(ctx, workload); err != nil && ctx.Err() == nil {
+		r.failed(workload, err)
+		r.queue.Retry(workload, failureOf(err))
+	} else {
+		r.queue.Forget(workload)
 	}
 }
 
@@ -144,6 +128,19 @@ var (
 	errKeyUnknown     = errors.New("the key of Secrets' checksums is not known yet")
 	errConfigChanging = errors.New("a config has changed and the watch is about to show it")
 )
+
+// isWaiting reports whether an attempt ended because something is not known yet.
+func isWaiting(err error) bool {
+	return errors.Is(err, errConfigsUnknown) || errors.Is(err, errKeyUnknown) || errors.Is(err, errConfigChanging)
+}
+
+// failureOf reports whether an attempt that failed was answered.
+func failureOf(err error) fairqueue.Failure {
+	if !isWaiting(err) && apiclient.IsUnanswered(err) {
+		return fairqueue.Unanswered
+	}
+	return fairqueue.Refused
+}
 
 // handle decides about a workload and carries the decision out.
 func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
@@ -349,12 +346,12 @@ func (r *restarter) pretend(w *catalog.Workload, decision catalog.Decision) {
 
 // failed tells of a request that failed and will be tried again.
 func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
-	if errors.Is(err, errConfigsUnknown) || errors.Is(err, errKeyUnknown) || errors.Is(err, errConfigChanging) {
+	if isWaiting(err) {
 		r.log.Debug("waiting", "workload", ref, "for", err)
 		return
 	}
 	r.metrics.patchErrors.WithLabelValues(apiclient.FailureReason(err)).Inc()
-	permanent, attempts := isPermanent(err), r.queue.NumRequeues(ref)+1
+	permanent, attempts := isPermanent(err), r.queue.Failures(ref)+1
 	switch {
 	case apierrors.IsConflict(err):
 		r.log.Debug("workload has changed, deciding anew", "workload", ref)

@@ -168,9 +168,9 @@ func (c *cluster) replicaSetsOf(d *appsv1.Deployment) (sets []*appsv1.ReplicaSet
 
 // newEngine returns an engine that works on the cluster and knows nothing yet. It
 // has no watches; whoever plays with it shows it the changes.
-func (c *cluster) newEngine(queue *playedQueue, metrics *metrics) *Engine {
+func (c *cluster) newEngine(metrics *metrics) *Engine {
 	log := slog.New(slog.DiscardHandler)
-	e := &Engine{log: log, notes: notes{notes: map[types.NamespacedName]note{}}, metrics: metrics, queue: queue}
+	e := &Engine{log: log, notes: notes{notes: map[types.NamespacedName]note{}}, metrics: metrics, queue: newQueue(1, metrics)}
 	e.caches = &caches{
 		deployments: newCache(e.onDeployment),
 		replicaSets: newCache(e.onReplicaSet),
@@ -484,92 +484,3 @@ func (r recorder) Event(_ runtime.Object, kind, reason, message string) {
 func (r recorder) Eventf(_ runtime.Object, kind, reason, format string, arguments ...any) {
 	r.c.events = append(r.c.events, kind+" "+reason+": "+fmt.Sprintf(format, arguments...))
 }
-
-// playedQueue is the engine's queue without goroutines: whoever plays with the
-// engine asks what is due.
-type playedQueue struct {
-	now      func() time.Time
-	ready    []types.NamespacedName
-	due      map[types.NamespacedName][]time.Time
-	failures map[types.NamespacedName]int
-}
-
-func newPlayedQueue(now func() time.Time) *playedQueue {
-	return &playedQueue{now: now, due: map[types.NamespacedName][]time.Time{}, failures: map[types.NamespacedName]int{}}
-}
-
-// Add implements workqueue.TypedInterface.
-func (q *playedQueue) Add(key types.NamespacedName) {
-	if !slices.Contains(q.ready, key) {
-		q.ready = append(q.ready, key)
-	}
-}
-
-// AddAfter implements workqueue.TypedDelayingInterface.
-func (q *playedQueue) AddAfter(key types.NamespacedName, after time.Duration) {
-	if after <= 0 {
-		q.Add(key)
-		return
-	}
-	q.due[key] = append(q.due[key], q.now().Add(after))
-}
-
-// AddRateLimited implements workqueue.TypedRateLimitingInterface.
-func (q *playedQueue) AddRateLimited(key types.NamespacedName) {
-	q.failures[key]++
-	q.AddAfter(key, min(minBackoff<<min(q.failures[key]-1, 20), maxBackoff))
-}
-
-// Forget implements workqueue.TypedRateLimitingInterface.
-func (q *playedQueue) Forget(key types.NamespacedName) { delete(q.failures, key) }
-
-// NumRequeues implements workqueue.TypedRateLimitingInterface.
-func (q *playedQueue) NumRequeues(key types.NamespacedName) int { return q.failures[key] }
-
-// next returns a key that is due, if there is one.
-func (q *playedQueue) next() (key types.NamespacedName, found bool) {
-	for key, times := range q.due {
-		q.due[key] = slices.DeleteFunc(times, func(due time.Time) bool {
-			isDue := !due.After(q.now())
-			if isDue {
-				q.Add(key)
-			}
-			return isDue
-		})
-	}
-	if len(q.ready) == 0 {
-		return key, false
-	}
-	key, q.ready = q.ready[0], q.ready[1:]
-	return key, true
-}
-
-// nextDue is when the next key becomes due, if there is one.
-func (q *playedQueue) nextDue() (next time.Time) {
-	for _, times := range q.due {
-		for _, due := range times {
-			next = earlier(next, due)
-		}
-	}
-	return next
-}
-
-// The rest is not used by a sync.
-
-// Len implements workqueue.TypedInterface.
-func (q *playedQueue) Len() int { return len(q.ready) }
-
-// Get implements workqueue.TypedInterface.
-func (*playedQueue) Get() (key types.NamespacedName, shutdown bool) { panic("not played") }
-
-// Done implements workqueue.TypedInterface.
-func (*playedQueue) Done(types.NamespacedName) {}
-
-// ShutDown implements workqueue.TypedInterface.
-func (*playedQueue) ShutDown() {}
-
-// ShutDownWithDrain implements workqueue.TypedInterface.
-func (*playedQueue) ShutDownWithDrain() {}
-
-// ShuttingDown implements workqueue.TypedInterface.
-func (*playedQueue) ShuttingDown() bool { return false }

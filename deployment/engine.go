@@ -17,18 +17,14 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/client-go/util/workqueue"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/fairqueue"
 	"kubernetes-deployment-restart-controller/watch"
 )
 
-// A Deployment for which a write failed is synced again after minBackoff, then
-// after twice that and so on, up to maxBackoff.
-const (
-	minBackoff = 5 * time.Millisecond
-	maxBackoff = time.Minute
-)
+// backoff spaces out the syncs of a Deployment for which a write fails.
+var backoff = fairqueue.Backoff{First: 5 * time.Millisecond, Longest: time.Minute}
 
 // silenceJitter is by how much the patience of one engine may differ from that of
 // another: two that wait for each other must not take over at the same moment.
@@ -64,7 +60,6 @@ type Options struct {
 // Engine drives the Deployments of a cluster or of some namespaces. It implements
 // prometheus.Collector.
 type Engine struct {
-	workers  int
 	log      *slog.Logger
 	rights   []apiclient.Right
 	caches   *caches
@@ -72,7 +67,7 @@ type Engine struct {
 	vital    []follower // those of them without which it does not begin to drive
 	notes    notes
 	executor *executor
-	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName]
+	queue    *queue
 	metrics  *metrics
 	events   record.EventBroadcaster
 
@@ -99,7 +94,6 @@ func New(options Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		workers:      options.Workers,
 		log:          options.Log,
 		rights:       rightsOf(&options),
 		notes:        notes{notes: map[types.NamespacedName]note{}},
@@ -108,7 +102,7 @@ func New(options Options) (*Engine, error) {
 		isSpare:      options.Spare,
 		statusWrites: statusWrites{last: map[types.NamespacedName]lastWrite{}},
 	}
-	e.queue = newQueue(e.metrics)
+	e.queue = newQueue(options.Workers, e.metrics)
 	e.caches = &caches{
 		deployments: newCache(e.onDeployment),
 		replicaSets: newCache(e.onReplicaSet),
@@ -141,11 +135,20 @@ func New(options Options) (*Engine, error) {
 	return e, nil
 }
 
-func newQueue(m *metrics) workqueue.TypedRateLimitingInterface[types.NamespacedName] {
-	return workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](minBackoff, maxBackoff),
-		workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Name: "deployments", MetricsProvider: m})
+// queue hands out Deployments. In their namespaces all are in one lane.
+type queue = fairqueue.Queue[types.NamespacedName, struct{}]
+
+func newQueue(workers int, m *metrics) *queue {
+	return fairqueue.New[types.NamespacedName, struct{}](fairqueue.Options[types.NamespacedName]{
+		Namespace: func(key types.NamespacedName) string { return key.Namespace },
+		Workers:   workers,
+		Backoff:   backoff,
+		Waited:    func(wait time.Duration) { m.queueLatency.Observe(wait.Seconds()) },
+	})
 }
+
+// add queues a Deployment.
+func (e *Engine) add(key types.NamespacedName) { e.queue.Add(key, struct{}{}) }
 
 // watch makes the watches. What belongs to a Deployment is listed before it.
 func (e *Engine) watch(namespaces []string, clients *apiclient.Clients) {
@@ -198,11 +201,8 @@ func (e *Engine) Lead(ctx context.Context) error {
 	}
 	var group sync.WaitGroup
 	group.Go(func() { e.probes.Run(ctx) })
-	for range e.workers {
-		group.Go(func() { e.work(ctx) })
-	}
+	group.Go(func() { e.queue.Run(ctx, e.work) })
 	e.lookout.run(ctx, e.isSpare)
-	e.queue.ShutDown()
 	group.Wait()
 	e.lookout.leave(ctx)
 	return nil
@@ -212,7 +212,7 @@ func (e *Engine) Lead(ctx context.Context) error {
 func (e *Engine) drive() {
 	e.notes.clear()
 	e.executor.driving.Store(true)
-	e.caches.deployments.each(func(d *Deployment) { e.queue.Add(d.key()) })
+	e.caches.deployments.each(func(d *Deployment) { e.add(d.key()) })
 }
 
 // rest lets the writes end that are under way, and no further one begin.
@@ -237,22 +237,16 @@ func (e *Engine) hearsSince() time.Time {
 // queued when it begins.
 func (e *Engine) wake(key types.NamespacedName) {
 	if e.executor.driving.Load() {
-		e.queue.Add(key)
+		e.add(key)
 	}
 }
 
-func (e *Engine) work(ctx context.Context) {
-	for {
-		key, shutdown := e.queue.Get()
-		if shutdown || ctx.Err() != nil {
-			return
-		}
-		if e.executor.driving.Load() {
-			e.sync(ctx, key)
-		} else {
-			e.queue.Forget(key)
-		}
-		e.queue.Done(key)
+// work takes a step for a Deployment, while the engine drives.
+func (e *Engine) work(ctx context.Context, key types.NamespacedName) {
+	if e.executor.driving.Load() {
+		e.sync(ctx, key)
+	} else {
+		e.queue.Forget(key)
 	}
 }
 
@@ -283,7 +277,9 @@ func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 	state.NoTerminating = !e.executor.keepsTerminating.Load()
 	actions, wake := Plan(state)
 	if done, err := e.executor.apply(ctx, d, actions); err != nil {
-		n.account(actions[:done], time.Now())
+		if step, _ := n.account(actions[:done], time.Now()); step {
+			e.queue.Forget(key) // it got on: this failure is the first of a row
+		}
 		e.notes.keep(key, n)
 		e.retry(ctx, key, n, err)
 		return
@@ -304,10 +300,10 @@ func (e *Engine) goOn(key types.NamespacedName, n note, actions []Action, wake t
 	}
 	switch {
 	case failed: // and that is told now; try again
-		e.queue.AddRateLimited(key)
+		e.queue.Retry(key, fairqueue.Refused)
 		return
 	case step, collided && reported:
-		e.queue.Add(key)
+		e.add(key)
 	}
 	e.queue.Forget(key)
 }
@@ -326,15 +322,23 @@ func (e *Engine) retry(ctx context.Context, key types.NamespacedName, n note, er
 	if errors.As(err, &creation) {
 		n.creation = creation.CreationFailure
 		e.notes.keep(key, n)
-		e.queue.Add(key) // to report it
+		e.add(key) // to report it
 	} else {
-		e.queue.AddRateLimited(key)
+		e.queue.Retry(key, failureOf(err))
 	}
 	if isPassing(err) {
 		e.log.Debug("planning again", "deployment", key.String(), "error", err)
 		return
 	}
-	e.log.Warn("cannot carry out, trying again", "deployment", key.String(), "attempts", e.queue.NumRequeues(key), "error", err)
+	e.log.Warn("cannot carry out, trying again", "deployment", key.String(), "attempts", e.queue.Failures(key), "error", err)
+}
+
+// failureOf reports whether an attempt that failed was answered.
+func failureOf(err error) fairqueue.Failure {
+	if !errors.Is(err, errMovedOn) && apiclient.IsUnanswered(err) {
+		return fairqueue.Unanswered
+	}
+	return fairqueue.Refused
 }
 
 // isPassing tells whether a failure is in the order of things: somebody wrote at

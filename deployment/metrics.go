@@ -7,7 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/workqueue"
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/series"
@@ -17,15 +16,13 @@ import (
 const namespace = "deployment_engine"
 
 // metrics holds what the engine counts as it works. What can be read off its
-// state is collected when somebody asks, see [Engine.Collect]. It is the
-// workqueue.MetricsProvider of the engine's queue.
+// state is collected when somebody asks, see [Engine.Collect].
 type metrics struct {
 	syncs        prometheus.Counter
 	syncDuration prometheus.Histogram
 	actions      *prometheus.CounterVec
 	writeErrors  *prometheus.CounterVec
 	rivalWrites  *series.Counter
-	queueDepth   prometheus.Gauge
 	queueLatency prometheus.Histogram
 }
 
@@ -48,9 +45,6 @@ func newMetrics() *metrics {
 		rivalWrites: series.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "rival_writes_total", Help: "The number of writes of a Deployment's status by others that were noticed, by field manager.",
 		}, "manager", namedManagers, usualRival),
-		queueDepth: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Name: "queue_depth", Help: "The number of Deployments that wait for a worker.",
-		}),
 		queueLatency: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: namespace, Name: "queue_latency_seconds", Help: "The time that a Deployment waited for a worker.",
 			Buckets: prometheus.ExponentialBuckets(.00001, 4, 11),
@@ -74,7 +68,7 @@ const namedManagers = 20
 const usualRival = "kube-controller-manager"
 
 func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.syncs, m.syncDuration, m.actions, m.writeErrors, m.rivalWrites, m.queueDepth, m.queueLatency}
+	return []prometheus.Collector{m.syncs, m.syncDuration, m.actions, m.writeErrors, m.rivalWrites, m.queueLatency}
 }
 
 // reasonOf names the kind of a failure.
@@ -98,6 +92,8 @@ var (
 	inProgressDesc = stateDesc("rollouts_in_progress", "The number of Deployments whose rollout is not complete, paused ones aside.")
 	exceededDesc   = stateDesc("rollouts_deadline_exceeded", "The number of Deployments whose rollout has exceeded its progress deadline.")
 	drivingDesc    = stateDesc("driving", "Whether the engine drives Deployments (1) or stands by (0).")
+	queueDepthDesc = stateDesc("queue_depth", "The number of Deployments that wait for a worker.")
+	slowDesc       = stateDesc("slow_requests", "The number of Deployments that have been worked on for more than a second.")
 	watchUpDesc    = stateDesc("watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
 )
 
@@ -110,7 +106,7 @@ func (e *Engine) Describe(descs chan<- *prometheus.Desc) {
 	for _, collector := range e.metrics.collectors() {
 		collector.Describe(descs)
 	}
-	for _, desc := range []*prometheus.Desc{inProgressDesc, exceededDesc, drivingDesc, watchUpDesc} {
+	for _, desc := range []*prometheus.Desc{inProgressDesc, exceededDesc, drivingDesc, queueDepthDesc, slowDesc, watchUpDesc} {
 		descs <- desc
 	}
 }
@@ -127,6 +123,8 @@ func (e *Engine) Collect(samples chan<- prometheus.Metric) {
 	gauge(inProgressDesc, inProgress)
 	gauge(exceededDesc, exceeded)
 	gauge(drivingDesc, asNumber(e.executor.driving.Load()))
+	gauge(queueDepthDesc, float64(e.queue.Len()))
+	gauge(slowDesc, float64(e.queue.Slow()))
 	for _, w := range e.watches {
 		status := w.Status()
 		gauge(watchUpDesc, isUp(status), status.Resource, status.Namespace)
@@ -168,33 +166,3 @@ func (d *Deployment) isRolledOut() bool {
 	return d.Status.ObservedGeneration >= d.Generation && d.Status.Replicas == replicas &&
 		d.Status.UpdatedReplicas == replicas && d.Status.AvailableReplicas == replicas
 }
-
-// none is a metric of the queue that is not kept.
-type none struct{}
-
-func (none) Inc()            {}
-func (none) Set(float64)     {}
-func (none) Observe(float64) {}
-
-// NewDepthMetric implements workqueue.MetricsProvider.
-func (m *metrics) NewDepthMetric(string) workqueue.GaugeMetric { return m.queueDepth }
-
-// NewLatencyMetric implements workqueue.MetricsProvider.
-func (m *metrics) NewLatencyMetric(string) workqueue.HistogramMetric { return m.queueLatency }
-
-// NewAddsMetric implements workqueue.MetricsProvider.
-func (*metrics) NewAddsMetric(string) workqueue.CounterMetric { return none{} }
-
-// NewWorkDurationMetric implements workqueue.MetricsProvider.
-func (*metrics) NewWorkDurationMetric(string) workqueue.HistogramMetric { return none{} }
-
-// NewUnfinishedWorkSecondsMetric implements workqueue.MetricsProvider.
-func (*metrics) NewUnfinishedWorkSecondsMetric(string) workqueue.SettableGaugeMetric { return none{} }
-
-// NewLongestRunningProcessorSecondsMetric implements workqueue.MetricsProvider.
-func (*metrics) NewLongestRunningProcessorSecondsMetric(string) workqueue.SettableGaugeMetric {
-	return none{}
-}
-
-// NewRetriesMetric implements workqueue.MetricsProvider.
-func (*metrics) NewRetriesMetric(string) workqueue.CounterMetric { return none{} }

@@ -22,10 +22,7 @@ func newIdleEngine(t testing.TB, namespaces ...string) *Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		e.queue.ShutDown()
-		e.events.Shutdown()
-	})
+	t.Cleanup(e.events.Shutdown)
 	return e
 }
 
@@ -47,7 +44,7 @@ func TestTheMetricsAreNamedAsIsTheCustom(t *testing.T) {
 		names = append(names, strings.TrimPrefix(family.GetName(), "deployment_engine_"))
 	}
 	expect(t, "names", []string{
-		"actions_total", "driving", "queue_depth", "queue_latency_seconds", "rival_writes_total", "rollouts_deadline_exceeded", "rollouts_in_progress",
+		"actions_total", "driving", "queue_depth", "queue_latency_seconds", "rival_writes_total", "rollouts_deadline_exceeded", "rollouts_in_progress", "slow_requests",
 		"sync_duration_seconds", "syncs_total", "watch_up",
 	}, names) // write_errors_total comes with the first one
 }
@@ -116,13 +113,23 @@ deployment_engine_watch_up{namespace="two",resource="replicasets"} 0
 func TestTheQueueIsMeasured(t *testing.T) {
 	e := newIdleEngine(t)
 	key := web(3, "v1").key()
-	e.queue.Add(key)
-	if depth := testutil.ToFloat64(e.metrics.queueDepth); depth != 1 {
-		t.Errorf("depth %v", depth)
+	e.add(key)
+	requireDepth := func(depth int) {
+		t.Helper()
+		want := fmt.Sprintf(`
+# HELP deployment_engine_queue_depth The number of Deployments that wait for a worker.
+# TYPE deployment_engine_queue_depth gauge
+deployment_engine_queue_depth %d
+`, depth)
+		if err := testutil.CollectAndCompare(e, strings.NewReader(want), "deployment_engine_queue_depth"); err != nil {
+			t.Error(err)
+		}
 	}
+	requireDepth(1)
 	e.queue.Get()
-	if depth, waited := testutil.ToFloat64(e.metrics.queueDepth), testutil.CollectAndCount(e.metrics.queueLatency); depth != 0 || waited != 1 {
-		t.Errorf("depth %v, %d latencies", depth, waited)
+	requireDepth(0)
+	if waited := testutil.CollectAndCount(e.metrics.queueLatency); waited != 1 {
+		t.Errorf("%d latencies", waited)
 	}
 	e.queue.Done(key)
 }

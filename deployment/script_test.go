@@ -81,7 +81,7 @@ func newStage() *stage {
 		}
 		return nil
 	}
-	s.engine = s.cluster.newEngine(newPlayedQueue(s.cluster.now), simulationMetrics)
+	s.engine = s.cluster.newEngine(simulationMetrics)
 	s.cluster.list(s.engine)
 	return s
 }

@@ -28,7 +28,7 @@ var (
 // beyond its limits, and when things calm down it is complete.
 //
 // Each world has a Deployment, a controller of ReplicaSets and pods that do as they
-// like. The engine is the real one but for its queue, watches and API server,
+// like. The engine is the real one but for its watches and API server,
 // which are played. Time is that of the bubble.
 func TestRolloutsKeepTheirLimitsAndSettleWhateverHappens(t *testing.T) {
 	if only := *simulatedWorld; only != 0 {
@@ -78,7 +78,6 @@ type world struct {
 	seed, number uint64
 	random       *rand.Rand
 	cluster      *cluster
-	queue        *playedQueue
 	engine       *Engine
 	shown        [watches]int
 	pods         []*simulatedPod
@@ -392,8 +391,7 @@ func (w *world) show(watch, n int) bool {
 }
 
 func (w *world) startController() {
-	w.queue = newPlayedQueue(time.Now)
-	w.engine = w.cluster.newEngine(w.queue, simulationMetrics)
+	w.engine = w.cluster.newEngine(simulationMetrics)
 	w.cluster.list(w.engine)
 	w.catchUp()
 	w.statusWritten = time.Time{}
@@ -407,7 +405,8 @@ func (w *world) restartController(how string) {
 
 // sync lets the engine take a step, if it wants to. It returns whether it did.
 func (w *world) sync() bool {
-	key, found := w.queue.next()
+	queue := w.engine.queue
+	key, found := queue.Get()
 	if !found {
 		return false
 	}
@@ -431,6 +430,7 @@ func (w *world) sync() bool {
 	}
 	w.key, w.hasSeen = key, false
 	w.engine.sync(context.Background(), key)
+	queue.Done(key)
 	return true
 }
 
@@ -754,7 +754,7 @@ func (w *world) settle() {
 				w.pods = slices.Delete(w.pods, i, i+1)
 			}
 		}
-		switch next := w.queue.nextDue(); {
+		switch next := w.engine.queue.NextDue(); {
 		case happened:
 			idle = 0
 			time.Sleep(time.Millisecond)
