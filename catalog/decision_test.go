@@ -1,10 +1,11 @@
 package catalog
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -555,12 +556,12 @@ func (s *story) happensTo(t *testing.T, event string) {
 func TestOnlyAReaderThatStartedBeforeTheEditCallsForARestart(t *testing.T) {
 	// The edit is at second 100.
 	pod := func(mounted float64, started map[string]float64) Pod {
-		p := Pod{Started: map[string]time.Time{}}
+		p := Pod{}
 		if mounted > 0 {
 			p.Mounted = noonPlus(mounted)
 		}
-		for name, seconds := range started {
-			p.Started[name] = noonPlus(seconds)
+		for _, name := range slices.Sorted(maps.Keys(started)) {
+			p.Started = append(p.Started, Start{name, noonPlus(started[name])})
 		}
 		return p
 	}
@@ -651,7 +652,7 @@ func TestEachReferenceIsJudgedByItsOwnKeys(t *testing.T) {
 	s := begin(d)
 	s.listed(configMap("web", data{"a": "1", "b": "1"}))
 	s.config("web", data{"a": "2", "b": "1"}, 100)
-	restartedApp := Pod{Mounted: noonPlus(5), Started: map[string]time.Time{"app": noonPlus(150), "other": noonPlus(5)}}
+	restartedApp := Pod{Mounted: noonPlus(5), Started: []Start{{"app", noonPlus(150)}, {"other", noonPlus(5)}}}
 	want := verdict{Asked: true, Outcome: RecordOnly}
 	if diff := cmp.Diff(want, s.decide(t, restartedApp)); diff != "" {
 		t.Errorf("verdict (-want +got):\n%s", diff)
@@ -755,7 +756,7 @@ func TestPodsAreAskedOnlyAboutWhatTheRecordDoesNotKnow(t *testing.T) {
 		"started later":   {80, verdict{Asked: true, Outcome: RecordOnly}},
 		"started earlier": {5, askedRestartFor("new")},
 	} {
-		pod := Pod{Mounted: noonPlus(5), Started: map[string]time.Time{"app": noonPlus(5), "other": noonPlus(test.other)}}
+		pod := Pod{Mounted: noonPlus(5), Started: []Start{{"app", noonPlus(5)}, {"other", noonPlus(test.other)}}}
 		if diff := cmp.Diff(test.want, s.decide(t, pod), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: verdict (-want +got):\n%s", name, diff)
 		}

@@ -143,7 +143,7 @@ func volumeOf(name string, optional bool, items ...corev1.KeyToPath) corev1.Volu
 // startedAt is a pod whose only container runs since the given time, and whose
 // volumes were mounted then.
 func startedAt(t time.Time) Pod {
-	return Pod{Mounted: t, Started: map[string]time.Time{"app": t}}
+	return Pod{Mounted: t, Started: []Start{{"app", t}}}
 }
 
 func refsOf(workloads []*Workload) []WorkloadRef {

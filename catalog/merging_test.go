@@ -198,10 +198,10 @@ func (w *drawnWorld) drawPods() []Pod {
 	}
 	var pods []Pod
 	for range rapid.IntRange(0, 3).Draw(w.t, "pods") {
-		pod := Pod{Mounted: at(), Started: map[string]time.Time{}}
+		pod := Pod{Mounted: at()}
 		for _, container := range []string{"init", "app", "side"} {
 			if started := at(); !started.IsZero() {
-				pod.Started[container] = started
+				pod.Started = append(pod.Started, Start{container, started})
 			}
 		}
 		pods = append(pods, pod)

@@ -215,7 +215,12 @@ func (o oracle) judge(pods []Pod, matters func(ConfigRef) bool) (causes []Cause,
 func (m mention) readAt(pod Pod) (time.Time, bool) {
 	at := pod.Mounted
 	if m.Channel == Environment {
-		at = pod.Started[m.container]
+		at = time.Time{}
+		for _, start := range pod.Started {
+			if start.Container == m.container {
+				at = start.At
+			}
+		}
 	}
 	return at, !at.IsZero()
 }

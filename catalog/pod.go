@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,36 +13,50 @@ type Pod struct {
 	// Mounted is when the pod's volumes were put in place, zero if they are not
 	// yet, or will be anew before anything starts.
 	Mounted time.Time
-	// Started is when each container started: one that runs, or an init
-	// container that finished. One that waits, for the first or another start,
-	// or failed, will read its configs at the next start, and is absent.
-	Started map[string]time.Time
+	// Started is when containers started: those that run, and init containers that
+	// finished. One that waits, for the first or another start, or failed, will read its
+	// configs at the next start, and is absent.
+	Started []Start
 }
 
-// NewPod reduces a pod. It returns false for one that does not matter, because
-// it is on its way out or has finished.
-func NewPod(pod *corev1.Pod) (Pod, bool) {
+// Start is when a container started.
+type Start struct {
+	Container string
+	At        time.Time
+}
+
+// NewPod reduces a pod. Of its containers it keeps those of the given names, which must
+// be sorted: see [Workload.EnvironmentReaders]. It returns false for a pod that does not
+// matter, because it is on its way out or has finished. The pod itself is not kept.
+func NewPod(pod *corev1.Pod, containers []string) (Pod, bool) {
 	if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
 		return Pod{}, false
 	}
-	started := make(map[string]time.Time)
-	for _, status := range pod.Status.InitContainerStatuses {
+	p := Pod{}
+	for i := range pod.Status.InitContainerStatuses {
+		status := &pod.Status.InitContainerStatuses[i]
 		if t := status.State.Terminated; t != nil && t.ExitCode == 0 {
-			started[status.Name] = t.StartedAt.Time
+			p.addStart(status.Name, t.StartedAt.Time, containers)
 		}
 	}
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
-		for _, status := range statuses {
-			if r := status.State.Running; r != nil {
-				started[status.Name] = r.StartedAt.Time
+		for i := range statuses {
+			if r := statuses[i].State.Running; r != nil {
+				p.addStart(statuses[i].Name, r.StartedAt.Time, containers)
 			}
 		}
 	}
-	p := Pod{Started: started}
 	if pod.Status.StartTime != nil && !awaitsVolumes(pod) {
 		p.Mounted = pod.Status.StartTime.Time
 	}
 	return p, true
+}
+
+// addStart adds the start of a container if it is one of those that are asked for.
+func (p *Pod) addStart(container string, at time.Time, containers []string) {
+	if i, found := slices.BinarySearch(containers, container); found {
+		p.Started = append(p.Started, Start{containers[i], at}) // not the pod's own copy of the name
+	}
 }
 
 // awaitsVolumes tells whether a pod has not started anything because its
@@ -74,8 +89,8 @@ func firstReads(pods []Pod) reads {
 	first := reads{started: make(map[string]time.Time)}
 	for _, pod := range pods {
 		first.mounted = firstOf(first.mounted, pod.Mounted)
-		for container, at := range pod.Started {
-			first.started[container] = firstOf(first.started[container], at)
+		for _, start := range pod.Started {
+			first.started[start.Container] = firstOf(first.started[start.Container], start.At)
 		}
 	}
 	return first

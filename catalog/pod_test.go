@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -64,7 +65,7 @@ func TestAPodIsReducedToWhenItReadItsConfigs(t *testing.T) {
 			corev1.PodStatus{
 				Phase: corev1.PodPending, StartTime: start, Conditions: ready(corev1.ConditionTrue),
 				InitContainerStatuses: []corev1.ContainerStatus{running("init", noonPlus(2))}, ContainerStatuses: []corev1.ContainerStatus{waiting("app")},
-			}, Pod{Mounted: noon, Started: map[string]time.Time{"init": noonPlus(2)}},
+			}, Pod{Mounted: noon, Started: []Start{{"init", noonPlus(2)}}},
 		},
 		"init container failed, to be run again": {
 			corev1.PodStatus{
@@ -78,15 +79,15 @@ func TestAPodIsReducedToWhenItReadItsConfigs(t *testing.T) {
 				InitContainerStatuses: []corev1.ContainerStatus{ended("init", noonPlus(2), 0), running("sidecar", noonPlus(4))},
 				ContainerStatuses:     []corev1.ContainerStatus{running("app", noonPlus(5)), running("other", noonPlus(6))},
 			},
-			Pod{Mounted: noon, Started: map[string]time.Time{
-				"init": noonPlus(2), "sidecar": noonPlus(4), "app": noonPlus(5), "other": noonPlus(6),
+			Pod{Mounted: noon, Started: []Start{
+				{"init", noonPlus(2)}, {"sidecar", noonPlus(4)}, {"app", noonPlus(5)}, {"other", noonPlus(6)},
 			}},
 		},
 		"one container ended, to be started again": {
 			corev1.PodStatus{
 				Phase: corev1.PodRunning, StartTime: start,
 				ContainerStatuses: []corev1.ContainerStatus{ended("app", noonPlus(2), 0), running("other", noonPlus(3))},
-			}, Pod{Mounted: noon, Started: map[string]time.Time{"other": noonPlus(3)}},
+			}, Pod{Mounted: noon, Started: []Start{{"other", noonPlus(3)}}},
 		},
 		"one container crashed and backs off; its volumes stay": {
 			corev1.PodStatus{
@@ -98,11 +99,11 @@ func TestAPodIsReducedToWhenItReadItsConfigs(t *testing.T) {
 			corev1.PodStatus{
 				Phase: corev1.PodRunning, StartTime: start, Conditions: ready(corev1.ConditionFalse),
 				ContainerStatuses: []corev1.ContainerStatus{waiting("app"), running("other", noonPlus(3))},
-			}, Pod{Mounted: noon, Started: map[string]time.Time{"other": noonPlus(3)}},
+			}, Pod{Mounted: noon, Started: []Start{{"other", noonPlus(3)}}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, matters := NewPod(&corev1.Pod{Status: test.status})
+			got, matters := NewPod(&corev1.Pod{Status: test.status}, []string{"app", "init", "other", "sidecar"})
 			if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" || !matters {
 				t.Errorf("matters: %v, pod (-want +got):\n%s", matters, diff)
 			}
@@ -116,8 +117,25 @@ func TestAPodOnItsWayOutDoesNotMatter(t *testing.T) {
 		"failed":    {Status: corev1.PodStatus{Phase: corev1.PodFailed, StartTime: stamp(noon)}},
 		"succeeded": {Status: corev1.PodStatus{Phase: corev1.PodSucceeded, StartTime: stamp(noon)}},
 	} {
-		if got, matters := NewPod(&pod); matters {
+		if got, matters := NewPod(&pod, nil); matters {
 			t.Errorf("%s: %+v matters", name, got)
 		}
+	}
+}
+
+func TestOnlyTheStartsOfContainersThatReadTheirEnvironmentAreKept(t *testing.T) {
+	pod := corev1.Pod{Status: corev1.PodStatus{StartTime: stamp(noon)}}
+	for i := range 1000 {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: fmt.Sprintf("c%d", i), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: *stamp(noonPlus(1))}},
+		})
+	}
+	w := Workload{References: []Reference{
+		{Container: "c7", Channel: Environment}, {Container: "c7", Channel: Environment}, {Container: "c5", Channel: Environment},
+		{Container: "c3", Channel: Volume},
+	}}
+	got, _ := NewPod(&pod, w.EnvironmentReaders())
+	if diff := cmp.Diff(Pod{Mounted: noon, Started: []Start{{"c5", noonPlus(1)}, {"c7", noonPlus(1)}}}, got); diff != "" {
+		t.Errorf("pod (-want +got):\n%s", diff)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -264,9 +263,9 @@ func (w *world) decideAndAct(t *rapid.T) {
 func (w *world) reducedPods() []Pod {
 	var reduced []Pod
 	for _, pod := range w.pods {
-		p := Pod{Started: map[string]time.Time{}}
+		p := Pod{}
 		if pod.started > 0 {
-			p.Started["app"] = noonPlus(pod.started)
+			p.Started = []Start{{"app", noonPlus(pod.started)}}
 		}
 		reduced = append(reduced, p)
 	}

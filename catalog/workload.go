@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -209,6 +210,19 @@ func (w *Workload) Configs() []ConfigRef {
 }
 
 func ofOneConfig(a, b *Reference) bool { return a.Config == b.Config }
+
+// EnvironmentReaders returns the containers that read configs from their environment,
+// sorted, each once: those whose starts matter to a decision.
+func (w *Workload) EnvironmentReaders() []string {
+	var containers []string
+	for _, reference := range w.References {
+		if reference.Channel == Environment {
+			containers = append(containers, reference.Container)
+		}
+	}
+	slices.Sort(containers)
+	return slices.Compact(containers)
+}
 
 // readWith returns the workload as who has that key can read it: without recorded
 // checksums that were made with another one. It does not modify the workload.

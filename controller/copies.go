@@ -13,13 +13,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
 // copyRemover removes the copies of a workload's records that Kubernetes made on its
 // revisions, where they hold digests of Secrets that guesses can be tested against.
-type copyRemover struct{ metadata metadata.Interface }
+type copyRemover struct {
+	apps     rest.Interface
+	metadata metadata.Interface
+}
 
 // mayBeCopiedMeanwhile tells whether a copy that was just removed may be back before
 // the decision is carried out. A Deployment's controller copies the annotations onto
@@ -63,17 +67,13 @@ var revisionResources = map[catalog.WorkloadKind]schema.GroupVersionResource{
 // digests of Secrets. It goes on after a failure, and may be called again. Of the
 // failures it returns one that can pass by itself, if there is any.
 func (r copyRemover) remove(ctx context.Context, w *catalog.Workload) error {
-	revisions := r.metadata.Resource(revisionResources[w.Ref.Kind]).Namespace(w.Ref.Namespace)
-	list, err := revisions.List(ctx, metav1.ListOptions{LabelSelector: w.Selector})
+	exposing, err := r.exposing(ctx, w)
 	if err != nil {
-		return fmt.Errorf("list revisions of %s: %w", w.Ref, err)
+		return err
 	}
+	revisions := r.metadata.Resource(revisionResources[w.Ref.Kind]).Namespace(w.Ref.Namespace)
 	var failure error
-	for i := range list.Items {
-		revision := &list.Items[i]
-		if !metav1.IsControlledBy(revision, &metav1.ObjectMeta{UID: w.UID}) || !catalog.ExposesSecrets(revision.Annotations) {
-			continue
-		}
+	for _, revision := range exposing {
 		body, err := removalBody(revision)
 		if err != nil {
 			return err
@@ -86,9 +86,29 @@ func (r copyRemover) remove(ctx context.Context, w *catalog.Workload) error {
 	return failure
 }
 
+// exposing returns what a patch of each revision takes that belongs to a workload and
+// exposes digests of Secrets.
+func (r copyRemover) exposing(ctx context.Context, w *catalog.Workload) ([]metav1.ObjectMeta, error) {
+	var exposing []metav1.ObjectMeta
+	revisions := lister{
+		client: r.apps, resource: revisionResources[w.Ref.Kind].Resource, namespace: w.Ref.Namespace, selector: w.Selector, accept: metadataOnly,
+	}
+	err := eachPage(ctx, revisions,
+		func() *metav1.PartialObjectMetadataList { return &metav1.PartialObjectMetadataList{} },
+		func() { exposing = nil },
+		func(page *metav1.PartialObjectMetadataList) {
+			for i := range page.Items {
+				if revision := &page.Items[i]; isControlledBy(revision, w) && catalog.ExposesSecrets(revision.Annotations) {
+					exposing = append(exposing, metav1.ObjectMeta{Name: revision.Name, UID: revision.UID, ResourceVersion: revision.ResourceVersion})
+				}
+			}
+		})
+	return exposing, err
+}
+
 // removalBody returns the JSON merge patch that removes both annotations from this
 // very state of a revision.
-func removalBody(revision *metav1.PartialObjectMetadata) ([]byte, error) {
+func removalBody(revision metav1.ObjectMeta) ([]byte, error) {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid":             revision.UID,
 		"resourceVersion": revision.ResourceVersion,

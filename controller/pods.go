@@ -4,115 +4,147 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
-	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
 // podReader asks the API server for pods. It is only used for the few workloads
-// about which the catalog cannot decide alone.
-type podReader struct {
-	apps appsclient.AppsV1Interface
-	core coreclient.CoreV1Interface
+// about which the catalog cannot decide alone. Of what it reads, page by page, it keeps
+// little: a workload may have thousands of pods, and revisions of a megabyte.
+type podReader struct{ apps, core rest.Interface }
+
+// livePod is what is kept of a pod that has not finished.
+type livePod struct {
+	catalog.Pod
+	controller types.UID
+	revision   string // the label that names its ControllerRevision
 }
 
-// list returns the pods that a workload selects, of whichever template.
-func (r podReader) list(ctx context.Context, w *catalog.Workload) ([]corev1.Pod, error) {
-	list, err := r.core.Pods(w.Ref.Namespace).List(ctx, metav1.ListOptions{LabelSelector: w.Selector})
-	if err != nil {
-		return nil, fmt.Errorf("list pods of %s: %w", w.Ref, err)
+// list returns the live pods that a workload selects and that it controls, or some
+// ReplicaSet if it is a Deployment, of whichever template.
+func (r podReader) list(ctx context.Context, w *catalog.Workload) ([]livePod, error) {
+	var pods []livePod
+	var names namePool
+	containers := w.EnvironmentReaders()
+	err := eachPage(ctx, lister{client: r.core, resource: "pods", namespace: w.Ref.Namespace, selector: w.Selector},
+		func() *corev1.PodList { return &corev1.PodList{} },
+		func() { pods, names = nil, make(namePool) },
+		func(page *corev1.PodList) {
+			for i := range page.Items {
+				pod := &page.Items[i]
+				controller := metav1.GetControllerOfNoCopy(pod)
+				if controller == nil || w.Ref.Kind != catalog.Deployment && controller.UID != w.UID {
+					continue
+				}
+				if reduced, isLive := catalog.NewPod(pod, containers); isLive {
+					pods = append(pods, livePod{
+						Pod: reduced, controller: types.UID(names.one(string(controller.UID))),
+						revision: names.one(pod.Labels[appsv1.ControllerRevisionHashLabelKey]),
+					})
+				}
+			}
+		})
+	return pods, err
+}
+
+// namePool keeps equal strings once.
+type namePool map[string]string
+
+func (p namePool) one(name string) string {
+	if known, found := p[name]; found {
+		return known
 	}
-	return list.Items, nil
+	p[name] = name
+	return name
 }
 
 // ofPresentTemplate returns those of a workload's pods that were made from its
 // present template. Those of an earlier one are about to be replaced anyway.
-func (r podReader) ofPresentTemplate(ctx context.Context, w *catalog.Workload, pods []corev1.Pod) ([]corev1.Pod, error) {
+func (r podReader) ofPresentTemplate(ctx context.Context, w *catalog.Workload, pods []livePod) ([]livePod, error) {
 	isPresent, err := r.presentRevision(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool { return !isPresent(&pod) }), nil
+	var present []livePod
+	for _, pod := range pods {
+		if isPresent(pod) {
+			present = append(present, pod)
+		}
+	}
+	return present, nil
 }
 
-// reducePods keeps of pods what a decision needs, and leaves out those that do
-// not matter to it.
-func reducePods(pods []corev1.Pod) []catalog.Pod {
-	var reduced []catalog.Pod
-	for i := range pods {
-		if pod, matters := catalog.NewPod(&pods[i]); matters {
-			reduced = append(reduced, pod)
-		}
+// reducedPods returns what a decision needs to know of pods.
+func reducedPods(pods []livePod) []catalog.Pod {
+	reduced := make([]catalog.Pod, 0, len(pods))
+	for _, pod := range pods {
+		reduced = append(reduced, pod.Pod)
 	}
 	return reduced
 }
 
 // presentRevision returns a function that recognises the pods of the present
 // template.
-func (r podReader) presentRevision(ctx context.Context, w *catalog.Workload) (func(*corev1.Pod) bool, error) {
+func (r podReader) presentRevision(ctx context.Context, w *catalog.Workload) (func(livePod) bool, error) {
 	if w.Ref.Kind == catalog.Deployment {
 		return r.presentReplicaSet(ctx, w)
 	}
-	return r.presentControllerRevision(ctx, w)
+	return r.noEarlierRevision(ctx, w)
 }
 
-// presentReplicaSet recognises a Deployment's pods by the ReplicaSet that owns
+// presentReplicaSet recognises a Deployment's pods by the ReplicaSet that controls
 // them and was made from the present template.
-func (r podReader) presentReplicaSet(ctx context.Context, w *catalog.Workload) (func(*corev1.Pod) bool, error) {
-	list, err := r.apps.ReplicaSets(w.Ref.Namespace).List(ctx, metav1.ListOptions{LabelSelector: w.Selector})
-	if err != nil {
-		return nil, fmt.Errorf("list replicasets of %s: %w", w.Ref, err)
-	}
-	return func(pod *corev1.Pod) bool {
-		owner := metav1.GetControllerOfNoCopy(pod)
-		for i := range list.Items {
-			if rs := &list.Items[i]; owner != nil && owner.UID == rs.UID {
-				return isMadeFrom(w, rs, &rs.Spec.Template)
+func (r podReader) presentReplicaSet(ctx context.Context, w *catalog.Workload) (func(livePod) bool, error) {
+	present := make(map[types.UID]bool)
+	err := eachPage(ctx, lister{client: r.apps, resource: "replicasets", namespace: w.Ref.Namespace, selector: w.Selector},
+		func() *appsv1.ReplicaSetList { return &appsv1.ReplicaSetList{} },
+		func() { clear(present) },
+		func(page *appsv1.ReplicaSetList) {
+			for i := range page.Items {
+				if rs := &page.Items[i]; isControlledBy(rs, w) && isMadeFrom(w, &rs.Spec.Template) {
+					present[rs.UID] = true
+				}
 			}
-		}
-		return false
-	}, nil
+		})
+	return func(pod livePod) bool { return present[pod.controller] }, err
 }
 
-// presentControllerRevision recognises the pods of a StatefulSet or DaemonSet by
-// their ControllerRevisions.
-func (r podReader) presentControllerRevision(ctx context.Context, w *catalog.Workload) (func(*corev1.Pod) bool, error) {
-	list, err := r.apps.ControllerRevisions(w.Ref.Namespace).List(ctx, metav1.ListOptions{LabelSelector: w.Selector})
-	if err != nil {
-		return nil, fmt.Errorf("list controllerrevisions of %s: %w", w.Ref, err)
-	}
-	return ofNoEarlierRevision(w, list.Items)
-}
-
-// ofNoEarlierRevision recognises the pods of a workload that are not of a revision with
-// another template. A pod's label names the revision: its name for a StatefulSet, its hash
-// for a DaemonSet. That of the present template may be missing, because somebody has deleted
-// it, or the garbage collector that of a former workload of the same name. In doubt a pod
-// counts.
-func ofNoEarlierRevision(w *catalog.Workload, revisions []appsv1.ControllerRevision) (func(*corev1.Pod) bool, error) {
+// noEarlierRevision recognises the pods of a StatefulSet or DaemonSet that are not of a
+// ControllerRevision with another template. A pod's label names the revision: its name for a
+// StatefulSet, its hash for a DaemonSet. That of the present template may be missing, because
+// somebody has deleted it, or the garbage collector that of a former workload of the same
+// name. In doubt a pod counts.
+func (r podReader) noEarlierRevision(ctx context.Context, w *catalog.Workload) (func(livePod) bool, error) {
 	earlier := make(map[string]bool)
-	for i := range revisions {
-		revision := &revisions[i]
-		template, err := templateOf(revision)
-		if err != nil {
-			return nil, err
-		}
-		if metav1.IsControlledBy(revision, &metav1.ObjectMeta{UID: w.UID}) && !isMadeFrom(w, revision, template) {
-			earlier[revision.Name] = true
-			earlier[revision.Labels[appsv1.DefaultDaemonSetUniqueLabelKey]] = true
-		}
-	}
+	err := eachPage(ctx, lister{client: r.apps, resource: "controllerrevisions", namespace: w.Ref.Namespace, selector: w.Selector},
+		func() *appsv1.ControllerRevisionList { return &appsv1.ControllerRevisionList{} },
+		func() { clear(earlier) },
+		func(page *appsv1.ControllerRevisionList) {
+			for i := range page.Items {
+				if revision := &page.Items[i]; isOfEarlierTemplate(w, revision) {
+					earlier[revision.Name] = true
+					earlier[revision.Labels[appsv1.DefaultDaemonSetUniqueLabelKey]] = true
+				}
+			}
+		})
 	delete(earlier, "")
-	return func(pod *corev1.Pod) bool {
-		return metav1.IsControlledBy(pod, &metav1.ObjectMeta{UID: w.UID}) &&
-			!earlier[pod.Labels[appsv1.ControllerRevisionHashLabelKey]]
-	}, nil
+	return func(pod livePod) bool { return !earlier[pod.revision] }, err
+}
+
+// isOfEarlierTemplate reports whether a revision is the workload's and is known to have
+// another template than the present one. One that cannot be read is not known to.
+func isOfEarlierTemplate(w *catalog.Workload, revision *appsv1.ControllerRevision) bool {
+	if !isControlledBy(revision, w) {
+		return false // nobody has to be able to read it
+	}
+	template, err := templateOf(revision)
+	return err == nil && !isMadeFrom(w, template)
 }
 
 // templateOf reads the pod template out of a ControllerRevision, which holds it
@@ -129,11 +161,13 @@ func templateOf(revision *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, e
 	return &patch.Spec.Template, nil
 }
 
-// isMadeFrom tells whether a workload's revision has the present template.
-func isMadeFrom(w *catalog.Workload, revision metav1.Object, template *corev1.PodTemplateSpec) bool {
-	if !metav1.IsControlledBy(revision, &metav1.ObjectMeta{UID: w.UID}) {
-		return false
-	}
+func isControlledBy(object metav1.Object, w *catalog.Workload) bool {
+	controller := metav1.GetControllerOfNoCopy(object)
+	return controller != nil && controller.UID == w.UID
+}
+
+// isMadeFrom reports whether a template is the workload's present one.
+func isMadeFrom(w *catalog.Workload, template *corev1.PodTemplateSpec) bool {
 	fingerprint, err := catalog.RevisionFingerprint(template)
 	return err == nil && fingerprint == w.PodTemplate
 }

@@ -12,9 +12,25 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
+// agent is the UID of a DaemonSet.
+const agent types.UID = "7c1f2a3e-0000-4000-8000-000000000001"
+
+func uidOf(i int) types.UID { return types.UID(fmt.Sprintf("uid-%d", i)) }
+
+// secondOf spreads the starts of pods over seconds.
+func secondOf(i int) metav1.Time { return metav1.Unix(1_800_000_000+int64(i), 0) }
+
+// agentReadingItsEnvironment is that DaemonSet, of which one container reads a config.
+func agentReadingItsEnvironment() *catalog.Workload {
+	return &catalog.Workload{
+		Ref: catalog.WorkloadRef{Kind: catalog.DaemonSet, Namespace: "ns", Name: "agent"}, UID: agent,
+		References: []catalog.Reference{{Container: "main", Channel: catalog.Environment}},
+	}
+}
+
 func TestPodsOfAnEarlierRevisionDoNotCountAndThoseOfAnUnknownOneDo(t *testing.T) {
 	set := &appsv1.DaemonSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "agent", UID: "u"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "agent", UID: agent},
 		Spec: appsv1.DaemonSetSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 			Containers: []corev1.Container{{Name: "main", Image: "agent:2"}},
 		}}},
@@ -23,46 +39,69 @@ func TestPodsOfAnEarlierRevisionDoNotCountAndThoseOfAnUnknownOneDo(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	meta := func(owner types.UID, hash string) metav1.ObjectMeta {
+	controlledBy := func(owner types.UID) []metav1.OwnerReference {
 		controller := set.DeepCopy()
 		controller.UID = owner
-		return metav1.ObjectMeta{
-			Name: "agent-" + hash, Labels: map[string]string{appsv1.ControllerRevisionHashLabelKey: hash},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(controller, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))},
-		}
+		return []metav1.OwnerReference{*metav1.NewControllerRef(controller, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))}
 	}
-	revision := func(owner types.UID, hash, image string) appsv1.ControllerRevision {
-		r := appsv1.ControllerRevision{ObjectMeta: meta(owner, hash)}
-		r.Data.Raw = fmt.Appendf(nil, `{"spec":{"template":{"$patch":"replace","spec":{"containers":[{"name":"main","image":%q}]}}}}`, image)
+	revision := func(owner types.UID, hash, data string) appsv1.ControllerRevision {
+		r := appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{
+			Name: "agent-" + hash, Labels: map[string]string{appsv1.DefaultDaemonSetUniqueLabelKey: hash}, OwnerReferences: controlledBy(owner),
+		}}
+		r.Data.Raw = []byte(data)
 		return r
 	}
-	earlier, present := revision("u", "a", "agent:1"), revision("u", "b", "agent:2")
+	template := func(image string) string {
+		return fmt.Sprintf(`{"spec":{"template":{"$patch":"replace","spec":{"containers":[{"name":"main","image":%q}]}}}}`, image)
+	}
+	type revisions = []appsv1.ControllerRevision
+	earlier, present := revision(agent, "a", template("agent:1")), revision(agent, "b", template("agent:2"))
+	const unreadable = `{"spec":{"template":"none"}}`
+	ofStatefulSet := earlier
+	ofStatefulSet.Name, ofStatefulSet.Labels = "a", nil
 	for name, test := range map[string]struct {
-		revisions []appsv1.ControllerRevision
-		pod       metav1.ObjectMeta
+		revisions revisions
+		owner     types.UID
+		label     string
 		want      bool
 	}{
-		"of the present template":                   {[]appsv1.ControllerRevision{earlier, present}, meta("u", "b"), true},
-		"of an earlier one":                         {[]appsv1.ControllerRevision{earlier, present}, meta("u", "a"), false},
-		"the revision is gone":                      {nil, meta("u", "b"), true},
-		"the revision is that of a former workload": {[]appsv1.ControllerRevision{revision("former", "b", "agent:2")}, meta("u", "b"), true},
-		"the pod is a former workload's":            {[]appsv1.ControllerRevision{present}, meta("former", "b"), false},
-		"the pod has no label":                      {[]appsv1.ControllerRevision{earlier}, metav1.ObjectMeta{OwnerReferences: meta("u", "").OwnerReferences}, true},
-		"the revision of a StatefulSet, which has no hash": {[]appsv1.ControllerRevision{{
-			ObjectMeta: metav1.ObjectMeta{Name: "a", OwnerReferences: earlier.OwnerReferences}, Data: earlier.Data,
-		}}, meta("u", "a"), false},
+		"of the present template":                          {revisions{earlier, present}, agent, "b", true},
+		"of an earlier one":                                {revisions{earlier, present}, agent, "a", false},
+		"the revision is gone":                             {nil, agent, "b", true},
+		"the revision is that of a former workload":        {revisions{revision("former", "b", template("agent:2"))}, agent, "b", true},
+		"the pod is a former workload's":                   {revisions{present}, "former", "b", false},
+		"the pod has no controller":                        {revisions{present}, "", "b", false},
+		"the pod has no label":                             {revisions{earlier}, agent, "", true},
+		"the revision of a StatefulSet, which has no hash": {revisions{ofStatefulSet}, agent, "a", false},
+		"somebody else's revision cannot be read":          {revisions{revision("stranger", "x", unreadable), earlier}, agent, "a", false},
+		"its revision cannot be read":                      {revisions{revision(agent, "a", unreadable), present}, agent, "a", true},
+		"another revision of its own cannot be read":       {revisions{revision(agent, "x", unreadable), earlier}, agent, "a", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			counts, err := ofNoEarlierRevision(&w, test.revisions)
+			pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{appsv1.ControllerRevisionHashLabelKey: test.label}}}
+			if test.owner != "" {
+				pod.OwnerReferences = controlledBy(test.owner)
+			}
+			server := &listServer{lists: map[string]madeList{
+				"pods": {1, func(_, _ int) page {
+					return &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, Items: []corev1.Pod{pod}}
+				}},
+				"controllerrevisions": {1, func(_, _ int) page {
+					return &appsv1.ControllerRevisionList{TypeMeta: metav1.TypeMeta{Kind: "ControllerRevisionList", APIVersion: "apps/v1"}, Items: test.revisions}
+				}},
+			}}
+			reader := server.reader(t)
+			live, err := reader.list(t.Context(), &w)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := counts(&corev1.Pod{ObjectMeta: test.pod}); got != test.want {
-				t.Errorf("counts: %t", got)
+			ofPresent, err := reader.ofPresentTemplate(t.Context(), &w, live)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if counts := len(ofPresent) == 1; counts != test.want {
+				t.Errorf("counts: %t", counts)
 			}
 		})
-	}
-	if _, err := ofNoEarlierRevision(&w, []appsv1.ControllerRevision{{}}); err == nil {
-		t.Error("a revision that cannot be read is no error")
 	}
 }

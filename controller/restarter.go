@@ -238,7 +238,7 @@ func (r *restarter) decide(ctx context.Context, view catalog.View) (catalog.Deci
 	if err != nil {
 		return catalog.Decision{}, err
 	}
-	decision = catalog.DecideByPods(view, reducePods(pods))
+	decision = catalog.DecideByPods(view, reducedPods(pods))
 	if decision.Outcome != catalog.Restart {
 		return decision, nil
 	}
@@ -246,7 +246,7 @@ func (r *restarter) decide(ctx context.Context, view catalog.View) (catalog.Deci
 	if err != nil {
 		return catalog.Decision{}, err
 	}
-	return catalog.DecideByPods(view, reducePods(present)), nil
+	return catalog.DecideByPods(view, reducedPods(present)), nil
 }
 
 // apply sends the one patch that carries out a decision.

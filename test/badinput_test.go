@@ -10,6 +10,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // manyKeys gives each of so many keys a value.
@@ -165,4 +167,29 @@ func TestAWorkloadWithVeryManyConfigsRestarts(t *testing.T) {
 		s.settle()
 		s.requireRestarts(app, before, 1)
 	}
+}
+
+// Anybody who may create ControllerRevisions can give one the labels of a workload. Where no
+// record vouches, the workload's pods are asked, and for that its revisions are read.
+func TestSomebodyElsesRevisionThatCannotBeReadHoldsUpNoRestart(t *testing.T) {
+	s := newSceneApart(t)
+	s.make(settings, set("used", "v1"))
+	stateful := s.runStateful("stateful", podOf(envFrom(settings)))
+	before := s.awaitRollout(stateful)
+	owner, err := s.client.CoreV1().ConfigMaps(s.namespace).Get(t.Context(), settings.name, metav1.GetOptions{})
+	s.must(err)
+	_, err = s.client.AppsV1().ControllerRevisions(s.namespace).Create(t.Context(), &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "poison", Labels: map[string]string{"app": stateful.name},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))},
+		},
+		Data: runtime.RawExtension{Raw: []byte(`{"spec":{"template":"none"}}`)}, Revision: 1,
+	}, metav1.CreateOptions{})
+	s.must(err)
+	s.letTimePass()
+	s.edit(settings, set("used", "v2"))
+	s.startController()
+	s.awaitRestart(stateful, before)
+	s.settle()
+	s.requireRestarts(stateful, before, 1)
 }
