@@ -126,7 +126,7 @@ func removalBody(revision metav1.ObjectMeta) ([]byte, error) {
 // remain, and the record tells that there is something left to do.
 func (r *restarter) removeCopies(ctx context.Context, w *catalog.Workload) (remain bool, err error) {
 	err = r.copies.remove(ctx, w)
-	if err == nil || !isPermanent(err) {
+	if err == nil || !isPermanent(err) && !keepsConflicting(err, r.queue.Failures(w.Ref)+1) {
 		return false, err
 	}
 	r.log.Warn("cannot remove digests of Secrets from the revisions of a workload", "workload", w.Ref, "error", err)

@@ -273,12 +273,8 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 	}
 	written, err := r.workloads.patch(ctx, w.Ref, body)
 	switch {
-	case apierrors.IsConflict(err):
-		return r.lookAgain(ctx, w.Ref, err)
-	case apierrors.IsNotFound(err):
-		r.log.Debug("workload is gone", "workload", w.Ref)
-		r.backlogs.forget(w.Ref)
-		return nil
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return r.lookAgain(ctx, w, err)
 	case err != nil:
 		return fmt.Errorf("patch %s: %w", w.Ref, err)
 	}
@@ -292,21 +288,26 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 	return nil
 }
 
-// lookAgain reads a workload that has changed since the watch showed it, and
-// returns the conflict so that the workload is decided about anew.
-func (r *restarter) lookAgain(ctx context.Context, ref catalog.WorkloadRef, conflict error) error {
-	found, err := r.workloads.get(ctx, ref)
+// lookAgain reads a workload whose patch was refused because it has changed or is gone, as
+// it seems, and returns the refusal so that the workload is decided about anew. If it is as
+// it was, an admission webhook has refused the patch with a code that is not its own.
+func (r *restarter) lookAgain(ctx context.Context, w *catalog.Workload, refusal error) error {
+	found, err := r.workloads.get(ctx, w.Ref)
 	switch {
 	case apierrors.IsNotFound(err):
-		r.backlogs.forget(ref)
+		r.log.Debug("workload is gone", "workload", w.Ref)
+		r.backlogs.forget(w.Ref)
 		return nil
 	case err != nil:
-		return fmt.Errorf("get %s: %w", ref, err)
+		return fmt.Errorf("get %s: %w", w.Ref, err)
 	}
 	if found.workload != nil && found.workload.enabled != nil {
 		r.catalog.ObserveRead(*found.workload.enabled)
 	}
-	return fmt.Errorf("patch %s: %w", ref, conflict)
+	if found.resourceVersion == w.ResourceVersion {
+		return fmt.Errorf("patch %s: %w: %w", w.Ref, errDenied, refusal)
+	}
+	return fmt.Errorf("patch %s: %w: %w", w.Ref, errOutdated, refusal)
 }
 
 // applied tells of a patch that the API server accepted.
@@ -350,10 +351,11 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 		r.log.Debug("waiting", "workload", ref, "for", err)
 		return
 	}
-	r.metrics.patchErrors.WithLabelValues(apiclient.FailureReason(err)).Inc()
-	permanent, attempts := isPermanent(err), r.queue.Failures(ref)+1
+	r.metrics.patchErrors.WithLabelValues(failureReason(err)).Inc()
+	attempts := r.queue.Failures(ref) + 1
+	permanent := isPermanent(err) || keepsConflicting(err, attempts)
 	switch {
-	case apierrors.IsConflict(err):
+	case errors.Is(err, errOutdated):
 		r.log.Debug("workload has changed, deciding anew", "workload", ref)
 		return
 	case r.ignoredErrors.matches(err):

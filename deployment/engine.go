@@ -26,6 +26,10 @@ import (
 // backoff spaces out the syncs of a Deployment for which a write fails.
 var backoff = fairqueue.Backoff{First: 5 * time.Millisecond, Longest: time.Minute}
 
+// manyFailures is how often in a row a failure may be one that is in the order of things.
+// Beyond that something else is wrong, such as a webhook that denies with the code of a conflict.
+const manyFailures = 5
+
 // silenceJitter is by how much the patience of one engine may differ from that of
 // another: two that wait for each other must not take over at the same moment.
 const silenceJitter = 5 * time.Second
@@ -326,7 +330,7 @@ func (e *Engine) retry(ctx context.Context, key types.NamespacedName, n note, er
 	} else {
 		e.queue.Retry(key, failureOf(err))
 	}
-	if isPassing(err) {
+	if isPassing(err) && e.queue.Failures(key) < manyFailures {
 		e.log.Debug("planning again", "deployment", key.String(), "error", err)
 		return
 	}

@@ -1,0 +1,90 @@
+package test
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	registrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// deny makes a webhook deny each of the controller's patches of the namespace's Deployments,
+// with a code of its own choice, and returns how to end that.
+func (s *scene) deny(code int32) (allow func()) {
+	s.Helper()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var review admissionv1.AdmissionReview
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
+		if strings.HasSuffix(review.Request.UserInfo.Username, ":"+controllerName) {
+			review.Response.Allowed = false
+			review.Response.Result = &metav1.Status{Code: code, Message: denial}
+		}
+		_ = json.NewEncoder(w).Encode(review)
+	}))
+	s.Cleanup(server.Close)
+	path, failed, none := "/deny", registrationv1.Fail, registrationv1.SideEffectClassNone
+	url := server.URL + path
+	webhooks := s.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	_, err := webhooks.Create(s.Context(), &registrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: s.namespace},
+		Webhooks: []registrationv1.ValidatingWebhook{{
+			Name:         "deny.example.com",
+			ClientConfig: registrationv1.WebhookClientConfig{URL: &url, CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})},
+			Rules: []registrationv1.RuleWithOperations{{
+				Operations: []registrationv1.OperationType{registrationv1.Update},
+				Rule:       registrationv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}},
+			}},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: s.namespace}},
+			ObjectSelector:    &metav1.LabelSelector{},
+			FailurePolicy:     &failed, SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
+		}},
+	}, metav1.CreateOptions{})
+	s.must(err)
+	return func() {
+		s.must(webhooks.Delete(context.WithoutCancel(s.Context()), s.namespace, metav1.DeleteOptions{}))
+	}
+}
+
+// The API server answers a conflict of versions with 409 and a workload that is gone with
+// 404. A webhook may use these codes, too.
+func TestADenialWithTheCodeOfSomethingElseIsReportedAndTriedAgain(t *testing.T) {
+	t.Parallel()
+	for name, code := range map[string]int32{"conflict": http.StatusConflict, "not found": http.StatusNotFound} {
+		t.Run(name, func(t *testing.T) {
+			s := newSceneApart(t)
+			controller := s.startController()
+			s.make(settings, set("used", "v1"))
+			app := s.run("app", podOf(envFrom(settings)))
+			before := s.started(app)
+			allow := s.deny(code)
+			s.awaitFrozen(app)
+
+			s.edit(settings, set("used", "v2"))
+			event := s.awaitEvent(app, "RestartFailed", "")
+			if event.Type != corev1.EventTypeWarning || !strings.Contains(event.Message, denial) {
+				t.Errorf("%s event: %s", event.Type, event.Message)
+			}
+			if len(controller.Log().Containing("level=ERROR", "deployment/"+s.namespace+"/app", denial)) == 0 {
+				t.Error("no error in the log names the workload and the denial")
+			}
+			denied, err := controller.Metric(t.Context(), "patch_errors_total", map[string]string{"reason": "denied"})
+			s.must(err)
+			if denied == 0 {
+				t.Error("no denial is counted")
+			}
+			allow()
+			s.awaitRestart(app, before)
+		})
+	}
+}
