@@ -48,6 +48,7 @@ func newEngines(o *options, config *rest.Config, log *slog.Logger) (engines, err
 		QPS:            o.KubeAPIQPS,
 		Burst:          o.KubeAPIBurst,
 		Namespaces:     o.Namespaces,
+		Configs:        o.configKinds(),
 		OwnNamespace:   o.ControllerNamespace,
 		KeySecret:      o.ChecksumKeySecret,
 		GracePeriod:    time.Duration(o.RestartGracePeriod) * time.Second,

@@ -41,6 +41,7 @@ func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
 		{"--leader-elect --leader-elect-lease-name=", "--leader-elect-lease-name must not be empty"},
 		{"--leader-elect", "--leader-elect needs --controller-namespace outside a cluster"},
 		{"--controller-namespace=Not_A_Name", "--controller-namespace \"Not_A_Name\" cannot be one"},
+		{"--configs=none", "configs"},
 		{"--checksum-key-secret=Not_A_Name", "--checksum-key-secret \"Not_A_Name\" cannot be one"},
 		{"--kubeconfig=/does/not/exist", "/does/not/exist"},
 		{"--context=nowhere --kubeconfig=/dev/null", "nowhere"},

@@ -17,6 +17,7 @@ import (
 // The zero value is not usable; see [New]. All methods may be called by several
 // goroutines at once.
 type Catalog struct {
+	kinds       []ConfigKind // that it keeps; none stands for all
 	mu          sync.RWMutex
 	moment      Moment
 	key         ChecksumKey
@@ -26,9 +27,11 @@ type Catalog struct {
 	referencing map[ConfigRef]workloadSet
 }
 
-// New returns an empty catalog.
-func New() *Catalog {
+// New returns an empty catalog for configs of these kinds, or of all kinds if none is
+// given. References to others do not count.
+func New(kinds ...ConfigKind) *Catalog {
 	return &Catalog{
+		kinds:       kinds,
 		configs:     make(map[ConfigRef]*Config),
 		workloads:   make(map[WorkloadRef]*Workload),
 		referencing: make(map[ConfigRef]workloadSet),
@@ -287,6 +290,7 @@ func (c *Catalog) putWorkload(workload Workload, seen Moment) bool {
 		c.removeWorkload(workload.Ref)
 		previous, known = nil, false
 	}
+	workload.References = c.countingReferences(workload.References)
 	workload.EnabledSeen, workload.PodTemplateSeen, workload.RecordSeen = seen, seen, c.moment
 	if known {
 		workload.EnabledSeen, workload.Woke = previous.EnabledSeen, previous.Woke
@@ -308,6 +312,14 @@ func (c *Catalog) putWorkload(workload Workload, seen Moment) bool {
 	}
 	spoiled := !workload.Record.Vouches && !previous.Record.equal(workload.Record)
 	return previous.Template != workload.Template || spoiled || !samePeriod(previous, &workload)
+}
+
+// countingReferences returns the references to configs of the catalog's kinds.
+func (c *Catalog) countingReferences(references []Reference) []Reference {
+	if len(c.kinds) == 0 {
+		return references
+	}
+	return slices.DeleteFunc(slices.Clone(references), func(r Reference) bool { return !slices.Contains(c.kinds, r.Config.Kind) })
 }
 
 func samePeriod(a, b *Workload) bool {

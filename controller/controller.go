@@ -29,6 +29,9 @@ type Options struct {
 	Burst int
 	// Namespaces to watch; none means all.
 	Namespaces []string
+	// Configs are the kinds of configs to watch; none means all. Others are neither listed
+	// nor recorded, and their edits restart nothing.
+	Configs []catalog.ConfigKind
 	// OwnNamespace is where the key of Secrets' checksums is kept; none means that each
 	// process makes one for itself.
 	OwnNamespace string
@@ -77,7 +80,7 @@ func New(options Options) (*Controller, error) {
 	c := &Controller{
 		options: options,
 		log:     options.Log,
-		catalog: catalog.New(),
+		catalog: catalog.New(options.Configs...),
 		changes: NewChangeQueue(),
 		metrics: newMetrics(),
 		events:  record.NewBroadcaster(),
@@ -85,7 +88,7 @@ func New(options Options) (*Controller, error) {
 	}
 	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: options.Log}
 	c.restarter = c.newRestarter(clients)
-	for _, resource := range resources {
+	for _, resource := range options.resources() {
 		for _, namespace := range namespacesOrAll(options.Namespaces) {
 			c.watches = append(c.watches, c.newWatch(resource, namespace, clients))
 		}
@@ -187,11 +190,13 @@ func (c *Controller) Lead(ctx context.Context) error {
 	c.leading.Store(true)
 	defer c.leading.Store(false)
 	var group sync.WaitGroup
-	group.Go(func() {
-		if key, found := c.keys.find(ctx); found {
-			c.catalog.SetKey(key)
-		}
-	})
+	if c.options.watches(catalog.Secret) {
+		group.Go(func() {
+			if key, found := c.keys.find(ctx); found {
+				c.catalog.SetKey(key)
+			}
+		})
+	}
 	group.Go(func() { c.changes.Run(ctx, c.options.CheckPeriod, c.restarter.ripe) })
 	group.Go(func() { c.restarter.queue.Run(ctx, c.restarter.work) })
 	defer group.Wait()

@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"kubernetes-deployment-restart-controller/apiclient"
@@ -26,6 +28,16 @@ var resources = []resource{
 	{name: "deployments", workload: catalog.Deployment},
 	{name: "statefulsets", workload: catalog.StatefulSet},
 	{name: "daemonsets", workload: catalog.DaemonSet},
+}
+
+// watches reports whether configs of a kind are watched.
+func (o *Options) watches(kind catalog.ConfigKind) bool {
+	return len(o.Configs) == 0 || slices.Contains(o.Configs, kind)
+}
+
+// resources returns those that are to be watched.
+func (o *Options) resources() []resource {
+	return slices.DeleteFunc(slices.Clone(resources), func(r resource) bool { return r.config != 0 && !o.watches(r.config) })
 }
 
 // resourceWatch follows one of the resources and takes what its watch shows to

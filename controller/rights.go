@@ -1,6 +1,9 @@
 package controller
 
-import "kubernetes-deployment-restart-controller/apiclient"
+import (
+	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/catalog"
+)
 
 // neededRights are those that the controller needs in each namespace that it
 // watches. The manifests grant them, with what each is for.
@@ -31,7 +34,7 @@ var neededRights = []apiclient.Right{
 // Rights returns what the controller needs to be allowed to do.
 func (c *Controller) Rights() []apiclient.Right {
 	var rights []apiclient.Right
-	if c.options.OwnNamespace != "" {
+	if c.options.OwnNamespace != "" && c.options.watches(catalog.Secret) {
 		key := apiclient.Right{
 			Verb: "get", Resource: "secrets", Namespace: c.options.OwnNamespace, Name: c.options.KeySecret, Without: "the key of Secrets' checksums lasts as long as the process",
 		}
@@ -44,10 +47,23 @@ func (c *Controller) Rights() []apiclient.Right {
 	for _, namespace := range namespacesOrAll(c.options.Namespaces) {
 		for _, right := range neededRights {
 			right.Namespace = namespace
-			if !c.options.DryRun || right.Verb != "patch" || right.Group != "apps" {
+			if c.options.needs(right) {
 				rights = append(rights, right)
 			}
 		}
 	}
 	return rights
+}
+
+// needs reports whether one of the neededRights is really needed.
+func (o *Options) needs(right apiclient.Right) bool {
+	switch {
+	case right.Verb == "patch" && right.Group == "apps":
+		return !o.DryRun
+	case right.Resource == "configmaps":
+		return o.watches(catalog.ConfigMap)
+	case right.Resource == "secrets":
+		return o.watches(catalog.Secret)
+	}
+	return true
 }
