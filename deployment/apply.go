@@ -140,7 +140,14 @@ func referenceTo(d *Deployment) *corev1.ObjectReference {
 }
 
 func (x *executor) create(ctx context.Context, d *Deployment, a *CreateReplicaSet) error {
-	created, err := x.apps.ReplicaSets(d.Namespace).Create(ctx, newReplicaSet(d, a), metav1.CreateOptions{FieldManager: FieldManager})
+	live, err := x.confirm(ctx, d)
+	switch {
+	case err != nil:
+		return err
+	case !x.driving.Load(): // somebody was heard meanwhile
+		return errResting
+	}
+	created, err := x.apps.ReplicaSets(d.Namespace).Create(ctx, newReplicaSet(live, a), metav1.CreateOptions{FieldManager: FieldManager})
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return x.resolveCollision(ctx, d, a, err)
@@ -216,14 +223,15 @@ func (x *executor) adopt(ctx context.Context, d *Deployment, target *Meta) error
 }
 
 func (x *executor) rollBack(ctx context.Context, d *Deployment, a *RollBack) error {
-	source, err := x.apps.ReplicaSets(a.Source.Namespace).Get(ctx, a.Source.Name, metav1.GetOptions{})
-	if err != nil {
+	source, err := x.readOriginal(ctx, a.Source.key())
+	switch {
+	case err != nil:
 		return x.lookAgain(ctx, &a.Source, err)
+	case source.Metadata.UID != a.Source.UID:
+		_, err := x.lookAtReplicaSet(ctx, a.Source.key())
+		return errors.Join(fmt.Errorf("%w: replicaset %s", errMovedOn, a.Source.Name), err)
 	}
-	if source.UID != a.Source.UID {
-		return x.answered(reduceReplicaSet(source))
-	}
-	body, err := rollbackPatch(&d.Meta, a, &source.Spec.Template)
+	body, err := rollbackPatch(&d.Meta, a, source.Spec.Template)
 	return x.patchDeployment(ctx, d, types.JSONPatchType, body, err)
 }
 

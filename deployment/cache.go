@@ -100,11 +100,14 @@ func (c *cache[T]) answer(value T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	version := value.meta().ResourceVersion
-	present := c.entries[value.meta().key()].value
-	if !isNewer(version, c.seenIn(value.meta().Namespace)) || !isZero(present) && !isNewer(version, present.meta().ResourceVersion) {
-		return
+	present := c.entries[value.meta().key()]
+	isKnown := !isZero(present.value)
+	switch {
+	case isKnown && version == present.value.meta().ResourceVersion:
+		c.put(value, present.answered) // it may differ all the same: another API server has other defaults
+	case isNewer(version, c.seenIn(value.meta().Namespace)) && (!isKnown || isNewer(version, present.value.meta().ResourceVersion)):
+		c.put(value, true)
 	}
-	c.put(value, true)
 }
 
 // answerGone takes in that the API server deleted an object or does not know it.

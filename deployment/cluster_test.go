@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +22,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
 	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/rest/fake"
 	"k8s.io/client-go/tools/record"
 )
 
@@ -35,6 +40,10 @@ type cluster struct {
 	pods        map[string]*corev1.Pod
 	// changes are what the watches show, each in its order.
 	changes [watches][]change
+	// reads are the objects that the engine has read, in words.
+	reads []string
+	// gracePeriod is a default that templates have, nil for none.
+	gracePeriod *int64
 	// events are those that were told, in words.
 	events []string
 
@@ -93,8 +102,10 @@ func (c *cluster) put(object metav1.Object) {
 	}
 	switch o := object.(type) {
 	case *appsv1.Deployment:
+		c.addDefaults(&o.Spec.Template)
 		c.deployments[o.Name] = o
 	case *appsv1.ReplicaSet:
+		c.addDefaults(&o.Spec.Template)
 		c.replicaSets[o.Name] = o
 	case *corev1.Pod:
 		c.pods[o.Name] = o
@@ -119,6 +130,44 @@ func (c *cluster) delete(object metav1.Object) {
 	}
 	last.SetResourceVersion(strconv.FormatInt(c.version, 10))
 	c.note(last, true)
+}
+
+// setDefaults puts an API server in place of the present one that knows a field more, and has
+// a default for it. What is stored has the versions that it had, and so has what the watches
+// have yet to show.
+func (c *cluster) setDefaults() {
+	c.gracePeriod = new(int64(30))
+	for name, d := range c.deployments {
+		c.deployments[name] = c.withDefaults(d).(*appsv1.Deployment)
+	}
+	for name, rs := range c.replicaSets {
+		c.replicaSets[name] = c.withDefaults(rs).(*appsv1.ReplicaSet)
+	}
+	for _, changes := range c.changes {
+		for i := range changes {
+			changes[i].object = c.withDefaults(changes[i].object)
+		}
+	}
+}
+
+func (c *cluster) withDefaults(object metav1.Object) metav1.Object {
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		o = new(*o)
+		c.addDefaults(&o.Spec.Template)
+		return o
+	case *appsv1.ReplicaSet:
+		o = new(*o)
+		c.addDefaults(&o.Spec.Template)
+		return o
+	}
+	return object
+}
+
+func (c *cluster) addDefaults(template *corev1.PodTemplateSpec) {
+	if template.Spec.TerminationGracePeriodSeconds == nil {
+		template.Spec.TerminationGracePeriodSeconds = c.gracePeriod
+	}
 }
 
 // changeDeployment is somebody's write to a Deployment. Changes of the
@@ -277,12 +326,36 @@ type appsAPI struct {
 func (a appsAPI) Deployments(string) appsclient.DeploymentInterface { return deploymentsAPI{c: a.c} }
 func (a appsAPI) ReplicaSets(string) appsclient.ReplicaSetInterface { return replicaSetsAPI{c: a.c} }
 
+// RESTClient answers in JSON when a ReplicaSet is read.
+func (a appsAPI) RESTClient() rest.Interface {
+	return jsonClient(func(request *http.Request) (int, []byte) {
+		name := path.Base(request.URL.Path)
+		a.c.reads = append(a.c.reads, "replicaset "+name)
+		if rs, found := a.c.replicaSets[name]; found {
+			return http.StatusOK, must(json.Marshal(rs))
+		}
+		return http.StatusNotFound, must(json.Marshal(apierrors.NewNotFound(appsv1.Resource("replicasets"), name).Status()))
+	})
+}
+
+// jsonClient is a client of a server that answers in JSON.
+func jsonClient(answer func(*http.Request) (code int, body []byte)) rest.Interface {
+	return &fake.RESTClient{
+		NegotiatedSerializer: scheme.Codecs.WithoutConversion(), GroupVersion: appsv1.SchemeGroupVersion,
+		Client: fake.CreateHTTPClient(func(request *http.Request) (*http.Response, error) {
+			code, body := answer(request)
+			return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {runtime.ContentTypeJSON}}, Body: io.NopCloser(bytes.NewReader(body))}, nil
+		}),
+	}
+}
+
 type deploymentsAPI struct {
 	appsclient.DeploymentInterface
 	c *cluster
 }
 
 func (a deploymentsAPI) Get(_ context.Context, name string, _ metav1.GetOptions) (*appsv1.Deployment, error) {
+	a.c.reads = append(a.c.reads, "deployment "+name)
 	d, found := a.c.deployments[name]
 	if !found {
 		return nil, notFound("deployments", name)
@@ -382,6 +455,7 @@ type replicaSetsAPI struct {
 }
 
 func (a replicaSetsAPI) Get(_ context.Context, name string, _ metav1.GetOptions) (*appsv1.ReplicaSet, error) {
+	a.c.reads = append(a.c.reads, "replicaset "+name)
 	rs, found := a.c.replicaSets[name]
 	if !found {
 		return nil, notFound("replicasets", name)

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -98,10 +97,8 @@ type operation struct {
 
 // rollbackPatch is a JSON patch, because the earlier template is to replace the
 // present one and not to be merged with it.
-func rollbackPatch(d *Meta, a *RollBack, template *corev1.PodTemplateSpec) ([]byte, error) {
-	bare := template.DeepCopy()
-	delete(bare.Labels, hashLabel)
-	operations := []operation{unchanged(d), {Op: "replace", Path: "/spec/template", Value: bare}}
+func rollbackPatch(d *Meta, a *RollBack, template map[string]any) ([]byte, error) {
+	operations := []operation{unchanged(d), {Op: "replace", Path: "/spec/template", Value: template}}
 	for _, key := range a.Remove {
 		operations = append(operations, operation{Op: "remove", Path: annotationPath(key)})
 	}
@@ -134,12 +131,12 @@ func encode(patch any) ([]byte, error) {
 	return body, nil
 }
 
-// newReplicaSet is the object to create. Its pods and itself carry the hash of
-// the template, and its selector demands it.
-func newReplicaSet(d *Deployment, a *CreateReplicaSet) *appsv1.ReplicaSet {
-	template := d.Template.DeepCopy()
+// newReplicaSet is the object to create for a Deployment. Its pods and itself carry the hash
+// of the template, and its selector demands it.
+func newReplicaSet(d *appsv1.Deployment, a *CreateReplicaSet) *appsv1.ReplicaSet {
+	template := d.Spec.Template.DeepCopy()
 	template.Labels = withLabel(template.Labels, a.Hash)
-	selector := d.Selector.DeepCopy()
+	selector := d.Spec.Selector.DeepCopy()
 	selector.MatchLabels = withLabel(selector.MatchLabels, a.Hash)
 	replicas := toInt32(a.Replicas)
 	return &appsv1.ReplicaSet{
@@ -148,11 +145,11 @@ func newReplicaSet(d *Deployment, a *CreateReplicaSet) *appsv1.ReplicaSet {
 			Name:            a.Name,
 			Labels:          template.Labels,
 			Annotations:     a.Annotations,
-			OwnerReferences: []metav1.OwnerReference{*controllerReference(d)},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, kind)},
 		},
 		Spec: appsv1.ReplicaSetSpec{
 			Replicas:        &replicas,
-			MinReadySeconds: d.MinReadySeconds,
+			MinReadySeconds: d.Spec.MinReadySeconds,
 			Selector:        selector,
 			Template:        *template,
 		},

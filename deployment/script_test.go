@@ -211,10 +211,13 @@ func (s *stage) sync() (printed string, acted bool) {
 		fmt.Fprintf(&out, "  %s\n", action)
 	}
 	var creation *creationError
-	if _, err := s.engine.executor.apply(context.Background(), d, actions); errors.As(err, &creation) {
+	switch _, err := s.engine.executor.apply(context.Background(), d, actions); {
+	case errors.As(err, &creation):
 		s.note.creation = creation.CreationFailure
 		fmt.Fprintf(&out, "  failed: %v\n", err)
-	} else if err != nil {
+	case errors.Is(err, errMovedOn):
+		out.WriteString("  to be planned again\n")
+	case err != nil:
 		panic(err)
 	}
 	for _, event := range s.cluster.events[s.told:] {

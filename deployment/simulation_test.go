@@ -370,6 +370,9 @@ func (w *world) step() {
 		w.catchUp()
 	case w.chance(.3):
 		w.restartController("restarted")
+	case w.chance(.1):
+		w.tell("the API server is replaced by one that has more defaults")
+		w.cluster.setDefaults()
 	}
 }
 

@@ -1,0 +1,136 @@
+package deployment
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// maxReviewed is how many ReplicaSets are read at most when some are not as they seemed to be.
+const maxReviewed = 50
+
+// confirm reads a Deployment from the API server before its new ReplicaSet is created, and
+// the ReplicaSets among which that may be. An API server that was replaced by a newer one
+// can have defaults for fields of templates that the former did not have. What was cached
+// before that looks different from what was cached later, although nobody has changed
+// anything, and all pods would be replaced. Its error is errMovedOn if the plan does not fit
+// what was read. The caches have it then.
+func (x *executor) confirm(ctx context.Context, d *Deployment) (*appsv1.Deployment, error) {
+	object, err := x.apps.Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		x.caches.deployments.answerGone(&d.Meta)
+		return nil, fmt.Errorf("%w: the deployment is gone", errMovedOn)
+	case err != nil:
+		return nil, fmt.Errorf("look at deployment %s: %w", d.key(), err)
+	}
+	live := NewDeployment(object)
+	x.caches.deployments.answer(live)
+	if live.UID != d.UID || live.Generation != d.Generation || live.Sum != d.Sum || live.Deleting {
+		return nil, fmt.Errorf("%w: the deployment", errMovedOn)
+	}
+	return object, x.review(ctx, live)
+}
+
+// review reads two ReplicaSets of a Deployment, and returns errMovedOn if one of them is not
+// as it seemed to be. It reads the others then: a default is new for all of them.
+func (x *executor) review(ctx context.Context, d *Deployment) error {
+	sets := inOrderOfReview(x.caches.replicaSets.find(string(d.UID)))
+	for _, rs := range sets[:min(len(sets), 2)] {
+		live, err := x.glance(ctx, rs)
+		switch {
+		case err != nil:
+			return err
+		case live != nil && (live.Sum != rs.Sum || live.Sum == d.Sum):
+			return x.lookAtAll(ctx, sets[:min(len(sets), maxReviewed)])
+		}
+	}
+	return nil
+}
+
+// lookAtAll brings ReplicaSets up to date in the cache.
+func (x *executor) lookAtAll(ctx context.Context, sets []*ReplicaSet) error {
+	for _, rs := range sets {
+		if _, err := x.lookAtReplicaSet(ctx, rs.key()); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: templates have other defaults", errMovedOn)
+}
+
+// inOrderOfReview sorts ReplicaSets: first the one of the latest revision, which must not be
+// mistaken for an old one; then the one whose version is the oldest; then the others, the
+// latest revisions first.
+func inOrderOfReview(sets []*ReplicaSet) []*ReplicaSet {
+	slices.SortFunc(sets, func(a, b *ReplicaSet) int {
+		first, _ := revisionOf(a.Annotations)
+		second, _ := revisionOf(b.Annotations)
+		return cmp.Or(cmp.Compare(second, first), byAge(b, a))
+	})
+	if len(sets) > 2 {
+		oldest := 1
+		for i := range sets[1:] {
+			if isNewer(sets[oldest].ResourceVersion, sets[i+1].ResourceVersion) {
+				oldest = i + 1
+			}
+		}
+		sets[1], sets[oldest] = sets[oldest], sets[1]
+	}
+	return sets
+}
+
+// glance reads a ReplicaSet as the API server has it in memory, which costs it little and may
+// be outdated. It returns nil if there is none.
+func (x *executor) glance(ctx context.Context, rs *ReplicaSet) (*ReplicaSet, error) {
+	object, err := x.apps.ReplicaSets(rs.Namespace).Get(ctx, rs.Name, metav1.GetOptions{ResourceVersion: "0"})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("look at replicaset %s: %w", rs.key(), err)
+	}
+	live := NewReplicaSet(object)
+	if live.UID != rs.UID || live.Controller != rs.Controller {
+		return nil, nil
+	}
+	return live, nil
+}
+
+// original is a ReplicaSet as far as a rollback needs it. Its template is as the API server
+// has written it, and may have fields that this program does not know.
+type original struct {
+	Metadata struct {
+		UID types.UID `json:"uid"`
+	} `json:"metadata"`
+	Spec struct {
+		Template map[string]any `json:"template"`
+	} `json:"spec"`
+}
+
+// readOriginal reads a ReplicaSet in JSON. Its template is without the label that makes
+// it different from its Deployment's.
+func (x *executor) readOriginal(ctx context.Context, key types.NamespacedName) (*original, error) {
+	body, err := x.apps.RESTClient().Get().Namespace(key.Namespace).Resource("replicasets").Name(key.Name).
+		SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx).Raw()
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber() // a float64 does not hold each int64
+	read := &original{}
+	if err := decoder.Decode(read); err != nil {
+		return nil, fmt.Errorf("decode replicaset %s: %w", key, err)
+	}
+	unstructured.RemoveNestedField(read.Spec.Template, "metadata", "labels", hashLabel)
+	return read, nil
+}
