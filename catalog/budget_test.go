@@ -124,7 +124,7 @@ func TestNoClockHoldsUpARestartForLongerThanTheLimit(t *testing.T) {
 func TestABudgetIsReadOffTheWorkloadIfItIsOurs(t *testing.T) {
 	spent := Budget{Restarts: 4, Last: noonPlus(60)}
 	recorded := func() *metav1.ObjectMeta {
-		annotations, err := Checksums{configMapRef("web"): 1}.Annotations(Basis{Template: 7, Budget: spent, Written: noonPlus(90)})
+		annotations, err := Checksums{configMapRef("web"): 1}.Annotations(Basis{Template: Fingerprint{7}, Budget: spent, Written: noonPlus(90)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,10 +148,10 @@ func TestABudgetIsReadOffTheWorkloadIfItIsOurs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			meta := recorded()
 			test.change(meta)
-			if diff := cmp.Diff(test.want, readRecord(meta, 7).Budget); diff != "" {
+			if diff := cmp.Diff(test.want, readRecord(meta, noTemplate, Fingerprint{7}).Budget); diff != "" {
 				t.Error(diff)
 			}
-			if other := readRecord(meta, 8); other.Vouches || other.Budget != test.want {
+			if other := readRecord(meta, noTemplate, Fingerprint{8}); other.Vouches || other.Budget != test.want {
 				t.Errorf("with another template: %+v", other)
 			}
 		})

@@ -172,8 +172,8 @@ func drawWorkload(t *rapid.T, ref WorkloadRef, version int) Workload {
 	workload := Workload{
 		Ref: ref, UID: types.UID(rapid.SampledFrom([]string{"1", "1", "1", "2"}).Draw(t, "uid")),
 		ResourceVersion: strconv.Itoa(version),
-		Template:        Fingerprint(template),
-		PodTemplate:     Fingerprint(10*template + rapid.IntRange(0, 1).Draw(t, "restarts")),
+		Template:        Fingerprint{byte(template)},
+		PodTemplate:     Fingerprint{byte(template), byte(rapid.IntRange(0, 1).Draw(t, "restarts"))},
 		Record: Record{
 			Checksums: Checksums{someConfigs[0]: Checksum(rapid.IntRange(0, 1).Draw(t, "recorded"))},
 			Vouches:   rapid.Bool().Draw(t, "vouches"),

@@ -125,10 +125,14 @@ func (d Decision) with(outcome Outcome, reason string) Decision {
 // recorded decides to record the checksums, or to keep what is there if it says
 // the same and nothing that it should not.
 func (d Decision) recorded(w *Workload, reason string) Decision {
-	if w.Record.Vouches && !w.Record.Exposed && w.Record.Checksums.Equal(d.Checksums) {
-		return d.with(Keep, reason)
+	says := w.Record.Vouches && !w.Record.Exposed && w.Record.Checksums.Equal(d.Checksums)
+	switch {
+	case !says:
+		return d.with(RecordOnly, reason)
+	case w.Record.Outdated:
+		return d.with(RecordOnly, "the record counts, but an earlier version wrote it")
 	}
-	return d.with(RecordOnly, reason)
+	return d.with(Keep, reason)
 }
 
 // addCause adds edits of a config to the causes, which come sorted by config.

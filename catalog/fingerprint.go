@@ -1,50 +1,53 @@
 package catalog
 
 import (
+	"encoding/hex"
 	"fmt"
 	"maps"
 
 	"github.com/cespare/xxhash/v2"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/podtemplate"
 )
 
-// Fingerprint identifies a pod template by the xxhash64 of its protobuf
-// encoding, which is deterministic (maps are sorted). One controller version
-// always computes the same; after an upgrade of the Kubernetes API types it may
-// differ, which costs a look at the pods.
-type Fingerprint uint64
+// Fingerprint identifies a pod template by 128 bits of its [podtemplate.Sum]. It depends
+// on what is set in the template only, so that it outlives updates of the API types.
+type Fingerprint [16]byte
 
-// String returns the fingerprint as 16 lower-case hexadecimal digits.
-func (f Fingerprint) String() string { return fmt.Sprintf("%016x", uint64(f)) }
+// String returns the fingerprint as 32 lower-case hexadecimal digits.
+func (f Fingerprint) String() string { return hex.EncodeToString(f[:]) }
+
+func fingerprintOf(sum podtemplate.Sum) Fingerprint { return Fingerprint(sum[:16]) }
 
 // RevisionFingerprint is the fingerprint of the pod template of a workload's revision, a
 // ReplicaSet or what a ControllerRevision holds. It equals [Workload.PodTemplate] if the
 // revision was made from the workload's present template.
-func RevisionFingerprint(template *corev1.PodTemplateSpec) (Fingerprint, error) {
-	labeled := *template
-	labeled.Labels = without(template.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
-	return fingerprint(&labeled)
+func RevisionFingerprint(template *corev1.PodTemplateSpec) Fingerprint {
+	return fingerprintOf(podtemplate.Encode(template).SumWithoutLabel(appsv1.DefaultDeploymentUniqueLabelKey))
 }
 
-// fingerprint leaves out the given annotations. It does not modify the template.
-func fingerprint(template *corev1.PodTemplateSpec, annotations ...string) (Fingerprint, error) {
+// fingerprints returns the fingerprints of a pod template with and without the restart
+// timestamp. It does not modify the template.
+func fingerprints(template *corev1.PodTemplateSpec) (full, bare Fingerprint) {
+	encoded := podtemplate.Encode(template)
+	return fingerprintOf(encoded.Sum()), fingerprintOf(encoded.SumWithoutAnnotation(TimestampAnnotation))
+}
+
+// earlierDigits is how long a fingerprint is that [earlierFingerprint] returns.
+const earlierDigits = 16
+
+// earlierFingerprint identifies a pod template without the restart timestamp as versions
+// before [Fingerprint] did: by the xxhash64 of its protobuf encoding. It returns nothing
+// for a template that cannot be encoded.
+func earlierFingerprint(template *corev1.PodTemplateSpec) string {
 	bare := *template
-	for _, annotation := range annotations {
-		bare.Annotations = without(bare.Annotations, annotation)
-	}
+	bare.Annotations = maps.Clone(template.Annotations)
+	delete(bare.Annotations, TimestampAnnotation)
 	encoded, err := bare.Marshal()
 	if err != nil {
-		return 0, fmt.Errorf("encode pod template: %w", err)
+		return ""
 	}
-	return Fingerprint(xxhash.Sum64(encoded)), nil
-}
-
-func without(m map[string]string, key string) map[string]string {
-	if _, found := m[key]; !found {
-		return m
-	}
-	rest := maps.Clone(m)
-	delete(rest, key)
-	return rest
+	return fmt.Sprintf("%0*x", earlierDigits, xxhash.Sum64(encoded))
 }

@@ -6,16 +6,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestFingerprintsTellTemplatesApart(t *testing.T) {
-	original := mustWorkload(deployment(readsAll("web", false)))
+	container := readsAll("web", false)
+	container.Resources.Limits = corev1.ResourceList{"memory": resource.MustParse("1Gi")}
+	original := mustWorkload(deployment(container))
 	for name, test := range map[string]struct {
 		change                    func(*corev1.PodTemplateSpec)
 		sameTemplate, samePodSpec bool
 	}{
-		"nothing changed":       {func(*corev1.PodTemplateSpec) {}, true, true},
+		"nothing changed": {func(*corev1.PodTemplateSpec) {}, true, true},
+		"a quantity in another notation": {
+			func(p *corev1.PodTemplateSpec) {
+				p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"memory": resource.MustParse("1024Mi")}
+			}, true, true,
+		},
 		"an empty map for none": {func(p *corev1.PodTemplateSpec) { p.Annotations = map[string]string{} }, true, true},
 		"our restart timestamp": {
 			func(p *corev1.PodTemplateSpec) { p.Annotations = map[string]string{TimestampAnnotation: "now"} }, true, false,
@@ -28,7 +36,7 @@ func TestFingerprintsTellTemplatesApart(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := deployment(readsAll("web", false))
+			d := deployment(container)
 			test.change(&d.Spec.Template)
 			changed := mustWorkload(d)
 			if got := changed.Template == original.Template; got != test.sameTemplate {
@@ -48,13 +56,12 @@ func TestAReplicaSetOfTheTemplateHasItsFingerprint(t *testing.T) {
 	revision.Labels[appsv1.DefaultDeploymentUniqueLabelKey] = "76b9d5c8f4"
 	workload := mustWorkload(d)
 
-	got, err := RevisionFingerprint(revision)
-	if err != nil || got != workload.PodTemplate {
-		t.Errorf("fingerprint %s, %v, want %s", got, err, workload.PodTemplate)
+	if got := RevisionFingerprint(revision); got != workload.PodTemplate {
+		t.Errorf("fingerprint %s, want %s", got, workload.PodTemplate)
 	}
 	revision.Annotations[TimestampAnnotation] = "before"
-	if got, err = RevisionFingerprint(revision); err != nil || got == workload.PodTemplate {
-		t.Errorf("a ReplicaSet from before the restart has the same fingerprint (%v)", err)
+	if RevisionFingerprint(revision) == workload.PodTemplate {
+		t.Error("a ReplicaSet from before the restart has the same fingerprint")
 	}
 }
 
@@ -64,18 +71,16 @@ func TestFingerprintsDoNotModifyTheTemplate(t *testing.T) {
 		Annotations: map[string]string{TimestampAnnotation: "now", "a": "b"},
 	}}
 	want := template.DeepCopy()
-	_, err1 := RevisionFingerprint(&template)
-	_, err2 := fingerprint(&template, TimestampAnnotation, "a")
-	if err1 != nil || err2 != nil {
-		t.Error(err1, err2)
-	}
+	RevisionFingerprint(&template)
+	fingerprints(&template)
+	earlierFingerprint(&template)
 	if diff := cmp.Diff(want, &template); diff != "" {
 		t.Errorf("template (-want +got):\n%s", diff)
 	}
 }
 
-func TestAFingerprintIsWrittenAs16Digits(t *testing.T) {
-	if got := Fingerprint(0xaf).String(); got != "00000000000000af" {
+func TestAFingerprintIsWrittenAs32Digits(t *testing.T) {
+	if got := (Fingerprint{0xaf, 1}).String(); got != "af010000000000000000000000000000" {
 		t.Error(got)
 	}
 }

@@ -89,8 +89,9 @@ func deployment(container corev1.Container, volumes ...corev1.Volume) *appsv1.De
 	}
 }
 
-// mustWorkload reduces a Deployment whose template can be encoded and whose
-// selector is valid.
+var noTemplate = &corev1.PodTemplateSpec{}
+
+// mustWorkload reduces a Deployment whose selector is valid.
 func mustWorkload(d *appsv1.Deployment) Workload {
 	workload, err := NewDeployment(d)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cespare/xxhash/v2"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -68,6 +69,9 @@ type Record struct {
 	// Key is the id of the key that the checksums of Secrets were made with, empty
 	// if there are none.
 	Key string
+	// Outdated tells that the record vouches by the fingerprint of an earlier version, and is
+	// to be written anew.
+	Outdated bool
 	// Earlier is what controllers of another scheme recorded; nil if there is nothing.
 	Earlier *EarlierRecord
 	// Exposed tells that the workload's annotations, or copies of them on its
@@ -95,9 +99,9 @@ type basis struct {
 	Copies bool `json:"copies,omitempty"`
 }
 
-// readRecord reads the record off a workload whose pod template has the given
-// fingerprint.
-func readRecord(meta *metav1.ObjectMeta, template Fingerprint) Record {
+// readRecord reads the record off a workload with the given pod template, which has the
+// given fingerprint.
+func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, fingerprint Fingerprint) Record {
 	encoded, found := meta.Annotations[ChecksumsAnnotation]
 	if !found {
 		return Record{}
@@ -124,16 +128,28 @@ func readRecord(meta *metav1.ObjectMeta, template Fingerprint) Record {
 	}
 	record := Record{
 		Checksums: checksums,
-		Vouches:   isOurs && b.Template == template.String(),
 		Budget:    b.Budget,
 		Written:   b.Written,
 		Key:       b.Key,
 		Exposed:   exposed,
 	}
+	if isOurs {
+		record.Vouches, record.Outdated = b.isAbout(template, fingerprint)
+	}
 	if b.Scheme == unkeyedScheme {
 		record.separateUnkeyed(b.Written)
 	}
 	return record
+}
+
+// isAbout reports whether the basis names the given pod template, and whether it does so
+// by the fingerprint of an earlier version.
+func (b *basis) isAbout(template *corev1.PodTemplateSpec, fingerprint Fingerprint) (isAbout, isEarlier bool) {
+	if len(b.Template) != earlierDigits {
+		return b.Template == fingerprint.String(), false
+	}
+	isEarlier = b.Template == earlierFingerprint(template)
+	return isEarlier, isEarlier
 }
 
 func checksumOf(annotation string) Checksum { return Checksum(xxhash.Sum64String(annotation)) }
@@ -267,6 +283,6 @@ func entrySize(ref ConfigRef) int {
 func (c Checksums) Equal(other Checksums) bool { return maps.Equal(c, other) }
 
 func (r Record) equal(other Record) bool {
-	return r.Vouches == other.Vouches && r.Key == other.Key && r.Exposed == other.Exposed && r.Problem == other.Problem &&
+	return r.Vouches == other.Vouches && r.Outdated == other.Outdated && r.Key == other.Key && r.Exposed == other.Exposed && r.Problem == other.Problem &&
 		r.Checksums.Equal(other.Checksums) && r.Earlier.equal(other.Earlier)
 }

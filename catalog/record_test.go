@@ -194,14 +194,14 @@ func TestAnUnreadableRecordIsAProblem(t *testing.T) {
 func TestTheAnnotationsHaveTheFormThatIsDocumented(t *testing.T) {
 	checksums := Checksums{secretRef("two"): 0x6e79832c18c31594, configMapRef("one"): 0x189832cc316e7594}
 	got, err := checksums.Annotations(Basis{
-		Template: 0x1f, Key: testKey, Written: noonPlus(0.123456789).In(time.FixedZone("CET", 3600)),
+		Template: Fingerprint{0x1f}, Key: testKey, Written: noonPlus(0.123456789).In(time.FixedZone("CET", 3600)),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{
 		ChecksumsAnnotation: `{"configmap/ns/one":"189832cc316e7594","secret/ns/two":"6e79832c18c31594"}`,
-		BasisAnnotation: `{"scheme":"keyed-v2","key":"1c245def7ce7a116","template":"000000000000001f",` +
+		BasisAnnotation: `{"scheme":"keyed-v2","key":"1c245def7ce7a116","template":"1f000000000000000000000000000000",` +
 			`"checksums":"7480bee130b1ad0b","written":"2026-03-01T12:00:00.123456789Z"}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -246,8 +246,8 @@ func TestTheOtherAnnotationsLeaveRoomForTheChecksums(t *testing.T) {
 // The API server gives a field to its writer only if its value changes.
 func TestEachWriteOfTheSameRecordHasAnotherBasis(t *testing.T) {
 	checksums := Checksums{configMapRef("web"): 1}
-	first, err1 := checksums.Annotations(Basis{Template: 1, Written: noon})
-	second, err2 := checksums.Annotations(Basis{Template: 1, Written: noon.Add(1)})
+	first, err1 := checksums.Annotations(Basis{Template: Fingerprint{1}, Written: noon})
+	second, err2 := checksums.Annotations(Basis{Template: Fingerprint{1}, Written: noon.Add(1)})
 	if err1 != nil || err2 != nil || first[BasisAnnotation] == second[BasisAnnotation] {
 		t.Errorf("both are %s (%v, %v)", first[BasisAnnotation], err1, err2)
 	}
@@ -302,9 +302,10 @@ func TestEqualChecksumsAreTheSameOfTheSameConfigs(t *testing.T) {
 }
 
 func FuzzARecordOfAnyFormIsRepairedByTheNextWrite(f *testing.F) {
-	const ours = `{"scheme":"keyed-v2","template":"0000000000000007"}`
+	const ours = `{"scheme":"keyed-v2","template":"07000000000000000000000000000000"}`
 	f.Add(`{"configmap/ns/web":"189832cc316e7594"}`, ours)
 	f.Add(`{"configmap/ns/web":"189832cc316e7594","configmap/ns/web":"189832cc316e7595"}`, ours)
+	f.Add(`{"configmap/ns/web":"189832cc316e7594"}`, `{"scheme":"keyed-v2","template":"2343ac7f000d936b"}`)
 	f.Add(`null`, ours)
 	f.Add(`{"configmap/ns/web":null}`, ours)
 	f.Add(`{"":""}`, `{}`)
@@ -314,7 +315,7 @@ func FuzzARecordOfAnyFormIsRepairedByTheNextWrite(f *testing.F) {
 			Annotations:   map[string]string{ChecksumsAnnotation: encoded, BasisAnnotation: encodedBasis},
 			ManagedFields: []metav1.ManagedFieldsEntry{owns(FieldManager, noon, annotationField(ChecksumsAnnotation), annotationField(BasisAnnotation))},
 		}
-		record := readRecord(&meta, 7)
+		record := readRecord(&meta, noTemplate, Fingerprint{7})
 		if record.Problem != "" && (record.Vouches || record.Checksums != nil) {
 			t.Fatalf("a record with a problem is relied on: %+v", record)
 		}
@@ -325,11 +326,11 @@ func FuzzARecordOfAnyFormIsRepairedByTheNextWrite(f *testing.F) {
 			}
 			return
 		}
-		meta.Annotations, err = checksums.Annotations(Basis{Template: 7, Key: testKey, Written: noon})
+		meta.Annotations, err = checksums.Annotations(Basis{Template: Fingerprint{7}, Key: testKey, Written: noon})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(vouchingRecord(checksums), readRecord(&meta, 7), untimed); diff != "" {
+		if diff := cmp.Diff(vouchingRecord(checksums), readRecord(&meta, noTemplate, Fingerprint{7}), untimed); diff != "" {
 			t.Fatalf("record (-want +got):\n%s", diff)
 		}
 	})

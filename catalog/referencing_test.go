@@ -14,7 +14,7 @@ func TestTheIndexFollowsTheReferencesOfTemplatesWithOneFingerprint(t *testing.T)
 	c := New()
 	reads := func(name, version string) Workload {
 		w := mustWorkload(deployment(readsAll(name, false)))
-		w.ResourceVersion, w.Template, w.PodTemplate = version, 0, 0
+		w.ResourceVersion, w.Template, w.PodTemplate = version, Fingerprint{}, Fingerprint{}
 		return w
 	}
 	referencing := func(name string) []WorkloadRef { return refsOf(c.WorkloadsReferencing(configMapRef(name))) }

@@ -153,14 +153,7 @@ func newWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 	if err != nil {
 		return Workload{}, fmt.Errorf("read selector: %w", err)
 	}
-	full, err := fingerprint(template)
-	if err != nil {
-		return Workload{}, err
-	}
-	bare, err := fingerprint(template, TimestampAnnotation)
-	if err != nil {
-		return Workload{}, err
-	}
+	full, bare := fingerprints(template)
 	gracePeriod, problem := readGracePeriod(meta)
 	references, fit := References(meta.Namespace, &template.Spec)
 	w := Workload{
@@ -180,7 +173,7 @@ func newWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 		TooManyReferences: !fit,
 	}
 	if fit {
-		w.Record = readRecord(meta, bare)
+		w.Record = readRecord(meta, template, bare)
 	}
 	return w, nil
 }

@@ -216,10 +216,7 @@ func TestRevisionsAreReadInPagesOfWhichOnlyNamesAreKept(t *testing.T) {
 	w := agentReadingItsEnvironment()
 	w.Ref.Kind = catalog.Deployment
 	present := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "agent:2"}}}}
-	var err error
-	if w.PodTemplate, err = catalog.RevisionFingerprint(&present); err != nil {
-		t.Fatal(err)
-	}
+	w.PodTemplate = catalog.RevisionFingerprint(&present)
 	const sets = 300
 	server := &listServer{lists: map[string]madeList{"replicasets": {sets, func(from, to int) page {
 		list := &appsv1.ReplicaSetList{TypeMeta: metav1.TypeMeta{Kind: "ReplicaSetList", APIVersion: "apps/v1"}}

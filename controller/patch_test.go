@@ -16,7 +16,7 @@ func bodyOf(t *testing.T, outcome catalog.Outcome, now time.Time) map[string]any
 	t.Helper()
 	w := &catalog.Workload{Ref: web, ResourceVersion: "42"}
 	decision := catalog.Decision{Outcome: outcome, Checksums: catalog.Checksums{mapA: 0x1f}}
-	body, err := patchBody(w, decision, catalog.Basis{Template: 0xabc, Budget: budget, Written: now})
+	body, err := patchBody(w, decision, catalog.Basis{Template: catalog.Fingerprint{0xab, 0xc}, Budget: budget, Written: now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func bodyOf(t *testing.T, outcome catalog.Outcome, now time.Time) map[string]any
 
 func recordAt(t *testing.T, now time.Time) map[string]any {
 	t.Helper()
-	annotations, err := catalog.Checksums{mapA: 0x1f}.Annotations(catalog.Basis{Template: 0xabc, Budget: budget, Written: now})
+	annotations, err := catalog.Checksums{mapA: 0x1f}.Annotations(catalog.Basis{Template: catalog.Fingerprint{0xab, 0xc}, Budget: budget, Written: now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -168,6 +168,5 @@ func isControlledBy(object metav1.Object, w *catalog.Workload) bool {
 
 // isMadeFrom reports whether a template is the workload's present one.
 func isMadeFrom(w *catalog.Workload, template *corev1.PodTemplateSpec) bool {
-	fingerprint, err := catalog.RevisionFingerprint(template)
-	return err == nil && fingerprint == w.PodTemplate
+	return catalog.RevisionFingerprint(template) == w.PodTemplate
 }
