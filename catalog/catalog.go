@@ -122,10 +122,12 @@ func (c *Catalog) Size() (configs, workloads int) {
 // tells whether that is news to a workload: the config is new or has other
 // content, and some workload references it.
 func (c *Catalog) ObserveConfig(config Config, at time.Time) bool {
+	a := newArrival(config, at, false)
+	c.arrive(a)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
-	return c.putConfig(config, func(string) time.Time { return at })
+	return c.putConfig(a)
 }
 
 // ForgetConfig takes in that a config was deleted. While a workload references
@@ -143,17 +145,24 @@ func (c *Catalog) ForgetConfig(ref ConfigRef) {
 // which shows what was there before the catalog watched, that is none: the
 // workloads' own changes cover them.
 func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []Config, at time.Time, first bool) []ConfigRef {
+	listed := make(map[ConfigRef]struct{}, len(configs))
+	arrivals := make([]*arrival, 0, len(configs))
+	for _, config := range configs {
+		listed[config.Ref] = struct{}{}
+		arrivals = append(arrivals, newArrival(config, at, true))
+	}
+	if !first {
+		c.arrive(arrivals...)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
-	listed := make(map[ConfigRef]struct{}, len(configs))
 	var news []ConfigRef
-	for _, config := range configs {
-		listed[config.Ref] = struct{}{}
+	for _, a := range arrivals {
 		if first {
-			c.configs[config.Ref] = &config
-		} else if c.putConfig(config, config.datedBy(at)) {
-			news = append(news, config.Ref)
+			c.configs[a.config.Ref] = a.config
+		} else if c.putConfig(a) {
+			news = append(news, a.config.Ref)
 		}
 	}
 	for ref := range c.configs {
@@ -163,27 +172,6 @@ func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []Confi
 		}
 	}
 	return news
-}
-
-// putConfig stores a config whose edits, if it has changed, were at the times
-// that date tells for each key.
-func (c *Catalog) putConfig(config Config, date func(key string) time.Time) bool {
-	previous, known := c.configs[config.Ref]
-	exists := known && !previous.Deleted
-	if known {
-		config.Edits = mergeEdits(previous, &config, date, c.moment)
-	}
-	if exists {
-		config.Created, config.Appeared = previous.Created, previous.Appeared
-	} else {
-		config.Appeared = c.moment
-	}
-	if known && !exists {
-		c.gone--
-	}
-	c.configs[config.Ref] = &config
-	news := !exists || !slices.Equal(previous.Keys, config.Keys)
-	return news && c.isReferenced(config.Ref)
 }
 
 func (c *Catalog) isReferenced(ref ConfigRef) bool {

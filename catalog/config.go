@@ -133,11 +133,18 @@ func NewSecret(secret *corev1.Secret) Config {
 	return newConfig(Secret, &secret.ObjectMeta, keys)
 }
 
+// usualKeys is how many keys a config has at most, usually.
+const usualKeys = 256
+
 func newConfig(kind ConfigKind, meta *metav1.ObjectMeta, keys []Key) Config {
 	slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
-	// Many configs have the same names of keys. One copy of each will do.
-	for i := range keys {
-		keys[i].Name = unique.Make(keys[i].Name).Value()
+	// Many configs have the same names of keys. One copy of each will do. The names of very
+	// many keys are not likely to be those of other configs, and to look takes longer than
+	// all the rest.
+	if len(keys) <= usualKeys {
+		for i := range keys {
+			keys[i].Name = unique.Make(keys[i].Name).Value()
+		}
 	}
 	return Config{
 		Ref:     ConfigRef{Kind: kind, Namespace: unique.Make(meta.Namespace).Value(), Name: meta.Name},

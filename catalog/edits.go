@@ -3,7 +3,6 @@ package catalog
 import (
 	"slices"
 	"strings"
-	"time"
 )
 
 // maxLostKeys bounds how many edits are kept for keys that a config does not
@@ -11,49 +10,40 @@ import (
 // that a config that gets new keys all the time does not grow for ever.
 const maxLostKeys = 32
 
-// mergeEdits returns what is known of the edits of a config after its content
-// went from that of previous to that of present, which was shown at the given
-// moment.
-func mergeEdits(previous, present *Config, date func(key string) time.Time, seen Moment) []Edit {
-	changed := changedKeys(previous.Keys, present.Keys)
+// mergeEdits returns what is known of the edits of a config after those of its keys
+// changed which are given. New ones come last, and their moment is [notYet].
+func mergeEdits(previous *Config, present *arrival, changed []string) []Edit {
 	if len(changed) == 0 {
 		return previous.Edits
 	}
-	edits := slices.DeleteFunc(slices.Clone(previous.Edits), func(edit Edit) bool {
-		_, again := slices.BinarySearch(changed, edit.Key)
-		return again
-	})
+	edits := make([]Edit, 0, len(previous.Edits)+len(changed))
+	for _, edit := range previous.Edits {
+		if _, again := slices.BinarySearch(changed, edit.Key); !again {
+			edits = append(edits, edit)
+		}
+	}
 	for _, key := range changed {
+		recorded := findEdit(present.recorded, key)
 		edits = append(edits, Edit{
-			Key: key, At: date(key), Seen: seen, Writer: present.recordedEdit(key).Writer,
-			binary: !inData(previous.Keys, key) && !inData(present.Keys, key),
+			Key: key, At: present.date(recorded), Seen: notYet, Writer: recorded.Writer,
+			binary: !inData(previous.Keys, key) && !inData(present.config.Keys, key),
 		})
 	}
-	return foldLostKeys(edits, present.Keys)
+	return foldLostKeys(edits, present.config.Keys)
 }
 
-// datedBy returns when the keys of a config that was listed at the given time may
-// have changed: when the config's managedFields say, which is not before the
-// edit, else then.
-func (c *Config) datedBy(listed time.Time) func(key string) time.Time {
-	return func(key string) time.Time {
-		if at := c.recordedEdit(key).At; !at.IsZero() && !at.After(listed) {
-			return at
-		}
-		return listed
-	}
-}
-
-// recordedEdit returns what the managedFields of a config that has just arrived
-// tell of the last edit of a key, and the zero value if that is nothing.
-func (c *Config) recordedEdit(key string) Edit {
-	i, found := slices.BinarySearchFunc(c.Edits, key, func(edit Edit, key string) int { return strings.Compare(edit.Key, key) })
+// findEdit looks for the edit of a key among sorted ones. It returns the zero value if there
+// is none.
+func findEdit(edits []Edit, key string) Edit {
+	i, found := slices.BinarySearchFunc(edits, key, func(edit Edit, key string) int { return strings.Compare(edit.Key, key) })
 	if !found {
 		return Edit{}
 	}
-	return c.Edits[i]
+	return edits[i]
 }
 
+// foldLostKeys makes one edit, which comes first, of the oldest ones of lost keys if there
+// are too many of them.
 func foldLostKeys(edits []Edit, keys []Key) []Edit {
 	isLost := func(edit Edit) bool { return edit.Key != "" && !hasKey(keys, edit.Key) }
 	lost := 0

@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Objects that any user who may create a Deployment can make, as large as the API takes
@@ -187,4 +188,50 @@ func BenchmarkDecideByPodsOn3000SingleKeys(b *testing.B) {
 			}
 		})
 	}
+}
+
+// editedManyKeys is a ConfigMap of so many keys, all of which somebody has just written.
+func editedManyKeys(n int, value string, at time.Time) *corev1.ConfigMap {
+	cm := configMap("large", manyKeys(n, value))
+	paths := make([]string, 0, n)
+	for name := range cm.Data {
+		paths = append(paths, "f:data/f:"+name)
+	}
+	cm.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", at, paths...)}
+	return cm
+}
+
+// BenchmarkEditAConfigMapOf40000Keys is an event that shows all keys of a ConfigMap changed,
+// which no workload references.
+func BenchmarkEditAConfigMapOf40000Keys(b *testing.B) {
+	const n = 40000
+	objects := []*corev1.ConfigMap{editedManyKeys(n, "1", noonPlus(10)), editedManyKeys(n, "2", noonPlus(20))}
+	versions := []Config{NewConfigMap(objects[0]), NewConfigMap(objects[1])}
+	b.Run("reduce", func(b *testing.B) {
+		_, bytes := retained(func() Config { return NewConfigMap(objects[0]) })
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			NewConfigMap(objects[i%2])
+		}
+		b.ReportMetric(float64(bytes), "retained-B")
+	})
+	b.Run("observe", func(b *testing.B) {
+		c := New()
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			c.ObserveConfig(versions[i%2], noonPlus(float64(i)))
+		}
+	})
+	b.Run("while locked", func(b *testing.B) {
+		c := New()
+		c.ObserveConfig(versions[1], noon)
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			b.StopTimer()
+			a := newArrival(versions[i%2], noonPlus(float64(i)), false)
+			c.arrive(a)
+			b.StartTimer()
+			c.putConfig(a)
+		}
+	})
 }

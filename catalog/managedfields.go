@@ -1,8 +1,8 @@
 package catalog
 
 import (
+	"cmp"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,15 +20,21 @@ const FieldManager = "kubernetes-deployment-restart-controller"
 // here: the members of an object, each under "f:" and its name.
 type ownedFields struct {
 	Metadata struct {
-		Annotations map[string]json.RawMessage `json:"f:annotations"`
+		Annotations map[string]member `json:"f:annotations"`
 	} `json:"f:metadata"`
-	Data       map[string]json.RawMessage `json:"f:data"`
-	BinaryData map[string]json.RawMessage `json:"f:binaryData"`
+	Data       map[string]member `json:"f:data"`
+	BinaryData map[string]member `json:"f:binaryData"`
 	// StringData is where the owner of a Secret's keys is found that was applied
 	// on the server's side: the API server moves the values to the data, but not
 	// the ownership.
-	StringData map[string]json.RawMessage `json:"f:stringData"`
+	StringData map[string]member `json:"f:stringData"`
 }
+
+// member is one that is owned. What it has itself does not matter.
+type member struct{}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (*member) UnmarshalJSON([]byte) error { return nil }
 
 // parseFields returns the fields that an entry owns. An entry that cannot be
 // parsed owns nothing that matters: it was not written by an API server.
@@ -45,37 +51,35 @@ func parseFields(entry *metav1.ManagedFieldsEntry) ownedFields {
 // manager changed anything, so it may be later than the edit of a key, and keys
 // that were removed leave no trace.
 func recordedEdits(meta *metav1.ObjectMeta) []Edit {
-	var latest map[string]Edit
+	var edits []Edit
 	for i := range meta.ManagedFields {
 		entry := &meta.ManagedFields[i]
 		if entry.Time == nil || !entry.Time.After(meta.CreationTimestamp.Time) {
 			continue
 		}
 		fields := parseFields(entry)
-		for _, owned := range []map[string]json.RawMessage{fields.Data, fields.BinaryData, fields.StringData} {
-			for field := range owned {
-				if latest == nil {
-					latest = make(map[string]Edit)
-				}
-				noteLatest(latest, field, entry)
-			}
+		for _, owned := range []map[string]member{fields.Data, fields.BinaryData, fields.StringData} {
+			edits = appendEdits(edits, owned, entry)
 		}
 	}
-	var edits []Edit
-	for _, key := range slices.Sorted(maps.Keys(latest)) {
-		edits = append(edits, latest[key])
-	}
-	return edits
+	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Or(strings.Compare(a.Key, b.Key), b.At.Compare(a.At)) })
+	return slices.CompactFunc(edits, func(a, b Edit) bool { return a.Key == b.Key })
 }
 
-// noteLatest notes the owner of a field such as "f:key". The field "." stands for
+// appendEdits appends an edit for each field such as "f:key". The field "." stands for
 // the map itself and not for a key.
-func noteLatest(latest map[string]Edit, field string, owner *metav1.ManagedFieldsEntry) {
-	key, isMember := strings.CutPrefix(field, "f:")
-	if isMember && owner.Time.After(latest[key].At) {
-		// There are few managers, and many edits.
-		latest[key] = Edit{Key: key, At: owner.Time.Time, Writer: unique.Make(owner.Manager).Value()}
+func appendEdits(edits []Edit, owned map[string]member, owner *metav1.ManagedFieldsEntry) []Edit {
+	if len(owned) > 1 {
+		edits = slices.Grow(edits, len(owned))
 	}
+	// There are few managers, and many edits.
+	manager := unique.Make(owner.Manager).Value()
+	for field := range owned {
+		if key, isMember := strings.CutPrefix(field, "f:"); isMember {
+			edits = append(edits, Edit{Key: key, At: owner.Time.Time, Writer: manager})
+		}
+	}
+	return edits
 }
 
 // annotationOwners returns the entries that own the value of an annotation.
