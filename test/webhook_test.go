@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -15,9 +16,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// deny makes a webhook deny each of the controller's patches of the namespace's Deployments,
-// with a code of its own choice, and returns how to end that.
-func (s *scene) deny(code int32) (allow func()) {
+// ask makes the API server ask a webhook before it carries out requests for a resource of
+// the namespace, and returns how to end that.
+func (s *scene) ask(operation registrationv1.OperationType, resource string,
+	answer func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) (end func()) {
 	s.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var review admissionv1.AdmissionReview
@@ -25,35 +27,57 @@ func (s *scene) deny(code int32) (allow func()) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
-		if strings.HasSuffix(review.Request.UserInfo.Username, ":"+controllerName) {
-			review.Response.Allowed = false
-			review.Response.Result = &metav1.Status{Code: code, Message: denial}
-		}
+		review.Response = answer(r.Context(), review.Request)
+		review.Response.UID = review.Request.UID
 		_ = json.NewEncoder(w).Encode(review)
 	}))
-	s.Cleanup(server.Close)
-	path, failed, none := "/deny", registrationv1.Fail, registrationv1.SideEffectClassNone
-	url := server.URL + path
+	s.Cleanup(func() {
+		server.CloseClientConnections() // one that hangs would hold up the end
+		server.Close()
+	})
 	webhooks := s.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	_, err := webhooks.Create(s.Context(), &registrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: s.namespace},
 		Webhooks: []registrationv1.ValidatingWebhook{{
-			Name:         "deny.example.com",
-			ClientConfig: registrationv1.WebhookClientConfig{URL: &url, CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})},
+			Name: "webhook.example.com",
+			ClientConfig: registrationv1.WebhookClientConfig{
+				URL:      &server.URL,
+				CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+			},
 			Rules: []registrationv1.RuleWithOperations{{
-				Operations: []registrationv1.OperationType{registrationv1.Update},
-				Rule:       registrationv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}},
+				Operations: []registrationv1.OperationType{operation},
+				Rule:       registrationv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{resource}},
 			}},
-			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: s.namespace}},
-			ObjectSelector:    &metav1.LabelSelector{},
-			FailurePolicy:     &failed, SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
+			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: s.namespace}},
+			FailurePolicy:           new(registrationv1.Fail),
+			TimeoutSeconds:          new(int32(30)),
+			SideEffects:             new(registrationv1.SideEffectClassNone),
+			AdmissionReviewVersions: []string{"v1"},
 		}},
 	}, metav1.CreateOptions{})
 	s.must(err)
-	return func() {
+	end = sync.OnceFunc(func() {
 		s.must(webhooks.Delete(context.WithoutCancel(s.Context()), s.namespace, metav1.DeleteOptions{}))
-	}
+	})
+	s.Cleanup(end)
+	return end
+}
+
+// isOfController reports whether the controller has sent a request.
+func isOfController(request *admissionv1.AdmissionRequest) bool {
+	return strings.HasSuffix(request.UserInfo.Username, ":"+controllerName)
+}
+
+// deny makes a webhook deny each of the controller's patches of the namespace's Deployments,
+// with a code of its own choice, and returns how to end that.
+func (s *scene) deny(code int32) (allow func()) {
+	s.Helper()
+	return s.ask(registrationv1.Update, "deployments", func(_ context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		if isOfController(request) {
+			return &admissionv1.AdmissionResponse{Result: &metav1.Status{Code: code, Message: denial}}
+		}
+		return &admissionv1.AdmissionResponse{Allowed: true}
+	})
 }
 
 // The API server answers a conflict of versions with 409 and a workload that is gone with
