@@ -6,13 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
-	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
-	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
@@ -42,12 +42,12 @@ type Clients struct {
 	// pauses.
 	WatchCore, WatchApps rest.Interface
 	// Apps and Core share the limit that was asked for.
-	Apps appsclient.AppsV1Interface
-	Core coreclient.CoreV1Interface
+	Apps Apps
+	Core Core
 	// Metadata has that limit, too. It reads and patches the metadata of objects.
 	Metadata metadata.Interface
 
-	events coreclient.CoreV1Interface
+	events rest.Interface
 }
 
 // Connect makes the clients, and does not modify the configuration. Requests that
@@ -56,34 +56,54 @@ func Connect(config *rest.Config, requests, events Rate) (*Clients, error) {
 	base := rest.CopyConfig(config)
 	base.ContentType = protobuf
 	base.AcceptContentTypes = protobuf + "," + runtime.ContentTypeJSON
-	http, err := rest.HTTPClientFor(base)
+	client, err := rest.HTTPClientFor(base)
 	if err != nil {
 		return nil, fmt.Errorf("make HTTP client: %w", err)
 	}
-	limited := *http
+	limited := *client
 	limited.Timeout = requestLimit
 	watching, working, telling := rest.CopyConfig(base), rest.CopyConfig(base), rest.CopyConfig(base)
 	watching.QPS = -1
 	working.RateLimiter = limiter{flowcontrol.NewTokenBucketRateLimiter(requests.QPS, requests.Burst)}
 	telling.QPS, telling.Burst = events.QPS, events.Burst
 
-	watchCore, err1 := coreclient.NewForConfigAndClient(watching, http)
-	watchApps, err2 := appsclient.NewForConfigAndClient(watching, http)
-	core, err3 := coreclient.NewForConfigAndClient(working, &limited)
-	apps, err4 := appsclient.NewForConfigAndClient(working, &limited)
-	recording, err5 := coreclient.NewForConfigAndClient(telling, &limited)
+	watchCore, err1 := connectGroup(watching, client, corev1.SchemeGroupVersion)
+	watchApps, err2 := connectGroup(watching, client, appsv1.SchemeGroupVersion)
+	core, err3 := connectGroup(working, &limited, corev1.SchemeGroupVersion)
+	apps, err4 := connectGroup(working, &limited, appsv1.SchemeGroupVersion)
+	recording, err5 := connectGroup(telling, &limited, corev1.SchemeGroupVersion)
 	meta, err6 := metadata.NewForConfigAndClient(working, &limited)
 	if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
 		return nil, fmt.Errorf("make clients: %w", err)
 	}
 	return &Clients{
-		WatchCore: watchCore.RESTClient(),
-		WatchApps: watchApps.RESTClient(),
-		Apps:      apps,
-		Core:      core,
+		WatchCore: watchCore,
+		WatchApps: watchApps,
+		Apps:      NewApps(apps),
+		Core:      NewCore(core),
 		Metadata:  meta,
 		events:    recording,
 	}, nil
+}
+
+// ConnectGroup makes a client of one API group with connections of its own, and does not
+// modify the configuration.
+func ConnectGroup(config *rest.Config, version schema.GroupVersion) (rest.Interface, error) {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("make HTTP client: %w", err)
+	}
+	return connectGroup(config, client, version)
+}
+
+func connectGroup(config *rest.Config, client *http.Client, version schema.GroupVersion) (rest.Interface, error) {
+	own := rest.CopyConfig(config)
+	own.GroupVersion = &version
+	own.NegotiatedSerializer = Codecs.WithoutConversion()
+	if own.APIPath = "/apis"; version.Group == "" {
+		own.APIPath = "/api"
+	}
+	return rest.RESTClientForConfigAndClient(own, client)
 }
 
 // limiter is the limit of requests that work is done with. A wait for it is nobody's fault.
@@ -98,6 +118,6 @@ func (l limiter) Wait(ctx context.Context) error {
 // Recorder returns a recorder of Events that writes through a broadcaster, which
 // its caller shuts down. The component is the source that the Events name.
 func (c *Clients) Recorder(broadcaster record.EventBroadcaster, component string) record.EventRecorder {
-	broadcaster.StartRecordingToSink(&coreclient.EventSinkImpl{Interface: c.events.Events(corev1.NamespaceAll)})
-	return broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component})
+	broadcaster.StartRecordingToSink(eventSink{c.events})
+	return broadcaster.NewRecorder(Scheme, corev1.EventSource{Component: component})
 }

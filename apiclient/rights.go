@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -41,13 +39,14 @@ func (r Right) String() string {
 func Missing(ctx context.Context, config *rest.Config, rights []Right) ([]Right, error) {
 	limited := rest.CopyConfig(config)
 	limited.QPS, limited.Burst = 50, 100 // there are some for each namespace, and nobody waits
-	client, err := authorizationclient.NewForConfig(limited)
+	client, err := ConnectGroup(limited, authorizationv1.SchemeGroupVersion)
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
 	var missing []Right
 	for _, right := range rights {
-		review, err := client.SelfSubjectAccessReviews().Create(ctx, right.review(), metav1.CreateOptions{})
+		review := &authorizationv1.SelfSubjectAccessReview{}
+		err := client.Post().Resource("selfsubjectaccessreviews").Body(right.review()).Do(ctx).Into(review)
 		if err != nil {
 			return nil, fmt.Errorf("review the right to %s: %w", right, err)
 		}

@@ -6,13 +6,17 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
-	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 )
+
+// configResources are the configs' plural names in the API's paths.
+var configResources = map[catalog.ConfigKind]string{catalog.ConfigMap: "configmaps", catalog.Secret: "secrets"}
 
 // maxReadings bounds how many configs are remembered to have been read.
 const maxReadings = 1024
@@ -22,7 +26,7 @@ const maxReadings = 1024
 // behind a record of another process. Its methods may be called by several goroutines
 // at once.
 type configReader struct {
-	core coreclient.CoreV1Interface
+	core apiclient.Core
 
 	mu sync.Mutex
 	// readings are by what the catalog knew of the config: many workloads may read the
@@ -103,26 +107,20 @@ func (r *configReader) read(ctx context.Context, known *catalog.Config) (metav1.
 // find lists the only object of a name, which takes no other right than the watches
 // do. It returns nil if there is none.
 func (r *configReader) find(ctx context.Context, ref catalog.ConfigRef) (runtime.Object, error) {
-	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()}
-	var object runtime.Object
-	if ref.Kind == catalog.Secret {
-		list, err := r.core.Secrets(ref.Namespace).List(ctx, options)
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", ref, err)
-		}
-		if len(list.Items) > 0 {
-			object = &list.Items[0]
-		}
-		return object, nil
-	}
-	list, err := r.core.ConfigMaps(ref.Namespace).List(ctx, options)
+	options := &metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()}
+	list, err := r.core.RESTClient().Get().
+		Namespace(ref.Namespace).
+		Resource(configResources[ref.Kind]).
+		VersionedParams(options, apiclient.ParameterCodec).
+		Do(ctx).Get()
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", ref, err)
 	}
-	if len(list.Items) > 0 {
-		object = &list.Items[0]
+	objects, err := meta.ExtractList(list)
+	if err != nil || len(objects) == 0 {
+		return nil, err
 	}
-	return object, nil
+	return objects[0], nil
 }
 
 func (r *configReader) recall(config *catalog.Config) reading {

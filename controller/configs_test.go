@@ -11,14 +11,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
+	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
 // serveConfigMap serves the only ConfigMap of an API server, or none, and counts how often.
-func serveConfigMap(t *testing.T, present **corev1.ConfigMap, reads *int) coreclient.CoreV1Interface {
+func serveConfigMap(t *testing.T, present **corev1.ConfigMap, reads *int) apiclient.Core {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		*reads++
@@ -35,11 +35,11 @@ func serveConfigMap(t *testing.T, present **corev1.ConfigMap, reads *int) corecl
 		}
 	}))
 	t.Cleanup(server.Close)
-	client, err := coreclient.NewForConfig(&rest.Config{Host: server.URL})
+	client, err := apiclient.ConnectGroup(&rest.Config{Host: server.URL}, corev1.SchemeGroupVersion)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return client
+	return apiclient.NewCore(client)
 }
 
 func configMapOf(content string) *corev1.ConfigMap {

@@ -11,8 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
@@ -30,7 +30,7 @@ const (
 
 // keyKeeper finds the key of Secrets' checksums, and makes it at the first start.
 type keyKeeper struct {
-	core coreclient.CoreV1Interface
+	core apiclient.Core
 	// namespace is the controller's own, empty if it has none.
 	namespace string
 	// secret is the name of the Secret that holds the key.

@@ -17,9 +17,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
+	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
@@ -103,12 +103,12 @@ func findKey(t *testing.T, server *secretServer, readOnly bool) (key catalog.Che
 	server.secret.TypeMeta = metav1.TypeMeta{Kind: "Secret", APIVersion: "v1"}
 	server.secret.Name, server.secret.Namespace, server.secret.ResourceVersion = testKeySecret, "own", "1"
 	config := &rest.Config{Host: "http://api", Transport: server, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
-	core, err := coreclient.NewForConfig(config)
+	core, err := apiclient.ConnectGroup(config, corev1.SchemeGroupVersion)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var lines strings.Builder
-	keeper := keyKeeper{core: core, namespace: "own", secret: testKeySecret, readOnly: readOnly, log: slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	keeper := keyKeeper{core: apiclient.NewCore(core), namespace: "own", secret: testKeySecret, readOnly: readOnly, log: slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var found bool

@@ -9,8 +9,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"kubernetes-deployment-restart-controller/apiclient"
 )
 
 const (
@@ -77,7 +78,7 @@ func eachPage[P page](ctx context.Context, l lister, newPage func() P, begin fun
 
 // read reads one page and returns its size. A single object may be of any size.
 func (l lister) read(ctx context.Context, options *metav1.ListOptions, into page) (size int, err error) {
-	request := l.client.Get().Namespace(l.namespace).Resource(l.resource).VersionedParams(options, scheme.ParameterCodec)
+	request := l.client.Get().Namespace(l.namespace).Resource(l.resource).VersionedParams(options, apiclient.ParameterCodec)
 	if l.accept != "" {
 		request.SetHeader("Accept", l.accept)
 	}
@@ -98,6 +99,6 @@ func (l lister) read(ctx context.Context, options *metav1.ListOptions, into page
 	case options.Limit > 1 && len(content) > maxPageBytes:
 		return 0, errPageTooLarge
 	}
-	_, _, err = scheme.Codecs.UniversalDeserializer().Decode(content, nil, into)
+	_, _, err = apiclient.Codecs.UniversalDeserializer().Decode(content, nil, into)
 	return len(content), err
 }

@@ -19,7 +19,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/apiclient"
@@ -80,7 +79,7 @@ func (s *listServer) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func respond(code int, object apiruntime.Object) (*http.Response, error) {
 	var body bytes.Buffer
-	if err := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(object, &body); err != nil {
+	if err := protobuf.NewSerializer(apiclient.Scheme, apiclient.Scheme).Encode(object, &body); err != nil {
 		return nil, err
 	}
 	return &http.Response{

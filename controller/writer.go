@@ -5,9 +5,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
@@ -28,7 +28,7 @@ func (w workloadWriter) patch(ctx context.Context, ref catalog.WorkloadRef, body
 		Namespace(ref.Namespace).
 		Resource(workloadResources[ref.Kind]).
 		Name(ref.Name).
-		VersionedParams(options, scheme.ParameterCodec).
+		VersionedParams(options, apiclient.ParameterCodec).
 		Body(body).
 		Do(ctx))
 }

@@ -12,8 +12,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
 	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/apiclient"
 )
 
 // FieldManager is the name under which the engine writes.
@@ -25,7 +26,7 @@ const reasonScaling = "ScalingReplicaSet"
 // executor applies actions. It is the only writer, the probe aside. What the API server answers
 // goes into the caches at once.
 type executor struct {
-	apps    appsclient.AppsV1Interface
+	apps    apiclient.Apps
 	caches  *caches
 	events  record.EventRecorder
 	metrics *metrics

@@ -22,11 +22,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes/scheme"
-	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/rest/fake"
 	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/apiclient"
 )
 
 // cluster plays the API server as far as the engine uses it: one namespace with
@@ -319,12 +319,12 @@ func ask[T any](c *cluster, what string, write func() (T, error)) (T, error) {
 
 // appsAPI is the client of a cluster.
 type appsAPI struct {
-	appsclient.AppsV1Interface
+	apiclient.Apps
 	c *cluster
 }
 
-func (a appsAPI) Deployments(string) appsclient.DeploymentInterface { return deploymentsAPI{c: a.c} }
-func (a appsAPI) ReplicaSets(string) appsclient.ReplicaSetInterface { return replicaSetsAPI{c: a.c} }
+func (a appsAPI) Deployments(string) apiclient.Deployments { return deploymentsAPI{c: a.c} }
+func (a appsAPI) ReplicaSets(string) apiclient.ReplicaSets { return replicaSetsAPI{c: a.c} }
 
 // RESTClient answers in JSON when a ReplicaSet is read.
 func (a appsAPI) RESTClient() rest.Interface {
@@ -341,7 +341,7 @@ func (a appsAPI) RESTClient() rest.Interface {
 // jsonClient is a client of a server that answers in JSON.
 func jsonClient(answer func(*http.Request) (code int, body []byte)) rest.Interface {
 	return &fake.RESTClient{
-		NegotiatedSerializer: scheme.Codecs.WithoutConversion(), GroupVersion: appsv1.SchemeGroupVersion,
+		NegotiatedSerializer: apiclient.Codecs.WithoutConversion(), GroupVersion: appsv1.SchemeGroupVersion,
 		Client: fake.CreateHTTPClient(func(request *http.Request) (*http.Response, error) {
 			code, body := answer(request)
 			return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {runtime.ContentTypeJSON}}, Body: io.NopCloser(bytes.NewReader(body))}, nil
@@ -350,7 +350,7 @@ func jsonClient(answer func(*http.Request) (code int, body []byte)) rest.Interfa
 }
 
 type deploymentsAPI struct {
-	appsclient.DeploymentInterface
+	apiclient.Objects[*appsv1.Deployment]
 	c *cluster
 }
 
@@ -450,7 +450,7 @@ func unescape(pointer string) string {
 }
 
 type replicaSetsAPI struct {
-	appsclient.ReplicaSetInterface
+	apiclient.Objects[*appsv1.ReplicaSet]
 	c *cluster
 }
 

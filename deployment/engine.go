@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
@@ -122,7 +121,7 @@ func New(options Options) (*Engine, error) {
 	e.executor.keepsTerminating.Store(true)
 	e.lookout = &lookout{
 		prober:     prober{apps: clients.Apps, namespace: options.OwnNamespace},
-		events:     e.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: ownSource}),
+		events:     e.events.NewRecorder(apiclient.Scheme, corev1.EventSource{Component: ownSource}),
 		writes:     e.metrics.rivalWrites,
 		log:        options.Log,
 		drive:      e.drive,

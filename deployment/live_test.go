@@ -14,8 +14,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
 	"k8s.io/client-go/rest"
+
+	"kubernetes-deployment-restart-controller/apiclient"
 )
 
 // runOut lets a rollout go to its end, and fails the test if there is none.
@@ -147,7 +148,7 @@ func TestNoReplicaSetIsCreatedForADeploymentThatHasChanged(t *testing.T) {
 
 // jsonAPI answers each read with a text.
 type jsonAPI struct {
-	appsclient.AppsV1Interface
+	apiclient.Apps
 	text string
 }
 

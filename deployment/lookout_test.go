@@ -18,16 +18,16 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
 	"k8s.io/client-go/tools/record"
 
+	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/watch"
 )
 
 // neighbourhood plays an API server with a probe in it, its watch, and a rival.
 type neighbourhood struct {
-	appsclient.AppsV1Interface
-	appsclient.DeploymentInterface
+	apiclient.Apps
+	apiclient.Objects[*appsv1.Deployment]
 
 	lookout *lookout
 	events  *record.FakeRecorder
@@ -111,10 +111,10 @@ func (n *neighbourhood) set(change func()) {
 	change()
 }
 
-// Deployments implements appsclient.AppsV1Interface.
-func (n *neighbourhood) Deployments(string) appsclient.DeploymentInterface { return n }
+// Deployments implements apiclient.Apps.
+func (n *neighbourhood) Deployments(string) apiclient.Deployments { return n }
 
-// Create implements appsclient.DeploymentInterface. The watch is faster than the answer.
+// Create implements apiclient.Deployments. The watch is faster than the answer.
 func (n *neighbourhood) Create(_ context.Context, d *appsv1.Deployment, _ metav1.CreateOptions) (*appsv1.Deployment, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -149,7 +149,7 @@ func (n *neighbourhood) answer(manager string) {
 	n.lookout.Observe(must(reduceProbe(n.probe)))
 }
 
-// Delete implements appsclient.DeploymentInterface.
+// Delete implements apiclient.Deployments.
 func (n *neighbourhood) Delete(_ context.Context, name string, options metav1.DeleteOptions) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
+
+	"kubernetes-deployment-restart-controller/apiclient"
 )
 
 const (
@@ -67,7 +68,7 @@ func newProbe(namespace, token string, drives bool) *appsv1.Deployment {
 
 // prober makes and deletes the probe.
 type prober struct {
-	apps      appsclient.AppsV1Interface
+	apps      apiclient.Apps
 	namespace string
 }
 

@@ -12,7 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
+
+	"kubernetes-deployment-restart-controller/apiclient"
 )
 
 // Processes of one installation come and go at random without having elected a leader.
@@ -55,8 +56,8 @@ type processes struct {
 
 // process is the API server as one of them sees it.
 type process struct {
-	appsclient.AppsV1Interface
-	appsclient.DeploymentInterface
+	apiclient.Apps
+	apiclient.Objects[*appsv1.Deployment]
 
 	all *processes
 }
@@ -65,10 +66,10 @@ func (p *processes) start(ctx context.Context) {
 	p.launch(ctx, &rivalEngine{all: &p.rivals}, process{all: p}, func() {})
 }
 
-// Deployments implements appsclient.AppsV1Interface.
-func (p process) Deployments(string) appsclient.DeploymentInterface { return p }
+// Deployments implements apiclient.Apps.
+func (p process) Deployments(string) apiclient.Deployments { return p }
 
-// Delete implements appsclient.DeploymentInterface.
+// Delete implements apiclient.Deployments.
 func (p process) Delete(context.Context, string, metav1.DeleteOptions) error {
 	time.Sleep(p.all.duration(20 * time.Millisecond))
 	p.all.mu.Lock()
@@ -84,7 +85,7 @@ func (p process) Delete(context.Context, string, metav1.DeleteOptions) error {
 	return nil
 }
 
-// Create implements appsclient.DeploymentInterface.
+// Create implements apiclient.Deployments.
 func (p process) Create(_ context.Context, d *appsv1.Deployment, _ metav1.CreateOptions) (*appsv1.Deployment, error) {
 	time.Sleep(p.all.duration(20 * time.Millisecond))
 	p.all.mu.Lock()

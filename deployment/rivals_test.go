@@ -14,8 +14,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
 	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/apiclient"
 )
 
 // overlap is how long two engines may drive at a time: until the watch of the one has
@@ -64,8 +65,8 @@ type rivals struct {
 
 // rivalEngine is one of them, and the API server as far as its probe goes.
 type rivalEngine struct {
-	appsclient.AppsV1Interface
-	appsclient.DeploymentInterface
+	apiclient.Apps
+	apiclient.Objects[*appsv1.Deployment]
 
 	all     *rivals
 	lookout *lookout
@@ -109,7 +110,7 @@ func (r *rivals) start(ctx context.Context) {
 
 // launch starts an engine that sees an API server and does something whenever it
 // begins to drive.
-func (r *rivals) launch(ctx context.Context, e *rivalEngine, apps appsclient.AppsV1Interface, onDrive func()) {
+func (r *rivals) launch(ctx context.Context, e *rivalEngine, apps apiclient.Apps, onDrive func()) {
 	ctx, e.kill = context.WithCancel(ctx)
 	start := time.Now()
 	e.lookout = &lookout{
@@ -167,10 +168,10 @@ func (r *rivals) watch(t *testing.T, d, limit time.Duration) {
 	}
 }
 
-// Deployments implements appsclient.AppsV1Interface.
-func (e *rivalEngine) Deployments(string) appsclient.DeploymentInterface { return e }
+// Deployments implements apiclient.Apps.
+func (e *rivalEngine) Deployments(string) apiclient.Deployments { return e }
 
-// Delete implements appsclient.DeploymentInterface.
+// Delete implements apiclient.Deployments.
 func (e *rivalEngine) Delete(context.Context, string, metav1.DeleteOptions) error {
 	e.all.mu.Lock()
 	gone := e.probe
@@ -182,7 +183,7 @@ func (e *rivalEngine) Delete(context.Context, string, metav1.DeleteOptions) erro
 	return nil
 }
 
-// Create implements appsclient.DeploymentInterface.
+// Create implements apiclient.Deployments.
 func (e *rivalEngine) Create(_ context.Context, d *appsv1.Deployment, _ metav1.CreateOptions) (*appsv1.Deployment, error) {
 	made := d.DeepCopy()
 	e.all.mu.Lock()

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -167,5 +166,5 @@ func (w *Watch[T]) request(options *metav1.ListOptions) *rest.Request {
 	return w.options.Client.Get().
 		NamespaceIfScoped(w.options.Namespace, w.options.Namespace != "").
 		Resource(w.options.Resource).
-		VersionedParams(options, scheme.ParameterCodec)
+		SpecificallyVersionedParams(options, metav1.ParameterCodec, metav1.SchemeGroupVersion)
 }
