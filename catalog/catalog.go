@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
 // Catalog knows every config and every workload that opted in, and which
@@ -193,9 +191,9 @@ func (c *Catalog) removeConfig(ref ConfigRef) {
 	}
 }
 
-// ObserveWorkload takes in a workload that opted in, as the watch showed it. It
-// tells whether it has changed in a way that calls for a decision: it is new, its
-// template or its grace period changed, or its record became one that does not vouch. A new record that vouches is the controller's own.
+// ObserveWorkload takes in a workload that opted in, as the watch showed it. It reports whether
+// that calls for a decision: it is new, its template or its grace period changed, a restart was
+// reverted, or its record became one that does not vouch. One that vouches is our own.
 func (c *Catalog) ObserveWorkload(workload Workload) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,15 +205,19 @@ func (c *Catalog) ObserveWorkload(workload Workload) bool {
 }
 
 // ObserveWritten takes in a workload as the API server answered it to a write
-// that was decided on a view of the given moment. It does nothing if the watch
-// has already shown that the workload is gone or was written again.
-func (c *Catalog) ObserveWritten(workload Workload, decided Moment) {
+// that was decided on a view of the given moment. It does nothing if the watch has already
+// shown that the workload is gone or was written again. It reports whether the answer calls
+// for another decision: an admission policy has reverted the restart.
+func (c *Catalog) ObserveWritten(workload Workload, decided Moment) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.refresh(workload) {
-		written := c.workloads[workload.Ref]
-		written.RecordSeen, written.OwnRecord = decided, true
+	previous := c.workloads[workload.Ref]
+	if !c.refresh(workload) {
+		return false
 	}
+	written := c.workloads[workload.Ref]
+	written.RecordSeen, written.OwnRecord = decided, true
+	return showsRevert(previous, written)
 }
 
 // ObserveRead takes in a workload as the API server answered it to a read. Like
@@ -263,8 +265,8 @@ func (c *Catalog) ListWorkloads(kind WorkloadKind, namespace string, workloads [
 	return news, gone
 }
 
-// ForgetWorkload takes in that a workload is gone or does not opt in. It tells
-// whether it was known.
+// ForgetWorkload takes in that a workload is gone or does not opt in, and reports whether
+// it was known.
 func (c *Catalog) ForgetWorkload(ref WorkloadRef) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -285,6 +287,9 @@ func (c *Catalog) putWorkload(workload Workload, seen Moment) bool {
 		if previous.Idle && !workload.Idle {
 			workload.Woke = c.moment
 		}
+		if !workload.Record.Vouches {
+			workload.Record.Reverted = revertSince(previous, &workload)
+		}
 		if previous.PodTemplate == workload.PodTemplate {
 			workload.PodTemplateSeen = previous.PodTemplateSeen
 		}
@@ -299,7 +304,7 @@ func (c *Catalog) putWorkload(workload Workload, seen Moment) bool {
 		return true
 	}
 	spoiled := !workload.Record.Vouches && !previous.Record.equal(workload.Record)
-	return previous.Template != workload.Template || spoiled || !samePeriod(previous, &workload)
+	return previous.Template != workload.Template || spoiled || showsRevert(previous, &workload) || !samePeriod(previous, &workload)
 }
 
 // countingReferences returns the references to configs of the catalog's kinds.
@@ -380,15 +385,4 @@ func (c *Catalog) unreference(config ConfigRef, workload WorkloadRef) {
 		delete(c.configs, config)
 		c.gone--
 	}
-}
-
-// newer tells whether a is a later state of a workload than b. The API server
-// makes resource versions of one kind comparable:
-// https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions.
-func newer(a, b *Workload) bool {
-	order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion)
-	if err != nil {
-		return a.ResourceVersion != b.ResourceVersion
-	}
-	return order > 0
 }

@@ -61,6 +61,8 @@ func Decide(view View) Decision {
 		return decision.with(Keep, "the workload is being deleted")
 	case len(view.unsettledByOriginal(sights)) > 0:
 		return decision.with(AskConfigs, "a record of the original controller is to be compared")
+	case w.Record.Reverted != nil:
+		return decision.with(AskPods, "a restart was reverted, and its pods may be from before it")
 	case !w.Record.Vouches:
 		if len(suspects(&view, sights, anyConfig)) == 0 {
 			return decision.recorded(w, reasonUnchanged(w))
@@ -86,11 +88,8 @@ func DecideByPods(view View, pods []Pod) Decision {
 	w := view.Workload
 	sights, first := view.sights(), firstReads(pods)
 	decision := Decision{Checksums: currentChecksums(w, sights).limitTo(w.Room)}
-	matters, differs := anyConfig, false
-	if w.Record.Vouches && !w.rested() {
-		matters = appeared(w)
-	}
-	for _, suspect := range suspects(&view, sights, matters) {
+	differs := false
+	for _, suspect := range suspects(&view, sights, unknownToRecord(w, sights)) {
 		if read, hasRead := first.of(suspect.readers); hasRead && suspect.isStale(read) {
 			decision.addCause(suspect.readers[0].Config, suspect.told(read))
 			differs = differs || suspect.differs
@@ -100,14 +99,30 @@ func DecideByPods(view View, pods []Pod) Decision {
 		decision.Causes[i].tidy()
 	}
 	switch {
+	case w.Record.Reverted != nil && w.hasPodsBeforeRevert(sights, first):
+		return decision.with(Restart, "a restart was reverted, and a container started before it")
 	case differs:
 		return decision.with(Restart, "the content differs from the record of an earlier controller")
 	case len(decision.Causes) > 0:
 		return decision.with(Restart, "a container started before the content changed")
+	case w.Record.Reverted != nil && w.lacksRecorded(sights):
+		return decision.with(Keep, "a restart was reverted, and a config that it was recorded with is gone")
 	case w.Idle:
 		return decision.recorded(w, "the workload wants no pods")
 	}
 	return decision.recorded(w, "all containers started after the last change")
+}
+
+// unknownToRecord selects the configs about which the workload's record does not tell what
+// its pods have read.
+func unknownToRecord(w *Workload, sights []sight) func(ConfigRef) bool {
+	switch {
+	case w.Record.Vouches && w.Record.Reverted != nil:
+		return recordedOtherwise(w, sights)
+	case w.Record.Vouches && !w.rested():
+		return appeared(w)
+	}
+	return anyConfig
 }
 
 func reasonUnchanged(w *Workload) string {
@@ -125,7 +140,7 @@ func (d Decision) with(outcome Outcome, reason string) Decision {
 // recorded decides to record the checksums, or to keep what is there if it says
 // the same and nothing that it should not.
 func (d Decision) recorded(w *Workload, reason string) Decision {
-	says := w.Record.Vouches && !w.Record.Exposed && w.Record.Checksums.Equal(d.Checksums)
+	says := w.Record.Vouches && w.Record.Reverted == nil && !w.Record.Exposed && w.Record.Checksums.Equal(d.Checksums)
 	switch {
 	case !says:
 		return d.with(RecordOnly, reason)

@@ -103,7 +103,8 @@ func mustWorkload(d *appsv1.Deployment) Workload {
 // writeRecord does to a Deployment what a patch of the controller does at the
 // given time.
 func writeRecord(d *appsv1.Deployment, checksums Checksums, at time.Time) {
-	annotations, err := checksums.Annotations(Basis{Template: mustWorkload(d).Template, Key: testKey, Written: at})
+	w := mustWorkload(d)
+	annotations, err := checksums.Annotations(Basis{Template: w.Template, Key: testKey, Written: at, Timestamp: w.Timestamp})
 	if err != nil {
 		panic(err)
 	}
@@ -113,6 +114,15 @@ func writeRecord(d *appsv1.Deployment, checksums Checksums, at time.Time) {
 	})
 	d.ManagedFields = append(d.ManagedFields,
 		owns(FieldManager, at, annotationField(ChecksumsAnnotation), annotationField(BasisAnnotation)))
+}
+
+// setTimestamp sets the restart timestamp of the pod template, or removes it if it is empty.
+func setTimestamp(d *appsv1.Deployment, timestamp string) {
+	annotations := maps.Clone(d.Spec.Template.Annotations)
+	if delete(annotations, TimestampAnnotation); timestamp != "" {
+		annotations = map[string]string{TimestampAnnotation: timestamp}
+	}
+	d.Spec.Template.Annotations = annotations
 }
 
 // Containers and volumes that read ConfigMaps.

@@ -97,6 +97,50 @@ func annotationOwners(meta *metav1.ObjectMeta, annotation string) []*metav1.Mana
 	return owners
 }
 
+// timestampWriter returns the field manager that wrote the restart timestamp of the pod
+// template, or if it has none, the one of the others than this controller that wrote to the
+// workload last: a write that only removes fields leaves no trace of its own. It is empty if
+// that is not known, or if the controller wrote the timestamp itself.
+func timestampWriter(meta *metav1.ObjectMeta) string {
+	var last metav1.ManagedFieldsEntry
+	for i := range meta.ManagedFields {
+		entry := &meta.ManagedFields[i]
+		if ownsTimestamp(entry) {
+			return unlessOurs(entry.Manager)
+		}
+		isOther := entry.Manager != FieldManager && entry.Subresource == ""
+		if isOther && entry.Time != nil && (last.Time == nil || last.Time.Before(entry.Time)) {
+			last = *entry
+		}
+	}
+	return unique.Make(last.Manager).Value()
+}
+
+// ownsTimestamp reports whether an entry owns the restart timestamp of a pod template.
+func ownsTimestamp(entry *metav1.ManagedFieldsEntry) bool {
+	if entry.FieldsV1 == nil || !strings.Contains(entry.FieldsV1.GetRawString(), TimestampAnnotation) {
+		return false // most entries, which need not be parsed
+	}
+	var fields struct {
+		Spec struct {
+			Template ownedFields `json:"f:template"`
+		} `json:"f:spec"`
+	}
+	if json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) != nil {
+		return false // no API server wrote it
+	}
+	_, owns := fields.Spec.Template.Metadata.Annotations["f:"+TimestampAnnotation]
+	return owns
+}
+
+// unlessOurs returns the name of a field manager, or nothing for that of this controller.
+func unlessOurs(manager string) string {
+	if manager == FieldManager {
+		return ""
+	}
+	return unique.Make(manager).Value()
+}
+
 // ownsAnnotation tells whether the controller itself wrote the present value of
 // an annotation.
 func ownsAnnotation(meta *metav1.ObjectMeta, annotation string) bool {

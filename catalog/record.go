@@ -66,6 +66,9 @@ type Record struct {
 	Budget Budget
 	// Written is when the record was written, zero if that is not known.
 	Written time.Time
+	// Reverted tells of a restart that is recorded and that somebody took back; nil if there
+	// is none. A [Catalog] may know of one that the annotations do not tell of.
+	Reverted *Revert
 	// Key is the id of the key that the checksums of Secrets were made with, empty
 	// if there are none.
 	Key string
@@ -93,6 +96,10 @@ type basis struct {
 	// Written is the time of the write. It makes each basis another one: the API
 	// server gives a field to its writer only if the write changes its value.
 	Written time.Time `json:"written"`
+	// Timestamp is the restart timestamp of the pod template for which the checksums were
+	// recorded, empty if it had none; the fingerprint leaves it out. It is nil if an earlier
+	// version wrote the record, which is trusted whatever timestamp there is.
+	Timestamp *string `json:"timestamp,omitempty"`
 	Budget
 	// Copies tells that revisions may have got copies of earlier annotations with
 	// digests of Secrets while this was written; see [Record.Exposed].
@@ -136,6 +143,7 @@ func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, finge
 	if isOurs {
 		record.Vouches, record.Outdated = b.isAbout(template, fingerprint)
 	}
+	record.readRevert(meta, &b, template)
 	if b.Scheme == unkeyedScheme {
 		record.separateUnkeyed(b.Written)
 	}
@@ -205,6 +213,8 @@ type Basis struct {
 	Budget Budget
 	// Written is the time of the write.
 	Written time.Time
+	// Timestamp is the restart timestamp that the pod template has then, empty if it has none.
+	Timestamp string
 	// Copies leaves [Record.Exposed] set.
 	Copies bool
 }
@@ -233,6 +243,7 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 		Template:  on.Template.String(),
 		Checksums: checksumOf(string(encoded)).String(),
 		Written:   on.Written.UTC(),
+		Timestamp: &on.Timestamp,
 		Budget:    on.Budget,
 		Copies:    on.Copies,
 	})

@@ -22,6 +22,11 @@ func TestARecordVouchesOnlyIfAllThatItRestsOnHolds(t *testing.T) {
 	vouching := Record{Checksums: checksums, Vouches: true, Key: testKey.ID()}
 	distrusted := vouching
 	distrusted.Vouches = false
+	reverted := func(revert Revert) Record {
+		record := vouching
+		record.Reverted = &revert
+		return record
+	}
 	// What is not ours may be the original's, made when its owner last wrote.
 	byOriginal := func(checksums Checksums, made time.Time) Record {
 		_, exposed := checksums[secretRef("tls")]
@@ -65,7 +70,27 @@ func TestARecordVouchesOnlyIfAllThatItRestsOnHolds(t *testing.T) {
 		"as written": {func(*appsv1.Deployment) {}, vouching},
 		"after our own restart": {
 			func(d *appsv1.Deployment) {
-				d.Spec.Template.Annotations = map[string]string{TimestampAnnotation: "2026-03-01T12:00:00.5Z"}
+				setTimestamp(d, "2026-03-01T12:00:00.5Z")
+				writeRecord(d, checksums, noonPlus(10))
+			},
+			vouching,
+		},
+		"after a restart that is not ours": {
+			func(d *appsv1.Deployment) { setTimestamp(d, "2026-03-01T12:00:00.5Z") },
+			reverted(Revert{Recorded: noonPlus(10), By: "kubectl", Later: true}),
+		},
+		"after our own restart was taken back": {
+			func(d *appsv1.Deployment) {
+				setTimestamp(d, "2026-03-01T12:00:00.5Z")
+				writeRecord(d, checksums, noonPlus(10))
+				setTimestamp(d, "")
+			},
+			reverted(Revert{Restart: "2026-03-01T12:00:00.5Z", Recorded: noonPlus(10), By: "kubectl"}),
+		},
+		"an earlier version's, which does not know the timestamp": {
+			func(d *appsv1.Deployment) {
+				setBasis(d, func(b *basis) { b.Timestamp = nil })
+				setTimestamp(d, "2026-03-01T12:00:00.5Z")
 			},
 			vouching,
 		},
@@ -195,6 +220,7 @@ func TestTheAnnotationsHaveTheFormThatIsDocumented(t *testing.T) {
 	checksums := Checksums{secretRef("two"): 0x6e79832c18c31594, configMapRef("one"): 0x189832cc316e7594}
 	got, err := checksums.Annotations(Basis{
 		Template: Fingerprint{0x1f}, Key: testKey, Written: noonPlus(0.123456789).In(time.FixedZone("CET", 3600)),
+		Timestamp: "2026-03-01T12:00:00.1Z",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +228,7 @@ func TestTheAnnotationsHaveTheFormThatIsDocumented(t *testing.T) {
 	want := map[string]string{
 		ChecksumsAnnotation: `{"configmap/ns/one":"189832cc316e7594","secret/ns/two":"6e79832c18c31594"}`,
 		BasisAnnotation: `{"scheme":"keyed-v2","key":"1c245def7ce7a116","template":"1f000000000000000000000000000000",` +
-			`"checksums":"7480bee130b1ad0b","written":"2026-03-01T12:00:00.123456789Z"}`,
+			`"checksums":"7480bee130b1ad0b","written":"2026-03-01T12:00:00.123456789Z","timestamp":"2026-03-01T12:00:00.1Z"}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)

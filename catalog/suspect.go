@@ -70,6 +70,20 @@ func appeared(w *Workload) func(ConfigRef) bool {
 	}
 }
 
+// recordedOtherwise selects the configs whose content the workload's record does not know.
+func recordedOtherwise(w *Workload, sights []sight) func(ConfigRef) bool {
+	same := make(map[ConfigRef]struct{})
+	for i := range sights {
+		if recorded, found := w.Record.Checksums[sights[i].ref]; found && recorded == sights[i].checksum {
+			same[sights[i].ref] = struct{}{}
+		}
+	}
+	return func(ref ConfigRef) bool {
+		_, isSame := same[ref]
+		return !isSame
+	}
+}
+
 // suspects returns the references to those configs, sorted by config, whose
 // content changed since the workload opted in, or since an earlier record.
 func suspects(view *View, sights []sight, matters func(ConfigRef) bool) []suspect {

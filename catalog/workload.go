@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
 // The annotations by which the controller and its users talk.
@@ -69,6 +70,8 @@ type Workload struct {
 	// Template identifies the pod template without the restart timestamp,
 	// PodTemplate the pod template with it.
 	Template, PodTemplate Fingerprint
+	// Timestamp is the restart timestamp of the pod template, empty if it has none.
+	Timestamp string
 	// References are sorted. There are none, and nor is there a record, if there are too many.
 	References []Reference
 	// TooManyReferences tells that the pod template has more than [MaxReferences]. Such
@@ -91,6 +94,10 @@ type Workload struct {
 	// OptedIn is a time by which the workload had opted in, as early as the API
 	// tells, by its server's clock in whole seconds; zero if that is not known.
 	OptedIn time.Time
+
+	// TemplateWriter is the field manager that wrote the timestamp of the pod template, or
+	// else wrote last, as far as the API tells. It is left empty while the record vouches.
+	TemplateWriter string
 
 	// EnabledSeen and PodTemplateSeen are the moments at which the watch first showed
 	// the workload as opted in, and with the present pod template; 0 if that was
@@ -169,11 +176,15 @@ func newWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 		GracePeriod:     gracePeriod,
 		Problem:         problem,
 		OptedIn:         optedInBy(meta),
+		Timestamp:       template.Annotations[TimestampAnnotation],
 
 		TooManyReferences: !fit,
 	}
 	if fit {
 		w.Record = readRecord(meta, template, bare)
+	}
+	if fit && !w.Record.Vouches {
+		w.TemplateWriter = timestampWriter(meta)
 	}
 	return w, nil
 }
@@ -226,4 +237,15 @@ func (w *Workload) readWith(key ChecksumKey) *Workload {
 	readable := *w
 	readable.Record.Checksums = w.Record.Checksums.of(ConfigMap)
 	return &readable
+}
+
+// newer tells whether a is a later state of a workload than b. The API server
+// makes resource versions of one kind comparable:
+// https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions.
+func newer(a, b *Workload) bool {
+	order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion)
+	if err != nil {
+		return a.ResourceVersion != b.ResourceVersion
+	}
+	return order > 0
 }

@@ -17,14 +17,14 @@ func TestADeploymentIsReducedToWhatMatters(t *testing.T) {
 		{Key: "tier", Operator: metav1.LabelSelectorOpIn, Values: []string{"b", "a"}},
 	}
 	d.Spec.Paused = true
-	writeRecord(d, Checksums{configMapRef("web"): 1}, noonPlus(10))
 	template, _ := fingerprints(&d.Spec.Template)
 	d.Spec.Template.Annotations = map[string]string{TimestampAnnotation: "now"}
+	writeRecord(d, Checksums{configMapRef("web"): 1}, noonPlus(10))
 	podTemplate, _ := fingerprints(&d.Spec.Template)
 	want := Workload{
 		Ref: deploymentRef("web"), UID: "uid-1", ResourceVersion: "1",
 		Selector: "app=web,tier in (a,b)",
-		Template: template, PodTemplate: podTemplate,
+		Template: template, PodTemplate: podTemplate, Timestamp: "now",
 		References: []Reference{{
 			Config: configMapRef("web"), Keys: Selection{Names: []string{"color"}, DataOnly: true}, Container: "app", Optional: true,
 		}},

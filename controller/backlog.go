@@ -30,6 +30,8 @@ type backlogs struct {
 	told    map[catalog.WorkloadRef]catalog.Checksums // what a dry run would have recorded
 	// problems are those that the owners have been told of, by the reasons of the Events.
 	problems map[catalog.WorkloadRef]map[string]string
+	// reverts are those that have been reported.
+	reverts map[catalog.WorkloadRef]catalog.Revert
 }
 
 func newBacklogs() *backlogs {
@@ -37,6 +39,7 @@ func newBacklogs() *backlogs {
 		waiting:  make(map[catalog.WorkloadRef]backlog),
 		told:     make(map[catalog.WorkloadRef]catalog.Checksums),
 		problems: make(map[catalog.WorkloadRef]map[string]string),
+		reverts:  make(map[catalog.WorkloadRef]catalog.Revert),
 	}
 }
 
@@ -120,6 +123,20 @@ func (b *backlogs) tellProblem(ref catalog.WorkloadRef, reason, problem string) 
 	return !told
 }
 
+// tellRevert reports whether a revert has not been reported yet, and notes that it is. Nil
+// is none.
+func (b *backlogs) tellRevert(ref catalog.WorkloadRef, revert *catalog.Revert) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if revert == nil {
+		delete(b.reverts, ref)
+		return false
+	}
+	told, found := b.reverts[ref]
+	b.reverts[ref] = *revert
+	return !found || told.Restart != revert.Restart || !told.Recorded.Equal(revert.Recorded)
+}
+
 // noteDue notes that a workload is to be restarted now.
 func (b *backlogs) noteDue(ref catalog.WorkloadRef, now time.Time) {
 	b.mu.Lock()
@@ -154,6 +171,7 @@ func (b *backlogs) forget(ref catalog.WorkloadRef) {
 	delete(b.waiting, ref)
 	delete(b.told, ref)
 	delete(b.problems, ref)
+	delete(b.reverts, ref)
 }
 
 // tellFirst tells whether a dry run has not yet told that it would record the

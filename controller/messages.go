@@ -7,9 +7,15 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
+// revertedCause is what causes a restart that no config does.
+const revertedCause = "the last restart was reverted"
+
 // describe names the configs that cause a restart and their changed keys. Of a
 // Secret it tells only how many keys, because their names can tell something.
 func describe(causes []catalog.Cause) string {
+	if len(causes) == 0 {
+		return revertedCause
+	}
 	parts := make([]string, 0, len(causes))
 	for _, cause := range causes {
 		parts = append(parts, fmt.Sprintf("%s %s changed (%s)", cause.Config.Kind, cause.Config.Name, describeKeys(cause)))
@@ -20,6 +26,9 @@ func describe(causes []catalog.Cause) string {
 // describeWithWriters is describe with the field managers that made the changes,
 // for those who look for what keeps changing a config.
 func describeWithWriters(causes []catalog.Cause) string {
+	if len(causes) == 0 {
+		return revertedCause
+	}
 	parts := make([]string, 0, len(causes))
 	for _, cause := range causes {
 		part := fmt.Sprintf("%s %s keeps changing (%s", cause.Config.Kind, cause.Config.Name, describeKeys(cause))

@@ -27,6 +27,7 @@ type metrics struct {
 	patchErrors    *prometheus.CounterVec
 	changeToPatch  prometheus.Histogram
 	slowdowns      prometheus.Counter
+	reverted       *series.Counter
 }
 
 func newMetrics() *metrics {
@@ -47,6 +48,11 @@ func newMetrics() *metrics {
 			Buckets:   []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 6, 7.5, 10, 15, 30, 60, 300},
 		}),
 	}
+	m.reverted = series.NewCounter(prometheus.CounterOpts{
+		Namespace: namespace,
+		Name:      "restarts_reverted_total",
+		Help:      "The number of restarts that somebody took back, by the field manager that did it.",
+	}, "manager", revertersLimit)
 	m.startAtZero()
 	return m
 }
@@ -66,7 +72,7 @@ func (m *metrics) startAtZero() {
 func (m *metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.resourceVersions, m.annotationUpdates, m.restarts, m.changesProcessed,
-		m.restartsByKind, m.dryRunRestarts, m.decisions, m.patchErrors, m.changeToPatch, m.slowdowns,
+		m.restartsByKind, m.dryRunRestarts, m.decisions, m.patchErrors, m.changeToPatch, m.slowdowns, m.reverted,
 	}
 }
 

@@ -19,8 +19,7 @@ func patchBody(w *catalog.Workload, decision catalog.Decision, on catalog.Basis)
 	}
 	patch := workloadPatch{Metadata: patchedMeta{ResourceVersion: w.ResourceVersion, Annotations: annotations}}
 	if decision.Outcome == catalog.Restart {
-		// Two restarts within a second must differ.
-		timestamp := map[string]string{catalog.TimestampAnnotation: on.Written.UTC().Format(time.RFC3339Nano)}
+		timestamp := map[string]string{catalog.TimestampAnnotation: on.Timestamp}
 		patch.Spec = &patchedSpec{Template: patchedTemplate{Metadata: patchedMeta{Annotations: timestamp}}}
 	}
 	body, err := json.Marshal(patch)
@@ -28,6 +27,15 @@ func patchBody(w *catalog.Workload, decision catalog.Decision, on catalog.Basis)
 		return nil, fmt.Errorf("build patch: %w", err)
 	}
 	return body, nil
+}
+
+// timestampAfter returns the restart timestamp that the pod template has after a write at the
+// given time. Two restarts within a second must differ.
+func timestampAfter(w *catalog.Workload, outcome catalog.Outcome, at time.Time) string {
+	if outcome == catalog.Restart {
+		return at.UTC().Format(time.RFC3339Nano)
+	}
+	return w.Timestamp
 }
 
 type workloadPatch struct {

@@ -14,9 +14,11 @@ var budget = catalog.Budget{Restarts: 2, Last: time.Date(2026, 1, 2, 3, 4, 0, 0,
 
 func bodyOf(t *testing.T, outcome catalog.Outcome, now time.Time) map[string]any {
 	t.Helper()
-	w := &catalog.Workload{Ref: web, ResourceVersion: "42"}
+	w := &catalog.Workload{Ref: web, ResourceVersion: "42", Timestamp: "of the last restart"}
 	decision := catalog.Decision{Outcome: outcome, Checksums: catalog.Checksums{mapA: 0x1f}}
-	body, err := patchBody(w, decision, catalog.Basis{Template: catalog.Fingerprint{0xab, 0xc}, Budget: budget, Written: now})
+	body, err := patchBody(w, decision, catalog.Basis{
+		Template: catalog.Fingerprint{0xab, 0xc}, Budget: budget, Written: now, Timestamp: timestampAfter(w, outcome, now),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,9 +29,11 @@ func bodyOf(t *testing.T, outcome catalog.Outcome, now time.Time) map[string]any
 	return patch
 }
 
-func recordAt(t *testing.T, now time.Time) map[string]any {
+func recordAt(t *testing.T, now time.Time, timestamp string) map[string]any {
 	t.Helper()
-	annotations, err := catalog.Checksums{mapA: 0x1f}.Annotations(catalog.Basis{Template: catalog.Fingerprint{0xab, 0xc}, Budget: budget, Written: now})
+	annotations, err := catalog.Checksums{mapA: 0x1f}.Annotations(catalog.Basis{
+		Template: catalog.Fingerprint{0xab, 0xc}, Budget: budget, Written: now, Timestamp: timestamp,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +46,7 @@ func recordAt(t *testing.T, now time.Time) map[string]any {
 
 func TestARecordTouchesOnlyTheWorkloadsAnnotations(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
-	want := map[string]any{"metadata": map[string]any{"resourceVersion": "42", "annotations": recordAt(t, now)}}
+	want := map[string]any{"metadata": map[string]any{"resourceVersion": "42", "annotations": recordAt(t, now, "of the last restart")}}
 	if diff := cmp.Diff(want, bodyOf(t, catalog.RecordOnly, now)); diff != "" {
 		t.Error(diff)
 	}
@@ -50,9 +54,10 @@ func TestARecordTouchesOnlyTheWorkloadsAnnotations(t *testing.T) {
 
 func TestARestartIsRecordedAndStampedInOnePatch(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600))
-	stamp := map[string]any{catalog.TimestampAnnotation: "2026-01-02T02:04:05.000000006Z"}
+	const timestamp = "2026-01-02T02:04:05.000000006Z"
+	stamp := map[string]any{catalog.TimestampAnnotation: timestamp}
 	want := map[string]any{
-		"metadata": map[string]any{"resourceVersion": "42", "annotations": recordAt(t, now)},
+		"metadata": map[string]any{"resourceVersion": "42", "annotations": recordAt(t, now, timestamp)},
 		"spec":     map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": stamp}}},
 	}
 	if diff := cmp.Diff(want, bodyOf(t, catalog.Restart, now)); diff != "" {

@@ -41,6 +41,7 @@ const (
 	reasonRestartFailed = "RestartFailed"
 	reasonDisabled      = "RestartDisabled"
 	reasonCopiesRemain  = "SecretDigestsRemain"
+	reasonReverted      = "RestartReverted"
 )
 
 // restarter decides about the workloads that changes affect and carries the
@@ -162,6 +163,7 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 		return err
 	}
 	r.metrics.decisions.WithLabelValues(string(decision.Outcome)).Inc()
+	r.tellRevert(view.Workload, decision.Outcome)
 	switch {
 	case decision.Outcome == catalog.Keep:
 		r.backlogs.settle(ref)
@@ -267,6 +269,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 	}
 	body, err := patchBody(w, decision, catalog.Basis{
 		Template: w.Template, Key: view.Key, Budget: budget, Written: now, Copies: copied || remain,
+		Timestamp: timestampAfter(w, decision.Outcome, now),
 	})
 	if err != nil {
 		return err
@@ -278,8 +281,9 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 	case err != nil:
 		return fmt.Errorf("patch %s: %w", w.Ref, err)
 	}
-	if written.workload != nil && written.workload.enabled != nil {
-		r.catalog.ObserveWritten(*written.workload.enabled, view.Moment)
+	if written.workload != nil && written.workload.enabled != nil &&
+		r.catalog.ObserveWritten(*written.workload.enabled, view.Moment) {
+		r.changes.Observe(w.Ref, w.Ref, now, r.gracePeriod(w))
 	}
 	r.applied(w, decision)
 	if copied {

@@ -1,0 +1,104 @@
+package catalog
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Revert is that somebody took back a restart: the record goes with a restart timestamp
+// that the pod template does not have any more. Pods from before the restart may then stay.
+type Revert struct {
+	// Recorded is when the record was written that goes with the restart. A pod that read
+	// its configs later has seen what is recorded.
+	Recorded time.Time
+	// Restart is the timestamp of the restart, empty if the record was made before any.
+	Restart string
+	// By is the field manager that took it back, as far as the API tells; else empty.
+	By string
+	// Later tells that the pod template has the timestamp of a later restart, so that it was
+	// not taken back, but replaced.
+	Later bool
+}
+
+// readRevert notes a revert if the record goes with another timestamp than the pod template has.
+func (r *Record) readRevert(meta *metav1.ObjectMeta, b *basis, template *corev1.PodTemplateSpec) {
+	if !r.Vouches || b.Timestamp == nil {
+		return
+	}
+	if present := template.Annotations[TimestampAnnotation]; present != *b.Timestamp {
+		r.Reverted = newRevert(*b.Timestamp, b.Written, present, timestampWriter(meta))
+	}
+}
+
+// newRevert returns the revert of a restart with a timestamp, in place of which the pod
+// template has another one now.
+func newRevert(restart string, recorded time.Time, present, by string) *Revert {
+	return &Revert{Recorded: recorded, Restart: restart, By: by, Later: restart == "" || isLater(present, restart)}
+}
+
+// isLater reports whether a timestamp is later than another. One that is no time is not.
+func isLater(a, b string) bool {
+	timeA, errA := time.Parse(time.RFC3339Nano, a)
+	timeB, errB := time.Parse(time.RFC3339Nano, b)
+	return errA == nil && errB == nil && timeA.After(timeB)
+}
+
+// hasPodsBeforeRevert reports whether a pod read a config before the record of the restart
+// that was reverted.
+func (w *Workload) hasPodsBeforeRevert(sights []sight, first reads) bool {
+	return slices.ContainsFunc(sights, func(s sight) bool {
+		read, hasRead := first.of(s.references)
+		return s.config != nil && hasRead && w.isBeforeRevert(read)
+	})
+}
+
+// isBeforeRevert reports whether a pod that read a config at the given time did so before the
+// record. Of one that seems to have done so within a second after that, only the order tells in which the
+// watch showed the record and the pod template: it counts unless the record came first.
+func (w *Workload) isBeforeRevert(read time.Time) bool {
+	recordCameFirst := !w.Record.Vouches || w.PodTemplateSeen > w.RecordSeen
+	after := read.Sub(w.Record.Reverted.Recorded)
+	return after < 0 || after < clockTolerance && !recordCameFirst
+}
+
+// revertSince returns the revert that a workload shows whose record does not vouch, if the
+// catalog knew one that did: who took the restart back replaced the annotations, too, as
+// kubectl rollout undo does. It returns nil if there is none.
+func revertSince(previous, present *Workload) *Revert {
+	known := previous.Record.Reverted
+	if known == nil && previous.Record.Vouches && previous.Timestamp != "" {
+		known = &Revert{Restart: previous.Timestamp, Recorded: previous.Record.Written}
+	}
+	switch {
+	case known == nil || known.Restart == present.Timestamp || previous.Template != present.Template:
+		return nil
+	case previous.Timestamp == present.Timestamp:
+		return known
+	}
+	return newRevert(known.Restart, known.Recorded, present.Timestamp, present.TemplateWriter)
+}
+
+// showsRevert reports whether a workload shows a revert that its previous state did not.
+// Who is named for it may change with any write.
+func showsRevert(previous, present *Workload) bool {
+	before, now := previous.Record.Reverted, present.Record.Reverted
+	switch {
+	case now == nil:
+		return false
+	case before == nil || previous.Timestamp != present.Timestamp:
+		return true
+	}
+	return before.Restart != now.Restart || !before.Recorded.Equal(now.Recorded)
+}
+
+// lacksRecorded reports whether a config is gone that the record vouches for. Nothing tells
+// then what the pods have of it that a reverted restart has left, or has brought back.
+func (w *Workload) lacksRecorded(sights []sight) bool {
+	return w.Record.Vouches && slices.ContainsFunc(sights, func(s sight) bool {
+		_, recorded := w.Record.Checksums[s.ref]
+		return recorded && s.config == nil
+	})
+}

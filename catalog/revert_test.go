@@ -1,0 +1,146 @@
+package catalog
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// restarted is the story of a restart at second 100 for an edit at second 95.
+func restarted() *story {
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(configMap("web", data{"a": "1"}))
+	s.recorded(10)
+	s.config("web", data{"a": "2"}, 95)
+	s.restart(100)
+	return s
+}
+
+// restart does what the controller does after it decided to restart.
+func (s *story) restart(seconds float64) {
+	setTimestamp(s.deployment, noonPlus(seconds).Format(time.RFC3339Nano))
+	s.recorded(seconds)
+}
+
+// rewind brings another timestamp onto the pod template, and reports whether that calls for
+// a decision.
+func (s *story) rewind(timestamp string) bool {
+	setTimestamp(s.deployment, timestamp)
+	return s.catalog.ObserveWorkload(s.reduced())
+}
+
+// undo does what kubectl rollout undo does: it brings back the pod template of an earlier
+// revision, and the annotations that the workload had at that time.
+func (s *story) undo() bool {
+	s.deployment.ManagedFields[1] = owns("kubectl-rollout", noonPlus(105), annotationField(BasisAnnotation))
+	return s.rewind("")
+}
+
+func TestDecisionsAfterARestartWasReverted(t *testing.T) {
+	keep, askedRecord := verdict{Outcome: Keep}, verdict{Asked: true, Outcome: RecordOnly}
+	again := verdict{Asked: true, Outcome: Restart}
+	old, young := startedAt(noonPlus(50)), startedAt(noonPlus(110))
+	justBefore, justAfter := startedAt(noonPlus(99.5)), startedAt(noonPlus(100.5))
+	takeOver := func(s *story) { s.restartController(configMap("web", data{"a": "2"})) }
+	stripped := func(s *story) { s.rewind("") }
+	for name, test := range map[string]struct {
+		happens func(*story)
+		pods    []Pod
+		want    verdict
+	}{
+		"not reverted": {func(*story) {}, []Pod{old}, keep},
+		"the timestamp was removed, and a pod from before it lives on":               {stripped, []Pod{young, old}, again},
+		"the timestamp was removed, and no pod is from before it":                    {stripped, []Pod{young}, askedRecord},
+		"the timestamp was removed, and a pod started just before the restart":       {stripped, []Pod{justBefore}, again},
+		"the timestamp was removed, and the pods started just after the restart":     {stripped, []Pod{justAfter}, askedRecord},
+		"the timestamp was removed while nobody watched, and the clocks do not tell": {func(s *story) { stripped(s); takeOver(s) }, []Pod{justAfter}, again},
+		"the timestamp was removed, and the only pod has not started":                {stripped, []Pod{{}}, askedRecord},
+		"the timestamp was removed, and there are no pods":                           {stripped, nil, askedRecord},
+		"the timestamp was set back, and a pod from before it lives on":              {func(s *story) { s.rewind("2026-03-01T11:00:00Z") }, []Pod{old}, again},
+		"the timestamp was replaced by nonsense, and a pod lives on":                 {func(s *story) { s.rewind("soon") }, []Pod{old}, again},
+		"the timestamp was set on, and all pods are new":                             {func(s *story) { s.rewind("2026-03-01T12:01:45Z") }, []Pod{young}, askedRecord},
+		"reverted, and brought back":                                                 {func(s *story) { s.rewind(""); s.rewind(noonPlus(100).Format(time.RFC3339Nano)) }, []Pod{old}, keep},
+		"reverted and restarted again":                                               {func(s *story) { s.rewind(""); s.restart(120) }, []Pod{old}, keep},
+		"reverted and recorded anew":                                                 {func(s *story) { s.rewind(""); s.recorded(120) }, []Pod{old}, keep},
+		"reverted before the controller was replaced":                                {func(s *story) { s.rewind(""); takeOver(s) }, []Pod{old}, again},
+		"reverted while no controller was there":                                     {func(s *story) { setTimestamp(s.deployment, ""); takeOver(s) }, []Pod{old}, again},
+		"reverted, then edited, and the only pod has not seen either":                {func(s *story) { s.rewind(""); s.config("web", data{"a": "3"}, 120) }, []Pod{old}, askedRestartFor("web", "a")},
+		"edited, then reverted by who thereby replaced all pods":                     {func(s *story) { s.config("web", data{"a": "3"}, 103); s.rewind("") }, []Pod{young}, askedRecord},
+		"reverted while the config is gone":                                          {func(s *story) { s.deleted("web"); s.rewind("") }, []Pod{old}, verdict{Asked: true, Outcome: Keep}},
+		"reverted while the config was gone": {func(s *story) {
+			s.deleted("web")
+			s.rewind("")
+			s.created("web", data{"a": "2"}, 120)
+		}, []Pod{old}, again},
+		"undone together with the record, and a pod from before it lives on": {func(s *story) { s.undo() }, []Pod{young, old}, askedRestartFor("web", "a")},
+		"undone together with the record, and no pod is from before it":      {func(s *story) { s.undo() }, []Pod{young}, askedRecord},
+		"undone together with the record, and released":                      {func(s *story) { s.undo(); s.release("v2") }, []Pod{young}, askedRecord},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := restarted()
+			test.happens(s)
+			if diff := cmp.Diff(test.want, s.decide(t, test.pods...), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("verdict (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A removed key leaves no trace but the record that went with the restart.
+func TestAnUndoOfARestartForARemovedKeyIsRecognisedByTheRecordThatWasKnown(t *testing.T) {
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(configMap("web", data{"a": "1", "b": "1"}))
+	s.recorded(10)
+	s.restartController(configMap("web", data{"a": "1"}))
+	s.restart(100)
+	s.undo()
+	want := verdict{Asked: true, Outcome: Restart}
+	if diff := cmp.Diff(want, s.decide(t, startedAt(noonPlus(50))), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("verdict (-want +got):\n%s", diff)
+	}
+}
+
+func TestARevertCallsForADecisionOnce(t *testing.T) {
+	s := restarted()
+	type calls struct{ stripped, again, scaled, rewound, undone, broughtBack bool }
+	var got calls
+	got.stripped = s.rewind("")
+	got.again = s.rewind("")
+	s.deployment.ManagedFields = append(s.deployment.ManagedFields, owns("scaler", noonPlus(110), "f:spec/f:replicas"))
+	s.deployment.Spec.Replicas = pointer[int32](5)
+	got.scaled = s.catalog.ObserveWorkload(s.reduced())
+	got.rewound = s.rewind("2026-03-01T11:00:00Z")
+	got.undone = s.undo()
+	got.broughtBack = s.rewind(noonPlus(100).Format(time.RFC3339Nano))
+	if want := (calls{stripped: true, rewound: true, undone: true}); got != want {
+		t.Errorf("calls for a decision: %+v, want %+v", got, want)
+	}
+}
+
+func TestARevertNamesWhoDidIt(t *testing.T) {
+	timestamp := "f:spec/f:template/f:metadata/f:annotations/f:" + TimestampAnnotation
+	for name, test := range map[string]struct {
+		fields []metav1.ManagedFieldsEntry
+		want   string
+	}{
+		"the owner of the timestamp":                        {[]metav1.ManagedFieldsEntry{owns("argocd", noonPlus(105), timestamp), owns("scaler", noonPlus(110), "f:spec/f:replicas")}, "argocd"},
+		"the controller itself, say by an admission policy": {[]metav1.ManagedFieldsEntry{owns(FieldManager, noonPlus(105), timestamp), owns("operator", noonPlus(104), "f:spec/f:replicas")}, ""},
+		"else the last writer but this controller":          {[]metav1.ManagedFieldsEntry{owns("operator", noonPlus(104), "f:spec/f:replicas"), owns("helm", noonPlus(90), "f:metadata/f:labels")}, "operator"},
+		"not who writes the status": {[]metav1.ManagedFieldsEntry{{
+			Manager: "kube-controller-manager", Subresource: "status", Time: stamp(noonPlus(110)),
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:status":{}}`),
+		}}, "kubectl"},
+	} {
+		s := restarted()
+		s.deployment.ManagedFields = append(s.deployment.ManagedFields, test.fields...)
+		s.rewind("")
+		view, _ := s.catalog.View(deploymentRef("web"))
+		want := &Revert{Restart: "2026-03-01T12:01:40Z", Recorded: noonPlus(100), By: test.want}
+		if diff := cmp.Diff(want, view.Workload.Record.Reverted); diff != "" {
+			t.Errorf("%s: revert (-want +got):\n%s", name, diff)
+		}
+	}
+}

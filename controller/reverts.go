@@ -1,0 +1,65 @@
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+const (
+	// revertersLimit is how many field managers get a series of their own.
+	revertersLimit = 20
+	// unknownManager stands for a field manager that the API does not tell.
+	unknownManager = "unknown"
+)
+
+// tellRevert reports, once, that somebody took back a restart, with what is decided about it.
+// A dry run leaves that to the one that it goes beside.
+func (r *restarter) tellRevert(w *catalog.Workload, outcome catalog.Outcome) {
+	revert := w.Record.Reverted
+	if revert != nil && revert.Later {
+		revert = nil // replaced by another restart
+	}
+	if !r.backlogs.tellRevert(w.Ref, revert) || r.dryRun {
+		return
+	}
+	manager := revert.By
+	if manager == "" {
+		manager = unknownManager
+	}
+	r.metrics.reverted.Inc(manager)
+	r.log.Warn("a restart was reverted", "workload", w.Ref, "restart", revert.Restart, "manager", manager, "outcome", outcome)
+	r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonReverted, describeRevert(w, outcome))
+}
+
+// describeRevert says which restart was reverted, by whom, what follows, and how to have it
+// otherwise.
+func describeRevert(w *catalog.Workload, outcome catalog.Outcome) string {
+	revert := w.Record.Reverted
+	how := "removed its timestamp from the pod template"
+	if w.Timestamp != "" {
+		how = "set the pod template back to another timestamp"
+	}
+	by := "somebody"
+	if revert.By != "" {
+		by = fmt.Sprintf("field manager %.64q", revert.By)
+	}
+	text := fmt.Sprintf("%s reverted the restart of %s: it %s", by, restartTime(revert), how)
+	if outcome == catalog.Restart {
+		return text + fmt.Sprintf(". Pods from before it still run, so the %s restarts again; to keep them, opt out: remove the annotation %s",
+			w.Ref.Kind, catalog.EnabledAnnotation)
+	}
+	return text + ". No pod from before it is left to restart"
+}
+
+// restartTime is the time of a restart that was reverted, for people.
+func restartTime(revert *catalog.Revert) string {
+	at, err := time.Parse(time.RFC3339Nano, revert.Restart)
+	if err != nil {
+		at = revert.Recorded
+	}
+	return at.UTC().Format(time.RFC3339)
+}
