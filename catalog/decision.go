@@ -140,7 +140,8 @@ func (d Decision) with(outcome Outcome, reason string) Decision {
 // recorded decides to record the checksums, or to keep what is there if it says
 // the same and nothing that it should not.
 func (d Decision) recorded(w *Workload, reason string) Decision {
-	says := w.Record.Vouches && w.Record.Reverted == nil && !w.Record.Exposed && w.Record.Checksums.Equal(d.Checksums)
+	r := &w.Record
+	says := r.Vouches && r.Reverted == nil && !r.Exposed && !r.Others && r.Checksums.Equal(d.Checksums)
 	switch {
 	case !says:
 		return d.with(RecordOnly, reason)

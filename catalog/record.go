@@ -58,7 +58,10 @@ type Checksums map[ConfigRef]Checksum
 // Record is what a workload's annotations tell of the configs that its pods run
 // with.
 type Record struct {
+	// Checksums are those of the configs that the workload references. Others tells that
+	// there are more, of which nothing is kept: anybody can write as many as fit.
 	Checksums Checksums
+	Others    bool
 	// Vouches tells that the checksums can be relied on: they are in our scheme,
 	// for the present pod template, and written by us.
 	Vouches bool
@@ -115,7 +118,7 @@ func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, finge
 	}
 	var b basis
 	err := json.Unmarshal([]byte(meta.Annotations[BasisAnnotation]), &b)
-	isKnown := err == nil && (b.Scheme == Scheme || b.Scheme == unkeyedScheme)
+	isKnown := err == nil && b.isKnown()
 	isOurs := err == nil && ownsAnnotation(meta, BasisAnnotation)
 	if !isOurs {
 		b.Budget = Budget{}
@@ -148,6 +151,14 @@ func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, finge
 		record.separateUnkeyed(b.Written)
 	}
 	return record
+}
+
+// longestKeyID is how long the id of a key can be. Ours are shorter.
+const longestKeyID = 64
+
+// isKnown reports whether a version of this controller may have written the basis.
+func (b *basis) isKnown() bool {
+	return (b.Scheme == Scheme || b.Scheme == unkeyedScheme) && len(b.Key) <= longestKeyID
 }
 
 // isAbout reports whether the basis names the given pod template, and whether it does so
@@ -196,7 +207,7 @@ func parseChecksums(encoded string) (Checksums, error) {
 		}
 		checksum, err := ParseChecksum(digits)
 		if err != nil {
-			return nil, fmt.Errorf("parse %s: %s: %w", ChecksumsAnnotation, ref, err)
+			return nil, fmt.Errorf("parse %s: %.100s: %w", ChecksumsAnnotation, ref, err)
 		}
 		checksums[ref] = checksum
 	}
@@ -293,7 +304,33 @@ func entrySize(ref ConfigRef) int {
 // Equal tells whether both hold the same checksums of the same configs.
 func (c Checksums) Equal(other Checksums) bool { return maps.Equal(c, other) }
 
+// keptFor returns the record without the checksums of configs that are not referenced.
+func (r Record) keptFor(references []Reference) Record {
+	r.Checksums, r.Others = r.Checksums.keptFor(references)
+	if r.Earlier != nil {
+		earlier := *r.Earlier
+		earlier.Checksums, _ = earlier.Checksums.keptFor(references)
+		r.Earlier = &earlier
+	}
+	return r
+}
+
+// keptFor returns the checksums of the configs that are referenced, under the names that the
+// references hold, and whether there are others.
+func (c Checksums) keptFor(references []Reference) (kept Checksums, others bool) {
+	if c == nil {
+		return nil, false
+	}
+	kept = make(Checksums, min(len(c), len(references)))
+	for ofOne := range runs(references, ofOneConfig) {
+		if checksum, found := c[ofOne[0].Config]; found {
+			kept[ofOne[0].Config] = checksum
+		}
+	}
+	return kept, len(kept) < len(c)
+}
+
 func (r Record) equal(other Record) bool {
-	return r.Vouches == other.Vouches && r.Outdated == other.Outdated && r.Key == other.Key && r.Exposed == other.Exposed && r.Problem == other.Problem &&
+	return r.Vouches == other.Vouches && r.Others == other.Others && r.Outdated == other.Outdated && r.Key == other.Key && r.Exposed == other.Exposed && r.Problem == other.Problem &&
 		r.Checksums.Equal(other.Checksums) && r.Earlier.equal(other.Earlier)
 }

@@ -2,7 +2,9 @@ package catalog
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 )
@@ -33,7 +36,7 @@ func TestARecordVouchesOnlyIfAllThatItRestsOnHolds(t *testing.T) {
 		return Record{Earlier: &EarlierRecord{Checksums: checksums, ByOriginal: true, Made: made}, Exposed: exposed}
 	}
 	recorded := func() *appsv1.Deployment {
-		d := deployment(readsAll("web", false))
+		d := deployment(corev1.Container{Name: "app", EnvFrom: append(readsAll("web", false).EnvFrom, readsSecret("tls").EnvFrom...)})
 		writeRecord(d, checksums, noonPlus(10))
 		return d
 	}
@@ -301,10 +304,98 @@ func TestARecordIsReadBackAsItWasWritten(t *testing.T) {
 		checksums := someChecksums(t)
 		d := deployment(readsAll("web", false))
 		writeRecord(d, checksums, noonPlus(10))
-		if diff := cmp.Diff(vouchingRecord(checksums), mustWorkload(d).Record, untimed); diff != "" {
+		if diff := cmp.Diff(vouchingRecord(checksums), readRecord(&d.ObjectMeta, &d.Spec.Template, mustWorkload(d).Template), untimed); diff != "" {
 			t.Fatalf("record (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// manyChecksums are so many, none of which is referenced.
+func manyChecksums(n int) Checksums {
+	checksums := Checksums{}
+	for i := range n {
+		checksums[configMapRef(fmt.Sprint("other-", i))] = Checksum(i)
+	}
+	return checksums
+}
+
+// Anybody who may write a workload can fill its annotations with what looks like a record, in
+// our name, too. What is kept of it must not grow with it.
+func TestOfARecordOnlyWhatTheWorkloadReferencesIsKept(t *testing.T) {
+	const limit = 64 << 10
+	long := strings.Repeat("x", 200<<10)
+	basisOf := func(d *appsv1.Deployment, change func(*basis)) {
+		var b basis
+		if err := json.Unmarshal([]byte(d.Annotations[BasisAnnotation]), &b); err != nil {
+			t.Fatal(err)
+		}
+		change(&b)
+		encoded, err := json.Marshal(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Annotations[BasisAnnotation] = string(encoded)
+	}
+	entries := func(checksums Checksums) Checksums {
+		checksums[configMapRef("web")] = 1
+		return checksums
+	}
+	for name, write := range map[string]func(d *appsv1.Deployment){
+		"a record of other configs": func(d *appsv1.Deployment) { writeRecord(d, entries(manyChecksums(5000)), noon) },
+		"one of the original": func(d *appsv1.Deployment) {
+			writeRecord(d, entries(manyChecksums(5000)), noon)
+			delete(d.Annotations, BasisAnnotation)
+		},
+		"one of an early version": func(d *appsv1.Deployment) {
+			checksums := entries(manyChecksums(2500))
+			for i := range 2500 {
+				checksums[secretRef(fmt.Sprint("other-", i))] = 1
+			}
+			writeRecord(d, checksums, noon)
+			basisOf(d, func(b *basis) { b.Scheme, b.Key = unkeyedScheme, "" })
+		},
+		"one of a config with a long name": func(d *appsv1.Deployment) { writeRecord(d, entries(Checksums{configMapRef(long): 1}), noon) },
+		"one of a key with a long name": func(d *appsv1.Deployment) {
+			writeRecord(d, entries(Checksums{}), noon)
+			basisOf(d, func(b *basis) { b.Key = long })
+		},
+		"one with a long text for a checksum": func(d *appsv1.Deployment) { d.Annotations[ChecksumsAnnotation] = `{"configmap/ns/web":"` + long + `"}` },
+		"the same of a long name, in our scheme": func(d *appsv1.Deployment) {
+			writeRecord(d, entries(Checksums{}), noon)
+			d.Annotations[ChecksumsAnnotation] = `{"configmap/ns/` + long + `":"1"}`
+			basisOf(d, func(b *basis) { b.Checksums = checksumOf(d.Annotations[ChecksumsAnnotation]).String() })
+		},
+		"one that is no JSON": func(d *appsv1.Deployment) { d.Annotations[ChecksumsAnnotation] = long },
+	} {
+		d := deployment(readsAll("web", false))
+		write(d)
+		w, bytes := retained(func() Workload { return mustWorkload(d) })
+		runtime.KeepAlive(d)
+		earlier := 0
+		if w.Record.Earlier != nil {
+			earlier = len(w.Record.Earlier.Checksums)
+		}
+		if bytes > limit || len(w.Record.Checksums) > 1 || earlier > 1 {
+			t.Errorf("%s: %d bytes, record %.300v", name, bytes, w.Record)
+		}
+	}
+}
+
+func TestARecordThatHasOtherConfigsTooIsReplaced(t *testing.T) {
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(configMap("web", data{"a": "1"}))
+	view, _ := s.catalog.View(deploymentRef("web"))
+	checksums := Decide(view).Checksums
+	checksums[configMapRef("other")] = 1
+	writeRecord(s.deployment, checksums, noonPlus(10))
+	s.catalog.ObserveWorkload(s.reduced())
+	if got := s.decide(t); got.Outcome != RecordOnly {
+		t.Errorf("decision %+v", got)
+	}
+	s.recorded(20)
+	if got := s.decide(t); got.Outcome != Keep {
+		t.Errorf("decision after that %+v", got)
+	}
 }
 
 func TestEqualChecksumsAreTheSameOfTheSameConfigs(t *testing.T) {

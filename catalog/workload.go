@@ -181,7 +181,7 @@ func newWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 		TooManyReferences: !fit,
 	}
 	if fit {
-		w.Record = readRecord(meta, template, bare)
+		w.Record = readRecord(meta, template, bare).keptFor(references)
 	}
 	if fit && !w.Record.Vouches {
 		w.TemplateWriter = timestampWriter(meta)
