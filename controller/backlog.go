@@ -149,10 +149,13 @@ func (b *backlogs) noteDue(ref catalog.WorkloadRef, now time.Time) {
 	b.waiting[ref] = w
 }
 
-func (b *backlogs) isDue(ref catalog.WorkloadRef) bool {
+// state reports whether a workload is to be restarted, and whether something is under way
+// for it.
+func (b *backlogs) state(ref catalog.WorkloadRef) (due, waits bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.waiting[ref].due
+	w, waits := b.waiting[ref]
+	return w.due, waits
 }
 
 // settle forgets what a workload waited for, and returns it.

@@ -111,6 +111,13 @@ func (q *ChangeQueue) Holds(workload catalog.WorkloadRef, subject fmt.Stringer) 
 	return found
 }
 
+// HoldsAny reports whether a change waits to ripen for the workload.
+func (q *ChangeQueue) HoldsAny(workload catalog.WorkloadRef) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.pending[workload]) > 0
+}
+
 // Len returns how many subjects have changes that wait.
 func (q *ChangeQueue) Len() int {
 	q.mu.Lock()

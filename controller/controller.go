@@ -65,6 +65,7 @@ type Controller struct {
 	restarter *restarter
 	watches   []*resourceWatch
 	metrics   *metrics
+	staleness *staleness
 	events    record.EventBroadcaster
 	keys      keyKeeper
 	leading   atomic.Bool
@@ -88,6 +89,7 @@ func New(options Options) (*Controller, error) {
 	}
 	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: options.Log}
 	c.restarter = c.newRestarter(clients)
+	c.staleness = newStaleness(c.catalog, c.judge)
 	for _, resource := range options.resources() {
 		for _, namespace := range namespacesOrAll(options.Namespaces) {
 			c.watches = append(c.watches, c.newWatch(resource, namespace, clients))
@@ -131,6 +133,7 @@ func namespacesOrAll(namespaces []string) []string {
 func (c *Controller) Watch(ctx context.Context) {
 	start := time.Now()
 	var group sync.WaitGroup
+	group.Go(func() { c.staleness.run(ctx) })
 	for _, w := range c.watches {
 		group.Go(func() { w.Run(ctx) })
 		w.Settled(ctx)
@@ -155,6 +158,24 @@ func (c *Controller) releaseGarbageOnceDecided(ctx context.Context) {
 		c.releaseGarbage()
 	case <-ctx.Done():
 	}
+}
+
+// judge decides whether a workload is stale: its record differs from the catalog, or it
+// could not be restarted yet although the pods said that it is due.
+func (c *Controller) judge(ref catalog.WorkloadRef) verdict {
+	view, found := c.catalog.View(ref)
+	if !found {
+		return fresh
+	}
+	held := c.changes.HoldsAny(ref) // before it goes on to the backlogs
+	due, waits := c.restarter.backlogs.state(ref)
+	switch {
+	case !due && catalog.Decide(view).Outcome != catalog.Restart:
+		return fresh
+	case held || waits || !c.leading.Load() || c.options.DryRun:
+		return stale
+	}
+	return forgotten
 }
 
 // awaitLists returns when everything has been listed once, or false when the
@@ -187,18 +208,18 @@ func (c *Controller) knowsConfigs(namespace string) bool {
 func (c *Controller) Lead(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	c.leading.Store(true)
+	c.beginToLead()
 	defer c.leading.Store(false)
 	var group sync.WaitGroup
 	if c.options.watches(catalog.Secret) {
 		group.Go(func() {
 			if key, found := c.keys.find(ctx); found {
-				c.catalog.SetKey(key)
+				c.useKey(key)
 			}
 		})
 	}
-	group.Go(func() { c.changes.Run(ctx, c.options.CheckPeriod, c.restarter.ripe) })
-	group.Go(func() { c.restarter.queue.Run(ctx, c.restarter.work) })
+	group.Go(func() { c.changes.Run(ctx, c.options.CheckPeriod, c.ripe) })
+	group.Go(func() { c.restarter.queue.Run(ctx, c.work) })
 	defer group.Wait()
 	select {
 	case <-ctx.Done():
@@ -207,6 +228,26 @@ func (c *Controller) Lead(ctx context.Context) error {
 		stop()
 		return fmt.Errorf("permanent failure: %w", err)
 	}
+}
+
+func (c *Controller) ripe(change Change) {
+	c.restarter.ripe(change)
+	c.staleness.noteWorkload(change.Workload)
+}
+
+func (c *Controller) work(ctx context.Context, workload catalog.WorkloadRef) {
+	c.restarter.work(ctx, workload)
+	c.staleness.noteWorkload(workload)
+}
+
+func (c *Controller) beginToLead() {
+	c.leading.Store(true)
+	c.staleness.noteEverything() // from now on, what is stale is to be restarted
+}
+
+func (c *Controller) useKey(key catalog.ChecksumKey) {
+	c.catalog.SetKey(key)
+	c.staleness.noteEverything()
 }
 
 func (c *Controller) fail(err error) {

@@ -1,8 +1,6 @@
 package controller
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,6 +24,7 @@ type metrics struct {
 	decisions      *prometheus.CounterVec
 	patchErrors    *prometheus.CounterVec
 	changeToPatch  prometheus.Histogram
+	dueToPatch     prometheus.Histogram
 	slowdowns      prometheus.Counter
 	reverted       *series.Counter
 }
@@ -46,6 +45,12 @@ func newMetrics() *metrics {
 			Name:      "change_to_patch_seconds",
 			Help:      "The time from the first observation of a change to the patch of a workload, the grace period included.",
 			Buckets:   []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 6, 7.5, 10, 15, 30, 60, 300},
+		}),
+		dueToPatch: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: namespace,
+			Name:      "due_to_patch_seconds",
+			Help:      "The time from when the patch of a workload was due, its grace period and the spacing of its restarts over, to the patch.",
+			Buckets:   []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15, 30, 60, 300, 600},
 		}),
 	}
 	m.reverted = series.NewCounter(prometheus.CounterOpts{
@@ -72,7 +77,7 @@ func (m *metrics) startAtZero() {
 func (m *metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.resourceVersions, m.annotationUpdates, m.restarts, m.changesProcessed,
-		m.restartsByKind, m.dryRunRestarts, m.decisions, m.patchErrors, m.changeToPatch, m.slowdowns, m.reverted,
+		m.restartsByKind, m.dryRunRestarts, m.decisions, m.patchErrors, m.changeToPatch, m.dueToPatch, m.slowdowns, m.reverted,
 	}
 }
 
@@ -89,7 +94,7 @@ var (
 	configsDesc        = stateDesc("configs_total", "The number of tracked configs.")
 	workloadsDesc      = stateDesc("deployments_total", "The number of tracked deployments.")
 	changesWaitingDesc = stateDesc("changes_waiting_total", "The number of changes waiting in the queue.")
-	staleDesc          = stateDesc("stale_workloads", "The number of workloads that run with an earlier content of a config right now.")
+	staleDesc          = stateDesc("stale_workloads", "The number of workloads that run with an earlier content of a config right now.", "namespace")
 	longestWaitDesc    = stateDesc("longest_wait_seconds", "How long the most overdue restart or record has been due; 0 if none is.", "namespace")
 	slowedDesc         = stateDesc("slowed_workloads", "The number of workloads whose next restart is put off because a config keeps changing.", "config")
 	queueDepthDesc     = stateDesc("queue_depth", "The number of workloads that wait for a worker.")
@@ -127,8 +132,13 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 	gauge(configsDesc, float64(configs))
 	gauge(workloadsDesc, float64(workloads))
 	gauge(changesWaitingDesc, float64(c.changes.Len()))
-	gauge(staleDesc, float64(c.staleWorkloads()))
-	for _, s := range longestWaits(c.restarter.backlogs.longestWaits(time.Now())) {
+	for _, s := range c.staleness.samples() {
+		gauge(staleDesc, s.Value, s.Label)
+	}
+	now := time.Now()
+	waits := c.restarter.backlogs.longestWaits(now)
+	c.staleness.addForgotten(waits, now)
+	for _, s := range longestWaits(waits) {
 		gauge(longestWaitDesc, s.Value, s.Label)
 	}
 	for _, s := range slowing(c.restarter.backlogs.slowing()) {
@@ -167,8 +177,7 @@ func longestWaits(waits map[string]time.Duration) []series.Sample {
 	for namespace, wait := range waits {
 		samples = append(samples, series.Sample{Label: namespace, Value: wait.Seconds()})
 	}
-	slices.SortFunc(samples, byValue)
-	return series.Limit(samples, namedNamespaces, func(a, b float64) float64 { return max(a, b) })
+	return series.Largest(samples, namedNamespaces, func(a, b float64) float64 { return max(a, b) })
 }
 
 // slowing names the configs that slow down most workloads.
@@ -177,25 +186,5 @@ func slowing(counts map[catalog.ConfigRef]int) []series.Sample {
 	for config, workloads := range counts {
 		samples = append(samples, series.Sample{Label: config.String(), Value: float64(workloads)})
 	}
-	slices.SortFunc(samples, byValue)
-	return series.Limit(samples, namedConfigs, func(a, b float64) float64 { return a + b })
-}
-
-// byValue orders samples by value, the largest first, and equal ones by label.
-func byValue(a, b series.Sample) int {
-	return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(a.Label, b.Label))
-}
-
-// staleWorkloads counts the workloads whose record differs from the catalog, or
-// that could not be restarted yet although the pods said that it is due.
-func (c *Controller) staleWorkloads() int {
-	stale := 0
-	for _, ref := range c.catalog.Workloads() {
-		if c.restarter.backlogs.isDue(ref) {
-			stale++
-		} else if view, found := c.catalog.View(ref); found && catalog.Decide(view).Outcome == catalog.Restart {
-			stale++
-		}
-	}
-	return stale
+	return series.Largest(samples, namedConfigs, func(a, b float64) float64 { return a + b })
 }

@@ -59,13 +59,36 @@ func newFleet(tb testing.TB) *Controller {
 	return c
 }
 
+// The scrape of a cluster in which nothing happens, and of one in which all is overdue and
+// slowed down by configs of their own.
 func BenchmarkCollect(b *testing.B) {
 	c := newFleet(b)
+	b.Run("10,000 workloads at rest", func(b *testing.B) { benchmarkCollect(b, c) })
+	for _, ref := range c.catalog.Workloads() {
+		causes := []catalog.Cause{{Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: ref.Namespace, Name: ref.Name}}}
+		c.restarter.backlogs.putOff(ref, causes, time.Now().Add(-time.Hour))
+	}
+	c.staleness.noteEverything()
+	c.staleness.update(b.Context())
+	b.Run("10,000 workloads overdue", func(b *testing.B) { benchmarkCollect(b, c) })
+}
+
+func benchmarkCollect(b *testing.B, c *Controller) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if collect(c) == 0 {
 			b.Fatal("no samples")
 		}
+	}
+}
+
+// What a scrape spares: judging all workloads.
+func BenchmarkJudge10000Workloads(b *testing.B) {
+	c := newFleet(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		c.staleness.noteEverything()
+		c.staleness.update(b.Context())
 	}
 }
 
@@ -94,7 +117,10 @@ func TestTheNumberOfSeriesDoesNotGrowWithNamespacesAndConfigs(t *testing.T) {
 		config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: "a"}
 		c.restarter.backlogs.putOff(workload, []catalog.Cause{{Config: config}}, time.Now().Add(-time.Hour))
 	}
-	for name, want := range map[string]int{"longest_wait_seconds": namedNamespaces + 1, "slowed_workloads": namedConfigs + 1} {
+	for i := range 1000 {
+		c.staleness.put(catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: fmt.Sprint("namespace-", i), Name: "web"}, stale, time.Now())
+	}
+	for name, want := range map[string]int{"stale_workloads": namedNamespaces + 1, "longest_wait_seconds": namedNamespaces + 1, "slowed_workloads": namedConfigs + 1} {
 		if got := testutil.CollectAndCount(c, "deployment_restart_controller_"+name); got != want {
 			t.Errorf("%s has %d series, want %d", name, got, want)
 		}

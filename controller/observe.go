@@ -27,6 +27,7 @@ func (c *Controller) observeConfig(config *catalog.Config) {
 // configChanged queues the change of a config for each workload that references it.
 func (c *Controller) configChanged(ref catalog.ConfigRef, at time.Time) {
 	c.log.Debug("config changed", "config", ref)
+	c.staleness.noteConfig(ref)
 	for _, w := range c.catalog.WorkloadsReferencing(ref) {
 		c.changes.Observe(w.Ref, ref, at, c.restarter.gracePeriod(w))
 	}
@@ -35,9 +36,12 @@ func (c *Controller) configChanged(ref catalog.ConfigRef, at time.Time) {
 func (c *Controller) observeWorkload(w *workloadObservation) {
 	if w.enabled == nil {
 		c.forgetDisabled(w)
-	} else if c.catalog.ObserveWorkload(*w.enabled) {
+		return
+	}
+	if c.catalog.ObserveWorkload(*w.enabled) {
 		c.workloadChanged(w.enabled)
 	}
+	c.staleness.noteWorkload(w.ref)
 }
 
 // workloadChanged queues the change of a workload.
@@ -71,12 +75,14 @@ func (c *Controller) forgetDisabled(w *workloadObservation) {
 func (c *Controller) drop(ref catalog.WorkloadRef) {
 	c.changes.Forget(ref)
 	c.restarter.backlogs.forget(ref)
+	c.staleness.noteWorkload(ref)
 }
 
 // forget takes in that an object is gone.
 func (c *Controller) forget(o *observation) {
 	if o.config != nil {
 		c.catalog.ForgetConfig(o.config.Ref)
+		c.staleness.noteConfig(o.config.Ref)
 	} else {
 		c.catalog.ForgetWorkload(o.workload.ref)
 		c.drop(o.workload.ref)
@@ -94,6 +100,7 @@ func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all 
 	for _, ref := range c.catalog.ListConfigs(kind, namespace, configs, now, first) {
 		c.configChanged(ref, now)
 	}
+	c.staleness.noteEverything() // configs may be gone, too
 }
 
 // listWorkloads takes in all workloads of a kind of a namespace, or of all
@@ -116,4 +123,5 @@ func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, 
 	for _, ref := range gone {
 		c.drop(ref)
 	}
+	c.staleness.noteEverything()
 }

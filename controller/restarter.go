@@ -320,6 +320,7 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision) {
 	waited := r.backlogs.settle(w.Ref)
 	if waited.count > 0 {
 		r.metrics.changeToPatch.Observe(time.Since(waited.since).Seconds())
+		r.metrics.dueToPatch.Observe(max(0, time.Since(waited.owed)).Seconds())
 	}
 	if decision.Outcome == catalog.RecordOnly {
 		r.log.Info("recorded", "workload", w.Ref, "configs", len(decision.Checksums), "reason", decision.Reason)

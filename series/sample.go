@@ -1,5 +1,10 @@
 package series
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Sample is the value of a gauge for one value of its label.
 type Sample struct {
 	Label string
@@ -21,4 +26,27 @@ func Limit(samples []Sample, limit int, join func(a, b float64) float64) []Sampl
 		}
 	}
 	return append(named, other)
+}
+
+// Largest is [Limit] of the samples with the largest values; of equal ones, those whose
+// labels come first. It does not sort what it leaves out, of which there may be much.
+func Largest(samples []Sample, limit int, join func(a, b float64) float64) []Sample {
+	other := Sample{Label: Other}
+	largest := make([]Sample, 0, limit+1)
+	for _, s := range samples {
+		place, _ := slices.BinarySearchFunc(largest, s, largestFirst)
+		if place == limit || s.Label == Other {
+			other.Value = join(other.Value, s.Value)
+			continue
+		}
+		if largest = slices.Insert(largest, place, s); len(largest) > limit {
+			other.Value = join(other.Value, largest[limit].Value)
+			largest = largest[:limit]
+		}
+	}
+	return append(largest, other)
+}
+
+func largestFirst(a, b Sample) int {
+	return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(a.Label, b.Label))
 }

@@ -1,11 +1,13 @@
 package series_test
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"pgregory.net/rapid"
@@ -71,10 +73,28 @@ func TestSamplesBeyondTheLimitAreJoined(t *testing.T) {
 		2: {{"a", 3}, {"b", 5}, {"other", 13}},
 		9: {{"a", 3}, {"b", 5}, {"c", 7}, {"d", 4}, {"other", 2}},
 	} {
-		if diff := cmp.Diff(want, series.Limit(append([]series.Sample(nil), samples...), limit, add)); diff != "" {
+		if diff := gocmp.Diff(want, series.Limit(append([]series.Sample(nil), samples...), limit, add)); diff != "" {
 			t.Errorf("limit %d (-want +got):\n%s", limit, diff)
 		}
 	}
+}
+
+func TestTheLargestSamplesAreThoseThatSortingFinds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		labels := rapid.SliceOfDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "other"}), rapid.ID[string]).Draw(t, "labels")
+		samples := make([]series.Sample, 0, len(labels))
+		for _, label := range labels {
+			samples = append(samples, series.Sample{Label: label, Value: float64(rapid.IntRange(0, 3).Draw(t, "value"))})
+		}
+		limit := rapid.IntRange(0, 6).Draw(t, "limit")
+		largest := series.Largest(samples, limit, add)
+		slices.SortFunc(samples, func(a, b series.Sample) int {
+			return cmp.Or(-cmp.Compare(a.Value, b.Value), cmp.Compare(a.Label, b.Label))
+		})
+		if diff := gocmp.Diff(series.Limit(samples, limit, add), largest); diff != "" {
+			t.Errorf("the largest (-sorted +found):\n%s", diff)
+		}
+	})
 }
 
 func TestALimitLosesNothingAndNamesEachValueOnce(t *testing.T) {

@@ -1,0 +1,309 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/series"
+)
+
+// countStale judges all workloads, one by one.
+func countStale(c *Controller) map[string]float64 {
+	counts := map[string]float64{series.Other: 0}
+	for _, ref := range c.catalog.Workloads() {
+		if c.judge(ref) != fresh {
+			counts[ref.Namespace]++
+		}
+	}
+	return counts
+}
+
+func counted(samples []series.Sample) map[string]float64 {
+	counts := make(map[string]float64, len(samples))
+	for _, s := range samples {
+		counts[s.Label] = s.Value
+	}
+	return counts
+}
+
+// history does at random to a world what happens to one.
+type history struct {
+	*rapid.T
+	*world
+}
+
+func (h history) name(of ...string) string {
+	return rapid.SampledFrom([]string{"one", "two"}).Draw(h.T, "namespace") + "/" + rapid.SampledFrom(of).Draw(h.T, "name")
+}
+
+func (h history) value() string { return rapid.SampledFrom([]string{"x", "y"}).Draw(h.T, "value") }
+
+// shown decides whether the watch shows what happens; what it does not, the next list shows.
+func (h history) shown() bool { return rapid.IntRange(0, 3).Draw(h.T, "shown") > 0 }
+
+func (h history) editConfigMap() {
+	cm := &corev1.ConfigMap{ObjectMeta: h.meta(h.name("a", "b")), Data: map[string]string{"key": h.value()}}
+	h.configMaps[nameOf(cm)] = cm
+	if h.shown() {
+		h.show("configmaps", cm)
+	}
+}
+
+func (h history) editSecret() {
+	secret := &corev1.Secret{ObjectMeta: h.meta(h.name("s")), Data: map[string][]byte{"key": []byte(h.value())}}
+	h.secrets[nameOf(secret)] = secret
+	if h.shown() {
+		h.show("secrets", secret)
+	}
+}
+
+func (h history) deleteConfigMap() {
+	name := h.name("a", "b")
+	if cm := h.configMaps[name]; cm != nil {
+		delete(h.configMaps, name)
+		if h.shown() {
+			h.hide("configmaps", cm)
+		}
+	}
+}
+
+func (h history) editWorkload() {
+	name := h.name("web", "api")
+	configs := rapid.SliceOfDistinct(rapid.SampledFrom([]string{"a", "b", "s"}), rapid.ID[string]).Draw(h.T, "configs")
+	d := h.deployment(name, configs...)
+	if known := h.deployments[name]; known != nil {
+		d.UID, d.Annotations, d.ManagedFields = known.UID, maps.Clone(known.Annotations), known.ManagedFields
+	}
+	if d.Annotations[catalog.EnabledAnnotation] = catalog.Enabled; rapid.IntRange(0, 5).Draw(h.T, "enabled") == 0 {
+		delete(d.Annotations, catalog.EnabledAnnotation)
+	}
+	if replicas := int32(rapid.IntRange(0, 3).Draw(h.T, "replicas")); replicas < 2 {
+		d.Spec.Replicas = &replicas
+	}
+	h.deployments[name] = d
+	if h.shown() {
+		h.show("deployments", d)
+	}
+}
+
+func (h history) showWorkload() {
+	if d := h.deployments[h.name("web", "api")]; d != nil {
+		h.show("deployments", d)
+	}
+}
+
+func (h history) deleteWorkload() {
+	name := h.name("web", "api")
+	if d := h.deployments[name]; d != nil {
+		delete(h.deployments, name)
+		if h.shown() {
+			h.hide("deployments", d)
+		}
+	}
+}
+
+func (h history) ripen() {
+	for _, change := range h.takeChanges() {
+		h.controller.ripe(change)
+	}
+}
+
+// decide lets a worker decide about a workload. Requests may be refused.
+func (h history) decide() {
+	h.refuse = rapid.SampledFrom([]int{0, 0, 0, 403, 409, 503}).Draw(h.T, "refuse")
+	for range rapid.IntRange(1, 4).Draw(h.T, "workloads") {
+		h.work()
+	}
+}
+
+func (h history) retry() {
+	namespace := rapid.SampledFrom([]string{"one", "two"}).Draw(h.T, "namespace")
+	h.controller.restarter.queue.Add(catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: namespace, Name: "web"}, catalog.ConfigRef{})
+}
+
+// begin makes workloads that are recorded.
+func (h history) begin() {
+	for _, namespace := range []string{"one/", "two/"} {
+		for _, name := range []string{"a", "b"} {
+			h.configMaps[namespace+name] = &corev1.ConfigMap{ObjectMeta: h.meta(namespace + name), Data: map[string]string{"key": "x"}}
+		}
+		h.deployments[namespace+"web"] = h.deployment(namespace+"web", "a", "s")
+		h.deployments[namespace+"api"] = h.deployment(namespace+"api", "a", "b")
+	}
+	list(h.world, "configmaps", h.configMaps)
+	list(h.world, "secrets", h.secrets)
+	list(h.world, "deployments", h.deployments)
+	h.ripen()
+	for h.work() {
+	}
+}
+
+// requireCounts compares what is counted with what there is to count.
+func (h history) requireCounts(seen map[verdict]int) {
+	c := h.controller
+	if diff := cmp.Diff(countStale(c), counted(c.staleness.samples())); diff != "" {
+		h.Errorf("stale workloads (-all +counted):\n%s", diff)
+	}
+	for _, ref := range c.catalog.Workloads() {
+		v := c.judge(ref)
+		if since, found := c.staleness.stale[ref]; found != (v != fresh) || found && (v == forgotten) == since.IsZero() {
+			h.Errorf("%s is counted (%t, %s) unlike the verdict %d", ref, found, since, v)
+		}
+		seen[v]++
+		if exists := h.deployments[ref.Namespace+"/"+ref.Name] != nil; v == forgotten && exists {
+			h.Errorf("%s runs with an earlier content, and nothing is under way for it", ref)
+		}
+	}
+}
+
+func TestStaleWorkloadsAreCountedLikeByLookingAtAllOfThem(t *testing.T) {
+	seen := make(map[verdict]int)
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(t)
+		h := history{rt, w}
+		h.begin()
+		rt.Repeat(map[string]func(*rapid.T){
+			"edit a ConfigMap":   func(*rapid.T) { h.editConfigMap() },
+			"edit a Secret":      func(*rapid.T) { h.editSecret() },
+			"delete a ConfigMap": func(*rapid.T) { h.deleteConfigMap() },
+			"list ConfigMaps":    func(*rapid.T) { list(w, "configmaps", w.configMaps) },
+			"list Secrets":       func(*rapid.T) { list(w, "secrets", w.secrets) },
+			"edit a workload":    func(*rapid.T) { h.editWorkload() },
+			"show a workload":    func(*rapid.T) { h.showWorkload() },
+			"delete a workload":  func(*rapid.T) { h.deleteWorkload() },
+			"list workloads":     func(*rapid.T) { list(w, "deployments", w.deployments) },
+			"ripen":              func(*rapid.T) { h.ripen() },
+			"decide":             func(*rapid.T) { h.decide() },
+			"retry":              func(*rapid.T) { h.retry() },
+			"lead":               func(*rapid.T) { w.controller.beginToLead() },
+			"know the key":       func(*rapid.T) { w.controller.useKey(newKey()) },
+			"": func(*rapid.T) {
+				if rapid.IntRange(0, 2).Draw(rt, "count") == 0 {
+					return // so that several notes are judged at once
+				}
+				w.controller.staleness.update(t.Context())
+				h.requireCounts(seen)
+			},
+		})
+	})
+	if seen[fresh] == 0 || seen[stale] == 0 {
+		t.Errorf("the histories had verdicts %v, want more than one", seen)
+	}
+}
+
+// edited is a world with a workload whose config was edited after its record was made.
+func edited(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.configMaps["ns/a"] = &corev1.ConfigMap{ObjectMeta: w.meta("ns/a"), Data: map[string]string{"key": "x"}}
+	w.deployments["ns/web"] = w.deployment("ns/web", "a")
+	list(w, "configmaps", w.configMaps)
+	list(w, "deployments", w.deployments)
+	for _, change := range w.takeChanges() {
+		w.controller.ripe(change)
+	}
+	w.work()
+	w.show("deployments", w.deployments["ns/web"])
+	w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.meta("ns/a"), Data: map[string]string{"key": "y"}})
+	return w
+}
+
+func TestAStaleWorkloadThatNothingIsUnderWayForCountsAsOverdue(t *testing.T) {
+	w := edited(t)
+	c := w.controller
+	require := func(when string, isForgotten bool) {
+		t.Helper()
+		c.staleness.update(t.Context())
+		if stale := counted(c.staleness.samples())["ns"]; stale != 1 {
+			t.Errorf("%s: %v stale workloads", when, stale)
+		}
+		waits := make(map[string]time.Duration)
+		c.staleness.addForgotten(waits, time.Now().Add(time.Hour))
+		if wait, found := waits["ns"]; found != isForgotten || found && (wait < time.Hour || wait > 2*time.Hour) {
+			t.Errorf("%s: overdue for %s", when, wait)
+		}
+	}
+	require("within the grace period", false)
+	changes := w.takeChanges()
+	c.staleness.noteWorkload(web)
+	require("on a standby", false)
+	c.beginToLead()
+	require("on a leader that has lost the change", true)
+	c.ripe(changes[0])
+	require("when a worker is to look at it", false)
+}
+
+func TestANamespaceKeepsItsSeriesWhileItHasStaleWorkloads(t *testing.T) {
+	s, now := newStaleness(catalog.New(), nil), time.Now()
+	put := func(i int, v verdict) {
+		s.put(catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: fmt.Sprintf("namespace-%03d", i), Name: "web"}, v, now)
+	}
+	put(999, stale)
+	for i := range 100 {
+		now = now.Add(time.Second)
+		put(i, stale)
+	}
+	counts := counted(s.samples())
+	if len(counts) != namedNamespaces+1 || counts["namespace-999"] != 1 || counts[series.Other] != 101-namedNamespaces {
+		t.Errorf("counts %v", counts)
+	}
+	for i := range 100 {
+		put(i, fresh)
+	}
+	if diff := cmp.Diff(map[string]float64{"namespace-999": 1, series.Other: 0}, counted(s.samples())); diff != "" {
+		t.Errorf("counts (-want +got):\n%s", diff)
+	}
+}
+
+// However often a workload changes, it is judged once a second, and once at once.
+func TestAWorkloadIsJudgedOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		judged := 0
+		s := newStaleness(catalog.New(), func(catalog.WorkloadRef) verdict { judged++; return stale })
+		ctx, stop := context.WithCancel(t.Context())
+		go s.run(ctx)
+		for range 30 {
+			s.noteWorkload(web)
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		if judged != 4 {
+			t.Errorf("judged %d times within four seconds", judged)
+		}
+		stop()
+		synctest.Wait()
+	})
+}
+
+// A slow round is followed by a long pause, and what is noted meanwhile is judged after it.
+func TestJudgingLeavesTheProcessorToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var judged []time.Duration
+		start := time.Now()
+		s := newStaleness(catalog.New(), func(catalog.WorkloadRef) verdict {
+			judged = append(judged, time.Since(start))
+			time.Sleep(2 * time.Second)
+			return stale
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		go s.run(ctx)
+		s.noteWorkload(web)
+		synctest.Wait()
+		s.noteWorkload(web)
+		time.Sleep(time.Minute)
+		if diff := cmp.Diff([]time.Duration{0, 22 * time.Second}, judged); diff != "" {
+			t.Errorf("judged (-want +got):\n%s", diff)
+		}
+		stop()
+		synctest.Wait()
+	})
+}

@@ -1,0 +1,199 @@
+package controller
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// world is an API server with ConfigMaps, Secrets and Deployments, and a controller that
+// knows of them what its watches were made to show. There are no pods.
+type world struct {
+	controller  *Controller
+	watches     map[string]*resourceWatch
+	version     int
+	configMaps  map[string]*corev1.ConfigMap
+	secrets     map[string]*corev1.Secret
+	deployments map[string]*appsv1.Deployment
+	refuse      int // the code of the answer to the next patches, 0 if they are accepted
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{
+		watches: make(map[string]*resourceWatch), configMaps: make(map[string]*corev1.ConfigMap),
+		secrets: make(map[string]*corev1.Secret), deployments: make(map[string]*appsv1.Deployment),
+	}
+	c, err := New(Options{
+		API: &rest.Config{Host: "http://world", Transport: w}, QPS: 1e6, Burst: 1e6,
+		GracePeriod: time.Second, BackoffLimit: time.Minute, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.events.Shutdown)
+	w.controller = c
+	c.restarter.events = &record.FakeRecorder{}
+	c.restarter.knowsConfigs = func(string) bool { return true }
+	for _, watch := range c.watches {
+		w.watches[watch.name] = watch
+	}
+	return w
+}
+
+func (w *world) nextVersion() string {
+	w.version++
+	return strconv.Itoa(w.version)
+}
+
+func nameOf(meta metav1.Object) string { return meta.GetNamespace() + "/" + meta.GetName() }
+
+func (w *world) meta(name string) metav1.ObjectMeta {
+	namespace, name, _ := strings.Cut(name, "/")
+	version := w.nextVersion()
+	return metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(version), ResourceVersion: version}
+}
+
+// deployment is one that opted in and reads the named configs: all keys of ConfigMaps, and
+// of Secrets, whose names begin with an s.
+func (w *world) deployment(name string, configs ...string) *appsv1.Deployment {
+	d := &appsv1.Deployment{ObjectMeta: w.meta(name), Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{}}}
+	d.Annotations = map[string]string{catalog.EnabledAnnotation: catalog.Enabled}
+	container := corev1.Container{Name: "app"}
+	for _, config := range configs {
+		var from corev1.EnvFromSource
+		if strings.HasPrefix(config, "s") {
+			from.SecretRef = &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: config}}
+		} else {
+			from.ConfigMapRef = &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: config}}
+		}
+		container.EnvFrom = append(container.EnvFrom, from)
+	}
+	d.Spec.Template.Spec.Containers = []corev1.Container{container}
+	return d
+}
+
+// show lets the watch of a resource show an object.
+func (w *world) show(resource string, object any) {
+	if o, err := reduce(object); err == nil {
+		w.watches[resource].Observe(o)
+	}
+}
+
+// hide lets the watch of a resource show that an object is gone.
+func (w *world) hide(resource string, object any) {
+	if o, err := reduce(object); err == nil {
+		w.watches[resource].Forget(o)
+	}
+}
+
+// list lets the watch of a resource show all objects.
+func list[T any](w *world, resource string, objects map[string]T) {
+	var all []*observation
+	for _, name := range slices.Sorted(maps.Keys(objects)) {
+		if o, err := reduce(objects[name]); err == nil {
+			all = append(all, o)
+		}
+	}
+	w.watches[resource].Replace(all, w.nextVersion())
+}
+
+// takeChanges lets all changes ripen, which nobody has noted then.
+func (w *world) takeChanges() []Change {
+	changes, _ := w.controller.changes.takeRipe(time.Now().Add(time.Hour), time.Hour)
+	return changes
+}
+
+// work lets a worker decide about the next workload, and returns false if none waits.
+func (w *world) work() bool {
+	queue := w.controller.restarter.queue
+	workload, found := queue.Get()
+	if found {
+		w.controller.work(context.Background(), workload)
+		queue.Done(workload)
+	}
+	return found
+}
+
+// RoundTrip answers the controller's requests.
+func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
+	path := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	resource, name := path[len(path)-1], path[len(path)-3]+"/"+path[len(path)-1]
+	switch {
+	case resource == "configmaps":
+		_, wanted, _ := strings.Cut(r.URL.Query().Get("fieldSelector"), "=")
+		found := corev1.ConfigMapList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}}
+		if cm := w.configMaps[path[len(path)-2]+"/"+wanted]; cm != nil {
+			found.Items = append(found.Items, *cm)
+		}
+		return w.respond(http.StatusOK, found)
+	case resource == "pods":
+		return w.respond(http.StatusOK, corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}})
+	case r.Method == http.MethodPatch && w.refuse != 0:
+		return w.status(w.refuse, "refused")
+	case w.deployments[name] == nil:
+		return w.status(http.StatusNotFound, string(metav1.StatusReasonNotFound))
+	case r.Method == http.MethodPatch:
+		return w.patch(w.deployments[name], r.Body)
+	}
+	return w.respond(http.StatusOK, w.deployments[name])
+}
+
+// patch applies a patch of the controller's, and lets it own the record.
+func (w *world) patch(d *appsv1.Deployment, body io.Reader) (*http.Response, error) {
+	var patch workloadPatch
+	if err := json.NewDecoder(body).Decode(&patch); err != nil {
+		return nil, err
+	}
+	if patch.Metadata.ResourceVersion != d.ResourceVersion {
+		return w.status(http.StatusConflict, string(metav1.StatusReasonConflict))
+	}
+	patched := d.DeepCopy()
+	maps.Copy(patched.Annotations, patch.Metadata.Annotations)
+	if patch.Spec != nil {
+		patched.Spec.Template.Annotations = patch.Spec.Template.Metadata.Annotations
+	}
+	patched.ResourceVersion = w.nextVersion()
+	patched.ManagedFields = []metav1.ManagedFieldsEntry{{
+		Manager: catalog.FieldManager, Operation: metav1.ManagedFieldsOperationUpdate, Time: &metav1.Time{Time: time.Now()},
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fmt.Sprintf(`{"f:metadata":{"f:annotations":{"f:%s":{},"f:%s":{}}}}`,
+			catalog.ChecksumsAnnotation, catalog.BasisAnnotation)),
+	}}
+	w.deployments[nameOf(d)] = patched
+	return w.respond(http.StatusOK, patched)
+}
+
+func (w *world) status(code int, reason string) (*http.Response, error) {
+	return w.respond(code, metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(code), Reason: metav1.StatusReason(reason), //nolint:gosec // an HTTP code
+	})
+}
+
+func (*world) respond(code int, object any) (*http.Response, error) {
+	if d, is := object.(*appsv1.Deployment); is {
+		d.TypeMeta = metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}
+	}
+	body, err := json.Marshal(object)
+	return &http.Response{
+		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)),
+	}, err
+}

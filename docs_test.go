@@ -1,0 +1,94 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// alertRules are those to copy in docs/metrics.md.
+type alertRules struct {
+	Groups []struct {
+		Name  string `json:"name"`
+		Rules []struct {
+			Alert       string            `json:"alert"`
+			Expr        string            `json:"expr"`
+			For         string            `json:"for"`
+			Labels      map[string]string `json:"labels"`
+			Annotations map[string]string `json:"annotations"`
+		} `json:"rules"`
+	} `json:"groups"`
+}
+
+var (
+	documentedSeries = regexp.MustCompile("^`([a-z_]+)` \\| (counter|gauge|histogram) \\|(.*)")
+	quotedWord       = regexp.MustCompile("`([a-z_]+)`")
+	seriesInRule     = regexp.MustCompile(`\b(deployment_restart_controller|deployment_engine)_([a-z_]+)`)
+	labelInRule      = regexp.MustCompile(`\bby \(([a-z_, ]+)\)|\{([a-z_]+)!?[=~]|\$labels\.([a-z_]+)`)
+)
+
+// readMetricsPage returns docs/metrics.md, the rows of its tables by full name, and its rules.
+func readMetricsPage(t *testing.T) (rows map[string]string, rules alertRules) {
+	t.Helper()
+	page, err := os.ReadFile("docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows = make(map[string]string)
+	prefix := ""
+	for line := range strings.Lines(string(page)) {
+		if _, rest, found := strings.Cut(line, "All names begin with `"); found {
+			prefix, _, _ = strings.Cut(rest, "`")
+		}
+		if row := documentedSeries.FindStringSubmatch(line); row != nil {
+			rows[prefix+row[1]] = row[3]
+		}
+	}
+	_, block, _ := strings.Cut(string(page), "## Alerts")
+	_, block, _ = strings.Cut(block, "```yaml\n")
+	block, _, _ = strings.Cut(block, "```")
+	if err := yaml.UnmarshalStrict([]byte(block), &rules); err != nil {
+		t.Fatal(err)
+	}
+	return rows, rules
+}
+
+// labelsIn returns the labels that an expression or a text of a rule uses.
+func labelsIn(text string) []string {
+	var labels []string
+	for _, match := range labelInRule.FindAllStringSubmatch(text, -1) {
+		labels = append(labels, strings.Split(match[1]+match[2]+match[3], ", ")...)
+	}
+	return labels
+}
+
+func TestTheAlertsAreAboutSeriesAndLabelsThatAreDocumented(t *testing.T) {
+	rows, rules := readMetricsPage(t)
+	if len(rules.Groups) != 1 || len(rules.Groups[0].Rules) < 8 {
+		t.Fatalf("not all rules were found: %v", rules)
+	}
+	for _, rule := range rules.Groups[0].Rules {
+		known := []string{"le"}
+		for _, name := range seriesInRule.FindAllString(rule.Expr, -1) {
+			row, found := rows[strings.TrimSuffix(name, "_bucket")]
+			if !found {
+				t.Errorf("%s: %s is not documented", rule.Alert, name)
+			}
+			for _, word := range quotedWord.FindAllStringSubmatch(row, -1) {
+				known = append(known, word[1])
+			}
+		}
+		for _, label := range labelsIn(rule.Expr + rule.Annotations["summary"] + rule.Annotations["description"]) {
+			if !slices.Contains(known, label) {
+				t.Errorf("%s: its series have no label %s", rule.Alert, label)
+			}
+		}
+		if rule.Labels["severity"] == "" || rule.Annotations["summary"] == "" || strings.Count(rule.Expr, "(") != strings.Count(rule.Expr, ")") {
+			t.Errorf("%s is incomplete", rule.Alert)
+		}
+	}
+}
