@@ -33,6 +33,7 @@ func TestTheMetricsOfTheEngine(t *testing.T) {
 		"driving":                    "GAUGE []",
 		"queue_depth":                "GAUGE []",
 		"queue_latency_seconds":      "HISTOGRAM []",
+		"slow_requests":              "GAUGE []",
 		"rival_writes_total":         "COUNTER [manager]",
 		"rollouts_in_progress":       "GAUGE []",
 		"rollouts_deadline_exceeded": "GAUGE []",

@@ -89,6 +89,7 @@ func TestTheOtherMetricsAreThere(t *testing.T) {
 		"deployment_restart_controller_longest_wait_seconds":                 {dto.MetricType_GAUGE, []string{"namespace"}},
 		"deployment_restart_controller_slowed_workloads":                     {dto.MetricType_GAUGE, []string{"config"}},
 		"deployment_restart_controller_queue_depth":                          {dto.MetricType_GAUGE, nil},
+		"deployment_restart_controller_slow_requests":                        {dto.MetricType_GAUGE, nil},
 		"deployment_restart_controller_leader":                               {dto.MetricType_GAUGE, nil},
 		"deployment_restart_controller_watch_up":                             {dto.MetricType_GAUGE, []string{"namespace", "resource"}},
 		"deployment_restart_controller_watch_broken_since_timestamp_seconds": {dto.MetricType_GAUGE, []string{"namespace", "resource"}},
