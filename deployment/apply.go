@@ -31,8 +31,9 @@ type executor struct {
 	events  record.EventRecorder
 	metrics *metrics
 	log     *slog.Logger
-	// driving tells whether it may write.
+	// driving tells whether it may write, and truces where it may not all the same.
 	driving atomic.Bool
+	truces  truces
 	// keepsTerminating tells whether the API server keeps terminatingReplicas in a
 	// Deployment's status.
 	keepsTerminating atomic.Bool
@@ -78,7 +79,7 @@ var errResting = errors.New("the engine stands by")
 // it look again, so that the next plan knows.
 func (x *executor) apply(ctx context.Context, d *Deployment, actions []Action) (done int, err error) {
 	for done, action := range actions {
-		if !x.driving.Load() {
+		if !x.mayWrite(d.Namespace) {
 			return done, errResting
 		}
 		if err := x.do(ctx, d, action); err != nil {
@@ -91,6 +92,11 @@ func (x *executor) apply(ctx context.Context, d *Deployment, actions []Action) (
 		}
 	}
 	return len(actions), nil
+}
+
+// mayWrite reports whether the engine drives Deployments, and those of a namespace.
+func (x *executor) mayWrite(namespace string) bool {
+	return x.driving.Load() && !x.truces.holdIn(namespace)
 }
 
 // levelOf keeps what comes many times in a rollout out of the log.
@@ -145,7 +151,7 @@ func (x *executor) create(ctx context.Context, d *Deployment, a *CreateReplicaSe
 	switch {
 	case err != nil:
 		return err
-	case !x.driving.Load(): // somebody was heard meanwhile
+	case !x.mayWrite(d.Namespace): // somebody was heard meanwhile
 		return errResting
 	}
 	created, err := x.apps.ReplicaSets(d.Namespace).Create(ctx, newReplicaSet(live, a), metav1.CreateOptions{FieldManager: FieldManager})

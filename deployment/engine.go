@@ -123,10 +123,14 @@ func New(options Options) (*Engine, error) {
 		prober:     prober{apps: clients.Apps, namespace: options.OwnNamespace},
 		events:     e.events.NewRecorder(apiclient.Scheme, corev1.EventSource{Component: ownSource}),
 		writes:     e.metrics.rivalWrites,
+		alarms:     e.metrics.falseAlarms,
 		log:        options.Log,
 		drive:      e.drive,
 		rest:       e.rest,
+		restIn:     e.executor.truces.begin,
+		resumeIn:   e.resumeIn,
 		hearsSince: e.hearsSince,
+		seesSince:  func() time.Time { return e.probes.Status().WorkingSince },
 		patience:   func() time.Duration { return silenceLimit + rand.N(silenceJitter) },
 		woken:      make(chan struct{}, 1),
 	}
@@ -220,6 +224,14 @@ func (e *Engine) drive() {
 
 // rest lets the writes end that are under way, and no further one begin.
 func (e *Engine) rest() { e.executor.driving.Store(false) }
+
+// resumeIn begins with the Deployments of a namespace anew.
+func (e *Engine) resumeIn(namespace string) {
+	e.executor.truces.end(namespace)
+	for _, d := range e.caches.deployments.find(namespace) {
+		e.wake(d.key())
+	}
+}
 
 // hearsSince tells since when all vital watches work, that of the probe among them, zero
 // if one of them does not.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -22,6 +23,9 @@ const (
 	reasonRival    = "RivalEngine"
 	reasonTookOver = "TookOver"
 )
+
+// reasonForeignWrite is that of Events about Deployments whose status somebody else writes.
+const reasonForeignWrite = "ForeignStatusWrite"
 
 const (
 	// probeTimeout bounds the requests for a probe.
@@ -38,15 +42,20 @@ const (
 type lookout struct {
 	prober prober
 	events record.EventRecorder
-	// writes counts those of others by their field manager.
+	// writes counts those of others by their field manager, and alarms how often a
+	// namespace has rested for nothing because of one.
 	writes *series.Counter
+	alarms prometheus.Counter
 	log    *slog.Logger
 	// drive and rest make the engine begin and end to drive. They do not block, and are
 	// called one at a time.
 	drive, rest func()
-	// hearsSince tells since when all watches work that it takes to drive, zero if one of
-	// them does not.
-	hearsSince func() time.Time
+	// restIn makes the engine end to drive in a namespace, and resumeIn begin again. They do
+	// not block either.
+	restIn, resumeIn func(namespace string)
+	// hearsSince tells since when all watches work that it takes to drive, and seesSince
+	// since when that of the probe does; zero if one of them does not.
+	hearsSince, seesSince func() time.Time
 	// patience is how long a rival must be silent.
 	patience func() time.Duration
 
@@ -55,6 +64,7 @@ type lookout struct {
 	mu      sync.Mutex
 	rivalry *rivalry // nil until the engine may drive
 	rival   rival    // that was heard last
+	foreign rival    // who wrote the status of another Deployment last
 	// token is that of the probe that was made last, empty for none, and isShown tells
 	// that the watch has come to it: what it shows before that was there before.
 	token   string
@@ -72,7 +82,7 @@ type rival struct {
 	heard      time.Time
 }
 
-// What is heard of rivals.
+// What is heard of others.
 const (
 	wroteStatus = "wrote the status of"
 	replaced    = "of another process of this installation replaced"
@@ -92,6 +102,8 @@ func (l *lookout) run(ctx context.Context, isSpare bool) {
 			l.makeProbe(ctx)
 		case takeOver:
 			l.takeOver()
+		case resume:
+			l.resume()
 		case holdOn:
 			l.holdOn(ctx, due)
 		}
@@ -123,10 +135,15 @@ func (l *lookout) next() (step, time.Time) {
 	defer l.mu.Unlock()
 	now := time.Now()
 	step, due := l.rivalry.next(now)
-	if step != takeOver {
+	var since time.Time
+	switch step {
+	case takeOver:
+		since = l.hearsSince()
+	case resume:
+		since = l.seesSince()
+	default:
 		return step, due
 	}
-	since := l.hearsSince()
 	if since.IsZero() {
 		return holdOn, now.Add(deafPause)
 	}
@@ -199,6 +216,9 @@ func (l *lookout) takeOver() {
 	}
 	stoodBy := l.rivalry.phase == standingBy
 	l.rivalry.drive()
+	for _, namespace := range l.rivalry.trust() {
+		l.resumeIn(namespace)
+	}
 	l.drive()
 	l.log.Info("driving deployments")
 	if stoodBy {
@@ -206,21 +226,49 @@ func (l *lookout) takeOver() {
 	}
 }
 
-// heard takes in that somebody else has written the status of a Deployment. An engine
-// that drives stops at once.
-func (l *lookout) heard(manager string, deployment types.NamespacedName) {
+// resume makes the engine go on where it rests, unless somebody was heard just now.
+func (l *lookout) resume() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.hear(manager, wroteStatus, deployment)
+	if step, _ := l.rivalry.next(time.Now()); step != resume {
+		return
+	}
+	trusted := l.rivalry.trust()
+	for _, namespace := range trusted {
+		l.resumeIn(namespace)
+	}
+	l.alarms.Add(float64(len(trusted)))
+	l.log.Info("driving deployments again where somebody else has written their status: nobody has answered the probe",
+		"namespaces", len(trusted), "first", trusted[0], "last_write", l.foreign.String())
 }
 
-// hear must be called with the lock held.
+// heard takes in that somebody else has written the status of a Deployment. The engine
+// rests in its namespace until it has made sure that this is nobody who drives Deployments.
+func (l *lookout) heard(d *Deployment) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.writes.Inc(d.StatusBy.Manager)
+	if l.rivalry == nil {
+		return // it does not drive anyway
+	}
+	l.foreign = rival{manager: d.StatusBy.Manager, deed: wroteStatus, deployment: d.key(), heard: time.Now()}
+	if !l.rivalry.suspect(d.Namespace) {
+		return
+	}
+	l.restIn(d.Namespace)
+	if l.rivalry.phase == driving {
+		l.log.Warn("resting in a namespace: somebody else has written the status of a deployment", "manager", d.StatusBy.Manager, "deployment", d.key().String())
+		l.events.Eventf(referenceTo(d), corev1.EventTypeWarning, reasonForeignWrite,
+			"%s wrote the status. The deployment engine rests in this namespace until it is sure that nobody else drives Deployments", d.StatusBy.Manager)
+		l.wake()
+	}
+}
+
+// hear takes in that somebody else drives Deployments. The engine stops at once. It must be
+// called with the lock held.
 func (l *lookout) hear(manager, deed string, deployment types.NamespacedName) {
 	if deed == wroteStatus {
 		l.writes.Inc(manager)
-	}
-	if l.rivalry == nil {
-		return // it does not drive anyway
 	}
 	now, patience := time.Now(), l.patience()
 	l.rival = rival{manager: manager, deed: deed, deployment: deployment, heard: now}
@@ -323,8 +371,11 @@ func (l *lookout) detail(leads bool, probes watch.Status) string {
 		line.WriteString("waiting until its watches are synced")
 	case l.rivalry == nil:
 		line.WriteString("waiting to lead")
-	case l.rivalry.phase == driving:
+	case l.rivalry.phase == driving && len(l.rivalry.suspects) == 0:
 		line.WriteString("driving deployments")
+	case l.rivalry.phase == driving:
+		fmt.Fprintf(&line, "driving deployments, but resting in %d namespaces; last %s at %s",
+			len(l.rivalry.suspects), l.foreign, l.foreign.heard.UTC().Format(time.RFC3339))
 	case l.rivalry.phase == makingSure:
 		line.WriteString("making sure that nobody else drives deployments")
 	case l.rival == rival{}:

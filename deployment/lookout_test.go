@@ -33,6 +33,7 @@ type neighbourhood struct {
 	events  *record.FakeRecorder
 	start   time.Time
 	hears   atomic.Pointer[time.Time] // since when, nil if it is deaf
+	sees    atomic.Pointer[time.Time] // since when its watch of the probe works, nil if not
 
 	written sync.Mutex
 	diary   []string // when the engine began and ended to drive
@@ -52,10 +53,19 @@ func live(t *testing.T, isSpare bool, test func(*neighbourhood)) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &neighbourhood{events: record.NewFakeRecorder(100), start: time.Now()}
 		n.hears.Store(&n.start)
+		n.sees.Store(&n.start)
 		n.lookout = &lookout{
-			prober: prober{apps: n, namespace: "own"}, events: n.events, writes: newMetrics().rivalWrites, log: slog.New(slog.DiscardHandler),
-			drive: func() { n.write("drives") },
-			rest:  func() { n.write("rests") },
+			prober: prober{apps: n, namespace: "own"}, events: n.events, writes: newMetrics().rivalWrites, alarms: newMetrics().falseAlarms, log: slog.New(slog.DiscardHandler),
+			drive:    func() { n.write("drives") },
+			rest:     func() { n.write("rests") },
+			restIn:   func(namespace string) { n.write("rests in " + namespace) },
+			resumeIn: func(namespace string) { n.write("resumes in " + namespace) },
+			seesSince: func() (since time.Time) {
+				if sees := n.sees.Load(); sees != nil {
+					since = *sees
+				}
+				return since
+			},
 			hearsSince: func() (since time.Time) {
 				if hears := n.hears.Load(); hears != nil {
 					since = *hears
@@ -216,19 +226,100 @@ func TestAnEngineStandsByAsLongAsARivalAnswers(t *testing.T) {
 	})
 }
 
-func TestAnEngineThatDrivesStopsAtOnceWhenSomebodyWritesAStatus(t *testing.T) {
+// writtenBy is a Deployment whose status somebody else has written.
+func writtenBy(manager, namespace string) *Deployment {
+	return web(3, "v1", func(d *appsv1.Deployment) {
+		d.Namespace, d.ManagedFields = namespace, []metav1.ManagedFieldsEntry{statusBy(manager, 3)}
+	})
+}
+
+func TestAnEngineRestsInANamespaceWhenSomebodyWritesAStatusThere(t *testing.T) {
 	live(t, false, func(n *neighbourhood) {
 		n.after(time.Minute)
-		n.lookout.heard("kubectl-edit", types.NamespacedName{Namespace: "ns", Name: "web"})
-		expect(t, "diary", []string{"drives at 3s", "rests at 1m0s"}, n.read())
-		if detail := n.detail(); !strings.HasPrefix(detail, "[+] deployment engine: standing by, since kubectl-edit wrote the status of deployment ns/web at 2000-01-01T00:01:00Z") {
+		n.lookout.heard(writtenBy("kubectl-edit", "ns"))
+		expect(t, "diary", []string{"drives at 3s", "rests in ns at 1m0s"}, n.read())
+		if detail := n.detail(); detail != "[+] deployment engine: driving deployments, but resting in 1 namespaces; last kubectl-edit wrote the status of deployment ns/web at 2000-01-01T00:01:00Z" {
 			t.Error(detail)
 		}
-		n.after(20 * time.Second)
-		n.lookout.heard("kubectl-edit", types.NamespacedName{Namespace: "ns", Name: "web"})
 		n.after(time.Hour)
-		expect(t, "diary", []string{"drives at 3s", "rests at 1m0s", "drives at 1m50s"}, n.read())
-		expect(t, "requests", []string{"delete", "create"}, n.asked())
+		expect(t, "diary", []string{"drives at 3s", "rests in ns at 1m0s", "resumes in ns at 1m3s"}, n.read())
+		expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 2), n.asked())
+		expect(t, "events", []string{"Warning ForeignStatusWrite kubectl-edit wrote the status. The deployment engine rests in this namespace until it is sure that nobody else drives Deployments"}, n.told())
+		expect(t, "detail", "[+] deployment engine: driving deployments", n.detail())
+		if count := testutil.ToFloat64(n.lookout.alarms); count != 1 {
+			t.Errorf("%v false alarms are counted", count)
+		}
+	})
+}
+
+// Whoever may write the status of Deployments in one namespace does so all the time.
+func TestWhoeverWritesStatusesOnAndOnStopsTheEngineInHisNamespaceOnly(t *testing.T) {
+	live(t, false, func(n *neighbourhood) {
+		n.after(time.Minute)
+		for second := range 600 {
+			n.lookout.heard(writtenBy("tenant", "his"))
+			if second == 305 {
+				n.lookout.heard(writtenBy("kubectl-edit", "another"))
+			}
+			n.after(time.Second)
+		}
+		n.after(time.Minute)
+		expect(t, "diary", []string{
+			"drives at 3s", "rests in his at 1m0s", "rests in another at 6m5s", "resumes in another at 6m13s", "resumes in his at 11m3s",
+		}, n.read())
+		if count := len(n.asked()); count != 2+2*61 {
+			t.Errorf("%d requests: the probe is to be made anew every 10 seconds", count)
+		}
+		if count := len(n.told()); count != 2 {
+			t.Errorf("%d Events", count)
+		}
+	})
+}
+
+func TestAnEngineStandsByWhenWhoeverWritesAStatusAnswersTheProbeToo(t *testing.T) {
+	live(t, false, func(n *neighbourhood) {
+		n.after(time.Minute)
+		n.set(func() { n.isRival = true })
+		n.lookout.heard(writtenBy("rival", "ns"))
+		n.after(time.Second)
+		expect(t, "diary", []string{"drives at 3s", "rests in ns at 1m0s", "rests at 1m0s"}, n.read())
+		n.set(func() { n.isRival = false })
+		n.after(time.Minute)
+		expect(t, "diary", []string{"drives at 3s", "rests in ns at 1m0s", "rests at 1m0s", "resumes in ns at 1m30s", "drives at 1m30s"}, n.read())
+		if count := testutil.ToFloat64(n.lookout.alarms); count != 0 {
+			t.Errorf("%v false alarms are counted", count)
+		}
+	})
+}
+
+// Nobody can keep the engine from driving for ever without rights where its probe is.
+func TestAnEngineTakesOverThoughSomebodyWritesStatusesOnAndOn(t *testing.T) {
+	for _, isSpare := range []bool{false, true} {
+		live(t, isSpare, func(n *neighbourhood) {
+			for range 60 {
+				n.lookout.heard(writtenBy("tenant", "his"))
+				n.after(time.Second)
+			}
+			diary := n.read()
+			if len(diary) != 2 || diary[0] != "rests in his at 0s" || !strings.HasPrefix(diary[1], "drives at ") {
+				t.Errorf("spare %t: %v", isSpare, diary)
+			}
+		})
+	}
+}
+
+func TestANamespaceRestsAsLongAsTheProbeCannotBeSeen(t *testing.T) {
+	live(t, false, func(n *neighbourhood) {
+		n.after(time.Minute)
+		n.sees.Store(nil)
+		n.lookout.heard(writtenBy("kubectl-edit", "ns"))
+		n.after(time.Minute)
+		expect(t, "diary", []string{"drives at 3s", "rests in ns at 1m0s"}, n.read())
+		n.sees.Store(new(time.Now()))
+		n.after(10 * time.Second)
+		if diary := n.read(); len(diary) != 3 {
+			t.Errorf("diary %v", diary)
+		}
 	})
 }
 
@@ -432,6 +523,29 @@ func TestAnEngineThatStandsByWritesNothing(t *testing.T) {
 	}
 }
 
+func TestAnEngineWritesNothingInANamespaceWhereItRests(t *testing.T) {
+	s := newStage()
+	s.do([]string{"deployment", "replicas=3"})
+	d := NewDeployment(s.deployment())
+	s.engine.caches.deployments.put(d, false)
+	create := []Action{CreateReplicaSet{Name: "web-1", Replicas: 3}}
+	s.engine.executor.truces.begin("ns")
+	if _, err := s.engine.executor.apply(t.Context(), d, create); !errors.Is(err, errResting) || len(s.cluster.replicaSets) != 0 {
+		t.Errorf("%d ReplicaSets, error %v", len(s.cluster.replicaSets), err)
+	}
+	s.engine.resumeIn("another")
+	if s.engine.executor.mayWrite("ns") || !s.engine.executor.mayWrite("another") {
+		t.Error("it goes on elsewhere")
+	}
+	s.engine.resumeIn("ns")
+	if s.engine.queue.Len() != 1 {
+		t.Error("the Deployment is not queued")
+	}
+	if _, err := s.engine.executor.apply(t.Context(), d, create); err != nil || len(s.cluster.replicaSets) != 1 {
+		t.Errorf("%d ReplicaSets, error %v", len(s.cluster.replicaSets), err)
+	}
+}
+
 func TestAnEngineHearsOthersButNotItselfNorItsProbe(t *testing.T) {
 	e := newIdleEngine(t)
 	e.lookout.prober.namespace = "own"
@@ -467,7 +581,7 @@ func TestAnEngineHearsOthersButNotItselfNorItsProbe(t *testing.T) {
 func TestAThousandFieldManagersMakeFewSeries(t *testing.T) {
 	e := newIdleEngine(t)
 	for i := range 1000 {
-		e.lookout.heard(fmt.Sprintf("manager-%d", i), web(3, "v1").key())
+		e.lookout.heard(writtenBy(fmt.Sprintf("manager-%d", i), "ns"))
 	}
 	if count := testutil.CollectAndCount(e.metrics.rivalWrites); count != namedManagers+1 {
 		t.Errorf("%d series, want one for each of %d managers and one for the others", count, namedManagers)

@@ -23,6 +23,7 @@ type metrics struct {
 	actions      *prometheus.CounterVec
 	writeErrors  *prometheus.CounterVec
 	rivalWrites  *series.Counter
+	falseAlarms  prometheus.Counter
 	queueLatency prometheus.Histogram
 }
 
@@ -45,6 +46,10 @@ func newMetrics() *metrics {
 		rivalWrites: series.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "rival_writes_total", Help: "The number of writes of a Deployment's status by others that were noticed, by field manager.",
 		}, "manager", namedManagers, usualRival),
+		falseAlarms: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Name: "false_alarms_total",
+			Help: "The number of times that the Deployments of a namespace rested because of a write by somebody who turned out not to drive Deployments.",
+		}),
 		queueLatency: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: namespace, Name: "queue_latency_seconds", Help: "The time that a Deployment waited for a worker.",
 			Buckets: prometheus.ExponentialBuckets(.00001, 4, 11),
@@ -68,7 +73,7 @@ const namedManagers = 20
 const usualRival = "kube-controller-manager"
 
 func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.syncs, m.syncDuration, m.actions, m.writeErrors, m.rivalWrites, m.queueLatency}
+	return []prometheus.Collector{m.syncs, m.syncDuration, m.actions, m.writeErrors, m.rivalWrites, m.falseAlarms, m.queueLatency}
 }
 
 // reasonOf names the kind of a failure.
@@ -92,6 +97,7 @@ var (
 	inProgressDesc = stateDesc("rollouts_in_progress", "The number of Deployments whose rollout is not complete, paused ones aside.")
 	exceededDesc   = stateDesc("rollouts_deadline_exceeded", "The number of Deployments whose rollout has exceeded its progress deadline.")
 	drivingDesc    = stateDesc("driving", "Whether the engine drives Deployments (1) or stands by (0).")
+	restingDesc    = stateDesc("resting_namespaces", "The number of namespaces whose Deployments rest until it is sure that nobody else drives them.")
 	queueDepthDesc = stateDesc("queue_depth", "The number of Deployments that wait for a worker.")
 	slowDesc       = stateDesc("slow_requests", "The number of Deployments that have been worked on for more than a second.")
 	watchUpDesc    = stateDesc("watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
@@ -106,7 +112,7 @@ func (e *Engine) Describe(descs chan<- *prometheus.Desc) {
 	for _, collector := range e.metrics.collectors() {
 		collector.Describe(descs)
 	}
-	for _, desc := range []*prometheus.Desc{inProgressDesc, exceededDesc, drivingDesc, queueDepthDesc, slowDesc, watchUpDesc} {
+	for _, desc := range []*prometheus.Desc{inProgressDesc, exceededDesc, drivingDesc, restingDesc, queueDepthDesc, slowDesc, watchUpDesc} {
 		descs <- desc
 	}
 }
@@ -123,6 +129,7 @@ func (e *Engine) Collect(samples chan<- prometheus.Metric) {
 	gauge(inProgressDesc, inProgress)
 	gauge(exceededDesc, exceeded)
 	gauge(drivingDesc, asNumber(e.executor.driving.Load()))
+	gauge(restingDesc, float64(e.executor.truces.count()))
 	gauge(queueDepthDesc, float64(e.queue.Len()))
 	gauge(slowDesc, float64(e.queue.Slow()))
 	for _, w := range e.watches {

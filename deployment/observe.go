@@ -117,7 +117,7 @@ func (e *Engine) isProbe(d *Deployment) bool {
 // listen tells of a write of a Deployment's status by somebody else.
 func (e *Engine) listen(d *Deployment) {
 	if e.statusWrites.isNews(d) {
-		e.lookout.heard(d.StatusBy.Manager, d.key())
+		e.lookout.heard(d)
 	}
 }
 

@@ -1,15 +1,19 @@
 package deployment
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // How rivals are told from silence.
 const (
 	// probeLimit is how long a probe may go without an answer if somebody else drives
-	// Deployments. Whoever does notices a new Deployment within milliseconds; if many
-	// others keep it waiting, it writes their status meanwhile, which is heard as well.
+	// Deployments. Whoever does notices a new Deployment within milliseconds. If many
+	// others keep it waiting, it writes their status meanwhile, and their namespaces rest.
 	probeLimit = 3 * time.Second
-	// probePeriod is the least time from one probe to the next, and from when a rival
-	// was heard last: as long as it is heard anyway, there is no need to ask.
+	// probePeriod is the least time from one probe to the next, and from when one was
+	// answered last.
 	probePeriod = 10 * time.Second
 	// retryPeriod is the time until it is tried again to make a probe.
 	retryPeriod = 2 * time.Second
@@ -22,8 +26,8 @@ const (
 // phase is what the engine is about.
 type phase int
 
-// The engine makes sure that it is alone, then drives. Once a rival is heard it
-// stands by, until that has been silent.
+// The engine makes sure that it is alone, then drives. Once a rival has answered a probe
+// it stands by, until that has been silent.
 const (
 	makingSure phase = iota
 	standingBy
@@ -33,18 +37,24 @@ const (
 // step is what a rivalry calls for.
 type step int
 
-// Hold on until something is heard, make a new probe, or drive Deployments from now on.
+// Hold on until something is heard, make a new probe, drive Deployments from now on, or go
+// on with those of the namespaces about which the probe was made.
 const (
 	holdOn step = iota
 	makeProbe
 	takeOver
+	resume
 )
 
 // rivalry decides whether the engine may drive Deployments: only while nobody else
-// does. Somebody else is heard by what they write. Where there is nothing to write,
-// they leave no trace; therefore a probe is made, a Deployment that does nothing, whose
-// status any Deployment controller writes. It stays in place while the engine drives, so
-// that one that is started later answers it at once.
+// does. To find that out a probe is made, a Deployment that does nothing, whose status any
+// Deployment controller writes. It stays in place while the engine drives, so that one that
+// is started later answers it at once.
+//
+// If somebody writes the status of another Deployment, that may be a controller that has not
+// come to the probe yet, or anybody who may write there. Only the namespace of that
+// Deployment rests, until a probe that was made later has gone without an answer. So nobody
+// stops the engine where he has no rights.
 //
 // Processes of one installation have one probe. A new one puts its own in the place of the
 // other's; one that drives does the same, and says so, which is heard.
@@ -65,15 +75,20 @@ type rivalry struct {
 	// displaced tells that the present probe is that of another process, which took the
 	// place of this one's.
 	displaced bool
+	// suspects are the namespaces that rest because somebody else has written the status
+	// of a Deployment there, with whether the present probe asks about that: it was shown
+	// later. asked is how many of these there are.
+	suspects map[string]bool
+	asked    int
 }
 
 // newRivalry is that of an engine that begins to listen. A spare one waits as if a
 // rival had just been heard.
 func newRivalry(isSpare bool, now time.Time, patience time.Duration) *rivalry {
 	if isSpare {
-		return &rivalry{phase: standingBy, heard: now, patience: patience}
+		return &rivalry{phase: standingBy, heard: now, patience: patience, suspects: map[string]bool{}}
 	}
-	return &rivalry{phase: makingSure, heard: now}
+	return &rivalry{phase: makingSure, heard: now, suspects: map[string]bool{}}
 }
 
 // next tells what is to be done now, and how long to hold on at most if it is that;
@@ -87,8 +102,12 @@ func (r *rivalry) next(now time.Time) (step, time.Time) {
 		next, due = makeProbe, later(r.due, r.heard.Add(probePeriod))
 	case r.phase == driving && r.displaced:
 		return makeProbe, time.Time{} // by which the other one hears that somebody drives
-	case r.phase == driving:
+	case r.phase == driving && len(r.suspects) == 0:
 		return holdOn, time.Time{}
+	case r.phase == driving && r.asked > 0:
+		next, due = resume, r.shown.Add(probeLimit)
+	case r.phase == driving:
+		next, due = makeProbe, r.due
 	}
 	if now.Before(due) {
 		return holdOn, due
@@ -112,7 +131,13 @@ func (r *rivalry) begin(now time.Time) {
 func (r *rivalry) fail(now time.Time) { r.due = now.Add(retryPeriod) }
 
 // show tells that the probe is in place, and nobody has answered it.
-func (r *rivalry) show(now time.Time) { r.shown, r.answered, r.displaced = now, false, false }
+func (r *rivalry) show(now time.Time) {
+	r.shown, r.answered, r.displaced = now, false, false
+	for namespace := range r.suspects {
+		r.suspects[namespace] = true
+	}
+	r.asked = len(r.suspects)
+}
 
 // displace tells that a probe of another process is in place. It asks as well.
 func (r *rivalry) displace(now time.Time) {
@@ -126,8 +151,31 @@ func (r *rivalry) lose(now time.Time) {
 	r.due, r.shown, r.answered, r.displaced = later(r.due, now.Add(retryPeriod)), time.Time{}, false, false
 }
 
-// hear tells that a rival has written something. It returns whether that makes a
-// difference to what the engine is about.
+// suspect tells that somebody else has written the status of a Deployment in a namespace. It
+// returns whether that makes it rest.
+func (r *rivalry) suspect(namespace string) bool {
+	isAsked, rests := r.suspects[namespace]
+	if isAsked {
+		r.asked--
+	}
+	r.suspects[namespace] = false
+	return !rests
+}
+
+// trust tells that the present probe has gone without an answer for long enough. It returns
+// the namespaces that need not rest any more, sorted.
+func (r *rivalry) trust() []string {
+	trusted := slices.Sorted(maps.Keys(r.suspects))
+	trusted = slices.DeleteFunc(trusted, func(namespace string) bool { return !r.suspects[namespace] })
+	for _, namespace := range trusted {
+		delete(r.suspects, namespace)
+	}
+	r.asked = 0
+	return trusted
+}
+
+// hear tells that a rival has answered. It returns whether that makes a difference to what
+// the engine is about.
 func (r *rivalry) hear(now time.Time, patience time.Duration) bool {
 	was := r.phase
 	r.phase, r.heard, r.patience = standingBy, now, patience

@@ -35,18 +35,6 @@ func TestAnEngineDrivesOnlyWhileNobodyElseIsHeard(t *testing.T) {
 			10.2 begin    hold on until 20.2
 			10.3 show     hold on until 30.2
 			10.4 answer   hold on until 20.4`},
-		"a rival that is heard anyway is not asked": {false, `
-			0    begin    hold on until 10
-			0.1  show     hold on until 3.1
-			0.2  answer   hold on until 10.2
-			8    hear     hold on until 18
-			16   hear     hold on until 26
-			26   nothing  make a probe`},
-		"a rival is heard before the first probe is answered": {false, `
-			0    begin    hold on until 10
-			0.1  show     hold on until 3.1
-			1    hear     hold on until 31
-			31   nothing  take over`},
 		"a rival goes": {false, `
 			0    begin    hold on until 10
 			0.1  show     hold on until 3.1
@@ -55,12 +43,6 @@ func TestAnEngineDrivesOnlyWhileNobodyElseIsHeard(t *testing.T) {
 			10.3 show     hold on until 30.2
 			20   nothing  hold on until 30.2
 			30.2 nothing  take over`},
-		"a rival that writes is there although it does not answer": {false, `
-			0    begin    hold on until 10
-			0.1  show     hold on until 3.1
-			3    hear     hold on until 33
-			32   hear     hold on until 62
-			62   nothing  take over`},
 		"a rival comes while it drives": {false, `
 			0    begin    hold on until 10
 			0.1  show     hold on until 3.1
@@ -70,8 +52,91 @@ func TestAnEngineDrivesOnlyWhileNobodyElseIsHeard(t *testing.T) {
 			510  begin    hold on until 520
 			510.1 show    hold on until 530
 			530  nothing  take over
-			530  drive    hold on
-			600  hear     hold on until 630`},
+			530  drive    hold on`},
+		"somebody writes a status while it makes sure": {false, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 3.1
+			1    suspect  hold on until 3.1
+			3.1  nothing  take over
+			3.1  trust    take over
+			3.1  drive    hold on until 10
+			10   nothing  make a probe
+			10   begin    hold on until 20
+			10.1 show     hold on until 13.1
+			13.1 nothing  resume
+			13.1 trust    hold on`},
+		"somebody writes a status while it stands by": {true, `
+			0    begin    hold on until 10
+			0.1  suspect  hold on until 10
+			0.2  show     hold on until 30
+			29   nothing  hold on until 30
+			30   nothing  take over
+			30   trust    take over
+			30   drive    hold on`},
+		"somebody writes a status while it drives": {false, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 3.1
+			3.1  drive    hold on
+			60   suspect  make a probe
+			60   begin    hold on until 70
+			60.1 show     hold on until 63.1
+			63.1 nothing  resume
+			63.1 trust    hold on`},
+		"somebody writes a status on and on": {false, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 3.1
+			3.1  drive    hold on
+			60   suspect  make a probe
+			60   begin    hold on until 70
+			60.1 show     hold on until 63.1
+			61   suspect  hold on until 70
+			65   suspect  hold on until 70
+			70   nothing  make a probe
+			70   begin    hold on until 80
+			70.1 show     hold on until 73.1
+			73.1 nothing  resume
+			73.1 trust    hold on`},
+		"somebody writes in one namespace, and once in another": {false, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 3.1
+			3.1  drive    hold on
+			60   suspect  make a probe
+			60   begin    hold on until 70
+			60.1 show     hold on until 63.1
+			61   suspect  hold on until 70
+			62   another  hold on until 70
+			70   begin    hold on until 80
+			70.1 show     hold on until 73.1
+			71   suspect  hold on until 73.1
+			73.1 nothing  resume
+			73.1 trust    hold on until 80`},
+		"one who writes a status answers the probe, too": {false, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 3.1
+			3.1  drive    hold on
+			60   suspect  make a probe
+			60   begin    hold on until 70
+			60.1 show     hold on until 63.1
+			60.2 answer   hold on until 70.2
+			70.2 begin    hold on until 80.2
+			70.3 show     hold on until 90.2
+			90.2 nothing  take over`},
+		"it cannot ask about a status": {false, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 3.1
+			3.1  drive    hold on
+			60   suspect  make a probe
+			60   begin    hold on until 70
+			60.1 fail     hold on until 62.1
+			62.1 nothing  make a probe`},
+		"it is deaf while it asks about a status": {false, `
+			0    begin    hold on until 10
+			0.1  show     hold on until 3.1
+			3.1  drive    hold on
+			60   suspect  make a probe
+			60   begin    hold on until 70
+			60.1 show     hold on until 63.1
+			63.1 miss     hold on until 66.1`},
 		"a spare waits": {true, `
 			0    nothing  make a probe
 			0    begin    hold on until 10
@@ -142,8 +207,8 @@ func TestAnEngineDrivesOnlyWhileNobodyElseIsHeard(t *testing.T) {
 			0    begin    hold on until 10
 			0.1  show     hold on until 30
 			30   missed   hold on until 50
-			40   hear     hold on until 70
-			41   missed   hold on until 70`},
+			40   answer   hold on until 50
+			41   missed   hold on until 50`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRivalry(test.isSpare, noon, silenceLimit)
@@ -172,8 +237,12 @@ func (r *rivalry) play(second, event string) string {
 	case "answer":
 		r.answered = true
 		r.hear(at, silenceLimit)
-	case "hear":
-		r.hear(at, silenceLimit)
+	case "suspect":
+		r.suspect("ns")
+	case "another":
+		r.suspect("another")
+	case "trust":
+		r.trust()
 	case "displace":
 		r.displace(at)
 	case "lose":
@@ -189,7 +258,7 @@ func (r *rivalry) play(second, event string) string {
 		panic("unknown event " + event)
 	}
 	next, due := r.next(at)
-	words := []string{"hold on", "make a probe", "take over"}[next]
+	words := []string{"hold on", "make a probe", "take over", "resume"}[next]
 	if !due.IsZero() {
 		words += fmt.Sprint(" until ", due.Sub(noon).Seconds())
 	}
@@ -211,6 +280,22 @@ func TestItMakesADifferenceOnceThatARivalIsHeard(t *testing.T) {
 	if newRivalry(true, noon, silenceLimit).hear(noon, silenceLimit) {
 		t.Error("to a spare")
 	}
+}
+
+func TestANamespaceRestsUntilAProbeThatWasMadeLaterIsTrusted(t *testing.T) {
+	r := newRivalry(false, noon, silenceLimit)
+	r.show(noon)
+	r.drive()
+	for _, namespace := range []string{"b", "a"} {
+		if !r.suspect(namespace) || r.suspect(namespace) {
+			t.Errorf("it does not make a difference once that %s is suspect", namespace)
+		}
+	}
+	expect(t, "trusted before they are asked about", []string{}, r.trust())
+	r.show(noonPlus(1))
+	r.suspect("c")
+	expect(t, "trusted", []string{"a", "b"}, r.trust())
+	expect(t, "left", map[string]bool{"c": false}, r.suspects)
 }
 
 // statusBy is an entry of the managed fields for a write of the status.

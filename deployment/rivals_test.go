@@ -114,13 +114,16 @@ func (r *rivals) launch(ctx context.Context, e *rivalEngine, apps apiclient.Apps
 	ctx, e.kill = context.WithCancel(ctx)
 	start := time.Now()
 	e.lookout = &lookout{
-		prober: prober{apps: apps, namespace: "own"}, events: &record.FakeRecorder{}, writes: newMetrics().rivalWrites, log: slog.New(slog.DiscardHandler),
+		prober: prober{apps: apps, namespace: "own"}, events: &record.FakeRecorder{}, writes: newMetrics().rivalWrites, alarms: newMetrics().falseAlarms, log: slog.New(slog.DiscardHandler),
 		drive: func() {
 			e.drives.Store(ctx.Err() == nil)
 			onDrive()
 		},
 		rest:       func() { e.drives.Store(false) },
+		restIn:     func(string) {},
+		resumeIn:   func(string) {},
 		hearsSince: func() time.Time { return start },
+		seesSince:  func() time.Time { return start },
 		patience:   func() time.Duration { return silenceLimit + r.duration(silenceJitter) },
 		woken:      make(chan struct{}, 1),
 	}
