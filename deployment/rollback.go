@@ -78,7 +78,8 @@ func (p *plan) withRevision(revision int64) *member {
 	return nil
 }
 
-// previousRevision is the second greatest one, 0 if there is none.
+// previousRevision is the second greatest one, 0 if there is none. The greatest is that
+// of the new ReplicaSet, also if that could not be created.
 func (p *plan) previousRevision() int64 {
 	greatest, second := int64(0), int64(0)
 	for _, m := range p.all() {
@@ -90,6 +91,9 @@ func (p *plan) previousRevision() int64 {
 		case revision > second:
 			second = revision
 		}
+	}
+	if p.current == nil {
+		return greatest
 	}
 	return second
 }

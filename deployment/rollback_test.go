@@ -87,6 +87,28 @@ func TestARollbackMakesSureOfTheRevisionsFirst(t *testing.T) {
 	}, orders(stateOf(d, set("v1", 0, 0), set("v2", 3, 3))))
 }
 
+// The ReplicaSet that cannot be created would have the greatest revision: what was the
+// greatest before is the previous one.
+func TestARollbackDoesNotNeedTheReplicaSetThatCannotBeCreated(t *testing.T) {
+	for name, test := range map[string]struct {
+		to   string
+		sets []*ReplicaSet
+		want string
+	}{
+		"to the previous one":           {"0", []*ReplicaSet{set("v1", 0, 0), set("v2", 3, 3)}, "roll back to revision 2, replicaset web-v2"},
+		"to the only one":               {"0", []*ReplicaSet{set("v1", 3, 3)}, "roll back to revision 1, replicaset web-v1"},
+		"to a revision":                 {"1", []*ReplicaSet{set("v1", 0, 0), set("v2", 3, 3)}, "roll back to revision 1, replicaset web-v1"},
+		"to that which does not exist":  {"3", []*ReplicaSet{set("v1", 0, 0), set("v2", 3, 3)}, "remove the request for a rollback"},
+		"to the previous one, and none": {"0", nil, "remove the request for a rollback"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := stateOf(web(3, "v3", annotated(map[string]string{rollbackAnnotation: test.to})), test.sets...)
+			s.Creation = CreationFailure{Name: "web-" + hashOf("v3"), Message: "no quota"}
+			expect(t, "first order", test.want, orders(s)[0])
+		})
+	}
+}
+
 func TestWhatIsNoRequestForARollbackIsNone(t *testing.T) {
 	for _, revision := range []string{"", "abc", "1.5", "99999999999999999999"} {
 		d := web(3, "v2", annotated(map[string]string{rollbackAnnotation: revision}))
