@@ -106,6 +106,13 @@ func (d *Deployment) sizeAnnotations() map[string]string {
 	}
 }
 
+// countOf reads an annotation that is a number of pods. One that cannot be read, or
+// is no such number, is not ok.
+func countOf(annotations map[string]string, key string) (n int64, ok bool) {
+	count, err := strconv.ParseUint(annotations[key], 10, 31)
+	return int64(count), err == nil
+}
+
 // missing returns the annotations that differ from the present ones.
 func missing(wanted, present map[string]string) map[string]string {
 	changes := maps.Clone(wanted)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 )
@@ -16,8 +15,8 @@ func (p *plan) isRescaled() bool { return slices.ContainsFunc(active(p.all()), p
 // isOutdated tells whether a ReplicaSet's size was computed for another number of
 // replicas.
 func (p *plan) isOutdated(m *member) bool {
-	desired, err := strconv.ParseInt(m.Annotations[desiredReplicasAnnotation], 10, 32)
-	return err == nil && desired != p.d.Replicas
+	desired, ok := countOf(m.Annotations, desiredReplicasAnnotation)
+	return ok && desired != p.d.Replicas
 }
 
 // rescale brings the ReplicaSets to the number of replicas without moving pods
@@ -128,8 +127,8 @@ func (p *plan) share(m *member, add, rest int64) int64 {
 // maxBefore is how many pods there were allowed to be when a ReplicaSet got its
 // size.
 func (p *plan) maxBefore(m *member) int64 {
-	before, err := strconv.ParseInt(m.Annotations[maxReplicasAnnotation], 10, 64)
-	if err != nil || before <= 0 {
+	before, ok := countOf(m.Annotations, maxReplicasAnnotation)
+	if !ok || before == 0 {
 		return int64(p.d.Status.Replicas) // not exact, but rest keeps it within the limits
 	}
 	return before

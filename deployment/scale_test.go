@@ -78,6 +78,13 @@ func TestAScalingIsSpreadInProportion(t *testing.T) {
 		"a number beyond int32 is no scaling": {
 			10, "3", "2", []*ReplicaSet{set("v1", 8, 8, sized("99999999999", "13")), set("v2", 3, 0)}, 11, sizes{"web-v2": {3, 5}},
 		},
+		"nor is a negative number": {
+			10, "3", "2", []*ReplicaSet{set("v1", 8, 8, sized("-1", "13")), set("v2", 3, 0)}, 11, sizes{"web-v2": {3, 5}},
+		},
+		"a maximum beyond int32 is none": {
+			20, "0", "1", []*ReplicaSet{set("v1", 6, 6, sized("10", "99999999999")), set("v2", 4, 0, sized("10", "2147483648"))}, 10,
+			sizes{"web-v1": {6, 12}, "web-v2": {4, 8}},
+		},
 		"a ReplicaSet without pods has no say": {
 			10, "3", "2", []*ReplicaSet{set("v1", 0, 0, sized("7", "9")), set("v2", 10, 10)}, 10, sizes{},
 		},
