@@ -21,6 +21,26 @@ func TestANewReplicaSetIsOrderedWhole(t *testing.T) {
 	}, actions[0])
 }
 
+// A Deployment that is being deleted makes no ReplicaSets, but keeps up the one that it has,
+// which may outlive it.
+func TestADeletionLeavesTheNewReplicaSetUpToDate(t *testing.T) {
+	deleted := func(d *appsv1.Deployment) {
+		d.DeletionTimestamp = &metav1.Time{Time: noon}
+		d.Annotations["note"] = "last"
+	}
+	expect(t, "orders", []string{}, orders(stateOf(web(3, "v3", deleted), set("v1", 1, 1), set("v2", 2, 2))))
+	expect(t, "orders", []string{"update replicaset web-v1, revision 3, revision-history 1, annotation note"},
+		orders(stateOf(web(3, "v1", deleted), set("v1", 1, 1), set("v2", 2, 2))))
+}
+
+func TestADeletionDoesNotCountWhatIsNotSelectedAnyMore(t *testing.T) {
+	deleted := func(d *appsv1.Deployment) { d.DeletionTimestamp = &metav1.Time{Time: noon} }
+	other := set("v1", 2, 2, func(rs *ReplicaSet) { rs.Labels = map[string]string{"app": "other"} })
+	if got := statusOf(stateOf(web(3, "v2", deleted), other, set("v2", 3, 3))).Replicas; got != 3 {
+		t.Errorf("%d pods", got)
+	}
+}
+
 func TestACreationThatFailedIsTold(t *testing.T) {
 	name := "web-" + hashOf("v2")
 	message := `Failed to create new replica set "` + name + `": no quota`

@@ -23,6 +23,7 @@ func Plan(s *State) (actions []Action, wake time.Time) {
 	target, isRollback := rollbackRequest(s.Deployment)
 	switch {
 	case s.Deployment.Deleting:
+		p.refreshNew()
 		return p.report()
 	case s.Deployment.Paused:
 		p.notePause()
@@ -107,6 +108,9 @@ func newPlan(s *State) *plan {
 		collisions: s.Deployment.Status.CollisionCount,
 	}
 	for _, rs := range oldestFirst(s.ReplicaSets) {
+		if !p.d.selects(rs) {
+			continue // a Deployment that is being deleted does not release it
+		}
 		m := &member{ReplicaSet: rs, size: rs.Replicas}
 		// Where two have the template, the older one was there first.
 		if p.current == nil && rs.Sum == p.d.Sum {
