@@ -1,6 +1,9 @@
 package deployment
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // A name that is taken changes the count of collisions, from which the next name is made.
 // Until the count is written, another attempt would meet the same name.
@@ -20,6 +23,30 @@ func TestACollisionIsRememberedUntilItsCountIsWritten(t *testing.T) {
 			e.goOn(key, taken, test.actions, now.AddDate(100, 0, 0))
 			if remembered := e.notes.of(key).creation.Collided; remembered != test.remembered || e.queue.Len() != test.queued {
 				t.Errorf("remembered: %t, queued: %d", remembered, e.queue.Len())
+			}
+		})
+	}
+}
+
+// What was created is remembered until a status was written after it.
+func TestACreationIsRememberedUntilAStatusIsWritten(t *testing.T) {
+	create, report := CreateReplicaSet{Name: "web-v1"}, UpdateStatus{}
+	for name, test := range map[string]struct {
+		before  string
+		actions []Action
+		want    string
+	}{
+		"created":                      {"", []Action{create}, "web-v1"},
+		"created and reported":         {"", []Action{create, Tell{}, report}, ""},
+		"a step, the status put off":   {"web-v1", []Action{UpdateReplicaSet{}}, "web-v1"},
+		"reported at last":             {"web-v1", []Action{UpdateReplicaSet{}, report}, ""},
+		"nothing was carried out":      {"web-v1", nil, "web-v1"},
+		"another was created meantime": {"web-v0", []Action{create}, "web-v1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := note{created: test.before}
+			if n.account(test.actions, time.Time{}); n.created != test.want {
+				t.Errorf("remembered: %q", n.created)
 			}
 		})
 	}

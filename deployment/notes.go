@@ -12,6 +12,8 @@ import (
 type note struct {
 	creation                 CreationFailure
 	statusWritten, stepTaken time.Time
+	// created names the ReplicaSet that was created since the status was written last.
+	created string
 	// unsure names the ReplicaSet that must be read before the next plan, because it is
 	// not known how its last write has ended.
 	unsure string
@@ -21,10 +23,12 @@ type note struct {
 // step of the way, and one the status.
 func (n *note) account(actions []Action, now time.Time) (step, reported bool) {
 	for _, action := range actions {
-		switch action.(type) {
+		switch a := action.(type) {
 		case UpdateStatus:
-			reported, n.statusWritten = true, now
+			reported, n.statusWritten, n.created = true, now, ""
 		case Tell:
+		case CreateReplicaSet:
+			step, n.stepTaken, n.created = true, now, a.Name
 		default:
 			step, n.stepTaken = true, now
 		}

@@ -40,6 +40,7 @@ func (c *caches) observe(d *Deployment, n note, now time.Time) *State {
 		ReplicaSets:   c.replicaSets.find(string(d.UID)),
 		Orphans:       c.replicaSets.find(orphansOf(d.Namespace)),
 		Creation:      n.creation,
+		Created:       n.created,
 		StatusWritten: n.statusWritten,
 		StepTaken:     n.stepTaken,
 	}

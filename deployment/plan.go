@@ -20,6 +20,7 @@ func Plan(s *State) (actions []Action, wake time.Time) {
 		return claims, time.Time{}
 	}
 	p := newPlan(s)
+	p.noteCreation()
 	target, isRollback := rollbackRequest(s.Deployment)
 	switch {
 	case s.Deployment.Deleting:

@@ -11,6 +11,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
+// noteCreation makes up for a status about the creation of the new ReplicaSet that was
+// refused or put off.
+func (p *plan) noteCreation() {
+	if p.d.ProgressDeadline != nil && p.current != nil && p.current.Name == p.s.Created {
+		p.noteCreated(p.current.Name)
+	}
+}
+
 // notePause keeps the condition Progressing in step with a pause, so that a
 // rollout that was paused does not exceed its deadline when it is resumed.
 func (p *plan) notePause() {
@@ -61,9 +69,9 @@ func (p *plan) noteProgress() {
 }
 
 // noteBeginning makes up for a status about the creation of the new ReplicaSet that
-// was never written, because that was refused or put off. Then the Deployment
-// does not have its revision yet either, for they are written together. An old
-// ReplicaSet that is the new one again was not created.
+// another process did not write. Then the Deployment does not have its revision yet
+// either, for they are written together. An old ReplicaSet that is the new one again was
+// not created.
 func (p *plan) noteBeginning() {
 	if p.current == nil || !p.awaitsFirstStatus() ||
 		p.current.annotation(revisionHistoryAnnotation) != "" ||

@@ -54,6 +54,35 @@ func TestARolloutHasBegunThoughTheStatusThatTellsSoWasNeverWritten(t *testing.T)
 	}
 }
 
+// A ReplicaSet that takes the place of one that is gone, or was released, has the
+// revision of that, and often its name. Only who has created it knows.
+func TestACreationIsToldLaterIfItsStatusWasPutOff(t *testing.T) {
+	complete := condition(appsv1.DeploymentProgressing, corev1.ConditionTrue, reasonComplete, `ReplicaSet "web-v2" has successfully progressed.`, 10)
+	timedOut := condition(appsv1.DeploymentProgressing, corev1.ConditionFalse, reasonTimedOut, `ReplicaSet "web-v2" has timed out progressing.`, 10)
+	for name, test := range map[string]struct {
+		d       *Deployment
+		created string
+		want    string
+	}{
+		"complete before":      {web(3, "v2", counted(3, 3, 3, 3, complete)), "web-v2", `Created new replica set "web-v2"`},
+		"timed out before":     {web(3, "v2", counted(3, 3, 3, 3, timedOut)), "web-v2", `Created new replica set "web-v2"`},
+		"paused since":         {web(3, "v2", paused, counted(3, 3, 3, 3, complete)), "web-v2", "Deployment is paused"},
+		"another was created":  {web(3, "v2", counted(3, 3, 3, 3, complete)), "web-v1", complete.Message},
+		"created long ago":     {web(3, "v2", counted(3, 3, 3, 3, complete)), "", complete.Message},
+		"nobody wants to know": {web(3, "v2", withDeadline(math.MaxInt32), counted(3, 3, 3, 3)), "web-v2", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := stateOf(test.d, set("v2", 3, 0, func(rs *ReplicaSet) { rs.Existing = 0 }))
+			s.Created = test.created
+			got := progressing(s)
+			if got == nil {
+				got = &appsv1.DeploymentCondition{}
+			}
+			expect(t, "message", test.want, got.Message)
+		})
+	}
+}
+
 // The pods that the last status calls updated had the template before: a smaller
 // number of new ones is progress, though the status that says zero was put off.
 func TestTheFirstNewPodsAreProgressThoughNoStatusToldOfTheirReplicaSet(t *testing.T) {

@@ -71,6 +71,9 @@ func (d drawn) state() *State {
 	if d.chance("failed", 6) {
 		s.Creation = CreationFailure{Name: "web-" + hashOf("v2"), Collided: d.chance("collided", 2), Message: "no"}
 	}
+	if d.chance("created", 6) {
+		s.Created = "web-v2"
+	}
 	s.NoTerminating = d.chance("no terminating", 5)
 	return s
 }
@@ -306,7 +309,9 @@ func carryOut(s *State, actions []Action) *State {
 	d := *s.Deployment
 	d.Annotations = maps.Clone(d.Annotations)
 	next.Deployment, next.Creation = &d, CreationFailure{}
-	next.StatusWritten, next.StepTaken = time.Time{}, time.Time{}
+	n := note{created: s.Created}
+	n.account(actions, time.Time{})
+	next.StatusWritten, next.StepTaken, next.Created = time.Time{}, time.Time{}, n.created
 	sets := map[types.UID]*ReplicaSet{}
 	for _, rs := range s.ReplicaSets {
 		sets[rs.UID] = new(*rs)

@@ -34,6 +34,9 @@ type State struct {
 	Pods map[types.UID]int
 	// Creation is how the last attempt to create a ReplicaSet failed.
 	Creation CreationFailure
+	// Created names the ReplicaSet that this process has created since it last wrote
+	// the status; empty for none.
+	Created string
 	// StatusWritten and StepTaken are when this process last wrote the status, and
 	// anything else, for the Deployment; zero if it did not.
 	StatusWritten, StepTaken time.Time
