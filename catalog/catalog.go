@@ -204,42 +204,6 @@ func (c *Catalog) ObserveWorkload(workload Workload) bool {
 	return c.putWorkload(workload, c.moment)
 }
 
-// ObserveWritten takes in a workload as the API server answered it to a write
-// that was decided on a view of the given moment. It does nothing if the watch has already
-// shown that the workload is gone or was written again. It reports whether the answer calls
-// for another decision: an admission policy has reverted the restart.
-func (c *Catalog) ObserveWritten(workload Workload, decided Moment) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	previous := c.workloads[workload.Ref]
-	if !c.refresh(workload) {
-		return false
-	}
-	written := c.workloads[workload.Ref]
-	written.RecordSeen, written.OwnRecord = decided, true
-	return showsRevert(previous, written)
-}
-
-// ObserveRead takes in a workload as the API server answered it to a read. Like
-// [Catalog.ObserveWritten] it does nothing if the watch is further.
-func (c *Catalog) ObserveRead(workload Workload) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.refresh(workload)
-}
-
-// refresh takes in a workload that did not come from the watch, and tells whether the watch
-// was not further.
-func (c *Catalog) refresh(workload Workload) bool {
-	known, found := c.workloads[workload.Ref]
-	if !found || known.UID != workload.UID || newer(known, &workload) {
-		return false
-	}
-	c.moment++
-	c.putWorkload(workload, c.moment)
-	return true
-}
-
 // ListWorkloads takes in all workloads of a kind and namespace (empty: of all
 // namespaces) that opted in. It returns those that [Catalog.ObserveWorkload]
 // would have returned true for, and those that are gone.

@@ -32,6 +32,8 @@ type backlogs struct {
 	problems map[catalog.WorkloadRef]map[string]string
 	// reverts are those that have been reported.
 	reverts map[catalog.WorkloadRef]catalog.Revert
+	// attempts are writes of which it is not known whether they were carried out.
+	attempts map[catalog.WorkloadRef][]attempt
 }
 
 func newBacklogs() *backlogs {
@@ -40,6 +42,7 @@ func newBacklogs() *backlogs {
 		told:     make(map[catalog.WorkloadRef]catalog.Checksums),
 		problems: make(map[catalog.WorkloadRef]map[string]string),
 		reverts:  make(map[catalog.WorkloadRef]catalog.Revert),
+		attempts: make(map[catalog.WorkloadRef][]attempt),
 	}
 }
 
@@ -175,6 +178,7 @@ func (b *backlogs) forget(ref catalog.WorkloadRef) {
 	delete(b.told, ref)
 	delete(b.problems, ref)
 	delete(b.reverts, ref)
+	delete(b.attempts, ref)
 }
 
 // tellFirst tells whether a dry run has not yet told that it would record the

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
@@ -91,4 +94,16 @@ func describeDisabled(w *workloadObservation) string {
 		message += fmt.Sprintf(" (last written by %s)", w.lastWriter)
 	}
 	return message
+}
+
+// objectReference names a workload as the object of an Event.
+func objectReference(w *catalog.Workload) runtime.Object {
+	return &corev1.ObjectReference{
+		APIVersion:      "apps/v1",
+		Kind:            string(w.Ref.Kind),
+		Namespace:       w.Ref.Namespace,
+		Name:            w.Ref.Name,
+		UID:             w.UID,
+		ResourceVersion: w.ResourceVersion,
+	}
 }

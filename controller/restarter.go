@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/apiclient"
@@ -146,7 +145,7 @@ func failureOf(err error) fairqueue.Failure {
 // handle decides about a workload and carries the decision out.
 func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	knowsConfigs := r.knowsConfigs(ref.Namespace) // the view that follows holds them
-	view, found := r.catalog.View(ref)
+	view, found := r.look(ref)
 	if !found {
 		r.backlogs.forget(ref)
 		return nil
@@ -279,6 +278,9 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return r.lookAgain(ctx, w, err)
 	case err != nil:
+		if isUncertain(err) {
+			r.backlogs.noteAttempt(w.Ref, attempt{w.ResourceVersion, now, view.Moment, &decision})
+		}
 		return fmt.Errorf("patch %s: %w", w.Ref, err)
 	}
 	if written.workload != nil && written.workload.enabled != nil &&
@@ -384,17 +386,5 @@ func (r *restarter) tellFailure(ref catalog.WorkloadRef, err error) {
 	if view, found := r.catalog.View(ref); found {
 		r.events.Eventf(objectReference(view.Workload), corev1.EventTypeWarning, reasonRestartFailed,
 			"cannot apply a config change, trying again: %v", err)
-	}
-}
-
-// objectReference names a workload as the object of an Event.
-func objectReference(w *catalog.Workload) runtime.Object {
-	return &corev1.ObjectReference{
-		APIVersion:      "apps/v1",
-		Kind:            string(w.Ref.Kind),
-		Namespace:       w.Ref.Namespace,
-		Name:            w.Ref.Name,
-		UID:             w.UID,
-		ResourceVersion: w.ResourceVersion,
 	}
 }

@@ -2,9 +2,12 @@ package test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
+
+	"kubernetes-deployment-restart-controller/test/faultproxy"
 )
 
 // crowd is a number of workloads, each with a config of its own of the same name.
@@ -248,4 +253,39 @@ func (s *scene) versions() map[string]string {
 		}
 	}
 	return versions
+}
+
+// The retry of a patch that was carried out finds the workload changed, by that very patch.
+func TestAWriteWhoseAnswerIsLostIsReportedOnce(t *testing.T) {
+	s := newSceneApart(t)
+	proxy := s.startProxySparing(func(r *http.Request) bool {
+		return r.Method != http.MethodPatch || !strings.HasSuffix(r.URL.Path, "/deployments/app")
+	})
+	s.startController()
+	loseAnswer := func() {
+		lost := proxy.Injected()[faultproxy.ResetAfter]
+		proxy.Inject(faultproxy.Mix{faultproxy.ResetAfter: 1})
+		s.eventually("an answer is lost", func(context.Context) error {
+			if proxy.Injected()[faultproxy.ResetAfter] == lost {
+				return errors.New("none is")
+			}
+			return nil
+		})
+		proxy.Inject(nil)
+	}
+	s.make(settings, set("used", "v1"))
+	app := s.run("app", podOf(envFrom(settings)))
+	loseAnswer()
+	before := s.started(app)
+	s.edit(settings, set("used", "v2"))
+	loseAnswer()
+	s.awaitRestart(app, before)
+	s.settle()
+	s.requireRestarts(app, before, 1)
+	s.awaitRestartEvent(app, "restarting: configmap settings changed (keys: used)")
+	for _, line := range []string{"msg=recorded", "msg=restarted"} {
+		if lines := s.controller.Log().Containing(line, "deployment/"+s.namespace+"/app "); len(lines) != 1 {
+			t.Errorf("%s is %d times in the log: %q", line, len(lines), lines)
+		}
+	}
 }
