@@ -97,7 +97,9 @@ func (c *Catalog) WorkloadsReferencing(ref ConfigRef) []*Workload {
 	referencing := c.referencing[ref]
 	workloads := make([]*Workload, 0, referencing.len())
 	for workload := range referencing.all {
-		workloads = append(workloads, c.workloads[workload])
+		if known, found := c.workloads[workload]; found {
+			workloads = append(workloads, known)
+		}
 	}
 	return workloads
 }
@@ -236,6 +238,18 @@ func (c *Catalog) ForgetWorkload(ref WorkloadRef) bool {
 	defer c.mu.Unlock()
 	c.moment++
 	return c.removeWorkload(ref)
+}
+
+// PurgeWorkload forgets a workload of which another method may have taken in a part before
+// it panicked. It looks through the whole index.
+func (c *Catalog) PurgeWorkload(ref WorkloadRef) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moment++
+	delete(c.workloads, ref)
+	for config := range c.referencing {
+		c.unreference(config, ref)
+	}
 }
 
 func (c *Catalog) putWorkload(workload Workload, seen Moment) bool {

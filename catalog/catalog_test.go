@@ -573,3 +573,26 @@ func TestAViewStaysAsItWas(t *testing.T) {
 		t.Errorf("view (-want +got):\n%s", diff)
 	}
 }
+
+func TestAWorkloadThatWasTakenInHalfwayIsPurged(t *testing.T) {
+	c := New()
+	config := ConfigRef{Kind: ConfigMap, Namespace: "ns", Name: "config"}
+	whole, half := Workload{Ref: deploymentRef("whole"), ResourceVersion: "1"}, Workload{Ref: deploymentRef("half"), ResourceVersion: "1"}
+	whole.References, half.References = []Reference{{Config: config}}, []Reference{{Config: config}}
+	c.ObserveWorkload(whole)
+	c.reference(config, half.Ref) // and then it panicked
+	c.reference(ConfigRef{Kind: Secret, Namespace: "ns", Name: "secret"}, half.Ref)
+	if got := refsOf(c.WorkloadsReferencing(config)); len(got) != 1 || got[0] != whole.Ref {
+		t.Errorf("before the purge: %v", got)
+	}
+	c.PurgeWorkload(half.Ref)
+	if len(c.referencing) != 1 {
+		t.Errorf("the index has %v", c.referencing)
+	}
+	if !c.ObserveWorkload(half) {
+		t.Error("when it can be taken in it is no news")
+	}
+	if got := c.WorkloadsReferencing(config); len(got) != 2 {
+		t.Errorf("at the end: %v", refsOf(got))
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/quarantine"
 )
 
 // eventRate limits the Events. They come in bursts with the patches that they tell
@@ -66,6 +67,7 @@ type Controller struct {
 	watches   []*resourceWatch
 	metrics   *metrics
 	staleness *staleness
+	ward      *quarantine.Ward
 	events    record.EventBroadcaster
 	keys      keyKeeper
 	leading   atomic.Bool
@@ -88,8 +90,9 @@ func New(options Options) (*Controller, error) {
 		failure: make(chan error, 1),
 	}
 	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: options.Log}
+	c.ward = quarantine.New(quarantine.Options{Log: options.Log, Panicked: c.panicked})
 	c.restarter = c.newRestarter(clients)
-	c.staleness = newStaleness(c.catalog, c.judge)
+	c.staleness = newStaleness(c.catalog, c.tryToJudge)
 	for _, resource := range options.resources() {
 		for _, namespace := range namespacesOrAll(options.Namespaces) {
 			c.watches = append(c.watches, c.newWatch(resource, namespace, clients))
@@ -109,6 +112,7 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 		copies:        copyRemover{apps: clients.Apps.RESTClient(), metadata: clients.Metadata},
 		events:        clients.Recorder(c.events, catalog.FieldManager),
 		metrics:       c.metrics,
+		ward:          c.ward,
 		log:           c.log,
 		queue:         newQueue(),
 		grace:         c.options.GracePeriod,
@@ -158,6 +162,13 @@ func (c *Controller) releaseGarbageOnceDecided(ctx context.Context) {
 		c.releaseGarbage()
 	case <-ctx.Done():
 	}
+}
+
+// tryToJudge is judge, or fresh if that panics.
+func (c *Controller) tryToJudge(ref catalog.WorkloadRef) verdict {
+	v := fresh
+	c.ward.Try(quarantine.Metrics, nameOfWorkload(ref), func() { v = c.judge(ref) })
+	return v
 }
 
 // judge decides whether a workload is stale: its record differs from the catalog, or it
@@ -231,7 +242,7 @@ func (c *Controller) Lead(ctx context.Context) error {
 }
 
 func (c *Controller) ripe(change Change) {
-	c.restarter.ripe(change)
+	c.ward.Try(quarantine.Queue, nameOfWorkload(change.Workload), func() { c.restarter.ripe(change) })
 	c.staleness.noteWorkload(change.Workload)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/quarantine"
 )
 
 // refusingServer has one Deployment, and refuses all patches of it.
@@ -100,6 +101,7 @@ func refusedRestarter(t *testing.T, server http.RoundTripper, recorder record.Ev
 	return &restarter{
 		catalog: catalog.New(), backlogs: newBacklogs(), metrics: newMetrics(), events: recorder,
 		queue: newQueue(), workloads: workloadWriter{apps: clients.Apps.RESTClient()},
-		log: slog.New(slog.NewTextHandler(log, nil)), knowsConfigs: func(string) bool { return true },
+		ward: quarantine.New(quarantine.Options{Log: slog.New(slog.DiscardHandler)}),
+		log:  slog.New(slog.NewTextHandler(log, nil)), knowsConfigs: func(string) bool { return true },
 	}
 }

@@ -17,4 +17,6 @@
 //   - A workload whose patch failed is tried again, with growing pauses, until
 //     it succeeds or is not needed any more. State changes only by what the API
 //     server answers or sends.
+//   - A workload or config that causes a panic is left alone until it changes, and
+//     everything else goes on.
 package controller

@@ -7,7 +7,8 @@ import (
 
 // Ready tells whether all objects have been seen at least once, with a line for
 // each watch. A watch that breaks later does not make the controller unready: it
-// goes on with what it knows, and its metrics must stay reachable.
+// goes on with what it knows, and its metrics must stay reachable. Nor does an object
+// that is left alone after an internal error, which has a line, too.
 func (c *Controller) Ready() (bool, string) {
 	ready := true
 	var detail strings.Builder
@@ -15,6 +16,9 @@ func (c *Controller) Ready() (bool, string) {
 		status := w.Status()
 		ready = ready && status.Synced
 		fmt.Fprintln(&detail, status)
+	}
+	if held := c.ward.Detail(); held != "" {
+		fmt.Fprintln(&detail, held)
 	}
 	return ready, detail.String()
 }

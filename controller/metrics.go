@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/quarantine"
 	"kubernetes-deployment-restart-controller/series"
 )
 
@@ -27,6 +28,7 @@ type metrics struct {
 	dueToPatch     prometheus.Histogram
 	slowdowns      prometheus.Counter
 	reverted       *series.Counter
+	panics         *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -39,6 +41,7 @@ func newMetrics() *metrics {
 		dryRunRestarts:    counters("dry_run_restarts_total", "The number of restarts that a dry run would have triggered, by the kind of the workload.", "kind"),
 		decisions:         counters("decisions_total", "The number of decisions about workloads, by outcome.", "outcome"),
 		slowdowns:         counter("slowdowns_total", "The number of restarts that were put off because the configs of a workload keep changing."),
+		panics:            counters("panics_total", "The number of internal errors that an object caused, by where it did.", "at"),
 		patchErrors:       counters("patch_errors_total", "The number of failed patches of workloads, by reason.", "reason"),
 		changeToPatch: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: namespace,
@@ -72,12 +75,15 @@ func (m *metrics) startAtZero() {
 	for _, outcome := range []catalog.Outcome{catalog.Keep, catalog.RecordOnly, catalog.Restart} {
 		m.decisions.WithLabelValues(string(outcome))
 	}
+	for _, place := range quarantine.Places {
+		m.panics.WithLabelValues(string(place))
+	}
 }
 
 func (m *metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.resourceVersions, m.annotationUpdates, m.restarts, m.changesProcessed,
-		m.restartsByKind, m.dryRunRestarts, m.decisions, m.patchErrors, m.changeToPatch, m.dueToPatch, m.slowdowns, m.reverted,
+		m.restartsByKind, m.dryRunRestarts, m.decisions, m.patchErrors, m.changeToPatch, m.dueToPatch, m.slowdowns, m.reverted, m.panics,
 	}
 }
 

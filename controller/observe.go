@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/quarantine"
 )
 
 // observe takes in an object that is new or has changed.
@@ -73,6 +74,7 @@ func (c *Controller) forgetDisabled(w *workloadObservation) {
 
 // drop forgets what a workload waits for that is gone or not opted in any more.
 func (c *Controller) drop(ref catalog.WorkloadRef) {
+	c.ward.Release(nameOfWorkload(ref))
 	c.changes.Forget(ref)
 	c.restarter.backlogs.forget(ref)
 	c.staleness.noteWorkload(ref)
@@ -98,7 +100,7 @@ func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all 
 	}
 	now := time.Now()
 	for _, ref := range c.catalog.ListConfigs(kind, namespace, configs, now, first) {
-		c.configChanged(ref, now)
+		c.ward.Try(quarantine.Queue, nameOfConfig(ref), func() { c.configChanged(ref, now) })
 	}
 	c.staleness.noteEverything() // configs may be gone, too
 }
@@ -118,7 +120,7 @@ func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, 
 	}
 	news, gone := c.catalog.ListWorkloads(kind, namespace, listed)
 	for _, ref := range news {
-		c.workloadChanged(enabled[ref])
+		c.ward.Try(quarantine.Queue, nameOfWorkload(ref), func() { c.workloadChanged(enabled[ref]) })
 	}
 	for _, ref := range gone {
 		c.drop(ref)

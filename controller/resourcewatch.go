@@ -3,6 +3,7 @@ package controller
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"kubernetes-deployment-restart-controller/apiclient"
@@ -28,6 +29,13 @@ var resources = []resource{
 	{name: "deployments", workload: catalog.Deployment},
 	{name: "statefulsets", workload: catalog.StatefulSet},
 	{name: "daemonsets", workload: catalog.DaemonSet},
+}
+
+func (r resource) kind() schema.GroupVersionKind {
+	if r.config != 0 {
+		return kindOfConfig(r.config)
+	}
+	return kindOfWorkload(r.workload)
 }
 
 // watches reports whether configs of a kind are watched.
@@ -64,11 +72,14 @@ func (c *Controller) newWatch(resource resource, namespace string, clients *apic
 	}
 	w.Watch = watch.New(watch.Options[*observation]{
 		Resource:      resource.name,
+		Kind:          resource.kind(),
 		Namespace:     namespace,
 		FieldSelector: resource.fieldSelector,
 		Client:        client,
 		Reduce:        reduce,
+		Name:          (*observation).name,
 		Observer:      w,
+		Ward:          c.ward,
 		Log:           c.log,
 	})
 	return w

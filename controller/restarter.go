@@ -15,6 +15,7 @@ import (
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/fairqueue"
+	"kubernetes-deployment-restart-controller/quarantine"
 )
 
 const (
@@ -32,6 +33,7 @@ const (
 
 // The reasons of the Events on workloads.
 const (
+	reasonInternalError = "InternalError"
 	reasonRestarting    = "Restarting"
 	reasonBackoff       = "RestartBackoff"
 	reasonInvalid       = "InvalidAnnotation"
@@ -54,6 +56,7 @@ type restarter struct {
 	copies    copyRemover
 	events    record.EventRecorder
 	metrics   *metrics
+	ward      *quarantine.Ward
 	log       *slog.Logger
 	queue     *queue
 	backlogs  *backlogs
@@ -112,8 +115,14 @@ func (r *restarter) holdsConfigs(workload catalog.WorkloadRef) bool {
 	})
 }
 
-// work decides about a workload, and queues it again if that fails.
+// work decides about a workload. If that panics, the workload is left alone until it or one
+// of its configs changes.
 func (r *restarter) work(ctx context.Context, workload catalog.WorkloadRef) {
+	r.ward.Try(quarantine.Decision, nameOfWorkload(workload), func() { r.attempt(ctx, workload) })
+}
+
+// attempt decides about a workload, and queues it again if that fails.
+func (r *restarter) attempt(ctx context.Context, workload catalog.WorkloadRef) {
 	if err := r.handle(ctx, workload); err != nil && ctx.Err() == nil {
 		r.failed(workload, err)
 		r.queue.Retry(workload, failureOf(err))

@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/quarantine"
 )
 
 // cluster plays the API server as far as the engine uses it: one namespace with
@@ -225,6 +226,7 @@ func (c *cluster) newEngine(metrics *metrics) *Engine {
 		replicaSets: newCache(e.onReplicaSet),
 		pods:        newCache(e.onPod),
 	}
+	e.ward, e.ownEvents = quarantine.New(quarantine.Options{Log: log, Panicked: e.panicked}), recorder{c: c}
 	e.executor = &executor{apps: appsAPI{c: c}, caches: e.caches, events: recorder{c: c}, metrics: metrics, log: log}
 	e.executor.keepsTerminating.Store(true)
 	e.executor.driving.Store(true)

@@ -19,6 +19,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/fairqueue"
+	"kubernetes-deployment-restart-controller/quarantine"
 	"kubernetes-deployment-restart-controller/watch"
 )
 
@@ -72,7 +73,10 @@ type Engine struct {
 	executor *executor
 	queue    *queue
 	metrics  *metrics
+	ward     *quarantine.Ward
 	events   record.EventBroadcaster
+	// ownEvents are those about the engine itself, and about what it leaves alone.
+	ownEvents record.EventRecorder
 
 	isSpare      bool
 	leads        atomic.Bool
@@ -106,6 +110,8 @@ func New(options Options) (*Engine, error) {
 		statusWrites: statusWrites{last: map[types.NamespacedName]lastWrite{}},
 	}
 	e.queue = newQueue(options.Workers, e.metrics)
+	e.ward = quarantine.New(quarantine.Options{Log: options.Log, Panicked: e.panicked})
+	e.ownEvents = e.events.NewRecorder(apiclient.Scheme, corev1.EventSource{Component: ownSource})
 	e.caches = &caches{
 		deployments: newCache(e.onDeployment),
 		replicaSets: newCache(e.onReplicaSet),
@@ -121,7 +127,7 @@ func New(options Options) (*Engine, error) {
 	e.executor.keepsTerminating.Store(true)
 	e.lookout = &lookout{
 		prober:     prober{apps: clients.Apps, namespace: options.OwnNamespace},
-		events:     e.events.NewRecorder(apiclient.Scheme, corev1.EventSource{Component: ownSource}),
+		events:     e.ownEvents,
 		writes:     e.metrics.rivalWrites,
 		alarms:     e.metrics.falseAlarms,
 		log:        options.Log,
@@ -137,7 +143,7 @@ func New(options Options) (*Engine, error) {
 	e.watch(options.Namespaces, clients)
 	e.probes = watch.New(watch.Options[*sighting]{
 		Resource: "deployments", Namespace: options.OwnNamespace, FieldSelector: "metadata.name=" + ProbeName,
-		Client: clients.WatchApps, Reduce: reduceProbe, Observer: e.lookout, Log: options.Log,
+		Kind: kind, Client: clients.WatchApps, Reduce: reduceProbe, Name: nameOfSighting, Observer: e.lookout, Ward: e.ward, Log: options.Log,
 	})
 	return e, nil
 }
@@ -164,16 +170,16 @@ func (e *Engine) watch(namespaces []string, clients *apiclient.Clients) {
 	}
 	for _, namespace := range namespaces {
 		deployments := watch.New(watch.Options[*Deployment]{
-			Resource: "deployments", Namespace: namespace, Client: clients.WatchApps,
-			Reduce: reduceDeployment, Observer: hearing{feed[*Deployment]{e.caches.deployments, namespace}, e}, Log: e.log,
+			Resource: "deployments", Kind: kind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceDeployment, Name: named[*Deployment](kind),
+			Observer: hearing{feed[*Deployment]{e.caches.deployments, namespace}, e}, Ward: e.ward, Log: e.log,
 		})
 		replicaSets := watch.New(watch.Options[*ReplicaSet]{
-			Resource: "replicasets", Namespace: namespace, Client: clients.WatchApps,
-			Reduce: reduceReplicaSet, Observer: feed[*ReplicaSet]{e.caches.replicaSets, namespace}, Log: e.log,
+			Resource: "replicasets", Kind: replicaSetKind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceReplicaSet, Name: named[*ReplicaSet](replicaSetKind),
+			Observer: feed[*ReplicaSet]{e.caches.replicaSets, namespace}, Ward: e.ward, Log: e.log,
 		})
 		pods := watch.New(watch.Options[*pod]{
-			Resource: "pods", Namespace: namespace, Client: clients.WatchCore,
-			Reduce: reducePod, Observer: feed[*pod]{e.caches.pods, namespace}, Log: e.log,
+			Resource: "pods", Kind: podKind, Namespace: namespace, Client: clients.WatchCore, Reduce: reducePod, Name: named[*pod](podKind),
+			Observer: feed[*pod]{e.caches.pods, namespace}, Ward: e.ward, Log: e.log,
 		})
 		e.watches = append(e.watches, pods, replicaSets, deployments)
 		// Others are heard by their Deployments. A ReplicaSet that is not known yet is one
@@ -256,15 +262,6 @@ func (e *Engine) wake(key types.NamespacedName) {
 	}
 }
 
-// work takes a step for a Deployment, while the engine drives.
-func (e *Engine) work(ctx context.Context, key types.NamespacedName) {
-	if e.executor.driving.Load() {
-		e.sync(ctx, key)
-	} else {
-		e.queue.Forget(key)
-	}
-}
-
 // sync takes one step for a Deployment. The queue never hands out a key twice at
 // a time.
 func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
@@ -277,6 +274,10 @@ func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 	if d == nil {
 		e.notes.keep(key, note{})
 		e.queue.Forget(key)
+		return
+	}
+	if e.isHeld(d) {
+		e.queue.AddAfter(key, heldPause)
 		return
 	}
 	n := e.notes.of(key)
@@ -371,6 +372,9 @@ func (e *Engine) Ready() (bool, string) {
 		status := w.Status()
 		ready = ready && status.Synced
 		fmt.Fprintf(&detail, "%s (deployment engine)\n", status)
+	}
+	if held := e.ward.Detail(); held != "" {
+		fmt.Fprintf(&detail, "%s (deployment engine)\n", held)
 	}
 	fmt.Fprintln(&detail, e.lookout.detail(e.leads.Load(), e.probes.Status()))
 	return ready, detail.String()

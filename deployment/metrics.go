@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/quarantine"
 	"kubernetes-deployment-restart-controller/series"
 	"kubernetes-deployment-restart-controller/watch"
 )
@@ -22,6 +23,7 @@ type metrics struct {
 	syncDuration prometheus.Histogram
 	actions      *prometheus.CounterVec
 	writeErrors  *prometheus.CounterVec
+	panics       *prometheus.CounterVec
 	rivalWrites  *series.Counter
 	falseAlarms  prometheus.Counter
 	queueLatency prometheus.Histogram
@@ -43,6 +45,9 @@ func newMetrics() *metrics {
 		writeErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "write_errors_total", Help: "The number of actions that failed, by reason.",
 		}, []string{"reason"}),
+		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "panics_total", Help: "The number of internal errors that an object caused, by where it did.",
+		}, []string{"at"}),
 		rivalWrites: series.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "rival_writes_total", Help: "The number of writes of a Deployment's status by others that were noticed, by field manager.",
 		}, "manager", namedManagers, usualRival),
@@ -62,6 +67,9 @@ func newMetrics() *metrics {
 	} {
 		m.actions.WithLabelValues(action.Kind())
 	}
+	for _, place := range []quarantine.Place{quarantine.Intake, quarantine.Decision} {
+		m.panics.WithLabelValues(string(place))
+	}
 	return m
 }
 
@@ -73,7 +81,7 @@ const namedManagers = 20
 const usualRival = "kube-controller-manager"
 
 func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.syncs, m.syncDuration, m.actions, m.writeErrors, m.rivalWrites, m.falseAlarms, m.queueLatency}
+	return []prometheus.Collector{m.syncs, m.syncDuration, m.actions, m.writeErrors, m.panics, m.rivalWrites, m.falseAlarms, m.queueLatency}
 }
 
 // reasonOf names the kind of a failure.

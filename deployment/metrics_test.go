@@ -44,7 +44,7 @@ func TestTheMetricsAreNamedAsIsTheCustom(t *testing.T) {
 		names = append(names, strings.TrimPrefix(family.GetName(), "deployment_engine_"))
 	}
 	expect(t, "names", []string{
-		"actions_total", "driving", "false_alarms_total", "queue_depth", "queue_latency_seconds", "resting_namespaces", "rival_writes_total", "rollouts_deadline_exceeded", "rollouts_in_progress", "slow_requests",
+		"actions_total", "driving", "false_alarms_total", "panics_total", "queue_depth", "queue_latency_seconds", "resting_namespaces", "rival_writes_total", "rollouts_deadline_exceeded", "rollouts_in_progress", "slow_requests",
 		"sync_duration_seconds", "syncs_total", "watch_up",
 	}, names) // write_errors_total comes with the first one
 }

@@ -175,7 +175,7 @@ func TestSomebodyElsesRevisionThatCannotBeReadHoldsUpNoRestart(t *testing.T) {
 	s := newSceneApart(t)
 	s.make(settings, set("used", "v1"))
 	stateful := s.runStateful("stateful", podOf(envFrom(settings)))
-	before := s.awaitRollout(stateful)
+	s.awaitRollout(stateful)
 	owner, err := s.client.CoreV1().ConfigMaps(s.namespace).Get(t.Context(), settings.name, metav1.GetOptions{})
 	s.must(err)
 	_, err = s.client.AppsV1().ControllerRevisions(s.namespace).Create(t.Context(), &appsv1.ControllerRevision{
@@ -187,6 +187,7 @@ func TestSomebodyElsesRevisionThatCannotBeReadHoldsUpNoRestart(t *testing.T) {
 	}, metav1.CreateOptions{})
 	s.must(err)
 	s.letTimePass()
+	before := s.now(stateful)
 	s.edit(settings, set("used", "v2"))
 	s.startController()
 	s.awaitRestart(stateful, before)

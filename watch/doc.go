@@ -16,6 +16,8 @@
 //     a list then tells what the watch did not see. An object that is gone is
 //     missing from that list; there are no tombstones.
 //   - An object can be told again unchanged.
+//   - One object does not stop the others: if its reduction or the observer panics, it is
+//     left alone until it changes, see package quarantine.
 //   - No object is logged. The API's reflector logs nothing; the watch itself
 //     tells when it breaks and when it works again.
 package watch

@@ -1,11 +1,15 @@
 package watch
 
 import (
+	"errors"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
+
+	"kubernetes-deployment-restart-controller/quarantine"
 )
 
 // reduction is what is left of an object on its way through the reflector, or why
@@ -62,7 +66,7 @@ var _ cache.TransformingStore = reducingStore[any]{}
 // Transformer makes the reflector reduce what a streaming list brings as it
 // arrives, instead of collecting whole objects.
 func (s reducingStore[T]) Transformer() cache.TransformFunc {
-	return func(object any) (any, error) { return newReduction(object, s.watch.options.Reduce), nil }
+	return func(object any) (any, error) { return newReduction(object, s.watch.reduce), nil }
 }
 
 // Add takes in a new object.
@@ -70,41 +74,39 @@ func (s reducingStore[T]) Add(object any) error { return s.Update(object) }
 
 // Update takes in an object that changed.
 func (s reducingStore[T]) Update(object any) error {
-	if reduced, err := s.watch.options.Reduce(object); s.isReadable(err) {
-		s.watch.options.Observer.Observe(reduced)
-	}
+	s.watch.take(object, s.watch.name(object), s.watch.options.Observer.Observe)
 	return nil
 }
 
 // Delete takes in that an object is gone.
 func (s reducingStore[T]) Delete(object any) error {
-	if reduced, err := s.watch.options.Reduce(object); s.isReadable(err) {
-		s.watch.options.Observer.Forget(reduced)
-	}
+	name := s.watch.name(object)
+	name.ResourceVersion = "" // it is told even if this version was left alone
+	s.watch.take(object, name, s.watch.options.Observer.Forget)
+	s.watch.options.Ward.Release(name)
 	return nil
 }
 
 // Replace takes in all objects, which have been reduced.
 func (s reducingStore[T]) Replace(list []any, resourceVersion string) error {
 	all := make([]T, 0, len(list))
+	var held []quarantine.Object
 	for _, item := range list {
-		if r, isReduced := item.(*reduction[T]); isReduced && s.isReadable(r.err) {
+		r, isReduced := item.(*reduction[T])
+		var e *heldError
+		switch {
+		case !isReduced:
+		case errors.As(r.err, &e):
+			held = append(held, e.object)
+		case s.watch.isReadable(r.err):
 			all = append(all, r.object)
 		}
 	}
-	s.watch.options.Observer.Replace(all, resourceVersion)
+	held = append(held, s.watch.replace(all, resourceVersion)...)
+	s.watch.options.Ward.ReleaseIntake(s.watch.options.Kind.Kind, s.watch.options.Namespace, held)
 	s.watch.listed()
 	return nil
 }
 
 // Resync does nothing: what the observer was told does not need to be told again.
 func (s reducingStore[T]) Resync() error { return nil }
-
-// isReadable returns false for an object that could not be read. The API server
-// validates what can be wrong with one, and without it the others still work.
-func (s reducingStore[T]) isReadable(err error) bool {
-	if err != nil {
-		s.watch.options.Log.Error("ignoring an object that cannot be read", "resource", s.watch.options.Resource, "error", err)
-	}
-	return err == nil
-}

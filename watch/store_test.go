@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/quarantine"
 )
 
 // recorder is an Observer that notes what it is told.
@@ -34,6 +36,14 @@ func reduceToName(object any) (string, error) {
 	return config.Name + "@" + config.ResourceVersion, nil
 }
 
+var configMapKind = corev1.SchemeGroupVersion.WithKind("ConfigMap")
+
+// nameOf names what reduceToName has returned.
+func nameOf(reduced string) quarantine.Object {
+	name, version, _ := strings.Cut(reduced, "@")
+	return quarantine.Object{Kind: configMapKind, Namespace: "ns", Name: name, ResourceVersion: version}
+}
+
 func configMap(name, resourceVersion string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, ResourceVersion: resourceVersion}}
 }
@@ -45,7 +55,10 @@ func unreadable(name string) *corev1.ConfigMap {
 }
 
 func newStore(observer Observer[string], log *slog.Logger) reducingStore[string] {
-	return reducingStore[string]{New(Options[string]{Resource: "configmaps", Reduce: reduceToName, Observer: observer, Log: log})}
+	return reducingStore[string]{New(Options[string]{
+		Resource: "configmaps", Kind: configMapKind, Reduce: reduceToName, Name: nameOf, Observer: observer,
+		Ward: quarantine.New(quarantine.Options{Log: log}), Log: log,
+	})}
 }
 
 func TestAPageIsReducedAndItsPlaceKept(t *testing.T) {

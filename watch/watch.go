@@ -10,11 +10,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+
+	"kubernetes-deployment-restart-controller/quarantine"
 )
 
 // pageSize is how many objects are read at once from a server that has no
@@ -42,8 +45,9 @@ type Observer[T any] interface {
 
 // Options say what a watch follows and whom it tells.
 type Options[T any] struct {
-	// Resource is the plural name in the API's paths.
+	// Resource is the plural name in the API's paths, and Kind the kind of its objects.
 	Resource string
+	Kind     schema.GroupVersionKind
 	// Namespace to watch; empty means all.
 	Namespace string
 	// FieldSelector leaves out the objects that it does not match, if it is not
@@ -58,8 +62,13 @@ type Options[T any] struct {
 	// which must not quote the object's content. A skipped object is missing from the
 	// list that the observer is given, and its deletion is not told.
 	Reduce func(object any) (T, error)
+	// Name names what Reduce has returned.
+	Name func(T) quarantine.Object
 	// Observer is told about the objects.
 	Observer Observer[T]
+	// Ward holds the objects of which the reduction or the observer panics, until they
+	// change. They are skipped, too; if it was the observer, it may have taken in a part.
+	Ward *quarantine.Ward
 	// Log is told when the watch breaks and works again, and what was skipped.
 	Log *slog.Logger
 }
@@ -112,7 +121,7 @@ func (w *Watch[T]) list(ctx context.Context, _ metav1.ListOptions) (runtime.Obje
 	for {
 		page, err := w.page(ctx, &options)
 		if err == nil {
-			err = all.add(page, w.options.Reduce)
+			err = all.add(page, w.reduce)
 		}
 		if err != nil {
 			w.broken(ctx, err)

@@ -18,6 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
+
+	"kubernetes-deployment-restart-controller/quarantine"
 )
 
 // scene is a watch that runs against a server.
@@ -43,8 +45,9 @@ func play(t *testing.T, newServer func() *server, options Options[string], story
 		s.stop = func() { cancel(); <-done }
 		defer s.stop()
 		options.Resource, options.Client = "configmaps", s.server.client()
-		options.Reduce, options.Observer = reduceToName, s.recorder
+		options.Kind, options.Reduce, options.Name, options.Observer = configMapKind, reduceToName, nameOf, s.recorder
 		options.Log = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
+		options.Ward = quarantine.New(quarantine.Options{Log: options.Log})
 		s.watch = New(options)
 		go func() {
 			defer close(done)

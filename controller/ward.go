@@ -1,0 +1,60 @@
+package controller
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/quarantine"
+)
+
+func kindOfConfig(kind catalog.ConfigKind) schema.GroupVersionKind {
+	if kind == catalog.Secret {
+		return corev1.SchemeGroupVersion.WithKind("Secret")
+	}
+	return corev1.SchemeGroupVersion.WithKind("ConfigMap")
+}
+
+func kindOfWorkload(kind catalog.WorkloadKind) schema.GroupVersionKind {
+	return appsv1.SchemeGroupVersion.WithKind(string(kind))
+}
+
+func nameOfConfig(ref catalog.ConfigRef) quarantine.Object {
+	return quarantine.Object{Kind: kindOfConfig(ref.Kind), Namespace: ref.Namespace, Name: ref.Name}
+}
+
+func nameOfWorkload(ref catalog.WorkloadRef) quarantine.Object {
+	return quarantine.Object{Kind: kindOfWorkload(ref.Kind), Namespace: ref.Namespace, Name: ref.Name}
+}
+
+// name names the object that was observed.
+func (o *observation) name() quarantine.Object {
+	var object quarantine.Object
+	if o.config != nil {
+		object = nameOfConfig(o.config.Ref)
+	} else {
+		object = nameOfWorkload(o.workload.ref)
+	}
+	object.ResourceVersion = o.resourceVersion
+	return object
+}
+
+// panicked counts a panic and tells the owner of the object that caused it. A workload
+// that could not be taken in is forgotten until it can, because what is known of it is not
+// what there is, or only a part of that. A config stays known as it was.
+func (c *Controller) panicked(place quarantine.Place, o quarantine.Object) {
+	c.metrics.panics.WithLabelValues(string(place)).Inc()
+	if o.Name == "" {
+		return // it was a list
+	}
+	c.restarter.events.Eventf(o.Reference(), corev1.EventTypeWarning, reasonInternalError,
+		"an internal error: this object is left alone until it changes, the log of the controller says more")
+	if place == quarantine.Intake && o.Kind.Group == appsv1.GroupName {
+		ref := catalog.WorkloadRef{Kind: catalog.WorkloadKind(o.Kind.Kind), Namespace: o.Namespace, Name: o.Name}
+		c.catalog.PurgeWorkload(ref)
+		c.changes.Forget(ref)
+		c.restarter.backlogs.forget(ref)
+		c.staleness.noteWorkload(ref)
+	}
+}

@@ -1,0 +1,157 @@
+package controller
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/quarantine"
+)
+
+// bomb is a log that panics when it is told of an object in a message. So one object makes
+// the code that tells it panic, wherever that is.
+type bomb struct {
+	slog.Handler
+	message, object string
+}
+
+func (b *bomb) Handle(ctx context.Context, record slog.Record) error {
+	record.Attrs(func(attribute slog.Attr) bool {
+		if record.Message == b.message && attribute.Value.Resolve().String() == b.object {
+			panic("canary")
+		}
+		return true
+	})
+	return b.Handler.Handle(ctx, record)
+}
+
+// newBombedController returns a controller whose log panics at the message about the object,
+// with its Events and its log. It has no API server.
+func newBombedController(t *testing.T, message, object string) (*Controller, *bomb, *record.FakeRecorder, *strings.Builder) {
+	t.Helper()
+	var log strings.Builder
+	b := &bomb{slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}), message, object}
+	c, err := New(Options{API: &rest.Config{Host: "http://api"}, QPS: 1, Burst: 1, DryRun: true, Log: slog.New(b)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorder := record.NewFakeRecorder(100)
+	c.restarter.events = recorder
+	c.restarter.knowsConfigs = func(string) bool { return true }
+	t.Cleanup(c.events.Shutdown)
+	return c, b, recorder, &log
+}
+
+func seenWorkload(name, version string) *workloadObservation {
+	ref := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "ns", Name: name}
+	return &workloadObservation{ref: ref, enabled: &catalog.Workload{Ref: ref, UID: "u", ResourceVersion: version, Room: 1000}}
+}
+
+func (c *Controller) requirePanics(t *testing.T, place quarantine.Place, want float64, detail string) {
+	t.Helper()
+	if got := testutil.ToFloat64(c.metrics.panics.WithLabelValues(string(place))); got != want {
+		t.Errorf("%v panics are counted, want %v", got, want)
+	}
+	_, ready := c.Ready()
+	if held := strings.Contains(ready, "[!]"); held != (detail != "") || !strings.Contains(ready, detail) {
+		t.Errorf("want %q in\n%s", detail, ready)
+	}
+}
+
+const leftAlone = "[!] 1 object left alone after an internal error: deployment/ns/bad\n"
+
+func TestAWorkloadWhoseDecisionPanicsIsLeftAloneAndTheOthersAreNot(t *testing.T) {
+	c, b, recorder, log := newBombedController(t, "would record", "deployment/ns/bad")
+	for _, name := range []string{"bad", "good"} {
+		c.observeWorkload(seenWorkload(name, "1"))
+		c.restarter.work(t.Context(), seenWorkload(name, "1").ref)
+	}
+	c.requirePanics(t, quarantine.Decision, 1, leftAlone)
+	if events := eventsOf(recorder); len(events) != 1 || !strings.HasPrefix(events[0], "Warning InternalError ") {
+		t.Errorf("events: %q", events)
+	}
+	if !strings.Contains(log.String(), `msg="would record" workload=deployment/ns/good`) || strings.Contains(log.String(), "canary") {
+		t.Errorf("the log:\n%s", log)
+	}
+	if due := c.restarter.queue.NextDue(); !due.IsZero() || c.restarter.queue.Len() > 0 {
+		t.Errorf("it is tried again at %s", due)
+	}
+	b.object = "" // the next change brings it back
+	c.restarter.work(t.Context(), seenWorkload("bad", "1").ref)
+	c.requirePanics(t, quarantine.Decision, 1, "")
+}
+
+func TestAWorkloadThatIsGoneIsNoLongerHeld(t *testing.T) {
+	c, _, _, _ := newBombedController(t, "would record", "deployment/ns/bad")
+	bad := seenWorkload("bad", "1")
+	c.observeWorkload(bad)
+	c.restarter.work(t.Context(), bad.ref)
+	c.requirePanics(t, quarantine.Decision, 1, leftAlone)
+	c.forget(&observation{workload: bad})
+	c.requirePanics(t, quarantine.Decision, 1, "")
+}
+
+func TestAChangeThatCannotBeQueuedDoesNotHoldUpTheOthers(t *testing.T) {
+	c, _, _, _ := newBombedController(t, "change is ripe", "deployment/ns/bad")
+	c.log = slog.New(slog.DiscardHandler)
+	for _, name := range []string{"bad", "good"} {
+		ref := seenWorkload(name, "1").ref
+		c.ripe(Change{Workload: ref, Subject: ref})
+	}
+	if waiting := c.restarter.queue.Len(); waiting != 1 {
+		t.Errorf("%d workloads wait, want 1", waiting)
+	}
+	c.requirePanics(t, quarantine.Queue, 1, leftAlone)
+}
+
+func TestAWorkloadThatCannotBeTakenInIsForgottenUntilItCan(t *testing.T) {
+	c, _, recorder, _ := newBombedController(t, "", "")
+	bad := seenWorkload("bad", "1")
+	c.observeWorkload(bad)
+	c.restarter.backlogs.noteDue(bad.ref, time.Unix(0, 0))
+	named := nameOfWorkload(bad.ref)
+	named.ResourceVersion = "2"
+	c.ward.Try(quarantine.Intake, named, func() { panic("canary") })
+	c.requirePanics(t, quarantine.Intake, 1, leftAlone)
+	due, waits := c.restarter.backlogs.state(bad.ref)
+	if _, found := c.catalog.View(bad.ref); found || c.changes.Len() > 0 || due || waits {
+		t.Error("it is still known")
+	}
+	if events := eventsOf(recorder); len(events) != 1 {
+		t.Errorf("events: %q", events)
+	}
+	c.ward.Try(quarantine.Intake, quarantine.Object{Kind: named.Kind, Namespace: "ns", Name: "bad", ResourceVersion: "3"}, func() { c.observeWorkload(bad) })
+	c.requirePanics(t, quarantine.Intake, 1, "")
+	if !c.changes.Holds(bad.ref, bad.ref) {
+		t.Error("it is not decided about when it has changed")
+	}
+}
+
+// The list is known by then, so that no later one brings the news again.
+func TestTheNewsOfAListAreQueuedButThoseThatPanic(t *testing.T) {
+	c, _, _, _ := newBombedController(t, "workload changed", "deployment/ns/bad")
+	bad, good := seenWorkload("bad", "1"), seenWorkload("good", "1")
+	c.listWorkloads(catalog.Deployment, "", []*observation{{workload: bad}, {workload: good}})
+	if c.changes.Holds(bad.ref, bad.ref) || !c.changes.Holds(good.ref, good.ref) {
+		t.Error("what was good is not queued")
+	}
+	c.requirePanics(t, quarantine.Queue, 1, leftAlone)
+}
+
+func TestAWorkloadThatCannotBeJudgedDoesNotCountAsStale(t *testing.T) {
+	c, _, _, _ := newBombedController(t, "", "")
+	bad := seenWorkload("bad", "1")
+	c.observeWorkload(bad)
+	c.changes = nil // so that judging panics
+	if got := c.tryToJudge(bad.ref); got != fresh {
+		t.Errorf("it is judged as %v", got)
+	}
+	c.requirePanics(t, quarantine.Metrics, 1, leftAlone)
+}

@@ -1,0 +1,85 @@
+package deployment
+
+import (
+	"context"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/quarantine"
+)
+
+// reasonInternalError is that of Events about objects that are left alone.
+const reasonInternalError = "InternalError"
+
+// heldPause is how long a Deployment waits, about which not everything is known, before it
+// is looked at again.
+const heldPause = 10 * time.Second
+
+var (
+	replicaSetKind = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
+	podKind        = corev1.SchemeGroupVersion.WithKind("Pod")
+)
+
+// named names the objects of a cache for the ward. ReplicaSets and pods are grouped by the
+// UIDs of their controllers; what Deployments are grouped by is no UID.
+func named[T cached](kind schema.GroupVersionKind) func(T) quarantine.Object {
+	return func(value T) quarantine.Object {
+		m := value.meta()
+		return quarantine.Object{
+			Kind: kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion,
+			Controller: types.UID(value.group()),
+		}
+	}
+}
+
+// nameOfSighting names the probe.
+func nameOfSighting(s *sighting) quarantine.Object {
+	return quarantine.Object{Kind: kind, Namespace: s.Namespace, Name: s.Name, UID: s.UID, ResourceVersion: s.ResourceVersion}
+}
+
+// work takes a step for a Deployment, while the engine drives. If that panics, the Deployment
+// is left alone until something wakes it.
+func (e *Engine) work(ctx context.Context, key types.NamespacedName) {
+	if !e.executor.driving.Load() {
+		e.queue.Forget(key)
+		return
+	}
+	d := quarantine.Object{Kind: kind, Namespace: key.Namespace, Name: key.Name}
+	e.ward.Try(quarantine.Decision, d, func() { e.sync(ctx, key) })
+}
+
+// isHeld reports whether the ward holds a Deployment as the watch shows it, or one of its
+// ReplicaSets, or, if they matter, one of their pods. A plan would rest on what was before.
+func (e *Engine) isHeld(d *Deployment) bool {
+	if e.ward.Holds(d.UID) {
+		return true
+	}
+	if d.Strategy != appsv1.RecreateDeploymentStrategyType {
+		return false
+	}
+	for _, rs := range e.caches.replicaSets.find(string(d.UID)) {
+		if e.ward.Holds(rs.UID) {
+			return true
+		}
+	}
+	return false
+}
+
+// panicked counts a panic and tells the owner of the object that caused it.
+func (e *Engine) panicked(place quarantine.Place, o quarantine.Object) {
+	e.metrics.panics.WithLabelValues(string(place)).Inc()
+	if o.Name == "" {
+		return // it was a list
+	}
+	if place == quarantine.Decision {
+		if d := e.caches.deployments.get(types.NamespacedName{Namespace: o.Namespace, Name: o.Name}); d != nil {
+			o.UID, o.ResourceVersion = d.UID, d.ResourceVersion
+		}
+	}
+	e.ownEvents.Event(o.Reference(), corev1.EventTypeWarning, reasonInternalError,
+		"an internal error: the deployment engine leaves this object alone until it changes, the log says more")
+}

@@ -1,0 +1,217 @@
+package quarantine
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+var configMaps = corev1.SchemeGroupVersion.WithKind("ConfigMap")
+
+func object(name, version string) Object {
+	return Object{Kind: configMaps, Namespace: "ns", Name: name, ResourceVersion: version}
+}
+
+func bad() { panic("canary") }
+
+func good() {}
+
+// newWard returns a ward, with its log and the places and objects that it has reported.
+func newWard() (w *Ward, log *bytes.Buffer, reported *[]string) {
+	log, reported = &bytes.Buffer{}, &[]string{}
+	return New(Options{
+		Log: slog.New(slog.NewTextHandler(log, nil)),
+		Panicked: func(place Place, o Object) {
+			*reported = append(*reported, string(place)+" "+o.Name+"@"+o.ResourceVersion)
+		},
+	}), log, reported
+}
+
+func TestAnObjectIsLeftAloneUntilItChanges(t *testing.T) {
+	w, _, reported := newWard()
+	for i, step := range []struct {
+		version string
+		work    func()
+		tried   bool
+		done    bool
+		held    bool
+	}{
+		{"1", good, true, true, false},
+		{"2", bad, true, false, true},
+		{"2", good, false, false, true}, // it is not tried
+		{"3", bad, true, false, true},
+		{"4", good, true, true, false},
+		{"4", good, true, true, false},
+		{"", bad, true, false, true}, // without a version it always is
+		{"", good, true, true, false},
+	} {
+		tried := false
+		done := w.Try(Intake, object("a", step.version), func() {
+			tried = true
+			step.work()
+		})
+		if tried != step.tried || done != step.done || (w.Detail() != "") != step.held {
+			t.Errorf("step %d: tried %t, done %t, %q", i, tried, done, w.Detail())
+		}
+	}
+	if got := strings.Join(*reported, ", "); got != "intake a@2, intake a@3, intake a@" {
+		t.Errorf("reported: %s", got)
+	}
+}
+
+func TestAnObjectThatWasMadeAnewIsTried(t *testing.T) {
+	w, _, _ := newWard()
+	first, second := object("a", "1"), object("a", "1")
+	first.UID, second.UID = "1", "2"
+	w.Try(Intake, first, bad)
+	if !w.Try(Intake, second, good) {
+		t.Error("it is left alone")
+	}
+}
+
+func TestOnePlaceDoesNotKeepAnotherFromTrying(t *testing.T) {
+	w, _, _ := newWard()
+	w.Try(Intake, object("a", "1"), bad)
+	if !w.Try(Decision, object("a", "1"), good) || w.Detail() == "" {
+		t.Errorf("after a decision: %q", w.Detail())
+	}
+	w.Try(Metrics, object("a", "1"), bad)
+	w.Release(object("a", ""))
+	if held := w.Detail(); held != "" {
+		t.Errorf("after its release: %q", held)
+	}
+}
+
+func TestAListReleasesWhatIsNotInIt(t *testing.T) {
+	w, _, _ := newWard()
+	other := object("other", "1")
+	other.Namespace = "elsewhere"
+	for _, o := range []Object{object("gone", "1"), object("there", "1"), other} {
+		w.Try(Intake, o, bad)
+	}
+	w.Try(Decision, object("gone", "1"), bad) // not taken in at all, so it is not for a list to say
+	w.ReleaseIntake("ConfigMap", "ns", []Object{object("there", "1")})
+	w.ReleaseIntake("Secret", "", nil)
+	const want = "[!] 3 objects left alone after an internal error: configmap/elsewhere/other, configmap/ns/gone, configmap/ns/there"
+	if got := w.Detail(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	w.Release(object("gone", ""))
+	w.ReleaseIntake("ConfigMap", "", nil)
+	if got := w.Detail(); got != "" {
+		t.Errorf("after a list of all namespaces: %s", got)
+	}
+}
+
+func TestAnObjectIsFoundByItsUIDAndItsControllers(t *testing.T) {
+	w, _, _ := newWard()
+	yes := true
+	meta := &metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: "own", OwnerReferences: []metav1.OwnerReference{{UID: "owner"}, {UID: "controller", Controller: &yes}}}
+	w.Try(Intake, NewObject(configMaps, meta), bad)
+	w.Try(Decision, Object{Kind: configMaps, Name: "b", UID: "decided"}, bad)
+	for uid, want := range map[types.UID]bool{"own": true, "controller": true, "owner": false, "decided": false} {
+		if got := w.Holds(uid); got != want {
+			t.Errorf("%s: %t", uid, got)
+		}
+	}
+}
+
+func TestTheLineForReadyzNamesAFew(t *testing.T) {
+	w, _, _ := newWard()
+	for i := range 7 {
+		w.Try(Intake, object(fmt.Sprint(i), "1"), bad)
+		w.Try(Queue, object(fmt.Sprint(i), "1"), bad)
+	}
+	const want = "[!] 7 objects left alone after an internal error: configmap/ns/0, configmap/ns/1, configmap/ns/2, configmap/ns/3, configmap/ns/4 and 2 more"
+	if got := w.Detail(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestAWardRemembersNoMoreThanItsLimit(t *testing.T) {
+	w, _, reported := newWard()
+	for i := range maxHeld + 10 {
+		w.Try(Intake, object(fmt.Sprint(i), "1"), bad)
+	}
+	if len(w.held) != maxHeld || len(*reported) != maxHeld+10 {
+		t.Errorf("%d are held, %d reported", len(w.held), len(*reported))
+	}
+	if w.Try(Intake, object("0", "1"), good) || !w.Try(Intake, object(fmt.Sprint(maxHeld), "1"), good) {
+		t.Error("what is remembered is tried, or what is not is left alone")
+	}
+}
+
+// secret is an error of a kind that could quote an object.
+type secret struct{ content string }
+
+func (s secret) Error() string { return s.content }
+
+// forged looks like an error of the runtime's.
+type forged struct{ secret }
+
+func (forged) RuntimeError() {}
+
+func TestTheLogSaysWhatHappenedAndWhereWithoutContent(t *testing.T) {
+	var none map[string]int
+	list, one := []int{1}, 1
+	for name, test := range map[string]struct {
+		work func(digest uint64)
+		says string
+	}{
+		"an index":           {func(uint64) { _ = list[one] }, "index out of range [1] with length 1"},
+		"a nil map":          {func(uint64) { none["canary"] = 1 }, "assignment to entry in nil map"},
+		"a wrong assertion":  {func(uint64) { _ = any("canary").(int) }, "interface conversion"},
+		"a text":             {func(uint64) { panic("canary") }, "a value of type string"},
+		"an error":           {func(uint64) { panic(errors.New("canary")) }, "a value of type *errors.errorString"},
+		"a wrapped error":    {func(uint64) { panic(fmt.Errorf("%w", secret{"canary"})) }, "a value of type *fmt.wrapError"},
+		"a forged error":     {func(uint64) { panic(forged{secret{"canary"}}) }, "a value of type quarantine.forged"},
+		"a panic in a defer": {func(uint64) { defer bad(); bad() }, "a value of type string"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, log, _ := newWard()
+			const digest = 0xcafecafecafe
+			w.Try(Intake, object("a", "1"), func() { test.work(digest) })
+			line := log.String()
+			if !strings.Contains(line, test.says) || !strings.Contains(line, "object=configmap/ns/a") || !strings.Contains(line, "at=intake") {
+				t.Errorf("the log does not say what happened:\n%s", line)
+			}
+			if !strings.Contains(line, "(ward_test.go:") || !strings.Contains(line, "quarantine.(*Ward).Try (ward.go:") {
+				t.Errorf("the log does not show where:\n%s", line)
+			}
+			if strings.Contains(line, "canary") || strings.Contains(line, "cafecafe") {
+				t.Errorf("the log has content:\n%s", line)
+			}
+			w.Try(Intake, object("a", "2"), func() { test.work(digest) })
+			if again := strings.TrimPrefix(log.String(), line); !strings.Contains(again, "object=configmap/ns/a") || strings.Contains(again, "stack=") {
+				t.Errorf("the second time:\n%s", again)
+			}
+		})
+	}
+}
+
+func TestAPanicOfWhoIsToldGoesNoFurther(t *testing.T) {
+	var log bytes.Buffer
+	w := New(Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Panicked: func(Place, Object) { panic("canary") }})
+	if w.Try(Intake, object("a", "1"), bad) || !strings.Contains(log.String(), "while one was reported") || strings.Contains(log.String(), "canary") {
+		t.Errorf("the log:\n%s", &log)
+	}
+}
+
+func TestTheEndOfAGoroutineIsNoPanic(t *testing.T) {
+	w, log, reported := newWard()
+	var group sync.WaitGroup
+	group.Go(func() { w.Try(Intake, object("a", "1"), runtime.Goexit) })
+	group.Wait()
+	if log.Len() > 0 || len(*reported) > 0 || w.Detail() != "" {
+		t.Errorf("the log: %s, reported: %v, held: %q", log, *reported, w.Detail())
+	}
+}

@@ -1,0 +1,77 @@
+package watch
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"kubernetes-deployment-restart-controller/quarantine"
+)
+
+// heldError is why an object was not reduced that the ward holds.
+type heldError struct{ object quarantine.Object }
+
+func (e *heldError) Error() string { return e.object.String() + " is left alone" }
+
+// name names an object as it came.
+func (w *Watch[T]) name(object any) quarantine.Object {
+	accessor, err := meta.Accessor(object)
+	if err != nil { // no API server sends such an object
+		return w.nameOfList()
+	}
+	return quarantine.NewObject(w.options.Kind, accessor)
+}
+
+// nameOfList names all objects together.
+func (w *Watch[T]) nameOfList() quarantine.Object {
+	kind := w.options.Kind
+	kind.Kind += "List"
+	return quarantine.Object{Kind: kind, Namespace: w.options.Namespace}
+}
+
+// reduce reduces an object of a list. If that panics, the ward holds the object.
+func (w *Watch[T]) reduce(object any) (reduced T, err error) {
+	name := w.name(object)
+	if !w.options.Ward.Try(quarantine.Intake, name, func() { reduced, err = w.options.Reduce(object) }) {
+		err = &heldError{name}
+	}
+	return reduced, err
+}
+
+// take reduces an object and tells the observer. If either panics, the ward holds the object.
+func (w *Watch[T]) take(object any, name quarantine.Object, tell func(T)) {
+	w.options.Ward.Try(quarantine.Intake, name, func() {
+		if reduced, err := w.options.Reduce(object); w.isReadable(err) {
+			tell(reduced)
+		}
+	})
+}
+
+// replace tells the observer of all objects. If that panics, the objects are told one by
+// one, to find out which the ward has to hold, and then all others together, so that the
+// observer knows what is gone. It returns those that are held.
+func (w *Watch[T]) replace(all []T, resourceVersion string) (held []quarantine.Object) {
+	observer, ward := w.options.Observer, w.options.Ward
+	if ward.Try(quarantine.Intake, w.nameOfList(), func() { observer.Replace(slices.Clone(all), resourceVersion) }) {
+		return nil
+	}
+	others := make([]T, 0, len(all))
+	for _, object := range all {
+		if name := w.options.Name(object); ward.Try(quarantine.Intake, name, func() { observer.Observe(object) }) {
+			others = append(others, object)
+		} else {
+			held = append(held, name)
+		}
+	}
+	ward.Try(quarantine.Intake, w.nameOfList(), func() { observer.Replace(others, resourceVersion) })
+	return held
+}
+
+// isReadable returns false for an object that could not be read. The API server
+// validates what can be wrong with one, and without it the others still work.
+func (w *Watch[T]) isReadable(err error) bool {
+	if err != nil {
+		w.options.Log.Error("ignoring an object that cannot be read", "resource", w.options.Resource, "error", err)
+	}
+	return err == nil
+}
