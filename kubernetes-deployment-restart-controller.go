@@ -19,7 +19,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/leaderelection"
 )
 
 const (
@@ -79,7 +78,7 @@ func control(ctx context.Context, o *options, config *rest.Config, log *slog.Log
 	if err != nil {
 		return err
 	}
-	watchdog := leaderelection.NewLeaderHealthzAdaptor(o.LeaderElectLeaseDuration)
+	watchdog := &watchdog{}
 	stop, err := serve(ctx, o.ListenAddress, endpoints(newRegistry(all), watchdog.Check, all.Ready), log)
 	if err != nil {
 		return err
@@ -91,7 +90,7 @@ func control(ctx context.Context, o *options, config *rest.Config, log *slog.Log
 
 // runEngines keeps what the engines know warm all the time, and lets them act
 // while this process leads.
-func runEngines(ctx context.Context, o *options, config *rest.Config, watchdog *leaderelection.HealthzAdaptor, all engines, log *slog.Logger) error {
+func runEngines(ctx context.Context, o *options, config *rest.Config, watchdog *watchdog, all engines, log *slog.Logger) error {
 	watching, stop := context.WithCancel(ctx)
 	watched := make(chan struct{})
 	go func() {

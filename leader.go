@@ -5,24 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
+	"net/http"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/uuid"
-	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/leaderelection"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
 // errLeaseLost ends a process that led and does not any more. Another one may
 // act already, and a new process starts with a clean slate.
 var errLeaseLost = errors.New("the lease is lost")
 
-// errUnfinished tells that a leader's work could not be ended.
+// errUnfinished reports that a leader's work could not be ended.
 var errUnfinished = errors.New("what was under way has not ended")
 
 // endingLimit is how long the end of what a leader does is waited for: longer than the
@@ -32,51 +28,74 @@ const endingLimit = 5 * time.Second
 // releaseLimit is how long the API server has to take the lease back.
 const releaseLimit = 2 * time.Second
 
+// retryJitter spreads the attempts of standbys to take the lease: up to this part of the
+// retry period is added.
+const retryJitter = 1.2
+
+// election lets one replica lead at a time.
+type election struct {
+	lease                      *lease
+	renewDeadline, retryPeriod time.Duration
+	watchdog                   *watchdog
+	log                        *slog.Logger
+}
+
 // elect takes part in an election until the context ends, and leads while it
 // holds the lease. It returns what leading returned, or errLeaseLost.
-func elect(ctx context.Context, o *options, config *rest.Config, watchdog *leaderelection.HealthzAdaptor, log *slog.Logger, lead func(context.Context) error) error {
-	lock, err := newLock(o, config)
-	if err != nil {
-		return err
-	}
-	// The lease is renewed until what it protects has ended.
-	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	t := newTerm()
-	defer context.AfterFunc(ctx, func() {
-		_ = t.await() // and below again
-		stop()
-	})()
-	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock:          lock,
-		Name:          o.LeaderElectLeaseName,
-		LeaseDuration: o.LeaderElectLeaseDuration,
-		RenewDeadline: o.LeaderElectRenewDeadline,
-		RetryPeriod:   o.LeaderElectRetryPeriod,
-		WatchDog:      watchdog,
-		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(held context.Context) {
-				leading, end := context.WithCancel(ctx)
-				defer end()
-				defer context.AfterFunc(held, end)()
-				t.lead(func() error { return lead(leading) })
-				stop()
-			},
-			OnStoppedLeading: func() {},
-			OnNewLeader: func(identity string) {
-				if identity != lock.Identity() {
-					log.Info("standing by", "leader", identity)
-				}
-			},
-		},
-	})
+func elect(ctx context.Context, o *options, config *rest.Config, watchdog *watchdog, log *slog.Logger, lead func(context.Context) error) error {
+	l, err := newLease(o, config)
 	if err != nil {
 		return fmt.Errorf("set up leader election: %w", err)
 	}
-	elector.Run(electing)
-	err = t.await()
-	if elector.IsLeader() && !errors.Is(err, errUnfinished) {
-		release(context.WithoutCancel(ctx), lock, log)
+	e := &election{lease: l, renewDeadline: o.LeaderElectRenewDeadline, retryPeriod: o.LeaderElectRetryPeriod, watchdog: watchdog, log: log}
+	if !e.win(ctx) {
+		return nil
+	}
+	return e.lead(ctx, lead)
+}
+
+// win returns when this process holds the lease, or false when the context ends.
+func (e *election) win(ctx context.Context) bool {
+	var leader string
+	for {
+		err := e.lease.hold(ctx)
+		switch {
+		case err == nil:
+			return true
+		case !errors.Is(err, errHeldByOther) && ctx.Err() == nil:
+			e.log.Warn("cannot take part in the leader election for now, trying again", "error", err)
+		case e.lease.holder() != leader && ctx.Err() == nil:
+			leader = e.lease.holder()
+			e.log.Info("standing by", "leader", leader)
+		}
+		select {
+		case <-time.After(wait.Jitter(e.retryPeriod, retryJitter)):
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// lead leads until that ends by itself, the context ends or the lease is lost. The lease is
+// renewed until what it protects has ended, and given up then, so that nobody waits until
+// it expires.
+func (e *election) lead(ctx context.Context, lead func(context.Context) error) error {
+	leading, end := context.WithCancel(ctx)
+	defer end()
+	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	renewed := make(chan struct{})
+	go func() {
+		defer close(renewed)
+		defer end()
+		e.renew(renewing)
+	}()
+	err := awaitEnd(leading, lead)
+	stop()
+	<-renewed
+	e.watchdog.rest()
+	if !errors.Is(err, errUnfinished) {
+		e.release(context.WithoutCancel(ctx))
 	}
 	if err == nil && ctx.Err() == nil {
 		err = errLeaseLost
@@ -84,73 +103,85 @@ func elect(ctx context.Context, o *options, config *rest.Config, watchdog *leade
 	return err
 }
 
-// release gives the lease up, if this process still has it, so that nobody waits until it
-// expires. The elector's own release would come before it tells that leading is over.
-func release(ctx context.Context, lock resourcelock.Interface, log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(ctx, releaseLimit)
-	defer cancel()
-	record, _, err := lock.Get(ctx)
-	if err == nil && record.HolderIdentity == lock.Identity() {
-		now := metav1.Now()
-		err = lock.Update(ctx, resourcelock.LeaderElectionRecord{
-			LeaderTransitions: record.LeaderTransitions, LeaseDurationSeconds: 1, AcquireTime: now, RenewTime: now,
-		})
-	}
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		log.Warn("cannot give up the lease, it will expire", "error", err)
-	}
-}
-
-// term is the time in which this process leads.
-type term struct {
-	begun, ended, overdue chan struct{}
-	failure               error // why it has ended
-	ending                sync.Once
-}
-
-func newTerm() *term {
-	return &term{begun: make(chan struct{}), ended: make(chan struct{}), overdue: make(chan struct{})}
-}
-
-// lead leads. It may be called once.
-func (t *term) lead(lead func() error) {
-	close(t.begun)
-	t.failure = lead()
-	close(t.ended)
-}
-
-// await returns when the term has ended, if it has begun, and why. It waits for
-// endingLimit from the first call.
-func (t *term) await() error {
+// awaitEnd leads, and returns when that has ended, and why. Once the context has ended, it
+// waits no longer than endingLimit.
+func awaitEnd(leading context.Context, lead func(context.Context) error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- lead(leading) }()
 	select {
-	case <-t.begun:
-	default:
-		return nil
+	case err := <-ended:
+		return err
+	case <-leading.Done():
 	}
-	t.ending.Do(func() { time.AfterFunc(endingLimit, func() { close(t.overdue) }) })
 	select {
-	case <-t.ended:
-		return t.failure
-	case <-t.overdue:
+	case err := <-ended:
+		return err
+	case <-time.After(endingLimit):
 		return errUnfinished
 	}
 }
 
-func newLock(o *options, config *rest.Config) (resourcelock.Interface, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		return nil, fmt.Errorf("find host name: %w", err)
+// renew renews the lease until the context ends, another process has it, or that has failed
+// for too long.
+func (e *election) renew(ctx context.Context) {
+	for last := time.Now(); ; {
+		e.watchdog.expect(last.Add(2 * e.lease.duration))
+		select {
+		case <-time.After(e.retryPeriod):
+		case <-ctx.Done():
+			return
+		}
+		attempt, cancel := context.WithDeadline(ctx, last.Add(e.renewDeadline))
+		err := e.lease.hold(attempt)
+		cancel()
+		switch {
+		case err == nil:
+			last = time.Now()
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, errHeldByOther):
+			e.log.Warn("another process has taken the lease", "leader", e.lease.holder())
+			return
+		case time.Since(last) >= e.renewDeadline:
+			e.log.Warn("cannot renew the lease", "error", err)
+			return
+		}
 	}
-	limited := rest.CopyConfig(config)
-	limited.Timeout = max(o.LeaderElectRenewDeadline/2, time.Second) // so that one silent connection does not cost the lease
-	client, err := coordination.NewForConfig(limited)
-	if err != nil {
-		return nil, fmt.Errorf("make client for the lease: %w", err)
+}
+
+// release gives the lease up.
+func (e *election) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, releaseLimit)
+	defer cancel()
+	if err := e.lease.giveUp(ctx); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		e.log.Warn("cannot give up the lease, it will expire", "error", err)
 	}
-	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, o.LeaderElectNamespace, o.LeaderElectLeaseName, nil, client,
-		resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())})
-	if err != nil {
-		return nil, fmt.Errorf("set up the lease: %w", err)
+}
+
+// watchdog reports whether the loop that renews the lease still turns. The zero value
+// expects nothing. It may be used by several goroutines at once.
+type watchdog struct {
+	mu  sync.Mutex
+	due time.Time
+}
+
+// expect sets the time by which it must be called again; long after the loop gives up by
+// itself.
+func (w *watchdog) expect(due time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.due = due
+}
+
+// rest expects nothing any more.
+func (w *watchdog) rest() { w.expect(time.Time{}) }
+
+// Check returns an error if the loop hangs.
+func (w *watchdog) Check(*http.Request) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.due.IsZero() && time.Now().After(w.due) {
+		return errors.New("the lease has not been renewed for too long")
 	}
-	return lock, nil
+	return nil
 }

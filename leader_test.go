@@ -16,7 +16,6 @@ import (
 	coordination "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/leaderelection"
 )
 
 // leaseServer is an API server that has one lease, and a diary.
@@ -73,8 +72,7 @@ func (s *leaseServer) lead(ctx context.Context, t *testing.T, lead func(context.
 		LeaderElectLeaseName: "lease", LeaderElectNamespace: "own",
 		LeaderElectLeaseDuration: 15 * time.Second, LeaderElectRenewDeadline: 200 * time.Millisecond, LeaderElectRetryPeriod: 10 * time.Millisecond,
 	}
-	watchdog := leaderelection.NewLeaderHealthzAdaptor(time.Minute)
-	return elect(ctx, o, &rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, watchdog, slog.New(slog.DiscardHandler), lead)
+	return elect(ctx, o, &rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, &watchdog{}, slog.New(slog.DiscardHandler), lead)
 }
 
 func TestALeaderGivesUpItsLeaseWhenWhatItDidHasEnded(t *testing.T) {
@@ -137,25 +135,17 @@ func TestALeaderThatGivesUpTellsWhy(t *testing.T) {
 
 func TestTheEndOfLeadingIsNotWaitedForForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		term := newTerm()
-		if err := term.await(); err != nil {
-			t.Errorf("before it has begun: %v", err)
-		}
+		leading, end := context.WithCancel(t.Context())
 		hang := make(chan struct{})
-		go term.lead(func() error {
+		defer close(hang)
+		start := time.Now()
+		end()
+		err := awaitEnd(leading, func(context.Context) error {
 			<-hang
 			return nil
 		})
-		synctest.Wait()
-		start := time.Now()
-		for range 2 {
-			if err := term.await(); !errors.Is(err, errUnfinished) {
-				t.Errorf("error %v", err)
-			}
+		if waited := time.Since(start); !errors.Is(err, errUnfinished) || waited != endingLimit {
+			t.Errorf("waited for %s, error %v", waited, err)
 		}
-		if waited := time.Since(start); waited != endingLimit {
-			t.Errorf("waited for %s", waited)
-		}
-		close(hang)
 	})
 }

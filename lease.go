@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/rest"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+)
+
+// errHeldByOther is why a process does not hold the lease.
+var errHeldByOther = errors.New("another process holds the lease")
+
+// lease is one process's view of the Lease by which replicas elect a leader. It takes and
+// renews it in the way that all Kubernetes components do, see
+// https://kubernetes.io/docs/concepts/architecture/leases/#leader-election: whoever holds it
+// writes the time now and then, and if that has not changed for the lease's duration, it is
+// free. Only the process's own clock measures that, so clocks may differ.
+//
+// It is for use by one goroutine at a time.
+type lease struct {
+	client   apiclient.Leases
+	name     string
+	identity string
+	duration time.Duration
+	// known is the Lease as it was last seen, nil if it was not; changed is when it was
+	// first seen like that.
+	known   *coordinationv1.Lease
+	changed time.Time
+}
+
+func newLease(o *options, config *rest.Config) (*lease, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("find host name: %w", err)
+	}
+	limited := rest.CopyConfig(config)
+	limited.Timeout = max(o.LeaderElectRenewDeadline/2, time.Second) // so that one silent connection does not cost the lease
+	client, err := apiclient.ConnectGroup(limited, coordinationv1.SchemeGroupVersion)
+	if err != nil {
+		return nil, fmt.Errorf("make client for the lease: %w", err)
+	}
+	return &lease{
+		client:   apiclient.NewLeases(client, o.LeaderElectNamespace),
+		name:     o.LeaderElectLeaseName,
+		identity: host + "_" + string(uuid.NewUUID()),
+		duration: o.LeaderElectLeaseDuration,
+	}, nil
+}
+
+// holder is the identity of the process that holds the lease as far as is known, empty if
+// none does.
+func (l *lease) holder() string {
+	if l.known == nil || l.known.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *l.known.Spec.HolderIdentity
+}
+
+func (l *lease) isHeld() bool { return l.holder() == l.identity }
+
+// isFree reports whether anyone may take the lease.
+func (l *lease) isFree() bool {
+	seconds := l.known.Spec.LeaseDurationSeconds
+	return l.holder() == "" || seconds == nil || time.Since(l.changed) > time.Duration(*seconds)*time.Second
+}
+
+// hold takes the lease, or renews it. The error is errHeldByOther if another process has it.
+func (l *lease) hold(ctx context.Context) error {
+	if l.isHeld() && l.write(ctx) == nil {
+		return nil
+	} // else it may have been written by another process, or by this one and the answer was lost
+	present, err := l.client.Get(ctx, l.name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return l.create(ctx)
+	case err != nil:
+		return fmt.Errorf("get lease: %w", err)
+	}
+	l.see(present)
+	if !l.isHeld() && !l.isFree() {
+		return errHeldByOther
+	}
+	return l.write(ctx)
+}
+
+// see takes in what the API server shows.
+func (l *lease) see(present *coordinationv1.Lease) {
+	if l.known == nil || l.known.ResourceVersion != present.ResourceVersion || l.known.UID != present.UID {
+		l.changed = time.Now()
+	}
+	l.known = present
+}
+
+func (l *lease) create(ctx context.Context) error {
+	first := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: l.name}}
+	l.sign(&first.Spec, 0)
+	created, err := l.client.Create(ctx, first, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("create lease: %w", err)
+	}
+	l.see(created)
+	return nil
+}
+
+// write takes or renews the lease as it was last seen. The API server refuses that if it has
+// changed since.
+func (l *lease) write(ctx context.Context) error {
+	next := l.known.DeepCopy()
+	if l.isHeld() {
+		now := metav1.NowMicro()
+		next.Spec.RenewTime = &now
+	} else {
+		l.sign(&next.Spec, transitions(&next.Spec)+1)
+	}
+	return l.update(ctx, next)
+}
+
+func (l *lease) update(ctx context.Context, next *coordinationv1.Lease) error {
+	updated, err := l.client.Update(ctx, next, metav1.UpdateOptions{})
+	if err != nil {
+		return fmt.Errorf("update lease: %w", err)
+	}
+	l.see(updated)
+	return nil
+}
+
+// sign makes this process the holder from now on.
+func (l *lease) sign(spec *coordinationv1.LeaseSpec, transitions int32) {
+	now, seconds := metav1.NowMicro(), int32((l.duration+time.Second-1)/time.Second)
+	spec.HolderIdentity, spec.LeaseDurationSeconds, spec.LeaseTransitions = &l.identity, &seconds, &transitions
+	spec.AcquireTime, spec.RenewTime = &now, &now
+}
+
+func transitions(spec *coordinationv1.LeaseSpec) int32 {
+	if spec.LeaseTransitions == nil {
+		return 0
+	}
+	return *spec.LeaseTransitions
+}
+
+// giveUp makes the lease free if this process still has it.
+func (l *lease) giveUp(ctx context.Context) error {
+	present, err := l.client.Get(ctx, l.name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("get lease: %w", err)
+	}
+	l.see(present)
+	if !l.isHeld() {
+		return nil
+	}
+	next, now := present.DeepCopy(), metav1.NowMicro()
+	next.Spec.HolderIdentity, next.Spec.LeaseDurationSeconds = new(""), new(int32(1))
+	next.Spec.AcquireTime, next.Spec.RenewTime = &now, &now
+	return l.update(ctx, next)
+}
