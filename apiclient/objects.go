@@ -23,12 +23,15 @@ type Objects[T any] interface {
 	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
 }
 
-// The objects that the program writes.
 type (
+	// Deployments reads and writes Deployments.
 	Deployments = Objects[*appsv1.Deployment]
+	// ReplicaSets reads and writes ReplicaSets.
 	ReplicaSets = Objects[*appsv1.ReplicaSet]
-	Secrets     = Objects[*corev1.Secret]
-	Leases      = Objects[*coordinationv1.Lease]
+	// Secrets reads and writes Secrets.
+	Secrets = Objects[*corev1.Secret]
+	// Leases reads and writes Leases.
+	Leases = Objects[*coordinationv1.Lease]
 )
 
 // Apps reaches the objects of the API group apps.
