@@ -143,8 +143,8 @@ func (c *Catalog) ForgetConfig(ref ConfigRef) {
 // namespaces), as listed at the given time. It returns those that
 // [Catalog.ObserveConfig] would have returned true for. At the first list,
 // which shows what was there before the catalog watched, that is none: the
-// workloads' own changes cover them.
-func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []Config, at time.Time, first bool) []ConfigRef {
+// workloads' own changes cover them. It also returns those that are gone and referenced.
+func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []Config, at time.Time, first bool) (news, gone []ConfigRef) {
 	listed := make(map[ConfigRef]struct{}, len(configs))
 	arrivals := make([]*arrival, 0, len(configs))
 	for _, config := range configs {
@@ -157,7 +157,6 @@ func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []Confi
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
-	var news []ConfigRef
 	for _, a := range arrivals {
 		if first {
 			c.configs[a.config.Ref] = a.config
@@ -167,11 +166,11 @@ func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []Confi
 	}
 	for ref := range c.configs {
 		_, found := listed[ref]
-		if !found && ref.Kind == kind && (namespace == "" || ref.Namespace == namespace) {
-			c.removeConfig(ref)
+		if !found && ref.Kind == kind && (namespace == "" || ref.Namespace == namespace) && c.removeConfig(ref) {
+			gone = append(gone, ref)
 		}
 	}
-	return news
+	return news, gone
 }
 
 func (c *Catalog) isReferenced(ref ConfigRef) bool {
@@ -179,18 +178,21 @@ func (c *Catalog) isReferenced(ref ConfigRef) bool {
 	return referenced
 }
 
-func (c *Catalog) removeConfig(ref ConfigRef) {
+// removeConfig reports whether the config existed and is referenced.
+func (c *Catalog) removeConfig(ref ConfigRef) bool {
 	config, found := c.configs[ref]
 	switch {
 	case !found || config.Deleted:
+		return false
 	case !c.isReferenced(ref):
 		delete(c.configs, ref)
-	default:
-		deleted := *config
-		deleted.Deleted = true
-		c.configs[ref] = &deleted
-		c.gone++
+		return false
 	}
+	deleted := *config
+	deleted.Deleted = true
+	c.configs[ref] = &deleted
+	c.gone++
+	return true
 }
 
 // ObserveWorkload takes in a workload that opted in, as the watch showed it. It reports whether

@@ -93,12 +93,16 @@ func (m *model) edits(previous, present Config, at time.Time) []Edit {
 	return edits
 }
 
-func (m *model) removeConfig(ref ConfigRef) {
-	if config, found := m.configs[ref]; found {
+func (m *model) removeConfig(ref ConfigRef) (gone bool) {
+	config, found := m.configs[ref]
+	exists := found && !config.Deleted
+	if found {
 		config.Deleted = true
 		m.configs[ref] = config
 	}
 	m.sweep()
+	_, isReferenced := m.configs[ref]
+	return exists && isReferenced
 }
 
 func (m *model) putWorkload(workload Workload, seen Moment) (news bool) {
@@ -206,13 +210,15 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 		listConfigs := func(first bool) {
 			at, kind, scope := tick(), rapid.SampledFrom([]ConfigKind{ConfigMap, Secret}).Draw(t, "kind"), namespace()
 			var list []Config
-			var want []ConfigRef
+			var want, wantGone []ConfigRef
 			for _, ref := range someConfigs {
 				if ref.Kind != kind || !inScope(scope, ref.Namespace) {
 					continue
 				}
 				if !rapid.Bool().Draw(t, "listed") {
-					m.removeConfig(ref)
+					if m.removeConfig(ref) {
+						wantGone = append(wantGone, ref)
+					}
 					continue
 				}
 				config := drawConfig(t, ref)
@@ -221,9 +227,14 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 					want = append(want, ref)
 				}
 			}
-			got := c.ListConfigs(kind, scope, list, at, first)
+			got, gone := c.ListConfigs(kind, scope, list, at, first)
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("news of list (-want +got):\n%s", diff)
+			}
+			slices.SortFunc(gone, compareConfigRefs)
+			slices.SortFunc(wantGone, compareConfigRefs)
+			if diff := cmp.Diff(wantGone, gone, cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("gone from list (-want +got):\n%s", diff)
 			}
 		}
 
@@ -406,16 +417,16 @@ func TestTheFirstListIsNoNewsAndALaterOneIs(t *testing.T) {
 	c := New()
 	c.ObserveWorkload(mustWorkload(deployment(readsAll("web", false))))
 	web := configMap("web", map[string]string{"a": "1", "b": "1", "c": "1"})
-	if news := c.ListConfigs(ConfigMap, "", []Config{NewConfigMap(web)}, noon, true); len(news) > 0 {
+	if news, _ := c.ListConfigs(ConfigMap, "", []Config{NewConfigMap(web)}, noon, true); len(news) > 0 {
 		t.Errorf("first list: news of %v", news)
 	}
-	if news := c.ListConfigs(ConfigMap, "", []Config{NewConfigMap(web)}, noonPlus(1), false); len(news) > 0 {
+	if news, _ := c.ListConfigs(ConfigMap, "", []Config{NewConfigMap(web)}, noonPlus(1), false); len(news) > 0 {
 		t.Errorf("the same list again: news of %v", news)
 	}
 	web.Data = map[string]string{"a": "2", "b": "2"}
 	web.ManagedFields = append(web.ManagedFields, owns("kubectl", noonPlus(30), "f:data/f:a"), owns("late", noonPlus(90), "f:data/f:b"))
 	other := NewConfigMap(configMap("other", nil))
-	news := c.ListConfigs(ConfigMap, "", []Config{NewConfigMap(web), other}, noonPlus(60), false)
+	news, _ := c.ListConfigs(ConfigMap, "", []Config{NewConfigMap(web), other}, noonPlus(60), false)
 	if diff := cmp.Diff([]ConfigRef{configMapRef("web")}, news); diff != "" {
 		t.Errorf("news (-want +got):\n%s", diff)
 	}

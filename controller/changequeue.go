@@ -66,18 +66,51 @@ func (q *ChangeQueue) Observe(workload catalog.WorkloadRef, subject fmt.Stringer
 		change.Count++
 		return
 	}
+	q.push(Change{Workload: workload, Subject: subject, Since: at, Ripe: at.Add(grace), Count: 1})
+}
+
+func (q *ChangeQueue) push(change Change) {
 	q.observed++
-	change := &pendingChange{
-		Change: Change{Workload: workload, Subject: subject, Since: at, Ripe: at.Add(grace), Count: 1},
-		number: q.observed,
+	pending := &pendingChange{Change: change, number: q.observed}
+	if q.pending[change.Workload] == nil {
+		q.pending[change.Workload] = make(map[fmt.Stringer]*pendingChange)
 	}
-	if q.pending[workload] == nil {
-		q.pending[workload] = make(map[fmt.Stringer]*pendingChange)
+	q.pending[change.Workload][change.Subject] = pending
+	q.subjects[change.Subject]++
+	heap.Push(&q.order, pending)
+	q.signalIfFirst(pending)
+}
+
+// Abandon drops the change of a config that is gone, or that the workload does not
+// reference any more. That is no change for the workload. But it may have waited for this
+// one with a change of its own (see [restarter.ripe]), so it keeps one of its own instead.
+func (q *ChangeQueue) Abandon(workload catalog.WorkloadRef, config catalog.ConfigRef) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	pending, found := q.pending[workload][config]
+	if !found {
+		return
 	}
-	q.pending[workload][subject] = change
-	q.subjects[subject]++
-	heap.Push(&q.order, change)
-	q.signalIfFirst(change)
+	change := q.remove(pending)
+	if own, found := q.pending[workload][workload]; found {
+		own.Count += change.Count
+		return
+	}
+	change.Subject, change.Last = workload, false
+	q.push(change)
+}
+
+// Configs returns the configs of which changes wait to ripen for the workload.
+func (q *ChangeQueue) Configs(workload catalog.WorkloadRef) []catalog.ConfigRef {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var configs []catalog.ConfigRef
+	for subject := range q.pending[workload] {
+		if config, isConfig := subject.(catalog.ConfigRef); isConfig {
+			configs = append(configs, config)
+		}
+	}
+	return configs
 }
 
 // Hasten lets the changes of a workload ripen by another grace period, if that is

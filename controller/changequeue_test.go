@@ -194,3 +194,23 @@ func TestTheChangesOfAWorkloadThatIsGoneAreForgotten(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestAChangeOfAConfigThatIsGoneBecomesOneOfTheWorkloadWithItsDeadline(t *testing.T) {
+	got := runQueue(t, time.Minute, func(queue *ChangeQueue) {
+		queue.Observe(web, mapA, time.Now(), 5*time.Second)
+		queue.Observe(web, mapB, time.Now(), 5*time.Second)
+		time.Sleep(time.Second)
+		queue.Observe(web, mapA, time.Now(), 5*time.Second)
+		queue.Abandon(web, mapA)
+		queue.Abandon(web, mapA) // again
+		queue.Abandon(web, mapB)
+		if queue.Len() != 1 || !queue.Holds(web, web) || len(queue.Configs(web)) != 0 {
+			t.Errorf("%d subjects, of configs %v", queue.Len(), queue.Configs(web))
+		}
+		time.Sleep(time.Minute)
+	})
+	want := []ripened{ripenedFor(web, web, 3, true, 5*time.Second)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

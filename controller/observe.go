@@ -53,6 +53,24 @@ func (c *Controller) workloadChanged(w *catalog.Workload) {
 	c.log.Debug("workload changed", "workload", w.Ref)
 	c.changes.Hasten(w.Ref, c.restarter.gracePeriod(w))
 	c.changes.Observe(w.Ref, w.Ref, time.Now(), c.restarter.gracePeriod(w))
+	c.abandonUnreferenced(w)
+}
+
+// abandonUnreferenced drops the changes of configs that a workload does not reference any more.
+func (c *Controller) abandonUnreferenced(w *catalog.Workload) {
+	waiting := c.changes.Configs(w.Ref)
+	if len(waiting) == 0 {
+		return
+	}
+	referenced := make(map[catalog.ConfigRef]struct{})
+	for _, config := range w.Configs() {
+		referenced[config] = struct{}{}
+	}
+	for _, config := range waiting {
+		if _, found := referenced[config]; !found {
+			c.changes.Abandon(w.Ref, config)
+		}
+	}
 }
 
 // forgetDisabled forgets a workload that is not opted in. If it was, its owner
@@ -84,10 +102,19 @@ func (c *Controller) drop(ref catalog.WorkloadRef) {
 func (c *Controller) forget(o *observation) {
 	if o.config != nil {
 		c.catalog.ForgetConfig(o.config.Ref)
-		c.staleness.noteConfig(o.config.Ref)
+		c.configGone(o.config.Ref)
 	} else {
 		c.catalog.ForgetWorkload(o.workload.ref)
 		c.drop(o.workload.ref)
+	}
+}
+
+// configGone drops the changes of a config that is gone. A standby, which does not act on
+// them, would keep them for ever.
+func (c *Controller) configGone(ref catalog.ConfigRef) {
+	c.staleness.noteConfig(ref)
+	for _, w := range c.catalog.WorkloadsReferencing(ref) {
+		c.changes.Abandon(w.Ref, ref)
 	}
 }
 
@@ -99,10 +126,16 @@ func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all 
 		configs = append(configs, *o.config)
 	}
 	now := time.Now()
-	for _, ref := range c.catalog.ListConfigs(kind, namespace, configs, now, first) {
+	news, gone := c.catalog.ListConfigs(kind, namespace, configs, now, first)
+	for _, ref := range news {
 		c.ward.Try(quarantine.Queue, nameOfConfig(ref), func() { c.configChanged(ref, now) })
 	}
-	c.staleness.noteEverything() // configs may be gone, too
+	for _, ref := range gone {
+		c.ward.Try(quarantine.Queue, nameOfConfig(ref), func() { c.configGone(ref) })
+	}
+	if first {
+		c.staleness.noteEverything() // what is there at first is no news
+	}
 }
 
 // listWorkloads takes in all workloads of a kind of a namespace, or of all
