@@ -89,6 +89,13 @@ func (c *Catalog) View(ref WorkloadRef) (View, bool) {
 	return view, true
 }
 
+// Moment returns that of the last observation.
+func (c *Catalog) Moment() Moment {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.moment
+}
+
 // WorkloadsReferencing returns the workloads that reference a config, in no
 // particular order. They are shared and never modified.
 func (c *Catalog) WorkloadsReferencing(ref ConfigRef) []*Workload {
@@ -205,21 +212,22 @@ func (c *Catalog) ObserveWorkload(workload Workload) bool {
 	if known, found := c.workloads[workload.Ref]; found && !newer(&workload, known) {
 		return false
 	}
-	return c.putWorkload(workload, c.moment)
+	return c.putWorkload(workload, c.moment, c.moment)
 }
 
 // ListWorkloads takes in all workloads of a kind and namespace (empty: of all
 // namespaces) that opted in. It returns those that [Catalog.ObserveWorkload]
-// would have returned true for, and those that are gone.
-func (c *Catalog) ListWorkloads(kind WorkloadKind, namespace string, workloads []Workload) (news, gone []WorkloadRef) {
+// would have returned true for, and those that are gone. The watch is known to have shown
+// everything up to the moment of its last event or list, shown, which is 0 at the first list.
+func (c *Catalog) ListWorkloads(kind WorkloadKind, namespace string, workloads []Workload, shown Moment) (news, gone []WorkloadRef) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
 	listed := make(map[WorkloadRef]struct{}, len(workloads))
 	for _, workload := range workloads {
 		listed[workload.Ref] = struct{}{}
-		// When the template or the opt-in came is not known from a list.
-		if c.putWorkload(workload, 0) {
+		// When the template came is not known from a list.
+		if c.putWorkload(workload, 0, shown) {
 			news = append(news, workload.Ref)
 		}
 	}
@@ -254,16 +262,19 @@ func (c *Catalog) PurgeWorkload(ref WorkloadRef) {
 	}
 }
 
-func (c *Catalog) putWorkload(workload Workload, seen Moment) bool {
+// putWorkload stores a workload whose pod template the watch showed at a moment, 0 if that is
+// not known, and which had not opted in yet at a moment before, 0 if that is not known either.
+func (c *Catalog) putWorkload(workload Workload, templateSeen, shown Moment) bool {
 	previous, known := c.workloads[workload.Ref]
 	if known && previous.UID != workload.UID {
 		c.removeWorkload(workload.Ref)
 		previous, known = nil, false
 	}
 	workload.References = c.countingReferences(workload.References)
-	workload.EnabledSeen, workload.PodTemplateSeen, workload.RecordSeen = seen, seen, c.moment
+	workload.EnabledAfter, workload.EnabledSeen = shown, c.moment
+	workload.PodTemplateSeen, workload.RecordSeen = templateSeen, c.moment
 	if known {
-		workload.EnabledSeen, workload.Woke = previous.EnabledSeen, previous.Woke
+		workload.EnabledAfter, workload.EnabledSeen, workload.Woke = previous.EnabledAfter, previous.EnabledSeen, previous.Woke
 		if previous.Idle && !workload.Idle {
 			workload.Woke = c.moment
 		}

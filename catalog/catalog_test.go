@@ -105,19 +105,20 @@ func (m *model) removeConfig(ref ConfigRef) (gone bool) {
 	return exists && isReferenced
 }
 
-func (m *model) putWorkload(workload Workload, seen Moment) (news bool) {
+func (m *model) putWorkload(workload Workload, templateSeen, shown Moment) (news bool) {
 	previous, known := m.workloads[workload.Ref]
 	if known && previous.UID != workload.UID {
 		m.removeWorkload(workload.Ref)
 		known = false
 	}
-	workload.EnabledSeen, workload.PodTemplateSeen, workload.RecordSeen = seen, seen, m.moment
+	workload.EnabledAfter, workload.EnabledSeen = shown, m.moment
+	workload.PodTemplateSeen, workload.RecordSeen = templateSeen, m.moment
 	news = true
 	if known {
 		sameRecord := cmp.Equal(previous.Record, workload.Record, cmpopts.EquateEmpty())
 		// A new record that vouches is the controller's own.
 		news = previous.Template != workload.Template || (!sameRecord && !workload.Record.Vouches)
-		workload.EnabledSeen = previous.EnabledSeen
+		workload.EnabledAfter, workload.EnabledSeen = previous.EnabledAfter, previous.EnabledSeen
 		if previous.PodTemplate == workload.PodTemplate {
 			workload.PodTemplateSeen = previous.PodTemplateSeen
 		}
@@ -264,7 +265,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 				version++
 				workload := drawWorkload(t, workload(), version)
 				tick()
-				if got, want := c.ObserveWorkload(workload), m.putWorkload(workload, m.moment); got != want {
+				if got, want := c.ObserveWorkload(workload), m.putWorkload(workload, m.moment, m.moment); got != want {
 					t.Fatalf("news: %v, want %v", got, want)
 				}
 			},
@@ -285,7 +286,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 				decided := Moment(rapid.Uint64Range(0, uint64(m.moment)).Draw(t, "decided"))
 				if known, found := m.workloads[ref]; found && known.UID == written.UID {
 					tick()
-					m.putWorkload(written, m.moment)
+					m.putWorkload(written, m.moment, m.moment)
 					known = m.workloads[ref]
 					known.RecordSeen, known.OwnRecord = decided, true
 					m.workloads[ref] = known
@@ -298,7 +299,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 				read := drawWorkload(t, ref, version)
 				if known, found := m.workloads[ref]; found && known.UID == read.UID {
 					tick()
-					m.putWorkload(read, m.moment)
+					m.putWorkload(read, m.moment, m.moment)
 				}
 				c.ObserveRead(read)
 			},
@@ -306,6 +307,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 				c.ObserveWritten(drawWorkload(t, workload(), rapid.IntRange(1, 100).Draw(t, "version")), 1)
 			},
 			"list workloads": func(t *rapid.T) {
+				shown := m.moment
 				tick()
 				kind, scope := rapid.SampledFrom([]WorkloadKind{Deployment, StatefulSet}).Draw(t, "kind"), namespace()
 				var list []Workload
@@ -321,7 +323,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 					}
 				}
 				for _, workload := range list {
-					if m.putWorkload(workload, 0) {
+					if m.putWorkload(workload, 0, shown) {
 						want = append(want, workload.Ref)
 					}
 				}
@@ -329,7 +331,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 				for _, ref := range gone {
 					m.removeWorkload(ref)
 				}
-				gotNews, gotGone := c.ListWorkloads(kind, scope, list)
+				gotNews, gotGone := c.ListWorkloads(kind, scope, list, shown)
 				if diff := cmp.Diff(want, gotNews, cmpopts.EquateEmpty()); diff != "" {
 					t.Fatalf("news of list (-want +got):\n%s", diff)
 				}

@@ -19,6 +19,7 @@ type story struct {
 	catalog    *Catalog
 	deployment *appsv1.Deployment
 	version    int
+	shown      Moment // up to which the watch of workloads has shown everything
 }
 
 func begin(d *appsv1.Deployment) *story {
@@ -32,7 +33,7 @@ func (s *story) listed(configs ...*corev1.ConfigMap) {
 		reduced = append(reduced, NewConfigMap(cm))
 	}
 	s.catalog.ListConfigs(ConfigMap, "", reduced, noon, true)
-	s.catalog.ListWorkloads(Deployment, "", []Workload{s.reduced()})
+	s.catalog.ListWorkloads(Deployment, "", []Workload{s.reduced()}, 0)
 }
 
 // reduced is the Deployment after another write.
@@ -476,8 +477,18 @@ func TestDecisionsOnAWorkloadWithoutARecord(t *testing.T) {
 		// The workload's watch was late: the clocks tell that it had opted in before.
 		{required, before, "config, edit, deployment", "RR....."},
 		{required, 98, "config, edit, deployment", "RR....."},
-		// A list does not tell when the workload opted in, so it may have been before.
+		// A list after a gap in the watch does not tell when the workload opted in: the clocks do,
 		{required, before, "config, edit, relisted", "RRRRR.."},
+		{required, 101, "config, edit, relisted", "RRRRR.."},
+		{required, 102, "config, edit, relisted", "none"},
+		{required, after, "config, edit, relisted", "none"},
+		// unless the watch has shown since the edit that it had not yet.
+		{required, before, "config, edit, another, relisted", "RRRRR.."},
+		{required, 98, "config, edit, another, relisted", "RRRRR.."},
+		{required, 99, "config, edit, another, relisted", "none"},
+		{required, after, "config, edit, another, relisted", "none"},
+		{required, 101, "config, another, edit, relisted", "RRRRR.."},
+		{required, 102, "config, another, edit, relisted", "none"},
 		// A config that containers do not start without was there before them.
 		{required, before, "created listed", "none"},
 		{required, before, "deployment, created", "none"},
@@ -535,7 +546,9 @@ func (s *story) happensTo(t *testing.T, event string) {
 	case "created listed":
 		s.listed(created)
 	case "relisted":
-		s.catalog.ListWorkloads(Deployment, "", []Workload{s.reduced()})
+		s.catalog.ListWorkloads(Deployment, "", []Workload{s.reduced()}, s.shown)
+	case "another": // workload
+		s.shown = s.catalog.Moment()
 	case "config":
 		s.catalog.ObserveConfig(NewConfigMap(original), noonPlus(60))
 	case "edit":

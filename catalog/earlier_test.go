@@ -90,7 +90,7 @@ func decideWithOriginals(t rapid.TB, d *appsv1.Deployment, objects []metav1.Obje
 		}
 		digests[config.Ref] = digest
 	}
-	c.ListWorkloads(Deployment, "", []Workload{mustWorkload(d)})
+	c.ListWorkloads(Deployment, "", []Workload{mustWorkload(d)}, 0)
 	view, _ := c.View(deploymentRef("web"))
 	decision := Decide(view)
 	if asked := view.UnsettledByOriginal(); decision.Outcome == AskConfigs {
@@ -281,7 +281,7 @@ func TestWhatAnEarlyVersionRecordedOtherwiseIsToBeConfirmed(t *testing.T) {
 		c := New()
 		c.SetKey(testKey)
 		c.ListConfigs(Secret, "", []Config{NewSecret(secret("tls", data{"a": content}))}, noonPlus(500), true)
-		c.ListWorkloads(Deployment, "", []Workload{mustWorkload(d)})
+		c.ListWorkloads(Deployment, "", []Workload{mustWorkload(d)}, 0)
 		view, _ := c.View(deploymentRef("web"))
 		if diff := cmp.Diff(want, view.Unconfirmed()); diff != "" {
 			t.Errorf("content %s: to be confirmed (-want +got):\n%s", content, diff)

@@ -101,12 +101,18 @@ func (h *history) isSinceEarlier(edit Edit) bool {
 // creation is the edit that made the config.
 func (c *Config) creation() Edit { return Edit{At: c.Created, Seen: c.Appeared, creation: true} }
 
-// afterOptIn tells whether an edit may have come after the workload opted in: by
-// the order in which the watches showed both, or by the clocks. Two watches may
+// afterOptIn reports whether an edit may have come after the workload opted in: by
+// the order in which the watches showed both, or by the clocks if a gap in the watch leaves that open. Two watches may
 // show things in another order than they happened, and OptedIn may be late.
 func afterOptIn(edit Edit, w *Workload) bool {
-	if edit.Seen == 0 {
-		return !edit.At.Before(w.OptedIn)
+	after := edit.At.Sub(w.OptedIn)
+	switch {
+	case edit.Seen == 0:
+		return after >= 0
+	case edit.Seen > w.EnabledSeen:
+		return true
+	case edit.Seen > w.EnabledAfter:
+		return after >= -clockTolerance
 	}
-	return edit.Seen > w.EnabledSeen || edit.At.Sub(w.OptedIn) > clockTolerance
+	return after > clockTolerance
 }

@@ -113,7 +113,7 @@ func drawWorld(t *rapid.T) *drawnWorld {
 	w.now = 5
 	w.catalog.ListConfigs(ConfigMap, "", []Config{w.configMap("web"), w.configMap("other")}, noonPlus(w.now), true)
 	w.catalog.ListConfigs(Secret, "", []Config{w.secret()}, noonPlus(w.now), true)
-	w.catalog.ListWorkloads(Deployment, "", []Workload{w.reduced()})
+	w.catalog.ListWorkloads(Deployment, "", []Workload{w.reduced()}, 0)
 	for range rapid.IntRange(0, 8).Draw(t, "events") {
 		w.now++
 		w.step()

@@ -33,11 +33,52 @@ type world struct {
 	forgetful bool
 	joined    bool // a pod started while there was no config
 	remade    bool // the config was made again, and only the catalog knows
+	optedOut  bool // so far
 	// timestamps are those of all restarts.
 	timestamps []string
 	// recorded is the content at the last record, and recordedFor the timestamp of that time.
 	recorded, recordedFor string
 }
+
+// newWorldBeforeOptIn is one with a config, in which the workload has not opted in yet.
+func newWorldBeforeOptIn(optional bool) *world {
+	w := newWorld(optional)
+	w.catalog = New()
+	w.optedOut = true
+	w.contents++
+	w.config = configMap("web", data{"key": strconv.Itoa(w.contents)})
+	w.catalog.ListConfigs(ConfigMap, "", []Config{NewConfigMap(w.config)}, noon, true)
+	w.catalog.ListWorkloads(Deployment, "", nil, 0)
+	w.startPods()
+	return w
+}
+
+// optIn opts the workload in, which is seen as it happens or in the list after a gap. What the
+// pods have missed until then is its owner's own affair.
+func (w *world) optIn(t *rapid.T) {
+	if !w.optedOut {
+		return
+	}
+	w.optedOut = false
+	w.deployment.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(w.now), annotationField(EnabledAnnotation))}
+	for i := range w.pods {
+		w.pods[i].seen = w.content()
+	}
+	w.now += 10
+	if rapid.Bool().Draw(t, "edited before it is seen") {
+		w.edit(t)
+	}
+	switch {
+	case w.away:
+	case rapid.Bool().Draw(t, "in a gap"):
+		w.catalog.ListWorkloads(Deployment, "", []Workload{w.reduced()}, w.shown)
+	default:
+		w.showWorkload()
+	}
+}
+
+// showAnother lets the watch of workloads show that it is up to date.
+func (w *world) showAnother(*rapid.T) { w.shown = w.catalog.Moment() }
 
 type simulatedPod struct {
 	started  float64 // 0 while it waits for its config
@@ -145,7 +186,7 @@ func (w *world) label(*rapid.T) {
 }
 
 func (w *world) remove(*rapid.T) {
-	if w.config == nil || w.away && !w.recordKnowsTheConfig() {
+	if w.optedOut || w.config == nil || w.away && !w.recordKnowsTheConfig() {
 		return // what is made again looks like a new one to the next controller
 	}
 	w.last, w.config, w.joined = w.content(), nil, false
@@ -211,7 +252,7 @@ func (w *world) replaceAPod(*rapid.T) {
 }
 
 func (w *world) toggleScale(*rapid.T) {
-	if w.away {
+	if w.away || w.optedOut {
 		return // the controller would not know that no pod is as old as the record
 	}
 	if !w.idle() {
@@ -230,13 +271,13 @@ func (w *world) endPods(*rapid.T) {
 
 func (w *world) showWorkload() {
 	reduced := w.reduced()
-	if !w.away {
+	if !w.away && !w.optedOut {
 		w.catalog.ObserveWorkload(reduced)
 	}
 }
 
 func (w *world) stopController(*rapid.T) {
-	if w.remade {
+	if w.remade || w.optedOut {
 		return // what is made again looks like a new one to the next controller
 	}
 	w.away = true
@@ -258,7 +299,7 @@ func (w *world) startController(*rapid.T) {
 // takeOverBehind lets a standby take over from a controller that was killed, before its
 // watch of configs has shown the last edit, on which that one may have acted.
 func (w *world) takeOverBehind(t *rapid.T) {
-	if w.away || w.config == nil || w.before == nil || !w.recordKnowsTheConfig() || w.reverted() {
+	if w.away || w.optedOut || w.config == nil || w.before == nil || !w.recordKnowsTheConfig() || w.reverted() {
 		return // a revert is recorded anew, with what the watch has shown
 	}
 	w.forgetful = w.forgetful || w.restedSinceTheRecord()
@@ -270,7 +311,7 @@ func (w *world) takeOverBehind(t *rapid.T) {
 }
 
 func (w *world) decideAndAct(t *rapid.T) {
-	if w.away {
+	if w.away || w.optedOut {
 		return
 	}
 	view, _ := w.catalog.View(deploymentRef("web"))
@@ -333,9 +374,12 @@ func (w *world) reducedPods() []Pod {
 func TestPodsRestartIfAndOnlyIfTheyHaveNotSeenTheContent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(rapid.Bool().Draw(t, "optional"))
+		if rapid.Bool().Draw(t, "not opted in yet") {
+			w = newWorldBeforeOptIn(w.optional)
+		}
 		actions := map[string]func(*rapid.T){
 			"edit": w.edit, "label": w.label, "remove": w.remove, "create": w.create,
-			"release": w.releaseImage, "rewind": w.rewind, "roll on": w.rollOut, "replace a pod": w.replaceAPod, "scale": w.toggleScale, "end pods": w.endPods,
+			"release": w.releaseImage, "rewind": w.rewind, "roll on": w.rollOut, "opt in": w.optIn, "show another": w.showAnother, "replace a pod": w.replaceAPod, "scale": w.toggleScale, "end pods": w.endPods,
 			"stop controller": w.stopController, "start controller": w.startController, "take over behind": w.takeOverBehind,
 			"decide": w.decideAndAct,
 		}
@@ -345,6 +389,7 @@ func TestPodsRestartIfAndOnlyIfTheyHaveNotSeenTheContent(t *testing.T) {
 			actions[rapid.SampledFrom(names).Draw(t, "action")](t)
 		}
 		w.now += 10
+		w.optIn(t)
 		w.startController(t)
 		w.decideAndAct(t)
 		if w.stale() {

@@ -99,10 +99,13 @@ type Workload struct {
 	// else wrote last, as far as the API tells. It is left empty while the record vouches.
 	TemplateWriter string
 
-	// EnabledSeen and PodTemplateSeen are the moments at which the watch first showed
-	// the workload as opted in, and with the present pod template; 0 if that was
-	// before the catalog watched. A [Catalog] sets them.
-	EnabledSeen, PodTemplateSeen Moment
+	// EnabledSeen is the moment at which the watch first showed the workload as opted in, and
+	// EnabledAfter one up to which it had not: before the same event, or before the list that
+	// followed a gap; 0 if it was opted in before the catalog watched. A [Catalog] sets them.
+	EnabledAfter, EnabledSeen Moment
+	// PodTemplateSeen is the moment at which the watch first showed the present pod template,
+	// 0 if it is only known from a list. A [Catalog] sets it.
+	PodTemplateSeen Moment
 	// RecordSeen is the moment at which the present record was made or first shown.
 	RecordSeen Moment
 	// OwnRecord tells that the present record was decided on a view of the catalog, which

@@ -102,7 +102,7 @@ func TestAWorkloadIsDecidedAboutOnTheListedConfigs(t *testing.T) {
 	workload := catalog.Workload{Ref: catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "ns", Name: "web"}, ResourceVersion: "1", Room: 1000}
 	known := catalog.NewConfigMap(configMapOf("1"))
 	workload.References = []catalog.Reference{{Config: known.Ref}}
-	c.ListWorkloads(catalog.Deployment, "", []catalog.Workload{workload})
+	c.ListWorkloads(catalog.Deployment, "", []catalog.Workload{workload}, 0)
 	r := restarter{
 		catalog:  c,
 		backlogs: newBacklogs(),

@@ -55,7 +55,7 @@ func newFleet(tb testing.TB) *Controller {
 		}
 	}
 	c.catalog.ListConfigs(catalog.ConfigMap, "", allConfigs, time.Unix(2, 0), true)
-	c.catalog.ListWorkloads(catalog.Deployment, "", all)
+	c.catalog.ListWorkloads(catalog.Deployment, "", all, 0)
 	return c
 }
 

@@ -139,8 +139,8 @@ func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all 
 }
 
 // listWorkloads takes in all workloads of a kind of a namespace, or of all
-// namespaces.
-func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, all []*observation) {
+// namespaces. The watch had shown everything up to a moment, 0 at its first list.
+func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, all []*observation, shown catalog.Moment) {
 	enabled := make(map[catalog.WorkloadRef]*catalog.Workload)
 	listed := make([]catalog.Workload, 0)
 	for _, o := range all {
@@ -151,7 +151,7 @@ func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, 
 			c.forgetDisabled(o.workload)
 		}
 	}
-	news, gone := c.catalog.ListWorkloads(kind, namespace, listed)
+	news, gone := c.catalog.ListWorkloads(kind, namespace, listed, shown)
 	for _, ref := range news {
 		c.ward.Try(quarantine.Queue, nameOfWorkload(ref), func() { c.workloadChanged(enabled[ref]) })
 	}

@@ -57,6 +57,8 @@ type resourceWatch struct {
 	controller *Controller
 	versions   versionCounter
 	listed     bool
+	// shown is the moment of the last event or list, up to which the watch has shown everything.
+	shown catalog.Moment
 }
 
 func (c *Controller) newWatch(resource resource, namespace string, clients *apiclient.Clients) *resourceWatch {
@@ -87,6 +89,7 @@ func (c *Controller) newWatch(resource resource, namespace string, clients *apic
 
 // Observe takes in an object that is new or has changed.
 func (w *resourceWatch) Observe(o *observation) {
+	w.shown = w.controller.catalog.Moment()
 	w.versions.count(o.resourceVersion)
 	w.versions.advance(o.resourceVersion)
 	w.controller.observe(o)
@@ -94,6 +97,7 @@ func (w *resourceWatch) Observe(o *observation) {
 
 // Forget takes in that an object is gone.
 func (w *resourceWatch) Forget(o *observation) {
+	w.shown = w.controller.catalog.Moment()
 	w.versions.count(o.resourceVersion)
 	w.versions.advance(o.resourceVersion)
 	w.controller.forget(o)
@@ -101,6 +105,7 @@ func (w *resourceWatch) Forget(o *observation) {
 
 // Replace takes in all objects.
 func (w *resourceWatch) Replace(all []*observation, resourceVersion string) {
+	shown := w.controller.catalog.Moment()
 	for _, o := range all {
 		w.versions.count(o.resourceVersion)
 	}
@@ -108,9 +113,9 @@ func (w *resourceWatch) Replace(all []*observation, resourceVersion string) {
 	if w.config != 0 {
 		w.controller.listConfigs(w.config, w.namespace, all, !w.listed)
 	} else {
-		w.controller.listWorkloads(w.workload, w.namespace, all)
+		w.controller.listWorkloads(w.workload, w.namespace, all, w.shown)
 	}
-	w.listed = true
+	w.listed, w.shown = true, shown
 }
 
 // versionCounter counts the distinct resource versions of one watch.

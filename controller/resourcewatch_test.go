@@ -96,3 +96,33 @@ func TestEachWatchCountsTheResourceVersionsThatItShows(t *testing.T) {
 		t.Errorf("%d configs are known, want 1", configs)
 	}
 }
+
+// What a workload read before it opted in is its owner's own affair, also if the watch had a
+// gap when that happened.
+func TestAnEditFromBeforeTheOptInIsNoneAfterAListThatFollowsAGap(t *testing.T) {
+	deploymentWith := func(annotations map[string]string, resourceVersion string) *observation {
+		d := watched()
+		d.Annotations, d.ResourceVersion = annotations, resourceVersion
+		if annotations != nil {
+			d.ManagedFields = []metav1.ManagedFieldsEntry{{
+				Manager: "kubectl", Time: &metav1.Time{Time: time.Now()}, FieldsType: "FieldsV1",
+				FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + catalog.EnabledAnnotation + `":{}}}}`),
+			}}
+		}
+		return mustReduce(t, &d)
+	}
+	c, watches := newIdleController(t)
+	settings := func(value string) *observation {
+		config := settingsOf(value)
+		return &observation{config: &config}
+	}
+	watches["configmaps"].Replace([]*observation{settings("v1")}, "1")
+	watches["deployments"].Replace(nil, "1")
+	watches["configmaps"].Observe(settings("v2"))
+	watches["deployments"].Observe(deploymentWith(nil, "2"))
+	watches["deployments"].Replace([]*observation{deploymentWith(map[string]string{catalog.EnabledAnnotation: catalog.Enabled}, "3")}, "3")
+	view, _ := c.catalog.View(web)
+	if decision := catalog.Decide(view); decision.Outcome != catalog.RecordOnly {
+		t.Errorf("%s, because %s; want %s", decision.Outcome, decision.Reason, catalog.RecordOnly)
+	}
+}

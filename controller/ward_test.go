@@ -138,7 +138,7 @@ func TestAWorkloadThatCannotBeTakenInIsForgottenUntilItCan(t *testing.T) {
 func TestTheNewsOfAListAreQueuedButThoseThatPanic(t *testing.T) {
 	c, _, _, _ := newBombedController(t, "workload changed", "deployment/ns/bad")
 	bad, good := seenWorkload("bad", "1"), seenWorkload("good", "1")
-	c.listWorkloads(catalog.Deployment, "", []*observation{{workload: bad}, {workload: good}})
+	c.listWorkloads(catalog.Deployment, "", []*observation{{workload: bad}, {workload: good}}, 0)
 	if c.changes.Holds(bad.ref, bad.ref) || !c.changes.Holds(good.ref, good.ref) {
 		t.Error("what was good is not queued")
 	}
