@@ -1,12 +1,16 @@
 package main
 
 import (
+	"log/slog"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 )
 
@@ -90,5 +94,51 @@ func TestTheAlertsAreAboutSeriesAndLabelsThatAreDocumented(t *testing.T) {
 		if rule.Labels["severity"] == "" || rule.Annotations["summary"] == "" || strings.Count(rule.Expr, "(") != strings.Count(rule.Expr, ")") {
 			t.Errorf("%s is incomplete", rule.Alert)
 		}
+	}
+}
+
+// described returns what the engines export, by name, with the labels.
+func described(t *testing.T) map[string]string {
+	t.Helper()
+	o := &options{ControllerNamespace: "own", DeploymentEngine: engineStandby, DeploymentWorkers: 1, KubeAPIQPS: 1, KubeAPIBurst: 1}
+	all, err := newEngines(o, &rest.Config{Host: "http://127.0.0.1:1"}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	descs := make(chan *prometheus.Desc)
+	go func() {
+		defer close(descs)
+		for _, e := range all {
+			e.Describe(descs)
+		}
+	}()
+	found := map[string]string{"deployment_restart_controller_build_info": "commit go_version version"} // which is no engine's
+	for desc := range descs {
+		parts := descriptionOf.FindStringSubmatch(desc.String())
+		labels := strings.FieldsFunc(parts[2], func(r rune) bool { return r == ',' })
+		slices.Sort(labels)
+		found[parts[1]] = strings.Join(labels, " ")
+	}
+	return found
+}
+
+var descriptionOf = regexp.MustCompile(`^Desc\{fqName: "([a-z_]+)", .* variableLabels: \{([a-z_,]*)\}\}$`)
+
+func TestAllSeriesAreDocumentedWithTheirLabels(t *testing.T) {
+	rows, _ := readMetricsPage(t)
+	documented := make(map[string]string)
+	for name, row := range rows {
+		labelCell, _, hasLabelCell := strings.Cut(row, " | ")
+		var labels []string
+		if names, _, _ := strings.Cut(labelCell, ":"); hasLabelCell {
+			for _, word := range quotedWord.FindAllStringSubmatch(names, -1) {
+				labels = append(labels, word[1])
+			}
+		}
+		slices.Sort(labels)
+		documented[name] = strings.Join(labels, " ")
+	}
+	if diff := cmp.Diff(documented, described(t)); diff != "" {
+		t.Errorf("series and their labels (-documented +exported):\n%s", diff)
 	}
 }

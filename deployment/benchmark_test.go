@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -108,4 +109,21 @@ func crowd(n int) *caches {
 		}
 	}
 	return c
+}
+
+// The scrape of a cluster with 10,000 Deployments.
+func BenchmarkCollectOf10000Deployments(b *testing.B) {
+	e := newIdleEngine(b)
+	for i := range 10_000 {
+		d := web(3, "v1", withStatus(appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{
+			condition(appsv1.DeploymentAvailable, corev1.ConditionTrue, reasonAvailable, "Deployment has minimum availability.", 10),
+			progressed(corev1.ConditionFalse, reasonTimedOut),
+		}}))
+		d.Name = fmt.Sprint("web-", i)
+		e.caches.deployments.put(d, false)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		testutil.CollectAndCount(e)
+	}
 }
