@@ -2,10 +2,15 @@ package test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
 
+	admissionv1 "k8s.io/api/admission/v1"
+	registrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -158,4 +163,43 @@ func TestTheMetricsCountWhatHappens(t *testing.T) {
 	if got := s.metric("change_to_patch_seconds", nil); got < 3 {
 		t.Errorf("change_to_patch_seconds has %v observations, want at least 3", got)
 	}
+}
+
+// A webhook chooses the reason of its denial, and the API server passes it on.
+func TestAWebhookThatDeniesWithANewReasonEachTimeMakesOneSeriesAndAnOverdueWorkload(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController()
+	s.make(settings, set("used", "v1"))
+	app := s.run("app", podOf(envFrom(settings)))
+	before := s.started(app)
+	var denials atomic.Int64
+	allow := s.ask(registrationv1.Update, "deployments", func(_ context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		if !isOfController(request) {
+			return &admissionv1.AdmissionResponse{Allowed: true}
+		}
+		reason := fmt.Sprintf("%s for the %dth time", denial, denials.Add(1))
+		return &admissionv1.AdmissionResponse{Result: &metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReason(reason)}}
+	})
+	s.awaitFrozen(app)
+
+	s.edit(settings, set("used", "v2"))
+	ofNamespace := map[string]string{"namespace": s.namespace}
+	s.awaitMetric("stale_workloads", ofNamespace, 1)
+	s.eventually("several denials are counted and make the restart overdue", func(ctx context.Context) error {
+		denied, err1 := s.controller.Metric(ctx, "patch_errors_total", map[string]string{"reason": "forbidden"})
+		overdue, err2 := s.controller.Metric(ctx, "longest_wait_seconds", ofNamespace)
+		if err := errors.Join(err1, err2); err != nil || denied >= 5 && overdue > 0 {
+			return err
+		}
+		return fmt.Errorf("%v denials, overdue for %v seconds", denied, overdue)
+	})
+	metrics, err := s.controller.Metrics(s.Context())
+	s.must(err)
+	if series := metrics["deployment_restart_controller_patch_errors_total"].GetMetric(); len(series) > 2 { // a conflict may be another
+		t.Errorf("%d denials make %d series", denials.Load(), len(series))
+	}
+	allow()
+	s.awaitRestart(app, before)
+	s.awaitMetric("stale_workloads", nil, 0)
+	s.awaitMetric("longest_wait_seconds", nil, 0)
 }
