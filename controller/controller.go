@@ -243,7 +243,7 @@ func (c *Controller) Lead(ctx context.Context) error {
 
 func (c *Controller) ripe(change Change) {
 	c.ward.Try(quarantine.Queue, nameOfWorkload(change.Workload), func() { c.restarter.ripe(change) })
-	c.staleness.noteWorkload(change.Workload)
+	c.staleness.noteWaiting(change.Workload)
 }
 
 func (c *Controller) work(ctx context.Context, workload catalog.WorkloadRef) {
@@ -253,7 +253,7 @@ func (c *Controller) work(ctx context.Context, workload catalog.WorkloadRef) {
 
 func (c *Controller) beginToLead() {
 	c.leading.Store(true)
-	c.staleness.noteEverything() // from now on, what is stale is to be restarted
+	c.staleness.noteLeading()
 }
 
 func (c *Controller) useKey(key catalog.ChecksumKey) {

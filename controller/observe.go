@@ -158,5 +158,7 @@ func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, 
 	for _, ref := range gone {
 		c.drop(ref)
 	}
-	c.staleness.noteEverything()
+	for ref := range enabled {
+		c.staleness.noteWorkload(ref)
+	}
 }

@@ -52,8 +52,9 @@ type staleness struct {
 // notes are what may have changed the verdict on some workloads.
 type notes struct {
 	everything bool
+	stale      bool // all that are stale
 	configs    map[catalog.ConfigRef]struct{}
-	workloads  map[catalog.WorkloadRef]struct{}
+	workloads  map[catalog.WorkloadRef]bool // of which some only if they are stale
 }
 
 // tally counts the stale workloads of a namespace, of which there are some.
@@ -70,12 +71,27 @@ func newStaleness(known *catalog.Catalog, judge func(catalog.WorkloadRef) verdic
 }
 
 func noNotes() notes {
-	return notes{configs: make(map[catalog.ConfigRef]struct{}), workloads: make(map[catalog.WorkloadRef]struct{})}
+	return notes{configs: make(map[catalog.ConfigRef]struct{}), workloads: make(map[catalog.WorkloadRef]bool)}
 }
 
 // noteWorkload notes that the verdict on a workload may be another now.
 func (s *staleness) noteWorkload(ref catalog.WorkloadRef) {
-	s.note(func(n *notes) { n.workloads[ref] = struct{}{} })
+	s.note(func(n *notes) { n.workloads[ref] = false })
+}
+
+// noteWaiting notes that something is under way for a workload, which makes no difference
+// to one that is fresh.
+func (s *staleness) noteWaiting(ref catalog.WorkloadRef) {
+	s.note(func(n *notes) {
+		if _, found := n.workloads[ref]; !found {
+			n.workloads[ref] = true
+		}
+	})
+}
+
+// noteLeading notes that stale workloads are to be restarted from now on.
+func (s *staleness) noteLeading() {
+	s.note(func(n *notes) { n.stale = true })
 }
 
 // noteConfig notes that the verdict on what references a config may be another now.
@@ -127,25 +143,29 @@ func (s *staleness) update(ctx context.Context) {
 }
 
 // take removes the notes and returns the workloads that they are about.
-func (s *staleness) take() map[catalog.WorkloadRef]struct{} {
+func (s *staleness) take() map[catalog.WorkloadRef]bool {
 	s.mu.Lock()
 	noted := s.noted
 	s.noted = noNotes()
-	if noted.everything {
+	for ref, ifStale := range noted.workloads {
+		if _, isStale := s.stale[ref]; ifStale && !isStale {
+			delete(noted.workloads, ref)
+		}
+	}
+	if noted.everything || noted.stale {
 		for ref := range s.stale { // the catalog may not know them any more
-			noted.workloads[ref] = struct{}{}
+			noted.workloads[ref] = false
 		}
 	}
 	s.mu.Unlock()
 	if noted.everything {
 		for _, ref := range s.catalog.Workloads() {
-			noted.workloads[ref] = struct{}{}
+			noted.workloads[ref] = false
 		}
-		return noted.workloads
 	}
 	for config := range noted.configs {
 		for _, w := range s.catalog.WorkloadsReferencing(config) {
-			noted.workloads[w.Ref] = struct{}{}
+			noted.workloads[w.Ref] = false
 		}
 	}
 	return noted.workloads

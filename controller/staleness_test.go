@@ -159,8 +159,9 @@ func (h history) requireCounts(seen map[verdict]int) {
 			h.Errorf("%s is counted (%t, %s) unlike the verdict %d", ref, found, since, v)
 		}
 		seen[v]++
-		if exists := h.deployments[ref.Namespace+"/"+ref.Name] != nil; v == forgotten && exists {
-			h.Errorf("%s runs with an earlier content, and nothing is under way for it", ref)
+		view, _ := c.catalog.View(ref)
+		if d := h.deployments[ref.Namespace+"/"+ref.Name]; v == forgotten && d != nil && d.UID == view.Workload.UID {
+			h.Errorf("%s runs with an earlier content, and nothing is under way for it", ref) // nor is it gone
 		}
 	}
 }
