@@ -3,6 +3,8 @@ package catalog
 import (
 	"fmt"
 	"runtime"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +33,28 @@ func manyContainersAndSources(containers, sources int) *appsv1.Deployment {
 			Name: fmt.Sprint("c-", i), Image: "registry.example.com/app:1", VolumeMounts: []corev1.VolumeMount{{Name: "v", MountPath: "/etc/config"}},
 		})
 	}
+	return d
+}
+
+// withManagedFields adds to a Deployment what the API server notes of who wrote it: the
+// fields of each container, by its owner and by this controller.
+func withManagedFields(d *appsv1.Deployment) *appsv1.Deployment {
+	var fields strings.Builder
+	for i, container := range d.Spec.Template.Spec.Containers {
+		if i > 0 {
+			fields.WriteString(",")
+		}
+		fmt.Fprintf(&fields, `"k:{\"name\":\"%s\"}":{".":{},"f:image":{},"f:imagePullPolicy":{},"f:name":{},"f:resources":{},`+
+			`"f:terminationMessagePath":{},"f:terminationMessagePolicy":{},"f:volumeMounts":{".":{},"k:{\"mountPath\":\"/etc/config\"}":`+
+			`{".":{},"f:mountPath":{},"f:name":{}}}}`, container.Name)
+	}
+	entry := d.ManagedFields[0]
+	entry.FieldsV1 = metav1.NewFieldsV1(fmt.Sprintf(`{"f:metadata":{"f:annotations":{".":{},"f:%s":{},"f:%s":{}}},`+
+		`"f:spec":{"f:template":{"f:metadata":{"f:annotations":{".":{},"f:%s":{}}},"f:spec":{"f:containers":{%s}}}}}`,
+		EnabledAnnotation, BasisAnnotation, TimestampAnnotation, fields.String()))
+	ours := entry
+	ours.Manager = FieldManager
+	d.ManagedFields = []metav1.ManagedFieldsEntry{entry, ours}
 	return d
 }
 
@@ -152,7 +176,8 @@ func TestAWorkloadOfTooManyReferencesIsLeftAloneUntilItChanges(t *testing.T) {
 
 // BenchmarkObserveADeploymentOf1000ContainersAnd2500Sources is one event.
 func BenchmarkObserveADeploymentOf1000ContainersAnd2500Sources(b *testing.B) {
-	d := manyContainersAndSources(1000, 2500)
+	d := withManagedFields(manyContainersAndSources(1000, 2500))
+	writeChecksums(d, manyChecksums(5000))
 	_, bytes := retained(func() Workload { return mustWorkload(d) })
 	c := New()
 	b.ReportAllocs()
@@ -160,6 +185,13 @@ func BenchmarkObserveADeploymentOf1000ContainersAnd2500Sources(b *testing.B) {
 		c.ObserveWorkload(mustWorkload(d))
 	}
 	b.ReportMetric(float64(bytes), "retained-B")
+}
+
+// writeChecksums writes a record into the annotations and leaves the managedFields alone.
+func writeChecksums(d *appsv1.Deployment, checksums Checksums) {
+	fields := d.ManagedFields
+	writeRecord(d, checksums, noon)
+	d.ManagedFields = fields
 }
 
 // BenchmarkDecideByPodsOn3000SingleKeys is a decision about a workload that takes 3,000
@@ -217,21 +249,124 @@ func BenchmarkEditAConfigMapOf40000Keys(b *testing.B) {
 	})
 	b.Run("observe", func(b *testing.B) {
 		c := New()
-		b.ReportAllocs()
-		for i := 0; b.Loop(); i++ {
-			c.ObserveConfig(versions[i%2], noonPlus(float64(i)))
-		}
-	})
-	b.Run("while locked", func(b *testing.B) {
-		c := New()
 		c.ObserveConfig(versions[1], noon)
+		var locked time.Duration
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			b.StopTimer()
 			a := newArrival(versions[i%2], noonPlus(float64(i)), false)
 			c.arrive(a)
-			b.StartTimer()
+			begin := b.Elapsed()
 			c.putConfig(a)
+			locked += b.Elapsed() - begin
 		}
+		b.ReportMetric(float64(locked.Nanoseconds())/float64(b.N), "locked-ns/op")
 	})
+}
+
+// readsConfigs is a workload that reads so many configs, from the given one on.
+func readsConfigs(n, first int) Workload {
+	w := mustWorkload(deployment(corev1.Container{Name: "app"}))
+	for i := range n {
+		w.References = append(w.References, Reference{Config: configMapRef(fmt.Sprintf("config-%06d", first+i)), Channel: Volume})
+	}
+	return w
+}
+
+// BenchmarkReplaceAllReferences is an event of a workload that reads other configs than before,
+// all of it under the lock.
+func BenchmarkReplaceAllReferences(b *testing.B) {
+	for _, n := range []int{MaxReferences, 16000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			c, versions := New(), []Workload{readsConfigs(n, 0), readsConfigs(n, n)}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				w := versions[i%2]
+				w.ResourceVersion = strconv.Itoa(i + 1)
+				c.ObserveWorkload(w)
+			}
+		})
+	}
+}
+
+// BenchmarkTurnOneOf10000WorkloadsOfOneConfig is an event of one of very many workloads that read
+// the same config, which reads another one from now on, and comes back.
+func BenchmarkTurnOneOf10000WorkloadsOfOneConfig(b *testing.B) {
+	const n = 10000
+	c := New()
+	versions := []Workload{readsConfigs(1, 0), readsConfigs(1, 1)}
+	for i := range n {
+		versions[0].Ref.Name = fmt.Sprint("web-", i)
+		c.ObserveWorkload(versions[0])
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		w := versions[(i+1)%2]
+		w.Ref.Name, w.ResourceVersion = fmt.Sprint("web-", i/2%n), strconv.Itoa(i+2)
+		c.ObserveWorkload(w)
+	}
+}
+
+// BenchmarkDecideOnALargeRecord is a decision about a workload that reads as many configs as it
+// may, with a record of all that fit.
+func BenchmarkDecideOnALargeRecord(b *testing.B) {
+	c := New()
+	w := readsConfigs(MaxReferences, 0)
+	for _, reference := range w.References {
+		c.ObserveConfig(NewConfigMap(configMap(reference.Config.Name, data{"a": "1"})), noon)
+	}
+	c.ObserveWorkload(w)
+	view, _ := c.View(w.Ref)
+	w.Record = Record{Checksums: Decide(view).Checksums, Vouches: true}
+	w.ResourceVersion = "2"
+	c.ObserveWorkload(w)
+	b.ReportAllocs()
+	for b.Loop() {
+		view, _ := c.View(w.Ref)
+		if got := Decide(view); got.Outcome != Keep {
+			b.Fatal(got.Outcome)
+		}
+	}
+}
+
+// BenchmarkDecideByPodsOf1000ContainersThatReadALargeConfig is a decision about containers each of
+// which reads keys of its own, or all of them, of a config of 40,000 keys that were all edited.
+func BenchmarkDecideByPodsOf1000ContainersThatReadALargeConfig(b *testing.B) {
+	const keys = 40000
+	whole := deployment(corev1.Container{})
+	single := deployment(corev1.Container{})
+	whole.Spec.Template.Spec.Containers, single.Spec.Template.Spec.Containers = nil, nil
+	for i := range 1000 {
+		all := readsAll("large", true)
+		some := corev1.Container{}
+		for j := range 9 {
+			some.Env = append(some.Env, readsKey("large", keyNamed(9*i+j), j%2 == 0).Env...)
+		}
+		all.Name, some.Name = fmt.Sprint("c-", i), fmt.Sprint("c-", i)
+		whole.Spec.Template.Spec.Containers = append(whole.Spec.Template.Spec.Containers, all)
+		single.Spec.Template.Spec.Containers = append(single.Spec.Template.Spec.Containers, some)
+	}
+	for name, d := range map[string]*appsv1.Deployment{"all keys": whole, "single keys": single} {
+		b.Run(name, func(b *testing.B) {
+			s := begin(d)
+			s.listed()
+			for _, value := range []string{"1", "2"} {
+				s.config("large", manyKeys(keys, value), 60)
+			}
+			view, _ := s.catalog.View(deploymentRef("web"))
+			var pods []Pod
+			for i := range 100 {
+				pod := Pod{Mounted: noonPlus(float64(i))}
+				for j := range 1000 {
+					pod.Started = append(pod.Started, Start{Container: fmt.Sprint("c-", j), At: pod.Mounted})
+				}
+				pods = append(pods, pod)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if got := DecideByPods(view, pods); got.Outcome != Restart {
+					b.Fatal(got.Reason)
+				}
+			}
+		})
+	}
 }

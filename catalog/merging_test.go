@@ -308,3 +308,18 @@ func TestEqualReferencesAreKeptOnce(t *testing.T) {
 func twice(containers []corev1.Container) []corev1.Container {
 	return append(slices.Clone(containers), containers...)
 }
+
+// A container that can start without a config, beside one that cannot.
+func TestAnOptionalReaderIsJudgedApartFromOneThatIsNot(t *testing.T) {
+	waiting, optional := readsAll("web", false), readsAll("web", true)
+	optional.Name = "optional"
+	d := deployment(waiting)
+	d.Spec.Template.Spec.Containers = append(d.Spec.Template.Spec.Containers, optional)
+	s := begin(d)
+	s.listed()
+	s.created("web", data{"a": "1"}, 60)
+	pod := Pod{Mounted: noonPlus(5), Started: []Start{{"app", noonPlus(62)}, {"optional", noonPlus(6)}}}
+	if diff := cmp.Diff(askedRestartFor("web"), s.decide(t, pod), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("verdict (-want +got):\n%s", diff)
+	}
+}
