@@ -7,6 +7,7 @@ import (
 	"io"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -16,10 +17,10 @@ import (
 
 const (
 	// maxPageObjects and maxPageBytes bound a page of a list. Of pods of 20 KiB a page has
-	// some hundred; objects of more than a megabyte, which anybody can make, are read one by
-	// one.
+	// about forty; objects of more than half a megabyte, which anybody can make, are read
+	// one by one. In memory an object takes several times as much as on the wire.
 	maxPageObjects = 500
-	maxPageBytes   = 4 << 20
+	maxPageBytes   = 1 << 20
 	// maxListStarts is how often a list is begun whose continue token expires.
 	maxListStarts = 3
 )
@@ -69,11 +70,16 @@ func eachPage[P page](ctx context.Context, l lister, newPage func() P, begin fun
 			if options.Continue = p.GetContinue(); options.Continue == "" {
 				return nil
 			}
-			if size < maxPageBytes/4 {
-				options.Limit = min(2*options.Limit, maxPageObjects)
-			}
+			options.Limit = nextLimit(options.Limit, meta.LenList(p), size)
 		}
 	}
+}
+
+// nextLimit returns how many objects the next page may have if they are like those of the last
+// one, with a quarter to spare. It grows slowly, because they need not be.
+func nextLimit(limit int64, objects, size int) int64 {
+	fitting := int64(max(objects, 1)) * (maxPageBytes * 3 / 4) / int64(max(size, 1))
+	return max(min(fitting, 2*limit, maxPageObjects), 1)
 }
 
 // read reads one page and returns its size. A single object may be of any size.
