@@ -55,7 +55,7 @@ func serve(ctx context.Context, address string, handler http.Handler, log *slog.
 		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      30 * time.Second,
+		WriteTimeout:      15 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    1 << 16,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),

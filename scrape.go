@@ -3,26 +3,21 @@ package main
 import (
 	"net/http"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
 )
 
-const (
-	// concurrentScrapes is how many answers are written down at once; one more is refused.
-	concurrentScrapes = 8
-	// scrapeTimeout is how long an answer may take until it is written down. An answer of
-	// which the client reads nothing does not count: it waits aside.
-	scrapeTimeout = 10 * time.Second
-)
+// concurrentScrapes is how many scrapes may be under way at once; one more is refused. A
+// client that does not read its answer keeps its place until the server's write timeout.
+const concurrentScrapes = 32
 
 // metricsHandler answers scrapes. However many come at once, the metrics are gathered at
 // most twice for all of them.
 func metricsHandler(registry *prometheus.Registry) http.Handler {
 	return promhttp.HandlerFor(newSharedGatherer(registry), promhttp.HandlerOpts{
-		Registry: registry, MaxRequestsInFlight: concurrentScrapes, Timeout: scrapeTimeout,
+		Registry: registry, MaxRequestsInFlight: concurrentScrapes,
 	})
 }
 

