@@ -1,10 +1,14 @@
 package controller
 
 import (
+	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"kubernetes-deployment-restart-controller/catalog"
 )
@@ -71,4 +75,26 @@ func TestOnlyTheFirstConfigsThatSlowAWorkloadDownAreRemembered(t *testing.T) {
 	if !b.putOff(web, nil, time.Now()) || b.putOff(web, nil, time.Now()) {
 		t.Error("a restart without causes is not put off once")
 	}
+}
+
+func TestALongGracePeriodAndAPutOffRestartAreNotLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &restarter{backlogs: newBacklogs(), metrics: newMetrics(), log: slog.New(slog.DiscardHandler)}
+		edited := time.Now()
+		time.Sleep(2 * time.Minute)
+		r.backlogs.note(Change{Workload: web, Since: edited, Ripe: time.Now(), Count: 1})
+		time.Sleep(time.Second)
+		r.backlogs.putOff(web, nil, time.Now().Add(10*time.Minute))
+		time.Sleep(10*time.Minute + 3*time.Second)
+		r.applied(&catalog.Workload{Ref: web}, catalog.Decision{Outcome: catalog.RecordOnly})
+		for want, histogram := range map[float64]prometheus.Histogram{
+			12*60 + 4: r.metrics.changeToPatch,
+			3:         r.metrics.dueToPatch,
+		} {
+			var got dto.Metric
+			if err := histogram.Write(&got); err != nil || got.GetHistogram().GetSampleSum() != want {
+				t.Errorf("%s has a sum of %v, want %v (%v)", histogram.Desc(), got.GetHistogram().GetSampleSum(), want, err)
+			}
+		}
+	})
 }
