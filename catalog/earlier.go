@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,10 @@ type EarlierRecord struct {
 	Checksums Checksums
 	// ByOriginal tells that they are [OriginalDigest]s.
 	ByOriginal bool
+	// Beyond are the configs, sorted, of which the original could not tell: the workload reads
+	// them in ways that it did not look at. What happened to them before this controller
+	// watched is no reason to restart.
+	Beyond []ConfigRef
 	// Made is a time before which the record was not made, or zero if it is not
 	// known. What changed a config before that is in the record.
 	Made time.Time
@@ -74,6 +79,46 @@ func readOriginal(meta *metav1.ObjectMeta) *EarlierRecord {
 		}
 	}
 	return record
+}
+
+// beyondOriginal returns the configs, sorted, that a workload reads and a record of the original
+// does not tell of, because it looked only at the envFrom of containers that are no init
+// containers, and at volumes of a ConfigMap, mounted or not.
+func beyondOriginal(w *Workload, spec *corev1.PodSpec) []ConfigRef {
+	known := maps.Clone(w.Record.Earlier.Checksums)
+	add := func(kind ConfigKind, name string) { known[ConfigRef{kind, w.Ref.Namespace, name}] = 0 }
+	for i := range spec.Containers {
+		for _, from := range spec.Containers[i].EnvFrom {
+			if from.ConfigMapRef != nil {
+				add(ConfigMap, from.ConfigMapRef.Name)
+			}
+			if from.SecretRef != nil {
+				add(Secret, from.SecretRef.Name)
+			}
+		}
+	}
+	for i := range spec.Volumes {
+		if volume := spec.Volumes[i].ConfigMap; volume != nil {
+			add(ConfigMap, volume.Name)
+		}
+	}
+	var beyond []ConfigRef
+	for _, ref := range w.Configs() {
+		if _, isKnown := known[ref]; !isKnown {
+			beyond = append(beyond, ref)
+		}
+	}
+	return beyond
+}
+
+// isBeyondOriginal reports whether the record is one of the original's, which could not tell of
+// the config.
+func (r *Record) isBeyondOriginal(ref ConfigRef) bool {
+	if r.Earlier == nil {
+		return false
+	}
+	_, found := slices.BinarySearchFunc(r.Earlier.Beyond, ref, compareConfigRefs)
+	return found
 }
 
 // ExposesSecrets tells whether annotations, of a workload or copied from one, hold

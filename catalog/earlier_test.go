@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -411,5 +412,74 @@ func TestTheWayBackToTheOriginalCostsOneRestartAtMost(t *testing.T) {
 	delete(d.Annotations, ChecksumsAnnotation)
 	if restarts(d) {
 		t.Error("it restarts without a record")
+	}
+}
+
+// The original looks at the envFrom of ordinary containers and at volumes of a ConfigMap. What else
+// the pods read it cannot have recorded: that something of it was edited before the upgrade, such as
+// a certificate that was renewed, is known and no reason to restart.
+func TestWhatTheOriginalCouldNotRecordIsOnlyRecordedAtTheUpgrade(t *testing.T) {
+	record := verdict{Outcome: RecordOnly}
+	reads := func(name string) corev1.Container { return readsAll(name, false) }
+	initReads := func(name string) corev1.Container {
+		c := reads(name)
+		c.Name = "init"
+		return c
+	}
+	projected := func(name string) corev1.Volume {
+		return corev1.Volume{Name: "v", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+			{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}}},
+		}}}}
+	}
+	for name, test := range map[string]struct {
+		container corev1.Container // beside one that reads "known" by envFrom
+		init      bool
+		volume    corev1.Volume
+		want      verdict
+	}{
+		"envFrom":                      {reads("web"), false, corev1.Volume{Name: "none"}, askedRestartFor("web")},
+		"a volume of a ConfigMap":      {mounts(corev1.VolumeMount{Name: "v"}), false, volumeOf("web", false), askedRestartFor("web")},
+		"valueFrom":                    {readsKey("web", "a", false), false, corev1.Volume{Name: "none"}, record},
+		"envFrom of an init container": {initReads("web"), true, corev1.Volume{Name: "none"}, record},
+		"a projected volume":           {mounts(corev1.VolumeMount{Name: "v"}), false, projected("web"), record},
+		"valueFrom and envFrom":        {readsKey("known", "a", false), false, corev1.Volume{Name: "none"}, record},
+		"a volume that only an init container mounts": {
+			corev1.Container{Name: "init", VolumeMounts: []corev1.VolumeMount{{Name: "v"}}}, true, volumeOf("web", false), askedRestartFor("web"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := deployment(reads("known"), test.volume)
+			if pod := &d.Spec.Template.Spec; test.init {
+				pod.InitContainers = append(pod.InitContainers, test.container)
+			} else {
+				test.container.Name = "app"
+				pod.Containers = append(pod.Containers, test.container)
+			}
+			known, edited := configMap("known", data{"a": "1"}), editedAt(60, data{"a": "2"})
+			recordByOriginal(d, 10, known)
+			started := Pod{Mounted: noonPlus(50), Started: []Start{{"app", noonPlus(50)}, {"init", noonPlus(50)}}}
+			if got, _ := decideWithOriginals(t, d, []metav1.Object{known, edited}, started); !cmp.Equal(test.want, got, cmpopts.EquateEmpty()) {
+				t.Errorf("verdict (-want +got):\n%s", cmp.Diff(test.want, got, cmpopts.EquateEmpty()))
+			}
+		})
+	}
+}
+
+func TestWhatTheOriginalCouldNotRecordCountsWhenItIsEditedAfterTheUpgrade(t *testing.T) {
+	d := deployment(readsKey("web", "a", false))
+	d.Spec.Template.Spec.Containers = append(d.Spec.Template.Spec.Containers, readsAll("known", false))
+	known := configMap("known", data{"a": "1"})
+	recordByOriginal(d, 10, known)
+	s := begin(d)
+	s.listed(known, editedAt(60, data{"a": "2"}))
+	s.config("web", data{"a": "3"}, 100) // before anything is recorded
+	view, _ := s.catalog.View(deploymentRef("web"))
+	digest, err := OriginalDigest(known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	view.Originals = map[ConfigRef]Checksum{configMapRef("known"): digest}
+	if decision := DecideByPods(view, []Pod{startedAt(noonPlus(50))}); decision.Outcome != Restart {
+		t.Errorf("%s, because %s; want a restart", decision.Outcome, decision.Reason)
 	}
 }

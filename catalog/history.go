@@ -7,6 +7,8 @@ import "slices"
 type history struct {
 	workload *Workload
 	config   *Config
+	// onlySeen leaves out the edits that nobody watched.
+	onlySeen bool
 	// byKey are the edits by their keys. They are made for the first reference to single
 	// keys: then each edit is looked at once, however many references there are.
 	byKey map[string]Edit
@@ -16,7 +18,7 @@ type history struct {
 }
 
 func newHistory(view *View, config *Config) *history {
-	return &history{workload: view.Workload, config: config}
+	return &history{workload: view.Workload, config: config, onlySeen: view.Workload.Record.isBeyondOriginal(config.Ref)}
 }
 
 // edits returns the edits that touched a selected key.
@@ -52,18 +54,19 @@ func (h *history) inspect(readers []Reference, recordedOtherwise bool) (suspect,
 		s.recorded = h.workload.Record.Written
 	}
 	if recordedOtherwise || readers[0].Optional && h.config.shows(keys) {
-		s.take(h.config.creation(), h.workload)
+		h.offer(&s, h.config.creation())
 	}
 	for _, edit := range h.edits(keys) {
 		if h.config.isVisible(edit, keys) {
-			s.take(edit, h.workload)
+			h.offer(&s, edit)
 		}
 	}
 	return s, recordedOtherwise || len(s.edits) > 0
 }
 
-func (s *suspect) take(edit Edit, w *Workload) {
-	if afterOptIn(edit, w) {
+// offer adds an edit to those that the readers may have missed, if it counts.
+func (h *history) offer(s *suspect, edit Edit) {
+	if afterOptIn(edit, h.workload) && (edit.Seen > 0 || !h.onlySeen) {
 		s.edits = append(s.edits, edit)
 	}
 }

@@ -161,7 +161,9 @@ func (o oracle) edits(m mention, config *Config) ([]Edit, bool) {
 			edits = append(edits, edit)
 		}
 	}
-	edits = slices.DeleteFunc(edits, func(edit Edit) bool { return !afterOptIn(edit, w) })
+	edits = slices.DeleteFunc(edits, func(edit Edit) bool {
+		return !afterOptIn(edit, w) || edit.Seen == 0 && w.Record.isBeyondOriginal(config.Ref)
+	})
 	return edits, otherwise || len(edits) > 0
 }
 

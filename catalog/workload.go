@@ -186,6 +186,9 @@ func newWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 	if fit {
 		w.Record = readRecord(meta, template, bare).keptFor(references)
 	}
+	if earlier := w.Record.Earlier; earlier != nil && earlier.ByOriginal {
+		earlier.Beyond = beyondOriginal(&w, &template.Spec)
+	}
 	if fit && !w.Record.Vouches {
 		w.TemplateWriter = timestampWriter(meta)
 	}

@@ -106,6 +106,30 @@ func TestAnUpgradeFromTheOriginalRestartsNothingIfTheContentIsTheSame(t *testing
 	}
 }
 
+// The original did not look at volumes of a Secret, so nothing of it is in its record.
+func TestAnUpgradeFromTheOriginalRestartsNothingForASecretThatItDidNotLookAt(t *testing.T) {
+	s := newSceneApart(t)
+	s.make(settings, set("used", "v1"))
+	certificate := secret("certificate")
+	s.make(certificate, set("tls.crt", "v1"))
+	app := s.run("app", withVolumes(podOf(envFrom(settings), mount("files")), volumeOf("files", certificate)))
+	s.awaitRollout(app)
+	s.letTimePass()
+	s.recordAsOriginal(app, map[config]map[string]string{settings: v1})
+	s.edit(certificate, set("tls.crt", "v2"))
+	s.letTimePass()
+	u := &upgraded{s: s, all: []workload{app}, before: map[workload]state{}}
+	u.note()
+	s.startController()
+	u.awaitKeyed()
+	s.settle()
+	s.requireWrites(app, u.before[app], 0, 1)
+	s.requireRevisions(app, 1)
+	before := s.now(app)
+	s.edit(certificate, set("tls.crt", "v3")) // this controller does
+	s.awaitRestart(app, before)
+}
+
 func TestAnUpgradeFromTheOriginalRestartsOnceIfTheContentIsAnother(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
