@@ -2,6 +2,7 @@ package apiclient
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -45,13 +46,39 @@ var reasonsByCode = map[int32]metav1.StatusReason{
 	http.StatusGatewayTimeout:        metav1.StatusReasonTimeout,
 }
 
+// IneffectiveError is why a write counts as failed that the API server has accepted: the
+// object does not have what was asked for. A mutating admission webhook or policy can do
+// that. Written again at once, it would come to the same, as fast as the API server answers.
+type IneffectiveError struct {
+	Object  string // as people name it
+	Missing string // what of it is not as it was asked for; empty: it has not changed at all
+}
+
+// Error implements error.
+func (e *IneffectiveError) Error() string {
+	found := e.Object + " has not changed"
+	if e.Missing != "" {
+		found = fmt.Sprintf("%s is not as it was asked for (%s)", e.Object, e.Missing)
+	}
+	return "the API server accepted a write without effect: " + found + "; an admission webhook or policy may be the cause"
+}
+
+// IsIneffective reports whether an error is of a write without effect.
+func IsIneffective(err error) bool {
+	var ineffective *IneffectiveError
+	return errors.As(err, &ineffective)
+}
+
 // FailureReason names the kind of a failed request for metrics: the API's reason in lower
-// case, or "network" for an API server that did not answer. It is one of a closed set: a
-// reason that the API server does not give by itself is replaced by that of its HTTP
-// status code, or by "unknown".
+// case, "ineffective" for a write without effect, or "network" for an API server that did
+// not answer. It is one of a closed set: a reason that the API server does not give by
+// itself is replaced by that of its HTTP status code, or by "unknown".
 func FailureReason(err error) string {
 	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
+	switch {
+	case IsIneffective(err):
+		return "ineffective"
+	case !errors.As(err, &status):
 		return "network" // see IsUnanswered
 	}
 	if name, known := reasons[status.Status().Reason]; known {
@@ -67,5 +94,5 @@ func FailureReason(err error) string {
 // not be reached, or the connection broke.
 func IsUnanswered(err error) bool {
 	var status apierrors.APIStatus
-	return err != nil && !errors.As(err, &status)
+	return err != nil && !errors.As(err, &status) && !IsIneffective(err)
 }

@@ -7,9 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/fairqueue"
 )
 
 // These say what a refusal means that is, or seems to be, for a workload's version.
@@ -35,9 +38,12 @@ func keepsConflicting(err error, attempts int) bool {
 }
 
 // isPermanent tells whether a failed request will go on to fail until somebody
-// changes something: it was forbidden, invalid or denied by admission. All else
-// can pass by itself.
+// changes something: it was forbidden, invalid, denied by admission or left without effect by
+// it. All else can pass by itself.
 func isPermanent(err error) bool {
+	if apiclient.IsIneffective(err) {
+		return true
+	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || errors.Is(err, errOutdated) {
 		return false
@@ -63,4 +69,63 @@ func (f ErrorFilter) matches(err error) bool {
 	message := err.Error()
 	return slices.ContainsFunc(f.Texts, func(text string) bool { return strings.Contains(message, text) }) ||
 		slices.ContainsFunc(f.Patterns, func(pattern *regexp.Regexp) bool { return pattern.MatchString(message) })
+}
+
+// These put a workload off until what a decision takes is known.
+var (
+	errConfigsUnknown = errors.New("the configs of the namespace have not been listed yet")
+	errKeyUnknown     = errors.New("the key of Secrets' checksums is not known yet")
+	errConfigChanging = errors.New("a config has changed and the watch is about to show it")
+)
+
+// isWaiting reports whether an attempt ended because something is not known yet.
+func isWaiting(err error) bool {
+	return errors.Is(err, errConfigsUnknown) || errors.Is(err, errKeyUnknown) || errors.Is(err, errConfigChanging)
+}
+
+// failureOf reports whether an attempt that failed was answered.
+func failureOf(err error) fairqueue.Failure {
+	if !isWaiting(err) && apiclient.IsUnanswered(err) {
+		return fairqueue.Unanswered
+	}
+	return fairqueue.Refused
+}
+
+// failed tells of a request that failed and will be tried again.
+func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
+	if isWaiting(err) {
+		r.log.Debug("waiting", "workload", ref, "for", err)
+		return
+	}
+	r.metrics.patchErrors.WithLabelValues(failureReason(err)).Inc()
+	attempts := r.queue.Failures(ref) + 1
+	permanent := isPermanent(err) || keepsConflicting(err, attempts)
+	switch {
+	case errors.Is(err, errOutdated):
+		r.log.Debug("workload has changed, deciding anew", "workload", ref)
+		return
+	case r.ignoredErrors.matches(err):
+		r.log.Warn("cannot update workload, an ignored error, trying again", "workload", ref, "attempts", attempts, "error", err)
+		return
+	case permanent && r.exitOnError:
+		r.tellFailure(ref, err)
+		r.exit(err)
+		return
+	case permanent:
+		r.log.Error("cannot update workload, trying again", "workload", ref, "attempts", attempts, "error", err)
+	default:
+		r.log.Warn("cannot update workload for now, trying again", "workload", ref, "attempts", attempts, "error", err)
+	}
+	switch {
+	case apiclient.IsIneffective(err) && attempts > 1: // told already
+	case permanent || attempts >= passingFailures:
+		r.tellFailure(ref, err)
+	}
+}
+
+func (r *restarter) tellFailure(ref catalog.WorkloadRef, err error) {
+	if view, found := r.catalog.View(ref); found {
+		r.events.Eventf(objectReference(view.Workload), corev1.EventTypeWarning, reasonRestartFailed,
+			"cannot apply a config change, trying again: %v", err)
+	}
 }

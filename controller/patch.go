@@ -1,32 +1,34 @@
 package controller
 
 import (
-	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// patchBody returns the JSON merge patch that carries out a decision: it records
+// newPatch returns the JSON merge patch that carries out a decision: it records
 // the checksums with what they rest on, and for a restart sets the timestamp on the
 // pod template. The resourceVersion makes the API server refuse it if the workload has
 // changed.
-func patchBody(w *catalog.Workload, decision catalog.Decision, on catalog.Basis) ([]byte, error) {
+func newPatch(w *catalog.Workload, decision catalog.Decision, on catalog.Basis) (*workloadPatch, error) {
 	annotations, err := decision.Checksums.Annotations(on)
 	if err != nil {
 		return nil, fmt.Errorf("build patch: %w", err)
 	}
-	patch := workloadPatch{Metadata: patchedMeta{ResourceVersion: w.ResourceVersion, Annotations: annotations}}
+	patch := &workloadPatch{Metadata: patchedMeta{ResourceVersion: w.ResourceVersion, Annotations: annotations}}
 	if decision.Outcome == catalog.Restart {
 		timestamp := map[string]string{catalog.TimestampAnnotation: on.Timestamp}
 		patch.Spec = &patchedSpec{Template: patchedTemplate{Metadata: patchedMeta{Annotations: timestamp}}}
 	}
-	body, err := json.Marshal(patch)
-	if err != nil {
-		return nil, fmt.Errorf("build patch: %w", err)
-	}
-	return body, nil
+	return patch, nil
 }
 
 // timestampAfter returns the restart timestamp that the pod template has after a write at the
@@ -54,4 +56,45 @@ type patchedTemplate struct {
 type patchedMeta struct {
 	ResourceVersion string            `json:"resourceVersion,omitempty"`
 	Annotations     map[string]string `json:"annotations"`
+}
+
+// missingIn names the first annotation of the patch that a workload does not have after it,
+// empty if there is none. The record comes before the restart.
+func (p *workloadPatch) missingIn(after runtime.Object) (string, error) {
+	meta, template, err := partsOf(after)
+	if err != nil {
+		return "", err
+	}
+	if missing := p.Metadata.missingIn(meta.GetAnnotations()); missing != "" {
+		return "annotation " + missing, nil
+	}
+	if p.Spec == nil {
+		return "", nil
+	}
+	if missing := p.Spec.Template.Metadata.missingIn(template.Annotations); missing != "" {
+		return "annotation " + missing + " of the pod template", nil
+	}
+	return "", nil
+}
+
+func (m *patchedMeta) missingIn(present map[string]string) string {
+	for _, name := range slices.Sorted(maps.Keys(m.Annotations)) {
+		if value, found := present[name]; !found || value != m.Annotations[name] {
+			return name
+		}
+	}
+	return ""
+}
+
+// partsOf returns what a patch is about of a workload.
+func partsOf(workload runtime.Object) (metav1.Object, *corev1.PodTemplateSpec, error) {
+	switch w := workload.(type) {
+	case *appsv1.Deployment:
+		return w, &w.Spec.Template, nil
+	case *appsv1.StatefulSet:
+		return w, &w.Spec.Template, nil
+	case *appsv1.DaemonSet:
+		return w, &w.Spec.Template, nil
+	}
+	return nil, nil, fmt.Errorf("a %T is no workload", workload)
 }

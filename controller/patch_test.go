@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/catalog"
 )
@@ -16,9 +19,13 @@ func bodyOf(t *testing.T, outcome catalog.Outcome, now time.Time) map[string]any
 	t.Helper()
 	w := &catalog.Workload{Ref: web, ResourceVersion: "42", Timestamp: "of the last restart"}
 	decision := catalog.Decision{Outcome: outcome, Checksums: catalog.Checksums{mapA: 0x1f}}
-	body, err := patchBody(w, decision, catalog.Basis{
+	built, err := newPatch(w, decision, catalog.Basis{
 		Template: catalog.Fingerprint{0xab, 0xc}, Budget: budget, Written: now, Timestamp: timestampAfter(w, outcome, now),
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := json.Marshal(built)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,5 +69,30 @@ func TestARestartIsRecordedAndStampedInOnePatch(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, bodyOf(t, catalog.Restart, now)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestWhatAPatchLacksIsFound(t *testing.T) {
+	patch := &workloadPatch{
+		Metadata: patchedMeta{Annotations: map[string]string{"a": "1", "b": "2"}},
+		Spec:     &patchedSpec{Template: patchedTemplate{Metadata: patchedMeta{Annotations: map[string]string{"c": "3"}}}},
+	}
+	with := func(own, template map[string]string) *appsv1.DaemonSet {
+		d := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Annotations: own}}
+		d.Spec.Template.Annotations = template
+		return d
+	}
+	for want, after := range map[string]*appsv1.DaemonSet{
+		"":                                 with(map[string]string{"a": "1", "b": "2", "other": ""}, map[string]string{"c": "3"}),
+		"annotation a":                     with(nil, nil),
+		"annotation b":                     with(map[string]string{"a": "1", "b": "1"}, map[string]string{"c": "3"}),
+		"annotation c of the pod template": with(map[string]string{"a": "1", "b": "2"}, nil),
+	} {
+		if got, err := patch.missingIn(after); got != want || err != nil {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+	if _, err := patch.missingIn(&corev1.Pod{}); err == nil {
+		t.Error("a Pod is taken for a workload")
 	}
 }

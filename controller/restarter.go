@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -131,26 +130,6 @@ func (r *restarter) attempt(ctx context.Context, workload catalog.WorkloadRef) {
 	}
 }
 
-// These put a workload off until what a decision takes is known.
-var (
-	errConfigsUnknown = errors.New("the configs of the namespace have not been listed yet")
-	errKeyUnknown     = errors.New("the key of Secrets' checksums is not known yet")
-	errConfigChanging = errors.New("a config has changed and the watch is about to show it")
-)
-
-// isWaiting reports whether an attempt ended because something is not known yet.
-func isWaiting(err error) bool {
-	return errors.Is(err, errConfigsUnknown) || errors.Is(err, errKeyUnknown) || errors.Is(err, errConfigChanging)
-}
-
-// failureOf reports whether an attempt that failed was answered.
-func failureOf(err error) fairqueue.Failure {
-	if !isWaiting(err) && apiclient.IsUnanswered(err) {
-		return fairqueue.Unanswered
-	}
-	return fairqueue.Refused
-}
-
 // handle decides about a workload and carries the decision out.
 func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	knowsConfigs := r.knowsConfigs(ref.Namespace) // the view that follows holds them
@@ -275,17 +254,20 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 			return err
 		}
 	}
-	body, err := patchBody(w, decision, catalog.Basis{
+	patch, err := newPatch(w, decision, catalog.Basis{
 		Template: w.Template, Key: view.Key, Budget: budget, Written: now, Copies: copied || remain,
 		Timestamp: timestampAfter(w, decision.Outcome, now),
 	})
 	if err != nil {
 		return err
 	}
-	written, err := r.workloads.patch(ctx, w.Ref, body)
+	written, err := r.workloads.patch(ctx, w.Ref, patch)
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return r.lookAgain(ctx, w, err)
+	case apiclient.IsIneffective(err):
+		r.observeRead(written)
+		return fmt.Errorf("patch %s: %w", w.Ref, err)
 	case err != nil:
 		if isUncertain(err) {
 			r.backlogs.noteAttempt(w.Ref, attempt{w.ResourceVersion, now, view.Moment, &decision})
@@ -316,13 +298,18 @@ func (r *restarter) lookAgain(ctx context.Context, w *catalog.Workload, refusal 
 	case err != nil:
 		return fmt.Errorf("get %s: %w", w.Ref, err)
 	}
-	if found.workload != nil && found.workload.enabled != nil {
-		r.catalog.ObserveRead(*found.workload.enabled)
-	}
+	r.observeRead(found)
 	if found.resourceVersion == w.ResourceVersion {
 		return fmt.Errorf("patch %s: %w: %w", w.Ref, errDenied, refusal)
 	}
 	return fmt.Errorf("patch %s: %w: %w", w.Ref, errOutdated, refusal)
+}
+
+// observeRead takes in a workload as it is now.
+func (r *restarter) observeRead(found *observation) {
+	if found.workload != nil && found.workload.enabled != nil {
+		r.catalog.ObserveRead(*found.workload.enabled)
+	}
 }
 
 // applied tells of a patch that the API server accepted.
@@ -359,41 +346,4 @@ func (r *restarter) pretend(w *catalog.Workload, decision catalog.Decision) {
 	causes := describe(decision.Causes) + describeHold(w)
 	r.log.Info("would restart", "workload", w.Ref, "causes", causes, "reason", decision.Reason)
 	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonWouldRestart, "would restart: "+causes)
-}
-
-// failed tells of a request that failed and will be tried again.
-func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
-	if isWaiting(err) {
-		r.log.Debug("waiting", "workload", ref, "for", err)
-		return
-	}
-	r.metrics.patchErrors.WithLabelValues(failureReason(err)).Inc()
-	attempts := r.queue.Failures(ref) + 1
-	permanent := isPermanent(err) || keepsConflicting(err, attempts)
-	switch {
-	case errors.Is(err, errOutdated):
-		r.log.Debug("workload has changed, deciding anew", "workload", ref)
-		return
-	case r.ignoredErrors.matches(err):
-		r.log.Warn("cannot update workload, an ignored error, trying again", "workload", ref, "attempts", attempts, "error", err)
-		return
-	case permanent && r.exitOnError:
-		r.tellFailure(ref, err)
-		r.exit(err)
-		return
-	case permanent:
-		r.log.Error("cannot update workload, trying again", "workload", ref, "attempts", attempts, "error", err)
-	default:
-		r.log.Warn("cannot update workload for now, trying again", "workload", ref, "attempts", attempts, "error", err)
-	}
-	if permanent || attempts >= passingFailures {
-		r.tellFailure(ref, err)
-	}
-}
-
-func (r *restarter) tellFailure(ref catalog.WorkloadRef, err error) {
-	if view, found := r.catalog.View(ref); found {
-		r.events.Eventf(objectReference(view.Workload), corev1.EventTypeWarning, reasonRestartFailed,
-			"cannot apply a config change, trying again: %v", err)
-	}
 }

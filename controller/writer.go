@@ -2,6 +2,8 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,16 +23,34 @@ var workloadResources = map[catalog.WorkloadKind]string{
 	catalog.DaemonSet:   "daemonsets",
 }
 
-// patch sends a JSON merge patch and returns the reduced answer.
-func (w workloadWriter) patch(ctx context.Context, ref catalog.WorkloadRef, body []byte) (*observation, error) {
+// patch sends a JSON merge patch and returns the reduced answer, also with the error of a
+// patch that was accepted without effect.
+func (w workloadWriter) patch(ctx context.Context, ref catalog.WorkloadRef, patch *workloadPatch) (*observation, error) {
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
 	options := &metav1.PatchOptions{FieldManager: catalog.FieldManager}
-	return reduced(w.apps.Patch(types.MergePatchType).
+	after, err := w.apps.Patch(types.MergePatchType).
 		Namespace(ref.Namespace).
 		Resource(workloadResources[ref.Kind]).
 		Name(ref.Name).
 		VersionedParams(options, apiclient.ParameterCodec).
 		Body(body).
-		Do(ctx))
+		Do(ctx).
+		Get()
+	if err != nil {
+		return nil, err
+	}
+	missing, err := patch.missingIn(after)
+	if err != nil {
+		return nil, err
+	}
+	written, err := reduce(after)
+	if err == nil && missing != "" {
+		err = &apiclient.IneffectiveError{Object: "the workload", Missing: missing}
+	}
+	return written, err
 }
 
 // get reads a workload and returns it reduced.

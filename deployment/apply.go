@@ -120,12 +120,14 @@ func (x *executor) do(ctx context.Context, d *Deployment, action Action) error {
 		return x.adopt(ctx, d, &a.Target)
 	case ReleaseReplicaSet:
 		body, err := releasePatch(d, &a.Target)
-		return x.patchReplicaSet(ctx, &a.Target, types.StrategicMergePatchType, body, err)
+		return x.patchReplicaSet(ctx, &a.Target, types.StrategicMergePatchType, body, err, func(after *ReplicaSet) string {
+			return missingOwner(d, false, after)
+		})
 	case RollBack:
 		return x.rollBack(ctx, d, &a)
 	case EndRollBack:
 		body, err := endRollbackPatch(&d.Meta)
-		return x.patchDeployment(ctx, d, types.JSONPatchType, body, err)
+		return x.patchDeployment(ctx, d, types.JSONPatchType, body, err, a.missingIn)
 	case UpdateStatus:
 		return x.updateStatus(ctx, d, &a)
 	case Tell:
@@ -163,10 +165,15 @@ func (x *executor) create(ctx context.Context, d *Deployment, a *CreateReplicaSe
 	case err != nil:
 		return unsure(a.Name, err)
 	}
-	if a.Replicas > 0 {
-		x.events.Eventf(referenceTo(d), corev1.EventTypeNormal, reasonScaling, "Scaled up replica set %s from 0 to %d", a.Name, a.Replicas)
+	rs := NewReplicaSet(created)
+	x.caches.replicaSets.answer(rs)
+	if rs.Replicas > 0 {
+		x.events.Eventf(referenceTo(d), corev1.EventTypeNormal, reasonScaling, "Scaled up replica set %s from 0 to %d", a.Name, rs.Replicas)
 	}
-	return x.answered(reduceReplicaSet(created))
+	if rs.Sum != d.Sum {
+		return alteredError(a.Name)
+	}
+	return nil
 }
 
 // resolveCollision looks at who has the name of the new ReplicaSet. It may be the
@@ -192,7 +199,7 @@ func isRefusal(err error) bool {
 
 func (x *executor) update(ctx context.Context, d *Deployment, a *UpdateReplicaSet) error {
 	body, err := updatePatch(a)
-	if err := x.patchReplicaSet(ctx, &a.Target, types.MergePatchType, body, err); err != nil {
+	if err := x.patchReplicaSet(ctx, &a.Target, types.MergePatchType, body, err, a.missingIn); err != nil {
 		return err
 	}
 	switch {
@@ -226,7 +233,9 @@ func (x *executor) adopt(ctx context.Context, d *Deployment, target *Meta) error
 		return fmt.Errorf("%w: the deployment is gone or being deleted", errMovedOn)
 	}
 	body, err := adoptPatch(d, target)
-	return x.patchReplicaSet(ctx, target, types.StrategicMergePatchType, body, err)
+	return x.patchReplicaSet(ctx, target, types.StrategicMergePatchType, body, err, func(after *ReplicaSet) string {
+		return missingOwner(d, true, after)
+	})
 }
 
 func (x *executor) rollBack(ctx context.Context, d *Deployment, a *RollBack) error {
@@ -239,22 +248,29 @@ func (x *executor) rollBack(ctx context.Context, d *Deployment, a *RollBack) err
 		return errors.Join(fmt.Errorf("%w: replicaset %s", errMovedOn, a.Source.Name), err)
 	}
 	body, err := rollbackPatch(&d.Meta, a, source.Spec.Template)
-	return x.patchDeployment(ctx, d, types.JSONPatchType, body, err)
+	return x.patchDeployment(ctx, d, types.JSONPatchType, body, err, func(after *Deployment) string { return a.missingIn(d, after) })
 }
 
 func (x *executor) updateStatus(ctx context.Context, d *Deployment, a *UpdateStatus) error {
 	body, err := statusPatch(&d.Meta, a)
-	if err := x.patchDeployment(ctx, d, types.MergePatchType, body, err, "status"); err != nil {
-		return err
-	}
-	if written := x.caches.deployments.get(d.key()); a.Status.TerminatingReplicas != nil && written != nil && written.Status.TerminatingReplicas == nil {
+	isDropped := false
+	err = x.patchDeployment(ctx, d, types.MergePatchType, body, err, func(after *Deployment) string {
+		isDropped = a.Status.TerminatingReplicas != nil && after.Status.TerminatingReplicas == nil
+		return a.missingIn(after)
+	}, statusSubresource)
+	if isDropped {
 		x.keepsTerminating.Store(false)
+		var ineffective *apiclient.IneffectiveError
+		if errors.As(err, &ineffective) && ineffective.Missing == "" {
+			return nil // that was all there was to write
+		}
 	}
-	return nil
+	return err
 }
 
-// patchReplicaSet sends a body that was encoded, unless that failed.
-func (x *executor) patchReplicaSet(ctx context.Context, target *Meta, kind types.PatchType, body []byte, err error) error {
+// patchReplicaSet sends a body that was encoded, unless that failed. It asks what the answer
+// lacks of what the patch was to bring about.
+func (x *executor) patchReplicaSet(ctx context.Context, target *Meta, kind types.PatchType, body []byte, err error, missing func(*ReplicaSet) string) error {
 	if err != nil {
 		return err
 	}
@@ -262,7 +278,9 @@ func (x *executor) patchReplicaSet(ctx context.Context, target *Meta, kind types
 	if err != nil {
 		return x.lookAgain(ctx, target, err)
 	}
-	return x.answered(reduceReplicaSet(answer))
+	after := NewReplicaSet(answer)
+	x.caches.replicaSets.answer(after)
+	return effectOf("replicaset "+target.Name, target, &after.Meta, missing(after))
 }
 
 // lookAgain brings the cache up to date after a write to a ReplicaSet was refused.
@@ -295,15 +313,10 @@ func (x *executor) lookAtReplicaSet(ctx context.Context, key types.NamespacedNam
 	return rs, nil
 }
 
-func (x *executor) answered(rs *ReplicaSet, err error) error {
-	if err == nil {
-		x.caches.replicaSets.answer(rs)
-	}
-	return err
-}
-
-// patchDeployment sends a body that was encoded, unless that failed.
-func (x *executor) patchDeployment(ctx context.Context, d *Deployment, kind types.PatchType, body []byte, err error, subresource ...string) error {
+// patchDeployment sends a body that was encoded, unless that failed. It asks what the answer
+// lacks of what the patch was to bring about.
+func (x *executor) patchDeployment(ctx context.Context, d *Deployment, kind types.PatchType, body []byte, err error,
+	missing func(*Deployment) string, subresource ...string) error {
 	if err != nil {
 		return err
 	}
@@ -315,8 +328,9 @@ func (x *executor) patchDeployment(ctx context.Context, d *Deployment, kind type
 	if err != nil {
 		return err
 	}
-	x.caches.deployments.answer(NewDeployment(answer))
-	return nil
+	after := NewDeployment(answer)
+	x.caches.deployments.answer(after)
+	return effectOf("the deployment", &d.Meta, &after.Meta, missing(after))
 }
 
 // lookAtDeployment reads a Deployment into the cache and returns it, or nil if

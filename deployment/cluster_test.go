@@ -53,6 +53,9 @@ type cluster struct {
 	// refuse may refuse a write before it is done, and lose may lose the answer
 	// after it was done. Both may end the controller by a panic.
 	refuse, lose func(write string) error
+	// policy may change what a write of the engine brings about, as mutating admission does;
+	// before is nil for an object that is created.
+	policy func(before, after metav1.Object)
 	// written is called after each write of the engine.
 	written func(before, after *appsv1.ReplicaSet)
 }
@@ -404,6 +407,9 @@ func (a deploymentsAPI) patchStatus(d *appsv1.Deployment, body []byte) (*appsv1.
 		}
 		maps.Copy(changed.Annotations, patch.Metadata.Annotations)
 	}
+	if a.c.policy != nil {
+		a.c.policy(d, &changed)
+	}
 	if maps.Equal(changed.Annotations, d.Annotations) && apiequality.Semantic.DeepEqual(&changed.Status, &d.Status) {
 		return d, nil
 	}
@@ -470,8 +476,11 @@ func (a replicaSetsAPI) Create(_ context.Context, rs *appsv1.ReplicaSet, _ metav
 		if _, found := a.c.replicaSets[rs.Name]; found {
 			return nil, apierrors.NewAlreadyExists(appsv1.Resource("replicasets"), rs.Name)
 		}
-		created := *rs
+		created := *rs.DeepCopy()
 		created.Generation = 1
+		if a.c.policy != nil {
+			a.c.policy(nil, &created)
+		}
 		a.c.put(&created)
 		a.note(nil, &created)
 		return &created, nil
@@ -482,6 +491,20 @@ func (a replicaSetsAPI) note(before, after *appsv1.ReplicaSet) {
 	if a.c.written != nil {
 		a.c.written(before, after)
 	}
+}
+
+// admit returns a ReplicaSet as an edit and then the policy leave it, nil if it is as before.
+func (c *cluster) admit(before *appsv1.ReplicaSet, edit func(*appsv1.ReplicaSet)) *appsv1.ReplicaSet {
+	edited := *before
+	edited.Annotations = maps.Clone(before.Annotations)
+	edit(&edited)
+	if c.policy != nil {
+		c.policy(before, &edited)
+	}
+	if apiequality.Semantic.DeepEqual(&edited, before) {
+		return nil
+	}
+	return &edited
 }
 
 func (a replicaSetsAPI) Delete(_ context.Context, name string, options metav1.DeleteOptions) error {
@@ -524,7 +547,7 @@ func (a replicaSetsAPI) Patch(_ context.Context, name string, kind types.PatchTy
 		if patch.Metadata.ResourceVersion != rs.ResourceVersion || patch.Metadata.UID != "" && patch.Metadata.UID != rs.UID {
 			return nil, conflict("replicasets", name)
 		}
-		changed := a.c.changeReplicaSet(rs, func(changed *appsv1.ReplicaSet) {
+		edited := a.c.admit(rs, func(changed *appsv1.ReplicaSet) {
 			maps.Copy(changed.Annotations, patch.Metadata.Annotations)
 			if patch.Spec.Replicas != nil {
 				changed.Spec.Replicas = patch.Spec.Replicas
@@ -542,6 +565,10 @@ func (a replicaSetsAPI) Patch(_ context.Context, name string, kind types.PatchTy
 				}
 			}
 		})
+		if edited == nil {
+			return rs, nil
+		}
+		changed := a.c.changeReplicaSet(rs, func(changed *appsv1.ReplicaSet) { *changed = *edited })
 		a.note(rs, changed)
 		return changed, nil
 	})

@@ -281,6 +281,9 @@ func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 		return
 	}
 	n := e.notes.of(key)
+	if n.creation.IsAltered && !e.isAltered(d, n.creation.Name) {
+		n.creation = CreationFailure{}
+	}
 	if n.unsure != "" {
 		if _, err := e.executor.lookAtReplicaSet(ctx, types.NamespacedName{Namespace: key.Namespace, Name: n.unsure}); err != nil {
 			e.retry(ctx, key, n, err)
@@ -296,6 +299,9 @@ func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 		if step, _ := n.account(actions[:done], time.Now()); step {
 			e.queue.Forget(key) // it got on: this failure is the first of a row
 		}
+		if apiclient.IsIneffective(err) {
+			n.account(e.reportStatus(ctx, d, actions[done:]), time.Now())
+		}
 		e.notes.keep(key, n)
 		e.retry(ctx, key, n, err)
 		return
@@ -305,9 +311,13 @@ func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 
 // goOn decides when a Deployment is looked at next after its plan was applied.
 func (e *Engine) goOn(key types.NamespacedName, n note, actions []Action, wake time.Time) {
-	failed, collided := n.creation.Name != "" && !n.creation.Collided, n.creation.Collided
+	failed, collided := n.creation.Name != "" && !n.creation.Collided && !n.creation.IsAltered, n.creation.Collided
 	step, reported := n.account(actions, time.Now())
-	if !collided || reported || step {
+	n.ineffective = ""
+	switch {
+	case n.creation.IsAltered:
+		n.creation.IsTold = true // and it is waited for
+	case !collided || reported || step:
 		n.creation = CreationFailure{}
 	} // else the count of collisions is yet to be written, on which the next name rests
 	e.notes.keep(key, n)
@@ -335,11 +345,13 @@ func (e *Engine) retry(ctx context.Context, key types.NamespacedName, n note, er
 		e.notes.keep(key, n)
 	}
 	var creation *creationError
-	if errors.As(err, &creation) {
+	switch {
+	case errors.As(err, &creation):
 		n.creation = creation.CreationFailure
 		e.notes.keep(key, n)
 		e.add(key) // to report it
-	} else {
+	default:
+		e.tellIneffective(key, n, err)
 		e.queue.Retry(key, failureOf(err))
 	}
 	if isPassing(err) && e.queue.Failures(key) < manyFailures {

@@ -85,7 +85,9 @@ func (p *plan) noteFailure(failure *CreationFailure) {
 	if p.d.ProgressDeadline != nil {
 		p.conditions.set(appsv1.DeploymentProgressing, corev1.ConditionFalse, reasonCreateFailed, message)
 	}
-	p.tell(corev1.EventTypeWarning, reasonCreateFailed, message)
+	if !failure.IsTold {
+		p.tell(corev1.EventTypeWarning, reasonCreateFailed, message)
+	}
 }
 
 // revision is the Deployment's: that of its new ReplicaSet. It is empty while

@@ -17,6 +17,9 @@ type note struct {
 	// unsure names the ReplicaSet that must be read before the next plan, because it is
 	// not known how its last write has ended.
 	unsure string
+	// ineffective is what was told of a write without effect, empty if there was none since
+	// the last plan that was carried out.
+	ineffective string
 }
 
 // account notes that actions were carried out by now. It tells whether one of them was a

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,6 +53,9 @@ func TestRolloutsKeepTheirLimitsAndSettleWhateverHappens(t *testing.T) {
 			}
 			total.add(&w.tally)
 		})
+	}
+	if ineffective := testutil.ToFloat64(simulationMetrics.writeErrors.WithLabelValues("ineffective")); ineffective > 0 {
+		t.Errorf("%v writes were taken to be without effect", ineffective)
 	}
 	t.Logf("%+v", total)
 }

@@ -53,6 +53,9 @@ type CreationFailure struct {
 	// this one. Otherwise Message tells what is wrong.
 	Collided bool
 	Message  string
+	// IsAltered tells that it was created, with another pod template than it was to have,
+	// and IsTold that an Event has told of that.
+	IsAltered, IsTold bool
 }
 
 // Deployment is what a plan may look at of a Deployment. It is immutable once

@@ -60,14 +60,21 @@ func freezingPolicy(name, namespace, deployment string) *admissionv1.ValidatingA
 	}
 }
 
+// asController returns a client with the controller's account.
+func (s *scene) asController() kubernetes.Interface {
+	s.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", s.installation.Kubeconfig)
+	s.must(err)
+	client, err := kubernetes.NewForConfig(config)
+	s.must(err)
+	return client
+}
+
 // awaitFrozen waits until the policy is in force: the API server compiles it in the
 // background. It tries, without effect, what the controller will do.
 func (s *scene) awaitFrozen(w workload) {
 	s.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", s.installation.Kubeconfig)
-	s.must(err)
-	asController, err := kubernetes.NewForConfig(config)
-	s.must(err)
+	asController := s.asController()
 	s.eventually("the policy is in force", func(ctx context.Context) error {
 		_, err := asController.AppsV1().Deployments(s.namespace).Patch(ctx, w.name, types.MergePatchType,
 			[]byte(`{"metadata":{"annotations":{"try":"it"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})

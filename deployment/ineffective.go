@@ -1,0 +1,67 @@
+package deployment
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+)
+
+// reasonIneffective is that of Events about writes that were accepted without effect.
+const reasonIneffective = "WriteIneffective"
+
+// effectOf returns an error for a write, which was made because something was to change, if
+// its object lacks something afterwards.
+func effectOf(of string, before, after *Meta, missing string) error {
+	if missing == "" && before.ResourceVersion != after.ResourceVersion {
+		return nil
+	}
+	return &apiclient.IneffectiveError{Object: of, Missing: missing}
+}
+
+// alteredError is why a new ReplicaSet counts as not created that has another pod template
+// than the Deployment: it would be taken for one of an earlier template.
+func alteredError(name string) error {
+	return &creationError{
+		CreationFailure{Name: name, IsAltered: true, Message: "an admission webhook or policy has changed its pod template; it is created again once it is deleted"},
+		&apiclient.IneffectiveError{Object: "replicaset " + name, Missing: "pod template"},
+	}
+}
+
+// isAltered reports whether a ReplicaSet that was created for the Deployment's template still
+// has another one.
+func (e *Engine) isAltered(d *Deployment, name string) bool {
+	rs := e.caches.replicaSets.get(types.NamespacedName{Namespace: d.Namespace, Name: name})
+	return rs != nil && rs.Sum != d.Sum
+}
+
+// reportStatus writes the status that is among the actions, and returns what it has carried
+// out. A step that is accepted without effect may be so for ever, which must not keep the
+// status from following the pods.
+func (e *Engine) reportStatus(ctx context.Context, d *Deployment, actions []Action) []Action {
+	for i, action := range actions {
+		if _, isStatus := action.(UpdateStatus); isStatus && i > 0 {
+			status := actions[i : i+1]
+			if _, err := e.executor.apply(ctx, d, status); err == nil {
+				return status
+			}
+		}
+	}
+	return nil
+}
+
+// tellIneffective tells, once, of a write without effect.
+func (e *Engine) tellIneffective(key types.NamespacedName, n note, err error) {
+	var ineffective *apiclient.IneffectiveError
+	if !errors.As(err, &ineffective) || n.ineffective == ineffective.Error() {
+		return
+	}
+	n.ineffective = ineffective.Error()
+	e.notes.keep(key, n)
+	if d := e.caches.deployments.get(key); d != nil {
+		e.executor.events.Event(referenceTo(d), corev1.EventTypeWarning, reasonIneffective, n.ineffective)
+	}
+}

@@ -1,0 +1,183 @@
+package deployment
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// capped is a policy that lets no ReplicaSet have more than two replicas.
+func capped(_, after metav1.Object) {
+	if rs, ok := after.(*appsv1.ReplicaSet); ok {
+		rs.Spec.Replicas = new(min(*rs.Spec.Replicas, 2))
+	}
+}
+
+// stripped is a policy that takes an annotation of the engine's from ReplicaSets, and changes
+// another one each time, so that the version moves all the same.
+func stripped(before, after metav1.Object) {
+	rs, ok := after.(*appsv1.ReplicaSet)
+	if !ok {
+		return
+	}
+	count := 0
+	if before != nil {
+		count, _ = strconv.Atoi(before.GetAnnotations()["count"])
+	}
+	rs.Annotations = maps.Clone(rs.Annotations)
+	delete(rs.Annotations, revisionAnnotation)
+	rs.Annotations["count"] = strconv.Itoa(count + 1)
+}
+
+// muted is a policy that takes the conditions from Deployments.
+func muted(_, after metav1.Object) {
+	if d, ok := after.(*appsv1.Deployment); ok {
+		d.Status.Conditions = nil
+	}
+}
+
+func TestAWriteWithoutEffectIsTriedLessAndLessAndToldOnce(t *testing.T) {
+	for name, test := range map[string]struct {
+		policy func(before, after metav1.Object)
+		told   string
+	}{
+		"replicas are capped":      {capped, "is not as it was asked for (replicas)"},
+		"an annotation is removed": {stripped, "annotation " + revisionAnnotation + ""},
+		"the status is stripped":   {muted, "the deployment is not as it was asked for (status)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newAttempts()
+				a.cluster.policy = test.policy
+				writes := 0
+				a.cluster.refuse = func(string) error {
+					writes++
+					return nil
+				}
+				for begun := time.Now(); time.Since(begun) < time.Hour && writes < 1000; {
+					a.sync(t)
+				}
+				if writes > 100 {
+					t.Errorf("%d writes in an hour", writes)
+				}
+				told := 0
+				for _, event := range a.cluster.events {
+					if strings.HasPrefix(event, "Warning WriteIneffective: ") && strings.Contains(event, test.told) {
+						told++
+					}
+				}
+				if told != 1 {
+					t.Errorf("told %d times: %q", told, a.cluster.events)
+				}
+				if counted := testutil.ToFloat64(a.engine.metrics.writeErrors.WithLabelValues("ineffective")); counted < 50 {
+					t.Errorf("%v failures are counted", counted)
+				}
+				d := a.cluster.deployments["web"]
+				if d.Status.ObservedGeneration != d.Generation {
+					t.Error("the status is not kept up to date")
+				}
+			})
+		})
+	}
+}
+
+// The status follows the pods although a step is without effect, and when the policy is
+// lifted the rollout goes on.
+func TestTheStatusFollowsThePodsOfACappedReplicaSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAttempts()
+		a.cluster.policy = capped
+		for range 20 {
+			a.sync(t)
+		}
+		rs := a.onlyReplicaSet(t)
+		a.cluster.changeReplicaSet(rs, func(rs *appsv1.ReplicaSet) {
+			rs.Status = appsv1.ReplicaSetStatus{ObservedGeneration: rs.Generation, Replicas: 2, ReadyReplicas: 2, AvailableReplicas: 2}
+		})
+		a.cluster.list(a.engine)
+		a.sync(t)
+		if available := a.cluster.deployments["web"].Status.AvailableReplicas; available != 2 {
+			t.Errorf("%d are available, the status says", available)
+		}
+		a.cluster.policy = nil
+		a.sync(t)
+		if replicas := *a.onlyReplicaSet(t).Spec.Replicas; replicas != 3 {
+			t.Errorf("%d replicas", replicas)
+		}
+	})
+}
+
+func (a *attempts) onlyReplicaSet(t *testing.T) *appsv1.ReplicaSet {
+	t.Helper()
+	if len(a.cluster.replicaSets) != 1 {
+		t.Fatalf("there are %d ReplicaSets", len(a.cluster.replicaSets))
+	}
+	for _, rs := range a.cluster.replicaSets {
+		return rs
+	}
+	return nil
+}
+
+// Taken for one of an earlier template, it would be followed by another one, and that by
+// another, each with another name.
+func TestAReplicaSetWhoseTemplateIsAlteredIsNotCreatedAgainAndAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAttempts()
+		a.cluster.policy = func(_, after metav1.Object) {
+			if rs, ok := after.(*appsv1.ReplicaSet); ok {
+				rs.Spec.Template.Spec.Containers[0].Image = "altered"
+			}
+		}
+		begun := time.Now()
+		for range 20 {
+			a.engine.add(a.key)
+			a.sync(t)
+			time.Sleep(time.Minute)
+		}
+		rs := a.onlyReplicaSet(t)
+		told := strings.Count(strings.Join(a.cluster.events, "\n"), "Warning "+reasonCreateFailed)
+		progressing := newConditions(begun, a.cluster.deployments["web"].Status.Conditions)
+		if told != 1 || !progressing.has(appsv1.DeploymentProgressing, reasonCreateFailed) && !progressing.has(appsv1.DeploymentProgressing, reasonTimedOut) {
+			t.Errorf("told %d times; conditions %+v", told, progressing.list)
+		}
+
+		a.cluster.policy = nil
+		a.cluster.delete(rs)
+		a.cluster.list(a.engine)
+		a.sync(t)
+		if again := a.onlyReplicaSet(t); again.Name != rs.Name || again.Spec.Template.Spec.Containers[0].Image == "altered" {
+			t.Errorf("created again: %s of %s", again.Name, again.Spec.Template.Spec.Containers[0].Image)
+		}
+	})
+}
+
+func TestWhatAWriteLacksIsFound(t *testing.T) {
+	d, rs := web(3, "v1"), set("v1", 3, 3)
+	rs.Controller = d.UID
+	before, rolledBack := web(3, "v1"), web(3, "v2")
+	rolledBack.Annotations = map[string]string{rollbackAnnotation: "1"}
+	for want, got := range map[string]string{
+		"minReadySeconds":                  (&UpdateReplicaSet{MinReadySeconds: new(int32(5))}).missingIn(rs),
+		"annotation a":                     missingAnnotation(map[string]string{"a": ""}, nil),
+		"owner":                            missingOwner(d, false, rs),
+		"pod template":                     (&RollBack{}).missingIn(before, before),
+		"annotation " + rollbackAnnotation: (&RollBack{Remove: []string{rollbackAnnotation}}).missingIn(before, rolledBack),
+		"annotation b":                     (&RollBack{Annotations: map[string]string{"b": "c"}}).missingIn(before, rolledBack),
+		"annotation " + revisionAnnotation: (&UpdateStatus{Status: d.Status, Revision: "7"}).missingIn(d),
+		"":                                 missingOwner(d, true, rs),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := (EndRollBack{}).missingIn(rolledBack); got == "" {
+		t.Error("a request for a rollback that stays is not found")
+	}
+}
