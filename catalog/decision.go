@@ -30,18 +30,10 @@ type Decision struct {
 	// Checksums are to be recorded. A config for which there is no room is not among
 	// them; the pods are asked about it, as about one that appeared.
 	Checksums Checksums
-	// Causes are the configs that a restart lets the pods see.
-	Causes []Cause
-}
-
-// Cause is a config that changed.
-type Cause struct {
-	Config ConfigRef
-	// Keys are the changed keys that the workload sees, sorted; empty if it
-	// happened while nobody watched.
-	Keys []string
-	// Writers are the field managers that changed them, sorted, as far as known.
-	Writers []string
+	// Causes are the configs that a restart lets the pods see, sorted. Only the first
+	// ones are named, and MoreCauses are not.
+	Causes     []Cause
+	MoreCauses int
 }
 
 // clockTolerance is how far the clocks of the controller, the API server and
@@ -74,7 +66,7 @@ func Decide(view View) Decision {
 	case len(causes) > 0 && w.rested():
 		return decision.with(AskPods, "the content differs from the record, but the workload wanted no pods meanwhile")
 	case len(causes) > 0:
-		decision.Causes = causes
+		decision.nameCauses(causes)
 		return decision.with(Restart, "the content differs from the record")
 	case len(suspects(&view, sights, appeared(w))) > 0:
 		return decision.with(AskPods, "a config appeared that containers can start without, or changed since it appeared")
@@ -95,9 +87,7 @@ func DecideByPods(view View, pods []Pod) Decision {
 			differs = differs || suspect.differs
 		}
 	}
-	for i := range decision.Causes {
-		decision.Causes[i].tidy()
-	}
+	decision.nameCauses(decision.Causes)
 	switch {
 	case w.Record.Reverted != nil && w.hasPodsBeforeRevert(sights, first):
 		return decision.with(Restart, "a restart was reverted, and a container started before it")
@@ -163,37 +153,11 @@ func (d *Decision) addCause(config ConfigRef, edits []Edit) {
 	}
 }
 
-// add adds the key and the writer of an edit, as far as they are known. The cause is to be
-// tidied up when all are added.
-func (c *Cause) add(edit Edit) {
-	if edit.Key != "" {
-		c.Keys = append(c.Keys, edit.Key)
-	}
-	c.addWriter(edit)
-}
-
-func (c *Cause) addWriter(edit Edit) {
-	if edit.Writer != "" {
-		c.Writers = append(c.Writers, edit.Writer)
-	}
-}
-
-// tidy sorts what was added, and leaves out what is there twice.
-func (c *Cause) tidy() {
-	for _, names := range []*[]string{&c.Keys, &c.Writers} {
-		slices.Sort(*names)
-		*names = slices.Compact(*names)
-	}
-}
-
-// addSince adds an edit that came after the record. Of one that nobody saw only the
-// writer is told: its time is that of the writer's last write, of whichever key.
-func (c *Cause) addSince(record *Record, seen Moment, edit Edit) {
-	switch {
-	case edit.Seen > seen:
-		c.add(edit)
-	case edit.Seen == 0 && !edit.At.Before(record.Written.Truncate(time.Second)):
-		c.addWriter(edit)
+// nameCauses names the first of the causes.
+func (d *Decision) nameCauses(causes []Cause) {
+	d.Causes, d.MoreCauses = firstNamed(causes)
+	for i := range d.Causes {
+		d.Causes[i].tidy()
 	}
 }
 
@@ -245,7 +209,6 @@ func differences(w *Workload, sights []sight) []Cause {
 				cause.addSince(&w.Record, w.RecordSeen, edit)
 			}
 		}
-		cause.tidy()
 		causes = append(causes, cause)
 	}
 	return causes

@@ -370,3 +370,45 @@ func BenchmarkDecideByPodsOf1000ContainersThatReadALargeConfig(b *testing.B) {
 		})
 	}
 }
+
+// A decision is kept while its restart is put off, and told to people.
+func TestADecisionNamesAFewOfManyConfigsKeysAndWriters(t *testing.T) {
+	const configs, keys = 15, 40
+	container := corev1.Container{Name: "app"}
+	for i := range configs {
+		container.EnvFrom = append(container.EnvFrom, readsAll(fmt.Sprintf("web-%02d", i), false).EnvFrom...)
+	}
+	edit := func(s *story, value string, at float64) {
+		for i := range configs {
+			cm := configMap(fmt.Sprintf("web-%02d", i), manyKeys(keys, value))
+			for j := range keys {
+				cm.ManagedFields = append(cm.ManagedFields, owns(fmt.Sprintf("writer-%02d", j), noonPlus(at), "f:data/f:"+keyNamed(j)))
+			}
+			s.catalog.ObserveConfig(NewConfigMap(cm), noonPlus(at))
+		}
+	}
+	for name, record := range map[string]bool{"by the record": true, "by the pods": false} {
+		s := begin(deployment(container))
+		s.listed()
+		edit(s, "1", 5)
+		if record {
+			s.recorded(10)
+		}
+		edit(s, "2", 60)
+		view, _ := s.catalog.View(deploymentRef("web"))
+		got := Decide(view)
+		if got.Outcome == AskPods {
+			got = DecideByPods(view, []Pod{startedAt(noonPlus(20))})
+		}
+		if len(got.Causes) != named || got.MoreCauses != configs-named || got.Causes[0].Config != configMapRef("web-00") {
+			t.Fatalf("%s: %d causes and %d more, first %v", name, len(got.Causes), got.MoreCauses, got.Causes[0].Config)
+		}
+		cause := got.Causes[named-1]
+		if len(cause.Keys) != named || cause.MoreKeys != keys-named || cause.Keys[0] != keyNamed(0) || cap(cause.Keys) > 2*named {
+			t.Errorf("%s: keys %q and %d more", name, cause.Keys, cause.MoreKeys)
+		}
+		if len(cause.Writers) != named || cause.MoreWriters != keys-named || cause.Writers[0] != "writer-00" {
+			t.Errorf("%s: writers %q and %d more", name, cause.Writers, cause.MoreWriters)
+		}
+	}
+}

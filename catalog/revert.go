@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,9 +29,26 @@ func (r *Record) readRevert(meta *metav1.ObjectMeta, b *basis, template *corev1.
 	if !r.Vouches || b.Timestamp == nil {
 		return
 	}
-	if present := template.Annotations[TimestampAnnotation]; present != *b.Timestamp {
-		r.Reverted = newRevert(*b.Timestamp, b.Written, present, timestampWriter(meta))
+	present, recorded := restartTimestamp(template), shortened(*b.Timestamp)
+	if present != recorded {
+		r.Reverted = newRevert(recorded, b.Written, present, timestampWriter(meta))
 	}
+}
+
+// longestTimestamp is how much of a timestamp is looked at. Ours are shorter, and those of
+// others must not fill the memory, the log and the record.
+const longestTimestamp = 64
+
+// restartTimestamp returns the restart timestamp of a pod template, empty if it has none.
+func restartTimestamp(template *corev1.PodTemplateSpec) string {
+	return shortened(template.Annotations[TimestampAnnotation])
+}
+
+func shortened(timestamp string) string {
+	if len(timestamp) <= longestTimestamp {
+		return timestamp
+	}
+	return strings.ToValidUTF8(timestamp[:longestTimestamp], "")
 }
 
 // newRevert returns the revert of a restart with a timestamp, in place of which the pod

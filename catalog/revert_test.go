@@ -1,8 +1,10 @@
 package catalog
 
 import (
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -142,5 +144,27 @@ func TestARevertNamesWhoDidIt(t *testing.T) {
 		if diff := cmp.Diff(want, view.Workload.Record.Reverted); diff != "" {
 			t.Errorf("%s: revert (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+func TestOfALongTimestampOnlyTheBeginningCounts(t *testing.T) {
+	long := strings.Repeat("ä", 100<<10)
+	s := restarted()
+	if !s.rewind(long) {
+		t.Fatal("no revert")
+	}
+	view, _ := s.catalog.View(deploymentRef("web"))
+	if w := view.Workload; len(w.Timestamp) > longestTimestamp || !utf8.ValidString(w.Timestamp) {
+		t.Errorf("a timestamp of %d bytes is kept", len(w.Timestamp))
+	}
+	s.recorded(120)
+	view, _ = s.catalog.View(deploymentRef("web"))
+	if r := view.Workload.Record; !r.Vouches || r.Reverted != nil || len(s.deployment.Annotations[BasisAnnotation]) > 1000 {
+		t.Errorf("recorded with it: %+v", r)
+	}
+	s.rewind("")
+	view, _ = s.catalog.View(deploymentRef("web"))
+	if r := view.Workload.Record.Reverted; r == nil || len(r.Restart) > longestTimestamp {
+		t.Errorf("reverted: %+v", r)
 	}
 }

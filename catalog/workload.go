@@ -179,7 +179,7 @@ func newWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 		GracePeriod:     gracePeriod,
 		Problem:         problem,
 		OptedIn:         optedInBy(meta),
-		Timestamp:       template.Annotations[TimestampAnnotation],
+		Timestamp:       restartTimestamp(template),
 
 		TooManyReferences: !fit,
 	}

@@ -21,7 +21,7 @@ type attempt struct {
 	version  string
 	written  time.Time
 	decided  catalog.Moment
-	decision *catalog.Decision
+	decision catalog.Decision
 }
 
 // maxAttempts bounds how many are remembered of a workload, the last ones. There is one at
@@ -39,21 +39,15 @@ func isUncertain(err error) bool {
 	return apiclient.IsUnanswered(err) || errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError
 }
 
-// noteAttempt remembers an attempt until the workload shows what became of it. Decisions are
-// large, and most attempts in a row have the same.
+// noteAttempt remembers an attempt until the workload shows what became of it. The workload
+// then shows the checksums, too, which there may be very many of.
 func (b *backlogs) noteAttempt(ref catalog.WorkloadRef, a attempt) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	a.decision.Checksums = nil
 	attempts := b.attempts[ref]
-	if last := len(attempts) - 1; last >= 0 && isSame(attempts[last].decision, a.decision) {
-		a.decision = attempts[last].decision
-	}
 	attempts = append(attempts, a)
-	b.attempts[ref] = attempts[max(0, len(attempts)-maxAttempts):]
-}
-
-func isSame(a, b *catalog.Decision) bool {
-	return a.Outcome == b.Outcome && a.Reason == b.Reason && a.Checksums.Equal(b.Checksums)
+	b.attempts[ref] = slices.Clone(attempts[max(0, len(attempts)-maxAttempts):])
 }
 
 // takeCarriedOut returns the attempt that made the present record of a workload, and false if
@@ -89,7 +83,8 @@ func (r *restarter) look(ref catalog.WorkloadRef) (catalog.View, bool) {
 	}
 	if a, carriedOut := r.backlogs.takeCarriedOut(view.Workload); carriedOut {
 		r.catalog.ObserveCarriedOut(ref, a.written, a.decided)
-		r.applied(view.Workload, *a.decision)
+		a.decision.Checksums = view.Workload.Record.Checksums
+		r.applied(view.Workload, a.decision)
 		return r.catalog.View(ref)
 	}
 	return view, true

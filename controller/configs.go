@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"weak"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,8 +31,8 @@ type configReader struct {
 
 	mu sync.Mutex
 	// readings are by what the catalog knew of the config: many workloads may read the
-	// same one.
-	readings map[*catalog.Config]reading
+	// same one. They keep nothing alive that the catalog does not know any more.
+	readings map[weak.Pointer[catalog.Config]]reading
 }
 
 // reading is what reading a config has shown.
@@ -126,14 +127,14 @@ func (r *configReader) find(ctx context.Context, ref catalog.ConfigRef) (runtime
 func (r *configReader) recall(config *catalog.Config) reading {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.readings[config]
+	return r.readings[weak.Make(config)]
 }
 
 func (r *configReader) remember(config *catalog.Config, known reading) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.readings == nil || len(r.readings) >= maxReadings {
-		r.readings = make(map[*catalog.Config]reading)
+		r.readings = make(map[weak.Pointer[catalog.Config]]reading)
 	}
-	r.readings[config] = known
+	r.readings[weak.Make(config)] = known
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"testing"
 	"time"
 
@@ -94,6 +95,30 @@ func TestAConfigIsReadAgainOnlyForARecordThatCameLater(t *testing.T) {
 			t.Errorf("record seen at %d, now %d: %d reads, want %d", step.recordSeen, step.now, reads, step.reads)
 		}
 	}
+}
+
+// A large config can be edited all the time, and be read each time.
+func TestWhatWasReadOfAConfigKeepsNoEarlierStateOfIt(t *testing.T) {
+	known, present, reads := catalog.NewConfigMap(configMapOf("1")), configMapOf("1"), 0
+	reader := configReader{core: serveConfigMap(t, &present, &reads)}
+	forgotten := make(chan struct{})
+	func() {
+		earlier := known
+		runtime.AddCleanup(&earlier, func(done chan struct{}) { close(done) }, forgotten)
+		if err := reader.confirm(t.Context(), recordedOtherwise(t, &earlier, 5, 7)); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	for range 1000 {
+		runtime.GC()
+		select {
+		case <-forgotten:
+			runtime.KeepAlive(&reader)
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
+	t.Error("it is kept")
 }
 
 // The list may be taken in at any time, also while a worker is about to look.

@@ -15,39 +15,49 @@ const revertedCause = "the last restart was reverted"
 
 // describe names the configs that cause a restart and their changed keys. Of a
 // Secret it tells only how many keys, because their names can tell something.
-func describe(causes []catalog.Cause) string {
-	if len(causes) == 0 {
-		return revertedCause
-	}
-	parts := make([]string, 0, len(causes))
-	for _, cause := range causes {
-		parts = append(parts, fmt.Sprintf("%s %s changed (%s)", cause.Config.Kind, cause.Config.Name, describeKeys(cause)))
-	}
-	return strings.Join(parts, "; ")
+func describe(decision catalog.Decision) string {
+	return describeCauses(decision, func(cause catalog.Cause) string {
+		return fmt.Sprintf("%s %s changed (%s)", cause.Config.Kind, cause.Config.Name, describeKeys(cause))
+	})
 }
 
 // describeWithWriters is describe with the field managers that made the changes,
 // for those who look for what keeps changing a config.
-func describeWithWriters(causes []catalog.Cause) string {
-	if len(causes) == 0 {
+func describeWithWriters(decision catalog.Decision) string {
+	return describeCauses(decision, func(cause catalog.Cause) string {
+		writers := ""
+		if len(cause.Writers) > 0 {
+			writers = "; written by " + listed(cause.Writers, cause.MoreWriters)
+		}
+		return fmt.Sprintf("%s %s keeps changing (%s%s)", cause.Config.Kind, cause.Config.Name, describeKeys(cause), writers)
+	})
+}
+
+func describeCauses(decision catalog.Decision, describe func(catalog.Cause) string) string {
+	if len(decision.Causes) == 0 {
 		return revertedCause
 	}
-	parts := make([]string, 0, len(causes))
-	for _, cause := range causes {
-		part := fmt.Sprintf("%s %s keeps changing (%s", cause.Config.Kind, cause.Config.Name, describeKeys(cause))
-		if len(cause.Writers) > 0 {
-			part += "; written by " + strings.Join(cause.Writers, ", ")
-		}
-		parts = append(parts, part+")")
+	parts := make([]string, 0, len(decision.Causes)+1)
+	for _, cause := range decision.Causes {
+		parts = append(parts, describe(cause))
+	}
+	if decision.MoreCauses > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", decision.MoreCauses))
 	}
 	return strings.Join(parts, "; ")
 }
 
-// maxNamedKeys bounds how many keys an Event names.
-const maxNamedKeys = 10
+// listed lists names, with how many there are more.
+func listed(names []string, more int) string {
+	list := strings.Join(names, ", ")
+	if more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}
 
 func describeKeys(cause catalog.Cause) string {
-	count := len(cause.Keys)
+	count := len(cause.Keys) + cause.MoreKeys
 	switch {
 	case count == 0:
 		return "keys unknown"
@@ -55,10 +65,8 @@ func describeKeys(cause catalog.Cause) string {
 		return "1 key"
 	case cause.Config.Kind == catalog.Secret:
 		return fmt.Sprintf("%d keys", count)
-	case count > maxNamedKeys:
-		return fmt.Sprintf("keys: %s and %d more", strings.Join(cause.Keys[:maxNamedKeys], ", "), count-maxNamedKeys)
 	}
-	return "keys: " + strings.Join(cause.Keys, ", ")
+	return "keys: " + listed(cause.Keys, cause.MoreKeys)
 }
 
 // describeHold tells what is left to do where the patch restarts nothing by

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"fmt"
 	"testing"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -9,10 +8,6 @@ import (
 
 func TestARestartNamesConfigsAndKeysButNotThoseOfSecrets(t *testing.T) {
 	secret := catalog.ConfigRef{Kind: catalog.Secret, Namespace: "ns", Name: "tls"}
-	var many []string
-	for i := range maxNamedKeys + 2 {
-		many = append(many, fmt.Sprint(i))
-	}
 	for _, test := range []struct {
 		name   string
 		causes []catalog.Cause
@@ -23,11 +18,15 @@ func TestARestartNamesConfigsAndKeysButNotThoseOfSecrets(t *testing.T) {
 		{"one key of a secret", []catalog.Cause{{Config: secret, Keys: []string{"x"}}}, "secret tls changed (1 key)"},
 		{"keys of a secret", []catalog.Cause{{Config: secret, Keys: []string{"x", "y"}}}, "secret tls changed (2 keys)"},
 		{"several configs", []catalog.Cause{{Config: mapA, Keys: []string{"x"}}, {Config: secret}}, "configmap a changed (keys: x); secret tls changed (keys unknown)"},
-		{"very many keys", []catalog.Cause{{Config: mapA, Keys: many}}, "configmap a changed (keys: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more)"},
+		{"very many keys", []catalog.Cause{{Config: mapA, Keys: []string{"x", "y"}, MoreKeys: 2}}, "configmap a changed (keys: x, y and 2 more)"},
+		{"very many keys of a secret", []catalog.Cause{{Config: secret, Keys: []string{"x", "y"}, MoreKeys: 2}}, "secret tls changed (4 keys)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := describe(test.causes); got != test.want {
+			if got := describe(catalog.Decision{Causes: test.causes}); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+			if got, want := describe(catalog.Decision{Causes: test.causes, MoreCauses: 3}), test.want+"; and 3 more"; got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
 			}
 		})
 	}
@@ -42,9 +41,12 @@ func TestWhatKeepsChangingIsToldWithItsWriters(t *testing.T) {
 		"keys of a configmap": {catalog.Cause{Config: mapA, Keys: []string{"x"}, Writers: []string{"helm"}}, "configmap a keeps changing (keys: x; written by helm)"},
 		"keys of a secret":    {catalog.Cause{Config: secret, Keys: []string{"x", "y"}, Writers: []string{"a", "b"}}, "secret tls keeps changing (2 keys; written by a, b)"},
 		"nobody saw it":       {catalog.Cause{Config: secret, Writers: []string{"a"}}, "secret tls keeps changing (keys unknown; written by a)"},
-		"a key was removed":   {catalog.Cause{Config: mapA, Keys: []string{"x"}}, "configmap a keeps changing (keys: x)"},
+		"very many writers": {
+			catalog.Cause{Config: mapA, Writers: []string{"a", "b"}, MoreWriters: 998}, "configmap a keeps changing (keys unknown; written by a, b and 998 more)",
+		},
+		"a key was removed": {catalog.Cause{Config: mapA, Keys: []string{"x"}}, "configmap a keeps changing (keys: x)"},
 	} {
-		if got := describeWithWriters([]catalog.Cause{test.cause}); got != test.want {
+		if got := describeWithWriters(catalog.Decision{Causes: []catalog.Cause{test.cause}}); got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}
 	}

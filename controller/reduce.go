@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -52,7 +53,7 @@ func reduce(object any) (*observation, error) {
 func reduceWorkload[T any](kind catalog.WorkloadKind, meta *metav1.ObjectMeta, object T, read func(T) (catalog.Workload, error)) (*observation, error) {
 	workload := &workloadObservation{
 		ref:        catalog.WorkloadRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
-		optIn:      meta.Annotations[catalog.EnabledAnnotation],
+		optIn:      excerpt(meta.Annotations[catalog.EnabledAnnotation]),
 		lastWriter: lastWriter(meta),
 	}
 	if catalog.IsEnabled(meta) {
@@ -63,6 +64,17 @@ func reduceWorkload[T any](kind catalog.WorkloadKind, meta *metav1.ObjectMeta, o
 		workload.enabled = &enabled
 	}
 	return &observation{resourceVersion: meta.ResourceVersion, workload: workload}, nil
+}
+
+// longestExcerpt is how much of a text is kept that anybody may have written.
+const longestExcerpt = 64
+
+// excerpt returns the beginning of a text.
+func excerpt(text string) string {
+	if len(text) <= longestExcerpt {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longestExcerpt], "") + "…"
 }
 
 // lastWriter returns the field manager that last wrote to an object itself, not

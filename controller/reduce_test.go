@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -48,6 +49,16 @@ func TestAWorkloadThatDidNotOptInIsReducedToItsName(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(observation{}, workloadObservation{})); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestOfALongValueThatDoesNotOptInLittleIsKept(t *testing.T) {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: "web", Annotations: map[string]string{catalog.EnabledAnnotation: strings.Repeat("ä", 100<<10)},
+	}}
+	o, err := reduce(d)
+	if err != nil || len(o.workload.optIn) > longestExcerpt+len("…") || !utf8.ValidString(o.workload.optIn) {
+		t.Errorf("%q, %v", o.workload.optIn, err)
 	}
 }
 

@@ -181,7 +181,7 @@ func (r *restarter) putOff(w *catalog.Workload, decision catalog.Decision) bool 
 	r.queue.AddAfter(w.Ref, wait)
 	if r.backlogs.putOff(w.Ref, decision.Causes, now.Add(wait)) {
 		r.metrics.slowdowns.Inc()
-		causes, next := describeWithWriters(decision.Causes), now.Add(wait).UTC().Format(time.RFC3339)
+		causes, next := describeWithWriters(decision), now.Add(wait).UTC().Format(time.RFC3339)
 		r.log.Warn("restart put off, the configs keep changing", "workload", w.Ref, "causes", causes, "restarts", w.Record.Budget.Restarts, "until", next)
 		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonBackoff,
 			"restart put off until %s after %d restarts in a row: %s", next, w.Record.Budget.Restarts, causes)
@@ -270,7 +270,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 		return fmt.Errorf("patch %s: %w", w.Ref, err)
 	case err != nil:
 		if isUncertain(err) {
-			r.backlogs.noteAttempt(w.Ref, attempt{w.ResourceVersion, now, view.Moment, &decision})
+			r.backlogs.noteAttempt(w.Ref, attempt{w.ResourceVersion, now, view.Moment, decision})
 		}
 		return fmt.Errorf("patch %s: %w", w.Ref, err)
 	}
@@ -326,7 +326,7 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision) {
 	}
 	r.metrics.restarts.Inc()
 	r.metrics.restartsByKind.WithLabelValues(string(w.Ref.Kind)).Inc()
-	causes := describe(decision.Causes) + describeHold(w)
+	causes := describe(decision) + describeHold(w)
 	r.log.Info("restarted", "workload", w.Ref, "causes", causes, "reason", decision.Reason, "changes", waited.count)
 	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRestarting, "restarting: "+causes)
 }
@@ -343,7 +343,7 @@ func (r *restarter) pretend(w *catalog.Workload, decision catalog.Decision) {
 		return
 	}
 	r.metrics.dryRunRestarts.WithLabelValues(string(w.Ref.Kind)).Inc()
-	causes := describe(decision.Causes) + describeHold(w)
+	causes := describe(decision) + describeHold(w)
 	r.log.Info("would restart", "workload", w.Ref, "causes", causes, "reason", decision.Reason)
 	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonWouldRestart, "would restart: "+causes)
 }
