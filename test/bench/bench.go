@@ -19,6 +19,7 @@ type measurement struct {
 // measurements in the order of the table.
 var measurements = []measurement{
 	{"memory", (*bench).measureMemory},
+	{"memory-many", (*bench).measureMany},
 	{"latency", (*bench).measureLatency},
 	{"shared", (*bench).measureShared},
 	{"down", (*bench).measureDown},
