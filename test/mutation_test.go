@@ -96,8 +96,10 @@ func TestAScalingWithoutEffectIsReportedAndTriedLessAndLess(t *testing.T) {
 
 	lift()
 	s.eventually("the policy has ended", func(ctx context.Context) error {
-		s.annotate(app, "look", fmt.Sprint(s.round)) // there may be a minute until the next attempt
-		s.round++
+		s.round++ // there may be a minute until the next attempt
+		if err := s.tryPatch(ctx, s.client, app, fmt.Sprintf(`{"metadata":{"annotations":{"look":"%d"}}}`, s.round)); err != nil {
+			return err
+		}
 		sets, err := s.replicaSets(ctx, app)
 		if err == nil && *sets[0].Spec.Replicas != 5 {
 			err = fmt.Errorf("the ReplicaSet wants %d", *sets[0].Spec.Replicas)
