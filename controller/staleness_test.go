@@ -277,6 +277,7 @@ func TestAWorkloadIsJudgedOnceASecond(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		time.Sleep(time.Second)
+		synctest.Wait() // and what it has counted is to be seen
 		if judged != 4 {
 			t.Errorf("judged %d times within four seconds", judged)
 		}
@@ -301,6 +302,7 @@ func TestJudgingLeavesTheProcessorToOthers(t *testing.T) {
 		synctest.Wait()
 		s.noteWorkload(web)
 		time.Sleep(time.Minute)
+		synctest.Wait() // and what it has noted is to be seen
 		if diff := cmp.Diff([]time.Duration{0, 22 * time.Second}, judged); diff != "" {
 			t.Errorf("judged (-want +got):\n%s", diff)
 		}
