@@ -87,14 +87,16 @@ func New[T, L comparable](options Options[T]) *Queue[T, L] {
 	}
 }
 
-// Add adds an item to a lane. One that waits already moves there if that lane is shorter.
+// Add adds an item to a lane. One that waits already moves there if fewer items wait there
+// than with it.
 func (q *Queue[T, L]) Add(item T, lane L) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e, now := q.know(item), time.Now()
 	switch {
 	case e.isWaiting():
-		if e.namespace.lengthOf(lane) < e.namespace.lengthOf(e.lane) {
+		// One that is alone gains nothing. Moved all the same, it would be the last each time.
+		if e.namespace.lengthOf(lane) < e.namespace.lengthOf(e.lane)-1 {
 			q.turns.remove(e)
 			e.lane = lane
 			q.turns.push(e)

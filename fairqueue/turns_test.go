@@ -81,6 +81,22 @@ func TestAnItemThatWaitsMovesToAShorterLaneOnly(t *testing.T) {
 	expect(t, []string{"a/0", "a/2", "a/1"}, getAll(q))
 }
 
+// A lane that is new is the last of its namespace: an item that moves each time before its
+// turn would never have one.
+func TestAnItemThatIsAddedToOtherLanesAllTheTimeGetsItsTurn(t *testing.T) {
+	q := newTestQueue(100)
+	for _, item := range names("a", 10) {
+		q.Add(item, "shared")
+	}
+	var got []string
+	for i := range 4 {
+		q.Add("a/alone", fmt.Sprint(i))
+		item, _ := q.Get()
+		got = append(got, item)
+	}
+	expect(t, []string{"a/0", "a/alone"}, got[:2])
+}
+
 // An attacker may let items flap between lanes.
 func TestMovingBetweenLanesLeavesNothingBehind(t *testing.T) {
 	q := newTestQueue(100)
