@@ -96,7 +96,7 @@ func BenchmarkSyncInANamespaceOf(b *testing.B) {
 // crowd is a namespace full of Deployments with a history of five.
 func crowd(n int) *caches {
 	c := &caches{
-		deployments: newCache(func(_, _ *Deployment) {}), replicaSets: newCache(func(_, _ *ReplicaSet) {}), pods: newCache(func(_, _ *pod) {}),
+		deployments: newCache(func(_, _ *Deployment) {}), replicaSets: newCache(func(_, _ *ReplicaSet) {}), pods: newPodTable(func(string) {}, func(types.NamespacedName) {}),
 	}
 	for i := range n {
 		d := web(0, "v6")

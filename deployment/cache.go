@@ -1,6 +1,8 @@
 package deployment
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -28,6 +30,7 @@ type cache[T cached] struct {
 	mu      sync.RWMutex
 	entries map[types.NamespacedName]entry[T]
 	groups  map[string]map[types.NamespacedName]struct{}
+	puts    uint64 // how many values it has been given
 	// seen is up to which version each watch, by its namespace, has shown everything.
 	seen map[string]string
 }
@@ -37,6 +40,7 @@ type cache[T cached] struct {
 type entry[T cached] struct {
 	value    T
 	answered bool
+	number   uint64 // of those that the cache has been given
 }
 
 func newCache[T cached](changed func(before, after T)) *cache[T] {
@@ -72,16 +76,21 @@ func (c *cache[T]) find(group string) []T {
 	return found
 }
 
-// count returns how many values of a group meet a condition.
-func (c *cache[T]) count(group string, meets func(T) bool) (n int) {
+// findOldestFirst returns the values of a group, those first that have been in the cache for
+// the longest time.
+func (c *cache[T]) findOldestFirst(group string) []T {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
+	var entries []entry[T]
 	for key := range c.groups[group] {
-		if meets(c.entries[key].value) {
-			n++
-		}
+		entries = append(entries, c.entries[key])
 	}
-	return n
+	slices.SortFunc(entries, func(a, b entry[T]) int { return cmp.Compare(a.number, b.number) })
+	found := make([]T, 0, len(entries))
+	for _, e := range entries {
+		found = append(found, e.value)
+	}
+	return found
 }
 
 // each calls a function, which must not use the cache, for all values.
@@ -219,7 +228,8 @@ func (f feed[T]) missing(listed map[types.NamespacedName]struct{}, version strin
 func (c *cache[T]) put(value T, answered bool) {
 	key := value.meta().key()
 	c.remove(key)
-	c.entries[key] = entry[T]{value: value, answered: answered}
+	c.puts++
+	c.entries[key] = entry[T]{value: value, answered: answered, number: c.puts}
 	if group := value.group(); group != "" {
 		if c.groups[group] == nil {
 			c.groups[group] = map[types.NamespacedName]struct{}{}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 )
@@ -128,12 +129,6 @@ func TestAValueIsFoundByItsGroupOnly(t *testing.T) {
 	if find("y") != 0 || find("") != 0 || c.get(keyOf(version(0))) == nil {
 		t.Errorf("%d of y, %d of none", find("y"), find(""))
 	}
-	if n := c.count("x", func(v *thing) bool { return v.Namespace == "other" }); n != 1 {
-		t.Errorf("counted %d", n)
-	}
-	if n := c.count("x", func(*thing) bool { return false }); n != 0 {
-		t.Errorf("counted %d", n)
-	}
 	f.Forget(version(105, in("other")))
 	if len(c.groups) != 0 {
 		t.Errorf("groups that are empty are kept: %v", c.groups)
@@ -143,6 +138,28 @@ func TestAValueIsFoundByItsGroupOnly(t *testing.T) {
 	if all != 1 {
 		t.Errorf("%d of all", all)
 	}
+}
+
+func TestTheOldestOfAGroupHasBeenThereForTheLongestTime(t *testing.T) {
+	named := func(name string) func(*thing) { return func(t *thing) { t.Name = name } }
+	c := newCache(func(_, _ *thing) {})
+	f := feed[*thing]{c, ""}
+	expect(t, "of none", []*thing{}, c.findOldestFirst("x"), cmp.AllowUnexported(thing{}))
+	for number, name := range []string{"a", "b", "c"} {
+		f.Observe(version(110+number, named(name)))
+	}
+	f.Observe(version(101, named("d"), ownedBy("y")))
+	requireOldest := func(name string) {
+		t.Helper()
+		if oldest := c.findOldestFirst("x")[0]; oldest.Name != name {
+			t.Errorf("the oldest is %s, want %s", oldest, name)
+		}
+	}
+	requireOldest("a")
+	c.answer(version(110, named("a"))) // looked at again
+	requireOldest("b")
+	f.Forget(version(120, named("b")))
+	requireOldest("c")
 }
 
 func TestAListOfANamespaceSaysNothingOfOthers(t *testing.T) {

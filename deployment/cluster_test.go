@@ -26,6 +26,8 @@ import (
 	"k8s.io/client-go/rest/fake"
 	"k8s.io/client-go/tools/record"
 
+	"kubernetes-deployment-restart-controller/watch"
+
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/quarantine"
 )
@@ -68,7 +70,7 @@ type change struct {
 
 // The watches of an engine.
 const (
-	podWatch = iota
+	watchOfPods = iota
 	replicaSetWatch
 	deploymentWatch
 	watches
@@ -76,14 +78,14 @@ const (
 
 // note lets the watches know.
 func (c *cluster) note(object metav1.Object, deleted bool) {
-	watch := podWatch
+	shownBy := watchOfPods
 	switch object.(type) {
 	case *appsv1.Deployment:
-		watch = deploymentWatch
+		shownBy = deploymentWatch
 	case *appsv1.ReplicaSet:
-		watch = replicaSetWatch
+		shownBy = replicaSetWatch
 	}
-	c.changes[watch] = append(c.changes[watch], change{object, deleted})
+	c.changes[shownBy] = append(c.changes[shownBy], change{object, deleted})
 }
 
 func newCluster(now func() time.Time) *cluster {
@@ -227,7 +229,7 @@ func (c *cluster) newEngine(metrics *metrics) *Engine {
 	e.caches = &caches{
 		deployments: newCache(e.onDeployment),
 		replicaSets: newCache(e.onReplicaSet),
-		pods:        newCache(e.onPod),
+		pods:        newPodTable(func(string) {}, e.wake),
 	}
 	e.ward, e.ownEvents = quarantine.New(quarantine.Options{Log: log, Panicked: e.panicked}), recorder{c: c}
 	e.executor = &executor{apps: appsAPI{c: c}, caches: e.caches, events: recorder{c: c}, metrics: metrics, log: log}
@@ -244,11 +246,11 @@ func (ch change) show(e *Engine) {
 	case *appsv1.ReplicaSet:
 		showTo(feed[*ReplicaSet]{e.caches.replicaSets, ""}, NewReplicaSet(o), ch.deleted)
 	case *corev1.Pod:
-		showTo(feed[*pod]{e.caches.pods, ""}, newPod(o), ch.deleted)
+		showTo(podFeed{e.caches.pods, ""}, newPod(o), ch.deleted)
 	}
 }
 
-func showTo[T cached](f feed[T], value T, deleted bool) {
+func showTo[T any](f watch.Observer[T], value T, deleted bool) {
 	if deleted {
 		f.Forget(value)
 	} else {
@@ -259,11 +261,6 @@ func showTo[T cached](f feed[T], value T, deleted bool) {
 // list hands all objects to an engine as a list does.
 func (c *cluster) list(e *Engine) {
 	version := strconv.FormatInt(c.version, 10)
-	var pods []*pod
-	for _, name := range slices.Sorted(maps.Keys(c.pods)) {
-		pods = append(pods, newPod(c.pods[name]))
-	}
-	feed[*pod]{e.caches.pods, ""}.Replace(pods, version)
 	var sets []*ReplicaSet
 	for _, name := range slices.Sorted(maps.Keys(c.replicaSets)) {
 		sets = append(sets, NewReplicaSet(c.replicaSets[name]))
@@ -274,6 +271,15 @@ func (c *cluster) list(e *Engine) {
 		deployments = append(deployments, NewDeployment(c.deployments[name]))
 	}
 	feed[*Deployment]{e.caches.deployments, ""}.Replace(deployments, version)
+}
+
+// listPods hands all pods to an engine, which does not know of any before.
+func (c *cluster) listPods(e *Engine) {
+	var pods []*pod
+	for _, name := range slices.Sorted(maps.Keys(c.pods)) {
+		pods = append(pods, newPod(c.pods[name]))
+	}
+	podFeed{e.caches.pods, ""}.Replace(pods, "")
 }
 
 func must[T any](value T, err error) T {

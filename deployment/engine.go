@@ -67,8 +67,8 @@ type Engine struct {
 	log      *slog.Logger
 	rights   []apiclient.Right
 	caches   *caches
-	watches  []follower // in the order in which they are listed
-	vital    []follower // those of them without which it does not begin to drive
+	watches  []follower // without which it does not begin to drive, in the order in which they are listed
+	pods     *podWatches
 	notes    notes
 	executor *executor
 	queue    *queue
@@ -115,7 +115,7 @@ func New(options Options) (*Engine, error) {
 	e.caches = &caches{
 		deployments: newCache(e.onDeployment),
 		replicaSets: newCache(e.onReplicaSet),
-		pods:        newCache(e.onPod),
+		pods:        newPodTable(func(namespace string) { e.pods.want(namespace) }, e.wake),
 	}
 	e.executor = &executor{
 		apps:    clients.Apps,
@@ -141,6 +141,7 @@ func New(options Options) (*Engine, error) {
 		woken:      make(chan struct{}, 1),
 	}
 	e.watch(options.Namespaces, clients)
+	e.pods = e.newPodWatches(options.Namespaces, clients)
 	e.probes = watch.New(watch.Options[*sighting]{
 		Resource: "deployments", Namespace: options.OwnNamespace, FieldSelector: "metadata.name=" + ProbeName,
 		Kind: kind, Client: clients.WatchApps, Reduce: reduceProbe, Name: nameOfSighting, Observer: e.lookout, Ward: e.ward, Log: options.Log,
@@ -163,7 +164,8 @@ func newQueue(workers int, m *metrics) *queue {
 // add queues a Deployment.
 func (e *Engine) add(key types.NamespacedName) { e.queue.Add(key, struct{}{}) }
 
-// watch makes the watches. What belongs to a Deployment is listed before it.
+// watch makes the watches. What belongs to a Deployment is listed before it: a ReplicaSet
+// that is not known is one whose pods a plan would leave out.
 func (e *Engine) watch(namespaces []string, clients *apiclient.Clients) {
 	if len(namespaces) == 0 {
 		namespaces = []string{""}
@@ -177,14 +179,25 @@ func (e *Engine) watch(namespaces []string, clients *apiclient.Clients) {
 			Resource: "replicasets", Kind: replicaSetKind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceReplicaSet, Name: named[*ReplicaSet](replicaSetKind),
 			Observer: feed[*ReplicaSet]{e.caches.replicaSets, namespace}, Ward: e.ward, Log: e.log,
 		})
-		pods := watch.New(watch.Options[*pod]{
-			Resource: "pods", Kind: podKind, Namespace: namespace, Client: clients.WatchCore, Reduce: reducePod, Name: named[*pod](podKind),
-			Observer: feed[*pod]{e.caches.pods, namespace}, Ward: e.ward, Log: e.log,
-		})
-		e.watches = append(e.watches, pods, replicaSets, deployments)
-		// Others are heard by their Deployments. A ReplicaSet that is not known yet is one
-		// whose pods a plan would leave out.
-		e.vital = append(e.vital, replicaSets, deployments)
+		e.watches = append(e.watches, replicaSets, deployments)
+	}
+}
+
+func (e *Engine) newPodWatches(namespaces []string, clients *apiclient.Clients) *podWatches {
+	return &podWatches{
+		table: e.caches.pods,
+		make: func(namespace string) follower {
+			return watch.New(watch.Options[*pod]{
+				Resource: "pods", Kind: podKind, Namespace: namespace, Client: clients.WatchCore, Reduce: reducePod, Name: nameOfPod,
+				Observer: podFeed{e.caches.pods, namespace}, Ward: e.ward, Log: e.log,
+			})
+		},
+		mayWatchAll: len(namespaces) == 0,
+		isNeeded:    e.isRecreated,
+		known:       e.wakeRecreated,
+		woken:       make(chan struct{}, 1),
+		wanted:      map[string]struct{}{},
+		watches:     map[string]*begunWatch{},
 	}
 }
 
@@ -192,6 +205,7 @@ func (e *Engine) watch(namespaces []string, clients *apiclient.Clients) {
 // after another, which needs less memory than all at once.
 func (e *Engine) Watch(ctx context.Context) {
 	var group sync.WaitGroup
+	group.Go(func() { e.pods.run(ctx) })
 	for _, w := range e.watches {
 		group.Go(func() { w.Run(ctx) })
 		w.Settled(ctx)
@@ -239,11 +253,11 @@ func (e *Engine) resumeIn(namespace string) {
 	}
 }
 
-// hearsSince tells since when all vital watches work, that of the probe among them, zero
-// if one of them does not.
+// hearsSince tells since when all watches work without which it does not begin to drive,
+// that of the probe among them, zero if one of them does not.
 func (e *Engine) hearsSince() time.Time {
 	since := e.probes.Status().WorkingSince
-	for _, w := range e.vital {
+	for _, w := range e.watches {
 		if since.IsZero() {
 			break
 		}
@@ -375,8 +389,8 @@ func isPassing(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, errMovedOn) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// Ready tells whether all objects have been seen at least once, with a line for
-// each watch and one for what the engine is about. Standing by is as good as driving.
+// Ready tells whether all Deployments and ReplicaSets have been seen at least once, with a
+// line for each watch and one for what the engine is about. Standing by is as good as driving.
 func (e *Engine) Ready() (bool, string) {
 	ready := true
 	var detail strings.Builder
@@ -387,6 +401,9 @@ func (e *Engine) Ready() (bool, string) {
 	}
 	if held := e.ward.Detail(); held != "" {
 		fmt.Fprintf(&detail, "%s (deployment engine)\n", held)
+	}
+	for _, status := range e.pods.statuses() {
+		fmt.Fprintf(&detail, "%s (deployment engine, for the strategy Recreate)\n", status)
 	}
 	fmt.Fprintln(&detail, e.lookout.detail(e.leads.Load(), e.probes.Status()))
 	return ready, detail.String()

@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"maps"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -165,7 +166,7 @@ func stateOf(d *Deployment, sets ...*ReplicaSet) *State {
 		}
 		maps.DeleteFunc(rs.Annotations, func(_, value string) bool { return value == "" })
 	}
-	return &State{Now: now, Deployment: d, ReplicaSets: sets}
+	return &State{Now: now, Deployment: d, ReplicaSets: sets, Pods: map[types.UID]int{}}
 }
 
 // orders are the actions of a plan in words, the status aside.
@@ -210,4 +211,13 @@ func expect(t *testing.T, what string, want, got any, options ...cmp.Option) {
 	if diff := cmp.Diff(want, got, options...); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
+}
+
+// heap is how many bytes are in use.
+func heap() int64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what the first one has found to be free
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
 }

@@ -43,16 +43,27 @@ func (x *executor) confirm(ctx context.Context, d *Deployment) (*appsv1.Deployme
 }
 
 // review reads two ReplicaSets of a Deployment, and returns errMovedOn if one of them is not
-// as it seemed to be. It reads the others then: a default is new for all of them.
+// as it seemed to be. It reads the others then: a default is new for all of them. The two are
+// that of the latest revision, which must not be mistaken for an old one, and that which has
+// been in the cache for the longest time: if it has all defaults, those have that came later.
 func (x *executor) review(ctx context.Context, d *Deployment) error {
-	sets := inOrderOfReview(x.caches.replicaSets.find(string(d.UID)))
-	for _, rs := range sets[:min(len(sets), 2)] {
+	sets := x.caches.replicaSets.findOldestFirst(string(d.UID))
+	if len(sets) == 0 {
+		return nil
+	}
+	latest := slices.MaxFunc(sets, byRevisionThenAge)
+	sets = slices.DeleteFunc(sets, func(rs *ReplicaSet) bool { return rs == latest })
+	sets = append([]*ReplicaSet{latest}, sets[:min(len(sets), maxReviewed)]...)
+	for i, rs := range sets {
 		live, err := x.glance(ctx, rs)
 		switch {
 		case err != nil:
 			return err
-		case live != nil && (live.Sum != rs.Sum || live.Sum == d.Sum):
-			return x.lookAtAll(ctx, sets[:min(len(sets), maxReviewed)])
+		case live == nil: // it tells nothing; the next one has to
+		case live.Sum != rs.Sum || live.Sum == d.Sum:
+			return x.lookAtAll(ctx, sets)
+		case i > 0:
+			return nil
 		}
 	}
 	return nil
@@ -68,25 +79,11 @@ func (x *executor) lookAtAll(ctx context.Context, sets []*ReplicaSet) error {
 	return fmt.Errorf("%w: templates have other defaults", errMovedOn)
 }
 
-// inOrderOfReview sorts ReplicaSets: first the one of the latest revision, which must not be
-// mistaken for an old one; then the one whose version is the oldest; then the others, the
-// latest revisions first.
-func inOrderOfReview(sets []*ReplicaSet) []*ReplicaSet {
-	slices.SortFunc(sets, func(a, b *ReplicaSet) int {
-		first, _ := revisionOf(a.Annotations)
-		second, _ := revisionOf(b.Annotations)
-		return cmp.Or(cmp.Compare(second, first), byAge(b, a))
-	})
-	if len(sets) > 2 {
-		oldest := 1
-		for i := range sets[1:] {
-			if isNewer(sets[oldest].ResourceVersion, sets[i+1].ResourceVersion) {
-				oldest = i + 1
-			}
-		}
-		sets[1], sets[oldest] = sets[oldest], sets[1]
-	}
-	return sets
+// byRevisionThenAge orders by revision, of which one that cannot be read is the first.
+func byRevisionThenAge(a, b *ReplicaSet) int {
+	first, _ := revisionOf(a.Annotations)
+	second, _ := revisionOf(b.Annotations)
+	return cmp.Or(cmp.Compare(first, second), byAge(a, b))
 }
 
 // glance reads a ReplicaSet as the API server has it in memory, which costs it little and may
@@ -99,11 +96,10 @@ func (x *executor) glance(ctx context.Context, rs *ReplicaSet) (*ReplicaSet, err
 	case err != nil:
 		return nil, fmt.Errorf("look at replicaset %s: %w", rs.key(), err)
 	}
-	live := NewReplicaSet(object)
-	if live.UID != rs.UID || live.Controller != rs.Controller {
-		return nil, nil
+	if live := NewReplicaSet(object); live.UID == rs.UID {
+		return live, nil
 	}
-	return live, nil
+	return nil, nil
 }
 
 // original is a ReplicaSet as far as a rollback needs it. Its template is as the API server

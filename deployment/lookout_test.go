@@ -411,7 +411,7 @@ func TestAnEngineHearsSinceTheLastOfItsWatchesWorks(t *testing.T) {
 	follows := func(since time.Time) follower { return idleWatch{status: watch.Status{WorkingSince: since}} }
 	for name, test := range map[string]struct {
 		probes time.Time
-		vital  []follower
+		others []follower
 		want   time.Time
 	}{
 		"the probe's works last":       {noonPlus(3), []follower{follows(noonPlus(1)), follows(noonPlus(2))}, noonPlus(3)},
@@ -421,18 +421,18 @@ func TestAnEngineHearsSinceTheLastOfItsWatchesWorks(t *testing.T) {
 		"another, the last, works not": {noonPlus(1), []follower{follows(noonPlus(2)), follows(time.Time{})}, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := &Engine{probes: follows(test.probes), vital: test.vital, watches: []follower{follows(time.Time{})}} // of pods, say
+			e := &Engine{probes: follows(test.probes), watches: test.others}
 			expect(t, "since", test.want, e.hearsSince())
 		})
 	}
 }
 
 func TestAnEngineDoesNotBeginWithoutItsReplicaSets(t *testing.T) {
-	var vital []string
-	for _, w := range newIdleEngine(t).vital {
-		vital = append(vital, w.Status().Resource)
+	var watched []string
+	for _, w := range newIdleEngine(t).watches {
+		watched = append(watched, w.Status().Resource)
 	}
-	expect(t, "vital", []string{"replicasets", "deployments"}, vital)
+	expect(t, "watched", []string{"replicasets", "deployments"}, watched)
 }
 
 // idleWatch follows nothing.

@@ -144,6 +144,9 @@ func (e *Engine) Collect(samples chan<- prometheus.Metric) {
 		status := w.Status()
 		gauge(watchUpDesc, isUp(status), status.Resource, status.Namespace)
 	}
+	for _, status := range e.pods.statuses() {
+		gauge(watchUpDesc, isUp(status), status.Resource, status.Namespace)
+	}
 	if e.lookout.hasBegun() {
 		probes := e.probes.Status()
 		gauge(watchUpDesc, isUp(probes), probeResource, probes.Namespace)

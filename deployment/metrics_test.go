@@ -91,10 +91,8 @@ deployment_engine_rollouts_in_progress 6
 # HELP deployment_engine_watch_up Whether a watch works (1) or is broken (0).
 # TYPE deployment_engine_watch_up gauge
 deployment_engine_watch_up{namespace="one",resource="deployments"} 0
-deployment_engine_watch_up{namespace="one",resource="pods"} 0
 deployment_engine_watch_up{namespace="one",resource="replicasets"} 0
 deployment_engine_watch_up{namespace="two",resource="deployments"} 0
-deployment_engine_watch_up{namespace="two",resource="pods"} 0
 deployment_engine_watch_up{namespace="two",resource="replicasets"} 0
 `
 	if err := testutil.CollectAndCompare(e, strings.NewReader(want), "deployment_engine_actions_total", "deployment_engine_rollouts_deadline_exceeded",
@@ -102,10 +100,10 @@ deployment_engine_watch_up{namespace="two",resource="replicasets"} 0
 		t.Error(err)
 	}
 	e.lookout.begin(false)
-	if count := testutil.CollectAndCount(e, "deployment_engine_watch_up"); count != 7 {
+	if count := testutil.CollectAndCount(e, "deployment_engine_watch_up"); count != 5 {
 		t.Errorf("%d watches, want that of the probe, too", count)
 	}
-	if ready, detail := e.Ready(); ready || strings.Count(detail, "(deployment engine)\n") != 6 {
+	if ready, detail := e.Ready(); ready || strings.Count(detail, "(deployment engine)\n") != 4 {
 		t.Errorf("ready %t, %s", ready, detail)
 	}
 }

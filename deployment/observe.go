@@ -14,7 +14,7 @@ import (
 type caches struct {
 	deployments *cache[*Deployment]
 	replicaSets *cache[*ReplicaSet]
-	pods        *cache[*pod]
+	pods        *podTable
 }
 
 // group makes Deployments found by their namespace.
@@ -44,11 +44,8 @@ func (c *caches) observe(d *Deployment, n note, now time.Time) *State {
 		StatusWritten: n.statusWritten,
 		StepTaken:     n.stepTaken,
 	}
-	if d.Strategy == appsv1.RecreateDeploymentStrategyType {
-		s.Pods = make(map[types.UID]int, len(s.ReplicaSets))
-		for _, rs := range s.ReplicaSets {
-			s.Pods[rs.UID] = c.pods.count(string(rs.UID), (*pod).isRunning)
-		}
+	if d.isRecreated() {
+		s.Pods = c.pods.count(d, s.ReplicaSets)
 	}
 	return s
 }
@@ -167,18 +164,17 @@ func (e *Engine) wakeAdopters(rs *ReplicaSet) {
 	}
 }
 
-// onPod wakes a Deployment with the Recreate strategy when a pod has ended, which
-// it may have waited for.
-func (e *Engine) onPod(before, after *pod) {
-	if before == nil || (after != nil && after.isRunning()) {
-		return
-	}
-	rs := e.caches.replicaSets.get(before.controllerKey())
-	if rs == nil || rs.UID != before.controller {
-		return
-	}
-	d := e.caches.deployments.get(types.NamespacedName{Namespace: rs.Namespace, Name: rs.ControllerName})
-	if d != nil && d.UID == rs.Controller && d.Strategy == appsv1.RecreateDeploymentStrategyType {
-		e.wake(d.key())
-	}
+// isRecreated reports whether a Deployment of a namespace has the strategy Recreate.
+func (e *Engine) isRecreated(namespace string) bool {
+	return slices.ContainsFunc(e.caches.deployments.find(namespace), (*Deployment).isRecreated)
+}
+
+// wakeRecreated wakes the Deployments with the strategy Recreate in a namespace, or in all of
+// them if that is empty: their pods are known now.
+func (e *Engine) wakeRecreated(namespace string) {
+	e.caches.deployments.each(func(d *Deployment) {
+		if d.isRecreated() && (namespace == "" || namespace == d.Namespace) {
+			e.wake(d.key())
+		}
+	})
 }

@@ -381,7 +381,7 @@ func obey(s *State) {
 		rs.Observed, rs.Existing, rs.Ready, rs.Available = true, rs.Replicas, rs.Replicas, rs.Replicas
 		rs.Terminating, rs.Failure = new(int32(0)), nil
 	}
-	s.Pods = nil
+	s.Pods = map[types.UID]int{}
 }
 
 // waitsFor names what a state without orders waits for. It is empty if that is

@@ -24,9 +24,9 @@ func (p *plan) recreate() {
 // hasOldPods tells whether a pod of an old ReplicaSet still runs. Those that
 // terminate still do, although the ReplicaSet does not count them among its own any
 // more; the watch of pods may be behind. And until it has noticed that it is to have
-// none, it may just be making some.
+// none, it may just be making some. Pods that are not known may be there.
 func (p *plan) hasOldPods() bool {
 	return slices.ContainsFunc(p.old, func(m *member) bool {
-		return m.Replicas > 0 || !m.Observed || m.Existing > 0 || m.hasTerminating() || p.s.Pods[m.UID] > 0
+		return p.s.Pods == nil || m.Replicas > 0 || !m.Observed || m.Existing > 0 || m.hasTerminating() || p.s.Pods[m.UID] > 0
 	})
 }

@@ -36,8 +36,37 @@ func TestRecreateStopsAllOldPodsBeforeItStartsNewOnes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := stateOf(web(3, "v3", recreated), test.sets...)
-			s.Pods = test.pods
+			if test.pods != nil {
+				s.Pods = test.pods
+			}
 			expect(t, "orders", test.want, orders(s))
+		})
+	}
+}
+
+func TestRecreateWaitsUntilItsPodsAreKnown(t *testing.T) {
+	stopped := func(rs *ReplicaSet) { rs.Existing = 0 }
+	for name, test := range map[string]struct {
+		sets []*ReplicaSet
+		want []string
+	}{
+		"there are no old ones":        {nil, []string{"create replicaset web-" + hashOf("v3") + " with 3, revision 1"}},
+		"old ones are to go":           {[]*ReplicaSet{set("v2", 3, 3)}, []string{"scale replicaset web-v2 from 3 to 0"}},
+		"old ones seem to have gone":   {[]*ReplicaSet{set("v2", 0, 0)}, []string{}},
+		"the new one is there":         {[]*ReplicaSet{set("v2", 0, 0), set("v3", 0, 0, stopped)}, []string{}},
+		"the rollout seems to be over": {append(finished(20), set("v30", 3, 3)), []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			image := "v3"
+			if len(test.sets) > 2 {
+				image = "v30"
+			}
+			s := stateOf(web(3, image, recreated, withHistoryLimit(1)), test.sets...)
+			s.Pods = nil
+			expect(t, "orders", test.want, orders(s))
+			if status := statusOf(s); status == nil {
+				t.Error("the status is not kept up to date")
+			}
 		})
 	}
 }

@@ -121,17 +121,9 @@ func TestAPodRunsUntilItHasFinished(t *testing.T) {
 			},
 			Status: corev1.PodStatus{Phase: phase},
 		}
-		p := newPod(object)
-		if p.isRunning() != runs {
-			t.Errorf("phase %q: running %t", phase, p.isRunning())
-		}
-		expect(t, "pod", pod{
-			Meta: Meta{Namespace: "ns", Name: "web-1", UID: "uid", ResourceVersion: "3"}, controller: "uid-of-web-v1", controllerName: "web-v1", finished: !runs,
-		}, *p, cmp.AllowUnexported(pod{}))
-		expect(t, "controller", types.NamespacedName{Namespace: "ns", Name: "web-v1"}, p.controllerKey())
-	}
-	if p := newPod(&corev1.Pod{}); p.group() != "" {
-		t.Errorf("a pod of nobody is in group %s", p.group())
+		expect(t, "pod", &pod{Meta: Meta{Namespace: "ns", Name: "web-1", UID: "uid", ResourceVersion: "3"}, controller: "uid-of-web-v1", runs: runs}, newPod(object), cmp.AllowUnexported(pod{}))
+		object.OwnerReferences[0].Kind = "Job"
+		expect(t, "pod of a job", &pod{Meta: Meta{Namespace: "ns", Name: "web-1", UID: "uid", ResourceVersion: "3"}, runs: runs}, newPod(object), cmp.AllowUnexported(pod{}))
 	}
 }
 

@@ -17,7 +17,7 @@ var neededRights = []apiclient.Right{
 	{Verb: "create", Group: "apps", Resource: "replicasets", Without: "no rollout begins"},
 	{Verb: "patch", Group: "apps", Resource: "replicasets", Without: "nothing is scaled, and no rollout ends"},
 	{Verb: "delete", Group: "apps", Resource: "replicasets", Without: "old ReplicaSets pile up"},
-	{Verb: "list", Resource: "pods", Without: "no Deployment is driven"},
+	{Verb: "list", Resource: "pods", Without: "rollouts with the strategy Recreate stand still"},
 	{Verb: "watch", Resource: "pods", Without: "rollouts with the strategy Recreate stand still or go on late"},
 	{Verb: "create", Resource: "events", Without: "no Event tells of rollouts"},
 	{Verb: "patch", Resource: "events", Without: "Events that repeat are not counted up"},
@@ -30,7 +30,6 @@ func probeRights(namespace string) []apiclient.Right {
 	rights := []apiclient.Right{
 		{Verb: "create", Group: "apps", Resource: "deployments", Namespace: namespace, Without: without}, // RBAC cannot limit it to a name
 		{Verb: "create", Resource: "events", Namespace: namespace, Without: "no Event tells that the engine stands by"},
-		{Verb: "patch", Resource: "events", Namespace: namespace, Without: "Events that repeat are not counted up"},
 	}
 	for _, verb := range []string{"list", "watch", "delete"} {
 		probe.Verb = verb

@@ -83,6 +83,7 @@ func newStage() *stage {
 	}
 	s.engine = s.cluster.newEngine(simulationMetrics)
 	s.cluster.list(s.engine)
+	s.cluster.listPods(s.engine)
 	return s
 }
 

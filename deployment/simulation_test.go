@@ -101,6 +101,8 @@ type world struct {
 	ordered map[string]int64
 	key     types.NamespacedName // of the present step
 	hasSeen bool
+	// knowsPods tells that the engine has listed the pods.
+	knowsPods bool
 
 	begun         string // the image whose rollout is counted next
 	statusWritten time.Time
@@ -372,6 +374,7 @@ func (w *world) step() {
 		w.tell("the watches list again")
 		w.cluster.list(w.engine)
 		w.catchUp()
+		w.listPods()
 	case w.chance(.3):
 		w.restartController("restarted")
 	case w.chance(.1):
@@ -386,8 +389,19 @@ func (w *world) catchUp() {
 	}
 }
 
+// listPods makes the pods known to the engine.
+func (w *world) listPods() {
+	w.knowsPods = true
+	w.cluster.listPods(w.engine)
+	w.shown[watchOfPods] = len(w.cluster.changes[watchOfPods])
+	w.engine.wakeRecreated("")
+}
+
 // show shows changes to the engine, and returns whether there were any.
 func (w *world) show(watch, n int) bool {
+	if watch == watchOfPods && !w.knowsPods {
+		return false
+	}
 	pending := w.cluster.changes[watch][w.shown[watch]:]
 	pending = pending[:min(n, len(pending))]
 	for _, ch := range pending {
@@ -402,6 +416,9 @@ func (w *world) startController() {
 	w.cluster.list(w.engine)
 	w.catchUp()
 	w.statusWritten = time.Time{}
+	if w.knowsPods = w.chance(.7); w.knowsPods {
+		w.cluster.listPods(w.engine)
+	}
 }
 
 func (w *world) restartController(how string) {
@@ -682,8 +699,8 @@ func (w *world) checkMore(d *Deployment, after *appsv1.ReplicaSet) {
 	}
 	if w.isCalm && *after.Spec.Replicas > 0 && d.Strategy == appsv1.RecreateDeploymentStrategyType && !w.isScaling {
 		for _, pod := range w.pods {
-			isKnown := w.engine.caches.pods.get(types.NamespacedName{Namespace: "ns", Name: pod.Name}) != nil
-			if isKnown && pod.controller != after.UID && !pod.failed && w.hasController(pod) {
+			known := w.engine.caches.pods.scopes[""] // nil if none are, for which it has to wait
+			if (known == nil || known.pods[shorten(pod.UID)] != nil) && pod.controller != after.UID && !pod.failed && w.hasController(pod) {
 				w.fault("%s gets %d while %s still runs", after.Name, *after.Spec.Replicas, pod.Name)
 			}
 		}
@@ -738,6 +755,9 @@ func (w *world) checkFewer(d *Deployment, before, after *appsv1.ReplicaSet) {
 func (w *world) settle() {
 	w.tell("it gets quiet")
 	w.isQuiet = true
+	if !w.knowsPods {
+		w.listPods()
+	}
 	defer func() { w.isQuiet = false }()
 	w.noQuota = false
 	for rounds, idle := 0, 0; idle < 3; rounds++ {
@@ -784,7 +804,7 @@ func (w *world) checkSettled() {
 		w.fault("the request for a rollback is left")
 	}
 	for _, ch := range d.Status.Conditions {
-		if ch.Reason == reasonCreateFailed {
+		if ch.Reason == reasonCreateFailed && !d.Spec.Paused { // none is created meanwhile
 			w.fault("the failure to create a replicaset is left")
 		}
 	}

@@ -29,8 +29,8 @@ type State struct {
 	// Orphans are the ReplicaSets of the namespace that nobody controls.
 	Orphans []*ReplicaSet
 	// Pods is how many pods of each ReplicaSet, by its UID, exist and have not
-	// finished, those that terminate included. It is needed only for the Recreate
-	// strategy.
+	// finished, those that terminate included. It is nil if that is not known, for
+	// which a Recreate strategy waits; no other strategy needs it.
 	Pods map[types.UID]int
 	// Creation is how the last attempt to create a ReplicaSet failed.
 	Creation CreationFailure
@@ -98,6 +98,9 @@ type Meta struct {
 	UID             types.UID
 	ResourceVersion string
 }
+
+// isRecreated reports whether no pods of two templates may run at a time.
+func (d *Deployment) isRecreated() bool { return d.Strategy == appsv1.RecreateDeploymentStrategyType }
 
 // maxReplicas is how many pods there may be.
 func (d *Deployment) maxReplicas() int64 { return d.Replicas + d.Limits.MaxSurge }

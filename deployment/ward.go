@@ -24,8 +24,8 @@ var (
 	podKind        = corev1.SchemeGroupVersion.WithKind("Pod")
 )
 
-// named names the objects of a cache for the ward. ReplicaSets and pods are grouped by the
-// UIDs of their controllers; what Deployments are grouped by is no UID.
+// named names the objects of a cache for the ward. ReplicaSets are grouped by the UIDs of
+// their controllers; what Deployments are grouped by is no UID.
 func named[T cached](kind schema.GroupVersionKind) func(T) quarantine.Object {
 	return func(value T) quarantine.Object {
 		m := value.meta()
@@ -39,6 +39,13 @@ func named[T cached](kind schema.GroupVersionKind) func(T) quarantine.Object {
 // nameOfSighting names the probe.
 func nameOfSighting(s *sighting) quarantine.Object {
 	return quarantine.Object{Kind: kind, Namespace: s.Namespace, Name: s.Name, UID: s.UID, ResourceVersion: s.ResourceVersion}
+}
+
+// nameOfPod names a pod for the ward.
+func nameOfPod(p *pod) quarantine.Object {
+	return quarantine.Object{
+		Kind: podKind, Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, Controller: p.controller,
+	}
 }
 
 // work takes a step for a Deployment, while the engine drives. If that panics, the Deployment
@@ -58,7 +65,7 @@ func (e *Engine) isHeld(d *Deployment) bool {
 	if e.ward.Holds(d.UID) {
 		return true
 	}
-	if d.Strategy != appsv1.RecreateDeploymentStrategyType {
+	if !d.isRecreated() {
 		return false
 	}
 	for _, rs := range e.caches.replicaSets.find(string(d.UID)) {

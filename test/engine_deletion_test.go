@@ -199,10 +199,15 @@ func (s *scene) takeFinalizers(w workload) {
 // take their time to end.
 func TestRecreateWaitsForPodsThatTerminate(t *testing.T) {
 	s := newEngineScene(t)
-	app := s.deploy("app", 2, lingering, func(d *appsv1.Deployment) {
-		d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
-	})
+	watched := map[string]string{"resource": "pods", "namespace": s.namespace}
+	s.deploy("rolled", 1)
+	app := s.deploy("app", 2, lingering)
 	s.awaitRollout(app)
+	if watches := s.metric(enginePrefix+"watch_up", watched); watches != 0 {
+		t.Error("pods are watched without need")
+	}
+	s.patch(app, `{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`)
+	s.awaitMetric(enginePrefix+"watch_up", watched, 1)
 	s.kubectl("set", "image", app.ref(), "main=example/main:2")
 	s.awaitSizes(app, 0)
 	s.eventually("the old pods terminate", func(ctx context.Context) error {

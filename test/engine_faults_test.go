@@ -132,8 +132,8 @@ func TestAnOutageOfTheAPIServerInTheMiddleOfRollouts(t *testing.T) {
 	s.must(s.cluster.StartComponent(t.Context(), harness.APIServer))
 	s.eventually("the engine watches again", func(ctx context.Context) error {
 		up, err := engine.Metric(ctx, "deployment_engine_watch_up", nil)
-		if err == nil && up < 4 {
-			err = fmt.Errorf("%v of 4 watches are up, that of the probe included", up)
+		if err == nil && up < 3 {
+			err = fmt.Errorf("%v of 3 watches are up, that of the probe included", up)
 		}
 		return err
 	})

@@ -25,7 +25,7 @@ func TestTheMetricsOfTheEngine(t *testing.T) {
 			t.Errorf("no series for the action %q from the start: %v", action, slices.Sorted(maps.Keys(actions)))
 		}
 	}
-	for name, atLeast := range map[string]float64{"syncs_total": 3, "sync_duration_seconds": 3, "queue_latency_seconds": 3, "watch_up": 4} {
+	for name, atLeast := range map[string]float64{"syncs_total": 3, "sync_duration_seconds": 3, "queue_latency_seconds": 3, "watch_up": 3} {
 		if value := s.metric(enginePrefix+name, nil); value < atLeast {
 			t.Errorf("%s is %v, want %v at least", name, value, atLeast)
 		}

@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,7 +74,7 @@ func TestTheEngineHasTheRightsThatItUsesAndNoOthers(t *testing.T) {
 	}
 	s.requireNoErrors(engine)
 
-	s.standDownTwice(engine)
+	s.standDown(engine)
 	s.must(engine.Stop()) // and deletes its probe
 	s.requireUsed(home, home, probe.Rules)
 	for _, r := range s.requestsIn(home, func(r *request) bool { return r.code == http.StatusForbidden }) {
@@ -103,31 +104,16 @@ func (s *scene) requireUsed(namespace, home string, rules []rbacv1.PolicyRule) {
 	})
 }
 
-// standDownTwice makes an engine stand by, by writing a status, take over again, and
-// stand by once more for the same reason: the Event of that is counted up.
-func (s *scene) standDownTwice(engine *harness.Controller) {
+// standDown makes an engine stand by, by answering its probe, and take over again.
+func (s *scene) standDown(engine *harness.Controller) {
 	s.Helper()
-	app := s.deploy("stranger", 1)
-	s.awaitRollout(app)
 	home := s.installation.Namespace
-	for count := int32(1); count <= 2; count++ {
-		s.must(engine.AwaitDriving(s.Context(), waitLimit))
-		s.kubectl("patch", app.ref(), "--subresource=status", "--type=merge", "--patch", fmt.Sprintf(`{"status":{"replicas":%d}}`, 7+count))
-		s.eventually("the engine tells that it stands by", func(ctx context.Context) error {
-			events, err := s.client.CoreV1().Events(home).List(ctx, metav1.ListOptions{FieldSelector: "reason=RivalEngine"})
-			if err != nil {
-				return err
-			}
-			for i := range events.Items {
-				if events.Items[i].Count == count && strings.Contains(events.Items[i].Message, "kubectl-patch wrote the status of deployment "+s.namespace+"/stranger") {
-					return nil
-				}
-			}
-			return fmt.Errorf("%d Events, none of them with the count %d", len(events.Items), count)
-		})
-	}
 	s.must(engine.AwaitDriving(s.Context(), waitLimit))
-	s.awaitRollout(app)
+	_, err := s.client.AppsV1().Deployments(home).Patch(s.Context(), probeName, types.MergePatchType, []byte(`{"status":{"observedGeneration":1}}`),
+		metav1.PatchOptions{FieldManager: "somebody"}, "status")
+	s.must(err)
+	s.requireEvent(home, "RivalEngine", "somebody wrote the status of deployment "+home+"/"+probeName)
+	s.must(engine.AwaitDriving(s.Context(), waitLimit))
 }
 
 // rights lists what rules grant, apart from lists, which are watches with servers that
@@ -169,6 +155,7 @@ func (s *scene) useAllRights() {
 	_, err := s.client.AppsV1().Deployments(s.namespace).Create(s.Context(), again, metav1.CreateOptions{})
 	s.must(err)
 	s.awaitRollout(app)
+	s.awaitRollout(s.deploy("again", 1, recreated))
 }
 
 func TestARightThatTheEngineLacksIsToldAndWaitedFor(t *testing.T) {
@@ -272,10 +259,10 @@ func TestAnEngineThatMayNotWatchSaysSoAndWaits(t *testing.T) {
 	s := newEngineSceneApart(t)
 	manifests, _ := s.namespacedRights()
 	lacking := manifests
-	for _, line := range []string{ // all that is about pods
-		"- list # with strategy Recreate: does a pod of an old template still run?",
-		"- watch # notice when the last of them is gone",
-		"- list # where no record vouches: did the containers start before the config changed?",
+	for _, line := range []string{ // all that is about ReplicaSets
+		"- list # find all ReplicaSets at the start",
+		"- watch # notice their pods' progress, and changes made by others",
+		"- list # which pods of a Deployment are of its present template",
 	} {
 		lacking = withoutLine(t, lacking, line)
 	}
@@ -296,19 +283,56 @@ func TestAnEngineThatMayNotWatchSaysSoAndWaits(t *testing.T) {
 			return err
 		}
 		for line := range strings.Lines(body) {
-			if status == http.StatusServiceUnavailable && strings.Contains(line, "pods") && strings.Contains(line, "forbidden") &&
+			if status == http.StatusServiceUnavailable && strings.Contains(line, "replicasets") && strings.Contains(line, "forbidden") &&
 				strings.Contains(line, "(deployment engine)") {
 				return nil
 			}
 		}
 		return fmt.Errorf("it answers %d: %s", status, body)
 	})
-	s.awaitMetric("deployment_engine_watch_up", map[string]string{"resource": "pods"}, 0)
-	s.awaitMetric("deployment_engine_watch_up", map[string]string{"resource": "replicasets"}, 1)
+	s.awaitMetric("deployment_engine_watch_up", map[string]string{"resource": "replicasets"}, 0)
 	s.awaitMetric("deployment_engine_watch_up", map[string]string{"resource": "deployments"}, 1)
 	s.requireUndriven(app)
 	_, err = s.cluster.Apply(t.Context(), manifests)
 	s.must(err)
 	s.must(s.controller.AwaitReady(t.Context(), waitLimit))
 	s.awaitRollout(app)
+}
+
+// Only the strategy Recreate waits for pods that their ReplicaSet does not count any more.
+func TestAnEngineThatMayNotWatchPodsHoldsUpTheStrategyRecreateOnly(t *testing.T) {
+	s := newEngineSceneApart(t)
+	manifests, _ := s.namespacedRights()
+	lacking := manifests
+	for _, line := range []string{
+		"- list # with strategy Recreate: does a pod of an old template still run?",
+		"- watch # notice when the last of them is gone",
+		"- list # where no record vouches: did the containers start before the config changed?",
+	} {
+		lacking = withoutLine(t, lacking, line)
+	}
+	var err error
+	s.installation, err = s.cluster.Install(t.Context(), lacking)
+	s.must(err)
+	engine := s.startEngine()
+	rolled, app := s.deploy("rolled", 2), s.deploy("app", 2, recreated)
+	s.awaitRollout(rolled)
+	s.awaitRollout(app)
+	s.patchImage(app, "example/main:2")
+	s.patchImage(rolled, "example/main:2")
+	s.awaitRollout(rolled)
+	s.awaitSizes(app, 0)
+	s.eventually("/readyz tells of the missing right", func(ctx context.Context) error {
+		status, body, err := engine.Get(ctx, "/readyz")
+		want := "watch pods in " + s.namespace + ": not synced yet, broken since "
+		if err == nil && (status != http.StatusOK || !strings.Contains(body, want) || !strings.Contains(body, "(deployment engine, for the strategy Recreate)")) {
+			err = fmt.Errorf("it answers %d: %s", status, body)
+		}
+		return err
+	})
+	s.awaitMetric("deployment_engine_watch_up", map[string]string{"resource": "pods"}, 0)
+	_, err = s.cluster.Apply(t.Context(), manifests)
+	s.must(err)
+	s.awaitRollout(app)
+	s.awaitMetric("deployment_engine_watch_up", map[string]string{"resource": "pods"}, 1)
 }

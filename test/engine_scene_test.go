@@ -53,6 +53,10 @@ func rolling(surge, unavailable int) func(*appsv1.Deployment) {
 	}
 }
 
+func recreated(d *appsv1.Deployment) {
+	d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
+}
+
 // patchHeld gives a Deployment another image, in a template whose pods are held.
 func (s *scene) patchHeld(w workload, image string) {
 	s.Helper()

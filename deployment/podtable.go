@@ -1,0 +1,203 @@
+package deployment
+
+import (
+	"crypto/sha256"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// pod is what the engine needs of a pod: whether the Recreate strategy has to wait for
+// it.
+type pod struct {
+	Meta
+	// controller is the ReplicaSet that controls it, empty if none does.
+	controller types.UID
+	// runs tells that it exists and has not finished. One that terminates still runs.
+	runs bool
+}
+
+func newPod(object *corev1.Pod) *pod {
+	p := &pod{
+		Meta: metaOf(&object.ObjectMeta),
+		runs: object.Status.Phase != corev1.PodSucceeded && object.Status.Phase != corev1.PodFailed,
+	}
+	if controller := metav1.GetControllerOfNoCopy(object); controller != nil && controller.Kind == replicaSetKind.Kind {
+		p.controller = controller.UID
+	}
+	return p
+}
+
+// shortUID stands for a UID in 16 bytes: the beginning of its SHA-256.
+type shortUID [16]byte
+
+func shorten(uid types.UID) shortUID {
+	sum := sha256.Sum256([]byte(uid))
+	return shortUID(sum[:16])
+}
+
+// podTable holds which pods of ReplicaSets run, where that is known. It may be used
+// concurrently.
+type podTable struct {
+	// want is called when the pods of a namespace are asked for and not known, and ended
+	// when a pod has ended for which a Deployment may wait.
+	want  func(namespace string)
+	ended func(waiter types.NamespacedName)
+
+	mu sync.Mutex
+	// scopes are what watches have shown, each by its namespace; that of all namespaces is
+	// empty. A watch has a scope once it has listed all pods.
+	scopes map[string]*podScope
+}
+
+// podScope is what one watch has shown. It may be used while the table is locked.
+type podScope struct {
+	pods        map[shortUID]*podGroup // those that run
+	controllers map[shortUID]*podGroup
+}
+
+// podGroup are the pods of one ReplicaSet that run, of which there is one at least.
+type podGroup struct {
+	controller shortUID
+	count      int
+	// waiter is the Deployment that has asked for them last, zero for none.
+	waiter types.NamespacedName
+}
+
+func newPodScope() *podScope {
+	return &podScope{pods: map[shortUID]*podGroup{}, controllers: map[shortUID]*podGroup{}}
+}
+
+func newPodTable(want func(namespace string), ended func(types.NamespacedName)) *podTable {
+	return &podTable{want: want, ended: ended, scopes: map[string]*podScope{}}
+}
+
+// count returns how many pods of each ReplicaSet of a Deployment run. It returns nil if that
+// is not known. Whenever one of these pods ends from now on, ended is called.
+func (t *podTable) count(d *Deployment, sets []*ReplicaSet) map[types.UID]int {
+	t.mu.Lock()
+	scope := t.scopes[""]
+	if scope == nil {
+		scope = t.scopes[d.Namespace]
+	}
+	if scope == nil {
+		t.mu.Unlock()
+		t.want(d.Namespace)
+		return nil
+	}
+	defer t.mu.Unlock()
+	counts := make(map[types.UID]int, len(sets))
+	for _, rs := range sets {
+		if group := scope.controllers[shorten(rs.UID)]; group != nil {
+			counts[rs.UID] = group.count
+			group.waiter = d.key()
+		}
+	}
+	return counts
+}
+
+// forget drops what a watch has shown.
+func (t *podTable) forget(namespace string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.scopes, namespace)
+}
+
+func (s *podScope) add(p *pod) {
+	if !p.runs || p.controller == "" {
+		return
+	}
+	controller := shorten(p.controller)
+	group := s.controllers[controller]
+	if group == nil {
+		group = &podGroup{controller: controller}
+		s.controllers[controller] = group
+	}
+	group.count++
+	s.pods[shorten(p.UID)] = group
+}
+
+// podFeed takes what a watch of a namespace, or of all if that is empty, shows into a table.
+// It implements watch.Observer.
+type podFeed struct {
+	table     *podTable
+	namespace string
+}
+
+// Observe implements watch.Observer.
+func (f podFeed) Observe(p *pod) { f.show(p) }
+
+// Forget implements watch.Observer.
+func (f podFeed) Forget(p *pod) {
+	gone := *p
+	gone.runs = false
+	f.show(&gone)
+}
+
+func (f podFeed) show(p *pod) {
+	f.table.mu.Lock()
+	waiter := f.table.scopes[f.namespace].change(p)
+	f.table.mu.Unlock()
+	if waiter != (types.NamespacedName{}) {
+		f.table.ended(waiter)
+	}
+}
+
+// change takes in a pod as it is now. It returns the Deployment that may have waited for its
+// end, if there is one.
+func (s *podScope) change(p *pod) (waiter types.NamespacedName) {
+	uid := shorten(p.UID)
+	group := s.pods[uid]
+	if group != nil && p.runs && group.controller == shorten(p.controller) {
+		return waiter
+	}
+	if group != nil { // it has ended, or belongs to another ReplicaSet now
+		waiter = group.waiter
+		s.remove(uid, group)
+	}
+	s.add(p)
+	return waiter
+}
+
+func (s *podScope) remove(uid shortUID, from *podGroup) {
+	delete(s.pods, uid)
+	if from.count--; from.count == 0 {
+		delete(s.controllers, from.controller)
+	}
+}
+
+// Replace implements watch.Observer.
+func (f podFeed) Replace(all []*pod, _ string) {
+	scope := newPodScope()
+	for _, p := range all {
+		scope.add(p)
+	}
+	f.table.mu.Lock()
+	before := f.table.scopes[f.namespace]
+	f.table.scopes[f.namespace] = scope
+	var waiters []types.NamespacedName
+	if before != nil {
+		waiters = before.waitersFor(scope)
+	}
+	f.table.mu.Unlock()
+	for _, waiter := range waiters {
+		f.table.ended(waiter)
+	}
+}
+
+// waitersFor returns the Deployments that may have waited for pods that a later list does not
+// have, and hands the others on to it.
+func (s *podScope) waitersFor(later *podScope) (waiters []types.NamespacedName) {
+	for controller, group := range s.controllers {
+		if group.waiter == (types.NamespacedName{}) {
+			continue
+		}
+		waiters = append(waiters, group.waiter)
+		if present := later.controllers[controller]; present != nil {
+			present.waiter = group.waiter
+		}
+	}
+	return waiters
+}
