@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -120,4 +121,17 @@ func TestACreationThatHangsAndFailsIsTriedLessAndLess(t *testing.T) {
 			t.Errorf("tried %d times in an hour, which was under way for %s of it", creations, time.Duration(creations)*30*time.Second)
 		}
 	})
+}
+
+func TestBehindManyDeploymentsOfOneNamespaceThatOfAnotherIsSecond(t *testing.T) {
+	q := newQueue(1, newMetrics())
+	for i := range 5000 {
+		q.Add(types.NamespacedName{Namespace: "crowded", Name: fmt.Sprint(i)}, struct{}{})
+	}
+	q.Add(types.NamespacedName{Namespace: "other", Name: "web"}, struct{}{})
+	first, _ := q.Get()
+	q.Done(first)
+	if second, found := q.Get(); !found || second.Namespace != "other" {
+		t.Errorf("after %s comes %s", first, second)
+	}
 }
