@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/series"
 )
 
 // backlog is what a workload with unapplied changes waits for.
@@ -27,6 +28,7 @@ type backlog struct {
 type backlogs struct {
 	mu      sync.Mutex
 	waiting map[catalog.WorkloadRef]backlog
+	slowing map[catalog.ConfigRef]int                 // how many of waiting each config slows down
 	told    map[catalog.WorkloadRef]catalog.Checksums // what a dry run would have recorded
 	// problems are those that the owners have been told of, by the reasons of the Events.
 	problems map[catalog.WorkloadRef]map[string]string
@@ -39,6 +41,7 @@ type backlogs struct {
 func newBacklogs() *backlogs {
 	return &backlogs{
 		waiting:  make(map[catalog.WorkloadRef]backlog),
+		slowing:  make(map[catalog.ConfigRef]int),
 		told:     make(map[catalog.WorkloadRef]catalog.Checksums),
 		problems: make(map[catalog.WorkloadRef]map[string]string),
 		reverts:  make(map[catalog.WorkloadRef]catalog.Revert),
@@ -71,25 +74,34 @@ func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, until
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
 	news := w.slowedBy == nil
+	b.countSlowing(w.slowedBy, -1)
 	w.due, w.owed, w.slowedBy = true, until, make([]catalog.ConfigRef, 0, min(len(causes), maxSlowing))
 	for _, cause := range causes[:min(len(causes), maxSlowing)] {
 		w.slowedBy = append(w.slowedBy, cause.Config)
 	}
+	b.countSlowing(w.slowedBy, 1)
 	b.waiting[ref] = w
 	return news
 }
 
-// slowing counts the workloads that each config slows down.
-func (b *backlogs) slowing() map[catalog.ConfigRef]int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	counts := make(map[catalog.ConfigRef]int)
-	for _, w := range b.waiting {
-		for _, config := range w.slowedBy {
-			counts[config]++
+// countSlowing must be called with the lock held.
+func (b *backlogs) countSlowing(configs []catalog.ConfigRef, more int) {
+	for _, config := range configs {
+		if b.slowing[config] += more; b.slowing[config] == 0 {
+			delete(b.slowing, config)
 		}
 	}
-	return counts
+}
+
+// slowed returns how many workloads each config slows down.
+func (b *backlogs) slowed() []series.Sample {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	samples := make([]series.Sample, 0, len(b.slowing))
+	for config, workloads := range b.slowing {
+		samples = append(samples, series.Sample{Label: config.String(), Value: float64(workloads)})
+	}
+	return samples
 }
 
 // longestWaits returns for each namespace how long the restart or record that is most
@@ -165,7 +177,13 @@ func (b *backlogs) state(ref catalog.WorkloadRef) (due, waits bool) {
 func (b *backlogs) settle(ref catalog.WorkloadRef) backlog {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	return b.remove(ref)
+}
+
+// remove must be called with the lock held.
+func (b *backlogs) remove(ref catalog.WorkloadRef) backlog {
 	waited := b.waiting[ref]
+	b.countSlowing(waited.slowedBy, -1)
 	delete(b.waiting, ref)
 	return waited
 }
@@ -174,7 +192,7 @@ func (b *backlogs) settle(ref catalog.WorkloadRef) backlog {
 func (b *backlogs) forget(ref catalog.WorkloadRef) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.waiting, ref)
+	b.remove(ref)
 	delete(b.told, ref)
 	delete(b.problems, ref)
 	delete(b.reverts, ref)

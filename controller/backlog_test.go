@@ -11,6 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/series"
 )
 
 func TestAWaitCountsFromWhenTheRestartWasDue(t *testing.T) {
@@ -65,12 +66,18 @@ func TestOnlyTheFirstConfigsThatSlowAWorkloadDownAreRemembered(t *testing.T) {
 	if b.putOff(web, causes, time.Now()) {
 		t.Error("it is news again")
 	}
-	if counts := b.slowing(); len(counts) != maxSlowing || counts[mapA] != 1 {
-		t.Errorf("counts %v", counts)
+	if slowed := b.slowed(); len(slowed) != maxSlowing || slowed[0].Value != 1 {
+		t.Errorf("slowed %v", slowed)
 	}
+	api := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "ns", Name: "api"}
+	b.putOff(api, causes[:1], time.Now())
 	b.settle(web)
-	if counts := b.slowing(); len(counts) != 0 {
-		t.Errorf("counts %v of an applied restart", counts)
+	if diff := cmp.Diff([]series.Sample{{Label: mapA.String(), Value: 1}}, b.slowed()); diff != "" {
+		t.Errorf("slowed after a restart was applied (-want +got):\n%s", diff)
+	}
+	b.forget(api)
+	if slowed := b.slowed(); len(slowed) != 0 {
+		t.Errorf("slowed %v when the workload is gone", slowed)
 	}
 	if !b.putOff(web, nil, time.Now()) || b.putOff(web, nil, time.Now()) {
 		t.Error("a restart without causes is not put off once")

@@ -147,7 +147,8 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 	for _, s := range longestWaits(waits) {
 		gauge(longestWaitDesc, s.Value, s.Label)
 	}
-	for _, s := range slowing(c.restarter.backlogs.slowing()) {
+	slowed := series.Largest(c.restarter.backlogs.slowed(), namedConfigs, func(a, b float64) float64 { return a + b })
+	for _, s := range slowed {
 		gauge(slowedDesc, s.Value, s.Label)
 	}
 	gauge(queueDepthDesc, float64(c.restarter.queue.Len()))
@@ -184,13 +185,4 @@ func longestWaits(waits map[string]time.Duration) []series.Sample {
 		samples = append(samples, series.Sample{Label: namespace, Value: wait.Seconds()})
 	}
 	return series.Largest(samples, namedNamespaces, func(a, b float64) float64 { return max(a, b) })
-}
-
-// slowing names the configs that slow down most workloads.
-func slowing(counts map[catalog.ConfigRef]int) []series.Sample {
-	samples := make([]series.Sample, 0, len(counts))
-	for config, workloads := range counts {
-		samples = append(samples, series.Sample{Label: config.String(), Value: float64(workloads)})
-	}
-	return series.Largest(samples, namedConfigs, func(a, b float64) float64 { return a + b })
 }
