@@ -68,6 +68,13 @@ func (c *podCluster) is(of map[string]bool, namespace string) bool {
 	return of[namespace]
 }
 
+// noted returns what was noted until now.
+func noted[V any](c *podCluster, notes map[string]V) map[string]V {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(notes)
+}
+
 func withPodWatches(t *testing.T, test func(*podCluster)) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &podCluster{begun: map[string]int{}, going: map[string]bool{}, needed: map[string]bool{}, refused: map[string]bool{}}
@@ -111,13 +118,13 @@ func (c *podCluster) after(d time.Duration) {
 func TestPodsAreWatchedWhereTheyAreWanted(t *testing.T) {
 	withPodWatches(t, func(c *podCluster) {
 		c.after(time.Hour)
-		expect(t, "begun before", map[string]int{}, c.begun)
+		expect(t, "begun before", map[string]int{}, noted(c, c.begun))
 		for range 3 {
 			c.needs("a")
 			c.needs("b")
 		}
 		c.after(time.Hour)
-		expect(t, "begun", map[string]int{"a": 1, "b": 1}, c.begun)
+		expect(t, "begun", map[string]int{"a": 1, "b": 1}, noted(c, c.begun))
 		expect(t, "known", []string{"a", "b"}, c.known)
 		expect(t, "statuses", []watch.Status{{Namespace: "a", Synced: true}, {Namespace: "b", Synced: true}}, c.statuses())
 	})
@@ -129,14 +136,14 @@ func TestPodsAreNotWatchedForLongWhereNobodyNeedsThem(t *testing.T) {
 		c.needs("b")
 		c.set(func() { delete(c.needed, "a") })
 		c.after(podWatchLooks * podWatchPeriod)
-		expect(t, "going", map[string]bool{"a": true, "b": true}, c.going)
+		expect(t, "going", map[string]bool{"a": true, "b": true}, noted(c, c.going))
 		c.after(podWatchPeriod)
-		expect(t, "going later", map[string]bool{"b": true}, c.going)
+		expect(t, "going later", map[string]bool{"b": true}, noted(c, c.going))
 		if len(c.table.scopes) != 1 {
 			t.Errorf("the pods of %d namespaces are kept", len(c.table.scopes))
 		}
 		c.needs("a")
-		expect(t, "begun", map[string]int{"a": 2, "b": 1}, c.begun)
+		expect(t, "begun", map[string]int{"a": 2, "b": 1}, noted(c, c.begun))
 	})
 }
 
@@ -163,14 +170,16 @@ func TestAWatchThatIsWantedAsItEndsBeginsAgain(t *testing.T) {
 		c.set(func() { delete(c.needed, "a") })
 		watch := c.all()["a"]
 		end := watch.stop
-		watch.stop = func() {
-			end()
-			c.set(func() { c.needed["a"] = true })
-			c.want("a")
-		}
+		c.set(func() {
+			watch.stop = func() {
+				end()
+				c.set(func() { c.needed["a"] = true })
+				c.want("a")
+			}
+		})
 		c.after(time.Hour)
-		expect(t, "begun", map[string]int{"a": 2}, c.begun)
-		expect(t, "going", map[string]bool{"a": true}, c.going)
+		expect(t, "begun", map[string]int{"a": 2}, noted(c, c.begun))
+		expect(t, "going", map[string]bool{"a": true}, noted(c, c.going))
 	})
 }
 
