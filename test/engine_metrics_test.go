@@ -42,7 +42,7 @@ func TestReadyzTellsOfTheEnginesWatches(t *testing.T) {
 	if status != 200 {
 		t.Errorf("/readyz answers %d", status)
 	}
-	for _, resource := range []string{"pods", "replicasets", "deployments"} {
+	for _, resource := range []string{"replicasets", "deployments"} {
 		requireContains(t, body, fmt.Sprintf("[+] watch %s: synced (deployment engine)", resource))
 	}
 	requireContains(t, body, "[+] deployment engine: driving deployments\n")

@@ -89,7 +89,7 @@ func TestEditsThatStalledWatchesDoNotShowAreMadeUpFor(t *testing.T) {
 	crowd.note()
 	proxy.Inject(faultproxy.Mix{faultproxy.StallWatch: 1})
 	s.eventually("all watches stall", func(context.Context) error {
-		if stalled := proxy.Stalled(); stalled < 9 { // 5, and 4 of the deployment engine
+		if stalled := proxy.Stalled(); stalled < 8 { // 5, and 3 of the deployment engine
 			return errors.New("some do not yet")
 		}
 		return nil

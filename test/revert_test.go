@@ -196,18 +196,21 @@ func TestARevertThatLeavesNoOldPodIsOnlyRecorded(t *testing.T) {
 func TestARestartThatIsRevertedAgainAndAgainIsSpacedOut(t *testing.T) {
 	s := newSceneApart(t)
 	s.startController("--restart-backoff-limit=4s")
-	app := s.runHalfway("Deployment")
+	s.make(settings, set("used", "v1"))
+	app := s.run("app", podOf(envFrom(settings)))
+	s.started(app)
+	s.patch(app, `{"spec":{"paused":true}}`) // its pods stay what they are, however long the fight takes
 	s.letTimePass()
 	s.edit(settings, set("used", "v2"))
-	last := s.awaitTimestamp(app.workload)
+	last := s.awaitTimestamp(app)
 	restarts := []time.Time{last.restartTime(s)}
 	for len(restarts) < 6 {
-		s.rebuild(app.workload)
-		last = s.awaitTimestamp(app.workload, last.restartedAt())
+		s.rebuild(app)
+		last = s.awaitTimestamp(app, last.restartedAt())
 		restarts = append(restarts, last.restartTime(s))
 	}
 	s.requireSpacing(restarts, 0, 0, time.Second, 2*time.Second, 4*time.Second)
-	s.awaitEvent(app.workload, "RestartBackoff", "restart put off until ")
+	s.awaitEvent(app, "RestartBackoff", "restart put off until ")
 }
 
 // kubectl brings back the annotations of the ReplicaSet, too; this process knew the record.
