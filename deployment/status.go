@@ -76,23 +76,22 @@ func (p *plan) status() appsv1.DeploymentStatus {
 	}
 }
 
-// terminating is nil unless the ReplicaSets report how many of their pods terminate,
-// and the API server keeps the number. One that its controller has not looked at yet
-// does not report it; until it does, it counts as having none, so that the number does not
-// vanish at the beginning of each rollout.
+// terminating is nil if a ReplicaSet does not report how many of its pods terminate, or if
+// the API server does not keep the number. One that its controller has not looked at yet
+// counts as having none, so that the number does not vanish at the beginning of each
+// rollout.
 func (p *plan) terminating() *int32 {
-	total, isReported := int64(0), p.d.Status.TerminatingReplicas != nil
+	if p.s.NoTerminating {
+		return nil
+	}
+	total := int64(0)
 	for _, m := range p.all() {
 		switch {
 		case m.Terminating != nil:
 			total += int64(*m.Terminating)
-			isReported = true
 		case m.Observed:
 			return nil
 		}
-	}
-	if !isReported || p.s.NoTerminating {
-		return nil
 	}
 	n := toInt32(total)
 	return &n

@@ -59,11 +59,12 @@ func TestTerminatingPodsAreSummedUpWhereAllReportThem(t *testing.T) {
 	}
 }
 
-func TestAServerThatReportsNoTerminatingPodsIsNotTakenToHaveNone(t *testing.T) {
+func TestADeploymentWhosePodsHaveNotBegunHasNoneThatTerminate(t *testing.T) {
 	unobserved := func(rs *ReplicaSet) { rs.Terminating, rs.Observed = nil, false }
-	s := stateOf(web(9, "v1"), set("v1", 2, 0, unobserved))
-	if got := statusOf(s).TerminatingReplicas; got != nil {
-		t.Errorf("%d pods terminate", *got)
+	for _, sets := range [][]*ReplicaSet{nil, {set("v1", 2, 0, unobserved)}} {
+		if got := statusOf(stateOf(web(9, "v1"), sets...)).TerminatingReplicas; got == nil || *got != 0 {
+			t.Errorf("with %d ReplicaSets: %v, want 0", len(sets), got)
+		}
 	}
 }
 
