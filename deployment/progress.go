@@ -114,9 +114,15 @@ func (p *plan) isComplete() bool {
 }
 
 // wasComplete tells whether the rollout was completed earlier and all pods are
-// new, whether or not they are available at the moment.
+// new, whether or not they are available at the moment. The condition is still about an old
+// ReplicaSet where no progress was seen since an undo.
 func (p *plan) wasComplete() bool {
-	return p.conditions.has(appsv1.DeploymentProgressing, reasonComplete) && sum(p.all(), existing) == p.updated()
+	present := p.conditions.get(appsv1.DeploymentProgressing)
+	if present == nil || present.Reason != reasonComplete || sum(p.all(), existing) != p.updated() {
+		return false
+	}
+	isNamed := func(m *member) bool { return strings.Contains(present.Message, strconv.Quote(m.Name)) }
+	return p.current == nil || !slices.ContainsFunc(p.old, isNamed)
 }
 
 // updated is how many pods have the present template.

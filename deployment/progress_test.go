@@ -54,6 +54,20 @@ func TestARolloutHasBegunThoughTheStatusThatTellsSoWasNeverWritten(t *testing.T)
 	}
 }
 
+// Under Recreate, all pods are new from the first moment on. That they are does not mean that
+// the rollout was complete before.
+func TestAnUndoIsARolloutThoughAllPodsAreNew(t *testing.T) {
+	complete := condition(appsv1.DeploymentProgressing, corev1.ConditionTrue, reasonComplete, `ReplicaSet "web-v2" has successfully progressed.`, 10)
+	undone := func(d *appsv1.Deployment) { d.Annotations[revisionAnnotation] = "3" }
+	again := func(rs *ReplicaSet) {
+		rs.Annotations[revisionAnnotation], rs.Annotations[revisionHistoryAnnotation] = "3", "1"
+	}
+	s := stateOf(web(3, "v1", recreated, counted(0, 0, 0, 0, complete), undone), set("v2", 0, 0), set("v1", 3, 0, again))
+	expect(t, "message", `ReplicaSet "web-v1" is progressing.`, progressing(s).Message)
+	s = stateOf(web(3, "v2", recreated, counted(3, 3, 3, 3, complete)), set("v1", 0, 0), set("v2", 3, 2))
+	expect(t, "message of what was complete", complete.Message, progressing(s).Message)
+}
+
 // A ReplicaSet that takes the place of one that is gone, or was released, has the
 // revision of that, and often its name. Only who has created it knows.
 func TestACreationIsToldLaterIfItsStatusWasPutOff(t *testing.T) {
