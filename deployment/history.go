@@ -25,7 +25,7 @@ func (p *plan) prune() {
 	if excess <= 0 {
 		return
 	}
-	slices.SortStableFunc(candidates, byRevision)
+	sortByRevision(candidates)
 	for _, m := range candidates[:excess] {
 		if m.isFinished() && !m.needsUpdate() {
 			p.deletions = append(p.deletions, DeleteReplicaSet{Target: m.Meta})
@@ -55,19 +55,21 @@ func (p *plan) thin() {
 	if len(finished) <= limit+max(limit, leeway) {
 		return
 	}
-	slices.SortStableFunc(finished, byRevision)
+	sortByRevision(finished)
 	for _, m := range finished[:len(finished)-limit] {
 		p.deletions = append(p.deletions, DeleteReplicaSet{Target: m.Meta})
 	}
 }
 
-// byRevision orders by revision; where that cannot be read, the order by age
-// stays.
-func byRevision(a, b *member) int {
-	first, ok1 := revisionOf(a.Annotations)
-	second, ok2 := revisionOf(b.Annotations)
-	if !ok1 || !ok2 {
-		return byAge(a.ReplicaSet, b.ReplicaSet)
-	}
-	return cmp.Compare(first, second)
+// byRevision orders by revision and then by age. A revision that cannot be read counts as none,
+// as the first: to compare it by age with some and others by revision would be no order.
+func byRevision(a, b *ReplicaSet) int {
+	first, _ := revisionOf(a.Annotations)
+	second, _ := revisionOf(b.Annotations)
+	return cmp.Or(cmp.Compare(first, second), byAge(a, b))
+}
+
+// sortByRevision puts the earliest first.
+func sortByRevision(members []*member) {
+	slices.SortFunc(members, func(a, b *member) int { return byRevision(a.ReplicaSet, b.ReplicaSet) })
 }

@@ -35,8 +35,15 @@ func TestTheHistoryIsCutToItsLimitWhenARolloutIsComplete(t *testing.T) {
 		"numbers and not texts are compared": {
 			withHistoryLimit(1), []*ReplicaSet{revised(set("v1", 0, 0), "8"), revised(set("v2", 0, 0), "07")}, []string{"delete replicaset web-v2"},
 		},
-		"where revisions cannot be read, the age counts": {
-			withHistoryLimit(1), []*ReplicaSet{revised(set("v1", 0, 0), "x"), revised(set("v2", 0, 0), "1")}, []string{"delete replicaset web-v1"},
+		"those whose revisions cannot be read go first": {
+			withHistoryLimit(1), []*ReplicaSet{revised(set("v1", 0, 0), "1"), revised(set("v2", 0, 0), "x")}, []string{"delete replicaset web-v2"},
+		},
+		"those too whose revisions are too long": {
+			withHistoryLimit(1), []*ReplicaSet{revised(set("v1", 0, 0), "1"), revised(set("v2", 0, 0), "99999999999999999999")}, []string{"delete replicaset web-v2"},
+		},
+		"one whose revision cannot be read, in age between others, disturbs no order": {
+			withHistoryLimit(1), []*ReplicaSet{revised(set("v1", 0, 0, aged(1)), "2"), revised(set("v2", 0, 0, aged(2)), "x"), revised(set("v3", 0, 0, aged(3)), "")},
+			[]string{"delete replicaset web-v2", "delete replicaset web-v3"},
 		},
 		"of the same revision, the older goes": {
 			withHistoryLimit(1), []*ReplicaSet{revised(set("v1", 0, 0, aged(5)), "1"), revised(set("v2", 0, 0, aged(3)), "1")}, []string{"delete replicaset web-v2"},

@@ -2,7 +2,6 @@ package deployment
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,7 +50,7 @@ func (x *executor) review(ctx context.Context, d *Deployment) error {
 	if len(sets) == 0 {
 		return nil
 	}
-	latest := slices.MaxFunc(sets, byRevisionThenAge)
+	latest := slices.MaxFunc(sets, byRevision)
 	sets = slices.DeleteFunc(sets, func(rs *ReplicaSet) bool { return rs == latest })
 	sets = append([]*ReplicaSet{latest}, sets[:min(len(sets), maxReviewed)]...)
 	for i, rs := range sets {
@@ -77,13 +76,6 @@ func (x *executor) lookAtAll(ctx context.Context, sets []*ReplicaSet) error {
 		}
 	}
 	return fmt.Errorf("%w: templates have other defaults", errMovedOn)
-}
-
-// byRevisionThenAge orders by revision, of which one that cannot be read is the first.
-func byRevisionThenAge(a, b *ReplicaSet) int {
-	first, _ := revisionOf(a.Annotations)
-	second, _ := revisionOf(b.Annotations)
-	return cmp.Or(cmp.Compare(first, second), byAge(a, b))
 }
 
 // glance reads a ReplicaSet as the API server has it in memory, which costs it little and may

@@ -53,7 +53,10 @@ func revisionOf(annotations map[string]string) (revision int64, ok bool) {
 		return 0, true
 	}
 	revision, err := strconv.ParseInt(text, 10, 64)
-	return revision, err == nil
+	if err != nil {
+		return 0, false // and not the greatest of all for one that is too long
+	}
+	return revision, true
 }
 
 // annotationsOfNew returns what has to be set on the new ReplicaSet that has the

@@ -18,7 +18,7 @@ func TestRevisionsAreReadWhereTheyCanBe(t *testing.T) {
 		"empty":                  {map[string]string{revisionAnnotation: ""}, 0, true},
 		"a number":               {map[string]string{revisionAnnotation: "12"}, 12, true},
 		"the greatest":           {map[string]string{revisionAnnotation: "9223372036854775807"}, 9223372036854775807, true},
-		"more than the greatest": {map[string]string{revisionAnnotation: "9223372036854775808"}, 9223372036854775807, false},
+		"more than the greatest": {map[string]string{revisionAnnotation: "9223372036854775808"}, 0, false},
 		"no number":              {map[string]string{revisionAnnotation: "twelve"}, 0, false},
 		"with a fraction":        {map[string]string{revisionAnnotation: "1.5"}, 0, false},
 	} {
