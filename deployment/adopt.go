@@ -2,6 +2,10 @@ package deployment
 
 import "k8s.io/apimachinery/pkg/labels"
 
+// maxBatch is how many ReplicaSets a plan claims or deletes at most. The next plan goes on:
+// a Deployment with thousands of them must not occupy a worker for minutes.
+const maxBatch = 100
+
 // claim orders that orphans which the Deployment selects become its own, and that
 // its own which it does not select any more are released. ReplicaSets of other
 // controllers are never touched. A Deployment that is being deleted claims
@@ -14,18 +18,16 @@ func claim(s *State) []Action {
 	if d.Deleting {
 		return nil
 	}
+	isForeign := func(rs *ReplicaSet) bool { return !d.selects(rs) }
 	var actions []Action
-	for _, rs := range oldestFirst(s.ReplicaSets) {
-		if !d.selects(rs) {
-			actions = append(actions, ReleaseReplicaSet{Target: rs.Meta})
-		}
+	for _, rs := range oldestFirst(s.ReplicaSets, isForeign) {
+		actions = append(actions, ReleaseReplicaSet{Target: rs.Meta})
 	}
-	for _, rs := range oldestFirst(s.Orphans) {
-		if d.selects(rs) && !rs.Deleting {
-			actions = append(actions, AdoptReplicaSet{Target: rs.Meta})
-		}
+	isOwn := func(rs *ReplicaSet) bool { return d.selects(rs) && !rs.Deleting }
+	for _, rs := range oldestFirst(s.Orphans, isOwn) {
+		actions = append(actions, AdoptReplicaSet{Target: rs.Meta})
 	}
-	return actions
+	return actions[:min(len(actions), maxBatch)]
 }
 
 func (d *Deployment) selects(rs *ReplicaSet) bool { return d.Matcher.Matches(labels.Set(rs.Labels)) }

@@ -45,3 +45,19 @@ func TestAClaimComesAlone(t *testing.T) {
 	expect(t, "actions", []Action{AdoptReplicaSet{Target: set("v1", 3, 3).Meta}}, got)
 	expect(t, "wake", time.Time{}, wake)
 }
+
+// Thousands of ReplicaSets are dealt with a hundred at a time.
+func TestAPlanClaimsAndDeletesAHundredAtMost(t *testing.T) {
+	orphan := func(rs *ReplicaSet) { rs.Controller, rs.ControllerName = "", "" }
+	stranger := func(rs *ReplicaSet) { rs.Labels = map[string]string{"app": "api"} }
+	adopting := stateOf(web(3, "v999"))
+	adopting.Orphans = finished(250, orphan)
+	releasing := stateOf(web(3, "v999"), finished(250, stranger)...)
+	pruning := stateOf(web(3, "v999", withHistoryLimit(0)), append(finished(250), set("v999", 3, 3))...)
+	for name, s := range map[string]*State{"adopt": adopting, "release": releasing, "delete": pruning} {
+		orders := orders(s)
+		if len(orders) != maxBatch || orders[0] != name+" replicaset web-v1" || orders[maxBatch-1] != name+" replicaset web-v100" {
+			t.Errorf("%d to %s, from %s", len(orders), name, orders[0])
+		}
+	}
+}

@@ -96,16 +96,16 @@ func BenchmarkSyncInANamespaceOf(b *testing.B) {
 // crowd is a namespace full of Deployments with a history of five.
 func crowd(n int) *caches {
 	c := &caches{
-		deployments: newCache(func(_, _ *Deployment) {}), replicaSets: newCache(func(_, _ *ReplicaSet) {}), pods: newPodTable(func(string) {}, func(types.NamespacedName) {}),
+		deployments: newCache(packDeployment, func(_, _ *Deployment) {}), replicaSets: newCache(packReplicaSet, func(_, _ *ReplicaSet) {}), pods: newPodTable(func(string) {}, func(types.NamespacedName) {}),
 	}
 	for i := range n {
 		d := web(0, "v6")
 		d.Name, d.UID = fmt.Sprint("web-", i), types.UID(fmt.Sprint("uid-", i))
-		c.deployments.put(d, false)
+		c.deployments.feed("").Observe(packDeployment(d))
 		for j := 1; j <= 6; j++ {
 			rs := set(fmt.Sprint("v", j), 0, 0)
 			rs.Name, rs.UID, rs.Controller, rs.ControllerName = fmt.Sprintf("%s-%d", d.Name, j), types.UID(fmt.Sprintf("%s-%d", d.UID, j)), d.UID, d.Name
-			c.replicaSets.put(rs, false)
+			c.replicaSets.feed("").Observe(packReplicaSet(rs))
 		}
 	}
 	return c
@@ -120,7 +120,7 @@ func BenchmarkCollectOf10000Deployments(b *testing.B) {
 			progressed(corev1.ConditionFalse, reasonTimedOut),
 		}}))
 		d.Name = fmt.Sprint("web-", i)
-		e.caches.deployments.put(d, false)
+		e.caches.deployments.feed("").Observe(packDeployment(d))
 	}
 	b.ReportAllocs()
 	for b.Loop() {

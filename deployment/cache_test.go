@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,7 +19,29 @@ type thing struct {
 	owner string
 }
 
-func (t *thing) group() string { return t.owner }
+func (t *thing) groups() (groups []digest) {
+	for owner := range strings.FieldsSeq(t.owner) {
+		groups = append(groups, digestOf(owner))
+	}
+	return groups
+}
+
+func (*thing) controller() types.UID { return "" }
+
+// packedThing is a thing as it is.
+type packedThing struct{ *thing }
+
+func packThing(t *thing) packedThing { return packedThing{t} }
+func (p packedThing) unpack() *thing { return p.thing }
+func newThings(changed func(before, after *thing)) *cache[*thing, packedThing] {
+	return newCache(packThing, changed)
+}
+func packedThings(things ...*thing) (packed []packedThing) {
+	for _, t := range things {
+		packed = append(packed, packThing(t))
+	}
+	return packed
+}
 
 // version is a version of the object "a" in a namespace. Its UID is that of its
 // creation.
@@ -35,16 +58,17 @@ func in(namespace string) func(*thing)    { return func(t *thing) { t.Namespace 
 func ownedBy(owner string) func(*thing)   { return func(t *thing) { t.owner = owner } }
 func (t *thing) String() string           { return t.Namespace + "/" + t.Name + "@" + t.ResourceVersion }
 func told(before, after *thing) string    { return fmt.Sprint(before, " -> ", after) }
-func listOf(things ...*thing) []*thing    { return things }
 func keyOf(t *thing) types.NamespacedName { return t.key() }
 
 func TestACacheHoldsTheNewestThatIsKnown(t *testing.T) {
-	type step func(feed[*thing])
-	observe := func(v *thing) step { return func(f feed[*thing]) { f.Observe(v) } }
-	forget := func(v *thing) step { return func(f feed[*thing]) { f.Forget(v) } }
-	answer := func(v *thing) step { return func(f feed[*thing]) { f.answer(v) } }
-	gone := func(v *thing) step { return func(f feed[*thing]) { f.answerGone(&v.Meta) } }
-	list := func(version string, all ...*thing) step { return func(f feed[*thing]) { f.Replace(all, version) } }
+	type step func(feed[*thing, packedThing])
+	observe := func(v *thing) step { return func(f feed[*thing, packedThing]) { f.Observe(packThing(v)) } }
+	forget := func(v *thing) step { return func(f feed[*thing, packedThing]) { f.Forget(packThing(v)) } }
+	answer := func(v *thing) step { return func(f feed[*thing, packedThing]) { f.answer(v) } }
+	gone := func(v *thing) step { return func(f feed[*thing, packedThing]) { f.answerGone(&v.Meta) } }
+	list := func(version string, all ...*thing) step {
+		return func(f feed[*thing, packedThing]) { f.Replace(packedThings(all...), version) }
+	}
 	none := (*thing)(nil)
 	v1, v2, v3, v4 := version(101), version(102), version(103), version(104)
 	same2, again5 := version(102), version(105, again)
@@ -77,9 +101,9 @@ func TestACacheHoldsTheNewestThatIsKnown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var changes []string
-			c := newCache(func(before, after *thing) { changes = append(changes, told(before, after)) })
+			c := newThings(func(before, after *thing) { changes = append(changes, told(before, after)) })
 			for _, step := range test.steps {
-				step(feed[*thing]{c, ""})
+				step(c.feed(""))
 			}
 			if got := c.get(keyOf(v1)); got != test.want {
 				t.Errorf("%s, want %s", got, test.want)
@@ -93,8 +117,8 @@ func TestACacheHoldsTheNewestThatIsKnown(t *testing.T) {
 func TestAnAnswerCountsUntilTheWatchHasShownAsMuch(t *testing.T) {
 	named := func(name string) func(*thing) { return func(t *thing) { t.Name = name } }
 	answered := version(95, named("b"))
-	var c *cache[*thing]
-	c = newCache(func(_, after *thing) {
+	var c *cache[*thing, packedThing]
+	c = newThings(func(_, after *thing) {
 		if after.Name != "a" {
 			return
 		}
@@ -103,9 +127,9 @@ func TestAnAnswerCountsUntilTheWatchHasShownAsMuch(t *testing.T) {
 			t.Errorf("after %s: %s", after, got)
 		}
 	})
-	f := feed[*thing]{c, ""}
+	f := c.feed("")
 	f.Replace(nil, "80")
-	f.Replace(listOf(version(90), version(95, named("b"))), "100")
+	f.Replace(packedThings(version(90), version(95, named("b"))), "100")
 	c.answer(version(94, named("b")))
 	if got := c.get(keyOf(answered)); got.ResourceVersion != "95" {
 		t.Errorf("after the list: %s", got)
@@ -113,60 +137,105 @@ func TestAnAnswerCountsUntilTheWatchHasShownAsMuch(t *testing.T) {
 }
 
 func TestAValueIsFoundByItsGroupOnly(t *testing.T) {
-	c := newCache(func(_, _ *thing) {})
-	f := feed[*thing]{c, ""}
-	find := func(group string) int { return len(c.find(group)) }
-	f.Observe(version(101, ownedBy("x")))
-	f.Observe(version(102, ownedBy("x"), in("other")))
+	c := newThings(func(_, _ *thing) {})
+	f := c.feed("")
+	find := func(group string) int { return len(c.find(noLimit, digestOf(group))) }
+	f.Observe(packThing(version(101, ownedBy("x"))))
+	f.Observe(packThing(version(102, ownedBy("x"), in("other"))))
 	if find("x") != 2 || find("y") != 0 {
 		t.Errorf("%d of x, %d of y", find("x"), find("y"))
 	}
-	f.Observe(version(103, ownedBy("y")))
+	f.Observe(packThing(version(103, ownedBy("y"))))
 	if find("x") != 1 || find("y") != 1 {
 		t.Errorf("%d of x, %d of y", find("x"), find("y"))
 	}
-	f.Observe(version(104, ownedBy("")))
+	f.Observe(packThing(version(104, ownedBy(""))))
 	if find("y") != 0 || find("") != 0 || c.get(keyOf(version(0))) == nil {
 		t.Errorf("%d of y, %d of none", find("y"), find(""))
 	}
-	f.Forget(version(105, in("other")))
+	f.Forget(packThing(version(105, in("other"))))
 	if len(c.groups) != 0 {
 		t.Errorf("groups that are empty are kept: %v", c.groups)
 	}
-	all := 0
-	c.each(func(*thing) { all++ })
-	if all != 1 {
-		t.Errorf("%d of all", all)
+}
+
+func TestValuesAreCountedByTheirGroups(t *testing.T) {
+	named := func(name string, owner string) packedThing {
+		return packThing(version(101, ownedBy(owner), func(t *thing) { t.Name = name }))
+	}
+	c := newThings(func(_, _ *thing) {})
+	f := c.feed("")
+	f.Replace([]packedThing{named("a", "x"), named("b", "x y"), named("c", ""), named("d", "y z")}, "101")
+	requireCounts := func(want ...int) {
+		t.Helper()
+		expect(t, "counts", want, []int{c.count(digestOf("x")), c.count(digestOf("y")), c.count(digestOf("z"))})
+	}
+	requireCounts(2, 2, 1)
+	f.Observe(named("a", "z"))
+	f.Forget(named("b", ""))
+	requireCounts(0, 1, 2)
+	f.Replace(nil, "200")
+	requireCounts(0, 0, 0)
+}
+
+func TestValuesOfSeveralGroupsAreFoundOnce(t *testing.T) {
+	c := newThings(func(_, _ *thing) {})
+	f := c.feed("")
+	for number, owner := range []string{"x y", "x", "y z", "z", "x z"} {
+		f.Observe(packThing(version(101+number, ownedBy(owner), func(t *thing) { t.Name = owner })))
+	}
+	find := func(limit int, groups ...string) (names []string) {
+		var digests []digest
+		for _, group := range groups {
+			digests = append(digests, digestOf(group))
+		}
+		for _, t := range c.find(limit, digests...) {
+			names = append(names, t.Name)
+		}
+		return names
+	}
+	expect(t, "of two groups", []string{"x y", "x", "y z", "x z"}, find(noLimit, "x", "y"))
+	for limit := range 6 {
+		digests := []digest{digestOf("x"), digestOf("y"), digestOf("z")}
+		if keys, found := c.keys(limit, digests...), find(limit, "x", "y", "z"); len(keys) != limit || len(found) != limit {
+			t.Errorf("%d keys and %d values of %d", len(keys), len(found), limit)
+		}
+	}
+	if smallest := c.smallest([]digest{digestOf("x"), digestOf("y"), digestOf("z")}); smallest != digestOf("y") {
+		t.Error("y has the fewest members")
+	}
+	if smallest := c.smallest([]digest{digestOf("x"), digestOf("none")}); smallest != digestOf("none") {
+		t.Error("a group of nobody has fewer")
 	}
 }
 
 func TestTheOldestOfAGroupHasBeenThereForTheLongestTime(t *testing.T) {
 	named := func(name string) func(*thing) { return func(t *thing) { t.Name = name } }
-	c := newCache(func(_, _ *thing) {})
-	f := feed[*thing]{c, ""}
-	expect(t, "of none", []*thing{}, c.findOldestFirst("x"), cmp.AllowUnexported(thing{}))
+	c := newThings(func(_, _ *thing) {})
+	f := c.feed("")
+	expect(t, "of none", []*thing{}, c.find(noLimit, digestOf("x")), cmp.AllowUnexported(thing{}))
 	for number, name := range []string{"a", "b", "c"} {
-		f.Observe(version(110+number, named(name)))
+		f.Observe(packThing(version(110+number, named(name))))
 	}
-	f.Observe(version(101, named("d"), ownedBy("y")))
+	f.Observe(packThing(version(101, named("d"), ownedBy("y"))))
 	requireOldest := func(name string) {
 		t.Helper()
-		if oldest := c.findOldestFirst("x")[0]; oldest.Name != name {
+		if oldest := c.find(noLimit, digestOf("x"))[0]; oldest.Name != name {
 			t.Errorf("the oldest is %s, want %s", oldest, name)
 		}
 	}
 	requireOldest("a")
 	c.answer(version(110, named("a"))) // looked at again
 	requireOldest("b")
-	f.Forget(version(120, named("b")))
+	f.Forget(packThing(version(120, named("b"))))
 	requireOldest("c")
 }
 
 func TestAListOfANamespaceSaysNothingOfOthers(t *testing.T) {
-	c := newCache(func(_, _ *thing) {})
-	one, other := feed[*thing]{c, "one"}, feed[*thing]{c, "other"}
-	one.Replace(listOf(version(101, in("one"))), "110")
-	other.Replace(listOf(version(102, in("other"))), "120")
+	c := newThings(func(_, _ *thing) {})
+	one, other := c.feed("one"), c.feed("other")
+	one.Replace(packedThings(version(101, in("one"))), "110")
+	other.Replace(packedThings(version(102, in("other"))), "120")
 	one.Replace(nil, "130")
 	if c.get(types.NamespacedName{Namespace: "one", Name: "a"}) != nil || c.get(types.NamespacedName{Namespace: "other", Name: "a"}) == nil {
 		t.Error("the wrong one is gone")
@@ -193,8 +262,8 @@ func TestACacheIsNeverBehindItsAnswers(t *testing.T) {
 		}
 		var events []event
 		answered := map[string]int{}
-		c := newCache(func(_, _ *thing) {})
-		f := feed[*thing]{c, ""}
+		c := newThings(func(_, _ *thing) {})
+		f := c.feed("")
 		f.Replace(nil, "100")
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			name := rapid.SampledFrom(names).Draw(t, "name")
@@ -224,14 +293,14 @@ func TestACacheIsNeverBehindItsAnswers(t *testing.T) {
 			case 3: // the watch shows something
 				if shown < len(events) {
 					if e := events[shown]; e.deleted {
-						f.Forget(e.value)
+						f.Forget(packThing(e.value))
 					} else {
-						f.Observe(e.value)
+						f.Observe(packThing(e.value))
 					}
 					shown++
 				}
 			case 4: // the watch lists again
-				f.Replace(slices.Collect(maps.Values(truth)), strconv.Itoa(last))
+				f.Replace(packedThings(slices.Collect(maps.Values(truth))...), strconv.Itoa(last))
 				shown = len(events)
 			}
 			for name, least := range answered {
@@ -246,9 +315,9 @@ func TestACacheIsNeverBehindItsAnswers(t *testing.T) {
 		}
 		for ; shown < len(events); shown++ {
 			if e := events[shown]; e.deleted {
-				f.Forget(e.value)
+				f.Forget(packThing(e.value))
 			} else {
-				f.Observe(e.value)
+				f.Observe(packThing(e.value))
 			}
 		}
 		groups := map[string]int{}
@@ -261,8 +330,8 @@ func TestACacheIsNeverBehindItsAnswers(t *testing.T) {
 			}
 		}
 		for _, owner := range names {
-			if len(c.find(owner)) != groups[owner] {
-				t.Fatalf("%d of %s, want %d", len(c.find(owner)), owner, groups[owner])
+			if len(c.find(noLimit, digestOf(owner))) != groups[owner] {
+				t.Fatalf("%d of %s, want %d", len(c.find(noLimit, digestOf(owner))), owner, groups[owner])
 			}
 		}
 	})

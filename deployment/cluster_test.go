@@ -227,8 +227,8 @@ func (c *cluster) newEngine(metrics *metrics) *Engine {
 	log := slog.New(slog.DiscardHandler)
 	e := &Engine{log: log, notes: notes{notes: map[types.NamespacedName]note{}}, metrics: metrics, queue: newQueue(1, metrics)}
 	e.caches = &caches{
-		deployments: newCache(e.onDeployment),
-		replicaSets: newCache(e.onReplicaSet),
+		deployments: newCache(packDeployment, e.onDeployment),
+		replicaSets: newCache(packReplicaSet, e.onReplicaSet),
 		pods:        newPodTable(func(string) {}, e.wake),
 	}
 	e.ward, e.ownEvents = quarantine.New(quarantine.Options{Log: log, Panicked: e.panicked}), recorder{c: c}
@@ -242,9 +242,9 @@ func (c *cluster) newEngine(metrics *metrics) *Engine {
 func (ch change) show(e *Engine) {
 	switch o := ch.object.(type) {
 	case *appsv1.Deployment:
-		showTo(feed[*Deployment]{e.caches.deployments, ""}, NewDeployment(o), ch.deleted)
+		showTo(e.caches.deployments.feed(""), packDeployment(NewDeployment(o)), ch.deleted)
 	case *appsv1.ReplicaSet:
-		showTo(feed[*ReplicaSet]{e.caches.replicaSets, ""}, NewReplicaSet(o), ch.deleted)
+		showTo(e.caches.replicaSets.feed(""), packReplicaSet(NewReplicaSet(o)), ch.deleted)
 	case *corev1.Pod:
 		showTo(podFeed{e.caches.pods, ""}, newPod(o), ch.deleted)
 	}
@@ -261,16 +261,16 @@ func showTo[T any](f watch.Observer[T], value T, deleted bool) {
 // list hands all objects to an engine as a list does.
 func (c *cluster) list(e *Engine) {
 	version := strconv.FormatInt(c.version, 10)
-	var sets []*ReplicaSet
+	var sets []packedReplicaSet
 	for _, name := range slices.Sorted(maps.Keys(c.replicaSets)) {
-		sets = append(sets, NewReplicaSet(c.replicaSets[name]))
+		sets = append(sets, packReplicaSet(NewReplicaSet(c.replicaSets[name])))
 	}
-	feed[*ReplicaSet]{e.caches.replicaSets, ""}.Replace(sets, version)
-	var deployments []*Deployment
+	e.caches.replicaSets.feed("").Replace(sets, version)
+	var deployments []packedDeployment
 	for _, name := range slices.Sorted(maps.Keys(c.deployments)) {
-		deployments = append(deployments, NewDeployment(c.deployments[name]))
+		deployments = append(deployments, packDeployment(NewDeployment(c.deployments[name])))
 	}
-	feed[*Deployment]{e.caches.deployments, ""}.Replace(deployments, version)
+	e.caches.deployments.feed("").Replace(deployments, version)
 }
 
 // listPods hands all pods to an engine, which does not know of any before.

@@ -78,11 +78,10 @@ type Engine struct {
 	// ownEvents are those about the engine itself, and about what it leaves alone.
 	ownEvents record.EventRecorder
 
-	isSpare      bool
-	leads        atomic.Bool
-	lookout      *lookout
-	probes       follower
-	statusWrites statusWrites
+	isSpare bool
+	leads   atomic.Bool
+	lookout *lookout
+	probes  follower
 }
 
 // follower is a watch, of whatever.
@@ -101,20 +100,19 @@ func New(options Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		log:          options.Log,
-		rights:       rightsOf(&options),
-		notes:        notes{notes: map[types.NamespacedName]note{}},
-		metrics:      newMetrics(),
-		events:       record.NewBroadcaster(),
-		isSpare:      options.Spare,
-		statusWrites: statusWrites{last: map[types.NamespacedName]lastWrite{}},
+		log:     options.Log,
+		rights:  rightsOf(&options),
+		notes:   notes{notes: map[types.NamespacedName]note{}},
+		metrics: newMetrics(),
+		events:  record.NewBroadcaster(),
+		isSpare: options.Spare,
 	}
 	e.queue = newQueue(options.Workers, e.metrics)
 	e.ward = quarantine.New(quarantine.Options{Log: options.Log, Panicked: e.panicked})
 	e.ownEvents = e.events.NewRecorder(apiclient.Scheme, corev1.EventSource{Component: ownSource})
 	e.caches = &caches{
-		deployments: newCache(e.onDeployment),
-		replicaSets: newCache(e.onReplicaSet),
+		deployments: newCache(packDeployment, e.onDeployment),
+		replicaSets: newCache(packReplicaSet, e.onReplicaSet),
 		pods:        newPodTable(func(namespace string) { e.pods.want(namespace) }, e.wake),
 	}
 	e.executor = &executor{
@@ -171,13 +169,13 @@ func (e *Engine) watch(namespaces []string, clients *apiclient.Clients) {
 		namespaces = []string{""}
 	}
 	for _, namespace := range namespaces {
-		deployments := watch.New(watch.Options[*Deployment]{
-			Resource: "deployments", Kind: kind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceDeployment, Name: named[*Deployment](kind),
-			Observer: hearing{feed[*Deployment]{e.caches.deployments, namespace}, e}, Ward: e.ward, Log: e.log,
+		deployments := watch.New(watch.Options[packedDeployment]{
+			Resource: "deployments", Kind: kind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceDeployment, Name: named[*Deployment, packedDeployment](kind),
+			Observer: hearing{e.caches.deployments.feed(namespace), e, statusWrites{}}, Ward: e.ward, Log: e.log,
 		})
-		replicaSets := watch.New(watch.Options[*ReplicaSet]{
-			Resource: "replicasets", Kind: replicaSetKind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceReplicaSet, Name: named[*ReplicaSet](replicaSetKind),
-			Observer: feed[*ReplicaSet]{e.caches.replicaSets, namespace}, Ward: e.ward, Log: e.log,
+		replicaSets := watch.New(watch.Options[packedReplicaSet]{
+			Resource: "replicasets", Kind: replicaSetKind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceReplicaSet, Name: named[*ReplicaSet, packedReplicaSet](replicaSetKind),
+			Observer: e.caches.replicaSets.feed(namespace), Ward: e.ward, Log: e.log,
 		})
 		e.watches = append(e.watches, replicaSets, deployments)
 	}
@@ -239,7 +237,9 @@ func (e *Engine) Lead(ctx context.Context) error {
 func (e *Engine) drive() {
 	e.notes.clear()
 	e.executor.driving.Store(true)
-	e.caches.deployments.each(func(d *Deployment) { e.add(d.key()) })
+	for _, key := range e.caches.deployments.keys(noLimit, deploymentsIn("")) {
+		e.add(key)
+	}
 }
 
 // rest lets the writes end that are under way, and no further one begin.
@@ -248,8 +248,8 @@ func (e *Engine) rest() { e.executor.driving.Store(false) }
 // resumeIn begins with the Deployments of a namespace anew.
 func (e *Engine) resumeIn(namespace string) {
 	e.executor.truces.end(namespace)
-	for _, d := range e.caches.deployments.find(namespace) {
-		e.wake(d.key())
+	for _, key := range e.caches.deployments.keys(noLimit, deploymentsIn(namespace)) {
+		e.wake(key)
 	}
 }
 

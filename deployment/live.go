@@ -46,7 +46,7 @@ func (x *executor) confirm(ctx context.Context, d *Deployment) (*appsv1.Deployme
 // that of the latest revision, which must not be mistaken for an old one, and that which has
 // been in the cache for the longest time: if it has all defaults, those have that came later.
 func (x *executor) review(ctx context.Context, d *Deployment) error {
-	sets := x.caches.replicaSets.findOldestFirst(string(d.UID))
+	sets := x.caches.replicaSetsOf(d) // the oldest first
 	if len(sets) == 0 {
 		return nil
 	}

@@ -135,7 +135,7 @@ func TestNoReplicaSetIsCreatedForADeploymentThatHasChanged(t *testing.T) {
 			s := newStage()
 			s.do([]string{"deployment", "replicas=3"})
 			d := NewDeployment(s.deployment())
-			s.engine.caches.deployments.put(d, false)
+			s.engine.caches.deployments.feed("").Observe(packDeployment(d))
 			change(s.cluster) // which no watch has shown
 			actions, _ := Plan(s.engine.caches.observe(d, note{}, s.now))
 			done, err := s.engine.executor.apply(t.Context(), d, actions)

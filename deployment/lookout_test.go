@@ -527,7 +527,7 @@ func TestAnEngineWritesNothingInANamespaceWhereItRests(t *testing.T) {
 	s := newStage()
 	s.do([]string{"deployment", "replicas=3"})
 	d := NewDeployment(s.deployment())
-	s.engine.caches.deployments.put(d, false)
+	s.engine.caches.deployments.feed("").Observe(packDeployment(d))
 	create := []Action{CreateReplicaSet{Name: "web-1", Replicas: 3}}
 	s.engine.executor.truces.begin("ns")
 	if _, err := s.engine.executor.apply(t.Context(), d, create); !errors.Is(err, errResting) || len(s.cluster.replicaSets) != 0 {
@@ -549,23 +549,23 @@ func TestAnEngineWritesNothingInANamespaceWhereItRests(t *testing.T) {
 func TestAnEngineHearsOthersButNotItselfNorItsProbe(t *testing.T) {
 	e := newIdleEngine(t)
 	e.lookout.prober.namespace = "own"
-	drives := hearing{feed[*Deployment]{e.caches.deployments, ""}, e}
+	drives := hearing{e.caches.deployments.feed(""), e, statusWrites{}}
 	own := web(0, "v1", func(d *appsv1.Deployment) { d.Namespace, d.Name = "own", ProbeName })
 	foreign := web(0, "v1", func(d *appsv1.Deployment) { d.Namespace, d.Name = "others", ProbeName })
-	drives.Replace([]*Deployment{web(3, "v1"), own, foreign}, "5")
-	drives.Observe(own)
+	drives.Replace([]packedDeployment{packDeployment(web(3, "v1")), packDeployment(own), packDeployment(foreign)}, "5")
+	drives.Observe(packDeployment(own))
 	if e.caches.deployments.get(own.key()) != nil {
 		t.Error("it drives its own probe")
 	}
 	if e.caches.deployments.get(foreign.key()) == nil {
 		t.Error("it does not drive the probe of another installation")
 	}
-	written := func(manager string, second float64) *Deployment {
-		return web(3, "v1", func(d *appsv1.Deployment) { d.ManagedFields = []metav1.ManagedFieldsEntry{statusBy(manager, second)} })
+	written := func(manager string, second float64) packedDeployment {
+		return packDeployment(web(3, "v1", func(d *appsv1.Deployment) { d.ManagedFields = []metav1.ManagedFieldsEntry{statusBy(manager, second)} }))
 	}
 	drives.Observe(written(FieldManager, 3))
 	drives.Observe(written("rival", 4))
-	drives.Replace([]*Deployment{written("rival", 5)}, "7")
+	drives.Replace([]packedDeployment{written("rival", 5)}, "7")
 	if count := testutil.ToFloat64(e.metrics.rivalWrites.Of("rival")); count != 2 {
 		t.Errorf("%v writes are counted, want 2", count)
 	}
@@ -573,7 +573,7 @@ func TestAnEngineHearsOthersButNotItselfNorItsProbe(t *testing.T) {
 		t.Errorf("%d managers are counted, want that one and the usual one", count)
 	}
 	drives.Forget(written("rival", 5))
-	if len(e.statusWrites.last) != 0 {
+	if len(drives.writes) != 0 {
 		t.Error("what is gone is not forgotten")
 	}
 }

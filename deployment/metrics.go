@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -133,9 +134,8 @@ func (e *Engine) Collect(samples chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		samples <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
-	inProgress, exceeded := e.countRollouts()
-	gauge(inProgressDesc, inProgress)
-	gauge(exceededDesc, exceeded)
+	gauge(inProgressDesc, float64(e.caches.deployments.count(inProgress)))
+	gauge(exceededDesc, float64(e.caches.deployments.count(exceeded)))
 	gauge(drivingDesc, asNumber(e.executor.driving.Load()))
 	gauge(restingDesc, float64(e.executor.truces.count()))
 	gauge(queueDepthDesc, float64(e.queue.Len()))
@@ -162,20 +162,11 @@ func asNumber(is bool) float64 {
 	return 0
 }
 
-// countRollouts reads off the Deployments' status how many rollouts are under way
-// and how many of them take too long.
-func (e *Engine) countRollouts() (inProgress, exceeded float64) {
-	e.caches.deployments.each(func(d *Deployment) {
-		if !d.Paused && !d.isRolledOut() {
-			inProgress++
-		}
-		for i := range d.Status.Conditions {
-			if c := &d.Status.Conditions[i]; c.Type == appsv1.DeploymentProgressing && c.Reason == reasonTimedOut {
-				exceeded++
-			}
-		}
+// hasExceeded tells whether the status says that the rollout has exceeded its deadline.
+func (d *Deployment) hasExceeded() bool {
+	return slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
+		return c.Type == appsv1.DeploymentProgressing && c.Reason == reasonTimedOut
 	})
-	return inProgress, exceeded
 }
 
 // isRolledOut tells whether the status says that all pods are new and available.

@@ -67,7 +67,7 @@ func TestTheMetricsTellOfRolloutsAndWatches(t *testing.T) {
 		named("updating", done, func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 2 }),
 		named("unavailable", done, func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 2 }),
 	} {
-		e.caches.deployments.put(d, false)
+		e.caches.deployments.feed("").Observe(packDeployment(d))
 	}
 	e.metrics.actions.WithLabelValues(UpdateReplicaSet{To: 1}.Kind()).Inc()
 	want := `

@@ -15,7 +15,7 @@ func (p *plan) ensureNew() bool {
 	if p.refreshNew() {
 		return true
 	}
-	hash := TemplateHash(p.d.Template, p.collisions)
+	hash := TemplateHash(p.d.Template.decode(), p.collisions)
 	name := replicaSetName(p.d.Name, hash)
 	if failure := p.s.Creation; failure.Name == name {
 		p.noteFailure(&failure)

@@ -110,7 +110,7 @@ func TestACollisionIsCountedAndGivesAnotherName(t *testing.T) {
 			d := web(3, "v2", withLimits("1", "0"), counted(3, 0, 3, 3))
 			d.Status.CollisionCount = test.before
 			s := stateOf(d, set("v1", 3, 3))
-			hash := TemplateHash(d.Template, test.before)
+			hash := TemplateHash(d.Template.decode(), test.before)
 			s.Creation = CreationFailure{Name: "web-" + hash, Collided: true}
 			expect(t, "orders", []string{}, orders(s))
 			status := statusOf(s)
@@ -123,7 +123,7 @@ func TestACollisionIsCountedAndGivesAnotherName(t *testing.T) {
 			d = web(3, "v2", withStatus(*status), withLimits("1", "0"))
 			s = stateOf(d, set("v1", 3, 3))
 			s.Creation = CreationFailure{Name: "web-" + hash, Collided: true} // remembered for too long
-			expect(t, "then", []string{"create replicaset web-" + TemplateHash(d.Template, &test.want) + " with 1, revision 2"}, orders(s))
+			expect(t, "then", []string{"create replicaset web-" + TemplateHash(d.Template.decode(), &test.want) + " with 1, revision 2"}, orders(s))
 		})
 	}
 }

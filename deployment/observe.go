@@ -2,6 +2,8 @@ package deployment
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -12,33 +14,21 @@ import (
 
 // caches hold what is known of the cluster.
 type caches struct {
-	deployments *cache[*Deployment]
-	replicaSets *cache[*ReplicaSet]
+	deployments *cache[*Deployment, packedDeployment]
+	replicaSets *cache[*ReplicaSet, packedReplicaSet]
 	pods        *podTable
 }
 
-// group makes Deployments found by their namespace.
-func (d *Deployment) group() string { return d.Namespace }
-
-// group makes ReplicaSets found by the UID of their controller, and orphans by
-// their namespace. So the cost of a sync does not grow with what else lives in
-// the namespace.
-func (rs *ReplicaSet) group() string {
-	if rs.Controller == "" {
-		return orphansOf(rs.Namespace)
-	}
-	return string(rs.Controller)
-}
-
-func orphansOf(namespace string) string { return "orphans/" + namespace }
+// noLimit is a limit that nothing exceeds.
+const noLimit = math.MaxInt
 
 // observe collects what a plan for a Deployment may look at.
 func (c *caches) observe(d *Deployment, n note, now time.Time) *State {
 	s := &State{
 		Now:           now,
 		Deployment:    d,
-		ReplicaSets:   c.replicaSets.find(string(d.UID)),
-		Orphans:       c.replicaSets.find(orphansOf(d.Namespace)),
+		ReplicaSets:   c.replicaSetsOf(d),
+		Orphans:       c.orphansFor(d),
 		Creation:      n.creation,
 		Created:       n.created,
 		StatusWritten: n.statusWritten,
@@ -50,20 +40,20 @@ func (c *caches) observe(d *Deployment, n note, now time.Time) *State {
 	return s
 }
 
-func reduceDeployment(object any) (*Deployment, error) {
+func reduceDeployment(object any) (packedDeployment, error) {
 	d, ok := object.(*appsv1.Deployment)
 	if !ok {
-		return nil, fmt.Errorf("a %T is no Deployment", object)
+		return packedDeployment{}, fmt.Errorf("a %T is no Deployment", object)
 	}
-	return NewDeployment(d), nil
+	return packDeployment(NewDeployment(d)), nil
 }
 
-func reduceReplicaSet(object any) (*ReplicaSet, error) {
+func reduceReplicaSet(object any) (packedReplicaSet, error) {
 	rs, ok := object.(*appsv1.ReplicaSet)
 	if !ok {
-		return nil, fmt.Errorf("a %T is no ReplicaSet", object)
+		return packedReplicaSet{}, fmt.Errorf("a %T is no ReplicaSet", object)
 	}
-	return NewReplicaSet(rs), nil
+	return packReplicaSet(NewReplicaSet(rs)), nil
 }
 
 func reducePod(object any) (*pod, error) {
@@ -77,46 +67,51 @@ func reducePod(object any) (*pod, error) {
 // hearing takes what a watch shows of Deployments into the cache, and listens for
 // rivals. It implements watch.Observer.
 type hearing struct {
-	feed[*Deployment]
+	feed[*Deployment, packedDeployment]
 	engine *Engine
+	writes statusWrites
 }
 
 // Observe implements watch.Observer.
-func (h hearing) Observe(d *Deployment) {
-	if h.engine.isProbe(d) {
+func (h hearing) Observe(shown packedDeployment) {
+	if h.engine.isProbe(shown.key()) {
 		return
 	}
-	h.engine.listen(d)
-	h.feed.Observe(d)
+	d := shown.unpack()
+	h.listen(d)
+	h.show(d)
 }
 
 // Forget implements watch.Observer.
-func (h hearing) Forget(d *Deployment) {
-	h.engine.statusWrites.forget(d)
-	h.feed.Forget(d)
+func (h hearing) Forget(shown packedDeployment) {
+	h.writes.forget(shown.unpack())
+	h.feed.Forget(shown)
 }
 
 // Replace implements watch.Observer.
-func (h hearing) Replace(all []*Deployment, version string) {
-	all = slices.DeleteFunc(all, h.engine.isProbe)
-	h.engine.statusWrites.retain(h.namespace, all)
-	for _, d := range all {
-		h.engine.listen(d)
+func (h hearing) Replace(all []packedDeployment, version string) {
+	all = slices.DeleteFunc(all, func(shown packedDeployment) bool { return h.engine.isProbe(shown.key()) })
+	listed := make(map[digest]struct{}, len(all))
+	for _, shown := range all {
+		d := shown.unpack()
+		listed[d.digest()] = struct{}{}
+		h.listen(d)
 	}
+	h.writes.retain(listed)
 	h.feed.Replace(all, version)
+}
+
+// listen tells of a write of a Deployment's status by somebody else.
+func (h hearing) listen(d *Deployment) {
+	if h.writes.isNews(d) {
+		h.engine.lookout.heard(d)
+	}
 }
 
 // isProbe tells the engine's own probe from what it drives: it must not answer itself.
 // That of another installation is a Deployment like any other.
-func (e *Engine) isProbe(d *Deployment) bool {
-	return d.Name == ProbeName && d.Namespace == e.lookout.prober.namespace
-}
-
-// listen tells of a write of a Deployment's status by somebody else.
-func (e *Engine) listen(d *Deployment) {
-	if e.statusWrites.isNews(d) {
-		e.lookout.heard(d)
-	}
+func (e *Engine) isProbe(key types.NamespacedName) bool {
+	return key.Name == ProbeName && key.Namespace == e.lookout.prober.namespace
 }
 
 // onDeployment wakes a Deployment that has changed.
@@ -132,7 +127,7 @@ func (e *Engine) onDeployment(before, after *Deployment) {
 }
 
 // onReplicaSet wakes the Deployments that control a ReplicaSet now or did so
-// before. An orphan wakes those that could adopt it.
+// before. An orphan wakes those that could adopt it, unless they had the chance before.
 func (e *Engine) onReplicaSet(before, after *ReplicaSet) {
 	if before != nil && (after == nil || before.Controller != after.Controller) {
 		e.wakeController(before)
@@ -141,40 +136,34 @@ func (e *Engine) onReplicaSet(before, after *ReplicaSet) {
 	case after == nil:
 	case after.Controller != "":
 		e.wakeController(after)
+	case after.Deleting, before != nil && before.Controller == "" && maps.Equal(before.Labels, after.Labels):
 	default:
 		e.wakeAdopters(after)
 	}
 }
 
 func (e *Engine) wakeController(rs *ReplicaSet) {
-	if rs.ControllerName == "" {
-		return
-	}
 	key := types.NamespacedName{Namespace: rs.Namespace, Name: rs.ControllerName}
-	if d := e.caches.deployments.get(key); d != nil && d.UID == rs.Controller {
+	if rs.ControllerName != "" && e.caches.deployments.has(key) {
 		e.wake(key)
 	}
 }
 
 func (e *Engine) wakeAdopters(rs *ReplicaSet) {
-	for _, d := range e.caches.deployments.find(rs.Namespace) {
-		if d.selects(rs) {
-			e.wake(d.key())
-		}
+	for _, key := range e.caches.adoptersOf(rs) {
+		e.wake(key)
 	}
 }
 
 // isRecreated reports whether a Deployment of a namespace has the strategy Recreate.
 func (e *Engine) isRecreated(namespace string) bool {
-	return slices.ContainsFunc(e.caches.deployments.find(namespace), (*Deployment).isRecreated)
+	return e.caches.deployments.count(recreatedIn(namespace)) > 0
 }
 
 // wakeRecreated wakes the Deployments with the strategy Recreate in a namespace, or in all of
 // them if that is empty: their pods are known now.
 func (e *Engine) wakeRecreated(namespace string) {
-	e.caches.deployments.each(func(d *Deployment) {
-		if d.isRecreated() && (namespace == "" || namespace == d.Namespace) {
-			e.wake(d.key())
-		}
-	})
+	for _, key := range e.caches.deployments.keys(noLimit, recreatedIn(namespace)) {
+		e.wake(key)
+	}
 }

@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -108,7 +109,7 @@ func newPlan(s *State) *plan {
 		conditions: newConditions(s.Now, s.Deployment.Status.Conditions),
 		collisions: s.Deployment.Status.CollisionCount,
 	}
-	for _, rs := range oldestFirst(s.ReplicaSets) {
+	for _, rs := range slices.SortedFunc(slices.Values(s.ReplicaSets), byAge) {
 		if !p.d.selects(rs) {
 			continue // a Deployment that is being deleted does not release it
 		}

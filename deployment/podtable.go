@@ -1,7 +1,6 @@
 package deployment
 
 import (
-	"crypto/sha256"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,14 +29,6 @@ func newPod(object *corev1.Pod) *pod {
 	return p
 }
 
-// shortUID stands for a UID in 16 bytes: the beginning of its SHA-256.
-type shortUID [16]byte
-
-func shorten(uid types.UID) shortUID {
-	sum := sha256.Sum256([]byte(uid))
-	return shortUID(sum[:16])
-}
-
 // podTable holds which pods of ReplicaSets run, where that is known. It may be used
 // concurrently.
 type podTable struct {
@@ -54,20 +45,20 @@ type podTable struct {
 
 // podScope is what one watch has shown. It may be used while the table is locked.
 type podScope struct {
-	pods        map[shortUID]*podGroup // those that run
-	controllers map[shortUID]*podGroup
+	pods        map[digest]*podGroup // those that run
+	controllers map[digest]*podGroup
 }
 
 // podGroup are the pods of one ReplicaSet that run, of which there is one at least.
 type podGroup struct {
-	controller shortUID
+	controller digest
 	count      int
 	// waiter is the Deployment that has asked for them last, zero for none.
 	waiter types.NamespacedName
 }
 
 func newPodScope() *podScope {
-	return &podScope{pods: map[shortUID]*podGroup{}, controllers: map[shortUID]*podGroup{}}
+	return &podScope{pods: map[digest]*podGroup{}, controllers: map[digest]*podGroup{}}
 }
 
 func newPodTable(want func(namespace string), ended func(types.NamespacedName)) *podTable {
@@ -90,7 +81,7 @@ func (t *podTable) count(d *Deployment, sets []*ReplicaSet) map[types.UID]int {
 	defer t.mu.Unlock()
 	counts := make(map[types.UID]int, len(sets))
 	for _, rs := range sets {
-		if group := scope.controllers[shorten(rs.UID)]; group != nil {
+		if group := scope.controllers[digestOf(string(rs.UID))]; group != nil {
 			counts[rs.UID] = group.count
 			group.waiter = d.key()
 		}
@@ -109,14 +100,14 @@ func (s *podScope) add(p *pod) {
 	if !p.runs || p.controller == "" {
 		return
 	}
-	controller := shorten(p.controller)
+	controller := digestOf(string(p.controller))
 	group := s.controllers[controller]
 	if group == nil {
 		group = &podGroup{controller: controller}
 		s.controllers[controller] = group
 	}
 	group.count++
-	s.pods[shorten(p.UID)] = group
+	s.pods[digestOf(string(p.UID))] = group
 }
 
 // podFeed takes what a watch of a namespace, or of all if that is empty, shows into a table.
@@ -148,9 +139,9 @@ func (f podFeed) show(p *pod) {
 // change takes in a pod as it is now. It returns the Deployment that may have waited for its
 // end, if there is one.
 func (s *podScope) change(p *pod) (waiter types.NamespacedName) {
-	uid := shorten(p.UID)
+	uid := digestOf(string(p.UID))
 	group := s.pods[uid]
-	if group != nil && p.runs && group.controller == shorten(p.controller) {
+	if group != nil && p.runs && group.controller == digestOf(string(p.controller)) {
 		return waiter
 	}
 	if group != nil { // it has ended, or belongs to another ReplicaSet now
@@ -161,7 +152,7 @@ func (s *podScope) change(p *pod) (waiter types.NamespacedName) {
 	return waiter
 }
 
-func (s *podScope) remove(uid shortUID, from *podGroup) {
+func (s *podScope) remove(uid digest, from *podGroup) {
 	delete(s.pods, uid)
 	if from.count--; from.count == 0 {
 		delete(s.controllers, from.controller)

@@ -357,7 +357,7 @@ func carryOut(s *State, actions []Action) *State {
 			}
 		}
 	}
-	next.ReplicaSets = oldestFirst(slices.Collect(maps.Values(sets)))
+	next.ReplicaSets = slices.SortedFunc(maps.Values(sets), byAge)
 	return &next
 }
 

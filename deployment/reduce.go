@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,13 +23,12 @@ const (
 )
 
 // NewDeployment takes from an API object what plans may look at. It does not
-// modify the object, but shares its pod template, labels and annotations.
+// modify the object, but shares its labels and annotations.
 func NewDeployment(object *appsv1.Deployment) *Deployment {
-	template := object.Spec.Template // a copy: a pointer into the object would keep all of it
 	d := &Deployment{
 		Meta:             metaOf(&object.ObjectMeta),
 		Generation:       object.Generation,
-		Annotations:      withoutLastApplied(object.Annotations),
+		Annotations:      relevant(object.Annotations),
 		Deleting:         object.DeletionTimestamp != nil,
 		Replicas:         wanted(object.Spec.Replicas),
 		Paused:           object.Spec.Paused,
@@ -38,8 +37,8 @@ func NewDeployment(object *appsv1.Deployment) *Deployment {
 		HistoryLimit:     object.Spec.RevisionHistoryLimit,
 		ProgressDeadline: progressDeadline(object.Spec.ProgressDeadlineSeconds),
 		Selector:         object.Spec.Selector,
-		Template:         &template,
-		Sum:              SumTemplate(&template),
+		Template:         EncodedTemplate(marshal(&object.Spec.Template)),
+		Sum:              SumTemplate(&object.Spec.Template),
 		Status:           object.Status,
 		StatusBy:         lastStatusWrite(object.ManagedFields, FieldManager),
 	}
@@ -48,16 +47,11 @@ func NewDeployment(object *appsv1.Deployment) *Deployment {
 }
 
 // resolve makes the selector and the limits usable, or tells why that cannot be.
-func (d *Deployment) resolve(strategy *appsv1.DeploymentStrategy) *Invalid {
+func (d *Deployment) resolve(strategy *appsv1.DeploymentStrategy) (invalid *Invalid) {
+	if d.Matcher, invalid = matcherOf(d.Selector); invalid != nil {
+		return invalid
+	}
 	var err error
-	if d.Matcher, err = metav1.LabelSelectorAsSelector(d.Selector); err != nil {
-		d.Matcher = labels.Nothing()
-		return &Invalid{reasonInvalidSelector, fmt.Sprintf("This deployment's selector is not valid: %v", err)}
-	}
-	if d.Selector == nil || d.Matcher.Empty() {
-		d.Matcher = labels.Nothing()
-		return &Invalid{reasonSelectingAll, "This deployment is selecting all pods. A non-empty selector is required."}
-	}
 	switch d.Strategy {
 	case appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType:
 	default:
@@ -69,6 +63,19 @@ func (d *Deployment) resolve(strategy *appsv1.DeploymentStrategy) *Invalid {
 	return nil
 }
 
+// matcherOf makes a selector usable, or tells why that cannot be. What cannot be used selects
+// nothing.
+func matcherOf(selector *metav1.LabelSelector) (labels.Selector, *Invalid) {
+	matcher, err := metav1.LabelSelectorAsSelector(selector)
+	switch {
+	case err != nil:
+		return labels.Nothing(), &Invalid{reasonInvalidSelector, fmt.Sprintf("This deployment's selector is not valid: %v", err)}
+	case selector == nil || matcher.Empty():
+		return labels.Nothing(), &Invalid{reasonSelectingAll, "This deployment is selecting all pods. A non-empty selector is required."}
+	}
+	return matcher, nil
+}
+
 // NewReplicaSet takes from an API object what plans may look at. It does not
 // modify the object, but shares its labels and annotations.
 func NewReplicaSet(object *appsv1.ReplicaSet) *ReplicaSet {
@@ -76,7 +83,7 @@ func NewReplicaSet(object *appsv1.ReplicaSet) *ReplicaSet {
 		Meta:            metaOf(&object.ObjectMeta),
 		Created:         object.CreationTimestamp.Time,
 		Labels:          object.Labels,
-		Annotations:     object.Annotations,
+		Annotations:     relevant(object.Annotations),
 		Deleting:        object.DeletionTimestamp != nil,
 		Sum:             SumTemplate(&object.Spec.Template),
 		Replicas:        wanted(object.Spec.Replicas),
@@ -114,15 +121,18 @@ func progressDeadline(seconds *int32) *time.Duration {
 	return &deadline
 }
 
-// withoutLastApplied leaves out what kubectl keeps for itself. It can be large,
-// and no ReplicaSet gets it.
-func withoutLastApplied(annotations map[string]string) map[string]string {
-	if _, found := annotations[corev1.LastAppliedConfigAnnotation]; !found {
-		return annotations
+// relevant leaves out the annotations that no plan looks at: what kubectl and the restart
+// controller keep for themselves. They can be large.
+func relevant(annotations map[string]string) map[string]string {
+	isPlanned := func(key string) bool { return isCopied(key) || slices.Contains(ownAnnotations, key) }
+	for key := range annotations {
+		if !isPlanned(key) {
+			rest := maps.Clone(annotations)
+			maps.DeleteFunc(rest, func(key, _ string) bool { return !isPlanned(key) })
+			return rest
+		}
 	}
-	rest := maps.Clone(annotations)
-	delete(rest, corev1.LastAppliedConfigAnnotation)
-	return rest
+	return annotations
 }
 
 // controllerOf returns the UID of an object's controller, empty if there is none,

@@ -8,7 +8,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // The stories tell what happens at which second and what is to be done then. The
@@ -324,7 +323,6 @@ func TestTheLastWriteOfTheStatusByOthersIsReadOffTheManagedFields(t *testing.T) 
 }
 
 func TestAWriteOfTheStatusByOthersIsNewsOnce(t *testing.T) {
-	newWrites := func() *statusWrites { return &statusWrites{last: map[types.NamespacedName]lastWrite{}} }
 	version := func(entries ...metav1.ManagedFieldsEntry) *Deployment {
 		return web(3, "v1", func(d *appsv1.Deployment) { d.ManagedFields = entries })
 	}
@@ -346,7 +344,7 @@ func TestAWriteOfTheStatusByOthersIsNewsOnce(t *testing.T) {
 		"after both, one that is new": {[]*Deployment{version(statusBy("other", 3)), version(), version(statusBy("other", 5))}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, got := newWrites(), false
+			w, got := statusWrites{}, false
 			for _, d := range test.versions {
 				got = w.isNews(d)
 			}
@@ -356,24 +354,17 @@ func TestAWriteOfTheStatusByOthersIsNewsOnce(t *testing.T) {
 		})
 	}
 	t.Run("what is gone is forgotten", func(t *testing.T) {
-		w, other := newWrites(), version()
-		other.Namespace = "other"
-		for range 2 {
-			w.isNews(version())
-			w.isNews(other)
-		}
-		w.retain("ns", nil)
-		if len(w.last) != 1 {
-			t.Errorf("%d are left, want that of the other namespace", len(w.last))
-		}
-		w.retain("", []*Deployment{other})
-		w.forget(version())
-		if len(w.last) != 1 {
-			t.Errorf("%d are left, want the one that is listed", len(w.last))
+		w, other := statusWrites{}, version()
+		other.Name = "other"
+		w.isNews(version())
+		w.isNews(other)
+		w.retain(map[digest]struct{}{other.digest(): {}})
+		if _, found := w[other.digest()]; !found || len(w) != 1 {
+			t.Errorf("%d are left, want the one that is listed", len(w))
 		}
 		w.forget(other)
-		if len(w.last) != 0 {
-			t.Errorf("%d are left", len(w.last))
+		if len(w) != 0 {
+			t.Errorf("%d are left", len(w))
 		}
 	})
 }

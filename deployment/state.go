@@ -7,7 +7,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -78,7 +77,7 @@ type Deployment struct {
 	// Selector in its two forms: as the API has it, and to match labels with.
 	Selector *metav1.LabelSelector
 	Matcher  labels.Selector
-	Template *corev1.PodTemplateSpec
+	Template EncodedTemplate
 	Sum      podtemplate.Sum // of Template
 
 	// Invalid tells why no plan can be made, nil if one can.
@@ -148,9 +147,16 @@ func byAge(a, b *ReplicaSet) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// oldestFirst returns a sorted copy.
-func oldestFirst(sets []*ReplicaSet) []*ReplicaSet {
-	return slices.SortedFunc(slices.Values(sets), byAge)
+// oldestFirst returns a sorted copy of those that meet a condition.
+func oldestFirst(sets []*ReplicaSet, meets func(*ReplicaSet) bool) []*ReplicaSet {
+	var chosen []*ReplicaSet
+	for _, rs := range sets {
+		if meets(rs) {
+			chosen = append(chosen, rs)
+		}
+	}
+	slices.SortFunc(chosen, byAge)
+	return chosen
 }
 
 // toInt32 converts a number of pods for the API.

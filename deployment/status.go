@@ -20,7 +20,7 @@ const deadlineDelay = time.Second
 // refused must not keep the status from being written.
 func (p *plan) report() (actions []Action, wake time.Time) {
 	actions, wake = p.reportStatus()
-	return append(actions, p.deletions...), wake
+	return append(actions, p.deletions[:min(len(p.deletions), maxBatch)]...), wake
 }
 
 func (p *plan) reportStatus() (actions []Action, wake time.Time) {

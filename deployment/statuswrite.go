@@ -1,10 +1,9 @@
 package deployment
 
 import (
-	"sync"
+	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // statusSubresource is the part of a Deployment that its controller writes.
@@ -34,49 +33,33 @@ func lastStatusWrite(entries []metav1.ManagedFieldsEntry, except string) (last S
 // statusWrites notices when others write the status of Deployments. It knows the
 // last such write of each Deployment that a watch has shown. What was there before the
 // first look does not count, nor does a write of its own that leaves an entry of others
-// as it was or takes it over. It may be used concurrently.
-type statusWrites struct {
-	mu   sync.Mutex
-	last map[types.NamespacedName]lastWrite
-}
+// as it was or takes it over.
+type statusWrites map[digest]lastWrite
 
 type lastWrite struct {
-	uid  types.UID
+	uid  digest
 	time int64
 }
 
 // isNews takes in a version of a Deployment, and tells whether somebody else has
 // written its status since the one before.
-func (w *statusWrites) isNews(d *Deployment) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	before, isKnown := w.last[d.key()]
-	isKnown = isKnown && before.uid == d.UID
-	if isKnown && before.time >= d.StatusBy.Time {
+func (w statusWrites) isNews(d *Deployment) bool {
+	present := lastWrite{uid: digestOf(string(d.UID)), time: d.StatusBy.Time}
+	before, isKnown := w[d.digest()]
+	isKnown = isKnown && before.uid == present.uid
+	if isKnown && before.time >= present.time {
 		return false
 	}
-	w.last[d.key()] = lastWrite{uid: d.UID, time: d.StatusBy.Time}
+	w[d.digest()] = present
 	return isKnown
 }
 
-func (w *statusWrites) forget(d *Deployment) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.last, d.key())
-}
+func (w statusWrites) forget(d *Deployment) { delete(w, d.digest()) }
 
-// retain forgets the Deployments of a namespace, or of all if that is empty, that are
-// not listed any more.
-func (w *statusWrites) retain(namespace string, listed []*Deployment) {
-	keys := make(map[types.NamespacedName]struct{}, len(listed))
-	for _, d := range listed {
-		keys[d.key()] = struct{}{}
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for key := range w.last {
-		if _, found := keys[key]; !found && (namespace == "" || namespace == key.Namespace) {
-			delete(w.last, key)
-		}
-	}
+// retain forgets the Deployments that are not listed any more.
+func (w statusWrites) retain(listed map[digest]struct{}) {
+	maps.DeleteFunc(w, func(key digest, _ lastWrite) bool {
+		_, found := listed[key]
+		return !found
+	})
 }

@@ -34,6 +34,16 @@ func TemplateHash(template *corev1.PodTemplateSpec, collisions *int32) string {
 	return rand.SafeEncodeString(strconv.FormatUint(uint64(hash.Sum32()), 10))
 }
 
+// EncodedTemplate is a pod template in protobuf. It takes a quarter of the memory of one that
+// is decoded, and is needed only to name a new ReplicaSet.
+type EncodedTemplate string
+
+func (t EncodedTemplate) decode() *corev1.PodTemplateSpec {
+	template := &corev1.PodTemplateSpec{}
+	unmarshal(string(t), template)
+	return template
+}
+
 // SumTemplate identifies a pod template, but for the label pod-template-hash, and does
 // not modify it. By this a Deployment's ReplicaSet is recognised, and not by the hash,
 // which changes with the version of the API.
@@ -44,6 +54,6 @@ func SumTemplate(template *corev1.PodTemplateSpec) podtemplate.Sum {
 // replicaSetName returns the name of the ReplicaSet of a template. A name may
 // have 253 characters; of a longer one the Deployment's part is cut.
 func replicaSetName(deployment, hash string) string {
-	longest := validation.DNS1123SubdomainMaxLength - len(hash) - 1
+	longest := max(validation.DNS1123SubdomainMaxLength-len(hash)-1, 0)
 	return deployment[:min(len(deployment), longest)] + "-" + hash
 }

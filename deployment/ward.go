@@ -24,14 +24,13 @@ var (
 	podKind        = corev1.SchemeGroupVersion.WithKind("Pod")
 )
 
-// named names the objects of a cache for the ward. ReplicaSets are grouped by the UIDs of
-// their controllers; what Deployments are grouped by is no UID.
-func named[T cached](kind schema.GroupVersionKind) func(T) quarantine.Object {
-	return func(value T) quarantine.Object {
+// named names the objects of a cache for the ward.
+func named[T cached, P packed[T]](kind schema.GroupVersionKind) func(P) quarantine.Object {
+	return func(shown P) quarantine.Object {
+		value := shown.unpack()
 		m := value.meta()
 		return quarantine.Object{
-			Kind: kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion,
-			Controller: types.UID(value.group()),
+			Kind: kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion, Controller: value.controller(),
 		}
 	}
 }
@@ -68,7 +67,7 @@ func (e *Engine) isHeld(d *Deployment) bool {
 	if !d.isRecreated() {
 		return false
 	}
-	for _, rs := range e.caches.replicaSets.find(string(d.UID)) {
+	for _, rs := range e.caches.replicaSetsOf(d) {
 		if e.ward.Holds(rs.UID) {
 			return true
 		}

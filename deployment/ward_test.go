@@ -88,7 +88,7 @@ func TestAPodThatIsHeldMattersToRecreateOnly(t *testing.T) {
 		e := newIdleEngine(t)
 		d, rs := web(3, "v1"), &ReplicaSet{Meta: Meta{Namespace: "ns", Name: "web-1", UID: "rs", ResourceVersion: "1"}}
 		rs.Controller, d.Strategy = d.UID, strategy
-		feed[*ReplicaSet]{e.caches.replicaSets, ""}.Observe(rs)
+		e.caches.replicaSets.feed("").Observe(packReplicaSet(rs))
 		pod := nameOfPod(&pod{Meta: Meta{Namespace: "ns", Name: "web-1-1", UID: "pod", ResourceVersion: "1"}, controller: "rs"})
 		e.ward.Try(quarantine.Intake, pod, func() { panic("canary") })
 		if got := e.isHeld(d); got != want {

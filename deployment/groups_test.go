@@ -1,0 +1,147 @@
+package deployment
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+)
+
+// orphan is a ReplicaSet of nobody with these labels.
+func orphan(name string, labels map[string]string) *ReplicaSet {
+	return set("v1", 0, 0, func(rs *ReplicaSet) {
+		rs.Name, rs.UID, rs.Labels, rs.Controller, rs.ControllerName = name, types.UID("uid-of-"+name), labels, "", ""
+	})
+}
+
+func selecting(selector *metav1.LabelSelector) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) { d.Spec.Selector = selector }
+}
+
+// A namespace has thousands of ReplicaSets that nobody controls, and thousands of Deployments.
+func TestASyncDoesNotLookAtOrphansOfOthers(t *testing.T) {
+	const many = 5000
+	c := crowd(0)
+	sets, deployments := c.replicaSets.feed(""), c.deployments.feed("")
+	name := func(number int) string { return fmt.Sprint("web-", number) }
+	for number := range many {
+		// All of them have the label of a product in common.
+		labels := map[string]string{"product": "shop", "app": name(number)}
+		sets.Observe(packReplicaSet(orphan(name(number), labels)))
+		deployments.Observe(packDeployment(web(3, "v1", selecting(&metav1.LabelSelector{MatchLabels: labels}), func(d *appsv1.Deployment) {
+			d.Name, d.UID = name(number), types.UID(name(number))
+		})))
+	}
+	for _, number := range []int{0, 77, many - 1} {
+		d := c.deployments.get(types.NamespacedName{Namespace: "ns", Name: name(number)})
+		s := c.observe(d, note{}, now)
+		if len(s.Orphans) != 1 || s.Orphans[0].Name != d.Name {
+			t.Errorf("it looks at %d orphans, want its own", len(s.Orphans))
+		}
+		if adopters := c.adoptersOf(s.Orphans[0]); len(adopters) != 1 || adopters[0].Name != d.Name {
+			t.Errorf("%d Deployments may adopt its orphan", len(adopters))
+		}
+	}
+	d := web(3, "v1", selecting(&metav1.LabelSelector{MatchLabels: map[string]string{"product": "shop"}}))
+	if found := len(c.orphansFor(d)); found != maxOrphans {
+		t.Errorf("one that selects them all looks at %d at a time", found)
+	}
+}
+
+// Whatever a Deployment selects among the orphans is found, from either side.
+func TestOrphansAndTheirAdoptersFindEachOther(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pairs := func(name string, most int) map[string]string {
+			return rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", "c"}), rapid.SampledFrom([]string{"1", "2"}), 0, most).Draw(t, name)
+		}
+		c := crowd(0)
+		var orphans []*ReplicaSet
+		for number := range rapid.IntRange(0, 6).Draw(t, "orphans") {
+			labels := pairs("labels", 3)
+			if rapid.IntRange(0, 4).Draw(t, "is manifold") == 0 {
+				for extra := range maxPairs {
+					labels[fmt.Sprint("extra-", extra)] = "x"
+				}
+			}
+			rs := orphan(fmt.Sprint("orphan-", number), labels)
+			rs.Deleting = rapid.IntRange(0, 3).Draw(t, "is deleted") == 0
+			c.replicaSets.feed("").Observe(packReplicaSet(rs))
+			orphans = append(orphans, rs)
+		}
+		var deployments []*Deployment
+		for number := range rapid.IntRange(0, 6).Draw(t, "deployments") {
+			selector := &metav1.LabelSelector{MatchLabels: pairs("selector", 2)}
+			if len(selector.MatchLabels) == 0 || rapid.Bool().Draw(t, "has an expression") {
+				selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "a", Operator: rapid.SampledFrom([]metav1.LabelSelectorOperator{metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist}).Draw(t, "operator")}}
+			}
+			d := web(3, "v1", selecting(selector), func(d *appsv1.Deployment) { d.Name, d.UID = fmt.Sprint("web-", number), types.UID(fmt.Sprint(number)) })
+			c.deployments.feed("").Observe(packDeployment(d))
+			deployments = append(deployments, d)
+		}
+		for _, d := range deployments {
+			found := map[string]bool{}
+			for _, rs := range c.orphansFor(d) {
+				found[rs.Name] = d.selects(rs)
+			}
+			for _, rs := range orphans {
+				if want := d.selects(rs) && !rs.Deleting; found[rs.Name] != want {
+					t.Fatalf("%s finds %v, %s is %t", d.Name, found, rs.Name, want)
+				}
+			}
+		}
+		for _, rs := range orphans {
+			found := c.adoptersOf(rs)
+			for _, d := range deployments {
+				if d.selects(rs) && !slices.Contains(found, d.key()) {
+					t.Fatalf("%s with %v finds %v, want %s, too", rs.Name, slices.Sorted(maps.Keys(rs.Labels)), found, d.Name)
+				}
+			}
+		}
+	})
+}
+
+// Whoever may write ReplicaSets may write orphans in a loop, beside any number of Deployments.
+func TestAnOrphanThatChangesWakesOnlyWhoCouldNotAdoptItBefore(t *testing.T) {
+	const many = maxAdopters + 500
+	e := newCluster(func() time.Time { return now }).newEngine(newMetrics())
+	for number := range many {
+		e.caches.deployments.feed("").Observe(packDeployment(web(3, "v1", func(d *appsv1.Deployment) {
+			d.Name, d.UID = fmt.Sprint("web-", number), types.UID(fmt.Sprint(number))
+		})))
+	}
+	drained := func() (count int) {
+		for key, found := e.queue.Get(); found; key, found = e.queue.Get() {
+			e.queue.Done(key)
+			count++
+		}
+		return count
+	}
+	drained()
+	free := orphan("free", map[string]string{"app": "web"})
+	other := orphan("free", map[string]string{"app": "web", "tier": "front"})
+	resized := orphan("free", other.Labels)
+	resized.Replicas = 7
+	dying := orphan("dying", free.Labels)
+	dying.Deleting = true
+	for _, step := range []struct {
+		what          string
+		before, after *ReplicaSet
+		want          int
+	}{
+		{"it is new", nil, free, maxAdopters},
+		{"it has other labels", free, other, maxAdopters},
+		{"nothing else than its size changes", other, resized, 0},
+		{"it is being deleted", nil, dying, 0},
+	} {
+		e.onReplicaSet(step.before, step.after)
+		if woken := drained(); woken != step.want {
+			t.Errorf("when %s, %d are woken, want %d", step.what, woken, step.want)
+		}
+	}
+}

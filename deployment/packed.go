@@ -1,0 +1,167 @@
+package deployment
+
+import (
+	"fmt"
+	"time"
+	"unique"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// packedReplicaSet is a ReplicaSet in a cache, of which there may be very many. What those
+// of one Deployment have in common is there once; the rest is one string.
+type packedReplicaSet struct {
+	origin unique.Handle[string] // its namespace, its controller, and its labels but for the hash
+	copied unique.Handle[string] // its annotations that come from the Deployment
+	own    string
+}
+
+// packedDeployment is a Deployment in a cache.
+type packedDeployment struct {
+	copied unique.Handle[string] // its annotations that go to ReplicaSets
+	own    string
+}
+
+// ownAnnotations are those that a ReplicaSet does not share with others.
+var ownAnnotations = []string{revisionAnnotation, revisionHistoryAnnotation, desiredReplicasAnnotation, maxReplicasAnnotation, rollbackAnnotation}
+
+// hashKeys are the labels that a ReplicaSet does not share with others.
+var hashKeys = []string{hashLabel}
+
+func packReplicaSet(rs *ReplicaSet) packedReplicaSet {
+	var origin, copied, own packer
+	origin.texts(rs.Namespace, string(rs.Controller), rs.ControllerName)
+	origin.textMap(rs.Labels, func(key string) bool { return key != hashLabel })
+	copied.textMap(rs.Annotations, isCopied)
+
+	isNamedByHash := rs.Name == replicaSetName(rs.ControllerName, rs.Labels[hashLabel])
+	own.flags(rs.Deleting, rs.Observed, isNamedByHash, rs.Terminating != nil, rs.Failure != nil)
+	own.values(rs.Labels, hashKeys)
+	own.values(rs.Annotations, ownAnnotations)
+	own.texts(string(rs.UID), rs.ResourceVersion, string(rs.Sum[:]))
+	own.time(rs.Created)
+	own.numbers(rs.Replicas, int64(rs.MinReadySeconds), rs.Existing, rs.Ready, rs.Available)
+	if !isNamedByHash {
+		own.texts(rs.Name)
+	}
+	if rs.Terminating != nil {
+		own.numbers(int64(*rs.Terminating))
+	}
+	if rs.Failure != nil {
+		own.texts(marshal(rs.Failure))
+	}
+	return packedReplicaSet{origin.handle(), copied.handle(), own.string()}
+}
+
+func (p packedReplicaSet) unpack() *ReplicaSet {
+	origin, copied, own := unpacker{p.origin.Value()}, unpacker{p.copied.Value()}, unpacker{p.own}
+	rs := &ReplicaSet{Meta: Meta{Namespace: origin.text()}, Controller: types.UID(origin.text()), ControllerName: origin.text()}
+	rs.Labels, rs.Annotations = origin.textMap(len(hashKeys)), copied.textMap(len(ownAnnotations))
+
+	var isNamedByHash, hasTerminating, hasFailure bool
+	own.flags(&rs.Deleting, &rs.Observed, &isNamedByHash, &hasTerminating, &hasFailure)
+	own.values(rs.Labels, hashKeys)
+	own.values(rs.Annotations, ownAnnotations)
+	rs.UID, rs.ResourceVersion = types.UID(own.text()), own.text()
+	copy(rs.Sum[:], own.text())
+	rs.Created = own.time()
+	rs.Replicas, rs.MinReadySeconds, rs.Existing, rs.Ready, rs.Available = own.number(), int32(own.number()), own.number(), own.number(), own.number()
+	if isNamedByHash {
+		rs.Name = replicaSetName(rs.ControllerName, rs.Labels[hashLabel])
+	} else {
+		rs.Name = own.text()
+	}
+	if hasTerminating {
+		rs.Terminating = new(int32(own.number()))
+	}
+	if hasFailure {
+		rs.Failure = &appsv1.ReplicaSetCondition{}
+		unmarshal(own.text(), rs.Failure)
+	}
+	return rs
+}
+
+func (p packedReplicaSet) key() types.NamespacedName { return p.unpack().key() }
+
+func packDeployment(d *Deployment) packedDeployment {
+	var copied, own packer
+	copied.textMap(d.Annotations, isCopied)
+
+	own.texts(d.Namespace, d.Name)
+	own.flags(d.Deleting, d.Paused, d.HistoryLimit != nil, d.ProgressDeadline != nil, d.Selector != nil, d.Invalid != nil)
+	own.values(d.Annotations, ownAnnotations)
+	own.texts(string(d.UID), d.ResourceVersion, string(d.Strategy), string(d.Template), string(d.Sum[:]), marshal(&d.Status), d.StatusBy.Manager)
+	own.numbers(d.Generation, d.Replicas, d.Limits.MaxSurge, d.Limits.MaxUnavailable, int64(d.MinReadySeconds), d.StatusBy.Time)
+	if d.HistoryLimit != nil {
+		own.numbers(int64(*d.HistoryLimit))
+	}
+	if d.ProgressDeadline != nil {
+		own.numbers(int64(*d.ProgressDeadline))
+	}
+	if d.Selector != nil {
+		own.texts(marshal(d.Selector))
+	}
+	if d.Invalid != nil {
+		own.texts(d.Invalid.Reason, d.Invalid.Message)
+	}
+	return packedDeployment{copied.handle(), own.string()}
+}
+
+func (p packedDeployment) unpack() *Deployment {
+	copied, own, d := unpacker{p.copied.Value()}, unpacker{p.own}, &Deployment{}
+	d.Annotations = copied.textMap(len(ownAnnotations))
+
+	d.Namespace, d.Name = own.text(), own.text()
+	var hasHistoryLimit, hasDeadline, hasSelector, isInvalid bool
+	own.flags(&d.Deleting, &d.Paused, &hasHistoryLimit, &hasDeadline, &hasSelector, &isInvalid)
+	own.values(d.Annotations, ownAnnotations)
+	d.UID, d.ResourceVersion = types.UID(own.text()), own.text()
+	d.Strategy, d.Template = appsv1.DeploymentStrategyType(own.text()), EncodedTemplate(own.text())
+	copy(d.Sum[:], own.text())
+	unmarshal(own.text(), &d.Status)
+	d.StatusBy.Manager = own.text()
+	d.Generation, d.Replicas, d.Limits.MaxSurge, d.Limits.MaxUnavailable = own.number(), own.number(), own.number(), own.number()
+	d.MinReadySeconds, d.StatusBy.Time = int32(own.number()), own.number()
+	if hasHistoryLimit {
+		d.HistoryLimit = new(int32(own.number()))
+	}
+	if hasDeadline {
+		d.ProgressDeadline = new(time.Duration(own.number()))
+	}
+	if hasSelector {
+		d.Selector = &metav1.LabelSelector{}
+		unmarshal(own.text(), d.Selector)
+	}
+	if isInvalid {
+		d.Invalid = &Invalid{own.text(), own.text()}
+	}
+	d.Matcher, _ = matcherOf(d.Selector) // what is invalid about it is told
+	return d
+}
+
+func (p packedDeployment) key() types.NamespacedName {
+	own := unpacker{p.own}
+	return types.NamespacedName{Namespace: own.text(), Name: own.text()}
+}
+
+// marshaler is an API object, or a part of one.
+type marshaler interface{ Marshal() ([]byte, error) }
+
+// marshal encodes as protobuf. That does not fail: whatever the API server sends can be sent
+// back.
+func marshal(part marshaler) string {
+	encoded, err := part.Marshal()
+	if err != nil {
+		panic(fmt.Sprintf("encode a %T: %v", part, err))
+	}
+	return string(encoded)
+}
+
+// unmarshal decodes what marshal has encoded, so it does not fail either.
+func unmarshal(encoded string, into interface{ Unmarshal([]byte) error }) {
+	if err := into.Unmarshal([]byte(encoded)); err != nil {
+		panic(fmt.Sprintf("decode a %T: %v", into, err))
+	}
+}

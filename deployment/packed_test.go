@@ -1,0 +1,113 @@
+package deployment
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+)
+
+// texts are short, long and odd ones.
+func texts(t *rapid.T, name string) string {
+	return rapid.SampledFrom([]string{"", "a", "web", "web-5d4f", "\x00\xff", strings.Repeat("long", 100), "1f0c6e5a-0000-4000-8000-000000000001"}).Draw(t, name)
+}
+
+func numbers(t *rapid.T, name string) int64 {
+	return rapid.SampledFrom([]int64{0, 1, -1, 63, 64, 10, 1 << 20, math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64}).Draw(t, name)
+}
+
+func textMaps(t *rapid.T, name string, keys ...string) map[string]string {
+	drawn := map[string]string{}
+	for _, key := range keys {
+		if rapid.Bool().Draw(t, name+" has "+key) {
+			drawn[key] = texts(t, name)
+		}
+	}
+	return drawn
+}
+
+func drawnMeta(t *rapid.T) Meta {
+	return Meta{Namespace: texts(t, "namespace"), Name: texts(t, "name"), UID: types.UID(texts(t, "uid")), ResourceVersion: texts(t, "version")}
+}
+
+// sameTimes compares times as moments, and selectors by what they select.
+var sameTimes = cmp.Options{
+	cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) }),
+	cmp.Comparer(func(a, b labels.Selector) bool { return a.String() == b.String() }),
+}
+
+func TestAReplicaSetIsUnpackedAsItWas(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rs := &ReplicaSet{
+			Meta: drawnMeta(t), Created: time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "created"), 0),
+			Labels:      textMaps(t, "labels", "app", "tier", hashLabel),
+			Annotations: textMaps(t, "annotations", "note", revisionAnnotation, revisionHistoryAnnotation, desiredReplicasAnnotation, maxReplicasAnnotation, rollbackAnnotation),
+			Controller:  types.UID(texts(t, "controller")), ControllerName: texts(t, "controller's name"), Deleting: rapid.Bool().Draw(t, "deleting"),
+			Replicas: numbers(t, "replicas"), MinReadySeconds: int32(numbers(t, "seconds")), Observed: rapid.Bool().Draw(t, "observed"),
+			Existing: numbers(t, "existing"), Ready: numbers(t, "ready"), Available: numbers(t, "available"),
+		}
+		rs.Sum[0], rs.Sum[31] = byte(numbers(t, "sum")), byte(numbers(t, "sum"))
+		if rapid.Bool().Draw(t, "is named by its hash") {
+			rs.Name = replicaSetName(rs.ControllerName, rs.Labels[hashLabel])
+		}
+		if rapid.Bool().Draw(t, "reports terminating pods") {
+			rs.Terminating = new(int32(numbers(t, "terminating")))
+		}
+		if rapid.Bool().Draw(t, "fails") {
+			rs.Failure = &appsv1.ReplicaSetCondition{Type: appsv1.ReplicaSetReplicaFailure, Reason: texts(t, "reason"), Message: "no"}
+		}
+		packed := packReplicaSet(rs)
+		if diff := cmp.Diff(rs, packed.unpack(), sameTimes); diff != "" {
+			t.Fatal(diff)
+		}
+		if packReplicaSet(packed.unpack()) != packed {
+			t.Fatal("one ReplicaSet is packed in two ways")
+		}
+	})
+}
+
+func TestADeploymentIsUnpackedAsItWas(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		object := deploymentObject(int32(rapid.IntRange(0, math.MaxInt32).Draw(t, "replicas")), "v1", func(d *appsv1.Deployment) {
+			d.Namespace, d.Name, d.UID, d.ResourceVersion, d.Generation = texts(t, "namespace"), texts(t, "name"), types.UID(texts(t, "uid")), texts(t, "version"), numbers(t, "generation")
+			d.Annotations = textMaps(t, "annotations", "note", revisionAnnotation, rollbackAnnotation)
+			d.Spec.Paused, d.Spec.MinReadySeconds = rapid.Bool().Draw(t, "paused"), int32(numbers(t, "seconds"))
+			if rapid.Bool().Draw(t, "deleting") {
+				d.DeletionTimestamp = &metav1.Time{Time: noon}
+			}
+			d.Spec.RevisionHistoryLimit = rapid.SampledFrom([]*int32{nil, new(int32(0)), new(int32(7))}).Draw(t, "history")
+			d.Spec.ProgressDeadlineSeconds = rapid.SampledFrom([]*int32{nil, new(int32(1)), new(int32(math.MaxInt32))}).Draw(t, "deadline")
+			d.Spec.Strategy = rapid.SampledFrom([]appsv1.DeploymentStrategy{
+				rolling("25%", "0"), rolling("x", "y"), {Type: appsv1.RecreateDeploymentStrategyType}, {Type: "Odd"},
+			}).Draw(t, "strategy")
+			d.Spec.Selector = rapid.SampledFrom([]*metav1.LabelSelector{
+				nil, {}, {MatchLabels: map[string]string{"app": "web"}}, {MatchLabels: map[string]string{"!": "?"}},
+				{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: []string{"web", "api"}}}},
+			}).Draw(t, "selector")
+			d.Status = appsv1.DeploymentStatus{
+				ObservedGeneration: 1, Replicas: int32(numbers(t, "existing")), TerminatingReplicas: rapid.SampledFrom([]*int32{nil, new(int32(0))}).Draw(t, "terminating"),
+				Conditions: []appsv1.DeploymentCondition{condition(appsv1.DeploymentAvailable, corev1.ConditionTrue, texts(t, "reason"), texts(t, "message"), 3)},
+			}
+			d.ManagedFields = []metav1.ManagedFieldsEntry{statusBy("somebody", 3)}
+		})
+		d := NewDeployment(object)
+		if diff := cmp.Diff(d, packDeployment(d).unpack(), sameTimes); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func TestReplicaSetsOfADeploymentShareWhatIsTheSame(t *testing.T) {
+	first, second := packReplicaSet(set("v1", 3, 3)), packReplicaSet(set("v2", 0, 0))
+	if first.origin != second.origin || first.copied != second.copied {
+		t.Error("they do not")
+	}
+}
