@@ -150,25 +150,20 @@ func (c *Catalog) ForgetConfig(ref ConfigRef) {
 // namespaces), as listed at the given time. It returns those that
 // [Catalog.ObserveConfig] would have returned true for. At the first list,
 // which shows what was there before the catalog watched, that is none: the
-// workloads' own changes cover them. It also returns those that are gone and referenced.
-func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []Config, at time.Time, first bool) (news, gone []ConfigRef) {
-	listed := make(map[ConfigRef]struct{}, len(configs))
-	arrivals := make([]*arrival, 0, len(configs))
-	for _, config := range configs {
-		listed[config.Ref] = struct{}{}
-		arrivals = append(arrivals, newArrival(config, at, true))
-	}
-	if !first {
-		c.arrive(arrivals...)
-	}
+// workloads' own changes cover them. It also returns those that are gone and referenced. The
+// catalog may keep the configs, which must not be modified any more.
+func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []*Config, at time.Time, first bool) (news, gone []ConfigRef) {
+	arrivals := c.arrivalsOf(configs, at, first)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
-	for _, a := range arrivals {
+	listed := make(map[ConfigRef]struct{}, len(configs))
+	for i, config := range configs {
+		listed[config.Ref] = struct{}{}
 		if first {
-			c.configs[a.config.Ref] = a.config
-		} else if c.putConfig(a) {
-			news = append(news, a.config.Ref)
+			c.configs[config.Ref] = config
+		} else if c.putConfig(arrivals[i]) {
+			news = append(news, config.Ref)
 		}
 	}
 	for ref := range c.configs {
@@ -178,6 +173,20 @@ func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []Confi
 		}
 	}
 	return news, gone
+}
+
+// arrivalsOf compares listed configs with what the catalog knows of them, unless it knows
+// nothing yet.
+func (c *Catalog) arrivalsOf(configs []*Config, at time.Time, first bool) []*arrival {
+	if first {
+		return nil
+	}
+	arrivals := make([]*arrival, 0, len(configs))
+	for _, config := range configs {
+		arrivals = append(arrivals, newArrival(*config, at, true))
+	}
+	c.arrive(arrivals...)
+	return arrivals
 }
 
 func (c *Catalog) isReferenced(ref ConfigRef) bool {
@@ -212,22 +221,24 @@ func (c *Catalog) ObserveWorkload(workload Workload) bool {
 	if known, found := c.workloads[workload.Ref]; found && !newer(&workload, known) {
 		return false
 	}
-	return c.putWorkload(workload, c.moment, c.moment)
+	return c.putWorkload(&workload, c.moment, c.moment)
 }
 
 // ListWorkloads takes in all workloads of a kind and namespace (empty: of all
 // namespaces) that opted in. It returns those that [Catalog.ObserveWorkload]
 // would have returned true for, and those that are gone. The watch is known to have shown
 // everything up to the moment of its last event or list, shown, which is 0 at the first list.
-func (c *Catalog) ListWorkloads(kind WorkloadKind, namespace string, workloads []Workload, shown Moment) (news, gone []WorkloadRef) {
+// The catalog keeps the workloads, which must not be modified any more.
+func (c *Catalog) ListWorkloads(kind WorkloadKind, namespace string, workloads []*Workload, shown Moment) (news, gone []WorkloadRef) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
 	listed := make(map[WorkloadRef]struct{}, len(workloads))
 	for _, workload := range workloads {
 		listed[workload.Ref] = struct{}{}
+		isKept := c.workloads[workload.Ref] == workload // by an earlier call that panicked
 		// When the template came is not known from a list.
-		if c.putWorkload(workload, 0, shown) {
+		if !isKept && c.putWorkload(workload, 0, shown) {
 			news = append(news, workload.Ref)
 		}
 	}
@@ -264,7 +275,8 @@ func (c *Catalog) PurgeWorkload(ref WorkloadRef) {
 
 // putWorkload stores a workload whose pod template the watch showed at a moment, 0 if that is
 // not known, and which had not opted in yet at a moment before, 0 if that is not known either.
-func (c *Catalog) putWorkload(workload Workload, templateSeen, shown Moment) bool {
+// It completes the workload.
+func (c *Catalog) putWorkload(workload *Workload, templateSeen, shown Moment) bool {
 	previous, known := c.workloads[workload.Ref]
 	if known && previous.UID != workload.UID {
 		c.removeWorkload(workload.Ref)
@@ -279,7 +291,7 @@ func (c *Catalog) putWorkload(workload Workload, templateSeen, shown Moment) boo
 			workload.Woke = c.moment
 		}
 		if !workload.Record.Vouches {
-			workload.Record.Reverted = revertSince(previous, &workload)
+			workload.Record.Reverted = revertSince(previous, workload)
 		}
 		if previous.PodTemplate == workload.PodTemplate {
 			workload.PodTemplateSeen = previous.PodTemplateSeen
@@ -289,13 +301,13 @@ func (c *Catalog) putWorkload(workload Workload, templateSeen, shown Moment) boo
 			workload.OwnRecord = previous.OwnRecord && previous.Record.Written.Equal(workload.Record.Written)
 		}
 	}
-	c.workloads[workload.Ref] = &workload
-	c.index(previous, &workload)
+	c.workloads[workload.Ref] = workload
+	c.index(previous, workload)
 	if !known {
 		return true
 	}
 	spoiled := !workload.Record.Vouches && !previous.Record.equal(workload.Record)
-	return previous.Template != workload.Template || spoiled || showsRevert(previous, &workload) || !samePeriod(previous, &workload)
+	return previous.Template != workload.Template || spoiled || showsRevert(previous, workload) || !samePeriod(previous, workload)
 }
 
 // countingReferences returns the references to configs of the catalog's kinds.

@@ -228,7 +228,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 					want = append(want, ref)
 				}
 			}
-			got, gone := c.ListConfigs(kind, scope, list, at, first)
+			got, gone := c.ListConfigs(kind, scope, listOf(list...), at, first)
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("news of list (-want +got):\n%s", diff)
 			}
@@ -331,7 +331,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 				for _, ref := range gone {
 					m.removeWorkload(ref)
 				}
-				gotNews, gotGone := c.ListWorkloads(kind, scope, list, shown)
+				gotNews, gotGone := c.ListWorkloads(kind, scope, listOf(list...), shown)
 				if diff := cmp.Diff(want, gotNews, cmpopts.EquateEmpty()); diff != "" {
 					t.Fatalf("news of list (-want +got):\n%s", diff)
 				}
@@ -419,16 +419,16 @@ func TestTheFirstListIsNoNewsAndALaterOneIs(t *testing.T) {
 	c := New()
 	c.ObserveWorkload(mustWorkload(deployment(readsAll("web", false))))
 	web := configMap("web", map[string]string{"a": "1", "b": "1", "c": "1"})
-	if news, _ := c.ListConfigs(ConfigMap, "", []Config{NewConfigMap(web)}, noon, true); len(news) > 0 {
+	if news, _ := c.ListConfigs(ConfigMap, "", listOf(NewConfigMap(web)), noon, true); len(news) > 0 {
 		t.Errorf("first list: news of %v", news)
 	}
-	if news, _ := c.ListConfigs(ConfigMap, "", []Config{NewConfigMap(web)}, noonPlus(1), false); len(news) > 0 {
+	if news, _ := c.ListConfigs(ConfigMap, "", listOf(NewConfigMap(web)), noonPlus(1), false); len(news) > 0 {
 		t.Errorf("the same list again: news of %v", news)
 	}
 	web.Data = map[string]string{"a": "2", "b": "2"}
 	web.ManagedFields = append(web.ManagedFields, owns("kubectl", noonPlus(30), "f:data/f:a"), owns("late", noonPlus(90), "f:data/f:b"))
 	other := NewConfigMap(configMap("other", nil))
-	news, _ := c.ListConfigs(ConfigMap, "", []Config{NewConfigMap(web), other}, noonPlus(60), false)
+	news, _ := c.ListConfigs(ConfigMap, "", listOf(NewConfigMap(web), other), noonPlus(60), false)
 	if diff := cmp.Diff([]ConfigRef{configMapRef("web")}, news); diff != "" {
 		t.Errorf("news (-want +got):\n%s", diff)
 	}
@@ -607,5 +607,26 @@ func TestAWorkloadThatWasTakenInHalfwayIsPurged(t *testing.T) {
 	}
 	if got := c.WorkloadsReferencing(config); len(got) != 2 {
 		t.Errorf("at the end: %v", refsOf(got))
+	}
+}
+
+func TestAListIsKeptWithoutCopiesAndNotModifiedOnceItIsKnown(t *testing.T) {
+	c := New()
+	config, workload := NewConfigMap(configMap("web", data{"a": "1"})), mustWorkload(deployment(readsAll("web", false)))
+	c.ListConfigs(ConfigMap, "", []*Config{&config}, noon, true)
+	c.ListWorkloads(Deployment, "", []*Workload{&workload}, 0)
+	view, _ := c.View(workload.Ref)
+	if view.Workload != &workload || view.Configs[config.Ref] != &config {
+		t.Error("the catalog keeps copies of what was listed first")
+	}
+	known, knownConfig := workload, config
+	c.ListWorkloads(Deployment, "", []*Workload{&workload}, 0) // after a panic
+	c.ListConfigs(ConfigMap, "", []*Config{&config}, noonPlus(60), false)
+	c.ObserveConfig(NewConfigMap(configMap("web", data{"a": "2"})), noonPlus(120))
+	if diff := cmp.Diff(known, workload); diff != "" {
+		t.Errorf("a known workload was modified:\n%s", diff)
+	}
+	if diff := cmp.Diff(knownConfig, config, cmp.AllowUnexported(Edit{})); diff != "" {
+		t.Errorf("a known config was modified:\n%s", diff)
 	}
 }

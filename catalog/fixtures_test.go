@@ -166,3 +166,12 @@ func refsOf(workloads []*Workload) []WorkloadRef {
 }
 
 func sortedNames(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
+
+// listOf is what a catalog takes in of a list.
+func listOf[T any](items ...T) []*T {
+	list := make([]*T, len(items))
+	for i := range items {
+		list[i] = &items[i]
+	}
+	return list
+}

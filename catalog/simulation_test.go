@@ -47,7 +47,7 @@ func newWorldBeforeOptIn(optional bool) *world {
 	w.optedOut = true
 	w.contents++
 	w.config = configMap("web", data{"key": strconv.Itoa(w.contents)})
-	w.catalog.ListConfigs(ConfigMap, "", []Config{NewConfigMap(w.config)}, noon, true)
+	w.catalog.ListConfigs(ConfigMap, "", listOf(NewConfigMap(w.config)), noon, true)
 	w.catalog.ListWorkloads(Deployment, "", nil, 0)
 	w.startPods()
 	return w
@@ -71,7 +71,7 @@ func (w *world) optIn(t *rapid.T) {
 	switch {
 	case w.away:
 	case rapid.Bool().Draw(t, "in a gap"):
-		w.catalog.ListWorkloads(Deployment, "", []Workload{w.reduced()}, w.shown)
+		w.catalog.ListWorkloads(Deployment, "", listOf(w.reduced()), w.shown)
 	default:
 		w.showWorkload()
 	}

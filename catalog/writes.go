@@ -52,6 +52,6 @@ func (c *Catalog) refresh(workload Workload) bool {
 		return false
 	}
 	c.moment++
-	c.putWorkload(workload, c.moment, c.moment)
+	c.putWorkload(&workload, c.moment, c.moment)
 	return true
 }

@@ -32,8 +32,8 @@ func newFleet(tb testing.TB) *Controller {
 	tb.Helper()
 	c, _ := newIdleController(tb)
 	const namespaces, workloads, configs = 100, 100, 10
-	var allConfigs []catalog.Config
-	var all []catalog.Workload
+	var allConfigs []*catalog.Config
+	var all []*catalog.Workload
 	for n := range namespaces {
 		namespace := fmt.Sprintf("namespace-%d", n)
 		for i := range workloads {
@@ -47,11 +47,11 @@ func newFleet(tb testing.TB) *Controller {
 				for _, key := range []string{"a", "b", "c"} {
 					config.Keys = append(config.Keys, catalog.Key{Name: key, Checksum: 1})
 				}
-				allConfigs = append(allConfigs, config)
+				allConfigs = append(allConfigs, &config)
 				w.References = append(w.References, catalog.Reference{Config: config.Ref, Container: "app"})
 				w.Record.Checksums[config.Ref] = config.Checksum([]catalog.Selection{{}}, catalog.ChecksumKey{})
 			}
-			all = append(all, w)
+			all = append(all, &w)
 		}
 	}
 	c.catalog.ListConfigs(catalog.ConfigMap, "", allConfigs, time.Unix(2, 0), true)

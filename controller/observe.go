@@ -121,9 +121,9 @@ func (c *Controller) configGone(ref catalog.ConfigRef) {
 // listConfigs takes in all ConfigMaps or all Secrets of a namespace, or of all
 // namespaces. The first list shows what was there before the watch began.
 func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all []*observation, first bool) {
-	configs := make([]catalog.Config, 0, len(all))
+	configs := make([]*catalog.Config, 0, len(all))
 	for _, o := range all {
-		configs = append(configs, *o.config)
+		configs = append(configs, o.config)
 	}
 	now := time.Now()
 	news, gone := c.catalog.ListConfigs(kind, namespace, configs, now, first)
@@ -142,11 +142,11 @@ func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all 
 // namespaces. The watch had shown everything up to a moment, 0 at its first list.
 func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, all []*observation, shown catalog.Moment) {
 	enabled := make(map[catalog.WorkloadRef]*catalog.Workload)
-	listed := make([]catalog.Workload, 0)
+	listed := make([]*catalog.Workload, 0)
 	for _, o := range all {
 		if o.workload.enabled != nil {
 			enabled[o.workload.ref] = o.workload.enabled
-			listed = append(listed, *o.workload.enabled)
+			listed = append(listed, o.workload.enabled)
 		} else {
 			c.forgetDisabled(o.workload)
 		}
