@@ -33,10 +33,10 @@ type executor struct {
 	log     *slog.Logger
 	// driving tells whether it may write, and truces where it may not all the same.
 	driving atomic.Bool
-	truces  truces
-	// keepsTerminating tells whether the API server keeps terminatingReplicas in a
-	// Deployment's status.
-	keepsTerminating atomic.Bool
+	truces  namespaces
+	// dropping are the namespaces whose Deployments do not keep terminatingReplicas in their
+	// status: all of them if the API server does not know the field, else those of a policy.
+	dropping namespaces
 }
 
 // creationError is why the new ReplicaSet could not be created.
@@ -96,7 +96,7 @@ func (x *executor) apply(ctx context.Context, d *Deployment, actions []Action) (
 
 // mayWrite reports whether the engine drives Deployments, and those of a namespace.
 func (x *executor) mayWrite(namespace string) bool {
-	return x.driving.Load() && !x.truces.holdIn(namespace)
+	return x.driving.Load() && !x.truces.has(namespace)
 }
 
 // levelOf keeps what comes many times in a rollout out of the log.
@@ -259,7 +259,7 @@ func (x *executor) updateStatus(ctx context.Context, d *Deployment, a *UpdateSta
 		return a.missingIn(after)
 	}, statusSubresource)
 	if isDropped {
-		x.keepsTerminating.Store(false)
+		x.dropping.add(d.Namespace)
 		var ineffective *apiclient.IneffectiveError
 		if errors.As(err, &ineffective) && ineffective.Missing == "" {
 			return nil // that was all there was to write

@@ -233,7 +233,6 @@ func (c *cluster) newEngine(metrics *metrics) *Engine {
 	}
 	e.ward, e.ownEvents = quarantine.New(quarantine.Options{Log: log, Panicked: e.panicked}), recorder{c: c}
 	e.executor = &executor{apps: appsAPI{c: c}, caches: e.caches, events: recorder{c: c}, metrics: metrics, log: log}
-	e.executor.keepsTerminating.Store(true)
 	e.executor.driving.Store(true)
 	return e
 }

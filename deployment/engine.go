@@ -122,7 +122,6 @@ func New(options Options) (*Engine, error) {
 		metrics: e.metrics,
 		log:     options.Log,
 	}
-	e.executor.keepsTerminating.Store(true)
 	e.lookout = &lookout{
 		prober:     prober{apps: clients.Apps, namespace: options.OwnNamespace},
 		events:     e.ownEvents,
@@ -131,7 +130,7 @@ func New(options Options) (*Engine, error) {
 		log:        options.Log,
 		drive:      e.drive,
 		rest:       e.rest,
-		restIn:     e.executor.truces.begin,
+		restIn:     e.executor.truces.add,
 		resumeIn:   e.resumeIn,
 		hearsSince: e.hearsSince,
 		seesSince:  func() time.Time { return e.probes.Status().WorkingSince },
@@ -247,7 +246,7 @@ func (e *Engine) rest() { e.executor.driving.Store(false) }
 
 // resumeIn begins with the Deployments of a namespace anew.
 func (e *Engine) resumeIn(namespace string) {
-	e.executor.truces.end(namespace)
+	e.executor.truces.remove(namespace)
 	for _, key := range e.caches.deployments.keys(noLimit, deploymentsIn(namespace)) {
 		e.wake(key)
 	}
@@ -307,7 +306,7 @@ func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 		e.notes.keep(key, n)
 	}
 	state := e.caches.observe(d, n, start)
-	state.NoTerminating = !e.executor.keepsTerminating.Load()
+	state.NoTerminating = e.executor.dropping.has(key.Namespace)
 	actions, wake := Plan(state)
 	if done, err := e.executor.apply(ctx, d, actions); err != nil {
 		if step, _ := n.account(actions[:done], time.Now()); step {

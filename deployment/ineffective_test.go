@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"fmt"
 	"maps"
 	"strconv"
 	"strings"
@@ -180,4 +181,56 @@ func TestWhatAWriteLacksIsFound(t *testing.T) {
 	if got := (EndRollBack{}).missingIn(rolledBack); got == "" {
 		t.Error("a request for a rollback that stays is not found")
 	}
+}
+
+// strict is a policy of one namespace that takes terminatingReplicas from its Deployments.
+func strict(_, after metav1.Object) {
+	if d, ok := after.(*appsv1.Deployment); ok && d.Namespace == "strict" {
+		d.Status.TerminatingReplicas = nil
+	}
+}
+
+func TestOneNamespaceThatDropsTerminatingReplicasTakesThemFromNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(time.Now)
+		vanished, writes := 0, 0
+		c.policy = func(before, after metav1.Object) {
+			strict(before, after)
+			d, ok := after.(*appsv1.Deployment)
+			if ok && d.Namespace == "ns" && d.Status.TerminatingReplicas == nil {
+				vanished++
+			}
+		}
+		c.refuse = func(string) error { writes++; return nil }
+		e := c.newEngine(newMetrics())
+		for _, namespace := range []string{"ns", "strict"} {
+			d := deploymentObject(0, "v0")
+			d.Namespace, d.Name, d.UID, d.Generation, d.Status = namespace, "web-in-"+namespace, "", 1, appsv1.DeploymentStatus{}
+			c.put(d)
+		}
+		for round := range 5 {
+			for name := range c.deployments {
+				c.changeDeployment(name, func(d *appsv1.Deployment) { d.Spec.Template = templateOf(fmt.Sprint("v", round+1)) })
+			}
+			writes = 0
+			for begun := time.Now(); time.Since(begun) < 10*time.Second; time.Sleep(50 * time.Millisecond) {
+				c.list(e)
+				for key, found := e.queue.Get(); found; key, found = e.queue.Get() {
+					e.sync(t.Context(), key)
+					e.queue.Done(key)
+				}
+				if writes > 20 {
+					t.Fatalf("%d writes for one change", writes)
+				}
+			}
+		}
+		if vanished > 0 {
+			t.Errorf("the number of the other namespace vanished %d times", vanished)
+		}
+		c.delete(c.deployments["web-in-strict"])
+		c.list(e)
+		if count := e.executor.dropping.count(); count != 0 {
+			t.Errorf("%d namespaces are remembered that have no Deployment", count)
+		}
+	})
 }

@@ -529,7 +529,7 @@ func TestAnEngineWritesNothingInANamespaceWhereItRests(t *testing.T) {
 	d := NewDeployment(s.deployment())
 	s.engine.caches.deployments.feed("").Observe(packDeployment(d))
 	create := []Action{CreateReplicaSet{Name: "web-1", Replicas: 3}}
-	s.engine.executor.truces.begin("ns")
+	s.engine.executor.truces.add("ns")
 	if _, err := s.engine.executor.apply(t.Context(), d, create); !errors.Is(err, errResting) || len(s.cluster.replicaSets) != 0 {
 		t.Errorf("%d ReplicaSets, error %v", len(s.cluster.replicaSets), err)
 	}

@@ -118,10 +118,13 @@ func (e *Engine) isProbe(key types.NamespacedName) bool {
 func (e *Engine) onDeployment(before, after *Deployment) {
 	if after == nil {
 		e.wake(before.key()) // to forget it
+		if e.caches.deployments.count(deploymentsIn(before.Namespace)) == 0 {
+			e.executor.dropping.remove(before.Namespace)
+		}
 		return
 	}
 	if after.Status.TerminatingReplicas != nil {
-		e.executor.keepsTerminating.Store(true)
+		e.executor.dropping.remove(after.Namespace)
 	}
 	e.wake(after.key())
 }

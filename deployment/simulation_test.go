@@ -447,7 +447,7 @@ func (w *world) sync() bool {
 	if w.isLoud {
 		if d := w.engine.caches.deployments.get(key); d != nil {
 			s := w.engine.caches.observe(d, w.engine.notes.of(key), time.Now())
-			s.NoTerminating = !w.engine.executor.keepsTerminating.Load()
+			s.NoTerminating = w.engine.executor.dropping.has(key.Namespace)
 			actions, wake := Plan(s)
 			w.tell("sync on version %s: %v, wake %v", d.ResourceVersion, actions, wake)
 		}

@@ -39,7 +39,7 @@ type State struct {
 	// StatusWritten and StepTaken are when this process last wrote the status, and
 	// anything else, for the Deployment; zero if it did not.
 	StatusWritten, StepTaken time.Time
-	// NoTerminating tells that the API server does not keep terminatingReplicas.
+	// NoTerminating tells that what is written as terminatingReplicas is not kept.
 	NoTerminating bool
 }
 
