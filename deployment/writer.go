@@ -1,0 +1,45 @@
+package deployment
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+)
+
+// Writer applies plans as an [Engine] does, for a caller that makes the states itself,
+// because it has neither watches nor workers: a simulation. It must not be used
+// concurrently.
+type Writer struct{ executor *executor }
+
+// NewWriter returns a Writer to an API server. It reports its steps to a recorder.
+func NewWriter(apps apiclient.Apps, events record.EventRecorder) *Writer {
+	x := &executor{
+		apps: apps,
+		// What the API server answers goes there. No watch feeds them.
+		caches: &caches{
+			deployments: newCache(packDeployment, nil),
+			replicaSets: newCache(packReplicaSet, nil),
+		},
+		events:  events,
+		metrics: newMetrics(),
+		log:     slog.New(slog.DiscardHandler),
+	}
+	x.driving.Store(true)
+	return &Writer{x}
+}
+
+// Apply applies the actions of a plan for a Deployment in their order, up to the
+// first that fails, and returns how many were applied. If it was the creation of
+// the new ReplicaSet that failed, failure is what the next state has to say about it.
+func (w *Writer) Apply(ctx context.Context, d *Deployment, actions []Action) (done int, failure CreationFailure, err error) {
+	done, err = w.executor.apply(ctx, d, actions)
+	var creation *creationError
+	if errors.As(err, &creation) {
+		failure = creation.CreationFailure
+	}
+	return done, failure, err
+}
