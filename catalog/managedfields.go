@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -87,14 +88,20 @@ func annotationOwners(meta *metav1.ObjectMeta, annotation string) []*metav1.Mana
 	var owners []*metav1.ManagedFieldsEntry
 	for i := range meta.ManagedFields {
 		entry := &meta.ManagedFields[i]
-		if entry.FieldsV1 == nil || !strings.Contains(entry.FieldsV1.GetRawString(), annotation) {
-			continue // most entries: parsing them is what reading a workload would cost
+		if !mentionsField(entry, annotation) {
+			continue
 		}
 		if _, owns := parseFields(entry).Metadata.Annotations["f:"+annotation]; owns {
 			owners = append(owners, entry)
 		}
 	}
 	return owners
+}
+
+// mentionsField reports whether an entry may own a field of a name. Most do not, and need not
+// be parsed, which is the greater part of what reading a workload costs.
+func mentionsField(entry *metav1.ManagedFieldsEntry, name string) bool {
+	return bytes.Contains(entry.FieldsV1.GetRawBytes(), []byte(`"f:`+name+`"`))
 }
 
 // timestampWriter returns the field manager that wrote the restart timestamp of the pod
@@ -118,8 +125,8 @@ func timestampWriter(meta *metav1.ObjectMeta) string {
 
 // ownsTimestamp reports whether an entry owns the restart timestamp of a pod template.
 func ownsTimestamp(entry *metav1.ManagedFieldsEntry) bool {
-	if entry.FieldsV1 == nil || !strings.Contains(entry.FieldsV1.GetRawString(), TimestampAnnotation) {
-		return false // most entries, which need not be parsed
+	if !mentionsField(entry, TimestampAnnotation) {
+		return false
 	}
 	var fields struct {
 		Spec struct {
