@@ -161,7 +161,7 @@ var (
 )
 
 func drawConfig(t *rapid.T, ref ConfigRef) Config {
-	config := Config{Ref: ref, Created: noonPlus(float64(rapid.IntRange(0, 9).Draw(t, "created")))}
+	config := Config{Ref: ref, Created: noonPlus(float64(rapid.IntRange(0, 9).Draw(t, "created"))).Unix()}
 	for _, name := range []string{"k1", "k2", "k3"} {
 		if version := rapid.IntRange(0, 2).Draw(t, name); version > 0 {
 			config.Keys = append(config.Keys, Key{Name: name, Checksum: Checksum(version), Binary: name == "k3"})
@@ -458,7 +458,7 @@ func TestAConfigThatComesBackAppearsAnew(t *testing.T) {
 	}
 	view, _ := c.View(deploymentRef("web"))
 	want := &Config{
-		Ref: configMapRef("web"), Keys: NewConfigMap(web).Keys, Created: noonPlus(60), Appeared: 5,
+		Ref: configMapRef("web"), Keys: NewConfigMap(web).Keys, Created: noonPlus(60).Unix(), Appeared: 5,
 		Edits: []Edit{{Key: "a", At: noonPlus(10), Seen: 3}, {Key: "b", At: noonPlus(60), Seen: 5}},
 	}
 	if diff := cmp.Diff(want, view.Configs[configMapRef("web")], cmp.AllowUnexported(Edit{})); diff != "" {

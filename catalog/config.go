@@ -77,9 +77,9 @@ type Key struct {
 type Config struct {
 	Ref  ConfigRef
 	Keys []Key // sorted by name
-	// Created is when the config was made, by the API server's clock in whole
-	// seconds.
-	Created time.Time
+	// Created is when the config was made, by the API server's clock, in seconds of
+	// Unix time.
+	Created int64
 	// Appeared is the moment at which the watch showed the config as new, and 0
 	// if it was there when the catalog began to watch.
 	Appeared Moment
@@ -148,7 +148,7 @@ func newConfig(kind ConfigKind, meta *metav1.ObjectMeta, keys []Key) Config {
 	}
 	return Config{
 		Ref:     ConfigRef{Kind: kind, Namespace: unique.Make(meta.Namespace).Value(), Name: meta.Name},
-		Created: meta.CreationTimestamp.Time,
+		Created: meta.CreationTimestamp.Unix(),
 		Keys:    keys,
 		Edits:   recordedEdits(meta),
 	}

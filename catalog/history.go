@@ -1,6 +1,9 @@
 package catalog
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // history is what is known of the edits of a config, to be asked by each way in which a
 // workload reads it.
@@ -102,7 +105,9 @@ func (h *history) isSinceEarlier(edit Edit) bool {
 }
 
 // creation is the edit that made the config.
-func (c *Config) creation() Edit { return Edit{At: c.Created, Seen: c.Appeared, creation: true} }
+func (c *Config) creation() Edit {
+	return Edit{At: time.Unix(c.Created, 0).UTC(), Seen: c.Appeared, creation: true}
+}
 
 // afterOptIn reports whether an edit may have come after the workload opted in: by
 // the order in which the watches showed both, or by the clocks if a gap in the watch leaves that open. Two watches may

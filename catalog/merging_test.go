@@ -169,7 +169,7 @@ func (w *drawnWorld) step() {
 	case 2:
 		config := draw()
 		w.catalog.ForgetConfig(config.Ref)
-		config.Created = noonPlus(w.now)
+		config.Created = noonPlus(w.now).Unix()
 		w.catalog.ObserveConfig(config, noonPlus(w.now))
 	case 3:
 		w.release(fmt.Sprint(w.now))

@@ -154,7 +154,7 @@ func (o oracle) edits(m mention, config *Config) ([]Edit, bool) {
 	w, otherwise := o.view.Workload, o.isRecordedOtherwise(config)
 	var edits []Edit
 	if otherwise || m.Optional && len(config.seen([]Selection{m.Keys})) > 0 {
-		edits = append(edits, Edit{At: config.Created, Seen: config.Appeared, creation: true})
+		edits = append(edits, config.creation())
 	}
 	for _, edit := range config.Edits {
 		if config.isVisible(edit, m.Keys) {
@@ -250,7 +250,7 @@ func (o oracle) missed(edits []Edit, config *Config, read time.Time) []Edit {
 func (o oracle) isStaleSinceEarlier(m mention, config *Config, read time.Time) (bool, []Edit) {
 	since := func(edit Edit) bool { return !edit.At.Before(o.view.Workload.Record.Earlier.Made.Add(-time.Second)) }
 	var changes, told []Edit
-	for _, edit := range append(slices.Clone(config.Edits), Edit{At: config.Created, Seen: config.Appeared, creation: true}) {
+	for _, edit := range append(slices.Clone(config.Edits), config.creation()) {
 		if since(edit) {
 			changes = append(changes, edit)
 		}

@@ -1,0 +1,52 @@
+package catalog
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// manyConfigs are reduced ConfigMaps of a namespace, with four keys each.
+func manyConfigs(n int) []*Config {
+	configs := make([]*Config, n)
+	for i := range configs {
+		configs[i] = new(NewConfigMap(configMap(fmt.Sprintf("config-%04d", i), manyKeys(4, fmt.Sprint(i)))))
+	}
+	return configs
+}
+
+// manyWorkloads are Deployments whose records vouch, and which refer to five configs each.
+func manyWorkloads(n, configs int) []*Workload {
+	workloads := make([]*Workload, n)
+	for i := range workloads {
+		container, checksums := corev1.Container{Name: "app"}, Checksums{}
+		for step := range 5 {
+			name := fmt.Sprintf("config-%04d", (i+step)%configs)
+			container.EnvFrom = append(container.EnvFrom, readsAll(name, false).EnvFrom...)
+			checksums[configMapRef(name)] = Checksum(i)
+		}
+		d := deployment(container)
+		d.Name = fmt.Sprintf("deployment-%04d", i)
+		writeRecord(d, checksums, noonPlus(10))
+		workloads[i] = new(mustWorkload(d))
+	}
+	return workloads
+}
+
+func TestTheCatalogTakesLittleMemoryForEachConfigAndWorkload(t *testing.T) {
+	const configs, workloads = 10_000, 2_000
+	c, forConfigs := retained(func() *Catalog {
+		c := New()
+		c.ListConfigs(ConfigMap, "", manyConfigs(configs), noon, true)
+		return c
+	})
+	_, forWorkloads := retained(func() *Catalog {
+		c.ListWorkloads(Deployment, "", manyWorkloads(workloads, configs), 0)
+		return c
+	})
+	t.Logf("%d bytes a config, %d a workload", forConfigs/configs, forWorkloads/workloads)
+	if forConfigs > 350*configs || forWorkloads > 2300*workloads {
+		t.Errorf("%d bytes a config and %d a workload, want 350 and 2300 at most", forConfigs/configs, forWorkloads/workloads)
+	}
+}
