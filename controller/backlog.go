@@ -184,7 +184,9 @@ func (b *backlogs) settle(ref catalog.WorkloadRef) backlog {
 func (b *backlogs) remove(ref catalog.WorkloadRef) backlog {
 	waited := b.waiting[ref]
 	b.countSlowing(waited.slowedBy, -1)
-	delete(b.waiting, ref)
+	if delete(b.waiting, ref); len(b.waiting) == 0 {
+		b.waiting = make(map[catalog.WorkloadRef]backlog) // without the memory of many
+	}
 	return waited
 }
 

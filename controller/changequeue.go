@@ -49,11 +49,14 @@ type pendingChange struct {
 
 // NewChangeQueue returns an empty queue.
 func NewChangeQueue() *ChangeQueue {
-	return &ChangeQueue{
-		wake:     make(chan struct{}, 1),
-		pending:  make(map[catalog.WorkloadRef]map[fmt.Stringer]*pendingChange),
-		subjects: make(map[fmt.Stringer]int),
-	}
+	q := &ChangeQueue{wake: make(chan struct{}, 1)}
+	q.clear()
+	return q
+}
+
+// clear drops what is left of changes, also the memory that many of them took.
+func (q *ChangeQueue) clear() {
+	q.pending, q.subjects, q.order = make(map[catalog.WorkloadRef]map[fmt.Stringer]*pendingChange), make(map[fmt.Stringer]int), nil
 }
 
 // Observe notes that the subject changed at the given time, and that this may
@@ -190,6 +193,9 @@ func (q *ChangeQueue) takeRipe(now time.Time, checkPeriod time.Duration) ([]Chan
 			return ripe, min(wait, checkPeriod)
 		}
 		ripe = append(ripe, q.remove(q.order[0]))
+	}
+	if len(ripe) > 0 {
+		q.clear()
 	}
 	return ripe, checkPeriod
 }

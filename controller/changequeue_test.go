@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -213,4 +215,25 @@ func TestAChangeOfAConfigThatIsGoneBecomesOneOfTheWorkloadWithItsDeadline(t *tes
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+func TestAQueueThatIsEmptyAgainKeepsNoMemoryOfWhatItHeld(t *testing.T) {
+	queue, backlogs := NewChangeQueue(), newBacklogs()
+	before := heapInUse()
+	for i := range 10_000 {
+		workload := workloadNamed(strconv.Itoa(i))
+		queue.Observe(workload, workload, time.Now(), 0)
+	}
+	changes, _ := queue.takeRipe(time.Now(), time.Second)
+	for _, change := range changes {
+		backlogs.note(change)
+	}
+	for _, change := range changes {
+		backlogs.settle(change.Workload)
+	}
+	if kept := heapInUse() - before; kept > 64<<10 {
+		t.Errorf("%d KiB are kept", kept>>10)
+	}
+	runtime.KeepAlive(queue)
+	runtime.KeepAlive(backlogs)
 }

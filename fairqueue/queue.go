@@ -195,7 +195,9 @@ func (q *Queue[T, L]) know(item T) *entry[T, L] {
 
 // forget drops an entry that neither waits nor is under way nor will be added later.
 func (q *Queue[T, L]) forget(e *entry[T, L]) {
-	delete(q.entries, e.item)
+	if delete(q.entries, e.item); len(q.entries) == 0 {
+		q.entries = make(map[T]*entry[T, L]) // without the memory of many
+	}
 	if e.namespace.entries--; e.namespace.entries == 0 {
 		delete(q.namespaces, e.namespace.name)
 	}

@@ -3,7 +3,9 @@ package fairqueue
 import (
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -233,4 +235,24 @@ func (m *model) attend() {
 		}
 	}
 	m.served = served
+}
+
+func TestAQueueThatIsEmptyAgainKeepsNoMemoryOfItsItems(t *testing.T) {
+	inUse := func() int64 {
+		runtime.GC()
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return int64(stats.HeapAlloc)
+	}
+	q, before := newTestQueue(8), inUse()
+	for i := range 10_000 {
+		q.Add("a/"+strconv.Itoa(i), "")
+	}
+	for item, found := q.Get(); found; item, found = q.Get() {
+		q.Done(item)
+	}
+	if kept := inUse() - before; kept > 64<<10 {
+		t.Errorf("%d KiB are kept", kept>>10)
+	}
+	runtime.KeepAlive(q)
 }
