@@ -17,6 +17,11 @@ type arrival struct {
 	listed bool
 	// previous is what the catalog knew when the config arrived, nil if nothing.
 	previous *Config
+	// past are the past contents, if a workload references the config. The records of all
+	// that do are of the moment oldestRecord or later.
+	past         []Past
+	referenced   bool
+	oldestRecord Moment
 	// changed tells whether the content is not that of previous.
 	changed bool
 }
@@ -28,9 +33,9 @@ func newArrival(config Config, at time.Time, listed bool) *arrival {
 	return &arrival{config: &config, recorded: config.Edits, at: at, listed: listed}
 }
 
-// compare compares the config with what the catalog knows of it.
-func (a *arrival) compare(previous *Config) {
-	a.previous, a.changed = previous, true
+// compare compares the config with what the catalog knows of it, and of its past.
+func (a *arrival) compare(previous *Config, past []Past) {
+	a.previous, a.past, a.changed = previous, nil, true
 	if previous == nil {
 		a.config.Edits = a.recorded
 		return
@@ -38,6 +43,9 @@ func (a *arrival) compare(previous *Config) {
 	changed := changedKeys(previous.Keys, a.config.Keys)
 	a.changed = len(changed) > 0
 	a.config.Edits = mergeEdits(previous, a, changed)
+	if a.referenced {
+		a.past = pastOf(withoutSettled(past, a.oldestRecord, a.at), previous, a, changed)
+	}
 }
 
 // date returns when a key of which the managedFields say that changed: of a listed config
@@ -59,27 +67,48 @@ func (a *arrival) stamp(moment Moment) {
 	if len(edits) > 0 && edits[0].Seen == notYet {
 		edits[0].Seen = moment
 	}
+	for i := range a.past {
+		if a.past[i].Until.Seen == notYet {
+			a.past[i].Until.Seen = moment
+		}
+	}
 }
 
 // arrive compares configs with what the catalog knows of them. It must be called without
 // the lock.
 func (c *Catalog) arrive(arrivals ...*arrival) {
-	previous := make([]*Config, len(arrivals))
+	previous, past := make([]*Config, len(arrivals)), make([][]Past, len(arrivals))
 	c.mu.RLock()
 	for i, a := range arrivals {
-		previous[i] = c.configs[a.config.Ref]
+		ref := a.config.Ref
+		previous[i], past[i], a.referenced = c.configs[ref], c.past[ref], c.isReferenced(ref)
+		if len(past[i]) > 0 {
+			a.oldestRecord = c.oldestRecord(ref)
+		}
 	}
 	c.mu.RUnlock()
 	for i, a := range arrivals {
-		a.compare(previous[i])
+		a.compare(previous[i], past[i])
 	}
+}
+
+// oldestRecord returns the moment of the oldest record that vouches for what workloads see of a
+// config. A record that does not vouch yet will be of a later moment when it does.
+func (c *Catalog) oldestRecord(config ConfigRef) Moment {
+	oldest, readers := c.moment, c.referencing[config]
+	for ref := range readers.all {
+		if w, found := c.workloads[ref]; found && w.Record.Vouches {
+			oldest = min(oldest, w.RecordSeen)
+		}
+	}
+	return oldest
 }
 
 // putConfig takes in a config that has arrived.
 func (c *Catalog) putConfig(a *arrival) (news bool) {
 	previous := c.configs[a.config.Ref]
 	if previous != a.previous {
-		a.compare(previous) // a deleted one was forgotten, with its last reference
+		a.compare(previous, c.past[a.config.Ref]) // a deleted one was forgotten, with its last reference
 	}
 	a.stamp(c.moment)
 	if previous != nil && !previous.Deleted {
@@ -92,5 +121,9 @@ func (c *Catalog) putConfig(a *arrival) (news bool) {
 		c.gone--
 	}
 	c.configs[a.config.Ref] = a.config
-	return a.changed && c.isReferenced(a.config.Ref)
+	isReferenced := c.isReferenced(a.config.Ref)
+	if delete(c.past, a.config.Ref); isReferenced && len(a.past) > 0 {
+		c.past[a.config.Ref] = a.past
+	}
+	return a.changed && isReferenced
 }

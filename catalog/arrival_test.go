@@ -18,7 +18,7 @@ func TestAnEditOfManyKeysIsPreparedBeforeTheCatalogIsLocked(t *testing.T) {
 	var edits []*arrival
 	for i := range runs + 1 { // AllocsPerRun runs once more
 		a := newArrival(NewConfigMap(configMap("large", manyKeys(n, fmt.Sprint(i+1)))), noon, false)
-		a.compare(previous)
+		a.compare(previous, nil)
 		previous = a.config
 		edits = append(edits, a)
 	}
@@ -43,7 +43,7 @@ func TestAConfigThatIsForgottenWhileItsSuccessorArrivesIsNotCompared(t *testing.
 	c := New()
 	c.ObserveWorkload(mustWorkload(deployment(readsAll("web", false))))
 	c.ObserveConfig(NewConfigMap(configMap("web", data{"a": "1"})), noon)
-	c.ForgetConfig(configMapRef("web"))
+	c.ForgetConfig(configMapRef("web"), noon)
 	made := configMap("web", data{"a": "2"})
 	made.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(50), "f:data/f:a")}
 	a := newArrival(NewConfigMap(made), noonPlus(60), false)

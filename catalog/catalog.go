@@ -21,6 +21,7 @@ type Catalog struct {
 	key         ChecksumKey
 	configs     map[ConfigRef]*Config
 	gone        int // how many of configs are marked as deleted
+	past        map[ConfigRef][]Past
 	workloads   map[WorkloadRef]*Workload
 	referencing map[ConfigRef]workloadSet
 }
@@ -31,6 +32,7 @@ func New(kinds ...ConfigKind) *Catalog {
 	return &Catalog{
 		kinds:       kinds,
 		configs:     make(map[ConfigRef]*Config),
+		past:        make(map[ConfigRef][]Past),
 		workloads:   make(map[WorkloadRef]*Workload),
 		referencing: make(map[ConfigRef]workloadSet),
 	}
@@ -42,7 +44,9 @@ type View struct {
 	Workload *Workload
 	// Configs holds the referenced configs that are known.
 	Configs map[ConfigRef]*Config
-	Moment  Moment
+	// Past holds the past contents of those of them that had any, the oldest first.
+	Past   map[ConfigRef][]Past
+	Moment Moment
 	// Key keys the checksums of Secrets. It is zero as long as it is not known.
 	Key ChecksumKey
 	// Originals are the [OriginalDigest]s of those configs that [View.UnsettledByOriginal]
@@ -84,6 +88,9 @@ func (c *Catalog) View(ref WorkloadRef) (View, bool) {
 	for _, reference := range workload.References {
 		if config, found := c.configs[reference.Config]; found {
 			view.Configs[reference.Config] = config
+		}
+		if past, found := c.past[reference.Config]; found {
+			view.addPast(reference.Config, past)
 		}
 	}
 	return view, true
@@ -137,13 +144,13 @@ func (c *Catalog) ObserveConfig(config Config, at time.Time) bool {
 	return c.putConfig(a)
 }
 
-// ForgetConfig takes in that a config was deleted. While a workload references
-// it, its checksums are kept to compare with those of a successor.
-func (c *Catalog) ForgetConfig(ref ConfigRef) {
+// ForgetConfig takes in that a config was deleted, which the watch showed at the given time.
+// While a workload references it, its checksums are kept to compare with those of a successor.
+func (c *Catalog) ForgetConfig(ref ConfigRef, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
-	c.removeConfig(ref)
+	c.removeConfig(ref, at)
 }
 
 // ListConfigs takes in all configs of a kind and namespace (empty: of all
@@ -168,7 +175,7 @@ func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []*Conf
 	}
 	for ref := range c.configs {
 		_, found := listed[ref]
-		if !found && ref.Kind == kind && (namespace == "" || ref.Namespace == namespace) && c.removeConfig(ref) {
+		if !found && ref.Kind == kind && (namespace == "" || ref.Namespace == namespace) && c.removeConfig(ref, at) {
 			gone = append(gone, ref)
 		}
 	}
@@ -195,7 +202,7 @@ func (c *Catalog) isReferenced(ref ConfigRef) bool {
 }
 
 // removeConfig reports whether the config existed and is referenced.
-func (c *Catalog) removeConfig(ref ConfigRef) bool {
+func (c *Catalog) removeConfig(ref ConfigRef, at time.Time) bool {
 	config, found := c.configs[ref]
 	switch {
 	case !found || config.Deleted:
@@ -207,6 +214,7 @@ func (c *Catalog) removeConfig(ref ConfigRef) bool {
 	deleted := *config
 	deleted.Deleted = true
 	c.configs[ref] = &deleted
+	c.past[ref] = withGone(c.past[ref], Sighting{at, c.moment})
 	c.gone++
 	return true
 }
@@ -298,7 +306,7 @@ func (c *Catalog) putWorkload(workload *Workload, templateSeen, shown Moment) bo
 		}
 		if previous.Record.equal(workload.Record) {
 			workload.RecordSeen = previous.RecordSeen
-			workload.OwnRecord = previous.OwnRecord && previous.Record.Written.Equal(workload.Record.Written)
+			workload.keepKnown(previous)
 		}
 	}
 	c.workloads[workload.Ref] = workload
@@ -384,6 +392,7 @@ func (c *Catalog) unreference(config ConfigRef, workload WorkloadRef) {
 		return
 	}
 	delete(c.referencing, config)
+	delete(c.past, config)
 	if known := c.configs[config]; known != nil && known.Deleted {
 		delete(c.configs, config)
 		c.gone--

@@ -251,7 +251,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 				ref := config()
 				tick()
 				m.removeConfig(ref)
-				c.ForgetConfig(ref)
+				c.ForgetConfig(ref, noon)
 			},
 			"list configs for the first time": func(t *rapid.T) {
 				if listed || len(m.configs) > 0 {
@@ -379,6 +379,7 @@ func compareWithModel(t *rapid.T, c *Catalog, m *model) {
 				want.Configs[reference.Config] = &config
 			}
 		}
+		want.Past = view.Past // see TestThePastOfAConfigIsWhatItWas
 		if diff := cmp.Diff(want, view, inAnyOrder...); diff != "" {
 			t.Fatalf("view of %s (-want +got):\n%s", ref, diff)
 		}
@@ -398,14 +399,14 @@ func TestADeletedConfigIsKeptOnlyWhileItIsReferenced(t *testing.T) {
 	c := New()
 	web := NewConfigMap(configMap("web", map[string]string{"a": "1"}))
 	c.ObserveConfig(web, noon)
-	c.ForgetConfig(web.Ref)
+	c.ForgetConfig(web.Ref, noon)
 	if kept(c) != 0 {
 		t.Error("a config that nobody references is kept")
 	}
 	c.ObserveWorkload(mustWorkload(deployment(readsAll("web", false))))
 	c.ObserveConfig(web, noon)
-	c.ForgetConfig(web.Ref)
-	c.ForgetConfig(web.Ref)
+	c.ForgetConfig(web.Ref, noon)
+	c.ForgetConfig(web.Ref, noon)
 	if configs, _ := c.Size(); kept(c) != 1 || configs != 0 {
 		t.Errorf("%d kept, %d counted, want one that does not count", kept(c), configs)
 	}
@@ -450,7 +451,7 @@ func TestAConfigThatComesBackAppearsAnew(t *testing.T) {
 	c.ObserveConfig(NewConfigMap(web), noon)
 	web.Data["a"] = "2"
 	c.ObserveConfig(NewConfigMap(web), noonPlus(10)) // moment 3
-	c.ForgetConfig(configMapRef("web"))
+	c.ForgetConfig(configMapRef("web"), noon)
 	web.CreationTimestamp.Time = noonPlus(60)
 	web.Data["b"] = "1"
 	if !c.ObserveConfig(NewConfigMap(web), noonPlus(60)) { // moment 5
@@ -573,9 +574,10 @@ func TestAViewStaysAsItWas(t *testing.T) {
 	config := *view.Configs[configMapRef("web")]
 	config.Edits, config.Keys = slices.Clone(config.Edits), slices.Clone(config.Keys)
 	want := View{Workload: pointer(*view.Workload), Configs: map[ConfigRef]*Config{config.Ref: &config}, Moment: view.Moment}
+	want.Past = map[ConfigRef][]Past{config.Ref: slices.Clone(view.Past[config.Ref])}
 
 	observe("3", "2", 20)
-	c.ForgetConfig(configMapRef("web"))
+	c.ForgetConfig(configMapRef("web"), noon)
 	d.ResourceVersion = "2"
 	c.ObserveWritten(mustWorkload(d), 1)
 	c.ForgetWorkload(deploymentRef("web"))

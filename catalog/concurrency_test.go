@@ -33,7 +33,7 @@ func TestViewsStayConsistentWhileTheCatalogIsWrittenTo(t *testing.T) {
 		for i, config := range reduced {
 			switch i % 10 {
 			case 3:
-				c.ForgetConfig(config.Ref)
+				c.ForgetConfig(config.Ref, noon)
 			case 7:
 				c.ListConfigs(ConfigMap, "", listOf(config), noonPlus(float64(i)), false)
 			default:

@@ -34,6 +34,13 @@ type Decision struct {
 	// ones are named, and MoreCauses are not.
 	Causes     []Cause
 	MoreCauses int
+	// Contradicts tells that the content is not, or was not for a while, what the record vouches
+	// for, and Contradicted since when, as far as that is known. Its moment is 0 if no watch
+	// showed how that began.
+	Contradicts  bool
+	Contradicted Sighting
+	// Verified tells that the pods were found to have what is to be recorded.
+	Verified bool
 }
 
 // clockTolerance is how far the clocks of the controller, the API server and
@@ -62,6 +69,7 @@ func Decide(view View) Decision {
 		return decision.with(AskPods, "a config changed and no record tells whether the pods have seen it")
 	}
 	causes := differences(w, sights)
+	decision.noteContradiction(&view, sights)
 	switch {
 	case len(causes) > 0 && w.rested():
 		return decision.with(AskPods, "the content differs from the record, but the workload wanted no pods meanwhile")
@@ -70,6 +78,10 @@ func Decide(view View) Decision {
 		return decision.with(Restart, "the content differs from the record")
 	case len(suspects(&view, sights, appeared(w))) > 0:
 		return decision.with(AskPods, "a config appeared that containers can start without, or changed since it appeared")
+	case len(view.spans(sights)) > 0:
+		return decision.with(AskPods, "the content has come back to what is recorded, and pods may have read another one")
+	case view.lacksContradicted(sights):
+		return decision.with(Keep, reasonLacking)
 	}
 	return decision.recorded(w, "the pods are up to date")
 }
@@ -80,6 +92,7 @@ func DecideByPods(view View, pods []Pod) Decision {
 	w := view.Workload
 	sights, first := view.sights(), firstReads(pods)
 	decision := Decision{Checksums: currentChecksums(w, sights).limitTo(w.Room)}
+	decision.noteContradiction(&view, sights)
 	differs := false
 	for _, suspect := range suspects(&view, sights, unknownToRecord(w, sights)) {
 		if read, hasRead := first.of(suspect.readers); hasRead && suspect.isStale(read) {
@@ -87,17 +100,23 @@ func DecideByPods(view View, pods []Pod) Decision {
 			differs = differs || suspect.differs
 		}
 	}
+	returned := decision.addReturned(w, view.spans(sights), pods)
 	decision.nameCauses(decision.Causes)
 	switch {
 	case w.Record.Reverted != nil && w.hasPodsBeforeRevert(sights, first):
 		return decision.with(Restart, "a restart was reverted, and a container started before it")
 	case differs:
 		return decision.with(Restart, "the content differs from the record of an earlier controller")
+	case returned:
+		return decision.with(Restart, "a container started while the content was another one than the recorded one")
 	case len(decision.Causes) > 0:
 		return decision.with(Restart, "a container started before the content changed")
 	case w.Record.Reverted != nil && w.lacksRecorded(sights):
 		return decision.with(Keep, "a restart was reverted, and a config that it was recorded with is gone")
-	case w.Idle:
+	case view.lacksContradicted(sights):
+		return decision.with(Keep, reasonLacking)
+	}
+	if decision.Verified = true; w.Idle {
 		return decision.recorded(w, "the workload wants no pods")
 	}
 	return decision.recorded(w, "all containers started after the last change")
@@ -107,12 +126,12 @@ func DecideByPods(view View, pods []Pod) Decision {
 // its pods have read.
 func unknownToRecord(w *Workload, sights []sight) func(ConfigRef) bool {
 	switch {
-	case w.Record.Vouches && w.Record.Reverted != nil:
+	case !w.Record.Vouches:
+		return anyConfig
+	case w.Record.Reverted != nil || w.rested():
 		return recordedOtherwise(w, sights)
-	case w.Record.Vouches && !w.rested():
-		return appeared(w)
 	}
-	return anyConfig
+	return appeared(w)
 }
 
 func reasonUnchanged(w *Workload) string {
@@ -131,7 +150,7 @@ func (d Decision) with(outcome Outcome, reason string) Decision {
 // the same and nothing that it should not.
 func (d Decision) recorded(w *Workload, reason string) Decision {
 	r := &w.Record
-	says := r.Vouches && r.Reverted == nil && !r.Exposed && !r.Others && r.Checksums.Equal(d.Checksums)
+	says := r.Vouches && r.Reverted == nil && !r.Marked && !r.Exposed && !r.Others && r.Checksums.Equal(d.Checksums)
 	switch {
 	case !says:
 		return d.with(RecordOnly, reason)
@@ -179,7 +198,8 @@ func currentChecksums(w *Workload, sights []sight) Checksums {
 // earlier controller, has another checksum. Who made it may have known a later content than
 // the catalog does, whose watch may be behind: nothing must be done about the workload
 // before the config was read and found to be what the catalog knows, later than
-// [Workload.RecordSeen].
+// [Workload.RecordSeen]. The same goes for those that seem to have come back to what such a record
+// says if it is marked as contradicted.
 func (v *View) Unconfirmed() []ConfigRef {
 	if v.Workload.OwnRecord {
 		return nil
@@ -187,7 +207,9 @@ func (v *View) Unconfirmed() []ConfigRef {
 	var unconfirmed []ConfigRef
 	sights := v.sights()
 	for i := range sights {
-		if s := &sights[i]; s.config != nil && (v.isRecordedOtherwise(s) || v.compareEarlier(s) == different) {
+		s := &sights[i]
+		returned := v.Workload.Record.Marked && v.isRecordedSame(s)
+		if s.config != nil && (returned || v.isRecordedOtherwise(s) || v.compareEarlier(s) == different) {
 			unconfirmed = append(unconfirmed, s.ref)
 		}
 	}

@@ -55,7 +55,10 @@ func (s *story) created(name string, data map[string]string, seconds float64) {
 	s.catalog.ObserveConfig(NewConfigMap(cm), noonPlus(seconds))
 }
 
-func (s *story) deleted(name string) { s.catalog.ForgetConfig(configMapRef(name)) }
+// deleted shows that a ConfigMap was deleted.
+func (s *story) deleted(name string, seconds float64) {
+	s.catalog.ForgetConfig(configMapRef(name), noonPlus(seconds))
+}
 
 // recorded does what the controller does after it decided to record.
 func (s *story) recorded(seconds float64) {
@@ -222,7 +225,7 @@ func TestDecisionsOnAWorkloadWithARecordThatVouches(t *testing.T) {
 			s.recorded(10)
 			s.config("web", data{"a": "2"}, 60)
 			s.config("web", data{"a": "1"}, 61)
-		}, nil, keep},
+		}, nil, verdict{Asked: true, Outcome: Keep}},
 		"a key that nobody reads is edited": {keyA(), func(s *story) {
 			s.listed(configMap("web", data{"a": "1", "b": "1"}))
 			s.recorded(10)
@@ -261,26 +264,32 @@ func TestDecisionsOnAWorkloadWithARecordThatVouches(t *testing.T) {
 		"deleted": {allOfWeb(), func(s *story) {
 			s.listed(configMap("web", data{"a": "1"}))
 			s.recorded(10)
-			s.deleted("web")
+			s.deleted("web", 55)
 		}, nil, keep},
 		"deleted and made again with the same content": {allOfWeb(), func(s *story) {
 			s.listed(configMap("web", data{"a": "1"}))
 			s.recorded(10)
-			s.deleted("web")
+			s.deleted("web", 55)
 			s.created("web", data{"a": "1"}, 60)
 		}, nil, keep},
 		"deleted and made again with other content": {allOfWeb(), func(s *story) {
 			s.listed(configMap("web", data{"a": "1", "b": "1"}))
 			s.recorded(10)
-			s.deleted("web")
+			s.deleted("web", 55)
 			s.created("web", data{"a": "2", "b": "1"}, 60)
 		}, nil, restartFor("web", "a")},
 		"optional, deleted and made again with the same content": {optional(), func(s *story) {
 			s.listed(configMap("web", data{"a": "1"}))
 			s.recorded(10)
-			s.deleted("web")
+			s.deleted("web", 55)
 			s.created("web", data{"a": "1"}, 60)
-		}, []Pod{startedAt(noonPlus(5))}, keep},
+		}, []Pod{startedAt(noonPlus(5))}, verdict{Asked: true, Outcome: Keep}},
+		"optional, deleted and made again with the same content, and a pod started in between": {optional(), func(s *story) {
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			s.deleted("web", 55)
+			s.created("web", data{"a": "1"}, 60)
+		}, []Pod{startedAt(noonPlus(57))}, askedRestartFor("web")},
 		"deleted while nobody watched": {allOfWeb(), func(s *story) {
 			s.listed(configMap("web", data{"a": "1"}))
 			s.recorded(10)
@@ -326,7 +335,7 @@ func TestDecisionsOnAWorkloadWithARecordThatVouches(t *testing.T) {
 		"optional, appears after a release without it, with the content of before": {optional(), func(s *story) {
 			s.listed(configMap("web", data{"a": "1"}))
 			s.recorded(10)
-			s.deleted("web")
+			s.deleted("web", 55)
 			s.release("web:2")
 			s.recorded(30)
 			s.created("web", data{"a": "1"}, 60)
@@ -556,7 +565,7 @@ func (s *story) happensTo(t *testing.T, event string) {
 	case "created":
 		s.catalog.ObserveConfig(NewConfigMap(created), noonPlus(100))
 	case "deleted":
-		s.deleted("web")
+		s.deleted("web", 55)
 	case "deployment":
 		s.catalog.ObserveWorkload(s.reduced())
 	case "template":
@@ -641,7 +650,7 @@ func TestACauseNamesWhatIsKnownOfIt(t *testing.T) {
 			s.listed(configMap("z", data{"k": "1"}), configMap("b", data{"k": "1"}))
 			s.config("z", data{"k": "2"}, 50)
 			s.config("b", data{"k": "2"}, 60)
-			s.deleted("z")
+			s.deleted("z", 55)
 		}, []Cause{{Config: configMapRef("b"), Keys: []string{"k"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -684,14 +693,14 @@ func TestARecordIsMadeOfWhatIsKnown(t *testing.T) {
 
 	s := begin(d)
 	s.listed(here, gone)
-	s.deleted("gone")
+	s.deleted("gone", 55)
 	if diff := cmp.Diff(Checksums{configMapRef("here"): checksum}, recorded(s)); diff != "" {
 		t.Errorf("without a record, what is gone is not recorded (-want +got):\n%s", diff)
 	}
 	s = begin(d.DeepCopy())
 	s.listed(here, gone)
 	s.recorded(10)
-	s.deleted("gone")
+	s.deleted("gone", 55)
 	both := Checksums{configMapRef("here"): checksum, configMapRef("gone"): checksum}
 	if diff := cmp.Diff(both, recorded(s)); diff != "" {
 		t.Errorf("what is gone keeps its entry in a record that vouches (-want +got):\n%s", diff)
@@ -811,7 +820,7 @@ func TestOnlyADifferenceFromTheRecordOfAnotherProcessIsToBeConfirmed(t *testing.
 		}, nil},
 		"record of another process, the config is gone": {func(s *story) {
 			s.restartController(after)
-			s.deleted("web")
+			s.deleted("web", 55)
 		}, nil},
 		"record of another process, of another template": {func(s *story) {
 			s.restartController(after)

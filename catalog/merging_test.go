@@ -168,7 +168,7 @@ func (w *drawnWorld) step() {
 		w.catalog.ObserveConfig(draw(), noonPlus(w.now))
 	case 2:
 		config := draw()
-		w.catalog.ForgetConfig(config.Ref)
+		w.catalog.ForgetConfig(config.Ref, noonPlus(w.now-0.5))
 		config.Created = noonPlus(w.now).Unix()
 		w.catalog.ObserveConfig(config, noonPlus(w.now))
 	case 3:
@@ -259,10 +259,14 @@ func TestMergedReferencesAreJudgedLikeThoseInTheTemplate(t *testing.T) {
 			}
 		}
 		matters := anyConfig
-		if view.Workload.Record.Vouches && !view.Workload.rested() {
-			matters = appeared(view.Workload)
+		switch w := view.Workload; {
+		case w.Record.Vouches && w.rested():
+			matters = recordedOtherwise(w, view.sights())
+		case w.Record.Vouches:
+			matters = appeared(w)
 		}
 		causes, _, differs := o.judge(pods, matters)
+		causes = o.addReturned(causes, pods)
 		got := DecideByPods(view, pods)
 		if (got.Outcome == Restart) != (len(causes) > 0 || differs) {
 			t.Fatalf("%s, %s; the causes are %+v", got.Outcome, got.Reason, causes)

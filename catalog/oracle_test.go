@@ -281,3 +281,58 @@ func lastOf(edits []Edit) *Edit {
 	}
 	return last
 }
+
+// addReturned adds the configs whose content came back to what is recorded that a pod read while
+// it was another one.
+func (o oracle) addReturned(causes []Cause, pods []Pod) []Cause {
+	w := o.view.Workload
+	found := map[ConfigRef]*Cause{}
+	for i := range causes {
+		found[causes[i].Config] = &causes[i]
+	}
+	for _, m := range o.mentions {
+		config := o.view.present(m.Config)
+		recorded, isRecorded := w.Record.Checksums[m.Config]
+		if config == nil || !isRecorded || !w.Record.Vouches || recorded != o.checksum(config, o.view.Key) {
+			continue
+		}
+		for _, past := range o.view.Past[m.Config] {
+			key, _ := findKey(config.Keys, past.Key)
+			isOther := past.Mixed || past.Key == "" || past.Content != key.Checksum
+			isVisible := past.Key == "" && (past.Mixed || m.Optional) ||
+				past.Key != "" && m.Keys.names(past.Key) && !(m.Keys.DataOnly && past.Binary)
+			isLater := past.From.Seen > w.RecordSeen || past.Mixed && past.Until.Seen > w.RecordSeen
+			if !isLater || past.Until.Seen == 0 || !isOther || !isVisible {
+				continue
+			}
+			if past.From.Seen <= w.RecordSeen {
+				past.From.At = w.Record.Written
+			}
+			for _, pod := range pods {
+				if read, hasRead := m.readAt(pod); hasRead && o.isWithin(past, read) {
+					if found[m.Config] == nil {
+						found[m.Config] = &Cause{Config: m.Config}
+					}
+					for _, edit := range config.Edits {
+						if edit.Key == past.Key {
+							found[m.Config].add(edit)
+						}
+					}
+				}
+			}
+		}
+	}
+	var all []Cause
+	for _, ref := range slices.SortedFunc(maps.Keys(found), compareConfigRefs) {
+		found[ref].tidy()
+		all = append(all, *found[ref])
+	}
+	return all
+}
+
+func (o oracle) isWithin(past Past, read time.Time) bool {
+	if past.Until.Seen < o.view.Workload.PodTemplateSeen {
+		return !read.Before(past.From.At) && !read.After(past.Until.At)
+	}
+	return !read.Before(past.From.At.Add(-time.Second)) && !read.After(past.Until.At.Add(time.Second))
+}

@@ -69,6 +69,11 @@ type Record struct {
 	Budget Budget
 	// Written is when the record was written, zero if that is not known.
 	Written time.Time
+	// Contradicted is since when another content than the recorded one has called for a restart
+	// that was put off or failed; zero if none has. It is Marked if the basis says so, else
+	// only the [Catalog] knows.
+	Contradicted time.Time
+	Marked       bool
 	// Reverted tells of a restart that is recorded and that somebody took back; nil if there
 	// is none. A [Catalog] may know of one that the annotations do not tell of.
 	Reverted *Revert
@@ -103,6 +108,8 @@ type basis struct {
 	// recorded, empty if it had none; the fingerprint leaves it out. It is nil if an earlier
 	// version wrote the record, which is trusted whatever timestamp there is.
 	Timestamp *string `json:"timestamp,omitempty"`
+	// Contradicted marks a record that was contradicted since then, while a restart is put off.
+	Contradicted time.Time `json:"contradicted,omitzero"`
 	Budget
 	// Copies tells that revisions may have got copies of earlier annotations with
 	// digests of Secrets while this was written; see [Record.Exposed].
@@ -145,12 +152,20 @@ func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, finge
 	}
 	if isOurs {
 		record.Vouches, record.Outdated = b.isAbout(template, fingerprint)
+		record.readMark(&b)
 	}
 	record.readRevert(meta, &b, template)
 	if b.Scheme == unkeyedScheme {
 		record.separateUnkeyed(b.Written)
 	}
 	return record
+}
+
+// readMark notes that the record is marked as contradicted.
+func (r *Record) readMark(b *basis) {
+	if r.Vouches && !b.Contradicted.IsZero() {
+		r.Contradicted, r.Marked = b.Contradicted, true
+	}
 }
 
 // longestKeyID is how long the id of a key can be. Ours are shorter.
@@ -226,6 +241,8 @@ type Basis struct {
 	Written time.Time
 	// Timestamp is the restart timestamp that the pod template has then, empty if it has none.
 	Timestamp string
+	// Contradicted is to be marked, see [Record.Contradicted].
+	Contradicted time.Time
 	// Copies leaves [Record.Exposed] set.
 	Copies bool
 }
@@ -257,6 +274,8 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 		Timestamp: &on.Timestamp,
 		Budget:    on.Budget,
 		Copies:    on.Copies,
+
+		Contradicted: on.Contradicted.UTC(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode basis: %w", err)

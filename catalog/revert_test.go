@@ -71,9 +71,9 @@ func TestDecisionsAfterARestartWasReverted(t *testing.T) {
 		"reverted while no controller was there":                                     {func(s *story) { setTimestamp(s.deployment, ""); takeOver(s) }, []Pod{old}, again},
 		"reverted, then edited, and the only pod has not seen either":                {func(s *story) { s.rewind(""); s.config("web", data{"a": "3"}, 120) }, []Pod{old}, askedRestartFor("web", "a")},
 		"edited, then reverted by who thereby replaced all pods":                     {func(s *story) { s.config("web", data{"a": "3"}, 103); s.rewind("") }, []Pod{young}, askedRecord},
-		"reverted while the config is gone":                                          {func(s *story) { s.deleted("web"); s.rewind("") }, []Pod{old}, verdict{Asked: true, Outcome: Keep}},
+		"reverted while the config is gone":                                          {func(s *story) { s.deleted("web", 55); s.rewind("") }, []Pod{old}, verdict{Asked: true, Outcome: Keep}},
 		"reverted while the config was gone": {func(s *story) {
-			s.deleted("web")
+			s.deleted("web", 55)
 			s.rewind("")
 			s.created("web", data{"a": "2"}, 120)
 		}, []Pod{old}, again},

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"flag"
 	"maps"
 	"slices"
 	"strconv"
@@ -31,13 +32,20 @@ type world struct {
 	// know that the workload had no pods when the config changed, and may then
 	// restart for nothing.
 	forgetful bool
+	misdated  bool // the present content seems to be younger than it is
 	joined    bool // a pod started while there was no config
 	remade    bool // the config was made again, and only the catalog knows
 	optedOut  bool // so far
+	inTheEnd  bool
 	// timestamps are those of all restarts.
 	timestamps []string
 	// recorded is the content at the last record, and recordedFor the timestamp of that time.
 	recorded, recordedFor string
+	recordedAt            float64
+	// contradicted is since when it is known that the content is not the recorded one, 0 if it
+	// is not known; marked tells that the record says so, too.
+	contradicted float64
+	marked       bool
 }
 
 // newWorldBeforeOptIn is one with a config, in which the workload has not opted in yet.
@@ -84,6 +92,8 @@ type simulatedPod struct {
 	started  float64 // 0 while it waits for its config
 	seen     string  // empty if there was none
 	template string  // that it was made from
+	// caught tells that it was known that the content was not the recorded one.
+	caught bool
 }
 
 func newWorld(optional bool) *world {
@@ -125,12 +135,12 @@ func (w *world) startPods() {
 
 func (w *world) newPod(template string) simulatedPod {
 	if w.config == nil {
-		w.joined = true
+		w.joined = w.joined || w.contradicted == 0
 		if !w.optional {
 			return simulatedPod{template: template}
 		}
 	}
-	return simulatedPod{started: w.now + 3, seen: w.content(), template: template}
+	return simulatedPod{started: w.now + 3, seen: w.content(), template: template, caught: w.contradicted > 0}
 }
 
 // recordKnowsTheConfig tells whether the record vouches for some content of it.
@@ -173,6 +183,7 @@ func (w *world) edit(*rapid.T) {
 	w.contents++
 	w.before = w.config.DeepCopy()
 	w.config.Data["key"] = strconv.Itoa(w.contents)
+	w.noteContent()
 	w.config.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(w.now), "f:data/f:key")}
 	w.showConfig()
 }
@@ -190,9 +201,10 @@ func (w *world) remove(*rapid.T) {
 		return // what is made again looks like a new one to the next controller
 	}
 	w.last, w.config, w.joined = w.content(), nil, false
+	w.noteContent()
 	w.remade = w.remade || !w.recordKnowsTheConfig()
 	if !w.away {
-		w.deleted("web")
+		w.deleted("web", w.now)
 	}
 }
 
@@ -207,9 +219,11 @@ func (w *world) create(t *rapid.T) {
 	// Made again with the same content is no reason, whatever a pod started with. Where
 	// the pods are asked, because the record is older than they are, it can be one for
 	// nothing: a limit that docs/design.md tells of.
-	if w.recordKnowsTheConfig() && !w.restedSinceTheRecord() && !w.reverted() && !w.joined && rapid.Bool().Draw(t, "same") {
+	if w.recordKnowsTheConfig() && (w.last == w.recorded || w.contradicted == 0) && !w.restedSinceTheRecord() && !w.reverted() && !w.joined && rapid.Bool().Draw(t, "same") {
 		w.config.Data["key"] = w.last
+		w.misdated = true
 	}
+	w.noteContent()
 	w.showConfig()
 	for i, pod := range w.pods {
 		if pod.started == 0 {
@@ -232,7 +246,7 @@ func (w *world) releaseImage(t *rapid.T) {
 
 // rewind takes a restart back, by whoever keeps the pod template as it was, or brings it back.
 func (w *world) rewind(t *rapid.T) {
-	if w.config == nil {
+	if w.config == nil || w.misdated {
 		return // the record keeps what the pods had that this replaces: a limit, too
 	}
 	timestamp := rapid.SampledFrom(append([]string{""}, w.timestamps...)).Draw(t, "timestamp")
@@ -252,7 +266,7 @@ func (w *world) replaceAPod(*rapid.T) {
 }
 
 func (w *world) toggleScale(*rapid.T) {
-	if w.away || w.optedOut {
+	if w.away || w.optedOut || w.misdated {
 		return // the controller would not know that no pod is as old as the record
 	}
 	if !w.idle() {
@@ -280,8 +294,8 @@ func (w *world) stopController(*rapid.T) {
 	if w.remade || w.optedOut {
 		return // what is made again looks like a new one to the next controller
 	}
+	w.loseMemory()
 	w.away = true
-	w.forgetful = true
 }
 
 func (w *world) startController(*rapid.T) {
@@ -302,11 +316,15 @@ func (w *world) takeOverBehind(t *rapid.T) {
 	if w.away || w.optedOut || w.config == nil || w.before == nil || !w.recordKnowsTheConfig() || w.reverted() {
 		return // a revert is recorded anew, with what the watch has shown
 	}
-	w.forgetful = w.forgetful || w.restedSinceTheRecord()
+	forgetful := w.forgetful || w.restedSinceTheRecord() || w.marked
+	w.loseMemory()
+	w.forgetful = forgetful
 	w.restartController(w.before)
 	w.behind = true
 	w.decideAndAct(t)
 	w.behind = false
+	w.misdated = w.misdated || w.content() != w.recorded
+	w.noteContent()
 	w.showConfig()
 }
 
@@ -326,10 +344,16 @@ func (w *world) decideAndAct(t *rapid.T) {
 	if due && !restarts && !w.behind {
 		t.Fatalf("lost a restart: %+v", decision)
 	}
-	if restarts && !due && !(w.forgetful && view.Workload.Record.Vouches) && !w.isOlderThanARevertedRestart(view) {
+	if restarts && !due && !(w.forgetful && view.Workload.Record.Vouches) && !w.isOlderThanARevertedRestart(view) && !isMixed(view) {
 		t.Fatalf("a restart for nothing: %+v", decision)
 	}
 	if decision.Outcome == Keep {
+		if decision.Verified {
+			w.catalog.ObserveKept(view)
+		}
+		return
+	}
+	if restarts && decision.Contradicts && !w.inTheEnd && w.putOff(t, view, decision) {
 		return
 	}
 	if restarts {
@@ -339,6 +363,7 @@ func (w *world) decideAndAct(t *rapid.T) {
 	}
 	writeRecord(w.deployment, decision.Checksums, noonPlus(w.now))
 	w.recorded, w.recordedFor = w.content(), w.deployment.Spec.Template.Annotations[TimestampAnnotation]
+	w.contradicted, w.marked, w.recordedAt, w.misdated = 0, false, w.now, false
 	w.catalog.ObserveWritten(w.reduced(), view.Moment)
 	w.forgetful, w.remade = false, w.config == nil && !w.recordKnowsTheConfig()
 	view, _ = w.catalog.View(deploymentRef("web"))
@@ -369,28 +394,45 @@ func (w *world) reducedPods() []Pod {
 	return reduced
 }
 
+// playHistories plays more histories than there are checks of other properties, unless the
+// command line says how many: they take little time, and some mistakes show in few of them.
+func playHistories(t *testing.T, count string) {
+	t.Helper()
+	checks := flag.Lookup("rapid.checks")
+	if usual := checks.Value.String(); usual == checks.DefValue {
+		t.Cleanup(func() { _ = checks.Value.Set(usual) })
+		if err := checks.Value.Set(count); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // The promise of the controller: a restart for each content that pods have not
 // seen, and none for anything else, whatever happens in whatever order.
 func TestPodsRestartIfAndOnlyIfTheyHaveNotSeenTheContent(t *testing.T) {
+	playHistories(t, "2000")
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(rapid.Bool().Draw(t, "optional"))
 		if rapid.Bool().Draw(t, "not opted in yet") {
 			w = newWorldBeforeOptIn(w.optional)
 		}
 		actions := map[string]func(*rapid.T){
-			"edit": w.edit, "label": w.label, "remove": w.remove, "create": w.create,
+			"edit": w.edit, "take back": w.takeBack, "come back": w.comeBack, "label": w.label, "remove": w.remove, "create": w.create,
 			"release": w.releaseImage, "rewind": w.rewind, "roll on": w.rollOut, "opt in": w.optIn, "show another": w.showAnother, "replace a pod": w.replaceAPod, "scale": w.toggleScale, "end pods": w.endPods,
 			"stop controller": w.stopController, "start controller": w.startController, "take over behind": w.takeOverBehind,
 			"decide": w.decideAndAct,
 		}
-		names := slices.Sorted(maps.Keys(actions))
-		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+		// Few kinds of actions in a history bring those together that matter to each other.
+		names := rapid.Permutation(slices.Sorted(maps.Keys(actions))).Draw(t, "actions")
+		names = append(names[:rapid.IntRange(3, len(names)).Draw(t, "kinds")], "decide")
+		for range rapid.IntRange(12, 60).Draw(t, "steps") {
 			w.now += 10
 			actions[rapid.SampledFrom(names).Draw(t, "action")](t)
 		}
 		w.now += 10
 		w.optIn(t)
 		w.startController(t)
+		w.inTheEnd = true
 		w.decideAndAct(t)
 		if w.stale() {
 			t.Fatal("in the end, pods run with another content")

@@ -108,9 +108,15 @@ type Workload struct {
 	PodTemplateSeen Moment
 	// RecordSeen is the moment at which the present record was made or first shown.
 	RecordSeen Moment
+	// PodsSeen is the moment at which the pods of the present template were last found to have
+	// what is recorded, since the record; 0 if they were not. A [Catalog] sets it.
+	PodsSeen Moment
 	// OwnRecord tells that the present record was decided on a view of the catalog, which
 	// therefore knew what it tells. A [Catalog] sets it.
 	OwnRecord bool
+	// MarkSeen tells that the record is marked as contradicted, and that the watch showed how
+	// that began. A [Catalog] sets it.
+	MarkSeen bool
 	// Woke is the moment at which the watch showed that the workload, idle before,
 	// wants pods; 0 if it never did.
 	Woke Moment

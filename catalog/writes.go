@@ -33,7 +33,64 @@ func (c *Catalog) claim(ref WorkloadRef, written time.Time, decided Moment) {
 	}
 	own := *known
 	own.RecordSeen, own.OwnRecord = decided, true
+	if !own.Record.Marked {
+		own.Record.Contradicted = time.Time{}
+	}
 	c.workloads[ref] = &own
+}
+
+// ObserveKept takes in that the pods of the workload were found to have what is recorded, as
+// on a view of the catalog.
+func (c *Catalog) ObserveKept(view View) {
+	c.amend(view, func(w *Workload) { w.PodsSeen = view.Moment })
+}
+
+// ObserveContradicted takes in that the content differs from the record of a workload, as it was
+// found on a view of the catalog at the given time, although no watch showed how that began.
+func (c *Catalog) ObserveContradicted(view View, since time.Time) {
+	c.amend(view, func(w *Workload) {
+		if w.Record.Contradicted.IsZero() {
+			w.Record.Contradicted = since
+		}
+		w.PodsSeen = 0
+	})
+}
+
+// ObserveMarked takes in a workload as the API server answered it to a write that marked its
+// record as contradicted, and whether the watch showed how that began.
+func (c *Catalog) ObserveMarked(workload Workload, seen bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refresh(workload) {
+		c.workloads[workload.Ref].MarkSeen = seen
+	}
+}
+
+// amend changes what is known of a workload that is as it was on a view.
+func (c *Catalog) amend(view View, change func(*Workload)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, found := c.workloads[view.Workload.Ref]
+	if !found || known.UID != view.Workload.UID || known.ResourceVersion != view.Workload.ResourceVersion {
+		return
+	}
+	amended := *known
+	change(&amended)
+	c.workloads[known.Ref] = &amended
+}
+
+// keepKnown keeps what was known of the previous state, whose record was the same.
+func (w *Workload) keepKnown(previous *Workload) {
+	if !previous.Record.Written.Equal(w.Record.Written) {
+		return
+	}
+	w.OwnRecord, w.MarkSeen = previous.OwnRecord, previous.MarkSeen
+	if w.PodTemplate == previous.PodTemplate {
+		w.PodsSeen = previous.PodsSeen
+	}
+	if !w.Record.Marked {
+		w.Record.Contradicted = previous.Record.Contradicted
+	}
 }
 
 // ObserveRead takes in a workload as the API server answered it to a read. Like

@@ -10,8 +10,11 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// revertedCause is what causes a restart that no config does.
-const revertedCause = "the last restart was reverted"
+// These cause a restart for which no config can be named.
+const (
+	revertedCause = "the last restart was reverted"
+	returnedCause = "a config had another content for a while"
+)
 
 // describe names the configs that cause a restart and their changed keys. Of a
 // Secret it tells only how many keys, because their names can tell something.
@@ -34,7 +37,10 @@ func describeWithWriters(decision catalog.Decision) string {
 }
 
 func describeCauses(decision catalog.Decision, describe func(catalog.Cause) string) string {
-	if len(decision.Causes) == 0 {
+	switch {
+	case len(decision.Causes) == 0 && decision.Contradicts:
+		return returnedCause
+	case len(decision.Causes) == 0:
 		return revertedCause
 	}
 	parts := make([]string, 0, len(decision.Causes)+1)

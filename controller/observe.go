@@ -101,7 +101,7 @@ func (c *Controller) drop(ref catalog.WorkloadRef) {
 // forget takes in that an object is gone.
 func (c *Controller) forget(o *observation) {
 	if o.config != nil {
-		c.catalog.ForgetConfig(o.config.Ref)
+		c.catalog.ForgetConfig(o.config.Ref, time.Now())
 		c.configGone(o.config.Ref)
 	} else {
 		c.catalog.ForgetWorkload(o.workload.ref)

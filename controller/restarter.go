@@ -153,11 +153,15 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	r.tellRevert(view.Workload, decision.Outcome)
 	switch {
 	case decision.Outcome == catalog.Keep:
+		if decision.Verified {
+			r.catalog.ObserveKept(view)
+		}
 		r.backlogs.settle(ref)
 		r.backlogs.untell(ref)
 	case r.dryRun:
 		r.pretend(view.Workload, decision)
-	case decision.Outcome == catalog.Restart && r.putOff(view.Workload, decision):
+	case decision.Outcome == catalog.Restart:
+		return r.restart(ctx, view, decision)
 	case decision.Outcome == catalog.RecordOnly && r.awaitCopies(view.Workload):
 	default:
 		return r.apply(ctx, view, decision)
@@ -170,14 +174,23 @@ func (r *restarter) spacing(w *catalog.Workload) catalog.Spacing {
 	return catalog.Spacing{Grace: r.gracePeriod(w), Limit: r.backoffLimit}
 }
 
-// putOff puts a restart off for which the workload has no budget left, and returns
-// false if it has. What will be restarted then is decided anew.
-func (r *restarter) putOff(w *catalog.Workload, decision catalog.Decision) bool {
-	now := time.Now()
+// restart restarts a workload, or puts that off if it has no budget left.
+func (r *restarter) restart(ctx context.Context, view catalog.View, decision catalog.Decision) error {
+	w, now := view.Workload, time.Now()
+	contradicted := r.noteContradiction(view, decision, now)
 	wait := w.Record.Budget.Wait(r.spacing(w), now)
 	if wait == 0 {
-		return false
+		return r.apply(ctx, view, decision)
 	}
+	r.putOff(w, decision, now, wait)
+	if wait > r.gracePeriod(w) {
+		return r.mark(ctx, view, contradicted)
+	}
+	return nil
+}
+
+// putOff puts a restart off. What will be restarted then is decided anew.
+func (r *restarter) putOff(w *catalog.Workload, decision catalog.Decision, now time.Time, wait time.Duration) {
 	r.queue.AddAfter(w.Ref, wait)
 	if r.backlogs.putOff(w.Ref, decision.Causes, now.Add(wait)) {
 		r.metrics.slowdowns.Inc()
@@ -186,7 +199,6 @@ func (r *restarter) putOff(w *catalog.Workload, decision catalog.Decision) bool 
 		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonBackoff,
 			"restart put off until %s after %d restarts in a row: %s", next, w.Record.Budget.Restarts, causes)
 	}
-	return true
 }
 
 // tellProblems reports once what its owner has to mend about a workload.

@@ -77,7 +77,7 @@ func TestTheRestartsForAConfigThatKeepsChangingAreSpacedOut(t *testing.T) {
 	// The next one has to wait as well, and brings the last of several edits.
 	s.edit(settings, set("a", "not the last"))
 	s.awaitMetric("slowed_workloads", map[string]string{"config": settings.key(s.namespace)}, 1)
-	before := s.now(app)
+	before := s.awaitMark(app, true)
 	s.edit(settings, set("a", "the last"))
 	after := s.awaitRestart(app, before)
 	s.requireSpacing([]time.Time{restarts[6], after.restartTime(s)}, 4*time.Second)

@@ -193,6 +193,30 @@ func TestAStory(t *testing.T) {
 			p.restart(21, "first")
 			p.rest(22)
 		}, []string{Needless}},
+		{"in which a content came back that a pod may have missed is fine", nil, func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.edit(20.5, "a=1 b=1")
+			p.restart(21, "first")
+			p.rest(22)
+		}, nil},
+		{"in which a content came back that no pod sees is one of a needless restart", onlyA, func(p *play) {
+			p.edit(20, "a=1 b=2")
+			p.edit(20.5, "a=1 b=1")
+			p.restart(21, "first")
+			p.rest(22)
+		}, []string{Needless}},
+		{"in which an optional config was gone for a while is fine", optional, func(p *play) {
+			p.edit(20, "")
+			p.edit(20.5, "a=1 b=1")
+			p.restart(21, "first")
+			p.rest(22)
+		}, nil},
+		{"in which a required config was gone for a while is one of a needless restart", nil, func(p *play) {
+			p.edit(20, "")
+			p.edit(20.5, "a=1 b=1")
+			p.restart(21, "first")
+			p.rest(22)
+		}, []string{Needless}},
 		{"in which the pods are asked since the record is of others is fine", nil, func(p *play) {
 			p.see(10, func(s *Sight) { s.Template = "u" })
 			p.edit(20, "a=2 b=1")

@@ -51,28 +51,38 @@ func (m *Model) judgeRestarts(ref WorkloadRef, life []Sight) (found []Violation)
 				late = max(late, m.options.Stall)
 			}
 			cause := findCause(causes, used, recorded.Add(-late), s.RestartedAt)
+			isSame := maps.Equal(s.Record, before.Record)
 			switch {
+			case isSame && m.cameBack(s.Uses, recorded.Add(-late), s.RestartedAt): // a pod may have read the other content
 			case cause < 0:
 				found = append(found, Violation{ref, Needless, s.At, fmt.Sprintf(
 					"no change since the record of %s accounts for the restart of %s", clock(recorded), clock(s.RestartedAt))})
-			case vouched && maps.Equal(s.Record, before.Record):
+			case vouched && isSame:
 				found = append(found, Violation{ref, Needless, s.At, "it restarted, and the record says the same as before"})
 			}
 			if cause >= 0 {
 				used[cause] = true
 			}
-			if b := m.options.Budget; b != nil {
-				if early := row.add(*b, s.RestartedAt); early > 0 {
-					found = append(found, Violation{ref, OverBudget, s.At, fmt.Sprintf(
-						"restart %d in a row came %s too soon", row.restarts, early.Round(time.Millisecond))})
-				}
-			}
+			found = append(found, m.judgeSpacing(ref, s, &row)...)
 		}
 		if !maps.Equal(s.Record, before.Record) {
 			recorded, vouched = s.At, true
 		}
 	}
 	return found
+}
+
+// judgeSpacing finds a restart that came too soon after the others of a row.
+func (m *Model) judgeSpacing(ref WorkloadRef, s *Sight, row *row) []Violation {
+	if m.options.Budget == nil {
+		return nil
+	}
+	early := row.add(*m.options.Budget, s.RestartedAt)
+	if early == 0 {
+		return nil
+	}
+	what := fmt.Sprintf("restart %d in a row came %s too soon", row.restarts, early.Round(time.Millisecond))
+	return []Violation{{ref, OverBudget, s.At, what}}
 }
 
 // noteTold notes what a record tells, and returns whether that is something new.
@@ -103,6 +113,28 @@ func findCause(causes []Edit, used []bool, after, before time.Time) int {
 		}
 	}
 	return -1
+}
+
+// cameBack reports whether pods could see other content of a config for a while between two times:
+// it changed twice. That it was gone counts where pods start without it.
+func (m *Model) cameBack(uses []Use, after, before time.Time) bool {
+	return slices.ContainsFunc(uses, func(u Use) bool {
+		changes, last, known := 0, "", false
+		for _, e := range m.configs[u.Config] {
+			if e.Content == nil && !u.Optional {
+				continue
+			}
+			now := "gone"
+			if e.Content != nil {
+				now = "there: " + u.visible(e.Content)
+			}
+			if known && now != last && e.End.After(after) && e.Begin.Before(before) {
+				changes++
+			}
+			last, known = now, true
+		}
+		return changes >= 2
+	})
 }
 
 // Budget says how far apart restarts must be, as docs/configuration.md tells it.

@@ -1,0 +1,280 @@
+package catalog
+
+import (
+	"slices"
+	"time"
+)
+
+// The content of a config can come back to what is recorded before the restart that another
+// content called for was made: within the grace period, or while the restart is put off or
+// cannot be patched. The record is true again then, but pods that started in between have read
+// the other content. Two things can be known of such an interval: what the watch showed (see
+// [Past]), and since when a process knew of it that could not restart (see
+// [Record.Contradicted]).
+
+// span is an interval in which readers could read another content than the recorded one.
+type span struct {
+	// sight is the config, and past the content that it had. It is nil if that is not known.
+	sight *sight
+	past  *Past
+	from  Sighting
+	until Sighting // zero if it is not known when it ended
+}
+
+// concerns reports whether the content could be read through a reference to the config.
+func (s *span) concerns(reference *Reference) bool {
+	return s.past == nil || s.past.concerns(reference)
+}
+
+// spans returns the intervals since the record in which a config had another content than
+// the recorded one, although it has that one now.
+func (v *View) spans(sights []sight) []span {
+	w := v.Workload
+	if len(v.Past) == 0 && w.Record.Contradicted.IsZero() {
+		return nil
+	}
+	var found []span
+	for i := range sights {
+		if s := &sights[i]; v.isRecordedSame(s) {
+			found = append(found, s.pastSpans(w, v.Past[s.ref])...)
+		}
+	}
+	return append(found, v.markedSpans(sights, found)...)
+}
+
+// pastSpans returns those that the watch showed of one config.
+func (s *sight) pastSpans(w *Workload, past []Past) []span {
+	var found []span
+	for i := range past {
+		p := &past[i]
+		from, isLater := p.since(w)
+		if isLater && !p.isOpen() && p.isOther(s.config) && p.concernsAny(s.references) {
+			found = append(found, span{sight: s, past: p, from: from, until: p.Until})
+		}
+	}
+	return found
+}
+
+// since returns when the content came, and false if that was before the record, or before the
+// pods were found to have what it says. One of a mixture may have come later than the first: in
+// doubt at any time since the record.
+func (p *Past) since(w *Workload) (Sighting, bool) {
+	seen := max(w.RecordSeen, w.PodsSeen)
+	if p.Mixed && p.From.Seen <= seen {
+		return Sighting{At: w.Record.Written, Seen: p.Until.Seen}, p.Until.Seen > seen
+	}
+	return p.From, p.From.Seen > seen
+}
+
+const reasonLacking = "a config is gone whose content was another one than the recorded one for a while"
+
+// lacksContradicted reports whether a recorded config is gone that had another content for a
+// while. It may come back, so what is known of that must not be forgotten.
+func (v *View) lacksContradicted(sights []sight) bool {
+	w := v.Workload
+	return w.Record.Vouches && slices.ContainsFunc(sights, func(s sight) bool {
+		_, recorded := w.Record.Checksums[s.ref]
+		return recorded && s.config == nil && (w.Record.Marked || slices.ContainsFunc(v.Past[s.ref], func(p Past) bool {
+			_, isLater := p.since(w)
+			return isLater && !p.isOpen()
+		}))
+	})
+}
+
+// isRecordedSame reports whether a record that vouches has the present checksum of a config.
+func (v *View) isRecordedSame(s *sight) bool {
+	recorded, found := v.Workload.Record.Checksums[s.ref]
+	return s.config != nil && found && v.Workload.Record.Vouches && recorded == s.checksum
+}
+
+// lastOfKey returns the last edit of a key, and one of an unknown key if none is known.
+func lastOfKey(edits []Edit, key string) Edit {
+	if i := slices.IndexFunc(edits, func(edit Edit) bool { return edit.Key == key }); i >= 0 {
+		return edits[i]
+	}
+	return Edit{}
+}
+
+// markedSpans returns the interval that began when the record was known to be contradicted, for
+// whoever reads a recorded config. It ended when the watch showed the last edit; if it showed none
+// since, nobody knows. There is none if the watch showed how it began.
+func (v *View) markedSpans(sights []sight, known []span) []span {
+	w := v.Workload
+	since, isVerified := w.Record.Contradicted, !w.Record.Marked && w.PodsSeen > 0
+	if since.IsZero() || isVerified || w.MarkSeen || slices.ContainsFunc(known, func(s span) bool { return !s.from.At.After(since.Add(clockTolerance)) }) {
+		return nil
+	}
+	var marked []span
+	until := lastSeen(sights, since)
+	for i := range sights {
+		if v.isRecordedSame(&sights[i]) {
+			marked = append(marked, span{sight: &sights[i], from: Sighting{At: since}, until: until})
+		}
+	}
+	return marked
+}
+
+// lastSeen returns when the watch showed the last edit that concerns the workload and came no
+// earlier than a time. It is zero if there is none.
+func lastSeen(sights []sight, since time.Time) Sighting {
+	last := Sighting{At: since}
+	for i := range sights {
+		if sights[i].config == nil {
+			continue
+		}
+		selected := selections(sights[i].references)
+		for _, edit := range sights[i].config.Edits {
+			if edit.Seen > 0 && !edit.At.Before(last.At) && slices.ContainsFunc(selected, edit.concerns) {
+				last = Sighting{edit.At, edit.Seen}
+			}
+		}
+	}
+	if last.Seen == 0 {
+		return Sighting{}
+	}
+	return last
+}
+
+// noteContradiction notes whether and since when the record is contradicted.
+func (d *Decision) noteContradiction(view *View, sights []sight) {
+	first := Sighting{At: view.Workload.Record.Contradicted}
+	note := func(from Sighting) {
+		if from.Seen > view.Workload.RecordSeen && (first.At.IsZero() || !from.At.After(first.At)) {
+			first = from
+		}
+	}
+	for i := range sights {
+		if s := &sights[i]; view.isRecordedOtherwise(s) {
+			d.Contradicts = true
+			s.eachChange(view.Past[s.ref], note)
+		}
+	}
+	for _, s := range view.spans(sights) {
+		d.Contradicts = true
+		note(s.from)
+	}
+	if d.Contradicts {
+		d.Contradicted = first
+	}
+}
+
+// eachChange calls a function with each change of what the workload sees of a config, as far as
+// it is known.
+func (s *sight) eachChange(past []Past, change func(Sighting)) {
+	creation := s.config.creation()
+	change(Sighting{creation.At, creation.Seen})
+	selected := selections(s.references)
+	for _, edit := range s.config.Edits {
+		if slices.ContainsFunc(selected, edit.concerns) {
+			change(Sighting{edit.At, edit.Seen})
+		}
+	}
+	for i := range past {
+		if past[i].concernsAny(s.references) {
+			change(past[i].From)
+		}
+	}
+}
+
+// Mark returns the annotations that leave the record as it is, but marked as contradicted since
+// a time. It returns false if not all of the record can be read, or if there is none to mark.
+func (v *View) Mark(since time.Time) (map[string]string, bool, error) {
+	w := v.Workload
+	r := &w.Record
+	if !r.Vouches || r.Exposed || r.Key != "" && r.Key != v.Key.ID() {
+		return nil, false, nil
+	}
+	timestamp := w.Timestamp
+	if r.Reverted != nil {
+		timestamp = r.Reverted.Restart
+	}
+	annotations, err := r.Checksums.Annotations(Basis{
+		Template: w.Template, Key: v.Key, Budget: r.Budget, Written: r.Written, Timestamp: timestamp, Contradicted: since,
+	})
+	return annotations, err == nil, err
+}
+
+// isRead reports whether one of the times at which the config was read lies in the interval, or
+// so close to it that the clocks do not tell. That does not matter if the watch showed the
+// template of the pods after the end.
+func (s *span) isRead(at *allReads, templateSeen Moment) bool {
+	from, until := s.from.At, s.until.At
+	if s.until.Seen == 0 || s.until.Seen >= templateSeen {
+		from, until = from.Add(-clockTolerance), until.Add(clockTolerance)
+	}
+	return slices.ContainsFunc(s.sight.references, func(reader Reference) bool {
+		times := at.of(&reader)
+		i, _ := slices.BinarySearchFunc(times, from, time.Time.Compare)
+		return i < len(times) && (s.until.At.IsZero() || !times[i].After(until)) && s.concerns(&reader)
+	})
+}
+
+// addReturned adds the configs whose content has come back that pods read while it was another
+// one, and reports whether there are such pods.
+func (d *Decision) addReturned(w *Workload, spans []span, pods []Pod) bool {
+	if len(spans) == 0 {
+		return false
+	}
+	found, at, returned := false, newAllReads(pods), Decision{}
+	for i := range spans {
+		s := &spans[i]
+		if !s.isRead(at, w.PodTemplateSeen) {
+			continue
+		}
+		found = true
+		if s.past != nil {
+			returned.addCause(s.sight.ref, []Edit{lastOfKey(s.sight.config.Edits, s.past.Key)})
+		}
+	}
+	d.Causes = joinCauses(d.Causes, returned.Causes)
+	return found
+}
+
+// joinCauses joins two lists of causes, each of them sorted by config.
+func joinCauses(a, b []Cause) []Cause {
+	if len(b) == 0 {
+		return a
+	}
+	all := slices.Concat(a, b)
+	slices.SortStableFunc(all, func(a, b Cause) int { return compareConfigRefs(a.Config, b.Config) })
+	joined := all[:0]
+	for same := range runs(all, func(a, b *Cause) bool { return a.Config == b.Config }) {
+		cause := same[0]
+		for _, other := range same[1:] {
+			cause.Keys, cause.Writers = append(cause.Keys, other.Keys...), append(cause.Writers, other.Writers...)
+		}
+		joined = append(joined, cause)
+	}
+	return joined
+}
+
+// allReads are the times at which pods read their configs, each list sorted.
+type allReads struct {
+	mounted []time.Time
+	started map[string][]time.Time
+}
+
+func newAllReads(pods []Pod) *allReads {
+	all := &allReads{started: make(map[string][]time.Time)}
+	for i := range pods {
+		if !pods[i].Mounted.IsZero() {
+			all.mounted = append(all.mounted, pods[i].Mounted)
+		}
+		for _, start := range pods[i].Started {
+			all.started[start.Container] = append(all.started[start.Container], start.At)
+		}
+	}
+	slices.SortFunc(all.mounted, time.Time.Compare)
+	for _, times := range all.started {
+		slices.SortFunc(times, time.Time.Compare)
+	}
+	return all
+}
+
+// of returns the times at which a config was read through a reference.
+func (a *allReads) of(reader *Reference) []time.Time {
+	if reader.Channel == Volume {
+		return a.mounted
+	}
+	return a.started[reader.Container]
+}

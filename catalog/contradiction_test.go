@@ -1,0 +1,376 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+)
+
+// marked does what the controller does that puts a restart off for long.
+func (s *story) marked(t *testing.T, seconds float64) {
+	t.Helper()
+	view, _ := s.catalog.View(deploymentRef("web"))
+	annotations, marks, err := view.Mark(noonPlus(seconds))
+	if err != nil || !marks {
+		t.Fatalf("no mark: %t, %v", marks, err)
+	}
+	maps.Copy(s.deployment.Annotations, annotations)
+	s.catalog.ObserveMarked(s.reduced(), Decide(view).Contradicted.Seen > 0)
+}
+
+func TestDecisionsWhenTheContentComesBackToWhatIsRecorded(t *testing.T) {
+	keep, record := verdict{Asked: true, Outcome: Keep}, verdict{Asked: true, Outcome: RecordOnly}
+	again := askedRestartFor("web", "a")
+	again.Causes[0].Writers = nil
+	unnamed := verdict{Asked: true, Outcome: Restart}
+	changed := func(*testing.T, *story) {}
+	allOfWeb := func() *story { return begin(deployment(readsAll("web", false))) }
+	keyB := func() *story { return begin(deployment(readsKey("web", "b", false))) }
+	one, two := data{"a": "1", "b": "1"}, data{"a": "2", "b": "1"}
+	for name, test := range map[string]struct {
+		story   func() *story
+		happens func(*testing.T, *story) // between the edit at second 60 and the return at second 80
+		then    func(*testing.T, *story)
+		started float64
+		want    verdict
+	}{
+		"the pod is older": {allOfWeb, changed, changed, 58, keep},
+		"the pod is older by less than the clocks tell":   {allOfWeb, changed, changed, 59.5, again},
+		"the pod started in between":                      {allOfWeb, changed, changed, 70, again},
+		"the pod is younger by less than the clocks tell": {allOfWeb, changed, changed, 80.5, again},
+		"the pod is younger":                              {allOfWeb, changed, changed, 82, keep},
+		"the pod has not started":                         {allOfWeb, changed, changed, -1, keep},
+		"of another key than the workload sees":           {keyB, changed, changed, 70, verdict{Outcome: Keep}},
+		"and the content was recorded in between":         {allOfWeb, func(_ *testing.T, s *story) { s.recorded(65) }, changed, 64, restartFor("web", "a")},
+		"and the recorded content was there for a while": {allOfWeb, func(_ *testing.T, s *story) {
+			s.config("web", one, 62)
+			s.config("web", two, 78)
+		}, changed, 70, keep},
+		"and another content, too": {allOfWeb, func(_ *testing.T, s *story) { s.config("web", data{"a": "3", "b": "1"}, 62) }, changed, 70, again},
+		"and the pods were looked at": {allOfWeb, changed, func(_ *testing.T, s *story) {
+			view, _ := s.catalog.View(deploymentRef("web"))
+			s.catalog.ObserveKept(view)
+		}, 70, verdict{Outcome: Keep}},
+		"and the pods of another template were looked at": {allOfWeb, changed, func(_ *testing.T, s *story) {
+			view, _ := s.catalog.View(deploymentRef("web"))
+			s.catalog.ObserveKept(view)
+			setTimestamp(s.deployment, "2026-03-01T11:00:00Z")
+			s.catalog.ObserveWorkload(s.reduced())
+		}, 70, again},
+		"and the template was shown after that": {allOfWeb, changed, func(_ *testing.T, s *story) {
+			s.restart(80.2)
+		}, 80.5, verdict{Outcome: Keep}},
+		"and somebody else wrote to the workload": {allOfWeb, changed, func(_ *testing.T, s *story) { s.scale(3) }, 70, again},
+		"marked":                         {allOfWeb, func(t *testing.T, s *story) { s.marked(t, 60) }, changed, 70, again},
+		"marked, and the pod is older":   {allOfWeb, func(t *testing.T, s *story) { s.marked(t, 60) }, changed, 50, record},
+		"marked, and the pod is younger": {allOfWeb, func(t *testing.T, s *story) { s.marked(t, 60) }, changed, 90, record},
+		"marked, before the controller was replaced": {allOfWeb, func(t *testing.T, s *story) {
+			s.marked(t, 60)
+			s.restartController(configMap("web", two))
+		}, changed, 70, unnamed},
+		"marked, before the controller was replaced, and the pod is older": {allOfWeb, func(t *testing.T, s *story) {
+			s.marked(t, 60)
+			s.restartController(configMap("web", two))
+		}, changed, 50, record},
+		"marked, before the controller was replaced, and the pod is younger": {allOfWeb, func(t *testing.T, s *story) {
+			s.marked(t, 60)
+			s.restartController(configMap("web", two))
+		}, changed, 90, record},
+		"marked, and the controller was replaced after that": {allOfWeb, func(t *testing.T, s *story) { s.marked(t, 60) }, func(_ *testing.T, s *story) {
+			s.restartController(configMap("web", one))
+		}, 70, unnamed},
+		"marked, and the controller was replaced after that, and it cannot know that the pod is younger": {allOfWeb, func(t *testing.T, s *story) { s.marked(t, 60) }, func(_ *testing.T, s *story) {
+			s.restartController(configMap("web", one))
+		}, 90, unnamed},
+		"not marked, and the controller was replaced": {allOfWeb, changed, func(_ *testing.T, s *story) {
+			s.restartController(configMap("web", one))
+		}, 70, verdict{Outcome: Keep}},
+		"nobody saw the edit, but a restart was put off": {allOfWeb, func(_ *testing.T, s *story) {
+			s.restartController(configMap("web", two))
+			view, _ := s.catalog.View(deploymentRef("web"))
+			s.catalog.ObserveContradicted(view, noonPlus(65))
+		}, changed, 70, unnamed},
+		"nobody saw the edit, but a restart was put off later": {allOfWeb, func(_ *testing.T, s *story) {
+			s.restartController(configMap("web", two))
+			view, _ := s.catalog.View(deploymentRef("web"))
+			s.catalog.ObserveContradicted(view, noonPlus(75))
+		}, changed, 70, keep},
+		"marked, and the config is gone": {allOfWeb, func(t *testing.T, s *story) { s.marked(t, 60) }, func(_ *testing.T, s *story) {
+			s.deleted("web", 90)
+		}, 70, verdict{Outcome: Keep}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := test.story()
+			s.listed(configMap("web", one))
+			s.recorded(10)
+			s.config("web", two, 60)
+			test.happens(t, s)
+			s.config("web", one, 80)
+			test.then(t, s)
+			pod := Pod{}
+			if test.started > 0 {
+				pod = startedAt(noonPlus(test.started))
+			}
+			if diff := cmp.Diff(test.want, s.decide(t, pod), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("verdict (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAMarkLeavesTheRecordAsItIs(t *testing.T) {
+	s := restarted() // at second 100
+	s.config("web", data{"a": "3"}, 120)
+	before := mustWorkload(s.deployment)
+	checksums, basis := s.deployment.Annotations[ChecksumsAnnotation], s.deployment.Annotations[BasisAnnotation]
+	s.marked(t, 120)
+	want := before
+	want.Record.Contradicted, want.Record.Marked, want.ResourceVersion = noonPlus(120), true, s.deployment.ResourceVersion
+	if diff := cmp.Diff(want, mustWorkload(s.deployment)); diff != "" {
+		t.Errorf("workload (-want +got):\n%s", diff)
+	}
+	if s.deployment.Annotations[ChecksumsAnnotation] != checksums {
+		t.Errorf("the checksums are %s, were %s", s.deployment.Annotations[ChecksumsAnnotation], checksums)
+	}
+	if unmarked := strings.Replace(s.deployment.Annotations[BasisAnnotation], `,"contradicted":"2026-03-01T12:02:00Z"`, "", 1); unmarked != basis {
+		t.Errorf("the basis without the mark is %s, was %s", unmarked, basis)
+	}
+	view, _ := s.catalog.View(deploymentRef("web"))
+	if !view.Workload.OwnRecord || view.Workload.RecordSeen >= view.Moment {
+		t.Errorf("own record: %t, seen at %d of %d", view.Workload.OwnRecord, view.Workload.RecordSeen, view.Moment)
+	}
+}
+
+func TestARecordThatCannotBeReadCompletelyIsNotMarked(t *testing.T) {
+	for name, record := range map[string]Record{
+		"does not vouch": {}, "of another key": {Vouches: true, Key: "other"}, "with copies": {Vouches: true, Exposed: true},
+	} {
+		view := View{Workload: &Workload{Record: record}, Key: testKey}
+		if annotations, marks, err := view.Mark(noon); marks || err != nil {
+			t.Errorf("%s: %v, %v", name, annotations, err)
+		}
+	}
+}
+
+// A config is edited at random. What it was between two edits is compared with what is kept of
+// it, as far as there is room.
+func TestThePastOfAConfigIsWhatItWas(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := begin(deployment(readsAll("web", false)))
+		keys := []string{"a", "b", "c"}
+		draw := func() data {
+			content := data{}
+			for _, key := range keys {
+				if version := rapid.IntRange(0, 3).Draw(t, key); version > 0 {
+					content[key] = fmt.Sprint(version)
+				}
+			}
+			return content
+		}
+		s.listed(configMap("web", draw()))
+		history := []data{nil} // by second; what was there at first does not count
+		content := map[string]Checksum{}
+		for second := 1; second <= rapid.IntRange(1, maxPastOfKey).Draw(t, "edits"); second++ {
+			history = append(history, draw())
+			s.config("web", history[second], float64(second))
+		}
+		view, _ := s.catalog.View(deploymentRef("web"))
+		past := view.Past[configMapRef("web")]
+		for _, key := range keys {
+			var want, got []string
+			from := 0 // since when the key has had its content; 0 if that was there at first
+			for second := 1; second < len(history); second++ {
+				if second > 1 && history[second][key] == history[second-1][key] || second == 1 && !isEdited(view, key, 1) {
+					continue
+				}
+				if from > 0 {
+					content[key] = contentOf(history[second-1], key)
+					want = append(want, fmt.Sprint(content[key], from, second))
+				}
+				from = second
+			}
+			for _, p := range past {
+				if p.Key == key {
+					got = append(got, fmt.Sprint(p.Content, int(p.From.At.Sub(noon).Seconds()), int(p.Until.At.Sub(noon).Seconds())))
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("past of %s (-want +got):\n%s", key, diff)
+			}
+		}
+	})
+}
+
+// isEdited tells whether the first edit that was seen changed a key.
+func isEdited(view View, key string, second float64) bool {
+	for _, p := range view.Past[configMapRef("web")] {
+		if p.Key == key && p.From.At.Equal(noonPlus(second)) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(view.Configs[configMapRef("web")].Edits, func(edit Edit) bool {
+		return edit.Key == key && edit.At.Equal(noonPlus(second))
+	})
+}
+
+func contentOf(content data, key string) Checksum {
+	value, found := content[key]
+	if !found {
+		return 0
+	}
+	return keyChecksum(key, value)
+}
+
+func TestWhatIsKeptOfThePastIsBounded(t *testing.T) {
+	s := begin(deployment(corev1.Container{Name: "app", EnvFrom: readsAll("web", false).EnvFrom}))
+	many := func(value int) data {
+		content := data{"calm": "1"}
+		for i := range 10 * maxPast {
+			content[fmt.Sprint("key-", i)] = fmt.Sprint(value)
+		}
+		return content
+	}
+	s.listed(configMap("web", many(0)))
+	s.recorded(1)
+	requireBounded := func() []Past {
+		t.Helper()
+		view, _ := s.catalog.View(deploymentRef("web"))
+		past := view.Past[configMapRef("web")]
+		if len(past) > maxPast {
+			t.Fatalf("%d past contents are kept", len(past))
+		}
+		return past
+	}
+	for second := range 20 {
+		s.config("web", many(second), float64(10+second))
+		requireBounded()
+	}
+	for second := range 100 {
+		content := many(0)
+		content["hot"] = fmt.Sprint(second)
+		s.config("web", content, float64(100+second))
+		requireBounded()
+	}
+	hot := slices.DeleteFunc(slices.Clone(requireBounded()), func(p Past) bool { return p.Key != "hot" })
+	if len(hot) != maxPastOfKey || !hot[0].Mixed || hot[1].Mixed {
+		t.Errorf("%d past contents of the key that changes all the time, the first ones %+v", len(hot), hot[:2])
+	}
+	s.config("web", many(0), 300)
+	if diff := cmp.Diff(verdict{Asked: true, Outcome: Restart, Causes: []Cause{{Config: configMapRef("web"), Keys: []string{"hot"}}}},
+		s.decide(t, startedAt(noonPlus(150))), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("verdict (-want +got):\n%s", diff)
+	}
+}
+
+// A hundred keys are edited one after the other, and taken back at once.
+func TestOfVeryManyEditsEachIsRemembered(t *testing.T) {
+	many := func(edited int) data {
+		content := data{}
+		for i := range 100 {
+			content[fmt.Sprint("key-", i)] = fmt.Sprint(i < edited)
+		}
+		return content
+	}
+	for _, started := range []float64{110, 150, 199.9, 205} {
+		s := begin(deployment(readsAll("web", false)))
+		s.listed(configMap("web", many(0)))
+		s.recorded(1)
+		for i := range 100 {
+			s.config("web", many(i+1), float64(100+i))
+		}
+		s.config("web", many(0), 210)
+		if got := s.decide(t, startedAt(noonPlus(started))); got.Outcome != Restart {
+			t.Errorf("a pod that started at %v: %s, want a restart", started, got.Outcome)
+		}
+	}
+}
+
+func TestThePastBeforeAllRecordsIsForgotten(t *testing.T) {
+	web, other := deployment(readsAll("web", false)), deployment(readsAll("web", false))
+	other.Name, other.UID = "other", "other"
+	s := begin(web)
+	s.listed(configMap("web", data{"a": "0"}))
+	record := func(second float64) {
+		other.ResourceVersion += "1"
+		writeRecord(other, Checksums{configMapRef("web"): Checksum(second)}, noonPlus(second))
+		s.catalog.ObserveWorkload(mustWorkload(other))
+	}
+	record(5)
+	edit := func(second int) int {
+		s.config("web", data{"a": fmt.Sprint(second)}, float64(second))
+		return len(s.catalog.past[configMapRef("web")])
+	}
+	edit(10)
+	s.recorded(11)
+	for i, want := range []int{1, 2, 3} {
+		if got := edit(100 + 200*i); got != want {
+			t.Fatalf("%d past contents are kept, want %d: the other workload has an older record", got, want)
+		}
+	}
+	s.recorded(601)
+	record(601)
+	if got := edit(602); got != 2 {
+		t.Errorf("%d past contents are kept, want this one and that of less than two minutes ago", got)
+	}
+	if got := edit(800); got != 2 {
+		t.Errorf("%d past contents are kept, want the two since the records", got)
+	}
+}
+
+func TestThePastOfAConfigThatNobodyReadsIsNotKept(t *testing.T) {
+	s := begin(deployment(readsAll("other", false)))
+	s.listed(configMap("web", data{"a": "1"}))
+	for second := range 10 {
+		s.config("web", data{"a": fmt.Sprint(second)}, float64(second))
+	}
+	s.deleted("web", 20)
+	if len(s.catalog.past) != 0 {
+		t.Errorf("kept: %v", s.catalog.past)
+	}
+}
+
+// BenchmarkDecideByPodsAfterAContentCameBack is a decision about a thousand containers that read a
+// config of 40,000 keys, of which as many were edited and taken back as are remembered.
+func BenchmarkDecideByPodsAfterAContentCameBack(b *testing.B) {
+	d := deployment(corev1.Container{})
+	d.Spec.Template.Spec.Containers = nil
+	for i := range 1000 {
+		all := readsAll("large", false)
+		all.Name = fmt.Sprint("c-", i)
+		d.Spec.Template.Spec.Containers = append(d.Spec.Template.Spec.Containers, all)
+	}
+	s := begin(d)
+	content := manyKeys(40000, "1")
+	s.listed(configMap("large", content))
+	s.recorded(10)
+	for i := range maxPast - 1 {
+		content[keyNamed(i)] = "2"
+		s.config("large", content, float64(60+i))
+	}
+	s.config("large", manyKeys(40000, "1"), 200)
+	var pods []Pod
+	for i := range 100 {
+		pod := Pod{Mounted: noonPlus(float64(100 + i))}
+		for j := range 1000 {
+			pod.Started = append(pod.Started, Start{Container: fmt.Sprint("c-", j), At: pod.Mounted})
+		}
+		pods = append(pods, pod)
+	}
+	view, _ := s.catalog.View(deploymentRef("web"))
+	if past := len(view.Past[configMapRef("large")]); past != maxPast-1 {
+		b.Fatalf("%d past contents are kept", past)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if got := DecideByPods(view, pods); got.Outcome != Restart {
+			b.Fatal(got.Reason)
+		}
+	}
+}

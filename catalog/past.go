@@ -1,0 +1,176 @@
+package catalog
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// maxPast bounds how many past contents are kept of a config: the last ones.
+	maxPast = 64
+	// maxPastOfKey bounds how many of them are of one key, so that one that changes all the
+	// time does not drive out the others. The older ones become one.
+	maxPastOfKey = 8
+	// settledAfter is how long a past content is kept that went before all records were made. It
+	// is longer than any request takes: the watch can show a record before the answer to its
+	// write says that it was decided on earlier.
+	settledAfter = 2 * time.Minute
+)
+
+// Past is a content that a config had for a while, of one key or as a whole: it was seen to
+// come and to go. Pods that read it then may have another content than the present one,
+// even if that is the same as before.
+type Past struct {
+	// Key is the name of the key, empty if it concerns all keys.
+	Key string
+	// Content is the checksum of the key, 0 if the key, or the whole config, was not there.
+	Content Checksum
+	// Mixed tells that there was more than one content, and that Content is none of them.
+	Mixed bool
+	// Binary tells that the key did not stand in the data before or after.
+	Binary bool
+	// From and Until say when it came and when it went. It is still there if Until is zero.
+	From, Until Sighting
+}
+
+// Sighting is when a watch showed something: by the clock, and in the order of what was shown.
+type Sighting struct {
+	At   time.Time
+	Seen Moment
+}
+
+// pastOf returns the past contents of a config that has arrived, after those that were known
+// before. Of a content that was there before the catalog watched nothing is kept: no record is
+// of a moment before it.
+func pastOf(known []Past, previous *Config, present *arrival, changed []string) []Past {
+	var ended []Past
+	if last := len(known) - 1; previous.Deleted && last >= 0 && known[last].isOpen() {
+		back := known[last]
+		back.Until = Sighting{present.at, notYet}
+		known, ended = known[:last:last], append(ended, back)
+	}
+	since := seenSince(previous, changed)
+	for _, key := range changed {
+		from, isSeen := since(key)
+		if !isSeen {
+			continue
+		}
+		before, _ := findKey(previous.Keys, key)
+		ended = append(ended, Past{
+			Key: key, Content: before.Checksum, Binary: !inData(previous.Keys, key) && !inData(present.config.Keys, key),
+			From: from, Until: Sighting{present.date(findEdit(present.recorded, key)), notYet},
+		})
+	}
+	if len(ended) == 0 {
+		return known
+	}
+	if len(ended) >= maxPast {
+		ended = []Past{mix("", ended...)}
+	}
+	return boundPast(slices.Concat(known, ended))
+}
+
+// withoutSettled returns the past contents without those that nobody can ask for any more: they
+// went a while ago, and no workload has a record of a moment before the given one.
+func withoutSettled(past []Past, recorded Moment, now time.Time) []Past {
+	return slices.DeleteFunc(slices.Clone(past), func(p Past) bool {
+		return !p.isOpen() && p.Until.Seen <= recorded && now.Sub(p.Until.At) > settledAfter
+	})
+}
+
+// seenSince returns a function that says when the watch showed the content of each of the keys,
+// and false if it did not show how it came.
+func seenSince(config *Config, keys []string) func(key string) (Sighting, bool) {
+	seen := make(map[string]Sighting)
+	for _, edit := range config.Edits {
+		if _, isOne := slices.BinarySearch(keys, edit.Key); isOne && edit.Seen > 0 {
+			seen[edit.Key] = Sighting{edit.At, edit.Seen}
+		}
+	}
+	return func(key string) (Sighting, bool) {
+		if from, found := seen[key]; found {
+			return from, true
+		}
+		creation := config.creation()
+		return Sighting{creation.At, creation.Seen}, creation.Seen > 0
+	}
+}
+
+// withGone adds that the whole config is gone.
+func withGone(known []Past, since Sighting) []Past {
+	return boundPast(append(slices.Clip(known), Past{From: since}))
+}
+
+// isOpen reports whether the content has not gone yet.
+func (p *Past) isOpen() bool { return p.Until.Seen == 0 }
+
+// boundPast keeps the last ones as they are. The older ones of a key become one, and so do those
+// for which there is no room.
+func boundPast(all []Past) []Past {
+	bounded := make([]Past, 0, min(len(all), maxPast))
+	count, oldest := make(map[string]int), make(map[string]int) // by key; the second are places in bounded
+	var rest []Past
+	for _, p := range slices.Backward(all) {
+		if count[p.Key]++; count[p.Key] > maxPastOfKey {
+			bounded[oldest[p.Key]] = mix(p.Key, p, bounded[oldest[p.Key]])
+		} else if len(bounded) < maxPast-1 {
+			oldest[p.Key] = len(bounded)
+			bounded = append(bounded, p)
+		} else {
+			count[p.Key]--
+			rest = append(rest, p)
+		}
+	}
+	if len(rest) > 0 {
+		bounded = append(bounded, mix("", rest...))
+	}
+	slices.Reverse(bounded)
+	return bounded
+}
+
+// mix makes one of several past contents that have gone: it was there all the time.
+func mix(key string, several ...Past) Past {
+	mixed := Past{Key: key, Mixed: true, Binary: true, From: several[0].From, Until: several[0].Until}
+	for _, p := range several {
+		if p.From.At.Before(mixed.From.At) {
+			mixed.From.At = p.From.At
+		}
+		if p.Until.At.After(mixed.Until.At) {
+			mixed.Until.At = p.Until.At
+		}
+		mixed.From.Seen, mixed.Until.Seen = min(mixed.From.Seen, p.From.Seen), max(mixed.Until.Seen, p.Until.Seen)
+		mixed.Binary = mixed.Binary && p.Binary
+	}
+	return mixed
+}
+
+// concerns reports whether the content could be read through a reference. That the whole
+// config was gone concerns only those who start without it.
+func (p *Past) concerns(reference *Reference) bool {
+	switch {
+	case p.Key == "" && p.Mixed:
+		return true
+	case p.Key == "":
+		return reference.Optional
+	}
+	return reference.Keys.names(p.Key) && !(reference.Keys.DataOnly && p.Binary)
+}
+
+// concernsAny reports whether the content could be read through one of the references.
+func (p *Past) concernsAny(references []Reference) bool {
+	return slices.ContainsFunc(references, func(r Reference) bool { return p.concerns(&r) })
+}
+
+// isOther reports whether the content is not the present one of a config.
+func (p *Past) isOther(config *Config) bool {
+	present, _ := findKey(config.Keys, p.Key)
+	return p.Mixed || p.Key == "" || p.Content != present.Checksum
+}
+
+// addPast adds the past contents of a config.
+func (v *View) addPast(config ConfigRef, past []Past) {
+	if v.Past == nil {
+		v.Past = make(map[ConfigRef][]Past)
+	}
+	v.Past[config] = past
+}

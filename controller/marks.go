@@ -1,0 +1,54 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// noteContradiction notes, in case that the restart is put off or fails, since when the record
+// is contradicted: what pods read from then on is not what it says, even if the content comes back.
+// Where no watch showed how that began, it is known from now on. It returns the zero value if the
+// record is not contradicted.
+func (r *restarter) noteContradiction(view catalog.View, decision catalog.Decision, now time.Time) catalog.Sighting {
+	if !decision.Contradicts || !decision.Contradicted.At.IsZero() {
+		return decision.Contradicted
+	}
+	r.catalog.ObserveContradicted(view, now)
+	return catalog.Sighting{At: now}
+}
+
+// mark leaves a mark of a contradiction on the workload, whose restart is put off, for whoever
+// leads when the content comes back. There is one already if the restart was put off before.
+func (r *restarter) mark(ctx context.Context, view catalog.View, contradicted catalog.Sighting) error {
+	w := view.Workload
+	if contradicted.At.IsZero() || w.Record.Marked {
+		return nil
+	}
+	annotations, canMark, err := view.Mark(contradicted.At)
+	if err != nil || !canMark {
+		return err
+	}
+	patch := &workloadPatch{Metadata: patchedMeta{ResourceVersion: w.ResourceVersion, Annotations: annotations}}
+	written, err := r.workloads.patch(ctx, w.Ref, patch)
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return r.lookAgain(ctx, w, err)
+	case apiclient.IsIneffective(err):
+		r.observeRead(written)
+		return fmt.Errorf("mark %s: %w", w.Ref, err)
+	case err != nil:
+		return fmt.Errorf("mark %s: %w", w.Ref, err)
+	}
+	if written.workload != nil && written.workload.enabled != nil {
+		r.catalog.ObserveMarked(*written.workload.enabled, contradicted.Seen > 0)
+	}
+	r.metrics.annotationUpdates.Inc()
+	r.log.Info("marked the record, its restart is put off", "workload", w.Ref, "contradicted", contradicted.At.UTC().Format(time.RFC3339))
+	return nil
+}
