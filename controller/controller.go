@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,7 +52,7 @@ type Options struct {
 	ExitOnError   bool
 	IgnoredErrors ErrorFilter
 	// GarbagePercent is how much garbage may pile up in the process, in percent of
-	// what is in use, once everything is listed; 0 changes nothing. Much passes
+	// what is in use, once the first decisions are made; 0 changes nothing. Much passes
 	// through before that, little afterwards.
 	GarbagePercent int
 	Log            *slog.Logger
@@ -139,27 +140,31 @@ func (c *Controller) Watch(ctx context.Context) {
 	var group sync.WaitGroup
 	group.Go(func() { c.staleness.run(ctx) })
 	for _, w := range c.watches {
+		if w.workload != "" {
+			c.limitGarbage(percentAtStart)
+		}
 		group.Go(func() { w.Run(ctx) })
 		w.Settled(ctx)
 	}
 	if c.awaitLists(ctx) {
 		configs, workloads := c.catalog.Size()
 		c.log.Info("caches are synced", "configs", configs, "workloads", workloads, "after", time.Since(start).Round(time.Millisecond).String())
-		c.releaseGarbage()
+		debug.FreeOSMemory() // what the lists have used
 		c.releaseGarbageOnceDecided(ctx)
 	}
 	group.Wait()
 	c.events.Shutdown()
 }
 
-// releaseGarbageOnceDecided releases what the first decisions leave behind, which
-// come all at once when the grace period is over.
+// releaseGarbageOnceDecided releases what the first decisions leave behind, which come all at
+// once when the grace period is over. Little garbage piles up from then on.
 func (c *Controller) releaseGarbageOnceDecided(ctx context.Context) {
 	timer := time.NewTimer(c.options.GracePeriod + 5*time.Second)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		c.releaseGarbage()
+		c.limitGarbage(c.options.GarbagePercent)
+		debug.FreeOSMemory()
 	case <-ctx.Done():
 	}
 }

@@ -5,11 +5,15 @@ import (
 	"runtime/debug"
 )
 
-// releaseGarbage returns the memory to the system that the lists have used, and
-// lets less garbage pile up from now on, unless the user sets GOGC.
-func (c *Controller) releaseGarbage() {
-	if percent := c.options.GarbagePercent; percent > 0 && os.Getenv("GOGC") == "" {
+// percentAtStart is how much garbage may pile up, in percent of what is in use, while
+// workloads are listed and decided about for the first time. By then all configs are kept, so
+// that the usual 100 would be much; less costs more time than it saves memory.
+const percentAtStart = 40
+
+// limitGarbage lets so much garbage pile up from now on, in percent of what is in use, unless
+// the user sets GOGC or nothing is to be changed.
+func (c *Controller) limitGarbage(percent int) {
+	if c.options.GarbagePercent > 0 && os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
-	debug.FreeOSMemory()
 }
