@@ -347,6 +347,9 @@ func (c *Catalog) removeWorkload(ref WorkloadRef) bool {
 // references to its present ones. Either may be nil. It compares the references
 // themselves: a fingerprint says nothing of them that somebody could not forge.
 func (c *Catalog) index(previous, present *Workload) {
+	if previous != nil && present != nil && slices.EqualFunc(previous.References, present.References, refersToSameConfig) {
+		return // as with most changes
+	}
 	before, after := configsOf(previous), configsOf(present)
 	for len(before) > 0 || len(after) > 0 {
 		switch order := compareFirst(before, after); {
@@ -361,6 +364,8 @@ func (c *Catalog) index(previous, present *Workload) {
 		}
 	}
 }
+
+func refersToSameConfig(a, b Reference) bool { return a.Config == b.Config }
 
 func configsOf(w *Workload) []ConfigRef {
 	if w == nil {

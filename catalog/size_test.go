@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,3 +51,25 @@ func TestTheCatalogTakesLittleMemoryForEachConfigAndWorkload(t *testing.T) {
 		t.Errorf("%d bytes a config and %d a workload, want 350 and 2300 at most", forConfigs/configs, forWorkloads/workloads)
 	}
 }
+
+func TestAChangeOfAWorkloadThatReferencesTheSameDoesNotListItsConfigs(t *testing.T) {
+	c, w, version := New(), *manyWorkloads(1, 10)[0], 0
+	allocations := testing.AllocsPerRun(100, func() {
+		version++
+		w.ResourceVersion = versions[version]
+		if c.ObserveWorkload(w); len(c.referencing) != 5 {
+			t.Fatalf("%d configs are in the index", len(c.referencing))
+		}
+	})
+	if allocations > 1 { // that of the workload itself
+		t.Errorf("%v allocations", allocations)
+	}
+}
+
+// versions are resource versions in their order.
+var versions = func() (versions [200]string) {
+	for i := range versions {
+		versions[i] = strconv.Itoa(i)
+	}
+	return versions
+}()
