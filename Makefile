@@ -14,6 +14,7 @@ CONTAINER_TOOL ?= docker
 FUZZTIME ?= 1m
 ROLLOUTS ?= 500000
 HISTORIES ?= 100000
+DIFFERENTIALS ?= 10000
 
 # One set of build flags for everything, so that the steps share the build cache: a package of Kubernetes that vet or
 # the linter needed is not compiled again for the binary.
@@ -146,7 +147,7 @@ fmt: ## Format the Go code
 	@gofmt -l -w .
 
 .PHONY: fuzz
-fuzz: ## Fuzz and simulate with new seeds (FUZZTIME=1m each, ROLLOUTS=500000, HISTORIES=100000)
+fuzz: ## Fuzz and simulate with new seeds (FUZZTIME=1m each, ROLLOUTS, HISTORIES, DIFFERENTIALS)
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -r -n1 dirname | sort -u | while read -r dir; do \
 		for name in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]+)\(.*/\1/p' $$dir/*_test.go); do \
 			echo "== $$name, $(FUZZTIME)"; \
@@ -156,7 +157,9 @@ fuzz: ## Fuzz and simulate with new seeds (FUZZTIME=1m each, ROLLOUTS=500000, HI
 	@echo '== histories of a workload and its config: $(HISTORIES)'
 	@go test -count=1 -timeout 0 -run '^TestPodsRestartIfAndOnlyIf' ./catalog -rapid.checks $(HISTORIES)
 	@seed=$${SEED:-$$RANDOM$$RANDOM}; echo "== rollouts: $(ROLLOUTS), SEED=$$seed"; \
-	go test -count=1 -timeout 0 -run '^TestRolloutsKeepTheirLimits' ./deployment -simulation.rollouts $(ROLLOUTS) -simulation.seed $$seed
+	go test -count=1 -timeout 0 -run '^TestRolloutsKeepTheirLimits' ./deployment -simulation.rollouts $(ROLLOUTS) -simulation.seed $$seed; \
+	echo "== histories of a Deployment, played to Kubernetes' own controller, too: $(DIFFERENTIALS), SEED=$$seed"; \
+	go test -C localcluster -count=1 -timeout 0 ./internal/differential -differential.histories $(DIFFERENTIALS) -differential.seed $$seed
 
 .PHONY: bench
 bench: bin/localcluster build bin/bench ## Measure the controller on the local cluster and print a table

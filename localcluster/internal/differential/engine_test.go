@@ -1,0 +1,147 @@
+package differential
+
+import (
+	"context"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/deployment"
+)
+
+// engine is the deployment engine: its plans, and its own writes. What it knows of the cluster and when it plans again
+// is played as its Engine does it.
+type engine struct {
+	server *server
+	writer *deployment.Writer
+	queue  *queue
+	// notes are what an Engine remembers of its last writes; isHasty leaves them out, so that no write waits for
+	// another.
+	creation                 deployment.CreationFailure
+	created                  string
+	statusWritten, stepTaken time.Time
+	isHasty                  bool
+	isWriting                bool
+	tell                     func(format string, arguments ...any)
+}
+
+func newEngine(s *server, events record.EventRecorder, isHasty bool, tell func(string, ...any)) *engine {
+	return &engine{
+		server:  s,
+		writer:  deployment.NewWriter(api{s}, events),
+		queue:   newQueue(),
+		isHasty: isHasty,
+		tell:    tell,
+	}
+}
+
+// observe takes notice of a change. Its own writes are known to it from the answers.
+func (e *engine) observe(_, _ object) {
+	if !e.isWriting {
+		e.queue.Add(name)
+	}
+}
+
+func (e *engine) due() time.Time { return e.queue.nextDue() }
+
+func (e *engine) retry() { e.queue.retry() }
+
+// step plans if there is a reason to, and applies the plan. It reports whether there was one.
+func (e *engine) step(ctx context.Context) bool {
+	if _, found := e.queue.next(); !found {
+		return false
+	}
+	object := get[*appsv1.Deployment](e.server, name)
+	if object == nil {
+		e.creation, e.created, e.statusWritten, e.stepTaken = deployment.CreationFailure{}, "", time.Time{}, time.Time{}
+		return true
+	}
+	d := deployment.NewDeployment(object)
+	actions, wake := deployment.Plan(e.state(d))
+	if len(actions) > 0 {
+		e.tell("plan: %v", actions)
+	}
+	e.isWriting = true
+	done, failure, err := e.writer.Apply(ctx, d, actions)
+	e.isWriting = false
+	isStep, isReported := e.account(actions[:done])
+	switch {
+	case failure.Name != "":
+		e.creation = failure
+		e.queue.Add(name)
+	case err != nil:
+		e.tell("fails: %v", err)
+		e.queue.AddRateLimited(name)
+	default:
+		e.goOn(isStep, isReported, wake)
+	}
+	return true
+}
+
+// goOn decides when to plan next after a plan was applied, as Engine.goOn does.
+func (e *engine) goOn(isStep, isReported bool, wake time.Time) {
+	hasFailed, hasCollided := e.creation.Name != "" && !e.creation.Collided, e.creation.Collided
+	if !hasCollided || isReported || isStep {
+		e.creation = deployment.CreationFailure{}
+	}
+	if !wake.IsZero() {
+		e.queue.AddAfter(name, time.Until(wake))
+	}
+	switch {
+	case hasFailed:
+		e.queue.AddRateLimited(name)
+		return
+	case isStep, hasCollided && isReported:
+		e.queue.Add(name)
+	}
+	e.queue.Forget(name)
+}
+
+// account notes what was written, as note.account does.
+func (e *engine) account(actions []deployment.Action) (isStep, isReported bool) {
+	for _, action := range actions {
+		switch a := action.(type) {
+		case deployment.UpdateStatus:
+			isReported, e.created = true, ""
+		case deployment.Tell:
+		case deployment.CreateReplicaSet:
+			isStep, e.created = true, a.Name
+		default:
+			isStep = true
+		}
+	}
+	if isReported && !e.isHasty {
+		e.statusWritten = time.Now()
+	}
+	if isStep && !e.isHasty {
+		e.stepTaken = time.Now()
+	}
+	return isStep, isReported
+}
+
+// state collects what a plan may look at, as caches.observe does.
+func (e *engine) state(d *deployment.Deployment) *deployment.State {
+	s := &deployment.State{Now: time.Now(), Deployment: d, Creation: e.creation, Created: e.created, StatusWritten: e.statusWritten, StepTaken: e.stepTaken}
+	for _, object := range list[*appsv1.ReplicaSet](e.server) {
+		switch rs := deployment.NewReplicaSet(object); rs.Controller {
+		case d.UID:
+			s.ReplicaSets = append(s.ReplicaSets, rs)
+		case "":
+			s.Orphans = append(s.Orphans, rs)
+		}
+	}
+	if d.Strategy == appsv1.RecreateDeploymentStrategyType {
+		s.Pods = map[types.UID]int{}
+		for _, pod := range list[*corev1.Pod](e.server) {
+			owner := metav1.GetControllerOfNoCopy(pod)
+			if owner != nil && pod.Status.Phase != corev1.PodFailed && pod.Status.Phase != corev1.PodSucceeded {
+				s.Pods[owner.UID]++
+			}
+		}
+	}
+	return s
+}
