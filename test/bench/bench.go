@@ -30,6 +30,7 @@ var measurements = []measurement{
 	{"engine-history", (*bench).measureEngineHistory},
 	{"engine-syncs", (*bench).measureEngineSyncs},
 	{"engine-memory", (*bench).measureEngineMemory},
+	{"engine-crowd", (*bench).measureEngineCrowd},
 	{"engine-plan", (*bench).measurePlan},
 }
 
@@ -85,18 +86,19 @@ type numbers struct {
 	history       int // Deployments without pods
 	historyRounds int // for each of the two drivers
 	touches       int
+	crowd         int // Deployments with ten ReplicaSets and ten pods each
 	workerRounds  int // for each number of workers
 }
 
 var (
 	fullNumbers = numbers{
 		configs: 10_000, deployments: 1_000, edits: 600, away: 20, repetitions: 3, grace: 5 * time.Second,
-		counted: 20, fleet: 200, fleetRounds: 3, history: 2_000, historyRounds: 2, touches: 10_000, workerRounds: 1,
+		counted: 20, fleet: 200, fleetRounds: 3, history: 2_000, historyRounds: 2, touches: 10_000, crowd: 10_000, workerRounds: 1,
 	}
 	// quickNumbers are for a smoke test.
 	quickNumbers = numbers{
 		configs: 200, deployments: 40, edits: 20, away: 5, repetitions: 1, grace: time.Second,
-		counted: 2, fleet: 10, fleetRounds: 1, history: 40, historyRounds: 1, touches: 400, workerRounds: 1,
+		counted: 2, fleet: 10, fleetRounds: 1, history: 40, historyRounds: 1, touches: 400, crowd: 20, workerRounds: 1,
 	}
 )
 

@@ -65,7 +65,7 @@ func (b *bench) onArena(ctx context.Context, measure func(*arena) error, cluster
 // shift is a driver at work.
 type shift struct {
 	driver
-	manager *harness.Manager
+	manager *harness.Manager    // nil if there is none
 	engine  *harness.Controller // nil if it is not the engine's
 }
 
@@ -128,8 +128,10 @@ func (s spending) String() string {
 
 // spent returns the CPU time that the driver's processes have used so far.
 func (s *shift) spent() (used spending, err error) {
-	if used.manager, err = cpuSecondsOf(s.manager.PID()); err != nil {
-		return used, errors.Join(err, s.manager.Running())
+	if s.manager != nil {
+		if used.manager, err = cpuSecondsOf(s.manager.PID()); err != nil {
+			return used, errors.Join(err, s.manager.Running())
+		}
 	}
 	if s.engine == nil {
 		return used, nil

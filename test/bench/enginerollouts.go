@@ -8,7 +8,7 @@ import (
 
 const (
 	fleetReplicas = 3
-	fleetShare    = 0.75 // of upstream's CPU time
+	fleetShare    = 0.85 // of upstream's CPU time
 )
 
 // rounds are what several rollouts of a fleet took under one driver.

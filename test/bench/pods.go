@@ -18,9 +18,8 @@ const podsStartLater = 3 * time.Second
 // createPods gives each Deployment of a namespace a ReplicaSet and a running pod,
 // as a controller manager and a kubelet would.
 func (s *stage) createPods(ctx context.Context, namespace string) error {
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
-	if _, err := s.client.CoreV1().ServiceAccounts(namespace).Create(ctx, account, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("create service account: %w", err)
+	if err := s.createAccount(ctx, namespace); err != nil {
+		return err
 	}
 	list, err := s.client.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -30,6 +29,13 @@ func (s *stage) createPods(ctx context.Context, namespace string) error {
 	return inParallel(ctx, writers, len(list.Items), func(ctx context.Context, number int) error {
 		return s.createPodOf(ctx, &list.Items[number], started)
 	})
+}
+
+// createAccount makes what pods of a namespace need, as a controller manager would.
+func (s *stage) createAccount(ctx context.Context, namespace string) error {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
+	_, err := s.client.CoreV1().ServiceAccounts(namespace).Create(ctx, account, metav1.CreateOptions{})
+	return wrapCreate(err, "service account", account)
 }
 
 func (s *stage) createPodOf(ctx context.Context, deployment *appsv1.Deployment, started metav1.Time) error {
