@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -101,6 +102,38 @@ func TestADeploymentIsUnpackedAsItWas(t *testing.T) {
 		d := NewDeployment(object)
 		if diff := cmp.Diff(d, packDeployment(d).unpack(), sameTimes); diff != "" {
 			t.Fatal(diff)
+		}
+	})
+}
+
+// Whoever may write a ReplicaSet decides what is in it.
+func FuzzAReplicaSetOfAnyContentIsUnpackedAsItWas(f *testing.F) {
+	f.Add(must(largeCluster{}.replicaSet(7, largeHistory).Marshal()))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, wire []byte) {
+		object := &appsv1.ReplicaSet{}
+		if object.Unmarshal(wire) != nil {
+			return
+		}
+		rs := NewReplicaSet(object)
+		rs.Created = time.Unix(rs.Created.Unix(), 0) // as the API server stamps it
+		if diff := cmp.Diff(rs, packReplicaSet(rs).unpack(), sameTimes, cmpopts.EquateEmpty()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func FuzzADeploymentOfAnyContentIsUnpackedAsItWas(f *testing.F) {
+	f.Add(must(largeCluster{}.deployment(7).Marshal()))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, wire []byte) {
+		object := &appsv1.Deployment{}
+		if object.Unmarshal(wire) != nil {
+			return
+		}
+		d := NewDeployment(object)
+		if diff := cmp.Diff(d, packDeployment(d).unpack(), sameTimes, cmpopts.EquateEmpty()); diff != "" {
+			t.Error(diff)
 		}
 	})
 }
