@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
+	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
@@ -90,10 +91,10 @@ func (r copyRemover) remove(ctx context.Context, w *catalog.Workload) error {
 // exposes digests of Secrets.
 func (r copyRemover) exposing(ctx context.Context, w *catalog.Workload) ([]metav1.ObjectMeta, error) {
 	var exposing []metav1.ObjectMeta
-	revisions := lister{
-		client: r.apps, resource: revisionResources[w.Ref.Kind].Resource, namespace: w.Ref.Namespace, selector: w.Selector, accept: metadataOnly,
+	revisions := apiclient.List{
+		Client: r.apps, Resource: revisionResources[w.Ref.Kind].Resource, Namespace: w.Ref.Namespace, LabelSelector: w.Selector, Accept: apiclient.MetadataOnly,
 	}
-	err := eachPage(ctx, revisions,
+	err := apiclient.EachPage(ctx, revisions,
 		func() *metav1.PartialObjectMetadataList { return &metav1.PartialObjectMetadataList{} },
 		func() { exposing = nil },
 		func(page *metav1.PartialObjectMetadataList) {

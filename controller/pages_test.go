@@ -40,7 +40,7 @@ type listServer struct {
 
 type madeList struct {
 	total int
-	make  func(from, to int) page
+	make  func(from, to int) apiclient.Page
 }
 
 // answer is what the server made of a request, and how many bytes of it were read.
@@ -131,7 +131,7 @@ const kibibyte = 1 << 10
 func daemonPods(total, size int, starts func(i int) metav1.Time) madeList {
 	controller := true
 	padding := strings.Repeat("x", size)
-	return madeList{total, func(from, to int) page {
+	return madeList{total, func(from, to int) apiclient.Page {
 		list := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}}
 		for i := from; i < to; i++ {
 			start := starts(i)
@@ -170,7 +170,7 @@ func TestThousandsOfPodsAreReadInPagesAndLittleOfThemIsKept(t *testing.T) {
 	if kept > 2<<20 {
 		t.Errorf("%d bytes are kept", kept)
 	}
-	if largest := server.largest(); largest > maxPageBytes+1 {
+	if largest := server.largest(); largest > apiclient.MaxPageBytes+1 {
 		t.Errorf("a page of %d bytes was taken in", largest)
 	}
 	if len(server.answers) > 160 {
@@ -184,7 +184,7 @@ func TestThousandsOfPodsAreReadInPagesAndLittleOfThemIsKept(t *testing.T) {
 func TestAPageIsBoundInBytesWhateverTheObjectsAre(t *testing.T) {
 	const small, large = 1000, 40
 	tiny, huge := daemonPods(small, 0, secondOf), daemonPods(large, 1400*kibibyte, secondOf)
-	server := &listServer{lists: map[string]madeList{"pods": {small + large, func(from, to int) page {
+	server := &listServer{lists: map[string]madeList{"pods": {small + large, func(from, to int) apiclient.Page {
 		list := tiny.make(from, min(to, small)).(*corev1.PodList)
 		more := huge.make(max(from-small, 0), max(to-small, 0)).(*corev1.PodList)
 		list.Items = append(list.Items, more.Items...)
@@ -194,7 +194,7 @@ func TestAPageIsBoundInBytesWhateverTheObjectsAre(t *testing.T) {
 	if err != nil || len(live) != small+large {
 		t.Fatalf("%d pods, %v", len(live), err)
 	}
-	if largest := server.largest(); largest > maxPageBytes+1 {
+	if largest := server.largest(); largest > apiclient.MaxPageBytes+1 {
 		t.Errorf("a page of %d bytes was taken in", largest)
 	}
 	if len(server.answers) > 60 {
@@ -203,7 +203,7 @@ func TestAPageIsBoundInBytesWhateverTheObjectsAre(t *testing.T) {
 }
 
 func TestAListWhoseTokenExpiresIsBegunAnewAndNotForEver(t *testing.T) {
-	for expired, want := range map[int]int{0: 1200, maxListStarts - 1: 1200, maxListStarts: 0} {
+	for expired, want := range map[int]int{0: 1200, 2: 1200, 3: 0} {
 		server := &listServer{lists: map[string]madeList{"pods": daemonPods(1200, 0, secondOf)}, expired: expired}
 		live, err := server.reader(t).list(t.Context(), agentReadingItsEnvironment())
 		if want > 0 && (err != nil || len(live) != want) {
@@ -230,7 +230,7 @@ func TestRevisionsAreReadInPagesOfWhichOnlyNamesAreKept(t *testing.T) {
 	present := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "agent:2"}}}}
 	w.PodTemplate = catalog.RevisionFingerprint(&present)
 	const sets = 300
-	server := &listServer{lists: map[string]madeList{"replicasets": {sets, func(from, to int) page {
+	server := &listServer{lists: map[string]madeList{"replicasets": {sets, func(from, to int) apiclient.Page {
 		list := &appsv1.ReplicaSetList{TypeMeta: metav1.TypeMeta{Kind: "ReplicaSetList", APIVersion: "apps/v1"}}
 		for i := from; i < to; i++ {
 			rs := appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
@@ -253,7 +253,7 @@ func TestRevisionsAreReadInPagesOfWhichOnlyNamesAreKept(t *testing.T) {
 	if kept := heapInUse() - before; kept > 64*kibibyte {
 		t.Errorf("%d bytes are kept", kept)
 	}
-	if largest := server.largest(); largest > maxPageBytes+1 {
+	if largest := server.largest(); largest > apiclient.MaxPageBytes+1 {
 		t.Errorf("a page of %d bytes was taken in", largest)
 	}
 	if isPresent(livePod{controller: uidOf(6)}) || !isPresent(livePod{controller: uidOf(7)}) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
@@ -32,7 +33,7 @@ func (r podReader) list(ctx context.Context, w *catalog.Workload) ([]livePod, er
 	var pods []livePod
 	var names namePool
 	containers := w.EnvironmentReaders()
-	err := eachPage(ctx, lister{client: r.core, resource: "pods", namespace: w.Ref.Namespace, selector: w.Selector},
+	err := apiclient.EachPage(ctx, apiclient.List{Client: r.core, Resource: "pods", Namespace: w.Ref.Namespace, LabelSelector: w.Selector},
 		func() *corev1.PodList { return &corev1.PodList{} },
 		func() { pods, names = nil, make(namePool) },
 		func(page *corev1.PodList) {
@@ -102,7 +103,7 @@ func (r podReader) presentRevision(ctx context.Context, w *catalog.Workload) (fu
 // them and was made from the present template.
 func (r podReader) presentReplicaSet(ctx context.Context, w *catalog.Workload) (func(livePod) bool, error) {
 	present := make(map[types.UID]bool)
-	err := eachPage(ctx, lister{client: r.apps, resource: "replicasets", namespace: w.Ref.Namespace, selector: w.Selector},
+	err := apiclient.EachPage(ctx, apiclient.List{Client: r.apps, Resource: "replicasets", Namespace: w.Ref.Namespace, LabelSelector: w.Selector},
 		func() *appsv1.ReplicaSetList { return &appsv1.ReplicaSetList{} },
 		func() { clear(present) },
 		func(page *appsv1.ReplicaSetList) {
@@ -122,7 +123,7 @@ func (r podReader) presentReplicaSet(ctx context.Context, w *catalog.Workload) (
 // name. In doubt a pod counts.
 func (r podReader) noEarlierRevision(ctx context.Context, w *catalog.Workload) (func(livePod) bool, error) {
 	earlier := make(map[string]bool)
-	err := eachPage(ctx, lister{client: r.apps, resource: "controllerrevisions", namespace: w.Ref.Namespace, selector: w.Selector},
+	err := apiclient.EachPage(ctx, apiclient.List{Client: r.apps, Resource: "controllerrevisions", Namespace: w.Ref.Namespace, LabelSelector: w.Selector},
 		func() *appsv1.ControllerRevisionList { return &appsv1.ControllerRevisionList{} },
 		func() { clear(earlier) },
 		func(page *appsv1.ControllerRevisionList) {

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
@@ -83,10 +84,10 @@ func TestPodsOfAnEarlierRevisionDoNotCountAndThoseOfAnUnknownOneDo(t *testing.T)
 				pod.OwnerReferences = controlledBy(test.owner)
 			}
 			server := &listServer{lists: map[string]madeList{
-				"pods": {1, func(_, _ int) page {
+				"pods": {1, func(_, _ int) apiclient.Page {
 					return &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, Items: []corev1.Pod{pod}}
 				}},
-				"controllerrevisions": {1, func(_, _ int) page {
+				"controllerrevisions": {1, func(_, _ int) apiclient.Page {
 					return &appsv1.ControllerRevisionList{TypeMeta: metav1.TypeMeta{Kind: "ControllerRevisionList", APIVersion: "apps/v1"}, Items: test.revisions}
 				}},
 			}}

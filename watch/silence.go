@@ -15,13 +15,9 @@ import (
 // a server that sends no bookmarks this costs a request now and then.
 const silenceLimit = 2 * time.Minute
 
-// pageLimit is how long a page of a list may take.
-const pageLimit = 10 * time.Minute
-
 var (
 	errSilent = errors.New("the API server has been silent for " + silenceLimit.String())
 	errCut    = errors.New("the last list ended before it was complete")
-	errSlow   = errors.New("the API server has not sent a page of the list in " + pageLimit.String())
 )
 
 // attentive is a stream that ends by itself when it has been silent for too long.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
+	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
@@ -42,12 +43,8 @@ type reductions[T any] struct {
 func (r *reductions[T]) DeepCopyObject() runtime.Object { return r }
 
 // add adds the reductions of a page.
-func (r *reductions[T]) add(page runtime.Object, reduce func(any) (T, error)) error {
-	list, err := meta.ListAccessor(page)
-	if err != nil {
-		return err
-	}
-	r.ResourceVersion, r.Continue = list.GetResourceVersion(), list.GetContinue()
+func (r *reductions[T]) add(page apiclient.Page, reduce func(any) (T, error)) error {
+	r.ResourceVersion = page.GetResourceVersion()
 	return meta.EachListItem(page, func(object runtime.Object) error {
 		r.Items = append(r.Items, newReduction(object, reduce))
 		return nil

@@ -61,7 +61,7 @@ func newStore(observer Observer[string], log *slog.Logger) reducingStore[string]
 	})}
 }
 
-func TestAPageIsReducedAndItsPlaceKept(t *testing.T) {
+func TestAPageIsReducedAndItsVersionKept(t *testing.T) {
 	page := &corev1.ConfigMapList{
 		ListMeta: metav1.ListMeta{ResourceVersion: "9", Continue: "more"},
 		Items:    []corev1.ConfigMap{*configMap("a", "1"), *unreadable("b"), *configMap("c", "3")},
@@ -71,7 +71,7 @@ func TestAPageIsReducedAndItsPlaceKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &reductions[string]{
-		ListMeta: metav1.ListMeta{ResourceVersion: "9", Continue: "more"},
+		ListMeta: metav1.ListMeta{ResourceVersion: "9"},
 		Items:    []*reduction[string]{{object: "a@1"}, {err: errors.New("read configmap b: unreadable")}, {object: "c@3"}},
 	}
 	sameError := cmp.Comparer(func(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) })

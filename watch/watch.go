@@ -17,12 +17,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/quarantine"
 )
-
-// pageSize is how many objects are read at once from a server that has no
-// streaming lists.
-const pageSize = 250
 
 // reconnectBackoff spaces the attempts to reach an API server that is away: soon
 // enough that a short outage does not delay for long whoever waits for news.
@@ -113,36 +110,34 @@ func (w *Watch[T]) Run(ctx context.Context) {
 }
 
 // list reads all objects page by page and keeps only their reductions. The
-// reflector's own paging would pile up the pages.
+// reflector's own paging would pile up the pages, whose size in bytes nothing bounds.
 func (w *Watch[T]) list(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 	w.hasGap()
-	all := &reductions[T]{}
-	options := metav1.ListOptions{Limit: pageSize}
-	for {
-		page, err := w.page(ctx, &options)
-		if err == nil {
-			err = all.add(page, w.reduce)
-		}
-		if err != nil {
-			w.broken(ctx, err)
-			return nil, err
-		}
-		if options.Continue = all.Continue; options.Continue == "" {
-			return all, nil // the watch works again when the server lets it follow the list, too
-		}
+	var all *reductions[T]
+	var failure error // of taking in a page
+	list := apiclient.List{
+		Client: w.options.Client, Resource: w.options.Resource,
+		Namespace: w.options.Namespace, FieldSelector: w.options.FieldSelector,
 	}
+	err := apiclient.EachPage(ctx, list, w.newPage,
+		func() { all = &reductions[T]{} },
+		func(page apiclient.Page) { failure = errors.Join(failure, all.add(page, w.reduce)) })
+	if err := errors.Join(err, failure); err != nil {
+		w.broken(ctx, err)
+		return nil, err
+	}
+	return all, nil // the watch works again when the server lets it follow the list, too
 }
 
-// page reads one page. It may arrive slowly, so it has more time than a stream has to
-// say something.
-func (w *Watch[T]) page(ctx context.Context, options *metav1.ListOptions) (runtime.Object, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, pageLimit, errSlow)
-	defer cancel()
-	page, err := w.request(options).Do(ctx).Get()
-	if err != nil && errors.Is(context.Cause(ctx), errSlow) {
-		return nil, errSlow
+// newPage returns an empty list of the watch's kind.
+func (w *Watch[T]) newPage() apiclient.Page {
+	kind := w.options.Kind
+	kind.Kind += "List"
+	list, err := apiclient.Scheme.New(kind)
+	if err != nil {
+		panic(err) // a kind that the program does not know
 	}
-	return page, err
+	return list.(apiclient.Page)
 }
 
 // open opens a stream of events. If it fails to open one that begins with a list, the

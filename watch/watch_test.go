@@ -19,6 +19,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
+	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
@@ -133,9 +134,9 @@ func TestAServerThatCannotStreamListsIsReadPageByPage(t *testing.T) {
 		require(t, "told", []string{"replace a@1,b@2,c@3 at 5", "observe a@6"}, s.told)
 		require(t, "asked", []string{
 			"/api/v1/configmaps watch=true sendInitialEvents=true fieldSelector=metadata.name!=x",
-			"/api/v1/configmaps fieldSelector=metadata.name!=x limit=250",
-			"/api/v1/configmaps fieldSelector=metadata.name!=x limit=250 continue=1",
-			"/api/v1/configmaps fieldSelector=metadata.name!=x limit=250 continue=2",
+			"/api/v1/configmaps fieldSelector=metadata.name!=x limit=500",
+			"/api/v1/configmaps fieldSelector=metadata.name!=x limit=500 continue=1",
+			"/api/v1/configmaps fieldSelector=metadata.name!=x limit=500 continue=2",
 			"/api/v1/configmaps watch=true resourceVersion=5 fieldSelector=metadata.name!=x",
 		}, s.server.asked())
 		require(t, "status", "[+] watch configmaps: synced", s.watch.Status().String())
@@ -157,7 +158,7 @@ func TestAWatchThatCannotStartTriesAgainUntilItWorks(t *testing.T) {
 		s.watch.Settled(ctx)
 		require(t, "settled after", time.Duration(0), time.Since(start))
 		got := s.watch.Status()
-		require(t, "problem", "it is Forbidden", got.Problem.Error())
+		require(t, "problem", "list configmaps: it is Forbidden", got.Problem.Error())
 		got.Problem = nil
 		require(t, "status", Status{Resource: "configmaps", Namespace: "ns", BrokenSince: start}, got)
 		require(t, "asked", 2, len(s.server.asked()))
@@ -261,6 +262,29 @@ func TestAServerThatNeverAnswersIsToldOf(t *testing.T) {
 	})
 }
 
+// Whoever may make ConfigMaps can make hundreds of a megabyte.
+func TestAPageOfLargeObjectsIsNotTakenInWhole(t *testing.T) {
+	large := func() *server {
+		config := configMap("a", "1")
+		config.Data = map[string]string{"large": strings.Repeat("x", apiclient.MaxPageBytes)}
+		s := newServer([]*corev1.ConfigMap{config})
+		s.noStreams = true
+		return s
+	}
+	play(t, large, Options[string]{}, func(t *testing.T, s *scene) {
+		require(t, "told", []string{"replace a@1 at 5"}, s.told)
+		require(t, "asked", []string{
+			"/api/v1/configmaps watch=true sendInitialEvents=true",
+			"/api/v1/configmaps limit=500",
+			"/api/v1/configmaps limit=125",
+			"/api/v1/configmaps limit=31",
+			"/api/v1/configmaps limit=7",
+			"/api/v1/configmaps limit=1",
+			"/api/v1/configmaps watch=true resourceVersion=5",
+		}, s.server.asked())
+	})
+}
+
 func TestAStreamingListThatIsCutIsReadPageByPage(t *testing.T) {
 	cutting := func() *server {
 		s := twoConfigMaps()
@@ -272,7 +296,7 @@ func TestAStreamingListThatIsCutIsReadPageByPage(t *testing.T) {
 		require(t, "told", []string{"replace a@1,b@2 at 5", "observe a@6"}, s.told)
 		require(t, "asked", []string{
 			"/api/v1/configmaps watch=true sendInitialEvents=true",
-			"/api/v1/configmaps limit=250",
+			"/api/v1/configmaps limit=500",
 			"/api/v1/configmaps watch=true resourceVersion=5",
 		}, s.server.asked())
 		require(t, "status", "[+] watch configmaps: synced", s.watch.Status().String())
@@ -292,9 +316,9 @@ func TestAPageThatNeverArrivesIsAskedForAgain(t *testing.T) {
 		return s
 	}
 	play(t, hanging, Options[string]{}, func(t *testing.T, s *scene) {
-		s.pass(pageLimit + time.Minute)
-		if problem := s.watch.Status().Problem; !errors.Is(problem, errSlow) {
-			t.Errorf("the problem is %v, want %v", problem, errSlow)
+		s.pass(apiclient.PageLimit + time.Minute)
+		if problem := s.watch.Status().Problem; !errors.Is(problem, apiclient.ErrSlow) {
+			t.Errorf("the problem is %v, want %v", problem, apiclient.ErrSlow)
 		}
 		pages := slices.DeleteFunc(s.server.asked(), func(request string) bool { return !strings.Contains(request, "limit=") })
 		if len(pages) != 2 {

@@ -1,0 +1,128 @@
+package apiclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// maxPageObjects and MaxPageBytes bound a page of a list. Of pods of 20 KiB a page has
+	// about forty; objects of more than half a megabyte, which anybody can make, are read
+	// one by one. In memory an object takes several times as much as on the wire.
+	maxPageObjects = 500
+	// MaxPageBytes is how large a page may be that has more than one object.
+	MaxPageBytes = 1 << 20
+	// maxListStarts is how often a list is begun whose continue token expires.
+	maxListStarts = 3
+	// PageLimit is how long a page may take. It may arrive slowly, so that is more than a
+	// stream has to say something.
+	PageLimit = 10 * time.Minute
+)
+
+var (
+	// ErrSlow is a page that did not arrive in time.
+	ErrSlow = errors.New("the API server has not sent a page of the list in " + PageLimit.String())
+
+	errPageTooLarge = errors.New("the page is too large")
+)
+
+// Page is a part of a list.
+type Page interface {
+	runtime.Object
+	metav1.ListInterface
+}
+
+// MetadataOnly makes the API server answer with a metav1.PartialObjectMetadataList.
+const MetadataOnly = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1," +
+	"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+// List says which objects a list has.
+type List struct {
+	Client        rest.Interface
+	Resource      string // the plural in the API's paths
+	Namespace     string // empty for all
+	LabelSelector string
+	FieldSelector string
+	// Accept asks for a form of the list, such as [MetadataOnly]; empty for the usual one.
+	Accept string
+}
+
+// EachPage reads a list page by page, each as large as the bounds allow. It calls begin before
+// the first page and take with each one. If the list has to be begun anew, because a continue
+// token has expired, it calls begin again. It keeps no page, so that what a list takes in
+// memory is up to take.
+func EachPage[P Page](ctx context.Context, l List, newPage func() P, begin func(), take func(P)) error {
+	options := metav1.ListOptions{LabelSelector: l.LabelSelector, FieldSelector: l.FieldSelector, Limit: maxPageObjects}
+	begin()
+	for starts := 1; ; {
+		p := newPage()
+		size, err := l.read(ctx, &options, p)
+		switch {
+		case errors.Is(err, errPageTooLarge):
+			options.Limit = max(options.Limit/4, 1)
+		case apierrors.IsResourceExpired(err) && options.Continue != "" && starts < maxListStarts:
+			starts++
+			options.Continue = ""
+			begin()
+		case err != nil:
+			return fmt.Errorf("list %s: %w", l.Resource, err)
+		default:
+			take(p)
+			if options.Continue = p.GetContinue(); options.Continue == "" {
+				return nil
+			}
+			options.Limit = nextLimit(options.Limit, meta.LenList(p), size)
+		}
+	}
+}
+
+// nextLimit returns how many objects the next page may have if they are like those of the last
+// one, with a quarter to spare. It grows slowly, because they need not be.
+func nextLimit(limit int64, objects, size int) int64 {
+	fitting := int64(max(objects, 1)) * (MaxPageBytes * 3 / 4) / int64(max(size, 1))
+	return max(min(fitting, 2*limit, maxPageObjects), 1)
+}
+
+// read reads one page and returns its size. A single object may be of any size.
+func (l *List) read(ctx context.Context, options *metav1.ListOptions, into Page) (size int, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, PageLimit, ErrSlow)
+	defer cancel()
+	content, err := l.fetch(ctx, options)
+	switch {
+	case err != nil && errors.Is(context.Cause(ctx), ErrSlow):
+		return 0, ErrSlow
+	case err != nil:
+		return 0, err
+	case options.Limit > 1 && len(content) > MaxPageBytes:
+		return 0, errPageTooLarge
+	}
+	_, _, err = Codecs.UniversalDeserializer().Decode(content, nil, into)
+	return len(content), err
+}
+
+// fetch returns a page as it was sent, and not much more than what it may have.
+func (l *List) fetch(ctx context.Context, options *metav1.ListOptions) ([]byte, error) {
+	request := l.Client.Get().NamespaceIfScoped(l.Namespace, l.Namespace != "").Resource(l.Resource).
+		VersionedParams(options, ParameterCodec)
+	if l.Accept != "" {
+		request.SetHeader("Accept", l.Accept)
+	}
+	body, err := request.Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	if options.Limit == 1 {
+		return io.ReadAll(body)
+	}
+	return io.ReadAll(io.LimitReader(body, MaxPageBytes+1))
+}
