@@ -101,7 +101,8 @@ func TestAnAPIServerOfTheVersionBefore(t *testing.T) {
 	s := openSceneOfItsOwn(t, func() (*place, error) {
 		return openPlaceWithRights([]string{"rbac.yaml", "rbac-deployment-engine.yaml"},
 			"--without-deployment-controller",
-			"--kube-apiserver-flag=--emulated-version=1.35",
+			"--kube-apiserver-flag=--emulated-version=1.36",
+			"--kube-scheduler-flag=--emulated-version=1.36",
 			"--kube-apiserver-flag=--feature-gates=DeploymentReplicaSetTerminatingReplicas=false")
 	})
 	s.startEngine()
