@@ -5,13 +5,16 @@
 //
 // The model knows what a user can know, and nothing of how the controller works:
 //
-//   - Lost: a pod that runs at the end read a config before its last change that
-//     matters to the pod, and the change was made while the workload was opted in.
+//   - Lost: a pod that runs at the end has read something else of a config than it would
+//     now, and the last change was made while the workload was opted in. If the content is
+//     what it was before, that must have happened while the controllers could see
+//     everything ([Model.Watched]).
 //   - Overlooked: a change that the record did not answer for long, whatever came later.
 //   - Needless: a restart that no change of its own accounts for. Each restart uses up
 //     one change of what the workload's pods can see, made after the record before it
 //     (or a little earlier: the controller may have learned of it late). And while the
-//     record vouches a restart must show in it.
+//     record vouches a restart must show in it, unless a pod started while the content was
+//     another one for a while. A revert ([Model.Revert]) accounts for one restart, too.
 //   - Over the budget: restarts that follow each other too closely.
 //   - Not enabled: a restart or record that was written while the workload was not
 //     opted in.

@@ -47,7 +47,7 @@ type Sight struct {
 	Rollout     Rollout // of a Deployment
 }
 
-// Pod is one that runs at the end.
+// Pod is a pod of a workload.
 type Pod struct {
 	Name     string
 	Workload WorkloadRef
@@ -83,15 +83,19 @@ type Model struct {
 	workloads map[WorkloadRef]*history
 	sets      map[string][]SetSight // by the UID of their Deployment
 	gaps      []gap
+	watched   []span
 	notes     []note
-	pods      []Pod
+	pods      []Pod // that run at the end
+	tally     Tally
 }
 
 // history is what was seen of the workloads of one name, in order. Only sights that
 // tell something new are kept, and those with another generation observed.
 type history struct {
-	sights []Sight
-	gone   []note
+	sights  []Sight
+	gone    []note
+	reverts []Revert
+	pods    map[podKey]Pod
 }
 
 type note struct {
@@ -144,6 +148,14 @@ func (m *Model) Gone(ref WorkloadRef, at time.Time) {
 // Exists tells whether a workload was there when it was seen last.
 func (m *Model) Exists(ref WorkloadRef) bool { return m.history(ref).exists() }
 
+// RestartedAt returns the restart timestamp that a workload had when it was seen last, zero if none.
+func (m *Model) RestartedAt(ref WorkloadRef) time.Time {
+	if h := m.history(ref); h.exists() {
+		return h.sights[len(h.sights)-1].RestartedAt
+	}
+	return time.Time{}
+}
+
 func (h *history) exists() bool {
 	if len(h.sights) == 0 {
 		return false
@@ -153,14 +165,29 @@ func (h *history) exists() bool {
 }
 
 // Rest takes in the pods that run at the end.
-func (m *Model) Rest(pods []Pod) { m.pods = pods }
+func (m *Model) Rest(pods []Pod) {
+	m.pods = pods
+	for _, pod := range pods {
+		m.SeePod(pod)
+	}
+}
 
 // Note takes in what concerns all stories: that a process was killed, say.
 func (m *Model) Note(at time.Time, what string) { m.notes = append(m.notes, note{at, what}) }
 
+// Tally counts restarts of which the record says the same as before.
+type Tally struct {
+	Again    int // after a revert
+	Returned int // of pods that started while the content was another one
+}
+
+// Tally returns what the last verdict has counted.
+func (m *Model) Tally() Tally { return m.tally }
+
 // Verdict judges everything, and returns what went wrong in the order of time.
 func (m *Model) Verdict() []Violation {
 	var found []Violation
+	m.tally = Tally{}
 	for ref, h := range m.workloads {
 		for _, life := range h.lives() {
 			found = append(found, m.judgeWrites(ref, life)...)

@@ -33,7 +33,7 @@ func (m *Model) judgePods() (found []Violation) {
 		}
 		optedIn := optInOf(life)
 		for j := range last.Uses {
-			if missed := m.missed(&last.Uses[j], pod, optedIn); missed != nil {
+			if missed := m.missed(&last.Uses[j], pod, optedIn); missed != nil && !m.isUnknowable(&last.Uses[j], pod, life) {
 				found = append(found, Violation{pod.Workload, Lost, missed.End, fmt.Sprintf(
 					"pod %s, created at %s and started at %s, has not seen the change of %s %s at %s (opted in at %s, last restarted at %s)",
 					pod.Name, clock(pod.Created), clock(pod.Started), last.Uses[j].Config.Kind, last.Uses[j].Config.Name, clock(missed.End),
@@ -72,14 +72,18 @@ func (m *Model) missed(u *Use, pod *Pod, optedIn time.Time) *Edit {
 	if last.End.Before(optedIn.Add(secondsAreWhole)) {
 		return nil
 	}
-	started := pod.Created
-	if pod.Started.After(started) {
-		started = pod.Started
-	}
-	if slices.Contains(mayHaveRead(u, edits, pod.Created, started.Add(secondsAreWhole)), final) {
+	if slices.Contains(mayHaveRead(u, edits, pod.Created, pod.readUntil()), final) {
 		return nil
 	}
 	return last
+}
+
+// readUntil returns until when a pod may have read its configs.
+func (p *Pod) readUntil() time.Time {
+	if p.Started.After(p.Created) {
+		return p.Started.Add(secondsAreWhole)
+	}
+	return p.Created.Add(secondsAreWhole)
 }
 
 // mayHaveRead returns what a pod can have seen of a config that it read between two
@@ -127,7 +131,7 @@ func (m *Model) judgeRecords() (found []Violation) {
 			if len(edits) == 0 || edits[len(edits)-1].Content == nil {
 				continue // the record keeps what its pods have of it
 			}
-			text, recorded := last.Record[u.Config.Kind+"/"+u.Config.Name]
+			text, recorded := last.Record[u.recordName()]
 			if !recorded {
 				found = append(found, Violation{ref, Disagreeing, last.At, "it has no record of " + u.Config.Kind + " " + u.Config.Name})
 				continue

@@ -31,67 +31,108 @@ func (m *Model) judgeWrites(ref WorkloadRef, life []Sight) (found []Violation) {
 	return found
 }
 
+// replay goes through the sights of a life and looks for the cause of each restart.
+type replay struct {
+	*Model
+	history  *history
+	uses     []Use
+	created  time.Time
+	causes   []Edit
+	used     []bool // of the causes
+	answered []bool // of the reverts
+	// recorded is when the record was written that the next restart differs from. It vouches unless
+	// it may be of other pods.
+	recorded time.Time
+	vouches  bool
+	// restarted is when the last restart was.
+	restarted time.Time
+	told      map[string]bool // by all records so far
+	row       row
+}
+
 // judgeRestarts finds restarts without a cause, and those that came too soon.
 func (m *Model) judgeRestarts(ref WorkloadRef, life []Sight) (found []Violation) {
-	causes := m.causes(life[0].Uses)
-	used := make([]bool, len(causes))
-	recorded := life[0].Created // when the record was written that the next restart differs from
-	vouched := len(life[0].Record) > 0
-	told := map[string]bool{} // by all records so far
-	var row row
+	h := m.history(ref)
+	r := &replay{
+		Model: m, history: h, uses: life[0].Uses, created: life[0].Created, causes: m.causes(life[0].Uses), answered: make([]bool, len(h.reverts)),
+		recorded: life[0].Created, vouches: len(life[0].Record) > 0, told: map[string]bool{},
+	}
+	r.used = make([]bool, len(r.causes))
 	for i := 1; i < len(life); i++ {
 		before, s := &life[i-1], &life[i]
 		if s.Listed || s.Template != before.Template || !s.WantsPods || !before.WantsPods {
-			vouched = false // the record may be of other pods
+			r.vouches = false
 		}
-		noteTold(told, before.Record)
+		r.noteTold(before.Record)
 		if s.restartedSince(before) {
-			late := m.options.Lag
-			if noteTold(maps.Clone(told), s.Record) {
-				late = max(late, m.options.Stall)
-			}
-			cause := findCause(causes, used, recorded.Add(-late), s.RestartedAt)
-			isSame := maps.Equal(s.Record, before.Record)
-			switch {
-			case isSame && m.cameBack(s.Uses, recorded.Add(-late), s.RestartedAt): // a pod may have read the other content
-			case cause < 0:
-				found = append(found, Violation{ref, Needless, s.At, fmt.Sprintf(
-					"no change since the record of %s accounts for the restart of %s", clock(recorded), clock(s.RestartedAt))})
-			case vouched && isSame:
-				found = append(found, Violation{ref, Needless, s.At, "it restarted, and the record says the same as before"})
-			}
-			if cause >= 0 {
-				used[cause] = true
-			}
-			found = append(found, m.judgeSpacing(ref, s, &row)...)
+			found = append(found, r.judgeCause(before, s)...)
+			found = append(found, r.judgeBudget(s)...)
+			r.restarted = s.RestartedAt
 		}
 		if !maps.Equal(s.Record, before.Record) {
-			recorded, vouched = s.At, true
+			r.recorded, r.vouches = s.At, true
 		}
 	}
 	return found
 }
 
-// judgeSpacing finds a restart that came too soon after the others of a row.
-func (m *Model) judgeSpacing(ref WorkloadRef, s *Sight, row *row) []Violation {
-	if m.options.Budget == nil {
+// judgeCause looks for what a restart was for, and uses that up. One that was made again after a
+// revert uses up an edit only if it records one.
+func (r *replay) judgeCause(before, s *Sight) []Violation {
+	isSame, isAgain := maps.Equal(s.Record, before.Record), r.answersRevert(s)
+	if isAgain && isSame {
+		r.tally.Again++
 		return nil
 	}
-	early := row.add(*m.options.Budget, s.RestartedAt)
+	late := r.options.Lag
+	if r.isNews(before, s) {
+		late = max(late, r.options.Stall)
+	}
+	cause := findCause(r.causes, r.used, r.recorded.Add(-late), s.RestartedAt)
+	if cause >= 0 {
+		r.used[cause] = true
+	}
+	switch {
+	case isAgain:
+	case isSame && r.readOther(s):
+		r.tally.Returned++
+	case cause < 0:
+		return []Violation{{s.Workload, Needless, s.At, fmt.Sprintf(
+			"no change since the record of %s accounts for the restart of %s", clock(r.recorded), clock(s.RestartedAt))}}
+	case isSame && r.vouches:
+		return []Violation{{s.Workload, Needless, s.At, "it restarted, and the record says the same as before"}}
+	}
+	return nil
+}
+
+func (r *replay) judgeBudget(s *Sight) []Violation {
+	if r.options.Budget == nil {
+		return nil
+	}
+	early := r.row.add(*r.options.Budget, s.RestartedAt)
 	if early == 0 {
 		return nil
 	}
-	what := fmt.Sprintf("restart %d in a row came %s too soon", row.restarts, early.Round(time.Millisecond))
-	return []Violation{{ref, OverBudget, s.At, what}}
+	return []Violation{{s.Workload, OverBudget, s.At, fmt.Sprintf(
+		"restart %d in a row came %s too soon", r.row.restarts, early.Round(time.Millisecond))}}
 }
 
-// noteTold notes what a record tells, and returns whether that is something new.
-func noteTold(told map[string]bool, record map[string]string) (news bool) {
+// noteTold notes what a record tells.
+func (r *replay) noteTold(record map[string]string) {
 	for config, checksum := range record {
-		news = news || !told[config+" "+checksum]
-		told[config+" "+checksum] = true
+		r.told[config+" "+checksum] = true
 	}
-	return news
+}
+
+// isNews reports whether a restart's record tells something that no record told before, or that has
+// come back.
+func (r *replay) isNews(before, s *Sight) bool {
+	for config, checksum := range s.Record {
+		if !r.told[config+" "+checksum] || checksum != before.Record[config] && r.cameBack(config, s) {
+			return true
+		}
+	}
+	return false
 }
 
 // causes returns the changes of everything that pods see, in the order of time.
@@ -113,66 +154,4 @@ func findCause(causes []Edit, used []bool, after, before time.Time) int {
 		}
 	}
 	return -1
-}
-
-// cameBack reports whether pods could see other content of a config for a while between two times:
-// it changed twice. That it was gone counts where pods start without it.
-func (m *Model) cameBack(uses []Use, after, before time.Time) bool {
-	return slices.ContainsFunc(uses, func(u Use) bool {
-		changes, last, known := 0, "", false
-		for _, e := range m.configs[u.Config] {
-			if e.Content == nil && !u.Optional {
-				continue
-			}
-			now := "gone"
-			if e.Content != nil {
-				now = "there: " + u.visible(e.Content)
-			}
-			if known && now != last && e.End.After(after) && e.Begin.Before(before) {
-				changes++
-			}
-			last, known = now, true
-		}
-		return changes >= 2
-	})
-}
-
-// Budget says how far apart restarts must be, as docs/configuration.md tells it.
-type Budget struct {
-	// Free restarts in a row are not spaced out. The next one is spaced by Grace, at
-	// least a second, and each one after by twice as much, up to Limit. The row ends
-	// when there was none for the present spacing and another Limit.
-	Free         int
-	Grace, Limit time.Duration
-}
-
-// row is a row of restarts.
-type row struct {
-	restarts int
-	last     time.Time
-}
-
-// add adds a restart and returns by how much it came too soon.
-func (r *row) add(b Budget, at time.Time) time.Duration {
-	spacing := b.after(r.restarts)
-	early := r.last.Add(spacing).Sub(at)
-	if r.last.Add(spacing + b.Limit).Before(at) {
-		r.restarts = 0
-	}
-	r.restarts++
-	r.last = at
-	return max(0, early)
-}
-
-func (b Budget) after(restarts int) time.Duration {
-	if restarts < b.Free {
-		return 0
-	}
-	spacing := max(b.Grace, time.Second)
-	for range restarts - b.Free {
-		if spacing = 2 * spacing; spacing > b.Limit {
-			break
-		}
-	}
-	return min(spacing, b.Limit)
 }

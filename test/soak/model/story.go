@@ -15,6 +15,9 @@ func (m *Model) Story(ref WorkloadRef) string {
 	for _, gone := range h.gone {
 		lines = append(lines, note{gone.at, "-- the workload is deleted"})
 	}
+	for _, revert := range h.reverts {
+		lines = append(lines, note{revert.End, "   the restart timestamp is taken away, since " + clock(revert.Begin)})
+	}
 	told := map[ConfigRef]bool{}
 	for i := range h.sights {
 		var before *Sight
@@ -35,10 +38,15 @@ func (m *Model) Story(ref WorkloadRef) string {
 				set.Name, set.Replicas, set.Available, set.Gone, set.Version)})
 		}
 	}
-	for i := range m.pods {
-		if m.pods[i].Workload == ref {
-			lines = append(lines, note{m.pods[i].Created, "pod " + m.pods[i].Name + ", which runs at the end, is created"})
+	for _, pod := range h.pods {
+		end := ""
+		if slices.Contains(m.pods, pod) {
+			end = " and runs at the end"
 		}
+		lines = append(lines, note{pod.Created, fmt.Sprintf("   pod %s is created, starts at %s%s", pod.Name, clock(pod.Started), end)})
+	}
+	for _, s := range m.watched {
+		lines = append(lines, note{s.from, "## the controllers can see everything"}, note{s.to, "## … until here"})
 	}
 	slices.SortStableFunc(lines, func(a, b note) int { return a.at.Compare(b.at) })
 	var story strings.Builder

@@ -1,0 +1,43 @@
+package model
+
+import "time"
+
+// Budget says how far apart restarts must be, as docs/configuration.md tells it.
+type Budget struct {
+	// Free restarts in a row are not spaced out. The next one is spaced by Grace, at
+	// least a second, and each one after by twice as much, up to Limit. The row ends
+	// when there was none for the present spacing and another Limit.
+	Free         int
+	Grace, Limit time.Duration
+}
+
+// row is a row of restarts.
+type row struct {
+	restarts int
+	last     time.Time
+}
+
+// add adds a restart and returns by how much it came too soon.
+func (r *row) add(b Budget, at time.Time) time.Duration {
+	spacing := b.after(r.restarts)
+	early := r.last.Add(spacing).Sub(at)
+	if r.last.Add(spacing + b.Limit).Before(at) {
+		r.restarts = 0
+	}
+	r.restarts++
+	r.last = at
+	return max(0, early)
+}
+
+func (b Budget) after(restarts int) time.Duration {
+	if restarts < b.Free {
+		return 0
+	}
+	spacing := max(b.Grace, time.Second)
+	for range restarts - b.Free {
+		if spacing = 2 * spacing; spacing > b.Limit {
+			break
+		}
+	}
+	return min(spacing, b.Limit)
+}
