@@ -138,7 +138,7 @@ func (d *driver) makeConfig(ctx context.Context, c *config, what string) error {
 // remake deletes a config or makes a deleted one again, with other content: an optional
 // config that comes back as it was is no change (docs/design.md, Limits).
 func (d *driver) remake(ctx context.Context, random *rand.Rand, c *config) error {
-	if !c.steady || !c.lively {
+	if !c.steady || !c.lively || c.flips > 0 {
 		return d.label(ctx, random, c)
 	}
 	if c.content == nil {

@@ -27,7 +27,9 @@ type driver struct {
 	client kubernetes.Interface
 	judge  *judge
 	world  *world
-	serial atomic.Int64 // makes each value another: content never comes back
+	serial atomic.Int64 // makes each value another: content comes back only where it is flipped
+	calm   atomic.Int64 // until when there is a truce, in nanoseconds
+	flips  [workers][]flip
 
 	mu    sync.Mutex
 	edits map[string]int // by kind
@@ -138,6 +140,12 @@ func (d *driver) disturb(ctx context.Context, seed uint64, end time.Time, rate f
 func (d *driver) step(ctx context.Context, random *rand.Rand, w int) error {
 	c := pick(random, d.world.configs, w)
 	app := pick(random, d.world.workloads, w)
+	if err := d.flipBack(ctx, w, time.Now()); err != nil {
+		return err
+	}
+	if random.IntN(100) < d.flipsInAHundred() {
+		return d.flip(ctx, random, w)
+	}
 	switch dice := random.IntN(1000); {
 	case dice < 350:
 		return d.label(ctx, random, c)
@@ -155,11 +163,23 @@ func (d *driver) step(ctx context.Context, random *rand.Rand, w int) error {
 		return d.scale(ctx, random, app)
 	case dice < 975:
 		return d.pause(ctx, app)
-	case dice < 985:
+	case dice < 980:
 		return d.roll(ctx, app)
+	case dice < 987:
+		return d.strip(ctx, random, w)
 	default:
 		return d.remakeWorkload(ctx, random, app)
 	}
+}
+
+// truce says that until a time the controllers can see everything.
+func (d *driver) truce(until time.Time) { d.calm.Store(until.UnixNano()) }
+
+func (d *driver) flipsInAHundred() int {
+	if time.Now().UnixNano() < d.calm.Load() {
+		return 50
+	}
+	return 2
 }
 
 // pick draws one of the objects that belong to a worker.
@@ -168,10 +188,13 @@ func pick[T any](random *rand.Rand, all []T, w int) T {
 	return all[w+workers*random.IntN(count)]
 }
 
-// calmDown resumes what is paused, and makes again what is deleted: configs that are
-// gone would not be judged.
+// calmDown takes back what is flipped, resumes what is paused, and makes again what is deleted:
+// configs that are gone would not be judged.
 func (d *driver) calmDown(ctx context.Context) error {
 	return d.share(ctx, func(ctx context.Context, w int) error {
+		if err := d.flipBack(ctx, w, time.Now().Add(longestFlip)); err != nil {
+			return err
+		}
 		for i := w; i < len(d.world.workloads); i += workers {
 			if app := d.world.workloads[i]; app.paused {
 				if err := d.pause(ctx, app); err != nil {

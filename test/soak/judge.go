@@ -20,11 +20,13 @@ type judge struct {
 	mu    sync.Mutex
 	model *model.Model
 	uses  map[model.WorkloadRef][]model.Use
+	apps  map[string]model.WorkloadRef // by namespace and the label app
 }
 
 func newJudge(w *world, options model.Options) *judge {
-	j := &judge{model: model.New(options), uses: map[model.WorkloadRef][]model.Use{}}
+	j := &judge{model: model.New(options), uses: map[model.WorkloadRef][]model.Use{}, apps: map[string]model.WorkloadRef{}}
 	for _, d := range w.workloads {
+		j.apps[d.namespace+"/"+d.name] = d.ref()
 		for i := range d.uses {
 			j.uses[d.ref()] = append(j.uses[d.ref()], d.uses[i].model())
 		}
@@ -36,6 +38,25 @@ func (j *judge) configure(e model.Edit) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.model.Configure(e)
+}
+
+func (j *judge) revert(r model.Revert) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.model.Revert(r)
+}
+
+func (j *judge) watched(from, to time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.model.Watched(from, to)
+}
+
+// restartedAt returns when a workload was restarted last, zero if never or if that was reverted.
+func (j *judge) restartedAt(ref model.WorkloadRef) time.Time {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.model.RestartedAt(ref)
 }
 
 func (j *judge) note(what string) {
@@ -58,6 +79,9 @@ func (j *judge) restarts() int {
 
 // see takes in an object that a watch or a list showed.
 func (j *judge) see(object metav1.Object, listed bool) {
+	if object.GetNamespace() == hostileNamespace {
+		return
+	}
 	switch o := object.(type) {
 	case *appsv1.Deployment:
 		s := sightOf("Deployment", o, &o.Spec.Template, *o.Spec.Replicas > 0, listed)
@@ -69,11 +93,16 @@ func (j *judge) see(object metav1.Object, listed bool) {
 		j.seeWorkload(sightOf("DaemonSet", o, &o.Spec.Template, true, listed))
 	case *appsv1.ReplicaSet:
 		j.seeSet(o, listed, false)
+	case *corev1.Pod:
+		j.seePod(o)
 	}
 }
 
 // forget takes in that an object is gone.
 func (j *judge) forget(object metav1.Object) {
+	if object.GetNamespace() == hostileNamespace {
+		return
+	}
 	switch o := object.(type) {
 	case *appsv1.Deployment:
 		j.gone("Deployment", o)
@@ -111,6 +140,18 @@ func (j *judge) seeSet(rs *appsv1.ReplicaSet, listed, gone bool) {
 		At: time.Now(), Version: versionOf(rs), Listed: listed, Deployment: string(owner.UID), Name: rs.Name,
 		Replicas: int(*rs.Spec.Replicas), Available: int(rs.Status.AvailableReplicas), Gone: gone,
 	})
+}
+
+func (j *judge) seePod(pod *corev1.Pod) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if ref, found := j.apps[pod.Namespace+"/"+pod.Labels["app"]]; found {
+		j.model.SeePod(podOf(pod, ref))
+	}
+}
+
+func podOf(pod *corev1.Pod, ref model.WorkloadRef) model.Pod {
+	return model.Pod{Name: pod.Name, Workload: ref, Created: pod.CreationTimestamp.Time, Started: startOf(pod)}
 }
 
 func refOf(kind string, object metav1.Object) model.WorkloadRef {
@@ -173,10 +214,17 @@ func (j *judge) rest(pods []model.Pod) {
 }
 
 // verdict returns what went wrong.
-func (j *judge) verdict() []model.Violation {
+func (j *judge) verdict() ([]model.Violation, model.Tally) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.model.Verdict()
+	return j.model.Verdict(), j.model.Tally()
+}
+
+// answers returns how long the restarts took to come.
+func (j *judge) answers() []model.Answer {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.model.Answers()
 }
 
 // story tells what happened to a workload.

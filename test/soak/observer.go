@@ -17,9 +17,10 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 )
 
-// observer follows the workloads of all kinds and the ReplicaSets at the API server
+// observer follows the workloads of all kinds, the ReplicaSets and the pods at the API server
 // itself, version by version. When the API server was killed it goes on where it was
 // if the new one lets it, and else lists and tells of the gap.
 type observer struct {
@@ -29,7 +30,7 @@ type observer struct {
 	events atomic.Int64
 }
 
-var observed = []string{"deployments", "statefulsets", "daemonsets", "replicasets"}
+var observed = []string{"deployments", "statefulsets", "daemonsets", "replicasets", "pods"}
 
 // observe begins to observe everything, and returns when all has been listed once.
 func (o *observer) observe(ctx context.Context) error {
@@ -50,6 +51,13 @@ type following struct {
 	known    map[types.UID]metav1.Object // those that exist
 	version  uint64                      // up to which everything was seen
 	behind   bool                        // versions may have been missed since
+}
+
+func (f *following) rest() rest.Interface {
+	if f.resource == "pods" {
+		return f.client.CoreV1().RESTClient()
+	}
+	return f.client.AppsV1().RESTClient()
 }
 
 func (f *following) run(ctx context.Context) {
@@ -76,7 +84,7 @@ func pause(ctx context.Context, duration time.Duration) {
 // API server does not know any more what has changed since.
 func (f *following) follow(ctx context.Context) error {
 	options := &metav1.ListOptions{Watch: true, AllowWatchBookmarks: true, ResourceVersion: strconv.FormatUint(f.version, 10)}
-	stream, err := f.client.AppsV1().RESTClient().Get().Resource(f.resource).VersionedParams(options, scheme.ParameterCodec).Watch(ctx)
+	stream, err := f.rest().Get().Resource(f.resource).VersionedParams(options, scheme.ParameterCodec).Watch(ctx)
 	if err != nil {
 		pause(ctx, 100*time.Millisecond)
 		return answered(err)
@@ -106,7 +114,7 @@ func (f *following) follow(ctx context.Context) error {
 
 // list shows the judge how everything is now, and what is gone since.
 func (f *following) list(ctx context.Context) error {
-	list, err := f.client.AppsV1().RESTClient().Get().Resource(f.resource).Do(ctx).Get()
+	list, err := f.rest().Get().Resource(f.resource).Do(ctx).Get()
 	if err != nil {
 		return fmt.Errorf("list %s: %w", f.resource, err)
 	}

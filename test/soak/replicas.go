@@ -157,6 +157,9 @@ type saboteur struct {
 	kills map[string]int
 
 	repair sync.Mutex // of the cluster's components, one at a time
+	truce  sync.Mutex // held while something is killed and while nothing may be
+	// remembering is until when no controller is killed, since nobody else may know what it knows.
+	remembering time.Time
 }
 
 const etcd = "etcd"
@@ -165,12 +168,21 @@ const etcd = "etcd"
 // dead behind.
 func (s *saboteur) work(ctx context.Context, every time.Duration) error {
 	for pause(ctx, s.next(every)); ctx.Err() == nil; pause(ctx, s.next(every)) {
-		// Not ctx: what is begun is brought to its end.
-		if err := s.strike(context.WithoutCancel(ctx)); err != nil {
+		if err := s.strikeUnlessOver(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// strikeUnlessOver waits for the end of a truce. Then it may be too late.
+func (s *saboteur) strikeUnlessOver(ctx context.Context) error {
+	s.truce.Lock()
+	defer s.truce.Unlock()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return s.strike(context.WithoutCancel(ctx)) // what is begun is brought to its end
 }
 
 func (s *saboteur) next(every time.Duration) time.Duration {
@@ -180,7 +192,7 @@ func (s *saboteur) next(every time.Duration) time.Duration {
 func (s *saboteur) strike(ctx context.Context) error {
 	away := time.Duration(s.random.Float64() * float64(3*time.Second))
 	dice := s.random.IntN(10)
-	if time.Now().After(s.sparing) {
+	if now := time.Now(); now.After(s.sparing) || now.Before(s.remembering) {
 		dice = 7 + dice%3
 	}
 	switch {

@@ -64,7 +64,8 @@ func (r *report) String() string {
 
 func (s *soak) report(atEnd footprint) *report {
 	r := &report{seed: s.seed}
-	r.violations = s.judge.verdict()
+	violations, tally := s.judge.verdict()
+	r.violations = violations
 	figure := func(name, format string, arguments ...any) {
 		r.figures = append(r.figures, fmt.Sprintf("%-10s %s", name, fmt.Sprintf(format, arguments...)))
 	}
@@ -74,10 +75,15 @@ func (s *soak) report(atEnd footprint) *report {
 	r.stories = s.stories(r.violations)
 	figure("time", "%s, %s of it disturbed", time.Since(s.begin).Round(time.Second), s.duration)
 	figure("edits", "%d: %s", sum(edits), list(edits))
-	figure("restarts", "%d", s.judge.restarts()-s.firstLook)
+	figure("restarts", "%d, of which %d were made again after a revert, and %d were of pods that had read content that was taken back",
+		s.judge.restarts()-s.firstLook, tally.Again, tally.Returned)
+	calm, hostile := s.answers()
+	figure("answers", "from the edit to the restart: in calm times %s; with hostile objects in another namespace %s", calm, hostile)
+	figure("hostility", "%d times: %s", len(s.spells), list(s.tenant.counts()))
 	faults := s.proxy.Injected()
 	figure("faults", "%d: %s", sum(faults), list(faults))
 	figure("kills", "%d: %s; %d leases lost", sum(kills), list(kills), s.replicas.leasesLost())
+	figure("truces", "%d, in which the controllers could see everything", s.truces)
 	figure("observed", "%d versions, with %d gaps in which the API server could not be watched", s.observer.events.Load(), s.observer.gaps.Load())
 	figure("pods", "%d, of which %d started more than 10 s after they were made, the slowest %s", len(s.pods), count, slowest)
 	figure("at start", "%s", s.atStart)

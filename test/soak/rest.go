@@ -228,7 +228,7 @@ func podsAtRest(ctx context.Context, client kubernetes.Interface) ([]model.Pod, 
 	for i := range f.pods {
 		pod := &f.pods[i]
 		if ref, exists := f.workloadOf(pod); exists && !unfinished(pod) {
-			pods = append(pods, model.Pod{Name: pod.Name, Workload: ref, Created: pod.CreationTimestamp.Time, Started: startOf(pod)})
+			pods = append(pods, podOf(pod, ref))
 		}
 	}
 	return pods, nil

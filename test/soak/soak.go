@@ -57,11 +57,15 @@ type soak struct {
 	observer  *observer
 	replicas  *replicas
 	saboteur  *saboteur
+	tenant    *tenant
 	account   string
 	directory string // of files that are not the cluster's
 	cleanups  harness.Cleanups
 	atStart   footprint
-	firstLook int         // restarts before the disturbances
+	firstLook int // restarts before the disturbances
+	truces    int
+	disturbed spell       // the time of the disturbances
+	spells    []spell     // of hostility
 	pods      []model.Pod // that run at the end
 }
 
@@ -110,7 +114,7 @@ func (s *soak) open(ctx context.Context) error {
 		return err
 	}
 	s.cleanups.Add(s.cluster.Stop)
-	manifests, err := harness.Manifests("rbac.yaml", "rbac-deployment-engine.yaml")
+	manifests, err := harness.Manifests("rbac.yaml", "rbac-deployment-engine.yaml", "admission-policy.yaml")
 	if err != nil {
 		return err
 	}
@@ -147,6 +151,7 @@ func (s *soak) setUp(ctx context.Context) error {
 	s.replicas.judge = s.judge
 	s.driver = &driver{client: s.cluster.Client(), judge: s.judge, world: s.world, edits: map[string]int{}}
 	s.saboteur = &saboteur{cluster: s.cluster, replicas: s.replicas, judge: s.judge, random: random, kills: map[string]int{}}
+	s.tenant = newTenant(s.cluster.Client(), s.account)
 	kept, stop := context.WithCancel(ctx)
 	s.cleanups.Add(func() error { stop(); return nil })
 	go s.saboteur.keepUp(kept)
@@ -177,13 +182,16 @@ func (s *soak) setUp(ctx context.Context) error {
 
 // disturb edits, injects and kills until the time is over.
 func (s *soak) disturb(ctx context.Context) error {
-	end := time.Now().Add(s.duration)
+	begin := time.Now()
+	end := begin.Add(s.duration)
+	s.disturbed = spell{begin, end}
 	ctx, cancel := context.WithDeadline(ctx, end.Add(restLimit)) // to end what is begun
 	defer cancel()
 	disturbed, stop := context.WithDeadline(ctx, end)
 	defer stop()
 	s.saboteur.sparing = end.Add(-s.duration / 3)
-	errs := make(chan error, 4)
+	errs := make(chan error, 5)
+	go func() { errs <- s.haunt(ctx, begin.Add(s.duration/3), begin.Add(s.duration*2/3)) }()
 	go func() { errs <- s.driver.disturb(ctx, s.seed, end, s.rate) }()
 	go func() { errs <- s.saboteur.work(disturbed, 7*time.Second) }()
 	go func() { errs <- s.weather(disturbed) }()
@@ -205,7 +213,7 @@ func (s *soak) weather(ctx context.Context) error {
 	random := rand.New(rand.NewPCG(s.seed, 1))
 	defer s.proxy.Inject(nil)
 	kinds := faultproxy.Kinds()
-	for ctx.Err() == nil {
+	for truce := time.Now().Add(truceEvery / 4); ctx.Err() == nil; {
 		s.proxy.Inject(faultproxy.Everything(0.15))
 		pause(ctx, between(random, 4*time.Second, 10*time.Second))
 		kind := kinds[random.IntN(len(kinds))]
@@ -218,7 +226,10 @@ func (s *soak) weather(ctx context.Context) error {
 			s.proxy.Cut()
 		}
 		s.judge.note("no faults")
-		pause(ctx, between(random, 0, 4*time.Second))
+		if pause(ctx, between(random, 0, 4*time.Second)); time.Now().After(truce) {
+			s.truce(ctx)
+			truce = time.Now().Add(truceEvery)
+		}
 	}
 	return nil
 }

@@ -73,16 +73,18 @@ func TestTheWorldHasEverything(t *testing.T) {
 		found["never enabled"] += count(d.never)
 		found["steady"] += count(d.steady)
 		found["recreating"] += count(d.recreate)
+		found["patient"] += count(d.ownGrace > grace)
 	}
 	for _, c := range w.configs {
 		found[c.kind]++
 		found["deleted and made again"] += count(c.steady && c.lively)
 		found["with a key that nobody sees"] += count(len(c.blind) > 0)
 		found["left alone"] += count(!c.lively)
+		found["lively and read whole"] += count(c.lively && len(c.readersOf("data/a")) > 0 && len(c.readersOf("data/b")) > 0)
 	}
 	for _, what := range []string{
 		"Deployment", "StatefulSet", "DaemonSet", "never enabled", "steady", "recreating", "configmap", "secret",
-		"deleted and made again", "with a key that nobody sees", "left alone",
+		"deleted and made again", "with a key that nobody sees", "left alone", "patient", "lively and read whole",
 	} {
 		if found[what] < 10 {
 			t.Errorf("only %d are %s", found[what], what)
@@ -113,6 +115,19 @@ func TestMemoryAndGoroutinesThatAreNotGivenBackAreLeaks(t *testing.T) {
 		if err := leaked(start, c.end); (err != nil) != c.leaked {
 			t.Errorf("%s: %v", c.name, err)
 		}
+	}
+}
+
+func TestTimesAreToldByMedianAndPercentile(t *testing.T) {
+	var all times
+	for i := range 101 {
+		all = append(all, time.Duration(100-i)*time.Second)
+	}
+	if got, want := all.String(), "101, median 50s, 95th percentile 1m35s"; got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+	if got := times(nil).String(); got != "none" {
+		t.Errorf("of no times it says %q", got)
 	}
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +18,7 @@ const (
 	enabledAnnotation   = "com.xing.deployment-restart"
 	graceAnnotation     = "com.xing.deployment-restart.grace-period"
 	checksumsAnnotation = "com.xing.deployment-restart.applied-config-checksums"
+	basisAnnotation     = "com.xing.deployment-restart.applied-config-basis"
 	timestampAnnotation = "com.xing.deployment-restart.timestamp"
 	namespaceCount      = 3
 )
@@ -31,8 +34,9 @@ type config struct {
 	// again, and lose keys: where no record vouches, the API does not tell such
 	// changes that nobody saw (docs/design.md, Limits).
 	steady  bool
-	users   int
+	readers []*workload
 	content map[string]string // nil while it is deleted
+	flips   int               // edits that are to be taken back
 	// blind are keys that no user sees.
 	blind []string
 }
@@ -50,6 +54,9 @@ type workload struct {
 	steady bool
 	never  bool // never enabled
 	uses   []use
+
+	// ownGrace is a grace period of its own, so long that pods start within it, 0 if it has none.
+	ownGrace time.Duration
 
 	enabled, paused bool
 	replicas        int32
@@ -120,7 +127,7 @@ func newWorld(random *rand.Rand, size int) *world {
 		w.workloads = append(w.workloads, w.newWorkload(random, i))
 	}
 	for _, c := range w.configs {
-		c.blind = w.blindKeys(c)
+		c.blind = c.blindKeys()
 	}
 	return w
 }
@@ -134,6 +141,9 @@ func (w *world) newWorkload(random *rand.Rand, i int) *workload {
 	}
 	if !d.steady && random.IntN(4) == 0 {
 		d.never, d.enabled = true, false
+	}
+	if random.IntN(3) == 0 {
+		d.ownGrace = grace + time.Duration(3+random.IntN(4))*time.Second
 	}
 	d.recreate = random.IntN(6) == 0
 	d.surge = random.IntN(3)
@@ -157,40 +167,42 @@ func (d *workload) read(random *rand.Rand, c *config) {
 			return
 		}
 	}
-	c.users++
+	c.readers = append(c.readers, d)
 	c.steady = c.steady && d.steady
 	d.uses = append(d.uses, use{c, how(random.IntN(int(howsToRead))), random.IntN(4) == 0})
 }
 
 // blindKeys returns keys that an edit can set without anybody seeing it.
-func (w *world) blindKeys(c *config) (keys []string) {
+func (c *config) blindKeys() (keys []string) {
 	candidates := []string{"data/b", "data/noise"}
 	if c.kind == "configmap" {
 		candidates = append(candidates, "binary/blob")
 	}
 	for _, key := range candidates {
-		if !w.isSeen(c, key) {
+		if len(c.readersOf(key)) == 0 {
 			keys = append(keys, key)
 		}
 	}
 	return keys
 }
 
-func (w *world) isSeen(c *config, key string) bool {
-	for _, d := range w.workloads {
-		for i := range d.uses {
-			if seen := d.uses[i].model(); d.uses[i].config == c && seen.Sees(key) {
-				return true
-			}
+// readersOf returns the workloads whose pods see a key.
+func (c *config) readersOf(key string) (readers []*workload) {
+	for _, d := range c.readers {
+		if slices.ContainsFunc(d.uses, func(u use) bool { seen := u.model(); return u.config == c && seen.Sees(key) }) {
+			readers = append(readers, d)
 		}
 	}
-	return false
+	return readers
 }
 
 func (d *workload) meta() metav1.ObjectMeta {
-	meta := metav1.ObjectMeta{Namespace: d.namespace, Name: d.name, Labels: map[string]string{"app": d.name}}
+	meta := metav1.ObjectMeta{Namespace: d.namespace, Name: d.name, Labels: map[string]string{"app": d.name}, Annotations: map[string]string{}}
 	if d.enabled {
-		meta.Annotations = map[string]string{enabledAnnotation: "enabled"}
+		meta.Annotations[enabledAnnotation] = "enabled"
+	}
+	if d.ownGrace > 0 {
+		meta.Annotations[graceAnnotation] = d.ownGrace.String()
 	}
 	return meta
 }
