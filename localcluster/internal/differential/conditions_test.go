@@ -103,7 +103,7 @@ func (h *history) hasPassed(a, b *appsv1.DeploymentCondition) bool {
 	return slices.ContainsFunc(newer.server.statuses, func(status appsv1.DeploymentStatus) bool {
 		c := condition(&status, last.Type)
 		return c == nil || c.Status != last.Status || c.Reason != last.Reason
-	}) || last.Type == appsv1.DeploymentProgressing && newer.hasProgressed()
+	}) || last.Type == appsv1.DeploymentProgressing && newer.hasPassingProgress()
 }
 
 // isUnderway reports whether the worlds tell in different ways how a rollout goes on. Whether there was progress in this
@@ -116,19 +116,29 @@ func (h *history) isUnderway(a, b *appsv1.DeploymentCondition) bool {
 	isNew := func(c *appsv1.DeploymentCondition, w *world) bool {
 		return isSame(c.LastUpdateTime, metav1.NewTime(w.now))
 	}
-	return isNew(a, h.original) && isNew(b, h.engine) || isNew(a, h.original) && h.original.hasProgressed() || isNew(b, h.engine) && h.engine.hasProgressed()
+	return isNew(a, h.original) && isNew(b, h.engine) || isNew(a, h.original) && h.original.hasPassingProgress() || isNew(b, h.engine) && h.engine.hasPassingProgress()
 }
 
 // hasProgressed reports whether the statuses of this instant show progress.
 func (w *world) hasProgressed() bool {
-	for i, now := range w.server.statuses[1:] {
-		before := &w.server.statuses[i]
-		if now.UpdatedReplicas > before.UpdatedReplicas || now.Replicas-now.UpdatedReplicas < before.Replicas-before.UpdatedReplicas ||
-			now.ReadyReplicas > before.ReadyReplicas || now.AvailableReplicas > before.AvailableReplicas {
+	for i := range w.server.statuses[1:] {
+		if isProgress(&w.server.statuses[i], &w.server.statuses[i+1]) {
 			return true
 		}
 	}
 	return false
+}
+
+// hasPassingProgress reports whether there was progress in this instant that was undone before its end. What lasts is seen
+// by everybody.
+func (w *world) hasPassingProgress() bool {
+	last := len(w.server.statuses) - 1
+	return w.hasProgressed() && !isProgress(&w.server.statuses[0], &w.server.statuses[last])
+}
+
+func isProgress(before, now *appsv1.DeploymentStatus) bool {
+	return now.UpdatedReplicas > before.UpdatedReplicas || now.Replicas-now.UpdatedReplicas < before.Replicas-before.UpdatedReplicas ||
+		now.ReadyReplicas > before.ReadyReplicas || now.AvailableReplicas > before.AvailableReplicas
 }
 
 func isRecord(annotation string) bool {

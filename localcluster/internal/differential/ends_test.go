@@ -63,7 +63,7 @@ func (h *history) hasBounced() bool {
 // hasBounced reports whether a ReplicaSet was scaled down and then up in this instant.
 func (w *world) hasBounced() bool {
 	down := map[string]bool{}
-	for _, event := range w.events.told {
+	for _, event := range w.events.all {
 		s, ok := parseScaling(event)
 		if ok && s.direction == "up" && down[s.replicaSet] {
 			return true

@@ -127,7 +127,7 @@ func (h *history) react(ctx context.Context) (difference string) {
 	for _, w := range h.worlds() {
 		w.server.ClearActions()
 		w.server.forgetStatuses()
-		w.events.told = nil
+		w.events.forget()
 	}
 	return difference
 }
@@ -136,7 +136,9 @@ func (h *history) react(ctx context.Context) (difference string) {
 func (h *history) rest(ctx context.Context) {
 	for until := time.Now().Add(time.Second); ; {
 		for _, w := range h.worlds() {
-			w.rest(ctx)
+			if w.rest(ctx); w.problem != "" {
+				return
+			}
 		}
 		next := h.nextDue()
 		if next.IsZero() || next.After(until) {

@@ -153,16 +153,26 @@ func (i *informer) forget(gone object) {
 }
 
 // recorder keeps events in words.
-type recorder struct{ told []string }
+type recorder struct {
+	told []string // what is compared
+	all  []string // told, with what was mended
+}
+
+func (r *recorder) tell(event string) {
+	r.told, r.all = append(r.told, event), append(r.all, event)
+}
+
+// forget begins an instant.
+func (r *recorder) forget() { r.told, r.all = nil, nil }
 
 // Event implements record.EventRecorder.
 func (r *recorder) Event(_ runtime.Object, kind, reason, message string) {
-	r.told = append(r.told, kind+" "+reason+": "+message)
+	r.tell(kind + " " + reason + ": " + message)
 }
 
 // Eventf implements record.EventRecorder.
 func (r *recorder) Eventf(_ runtime.Object, kind, reason, format string, arguments ...any) {
-	r.told = append(r.told, kind+" "+reason+": "+fmt.Sprintf(format, arguments...))
+	r.tell(kind + " " + reason + ": " + fmt.Sprintf(format, arguments...))
 }
 
 // AnnotatedEventf implements record.EventRecorder.
