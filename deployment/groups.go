@@ -29,7 +29,12 @@ var (
 // empty one.
 func deploymentsIn(namespace string) digest { return digestOf("deployments", namespace) }
 func recreatedIn(namespace string) digest   { return digestOf("recreated", namespace) }
-func controlledBy(uid string) digest        { return digestOf("controlled", uid) }
+
+// A controller and what it controls are in one namespace. An owner reference can name a UID
+// of another one all the same: nobody checks that it exists.
+func controlledBy(namespace string, uid types.UID) digest {
+	return digestOf("controlled", namespace, string(uid))
+}
 
 // An orphan is found by each of its labels, one with very many labels by none.
 func orphansIn(namespace string) digest { return digestOf("orphans", namespace) }
@@ -80,7 +85,7 @@ func (d *Deployment) demandedLabels() []string {
 func (rs *ReplicaSet) groups() []digest {
 	switch {
 	case rs.Controller != "":
-		return []digest{controlledBy(string(rs.Controller))}
+		return []digest{controlledBy(rs.Namespace, rs.Controller)}
 	case rs.Deleting:
 		return nil
 	case len(rs.Labels) > maxPairs:
@@ -95,7 +100,7 @@ func (rs *ReplicaSet) groups() []digest {
 
 // replicaSetsOf returns those that a Deployment controls.
 func (c *caches) replicaSetsOf(d *Deployment) []*ReplicaSet {
-	return c.replicaSets.find(noLimit, controlledBy(string(d.UID)))
+	return c.replicaSets.find(noLimit, controlledBy(d.Namespace, d.UID))
 }
 
 // orphansFor returns ReplicaSets that nobody controls, those among them that a Deployment

@@ -145,3 +145,39 @@ func TestAnOrphanThatChangesWakesOnlyWhoCouldNotAdoptItBefore(t *testing.T) {
 		}
 	}
 }
+
+// Whoever may create ReplicaSets can name the UID of a Deployment of any namespace.
+func TestAReplicaSetOfAnotherNamespaceHasNoPartInAPlan(t *testing.T) {
+	pretended := func(name string, replicas int64, annotations map[string]string) *ReplicaSet {
+		rs := set("v9", replicas, replicas)
+		rs.Namespace, rs.Name, rs.UID, rs.Controller = "another", name, types.UID(name), web(3, "v2").UID
+		rs.Labels, rs.Annotations = map[string]string{"app": "web"}, annotations
+		return rs
+	}
+	plan := func(d *Deployment, sets ...*ReplicaSet) []Action {
+		c := crowd(0)
+		c.deployments.feed("").Observe(packDeployment(d))
+		for _, rs := range sets {
+			c.replicaSets.feed("").Observe(packReplicaSet(rs))
+		}
+		actions, _ := Plan(c.observe(d, note{}, now))
+		return actions
+	}
+	own := []*ReplicaSet{set("v1", 3, 3), set("v2", 1, 0)}
+	finished := map[string]string{revisionAnnotation: "1000"}
+	for name, test := range map[string]struct {
+		deployment *Deployment
+		foreign    []*ReplicaSet
+	}{
+		"available, it would allow to take down the old pods": {web(3, "v2", withLimits("1", "0")), []*ReplicaSet{pretended("a", 1000, nil)}},
+		"finished, it would use up the history":               {web(3, "v2", withHistoryLimit(1)), []*ReplicaSet{pretended("a", 0, finished), pretended("b", 0, finished)}},
+		"of the latest revision, it would be rolled back to":  {web(3, "v2", annotated(map[string]string{rollbackAnnotation: "0"})), []*ReplicaSet{pretended("a", 0, finished)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := plan(test.deployment, own...)
+			if got := plan(test.deployment, append(test.foreign, own...)...); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("the plan is %v, want %v", got, want)
+			}
+		})
+	}
+}

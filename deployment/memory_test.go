@@ -146,7 +146,7 @@ func BenchmarkTheCachesOfALargeCluster(b *testing.B) {
 		b.ReportMetric(float64(withSets-before)/largeDeployments/largeHistory, "bytes/ReplicaSet")
 		b.ReportMetric(float64(all-withSets)/largeDeployments, "bytes/Deployment")
 		b.ReportMetric(float64(all-before)/(1<<20), "MiB")
-		if len(kept.replicaSets.find(noLimit, controlledBy(string(uidOf(1, 0))))) != largeHistory {
+		if len(kept.replicaSets.find(noLimit, controlledBy("team-00-production", uidOf(1, 0)))) != largeHistory {
 			b.Fatal("ReplicaSets are missing")
 		}
 	}

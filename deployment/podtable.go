@@ -81,7 +81,7 @@ func (t *podTable) count(d *Deployment, sets []*ReplicaSet) map[types.UID]int {
 	defer t.mu.Unlock()
 	counts := make(map[types.UID]int, len(sets))
 	for _, rs := range sets {
-		if group := scope.controllers[digestOf(string(rs.UID))]; group != nil {
+		if group := scope.controllers[controlledBy(rs.Namespace, rs.UID)]; group != nil {
 			counts[rs.UID] = group.count
 			group.waiter = d.key()
 		}
@@ -100,7 +100,7 @@ func (s *podScope) add(p *pod) {
 	if !p.runs || p.controller == "" {
 		return
 	}
-	controller := digestOf(string(p.controller))
+	controller := controlledBy(p.Namespace, p.controller)
 	group := s.controllers[controller]
 	if group == nil {
 		group = &podGroup{controller: controller}
@@ -141,7 +141,7 @@ func (f podFeed) show(p *pod) {
 func (s *podScope) change(p *pod) (waiter types.NamespacedName) {
 	uid := digestOf(string(p.UID))
 	group := s.pods[uid]
-	if group != nil && p.runs && group.controller == digestOf(string(p.controller)) {
+	if group != nil && p.runs && group.controller == controlledBy(p.Namespace, p.controller) {
 		return waiter
 	}
 	if group != nil { // it has ended, or belongs to another ReplicaSet now

@@ -28,7 +28,7 @@ func newTable() *table {
 
 // podOf is a pod of the ReplicaSet of an image.
 func podOf(uid, image string) *pod {
-	return &pod{Meta: Meta{UID: types.UID(uid)}, controller: types.UID("uid-of-web-" + image), runs: true}
+	return &pod{Meta: Meta{Namespace: "ns", UID: types.UID(uid)}, controller: types.UID("uid-of-web-" + image), runs: true}
 }
 
 func finishedPod(p *pod) *pod {
@@ -44,7 +44,9 @@ func TestPodsAreKnownWhereTheyHaveBeenListed(t *testing.T) {
 	expect(t, "listed in another namespace", map[types.UID]int(nil), p.count(d, sets))
 	podFeed{p.podTable, "ns"}.Replace([]*pod{podOf("a", "v1"), podOf("b", "v2"), podOf("c", "v2"), finishedPod(podOf("d", "v1")), {Meta: Meta{UID: "e"}, runs: true}}, "")
 	expect(t, "listed", map[types.UID]int{"uid-of-web-v1": 1, "uid-of-web-v2": 2}, p.count(d, sets))
-	podFeed{p.podTable, ""}.Replace([]*pod{podOf("a", "v1")}, "")
+	pretender := podOf("b", "v1")
+	pretender.Namespace = "another"
+	podFeed{p.podTable, ""}.Replace([]*pod{podOf("a", "v1"), pretender}, "")
 	p.forget("ns")
 	expect(t, "listed in all namespaces", map[types.UID]int{"uid-of-web-v1": 1}, p.count(d, sets))
 	p.forget("")

@@ -61,14 +61,14 @@ func (e *Engine) work(ctx context.Context, key types.NamespacedName) {
 // isHeld reports whether the ward holds a Deployment as the watch shows it, or one of its
 // ReplicaSets, or, if they matter, one of their pods. A plan would rest on what was before.
 func (e *Engine) isHeld(d *Deployment) bool {
-	if e.ward.Holds(d.UID) {
+	if e.ward.Holds(d.Namespace, d.UID) {
 		return true
 	}
 	if !d.isRecreated() {
 		return false
 	}
 	for _, rs := range e.caches.replicaSetsOf(d) {
-		if e.ward.Holds(rs.UID) {
+		if e.ward.Holds(rs.Namespace, rs.UID) {
 			return true
 		}
 	}

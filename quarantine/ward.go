@@ -142,13 +142,13 @@ func (w *Ward) ReleaseIntake(kind, namespace string, except []Object) {
 	})
 }
 
-// Holds reports whether the ward holds the object with this UID at its intake, or one that
-// it controls: then what is known of it is not what there is.
-func (w *Ward) Holds(uid types.UID) bool {
+// Holds reports whether the ward holds the object of a namespace with this UID at its
+// intake, or one that it controls: then what is known of it is not what there is.
+func (w *Ward) Holds(namespace string, uid types.UID) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for p, o := range w.held {
-		if p.place == Intake && (o.UID == uid || o.Controller == uid) {
+		if p.place == Intake && o.Namespace == namespace && (o.UID == uid || o.Controller == uid) {
 			return true
 		}
 	}
