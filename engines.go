@@ -35,7 +35,8 @@ type engines []engine
 
 // garbagePercent is how much garbage may pile up when nothing but restarts is
 // going on: what is kept is little, and a small heap costs next to nothing. See
-// docs/benchmarks.md. The deployment engine has much more passing through.
+// docs/benchmarks.md. The deployment engine has much more passing
+// through, and limits its garbage itself.
 const garbagePercent = 20
 
 func newEngines(o *options, config *rest.Config, log *slog.Logger) (engines, error) {

@@ -201,12 +201,14 @@ func (e *Engine) newPodWatches(namespaces []string, clients *apiclient.Clients) 
 // Watch keeps the caches up to date until the context ends. It lists one resource
 // after another, which needs less memory than all at once.
 func (e *Engine) Watch(ctx context.Context) {
+	limitGarbage(percentWhenLarge) // how much there is to list is not known yet
 	var group sync.WaitGroup
 	group.Go(func() { e.pods.run(ctx) })
 	for _, w := range e.watches {
 		group.Go(func() { w.Run(ctx) })
 		w.Settled(ctx)
 	}
+	releaseGarbage()
 	group.Wait()
 	e.events.Shutdown()
 }

@@ -2,6 +2,8 @@ package deployment
 
 import (
 	"fmt"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -149,5 +151,30 @@ func BenchmarkTheCachesOfALargeCluster(b *testing.B) {
 		if len(kept.replicaSets.find(noLimit, controlledBy("team-00-production", uidOf(1, 0)))) != largeHistory {
 			b.Fatal("ReplicaSets are missing")
 		}
+	}
+}
+
+func TestLittleGarbagePilesUpWhereMuchIsKept(t *testing.T) {
+	inUse := debug.SetGCPercent(77)
+	t.Cleanup(func() { debug.SetGCPercent(inUse) })
+	present := func() int {
+		percent := debug.SetGCPercent(77)
+		debug.SetGCPercent(percent)
+		return percent
+	}
+	t.Setenv("GOGC", "77")
+	releaseGarbage()
+	if percent := present(); percent != 77 {
+		t.Errorf("what the user sets is overruled by %d", percent)
+	}
+	t.Setenv("GOGC", "")
+	kept := make([]byte, largeHeap)
+	releaseGarbage()
+	if percent := present(); percent != percentWhenLarge {
+		t.Errorf("%d percent beside %d bytes", percent, len(kept))
+	}
+	runtime.KeepAlive(kept)
+	if percent := garbagePercent(largeHeap); percent != percentWhenSmall {
+		t.Errorf("%d percent beside a small heap", percent)
 	}
 }
