@@ -92,12 +92,12 @@ func (c *Catalog) arrive(arrivals ...*arrival) {
 	}
 }
 
-// oldestRecord returns the moment of the oldest record that vouches for what workloads see of a
-// config. A record that does not vouch yet will be of a later moment when it does.
+// oldestRecord returns the moment of the oldest record of what workloads see of a config. One
+// that does not vouch counts, too: it does so again when its pod template comes back.
 func (c *Catalog) oldestRecord(config ConfigRef) Moment {
 	oldest, readers := c.moment, c.referencing[config]
 	for ref := range readers.all {
-		if w, found := c.workloads[ref]; found && w.Record.Vouches {
+		if w, found := c.workloads[ref]; found && (w.Record.Vouches || !w.Record.Written.IsZero()) {
 			oldest = min(oldest, w.RecordSeen)
 		}
 	}

@@ -304,7 +304,7 @@ func (c *Catalog) putWorkload(workload *Workload, templateSeen, shown Moment) bo
 		if previous.PodTemplate == workload.PodTemplate {
 			workload.PodTemplateSeen = previous.PodTemplateSeen
 		}
-		if previous.Record.equal(workload.Record) {
+		if previous.Record.equal(workload.Record) || previous.Record.isSame(&workload.Record) {
 			workload.RecordSeen = previous.RecordSeen
 			workload.keepKnown(previous)
 		}

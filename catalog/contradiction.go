@@ -55,16 +55,23 @@ func (s *sight) pastSpans(w *Workload, past []Past) []span {
 	return found
 }
 
-// since returns when the content came, and false if that was before the record, or before the
-// pods were found to have what it says. One of a mixture may have come later than the first: in
-// doubt at any time since the record.
+// since returns when the content came, and false if it went before the record, or before the
+// pods were found to have what it says. One that was there at that moment counts: it is either
+// what is recorded, or the config was gone, or who recorded it knew another content than this
+// catalog. One of a mixture may have come later than the first: in doubt at any time since the
+// record. The moment is that of the end, for what lasted beyond the record came to matter with it.
 func (p *Past) since(w *Workload) (Sighting, bool) {
-	seen := max(w.RecordSeen, w.PodsSeen)
+	seen := w.lastRight()
+	from := Sighting{At: p.From.At, Seen: p.Until.Seen}
 	if p.Mixed && p.From.Seen <= seen {
-		return Sighting{At: w.Record.Written, Seen: p.Until.Seen}, p.Until.Seen > seen
+		from.At = w.Record.Written
 	}
-	return p.From, p.From.Seen > seen
+	return from, p.Until.Seen > seen
 }
+
+// lastRight returns the moment at which the pods were last known to have, or to get, what is
+// recorded.
+func (w *Workload) lastRight() Moment { return max(w.RecordSeen, w.PodsSeen) }
 
 const reasonLacking = "a config is gone whose content was another one than the recorded one for a while"
 
@@ -76,7 +83,7 @@ func (v *View) lacksContradicted(sights []sight) bool {
 		_, recorded := w.Record.Checksums[s.ref]
 		return recorded && s.config == nil && (w.Record.Marked || slices.ContainsFunc(v.Past[s.ref], func(p Past) bool {
 			_, isLater := p.since(w)
-			return isLater && !p.isOpen()
+			return isLater && !p.isOpen() && p.concernsAny(s.references)
 		}))
 	})
 }
@@ -170,9 +177,15 @@ func (s *sight) eachChange(past []Past, change func(Sighting)) {
 		}
 	}
 	for i := range past {
-		if past[i].concernsAny(s.references) {
-			change(past[i].From)
+		p := &past[i]
+		if !p.concernsAny(s.references) {
+			continue
 		}
+		from := p.From
+		if p.isAbsence() {
+			from.Seen = p.Until.Seen // no record has it, so it counts if it lasted beyond the record
+		}
+		change(from)
 	}
 }
 

@@ -104,6 +104,9 @@ func withGone(known []Past, since Sighting) []Past {
 // isOpen reports whether the content has not gone yet.
 func (p *Past) isOpen() bool { return p.Until.Seen == 0 }
 
+// isAbsence reports whether it is that the whole config was gone.
+func (p *Past) isAbsence() bool { return p.Key == "" && !p.Mixed }
+
 // boundPast keeps the last ones as they are. The older ones of a key become one, and so do those
 // for which there is no room.
 func boundPast(all []Past) []Past {
@@ -148,10 +151,10 @@ func mix(key string, several ...Past) Past {
 // config was gone concerns only those who start without it.
 func (p *Past) concerns(reference *Reference) bool {
 	switch {
-	case p.Key == "" && p.Mixed:
-		return true
-	case p.Key == "":
+	case p.isAbsence():
 		return reference.Optional
+	case p.Key == "":
+		return true
 	}
 	return reference.Keys.names(p.Key) && !(reference.Keys.DataOnly && p.Binary)
 }

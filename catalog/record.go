@@ -161,6 +161,12 @@ func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, finge
 	return record
 }
 
+// isSame reports whether both are the same write of a record: each has a time of its own. The
+// pod template decides whether the record vouches, and which checksums of it are kept.
+func (r *Record) isSame(other *Record) bool {
+	return !r.Written.IsZero() && r.Written.Equal(other.Written) && r.Key == other.Key
+}
+
 // readMark notes that the record is marked as contradicted.
 func (r *Record) readMark(b *basis) {
 	if r.Vouches && !b.Contradicted.IsZero() {

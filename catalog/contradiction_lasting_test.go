@@ -1,0 +1,149 @@
+package catalog
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// What contradicts a record may have begun before the record was made, or before this process
+// saw it.
+
+func requireOutcome(t *testing.T, s *story, want Outcome, pods ...Pod) {
+	t.Helper()
+	if got := s.decide(t, pods...); got.Outcome != want {
+		t.Errorf("%+v, want the outcome %q", got, want)
+	}
+}
+
+// readsOptionalXAndY is a Deployment that starts without the ConfigMap x, but not without y.
+func readsOptionalXAndY() *story {
+	s := begin(deployment(corev1.Container{Name: "app", EnvFrom: append(readsAll("x", true).EnvFrom, readsAll("y", false).EnvFrom...)}))
+	s.listed(configMap("x", data{"a": "1"}), configMap("y", data{"a": "1"}))
+	s.recorded(10)
+	return s
+}
+
+func TestAPodThatARestartStartedWhileAnOptionalConfigWasGoneRestartsWhenItIsBack(t *testing.T) {
+	s := readsOptionalXAndY()
+	s.deleted("x", 50)
+	s.config("y", data{"a": "2"}, 60)
+	requireOutcome(t, s, Restart)
+	s.restart(65)
+	s.created("x", data{"a": "1"}, 120)
+	requireOutcome(t, s, Restart, startedAt(noonPlus(70)))
+	requireOutcome(t, s, Keep, startedAt(noonPlus(130)))
+}
+
+func TestAPodThatStartedWhileAnOptionalConfigWasGoneRestartsThoughPodsWereVerifiedMeanwhile(t *testing.T) {
+	s := readsOptionalXAndY()
+	s.config("y", data{"a": "2"}, 20)
+	s.config("y", data{"a": "1"}, 30)
+	s.deleted("x", 50)
+	view, _ := s.catalog.View(deploymentRef("web"))
+	if got := DecideByPods(view, []Pod{startedAt(noonPlus(5))}); got.Outcome != Keep || !got.Verified {
+		t.Fatalf("%+v, want that the pods are verified", got)
+	}
+	s.catalog.ObserveKept(view)
+	s.created("x", data{"a": "1"}, 120)
+	requireOutcome(t, s, Restart, startedAt(noonPlus(70)))
+	requireOutcome(t, s, Keep, startedAt(noonPlus(5)))
+}
+
+func TestAConfigThatWasGoneSinceBeforeTheRecordContradictsItSinceThen(t *testing.T) {
+	for _, content := range []string{"1", "2"} {
+		s := readsOptionalXAndY()
+		s.deleted("x", 50)
+		s.config("y", data{"a": "2"}, 60)
+		s.restart(65)
+		s.created("x", data{"a": content}, 120)
+		view, _ := s.catalog.View(deploymentRef("web"))
+		got := Decide(view)
+		if !got.Contradicts || !got.Contradicted.At.Equal(noonPlus(50)) || got.Contradicted.Seen == 0 {
+			t.Errorf("made again with the content %s: contradicted %t since %v, want since the deletion", content, got.Contradicts, got.Contradicted)
+		}
+	}
+}
+
+func TestARecordThatIsShownAfterTheNextEditIsContradictedByIt(t *testing.T) {
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(configMap("web", data{"a": "1"}))
+	s.recorded(10)
+	s.restartController(configMap("web", data{"a": "1"})) // from here on this is a standby
+	s.config("web", data{"a": "2"}, 60)
+	view, _ := s.catalog.View(deploymentRef("web"))
+	checksums := Decide(view).Checksums
+	s.config("web", data{"a": "3"}, 65) // after the leader's decision, before its patch
+	setTimestamp(s.deployment, noonPlus(65).Format(time.RFC3339Nano))
+	writeRecord(s.deployment, checksums, noonPlus(65))
+	s.catalog.ObserveWorkload(s.reduced())
+	s.config("web", data{"a": "2"}, 69)
+	requireOutcome(t, s, Restart, startedAt(noonPlus(67)))
+	requireOutcome(t, s, Keep, startedAt(noonPlus(72)))
+}
+
+func TestAnEditThatTheWorkloadDoesNotSeeDoesNotKeepAGoneConfigFromBeingDecidedAbout(t *testing.T) {
+	s := begin(deployment(corev1.Container{Name: "app", Env: readsKey("x", "a", true).Env, EnvFrom: readsAll("y", true).EnvFrom}))
+	s.listed(configMap("x", data{"a": "1", "b": "1"}))
+	s.config("x", data{"a": "1", "b": "2"}, 5)
+	s.recorded(10)
+	s.config("x", data{"a": "1", "b": "3"}, 20)
+	s.deleted("x", 30)
+	s.created("y", data{"a": "1"}, 40)
+	requireOutcome(t, s, RecordOnly, startedAt(noonPlus(50)))
+}
+
+// A record is the same one as long as it says when it was written.
+
+func TestAReleaseThatIsTakenBackForgetsNothingOfTheRecord(t *testing.T) {
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(configMap("web", data{"a": "1"}))
+	s.recorded(10)
+	s.config("web", data{"a": "2"}, 60)
+	before, _ := s.catalog.View(deploymentRef("web"))
+	s.release("v2")
+	s.release("")
+	after, _ := s.catalog.View(deploymentRef("web"))
+	if got, want := after.Workload, before.Workload; got.RecordSeen != want.RecordSeen || !got.OwnRecord || !got.Record.Vouches {
+		t.Errorf("a record of moment %d, own: %t, want the one of %d", got.RecordSeen, got.OwnRecord, want.RecordSeen)
+	}
+	s.config("web", data{"a": "1"}, 80)
+	requireOutcome(t, s, Restart, startedAt(noonPlus(70)))
+}
+
+func TestAReleaseThatDropsAConfigAndIsTakenBackForgetsNothingOfTheOthers(t *testing.T) {
+	s := readsOptionalXAndY()
+	both := s.deployment.Spec.Template.Spec.Containers
+	s.config("y", data{"a": "2"}, 60)
+	s.deployment.Spec.Template.Spec.Containers = []corev1.Container{readsAll("y", false)}
+	s.catalog.ObserveWorkload(s.reduced())
+	s.deployment.Spec.Template.Spec.Containers = both
+	s.catalog.ObserveWorkload(s.reduced())
+	s.config("y", data{"a": "1"}, 80)
+	requireOutcome(t, s, Restart, startedAt(noonPlus(70)))
+}
+
+func TestThePastIsKeptForARecordWhosePodTemplateMayComeBack(t *testing.T) {
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(configMap("web", data{"a": "1"}))
+	s.recorded(10)
+	s.config("web", data{"a": "2"}, 60)
+	s.config("web", data{"a": "1"}, 80)
+	s.release("v2")
+	s.config("web", data{"a": "3"}, 300)
+	s.config("web", data{"a": "1"}, 310)
+	s.release("")
+	requireOutcome(t, s, Restart, startedAt(noonPlus(70)))
+}
+
+func TestAMarkOfARecordByAnEarlierFingerprintForgetsNothingOfIt(t *testing.T) {
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(configMap("web", data{"a": "1"}))
+	s.recordAsEarlier(t, earlierFingerprint(&s.deployment.Spec.Template))
+	s.restartController(configMap("web", data{"a": "1"}))
+	s.config("web", data{"a": "2"}, 60)
+	s.marked(t, 60)
+	s.config("web", data{"a": "1"}, 80)
+	requireOutcome(t, s, Restart, startedAt(noonPlus(70)))
+}
