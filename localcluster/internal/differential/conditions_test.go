@@ -116,7 +116,9 @@ func (h *history) isUnderway(a, b *appsv1.DeploymentCondition) bool {
 	isNew := func(c *appsv1.DeploymentCondition, w *world) bool {
 		return isSame(c.LastUpdateTime, metav1.NewTime(w.now))
 	}
-	return isNew(a, h.original) && isNew(b, h.engine) || isNew(a, h.original) && h.original.hasPassingProgress() || isNew(b, h.engine) && h.engine.hasPassingProgress()
+	hasLost := slices.Contains(h.original.server.refused, ref{deployments, name}) // a status, so that the next one shows more progress
+	return isNew(a, h.original) && (isNew(b, h.engine) || h.original.hasPassingProgress() || hasLost) ||
+		isNew(b, h.engine) && h.engine.hasPassingProgress()
 }
 
 // hasProgressed reports whether the statuses of this instant show progress.

@@ -125,16 +125,23 @@ func (h *history) hasBrokenLimit() bool {
 		h.hasOtherSizes()
 }
 
-// hasDisorder reports whether as many ReplicaSets are left, but others, where the revision of one cannot be read. The
-// original compares such a one by age, so that the order may be none.
+// hasDisorder reports whether as many ReplicaSets are left, but others, where the revision of one cannot be read that is or
+// was there. The original compares such a one by age, so that the order may be none.
 func (h *history) hasDisorder() bool {
-	isUnreadable := func(rs *appsv1.ReplicaSet) bool {
+	isUnreadable := func(o object) bool {
+		rs, ok := o.(*appsv1.ReplicaSet)
+		if !ok {
+			return false
+		}
 		_, err := deploymentutil.Revision(rs)
 		return err != nil
 	}
 	isGone := func(rs *appsv1.ReplicaSet) bool { return get[*appsv1.ReplicaSet](h.engine.server, rs.Name) == nil }
-	original := h.original.owned()
-	return len(original) == len(h.engine.owned()) && slices.ContainsFunc(original, isGone) && slices.ContainsFunc(original, isUnreadable)
+	original, were := h.original.owned(), slices.Clone(h.original.server.removed)
+	for _, rs := range original {
+		were = append(were, rs)
+	}
+	return len(original) == len(h.engine.owned()) && slices.ContainsFunc(original, isGone) && slices.ContainsFunc(were, isUnreadable)
 }
 
 func (h *history) hasDeleted() bool {

@@ -52,6 +52,8 @@ type server struct {
 	wrote func(format string, arguments ...any)
 	// refused are the objects of which writes were refused in this instant, because they had changed.
 	refused []ref
+	// removed are the objects that were deleted in this instant.
+	removed []object
 	// statuses are the Deployment's at the beginning of the instant, and those that were written since.
 	statuses []appsv1.DeploymentStatus
 }
@@ -150,6 +152,7 @@ func (s *server) remove(key ref) {
 	if before, found := s.objects[key]; found {
 		s.version++
 		delete(s.objects, key)
+		s.removed = append(s.removed, before)
 		i, _ := slices.BinarySearch(s.names[key.resource], key.name)
 		s.names[key.resource] = slices.Delete(s.names[key.resource], i, i+1)
 		s.changed(before, nil)
@@ -239,7 +242,7 @@ func describe(o object) string {
 
 // forgetStatuses begins an instant.
 func (s *server) forgetStatuses() {
-	s.statuses, s.refused = []appsv1.DeploymentStatus{{}}, nil
+	s.statuses, s.refused, s.removed = []appsv1.DeploymentStatus{{}}, nil, nil
 	if d := get[*appsv1.Deployment](s, name); d != nil {
 		s.statuses[0] = d.Status
 	}

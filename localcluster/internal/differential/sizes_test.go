@@ -77,19 +77,18 @@ func mendEarlyRecreation(h *history) (mended bool) {
 	return mended
 }
 
-// mendUnreadable takes back annotations that the original has written by chance, with a size.
-func mendUnreadable(h *history) bool {
-	rs := h.original.current()
-	if rs == nil {
-		return false
+// mendUnreadable takes back annotations that the original has written by chance, with another change of a ReplicaSet that
+// is the new one or was it before a rollback.
+func mendUnreadable(h *history) (mended bool) {
+	for _, rs := range h.original.owned() {
+		_, err := strconv.ParseInt(rs.Annotations[revision], 10, 64)
+		other := get[*appsv1.ReplicaSet](h.engine.server, rs.Name)
+		if err != nil && rs.Annotations[revision] != "" && other != nil && !maps.Equal(other.Annotations, rs.Annotations) {
+			edit(h.original.server, rs.Name, func(rs *appsv1.ReplicaSet) { rs.Annotations = maps.Clone(other.Annotations) })
+			mended = true
+		}
 	}
-	_, err := strconv.ParseInt(rs.Annotations[revision], 10, 64)
-	other := get[*appsv1.ReplicaSet](h.engine.server, rs.Name)
-	if err == nil || other == nil || maps.Equal(other.Annotations, rs.Annotations) {
-		return false
-	}
-	edit(h.original.server, rs.Name, func(rs *appsv1.ReplicaSet) { rs.Annotations = maps.Clone(other.Annotations) })
-	return true
+	return mended
 }
 
 // mendHistory deletes what the engine has deleted before a rollout was complete.
