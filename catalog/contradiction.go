@@ -26,6 +26,10 @@ func (s *span) concerns(reference *Reference) bool {
 	return s.past == nil || s.past.concerns(reference)
 }
 
+// maxSpans is after how many intervals of one workload those of each further config count as
+// one.
+const maxSpans = 1000
+
 // spans returns the intervals since the record in which a config had another content than
 // the recorded one, although it has that one now.
 func (v *View) spans(sights []sight) []span {
@@ -36,15 +40,30 @@ func (v *View) spans(sights []sight) []span {
 	var found []span
 	for i := range sights {
 		if s := &sights[i]; v.isRecordedSame(s) {
-			found = append(found, s.pastSpans(w, v.Past[s.ref])...)
+			known := len(found)
+			found = s.appendPastSpans(found, w, v.Past[s.ref])
+			if known > maxSpans {
+				found = joinSpans(found, known)
+			}
 		}
 	}
 	return append(found, v.markedSpans(sights, found)...)
 }
 
-// pastSpans returns those that the watch showed of one config.
-func (s *sight) pastSpans(w *Workload, past []Past) []span {
-	var found []span
+// joinSpans makes one of those from an index on, which are of one config.
+func joinSpans(all []span, from int) []span {
+	if len(all) < from+2 {
+		return all
+	}
+	joined := Past{From: all[from].from, Until: all[from].until}
+	for _, s := range all[from+1:] {
+		joined = mix("", joined, Past{From: s.from, Until: s.until})
+	}
+	return append(all[:from], span{sight: all[from].sight, past: &joined, from: joined.From, until: joined.Until})
+}
+
+// appendPastSpans appends those that the watch showed of one config.
+func (s *sight) appendPastSpans(found []span, w *Workload, past []Past) []span {
 	for i := range past {
 		p := &past[i]
 		from, isLater := p.since(w)
@@ -143,7 +162,7 @@ func lastSeen(sights []sight, since time.Time) Sighting {
 }
 
 // noteContradiction notes whether and since when the record is contradicted.
-func (d *Decision) noteContradiction(view *View, sights []sight) {
+func (d *Decision) noteContradiction(view *View, sights []sight, spans []span) {
 	first := Sighting{At: view.Workload.Record.Contradicted}
 	note := func(from Sighting) {
 		if from.Seen > view.Workload.RecordSeen && (first.At.IsZero() || !from.At.After(first.At)) {
@@ -156,7 +175,7 @@ func (d *Decision) noteContradiction(view *View, sights []sight) {
 			s.eachChange(view.Past[s.ref], note)
 		}
 	}
-	for _, s := range view.spans(sights) {
+	for _, s := range spans {
 		d.Contradicts = true
 		note(s.from)
 	}

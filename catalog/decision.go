@@ -68,8 +68,8 @@ func Decide(view View) Decision {
 		}
 		return decision.with(AskPods, "a config changed and no record tells whether the pods have seen it")
 	}
-	causes := differences(w, sights)
-	decision.noteContradiction(&view, sights)
+	causes, spans := differences(w, sights), view.spans(sights)
+	decision.noteContradiction(&view, sights, spans)
 	switch {
 	case len(causes) > 0 && w.rested():
 		return decision.with(AskPods, "the content differs from the record, but the workload wanted no pods meanwhile")
@@ -78,7 +78,7 @@ func Decide(view View) Decision {
 		return decision.with(Restart, "the content differs from the record")
 	case len(suspects(&view, sights, appeared(w))) > 0:
 		return decision.with(AskPods, "a config appeared that containers can start without, or changed since it appeared")
-	case len(view.spans(sights)) > 0:
+	case len(spans) > 0:
 		return decision.with(AskPods, "the content has come back to what is recorded, and pods may have read another one")
 	case view.lacksContradicted(sights):
 		return decision.with(Keep, reasonLacking)
@@ -92,7 +92,8 @@ func DecideByPods(view View, pods []Pod) Decision {
 	w := view.Workload
 	sights, first := view.sights(), firstReads(pods)
 	decision := Decision{Checksums: currentChecksums(w, sights).limitTo(w.Room)}
-	decision.noteContradiction(&view, sights)
+	spans := view.spans(sights)
+	decision.noteContradiction(&view, sights, spans)
 	differs := false
 	for _, suspect := range suspects(&view, sights, unknownToRecord(w, sights)) {
 		if read, hasRead := first.of(suspect.readers); hasRead && suspect.isStale(read) {
@@ -100,7 +101,7 @@ func DecideByPods(view View, pods []Pod) Decision {
 			differs = differs || suspect.differs
 		}
 	}
-	returned := decision.addReturned(w, view.spans(sights), pods)
+	returned := decision.addReturned(w, spans, pods)
 	decision.nameCauses(decision.Causes)
 	switch {
 	case w.Record.Reverted != nil && w.hasPodsBeforeRevert(sights, first):
