@@ -57,21 +57,21 @@ func packReplicaSet(rs *ReplicaSet) packedReplicaSet {
 
 func (p packedReplicaSet) unpack() *ReplicaSet {
 	origin, copied, own := unpacker{p.origin.Value()}, unpacker{p.copied.Value()}, unpacker{p.own}
-	rs := &ReplicaSet{Meta: Meta{Namespace: origin.text()}, Controller: types.UID(origin.text()), ControllerName: origin.text()}
+	rs := &ReplicaSet{Meta: Meta{Namespace: origin.ownText()}, Controller: types.UID(origin.ownText()), ControllerName: origin.ownText()}
 	rs.Labels, rs.Annotations = origin.textMap(len(hashKeys)), copied.textMap(len(ownAnnotations))
 
 	var isNamedByHash, hasTerminating, hasFailure bool
 	own.flags(&rs.Deleting, &rs.Observed, &isNamedByHash, &hasTerminating, &hasFailure)
 	own.values(rs.Labels, hashKeys)
 	own.values(rs.Annotations, ownAnnotations)
-	rs.UID, rs.ResourceVersion = types.UID(own.text()), own.text()
+	rs.UID, rs.ResourceVersion = types.UID(own.ownText()), own.ownText()
 	copy(rs.Sum[:], own.text())
 	rs.Created = own.time()
 	rs.Replicas, rs.MinReadySeconds, rs.Existing, rs.Ready, rs.Available = own.number(), int32(own.number()), own.number(), own.number(), own.number()
 	if isNamedByHash {
 		rs.Name = replicaSetName(rs.ControllerName, rs.Labels[hashLabel])
 	} else {
-		rs.Name = own.text()
+		rs.Name = own.ownText()
 	}
 	if hasTerminating {
 		rs.Terminating = new(int32(own.number()))
@@ -113,15 +113,15 @@ func (p packedDeployment) unpack() *Deployment {
 	copied, own, d := unpacker{p.copied.Value()}, unpacker{p.own}, &Deployment{}
 	d.Annotations = copied.textMap(len(ownAnnotations))
 
-	d.Namespace, d.Name = own.text(), own.text()
+	d.Namespace, d.Name = own.ownText(), own.ownText()
 	var hasHistoryLimit, hasDeadline, hasSelector, isInvalid bool
 	own.flags(&d.Deleting, &d.Paused, &hasHistoryLimit, &hasDeadline, &hasSelector, &isInvalid)
 	own.values(d.Annotations, ownAnnotations)
-	d.UID, d.ResourceVersion = types.UID(own.text()), own.text()
+	d.UID, d.ResourceVersion = types.UID(own.ownText()), own.ownText()
 	d.Strategy, d.Template = appsv1.DeploymentStrategyType(own.text()), EncodedTemplate(own.text())
 	copy(d.Sum[:], own.text())
 	unmarshal(own.text(), &d.Status)
-	d.StatusBy.Manager = own.text()
+	d.StatusBy.Manager = own.ownText()
 	d.Generation, d.Replicas, d.Limits.MaxSurge, d.Limits.MaxUnavailable = own.number(), own.number(), own.number(), own.number()
 	d.MinReadySeconds, d.StatusBy.Time = int32(own.number()), own.number()
 	if hasHistoryLimit {
@@ -135,7 +135,7 @@ func (p packedDeployment) unpack() *Deployment {
 		unmarshal(own.text(), d.Selector)
 	}
 	if isInvalid {
-		d.Invalid = &Invalid{own.text(), own.text()}
+		d.Invalid = &Invalid{own.ownText(), own.ownText()}
 	}
 	d.Matcher, _ = matcherOf(d.Selector) // what is invalid about it is told
 	return d
@@ -143,7 +143,7 @@ func (p packedDeployment) unpack() *Deployment {
 
 func (p packedDeployment) key() types.NamespacedName {
 	own := unpacker{p.own}
-	return types.NamespacedName{Namespace: own.text(), Name: own.text()}
+	return types.NamespacedName{Namespace: own.ownText(), Name: own.ownText()}
 }
 
 // marshaler is an API object, or a part of one.

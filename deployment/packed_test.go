@@ -1,7 +1,9 @@
 package deployment
 
 import (
+	"fmt"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -142,5 +144,40 @@ func TestReplicaSetsOfADeploymentShareWhatIsTheSame(t *testing.T) {
 	first, second := packReplicaSet(set("v1", 3, 3)), packReplicaSet(set("v2", 0, 0))
 	if first.origin != second.origin || first.copied != second.copied {
 		t.Error("they do not")
+	}
+}
+
+// What is kept for each Deployment must not keep what the Deployment had in it once.
+func TestKeysAndNamesDoNotKeepTheObjectsTheyComeFrom(t *testing.T) {
+	const count, size = 50, 200 << 10
+	large := strings.Repeat("x", size)
+	deployments := func(number int) packedDeployment {
+		return packDeployment(web(3, "v1", func(d *appsv1.Deployment) {
+			d.Name, d.UID = fmt.Sprint("web-", number), types.UID(fmt.Sprint("uid-", number))
+			d.Spec.Template.Spec.Containers[0].Args, d.ManagedFields = []string{large}, []metav1.ManagedFieldsEntry{statusBy("somebody", 3)}
+		}))
+	}
+	sets := func(number int) packedReplicaSet {
+		return packReplicaSet(set("v1", 0, 0, func(rs *ReplicaSet) {
+			rs.Name, rs.ControllerName, rs.Labels = fmt.Sprint("odd-", number), fmt.Sprint("web-", number), map[string]string{"many": large, hashLabel: large}
+		}))
+	}
+	for name, keep := range map[string]func(number int) any{
+		"the key of a packed Deployment": func(number int) any { return deployments(number).key() },
+		"the key of a Deployment":        func(number int) any { return deployments(number).unpack().key() },
+		"who else writes a status":       func(number int) any { return deployments(number).unpack().StatusBy },
+		"the name of a Deployment":       func(number int) any { return named[*Deployment, packedDeployment](kind)(deployments(number)) },
+		"the name of a ReplicaSet":       func(number int) any { return named[*ReplicaSet, packedReplicaSet](replicaSetKind)(sets(number)) },
+		"the controller of a ReplicaSet": func(number int) any { return sets(number).unpack().ControllerName },
+	} {
+		before := heap()
+		kept := make([]any, 0, count)
+		for number := range count {
+			kept = append(kept, keep(number))
+		}
+		if grown := heap() - before; grown > count*size/10 {
+			t.Errorf("%s: %d bytes are kept for each", name, grown/count)
+		}
+		runtime.KeepAlive(kept)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 	"unique"
 )
@@ -68,6 +69,10 @@ func (u *unpacker) text() string {
 	u.packed = u.packed[length:]
 	return text
 }
+
+// ownText returns a text that does not share the packed one. Whoever keeps it, as a key
+// say, does not keep everything else with it.
+func (u *unpacker) ownText() string { return strings.Clone(u.text()) }
 
 // time is exact to the second, as the API is.
 func (p *packer) time(t time.Time) { p.numbers(t.Unix()) }
