@@ -69,7 +69,7 @@ func BenchmarkCollect(b *testing.B) {
 		c.restarter.backlogs.putOff(ref, causes, time.Now().Add(-time.Hour))
 	}
 	c.staleness.noteEverything()
-	c.staleness.update(b.Context())
+	c.staleness.update(b.Context(), time.Hour)
 	b.Run("10,000 workloads overdue", func(b *testing.B) { benchmarkCollect(b, c) })
 }
 
@@ -88,7 +88,7 @@ func BenchmarkJudge10000Workloads(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		c.staleness.noteEverything()
-		c.staleness.update(b.Context())
+		c.staleness.update(b.Context(), time.Hour)
 	}
 }
 

@@ -15,6 +15,9 @@ const (
 	// judgingPause is the least time between two rounds of judging, so that a workload is
 	// judged once a second however often it changes.
 	judgingPause = time.Second
+	// judgingSlice bounds a round, but for the last judgement. What is left over waits for the
+	// next one, in turns by namespace.
+	judgingSlice = 200 * time.Millisecond
 	// judgingShare bounds the part of a processor that judging takes: after a round it
 	// pauses for so many times as long as the round took.
 	judgingShare = 10
@@ -42,6 +45,7 @@ type staleness struct {
 	catalog *catalog.Catalog
 	judge   func(catalog.WorkloadRef) verdict
 	wake    chan struct{} // has an element when something was noted
+	waiting *turns        // what is to be judged, only for the goroutine that judges
 
 	mu         sync.Mutex
 	noted      notes
@@ -65,7 +69,7 @@ type tally struct {
 
 func newStaleness(known *catalog.Catalog, judge func(catalog.WorkloadRef) verdict) *staleness {
 	return &staleness{
-		catalog: known, judge: judge, wake: make(chan struct{}, 1), noted: noNotes(),
+		catalog: known, judge: judge, wake: make(chan struct{}, 1), waiting: newTurns(), noted: noNotes(),
 		stale: make(map[catalog.WorkloadRef]time.Time), namespaces: make(map[string]tally),
 	}
 }
@@ -117,13 +121,15 @@ func (s *staleness) note(add func(*notes)) {
 // run judges what is noted until the context ends.
 func (s *staleness) run(ctx context.Context) {
 	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.wake:
+		if s.waiting.isEmpty() {
+			select {
+			case <-ctx.Done():
+				return
+			case <-s.wake:
+			}
 		}
 		begun := time.Now()
-		s.update(ctx)
+		s.update(ctx, judgingSlice)
 		select {
 		case <-ctx.Done():
 			return
@@ -132,12 +138,14 @@ func (s *staleness) run(ctx context.Context) {
 	}
 }
 
-// update judges what was noted so far. What is noted meanwhile is judged the next time.
-func (s *staleness) update(ctx context.Context) {
+// update judges what was noted so far, until the time is over. What is noted meanwhile is
+// judged the next time.
+func (s *staleness) update(ctx context.Context, limit time.Duration) {
 	for ref := range s.take() {
-		if ctx.Err() != nil {
-			return
-		}
+		s.waiting.add(ref)
+	}
+	for begun := time.Now(); !s.waiting.isEmpty() && ctx.Err() == nil && time.Since(begun) < limit; {
+		ref := s.waiting.next()
 		s.put(ref, s.judge(ref), time.Now())
 	}
 }

@@ -191,7 +191,7 @@ func TestStaleWorkloadsAreCountedLikeByLookingAtAllOfThem(t *testing.T) {
 				if rapid.IntRange(0, 2).Draw(rt, "count") == 0 {
 					return // so that several notes are judged at once
 				}
-				w.controller.staleness.update(t.Context())
+				w.controller.staleness.update(t.Context(), time.Hour)
 				h.requireCounts(seen)
 			},
 		})
@@ -223,7 +223,7 @@ func TestAStaleWorkloadThatNothingIsUnderWayForCountsAsOverdue(t *testing.T) {
 	c := w.controller
 	require := func(when string, isForgotten bool) {
 		t.Helper()
-		c.staleness.update(t.Context())
+		c.staleness.update(t.Context(), time.Hour)
 		if stale := counted(c.staleness.samples())["ns"]; stale != 1 {
 			t.Errorf("%s: %v stale workloads", when, stale)
 		}
