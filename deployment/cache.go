@@ -89,8 +89,8 @@ func (c *cache[T, P]) has(key types.NamespacedName) bool {
 	return found
 }
 
-// find returns values of some groups, those first that have been in the cache for the longest
-// time. Of more than a limit it returns any.
+// find returns values of some groups that have none in common, those first that have been in
+// the cache for the longest time. Of more than a limit it returns any.
 func (c *cache[T, P]) find(limit int, groups ...digest) []T {
 	entries := c.members(limit, groups)
 	slices.SortFunc(entries, func(a, b entry[P]) int { return cmp.Compare(a.number, b.number) })
@@ -101,8 +101,8 @@ func (c *cache[T, P]) find(limit int, groups ...digest) []T {
 	return found
 }
 
-// keys returns the keys of values of some groups, in any order. Of more than a limit it
-// returns any.
+// keys returns the keys of values of some groups that have none in common, in any order. Of
+// more than a limit it returns any.
 func (c *cache[T, P]) keys(limit int, groups ...digest) []types.NamespacedName {
 	entries := c.members(limit, groups)
 	keys := make([]types.NamespacedName, 0, len(entries))
@@ -112,18 +112,17 @@ func (c *cache[T, P]) keys(limit int, groups ...digest) []types.NamespacedName {
 	return keys
 }
 
-// members returns the members of some groups, each once. Of more than a limit it returns any.
+// members returns the members of some groups, which have none in common. Of more than a
+// limit it returns any.
 func (c *cache[T, P]) members(limit int, groups []digest) (entries []entry[P]) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	for i, group := range groups {
+	for _, group := range groups {
 		for member := range c.groups[group] {
 			if len(entries) == limit {
 				return entries
 			}
-			if !c.groups.haveAny(groups[:i], member) {
-				entries = append(entries, c.entries[member])
-			}
+			entries = append(entries, c.entries[member])
 		}
 	}
 	return entries

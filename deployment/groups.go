@@ -17,6 +17,9 @@ const (
 	// maxAdopters is how many Deployments are woken for a ReplicaSet that nobody controls.
 	// Others find it when they are synced for another reason.
 	maxAdopters = 1000
+	// maxWakingLabels is how many labels a ReplicaSet that nobody controls may have to wake
+	// Deployments at all.
+	maxWakingLabels = 1000
 )
 
 // The groups of Deployments that are under way, and of those that take too long.
@@ -117,8 +120,12 @@ func (c *caches) orphansFor(d *Deployment) []*ReplicaSet {
 	return c.replicaSets.find(maxOrphans, c.replicaSets.smallest(pairs), manifoldOrphansIn(d.Namespace))
 }
 
-// adoptersOf returns which Deployments may select a ReplicaSet.
+// adoptersOf returns which Deployments may select a ReplicaSet, each of which is in one of
+// the groups.
 func (c *caches) adoptersOf(rs *ReplicaSet) []types.NamespacedName {
+	if len(rs.Labels) > maxWakingLabels {
+		return nil
+	}
 	groups := []digest{adoptersIn(rs.Namespace)}
 	for key, value := range rs.Labels {
 		groups = append(groups, adoptersOf(rs.Namespace, key, value))

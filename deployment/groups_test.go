@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +55,8 @@ func TestASyncDoesNotLookAtOrphansOfOthers(t *testing.T) {
 	}
 }
 
+func byName(a, b types.NamespacedName) int { return strings.Compare(a.Name, b.Name) }
+
 // Whatever a Deployment selects among the orphans is found, from either side.
 func TestOrphansAndTheirAdoptersFindEachOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -87,6 +90,9 @@ func TestOrphansAndTheirAdoptersFindEachOther(t *testing.T) {
 		for _, d := range deployments {
 			found := map[string]bool{}
 			for _, rs := range c.orphansFor(d) {
+				if _, again := found[rs.Name]; again {
+					t.Fatalf("%s finds %s twice", d.Name, rs.Name)
+				}
 				found[rs.Name] = d.selects(rs)
 			}
 			for _, rs := range orphans {
@@ -97,6 +103,9 @@ func TestOrphansAndTheirAdoptersFindEachOther(t *testing.T) {
 		}
 		for _, rs := range orphans {
 			found := c.adoptersOf(rs)
+			if once := slices.Compact(slices.SortedFunc(slices.Values(found), byName)); len(once) != len(found) {
+				t.Fatalf("%s finds %v, some of them twice", rs.Name, found)
+			}
 			for _, d := range deployments {
 				if d.selects(rs) && !slices.Contains(found, d.key()) {
 					t.Fatalf("%s with %v finds %v, want %s, too", rs.Name, slices.Sorted(maps.Keys(rs.Labels)), found, d.Name)
@@ -125,6 +134,14 @@ func TestAnOrphanThatChangesWakesOnlyWhoCouldNotAdoptItBefore(t *testing.T) {
 	drained()
 	free := orphan("free", map[string]string{"app": "web"})
 	other := orphan("free", map[string]string{"app": "web", "tier": "front"})
+	labels := map[string]string{"app": "web"}
+	for number := range maxWakingLabels - 1 {
+		labels[fmt.Sprint("label-", number)] = ""
+	}
+	manifold := orphan("manifold", labels)
+	labels = maps.Clone(labels)
+	labels["one more"] = ""
+	overladen := orphan("overladen", labels)
 	resized := orphan("free", other.Labels)
 	resized.Replicas = 7
 	dying := orphan("dying", free.Labels)
@@ -138,6 +155,8 @@ func TestAnOrphanThatChangesWakesOnlyWhoCouldNotAdoptItBefore(t *testing.T) {
 		{"it has other labels", free, other, maxAdopters},
 		{"nothing else than its size changes", other, resized, 0},
 		{"it is being deleted", nil, dying, 0},
+		{"it has as many labels as may be", nil, manifold, maxAdopters},
+		{"it has more", manifold, overladen, 0},
 	} {
 		e.onReplicaSet(step.before, step.after)
 		if woken := drained(); woken != step.want {

@@ -3,7 +3,6 @@ package deployment
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"slices"
 )
 
 // digest stands for texts in 16 bytes: the beginning of their SHA-256.
@@ -37,12 +36,4 @@ func (x index) remove(member digest, groups []digest) {
 			delete(x, group)
 		}
 	}
-}
-
-// haveAny reports whether one of some groups has a member.
-func (x index) haveAny(groups []digest, member digest) bool {
-	return slices.ContainsFunc(groups, func(group digest) bool {
-		_, found := x[group][member]
-		return found
-	})
 }
