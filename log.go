@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"k8s.io/klog/v2"
+
+	"kubernetes-deployment-restart-controller/apiclient"
 )
 
 // The client library tells of its work from this verbosity on, and of no more
@@ -23,7 +25,7 @@ func newLogger(o *options, out io.Writer) *slog.Logger {
 	if o.Verbose > 0 {
 		level = min(slog.LevelDebug, slog.Level(-o.Verbose))
 	}
-	handlerOptions := &slog.HandlerOptions{Level: level}
+	handlerOptions := &slog.HandlerOptions{Level: level, ReplaceAttr: briefErrors}
 	var handler slog.Handler = slog.NewTextHandler(out, handlerOptions)
 	if o.LogFormat == "json" {
 		handler = slog.NewJSONHandler(out, handlerOptions)
@@ -36,6 +38,17 @@ func newLogger(o *options, out io.Writer) *slog.Logger {
 	var klogLevel klog.Level
 	_ = klogLevel.Set(strconv.Itoa(verbosity)) // a number is always accepted
 	return slog.New(handler)
+}
+
+// briefErrors cuts the texts of errors, because others write them.
+func briefErrors(_ []string, attr slog.Attr) slog.Attr {
+	if attr.Value.Kind() != slog.KindAny {
+		return attr
+	}
+	if err, isError := attr.Value.Any().(error); isError {
+		attr.Value = slog.StringValue(apiclient.Brief(err.Error()))
+	}
+	return attr
 }
 
 // cappedHandler leaves out records below a level, whatever its inner handler

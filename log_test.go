@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -27,4 +28,21 @@ func TestTheClientLibraryNeverLogsResponses(t *testing.T) {
 func logClient(verbosity int, message string) {
 	klog.Background().V(verbosity).Info(message)
 	klog.V(klog.Level(verbosity)).Info(message)
+}
+
+func TestTheTextOfAnErrorIsCutInTheLog(t *testing.T) {
+	for _, format := range []string{"text", "json"} {
+		var out strings.Builder
+		log := newLogger(&options{LogFormat: format}, &out)
+		denial := errors.New("denied: " + strings.Repeat("x", 1<<20))
+		log.Warn("cannot write", "error", denial)
+		klog.Background().Error(denial, "Server rejected event")
+		if lines := strings.Count(out.String(), "[cut]"); lines != 2 || out.Len() > 4096 {
+			t.Errorf("%s: %d bytes, %d are cut: %.2000s", format, out.Len(), lines, &out)
+		}
+		log.Warn("cannot write", "error", errors.New("denied: it is Friday"))
+		if !strings.Contains(out.String(), "denied: it is Friday") || strings.Count(out.String(), "[cut]") != 2 {
+			t.Errorf("%s: %.5000s", format, &out)
+		}
+	}
 }

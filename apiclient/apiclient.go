@@ -53,7 +53,7 @@ type Clients struct {
 // Connect makes the clients, and does not modify the configuration. Requests that
 // are neither watches nor Events have the one limit, Events the other.
 func Connect(config *rest.Config, requests, events Rate) (*Clients, error) {
-	base := rest.CopyConfig(config)
+	base := bounded(config)
 	base.ContentType = protobuf
 	base.AcceptContentTypes = protobuf + "," + runtime.ContentTypeJSON
 	client, err := rest.HTTPClientFor(base)
@@ -89,6 +89,7 @@ func Connect(config *rest.Config, requests, events Rate) (*Clients, error) {
 // ConnectGroup makes a client of one API group with connections of its own, and does not
 // modify the configuration.
 func ConnectGroup(config *rest.Config, version schema.GroupVersion) (rest.Interface, error) {
+	config = bounded(config)
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("make HTTP client: %w", err)
@@ -116,8 +117,14 @@ func (l limiter) Wait(ctx context.Context) error {
 }
 
 // Recorder returns a recorder of Events that writes through a broadcaster, which
-// its caller shuts down. The component is the source that the Events name.
+// its caller shuts down. The component is the source that the Events name. Another
+// component that writes through the same broadcaster calls [NewRecorder].
 func (c *Clients) Recorder(broadcaster record.EventBroadcaster, component string) record.EventRecorder {
 	broadcaster.StartRecordingToSink(eventSink{c.events})
-	return broadcaster.NewRecorder(Scheme, corev1.EventSource{Component: component})
+	return NewRecorder(broadcaster, component)
+}
+
+// NewRecorder returns a recorder of Events for a component. It cuts messages as [Brief] does.
+func NewRecorder(broadcaster record.EventBroadcaster, component string) record.EventRecorder {
+	return briefRecorder{broadcaster.NewRecorder(Scheme, corev1.EventSource{Component: component})}
 }

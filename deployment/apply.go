@@ -161,7 +161,7 @@ func (x *executor) create(ctx context.Context, d *Deployment, a *CreateReplicaSe
 	case apierrors.IsAlreadyExists(err):
 		return x.resolveCollision(ctx, d, a, err)
 	case err != nil && isRefusal(err):
-		return &creationError{CreationFailure{Name: a.Name, Message: err.Error()}, unsure(a.Name, err)}
+		return &creationError{CreationFailure{Name: a.Name, Message: apiclient.Brief(err.Error())}, unsure(a.Name, err)}
 	case err != nil:
 		return unsure(a.Name, err)
 	}

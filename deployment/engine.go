@@ -109,7 +109,7 @@ func New(options Options) (*Engine, error) {
 	}
 	e.queue = newQueue(options.Workers, e.metrics)
 	e.ward = quarantine.New(quarantine.Options{Log: options.Log, Panicked: e.panicked})
-	e.ownEvents = e.events.NewRecorder(apiclient.Scheme, corev1.EventSource{Component: ownSource})
+	e.ownEvents = apiclient.NewRecorder(e.events, ownSource)
 	e.caches = &caches{
 		deployments: newCache(packDeployment, e.onDeployment),
 		replicaSets: newCache(packReplicaSet, e.onReplicaSet),

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"kubernetes-deployment-restart-controller/apiclient"
 )
 
 // Status is the state of a watch at one moment.
@@ -37,7 +39,7 @@ func (s Status) String() string {
 	}
 	fmt.Fprintf(&line, ": %s", state)
 	if !s.BrokenSince.IsZero() {
-		fmt.Fprintf(&line, ", broken since %s: %v", s.BrokenSince.UTC().Format(time.RFC3339), s.Problem)
+		fmt.Fprintf(&line, ", broken since %s: %s", s.BrokenSince.UTC().Format(time.RFC3339), apiclient.Brief(fmt.Sprint(s.Problem)))
 	}
 	return line.String()
 }

@@ -1,0 +1,74 @@
+package controller
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// eventServer takes Events, and notes the longest message.
+type eventServer struct{ taken, longest int }
+
+func (s *eventServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	event := &corev1.Event{}
+	if _, _, err := apiclient.Codecs.UniversalDeserializer().Decode(body, nil, event); err != nil {
+		return nil, err
+	}
+	s.taken, s.longest = s.taken+1, max(s.longest, len(event.Message))
+	event.TypeMeta = metav1.TypeMeta{Kind: "Event", APIVersion: "v1"}
+	return respond(http.StatusCreated, event)
+}
+
+// An admission webhook denies with a megabyte, other words each time. client-go keeps the
+// messages of thousands of Events.
+func TestOfLongDenialsLittleIsToldAndKept(t *testing.T) {
+	const workloads = 100
+	synctest.Test(t, func(t *testing.T) {
+		server, rate := &eventServer{}, apiclient.Rate{QPS: 1e6, Burst: 1e6}
+		clients, err := apiclient.Connect(&rest.Config{Host: "http://api", Transport: server}, rate, rate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		broadcaster := record.NewBroadcaster()
+		r := &restarter{
+			catalog: catalog.New(), backlogs: newBacklogs(), metrics: newMetrics(), queue: newQueue(),
+			events: clients.Recorder(broadcaster, "test"), log: slog.New(slog.DiscardHandler),
+		}
+		before := heapInUse()
+		for i := range workloads {
+			ref := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "ns", Name: fmt.Sprint("web", i)}
+			r.catalog.ObserveWorkload(catalog.Workload{Ref: ref, UID: uidOf(i), ResourceVersion: "1"})
+			r.failed(ref, fmt.Errorf("patch: %w", &apierrors.StatusError{ErrStatus: metav1.Status{
+				Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: fmt.Sprint(i, strings.Repeat("x", 1<<20)),
+			}}))
+			synctest.Wait()
+		}
+		kept := heapInUse() - before
+		if server.taken != workloads || server.longest > 1024 {
+			t.Errorf("%d Events, the longest of %d bytes", server.taken, server.longest)
+		}
+		if kept > 4<<20 {
+			t.Errorf("%d KiB are kept", kept>>10)
+		}
+		runtime.KeepAlive(r)
+		broadcaster.Shutdown()
+	})
+}

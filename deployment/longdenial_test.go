@@ -1,0 +1,48 @@
+package deployment
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestALongDenialIsCutInTheConditionAndInWhatIsRemembered(t *testing.T) {
+	for denial, want := range map[string]string{
+		"no quota":                              "no quota",
+		"no quota" + strings.Repeat("x", 1<<20): "no quotaxxx",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			a := newAttempts()
+			a.cluster.refuse = func(verb string) error {
+				if !strings.Contains(verb, "create") {
+					return nil
+				}
+				return &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: denial}}
+			}
+			longest := 0
+			for range 5 {
+				a.sync(t)
+				longest = max(longest, len(a.engine.notes.of(a.key).creation.Message))
+			}
+			if longest == 0 || longest > 1024 {
+				t.Errorf("a message of %d bytes is remembered", longest)
+			}
+			told := ""
+			for _, condition := range a.cluster.deployments["web"].Status.Conditions {
+				if condition.Reason == reasonCreateFailed {
+					told = condition.Message
+				}
+			}
+			if !strings.Contains(told, want) || len(told) > 1200 {
+				t.Errorf("the condition has %d bytes: %.100q", len(told), told)
+			}
+			if len(denial) < 1024 && !strings.HasSuffix(told, `": no quota`) {
+				t.Errorf("a short message has changed: %q", told)
+			}
+		})
+	}
+}
