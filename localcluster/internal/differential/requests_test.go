@@ -101,6 +101,7 @@ func (s *server) write(old, updated object, subresource string) (runtime.Object,
 			return nil, err
 		}
 	}
+	s.hasRescaled = s.hasRescaled || old.GetAnnotations()[desiredReplicas] != updated.GetAnnotations()[desiredReplicas]
 	answer := s.update(old, updated, subresource)
 	if d, ok := answer.(*appsv1.Deployment); ok && answer != old {
 		s.statuses = append(s.statuses, d.Status)

@@ -52,6 +52,8 @@ type server struct {
 	wrote func(format string, arguments ...any)
 	// refused are the objects of which writes were refused in this instant, because they had changed.
 	refused []ref
+	// hasRescaled says that the controller has written sizes for another number of replicas in this instant.
+	hasRescaled bool
 	// removed are the objects that were deleted in this instant.
 	removed []object
 	// statuses are the Deployment's at the beginning of the instant, and those that were written since.
@@ -242,7 +244,7 @@ func describe(o object) string {
 
 // forgetStatuses begins an instant.
 func (s *server) forgetStatuses() {
-	s.statuses, s.refused, s.removed = []appsv1.DeploymentStatus{{}}, nil, nil
+	s.statuses, s.refused, s.removed, s.hasRescaled = []appsv1.DeploymentStatus{{}}, nil, nil, false
 	if d := get[*appsv1.Deployment](s, name); d != nil {
 		s.statuses[0] = d.Status
 	}
