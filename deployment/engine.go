@@ -244,7 +244,10 @@ func (e *Engine) drive() {
 }
 
 // rest lets the writes end that are under way, and no further one begin.
-func (e *Engine) rest() { e.executor.driving.Store(false) }
+func (e *Engine) rest() {
+	e.executor.driving.Store(false)
+	e.executor.truces.clear() // after that, or one could begin there
+}
 
 // resumeIn begins with the Deployments of a namespace anew.
 func (e *Engine) resumeIn(namespace string) {

@@ -48,8 +48,8 @@ type lookout struct {
 	writes *series.Counter
 	alarms prometheus.Counter
 	log    *slog.Logger
-	// drive and rest make the engine begin and end to drive. They do not block, and are
-	// called one at a time.
+	// drive and rest make the engine begin and end to drive, everywhere. They do not block,
+	// and are called one at a time.
 	drive, rest func()
 	// restIn makes the engine end to drive in a namespace, and resumeIn begin again. They do
 	// not block either.
@@ -217,8 +217,9 @@ func (l *lookout) takeOver() {
 	}
 	stoodBy := l.rivalry.phase == standingBy
 	l.rivalry.drive()
-	for _, namespace := range l.rivalry.trust() {
-		l.resumeIn(namespace)
+	l.rivalry.trust()
+	for namespace := range l.rivalry.suspects {
+		l.restIn(namespace)
 	}
 	l.drive()
 	l.log.Info("driving deployments")
@@ -253,16 +254,14 @@ func (l *lookout) heard(d *Deployment) {
 		return // it does not drive anyway
 	}
 	l.foreign = rival{manager: d.StatusBy.Manager, deed: wroteStatus, deployment: d.key(), heard: time.Now()}
-	if !l.rivalry.suspect(d.Namespace) {
-		return
+	if !l.rivalry.suspect(d.Namespace) || l.rivalry.phase != driving {
+		return // it rests there already, or will where it is not sure yet when it takes over
 	}
 	l.restIn(d.Namespace)
-	if l.rivalry.phase == driving {
-		l.log.Warn("resting in a namespace: somebody else has written the status of a deployment", "manager", d.StatusBy.Manager, "deployment", d.key().String())
-		l.events.Eventf(referenceTo(d), corev1.EventTypeWarning, reasonForeignWrite,
-			"%s wrote the status. The deployment engine rests in this namespace until it is sure that nobody else drives Deployments", d.StatusBy.Manager)
-		l.wake()
-	}
+	l.log.Warn("resting in a namespace: somebody else has written the status of a deployment", "manager", d.StatusBy.Manager, "deployment", d.key().String())
+	l.events.Eventf(referenceTo(d), corev1.EventTypeWarning, reasonForeignWrite,
+		"%s wrote the status. The deployment engine rests in this namespace until it is sure that nobody else drives Deployments", d.StatusBy.Manager)
+	l.wake()
 }
 
 // hear takes in that somebody else drives Deployments. The engine stops at once. It must be

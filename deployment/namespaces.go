@@ -23,6 +23,12 @@ func (n *namespaces) remove(name string) {
 	delete(n.names, name)
 }
 
+func (n *namespaces) clear() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	clear(n.names)
+}
+
 func (n *namespaces) has(name string) bool {
 	n.mu.RLock()
 	defer n.mu.RUnlock()

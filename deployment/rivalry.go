@@ -175,9 +175,12 @@ func (r *rivalry) trust() []string {
 }
 
 // hear tells that a rival has answered. It returns whether that makes a difference to what
-// the engine is about.
+// the engine is about. It was that rival who was suspected, as far as that matters: it is made
+// sure of all namespaces before the engine drives again.
 func (r *rivalry) hear(now time.Time, patience time.Duration) bool {
 	was := r.phase
+	clear(r.suspects)
+	r.asked = 0
 	r.phase, r.heard, r.patience = standingBy, now, patience
 	return was != standingBy
 }

@@ -297,6 +297,26 @@ func TestANamespaceRestsUntilAProbeThatWasMadeLaterIsTrusted(t *testing.T) {
 	expect(t, "left", map[string]bool{"c": false}, r.suspects)
 }
 
+// A rival writes in all namespaces for as long as it is there, and namespaces come and go.
+func TestAnEngineThatStandsByForgetsNamespaces(t *testing.T) {
+	r := newRivalry(true, noon, silenceLimit)
+	for second := range 10 {
+		r.show(noonPlus(float64(second)))
+		for number := range 100 {
+			r.suspect(fmt.Sprint("ci-", second, "-", number))
+		}
+		r.hear(noonPlus(float64(second)), silenceLimit)
+		if len(r.suspects) != 0 {
+			t.Fatalf("%d namespaces are remembered", len(r.suspects))
+		}
+	}
+	r.suspect("before")
+	r.show(noonPlus(11))
+	r.suspect("after")
+	r.drive()
+	expect(t, "trusted", []string{"before"}, r.trust())
+}
+
 // statusBy is an entry of the managed fields for a write of the status.
 func statusBy(manager string, second float64) metav1.ManagedFieldsEntry {
 	return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: &metav1.Time{Time: noonPlus(second)}}
