@@ -20,10 +20,12 @@ type cached interface {
 }
 
 // packed is a value in the form in which a cache holds it. To unpack it costs as much as the
-// object is large, whoever wrote that; its key costs little.
+// object is large, whoever wrote that; its key costs little, and its namespace less.
 type packed[T any] interface {
 	unpack() T
 	key() types.NamespacedName
+	// namespace returns a text that shares the packed one.
+	namespace() string
 }
 
 // cache holds the newest version that is known of each object of a resource. It

@@ -31,8 +31,9 @@ func (*thing) controller() types.UID { return "" }
 // packedThing is a thing as it is.
 type packedThing struct{ *thing }
 
-func packThing(t *thing) packedThing { return packedThing{t} }
-func (p packedThing) unpack() *thing { return p.thing }
+func packThing(t *thing) packedThing    { return packedThing{t} }
+func (p packedThing) unpack() *thing    { return p.thing }
+func (p packedThing) namespace() string { return p.Namespace }
 func newThings(changed func(before, after *thing)) *cache[*thing, packedThing] {
 	return newCache(packThing, changed)
 }
@@ -244,6 +245,49 @@ func TestAListOfANamespaceSaysNothingOfOthers(t *testing.T) {
 	c.answer(version(125, in("other")))
 	if got := c.get(types.NamespacedName{Namespace: "other", Name: "a"}); got.ResourceVersion != "125" {
 		t.Errorf("the answer is lost: %s", got)
+	}
+}
+
+// countedThing counts what a cache does with it.
+type countedThing struct {
+	packedThing
+	unpacked, looked *int
+}
+
+func (c countedThing) unpack() *thing {
+	*c.unpacked++
+	return c.thing
+}
+
+func (c countedThing) namespace() string {
+	*c.looked++
+	return c.Namespace
+}
+
+// With many namespaces to watch, each list would unpack what all of them have.
+func TestAListOfANamespaceDoesNotLookIntoOthers(t *testing.T) {
+	const namespaces, each = 20, 50
+	unpacked, looked := 0, 0
+	pack := func(t *thing) countedThing { return countedThing{packThing(t), &unpacked, &looked} }
+	c := newCache(pack, func(_, _ *thing) {})
+	list := func(version string) {
+		for number := range namespaces {
+			namespace := fmt.Sprint("ns-", number)
+			var all []countedThing
+			for name := range each {
+				all = append(all, pack(&thing{Meta: Meta{Namespace: namespace, Name: fmt.Sprint(name), ResourceVersion: version}}))
+			}
+			c.feed(namespace).Replace(all, version)
+		}
+	}
+	list("100")
+	if unpacked != namespaces*each || looked != 0 {
+		t.Errorf("first lists: %d are unpacked and %d looked at", unpacked, looked)
+	}
+	unpacked = 0
+	list("200")
+	if present := namespaces * each; unpacked != 2*present || looked != namespaces*present {
+		t.Errorf("further lists: %d are unpacked and %d looked at", unpacked, looked)
 	}
 }
 

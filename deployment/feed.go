@@ -33,16 +33,22 @@ func (f feed[T, P]) Replace(all []P, version string) {
 		listed[value.meta().digest()] = struct{}{}
 		f.tell(f.observe(value))
 	}
-	f.saw(version) // not before it is there: an answer that is no newer is dropped from now on
+	if !f.saw(version) { // not before it is there: an answer that is no newer is dropped from now on
+		return // nothing of this namespace was there before
+	}
 	for _, value := range f.missing(listed, version) {
 		f.tell(f.forget(value))
 	}
 }
 
-func (f feed[T, P]) saw(version string) {
+// saw takes in up to which version the watch has shown everything. It reports whether it has
+// shown anything before; until then no answer is taken in either.
+func (f feed[T, P]) saw(version string) (before bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	_, before = f.seen[f.namespace]
 	f.seen[f.namespace] = version
+	return before
 }
 
 func (f feed[T, P]) tell(before, after T, isNews bool) {
@@ -84,13 +90,14 @@ func (f feed[T, P]) missing(listed map[digest]struct{}, version string) (gone []
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	for key, e := range f.entries {
+		if f.namespace != "" && f.namespace != e.packed.namespace() {
+			continue
+		}
 		if _, found := listed[key]; found {
 			continue
 		}
 		value := e.packed.unpack()
-		isOthers := f.namespace != "" && f.namespace != value.meta().Namespace
-		isLater := e.answered && isNewer(value.meta().ResourceVersion, version)
-		if !isOthers && !isLater {
+		if isLater := e.answered && isNewer(value.meta().ResourceVersion, version); !isLater {
 			gone = append(gone, value)
 		}
 	}

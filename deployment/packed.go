@@ -85,6 +85,11 @@ func (p packedReplicaSet) unpack() *ReplicaSet {
 
 func (p packedReplicaSet) key() types.NamespacedName { return p.unpack().key() }
 
+func (p packedReplicaSet) namespace() string {
+	origin := unpacker{p.origin.Value()}
+	return origin.text()
+}
+
 func packDeployment(d *Deployment) packedDeployment {
 	var copied, own packer
 	copied.textMap(d.Annotations, isCopied)
@@ -144,6 +149,11 @@ func (p packedDeployment) unpack() *Deployment {
 func (p packedDeployment) key() types.NamespacedName {
 	own := unpacker{p.own}
 	return types.NamespacedName{Namespace: own.ownText(), Name: own.ownText()}
+}
+
+func (p packedDeployment) namespace() string {
+	own := unpacker{p.own}
+	return own.text()
 }
 
 // marshaler is an API object, or a part of one.
