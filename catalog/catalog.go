@@ -294,20 +294,7 @@ func (c *Catalog) putWorkload(workload *Workload, templateSeen, shown Moment) bo
 	workload.EnabledAfter, workload.EnabledSeen = shown, c.moment
 	workload.PodTemplateSeen, workload.RecordSeen = templateSeen, c.moment
 	if known {
-		workload.EnabledAfter, workload.EnabledSeen, workload.Woke = previous.EnabledAfter, previous.EnabledSeen, previous.Woke
-		if previous.Idle && !workload.Idle {
-			workload.Woke = c.moment
-		}
-		if !workload.Record.Vouches {
-			workload.Record.Reverted = revertSince(previous, workload)
-		}
-		if previous.PodTemplate == workload.PodTemplate {
-			workload.PodTemplateSeen = previous.PodTemplateSeen
-		}
-		if previous.Record.equal(workload.Record) || previous.Record.isSame(&workload.Record) {
-			workload.RecordSeen = previous.RecordSeen
-			workload.keepKnown(previous)
-		}
+		workload.succeed(previous, c.moment)
 	}
 	c.workloads[workload.Ref] = workload
 	c.index(previous, workload)

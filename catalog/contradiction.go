@@ -92,6 +92,15 @@ func (p *Past) since(w *Workload) (Sighting, bool) {
 // recorded.
 func (w *Workload) lastRight() Moment { return max(w.RecordSeen, w.PodsSeen) }
 
+// contradictedSince returns [Record.Contradicted] as far as it matters to the pods of the present
+// template: it does not if they were found to be fine since, unless the record says so.
+func (w *Workload) contradictedSince() time.Time {
+	if isVerified := w.PodsSeen > 0; isVerified && !w.Record.Marked {
+		return time.Time{}
+	}
+	return w.Record.Contradicted
+}
+
 const reasonLacking = "a config is gone whose content was another one than the recorded one for a while"
 
 // lacksContradicted reports whether a recorded config is gone that had another content for a
@@ -126,8 +135,8 @@ func lastOfKey(edits []Edit, key string) Edit {
 // since, nobody knows. There is none if the watch showed how it began.
 func (v *View) markedSpans(sights []sight, known []span) []span {
 	w := v.Workload
-	since, isVerified := w.Record.Contradicted, !w.Record.Marked && w.PodsSeen > 0
-	if since.IsZero() || isVerified || w.MarkSeen || slices.ContainsFunc(known, func(s span) bool { return !s.from.At.After(since.Add(clockTolerance)) }) {
+	since := w.contradictedSince()
+	if since.IsZero() || w.MarkSeen || slices.ContainsFunc(known, func(s span) bool { return !s.from.At.After(since.Add(clockTolerance)) }) {
 		return nil
 	}
 	var marked []span
@@ -163,9 +172,9 @@ func lastSeen(sights []sight, since time.Time) Sighting {
 
 // noteContradiction notes whether and since when the record is contradicted.
 func (d *Decision) noteContradiction(view *View, sights []sight, spans []span) {
-	first := Sighting{At: view.Workload.Record.Contradicted}
+	first := Sighting{At: view.Workload.contradictedSince()}
 	note := func(from Sighting) {
-		if from.Seen > view.Workload.RecordSeen && (first.At.IsZero() || !from.At.After(first.At)) {
+		if from.Seen > view.Workload.lastRight() && (first.At.IsZero() || !from.At.After(first.At)) {
 			first = from
 		}
 	}

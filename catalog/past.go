@@ -27,8 +27,9 @@ type Past struct {
 	Content Checksum
 	// Mixed tells that there was more than one content, and that Content is none of them.
 	Mixed bool
-	// Binary tells that the key did not stand in the data before or after.
-	Binary bool
+	// WasBinary tells that the key stood in the binaryData, and Binary that it did not stand in
+	// the data before or after.
+	WasBinary, Binary bool
 	// From and Until say when it came and when it went. It is still there if Until is zero.
 	From, Until Sighting
 }
@@ -57,7 +58,7 @@ func pastOf(known []Past, previous *Config, present *arrival, changed []string) 
 		}
 		before, _ := findKey(previous.Keys, key)
 		ended = append(ended, Past{
-			Key: key, Content: before.Checksum, Binary: !inData(previous.Keys, key) && !inData(present.config.Keys, key),
+			Key: key, Content: before.Checksum, WasBinary: before.Binary, Binary: !inData(previous.Keys, key) && !inData(present.config.Keys, key),
 			From: from, Until: Sighting{present.date(findEdit(present.recorded, key)), notYet},
 		})
 	}
@@ -164,10 +165,11 @@ func (p *Past) concernsAny(references []Reference) bool {
 	return slices.ContainsFunc(references, func(r Reference) bool { return p.concerns(&r) })
 }
 
-// isOther reports whether the content is not the present one of a config.
+// isOther reports whether the content is not the present one of a config, or stood elsewhere:
+// environment variables do not show what is in the binaryData.
 func (p *Past) isOther(config *Config) bool {
 	present, _ := findKey(config.Keys, p.Key)
-	return p.Mixed || p.Key == "" || p.Content != present.Checksum
+	return p.Mixed || p.Key == "" || p.Content != present.Checksum || p.WasBinary != present.Binary
 }
 
 // addPast adds the past contents of a config.

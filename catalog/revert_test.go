@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -166,5 +167,50 @@ func TestOfALongTimestampOnlyTheBeginningCounts(t *testing.T) {
 	view, _ = s.catalog.View(deploymentRef("web"))
 	if r := view.Workload.Record.Reverted; r == nil || len(r.Restart) > longestTimestamp {
 		t.Errorf("reverted: %+v", r)
+	}
+}
+
+// replaced does what kubectl replace does with a manifest that has neither record nor timestamp.
+func (s *story) replaced() {
+	setTimestamp(s.deployment, "")
+	delete(s.deployment.Annotations, ChecksumsAnnotation)
+	delete(s.deployment.Annotations, BasisAnnotation)
+	s.catalog.ObserveWorkload(s.reduced())
+}
+
+func TestWhoeverReplacesTheWholeWorkloadAgainAndAgainUsesUpItsBudget(t *testing.T) {
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(configMap("web", data{"a": "1"}))
+	s.recorded(10)
+	s.config("web", data{"a": "2"}, 95)
+	var waits []time.Duration
+	for restart := range 6 {
+		now := noonPlus(float64(100 + restart))
+		view, _ := s.catalog.View(deploymentRef("web"))
+		decision := Decide(view)
+		if decision.Outcome == AskPods {
+			decision = DecideByPods(view, []Pod{startedAt(noonPlus(50))}) // from before all restarts
+		}
+		if decision.Outcome != Restart {
+			t.Fatalf("restart %d: %+v", restart, decision)
+		}
+		waits = append(waits, view.Workload.Record.Budget.Wait(usual, now))
+		setTimestamp(s.deployment, now.Format(time.RFC3339Nano))
+		annotations, err := decision.Checksums.Annotations(Basis{
+			Template: view.Workload.Template, Key: testKey, Written: now, Timestamp: restartTimestamp(&s.deployment.Spec.Template),
+			Budget: view.Workload.Record.Budget.Spend(usual, now),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(s.deployment.Annotations, annotations)
+		s.deployment.ManagedFields = append(s.deployment.ManagedFields, owns(FieldManager, now, annotationField(BasisAnnotation)))
+		s.catalog.ObserveWritten(s.reduced(), view.Moment)
+		s.replaced()
+		s.scale(int32(restart + 1)) // it is kept whatever else is written
+	}
+	want := []time.Duration{0, 0, 0, 4 * time.Second, 9 * time.Second, 19 * time.Second}
+	if diff := cmp.Diff(want, waits); diff != "" {
+		t.Errorf("waits (-want +got):\n%s", diff)
 	}
 }

@@ -49,7 +49,7 @@ func (c *Catalog) ObserveKept(view View) {
 // found on a view of the catalog at the given time, although no watch showed how that began.
 func (c *Catalog) ObserveContradicted(view View, since time.Time) {
 	c.amend(view, func(w *Workload) {
-		if w.Record.Contradicted.IsZero() {
+		if w.contradictedSince().IsZero() {
 			w.Record.Contradicted = since
 		}
 		w.PodsSeen = 0
@@ -77,6 +77,33 @@ func (c *Catalog) amend(view View, change func(*Workload)) {
 	amended := *known
 	change(&amended)
 	c.workloads[known.Ref] = &amended
+}
+
+// succeed takes over from the previous state what the catalog knew of it, at the given moment.
+func (w *Workload) succeed(previous *Workload, moment Moment) {
+	w.EnabledAfter, w.EnabledSeen, w.Woke = previous.EnabledAfter, previous.EnabledSeen, previous.Woke
+	if previous.Idle && !w.Idle {
+		w.Woke = moment
+	}
+	if !w.Record.Vouches {
+		w.Record.Reverted = revertSince(previous, w)
+		w.keepBudget(previous)
+	}
+	if previous.PodTemplate == w.PodTemplate {
+		w.PodTemplateSeen = previous.PodTemplateSeen
+	}
+	if previous.Record.equal(w.Record) || previous.Record.isSame(&w.Record) {
+		w.RecordSeen = previous.RecordSeen
+		w.keepKnown(previous)
+	}
+}
+
+// keepBudget keeps what was used of the restarts if the record went with a restart that was
+// reverted: whoever replaces the whole workload would else be fought at full speed.
+func (w *Workload) keepBudget(previous *Workload) {
+	if w.Record.Reverted != nil && w.Record.Budget == (Budget{}) {
+		w.Record.Budget = previous.Record.Budget
+	}
 }
 
 // keepKnown keeps what was known of the previous state, whose record was the same.

@@ -1,0 +1,60 @@
+package catalog
+
+import "testing"
+
+// What the pods were found to be fine about is over.
+
+// verify decides about the pods, which must come to nothing.
+func (s *story) verify(t *testing.T, pods ...Pod) {
+	t.Helper()
+	view, _ := s.catalog.View(deploymentRef("web"))
+	if got := DecideByPods(view, pods); got.Outcome != Keep || !got.Verified {
+		t.Fatalf("%+v, want that the pods are verified", got)
+	}
+	s.catalog.ObserveKept(view)
+}
+
+func TestAMarkSaysNothingOfWhatWasBeforeThePodsWereVerified(t *testing.T) {
+	for name, contradict := range map[string]func(*story){
+		"a watch showed how it began": func(s *story) { s.config("web", data{"a": "2"}, 60) },
+		"nobody saw how it began": func(s *story) {
+			s.restartController(configMap("web", data{"a": "2"}))
+			view, _ := s.catalog.View(deploymentRef("web"))
+			s.catalog.ObserveContradicted(view, noonPlus(60))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begin(deployment(readsAll("web", false)))
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			contradict(s)
+			s.config("web", data{"a": "1"}, 110)
+			s.verify(t, startedAt(noonPlus(5)))
+			s.config("web", data{"a": "3"}, 10000)
+			view, _ := s.catalog.View(deploymentRef("web"))
+			since := Decide(view).Contradicted
+			if !since.At.Equal(noonPlus(10000)) {
+				t.Errorf("contradicted since %v, want since the last edit", since.At)
+			}
+			s.marked(t, since.At.Sub(noon).Seconds())
+			s.restartController(configMap("web", data{"a": "3"}))
+			s.config("web", data{"a": "1"}, 10060)
+			requireOutcome(t, s, RecordOnly, startedAt(noonPlus(5000)))
+			requireOutcome(t, s, Restart, startedAt(noonPlus(10030)))
+		})
+	}
+}
+
+func TestAContradictionThatNobodySawBeginDatesFromAfterThePodsWereVerified(t *testing.T) {
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(configMap("web", data{"a": "1"}))
+	s.recorded(10)
+	view, _ := s.catalog.View(deploymentRef("web"))
+	s.catalog.ObserveContradicted(view, noonPlus(60))
+	s.verify(t, startedAt(noonPlus(5)))
+	s.catalog.ObserveContradicted(view, noonPlus(100))
+	view, _ = s.catalog.View(deploymentRef("web"))
+	if got := view.Workload.Record.Contradicted; !got.Equal(noonPlus(100)) {
+		t.Errorf("contradicted since %v, want since second 100", got)
+	}
+}
