@@ -120,7 +120,7 @@ func (l limiter) Wait(ctx context.Context) error {
 // its caller shuts down. The component is the source that the Events name. Another
 // component that writes through the same broadcaster calls [NewRecorder].
 func (c *Clients) Recorder(broadcaster record.EventBroadcaster, component string) record.EventRecorder {
-	broadcaster.StartRecordingToSink(eventSink{c.events})
+	broadcaster.StartRecordingToSink(eventSink{c.events, newEventQueues()})
 	return NewRecorder(broadcaster, component)
 }
 

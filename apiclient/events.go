@@ -4,30 +4,57 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 )
 
-// eventSink writes Events, each into its own namespace. It implements record.EventSink.
-type eventSink struct{ client rest.Interface }
+// eventSink queues Events by namespace and returns at once. client-go writes all Events in one
+// goroutine, in which a webhook that hangs in one namespace would hold up those of all others.
+// It implements record.EventSink.
+type eventSink struct {
+	client rest.Interface
+	queues *eventQueues
+}
 
 // Create implements record.EventSink.
 func (s eventSink) Create(event *corev1.Event) (*corev1.Event, error) {
-	return answered(s.client.Post().Namespace(event.Namespace).Resource("events").Body(event))
+	s.queues.add(event.Namespace, func(ctx context.Context) error { return s.create(ctx, event) })
+	return event, nil
 }
 
 // Update implements record.EventSink.
 func (s eventSink) Update(event *corev1.Event) (*corev1.Event, error) {
-	return answered(s.client.Put().Namespace(event.Namespace).Resource("events").Name(event.Name).Body(event))
+	s.queues.add(event.Namespace, func(ctx context.Context) error {
+		return isWritten(s.client.Put().Namespace(event.Namespace).Resource("events").Name(event.Name).Body(event).Do(ctx).Error())
+	})
+	return event, nil
 }
 
-// Patch implements record.EventSink.
+// Patch implements record.EventSink. An Event that is gone is created, as client-go does it
+// where the answer is waited for.
 func (s eventSink) Patch(event *corev1.Event, body []byte) (*corev1.Event, error) {
-	return answered(s.client.Patch(types.StrategicMergePatchType).Namespace(event.Namespace).Resource("events").Name(event.Name).Body(body))
+	s.queues.add(event.Namespace, func(ctx context.Context) error {
+		err := s.client.Patch(types.StrategicMergePatchType).Namespace(event.Namespace).Resource("events").Name(event.Name).Body(body).Do(ctx).Error()
+		if apierrors.IsNotFound(err) {
+			return s.create(ctx, event)
+		}
+		return isWritten(err)
+	})
+	return event, nil
 }
 
-// answered sends a request. A recorder gives no context; the client's timeout bounds it.
-func answered(request *rest.Request) (*corev1.Event, error) {
-	event := &corev1.Event{}
-	return event, request.Do(context.Background()).Into(event)
+func (s eventSink) create(ctx context.Context, event *corev1.Event) error {
+	created := *event
+	created.ResourceVersion = "" // the API takes none
+	return isWritten(s.client.Post().Namespace(event.Namespace).Resource("events").Body(&created).Do(ctx).Error())
+}
+
+// isWritten returns nil for an Event that is there already: the answer to an earlier try was
+// lost. So it does for one of a namespace that is deleted.
+func isWritten(err error) error {
+	if apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return nil
+	}
+	return err
 }

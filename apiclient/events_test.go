@@ -1,0 +1,176 @@
+package apiclient_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+)
+
+// eventAPI is an API server for Events. Respond may take its time.
+type eventAPI struct {
+	mu      sync.Mutex
+	respond func(request *http.Request, number int) (code int, err error)
+	number  int
+	written []string // method and namespace
+	at      []time.Duration
+	begun   time.Time
+}
+
+func (a *eventAPI) RoundTrip(request *http.Request) (*http.Response, error) {
+	a.mu.Lock()
+	a.number++
+	number := a.number
+	a.mu.Unlock()
+	code, err := a.respond(request, number)
+	if err != nil {
+		return nil, err
+	}
+	content := `{"kind":"Event","apiVersion":"v1"}`
+	if code >= 400 {
+		content = fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d}`, code)
+	} else {
+		a.mu.Lock()
+		a.written = append(a.written, request.Method+" "+strings.Split(request.URL.Path, "/")[4])
+		a.at = append(a.at, time.Since(a.begun))
+		a.mu.Unlock()
+	}
+	return &http.Response{
+		StatusCode: code, Request: request, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(content)),
+	}, nil
+}
+
+// recording runs a test in synthetic time with a recorder that writes to the server.
+func recording(t *testing.T, api *eventAPI, run func(events record.EventRecorder)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		rate := apiclient.Rate{QPS: 1e6, Burst: 1e6}
+		api.begun = time.Now()
+		clients, err := apiclient.Connect(&rest.Config{Host: "http://api", Transport: api}, rate, rate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		broadcaster := record.NewBroadcaster()
+		run(clients.Recorder(broadcaster, "test"))
+		broadcaster.Shutdown()
+	})
+}
+
+func about(namespace, name string) *corev1.ObjectReference {
+	return &corev1.ObjectReference{Kind: "Deployment", Namespace: namespace, Name: name}
+}
+
+func TestAWebhookThatHangsForEventsOfOneNamespaceHoldsUpNoOther(t *testing.T) {
+	for name, end := range map[string]func() (int, error){
+		"the Event is written in the end": func() (int, error) { return http.StatusCreated, nil },
+		"the Event is denied":             func() (int, error) { return http.StatusInternalServerError, nil },
+		"no answer comes":                 func() (int, error) { return 0, errors.New("connection lost") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := &eventAPI{respond: func(request *http.Request, _ int) (int, error) {
+				if strings.Contains(request.URL.Path, "/hostile/") {
+					time.Sleep(29 * time.Second)
+					return end()
+				}
+				return http.StatusCreated, nil
+			}}
+			recording(t, api, func(events record.EventRecorder) {
+				for i := range 300 {
+					events.Event(about("hostile", fmt.Sprint("d", i)), "Normal", "Restarting", "x")
+				}
+				synctest.Wait()
+				events.Event(about("other", "web"), "Normal", "Restarting", "x")
+				synctest.Wait()
+				if len(api.written) != 1 || api.written[0] != "POST other" || api.at[0] != 0 {
+					t.Errorf("written at once: %q after %v", api.written, api.at)
+				}
+				time.Sleep(24 * time.Hour)
+				if name != "the Event is written in the end" {
+					return
+				}
+				if len(api.written) != 101 {
+					t.Errorf("%d Events are written; the first 100 of a namespace should be", len(api.written))
+				}
+				events.Event(about("hostile", "later"), "Normal", "Restarting", "x")
+				time.Sleep(time.Minute)
+				if len(api.written) != 102 {
+					t.Error("an Event is dropped although none waits")
+				}
+			})
+		})
+	}
+}
+
+func TestNoEventIsLostWhenTheAPIServerIsSlowOrAwayForAWhile(t *testing.T) {
+	api := &eventAPI{respond: func(_ *http.Request, number int) (int, error) {
+		time.Sleep(20 * time.Second)
+		if number <= 40 {
+			return 0, errors.New("connection refused")
+		}
+		return http.StatusCreated, nil
+	}}
+	recording(t, api, func(events record.EventRecorder) {
+		for i := range 40 {
+			events.Event(about(fmt.Sprint("ns", i/2), fmt.Sprint("d", i)), "Normal", "Restarting", "x")
+		}
+		time.Sleep(time.Hour)
+		if len(api.written) != 40 {
+			t.Errorf("%d of 40 Events are written", len(api.written))
+		}
+	})
+}
+
+func TestAnEventThatComesAgainIsCountedAndIfItIsGoneCreated(t *testing.T) {
+	gone := false
+	api := &eventAPI{respond: func(request *http.Request, _ int) (int, error) {
+		if request.Method == http.MethodPatch && gone {
+			return http.StatusNotFound, nil
+		}
+		return http.StatusCreated, nil
+	}}
+	recording(t, api, func(events record.EventRecorder) {
+		for range 3 {
+			events.Event(about("ns", "web"), "Normal", "Restarting", "x")
+			synctest.Wait()
+			gone = len(api.written) == 2
+		}
+		if got := strings.Join(api.written, ", "); got != "POST ns, PATCH ns, POST ns" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+func TestEventsThatWaitAreBoundedAndManyNamespacesSilenceNoOther(t *testing.T) {
+	api := &eventAPI{respond: func(request *http.Request, _ int) (int, error) {
+		if strings.Contains(request.URL.Path, "/hostile") {
+			time.Sleep(29 * time.Second)
+		}
+		return http.StatusCreated, nil
+	}}
+	recording(t, api, func(events record.EventRecorder) {
+		for i := range 20 * 150 {
+			events.Event(about(fmt.Sprint("hostile", i/150), fmt.Sprint("d", i)), "Normal", "Restarting", "x")
+			synctest.Wait()
+		}
+		events.Event(about("other", "web"), "Normal", "Restarting", "x")
+		synctest.Wait()
+		if len(api.written) != 1 || api.written[0] != "POST other" {
+			t.Errorf("written at once: %q", api.written)
+		}
+		time.Sleep(time.Hour)
+		if want := 10*100 + 10*5 + 1; len(api.written) != want {
+			t.Errorf("%d Events are written, want %d", len(api.written), want)
+		}
+	})
+}
