@@ -6,6 +6,11 @@
 // an item that is alone in its lane and namespace waits for at most one item of each other
 // namespace, however many these have.
 //
+// Turns are counted in time: the namespace goes first that has used the workers least while
+// it had something to do. One whose items take a second has one turn while another one has a
+// hundred for items of 10 milliseconds. An item counts for 10 milliseconds at least, so where
+// all take less, turns go round one by one.
+//
 // An item that has been under way for more than a second is slow. It gives its worker back,
 // and another item starts in its place. Its namespace is slow, too, until items of it end in
 // time again, two minutes later at the earliest. A slow namespace may have three items under

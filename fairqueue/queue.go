@@ -63,7 +63,8 @@ type entry[T, L comparable] struct {
 
 	waiting waiting
 
-	watch  *stopwatch // while it is under way
+	watch  *stopwatch    // while it is under way
+	paid   time.Duration // by its namespace when it started
 	isSlow bool
 	ofSlow bool // its namespace was slow when it started
 	again  bool // it was added while under way

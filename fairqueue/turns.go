@@ -1,6 +1,7 @@
 package fairqueue
 
 import (
+	"container/heap"
 	"container/list"
 	"time"
 )
@@ -8,9 +9,11 @@ import (
 // turns is the order in which waiting entries are handed out: namespaces take turns, within
 // each its lanes do.
 type turns[T, L comparable] struct {
-	waiting int       // how many entries wait
-	order   list.List // of *namespace: those whose turn comes, the next first
-	parked  list.List // of *namespace: those that were passed over, the first one first
+	waiting int             // how many entries wait
+	now     time.Duration   // what the namespace whose turn was last had used before
+	order   turnOrder[T, L] // of the namespaces whose turn comes
+	number  int             // of turns ever given out
+	parked  list.List       // of *namespace: those that were passed over, the first one first
 }
 
 // namespace is one of which the queue knows an item.
@@ -18,10 +21,13 @@ type namespace[T, L comparable] struct {
 	name    string
 	entries int // how many the queue knows
 	lanes   map[L]*lane
-	order   list.List     // of *lane: those that are not empty, the next first
-	turn    *list.Element // in the order of namespaces or among the parked ones, or nil
+	order   list.List // of *lane: those that are not empty, the next first
 
-	isParked bool
+	used   time.Duration // of the workers, see turnOrder
+	cost   time.Duration // of the item that ended last
+	number int           // of its turn
+	place  int           // in the order of namespaces, negative if it is not there
+	parked *list.Element // among the parked ones, nil if it is not there
 
 	underWay, slow int
 	isSlow         bool
@@ -41,7 +47,7 @@ type waiting struct {
 }
 
 func newNamespace[T, L comparable](name string) *namespace[T, L] {
-	return &namespace[T, L]{name: name, lanes: make(map[L]*lane)}
+	return &namespace[T, L]{name: name, lanes: make(map[L]*lane), cost: leastCost, place: -1}
 }
 
 func (n *namespace[T, L]) lengthOf(name L) int {
@@ -79,46 +85,79 @@ func (t *turns[T, L]) remove(e *entry[T, L]) {
 
 // next returns the namespace whose turn it is, nil if there is none.
 func (t *turns[T, L]) next() *namespace[T, L] {
-	if front := t.order.Front(); front != nil {
-		return front.Value.(*namespace[T, L])
+	if len(t.order) == 0 {
+		return nil
 	}
-	return nil
+	return t.order[0]
 }
 
-// pop takes an entry out of a namespace whose turn it is. The namespace goes to the end of
-// the order, and so does the lane there.
+// pop takes an entry out of a namespace whose turn it is. The namespace pays for it what its
+// last one cost, and the lane goes to the end of the order there.
 func (t *turns[T, L]) pop(ns *namespace[T, L]) *entry[T, L] {
-	t.order.MoveToBack(ns.turn)
 	l := ns.order.Front().Value.(*lane)
 	ns.order.MoveToBack(l.turn)
 	e := l.entries.Front().Value.(*entry[T, L])
 	t.remove(e)
+	t.now = ns.used
+	e.paid = ns.cost
+	ns.used += e.paid
+	t.queue(ns)
 	return e
+}
+
+// settle lets the namespace of an entry pay for the time that this took.
+func (t *turns[T, L]) settle(e *entry[T, L], took time.Duration) {
+	ns := e.namespace
+	ns.cost = max(took, leastCost)
+	// No refund gives it a turn before those that wait already.
+	floor := min(ns.used, t.now+leastCost)
+	ns.used = max(ns.used+ns.cost-e.paid, floor)
+	if ns.place >= 0 {
+		heap.Fix(&t.order, ns.place)
+	}
 }
 
 // place lets a namespace take its turns or not.
 func (t *turns[T, L]) place(ns *namespace[T, L], takesTurns bool) {
+	isPlaced := ns.place >= 0 || ns.parked != nil
 	switch {
-	case takesTurns && ns.turn == nil:
-		ns.turn = t.order.PushBack(ns)
-	case !takesTurns && ns.turn != nil:
+	case takesTurns && !isPlaced:
+		t.enter(ns)
+	case !takesTurns && isPlaced:
 		t.drop(ns)
 	}
 }
 
-func (t *turns[T, L]) drop(ns *namespace[T, L]) {
-	if ns.isParked {
-		t.parked.Remove(ns.turn)
+// enter lets a namespace take its turns from now on: it has saved up none.
+func (t *turns[T, L]) enter(ns *namespace[T, L]) {
+	ns.used = max(ns.used, t.now+leastCost)
+	t.queue(ns)
+}
+
+// queue puts a namespace behind those that have used as much.
+func (t *turns[T, L]) queue(ns *namespace[T, L]) {
+	t.number++
+	ns.number = t.number
+	if ns.place < 0 {
+		heap.Push(&t.order, ns)
 	} else {
-		t.order.Remove(ns.turn)
+		heap.Fix(&t.order, ns.place)
 	}
-	ns.turn, ns.isParked = nil, false
+}
+
+func (t *turns[T, L]) drop(ns *namespace[T, L]) {
+	if ns.parked != nil {
+		t.parked.Remove(ns.parked)
+		ns.parked = nil
+	} else {
+		heap.Remove(&t.order, ns.place)
+	}
 }
 
 // park takes a namespace whose turn it is out of the order until it is let back in.
 func (t *turns[T, L]) park(ns *namespace[T, L]) {
 	t.drop(ns)
-	ns.turn, ns.isParked = t.parked.PushBack(ns), true
+	ns.parked = t.parked.PushBack(ns)
 }
 
 // unpark lets parked namespaces back in, as many as the limit.
@@ -126,6 +165,6 @@ func (t *turns[T, L]) unpark(limit int) {
 	for ; limit > 0 && t.parked.Len() > 0; limit-- {
 		ns := t.parked.Front().Value.(*namespace[T, L])
 		t.drop(ns)
-		ns.turn = t.order.PushBack(ns)
+		t.enter(ns)
 	}
 }

@@ -143,6 +143,7 @@ func (q *Queue[T, L]) overdue(e *entry[T, L], watch *stopwatch) {
 	q.slow++
 	e.isSlow, e.namespace.isSlow = true, true
 	e.namespace.slow++
+	q.turns.settle(e, slowAfter) // it uses no worker any more
 	q.place(e.namespace)
 	q.signal()
 }
@@ -153,8 +154,12 @@ func (q *Queue[T, L]) Done(item T) {
 	defer q.mu.Unlock()
 	e, now := q.entries[item], time.Now()
 	e.watch.stop()
+	took := e.watch.elapsed()
 	if !e.settled {
-		e.longest = max(e.longest, e.watch.elapsed())
+		e.longest = max(e.longest, took)
+	}
+	if !e.isSlow {
+		q.turns.settle(e, took)
 	}
 	e.watch = nil
 	q.release(e, now)
