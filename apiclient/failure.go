@@ -3,11 +3,15 @@ package apiclient
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 
+	"golang.org/x/net/http2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 // reasons are those that the API server itself gives, with the names that they have in
@@ -72,14 +76,17 @@ func IsIneffective(err error) bool {
 // FailureReason names the kind of a failed request for metrics: the API's reason in lower
 // case, "ineffective" for a write without effect, or "network" for an API server that did
 // not answer. It is one of a closed set: a reason that the API server does not give by
-// itself is replaced by that of its HTTP status code, or by "unknown".
+// itself is replaced by that of its HTTP status code, or by "unknown". An error that is
+// neither an answer nor the lack of one is "unknown", too.
 func FailureReason(err error) string {
 	var status apierrors.APIStatus
 	switch {
 	case IsIneffective(err):
 		return "ineffective"
+	case IsUnanswered(err):
+		return "network"
 	case !errors.As(err, &status):
-		return "network" // see IsUnanswered
+		return "unknown"
 	}
 	if name, known := reasons[status.Status().Reason]; known {
 		return name
@@ -91,8 +98,27 @@ func FailureReason(err error) string {
 }
 
 // IsUnanswered reports whether a request failed because no answer came: the API server could
-// not be reached, or the connection broke.
+// not be reached, or the connection broke. An error of another kind, such as one of an object
+// that cannot be encoded, says nothing about the API server.
 func IsUnanswered(err error) bool {
+	if IsAnswered(err) {
+		return false
+	}
+	var transport net.Error // as url.Error, syscall.Errno and context.DeadlineExceeded are
+	return errors.As(err, &transport) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || isBrokenStream(err)
+}
+
+// IsAnswered reports whether an error is what the API server answered to a request, or that
+// its answer does not have what was asked for.
+func IsAnswered(err error) bool {
 	var status apierrors.APIStatus
-	return err != nil && !errors.As(err, &status) && !IsIneffective(err)
+	return errors.As(err, &status) || IsIneffective(err)
+}
+
+// isBrokenStream reports whether the connection broke, or the API server ended the stream,
+// before all of an answer was read.
+func isBrokenStream(err error) bool {
+	var stream http2.StreamError
+	var goAway http2.GoAwayError
+	return errors.As(err, &stream) || errors.As(err, &goAway) || utilnet.IsHTTP2ConnectionLost(err)
 }

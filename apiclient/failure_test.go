@@ -1,11 +1,18 @@
 package apiclient_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/url"
+	"syscall"
 	"testing"
+	"time"
 
+	"golang.org/x/net/http2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,7 +27,7 @@ func TestFailuresAreNamedAsTheAPINamesThem(t *testing.T) {
 		"conflict":        apierrors.NewConflict(deployments, "web", errors.New("changed")),
 		"toomanyrequests": apierrors.NewTooManyRequests("later", 1),
 		"unknown":         apierrors.NewGenericServerResponse(http.StatusTeapot, "patch", deployments, "web", "", 0, true),
-		"network":         errors.New("connection refused"),
+		"network":         syscall.ECONNREFUSED,
 	} {
 		if got := apiclient.FailureReason(fmt.Errorf("patch web: %w", err)); got != want {
 			t.Errorf("reason: got %q, want %q", got, want)
@@ -57,10 +64,24 @@ func TestAWebhookThatGivesANewReasonEachTimeHasOneName(t *testing.T) {
 func TestAFailureWithoutAnAnswerIsToldFromARefusal(t *testing.T) {
 	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web", errors.New("denied"))
 	for err, want := range map[error]bool{
-		nil: false, refused: false, fmt.Errorf("patch web: %w", refused): false, errors.New("connection refused"): true,
+		nil: false, refused: false, fmt.Errorf("patch web: %w", refused): false, syscall.ECONNREFUSED: true,
+		&url.Error{Op: "Patch", Err: errors.New("http2: server sent GOAWAY")}: true,
+		fmt.Errorf("list pods: %w", io.ErrUnexpectedEOF):                      true, io.EOF: true, context.DeadlineExceeded: true,
+		fmt.Errorf("list pods: %w", http2.StreamError{StreamID: 1, Code: http2.ErrCodeInternal}): true,
+		fmt.Errorf("list pods: %w", http2.GoAwayError{}):                                         true,
+		errors.New("http2: client connection lost"):                                              true,
 	} {
 		if got := apiclient.IsUnanswered(err); got != want {
 			t.Errorf("%v: got %t, want %t", err, got, want)
 		}
+	}
+}
+
+// Whoever makes the controller write something that cannot be encoded must not make the API
+// server look as if it were away.
+func TestAFailureToEncodeIsNoneOfTheConnection(t *testing.T) {
+	_, err := json.Marshal(time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC))
+	if err == nil || apiclient.IsUnanswered(err) || apiclient.FailureReason(err) != "unknown" {
+		t.Errorf("%v: unanswered %t, reason %s", err, apiclient.IsUnanswered(err), apiclient.FailureReason(err))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -114,7 +115,7 @@ func TestARefusalThatIsTooLargeSaysWhenToTryAgain(t *testing.T) {
 
 func TestARefusalThatBreaksOffIsNoAnswer(t *testing.T) {
 	server := refuse(t, "application/json", 403, "it is Friday", 10)
-	lost := errors.New("the connection is lost")
+	lost := syscall.ECONNRESET
 	server.content = io.MultiReader(strings.NewReader(`{"kind":"Status",`), readerFunc(func([]byte) (int, error) { return 0, lost }))
 	if err := server.get(t); !errors.Is(err, lost) || !apiclient.IsUnanswered(err) {
 		t.Errorf("got %v", err)

@@ -125,6 +125,7 @@ func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, finge
 	}
 	var b basis
 	err := json.Unmarshal([]byte(meta.Annotations[BasisAnnotation]), &b)
+	b.discardForgedTimes()
 	isKnown := err == nil && b.isKnown()
 	isOurs := err == nil && ownsAnnotation(meta, BasisAnnotation)
 	if !isOurs {

@@ -36,7 +36,7 @@ func isUncertain(err error) bool {
 		return false
 	}
 	var status apierrors.APIStatus
-	return apiclient.IsUnanswered(err) || errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError
+	return !apiclient.IsAnswered(err) || errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError
 }
 
 // noteAttempt remembers an attempt until the workload shows what became of it. The workload

@@ -3,6 +3,7 @@ package deployment
 import (
 	"errors"
 	"fmt"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,7 +56,7 @@ func TestAnActionThatIsCarriedOutStartsTheBackoffAnew(t *testing.T) {
 		failing := "create"
 		a.cluster.refuse = func(write string) error {
 			if write == failing {
-				return errors.New("connection reset by peer")
+				return syscall.ECONNRESET
 			}
 			return nil
 		}
@@ -81,7 +82,7 @@ func TestABrokenConnectionIsTriedAgainSoonerThanARefusal(t *testing.T) {
 		err  error
 		want time.Duration
 	}{
-		"broken":  {errors.New("connection reset by peer"), time.Second},
+		"broken":  {syscall.ECONNRESET, time.Second},
 		"refused": {apierrors.NewInternalError(errors.New("in trouble")), time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
