@@ -18,16 +18,22 @@ func claim(s *State) []Action {
 	if d.Deleting {
 		return nil
 	}
-	isForeign := func(rs *ReplicaSet) bool { return !d.selects(rs) }
+	selects := d.selector()
+	isForeign := func(rs *ReplicaSet) bool { return !selects(rs) }
 	var actions []Action
 	for _, rs := range oldestFirst(s.ReplicaSets, isForeign) {
 		actions = append(actions, ReleaseReplicaSet{Target: rs.Meta})
 	}
-	isOwn := func(rs *ReplicaSet) bool { return d.selects(rs) && !rs.Deleting }
+	isOwn := func(rs *ReplicaSet) bool { return !rs.Deleting && selects(rs) }
 	for _, rs := range oldestFirst(s.Orphans, isOwn) {
 		actions = append(actions, AdoptReplicaSet{Target: rs.Meta})
 	}
 	return actions[:min(len(actions), maxBatch)]
 }
 
-func (d *Deployment) selects(rs *ReplicaSet) bool { return d.Matcher.Matches(labels.Set(rs.Labels)) }
+// selector returns what reports whether the Deployment selects a ReplicaSet. To make it costs
+// as much as the selector is large, so it is made once for a plan.
+func (d *Deployment) selector() func(*ReplicaSet) bool {
+	matcher, _ := matcherOf(d.Selector) // what is invalid about it is told
+	return func(rs *ReplicaSet) bool { return matcher.Matches(labels.Set(rs.Labels)) }
+}

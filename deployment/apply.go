@@ -184,7 +184,7 @@ func (x *executor) resolveCollision(ctx context.Context, d *Deployment, a *Creat
 	switch {
 	case err != nil:
 		return &unsureError{a.Name, err}
-	case holder == nil, holder.Controller == d.UID && holder.Sum == d.Sum, holder.Controller == "" && !holder.Deleting && d.selects(holder):
+	case holder == nil, holder.Controller == d.UID && holder.Sum == d.Sum, holder.Controller == "" && !holder.Deleting && d.selector()(holder):
 		return fmt.Errorf("%w: %w", errMovedOn, cause)
 	}
 	return &creationError{CreationFailure{Name: a.Name, Collided: true}, cause}

@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -147,6 +148,12 @@ func TestADeploymentThatCannotBePlannedIsRejectedOncePerGeneration(t *testing.T)
 				d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Like", Values: []string{"b"}}}
 			}, reasonInvalidSelector, `This deployment's selector is not valid: "Like" is not a valid label selector operator`,
 		},
+		"a selector that is too large": {
+			func(d *appsv1.Deployment) {
+				values := slices.Repeat([]string{"web"}, maxDemands-1)
+				d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: values}}
+			}, reasonInvalidSelector, "This deployment's selector has 10001 requirements and values. The deployment engine takes 10000.",
+		},
 		"no strategy": {
 			func(d *appsv1.Deployment) { d.Spec.Strategy = appsv1.DeploymentStrategy{} }, reasonInvalidStrategy, `This deployment's strategy "" is not known.`,
 		},
@@ -177,7 +184,7 @@ func TestADeploymentThatCannotBePlannedIsRejectedOncePerGeneration(t *testing.T)
 			if len(again) > 0 || !wake.IsZero() || !wakeAgain.IsZero() {
 				t.Errorf("again: %v", again)
 			}
-			if rs := set("v1", 0, 0); d.Invalid.Reason != reasonInvalidStrategy && d.selects(rs) {
+			if rs := set("v1", 0, 0); d.Invalid.Reason != reasonInvalidStrategy && d.selector()(rs) {
 				t.Error("it selects something")
 			}
 		})

@@ -142,7 +142,6 @@ func (p packedDeployment) unpack() *Deployment {
 	if isInvalid {
 		d.Invalid = &Invalid{own.ownText(), own.ownText()}
 	}
-	d.Matcher, _ = matcherOf(d.Selector) // what is invalid about it is told
 	return d
 }
 

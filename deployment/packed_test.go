@@ -13,7 +13,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 )
@@ -41,11 +40,8 @@ func drawnMeta(t *rapid.T) Meta {
 	return Meta{Namespace: texts(t, "namespace"), Name: texts(t, "name"), UID: types.UID(texts(t, "uid")), ResourceVersion: texts(t, "version")}
 }
 
-// sameTimes compares times as moments, and selectors by what they select.
-var sameTimes = cmp.Options{
-	cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) }),
-	cmp.Comparer(func(a, b labels.Selector) bool { return a.String() == b.String() }),
-}
+// sameTimes compares times as moments.
+var sameTimes = cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) })
 
 func TestAReplicaSetIsUnpackedAsItWas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -179,5 +175,27 @@ func TestKeysAndNamesDoNotKeepTheObjectsTheyComeFrom(t *testing.T) {
 			t.Errorf("%s: %d bytes are kept for each", name, grown/count)
 		}
 		runtime.KeepAlive(kept)
+	}
+}
+
+// An event or a sync of one Deployment holds up those of others for as long as it takes to
+// unpack it.
+func TestASelectorIsNotMadeUsableToUnpackADeployment(t *testing.T) {
+	with := func(values int) packedDeployment {
+		return packDeployment(web(3, "v1", func(d *appsv1.Deployment) {
+			expression := metav1.LabelSelectorRequirement{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: []string{"web"}}
+			for number := range values - 1 {
+				expression.Values = append(expression.Values, fmt.Sprint(number))
+			}
+			d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{expression}
+		}))
+	}
+	allocations := func(p packedDeployment) float64 { return testing.AllocsPerRun(10, func() { p.unpack() }) }
+	few, many, tooMany := allocations(with(1)), allocations(with(5000)), allocations(with(50_000))
+	if most := few + 5000 + 30; many > most { // a text for each value, and a slice that grows
+		t.Errorf("%v allocations for 5000 values, want at most %v", many, most)
+	}
+	if tooMany > few {
+		t.Errorf("%v allocations for a selector that is too large, %v for a small one", tooMany, few)
 	}
 }

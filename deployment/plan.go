@@ -2,7 +2,6 @@ package deployment
 
 import (
 	"maps"
-	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -102,6 +101,8 @@ type member struct {
 	isOrdered       bool              // to be created
 }
 
+// newPlan begins a plan for a Deployment that has nothing to claim or is being deleted: such a
+// one does not release what it does not select any more.
 func newPlan(s *State) *plan {
 	p := &plan{
 		s:          s,
@@ -109,10 +110,11 @@ func newPlan(s *State) *plan {
 		conditions: newConditions(s.Now, s.Deployment.Status.Conditions),
 		collisions: s.Deployment.Status.CollisionCount,
 	}
-	for _, rs := range slices.SortedFunc(slices.Values(s.ReplicaSets), byAge) {
-		if !p.d.selects(rs) {
-			continue // a Deployment that is being deleted does not release it
-		}
+	isOwn := func(*ReplicaSet) bool { return true }
+	if p.d.Deleting {
+		isOwn = p.d.selector()
+	}
+	for _, rs := range oldestFirst(s.ReplicaSets, isOwn) {
 		m := &member{ReplicaSet: rs, size: rs.Replicas}
 		// Where two have the template, the older one was there first.
 		if p.current == nil && rs.Sum == p.d.Sum {

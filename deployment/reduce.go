@@ -22,6 +22,10 @@ const (
 	reasonInvalidStrategy = "InvalidStrategy"
 )
 
+// maxDemands is how many requirements and values a selector may have in all. To match a
+// ReplicaSet with them takes a look at each.
+const maxDemands = 10_000
+
 // NewDeployment takes from an API object what plans may look at. It does not
 // modify the object, but shares its labels and annotations.
 func NewDeployment(object *appsv1.Deployment) *Deployment {
@@ -48,7 +52,11 @@ func NewDeployment(object *appsv1.Deployment) *Deployment {
 
 // resolve makes the selector and the limits usable, or tells why that cannot be.
 func (d *Deployment) resolve(strategy *appsv1.DeploymentStrategy) (invalid *Invalid) {
-	if d.Matcher, invalid = matcherOf(d.Selector); invalid != nil {
+	if count := demandsOf(d.Selector); count > maxDemands {
+		d.Selector = nil // nobody unpacks it again and again
+		return &Invalid{reasonInvalidSelector, fmt.Sprintf("This deployment's selector has %d requirements and values. The deployment engine takes %d.", count, maxDemands)}
+	}
+	if _, invalid = matcherOf(d.Selector); invalid != nil {
 		return invalid
 	}
 	var err error
@@ -61,6 +69,17 @@ func (d *Deployment) resolve(strategy *appsv1.DeploymentStrategy) (invalid *Inva
 		return &Invalid{reasonInvalidStrategy, fmt.Sprintf("This deployment's rolling update is not valid: %v", err)}
 	}
 	return nil
+}
+
+// demandsOf counts the requirements of a selector, and their values.
+func demandsOf(selector *metav1.LabelSelector) (count int) {
+	if selector == nil {
+		return 0
+	}
+	for i := range selector.MatchExpressions {
+		count += 1 + len(selector.MatchExpressions[i].Values)
+	}
+	return count + len(selector.MatchLabels)
 }
 
 // matcherOf makes a selector usable, or tells why that cannot be. What cannot be used selects

@@ -8,7 +8,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/podtemplate"
@@ -74,9 +73,8 @@ type Deployment struct {
 	HistoryLimit *int32
 	// ProgressDeadline is how long a rollout may make no progress, nil for ever.
 	ProgressDeadline *time.Duration
-	// Selector in its two forms: as the API has it, and to match labels with.
+	// Selector as the API has it, nil if it is too large.
 	Selector *metav1.LabelSelector
-	Matcher  labels.Selector
 	Template EncodedTemplate
 	Sum      podtemplate.Sum // of Template
 
