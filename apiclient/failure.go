@@ -119,6 +119,5 @@ func IsAnswered(err error) bool {
 // before all of an answer was read.
 func isBrokenStream(err error) bool {
 	var stream http2.StreamError
-	var goAway http2.GoAwayError
-	return errors.As(err, &stream) || errors.As(err, &goAway) || utilnet.IsHTTP2ConnectionLost(err)
+	return errors.As(err, &stream) || utilnet.IsHTTP2ConnectionLost(err) || err != nil && strings.Contains(err.Error(), "http2: server sent GOAWAY")
 }

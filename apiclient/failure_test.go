@@ -67,9 +67,9 @@ func TestAFailureWithoutAnAnswerIsToldFromARefusal(t *testing.T) {
 		nil: false, refused: false, fmt.Errorf("patch web: %w", refused): false, syscall.ECONNREFUSED: true,
 		&url.Error{Op: "Patch", Err: errors.New("http2: server sent GOAWAY")}: true,
 		fmt.Errorf("list pods: %w", io.ErrUnexpectedEOF):                      true, io.EOF: true, context.DeadlineExceeded: true,
-		fmt.Errorf("list pods: %w", http2.StreamError{StreamID: 1, Code: http2.ErrCodeInternal}): true,
-		fmt.Errorf("list pods: %w", http2.GoAwayError{}):                                         true,
-		errors.New("http2: client connection lost"):                                              true,
+		fmt.Errorf("list pods: %w", http2.StreamError{StreamID: 1, Code: http2.ErrCodeInternal}):       true,
+		fmt.Errorf("list pods: %w", errors.New("http2: server sent GOAWAY and closed the connection")): true,
+		errors.New("http2: client connection lost"):                                                    true,
 	} {
 		if got := apiclient.IsUnanswered(err); got != want {
 			t.Errorf("%v: got %t, want %t", err, got, want)
