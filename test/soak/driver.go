@@ -29,7 +29,7 @@ type driver struct {
 	world  *world
 	serial atomic.Int64 // makes each value another: content comes back only where it is flipped
 	calm   atomic.Int64 // until when there is a truce, in nanoseconds
-	flips  [workers][]flip
+	tasks  [workers][]task
 
 	mu    sync.Mutex
 	edits map[string]int // by kind
@@ -140,7 +140,7 @@ func (d *driver) disturb(ctx context.Context, seed uint64, end time.Time, rate f
 func (d *driver) step(ctx context.Context, random *rand.Rand, w int) error {
 	c := pick(random, d.world.configs, w)
 	app := pick(random, d.world.workloads, w)
-	if err := d.flipBack(ctx, w, time.Now()); err != nil {
+	if err := d.doDue(ctx, w, time.Now()); err != nil {
 		return err
 	}
 	if random.IntN(100) < d.flipsInAHundred() {
@@ -192,7 +192,7 @@ func pick[T any](random *rand.Rand, all []T, w int) T {
 // configs that are gone would not be judged.
 func (d *driver) calmDown(ctx context.Context) error {
 	return d.share(ctx, func(ctx context.Context, w int) error {
-		if err := d.flipBack(ctx, w, time.Now().Add(longestFlip)); err != nil {
+		if err := d.doDue(ctx, w, time.Now().Add(longestFlip)); err != nil {
 			return err
 		}
 		for i := w; i < len(d.world.workloads); i += workers {

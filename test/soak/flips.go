@@ -11,18 +11,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// flip is an edit that is to be taken back.
-type flip struct {
-	config     *config
-	key, value string // value is what it was before
-	due        time.Time
+// task is what a worker is to do later.
+type task struct {
+	due time.Time
+	do  func(context.Context) error
 }
 
 const (
 	// longestFlip is longer than most restarts take to be made.
 	longestFlip = 10 * time.Second
-	// shortFlip leaves a pod time to start, and is shorter than the grace periods of patient workloads.
-	shortFlip = 4 * time.Second
+	// Most flips are there for more than a second when a pod is deleted, leave its successor time to start,
+	// to the second that its times tell, and are over before the grace period of a patient workload is.
+	beforeHit               = 1200 * time.Millisecond
+	shortestHit, longestHit = 6 * time.Second, 8 * time.Second
+	patientGrace            = 9 * time.Second
 )
 
 // flip gives a key that pods see another value for a while, in which, as a rule, a pod starts anew.
@@ -37,52 +39,59 @@ func (d *driver) flip(ctx context.Context, random *rand.Rand, w int) error {
 	if err := d.setKey(ctx, c, key, d.value()); err != nil {
 		return err
 	}
-	longest := longestFlip
-	if random.IntN(4) > 0 {
-		longest = shortFlip
-	}
-	d.flips[w] = append(d.flips[w], flip{c, key, before, time.Now().Add(between(random, 0, longest))})
-	c.flips++
+	takes := between(random, 0, longestFlip)
 	if readers := c.readersOf(key); len(readers) > 0 && random.IntN(5) > 0 {
-		return d.reschedule(ctx, random, readers[random.IntN(len(readers))])
+		takes = between(random, shortestHit, longestHit)
+		reader, dice := readers[max(0, slices.IndexFunc(readers, isPatient))], random.Int()
+		d.later(w, beforeHit, func(ctx context.Context) error { return d.reschedule(ctx, dice, reader) })
+	}
+	c.flips++
+	d.later(w, takes, func(ctx context.Context) error {
+		c.flips--
+		return d.setKey(ctx, c, key, before)
+	})
+	return nil
+}
+
+// later lets a worker do something after a while.
+func (d *driver) later(w int, after time.Duration, do func(context.Context) error) {
+	d.tasks[w] = append(d.tasks[w], task{time.Now().Add(after), do})
+}
+
+// doDue lets a worker do what is due.
+func (d *driver) doDue(ctx context.Context, w int, now time.Time) error {
+	var due []task
+	d.tasks[w] = slices.DeleteFunc(d.tasks[w], func(t task) bool {
+		if t.due.After(now) {
+			return false
+		}
+		due = append(due, t)
+		return true
+	})
+	for _, t := range due {
+		if err := t.do(ctx); err != nil {
+			return err
+		}
 	}
 	return nil
 }
+
+func isPatient(w *workload) bool { return w.ownGrace > 0 && !w.never }
 
 // pickFlippable draws a config of a worker's, if possible a lively one that a patient workload reads.
 func (d *driver) pickFlippable(random *rand.Rand, w int) (c *config) {
 	for range 10 {
 		c = pick(random, d.world.configs, w)
-		if c.lively && c.content != nil && slices.ContainsFunc(c.readers, func(r *workload) bool { return r.ownGrace > 0 && !r.never }) {
+		if c.lively && c.content != nil && slices.ContainsFunc(c.readers, isPatient) {
 			break
 		}
 	}
 	return c
 }
 
-// flipBack takes back what a worker has flipped, if it is due.
-func (d *driver) flipBack(ctx context.Context, w int, now time.Time) error {
-	var rest []flip
-	due := d.flips[w]
-	d.flips[w] = nil
-	for _, f := range due {
-		if f.due.After(now) {
-			rest = append(rest, f)
-			continue
-		}
-		if err := d.setKey(ctx, f.config, f.key, f.value); err != nil {
-			return err
-		}
-		f.config.flips--
-	}
-	d.flips[w] = append(rest, d.flips[w]...)
-	return nil
-}
-
 // reschedule deletes a pod of a workload, so that another one starts.
-func (d *driver) reschedule(ctx context.Context, random *rand.Rand, app *workload) error {
+func (d *driver) reschedule(ctx context.Context, dice int, app *workload) error {
 	d.count("pod deleted")
-	dice := random.Int()
 	err := until(ctx, apierrors.IsNotFound, func(ctx context.Context) error {
 		pods, err := d.client.CoreV1().Pods(app.namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app.name})
 		if err != nil || len(pods.Items) == 0 {

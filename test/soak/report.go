@@ -31,6 +31,9 @@ func (r *report) add(format string, arguments ...any) {
 // failed tells whether something went wrong.
 func (r *report) failed() bool { return len(r.violations)+len(r.failures) > 0 }
 
+// stoodBy is in the log of an engine that takes another one, as the former leader, for a rival.
+const stoodBy = "standing by: somebody else drives deployments"
+
 // These are enough to see what the violations have in common.
 const (
 	shownViolations = 20
@@ -83,7 +86,11 @@ func (s *soak) report(atEnd footprint) *report {
 	faults := s.proxy.Injected()
 	figure("faults", "%d: %s", sum(faults), list(faults))
 	figure("kills", "%d: %s; %d leases lost", sum(kills), list(kills), s.replicas.leasesLost())
-	figure("truces", "%d, in which the controllers could see everything", s.truces)
+	figure("truces", "%d, in which the controllers could see everything; %d pods have read content outside of them that nobody could know of",
+		s.truces, tally.Unknowable)
+	if lines := s.replicas.logs(stoodBy); lines != "" { // there is no other one, but a leader may be late to notice that it is none
+		figure("engine", "stood by, which delays everything:\n%s", strings.TrimSuffix(lines, "\n"))
+	}
 	figure("observed", "%d versions, with %d gaps in which the API server could not be watched", s.observer.events.Load(), s.observer.gaps.Load())
 	figure("pods", "%d, of which %d started more than 10 s after they were made, the slowest %s", len(s.pods), count, slowest)
 	figure("at start", "%s", s.atStart)

@@ -194,7 +194,7 @@ func (s *soak) disturb(ctx context.Context) error {
 	go func() { errs <- s.haunt(ctx, begin.Add(s.duration/3), begin.Add(s.duration*2/3)) }()
 	go func() { errs <- s.driver.disturb(ctx, s.seed, end, s.rate) }()
 	go func() { errs <- s.saboteur.work(disturbed, 7*time.Second) }()
-	go func() { errs <- s.weather(disturbed) }()
+	go func() { errs <- s.weather(ctx, disturbed) }()
 	go func() { errs <- s.tellProgress(disturbed, end) }()
 	var all []error
 	for range cap(errs) {
@@ -207,28 +207,29 @@ func (s *soak) disturb(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// weather changes the faults: everything a little, one kind hard, stalled watches that
-// are cut after a while, fair.
-func (s *soak) weather(ctx context.Context) error {
+// weather changes the faults while there are disturbances: everything a little, one kind hard, stalled
+// watches that are cut after a while, fair. A truce is brought to its end.
+func (s *soak) weather(ctx, disturbed context.Context) error {
 	random := rand.New(rand.NewPCG(s.seed, 1))
 	defer s.proxy.Inject(nil)
 	kinds := faultproxy.Kinds()
-	for truce := time.Now().Add(truceEvery / 4); ctx.Err() == nil; {
+	for truce := firstTruce(s.disturbed); disturbed.Err() == nil; {
+		last := func(low, high time.Duration) { pause(disturbed, min(between(random, low, high), time.Until(truce))) }
 		s.proxy.Inject(faultproxy.Everything(0.15))
-		pause(ctx, between(random, 4*time.Second, 10*time.Second))
+		last(4*time.Second, 10*time.Second)
 		kind := kinds[random.IntN(len(kinds))]
 		s.judge.note("only faults of the kind " + string(kind))
 		s.proxy.Inject(faultproxy.Mix{kind: 0.7})
-		pause(ctx, between(random, time.Second, 4*time.Second))
+		last(time.Second, 4*time.Second)
 		s.proxy.Inject(nil)
 		if s.proxy.Stalled() > 0 { // nobody else ends that within the time of a soak
 			s.judge.note("connections are cut")
 			s.proxy.Cut()
 		}
 		s.judge.note("no faults")
-		if pause(ctx, between(random, 0, 4*time.Second)); time.Now().After(truce) {
+		if last(0, 4*time.Second); disturbed.Err() == nil && !time.Now().Before(truce) {
 			s.truce(ctx)
-			truce = time.Now().Add(truceEvery)
+			truce = truce.Add(truceEvery)
 		}
 	}
 	return nil

@@ -140,3 +140,17 @@ func TestAWrongCommandLineIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestTheLastTruceEndsWithTheDisturbances(t *testing.T) {
+	begin := time.Date(2026, 1, 20, 12, 0, 0, 0, time.UTC)
+	for duration, want := range map[time.Duration]time.Duration{
+		10 * time.Second: -16 * time.Second, // at once
+		45 * time.Second: 19 * time.Second,
+		time.Minute:      34 * time.Second,
+		2 * time.Minute:  4 * time.Second, // and after 49 and 94 seconds
+	} {
+		if got := firstTruce(spell{begin, begin.Add(duration)}).Sub(begin); got != want {
+			t.Errorf("the first of %s begins after %s, want %s", duration, got, want)
+		}
+	}
+}

@@ -14,13 +14,23 @@ import (
 // time to time there is a truce, in which the controllers see all, and the driver flips a lot.
 const (
 	truceEvery = 45 * time.Second
+	lastTruce  = 26 * time.Second // before the end of the disturbances, so that nothing makes good what it shows
 	truceLimit = 15 * time.Second // for the controllers to get everything under control
-	truceTime  = 11 * time.Second
+	truceTime  = 14 * time.Second
 	// settling is how long a controller that works may take to see what is there, and afterlife for how
 	// long what a process has seen may be in its memory only: then it has restarted, or left a mark.
 	settling  = 2 * time.Second
-	afterlife = 10 * time.Second
+	afterlife = 15 * time.Second
 )
+
+// firstTruce returns when the first one begins, so that the last one ends with the disturbances.
+func firstTruce(disturbed spell) time.Time {
+	first := disturbed.end.Add(-lastTruce)
+	for first.Add(-truceEvery).After(disturbed.begin) {
+		first = first.Add(-truceEvery)
+	}
+	return first
+}
 
 // truce keeps faults and kills away for a while, which the model is told if the controllers could see
 // everything meanwhile.
@@ -38,7 +48,7 @@ func (s *soak) truce(ctx context.Context) {
 	}
 	pause(ctx, settling)
 	begin := time.Now()
-	s.driver.truce(begin.Add(truceTime - settling - shortFlip))
+	s.driver.truce(begin.Add(truceTime - settling - longestHit))
 	before := s.replicas.leasesLost()
 	pause(ctx, truceTime)
 	if err := s.seesEverything(ctx); err == nil && s.replicas.leasesLost() == before {

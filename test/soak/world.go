@@ -55,7 +55,7 @@ type workload struct {
 	never  bool // never enabled
 	uses   []use
 
-	// ownGrace is a grace period of its own, so long that pods start within it, 0 if it has none.
+	// ownGrace is a grace period of its own, so long that pods start within it; 0 if it has none.
 	ownGrace time.Duration
 
 	enabled, paused bool
@@ -142,8 +142,8 @@ func (w *world) newWorkload(random *rand.Rand, i int) *workload {
 	if !d.steady && random.IntN(4) == 0 {
 		d.never, d.enabled = true, false
 	}
-	if random.IntN(3) == 0 {
-		d.ownGrace = grace + time.Duration(3+random.IntN(4))*time.Second
+	if random.IntN(4) == 0 {
+		d.ownGrace = patientGrace + time.Duration(random.IntN(3))*time.Second
 	}
 	d.recreate = random.IntN(6) == 0
 	d.surge = random.IntN(3)

@@ -69,7 +69,7 @@ func answer(edited, restarted float64) Answer {
 	return Answer{Edited: end, Took: at(restarted).Sub(end)}
 }
 
-func TestAVerdictTalliesRestartsThatRecordNothingNew(t *testing.T) {
+func TestAVerdictTalliesWhatIsRightAndRare(t *testing.T) {
 	p := newPlay(Options{Lag: 5 * time.Second}, usesAll)
 	p.edit(20, "a=2 b=1")
 	p.restart(21, "second")
@@ -79,8 +79,11 @@ func TestAVerdictTalliesRestartsThatRecordNothingNew(t *testing.T) {
 	p.podStarts(31)
 	p.edit(32, "a=2 b=1")
 	p.restart(33, "second") // since the content has returned
+	p.edit(40, "a=3 b=1")
+	p.edit(50, "a=2 b=1")
+	p.Rest([]Pod{pod(45)}) // has read what nobody has seen
 	p.requireRules(t)
-	if diff := cmp.Diff(Tally{Again: 1, Returned: 1}, p.Tally()); diff != "" {
+	if diff := cmp.Diff(Tally{Again: 1, Returned: 1, Unknowable: 1}, p.Tally()); diff != "" {
 		t.Errorf("another tally (-want +got):\n%s", diff)
 	}
 }

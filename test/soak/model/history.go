@@ -175,10 +175,11 @@ func (m *Model) Rest(pods []Pod) {
 // Note takes in what concerns all stories: that a process was killed, say.
 func (m *Model) Note(at time.Time, what string) { m.notes = append(m.notes, note{at, what}) }
 
-// Tally counts restarts of which the record says the same as before.
+// Tally counts what is right, and rare.
 type Tally struct {
-	Again    int // after a revert
-	Returned int // of pods that started while the content was another one
+	Again      int // restarts after a revert, that record nothing new
+	Returned   int // restarts of pods that started while the content was another one, that record nothing new
+	Unknowable int // pods that have read something else at the end, which nobody could know
 }
 
 // Tally returns what the last verdict has counted.

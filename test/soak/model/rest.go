@@ -26,23 +26,33 @@ func (m *Model) judgePods() (found []Violation) {
 			continue
 		}
 		lives := h.lives()
-		life := lives[len(lives)-1]
-		last := &life[len(life)-1]
-		if !last.Enabled || last.Paused || !last.WantsPods {
-			continue
-		}
-		optedIn := optInOf(life)
-		for j := range last.Uses {
-			if missed := m.missed(&last.Uses[j], pod, optedIn); missed != nil && !m.isUnknowable(&last.Uses[j], pod, life) {
-				found = append(found, Violation{pod.Workload, Lost, missed.End, fmt.Sprintf(
-					"pod %s, created at %s and started at %s, has not seen the change of %s %s at %s (opted in at %s, last restarted at %s)",
-					pod.Name, clock(pod.Created), clock(pod.Started), last.Uses[j].Config.Kind, last.Uses[j].Config.Name, clock(missed.End),
-					clock(optedIn), clock(last.RestartedAt))})
-				break
-			}
+		if life := lives[len(lives)-1]; life[len(life)-1].isUpToDate() {
+			found = append(found, m.judgePod(pod, life)...)
 		}
 	}
 	return found
+}
+
+// isUpToDate reports whether all pods are to have the last content.
+func (s *Sight) isUpToDate() bool { return s.Enabled && !s.Paused && s.WantsPods }
+
+// judgePod finds the first content that a pod has not seen.
+func (m *Model) judgePod(pod *Pod, life []Sight) []Violation {
+	optedIn, last := optInOf(life), &life[len(life)-1]
+	for i := range last.Uses {
+		u := &last.Uses[i]
+		missed := m.missed(u, pod, optedIn)
+		switch {
+		case missed == nil:
+		case m.isUnknowable(u, pod, life):
+			m.tally.Unknowable++
+		default:
+			return []Violation{{pod.Workload, Lost, missed.End, fmt.Sprintf(
+				"pod %s, created at %s and started at %s, has not seen the change of %s %s at %s (opted in at %s, last restarted at %s)",
+				pod.Name, clock(pod.Created), clock(pod.Started), u.Config.Kind, u.Config.Name, clock(missed.End), clock(optedIn), clock(last.RestartedAt))}}
+		}
+	}
+	return nil
 }
 
 // optInOf is when the last spell of being enabled began.
