@@ -43,6 +43,7 @@ func Plan(s *State) (actions []Action, wake time.Time) {
 	if p.isRescaled() {
 		p.refreshNew()
 		if p.rescale() {
+			p.estimateProgress() // the status below hides it from the next plan
 			return p.report()
 		}
 	}

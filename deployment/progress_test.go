@@ -436,3 +436,10 @@ func TestConditionsKeepTheTimeOfTheirLastTransition(t *testing.T) {
 		t.Error("the conditions that were there were modified")
 	}
 }
+
+// A scaling writes the numbers of pods with which the next plan compares.
+func TestAScalingHidesNoProgress(t *testing.T) {
+	late := condition(appsv1.DeploymentProgressing, corev1.ConditionFalse, reasonTimedOut, `ReplicaSet "web-v2" has timed out progressing.`, 10)
+	s := stateOf(web(4, "v2", counted(8, 4, 4, 4, late)), set("v1", 2, 2, sized("6", "8")), set("v2", 4, 0, sized("6", "8")))
+	expect(t, "message", `ReplicaSet "web-v2" is progressing.`, progressing(s).Message)
+}
