@@ -116,10 +116,9 @@ func (h *history) isUnderway(a, b *appsv1.DeploymentCondition) bool {
 	isNew := func(c *appsv1.DeploymentCondition, w *world) bool {
 		return isSame(c.LastUpdateTime, metav1.NewTime(w.now))
 	}
-	// A status that was refused lets the next one show more progress. One that a scaling writes, or the rollout before it,
-	// hides it.
-	hasHidden := slices.Contains(h.original.server.refused, ref{deployments, name}) || h.original.server.hasRescaled || h.engine.server.hasRescaled
-	return isNew(a, h.original) && (isNew(b, h.engine) || h.original.hasPassingProgress() || hasHidden) ||
+	// A status that was refused lets the original's next one show more progress. One that a scaling writes hides it.
+	hasLost, hasHidden := slices.Contains(h.original.server.refused, ref{deployments, name}), h.original.server.hasRescaled
+	return isNew(a, h.original) && (isNew(b, h.engine) || h.original.hasPassingProgress() || hasLost) ||
 		isNew(b, h.engine) && (h.engine.hasPassingProgress() || hasHidden)
 }
 
