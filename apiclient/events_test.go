@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,6 +53,14 @@ func (a *eventAPI) RoundTrip(request *http.Request) (*http.Response, error) {
 	}, nil
 }
 
+// writes returns what is written, and when, once nothing moves any more.
+func (a *eventAPI) writes() ([]string, []time.Duration) {
+	synctest.Wait()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.written), slices.Clone(a.at)
+}
+
 // recording runs a test in synthetic time with a recorder that writes to the server.
 func recording(t *testing.T, api *eventAPI, run func(events record.EventRecorder)) {
 	t.Helper()
@@ -91,20 +101,19 @@ func TestAWebhookThatHangsForEventsOfOneNamespaceHoldsUpNoOther(t *testing.T) {
 				}
 				synctest.Wait()
 				events.Event(about("other", "web"), "Normal", "Restarting", "x")
-				synctest.Wait()
-				if len(api.written) != 1 || api.written[0] != "POST other" || api.at[0] != 0 {
-					t.Errorf("written at once: %q after %v", api.written, api.at)
+				if written, at := api.writes(); len(written) != 1 || written[0] != "POST other" || at[0] != 0 {
+					t.Errorf("written at once: %q after %v", written, at)
 				}
 				time.Sleep(24 * time.Hour)
 				if name != "the Event is written in the end" {
 					return
 				}
-				if len(api.written) != 101 {
-					t.Errorf("%d Events are written; the first 100 of a namespace should be", len(api.written))
+				if written, _ := api.writes(); len(written) != 101 {
+					t.Errorf("%d Events are written; the first 100 of a namespace should be", len(written))
 				}
 				events.Event(about("hostile", "later"), "Normal", "Restarting", "x")
 				time.Sleep(time.Minute)
-				if len(api.written) != 102 {
+				if written, _ := api.writes(); len(written) != 102 {
 					t.Error("an Event is dropped although none waits")
 				}
 			})
@@ -125,16 +134,16 @@ func TestNoEventIsLostWhenTheAPIServerIsSlowOrAwayForAWhile(t *testing.T) {
 			events.Event(about(fmt.Sprint("ns", i/2), fmt.Sprint("d", i)), "Normal", "Restarting", "x")
 		}
 		time.Sleep(time.Hour)
-		if len(api.written) != 40 {
-			t.Errorf("%d of 40 Events are written", len(api.written))
+		if written, _ := api.writes(); len(written) != 40 {
+			t.Errorf("%d of 40 Events are written", len(written))
 		}
 	})
 }
 
 func TestAnEventThatComesAgainIsCountedAndIfItIsGoneCreated(t *testing.T) {
-	gone := false
+	var gone atomic.Bool
 	api := &eventAPI{respond: func(request *http.Request, _ int) (int, error) {
-		if request.Method == http.MethodPatch && gone {
+		if request.Method == http.MethodPatch && gone.Load() {
 			return http.StatusNotFound, nil
 		}
 		return http.StatusCreated, nil
@@ -142,10 +151,11 @@ func TestAnEventThatComesAgainIsCountedAndIfItIsGoneCreated(t *testing.T) {
 	recording(t, api, func(events record.EventRecorder) {
 		for range 3 {
 			events.Event(about("ns", "web"), "Normal", "Restarting", "x")
-			synctest.Wait()
-			gone = len(api.written) == 2
+			written, _ := api.writes()
+			gone.Store(len(written) == 2)
 		}
-		if got := strings.Join(api.written, ", "); got != "POST ns, PATCH ns, POST ns" {
+		written, _ := api.writes()
+		if got := strings.Join(written, ", "); got != "POST ns, PATCH ns, POST ns" {
 			t.Errorf("got %s", got)
 		}
 	})
@@ -164,13 +174,13 @@ func TestEventsThatWaitAreBoundedAndManyNamespacesSilenceNoOther(t *testing.T) {
 			synctest.Wait()
 		}
 		events.Event(about("other", "web"), "Normal", "Restarting", "x")
-		synctest.Wait()
-		if len(api.written) != 1 || api.written[0] != "POST other" {
-			t.Errorf("written at once: %q", api.written)
+		if written, _ := api.writes(); len(written) != 1 || written[0] != "POST other" {
+			t.Errorf("written at once: %q", written)
 		}
 		time.Sleep(time.Hour)
-		if want := 10*100 + 10*5 + 1; len(api.written) != want {
-			t.Errorf("%d Events are written, want %d", len(api.written), want)
+		want := 10*100 + 10*5 + 1
+		if written, _ := api.writes(); len(written) != want {
+			t.Errorf("%d Events are written, want %d", len(written), want)
 		}
 	})
 }
