@@ -62,7 +62,10 @@ func Start(options Options) (*Proxy, error) {
 	}
 	p := &Proxy{options: options, dice: newDice(options.Seed), streams: map[*stream]struct{}{}}
 	p.forward = &httputil.ReverseProxy{
-		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: target.Scheme, Host: target.Host}) },
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(&url.URL{Scheme: target.Scheme, Host: target.Host})
+			r.Out.Header.Set("Accept-Encoding", "identity") // the events of a watch must be told apart
+		},
 		Transport:      transport,
 		FlushInterval:  -1, // watches trickle
 		ModifyResponse: p.spoil,
