@@ -23,7 +23,7 @@ type span struct {
 
 // concerns reports whether the content could be read through a reference to the config.
 func (s *span) concerns(reference *Reference) bool {
-	return s.past == nil || s.past.concerns(reference)
+	return s.past == nil || s.past.isOther(s.sight.config, reference)
 }
 
 // maxSpans is after how many intervals of one workload those of each further config count as
@@ -67,7 +67,7 @@ func (s *sight) appendPastSpans(found []span, w *Workload, past []Past) []span {
 	for i := range past {
 		p := &past[i]
 		from, isLater := p.since(w)
-		if isLater && !p.isOpen() && p.isOther(s.config) && p.concernsAny(s.references) {
+		if isLater && !p.isOpen() && slices.ContainsFunc(s.references, func(r Reference) bool { return p.isOther(s.config, &r) }) {
 			found = append(found, span{sight: s, past: p, from: from, until: p.Until})
 		}
 	}

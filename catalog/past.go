@@ -165,11 +165,15 @@ func (p *Past) concernsAny(references []Reference) bool {
 	return slices.ContainsFunc(references, func(r Reference) bool { return p.concerns(&r) })
 }
 
-// isOther reports whether the content is not the present one of a config, or stood elsewhere:
-// environment variables do not show what is in the binaryData.
-func (p *Past) isOther(config *Config) bool {
+// isOther reports whether somebody who read the config through a reference while the content was
+// there could read another one than the present one. Where a key stands matters only to those who
+// do not see the binaryData.
+func (p *Past) isOther(config *Config, reference *Reference) bool {
+	if !p.concerns(reference) {
+		return false
+	}
 	present, _ := findKey(config.Keys, p.Key)
-	return p.Mixed || p.Key == "" || p.Content != present.Checksum || p.WasBinary != present.Binary
+	return p.Mixed || p.Key == "" || p.Content != present.Checksum || reference.Keys.DataOnly && p.WasBinary != present.Binary
 }
 
 // addPast adds the past contents of a config.
