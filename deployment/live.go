@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/apiclient"
 )
 
 // maxReviewed is how many ReplicaSets are read at most when some are not as they seemed to be.
@@ -25,7 +28,9 @@ const maxReviewed = 50
 // anything, and all pods would be replaced. Its error is errMovedOn if the plan does not fit
 // what was read. The caches have it then.
 func (x *executor) confirm(ctx context.Context, d *Deployment) (*appsv1.Deployment, error) {
-	object, err := x.apps.Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
+	object, err := persistently(func() (*appsv1.Deployment, error) {
+		return x.apps.Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
+	})
 	switch {
 	case apierrors.IsNotFound(err):
 		x.caches.deployments.answerGone(&d.Meta)
@@ -81,7 +86,9 @@ func (x *executor) lookAtAll(ctx context.Context, sets []*ReplicaSet) error {
 // glance reads a ReplicaSet as the API server has it in memory, which costs it little and may
 // be outdated. It returns nil if there is none.
 func (x *executor) glance(ctx context.Context, rs *ReplicaSet) (*ReplicaSet, error) {
-	object, err := x.apps.ReplicaSets(rs.Namespace).Get(ctx, rs.Name, metav1.GetOptions{ResourceVersion: "0"})
+	object, err := persistently(func() (*appsv1.ReplicaSet, error) {
+		return x.apps.ReplicaSets(rs.Namespace).Get(ctx, rs.Name, metav1.GetOptions{ResourceVersion: "0"})
+	})
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -92,6 +99,23 @@ func (x *executor) glance(ctx context.Context, rs *ReplicaSet) (*ReplicaSet, err
 		return live, nil
 	}
 	return nil, nil
+}
+
+// maxReads is how often a read is tried.
+const maxReads = 3
+
+// persistently reads again at once what fails soon and for a reason that may pass. A creation
+// needs several reads before it, and while requests fail now and then, it would seldom come to
+// pass if each of them had to succeed at the first attempt.
+func persistently[T any](read func() (T, error)) (T, error) {
+	for reads := 1; ; reads++ {
+		begun := time.Now()
+		value, err := read()
+		mayPass := apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || apiclient.IsUnanswered(err)
+		if !mayPass || reads == maxReads || time.Since(begun) > time.Second {
+			return value, err
+		}
+	}
 }
 
 // original is a ReplicaSet as far as a rollback needs it. Its template is as the API server
