@@ -113,13 +113,15 @@ func TestAScalingWithoutEffectIsReportedAndTriedLessAndLess(t *testing.T) {
 // version moves and the record is there: it counts as not carried out.
 func TestARestartWithoutEffectIsReportedAndTriedUntilItHasOne(t *testing.T) {
 	t.Parallel()
-	const templateAsBefore = `JSONPatch{op: "replace", path: "/spec/template", value: oldObject.spec.template}`
+	const (
+		withoutTimestamp = `(has(object.spec.template.metadata.annotations) && "` + timestampAnnotation + `" in object.spec.template.metadata.annotations ? ` +
+			`[JSONPatch{op: "remove", path: "/spec/template/metadata/annotations/" + jsonpatch.escapeKey("` + timestampAnnotation + `")}] : [])`
+		recordAsBefore = `["` + basisAnnotation + `", "` + checksumsAnnotation + `"].map(key, ` +
+			`JSONPatch{op: "replace", path: "/metadata/annotations/" + jsonpatch.escapeKey(key), value: oldObject.metadata.annotations[key]})`
+	)
 	for name, mutation := range map[string]struct{ expression, missing string }{
-		"nothing is left": {
-			`[JSONPatch{op: "replace", path: "/metadata/annotations", value: oldObject.metadata.annotations}, ` + templateAsBefore + `]`,
-			"annotation " + basisAnnotation,
-		},
-		"the record is left": {`[` + templateAsBefore + `]`, "annotation " + timestampAnnotation + " of the pod template"},
+		"nothing is left":    {recordAsBefore + " + " + withoutTimestamp, "annotation " + basisAnnotation},
+		"the record is left": {withoutTimestamp, "annotation " + timestampAnnotation + " of the pod template"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSceneApart(t)
