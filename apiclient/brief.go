@@ -9,13 +9,14 @@ import (
 )
 
 const (
-	// maxText is how long a text may be. It is what the API takes as the note of an Event.
-	maxText = 1 << 10
+	// maxText is how long a text may be. A refusal of the API server's own can name an object of
+	// 253 characters several times.
+	maxText = 4 << 10
 	// cutMark is the end of a text that was cut.
 	cutMark = " [cut]"
 )
 
-// Brief returns a text as logs, Events, conditions and memory may have it: whole up to 1 KiB,
+// Brief returns a text as logs, Events, conditions and memory may have it: whole up to 4 KiB,
 // and otherwise its beginning with a mark that it was cut. An admission webhook denies requests
 // in as many words as it likes. The beginning does not keep the whole text in memory.
 func Brief(text string) string {

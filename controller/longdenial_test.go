@@ -62,7 +62,7 @@ func TestOfLongDenialsLittleIsToldAndKept(t *testing.T) {
 			synctest.Wait()
 		}
 		kept := heapInUse() - before
-		if server.taken != workloads || server.longest > 1024 {
+		if server.taken != workloads || server.longest > 4096 {
 			t.Errorf("%d Events, the longest of %d bytes", server.taken, server.longest)
 		}
 		if kept > 4<<20 {

@@ -28,7 +28,7 @@ func TestALongDenialIsCutInTheConditionAndInWhatIsRemembered(t *testing.T) {
 				a.sync(t)
 				longest = max(longest, len(a.engine.notes.of(a.key).creation.Message))
 			}
-			if longest == 0 || longest > 1024 {
+			if longest == 0 || longest > 4096 {
 				t.Errorf("a message of %d bytes is remembered", longest)
 			}
 			told := ""
@@ -37,10 +37,10 @@ func TestALongDenialIsCutInTheConditionAndInWhatIsRemembered(t *testing.T) {
 					told = condition.Message
 				}
 			}
-			if !strings.Contains(told, want) || len(told) > 1200 {
+			if !strings.Contains(told, want) || len(told) > 4400 {
 				t.Errorf("the condition has %d bytes: %.100q", len(told), told)
 			}
-			if len(denial) < 1024 && !strings.HasSuffix(told, `": no quota`) {
+			if len(denial) < 4096 && !strings.HasSuffix(told, `": no quota`) {
 				t.Errorf("a short message has changed: %q", told)
 			}
 		})
