@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"kubernetes-deployment-restart-controller/apiclient"
 )
@@ -104,15 +104,14 @@ func (x *executor) glance(ctx context.Context, rs *ReplicaSet) (*ReplicaSet, err
 // maxReads is how often a read is tried.
 const maxReads = 3
 
-// persistently reads again at once what fails soon and for a reason that may pass. A creation
+// persistently reads again at once what fails for a reason that may pass, unless it took too long. A creation
 // needs several reads before it, and while requests fail now and then, it would seldom come to
 // pass if each of them had to succeed at the first attempt.
 func persistently[T any](read func() (T, error)) (T, error) {
 	for reads := 1; ; reads++ {
-		begun := time.Now()
 		value, err := read()
-		mayPass := apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || apiclient.IsUnanswered(err)
-		if !mayPass || reads == maxReads || time.Since(begun) > time.Second {
+		mayPass := apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || apiclient.IsUnanswered(err) && !utilnet.IsTimeout(err)
+		if !mayPass || reads == maxReads {
 			return value, err
 		}
 	}
