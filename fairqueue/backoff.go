@@ -30,29 +30,48 @@ const (
 // Backoff spaces out the attempts at an item that fails: the first pause doubles with each
 // failure in a row, up to the longest one.
 //
-// After a broken connection no pause is longer than a second, unless nobody gets an answer.
-// An item that is slow pauses for at least as long as it was under way, and for up to 20
-// times as long, but no longer than the greater of the longest pause and 10 minutes: one
-// whose request hangs for 30 seconds pauses for 30 seconds, one minute and so on up to 10.
+// After a broken connection no pause is longer than a second, unless nobody gets an answer;
+// such attempts do not lengthen the pauses after those that are answered. An item that is
+// slow pauses for at least as long as it was under way, and for up to 20 times as long, but
+// no longer than the greater of the longest pause and 10 minutes: one whose request hangs
+// for 30 seconds pauses for 30 seconds, one minute and so on up to 10.
 type Backoff struct{ First, Longest time.Duration }
 
-// attempt is one that has failed.
-type attempt struct {
-	failures int           // in a row, this one included
-	longest  time.Duration // how long the longest of them was under way
-	failure  Failure
-	isAway   bool // the API server answers nobody
+// failures counts the attempts in a row that have failed.
+type failures struct {
+	all     int
+	refused int
+	slow    int           // refused since one of them, or one before, was slow
+	longest time.Duration // how long the longest attempt was under way
 }
 
-func (b Backoff) pause(a attempt) time.Duration {
-	first, limit := b.First, b.Longest
-	switch {
-	case a.failure == Unanswered && !a.isAway:
-		limit = min(limit, brokenLimit)
-	case a.failure != Unanswered && a.longest > slowAfter:
-		first = max(first, a.longest)
-		limit = max(limit, min(slowShare*a.longest, slowLimit))
+func (f *failures) add(failure Failure) {
+	f.all++
+	if failure == Unanswered {
+		return
 	}
-	doublings := min(a.failures-1, 20) // more would overflow, and pass any limit
-	return min(first<<doublings, limit)
+	f.refused++
+	if f.longest > slowAfter {
+		f.slow++
+	}
+}
+
+// pause returns the pause after the last of some failures; isAway is whether the API server
+// answers nobody.
+func (b Backoff) pause(f failures, last Failure, isAway bool) time.Duration {
+	switch {
+	case last == Unanswered && !isAway:
+		return doubled(b.First, f.all, min(b.Longest, brokenLimit))
+	case last == Unanswered:
+		return doubled(b.First, f.all, b.Longest)
+	case f.slow > 0:
+		hanging := doubled(f.longest, f.slow, max(b.Longest, min(slowShare*f.longest, slowLimit)))
+		return max(hanging, doubled(b.First, f.refused, b.Longest))
+	}
+	return doubled(b.First, f.refused, b.Longest)
+}
+
+// doubled returns the nth of pauses each of which is twice the one before.
+func doubled(first time.Duration, n int, limit time.Duration) time.Duration {
+	return min(first<<min(n-1, 20), limit) // more would overflow, and pass any limit
 }

@@ -68,6 +68,31 @@ func TestRequestsThatHangAreTriedAgainLessAndLess(t *testing.T) {
 	})
 }
 
+// While an API server starts, it answers a first request late, and denies it. That is not the
+// thirteenth failure of its kind.
+func TestAttemptsWithoutAnAnswerDoNotLengthenThePausesAfterARefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newTestQueue(1)
+		pauses(q, 12, 0, Unanswered)
+		expect(t, []time.Duration{2 * time.Second}, pauses(q, 1, 2*time.Second, Refused))
+		pauses(q, 12, 0, Unanswered)
+		expect(t, []time.Duration{4 * time.Second}, pauses(q, 1, 0, Refused))
+
+		q.Forget("a/0")
+		pauses(q, 12, 0, Unanswered)
+		expect(t, []time.Duration{10 * time.Millisecond, 20 * time.Millisecond}, pauses(q, 2, 0, Refused))
+	})
+}
+
+// One slow attempt after many quick ones is not the twelfth slow one.
+func TestASlowAttemptAfterQuickOnesIsTheFirstSlowOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newTestQueue(1)
+		pauses(q, 6, 0, Refused)
+		expect(t, []time.Duration{3 * time.Second, 6 * time.Second}, pauses(q, 2, 3*time.Second, Refused))
+	})
+}
+
 // The attempt that hung may be followed by one that tells of it.
 func TestAnAttemptThatHungCountsUntilTheNextSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

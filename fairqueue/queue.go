@@ -73,9 +73,8 @@ type entry[T, L comparable] struct {
 	place  int       // in the heap of delayed entries, negative if it is not there
 	number int       // in the order in which entries were delayed
 
-	failures int           // in a row
-	longest  time.Duration // of the attempts since the last one that was settled
-	settled  bool          // the present attempt ended a row of failures
+	failures failures
+	settled  bool // the present attempt ended a row of failures
 }
 
 // New returns an empty queue.
@@ -127,18 +126,16 @@ func (q *Queue[T, L]) Retry(item T, failure Failure) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e := q.know(item)
-	e.failures++
 	if failure == Unanswered {
 		q.unanswered++
 	} else {
 		q.unanswered = 0
 	}
 	if e.isUnderWay() {
-		e.longest = max(e.longest, e.watch.elapsed())
+		e.failures.longest = max(e.failures.longest, e.watch.elapsed())
 	}
-	q.delay(e, q.options.Backoff.pause(attempt{
-		failures: e.failures, longest: e.longest, failure: failure, isAway: q.unanswered > awayAfter,
-	}))
+	e.failures.add(failure)
+	q.delay(e, q.options.Backoff.pause(e.failures, failure, q.unanswered > awayAfter))
 }
 
 // Forget ends a row of failures: the next one is the first again. Whoever works on an item
@@ -147,7 +144,7 @@ func (q *Queue[T, L]) Forget(item T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if e, found := q.entries[item]; found {
-		e.failures, e.longest, e.settled = 0, 0, true
+		e.failures, e.settled = failures{}, true
 	}
 	q.unanswered = 0
 }
@@ -157,7 +154,7 @@ func (q *Queue[T, L]) Failures(item T) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if e, found := q.entries[item]; found {
-		return e.failures
+		return e.failures.all
 	}
 	return 0
 }

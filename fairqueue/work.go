@@ -156,7 +156,7 @@ func (q *Queue[T, L]) Done(item T) {
 	e.watch.stop()
 	took := e.watch.elapsed()
 	if !e.settled {
-		e.longest = max(e.longest, took)
+		e.failures.longest = max(e.failures.longest, took)
 	}
 	if !e.isSlow {
 		q.turns.settle(e, took)
