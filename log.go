@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/brief"
 )
 
 // The client library tells of its work from this verbosity on, and of no more
@@ -46,7 +46,7 @@ func briefErrors(_ []string, attr slog.Attr) slog.Attr {
 		return attr
 	}
 	if err, isError := attr.Value.Any().(error); isError {
-		attr.Value = slog.StringValue(apiclient.Brief(err.Error()))
+		attr.Value = slog.StringValue(brief.Text(err.Error()))
 	}
 	return attr
 }

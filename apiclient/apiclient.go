@@ -124,7 +124,7 @@ func (c *Clients) Recorder(broadcaster record.EventBroadcaster, component string
 	return NewRecorder(broadcaster, component)
 }
 
-// NewRecorder returns a recorder of Events for a component. It cuts messages as [Brief] does.
+// NewRecorder returns a recorder of Events for a component. It cuts messages as [brief.Text] does.
 func NewRecorder(broadcaster record.EventBroadcaster, component string) record.EventRecorder {
 	return briefRecorder{broadcaster.NewRecorder(Scheme, corev1.EventSource{Component: component})}
 }

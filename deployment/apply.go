@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/brief"
 )
 
 // FieldManager is the name under which the engine writes.
@@ -161,7 +162,7 @@ func (x *executor) create(ctx context.Context, d *Deployment, a *CreateReplicaSe
 	case apierrors.IsAlreadyExists(err):
 		return x.resolveCollision(ctx, d, a, err)
 	case err != nil && isRefusal(err):
-		return &creationError{CreationFailure{Name: a.Name, Message: apiclient.Brief(err.Error())}, unsure(a.Name, err)}
+		return &creationError{CreationFailure{Name: a.Name, Message: brief.Text(err.Error())}, unsure(a.Name, err)}
 	case err != nil:
 		return unsure(a.Name, err)
 	}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/brief"
 	"kubernetes-deployment-restart-controller/series"
 	"kubernetes-deployment-restart-controller/watch"
 )
@@ -384,10 +384,10 @@ func (l *lookout) detail(leads bool, probes watch.Status) string {
 		fmt.Fprintf(&line, "standing by, since %s at %s", l.rival, l.rival.heard.UTC().Format(time.RFC3339))
 	}
 	if l.problem != nil {
-		fmt.Fprintf(&line, "; cannot make its probe: %s", apiclient.Brief(l.problem.Error()))
+		fmt.Fprintf(&line, "; cannot make its probe: %s", brief.Text(l.problem.Error()))
 	}
 	if probes.Problem != nil {
-		fmt.Fprintf(&line, "; cannot watch its probe: %s", apiclient.Brief(probes.Problem.Error()))
+		fmt.Fprintf(&line, "; cannot watch its probe: %s", brief.Text(probes.Problem.Error()))
 	}
 	return line.String()
 }

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/brief"
 )
 
 // The reasons of Events about Deployments that no plan can be made for. The API
@@ -177,12 +179,13 @@ func isDeploymentGroup(version string) bool {
 // kind of the objects that this package is about.
 var kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
 
-// replicaFailure returns the condition that tells of pods that could not be
+// replicaFailure returns the condition that reports pods that could not be
 // created or deleted, or nil.
 func replicaFailure(conditions []appsv1.ReplicaSetCondition) *appsv1.ReplicaSetCondition {
 	for i := range conditions {
 		if conditions[i].Type == appsv1.ReplicaSetReplicaFailure {
 			failure := conditions[i]
+			failure.Message = brief.Text(failure.Message) // an admission webhook may have said it
 			return &failure
 		}
 	}

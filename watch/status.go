@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/brief"
 )
 
 // Status is the state of a watch at one moment.
@@ -39,7 +39,7 @@ func (s Status) String() string {
 	}
 	fmt.Fprintf(&line, ": %s", state)
 	if !s.BrokenSince.IsZero() {
-		fmt.Fprintf(&line, ", broken since %s: %s", s.BrokenSince.UTC().Format(time.RFC3339), apiclient.Brief(fmt.Sprint(s.Problem)))
+		fmt.Fprintf(&line, ", broken since %s: %s", s.BrokenSince.UTC().Format(time.RFC3339), brief.Text(fmt.Sprint(s.Problem)))
 	}
 	return line.String()
 }
