@@ -2,7 +2,6 @@ package deployment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -11,8 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
@@ -25,10 +22,6 @@ import (
 
 // backoff spaces out the syncs of a Deployment for which a write fails.
 var backoff = fairqueue.Backoff{First: 5 * time.Millisecond, Longest: time.Minute}
-
-// manyFailures is how often in a row a failure may be one that is in the order of things.
-// Beyond that something else is wrong, such as a webhook that denies with the code of a conflict.
-const manyFailures = 5
 
 // silenceJitter is by how much the patience of one engine may differ from that of
 // another: two that wait for each other must not take over at the same moment.
@@ -278,119 +271,6 @@ func (e *Engine) wake(key types.NamespacedName) {
 	if e.executor.driving.Load() {
 		e.add(key)
 	}
-}
-
-// sync takes one step for a Deployment. The queue never hands out a key twice at
-// a time.
-func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
-	start := time.Now()
-	defer func() {
-		e.metrics.syncs.Inc()
-		e.metrics.syncDuration.Observe(time.Since(start).Seconds())
-	}()
-	d := e.caches.deployments.get(key)
-	if d == nil {
-		e.notes.keep(key, note{})
-		e.queue.Forget(key)
-		return
-	}
-	if e.isHeld(d) {
-		e.queue.AddAfter(key, heldPause)
-		return
-	}
-	n := e.notes.of(key)
-	if n.creation.IsAltered && !e.isAltered(d, n.creation.Name) {
-		n.creation = CreationFailure{}
-	}
-	if n.unsure != "" {
-		if _, err := e.executor.lookAtReplicaSet(ctx, types.NamespacedName{Namespace: key.Namespace, Name: n.unsure}); err != nil {
-			e.retry(ctx, key, n, err)
-			return
-		}
-		n.unsure = ""
-		e.notes.keep(key, n)
-	}
-	state := e.caches.observe(d, n, start)
-	state.NoTerminating = e.executor.dropping.has(key.Namespace)
-	actions, wake := Plan(state)
-	if done, err := e.executor.apply(ctx, d, actions); err != nil {
-		if step, _ := n.account(actions[:done], time.Now()); step {
-			e.queue.Forget(key) // it got on: this failure is the first of a row
-		}
-		if apiclient.IsIneffective(err) {
-			n.account(e.reportStatus(ctx, d, actions[done:]), time.Now())
-		}
-		e.notes.keep(key, n)
-		e.retry(ctx, key, n, err)
-		return
-	}
-	e.goOn(key, n, actions, wake)
-}
-
-// goOn decides when a Deployment is looked at next after its plan was applied.
-func (e *Engine) goOn(key types.NamespacedName, n note, actions []Action, wake time.Time) {
-	failed, collided := n.creation.Name != "" && !n.creation.Collided && !n.creation.IsAltered, n.creation.Collided
-	step, reported := n.account(actions, time.Now())
-	n.ineffective = ""
-	switch {
-	case n.creation.IsAltered:
-		n.creation.IsTold = true // and it is waited for
-	case !collided || reported || step:
-		n.creation = CreationFailure{}
-	} // else the count of collisions is yet to be written, on which the next name rests
-	e.notes.keep(key, n)
-	if !wake.IsZero() {
-		e.queue.AddAfter(key, time.Until(wake))
-	}
-	switch {
-	case failed: // and that is told now; try again
-		e.queue.Retry(key, fairqueue.Refused)
-		return
-	case step, collided && reported:
-		e.add(key)
-	}
-	e.queue.Forget(key)
-}
-
-// retry is the one place that turns errors into retries. No key is ever dropped.
-func (e *Engine) retry(ctx context.Context, key types.NamespacedName, n note, err error) {
-	if ctx.Err() != nil || errors.Is(err, errResting) {
-		return // the engine ends, or begins anew when it takes over
-	}
-	var uncertain *unsureError
-	if errors.As(err, &uncertain) {
-		n.unsure = uncertain.name
-		e.notes.keep(key, n)
-	}
-	var creation *creationError
-	switch {
-	case errors.As(err, &creation):
-		n.creation = creation.CreationFailure
-		e.notes.keep(key, n)
-		e.add(key) // to report it
-	default:
-		e.tellIneffective(key, n, err)
-		e.queue.Retry(key, failureOf(err))
-	}
-	if isPassing(err) && e.queue.Failures(key) < manyFailures {
-		e.log.Debug("planning again", "deployment", key.String(), "error", err)
-		return
-	}
-	e.log.Warn("cannot carry out, trying again", "deployment", key.String(), "attempts", e.queue.Failures(key), "error", err)
-}
-
-// failureOf reports whether an attempt that failed was answered.
-func failureOf(err error) fairqueue.Failure {
-	if !errors.Is(err, errMovedOn) && apiclient.IsUnanswered(err) {
-		return fairqueue.Unanswered
-	}
-	return fairqueue.Refused
-}
-
-// isPassing tells whether a failure is in the order of things: somebody wrote at
-// the same time, or deletes the object or the namespace.
-func isPassing(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, errMovedOn) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
 // Ready tells whether all Deployments and ReplicaSets have been seen at least once, with a

@@ -104,9 +104,9 @@ func (x *executor) glance(ctx context.Context, rs *ReplicaSet) (*ReplicaSet, err
 // maxReads is how often a read is tried.
 const maxReads = 3
 
-// persistently reads again at once what fails for a reason that may pass, unless it took too long. A creation
-// needs several reads before it, and while requests fail now and then, it would seldom come to
-// pass if each of them had to succeed at the first attempt.
+// persistently reads again at once what fails for a reason that may pass, unless it took too
+// long. A creation needs several reads before it, and while requests fail now and then, it
+// would seldom come to pass if each of them had to succeed at the first attempt.
 func persistently[T any](read func() (T, error)) (T, error) {
 	for reads := 1; ; reads++ {
 		value, err := read()
