@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,7 +29,9 @@ type observer struct {
 	client kubernetes.Interface
 	judge  *judge
 	gaps   atomic.Int64
-	events atomic.Int64
+
+	mu       sync.Mutex
+	versions map[string]int // by resource
 }
 
 var observed = []string{"deployments", "statefulsets", "daemonsets", "replicasets", "pods"}
@@ -42,6 +46,19 @@ func (o *observer) observe(ctx context.Context) error {
 		go f.run(ctx)
 	}
 	return nil
+}
+
+// counts returns how many versions of each resource were seen.
+func (o *observer) counts() map[string]int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return maps.Clone(o.versions)
+}
+
+func (f *following) count() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.versions[f.resource]++
 }
 
 // following is the observation of one resource.
@@ -99,7 +116,7 @@ func (f *following) follow(ctx context.Context) error {
 			return fmt.Errorf("watch %s: %w", f.resource, err)
 		}
 		f.version = versionOf(object)
-		f.events.Add(1)
+		f.count()
 		switch event.Type {
 		case apiwatch.Added, apiwatch.Modified:
 			f.known[object.GetUID()] = object

@@ -91,7 +91,8 @@ func (s *soak) report(atEnd footprint) *report {
 	if lines := s.replicas.logs(stoodBy); lines != "" { // there is no other one, but a leader may be late to notice that it is none
 		figure("engine", "stood by, which delays everything:\n%s", strings.TrimSuffix(lines, "\n"))
 	}
-	figure("observed", "%d versions, with %d gaps in which the API server could not be watched", s.observer.events.Load(), s.observer.gaps.Load())
+	versions := s.observer.counts()
+	figure("observed", "%d versions: %s; with %d gaps in which the API server could not be watched", sum(versions), list(versions), s.observer.gaps.Load())
 	figure("pods", "%d, of which %d started more than 10 s after they were made, the slowest %s", len(s.pods), count, slowest)
 	figure("at start", "%s", s.atStart)
 	figure("at end", "%s", atEnd)

@@ -71,62 +71,9 @@ func (s *soak) atRest(ctx context.Context) error {
 	}
 	unfinished, err := unfinishedRollouts(ctx, s.cluster.Client())
 	if err == nil && len(unfinished) > 0 {
-		err = fmt.Errorf("%d rollouts are not complete: %s", len(unfinished), strings.Join(unfinished[:min(5, len(unfinished))], "; "))
+		err = fmt.Errorf("%d rollouts are not complete: %s", len(unfinished), textsOf(unfinished[:min(5, len(unfinished))]))
 	}
 	return err
-}
-
-func unfinishedRollouts(ctx context.Context, client kubernetes.Interface) (unfinished []string, err error) {
-	check := func(kind string, object metav1.Object, observed bool, want int32, counts ...int32) {
-		complete := observed
-		for _, count := range counts {
-			complete = complete && count == want
-		}
-		if !complete && strings.HasPrefix(object.GetNamespace(), "soak-") {
-			unfinished = append(unfinished, fmt.Sprintf("%s %s/%s (observed %t, %d wanted, has %v)",
-				kind, object.GetNamespace(), object.GetName(), observed, want, counts))
-		}
-	}
-	apps := client.AppsV1()
-	deployments, err1 := apps.Deployments("").List(ctx, metav1.ListOptions{})
-	sets, err2 := apps.StatefulSets("").List(ctx, metav1.ListOptions{})
-	daemons, err3 := apps.DaemonSets("").List(ctx, metav1.ListOptions{})
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return nil, err
-	}
-	for i := range deployments.Items {
-		d := &deployments.Items[i]
-		check("Deployment", d, d.Status.ObservedGeneration >= d.Generation, *d.Spec.Replicas,
-			d.Status.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas)
-	}
-	for i := range sets.Items {
-		d := &sets.Items[i]
-		isUpdated := d.Status.CurrentRevision == d.Status.UpdateRevision || *d.Spec.Replicas == 0
-		check("StatefulSet", d, d.Status.ObservedGeneration >= d.Generation && isUpdated, *d.Spec.Replicas,
-			d.Status.Replicas, d.Status.AvailableReplicas)
-	}
-	for i := range daemons.Items {
-		d := &daemons.Items[i]
-		check("DaemonSet", d, d.Status.ObservedGeneration >= d.Generation && d.Status.DesiredNumberScheduled > 0, d.Status.DesiredNumberScheduled,
-			d.Status.CurrentNumberScheduled, d.Status.UpdatedNumberScheduled, d.Status.NumberAvailable)
-	}
-	return unfinished, nil
-}
-
-// unfinishedPods tells of pods that do not run, or do not go: whether it is the cluster
-// that does not come to rest.
-func (s *soak) unfinishedPods(ctx context.Context) string {
-	list, err := s.cluster.Client().CoreV1().Pods("").List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err.Error()
-	}
-	var pods []string
-	for i := range list.Items {
-		if pod := &list.Items[i]; unfinished(pod) {
-			pods = append(pods, fmt.Sprintf("%s/%s (%s, node %q, deleted %v)", pod.Namespace, pod.Name, pod.Status.Phase, pod.Spec.NodeName, pod.DeletionTimestamp))
-		}
-	}
-	return fmt.Sprintf("%d of %d pods do not run: %s", len(pods), len(list.Items), strings.Join(pods[:min(8, len(pods))], "; "))
 }
 
 // family is all pods, and by the UID of their controller what it controls them for.

@@ -155,7 +155,7 @@ func (s *soak) setUp(ctx context.Context) error {
 	kept, stop := context.WithCancel(ctx)
 	s.cleanups.Add(func() error { stop(); return nil })
 	go s.saboteur.keepUp(kept)
-	s.observer = &observer{client: s.cluster.Client(), judge: s.judge}
+	s.observer = &observer{client: s.cluster.Client(), judge: s.judge, versions: map[string]int{}}
 	if err := s.observer.observe(ctx); err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (s *soak) conclude(ctx context.Context) *report {
 		}
 	}
 	if restless != nil {
-		r.add("it does not come to rest: %v; %s", restless, s.unfinishedPods(ctx))
+		r.add("it does not come to rest: %v; %s; the first of them:%s", restless, s.unfinishedPods(ctx), s.unrest(ctx))
 	}
 	if measured == nil {
 		if err := leaked(s.atStart, atEnd); err != nil {
