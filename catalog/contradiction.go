@@ -243,10 +243,11 @@ func (s *span) isRead(at *allReads, templateSeen Moment) bool {
 	if s.until.Seen == 0 || s.until.Seen >= templateSeen {
 		from, until = from.Add(-clockTolerance), until.Add(clockTolerance)
 	}
+	if s.until.At.IsZero() {
+		until = endOfTime
+	}
 	return slices.ContainsFunc(s.sight.references, func(reader Reference) bool {
-		times := at.of(&reader)
-		i, _ := slices.BinarySearchFunc(times, from, time.Time.Compare)
-		return i < len(times) && (s.until.At.IsZero() || !times[i].After(until)) && s.concerns(&reader)
+		return at.isAny(&reader, from, until) && s.concerns(&reader)
 	})
 }
 
@@ -287,35 +288,4 @@ func joinCauses(a, b []Cause) []Cause {
 		joined = append(joined, cause)
 	}
 	return joined
-}
-
-// allReads are the times at which pods read their configs, each list sorted.
-type allReads struct {
-	mounted []time.Time
-	started map[string][]time.Time
-}
-
-func newAllReads(pods []Pod) *allReads {
-	all := &allReads{started: make(map[string][]time.Time)}
-	for i := range pods {
-		if !pods[i].Mounted.IsZero() {
-			all.mounted = append(all.mounted, pods[i].Mounted)
-		}
-		for _, start := range pods[i].Started {
-			all.started[start.Container] = append(all.started[start.Container], start.At)
-		}
-	}
-	slices.SortFunc(all.mounted, time.Time.Compare)
-	for _, times := range all.started {
-		slices.SortFunc(times, time.Time.Compare)
-	}
-	return all
-}
-
-// of returns the times at which a config was read through a reference.
-func (a *allReads) of(reader *Reference) []time.Time {
-	if reader.Channel == Volume {
-		return a.mounted
-	}
-	return a.started[reader.Container]
 }

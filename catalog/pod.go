@@ -15,9 +15,18 @@ type Pod struct {
 	Mounted time.Time
 	// Started is when containers started: those that run, and init containers that
 	// finished. One that waits, for the first or another start, or failed, will read its
-	// configs at the next start, and is absent.
+	// configs at the next start, and is absent. Of more than maxStarts containers these are
+	// only the first and the last start, of anyContainer.
 	Started []Start
 }
+
+// maxStarts is of how many containers of a pod the starts are kept. More than a few that read
+// their environment are rare, and a workload may have thousands of pods with a thousand each.
+const maxStarts = 32
+
+// anyContainer stands for each container of a pod that has too many. Each may have started at
+// any time from the first to the last start, which can only cause a restart too many.
+const anyContainer = ""
 
 // Start is when a container started.
 type Start struct {
@@ -49,7 +58,17 @@ func NewPod(pod *corev1.Pod, containers []string) (Pod, bool) {
 	if pod.Status.StartTime != nil && !awaitsVolumes(pod) {
 		p.Mounted = pod.Status.StartTime.Time
 	}
+	if len(p.Started) > maxStarts {
+		p.Started = firstAndLast(p.Started)
+	}
 	return p, true
+}
+
+// firstAndLast returns the first and the last of some starts, as those of any container.
+func firstAndLast(starts []Start) []Start {
+	byTime := func(a, b Start) int { return a.At.Compare(b.At) }
+	first, last := slices.MinFunc(starts, byTime), slices.MaxFunc(starts, byTime)
+	return []Start{{anyContainer, first.At}, {anyContainer, last.At}}
 }
 
 // addStart adds the start of a container if it is one of those that are asked for.
@@ -102,7 +121,7 @@ func (r reads) of(readers []Reference) (time.Time, bool) {
 	for i := range readers {
 		at := r.mounted
 		if readers[i].Channel == Environment {
-			at = r.started[readers[i].Container]
+			at = firstOf(r.started[readers[i].Container], r.started[anyContainer])
 		}
 		first = firstOf(first, at)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
 )
 
 func TestAPodIsReducedToWhenItReadItsConfigs(t *testing.T) {
@@ -138,4 +139,78 @@ func TestOnlyTheStartsOfContainersThatReadTheirEnvironmentAreKept(t *testing.T) 
 	if diff := cmp.Diff(Pod{Mounted: noon, Started: []Start{{"c5", noonPlus(1)}, {"c7", noonPlus(1)}}}, got); diff != "" {
 		t.Errorf("pod (-want +got):\n%s", diff)
 	}
+}
+
+func TestOfAPodWithTooManyContainersTheFirstAndTheLastStartAreKept(t *testing.T) {
+	w, pod := Workload{}, corev1.Pod{Status: corev1.PodStatus{StartTime: stamp(noon)}}
+	add := func(at float64) {
+		name := fmt.Sprintf("c%d", len(pod.Status.ContainerStatuses))
+		w.References = append(w.References, Reference{Container: name, Channel: Environment})
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: *stamp(noonPlus(at))}},
+		})
+	}
+	for i := range maxStarts {
+		add(float64(20 + i%7))
+	}
+	if got, _ := NewPod(&pod, w.EnvironmentReaders()); len(got.Started) != maxStarts || got.Started[0].Container == anyContainer {
+		t.Errorf("of as many as are kept: %+v", got)
+	}
+	add(10)
+	got, _ := NewPod(&pod, w.EnvironmentReaders())
+	want := Pod{Mounted: noon, Started: []Start{{anyContainer, noonPlus(10)}, {anyContainer, noonPlus(26)}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("of one more (-want +got):\n%s", diff)
+	}
+}
+
+func TestOfTooManyContainersThatOneOfThemMissedAnEditIsEnough(t *testing.T) {
+	app := Start{"app", noonPlus(50)}
+	for name, test := range map[string]struct {
+		starts []Start
+		edits  []float64 // of the key, the last one back to what is recorded if there are two
+		want   Outcome
+	}{
+		"all after the edit":               {[]Start{{"other", noonPlus(40)}, app}, []float64{30}, RecordOnly},
+		"the first before the edit":        {[]Start{{"other", noonPlus(20)}, app}, []float64{30}, Restart},
+		"all before the edit":              {[]Start{{"other", noonPlus(20)}, app}, []float64{60}, Restart},
+		"all before it, and it came back":  {[]Start{{"other", noonPlus(20)}, app}, []float64{60, 70}, RecordOnly},
+		"all after it, and it came back":   {[]Start{{"other", noonPlus(40)}, app}, []float64{20, 30}, RecordOnly},
+		"one in between, and it came back": {[]Start{{"other", noonPlus(25)}, app}, []float64{20, 30}, Restart},
+		"around it, and it came back":      {[]Start{{"other", noonPlus(10)}, app}, []float64{20, 30}, Restart},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begin(deployment(readsAll("web", false)))
+			s.listed(configMap("web", data{"a": "1"}))
+			if len(test.edits) > 1 {
+				s.recorded(5)
+			}
+			for i, at := range test.edits {
+				s.config("web", data{"a": []string{"2", "1"}[i]}, at)
+			}
+			view, _ := s.catalog.View(deploymentRef("web"))
+			if outcome := Decide(view).Outcome; outcome != AskPods {
+				t.Fatalf("without the pods: %s", outcome)
+			}
+			if got := DecideByPods(view, []Pod{{Mounted: noon, Started: firstAndLast(test.starts)}}); got.Outcome != test.want && !(test.want == RecordOnly && got.Outcome == Keep) {
+				t.Errorf("got %s: %s", got.Outcome, got.Reason)
+			}
+		})
+	}
+}
+
+func TestNoRestartIsLostOfPodsWithTooManyContainers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		view, pods := w.view(), w.drawPods()
+		exact := DecideByPods(view, pods)
+		for i := range pods {
+			if len(pods[i].Started) > 0 && rapid.Bool().Draw(t, "too many") {
+				pods[i].Started = firstAndLast(pods[i].Started)
+			}
+		}
+		if got := DecideByPods(view, pods); exact.Outcome == Restart && got.Outcome != Restart {
+			t.Fatalf("%s: %s; of fewer containers %s", got.Outcome, got.Reason, exact.Reason)
+		}
+	})
 }

@@ -287,3 +287,37 @@ func heapInUse() int {
 	runtime.ReadMemStats(&stats)
 	return int(stats.HeapAlloc)
 }
+
+// Who may make pods can give each of them a thousand containers that read their environment.
+func TestLittleIsKeptOfPodsWithVeryManyContainers(t *testing.T) {
+	const pods, containers = 200, 1000
+	w, names := agentReadingItsEnvironment(), make([]string, containers)
+	for i := range containers {
+		names[i] = fmt.Sprintf("c%03d", i)
+		w.References = append(w.References, catalog.Reference{Container: names[i], Channel: catalog.Environment})
+	}
+	few := daemonPods(pods, 0, secondOf)
+	server := &listServer{lists: map[string]madeList{"pods": {pods, func(from, to int) apiclient.Page {
+		list := few.make(from, to).(*corev1.PodList)
+		for i := range list.Items {
+			status := &list.Items[i].Status
+			running := status.ContainerStatuses[0].State
+			for _, name := range names {
+				status.ContainerStatuses = append(status.ContainerStatuses, corev1.ContainerStatus{Name: name, State: running})
+			}
+		}
+		return list
+	}}}}
+	reader := server.reader(t)
+	before := heapInUse()
+	live, err := reader.list(t.Context(), w)
+	if err != nil || len(live) != pods {
+		t.Fatalf("%d pods, %v", len(live), err)
+	}
+	kept := heapInUse() - before
+	if kept > pods*kibibyte {
+		t.Errorf("%d bytes are kept", kept)
+	}
+	t.Logf("%d bytes are kept", kept)
+	runtime.KeepAlive(live)
+}
