@@ -18,10 +18,10 @@ type arrival struct {
 	// previous is what the catalog knew when the config arrived, nil if nothing.
 	previous *Config
 	// past are the past contents, if a workload references the config. The records of all
-	// that do are of the moment oldestRecord or later.
+	// that do were shown and written at oldestRecord or later.
 	past         []Past
 	referenced   bool
-	oldestRecord Moment
+	oldestRecord Sighting
 	// changed tells whether the content is not that of previous.
 	changed bool
 }
@@ -83,7 +83,7 @@ func (c *Catalog) arrive(arrivals ...*arrival) {
 		ref := a.config.Ref
 		previous[i], past[i], a.referenced = c.configs[ref], c.past[ref], c.isReferenced(ref)
 		if len(past[i]) > 0 {
-			a.oldestRecord = c.oldestRecord(ref)
+			a.oldestRecord = c.oldestRecord(ref, a.at)
 		}
 	}
 	c.mu.RUnlock()
@@ -92,13 +92,19 @@ func (c *Catalog) arrive(arrivals ...*arrival) {
 	}
 }
 
-// oldestRecord returns the moment of the oldest record of what workloads see of a config. One
-// that does not vouch counts, too: it does so again when its pod template comes back.
-func (c *Catalog) oldestRecord(config ConfigRef) Moment {
-	oldest, readers := c.moment, c.referencing[config]
+// oldestRecord returns when the oldest record of what workloads see of a config was shown, and when
+// the oldest was written, or the present moment and time if there is none. One that does not vouch
+// counts, too: it does so again when its pod template comes back.
+func (c *Catalog) oldestRecord(config ConfigRef, now time.Time) Sighting {
+	oldest, readers := Sighting{now, c.moment}, c.referencing[config]
 	for ref := range readers.all {
-		if w, found := c.workloads[ref]; found && (w.Record.Vouches || !w.Record.Written.IsZero()) {
-			oldest = min(oldest, w.RecordSeen)
+		w, found := c.workloads[ref]
+		if !found || !w.Record.Vouches && w.Record.Written.IsZero() {
+			continue
+		}
+		oldest.Seen = min(oldest.Seen, w.RecordSeen)
+		if w.Record.Written.Before(oldest.At) {
+			oldest.At = w.Record.Written
 		}
 	}
 	return oldest

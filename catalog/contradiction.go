@@ -80,17 +80,24 @@ func (s *sight) appendPastSpans(found []span, w *Workload, past []Past) []span {
 // catalog. One of a mixture may have come later than the first: in doubt at any time since the
 // record. The moment is that of the end, for what lasted beyond the record came to matter with it.
 func (p *Past) since(w *Workload) (Sighting, bool) {
-	seen := w.lastRight()
 	from := Sighting{At: p.From.At, Seen: p.Until.Seen}
-	if p.Mixed && p.From.Seen <= seen {
+	if p.Mixed && p.From.Seen <= w.lastRight() {
 		from.At = w.Record.Written
 	}
-	return from, p.Until.Seen > seen
+	return from, w.isLater(p.Until)
 }
 
 // lastRight returns the moment at which the pods were last known to have, or to get, what is
 // recorded.
 func (w *Workload) lastRight() Moment { return max(w.RecordSeen, w.PodsSeen) }
+
+// isLater reports whether something was shown after the pods were last known to have, or to get,
+// what is recorded. The watch of workloads may be behind and show the record of another process
+// long after it was written, so what is dated after that counts, too.
+func (w *Workload) isLater(shown Sighting) bool {
+	isWrittenBefore := shown.Seen > 0 && shown.At.Sub(w.Record.Written) > -clockTolerance
+	return shown.Seen > w.lastRight() || isWrittenBefore && !w.OwnRecord && w.PodsSeen == 0
+}
 
 // contradictedSince returns [Record.Contradicted] as far as it matters to the pods of the present
 // template: it does not if they were found to be fine since, unless the record says so.
@@ -174,46 +181,51 @@ func lastSeen(sights []sight, since time.Time) Sighting {
 func (d *Decision) noteContradiction(view *View, sights []sight, spans []span) {
 	first := Sighting{At: view.Workload.contradictedSince()}
 	note := func(from Sighting) {
-		if from.Seen > view.Workload.lastRight() && (first.At.IsZero() || !from.At.After(first.At)) {
+		if first.At.IsZero() || !from.At.After(first.At) {
 			first = from
 		}
 	}
 	for i := range sights {
 		if s := &sights[i]; view.isRecordedOtherwise(s) {
 			d.Contradicts = true
-			s.eachChange(view.Past[s.ref], note)
+			s.eachChange(view.Workload, view.Past[s.ref], note)
 		}
 	}
 	for _, s := range spans {
 		d.Contradicts = true
-		note(s.from)
+		if s.from.Seen > 0 {
+			note(s.from)
+		}
 	}
 	if d.Contradicts {
 		d.Contradicted = first
 	}
 }
 
-// eachChange calls a function with each change of what the workload sees of a config, as far as
-// it is known.
-func (s *sight) eachChange(past []Past, change func(Sighting)) {
+// eachChange calls a function with each change since the record of what the workload sees of a
+// config, as far as it is known.
+func (s *sight) eachChange(w *Workload, past []Past, change func(Sighting)) {
+	note := func(from Sighting) {
+		if w.isLater(from) {
+			change(from)
+		}
+	}
 	creation := s.config.creation()
-	change(Sighting{creation.At, creation.Seen})
+	note(Sighting{creation.At, creation.Seen})
 	selected := selections(s.references)
 	for _, edit := range s.config.Edits {
 		if slices.ContainsFunc(selected, edit.concerns) {
-			change(Sighting{edit.At, edit.Seen})
+			note(Sighting{edit.At, edit.Seen})
 		}
 	}
 	for i := range past {
-		p := &past[i]
-		if !p.concernsAny(s.references) {
-			continue
+		switch p := &past[i]; {
+		case !p.concernsAny(s.references):
+		case !p.isAbsence():
+			note(p.From)
+		case w.isLater(p.Until): // no record has it, so it counts if it lasted beyond the record
+			change(Sighting{p.From.At, p.Until.Seen})
 		}
-		from := p.From
-		if p.isAbsence() {
-			from.Seen = p.Until.Seen // no record has it, so it counts if it lasted beyond the record
-		}
-		change(from)
 	}
 }
 

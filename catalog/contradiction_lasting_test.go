@@ -147,3 +147,73 @@ func TestAMarkOfARecordByAnEarlierFingerprintForgetsNothingOfIt(t *testing.T) {
 	s.config("web", data{"a": "1"}, 80)
 	requireOutcome(t, s, Restart, startedAt(noonPlus(70)))
 }
+
+// A standby's watch of workloads may be behind, so that it shows the record of the leader last.
+
+// restartedElsewhere is the restart that another process makes after what this one has seen of the
+// configs. Nothing of it is shown yet.
+func (s *story) restartedElsewhere(seconds float64) {
+	view, _ := s.catalog.View(deploymentRef("web"))
+	setTimestamp(s.deployment, noonPlus(seconds).Format(time.RFC3339Nano))
+	writeRecord(s.deployment, Decide(view).Checksums, noonPlus(seconds))
+}
+
+// behindWithOptionalXAndY is a standby that has seen how y was edited and how the optional x was
+// gone and came back, and only then the restart that the leader made meanwhile.
+func behindWithOptionalXAndY() *story {
+	s := readsOptionalXAndY()
+	s.restartController(configMap("x", data{"a": "1"}), configMap("y", data{"a": "1"}))
+	s.deleted("x", 50)
+	s.config("y", data{"a": "2"}, 60)
+	s.restartedElsewhere(65)
+	return s
+}
+
+func TestAStandbyKnowsWhatCameAfterARecordThatItWasShownLast(t *testing.T) {
+	s := behindWithOptionalXAndY()
+	s.created("x", data{"a": "1"}, 120)
+	s.catalog.ObserveWorkload(s.reduced())
+	requireOutcome(t, s, Restart, startedAt(noonPlus(70)))
+	requireOutcome(t, s, Keep, startedAt(noonPlus(130)))
+}
+
+func TestAStandbyDoesNotForgetWhatCameAfterARecordThatItWasShownLast(t *testing.T) {
+	s := behindWithOptionalXAndY()
+	s.created("x", data{"a": "1"}, 120)
+	s.catalog.ObserveWorkload(s.reduced())
+	s.config("x", data{"a": "2"}, 300)
+	s.config("x", data{"a": "1"}, 310)
+	requireOutcome(t, s, Restart, startedAt(noonPlus(70)))
+}
+
+func TestOfARecordThatAStandbyWasShownLastThePodsAreAskedOnce(t *testing.T) {
+	s := behindWithOptionalXAndY()
+	s.created("x", data{"a": "1"}, 120)
+	s.catalog.ObserveWorkload(s.reduced())
+	s.verify(t, startedAt(noonPlus(130)))
+	if got := s.decide(t); got.Asked {
+		t.Errorf("%+v, want no look at the pods after they were verified", got)
+	}
+}
+
+func TestWhatEndedBeforeARecordThatAStandbyWasShownLastDoesNotConcernIt(t *testing.T) {
+	s := behindWithOptionalXAndY()
+	s.created("x", data{"a": "1"}, 63.9)
+	s.catalog.ObserveWorkload(s.reduced())
+	if got := s.decide(t); got.Asked || got.Outcome != Keep {
+		t.Errorf("%+v, want nothing done without a look at the pods", got)
+	}
+}
+
+func TestAContradictionOfARecordThatAStandbyWasShownLastBeganWhenItDid(t *testing.T) {
+	for _, content := range []string{"1", "2"} {
+		s := behindWithOptionalXAndY()
+		s.created("x", data{"a": content}, 120)
+		s.catalog.ObserveWorkload(s.reduced())
+		view, _ := s.catalog.View(deploymentRef("web"))
+		got := Decide(view)
+		if !got.Contradicts || !got.Contradicted.At.Equal(noonPlus(50)) || got.Contradicted.Seen == 0 {
+			t.Errorf("made again with the content %s: contradicted %t since %v, want since the deletion", content, got.Contradicts, got.Contradicted)
+		}
+	}
+}

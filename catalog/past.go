@@ -72,10 +72,11 @@ func pastOf(known []Past, previous *Config, present *arrival, changed []string) 
 }
 
 // withoutSettled returns the past contents without those that nobody can ask for any more: they
-// went a while ago, and no workload has a record of a moment before the given one.
-func withoutSettled(past []Past, recorded Moment, now time.Time) []Past {
+// went a while ago, and before the oldest record of a workload, by the order of what was shown and
+// by the clock.
+func withoutSettled(past []Past, oldest Sighting, now time.Time) []Past {
 	return slices.DeleteFunc(slices.Clone(past), func(p Past) bool {
-		return !p.isOpen() && p.Until.Seen <= recorded && now.Sub(p.Until.At) > settledAfter
+		return !p.isOpen() && p.Until.Seen <= oldest.Seen && oldest.At.Sub(p.Until.At) >= clockTolerance && now.Sub(p.Until.At) > settledAfter
 	})
 }
 
