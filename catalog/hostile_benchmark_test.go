@@ -1,0 +1,204 @@
+package catalog
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// What the objects of hostile_test.go cost.
+
+// BenchmarkObserveADeploymentOf1000ContainersAnd2500Sources is one event.
+func BenchmarkObserveADeploymentOf1000ContainersAnd2500Sources(b *testing.B) {
+	d := withManagedFields(manyContainersAndSources(1000, 2500))
+	writeChecksums(d, manyChecksums(5000))
+	_, bytes := retained(func() Workload { return mustWorkload(d) })
+	c := New()
+	b.ReportAllocs()
+	for b.Loop() {
+		c.ObserveWorkload(mustWorkload(d))
+	}
+	b.ReportMetric(float64(bytes), "retained-B")
+}
+
+// BenchmarkDecideByPodsOn3000SingleKeys is a decision about a workload that takes 3,000
+// variables from one config or from as many, all of which were edited, with 1,000 pods.
+func BenchmarkDecideByPodsOn3000SingleKeys(b *testing.B) {
+	const n = 3000
+	for name, config := range map[string]func(i int) string{
+		"of one config": func(int) string { return "web" }, "of 3000 configs": func(i int) string { return fmt.Sprint("web-", i) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			s := begin(manyVariables(n, func(i int) (string, string) { return config(i), keyNamed(i) }))
+			s.listed()
+			for _, value := range []string{"1", "2"} {
+				s.config("web", manyKeys(n, value), 60)
+				for i := range n {
+					s.config(fmt.Sprint("web-", i), data{keyNamed(i): value}, 60)
+				}
+			}
+			view, _ := s.catalog.View(deploymentRef("web"))
+			pods := manyPods(1000, noonPlus(5))
+			b.ReportAllocs()
+			for b.Loop() {
+				if got := DecideByPods(view, pods); got.Outcome != Restart {
+					b.Fatal(got.Reason)
+				}
+			}
+		})
+	}
+}
+
+// editedManyKeys is a ConfigMap of so many keys, all of which somebody has just written.
+func editedManyKeys(n int, value string, at time.Time) *corev1.ConfigMap {
+	cm := configMap("large", manyKeys(n, value))
+	paths := make([]string, 0, n)
+	for name := range cm.Data {
+		paths = append(paths, "f:data/f:"+name)
+	}
+	cm.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", at, paths...)}
+	return cm
+}
+
+// BenchmarkEditAConfigMapOf40000Keys is an event that shows all keys of a ConfigMap changed,
+// which no workload references.
+func BenchmarkEditAConfigMapOf40000Keys(b *testing.B) {
+	const n = 40000
+	objects := []*corev1.ConfigMap{editedManyKeys(n, "1", noonPlus(10)), editedManyKeys(n, "2", noonPlus(20))}
+	versions := []Config{NewConfigMap(objects[0]), NewConfigMap(objects[1])}
+	b.Run("reduce", func(b *testing.B) {
+		_, bytes := retained(func() Config { return NewConfigMap(objects[0]) })
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			NewConfigMap(objects[i%2])
+		}
+		b.ReportMetric(float64(bytes), "retained-B")
+	})
+	b.Run("observe", func(b *testing.B) {
+		c := New()
+		c.ObserveConfig(versions[1], noon)
+		var locked time.Duration
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			a := newArrival(versions[i%2], noonPlus(float64(i)), false)
+			c.arrive(a)
+			begin := b.Elapsed()
+			c.putConfig(a)
+			locked += b.Elapsed() - begin
+		}
+		b.ReportMetric(float64(locked.Nanoseconds())/float64(b.N), "locked-ns/op")
+	})
+}
+
+// readsConfigs is a workload that reads so many configs, from the given one on.
+func readsConfigs(n, first int) Workload {
+	w := mustWorkload(deployment(corev1.Container{Name: "app"}))
+	for i := range n {
+		w.References = append(w.References, Reference{Config: configMapRef(fmt.Sprintf("config-%06d", first+i)), Channel: Volume})
+	}
+	return w
+}
+
+// BenchmarkReplaceAllReferences is an event of a workload that reads other configs than before,
+// all of it under the lock.
+func BenchmarkReplaceAllReferences(b *testing.B) {
+	for _, n := range []int{MaxReferences, 16000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			c, versions := New(), []Workload{readsConfigs(n, 0), readsConfigs(n, n)}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				w := versions[i%2]
+				w.ResourceVersion = strconv.Itoa(i + 1)
+				c.ObserveWorkload(w)
+			}
+		})
+	}
+}
+
+// BenchmarkTurnOneOf10000WorkloadsOfOneConfig is an event of one of very many workloads that read
+// the same config, which reads another one from now on, and comes back.
+func BenchmarkTurnOneOf10000WorkloadsOfOneConfig(b *testing.B) {
+	const n = 10000
+	c := New()
+	versions := []Workload{readsConfigs(1, 0), readsConfigs(1, 1)}
+	for i := range n {
+		versions[0].Ref.Name = fmt.Sprint("web-", i)
+		c.ObserveWorkload(versions[0])
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		w := versions[(i+1)%2]
+		w.Ref.Name, w.ResourceVersion = fmt.Sprint("web-", i/2%n), strconv.Itoa(i+2)
+		c.ObserveWorkload(w)
+	}
+}
+
+// BenchmarkDecideOnALargeRecord is a decision about a workload that reads as many configs as it
+// may, with a record of all that fit.
+func BenchmarkDecideOnALargeRecord(b *testing.B) {
+	c := New()
+	w := readsConfigs(MaxReferences, 0)
+	for _, reference := range w.References {
+		c.ObserveConfig(NewConfigMap(configMap(reference.Config.Name, data{"a": "1"})), noon)
+	}
+	c.ObserveWorkload(w)
+	view, _ := c.View(w.Ref)
+	w.Record = Record{Checksums: Decide(view).Checksums, Vouches: true}
+	w.ResourceVersion = "2"
+	c.ObserveWorkload(w)
+	b.ReportAllocs()
+	for b.Loop() {
+		view, _ := c.View(w.Ref)
+		if got := Decide(view); got.Outcome != Keep {
+			b.Fatal(got.Outcome)
+		}
+	}
+}
+
+// BenchmarkDecideByPodsOf1000ContainersThatReadALargeConfig is a decision about containers each of
+// which reads keys of its own, or all of them, of a config of 40,000 keys that were all edited.
+func BenchmarkDecideByPodsOf1000ContainersThatReadALargeConfig(b *testing.B) {
+	const keys = 40000
+	whole := deployment(corev1.Container{})
+	single := deployment(corev1.Container{})
+	whole.Spec.Template.Spec.Containers, single.Spec.Template.Spec.Containers = nil, nil
+	for i := range 1000 {
+		all := readsAll("large", true)
+		some := corev1.Container{}
+		for j := range 9 {
+			some.Env = append(some.Env, readsKey("large", keyNamed(9*i+j), j%2 == 0).Env...)
+		}
+		all.Name, some.Name = fmt.Sprint("c-", i), fmt.Sprint("c-", i)
+		whole.Spec.Template.Spec.Containers = append(whole.Spec.Template.Spec.Containers, all)
+		single.Spec.Template.Spec.Containers = append(single.Spec.Template.Spec.Containers, some)
+	}
+	for name, d := range map[string]*appsv1.Deployment{"all keys": whole, "single keys": single} {
+		b.Run(name, func(b *testing.B) {
+			s := begin(d)
+			s.listed()
+			for _, value := range []string{"1", "2"} {
+				s.config("large", manyKeys(keys, value), 60)
+			}
+			view, _ := s.catalog.View(deploymentRef("web"))
+			var pods []Pod
+			for i := range 100 {
+				pod := Pod{Mounted: noonPlus(float64(i))}
+				for j := range 1000 {
+					pod.Started = append(pod.Started, Start{Container: fmt.Sprint("c-", j), At: pod.Mounted})
+				}
+				pods = append(pods, pod)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if got := DecideByPods(view, pods); got.Outcome != Restart {
+					b.Fatal(got.Reason)
+				}
+			}
+		})
+	}
+}

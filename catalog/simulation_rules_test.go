@@ -1,0 +1,136 @@
+package catalog
+
+import (
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// The part of the simulation in which controllers come and go, and the rules for what they decide.
+
+// stale tells whether a container runs with another content than the present one, and will
+// not be replaced by itself.
+func (w *world) stale() bool {
+	return w.config != nil && slices.ContainsFunc(w.presentPods(), func(pod simulatedPod) bool {
+		return pod.started > 0 && pod.seen != w.content()
+	})
+}
+
+// recordKnowsTheConfig tells whether the record vouches for some content of it.
+func (w *world) recordKnowsTheConfig() bool {
+	record := mustWorkload(w.deployment).Record
+	_, known := record.Checksums[configMapRef("web")]
+	return known && record.Vouches
+}
+
+func (w *world) restedSinceTheRecord() bool {
+	view, _ := w.catalog.View(deploymentRef("web"))
+	return view.Workload.rested()
+}
+
+func (w *world) reverted() bool { return mustWorkload(w.deployment).Record.Reverted != nil }
+
+func (w *world) stopController(*rapid.T) {
+	if w.remade || w.optedOut {
+		return // what is made again looks like a new one to the next controller
+	}
+	w.loseMemory()
+	w.away = true
+}
+
+func (w *world) startController(*rapid.T) {
+	if !w.away {
+		return
+	}
+	w.away = false
+	if w.config == nil {
+		w.restartController()
+	} else {
+		w.restartController(w.config)
+	}
+}
+
+// takeOverBehind lets a standby take over from a controller that was killed, before its
+// watch of configs has shown the last edit, on which that one may have acted.
+func (w *world) takeOverBehind(t *rapid.T) {
+	if w.away || w.optedOut || w.config == nil || w.before == nil || !w.recordKnowsTheConfig() || w.reverted() {
+		return // a revert is recorded anew, with what the watch has shown
+	}
+	forgetful := w.forgetful || w.restedSinceTheRecord() || w.marked
+	w.loseMemory()
+	w.forgetful = forgetful
+	w.restartController(w.before)
+	w.behind = true
+	w.decideAndAct(t)
+	w.behind = false
+	w.misdated = w.misdated || w.content() != w.recorded
+	w.noteContent()
+	w.showConfig()
+}
+
+func (w *world) decideAndAct(t *rapid.T) {
+	if w.away || w.optedOut {
+		return
+	}
+	view, _ := w.catalog.View(deploymentRef("web"))
+	if w.behind && len(view.Unconfirmed()) > 0 {
+		return // the content is not the present one
+	}
+	decision := Decide(view)
+	if decision.Outcome == AskPods {
+		decision = DecideByPods(view, w.reducedPods())
+	}
+	restarts, due := decision.Outcome == Restart, w.stale()
+	if due && !restarts && !w.behind {
+		t.Fatalf("lost a restart: %+v", decision)
+	}
+	if restarts && !due && !(w.forgetful && view.Workload.Record.Vouches) && !w.isOlderThanARevertedRestart(view) && !isMixed(view) {
+		t.Fatalf("a restart for nothing: %+v", decision)
+	}
+	if decision.Outcome == Keep {
+		if decision.Verified {
+			w.catalog.ObserveKept(view)
+		}
+		return
+	}
+	if restarts && decision.Contradicts && !w.inTheEnd && w.putOff(t, view, decision) {
+		return
+	}
+	if restarts {
+		w.timestamps = append(w.timestamps, noonPlus(w.now).Format(time.RFC3339Nano))
+		setTimestamp(w.deployment, w.timestamps[len(w.timestamps)-1])
+		w.rollOut(t)
+	}
+	writeRecord(w.deployment, decision.Checksums, noonPlus(w.now))
+	w.recorded, w.recordedFor = w.content(), w.deployment.Spec.Template.Annotations[TimestampAnnotation]
+	w.contradicted, w.marked, w.recordedAt, w.misdated = 0, false, w.now, false
+	w.catalog.ObserveWritten(w.reduced(), view.Moment)
+	w.forgetful, w.remade = false, w.config == nil && !w.recordKnowsTheConfig()
+	view, _ = w.catalog.View(deploymentRef("web"))
+	if again := Decide(view); again.Outcome != Keep {
+		t.Fatalf("not done after %s: %+v", decision.Outcome, again)
+	}
+}
+
+// isOlderThanARevertedRestart tells whether there is a pod that the restart would have
+// replaced. It may have seen the content all the same, if it started by itself between the
+// edit and the restart: a limit that docs/design.md tells of.
+func (w *world) isOlderThanARevertedRestart(view View) bool {
+	reverted := view.Workload.Record.Reverted
+	return reverted != nil && slices.ContainsFunc(w.presentPods(), func(pod simulatedPod) bool {
+		return pod.started > 0 && noonPlus(pod.started).Before(reverted.Recorded)
+	})
+}
+
+func (w *world) reducedPods() []Pod {
+	var reduced []Pod
+	for _, pod := range w.presentPods() {
+		p := Pod{}
+		if pod.started > 0 {
+			p.Started = []Start{{"app", noonPlus(pod.started)}}
+		}
+		reduced = append(reduced, p)
+	}
+	return reduced
+}

@@ -1,0 +1,265 @@
+package catalog
+
+import (
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+)
+
+// world is a cluster with one config, one workload that reads it, and a
+// controller that comes and goes. It knows what each pod has seen, which the
+// controller can only conclude. Things happen ten seconds apart, so that clocks
+// leave no doubt.
+type world struct {
+	*story
+	now      float64
+	optional bool
+	away     bool // the controller
+	contents int
+	config   *corev1.ConfigMap // nil if there is none
+	before   *corev1.ConfigMap // the last edit; nil if there was none since the config was made
+	behind   bool              // the watch has not shown the last edit
+	last     string            // the content of the last config
+	pods     []simulatedPod
+	// forgetful tells that the controller was away since it last wrote. It may not
+	// know that the workload had no pods when the config changed, and may then
+	// restart for nothing.
+	forgetful bool
+	misdated  bool // the present content seems to be younger than it is
+	joined    bool // a pod started while there was no config
+	remade    bool // the config was made again, and only the catalog knows
+	optedOut  bool // so far
+	inTheEnd  bool
+	// timestamps are those of all restarts.
+	timestamps []string
+	// recorded is the content at the last record, and recordedFor the timestamp of that time.
+	recorded, recordedFor string
+	recordedAt            float64
+	// contradicted is since when it is known that the content is not the recorded one, 0 if it
+	// is not known; marked tells that the record says so, too.
+	contradicted float64
+	marked       bool
+}
+
+// newWorldBeforeOptIn is one with a config, in which the workload has not opted in yet.
+func newWorldBeforeOptIn(optional bool) *world {
+	w := newWorld(optional)
+	w.catalog = New()
+	w.optedOut = true
+	w.contents++
+	w.config = configMap("web", data{"key": strconv.Itoa(w.contents)})
+	w.catalog.ListConfigs(ConfigMap, "", listOf(NewConfigMap(w.config)), noon, true)
+	w.catalog.ListWorkloads(Deployment, "", nil, 0)
+	w.startPods()
+	return w
+}
+
+// optIn opts the workload in, which is seen as it happens or in the list after a gap. What the
+// pods have missed until then is its owner's own affair.
+func (w *world) optIn(t *rapid.T) {
+	if !w.optedOut {
+		return
+	}
+	w.optedOut = false
+	w.deployment.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(w.now), annotationField(EnabledAnnotation))}
+	for i := range w.pods {
+		w.pods[i].seen = w.content()
+	}
+	w.now += 10
+	if rapid.Bool().Draw(t, "edited before it is seen") {
+		w.edit(t)
+	}
+	switch {
+	case w.away:
+	case rapid.Bool().Draw(t, "in a gap"):
+		w.catalog.ListWorkloads(Deployment, "", listOf(w.reduced()), w.shown)
+	default:
+		w.showWorkload()
+	}
+}
+
+// showAnother lets the watch of workloads show that it is up to date.
+func (w *world) showAnother(*rapid.T) { w.shown = w.catalog.Moment() }
+
+type simulatedPod struct {
+	started  float64 // 0 while it waits for its config
+	seen     string  // empty if there was none
+	template string  // that it was made from
+	// caught tells that it was known that the content was not the recorded one.
+	caught bool
+}
+
+func newWorld(optional bool) *world {
+	w := &world{story: begin(deployment(readsAll("web", optional))), optional: optional}
+	w.listed()
+	w.startPods()
+	return w
+}
+
+func (w *world) content() string {
+	if w.config == nil {
+		return ""
+	}
+	return w.config.Data["key"]
+}
+
+// template names the present pod template.
+func (w *world) template() string {
+	template := &w.deployment.Spec.Template
+	return template.Spec.Containers[0].Image + " " + template.Annotations[TimestampAnnotation]
+}
+
+// presentPods are the pods of the present template. The others are about to be replaced.
+func (w *world) presentPods() []simulatedPod {
+	return slices.DeleteFunc(slices.Clone(w.pods), func(pod simulatedPod) bool { return pod.template != w.template() })
+}
+
+func (w *world) startPods() {
+	w.pods = []simulatedPod{w.newPod(w.template()), w.newPod(w.template())}
+}
+
+func (w *world) newPod(template string) simulatedPod {
+	if w.config == nil {
+		w.joined = w.joined || w.contradicted == 0
+		if !w.optional {
+			return simulatedPod{template: template}
+		}
+	}
+	return simulatedPod{started: w.now + 3, seen: w.content(), template: template, caught: w.contradicted > 0}
+}
+
+// idle tells whether no pods are wanted. Some may still run.
+func (w *world) idle() bool { return wantsNone(w.deployment.Spec.Replicas) }
+
+// rollOut replaces the pods that are not of the present template, or only the last one for
+// now: the one that never restarts by itself, see [world.replaceAPod].
+func (w *world) rollOut(t *rapid.T) {
+	if w.idle() && rapid.Bool().Draw(t, "all gone") {
+		w.pods = nil
+	}
+	for i, pod := range w.pods {
+		if pod.template != w.template() && (i > 0 || rapid.Bool().Draw(t, "completely")) {
+			w.pods[i] = w.newPod(w.template())
+		}
+	}
+	if len(w.pods) == 0 && !w.idle() {
+		w.startPods()
+	}
+}
+
+func (w *world) edit(*rapid.T) {
+	if w.config == nil {
+		return
+	}
+	w.contents++
+	w.before = w.config.DeepCopy()
+	w.config.Data["key"] = strconv.Itoa(w.contents)
+	w.noteContent()
+	w.config.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(w.now), "f:data/f:key")}
+	w.showConfig()
+}
+
+func (w *world) label(*rapid.T) {
+	if w.config == nil {
+		return
+	}
+	w.config.Labels = data{"label": strconv.Itoa(int(w.now))}
+	w.showConfig()
+}
+
+func (w *world) remove(*rapid.T) {
+	if w.optedOut || w.config == nil || w.away && !w.recordKnowsTheConfig() {
+		return // what is made again looks like a new one to the next controller
+	}
+	w.last, w.config, w.joined = w.content(), nil, false
+	w.noteContent()
+	w.remade = w.remade || !w.recordKnowsTheConfig()
+	if !w.away {
+		w.deleted("web", w.now)
+	}
+}
+
+func (w *world) create(t *rapid.T) {
+	if w.config != nil {
+		return
+	}
+	w.contents++
+	w.before = nil
+	w.config = configMap("web", data{"key": strconv.Itoa(w.contents)})
+	w.config.CreationTimestamp.Time = noonPlus(w.now)
+	// Made again with the same content is no reason, whatever a pod started with. Where
+	// the pods are asked, because the record is older than they are, it can be one for
+	// nothing: a limit that docs/design.md tells of.
+	if w.recordKnowsTheConfig() && (w.last == w.recorded || w.contradicted == 0) && !w.restedSinceTheRecord() && !w.reverted() && !w.joined && rapid.Bool().Draw(t, "same") {
+		w.config.Data["key"] = w.last
+		w.misdated = true
+	}
+	w.noteContent()
+	w.showConfig()
+	for i, pod := range w.pods {
+		if pod.started == 0 {
+			w.pods[i] = w.newPod(pod.template)
+		}
+	}
+}
+
+func (w *world) showConfig() {
+	if !w.away {
+		w.catalog.ObserveConfig(NewConfigMap(w.config), noonPlus(w.now))
+	}
+}
+
+func (w *world) releaseImage(t *rapid.T) {
+	w.deployment.Spec.Template.Spec.Containers[0].Image = strconv.Itoa(int(w.now))
+	w.showWorkload()
+	w.rollOut(t)
+}
+
+// rewind takes a restart back, by whoever keeps the pod template as it was, or brings it back.
+func (w *world) rewind(t *rapid.T) {
+	if w.config == nil || w.misdated {
+		return // the record keeps what the pods had that this replaces: a limit, too
+	}
+	timestamp := rapid.SampledFrom(append([]string{""}, w.timestamps...)).Draw(t, "timestamp")
+	if timestamp == w.recordedFor && w.content() != w.recorded {
+		return // that replaces the pods after an edit, and they restart once more: a limit
+	}
+	setTimestamp(w.deployment, timestamp)
+	w.showWorkload()
+	w.rollOut(t)
+}
+
+// replaceAPod is done by the ReplicaSet or the revision that the pod belongs to.
+func (w *world) replaceAPod(*rapid.T) {
+	if len(w.pods) > 0 && !w.idle() {
+		w.pods[0] = w.newPod(w.pods[0].template)
+	}
+}
+
+func (w *world) toggleScale(*rapid.T) {
+	if w.away || w.optedOut || w.misdated {
+		return // the controller would not know that no pod is as old as the record
+	}
+	if !w.idle() {
+		w.deployment.Spec.Replicas = pointer[int32](0) // the pods still run
+	} else if w.deployment.Spec.Replicas = nil; len(w.pods) == 0 {
+		w.startPods()
+	}
+	w.showWorkload()
+}
+
+func (w *world) endPods(*rapid.T) {
+	if w.idle() {
+		w.pods = nil
+	}
+}
+
+func (w *world) showWorkload() {
+	reduced := w.reduced()
+	if !w.away && !w.optedOut {
+		w.catalog.ObserveWorkload(reduced)
+	}
+}
