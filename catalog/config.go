@@ -146,11 +146,17 @@ func newConfig(kind ConfigKind, meta *metav1.ObjectMeta, keys []Key) Config {
 			keys[i].Name = unique.Make(keys[i].Name).Value()
 		}
 	}
+	edits := recordedEdits(meta)
+	for i := range edits { // one copy of each name, here too
+		if key, found := findKey(keys, edits[i].Key); found {
+			edits[i].Key = key.Name
+		}
+	}
 	return Config{
 		Ref:     ConfigRef{Kind: kind, Namespace: unique.Make(meta.Namespace).Value(), Name: meta.Name},
 		Created: meta.CreationTimestamp.Unix(),
 		Keys:    keys,
-		Edits:   recordedEdits(meta),
+		Edits:   edits,
 	}
 }
 

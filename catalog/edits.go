@@ -16,9 +16,19 @@ func mergeEdits(previous *Config, present *arrival, changed []string) []Edit {
 	if len(changed) == 0 {
 		return previous.Edits
 	}
-	edits := make([]Edit, 0, len(previous.Edits)+len(changed))
+	stays := func(edit Edit) bool {
+		_, again := slices.BinarySearch(changed, edit.Key)
+		return !again
+	}
+	kept := 0
 	for _, edit := range previous.Edits {
-		if _, again := slices.BinarySearch(changed, edit.Key); !again {
+		if stays(edit) {
+			kept++
+		}
+	}
+	edits := make([]Edit, 0, kept+len(changed)) // no more: they are kept, and there may be very many
+	for _, edit := range previous.Edits {
+		if stays(edit) {
 			edits = append(edits, edit)
 		}
 	}

@@ -221,3 +221,34 @@ func TestADecisionNamesAFewOfManyConfigsKeysAndWriters(t *testing.T) {
 		}
 	}
 }
+
+// What is kept of a key is its name, its checksum and its last edit, however often somebody edits
+// it and however many field managers own it.
+func TestWhatIsKeptOfAConfigGrowsWithItsKeysOnly(t *testing.T) {
+	const n, managers, perKey = 20000, 10, 128
+	edited := func(c *Catalog) {
+		for i := range 3 {
+			c.ObserveConfig(NewConfigMap(configMap("large", manyKeys(n, fmt.Sprint(i)))), noonPlus(float64(i)))
+		}
+	}
+	owned := func(c *Catalog) {
+		cm := editedManyKeys(n, "1", noonPlus(10))
+		for i := range managers {
+			entry := cm.ManagedFields[0]
+			entry.Manager = fmt.Sprint("manager-", i)
+			cm.ManagedFields = append(cm.ManagedFields, entry)
+		}
+		c.ObserveConfig(NewConfigMap(cm), noonPlus(20))
+	}
+	for name, fill := range map[string]func(*Catalog){"edited again and again": edited, "owned by many": owned} {
+		c, bytes := retained(func() *Catalog {
+			c := New()
+			fill(c)
+			return c
+		})
+		if got := len(c.configs[configMapRef("large")].Edits); got != n || bytes > perKey*n {
+			t.Errorf("%s: %d edits, %d bytes a key, want %d at most", name, got, bytes/n, perKey)
+		}
+		t.Logf("%s: %d bytes a key", name, bytes/n)
+	}
+}

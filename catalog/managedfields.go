@@ -64,7 +64,8 @@ func recordedEdits(meta *metav1.ObjectMeta) []Edit {
 		}
 	}
 	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Or(strings.Compare(a.Key, b.Key), b.At.Compare(a.At)) })
-	return slices.CompactFunc(edits, func(a, b Edit) bool { return a.Key == b.Key })
+	// There may be many more, since each manager of a key brings one.
+	return slices.Clone(slices.CompactFunc(edits, func(a, b Edit) bool { return a.Key == b.Key }))
 }
 
 // appendEdits appends an edit for each field such as "f:key". The field "." stands for
