@@ -27,7 +27,11 @@ import (
 	"k8s.io/klog/v2"
 )
 
-const defaultWorkloads = 300
+const (
+	defaultWorkloads = 300
+	maxWorkloads     = 10_000 // with their pods, more than one machine holds
+	maxRate          = 1000   // more than the API server carries out
+)
 
 func main() { os.Exit(play(os.Args[1:], os.Stdout)) }
 
@@ -72,12 +76,12 @@ func (o *options) problem(rest []string) string {
 	switch {
 	case len(rest) > 0:
 		return fmt.Sprintf("unexpected argument %q", rest[0])
-	case o.workloads < workers:
-		return fmt.Sprintf("-workloads must be at least %d, not %d", workers, o.workloads)
+	case o.workloads < workers || o.workloads > maxWorkloads:
+		return fmt.Sprintf("-workloads must be from %d to %d, not %d", workers, maxWorkloads, o.workloads)
 	case o.duration <= 0:
 		return fmt.Sprintf("-duration must be more than 0, not %s", o.duration)
-	case o.rate < 0:
-		return fmt.Sprintf("-rate must not be negative, but is %v", o.rate)
+	case !(o.rate >= 0 && o.rate <= maxRate): // NaN included
+		return fmt.Sprintf("-rate must be from 0 to %v, not %v", float64(maxRate), o.rate)
 	}
 	return ""
 }

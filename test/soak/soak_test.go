@@ -133,7 +133,7 @@ func TestTimesAreToldByMedianAndPercentile(t *testing.T) {
 
 func TestAWrongCommandLineIsRefused(t *testing.T) {
 	var out bytes.Buffer
-	for _, arguments := range [][]string{{"-duration", "long"}, {"-duration", "-1s"}, {"-workloads", "0"}, {"-rate", "-1"}, {"more"}} {
+	for _, arguments := range [][]string{{"-duration", "long"}, {"-duration", "-1s"}, {"-workloads", "0"}, {"-workloads", "10001"}, {"-rate", "-1"}, {"-rate", "NaN"}, {"-rate", "+Inf"}, {"more"}} {
 		out.Reset()
 		if code := play(arguments, &out); code != 2 || out.Len() == 0 {
 			t.Errorf("soak %q exits with %d, want 2, and says %q", arguments, code, &out)
