@@ -17,6 +17,8 @@ type backlog struct {
 	// the budget lets it restart. It is zero if nothing is owed, and in the future while
 	// a restart is put off.
 	owed time.Time
+	// isIgnored tells that it waits because of an error that the operator wants ignored.
+	isIgnored bool
 	// slowedBy are the first configs for which a restart has to wait, because the
 	// workload has no budget left; nil if there is none.
 	slowedBy []catalog.ConfigRef
@@ -104,14 +106,24 @@ func (b *backlogs) slowed() []series.Sample {
 	return samples
 }
 
+// noteFailure notes what a workload waits for: an error that is ignored, or another one.
+func (b *backlogs) noteFailure(ref catalog.WorkloadRef, isIgnored bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if w, found := b.waiting[ref]; found {
+		w.isIgnored = isIgnored
+		b.waiting[ref] = w
+	}
+}
+
 // longestWaits returns for each namespace how long the restart or record that is most
-// overdue has been so.
+// overdue has been so, those aside whose error is ignored.
 func (b *backlogs) longestWaits(now time.Time) map[string]time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	longest := make(map[string]time.Duration)
 	for ref, w := range b.waiting {
-		if w.owed.IsZero() {
+		if w.owed.IsZero() || w.isIgnored {
 			continue
 		}
 		if wait := now.Sub(w.owed); wait > longest[ref.Namespace] {

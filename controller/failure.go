@@ -97,14 +97,20 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 		r.log.Debug("waiting", "workload", ref, "for", err)
 		return
 	}
-	r.metrics.patchErrors.WithLabelValues(failureReason(err)).Inc()
+	isIgnored := !errors.Is(err, errOutdated) && r.ignoredErrors.matches(err)
+	reason := failureReason(err)
+	if isIgnored {
+		reason = "ignored"
+	}
+	r.metrics.patchErrors.WithLabelValues(reason).Inc()
+	r.backlogs.noteFailure(ref, isIgnored)
 	attempts := r.queue.Failures(ref) + 1
 	permanent := isPermanent(err) || keepsConflicting(err, attempts)
 	switch {
 	case errors.Is(err, errOutdated):
 		r.log.Debug("workload has changed, deciding anew", "workload", ref)
 		return
-	case r.ignoredErrors.matches(err):
+	case isIgnored:
 		r.log.Warn("cannot update workload, an ignored error, trying again", "workload", ref, "attempts", attempts, "error", err)
 		return
 	case permanent && r.exitOnError:

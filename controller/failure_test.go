@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"regexp"
 	"testing"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -56,5 +58,27 @@ func TestAnErrorIsIgnoredIfItContainsATextOrMatchesAPattern(t *testing.T) {
 	}
 	if (ErrorFilter{}).matches(errors.New("any")) {
 		t.Error("the empty filter selects an error")
+	}
+}
+
+func TestAnIgnoredErrorCountsAsSuchAndMakesNoRestartLate(t *testing.T) {
+	c, _ := newIdleController(t)
+	c.restarter.ignoredErrors = ErrorFilter{Texts: []string{"frozen"}}
+	c.restarter.backlogs.note(Change{Workload: web, Count: 1, Ripe: time.Now().Add(-time.Hour)})
+	for _, step := range []struct {
+		failure, reason string
+		late            bool
+	}{{"frozen", "ignored", false}, {"something else", "unknown", true}, {"frozen again", "ignored", false}} {
+		before := testutil.ToFloat64(c.metrics.patchErrors.WithLabelValues(step.reason))
+		c.restarter.failed(web, errors.New(step.failure))
+		if more := testutil.ToFloat64(c.metrics.patchErrors.WithLabelValues(step.reason)) - before; more != 1 {
+			t.Errorf("%q counts %v times as %q", step.failure, more, step.reason)
+		}
+		if _, late := c.restarter.backlogs.longestWaits(time.Now())[web.Namespace]; late != step.late {
+			t.Errorf("after %q it is late: %t", step.failure, late)
+		}
+	}
+	if _, waits := c.restarter.backlogs.state(web); !waits {
+		t.Error("nothing is under way any more")
 	}
 }

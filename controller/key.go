@@ -63,6 +63,9 @@ func (k *keyKeeper) find(ctx context.Context) (catalog.ChecksumKey, bool) {
 		key, err := k.load(ctx)
 		switch {
 		case err == nil:
+			if attempt > 1 {
+				k.log.Info("the key of Secrets' checksums is found, nobody waits for it any more")
+			}
 			return key, true
 		case ctx.Err() != nil:
 			return catalog.ChecksumKey{}, false

@@ -105,6 +105,7 @@ var (
 	slowedDesc         = stateDesc("slowed_workloads", "The number of workloads whose next restart is put off because a config keeps changing.", "config")
 	queueDepthDesc     = stateDesc("queue_depth", "The number of workloads that wait for a worker.")
 	slowDesc           = stateDesc("slow_requests", "The number of workloads that have been worked on for more than a second.")
+	leftAloneDesc      = stateDesc("objects_left_alone", "The number of objects that are left alone after an internal error.")
 	leaderDesc         = stateDesc("leader", "Whether this process is the one that acts (1), or stands by or is a dry run (0).")
 	watchUpDesc        = stateDesc("watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
 	brokenSinceDesc    = stateDesc("watch_broken_since_timestamp_seconds", "Since when a watch is broken, in seconds since the epoch; 0 while it works.", "resource", "namespace")
@@ -120,7 +121,7 @@ func (c *Controller) Describe(descs chan<- *prometheus.Desc) {
 		collector.Describe(descs)
 	}
 	for _, desc := range []*prometheus.Desc{
-		configsDesc, workloadsDesc, changesWaitingDesc, staleDesc, longestWaitDesc, slowedDesc, queueDepthDesc, slowDesc, leaderDesc, watchUpDesc, brokenSinceDesc,
+		configsDesc, workloadsDesc, changesWaitingDesc, staleDesc, longestWaitDesc, slowedDesc, queueDepthDesc, slowDesc, leftAloneDesc, leaderDesc, watchUpDesc, brokenSinceDesc,
 	} {
 		descs <- desc
 	}
@@ -153,6 +154,7 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 	}
 	gauge(queueDepthDesc, float64(c.restarter.queue.Len()))
 	gauge(slowDesc, float64(c.restarter.queue.Slow()))
+	gauge(leftAloneDesc, float64(c.ward.Len()))
 	gauge(leaderDesc, oneIf(c.leading.Load() && !c.options.DryRun))
 	for _, w := range c.watches {
 		status := w.Status()

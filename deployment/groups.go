@@ -22,10 +22,12 @@ const (
 	maxWakingLabels = 1000
 )
 
-// The groups of Deployments that are under way, and of those that take too long.
+// The groups of Deployments that are under way, of those that take too long, and of those
+// whose new ReplicaSet cannot be created.
 var (
 	inProgress = digestOf("in progress")
 	exceeded   = digestOf("exceeded")
+	notBegun   = digestOf("not begun")
 )
 
 // Other groups. Those of Deployments in a namespace are there for all namespaces, too: the
@@ -63,8 +65,11 @@ func (d *Deployment) groups() []digest {
 	if !d.Paused && !d.isRolledOut() {
 		groups = append(groups, inProgress)
 	}
-	if d.hasExceeded() {
+	switch {
+	case d.isHeldUp(reasonTimedOut):
 		groups = append(groups, exceeded)
+	case d.isHeldUp(reasonCreateFailed):
+		groups = append(groups, notBegun)
 	}
 	demanded := d.demandedLabels()
 	if len(demanded) == 0 {

@@ -105,10 +105,12 @@ const probeResource = "probe"
 var (
 	inProgressDesc = stateDesc("rollouts_in_progress", "The number of Deployments whose rollout is not complete, paused ones aside.")
 	exceededDesc   = stateDesc("rollouts_deadline_exceeded", "The number of Deployments whose rollout has exceeded its progress deadline.")
+	notBegunDesc   = stateDesc("rollouts_not_begun", "The number of Deployments whose new ReplicaSet cannot be created.")
 	drivingDesc    = stateDesc("driving", "Whether the engine drives Deployments (1) or stands by (0).")
 	restingDesc    = stateDesc("resting_namespaces", "The number of namespaces whose Deployments rest until it is sure that nobody else drives them.")
 	queueDepthDesc = stateDesc("queue_depth", "The number of Deployments that wait for a worker.")
 	slowDesc       = stateDesc("slow_requests", "The number of Deployments that have been worked on for more than a second.")
+	leftAloneDesc  = stateDesc("objects_left_alone", "The number of objects that are left alone after an internal error.")
 	watchUpDesc    = stateDesc("watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
 )
 
@@ -121,7 +123,7 @@ func (e *Engine) Describe(descs chan<- *prometheus.Desc) {
 	for _, collector := range e.metrics.collectors() {
 		collector.Describe(descs)
 	}
-	for _, desc := range []*prometheus.Desc{inProgressDesc, exceededDesc, drivingDesc, restingDesc, queueDepthDesc, slowDesc, watchUpDesc} {
+	for _, desc := range []*prometheus.Desc{inProgressDesc, exceededDesc, notBegunDesc, drivingDesc, restingDesc, queueDepthDesc, slowDesc, leftAloneDesc, watchUpDesc} {
 		descs <- desc
 	}
 }
@@ -136,10 +138,12 @@ func (e *Engine) Collect(samples chan<- prometheus.Metric) {
 	}
 	gauge(inProgressDesc, float64(e.caches.deployments.count(inProgress)))
 	gauge(exceededDesc, float64(e.caches.deployments.count(exceeded)))
+	gauge(notBegunDesc, float64(e.caches.deployments.count(notBegun)))
 	gauge(drivingDesc, asNumber(e.executor.driving.Load()))
 	gauge(restingDesc, float64(e.executor.truces.count()))
 	gauge(queueDepthDesc, float64(e.queue.Len()))
 	gauge(slowDesc, float64(e.queue.Slow()))
+	gauge(leftAloneDesc, float64(e.ward.Len()))
 	for _, w := range e.watches {
 		status := w.Status()
 		gauge(watchUpDesc, isUp(status), status.Resource, status.Namespace)
@@ -162,10 +166,10 @@ func asNumber(is bool) float64 {
 	return 0
 }
 
-// hasExceeded tells whether the status says that the rollout has exceeded its deadline.
-func (d *Deployment) hasExceeded() bool {
+// isHeldUp reports whether the status says that the rollout makes no progress for a reason.
+func (d *Deployment) isHeldUp(reason string) bool {
 	return slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
-		return c.Type == appsv1.DeploymentProgressing && c.Reason == reasonTimedOut
+		return c.Type == appsv1.DeploymentProgressing && c.Reason == reason
 	})
 }
 

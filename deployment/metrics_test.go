@@ -44,7 +44,7 @@ func TestTheMetricsAreNamedAsIsTheCustom(t *testing.T) {
 		names = append(names, strings.TrimPrefix(family.GetName(), "deployment_engine_"))
 	}
 	expect(t, "names", []string{
-		"actions_total", "driving", "false_alarms_total", "panics_total", "queue_depth", "queue_latency_seconds", "resting_namespaces", "rival_writes_total", "rollouts_deadline_exceeded", "rollouts_in_progress", "slow_requests",
+		"actions_total", "driving", "false_alarms_total", "objects_left_alone", "panics_total", "queue_depth", "queue_latency_seconds", "resting_namespaces", "rival_writes_total", "rollouts_deadline_exceeded", "rollouts_in_progress", "rollouts_not_begun", "slow_requests",
 		"sync_duration_seconds", "syncs_total", "watch_up",
 	}, names) // write_errors_total comes with the first one
 }
@@ -60,8 +60,9 @@ func TestTheMetricsTellOfRolloutsAndWatches(t *testing.T) {
 		return d
 	}
 	exceeded := withStatus(appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{progressed(corev1.ConditionFalse, reasonTimedOut)}})
+	notBegun := withStatus(appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{progressed(corev1.ConditionFalse, reasonCreateFailed)}})
 	for _, d := range []*Deployment{
-		named("done", done), named("new"), named("paused", paused), named("exceeded", exceeded),
+		named("done", done), named("new"), named("paused", paused), named("exceeded", exceeded), named("not begun", notBegun),
 		named("unobserved", done, func(d *appsv1.Deployment) { d.Generation = 3 }),
 		named("with an old pod", done, func(d *appsv1.Deployment) { d.Status.Replicas = 4 }),
 		named("updating", done, func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 2 }),
@@ -87,7 +88,10 @@ deployment_engine_actions_total{action="status"} 0
 deployment_engine_rollouts_deadline_exceeded 1
 # HELP deployment_engine_rollouts_in_progress The number of Deployments whose rollout is not complete, paused ones aside.
 # TYPE deployment_engine_rollouts_in_progress gauge
-deployment_engine_rollouts_in_progress 6
+deployment_engine_rollouts_in_progress 7
+# HELP deployment_engine_rollouts_not_begun The number of Deployments whose new ReplicaSet cannot be created.
+# TYPE deployment_engine_rollouts_not_begun gauge
+deployment_engine_rollouts_not_begun 1
 # HELP deployment_engine_watch_up Whether a watch works (1) or is broken (0).
 # TYPE deployment_engine_watch_up gauge
 deployment_engine_watch_up{namespace="one",resource="deployments"} 0
@@ -96,7 +100,7 @@ deployment_engine_watch_up{namespace="two",resource="deployments"} 0
 deployment_engine_watch_up{namespace="two",resource="replicasets"} 0
 `
 	if err := testutil.CollectAndCompare(e, strings.NewReader(want), "deployment_engine_actions_total", "deployment_engine_rollouts_deadline_exceeded",
-		"deployment_engine_rollouts_in_progress", "deployment_engine_watch_up"); err != nil {
+		"deployment_engine_rollouts_in_progress", "deployment_engine_rollouts_not_begun", "deployment_engine_watch_up"); err != nil {
 		t.Error(err)
 	}
 	e.lookout.begin(false)

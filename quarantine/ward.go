@@ -158,16 +158,10 @@ func (w *Ward) Holds(namespace string, uid types.UID) bool {
 // Detail describes in one line for /readyz what the ward holds. It is empty if that is
 // nothing.
 func (w *Ward) Detail() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	names := make(map[string]struct{})
-	for _, o := range w.held {
-		names[o.String()] = struct{}{}
-	}
-	if len(names) == 0 {
+	sorted := w.names()
+	if len(sorted) == 0 {
 		return ""
 	}
-	sorted := slices.Sorted(maps.Keys(names))
 	noun := "objects"
 	if len(sorted) == 1 {
 		noun = "object"
@@ -177,4 +171,18 @@ func (w *Ward) Detail() string {
 		line += fmt.Sprintf(" and %d more", more)
 	}
 	return line
+}
+
+// Len returns how many objects the ward holds.
+func (w *Ward) Len() int { return len(w.names()) }
+
+// names returns the names of the objects that the ward holds, each once.
+func (w *Ward) names() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	names := make(map[string]struct{})
+	for _, o := range w.held {
+		names[o.String()] = struct{}{}
+	}
+	return slices.Sorted(maps.Keys(names))
 }

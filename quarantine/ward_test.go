@@ -102,8 +102,8 @@ func TestAListReleasesWhatIsNotInIt(t *testing.T) {
 	w.ReleaseIntake("ConfigMap", "ns", []Object{object("there", "1")})
 	w.ReleaseIntake("Secret", "", nil)
 	const want = "[!] 3 objects left alone after an internal error: configmap/elsewhere/other, configmap/ns/gone, configmap/ns/there"
-	if got := w.Detail(); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+	if got := w.Detail(); got != want || w.Len() != 3 {
+		t.Errorf("%d held\ngot  %s\nwant %s", w.Len(), got, want)
 	}
 	w.Release(object("gone", ""))
 	w.ReleaseIntake("ConfigMap", "", nil)
