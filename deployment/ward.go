@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -61,18 +62,11 @@ func (e *Engine) work(ctx context.Context, key types.NamespacedName) {
 // isHeld reports whether the ward holds a Deployment as the watch shows it, or one of its
 // ReplicaSets, or, if they matter, one of their pods. A plan would rest on what was before.
 func (e *Engine) isHeld(d *Deployment) bool {
-	if e.ward.Holds(d.Namespace, d.UID) {
-		return true
+	held := e.ward.NotTakenIn(d.Namespace)
+	if held.Has(d.UID) || held.Len() == 0 || !d.isRecreated() {
+		return held.Has(d.UID)
 	}
-	if !d.isRecreated() {
-		return false
-	}
-	for _, rs := range e.caches.replicaSetsOf(d) {
-		if e.ward.Holds(rs.Namespace, rs.UID) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.caches.replicaSetsOf(d), func(rs *ReplicaSet) bool { return held.Has(rs.UID) })
 }
 
 // panicked counts a panic and tells the owner of the object that caused it.

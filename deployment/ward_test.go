@@ -1,12 +1,14 @@
 package deployment
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/quarantine"
 )
@@ -94,5 +96,18 @@ func TestAPodThatIsHeldMattersToRecreateOnly(t *testing.T) {
 		if got := e.isHeld(d); got != want {
 			t.Errorf("%s: %t", strategy, got)
 		}
+	}
+}
+
+func TestReplicaSetsAreOnlyLookedAtWhereSomethingIsHeld(t *testing.T) {
+	e, d := newIdleEngine(t), web(3, "v1")
+	d.Strategy = appsv1.RecreateDeploymentStrategyType
+	for i := range 100 {
+		name := fmt.Sprintf("web-%d", i)
+		rs := &ReplicaSet{Meta: Meta{Namespace: "ns", Name: name, UID: types.UID(name), ResourceVersion: "1"}, Controller: d.UID}
+		e.caches.replicaSets.feed("").Observe(packReplicaSet(rs))
+	}
+	if allocations := testing.AllocsPerRun(10, func() { e.isHeld(d) }); allocations > 10 {
+		t.Errorf("%.0f allocations to find nothing", allocations)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // maxHeld is how many objects a ward remembers. Of more it does not, so these are tried again
@@ -134,25 +135,29 @@ func (w *Ward) Release(o Object) {
 // are held at their intake, unless they are among the given ones: a list has shown that these
 // are all that there still are.
 func (w *Ward) ReleaseIntake(kind, namespace string, except []Object) {
+	there := make(sets.Set[patient], len(except))
+	for _, o := range except {
+		there.Insert(at(Intake, o))
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	maps.DeleteFunc(w.held, func(p patient, _ Object) bool {
-		return p.place == Intake && p.kind == kind && (namespace == "" || p.namespace == namespace) &&
-			!slices.ContainsFunc(except, func(o Object) bool { return at(Intake, o) == p })
+		return p.place == Intake && p.kind == kind && (namespace == "" || p.namespace == namespace) && !there.Has(p)
 	})
 }
 
-// Holds reports whether the ward holds the object of a namespace with this UID at its
-// intake, or one that it controls: then what is known of it is not what there is.
-func (w *Ward) Holds(namespace string, uid types.UID) bool {
+// NotTakenIn returns the UIDs of the objects of a namespace that the ward holds at their
+// intake, and of those that control them: what is known of them is not what there is.
+func (w *Ward) NotTakenIn(namespace string) sets.Set[types.UID] {
+	uids := sets.New[types.UID]()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for p, o := range w.held {
-		if p.place == Intake && o.Namespace == namespace && (o.UID == uid || o.Controller == uid) {
-			return true
+		if p.place == Intake && o.Namespace == namespace {
+			uids.Insert(o.UID, o.Controller)
 		}
 	}
-	return false
+	return uids
 }
 
 // Detail describes in one line for /readyz what the ward holds. It is empty if that is

@@ -119,11 +119,11 @@ func TestAnObjectIsFoundByItsUIDAndItsControllers(t *testing.T) {
 	w.Try(Intake, NewObject(configMaps, meta), bad)
 	w.Try(Decision, Object{Kind: configMaps, Name: "b", UID: "decided"}, bad)
 	for uid, want := range map[types.UID]bool{"own": true, "controller": true, "owner": false, "decided": false} {
-		if got := w.Holds("ns", uid); got != want {
+		if got := w.NotTakenIn("ns").Has(uid); got != want {
 			t.Errorf("%s: %t", uid, got)
 		}
 	}
-	if w.Holds("another", "controller") {
+	if w.NotTakenIn("another").Has("controller") {
 		t.Error("it is found in a namespace that it can only pretend to be controlled from")
 	}
 }
