@@ -148,26 +148,26 @@ func (c *cache[T, P]) smallest(groups []digest) digest {
 // shows all changes in the order of their versions, deletions included, so that
 // what it has passed is outdated.
 func (c *cache[T, P]) answer(value T) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	key, version := value.meta().digest(), value.meta().ResourceVersion
-	present, answered := c.present(key)
-	isKnown := !isNil(present)
-	switch {
-	case isKnown && version == present.meta().ResourceVersion:
-		c.replace(key, present, value, answered) // it may differ all the same: another API server has other defaults
-	case isNewer(version, c.seenIn(value.meta().Namespace)) && (!isKnown || isNewer(version, present.meta().ResourceVersion)):
-		c.replace(key, present, value, true)
-	}
+	answered := newcomerOf(value, c.pack(value))
+	version := value.meta().ResourceVersion
+	c.alter(answered.key, func(present known[T]) {
+		isKnown := !isNil(present.value)
+		switch {
+		case isKnown && version == present.version():
+			c.replace(present, answered, present.answered) // it may differ all the same: another API server has other defaults
+		case isNewer(version, c.seenIn(value.meta().Namespace)) && (!isKnown || isNewer(version, present.version())):
+			c.replace(present, answered, true)
+		}
+	})
 }
 
 // answerGone takes in that the API server deleted an object or does not know it.
 func (c *cache[T, P]) answerGone(gone *Meta) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if present, _ := c.present(gone.digest()); !isNil(present) && present.meta().UID == gone.UID {
-		c.remove(gone.digest(), present)
-	}
+	c.alter(gone.digest(), func(present known[T]) {
+		if !isNil(present.value) && present.value.meta().UID == gone.UID {
+			c.remove(present)
+		}
+	})
 }
 
 // seenIn returns the version up to which a watch has shown a namespace.
@@ -176,30 +176,6 @@ func (c *cache[T, P]) seenIn(namespace string) string {
 		return version
 	}
 	return c.seen[namespace]
-}
-
-// present returns the value of an object, and whether an answer brought it.
-func (c *cache[T, P]) present(key digest) (value T, answered bool) {
-	e, found := c.entries[key]
-	if found {
-		value = e.packed.unpack()
-	}
-	return value, e.answered
-}
-
-// replace puts a value in the place of the present one, if there is one.
-func (c *cache[T, P]) replace(key digest, present, value T, answered bool) {
-	if !isNil(present) {
-		c.remove(key, present)
-	}
-	c.puts++
-	c.entries[key] = entry[P]{packed: c.pack(value), number: c.puts, answered: answered}
-	c.groups.add(key, value.groups())
-}
-
-func (c *cache[T, P]) remove(key digest, present T) {
-	c.groups.remove(key, present.groups())
-	delete(c.entries, key)
 }
 
 func isNil[T comparable](value T) bool {

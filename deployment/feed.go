@@ -11,10 +11,11 @@ type feed[T cached, P packed[T]] struct {
 func (c *cache[T, P]) feed(namespace string) feed[T, P] { return feed[T, P]{c, namespace} }
 
 // Observe implements watch.Observer.
-func (f feed[T, P]) Observe(shown P) { f.show(shown.unpack()) }
+func (f feed[T, P]) Observe(shown P) { f.show(shown.unpack(), shown) }
 
-func (f feed[T, P]) show(value T) {
-	f.tell(f.observe(value))
+// show takes in what the watch shows, unpacked and packed.
+func (f feed[T, P]) show(value T, shown P) {
+	f.tell(f.observe(value, shown))
 	f.saw(value.meta().ResourceVersion)
 }
 
@@ -31,7 +32,7 @@ func (f feed[T, P]) Replace(all []P, version string) {
 	for _, shown := range all {
 		value := shown.unpack()
 		listed[value.meta().digest()] = struct{}{}
-		f.tell(f.observe(value))
+		f.tell(f.observe(value, shown))
 	}
 	if !f.saw(version) { // not before it is there: an answer that is no newer is dropped from now on
 		return // nothing of this namespace was there before
@@ -59,47 +60,55 @@ func (f feed[T, P]) tell(before, after T, isNews bool) {
 
 // observe takes in what the watch shows, unless an answer was ahead of it. It
 // returns what there was and what there is now, and whether that was not known.
-func (c *cache[T, P]) observe(value T) (before, after T, isNews bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	key := value.meta().digest()
-	present, answered := c.present(key)
-	if answered && isNewer(present.meta().ResourceVersion, value.meta().ResourceVersion) {
-		return present, present, false
-	}
-	c.replace(key, present, value, false)
-	return present, value, !answered || present.meta().ResourceVersion != value.meta().ResourceVersion
+func (c *cache[T, P]) observe(value T, packed P) (before, after T, isNews bool) {
+	shown := newcomerOf(value, packed)
+	c.alter(shown.key, func(present known[T]) {
+		before, after = present.value, present.value
+		if present.answered && isNewer(present.version(), value.meta().ResourceVersion) {
+			return
+		}
+		c.replace(present, shown, false)
+		after, isNews = value, !present.answered || present.version() != value.meta().ResourceVersion
+	})
+	return before, after, isNews
 }
 
 // forget takes in that an object is gone, unless it was made anew.
 func (c *cache[T, P]) forget(value T) (before, after T, isNews bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	key := value.meta().digest()
-	present, _ := c.present(key)
-	if isNil(present) || present.meta().UID != value.meta().UID {
-		return present, present, false
-	}
-	c.remove(key, present)
-	return present, after, true
+	c.alter(value.meta().digest(), func(present known[T]) {
+		before, after = present.value, present.value
+		if isNil(present.value) || present.value.meta().UID != value.meta().UID {
+			return
+		}
+		c.remove(present)
+		var none T
+		after, isNews = none, true
+	})
+	return before, after, isNews
 }
 
 // missing returns the values that a list of a version does not have although it
 // would, if they were still there.
 func (f feed[T, P]) missing(listed map[digest]struct{}, version string) (gone []T) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	for key, e := range f.entries {
-		if f.namespace != "" && f.namespace != e.packed.namespace() {
-			continue
-		}
-		if _, found := listed[key]; found {
-			continue
-		}
+	for _, e := range f.unlisted(listed) {
 		value := e.packed.unpack()
 		if isLater := e.answered && isNewer(value.meta().ResourceVersion, version); !isLater {
 			gone = append(gone, value)
 		}
 	}
 	return gone
+}
+
+func (f feed[T, P]) unlisted(listed map[digest]struct{}) (entries []entry[P]) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	for key, e := range f.entries {
+		if f.namespace != "" && f.namespace != e.packed.namespace() {
+			continue
+		}
+		if _, found := listed[key]; !found {
+			entries = append(entries, e)
+		}
+	}
+	return entries
 }

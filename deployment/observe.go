@@ -79,7 +79,7 @@ func (h hearing) Observe(shown packedDeployment) {
 	}
 	d := shown.unpack()
 	h.listen(d)
-	h.show(d)
+	h.show(d, shown)
 }
 
 // Forget implements watch.Observer.
