@@ -17,11 +17,9 @@ type arrival struct {
 	listed bool
 	// previous is what the catalog knew when the config arrived, nil if nothing.
 	previous *Config
-	// past are the past contents, if a workload references the config. The records of all
-	// that do were shown and written at oldestRecord or later.
-	past         []Past
-	referenced   bool
-	oldestRecord Sighting
+	// past are the past contents, if a workload references the config.
+	past       []Past
+	referenced bool
 	// changed tells whether the content is not that of previous.
 	changed bool
 }
@@ -33,8 +31,9 @@ func newArrival(config Config, at time.Time, listed bool) *arrival {
 	return &arrival{config: &config, recorded: config.Edits, at: at, listed: listed}
 }
 
-// compare compares the config with what the catalog knows of it, and of its past.
-func (a *arrival) compare(previous *Config, past []Past) {
+// compare compares the config with what the catalog knows of it, and of its past. The function
+// returns when all records of what workloads see of the config were shown and written, or earlier.
+func (a *arrival) compare(previous *Config, past []Past, recorded func() Sighting) {
 	a.previous, a.past, a.changed = previous, nil, true
 	if previous == nil {
 		a.config.Edits = a.recorded
@@ -43,8 +42,12 @@ func (a *arrival) compare(previous *Config, past []Past) {
 	changed := changedKeys(previous.Keys, a.config.Keys)
 	a.changed = len(changed) > 0
 	a.config.Edits = mergeEdits(previous, a, changed)
-	if a.referenced {
-		a.past = pastOf(withoutSettled(past, a.oldestRecord, a.at), previous, a, changed)
+	switch {
+	case !a.referenced:
+	case a.changed || previous.Deleted:
+		a.past = pastOf(withoutSettled(past, a.at, recorded), previous, a, changed)
+	default:
+		a.past = past
 	}
 }
 
@@ -74,32 +77,37 @@ func (a *arrival) stamp(moment Moment) {
 	}
 }
 
-// arrive compares configs with what the catalog knows of them. It must be called without
-// the lock.
-func (c *Catalog) arrive(arrivals ...*arrival) {
-	previous, past := make([]*Config, len(arrivals)), make([][]Past, len(arrivals))
+// take takes in a config that has arrived, and reports whether that is news to a workload.
+func (c *Catalog) take(a *arrival) (news bool) {
+	c.arrive(a)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moment++
+	return c.putConfig(a)
+}
+
+// arrive compares a config with what the catalog knows of it. It must be called without the
+// lock.
+func (c *Catalog) arrive(a *arrival) {
+	ref := a.config.Ref
 	c.mu.RLock()
-	for i, a := range arrivals {
-		ref := a.config.Ref
-		previous[i], past[i], a.referenced = c.configs[ref], c.past[ref], c.isReferenced(ref)
-		if len(past[i]) > 0 {
-			a.oldestRecord = c.oldestRecord(ref, a.at)
-		}
-	}
+	previous, past := c.config(ref), c.past[ref]
+	a.referenced = c.isReferenced(ref)
 	c.mu.RUnlock()
-	for i, a := range arrivals {
-		a.compare(previous[i], past[i])
-	}
+	a.compare(previous, past, func() Sighting { return c.oldestRecord(ref, a.at) })
 }
 
 // oldestRecord returns when the oldest record of what workloads see of a config was shown, and when
 // the oldest was written, or the present moment and time if there is none. One that does not vouch
-// counts, too: it does so again when its pod template comes back.
+// counts, too: it does so again when its pod template comes back. It looks at each workload that
+// references the config.
 func (c *Catalog) oldestRecord(config ConfigRef, now time.Time) Sighting {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
 	oldest, readers := Sighting{now, c.moment}, c.referencing[config]
 	for ref := range readers.all {
-		w, found := c.workloads[ref]
-		if !found || !w.Record.Vouches && w.Record.Written.IsZero() {
+		w := c.workload(ref)
+		if w == nil || !w.Record.Vouches && w.Record.Written.IsZero() {
 			continue
 		}
 		oldest.Seen = min(oldest.Seen, w.RecordSeen)
@@ -112,9 +120,10 @@ func (c *Catalog) oldestRecord(config ConfigRef, now time.Time) Sighting {
 
 // putConfig takes in a config that has arrived.
 func (c *Catalog) putConfig(a *arrival) (news bool) {
-	previous := c.configs[a.config.Ref]
+	previous := c.config(a.config.Ref)
 	if previous != a.previous {
-		a.compare(previous, c.past[a.config.Ref]) // a deleted one was forgotten, with its last reference
+		// A deleted one was forgotten, with its last reference.
+		a.compare(previous, c.past[a.config.Ref], func() Sighting { return Sighting{} })
 	}
 	a.stamp(c.moment)
 	if previous != nil && !previous.Deleted {
@@ -126,7 +135,7 @@ func (c *Catalog) putConfig(a *arrival) (news bool) {
 	if previous != nil && previous.Deleted {
 		c.gone--
 	}
-	c.configs[a.config.Ref] = a.config
+	c.keepConfig(a.config)
 	isReferenced := c.isReferenced(a.config.Ref)
 	if delete(c.past, a.config.Ref); isReferenced && len(a.past) > 0 {
 		c.past[a.config.Ref] = a.past

@@ -14,11 +14,11 @@ func TestAnEditOfManyKeysIsPreparedBeforeTheCatalogIsLocked(t *testing.T) {
 	const n, runs = 10000, 10
 	c := New()
 	c.ObserveConfig(NewConfigMap(configMap("large", manyKeys(n, "0"))), noon)
-	previous := c.configs[configMapRef("large")]
+	previous := c.config(configMapRef("large"))
 	var edits []*arrival
 	for i := range runs + 1 { // AllocsPerRun runs once more
 		a := newArrival(NewConfigMap(configMap("large", manyKeys(n, fmt.Sprint(i+1)))), noon, false)
-		a.compare(previous, nil)
+		a.compare(previous, nil, nil)
 		previous = a.config
 		edits = append(edits, a)
 	}
@@ -54,7 +54,7 @@ func TestAConfigThatIsForgottenWhileItsSuccessorArrivesIsNotCompared(t *testing.
 		t.Error("it is news to nobody")
 	}
 	want := []Edit{{Key: "a", At: noonPlus(50), Writer: "kubectl"}}
-	if diff := cmp.Diff(want, c.configs[configMapRef("web")].Edits, cmp.AllowUnexported(Edit{})); diff != "" {
+	if diff := cmp.Diff(want, c.config(configMapRef("web")).Edits, cmp.AllowUnexported(Edit{})); diff != "" {
 		t.Errorf("edits (-want +got):\n%s", diff)
 	}
 	if configs, _ := c.Size(); configs != 1 {

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -19,10 +18,10 @@ type Catalog struct {
 	mu          sync.RWMutex
 	moment      Moment
 	key         ChecksumKey
-	configs     map[ConfigRef]*Config
+	configs     scopes[ConfigKind, *Config]
 	gone        int // how many of configs are marked as deleted
 	past        map[ConfigRef][]Past
-	workloads   map[WorkloadRef]*Workload
+	workloads   scopes[WorkloadKind, *Workload]
 	referencing map[ConfigRef]workloadSet
 }
 
@@ -31,9 +30,9 @@ type Catalog struct {
 func New(kinds ...ConfigKind) *Catalog {
 	return &Catalog{
 		kinds:       kinds,
-		configs:     make(map[ConfigRef]*Config),
+		configs:     newScopes[ConfigKind, *Config](),
 		past:        make(map[ConfigRef][]Past),
-		workloads:   make(map[WorkloadRef]*Workload),
+		workloads:   newScopes[WorkloadKind, *Workload](),
 		referencing: make(map[ConfigRef]workloadSet),
 	}
 }
@@ -80,13 +79,13 @@ func (v *View) present(ref ConfigRef) *Config {
 func (c *Catalog) View(ref WorkloadRef) (View, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	workload, found := c.workloads[ref]
-	if !found {
+	workload := c.workload(ref)
+	if workload == nil {
 		return View{}, false
 	}
 	view := View{Workload: workload.readWith(c.key), Configs: make(map[ConfigRef]*Config), Moment: c.moment, Key: c.key}
 	for _, reference := range workload.References {
-		if config, found := c.configs[reference.Config]; found {
+		if config := c.config(reference.Config); config != nil {
 			view.Configs[reference.Config] = config
 		}
 		if past, found := c.past[reference.Config]; found {
@@ -111,7 +110,7 @@ func (c *Catalog) WorkloadsReferencing(ref ConfigRef) []*Workload {
 	referencing := c.referencing[ref]
 	workloads := make([]*Workload, 0, referencing.len())
 	for workload := range referencing.all {
-		if known, found := c.workloads[workload]; found {
+		if known := c.workload(workload); known != nil {
 			workloads = append(workloads, known)
 		}
 	}
@@ -122,26 +121,27 @@ func (c *Catalog) WorkloadsReferencing(ref ConfigRef) []*Workload {
 func (c *Catalog) Workloads() []WorkloadRef {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return slices.Collect(maps.Keys(c.workloads))
+	refs := make([]WorkloadRef, 0, c.workloads.size)
+	for _, values := range c.workloads.values {
+		for _, workload := range values {
+			refs = append(refs, workload.Ref)
+		}
+	}
+	return refs
 }
 
 // Size returns how many configs and how many workloads are known.
 func (c *Catalog) Size() (configs, workloads int) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return len(c.configs) - c.gone, len(c.workloads)
+	return c.configs.size - c.gone, c.workloads.size
 }
 
 // ObserveConfig takes in a config that the watch showed at the given time. It
 // tells whether that is news to a workload: the config is new or has other
 // content, and some workload references it.
 func (c *Catalog) ObserveConfig(config Config, at time.Time) bool {
-	a := newArrival(config, at, false)
-	c.arrive(a)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.moment++
-	return c.putConfig(a)
+	return c.take(newArrival(config, at, false))
 }
 
 // ForgetConfig takes in that a config was deleted, which the watch showed at the given time.
@@ -153,49 +153,6 @@ func (c *Catalog) ForgetConfig(ref ConfigRef, at time.Time) {
 	c.removeConfig(ref, at)
 }
 
-// ListConfigs takes in all configs of a kind and namespace (empty: of all
-// namespaces), as listed at the given time. It returns those that
-// [Catalog.ObserveConfig] would have returned true for. At the first list,
-// which shows what was there before the catalog watched, that is none: the
-// workloads' own changes cover them. It also returns those that are gone and referenced. The
-// catalog may keep the configs, which must not be modified any more.
-func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []*Config, at time.Time, first bool) (news, gone []ConfigRef) {
-	arrivals := c.arrivalsOf(configs, at, first)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.moment++
-	listed := make(map[ConfigRef]struct{}, len(configs))
-	for i, config := range configs {
-		listed[config.Ref] = struct{}{}
-		if first {
-			c.configs[config.Ref] = config
-		} else if c.putConfig(arrivals[i]) {
-			news = append(news, config.Ref)
-		}
-	}
-	for ref := range c.configs {
-		_, found := listed[ref]
-		if !found && ref.Kind == kind && (namespace == "" || ref.Namespace == namespace) && c.removeConfig(ref, at) {
-			gone = append(gone, ref)
-		}
-	}
-	return news, gone
-}
-
-// arrivalsOf compares listed configs with what the catalog knows of them, unless it knows
-// nothing yet.
-func (c *Catalog) arrivalsOf(configs []*Config, at time.Time, first bool) []*arrival {
-	if first {
-		return nil
-	}
-	arrivals := make([]*arrival, 0, len(configs))
-	for _, config := range configs {
-		arrivals = append(arrivals, newArrival(*config, at, true))
-	}
-	c.arrive(arrivals...)
-	return arrivals
-}
-
 func (c *Catalog) isReferenced(ref ConfigRef) bool {
 	_, referenced := c.referencing[ref]
 	return referenced
@@ -203,17 +160,17 @@ func (c *Catalog) isReferenced(ref ConfigRef) bool {
 
 // removeConfig reports whether the config existed and is referenced.
 func (c *Catalog) removeConfig(ref ConfigRef, at time.Time) bool {
-	config, found := c.configs[ref]
+	config := c.config(ref)
 	switch {
-	case !found || config.Deleted:
+	case config == nil || config.Deleted:
 		return false
 	case !c.isReferenced(ref):
-		delete(c.configs, ref)
+		c.dropConfig(ref)
 		return false
 	}
 	deleted := *config
 	deleted.Deleted = true
-	c.configs[ref] = &deleted
+	c.keepConfig(&deleted)
 	c.past[ref] = withGone(c.past[ref], Sighting{at, c.moment})
 	c.gone++
 	return true
@@ -226,38 +183,10 @@ func (c *Catalog) ObserveWorkload(workload Workload) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
-	if known, found := c.workloads[workload.Ref]; found && !newer(&workload, known) {
+	if known := c.workload(workload.Ref); known != nil && !newer(&workload, known) {
 		return false
 	}
 	return c.putWorkload(&workload, c.moment, c.moment)
-}
-
-// ListWorkloads takes in all workloads of a kind and namespace (empty: of all
-// namespaces) that opted in. It returns those that [Catalog.ObserveWorkload]
-// would have returned true for, and those that are gone. The watch is known to have shown
-// everything up to the moment of its last event or list, shown, which is 0 at the first list.
-// The catalog keeps the workloads, which must not be modified any more.
-func (c *Catalog) ListWorkloads(kind WorkloadKind, namespace string, workloads []*Workload, shown Moment) (news, gone []WorkloadRef) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.moment++
-	listed := make(map[WorkloadRef]struct{}, len(workloads))
-	for _, workload := range workloads {
-		listed[workload.Ref] = struct{}{}
-		isKept := c.workloads[workload.Ref] == workload // by an earlier call that panicked
-		// When the template came is not known from a list.
-		if !isKept && c.putWorkload(workload, 0, shown) {
-			news = append(news, workload.Ref)
-		}
-	}
-	for ref := range c.workloads {
-		_, found := listed[ref]
-		if !found && ref.Kind == kind && (namespace == "" || ref.Namespace == namespace) {
-			c.removeWorkload(ref)
-			gone = append(gone, ref)
-		}
-	}
-	return news, gone
 }
 
 // ForgetWorkload takes in that a workload is gone or does not opt in, and reports whether
@@ -275,7 +204,7 @@ func (c *Catalog) PurgeWorkload(ref WorkloadRef) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
-	delete(c.workloads, ref)
+	c.dropWorkload(ref)
 	for config := range c.referencing {
 		c.unreference(config, ref)
 	}
@@ -285,20 +214,20 @@ func (c *Catalog) PurgeWorkload(ref WorkloadRef) {
 // not known, and which had not opted in yet at a moment before, 0 if that is not known either.
 // It completes the workload.
 func (c *Catalog) putWorkload(workload *Workload, templateSeen, shown Moment) bool {
-	previous, known := c.workloads[workload.Ref]
-	if known && previous.UID != workload.UID {
+	previous := c.workload(workload.Ref)
+	if previous != nil && previous.UID != workload.UID {
 		c.removeWorkload(workload.Ref)
-		previous, known = nil, false
+		previous = nil
 	}
 	workload.References = c.countingReferences(workload.References)
 	workload.EnabledAfter, workload.EnabledSeen = shown, c.moment
 	workload.PodTemplateSeen, workload.RecordSeen = templateSeen, c.moment
-	if known {
+	if previous != nil {
 		workload.succeed(previous, c.moment)
 	}
-	c.workloads[workload.Ref] = workload
+	c.keepWorkload(workload)
 	c.index(previous, workload)
-	if !known {
+	if previous == nil {
 		return true
 	}
 	spoiled := !workload.Record.Vouches && !previous.Record.equal(workload.Record)
@@ -307,10 +236,11 @@ func (c *Catalog) putWorkload(workload *Workload, templateSeen, shown Moment) bo
 
 // countingReferences returns the references to configs of the catalog's kinds.
 func (c *Catalog) countingReferences(references []Reference) []Reference {
-	if len(c.kinds) == 0 {
+	isOther := func(r Reference) bool { return !slices.Contains(c.kinds, r.Config.Kind) }
+	if len(c.kinds) == 0 || !slices.ContainsFunc(references, isOther) {
 		return references
 	}
-	return slices.DeleteFunc(slices.Clone(references), func(r Reference) bool { return !slices.Contains(c.kinds, r.Config.Kind) })
+	return slices.DeleteFunc(slices.Clone(references), isOther)
 }
 
 func samePeriod(a, b *Workload) bool {
@@ -321,11 +251,11 @@ func samePeriod(a, b *Workload) bool {
 }
 
 func (c *Catalog) removeWorkload(ref WorkloadRef) bool {
-	workload, found := c.workloads[ref]
-	if !found {
+	workload := c.workload(ref)
+	if workload == nil {
 		return false
 	}
-	delete(c.workloads, ref)
+	c.dropWorkload(ref)
 	c.index(workload, nil)
 	return true
 }
@@ -385,8 +315,11 @@ func (c *Catalog) unreference(config ConfigRef, workload WorkloadRef) {
 	}
 	delete(c.referencing, config)
 	delete(c.past, config)
-	if known := c.configs[config]; known != nil && known.Deleted {
-		delete(c.configs, config)
+	if c.gone == 0 {
+		return
+	}
+	if known := c.config(config); known != nil && known.Deleted {
+		c.dropConfig(config)
 		c.gone--
 	}
 }

@@ -210,22 +210,30 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 
 		listConfigs := func(first bool) {
 			at, kind, scope := tick(), rapid.SampledFrom([]ConfigKind{ConfigMap, Secret}).Draw(t, "kind"), namespace()
+			m.moment-- // each of the list has one of its own
 			var list []Config
-			var want, wantGone []ConfigRef
+			var want, missing, wantGone []ConfigRef
 			for _, ref := range someConfigs {
 				if ref.Kind != kind || !inScope(scope, ref.Namespace) {
 					continue
 				}
 				if !rapid.Bool().Draw(t, "listed") {
-					if m.removeConfig(ref) {
-						wantGone = append(wantGone, ref)
-					}
+					missing = append(missing, ref)
 					continue
 				}
 				config := drawConfig(t, ref)
 				list = append(list, config)
+				m.moment++
 				if m.putConfig(config, at, first) {
 					want = append(want, ref)
+				}
+			}
+			for _, ref := range missing {
+				if _, known := m.configs[ref]; known {
+					m.moment++
+				}
+				if m.removeConfig(ref) {
+					wantGone = append(wantGone, ref)
 				}
 			}
 			got, gone := c.ListConfigs(kind, scope, listOf(list...), at, first)
@@ -308,7 +316,6 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 			},
 			"list workloads": func(t *rapid.T) {
 				shown := m.moment
-				tick()
 				kind, scope := rapid.SampledFrom([]WorkloadKind{Deployment, StatefulSet}).Draw(t, "kind"), namespace()
 				var list []Workload
 				var want, gone []WorkloadRef
@@ -323,12 +330,14 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 					}
 				}
 				for _, workload := range list {
+					m.moment++
 					if m.putWorkload(workload, 0, shown) {
 						want = append(want, workload.Ref)
 					}
 				}
 				gone = slices.DeleteFunc(gone, func(ref WorkloadRef) bool { _, known := m.workloads[ref]; return !known })
 				for _, ref := range gone {
+					m.moment++
 					m.removeWorkload(ref)
 				}
 				gotNews, gotGone := c.ListWorkloads(kind, scope, listOf(list...), shown)
@@ -395,7 +404,7 @@ func compareWithModel(t *rapid.T, c *Catalog, m *model) {
 }
 
 func TestADeletedConfigIsKeptOnlyWhileItIsReferenced(t *testing.T) {
-	kept := func(c *Catalog) int { return len(c.configs) }
+	kept := func(c *Catalog) int { return c.configs.size }
 	c := New()
 	web := NewConfigMap(configMap("web", map[string]string{"a": "1"}))
 	c.ObserveConfig(web, noon)

@@ -246,7 +246,7 @@ func TestWhatIsKeptOfAConfigGrowsWithItsKeysOnly(t *testing.T) {
 			fill(c)
 			return c
 		})
-		if got := len(c.configs[configMapRef("large")].Edits); got != n || bytes > perKey*n {
+		if got := len(c.config(configMapRef("large")).Edits); got != n || bytes > perKey*n {
 			t.Errorf("%s: %d edits, %d bytes a key, want %d at most", name, got, bytes/n, perKey)
 		}
 		t.Logf("%s: %d bytes a key", name, bytes/n)

@@ -73,10 +73,15 @@ func pastOf(known []Past, previous *Config, present *arrival, changed []string) 
 
 // withoutSettled returns the past contents without those that nobody can ask for any more: they
 // went a while ago, and before the oldest record of a workload, by the order of what was shown and
-// by the clock.
-func withoutSettled(past []Past, oldest Sighting, now time.Time) []Past {
+// by the clock. That is only looked for if one went a while ago.
+func withoutSettled(past []Past, now time.Time, recorded func() Sighting) []Past {
+	isLongGone := func(p Past) bool { return !p.isOpen() && now.Sub(p.Until.At) > settledAfter }
+	if !slices.ContainsFunc(past, isLongGone) {
+		return past
+	}
+	oldest := recorded()
 	return slices.DeleteFunc(slices.Clone(past), func(p Past) bool {
-		return !p.isOpen() && p.Until.Seen <= oldest.Seen && oldest.At.Sub(p.Until.At) >= clockTolerance && now.Sub(p.Until.At) > settledAfter
+		return isLongGone(p) && p.Until.Seen <= oldest.Seen && oldest.At.Sub(p.Until.At) >= clockTolerance
 	})
 }
 

@@ -47,8 +47,8 @@ func TestTheCatalogTakesLittleMemoryForEachConfigAndWorkload(t *testing.T) {
 		return c
 	})
 	t.Logf("%d bytes a config, %d a workload", forConfigs/configs, forWorkloads/workloads)
-	if forConfigs > 350*configs || forWorkloads > 2300*workloads {
-		t.Errorf("%d bytes a config and %d a workload, want 350 and 2300 at most", forConfigs/configs, forWorkloads/workloads)
+	if forConfigs > 305*configs || forWorkloads > 2250*workloads {
+		t.Errorf("%d bytes a config and %d a workload, want 305 and 2250 at most", forConfigs/configs, forWorkloads/workloads)
 	}
 }
 

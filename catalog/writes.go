@@ -9,12 +9,12 @@ import "time"
 func (c *Catalog) ObserveWritten(workload Workload, decided Moment) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	previous := c.workloads[workload.Ref]
+	previous := c.workload(workload.Ref)
 	isPresent := c.refresh(workload)
 	if isPresent || !workload.Record.Written.IsZero() {
 		c.claim(workload.Ref, workload.Record.Written, decided)
 	}
-	return isPresent && showsRevert(previous, c.workloads[workload.Ref])
+	return isPresent && showsRevert(previous, c.workload(workload.Ref))
 }
 
 // ObserveCarriedOut takes in that a write was carried out after all whose answer was lost: one
@@ -27,8 +27,8 @@ func (c *Catalog) ObserveCarriedOut(ref WorkloadRef, written time.Time, decided 
 
 // claim takes the present record of a workload, if it was written at that time, for our own.
 func (c *Catalog) claim(ref WorkloadRef, written time.Time, decided Moment) {
-	known, found := c.workloads[ref]
-	if !found || !known.Record.Written.Equal(written) {
+	known := c.workload(ref)
+	if known == nil || !known.Record.Written.Equal(written) {
 		return
 	}
 	own := *known
@@ -36,7 +36,7 @@ func (c *Catalog) claim(ref WorkloadRef, written time.Time, decided Moment) {
 	if !own.Record.Marked {
 		own.Record.Contradicted = time.Time{}
 	}
-	c.workloads[ref] = &own
+	c.keepWorkload(&own)
 }
 
 // ObserveKept takes in that the pods of the workload were found to have what is recorded, as
@@ -62,7 +62,7 @@ func (c *Catalog) ObserveMarked(workload Workload, seen bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.refresh(workload) {
-		c.workloads[workload.Ref].MarkSeen = seen
+		c.workload(workload.Ref).MarkSeen = seen
 	}
 }
 
@@ -70,13 +70,13 @@ func (c *Catalog) ObserveMarked(workload Workload, seen bool) {
 func (c *Catalog) amend(view View, change func(*Workload)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known, found := c.workloads[view.Workload.Ref]
-	if !found || known.UID != view.Workload.UID || known.ResourceVersion != view.Workload.ResourceVersion {
+	known := c.workload(view.Workload.Ref)
+	if known == nil || known.UID != view.Workload.UID || known.ResourceVersion != view.Workload.ResourceVersion {
 		return
 	}
 	amended := *known
 	change(&amended)
-	c.workloads[known.Ref] = &amended
+	c.keepWorkload(&amended)
 }
 
 // succeed takes over from the previous state what the catalog knew of it, at the given moment.
@@ -131,8 +131,8 @@ func (c *Catalog) ObserveRead(workload Workload) {
 // refresh takes in a workload that did not come from the watch, and tells whether the watch
 // was not further.
 func (c *Catalog) refresh(workload Workload) bool {
-	known, found := c.workloads[workload.Ref]
-	if !found || known.UID != workload.UID || newer(known, &workload) {
+	known := c.workload(workload.Ref)
+	if known == nil || known.UID != workload.UID || newer(known, &workload) {
 		return false
 	}
 	c.moment++

@@ -1,0 +1,143 @@
+package catalog
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+func TestAListIsTakenInOneByOne(t *testing.T) {
+	c := New()
+	c.ListConfigs(ConfigMap, "", manyConfigs(100), noon, true)
+	before := c.Moment()
+	c.ListConfigs(ConfigMap, "", manyConfigs(50), noon, false)
+	if taken := c.Moment() - before; taken != 100 {
+		t.Errorf("50 configs that are listed and 50 that are gone were taken in with %d locks", taken)
+	}
+	c.ListWorkloads(Deployment, "", manyWorkloads(20, 10), 0)
+	before = c.Moment()
+	c.ListWorkloads(Deployment, "", manyWorkloads(10, 10), before)
+	if taken := c.Moment() - before; taken != 20 {
+		t.Errorf("10 workloads that are listed and 10 that are gone were taken in with %d locks", taken)
+	}
+}
+
+func TestWhatCameAfterAListIsNotGone(t *testing.T) {
+	c := New()
+	config, workload := NewConfigMap(configMap("web", data{"a": "1"})), mustWorkload(deployment(readsAll("web", false)))
+	c.ObserveConfig(config, noon)
+	c.ObserveWorkload(workload)
+	knownConfig, knownWorkload := c.config(config.Ref), c.workload(workload.Ref)
+	c.ForgetConfig(config.Ref, noon)
+	c.ObserveConfig(config, noon)
+	if c.missConfig(knownConfig, noon) {
+		t.Error("a config is gone that was made anew")
+	}
+	again := workload
+	again.UID, again.ResourceVersion = "another", "1000"
+	c.ObserveWorkload(again)
+	if c.missWorkload(knownWorkload) {
+		t.Error("a workload is gone that was made anew")
+	}
+	again.ResourceVersion = "1001"
+	known := c.workload(again.Ref)
+	c.ObserveRead(again) // says that it was there, not that it still is
+	if !c.missWorkload(known) || c.missWorkload(known) {
+		t.Error("a workload that is gone was not, or twice")
+	}
+}
+
+func TestTheRecordsOfAConfigsReadersAreOnlyLookedAtWhenPastContentsMayBeDropped(t *testing.T) {
+	c := New()
+	c.ObserveWorkload(mustWorkload(deployment(readsAll("web", false))))
+	looks := func(content string, at time.Time) (looks int) {
+		a := newArrival(NewConfigMap(configMap("web", data{"a": content})), at, false)
+		previous, past := c.config(a.config.Ref), c.past[a.config.Ref]
+		a.referenced = true
+		a.compare(previous, past, func() Sighting { looks++; return Sighting{} })
+		c.moment++
+		c.putConfig(a)
+		return looks
+	}
+	long := settledAfter.Seconds() + 1
+	for i, test := range []struct {
+		content string
+		at      float64
+		want    int
+	}{
+		{"1", 0, 0}, {"2", 1, 0}, // one past content, a moment ago
+		{"3", 2, 0}, {"3", long + 10, 0}, // no edit
+		{"4", long + 10, 1},
+	} {
+		if got := looks(test.content, noonPlus(test.at)); got != test.want {
+			t.Errorf("arrival %d: %d looks at the records, want %d", i, got, test.want)
+		}
+	}
+	if len(c.past[configMapRef("web")]) == 0 {
+		t.Error("no past content is known")
+	}
+}
+
+func BenchmarkList100000ConfigsAgain(b *testing.B) {
+	c, configs := New(), manyConfigs(100_000)
+	c.ListConfigs(ConfigMap, "", configs, noon, true)
+	for b.Loop() {
+		c.ListConfigs(ConfigMap, "", configs, noon, false)
+	}
+}
+
+func BenchmarkListAnEmptyNamespaceBeside100000Configs(b *testing.B) {
+	c := New()
+	c.ListConfigs(ConfigMap, "", manyConfigs(100_000), noon, true)
+	for b.Loop() {
+		c.ListConfigs(ConfigMap, "empty", nil, noon, false)
+	}
+}
+
+// BenchmarkCollectingWhatAListOf100000ConfigsMayLack is the longest that a list locks the catalog, and
+// others can read it meanwhile.
+func BenchmarkCollectingWhatAListOf100000ConfigsMayLack(b *testing.B) {
+	c := New()
+	c.ListConfigs(ConfigMap, "", manyConfigs(100_000), noon, true)
+	for b.Loop() {
+		c.configsOf(ConfigMap, "")
+	}
+}
+
+func BenchmarkALabelOfAConfigThat10000WorkloadsReadChanges(b *testing.B) {
+	c := New()
+	for i := range 10_000 {
+		w := mustWorkload(deployment(readsAll("web", false)))
+		w.Ref.Name, w.Record.Vouches = fmt.Sprint("web-", i), true
+		c.ObserveWorkload(w)
+	}
+	for i := range 3 {
+		c.ObserveConfig(NewConfigMap(configMap("web", data{"a": fmt.Sprint(i)})), noonPlus(float64(i)))
+	}
+	config := NewConfigMap(configMap("web", data{"a": "2"}))
+	for b.Loop() {
+		c.ObserveConfig(config, noonPlus(1000))
+	}
+}
+
+// BenchmarkAnEventOfAWorkloadOf10000References is all under the lock.
+func BenchmarkAnEventOfAWorkloadOf10000References(b *testing.B) {
+	c := New(ConfigMap)
+	event := func() *Workload {
+		w := readsConfigs(MaxReferences, 0)
+		w.Record = Record{Vouches: true, Checksums: Checksums{}}
+		for i := range w.References {
+			name := w.References[i].Config.Name
+			w.References[i].Config.Name = string(append([]byte(nil), name...))
+			w.Record.Checksums[w.References[i].Config] = 1
+		}
+		return &w
+	}
+	w := event()
+	c.ObserveWorkload(*w)
+	same := event()
+	for b.Loop() {
+		c.takeListed(same, 1)
+		same, w = w, same
+	}
+}

@@ -1,0 +1,90 @@
+package catalog
+
+// scopes hold values by kind, namespace and name. Those of one kind and namespace are found
+// without a look at the others.
+type scopes[K comparable, V any] struct {
+	values map[scope[K]]map[string]V
+	size   int
+}
+
+type scope[K comparable] struct {
+	kind      K
+	namespace string
+}
+
+func newScopes[K comparable, V any]() scopes[K, V] {
+	return scopes[K, V]{values: make(map[scope[K]]map[string]V)}
+}
+
+func (s *scopes[K, V]) get(in scope[K], name string) (value V, found bool) {
+	value, found = s.values[in][name]
+	return value, found
+}
+
+func (s *scopes[K, V]) put(in scope[K], name string, value V) {
+	values := s.values[in]
+	if values == nil {
+		values = make(map[string]V)
+		s.values[in] = values
+	}
+	before := len(values)
+	values[name] = value
+	s.size += len(values) - before
+}
+
+func (s *scopes[K, V]) remove(in scope[K], name string) {
+	values := s.values[in]
+	before := len(values)
+	delete(values, name)
+	s.size += len(values) - before
+	if len(values) == 0 {
+		delete(s.values, in)
+	}
+}
+
+// of returns the values of a kind, in a namespace or, if that is empty, in all of them.
+func (s *scopes[K, V]) of(kind K, namespace string) (all []V) {
+	if namespace != "" {
+		return appendValues(all, s.values[scope[K]{kind, namespace}])
+	}
+	for in, values := range s.values {
+		if in.kind == kind {
+			all = appendValues(all, values)
+		}
+	}
+	return all
+}
+
+func appendValues[V any](all []V, values map[string]V) []V {
+	for _, value := range values {
+		all = append(all, value)
+	}
+	return all
+}
+
+func (r ConfigRef) scope() scope[ConfigKind]     { return scope[ConfigKind]{r.Kind, r.Namespace} }
+func (r WorkloadRef) scope() scope[WorkloadKind] { return scope[WorkloadKind]{r.Kind, r.Namespace} }
+
+// config returns what is known of a config, nil if nothing.
+func (c *Catalog) config(ref ConfigRef) *Config {
+	config, _ := c.configs.get(ref.scope(), ref.Name)
+	return config
+}
+
+func (c *Catalog) keepConfig(config *Config) {
+	c.configs.put(config.Ref.scope(), config.Ref.Name, config)
+}
+
+func (c *Catalog) dropConfig(ref ConfigRef) { c.configs.remove(ref.scope(), ref.Name) }
+
+// workload returns what is known of a workload, nil if nothing.
+func (c *Catalog) workload(ref WorkloadRef) *Workload {
+	workload, _ := c.workloads.get(ref.scope(), ref.Name)
+	return workload
+}
+
+func (c *Catalog) keepWorkload(workload *Workload) {
+	c.workloads.put(workload.Ref.scope(), workload.Ref.Name, workload)
+}
+
+func (c *Catalog) dropWorkload(ref WorkloadRef) { c.workloads.remove(ref.scope(), ref.Name) }
