@@ -4,11 +4,14 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -47,6 +50,26 @@ func TestARequestThatGetsNoAnswerFailsAndAWatchGoesOn(t *testing.T) {
 		default:
 		}
 	})
+}
+
+func TestTheAPIServerIsNotAskedToCompress(t *testing.T) {
+	var asked []string
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		asked = append(asked, request.Header.Get("Accept-Encoding"))
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	defer server.Close()
+	rate := apiclient.Rate{QPS: 100, Burst: 100}
+	clients, err := apiclient.Connect(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, rate, rate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := clients.WatchCore.Get().Resource("configmaps").Do(t.Context()).Error(); !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	if !slices.Equal(asked, []string{""}) {
+		t.Errorf("asked for %q", asked)
+	}
 }
 
 // prompt is a network in which everything is answered at once.
