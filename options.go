@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"regexp"
@@ -39,7 +40,7 @@ type options struct {
 	KubeAPIQPS    float32  `long:"kube-api-qps" env:"KUBE_API_QPS" default:"300" description:"Requests per second to the API server, events and watches aside"`
 	KubeAPIBurst  int      `long:"kube-api-burst" env:"KUBE_API_BURST" default:"600" description:"Requests to the API server that may go at once beyond that"`
 
-	DeploymentEngine  string `long:"deployment-engine" env:"DEPLOYMENT_ENGINE" default:"off" choice:"on" choice:"standby" choice:"off" description:"Drive Deployments, in place of the deployment controller of kube-controller-manager (turn that one off with --controllers=*,-deployment-controller): on, as soon as it is sure that nobody else does; standby, when whoever does falls silent"`
+	DeploymentEngine  string `long:"deployment-engine" env:"DEPLOYMENT_ENGINE" default:"off" choice:"on" choice:"standby" choice:"off" description:"Drive Deployments, in place of the deployment controller of kube-controller-manager (README.md says how to turn that one off): on, as soon as it is sure that nobody else does; standby, when whoever does falls silent"`
 	DeploymentWorkers int    `long:"deployment-workers" env:"DEPLOYMENT_WORKERS" default:"10" description:"How many Deployments the deployment engine works on at once"`
 
 	ChecksumKeySecret   string `long:"checksum-key-secret" env:"CHECKSUM_KEY_SECRET" default:"kubernetes-deployment-restart-controller-checksum-key" description:"Name of the Secret, in the namespace of --controller-namespace, that holds the key of the recorded checksums of Secrets"`
@@ -95,31 +96,40 @@ func ignoreEmptyVariables(group *flags.Group) {
 	}
 }
 
+// longestPeriod bounds the periods, in seconds. Nobody wants to wait for longer.
+const longestPeriod = 24 * 60 * 60
+
 func (o *options) validate() error {
 	switch {
 	case o.Version:
 		return nil
-	case o.RestartCheckPeriod < 1:
-		return fmt.Errorf("--restart-check-period must be at least 1 (millisecond), not %d", o.RestartCheckPeriod)
-	case o.RestartGracePeriod < 0:
-		return fmt.Errorf("--restart-grace-period must not be negative, but is %d", o.RestartGracePeriod)
+	case o.RestartCheckPeriod < 1 || o.RestartCheckPeriod > longestPeriod*1000:
+		return fmt.Errorf("--restart-check-period must be at least 1 (millisecond) and at most %d (a day), not %d", longestPeriod*1000, o.RestartCheckPeriod)
+	case o.RestartGracePeriod < 0 || o.RestartGracePeriod > longestPeriod:
+		return fmt.Errorf("--restart-grace-period must not be negative and at most %d (seconds, a day), but is %d", longestPeriod, o.RestartGracePeriod)
 	case o.RestartBackoffLimit < 0:
 		return fmt.Errorf("--restart-backoff-limit must not be negative, but is %s", o.RestartBackoffLimit)
 	case o.Verbose < 0:
 		return fmt.Errorf("--verbose must not be negative, but is %d", o.Verbose)
-	case o.KubeAPIQPS <= 0:
-		return fmt.Errorf("--kube-api-qps must be more than 0, not %v", o.KubeAPIQPS)
-	case o.KubeAPIBurst < 1:
-		return fmt.Errorf("--kube-api-burst must be at least 1, not %d", o.KubeAPIBurst)
 	case o.DeploymentWorkers < 1:
 		return fmt.Errorf("--deployment-workers must be at least 1, not %d", o.DeploymentWorkers)
 	case o.DryRun && o.drivesDeployments():
 		return fmt.Errorf("--dry-run writes nothing to workloads, so it excludes --deployment-engine=%s", o.DeploymentEngine)
 	}
-	for _, check := range []func() error{o.validateNamespaces, o.validateListenAddress, o.readIgnoredErrors, o.takeOwnNamespace, o.validateKeySecret, o.validateEngine, o.validateLeaderElection} {
+	for _, check := range []func() error{o.validateRequests, o.validateNamespaces, o.validateListenAddress, o.readIgnoredErrors, o.takeOwnNamespace, o.validateKeySecret, o.validateEngine, o.validateLeaderElection} {
 		if err := check(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func (o *options) validateRequests() error {
+	switch {
+	case !(o.KubeAPIQPS > 0 && o.KubeAPIQPS <= math.MaxInt32): // neither NaN nor infinite
+		return fmt.Errorf("--kube-api-qps must be more than 0 and at most %d, not %v", math.MaxInt32, o.KubeAPIQPS)
+	case o.KubeAPIBurst < 1:
+		return fmt.Errorf("--kube-api-burst must be at least 1, not %d", o.KubeAPIBurst)
 	}
 	return nil
 }
