@@ -185,8 +185,8 @@ func (v *View) unsettledByOriginal(sights []sight) []ConfigRef {
 	return unsettled
 }
 
-// isOwn tells whether a checksum is that of a config's present content in any of the
-// schemes of this controller: of a record that lost its basis.
+// isOwn reports whether a checksum is that of a config's present content in any of the
+// schemes of this controller.
 func (v *View) isOwn(recorded Checksum, s *sight) bool {
 	return recorded == setChecksum(s.seen) || !v.Key.IsZero() && recorded == s.checksum
 }
@@ -213,6 +213,8 @@ func (v *View) compareEarlier(s *sight) comparison {
 	}
 	digest, read := v.Originals[s.ref]
 	switch {
+	case v.isOwn(recorded, s) && earlier.ByOriginal:
+		return unknown // our own record, which lost its basis and so counts like none
 	case v.isOwn(recorded, s):
 		return same
 	case read && recorded == digest:

@@ -136,9 +136,10 @@ func (o oracle) compareEarlier(config *Config) comparison {
 	switch {
 	case !found:
 		return unknown
-	case recorded == setChecksum(config.seen(o.selections(config))):
-		return same
-	case !o.view.Key.IsZero() && recorded == o.checksum(config, o.view.Key):
+	case recorded == setChecksum(config.seen(o.selections(config))), !o.view.Key.IsZero() && recorded == o.checksum(config, o.view.Key):
+		if earlier.ByOriginal {
+			return unknown // it is our own, without its basis
+		}
 		return same
 	case read && recorded == digest:
 		return sameData

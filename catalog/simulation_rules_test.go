@@ -78,6 +78,14 @@ func (w *world) decideAndAct(t *rapid.T) {
 		return // the content is not the present one
 	}
 	decision := Decide(view)
+	if decision.Outcome == AskConfigs {
+		digest, err := OriginalDigest(w.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		view.Originals = map[ConfigRef]Checksum{configMapRef("web"): digest}
+		decision = Decide(view)
+	}
 	if decision.Outcome == AskPods {
 		decision = DecideByPods(view, w.reducedPods())
 	}
@@ -85,7 +93,7 @@ func (w *world) decideAndAct(t *rapid.T) {
 	if due && !restarts && !w.behind {
 		t.Fatalf("lost a restart: %+v", decision)
 	}
-	if restarts && !due && !(w.forgetful && view.Workload.Record.Vouches) && !w.isOlderThanARevertedRestart(view) && !isMixed(view) {
+	if restarts && !due && !w.stripped && !(w.forgetful && view.Workload.Record.Vouches) && !w.isOlderThanARevertedRestart(view) && !isMixed(view) {
 		t.Fatalf("a restart for nothing: %+v", decision)
 	}
 	if decision.Outcome == Keep {
@@ -106,7 +114,7 @@ func (w *world) decideAndAct(t *rapid.T) {
 	w.recorded, w.recordedFor = w.content(), w.deployment.Spec.Template.Annotations[TimestampAnnotation]
 	w.contradicted, w.marked, w.recordedAt, w.misdated = 0, false, w.now, false
 	w.catalog.ObserveWritten(w.reduced(), view.Moment)
-	w.forgetful, w.remade = false, w.config == nil && !w.recordKnowsTheConfig()
+	w.stripped, w.forgetful, w.remade = false, false, w.config == nil && !w.recordKnowsTheConfig()
 	view, _ = w.catalog.View(deploymentRef("web"))
 	if again := Decide(view); again.Outcome != Keep {
 		t.Fatalf("not done after %s: %+v", decision.Outcome, again)

@@ -33,7 +33,7 @@ func TestPodsRestartIfAndOnlyIfTheyHaveNotSeenTheContent(t *testing.T) {
 		}
 		actions := map[string]func(*rapid.T){
 			"edit": w.edit, "take back": w.takeBack, "come back": w.comeBack, "label": w.label, "remove": w.remove, "create": w.create,
-			"release": w.releaseImage, "rewind": w.rewind, "roll on": w.rollOut, "opt in": w.optIn, "show another": w.showAnother, "replace a pod": w.replaceAPod, "scale": w.toggleScale, "end pods": w.endPods,
+			"release": w.releaseImage, "rewind": w.rewind, "drop the basis": w.dropTheBasis, "roll on": w.rollOut, "opt in": w.optIn, "show another": w.showAnother, "replace a pod": w.replaceAPod, "scale": w.toggleScale, "end pods": w.endPods,
 			"stop controller": w.stopController, "start controller": w.startController, "take over behind": w.takeOverBehind,
 			"decide": w.decideAndAct,
 		}

@@ -28,6 +28,7 @@ type world struct {
 	// know that the workload had no pods when the config changed, and may then
 	// restart for nothing.
 	forgetful bool
+	stripped  bool // the record has no basis: what came and went is a reason, too
 	misdated  bool // the present content seems to be younger than it is
 	joined    bool // a pod started while there was no config
 	remade    bool // the config was made again, and only the catalog knows
@@ -230,6 +231,16 @@ func (w *world) rewind(t *rapid.T) {
 	setTimestamp(w.deployment, timestamp)
 	w.showWorkload()
 	w.rollOut(t)
+}
+
+// dropTheBasis is done by who knows only the annotation that the original controller had, too.
+func (w *world) dropTheBasis(*rapid.T) {
+	if w.misdated || w.last != "" {
+		return // only the record says that what was made again is not the same: a limit, too
+	}
+	w.stripped = true
+	w.strip(BasisAnnotation)
+	w.showWorkload()
 }
 
 // replaceAPod is done by the ReplicaSet or the revision that the pod belongs to.

@@ -1,0 +1,83 @@
+package catalog
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Some tools know the checksums annotation, which the original controller has, too, and take only
+// the basis away.
+
+// strip removes annotations of the record.
+func (s *story) strip(annotations ...string) {
+	kept := s.deployment.ManagedFields[:0:0]
+	for _, entry := range s.deployment.ManagedFields {
+		if entry.Manager != FieldManager {
+			kept = append(kept, entry)
+		}
+	}
+	for _, annotation := range annotations {
+		delete(s.deployment.Annotations, annotation)
+	}
+	if _, stays := s.deployment.Annotations[ChecksumsAnnotation]; stays {
+		kept = append(kept, owns(FieldManager, noonPlus(100), annotationField(ChecksumsAnnotation)))
+	}
+	s.deployment.ManagedFields = kept
+}
+
+var parts = map[string][]string{
+	"the basis":        {BasisAnnotation},
+	"both annotations": {BasisAnnotation, ChecksumsAnnotation},
+}
+
+func editedAtSecond95() *corev1.ConfigMap {
+	cm := configMap("web", data{"a": "2"})
+	cm.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(95), "f:data/f:a")}
+	return cm
+}
+
+func TestARestartIsNotLostWithItsTimestampAndAPartOfItsRecord(t *testing.T) {
+	for name, part := range parts {
+		t.Run(name, func(t *testing.T) {
+			s := restarted()
+			s.strip(part...)
+			setTimestamp(s.deployment, "")
+			s.restartController(editedAtSecond95())
+			got := s.decide(t, startedAt(noonPlus(50)))
+			want := verdict{Asked: true, Outcome: Restart, Causes: []Cause{{Config: configMapRef("web")}}}
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("verdict (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPodsThatReadAContentWhichIsGoneRestartWithoutAPartOfTheRecord(t *testing.T) {
+	for name, part := range parts {
+		t.Run(name, func(t *testing.T) {
+			s := restarted()
+			s.config("web", data{"a": "3"}, 110)
+			s.config("web", data{"a": "2"}, 120)
+			s.strip(part...)
+			s.catalog.ObserveWorkload(s.reduced())
+			want := askedRestartFor("web", "a")
+			if diff := cmp.Diff(want, s.decide(t, startedAt(noonPlus(102)), startedAt(noonPlus(115))), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("verdict (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPodsThatAreUpToDateDoNotRestartWithoutTheBasis(t *testing.T) {
+	s := restarted()
+	s.strip(BasisAnnotation)
+	s.restartController(editedAtSecond95())
+	want := verdict{Asked: true, Outcome: RecordOnly}
+	if diff := cmp.Diff(want, s.decide(t, startedAt(noonPlus(102))), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("verdict (-want +got):\n%s", diff)
+	}
+}
