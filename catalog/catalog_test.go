@@ -125,6 +125,7 @@ func (m *model) putWorkload(workload Workload, templateSeen, shown Moment) (news
 		if sameRecord {
 			workload.RecordSeen, workload.OwnRecord = previous.RecordSeen, previous.OwnRecord
 		}
+		workload.RecordUndone = !workload.Record.Vouches && previous.Template == workload.Template && (previous.Record.Vouches || previous.RecordUndone)
 		workload.Woke = previous.Woke
 		if previous.Idle && !workload.Idle {
 			workload.Woke = m.moment

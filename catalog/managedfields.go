@@ -124,6 +124,22 @@ func timestampWriter(meta *metav1.ObjectMeta) string {
 	return unique.Make(last.Manager).Value()
 }
 
+// recordWriter returns the field manager that last wrote an annotation of the record. It is empty
+// if there is none left, since a removal leaves no trace, or if this controller wrote last.
+func recordWriter(meta *metav1.ObjectMeta) string {
+	last := &metav1.ManagedFieldsEntry{}
+	for _, annotation := range []string{ChecksumsAnnotation, BasisAnnotation} {
+		for _, owner := range annotationOwners(meta, annotation) {
+			isLater := owner.Time != nil && (last.Time == nil || last.Time.Before(owner.Time))
+			isAsLate := owner.Time.Equal(last.Time) && last.Manager == FieldManager // within a second, we came first
+			if isLater || isAsLate {
+				last = owner
+			}
+		}
+	}
+	return unlessOurs(last.Manager)
+}
+
 // ownsTimestamp reports whether an entry owns the restart timestamp of a pod template.
 func ownsTimestamp(entry *metav1.ManagedFieldsEntry) bool {
 	if !mentionsField(entry, TimestampAnnotation) {

@@ -98,6 +98,9 @@ type Workload struct {
 	// TemplateWriter is the field manager that wrote the timestamp of the pod template, or
 	// else wrote last, as far as the API tells. It is left empty while the record vouches.
 	TemplateWriter string
+	// RecordWriter is the field manager that last wrote the annotations of the record, if they are
+	// there and the API tells. It is left empty while the record vouches.
+	RecordWriter string
 
 	// EnabledSeen is the moment at which the watch first showed the workload as opted in, and
 	// EnabledAfter one up to which it had not: before the same event, or before the list that
@@ -117,6 +120,9 @@ type Workload struct {
 	// MarkSeen tells that the record is marked as contradicted, and that the watch showed how
 	// that began. A [Catalog] sets it.
 	MarkSeen bool
+	// RecordUndone tells that the record has vouched for the present template before, restarts
+	// aside, and that somebody removed or replaced it. A [Catalog] sets it.
+	RecordUndone bool
 	// Woke is the moment at which the watch showed that the workload, idle before,
 	// wants pods; 0 if it never did.
 	Woke Moment
@@ -196,7 +202,7 @@ func newWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 		earlier.Beyond = beyondOriginal(&w, &template.Spec)
 	}
 	if fit && !w.Record.Vouches {
-		w.TemplateWriter = timestampWriter(meta)
+		w.TemplateWriter, w.RecordWriter = timestampWriter(meta), recordWriter(meta)
 	}
 	return w, nil
 }

@@ -87,6 +87,7 @@ func (w *Workload) succeed(previous *Workload, moment Moment) {
 	}
 	if !w.Record.Vouches {
 		w.Record.Reverted = revertSince(previous, w)
+		w.RecordUndone = previous.Template == w.Template && (previous.Record.Vouches || previous.RecordUndone)
 		w.keepBudget(previous)
 	}
 	if previous.PodTemplate == w.PodTemplate {
@@ -98,10 +99,10 @@ func (w *Workload) succeed(previous *Workload, moment Moment) {
 	}
 }
 
-// keepBudget keeps what was used of the restarts if the record went with a restart that was
-// reverted: whoever replaces the whole workload would else be fought at full speed.
+// keepBudget keeps what was used of the restarts if somebody undid the record, with a restart or
+// without: whoever replaces the whole workload would else be fought at full speed.
 func (w *Workload) keepBudget(previous *Workload) {
-	if w.Record.Reverted != nil && w.Record.Budget == (Budget{}) {
+	if (w.Record.Reverted != nil || w.RecordUndone) && w.Record.Budget == (Budget{}) {
 		w.Record.Budget = previous.Record.Budget
 	}
 }

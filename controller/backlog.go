@@ -36,6 +36,8 @@ type backlogs struct {
 	problems map[catalog.WorkloadRef]map[string]string
 	// reverts are those that have been reported.
 	reverts map[catalog.WorkloadRef]catalog.Revert
+	// rewrites are those of records that somebody undid.
+	rewrites map[catalog.WorkloadRef]rewrites
 	// attempts are writes of which it is not known whether they were carried out.
 	attempts map[catalog.WorkloadRef][]attempt
 }
@@ -47,6 +49,7 @@ func newBacklogs() *backlogs {
 		told:     make(map[catalog.WorkloadRef]catalog.Checksums),
 		problems: make(map[catalog.WorkloadRef]map[string]string),
 		reverts:  make(map[catalog.WorkloadRef]catalog.Revert),
+		rewrites: make(map[catalog.WorkloadRef]rewrites),
 		attempts: make(map[catalog.WorkloadRef][]attempt),
 	}
 }
@@ -210,6 +213,7 @@ func (b *backlogs) forget(ref catalog.WorkloadRef) {
 	delete(b.told, ref)
 	delete(b.problems, ref)
 	delete(b.reverts, ref)
+	delete(b.rewrites, ref)
 	delete(b.attempts, ref)
 }
 

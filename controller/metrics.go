@@ -28,6 +28,7 @@ type metrics struct {
 	dueToPatch     prometheus.Histogram
 	slowdowns      prometheus.Counter
 	reverted       *series.Counter
+	undone         prometheus.Counter
 	panics         *prometheus.CounterVec
 }
 
@@ -41,6 +42,7 @@ func newMetrics() *metrics {
 		dryRunRestarts:    counters("dry_run_restarts_total", "The number of restarts that a dry run would have triggered, by the kind of the workload.", "kind"),
 		decisions:         counters("decisions_total", "The number of decisions about workloads, by outcome.", "outcome"),
 		slowdowns:         counter("slowdowns_total", "The number of restarts that were put off because the configs of a workload keep changing."),
+		undone:            counter("records_undone_total", "The number of records that were written again because somebody removed or replaced them."),
 		panics:            counters("panics_total", "The number of internal errors that an object caused, by where it did.", "at"),
 		patchErrors:       counters("patch_errors_total", "The number of failed patches of workloads, by reason.", "reason"),
 		changeToPatch: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -83,7 +85,7 @@ func (m *metrics) startAtZero() {
 func (m *metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.resourceVersions, m.annotationUpdates, m.restarts, m.changesProcessed,
-		m.restartsByKind, m.dryRunRestarts, m.decisions, m.patchErrors, m.changeToPatch, m.dueToPatch, m.slowdowns, m.reverted, m.panics,
+		m.restartsByKind, m.dryRunRestarts, m.decisions, m.patchErrors, m.changeToPatch, m.dueToPatch, m.slowdowns, m.reverted, m.undone, m.panics,
 	}
 }
 

@@ -42,6 +42,7 @@ const (
 	reasonDisabled      = "RestartDisabled"
 	reasonCopiesRemain  = "SecretDigestsRemain"
 	reasonReverted      = "RestartReverted"
+	reasonUndone        = "RecordUndone"
 )
 
 // restarter decides about the workloads that changes affect and carries the
@@ -162,7 +163,7 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 		r.pretend(view.Workload, decision)
 	case decision.Outcome == catalog.Restart:
 		return r.restart(ctx, view, decision)
-	case decision.Outcome == catalog.RecordOnly && r.awaitCopies(view.Workload):
+	case decision.Outcome == catalog.RecordOnly && (r.awaitCopies(view.Workload) || r.putOffRecord(view.Workload)):
 	default:
 		return r.apply(ctx, view, decision)
 	}
@@ -333,6 +334,7 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision) {
 		r.metrics.dueToPatch.Observe(max(0, time.Since(waited.owed)).Seconds())
 	}
 	if decision.Outcome == catalog.RecordOnly {
+		r.noteRewritten(w)
 		r.log.Info("recorded", "workload", w.Ref, "configs", len(decision.Checksums), "reason", decision.Reason)
 		return
 	}

@@ -1,0 +1,80 @@
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// rewrites are how often the record of a workload was written again in a row because somebody
+// undid it, and whether it was reported that this is spaced out.
+type rewrites struct {
+	spent catalog.Budget
+	told  bool
+}
+
+// putOffRecord puts off the write of a record that somebody keeps undoing, and reports whether it
+// did. The writes are spaced out like restarts, but restarts do not wait for them.
+func (r *restarter) putOffRecord(w *catalog.Workload) bool {
+	if !w.RecordUndone {
+		return false
+	}
+	now := time.Now()
+	wait, news := r.backlogs.putOffRecord(w.Ref, r.spacing(w), now)
+	if wait == 0 {
+		return false
+	}
+	r.queue.AddAfter(w.Ref, wait)
+	if news {
+		r.tellUndone(w, now.Add(wait))
+	}
+	return true
+}
+
+func (r *restarter) tellUndone(w *catalog.Workload, until time.Time) {
+	manager, by := unknownManager, "somebody"
+	if w.RecordWriter != "" {
+		manager, by = w.RecordWriter, fmt.Sprintf("field manager %.64q", w.RecordWriter)
+	}
+	next := until.UTC().Format(time.RFC3339)
+	r.log.Warn("the record is undone again and again, writing it less often", "workload", w.Ref, "manager", manager, "until", next)
+	r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonUndone,
+		"%s keeps removing or replacing the annotations %s and %s, which are the controller's record. "+
+			"It is written again at %s, and then less and less often; restarts do not wait for that. Make it leave both annotations alone",
+		by, catalog.ChecksumsAnnotation, catalog.BasisAnnotation, next)
+}
+
+// noteRewritten notes that the record of a workload was written, in case that somebody had undone it.
+func (r *restarter) noteRewritten(w *catalog.Workload) {
+	if w.RecordUndone {
+		r.metrics.undone.Inc()
+		r.backlogs.noteRewritten(w.Ref, r.spacing(w), time.Now())
+	}
+}
+
+// putOffRecord returns how long the record of a workload has to wait, and whether this is the
+// first time in a row that it does.
+func (b *backlogs) putOffRecord(ref catalog.WorkloadRef, spacing catalog.Spacing, now time.Time) (wait time.Duration, news bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	row := b.rewrites[ref]
+	if wait = row.spent.Wait(spacing, now); wait == 0 {
+		return 0, false
+	}
+	news, row.told = !row.told, true
+	b.rewrites[ref] = row
+	waiting := b.remove(ref) // no restart is due any more
+	waiting.due, waiting.slowedBy, waiting.owed = false, nil, now.Add(wait)
+	b.waiting[ref] = waiting
+	return wait, news
+}
+
+func (b *backlogs) noteRewritten(ref catalog.WorkloadRef, spacing catalog.Spacing, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	spent := b.rewrites[ref].spent.Spend(spacing, now)
+	b.rewrites[ref] = rewrites{spent: spent, told: b.rewrites[ref].told && spent.Restarts > 1}
+}
