@@ -107,8 +107,8 @@ func (o *options) validate() error {
 		return fmt.Errorf("--restart-check-period must be at least 1 (millisecond) and at most %d (a day), not %d", longestPeriod*1000, o.RestartCheckPeriod)
 	case o.RestartGracePeriod < 0 || o.RestartGracePeriod > longestPeriod:
 		return fmt.Errorf("--restart-grace-period must not be negative and at most %d (seconds, a day), but is %d", longestPeriod, o.RestartGracePeriod)
-	case o.RestartBackoffLimit < 0:
-		return fmt.Errorf("--restart-backoff-limit must not be negative, but is %s", o.RestartBackoffLimit)
+	case o.RestartBackoffLimit < 0 || o.RestartBackoffLimit > longestPeriod*time.Second:
+		return fmt.Errorf("--restart-backoff-limit must not be negative and at most %s, but is %s", longestPeriod*time.Second, o.RestartBackoffLimit)
 	case o.Verbose < 0:
 		return fmt.Errorf("--verbose must not be negative, but is %d", o.Verbose)
 	case o.DeploymentWorkers < 1:

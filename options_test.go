@@ -19,6 +19,7 @@ func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
 		{"--restart-grace-period=soon", "restart-grace-period"},
 		{"--restart-backoff-limit=-1s", "--restart-backoff-limit must not be negative"},
 		{"--restart-backoff-limit=10", "restart-backoff-limit"},
+		{"--restart-backoff-limit=1000000h", "--restart-backoff-limit must not be negative and at most 24h0m0s"},
 		{"--verbose=-1", "--verbose must not be negative"},
 		{"--ignored-error-patterns=(", "--ignored-error-patterns"},
 		{"--listen-address=10254", "--listen-address must be host:port"},

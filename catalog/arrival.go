@@ -40,7 +40,9 @@ func (a *arrival) compare(previous *Config, past []Past, recorded func() Sightin
 		return
 	}
 	changed := changedKeys(previous.Keys, a.config.Keys)
-	a.changed = len(changed) > 0
+	if a.changed = len(changed) > 0; !a.changed {
+		a.config.Keys = previous.Keys // whose names the edits share
+	}
 	a.config.Edits = mergeEdits(previous, a, changed)
 	switch {
 	case !a.referenced:

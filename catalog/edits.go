@@ -29,6 +29,9 @@ func mergeEdits(previous *Config, present *arrival, changed []string) []Edit {
 	edits := make([]Edit, 0, kept+len(changed)) // no more: they are kept, and there may be very many
 	for _, edit := range previous.Edits {
 		if stays(edit) {
+			if key, found := findKey(present.config.Keys, edit.Key); found {
+				edit.Key = key.Name // or else the former content's names are kept, too
+			}
 			edits = append(edits, edit)
 		}
 	}

@@ -2,7 +2,10 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -225,7 +228,7 @@ func TestADecisionNamesAFewOfManyConfigsKeysAndWriters(t *testing.T) {
 // What is kept of a key is its name, its checksum and its last edit, however often somebody edits
 // it and however many field managers own it.
 func TestWhatIsKeptOfAConfigGrowsWithItsKeysOnly(t *testing.T) {
-	const n, managers, perKey = 20000, 10, 128
+	const n, managers, perKey = 20000, 10, 124
 	edited := func(c *Catalog) {
 		for i := range 3 {
 			c.ObserveConfig(NewConfigMap(configMap("large", manyKeys(n, fmt.Sprint(i)))), noonPlus(float64(i)))
@@ -240,7 +243,19 @@ func TestWhatIsKeptOfAConfigGrowsWithItsKeysOnly(t *testing.T) {
 		}
 		c.ObserveConfig(NewConfigMap(cm), noonPlus(20))
 	}
-	for name, fill := range map[string]func(*Catalog){"edited again and again": edited, "owned by many": owned} {
+	halfEdited := func(c *Catalog) {
+		edited(c)
+		content := manyKeys(n, "2")
+		for i, name := range slices.Sorted(maps.Keys(content)) {
+			content[name] = strconv.Itoa(2 + i%2)
+		}
+		for i := range 2 { // the second event changes no key
+			c.ObserveConfig(NewConfigMap(configMap("large", maps.Clone(content))), noonPlus(float64(10+i)))
+		}
+	}
+	for name, fill := range map[string]func(*Catalog){
+		"edited again and again": edited, "half of it edited, and relabeled": halfEdited, "owned by many": owned,
+	} {
 		c, bytes := retained(func() *Catalog {
 			c := New()
 			fill(c)

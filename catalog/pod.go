@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Pod is what a decision needs to know of a pod: when its containers read
@@ -22,7 +23,7 @@ type Pod struct {
 
 // maxStarts is of how many containers of a pod the starts are kept. More than a few that read
 // their environment are rare, and a workload may have thousands of pods with a thousand each.
-const maxStarts = 32
+const maxStarts = 8
 
 // anyContainer stands for each container of a pod that has too many. Each may have started at
 // any time from the first to the last start, which can only cause a restart too many.
@@ -45,13 +46,13 @@ func NewPod(pod *corev1.Pod, containers []string) (Pod, bool) {
 	for i := range pod.Status.InitContainerStatuses {
 		status := &pod.Status.InitContainerStatuses[i]
 		if t := status.State.Terminated; t != nil && t.ExitCode == 0 {
-			p.addStart(status.Name, t.StartedAt.Time, containers)
+			p.addStart(status.Name, startOf(pod, t.StartedAt), containers)
 		}
 	}
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range statuses {
 			if r := statuses[i].State.Running; r != nil {
-				p.addStart(statuses[i].Name, r.StartedAt.Time, containers)
+				p.addStart(statuses[i].Name, startOf(pod, r.StartedAt), containers)
 			}
 		}
 	}
@@ -62,6 +63,18 @@ func NewPod(pod *corev1.Pod, containers []string) (Pod, bool) {
 		p.Started = firstAndLast(p.Started)
 	}
 	return p, true
+}
+
+// startOf returns when a container started. Of an init container that the runtime has
+// forgotten the kubelet reports no time; it has not started before the kubelet accepted the pod.
+func startOf(pod *corev1.Pod, at metav1.Time) time.Time {
+	switch {
+	case !at.IsZero():
+		return at.Time
+	case pod.Status.StartTime != nil:
+		return pod.Status.StartTime.Time
+	}
+	return pod.CreationTimestamp.Time
 }
 
 // firstAndLast returns the first and the last of some starts, as those of any container.

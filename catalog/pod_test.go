@@ -43,6 +43,15 @@ func TestAPodIsReducedToWhenItReadItsConfigs(t *testing.T) {
 		want   Pod
 	}{
 		"not scheduled": {corev1.PodStatus{Phase: corev1.PodPending}, Pod{}},
+		"the runtime has forgotten a container that ended": {
+			corev1.PodStatus{
+				Phase: corev1.PodRunning, StartTime: start,
+				InitContainerStatuses: []corev1.ContainerStatus{{Name: "init", State: corev1.ContainerState{
+					Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"},
+				}}},
+				ContainerStatuses: []corev1.ContainerStatus{running("app", noonPlus(10))},
+			}, Pod{Mounted: noon, Started: []Start{{"init", noon}, {"app", noonPlus(10)}}},
+		},
 		"waiting for its volumes": {
 			corev1.PodStatus{
 				Phase: corev1.PodPending, StartTime: start, Conditions: ready(corev1.ConditionFalse),

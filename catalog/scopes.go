@@ -1,5 +1,7 @@
 package catalog
 
+import "slices"
+
 // scopes hold values by kind, namespace and name. Those of one kind and namespace are found
 // without a look at the others.
 type scopes[K comparable, V any] struct {
@@ -56,6 +58,7 @@ func (s *scopes[K, V]) of(kind K, namespace string) (all []V) {
 }
 
 func appendValues[V any](all []V, values map[string]V) []V {
+	all = slices.Grow(all, len(values))
 	for _, value := range values {
 		all = append(all, value)
 	}

@@ -94,6 +94,7 @@ func failureOf(err error) fairqueue.Failure {
 // failed tells of a request that failed and will be tried again.
 func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 	if isWaiting(err) {
+		r.backlogs.noteFailure(ref, false)
 		r.log.Debug("waiting", "workload", ref, "for", err)
 		return
 	}

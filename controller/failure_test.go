@@ -78,6 +78,10 @@ func TestAnIgnoredErrorCountsAsSuchAndMakesNoRestartLate(t *testing.T) {
 			t.Errorf("after %q it is late: %t", step.failure, late)
 		}
 	}
+	c.restarter.failed(web, errConfigChanging)
+	if _, late := c.restarter.backlogs.longestWaits(time.Now())[web.Namespace]; !late {
+		t.Error("it is not late while it waits for something else")
+	}
 	if _, waits := c.restarter.backlogs.state(web); !waits {
 		t.Error("nothing is under way any more")
 	}

@@ -42,7 +42,7 @@ type failures struct {
 	all     int
 	refused int
 	slow    int           // refused since one of them, or one before, was slow
-	longest time.Duration // how long the longest attempt was under way
+	longest time.Duration // how long the longest attempt was under way that was answered
 }
 
 func (f *failures) add(failure Failure) {

@@ -84,6 +84,14 @@ func TestAttemptsWithoutAnAnswerDoNotLengthenThePausesAfterARefusal(t *testing.T
 	})
 }
 
+func TestHowLongADeadConnectionWentUnnoticedDoesNotLengthenThePauseAfterARefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newTestQueue(1)
+		pauses(q, 1, 45*time.Second, Unanswered)
+		expect(t, []time.Duration{10 * time.Millisecond, 20 * time.Millisecond}, pauses(q, 2, 0, Refused))
+	})
+}
+
 // One slow attempt after many quick ones is not the twelfth slow one.
 func TestASlowAttemptAfterQuickOnesIsTheFirstSlowOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -74,7 +74,7 @@ type entry[T, L comparable] struct {
 	number int       // in the order in which entries were delayed
 
 	failures failures
-	settled  bool // the present attempt ended a row of failures
+	counted  bool // how long the present attempt takes says nothing about later ones
 }
 
 // New returns an empty queue.
@@ -128,11 +128,12 @@ func (q *Queue[T, L]) Retry(item T, failure Failure) {
 	e := q.know(item)
 	if failure == Unanswered {
 		q.unanswered++
+		e.counted = true // how long a dead connection went unnoticed says nothing about the item
 	} else {
 		q.unanswered = 0
-	}
-	if e.isUnderWay() {
-		e.failures.longest = max(e.failures.longest, e.watch.elapsed())
+		if e.isUnderWay() {
+			e.failures.longest = max(e.failures.longest, e.watch.elapsed())
+		}
 	}
 	e.failures.add(failure)
 	q.delay(e, q.options.Backoff.pause(e.failures, failure, q.unanswered > awayAfter))
@@ -144,7 +145,7 @@ func (q *Queue[T, L]) Forget(item T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if e, found := q.entries[item]; found {
-		e.failures, e.settled = failures{}, true
+		e.failures, e.counted = failures{}, true
 	}
 	q.unanswered = 0
 }

@@ -115,7 +115,7 @@ func (q *Queue[T, L]) place(ns *namespace[T, L]) {
 }
 
 func (q *Queue[T, L]) start(e *entry[T, L]) {
-	e.again, e.settled = false, false
+	e.again, e.counted = false, false
 	e.ofSlow = e.namespace.isSlow
 	watch := &stopwatch{}
 	e.watch = watch
@@ -155,7 +155,7 @@ func (q *Queue[T, L]) Done(item T) {
 	e, now := q.entries[item], time.Now()
 	e.watch.stop()
 	took := e.watch.elapsed()
-	if !e.settled {
+	if !e.counted {
 		e.failures.longest = max(e.failures.longest, took)
 	}
 	if !e.isSlow {
