@@ -191,6 +191,16 @@ func (v *View) isOwn(recorded Checksum, s *sight) bool {
 	return recorded == setChecksum(s.seen) || !v.Key.IsZero() && recorded == s.checksum
 }
 
+// lostBasis reports whether what looks like a record of the original is our own, which lost its
+// basis: a config still has the content that it names. Nothing was beyond that one.
+func (v *View) lostBasis(sights []sight) bool {
+	earlier := v.Workload.Record.Earlier
+	return earlier != nil && earlier.ByOriginal && slices.ContainsFunc(sights, func(s sight) bool {
+		recorded, found := earlier.Checksums[s.ref]
+		return found && s.config != nil && v.isOwn(recorded, &s)
+	})
+}
+
 // comparison is that of a config with an earlier record.
 type comparison int
 

@@ -20,8 +20,8 @@ type history struct {
 	hasChange bool
 }
 
-func newHistory(view *View, config *Config) *history {
-	return &history{workload: view.Workload, config: config, onlySeen: view.Workload.Record.isBeyondOriginal(config.Ref)}
+func newHistory(view *View, config *Config, lostBasis bool) *history {
+	return &history{workload: view.Workload, config: config, onlySeen: !lostBasis && view.Workload.Record.isBeyondOriginal(config.Ref)}
 }
 
 // edits returns the edits that touched a selected key.

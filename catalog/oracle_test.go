@@ -149,6 +149,17 @@ func (o oracle) compareEarlier(config *Config) comparison {
 	return different
 }
 
+// lostBasis tells whether the earlier record names the content of a config in our own way.
+func (o oracle) lostBasis() bool {
+	for ref, recorded := range o.view.Workload.Record.Earlier.Checksums {
+		config := o.view.present(ref)
+		if config != nil && (recorded == setChecksum(config.seen(o.selections(config))) || !o.view.Key.IsZero() && recorded == o.checksum(config, o.view.Key)) {
+			return true
+		}
+	}
+	return false
+}
+
 // edits returns the edits that whoever reads through a place may have missed. It returns
 // false if there is nothing to miss.
 func (o oracle) edits(m mention, config *Config) ([]Edit, bool) {
@@ -163,7 +174,7 @@ func (o oracle) edits(m mention, config *Config) ([]Edit, bool) {
 		}
 	}
 	edits = slices.DeleteFunc(edits, func(edit Edit) bool {
-		return !afterOptIn(edit, w) || edit.Seen == 0 && w.Record.isBeyondOriginal(config.Ref)
+		return !afterOptIn(edit, w) || edit.Seen == 0 && w.Record.isBeyondOriginal(config.Ref) && !o.lostBasis()
 	})
 	return edits, otherwise || len(edits) > 0
 }

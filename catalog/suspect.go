@@ -88,16 +88,17 @@ func recordedOtherwise(w *Workload, sights []sight) func(ConfigRef) bool {
 // content changed since the workload opted in, or since an earlier record.
 func suspects(view *View, sights []sight, matters func(ConfigRef) bool) []suspect {
 	var found []suspect
+	lostBasis := view.lostBasis(sights)
 	for i := range sights {
 		if s := &sights[i]; s.config != nil && matters(s.ref) {
-			found = append(found, suspectsOf(view, s)...)
+			found = append(found, suspectsOf(view, s, lostBasis)...)
 		}
 	}
 	return found
 }
 
 // suspectsOf looks for the edits that concern the references to one config.
-func suspectsOf(view *View, s *sight) []suspect {
+func suspectsOf(view *View, s *sight, lostBasis bool) []suspect {
 	comparison, config := view.compareEarlier(s), s.config
 	if comparison == same {
 		return nil
@@ -105,7 +106,7 @@ func suspectsOf(view *View, s *sight) []suspect {
 	if comparison == sameData {
 		config = config.binary()
 	}
-	history, recordedOtherwise := newHistory(view, config), view.isRecordedOtherwise(s)
+	history, recordedOtherwise := newHistory(view, config, lostBasis), view.isRecordedOtherwise(s)
 	var found []suspect
 	for readers := range runs(s.references, seeTheSame) {
 		switch {
