@@ -19,7 +19,8 @@ type Catalog struct {
 	moment      Moment
 	key         ChecksumKey
 	configs     scopes[ConfigKind, *Config]
-	gone        int // how many of configs are marked as deleted
+	listing     map[string]int // how many lists of configs are being taken in, by namespace
+	gone        int            // how many of configs are marked as deleted
 	past        map[ConfigRef][]Past
 	workloads   scopes[WorkloadKind, *Workload]
 	referencing map[ConfigRef]workloadSet
@@ -31,6 +32,7 @@ func New(kinds ...ConfigKind) *Catalog {
 	return &Catalog{
 		kinds:       kinds,
 		configs:     newScopes[ConfigKind, *Config](),
+		listing:     make(map[string]int),
 		past:        make(map[ConfigRef][]Past),
 		workloads:   newScopes[WorkloadKind, *Workload](),
 		referencing: make(map[ConfigRef]workloadSet),
@@ -46,6 +48,9 @@ type View struct {
 	// Past holds the past contents of those of them that had any, the oldest first.
 	Past   map[ConfigRef][]Past
 	Moment Moment
+	// Listing is whether a list of configs of the namespace is being taken in: some of them
+	// may be newer than others, so that a decision would be made again at once.
+	Listing bool
 	// Key keys the checksums of Secrets. It is zero as long as it is not known.
 	Key ChecksumKey
 	// Originals are the [OriginalDigest]s of those configs that [View.UnsettledByOriginal]
@@ -84,6 +89,7 @@ func (c *Catalog) View(ref WorkloadRef) (View, bool) {
 		return View{}, false
 	}
 	view := View{Workload: workload.readWith(c.key), Configs: make(map[ConfigRef]*Config), Moment: c.moment, Key: c.key}
+	view.Listing = c.listing[""] > 0 || c.listing[ref.Namespace] > 0
 	for _, reference := range workload.References {
 		if config := c.config(reference.Config); config != nil {
 			view.Configs[reference.Config] = config
@@ -225,8 +231,8 @@ func (c *Catalog) putWorkload(workload *Workload, templateSeen, shown Moment) bo
 	if previous != nil {
 		workload.succeed(previous, c.moment)
 	}
-	c.keepWorkload(workload)
 	c.index(previous, workload)
+	c.keepWorkload(workload) // not before it is indexed: what panics must not look as if it were known
 	if previous == nil {
 		return true
 	}

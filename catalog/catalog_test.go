@@ -237,7 +237,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 					wantGone = append(wantGone, ref)
 				}
 			}
-			got, gone := c.ListConfigs(kind, scope, listOf(list...), at, first)
+			got, gone := listConfigs(c, kind, scope, listOf(list...), at, first)
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("news of list (-want +got):\n%s", diff)
 			}
@@ -341,7 +341,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 					m.moment++
 					m.removeWorkload(ref)
 				}
-				gotNews, gotGone := c.ListWorkloads(kind, scope, listOf(list...), shown)
+				gotNews, gotGone := listWorkloads(c, kind, scope, listOf(list...), shown)
 				if diff := cmp.Diff(want, gotNews, cmpopts.EquateEmpty()); diff != "" {
 					t.Fatalf("news of list (-want +got):\n%s", diff)
 				}
@@ -430,16 +430,16 @@ func TestTheFirstListIsNoNewsAndALaterOneIs(t *testing.T) {
 	c := New()
 	c.ObserveWorkload(mustWorkload(deployment(readsAll("web", false))))
 	web := configMap("web", map[string]string{"a": "1", "b": "1", "c": "1"})
-	if news, _ := c.ListConfigs(ConfigMap, "", listOf(NewConfigMap(web)), noon, true); len(news) > 0 {
+	if news, _ := listConfigs(c, ConfigMap, "", listOf(NewConfigMap(web)), noon, true); len(news) > 0 {
 		t.Errorf("first list: news of %v", news)
 	}
-	if news, _ := c.ListConfigs(ConfigMap, "", listOf(NewConfigMap(web)), noonPlus(1), false); len(news) > 0 {
+	if news, _ := listConfigs(c, ConfigMap, "", listOf(NewConfigMap(web)), noonPlus(1), false); len(news) > 0 {
 		t.Errorf("the same list again: news of %v", news)
 	}
 	web.Data = map[string]string{"a": "2", "b": "2"}
 	web.ManagedFields = append(web.ManagedFields, owns("kubectl", noonPlus(30), "f:data/f:a"), owns("late", noonPlus(90), "f:data/f:b"))
 	other := NewConfigMap(configMap("other", nil))
-	news, _ := c.ListConfigs(ConfigMap, "", listOf(NewConfigMap(web), other), noonPlus(60), false)
+	news, _ := listConfigs(c, ConfigMap, "", listOf(NewConfigMap(web), other), noonPlus(60), false)
 	if diff := cmp.Diff([]ConfigRef{configMapRef("web")}, news); diff != "" {
 		t.Errorf("news (-want +got):\n%s", diff)
 	}
@@ -625,15 +625,15 @@ func TestAWorkloadThatWasTakenInHalfwayIsPurged(t *testing.T) {
 func TestAListIsKeptWithoutCopiesAndNotModifiedOnceItIsKnown(t *testing.T) {
 	c := New()
 	config, workload := NewConfigMap(configMap("web", data{"a": "1"})), mustWorkload(deployment(readsAll("web", false)))
-	c.ListConfigs(ConfigMap, "", []*Config{&config}, noon, true)
-	c.ListWorkloads(Deployment, "", []*Workload{&workload}, 0)
+	listConfigs(c, ConfigMap, "", []*Config{&config}, noon, true)
+	listWorkloads(c, Deployment, "", []*Workload{&workload}, 0)
 	view, _ := c.View(workload.Ref)
 	if view.Workload != &workload || view.Configs[config.Ref] != &config {
 		t.Error("the catalog keeps copies of what was listed first")
 	}
 	known, knownConfig := workload, config
-	c.ListWorkloads(Deployment, "", []*Workload{&workload}, 0) // after a panic
-	c.ListConfigs(ConfigMap, "", []*Config{&config}, noonPlus(60), false)
+	listWorkloads(c, Deployment, "", []*Workload{&workload}, 0) // after a panic
+	listConfigs(c, ConfigMap, "", []*Config{&config}, noonPlus(60), false)
 	c.ObserveConfig(NewConfigMap(configMap("web", data{"a": "2"})), noonPlus(120))
 	if diff := cmp.Diff(known, workload); diff != "" {
 		t.Errorf("a known workload was modified:\n%s", diff)

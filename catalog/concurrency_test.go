@@ -35,7 +35,7 @@ func TestViewsStayConsistentWhileTheCatalogIsWrittenTo(t *testing.T) {
 			case 3:
 				c.ForgetConfig(config.Ref, noon)
 			case 7:
-				c.ListConfigs(ConfigMap, "", listOf(config), noonPlus(float64(i)), false)
+				listConfigs(c, ConfigMap, "", listOf(config), noonPlus(float64(i)), false)
 			default:
 				c.ObserveConfig(config, noonPlus(float64(i)))
 			}

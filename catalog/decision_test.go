@@ -32,8 +32,8 @@ func (s *story) listed(configs ...*corev1.ConfigMap) {
 	for _, cm := range configs {
 		reduced = append(reduced, NewConfigMap(cm))
 	}
-	s.catalog.ListConfigs(ConfigMap, "", listOf(reduced...), noon, true)
-	s.catalog.ListWorkloads(Deployment, "", listOf(s.reduced()), 0)
+	listConfigs(s.catalog, ConfigMap, "", listOf(reduced...), noon, true)
+	listWorkloads(s.catalog, Deployment, "", listOf(s.reduced()), 0)
 }
 
 // reduced is the Deployment after another write.
@@ -555,7 +555,7 @@ func (s *story) happensTo(t *testing.T, event string) {
 	case "created listed":
 		s.listed(created)
 	case "relisted":
-		s.catalog.ListWorkloads(Deployment, "", listOf(s.reduced()), s.shown)
+		listWorkloads(s.catalog, Deployment, "", listOf(s.reduced()), s.shown)
 	case "another": // workload
 		s.shown = s.catalog.Moment()
 	case "config":

@@ -84,14 +84,14 @@ func decideWithOriginals(t rapid.TB, d *appsv1.Deployment, objects []metav1.Obje
 		case *corev1.Secret:
 			config = NewSecret(o)
 		}
-		c.ListConfigs(config.Ref.Kind, "none", listOf(config), noonPlus(500), true)
+		listConfigs(c, config.Ref.Kind, "none", listOf(config), noonPlus(500), true)
 		digest, err := OriginalDigest(object)
 		if err != nil {
 			t.Fatal(err)
 		}
 		digests[config.Ref] = digest
 	}
-	c.ListWorkloads(Deployment, "", listOf(mustWorkload(d)), 0)
+	listWorkloads(c, Deployment, "", listOf(mustWorkload(d)), 0)
 	view, _ := c.View(deploymentRef("web"))
 	decision := Decide(view)
 	if asked := view.UnsettledByOriginal(); decision.Outcome == AskConfigs {
@@ -282,8 +282,8 @@ func TestWhatAnEarlyVersionRecordedOtherwiseIsToBeConfirmed(t *testing.T) {
 		writeEarlyRecord(d, Checksums{secretRef("tls"): recorded.unkeyedChecksum()})
 		c := New()
 		c.SetKey(testKey)
-		c.ListConfigs(Secret, "", listOf(NewSecret(secret("tls", data{"a": content}))), noonPlus(500), true)
-		c.ListWorkloads(Deployment, "", listOf(mustWorkload(d)), 0)
+		listConfigs(c, Secret, "", listOf(NewSecret(secret("tls", data{"a": content}))), noonPlus(500), true)
+		listWorkloads(c, Deployment, "", listOf(mustWorkload(d)), 0)
 		view, _ := c.View(deploymentRef("web"))
 		if diff := cmp.Diff(want, view.Unconfirmed()); diff != "" {
 			t.Errorf("content %s: to be confirmed (-want +got):\n%s", content, diff)

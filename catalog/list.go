@@ -6,20 +6,22 @@ import "time"
 // until all of a long list is in it.
 
 // ListConfigs takes in all configs of a kind and namespace (empty: of all
-// namespaces), as listed at the given time. It returns those that
-// [Catalog.ObserveConfig] would have returned true for. At the first list,
+// namespaces), as listed at the given time. It calls news with those that
+// [Catalog.ObserveConfig] would have returned true for, each at once: whatever panics later,
+// it would be no news any more. At the first list,
 // which shows what was there before the catalog watched, that is none: the
-// workloads' own changes cover them. It also returns those that are gone and referenced. The
+// workloads' own changes cover them. It returns those that are gone and referenced. The
 // catalog may keep the configs, which must not be modified any more.
-func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []*Config, at time.Time, first bool) (news, gone []ConfigRef) {
-	before := c.configsOf(kind, namespace)
+func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []*Config, at time.Time, first bool, news func(ConfigRef)) (gone []ConfigRef) {
+	before := c.beginList(kind, namespace)
+	defer c.endList(namespace)
 	listed := make(map[ConfigRef]struct{}, len(configs))
 	for _, config := range configs {
 		listed[config.Ref] = struct{}{}
 		if first {
 			c.takeFirst(config)
 		} else if c.take(newArrival(*config, at, true)) {
-			news = append(news, config.Ref)
+			news(config.Ref)
 		}
 	}
 	for _, config := range before {
@@ -27,13 +29,23 @@ func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []*Conf
 			gone = append(gone, config.Ref)
 		}
 	}
-	return news, gone
+	return gone
 }
 
-func (c *Catalog) configsOf(kind ConfigKind, namespace string) []*Config {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+// beginList returns the configs that are known before a list of them is taken in.
+func (c *Catalog) beginList(kind ConfigKind, namespace string) []*Config {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.listing[namespace]++
 	return c.configs.of(kind, namespace)
+}
+
+func (c *Catalog) endList(namespace string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.listing[namespace]--; c.listing[namespace] == 0 {
+		delete(c.listing, namespace)
+	}
 }
 
 // takeFirst takes in a config that was there before the catalog watched.
@@ -54,17 +66,17 @@ func (c *Catalog) missConfig(config *Config, at time.Time) bool {
 }
 
 // ListWorkloads takes in all workloads of a kind and namespace (empty: of all
-// namespaces) that opted in. It returns those that [Catalog.ObserveWorkload]
-// would have returned true for, and those that are gone. The watch is known to have shown
+// namespaces) that opted in. It calls news with those that [Catalog.ObserveWorkload]
+// would have returned true for, each at once, and returns those that are gone. The watch is known to have shown
 // everything up to the moment of its last event or list, shown, which is 0 at the first list.
 // The catalog keeps the workloads, which must not be modified any more.
-func (c *Catalog) ListWorkloads(kind WorkloadKind, namespace string, workloads []*Workload, shown Moment) (news, gone []WorkloadRef) {
+func (c *Catalog) ListWorkloads(kind WorkloadKind, namespace string, workloads []*Workload, shown Moment, news func(WorkloadRef)) (gone []WorkloadRef) {
 	before := c.workloadsOf(kind, namespace)
 	listed := make(map[WorkloadRef]struct{}, len(workloads))
 	for _, workload := range workloads {
 		listed[workload.Ref] = struct{}{}
 		if c.takeListed(workload, shown) {
-			news = append(news, workload.Ref)
+			news(workload.Ref)
 		}
 	}
 	for _, workload := range before {
@@ -72,7 +84,7 @@ func (c *Catalog) ListWorkloads(kind WorkloadKind, namespace string, workloads [
 			gone = append(gone, workload.Ref)
 		}
 	}
-	return news, gone
+	return gone
 }
 
 func (c *Catalog) workloadsOf(kind WorkloadKind, namespace string) []*Workload {

@@ -1,22 +1,74 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 	"time"
 )
 
+// listConfigs returns the news of a list together.
+func listConfigs(c *Catalog, kind ConfigKind, namespace string, configs []*Config, at time.Time, first bool) (news, gone []ConfigRef) {
+	gone = c.ListConfigs(kind, namespace, configs, at, first, func(ref ConfigRef) { news = append(news, ref) })
+	return news, gone
+}
+
+func listWorkloads(c *Catalog, kind WorkloadKind, namespace string, workloads []*Workload, shown Moment) (news, gone []WorkloadRef) {
+	gone = c.ListWorkloads(kind, namespace, workloads, shown, func(ref WorkloadRef) { news = append(news, ref) })
+	return news, gone
+}
+
+func TestAViewTellsThatAListIsBeingTakenIn(t *testing.T) {
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(configMap("web", data{"a": "1"}))
+	ref := deploymentRef("web")
+	isListing := func() bool {
+		view, _ := s.catalog.View(ref)
+		return view.Listing
+	}
+	for namespace, want := range map[string]bool{"": true, ref.Namespace: true, "elsewhere": false} {
+		changed := NewConfigMap(configMap("web", data{"a": "in " + namespace}))
+		changed.Ref.Namespace = cmp.Or(namespace, ref.Namespace)
+		during := false
+		s.catalog.ListConfigs(ConfigMap, namespace, []*Config{&changed}, noonPlus(10), false, func(ConfigRef) { during = isListing() })
+		if during != want || isListing() {
+			t.Errorf("in a list of namespace %q: %t, want %t; afterwards: %t", namespace, during, want, isListing())
+		}
+	}
+}
+
+// Whoever looks for what panicked in a list takes in its objects one by one.
+func TestAWorkloadThatPanicsInAListPanicsAgainByItself(t *testing.T) {
+	c := New()
+	bad := mustWorkload(deployment(readsAll("web", false)))
+	panics := func(takeIn func()) (panicked bool) {
+		defer func() { panicked = recover() != nil }()
+		takeIn()
+		return false
+	}
+	index := c.referencing
+	c.referencing = nil // so that adding to it panics
+	if !panics(func() { listWorkloads(c, Deployment, "", []*Workload{&bad}, 0) }) || !panics(func() { c.ObserveWorkload(bad) }) {
+		t.Error("it does not panic each time")
+	}
+	c.referencing = index
+	listWorkloads(c, Deployment, "", []*Workload{&bad}, 0)
+	if len(c.WorkloadsReferencing(configMapRef("web"))) != 1 {
+		t.Error("no edit of its config would wake it")
+	}
+}
+
 func TestAListIsTakenInOneByOne(t *testing.T) {
 	c := New()
-	c.ListConfigs(ConfigMap, "", manyConfigs(100), noon, true)
+	listConfigs(c, ConfigMap, "", manyConfigs(100), noon, true)
 	before := c.Moment()
-	c.ListConfigs(ConfigMap, "", manyConfigs(50), noon, false)
+	listConfigs(c, ConfigMap, "", manyConfigs(50), noon, false)
 	if taken := c.Moment() - before; taken != 100 {
 		t.Errorf("50 configs that are listed and 50 that are gone were taken in with %d locks", taken)
 	}
-	c.ListWorkloads(Deployment, "", manyWorkloads(20, 10), 0)
+	listWorkloads(c, Deployment, "", manyWorkloads(20, 10), 0)
 	before = c.Moment()
-	c.ListWorkloads(Deployment, "", manyWorkloads(10, 10), before)
+	listWorkloads(c, Deployment, "", manyWorkloads(10, 10), before)
 	if taken := c.Moment() - before; taken != 20 {
 		t.Errorf("10 workloads that are listed and 10 that are gone were taken in with %d locks", taken)
 	}
@@ -80,27 +132,27 @@ func TestTheRecordsOfAConfigsReadersAreOnlyLookedAtWhenPastContentsMayBeDropped(
 
 func BenchmarkList100000ConfigsAgain(b *testing.B) {
 	c, configs := New(), manyConfigs(100_000)
-	c.ListConfigs(ConfigMap, "", configs, noon, true)
+	listConfigs(c, ConfigMap, "", configs, noon, true)
 	for b.Loop() {
-		c.ListConfigs(ConfigMap, "", configs, noon, false)
+		listConfigs(c, ConfigMap, "", configs, noon, false)
 	}
 }
 
 func BenchmarkListAnEmptyNamespaceBeside100000Configs(b *testing.B) {
 	c := New()
-	c.ListConfigs(ConfigMap, "", manyConfigs(100_000), noon, true)
+	listConfigs(c, ConfigMap, "", manyConfigs(100_000), noon, true)
 	for b.Loop() {
-		c.ListConfigs(ConfigMap, "empty", nil, noon, false)
+		listConfigs(c, ConfigMap, "empty", nil, noon, false)
 	}
 }
 
-// BenchmarkCollectingWhatAListOf100000ConfigsMayLack is the longest that a list locks the catalog, and
-// others can read it meanwhile.
+// BenchmarkCollectingWhatAListOf100000ConfigsMayLack is the longest that a list locks the catalog.
 func BenchmarkCollectingWhatAListOf100000ConfigsMayLack(b *testing.B) {
 	c := New()
-	c.ListConfigs(ConfigMap, "", manyConfigs(100_000), noon, true)
+	listConfigs(c, ConfigMap, "", manyConfigs(100_000), noon, true)
 	for b.Loop() {
-		c.configsOf(ConfigMap, "")
+		c.beginList(ConfigMap, "")
+		c.endList("")
 	}
 }
 

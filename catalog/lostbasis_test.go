@@ -97,7 +97,7 @@ func TestAConfigThatAppearedWhileNobodyWatchedIsNotBeyondARecordOfOursWithoutIts
 	appeared.CreationTimestamp.Time = noonPlus(95)
 	s.catalog = New()
 	s.catalog.SetKey(testKey)
-	s.catalog.ListConfigs(Secret, "", listOf(NewSecret(appeared)), noonPlus(100), true)
+	listConfigs(s.catalog, Secret, "", listOf(NewSecret(appeared)), noonPlus(100), true)
 	s.listed(configMap("web", data{"a": "1"}))
 	for start, want := range map[float64]Outcome{50: Restart, 98: RecordOnly} {
 		if got := s.decide(t, startedAt(noonPlus(start))); got.Outcome != want || !got.Asked {

@@ -111,9 +111,9 @@ func drawWorld(t *rapid.T) *drawnWorld {
 		recordByOriginal(d, 0, configMap("web", w.content()), secret("web", w.content()), configMap("other", w.content()))
 	}
 	w.now = 5
-	w.catalog.ListConfigs(ConfigMap, "", listOf(w.configMap("web"), w.configMap("other")), noonPlus(w.now), true)
-	w.catalog.ListConfigs(Secret, "", listOf(w.secret()), noonPlus(w.now), true)
-	w.catalog.ListWorkloads(Deployment, "", listOf(w.reduced()), 0)
+	listConfigs(w.catalog, ConfigMap, "", listOf(w.configMap("web"), w.configMap("other")), noonPlus(w.now), true)
+	listConfigs(w.catalog, Secret, "", listOf(w.secret()), noonPlus(w.now), true)
+	listWorkloads(w.catalog, Deployment, "", listOf(w.reduced()), 0)
 	for range rapid.IntRange(0, 8).Draw(t, "events") {
 		w.now++
 		w.step()

@@ -71,8 +71,8 @@ func newDuo() *duo {
 	d.pods = []duoPod{d.newPod(d.template()), d.newPod(d.template())}
 	for i := range d.replicas {
 		c := New()
-		c.ListConfigs(ConfigMap, "", listOf(NewConfigMap(d.live["x"]), NewConfigMap(d.live["y"])), noon, true)
-		c.ListWorkloads(Deployment, "", listOf(mustWorkload(d.deployment)), 0)
+		listConfigs(c, ConfigMap, "", listOf(NewConfigMap(d.live["x"]), NewConfigMap(d.live["y"])), noon, true)
+		listWorkloads(c, Deployment, "", listOf(mustWorkload(d.deployment)), 0)
 		d.replicas[i] = &replica{catalog: c}
 	}
 	d.now += 10

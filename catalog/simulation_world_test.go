@@ -52,8 +52,8 @@ func newWorldBeforeOptIn(optional bool) *world {
 	w.optedOut = true
 	w.contents++
 	w.config = configMap("web", data{"key": strconv.Itoa(w.contents)})
-	w.catalog.ListConfigs(ConfigMap, "", listOf(NewConfigMap(w.config)), noon, true)
-	w.catalog.ListWorkloads(Deployment, "", nil, 0)
+	listConfigs(w.catalog, ConfigMap, "", listOf(NewConfigMap(w.config)), noon, true)
+	listWorkloads(w.catalog, Deployment, "", nil, 0)
 	w.startPods()
 	return w
 }
@@ -76,7 +76,7 @@ func (w *world) optIn(t *rapid.T) {
 	switch {
 	case w.away:
 	case rapid.Bool().Draw(t, "in a gap"):
-		w.catalog.ListWorkloads(Deployment, "", listOf(w.reduced()), w.shown)
+		listWorkloads(w.catalog, Deployment, "", listOf(w.reduced()), w.shown)
 	default:
 		w.showWorkload()
 	}

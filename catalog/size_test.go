@@ -39,11 +39,11 @@ func TestTheCatalogTakesLittleMemoryForEachConfigAndWorkload(t *testing.T) {
 	const configs, workloads = 10_000, 2_000
 	c, forConfigs := retained(func() *Catalog {
 		c := New()
-		c.ListConfigs(ConfigMap, "", manyConfigs(configs), noon, true)
+		listConfigs(c, ConfigMap, "", manyConfigs(configs), noon, true)
 		return c
 	})
 	_, forWorkloads := retained(func() *Catalog {
-		c.ListWorkloads(Deployment, "", manyWorkloads(workloads, configs), 0)
+		listWorkloads(c, Deployment, "", manyWorkloads(workloads, configs), 0)
 		return c
 	})
 	t.Logf("%d bytes a config, %d a workload", forConfigs/configs, forWorkloads/workloads)

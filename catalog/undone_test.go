@@ -28,7 +28,7 @@ func TestARecordIsUndoneIfItVouchedForTheSameTemplateBefore(t *testing.T) {
 		"it was removed while nobody watched":    {func(s *story) { s.strip(BasisAnnotation); s.restartController(editedAtSecond95()) }, false},
 		"it was removed during a gap, and listed": {func(s *story) {
 			s.strip(BasisAnnotation)
-			s.catalog.ListWorkloads(Deployment, "", listOf(s.reduced()), 0)
+			listWorkloads(s.catalog, Deployment, "", listOf(s.reduced()), 0)
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -115,7 +115,7 @@ func TestAWriteWhoseAnswerIsLostIsReportedOnce(t *testing.T) {
 				recorder := record.NewFakeRecorder(10)
 				var log strings.Builder
 				r := refusedRestarter(t, server, recorder, &log)
-				r.catalog.ListConfigs(catalog.ConfigMap, "", []*catalog.Config{new(settingsOf("v1"))}, time.Now(), true)
+				r.catalog.ListConfigs(catalog.ConfigMap, "", []*catalog.Config{new(settingsOf("v1"))}, time.Now(), true, func(catalog.ConfigRef) {})
 				r.catalog.ObserveWorkload(server.workload(t))
 				if outcome == catalog.Restart {
 					r.work(t.Context(), web) // records
@@ -143,7 +143,7 @@ func TestAttemptsAreForgottenWithTheirWorkload(t *testing.T) {
 	server := &losingServer{deployment: watched(), script: []string{neverArrives, neverArrives}}
 	var log strings.Builder
 	r := refusedRestarter(t, server, record.NewFakeRecorder(10), &log)
-	r.catalog.ListConfigs(catalog.ConfigMap, "", []*catalog.Config{new(settingsOf("v1"))}, time.Now(), true)
+	r.catalog.ListConfigs(catalog.ConfigMap, "", []*catalog.Config{new(settingsOf("v1"))}, time.Now(), true, func(catalog.ConfigRef) {})
 	r.catalog.ObserveWorkload(server.workload(t))
 	r.work(t.Context(), web)
 	if len(r.backlogs.attempts) == 0 {

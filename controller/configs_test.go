@@ -127,7 +127,7 @@ func TestAWorkloadIsDecidedAboutOnTheListedConfigs(t *testing.T) {
 	workload := catalog.Workload{Ref: catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "ns", Name: "web"}, ResourceVersion: "1", Room: 1000}
 	known := catalog.NewConfigMap(configMapOf("1"))
 	workload.References = []catalog.Reference{{Config: known.Ref}}
-	c.ListWorkloads(catalog.Deployment, "", []*catalog.Workload{&workload}, 0)
+	c.ListWorkloads(catalog.Deployment, "", []*catalog.Workload{&workload}, 0, func(catalog.WorkloadRef) {})
 	r := restarter{
 		catalog:  c,
 		backlogs: newBacklogs(),
@@ -135,7 +135,7 @@ func TestAWorkloadIsDecidedAboutOnTheListedConfigs(t *testing.T) {
 		dryRun:   true,
 		log:      slog.New(slog.DiscardHandler),
 		knowsConfigs: func(string) bool {
-			c.ListConfigs(catalog.ConfigMap, "", []*catalog.Config{&known}, time.Unix(0, 0), true)
+			c.ListConfigs(catalog.ConfigMap, "", []*catalog.Config{&known}, time.Unix(0, 0), true, func(catalog.ConfigRef) {})
 			return true
 		},
 	}

@@ -73,7 +73,7 @@ func (f ErrorFilter) matches(err error) bool {
 
 // These put a workload off until what a decision takes is known.
 var (
-	errConfigsUnknown = errors.New("the configs of the namespace have not been listed yet")
+	errConfigsUnknown = errors.New("the configs of the namespace have not all been listed yet")
 	errKeyUnknown     = errors.New("the key of Secrets' checksums is not known yet")
 	errConfigChanging = errors.New("a config has changed and the watch is about to show it")
 )

@@ -54,8 +54,8 @@ func newFleet(tb testing.TB) *Controller {
 			all = append(all, &w)
 		}
 	}
-	c.catalog.ListConfigs(catalog.ConfigMap, "", allConfigs, time.Unix(2, 0), true)
-	c.catalog.ListWorkloads(catalog.Deployment, "", all, 0)
+	c.catalog.ListConfigs(catalog.ConfigMap, "", allConfigs, time.Unix(2, 0), true, func(catalog.ConfigRef) {})
+	c.catalog.ListWorkloads(catalog.Deployment, "", all, 0, func(catalog.WorkloadRef) {})
 	return c
 }
 

@@ -126,10 +126,9 @@ func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all 
 		configs = append(configs, o.config)
 	}
 	now := time.Now()
-	news, gone := c.catalog.ListConfigs(kind, namespace, configs, now, first)
-	for _, ref := range news {
+	gone := c.catalog.ListConfigs(kind, namespace, configs, now, first, func(ref catalog.ConfigRef) {
 		c.ward.Try(quarantine.Queue, nameOfConfig(ref), func() { c.configChanged(ref, now) })
-	}
+	})
 	for _, ref := range gone {
 		c.ward.Try(quarantine.Queue, nameOfConfig(ref), func() { c.configGone(ref) })
 	}
@@ -151,10 +150,9 @@ func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, 
 			c.forgetDisabled(o.workload)
 		}
 	}
-	news, gone := c.catalog.ListWorkloads(kind, namespace, listed, shown)
-	for _, ref := range news {
+	gone := c.catalog.ListWorkloads(kind, namespace, listed, shown, func(ref catalog.WorkloadRef) {
 		c.ward.Try(quarantine.Queue, nameOfWorkload(ref), func() { c.workloadChanged(enabled[ref]) })
-	}
+	})
 	for _, ref := range gone {
 		c.drop(ref)
 	}

@@ -133,13 +133,13 @@ func (r *restarter) attempt(ctx context.Context, workload catalog.WorkloadRef) {
 
 // handle decides about a workload and carries the decision out.
 func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
-	knowsConfigs := r.knowsConfigs(ref.Namespace) // the view that follows holds them
+	knowsConfigs, taken := r.knowsConfigs(ref.Namespace), time.Now() // the view that follows holds them
 	view, found := r.look(ref)
 	if !found {
 		r.backlogs.forget(ref)
 		return nil
 	}
-	if !knowsConfigs {
+	if !knowsConfigs || view.Listing {
 		return errConfigsUnknown
 	}
 	if view.LacksKey() {
@@ -162,10 +162,10 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	case r.dryRun:
 		r.pretend(view.Workload, decision)
 	case decision.Outcome == catalog.Restart:
-		return r.restart(ctx, view, decision)
+		return r.restart(ctx, view, decision, taken)
 	case decision.Outcome == catalog.RecordOnly && (r.awaitCopies(view.Workload) || r.putOffRecord(view.Workload)):
 	default:
-		return r.apply(ctx, view, decision)
+		return r.apply(ctx, view, decision, taken)
 	}
 	return nil
 }
@@ -176,12 +176,12 @@ func (r *restarter) spacing(w *catalog.Workload) catalog.Spacing {
 }
 
 // restart restarts a workload, or puts that off if it has no budget left.
-func (r *restarter) restart(ctx context.Context, view catalog.View, decision catalog.Decision) error {
+func (r *restarter) restart(ctx context.Context, view catalog.View, decision catalog.Decision, taken time.Time) error {
 	w, now := view.Workload, time.Now()
 	contradicted := r.noteContradiction(view, decision, now)
 	wait := w.Record.Budget.Wait(r.spacing(w), now)
 	if wait == 0 {
-		return r.apply(ctx, view, decision)
+		return r.apply(ctx, view, decision, taken)
 	}
 	r.putOff(w, decision, now, wait)
 	if wait > r.gracePeriod(w) {
@@ -252,7 +252,7 @@ func (r *restarter) decide(ctx context.Context, view catalog.View) (catalog.Deci
 }
 
 // apply sends the one patch that carries out a decision.
-func (r *restarter) apply(ctx context.Context, view catalog.View, decision catalog.Decision) error {
+func (r *restarter) apply(ctx context.Context, view catalog.View, decision catalog.Decision, taken time.Time) error {
 	w, now := view.Workload, time.Now()
 	budget := w.Record.Budget
 	if decision.Outcome == catalog.Restart {
@@ -268,7 +268,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 		}
 	}
 	patch, err := newPatch(w, decision, catalog.Basis{
-		Template: w.Template, Key: view.Key, Budget: budget, Written: now, Copies: copied || remain,
+		Template: w.Template, Key: view.Key, Budget: budget, Written: taken, Copies: copied || remain,
 		Timestamp: timestampAfter(w, decision.Outcome, now),
 	})
 	if err != nil {
@@ -283,7 +283,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 		return fmt.Errorf("patch %s: %w", w.Ref, err)
 	case err != nil:
 		if isUncertain(err) {
-			r.backlogs.noteAttempt(w.Ref, attempt{w.ResourceVersion, now, view.Moment, decision})
+			r.backlogs.noteAttempt(w.Ref, attempt{w.ResourceVersion, taken, view.Moment, decision})
 		}
 		return fmt.Errorf("patch %s: %w", w.Ref, err)
 	}

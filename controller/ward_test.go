@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
@@ -66,6 +68,49 @@ func (c *Controller) requirePanics(t *testing.T, place quarantine.Place, want fl
 }
 
 const leftAlone = "[!] 1 object left alone after an internal error: deployment/ns/bad\n"
+
+// Whoever looks for what panicked in a list takes in its objects one by one, and lists the
+// others again. Then those that came before it are no news any more.
+func TestTheNewsOfAListThatPanicsAreNotLost(t *testing.T) {
+	c, _, _, _ := newBombedController(t, "", "")
+	config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "ns", Name: "c"}
+	observed := func(value, version string) *observation {
+		o, err := reduce(&corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", ResourceVersion: version}, Data: map[string]string{"a": value},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	w := seenWorkload("web", "1")
+	w.enabled.References = []catalog.Reference{{Config: config}}
+	c.listConfigs(catalog.ConfigMap, "", []*observation{observed("1", "1")}, true)
+	panics := func(list func()) {
+		if c.ward.Try(quarantine.Intake, quarantine.Object{Kind: kindOfConfig(catalog.ConfigMap)}, list) {
+			t.Fatal("the list does not panic")
+		}
+	}
+	bad := &observation{resourceVersion: "6"} // without a config
+
+	panics(func() {
+		c.catalog.ListWorkloads(catalog.Deployment, "", []*catalog.Workload{w.enabled, nil}, 0, func(catalog.WorkloadRef) { c.workloadChanged(w.enabled) })
+	})
+	c.observe(&observation{resourceVersion: "1", workload: w})
+	c.listWorkloads(catalog.Deployment, "", []*observation{{workload: w}}, 0)
+	if !c.changes.HoldsAny(w.ref) {
+		t.Error("a workload that was listed before the one that panics is never decided about")
+	}
+	c.changes.Forget(w.ref) // it was decided about
+
+	edited := observed("2", "5")
+	panics(func() { c.listConfigs(catalog.ConfigMap, "", []*observation{edited, bad}, false) })
+	c.observe(edited)
+	c.listConfigs(catalog.ConfigMap, "", []*observation{edited}, false)
+	if !c.changes.HoldsAny(w.ref) {
+		t.Error("the edit of a config that was listed before the one that panics wakes nobody")
+	}
+}
 
 func TestAWorkloadWhoseDecisionPanicsIsLeftAloneAndTheOthersAreNot(t *testing.T) {
 	c, b, recorder, log := newBombedController(t, "would record", "deployment/ns/bad")

@@ -34,7 +34,8 @@ type world struct {
 	configMaps  map[string]*corev1.ConfigMap
 	secrets     map[string]*corev1.Secret
 	deployments map[string]*appsv1.Deployment
-	refuse      int // the code of the answer to the next patches, 0 if they are accepted
+	refuse      int    // the code of the answer to the next patches, 0 if they are accepted
+	meanwhile   func() // what happens while the pods are listed next
 }
 
 func newWorld(t testing.TB) *world {
@@ -147,6 +148,10 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return w.respond(http.StatusOK, found)
 	case resource == "pods":
+		if happen := w.meanwhile; happen != nil {
+			w.meanwhile = nil
+			happen()
+		}
 		return w.respond(http.StatusOK, corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}})
 	case r.Method == http.MethodPatch && w.refuse != 0:
 		return w.status(w.refuse, "refused")

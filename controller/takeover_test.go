@@ -1,0 +1,77 @@
+package controller
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// The leader lists the pods, which takes 5 seconds. Meanwhile a config is edited, a pod starts,
+// and the config is edited back. The leader records, and dies.
+func TestAStandbyKnowsWhatCameWhileTheLeaderListedPods(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leader, standby := newWorld(t), newWorld(t)
+		worlds := map[string]*world{"leader": leader, "standby": standby}
+		edit := func(content string) {
+			config := &corev1.ConfigMap{ObjectMeta: leader.meta("ns/c"), Data: map[string]string{"a": content}}
+			config.CreationTimestamp = metav1.Unix(1, 0)
+			for _, w := range worlds {
+				w.show("configmaps", config)
+			}
+		}
+		show := func() {
+			for _, w := range worlds {
+				w.show("deployments", leader.deployments["ns/web"])
+			}
+		}
+		leader.deployments["ns/web"] = leader.deployment("ns/web", "c")
+		edit("A")
+		show()
+		time.Sleep(10 * time.Second)
+		edit("B")
+		time.Sleep(10 * time.Second)
+		var started time.Time
+		leader.meanwhile = func() {
+			time.Sleep(2 * time.Second)
+			edit("C")
+			time.Sleep(time.Second)
+			started = time.Now()
+			time.Sleep(time.Second)
+			edit("B")
+			time.Sleep(1100 * time.Millisecond)
+		}
+		if err := leader.controller.restarter.handle(t.Context(), web); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond)
+		show()
+		pod := catalog.Pod{Mounted: started, Started: []catalog.Start{{Container: "app", At: started}}}
+		for name, w := range worlds {
+			view, _ := w.controller.catalog.View(web)
+			if decision := catalog.DecideByPods(view, []catalog.Pod{pod}); decision.Outcome != catalog.Restart {
+				t.Errorf("the %s says %s: %s", name, decision.Outcome, decision.Reason)
+			}
+		}
+	})
+}
+
+// Half of a list may be all that a decision sees of several edits. It would be made again.
+func TestNothingIsDecidedWhileAListOfConfigsIsTakenIn(t *testing.T) {
+	w := newWorld(t)
+	w.deployments["ns/web"] = w.deployment("ns/web", "c")
+	w.show("deployments", w.deployments["ns/web"])
+	config := catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: w.meta("ns/c"), Data: map[string]string{"a": "1"}})
+	var during error
+	w.controller.catalog.ListConfigs(catalog.ConfigMap, "", []*catalog.Config{&config}, time.Now(), false, func(catalog.ConfigRef) {
+		during = w.controller.restarter.handle(t.Context(), web)
+	})
+	if afterwards := w.controller.restarter.handle(t.Context(), web); !errors.Is(during, errConfigsUnknown) || afterwards != nil {
+		t.Errorf("during: %v, afterwards: %v", during, afterwards)
+	}
+}
