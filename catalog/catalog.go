@@ -68,7 +68,7 @@ func (c *Catalog) SetKey(key ChecksumKey) {
 // LacksKey tells whether nothing can be recorded of the workload yet, because it
 // reads a Secret and the key is not known.
 func (v *View) LacksKey() bool {
-	return v.Key.IsZero() && slices.ContainsFunc(v.Workload.References, func(r Reference) bool { return r.Config.Kind == Secret })
+	return v.Key.IsZero() && slices.ContainsFunc(v.Workload.References, func(r Reference) bool { return r.Config.Kind.IsSecret() })
 }
 
 // present returns a referenced config that exists, or nil.

@@ -21,18 +21,34 @@ const (
 	Secret
 )
 
-var configKindNames = [...]string{ConfigMap: "configmap", Secret: "secret"}
+// configKinds are what the catalog knows of each kind.
+var configKinds = []configKindRow{
+	ConfigMap: {name: "configmap"},
+	Secret:    {name: "secret", isSecret: true},
+}
+
+type configKindRow struct {
+	name string // in lower case, as in the checksums annotation
+	// isSecret means that nobody may learn from a checksum what the content is.
+	isSecret bool
+}
 
 // String returns the kind in lower case, as in the checksums annotation.
-func (k ConfigKind) String() string { return configKindNames[k] }
+func (k ConfigKind) String() string { return configKinds[k].name }
+
+// IsSecret reports whether the content is secret: its checksums are recorded with a
+// [ChecksumKey], and the names of its keys are not for everybody either.
+func (k ConfigKind) IsSecret() bool { return configKinds[k].isSecret }
 
 // parseConfigKind is the inverse of [ConfigKind.String]. It returns 0 for what is
 // not a kind.
 func parseConfigKind(s string) ConfigKind {
-	if s == "" {
-		return 0
+	for kind := 1; kind < len(configKinds); kind++ {
+		if configKinds[kind].name == s {
+			return ConfigKind(kind)
+		}
 	}
-	return ConfigKind(max(slices.Index(configKindNames[:], s), 0))
+	return 0
 }
 
 // ConfigRef names a ConfigMap or Secret.
@@ -168,7 +184,7 @@ func (c *Config) Checksum(selections []Selection, key ChecksumKey) Checksum {
 
 // checksumOf returns the checksum to record of those of its keys that are seen.
 func (c *Config) checksumOf(seen []Key, key ChecksumKey) Checksum {
-	if c.Ref.Kind == Secret {
+	if c.Ref.Kind.IsSecret() {
 		return key.checksum(c.Ref, seen)
 	}
 	return setChecksum(seen)

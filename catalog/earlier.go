@@ -40,12 +40,12 @@ func (r *EarlierRecord) equal(other *EarlierRecord) bool {
 // separateUnkeyed moves the checksums of Secrets, which are of [unkeyedScheme] and
 // not to be recorded any more, into an earlier record, if it vouches for them.
 func (r *Record) separateUnkeyed(written time.Time) {
-	secrets := r.Checksums.of(Secret)
+	secrets := r.Checksums.secret()
 	r.Key = ""
 	if len(secrets) == 0 {
 		return
 	}
-	r.Checksums = r.Checksums.of(ConfigMap)
+	r.Checksums = r.Checksums.public()
 	if r.Vouches {
 		r.Earlier = &EarlierRecord{Checksums: secrets, Made: written}
 	}

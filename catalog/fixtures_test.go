@@ -91,9 +91,19 @@ func deployment(container corev1.Container, volumes ...corev1.Volume) *appsv1.De
 
 var noTemplate = &corev1.PodTemplateSpec{}
 
+func wantsNone(replicas *int32) bool { return replicas != nil && *replicas == 0 }
+
+func partsOf(d *appsv1.Deployment) *Parts {
+	parts := &Parts{Meta: &d.ObjectMeta, Selector: d.Spec.Selector, Template: &d.Spec.Template, Idle: wantsNone(d.Spec.Replicas)}
+	if d.Spec.Paused {
+		parts.Hold = Paused
+	}
+	return parts
+}
+
 // mustWorkload reduces a Deployment whose selector is valid.
 func mustWorkload(d *appsv1.Deployment) Workload {
-	workload, err := NewDeployment(d)
+	workload, err := NewWorkload(Deployment, partsOf(d))
 	if err != nil {
 		panic(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -197,5 +198,31 @@ func TestAnUnkeyedDigestOfASecretIsFoundInAnnotations(t *testing.T) {
 				t.Errorf("found: %v", got)
 			}
 		})
+	}
+}
+
+func TestAKindOfConfigIsKnownBecauseItHasARow(t *testing.T) {
+	rows := configKinds
+	t.Cleanup(func() { configKinds = rows })
+	madeUp := ConfigKind(len(rows))
+	configKinds = append(slices.Clone(rows), configKindRow{name: "madeup", isSecret: true})
+	ref := ConfigRef{madeUp, "ns", "a"}
+	if got, ok := parseConfigRef("madeup/ns/a"); !ok || got != ref || ref.String() != "madeup/ns/a" {
+		t.Errorf("it is read as %v", got)
+	}
+	checksums := Checksums{ref: 1, configMapRef("a"): 2}
+	if _, err := checksums.Annotations(Basis{}); err == nil {
+		t.Error("its checksum is recorded without a key")
+	}
+	config := Config{Ref: ref, Keys: []Key{{Name: "a", Checksum: 1}}}
+	if config.Checksum([]Selection{{}}, testKey) == config.Checksum([]Selection{{}}, NewChecksumKey([ChecksumKeySize]byte{1})) {
+		t.Error("its checksum does not depend on the key")
+	}
+	view := View{Workload: &Workload{References: []Reference{{Config: ref}}}}
+	if !view.LacksKey() {
+		t.Error("what reads it is decided about without a key")
+	}
+	if diff := cmp.Diff(Checksums{configMapRef("a"): 2}, checksums.public()); diff != "" {
+		t.Errorf("what can be read without the key (-want +got):\n%s", diff)
 	}
 }

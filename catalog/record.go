@@ -261,10 +261,10 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 	entries := make(map[string]string, len(c))
 	for ref, checksum := range c {
 		entries[ref.String()] = checksum.String()
-		if ref.Kind == Secret {
+		if ref.Kind.IsSecret() {
 			key = on.Key.ID()
 		}
-		if ref.Kind == Secret && on.Key.IsZero() {
+		if ref.Kind.IsSecret() && on.Key.IsZero() {
 			return nil, fmt.Errorf("encode checksums: that of %s has no key", ref)
 		}
 	}
@@ -290,11 +290,18 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 	return map[string]string{ChecksumsAnnotation: string(encoded), BasisAnnotation: string(encodedBasis)}, nil
 }
 
-// of returns the checksums of the configs of a kind.
-func (c Checksums) of(kind ConfigKind) Checksums {
+// secret returns the checksums of secret configs.
+func (c Checksums) secret() Checksums { return c.only(ConfigKind.IsSecret) }
+
+// public returns the checksums of the other configs.
+func (c Checksums) public() Checksums {
+	return c.only(func(kind ConfigKind) bool { return !kind.IsSecret() })
+}
+
+func (c Checksums) only(isWanted func(ConfigKind) bool) Checksums {
 	some := make(Checksums, len(c))
 	for ref, checksum := range c {
-		if ref.Kind == kind {
+		if isWanted(ref.Kind) {
 			some[ref] = checksum
 		}
 	}

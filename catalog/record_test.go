@@ -293,7 +293,7 @@ func someChecksums(t *rapid.T) Checksums {
 // vouchingRecord is what is read back of checksums that were written with testKey.
 func vouchingRecord(checksums Checksums) Record {
 	record := Record{Checksums: checksums, Vouches: true}
-	if len(checksums.of(Secret)) > 0 {
+	if len(checksums.secret()) > 0 {
 		record.Key = testKey.ID()
 	}
 	return record

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -135,43 +134,20 @@ func (w *Workload) rested() bool { return w.Idle || w.Woke > 0 && w.Woke >= w.Re
 // IsEnabled tells whether a workload with these annotations opted in.
 func IsEnabled(meta *metav1.ObjectMeta) bool { return meta.Annotations[EnabledAnnotation] == Enabled }
 
-// NewDeployment reduces a Deployment to what the catalog keeps of it.
-func NewDeployment(d *appsv1.Deployment) (Workload, error) {
-	w, err := newWorkload(Deployment, &d.ObjectMeta, d.Spec.Selector, &d.Spec.Template)
-	w.Idle = wantsNone(d.Spec.Replicas)
-	if d.Spec.Paused {
-		w.Hold = Paused
-	}
-	return w, err
+// Parts are what the kinds of workloads have in common, wherever each kind has it.
+type Parts struct {
+	Meta     *metav1.ObjectMeta
+	Selector *metav1.LabelSelector
+	Template *corev1.PodTemplateSpec
+	// Idle and Hold are those of the [Workload].
+	Idle bool
+	Hold Hold
 }
 
-// NewStatefulSet reduces a StatefulSet to what the catalog keeps of it.
-func NewStatefulSet(s *appsv1.StatefulSet) (Workload, error) {
-	w, err := newWorkload(StatefulSet, &s.ObjectMeta, s.Spec.Selector, &s.Spec.Template)
-	w.Idle = wantsNone(s.Spec.Replicas)
-	rolling := s.Spec.UpdateStrategy.RollingUpdate
-	switch {
-	case s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
-		w.Hold = OnDelete
-	case rolling != nil && rolling.Partition != nil && *rolling.Partition > 0:
-		w.Hold = Partitioned
-	}
-	return w, err
-}
-
-// NewDaemonSet reduces a DaemonSet to what the catalog keeps of it. It is idle
-// only if its controller has said so about the present generation.
-func NewDaemonSet(d *appsv1.DaemonSet) (Workload, error) {
-	w, err := newWorkload(DaemonSet, &d.ObjectMeta, d.Spec.Selector, &d.Spec.Template)
-	w.Idle = d.Status.ObservedGeneration == d.Generation && d.Status.DesiredNumberScheduled == 0
-	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
-		w.Hold = OnDelete
-	}
-	return w, err
-}
-
-func newWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.LabelSelector, template *corev1.PodTemplateSpec) (Workload, error) {
-	pods, err := metav1.LabelSelectorAsSelector(selector)
+// NewWorkload reduces a workload to what the catalog keeps of it. It does not modify the parts.
+func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
+	meta, template := parts.Meta, parts.Template
+	pods, err := metav1.LabelSelectorAsSelector(parts.Selector)
 	if err != nil {
 		return Workload{}, fmt.Errorf("read selector: %w", err)
 	}
@@ -192,6 +168,8 @@ func newWorkload(kind WorkloadKind, meta *metav1.ObjectMeta, selector *metav1.La
 		Problem:         problem,
 		OptedIn:         optedInBy(meta),
 		Timestamp:       restartTimestamp(template),
+		Idle:            parts.Idle,
+		Hold:            parts.Hold,
 
 		TooManyReferences: !fit,
 	}
@@ -219,8 +197,6 @@ func readGracePeriod(meta *metav1.ObjectMeta) (period *time.Duration, problem st
 	}
 	return &parsed, ""
 }
-
-func wantsNone(replicas *int32) bool { return replicas != nil && *replicas == 0 }
 
 // Configs returns the configs that the workload references, sorted, each once.
 func (w *Workload) Configs() []ConfigRef {
@@ -253,7 +229,7 @@ func (w *Workload) readWith(key ChecksumKey) *Workload {
 		return w
 	}
 	readable := *w
-	readable.Record.Checksums = w.Record.Checksums.of(ConfigMap)
+	readable.Record.Checksums = w.Record.Checksums.public()
 	return &readable
 }
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -34,88 +33,6 @@ func TestADeploymentIsReducedToWhatMatters(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, mustWorkload(d), untimed); diff != "" {
 		t.Errorf("workload (-want +got):\n%s", diff)
-	}
-}
-
-func TestStatefulSetsAndDaemonSetsAreReadLikeDeployments(t *testing.T) {
-	d := deployment(readsAll("web", false))
-	want := mustWorkload(d)
-
-	s := &appsv1.StatefulSet{ObjectMeta: d.ObjectMeta, Spec: appsv1.StatefulSetSpec{Selector: d.Spec.Selector, Template: d.Spec.Template}}
-	want.Ref.Kind = StatefulSet
-	if got, err := NewStatefulSet(s); err != nil || !cmp.Equal(want, got) {
-		t.Errorf("StatefulSet: %v (-want +got):\n%s", err, cmp.Diff(want, got))
-	}
-	ds := &appsv1.DaemonSet{
-		ObjectMeta: d.ObjectMeta, Spec: appsv1.DaemonSetSpec{Selector: d.Spec.Selector, Template: d.Spec.Template},
-		Status: appsv1.DaemonSetStatus{DesiredNumberScheduled: 1},
-	}
-	want.Ref.Kind = DaemonSet
-	if got, err := NewDaemonSet(ds); err != nil || !cmp.Equal(want, got) {
-		t.Errorf("DaemonSet: %v (-want +got):\n%s", err, cmp.Diff(want, got))
-	}
-}
-
-func TestAWorkloadThatWantsNoPodsIsIdle(t *testing.T) {
-	d := deployment(readsAll("web", false))
-	daemonSet := func(generation, observed int64, desired int32) bool {
-		w, err := NewDaemonSet(&appsv1.DaemonSet{
-			ObjectMeta: metav1.ObjectMeta{Generation: generation},
-			Spec:       appsv1.DaemonSetSpec{Selector: d.Spec.Selector},
-			Status:     appsv1.DaemonSetStatus{ObservedGeneration: observed, DesiredNumberScheduled: desired},
-		})
-		return err == nil && w.Idle
-	}
-	replicas := func(n *int32) (deployment, statefulSet bool) {
-		wd, err1 := NewDeployment(&appsv1.Deployment{Spec: appsv1.DeploymentSpec{Selector: d.Spec.Selector, Replicas: n}})
-		ws, err2 := NewStatefulSet(&appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Selector: d.Spec.Selector, Replicas: n}})
-		return err1 == nil && wd.Idle, err2 == nil && ws.Idle
-	}
-	type idle struct{ absent, zero, one, statefulAbsent, statefulZero, statefulOne, daemonNone, daemonUnobserved, daemonOne bool }
-	var got idle
-	got.absent, got.statefulAbsent = replicas(nil)
-	got.zero, got.statefulZero = replicas(pointer[int32](0))
-	got.one, got.statefulOne = replicas(pointer[int32](1))
-	got.daemonNone = daemonSet(2, 2, 0)
-	got.daemonUnobserved = daemonSet(2, 1, 0)
-	got.daemonOne = daemonSet(2, 2, 1)
-	want := idle{zero: true, statefulZero: true, daemonNone: true}
-	if got != want {
-		t.Errorf("idle: %+v, want %+v", got, want)
-	}
-}
-
-func TestAHoldTellsWhatKeepsAPatchFromRestarting(t *testing.T) {
-	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
-	statefulSet := func(strategy appsv1.StatefulSetUpdateStrategy) Hold {
-		w, err := NewStatefulSet(&appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Selector: selector, UpdateStrategy: strategy}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return w.Hold
-	}
-	daemonSet := func(kind appsv1.DaemonSetUpdateStrategyType) Hold {
-		w, err := NewDaemonSet(&appsv1.DaemonSet{Spec: appsv1.DaemonSetSpec{Selector: selector, UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: kind}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return w.Hold
-	}
-	partition := func(n *int32) appsv1.StatefulSetUpdateStrategy {
-		return appsv1.StatefulSetUpdateStrategy{
-			Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: n},
-		}
-	}
-	got := []Hold{
-		mustWorkload(deployment(readsAll("web", false))).Hold,
-		statefulSet(appsv1.StatefulSetUpdateStrategy{}),
-		statefulSet(appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}),
-		statefulSet(partition(nil)), statefulSet(partition(pointer[int32](0))), statefulSet(partition(pointer[int32](2))),
-		daemonSet(appsv1.RollingUpdateDaemonSetStrategyType), daemonSet(appsv1.OnDeleteDaemonSetStrategyType),
-	}
-	want := []Hold{NoHold, NoHold, OnDelete, NoHold, NoHold, Partitioned, NoHold, OnDelete}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("holds (-want +got):\n%s", diff)
 	}
 }
 
@@ -161,7 +78,7 @@ func TestAnotherGracePeriodCallsForADecision(t *testing.T) {
 func TestAWorkloadWithASelectorThatIsNoneCannotBeRead(t *testing.T) {
 	d := deployment(readsAll("web", false))
 	d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Like"}}
-	if w, err := NewDeployment(d); err == nil {
+	if w, err := NewWorkload(Deployment, partsOf(d)); err == nil {
 		t.Errorf("selector %q", w.Selector)
 	}
 }

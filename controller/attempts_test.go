@@ -87,11 +87,7 @@ func (s *losingServer) write() {
 
 func (s *losingServer) workload(t *testing.T) catalog.Workload {
 	t.Helper()
-	workload, err := catalog.NewDeployment(&s.deployment)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return workload
+	return workloadOf(t, &s.deployment)
 }
 
 func TestAWriteWhoseAnswerIsLostIsReportedOnce(t *testing.T) {

@@ -16,9 +16,6 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// configResources are the configs' plural names in the API's paths.
-var configResources = map[catalog.ConfigKind]string{catalog.ConfigMap: "configmaps", catalog.Secret: "secrets"}
-
 // maxReadings bounds how many configs are remembered to have been read.
 const maxReadings = 1024
 
@@ -95,7 +92,7 @@ func (r *configReader) read(ctx context.Context, known *catalog.Config) (metav1.
 	if object == nil {
 		return nil, errConfigChanging
 	}
-	present, err := reduce(object)
+	present, err := kindOfConfig(known.Ref.Kind).reduce(object)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +108,7 @@ func (r *configReader) find(ctx context.Context, ref catalog.ConfigRef) (runtime
 	options := &metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()}
 	list, err := r.core.RESTClient().Get().
 		Namespace(ref.Namespace).
-		Resource(configResources[ref.Kind]).
+		Resource(kindOfConfig(ref.Kind).resource).
 		VersionedParams(options, apiclient.ParameterCodec).
 		Do(ctx).Get()
 	if err != nil {

@@ -94,9 +94,14 @@ func New(options Options) (*Controller, error) {
 	c.ward = quarantine.New(quarantine.Options{Log: options.Log, Panicked: c.panicked})
 	c.restarter = c.newRestarter(clients)
 	c.staleness = newStaleness(c.catalog, c.tryToJudge)
-	for _, resource := range options.resources() {
+	for _, kind := range options.configKinds() {
 		for _, namespace := range namespacesOrAll(options.Namespaces) {
-			c.watches = append(c.watches, c.newWatch(resource, namespace, clients))
+			c.watchConfigs(kind, namespace, clients)
+		}
+	}
+	for _, kind := range workloadKinds {
+		for _, namespace := range namespacesOrAll(options.Namespaces) {
+			c.watchWorkloads(kind, namespace, clients)
 		}
 	}
 	return c, nil
@@ -140,7 +145,7 @@ func (c *Controller) Watch(ctx context.Context) {
 	var group sync.WaitGroup
 	group.Go(func() { c.staleness.run(ctx) })
 	for _, w := range c.watches {
-		if w.workload != "" {
+		if w.workload != nil {
 			c.limitGarbage(percentAtStart)
 		}
 		group.Go(func() { w.Run(ctx) })
@@ -211,7 +216,7 @@ func (c *Controller) awaitLists(ctx context.Context) bool {
 // Before that, workloads look as if their configs were gone.
 func (c *Controller) knowsConfigs(namespace string) bool {
 	for _, w := range c.watches {
-		if w.config != 0 && (w.namespace == "" || w.namespace == namespace) && !w.Status().Synced {
+		if w.config != nil && (w.namespace == "" || w.namespace == namespace) && !w.Status().Synced {
 			return false
 		}
 	}
@@ -227,7 +232,7 @@ func (c *Controller) Lead(ctx context.Context) error {
 	c.beginToLead()
 	defer c.leading.Store(false)
 	var group sync.WaitGroup
-	if c.options.watches(catalog.Secret) {
+	if c.options.watchesSecrets() {
 		group.Go(func() {
 			if key, found := c.keys.find(ctx); found {
 				c.useKey(key)

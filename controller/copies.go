@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -30,7 +28,7 @@ type copyRemover struct {
 // the decision is carried out. A Deployment's controller copies the annotations onto
 // the newest ReplicaSet whenever it looks, and after a restart that is another one.
 func mayBeCopiedMeanwhile(w *catalog.Workload, decision catalog.Decision) bool {
-	return w.Record.Exposed && w.Ref.Kind == catalog.Deployment && decision.Outcome == catalog.Restart
+	return w.Record.Exposed && revisionsOf(w).followAnnotations && decision.Outcome == catalog.Restart
 }
 
 // copiesDelay is how long a Deployment's controller gets to notice a write before the
@@ -42,7 +40,7 @@ const copiesDelay = 2 * time.Second
 // writing that is yet to come is none.
 func copyWait(w *catalog.Workload, now time.Time) time.Duration {
 	wait := w.Record.Written.Add(copiesDelay).Sub(now)
-	if !w.Record.Exposed || w.Ref.Kind != catalog.Deployment || wait > copiesDelay {
+	if !w.Record.Exposed || !revisionsOf(w).followAnnotations || wait > copiesDelay {
 		return 0
 	}
 	return max(wait, 0)
@@ -57,13 +55,6 @@ func (r *restarter) awaitCopies(w *catalog.Workload) bool {
 	return wait > 0
 }
 
-// revisionResources are where the revisions of each kind of workload are found.
-var revisionResources = map[catalog.WorkloadKind]schema.GroupVersionResource{
-	catalog.Deployment:  appsv1.SchemeGroupVersion.WithResource("replicasets"),
-	catalog.StatefulSet: appsv1.SchemeGroupVersion.WithResource("controllerrevisions"),
-	catalog.DaemonSet:   appsv1.SchemeGroupVersion.WithResource("controllerrevisions"),
-}
-
 // remove removes both annotations from the revisions of a workload that expose
 // digests of Secrets. It goes on after a failure, and may be called again. Of the
 // failures it returns one that can pass by itself, if there is any.
@@ -72,7 +63,7 @@ func (r copyRemover) remove(ctx context.Context, w *catalog.Workload) error {
 	if err != nil {
 		return err
 	}
-	revisions := r.metadata.Resource(revisionResources[w.Ref.Kind]).Namespace(w.Ref.Namespace)
+	revisions := r.metadata.Resource(revisionsOf(w).groupResource()).Namespace(w.Ref.Namespace)
 	var failure error
 	for _, revision := range exposing {
 		body, err := removalBody(revision)
@@ -92,7 +83,7 @@ func (r copyRemover) remove(ctx context.Context, w *catalog.Workload) error {
 func (r copyRemover) exposing(ctx context.Context, w *catalog.Workload) ([]metav1.ObjectMeta, error) {
 	var exposing []metav1.ObjectMeta
 	revisions := apiclient.List{
-		Client: r.apps, Resource: revisionResources[w.Ref.Kind].Resource, Namespace: w.Ref.Namespace, LabelSelector: w.Selector, Accept: apiclient.MetadataOnly,
+		Client: r.apps, Resource: revisionsOf(w).resource, Namespace: w.Ref.Namespace, LabelSelector: w.Selector, Accept: apiclient.MetadataOnly,
 	}
 	err := apiclient.EachPage(ctx, revisions,
 		func() *metav1.PartialObjectMetadataList { return &metav1.PartialObjectMetadataList{} },

@@ -66,10 +66,7 @@ func TestADenialWithTheCodeOfAPassingRefusalIsReported(t *testing.T) {
 					Annotations: map[string]string{catalog.EnabledAnnotation: catalog.Enabled},
 				},
 			}
-			workload, err := catalog.NewDeployment(&object)
-			if err != nil {
-				t.Fatal(err)
-			}
+			workload := workloadOf(t, &object)
 			server := &refusingServer{deployment: object, refusal: test.refusal, gone: test.present == ""}
 			server.deployment.ResourceVersion = test.present
 			var log strings.Builder

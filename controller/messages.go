@@ -67,9 +67,9 @@ func describeKeys(cause catalog.Cause) string {
 	switch {
 	case count == 0:
 		return "keys unknown"
-	case cause.Config.Kind == catalog.Secret && count == 1:
+	case cause.Config.Kind.IsSecret() && count == 1:
 		return "1 key"
-	case cause.Config.Kind == catalog.Secret:
+	case cause.Config.Kind.IsSecret():
 		return fmt.Sprintf("%d keys", count)
 	}
 	return "keys: " + listed(cause.Keys, cause.MoreKeys)
@@ -112,9 +112,10 @@ func describeDisabled(w *workloadObservation) string {
 
 // objectReference names a workload as the object of an Event.
 func objectReference(w *catalog.Workload) runtime.Object {
+	version, kind := kindOfWorkload(w.Ref.Kind).kind().ToAPIVersionAndKind()
 	return &corev1.ObjectReference{
-		APIVersion:      "apps/v1",
-		Kind:            string(w.Ref.Kind),
+		APIVersion:      version,
+		Kind:            kind,
 		Namespace:       w.Ref.Namespace,
 		Name:            w.Ref.Name,
 		UID:             w.UID,

@@ -70,9 +70,9 @@ func newMetrics() *metrics {
 // startAtZero makes the series with known labels visible before they count, so
 // that a first increase is one.
 func (m *metrics) startAtZero() {
-	for _, kind := range []catalog.WorkloadKind{catalog.Deployment, catalog.StatefulSet, catalog.DaemonSet} {
-		m.restartsByKind.WithLabelValues(string(kind))
-		m.dryRunRestarts.WithLabelValues(string(kind))
+	for _, kind := range workloadKinds {
+		m.restartsByKind.WithLabelValues(string(kind.workload))
+		m.dryRunRestarts.WithLabelValues(string(kind.workload))
 	}
 	for _, outcome := range []catalog.Outcome{catalog.Keep, catalog.RecordOnly, catalog.Restart} {
 		m.decisions.WithLabelValues(string(outcome))

@@ -246,7 +246,7 @@ func TestRevisionsAreReadInPagesOfWhichOnlyNamesAreKept(t *testing.T) {
 	}}}}
 	reader := server.reader(t)
 	before := heapInUse()
-	isPresent, err := reader.presentRevision(t.Context(), w)
+	isPresent, err := revisionsOf(w).present(reader, t.Context(), w)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,6 @@ import (
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
@@ -60,21 +55,17 @@ type patchedMeta struct {
 
 // missingIn names the first annotation of the patch that a workload does not have after it,
 // empty if there is none. The record comes before the restart.
-func (p *workloadPatch) missingIn(after runtime.Object) (string, error) {
-	meta, template, err := partsOf(after)
-	if err != nil {
-		return "", err
-	}
-	if missing := p.Metadata.missingIn(meta.GetAnnotations()); missing != "" {
-		return "annotation " + missing, nil
+func (p *workloadPatch) missingIn(after *catalog.Parts) string {
+	if missing := p.Metadata.missingIn(after.Meta.Annotations); missing != "" {
+		return "annotation " + missing
 	}
 	if p.Spec == nil {
-		return "", nil
+		return ""
 	}
-	if missing := p.Spec.Template.Metadata.missingIn(template.Annotations); missing != "" {
-		return "annotation " + missing + " of the pod template", nil
+	if missing := p.Spec.Template.Metadata.missingIn(after.Template.Annotations); missing != "" {
+		return "annotation " + missing + " of the pod template"
 	}
-	return "", nil
+	return ""
 }
 
 func (m *patchedMeta) missingIn(present map[string]string) string {
@@ -84,17 +75,4 @@ func (m *patchedMeta) missingIn(present map[string]string) string {
 		}
 	}
 	return ""
-}
-
-// partsOf returns what a patch is about of a workload.
-func partsOf(workload runtime.Object) (metav1.Object, *corev1.PodTemplateSpec, error) {
-	switch w := workload.(type) {
-	case *appsv1.Deployment:
-		return w, &w.Spec.Template, nil
-	case *appsv1.StatefulSet:
-		return w, &w.Spec.Template, nil
-	case *appsv1.DaemonSet:
-		return w, &w.Spec.Template, nil
-	}
-	return nil, nil, fmt.Errorf("a %T is no workload", workload)
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -77,22 +76,20 @@ func TestWhatAPatchLacksIsFound(t *testing.T) {
 		Metadata: patchedMeta{Annotations: map[string]string{"a": "1", "b": "2"}},
 		Spec:     &patchedSpec{Template: patchedTemplate{Metadata: patchedMeta{Annotations: map[string]string{"c": "3"}}}},
 	}
-	with := func(own, template map[string]string) *appsv1.DaemonSet {
-		d := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Annotations: own}}
-		d.Spec.Template.Annotations = template
-		return d
+	with := func(own, template map[string]string) *catalog.Parts {
+		return &catalog.Parts{
+			Meta:     &metav1.ObjectMeta{Annotations: own},
+			Template: &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: template}},
+		}
 	}
-	for want, after := range map[string]*appsv1.DaemonSet{
+	for want, after := range map[string]*catalog.Parts{
 		"":                                 with(map[string]string{"a": "1", "b": "2", "other": ""}, map[string]string{"c": "3"}),
 		"annotation a":                     with(nil, nil),
 		"annotation b":                     with(map[string]string{"a": "1", "b": "1"}, map[string]string{"c": "3"}),
 		"annotation c of the pod template": with(map[string]string{"a": "1", "b": "2"}, nil),
 	} {
-		if got, err := patch.missingIn(after); got != want || err != nil {
-			t.Errorf("got %q, %v, want %q", got, err, want)
+		if got := patch.missingIn(after); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
-	}
-	if _, err := patch.missingIn(&corev1.Pod{}); err == nil {
-		t.Error("a Pod is taken for a workload")
 	}
 }

@@ -27,12 +27,12 @@ type livePod struct {
 	revision   string // the label that names its ControllerRevision
 }
 
-// list returns the live pods that a workload selects and that it controls, or some
-// ReplicaSet if it is a Deployment, of whichever template.
+// list returns the live pods that a workload selects and that it controls, or somebody else
+// if its revisions control its pods, of whichever template.
 func (r podReader) list(ctx context.Context, w *catalog.Workload) ([]livePod, error) {
 	var pods []livePod
 	var names namePool
-	containers := w.EnvironmentReaders()
+	containers, revisionsOwnPods := w.EnvironmentReaders(), revisionsOf(w).ownPods
 	err := apiclient.EachPage(ctx, apiclient.List{Client: r.core, Resource: "pods", Namespace: w.Ref.Namespace, LabelSelector: w.Selector},
 		func() *corev1.PodList { return &corev1.PodList{} },
 		func() { pods, names = nil, make(namePool) },
@@ -40,7 +40,7 @@ func (r podReader) list(ctx context.Context, w *catalog.Workload) ([]livePod, er
 			for i := range page.Items {
 				pod := &page.Items[i]
 				controller := metav1.GetControllerOfNoCopy(pod)
-				if controller == nil || w.Ref.Kind != catalog.Deployment && controller.UID != w.UID {
+				if controller == nil || !revisionsOwnPods && controller.UID != w.UID {
 					continue
 				}
 				if reduced, isLive := catalog.NewPod(pod, containers); isLive {
@@ -68,7 +68,7 @@ func (p namePool) one(name string) string {
 // ofPresentTemplate returns those of a workload's pods that were made from its
 // present template. Those of an earlier one are about to be replaced anyway.
 func (r podReader) ofPresentTemplate(ctx context.Context, w *catalog.Workload, pods []livePod) ([]livePod, error) {
-	isPresent, err := r.presentRevision(ctx, w)
+	isPresent, err := revisionsOf(w).present(r, ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -88,15 +88,6 @@ func reducedPods(pods []livePod) []catalog.Pod {
 		reduced = append(reduced, pod.Pod)
 	}
 	return reduced
-}
-
-// presentRevision returns a function that recognises the pods of the present
-// template.
-func (r podReader) presentRevision(ctx context.Context, w *catalog.Workload) (func(livePod) bool, error) {
-	if w.Ref.Kind == catalog.Deployment {
-		return r.presentReplicaSet(ctx, w)
-	}
-	return r.noEarlierRevision(ctx, w)
 }
 
 // presentReplicaSet recognises a Deployment's pods by the ReplicaSet that controls

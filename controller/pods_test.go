@@ -36,10 +36,7 @@ func TestPodsOfAnEarlierRevisionDoNotCountAndThoseOfAnUnknownOneDo(t *testing.T)
 			Containers: []corev1.Container{{Name: "main", Image: "agent:2"}},
 		}}},
 	}
-	w, err := catalog.NewDaemonSet(set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := workloadOf(t, set)
 	controlledBy := func(owner types.UID) []metav1.OwnerReference {
 		controller := set.DeepCopy()
 		controller.UID = owner

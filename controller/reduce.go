@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -29,35 +28,35 @@ type workloadObservation struct {
 	enabled *catalog.Workload
 }
 
-// reduce reduces an API object to an observation. It is called on each object as
-// it arrives, before anything else sees it, so that no config's data lives
-// longer than the response that it came in.
-func reduce(object any) (*observation, error) {
-	switch o := object.(type) {
-	case *corev1.ConfigMap:
-		config := catalog.NewConfigMap(o)
-		return &observation{resourceVersion: o.ResourceVersion, config: &config}, nil
-	case *corev1.Secret:
-		config := catalog.NewSecret(o)
-		return &observation{resourceVersion: o.ResourceVersion, config: &config}, nil
-	case *appsv1.Deployment:
-		return reduceWorkload(catalog.Deployment, &o.ObjectMeta, o, catalog.NewDeployment)
-	case *appsv1.StatefulSet:
-		return reduceWorkload(catalog.StatefulSet, &o.ObjectMeta, o, catalog.NewStatefulSet)
-	case *appsv1.DaemonSet:
-		return reduceWorkload(catalog.DaemonSet, &o.ObjectMeta, o, catalog.NewDaemonSet)
+// reduce reduces a config to an observation. It is called on each object as it arrives,
+// before anything else sees it, so that no config's data lives longer than the response that
+// it came in.
+func (k *configKind) reduce(object any) (*observation, error) {
+	config, isOne := k.read(object)
+	if !isOne {
+		return nil, fmt.Errorf("reduce %T: it is no %s", object, k.name)
 	}
-	return nil, fmt.Errorf("reduce %T: neither a config nor a workload", object)
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		return nil, fmt.Errorf("reduce %s: %w", config.Ref, err)
+	}
+	return &observation{resourceVersion: accessor.GetResourceVersion(), config: &config}, nil
 }
 
-func reduceWorkload[T any](kind catalog.WorkloadKind, meta *metav1.ObjectMeta, object T, read func(T) (catalog.Workload, error)) (*observation, error) {
+// reduce reduces a workload to an observation.
+func (k *workloadKind) reduce(object any) (*observation, error) {
+	parts, isOne := k.parts(object)
+	if !isOne {
+		return nil, fmt.Errorf("reduce %T: it is no %s", object, k.workload)
+	}
+	meta := parts.Meta
 	workload := &workloadObservation{
-		ref:        catalog.WorkloadRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
+		ref:        catalog.WorkloadRef{Kind: k.workload, Namespace: meta.Namespace, Name: meta.Name},
 		optIn:      excerpt(meta.Annotations[catalog.EnabledAnnotation]),
 		lastWriter: lastWriter(meta),
 	}
 	if catalog.IsEnabled(meta) {
-		enabled, err := read(object)
+		enabled, err := catalog.NewWorkload(k.workload, &parts)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", workload.ref, err)
 		}

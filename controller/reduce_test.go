@@ -103,10 +103,7 @@ func TestTheTemplateOfAControllerRevisionIsThatOfItsWorkload(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "db", UID: "u", Annotations: map[string]string{catalog.EnabledAnnotation: catalog.Enabled}},
 		Spec:       appsv1.StatefulSetSpec{Template: template},
 	}
-	w, err := catalog.NewStatefulSet(set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := workloadOf(t, set)
 	revision := &appsv1.ControllerRevision{}
 	for patch, want := range map[string]bool{
 		`{"spec":{"template":{"$patch":"replace","metadata":{"creationTimestamp":null,"labels":{"app":"db"}},"spec":{"containers":[{"name":"db","image":"db:1","resources":{}}]}}}}`: true,

@@ -1,9 +1,6 @@
 package controller
 
 import (
-	"slices"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"kubernetes-deployment-restart-controller/apiclient"
@@ -11,49 +8,14 @@ import (
 	"kubernetes-deployment-restart-controller/watch"
 )
 
-// resource is a kind of object to watch: of configs or of workloads.
-type resource struct {
-	name          string // plural, as in the API's paths
-	config        catalog.ConfigKind
-	workload      catalog.WorkloadKind
-	fieldSelector string
-}
-
-// resources in the order in which they are listed. The configs come first, so
-// that what is known of a config's edits is older than what a watch shows of the
-// workloads.
-var resources = []resource{
-	{name: "configmaps", config: catalog.ConfigMap},
-	// Helm keeps its releases in Secrets, large ones, that no container reads.
-	{name: "secrets", config: catalog.Secret, fieldSelector: "type!=helm.sh/release.v1"},
-	{name: "deployments", workload: catalog.Deployment},
-	{name: "statefulsets", workload: catalog.StatefulSet},
-	{name: "daemonsets", workload: catalog.DaemonSet},
-}
-
-func (r resource) kind() schema.GroupVersionKind {
-	if r.config != 0 {
-		return kindOfConfig(r.config)
-	}
-	return kindOfWorkload(r.workload)
-}
-
-// watches reports whether configs of a kind are watched.
-func (o *Options) watches(kind catalog.ConfigKind) bool {
-	return len(o.Configs) == 0 || slices.Contains(o.Configs, kind)
-}
-
-// resources returns those that are to be watched.
-func (o *Options) resources() []resource {
-	return slices.DeleteFunc(slices.Clone(resources), func(r resource) bool { return r.config != 0 && !o.watches(r.config) })
-}
-
 // resourceWatch follows one of the resources and takes what its watch shows to
 // the controller. It implements [watch.Observer].
 type resourceWatch struct {
-	resource
-	namespace string // empty: all
 	*watch.Watch[*observation]
+	// config or workload is the kind of what is watched, the other one is nil.
+	config     *configKind
+	workload   *workloadKind
+	namespace  string // empty: all
 	controller *Controller
 	versions   versionCounter
 	listed     bool
@@ -61,30 +23,25 @@ type resourceWatch struct {
 	shown catalog.Moment
 }
 
-func (c *Controller) newWatch(resource resource, namespace string, clients *apiclient.Clients) *resourceWatch {
-	client := clients.WatchCore
-	if resource.workload != "" {
-		client = clients.WatchApps
-	}
-	w := &resourceWatch{
-		resource:   resource,
-		namespace:  namespace,
-		controller: c,
-		versions:   versionCounter{inc: c.metrics.resourceVersions.Inc},
-	}
-	w.Watch = watch.New(watch.Options[*observation]{
-		Resource:      resource.name,
-		Kind:          resource.kind(),
-		Namespace:     namespace,
-		FieldSelector: resource.fieldSelector,
-		Client:        client,
-		Reduce:        reduce,
-		Name:          (*observation).name,
-		Observer:      w,
-		Ward:          c.ward,
-		Log:           c.log,
+func (c *Controller) watchConfigs(kind *configKind, namespace string, clients *apiclient.Clients) {
+	c.addWatch(&resourceWatch{config: kind, namespace: namespace}, watch.Options[*observation]{
+		Resource: kind.resource, Kind: kind.kind(), FieldSelector: kind.fieldSelector, Client: clients.WatchCore, Reduce: kind.reduce,
 	})
-	return w
+}
+
+func (c *Controller) watchWorkloads(kind *workloadKind, namespace string, clients *apiclient.Clients) {
+	c.addWatch(&resourceWatch{workload: kind, namespace: namespace}, watch.Options[*observation]{
+		Resource: kind.resource, Kind: kind.kind(), Client: clients.WatchApps, Reduce: kind.reduce,
+	})
+}
+
+// addWatch completes a watch with what all of them have in common.
+func (c *Controller) addWatch(w *resourceWatch, options watch.Options[*observation]) {
+	w.controller, w.versions = c, versionCounter{inc: c.metrics.resourceVersions.Inc}
+	options.Namespace, options.Name, options.Observer = w.namespace, (*observation).name, w
+	options.Ward, options.Log = c.ward, c.log
+	w.Watch = watch.New(options)
+	c.watches = append(c.watches, w)
 }
 
 // Observe takes in an object that is new or has changed.
@@ -110,10 +67,10 @@ func (w *resourceWatch) Replace(all []*observation, resourceVersion string) {
 		w.versions.count(o.resourceVersion)
 	}
 	w.versions.advance(resourceVersion)
-	if w.config != 0 {
-		w.controller.listConfigs(w.config, w.namespace, all, !w.listed)
+	if w.config != nil {
+		w.controller.listConfigs(w.config.config, w.namespace, all, !w.listed)
 	} else {
-		w.controller.listWorkloads(w.workload, w.namespace, all, w.shown)
+		w.controller.listWorkloads(w.workload.workload, w.namespace, all, w.shown)
 	}
 	w.listed, w.shown = true, shown
 }

@@ -25,7 +25,7 @@ func newIdleController(t testing.TB) (*Controller, map[string]*resourceWatch) {
 	t.Cleanup(c.events.Shutdown)
 	watches := make(map[string]*resourceWatch)
 	for _, w := range c.watches {
-		watches[w.name] = w
+		watches[w.Status().Resource] = w
 	}
 	return c, watches
 }
@@ -37,6 +37,22 @@ func mustReduce(t *testing.T, object any) *observation {
 		t.Fatal(err)
 	}
 	return o
+}
+
+// workloadOf reduces a workload, whether it opted in or not.
+func workloadOf(t *testing.T, object any) catalog.Workload {
+	t.Helper()
+	for _, k := range workloadKinds {
+		if parts, isOne := k.parts(object); isOne {
+			w, err := catalog.NewWorkload(k.workload, &parts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w
+		}
+	}
+	t.Fatalf("%T is no workload", object)
+	return catalog.Workload{}
 }
 
 func configMapWith(t *testing.T, value, resourceVersion string) *observation {

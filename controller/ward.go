@@ -1,31 +1,20 @@
 package controller
 
 import (
-	appsv1 "k8s.io/api/apps/v1"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
-func kindOfConfig(kind catalog.ConfigKind) schema.GroupVersionKind {
-	if kind == catalog.Secret {
-		return corev1.SchemeGroupVersion.WithKind("Secret")
-	}
-	return corev1.SchemeGroupVersion.WithKind("ConfigMap")
-}
-
-func kindOfWorkload(kind catalog.WorkloadKind) schema.GroupVersionKind {
-	return appsv1.SchemeGroupVersion.WithKind(string(kind))
-}
-
 func nameOfConfig(ref catalog.ConfigRef) quarantine.Object {
-	return quarantine.Object{Kind: kindOfConfig(ref.Kind), Namespace: ref.Namespace, Name: ref.Name}
+	return quarantine.Object{Kind: kindOfConfig(ref.Kind).kind(), Namespace: ref.Namespace, Name: ref.Name}
 }
 
 func nameOfWorkload(ref catalog.WorkloadRef) quarantine.Object {
-	return quarantine.Object{Kind: kindOfWorkload(ref.Kind), Namespace: ref.Namespace, Name: ref.Name}
+	return quarantine.Object{Kind: kindOfWorkload(ref.Kind).kind(), Namespace: ref.Namespace, Name: ref.Name}
 }
 
 // name names the object that was observed.
@@ -50,7 +39,8 @@ func (c *Controller) panicked(place quarantine.Place, o quarantine.Object) {
 	}
 	c.restarter.events.Eventf(o.Reference(), corev1.EventTypeWarning, reasonInternalError,
 		"an internal error: this object is left alone until it changes, the log of the controller says more")
-	if place == quarantine.Intake && o.Kind.Group == appsv1.GroupName {
+	isWorkload := slices.ContainsFunc(workloadKinds, func(k *workloadKind) bool { return k.kind() == o.Kind })
+	if place == quarantine.Intake && isWorkload {
 		ref := catalog.WorkloadRef{Kind: catalog.WorkloadKind(o.Kind.Kind), Namespace: o.Namespace, Name: o.Name}
 		c.catalog.PurgeWorkload(ref)
 		c.changes.Forget(ref)

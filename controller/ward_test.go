@@ -87,7 +87,7 @@ func TestTheNewsOfAListThatPanicsAreNotLost(t *testing.T) {
 	w.enabled.References = []catalog.Reference{{Config: config}}
 	c.listConfigs(catalog.ConfigMap, "", []*observation{observed("1", "1")}, true)
 	panics := func(list func()) {
-		if c.ward.Try(quarantine.Intake, quarantine.Object{Kind: kindOfConfig(catalog.ConfigMap)}, list) {
+		if c.ward.Try(quarantine.Intake, quarantine.Object{Kind: kindOfConfig(catalog.ConfigMap).kind()}, list) {
 			t.Fatal("the list does not panic")
 		}
 	}

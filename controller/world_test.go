@@ -56,7 +56,7 @@ func newWorld(t testing.TB) *world {
 	c.restarter.events = &record.FakeRecorder{}
 	c.restarter.knowsConfigs = func(string) bool { return true }
 	for _, watch := range c.watches {
-		w.watches[watch.name] = watch
+		w.watches[watch.Status().Resource] = watch
 	}
 	return w
 }
@@ -91,6 +91,21 @@ func (w *world) deployment(name string, configs ...string) *appsv1.Deployment {
 	}
 	d.Spec.Template.Spec.Containers = []corev1.Container{container}
 	return d
+}
+
+// reduce reduces an object as the watch of its kind does.
+func reduce(object any) (*observation, error) {
+	for _, k := range configKinds {
+		if _, isOne := k.read(object); isOne {
+			return k.reduce(object)
+		}
+	}
+	for _, k := range workloadKinds {
+		if _, isOne := k.parts(object); isOne {
+			return k.reduce(object)
+		}
+	}
+	return nil, fmt.Errorf("%T is neither a config nor a workload", object)
 }
 
 // show lets the watch of a resource show an object.

@@ -16,13 +16,6 @@ import (
 // workloadWriter reads and patches single workloads.
 type workloadWriter struct{ apps rest.Interface }
 
-// workloadResources are the workloads' plural names in the API's paths.
-var workloadResources = map[catalog.WorkloadKind]string{
-	catalog.Deployment:  "deployments",
-	catalog.StatefulSet: "statefulsets",
-	catalog.DaemonSet:   "daemonsets",
-}
-
 // patch sends a JSON merge patch and returns the reduced answer, also with the error of a
 // patch that was accepted without effect.
 func (w workloadWriter) patch(ctx context.Context, ref catalog.WorkloadRef, patch *workloadPatch) (*observation, error) {
@@ -30,10 +23,11 @@ func (w workloadWriter) patch(ctx context.Context, ref catalog.WorkloadRef, patc
 	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
+	kind := kindOfWorkload(ref.Kind)
 	options := &metav1.PatchOptions{FieldManager: catalog.FieldManager}
 	after, err := w.apps.Patch(types.MergePatchType).
 		Namespace(ref.Namespace).
-		Resource(workloadResources[ref.Kind]).
+		Resource(kind.resource).
 		Name(ref.Name).
 		VersionedParams(options, apiclient.ParameterCodec).
 		Body(body).
@@ -42,30 +36,28 @@ func (w workloadWriter) patch(ctx context.Context, ref catalog.WorkloadRef, patc
 	if err != nil {
 		return nil, err
 	}
-	missing, err := patch.missingIn(after)
+	written, err := kind.reduce(after)
 	if err != nil {
 		return nil, err
 	}
-	written, err := reduce(after)
-	if err == nil && missing != "" {
-		err = &apiclient.IneffectiveError{Object: "the workload", Missing: missing}
+	parts, _ := kind.parts(after)
+	if missing := patch.missingIn(&parts); missing != "" {
+		return written, &apiclient.IneffectiveError{Object: "the workload", Missing: missing}
 	}
-	return written, err
+	return written, nil
 }
 
 // get reads a workload and returns it reduced.
 func (w workloadWriter) get(ctx context.Context, ref catalog.WorkloadRef) (*observation, error) {
-	return reduced(w.apps.Get().
+	kind := kindOfWorkload(ref.Kind)
+	object, err := w.apps.Get().
 		Namespace(ref.Namespace).
-		Resource(workloadResources[ref.Kind]).
+		Resource(kind.resource).
 		Name(ref.Name).
-		Do(ctx))
-}
-
-func reduced(result rest.Result) (*observation, error) {
-	object, err := result.Get()
+		Do(ctx).
+		Get()
 	if err != nil {
 		return nil, err
 	}
-	return reduce(object)
+	return kind.reduce(object)
 }

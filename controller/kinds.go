@@ -1,0 +1,158 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// The tables of kinds. A kind is watched, read, patched, counted and granted because it has a
+// row here; nothing else in this package knows one kind from another.
+
+// configKind is a kind of config, of the core API group.
+type configKind struct {
+	config   catalog.ConfigKind
+	name     string // as the API spells it
+	resource string // plural, as in the API's paths
+	// fieldSelector leaves out objects that no container reads, empty if there are none.
+	fieldSelector string
+	// read reduces an object, and reports whether it is of this kind.
+	read func(object any) (catalog.Config, bool)
+}
+
+// workloadKind is a kind of workload, of the API group apps.
+type workloadKind struct {
+	workload catalog.WorkloadKind
+	resource string // plural, as in the API's paths
+	// parts finds the parts of an object, and reports whether it is of this kind.
+	parts func(object any) (catalog.Parts, bool)
+	// revisions keep the workload's earlier pod templates.
+	revisions *revisionKind
+}
+
+// revisionKind is a kind of object that keeps pod templates of workloads, of the API group apps.
+type revisionKind struct {
+	resource string // plural, as in the API's paths
+	// ownPods means that the revisions control the pods, and not the workload itself.
+	ownPods bool
+	// followAnnotations means that the workload's annotations are copied onto its newest
+	// revision whenever they change, and not only when the revision is made.
+	followAnnotations bool
+	// present returns a function that recognises the pods of the workload's present template.
+	present func(podReader, context.Context, *catalog.Workload) (func(livePod) bool, error)
+}
+
+// configKinds are in the order in which they are listed. They come before the workloads, so
+// that what is known of a config's edits is older than what a watch shows of the workloads.
+var configKinds = []*configKind{
+	{config: catalog.ConfigMap, name: "ConfigMap", resource: "configmaps", read: reader(catalog.NewConfigMap)},
+	{
+		config: catalog.Secret, name: "Secret", resource: "secrets", read: reader(catalog.NewSecret),
+		fieldSelector: "type!=helm.sh/release.v1", // Helm keeps its releases in Secrets, large ones
+	},
+}
+
+// workloadKinds are in the order in which they are listed.
+var workloadKinds = []*workloadKind{
+	{workload: catalog.Deployment, resource: "deployments", parts: reader(partsOfDeployment), revisions: replicaSets},
+	{workload: catalog.StatefulSet, resource: "statefulsets", parts: reader(partsOfStatefulSet), revisions: controllerRevisions},
+	{workload: catalog.DaemonSet, resource: "daemonsets", parts: reader(partsOfDaemonSet), revisions: controllerRevisions},
+}
+
+var (
+	replicaSets         = &revisionKind{resource: "replicasets", ownPods: true, followAnnotations: true, present: podReader.presentReplicaSet}
+	controllerRevisions = &revisionKind{resource: "controllerrevisions", present: podReader.noEarlierRevision}
+)
+
+// reader lets a function that reads one type of the API say whether an object is of that type.
+func reader[T, R any](read func(*T) R) func(any) (R, bool) {
+	return func(object any) (result R, isOfType bool) {
+		typed, isOfType := object.(*T)
+		if isOfType {
+			result = read(typed)
+		}
+		return result, isOfType
+	}
+}
+
+func partsOfDeployment(d *appsv1.Deployment) catalog.Parts {
+	parts := catalog.Parts{Meta: &d.ObjectMeta, Selector: d.Spec.Selector, Template: &d.Spec.Template, Idle: wantsNone(d.Spec.Replicas)}
+	if d.Spec.Paused {
+		parts.Hold = catalog.Paused
+	}
+	return parts
+}
+
+func partsOfStatefulSet(s *appsv1.StatefulSet) catalog.Parts {
+	parts := catalog.Parts{Meta: &s.ObjectMeta, Selector: s.Spec.Selector, Template: &s.Spec.Template, Idle: wantsNone(s.Spec.Replicas)}
+	rolling := s.Spec.UpdateStrategy.RollingUpdate
+	switch {
+	case s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
+		parts.Hold = catalog.OnDelete
+	case rolling != nil && rolling.Partition != nil && *rolling.Partition > 0:
+		parts.Hold = catalog.Partitioned
+	}
+	return parts
+}
+
+// A DaemonSet is idle only if its controller has said so about the present generation.
+func partsOfDaemonSet(d *appsv1.DaemonSet) catalog.Parts {
+	parts := catalog.Parts{Meta: &d.ObjectMeta, Selector: d.Spec.Selector, Template: &d.Spec.Template}
+	parts.Idle = d.Status.ObservedGeneration == d.Generation && d.Status.DesiredNumberScheduled == 0
+	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
+		parts.Hold = catalog.OnDelete
+	}
+	return parts
+}
+
+func wantsNone(replicas *int32) bool { return replicas != nil && *replicas == 0 }
+
+func (k *configKind) kind() schema.GroupVersionKind {
+	return corev1.SchemeGroupVersion.WithKind(k.name)
+}
+
+func (k *workloadKind) kind() schema.GroupVersionKind {
+	return appsv1.SchemeGroupVersion.WithKind(string(k.workload))
+}
+
+func (k *revisionKind) groupResource() schema.GroupVersionResource {
+	return appsv1.SchemeGroupVersion.WithResource(k.resource)
+}
+
+// kindOfConfig returns the row of a kind of config. Whatever the catalog knows was read by a row.
+func kindOfConfig(kind catalog.ConfigKind) *configKind {
+	return mustFind(configKinds, func(k *configKind) bool { return k.config == kind }, kind)
+}
+
+// kindOfWorkload returns the row of a kind of workload, see [kindOfConfig].
+func kindOfWorkload(kind catalog.WorkloadKind) *workloadKind {
+	return mustFind(workloadKinds, func(k *workloadKind) bool { return k.workload == kind }, kind)
+}
+
+func revisionsOf(w *catalog.Workload) *revisionKind { return kindOfWorkload(w.Ref.Kind).revisions }
+
+func mustFind[K any](kinds []*K, isWanted func(*K) bool, name any) *K {
+	i := slices.IndexFunc(kinds, isWanted)
+	if i < 0 {
+		panic(fmt.Sprintf("the kind %v has no row", name))
+	}
+	return kinds[i]
+}
+
+// configKinds returns those that are to be watched.
+func (o *Options) configKinds() []*configKind {
+	return slices.DeleteFunc(slices.Clone(configKinds), func(k *configKind) bool {
+		return len(o.Configs) > 0 && !slices.Contains(o.Configs, k.config)
+	})
+}
+
+// watchesSecrets reports whether what is watched is recorded with a key.
+func (o *Options) watchesSecrets() bool {
+	return slices.ContainsFunc(o.configKinds(), func(k *configKind) bool { return k.config.IsSecret() })
+}

@@ -1,0 +1,242 @@
+package controller
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/quarantine"
+)
+
+func TestStatefulSetsAndDaemonSetsAreReadLikeDeployments(t *testing.T) {
+	d := watched()
+	want := workloadOf(t, &d)
+
+	want.Ref.Kind = catalog.StatefulSet
+	s := &appsv1.StatefulSet{ObjectMeta: d.ObjectMeta, Spec: appsv1.StatefulSetSpec{Selector: d.Spec.Selector, Template: d.Spec.Template}}
+	if got := workloadOf(t, s); !cmp.Equal(want, got) {
+		t.Errorf("StatefulSet (-want +got):\n%s", cmp.Diff(want, got))
+	}
+	want.Ref.Kind = catalog.DaemonSet
+	ds := &appsv1.DaemonSet{
+		ObjectMeta: d.ObjectMeta, Spec: appsv1.DaemonSetSpec{Selector: d.Spec.Selector, Template: d.Spec.Template},
+		Status: appsv1.DaemonSetStatus{ObservedGeneration: d.Generation, DesiredNumberScheduled: 1},
+	}
+	if got := workloadOf(t, ds); !cmp.Equal(want, got) {
+		t.Errorf("DaemonSet (-want +got):\n%s", cmp.Diff(want, got))
+	}
+}
+
+func TestAWorkloadThatWantsNoPodsIsIdle(t *testing.T) {
+	daemonSet := func(generation, observed int64, desired int32) bool {
+		return workloadOf(t, &appsv1.DaemonSet{
+			ObjectMeta: metav1.ObjectMeta{Generation: generation},
+			Status:     appsv1.DaemonSetStatus{ObservedGeneration: observed, DesiredNumberScheduled: desired},
+		}).Idle
+	}
+	replicas := func(n *int32) (deployment, statefulSet bool) {
+		return workloadOf(t, &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: n}}).Idle,
+			workloadOf(t, &appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Replicas: n}}).Idle
+	}
+	type idle struct{ absent, zero, one, statefulAbsent, statefulZero, statefulOne, daemonNone, daemonUnobserved, daemonOne bool }
+	var got idle
+	got.absent, got.statefulAbsent = replicas(nil)
+	got.zero, got.statefulZero = replicas(new(int32(0)))
+	got.one, got.statefulOne = replicas(new(int32(1)))
+	got.daemonNone = daemonSet(2, 2, 0)
+	got.daemonUnobserved = daemonSet(2, 1, 0)
+	got.daemonOne = daemonSet(2, 2, 1)
+	want := idle{zero: true, statefulZero: true, daemonNone: true}
+	if got != want {
+		t.Errorf("idle: %+v, want %+v", got, want)
+	}
+}
+
+func TestAHoldSaysWhatKeepsAPatchFromRestarting(t *testing.T) {
+	deployment := func(paused bool) catalog.Hold {
+		return workloadOf(t, &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Paused: paused}}).Hold
+	}
+	statefulSet := func(strategy appsv1.StatefulSetUpdateStrategy) catalog.Hold {
+		return workloadOf(t, &appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{UpdateStrategy: strategy}}).Hold
+	}
+	daemonSet := func(kind appsv1.DaemonSetUpdateStrategyType) catalog.Hold {
+		return workloadOf(t, &appsv1.DaemonSet{Spec: appsv1.DaemonSetSpec{UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: kind}}}).Hold
+	}
+	partition := func(n *int32) appsv1.StatefulSetUpdateStrategy {
+		return appsv1.StatefulSetUpdateStrategy{
+			Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: n},
+		}
+	}
+	got := []catalog.Hold{
+		deployment(false), deployment(true),
+		statefulSet(appsv1.StatefulSetUpdateStrategy{}),
+		statefulSet(appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}),
+		statefulSet(partition(nil)), statefulSet(partition(new(int32(0)))), statefulSet(partition(new(int32(2)))),
+		daemonSet(appsv1.RollingUpdateDaemonSetStrategyType), daemonSet(appsv1.OnDeleteDaemonSetStrategyType),
+	}
+	want := []catalog.Hold{
+		catalog.NoHold, catalog.Paused, catalog.NoHold, catalog.OnDelete, catalog.NoHold, catalog.NoHold, catalog.Partitioned, catalog.NoHold, catalog.OnDelete,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("holds (-want +got):\n%s", diff)
+	}
+}
+
+// replaceKinds makes the tables those of a cluster in which containers read their ConfigMaps from
+// ServiceAccounts, and ReplicaSets are workloads.
+func replaceKinds(t *testing.T) {
+	t.Helper()
+	configs, workloads := configKinds, workloadKinds
+	t.Cleanup(func() { configKinds, workloadKinds = configs, workloads })
+	configKinds = []*configKind{{
+		config: catalog.ConfigMap, name: "ServiceAccount", resource: "serviceaccounts", fieldSelector: "metadata.name!=default",
+		read: reader(func(a *corev1.ServiceAccount) catalog.Config {
+			return catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: a.ObjectMeta, Data: a.Annotations})
+		}),
+	}}
+	workloadKinds = append(slices.Clone(workloadKinds), &workloadKind{
+		workload: "ReplicaSet", resource: "replicasets", revisions: controllerRevisions,
+		parts: reader(func(rs *appsv1.ReplicaSet) catalog.Parts {
+			return catalog.Parts{Meta: &rs.ObjectMeta, Selector: rs.Spec.Selector, Template: &rs.Spec.Template, Idle: rs.Status.Replicas == 0}
+		}),
+	})
+}
+
+// madeUpServer has one workload of the made-up kind and a pod that has run for an hour.
+type madeUpServer struct {
+	workload *appsv1.ReplicaSet
+	requests []string
+}
+
+func (s *madeUpServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	request := r.Method + " " + r.URL.Path
+	s.requests = append(s.requests, request)
+	owner := *metav1.NewControllerRef(s.workload, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))
+	switch request {
+	case "GET /api/v1/namespaces/ns/pods":
+		hourAgo := metav1.NewTime(time.Now().Add(-time.Hour))
+		return s.answer(&corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: []corev1.Pod{{
+			ObjectMeta: metav1.ObjectMeta{Name: "app-1", Namespace: "ns", OwnerReferences: []metav1.OwnerReference{owner}},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &hourAgo, ContainerStatuses: []corev1.ContainerStatus{
+				{Name: "main", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: hourAgo}}},
+			}},
+		}}})
+	case "GET /apis/apps/v1/namespaces/ns/controllerrevisions":
+		return s.answer(&appsv1.ControllerRevisionList{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ControllerRevisionList"}})
+	case "PATCH /apis/apps/v1/namespaces/ns/replicasets/app":
+		var patch workloadPatch
+		if err := json.NewDecoder(r.Body).Decode(&patch); err != nil {
+			return nil, err
+		}
+		s.workload.Annotations = patch.Metadata.Annotations
+		s.workload.Annotations[catalog.EnabledAnnotation] = catalog.Enabled
+		s.workload.Spec.Template.Annotations = patch.Spec.Template.Metadata.Annotations
+		s.workload.ResourceVersion = "9"
+		return s.answer(s.workload)
+	}
+	return respond(http.StatusNotFound, &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound})
+}
+
+func (s *madeUpServer) answer(object any) (*http.Response, error) {
+	body, err := json.Marshal(object)
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)),
+	}, err
+}
+
+func TestAKindIsServedBecauseItHasARow(t *testing.T) {
+	replaceKinds(t)
+	rs := &appsv1.ReplicaSet{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ReplicaSet"}}
+	d := watched()
+	rs.ObjectMeta, rs.Spec.Selector, rs.Spec.Template, rs.Status.Replicas = d.ObjectMeta, d.Spec.Selector, d.Spec.Template, 1
+	rs.Namespace, rs.Name = "ns", "app"
+	server := &madeUpServer{workload: rs}
+	c, err := New(Options{
+		API: &rest.Config{Host: "http://api", Transport: server}, QPS: 1e6, Burst: 1e6, Configs: []catalog.ConfigKind{catalog.ConfigMap}, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.events.Shutdown)
+	recorder := record.NewFakeRecorder(10)
+	recorder.IncludeObject = true
+	c.restarter.events = recorder
+	c.restarter.knowsConfigs = func(string) bool { return true }
+	var watches []string
+	watching := make(map[string]*resourceWatch)
+	for _, w := range c.watches {
+		watches = append(watches, w.Status().Resource)
+		watching[w.Status().Resource] = w
+	}
+	if diff := cmp.Diff([]string{"serviceaccounts", "deployments", "statefulsets", "daemonsets", "replicasets"}, watches); diff != "" {
+		t.Errorf("watches (-want +got):\n%s", diff)
+	}
+
+	for _, version := range []string{"1", "2"} {
+		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "settings", ResourceVersion: version, Annotations: map[string]string{"key": "v" + version},
+		}}
+		watching["serviceaccounts"].Observe(mustReduce(t, account))
+		rs.ResourceVersion = version
+		watching["replicasets"].Observe(mustReduce(t, rs))
+	}
+	ref := catalog.WorkloadRef{Kind: "ReplicaSet", Namespace: "ns", Name: "app"}
+	c.work(t.Context(), ref)
+	want := []string{
+		"GET /api/v1/namespaces/ns/pods", "GET /apis/apps/v1/namespaces/ns/controllerrevisions", "PATCH /apis/apps/v1/namespaces/ns/replicasets/app",
+	}
+	if diff := cmp.Diff(want, server.requests); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	if got := testutil.ToFloat64(c.metrics.restartsByKind.WithLabelValues("ReplicaSet")); got != 1 {
+		t.Errorf("%v restarts are counted, want 1", got)
+	}
+	if events := eventsOf(recorder); len(events) != 1 || !strings.Contains(events[0], "kind=ReplicaSet,apiVersion=apps/v1") {
+		t.Errorf("events: %q", events)
+	}
+
+	c.ward.Try(quarantine.Intake, mustReduce(t, rs).name(), func() { panic("canary") })
+	if _, found := c.catalog.View(ref); found {
+		t.Error("one that cannot be taken in is still known")
+	}
+}
+
+func TestTheRightsThatARowNeedsAreLookedFor(t *testing.T) {
+	replaceKinds(t)
+	c, _ := newIdleController(t)
+	var got []apiclient.Right
+	for _, right := range c.Rights() {
+		if slices.Contains([]string{"configmaps", "secrets", "serviceaccounts", "replicasets"}, right.Resource) {
+			got = append(got, right)
+		}
+	}
+	want := []apiclient.Right{
+		{Verb: "list", Resource: "serviceaccounts", Without: "no workload is restarted: nothing is decided before all ServiceAccounts are known"},
+		{Verb: "watch", Resource: "serviceaccounts", Without: "edits of ServiceAccounts are noticed late"},
+		{Verb: "list", Group: "apps", Resource: "replicasets", Without: "ReplicaSets are not restarted"},
+		{Verb: "watch", Group: "apps", Resource: "replicasets", Without: "new and changed ReplicaSets are noticed late"},
+		{Verb: "get", Group: "apps", Resource: "replicasets", Without: "a ReplicaSet that changes while it is decided about is restarted late"},
+		{Verb: "patch", Group: "apps", Resource: "replicasets", Without: "ReplicaSets are neither recorded nor restarted"},
+		{Verb: "list", Group: "apps", Resource: "replicasets", Without: "Deployments without a record that vouches are not restarted"},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("rights (-want +got):\n%s", diff)
+	}
+}
