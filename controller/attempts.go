@@ -41,25 +41,25 @@ func isUncertain(err error) bool {
 
 // noteAttempt remembers an attempt until the workload shows what became of it. The workload
 // then shows the checksums, too, which there may be very many of.
-func (b *backlogs) noteAttempt(ref catalog.WorkloadRef, a attempt) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (j *journal) noteAttempt(ref catalog.WorkloadRef, a attempt) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	a.decision.Checksums = nil
-	attempts := b.attempts[ref]
+	attempts := j.attempts[ref]
 	attempts = append(attempts, a)
-	b.attempts[ref] = slices.Clone(attempts[max(0, len(attempts)-maxAttempts):])
+	j.attempts[ref] = slices.Clone(attempts[max(0, len(attempts)-maxAttempts):])
 }
 
 // takeCarriedOut returns the attempt that made the present record of a workload, and false if
 // none did. It forgets the attempts as soon as none of them can be carried out any more,
 // because the workload has another version than they were for.
-func (b *backlogs) takeCarriedOut(w *catalog.Workload) (attempt, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	attempts := b.attempts[w.Ref]
+func (j *journal) takeCarriedOut(w *catalog.Workload) (attempt, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	attempts := j.attempts[w.Ref]
 	i := slices.IndexFunc(attempts, func(a attempt) bool { return a.written.Equal(w.Record.Written) })
 	if i >= 0 || slices.ContainsFunc(attempts, func(a attempt) bool { return isLaterVersion(w.ResourceVersion, a.version) }) {
-		delete(b.attempts, w.Ref)
+		delete(j.attempts, w.Ref)
 	}
 	if i < 0 {
 		return attempt{}, false
@@ -81,7 +81,7 @@ func (r *restarter) look(ref catalog.WorkloadRef) (catalog.View, bool) {
 	if !found {
 		return view, false
 	}
-	if a, carriedOut := r.backlogs.takeCarriedOut(view.Workload); carriedOut {
+	if a, carriedOut := r.journal.takeCarriedOut(view.Workload); carriedOut {
 		r.catalog.ObserveCarriedOut(ref, a.written, a.decided)
 		a.decision.Checksums = view.Workload.Record.Checksums
 		r.applied(view.Workload, a.decision)

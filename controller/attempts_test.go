@@ -127,8 +127,8 @@ func TestAWriteWhoseAnswerIsLostIsReportedOnce(t *testing.T) {
 					}
 				}
 				requireReportedOnce(t, r, outcome, before, &log, eventsOf(recorder))
-				if len(r.backlogs.attempts) != 0 {
-					t.Errorf("%v are still remembered", r.backlogs.attempts)
+				if len(r.journal.attempts) != 0 {
+					t.Errorf("%v are still remembered", r.journal.attempts)
 				}
 			})
 		}
@@ -142,18 +142,18 @@ func TestAttemptsAreForgottenWithTheirWorkload(t *testing.T) {
 	r.catalog.ListConfigs(catalog.ConfigMap, "", []*catalog.Config{new(settingsOf("v1"))}, time.Now(), true, func(catalog.ConfigRef) {})
 	r.catalog.ObserveWorkload(server.workload(t))
 	r.work(t.Context(), web)
-	if len(r.backlogs.attempts) == 0 {
+	if len(r.journal.attempts) == 0 {
 		t.Fatal("the attempt is not remembered")
 	}
 	r.catalog.ForgetWorkload(web)
 	r.work(t.Context(), web)
-	if len(r.backlogs.attempts) != 0 {
-		t.Errorf("%v are still remembered", r.backlogs.attempts)
+	if len(r.journal.attempts) != 0 {
+		t.Errorf("%v are still remembered", r.journal.attempts)
 	}
 }
 
 func TestAttemptsThatFailForLongTakeLittleMemory(t *testing.T) {
-	b := newBacklogs()
+	b := newJournal()
 	for range 100 {
 		decision := catalog.Decision{Outcome: catalog.Restart, Checksums: catalog.Checksums{mapA: 1}}
 		b.noteAttempt(web, attempt{decision: decision})

@@ -30,28 +30,11 @@ type backlog struct {
 type backlogs struct {
 	mu      sync.Mutex
 	waiting map[catalog.WorkloadRef]backlog
-	slowing map[catalog.ConfigRef]int                 // how many of waiting each config slows down
-	told    map[catalog.WorkloadRef]catalog.Checksums // what a dry run would have recorded
-	// problems are those that the owners have been told of, by the reasons of the Events.
-	problems map[catalog.WorkloadRef]map[string]string
-	// reverts are those that have been reported.
-	reverts map[catalog.WorkloadRef]catalog.Revert
-	// rewrites are those of records that somebody undid.
-	rewrites map[catalog.WorkloadRef]rewrites
-	// attempts are writes of which it is not known whether they were carried out.
-	attempts map[catalog.WorkloadRef][]attempt
+	slowing map[catalog.ConfigRef]int // how many of waiting each config slows down
 }
 
 func newBacklogs() *backlogs {
-	return &backlogs{
-		waiting:  make(map[catalog.WorkloadRef]backlog),
-		slowing:  make(map[catalog.ConfigRef]int),
-		told:     make(map[catalog.WorkloadRef]catalog.Checksums),
-		problems: make(map[catalog.WorkloadRef]map[string]string),
-		reverts:  make(map[catalog.WorkloadRef]catalog.Revert),
-		rewrites: make(map[catalog.WorkloadRef]rewrites),
-		attempts: make(map[catalog.WorkloadRef][]attempt),
-	}
+	return &backlogs{waiting: make(map[catalog.WorkloadRef]backlog), slowing: make(map[catalog.ConfigRef]int)}
 }
 
 // note notes a change that may concern its workload.
@@ -136,37 +119,6 @@ func (b *backlogs) longestWaits(now time.Time) map[string]time.Duration {
 	return longest
 }
 
-// tellProblem reports whether a workload's owner has not been told of the problem
-// yet, and notes that it is. An empty one is none.
-func (b *backlogs) tellProblem(ref catalog.WorkloadRef, reason, problem string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if problem == "" {
-		delete(b.problems[ref], reason)
-		return false
-	}
-	if b.problems[ref] == nil {
-		b.problems[ref] = make(map[string]string)
-	}
-	told := b.problems[ref][reason] == problem
-	b.problems[ref][reason] = problem
-	return !told
-}
-
-// tellRevert reports whether a revert has not been reported yet, and notes that it is. Nil
-// is none.
-func (b *backlogs) tellRevert(ref catalog.WorkloadRef, revert *catalog.Revert) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if revert == nil {
-		delete(b.reverts, ref)
-		return false
-	}
-	told, found := b.reverts[ref]
-	b.reverts[ref] = *revert
-	return !found || told.Restart != revert.Restart || !told.Recorded.Equal(revert.Recorded)
-}
-
 // noteDue notes that a workload is to be restarted now.
 func (b *backlogs) noteDue(ref catalog.WorkloadRef, now time.Time) {
 	b.mu.Lock()
@@ -205,31 +157,11 @@ func (b *backlogs) remove(ref catalog.WorkloadRef) backlog {
 	return waited
 }
 
-// forget forgets all about a workload, which is gone.
-func (b *backlogs) forget(ref catalog.WorkloadRef) {
+// putOffRecord notes that a record, and no restart, has to wait until a time.
+func (b *backlogs) putOffRecord(ref catalog.WorkloadRef, until time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.remove(ref)
-	delete(b.told, ref)
-	delete(b.problems, ref)
-	delete(b.reverts, ref)
-	delete(b.rewrites, ref)
-	delete(b.attempts, ref)
-}
-
-// tellFirst tells whether a dry run has not yet told that it would record the
-// checksums, and notes that it does.
-func (b *backlogs) tellFirst(ref catalog.WorkloadRef, checksums catalog.Checksums) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	told, found := b.told[ref]
-	b.told[ref] = checksums
-	return !found || !told.Equal(checksums)
-}
-
-// untell notes that there is nothing left that a dry run would do.
-func (b *backlogs) untell(ref catalog.WorkloadRef) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.told, ref)
+	waiting := b.remove(ref)
+	waiting.due, waiting.slowedBy, waiting.owed = false, nil, until
+	b.waiting[ref] = waiting
 }

@@ -48,7 +48,7 @@ func TestAWaitCountsFromWhenTheRestartWasDue(t *testing.T) {
 	b.settle(api)
 	require("one is applied", 12*time.Minute, waits{"ns": 2 * time.Minute, "other-ns": 9 * time.Minute})
 	b.settle(web)
-	b.forget(other)
+	b.settle(other)
 	require("all are applied or gone", 12*time.Minute, waits{})
 	b.noteDue(web, after(12*time.Minute))
 	require("a restart without a change", 13*time.Minute, waits{"ns": time.Minute})
@@ -75,7 +75,7 @@ func TestOnlyTheFirstConfigsThatSlowAWorkloadDownAreRemembered(t *testing.T) {
 	if diff := cmp.Diff([]series.Sample{{Label: mapA.String(), Value: 1}}, b.slowed()); diff != "" {
 		t.Errorf("slowed after a restart was applied (-want +got):\n%s", diff)
 	}
-	b.forget(api)
+	b.settle(api)
 	if slowed := b.slowed(); len(slowed) != 0 {
 		t.Errorf("slowed %v when the workload is gone", slowed)
 	}
@@ -86,7 +86,7 @@ func TestOnlyTheFirstConfigsThatSlowAWorkloadDownAreRemembered(t *testing.T) {
 
 func TestALongGracePeriodAndAPutOffRestartAreNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &restarter{backlogs: newBacklogs(), metrics: newMetrics(), log: slog.New(slog.DiscardHandler)}
+		r := &restarter{backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), log: slog.New(slog.DiscardHandler)}
 		edited := time.Now()
 		time.Sleep(2 * time.Minute)
 		r.backlogs.note(Change{Workload: web, Since: edited, Ripe: time.Now(), Count: 1})

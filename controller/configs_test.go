@@ -130,10 +130,10 @@ func TestAWorkloadIsDecidedAboutOnTheListedConfigs(t *testing.T) {
 	c.ListWorkloads(catalog.Deployment, "", []*catalog.Workload{&workload}, 0, func(catalog.WorkloadRef) {})
 	r := restarter{
 		catalog:  c,
-		backlogs: newBacklogs(),
-		metrics:  newMetrics(),
-		dryRun:   true,
-		log:      slog.New(slog.DiscardHandler),
+		backlogs: newBacklogs(), journal: newJournal(),
+		metrics: newMetrics(),
+		dryRun:  true,
+		log:     slog.New(slog.DiscardHandler),
 		knowsConfigs: func(string) bool {
 			c.ListConfigs(catalog.ConfigMap, "", []*catalog.Config{&known}, time.Unix(0, 0), true, func(catalog.ConfigRef) {})
 			return true
@@ -143,7 +143,7 @@ func TestAWorkloadIsDecidedAboutOnTheListedConfigs(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := catalog.Checksums{known.Ref: known.Checksum([]catalog.Selection{{}}, catalog.ChecksumKey{})}
-	if r.backlogs.tellFirst(workload.Ref, want) {
+	if r.journal.tellFirst(workload.Ref, want) {
 		t.Error("what it would record is not what was listed")
 	}
 }

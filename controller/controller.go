@@ -128,6 +128,7 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 		ignoredErrors: c.options.IgnoredErrors,
 		exit:          c.fail,
 		backlogs:      newBacklogs(),
+		journal:       newJournal(),
 	}
 }
 

@@ -96,7 +96,7 @@ func refusedRestarter(t *testing.T, server http.RoundTripper, recorder record.Ev
 		t.Fatal(err)
 	}
 	return &restarter{
-		catalog: catalog.New(), backlogs: newBacklogs(), metrics: newMetrics(), events: recorder,
+		catalog: catalog.New(), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: recorder,
 		queue: newQueue(), workloads: workloadWriter{apps: clients.Apps.RESTClient()},
 		ward: quarantine.New(quarantine.Options{Log: slog.New(slog.DiscardHandler)}),
 		log:  slog.New(slog.NewTextHandler(log, nil)), knowsConfigs: func(string) bool { return true },

@@ -94,7 +94,7 @@ func (c *Controller) forgetDisabled(w *workloadObservation) {
 func (c *Controller) drop(ref catalog.WorkloadRef) {
 	c.ward.Release(nameOfWorkload(ref))
 	c.changes.Forget(ref)
-	c.restarter.backlogs.forget(ref)
+	c.restarter.Forget(ref)
 	c.staleness.noteWorkload(ref)
 }
 

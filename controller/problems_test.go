@@ -23,7 +23,7 @@ func eventsOf(recorder *record.FakeRecorder) []string {
 func TestWhatIsWrongWithAWorkloadIsReportedOnceForEachReason(t *testing.T) {
 	recorder, c := record.NewFakeRecorder(10), catalog.New()
 	r := restarter{
-		catalog: c, backlogs: newBacklogs(), metrics: newMetrics(), events: recorder, grace: time.Second,
+		catalog: c, backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: recorder, grace: time.Second,
 		log: slog.New(slog.DiscardHandler), knowsConfigs: func(string) bool { return true },
 	}
 	tooMany := catalog.Workload{Ref: web, UID: "1", TooManyReferences: true}
@@ -59,7 +59,7 @@ func TestWhatIsWrongWithAWorkloadIsReportedOnceForEachReason(t *testing.T) {
 		}
 	}
 	c.ForgetWorkload(web)
-	if err := r.handle(t.Context(), web); err != nil || len(r.backlogs.problems) != 0 {
-		t.Errorf("what was told of a workload that is gone is kept: %v, %v", r.backlogs.problems, err)
+	if err := r.handle(t.Context(), web); err != nil || len(r.journal.problems) != 0 {
+		t.Errorf("what was told of a workload that is gone is kept: %v, %v", r.journal.problems, err)
 	}
 }

@@ -60,6 +60,7 @@ type restarter struct {
 	log       *slog.Logger
 	queue     *queue
 	backlogs  *backlogs
+	journal   *journal
 
 	// knowsConfigs tells whether all configs of a namespace have been listed.
 	knowsConfigs func(namespace string) bool
@@ -108,6 +109,12 @@ func (r *restarter) ripe(change Change) {
 	r.queue.Add(change.Workload, lane)
 }
 
+// Forget forgets all about a workload, which is gone or not opted in any more.
+func (r *restarter) Forget(workload catalog.WorkloadRef) {
+	r.backlogs.settle(workload)
+	r.journal.forget(workload)
+}
+
 func (r *restarter) holdsConfigs(workload catalog.WorkloadRef) bool {
 	view, found := r.catalog.View(workload)
 	return found && slices.ContainsFunc(view.Workload.Configs(), func(config catalog.ConfigRef) bool {
@@ -136,7 +143,7 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	knowsConfigs, taken := r.knowsConfigs(ref.Namespace), time.Now() // the view that follows holds them
 	view, found := r.look(ref)
 	if !found {
-		r.backlogs.forget(ref)
+		r.Forget(ref)
 		return nil
 	}
 	if !knowsConfigs || view.Listing {
@@ -158,7 +165,7 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 			r.catalog.ObserveKept(view)
 		}
 		r.backlogs.settle(ref)
-		r.backlogs.untell(ref)
+		r.journal.untell(ref)
 	case r.dryRun:
 		r.pretend(view.Workload, decision)
 	case decision.Outcome == catalog.Restart:
@@ -204,11 +211,11 @@ func (r *restarter) putOff(w *catalog.Workload, decision catalog.Decision, now t
 
 // tellProblems reports once what its owner has to mend about a workload.
 func (r *restarter) tellProblems(w *catalog.Workload) {
-	if r.backlogs.tellProblem(w.Ref, reasonInvalid, w.Problem) {
+	if r.journal.tellProblem(w.Ref, reasonInvalid, w.Problem) {
 		r.log.Warn("an annotation cannot be read, the default is used", "workload", w.Ref, "problem", w.Problem, "default", r.grace.String())
 		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonInvalid, "%s; the default of %s is used", w.Problem, r.grace)
 	}
-	if problem := tooManyReferences(w); r.backlogs.tellProblem(w.Ref, reasonTooMany, problem) {
+	if problem := tooManyReferences(w); r.journal.tellProblem(w.Ref, reasonTooMany, problem) {
 		r.log.Warn("a workload refers to configs too often, leaving it alone", "workload", w.Ref, "limit", catalog.MaxReferences)
 		r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonTooMany, problem)
 	}
@@ -283,7 +290,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 		return fmt.Errorf("patch %s: %w", w.Ref, err)
 	case err != nil:
 		if isUncertain(err) {
-			r.backlogs.noteAttempt(w.Ref, attempt{w.ResourceVersion, taken, view.Moment, decision})
+			r.journal.noteAttempt(w.Ref, attempt{w.ResourceVersion, taken, view.Moment, decision})
 		}
 		return fmt.Errorf("patch %s: %w", w.Ref, err)
 	}
@@ -306,7 +313,7 @@ func (r *restarter) lookAgain(ctx context.Context, w *catalog.Workload, refusal 
 	switch {
 	case apierrors.IsNotFound(err):
 		r.log.Debug("workload is gone", "workload", w.Ref)
-		r.backlogs.forget(w.Ref)
+		r.Forget(w.Ref)
 		return nil
 	case err != nil:
 		return fmt.Errorf("get %s: %w", w.Ref, err)
@@ -349,7 +356,7 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision) {
 // be done when the next change of the workload comes.
 func (r *restarter) pretend(w *catalog.Workload, decision catalog.Decision) {
 	r.backlogs.settle(w.Ref)
-	if !r.backlogs.tellFirst(w.Ref, decision.Checksums) {
+	if !r.journal.tellFirst(w.Ref, decision.Checksums) {
 		return
 	}
 	if decision.Outcome == catalog.RecordOnly {

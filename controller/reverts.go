@@ -23,7 +23,7 @@ func (r *restarter) tellRevert(w *catalog.Workload, outcome catalog.Outcome) {
 	if revert != nil && revert.Later {
 		revert = nil // replaced by another restart
 	}
-	if !r.backlogs.tellRevert(w.Ref, revert) || r.dryRun {
+	if !r.journal.tellRevert(w.Ref, revert) || r.dryRun {
 		return
 	}
 	manager := revert.By

@@ -23,10 +23,11 @@ func (r *restarter) putOffRecord(w *catalog.Workload) bool {
 		return false
 	}
 	now := time.Now()
-	wait, news := r.backlogs.putOffRecord(w.Ref, r.spacing(w), now)
+	wait, news := r.journal.putOffRecord(w.Ref, r.spacing(w), now)
 	if wait == 0 {
 		return false
 	}
+	r.backlogs.putOffRecord(w.Ref, now.Add(wait))
 	r.queue.AddAfter(w.Ref, wait)
 	if news {
 		r.tellUndone(w, now.Add(wait))
@@ -51,30 +52,27 @@ func (r *restarter) tellUndone(w *catalog.Workload, until time.Time) {
 func (r *restarter) noteRewritten(w *catalog.Workload) {
 	if w.RecordUndone {
 		r.metrics.undone.Inc()
-		r.backlogs.noteRewritten(w.Ref, r.spacing(w), time.Now())
+		r.journal.noteRewritten(w.Ref, r.spacing(w), time.Now())
 	}
 }
 
 // putOffRecord returns how long the record of a workload has to wait, and whether this is the
 // first time in a row that it does.
-func (b *backlogs) putOffRecord(ref catalog.WorkloadRef, spacing catalog.Spacing, now time.Time) (wait time.Duration, news bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	row := b.rewrites[ref]
+func (j *journal) putOffRecord(ref catalog.WorkloadRef, spacing catalog.Spacing, now time.Time) (wait time.Duration, news bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	row := j.rewrites[ref]
 	if wait = row.spent.Wait(spacing, now); wait == 0 {
 		return 0, false
 	}
 	news, row.told = !row.told, true
-	b.rewrites[ref] = row
-	waiting := b.remove(ref) // no restart is due any more
-	waiting.due, waiting.slowedBy, waiting.owed = false, nil, now.Add(wait)
-	b.waiting[ref] = waiting
+	j.rewrites[ref] = row
 	return wait, news
 }
 
-func (b *backlogs) noteRewritten(ref catalog.WorkloadRef, spacing catalog.Spacing, now time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	spent := b.rewrites[ref].spent.Spend(spacing, now)
-	b.rewrites[ref] = rewrites{spent: spent, told: b.rewrites[ref].told && spent.Restarts > 1}
+func (j *journal) noteRewritten(ref catalog.WorkloadRef, spacing catalog.Spacing, now time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	spent := j.rewrites[ref].spent.Spend(spacing, now)
+	j.rewrites[ref] = rewrites{spent: spent, told: j.rewrites[ref].told && spent.Restarts > 1}
 }

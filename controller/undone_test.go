@@ -205,14 +205,14 @@ func TestARestartDoesNotWaitForARecordThatIsPutOff(t *testing.T) {
 func TestWhatIsRememberedOfUndoneRecordsGoesWithTheWorkload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newRivalry(t, removed)
-		if v.step(); len(v.backlogs.rewrites) != 0 {
+		if v.step(); len(v.journal.rewrites) != 0 {
 			t.Error("a workload is remembered whose record was not written again")
 		}
 		v.fight(20)
-		if len(v.backlogs.rewrites) != 1 {
-			t.Errorf("%d workloads are remembered, want 1", len(v.backlogs.rewrites))
+		if len(v.journal.rewrites) != 1 {
+			t.Errorf("%d workloads are remembered, want 1", len(v.journal.rewrites))
 		}
-		if v.backlogs.forget(web); len(v.backlogs.rewrites) != 0 {
+		if v.Forget(web); len(v.journal.rewrites) != 0 {
 			t.Error("it is not forgotten")
 		}
 	})

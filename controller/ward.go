@@ -44,7 +44,7 @@ func (c *Controller) panicked(place quarantine.Place, o quarantine.Object) {
 		ref := catalog.WorkloadRef{Kind: catalog.WorkloadKind(o.Kind.Kind), Namespace: o.Namespace, Name: o.Name}
 		c.catalog.PurgeWorkload(ref)
 		c.changes.Forget(ref)
-		c.restarter.backlogs.forget(ref)
+		c.restarter.Forget(ref)
 		c.staleness.noteWorkload(ref)
 	}
 }

@@ -1,0 +1,92 @@
+package controller
+
+import (
+	"sync"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// journal remembers what was reported and written about each workload: so that nothing is
+// reported twice, and so that a write whose answer was lost, or whose effect somebody keeps
+// undoing, is recognised. Its methods may be called by several goroutines at once.
+type journal struct {
+	mu   sync.Mutex
+	told map[catalog.WorkloadRef]catalog.Checksums // what a dry run would have recorded
+	// problems are those that the owners have been told of, by the reasons of the Events.
+	problems map[catalog.WorkloadRef]map[string]string
+	// reverts are those that have been reported.
+	reverts map[catalog.WorkloadRef]catalog.Revert
+	// rewrites are those of records that somebody undid.
+	rewrites map[catalog.WorkloadRef]rewrites
+	// attempts are writes of which it is not known whether they were carried out.
+	attempts map[catalog.WorkloadRef][]attempt
+}
+
+func newJournal() *journal {
+	return &journal{
+		told:     make(map[catalog.WorkloadRef]catalog.Checksums),
+		problems: make(map[catalog.WorkloadRef]map[string]string),
+		reverts:  make(map[catalog.WorkloadRef]catalog.Revert),
+		rewrites: make(map[catalog.WorkloadRef]rewrites),
+		attempts: make(map[catalog.WorkloadRef][]attempt),
+	}
+}
+
+// tellProblem reports whether a workload's owner has not been told of the problem
+// yet, and notes that it is. An empty one is none.
+func (j *journal) tellProblem(ref catalog.WorkloadRef, reason, problem string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if problem == "" {
+		delete(j.problems[ref], reason)
+		return false
+	}
+	if j.problems[ref] == nil {
+		j.problems[ref] = make(map[string]string)
+	}
+	told := j.problems[ref][reason] == problem
+	j.problems[ref][reason] = problem
+	return !told
+}
+
+// tellRevert reports whether a revert has not been reported yet, and notes that it is. Nil
+// is none.
+func (j *journal) tellRevert(ref catalog.WorkloadRef, revert *catalog.Revert) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if revert == nil {
+		delete(j.reverts, ref)
+		return false
+	}
+	told, found := j.reverts[ref]
+	j.reverts[ref] = *revert
+	return !found || told.Restart != revert.Restart || !told.Recorded.Equal(revert.Recorded)
+}
+
+// tellFirst tells whether a dry run has not yet told that it would record the
+// checksums, and notes that it does.
+func (j *journal) tellFirst(ref catalog.WorkloadRef, checksums catalog.Checksums) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	told, found := j.told[ref]
+	j.told[ref] = checksums
+	return !found || !told.Equal(checksums)
+}
+
+// untell notes that there is nothing left that a dry run would do.
+func (j *journal) untell(ref catalog.WorkloadRef) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	delete(j.told, ref)
+}
+
+// forget forgets all about a workload, which is gone.
+func (j *journal) forget(ref catalog.WorkloadRef) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	delete(j.told, ref)
+	delete(j.problems, ref)
+	delete(j.reverts, ref)
+	delete(j.rewrites, ref)
+	delete(j.attempts, ref)
+}
