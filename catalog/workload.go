@@ -198,6 +198,14 @@ func readGracePeriod(meta *metav1.ObjectMeta) (period *time.Duration, problem st
 	return &parsed, ""
 }
 
+// Grace returns how long changes are held back for the workload, given the controller's default.
+func (w *Workload) Grace(standard time.Duration) time.Duration {
+	if w.GracePeriod != nil {
+		return *w.GracePeriod
+	}
+	return standard
+}
+
 // Configs returns the configs that the workload references, sorted, each once.
 func (w *Workload) Configs() []ConfigRef {
 	configs := make([]ConfigRef, 0, len(w.References))

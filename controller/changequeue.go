@@ -86,7 +86,7 @@ func (q *ChangeQueue) push(change Change) {
 
 // Abandon drops the change of a config that is gone, or that the workload does not
 // reference any more. That is no change for the workload. But it may have waited for this
-// one with a change of its own (see [restarter.ripe]), so it keeps one of its own instead.
+// one with a change of its own (see [restarter.Enqueue]), so it keeps one of its own instead.
 func (q *ChangeQueue) Abandon(workload catalog.WorkloadRef, config catalog.ConfigRef) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"sync"
@@ -65,14 +64,14 @@ type Controller struct {
 	catalog   *catalog.Catalog
 	changes   *ChangeQueue
 	restarter *restarter
-	watches   []*resourceWatch
+	watches   watches
 	metrics   *metrics
 	staleness *staleness
 	ward      *quarantine.Ward
 	events    record.EventBroadcaster
+	recorder  record.EventRecorder // writes through events
 	keys      keyKeeper
 	leading   atomic.Bool
-	failure   chan error
 }
 
 // New returns a controller that does nothing yet.
@@ -88,11 +87,10 @@ func New(options Options) (*Controller, error) {
 		changes: NewChangeQueue(),
 		metrics: newMetrics(),
 		events:  record.NewBroadcaster(),
-		failure: make(chan error, 1),
 	}
+	c.recorder = clients.Recorder(c.events, catalog.FieldManager)
 	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: options.Log}
 	c.ward = quarantine.New(quarantine.Options{Log: options.Log, Panicked: c.panicked})
-	c.restarter = c.newRestarter(clients)
 	c.staleness = newStaleness(c.catalog, c.tryToJudge)
 	for _, kind := range options.configKinds() {
 		for _, namespace := range namespacesOrAll(options.Namespaces) {
@@ -104,6 +102,7 @@ func New(options Options) (*Controller, error) {
 			c.watchWorkloads(kind, namespace, clients)
 		}
 	}
+	c.restarter = c.newRestarter(clients)
 	return c, nil
 }
 
@@ -111,12 +110,12 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 	return &restarter{
 		catalog:       c.catalog,
 		changes:       c.changes,
-		knowsConfigs:  c.knowsConfigs,
+		knowsConfigs:  c.watches.knowConfigs,
 		pods:          podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient()},
 		configs:       configReader{core: clients.Core},
 		workloads:     workloadWriter{apps: clients.Apps.RESTClient()},
 		copies:        copyRemover{apps: clients.Apps.RESTClient(), metadata: clients.Metadata},
-		events:        clients.Recorder(c.events, catalog.FieldManager),
+		events:        c.recorder,
 		metrics:       c.metrics,
 		ward:          c.ward,
 		log:           c.log,
@@ -126,7 +125,7 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 		dryRun:        c.options.DryRun,
 		exitOnError:   c.options.ExitOnError,
 		ignoredErrors: c.options.IgnoredErrors,
-		exit:          c.fail,
+		failure:       make(chan error, 1),
 		backlogs:      newBacklogs(),
 		journal:       newJournal(),
 	}
@@ -152,7 +151,7 @@ func (c *Controller) Watch(ctx context.Context) {
 		group.Go(func() { w.Run(ctx) })
 		w.Settled(ctx)
 	}
-	if c.awaitLists(ctx) {
+	if c.watches.awaitLists(ctx) {
 		configs, workloads := c.catalog.Size()
 		c.log.Info("caches are synced", "configs", configs, "workloads", workloads, "after", time.Since(start).Round(time.Millisecond).String())
 		debug.FreeOSMemory() // what the lists have used
@@ -190,7 +189,7 @@ func (c *Controller) judge(ref catalog.WorkloadRef) verdict {
 		return fresh
 	}
 	held := c.changes.HoldsAny(ref) // before it goes on to the backlogs
-	due, waits := c.restarter.backlogs.state(ref)
+	due, waits := c.restarter.State(ref)
 	switch {
 	case !due && catalog.Decide(view).Outcome != catalog.Restart:
 		return fresh
@@ -198,30 +197,6 @@ func (c *Controller) judge(ref catalog.WorkloadRef) verdict {
 		return stale
 	}
 	return forgotten
-}
-
-// awaitLists returns when everything has been listed once, or false when the
-// context ends.
-func (c *Controller) awaitLists(ctx context.Context) bool {
-	for _, w := range c.watches {
-		select {
-		case <-w.Synced():
-		case <-ctx.Done():
-			return false
-		}
-	}
-	return true
-}
-
-// knowsConfigs tells whether all configs of a namespace have been listed once.
-// Before that, workloads look as if their configs were gone.
-func (c *Controller) knowsConfigs(namespace string) bool {
-	for _, w := range c.watches {
-		if w.config != nil && (w.namespace == "" || w.namespace == namespace) && !w.Status().Synced {
-			return false
-		}
-	}
-	return true
 }
 
 // Lead acts on changes until the context ends, or until a failure that is to end
@@ -241,25 +216,15 @@ func (c *Controller) Lead(ctx context.Context) error {
 		})
 	}
 	group.Go(func() { c.changes.Run(ctx, c.options.CheckPeriod, c.ripe) })
-	group.Go(func() { c.restarter.queue.Run(ctx, c.work) })
-	defer group.Wait()
-	select {
-	case <-ctx.Done():
-		return nil
-	case err := <-c.failure:
-		stop()
-		return fmt.Errorf("permanent failure: %w", err)
-	}
+	err := c.restarter.Run(ctx, c.staleness.noteWorkload)
+	stop()
+	group.Wait()
+	return err
 }
 
 func (c *Controller) ripe(change Change) {
-	c.ward.Try(quarantine.Queue, nameOfWorkload(change.Workload), func() { c.restarter.ripe(change) })
+	c.ward.Try(quarantine.Queue, nameOfWorkload(change.Workload), func() { c.restarter.Enqueue(change) })
 	c.staleness.noteWaiting(change.Workload)
-}
-
-func (c *Controller) work(ctx context.Context, workload catalog.WorkloadRef) {
-	c.restarter.work(ctx, workload)
-	c.staleness.noteWorkload(workload)
 }
 
 func (c *Controller) beginToLead() {
@@ -270,11 +235,4 @@ func (c *Controller) beginToLead() {
 func (c *Controller) useKey(key catalog.ChecksumKey) {
 	c.catalog.SetKey(key)
 	c.staleness.noteEverything()
-}
-
-func (c *Controller) fail(err error) {
-	select {
-	case c.failure <- err:
-	default: // another failure is the first
-	}
 }

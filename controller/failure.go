@@ -116,7 +116,7 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 		return
 	case permanent && r.exitOnError:
 		r.tellFailure(ref, err)
-		r.exit(err)
+		r.fail(err)
 		return
 	case permanent:
 		r.log.Error("cannot update workload, trying again", "workload", ref, "attempts", attempts, "error", err)

@@ -177,7 +177,7 @@ func TestAKindIsServedBecauseItHasARow(t *testing.T) {
 	t.Cleanup(c.events.Shutdown)
 	recorder := record.NewFakeRecorder(10)
 	recorder.IncludeObject = true
-	c.restarter.events = recorder
+	c.recorder, c.restarter.events = recorder, recorder
 	c.restarter.knowsConfigs = func(string) bool { return true }
 	var watches []string
 	watching := make(map[string]*resourceWatch)
@@ -198,7 +198,7 @@ func TestAKindIsServedBecauseItHasARow(t *testing.T) {
 		watching["replicasets"].Observe(mustReduce(t, rs))
 	}
 	ref := catalog.WorkloadRef{Kind: "ReplicaSet", Namespace: "ns", Name: "app"}
-	c.work(t.Context(), ref)
+	c.restarter.work(t.Context(), ref)
 	want := []string{
 		"GET /api/v1/namespaces/ns/pods", "GET /apis/apps/v1/namespaces/ns/controllerrevisions", "PATCH /apis/apps/v1/namespaces/ns/replicasets/app",
 	}

@@ -145,17 +145,17 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 		gauge(staleDesc, s.Value, s.Label)
 	}
 	now := time.Now()
-	waits := c.restarter.backlogs.longestWaits(now)
-	c.staleness.addForgotten(waits, now)
-	for _, s := range longestWaits(waits) {
+	load := c.restarter.Load(now)
+	c.staleness.addForgotten(load.waits, now)
+	for _, s := range longestWaits(load.waits) {
 		gauge(longestWaitDesc, s.Value, s.Label)
 	}
-	slowed := series.Largest(c.restarter.backlogs.slowed(), namedConfigs, func(a, b float64) float64 { return a + b })
+	slowed := series.Largest(load.slowed, namedConfigs, func(a, b float64) float64 { return a + b })
 	for _, s := range slowed {
 		gauge(slowedDesc, s.Value, s.Label)
 	}
-	gauge(queueDepthDesc, float64(c.restarter.queue.Len()))
-	gauge(slowDesc, float64(c.restarter.queue.Slow()))
+	gauge(queueDepthDesc, float64(load.queued))
+	gauge(slowDesc, float64(load.slow))
 	gauge(leftAloneDesc, float64(c.ward.Len()))
 	gauge(leaderDesc, oneIf(c.leading.Load() && !c.options.DryRun))
 	for _, w := range c.watches {

@@ -30,7 +30,7 @@ func (c *Controller) configChanged(ref catalog.ConfigRef, at time.Time) {
 	c.log.Debug("config changed", "config", ref)
 	c.staleness.noteConfig(ref)
 	for _, w := range c.catalog.WorkloadsReferencing(ref) {
-		c.changes.Observe(w.Ref, ref, at, c.restarter.gracePeriod(w))
+		c.changes.Observe(w.Ref, ref, at, w.Grace(c.options.GracePeriod))
 	}
 }
 
@@ -51,8 +51,8 @@ func (c *Controller) workloadChanged(w *catalog.Workload) {
 		c.log.Warn("the record of a workload cannot be read and will be written anew", "workload", w.Ref, "problem", w.Record.Problem)
 	}
 	c.log.Debug("workload changed", "workload", w.Ref)
-	c.changes.Hasten(w.Ref, c.restarter.gracePeriod(w))
-	c.changes.Observe(w.Ref, w.Ref, time.Now(), c.restarter.gracePeriod(w))
+	c.changes.Hasten(w.Ref, w.Grace(c.options.GracePeriod))
+	c.changes.Observe(w.Ref, w.Ref, time.Now(), w.Grace(c.options.GracePeriod))
 	c.abandonUnreferenced(w)
 }
 
@@ -87,7 +87,7 @@ func (c *Controller) forgetDisabled(w *workloadObservation) {
 	if !c.leading.Load() {
 		return
 	}
-	c.restarter.events.Event(objectReference(view.Workload), corev1.EventTypeWarning, reasonDisabled, describeDisabled(w))
+	c.recorder.Event(objectReference(view.Workload), corev1.EventTypeWarning, reasonDisabled, describeDisabled(w))
 }
 
 // drop forgets what a workload waits for that is gone or not opted in any more.

@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"context"
+
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"kubernetes-deployment-restart-controller/apiclient"
@@ -73,6 +75,33 @@ func (w *resourceWatch) Replace(all []*observation, resourceVersion string) {
 		w.controller.listWorkloads(w.workload.workload, w.namespace, all, w.shown)
 	}
 	w.listed, w.shown = true, shown
+}
+
+// watches are those of all kinds and namespaces.
+type watches []*resourceWatch
+
+// awaitLists returns when everything has been listed once, or false when the
+// context ends.
+func (all watches) awaitLists(ctx context.Context) bool {
+	for _, w := range all {
+		select {
+		case <-w.Synced():
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// knowConfigs reports whether all configs of a namespace have been listed once.
+// Before that, workloads look as if their configs were gone.
+func (all watches) knowConfigs(namespace string) bool {
+	for _, w := range all {
+		if w.config != nil && (w.namespace == "" || w.namespace == namespace) && !w.Status().Synced {
+			return false
+		}
+	}
+	return true
 }
 
 // versionCounter counts the distinct resource versions of one watch.

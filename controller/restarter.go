@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/fairqueue"
 	"kubernetes-deployment-restart-controller/quarantine"
+	"kubernetes-deployment-restart-controller/series"
 )
 
 const (
@@ -62,7 +62,7 @@ type restarter struct {
 	backlogs  *backlogs
 	journal   *journal
 
-	// knowsConfigs tells whether all configs of a namespace have been listed.
+	// knowsConfigs reports whether all configs of a namespace have been listed.
 	knowsConfigs func(namespace string) bool
 
 	grace         time.Duration // of workloads that have none of their own
@@ -70,7 +70,7 @@ type restarter struct {
 	dryRun        bool
 	exitOnError   bool
 	ignoredErrors ErrorFilter
-	exit          func(error)
+	failure       chan error // has an element when a failure is to end the process
 }
 
 // queue hands out workloads. Their lanes are the configs that changed; the zero ConfigRef is
@@ -87,16 +87,13 @@ func newQueue() *queue {
 
 // gracePeriod is how long changes are held back for a workload.
 func (r *restarter) gracePeriod(w *catalog.Workload) time.Duration {
-	if w.GracePeriod != nil {
-		return *w.GracePeriod
-	}
-	return r.grace
+	return w.Grace(r.grace)
 }
 
-// ripe takes a ripe change: it queues the workload that it may concern, in the lane
+// Enqueue takes a ripe change: it queues the workload that it may concern, in the lane
 // of the config that changed. A workload that changed by itself waits as long as a
 // change of one of its configs does, which may not be the last one.
-func (r *restarter) ripe(change Change) {
+func (r *restarter) Enqueue(change Change) {
 	if change.Last {
 		r.metrics.changesProcessed.Inc()
 	}
@@ -120,6 +117,53 @@ func (r *restarter) holdsConfigs(workload catalog.WorkloadRef) bool {
 	return found && slices.ContainsFunc(view.Workload.Configs(), func(config catalog.ConfigRef) bool {
 		return r.changes.Holds(workload, config)
 	})
+}
+
+// State reports whether a workload is to be restarted, and whether something is under way
+// for it.
+func (r *restarter) State(workload catalog.WorkloadRef) (due, waits bool) {
+	return r.backlogs.state(workload)
+}
+
+// load is what waits for the restarter.
+type load struct {
+	queued, slow int                      // workloads
+	waits        map[string]time.Duration // how long the most overdue one of each namespace does
+	slowed       []series.Sample          // workloads by the config that slows them down
+}
+
+// Load returns what waits at the moment, which is the given time.
+func (r *restarter) Load(now time.Time) load {
+	return load{queued: r.queue.Len(), slow: r.queue.Slow(), waits: r.backlogs.longestWaits(now), slowed: r.backlogs.slowed()}
+}
+
+// Run works on what is queued until the context ends, or until a failure that is to end it, see
+// [Options.ExitOnError], and returns that one. It calls worked after each workload.
+func (r *restarter) Run(ctx context.Context, worked func(catalog.WorkloadRef)) error {
+	ctx, stop := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer stop()
+	group.Go(func() {
+		r.queue.Run(ctx, func(ctx context.Context, workload catalog.WorkloadRef) {
+			r.work(ctx, workload)
+			worked(workload)
+		})
+	})
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-r.failure:
+		return fmt.Errorf("permanent failure: %w", err)
+	}
+}
+
+// fail ends [restarter.Run].
+func (r *restarter) fail(err error) {
+	select {
+	case r.failure <- err:
+	default: // another failure is the first
+	}
 }
 
 // work decides about a workload. If that panics, the workload is left alone until it or one
@@ -177,38 +221,6 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	return nil
 }
 
-// spacing says how far apart the restarts of a workload are to be.
-func (r *restarter) spacing(w *catalog.Workload) catalog.Spacing {
-	return catalog.Spacing{Grace: r.gracePeriod(w), Limit: r.backoffLimit}
-}
-
-// restart restarts a workload, or puts that off if it has no budget left.
-func (r *restarter) restart(ctx context.Context, view catalog.View, decision catalog.Decision, taken time.Time) error {
-	w, now := view.Workload, time.Now()
-	contradicted := r.noteContradiction(view, decision, now)
-	wait := w.Record.Budget.Wait(r.spacing(w), now)
-	if wait == 0 {
-		return r.apply(ctx, view, decision, taken)
-	}
-	r.putOff(w, decision, now, wait)
-	if wait > r.gracePeriod(w) {
-		return r.mark(ctx, view, contradicted)
-	}
-	return nil
-}
-
-// putOff puts a restart off. What will be restarted then is decided anew.
-func (r *restarter) putOff(w *catalog.Workload, decision catalog.Decision, now time.Time, wait time.Duration) {
-	r.queue.AddAfter(w.Ref, wait)
-	if r.backlogs.putOff(w.Ref, decision.Causes, now.Add(wait)) {
-		r.metrics.slowdowns.Inc()
-		causes, next := describeWithWriters(decision), now.Add(wait).UTC().Format(time.RFC3339)
-		r.log.Warn("restart put off, the configs keep changing", "workload", w.Ref, "causes", causes, "restarts", w.Record.Budget.Restarts, "until", next)
-		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonBackoff,
-			"restart put off until %s after %d restarts in a row: %s", next, w.Record.Budget.Restarts, causes)
-	}
-}
-
 // tellProblems reports once what its owner has to mend about a workload.
 func (r *restarter) tellProblems(w *catalog.Workload) {
 	if r.journal.tellProblem(w.Ref, reasonInvalid, w.Problem) {
@@ -256,115 +268,4 @@ func (r *restarter) decide(ctx context.Context, view catalog.View) (catalog.Deci
 		return catalog.Decision{}, err
 	}
 	return catalog.DecideByPods(view, reducedPods(present)), nil
-}
-
-// apply sends the one patch that carries out a decision.
-func (r *restarter) apply(ctx context.Context, view catalog.View, decision catalog.Decision, taken time.Time) error {
-	w, now := view.Workload, time.Now()
-	budget := w.Record.Budget
-	if decision.Outcome == catalog.Restart {
-		r.backlogs.noteDue(w.Ref, now)
-		budget = budget.Spend(r.spacing(w), now)
-	}
-	copied := mayBeCopiedMeanwhile(w, decision)
-	remain := false
-	if w.Record.Exposed {
-		var err error
-		if remain, err = r.removeCopies(ctx, w); err != nil {
-			return err
-		}
-	}
-	patch, err := newPatch(w, decision, catalog.Basis{
-		Template: w.Template, Key: view.Key, Budget: budget, Written: taken, Copies: copied || remain,
-		Timestamp: timestampAfter(w, decision.Outcome, now),
-	})
-	if err != nil {
-		return err
-	}
-	written, err := r.workloads.patch(ctx, w.Ref, patch)
-	switch {
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		return r.lookAgain(ctx, w, err)
-	case apiclient.IsIneffective(err):
-		r.observeRead(written)
-		return fmt.Errorf("patch %s: %w", w.Ref, err)
-	case err != nil:
-		if isUncertain(err) {
-			r.journal.noteAttempt(w.Ref, attempt{w.ResourceVersion, taken, view.Moment, decision})
-		}
-		return fmt.Errorf("patch %s: %w", w.Ref, err)
-	}
-	if written.workload != nil && written.workload.enabled != nil &&
-		r.catalog.ObserveWritten(*written.workload.enabled, view.Moment) {
-		r.changes.Observe(w.Ref, w.Ref, now, r.gracePeriod(w))
-	}
-	r.applied(w, decision)
-	if copied {
-		r.queue.AddAfter(w.Ref, copiesDelay)
-	}
-	return nil
-}
-
-// lookAgain reads a workload whose patch was refused because it has changed or is gone, as
-// it seems, and returns the refusal so that the workload is decided about anew. If it is as
-// it was, an admission webhook has refused the patch with a code that is not its own.
-func (r *restarter) lookAgain(ctx context.Context, w *catalog.Workload, refusal error) error {
-	found, err := r.workloads.get(ctx, w.Ref)
-	switch {
-	case apierrors.IsNotFound(err):
-		r.log.Debug("workload is gone", "workload", w.Ref)
-		r.Forget(w.Ref)
-		return nil
-	case err != nil:
-		return fmt.Errorf("get %s: %w", w.Ref, err)
-	}
-	r.observeRead(found)
-	if found.resourceVersion == w.ResourceVersion {
-		return fmt.Errorf("patch %s: %w: %w", w.Ref, errDenied, refusal)
-	}
-	return fmt.Errorf("patch %s: %w: %w", w.Ref, errOutdated, refusal)
-}
-
-// observeRead takes in a workload as it is now.
-func (r *restarter) observeRead(found *observation) {
-	if found.workload != nil && found.workload.enabled != nil {
-		r.catalog.ObserveRead(*found.workload.enabled)
-	}
-}
-
-// applied tells of a patch that the API server accepted.
-func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision) {
-	r.metrics.annotationUpdates.Inc()
-	waited := r.backlogs.settle(w.Ref)
-	if waited.count > 0 {
-		r.metrics.changeToPatch.Observe(time.Since(waited.since).Seconds())
-		r.metrics.dueToPatch.Observe(max(0, time.Since(waited.owed)).Seconds())
-	}
-	if decision.Outcome == catalog.RecordOnly {
-		r.noteRewritten(w)
-		r.log.Info("recorded", "workload", w.Ref, "configs", len(decision.Checksums), "reason", decision.Reason)
-		return
-	}
-	r.metrics.restarts.Inc()
-	r.metrics.restartsByKind.WithLabelValues(string(w.Ref.Kind)).Inc()
-	causes := describe(decision) + describeHold(w)
-	r.log.Info("restarted", "workload", w.Ref, "causes", causes, "reason", decision.Reason, "changes", waited.count)
-	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRestarting, "restarting: "+causes)
-}
-
-// pretend tells what a dry run would do, once: what is not written is still to
-// be done when the next change of the workload comes.
-func (r *restarter) pretend(w *catalog.Workload, decision catalog.Decision) {
-	r.backlogs.settle(w.Ref)
-	if !r.journal.tellFirst(w.Ref, decision.Checksums) {
-		return
-	}
-	if decision.Outcome == catalog.RecordOnly {
-		r.log.Info("would record", "workload", w.Ref, "configs", len(decision.Checksums), "reason", decision.Reason)
-		return
-	}
-	r.metrics.dryRunRestarts.WithLabelValues(string(w.Ref.Kind)).Inc()
-	causes := describe(decision) + describeHold(w)
-	r.log.Info("would restart", "workload", w.Ref, "causes", causes, "reason", decision.Reason)
-	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonWouldRestart, "would restart: "+causes)
 }

@@ -37,7 +37,7 @@ func (c *Controller) panicked(place quarantine.Place, o quarantine.Object) {
 	if o.Name == "" {
 		return // it was a list
 	}
-	c.restarter.events.Eventf(o.Reference(), corev1.EventTypeWarning, reasonInternalError,
+	c.recorder.Eventf(o.Reference(), corev1.EventTypeWarning, reasonInternalError,
 		"an internal error: this object is left alone until it changes, the log of the controller says more")
 	isWorkload := slices.ContainsFunc(workloadKinds, func(k *workloadKind) bool { return k.kind() == o.Kind })
 	if place == quarantine.Intake && isWorkload {

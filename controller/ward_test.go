@@ -45,7 +45,7 @@ func newBombedController(t *testing.T, message, object string) (*Controller, *bo
 		t.Fatal(err)
 	}
 	recorder := record.NewFakeRecorder(100)
-	c.restarter.events = recorder
+	c.recorder, c.restarter.events = recorder, recorder
 	c.restarter.knowsConfigs = func(string) bool { return true }
 	t.Cleanup(c.events.Shutdown)
 	return c, b, recorder, &log

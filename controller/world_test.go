@@ -53,7 +53,8 @@ func newWorld(t testing.TB) *world {
 	}
 	t.Cleanup(c.events.Shutdown)
 	w.controller = c
-	c.restarter.events = &record.FakeRecorder{}
+	c.recorder = &record.FakeRecorder{}
+	c.restarter.events = c.recorder
 	c.restarter.knowsConfigs = func(string) bool { return true }
 	for _, watch := range c.watches {
 		w.watches[watch.Status().Resource] = watch
@@ -144,7 +145,8 @@ func (w *world) work() bool {
 	queue := w.controller.restarter.queue
 	workload, found := queue.Get()
 	if found {
-		w.controller.work(context.Background(), workload)
+		w.controller.restarter.work(context.Background(), workload)
+		w.controller.staleness.noteWorkload(workload)
 		queue.Done(workload)
 	}
 	return found

@@ -1,0 +1,156 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// spacing says how far apart the restarts of a workload are to be.
+func (r *restarter) spacing(w *catalog.Workload) catalog.Spacing {
+	return catalog.Spacing{Grace: r.gracePeriod(w), Limit: r.backoffLimit}
+}
+
+// restart restarts a workload, or puts that off if it has no budget left.
+func (r *restarter) restart(ctx context.Context, view catalog.View, decision catalog.Decision, taken time.Time) error {
+	w, now := view.Workload, time.Now()
+	contradicted := r.noteContradiction(view, decision, now)
+	wait := w.Record.Budget.Wait(r.spacing(w), now)
+	if wait == 0 {
+		return r.apply(ctx, view, decision, taken)
+	}
+	r.putOff(w, decision, now, wait)
+	if wait > r.gracePeriod(w) {
+		return r.mark(ctx, view, contradicted)
+	}
+	return nil
+}
+
+// putOff puts a restart off. What will be restarted then is decided anew.
+func (r *restarter) putOff(w *catalog.Workload, decision catalog.Decision, now time.Time, wait time.Duration) {
+	r.queue.AddAfter(w.Ref, wait)
+	if r.backlogs.putOff(w.Ref, decision.Causes, now.Add(wait)) {
+		r.metrics.slowdowns.Inc()
+		causes, next := describeWithWriters(decision), now.Add(wait).UTC().Format(time.RFC3339)
+		r.log.Warn("restart put off, the configs keep changing", "workload", w.Ref, "causes", causes, "restarts", w.Record.Budget.Restarts, "until", next)
+		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonBackoff,
+			"restart put off until %s after %d restarts in a row: %s", next, w.Record.Budget.Restarts, causes)
+	}
+}
+
+// apply sends the one patch that carries out a decision.
+func (r *restarter) apply(ctx context.Context, view catalog.View, decision catalog.Decision, taken time.Time) error {
+	w, now := view.Workload, time.Now()
+	budget := w.Record.Budget
+	if decision.Outcome == catalog.Restart {
+		r.backlogs.noteDue(w.Ref, now)
+		budget = budget.Spend(r.spacing(w), now)
+	}
+	copied := mayBeCopiedMeanwhile(w, decision)
+	remain := false
+	if w.Record.Exposed {
+		var err error
+		if remain, err = r.removeCopies(ctx, w); err != nil {
+			return err
+		}
+	}
+	patch, err := newPatch(w, decision, catalog.Basis{
+		Template: w.Template, Key: view.Key, Budget: budget, Written: taken, Copies: copied || remain,
+		Timestamp: timestampAfter(w, decision.Outcome, now),
+	})
+	if err != nil {
+		return err
+	}
+	written, err := r.workloads.patch(ctx, w.Ref, patch)
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return r.lookAgain(ctx, w, err)
+	case apiclient.IsIneffective(err):
+		r.observeRead(written)
+		return fmt.Errorf("patch %s: %w", w.Ref, err)
+	case err != nil:
+		if isUncertain(err) {
+			r.journal.noteAttempt(w.Ref, attempt{w.ResourceVersion, taken, view.Moment, decision})
+		}
+		return fmt.Errorf("patch %s: %w", w.Ref, err)
+	}
+	if written.workload != nil && written.workload.enabled != nil &&
+		r.catalog.ObserveWritten(*written.workload.enabled, view.Moment) {
+		r.changes.Observe(w.Ref, w.Ref, now, r.gracePeriod(w))
+	}
+	r.applied(w, decision)
+	if copied {
+		r.queue.AddAfter(w.Ref, copiesDelay)
+	}
+	return nil
+}
+
+// lookAgain reads a workload whose patch was refused because it has changed or is gone, as
+// it seems, and returns the refusal so that the workload is decided about anew. If it is as
+// it was, an admission webhook has refused the patch with a code that is not its own.
+func (r *restarter) lookAgain(ctx context.Context, w *catalog.Workload, refusal error) error {
+	found, err := r.workloads.get(ctx, w.Ref)
+	switch {
+	case apierrors.IsNotFound(err):
+		r.log.Debug("workload is gone", "workload", w.Ref)
+		r.Forget(w.Ref)
+		return nil
+	case err != nil:
+		return fmt.Errorf("get %s: %w", w.Ref, err)
+	}
+	r.observeRead(found)
+	if found.resourceVersion == w.ResourceVersion {
+		return fmt.Errorf("patch %s: %w: %w", w.Ref, errDenied, refusal)
+	}
+	return fmt.Errorf("patch %s: %w: %w", w.Ref, errOutdated, refusal)
+}
+
+// observeRead takes in a workload as it is now.
+func (r *restarter) observeRead(found *observation) {
+	if found.workload != nil && found.workload.enabled != nil {
+		r.catalog.ObserveRead(*found.workload.enabled)
+	}
+}
+
+// applied tells of a patch that the API server accepted.
+func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision) {
+	r.metrics.annotationUpdates.Inc()
+	waited := r.backlogs.settle(w.Ref)
+	if waited.count > 0 {
+		r.metrics.changeToPatch.Observe(time.Since(waited.since).Seconds())
+		r.metrics.dueToPatch.Observe(max(0, time.Since(waited.owed)).Seconds())
+	}
+	if decision.Outcome == catalog.RecordOnly {
+		r.noteRewritten(w)
+		r.log.Info("recorded", "workload", w.Ref, "configs", len(decision.Checksums), "reason", decision.Reason)
+		return
+	}
+	r.metrics.restarts.Inc()
+	r.metrics.restartsByKind.WithLabelValues(string(w.Ref.Kind)).Inc()
+	causes := describe(decision) + describeHold(w)
+	r.log.Info("restarted", "workload", w.Ref, "causes", causes, "reason", decision.Reason, "changes", waited.count)
+	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRestarting, "restarting: "+causes)
+}
+
+// pretend tells what a dry run would do, once: what is not written is still to
+// be done when the next change of the workload comes.
+func (r *restarter) pretend(w *catalog.Workload, decision catalog.Decision) {
+	r.backlogs.settle(w.Ref)
+	if !r.journal.tellFirst(w.Ref, decision.Checksums) {
+		return
+	}
+	if decision.Outcome == catalog.RecordOnly {
+		r.log.Info("would record", "workload", w.Ref, "configs", len(decision.Checksums), "reason", decision.Reason)
+		return
+	}
+	r.metrics.dryRunRestarts.WithLabelValues(string(w.Ref.Kind)).Inc()
+	causes := describe(decision) + describeHold(w)
+	r.log.Info("would restart", "workload", w.Ref, "causes", causes, "reason", decision.Reason)
+	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonWouldRestart, "would restart: "+causes)
+}
