@@ -31,6 +31,9 @@ func claim(s *State) []Action {
 	return actions[:min(len(actions), maxBatch)]
 }
 
+// Selects reports whether the Deployment selects a ReplicaSet.
+func (d *Deployment) Selects(rs *ReplicaSet) bool { return d.selector()(rs) }
+
 // selector returns what reports whether the Deployment selects a ReplicaSet. To make it costs
 // as much as the selector is large, so it is made once for a plan.
 func (d *Deployment) selector() func(*ReplicaSet) bool {

@@ -18,8 +18,8 @@ import (
 	"kubernetes-deployment-restart-controller/brief"
 )
 
-// FieldManager is the name under which the engine writes.
-const FieldManager = "deployment-engine"
+// statusSubresource is the part of a Deployment that its controller writes.
+const statusSubresource = "status"
 
 // reasonScaling is that of Events about the sizes of ReplicaSets.
 const reasonScaling = "ScalingReplicaSet"
@@ -185,7 +185,7 @@ func (x *executor) resolveCollision(ctx context.Context, d *Deployment, a *Creat
 	switch {
 	case err != nil:
 		return &unsureError{a.Name, err}
-	case holder == nil, holder.Controller == d.UID && holder.Sum == d.Sum, holder.Controller == "" && !holder.Deleting && d.selector()(holder):
+	case holder == nil, holder.Controller == d.UID && holder.Sum == d.Sum, holder.Controller == "" && !holder.Deleting && d.Selects(holder):
 		return fmt.Errorf("%w: %w", errMovedOn, cause)
 	}
 	return &creationError{CreationFailure{Name: a.Name, Collided: true}, cause}

@@ -12,11 +12,7 @@ import (
 // cached is an immutable value made from an API object, nil for none.
 type cached interface {
 	comparable
-	meta() *Meta
-	// groups are what the value is looked up and counted by, besides its name, and
-	// controller is who controls it.
-	groups() []digest
-	controller() types.UID
+	Identity() *Meta
 }
 
 // packed is a value in the form in which a cache holds it. To unpack it costs as much as the
@@ -34,6 +30,8 @@ type packed[T any] interface {
 // concurrently.
 type cache[T cached, P packed[T]] struct {
 	pack func(T) P
+	// groupsOf returns what a value is looked up and counted by, besides its name.
+	groupsOf func(T) []digest
 	// changed is called after the watch has changed something, with nil for what was
 	// not or is no longer there. What was answered is known to whoever asked.
 	changed func(before, after T)
@@ -54,23 +52,19 @@ type entry[P any] struct {
 	answered bool
 }
 
-func newCache[T cached, P packed[T]](pack func(T) P, changed func(before, after T)) *cache[T, P] {
+func newCache[T cached, P packed[T]](pack func(T) P, groupsOf func(T) []digest, changed func(before, after T)) *cache[T, P] {
 	return &cache[T, P]{
-		pack:    pack,
-		changed: changed,
-		entries: map[digest]entry[P]{},
-		groups:  index{},
-		seen:    map[string]string{},
+		pack:     pack,
+		groupsOf: groupsOf,
+		changed:  changed,
+		entries:  map[digest]entry[P]{},
+		groups:   index{},
+		seen:     map[string]string{},
 	}
 }
 
-func (m *Meta) meta() *Meta { return m }
-
-func (m *Meta) key() types.NamespacedName {
-	return types.NamespacedName{Namespace: m.Namespace, Name: m.Name}
-}
-
-func (m *Meta) digest() digest { return digestOf(m.Namespace, m.Name) }
+// keyDigest stands for the namespace and name of an object.
+func keyDigest(of *Meta) digest { return digestOf(of.Namespace, of.Name) }
 
 // get returns nil if there is no such object.
 func (c *cache[T, P]) get(key types.NamespacedName) (value T) {
@@ -148,14 +142,14 @@ func (c *cache[T, P]) smallest(groups []digest) digest {
 // shows all changes in the order of their versions, deletions included, so that
 // what it has passed is outdated.
 func (c *cache[T, P]) answer(value T) {
-	answered := newcomerOf(value, c.pack(value))
-	version := value.meta().ResourceVersion
+	answered := c.newcomerOf(value, c.pack(value))
+	version := value.Identity().ResourceVersion
 	c.alter(answered.key, func(present known[T]) {
 		isKnown := !isNil(present.value)
 		switch {
 		case isKnown && version == present.version():
 			c.replace(present, answered, present.answered) // it may differ all the same: another API server has other defaults
-		case isNewer(version, c.seenIn(value.meta().Namespace)) && (!isKnown || isNewer(version, present.version())):
+		case isNewer(version, c.seenIn(value.Identity().Namespace)) && (!isKnown || isNewer(version, present.version())):
 			c.replace(present, answered, true)
 		}
 	})
@@ -163,8 +157,8 @@ func (c *cache[T, P]) answer(value T) {
 
 // answerGone takes in that the API server deleted an object or does not know it.
 func (c *cache[T, P]) answerGone(gone *Meta) {
-	c.alter(gone.digest(), func(present known[T]) {
-		if !isNil(present.value) && present.value.meta().UID == gone.UID {
+	c.alter(keyDigest(gone), func(present known[T]) {
+		if !isNil(present.value) && present.value.Identity().UID == gone.UID {
 			c.remove(present)
 		}
 	})

@@ -35,7 +35,7 @@ func packThing(t *thing) packedThing    { return packedThing{t} }
 func (p packedThing) unpack() *thing    { return p.thing }
 func (p packedThing) namespace() string { return p.Namespace }
 func newThings(changed func(before, after *thing)) *cache[*thing, packedThing] {
-	return newCache(packThing, changed)
+	return newCache(packThing, (*thing).groups, changed)
 }
 func packedThings(things ...*thing) (packed []packedThing) {
 	for _, t := range things {
@@ -269,7 +269,7 @@ func TestAListOfANamespaceDoesNotLookIntoOthers(t *testing.T) {
 	const namespaces, each = 20, 50
 	unpacked, looked := 0, 0
 	pack := func(t *thing) countedThing { return countedThing{packThing(t), &unpacked, &looked} }
-	c := newCache(pack, func(_, _ *thing) {})
+	c := newCache(pack, (*thing).groups, func(_, _ *thing) {})
 	list := func(version string) {
 		for number := range namespaces {
 			namespace := fmt.Sprint("ns-", number)

@@ -227,8 +227,8 @@ func (c *cluster) newEngine(metrics *metrics) *Engine {
 	log := slog.New(slog.DiscardHandler)
 	e := &Engine{log: log, notes: notes{notes: map[types.NamespacedName]note{}}, metrics: metrics, queue: newQueue(1, metrics)}
 	e.caches = &caches{
-		deployments: newCache(packDeployment, e.onDeployment),
-		replicaSets: newCache(packReplicaSet, e.onReplicaSet),
+		deployments: newCache(packDeployment, groupsOfDeployment, e.onDeployment),
+		replicaSets: newCache(packReplicaSet, groupsOfReplicaSet, e.onReplicaSet),
 		pods:        newPodTable(func(string) {}, e.wake),
 	}
 	e.ward, e.ownEvents = quarantine.New(quarantine.Options{Log: log, Panicked: e.panicked}), recorder{c: c}

@@ -10,7 +10,7 @@ import (
 // The API server may accept a write and, because of a mutating admission webhook or policy,
 // not do what it asked for.
 
-// missingIn returns what a ReplicaSet lacks after an update of it, empty if nothing.
+// MissingIn returns what a ReplicaSet lacks after an update of it, empty if nothing.
 func (a *UpdateReplicaSet) missingIn(after *ReplicaSet) string {
 	switch {
 	case a.From != a.To && toInt32(after.Replicas) != toInt32(a.To):
@@ -31,7 +31,7 @@ func missingAnnotation(asked, present map[string]string) string {
 	return ""
 }
 
-// missingOwner returns what a ReplicaSet lacks after the Deployment has adopted or released
+// MissingOwner returns what a ReplicaSet lacks after the Deployment has adopted or released
 // it.
 func missingOwner(d *Deployment, isOwner bool, after *ReplicaSet) string {
 	if (after.Controller == d.UID) != isOwner {
@@ -40,7 +40,7 @@ func missingOwner(d *Deployment, isOwner bool, after *ReplicaSet) string {
 	return ""
 }
 
-// missingIn returns what a Deployment lacks after a rollback of it.
+// MissingIn returns what a Deployment lacks after a rollback of it.
 func (a *RollBack) missingIn(before, after *Deployment) string {
 	if after.Sum == before.Sum {
 		return "pod template"
@@ -53,7 +53,7 @@ func (a *RollBack) missingIn(before, after *Deployment) string {
 	return missingAnnotation(a.Annotations, after.Annotations)
 }
 
-// missingIn returns what a Deployment lacks after its request for a rollback was removed.
+// MissingIn returns what a Deployment lacks after its request for a rollback was removed.
 func (EndRollBack) missingIn(after *Deployment) string {
 	if _, found := after.Annotations[rollbackAnnotation]; found {
 		return "annotation " + rollbackAnnotation
@@ -61,7 +61,7 @@ func (EndRollBack) missingIn(after *Deployment) string {
 	return ""
 }
 
-// missingIn returns what a Deployment lacks after its status was written. An API server that
+// MissingIn returns what a Deployment lacks after its status was written. An API server that
 // does not keep terminatingReplicas leaves out only that.
 func (a *UpdateStatus) missingIn(after *Deployment) string {
 	asked := a.Status

@@ -104,8 +104,8 @@ func New(options Options) (*Engine, error) {
 	e.ward = quarantine.New(quarantine.Options{Log: options.Log, Panicked: e.panicked})
 	e.ownEvents = apiclient.NewRecorder(e.events, ownSource)
 	e.caches = &caches{
-		deployments: newCache(packDeployment, e.onDeployment),
-		replicaSets: newCache(packReplicaSet, e.onReplicaSet),
+		deployments: newCache(packDeployment, groupsOfDeployment, e.onDeployment),
+		replicaSets: newCache(packReplicaSet, groupsOfReplicaSet, e.onReplicaSet),
 		pods:        newPodTable(func(namespace string) { e.pods.want(namespace) }, e.wake),
 	}
 	e.executor = &executor{
@@ -162,11 +162,11 @@ func (e *Engine) watch(namespaces []string, clients *apiclient.Clients) {
 	}
 	for _, namespace := range namespaces {
 		deployments := watch.New(watch.Options[packedDeployment]{
-			Resource: "deployments", Kind: kind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceDeployment, Name: named[*Deployment, packedDeployment](kind),
+			Resource: "deployments", Kind: kind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceDeployment, Name: named[*Deployment, packedDeployment](kind, uncontrolled),
 			Observer: hearing{e.caches.deployments.feed(namespace), e, statusWrites{}}, Ward: e.ward, Log: e.log,
 		})
 		replicaSets := watch.New(watch.Options[packedReplicaSet]{
-			Resource: "replicasets", Kind: replicaSetKind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceReplicaSet, Name: named[*ReplicaSet, packedReplicaSet](replicaSetKind),
+			Resource: "replicasets", Kind: replicaSetKind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceReplicaSet, Name: named[*ReplicaSet, packedReplicaSet](replicaSetKind, controllerOfReplicaSet),
 			Observer: e.caches.replicaSets.feed(namespace), Ward: e.ward, Log: e.log,
 		})
 		e.watches = append(e.watches, replicaSets, deployments)

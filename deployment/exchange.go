@@ -11,8 +11,8 @@ type newcomer[T cached, P packed[T]] struct {
 	groups []digest
 }
 
-func newcomerOf[T cached, P packed[T]](value T, packed P) newcomer[T, P] {
-	return newcomer[T, P]{value, packed, value.meta().digest(), value.groups()}
+func (c *cache[T, P]) newcomerOf(value T, packed P) newcomer[T, P] {
+	return newcomer[T, P]{value, packed, keyDigest(value.Identity()), c.groupsOf(value)}
 }
 
 // known is what a cache has of an object: nil if nothing.
@@ -24,7 +24,7 @@ type known[T cached] struct {
 	answered bool
 }
 
-func (k *known[T]) version() string { return k.value.meta().ResourceVersion }
+func (k *known[T]) version() string { return k.value.Identity().ResourceVersion }
 
 // alter calls a function, with the cache locked, with what is known of an object. That is
 // prepared before, and once more if it has changed meanwhile.
@@ -40,7 +40,7 @@ func (c *cache[T, P]) known(key digest) known[T] {
 	k := known[T]{key: key, number: e.number, answered: e.answered}
 	if found {
 		k.value = e.packed.unpack()
-		k.groups = k.value.groups()
+		k.groups = c.groupsOf(k.value)
 	}
 	return k
 }

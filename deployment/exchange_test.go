@@ -40,7 +40,7 @@ func TestNobodyWaitsWhileACacheWorksOnALargeObject(t *testing.T) {
 	c = newCache(func(g *guarded) packedGuarded {
 		expectUnlocked("pack")
 		return packedGuarded{g}
-	}, func(_, _ *guarded) {})
+	}, (*guarded).groups, func(_, _ *guarded) {})
 	at := func(number int) *guarded { return &guarded{*version(number), expectUnlocked} }
 	f := c.feed("")
 	f.Replace([]packedGuarded{{at(100)}}, "100")
@@ -64,7 +64,7 @@ func TestWhatComesMeanwhileIsTakenInOnce(t *testing.T) {
 	c := newThings(func(_, _ *thing) {})
 	f := c.feed("")
 	f.Observe(packThing(version(100, ownedBy("x"))))
-	stale := c.known(version(0).digest())
+	stale := c.known(keyDigest(&version(0).Meta))
 	f.Observe(packThing(version(101, ownedBy("y"))))
 	if c.alterIfSame(stale, func(known[*thing]) { t.Error("it is altered as it was before") }) {
 		t.Error("it counts as the same")
@@ -80,7 +80,7 @@ func BenchmarkAReplicaSetOf60000Labels(b *testing.B) {
 	for i := range 60000 {
 		labels[fmt.Sprintf("%05x", i)] = "value"
 	}
-	c := newCache(packReplicaSet, func(_, _ *ReplicaSet) {})
+	c := newCache(packReplicaSet, groupsOfReplicaSet, func(_, _ *ReplicaSet) {})
 	rs := &ReplicaSet{Meta: Meta{Namespace: "ns", Name: "web-1", UID: "1", ResourceVersion: "5"}, Labels: labels}
 	packed := packReplicaSet(rs)
 	b.Run("taken in", func(b *testing.B) {
@@ -88,7 +88,7 @@ func BenchmarkAReplicaSetOf60000Labels(b *testing.B) {
 			c.feed("").Observe(packed)
 		}
 	})
-	shown, present := newcomerOf(rs, packed), c.known(rs.digest())
+	shown, present := c.newcomerOf(rs, packed), c.known(keyDigest(&rs.Meta))
 	b.Run("under the lock", func(b *testing.B) {
 		for b.Loop() {
 			c.alterIfSame(present, func(present known[*ReplicaSet]) { c.replace(present, shown, false) })

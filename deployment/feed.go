@@ -16,13 +16,13 @@ func (f feed[T, P]) Observe(shown P) { f.show(shown.unpack(), shown) }
 // show takes in what the watch shows, unpacked and packed.
 func (f feed[T, P]) show(value T, shown P) {
 	f.tell(f.observe(value, shown))
-	f.saw(value.meta().ResourceVersion)
+	f.saw(value.Identity().ResourceVersion)
 }
 
 // Forget implements watch.Observer.
 func (f feed[T, P]) Forget(shown P) {
 	value := shown.unpack()
-	f.saw(value.meta().ResourceVersion) // first, so that no answer brings it back
+	f.saw(value.Identity().ResourceVersion) // first, so that no answer brings it back
 	f.tell(f.forget(value))
 }
 
@@ -31,7 +31,7 @@ func (f feed[T, P]) Replace(all []P, version string) {
 	listed := make(map[digest]struct{}, len(all))
 	for _, shown := range all {
 		value := shown.unpack()
-		listed[value.meta().digest()] = struct{}{}
+		listed[keyDigest(value.Identity())] = struct{}{}
 		f.tell(f.observe(value, shown))
 	}
 	if !f.saw(version) { // not before it is there: an answer that is no newer is dropped from now on
@@ -61,23 +61,23 @@ func (f feed[T, P]) tell(before, after T, isNews bool) {
 // observe takes in what the watch shows, unless an answer was ahead of it. It
 // returns what there was and what there is now, and whether that was not known.
 func (c *cache[T, P]) observe(value T, packed P) (before, after T, isNews bool) {
-	shown := newcomerOf(value, packed)
+	shown := c.newcomerOf(value, packed)
 	c.alter(shown.key, func(present known[T]) {
 		before, after = present.value, present.value
-		if present.answered && isNewer(present.version(), value.meta().ResourceVersion) {
+		if present.answered && isNewer(present.version(), value.Identity().ResourceVersion) {
 			return
 		}
 		c.replace(present, shown, false)
-		after, isNews = value, !present.answered || present.version() != value.meta().ResourceVersion
+		after, isNews = value, !present.answered || present.version() != value.Identity().ResourceVersion
 	})
 	return before, after, isNews
 }
 
 // forget takes in that an object is gone, unless it was made anew.
 func (c *cache[T, P]) forget(value T) (before, after T, isNews bool) {
-	c.alter(value.meta().digest(), func(present known[T]) {
+	c.alter(keyDigest(value.Identity()), func(present known[T]) {
 		before, after = present.value, present.value
-		if isNil(present.value) || present.value.meta().UID != value.meta().UID {
+		if isNil(present.value) || present.value.Identity().UID != value.Identity().UID {
 			return
 		}
 		c.remove(present)
@@ -92,7 +92,7 @@ func (c *cache[T, P]) forget(value T) (before, after T, isNews bool) {
 func (f feed[T, P]) missing(listed map[digest]struct{}, version string) (gone []T) {
 	for _, e := range f.unlisted(listed) {
 		value := e.packed.unpack()
-		if isLater := e.answered && isNewer(value.meta().ResourceVersion, version); !isLater {
+		if isLater := e.answered && isNewer(value.Identity().ResourceVersion, version); !isLater {
 			gone = append(gone, value)
 		}
 	}

@@ -134,7 +134,7 @@ func set(image string, wanted, available int64, changes ...func(*ReplicaSet)) *R
 		Annotations:    map[string]string{revisionAnnotation: strconv.Itoa(number)},
 		Controller:     "uid-of-web",
 		ControllerName: "web",
-		Sum:            SumTemplate(&template),
+		Sum:            sumTemplate(&template),
 		Replicas:       wanted,
 		Observed:       true,
 		Existing:       wanted,
@@ -220,4 +220,20 @@ func heap() int64 {
 	runtime.GC() // what the first one has found to be free
 	runtime.ReadMemStats(&stats)
 	return int64(stats.HeapAlloc)
+}
+
+// conditionIn returns a condition of a status, or nil.
+func conditionIn(status *appsv1.DeploymentStatus, kind appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
+	for i := range status.Conditions {
+		if status.Conditions[i].Type == kind {
+			return &status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// hasCondition reports whether a condition is there for a reason.
+func hasCondition(status *appsv1.DeploymentStatus, kind appsv1.DeploymentConditionType, reason string) bool {
+	present := conditionIn(status, kind)
+	return present != nil && present.Reason == reason
 }

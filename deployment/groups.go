@@ -55,9 +55,9 @@ func adoptersOf(namespace, key, value string) digest {
 }
 func adoptersIn(namespace string) digest { return digestOf("adopters", namespace) }
 
-// groups makes Deployments found by their namespace and, for a ReplicaSet that nobody
+// groupsOfDeployment makes Deployments found by their namespace and, for a ReplicaSet that nobody
 // controls, by their selector, and counted for the metrics.
-func (d *Deployment) groups() []digest {
+func groupsOfDeployment(d *Deployment) []digest {
 	groups := []digest{deploymentsIn(""), deploymentsIn(d.Namespace)}
 	if d.isRecreated() {
 		groups = append(groups, recreatedIn(""), recreatedIn(d.Namespace))
@@ -71,15 +71,15 @@ func (d *Deployment) groups() []digest {
 	case d.isHeldUp(reasonCreateFailed):
 		groups = append(groups, notBegun)
 	}
-	demanded := d.demandedLabels()
+	demanded := demandedLabels(d)
 	if len(demanded) == 0 {
 		return append(groups, adoptersIn(d.Namespace))
 	}
 	return append(groups, adoptersOf(d.Namespace, demanded[0], d.Selector.MatchLabels[demanded[0]]))
 }
 
-// demandedLabels returns the keys of labels without which the Deployment selects nothing.
-func (d *Deployment) demandedLabels() []string {
+// demandedLabels returns the keys of labels without which a Deployment selects nothing.
+func demandedLabels(d *Deployment) []string {
 	if d.Selector == nil {
 		return nil
 	}
@@ -87,10 +87,10 @@ func (d *Deployment) demandedLabels() []string {
 	return keys[:min(len(keys), maxPairs)]
 }
 
-// groups makes ReplicaSets found by the UID of their controller, and those that nobody
+// groupsOfReplicaSet makes ReplicaSets found by the UID of their controller, and those that nobody
 // controls by their namespace and labels. So the cost of a sync does not grow with what else
 // lives in the namespace. One that is being deleted is not adopted.
-func (rs *ReplicaSet) groups() []digest {
+func groupsOfReplicaSet(rs *ReplicaSet) []digest {
 	switch {
 	case rs.Controller != "":
 		return []digest{controlledBy(rs.Namespace, rs.Controller)}
@@ -114,7 +114,7 @@ func (c *caches) replicaSetsOf(d *Deployment) []*ReplicaSet {
 // orphansFor returns ReplicaSets that nobody controls, those among them that a Deployment
 // selects.
 func (c *caches) orphansFor(d *Deployment) []*ReplicaSet {
-	demanded := d.demandedLabels()
+	demanded := demandedLabels(d)
 	if len(demanded) == 0 {
 		return c.replicaSets.find(maxOrphans, orphansIn(d.Namespace))
 	}
@@ -137,8 +137,3 @@ func (c *caches) adoptersOf(rs *ReplicaSet) []types.NamespacedName {
 	}
 	return c.deployments.keys(maxAdopters, groups...)
 }
-
-func (rs *ReplicaSet) controller() types.UID { return rs.Controller }
-
-// controller implements cached: Deployments have none.
-func (*Deployment) controller() types.UID { return "" }

@@ -93,10 +93,10 @@ func TestOrphansAndTheirAdoptersFindEachOther(t *testing.T) {
 				if _, again := found[rs.Name]; again {
 					t.Fatalf("%s finds %s twice", d.Name, rs.Name)
 				}
-				found[rs.Name] = d.selector()(rs)
+				found[rs.Name] = d.Selects(rs)
 			}
 			for _, rs := range orphans {
-				if want := d.selector()(rs) && !rs.Deleting; found[rs.Name] != want {
+				if want := d.Selects(rs) && !rs.Deleting; found[rs.Name] != want {
 					t.Fatalf("%s finds %v, %s is %t", d.Name, found, rs.Name, want)
 				}
 			}
@@ -107,7 +107,7 @@ func TestOrphansAndTheirAdoptersFindEachOther(t *testing.T) {
 				t.Fatalf("%s finds %v, some of them twice", rs.Name, found)
 			}
 			for _, d := range deployments {
-				if d.selector()(rs) && !slices.Contains(found, d.key()) {
+				if d.Selects(rs) && !slices.Contains(found, d.key()) {
 					t.Fatalf("%s with %v finds %v, want %s, too", rs.Name, slices.Sorted(maps.Keys(rs.Labels)), found, d.Name)
 				}
 			}

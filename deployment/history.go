@@ -61,7 +61,7 @@ func (p *plan) thin() {
 	}
 }
 
-// byRevision orders by revision and then by age. A revision that cannot be read counts as none,
+// ByRevision orders by revision and then by age. A revision that cannot be read counts as none,
 // as the first: to compare it by age with some and others by revision would be no order.
 func byRevision(a, b *ReplicaSet) int {
 	first, _ := revisionOf(a.Annotations)

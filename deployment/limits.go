@@ -12,14 +12,14 @@ import (
 // pods. Both are 0 for the Recreate strategy.
 type Limits struct{ MaxSurge, MaxUnavailable int64 }
 
-// ResolveLimits computes the limits of a rolling update. Percentages are of the
+// resolveLimits computes the limits of a rolling update. Percentages are of the
 // wanted replicas; a surge is rounded up and an unavailable share down, so that
 // 25 % of 3 replicas are a surge of 1 and nobody unavailable. If both come to 0,
 // one may be unavailable, because a rollout could not go on otherwise. More than
 // all cannot be unavailable.
 //
 // See https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#rolling-update-deployment.
-func ResolveLimits(strategy *appsv1.DeploymentStrategy, replicas int64) (Limits, error) {
+func resolveLimits(strategy *appsv1.DeploymentStrategy, replicas int64) (Limits, error) {
 	if strategy.Type != appsv1.RollingUpdateDeploymentStrategyType {
 		return Limits{}, nil
 	}

@@ -40,7 +40,7 @@ func TestLimitsArePercentagesRoundedUpAndDownOrNumbers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			strategy := rolling(test.surge, test.unavailable)
-			got, err := ResolveLimits(&strategy, test.replicas)
+			got, err := resolveLimits(&strategy, test.replicas)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +52,7 @@ func TestLimitsArePercentagesRoundedUpAndDownOrNumbers(t *testing.T) {
 func TestRecreateHasNoLimits(t *testing.T) {
 	strategy := rolling("50%", "50%")
 	strategy.Type = appsv1.RecreateDeploymentStrategyType
-	got, err := ResolveLimits(&strategy, 10)
+	got, err := resolveLimits(&strategy, 10)
 	if err != nil || got != (Limits{}) {
 		t.Errorf("limits %v, error %v", got, err)
 	}
@@ -72,7 +72,7 @@ func TestLimitsThatAreNoneAreErrors(t *testing.T) {
 				Type:          appsv1.RollingUpdateDeploymentStrategyType,
 				RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &test.surge, MaxUnavailable: &test.unavailable},
 			}
-			if _, err := ResolveLimits(&strategy, 10); err == nil || err.Error() != test.want {
+			if _, err := resolveLimits(&strategy, 10); err == nil || err.Error() != test.want {
 				t.Errorf("error %v, want %s", err, test.want)
 			}
 		})
@@ -91,7 +91,7 @@ func TestLimitsAlwaysLeaveRoomForAStep(t *testing.T) {
 		replicas := rapid.Int64Range(0, math.MaxInt32).Draw(t, "replicas")
 		strategy := rolling("", "")
 		strategy.RollingUpdate.MaxSurge, strategy.RollingUpdate.MaxUnavailable = draw("surge"), draw("unavailable")
-		got, err := ResolveLimits(&strategy, replicas)
+		got, err := resolveLimits(&strategy, replicas)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -46,19 +44,5 @@ func TestALongDenialIsCutInTheConditionAndInWhatIsRemembered(t *testing.T) {
 				t.Errorf("a short message has changed: %q", told)
 			}
 		})
-	}
-}
-
-func TestALongDenialOfPodsIsCutInTheConditionOfTheDeployment(t *testing.T) {
-	for denial, want := range map[string]string{
-		"no quota":                              "no quota",
-		"no quota" + strings.Repeat("x", 1<<20): "no quota" + strings.Repeat("x", 4082) + " [cut]",
-	} {
-		rs := NewReplicaSet(&appsv1.ReplicaSet{Status: appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{{
-			Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: denial,
-		}}}})
-		p := plan{current: &member{ReplicaSet: rs}, conditions: newConditions(noon, nil)}
-		p.noteReplicaFailure()
-		expect(t, "message", want, p.conditions.get(appsv1.DeploymentReplicaFailure).Message)
 	}
 }

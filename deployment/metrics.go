@@ -2,11 +2,9 @@ package deployment
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/apiclient"
@@ -164,18 +162,4 @@ func asNumber(is bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-// isHeldUp reports whether the status says that the rollout makes no progress for a reason.
-func (d *Deployment) isHeldUp(reason string) bool {
-	return slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
-		return c.Type == appsv1.DeploymentProgressing && c.Reason == reason
-	})
-}
-
-// isRolledOut tells whether the status says that all pods are new and available.
-func (d *Deployment) isRolledOut() bool {
-	replicas := toInt32(d.Replicas)
-	return d.Status.ObservedGeneration >= d.Generation && d.Status.Replicas == replicas &&
-		d.Status.UpdatedReplicas == replicas && d.Status.AvailableReplicas == replicas
 }

@@ -94,7 +94,7 @@ func (h hearing) Replace(all []packedDeployment, version string) {
 	listed := make(map[digest]struct{}, len(all))
 	for _, shown := range all {
 		d := shown.unpack()
-		listed[d.digest()] = struct{}{}
+		listed[keyDigest(&d.Meta)] = struct{}{}
 		h.listen(d)
 	}
 	h.writes.retain(listed)

@@ -24,9 +24,6 @@ type packedDeployment struct {
 	own    string
 }
 
-// ownAnnotations are those that a ReplicaSet does not share with others.
-var ownAnnotations = []string{revisionAnnotation, revisionHistoryAnnotation, desiredReplicasAnnotation, maxReplicasAnnotation, rollbackAnnotation}
-
 // hashKeys are the labels that a ReplicaSet does not share with others.
 var hashKeys = []string{hashLabel}
 

@@ -162,8 +162,12 @@ func TestKeysAndNamesDoNotKeepTheObjectsTheyComeFrom(t *testing.T) {
 		"the key of a packed Deployment": func(number int) any { return deployments(number).key() },
 		"the key of a Deployment":        func(number int) any { return deployments(number).unpack().key() },
 		"who else writes a status":       func(number int) any { return deployments(number).unpack().StatusBy },
-		"the name of a Deployment":       func(number int) any { return named[*Deployment, packedDeployment](kind)(deployments(number)) },
-		"the name of a ReplicaSet":       func(number int) any { return named[*ReplicaSet, packedReplicaSet](replicaSetKind)(sets(number)) },
+		"the name of a Deployment": func(number int) any {
+			return named[*Deployment, packedDeployment](kind, uncontrolled)(deployments(number))
+		},
+		"the name of a ReplicaSet": func(number int) any {
+			return named[*ReplicaSet, packedReplicaSet](replicaSetKind, controllerOfReplicaSet)(sets(number))
+		},
 		"the controller of a ReplicaSet": func(number int) any { return sets(number).unpack().ControllerName },
 	} {
 		before := heap()

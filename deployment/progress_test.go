@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -442,4 +443,18 @@ func TestAScalingHidesNoProgress(t *testing.T) {
 	late := condition(appsv1.DeploymentProgressing, corev1.ConditionFalse, reasonTimedOut, `ReplicaSet "web-v2" has timed out progressing.`, 10)
 	s := stateOf(web(4, "v2", counted(8, 4, 4, 4, late)), set("v1", 2, 2, sized("6", "8")), set("v2", 4, 0, sized("6", "8")))
 	expect(t, "message", `ReplicaSet "web-v2" is progressing.`, progressing(s).Message)
+}
+
+func TestALongDenialOfPodsIsCutInTheConditionOfTheDeployment(t *testing.T) {
+	for denial, want := range map[string]string{
+		"no quota":                              "no quota",
+		"no quota" + strings.Repeat("x", 1<<20): "no quota" + strings.Repeat("x", 4082) + " [cut]",
+	} {
+		rs := NewReplicaSet(&appsv1.ReplicaSet{Status: appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{{
+			Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: denial,
+		}}}})
+		p := plan{current: &member{ReplicaSet: rs}, conditions: newConditions(noon, nil)}
+		p.noteReplicaFailure()
+		expect(t, "message", want, p.conditions.get(appsv1.DeploymentReplicaFailure).Message)
+	}
 }

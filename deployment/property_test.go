@@ -303,15 +303,27 @@ func TestAPlanIsAFunctionOfItsState(t *testing.T) {
 	})
 }
 
+// createdAfter is which ReplicaSet was created since the status was written last, after some
+// actions.
+func createdAfter(created string, actions []Action) string {
+	for _, action := range actions {
+		switch a := action.(type) {
+		case UpdateStatus:
+			created = ""
+		case CreateReplicaSet:
+			created = a.Name
+		}
+	}
+	return created
+}
+
 // carryOut returns the state in which a plan was carried out, a while later.
 func carryOut(s *State, actions []Action) *State {
 	next := *s
 	d := *s.Deployment
 	d.Annotations = maps.Clone(d.Annotations)
 	next.Deployment, next.Creation = &d, CreationFailure{}
-	n := note{created: s.Created}
-	n.account(actions, time.Time{})
-	next.StatusWritten, next.StepTaken, next.Created = time.Time{}, time.Time{}, n.created
+	next.StatusWritten, next.StepTaken, next.Created = time.Time{}, time.Time{}, createdAfter(s.Created, actions)
 	sets := map[types.UID]*ReplicaSet{}
 	for _, rs := range s.ReplicaSets {
 		sets[rs.UID] = new(*rs)

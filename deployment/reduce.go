@@ -43,8 +43,8 @@ func NewDeployment(object *appsv1.Deployment) *Deployment {
 		HistoryLimit:     object.Spec.RevisionHistoryLimit,
 		ProgressDeadline: progressDeadline(object.Spec.ProgressDeadlineSeconds),
 		Selector:         object.Spec.Selector,
-		Template:         EncodedTemplate(marshal(&object.Spec.Template)),
-		Sum:              SumTemplate(&object.Spec.Template),
+		Template:         encodeTemplate(&object.Spec.Template),
+		Sum:              sumTemplate(&object.Spec.Template),
 		Status:           object.Status,
 		StatusBy:         lastStatusWrite(object.ManagedFields, FieldManager),
 	}
@@ -67,7 +67,7 @@ func (d *Deployment) resolve(strategy *appsv1.DeploymentStrategy) (invalid *Inva
 	default:
 		return &Invalid{reasonInvalidStrategy, fmt.Sprintf("This deployment's strategy %q is not known.", d.Strategy)}
 	}
-	if d.Limits, err = ResolveLimits(strategy, d.Replicas); err != nil {
+	if d.Limits, err = resolveLimits(strategy, d.Replicas); err != nil {
 		return &Invalid{reasonInvalidStrategy, fmt.Sprintf("This deployment's rolling update is not valid: %v", err)}
 	}
 	return nil
@@ -106,7 +106,7 @@ func NewReplicaSet(object *appsv1.ReplicaSet) *ReplicaSet {
 		Labels:          object.Labels,
 		Annotations:     relevant(object.Annotations),
 		Deleting:        object.DeletionTimestamp != nil,
-		Sum:             SumTemplate(&object.Spec.Template),
+		Sum:             sumTemplate(&object.Spec.Template),
 		Replicas:        wanted(object.Spec.Replicas),
 		MinReadySeconds: object.Spec.MinReadySeconds,
 		Observed:        object.Status.ObservedGeneration >= object.Generation,
@@ -120,6 +120,7 @@ func NewReplicaSet(object *appsv1.ReplicaSet) *ReplicaSet {
 	return rs
 }
 
+// MetaOf takes it from an API object.
 func metaOf(object *metav1.ObjectMeta) Meta {
 	return Meta{Namespace: object.Namespace, Name: object.Name, UID: object.UID, ResourceVersion: object.ResourceVersion}
 }
@@ -163,7 +164,7 @@ func controllerOf(object metav1.Object) (uid types.UID, deployment string) {
 	switch {
 	case controller == nil:
 		return "", ""
-	case controller.Kind == kind.Kind && isDeploymentGroup(controller.APIVersion):
+	case controller.Kind == "Deployment" && isDeploymentGroup(controller.APIVersion):
 		return controller.UID, controller.Name
 	}
 	return controller.UID, ""
@@ -175,9 +176,6 @@ func isDeploymentGroup(version string) bool {
 	group, _, _ := strings.Cut(version, "/")
 	return group == appsv1.GroupName || group == "extensions"
 }
-
-// kind of the objects that this package is about.
-var kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
 
 // replicaFailure returns the condition that reports pods that could not be
 // created or deleted, or nil.

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,7 +26,7 @@ func TestADeploymentIsReducedToWhatPlansLookAt(t *testing.T) {
 		Strategy: appsv1.RollingUpdateDeploymentStrategyType, Limits: Limits{3, 2}, MinReadySeconds: 7,
 		HistoryLimit: new(int32(3)), ProgressDeadline: new(600 * time.Second),
 		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
-		Template: EncodedTemplate(marshal(&template)), Sum: SumTemplate(&template), Status: appsv1.DeploymentStatus{ObservedGeneration: 2},
+		Template: encodeTemplate(&template), Sum: sumTemplate(&template), Status: appsv1.DeploymentStatus{ObservedGeneration: 2},
 	}, got)
 	if _, kept := object.Annotations[corev1.LastAppliedConfigAnnotation]; !kept {
 		t.Error("the object was modified")
@@ -65,7 +64,7 @@ func TestAReplicaSetIsReducedToWhatPlansLookAt(t *testing.T) {
 	want := &ReplicaSet{
 		Meta:    Meta{Namespace: "ns", Name: "web-v1", UID: "uid", ResourceVersion: "12"},
 		Created: noon, Labels: map[string]string{"app": "web"}, Annotations: map[string]string{"a": "b"},
-		Controller: "uid-of-web", ControllerName: "web", Deleting: true, Sum: SumTemplate(&template), Replicas: 5, MinReadySeconds: 7,
+		Controller: "uid-of-web", ControllerName: "web", Deleting: true, Sum: sumTemplate(&template), Replicas: 5, MinReadySeconds: 7,
 		Observed: true, Existing: 4, Ready: 3, Available: 2, Terminating: new(int32(1)), Failure: &failure,
 	}
 	expect(t, "replicaset", want, NewReplicaSet(object))
@@ -102,34 +101,5 @@ func TestTheControllerOfAReplicaSetMayBeAnything(t *testing.T) {
 				t.Errorf("controller %s, %s", rs.Controller, rs.ControllerName)
 			}
 		})
-	}
-}
-
-func TestAPodRunsUntilItHasFinished(t *testing.T) {
-	for phase, runs := range map[corev1.PodPhase]bool{
-		corev1.PodPending: true, corev1.PodRunning: true, corev1.PodUnknown: true, "": true, corev1.PodSucceeded: false, corev1.PodFailed: false,
-	} {
-		object := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{
-				Namespace: "ns", Name: "web-1", UID: "uid", ResourceVersion: "3", DeletionTimestamp: &metav1.Time{Time: noon},
-				OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web-v1", UID: "uid-of-web-v1", Controller: new(true)}},
-			},
-			Status: corev1.PodStatus{Phase: phase},
-		}
-		expect(t, "pod", &pod{Meta: Meta{Namespace: "ns", Name: "web-1", UID: "uid", ResourceVersion: "3"}, controller: "uid-of-web-v1", runs: runs}, newPod(object), cmp.AllowUnexported(pod{}))
-		object.OwnerReferences[0].Kind = "Job"
-		expect(t, "pod of a job", &pod{Meta: Meta{Namespace: "ns", Name: "web-1", UID: "uid", ResourceVersion: "3"}, runs: runs}, newPod(object), cmp.AllowUnexported(pod{}))
-	}
-}
-
-func TestWhatIsNoSuchObjectIsAnError(t *testing.T) {
-	for _, reduce := range []func() error{
-		func() error { _, err := reduceDeployment(&corev1.Pod{}); return err },
-		func() error { _, err := reduceReplicaSet(&corev1.Pod{}); return err },
-		func() error { _, err := reducePod(&appsv1.Deployment{}); return err },
-	} {
-		if reduce() == nil {
-			t.Error("no error")
-		}
 	}
 }

@@ -21,6 +21,10 @@ const (
 	rollbackAnnotation        = appsv1.DeprecatedRollbackTo
 )
 
+// OwnAnnotations are those of them that a ReplicaSet does not share with others. Nobody
+// modifies the list.
+var ownAnnotations = []string{revisionAnnotation, revisionHistoryAnnotation, desiredReplicasAnnotation, maxReplicasAnnotation, rollbackAnnotation}
+
 // The annotations in which the restart controller keeps on a Deployment what it knows
 // of its pods. They change with the content of configs and not with the template, and
 // whoever may read ReplicaSets has no use for them.
@@ -33,7 +37,7 @@ const (
 // revisions may have; the oldest are dropped.
 const maxHistoryLength = 2000
 
-// isCopied tells whether an annotation goes with the template: from the
+// IsCopied reports whether an annotation goes with the template: from the
 // Deployment to its new ReplicaSet, and back in a rollback.
 func isCopied(annotation string) bool {
 	switch annotation {

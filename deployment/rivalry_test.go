@@ -378,8 +378,8 @@ func TestAWriteOfTheStatusByOthersIsNewsOnce(t *testing.T) {
 		other.Name = "other"
 		w.isNews(version())
 		w.isNews(other)
-		w.retain(map[digest]struct{}{other.digest(): {}})
-		if _, found := w[other.digest()]; !found || len(w) != 1 {
+		w.retain(map[digest]struct{}{keyDigest(&other.Meta): {}})
+		if _, found := w[keyDigest(&other.Meta)]; !found || len(w) != 1 {
 			t.Errorf("%d are left, want the one that is listed", len(w))
 		}
 		w.forget(other)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -466,8 +467,17 @@ func (w *world) look() {
 		return
 	}
 	s := w.engine.caches.observe(d, note{}, time.Now())
-	w.isScaling = d.Paused || newPlan(s).isRescaled()
+	w.isScaling = d.Paused || isRescaled(s)
 	w.seen, w.ordered, w.hasSeen = s.ReplicaSets, map[string]int64{}, true
+}
+
+// isRescaled reports whether the size of a ReplicaSet was computed for another number of
+// replicas.
+func isRescaled(s *State) bool {
+	return slices.ContainsFunc(s.ReplicaSets, func(rs *ReplicaSet) bool {
+		desired, err := strconv.ParseInt(rs.Annotations[desiredReplicasAnnotation], 10, 64)
+		return rs.Replicas > 0 && err == nil && desired != s.Deployment.Replicas
+	})
 }
 
 // fail is what may go wrong with a write.
@@ -664,7 +674,7 @@ func (w *world) check(before, after *appsv1.ReplicaSet) {
 		if *before.Spec.Replicas > 0 || before.Status.Replicas > 0 {
 			w.fault("%s is deleted with its pods", before.Name)
 		}
-		if _, asked := rollbackRequest(d); asked {
+		if _, err := strconv.Atoi(d.Annotations[rollbackAnnotation]); err == nil {
 			w.fault("%s is deleted while a rollback is asked for", before.Name)
 		}
 	case before == nil:
@@ -694,8 +704,8 @@ func (w *world) checkMore(d *Deployment, after *appsv1.ReplicaSet) {
 			total += int64(*rs.Spec.Replicas)
 		}
 	}
-	if w.isCalm && *after.Spec.Replicas > 0 && total > d.maxReplicas() {
-		w.fault("%s gets %d, so that there are %d of at most %d", after.Name, *after.Spec.Replicas, total, d.maxReplicas())
+	if w.isCalm && *after.Spec.Replicas > 0 && total > d.Replicas+d.Limits.MaxSurge {
+		w.fault("%s gets %d, so that there are %d of at most %d", after.Name, *after.Spec.Replicas, total, d.Replicas+d.Limits.MaxSurge)
 	}
 	if w.isCalm && *after.Spec.Replicas > 0 && d.Strategy == appsv1.RecreateDeploymentStrategyType && !w.isScaling {
 		for _, pod := range w.pods {
@@ -725,8 +735,8 @@ func (w *world) checkFewer(d *Deployment, before, after *appsv1.ReplicaSet) {
 			is += min(rs.Available, rs.Replicas)
 		}
 	}
-	if is < min(was, d.minAvailable()) {
-		w.fault("%s gets %d, which leaves %d of %d available, of at least %d", after.Name, *after.Spec.Replicas, is, was, d.minAvailable())
+	if is < min(was, d.Replicas-d.Limits.MaxUnavailable) {
+		w.fault("%s gets %d, which leaves %d of %d available, of at least %d", after.Name, *after.Spec.Replicas, is, was, d.Replicas-d.Limits.MaxUnavailable)
 	}
 	if !w.isCalm {
 		return
@@ -745,8 +755,8 @@ func (w *world) checkFewer(d *Deployment, before, after *appsv1.ReplicaSet) {
 		wasTrue += min(available, int64(*rs.Spec.Replicas))
 	}
 	// What the engine does not know of may have become available and count as ill.
-	if isTrue < min(was, wasTrue, d.minAvailable()) {
-		w.fault("%s gets %d, which truly leaves %d of %d available, of at least %d", after.Name, *after.Spec.Replicas, isTrue, wasTrue, d.minAvailable())
+	if isTrue < min(was, wasTrue, d.Replicas-d.Limits.MaxUnavailable) {
+		w.fault("%s gets %d, which truly leaves %d of %d available, of at least %d", after.Name, *after.Spec.Replicas, isTrue, wasTrue, d.Replicas-d.Limits.MaxUnavailable)
 	}
 }
 
@@ -838,9 +848,9 @@ func (w *world) checkSettled() {
 
 // checkRevisions checks that the new ReplicaSet has the greatest revision.
 func (w *world) checkRevisions(d *appsv1.Deployment) {
-	latest, _ := revisionOf(d.Annotations)
+	latest, _ := strconv.Atoi(d.Annotations[revisionAnnotation])
 	for _, rs := range w.replicaSets() {
-		revision, _ := revisionOf(rs.Annotations)
+		revision, _ := strconv.Atoi(rs.Annotations[revisionAnnotation])
 		if w.isCalm && revision >= latest && imageOf(&rs.Spec.Template) != imageOf(&d.Spec.Template) {
 			w.fault("revision %d of %s, and the deployment has %d", revision, rs.Name, latest)
 		}
@@ -849,7 +859,7 @@ func (w *world) checkRevisions(d *appsv1.Deployment) {
 
 // checkStuck checks the end of a rollout whose pods never become ready.
 func (w *world) checkStuck(d *appsv1.Deployment) {
-	progressing := newConditions(time.Now(), d.Status.Conditions).get(appsv1.DeploymentProgressing)
+	progressing := conditionIn(&d.Status, appsv1.DeploymentProgressing)
 	if d.Spec.ProgressDeadlineSeconds != nil && (progressing == nil || progressing.Reason != reasonTimedOut && progressing.Reason != reasonComplete) {
 		w.fault("a stuck rollout has not timed out: %+v", progressing)
 	}
@@ -867,14 +877,13 @@ func (w *world) checkComplete(d *appsv1.Deployment) {
 	if !w.cluster.dropsTerminating && (status.TerminatingReplicas == nil || *status.TerminatingReplicas != 0) {
 		w.fault("terminating replicas: %v", status.TerminatingReplicas)
 	}
-	conditions := newConditions(time.Now(), status.Conditions)
-	if !conditions.has(appsv1.DeploymentAvailable, reasonAvailable) {
+	if !hasCondition(&status, appsv1.DeploymentAvailable, reasonAvailable) {
 		w.fault("it is not available: %+v", status.Conditions)
 	}
-	if has := conditions.has(appsv1.DeploymentProgressing, reasonComplete); has != (d.Spec.ProgressDeadlineSeconds != nil) {
+	if has := hasCondition(&status, appsv1.DeploymentProgressing, reasonComplete); has != (d.Spec.ProgressDeadlineSeconds != nil) {
 		w.fault("conditions %+v", status.Conditions)
 	}
-	if conditions.get(appsv1.DeploymentReplicaFailure) != nil {
+	if conditionIn(&status, appsv1.DeploymentReplicaFailure) != nil {
 		w.fault("the replicasets' failure is left")
 	}
 	w.countRollout(false)

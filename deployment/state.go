@@ -96,7 +96,15 @@ type Meta struct {
 	ResourceVersion string
 }
 
-// isRecreated reports whether no pods of two templates may run at a time.
+// Key is its namespace and name.
+func (m *Meta) key() types.NamespacedName {
+	return types.NamespacedName{Namespace: m.Namespace, Name: m.Name}
+}
+
+// Identity returns the Meta of whatever embeds it.
+func (m *Meta) Identity() *Meta { return m }
+
+// IsRecreated reports whether no pods of two templates may run at a time.
 func (d *Deployment) isRecreated() bool { return d.Strategy == appsv1.RecreateDeploymentStrategyType }
 
 // maxReplicas is how many pods there may be.
@@ -157,5 +165,5 @@ func oldestFirst(sets []*ReplicaSet, meets func(*ReplicaSet) bool) []*ReplicaSet
 	return chosen
 }
 
-// toInt32 converts a number of pods for the API.
+// ToInt32 converts a number of pods for the API.
 func toInt32(n int64) int32 { return int32(min(max(n, 0), math.MaxInt32)) }

@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -95,4 +96,18 @@ func (p *plan) terminating() *int32 {
 	}
 	n := toInt32(total)
 	return &n
+}
+
+// IsHeldUp reports whether the status says that the rollout makes no progress for a reason.
+func (d *Deployment) isHeldUp(reason string) bool {
+	return slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
+		return c.Type == appsv1.DeploymentProgressing && c.Reason == reason
+	})
+}
+
+// IsRolledOut reports whether the status says that all pods are new and available.
+func (d *Deployment) isRolledOut() bool {
+	replicas := toInt32(d.Replicas)
+	return d.Status.ObservedGeneration >= d.Generation && d.Status.Replicas == replicas &&
+		d.Status.UpdatedReplicas == replicas && d.Status.AvailableReplicas == replicas
 }

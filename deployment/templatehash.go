@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/fnv"
 	"strconv"
 
@@ -14,7 +15,7 @@ import (
 	"kubernetes-deployment-restart-controller/podtemplate"
 )
 
-// hashLabel tells the pods and ReplicaSets of different templates apart.
+// HashLabel tells the pods and ReplicaSets of different templates apart.
 const hashLabel = appsv1.DefaultDeploymentUniqueLabelKey
 
 // TemplateHash names a pod template in the label pod-template-hash and in the
@@ -22,7 +23,7 @@ const hashLabel = appsv1.DefaultDeploymentUniqueLabelKey
 // version computes, so that either can take over from the other. After a
 // collision of two templates the count makes it another one.
 //
-// It names and does not identify: see [SumTemplate].
+// It names and does not identify: see [sumTemplate].
 func TemplateHash(template *corev1.PodTemplateSpec, collisions *int32) string {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(dump.ForHash(*template))) // a hash never fails to write
@@ -38,20 +39,32 @@ func TemplateHash(template *corev1.PodTemplateSpec, collisions *int32) string {
 // is decoded, and is needed only to name a new ReplicaSet.
 type EncodedTemplate string
 
+// encodeTemplate does not fail: whatever the API server sends can be encoded again.
+func encodeTemplate(template *corev1.PodTemplateSpec) EncodedTemplate {
+	encoded, err := template.Marshal()
+	if err != nil {
+		panic(fmt.Sprintf("encode a pod template: %v", err))
+	}
+	return EncodedTemplate(encoded)
+}
+
+// decode does not fail on what encodeTemplate has made.
 func (t EncodedTemplate) decode() *corev1.PodTemplateSpec {
 	template := &corev1.PodTemplateSpec{}
-	unmarshal(string(t), template)
+	if err := template.Unmarshal([]byte(t)); err != nil {
+		panic(fmt.Sprintf("decode a pod template: %v", err))
+	}
 	return template
 }
 
-// SumTemplate identifies a pod template, but for the label pod-template-hash, and does
+// sumTemplate identifies a pod template, but for the label pod-template-hash, and does
 // not modify it. By this a Deployment's ReplicaSet is recognised, and not by the hash,
 // which changes with the version of the API.
-func SumTemplate(template *corev1.PodTemplateSpec) podtemplate.Sum {
+func sumTemplate(template *corev1.PodTemplateSpec) podtemplate.Sum {
 	return podtemplate.Encode(template).SumWithoutLabel(hashLabel)
 }
 
-// replicaSetName returns the name of the ReplicaSet of a template. A name may
+// ReplicaSetName returns the name of the ReplicaSet of a template. A name may
 // have 253 characters; of a longer one the Deployment's part is cut.
 func replicaSetName(deployment, hash string) string {
 	longest := max(validation.DNS1123SubdomainMaxLength-len(hash)-1, 0)

@@ -78,11 +78,11 @@ func TestTheNameOfAReplicaSetIsCutToWhatTheAPITakes(t *testing.T) {
 func TestTheSumOfATemplateLeavesOutTheHash(t *testing.T) {
 	template, revision := templateOf("v1"), templateOf("v1")
 	revision.Labels[hashLabel] = "6c5f67b5f7"
-	if SumTemplate(&template) != SumTemplate(&revision) {
+	if sumTemplate(&template) != sumTemplate(&revision) {
 		t.Error("the template of a ReplicaSet has another sum than that of its Deployment")
 	}
 	revision.Labels["a"] = "b"
-	if SumTemplate(&template) == SumTemplate(&revision) {
+	if sumTemplate(&template) == sumTemplate(&revision) {
 		t.Error("another label is no other template")
 	}
 }

@@ -20,21 +20,28 @@ const reasonInternalError = "InternalError"
 // is looked at again.
 const heldPause = 10 * time.Second
 
+// The kinds of the objects that this package is about.
 var (
+	kind           = appsv1.SchemeGroupVersion.WithKind("Deployment")
 	replicaSetKind = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
 	podKind        = corev1.SchemeGroupVersion.WithKind("Pod")
 )
 
 // named names the objects of a cache for the ward.
-func named[T cached, P packed[T]](kind schema.GroupVersionKind) func(P) quarantine.Object {
+func named[T cached, P packed[T]](kind schema.GroupVersionKind, controllerOf func(T) types.UID) func(P) quarantine.Object {
 	return func(shown P) quarantine.Object {
 		value := shown.unpack()
-		m := value.meta()
+		m := value.Identity()
 		return quarantine.Object{
-			Kind: kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion, Controller: value.controller(),
+			Kind: kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion, Controller: controllerOf(value),
 		}
 	}
 }
+
+// uncontrolled is who controls a Deployment, as far as it matters here: nobody.
+func uncontrolled(*Deployment) types.UID { return "" }
+
+func controllerOfReplicaSet(rs *ReplicaSet) types.UID { return rs.Controller }
 
 // nameOfSighting names the probe.
 func nameOfSighting(s *sighting) quarantine.Object {

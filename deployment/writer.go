@@ -21,8 +21,8 @@ func NewWriter(apps apiclient.Apps, events record.EventRecorder) *Writer {
 		apps: apps,
 		// What the API server answers goes there. No watch feeds them.
 		caches: &caches{
-			deployments: newCache(packDeployment, nil),
-			replicaSets: newCache(packReplicaSet, nil),
+			deployments: newCache(packDeployment, groupsOfDeployment, nil),
+			replicaSets: newCache(packReplicaSet, groupsOfReplicaSet, nil),
 		},
 		events:  events,
 		metrics: newMetrics(),
