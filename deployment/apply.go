@@ -16,6 +16,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/brief"
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // statusSubresource is the part of a Deployment that its controller writes.
@@ -42,7 +43,7 @@ type executor struct {
 
 // creationError is why the new ReplicaSet could not be created.
 type creationError struct {
-	CreationFailure
+	rollout.CreationFailure
 	cause error
 }
 
@@ -78,7 +79,7 @@ var errResting = errors.New("the engine stands by")
 // apply applies actions in their order up to the first that fails, and returns how many
 // were carried out. A write that was refused because its object has changed or gone makes
 // it look again, so that the next plan knows.
-func (x *executor) apply(ctx context.Context, d *Deployment, actions []Action) (done int, err error) {
+func (x *executor) apply(ctx context.Context, d *rollout.Deployment, actions []rollout.Action) (done int, err error) {
 	for done, action := range actions {
 		if !x.mayWrite(d.Namespace) {
 			return done, errResting
@@ -89,7 +90,7 @@ func (x *executor) apply(ctx context.Context, d *Deployment, actions []Action) (
 		}
 		x.metrics.actions.WithLabelValues(action.Kind()).Inc()
 		if level := levelOf(action); x.log.Enabled(ctx, level) {
-			x.log.Log(ctx, level, "carried out", "deployment", d.key().String(), "action", action.String())
+			x.log.Log(ctx, level, "carried out", "deployment", d.Key().String(), "action", action.String())
 		}
 	}
 	return len(actions), nil
@@ -101,44 +102,44 @@ func (x *executor) mayWrite(namespace string) bool {
 }
 
 // levelOf keeps what comes many times in a rollout out of the log.
-func levelOf(action Action) slog.Level {
+func levelOf(action rollout.Action) slog.Level {
 	switch action.(type) {
-	case UpdateStatus, Tell:
+	case rollout.UpdateStatus, rollout.Tell:
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo
 }
 
-func (x *executor) do(ctx context.Context, d *Deployment, action Action) error {
+func (x *executor) do(ctx context.Context, d *rollout.Deployment, action rollout.Action) error {
 	switch a := action.(type) {
-	case CreateReplicaSet:
+	case rollout.CreateReplicaSet:
 		return x.create(ctx, d, &a)
-	case UpdateReplicaSet:
+	case rollout.UpdateReplicaSet:
 		return x.update(ctx, d, &a)
-	case DeleteReplicaSet:
+	case rollout.DeleteReplicaSet:
 		return x.remove(ctx, &a.Target)
-	case AdoptReplicaSet:
+	case rollout.AdoptReplicaSet:
 		return x.adopt(ctx, d, &a.Target)
-	case ReleaseReplicaSet:
+	case rollout.ReleaseReplicaSet:
 		body, err := releasePatch(d, &a.Target)
-		return x.patchReplicaSet(ctx, &a.Target, types.StrategicMergePatchType, body, err, func(after *ReplicaSet) string {
-			return missingOwner(d, false, after)
+		return x.patchReplicaSet(ctx, &a.Target, types.StrategicMergePatchType, body, err, func(after *rollout.ReplicaSet) string {
+			return rollout.MissingOwner(d, false, after)
 		})
-	case RollBack:
+	case rollout.RollBack:
 		return x.rollBack(ctx, d, &a)
-	case EndRollBack:
+	case rollout.EndRollBack:
 		body, err := endRollbackPatch(&d.Meta)
-		return x.patchDeployment(ctx, d, types.JSONPatchType, body, err, a.missingIn)
-	case UpdateStatus:
+		return x.patchDeployment(ctx, d, types.JSONPatchType, body, err, a.MissingIn)
+	case rollout.UpdateStatus:
 		return x.updateStatus(ctx, d, &a)
-	case Tell:
+	case rollout.Tell:
 		x.events.Event(referenceTo(d), a.Type, a.Reason, a.Message)
 		return nil
 	}
 	return fmt.Errorf("unknown action %T", action)
 }
 
-func referenceTo(d *Deployment) *corev1.ObjectReference {
+func referenceTo(d *rollout.Deployment) *corev1.ObjectReference {
 	return &corev1.ObjectReference{
 		APIVersion:      kind.GroupVersion().String(),
 		Kind:            kind.Kind,
@@ -149,7 +150,7 @@ func referenceTo(d *Deployment) *corev1.ObjectReference {
 	}
 }
 
-func (x *executor) create(ctx context.Context, d *Deployment, a *CreateReplicaSet) error {
+func (x *executor) create(ctx context.Context, d *rollout.Deployment, a *rollout.CreateReplicaSet) error {
 	live, err := x.confirm(ctx, d)
 	switch {
 	case err != nil:
@@ -157,16 +158,16 @@ func (x *executor) create(ctx context.Context, d *Deployment, a *CreateReplicaSe
 	case !x.mayWrite(d.Namespace): // somebody was heard meanwhile
 		return errResting
 	}
-	created, err := x.apps.ReplicaSets(d.Namespace).Create(ctx, newReplicaSet(live, a), metav1.CreateOptions{FieldManager: FieldManager})
+	created, err := x.apps.ReplicaSets(d.Namespace).Create(ctx, newReplicaSet(live, a), metav1.CreateOptions{FieldManager: rollout.FieldManager})
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return x.resolveCollision(ctx, d, a, err)
 	case err != nil && isRefusal(err):
-		return &creationError{CreationFailure{Name: a.Name, Message: brief.Text(err.Error())}, unsure(a.Name, err)}
+		return &creationError{rollout.CreationFailure{Name: a.Name, Message: brief.Text(err.Error())}, unsure(a.Name, err)}
 	case err != nil:
 		return unsure(a.Name, err)
 	}
-	rs := NewReplicaSet(created)
+	rs := rollout.NewReplicaSet(created)
 	x.caches.replicaSets.answer(rs)
 	if rs.Replicas > 0 {
 		x.events.Eventf(referenceTo(d), corev1.EventTypeNormal, reasonScaling, "Scaled up replica set %s from 0 to %d", a.Name, rs.Replicas)
@@ -180,7 +181,7 @@ func (x *executor) create(ctx context.Context, d *Deployment, a *CreateReplicaSe
 // resolveCollision looks at who has the name of the new ReplicaSet. It may be the
 // very one that is wanted, created before this process knew, or an orphan that
 // will be adopted.
-func (x *executor) resolveCollision(ctx context.Context, d *Deployment, a *CreateReplicaSet, cause error) error {
+func (x *executor) resolveCollision(ctx context.Context, d *rollout.Deployment, a *rollout.CreateReplicaSet, cause error) error {
 	holder, err := x.lookAtReplicaSet(ctx, types.NamespacedName{Namespace: d.Namespace, Name: a.Name})
 	switch {
 	case err != nil:
@@ -188,7 +189,7 @@ func (x *executor) resolveCollision(ctx context.Context, d *Deployment, a *Creat
 	case holder == nil, holder.Controller == d.UID && holder.Sum == d.Sum, holder.Controller == "" && !holder.Deleting && d.Selects(holder):
 		return fmt.Errorf("%w: %w", errMovedOn, cause)
 	}
-	return &creationError{CreationFailure{Name: a.Name, Collided: true}, cause}
+	return &creationError{rollout.CreationFailure{Name: a.Name, Collided: true}, cause}
 }
 
 // isRefusal tells whether the API server has understood a request and does not
@@ -198,9 +199,9 @@ func isRefusal(err error) bool {
 	return errors.As(err, &status) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-func (x *executor) update(ctx context.Context, d *Deployment, a *UpdateReplicaSet) error {
+func (x *executor) update(ctx context.Context, d *rollout.Deployment, a *rollout.UpdateReplicaSet) error {
 	body, err := updatePatch(a)
-	if err := x.patchReplicaSet(ctx, &a.Target, types.MergePatchType, body, err, a.missingIn); err != nil {
+	if err := x.patchReplicaSet(ctx, &a.Target, types.MergePatchType, body, err, a.MissingIn); err != nil {
 		return err
 	}
 	switch {
@@ -212,7 +213,7 @@ func (x *executor) update(ctx context.Context, d *Deployment, a *UpdateReplicaSe
 	return nil
 }
 
-func (x *executor) remove(ctx context.Context, target *Meta) error {
+func (x *executor) remove(ctx context.Context, target *rollout.Meta) error {
 	err := x.apps.ReplicaSets(target.Namespace).Delete(ctx, target.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &target.UID, ResourceVersion: &target.ResourceVersion},
 	})
@@ -225,7 +226,7 @@ func (x *executor) remove(ctx context.Context, target *Meta) error {
 
 // adopt looks first whether the Deployment is still there: the cache may not know
 // yet that it is being deleted without its ReplicaSets.
-func (x *executor) adopt(ctx context.Context, d *Deployment, target *Meta) error {
+func (x *executor) adopt(ctx context.Context, d *rollout.Deployment, target *rollout.Meta) error {
 	live, err := x.lookAtDeployment(ctx, &d.Meta)
 	if err != nil {
 		return err
@@ -234,30 +235,30 @@ func (x *executor) adopt(ctx context.Context, d *Deployment, target *Meta) error
 		return fmt.Errorf("%w: the deployment is gone or being deleted", errMovedOn)
 	}
 	body, err := adoptPatch(d, target)
-	return x.patchReplicaSet(ctx, target, types.StrategicMergePatchType, body, err, func(after *ReplicaSet) string {
-		return missingOwner(d, true, after)
+	return x.patchReplicaSet(ctx, target, types.StrategicMergePatchType, body, err, func(after *rollout.ReplicaSet) string {
+		return rollout.MissingOwner(d, true, after)
 	})
 }
 
-func (x *executor) rollBack(ctx context.Context, d *Deployment, a *RollBack) error {
-	source, err := x.readOriginal(ctx, a.Source.key())
+func (x *executor) rollBack(ctx context.Context, d *rollout.Deployment, a *rollout.RollBack) error {
+	source, err := x.readOriginal(ctx, a.Source.Key())
 	switch {
 	case err != nil:
 		return x.lookAgain(ctx, &a.Source, err)
 	case source.Metadata.UID != a.Source.UID:
-		_, err := x.lookAtReplicaSet(ctx, a.Source.key())
+		_, err := x.lookAtReplicaSet(ctx, a.Source.Key())
 		return errors.Join(fmt.Errorf("%w: replicaset %s", errMovedOn, a.Source.Name), err)
 	}
 	body, err := rollbackPatch(&d.Meta, a, source.Spec.Template)
-	return x.patchDeployment(ctx, d, types.JSONPatchType, body, err, func(after *Deployment) string { return a.missingIn(d, after) })
+	return x.patchDeployment(ctx, d, types.JSONPatchType, body, err, func(after *rollout.Deployment) string { return a.MissingIn(d, after) })
 }
 
-func (x *executor) updateStatus(ctx context.Context, d *Deployment, a *UpdateStatus) error {
+func (x *executor) updateStatus(ctx context.Context, d *rollout.Deployment, a *rollout.UpdateStatus) error {
 	body, err := statusPatch(&d.Meta, a)
 	isDropped := false
-	err = x.patchDeployment(ctx, d, types.MergePatchType, body, err, func(after *Deployment) string {
+	err = x.patchDeployment(ctx, d, types.MergePatchType, body, err, func(after *rollout.Deployment) string {
 		isDropped = a.Status.TerminatingReplicas != nil && after.Status.TerminatingReplicas == nil
-		return a.missingIn(after)
+		return a.MissingIn(after)
 	}, statusSubresource)
 	if isDropped {
 		x.dropping.add(d.Namespace)
@@ -271,25 +272,25 @@ func (x *executor) updateStatus(ctx context.Context, d *Deployment, a *UpdateSta
 
 // patchReplicaSet sends a body that was encoded, unless that failed. It asks what the answer
 // lacks of what the patch was to bring about.
-func (x *executor) patchReplicaSet(ctx context.Context, target *Meta, kind types.PatchType, body []byte, err error, missing func(*ReplicaSet) string) error {
+func (x *executor) patchReplicaSet(ctx context.Context, target *rollout.Meta, kind types.PatchType, body []byte, err error, missing func(*rollout.ReplicaSet) string) error {
 	if err != nil {
 		return err
 	}
-	answer, err := x.apps.ReplicaSets(target.Namespace).Patch(ctx, target.Name, kind, body, metav1.PatchOptions{FieldManager: FieldManager})
+	answer, err := x.apps.ReplicaSets(target.Namespace).Patch(ctx, target.Name, kind, body, metav1.PatchOptions{FieldManager: rollout.FieldManager})
 	if err != nil {
 		return x.lookAgain(ctx, target, err)
 	}
-	after := NewReplicaSet(answer)
+	after := rollout.NewReplicaSet(answer)
 	x.caches.replicaSets.answer(after)
 	return effectOf("replicaset "+target.Name, target, &after.Meta, missing(after))
 }
 
 // lookAgain brings the cache up to date after a write to a ReplicaSet was refused.
-func (x *executor) lookAgain(ctx context.Context, target *Meta, cause error) error {
+func (x *executor) lookAgain(ctx context.Context, target *rollout.Meta, cause error) error {
 	if !apierrors.IsConflict(cause) && !apierrors.IsNotFound(cause) {
 		return unsure(target.Name, cause)
 	}
-	live, err := x.lookAtReplicaSet(ctx, target.key())
+	live, err := x.lookAtReplicaSet(ctx, target.Key())
 	switch {
 	case err != nil:
 		return &unsureError{target.Name, errors.Join(cause, err)}
@@ -301,7 +302,7 @@ func (x *executor) lookAgain(ctx context.Context, target *Meta, cause error) err
 
 // lookAtReplicaSet reads a ReplicaSet into the cache and returns it, or nil if
 // there is none.
-func (x *executor) lookAtReplicaSet(ctx context.Context, key types.NamespacedName) (*ReplicaSet, error) {
+func (x *executor) lookAtReplicaSet(ctx context.Context, key types.NamespacedName) (*rollout.ReplicaSet, error) {
 	object, err := x.apps.ReplicaSets(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -309,19 +310,19 @@ func (x *executor) lookAtReplicaSet(ctx context.Context, key types.NamespacedNam
 	case err != nil:
 		return nil, fmt.Errorf("look at replicaset %s: %w", key, err)
 	}
-	rs := NewReplicaSet(object)
+	rs := rollout.NewReplicaSet(object)
 	x.caches.replicaSets.answer(rs)
 	return rs, nil
 }
 
 // patchDeployment sends a body that was encoded, unless that failed. It asks what the answer
 // lacks of what the patch was to bring about.
-func (x *executor) patchDeployment(ctx context.Context, d *Deployment, kind types.PatchType, body []byte, err error,
-	missing func(*Deployment) string, subresource ...string) error {
+func (x *executor) patchDeployment(ctx context.Context, d *rollout.Deployment, kind types.PatchType, body []byte, err error,
+	missing func(*rollout.Deployment) string, subresource ...string) error {
 	if err != nil {
 		return err
 	}
-	answer, err := x.apps.Deployments(d.Namespace).Patch(ctx, d.Name, kind, body, metav1.PatchOptions{FieldManager: FieldManager}, subresource...)
+	answer, err := x.apps.Deployments(d.Namespace).Patch(ctx, d.Name, kind, body, metav1.PatchOptions{FieldManager: rollout.FieldManager}, subresource...)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		_, lookErr := x.lookAtDeployment(ctx, &d.Meta)
 		return errors.Join(err, lookErr)
@@ -329,23 +330,23 @@ func (x *executor) patchDeployment(ctx context.Context, d *Deployment, kind type
 	if err != nil {
 		return err
 	}
-	after := NewDeployment(answer)
+	after := rollout.NewDeployment(answer)
 	x.caches.deployments.answer(after)
 	return effectOf("the deployment", &d.Meta, &after.Meta, missing(after))
 }
 
 // lookAtDeployment reads a Deployment into the cache and returns it, or nil if
 // there is none.
-func (x *executor) lookAtDeployment(ctx context.Context, known *Meta) (*Deployment, error) {
+func (x *executor) lookAtDeployment(ctx context.Context, known *rollout.Meta) (*rollout.Deployment, error) {
 	object, err := x.apps.Deployments(known.Namespace).Get(ctx, known.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		x.caches.deployments.answerGone(known)
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("look at deployment %s: %w", known.key(), err)
+		return nil, fmt.Errorf("look at deployment %s: %w", known.Key(), err)
 	}
-	d := NewDeployment(object)
+	d := rollout.NewDeployment(object)
 	x.caches.deployments.answer(d)
 	return d, nil
 }

@@ -8,6 +8,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // A sync may cost no more for what else lives in the namespace.
@@ -18,7 +20,7 @@ func BenchmarkSyncInANamespaceOf(b *testing.B) {
 			first := c.deployments.get(types.NamespacedName{Namespace: "ns", Name: "web-0"})
 			b.ReportAllocs()
 			for b.Loop() {
-				if actions, _ := Plan(c.observe(first, note{}, now)); len(actions) != 1 {
+				if actions, _ := rollout.Plan(c.observe(first, note{}, now)); len(actions) != 1 {
 					b.Fatal(actions)
 				}
 			}
@@ -29,7 +31,7 @@ func BenchmarkSyncInANamespaceOf(b *testing.B) {
 // crowd is a namespace full of Deployments with a history of five.
 func crowd(n int) *caches {
 	c := &caches{
-		deployments: newCache(packDeployment, groupsOfDeployment, func(_, _ *Deployment) {}), replicaSets: newCache(packReplicaSet, groupsOfReplicaSet, func(_, _ *ReplicaSet) {}), pods: newPodTable(func(string) {}, func(types.NamespacedName) {}),
+		deployments: newCache(packDeployment, groupsOfDeployment, func(_, _ *rollout.Deployment) {}), replicaSets: newCache(packReplicaSet, groupsOfReplicaSet, func(_, _ *rollout.ReplicaSet) {}), pods: newPodTable(func(string) {}, func(types.NamespacedName) {}),
 	}
 	for i := range n {
 		d := web(0, "v6")
@@ -50,7 +52,7 @@ func BenchmarkCollectOf10000Deployments(b *testing.B) {
 	for i := range 10_000 {
 		d := web(3, "v1", withStatus(appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{
 			condition(appsv1.DeploymentAvailable, corev1.ConditionTrue, reasonAvailable, "Deployment has minimum availability.", 10),
-			progressed(corev1.ConditionFalse, reasonTimedOut),
+			progressed(corev1.ConditionFalse, rollout.ReasonTimedOut),
 		}}))
 		d.Name = fmt.Sprint("web-", i)
 		e.caches.deployments.feed("").Observe(packDeployment(d))

@@ -7,12 +7,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // cached is an immutable value made from an API object, nil for none.
 type cached interface {
 	comparable
-	Identity() *Meta
+	Identity() *rollout.Meta
 }
 
 // packed is a value in the form in which a cache holds it. To unpack it costs as much as the
@@ -64,7 +66,7 @@ func newCache[T cached, P packed[T]](pack func(T) P, groupsOf func(T) []digest, 
 }
 
 // keyDigest stands for the namespace and name of an object.
-func keyDigest(of *Meta) digest { return digestOf(of.Namespace, of.Name) }
+func keyDigest(of *rollout.Meta) digest { return digestOf(of.Namespace, of.Name) }
 
 // get returns nil if there is no such object.
 func (c *cache[T, P]) get(key types.NamespacedName) (value T) {
@@ -156,7 +158,7 @@ func (c *cache[T, P]) answer(value T) {
 }
 
 // answerGone takes in that the API server deleted an object or does not know it.
-func (c *cache[T, P]) answerGone(gone *Meta) {
+func (c *cache[T, P]) answerGone(gone *rollout.Meta) {
 	c.alter(keyDigest(gone), func(present known[T]) {
 		if !isNil(present.value) && present.value.Identity().UID == gone.UID {
 			c.remove(present)

@@ -11,11 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // thing is what the caches of these tests hold.
 type thing struct {
-	Meta
+	rollout.Meta
 	owner string
 }
 
@@ -26,14 +28,15 @@ func (t *thing) groups() (groups []digest) {
 	return groups
 }
 
-func (*thing) controller() types.UID { return "" }
-
 // packedThing is a thing as it is.
 type packedThing struct{ *thing }
 
 func packThing(t *thing) packedThing    { return packedThing{t} }
 func (p packedThing) unpack() *thing    { return p.thing }
 func (p packedThing) namespace() string { return p.Namespace }
+
+func (p packedThing) key() types.NamespacedName { return p.Key() }
+
 func newThings(changed func(before, after *thing)) *cache[*thing, packedThing] {
 	return newCache(packThing, (*thing).groups, changed)
 }
@@ -47,7 +50,7 @@ func packedThings(things ...*thing) (packed []packedThing) {
 // version is a version of the object "a" in a namespace. Its UID is that of its
 // creation.
 func version(number int, options ...func(*thing)) *thing {
-	t := &thing{Meta: Meta{Namespace: "ns", Name: "a", UID: "first", ResourceVersion: strconv.Itoa(number)}, owner: "x"}
+	t := &thing{Meta: rollout.Meta{Namespace: "ns", Name: "a", UID: "first", ResourceVersion: strconv.Itoa(number)}, owner: "x"}
 	for _, option := range options {
 		option(t)
 	}
@@ -59,7 +62,7 @@ func in(namespace string) func(*thing)    { return func(t *thing) { t.Namespace 
 func ownedBy(owner string) func(*thing)   { return func(t *thing) { t.owner = owner } }
 func (t *thing) String() string           { return t.Namespace + "/" + t.Name + "@" + t.ResourceVersion }
 func told(before, after *thing) string    { return fmt.Sprint(before, " -> ", after) }
-func keyOf(t *thing) types.NamespacedName { return t.key() }
+func keyOf(t *thing) types.NamespacedName { return t.Key() }
 
 func TestACacheHoldsTheNewestThatIsKnown(t *testing.T) {
 	type step func(feed[*thing, packedThing])
@@ -275,7 +278,7 @@ func TestAListOfANamespaceDoesNotLookIntoOthers(t *testing.T) {
 			namespace := fmt.Sprint("ns-", number)
 			var all []countedThing
 			for name := range each {
-				all = append(all, pack(&thing{Meta: Meta{Namespace: namespace, Name: fmt.Sprint(name), ResourceVersion: version}}))
+				all = append(all, pack(&thing{Meta: rollout.Meta{Namespace: namespace, Name: fmt.Sprint(name), ResourceVersion: version}}))
 			}
 			c.feed(namespace).Replace(all, version)
 		}
@@ -314,7 +317,7 @@ func TestACacheIsNeverBehindItsAnswers(t *testing.T) {
 			switch present := truth[name]; rapid.IntRange(0, 4).Draw(t, "what") {
 			case 0, 1: // a write
 				last++
-				written := &thing{Meta: Meta{Namespace: "ns", Name: name, UID: types.UID(fmt.Sprint(last)), ResourceVersion: strconv.Itoa(last)}, owner: rapid.SampledFrom(names).Draw(t, "owner")}
+				written := &thing{Meta: rollout.Meta{Namespace: "ns", Name: name, UID: types.UID(fmt.Sprint(last)), ResourceVersion: strconv.Itoa(last)}, owner: rapid.SampledFrom(names).Draw(t, "owner")}
 				if present != nil {
 					written.UID = present.UID
 				}

@@ -29,6 +29,7 @@ import (
 	"kubernetes-deployment-restart-controller/watch"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
@@ -241,9 +242,9 @@ func (c *cluster) newEngine(metrics *metrics) *Engine {
 func (ch change) show(e *Engine) {
 	switch o := ch.object.(type) {
 	case *appsv1.Deployment:
-		showTo(e.caches.deployments.feed(""), packDeployment(NewDeployment(o)), ch.deleted)
+		showTo(e.caches.deployments.feed(""), packDeployment(rollout.NewDeployment(o)), ch.deleted)
 	case *appsv1.ReplicaSet:
-		showTo(e.caches.replicaSets.feed(""), packReplicaSet(NewReplicaSet(o)), ch.deleted)
+		showTo(e.caches.replicaSets.feed(""), packReplicaSet(rollout.NewReplicaSet(o)), ch.deleted)
 	case *corev1.Pod:
 		showTo(podFeed{e.caches.pods, ""}, newPod(o), ch.deleted)
 	}
@@ -262,12 +263,12 @@ func (c *cluster) list(e *Engine) {
 	version := strconv.FormatInt(c.version, 10)
 	var sets []packedReplicaSet
 	for _, name := range slices.Sorted(maps.Keys(c.replicaSets)) {
-		sets = append(sets, packReplicaSet(NewReplicaSet(c.replicaSets[name])))
+		sets = append(sets, packReplicaSet(rollout.NewReplicaSet(c.replicaSets[name])))
 	}
 	e.caches.replicaSets.feed("").Replace(sets, version)
 	var deployments []packedDeployment
 	for _, name := range slices.Sorted(maps.Keys(c.deployments)) {
-		deployments = append(deployments, packDeployment(NewDeployment(c.deployments[name])))
+		deployments = append(deployments, packDeployment(rollout.NewDeployment(c.deployments[name])))
 	}
 	e.caches.deployments.feed("").Replace(deployments, version)
 }

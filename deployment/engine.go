@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 	"kubernetes-deployment-restart-controller/fairqueue"
 	"kubernetes-deployment-restart-controller/quarantine"
 	"kubernetes-deployment-restart-controller/watch"
@@ -162,11 +163,11 @@ func (e *Engine) watch(namespaces []string, clients *apiclient.Clients) {
 	}
 	for _, namespace := range namespaces {
 		deployments := watch.New(watch.Options[packedDeployment]{
-			Resource: "deployments", Kind: kind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceDeployment, Name: named[*Deployment, packedDeployment](kind, uncontrolled),
+			Resource: "deployments", Kind: kind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceDeployment, Name: named[*rollout.Deployment, packedDeployment](kind, uncontrolled),
 			Observer: hearing{e.caches.deployments.feed(namespace), e, statusWrites{}}, Ward: e.ward, Log: e.log,
 		})
 		replicaSets := watch.New(watch.Options[packedReplicaSet]{
-			Resource: "replicasets", Kind: replicaSetKind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceReplicaSet, Name: named[*ReplicaSet, packedReplicaSet](replicaSetKind, controllerOfReplicaSet),
+			Resource: "replicasets", Kind: replicaSetKind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceReplicaSet, Name: named[*rollout.ReplicaSet, packedReplicaSet](replicaSetKind, controllerOfReplicaSet),
 			Observer: e.caches.replicaSets.feed(namespace), Ward: e.ward, Log: e.log,
 		})
 		e.watches = append(e.watches, replicaSets, deployments)

@@ -3,20 +3,22 @@ package deployment
 import (
 	"testing"
 	"time"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // A name that is taken changes the count of collisions, from which the next name is made.
 // Until the count is written, another attempt would meet the same name.
 func TestACollisionIsRememberedUntilItsCountIsWritten(t *testing.T) {
-	key, taken := web(3, "v1").key(), note{creation: CreationFailure{Name: "web-v1", Collided: true}}
+	key, taken := web(3, "v1").Key(), note{creation: rollout.CreationFailure{Name: "web-v1", Collided: true}}
 	for name, test := range map[string]struct {
-		actions    []Action
+		actions    []rollout.Action
 		remembered bool
 		queued     int
 	}{
 		"the status was put off": {nil, true, 0},
-		"the status was written": {[]Action{UpdateStatus{}}, false, 1},
-		"another name was tried": {[]Action{CreateReplicaSet{}}, false, 1},
+		"the status was written": {[]rollout.Action{rollout.UpdateStatus{}}, false, 1},
+		"another name was tried": {[]rollout.Action{rollout.CreateReplicaSet{}}, false, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newIdleEngine(t)
@@ -30,18 +32,18 @@ func TestACollisionIsRememberedUntilItsCountIsWritten(t *testing.T) {
 
 // What was created is remembered until a status was written after it.
 func TestACreationIsRememberedUntilAStatusIsWritten(t *testing.T) {
-	create, report := CreateReplicaSet{Name: "web-v1"}, UpdateStatus{}
+	create, report := rollout.CreateReplicaSet{Name: "web-v1"}, rollout.UpdateStatus{}
 	for name, test := range map[string]struct {
 		before  string
-		actions []Action
+		actions []rollout.Action
 		want    string
 	}{
-		"created":                      {"", []Action{create}, "web-v1"},
-		"created and reported":         {"", []Action{create, Tell{}, report}, ""},
-		"a step, the status put off":   {"web-v1", []Action{UpdateReplicaSet{}}, "web-v1"},
-		"reported at last":             {"web-v1", []Action{UpdateReplicaSet{}, report}, ""},
+		"created":                      {"", []rollout.Action{create}, "web-v1"},
+		"created and reported":         {"", []rollout.Action{create, rollout.Tell{}, report}, ""},
+		"a step, the status put off":   {"web-v1", []rollout.Action{rollout.UpdateReplicaSet{}}, "web-v1"},
+		"reported at last":             {"web-v1", []rollout.Action{rollout.UpdateReplicaSet{}, report}, ""},
 		"nothing was carried out":      {"web-v1", nil, "web-v1"},
-		"another was created meantime": {"web-v0", []Action{create}, "web-v1"},
+		"another was created meantime": {"web-v0", []rollout.Action{create}, "web-v1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := note{created: test.before}

@@ -3,6 +3,10 @@ package deployment
 import (
 	"fmt"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // guarded is a thing that wants no cache to be locked while something costs as much as it is
@@ -23,6 +27,8 @@ func (p packedGuarded) unpack() *guarded {
 	p.expectUnlocked("unpack")
 	return p.guarded
 }
+
+func (p packedGuarded) key() types.NamespacedName { return p.Key() }
 
 func (p packedGuarded) namespace() string { return p.Namespace }
 
@@ -47,14 +53,14 @@ func TestNobodyWaitsWhileACacheWorksOnALargeObject(t *testing.T) {
 	f.Observe(packedGuarded{at(101)})
 	c.answer(at(102))
 	c.find(noLimit, digestOf("x"))
-	c.get(at(0).key())
+	c.get(at(0).Key())
 	f.Forget(packedGuarded{at(103)})
 	f.Observe(packedGuarded{at(104)})
 	c.answerGone(&at(104).Meta)
 	f.Observe(packedGuarded{at(105)})
 	f.Replace(nil, "106")
-	if c.has(at(0).key()) || steps < 20 {
-		t.Errorf("after a list without it: there %t, in %d steps", c.has(at(0).key()), steps)
+	if c.has(at(0).Key()) || steps < 20 {
+		t.Errorf("after a list without it: there %t, in %d steps", c.has(at(0).Key()), steps)
 	}
 }
 
@@ -80,8 +86,8 @@ func BenchmarkAReplicaSetOf60000Labels(b *testing.B) {
 	for i := range 60000 {
 		labels[fmt.Sprintf("%05x", i)] = "value"
 	}
-	c := newCache(packReplicaSet, groupsOfReplicaSet, func(_, _ *ReplicaSet) {})
-	rs := &ReplicaSet{Meta: Meta{Namespace: "ns", Name: "web-1", UID: "1", ResourceVersion: "5"}, Labels: labels}
+	c := newCache(packReplicaSet, groupsOfReplicaSet, func(_, _ *rollout.ReplicaSet) {})
+	rs := &rollout.ReplicaSet{Meta: rollout.Meta{Namespace: "ns", Name: "web-1", UID: "1", ResourceVersion: "5"}, Labels: labels}
 	packed := packReplicaSet(rs)
 	b.Run("taken in", func(b *testing.B) {
 		for b.Loop() {
@@ -91,7 +97,7 @@ func BenchmarkAReplicaSetOf60000Labels(b *testing.B) {
 	shown, present := c.newcomerOf(rs, packed), c.known(keyDigest(&rs.Meta))
 	b.Run("under the lock", func(b *testing.B) {
 		for b.Loop() {
-			c.alterIfSame(present, func(present known[*ReplicaSet]) { c.replace(present, shown, false) })
+			c.alterIfSame(present, func(present known[*rollout.ReplicaSet]) { c.replace(present, shown, false) })
 			present.number = c.puts
 		}
 	})

@@ -1,7 +1,6 @@
 package deployment
 
 import (
-	"maps"
 	"runtime"
 	"strconv"
 	"strings"
@@ -14,6 +13,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
+)
+
+// These fixtures are those of package rollout, as far as the tests here need them.
+
+// What the planner writes, as clients know it.
+const (
+	revisionHistoryAnnotation = "deployment.kubernetes.io/revision-history"
+	desiredReplicasAnnotation = "deployment.kubernetes.io/desired-replicas"
+	maxReplicasAnnotation     = "deployment.kubernetes.io/max-replicas"
+
+	configChecksumsAnnotation = "com.xing.deployment-restart.applied-config-checksums"
+	configBasisAnnotation     = "com.xing.deployment-restart.applied-config-basis"
+
+	// statusSpacing is the least time between two writes of one Deployment's status.
+	statusSpacing = 50 * time.Millisecond
+
+	reasonAvailable  = "MinimumReplicasAvailable"
+	reasonComplete   = "NewReplicaSetAvailable"
+	reasonRolledBack = "DeploymentRollback"
 )
 
 // noon is when the Deployments of these tests were made.
@@ -61,8 +81,8 @@ func deploymentObject(replicas int32, image string, changes ...func(*appsv1.Depl
 }
 
 // web is that Deployment as plans see it.
-func web(replicas int32, image string, changes ...func(*appsv1.Deployment)) *Deployment {
-	return NewDeployment(deploymentObject(replicas, image, changes...))
+func web(replicas int32, image string, changes ...func(*appsv1.Deployment)) *rollout.Deployment {
+	return rollout.NewDeployment(deploymentObject(replicas, image, changes...))
 }
 
 // rolling is a rolling update. Its limits are numbers or percentages; an empty one
@@ -105,7 +125,7 @@ func withHistoryLimit(limit int32) func(*appsv1.Deployment) {
 func withStatus(status appsv1.DeploymentStatus) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) {
 		d.Status = status
-		d.Annotations[revisionAnnotation] = strings.TrimPrefix(d.Spec.Template.Spec.Containers[0].Image, "v")
+		d.Annotations[rollout.RevisionAnnotation] = strings.TrimPrefix(d.Spec.Template.Spec.Containers[0].Image, "v")
 	}
 }
 
@@ -115,26 +135,47 @@ func condition(kind appsv1.DeploymentConditionType, status corev1.ConditionStatu
 	return appsv1.DeploymentCondition{Type: kind, Status: status, Reason: reason, Message: message, LastUpdateTime: stamp, LastTransitionTime: stamp}
 }
 
+// progressed is a condition Progressing of before, with a reason.
+func progressed(status corev1.ConditionStatus, reason string) appsv1.DeploymentCondition {
+	return condition(appsv1.DeploymentProgressing, status, reason, "as it was", 3000)
+}
+
+// conditionIn returns a condition of a status, or nil.
+func conditionIn(status *appsv1.DeploymentStatus, kind appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
+	for i := range status.Conditions {
+		if status.Conditions[i].Type == kind {
+			return &status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// hasCondition reports whether a condition is there for a reason.
+func hasCondition(status *appsv1.DeploymentStatus, kind appsv1.DeploymentConditionType, reason string) bool {
+	present := conditionIn(status, kind)
+	return present != nil && present.Reason == reason
+}
+
 // set is a ReplicaSet of the Deployment web, with the template of an image "v1",
 // "v2" and so on. The number is its revision and its age. All pods that it wants
 // exist.
-func set(image string, wanted, available int64, changes ...func(*ReplicaSet)) *ReplicaSet {
+func set(image string, wanted, available int64, changes ...func(*rollout.ReplicaSet)) *rollout.ReplicaSet {
 	number, err := strconv.Atoi(strings.TrimPrefix(image, "v"))
 	if err != nil {
 		panic(err)
 	}
-	template := templateOf(image)
-	rs := &ReplicaSet{
-		Meta: Meta{
+	object := &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Template: templateOf(image)}}
+	rs := &rollout.ReplicaSet{
+		Meta: rollout.Meta{
 			Namespace: "ns", Name: "web-" + image, UID: types.UID("uid-of-web-" + image),
 			ResourceVersion: strconv.Itoa(10 + number),
 		},
 		Created:        noonPlus(float64(number)),
-		Labels:         map[string]string{"app": "web", hashLabel: image},
-		Annotations:    map[string]string{revisionAnnotation: strconv.Itoa(number)},
+		Labels:         map[string]string{"app": "web", rollout.HashLabel: image},
+		Annotations:    map[string]string{rollout.RevisionAnnotation: strconv.Itoa(number)},
 		Controller:     "uid-of-web",
 		ControllerName: "web",
-		Sum:            sumTemplate(&template),
+		Sum:            rollout.NewReplicaSet(object).Sum,
 		Replicas:       wanted,
 		Observed:       true,
 		Existing:       wanted,
@@ -146,63 +187,6 @@ func set(image string, wanted, available int64, changes ...func(*ReplicaSet)) *R
 		change(rs)
 	}
 	return rs
-}
-
-// sized tells what a ReplicaSet's size was computed from. Empty stands for absent.
-func sized(desired, maximum string) func(*ReplicaSet) {
-	return func(rs *ReplicaSet) {
-		rs.Annotations[desiredReplicasAnnotation], rs.Annotations[maxReplicasAnnotation] = desired, maximum
-	}
-}
-
-// stateOf is a State. The sizes of its ReplicaSets were computed from the present
-// Deployment, unless they tell otherwise.
-func stateOf(d *Deployment, sets ...*ReplicaSet) *State {
-	for _, rs := range sets {
-		for key, value := range d.sizeAnnotations() {
-			if _, found := rs.Annotations[key]; !found {
-				rs.Annotations[key] = value
-			}
-		}
-		maps.DeleteFunc(rs.Annotations, func(_, value string) bool { return value == "" })
-	}
-	return &State{Now: now, Deployment: d, ReplicaSets: sets, Pods: map[types.UID]int{}}
-}
-
-// orders are the actions of a plan in words, the status aside.
-func orders(s *State) []string {
-	actions, _ := Plan(s)
-	words := []string{}
-	for _, action := range actions {
-		if _, isStatus := action.(UpdateStatus); !isStatus {
-			words = append(words, action.String())
-		}
-	}
-	return words
-}
-
-// statusOf is the status that a plan writes. It is nil if it writes none.
-func statusOf(s *State) *appsv1.DeploymentStatus {
-	actions, _ := Plan(s)
-	for _, action := range actions {
-		if update, isStatus := action.(UpdateStatus); isStatus {
-			return &update.Status
-		}
-	}
-	return nil
-}
-
-// progressing is the condition of that name which a plan writes or leaves.
-func progressing(s *State) *appsv1.DeploymentCondition {
-	return conditionOf(s, appsv1.DeploymentProgressing)
-}
-
-func conditionOf(s *State, kind appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
-	status := statusOf(s)
-	if status == nil {
-		status = &s.Deployment.Status
-	}
-	return newConditions(s.Now, status.Conditions).get(kind)
 }
 
 // expect compares whole values.
@@ -220,20 +204,4 @@ func heap() int64 {
 	runtime.GC() // what the first one has found to be free
 	runtime.ReadMemStats(&stats)
 	return int64(stats.HeapAlloc)
-}
-
-// conditionIn returns a condition of a status, or nil.
-func conditionIn(status *appsv1.DeploymentStatus, kind appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
-	for i := range status.Conditions {
-		if status.Conditions[i].Type == kind {
-			return &status.Conditions[i]
-		}
-	}
-	return nil
-}
-
-// hasCondition reports whether a condition is there for a reason.
-func hasCondition(status *appsv1.DeploymentStatus, kind appsv1.DeploymentConditionType, reason string) bool {
-	present := conditionIn(status, kind)
-	return present != nil && present.Reason == reason
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 const (
@@ -57,18 +59,18 @@ func adoptersIn(namespace string) digest { return digestOf("adopters", namespace
 
 // groupsOfDeployment makes Deployments found by their namespace and, for a ReplicaSet that nobody
 // controls, by their selector, and counted for the metrics.
-func groupsOfDeployment(d *Deployment) []digest {
+func groupsOfDeployment(d *rollout.Deployment) []digest {
 	groups := []digest{deploymentsIn(""), deploymentsIn(d.Namespace)}
-	if d.isRecreated() {
+	if d.IsRecreated() {
 		groups = append(groups, recreatedIn(""), recreatedIn(d.Namespace))
 	}
-	if !d.Paused && !d.isRolledOut() {
+	if !d.Paused && !d.IsRolledOut() {
 		groups = append(groups, inProgress)
 	}
 	switch {
-	case d.isHeldUp(reasonTimedOut):
+	case d.IsHeldUp(rollout.ReasonTimedOut):
 		groups = append(groups, exceeded)
-	case d.isHeldUp(reasonCreateFailed):
+	case d.IsHeldUp(rollout.ReasonCreateFailed):
 		groups = append(groups, notBegun)
 	}
 	demanded := demandedLabels(d)
@@ -79,7 +81,7 @@ func groupsOfDeployment(d *Deployment) []digest {
 }
 
 // demandedLabels returns the keys of labels without which a Deployment selects nothing.
-func demandedLabels(d *Deployment) []string {
+func demandedLabels(d *rollout.Deployment) []string {
 	if d.Selector == nil {
 		return nil
 	}
@@ -90,7 +92,7 @@ func demandedLabels(d *Deployment) []string {
 // groupsOfReplicaSet makes ReplicaSets found by the UID of their controller, and those that nobody
 // controls by their namespace and labels. So the cost of a sync does not grow with what else
 // lives in the namespace. One that is being deleted is not adopted.
-func groupsOfReplicaSet(rs *ReplicaSet) []digest {
+func groupsOfReplicaSet(rs *rollout.ReplicaSet) []digest {
 	switch {
 	case rs.Controller != "":
 		return []digest{controlledBy(rs.Namespace, rs.Controller)}
@@ -107,13 +109,13 @@ func groupsOfReplicaSet(rs *ReplicaSet) []digest {
 }
 
 // replicaSetsOf returns those that a Deployment controls.
-func (c *caches) replicaSetsOf(d *Deployment) []*ReplicaSet {
+func (c *caches) replicaSetsOf(d *rollout.Deployment) []*rollout.ReplicaSet {
 	return c.replicaSets.find(noLimit, controlledBy(d.Namespace, d.UID))
 }
 
 // orphansFor returns ReplicaSets that nobody controls, those among them that a Deployment
 // selects.
-func (c *caches) orphansFor(d *Deployment) []*ReplicaSet {
+func (c *caches) orphansFor(d *rollout.Deployment) []*rollout.ReplicaSet {
 	demanded := demandedLabels(d)
 	if len(demanded) == 0 {
 		return c.replicaSets.find(maxOrphans, orphansIn(d.Namespace))
@@ -127,7 +129,7 @@ func (c *caches) orphansFor(d *Deployment) []*ReplicaSet {
 
 // adoptersOf returns which Deployments may select a ReplicaSet, each of which is in one of
 // the groups.
-func (c *caches) adoptersOf(rs *ReplicaSet) []types.NamespacedName {
+func (c *caches) adoptersOf(rs *rollout.ReplicaSet) []types.NamespacedName {
 	if len(rs.Labels) > maxWakingLabels {
 		return nil
 	}

@@ -12,11 +12,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // orphan is a ReplicaSet of nobody with these labels.
-func orphan(name string, labels map[string]string) *ReplicaSet {
-	return set("v1", 0, 0, func(rs *ReplicaSet) {
+func orphan(name string, labels map[string]string) *rollout.ReplicaSet {
+	return set("v1", 0, 0, func(rs *rollout.ReplicaSet) {
 		rs.Name, rs.UID, rs.Labels, rs.Controller, rs.ControllerName = name, types.UID("uid-of-"+name), labels, "", ""
 	})
 }
@@ -64,7 +66,7 @@ func TestOrphansAndTheirAdoptersFindEachOther(t *testing.T) {
 			return rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", "c"}), rapid.SampledFrom([]string{"1", "2"}), 0, most).Draw(t, name)
 		}
 		c := crowd(0)
-		var orphans []*ReplicaSet
+		var orphans []*rollout.ReplicaSet
 		for number := range rapid.IntRange(0, 6).Draw(t, "orphans") {
 			labels := pairs("labels", 3)
 			if rapid.IntRange(0, 4).Draw(t, "is manifold") == 0 {
@@ -77,7 +79,7 @@ func TestOrphansAndTheirAdoptersFindEachOther(t *testing.T) {
 			c.replicaSets.feed("").Observe(packReplicaSet(rs))
 			orphans = append(orphans, rs)
 		}
-		var deployments []*Deployment
+		var deployments []*rollout.Deployment
 		for number := range rapid.IntRange(0, 6).Draw(t, "deployments") {
 			selector := &metav1.LabelSelector{MatchLabels: pairs("selector", 2)}
 			if len(selector.MatchLabels) == 0 || rapid.Bool().Draw(t, "has an expression") {
@@ -107,7 +109,7 @@ func TestOrphansAndTheirAdoptersFindEachOther(t *testing.T) {
 				t.Fatalf("%s finds %v, some of them twice", rs.Name, found)
 			}
 			for _, d := range deployments {
-				if d.Selects(rs) && !slices.Contains(found, d.key()) {
+				if d.Selects(rs) && !slices.Contains(found, d.Key()) {
 					t.Fatalf("%s with %v finds %v, want %s, too", rs.Name, slices.Sorted(maps.Keys(rs.Labels)), found, d.Name)
 				}
 			}
@@ -148,7 +150,7 @@ func TestAnOrphanThatChangesWakesOnlyWhoCouldNotAdoptItBefore(t *testing.T) {
 	dying.Deleting = true
 	for _, step := range []struct {
 		what          string
-		before, after *ReplicaSet
+		before, after *rollout.ReplicaSet
 		want          int
 	}{
 		{"it is new", nil, free, maxAdopters},
@@ -167,30 +169,30 @@ func TestAnOrphanThatChangesWakesOnlyWhoCouldNotAdoptItBefore(t *testing.T) {
 
 // Whoever may create ReplicaSets can name the UID of a Deployment of any namespace.
 func TestAReplicaSetOfAnotherNamespaceHasNoPartInAPlan(t *testing.T) {
-	pretended := func(name string, replicas int64, annotations map[string]string) *ReplicaSet {
+	pretended := func(name string, replicas int64, annotations map[string]string) *rollout.ReplicaSet {
 		rs := set("v9", replicas, replicas)
 		rs.Namespace, rs.Name, rs.UID, rs.Controller = "another", name, types.UID(name), web(3, "v2").UID
 		rs.Labels, rs.Annotations = map[string]string{"app": "web"}, annotations
 		return rs
 	}
-	plan := func(d *Deployment, sets ...*ReplicaSet) []Action {
+	plan := func(d *rollout.Deployment, sets ...*rollout.ReplicaSet) []rollout.Action {
 		c := crowd(0)
 		c.deployments.feed("").Observe(packDeployment(d))
 		for _, rs := range sets {
 			c.replicaSets.feed("").Observe(packReplicaSet(rs))
 		}
-		actions, _ := Plan(c.observe(d, note{}, now))
+		actions, _ := rollout.Plan(c.observe(d, note{}, now))
 		return actions
 	}
-	own := []*ReplicaSet{set("v1", 3, 3), set("v2", 1, 0)}
-	finished := map[string]string{revisionAnnotation: "1000"}
+	own := []*rollout.ReplicaSet{set("v1", 3, 3), set("v2", 1, 0)}
+	finished := map[string]string{rollout.RevisionAnnotation: "1000"}
 	for name, test := range map[string]struct {
-		deployment *Deployment
-		foreign    []*ReplicaSet
+		deployment *rollout.Deployment
+		foreign    []*rollout.ReplicaSet
 	}{
-		"available, it would allow to take down the old pods": {web(3, "v2", withLimits("1", "0")), []*ReplicaSet{pretended("a", 1000, nil)}},
-		"finished, it would use up the history":               {web(3, "v2", withHistoryLimit(1)), []*ReplicaSet{pretended("a", 0, finished), pretended("b", 0, finished)}},
-		"of the latest revision, it would be rolled back to":  {web(3, "v2", annotated(map[string]string{rollbackAnnotation: "0"})), []*ReplicaSet{pretended("a", 0, finished)}},
+		"available, it would allow to take down the old pods": {web(3, "v2", withLimits("1", "0")), []*rollout.ReplicaSet{pretended("a", 1000, nil)}},
+		"finished, it would use up the history":               {web(3, "v2", withHistoryLimit(1)), []*rollout.ReplicaSet{pretended("a", 0, finished), pretended("b", 0, finished)}},
+		"of the latest revision, it would be rolled back to":  {web(3, "v2", annotated(map[string]string{rollout.RollbackAnnotation: "0"})), []*rollout.ReplicaSet{pretended("a", 0, finished)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := plan(test.deployment, own...)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // reasonIneffective is that of Events about writes that were accepted without effect.
@@ -15,7 +16,7 @@ const reasonIneffective = "WriteIneffective"
 
 // effectOf returns an error for a write, which was made because something was to change, if
 // its object lacks something afterwards.
-func effectOf(of string, before, after *Meta, missing string) error {
+func effectOf(of string, before, after *rollout.Meta, missing string) error {
 	if missing == "" && before.ResourceVersion != after.ResourceVersion {
 		return nil
 	}
@@ -26,14 +27,14 @@ func effectOf(of string, before, after *Meta, missing string) error {
 // than the Deployment: it would be taken for one of an earlier template.
 func alteredError(name string) error {
 	return &creationError{
-		CreationFailure{Name: name, IsAltered: true, Message: "an admission webhook or policy has changed its pod template; it is created again once it is deleted"},
+		rollout.CreationFailure{Name: name, IsAltered: true, Message: "an admission webhook or policy has changed its pod template; it is created again once it is deleted"},
 		&apiclient.IneffectiveError{Object: "replicaset " + name, Missing: "pod template"},
 	}
 }
 
 // isAltered reports whether a ReplicaSet that was created for the Deployment's template still
 // has another one.
-func (e *Engine) isAltered(d *Deployment, name string) bool {
+func (e *Engine) isAltered(d *rollout.Deployment, name string) bool {
 	rs := e.caches.replicaSets.get(types.NamespacedName{Namespace: d.Namespace, Name: name})
 	return rs != nil && rs.Sum != d.Sum
 }
@@ -41,9 +42,9 @@ func (e *Engine) isAltered(d *Deployment, name string) bool {
 // reportStatus writes the status that is among the actions, and returns what it has carried
 // out. A step that is accepted without effect may be so for ever, which must not keep the
 // status from following the pods.
-func (e *Engine) reportStatus(ctx context.Context, d *Deployment, actions []Action) []Action {
+func (e *Engine) reportStatus(ctx context.Context, d *rollout.Deployment, actions []rollout.Action) []rollout.Action {
 	for i, action := range actions {
-		if _, isStatus := action.(UpdateStatus); isStatus && i > 0 {
+		if _, isStatus := action.(rollout.UpdateStatus); isStatus && i > 0 {
 			status := actions[i : i+1]
 			if _, err := e.executor.apply(ctx, d, status); err == nil {
 				return status

@@ -12,6 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // capped is a policy that lets no ReplicaSet have more than two replicas.
@@ -33,7 +35,7 @@ func stripped(before, after metav1.Object) {
 		count, _ = strconv.Atoi(before.GetAnnotations()["count"])
 	}
 	rs.Annotations = maps.Clone(rs.Annotations)
-	delete(rs.Annotations, revisionAnnotation)
+	delete(rs.Annotations, rollout.RevisionAnnotation)
 	rs.Annotations["count"] = strconv.Itoa(count + 1)
 }
 
@@ -50,7 +52,7 @@ func TestAWriteWithoutEffectIsTriedLessAndLessAndToldOnce(t *testing.T) {
 		told   string
 	}{
 		"replicas are capped":      {capped, "is not as it was asked for (replicas)"},
-		"an annotation is removed": {stripped, "annotation " + revisionAnnotation + ""},
+		"an annotation is removed": {stripped, "annotation " + rollout.RevisionAnnotation + ""},
 		"the status is stripped":   {muted, "the deployment is not as it was asked for (status)"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,9 +144,9 @@ func TestAReplicaSetWhoseTemplateIsAlteredIsNotCreatedAgainAndAgain(t *testing.T
 			time.Sleep(time.Minute)
 		}
 		rs := a.onlyReplicaSet(t)
-		told := strings.Count(strings.Join(a.cluster.events, "\n"), "Warning "+reasonCreateFailed)
+		told := strings.Count(strings.Join(a.cluster.events, "\n"), "Warning "+rollout.ReasonCreateFailed)
 		status := &a.cluster.deployments["web"].Status
-		if told != 1 || !hasCondition(status, appsv1.DeploymentProgressing, reasonCreateFailed) && !hasCondition(status, appsv1.DeploymentProgressing, reasonTimedOut) {
+		if told != 1 || !hasCondition(status, appsv1.DeploymentProgressing, rollout.ReasonCreateFailed) && !hasCondition(status, appsv1.DeploymentProgressing, rollout.ReasonTimedOut) {
 			t.Errorf("told %d times; conditions %+v", told, status.Conditions)
 		}
 

@@ -16,6 +16,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // maxReviewed is how many ReplicaSets are read at most when some are not as they seemed to be.
@@ -27,7 +28,7 @@ const maxReviewed = 50
 // before that looks different from what was cached later, although nobody has changed
 // anything, and all pods would be replaced. Its error is errMovedOn if the plan does not fit
 // what was read. The caches have it then.
-func (x *executor) confirm(ctx context.Context, d *Deployment) (*appsv1.Deployment, error) {
+func (x *executor) confirm(ctx context.Context, d *rollout.Deployment) (*appsv1.Deployment, error) {
 	object, err := persistently(func() (*appsv1.Deployment, error) {
 		return x.apps.Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
 	})
@@ -36,9 +37,9 @@ func (x *executor) confirm(ctx context.Context, d *Deployment) (*appsv1.Deployme
 		x.caches.deployments.answerGone(&d.Meta)
 		return nil, fmt.Errorf("%w: the deployment is gone", errMovedOn)
 	case err != nil:
-		return nil, fmt.Errorf("look at deployment %s: %w", d.key(), err)
+		return nil, fmt.Errorf("look at deployment %s: %w", d.Key(), err)
 	}
-	live := NewDeployment(object)
+	live := rollout.NewDeployment(object)
 	x.caches.deployments.answer(live)
 	if live.UID != d.UID || live.Generation != d.Generation || live.Sum != d.Sum || live.Deleting {
 		return nil, fmt.Errorf("%w: the deployment", errMovedOn)
@@ -50,14 +51,14 @@ func (x *executor) confirm(ctx context.Context, d *Deployment) (*appsv1.Deployme
 // as it seemed to be. It reads the others then: a default is new for all of them. The two are
 // that of the latest revision, which must not be mistaken for an old one, and that which has
 // been in the cache for the longest time: if it has all defaults, those have that came later.
-func (x *executor) review(ctx context.Context, d *Deployment) error {
+func (x *executor) review(ctx context.Context, d *rollout.Deployment) error {
 	sets := x.caches.replicaSetsOf(d) // the oldest first
 	if len(sets) == 0 {
 		return nil
 	}
-	latest := slices.MaxFunc(sets, byRevision)
-	sets = slices.DeleteFunc(sets, func(rs *ReplicaSet) bool { return rs == latest })
-	sets = append([]*ReplicaSet{latest}, sets[:min(len(sets), maxReviewed)]...)
+	latest := slices.MaxFunc(sets, rollout.ByRevision)
+	sets = slices.DeleteFunc(sets, func(rs *rollout.ReplicaSet) bool { return rs == latest })
+	sets = append([]*rollout.ReplicaSet{latest}, sets[:min(len(sets), maxReviewed)]...)
 	for i, rs := range sets {
 		live, err := x.glance(ctx, rs)
 		switch {
@@ -74,9 +75,9 @@ func (x *executor) review(ctx context.Context, d *Deployment) error {
 }
 
 // lookAtAll brings ReplicaSets up to date in the cache.
-func (x *executor) lookAtAll(ctx context.Context, sets []*ReplicaSet) error {
+func (x *executor) lookAtAll(ctx context.Context, sets []*rollout.ReplicaSet) error {
 	for _, rs := range sets {
-		if _, err := x.lookAtReplicaSet(ctx, rs.key()); err != nil {
+		if _, err := x.lookAtReplicaSet(ctx, rs.Key()); err != nil {
 			return err
 		}
 	}
@@ -85,7 +86,7 @@ func (x *executor) lookAtAll(ctx context.Context, sets []*ReplicaSet) error {
 
 // glance reads a ReplicaSet as the API server has it in memory, which costs it little and may
 // be outdated. It returns nil if there is none.
-func (x *executor) glance(ctx context.Context, rs *ReplicaSet) (*ReplicaSet, error) {
+func (x *executor) glance(ctx context.Context, rs *rollout.ReplicaSet) (*rollout.ReplicaSet, error) {
 	object, err := persistently(func() (*appsv1.ReplicaSet, error) {
 		return x.apps.ReplicaSets(rs.Namespace).Get(ctx, rs.Name, metav1.GetOptions{ResourceVersion: "0"})
 	})
@@ -93,9 +94,9 @@ func (x *executor) glance(ctx context.Context, rs *ReplicaSet) (*ReplicaSet, err
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("look at replicaset %s: %w", rs.key(), err)
+		return nil, fmt.Errorf("look at replicaset %s: %w", rs.Key(), err)
 	}
-	if live := NewReplicaSet(object); live.UID == rs.UID {
+	if live := rollout.NewReplicaSet(object); live.UID == rs.UID {
 		return live, nil
 	}
 	return nil, nil
@@ -142,6 +143,6 @@ func (x *executor) readOriginal(ctx context.Context, key types.NamespacedName) (
 	if err := decoder.Decode(read); err != nil {
 		return nil, fmt.Errorf("decode replicaset %s: %w", key, err)
 	}
-	unstructured.RemoveNestedField(read.Spec.Template, "metadata", "labels", hashLabel)
+	unstructured.RemoveNestedField(read.Spec.Template, "metadata", "labels", rollout.HashLabel)
 	return read, nil
 }

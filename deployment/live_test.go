@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // runOut lets a rollout go to its end, and fails the test if there is none.
@@ -134,10 +135,10 @@ func TestNoReplicaSetIsCreatedForADeploymentThatHasChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage()
 			s.do([]string{"deployment", "replicas=3"})
-			d := NewDeployment(s.deployment())
+			d := rollout.NewDeployment(s.deployment())
 			s.engine.caches.deployments.feed("").Observe(packDeployment(d))
 			change(s.cluster) // which no watch has shown
-			actions, _ := Plan(s.engine.caches.observe(d, note{}, s.now))
+			actions, _ := rollout.Plan(s.engine.caches.observe(d, note{}, s.now))
 			done, err := s.engine.executor.apply(t.Context(), d, actions)
 			if done != 0 || !strings.Contains(fmt.Sprint(err), errMovedOn.Error()) || len(s.cluster.replicaSets) != 0 {
 				t.Errorf("%d of %v, error %v", done, actions, err)
@@ -173,7 +174,7 @@ func TestARollbackKeepsFieldsOfTheTemplateThatAreNotKnown(t *testing.T) {
 	if err != nil || source.Metadata.UID != "uid-of-web-v1" {
 		t.Fatalf("read %+v, error %v", source, err)
 	}
-	body := must(rollbackPatch(&Meta{}, &RollBack{}, source.Spec.Template))
+	body := must(rollbackPatch(&rollout.Meta{}, &rollout.RollBack{}, source.Spec.Template))
 	var operations []struct{ Value json.RawMessage }
 	if err := json.Unmarshal(body, &operations); err != nil {
 		t.Fatal(err)
@@ -196,10 +197,10 @@ func TestARollbackToAReplicaSetThatWasMadeAgainIsPlannedAnew(t *testing.T) {
 	s.do([]string{"deployment", "image=v2"})
 	s.runOut(t)
 	d := s.engine.caches.deployments.get(types.NamespacedName{Namespace: "ns", Name: "web"})
-	target := NewReplicaSet(s.replicaSet("v1")).Meta
+	target := rollout.NewReplicaSet(s.replicaSet("v1")).Meta
 	target.UID = "uid-of-another"
 	before := len(s.cluster.events)
-	done, err := s.engine.executor.apply(t.Context(), d, []Action{RollBack{Source: target}, Tell{corev1.EventTypeNormal, reasonRolledBack, "done"}})
+	done, err := s.engine.executor.apply(t.Context(), d, []rollout.Action{rollout.RollBack{Source: target}, rollout.Tell{Type: corev1.EventTypeNormal, Reason: reasonRolledBack, Message: "done"}})
 	if done != 0 || !strings.Contains(fmt.Sprint(err), errMovedOn.Error()) || len(s.cluster.events) != before {
 		t.Errorf("%d done, error %v, events %v", done, err, s.cluster.events[before:])
 	}

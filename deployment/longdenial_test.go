@@ -8,6 +8,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 func TestALongDenialIsCutInTheConditionAndInWhatIsRemembered(t *testing.T) {
@@ -33,7 +35,7 @@ func TestALongDenialIsCutInTheConditionAndInWhatIsRemembered(t *testing.T) {
 			}
 			told := ""
 			for _, condition := range a.cluster.deployments["web"].Status.Conditions {
-				if condition.Reason == reasonCreateFailed {
+				if condition.Reason == rollout.ReasonCreateFailed {
 					told = condition.Message
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/brief"
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 	"kubernetes-deployment-restart-controller/series"
 	"kubernetes-deployment-restart-controller/watch"
 )
@@ -70,9 +71,9 @@ type lookout struct {
 	// that the watch has come to it: what it shows before that was there before.
 	token   string
 	isShown bool
-	present Meta      // of the probe that is in place
-	made    types.UID // of the one that this process made last
-	problem error     // why no probe can be made, nil if that worked
+	present rollout.Meta // of the probe that is in place
+	made    types.UID    // of the one that this process made last
+	problem error        // why no probe can be made, nil if that worked
 }
 
 // rival is somebody else who drives Deployments, by what was heard of them.
@@ -246,19 +247,19 @@ func (l *lookout) resume() {
 
 // heard takes in that somebody else has written the status of a Deployment. The engine
 // rests in its namespace until it has made sure that this is nobody who drives Deployments.
-func (l *lookout) heard(d *Deployment) {
+func (l *lookout) heard(d *rollout.Deployment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.writes.Inc(d.StatusBy.Manager)
 	if l.rivalry == nil {
 		return // it does not drive anyway
 	}
-	l.foreign = rival{manager: d.StatusBy.Manager, deed: wroteStatus, deployment: d.key(), heard: time.Now()}
+	l.foreign = rival{manager: d.StatusBy.Manager, deed: wroteStatus, deployment: d.Key(), heard: time.Now()}
 	if !l.rivalry.suspect(d.Namespace) || l.rivalry.phase != driving {
 		return // it rests there already, or will where it is not sure yet when it takes over
 	}
 	l.restIn(d.Namespace)
-	l.log.Warn("resting in a namespace: somebody else has written the status of a deployment", "manager", d.StatusBy.Manager, "deployment", d.key().String())
+	l.log.Warn("resting in a namespace: somebody else has written the status of a deployment", "manager", d.StatusBy.Manager, "deployment", d.Key().String())
 	l.events.Eventf(referenceTo(d), corev1.EventTypeWarning, reasonForeignWrite,
 		"%s wrote the status. The deployment engine rests in this namespace until it is sure that nobody else drives Deployments", d.StatusBy.Manager)
 	l.wake()
@@ -310,11 +311,11 @@ func (l *lookout) Observe(s *sighting) {
 	}
 	if isNew && !isOwn && s.isFromDriver {
 		l.rivalry.answered = true
-		l.hear(FieldManager, replaced, s.key())
+		l.hear(rollout.FieldManager, replaced, s.Key())
 	}
 	if s.isAnswered && !l.rivalry.answered {
 		l.rivalry.answered = true
-		l.hear(s.answer.Manager, wroteStatus, s.key())
+		l.hear(s.answer.Manager, wroteStatus, s.Key())
 	}
 	l.wake()
 }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 	"kubernetes-deployment-restart-controller/watch"
 )
 
@@ -227,7 +228,7 @@ func TestAnEngineStandsByAsLongAsARivalAnswers(t *testing.T) {
 }
 
 // writtenBy is a Deployment whose status somebody else has written.
-func writtenBy(manager, namespace string) *Deployment {
+func writtenBy(manager, namespace string) *rollout.Deployment {
 	return web(3, "v1", func(d *appsv1.Deployment) {
 		d.Namespace, d.ManagedFields = namespace, []metav1.ManagedFieldsEntry{statusBy(manager, 3)}
 	})
@@ -447,7 +448,7 @@ func (w idleWatch) Status() watch.Status { return w.status }
 // A process that was killed leaves its probe, perhaps answered long ago.
 func TestAProbeThatWasThereBeforeSaysNothing(t *testing.T) {
 	live(t, false, func(n *neighbourhood) {
-		left := &sighting{Meta: Meta{UID: "uid-of-old"}, token: "old", isAnswered: true}
+		left := &sighting{Meta: rollout.Meta{UID: "uid-of-old"}, token: "old", isAnswered: true}
 		n.lookout.mu.Lock()
 		n.lookout.isShown = false // as before the watch has shown its own
 		n.lookout.mu.Unlock()
@@ -461,10 +462,10 @@ func TestAProbeThatWasThereBeforeSaysNothing(t *testing.T) {
 
 func TestAProbeThatSomebodyElseHasMadeByHandSaysNothing(t *testing.T) {
 	l := &lookout{}
-	l.Observe(&sighting{Meta: Meta{UID: "uid-of-stranger"}, isAnswered: true}) // before anything is decided
+	l.Observe(&sighting{Meta: rollout.Meta{UID: "uid-of-stranger"}, isAnswered: true}) // before anything is decided
 	live(t, false, func(n *neighbourhood) {
 		n.set(func() { n.lookout.isShown = false })
-		n.lookout.Observe(&sighting{Meta: Meta{UID: "uid-of-stranger"}, isAnswered: true})
+		n.lookout.Observe(&sighting{Meta: rollout.Meta{UID: "uid-of-stranger"}, isAnswered: true})
 		n.after(time.Minute)
 		expect(t, "diary", []string{"drives at 3s"}, n.read())
 	})
@@ -512,12 +513,12 @@ func TestAnEngineThatStandsByWritesNothing(t *testing.T) {
 	s := newStage()
 	s.do([]string{"deployment", "replicas=3"})
 	s.engine.rest()
-	d := NewDeployment(s.deployment())
-	_, err := s.engine.executor.apply(t.Context(), d, []Action{CreateReplicaSet{Name: "web-1", Replicas: 3}})
+	d := rollout.NewDeployment(s.deployment())
+	_, err := s.engine.executor.apply(t.Context(), d, []rollout.Action{rollout.CreateReplicaSet{Name: "web-1", Replicas: 3}})
 	if !errors.Is(err, errResting) || len(s.cluster.replicaSets) != 0 {
 		t.Errorf("%d ReplicaSets, error %v", len(s.cluster.replicaSets), err)
 	}
-	s.engine.wake(d.key())
+	s.engine.wake(d.Key())
 	if s.engine.queue.Len() != 0 {
 		t.Error("it is queued")
 	}
@@ -531,9 +532,9 @@ func TestAnEngineThatStandsByWritesNothing(t *testing.T) {
 func TestAnEngineWritesNothingInANamespaceWhereItRests(t *testing.T) {
 	s := newStage()
 	s.do([]string{"deployment", "replicas=3"})
-	d := NewDeployment(s.deployment())
+	d := rollout.NewDeployment(s.deployment())
 	s.engine.caches.deployments.feed("").Observe(packDeployment(d))
-	create := []Action{CreateReplicaSet{Name: "web-1", Replicas: 3}}
+	create := []rollout.Action{rollout.CreateReplicaSet{Name: "web-1", Replicas: 3}}
 	s.engine.executor.truces.add("ns")
 	if _, err := s.engine.executor.apply(t.Context(), d, create); !errors.Is(err, errResting) || len(s.cluster.replicaSets) != 0 {
 		t.Errorf("%d ReplicaSets, error %v", len(s.cluster.replicaSets), err)
@@ -559,16 +560,16 @@ func TestAnEngineHearsOthersButNotItselfNorItsProbe(t *testing.T) {
 	foreign := web(0, "v1", func(d *appsv1.Deployment) { d.Namespace, d.Name = "others", ProbeName })
 	drives.Replace([]packedDeployment{packDeployment(web(3, "v1")), packDeployment(own), packDeployment(foreign)}, "5")
 	drives.Observe(packDeployment(own))
-	if e.caches.deployments.get(own.key()) != nil {
+	if e.caches.deployments.get(own.Key()) != nil {
 		t.Error("it drives its own probe")
 	}
-	if e.caches.deployments.get(foreign.key()) == nil {
+	if e.caches.deployments.get(foreign.Key()) == nil {
 		t.Error("it does not drive the probe of another installation")
 	}
 	written := func(manager string, second float64) packedDeployment {
 		return packDeployment(web(3, "v1", func(d *appsv1.Deployment) { d.ManagedFields = []metav1.ManagedFieldsEntry{statusBy(manager, second)} }))
 	}
-	drives.Observe(written(FieldManager, 3))
+	drives.Observe(written(rollout.FieldManager, 3))
 	drives.Observe(written("rival", 4))
 	drives.Replace([]packedDeployment{written("rival", 5)}, "7")
 	if count := testutil.ToFloat64(e.metrics.rivalWrites.Of("rival")); count != 2 {

@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // The size of a large cluster.
@@ -81,7 +83,7 @@ func (c largeCluster) deployment(number int) *appsv1.Deployment {
 	}
 	d.UID = uidOf(1, number)
 	d.Annotations = map[string]string{
-		revisionAnnotation: fmt.Sprint(largeHistory), "meta.helm.sh/release-name": fmt.Sprintf("backend-%05d", number), "meta.helm.sh/release-namespace": d.Namespace,
+		rollout.RevisionAnnotation: fmt.Sprint(largeHistory), "meta.helm.sh/release-name": fmt.Sprintf("backend-%05d", number), "meta.helm.sh/release-namespace": d.Namespace,
 		"com.xing.deployment-restart": "enabled", configChecksumsAnnotation: strings.Repeat("x", 200), configBasisAnnotation: strings.Repeat("y", 200),
 		corev1.LastAppliedConfigAnnotation: strings.Repeat("z", 1500),
 	}
@@ -103,11 +105,11 @@ func (c largeCluster) replicaSet(number, revision int) *appsv1.ReplicaSet {
 	}
 	rs.UID = uidOf(2, number*largeHistory+revision)
 	rs.ResourceVersion = fmt.Sprint(100_000_000 + number*largeHistory + revision)
-	rs.Labels = map[string]string{"app.kubernetes.io/name": "backend", "app.kubernetes.io/instance": deployment.Name, hashLabel: hash}
+	rs.Labels = map[string]string{"app.kubernetes.io/name": "backend", "app.kubernetes.io/instance": deployment.Name, rollout.HashLabel: hash}
 	rs.Spec.Template.Labels = rs.Labels
 	rs.Spec.Selector = &metav1.LabelSelector{MatchLabels: rs.Labels}
 	rs.Annotations = map[string]string{
-		revisionAnnotation: fmt.Sprint(revision), desiredReplicasAnnotation: "10", maxReplicasAnnotation: "13",
+		rollout.RevisionAnnotation: fmt.Sprint(revision), desiredReplicasAnnotation: "10", maxReplicasAnnotation: "13",
 		"meta.helm.sh/release-name": deployment.Name, "meta.helm.sh/release-namespace": rs.Namespace, "com.xing.deployment-restart": "enabled",
 	}
 	rs.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&deployment, kind)}
@@ -136,13 +138,13 @@ func BenchmarkTheCachesOfALargeCluster(b *testing.B) {
 		sets := kept.replicaSets.feed("")
 		for number := range largeDeployments {
 			for revision := 1; revision <= largeHistory; revision++ {
-				sets.Observe(packReplicaSet(NewReplicaSet(c.replicaSet(number, revision))))
+				sets.Observe(packReplicaSet(rollout.NewReplicaSet(c.replicaSet(number, revision))))
 			}
 		}
 		withSets := heap()
 		deployments := kept.deployments.feed("")
 		for number := range largeDeployments {
-			deployments.Observe(packDeployment(NewDeployment(c.deployment(number))))
+			deployments.Observe(packDeployment(rollout.NewDeployment(c.deployment(number))))
 		}
 		all := heap()
 		b.ReportMetric(float64(withSets-before)/largeDeployments/largeHistory, "bytes/ReplicaSet")

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 	"kubernetes-deployment-restart-controller/quarantine"
 	"kubernetes-deployment-restart-controller/series"
 	"kubernetes-deployment-restart-controller/watch"
@@ -60,9 +61,9 @@ func newMetrics() *metrics {
 		}),
 	}
 	// So that a first increase is one.
-	for _, action := range []Action{
-		CreateReplicaSet{}, UpdateReplicaSet{}, UpdateReplicaSet{To: 1}, DeleteReplicaSet{},
-		AdoptReplicaSet{}, ReleaseReplicaSet{}, RollBack{}, UpdateStatus{}, Tell{},
+	for _, action := range []rollout.Action{
+		rollout.CreateReplicaSet{}, rollout.UpdateReplicaSet{}, rollout.UpdateReplicaSet{To: 1}, rollout.DeleteReplicaSet{},
+		rollout.AdoptReplicaSet{}, rollout.ReleaseReplicaSet{}, rollout.RollBack{}, rollout.UpdateStatus{}, rollout.Tell{},
 	} {
 		m.actions.WithLabelValues(action.Kind())
 	}

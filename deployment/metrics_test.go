@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 func newIdleEngine(t testing.TB, namespaces ...string) *Engine {
@@ -54,14 +55,14 @@ func TestTheMetricsTellOfRolloutsAndWatches(t *testing.T) {
 	done := func(d *appsv1.Deployment) {
 		d.Status = appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 3, UpdatedReplicas: 3, AvailableReplicas: 3}
 	}
-	named := func(name string, changes ...func(*appsv1.Deployment)) *Deployment {
+	named := func(name string, changes ...func(*appsv1.Deployment)) *rollout.Deployment {
 		d := web(3, "v1", changes...)
 		d.Name = name
 		return d
 	}
-	exceeded := withStatus(appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{progressed(corev1.ConditionFalse, reasonTimedOut)}})
-	notBegun := withStatus(appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{progressed(corev1.ConditionFalse, reasonCreateFailed)}})
-	for _, d := range []*Deployment{
+	exceeded := withStatus(appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{progressed(corev1.ConditionFalse, rollout.ReasonTimedOut)}})
+	notBegun := withStatus(appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{progressed(corev1.ConditionFalse, rollout.ReasonCreateFailed)}})
+	for _, d := range []*rollout.Deployment{
 		named("done", done), named("new"), named("paused", paused), named("exceeded", exceeded), named("not begun", notBegun),
 		named("unobserved", done, func(d *appsv1.Deployment) { d.Generation = 3 }),
 		named("with an old pod", done, func(d *appsv1.Deployment) { d.Status.Replicas = 4 }),
@@ -70,7 +71,7 @@ func TestTheMetricsTellOfRolloutsAndWatches(t *testing.T) {
 	} {
 		e.caches.deployments.feed("").Observe(packDeployment(d))
 	}
-	e.metrics.actions.WithLabelValues(UpdateReplicaSet{To: 1}.Kind()).Inc()
+	e.metrics.actions.WithLabelValues(rollout.UpdateReplicaSet{To: 1}.Kind()).Inc()
 	want := `
 # HELP deployment_engine_actions_total The number of actions carried out, by kind.
 # TYPE deployment_engine_actions_total counter
@@ -114,7 +115,7 @@ deployment_engine_watch_up{namespace="two",resource="replicasets"} 0
 
 func TestTheQueueIsMeasured(t *testing.T) {
 	e := newIdleEngine(t)
-	key := web(3, "v1").key()
+	key := web(3, "v1").Key()
 	e.add(key)
 	requireDepth := func(depth int) {
 		t.Helper()
@@ -137,8 +138,8 @@ deployment_engine_queue_depth %d
 }
 
 func TestFailuresHaveAReason(t *testing.T) {
-	collided := &creationError{CreationFailure{Collided: true}, errors.New("taken")}
-	refused := &creationError{CreationFailure{}, unavailable()}
+	collided := &creationError{rollout.CreationFailure{Collided: true}, errors.New("taken")}
+	refused := &creationError{rollout.CreationFailure{}, unavailable()}
 	for err, want := range map[error]string{
 		collided: "collision", fmt.Errorf("wrapped: %w", error(collided)): "collision",
 		fmt.Errorf("%w: the deployment is gone", errMovedOn): "conflict",
@@ -146,30 +147,6 @@ func TestFailuresHaveAReason(t *testing.T) {
 	} {
 		if got := reasonOf(err); got != want {
 			t.Errorf("reason of %v: %s, want %s", err, got, want)
-		}
-	}
-}
-
-func TestActionsHaveAKindAndWords(t *testing.T) {
-	target := Meta{Name: "web-v1"}
-	for _, test := range []struct {
-		action      Action
-		kind, words string
-	}{
-		{CreateReplicaSet{Name: "web-v1", Replicas: 3, Annotations: map[string]string{revisionAnnotation: "2"}}, "create", "create replicaset web-v1 with 3, revision 2"},
-		{UpdateReplicaSet{Target: target, From: 3, To: 1}, "scale", "scale replicaset web-v1 from 3 to 1"},
-		{UpdateReplicaSet{Target: target, MinReadySeconds: new(int32(3))}, "annotate", "update replicaset web-v1, minReadySeconds=3"},
-		{UpdateReplicaSet{Target: target, Annotations: map[string]string{"secret": "x"}}, "annotate", "update replicaset web-v1, annotation secret"},
-		{DeleteReplicaSet{target}, "delete", "delete replicaset web-v1"},
-		{AdoptReplicaSet{target}, "adopt", "adopt replicaset web-v1"},
-		{ReleaseReplicaSet{target}, "release", "release replicaset web-v1"},
-		{RollBack{Source: target, Revision: 7}, "rollback", "roll back to revision 7, replicaset web-v1"},
-		{EndRollBack{}, "rollback", "remove the request for a rollback"},
-		{UpdateStatus{Revision: "7"}, "status", "status: 0 existing, 0 updated, 0 ready, 0 available, 0 unavailable, revision 7"},
-		{Tell{"Normal", "Reason", "message"}, "event", "tell Normal Reason: message"},
-	} {
-		if test.action.Kind() != test.kind || test.action.String() != test.words {
-			t.Errorf("%s: %s", test.action.Kind(), test.action)
 		}
 	}
 }

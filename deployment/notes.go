@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // note is what the engine remembers of its last writes for a Deployment, because
 // the API does not show it.
 type note struct {
-	creation                 CreationFailure
+	creation                 rollout.CreationFailure
 	statusWritten, stepTaken time.Time
 	// created names the ReplicaSet that was created since the status was written last.
 	created string
@@ -24,13 +26,13 @@ type note struct {
 
 // account notes that actions were carried out by now. It tells whether one of them was a
 // step of the way, and one the status.
-func (n *note) account(actions []Action, now time.Time) (step, reported bool) {
+func (n *note) account(actions []rollout.Action, now time.Time) (step, reported bool) {
 	for _, action := range actions {
 		switch a := action.(type) {
-		case UpdateStatus:
+		case rollout.UpdateStatus:
 			reported, n.statusWritten, n.created = true, now, ""
-		case Tell:
-		case CreateReplicaSet:
+		case rollout.Tell:
+		case rollout.CreateReplicaSet:
 			step, n.stepTaken, n.created = true, now, a.Name
 		default:
 			step, n.stepTaken = true, now

@@ -10,12 +10,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // caches hold what is known of the cluster.
 type caches struct {
-	deployments *cache[*Deployment, packedDeployment]
-	replicaSets *cache[*ReplicaSet, packedReplicaSet]
+	deployments *cache[*rollout.Deployment, packedDeployment]
+	replicaSets *cache[*rollout.ReplicaSet, packedReplicaSet]
 	pods        *podTable
 }
 
@@ -23,8 +25,8 @@ type caches struct {
 const noLimit = math.MaxInt
 
 // observe collects what a plan for a Deployment may look at.
-func (c *caches) observe(d *Deployment, n note, now time.Time) *State {
-	s := &State{
+func (c *caches) observe(d *rollout.Deployment, n note, now time.Time) *rollout.State {
+	s := &rollout.State{
 		Now:           now,
 		Deployment:    d,
 		ReplicaSets:   c.replicaSetsOf(d),
@@ -34,7 +36,7 @@ func (c *caches) observe(d *Deployment, n note, now time.Time) *State {
 		StatusWritten: n.statusWritten,
 		StepTaken:     n.stepTaken,
 	}
-	if d.isRecreated() {
+	if d.IsRecreated() {
 		s.Pods = c.pods.count(d, s.ReplicaSets)
 	}
 	return s
@@ -45,7 +47,7 @@ func reduceDeployment(object any) (packedDeployment, error) {
 	if !ok {
 		return packedDeployment{}, fmt.Errorf("a %T is no Deployment", object)
 	}
-	return packDeployment(NewDeployment(d)), nil
+	return packDeployment(rollout.NewDeployment(d)), nil
 }
 
 func reduceReplicaSet(object any) (packedReplicaSet, error) {
@@ -53,7 +55,7 @@ func reduceReplicaSet(object any) (packedReplicaSet, error) {
 	if !ok {
 		return packedReplicaSet{}, fmt.Errorf("a %T is no ReplicaSet", object)
 	}
-	return packReplicaSet(NewReplicaSet(rs)), nil
+	return packReplicaSet(rollout.NewReplicaSet(rs)), nil
 }
 
 func reducePod(object any) (*pod, error) {
@@ -67,7 +69,7 @@ func reducePod(object any) (*pod, error) {
 // hearing takes what a watch shows of Deployments into the cache, and listens for
 // rivals. It implements watch.Observer.
 type hearing struct {
-	feed[*Deployment, packedDeployment]
+	feed[*rollout.Deployment, packedDeployment]
 	engine *Engine
 	writes statusWrites
 }
@@ -102,7 +104,7 @@ func (h hearing) Replace(all []packedDeployment, version string) {
 }
 
 // listen tells of a write of a Deployment's status by somebody else.
-func (h hearing) listen(d *Deployment) {
+func (h hearing) listen(d *rollout.Deployment) {
 	if h.writes.isNews(d) {
 		h.engine.lookout.heard(d)
 	}
@@ -115,9 +117,9 @@ func (e *Engine) isProbe(key types.NamespacedName) bool {
 }
 
 // onDeployment wakes a Deployment that has changed.
-func (e *Engine) onDeployment(before, after *Deployment) {
+func (e *Engine) onDeployment(before, after *rollout.Deployment) {
 	if after == nil {
-		e.wake(before.key()) // to forget it
+		e.wake(before.Key()) // to forget it
 		if e.caches.deployments.count(deploymentsIn(before.Namespace)) == 0 {
 			e.executor.dropping.remove(before.Namespace)
 		}
@@ -126,12 +128,12 @@ func (e *Engine) onDeployment(before, after *Deployment) {
 	if after.Status.TerminatingReplicas != nil {
 		e.executor.dropping.remove(after.Namespace)
 	}
-	e.wake(after.key())
+	e.wake(after.Key())
 }
 
 // onReplicaSet wakes the Deployments that control a ReplicaSet now or did so
 // before. An orphan wakes those that could adopt it, unless they had the chance before.
-func (e *Engine) onReplicaSet(before, after *ReplicaSet) {
+func (e *Engine) onReplicaSet(before, after *rollout.ReplicaSet) {
 	if before != nil && (after == nil || before.Controller != after.Controller) {
 		e.wakeController(before)
 	}
@@ -145,14 +147,14 @@ func (e *Engine) onReplicaSet(before, after *ReplicaSet) {
 	}
 }
 
-func (e *Engine) wakeController(rs *ReplicaSet) {
+func (e *Engine) wakeController(rs *rollout.ReplicaSet) {
 	key := types.NamespacedName{Namespace: rs.Namespace, Name: rs.ControllerName}
 	if rs.ControllerName != "" && e.caches.deployments.has(key) {
 		e.wake(key)
 	}
 }
 
-func (e *Engine) wakeAdopters(rs *ReplicaSet) {
+func (e *Engine) wakeAdopters(rs *rollout.ReplicaSet) {
 	for _, key := range e.caches.adoptersOf(rs) {
 		e.wake(key)
 	}

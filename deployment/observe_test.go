@@ -7,6 +7,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 func TestAPodRunsUntilItHasFinished(t *testing.T) {
@@ -20,9 +22,9 @@ func TestAPodRunsUntilItHasFinished(t *testing.T) {
 			},
 			Status: corev1.PodStatus{Phase: phase},
 		}
-		expect(t, "pod", &pod{Meta: Meta{Namespace: "ns", Name: "web-1", UID: "uid", ResourceVersion: "3"}, controller: "uid-of-web-v1", runs: runs}, newPod(object), cmp.AllowUnexported(pod{}))
+		expect(t, "pod", &pod{Meta: rollout.Meta{Namespace: "ns", Name: "web-1", UID: "uid", ResourceVersion: "3"}, controller: "uid-of-web-v1", runs: runs}, newPod(object), cmp.AllowUnexported(pod{}))
 		object.OwnerReferences[0].Kind = "Job"
-		expect(t, "pod of a job", &pod{Meta: Meta{Namespace: "ns", Name: "web-1", UID: "uid", ResourceVersion: "3"}, runs: runs}, newPod(object), cmp.AllowUnexported(pod{}))
+		expect(t, "pod of a job", &pod{Meta: rollout.Meta{Namespace: "ns", Name: "web-1", UID: "uid", ResourceVersion: "3"}, runs: runs}, newPod(object), cmp.AllowUnexported(pod{}))
 	}
 }
 

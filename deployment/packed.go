@@ -8,6 +8,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // packedReplicaSet is a ReplicaSet in a cache, of which there may be very many. What those
@@ -25,18 +27,18 @@ type packedDeployment struct {
 }
 
 // hashKeys are the labels that a ReplicaSet does not share with others.
-var hashKeys = []string{hashLabel}
+var hashKeys = []string{rollout.HashLabel}
 
-func packReplicaSet(rs *ReplicaSet) packedReplicaSet {
+func packReplicaSet(rs *rollout.ReplicaSet) packedReplicaSet {
 	var origin, copied, own packer
 	origin.texts(rs.Namespace, string(rs.Controller), rs.ControllerName)
-	origin.textMap(rs.Labels, func(key string) bool { return key != hashLabel })
-	copied.textMap(rs.Annotations, isCopied)
+	origin.textMap(rs.Labels, func(key string) bool { return key != rollout.HashLabel })
+	copied.textMap(rs.Annotations, rollout.IsCopied)
 
-	isNamedByHash := rs.Name == replicaSetName(rs.ControllerName, rs.Labels[hashLabel])
+	isNamedByHash := rs.Name == rollout.ReplicaSetName(rs.ControllerName, rs.Labels[rollout.HashLabel])
 	own.flags(rs.Deleting, rs.Observed, isNamedByHash, rs.Terminating != nil, rs.Failure != nil)
 	own.values(rs.Labels, hashKeys)
-	own.values(rs.Annotations, ownAnnotations)
+	own.values(rs.Annotations, rollout.OwnAnnotations)
 	own.texts(string(rs.UID), rs.ResourceVersion, string(rs.Sum[:]))
 	own.time(rs.Created)
 	own.numbers(rs.Replicas, int64(rs.MinReadySeconds), rs.Existing, rs.Ready, rs.Available)
@@ -52,21 +54,21 @@ func packReplicaSet(rs *ReplicaSet) packedReplicaSet {
 	return packedReplicaSet{origin.handle(), copied.handle(), own.string()}
 }
 
-func (p packedReplicaSet) unpack() *ReplicaSet {
+func (p packedReplicaSet) unpack() *rollout.ReplicaSet {
 	origin, copied, own := unpacker{p.origin.Value()}, unpacker{p.copied.Value()}, unpacker{p.own}
-	rs := &ReplicaSet{Meta: Meta{Namespace: origin.ownText()}, Controller: types.UID(origin.ownText()), ControllerName: origin.ownText()}
-	rs.Labels, rs.Annotations = origin.textMap(len(hashKeys)), copied.textMap(len(ownAnnotations))
+	rs := &rollout.ReplicaSet{Meta: rollout.Meta{Namespace: origin.ownText()}, Controller: types.UID(origin.ownText()), ControllerName: origin.ownText()}
+	rs.Labels, rs.Annotations = origin.textMap(len(hashKeys)), copied.textMap(len(rollout.OwnAnnotations))
 
 	var isNamedByHash, hasTerminating, hasFailure bool
 	own.flags(&rs.Deleting, &rs.Observed, &isNamedByHash, &hasTerminating, &hasFailure)
 	own.values(rs.Labels, hashKeys)
-	own.values(rs.Annotations, ownAnnotations)
+	own.values(rs.Annotations, rollout.OwnAnnotations)
 	rs.UID, rs.ResourceVersion = types.UID(own.ownText()), own.ownText()
 	copy(rs.Sum[:], own.text())
 	rs.Created = own.time()
 	rs.Replicas, rs.MinReadySeconds, rs.Existing, rs.Ready, rs.Available = own.number(), int32(own.number()), own.number(), own.number(), own.number()
 	if isNamedByHash {
-		rs.Name = replicaSetName(rs.ControllerName, rs.Labels[hashLabel])
+		rs.Name = rollout.ReplicaSetName(rs.ControllerName, rs.Labels[rollout.HashLabel])
 	} else {
 		rs.Name = own.ownText()
 	}
@@ -80,20 +82,20 @@ func (p packedReplicaSet) unpack() *ReplicaSet {
 	return rs
 }
 
-func (p packedReplicaSet) key() types.NamespacedName { return p.unpack().key() }
+func (p packedReplicaSet) key() types.NamespacedName { return p.unpack().Key() }
 
 func (p packedReplicaSet) namespace() string {
 	origin := unpacker{p.origin.Value()}
 	return origin.text()
 }
 
-func packDeployment(d *Deployment) packedDeployment {
+func packDeployment(d *rollout.Deployment) packedDeployment {
 	var copied, own packer
-	copied.textMap(d.Annotations, isCopied)
+	copied.textMap(d.Annotations, rollout.IsCopied)
 
 	own.texts(d.Namespace, d.Name)
 	own.flags(d.Deleting, d.Paused, d.HistoryLimit != nil, d.ProgressDeadline != nil, d.Selector != nil, d.Invalid != nil)
-	own.values(d.Annotations, ownAnnotations)
+	own.values(d.Annotations, rollout.OwnAnnotations)
 	own.texts(string(d.UID), d.ResourceVersion, string(d.Strategy), string(d.Template), string(d.Sum[:]), marshal(&d.Status), d.StatusBy.Manager)
 	own.numbers(d.Generation, d.Replicas, d.Limits.MaxSurge, d.Limits.MaxUnavailable, int64(d.MinReadySeconds), d.StatusBy.Time)
 	if d.HistoryLimit != nil {
@@ -111,16 +113,16 @@ func packDeployment(d *Deployment) packedDeployment {
 	return packedDeployment{copied.handle(), own.string()}
 }
 
-func (p packedDeployment) unpack() *Deployment {
-	copied, own, d := unpacker{p.copied.Value()}, unpacker{p.own}, &Deployment{}
-	d.Annotations = copied.textMap(len(ownAnnotations))
+func (p packedDeployment) unpack() *rollout.Deployment {
+	copied, own, d := unpacker{p.copied.Value()}, unpacker{p.own}, &rollout.Deployment{}
+	d.Annotations = copied.textMap(len(rollout.OwnAnnotations))
 
 	d.Namespace, d.Name = own.ownText(), own.ownText()
 	var hasHistoryLimit, hasDeadline, hasSelector, isInvalid bool
 	own.flags(&d.Deleting, &d.Paused, &hasHistoryLimit, &hasDeadline, &hasSelector, &isInvalid)
-	own.values(d.Annotations, ownAnnotations)
+	own.values(d.Annotations, rollout.OwnAnnotations)
 	d.UID, d.ResourceVersion = types.UID(own.ownText()), own.ownText()
-	d.Strategy, d.Template = appsv1.DeploymentStrategyType(own.text()), EncodedTemplate(own.text())
+	d.Strategy, d.Template = appsv1.DeploymentStrategyType(own.text()), rollout.EncodedTemplate(own.text())
 	copy(d.Sum[:], own.text())
 	unmarshal(own.text(), &d.Status)
 	d.StatusBy.Manager = own.ownText()
@@ -137,7 +139,7 @@ func (p packedDeployment) unpack() *Deployment {
 		unmarshal(own.text(), d.Selector)
 	}
 	if isInvalid {
-		d.Invalid = &Invalid{own.ownText(), own.ownText()}
+		d.Invalid = &rollout.Invalid{Reason: own.ownText(), Message: own.ownText()}
 	}
 	return d
 }

@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // texts are short, long and odd ones.
@@ -36,8 +38,8 @@ func textMaps(t *rapid.T, name string, keys ...string) map[string]string {
 	return drawn
 }
 
-func drawnMeta(t *rapid.T) Meta {
-	return Meta{Namespace: texts(t, "namespace"), Name: texts(t, "name"), UID: types.UID(texts(t, "uid")), ResourceVersion: texts(t, "version")}
+func drawnMeta(t *rapid.T) rollout.Meta {
+	return rollout.Meta{Namespace: texts(t, "namespace"), Name: texts(t, "name"), UID: types.UID(texts(t, "uid")), ResourceVersion: texts(t, "version")}
 }
 
 // sameTimes compares times as moments.
@@ -45,17 +47,17 @@ var sameTimes = cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) })
 
 func TestAReplicaSetIsUnpackedAsItWas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rs := &ReplicaSet{
+		rs := &rollout.ReplicaSet{
 			Meta: drawnMeta(t), Created: time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "created"), 0),
-			Labels:      textMaps(t, "labels", "app", "tier", hashLabel),
-			Annotations: textMaps(t, "annotations", "note", revisionAnnotation, revisionHistoryAnnotation, desiredReplicasAnnotation, maxReplicasAnnotation, rollbackAnnotation),
+			Labels:      textMaps(t, "labels", "app", "tier", rollout.HashLabel),
+			Annotations: textMaps(t, "annotations", "note", rollout.RevisionAnnotation, revisionHistoryAnnotation, desiredReplicasAnnotation, maxReplicasAnnotation, rollout.RollbackAnnotation),
 			Controller:  types.UID(texts(t, "controller")), ControllerName: texts(t, "controller's name"), Deleting: rapid.Bool().Draw(t, "deleting"),
 			Replicas: numbers(t, "replicas"), MinReadySeconds: int32(numbers(t, "seconds")), Observed: rapid.Bool().Draw(t, "observed"),
 			Existing: numbers(t, "existing"), Ready: numbers(t, "ready"), Available: numbers(t, "available"),
 		}
 		rs.Sum[0], rs.Sum[31] = byte(numbers(t, "sum")), byte(numbers(t, "sum"))
 		if rapid.Bool().Draw(t, "is named by its hash") {
-			rs.Name = replicaSetName(rs.ControllerName, rs.Labels[hashLabel])
+			rs.Name = rollout.ReplicaSetName(rs.ControllerName, rs.Labels[rollout.HashLabel])
 		}
 		if rapid.Bool().Draw(t, "reports terminating pods") {
 			rs.Terminating = new(int32(numbers(t, "terminating")))
@@ -77,7 +79,7 @@ func TestADeploymentIsUnpackedAsItWas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		object := deploymentObject(int32(rapid.IntRange(0, math.MaxInt32).Draw(t, "replicas")), "v1", func(d *appsv1.Deployment) {
 			d.Namespace, d.Name, d.UID, d.ResourceVersion, d.Generation = texts(t, "namespace"), texts(t, "name"), types.UID(texts(t, "uid")), texts(t, "version"), numbers(t, "generation")
-			d.Annotations = textMaps(t, "annotations", "note", revisionAnnotation, rollbackAnnotation)
+			d.Annotations = textMaps(t, "annotations", "note", rollout.RevisionAnnotation, rollout.RollbackAnnotation)
 			d.Spec.Paused, d.Spec.MinReadySeconds = rapid.Bool().Draw(t, "paused"), int32(numbers(t, "seconds"))
 			if rapid.Bool().Draw(t, "deleting") {
 				d.DeletionTimestamp = &metav1.Time{Time: noon}
@@ -97,7 +99,7 @@ func TestADeploymentIsUnpackedAsItWas(t *testing.T) {
 			}
 			d.ManagedFields = []metav1.ManagedFieldsEntry{statusBy("somebody", 3)}
 		})
-		d := NewDeployment(object)
+		d := rollout.NewDeployment(object)
 		if diff := cmp.Diff(d, packDeployment(d).unpack(), sameTimes); diff != "" {
 			t.Fatal(diff)
 		}
@@ -113,7 +115,7 @@ func FuzzAReplicaSetOfAnyContentIsUnpackedAsItWas(f *testing.F) {
 		if object.Unmarshal(wire) != nil {
 			return
 		}
-		rs := NewReplicaSet(object)
+		rs := rollout.NewReplicaSet(object)
 		rs.Created = time.Unix(rs.Created.Unix(), 0) // as the API server stamps it
 		if diff := cmp.Diff(rs, packReplicaSet(rs).unpack(), sameTimes, cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)
@@ -129,7 +131,7 @@ func FuzzADeploymentOfAnyContentIsUnpackedAsItWas(f *testing.F) {
 		if object.Unmarshal(wire) != nil {
 			return
 		}
-		d := NewDeployment(object)
+		d := rollout.NewDeployment(object)
 		if diff := cmp.Diff(d, packDeployment(d).unpack(), sameTimes, cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)
 		}
@@ -154,19 +156,19 @@ func TestKeysAndNamesDoNotKeepTheObjectsTheyComeFrom(t *testing.T) {
 		}))
 	}
 	sets := func(number int) packedReplicaSet {
-		return packReplicaSet(set("v1", 0, 0, func(rs *ReplicaSet) {
-			rs.Name, rs.ControllerName, rs.Labels = fmt.Sprint("odd-", number), fmt.Sprint("web-", number), map[string]string{"many": large, hashLabel: large}
+		return packReplicaSet(set("v1", 0, 0, func(rs *rollout.ReplicaSet) {
+			rs.Name, rs.ControllerName, rs.Labels = fmt.Sprint("odd-", number), fmt.Sprint("web-", number), map[string]string{"many": large, rollout.HashLabel: large}
 		}))
 	}
 	for name, keep := range map[string]func(number int) any{
 		"the key of a packed Deployment": func(number int) any { return deployments(number).key() },
-		"the key of a Deployment":        func(number int) any { return deployments(number).unpack().key() },
+		"the key of a Deployment":        func(number int) any { return deployments(number).unpack().Key() },
 		"who else writes a status":       func(number int) any { return deployments(number).unpack().StatusBy },
 		"the name of a Deployment": func(number int) any {
-			return named[*Deployment, packedDeployment](kind, uncontrolled)(deployments(number))
+			return named[*rollout.Deployment, packedDeployment](kind, uncontrolled)(deployments(number))
 		},
 		"the name of a ReplicaSet": func(number int) any {
-			return named[*ReplicaSet, packedReplicaSet](replicaSetKind, controllerOfReplicaSet)(sets(number))
+			return named[*rollout.ReplicaSet, packedReplicaSet](replicaSetKind, controllerOfReplicaSet)(sets(number))
 		},
 		"the controller of a ReplicaSet": func(number int) any { return sets(number).unpack().ControllerName },
 	} {

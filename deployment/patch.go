@@ -10,6 +10,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // Every body carries the resourceVersion that it was planned on: the API server
@@ -29,14 +31,14 @@ type patchedObject struct {
 }
 
 // updatePatch is a JSON merge patch.
-func updatePatch(a *UpdateReplicaSet) ([]byte, error) {
+func updatePatch(a *rollout.UpdateReplicaSet) ([]byte, error) {
 	type spec struct {
 		Replicas        *int32 `json:"replicas,omitempty"`
 		MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
 	}
 	changed := spec{MinReadySeconds: a.MinReadySeconds}
 	if a.From != a.To {
-		replicas := toInt32(a.To)
+		replicas := rollout.ToInt32(a.To)
 		changed.Replicas = &replicas
 	}
 	return encode(patchedObject{
@@ -47,7 +49,7 @@ func updatePatch(a *UpdateReplicaSet) ([]byte, error) {
 
 // statusPatch is a JSON merge patch of the subresource status. It names every
 // field, because what a merge patch leaves out stays as it was.
-func statusPatch(d *Meta, a *UpdateStatus) ([]byte, error) {
+func statusPatch(d *rollout.Meta, a *rollout.UpdateStatus) ([]byte, error) {
 	type status struct {
 		ObservedGeneration  int64                        `json:"observedGeneration"`
 		Replicas            int32                        `json:"replicas"`
@@ -61,13 +63,13 @@ func statusPatch(d *Meta, a *UpdateStatus) ([]byte, error) {
 	}
 	meta := patchedMeta{ResourceVersion: d.ResourceVersion}
 	if a.Revision != "" {
-		meta.Annotations = map[string]string{revisionAnnotation: a.Revision}
+		meta.Annotations = map[string]string{rollout.RevisionAnnotation: a.Revision}
 	}
 	return encode(patchedObject{Metadata: meta, Status: status(a.Status)})
 }
 
 // adoptPatch is a strategic merge patch, which leaves other owners alone.
-func adoptPatch(d *Deployment, target *Meta) ([]byte, error) {
+func adoptPatch(d *rollout.Deployment, target *rollout.Meta) ([]byte, error) {
 	return encode(patchedObject{Metadata: patchedMeta{
 		ResourceVersion: target.ResourceVersion,
 		UID:             target.UID,
@@ -76,7 +78,7 @@ func adoptPatch(d *Deployment, target *Meta) ([]byte, error) {
 }
 
 // releasePatch is a strategic merge patch, which leaves other owners alone.
-func releasePatch(d *Deployment, target *Meta) ([]byte, error) {
+func releasePatch(d *rollout.Deployment, target *rollout.Meta) ([]byte, error) {
 	return encode(patchedObject{Metadata: patchedMeta{
 		ResourceVersion: target.ResourceVersion,
 		UID:             target.UID,
@@ -84,7 +86,7 @@ func releasePatch(d *Deployment, target *Meta) ([]byte, error) {
 	}})
 }
 
-func controllerReference(d *Deployment) *metav1.OwnerReference {
+func controllerReference(d *rollout.Deployment) *metav1.OwnerReference {
 	return metav1.NewControllerRef(&metav1.ObjectMeta{Name: d.Name, UID: d.UID}, kind)
 }
 
@@ -97,7 +99,7 @@ type operation struct {
 
 // rollbackPatch is a JSON patch, because the earlier template is to replace the
 // present one and not to be merged with it.
-func rollbackPatch(d *Meta, a *RollBack, template map[string]any) ([]byte, error) {
+func rollbackPatch(d *rollout.Meta, a *rollout.RollBack, template map[string]any) ([]byte, error) {
 	operations := []operation{unchanged(d), {Op: "replace", Path: "/spec/template", Value: template}}
 	for _, key := range a.Remove {
 		operations = append(operations, operation{Op: "remove", Path: annotationPath(key)})
@@ -109,12 +111,12 @@ func rollbackPatch(d *Meta, a *RollBack, template map[string]any) ([]byte, error
 }
 
 // endRollbackPatch is a JSON patch.
-func endRollbackPatch(d *Meta) ([]byte, error) {
-	return encode([]operation{unchanged(d), {Op: "remove", Path: annotationPath(rollbackAnnotation)}})
+func endRollbackPatch(d *rollout.Meta) ([]byte, error) {
+	return encode([]operation{unchanged(d), {Op: "remove", Path: annotationPath(rollout.RollbackAnnotation)}})
 }
 
 // unchanged makes the API server refuse the patch if the Deployment has changed.
-func unchanged(d *Meta) operation {
+func unchanged(d *rollout.Meta) operation {
 	return operation{Op: "replace", Path: "/metadata/resourceVersion", Value: d.ResourceVersion}
 }
 
@@ -133,12 +135,12 @@ func encode(patch any) ([]byte, error) {
 
 // newReplicaSet is the object to create for a Deployment. Its pods and itself carry the hash
 // of the template, and its selector demands it.
-func newReplicaSet(d *appsv1.Deployment, a *CreateReplicaSet) *appsv1.ReplicaSet {
+func newReplicaSet(d *appsv1.Deployment, a *rollout.CreateReplicaSet) *appsv1.ReplicaSet {
 	template := d.Spec.Template.DeepCopy()
 	template.Labels = withLabel(template.Labels, a.Hash)
 	selector := d.Spec.Selector.DeepCopy()
 	selector.MatchLabels = withLabel(selector.MatchLabels, a.Hash)
-	replicas := toInt32(a.Replicas)
+	replicas := rollout.ToInt32(a.Replicas)
 	return &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       d.Namespace,
@@ -161,6 +163,6 @@ func withLabel(labels map[string]string, hash string) map[string]string {
 	if with == nil {
 		with = map[string]string{}
 	}
-	with[hashLabel] = hash
+	with[rollout.HashLabel] = hash
 	return with
 }

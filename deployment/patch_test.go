@@ -8,6 +8,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 func TestPatchesCarryTheirVersionAndNothingElse(t *testing.T) {
@@ -20,38 +22,40 @@ func TestPatchesCarryTheirVersionAndNothingElse(t *testing.T) {
 	}{
 		"a size": {
 			func() ([]byte, error) {
-				return updatePatch(&UpdateReplicaSet{Target: rs, From: 3, To: 2, Annotations: map[string]string{desiredReplicasAnnotation: "3"}})
+				return updatePatch(&rollout.UpdateReplicaSet{Target: rs, From: 3, To: 2, Annotations: map[string]string{desiredReplicasAnnotation: "3"}})
 			},
 			`{"metadata":{"resourceVersion":"11","annotations":{"deployment.kubernetes.io/desired-replicas":"3"}},"spec":{"replicas":2}}`,
 		},
 		"none at all": {
-			func() ([]byte, error) { return updatePatch(&UpdateReplicaSet{Target: rs, From: 3, To: 0}) },
+			func() ([]byte, error) { return updatePatch(&rollout.UpdateReplicaSet{Target: rs, From: 3, To: 0}) },
 			`{"metadata":{"resourceVersion":"11"},"spec":{"replicas":0}}`,
 		},
 		"more than there can be": {
-			func() ([]byte, error) { return updatePatch(&UpdateReplicaSet{Target: rs, From: 3, To: 1 << 40}) },
+			func() ([]byte, error) {
+				return updatePatch(&rollout.UpdateReplicaSet{Target: rs, From: 3, To: 1 << 40})
+			},
 			`{"metadata":{"resourceVersion":"11"},"spec":{"replicas":2147483647}}`,
 		},
 		"only annotations": {
 			func() ([]byte, error) {
-				return updatePatch(&UpdateReplicaSet{Target: rs, From: 3, To: 3, Annotations: map[string]string{"a": "b"}})
+				return updatePatch(&rollout.UpdateReplicaSet{Target: rs, From: 3, To: 3, Annotations: map[string]string{"a": "b"}})
 			},
 			`{"metadata":{"resourceVersion":"11","annotations":{"a":"b"}},"spec":{}}`,
 		},
 		"only a time": {
 			func() ([]byte, error) {
-				return updatePatch(&UpdateReplicaSet{Target: rs, From: 3, To: 3, MinReadySeconds: new(int32(0))})
+				return updatePatch(&rollout.UpdateReplicaSet{Target: rs, From: 3, To: 3, MinReadySeconds: new(int32(0))})
 			},
 			`{"metadata":{"resourceVersion":"11"},"spec":{"minReadySeconds":0}}`,
 		},
 		"an empty status": {
-			func() ([]byte, error) { return statusPatch(&d.Meta, &UpdateStatus{}) },
+			func() ([]byte, error) { return statusPatch(&d.Meta, &rollout.UpdateStatus{}) },
 			`{"metadata":{"resourceVersion":"100"},"status":{"observedGeneration":0,"replicas":0,"updatedReplicas":0,"readyReplicas":0,` +
 				`"availableReplicas":0,"unavailableReplicas":0,"terminatingReplicas":null,"conditions":null,"collisionCount":null}}`,
 		},
 		"a status": {
 			func() ([]byte, error) {
-				return statusPatch(&d.Meta, &UpdateStatus{Revision: "7", Status: appsv1.DeploymentStatus{
+				return statusPatch(&d.Meta, &rollout.UpdateStatus{Revision: "7", Status: appsv1.DeploymentStatus{
 					ObservedGeneration: 2, Replicas: 6, UpdatedReplicas: 5, ReadyReplicas: 4, AvailableReplicas: 3, UnavailableReplicas: 2,
 					TerminatingReplicas: new(int32(1)), CollisionCount: new(int32(8)), Conditions: []appsv1.DeploymentCondition{{
 						Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, Reason: "R", Message: "m", LastUpdateTime: stamp, LastTransitionTime: stamp,
@@ -73,8 +77,8 @@ func TestPatchesCarryTheirVersionAndNothingElse(t *testing.T) {
 		},
 		"a rollback": {
 			func() ([]byte, error) {
-				return rollbackPatch(&d.Meta, &RollBack{
-					Annotations: map[string]string{"b/~": "2", "a": "1"}, Remove: []string{rollbackAnnotation, "x~y"},
+				return rollbackPatch(&d.Meta, &rollout.RollBack{
+					Annotations: map[string]string{"b/~": "2", "a": "1"}, Remove: []string{rollout.RollbackAnnotation, "x~y"},
 				}, map[string]any{"spec": map[string]any{"unknown": json.Number("9007199254740993")}})
 			},
 			`[{"op":"replace","path":"/metadata/resourceVersion","value":"100"},` +
@@ -86,7 +90,7 @@ func TestPatchesCarryTheirVersionAndNothingElse(t *testing.T) {
 		},
 		"an annotation that becomes empty": {
 			func() ([]byte, error) {
-				return rollbackPatch(&d.Meta, &RollBack{Annotations: map[string]string{"a": ""}}, map[string]any{})
+				return rollbackPatch(&d.Meta, &rollout.RollBack{Annotations: map[string]string{"a": ""}}, map[string]any{})
 			},
 			`[{"op":"replace","path":"/metadata/resourceVersion","value":"100"},` +
 				`{"op":"replace","path":"/spec/template","value":{}},` +
@@ -110,7 +114,7 @@ func TestPatchesCarryTheirVersionAndNothingElse(t *testing.T) {
 
 // A field that a version of the API adds to the status would never be cleared.
 func TestTheStatusPatchNamesEveryField(t *testing.T) {
-	empty, err := statusPatch(&Meta{}, &UpdateStatus{})
+	empty, err := statusPatch(&rollout.Meta{}, &rollout.UpdateStatus{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,8 +149,8 @@ func TestANewReplicaSetIsMadeWhole(t *testing.T) {
 		d.Spec.MinReadySeconds = 5
 		d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpExists}}
 	})
-	got := newReplicaSet(d, &CreateReplicaSet{Name: "web-6c5f", Hash: "6c5f", Replicas: 2, Annotations: map[string]string{"a": "b"}})
-	labels := map[string]string{"app": "web", hashLabel: "6c5f"}
+	got := newReplicaSet(d, &rollout.CreateReplicaSet{Name: "web-6c5f", Hash: "6c5f", Replicas: 2, Annotations: map[string]string{"a": "b"}})
+	labels := map[string]string{"app": "web", rollout.HashLabel: "6c5f"}
 	template := templateOf("v1")
 	template.Labels = labels
 	expect(t, "replicaset", &appsv1.ReplicaSet{
@@ -165,7 +169,7 @@ func TestANewReplicaSetIsMadeWhole(t *testing.T) {
 			Template: template,
 		},
 	}, got)
-	if _, marked := d.Spec.Template.Labels[hashLabel]; marked || len(d.Spec.Selector.MatchLabels) != 1 {
+	if _, marked := d.Spec.Template.Labels[rollout.HashLabel]; marked || len(d.Spec.Selector.MatchLabels) != 1 {
 		t.Error("the deployment was modified")
 	}
 }
@@ -175,8 +179,8 @@ func TestASelectorOfExpressionsOnlyGetsTheHash(t *testing.T) {
 		d.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpExists}}}
 		d.Spec.Template.Labels = nil
 	})
-	got := newReplicaSet(d, &CreateReplicaSet{Name: "web-6c5f", Hash: "6c5f"})
-	want := map[string]string{hashLabel: "6c5f"}
+	got := newReplicaSet(d, &rollout.CreateReplicaSet{Name: "web-6c5f", Hash: "6c5f"})
+	want := map[string]string{rollout.HashLabel: "6c5f"}
 	expect(t, "selector", want, got.Spec.Selector.MatchLabels)
 	expect(t, "labels", want, got.Labels)
 }

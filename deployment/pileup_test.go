@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // One config that never rests made 80,000 ReplicaSets once.
@@ -29,7 +31,7 @@ func TestATemplateThatNeverRestsDoesNotPileUpReplicaSets(t *testing.T) {
 	if count := len(s.cluster.replicaSets); count != 6 {
 		t.Errorf("%d ReplicaSets in the end, with a history of 5", count)
 	}
-	if revision := s.deployment().Annotations[revisionAnnotation]; revision != "100" {
+	if revision := s.deployment().Annotations[rollout.RevisionAnnotation]; revision != "100" {
 		t.Errorf("revision %s after 100 templates", revision)
 	}
 }

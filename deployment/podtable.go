@@ -6,12 +6,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // pod is what the engine needs of a pod: whether the Recreate strategy has to wait for
 // it.
 type pod struct {
-	Meta
+	rollout.Meta
 	// controller is the ReplicaSet that controls it, empty if none does.
 	controller types.UID
 	// runs tells that it exists and has not finished. One that terminates still runs.
@@ -20,7 +22,7 @@ type pod struct {
 
 func newPod(object *corev1.Pod) *pod {
 	p := &pod{
-		Meta: metaOf(&object.ObjectMeta),
+		Meta: rollout.MetaOf(&object.ObjectMeta),
 		runs: object.Status.Phase != corev1.PodSucceeded && object.Status.Phase != corev1.PodFailed,
 	}
 	if controller := metav1.GetControllerOfNoCopy(object); controller != nil && controller.Kind == replicaSetKind.Kind {
@@ -67,7 +69,7 @@ func newPodTable(want func(namespace string), ended func(types.NamespacedName)) 
 
 // count returns how many pods of each ReplicaSet of a Deployment run. It returns nil if that
 // is not known. Whenever one of these pods ends from now on, ended is called.
-func (t *podTable) count(d *Deployment, sets []*ReplicaSet) map[types.UID]int {
+func (t *podTable) count(d *rollout.Deployment, sets []*rollout.ReplicaSet) map[types.UID]int {
 	t.mu.Lock()
 	scope := t.scopes[""]
 	if scope == nil {
@@ -83,7 +85,7 @@ func (t *podTable) count(d *Deployment, sets []*ReplicaSet) map[types.UID]int {
 	for _, rs := range sets {
 		if group := scope.controllers[controlledBy(rs.Namespace, rs.UID)]; group != nil {
 			counts[rs.UID] = group.count
-			group.waiter = d.key()
+			group.waiter = d.Key()
 		}
 	}
 	return counts

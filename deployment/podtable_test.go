@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // table is one with a record of whom it has called.
@@ -28,7 +30,7 @@ func newTable() *table {
 
 // podOf is a pod of the ReplicaSet of an image.
 func podOf(uid, image string) *pod {
-	return &pod{Meta: Meta{Namespace: "ns", UID: types.UID(uid)}, controller: types.UID("uid-of-web-" + image), runs: true}
+	return &pod{Meta: rollout.Meta{Namespace: "ns", UID: types.UID(uid)}, controller: types.UID("uid-of-web-" + image), runs: true}
 }
 
 func finishedPod(p *pod) *pod {
@@ -37,12 +39,12 @@ func finishedPod(p *pod) *pod {
 }
 
 func TestPodsAreKnownWhereTheyHaveBeenListed(t *testing.T) {
-	p, d, sets := newTable(), web(3, "v2", recreated), []*ReplicaSet{set("v1", 0, 0), set("v2", 3, 3)}
+	p, d, sets := newTable(), web(3, "v2", recreated), []*rollout.ReplicaSet{set("v1", 0, 0), set("v2", 3, 3)}
 	expect(t, "before", map[types.UID]int(nil), p.count(d, sets))
 	expect(t, "wanted", []string{"ns"}, p.wanted)
 	podFeed{p.podTable, "another"}.Replace([]*pod{podOf("a", "v1")}, "")
 	expect(t, "listed in another namespace", map[types.UID]int(nil), p.count(d, sets))
-	podFeed{p.podTable, "ns"}.Replace([]*pod{podOf("a", "v1"), podOf("b", "v2"), podOf("c", "v2"), finishedPod(podOf("d", "v1")), {Meta: Meta{UID: "e"}, runs: true}}, "")
+	podFeed{p.podTable, "ns"}.Replace([]*pod{podOf("a", "v1"), podOf("b", "v2"), podOf("c", "v2"), finishedPod(podOf("d", "v1")), {Meta: rollout.Meta{UID: "e"}, runs: true}}, "")
 	expect(t, "listed", map[types.UID]int{"uid-of-web-v1": 1, "uid-of-web-v2": 2}, p.count(d, sets))
 	pretender := podOf("b", "v1")
 	pretender.Namespace = "another"
@@ -75,11 +77,11 @@ func TestADeploymentIsWokenWhenAPodEndsThatItHasAskedFor(t *testing.T) {
 			p, d := newTable(), web(3, "v2", recreated)
 			f := podFeed{p.podTable, "ns"}
 			f.Replace([]*pod{podOf("a", "v1"), podOf("z", "v9")}, "")
-			p.count(d, []*ReplicaSet{set("v1", 0, 0)})
+			p.count(d, []*rollout.ReplicaSet{set("v1", 0, 0)})
 			test.show(f)
 			var want []types.NamespacedName
 			if test.wakes {
-				want = append(want, d.key())
+				want = append(want, d.Key())
 			}
 			expect(t, "woken", want, p.ended)
 		})
@@ -91,11 +93,11 @@ func TestAListLeavesTheWaitersInPlace(t *testing.T) {
 	p, d := newTable(), web(3, "v2", recreated)
 	f := podFeed{p.podTable, "ns"}
 	f.Replace([]*pod{podOf("a", "v1")}, "")
-	p.count(d, []*ReplicaSet{set("v1", 0, 0)})
+	p.count(d, []*rollout.ReplicaSet{set("v1", 0, 0)})
 	f.Replace([]*pod{podOf("a", "v1")}, "")
 	p.ended = nil
 	f.Forget(podOf("a", "v1"))
-	expect(t, "woken", []types.NamespacedName{d.key()}, p.ended)
+	expect(t, "woken", []types.NamespacedName{d.Key()}, p.ended)
 }
 
 // The counts are those of the pods that the watch has shown, and nothing is left of those
@@ -131,7 +133,7 @@ func TestPodsAreCounted(t *testing.T) {
 				}
 			}
 		}
-		if got := p.count(web(3, "v2"), []*ReplicaSet{set("v1", 0, 0), set("v2", 0, 0)}); !maps.Equal(got, want) {
+		if got := p.count(web(3, "v2"), []*rollout.ReplicaSet{set("v1", 0, 0), set("v2", 0, 0)}); !maps.Equal(got, want) {
 			t.Fatalf("%v, want %v", got, want)
 		}
 		if scope := p.scopes["ns"]; len(scope.pods) != len(truth) || len(scope.controllers) != len(want) {

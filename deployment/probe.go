@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 const (
@@ -79,7 +80,7 @@ func (p *prober) replace(ctx context.Context, token string, drives bool) (types.
 	if err := probes.Delete(ctx, ProbeName, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return "", fmt.Errorf("delete deployment %s/%s: %w", p.namespace, ProbeName, err)
 	}
-	made, err := probes.Create(ctx, newProbe(p.namespace, token, drives), metav1.CreateOptions{FieldManager: FieldManager})
+	made, err := probes.Create(ctx, newProbe(p.namespace, token, drives), metav1.CreateOptions{FieldManager: rollout.FieldManager})
 	if err != nil {
 		return "", fmt.Errorf("create deployment %s/%s: %w", p.namespace, ProbeName, err)
 	}
@@ -97,13 +98,13 @@ func (p *prober) remove(ctx context.Context, uid types.UID) error {
 
 // sighting is a look at the probe.
 type sighting struct {
-	Meta
+	rollout.Meta
 	token string
 	// isFromDriver tells that whoever made it drove Deployments already.
 	isFromDriver bool
 	// answer tells who has written its status, if isAnswered.
 	isAnswered bool
-	answer     StatusWrite
+	answer     rollout.StatusWrite
 }
 
 func reduceProbe(object any) (*sighting, error) {
@@ -112,10 +113,10 @@ func reduceProbe(object any) (*sighting, error) {
 		return nil, fmt.Errorf("a %T is no Deployment", object)
 	}
 	return &sighting{
-		Meta:         metaOf(&d.ObjectMeta),
+		Meta:         rollout.MetaOf(&d.ObjectMeta),
 		token:        d.Annotations[tokenAnnotation],
 		isFromDriver: d.Annotations[drivingAnnotation] == strconv.FormatBool(true),
 		isAnswered:   !apiequality.Semantic.DeepEqual(d.Status, appsv1.DeploymentStatus{}),
-		answer:       lastStatusWrite(d.ManagedFields, ""), // another installation of this engine writes under the same name
+		answer:       rollout.LastStatusWrite(d.ManagedFields, ""), // another installation of this engine writes under the same name
 	}, nil
 }

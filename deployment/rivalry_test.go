@@ -8,6 +8,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // The stories tell what happens at which second and what is to be done then. The
@@ -322,46 +324,26 @@ func statusBy(manager string, second float64) metav1.ManagedFieldsEntry {
 	return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: &metav1.Time{Time: noonPlus(second)}}
 }
 
-func TestTheLastWriteOfTheStatusByOthersIsReadOffTheManagedFields(t *testing.T) {
-	spec, scale, untimed := statusBy("kubectl", 9), statusBy("autoscaler", 9), statusBy("timeless", 9)
-	spec.Subresource, scale.Subresource, untimed.Time = "", "scale", nil
-	for name, test := range map[string]struct {
-		entries []metav1.ManagedFieldsEntry
-		want    StatusWrite
-	}{
-		"nobody":             {nil, StatusWrite{}},
-		"one":                {[]metav1.ManagedFieldsEntry{statusBy("other", 3)}, StatusWrite{"other", noonPlus(3).Unix()}},
-		"the latest":         {[]metav1.ManagedFieldsEntry{statusBy("a", 3), statusBy("b", 5), statusBy("c", 4)}, StatusWrite{"b", noonPlus(5).Unix()}},
-		"not its own":        {[]metav1.ManagedFieldsEntry{statusBy("a", 3), statusBy(FieldManager, 5)}, StatusWrite{"a", noonPlus(3).Unix()}},
-		"of the status only": {[]metav1.ManagedFieldsEntry{spec, scale}, StatusWrite{}},
-		"without a time":     {[]metav1.ManagedFieldsEntry{untimed}, StatusWrite{}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			expect(t, "write", test.want, lastStatusWrite(test.entries, FieldManager))
-		})
-	}
-}
-
 func TestAWriteOfTheStatusByOthersIsNewsOnce(t *testing.T) {
-	version := func(entries ...metav1.ManagedFieldsEntry) *Deployment {
+	version := func(entries ...metav1.ManagedFieldsEntry) *rollout.Deployment {
 		return web(3, "v1", func(d *appsv1.Deployment) { d.ManagedFields = entries })
 	}
 	remade := version(statusBy("other", 9))
 	remade.UID = "uid-of-another"
 	for name, test := range map[string]struct {
-		versions []*Deployment
+		versions []*rollout.Deployment
 		want     bool // whether the last of them is news
 	}{
-		"at first sight":              {[]*Deployment{version(statusBy("other", 3))}, false},
-		"the first write":             {[]*Deployment{version(), version(statusBy("other", 3))}, true},
-		"a further write":             {[]*Deployment{version(statusBy("other", 3)), version(statusBy("other", 4))}, true},
-		"a write by yet another":      {[]*Deployment{version(statusBy("other", 3)), version(statusBy("other", 3), statusBy("third", 4))}, true},
-		"told again":                  {[]*Deployment{version(), version(statusBy("other", 3)), version(statusBy("other", 3))}, false},
-		"a write of its own":          {[]*Deployment{version(statusBy("other", 3)), version(statusBy("other", 3), statusBy(FieldManager, 4))}, false},
-		"its own takes it over":       {[]*Deployment{version(statusBy("other", 3)), version(statusBy(FieldManager, 4))}, false},
-		"only an older one is left":   {[]*Deployment{version(statusBy("old", 1), statusBy("other", 3)), version(statusBy("old", 1))}, false},
-		"another of the same name":    {[]*Deployment{version(), remade}, false},
-		"after both, one that is new": {[]*Deployment{version(statusBy("other", 3)), version(), version(statusBy("other", 5))}, true},
+		"at first sight":              {[]*rollout.Deployment{version(statusBy("other", 3))}, false},
+		"the first write":             {[]*rollout.Deployment{version(), version(statusBy("other", 3))}, true},
+		"a further write":             {[]*rollout.Deployment{version(statusBy("other", 3)), version(statusBy("other", 4))}, true},
+		"a write by yet another":      {[]*rollout.Deployment{version(statusBy("other", 3)), version(statusBy("other", 3), statusBy("third", 4))}, true},
+		"told again":                  {[]*rollout.Deployment{version(), version(statusBy("other", 3)), version(statusBy("other", 3))}, false},
+		"a write of its own":          {[]*rollout.Deployment{version(statusBy("other", 3)), version(statusBy("other", 3), statusBy(rollout.FieldManager, 4))}, false},
+		"its own takes it over":       {[]*rollout.Deployment{version(statusBy("other", 3)), version(statusBy(rollout.FieldManager, 4))}, false},
+		"only an older one is left":   {[]*rollout.Deployment{version(statusBy("old", 1), statusBy("other", 3)), version(statusBy("old", 1))}, false},
+		"another of the same name":    {[]*rollout.Deployment{version(), remade}, false},
+		"after both, one that is new": {[]*rollout.Deployment{version(statusBy("other", 3)), version(), version(statusBy("other", 5))}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, got := statusWrites{}, false

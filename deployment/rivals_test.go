@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // overlap is how long two engines may drive at a time: until the watch of the one has
@@ -218,7 +219,7 @@ func (e *rivalEngine) answeredBy(other *rivalEngine) {
 	}
 	answered := e.probe.DeepCopy()
 	answered.Status.ObservedGeneration = 1
-	answered.ManagedFields = []metav1.ManagedFieldsEntry{statusBy(FieldManager, 1)}
+	answered.ManagedFields = []metav1.ManagedFieldsEntry{statusBy(rollout.FieldManager, 1)}
 	e.probe = answered
 	e.all.mu.Unlock()
 	e.lookout.Observe(must(reduceProbe(answered)))

@@ -18,6 +18,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 var update = flag.Bool("update", false, "write what the rollout scripts print into them")
@@ -178,7 +180,7 @@ func apply(d *appsv1.Deployment, key, value string) {
 	case "minready":
 		d.Spec.MinReadySeconds = number(value)
 	case "rollback":
-		d.Annotations[rollbackAnnotation] = value
+		d.Annotations[rollout.RollbackAnnotation] = value
 	default:
 		panic("unknown setting " + key)
 	}
@@ -205,7 +207,7 @@ func (s *stage) sync() (printed string, acted bool) {
 	if d == nil {
 		return "  no deployment\n", false
 	}
-	actions, wake := Plan(s.engine.caches.observe(d, s.note, s.now))
+	actions, wake := rollout.Plan(s.engine.caches.observe(d, s.note, s.now))
 	s.note = note{}
 	var out strings.Builder
 	for _, action := range actions {
@@ -295,7 +297,7 @@ func (s *stage) takeName(image string) {
 	template, stranger := templateOf(image), templateOf("stranger")
 	stranger.Labels = map[string]string{"app": "other"}
 	s.cluster.put(&appsv1.ReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: replicaSetName("web", TemplateHash(&template, s.deployment().Status.CollisionCount)), Labels: stranger.Labels},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: rollout.ReplicaSetName("web", rollout.TemplateHash(&template, s.deployment().Status.CollisionCount)), Labels: stranger.Labels},
 		Spec:       appsv1.ReplicaSetSpec{Replicas: new(int32(0)), Template: stranger},
 	})
 }

@@ -18,6 +18,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 var (
@@ -98,7 +100,7 @@ type world struct {
 	isScaling bool
 	// seen are the ReplicaSets on which the present step was planned, and ordered
 	// what sizes they got since.
-	seen    []*ReplicaSet
+	seen    []*rollout.ReplicaSet
 	ordered map[string]int64
 	key     types.NamespacedName // of the present step
 	hasSeen bool
@@ -284,7 +286,7 @@ func (w *world) meddle() {
 		w.changeDeployment("annotation", func(d *d) { d.Annotations["note"] = pick(w, "a", "b") })
 	case 8:
 		revision := fmt.Sprint(w.random.IntN(6))
-		w.changeDeployment("rollback to "+revision, func(d *d) { d.Annotations[rollbackAnnotation] = revision })
+		w.changeDeployment("rollback to "+revision, func(d *d) { d.Annotations[rollout.RollbackAnnotation] = revision })
 	case 9:
 		w.collide()
 	default:
@@ -301,7 +303,7 @@ func (w *world) collide() {
 		return
 	}
 	template := templateOf(w.image())
-	name := replicaSetName("web", TemplateHash(&template, d.Status.CollisionCount))
+	name := rollout.ReplicaSetName("web", rollout.TemplateHash(&template, d.Status.CollisionCount))
 	if _, taken := w.cluster.replicaSets[name]; taken {
 		return
 	}
@@ -333,7 +335,7 @@ func (w *world) meddleMore() {
 		w.tell("user: %s is orphaned", rs.Name)
 		w.cluster.changeReplicaSet(rs, func(rs *appsv1.ReplicaSet) { rs.OwnerReferences = nil })
 	case 3:
-		key := pick(w, desiredReplicasAnnotation, maxReplicasAnnotation, revisionAnnotation)
+		key := pick(w, desiredReplicasAnnotation, maxReplicasAnnotation, rollout.RevisionAnnotation)
 		value := pick(w, "x", "0", "7", "-1", "99999999999")
 		w.tell("user: %s gets %s=%s", rs.Name, key, value)
 		w.cluster.changeReplicaSet(rs, func(rs *appsv1.ReplicaSet) { rs.Annotations[key] = value })
@@ -449,7 +451,7 @@ func (w *world) sync() bool {
 		if d := w.engine.caches.deployments.get(key); d != nil {
 			s := w.engine.caches.observe(d, w.engine.notes.of(key), time.Now())
 			s.NoTerminating = w.engine.executor.dropping.has(key.Namespace)
-			actions, wake := Plan(s)
+			actions, wake := rollout.Plan(s)
 			w.tell("sync on version %s: %v, wake %v", d.ResourceVersion, actions, wake)
 		}
 	}
@@ -473,8 +475,8 @@ func (w *world) look() {
 
 // isRescaled reports whether the size of a ReplicaSet was computed for another number of
 // replicas.
-func isRescaled(s *State) bool {
-	return slices.ContainsFunc(s.ReplicaSets, func(rs *ReplicaSet) bool {
+func isRescaled(s *rollout.State) bool {
+	return slices.ContainsFunc(s.ReplicaSets, func(rs *rollout.ReplicaSet) bool {
 		desired, err := strconv.ParseInt(rs.Annotations[desiredReplicasAnnotation], 10, 64)
 		return rs.Replicas > 0 && err == nil && desired != s.Deployment.Replicas
 	})
@@ -674,7 +676,7 @@ func (w *world) check(before, after *appsv1.ReplicaSet) {
 		if *before.Spec.Replicas > 0 || before.Status.Replicas > 0 {
 			w.fault("%s is deleted with its pods", before.Name)
 		}
-		if _, err := strconv.Atoi(d.Annotations[rollbackAnnotation]); err == nil {
+		if _, err := strconv.Atoi(d.Annotations[rollout.RollbackAnnotation]); err == nil {
 			w.fault("%s is deleted while a rollback is asked for", before.Name)
 		}
 	case before == nil:
@@ -686,7 +688,7 @@ func (w *world) check(before, after *appsv1.ReplicaSet) {
 	}
 }
 
-func (w *world) checkCreation(d *Deployment, created *appsv1.ReplicaSet) {
+func (w *world) checkCreation(d *rollout.Deployment, created *appsv1.ReplicaSet) {
 	for _, rs := range w.cluster.replicaSets {
 		if w.isCalm && rs.Name != created.Name && imageOf(&rs.Spec.Template) == imageOf(&created.Spec.Template) {
 			w.fault("%s and %s have one template", rs.Name, created.Name)
@@ -697,7 +699,7 @@ func (w *world) checkCreation(d *Deployment, created *appsv1.ReplicaSet) {
 
 // checkMore checks that there are never more than the wanted replicas and the
 // surge by the engine's order.
-func (w *world) checkMore(d *Deployment, after *appsv1.ReplicaSet) {
+func (w *world) checkMore(d *rollout.Deployment, after *appsv1.ReplicaSet) {
 	total := int64(0)
 	for _, rs := range w.cluster.replicaSets {
 		if metav1.GetControllerOfNoCopy(rs) != nil && metav1.GetControllerOfNoCopy(rs).UID == d.UID {
@@ -718,7 +720,7 @@ func (w *world) checkMore(d *Deployment, after *appsv1.ReplicaSet) {
 }
 
 // checkFewer checks that a rolling update leaves enough pods available.
-func (w *world) checkFewer(d *Deployment, before, after *appsv1.ReplicaSet) {
+func (w *world) checkFewer(d *rollout.Deployment, before, after *appsv1.ReplicaSet) {
 	if d.Strategy == appsv1.RecreateDeploymentStrategyType || w.isScaling {
 		return
 	}
@@ -810,11 +812,11 @@ func (w *world) checkSettled() {
 	if d.Status.ObservedGeneration != d.Generation {
 		w.fault("generation %d was not observed", d.Generation)
 	}
-	if _, asked := d.Annotations[rollbackAnnotation]; asked && !d.Spec.Paused {
+	if _, asked := d.Annotations[rollout.RollbackAnnotation]; asked && !d.Spec.Paused {
 		w.fault("the request for a rollback is left")
 	}
 	for _, ch := range d.Status.Conditions {
-		if ch.Reason == reasonCreateFailed && !d.Spec.Paused { // none is created meanwhile
+		if ch.Reason == rollout.ReasonCreateFailed && !d.Spec.Paused { // none is created meanwhile
 			w.fault("the failure to create a replicaset is left")
 		}
 	}
@@ -828,8 +830,8 @@ func (w *world) checkSettled() {
 		isCurrent := current == 0 && imageOf(&rs.Spec.Template) == imageOf(&d.Spec.Template)
 		if isCurrent {
 			current++
-			if rs.Annotations[revisionAnnotation] != d.Annotations[revisionAnnotation] {
-				w.fault("revision %s of the deployment, %s of its replicaset", d.Annotations[revisionAnnotation], rs.Annotations[revisionAnnotation])
+			if rs.Annotations[rollout.RevisionAnnotation] != d.Annotations[rollout.RevisionAnnotation] {
+				w.fault("revision %s of the deployment, %s of its replicaset", d.Annotations[rollout.RevisionAnnotation], rs.Annotations[rollout.RevisionAnnotation])
 			}
 		}
 		if want := *d.Spec.Replicas; !isBad && (isCurrent && *rs.Spec.Replicas != want || !isCurrent && *rs.Spec.Replicas != 0) {
@@ -848,9 +850,9 @@ func (w *world) checkSettled() {
 
 // checkRevisions checks that the new ReplicaSet has the greatest revision.
 func (w *world) checkRevisions(d *appsv1.Deployment) {
-	latest, _ := strconv.Atoi(d.Annotations[revisionAnnotation])
+	latest, _ := strconv.Atoi(d.Annotations[rollout.RevisionAnnotation])
 	for _, rs := range w.replicaSets() {
-		revision, _ := strconv.Atoi(rs.Annotations[revisionAnnotation])
+		revision, _ := strconv.Atoi(rs.Annotations[rollout.RevisionAnnotation])
 		if w.isCalm && revision >= latest && imageOf(&rs.Spec.Template) != imageOf(&d.Spec.Template) {
 			w.fault("revision %d of %s, and the deployment has %d", revision, rs.Name, latest)
 		}
@@ -860,7 +862,7 @@ func (w *world) checkRevisions(d *appsv1.Deployment) {
 // checkStuck checks the end of a rollout whose pods never become ready.
 func (w *world) checkStuck(d *appsv1.Deployment) {
 	progressing := conditionIn(&d.Status, appsv1.DeploymentProgressing)
-	if d.Spec.ProgressDeadlineSeconds != nil && (progressing == nil || progressing.Reason != reasonTimedOut && progressing.Reason != reasonComplete) {
+	if d.Spec.ProgressDeadlineSeconds != nil && (progressing == nil || progressing.Reason != rollout.ReasonTimedOut && progressing.Reason != reasonComplete) {
 		w.fault("a stuck rollout has not timed out: %+v", progressing)
 	}
 }

@@ -1,6 +1,10 @@
 package deployment
 
-import "maps"
+import (
+	"maps"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
+)
 
 // statusWrites notices when others write the status of Deployments. It knows the
 // last such write of each Deployment that a watch has shown. What was there before the
@@ -15,7 +19,7 @@ type lastWrite struct {
 
 // isNews takes in a version of a Deployment, and tells whether somebody else has
 // written its status since the one before.
-func (w statusWrites) isNews(d *Deployment) bool {
+func (w statusWrites) isNews(d *rollout.Deployment) bool {
 	present := lastWrite{uid: digestOf(string(d.UID)), time: d.StatusBy.Time}
 	before, isKnown := w[keyDigest(&d.Meta)]
 	isKnown = isKnown && before.uid == present.uid
@@ -26,7 +30,7 @@ func (w statusWrites) isNews(d *Deployment) bool {
 	return isKnown
 }
 
-func (w statusWrites) forget(d *Deployment) { delete(w, keyDigest(&d.Meta)) }
+func (w statusWrites) forget(d *rollout.Deployment) { delete(w, keyDigest(&d.Meta)) }
 
 // retain forgets the Deployments that are not listed any more.
 func (w statusWrites) retain(listed map[digest]struct{}) {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 	"kubernetes-deployment-restart-controller/fairqueue"
 )
 
@@ -37,7 +38,7 @@ func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 	}
 	n := e.notes.of(key)
 	if n.creation.IsAltered && !e.isAltered(d, n.creation.Name) {
-		n.creation = CreationFailure{}
+		n.creation = rollout.CreationFailure{}
 	}
 	if n.unsure != "" {
 		if _, err := e.executor.lookAtReplicaSet(ctx, types.NamespacedName{Namespace: key.Namespace, Name: n.unsure}); err != nil {
@@ -49,7 +50,7 @@ func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 	}
 	state := e.caches.observe(d, n, start)
 	state.NoTerminating = e.executor.dropping.has(key.Namespace)
-	actions, wake := Plan(state)
+	actions, wake := rollout.Plan(state)
 	if done, err := e.executor.apply(ctx, d, actions); err != nil {
 		if step, _ := n.account(actions[:done], time.Now()); step {
 			e.queue.Forget(key) // it got on: this failure is the first of a row
@@ -65,7 +66,7 @@ func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 }
 
 // goOn decides when a Deployment is looked at next after its plan was applied.
-func (e *Engine) goOn(key types.NamespacedName, n note, actions []Action, wake time.Time) {
+func (e *Engine) goOn(key types.NamespacedName, n note, actions []rollout.Action, wake time.Time) {
 	failed, collided := n.creation.Name != "" && !n.creation.Collided && !n.creation.IsAltered, n.creation.Collided
 	step, reported := n.account(actions, time.Now())
 	n.ineffective = ""
@@ -73,7 +74,7 @@ func (e *Engine) goOn(key types.NamespacedName, n note, actions []Action, wake t
 	case n.creation.IsAltered:
 		n.creation.IsTold = true // and it is waited for
 	case !collided || reported || step:
-		n.creation = CreationFailure{}
+		n.creation = rollout.CreationFailure{}
 	} // else the count of collisions is yet to be written, on which the next name rests
 	e.notes.keep(key, n)
 	if !wake.IsZero() {

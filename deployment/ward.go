@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
@@ -39,9 +40,9 @@ func named[T cached, P packed[T]](kind schema.GroupVersionKind, controllerOf fun
 }
 
 // uncontrolled is who controls a Deployment, as far as it matters here: nobody.
-func uncontrolled(*Deployment) types.UID { return "" }
+func uncontrolled(*rollout.Deployment) types.UID { return "" }
 
-func controllerOfReplicaSet(rs *ReplicaSet) types.UID { return rs.Controller }
+func controllerOfReplicaSet(rs *rollout.ReplicaSet) types.UID { return rs.Controller }
 
 // nameOfSighting names the probe.
 func nameOfSighting(s *sighting) quarantine.Object {
@@ -68,12 +69,12 @@ func (e *Engine) work(ctx context.Context, key types.NamespacedName) {
 
 // isHeld reports whether the ward holds a Deployment as the watch shows it, or one of its
 // ReplicaSets, or, if they matter, one of their pods. A plan would rest on what was before.
-func (e *Engine) isHeld(d *Deployment) bool {
+func (e *Engine) isHeld(d *rollout.Deployment) bool {
 	held := e.ward.NotTakenIn(d.Namespace)
-	if held.Has(d.UID) || held.Len() == 0 || !d.isRecreated() {
+	if held.Has(d.UID) || held.Len() == 0 || !d.IsRecreated() {
 		return held.Has(d.UID)
 	}
-	return slices.ContainsFunc(e.caches.replicaSetsOf(d), func(rs *ReplicaSet) bool { return held.Has(rs.UID) })
+	return slices.ContainsFunc(e.caches.replicaSetsOf(d), func(rs *rollout.ReplicaSet) bool { return held.Has(rs.UID) })
 }
 
 // panicked counts a panic and tells the owner of the object that caused it.

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
@@ -56,11 +57,11 @@ func TestADeploymentWhosePlanPanicsIsLeftAloneUntilSomethingWakesIt(t *testing.T
 
 // A ReplicaSet that is not known would be created again, and its pods left out.
 func TestNothingIsPlannedWhileAPartOfADeploymentIsHeld(t *testing.T) {
-	for name, hold := range map[string]func(d *Deployment) quarantine.Object{
-		"the Deployment": func(d *Deployment) quarantine.Object {
+	for name, hold := range map[string]func(d *rollout.Deployment) quarantine.Object{
+		"the Deployment": func(d *rollout.Deployment) quarantine.Object {
 			return quarantine.Object{Kind: kind, Namespace: "ns", Name: "web", UID: d.UID, ResourceVersion: "newer"}
 		},
-		"a ReplicaSet": func(d *Deployment) quarantine.Object {
+		"a ReplicaSet": func(d *rollout.Deployment) quarantine.Object {
 			return quarantine.Object{Kind: replicaSetKind, Namespace: "ns", Name: "web-1", UID: "rs", ResourceVersion: "newer", Controller: d.UID}
 		},
 	} {
@@ -88,10 +89,10 @@ func TestAPodThatIsHeldMattersToRecreateOnly(t *testing.T) {
 		appsv1.RecreateDeploymentStrategyType: true, appsv1.RollingUpdateDeploymentStrategyType: false,
 	} {
 		e := newIdleEngine(t)
-		d, rs := web(3, "v1"), &ReplicaSet{Meta: Meta{Namespace: "ns", Name: "web-1", UID: "rs", ResourceVersion: "1"}}
+		d, rs := web(3, "v1"), &rollout.ReplicaSet{Meta: rollout.Meta{Namespace: "ns", Name: "web-1", UID: "rs", ResourceVersion: "1"}}
 		rs.Controller, d.Strategy = d.UID, strategy
 		e.caches.replicaSets.feed("").Observe(packReplicaSet(rs))
-		pod := nameOfPod(&pod{Meta: Meta{Namespace: "ns", Name: "web-1-1", UID: "pod", ResourceVersion: "1"}, controller: "rs"})
+		pod := nameOfPod(&pod{Meta: rollout.Meta{Namespace: "ns", Name: "web-1-1", UID: "pod", ResourceVersion: "1"}, controller: "rs"})
 		e.ward.Try(quarantine.Intake, pod, func() { panic("canary") })
 		if got := e.isHeld(d); got != want {
 			t.Errorf("%s: %t", strategy, got)
@@ -104,7 +105,7 @@ func TestReplicaSetsAreOnlyLookedAtWhereSomethingIsHeld(t *testing.T) {
 	d.Strategy = appsv1.RecreateDeploymentStrategyType
 	for i := range 100 {
 		name := fmt.Sprintf("web-%d", i)
-		rs := &ReplicaSet{Meta: Meta{Namespace: "ns", Name: name, UID: types.UID(name), ResourceVersion: "1"}, Controller: d.UID}
+		rs := &rollout.ReplicaSet{Meta: rollout.Meta{Namespace: "ns", Name: name, UID: types.UID(name), ResourceVersion: "1"}, Controller: d.UID}
 		e.caches.replicaSets.feed("").Observe(packReplicaSet(rs))
 	}
 	if allocations := testing.AllocsPerRun(10, func() { e.isHeld(d) }); allocations > 10 {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // Writer applies plans as an [Engine] does, for a caller that makes the states itself,
@@ -35,7 +36,7 @@ func NewWriter(apps apiclient.Apps, events record.EventRecorder) *Writer {
 // Apply applies the actions of a plan for a Deployment in their order, up to the
 // first that fails, and returns how many were applied. If it was the creation of
 // the new ReplicaSet that failed, failure is what the next state has to say about it.
-func (w *Writer) Apply(ctx context.Context, d *Deployment, actions []Action) (done int, failure CreationFailure, err error) {
+func (w *Writer) Apply(ctx context.Context, d *rollout.Deployment, actions []rollout.Action) (done int, failure rollout.CreationFailure, err error) {
 	done, err = w.executor.apply(ctx, d, actions)
 	var creation *creationError
 	if errors.As(err, &creation) {

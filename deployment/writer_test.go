@@ -7,13 +7,15 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 func TestAWriterAppliesAPlanUpToTheFirstActionThatFails(t *testing.T) {
 	c := newCluster(func() time.Time { return noon })
 	c.put(deploymentObject(3, "v1"))
-	d := NewDeployment(c.deployments["web"])
-	actions, _ := Plan(&State{Now: noon, Deployment: d})
+	d := rollout.NewDeployment(c.deployments["web"])
+	actions, _ := rollout.Plan(&rollout.State{Now: noon, Deployment: d})
 	w := NewWriter(appsAPI{c: c}, recorder{c: c})
 
 	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "replicasets"}, "", errors.New("exceeded quota"))
@@ -24,7 +26,7 @@ func TestAWriterAppliesAPlanUpToTheFirstActionThatFails(t *testing.T) {
 	}
 	c.refuse = nil
 	done, failure, err = w.Apply(t.Context(), d, actions)
-	if done != len(actions) || failure != (CreationFailure{}) || err != nil {
+	if done != len(actions) || failure != (rollout.CreationFailure{}) || err != nil {
 		t.Errorf("%d of %d done, failure %+v, error %v", done, len(actions), failure, err)
 	}
 	if len(c.replicaSets) != 1 || len(c.events) != 1 {

@@ -25,7 +25,7 @@ func (b *bench) measurePlan(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	count := strconv.Itoa(b.repetitions)
-	command := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^"+planBenchmark+"$", "-count", count, "./deployment")
+	command := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^"+planBenchmark+"$", "-count", count, "./deployment/rollout")
 	command.Dir = root
 	output, err := command.CombinedOutput()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/deployment"
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 	"kubernetes-deployment-restart-controller/test/harness"
 )
 
@@ -105,13 +105,13 @@ func (s *story) replicaSets(ctx context.Context) ([]appsv1.ReplicaSet, error) {
 // made it.
 func (s *story) describe(rs *appsv1.ReplicaSet) (string, error) {
 	made := func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Manager == deployment.FieldManager && entry.Operation == metav1.ManagedFieldsOperationUpdate
+		return entry.Manager == rollout.FieldManager && entry.Operation == metav1.ManagedFieldsOperationUpdate
 	}
 	if !slices.ContainsFunc(rs.ManagedFields, made) {
-		return "", fmt.Errorf("nothing in ReplicaSet %s was written by %s", rs.Name, deployment.FieldManager)
+		return "", fmt.Errorf("nothing in ReplicaSet %s was written by %s", rs.Name, rollout.FieldManager)
 	}
 	return fmt.Sprintf("replicaset %s: revision %s, wants %d pods, written by %s",
-		rs.Name, rs.Annotations[revisionAnnotation], *rs.Spec.Replicas, deployment.FieldManager), nil
+		rs.Name, rs.Annotations[revisionAnnotation], *rs.Spec.Replicas, rollout.FieldManager), nil
 }
 
 // readyPods waits until as many pods of a ReplicaSet are ready as it wants, and none

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	appsdefaults "k8s.io/kubernetes/pkg/apis/apps/v1"
 
-	"kubernetes-deployment-restart-controller/deployment"
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // The annotations that the controllers agree on.
@@ -285,7 +285,7 @@ func (r randomly) collide() *act {
 	template := r.template()
 	template.DeepCopyInto(&d.Spec.Template)
 	appsdefaults.SetObjectDefaults_Deployment(d)
-	taken := name + "-" + deployment.TemplateHash(&d.Spec.Template, d.Status.CollisionCount)
+	taken := name + "-" + rollout.TemplateHash(&d.Spec.Template, d.Status.CollisionCount)
 	stranger := r.replicaSet(taken)
 	if r.chance(.5) {
 		stranger.Labels = map[string]string{"app": "other"}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/deployment"
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // engine is the deployment engine: its plans, and its own writes. What it knows of the cluster and when it plans again
@@ -21,7 +22,7 @@ type engine struct {
 	queue  *queue
 	// notes are what an Engine remembers of its last writes; isHasty leaves them out, so that no write waits for
 	// another.
-	creation                 deployment.CreationFailure
+	creation                 rollout.CreationFailure
 	created                  string
 	statusWritten, stepTaken time.Time
 	isHasty                  bool
@@ -57,11 +58,11 @@ func (e *engine) step(ctx context.Context) bool {
 	}
 	object := get[*appsv1.Deployment](e.server, name)
 	if object == nil {
-		e.creation, e.created, e.statusWritten, e.stepTaken = deployment.CreationFailure{}, "", time.Time{}, time.Time{}
+		e.creation, e.created, e.statusWritten, e.stepTaken = rollout.CreationFailure{}, "", time.Time{}, time.Time{}
 		return true
 	}
-	d := deployment.NewDeployment(object)
-	actions, wake := deployment.Plan(e.state(d))
+	d := rollout.NewDeployment(object)
+	actions, wake := rollout.Plan(e.state(d))
 	if len(actions) > 0 {
 		e.tell("plan: %v", actions)
 	}
@@ -86,7 +87,7 @@ func (e *engine) step(ctx context.Context) bool {
 func (e *engine) goOn(isStep, isReported bool, wake time.Time) {
 	hasFailed, hasCollided := e.creation.Name != "" && !e.creation.Collided, e.creation.Collided
 	if !hasCollided || isReported || isStep {
-		e.creation = deployment.CreationFailure{}
+		e.creation = rollout.CreationFailure{}
 	}
 	if !wake.IsZero() {
 		e.queue.AddAfter(name, time.Until(wake))
@@ -102,13 +103,13 @@ func (e *engine) goOn(isStep, isReported bool, wake time.Time) {
 }
 
 // account notes what was written, as note.account does.
-func (e *engine) account(actions []deployment.Action) (isStep, isReported bool) {
+func (e *engine) account(actions []rollout.Action) (isStep, isReported bool) {
 	for _, action := range actions {
 		switch a := action.(type) {
-		case deployment.UpdateStatus:
+		case rollout.UpdateStatus:
 			isReported, e.created = true, ""
-		case deployment.Tell:
-		case deployment.CreateReplicaSet:
+		case rollout.Tell:
+		case rollout.CreateReplicaSet:
 			isStep, e.created = true, a.Name
 		default:
 			isStep = true
@@ -124,10 +125,10 @@ func (e *engine) account(actions []deployment.Action) (isStep, isReported bool) 
 }
 
 // state collects what a plan may look at, as caches.observe does.
-func (e *engine) state(d *deployment.Deployment) *deployment.State {
-	s := &deployment.State{Now: time.Now(), Deployment: d, Creation: e.creation, Created: e.created, StatusWritten: e.statusWritten, StepTaken: e.stepTaken}
+func (e *engine) state(d *rollout.Deployment) *rollout.State {
+	s := &rollout.State{Now: time.Now(), Deployment: d, Creation: e.creation, Created: e.created, StatusWritten: e.statusWritten, StepTaken: e.stepTaken}
 	for _, object := range list[*appsv1.ReplicaSet](e.server) {
-		switch rs := deployment.NewReplicaSet(object); rs.Controller {
+		switch rs := rollout.NewReplicaSet(object); rs.Controller {
 		case d.UID:
 			s.ReplicaSets = append(s.ReplicaSets, rs)
 		case "":

@@ -1,0 +1,88 @@
+package rollout
+
+import (
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The reasons of conditions, as clients such as kubectl rollout status know them.
+const (
+	reasonAvailable   = "MinimumReplicasAvailable"
+	reasonUnavailable = "MinimumReplicasUnavailable"
+
+	reasonCreated      = "NewReplicaSetCreated"
+	reasonFound        = "FoundNewReplicaSet"
+	reasonProgressed   = "ReplicaSetUpdated"
+	reasonComplete     = "NewReplicaSetAvailable"
+	ReasonTimedOut     = "ProgressDeadlineExceeded"
+	ReasonCreateFailed = "ReplicaSetCreateError"
+	reasonPaused       = "DeploymentPaused"
+	reasonResumed      = "DeploymentResumed"
+)
+
+// conditions are those of a status under construction, in the order in which they
+// will be written. What is set moves to the end, unless it is there already.
+type conditions struct {
+	now  metav1.Time
+	list []appsv1.DeploymentCondition
+}
+
+// newConditions begins with the present ones, which are not modified. The API
+// keeps whole seconds; a stamp that had more would never equal what was stored.
+func newConditions(now time.Time, present []appsv1.DeploymentCondition) *conditions {
+	return &conditions{now: metav1.NewTime(now.Truncate(time.Second)), list: slices.Clone(present)}
+}
+
+// get returns a condition, or nil.
+func (c *conditions) get(kind appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
+	i := slices.IndexFunc(c.list, func(d appsv1.DeploymentCondition) bool { return d.Type == kind })
+	if i < 0 {
+		return nil
+	}
+	return &c.list[i]
+}
+
+// has tells whether a condition is there for a reason.
+func (c *conditions) has(kind appsv1.DeploymentConditionType, reason string) bool {
+	present := c.get(kind)
+	return present != nil && present.Reason == reason
+}
+
+func (c *conditions) remove(kind appsv1.DeploymentConditionType) {
+	c.list = slices.DeleteFunc(c.list, func(d appsv1.DeploymentCondition) bool { return d.Type == kind })
+}
+
+// set sets a condition unless it has that status and reason already.
+func (c *conditions) set(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason, message string) {
+	c.put(&appsv1.DeploymentCondition{
+		Type: kind, Status: status, Reason: reason, Message: message,
+		LastUpdateTime: c.now, LastTransitionTime: c.now,
+	})
+}
+
+// renewProgress sets the condition Progressing to true even if it is so already,
+// which stamps it with the present time.
+func (c *conditions) renewProgress(reason, message string) {
+	const kind = appsv1.DeploymentProgressing
+	if present := c.get(kind); present != nil && present.Status == corev1.ConditionTrue {
+		present.Reason = "" // so that it differs; its time of transition is kept
+	}
+	c.set(kind, corev1.ConditionTrue, reason, message)
+}
+
+// put sets a condition unless it has that status and reason already. The time of
+// transition is that of the last change of the status.
+func (c *conditions) put(condition *appsv1.DeploymentCondition) {
+	if present := c.get(condition.Type); present != nil && present.Status == condition.Status {
+		if present.Reason == condition.Reason {
+			return
+		}
+		condition.LastTransitionTime = present.LastTransitionTime
+	}
+	c.remove(condition.Type)
+	c.list = append(c.list, *condition)
+}

@@ -1,0 +1,107 @@
+package rollout
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// ensureNew orders that the new ReplicaSet is created, if it is not there. It
+// returns false where that has just failed.
+func (p *plan) ensureNew() bool {
+	if p.refreshNew() {
+		return true
+	}
+	hash := TemplateHash(p.d.Template.decode(), p.collisions)
+	name := ReplicaSetName(p.d.Name, hash)
+	if failure := p.s.Creation; failure.Name == name {
+		p.noteFailure(&failure)
+		return false
+	}
+	p.orderNew(name, hash)
+	return true
+}
+
+// refreshNew orders what the new ReplicaSet lacks of the Deployment's
+// annotations, revision and settings. It returns false if there is none.
+func (p *plan) refreshNew() bool {
+	m := p.current
+	if m == nil {
+		return false
+	}
+	m.set(annotationsOfNew(p.d, m.Annotations, p.nextRevision()))
+	if m.MinReadySeconds != p.d.MinReadySeconds {
+		m.minReadySeconds = &p.d.MinReadySeconds
+	}
+	if p.d.ProgressDeadline != nil && p.conditions.get(appsv1.DeploymentProgressing) == nil {
+		p.conditions.set(appsv1.DeploymentProgressing, corev1.ConditionTrue, reasonFound,
+			fmt.Sprintf("Found new replica set %q", m.Name))
+	}
+	return true
+}
+
+// nextRevision is one more than that of the old ReplicaSets.
+func (p *plan) nextRevision() int64 {
+	greatest := int64(0)
+	for _, m := range p.old {
+		if revision, ok := revisionOf(m.Annotations); ok {
+			greatest = max(greatest, revision)
+		}
+	}
+	return greatest + 1
+}
+
+// orderNew orders the new ReplicaSet in the size that the strategy allows at once.
+func (p *plan) orderNew(name, hash string) {
+	annotations := annotationsOfNew(p.d, nil, p.nextRevision())
+	maps.Copy(annotations, p.d.sizeAnnotations())
+	p.current = &member{
+		ReplicaSet: &ReplicaSet{Meta: Meta{Namespace: p.d.Namespace, Name: name}, Created: p.s.Now, Annotations: annotations, Sum: p.d.Sum},
+		isOrdered:  true,
+	}
+	p.current.size = p.sizeOfNew()
+	p.create = []Action{CreateReplicaSet{Name: name, Hash: hash, Replicas: p.current.size, Annotations: annotations}}
+	if p.d.ProgressDeadline != nil {
+		p.noteCreated(name)
+	}
+}
+
+// noteFailure reports that the new ReplicaSet could not be created. Where its
+// name is taken by another template's, the next one is named differently.
+func (p *plan) noteFailure(failure *CreationFailure) {
+	if failure.Collided {
+		next := int32(1)
+		if p.collisions != nil {
+			next = *p.collisions + 1
+		}
+		p.collisions = &next
+		return
+	}
+	p.creationFailed = true
+	message := fmt.Sprintf("Failed to create new replica set %q: %s", failure.Name, failure.Message)
+	if p.d.ProgressDeadline != nil {
+		p.conditions.set(appsv1.DeploymentProgressing, corev1.ConditionFalse, ReasonCreateFailed, message)
+	}
+	if !failure.IsTold {
+		p.tell(corev1.EventTypeWarning, ReasonCreateFailed, message)
+	}
+}
+
+// revision is the Deployment's: that of its new ReplicaSet. It is empty while
+// there is none.
+func (p *plan) revision() string {
+	if p.current == nil {
+		return ""
+	}
+	return p.current.annotation(RevisionAnnotation)
+}
+
+// isSaturated tells whether the new ReplicaSet has all pods that are wanted.
+func (p *plan) isSaturated() bool {
+	m := p.current
+	return m != nil && m.size == p.d.Replicas && m.Available == p.d.Replicas &&
+		m.annotation(desiredReplicasAnnotation) == strconv.FormatInt(p.d.Replicas, 10)
+}

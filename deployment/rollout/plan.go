@@ -1,0 +1,240 @@
+package rollout
+
+import (
+	"maps"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Plan computes what has to be done for a Deployment now, and when to plan again
+// although nothing has changed (zero: never). A settled Deployment needs nothing.
+// A plan is one step of the way: when it has been applied, the next one follows
+// from what the API server answered.
+func Plan(s *State) (actions []Action, wake time.Time) {
+	if s.Deployment.Invalid != nil {
+		return reject(s), time.Time{}
+	}
+	if claims := claim(s); len(claims) > 0 {
+		return claims, time.Time{}
+	}
+	p := newPlan(s)
+	p.noteCreation()
+	target, isRollback := rollbackRequest(s.Deployment)
+	switch {
+	case s.Deployment.Deleting:
+		p.refreshNew()
+		return p.report()
+	case s.Deployment.Paused:
+		p.notePause()
+		p.refreshNew()
+		p.rescale()
+		if !isRollback {
+			p.prune()
+		}
+		return p.report()
+	case isRollback:
+		p.ensureNew()
+		p.rollBack(target)
+		return p.actions(), time.Time{}
+	}
+	p.notePause()
+	if p.isRescaled() {
+		p.refreshNew()
+		if p.rescale() {
+			p.estimateProgress() // the status below hides it from the next plan
+			return p.report()
+		}
+	}
+	if s.Deployment.Strategy == appsv1.RecreateDeploymentStrategyType {
+		p.recreate()
+	} else {
+		p.roll()
+	}
+	p.thin()
+	p.estimateProgress()
+	return p.report()
+}
+
+// reject tells once per generation why there is no plan.
+func reject(s *State) []Action {
+	d := s.Deployment
+	if d.Status.ObservedGeneration >= d.Generation {
+		return nil
+	}
+	status := d.Status
+	status.ObservedGeneration = d.Generation
+	return []Action{
+		UpdateStatus{Status: status},
+		Tell{Type: corev1.EventTypeWarning, Reason: d.Invalid.Reason, Message: d.Invalid.Message},
+	}
+}
+
+// plan is a plan under construction.
+type plan struct {
+	s *State
+	d *Deployment
+	// current is the ReplicaSet of the Deployment's template, nil if there is none
+	// yet. The old ones are all others, the oldest first.
+	current *member
+	old     []*member
+
+	conditions *conditions
+	collisions *int32
+	// creationFailed tells that the new ReplicaSet could not be created just now.
+	creationFailed bool
+
+	wake      time.Time // when a step that has to wait is due
+	resized   []*member // in that order
+	create    []Action
+	deletions []Action
+	rollback  []Action
+	events    []Action
+}
+
+// member is a ReplicaSet with what the plan has ordered for it so far.
+type member struct {
+	*ReplicaSet
+	size            int64
+	changes         map[string]string // annotations to set
+	minReadySeconds *int32            // to set
+	isOrdered       bool              // to be created
+}
+
+// newPlan begins a plan for a Deployment that has nothing to claim or is being deleted: such a
+// one does not release what it does not select any more.
+func newPlan(s *State) *plan {
+	p := &plan{
+		s:          s,
+		d:          s.Deployment,
+		conditions: newConditions(s.Now, s.Deployment.Status.Conditions),
+		collisions: s.Deployment.Status.CollisionCount,
+	}
+	isOwn := func(*ReplicaSet) bool { return true }
+	if p.d.Deleting {
+		isOwn = p.d.selector()
+	}
+	for _, rs := range oldestFirst(s.ReplicaSets, isOwn) {
+		m := &member{ReplicaSet: rs, size: rs.Replicas}
+		// Where two have the template, the older one was there first.
+		if p.current == nil && rs.Sum == p.d.Sum {
+			p.current = m
+		} else {
+			p.old = append(p.old, m)
+		}
+	}
+	return p
+}
+
+// all returns all ReplicaSets, the current one at the end.
+func (p *plan) all() []*member {
+	all := p.old[:len(p.old):len(p.old)]
+	if p.current != nil {
+		all = append(all, p.current)
+	}
+	return all
+}
+
+// active returns those of the ReplicaSets that want pods.
+func active(members []*member) []*member {
+	var wanting []*member
+	for _, m := range members {
+		if m.size > 0 {
+			wanting = append(wanting, m)
+		}
+	}
+	return wanting
+}
+
+// sum adds up a number of each ReplicaSet.
+func sum(members []*member, number func(*member) int64) (total int64) {
+	for _, m := range members {
+		total += number(m)
+	}
+	return total
+}
+
+func size(m *member) int64      { return m.size }
+func existing(m *member) int64  { return m.Existing }
+func ready(m *member) int64     { return m.Ready }
+func available(m *member) int64 { return m.Available }
+
+// staying is how many available pods are sure to be left when a ReplicaSet has its
+// size. Its status may still be that of a larger one. As long as it has not
+// noticed its last change, nothing is sure: it may have been smaller in between.
+func staying(m *member) int64 {
+	if !m.Observed {
+		return 0
+	}
+	return min(m.Available, m.size)
+}
+
+// resize orders a size, and notes what it was computed from. It returns false if
+// the ReplicaSet has the size already.
+func (p *plan) resize(m *member, replicas int64) bool {
+	if m.size == replicas {
+		return false
+	}
+	m.size = replicas
+	p.noteSize(m)
+	return true
+}
+
+// noteSize orders that a ReplicaSet tells what its size was computed from.
+func (p *plan) noteSize(m *member) {
+	p.resized = append(p.resized, m)
+	m.set(missing(p.d.sizeAnnotations(), m.Annotations))
+}
+
+// set orders annotations.
+func (m *member) set(annotations map[string]string) {
+	if m.changes == nil {
+		m.changes = map[string]string{}
+	}
+	maps.Copy(m.changes, annotations)
+}
+
+// annotation returns an annotation as it will be.
+func (m *member) annotation(key string) string {
+	if value, found := m.changes[key]; found {
+		return value
+	}
+	return m.Annotations[key]
+}
+
+// actions returns what was ordered, apart from the status and deletions. ReplicaSets are
+// updated in the order in which they were resized, but those that grow come last,
+// so that there are never too many pods in between.
+func (p *plan) actions() []Action {
+	actions := p.create
+	var growing []Action
+	done := map[*member]bool{}
+	for _, m := range append(p.resized, p.all()...) {
+		switch {
+		case done[m] || !m.needsUpdate():
+		case m.size > m.Replicas:
+			growing = append(growing, m.update())
+		default:
+			actions = append(actions, m.update())
+		}
+		done[m] = true
+	}
+	actions = append(actions, growing...)
+	actions = append(actions, p.rollback...)
+	return append(actions, p.events...)
+}
+
+func (m *member) needsUpdate() bool {
+	return !m.isOrdered && (m.size != m.Replicas || len(m.changes) > 0 || m.minReadySeconds != nil)
+}
+
+func (m *member) update() UpdateReplicaSet {
+	return UpdateReplicaSet{
+		Target:          m.Meta,
+		From:            m.Replicas,
+		To:              m.size,
+		Annotations:     m.changes,
+		MinReadySeconds: m.minReadySeconds,
+	}
+}

@@ -1,0 +1,191 @@
+package rollout
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/brief"
+)
+
+// The reasons of Events about Deployments that no plan can be made for. The API
+// server does not let such ones in; one that it once let in may be there.
+const (
+	reasonSelectingAll    = "SelectingAll"
+	reasonInvalidSelector = "InvalidSelector"
+	reasonInvalidStrategy = "InvalidStrategy"
+)
+
+// maxDemands is how many requirements and values a selector may have in all. To match a
+// ReplicaSet with them takes a look at each.
+const maxDemands = 10_000
+
+// NewDeployment takes from an API object what plans may look at. It does not
+// modify the object, but shares its labels and annotations.
+func NewDeployment(object *appsv1.Deployment) *Deployment {
+	d := &Deployment{
+		Meta:             MetaOf(&object.ObjectMeta),
+		Generation:       object.Generation,
+		Annotations:      relevant(object.Annotations),
+		Deleting:         object.DeletionTimestamp != nil,
+		Replicas:         wanted(object.Spec.Replicas),
+		Paused:           object.Spec.Paused,
+		Strategy:         object.Spec.Strategy.Type,
+		MinReadySeconds:  object.Spec.MinReadySeconds,
+		HistoryLimit:     object.Spec.RevisionHistoryLimit,
+		ProgressDeadline: progressDeadline(object.Spec.ProgressDeadlineSeconds),
+		Selector:         object.Spec.Selector,
+		Template:         encodeTemplate(&object.Spec.Template),
+		Sum:              sumTemplate(&object.Spec.Template),
+		Status:           object.Status,
+		StatusBy:         LastStatusWrite(object.ManagedFields, FieldManager),
+	}
+	d.Invalid = d.resolve(&object.Spec.Strategy)
+	return d
+}
+
+// resolve makes the selector and the limits usable, or tells why that cannot be.
+func (d *Deployment) resolve(strategy *appsv1.DeploymentStrategy) (invalid *Invalid) {
+	if count := demandsOf(d.Selector); count > maxDemands {
+		d.Selector = nil // nobody unpacks it again and again
+		return &Invalid{reasonInvalidSelector, fmt.Sprintf("This deployment's selector has %d requirements and values. The deployment engine takes %d.", count, maxDemands)}
+	}
+	if _, invalid = matcherOf(d.Selector); invalid != nil {
+		return invalid
+	}
+	var err error
+	switch d.Strategy {
+	case appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType:
+	default:
+		return &Invalid{reasonInvalidStrategy, fmt.Sprintf("This deployment's strategy %q is not known.", d.Strategy)}
+	}
+	if d.Limits, err = resolveLimits(strategy, d.Replicas); err != nil {
+		return &Invalid{reasonInvalidStrategy, fmt.Sprintf("This deployment's rolling update is not valid: %v", err)}
+	}
+	return nil
+}
+
+// demandsOf counts the requirements of a selector, and their values.
+func demandsOf(selector *metav1.LabelSelector) (count int) {
+	if selector == nil {
+		return 0
+	}
+	for i := range selector.MatchExpressions {
+		count += 1 + len(selector.MatchExpressions[i].Values)
+	}
+	return count + len(selector.MatchLabels)
+}
+
+// matcherOf makes a selector usable, or tells why that cannot be. What cannot be used selects
+// nothing.
+func matcherOf(selector *metav1.LabelSelector) (labels.Selector, *Invalid) {
+	matcher, err := metav1.LabelSelectorAsSelector(selector)
+	switch {
+	case err != nil:
+		return labels.Nothing(), &Invalid{reasonInvalidSelector, fmt.Sprintf("This deployment's selector is not valid: %v", err)}
+	case selector == nil || matcher.Empty():
+		return labels.Nothing(), &Invalid{reasonSelectingAll, "This deployment is selecting all pods. A non-empty selector is required."}
+	}
+	return matcher, nil
+}
+
+// NewReplicaSet takes from an API object what plans may look at. It does not
+// modify the object, but shares its labels and annotations.
+func NewReplicaSet(object *appsv1.ReplicaSet) *ReplicaSet {
+	rs := &ReplicaSet{
+		Meta:            MetaOf(&object.ObjectMeta),
+		Created:         object.CreationTimestamp.Time,
+		Labels:          object.Labels,
+		Annotations:     relevant(object.Annotations),
+		Deleting:        object.DeletionTimestamp != nil,
+		Sum:             sumTemplate(&object.Spec.Template),
+		Replicas:        wanted(object.Spec.Replicas),
+		MinReadySeconds: object.Spec.MinReadySeconds,
+		Observed:        object.Status.ObservedGeneration >= object.Generation,
+		Existing:        int64(object.Status.Replicas),
+		Ready:           int64(object.Status.ReadyReplicas),
+		Available:       int64(object.Status.AvailableReplicas),
+		Terminating:     object.Status.TerminatingReplicas,
+		Failure:         replicaFailure(object.Status.Conditions),
+	}
+	rs.Controller, rs.ControllerName = controllerOf(object)
+	return rs
+}
+
+// MetaOf takes it from an API object.
+func MetaOf(object *metav1.ObjectMeta) Meta {
+	return Meta{Namespace: object.Namespace, Name: object.Name, UID: object.UID, ResourceVersion: object.ResourceVersion}
+}
+
+// wanted is how many replicas are wanted; absent means 1.
+func wanted(replicas *int32) int64 {
+	if replicas == nil {
+		return 1
+	}
+	return int64(*replicas)
+}
+
+// progressDeadline returns nil where there is none, which the API also writes as
+// the greatest number.
+func progressDeadline(seconds *int32) *time.Duration {
+	if seconds == nil || *seconds == math.MaxInt32 {
+		return nil
+	}
+	deadline := time.Duration(*seconds) * time.Second
+	return &deadline
+}
+
+// relevant leaves out the annotations that no plan looks at: what kubectl and the restart
+// controller keep for themselves. They can be large.
+func relevant(annotations map[string]string) map[string]string {
+	isPlanned := func(key string) bool { return IsCopied(key) || slices.Contains(OwnAnnotations, key) }
+	for key := range annotations {
+		if !isPlanned(key) {
+			rest := maps.Clone(annotations)
+			maps.DeleteFunc(rest, func(key, _ string) bool { return !isPlanned(key) })
+			return rest
+		}
+	}
+	return annotations
+}
+
+// controllerOf returns the UID of an object's controller, empty if there is none,
+// and its name if it is a Deployment.
+func controllerOf(object metav1.Object) (uid types.UID, deployment string) {
+	controller := metav1.GetControllerOfNoCopy(object)
+	switch {
+	case controller == nil:
+		return "", ""
+	case controller.Kind == "Deployment" && isDeploymentGroup(controller.APIVersion):
+		return controller.UID, controller.Name
+	}
+	return controller.UID, ""
+}
+
+// isDeploymentGroup reports whether Deployments have ever had a version of the API.
+// ReplicaSets that were made through one of the early versions name it to this day.
+func isDeploymentGroup(version string) bool {
+	group, _, _ := strings.Cut(version, "/")
+	return group == appsv1.GroupName || group == "extensions"
+}
+
+// replicaFailure returns the condition that reports pods that could not be
+// created or deleted, or nil.
+func replicaFailure(conditions []appsv1.ReplicaSetCondition) *appsv1.ReplicaSetCondition {
+	for i := range conditions {
+		if conditions[i].Type == appsv1.ReplicaSetReplicaFailure {
+			failure := conditions[i]
+			failure.Message = brief.Text(failure.Message) // an admission webhook may have said it
+			return &failure
+		}
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package rollout
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// The annotations by which revisions are counted and scalings noticed. They are
+// those of Kubernetes' own controller, because kubectl reads them and either
+// controller may take over from the other.
+const (
+	annotationPrefix          = "deployment.kubernetes.io/"
+	RevisionAnnotation        = annotationPrefix + "revision"
+	revisionHistoryAnnotation = annotationPrefix + "revision-history"
+	desiredReplicasAnnotation = annotationPrefix + "desired-replicas"
+	maxReplicasAnnotation     = annotationPrefix + "max-replicas"
+	RollbackAnnotation        = appsv1.DeprecatedRollbackTo
+)
+
+// OwnAnnotations are those of them that a ReplicaSet does not share with others. Nobody
+// modifies the list.
+var OwnAnnotations = []string{RevisionAnnotation, revisionHistoryAnnotation, desiredReplicasAnnotation, maxReplicasAnnotation, RollbackAnnotation}
+
+// The annotations in which the restart controller keeps on a Deployment what it knows
+// of its pods. They change with the content of configs and not with the template, and
+// whoever may read ReplicaSets has no use for them.
+const (
+	configChecksumsAnnotation = "com.xing.deployment-restart.applied-config-checksums"
+	configBasisAnnotation     = "com.xing.deployment-restart.applied-config-basis"
+)
+
+// maxHistoryLength is how many characters the list of a ReplicaSet's earlier
+// revisions may have; the oldest are dropped.
+const maxHistoryLength = 2000
+
+// IsCopied reports whether an annotation goes with the template: from the
+// Deployment to its new ReplicaSet, and back in a rollback.
+func IsCopied(annotation string) bool {
+	switch annotation {
+	case corev1.LastAppliedConfigAnnotation, RevisionAnnotation, revisionHistoryAnnotation,
+		desiredReplicasAnnotation, maxReplicasAnnotation, RollbackAnnotation,
+		configChecksumsAnnotation, configBasisAnnotation:
+		return false
+	}
+	return true
+}
+
+// revisionOf reads a revision, 0 if there is none. One that cannot be read is not
+// ok.
+func revisionOf(annotations map[string]string) (revision int64, ok bool) {
+	text := annotations[RevisionAnnotation]
+	if text == "" {
+		return 0, true
+	}
+	revision, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, false // and not the greatest of all for one that is too long
+	}
+	return revision, true
+}
+
+// annotationsOfNew returns what has to be set on the new ReplicaSet that has the
+// present annotations: copies of the Deployment's, and its revision, which is the
+// greatest. When an earlier ReplicaSet becomes the new one again, its earlier
+// revision goes into its history.
+func annotationsOfNew(d *Deployment, present map[string]string, revision int64) map[string]string {
+	current, ok := revisionOf(present)
+	if !ok {
+		return nil // somebody else's doing; leave it to them
+	}
+	changes := map[string]string{}
+	for key, value := range d.Annotations {
+		if old, found := present[key]; IsCopied(key) && (!found || old != value) {
+			changes[key] = value
+		}
+	}
+	// It is smaller where old ReplicaSets were deleted since.
+	if current < revision {
+		changes[RevisionAnnotation] = strconv.FormatInt(revision, 10)
+		if earlier, found := present[RevisionAnnotation]; found {
+			changes[revisionHistoryAnnotation] = appendRevision(present[revisionHistoryAnnotation], earlier)
+		}
+	}
+	return changes
+}
+
+// appendRevision appends a revision to a list of them.
+func appendRevision(history, revision string) string {
+	if history == "" {
+		return revision
+	}
+	history += "," + revision
+	for len(history) > maxHistoryLength {
+		_, rest, found := strings.Cut(history, ",")
+		if !found {
+			break
+		}
+		history = rest
+	}
+	return history
+}
+
+// sizeAnnotations are what a ReplicaSet's size was computed from. A difference to
+// the Deployment tells later that it was scaled.
+func (d *Deployment) sizeAnnotations() map[string]string {
+	return map[string]string{
+		desiredReplicasAnnotation: strconv.FormatInt(d.Replicas, 10),
+		maxReplicasAnnotation:     strconv.FormatInt(d.maxReplicas(), 10),
+	}
+}
+
+// countOf reads an annotation that is a number of pods. One that cannot be read, or
+// is no such number, is not ok.
+func countOf(annotations map[string]string, key string) (n int64, ok bool) {
+	count, err := strconv.ParseUint(annotations[key], 10, 31)
+	return int64(count), err == nil
+}
+
+// missing returns the annotations that differ from the present ones.
+func missing(wanted, present map[string]string) map[string]string {
+	changes := maps.Clone(wanted)
+	maps.DeleteFunc(changes, func(key, value string) bool {
+		old, found := present[key]
+		return found && old == value
+	})
+	return changes
+}

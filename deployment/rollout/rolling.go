@@ -1,0 +1,82 @@
+package rollout
+
+import (
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+)
+
+// roll takes the next step of a rolling update: more new pods as far as the surge
+// allows, else fewer old ones as far as the available ones allow, else, when all
+// is done, a clean history.
+//
+// See https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#rolling-update-deployment.
+func (p *plan) roll() {
+	if !p.ensureNew() || p.isSettling() || p.resize(p.current, p.sizeOfNew()) || p.shrinkOld() {
+		return
+	}
+	if p.isComplete() {
+		p.prune()
+	}
+}
+
+// settleLimit is how long a rolling update waits at most for the ReplicaSet
+// controller to notice the last step.
+const settleLimit = 100 * time.Millisecond
+
+// isSettling tells whether the last step was taken just now and has not been
+// noticed yet. It will be in a moment, with a write of the ReplicaSet's status, and
+// a step on top of it would only collide with that.
+func (p *plan) isSettling() bool {
+	due := p.s.StepTaken.Add(settleLimit)
+	isUnnoticed := func(m *member) bool { return !m.Observed && !m.isOrdered }
+	if !due.After(p.s.Now) || !slices.ContainsFunc(p.all(), isUnnoticed) {
+		return false
+	}
+	p.wake = due
+	return true
+}
+
+// sizeOfNew is how large the new ReplicaSet may be now. For example, with 10
+// replicas, a surge of 3 and 10 old pods, that is 3; when 5 of the old ones are
+// gone, 8.
+func (p *plan) sizeOfNew() int64 {
+	isRecreated := p.d.Strategy == appsv1.RecreateDeploymentStrategyType
+	if isRecreated && p.hasOldPods() {
+		return p.current.size // a rollback wants it before its time
+	}
+	if isRecreated || p.current.size >= p.d.Replicas {
+		return p.d.Replicas
+	}
+	room := max(p.d.maxReplicas()-sum(p.all(), size), 0)
+	return min(p.current.size+room, p.d.Replicas)
+}
+
+// shrinkOld takes pods from the old ReplicaSets, the oldest first. Those that are
+// not available go first, so that they cannot hold up the rollout; then as many
+// of the others as leave enough available.
+//
+// What may go at most is what exceeds the wanted minimum, not counting new pods
+// that are not available yet: with 10 replicas, 2 unavailable allowed, 8 old and
+// 5 new pods, 3 of these not available, that is 13-8-3 = 2.
+func (p *plan) shrinkOld() bool {
+	unavailableNew := p.current.size - staying(p.current)
+	excess := sum(p.all(), size) - p.d.minAvailable() - unavailableNew
+	if excess <= 0 {
+		return false
+	}
+	spare := sum(p.all(), staying) - p.d.minAvailable()
+	shrunk := false
+	for _, m := range p.old {
+		unhealthy := min(max(m.size-m.Available, 0), excess)
+		excess -= unhealthy
+		shrunk = p.resize(m, m.size-unhealthy) || shrunk
+	}
+	for _, m := range p.old {
+		healthy := min(m.size, max(spare, 0))
+		spare -= healthy
+		shrunk = p.resize(m, m.size-healthy) || shrunk
+	}
+	return shrunk
+}

@@ -1,0 +1,135 @@
+package rollout
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+)
+
+// isRescaled tells whether the Deployment was scaled since the sizes of its
+// ReplicaSets were computed.
+func (p *plan) isRescaled() bool { return slices.ContainsFunc(active(p.all()), p.isOutdated) }
+
+// isOutdated tells whether a ReplicaSet's size was computed for another number of
+// replicas.
+func (p *plan) isOutdated(m *member) bool {
+	desired, ok := countOf(m.Annotations, desiredReplicasAnnotation)
+	return ok && desired != p.d.Replicas
+}
+
+// rescale brings the ReplicaSets to the number of replicas without moving pods
+// from one to another. It returns false if that is up to the strategy.
+func (p *plan) rescale() bool {
+	if m := p.activeOrLatest(); m != nil {
+		p.resize(m, p.d.Replicas)
+		if m.size > 0 && p.isOutdated(m) {
+			p.noteSize(m)
+		}
+		return true
+	}
+	switch {
+	case p.isSaturated():
+		for _, m := range p.old {
+			p.resize(m, 0)
+		}
+		return true
+	case p.d.Strategy == appsv1.RollingUpdateDeploymentStrategyType:
+		p.spread()
+		return true
+	}
+	return false
+}
+
+// activeOrLatest returns the one ReplicaSet that has pods; if none has, the
+// newest; if several have, nil.
+func (p *plan) activeOrLatest() *member {
+	switch active := active(p.all()); {
+	case len(active) == 1:
+		return active[0]
+	case len(active) > 1:
+		return nil
+	case p.current != nil:
+		return p.current
+	case len(p.old) > 0:
+		return p.old[len(p.old)-1]
+	}
+	return nil
+}
+
+// spread scales the active ReplicaSets in proportion to their sizes. What
+// rounding leaves over goes to the largest.
+//
+// See https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#proportional-scaling.
+func (p *plan) spread() {
+	members := active(p.all())
+	if len(members) == 0 {
+		return
+	}
+	allowed := int64(0)
+	if p.d.Replicas > 0 {
+		allowed = p.d.maxReplicas()
+	}
+	add := allowed - sum(members, size)
+	slices.SortStableFunc(members, func(a, b *member) int { return bySize(a, b, add > 0) })
+
+	sizes := make([]int64, len(members))
+	rest := add
+	for i, m := range members {
+		share := p.share(m, add, rest)
+		sizes[i] = m.size + share
+		rest -= share
+	}
+	sizes[0] = max(sizes[0]+rest, 0)
+	for i, m := range members {
+		p.resize(m, sizes[i])
+		p.noteSize(m)
+	}
+}
+
+// bySize puts the largest first, and among those of a size the newer or the older.
+func bySize(a, b *member, newerFirst bool) int {
+	if order := cmp.Compare(b.size, a.size); order != 0 {
+		return order
+	}
+	if newerFirst {
+		return byAge(b.ReplicaSet, a.ReplicaSet)
+	}
+	return byAge(a.ReplicaSet, b.ReplicaSet)
+}
+
+// share is how many pods a ReplicaSet gains or loses when all of them together
+// gain or lose add, of which rest is left. For example, with 10 replicas and a
+// surge of 3 there were 8 and 5 pods; with 15 replicas and a surge of 5 there may
+// be 20, and the first gets round(8×20/13) = 12.
+func (p *plan) share(m *member, add, rest int64) int64 {
+	if rest == 0 {
+		return 0
+	}
+	if p.d.Replicas == 0 {
+		return max(-m.size, rest)
+	}
+	before := p.maxBefore(m)
+	if before == 0 {
+		return 0
+	}
+	// In float64, because the product of two int32 may not be one.
+	fraction := int64(math.Round(float64(m.size)*float64(p.d.maxReplicas())/float64(before))) - m.size
+	if add > 0 {
+		return min(fraction, rest)
+	}
+	// None grows while all together shrink, although what it remembers may be less
+	// than there are by now.
+	return max(min(fraction, 0), rest)
+}
+
+// maxBefore is how many pods there were allowed to be when a ReplicaSet got its
+// size.
+func (p *plan) maxBefore(m *member) int64 {
+	before, ok := countOf(m.Annotations, maxReplicasAnnotation)
+	if !ok || before == 0 {
+		return int64(p.d.Status.Replicas) // not exact, but rest keeps it within the limits
+	}
+	return before
+}

@@ -1,0 +1,72 @@
+package rollout
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/dump"
+
+	"kubernetes-deployment-restart-controller/podtemplate"
+)
+
+// HashLabel tells the pods and ReplicaSets of different templates apart.
+const HashLabel = appsv1.DefaultDeploymentUniqueLabelKey
+
+// TemplateHash names a pod template in the label pod-template-hash and in the
+// name of its ReplicaSet. It is what kube-controller-manager of the same API
+// version computes, so that either can take over from the other. After a
+// collision of two templates the count makes it another one.
+//
+// It names and does not identify: see [sumTemplate].
+func TemplateHash(template *corev1.PodTemplateSpec, collisions *int32) string {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(dump.ForHash(*template))) // a hash never fails to write
+	if collisions != nil {
+		var count [8]byte
+		binary.LittleEndian.PutUint32(count[:], uint32(*collisions))
+		_, _ = hash.Write(count[:])
+	}
+	return rand.SafeEncodeString(strconv.FormatUint(uint64(hash.Sum32()), 10))
+}
+
+// EncodedTemplate is a pod template in protobuf. It takes a quarter of the memory of one that
+// is decoded, and is needed only to name a new ReplicaSet.
+type EncodedTemplate string
+
+// encodeTemplate does not fail: whatever the API server sends can be encoded again.
+func encodeTemplate(template *corev1.PodTemplateSpec) EncodedTemplate {
+	encoded, err := template.Marshal()
+	if err != nil {
+		panic(fmt.Sprintf("encode a pod template: %v", err))
+	}
+	return EncodedTemplate(encoded)
+}
+
+// decode does not fail on what encodeTemplate has made.
+func (t EncodedTemplate) decode() *corev1.PodTemplateSpec {
+	template := &corev1.PodTemplateSpec{}
+	if err := template.Unmarshal([]byte(t)); err != nil {
+		panic(fmt.Sprintf("decode a pod template: %v", err))
+	}
+	return template
+}
+
+// sumTemplate identifies a pod template, but for the label pod-template-hash, and does
+// not modify it. By this a Deployment's ReplicaSet is recognised, and not by the hash,
+// which changes with the version of the API.
+func sumTemplate(template *corev1.PodTemplateSpec) podtemplate.Sum {
+	return podtemplate.Encode(template).SumWithoutLabel(HashLabel)
+}
+
+// ReplicaSetName returns the name of the ReplicaSet of a template. A name may
+// have 253 characters; of a longer one the Deployment's part is cut.
+func ReplicaSetName(deployment, hash string) string {
+	longest := max(validation.DNS1123SubdomainMaxLength-len(hash)-1, 0)
+	return deployment[:min(len(deployment), longest)] + "-" + hash
+}
