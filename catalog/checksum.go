@@ -19,8 +19,8 @@ type Checksum uint64
 // which it is recorded on workloads.
 func (c Checksum) String() string { return fmt.Sprintf("%016x", uint64(c)) }
 
-// ParseChecksum is the inverse of [Checksum.String]. It accepts nothing else.
-func ParseChecksum(s string) (Checksum, error) {
+// parseChecksum is the inverse of [Checksum.String]. It accepts nothing else.
+func parseChecksum(s string) (Checksum, error) {
 	n, err := strconv.ParseUint(s, 16, 64)
 	if err != nil || Checksum(n).String() != s {
 		return 0, fmt.Errorf("parse checksum: %d bytes are not 16 hexadecimal digits", len(s))

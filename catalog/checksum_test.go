@@ -15,10 +15,10 @@ import (
 )
 
 // If one of these fails, the records on all workloads out there are about to
-// become worthless: Scheme needs another name, or the change another thought.
+// become worthless: keyedScheme needs another name, or the change another thought.
 func TestChecksumsOfThisSchemeNeverChange(t *testing.T) {
-	if Scheme != "keyed-v2" {
-		t.Errorf("the known answers belong to keyed-v2, not %s", Scheme)
+	if keyedScheme != "keyed-v2" {
+		t.Errorf("the known answers belong to keyed-v2, not %s", keyedScheme)
 	}
 	for name, test := range map[string]struct {
 		config Config
@@ -162,19 +162,19 @@ func checkTellsApart(t interface{ Fatalf(string, ...any) }, a, b map[string]stri
 func TestAChecksumOnlyParsesFromWhatItIsWrittenAs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		checksum := Checksum(rapid.Uint64().Draw(t, "checksum"))
-		parsed, err := ParseChecksum(checksum.String())
+		parsed, err := parseChecksum(checksum.String())
 		if err != nil || parsed != checksum {
 			t.Fatalf("%s was parsed as %s, %v", checksum, parsed, err)
 		}
 	})
-	if got, err := ParseChecksum("00000000000000af"); err != nil || got != 0xaf {
+	if got, err := parseChecksum("00000000000000af"); err != nil || got != 0xaf {
 		t.Errorf("leading zeroes: %v, %v", got, err)
 	}
 	for _, s := range []string{
 		"", "af", "0x00000000000000af", "00000000000000AF", "+0000000000000af", "0000000000000_af",
 		"000000000000000af", "00000000000000ag", " 0000000000000af",
 	} {
-		if got, err := ParseChecksum(s); err == nil || got != 0 {
+		if got, err := parseChecksum(s); err == nil || got != 0 {
 			t.Errorf("%q was parsed as %s", s, got)
 		}
 	}

@@ -64,7 +64,7 @@ func readOriginal(meta *metav1.ObjectMeta) *EarlierRecord {
 	checksums := make(Checksums, len(entries))
 	for name, digits := range entries {
 		ref, isRef := parseConfigRef(name)
-		checksum, err := ParseChecksum(digits)
+		checksum, err := parseChecksum(digits)
 		if isRef && err == nil {
 			checksums[ref] = checksum
 		}
@@ -130,7 +130,7 @@ func ExposesSecrets(annotations map[string]string) bool {
 }
 
 func (b *basis) exposesSecrets(encoded string) bool {
-	isKeyed := b.Scheme == Scheme && b.Key != "" && b.Checksums == checksumOf(encoded).String()
+	isKeyed := b.Scheme == keyedScheme && b.Key != "" && b.Checksums == checksumOf(encoded).String()
 	return !isKeyed && strings.Contains(encoded, `"`+Secret.String()+`/`)
 }
 

@@ -189,7 +189,7 @@ func TestAnUnkeyedDigestOfASecretIsFoundInAnnotations(t *testing.T) {
 		"of the original":            {map[string]string{ChecksumsAnnotation: `{"secret/ns/tls":"0000000000000001"}`}, true},
 		"of the original, malformed": {map[string]string{ChecksumsAnnotation: `{"secret/ns/tls":"0000000000`}, true},
 		"of a ConfigMap":             {map[string]string{ChecksumsAnnotation: `{"configmap/secret/tls":"0000000000000001"}`}, false},
-		"of an early version":        {with(BasisAnnotation, strings.Replace(keyed[BasisAnnotation], Scheme, unkeyedScheme, 1)), true},
+		"of an early version":        {with(BasisAnnotation, strings.Replace(keyed[BasisAnnotation], keyedScheme, unkeyedScheme, 1)), true},
 		"of the original, beside a basis that is about others": {with(ChecksumsAnnotation, `{"secret/ns/tls":"0000000000000002"}`), true},
 		"broken basis": {with(BasisAnnotation, "{"), true},
 	} {

@@ -42,11 +42,11 @@ func roomForChecksums(meta *metav1.ObjectMeta) int {
 	return room
 }
 
-// Scheme names the way in which checksums are computed, the rules of [References]
+// keyedScheme names the way in which checksums are computed, the rules of [referencesOf]
 // included: which keys a checksum covers. Checksums of another scheme cannot be
 // compared, so a change of the rules without another scheme would restart every
 // workload that they concern.
-const Scheme = "keyed-v2"
+const keyedScheme = "keyed-v2"
 
 // unkeyedScheme differs in that the checksums of Secrets are computed like those of
 // ConfigMaps.
@@ -180,7 +180,7 @@ const longestKeyID = 64
 
 // isKnown reports whether a version of this controller may have written the basis.
 func (b *basis) isKnown() bool {
-	return (b.Scheme == Scheme || b.Scheme == unkeyedScheme) && len(b.Key) <= longestKeyID
+	return (b.Scheme == keyedScheme || b.Scheme == unkeyedScheme) && len(b.Key) <= longestKeyID
 }
 
 // isAbout reports whether the basis names the given pod template, and whether it does so
@@ -227,7 +227,7 @@ func parseChecksums(encoded string) (Checksums, error) {
 		if !ok {
 			return nil, fmt.Errorf("parse %s: %.100q names no config", ChecksumsAnnotation, name)
 		}
-		checksum, err := ParseChecksum(digits)
+		checksum, err := parseChecksum(digits)
 		if err != nil {
 			return nil, fmt.Errorf("parse %s: %.100s: %w", ChecksumsAnnotation, ref, err)
 		}
@@ -273,7 +273,7 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 		return nil, fmt.Errorf("encode checksums: %w", err)
 	}
 	encodedBasis, err := json.Marshal(basis{
-		Scheme:    Scheme,
+		Scheme:    keyedScheme,
 		Key:       key,
 		Template:  on.Template.String(),
 		Checksums: checksumOf(string(encoded)).String(),

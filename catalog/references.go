@@ -63,13 +63,13 @@ type Reference struct {
 // checksums do not fit in a workload's annotations anyway.
 const MaxReferences = 10_000
 
-// References returns every way in which the containers of a pod template read
+// referencesOf returns every way in which the containers of a pod template read
 // ConfigMaps and Secrets of the given namespace, each once, sorted: environment
 // variables and mounted volumes of all containers, init containers included. A volume
 // that no container mounts is not read. Credentials for pulling images and for volume
 // drivers are not read by containers. It returns false if there are more than
 // [MaxReferences].
-func References(namespace string, spec *corev1.PodSpec) ([]Reference, bool) {
+func referencesOf(namespace string, spec *corev1.PodSpec) ([]Reference, bool) {
 	m := mentions{namespace: namespace}
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {

@@ -14,7 +14,7 @@ func TestARecordOfForgedTimesCanBeWrittenAgain(t *testing.T) {
 		template := mustWorkload(d).Template
 		d.Annotations[BasisAnnotation] = fmt.Sprintf(
 			`{"scheme":%q,"template":%q,"checksums":%q,"written":%q,"contradicted":%[4]q,"restarts":3,"restarted":%[4]q}`,
-			Scheme, template, checksumOf(d.Annotations[ChecksumsAnnotation]), forged)
+			keyedScheme, template, checksumOf(d.Annotations[ChecksumsAnnotation]), forged)
 		record := readRecord(&d.ObjectMeta, &d.Spec.Template, template)
 		if !record.Vouches || record.Budget.Restarts != 3 {
 			t.Fatalf("%+v", record)

@@ -17,8 +17,8 @@ const (
 	// EnabledAnnotation opts a workload in if its value is [Enabled].
 	EnabledAnnotation = "com.xing.deployment-restart"
 	Enabled           = "enabled"
-	// GracePeriodAnnotation gives a workload a grace period of its own.
-	GracePeriodAnnotation = "com.xing.deployment-restart.grace-period"
+	// gracePeriodAnnotation gives a workload a grace period of its own.
+	gracePeriodAnnotation = "com.xing.deployment-restart.grace-period"
 	// TimestampAnnotation is set on the pod template to restart the pods.
 	TimestampAnnotation = "com.xing.deployment-restart.timestamp"
 )
@@ -153,7 +153,7 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 	}
 	full, bare := fingerprints(template)
 	gracePeriod, problem := readGracePeriod(meta)
-	references, fit := References(meta.Namespace, &template.Spec)
+	references, fit := referencesOf(meta.Namespace, &template.Spec)
 	w := Workload{
 		Ref:             WorkloadRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
 		UID:             meta.UID,
@@ -187,13 +187,13 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 
 // readGracePeriod reads the workload's own grace period, if it has one.
 func readGracePeriod(meta *metav1.ObjectMeta) (period *time.Duration, problem string) {
-	text, found := meta.Annotations[GracePeriodAnnotation]
+	text, found := meta.Annotations[gracePeriodAnnotation]
 	if !found {
 		return nil, ""
 	}
 	parsed, err := time.ParseDuration(text)
 	if err != nil || parsed < 0 {
-		return nil, fmt.Sprintf("annotation %s: %.40q is not a duration such as 90s, 2m or 1h30m", GracePeriodAnnotation, text)
+		return nil, fmt.Sprintf("annotation %s: %.40q is not a duration such as 90s, 2m or 1h30m", gracePeriodAnnotation, text)
 	}
 	return &parsed, ""
 }

@@ -38,7 +38,7 @@ func newBacklogs() *backlogs {
 }
 
 // note notes a change that may concern its workload.
-func (b *backlogs) note(change Change) {
+func (b *backlogs) note(change observedChange) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[change.Workload]

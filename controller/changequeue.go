@@ -11,9 +11,9 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// Change is that a config or a workload was seen to change, as it concerns one
+// observedChange is that a config or a workload was seen to change, as it concerns one
 // workload.
-type Change struct {
+type observedChange struct {
 	Workload catalog.WorkloadRef
 	// Subject is the catalog.ConfigRef or catalog.WorkloadRef that the change began
 	// with, and whose name it is known by.
@@ -28,10 +28,10 @@ type Change struct {
 	Last bool
 }
 
-// ChangeQueue holds changes back for a grace period, so that several edits
+// changeQueue holds changes back for a grace period, so that several edits
 // become one. A deadline belongs to a change and a workload, because workloads may
 // have grace periods of their own. It is safe for use by several goroutines.
-type ChangeQueue struct {
+type changeQueue struct {
 	wake chan struct{} // has an element when the next change to ripen may be another
 
 	mu       sync.Mutex
@@ -42,39 +42,39 @@ type ChangeQueue struct {
 }
 
 type pendingChange struct {
-	Change
+	observedChange
 	number int // in the order of observation
 	place  int // in the order of ripening
 }
 
-// NewChangeQueue returns an empty queue.
-func NewChangeQueue() *ChangeQueue {
-	q := &ChangeQueue{wake: make(chan struct{}, 1)}
+// newChangeQueue returns an empty queue.
+func newChangeQueue() *changeQueue {
+	q := &changeQueue{wake: make(chan struct{}, 1)}
 	q.clear()
 	return q
 }
 
 // clear drops what is left of changes, also the memory that many of them took.
-func (q *ChangeQueue) clear() {
+func (q *changeQueue) clear() {
 	q.pending, q.subjects, q.order = make(map[catalog.WorkloadRef]map[fmt.Stringer]*pendingChange), make(map[fmt.Stringer]int), nil
 }
 
 // Observe notes that the subject changed at the given time, and that this may
 // concern the workload, for which changes are held back for a grace period; with
 // one of 0 they ripen at once. It never blocks.
-func (q *ChangeQueue) Observe(workload catalog.WorkloadRef, subject fmt.Stringer, at time.Time, grace time.Duration) {
+func (q *changeQueue) Observe(workload catalog.WorkloadRef, subject fmt.Stringer, at time.Time, grace time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if change, found := q.pending[workload][subject]; found {
 		change.Count++
 		return
 	}
-	q.push(Change{Workload: workload, Subject: subject, Since: at, Ripe: at.Add(grace), Count: 1})
+	q.push(observedChange{Workload: workload, Subject: subject, Since: at, Ripe: at.Add(grace), Count: 1})
 }
 
-func (q *ChangeQueue) push(change Change) {
+func (q *changeQueue) push(change observedChange) {
 	q.observed++
-	pending := &pendingChange{Change: change, number: q.observed}
+	pending := &pendingChange{observedChange: change, number: q.observed}
 	if q.pending[change.Workload] == nil {
 		q.pending[change.Workload] = make(map[fmt.Stringer]*pendingChange)
 	}
@@ -87,7 +87,7 @@ func (q *ChangeQueue) push(change Change) {
 // Abandon drops the change of a config that is gone, or that the workload does not
 // reference any more. That is no change for the workload. But it may have waited for this
 // one with a change of its own (see [restarter.Enqueue]), so it keeps one of its own instead.
-func (q *ChangeQueue) Abandon(workload catalog.WorkloadRef, config catalog.ConfigRef) {
+func (q *changeQueue) Abandon(workload catalog.WorkloadRef, config catalog.ConfigRef) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	pending, found := q.pending[workload][config]
@@ -104,7 +104,7 @@ func (q *ChangeQueue) Abandon(workload catalog.WorkloadRef, config catalog.Confi
 }
 
 // Configs returns the configs of which changes wait to ripen for the workload.
-func (q *ChangeQueue) Configs(workload catalog.WorkloadRef) []catalog.ConfigRef {
+func (q *changeQueue) Configs(workload catalog.WorkloadRef) []catalog.ConfigRef {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var configs []catalog.ConfigRef
@@ -118,7 +118,7 @@ func (q *ChangeQueue) Configs(workload catalog.WorkloadRef) []catalog.ConfigRef 
 
 // Hasten lets the changes of a workload ripen by another grace period, if that is
 // earlier. One that is longer counts from the next change on.
-func (q *ChangeQueue) Hasten(workload catalog.WorkloadRef, grace time.Duration) {
+func (q *changeQueue) Hasten(workload catalog.WorkloadRef, grace time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, change := range q.pending[workload] {
@@ -131,7 +131,7 @@ func (q *ChangeQueue) Hasten(workload catalog.WorkloadRef, grace time.Duration) 
 }
 
 // Forget drops the changes of a workload, which is gone.
-func (q *ChangeQueue) Forget(workload catalog.WorkloadRef) {
+func (q *changeQueue) Forget(workload catalog.WorkloadRef) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, change := range q.pending[workload] {
@@ -140,7 +140,7 @@ func (q *ChangeQueue) Forget(workload catalog.WorkloadRef) {
 }
 
 // Holds tells whether a change of the subject waits to ripen for the workload.
-func (q *ChangeQueue) Holds(workload catalog.WorkloadRef, subject fmt.Stringer) bool {
+func (q *changeQueue) Holds(workload catalog.WorkloadRef, subject fmt.Stringer) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	_, found := q.pending[workload][subject]
@@ -148,14 +148,14 @@ func (q *ChangeQueue) Holds(workload catalog.WorkloadRef, subject fmt.Stringer) 
 }
 
 // HoldsAny reports whether a change waits to ripen for the workload.
-func (q *ChangeQueue) HoldsAny(workload catalog.WorkloadRef) bool {
+func (q *changeQueue) HoldsAny(workload catalog.WorkloadRef) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.pending[workload]) > 0
 }
 
 // Len returns how many subjects have changes that wait.
-func (q *ChangeQueue) Len() int {
+func (q *changeQueue) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.subjects)
@@ -164,7 +164,7 @@ func (q *ChangeQueue) Len() int {
 // Run hands each change over when it is ripe, until the context ends. It looks
 // when the next one ripens, and at least once in every check period, so that a
 // clock that jumps cannot hide a change for longer.
-func (q *ChangeQueue) Run(ctx context.Context, checkPeriod time.Duration, ripe func(Change)) {
+func (q *changeQueue) Run(ctx context.Context, checkPeriod time.Duration, ripe func(observedChange)) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -184,10 +184,10 @@ func (q *ChangeQueue) Run(ctx context.Context, checkPeriod time.Duration, ripe f
 
 // takeRipe removes the changes that are ripe, and tells after what time the next
 // one will be, if that is sooner than the check period.
-func (q *ChangeQueue) takeRipe(now time.Time, checkPeriod time.Duration) ([]Change, time.Duration) {
+func (q *changeQueue) takeRipe(now time.Time, checkPeriod time.Duration) ([]observedChange, time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var ripe []Change
+	var ripe []observedChange
 	for len(q.order) > 0 {
 		if wait := q.order[0].Ripe.Sub(now); wait > 0 {
 			return ripe, min(wait, checkPeriod)
@@ -200,8 +200,8 @@ func (q *ChangeQueue) takeRipe(now time.Time, checkPeriod time.Duration) ([]Chan
 	return ripe, checkPeriod
 }
 
-func (q *ChangeQueue) remove(pending *pendingChange) Change {
-	change := pending.Change
+func (q *changeQueue) remove(pending *pendingChange) observedChange {
+	change := pending.observedChange
 	heap.Remove(&q.order, pending.place)
 	delete(q.pending[change.Workload], change.Subject)
 	if len(q.pending[change.Workload]) == 0 {
@@ -214,8 +214,8 @@ func (q *ChangeQueue) remove(pending *pendingChange) Change {
 	return change
 }
 
-// signalIfFirst wakes [ChangeQueue.Run] if the change is the next one to ripen.
-func (q *ChangeQueue) signalIfFirst(change *pendingChange) {
+// signalIfFirst wakes [changeQueue.Run] if the change is the next one to ripen.
+func (q *changeQueue) signalIfFirst(change *pendingChange) {
 	if change.place != 0 {
 		return
 	}

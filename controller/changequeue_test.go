@@ -36,14 +36,14 @@ func ripenedFor(workload catalog.WorkloadRef, subject fmt.Stringer, count int, l
 	return ripened{workload.Name, subject.String(), count, last, after}
 }
 
-func runQueue(t *testing.T, checkPeriod time.Duration, play func(*ChangeQueue)) []ripened {
+func runQueue(t *testing.T, checkPeriod time.Duration, play func(*changeQueue)) []ripened {
 	t.Helper()
 	var got []ripened
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		start := time.Now()
-		queue := NewChangeQueue()
-		go queue.Run(ctx, checkPeriod, func(change Change) {
+		queue := newChangeQueue()
+		go queue.Run(ctx, checkPeriod, func(change observedChange) {
 			got = append(got, ripenedFor(change.Workload, change.Subject, change.Count, change.Last, time.Since(start)))
 		})
 		play(queue)
@@ -54,7 +54,7 @@ func runQueue(t *testing.T, checkPeriod time.Duration, play func(*ChangeQueue)) 
 }
 
 func TestSeveralObservationsWithinTheGracePeriodAreOneChangeThatRipensByTheFirst(t *testing.T) {
-	got := runQueue(t, time.Minute, func(queue *ChangeQueue) {
+	got := runQueue(t, time.Minute, func(queue *changeQueue) {
 		queue.Observe(web, mapA, time.Now(), 5*time.Second)
 		time.Sleep(2 * time.Second)
 		queue.Observe(web, mapA, time.Now(), 5*time.Second)
@@ -68,7 +68,7 @@ func TestSeveralObservationsWithinTheGracePeriodAreOneChangeThatRipensByTheFirst
 }
 
 func TestASubjectThatChangesAfterItRipenedIsAnotherChange(t *testing.T) {
-	got := runQueue(t, time.Minute, func(queue *ChangeQueue) {
+	got := runQueue(t, time.Minute, func(queue *changeQueue) {
 		for range 3 {
 			queue.Observe(web, mapA, time.Now(), time.Second)
 			time.Sleep(time.Second + time.Millisecond)
@@ -82,7 +82,7 @@ func TestASubjectThatChangesAfterItRipenedIsAnotherChange(t *testing.T) {
 }
 
 func TestWithoutAGracePeriodChangesRipenAtOnce(t *testing.T) {
-	got := runQueue(t, time.Hour, func(queue *ChangeQueue) {
+	got := runQueue(t, time.Hour, func(queue *changeQueue) {
 		time.Sleep(time.Second)
 		queue.Observe(web, mapA, time.Now(), 0)
 		synctest.Wait()
@@ -96,17 +96,17 @@ func TestWithoutAGracePeriodChangesRipenAtOnce(t *testing.T) {
 }
 
 func TestAStandbysChangesRipenWhenItBeginsToRun(t *testing.T) {
-	got := runQueue(t, time.Hour, func(*ChangeQueue) {})
+	got := runQueue(t, time.Hour, func(*changeQueue) {})
 	if len(got) != 0 {
 		t.Fatalf("an empty queue handed over %v", got)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		queue := NewChangeQueue()
+		queue := newChangeQueue()
 		queue.Observe(web, mapA, time.Now(), time.Second)
 		time.Sleep(time.Hour)
 		ctx, stop := context.WithCancel(t.Context())
-		handed := make(chan Change, 1)
-		go queue.Run(ctx, time.Hour, func(change Change) { handed <- change })
+		handed := make(chan observedChange, 1)
+		go queue.Run(ctx, time.Hour, func(change observedChange) { handed <- change })
 		synctest.Wait()
 		if change := <-handed; change.Subject != mapA || time.Since(change.Since) != time.Hour {
 			t.Errorf("handed over %v", change)
@@ -119,7 +119,7 @@ func TestAStandbysChangesRipenWhenItBeginsToRun(t *testing.T) {
 }
 
 func TestAnOverlookedChangeRipensAtTheNextCheck(t *testing.T) {
-	got := runQueue(t, 500*time.Millisecond, func(queue *ChangeQueue) {
+	got := runQueue(t, 500*time.Millisecond, func(queue *changeQueue) {
 		queue.Observe(web, mapA, time.Now().Add(-59*time.Second), time.Minute) // as if the clock had jumped
 		time.Sleep(2 * time.Second)
 	})
@@ -133,7 +133,7 @@ func TestAnOverlookedChangeRipensAtTheNextCheck(t *testing.T) {
 // same config, and one with a shorter one does not wait behind them.
 func TestAChangeRipensForEachWorkloadInItsOwnTime(t *testing.T) {
 	slow, quick := workloadNamed("slow"), workloadNamed("quick")
-	got := runQueue(t, time.Hour, func(queue *ChangeQueue) {
+	got := runQueue(t, time.Hour, func(queue *changeQueue) {
 		now := time.Now()
 		queue.Observe(slow, mapA, now, 2*time.Minute)
 		queue.Observe(web, mapA, now, 5*time.Second)
@@ -161,7 +161,7 @@ func TestAChangeRipensForEachWorkloadInItsOwnTime(t *testing.T) {
 }
 
 func TestAShorterGracePeriodHastensWhatWaits(t *testing.T) {
-	got := runQueue(t, time.Hour, func(queue *ChangeQueue) {
+	got := runQueue(t, time.Hour, func(queue *changeQueue) {
 		queue.Observe(web, mapA, time.Now(), 200*time.Hour)
 		queue.Observe(web, mapB, time.Now(), time.Second)
 		queue.Hasten(web, 2*time.Second) // which mapB does not wait for
@@ -175,7 +175,7 @@ func TestAShorterGracePeriodHastensWhatWaits(t *testing.T) {
 
 func TestTheChangesOfAWorkloadThatIsGoneAreForgotten(t *testing.T) {
 	other := workloadNamed("other")
-	got := runQueue(t, time.Hour, func(queue *ChangeQueue) {
+	got := runQueue(t, time.Hour, func(queue *changeQueue) {
 		for i, subject := range []fmt.Stringer{mapA, web, mapB} {
 			queue.Observe(web, subject, time.Now(), time.Duration(i+1)*time.Second)
 			queue.Observe(other, subject, time.Now(), time.Duration(3-i)*time.Second)
@@ -198,7 +198,7 @@ func TestTheChangesOfAWorkloadThatIsGoneAreForgotten(t *testing.T) {
 }
 
 func TestAChangeOfAConfigThatIsGoneBecomesOneOfTheWorkloadWithItsDeadline(t *testing.T) {
-	got := runQueue(t, time.Minute, func(queue *ChangeQueue) {
+	got := runQueue(t, time.Minute, func(queue *changeQueue) {
 		queue.Observe(web, mapA, time.Now(), 5*time.Second)
 		queue.Observe(web, mapB, time.Now(), 5*time.Second)
 		time.Sleep(time.Second)
@@ -218,7 +218,7 @@ func TestAChangeOfAConfigThatIsGoneBecomesOneOfTheWorkloadWithItsDeadline(t *tes
 }
 
 func TestAQueueThatIsEmptyAgainKeepsNoMemoryOfWhatItHeld(t *testing.T) {
-	queue, backlogs := NewChangeQueue(), newBacklogs()
+	queue, backlogs := newChangeQueue(), newBacklogs()
 	before := heapInUse()
 	for i := range 10_000 {
 		workload := workloadNamed(strconv.Itoa(i))

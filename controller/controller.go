@@ -62,7 +62,7 @@ type Controller struct {
 	options   Options
 	log       *slog.Logger
 	catalog   *catalog.Catalog
-	changes   *ChangeQueue
+	changes   *changeQueue
 	restarter *restarter
 	watches   watches
 	metrics   *metrics
@@ -84,7 +84,7 @@ func New(options Options) (*Controller, error) {
 		options: options,
 		log:     options.Log,
 		catalog: catalog.New(options.Configs...),
-		changes: NewChangeQueue(),
+		changes: newChangeQueue(),
 		metrics: newMetrics(),
 		events:  record.NewBroadcaster(),
 	}
@@ -222,7 +222,7 @@ func (c *Controller) Lead(ctx context.Context) error {
 	return err
 }
 
-func (c *Controller) ripe(change Change) {
+func (c *Controller) ripe(change observedChange) {
 	c.ward.Try(quarantine.Queue, nameOfWorkload(change.Workload), func() { c.restarter.Enqueue(change) })
 	c.staleness.noteWaiting(change.Workload)
 }

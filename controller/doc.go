@@ -4,7 +4,7 @@
 //
 // A config's edit takes this way:
 //
-//	watch -> Catalog.ObserveConfig -> ChangeQueue.Observe -> (grace period)
+//	watch -> Catalog.ObserveConfig -> changeQueue.Observe -> (grace period)
 //	  -> Catalog.WorkloadsReferencing -> restarter -> catalog.Decide -> one patch
 //	  -> answer and watch -> Catalog.ObserveWorkload -> the record matches: done
 //

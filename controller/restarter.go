@@ -49,7 +49,7 @@ const (
 // decisions out. It is the only writer of workloads.
 type restarter struct {
 	catalog   *catalog.Catalog
-	changes   *ChangeQueue
+	changes   *changeQueue
 	pods      podReader
 	configs   configReader
 	workloads workloadWriter
@@ -93,7 +93,7 @@ func (r *restarter) gracePeriod(w *catalog.Workload) time.Duration {
 // Enqueue takes a ripe change: it queues the workload that it may concern, in the lane
 // of the config that changed. A workload that changed by itself waits as long as a
 // change of one of its configs does, which may not be the last one.
-func (r *restarter) Enqueue(change Change) {
+func (r *restarter) Enqueue(change observedChange) {
 	if change.Last {
 		r.metrics.changesProcessed.Inc()
 	}

@@ -21,7 +21,7 @@ func TestARunEndsWithTheContextOrAPermanentFailure(t *testing.T) {
 		workload := workloadOf(t, &object)
 		workload.References = nil // so that its pods make no difference
 		r.catalog.ObserveWorkload(workload)
-		r.Enqueue(Change{Workload: web, Subject: web})
+		r.Enqueue(observedChange{Workload: web, Subject: web})
 		ctx, stop := context.WithCancel(t.Context())
 		worked := 0
 		err := r.Run(ctx, func(ref catalog.WorkloadRef) {

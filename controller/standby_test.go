@@ -99,7 +99,7 @@ func TestAWorkloadThatWaitedForAConfigWhichIsGoneIsDecidedAbout(t *testing.T) {
 	s := newStandby(t)
 	s.reads("a")
 	s.show("configmaps", s.configMap("a", "x"))
-	own := Change{Workload: web, Subject: web, Since: time.Now(), Count: 1}
+	own := observedChange{Workload: web, Subject: web, Since: time.Now(), Count: 1}
 	s.controller.changes.Forget(web)
 	s.show("configmaps", s.configMap("a", "y"))
 	s.controller.ripe(own)

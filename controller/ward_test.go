@@ -148,7 +148,7 @@ func TestAChangeThatCannotBeQueuedDoesNotHoldUpTheOthers(t *testing.T) {
 	c.log = slog.New(slog.DiscardHandler)
 	for _, name := range []string{"bad", "good"} {
 		ref := seenWorkload(name, "1").ref
-		c.ripe(Change{Workload: ref, Subject: ref})
+		c.ripe(observedChange{Workload: ref, Subject: ref})
 	}
 	if waiting := c.restarter.queue.Len(); waiting != 1 {
 		t.Errorf("%d workloads wait, want 1", waiting)

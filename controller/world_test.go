@@ -135,7 +135,7 @@ func list[T any](w *world, resource string, objects map[string]T) {
 }
 
 // takeChanges lets all changes ripen, which nobody has noted then.
-func (w *world) takeChanges() []Change {
+func (w *world) takeChanges() []observedChange {
 	changes, _ := w.controller.changes.takeRipe(time.Now().Add(time.Hour), time.Hour)
 	return changes
 }
