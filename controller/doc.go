@@ -10,7 +10,7 @@
 //
 // What it guarantees:
 //
-//   - The data of a config is dropped as soon as it is hashed; see [reduce].
+//   - The data of a config is dropped as soon as it is hashed; see [configKind.reduce].
 //   - A workload that did not opt in is never written to.
 //   - A patch carries the resourceVersion that it was decided on. If the
 //     workload changed meanwhile, it is looked at again.
