@@ -61,7 +61,7 @@ func adoptersIn(namespace string) digest { return digestOf("adopters", namespace
 // controls, by their selector, and counted for the metrics.
 func groupsOfDeployment(d *rollout.Deployment) []digest {
 	groups := []digest{deploymentsIn(""), deploymentsIn(d.Namespace)}
-	if d.IsRecreated() {
+	if d.NeedsPods() {
 		groups = append(groups, recreatedIn(""), recreatedIn(d.Namespace))
 	}
 	if !d.Paused && !d.IsRolledOut() {

@@ -36,7 +36,7 @@ func (c *caches) observe(d *rollout.Deployment, n note, now time.Time) *rollout.
 		StatusWritten: n.statusWritten,
 		StepTaken:     n.stepTaken,
 	}
-	if d.IsRecreated() {
+	if d.NeedsPods() {
 		s.Pods = c.pods.count(d, s.ReplicaSets)
 	}
 	return s

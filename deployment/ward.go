@@ -71,7 +71,7 @@ func (e *Engine) work(ctx context.Context, key types.NamespacedName) {
 // ReplicaSets, or, if they matter, one of their pods. A plan would rest on what was before.
 func (e *Engine) isHeld(d *rollout.Deployment) bool {
 	held := e.ward.NotTakenIn(d.Namespace)
-	if held.Has(d.UID) || held.Len() == 0 || !d.IsRecreated() {
+	if held.Has(d.UID) || held.Len() == 0 || !d.NeedsPods() {
 		return held.Has(d.UID)
 	}
 	return slices.ContainsFunc(e.caches.replicaSetsOf(d), func(rs *rollout.ReplicaSet) bool { return held.Has(rs.UID) })

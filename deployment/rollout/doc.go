@@ -16,5 +16,6 @@
 //     all of them are available.
 //   - Surge is how many pods there may be beyond the wanted ones, unavailable how
 //     many of the wanted ones may be missing.
+//   - A strategy is how a rollout gets from the old ReplicaSets to the new one.
 //   - The sum of a pod template identifies it; the hash only names its ReplicaSet.
 package rollout

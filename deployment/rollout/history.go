@@ -42,7 +42,7 @@ const leeway = 10
 // are there than the limit allows, it is cut to the limit. With a limit of 10 that is
 // when there are 21, so that 11 go. Those with pods do not count and stay.
 func (p *plan) thin() {
-	if p.d.HistoryLimit == nil || *p.d.HistoryLimit == math.MaxInt32 || p.current == nil || len(p.deletions) > 0 || p.d.IsRecreated() && p.s.Pods == nil {
+	if p.d.HistoryLimit == nil || *p.d.HistoryLimit == math.MaxInt32 || p.current == nil || len(p.deletions) > 0 || p.d.NeedsPods() && p.s.Pods == nil {
 		return
 	}
 	var finished []*member

@@ -20,9 +20,6 @@ type Limits struct{ MaxSurge, MaxUnavailable int64 }
 //
 // See https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#rolling-update-deployment.
 func resolveLimits(strategy *appsv1.DeploymentStrategy, replicas int64) (Limits, error) {
-	if strategy.Type != appsv1.RollingUpdateDeploymentStrategyType {
-		return Limits{}, nil
-	}
 	var rolling appsv1.RollingUpdateDeployment
 	if strategy.RollingUpdate != nil {
 		rolling = *strategy.RollingUpdate

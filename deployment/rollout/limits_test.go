@@ -52,7 +52,7 @@ func TestLimitsArePercentagesRoundedUpAndDownOrNumbers(t *testing.T) {
 func TestRecreateHasNoLimits(t *testing.T) {
 	strategy := rolling("50%", "50%")
 	strategy.Type = appsv1.RecreateDeploymentStrategyType
-	got, err := resolveLimits(&strategy, 10)
+	got, err := recreate{}.limits(&strategy, 10)
 	if err != nil || got != (Limits{}) {
 		t.Errorf("limits %v, error %v", got, err)
 	}

@@ -62,7 +62,7 @@ func (p *plan) orderNew(name, hash string) {
 		ReplicaSet: &ReplicaSet{Meta: Meta{Namespace: p.d.Namespace, Name: name}, Created: p.s.Now, Annotations: annotations, Sum: p.d.Sum},
 		isOrdered:  true,
 	}
-	p.current.size = p.sizeOfNew()
+	p.current.size = p.strategy.sizeOfNew(p)
 	p.create = []Action{CreateReplicaSet{Name: name, Hash: hash, Replicas: p.current.size, Annotations: annotations}}
 	if p.d.ProgressDeadline != nil {
 		p.noteCreated(name)

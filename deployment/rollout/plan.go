@@ -4,7 +4,6 @@ import (
 	"maps"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -47,11 +46,7 @@ func Plan(s *State) (actions []Action, wake time.Time) {
 			return p.report()
 		}
 	}
-	if s.Deployment.Strategy == appsv1.RecreateDeploymentStrategyType {
-		p.recreate()
-	} else {
-		p.roll()
-	}
+	p.strategy.step(p)
 	p.thin()
 	p.estimateProgress()
 	return p.report()
@@ -75,6 +70,8 @@ func reject(s *State) []Action {
 type plan struct {
 	s *State
 	d *Deployment
+	// strategy is the Deployment's.
+	strategy strategy
 	// current is the ReplicaSet of the Deployment's template, nil if there is none
 	// yet. The old ones are all others, the oldest first.
 	current *member
@@ -108,6 +105,7 @@ func newPlan(s *State) *plan {
 	p := &plan{
 		s:          s,
 		d:          s.Deployment,
+		strategy:   strategies[s.Deployment.Strategy],
 		conditions: newConditions(s.Now, s.Deployment.Status.Conditions),
 		collisions: s.Deployment.Status.CollisionCount,
 	}

@@ -1,12 +1,24 @@
 package rollout
 
-import "slices"
+import (
+	"slices"
 
-// recreate takes the next step of the Recreate strategy: no old pods, then, when
-// the last of them has ended, all new ones.
+	appsv1 "k8s.io/api/apps/v1"
+)
+
+// recreate is the Recreate strategy: no pods of two templates run at a time.
 //
 // See https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#recreate-deployment.
-func (p *plan) recreate() {
+type recreate struct{}
+
+func (recreate) limits(*appsv1.DeploymentStrategy, int64) (Limits, error) { return Limits{}, nil }
+
+func (recreate) isProportional() bool { return false }
+
+func (recreate) needsPods() bool { return true }
+
+// step takes the next step: no old pods, then, when the last of them has ended, all new ones.
+func (r recreate) step(p *plan) {
 	p.refreshNew()
 	stopped := false
 	for _, m := range p.old {
@@ -15,10 +27,19 @@ func (p *plan) recreate() {
 	if stopped || p.hasOldPods() || !p.ensureNew() {
 		return
 	}
-	p.resize(p.current, p.sizeOfNew())
+	p.resize(p.current, r.sizeOfNew(p))
 	if p.isComplete() {
 		p.prune()
 	}
+}
+
+// sizeOfNew is all as soon as no old pod is left. A rollback wants the new ReplicaSet before
+// its time.
+func (recreate) sizeOfNew(p *plan) int64 {
+	if p.hasOldPods() {
+		return p.current.size
+	}
+	return p.d.Replicas
 }
 
 // hasOldPods tells whether a pod of an old ReplicaSet still runs. Those that

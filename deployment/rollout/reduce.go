@@ -61,15 +61,15 @@ func (d *Deployment) resolve(strategy *appsv1.DeploymentStrategy) (invalid *Inva
 	if _, invalid = matcherOf(d.Selector); invalid != nil {
 		return invalid
 	}
-	var err error
-	switch d.Strategy {
-	case appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType:
-	default:
+	known, found := strategies[d.Strategy]
+	if !found {
 		return &Invalid{reasonInvalidStrategy, fmt.Sprintf("This deployment's strategy %q is not known.", d.Strategy)}
 	}
-	if d.Limits, err = resolveLimits(strategy, d.Replicas); err != nil {
+	limits, err := known.limits(strategy, d.Replicas)
+	if err != nil {
 		return &Invalid{reasonInvalidStrategy, fmt.Sprintf("This deployment's rolling update is not valid: %v", err)}
 	}
+	d.Limits = limits
 	return nil
 }
 

@@ -7,13 +7,24 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// roll takes the next step of a rolling update: more new pods as far as the surge
-// allows, else fewer old ones as far as the available ones allow, else, when all
-// is done, a clean history.
+// rollingUpdate is the RollingUpdate strategy: the new pods take the place of the old ones a
+// few at a time.
 //
 // See https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#rolling-update-deployment.
-func (p *plan) roll() {
-	if !p.ensureNew() || p.isSettling() || p.resize(p.current, p.sizeOfNew()) || p.shrinkOld() {
+type rollingUpdate struct{}
+
+func (rollingUpdate) limits(spec *appsv1.DeploymentStrategy, replicas int64) (Limits, error) {
+	return resolveLimits(spec, replicas)
+}
+
+func (rollingUpdate) isProportional() bool { return true }
+
+func (rollingUpdate) needsPods() bool { return false }
+
+// step takes the next step: more new pods as far as the surge allows, else fewer old ones as
+// far as the available ones allow, else, when all is done, a clean history.
+func (r rollingUpdate) step(p *plan) {
+	if !p.ensureNew() || p.isSettling() || p.resize(p.current, r.sizeOfNew(p)) || p.shrinkOld() {
 		return
 	}
 	if p.isComplete() {
@@ -41,12 +52,8 @@ func (p *plan) isSettling() bool {
 // sizeOfNew is how large the new ReplicaSet may be now. For example, with 10
 // replicas, a surge of 3 and 10 old pods, that is 3; when 5 of the old ones are
 // gone, 8.
-func (p *plan) sizeOfNew() int64 {
-	isRecreated := p.d.Strategy == appsv1.RecreateDeploymentStrategyType
-	if isRecreated && p.hasOldPods() {
-		return p.current.size // a rollback wants it before its time
-	}
-	if isRecreated || p.current.size >= p.d.Replicas {
+func (rollingUpdate) sizeOfNew(p *plan) int64 {
+	if p.current.size >= p.d.Replicas {
 		return p.d.Replicas
 	}
 	room := max(p.d.maxReplicas()-sum(p.all(), size), 0)

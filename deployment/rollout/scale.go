@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	appsv1 "k8s.io/api/apps/v1"
 )
 
 // isRescaled tells whether the Deployment was scaled since the sizes of its
@@ -35,7 +33,7 @@ func (p *plan) rescale() bool {
 			p.resize(m, 0)
 		}
 		return true
-	case p.d.Strategy == appsv1.RollingUpdateDeploymentStrategyType:
+	case p.strategy.isProportional():
 		p.spread()
 		return true
 	}

@@ -28,7 +28,7 @@ type State struct {
 	Orphans []*ReplicaSet
 	// Pods is how many pods of each ReplicaSet, by its UID, exist and have not
 	// finished, those that terminate included. It is nil if that is not known, for
-	// which a Recreate strategy waits; no other strategy needs it.
+	// which a Recreate strategy waits; see [Deployment.NeedsPods] for who needs it.
 	Pods map[types.UID]int
 	// Creation is how the last attempt to create a ReplicaSet failed.
 	Creation CreationFailure
@@ -103,9 +103,6 @@ func (m *Meta) Key() types.NamespacedName {
 
 // Identity returns the Meta of whatever embeds it.
 func (m *Meta) Identity() *Meta { return m }
-
-// IsRecreated reports whether no pods of two templates may run at a time.
-func (d *Deployment) IsRecreated() bool { return d.Strategy == appsv1.RecreateDeploymentStrategyType }
 
 // maxReplicas is how many pods there may be.
 func (d *Deployment) maxReplicas() int64 { return d.Replicas + d.Limits.MaxSurge }
