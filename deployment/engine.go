@@ -134,7 +134,7 @@ func New(options Options) (*Engine, error) {
 	e.watch(options.Namespaces, clients)
 	e.pods = e.newPodWatches(options.Namespaces, clients)
 	e.probes = watch.New(watch.Options[*sighting]{
-		Resource: "deployments", Namespace: options.OwnNamespace, FieldSelector: "metadata.name=" + ProbeName,
+		Resource: "deployments", Namespace: options.OwnNamespace, FieldSelector: "metadata.name=" + probeName,
 		Kind: kind, Client: clients.WatchApps, Reduce: reduceProbe, Name: nameOfSighting, Observer: e.lookout, Ward: e.ward, Log: options.Log,
 	})
 	return e, nil

@@ -285,7 +285,7 @@ func (l *lookout) hear(manager, deed string, deployment types.NamespacedName) {
 func (l *lookout) reference() *corev1.ObjectReference {
 	return &corev1.ObjectReference{
 		APIVersion: kind.GroupVersion().String(), Kind: kind.Kind,
-		Namespace: l.prober.namespace, Name: ProbeName, UID: l.present.UID, ResourceVersion: l.present.ResourceVersion,
+		Namespace: l.prober.namespace, Name: probeName, UID: l.present.UID, ResourceVersion: l.present.ResourceVersion,
 	}
 }
 

@@ -215,7 +215,7 @@ func TestAnEngineStandsByAsLongAsARivalAnswers(t *testing.T) {
 		n.after(time.Minute)
 		expect(t, "diary", []string{"rests at 1s"}, n.read())
 		expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 7), n.asked())
-		expect(t, "events", []string{"Warning RivalEngine stands by and does not drive Deployments: rival wrote the status of deployment own/" + ProbeName +
+		expect(t, "events", []string{"Warning RivalEngine stands by and does not drive Deployments: rival wrote the status of deployment own/" + probeName +
 			". Takes over when nobody else was heard for 30s"}, n.told())
 		if count := testutil.ToFloat64(n.lookout.writes.Of("rival")); count != 7 {
 			t.Errorf("%v writes are counted, want 7", count)
@@ -351,7 +351,7 @@ func TestAnEngineThatCannotMakeItsProbeDoesNotDrive(t *testing.T) {
 		n.set(func() { n.probe = nil; n.lookout.Replace(nil, "") }) // and the first one goes
 		n.after(time.Hour)
 		expect(t, "diary", []string(nil), n.read())
-		if detail := n.detail(); !strings.HasSuffix(detail, "; cannot make its probe: delete deployment own/"+ProbeName+": forbidden") {
+		if detail := n.detail(); !strings.HasSuffix(detail, "; cannot make its probe: delete deployment own/"+probeName+": forbidden") {
 			t.Error(detail)
 		}
 		n.set(func() { n.refusal = nil })
@@ -500,7 +500,7 @@ func TestAnEngineStandsByForAnotherProcessThatDrives(t *testing.T) {
 			n.lookout.Observe(must(reduceProbe(n.probe)))
 		})
 		n.after(0)
-		if detail := n.detail(); !strings.Contains(detail, "standing by, since deployment-engine of another process of this installation replaced deployment own/"+ProbeName) {
+		if detail := n.detail(); !strings.Contains(detail, "standing by, since deployment-engine of another process of this installation replaced deployment own/"+probeName) {
 			t.Error(detail)
 		}
 		n.after(time.Minute)
@@ -556,8 +556,8 @@ func TestAnEngineHearsOthersButNotItselfNorItsProbe(t *testing.T) {
 	e := newIdleEngine(t)
 	e.lookout.prober.namespace = "own"
 	drives := hearing{e.caches.deployments.feed(""), e, statusWrites{}}
-	own := web(0, "v1", func(d *appsv1.Deployment) { d.Namespace, d.Name = "own", ProbeName })
-	foreign := web(0, "v1", func(d *appsv1.Deployment) { d.Namespace, d.Name = "others", ProbeName })
+	own := web(0, "v1", func(d *appsv1.Deployment) { d.Namespace, d.Name = "own", probeName })
+	foreign := web(0, "v1", func(d *appsv1.Deployment) { d.Namespace, d.Name = "others", probeName })
 	drives.Replace([]packedDeployment{packDeployment(web(3, "v1")), packDeployment(own), packDeployment(foreign)}, "5")
 	drives.Observe(packDeployment(own))
 	if e.caches.deployments.get(own.Key()) != nil {

@@ -113,7 +113,7 @@ func (h hearing) listen(d *rollout.Deployment) {
 // isProbe tells the engine's own probe from what it drives: it must not answer itself.
 // That of another installation is a Deployment like any other.
 func (e *Engine) isProbe(key types.NamespacedName) bool {
-	return key.Name == ProbeName && key.Namespace == e.lookout.prober.namespace
+	return key.Name == probeName && key.Namespace == e.lookout.prober.namespace
 }
 
 // onDeployment wakes a Deployment that has changed.

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// ProbeName is the name of the engine's probe.
-	ProbeName = "kubernetes-deployment-restart-controller-probe"
+	// probeName is the name of the engine's probe.
+	probeName = "kubernetes-deployment-restart-controller-probe"
 
 	// tokenAnnotation tells one probe from others.
 	tokenAnnotation = "com.xing.deployment-restart.probe"
@@ -33,10 +33,10 @@ const (
 // and because it is paused, not even a ReplicaSet. Its template is one that no policy
 // should object to.
 func newProbe(namespace, token string, drives bool) *appsv1.Deployment {
-	labels := map[string]string{"app.kubernetes.io/name": ProbeName}
+	labels := map[string]string{"app.kubernetes.io/name": probeName}
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, Name: ProbeName, Labels: labels,
+			Namespace: namespace, Name: probeName, Labels: labels,
 			Annotations: map[string]string{
 				descriptionAnnotation: probeDescription, tokenAnnotation: token, drivingAnnotation: strconv.FormatBool(drives),
 			},
@@ -77,21 +77,21 @@ type prober struct {
 // it yet. It returns its UID.
 func (p *prober) replace(ctx context.Context, token string, drives bool) (types.UID, error) {
 	probes := p.apps.Deployments(p.namespace)
-	if err := probes.Delete(ctx, ProbeName, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-		return "", fmt.Errorf("delete deployment %s/%s: %w", p.namespace, ProbeName, err)
+	if err := probes.Delete(ctx, probeName, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		return "", fmt.Errorf("delete deployment %s/%s: %w", p.namespace, probeName, err)
 	}
 	made, err := probes.Create(ctx, newProbe(p.namespace, token, drives), metav1.CreateOptions{FieldManager: rollout.FieldManager})
 	if err != nil {
-		return "", fmt.Errorf("create deployment %s/%s: %w", p.namespace, ProbeName, err)
+		return "", fmt.Errorf("create deployment %s/%s: %w", p.namespace, probeName, err)
 	}
 	return made.UID, nil
 }
 
 // remove deletes the probe, unless it has been made anew by another process since.
 func (p *prober) remove(ctx context.Context, uid types.UID) error {
-	err := p.apps.Deployments(p.namespace).Delete(ctx, ProbeName, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+	err := p.apps.Deployments(p.namespace).Delete(ctx, probeName, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("delete deployment %s/%s: %w", p.namespace, ProbeName, err)
+		return fmt.Errorf("delete deployment %s/%s: %w", p.namespace, probeName, err)
 	}
 	return nil
 }

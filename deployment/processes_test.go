@@ -77,7 +77,7 @@ func (p process) Delete(context.Context, string, metav1.DeleteOptions) error {
 	p.all.shared = nil
 	p.all.mu.Unlock()
 	if gone == nil {
-		return apierrors.NewNotFound(appsv1.Resource("deployments"), ProbeName)
+		return apierrors.NewNotFound(appsv1.Resource("deployments"), probeName)
 	}
 	for _, e := range p.all.others(nil) {
 		e.lookout.Forget(must(reduceProbe(gone)))
@@ -91,7 +91,7 @@ func (p process) Create(_ context.Context, d *appsv1.Deployment, _ metav1.Create
 	p.all.mu.Lock()
 	if p.all.shared != nil {
 		p.all.mu.Unlock()
-		return nil, apierrors.NewAlreadyExists(appsv1.Resource("deployments"), ProbeName)
+		return nil, apierrors.NewAlreadyExists(appsv1.Resource("deployments"), probeName)
 	}
 	made := d.DeepCopy()
 	p.all.uids++

@@ -26,7 +26,7 @@ var neededRights = []apiclient.Right{
 // probeRights are those that the engine needs in its own namespace.
 func probeRights(namespace string) []apiclient.Right {
 	const without = "no Deployment is driven: the engine cannot make sure that nobody else drives them"
-	probe := apiclient.Right{Group: "apps", Resource: "deployments", Namespace: namespace, Name: ProbeName, Without: without}
+	probe := apiclient.Right{Group: "apps", Resource: "deployments", Namespace: namespace, Name: probeName, Without: without}
 	rights := []apiclient.Right{
 		{Verb: "create", Group: "apps", Resource: "deployments", Namespace: namespace, Without: without}, // RBAC cannot limit it to a name
 		{Verb: "create", Resource: "events", Namespace: namespace, Without: "no Event tells that the engine stands by"},

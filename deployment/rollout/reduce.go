@@ -120,7 +120,7 @@ func NewReplicaSet(object *appsv1.ReplicaSet) *ReplicaSet {
 	return rs
 }
 
-// MetaOf takes it from an API object.
+// MetaOf takes the Meta from an API object.
 func MetaOf(object *metav1.ObjectMeta) Meta {
 	return Meta{Namespace: object.Namespace, Name: object.Name, UID: object.UID, ResourceVersion: object.ResourceVersion}
 }

@@ -96,12 +96,12 @@ type Meta struct {
 	ResourceVersion string
 }
 
-// Key is its namespace and name.
+// Key returns the namespace and name.
 func (m *Meta) Key() types.NamespacedName {
 	return types.NamespacedName{Namespace: m.Namespace, Name: m.Name}
 }
 
-// Identity returns the Meta of whatever embeds it.
+// Identity returns the Meta itself, also of a value that embeds it.
 func (m *Meta) Identity() *Meta { return m }
 
 // maxReplicas is how many pods there may be.
