@@ -24,7 +24,7 @@ type engine interface {
 	Watch(context.Context)
 	// Lead acts on it, until the context ends or the engine has to give up.
 	Lead(context.Context) error
-	// Ready tells whether the engine knows everything, and the details.
+	// Ready reports whether the engine knows everything, and the details.
 	Ready() (bool, string)
 	// Rights returns what the engine needs to be allowed to do.
 	Rights() []apiclient.Right
@@ -106,7 +106,7 @@ func (all engines) Lead(ctx context.Context) error {
 	return <-failures // nil if there is none
 }
 
-// Ready tells whether all engines are ready.
+// Ready reports whether all engines are ready.
 func (all engines) Ready() (bool, string) {
 	ready := true
 	var details strings.Builder

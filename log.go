@@ -58,7 +58,7 @@ type cappedHandler struct {
 	level slog.Level
 }
 
-// Enabled tells whether records of a level are handled.
+// Enabled reports whether records of a level are handled.
 func (h cappedHandler) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= h.level && h.Handler.Enabled(ctx, level)
 }

@@ -145,7 +145,7 @@ const (
 	engineOff     = "off"
 )
 
-// drivesDeployments tells whether the deployment engine is to run.
+// drivesDeployments reports whether the deployment engine is to run.
 func (o *options) drivesDeployments() bool { return o.DeploymentEngine != engineOff }
 
 // validateKeySecret checks the name, so that a wrong one does not look like a Secret that

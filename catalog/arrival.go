@@ -20,12 +20,12 @@ type arrival struct {
 	// past are the past contents, if a workload references the config.
 	past       []Past
 	referenced bool
-	// changed tells whether the content is not that of previous.
+	// changed reports whether the content is not that of previous.
 	changed bool
 }
 
 // notYet stands for the moment of an edit that has not been taken in.
-const notYet Moment = math.MaxUint64
+const notYet Sequence = math.MaxUint64
 
 func newArrival(config Config, at time.Time, listed bool) *arrival {
 	return &arrival{config: &config, recorded: config.Edits, at: at, listed: listed}
@@ -64,7 +64,7 @@ func (a *arrival) date(recorded Edit) time.Time {
 
 // stamp says at which moment the changes were taken in. They are the last edits, and
 // perhaps the first one, see [foldLostKeys].
-func (a *arrival) stamp(moment Moment) {
+func (a *arrival) stamp(moment Sequence) {
 	edits := a.config.Edits
 	for i := len(edits) - 1; i >= 0 && edits[i].Seen == notYet; i-- {
 		edits[i].Seen = moment
@@ -100,7 +100,7 @@ func (c *Catalog) arrive(a *arrival) {
 }
 
 // oldestRecord returns when the oldest record of what workloads see of a config was shown, and when
-// the oldest was written, or the present moment and time if there is none. One that does not vouch
+// the oldest was written, or the present moment and time if there is none. One that is not trusted
 // counts, too: it does so again when its pod template comes back. It looks at each workload that
 // references the config.
 func (c *Catalog) oldestRecord(config ConfigRef, now time.Time) Sighting {
@@ -109,12 +109,12 @@ func (c *Catalog) oldestRecord(config ConfigRef, now time.Time) Sighting {
 	oldest, readers := Sighting{now, c.moment}, c.referencing[config]
 	for ref := range readers.all {
 		w := c.workload(ref)
-		if w == nil || !w.Record.Vouches && w.Record.Written.IsZero() {
+		if w == nil || !w.Applied.Trusted && w.Applied.Written.IsZero() {
 			continue
 		}
 		oldest.Seen = min(oldest.Seen, w.RecordSeen)
-		if w.Record.Written.Before(oldest.At) {
-			oldest.At = w.Record.Written
+		if w.Applied.Written.Before(oldest.At) {
+			oldest.At = w.Applied.Written
 		}
 	}
 	return oldest

@@ -127,8 +127,8 @@ func BenchmarkNewDeploymentOf10References(b *testing.B) {
 	writeRecord(d, checksums, noonPlus(10))
 	b.ReportAllocs()
 	for b.Loop() {
-		if w := mustWorkload(d); !w.Record.Vouches {
-			b.Fatal("the record does not vouch")
+		if w := mustWorkload(d); !w.Applied.Trusted {
+			b.Fatal("the record is not trusted")
 		}
 	}
 }

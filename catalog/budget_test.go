@@ -151,7 +151,7 @@ func TestABudgetIsReadOffTheWorkloadIfItIsOurs(t *testing.T) {
 			if diff := cmp.Diff(test.want, readRecord(meta, noTemplate, Fingerprint{7}).Budget); diff != "" {
 				t.Error(diff)
 			}
-			if other := readRecord(meta, noTemplate, Fingerprint{8}); other.Vouches || other.Budget != test.want {
+			if other := readRecord(meta, noTemplate, Fingerprint{8}); other.Trusted || other.Budget != test.want {
 				t.Errorf("with another template: %+v", other)
 			}
 		})

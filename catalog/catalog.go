@@ -16,7 +16,7 @@ import (
 type Catalog struct {
 	kinds       []ConfigKind // that it keeps; none stands for all
 	mu          sync.RWMutex
-	moment      Moment
+	moment      Sequence
 	key         ChecksumKey
 	configs     scopes[ConfigKind, *Config]
 	listing     map[string]int // how many lists of configs are being taken in, by namespace
@@ -46,8 +46,8 @@ type View struct {
 	// Configs holds the referenced configs that are known.
 	Configs map[ConfigRef]*Config
 	// Past holds the past contents of those of them that had any, the oldest first.
-	Past   map[ConfigRef][]Past
-	Moment Moment
+	Past     map[ConfigRef][]Past
+	Sequence Sequence
 	// Listing is whether a list of configs of the namespace is being taken in: some of them
 	// may be newer than others, so that a decision would be made again at once.
 	Listing bool
@@ -65,7 +65,7 @@ func (c *Catalog) SetKey(key ChecksumKey) {
 	c.key = key
 }
 
-// LacksKey tells whether nothing can be recorded of the workload yet, because it
+// LacksKey reports whether nothing can be recorded of the workload yet, because it
 // reads a Secret and the key is not known.
 func (v *View) LacksKey() bool {
 	return v.Key.IsZero() && slices.ContainsFunc(v.Workload.References, func(r Reference) bool { return r.Config.Kind.IsSecret() })
@@ -88,7 +88,7 @@ func (c *Catalog) View(ref WorkloadRef) (View, bool) {
 	if workload == nil {
 		return View{}, false
 	}
-	view := View{Workload: workload.readWith(c.key), Configs: make(map[ConfigRef]*Config), Moment: c.moment, Key: c.key}
+	view := View{Workload: workload.readWith(c.key), Configs: make(map[ConfigRef]*Config), Sequence: c.moment, Key: c.key}
 	view.Listing = c.listing[""] > 0 || c.listing[ref.Namespace] > 0
 	for _, reference := range workload.References {
 		if config := c.config(reference.Config); config != nil {
@@ -101,8 +101,8 @@ func (c *Catalog) View(ref WorkloadRef) (View, bool) {
 	return view, true
 }
 
-// Moment returns that of the last observation.
-func (c *Catalog) Moment() Moment {
+// Sequence returns that of the last observation.
+func (c *Catalog) Sequence() Sequence {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.moment
@@ -144,7 +144,7 @@ func (c *Catalog) Size() (configs, workloads int) {
 }
 
 // ObserveConfig takes in a config that the watch showed at the given time. It
-// tells whether that is news to a workload: the config is new or has other
+// reports whether that is news to a workload: the config is new or has other
 // content, and some workload references it.
 func (c *Catalog) ObserveConfig(config Config, at time.Time) bool {
 	return c.take(newArrival(config, at, false))
@@ -184,7 +184,7 @@ func (c *Catalog) removeConfig(ref ConfigRef, at time.Time) bool {
 
 // ObserveWorkload takes in a workload that opted in, as the watch showed it. It reports whether
 // that calls for a decision: it is new, its template or its grace period changed, a restart was
-// reverted, or its record became one that does not vouch. One that vouches is our own.
+// reverted, or its record became one that is not trusted. One that is trusted is our own.
 func (c *Catalog) ObserveWorkload(workload Workload) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -219,7 +219,7 @@ func (c *Catalog) PurgeWorkload(ref WorkloadRef) {
 // putWorkload stores a workload whose pod template the watch showed at a moment, 0 if that is
 // not known, and which had not opted in yet at a moment before, 0 if that is not known either.
 // It completes the workload.
-func (c *Catalog) putWorkload(workload *Workload, templateSeen, shown Moment) bool {
+func (c *Catalog) putWorkload(workload *Workload, templateSeen, shown Sequence) bool {
 	previous := c.workload(workload.Ref)
 	if previous != nil && previous.UID != workload.UID {
 		c.removeWorkload(workload.Ref)
@@ -236,7 +236,7 @@ func (c *Catalog) putWorkload(workload *Workload, templateSeen, shown Moment) bo
 	if previous == nil {
 		return true
 	}
-	spoiled := !workload.Record.Vouches && !previous.Record.equal(workload.Record)
+	spoiled := !workload.Applied.Trusted && !previous.Applied.equal(workload.Applied)
 	return previous.Template != workload.Template || spoiled || showsRevert(previous, workload) || !samePeriod(previous, workload)
 }
 

@@ -16,7 +16,7 @@ import (
 // model is the catalog as one would write it without an index, and without a
 // thought for its cost: every question is answered by looking at everything.
 type model struct {
-	moment    Moment
+	moment    Sequence
 	configs   map[ConfigRef]Config // deleted ones that are referenced included
 	workloads map[WorkloadRef]Workload
 }
@@ -105,7 +105,7 @@ func (m *model) removeConfig(ref ConfigRef) (gone bool) {
 	return exists && isReferenced
 }
 
-func (m *model) putWorkload(workload Workload, templateSeen, shown Moment) (news bool) {
+func (m *model) putWorkload(workload Workload, templateSeen, shown Sequence) (news bool) {
 	previous, known := m.workloads[workload.Ref]
 	if known && previous.UID != workload.UID {
 		m.removeWorkload(workload.Ref)
@@ -115,9 +115,9 @@ func (m *model) putWorkload(workload Workload, templateSeen, shown Moment) (news
 	workload.PodTemplateSeen, workload.RecordSeen = templateSeen, m.moment
 	news = true
 	if known {
-		sameRecord := cmp.Equal(previous.Record, workload.Record, cmpopts.EquateEmpty())
-		// A new record that vouches is the controller's own.
-		news = previous.Template != workload.Template || (!sameRecord && !workload.Record.Vouches)
+		sameRecord := cmp.Equal(previous.Applied, workload.Applied, cmpopts.EquateEmpty())
+		// A new record that is trusted is the controller's own.
+		news = previous.Template != workload.Template || (!sameRecord && !workload.Applied.Trusted)
 		workload.EnabledAfter, workload.EnabledSeen = previous.EnabledAfter, previous.EnabledSeen
 		if previous.PodTemplate == workload.PodTemplate {
 			workload.PodTemplateSeen = previous.PodTemplateSeen
@@ -125,7 +125,7 @@ func (m *model) putWorkload(workload Workload, templateSeen, shown Moment) (news
 		if sameRecord {
 			workload.RecordSeen, workload.OwnRecord = previous.RecordSeen, previous.OwnRecord
 		}
-		workload.RecordUndone = !workload.Record.Vouches && previous.Template == workload.Template && (previous.Record.Vouches || previous.RecordUndone)
+		workload.RecordUndone = !workload.Applied.Trusted && previous.Template == workload.Template && (previous.Applied.Trusted || previous.RecordUndone)
 		workload.Woke = previous.Woke
 		if previous.Idle && !workload.Idle {
 			workload.Woke = m.moment
@@ -180,9 +180,9 @@ func drawWorkload(t *rapid.T, ref WorkloadRef, version int) Workload {
 		ResourceVersion: strconv.Itoa(version),
 		Template:        Fingerprint{byte(template)},
 		PodTemplate:     Fingerprint{byte(template), byte(rapid.IntRange(0, 1).Draw(t, "restarts"))},
-		Record: Record{
+		Applied: AppliedState{
 			Checksums: Checksums{someConfigs[0]: Checksum(rapid.IntRange(0, 1).Draw(t, "recorded"))},
-			Vouches:   rapid.Bool().Draw(t, "vouches"),
+			Trusted:   rapid.Bool().Draw(t, "vouches"),
 		},
 		Idle: rapid.Bool().Draw(t, "idle"),
 	}
@@ -292,7 +292,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 				ref := workload()
 				version++
 				written := drawWorkload(t, ref, version)
-				decided := Moment(rapid.Uint64Range(0, uint64(m.moment)).Draw(t, "decided"))
+				decided := Sequence(rapid.Uint64Range(0, uint64(m.moment)).Draw(t, "decided"))
 				if known, found := m.workloads[ref]; found && known.UID == written.UID {
 					tick()
 					m.putWorkload(written, m.moment, m.moment)
@@ -383,7 +383,7 @@ func compareWithModel(t *rapid.T, c *Catalog, m *model) {
 			continue
 		}
 		all = append(all, ref)
-		want := View{Workload: &workload, Configs: map[ConfigRef]*Config{}, Moment: m.moment}
+		want := View{Workload: &workload, Configs: map[ConfigRef]*Config{}, Sequence: m.moment}
 		for _, reference := range workload.References {
 			if config, found := m.configs[reference.Config]; found {
 				want.Configs[reference.Config] = &config
@@ -583,7 +583,7 @@ func TestAViewStaysAsItWas(t *testing.T) {
 	referencing := c.WorkloadsReferencing(configMapRef("web"))
 	config := *view.Configs[configMapRef("web")]
 	config.Edits, config.Keys = slices.Clone(config.Edits), slices.Clone(config.Keys)
-	want := View{Workload: pointer(*view.Workload), Configs: map[ConfigRef]*Config{config.Ref: &config}, Moment: view.Moment}
+	want := View{Workload: pointer(*view.Workload), Configs: map[ConfigRef]*Config{config.Ref: &config}, Sequence: view.Sequence}
 	want.Past = map[ConfigRef][]Past{config.Ref: slices.Clone(view.Past[config.Ref])}
 
 	observe("3", "2", 20)

@@ -40,7 +40,7 @@ func (c *Cause) addWriter(edit Edit) {
 
 // addSince adds an edit that came after the record. Of one that nobody saw only the
 // writer is told: its time is that of the writer's last write, of whichever key.
-func (c *Cause) addSince(record *Record, seen Moment, edit Edit) {
+func (c *Cause) addSince(record *AppliedState, seen Sequence, edit Edit) {
 	switch {
 	case edit.Seen > seen:
 		c.add(edit)

@@ -47,7 +47,7 @@ func TestViewsStayConsistentWhileTheCatalogIsWrittenTo(t *testing.T) {
 			for version := 2; version < rounds; version++ {
 				w := named(i, version)
 				if version%5 == 0 {
-					c.ObserveWritten(w, Moment(version))
+					c.ObserveWritten(w, Sequence(version))
 				} else {
 					c.ObserveWorkload(w)
 				}

@@ -98,11 +98,11 @@ type Config struct {
 	Created int64
 	// Appeared is the moment at which the watch showed the config as new, and 0
 	// if it was there when the catalog began to watch.
-	Appeared Moment
+	Appeared Sequence
 	// Edits is what is known of when the content changed; empty for most.
 	Edits []Edit
 	// Deleted marks a config that is gone but still referenced. Its keys are
-	// kept to tell whether it comes back with the same content.
+	// kept to report whether it comes back with the same content.
 	Deleted bool
 }
 
@@ -114,7 +114,7 @@ type Edit struct {
 	// in the config's managedFields, in whole seconds, if nobody watched.
 	At time.Time
 	// Seen is the moment at which the watch showed it, and 0 if nobody watched.
-	Seen Moment
+	Seen Sequence
 	// Writer is the field manager that made the edit, empty if it is not known.
 	Writer string
 	// binary marks that it concerns binaryData only: the watch showed that the key did
@@ -124,9 +124,9 @@ type Edit struct {
 	creation bool
 }
 
-// Moment orders what the watches showed: a later observation has a larger one.
+// Sequence orders what the watches showed: a later observation has a larger one.
 // 0 stands for before the catalog watched.
-type Moment uint64
+type Sequence uint64
 
 // NewConfigMap reduces a ConfigMap to what the catalog keeps of it.
 func NewConfigMap(cm *corev1.ConfigMap) Config {
@@ -203,7 +203,7 @@ func (c *Config) seen(selections []Selection) []Key {
 	return seen
 }
 
-// shows tells whether the config has a key that is selected.
+// shows reports whether the config has a key that is selected.
 func (c *Config) shows(selection Selection) bool {
 	if selection.Names == nil {
 		return slices.ContainsFunc(c.Keys, selection.selects)

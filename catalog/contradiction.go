@@ -10,7 +10,7 @@ import (
 // cannot be patched. The record is true again then, but pods that started in between have read
 // the other content. Two things can be known of such an interval: what the watch showed (see
 // [Past]), and since when a process knew of it that could not restart (see
-// [Record.Contradicted]).
+// [AppliedState.Contradicted]).
 
 // span is an interval in which readers could read another content than the recorded one.
 type span struct {
@@ -34,7 +34,7 @@ const maxSpans = 1000
 // the recorded one, although it has that one now.
 func (v *View) spans(sights []sight) []span {
 	w := v.Workload
-	if len(v.Past) == 0 && w.Record.Contradicted.IsZero() {
+	if len(v.Past) == 0 && w.Applied.Contradicted.IsZero() {
 		return nil
 	}
 	var found []span
@@ -82,30 +82,30 @@ func (s *sight) appendPastSpans(found []span, w *Workload, past []Past) []span {
 func (p *Past) since(w *Workload) (Sighting, bool) {
 	from := Sighting{At: p.From.At, Seen: p.Until.Seen}
 	if p.Mixed && p.From.Seen <= w.lastRight() {
-		from.At = w.Record.Written
+		from.At = w.Applied.Written
 	}
 	return from, w.isLater(p.Until)
 }
 
 // lastRight returns the moment at which the pods were last known to have, or to get, what is
 // recorded.
-func (w *Workload) lastRight() Moment { return max(w.RecordSeen, w.PodsSeen) }
+func (w *Workload) lastRight() Sequence { return max(w.RecordSeen, w.PodsSeen) }
 
 // isLater reports whether something was shown after the pods were last known to have, or to get,
 // what is recorded. The watch of workloads may be behind and show the record of another process
 // long after it was written, so what is dated after that counts, too.
 func (w *Workload) isLater(shown Sighting) bool {
-	isWrittenBefore := shown.Seen > 0 && shown.At.Sub(w.Record.Written) > -clockTolerance
+	isWrittenBefore := shown.Seen > 0 && shown.At.Sub(w.Applied.Written) > -clockTolerance
 	return shown.Seen > w.lastRight() || isWrittenBefore && !w.OwnRecord && w.PodsSeen == 0
 }
 
-// contradictedSince returns [Record.Contradicted] as far as it matters to the pods of the present
+// contradictedSince returns [AppliedState.Contradicted] as far as it matters to the pods of the present
 // template: it does not if they were found to be fine since, unless the record says so.
 func (w *Workload) contradictedSince() time.Time {
-	if isVerified := w.PodsSeen > 0; isVerified && !w.Record.Marked {
+	if isVerified := w.PodsSeen > 0; isVerified && !w.Applied.Marked {
 		return time.Time{}
 	}
-	return w.Record.Contradicted
+	return w.Applied.Contradicted
 }
 
 const reasonLacking = "a config is gone whose content was another one than the recorded one for a while"
@@ -114,19 +114,19 @@ const reasonLacking = "a config is gone whose content was another one than the r
 // while. It may come back, so what is known of that must not be forgotten.
 func (v *View) lacksContradicted(sights []sight) bool {
 	w := v.Workload
-	return w.Record.Vouches && slices.ContainsFunc(sights, func(s sight) bool {
-		_, recorded := w.Record.Checksums[s.ref]
-		return recorded && s.config == nil && (w.Record.Marked || slices.ContainsFunc(v.Past[s.ref], func(p Past) bool {
+	return w.Applied.Trusted && slices.ContainsFunc(sights, func(s sight) bool {
+		_, recorded := w.Applied.Checksums[s.ref]
+		return recorded && s.config == nil && (w.Applied.Marked || slices.ContainsFunc(v.Past[s.ref], func(p Past) bool {
 			_, isLater := p.since(w)
 			return isLater && !p.isOpen() && p.concernsAny(s.references)
 		}))
 	})
 }
 
-// isRecordedSame reports whether a record that vouches has the present checksum of a config.
+// isRecordedSame reports whether a record that is trusted has the present checksum of a config.
 func (v *View) isRecordedSame(s *sight) bool {
-	recorded, found := v.Workload.Record.Checksums[s.ref]
-	return s.config != nil && found && v.Workload.Record.Vouches && recorded == s.checksum
+	recorded, found := v.Workload.Applied.Checksums[s.ref]
+	return s.config != nil && found && v.Workload.Applied.Trusted && recorded == s.checksum
 }
 
 // lastOfKey returns the last edit of a key, and one of an unknown key if none is known.
@@ -233,8 +233,8 @@ func (s *sight) eachChange(w *Workload, past []Past, change func(Sighting)) {
 // a time. It returns false if not all of the record can be read, or if there is none to mark.
 func (v *View) Mark(since time.Time) (map[string]string, bool, error) {
 	w := v.Workload
-	r := &w.Record
-	if !r.Vouches || r.Exposed || r.Key != "" && r.Key != v.Key.ID() {
+	r := &w.Applied
+	if !r.Trusted || r.Exposed || r.Key != "" && r.Key != v.Key.ID() {
 		return nil, false, nil
 	}
 	timestamp := w.Timestamp
@@ -250,7 +250,7 @@ func (v *View) Mark(since time.Time) (map[string]string, bool, error) {
 // isRead reports whether one of the times at which the config was read lies in the interval, or
 // so close to it that the clocks do not tell. That does not matter if the watch showed the
 // template of the pods after the end.
-func (s *span) isRead(at *allReads, templateSeen Moment) bool {
+func (s *span) isRead(at *allReads, templateSeen Sequence) bool {
 	from, until := s.from.At, s.until.At
 	if s.until.Seen == 0 || s.until.Seen >= templateSeen {
 		from, until = from.Add(-clockTolerance), until.Add(clockTolerance)

@@ -24,7 +24,7 @@ func TestTheIntervalsOfOneWorkloadAreBounded(t *testing.T) {
 	w := readsConfigs(configs, 0)
 	c.ObserveWorkload(w)
 	view, _ := c.View(w.Ref)
-	w.Record = Record{Checksums: Decide(view).Checksums, Vouches: true, Written: noon}
+	w.Applied = AppliedState{Checksums: Decide(view).Checksums, Trusted: true, Written: noon}
 	w.ResourceVersion = "2"
 	c.ObserveWorkload(w)
 	for version := 1; version <= maxPastOfKey+1; version++ {

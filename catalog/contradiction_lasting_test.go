@@ -105,7 +105,7 @@ func TestAReleaseThatIsTakenBackForgetsNothingOfTheRecord(t *testing.T) {
 	s.release("v2")
 	s.release("")
 	after, _ := s.catalog.View(deploymentRef("web"))
-	if got, want := after.Workload, before.Workload; got.RecordSeen != want.RecordSeen || !got.OwnRecord || !got.Record.Vouches {
+	if got, want := after.Workload, before.Workload; got.RecordSeen != want.RecordSeen || !got.OwnRecord || !got.Applied.Trusted {
 		t.Errorf("a record of moment %d, own: %t, want the one of %d", got.RecordSeen, got.OwnRecord, want.RecordSeen)
 	}
 	s.config("web", data{"a": "1"}, 80)

@@ -132,7 +132,7 @@ func TestAMarkLeavesTheRecordAsItIs(t *testing.T) {
 	checksums, basis := s.deployment.Annotations[ChecksumsAnnotation], s.deployment.Annotations[BasisAnnotation]
 	s.marked(t, 120)
 	want := before
-	want.Record.Contradicted, want.Record.Marked, want.ResourceVersion = noonPlus(120), true, s.deployment.ResourceVersion
+	want.Applied.Contradicted, want.Applied.Marked, want.ResourceVersion = noonPlus(120), true, s.deployment.ResourceVersion
 	if diff := cmp.Diff(want, mustWorkload(s.deployment)); diff != "" {
 		t.Errorf("workload (-want +got):\n%s", diff)
 	}
@@ -143,16 +143,16 @@ func TestAMarkLeavesTheRecordAsItIs(t *testing.T) {
 		t.Errorf("the basis without the mark is %s, was %s", unmarked, basis)
 	}
 	view, _ := s.catalog.View(deploymentRef("web"))
-	if !view.Workload.OwnRecord || view.Workload.RecordSeen >= view.Moment {
-		t.Errorf("own record: %t, seen at %d of %d", view.Workload.OwnRecord, view.Workload.RecordSeen, view.Moment)
+	if !view.Workload.OwnRecord || view.Workload.RecordSeen >= view.Sequence {
+		t.Errorf("own record: %t, seen at %d of %d", view.Workload.OwnRecord, view.Workload.RecordSeen, view.Sequence)
 	}
 }
 
 func TestARecordThatCannotBeReadCompletelyIsNotMarked(t *testing.T) {
-	for name, record := range map[string]Record{
-		"does not vouch": {}, "of another key": {Vouches: true, Key: "other"}, "with copies": {Vouches: true, Exposed: true},
+	for name, record := range map[string]AppliedState{
+		"is not trusted": {}, "of another key": {Trusted: true, Key: "other"}, "with copies": {Trusted: true, Exposed: true},
 	} {
-		view := View{Workload: &Workload{Record: record}, Key: testKey}
+		view := View{Workload: &Workload{Applied: record}, Key: testKey}
 		if annotations, marks, err := view.Mark(noon); marks || err != nil {
 			t.Errorf("%s: %v, %v", name, annotations, err)
 		}
@@ -208,7 +208,7 @@ func TestThePastOfAConfigIsWhatItWas(t *testing.T) {
 	})
 }
 
-// isEdited tells whether the first edit that was seen changed a key.
+// isEdited reports whether the first edit that was seen changed a key.
 func isEdited(view View, key string, second float64) bool {
 	for _, p := range view.Past[configMapRef("web")] {
 		if p.Key == key && p.From.At.Equal(noonPlus(second)) {

@@ -54,7 +54,7 @@ func TestAContradictionThatNobodySawBeginDatesFromAfterThePodsWereVerified(t *te
 	s.verify(t, startedAt(noonPlus(5)))
 	s.catalog.ObserveContradicted(view, noonPlus(100))
 	view, _ = s.catalog.View(deploymentRef("web"))
-	if got := view.Workload.Record.Contradicted; !got.Equal(noonPlus(100)) {
+	if got := view.Workload.Applied.Contradicted; !got.Equal(noonPlus(100)) {
 		t.Errorf("contradicted since %v, want since second 100", got)
 	}
 }

@@ -34,7 +34,7 @@ type Decision struct {
 	// ones are named, and MoreCauses are not.
 	Causes     []Cause
 	MoreCauses int
-	// Contradicts tells that the content is not, or was not for a while, what the record vouches
+	// Contradicts tells that the content is not, or was not for a while, what the record is trusted
 	// for, and Contradicted since when, as far as that is known. Its moment is 0 if no watch
 	// showed how that began.
 	Contradicts  bool
@@ -60,10 +60,10 @@ func Decide(view View) Decision {
 		return decision.with(Keep, "the workload is being deleted")
 	case len(view.unsettledByOriginal(sights)) > 0:
 		return decision.with(AskConfigs, "a record of the original controller is to be compared")
-	case w.Record.Reverted != nil:
+	case w.Applied.Reverted != nil:
 		return decision.with(AskPods, "a restart was reverted, and its pods may be from before it")
-	case !w.Record.Vouches:
-		if len(suspects(&view, sights, anyConfig)) == 0 {
+	case !w.Applied.Trusted:
+		if len(candidates(&view, sights, anyConfig)) == 0 {
 			return decision.recorded(w, reasonUnchanged(w))
 		}
 		return decision.with(AskPods, "a config changed and no record tells whether the pods have seen it")
@@ -76,7 +76,7 @@ func Decide(view View) Decision {
 	case len(causes) > 0:
 		decision.nameCauses(causes)
 		return decision.with(Restart, "the content differs from the record")
-	case len(suspects(&view, sights, appeared(w))) > 0:
+	case len(candidates(&view, sights, appeared(w))) > 0:
 		return decision.with(AskPods, "a config appeared that containers can start without, or changed since it appeared")
 	case len(spans) > 0:
 		return decision.with(AskPods, "the content has come back to what is recorded, and pods may have read another one")
@@ -95,16 +95,16 @@ func DecideByPods(view View, pods []Pod) Decision {
 	spans := view.spans(sights)
 	decision.noteContradiction(&view, sights, spans)
 	differs := false
-	for _, suspect := range suspects(&view, sights, unknownToRecord(w, sights)) {
-		if read, hasRead := first.of(suspect.readers); hasRead && suspect.isStale(read) {
-			decision.addCause(suspect.readers[0].Config, suspect.told(read))
-			differs = differs || suspect.differs
+	for _, candidate := range candidates(&view, sights, unknownToRecord(w, sights)) {
+		if read, hasRead := first.of(candidate.readers); hasRead && candidate.isStale(read) {
+			decision.addCause(candidate.readers[0].Config, candidate.told(read))
+			differs = differs || candidate.differs
 		}
 	}
 	returned := decision.addReturned(w, spans, pods)
 	decision.nameCauses(decision.Causes)
 	switch {
-	case w.Record.Reverted != nil && w.hasPodsBeforeRevert(sights, first):
+	case w.Applied.Reverted != nil && w.hasPodsBeforeRevert(sights, first):
 		return decision.with(Restart, "a restart was reverted, and a container started before it")
 	case differs:
 		return decision.with(Restart, "the content differs from the record of an earlier controller")
@@ -112,7 +112,7 @@ func DecideByPods(view View, pods []Pod) Decision {
 		return decision.with(Restart, "a container started while the content was another one than the recorded one")
 	case len(decision.Causes) > 0:
 		return decision.with(Restart, "a container started before the content changed")
-	case w.Record.Reverted != nil && w.lacksRecorded(sights):
+	case w.Applied.Reverted != nil && w.lacksRecorded(sights):
 		return decision.with(Keep, "a restart was reverted, and a config that it was recorded with is gone")
 	case view.lacksContradicted(sights):
 		return decision.with(Keep, reasonLacking)
@@ -127,16 +127,16 @@ func DecideByPods(view View, pods []Pod) Decision {
 // its pods have read.
 func unknownToRecord(w *Workload, sights []sight) func(ConfigRef) bool {
 	switch {
-	case !w.Record.Vouches:
+	case !w.Applied.Trusted:
 		return anyConfig
-	case w.Record.Reverted != nil || w.rested():
+	case w.Applied.Reverted != nil || w.rested():
 		return recordedOtherwise(w, sights)
 	}
 	return appeared(w)
 }
 
 func reasonUnchanged(w *Workload) string {
-	if w.Record.Earlier != nil {
+	if w.Applied.Earlier != nil {
 		return "no config changed since the record of an earlier controller"
 	}
 	return "no config changed since the workload opted in"
@@ -150,12 +150,12 @@ func (d Decision) with(outcome Outcome, reason string) Decision {
 // recorded decides to record the checksums, or to keep what is there if it says
 // the same and nothing that it should not.
 func (d Decision) recorded(w *Workload, reason string) Decision {
-	r := &w.Record
-	says := r.Vouches && r.Reverted == nil && !r.Marked && !r.Exposed && !r.Others && r.Checksums.Equal(d.Checksums)
+	r := &w.Applied
+	says := r.Trusted && r.Reverted == nil && !r.Marked && !r.Exposed && !r.Others && r.Checksums.Equal(d.Checksums)
 	switch {
 	case !says:
 		return d.with(RecordOnly, reason)
-	case w.Record.Outdated:
+	case w.Applied.Outdated:
 		return d.with(RecordOnly, "the record counts, but an earlier version wrote it")
 	}
 	return d.with(Keep, reason)
@@ -182,13 +182,13 @@ func (d *Decision) nameCauses(causes []Cause) {
 }
 
 // currentChecksums computes what to record. A config that is gone keeps the
-// entry of a record that vouches: pods that run still have its content.
+// entry of a record that is trusted: pods that run still have its content.
 func currentChecksums(w *Workload, sights []sight) Checksums {
 	checksums := make(Checksums, len(sights))
 	for i := range sights {
 		if s := &sights[i]; s.config != nil {
 			checksums[s.ref] = s.checksum
-		} else if recorded, found := w.Record.Checksums[s.ref]; found && w.Record.Vouches {
+		} else if recorded, found := w.Applied.Checksums[s.ref]; found && w.Applied.Trusted {
 			checksums[s.ref] = recorded
 		}
 	}
@@ -209,7 +209,7 @@ func (v *View) Unconfirmed() []ConfigRef {
 	sights := v.sights()
 	for i := range sights {
 		s := &sights[i]
-		returned := v.Workload.Record.Marked && v.isRecordedSame(s)
+		returned := v.Workload.Applied.Marked && v.isRecordedSame(s)
 		if s.config != nil && (returned || v.isRecordedOtherwise(s) || v.compareEarlier(s) == different) {
 			unconfirmed = append(unconfirmed, s.ref)
 		}
@@ -222,14 +222,14 @@ func differences(w *Workload, sights []sight) []Cause {
 	var causes []Cause
 	for i := range sights {
 		s := &sights[i]
-		recorded, found := w.Record.Checksums[s.ref]
+		recorded, found := w.Applied.Checksums[s.ref]
 		if s.config == nil || !found || recorded == s.checksum {
 			continue
 		}
 		cause, selected := Cause{Config: s.ref}, selections(s.references)
 		for _, edit := range s.config.Edits {
 			if slices.ContainsFunc(selected, edit.concerns) {
-				cause.addSince(&w.Record, w.RecordSeen, edit)
+				cause.addSince(&w.Applied, w.RecordSeen, edit)
 			}
 		}
 		causes = append(causes, cause)

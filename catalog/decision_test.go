@@ -19,7 +19,7 @@ type story struct {
 	catalog    *Catalog
 	deployment *appsv1.Deployment
 	version    int
-	shown      Moment // up to which the watch of workloads has shown everything
+	shown      Sequence // up to which the watch of workloads has shown everything
 }
 
 func begin(d *appsv1.Deployment) *story {
@@ -64,7 +64,7 @@ func (s *story) deleted(name string, seconds float64) {
 func (s *story) recorded(seconds float64) {
 	view, _ := s.catalog.View(deploymentRef("web"))
 	writeRecord(s.deployment, Decide(view).Checksums, noonPlus(seconds))
-	s.catalog.ObserveWritten(s.reduced(), view.Moment)
+	s.catalog.ObserveWritten(s.reduced(), view.Sequence)
 }
 
 // restartController forgets all that was seen.
@@ -131,7 +131,7 @@ func askedRestartFor(name string, keys ...string) verdict {
 
 type data = map[string]string
 
-func TestDecisionsOnAWorkloadWithARecordThatVouches(t *testing.T) {
+func TestDecisionsOnAWorkloadWithATrustedRecord(t *testing.T) {
 	keep, record, askedRecord := verdict{Outcome: Keep}, verdict{Outcome: RecordOnly}, verdict{Asked: true, Outcome: RecordOnly}
 	allOfWeb := func() *appsv1.Deployment { return deployment(readsAll("web", false)) }
 	keyA := func() *appsv1.Deployment { return deployment(readsKey("web", "a", false)) }
@@ -428,7 +428,7 @@ func TestDecisionsOnAWorkloadWithARecordThatVouches(t *testing.T) {
 			view, _ := s.catalog.View(deploymentRef("web"))
 			writeRecord(s.deployment, Decide(view).Checksums, noonPlus(10))
 			s.config("web", data{"a": "1", "b": "2"}, 10)
-			s.catalog.ObserveWritten(s.reduced(), view.Moment)
+			s.catalog.ObserveWritten(s.reduced(), view.Sequence)
 		}, nil, restartFor("web", "b")},
 		"one of two required configs appears late": {
 			deployment(corev1.Container{Name: "app", EnvFrom: append(readsAll("web", false).EnvFrom, readsAll("new", false).EnvFrom...)}),
@@ -557,7 +557,7 @@ func (s *story) happensTo(t *testing.T, event string) {
 	case "relisted":
 		listWorkloads(s.catalog, Deployment, "", listOf(s.reduced()), s.shown)
 	case "another": // workload
-		s.shown = s.catalog.Moment()
+		s.shown = s.catalog.Sequence()
 	case "config":
 		s.catalog.ObserveConfig(NewConfigMap(original), noonPlus(60))
 	case "edit":
@@ -703,7 +703,7 @@ func TestARecordIsMadeOfWhatIsKnown(t *testing.T) {
 	s.deleted("gone", 55)
 	both := Checksums{configMapRef("here"): checksum, configMapRef("gone"): checksum}
 	if diff := cmp.Diff(both, recorded(s)); diff != "" {
-		t.Errorf("what is gone keeps its entry in a record that vouches (-want +got):\n%s", diff)
+		t.Errorf("what is gone keeps its entry in a trusted record (-want +got):\n%s", diff)
 	}
 	s.release("web:2")
 	if diff := cmp.Diff(Checksums{configMapRef("here"): checksum}, recorded(s)); diff != "" {
@@ -713,7 +713,7 @@ func TestARecordIsMadeOfWhatIsKnown(t *testing.T) {
 
 func keysOnly(config Config) Checksum { return config.Checksum([]Selection{{}}, testKey) }
 
-// After a release the record does not vouch: the pods tell that they run with
+// After a release the record is not trusted: the pods tell that they run with
 // the present content, and nothing rolls a second time.
 func TestOneReleaseThatChangesConfigAndImageDoesNotRestart(t *testing.T) {
 	s := begin(deployment(readsAll("web", false)))
@@ -743,7 +743,7 @@ func TestDecidingModifiesNothing(t *testing.T) {
 	s.config("a", data{"k": "2"}, 20)
 	view, _ := s.catalog.View(deploymentRef("web"))
 	exact := cmp.AllowUnexported(Edit{})
-	want := View{Workload: pointer(*view.Workload), Configs: map[ConfigRef]*Config{}, Moment: view.Moment}
+	want := View{Workload: pointer(*view.Workload), Configs: map[ConfigRef]*Config{}, Sequence: view.Sequence}
 	want.Workload.References = append([]Reference(nil), view.Workload.References...)
 	for ref, config := range view.Configs {
 		copied := *config
@@ -759,7 +759,7 @@ func TestDecidingModifiesNothing(t *testing.T) {
 }
 
 // A config that appears makes the pods be asked about it, and about it only: the
-// record vouches for the others.
+// record is trusted for the others.
 func TestPodsAreAskedOnlyAboutWhatTheRecordDoesNotKnow(t *testing.T) {
 	d := deployment(readsAll("web", false))
 	other := readsAll("new", true)
@@ -790,7 +790,7 @@ func TestOnlyADifferenceFromTheRecordOfAnotherProcessIsToBeConfirmed(t *testing.
 	before, after := configMap("web", data{"a": "1"}), configMap("web", data{"a": "2"})
 	writtenAgain := func(s *story, at float64) {
 		view, _ := s.catalog.View(deploymentRef("web"))
-		writeRecord(s.deployment, view.Workload.Record.Checksums, noonPlus(at))
+		writeRecord(s.deployment, view.Workload.Applied.Checksums, noonPlus(at))
 		s.catalog.ObserveWorkload(s.reduced())
 	}
 	for name, test := range map[string]struct {

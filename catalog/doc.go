@@ -12,10 +12,10 @@
 //     container read a config, with the keys that the container gets to see.
 //   - The record is what the controller wrote onto a workload: the checksums
 //     that its pods are known to run with, and what they rest on (the basis).
-//     A record vouches if its basis still holds. What it tells of Secrets can
+//     A record is trusted if its basis still holds. What it tells of Secrets can
 //     only be read with the key that it was made with.
 //   - An earlier record was made in another way, by the original controller or
-//     an early version: it tells whether a content is still the same.
+//     an early version: it reports whether a content is still the same.
 //   - A decision says what to do about a workload: keep, record, restart, or
 //     ask its pods or its configs first.
 //

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// EarlierRecord is what a controller of another scheme recorded. It tells whether
+// EarlierRecord is what a controller of another scheme recorded. It reports whether
 // the content of a config is still the same, and nothing of when the pods started.
 type EarlierRecord struct {
 	// Checksums are those of the configs that it tells of.
@@ -38,15 +38,15 @@ func (r *EarlierRecord) equal(other *EarlierRecord) bool {
 }
 
 // separateUnkeyed moves the checksums of Secrets, which are of [unkeyedScheme] and
-// not to be recorded any more, into an earlier record, if it vouches for them.
-func (r *Record) separateUnkeyed(written time.Time) {
+// not to be recorded any more, into an earlier record, if it is trusted for them.
+func (r *AppliedState) separateUnkeyed(written time.Time) {
 	secrets := r.Checksums.secret()
 	r.Key = ""
 	if len(secrets) == 0 {
 		return
 	}
 	r.Checksums = r.Checksums.public()
-	if r.Vouches {
+	if r.Trusted {
 		r.Earlier = &EarlierRecord{Checksums: secrets, Made: written}
 	}
 }
@@ -85,7 +85,7 @@ func readOriginal(meta *metav1.ObjectMeta) *EarlierRecord {
 // does not tell of, because it looked only at the envFrom of containers that are no init
 // containers, and at volumes of a ConfigMap, mounted or not.
 func beyondOriginal(w *Workload, spec *corev1.PodSpec) []ConfigRef {
-	known := maps.Clone(w.Record.Earlier.Checksums)
+	known := maps.Clone(w.Applied.Earlier.Checksums)
 	add := func(kind ConfigKind, name string) { known[ConfigRef{kind, w.Ref.Namespace, name}] = 0 }
 	for i := range spec.Containers {
 		for _, from := range spec.Containers[i].EnvFrom {
@@ -113,7 +113,7 @@ func beyondOriginal(w *Workload, spec *corev1.PodSpec) []ConfigRef {
 
 // isBeyondOriginal reports whether the record is one of the original's, which could not tell of
 // the config.
-func (r *Record) isBeyondOriginal(ref ConfigRef) bool {
+func (r *AppliedState) isBeyondOriginal(ref ConfigRef) bool {
 	if r.Earlier == nil {
 		return false
 	}
@@ -121,7 +121,7 @@ func (r *Record) isBeyondOriginal(ref ConfigRef) bool {
 	return found
 }
 
-// ExposesSecrets tells whether annotations, of a workload or copied from one, hold
+// ExposesSecrets reports whether annotations, of a workload or copied from one, hold
 // digests of Secrets that were made without a key.
 func ExposesSecrets(annotations map[string]string) bool {
 	var b basis
@@ -166,7 +166,7 @@ func (v *View) UnsettledByOriginal() []ConfigRef {
 }
 
 func (v *View) lacksOriginals() bool {
-	earlier := v.Workload.Record.Earlier
+	earlier := v.Workload.Applied.Earlier
 	return earlier != nil && earlier.ByOriginal && v.Originals == nil
 }
 
@@ -177,7 +177,7 @@ func (v *View) unsettledByOriginal(sights []sight) []ConfigRef {
 	var unsettled []ConfigRef
 	for i := range sights {
 		s := &sights[i]
-		recorded, found := v.Workload.Record.Earlier.Checksums[s.ref]
+		recorded, found := v.Workload.Applied.Earlier.Checksums[s.ref]
 		if found && s.config != nil && !v.isOwn(recorded, s) {
 			unsettled = append(unsettled, s.ref)
 		}
@@ -194,7 +194,7 @@ func (v *View) isOwn(recorded Checksum, s *sight) bool {
 // lostBasis reports whether what looks like a record of the original is our own, which lost its
 // basis: a config still has the content that it names. Nothing was beyond that one.
 func (v *View) lostBasis(sights []sight) bool {
-	earlier := v.Workload.Record.Earlier
+	earlier := v.Workload.Applied.Earlier
 	return earlier != nil && earlier.ByOriginal && slices.ContainsFunc(sights, func(s sight) bool {
 		recorded, found := earlier.Checksums[s.ref]
 		return found && s.config != nil && v.isOwn(recorded, &s)
@@ -213,7 +213,7 @@ const (
 
 // compareEarlier compares a config's content with what an earlier record tells.
 func (v *View) compareEarlier(s *sight) comparison {
-	earlier := v.Workload.Record.Earlier
+	earlier := v.Workload.Applied.Earlier
 	if earlier == nil {
 		return unknown
 	}

@@ -246,8 +246,8 @@ func TestARecordOfOursWithoutItsBasisCountsLikeNone(t *testing.T) {
 			d.ResourceVersion = "2"
 			c.ObserveWorkload(mustWorkload(d))
 			view, _ = c.View(deploymentRef("web"))
-			if len(view.Workload.Record.Earlier.Checksums) != 1 {
-				t.Fatalf("record %+v", view.Workload.Record)
+			if len(view.Workload.Applied.Earlier.Checksums) != 1 {
+				t.Fatalf("record %+v", view.Workload.Applied)
 			}
 			if asked := view.UnsettledByOriginal(); len(asked) > 0 {
 				t.Errorf("configs are to be read for nothing: %v", asked)

@@ -42,16 +42,16 @@ func TestARecordWithAnEarlierFingerprintCountsAndIsWrittenAnewOnce(t *testing.T)
 			s.recordAsEarlier(t, known[name].Earlier)
 			s.restartController(settings)
 			view, _ := s.catalog.View(deploymentRef("web"))
-			if record := view.Workload.Record; !record.Vouches || !record.Outdated {
-				t.Fatalf("the record vouches: %t, is outdated: %t", record.Vouches, record.Outdated)
+			if record := view.Workload.Applied; !record.Trusted || !record.Outdated {
+				t.Fatalf("the record is trusted: %t, is outdated: %t", record.Trusted, record.Outdated)
 			}
 			decision := Decide(view)
-			if decision.Outcome != RecordOnly || !decision.Checksums.Equal(view.Workload.Record.Checksums) {
+			if decision.Outcome != RecordOnly || !decision.Checksums.Equal(view.Workload.Applied.Checksums) {
 				t.Fatalf("%s, because %s: %v", decision.Outcome, decision.Reason, decision.Checksums)
 			}
 			s.recorded(20)
 			view, _ = s.catalog.View(deploymentRef("web"))
-			if decision := Decide(view); decision.Outcome != Keep || view.Workload.Record.Outdated {
+			if decision := Decide(view); decision.Outcome != Keep || view.Workload.Applied.Outdated {
 				t.Errorf("%s, because %s", decision.Outcome, decision.Reason)
 			}
 		})
@@ -64,7 +64,7 @@ func TestAnEarlierFingerprintCountsOnlyForItsTemplateAndIfWeWroteIt(t *testing.T
 	for name, test := range map[string]struct {
 		change  func(*appsv1.Deployment)
 		content map[string]string
-		vouches bool
+		trusted bool
 		want    Outcome
 	}{
 		"as written":          {same, one, true, RecordOnly},
@@ -83,8 +83,8 @@ func TestAnEarlierFingerprintCountsOnlyForItsTemplateAndIfWeWroteIt(t *testing.T
 			test.change(s.deployment)
 			s.restartController(configMap("web", test.content))
 			view, _ := s.catalog.View(deploymentRef("web"))
-			if record := view.Workload.Record; record.Vouches != test.vouches || record.Outdated != test.vouches {
-				t.Errorf("the record vouches: %t, is outdated: %t", record.Vouches, record.Outdated)
+			if record := view.Workload.Applied; record.Trusted != test.trusted || record.Outdated != test.trusted {
+				t.Errorf("the record is trusted: %t, is outdated: %t", record.Trusted, record.Outdated)
 			}
 			if decision := Decide(view); decision.Outcome != test.want {
 				t.Errorf("%s, because %s; want %s", decision.Outcome, decision.Reason, test.want)
@@ -99,7 +99,7 @@ func TestTheEarlierFingerprintIsComputedOnlyForRecordsThatHaveOne(t *testing.T) 
 	writeRecord(d, Checksums{configMapRef("web"): 1}, noonPlus(10))
 	d.Annotations[BasisAnnotation] = strings.Replace(d.Annotations[BasisAnnotation], `,"timestamp":""`, "", 1)
 	_, bare := fingerprints(&d.Spec.Template)
-	if record := readRecord(&d.ObjectMeta, nil, bare); !record.Vouches || record.Outdated {
-		t.Errorf("the record vouches: %t, is outdated: %t", record.Vouches, record.Outdated)
+	if record := readRecord(&d.ObjectMeta, nil, bare); !record.Trusted || record.Outdated {
+		t.Errorf("the record is trusted: %t, is outdated: %t", record.Trusted, record.Outdated)
 	}
 }

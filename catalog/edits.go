@@ -89,18 +89,18 @@ func hasKey(keys []Key, name string) bool {
 	return found
 }
 
-// inData tells whether a key of that name stands in the data.
+// inData reports whether a key of that name stands in the data.
 func inData(keys []Key, name string) bool {
 	key, found := findKey(keys, name)
 	return found && !key.Binary
 }
 
-// isVisible tells whether an edit of the config may be seen through a reference. Of one
+// isVisible reports whether an edit of the config may be seen through a reference. Of one
 // that nobody watched the present place of the key is all that is known.
 func (c *Config) isVisible(edit Edit, selection Selection) bool {
 	isBinary := edit.binary || edit.Seen == 0 && hasKey(c.Keys, edit.Key) && !inData(c.Keys, edit.Key)
 	return edit.concerns(selection) && !(selection.DataOnly && isBinary)
 }
 
-// concerns tells whether an edit touched a key of the selection.
+// concerns reports whether an edit touched a key of the selection.
 func (e Edit) concerns(selection Selection) bool { return e.Key == "" || selection.names(e.Key) }

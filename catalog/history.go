@@ -21,7 +21,7 @@ type history struct {
 }
 
 func newHistory(view *View, config *Config, lostBasis bool) *history {
-	return &history{workload: view.Workload, config: config, onlySeen: !lostBasis && view.Workload.Record.isBeyondOriginal(config.Ref)}
+	return &history{workload: view.Workload, config: config, onlySeen: !lostBasis && view.Workload.Applied.isBeyondOriginal(config.Ref)}
 }
 
 // edits returns the edits that touched a selected key.
@@ -50,11 +50,11 @@ func (h *history) edits(selection Selection) []Edit {
 // inspect looks for the edits that some readers may have missed. That the config
 // was created is one only if containers start without it and see something of
 // it now, or if it was recorded otherwise, since then it was made again.
-func (h *history) inspect(readers []Reference, recordedOtherwise bool) (suspect, bool) {
+func (h *history) inspect(readers []Reference, recordedOtherwise bool) (candidate, bool) {
 	keys := readers[0].Keys
-	s := suspect{readers: readers, templateSeen: h.workload.PodTemplateSeen}
+	s := candidate{readers: readers, templateSeen: h.workload.PodTemplateSeen}
 	if recordedOtherwise {
-		s.recorded = h.workload.Record.Written
+		s.recorded = h.workload.Applied.Written
 	}
 	if recordedOtherwise || readers[0].Optional && h.config.shows(keys) {
 		h.offer(&s, h.config.creation())
@@ -68,15 +68,15 @@ func (h *history) inspect(readers []Reference, recordedOtherwise bool) (suspect,
 }
 
 // offer adds an edit to those that the readers may have missed, if it counts.
-func (h *history) offer(s *suspect, edit Edit) {
+func (h *history) offer(s *candidate, edit Edit) {
 	if afterOptIn(edit, h.workload) && (edit.Seen > 0 || !h.onlySeen) {
 		s.edits = append(s.edits, edit)
 	}
 }
 
 // inspectDifferent inspects a config whose content is not that of the earlier record.
-func (h *history) inspectDifferent(readers []Reference) suspect {
-	s := suspect{readers: readers, differs: true, change: h.lastChange(), templateSeen: h.workload.PodTemplateSeen}
+func (h *history) inspectDifferent(readers []Reference) candidate {
+	s := candidate{readers: readers, differs: true, change: h.lastChange(), templateSeen: h.workload.PodTemplateSeen}
 	for _, edit := range h.edits(readers[0].Keys) {
 		if h.isSinceEarlier(edit) {
 			s.edits = append(s.edits, edit)
@@ -101,7 +101,7 @@ func (h *history) lastChange() *Edit {
 }
 
 func (h *history) isSinceEarlier(edit Edit) bool {
-	return !edit.At.Before(h.workload.Record.Earlier.Made.Add(-clockTolerance))
+	return !edit.At.Before(h.workload.Applied.Earlier.Made.Add(-clockTolerance))
 }
 
 // creation is the edit that made the config.

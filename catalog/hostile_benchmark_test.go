@@ -148,7 +148,7 @@ func BenchmarkDecideOnALargeRecord(b *testing.B) {
 	}
 	c.ObserveWorkload(w)
 	view, _ := c.View(w.Ref)
-	w.Record = Record{Checksums: Decide(view).Checksums, Vouches: true}
+	w.Applied = AppliedState{Checksums: Decide(view).Checksums, Trusted: true}
 	w.ResourceVersion = "2"
 	c.ObserveWorkload(w)
 	b.ReportAllocs()

@@ -164,8 +164,8 @@ func TestAWorkloadOfTooManyReferencesIsLeftAloneUntilItChanges(t *testing.T) {
 	}
 	s.config("web", data{"a": "2"}, 60)
 	view, _ := s.catalog.View(deploymentRef("web"))
-	if got := Decide(view); got.Outcome != Keep || len(got.Checksums) > 0 || len(s.catalog.referencing) > 0 || view.Workload.Record.Checksums != nil {
-		t.Errorf("decision %+v, record %+v", got, view.Workload.Record)
+	if got := Decide(view); got.Outcome != Keep || len(got.Checksums) > 0 || len(s.catalog.referencing) > 0 || view.Workload.Applied.Checksums != nil {
+		t.Errorf("decision %+v, record %+v", got, view.Workload.Applied)
 	}
 	few.Spec.Template = many.Spec.Template
 	if !s.catalog.ObserveWorkload(s.reduced()) {

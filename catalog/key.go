@@ -27,13 +27,13 @@ func NewChecksumKey(secret [ChecksumKeySize]byte) ChecksumKey {
 	return ChecksumKey{secret: &secret, id: hex.EncodeToString(sum[:8])}
 }
 
-// IsZero tells whether it is no key.
+// IsZero reports whether it is no key.
 func (k ChecksumKey) IsZero() bool { return k.secret == nil }
 
 // ID names the key without telling anything of it. It is empty for no key.
 func (k ChecksumKey) ID() string { return k.id }
 
-// Equal tells whether both are the same key.
+// Equal reports whether both are the same key.
 func (k ChecksumKey) Equal(other ChecksumKey) bool { return k.id == other.id }
 
 // String returns the id.

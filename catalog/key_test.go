@@ -119,7 +119,7 @@ func TestNothingOfASecretIsRecordedWithoutAKey(t *testing.T) {
 
 // A key that was lost and made anew costs a look at the pods that read Secrets, and
 // no restart. What is recorded of ConfigMaps does not depend on it.
-func TestARecordMadeWithAnotherKeyVouchesForConfigMapsOnly(t *testing.T) {
+func TestARecordMadeWithAnotherKeyIsTrustedForConfigMapsOnly(t *testing.T) {
 	other := NewChecksumKey([ChecksumKeySize]byte{1})
 	begin := func(container corev1.Container) (*Catalog, *Workload) {
 		d := deployment(container)
@@ -131,7 +131,7 @@ func TestARecordMadeWithAnotherKeyVouchesForConfigMapsOnly(t *testing.T) {
 		view, _ := c.View(deploymentRef("web"))
 		writeRecord(d, Decide(view).Checksums, noonPlus(10))
 		w := mustWorkload(d)
-		c.ObserveWritten(w, view.Moment)
+		c.ObserveWritten(w, view.Sequence)
 		if view, _ = c.View(deploymentRef("web")); Decide(view).Outcome != Keep {
 			t.Fatalf("not settled: %+v", Decide(view))
 		}
@@ -150,7 +150,7 @@ func TestARecordMadeWithAnotherKeyVouchesForConfigMapsOnly(t *testing.T) {
 	if outcome, _ := decide(c); outcome != RecordOnly {
 		t.Errorf("nothing changed: %s", outcome)
 	}
-	if len(w.Record.Checksums) != 2 {
+	if len(w.Applied.Checksums) != 2 {
 		t.Error("the shared workload was modified")
 	}
 	c, _ = begin(both)

@@ -70,7 +70,7 @@ func (c *Catalog) missConfig(config *Config, at time.Time) bool {
 // would have returned true for, each at once, and returns those that are gone. The watch is known to have shown
 // everything up to the moment of its last event or list, shown, which is 0 at the first list.
 // The catalog keeps the workloads, which must not be modified any more.
-func (c *Catalog) ListWorkloads(kind WorkloadKind, namespace string, workloads []*Workload, shown Moment, news func(WorkloadRef)) (gone []WorkloadRef) {
+func (c *Catalog) ListWorkloads(kind WorkloadKind, namespace string, workloads []*Workload, shown Sequence, news func(WorkloadRef)) (gone []WorkloadRef) {
 	before := c.workloadsOf(kind, namespace)
 	listed := make(map[WorkloadRef]struct{}, len(workloads))
 	for _, workload := range workloads {
@@ -94,7 +94,7 @@ func (c *Catalog) workloadsOf(kind WorkloadKind, namespace string) []*Workload {
 }
 
 // takeListed takes in a workload that was listed. When its template came is not known then.
-func (c *Catalog) takeListed(workload *Workload, shown Moment) bool {
+func (c *Catalog) takeListed(workload *Workload, shown Sequence) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++

@@ -13,7 +13,7 @@ func listConfigs(c *Catalog, kind ConfigKind, namespace string, configs []*Confi
 	return news, gone
 }
 
-func listWorkloads(c *Catalog, kind WorkloadKind, namespace string, workloads []*Workload, shown Moment) (news, gone []WorkloadRef) {
+func listWorkloads(c *Catalog, kind WorkloadKind, namespace string, workloads []*Workload, shown Sequence) (news, gone []WorkloadRef) {
 	gone = c.ListWorkloads(kind, namespace, workloads, shown, func(ref WorkloadRef) { news = append(news, ref) })
 	return news, gone
 }
@@ -61,15 +61,15 @@ func TestAWorkloadThatPanicsInAListPanicsAgainByItself(t *testing.T) {
 func TestAListIsTakenInOneByOne(t *testing.T) {
 	c := New()
 	listConfigs(c, ConfigMap, "", manyConfigs(100), noon, true)
-	before := c.Moment()
+	before := c.Sequence()
 	listConfigs(c, ConfigMap, "", manyConfigs(50), noon, false)
-	if taken := c.Moment() - before; taken != 100 {
+	if taken := c.Sequence() - before; taken != 100 {
 		t.Errorf("50 configs that are listed and 50 that are gone were taken in with %d locks", taken)
 	}
 	listWorkloads(c, Deployment, "", manyWorkloads(20, 10), 0)
-	before = c.Moment()
+	before = c.Sequence()
 	listWorkloads(c, Deployment, "", manyWorkloads(10, 10), before)
-	if taken := c.Moment() - before; taken != 20 {
+	if taken := c.Sequence() - before; taken != 20 {
 		t.Errorf("10 workloads that are listed and 10 that are gone were taken in with %d locks", taken)
 	}
 }
@@ -160,7 +160,7 @@ func BenchmarkALabelOfAConfigThat10000WorkloadsReadChanges(b *testing.B) {
 	c := New()
 	for i := range 10_000 {
 		w := mustWorkload(deployment(readsAll("web", false)))
-		w.Ref.Name, w.Record.Vouches = fmt.Sprint("web-", i), true
+		w.Ref.Name, w.Applied.Trusted = fmt.Sprint("web-", i), true
 		c.ObserveWorkload(w)
 	}
 	for i := range 3 {
@@ -177,11 +177,11 @@ func BenchmarkAnEventOfAWorkloadOf10000References(b *testing.B) {
 	c := New(ConfigMap)
 	event := func() *Workload {
 		w := readsConfigs(MaxReferences, 0)
-		w.Record = Record{Vouches: true, Checksums: Checksums{}}
+		w.Applied = AppliedState{Trusted: true, Checksums: Checksums{}}
 		for i := range w.References {
 			name := w.References[i].Config.Name
 			w.References[i].Config.Name = string(append([]byte(nil), name...))
-			w.Record.Checksums[w.References[i].Config] = 1
+			w.Applied.Checksums[w.References[i].Config] = 1
 		}
 		return &w
 	}

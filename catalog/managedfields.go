@@ -14,7 +14,7 @@ import (
 
 // FieldManager is the name under which the controller writes. A record whose
 // value this manager does not own was brought by somebody else and does not
-// vouch. See https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management.
+// be trusted. See https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management.
 const FieldManager = "kubernetes-deployment-restart-controller"
 
 // ownedFields is the part of a managedFields entry's fieldsV1 that matters
@@ -165,7 +165,7 @@ func unlessOurs(manager string) string {
 	return unique.Make(manager).Value()
 }
 
-// ownsAnnotation tells whether the controller itself wrote the present value of
+// ownsAnnotation reports whether the controller itself wrote the present value of
 // an annotation.
 func ownsAnnotation(meta *metav1.ObjectMeta, annotation string) bool {
 	return slices.ContainsFunc(annotationOwners(meta, annotation), func(owner *metav1.ManagedFieldsEntry) bool {

@@ -176,7 +176,7 @@ func (w *drawnWorld) step() {
 	case 4:
 		if len(view.UnsettledByOriginal()) == 0 {
 			writeRecord(w.deployment, Decide(view).Checksums, noonPlus(w.now))
-			w.catalog.ObserveWritten(w.reduced(), view.Moment)
+			w.catalog.ObserveWritten(w.reduced(), view.Sequence)
 		}
 	case 5:
 		w.scale(int32(rapid.IntRange(0, 1).Draw(w.t, "replicas")))
@@ -220,10 +220,10 @@ func (w *drawnWorld) view() View {
 }
 
 func earlierChecksums(view *View) Checksums {
-	if view.Workload.Record.Earlier == nil {
+	if view.Workload.Applied.Earlier == nil {
 		return nil
 	}
-	return view.Workload.Record.Earlier.Checksums
+	return view.Workload.Applied.Earlier.Checksums
 }
 
 // What is kept of the references to a config is merged. The record must not notice: it
@@ -237,7 +237,7 @@ func TestMergedReferencesHaveTheChecksumsOfThoseInTheTemplate(t *testing.T) {
 		for _, m := range o.mentions {
 			if config := view.present(m.Config); config != nil {
 				want[m.Config] = o.checksum(config, view.Key)
-			} else if recorded, found := view.Workload.Record.Checksums[m.Config]; found && view.Workload.Record.Vouches {
+			} else if recorded, found := view.Workload.Applied.Checksums[m.Config]; found && view.Workload.Applied.Trusted {
 				want[m.Config] = recorded
 			}
 		}
@@ -254,15 +254,15 @@ func TestMergedReferencesAreJudgedLikeThoseInTheTemplate(t *testing.T) {
 		o := newOracle(view, &w.deployment.Spec.Template.Spec)
 		for name, matters := range map[string]func(ConfigRef) bool{"any": anyConfig, "appeared": appeared(view.Workload)} {
 			_, suspicious, _ := o.judge(pods, matters)
-			if found := suspects(&view, view.sights(), matters); (len(found) > 0) != suspicious {
-				t.Fatalf("%s: suspects %+v, want some: %t", name, found, suspicious)
+			if found := candidates(&view, view.sights(), matters); (len(found) > 0) != suspicious {
+				t.Fatalf("%s: candidates %+v, want some: %t", name, found, suspicious)
 			}
 		}
 		matters := anyConfig
 		switch w := view.Workload; {
-		case w.Record.Vouches && w.rested():
+		case w.Applied.Trusted && w.rested():
 			matters = recordedOtherwise(w, view.sights())
-		case w.Record.Vouches:
+		case w.Applied.Trusted:
 			matters = appeared(w)
 		}
 		causes, _, differs := o.judge(pods, matters)

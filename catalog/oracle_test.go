@@ -120,14 +120,14 @@ func (o oracle) selections(config *Config) []Selection {
 	return selections
 }
 
-// isRecordedOtherwise tells whether a record that vouches has another checksum of a config.
+// isRecordedOtherwise reports whether a record that is trusted has another checksum of a config.
 func (o oracle) isRecordedOtherwise(config *Config) bool {
-	recorded, found := o.view.Workload.Record.Checksums[config.Ref]
-	return found && o.view.Workload.Record.Vouches && recorded != o.checksum(config, o.view.Key)
+	recorded, found := o.view.Workload.Applied.Checksums[config.Ref]
+	return found && o.view.Workload.Applied.Trusted && recorded != o.checksum(config, o.view.Key)
 }
 
 func (o oracle) compareEarlier(config *Config) comparison {
-	earlier := o.view.Workload.Record.Earlier
+	earlier := o.view.Workload.Applied.Earlier
 	if earlier == nil {
 		return unknown
 	}
@@ -149,9 +149,9 @@ func (o oracle) compareEarlier(config *Config) comparison {
 	return different
 }
 
-// lostBasis tells whether the earlier record names the content of a config in our own way.
+// lostBasis reports whether the earlier record names the content of a config in our own way.
 func (o oracle) lostBasis() bool {
-	for ref, recorded := range o.view.Workload.Record.Earlier.Checksums {
+	for ref, recorded := range o.view.Workload.Applied.Earlier.Checksums {
 		config := o.view.present(ref)
 		if config != nil && (recorded == setChecksum(config.seen(o.selections(config))) || !o.view.Key.IsZero() && recorded == o.checksum(config, o.view.Key)) {
 			return true
@@ -174,7 +174,7 @@ func (o oracle) edits(m mention, config *Config) ([]Edit, bool) {
 		}
 	}
 	edits = slices.DeleteFunc(edits, func(edit Edit) bool {
-		return !afterOptIn(edit, w) || edit.Seen == 0 && w.Record.isBeyondOriginal(config.Ref) && !o.lostBasis()
+		return !afterOptIn(edit, w) || edit.Seen == 0 && w.Applied.isBeyondOriginal(config.Ref) && !o.lostBasis()
 	})
 	return edits, otherwise || len(edits) > 0
 }
@@ -239,7 +239,7 @@ func (m mention) readAt(pod Pod) (time.Time, bool) {
 	return at, !at.IsZero()
 }
 
-// isStale tells whether a pod has missed the last edit, or is older than a record of other
+// isStale reports whether a pod has missed the last edit, or is older than a record of other
 // content.
 func (o oracle) isStale(edits []Edit, is bool, config *Config, read time.Time) bool {
 	last := lastOf(edits)
@@ -247,7 +247,7 @@ func (o oracle) isStale(edits []Edit, is bool, config *Config, read time.Time) b
 }
 
 func (o oracle) isOlderThanRecord(config *Config, read time.Time) bool {
-	return o.isRecordedOtherwise(config) && o.view.Workload.Record.Written.Sub(read) > time.Second
+	return o.isRecordedOtherwise(config) && o.view.Workload.Applied.Written.Sub(read) > time.Second
 }
 
 // missed returns the edits to tell of.
@@ -257,10 +257,10 @@ func (o oracle) missed(edits []Edit, config *Config, read time.Time) []Edit {
 	})
 }
 
-// isStaleSinceEarlier tells whether a pod has missed the last change since an earlier
+// isStaleSinceEarlier reports whether a pod has missed the last change since an earlier
 // record, of whichever key, and which edits since then concern it.
 func (o oracle) isStaleSinceEarlier(m mention, config *Config, read time.Time) (bool, []Edit) {
-	since := func(edit Edit) bool { return !edit.At.Before(o.view.Workload.Record.Earlier.Made.Add(-time.Second)) }
+	since := func(edit Edit) bool { return !edit.At.Before(o.view.Workload.Applied.Earlier.Made.Add(-time.Second)) }
 	var changes, told []Edit
 	for _, edit := range append(slices.Clone(config.Edits), config.creation()) {
 		if since(edit) {
@@ -274,7 +274,7 @@ func (o oracle) isStaleSinceEarlier(m mention, config *Config, read time.Time) (
 	return last == nil || o.isMissed(*last, read), told
 }
 
-// isMissed tells whether a pod that read the config at the given time has missed an edit.
+// isMissed reports whether a pod that read the config at the given time has missed an edit.
 func (o oracle) isMissed(edit Edit, read time.Time) bool {
 	late := edit.At.Sub(read)
 	inDoubt := late >= -time.Second && late <= time.Second
@@ -304,8 +304,8 @@ func (o oracle) addReturned(causes []Cause, pods []Pod) []Cause {
 	}
 	for _, m := range o.mentions {
 		config := o.view.present(m.Config)
-		recorded, isRecorded := w.Record.Checksums[m.Config]
-		if config == nil || !isRecorded || !w.Record.Vouches || recorded != o.checksum(config, o.view.Key) {
+		recorded, isRecorded := w.Applied.Checksums[m.Config]
+		if config == nil || !isRecorded || !w.Applied.Trusted || recorded != o.checksum(config, o.view.Key) {
 			continue
 		}
 		for _, past := range o.view.Past[m.Config] {
@@ -318,7 +318,7 @@ func (o oracle) addReturned(causes []Cause, pods []Pod) []Cause {
 				continue
 			}
 			if past.From.Seen <= w.RecordSeen {
-				past.From.At = w.Record.Written
+				past.From.At = w.Applied.Written
 			}
 			for _, pod := range pods {
 				if read, hasRead := m.readAt(pod); hasRead && o.isWithin(past, read) {

@@ -37,7 +37,7 @@ type Past struct {
 // Sighting is when a watch showed something: by the clock, and in the order of what was shown.
 type Sighting struct {
 	At   time.Time
-	Seen Moment
+	Seen Sequence
 }
 
 // pastOf returns the past contents of a config that has arrived, after those that were known

@@ -91,7 +91,7 @@ func (p *Pod) addStart(container string, at time.Time, containers []string) {
 	}
 }
 
-// awaitsVolumes tells whether a pod has not started anything because its
+// awaitsVolumes reports whether a pod has not started anything because its
 // volumes, or its sandbox that comes after them, are not there. The kubelet
 // puts the volumes in place anew with each attempt.
 func awaitsVolumes(pod *corev1.Pod) bool {

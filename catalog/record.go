@@ -55,16 +55,16 @@ const unkeyedScheme = "xxh64-keys-v1"
 // Checksums are what a workload's pods run with: the checksum of each config.
 type Checksums map[ConfigRef]Checksum
 
-// Record is what a workload's annotations tell of the configs that its pods run
+// AppliedState is what a workload's annotations tell of the configs that its pods run
 // with.
-type Record struct {
+type AppliedState struct {
 	// Checksums are those of the configs that the workload references. Others tells that
 	// there are more, of which nothing is kept: anybody can write as many as fit.
 	Checksums Checksums
 	Others    bool
-	// Vouches tells that the checksums can be relied on: they are in our scheme,
+	// Trusted tells that the checksums can be relied on: they are in our scheme,
 	// for the present pod template, and written by us.
-	Vouches bool
+	Trusted bool
 	// Budget is what the workload has used of its restarts, if we wrote that.
 	Budget Budget
 	// Written is when the record was written, zero if that is not known.
@@ -80,7 +80,7 @@ type Record struct {
 	// Key is the id of the key that the checksums of Secrets were made with, empty
 	// if there are none.
 	Key string
-	// Outdated tells that the record vouches by the fingerprint of an earlier version, and is
+	// Outdated tells that the record is trusted by the fingerprint of an earlier version, and is
 	// to be written anew.
 	Outdated bool
 	// Earlier is what controllers of another scheme recorded; nil if there is nothing.
@@ -99,7 +99,7 @@ type basis struct {
 	Key      string `json:"key,omitempty"`
 	Template string `json:"template"`
 	// Checksums is the checksum of the checksums annotation itself, so that owning
-	// the basis means vouching for both.
+	// the basis means trusted for both.
 	Checksums string `json:"checksums"`
 	// Written is the time of the write. It makes each basis another one: the API
 	// server gives a field to its writer only if the write changes its value.
@@ -112,16 +112,16 @@ type basis struct {
 	Contradicted time.Time `json:"contradicted,omitzero"`
 	Budget
 	// Copies tells that revisions may have got copies of earlier annotations with
-	// digests of Secrets while this was written; see [Record.Exposed].
+	// digests of Secrets while this was written; see [AppliedState.Exposed].
 	Copies bool `json:"copies,omitempty"`
 }
 
 // readRecord reads the record off a workload with the given pod template, which has the
 // given fingerprint.
-func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, fingerprint Fingerprint) Record {
+func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, fingerprint Fingerprint) AppliedState {
 	encoded, found := meta.Annotations[ChecksumsAnnotation]
 	if !found {
-		return Record{}
+		return AppliedState{}
 	}
 	var b basis
 	err := json.Unmarshal([]byte(meta.Annotations[BasisAnnotation]), &b)
@@ -134,7 +134,7 @@ func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, finge
 	exposed := b.exposesSecrets(encoded) || isKnown && b.Copies
 	fits := b.Checksums == checksumOf(encoded).String()
 	if !isKnown || !fits {
-		record := Record{Budget: b.Budget, Exposed: exposed, Problem: problemOf(encoded, isKnown)}
+		record := AppliedState{Budget: b.Budget, Exposed: exposed, Problem: problemOf(encoded, isKnown)}
 		if !fits && record.Problem == "" {
 			record.Earlier = readOriginal(meta)
 		}
@@ -142,9 +142,9 @@ func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, finge
 	}
 	checksums, err := parseChecksums(encoded)
 	if err != nil {
-		return Record{Budget: b.Budget, Exposed: exposed, Problem: err.Error()}
+		return AppliedState{Budget: b.Budget, Exposed: exposed, Problem: err.Error()}
 	}
-	record := Record{
+	record := AppliedState{
 		Checksums: checksums,
 		Budget:    b.Budget,
 		Written:   b.Written,
@@ -152,7 +152,7 @@ func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, finge
 		Exposed:   exposed,
 	}
 	if isOurs {
-		record.Vouches, record.Outdated = b.isAbout(template, fingerprint)
+		record.Trusted, record.Outdated = b.isAbout(template, fingerprint)
 		record.readMark(&b)
 	}
 	record.readRevert(meta, &b, template)
@@ -163,14 +163,14 @@ func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, finge
 }
 
 // isSame reports whether both are the same write of a record: each has a time of its own. The
-// pod template decides whether the record vouches, and which checksums of it are kept.
-func (r *Record) isSame(other *Record) bool {
+// pod template decides whether the record is trusted, and which checksums of it are kept.
+func (r *AppliedState) isSame(other *AppliedState) bool {
 	return !r.Written.IsZero() && r.Written.Equal(other.Written) && r.Key == other.Key
 }
 
 // readMark notes that the record is marked as contradicted.
-func (r *Record) readMark(b *basis) {
-	if r.Vouches && !b.Contradicted.IsZero() {
+func (r *AppliedState) readMark(b *basis) {
+	if r.Trusted && !b.Contradicted.IsZero() {
 		r.Contradicted, r.Marked = b.Contradicted, true
 	}
 }
@@ -248,9 +248,9 @@ type Basis struct {
 	Written time.Time
 	// Timestamp is the restart timestamp that the pod template has then, empty if it has none.
 	Timestamp string
-	// Contradicted is to be marked, see [Record.Contradicted].
+	// Contradicted is to be marked, see [AppliedState.Contradicted].
 	Contradicted time.Time
-	// Copies leaves [Record.Exposed] set.
+	// Copies leaves [AppliedState.Exposed] set.
 	Copies bool
 }
 
@@ -334,11 +334,11 @@ func entrySize(ref ConfigRef) int {
 	return len(`"//":"0123456789abcdef",`) + len(ref.Kind.String()) + len(ref.Namespace) + len(ref.Name)
 }
 
-// Equal tells whether both hold the same checksums of the same configs.
+// Equal reports whether both hold the same checksums of the same configs.
 func (c Checksums) Equal(other Checksums) bool { return maps.Equal(c, other) }
 
 // keptFor returns the record without the checksums of configs that are not referenced.
-func (r Record) keptFor(references []Reference) Record {
+func (r AppliedState) keptFor(references []Reference) AppliedState {
 	r.Checksums, r.Others = r.Checksums.keptFor(references)
 	if r.Earlier != nil {
 		earlier := *r.Earlier
@@ -363,7 +363,7 @@ func (c Checksums) keptFor(references []Reference) (kept Checksums, others bool)
 	return kept, len(kept) < len(c)
 }
 
-func (r Record) equal(other Record) bool {
-	return r.Vouches == other.Vouches && r.Others == other.Others && r.Outdated == other.Outdated && r.Key == other.Key && r.Exposed == other.Exposed && r.Problem == other.Problem &&
+func (r AppliedState) equal(other AppliedState) bool {
+	return r.Trusted == other.Trusted && r.Others == other.Others && r.Outdated == other.Outdated && r.Key == other.Key && r.Exposed == other.Exposed && r.Problem == other.Problem &&
 		r.Checksums.Equal(other.Checksums) && r.Earlier.equal(other.Earlier)
 }

@@ -18,22 +18,22 @@ import (
 )
 
 // untimed leaves out when records were written.
-var untimed = cmpopts.IgnoreFields(Record{}, "Written")
+var untimed = cmpopts.IgnoreFields(AppliedState{}, "Written")
 
-func TestARecordVouchesOnlyIfAllThatItRestsOnHolds(t *testing.T) {
+func TestARecordIsTrustedOnlyIfAllThatItRestsOnHolds(t *testing.T) {
 	checksums := Checksums{configMapRef("web"): 1, secretRef("tls"): 0xabc}
-	vouching := Record{Checksums: checksums, Vouches: true, Key: testKey.ID()}
-	distrusted := vouching
-	distrusted.Vouches = false
-	reverted := func(revert Revert) Record {
-		record := vouching
+	trusted := AppliedState{Checksums: checksums, Trusted: true, Key: testKey.ID()}
+	distrusted := trusted
+	distrusted.Trusted = false
+	reverted := func(revert Revert) AppliedState {
+		record := trusted
 		record.Reverted = &revert
 		return record
 	}
 	// What is not ours may be the original's, made when its owner last wrote.
-	byOriginal := func(checksums Checksums, made time.Time) Record {
+	byOriginal := func(checksums Checksums, made time.Time) AppliedState {
 		_, exposed := checksums[secretRef("tls")]
-		return Record{Earlier: &EarlierRecord{Checksums: checksums, ByOriginal: true, Made: made}, Exposed: exposed}
+		return AppliedState{Earlier: &EarlierRecord{Checksums: checksums, ByOriginal: true, Made: made}, Exposed: exposed}
 	}
 	recorded := func() *appsv1.Deployment {
 		d := deployment(corev1.Container{Name: "app", EnvFrom: append(readsAll("web", false).EnvFrom, readsSecret("tls").EnvFrom...)})
@@ -68,15 +68,15 @@ func TestARecordVouchesOnlyIfAllThatItRestsOnHolds(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		change func(*appsv1.Deployment)
-		want   Record
+		want   AppliedState
 	}{
-		"as written": {func(*appsv1.Deployment) {}, vouching},
+		"as written": {func(*appsv1.Deployment) {}, trusted},
 		"after our own restart": {
 			func(d *appsv1.Deployment) {
 				setTimestamp(d, "2026-03-01T12:00:00.5Z")
 				writeRecord(d, checksums, noonPlus(10))
 			},
-			vouching,
+			trusted,
 		},
 		"after a restart that is not ours": {
 			func(d *appsv1.Deployment) { setTimestamp(d, "2026-03-01T12:00:00.5Z") },
@@ -95,9 +95,9 @@ func TestARecordVouchesOnlyIfAllThatItRestsOnHolds(t *testing.T) {
 				setBasis(d, func(b *basis) { b.Timestamp = nil })
 				setTimestamp(d, "2026-03-01T12:00:00.5Z")
 			},
-			vouching,
+			trusted,
 		},
-		"no checksums": {func(d *appsv1.Deployment) { delete(d.Annotations, ChecksumsAnnotation) }, Record{}},
+		"no checksums": {func(d *appsv1.Deployment) { delete(d.Annotations, ChecksumsAnnotation) }, AppliedState{}},
 		"no basis, as the original controller wrote": {
 			func(d *appsv1.Deployment) { delete(d.Annotations, BasisAnnotation) }, byOriginal(checksums, noonPlus(10)),
 		},
@@ -105,7 +105,7 @@ func TestARecordVouchesOnlyIfAllThatItRestsOnHolds(t *testing.T) {
 			func(d *appsv1.Deployment) {
 				d.Annotations[ChecksumsAnnotation] = `{"configmap/ns/web":"md5:1"}`
 				setBasis(d, func(b *basis) { b.Scheme = "xxh64-keys-v0" })
-			}, Record{},
+			}, AppliedState{},
 		},
 		"no basis, brought by an undo": {
 			func(d *appsv1.Deployment) {
@@ -115,16 +115,16 @@ func TestARecordVouchesOnlyIfAllThatItRestsOnHolds(t *testing.T) {
 		},
 		"broken basis": {func(d *appsv1.Deployment) { d.Annotations[BasisAnnotation] = `{` }, byOriginal(checksums, noonPlus(10))},
 		"another scheme of this controller": {
-			func(d *appsv1.Deployment) { setBasis(d, func(b *basis) { b.Scheme = "keyed-v3" }) }, Record{Exposed: true},
+			func(d *appsv1.Deployment) { setBasis(d, func(b *basis) { b.Scheme = "keyed-v3" }) }, AppliedState{Exposed: true},
 		},
 		"written while copies of earlier annotations were made": {
 			func(d *appsv1.Deployment) { setBasis(d, func(b *basis) { b.Copies = true }) },
-			Record{Checksums: checksums, Vouches: true, Key: testKey.ID(), Exposed: true},
+			AppliedState{Checksums: checksums, Trusted: true, Key: testKey.ID(), Exposed: true},
 		},
 		"an early version's, whose checksums of Secrets have no key": {
 			func(d *appsv1.Deployment) { setBasis(d, func(b *basis) { b.Scheme, b.Key = "xxh64-keys-v1", "" }) },
-			Record{
-				Checksums: Checksums{configMapRef("web"): 1}, Vouches: true,
+			AppliedState{
+				Checksums: Checksums{configMapRef("web"): 1}, Trusted: true,
 				Earlier: &EarlierRecord{Checksums: Checksums{secretRef("tls"): 0xabc}, Made: noonPlus(10)}, Exposed: true,
 			},
 		},
@@ -132,7 +132,7 @@ func TestARecordVouchesOnlyIfAllThatItRestsOnHolds(t *testing.T) {
 			func(d *appsv1.Deployment) {
 				setBasis(d, func(b *basis) { b.Scheme, b.Key = "xxh64-keys-v1", "" })
 				d.Spec.Template.Spec.Containers[0].Image = "web:2"
-			}, Record{Checksums: Checksums{configMapRef("web"): 1}, Exposed: true},
+			}, AppliedState{Checksums: Checksums{configMapRef("web"): 1}, Exposed: true},
 		},
 		"another template": {
 			func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "web:2" }, distrusted,
@@ -169,13 +169,13 @@ func TestARecordVouchesOnlyIfAllThatItRestsOnHolds(t *testing.T) {
 		"owned by us and by somebody who applies the same": {
 			func(d *appsv1.Deployment) {
 				d.ManagedFields = append(d.ManagedFields, owns("argocd", noonPlus(20), annotationField(BasisAnnotation)))
-			}, vouching,
+			}, trusted,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := recorded()
 			test.change(d)
-			if diff := cmp.Diff(test.want, mustWorkload(d).Record, untimed); diff != "" {
+			if diff := cmp.Diff(test.want, mustWorkload(d).Applied, untimed); diff != "" {
 				t.Errorf("record (-want +got):\n%s", diff)
 			}
 		})
@@ -212,7 +212,7 @@ func TestAnUnreadableRecordIsAProblem(t *testing.T) {
 			default:
 				d.Annotations[BasisAnnotation] = test.basis
 			}
-			if diff := cmp.Diff(Record{Problem: test.want}, mustWorkload(d).Record); diff != "" {
+			if diff := cmp.Diff(AppliedState{Problem: test.want}, mustWorkload(d).Applied); diff != "" {
 				t.Errorf("record (-want +got):\n%s", diff)
 			}
 		})
@@ -290,9 +290,9 @@ func someChecksums(t *rapid.T) Checksums {
 	return rapid.MapOfN(ref, rapid.Map(rapid.Uint64(), func(n uint64) Checksum { return Checksum(n) }), 0, 5).Draw(t, "checksums")
 }
 
-// vouchingRecord is what is read back of checksums that were written with testKey.
-func vouchingRecord(checksums Checksums) Record {
-	record := Record{Checksums: checksums, Vouches: true}
+// trustedRecord is what is read back of checksums that were written with testKey.
+func trustedRecord(checksums Checksums) AppliedState {
+	record := AppliedState{Checksums: checksums, Trusted: true}
 	if len(checksums.secret()) > 0 {
 		record.Key = testKey.ID()
 	}
@@ -304,7 +304,7 @@ func TestARecordIsReadBackAsItWasWritten(t *testing.T) {
 		checksums := someChecksums(t)
 		d := deployment(readsAll("web", false))
 		writeRecord(d, checksums, noonPlus(10))
-		if diff := cmp.Diff(vouchingRecord(checksums), readRecord(&d.ObjectMeta, &d.Spec.Template, mustWorkload(d).Template), untimed); diff != "" {
+		if diff := cmp.Diff(trustedRecord(checksums), readRecord(&d.ObjectMeta, &d.Spec.Template, mustWorkload(d).Template), untimed); diff != "" {
 			t.Fatalf("record (-want +got):\n%s", diff)
 		}
 	})
@@ -372,11 +372,11 @@ func TestOfARecordOnlyWhatTheWorkloadReferencesIsKept(t *testing.T) {
 		w, bytes := retained(func() Workload { return mustWorkload(d) })
 		runtime.KeepAlive(d)
 		earlier := 0
-		if w.Record.Earlier != nil {
-			earlier = len(w.Record.Earlier.Checksums)
+		if w.Applied.Earlier != nil {
+			earlier = len(w.Applied.Earlier.Checksums)
 		}
-		if bytes > limit || len(w.Record.Checksums) > 1 || earlier > 1 {
-			t.Errorf("%s: %d bytes, record %.300v", name, bytes, w.Record)
+		if bytes > limit || len(w.Applied.Checksums) > 1 || earlier > 1 {
+			t.Errorf("%s: %d bytes, record %.300v", name, bytes, w.Applied)
 		}
 	}
 }
@@ -433,13 +433,13 @@ func FuzzARecordOfAnyFormIsRepairedByTheNextWrite(f *testing.F) {
 			ManagedFields: []metav1.ManagedFieldsEntry{owns(FieldManager, noon, annotationField(ChecksumsAnnotation), annotationField(BasisAnnotation))},
 		}
 		record := readRecord(&meta, noTemplate, Fingerprint{7})
-		if record.Problem != "" && (record.Vouches || record.Checksums != nil) {
+		if record.Problem != "" && (record.Trusted || record.Checksums != nil) {
 			t.Fatalf("a record with a problem is relied on: %+v", record)
 		}
 		checksums, err := parseChecksums(encoded)
 		if err != nil {
-			if record.Vouches {
-				t.Fatalf("a record that cannot be parsed vouches: %v", err)
+			if record.Trusted {
+				t.Fatalf("a record that cannot be parsed is trusted: %v", err)
 			}
 			return
 		}
@@ -447,7 +447,7 @@ func FuzzARecordOfAnyFormIsRepairedByTheNextWrite(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(vouchingRecord(checksums), readRecord(&meta, noTemplate, Fingerprint{7}), untimed); diff != "" {
+		if diff := cmp.Diff(trustedRecord(checksums), readRecord(&meta, noTemplate, Fingerprint{7}), untimed); diff != "" {
 			t.Fatalf("record (-want +got):\n%s", diff)
 		}
 	})

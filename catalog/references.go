@@ -25,7 +25,7 @@ func (s Selection) selects(key Key) bool {
 	return s.names(key.Name)
 }
 
-// names tells whether a key of that name is selected, wherever it stands.
+// names reports whether a key of that name is selected, wherever it stands.
 func (s Selection) names(name string) bool {
 	if s.Names == nil {
 		return true

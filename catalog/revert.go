@@ -25,8 +25,8 @@ type Revert struct {
 }
 
 // readRevert notes a revert if the record goes with another timestamp than the pod template has.
-func (r *Record) readRevert(meta *metav1.ObjectMeta, b *basis, template *corev1.PodTemplateSpec) {
-	if !r.Vouches || b.Timestamp == nil {
+func (r *AppliedState) readRevert(meta *metav1.ObjectMeta, b *basis, template *corev1.PodTemplateSpec) {
+	if !r.Trusted || b.Timestamp == nil {
 		return
 	}
 	present, recorded := restartTimestamp(template), shortened(*b.Timestamp)
@@ -77,18 +77,18 @@ func (w *Workload) hasPodsBeforeRevert(sights []sight, first reads) bool {
 // record. Of one that seems to have done so within a second after that, only the order tells in which the
 // watch showed the record and the pod template: it counts unless the record came first.
 func (w *Workload) isBeforeRevert(read time.Time) bool {
-	recordCameFirst := !w.Record.Vouches || w.PodTemplateSeen > w.RecordSeen
-	after := read.Sub(w.Record.Reverted.Recorded)
+	recordCameFirst := !w.Applied.Trusted || w.PodTemplateSeen > w.RecordSeen
+	after := read.Sub(w.Applied.Reverted.Recorded)
 	return after < 0 || after < clockTolerance && !recordCameFirst
 }
 
-// revertSince returns the revert that a workload shows whose record does not vouch, if the
+// revertSince returns the revert that a workload shows whose record is not trusted, if the
 // catalog knew one that did: who took the restart back replaced the annotations, too, as
 // kubectl rollout undo does. It returns nil if there is none.
 func revertSince(previous, present *Workload) *Revert {
-	known := previous.Record.Reverted
-	if known == nil && previous.Record.Vouches && previous.Timestamp != "" {
-		known = &Revert{Restart: previous.Timestamp, Recorded: previous.Record.Written}
+	known := previous.Applied.Reverted
+	if known == nil && previous.Applied.Trusted && previous.Timestamp != "" {
+		known = &Revert{Restart: previous.Timestamp, Recorded: previous.Applied.Written}
 	}
 	switch {
 	case known == nil || known.Restart == present.Timestamp || previous.Template != present.Template:
@@ -102,7 +102,7 @@ func revertSince(previous, present *Workload) *Revert {
 // showsRevert reports whether a workload shows a revert that its previous state did not.
 // Who is named for it may change with any write.
 func showsRevert(previous, present *Workload) bool {
-	before, now := previous.Record.Reverted, present.Record.Reverted
+	before, now := previous.Applied.Reverted, present.Applied.Reverted
 	switch {
 	case now == nil:
 		return false
@@ -112,11 +112,11 @@ func showsRevert(previous, present *Workload) bool {
 	return before.Restart != now.Restart || !before.Recorded.Equal(now.Recorded)
 }
 
-// lacksRecorded reports whether a config is gone that the record vouches for. Nothing tells
+// lacksRecorded reports whether a config is gone that the record is trusted for. Nothing tells
 // then what the pods have of it that a reverted restart has left, or has brought back.
 func (w *Workload) lacksRecorded(sights []sight) bool {
-	return w.Record.Vouches && slices.ContainsFunc(sights, func(s sight) bool {
-		_, recorded := w.Record.Checksums[s.ref]
+	return w.Applied.Trusted && slices.ContainsFunc(sights, func(s sight) bool {
+		_, recorded := w.Applied.Checksums[s.ref]
 		return recorded && s.config == nil
 	})
 }

@@ -142,7 +142,7 @@ func TestARevertNamesWhoDidIt(t *testing.T) {
 		s.rewind("")
 		view, _ := s.catalog.View(deploymentRef("web"))
 		want := &Revert{Restart: "2026-03-01T12:01:40Z", Recorded: noonPlus(100), By: test.want}
-		if diff := cmp.Diff(want, view.Workload.Record.Reverted); diff != "" {
+		if diff := cmp.Diff(want, view.Workload.Applied.Reverted); diff != "" {
 			t.Errorf("%s: revert (-want +got):\n%s", name, diff)
 		}
 	}
@@ -160,12 +160,12 @@ func TestOfALongTimestampOnlyTheBeginningCounts(t *testing.T) {
 	}
 	s.recorded(120)
 	view, _ = s.catalog.View(deploymentRef("web"))
-	if r := view.Workload.Record; !r.Vouches || r.Reverted != nil || len(s.deployment.Annotations[BasisAnnotation]) > 1000 {
+	if r := view.Workload.Applied; !r.Trusted || r.Reverted != nil || len(s.deployment.Annotations[BasisAnnotation]) > 1000 {
 		t.Errorf("recorded with it: %+v", r)
 	}
 	s.rewind("")
 	view, _ = s.catalog.View(deploymentRef("web"))
-	if r := view.Workload.Record.Reverted; r == nil || len(r.Restart) > longestTimestamp {
+	if r := view.Workload.Applied.Reverted; r == nil || len(r.Restart) > longestTimestamp {
 		t.Errorf("reverted: %+v", r)
 	}
 }
@@ -194,18 +194,18 @@ func TestWhoeverReplacesTheWholeWorkloadAgainAndAgainUsesUpItsBudget(t *testing.
 		if decision.Outcome != Restart {
 			t.Fatalf("restart %d: %+v", restart, decision)
 		}
-		waits = append(waits, view.Workload.Record.Budget.Wait(usual, now))
+		waits = append(waits, view.Workload.Applied.Budget.Wait(usual, now))
 		setTimestamp(s.deployment, now.Format(time.RFC3339Nano))
 		annotations, err := decision.Checksums.Annotations(Basis{
 			Template: view.Workload.Template, Key: testKey, Written: now, Timestamp: restartTimestamp(&s.deployment.Spec.Template),
-			Budget: view.Workload.Record.Budget.Spend(usual, now),
+			Budget: view.Workload.Applied.Budget.Spend(usual, now),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		maps.Copy(s.deployment.Annotations, annotations)
 		s.deployment.ManagedFields = append(s.deployment.ManagedFields, owns(FieldManager, now, annotationField(BasisAnnotation)))
-		s.catalog.ObserveWritten(s.reduced(), view.Moment)
+		s.catalog.ObserveWritten(s.reduced(), view.Sequence)
 		s.replaced()
 		s.scale(int32(restart + 1)) // it is kept whatever else is written
 	}

@@ -35,8 +35,8 @@ func selections(references []Reference) []Selection {
 	return all
 }
 
-// isRecordedOtherwise tells whether a record that vouches has another checksum of it.
+// isRecordedOtherwise reports whether a record that is trusted has another checksum of it.
 func (v *View) isRecordedOtherwise(s *sight) bool {
-	recorded, found := v.Workload.Record.Checksums[s.ref]
-	return s.config != nil && found && v.Workload.Record.Vouches && recorded != s.checksum
+	recorded, found := v.Workload.Applied.Checksums[s.ref]
+	return s.config != nil && found && v.Workload.Applied.Trusted && recorded != s.checksum
 }

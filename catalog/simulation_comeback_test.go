@@ -95,7 +95,7 @@ func (w *world) putOff(t *rapid.T, view View, decision Decision) bool {
 		w.marked = true
 		annotations, marks, err := view.Mark(since)
 		if err != nil || !marks {
-			t.Fatalf("cannot mark %+v: %v", view.Workload.Record, err)
+			t.Fatalf("cannot mark %+v: %v", view.Workload.Applied, err)
 		}
 		maps.Copy(w.deployment.Annotations, annotations)
 		w.catalog.ObserveMarked(w.reduced(), decision.Contradicted.Seen > 0)
@@ -103,7 +103,7 @@ func (w *world) putOff(t *rapid.T, view View, decision Decision) bool {
 	return true
 }
 
-// isMixed tells whether the content has changed so often that not all of it is remembered: a
+// isMixed reports whether the content has changed so often that not all of it is remembered: a
 // limit, too.
 func isMixed(view View) bool {
 	return slices.ContainsFunc(view.Past[configMapRef("web")], func(p Past) bool { return p.Mixed })

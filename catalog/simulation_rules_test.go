@@ -9,7 +9,7 @@ import (
 
 // The part of the simulation in which controllers come and go, and the rules for what they decide.
 
-// stale tells whether a container runs with another content than the present one, and will
+// stale reports whether a container runs with another content than the present one, and will
 // not be replaced by itself.
 func (w *world) stale() bool {
 	return w.config != nil && slices.ContainsFunc(w.presentPods(), func(pod simulatedPod) bool {
@@ -17,11 +17,11 @@ func (w *world) stale() bool {
 	})
 }
 
-// recordKnowsTheConfig tells whether the record vouches for some content of it.
+// recordKnowsTheConfig reports whether the record is trusted for some content of it.
 func (w *world) recordKnowsTheConfig() bool {
-	record := mustWorkload(w.deployment).Record
+	record := mustWorkload(w.deployment).Applied
 	_, known := record.Checksums[configMapRef("web")]
-	return known && record.Vouches
+	return known && record.Trusted
 }
 
 func (w *world) restedSinceTheRecord() bool {
@@ -29,7 +29,7 @@ func (w *world) restedSinceTheRecord() bool {
 	return view.Workload.rested()
 }
 
-func (w *world) reverted() bool { return mustWorkload(w.deployment).Record.Reverted != nil }
+func (w *world) reverted() bool { return mustWorkload(w.deployment).Applied.Reverted != nil }
 
 func (w *world) stopController(*rapid.T) {
 	if w.remade || w.optedOut {
@@ -93,7 +93,7 @@ func (w *world) decideAndAct(t *rapid.T) {
 	if due && !restarts && !w.behind {
 		t.Fatalf("lost a restart: %+v", decision)
 	}
-	if restarts && !due && !w.stripped && !(w.forgetful && view.Workload.Record.Vouches) && !w.isOlderThanARevertedRestart(view) && !isMixed(view) {
+	if restarts && !due && !w.stripped && !(w.forgetful && view.Workload.Applied.Trusted) && !w.isOlderThanARevertedRestart(view) && !isMixed(view) {
 		t.Fatalf("a restart for nothing: %+v", decision)
 	}
 	if decision.Outcome == Keep {
@@ -113,7 +113,7 @@ func (w *world) decideAndAct(t *rapid.T) {
 	writeRecord(w.deployment, decision.Checksums, noonPlus(w.now))
 	w.recorded, w.recordedFor = w.content(), w.deployment.Spec.Template.Annotations[TimestampAnnotation]
 	w.contradicted, w.marked, w.recordedAt, w.misdated = 0, false, w.now, false
-	w.catalog.ObserveWritten(w.reduced(), view.Moment)
+	w.catalog.ObserveWritten(w.reduced(), view.Sequence)
 	w.stripped, w.forgetful, w.remade = false, false, w.config == nil && !w.recordKnowsTheConfig()
 	view, _ = w.catalog.View(deploymentRef("web"))
 	if again := Decide(view); again.Outcome != Keep {
@@ -121,11 +121,11 @@ func (w *world) decideAndAct(t *rapid.T) {
 	}
 }
 
-// isOlderThanARevertedRestart tells whether there is a pod that the restart would have
+// isOlderThanARevertedRestart reports whether there is a pod that the restart would have
 // replaced. It may have seen the content all the same, if it started by itself between the
 // edit and the restart: a limit that docs/design.md tells of.
 func (w *world) isOlderThanARevertedRestart(view View) bool {
-	reverted := view.Workload.Record.Reverted
+	reverted := view.Workload.Applied.Reverted
 	return reverted != nil && slices.ContainsFunc(w.presentPods(), func(pod simulatedPod) bool {
 		return pod.started > 0 && noonPlus(pod.started).Before(reverted.Recorded)
 	})

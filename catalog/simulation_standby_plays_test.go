@@ -65,7 +65,7 @@ func (d *duo) write(how string) {
 	isOutdated := view.Workload.ResourceVersion != d.deployment.ResourceVersion
 	switch {
 	case decision.Outcome == Restart && decision.Contradicts && (how == "mark" || how == "fail"):
-		d.putOff(r, pending, how == "mark" && !view.Workload.Record.Marked && !isOutdated)
+		d.putOff(r, pending, how == "mark" && !view.Workload.Applied.Marked && !isOutdated)
 		return
 	case isOutdated:
 		r.catalog.ObserveRead(mustWorkload(d.deployment))
@@ -87,9 +87,9 @@ func (d *duo) write(how string) {
 	}
 	if how == "lost" {
 		r.show(0, len(r.workloads))
-		r.catalog.ObserveCarriedOut(deploymentRef("web"), noonPlus(pending.at), view.Moment)
+		r.catalog.ObserveCarriedOut(deploymentRef("web"), noonPlus(pending.at), view.Sequence)
 	} else {
-		r.catalog.ObserveWritten(mustWorkload(d.deployment), view.Moment)
+		r.catalog.ObserveWritten(mustWorkload(d.deployment), view.Sequence)
 	}
 }
 

@@ -83,7 +83,7 @@ func (w *world) optIn(t *rapid.T) {
 }
 
 // showAnother lets the watch of workloads show that it is up to date.
-func (w *world) showAnother(*rapid.T) { w.shown = w.catalog.Moment() }
+func (w *world) showAnother(*rapid.T) { w.shown = w.catalog.Sequence() }
 
 type simulatedPod struct {
 	started  float64 // 0 while it waits for its config
@@ -132,7 +132,7 @@ func (w *world) newPod(template string) simulatedPod {
 	return simulatedPod{started: w.now + 3, seen: w.content(), template: template, caught: w.contradicted > 0}
 }
 
-// idle tells whether no pods are wanted. Some may still run.
+// idle reports whether no pods are wanted. Some may still run.
 func (w *world) idle() bool { return wantsNone(w.deployment.Spec.Replicas) }
 
 // rollOut replaces the pods that are not of the present template, or only the last one for

@@ -17,7 +17,7 @@ func manyConfigs(n int) []*Config {
 	return configs
 }
 
-// manyWorkloads are Deployments whose records vouch, and which refer to five configs each.
+// manyWorkloads are Deployments whose records are trusted, and which refer to five configs each.
 func manyWorkloads(n, configs int) []*Workload {
 	workloads := make([]*Workload, n)
 	for i := range workloads {

@@ -16,7 +16,7 @@ func TestARecordOfForgedTimesCanBeWrittenAgain(t *testing.T) {
 			`{"scheme":%q,"template":%q,"checksums":%q,"written":%q,"contradicted":%[4]q,"restarts":3,"restarted":%[4]q}`,
 			keyedScheme, template, checksumOf(d.Annotations[ChecksumsAnnotation]), forged)
 		record := readRecord(&d.ObjectMeta, &d.Spec.Template, template)
-		if !record.Vouches || record.Budget.Restarts != 3 {
+		if !record.Trusted || record.Budget.Restarts != 3 {
 			t.Fatalf("%+v", record)
 		}
 		if !record.Written.IsZero() || !record.Budget.Last.IsZero() || record.Marked {

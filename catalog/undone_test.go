@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestARecordIsUndoneIfItVouchedForTheSameTemplateBefore(t *testing.T) {
+func TestARecordIsUndoneIfItWasTrustedForTheSameTemplateBefore(t *testing.T) {
 	stripped := func(s *story) {
 		s.strip(ChecksumsAnnotation, BasisAnnotation)
 		s.catalog.ObserveWorkload(s.reduced())
@@ -23,7 +23,7 @@ func TestARecordIsUndoneIfItVouchedForTheSameTemplateBefore(t *testing.T) {
 		"it was removed, and written again":      {func(s *story) { stripped(s); s.recorded(130) }, false},
 		"it was removed, written, and removed":   {func(s *story) { stripped(s); s.recorded(130); stripped(s) }, true},
 		"it was removed along with a release":    {func(s *story) { s.strip(BasisAnnotation); s.release("v2") }, false},
-		"it does not vouch because of a release": {func(s *story) { s.release("v2") }, false},
+		"it is not trusted because of a release": {func(s *story) { s.release("v2") }, false},
 		"a release came after it was removed":    {func(s *story) { stripped(s); s.release("v2") }, false},
 		"it was removed while nobody watched":    {func(s *story) { s.strip(BasisAnnotation); s.restartController(editedAtSecond95()) }, false},
 		"it was removed during a gap, and listed": {func(s *story) {
@@ -55,21 +55,21 @@ func TestTheBudgetOfRestartsOutlivesARecordThatIsUndone(t *testing.T) {
 		s.deployment.Annotations[name] = value
 	}
 	s.deployment.ManagedFields = append(s.deployment.ManagedFields, owns(FieldManager, noonPlus(100), annotationField(BasisAnnotation)))
-	s.catalog.ObserveWritten(s.reduced(), view.Moment)
+	s.catalog.ObserveWritten(s.reduced(), view.Sequence)
 	for _, step := range []func(){func() { s.strip(BasisAnnotation) }, func() { s.strip(ChecksumsAnnotation) }, func() {}} {
 		step()
 		s.catalog.ObserveWorkload(s.reduced())
-		if view, _ := s.catalog.View(deploymentRef("web")); view.Workload.Record.Vouches || view.Workload.Record.Budget != spent {
-			t.Fatalf("the record is %+v, want the budget %+v", view.Workload.Record, spent)
+		if view, _ := s.catalog.View(deploymentRef("web")); view.Workload.Applied.Trusted || view.Workload.Applied.Budget != spent {
+			t.Fatalf("the record is %+v, want the budget %+v", view.Workload.Applied, spent)
 		}
 	}
 	s.release("v2")
-	if view, _ := s.catalog.View(deploymentRef("web")); view.Workload.Record.Budget != (Budget{}) {
-		t.Errorf("after a release the budget is %+v", view.Workload.Record.Budget)
+	if view, _ := s.catalog.View(deploymentRef("web")); view.Workload.Applied.Budget != (Budget{}) {
+		t.Errorf("after a release the budget is %+v", view.Workload.Applied.Budget)
 	}
 }
 
-func TestWhoWroteARecordThatDoesNotVouchIsNamedOnlyIfTheAPITells(t *testing.T) {
+func TestWhoWroteARecordThatIsNotTrustedIsNamedOnlyIfTheAPITells(t *testing.T) {
 	checksums, basis := annotationField(ChecksumsAnnotation), annotationField(BasisAnnotation)
 	other := owns("operator", noonPlus(200), "f:spec/f:replicas", annotationField(EnabledAnnotation))
 	type entries = []metav1.ManagedFieldsEntry

@@ -120,14 +120,14 @@ func (s shown) keys(items []corev1.KeyToPath) (Selection, bool) {
 	return Selection{Names: slices.Compact(names)}, len(names) > 0
 }
 
-// shows tells whether one of the paths is the file or a directory above it. That one comes
+// shows reports whether one of the paths is the file or a directory above it. That one comes
 // last of those that are not after the file.
 func (s shown) shows(file string) bool {
 	i, found := slices.BinarySearchFunc(s.paths, file, comparePaths)
 	return found || i > 0 && isIn(file, s.paths[i-1])
 }
 
-// isIn tells whether a file is the path or lies below it.
+// isIn reports whether a file is the path or lies below it.
 func isIn(file, path string) bool {
 	below, found := strings.CutPrefix(file, path)
 	return found && (below == "" || below[0] == '/')

@@ -76,7 +76,7 @@ type Workload struct {
 	// TooManyReferences tells that the pod template has more than [MaxReferences]. Such
 	// a workload is left alone.
 	TooManyReferences bool
-	Record            Record
+	Applied           AppliedState
 	// Room is how many bytes of checksums can be recorded on the workload.
 	Room int
 	// Idle tells that the workload wants no pods. Some may still run, and stay if it wants
@@ -95,43 +95,43 @@ type Workload struct {
 	OptedIn time.Time
 
 	// TemplateWriter is the field manager that wrote the timestamp of the pod template, or
-	// else wrote last, as far as the API tells. It is left empty while the record vouches.
+	// else wrote last, as far as the API tells. It is left empty while the record is trusted.
 	TemplateWriter string
 	// RecordWriter is the field manager that last wrote the annotations of the record, if they are
-	// there and the API tells. It is left empty while the record vouches.
+	// there and the API tells. It is left empty while the record is trusted.
 	RecordWriter string
 
 	// EnabledSeen is the moment at which the watch first showed the workload as opted in, and
 	// EnabledAfter one up to which it had not: before the same event, or before the list that
 	// followed a gap; 0 if it was opted in before the catalog watched. A [Catalog] sets them.
-	EnabledAfter, EnabledSeen Moment
+	EnabledAfter, EnabledSeen Sequence
 	// PodTemplateSeen is the moment at which the watch first showed the present pod template,
 	// 0 if it is only known from a list. A [Catalog] sets it.
-	PodTemplateSeen Moment
+	PodTemplateSeen Sequence
 	// RecordSeen is the moment at which the present record was made or first shown.
-	RecordSeen Moment
+	RecordSeen Sequence
 	// PodsSeen is the moment at which the pods of the present template were last found to have
 	// what is recorded, since the record; 0 if they were not. A [Catalog] sets it.
-	PodsSeen Moment
+	PodsSeen Sequence
 	// OwnRecord tells that the present record was decided on a view of the catalog, which
 	// therefore knew what it tells. A [Catalog] sets it.
 	OwnRecord bool
 	// MarkSeen tells that the record is marked as contradicted, and that the watch showed how
 	// that began. A [Catalog] sets it.
 	MarkSeen bool
-	// RecordUndone tells that the record has vouched for the present template before, restarts
+	// RecordUndone tells that the record was trusted for the present template before, restarts
 	// aside, and that somebody removed or replaced it. A [Catalog] sets it.
 	RecordUndone bool
 	// Woke is the moment at which the watch showed that the workload, idle before,
 	// wants pods; 0 if it never did.
-	Woke Moment
+	Woke Sequence
 }
 
-// rested tells whether the workload has wanted no pods at some time since its record, or
+// rested reports whether the workload has wanted no pods at some time since its record, or
 // may have. Those that it has now may then be younger than the record.
 func (w *Workload) rested() bool { return w.Idle || w.Woke > 0 && w.Woke >= w.RecordSeen }
 
-// IsEnabled tells whether a workload with these annotations opted in.
+// IsEnabled reports whether a workload with these annotations opted in.
 func IsEnabled(meta *metav1.ObjectMeta) bool { return meta.Annotations[EnabledAnnotation] == Enabled }
 
 // Parts are what the kinds of workloads have in common, wherever each kind has it.
@@ -174,12 +174,12 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 		TooManyReferences: !fit,
 	}
 	if fit {
-		w.Record = readRecord(meta, template, bare).keptFor(references)
+		w.Applied = readRecord(meta, template, bare).keptFor(references)
 	}
-	if earlier := w.Record.Earlier; earlier != nil && earlier.ByOriginal {
+	if earlier := w.Applied.Earlier; earlier != nil && earlier.ByOriginal {
 		earlier.Beyond = beyondOriginal(&w, &template.Spec)
 	}
-	if fit && !w.Record.Vouches {
+	if fit && !w.Applied.Trusted {
 		w.TemplateWriter, w.RecordWriter = timestampWriter(meta), recordWriter(meta)
 	}
 	return w, nil
@@ -233,15 +233,15 @@ func (w *Workload) EnvironmentReaders() []string {
 // readWith returns the workload as who has that key can read it: without recorded
 // checksums that were made with another one. It does not modify the workload.
 func (w *Workload) readWith(key ChecksumKey) *Workload {
-	if w.Record.Key == "" || w.Record.Key == key.ID() {
+	if w.Applied.Key == "" || w.Applied.Key == key.ID() {
 		return w
 	}
 	readable := *w
-	readable.Record.Checksums = w.Record.Checksums.public()
+	readable.Applied.Checksums = w.Applied.Checksums.public()
 	return &readable
 }
 
-// newer tells whether a is a later state of a workload than b. The API server
+// newer reports whether a is a later state of a workload than b. The API server
 // makes resource versions of one kind comparable:
 // https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions.
 func newer(a, b *Workload) bool {

@@ -27,9 +27,9 @@ func TestADeploymentIsReducedToWhatMatters(t *testing.T) {
 		References: []Reference{{
 			Config: configMapRef("web"), Keys: Selection{Names: []string{"color"}, DataOnly: true}, Container: "app", Optional: true,
 		}},
-		Record: Record{Checksums: Checksums{configMapRef("web"): 1}, Vouches: true},
-		Room:   annotationsLimit - annotationsReserve - len(EnabledAnnotation) - len(Enabled),
-		Hold:   Paused, OptedIn: noon,
+		Applied: AppliedState{Checksums: Checksums{configMapRef("web"): 1}, Trusted: true},
+		Room:    annotationsLimit - annotationsReserve - len(EnabledAnnotation) - len(Enabled),
+		Hold:    Paused, OptedIn: noon,
 	}
 	if diff := cmp.Diff(want, mustWorkload(d), untimed); diff != "" {
 		t.Errorf("workload (-want +got):\n%s", diff)

@@ -21,7 +21,7 @@ func (r *restarter) spacing(w *catalog.Workload) catalog.Spacing {
 func (r *restarter) restart(ctx context.Context, view catalog.View, decision catalog.Decision, taken time.Time) error {
 	w, now := view.Workload, time.Now()
 	contradicted := r.noteContradiction(view, decision, now)
-	wait := w.Record.Budget.Wait(r.spacing(w), now)
+	wait := w.Applied.Budget.Wait(r.spacing(w), now)
 	if wait == 0 {
 		return r.apply(ctx, view, decision, taken)
 	}
@@ -38,23 +38,23 @@ func (r *restarter) putOff(w *catalog.Workload, decision catalog.Decision, now t
 	if r.backlogs.putOff(w.Ref, decision.Causes, now.Add(wait)) {
 		r.metrics.slowdowns.Inc()
 		causes, next := describeWithWriters(decision), now.Add(wait).UTC().Format(time.RFC3339)
-		r.log.Warn("restart put off, the configs keep changing", "workload", w.Ref, "causes", causes, "restarts", w.Record.Budget.Restarts, "until", next)
+		r.log.Warn("restart put off, the configs keep changing", "workload", w.Ref, "causes", causes, "restarts", w.Applied.Budget.Restarts, "until", next)
 		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonBackoff,
-			"restart put off until %s after %d restarts in a row: %s", next, w.Record.Budget.Restarts, causes)
+			"restart put off until %s after %d restarts in a row: %s", next, w.Applied.Budget.Restarts, causes)
 	}
 }
 
 // apply sends the one patch that carries out a decision.
 func (r *restarter) apply(ctx context.Context, view catalog.View, decision catalog.Decision, taken time.Time) error {
 	w, now := view.Workload, time.Now()
-	budget := w.Record.Budget
+	budget := w.Applied.Budget
 	if decision.Outcome == catalog.Restart {
 		r.backlogs.noteDue(w.Ref, now)
 		budget = budget.Spend(r.spacing(w), now)
 	}
 	copied := mayBeCopiedMeanwhile(w, decision)
 	remain := false
-	if w.Record.Exposed {
+	if w.Applied.Exposed {
 		var err error
 		if remain, err = r.removeCopies(ctx, w); err != nil {
 			return err
@@ -76,12 +76,12 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 		return fmt.Errorf("patch %s: %w", w.Ref, err)
 	case err != nil:
 		if isUncertain(err) {
-			r.journal.noteAttempt(w.Ref, attempt{w.ResourceVersion, taken, view.Moment, decision})
+			r.journal.noteAttempt(w.Ref, attempt{w.ResourceVersion, taken, view.Sequence, decision})
 		}
 		return fmt.Errorf("patch %s: %w", w.Ref, err)
 	}
 	if written.workload != nil && written.workload.enabled != nil &&
-		r.catalog.ObserveWritten(*written.workload.enabled, view.Moment) {
+		r.catalog.ObserveWritten(*written.workload.enabled, view.Sequence) {
 		r.changes.Observe(w.Ref, w.Ref, now, r.gracePeriod(w))
 	}
 	r.applied(w, decision)

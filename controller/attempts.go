@@ -20,7 +20,7 @@ type attempt struct {
 	// identifies the record.
 	version  string
 	written  time.Time
-	decided  catalog.Moment
+	decided  catalog.Sequence
 	decision catalog.Decision
 }
 
@@ -57,7 +57,7 @@ func (j *journal) takeCarriedOut(w *catalog.Workload) (attempt, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	attempts := j.attempts[w.Ref]
-	i := slices.IndexFunc(attempts, func(a attempt) bool { return a.written.Equal(w.Record.Written) })
+	i := slices.IndexFunc(attempts, func(a attempt) bool { return a.written.Equal(w.Applied.Written) })
 	if i >= 0 || slices.ContainsFunc(attempts, func(a attempt) bool { return isLaterVersion(w.ResourceVersion, a.version) }) {
 		delete(j.attempts, w.Ref)
 	}
@@ -83,7 +83,7 @@ func (r *restarter) look(ref catalog.WorkloadRef) (catalog.View, bool) {
 	}
 	if a, carriedOut := r.journal.takeCarriedOut(view.Workload); carriedOut {
 		r.catalog.ObserveCarriedOut(ref, a.written, a.decided)
-		a.decision.Checksums = view.Workload.Record.Checksums
+		a.decision.Checksums = view.Workload.Applied.Checksums
 		r.applied(view.Workload, a.decision)
 		return r.catalog.View(ref)
 	}

@@ -116,9 +116,9 @@ func (q *changeQueue) Configs(workload catalog.WorkloadRef) []catalog.ConfigRef 
 	return configs
 }
 
-// Hasten lets the changes of a workload ripen by another grace period, if that is
+// Shorten lets the changes of a workload ripen by another grace period, if that is
 // earlier. One that is longer counts from the next change on.
-func (q *changeQueue) Hasten(workload catalog.WorkloadRef, grace time.Duration) {
+func (q *changeQueue) Shorten(workload catalog.WorkloadRef, grace time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, change := range q.pending[workload] {
@@ -139,7 +139,7 @@ func (q *changeQueue) Forget(workload catalog.WorkloadRef) {
 	}
 }
 
-// Holds tells whether a change of the subject waits to ripen for the workload.
+// Holds reports whether a change of the subject waits to ripen for the workload.
 func (q *changeQueue) Holds(workload catalog.WorkloadRef, subject fmt.Stringer) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -164,7 +164,7 @@ func TestAShorterGracePeriodHastensWhatWaits(t *testing.T) {
 	got := runQueue(t, time.Hour, func(queue *changeQueue) {
 		queue.Observe(web, mapA, time.Now(), 200*time.Hour)
 		queue.Observe(web, mapB, time.Now(), time.Second)
-		queue.Hasten(web, 2*time.Second) // which mapB does not wait for
+		queue.Shorten(web, 2*time.Second) // which mapB does not wait for
 		time.Sleep(time.Minute)
 	})
 	want := []ripened{ripenedFor(web, mapB, 1, true, time.Second), ripenedFor(web, mapA, 1, true, 2*time.Second)}

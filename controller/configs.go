@@ -35,7 +35,7 @@ type configReader struct {
 // reading is what reading a config has shown.
 type reading struct {
 	// confirmed is a moment after which the content that the catalog knows was the present one.
-	confirmed catalog.Moment
+	confirmed catalog.Sequence
 	digest    catalog.Checksum
 	digested  bool
 }
@@ -55,7 +55,7 @@ func (r *configReader) originals(ctx context.Context, view *catalog.View) (map[c
 			if err != nil {
 				return nil, err
 			}
-			known = reading{confirmed: view.Moment, digest: digest, digested: true}
+			known = reading{confirmed: view.Sequence, digest: digest, digested: true}
 			r.remember(config, known)
 		}
 		digests[ref] = known.digest
@@ -75,7 +75,7 @@ func (r *configReader) confirm(ctx context.Context, view *catalog.View) error {
 		if _, err := r.read(ctx, config); err != nil {
 			return err
 		}
-		known.confirmed = view.Moment
+		known.confirmed = view.Sequence
 		r.remember(config, known)
 	}
 	return nil

@@ -49,16 +49,16 @@ func configMapOf(content string) *corev1.ConfigMap {
 
 // recordedOtherwise is the view of a workload whose record, of another process, tells of
 // another content than the catalog knows.
-func recordedOtherwise(t *testing.T, known *catalog.Config, recordSeen, now catalog.Moment) *catalog.View {
+func recordedOtherwise(t *testing.T, known *catalog.Config, recordSeen, now catalog.Sequence) *catalog.View {
 	t.Helper()
 	return &catalog.View{
 		Workload: &catalog.Workload{
 			References: []catalog.Reference{{Config: known.Ref}},
-			Record:     catalog.Record{Vouches: true, Checksums: catalog.Checksums{known.Ref: 1}},
+			Applied:    catalog.AppliedState{Trusted: true, Checksums: catalog.Checksums{known.Ref: 1}},
 			RecordSeen: recordSeen,
 		},
-		Configs: map[catalog.ConfigRef]*catalog.Config{known.Ref: known},
-		Moment:  now,
+		Configs:  map[catalog.ConfigRef]*catalog.Config{known.Ref: known},
+		Sequence: now,
 	}
 }
 
@@ -85,7 +85,7 @@ func TestAConfigIsReadAgainOnlyForARecordThatCameLater(t *testing.T) {
 	known, present, reads := catalog.NewConfigMap(configMapOf("1")), configMapOf("1"), 0
 	reader := configReader{core: serveConfigMap(t, &present, &reads)}
 	for _, step := range []struct {
-		recordSeen, now catalog.Moment
+		recordSeen, now catalog.Sequence
 		reads           int
 	}{{5, 7, 1}, {6, 8, 1}, {7, 9, 1}, {8, 9, 2}, {9, 9, 2}} {
 		if err := reader.confirm(t.Context(), recordedOtherwise(t, &known, step.recordSeen, step.now)); err != nil {

@@ -24,11 +24,11 @@ type copyRemover struct {
 	metadata metadata.Interface
 }
 
-// mayBeCopiedMeanwhile tells whether a copy that was just removed may be back before
+// mayBeCopiedMeanwhile reports whether a copy that was just removed may be back before
 // the decision is carried out. A Deployment's controller copies the annotations onto
 // the newest ReplicaSet whenever it looks, and after a restart that is another one.
 func mayBeCopiedMeanwhile(w *catalog.Workload, decision catalog.Decision) bool {
-	return w.Record.Exposed && revisionsOf(w).followAnnotations && decision.Outcome == catalog.Restart
+	return w.Applied.Exposed && revisionsOf(w).followAnnotations && decision.Outcome == catalog.Restart
 }
 
 // copiesDelay is how long a Deployment's controller gets to notice a write before the
@@ -39,14 +39,14 @@ const copiesDelay = 2 * time.Second
 // Deployment's controller may still copy what was there before the last write. A time of
 // writing that is yet to come is none.
 func copyWait(w *catalog.Workload, now time.Time) time.Duration {
-	wait := w.Record.Written.Add(copiesDelay).Sub(now)
-	if !w.Record.Exposed || !revisionsOf(w).followAnnotations || wait > copiesDelay {
+	wait := w.Applied.Written.Add(copiesDelay).Sub(now)
+	if !w.Applied.Exposed || !revisionsOf(w).followAnnotations || wait > copiesDelay {
 		return 0
 	}
 	return max(wait, 0)
 }
 
-// awaitCopies puts a record off that comes too early, and tells whether it did.
+// awaitCopies puts a record off that comes too early, and reports whether it did.
 func (r *restarter) awaitCopies(w *catalog.Workload) bool {
 	wait := copyWait(w, time.Now())
 	if wait > 0 {

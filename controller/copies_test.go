@@ -23,7 +23,7 @@ func TestARecordWaitsUntilNoCopyOfItsPredecessorCanCome(t *testing.T) {
 		"written by nobody knows when":  {catalog.Deployment, true, time.Time{}, 0},
 		"written by a clock that jumps": {catalog.Deployment, true, now.Add(time.Hour), 0},
 	} {
-		w := &catalog.Workload{Ref: catalog.WorkloadRef{Kind: c.kind}, Record: catalog.Record{Exposed: c.exposed, Written: c.written}}
+		w := &catalog.Workload{Ref: catalog.WorkloadRef{Kind: c.kind}, Applied: catalog.AppliedState{Exposed: c.exposed, Written: c.written}}
 		if got := copyWait(w, now); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}

@@ -37,7 +37,7 @@ func keepsConflicting(err error, attempts int) bool {
 	return apierrors.IsConflict(err) && !errors.Is(err, errOutdated) && attempts >= passingFailures
 }
 
-// isPermanent tells whether a failed request will go on to fail until somebody
+// isPermanent reports whether a failed request will go on to fail until somebody
 // changes something: it was forbidden, invalid, denied by admission or left without effect by
 // it. All else can pass by itself.
 func isPermanent(err error) bool {

@@ -63,7 +63,7 @@ func (j *journal) tellRevert(ref catalog.WorkloadRef, revert *catalog.Revert) bo
 	return !found || told.Restart != revert.Restart || !told.Recorded.Equal(revert.Recorded)
 }
 
-// tellFirst tells whether a dry run has not yet told that it would record the
+// tellFirst reports whether a dry run has not yet told that it would record the
 // checksums, and notes that it does.
 func (j *journal) tellFirst(ref catalog.WorkloadRef, checksums catalog.Checksums) bool {
 	j.mu.Lock()

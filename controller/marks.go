@@ -27,7 +27,7 @@ func (r *restarter) noteContradiction(view catalog.View, decision catalog.Decisi
 // leads when the content comes back. There is one already if the restart was put off before.
 func (r *restarter) mark(ctx context.Context, view catalog.View, contradicted catalog.Sighting) error {
 	w := view.Workload
-	if contradicted.At.IsZero() || w.Record.Marked {
+	if contradicted.At.IsZero() || w.Applied.Marked {
 		return nil
 	}
 	annotations, canMark, err := view.Mark(contradicted.At)

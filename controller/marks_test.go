@@ -45,11 +45,11 @@ func TestARestartThatIsPutOffForLongerThanTheGracePeriodMarksTheRecord(t *testin
 				r.work(t.Context(), web)
 			}
 			after := server.workload(t)
-			if after.Record.Marked != test.marked || after.Timestamp != before.Timestamp || !after.Record.Vouches {
-				t.Errorf("marked: %t, want %t; timestamp %s, was %s", after.Record.Marked, test.marked, after.Timestamp, before.Timestamp)
+			if after.Applied.Marked != test.marked || after.Timestamp != before.Timestamp || !after.Applied.Trusted {
+				t.Errorf("marked: %t, want %t; timestamp %s, was %s", after.Applied.Marked, test.marked, after.Timestamp, before.Timestamp)
 			}
-			if !after.Record.Checksums.Equal(before.Record.Checksums) || !after.Record.Written.Equal(before.Record.Written) || after.Record.Budget != before.Record.Budget {
-				t.Errorf("the record is %+v, was %+v", after.Record, before.Record)
+			if !after.Applied.Checksums.Equal(before.Applied.Checksums) || !after.Applied.Written.Equal(before.Applied.Written) || after.Applied.Budget != before.Applied.Budget {
+				t.Errorf("the record is %+v, was %+v", after.Applied, before.Applied)
 			}
 			if lines := strings.Count(log.String(), "marked the record"); lines > 1 || lines == 1 != test.marked {
 				t.Errorf("%d marks are in the log:\n%s", lines, &log)

@@ -40,7 +40,7 @@ func newFleet(tb testing.TB) *Controller {
 			w := catalog.Workload{
 				Ref:             catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: namespace, Name: fmt.Sprintf("workload-%d", i)},
 				ResourceVersion: "1", Room: 1 << 18,
-				Record: catalog.Record{Vouches: true, Checksums: catalog.Checksums{}, Written: time.Unix(1, 0)},
+				Applied: catalog.AppliedState{Trusted: true, Checksums: catalog.Checksums{}, Written: time.Unix(1, 0)},
 			}
 			for k := range configs {
 				config := catalog.Config{Ref: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: fmt.Sprintf("config-%d-%d", i, k)}}
@@ -49,7 +49,7 @@ func newFleet(tb testing.TB) *Controller {
 				}
 				allConfigs = append(allConfigs, &config)
 				w.References = append(w.References, catalog.Reference{Config: config.Ref, Container: "app"})
-				w.Record.Checksums[config.Ref] = config.Checksum([]catalog.Selection{{}}, catalog.ChecksumKey{})
+				w.Applied.Checksums[config.Ref] = config.Checksum([]catalog.Selection{{}}, catalog.ChecksumKey{})
 			}
 			all = append(all, &w)
 		}

@@ -47,11 +47,11 @@ func (c *Controller) observeWorkload(w *workloadObservation) {
 
 // workloadChanged queues the change of a workload.
 func (c *Controller) workloadChanged(w *catalog.Workload) {
-	if w.Record.Problem != "" {
-		c.log.Warn("the record of a workload cannot be read and will be written anew", "workload", w.Ref, "problem", w.Record.Problem)
+	if w.Applied.Problem != "" {
+		c.log.Warn("the record of a workload cannot be read and will be written anew", "workload", w.Ref, "problem", w.Applied.Problem)
 	}
 	c.log.Debug("workload changed", "workload", w.Ref)
-	c.changes.Hasten(w.Ref, w.Grace(c.options.GracePeriod))
+	c.changes.Shorten(w.Ref, w.Grace(c.options.GracePeriod))
 	c.changes.Observe(w.Ref, w.Ref, time.Now(), w.Grace(c.options.GracePeriod))
 	c.abandonUnreferenced(w)
 }
@@ -139,7 +139,7 @@ func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all 
 
 // listWorkloads takes in all workloads of a kind of a namespace, or of all
 // namespaces. The watch had shown everything up to a moment, 0 at its first list.
-func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, all []*observation, shown catalog.Moment) {
+func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, all []*observation, shown catalog.Sequence) {
 	enabled := make(map[catalog.WorkloadRef]*catalog.Workload)
 	listed := make([]*catalog.Workload, 0)
 	for _, o := range all {

@@ -38,7 +38,7 @@ func TestWhatIsWrongWithAWorkloadIsReportedOnceForEachReason(t *testing.T) {
 		{tooMany, nil},
 		{wrongToo, []string{reasonInvalid}},
 		{wrongToo, nil},
-		{catalog.Workload{Ref: web, UID: "1", Record: catalog.Record{Vouches: true}}, nil},
+		{catalog.Workload{Ref: web, UID: "1", Applied: catalog.AppliedState{Trusted: true}}, nil},
 		{wrongToo, []string{reasonInvalid, reasonTooMany}},
 	} {
 		version += "1"

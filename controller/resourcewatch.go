@@ -22,7 +22,7 @@ type resourceWatch struct {
 	versions   versionCounter
 	listed     bool
 	// shown is the moment of the last event or list, up to which the watch has shown everything.
-	shown catalog.Moment
+	shown catalog.Sequence
 }
 
 func (c *Controller) watchConfigs(kind *configKind, namespace string, clients *apiclient.Clients) {
@@ -48,7 +48,7 @@ func (c *Controller) addWatch(w *resourceWatch, options watch.Options[*observati
 
 // Observe takes in an object that is new or has changed.
 func (w *resourceWatch) Observe(o *observation) {
-	w.shown = w.controller.catalog.Moment()
+	w.shown = w.controller.catalog.Sequence()
 	w.versions.count(o.resourceVersion)
 	w.versions.advance(o.resourceVersion)
 	w.controller.observe(o)
@@ -56,7 +56,7 @@ func (w *resourceWatch) Observe(o *observation) {
 
 // Forget takes in that an object is gone.
 func (w *resourceWatch) Forget(o *observation) {
-	w.shown = w.controller.catalog.Moment()
+	w.shown = w.controller.catalog.Sequence()
 	w.versions.count(o.resourceVersion)
 	w.versions.advance(o.resourceVersion)
 	w.controller.forget(o)
@@ -64,7 +64,7 @@ func (w *resourceWatch) Forget(o *observation) {
 
 // Replace takes in all objects.
 func (w *resourceWatch) Replace(all []*observation, resourceVersion string) {
-	shown := w.controller.catalog.Moment()
+	shown := w.controller.catalog.Sequence()
 	for _, o := range all {
 		w.versions.count(o.resourceVersion)
 	}

@@ -19,7 +19,7 @@ const (
 // tellRevert reports, once, that somebody took back a restart, with what is decided about it.
 // A dry run leaves that to the one that it goes beside.
 func (r *restarter) tellRevert(w *catalog.Workload, outcome catalog.Outcome) {
-	revert := w.Record.Reverted
+	revert := w.Applied.Reverted
 	if revert != nil && revert.Later {
 		revert = nil // replaced by another restart
 	}
@@ -38,7 +38,7 @@ func (r *restarter) tellRevert(w *catalog.Workload, outcome catalog.Outcome) {
 // describeRevert says which restart was reverted, by whom, what follows, and how to have it
 // otherwise.
 func describeRevert(w *catalog.Workload, outcome catalog.Outcome) string {
-	revert := w.Record.Reverted
+	revert := w.Applied.Reverted
 	how := "removed its timestamp from the pod template"
 	if w.Timestamp != "" {
 		how = "set the pod template back to another timestamp"

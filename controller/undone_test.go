@@ -50,7 +50,7 @@ func (v *rivalry) fight(seconds int) {
 
 // step lets the controller decide once, and reports whether somebody undid what it wrote.
 func (v *rivalry) step() bool {
-	if v.work(context.Background(), web); v.undo == nil || !v.server.workload(v.t).Record.Vouches {
+	if v.work(context.Background(), web); v.undo == nil || !v.server.workload(v.t).Applied.Trusted {
 		return false
 	}
 	v.writes = append(v.writes, time.Since(v.begin))

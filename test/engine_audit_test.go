@@ -33,7 +33,7 @@ func (r *request) isWrite() bool {
 	return r.verb != "get" && r.verb != "list" && r.verb != "watch"
 }
 
-// isOfWorkloads tells whether it is about what the engine drives, and not an Event
+// isOfWorkloads reports whether it is about what the engine drives, and not an Event
 // or a lease.
 func (r *request) isOfWorkloads() bool {
 	switch r.resource {

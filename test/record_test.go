@@ -187,7 +187,7 @@ func TestAnUnreadableRecordIsRepairedWithAWarning(t *testing.T) {
 	}
 }
 
-func TestARecordThatSomebodyElseWroteDoesNotVouch(t *testing.T) {
+func TestARecordThatSomebodyElseWroteIsNotTrusted(t *testing.T) {
 	s := newScene(t)
 	s.make(settings, set("used", "v1"))
 	app := s.run("app", podOf(envFrom(settings)))

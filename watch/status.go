@@ -132,7 +132,7 @@ func (w *Watch[T]) awaitList() {
 	w.status.WorkingSince = time.Time{}
 }
 
-// wasCut tells whether the last stream that was to begin with a list ended before that was
+// wasCut reports whether the last stream that was to begin with a list ended before that was
 // complete.
 func (w *Watch[T]) wasCut() bool {
 	w.mu.Lock()

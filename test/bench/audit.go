@@ -67,7 +67,7 @@ type write struct {
 	} `json:"responseStatus"`
 }
 
-// isDrivers tells whether a write is one of whoever drives Deployments. All
+// isDrivers reports whether a write is one of whoever drives Deployments. All
 // controllers of the controller manager are one user, but each has a name of its
 // own at the end of its user agent.
 func (w *write) isDrivers(account string) bool {

@@ -95,7 +95,7 @@ func rolledOut(image string) func(*sight) bool {
 	return func(seen *sight) bool { return seen.complete && seen.image == image }
 }
 
-// isComplete tells whether the status says what "kubectl rollout status" waits
+// isComplete reports whether the status says what "kubectl rollout status" waits
 // for, and that the rollout has ended.
 func isComplete(deployment *appsv1.Deployment) bool {
 	status, replicas := &deployment.Status, *deployment.Spec.Replicas

@@ -46,7 +46,7 @@ func describeRun(ctx context.Context, quick bool) ([]string, error) {
 	return about, nil
 }
 
-// loadAverage tells whether somebody else works on this machine.
+// loadAverage reports whether somebody else works on this machine.
 func loadAverage() string {
 	content, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -149,7 +149,7 @@ func isStreamingList(r *http.Request) bool {
 	return isWatch(r) && r.URL.Query().Get("sendInitialEvents") == "true"
 }
 
-// isResumption tells whether a watch begins where another, or a list, has ended.
+// isResumption reports whether a watch begins where another, or a list, has ended.
 func isResumption(r *http.Request) bool {
 	version := r.URL.Query().Get("resourceVersion")
 	return isWatch(r) && !isStreamingList(r) && version != "" && version != "0"

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// condition tells whether a Deployment is as it should be, by an error that says
+// condition reports whether a Deployment is as it should be, by an error that says
 // what is not so yet.
 type condition func(*view, *appsv1.Deployment) error
 

@@ -316,7 +316,7 @@ func (w *runner) mustHaveRolledOnce() {
 	}
 }
 
-// turnsBack tells whether a message is of an old ReplicaSet that grows after its
+// turnsBack reports whether a message is of an old ReplicaSet that grows after its
 // creation, or of a new one that shrinks.
 func turnsBack(image, name, message string) bool {
 	if image == "i:2" {

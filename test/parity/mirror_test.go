@@ -166,7 +166,7 @@ func pointers[T any](items []T) []*T {
 	return all
 }
 
-// reflects tells whether what was seen is at least as new as what was listed.
+// reflects reports whether what was seen is at least as new as what was listed.
 func reflects[T metav1.Object](m *mirror, seen, list []T, version string) error {
 	pending := map[types.UID]T{}
 	for _, object := range list {

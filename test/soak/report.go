@@ -28,7 +28,7 @@ func (r *report) add(format string, arguments ...any) {
 	r.failures = append(r.failures, fmt.Sprintf(format, arguments...))
 }
 
-// failed tells whether something went wrong.
+// failed reports whether something went wrong.
 func (r *report) failed() bool { return len(r.violations)+len(r.failures) > 0 }
 
 // stoodBy is in the log of an engine that takes another one, as the former leader, for a rival.

@@ -160,7 +160,7 @@ func (s *soak) wakePod(ctx context.Context, pod *corev1.Pod) error {
 	return err
 }
 
-// unfinished tells whether a pod does not run yet, or is to go.
+// unfinished reports whether a pod does not run yet, or is to go.
 func unfinished(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning
 }

@@ -69,7 +69,7 @@ func newCluster(layout Layout, lock *os.File, options Options, report report) (*
 	return c, nil
 }
 
-// endpoints returns where a component listens and the path at which it tells whether it serves.
+// endpoints returns where a component listens and the path at which it reports whether it serves.
 func endpoints(component string, ports Ports) (url, health string) {
 	switch component {
 	case Etcd:

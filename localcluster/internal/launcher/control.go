@@ -106,7 +106,7 @@ func withShortPath(path string, use func(short string) error) error {
 	return use(filepath.Join(link, filepath.Base(path)))
 }
 
-// answers tells whether an `up` listens at the socket of the directory.
+// answers reports whether an `up` listens at the socket of the directory.
 func answers(layout Layout) bool {
 	connection, err := dialUnix(layout.socket())
 	if err != nil {

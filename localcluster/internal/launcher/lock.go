@@ -46,7 +46,7 @@ func (l Layout) lock() (*os.File, error) {
 	return nil, errors.Join(err, file.Close())
 }
 
-// free tells whether no process of a cluster is left in the directory.
+// free reports whether no process of a cluster is left in the directory.
 func (l Layout) free() (bool, error) {
 	file, err := os.OpenFile(l.lockFile(), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -161,7 +161,7 @@ func (m *member) explain(p *process, reason error) error {
 		m.component, seconds(time.Since(p.started)), p.ending(), m.log, logTail(m.log))
 }
 
-// alive tells whether there is a process. The caller holds mu.
+// alive reports whether there is a process. The caller holds mu.
 func (m *member) alive() bool {
 	if m.process == nil {
 		return false

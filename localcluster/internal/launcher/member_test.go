@@ -188,7 +188,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// exists tells whether a process runs; one that ended and waits for its parent to notice does not.
+// exists reports whether a process runs; one that ended and waits for its parent to notice does not.
 func exists(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false

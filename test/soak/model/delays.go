@@ -36,7 +36,7 @@ func (m *Model) judgeDelays(ref WorkloadRef, life []Sight) (found []Violation) {
 	return found
 }
 
-// isOverlooked tells whether a workload was opted in from one time to another and kept its
+// isOverlooked reports whether a workload was opted in from one time to another and kept its
 // record.
 func isOverlooked(life []Sight, from, to time.Time) bool {
 	var before *Sight
@@ -53,7 +53,7 @@ func isOverlooked(life []Sight, from, to time.Time) bool {
 	return before != nil && before.Enabled
 }
 
-// comesBack tells whether what pods see before a change is there again before the limit, or
+// comesBack reports whether what pods see before a change is there again before the limit, or
 // what they see after it was there before.
 func (u *Use) comesBack(changes []Edit, change int, limit time.Time) bool {
 	earlier := map[string]bool{}
@@ -63,7 +63,7 @@ func (u *Use) comesBack(changes []Edit, change int, limit time.Time) bool {
 	return slices.ContainsFunc(changes[change:], func(e Edit) bool { return e.Begin.Before(limit) && earlier[u.visible(e.Content)] })
 }
 
-// deletedBetween tells whether a config was deleted between two times. A record keeps what
+// deletedBetween reports whether a config was deleted between two times. A record keeps what
 // the pods have of it.
 func (m *Model) deletedBetween(config ConfigRef, from, to time.Time) bool {
 	for _, e := range m.configs[config] {

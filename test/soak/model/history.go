@@ -132,7 +132,7 @@ func (m *Model) history(ref WorkloadRef) *history {
 	return h
 }
 
-// says tells whether a later sight has nothing to add.
+// says reports whether a later sight has nothing to add.
 func (s *Sight) says(later *Sight) bool {
 	return s.Enabled == later.Enabled && s.WantsPods == later.WantsPods && s.Paused == later.Paused &&
 		s.RestartedAt.Equal(later.RestartedAt) && s.Template == later.Template && s.Rollout == later.Rollout &&
@@ -145,7 +145,7 @@ func (m *Model) Gone(ref WorkloadRef, at time.Time) {
 	h.gone = append(h.gone, note{at, "deleted"})
 }
 
-// Exists tells whether a workload was there when it was seen last.
+// Exists reports whether a workload was there when it was seen last.
 func (m *Model) Exists(ref WorkloadRef) bool { return m.history(ref).exists() }
 
 // RestartedAt returns the restart timestamp that a workload had when it was seen last, zero if none.
@@ -229,7 +229,7 @@ func (u *Use) visible(content map[string]string) string {
 	return string(seen)
 }
 
-// Sees tells whether the pods see a key.
+// Sees reports whether the pods see a key.
 func (u *Use) Sees(key string) bool {
 	return u.Keys == nil || slices.ContainsFunc(u.Keys, func(pattern string) bool {
 		return key == pattern || strings.HasSuffix(pattern, "/") && strings.HasPrefix(key, pattern)

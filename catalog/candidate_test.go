@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A record that vouches has a checksum of just what the environment sees. Where none
+// A record that is trusted has a checksum of just what the environment sees. Where none
 // does, the edits are asked, and must say the same.
-func TestBinaryDataDoesNotConcernAnEnvironmentWhereNoRecordVouches(t *testing.T) {
+func TestBinaryDataDoesNotConcernAnEnvironmentWhereNoRecordIsTrusted(t *testing.T) {
 	withBinary := func(binary string, fields ...metav1.ManagedFieldsEntry) *corev1.ConfigMap {
 		cm := configMap("web", data{"a": "1"})
 		cm.BinaryData = map[string][]byte{"bin": []byte(binary)}

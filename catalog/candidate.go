@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// suspect is a way of reading a config whose readers may have missed an edit.
-type suspect struct {
+// candidate is a way of reading a config whose readers may have missed an edit.
+type candidate struct {
 	// readers are references that see the same of one config.
 	readers []Reference
 	// edits are those that the readers may have missed.
@@ -16,15 +16,15 @@ type suspect struct {
 	// nil if it has left no trace.
 	differs bool
 	change  *Edit
-	// recorded is when a record that vouches was made of other content, which the pods of
+	// recorded is when a record that is trusted was made of other content, which the pods of
 	// that time have read. It is zero if there is none.
 	recorded time.Time
 	// templateSeen is the moment at which the watch showed the template of the pods.
-	templateSeen Moment
+	templateSeen Sequence
 }
 
-// isStale tells whether a pod that read the config at the given time has missed an edit.
-func (s *suspect) isStale(read time.Time) bool {
+// isStale reports whether a pod that read the config at the given time has missed an edit.
+func (s *candidate) isStale(read time.Time) bool {
 	switch {
 	case s.recorded.Sub(read) > clockTolerance:
 		return true
@@ -34,11 +34,11 @@ func (s *suspect) isStale(read time.Time) bool {
 	return slices.ContainsFunc(s.edits, func(edit Edit) bool { return s.isMissed(edit, read) })
 }
 
-// isMissed tells whether an edit came after a pod read the config. Close to it, the
+// isMissed reports whether an edit came after a pod read the config. Close to it, the
 // clocks do not tell: then it is missed unless the watch showed it before it showed the
 // template that the pod is made from. A config that was made along with its pods,
 // while nobody watched, was there first.
-func (s *suspect) isMissed(edit Edit, read time.Time) bool {
+func (s *candidate) isMissed(edit Edit, read time.Time) bool {
 	switch late := edit.At.Sub(read); {
 	case late > clockTolerance:
 		return true
@@ -53,7 +53,7 @@ func (s *suspect) isMissed(edit Edit, read time.Time) bool {
 
 // told returns the edits that tell a person why a pod is stale that read the config at the
 // given time: those that it missed, or all if it is because of a record.
-func (s *suspect) told(read time.Time) []Edit {
+func (s *candidate) told(read time.Time) []Edit {
 	byRecord := s.differs || s.recorded.Sub(read) > clockTolerance
 	return slices.DeleteFunc(slices.Clone(s.edits), func(edit Edit) bool {
 		return edit.Seen == 0 || !byRecord && !s.isMissed(edit, read)
@@ -65,7 +65,7 @@ func anyConfig(ConfigRef) bool { return true }
 // appeared selects the configs that the workload's record does not know.
 func appeared(w *Workload) func(ConfigRef) bool {
 	return func(ref ConfigRef) bool {
-		_, recorded := w.Record.Checksums[ref]
+		_, recorded := w.Applied.Checksums[ref]
 		return !recorded
 	}
 }
@@ -74,7 +74,7 @@ func appeared(w *Workload) func(ConfigRef) bool {
 func recordedOtherwise(w *Workload, sights []sight) func(ConfigRef) bool {
 	same := make(map[ConfigRef]struct{})
 	for i := range sights {
-		if recorded, found := w.Record.Checksums[sights[i].ref]; found && recorded == sights[i].checksum {
+		if recorded, found := w.Applied.Checksums[sights[i].ref]; found && recorded == sights[i].checksum {
 			same[sights[i].ref] = struct{}{}
 		}
 	}
@@ -84,21 +84,21 @@ func recordedOtherwise(w *Workload, sights []sight) func(ConfigRef) bool {
 	}
 }
 
-// suspects returns the references to those configs, sorted by config, whose
+// candidates returns the references to those configs, sorted by config, whose
 // content changed since the workload opted in, or since an earlier record.
-func suspects(view *View, sights []sight, matters func(ConfigRef) bool) []suspect {
-	var found []suspect
+func candidates(view *View, sights []sight, matters func(ConfigRef) bool) []candidate {
+	var found []candidate
 	lostBasis := view.lostBasis(sights)
 	for i := range sights {
 		if s := &sights[i]; s.config != nil && matters(s.ref) {
-			found = append(found, suspectsOf(view, s, lostBasis)...)
+			found = append(found, candidatesOf(view, s, lostBasis)...)
 		}
 	}
 	return found
 }
 
-// suspectsOf looks for the edits that concern the references to one config.
-func suspectsOf(view *View, s *sight, lostBasis bool) []suspect {
+// candidatesOf looks for the edits that concern the references to one config.
+func candidatesOf(view *View, s *sight, lostBasis bool) []candidate {
 	comparison, config := view.compareEarlier(s), s.config
 	if comparison == same {
 		return nil
@@ -107,22 +107,22 @@ func suspectsOf(view *View, s *sight, lostBasis bool) []suspect {
 		config = config.binary()
 	}
 	history, recordedOtherwise := newHistory(view, config, lostBasis), view.isRecordedOtherwise(s)
-	var found []suspect
+	var found []candidate
 	for readers := range runs(s.references, seeTheSame) {
 		switch {
 		case comparison == sameData && readers[0].Keys.DataOnly:
 		case comparison == different:
 			found = append(found, history.inspectDifferent(readers))
 		default:
-			if suspect, is := history.inspect(readers, recordedOtherwise); is {
-				found = append(found, suspect)
+			if candidate, is := history.inspect(readers, recordedOtherwise); is {
+				found = append(found, candidate)
 			}
 		}
 	}
 	return found
 }
 
-// seeTheSame tells whether two references to a config see the same of it, in the same way.
+// seeTheSame reports whether two references to a config see the same of it, in the same way.
 // That several containers see the same single keys is not made use of.
 func seeTheSame(a, b *Reference) bool {
 	return a.Channel == b.Channel && a.Optional == b.Optional && a.Keys.Names == nil && b.Keys.Names == nil
