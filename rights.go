@@ -20,14 +20,14 @@ func neededRights(o *options, all engines) []apiclient.Right {
 	if o.elects() {
 		const without = "no leader is elected, so nothing is done at all"
 		lease := apiclient.Right{
-			Group: "coordination.k8s.io", Resource: "leases", Namespace: o.LeaderElectNamespace, Name: o.LeaderElectLeaseName, Without: without,
+			Group: "coordination.k8s.io", Resource: "leases", Namespace: o.LeaderElectNamespace, Name: o.LeaderElectLeaseName, Impact: without,
 		}
 		for _, verb := range []string{"get", "update"} {
 			lease.Verb = verb
 			rights = append(rights, lease)
 		}
 		// RBAC cannot limit a create to a name, so the right is one to create any.
-		lease.Verb, lease.Name, lease.Without = "create", "", "no leader is elected if the lease is not there"
+		lease.Verb, lease.Name, lease.Impact = "create", "", "no leader is elected if the lease is not there"
 		rights = append(rights, lease)
 	}
 	return rights
@@ -41,7 +41,7 @@ func tellMissingRights(ctx context.Context, config *rest.Config, rights []apicli
 		missing, err := apiclient.Missing(ctx, config, rights)
 		if err == nil {
 			for _, right := range missing {
-				log.Warn("a right is missing", "right", right.String(), "without_it", right.Without)
+				log.Warn("a right is missing", "right", right.String(), "without_it", right.Impact)
 			}
 			log.Debug("rights are checked", "needed", len(rights), "missing", len(missing))
 			return

@@ -86,7 +86,7 @@ func TestTheRightsThatAreLookedForAreThoseOfTheManifests(t *testing.T) {
 			needed := map[string]bool{}
 			for _, right := range neededRights(o, all) {
 				needed[strings.Join([]string{right.Verb, right.Group, right.Resource, right.Name}, " ")] = true
-				if right.Without == "" {
+				if right.Impact == "" {
 					t.Errorf("nothing tells what does not work without the right to %s", right)
 				}
 			}

@@ -14,8 +14,8 @@ type Right struct {
 	Verb, Group, Resource string // the resource with its subresource, as in RBAC: deployments/status
 	Namespace             string // empty: in all
 	Name                  string // of the only object that it is needed for; empty: all
-	// Without tells what will not work if it is missing.
-	Without string
+	// Impact is what does not work if it is missing.
+	Impact string
 }
 
 // String returns the right as RBAC would name it, such as "patch deployments.apps in

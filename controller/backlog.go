@@ -46,7 +46,7 @@ func (b *backlogs) note(change observedChange) {
 		w.since = change.Since
 	}
 	if w.owed.IsZero() {
-		w.owed = change.Ripe
+		w.owed = change.Due
 	}
 	w.count += change.Count
 	b.waiting[change.Workload] = w

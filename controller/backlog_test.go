@@ -28,19 +28,19 @@ func TestAWaitCountsFromWhenTheRestartWasDue(t *testing.T) {
 	}
 	type waits = map[string]time.Duration
 	require("nothing", 0, waits{})
-	b.note(observedChange{Workload: web, Since: begin, Ripe: after(2 * time.Minute), Count: 1})
+	b.note(observedChange{Workload: web, Since: begin, Due: after(2 * time.Minute), Count: 1})
 	require("the grace period does not count", 2*time.Minute, waits{})
 	require("what follows counts", 3*time.Minute, waits{"ns": time.Minute})
-	b.note(observedChange{Workload: web, Since: begin, Ripe: after(3 * time.Minute), Count: 1})
+	b.note(observedChange{Workload: web, Since: begin, Due: after(3 * time.Minute), Count: 1})
 	require("another change does not shorten it", 4*time.Minute, waits{"ns": 2 * time.Minute})
-	b.note(observedChange{Workload: other, Since: begin, Ripe: after(3 * time.Minute), Count: 1})
-	b.note(observedChange{Workload: api, Since: begin, Ripe: after(3 * time.Minute), Count: 1})
+	b.note(observedChange{Workload: other, Since: begin, Due: after(3 * time.Minute), Count: 1})
+	b.note(observedChange{Workload: api, Since: begin, Due: after(3 * time.Minute), Count: 1})
 	require("each namespace has its own", 4*time.Minute, waits{"ns": 2 * time.Minute, "other-ns": time.Minute})
 
 	b.putOff(web, []catalog.Cause{{}}, after(10*time.Minute))
 	b.putOff(api, []catalog.Cause{{}}, after(8*time.Minute))
 	require("the spacing of the budget does not count", 8*time.Minute, waits{"other-ns": 5 * time.Minute})
-	b.note(observedChange{Workload: web, Since: after(6 * time.Minute), Ripe: after(8 * time.Minute), Count: 1})
+	b.note(observedChange{Workload: web, Since: after(6 * time.Minute), Due: after(8 * time.Minute), Count: 1})
 	require("nor does an edit meanwhile", 9*time.Minute, waits{"ns": time.Minute, "other-ns": 6 * time.Minute})
 	b.noteDue(web, after(10*time.Minute))
 	require("what follows counts", 12*time.Minute, waits{"ns": 4 * time.Minute, "other-ns": 9 * time.Minute})
@@ -89,7 +89,7 @@ func TestALongGracePeriodAndAPutOffRestartAreNotLate(t *testing.T) {
 		r := &restarter{backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), log: slog.New(slog.DiscardHandler)}
 		edited := time.Now()
 		time.Sleep(2 * time.Minute)
-		r.backlogs.note(observedChange{Workload: web, Since: edited, Ripe: time.Now(), Count: 1})
+		r.backlogs.note(observedChange{Workload: web, Since: edited, Due: time.Now(), Count: 1})
 		time.Sleep(time.Second)
 		r.backlogs.putOff(web, nil, time.Now().Add(10*time.Minute))
 		time.Sleep(10*time.Minute + 3*time.Second)

@@ -20,8 +20,8 @@ type observedChange struct {
 	Subject fmt.Stringer
 	// Since is when it was observed first. The grace period counts from here.
 	Since time.Time
-	// Ripe is when the grace period was over.
-	Ripe time.Time
+	// Due is when the grace period was over.
+	Due time.Time
 	// Count is how often it was observed.
 	Count int
 	// Last tells that no other workload waits for a change of this subject.
@@ -32,19 +32,19 @@ type observedChange struct {
 // become one. A deadline belongs to a change and a workload, because workloads may
 // have grace periods of their own. It is safe for use by several goroutines.
 type changeQueue struct {
-	wake chan struct{} // has an element when the next change to ripen may be another
+	wake chan struct{} // has an element when the next change to be due may be another
 
 	mu       sync.Mutex
 	pending  map[catalog.WorkloadRef]map[fmt.Stringer]*pendingChange
 	subjects map[fmt.Stringer]int // how many workloads wait for a change of each
-	order    ripeOrder
+	order    dueOrder
 	observed int // ever
 }
 
 type pendingChange struct {
 	observedChange
 	number int // in the order of observation
-	place  int // in the order of ripening
+	place  int // in the order of becoming due
 }
 
 // newChangeQueue returns an empty queue.
@@ -61,7 +61,7 @@ func (q *changeQueue) clear() {
 
 // Observe notes that the subject changed at the given time, and that this may
 // concern the workload, for which changes are held back for a grace period; with
-// one of 0 they ripen at once. It never blocks.
+// one of 0 they are due at once. It never blocks.
 func (q *changeQueue) Observe(workload catalog.WorkloadRef, subject fmt.Stringer, at time.Time, grace time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -69,7 +69,7 @@ func (q *changeQueue) Observe(workload catalog.WorkloadRef, subject fmt.Stringer
 		change.Count++
 		return
 	}
-	q.push(observedChange{Workload: workload, Subject: subject, Since: at, Ripe: at.Add(grace), Count: 1})
+	q.push(observedChange{Workload: workload, Subject: subject, Since: at, Due: at.Add(grace), Count: 1})
 }
 
 func (q *changeQueue) push(change observedChange) {
@@ -103,7 +103,7 @@ func (q *changeQueue) Abandon(workload catalog.WorkloadRef, config catalog.Confi
 	q.push(change)
 }
 
-// Configs returns the configs of which changes wait to ripen for the workload.
+// Configs returns the configs of which changes wait to be due for the workload.
 func (q *changeQueue) Configs(workload catalog.WorkloadRef) []catalog.ConfigRef {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -116,14 +116,14 @@ func (q *changeQueue) Configs(workload catalog.WorkloadRef) []catalog.ConfigRef 
 	return configs
 }
 
-// Shorten lets the changes of a workload ripen by another grace period, if that is
+// Shorten makes the changes of a workload due by another grace period, if that is
 // earlier. One that is longer counts from the next change on.
 func (q *changeQueue) Shorten(workload catalog.WorkloadRef, grace time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, change := range q.pending[workload] {
-		if ripe := change.Since.Add(grace); ripe.Before(change.Ripe) {
-			change.Ripe = ripe
+		if due := change.Since.Add(grace); due.Before(change.Due) {
+			change.Due = due
 			heap.Fix(&q.order, change.place)
 			q.signalIfFirst(change)
 		}
@@ -139,7 +139,7 @@ func (q *changeQueue) Forget(workload catalog.WorkloadRef) {
 	}
 }
 
-// Holds reports whether a change of the subject waits to ripen for the workload.
+// Holds reports whether a change of the subject waits to be due for the workload.
 func (q *changeQueue) Holds(workload catalog.WorkloadRef, subject fmt.Stringer) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -147,7 +147,7 @@ func (q *changeQueue) Holds(workload catalog.WorkloadRef, subject fmt.Stringer) 
 	return found
 }
 
-// HoldsAny reports whether a change waits to ripen for the workload.
+// HoldsAny reports whether a change waits to be due for the workload.
 func (q *changeQueue) HoldsAny(workload catalog.WorkloadRef) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -161,10 +161,10 @@ func (q *changeQueue) Len() int {
 	return len(q.subjects)
 }
 
-// Run hands each change over when it is ripe, until the context ends. It looks
-// when the next one ripens, and at least once in every check period, so that a
+// Run hands each change over when it is due, until the context ends. It looks
+// when the next one is due, and at least once in every check period, so that a
 // clock that jumps cannot hide a change for longer.
-func (q *changeQueue) Run(ctx context.Context, checkPeriod time.Duration, ripe func(observedChange)) {
+func (q *changeQueue) Run(ctx context.Context, checkPeriod time.Duration, due func(observedChange)) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -174,30 +174,30 @@ func (q *changeQueue) Run(ctx context.Context, checkPeriod time.Duration, ripe f
 		case <-q.wake:
 		case <-timer.C:
 		}
-		changes, next := q.takeRipe(time.Now(), checkPeriod)
+		changes, next := q.takeDue(time.Now(), checkPeriod)
 		for _, change := range changes {
-			ripe(change)
+			due(change)
 		}
 		timer.Reset(next)
 	}
 }
 
-// takeRipe removes the changes that are ripe, and tells after what time the next
+// takeDue removes the changes that are due, and tells after what time the next
 // one will be, if that is sooner than the check period.
-func (q *changeQueue) takeRipe(now time.Time, checkPeriod time.Duration) ([]observedChange, time.Duration) {
+func (q *changeQueue) takeDue(now time.Time, checkPeriod time.Duration) ([]observedChange, time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var ripe []observedChange
+	var due []observedChange
 	for len(q.order) > 0 {
-		if wait := q.order[0].Ripe.Sub(now); wait > 0 {
-			return ripe, min(wait, checkPeriod)
+		if wait := q.order[0].Due.Sub(now); wait > 0 {
+			return due, min(wait, checkPeriod)
 		}
-		ripe = append(ripe, q.remove(q.order[0]))
+		due = append(due, q.remove(q.order[0]))
 	}
-	if len(ripe) > 0 {
+	if len(due) > 0 {
 		q.clear()
 	}
-	return ripe, checkPeriod
+	return due, checkPeriod
 }
 
 func (q *changeQueue) remove(pending *pendingChange) observedChange {
@@ -214,7 +214,7 @@ func (q *changeQueue) remove(pending *pendingChange) observedChange {
 	return change
 }
 
-// signalIfFirst wakes [changeQueue.Run] if the change is the next one to ripen.
+// signalIfFirst wakes [changeQueue.Run] if the change is the next one to be due.
 func (q *changeQueue) signalIfFirst(change *pendingChange) {
 	if change.place != 0 {
 		return
@@ -225,28 +225,28 @@ func (q *changeQueue) signalIfFirst(change *pendingChange) {
 	}
 }
 
-// ripeOrder is a heap, see [heap.Interface]: what ripens first comes first, and of
-// what ripens at once, what was observed first.
-type ripeOrder []*pendingChange
+// dueOrder is a heap, see [heap.Interface]: what is due first comes first, and of
+// what is due at once, what was observed first.
+type dueOrder []*pendingChange
 
-func (o ripeOrder) Len() int { return len(o) }
+func (o dueOrder) Len() int { return len(o) }
 
-func (o ripeOrder) Less(i, j int) bool {
-	return cmp.Or(o[i].Ripe.Compare(o[j].Ripe), cmp.Compare(o[i].number, o[j].number)) < 0
+func (o dueOrder) Less(i, j int) bool {
+	return cmp.Or(o[i].Due.Compare(o[j].Due), cmp.Compare(o[i].number, o[j].number)) < 0
 }
 
-func (o ripeOrder) Swap(i, j int) {
+func (o dueOrder) Swap(i, j int) {
 	o[i], o[j] = o[j], o[i]
 	o[i].place, o[j].place = i, j
 }
 
-func (o *ripeOrder) Push(change any) {
+func (o *dueOrder) Push(change any) {
 	pending := change.(*pendingChange)
 	pending.place = len(*o)
 	*o = append(*o, pending)
 }
 
-func (o *ripeOrder) Pop() any {
+func (o *dueOrder) Pop() any {
 	last := len(*o) - 1
 	change := (*o)[last]
 	(*o)[last] = nil

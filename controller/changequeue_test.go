@@ -20,8 +20,8 @@ var (
 	web  = catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "ns", Name: "web"}
 )
 
-// ripened runs a queue within a synctest bubble and notes what ripens when.
-type ripened struct {
+// handedOver runs a queue within a synctest bubble and notes what is due when.
+type handedOver struct {
 	Workload, Subject string
 	Count             int
 	Last              bool
@@ -32,19 +32,19 @@ func workloadNamed(name string) catalog.WorkloadRef {
 	return catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "ns", Name: name}
 }
 
-func ripenedFor(workload catalog.WorkloadRef, subject fmt.Stringer, count int, last bool, after time.Duration) ripened {
-	return ripened{workload.Name, subject.String(), count, last, after}
+func dueFor(workload catalog.WorkloadRef, subject fmt.Stringer, count int, last bool, after time.Duration) handedOver {
+	return handedOver{workload.Name, subject.String(), count, last, after}
 }
 
-func runQueue(t *testing.T, checkPeriod time.Duration, play func(*changeQueue)) []ripened {
+func runQueue(t *testing.T, checkPeriod time.Duration, play func(*changeQueue)) []handedOver {
 	t.Helper()
-	var got []ripened
+	var got []handedOver
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		start := time.Now()
 		queue := newChangeQueue()
 		go queue.Run(ctx, checkPeriod, func(change observedChange) {
-			got = append(got, ripenedFor(change.Workload, change.Subject, change.Count, change.Last, time.Since(start)))
+			got = append(got, dueFor(change.Workload, change.Subject, change.Count, change.Last, time.Since(start)))
 		})
 		play(queue)
 		stop()
@@ -53,7 +53,7 @@ func runQueue(t *testing.T, checkPeriod time.Duration, play func(*changeQueue)) 
 	return got
 }
 
-func TestSeveralObservationsWithinTheGracePeriodAreOneChangeThatRipensByTheFirst(t *testing.T) {
+func TestSeveralObservationsWithinTheGracePeriodAreOneChangeThatIsDueByTheFirst(t *testing.T) {
 	got := runQueue(t, time.Minute, func(queue *changeQueue) {
 		queue.Observe(web, mapA, time.Now(), 5*time.Second)
 		time.Sleep(2 * time.Second)
@@ -61,13 +61,13 @@ func TestSeveralObservationsWithinTheGracePeriodAreOneChangeThatRipensByTheFirst
 		queue.Observe(web, web, time.Now(), 5*time.Second)
 		time.Sleep(time.Minute)
 	})
-	want := []ripened{ripenedFor(web, mapA, 2, true, 5*time.Second), ripenedFor(web, web, 1, true, 7*time.Second)}
+	want := []handedOver{dueFor(web, mapA, 2, true, 5*time.Second), dueFor(web, web, 1, true, 7*time.Second)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestASubjectThatChangesAfterItRipenedIsAnotherChange(t *testing.T) {
+func TestASubjectThatChangesAfterItWasDueIsAnotherChange(t *testing.T) {
 	got := runQueue(t, time.Minute, func(queue *changeQueue) {
 		for range 3 {
 			queue.Observe(web, mapA, time.Now(), time.Second)
@@ -75,13 +75,13 @@ func TestASubjectThatChangesAfterItRipenedIsAnotherChange(t *testing.T) {
 		}
 	})
 	ms := time.Millisecond
-	want := []ripened{ripenedFor(web, mapA, 1, true, 1000*ms), ripenedFor(web, mapA, 1, true, 2001*ms), ripenedFor(web, mapA, 1, true, 3002*ms)}
+	want := []handedOver{dueFor(web, mapA, 1, true, 1000*ms), dueFor(web, mapA, 1, true, 2001*ms), dueFor(web, mapA, 1, true, 3002*ms)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestWithoutAGracePeriodChangesRipenAtOnce(t *testing.T) {
+func TestWithoutAGracePeriodChangesAreDueAtOnce(t *testing.T) {
 	got := runQueue(t, time.Hour, func(queue *changeQueue) {
 		time.Sleep(time.Second)
 		queue.Observe(web, mapA, time.Now(), 0)
@@ -89,13 +89,13 @@ func TestWithoutAGracePeriodChangesRipenAtOnce(t *testing.T) {
 		queue.Observe(web, mapB, time.Now(), 0)
 		synctest.Wait()
 	})
-	want := []ripened{ripenedFor(web, mapA, 1, true, time.Second), ripenedFor(web, mapB, 1, true, time.Second)}
+	want := []handedOver{dueFor(web, mapA, 1, true, time.Second), dueFor(web, mapB, 1, true, time.Second)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestAStandbysChangesRipenWhenItBeginsToRun(t *testing.T) {
+func TestAStandbysChangesAreDueWhenItBeginsToRun(t *testing.T) {
 	got := runQueue(t, time.Hour, func(*changeQueue) {})
 	if len(got) != 0 {
 		t.Fatalf("an empty queue handed over %v", got)
@@ -118,12 +118,12 @@ func TestAStandbysChangesRipenWhenItBeginsToRun(t *testing.T) {
 	})
 }
 
-func TestAnOverlookedChangeRipensAtTheNextCheck(t *testing.T) {
+func TestAnOverlookedChangeIsDueAtTheNextCheck(t *testing.T) {
 	got := runQueue(t, 500*time.Millisecond, func(queue *changeQueue) {
 		queue.Observe(web, mapA, time.Now().Add(-59*time.Second), time.Minute) // as if the clock had jumped
 		time.Sleep(2 * time.Second)
 	})
-	want := []ripened{ripenedFor(web, mapA, 1, true, time.Second)}
+	want := []handedOver{dueFor(web, mapA, 1, true, time.Second)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -131,7 +131,7 @@ func TestAnOverlookedChangeRipensAtTheNextCheck(t *testing.T) {
 
 // A workload with a longer grace period does not hold up the others that use the
 // same config, and one with a shorter one does not wait behind them.
-func TestAChangeRipensForEachWorkloadInItsOwnTime(t *testing.T) {
+func TestAChangeIsDueForEachWorkloadInItsOwnTime(t *testing.T) {
 	slow, quick := workloadNamed("slow"), workloadNamed("quick")
 	got := runQueue(t, time.Hour, func(queue *changeQueue) {
 		now := time.Now()
@@ -149,11 +149,11 @@ func TestAChangeRipensForEachWorkloadInItsOwnTime(t *testing.T) {
 		queue.Observe(web, mapA, time.Now(), 5*time.Second)
 		time.Sleep(2 * time.Minute)
 	})
-	want := []ripened{
-		ripenedFor(quick, mapA, 1, false, time.Second),
-		ripenedFor(web, mapA, 1, false, 5*time.Second),
-		ripenedFor(web, mapA, 1, false, 65*time.Second),
-		ripenedFor(slow, mapA, 2, true, 2*time.Minute),
+	want := []handedOver{
+		dueFor(quick, mapA, 1, false, time.Second),
+		dueFor(web, mapA, 1, false, 5*time.Second),
+		dueFor(web, mapA, 1, false, 65*time.Second),
+		dueFor(slow, mapA, 2, true, 2*time.Minute),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -167,7 +167,7 @@ func TestAShorterGracePeriodHastensWhatWaits(t *testing.T) {
 		queue.Shorten(web, 2*time.Second) // which mapB does not wait for
 		time.Sleep(time.Minute)
 	})
-	want := []ripened{ripenedFor(web, mapB, 1, true, time.Second), ripenedFor(web, mapA, 1, true, 2*time.Second)}
+	want := []handedOver{dueFor(web, mapB, 1, true, time.Second), dueFor(web, mapA, 1, true, 2*time.Second)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -189,8 +189,8 @@ func TestTheChangesOfAWorkloadThatIsGoneAreForgotten(t *testing.T) {
 			t.Errorf("left are %d subjects, %d workloads", queue.Len(), len(queue.pending))
 		}
 	})
-	want := []ripened{
-		ripenedFor(other, mapB, 1, true, time.Second), ripenedFor(other, web, 1, true, 2*time.Second), ripenedFor(other, mapA, 1, true, 3*time.Second),
+	want := []handedOver{
+		dueFor(other, mapB, 1, true, time.Second), dueFor(other, web, 1, true, 2*time.Second), dueFor(other, mapA, 1, true, 3*time.Second),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -211,7 +211,7 @@ func TestAChangeOfAConfigThatIsGoneBecomesOneOfTheWorkloadWithItsDeadline(t *tes
 		}
 		time.Sleep(time.Minute)
 	})
-	want := []ripened{ripenedFor(web, web, 3, true, 5*time.Second)}
+	want := []handedOver{dueFor(web, web, 3, true, 5*time.Second)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -224,7 +224,7 @@ func TestAQueueThatIsEmptyAgainKeepsNoMemoryOfWhatItHeld(t *testing.T) {
 		workload := workloadNamed(strconv.Itoa(i))
 		queue.Observe(workload, workload, time.Now(), 0)
 	}
-	changes, _ := queue.takeRipe(time.Now(), time.Second)
+	changes, _ := queue.takeDue(time.Now(), time.Second)
 	for _, change := range changes {
 		backlogs.note(change)
 	}

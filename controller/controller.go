@@ -38,7 +38,7 @@ type Options struct {
 	OwnNamespace string
 	// KeySecret is the name of the Secret there that holds it.
 	KeySecret string
-	// GracePeriod is how long a change is held back, CheckPeriod how long a ripe one
+	// GracePeriod is how long a change is held back, CheckPeriod how long a due one
 	// can be overlooked at most.
 	GracePeriod, CheckPeriod time.Duration
 	// BackoffLimit is the longest time between two restarts of a workload whose
@@ -215,14 +215,14 @@ func (c *Controller) Lead(ctx context.Context) error {
 			}
 		})
 	}
-	group.Go(func() { c.changes.Run(ctx, c.options.CheckPeriod, c.ripe) })
+	group.Go(func() { c.changes.Run(ctx, c.options.CheckPeriod, c.due) })
 	err := c.restarter.Run(ctx, c.staleness.noteWorkload)
 	stop()
 	group.Wait()
 	return err
 }
 
-func (c *Controller) ripe(change observedChange) {
+func (c *Controller) due(change observedChange) {
 	c.ward.Try(quarantine.Queue, nameOfWorkload(change.Workload), func() { c.restarter.Enqueue(change) })
 	c.staleness.noteWaiting(change.Workload)
 }

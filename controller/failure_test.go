@@ -64,7 +64,7 @@ func TestAnErrorIsIgnoredIfItContainsATextOrMatchesAPattern(t *testing.T) {
 func TestAnIgnoredErrorCountsAsSuchAndMakesNoRestartLate(t *testing.T) {
 	c, _ := newIdleController(t)
 	c.restarter.ignoredErrors = ErrorFilter{Texts: []string{"frozen"}}
-	c.restarter.backlogs.note(observedChange{Workload: web, Count: 1, Ripe: time.Now().Add(-time.Hour)})
+	c.restarter.backlogs.note(observedChange{Workload: web, Count: 1, Due: time.Now().Add(-time.Hour)})
 	for _, step := range []struct {
 		failure, reason string
 		late            bool

@@ -228,13 +228,13 @@ func TestTheRightsThatARowNeedsAreLookedFor(t *testing.T) {
 		}
 	}
 	want := []apiclient.Right{
-		{Verb: "list", Resource: "serviceaccounts", Without: "no workload is restarted: nothing is decided before all ServiceAccounts are known"},
-		{Verb: "watch", Resource: "serviceaccounts", Without: "edits of ServiceAccounts are noticed late"},
-		{Verb: "list", Group: "apps", Resource: "replicasets", Without: "ReplicaSets are not restarted"},
-		{Verb: "watch", Group: "apps", Resource: "replicasets", Without: "new and changed ReplicaSets are noticed late"},
-		{Verb: "get", Group: "apps", Resource: "replicasets", Without: "a ReplicaSet that changes while it is decided about is restarted late"},
-		{Verb: "patch", Group: "apps", Resource: "replicasets", Without: "ReplicaSets are neither recorded nor restarted"},
-		{Verb: "list", Group: "apps", Resource: "replicasets", Without: "Deployments without a record that vouches are not restarted"},
+		{Verb: "list", Resource: "serviceaccounts", Impact: "no workload is restarted: nothing is decided before all ServiceAccounts are known"},
+		{Verb: "watch", Resource: "serviceaccounts", Impact: "edits of ServiceAccounts are noticed late"},
+		{Verb: "list", Group: "apps", Resource: "replicasets", Impact: "ReplicaSets are not restarted"},
+		{Verb: "watch", Group: "apps", Resource: "replicasets", Impact: "new and changed ReplicaSets are noticed late"},
+		{Verb: "get", Group: "apps", Resource: "replicasets", Impact: "a ReplicaSet that changes while it is decided about is restarted late"},
+		{Verb: "patch", Group: "apps", Resource: "replicasets", Impact: "ReplicaSets are neither recorded nor restarted"},
+		{Verb: "list", Group: "apps", Resource: "replicasets", Impact: "Deployments without a record that vouches are not restarted"},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("rights (-want +got):\n%s", diff)

@@ -90,7 +90,7 @@ func (r *restarter) gracePeriod(w *catalog.Workload) time.Duration {
 	return w.Grace(r.grace)
 }
 
-// Enqueue takes a ripe change: it queues the workload that it may concern, in the lane
+// Enqueue takes a due change: it queues the workload that it may concern, in the lane
 // of the config that changed. A workload that changed by itself waits as long as a
 // change of one of its configs does, which may not be the last one.
 func (r *restarter) Enqueue(change observedChange) {
@@ -101,7 +101,7 @@ func (r *restarter) Enqueue(change observedChange) {
 	if !isConfig && r.holdsConfigs(change.Workload) {
 		return
 	}
-	r.log.Debug("change is ripe", "change", change.Subject, "count", change.Count, "workload", change.Workload)
+	r.log.Debug("change is due", "change", change.Subject, "count", change.Count, "workload", change.Workload)
 	r.backlogs.note(change)
 	r.queue.Add(change.Workload, lane)
 }

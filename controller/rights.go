@@ -12,14 +12,14 @@ import (
 
 func (k *configKind) rights() []apiclient.Right {
 	return []apiclient.Right{
-		{Verb: "list", Resource: k.resource, Without: fmt.Sprintf("no workload is restarted: nothing is decided before all %ss are known", k.name)},
-		{Verb: "watch", Resource: k.resource, Without: fmt.Sprintf("edits of %ss are noticed late", k.name)},
+		{Verb: "list", Resource: k.resource, Impact: fmt.Sprintf("no workload is restarted: nothing is decided before all %ss are known", k.name)},
+		{Verb: "watch", Resource: k.resource, Impact: fmt.Sprintf("edits of %ss are noticed late", k.name)},
 	}
 }
 
 func (k *workloadKind) rights(dryRun bool) []apiclient.Right {
 	right := func(verb, without string) apiclient.Right {
-		return apiclient.Right{Verb: verb, Group: k.kind().Group, Resource: k.resource, Without: fmt.Sprintf(without, k.workload)}
+		return apiclient.Right{Verb: verb, Group: k.kind().Group, Resource: k.resource, Impact: fmt.Sprintf(without, k.workload)}
 	}
 	rights := []apiclient.Right{
 		right("list", "%ss are not restarted"),
@@ -44,7 +44,7 @@ func revisionRights() []apiclient.Right {
 			resource := k.revisions.groupResource()
 			rights = append(rights, apiclient.Right{
 				Verb: "list", Group: resource.Group, Resource: resource.Resource,
-				Without: strings.Join(names, " and ") + " without a record that vouches are not restarted",
+				Impact: strings.Join(names, " and ") + " without a record that vouches are not restarted",
 			})
 			delete(owners, k.revisions)
 		}
@@ -60,11 +60,11 @@ func (o *Options) rights() []apiclient.Right {
 	for _, k := range workloadKinds {
 		rights = append(rights, k.rights(o.DryRun)...)
 	}
-	rights = append(rights, apiclient.Right{Verb: "list", Resource: "pods", Without: "workloads without a record that vouches are not restarted"})
+	rights = append(rights, apiclient.Right{Verb: "list", Resource: "pods", Impact: "workloads without a record that vouches are not restarted"})
 	rights = append(rights, revisionRights()...)
 	return append(rights,
-		apiclient.Right{Verb: "create", Resource: "events", Without: "no Event tells of restarts"},
-		apiclient.Right{Verb: "patch", Resource: "events", Without: "Events that repeat are not counted up"})
+		apiclient.Right{Verb: "create", Resource: "events", Impact: "no Event tells of restarts"},
+		apiclient.Right{Verb: "patch", Resource: "events", Impact: "Events that repeat are not counted up"})
 }
 
 // Rights returns what the controller needs to be allowed to do.
@@ -72,11 +72,11 @@ func (c *Controller) Rights() []apiclient.Right {
 	var rights []apiclient.Right
 	if c.options.OwnNamespace != "" && c.options.watchesSecrets() {
 		key := apiclient.Right{
-			Verb: "get", Resource: "secrets", Namespace: c.options.OwnNamespace, Name: c.options.KeySecret, Without: "the key of Secrets' checksums lasts as long as the process",
+			Verb: "get", Resource: "secrets", Namespace: c.options.OwnNamespace, Name: c.options.KeySecret, Impact: "the key of Secrets' checksums lasts as long as the process",
 		}
 		rights = append(rights, key)
 		if !c.options.DryRun {
-			key.Verb, key.Without = "update", "the key of Secrets' checksums is not kept if there is none yet"
+			key.Verb, key.Impact = "update", "the key of Secrets' checksums is not kept if there is none yet"
 			rights = append(rights, key)
 		}
 	}

@@ -111,9 +111,9 @@ func (h history) deleteWorkload() {
 	}
 }
 
-func (h history) ripen() {
+func (h history) letBeDue() {
 	for _, change := range h.takeChanges() {
-		h.controller.ripe(change)
+		h.controller.due(change)
 	}
 }
 
@@ -142,7 +142,7 @@ func (h history) begin() {
 	list(h.world, "configmaps", h.configMaps)
 	list(h.world, "secrets", h.secrets)
 	list(h.world, "deployments", h.deployments)
-	h.ripen()
+	h.letBeDue()
 	for h.work() {
 	}
 }
@@ -182,7 +182,7 @@ func TestStaleWorkloadsAreCountedLikeByLookingAtAllOfThem(t *testing.T) {
 			"show a workload":    func(*rapid.T) { h.showWorkload() },
 			"delete a workload":  func(*rapid.T) { h.deleteWorkload() },
 			"list workloads":     func(*rapid.T) { list(w, "deployments", w.deployments) },
-			"ripen":              func(*rapid.T) { h.ripen() },
+			"let be due":         func(*rapid.T) { h.letBeDue() },
 			"decide":             func(*rapid.T) { h.decide() },
 			"retry":              func(*rapid.T) { h.retry() },
 			"lead":               func(*rapid.T) { w.controller.beginToLead() },
@@ -210,7 +210,7 @@ func edited(t *testing.T) *world {
 	list(w, "configmaps", w.configMaps)
 	list(w, "deployments", w.deployments)
 	for _, change := range w.takeChanges() {
-		w.controller.ripe(change)
+		w.controller.due(change)
 	}
 	w.work()
 	w.show("deployments", w.deployments["ns/web"])
@@ -239,7 +239,7 @@ func TestAStaleWorkloadThatNothingIsUnderWayForCountsAsOverdue(t *testing.T) {
 	require("on a standby", false)
 	c.beginToLead()
 	require("on a leader that has lost the change", true)
-	c.ripe(changes[0])
+	c.due(changes[0])
 	require("when a worker is to look at it", false)
 }
 

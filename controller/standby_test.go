@@ -93,7 +93,7 @@ func TestAConfigThatComesBackWithOtherContentIsAChangeOfAStandby(t *testing.T) {
 	s.requireWaiting("it is back", "a")
 }
 
-// The change of a workload itself does not ripen while those of its configs wait. If these
+// The change of a workload itself is not due while those of its configs wait. If these
 // are dropped, the workload must be decided about all the same.
 func TestAWorkloadThatWaitedForAConfigWhichIsGoneIsDecidedAbout(t *testing.T) {
 	s := newStandby(t)
@@ -102,13 +102,13 @@ func TestAWorkloadThatWaitedForAConfigWhichIsGoneIsDecidedAbout(t *testing.T) {
 	own := observedChange{Workload: web, Subject: web, Since: time.Now(), Count: 1}
 	s.controller.changes.Forget(web)
 	s.show("configmaps", s.configMap("a", "y"))
-	s.controller.ripe(own)
+	s.controller.due(own)
 	if s.controller.restarter.queue.Len() != 0 {
 		t.Fatal("it does not wait for the change of the config")
 	}
 	s.hide("configmaps", s.configMap("a", "y"))
 	for _, change := range s.takeChanges() {
-		s.controller.ripe(change)
+		s.controller.due(change)
 	}
 	if s.controller.restarter.queue.Len() != 1 {
 		t.Error("it is forgotten")

@@ -144,11 +144,11 @@ func TestAWorkloadThatIsGoneIsNoLongerHeld(t *testing.T) {
 }
 
 func TestAChangeThatCannotBeQueuedDoesNotHoldUpTheOthers(t *testing.T) {
-	c, _, _, _ := newBombedController(t, "change is ripe", "deployment/ns/bad")
+	c, _, _, _ := newBombedController(t, "change is due", "deployment/ns/bad")
 	c.log = slog.New(slog.DiscardHandler)
 	for _, name := range []string{"bad", "good"} {
 		ref := seenWorkload(name, "1").ref
-		c.ripe(observedChange{Workload: ref, Subject: ref})
+		c.due(observedChange{Workload: ref, Subject: ref})
 	}
 	if waiting := c.restarter.queue.Len(); waiting != 1 {
 		t.Errorf("%d workloads wait, want 1", waiting)

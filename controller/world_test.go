@@ -134,9 +134,9 @@ func list[T any](w *world, resource string, objects map[string]T) {
 	w.watches[resource].Replace(all, w.nextVersion())
 }
 
-// takeChanges lets all changes ripen, which nobody has noted then.
+// takeChanges makes all changes due, which nobody has noted then.
 func (w *world) takeChanges() []observedChange {
-	changes, _ := w.controller.changes.takeRipe(time.Now().Add(time.Hour), time.Hour)
+	changes, _ := w.controller.changes.takeDue(time.Now().Add(time.Hour), time.Hour)
 	return changes
 }
 

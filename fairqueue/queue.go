@@ -220,8 +220,8 @@ func (q *Queue[T, L]) delay(e *entry[T, L], pause time.Duration) {
 	q.signal()
 }
 
-// ripen lets the entries wait whose pause is over.
-func (q *Queue[T, L]) ripen(now time.Time) {
+// promote lets the entries wait whose pause is over.
+func (q *Queue[T, L]) promote(now time.Time) {
 	for e := q.delayed.next(); e != nil && !e.due.After(now); e = q.delayed.next() {
 		q.delayed.remove(e)
 		switch {

@@ -66,7 +66,7 @@ func (q *Queue[T, L]) take(ctx context.Context) *entry[T, L] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()
-	q.ripen(now)
+	q.promote(now)
 	if ctx.Err() != nil || q.idle() <= 0 {
 		return nil
 	}

@@ -131,7 +131,7 @@ func TestAWorkloadsOwnGracePeriod(t *testing.T) {
 	usual := s.run("usual", podOf(envFrom(settings)))
 	slow := s.run("slow", podOf(envFrom(settings)), withGrace("6s"))
 	beforeQuick, beforeUsual := s.started(quick), s.started(usual)
-	beforeSlow := s.started(slow) // its own change has ripened with this
+	beforeSlow := s.started(slow) // its own change was due with this
 
 	edited := time.Now()
 	s.edit(settings, set("a", "1"))

@@ -41,7 +41,7 @@ func TestEditsFurtherApartThanTheGracePeriodMakeARestartEach(t *testing.T) {
 	s.requireRestarts(app, first, 2)
 }
 
-// What the controller itself writes to a workload must not make the next edit ripen
+// What the controller itself writes to a workload must not make the next edit due
 // early, or two edits in one grace period become two restarts.
 func TestTheGracePeriodIsCountedFromTheEditAlsoSoonAfterARestart(t *testing.T) {
 	s := newSceneApart(t)

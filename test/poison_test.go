@@ -90,7 +90,7 @@ func TestAPoisonedObjectIsLeftAloneAndTheOthersGoOn(t *testing.T) {
 	called := func(name string) string { return "deployment/" + s.namespace + "/" + name }
 	log, off := &lockedText{}, &atomic.Bool{}
 	c := s.runInside(poison{slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}), map[string]string{
-		called("not-taken-in"): "workload changed", called("not-queued"): "change is ripe", called("not-decided"): "recorded",
+		called("not-taken-in"): "workload changed", called("not-queued"): "change is due", called("not-decided"): "recorded",
 	}, off})
 
 	before := s.started(all["good"])

@@ -119,11 +119,11 @@ func (s *scene) placeMarker() {
 
 // settle returns when the controller has dealt with all edits made before the
 // call. It edits a ConfigMap and a Secret, so that the edit comes last in both
-// watches and ripens last, and waits for the restart that this causes and for the
+// watches and is due last, and waits for the restart that this causes and for the
 // rollout, which takes longer than the patches that were decided on before.
 //
 // A workload may have a change of its own pending, which takes the edit along
-// before it is ripe. Such a restart tells nothing, and the marker is edited again
+// before it is due. Such a restart tells nothing, and the marker is edited again
 // when that change is gone.
 func (s *scene) settle() {
 	s.Helper()

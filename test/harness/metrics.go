@@ -89,7 +89,7 @@ func value(metric *dto.Metric) float64 {
 	}
 }
 
-// Idle returns nil if the controller has nothing to do: no change ripens and no
+// Idle returns nil if the controller has nothing to do: no change is due and no
 // workload waits for a worker. A change that the API server has but the
 // controller's watch has not shown yet is not known to it.
 func (c *Controller) Idle(ctx context.Context) error {
