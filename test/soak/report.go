@@ -93,6 +93,9 @@ func (s *soak) report(atEnd footprint) *report {
 	}
 	versions := s.observer.counts()
 	figure("observed", "%d versions: %s; with %d gaps in which the API server could not be watched", sum(versions), list(versions), s.observer.gaps.Load())
+	if s.startedAnew > 0 {
+		figure("cluster", "kube-controller-manager and KWOK were started anew %d times at the end, because rollouts stood still", s.startedAnew)
+	}
 	figure("pods", "%d, of which %d started more than 10 s after they were made, the slowest %s", len(s.pods), count, slowest)
 	figure("at start", "%s", s.atStart)
 	figure("at end", "%s", atEnd)

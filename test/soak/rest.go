@@ -22,18 +22,32 @@ import (
 // put off (30 s) and the rollouts that follow.
 const restLimit = 4 * time.Minute
 
+// rolloutPatience is how long the cluster may take to complete the rollouts after the controllers are
+// done, before its own controllers are started anew.
+const rolloutPatience = 45 * time.Second
+
+var errUnfinished = errors.New("rollouts are not complete")
+
 // awaitRest returns when there has been nothing to do for a while: nothing waits in the
 // controller, no workload runs with old content as far as it knows, every rollout is
 // complete, and all this holds for longer than a grace period. Meanwhile it tells what it
 // waits for.
 func (s *soak) awaitRest(ctx context.Context, limit time.Duration) error {
-	var since time.Time
+	var since, unfinishedSince time.Time
 	before, told := -1, time.Now().Add(-10*time.Second)
 	return harness.Eventually(ctx, limit, func(ctx context.Context) error {
 		err := s.atRest(ctx)
 		if err == nil {
 			if restarts := s.judge.restarts(); restarts != before {
 				before, err = restarts, errors.New("something has restarted")
+			}
+		}
+		if !errors.Is(err, errUnfinished) {
+			unfinishedSince = time.Now()
+		} else if time.Since(unfinishedSince) > rolloutPatience {
+			unfinishedSince = time.Now()
+			if err := s.startClusterAnew(ctx); err != nil {
+				return err
 			}
 		}
 		if err != nil {
@@ -71,7 +85,7 @@ func (s *soak) atRest(ctx context.Context) error {
 	}
 	unfinished, err := unfinishedRollouts(ctx, s.cluster.Client())
 	if err == nil && len(unfinished) > 0 {
-		err = fmt.Errorf("%d rollouts are not complete: %s", len(unfinished), textsOf(unfinished[:min(5, len(unfinished))]))
+		err = fmt.Errorf("%d %w: %s", len(unfinished), errUnfinished, textsOf(unfinished[:min(5, len(unfinished))]))
 	}
 	return err
 }
@@ -158,6 +172,24 @@ func (s *soak) wakePod(ctx context.Context, pod *corev1.Pod) error {
 	patch := fmt.Appendf(nil, `{"metadata":{"labels":{"woken":%q}}}`, s.driver.value())
 	_, err := s.cluster.Client().CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "waker"})
 	return err
+}
+
+// startClusterAnew starts kube-controller-manager and KWOK once more. Each time that the API
+// server was away, kube-controller-manager doubles the pause after which it tries an object
+// again, up to a quarter of an hour; and since Kubernetes 1.37 it counts it as a failure, too,
+// if its caches are behind its own writes.
+func (s *soak) startClusterAnew(ctx context.Context) error {
+	s.tell("starting kube-controller-manager and KWOK anew")
+	s.startedAnew++
+	for _, component := range []string{harness.ControllerManager, harness.KWOK} {
+		if err := s.cluster.KillComponent(ctx, component); err != nil {
+			return fmt.Errorf("end %s: %w", component, err)
+		}
+		if err := s.cluster.StartComponent(ctx, component); err != nil {
+			return fmt.Errorf("start %s: %w", component, err)
+		}
+	}
+	return nil
 }
 
 // unfinished reports whether a pod does not run yet, or is to go.

@@ -48,25 +48,26 @@ type options struct {
 // soak is one play.
 type soak struct {
 	options
-	begin     time.Time
-	cluster   *harness.Cluster
-	proxy     *faultproxy.Proxy
-	world     *world
-	judge     *judge
-	driver    *driver
-	observer  *observer
-	replicas  *replicas
-	saboteur  *saboteur
-	tenant    *tenant
-	account   string
-	directory string // of files that are not the cluster's
-	cleanups  harness.Cleanups
-	atStart   footprint
-	firstLook int // restarts before the disturbances
-	truces    int
-	disturbed spell       // the time of the disturbances
-	spells    []spell     // of hostility
-	pods      []model.Pod // that run at the end
+	begin       time.Time
+	cluster     *harness.Cluster
+	proxy       *faultproxy.Proxy
+	world       *world
+	judge       *judge
+	driver      *driver
+	observer    *observer
+	replicas    *replicas
+	saboteur    *saboteur
+	tenant      *tenant
+	account     string
+	directory   string // of files that are not the cluster's
+	cleanups    harness.Cleanups
+	atStart     footprint
+	firstLook   int // restarts before the disturbances
+	startedAnew int // how often the cluster's own controllers were, so that everything came to rest
+	truces      int
+	disturbed   spell       // the time of the disturbances
+	spells      []spell     // of hostility
+	pods        []model.Pod // that run at the end
 }
 
 // run plays a soak and returns its report. An error tells that it could not be played;

@@ -116,7 +116,7 @@ func (s *soak) unrest(ctx context.Context) string {
 		encoded, err := json.Marshal(object)
 		fmt.Fprintf(&text, "\n%s %v", encoded, err)
 	}
-	for _, component := range []string{harness.ControllerManager, "kwok"} {
+	for _, component := range []string{harness.ControllerManager, harness.KWOK} {
 		log, err := s.cluster.ComponentLog(component)
 		if err != nil {
 			log = err.Error()
