@@ -10,11 +10,11 @@ import (
 type allReads struct {
 	mounted []time.Time
 	started map[string][]time.Time
-	// spans are those of pods of which only the first and the last start is known.
+	// spans holds the pods of which only the first and the last start are known.
 	spans readSpans
 }
 
-// endOfTime is later than anything that the API can say.
+// endOfTime is later than any time that the API can express.
 var endOfTime = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func newAllReads(pods []Pod) *allReads {
@@ -59,7 +59,7 @@ func isAnyIn(times []time.Time, from, until time.Time) bool {
 	return i < len(times) && !times[i].After(until)
 }
 
-// readSpan is an interval in which a pod read something.
+// readSpan is an interval in which a pod read its config.
 type readSpan struct{ first, last time.Time }
 
 // readSpans are sorted by their beginnings. The end of each is the latest end so far.
@@ -74,7 +74,7 @@ func (r readSpans) sort() {
 	}
 }
 
-// meet reports whether one of them meets an interval.
+// meet reports whether one of the spans overlaps an interval.
 func (r readSpans) meet(from, until time.Time) bool {
 	begun := sort.Search(len(r), func(i int) bool { return r[i].first.After(until) })
 	return begun > 0 && !r[begun-1].last.Before(from)

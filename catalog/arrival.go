@@ -5,34 +5,34 @@ import (
 	"time"
 )
 
-// arrival is a config that a watch showed, on its way into the catalog. What has changed is
-// found out before the catalog is locked: that takes the longer the more keys the config
-// has, and it may have as many as its owner likes.
+// arrival is a config that a watch showed, on its way into the catalog. The comparison with the
+// previous content runs before the catalog is locked: it takes longer the more keys the config has,
+// and nothing limits their number.
 type arrival struct {
 	config *Config
-	// recorded is what the config's managedFields say of its edits.
+	// recorded holds the edits that the config's managedFields show.
 	recorded []Edit
-	// at is when the watch showed the config. It was listed if that may be long after the edits.
+	// at is when the watch showed the config. With listed, that may be long after the edits.
 	at     time.Time
 	listed bool
-	// previous is what the catalog knew when the config arrived, nil if nothing.
+	// previous is what the catalog knew when the config arrived, or nil if it knew nothing.
 	previous *Config
-	// past are the past contents, if a workload references the config.
+	// past holds the past contents if a workload references the config.
 	past       []Past
 	referenced bool
-	// changed reports whether the content is not that of previous.
+	// changed reports whether the content differs from that of previous.
 	changed bool
 }
 
-// notYet stands for the moment of an edit that has not been taken in.
+// notYet is the placeholder for the moment of an edit that the catalog has not taken in yet.
 const notYet Sequence = math.MaxUint64
 
 func newArrival(config Config, at time.Time, listed bool) *arrival {
 	return &arrival{config: &config, recorded: config.Edits, at: at, listed: listed}
 }
 
-// compare compares the config with what the catalog knows of it, and of its past. The function
-// returns when all records of what workloads see of the config were shown and written, or earlier.
+// compare compares the config with what the catalog knows about it and about its past. The function
+// recorded returns a sighting no later than any record of what workloads see of the config.
 func (a *arrival) compare(previous *Config, past []Past, recorded func() Sighting) {
 	a.previous, a.past, a.changed = previous, nil, true
 	if previous == nil {
@@ -53,8 +53,9 @@ func (a *arrival) compare(previous *Config, past []Past, recorded func() Sightin
 	}
 }
 
-// date returns when a key of which the managedFields say that changed: of a listed config
-// that is then, which is not before the edit, unless it says nothing that can be.
+// date returns when a key changed, given what the managedFields say about it. For a listed config
+// that is the recorded time, which is never before the edit, unless that time is missing or in the
+// future. Otherwise it is when the watch showed the config.
 func (a *arrival) date(recorded Edit) time.Time {
 	if a.listed && !recorded.At.IsZero() && !recorded.At.After(a.at) {
 		return recorded.At
@@ -62,8 +63,8 @@ func (a *arrival) date(recorded Edit) time.Time {
 	return a.at
 }
 
-// stamp says at which moment the changes were taken in. They are the last edits, and
-// perhaps the first one, see [foldLostKeys].
+// stamp sets the moment at which the catalog took in the changes. They are the last edits, and
+// perhaps the first one; see [foldLostKeys].
 func (a *arrival) stamp(moment Sequence) {
 	edits := a.config.Edits
 	for i := len(edits) - 1; i >= 0 && edits[i].Seen == notYet; i-- {
@@ -79,7 +80,7 @@ func (a *arrival) stamp(moment Sequence) {
 	}
 }
 
-// take takes in a config that has arrived, and reports whether that is news to a workload.
+// take takes in a config that has arrived, and reports whether it is news to a workload.
 func (c *Catalog) take(a *arrival) (news bool) {
 	c.arrive(a)
 	c.mu.Lock()
@@ -88,8 +89,7 @@ func (c *Catalog) take(a *arrival) (news bool) {
 	return c.putConfig(a)
 }
 
-// arrive compares a config with what the catalog knows of it. It must be called without the
-// lock.
+// arrive compares a config with what the catalog knows about it. Callers must not hold the lock.
 func (c *Catalog) arrive(a *arrival) {
 	ref := a.config.Ref
 	c.mu.RLock()
@@ -99,10 +99,10 @@ func (c *Catalog) arrive(a *arrival) {
 	a.compare(previous, past, func() Sighting { return c.oldestRecord(ref, a.at) })
 }
 
-// oldestRecord returns when the oldest record of what workloads see of a config was shown, and when
-// the oldest was written, or the present moment and time if there is none. One that is not trusted
-// counts, too: it does so again when its pod template comes back. It looks at each workload that
-// references the config.
+// oldestRecord returns the earliest moment at which a record of what workloads see of a config was
+// shown and the earliest time at which one was written, or the present moment and time if there is
+// no record. A record that is not trusted counts too: it is trusted again when its pod template
+// comes back. It looks at each workload that references the config.
 func (c *Catalog) oldestRecord(config ConfigRef, now time.Time) Sighting {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -124,7 +124,7 @@ func (c *Catalog) oldestRecord(config ConfigRef, now time.Time) Sighting {
 func (c *Catalog) putConfig(a *arrival) (news bool) {
 	previous := c.config(a.config.Ref)
 	if previous != a.previous {
-		// A deleted one was forgotten, with its last reference.
+		// A deleted config was forgotten with its last reference.
 		a.compare(previous, c.past[a.config.Ref], func() Sighting { return Sighting{} })
 	}
 	a.stamp(c.moment)

@@ -2,22 +2,23 @@ package catalog
 
 import "time"
 
-// freeRestarts is how many restarts in a row are not spaced out: a release in
-// several steps must not wait.
+// freeRestarts is how many restarts in a row are not spaced out, so that a release
+// in several steps does not wait.
 const freeRestarts = 3
 
-// Budget is what a workload has used of its restarts: how many there were in a
-// row, and when the last one was. It is kept in the workload's basis annotation,
-// so that it survives the controller. The zero value is that of a workload that
-// was not restarted lately.
+// Budget is what a workload has used of its restarts: how many there were in a row,
+// and when the last one was. The workload's basis annotation holds it, so it
+// survives a restart of the controller. A workload that was not restarted recently
+// has the zero value.
 type Budget struct {
 	Restarts int       `json:"restarts,omitzero"`
 	Last     time.Time `json:"restarted,omitzero"`
 }
 
-// Spacing says how far apart the restarts of a workload are to be when its configs
-// keep changing. After three restarts in a row it doubles with each one, from the
-// grace period up to the limit. A calm of another limit ends the row.
+// Spacing determines how far apart the restarts of a workload are when its configs
+// keep changing. After three restarts in a row, the spacing doubles with each
+// restart, from the grace period up to the limit. The row ends when, after the
+// spacing, another limit passes without a restart.
 type Spacing struct {
 	// Grace is the workload's grace period.
 	Grace time.Duration
@@ -25,7 +26,7 @@ type Spacing struct {
 	Limit time.Duration
 }
 
-// after is the spacing after so many restarts in a row.
+// after returns the spacing after the given number of restarts in a row.
 func (s Spacing) after(restarts int) time.Duration {
 	if restarts < freeRestarts {
 		return 0
@@ -37,9 +38,10 @@ func (s Spacing) after(restarts int) time.Duration {
 	return min(spacing, s.Limit)
 }
 
-// Wait tells how long from now the next restart has to wait, which is never longer
-// than the limit. The clock of who made the last restart may be ahead; by more than
-// the limit it has jumped, and holds up nothing.
+// Wait returns how long the next restart has to wait from now, which is never
+// longer than the limit. The last restart may have been made by a process whose
+// clock is ahead. If that clock is ahead by more than the limit, it has jumped, and
+// the restart does not wait for it.
 func (b Budget) Wait(s Spacing, now time.Time) time.Duration {
 	if b.Last.Sub(now) > s.Limit {
 		return 0

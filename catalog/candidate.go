@@ -7,17 +7,17 @@ import (
 
 // candidate is a way of reading a config whose readers may have missed an edit.
 type candidate struct {
-	// readers are references that see the same of one config.
+	// readers are references that see the same part of one config.
 	readers []Reference
-	// edits are those that the readers may have missed.
+	// edits are the edits that the readers may have missed.
 	edits []Edit
-	// differs tells that the content is known not to be that of an earlier record: then
-	// the last change since, of whichever key, is what the readers must have seen. It is
-	// nil if it has left no trace.
+	// differs means that the content is known to differ from an earlier record. The readers
+	// must then have seen change, the last change since that record, whichever key it
+	// concerns. It is nil if that change has left no trace.
 	differs bool
 	change  *Edit
-	// recorded is when a record that is trusted was made of other content, which the pods of
-	// that time have read. It is zero if there is none.
+	// recorded is when a trusted record of other content was made, which the pods of that
+	// time have read. It is zero if there is no such record.
 	recorded time.Time
 	// templateSeen is the moment at which the watch showed the template of the pods.
 	templateSeen Sequence
@@ -34,10 +34,10 @@ func (s *candidate) isStale(read time.Time) bool {
 	return slices.ContainsFunc(s.edits, func(edit Edit) bool { return s.isMissed(edit, read) })
 }
 
-// isMissed reports whether an edit came after a pod read the config. Close to it, the
-// clocks do not tell: then it is missed unless the watch showed it before it showed the
-// template that the pod is made from. A config that was made along with its pods,
-// while nobody watched, was there first.
+// isMissed reports whether an edit came after a pod read the config. When the two times are
+// too close for the clocks to decide, the edit counts as missed unless the watch showed it
+// before the template that the pod is made from. A config that was created along with its
+// pods, while no controller watched, was there first.
 func (s *candidate) isMissed(edit Edit, read time.Time) bool {
 	switch late := edit.At.Sub(read); {
 	case late > clockTolerance:
@@ -51,8 +51,9 @@ func (s *candidate) isMissed(edit Edit, read time.Time) bool {
 	}
 }
 
-// told returns the edits that tell a person why a pod is stale that read the config at the
-// given time: those that it missed, or all if it is because of a record.
+// told returns the edits that explain to a person why a pod that read the config at the
+// given time is stale: the ones that it missed, or all of them if a record shows that it is
+// stale.
 func (s *candidate) told(read time.Time) []Edit {
 	byRecord := s.differs || s.recorded.Sub(read) > clockTolerance
 	return slices.DeleteFunc(slices.Clone(s.edits), func(edit Edit) bool {
@@ -62,7 +63,7 @@ func (s *candidate) told(read time.Time) []Edit {
 
 func anyConfig(ConfigRef) bool { return true }
 
-// appeared selects the configs that the workload's record does not know.
+// appeared selects the configs that are missing from the workload's record.
 func appeared(w *Workload) func(ConfigRef) bool {
 	return func(ref ConfigRef) bool {
 		_, recorded := w.Applied.Checksums[ref]
@@ -70,7 +71,8 @@ func appeared(w *Workload) func(ConfigRef) bool {
 	}
 }
 
-// recordedOtherwise selects the configs whose content the workload's record does not know.
+// recordedOtherwise selects the configs whose content is not the one in the workload's
+// record.
 func recordedOtherwise(w *Workload, sights []sight) func(ConfigRef) bool {
 	same := make(map[ConfigRef]struct{})
 	for i := range sights {
@@ -84,8 +86,8 @@ func recordedOtherwise(w *Workload, sights []sight) func(ConfigRef) bool {
 	}
 }
 
-// candidates returns the references to those configs, sorted by config, whose
-// content changed since the workload opted in, or since an earlier record.
+// candidates returns the references to the configs whose content changed since the workload
+// opted in, or since an earlier record, sorted by config.
 func candidates(view *View, sights []sight, matters func(ConfigRef) bool) []candidate {
 	var found []candidate
 	lostBasis := view.lostBasis(sights)
@@ -97,7 +99,7 @@ func candidates(view *View, sights []sight, matters func(ConfigRef) bool) []cand
 	return found
 }
 
-// candidatesOf looks for the edits that concern the references to one config.
+// candidatesOf finds the edits that concern the references to one config.
 func candidatesOf(view *View, s *sight, lostBasis bool) []candidate {
 	comparison, config := view.compareEarlier(s), s.config
 	if comparison == same {
@@ -122,8 +124,8 @@ func candidatesOf(view *View, s *sight, lostBasis bool) []candidate {
 	return found
 }
 
-// seeTheSame reports whether two references to a config see the same of it, in the same way.
-// That several containers see the same single keys is not made use of.
+// seeTheSame reports whether two references to a config see the same part of it in the same
+// way. It returns false for references to single keys, even to the same ones.
 func seeTheSame(a, b *Reference) bool {
 	return a.Channel == b.Channel && a.Optional == b.Optional && a.Keys.Names == nil && b.Keys.Names == nil
 }

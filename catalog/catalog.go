@@ -14,20 +14,20 @@ import (
 // The zero value is not usable; see [New]. All methods may be called by several
 // goroutines at once.
 type Catalog struct {
-	kinds       []ConfigKind // that it keeps; none stands for all
+	kinds       []ConfigKind // the kinds that the catalog keeps; empty means all
 	mu          sync.RWMutex
 	moment      Sequence
 	key         ChecksumKey
 	configs     scopes[ConfigKind, *Config]
-	listing     map[string]int // how many lists of configs are being taken in, by namespace
-	gone        int            // how many of configs are marked as deleted
+	listing     map[string]int // how many lists of configs the catalog is taking in, by namespace
+	gone        int            // how many configs are marked as deleted
 	past        map[ConfigRef][]Past
 	workloads   scopes[WorkloadKind, *Workload]
 	referencing map[ConfigRef]workloadSet
 }
 
-// New returns an empty catalog for configs of these kinds, or of all kinds if none is
-// given. References to others do not count.
+// New returns an empty catalog for configs of these kinds, or of all kinds if no kind is given.
+// It ignores references to configs of other kinds.
 func New(kinds ...ConfigKind) *Catalog {
 	return &Catalog{
 		kinds:       kinds,
@@ -39,34 +39,35 @@ func New(kinds ...ConfigKind) *Catalog {
 	}
 }
 
-// View is what the catalog knows about one workload at one moment. What it
-// points to is shared and never modified.
+// View is what the catalog knows about one workload at one moment. The values it points to are
+// shared and never modified.
 type View struct {
 	Workload *Workload
 	// Configs holds the referenced configs that are known.
 	Configs map[ConfigRef]*Config
-	// Past holds the past contents of those of them that had any, the oldest first.
+	// Past holds the past contents of these configs, the oldest first. Configs without past
+	// contents are absent.
 	Past     map[ConfigRef][]Past
 	Sequence Sequence
-	// Listing is whether a list of configs of the namespace is being taken in: some of them
-	// may be newer than others, so that a decision would be made again at once.
+	// Listing reports whether the catalog is taking in a list of the namespace's configs. Some
+	// of them may then be newer than others, so a decision would soon be made again.
 	Listing bool
-	// Key keys the checksums of Secrets. It is zero as long as it is not known.
+	// Key keys the checksums of Secrets. It is zero until it is known.
 	Key ChecksumKey
-	// Originals are the [OriginalDigest]s of those configs that [View.UnsettledByOriginal]
-	// asks for. A Catalog does not know them.
+	// Originals holds the [OriginalDigest]s of the configs that [View.UnsettledByOriginal]
+	// returns. A Catalog does not know them; the caller provides them.
 	Originals map[ConfigRef]Checksum
 }
 
-// SetKey makes the key of Secrets' checksums known.
+// SetKey sets the key of the checksums of Secrets.
 func (c *Catalog) SetKey(key ChecksumKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.key = key
 }
 
-// LacksKey reports whether nothing can be recorded of the workload yet, because it
-// reads a Secret and the key is not known.
+// LacksKey reports whether nothing can be recorded on the workload yet because it reads a
+// Secret and the key is not known.
 func (v *View) LacksKey() bool {
 	return v.Key.IsZero() && slices.ContainsFunc(v.Workload.References, func(r Reference) bool { return r.Config.Kind.IsSecret() })
 }
@@ -79,8 +80,8 @@ func (v *View) present(ref ConfigRef) *Config {
 	return nil
 }
 
-// View returns what is known about a workload, and false if it is not in the
-// catalog.
+// View returns what the catalog knows about a workload, and false if it does not have the
+// workload.
 func (c *Catalog) View(ref WorkloadRef) (View, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -101,15 +102,15 @@ func (c *Catalog) View(ref WorkloadRef) (View, bool) {
 	return view, true
 }
 
-// Sequence returns that of the last observation.
+// Sequence returns the sequence of the last observation.
 func (c *Catalog) Sequence() Sequence {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.moment
 }
 
-// WorkloadsReferencing returns the workloads that reference a config, in no
-// particular order. They are shared and never modified.
+// WorkloadsReferencing returns the workloads that reference a config, in no particular order.
+// The returned values are shared and never modified.
 func (c *Catalog) WorkloadsReferencing(ref ConfigRef) []*Workload {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -143,15 +144,16 @@ func (c *Catalog) Size() (configs, workloads int) {
 	return c.configs.size - c.gone, c.workloads.size
 }
 
-// ObserveConfig takes in a config that the watch showed at the given time. It
-// reports whether that is news to a workload: the config is new or has other
-// content, and some workload references it.
+// ObserveConfig takes in a config that the watch showed at the given time. It reports whether
+// it is news to a workload: the config is new or its content changed, and at least one workload
+// references it.
 func (c *Catalog) ObserveConfig(config Config, at time.Time) bool {
 	return c.take(newArrival(config, at, false))
 }
 
-// ForgetConfig takes in that a config was deleted, which the watch showed at the given time.
-// While a workload references it, its checksums are kept to compare with those of a successor.
+// ForgetConfig takes in the deletion of a config, which the watch showed at the given time.
+// While a workload references the config, the catalog keeps its checksums to compare them with
+// those of a successor.
 func (c *Catalog) ForgetConfig(ref ConfigRef, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,8 +185,8 @@ func (c *Catalog) removeConfig(ref ConfigRef, at time.Time) bool {
 }
 
 // ObserveWorkload takes in a workload that opted in, as the watch showed it. It reports whether
-// that calls for a decision: it is new, its template or its grace period changed, a restart was
-// reverted, or its record became one that is not trusted. One that is trusted is our own.
+// the workload needs a decision: it is new, its template or its grace period changed, a restart
+// was reverted, or it got another record that is not trusted. A trusted record is our own.
 func (c *Catalog) ObserveWorkload(workload Workload) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -195,8 +197,8 @@ func (c *Catalog) ObserveWorkload(workload Workload) bool {
 	return c.putWorkload(&workload, c.moment, c.moment)
 }
 
-// ForgetWorkload takes in that a workload is gone or does not opt in, and reports whether
-// it was known.
+// ForgetWorkload takes in that a workload is gone or no longer opts in, and reports whether the
+// catalog knew it.
 func (c *Catalog) ForgetWorkload(ref WorkloadRef) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -204,8 +206,8 @@ func (c *Catalog) ForgetWorkload(ref WorkloadRef) bool {
 	return c.removeWorkload(ref)
 }
 
-// PurgeWorkload forgets a workload of which another method may have taken in a part before
-// it panicked. It looks through the whole index.
+// PurgeWorkload forgets a workload that another method may have taken in partly before it
+// panicked. It searches the whole index.
 func (c *Catalog) PurgeWorkload(ref WorkloadRef) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -216,9 +218,9 @@ func (c *Catalog) PurgeWorkload(ref WorkloadRef) {
 	}
 }
 
-// putWorkload stores a workload whose pod template the watch showed at a moment, 0 if that is
-// not known, and which had not opted in yet at a moment before, 0 if that is not known either.
-// It completes the workload.
+// putWorkload completes and stores a workload. The watch showed its pod template at the moment
+// templateSeen, and had shown everything before the workload opted in up to the moment shown;
+// each is 0 if it is not known.
 func (c *Catalog) putWorkload(workload *Workload, templateSeen, shown Sequence) bool {
 	previous := c.workload(workload.Ref)
 	if previous != nil && previous.UID != workload.UID {
@@ -232,7 +234,7 @@ func (c *Catalog) putWorkload(workload *Workload, templateSeen, shown Sequence) 
 		workload.succeed(previous, c.moment)
 	}
 	c.index(previous, workload)
-	c.keepWorkload(workload) // not before it is indexed: what panics must not look as if it were known
+	c.keepWorkload(workload) // only after indexing: a workload that causes a panic must not seem known
 	if previous == nil {
 		return true
 	}
@@ -240,7 +242,7 @@ func (c *Catalog) putWorkload(workload *Workload, templateSeen, shown Sequence) 
 	return previous.Template != workload.Template || spoiled || showsRevert(previous, workload) || !samePeriod(previous, workload)
 }
 
-// countingReferences returns the references to configs of the catalog's kinds.
+// countingReferences returns the references to configs of the kinds that the catalog keeps.
 func (c *Catalog) countingReferences(references []Reference) []Reference {
 	isOther := func(r Reference) bool { return !slices.Contains(c.kinds, r.Config.Kind) }
 	if len(c.kinds) == 0 || !slices.ContainsFunc(references, isOther) {
@@ -266,12 +268,12 @@ func (c *Catalog) removeWorkload(ref WorkloadRef) bool {
 	return true
 }
 
-// index moves a workload's entries in the reverse index from its previous
-// references to its present ones. Either may be nil. It compares the references
-// themselves: a fingerprint says nothing of them that somebody could not forge.
+// index moves a workload's entries in the reverse index from its previous references to its
+// present ones. Either may be nil. It compares the references themselves, because a fingerprint
+// could be forged.
 func (c *Catalog) index(previous, present *Workload) {
 	if previous != nil && present != nil && slices.EqualFunc(previous.References, present.References, refersToSameConfig) {
-		return // as with most changes
+		return // as in most changes
 	}
 	before, after := configsOf(previous), configsOf(present)
 	for len(before) > 0 || len(after) > 0 {
@@ -297,7 +299,7 @@ func configsOf(w *Workload) []ConfigRef {
 	return w.Configs()
 }
 
-// compareFirst compares the first configs of two lists. One that is empty comes last.
+// compareFirst compares the first configs of two lists. An empty list comes last.
 func compareFirst(a, b []ConfigRef) int {
 	if len(a) == 0 || len(b) == 0 {
 		return cmp.Compare(len(b), len(a))
@@ -311,8 +313,8 @@ func (c *Catalog) reference(config ConfigRef, workload WorkloadRef) {
 	c.referencing[config] = referencing
 }
 
-// unreference removes a workload from those that reference a config. A deleted
-// config that nobody references any more is forgotten.
+// unreference removes a workload from the set of workloads that reference a config. The catalog
+// forgets a deleted config with its last reference.
 func (c *Catalog) unreference(config ConfigRef, workload WorkloadRef) {
 	referencing := c.referencing[config]
 	if referencing.remove(workload); referencing.len() > 0 {

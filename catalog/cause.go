@@ -5,26 +5,27 @@ import (
 	"time"
 )
 
-// named is how many configs, keys and writers a decision names at most: a decision is told
-// to people, and kept while its restart is put off or not answered. Which keys a config
-// has, and who writes it, is up to its owner.
+// named is the highest number of configs, keys and writers that a decision names. Decisions
+// appear in logs and Events, and stay in memory while a restart is put off or unanswered;
+// nothing limits the number of a config's keys and writers.
 const named = 10
 
 // Cause is a config that changed.
 type Cause struct {
 	Config ConfigRef
-	// Keys are the changed keys that the workload sees, sorted; empty if it happened
-	// while nobody watched. Only the first ones are named, and MoreKeys are not.
+	// Keys are the changed keys that the workload sees, sorted; empty if the change happened
+	// while no controller watched. Only the first keys are named; MoreKeys is the number of
+	// the others.
 	Keys     []string
 	MoreKeys int
-	// Writers are the field managers that changed them, sorted, as far as known. Only
-	// the first ones are named, and MoreWriters are not.
+	// Writers are the known field managers that changed the keys, sorted. Only the first
+	// writers are named; MoreWriters is the number of the others.
 	Writers     []string
 	MoreWriters int
 }
 
-// add adds the key and the writer of an edit, as far as they are known. The cause is to be
-// tidied up when all are added.
+// add adds the key and the writer of an edit if they are known. Call tidy after adding all
+// edits.
 func (c *Cause) add(edit Edit) {
 	if edit.Key != "" {
 		c.Keys = append(c.Keys, edit.Key)
@@ -38,8 +39,9 @@ func (c *Cause) addWriter(edit Edit) {
 	}
 }
 
-// addSince adds an edit that came after the record. Of one that nobody saw only the
-// writer is told: its time is that of the writer's last write, of whichever key.
+// addSince adds an edit that came after the record. If no watch showed the edit, it adds only
+// the writer, since the edit's time is that of the writer's last write, whichever key that
+// changed.
 func (c *Cause) addSince(record *AppliedState, seen Sequence, edit Edit) {
 	switch {
 	case edit.Seen > seen:
@@ -49,7 +51,7 @@ func (c *Cause) addSince(record *AppliedState, seen Sequence, edit Edit) {
 	}
 }
 
-// tidy sorts what was added, and leaves out what is there twice or too much.
+// tidy sorts the keys and writers, and removes duplicates and those beyond the limit.
 func (c *Cause) tidy() {
 	slices.Sort(c.Keys)
 	slices.Sort(c.Writers)
@@ -57,8 +59,8 @@ func (c *Cause) tidy() {
 	c.Writers, c.MoreWriters = firstNamed(slices.Compact(c.Writers))
 }
 
-// firstNamed returns the first of a list, so that nothing keeps the others, and how many there
-// are more.
+// firstNamed returns a copy of the first elements of a list, so that the others can be freed,
+// and the number of the others.
 func firstNamed[T any](list []T) ([]T, int) {
 	if len(list) <= named {
 		return list, 0

@@ -8,18 +8,18 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Checksum identifies a content: of one key of a config, or of the keys of a
+// Checksum identifies the content of one key of a config, or of the keys of a
 // config that a workload sees. It is the xxhash64 of a canonical encoding in
 // which every string is preceded by its length, so that no two different
-// contents share an encoding. What is recorded of a Secret is keyed instead, see
-// [ChecksumKey].
+// contents share an encoding. The recorded checksums of Secrets are keyed
+// instead; see [ChecksumKey].
 type Checksum uint64
 
 // String returns the checksum as 16 lower-case hexadecimal digits, the form in
 // which it is recorded on workloads.
 func (c Checksum) String() string { return fmt.Sprintf("%016x", uint64(c)) }
 
-// parseChecksum is the inverse of [Checksum.String]. It accepts nothing else.
+// parseChecksum is the inverse of [Checksum.String]. It accepts no other input.
 func parseChecksum(s string) (Checksum, error) {
 	n, err := strconv.ParseUint(s, 16, 64)
 	if err != nil || Checksum(n).String() != s {
@@ -28,7 +28,7 @@ func parseChecksum(s string) (Checksum, error) {
 	return Checksum(n), nil
 }
 
-// keyChecksum is the checksum of one key with its value.
+// keyChecksum returns the checksum of one key with its value.
 func keyChecksum[V string | []byte](name string, value V) Checksum {
 	digest := xxhash.New()
 	writeLength(digest, len(name))
@@ -43,10 +43,11 @@ func keyChecksum[V string | []byte](name string, value V) Checksum {
 	return Checksum(digest.Sum64())
 }
 
-// setChecksum is the checksum of a set of keys, which must be sorted by name.
-// It is computed from the checksums of the keys, because their values are gone.
+// setChecksum returns the checksum of a set of keys, which must be sorted by
+// name. It uses the checksums of the keys, because the catalog does not keep
+// their values.
 func setChecksum(keys []Key) Checksum {
-	var buffer [512]byte // enough for most; it stays on the stack
+	var buffer [512]byte // large enough for most sets; it stays on the stack
 	return Checksum(xxhash.Sum64(appendKeys(buffer[:0], keys)))
 }
 

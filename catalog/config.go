@@ -15,13 +15,13 @@ import (
 // very many references to configs.
 type ConfigKind uint8
 
-// The kinds of configs. The zero value is none of them.
+// The kinds of configs. The zero value is not a kind.
 const (
 	ConfigMap ConfigKind = iota + 1
 	Secret
 )
 
-// configKinds are what the catalog knows of each kind.
+// configKinds holds the properties of each kind.
 var configKinds = []configKindRow{
 	ConfigMap: {name: "configmap"},
 	Secret:    {name: "secret", isSecret: true},
@@ -29,7 +29,7 @@ var configKinds = []configKindRow{
 
 type configKindRow struct {
 	name string // in lower case, as in the checksums annotation
-	// isSecret means that nobody may learn from a checksum what the content is.
+	// isSecret means that a checksum must not reveal the content.
 	isSecret bool
 }
 
@@ -37,11 +37,10 @@ type configKindRow struct {
 func (k ConfigKind) String() string { return configKinds[k].name }
 
 // IsSecret reports whether the content is secret: its checksums are recorded with a
-// [ChecksumKey], and the names of its keys are not for everybody either.
+// [ChecksumKey], and the names of its keys are not public either.
 func (k ConfigKind) IsSecret() bool { return configKinds[k].isSecret }
 
-// parseConfigKind is the inverse of [ConfigKind.String]. It returns 0 for what is
-// not a kind.
+// parseConfigKind is the inverse of [ConfigKind.String]. It returns 0 for any other string.
 func parseConfigKind(s string) ConfigKind {
 	for kind := 1; kind < len(configKinds); kind++ {
 		if configKinds[kind].name == s {
@@ -83,49 +82,49 @@ func parseConfigRef(s string) (ConfigRef, bool) {
 type Key struct {
 	Name     string
 	Checksum Checksum
-	// Binary tells that the key stands in a ConfigMap's binaryData, which
-	// environment variables cannot be taken from. It is no part of the
-	// checksum: in a volume the same bytes are the same file.
+	// Binary means that the key is in a ConfigMap's binaryData, which environment variables
+	// cannot use. It is not part of the checksum: in a volume, the same bytes are the same
+	// file.
 	Binary bool
 }
 
-// Config is what the catalog keeps of a ConfigMap or Secret: never its data.
+// Config is what the catalog keeps of a ConfigMap or Secret, which is never its data.
 type Config struct {
 	Ref  ConfigRef
 	Keys []Key // sorted by name
-	// Created is when the config was made, by the API server's clock, in seconds of
-	// Unix time.
+	// Created is when the config was created, by the API server's clock, in seconds of Unix
+	// time.
 	Created int64
 	// Appeared is the moment at which the watch showed the config as new, and 0
 	// if it was there when the catalog began to watch.
 	Appeared Sequence
-	// Edits is what is known of when the content changed; empty for most.
+	// Edits holds the known changes of the content; it is empty for most configs.
 	Edits []Edit
-	// Deleted marks a config that is gone but still referenced. Its keys are
-	// kept to report whether it comes back with the same content.
+	// Deleted marks a config that is gone but still referenced. Its keys are kept to detect
+	// whether it comes back with the same content.
 	Deleted bool
 }
 
 // Edit is the last known change of one key's content.
 type Edit struct {
-	// Key is the name of the key, empty if it is not known any more.
+	// Key is the name of the key, empty if it is no longer known.
 	Key string
-	// At is when it happened: the time at which the watch showed it, or the time
-	// in the config's managedFields, in whole seconds, if nobody watched.
+	// At is when the edit happened: the time at which the watch showed it or, if no
+	// controller watched, the time in the config's managedFields, in whole seconds.
 	At time.Time
-	// Seen is the moment at which the watch showed it, and 0 if nobody watched.
+	// Seen is the moment at which the watch showed it, and 0 if no controller watched.
 	Seen Sequence
 	// Writer is the field manager that made the edit, empty if it is not known.
 	Writer string
-	// binary marks that it concerns binaryData only: the watch showed that the key did
-	// not stand in the data before or after.
+	// binary means that the edit concerns only binaryData: the watch showed that the key
+	// was not in the data before or after.
 	binary bool
-	// creation marks that the whole config was made.
+	// creation means that the edit is the creation of the whole config.
 	creation bool
 }
 
-// Sequence orders what the watches showed: a later observation has a larger one.
-// 0 stands for before the catalog watched.
+// Sequence orders the observations of the watches: a later observation has a larger
+// sequence. 0 is the time before the catalog watched.
 type Sequence uint64
 
 // NewConfigMap reduces a ConfigMap to what the catalog keeps of it.
@@ -149,14 +148,14 @@ func NewSecret(secret *corev1.Secret) Config {
 	return newConfig(Secret, &secret.ObjectMeta, keys)
 }
 
-// usualKeys is how many keys a config has at most, usually.
+// usualKeys is the number of keys that configs seldom exceed.
 const usualKeys = 256
 
 func newConfig(kind ConfigKind, meta *metav1.ObjectMeta, keys []Key) Config {
 	slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
-	// Many configs have the same names of keys. One copy of each will do. The names of very
-	// many keys are not likely to be those of other configs, and to look takes longer than
-	// all the rest.
+	// Many configs have keys of the same names, which can share one copy. A config with
+	// very many keys is unlikely to share their names with others, and looking them up
+	// would take longer than everything else.
 	if len(keys) <= usualKeys {
 		for i := range keys {
 			keys[i].Name = unique.Make(keys[i].Name).Value()
@@ -176,13 +175,13 @@ func newConfig(kind ConfigKind, meta *metav1.ObjectMeta, keys []Key) Config {
 	}
 }
 
-// Checksum returns the checksum to record of the keys that any of the selections
-// sees: with the key if the config is a Secret.
+// Checksum returns the checksum to record of the keys that any of the selections sees. For
+// a Secret it uses the checksum key.
 func (c *Config) Checksum(selections []Selection, key ChecksumKey) Checksum {
 	return c.checksumOf(c.seen(selections), key)
 }
 
-// checksumOf returns the checksum to record of those of its keys that are seen.
+// checksumOf returns the checksum to record of the given keys of the config.
 func (c *Config) checksumOf(seen []Key, key ChecksumKey) Checksum {
 	if c.Ref.Kind.IsSecret() {
 		return key.checksum(c.Ref, seen)
@@ -203,7 +202,7 @@ func (c *Config) seen(selections []Selection) []Key {
 	return seen
 }
 
-// shows reports whether the config has a key that is selected.
+// shows reports whether the config has a key that the selection selects.
 func (c *Config) shows(selection Selection) bool {
 	if selection.Names == nil {
 		return slices.ContainsFunc(c.Keys, selection.selects)
@@ -214,7 +213,7 @@ func (c *Config) shows(selection Selection) bool {
 	})
 }
 
-// findKey looks for a key among sorted ones.
+// findKey finds a key in a sorted list.
 func findKey(keys []Key, name string) (Key, bool) {
 	i, found := slices.BinarySearchFunc(keys, name, func(key Key, name string) int { return strings.Compare(key.Name, name) })
 	if !found {

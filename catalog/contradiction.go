@@ -5,33 +5,33 @@ import (
 	"time"
 )
 
-// The content of a config can come back to what is recorded before the restart that another
-// content called for was made: within the grace period, or while the restart is put off or
-// cannot be patched. The record is true again then, but pods that started in between have read
-// the other content. Two things can be known of such an interval: what the watch showed (see
-// [Past]), and since when a process knew of it that could not restart (see
+// The content of a config can change and return to the recorded content before the restart for the
+// change happens: within the grace period, or while the restart is put off or its patch fails. The
+// record is then correct again, but pods that started in between have read the other content. The
+// controller may know two things about such an interval: what the watch showed (see [Past]), and
+// since when a process that could not restart the pods knew about it (see
 // [AppliedState.Contradicted]).
 
-// span is an interval in which readers could read another content than the recorded one.
+// span is an interval in which readers could read content other than the recorded one.
 type span struct {
-	// sight is the config, and past the content that it had. It is nil if that is not known.
+	// sight is the config, and past is the content that it had, or nil if that is not known.
 	sight *sight
 	past  *Past
 	from  Sighting
 	until Sighting // zero if it is not known when it ended
 }
 
-// concerns reports whether the content could be read through a reference to the config.
+// concerns reports whether a reference to the config could read the other content.
 func (s *span) concerns(reference *Reference) bool {
 	return s.past == nil || s.past.isOther(s.sight.config, reference)
 }
 
-// maxSpans is after how many intervals of one workload those of each further config count as
-// one.
+// maxSpans is the number of intervals of one workload after which the intervals of each further
+// config count as one.
 const maxSpans = 1000
 
-// spans returns the intervals since the record in which a config had another content than
-// the recorded one, although it has that one now.
+// spans returns the intervals since the record in which a config had other content than the
+// recorded one, although it has the recorded content now.
 func (v *View) spans(sights []sight) []span {
 	w := v.Workload
 	if len(v.Past) == 0 && w.Applied.Contradicted.IsZero() {
@@ -50,7 +50,7 @@ func (v *View) spans(sights []sight) []span {
 	return append(found, v.markedSpans(sights, found)...)
 }
 
-// joinSpans makes one of those from an index on, which are of one config.
+// joinSpans joins the spans from an index on, which belong to one config, into one.
 func joinSpans(all []span, from int) []span {
 	if len(all) < from+2 {
 		return all
@@ -62,7 +62,7 @@ func joinSpans(all []span, from int) []span {
 	return append(all[:from], span{sight: all[from].sight, past: &joined, from: joined.From, until: joined.Until})
 }
 
-// appendPastSpans appends those that the watch showed of one config.
+// appendPastSpans appends the spans of one config that the watch showed.
 func (s *sight) appendPastSpans(found []span, w *Workload, past []Past) []span {
 	for i := range past {
 		p := &past[i]
@@ -74,11 +74,12 @@ func (s *sight) appendPastSpans(found []span, w *Workload, past []Past) []span {
 	return found
 }
 
-// since returns when the content came, and false if it went before the record, or before the
-// pods were found to have what it says. One that was there at that moment counts: it is either
-// what is recorded, or the config was gone, or who recorded it knew another content than this
-// catalog. One of a mixture may have come later than the first: in doubt at any time since the
-// record. The moment is that of the end, for what lasted beyond the record came to matter with it.
+// since returns when the content came, and false if it went before the record, or before the pods
+// were found to have what the record says. Content that was there at that moment counts: either it
+// is the recorded content, or the config was gone, or the process that wrote the record knew other
+// content than this catalog. In a mixture, some contents came later than the first one; if in
+// doubt, any time since the record counts. The returned moment is that of the end, because content
+// that outlasted the record began to matter with the record.
 func (p *Past) since(w *Workload) (Sighting, bool) {
 	from := Sighting{At: p.From.At, Seen: p.Until.Seen}
 	if p.Mixed && p.From.Seen <= w.lastRight() {
@@ -87,20 +88,21 @@ func (p *Past) since(w *Workload) (Sighting, bool) {
 	return from, w.isLater(p.Until)
 }
 
-// lastRight returns the moment at which the pods were last known to have, or to get, what is
-// recorded.
+// lastRight returns the moment at which the pods were last known to have, or to be about to get,
+// the recorded content.
 func (w *Workload) lastRight() Sequence { return max(w.RecordSeen, w.PodsSeen) }
 
-// isLater reports whether something was shown after the pods were last known to have, or to get,
-// what is recorded. The watch of workloads may be behind and show the record of another process
-// long after it was written, so what is dated after that counts, too.
+// isLater reports whether the watch showed something after the pods were last known to have, or to
+// be about to get, the recorded content. The watch of workloads may be behind and show another
+// process's record long after it was written, so anything dated after the write counts too.
 func (w *Workload) isLater(shown Sighting) bool {
 	isWrittenBefore := shown.Seen > 0 && shown.At.Sub(w.Applied.Written) > -clockTolerance
 	return shown.Seen > w.lastRight() || isWrittenBefore && !w.OwnRecord && w.PodsSeen == 0
 }
 
-// contradictedSince returns [AppliedState.Contradicted] as far as it matters to the pods of the present
-// template: it does not if they were found to be fine since, unless the record says so.
+// contradictedSince returns [AppliedState.Contradicted] if it matters to the pods of the present
+// template. It does not matter if they were found to be up to date since then, unless the record
+// itself is marked.
 func (w *Workload) contradictedSince() time.Time {
 	if isVerified := w.PodsSeen > 0; isVerified && !w.Applied.Marked {
 		return time.Time{}
@@ -110,8 +112,8 @@ func (w *Workload) contradictedSince() time.Time {
 
 const reasonLacking = "a config is gone whose content was another one than the recorded one for a while"
 
-// lacksContradicted reports whether a recorded config is gone that had another content for a
-// while. It may come back, so what is known of that must not be forgotten.
+// lacksContradicted reports whether a recorded config that had other content for a while is gone.
+// The config may come back, so that knowledge must not be lost.
 func (v *View) lacksContradicted(sights []sight) bool {
 	w := v.Workload
 	return w.Applied.Trusted && slices.ContainsFunc(sights, func(s sight) bool {
@@ -123,13 +125,13 @@ func (v *View) lacksContradicted(sights []sight) bool {
 	})
 }
 
-// isRecordedSame reports whether a record that is trusted has the present checksum of a config.
+// isRecordedSame reports whether the record is trusted and has the present checksum of a config.
 func (v *View) isRecordedSame(s *sight) bool {
 	recorded, found := v.Workload.Applied.Checksums[s.ref]
 	return s.config != nil && found && v.Workload.Applied.Trusted && recorded == s.checksum
 }
 
-// lastOfKey returns the last edit of a key, and one of an unknown key if none is known.
+// lastOfKey returns the last edit of a key, or the zero Edit if no edit is known.
 func lastOfKey(edits []Edit, key string) Edit {
 	if i := slices.IndexFunc(edits, func(edit Edit) bool { return edit.Key == key }); i >= 0 {
 		return edits[i]
@@ -137,9 +139,10 @@ func lastOfKey(edits []Edit, key string) Edit {
 	return Edit{}
 }
 
-// markedSpans returns the interval that began when the record was known to be contradicted, for
-// whoever reads a recorded config. It ended when the watch showed the last edit; if it showed none
-// since, nobody knows. There is none if the watch showed how it began.
+// markedSpans returns the interval that began when the record was known to be contradicted, once
+// for each recorded config. The interval ended when the watch showed the last edit; if the watch
+// has shown no edit since, the end is unknown. If the watch showed how the interval began, there
+// is no such interval.
 func (v *View) markedSpans(sights []sight, known []span) []span {
 	w := v.Workload
 	since := w.contradictedSince()
@@ -156,8 +159,8 @@ func (v *View) markedSpans(sights []sight, known []span) []span {
 	return marked
 }
 
-// lastSeen returns when the watch showed the last edit that concerns the workload and came no
-// earlier than a time. It is zero if there is none.
+// lastSeen returns when the watch showed the last edit that concerns the workload and is not older
+// than the given time. It is zero if there is no such edit.
 func lastSeen(sights []sight, since time.Time) Sighting {
 	last := Sighting{At: since}
 	for i := range sights {
@@ -177,7 +180,7 @@ func lastSeen(sights []sight, since time.Time) Sighting {
 	return last
 }
 
-// noteContradiction notes whether and since when the record is contradicted.
+// noteContradiction notes whether the record is contradicted, and since when.
 func (d *Decision) noteContradiction(view *View, sights []sight, spans []span) {
 	first := Sighting{At: view.Workload.contradictedSince()}
 	note := func(from Sighting) {
@@ -202,8 +205,8 @@ func (d *Decision) noteContradiction(view *View, sights []sight, spans []span) {
 	}
 }
 
-// eachChange calls a function with each change since the record of what the workload sees of a
-// config, as far as it is known.
+// eachChange calls a function with each known change since the record of what the workload sees of
+// a config.
 func (s *sight) eachChange(w *Workload, past []Past, change func(Sighting)) {
 	note := func(from Sighting) {
 		if w.isLater(from) {
@@ -223,14 +226,14 @@ func (s *sight) eachChange(w *Workload, past []Past, change func(Sighting)) {
 		case !p.concernsAny(s.references):
 		case !p.isAbsence():
 			note(p.From)
-		case w.isLater(p.Until): // no record has it, so it counts if it lasted beyond the record
+		case w.isLater(p.Until): // no record includes it, so it counts if it outlasted the record
 			change(Sighting{p.From.At, p.Until.Seen})
 		}
 	}
 }
 
-// Mark returns the annotations that leave the record as it is, but marked as contradicted since
-// a time. It returns false if not all of the record can be read, or if there is none to mark.
+// Mark returns annotations with the same record, marked as contradicted since the given time. It
+// returns false if part of the record cannot be read, or if there is no trusted record to mark.
 func (v *View) Mark(since time.Time) (map[string]string, bool, error) {
 	w := v.Workload
 	r := &w.Applied
@@ -247,9 +250,9 @@ func (v *View) Mark(since time.Time) (map[string]string, bool, error) {
 	return annotations, err == nil, err
 }
 
-// isRead reports whether one of the times at which the config was read lies in the interval, or
-// so close to it that the clocks do not tell. That does not matter if the watch showed the
-// template of the pods after the end.
+// isRead reports whether a pod read the config within the interval, or so close to it that the
+// clocks cannot decide. A close read does not count if the watch showed the pods' template after
+// the end of the interval.
 func (s *span) isRead(at *allReads, templateSeen Sequence) bool {
 	from, until := s.from.At, s.until.At
 	if s.until.Seen == 0 || s.until.Seen >= templateSeen {
@@ -263,8 +266,8 @@ func (s *span) isRead(at *allReads, templateSeen Sequence) bool {
 	})
 }
 
-// addReturned adds the configs whose content has come back that pods read while it was another
-// one, and reports whether there are such pods.
+// addReturned adds the configs whose content has returned to the recorded one and that pods read
+// in between. It reports whether there are such pods.
 func (d *Decision) addReturned(w *Workload, spans []span, pods []Pod) bool {
 	if len(spans) == 0 {
 		return false

@@ -5,49 +5,49 @@ import (
 	"time"
 )
 
-// Outcome is what is to be done about a workload.
+// Outcome is what to do about a workload.
 type Outcome string
 
 // The outcomes.
 const (
 	// Keep leaves the workload as it is.
 	Keep Outcome = "keep"
-	// RecordOnly records the checksums, the pods are up to date.
+	// RecordOnly records the checksums; the pods are up to date.
 	RecordOnly Outcome = "record"
 	// Restart records the checksums and restarts the pods.
 	Restart Outcome = "restart"
-	// AskPods cannot tell without the pods: see [DecideByPods].
+	// AskPods means that the decision needs the pods; see [DecideByPods].
 	AskPods Outcome = "ask"
-	// AskConfigs cannot tell without the [View.Originals].
+	// AskConfigs means that the decision needs the [View.Originals].
 	AskConfigs Outcome = "ask configs"
 )
 
-// Decision is an outcome with what it takes to carry it out and to explain it.
+// Decision is an outcome with everything needed to carry it out and to explain it.
 type Decision struct {
 	Outcome Outcome
-	// Reason tells a person why.
+	// Reason explains the outcome to a person.
 	Reason string
-	// Checksums are to be recorded. A config for which there is no room is not among
-	// them; the pods are asked about it, as about one that appeared.
+	// Checksums are the checksums to record. A config for which there is no room is left out; as
+	// for a config that appeared, the pods' start times then decide.
 	Checksums Checksums
-	// Causes are the configs that a restart lets the pods see, sorted. Only the first
-	// ones are named, and MoreCauses are not.
+	// Causes are the changed configs that the pods see after a restart, sorted. Only the first
+	// causes are named; MoreCauses is the number of the others.
 	Causes     []Cause
 	MoreCauses int
-	// Contradicts tells that the content is not, or was not for a while, what the record is trusted
-	// for, and Contradicted since when, as far as that is known. Its moment is 0 if no watch
-	// showed how that began.
+	// Contradicts means that the content is, or for a while was, not what the trusted record says.
+	// Contradicted is since when, if that is known; its moment is 0 if no watch showed how it
+	// began.
 	Contradicts  bool
 	Contradicted Sighting
-	// Verified tells that the pods were found to have what is to be recorded.
+	// Verified means that the pods were found to have the content to record.
 	Verified bool
 }
 
-// clockTolerance is how far the clocks of the controller, the API server and
-// the nodes may differ, with times that the API cuts to whole seconds.
+// clockTolerance is how far the clocks of the controller, the API server and the nodes may differ,
+// given that the API truncates times to whole seconds.
 const clockTolerance = time.Second
 
-// Decide decides about a workload as far as the catalog alone can tell.
+// Decide decides about a workload with what the catalog alone knows.
 func Decide(view View) Decision {
 	w := view.Workload
 	if w.TooManyReferences {
@@ -86,8 +86,8 @@ func Decide(view View) Decision {
 	return decision.recorded(w, "the pods are up to date")
 }
 
-// DecideByPods decides about a workload for which [Decide] wanted to know the
-// pods. They must be those of the workload's present template.
+// DecideByPods decides about a workload for which [Decide] returned [AskPods]. The pods must be
+// those of the workload's present template.
 func DecideByPods(view View, pods []Pod) Decision {
 	w := view.Workload
 	sights, first := view.sights(), firstReads(pods)
@@ -123,8 +123,8 @@ func DecideByPods(view View, pods []Pod) Decision {
 	return decision.recorded(w, "all containers started after the last change")
 }
 
-// unknownToRecord selects the configs about which the workload's record does not tell what
-// its pods have read.
+// unknownToRecord selects the configs for which the workload's record does not say what its pods
+// have read.
 func unknownToRecord(w *Workload, sights []sight) func(ConfigRef) bool {
 	switch {
 	case !w.Applied.Trusted:
@@ -147,8 +147,8 @@ func (d Decision) with(outcome Outcome, reason string) Decision {
 	return d
 }
 
-// recorded decides to record the checksums, or to keep what is there if it says
-// the same and nothing that it should not.
+// recorded decides to record the checksums, or to keep the present record if it says the same and
+// nothing that it should not.
 func (d Decision) recorded(w *Workload, reason string) Decision {
 	r := &w.Applied
 	says := r.Trusted && r.Reverted == nil && !r.Marked && !r.Exposed && !r.Others && r.Checksums.Equal(d.Checksums)
@@ -173,7 +173,7 @@ func (d *Decision) addCause(config ConfigRef, edits []Edit) {
 	}
 }
 
-// nameCauses names the first of the causes.
+// nameCauses keeps the first of the causes and counts the others.
 func (d *Decision) nameCauses(causes []Cause) {
 	d.Causes, d.MoreCauses = firstNamed(causes)
 	for i := range d.Causes {
@@ -181,8 +181,8 @@ func (d *Decision) nameCauses(causes []Cause) {
 	}
 }
 
-// currentChecksums computes what to record. A config that is gone keeps the
-// entry of a record that is trusted: pods that run still have its content.
+// currentChecksums computes what to record. A config that is gone keeps its entry from a trusted
+// record, because running pods still have its content.
 func currentChecksums(w *Workload, sights []sight) Checksums {
 	checksums := make(Checksums, len(sights))
 	for i := range sights {
@@ -195,12 +195,11 @@ func currentChecksums(w *Workload, sights []sight) Checksums {
 	return checksums
 }
 
-// Unconfirmed returns the configs of which a record that another process made, or an
-// earlier controller, has another checksum. Who made it may have known a later content than
-// the catalog does, whose watch may be behind: nothing must be done about the workload
-// before the config was read and found to be what the catalog knows, later than
-// [Workload.RecordSeen]. The same goes for those that seem to have come back to what such a record
-// says if it is marked as contradicted.
+// Unconfirmed returns the configs whose checksum differs in a record that another process or an
+// earlier controller made. That process may have known later content than the catalog, whose watch
+// may be behind. Nothing must be done about the workload until a read of the config, later than
+// [Workload.RecordSeen], confirms what the catalog knows. The same applies to configs that seem to
+// have returned to the content of such a record if it is marked as contradicted.
 func (v *View) Unconfirmed() []ConfigRef {
 	if v.Workload.OwnRecord {
 		return nil
@@ -217,7 +216,7 @@ func (v *View) Unconfirmed() []ConfigRef {
 	return unconfirmed
 }
 
-// differences returns the configs of which the record has another checksum.
+// differences returns the configs whose checksum differs from the record.
 func differences(w *Workload, sights []sight) []Cause {
 	var causes []Cause
 	for i := range sights {

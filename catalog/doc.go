@@ -9,13 +9,13 @@
 //   - A workload is a Deployment, StatefulSet or DaemonSet that opted in. Only
 //     such workloads are in the catalog.
 //   - A reference is one way in which a workload's pod template makes a
-//     container read a config, with the keys that the container gets to see.
-//   - The record is what the controller wrote onto a workload: the checksums
-//     that its pods are known to run with, and what they rest on (the basis).
-//     A record is trusted if its basis still holds. What it tells of Secrets can
+//     container read a config, with the keys that the container sees.
+//   - The record is what the controller wrote to a workload: the checksums that
+//     its pods are known to run with, and what they rest on (the basis). A
+//     record is trusted if its basis still holds. Its checksums of Secrets can
 //     only be read with the key that it was made with.
 //   - An earlier record was made in another way, by the original controller or
-//     an early version: it reports whether a content is still the same.
+//     an early version: it shows whether the content is still the same.
 //   - A decision says what to do about a workload: keep, record, restart, or
 //     ask its pods or its configs first.
 //

@@ -14,19 +14,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// EarlierRecord is what a controller of another scheme recorded. It reports whether
-// the content of a config is still the same, and nothing of when the pods started.
+// EarlierRecord is what a controller of another scheme recorded. It shows whether the content of
+// a config is still the same, but not when the pods started.
 type EarlierRecord struct {
-	// Checksums are those of the configs that it tells of.
+	// Checksums are the checksums of the configs in the record.
 	Checksums Checksums
-	// ByOriginal tells that they are [OriginalDigest]s.
+	// ByOriginal means that the checksums are [OriginalDigest]s.
 	ByOriginal bool
-	// Beyond are the configs, sorted, of which the original could not tell: the workload reads
-	// them in ways that it did not look at. What happened to them before this controller
-	// watched is no reason to restart.
+	// Beyond are the configs, sorted, that the original could not record: the workload reads
+	// them in ways that the original did not support. Changes to them before this controller
+	// watched are no reason to restart.
 	Beyond []ConfigRef
-	// Made is a time before which the record was not made, or zero if it is not
-	// known. What changed a config before that is in the record.
+	// Made is the earliest time at which the record may have been made, or zero if that is not
+	// known. The record includes all changes before that time.
 	Made time.Time
 }
 
@@ -37,8 +37,8 @@ func (r *EarlierRecord) equal(other *EarlierRecord) bool {
 	return r.ByOriginal == other.ByOriginal && r.Made.Equal(other.Made) && r.Checksums.Equal(other.Checksums)
 }
 
-// separateUnkeyed moves the checksums of Secrets, which are of [unkeyedScheme] and
-// not to be recorded any more, into an earlier record, if it is trusted for them.
+// separateUnkeyed moves the checksums of Secrets, which have the [unkeyedScheme] and must not be
+// recorded any more, into an earlier record if the record is trusted.
 func (r *AppliedState) separateUnkeyed(written time.Time) {
 	secrets := r.Checksums.secret()
 	r.Key = ""
@@ -51,11 +51,11 @@ func (r *AppliedState) separateUnkeyed(written time.Time) {
 	}
 }
 
-// readOriginal reads a record as the original controller makes it: checksums without
-// a basis, or with one that is about others, as this controller leaves behind when
-// the original comes back. It returns nil if there is none. The original writes
-// under the same manager's name; the time of that manager's last write counts only
-// if nobody else brought the record, as an undo does.
+// readOriginal reads a record as the original controller writes it: checksums without a basis,
+// or with the basis of other checksums, which remains from this controller if the original comes
+// back. It returns nil if there is no such record. The original writes under the same field
+// manager's name; the time of that manager's last write counts only if no other manager restored
+// the record, as an undo does.
 func readOriginal(meta *metav1.ObjectMeta) *EarlierRecord {
 	var entries map[string]string
 	if json.Unmarshal([]byte(meta.Annotations[ChecksumsAnnotation]), &entries) != nil {
@@ -81,9 +81,9 @@ func readOriginal(meta *metav1.ObjectMeta) *EarlierRecord {
 	return record
 }
 
-// beyondOriginal returns the configs, sorted, that a workload reads and a record of the original
-// does not tell of, because it looked only at the envFrom of containers that are no init
-// containers, and at volumes of a ConfigMap, mounted or not.
+// beyondOriginal returns the configs, sorted, that a workload reads but that the original does
+// not record, because it only looked at the envFrom of containers other than init containers,
+// and at ConfigMap volumes, mounted or not.
 func beyondOriginal(w *Workload, spec *corev1.PodSpec) []ConfigRef {
 	known := maps.Clone(w.Applied.Earlier.Checksums)
 	add := func(kind ConfigKind, name string) { known[ConfigRef{kind, w.Ref.Namespace, name}] = 0 }
@@ -111,8 +111,8 @@ func beyondOriginal(w *Workload, spec *corev1.PodSpec) []ConfigRef {
 	return beyond
 }
 
-// isBeyondOriginal reports whether the record is one of the original's, which could not tell of
-// the config.
+// isBeyondOriginal reports whether the record is from the original, which could not record the
+// config.
 func (r *AppliedState) isBeyondOriginal(ref ConfigRef) bool {
 	if r.Earlier == nil {
 		return false
@@ -121,11 +121,11 @@ func (r *AppliedState) isBeyondOriginal(ref ConfigRef) bool {
 	return found
 }
 
-// ExposesSecrets reports whether annotations, of a workload or copied from one, hold
-// digests of Secrets that were made without a key.
+// ExposesSecrets reports whether annotations of a workload, or copies of them, hold digests of
+// Secrets that were made without a key.
 func ExposesSecrets(annotations map[string]string) bool {
 	var b basis
-	_ = json.Unmarshal([]byte(annotations[BasisAnnotation]), &b) // what is no basis has no scheme
+	_ = json.Unmarshal([]byte(annotations[BasisAnnotation]), &b) // an invalid basis has no scheme
 	return b.exposesSecrets(annotations[ChecksumsAnnotation])
 }
 
@@ -156,8 +156,8 @@ func OriginalDigest(object metav1.Object) (Checksum, error) {
 	return Checksum(binary.BigEndian.Uint64(sum[:])), nil
 }
 
-// UnsettledByOriginal returns the configs that a record of the original controller
-// tells of and that only their [OriginalDigest]s can settle.
+// UnsettledByOriginal returns the configs in a record of the original controller that need their
+// [OriginalDigest]s for a decision.
 func (v *View) UnsettledByOriginal() []ConfigRef {
 	if !v.lacksOriginals() {
 		return nil
@@ -185,14 +185,15 @@ func (v *View) unsettledByOriginal(sights []sight) []ConfigRef {
 	return unsettled
 }
 
-// isOwn reports whether a checksum is that of a config's present content in any of the
-// schemes of this controller.
+// isOwn reports whether a checksum matches a config's present content in any scheme of this
+// controller.
 func (v *View) isOwn(recorded Checksum, s *sight) bool {
 	return recorded == setChecksum(s.seen) || !v.Key.IsZero() && recorded == s.checksum
 }
 
-// lostBasis reports whether what looks like a record of the original is our own, which lost its
-// basis: a config still has the content that it names. Nothing was beyond that one.
+// lostBasis reports whether an apparent record of the original is our own record that lost its
+// basis: at least one config still has the recorded content in one of our schemes. No config is
+// beyond such a record.
 func (v *View) lostBasis(sights []sight) bool {
 	earlier := v.Workload.Applied.Earlier
 	return earlier != nil && earlier.ByOriginal && slices.ContainsFunc(sights, func(s sight) bool {
@@ -201,7 +202,7 @@ func (v *View) lostBasis(sights []sight) bool {
 	})
 }
 
-// comparison is that of a config with an earlier record.
+// comparison is the result of comparing a config with an earlier record.
 type comparison int
 
 const (
@@ -211,7 +212,7 @@ const (
 	different
 )
 
-// compareEarlier compares a config's content with what an earlier record tells.
+// compareEarlier compares a config's content with an earlier record.
 func (v *View) compareEarlier(s *sight) comparison {
 	earlier := v.Workload.Applied.Earlier
 	if earlier == nil {
@@ -224,7 +225,7 @@ func (v *View) compareEarlier(s *sight) comparison {
 	digest, read := v.Originals[s.ref]
 	switch {
 	case v.isOwn(recorded, s) && earlier.ByOriginal:
-		return unknown // our own record, which lost its basis and so counts like none
+		return unknown // our own record, which lost its basis and is ignored
 	case v.isOwn(recorded, s):
 		return same
 	case read && recorded == digest:
@@ -235,7 +236,7 @@ func (v *View) compareEarlier(s *sight) comparison {
 	return different
 }
 
-// binary returns the config as if it had nothing but its binaryData.
+// binary returns the config as if it had only its binaryData.
 func (c *Config) binary() *Config {
 	isText := func(key Key) bool { return !key.Binary }
 	rest := *c

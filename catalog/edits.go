@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// maxLostKeys bounds how many edits are kept for keys that a config does not
-// have any more. The oldest beyond that become one edit of unknown keys, so
-// that a config that gets new keys all the time does not grow for ever.
+// maxLostKeys is the highest number of edits kept for keys that a config no longer has. The
+// oldest edits beyond it become one edit of unknown keys, so that a config that keeps
+// getting new keys does not use more and more memory.
 const maxLostKeys = 32
 
-// mergeEdits returns what is known of the edits of a config after those of its keys
-// changed which are given. New ones come last, and their moment is [notYet].
+// mergeEdits returns the known edits of a config after the given keys changed. New edits
+// come last, and their moment is [notYet].
 func mergeEdits(previous *Config, present *arrival, changed []string) []Edit {
 	if len(changed) == 0 {
 		return previous.Edits
@@ -26,11 +26,11 @@ func mergeEdits(previous *Config, present *arrival, changed []string) []Edit {
 			kept++
 		}
 	}
-	edits := make([]Edit, 0, kept+len(changed)) // no more: they are kept, and there may be very many
+	edits := make([]Edit, 0, kept+len(changed)) // the exact capacity: the edits are kept, and there may be very many
 	for _, edit := range previous.Edits {
 		if stays(edit) {
 			if key, found := findKey(present.config.Keys, edit.Key); found {
-				edit.Key = key.Name // or else the former content's names are kept, too
+				edit.Key = key.Name // otherwise the names of the former content stay in memory too
 			}
 			edits = append(edits, edit)
 		}
@@ -45,8 +45,8 @@ func mergeEdits(previous *Config, present *arrival, changed []string) []Edit {
 	return foldLostKeys(edits, present.config.Keys)
 }
 
-// findEdit looks for the edit of a key among sorted ones. It returns the zero value if there
-// is none.
+// findEdit finds the edit of a key in a sorted list. It returns the zero value if there is
+// no such edit.
 func findEdit(edits []Edit, key string) Edit {
 	i, found := slices.BinarySearchFunc(edits, key, func(edit Edit, key string) int { return strings.Compare(edit.Key, key) })
 	if !found {
@@ -55,8 +55,8 @@ func findEdit(edits []Edit, key string) Edit {
 	return edits[i]
 }
 
-// foldLostKeys makes one edit, which comes first, of the oldest ones of lost keys if there
-// are too many of them.
+// foldLostKeys joins the oldest edits of lost keys into one edit, which comes first, if
+// there are too many of them.
 func foldLostKeys(edits []Edit, keys []Key) []Edit {
 	isLost := func(edit Edit) bool { return edit.Key != "" && !hasKey(keys, edit.Key) }
 	lost := 0
@@ -89,14 +89,14 @@ func hasKey(keys []Key, name string) bool {
 	return found
 }
 
-// inData reports whether a key of that name stands in the data.
+// inData reports whether the data has a key of that name.
 func inData(keys []Key, name string) bool {
 	key, found := findKey(keys, name)
 	return found && !key.Binary
 }
 
-// isVisible reports whether an edit of the config may be seen through a reference. Of one
-// that nobody watched the present place of the key is all that is known.
+// isVisible reports whether a reference with the selection may see an edit of the config. If
+// no watch showed the edit, only the present place of the key is known.
 func (c *Config) isVisible(edit Edit, selection Selection) bool {
 	isBinary := edit.binary || edit.Seen == 0 && hasKey(c.Keys, edit.Key) && !inData(c.Keys, edit.Key)
 	return edit.concerns(selection) && !(selection.DataOnly && isBinary)

@@ -13,7 +13,8 @@ import (
 )
 
 // Fingerprint identifies a pod template by 128 bits of its [podtemplate.Sum]. It depends
-// on what is set in the template only, so that it outlives updates of the API types.
+// only on the fields that are set in the template, so it stays the same when the API
+// types change.
 type Fingerprint [16]byte
 
 // String returns the fingerprint as 32 lower-case hexadecimal digits.
@@ -21,9 +22,9 @@ func (f Fingerprint) String() string { return hex.EncodeToString(f[:]) }
 
 func fingerprintOf(sum podtemplate.Sum) Fingerprint { return Fingerprint(sum[:16]) }
 
-// RevisionFingerprint is the fingerprint of the pod template of a workload's revision, a
-// ReplicaSet or what a ControllerRevision holds. It equals [Workload.PodTemplate] if the
-// revision was made from the workload's present template.
+// RevisionFingerprint returns the fingerprint of the pod template of a workload's
+// revision, which is in a ReplicaSet or a ControllerRevision. It equals
+// [Workload.PodTemplate] if the revision was made from the workload's present template.
 func RevisionFingerprint(template *corev1.PodTemplateSpec) Fingerprint {
 	return fingerprintOf(podtemplate.Encode(template).SumWithoutLabel(appsv1.DefaultDeploymentUniqueLabelKey))
 }
@@ -35,12 +36,12 @@ func fingerprints(template *corev1.PodTemplateSpec) (full, bare Fingerprint) {
 	return fingerprintOf(encoded.Sum()), fingerprintOf(encoded.SumWithoutAnnotation(TimestampAnnotation))
 }
 
-// earlierDigits is how long a fingerprint is that [earlierFingerprint] returns.
+// earlierDigits is the length of the fingerprints that [earlierFingerprint] returns.
 const earlierDigits = 16
 
 // earlierFingerprint identifies a pod template without the restart timestamp as versions
-// before [Fingerprint] did: by the xxhash64 of its protobuf encoding. It returns nothing
-// for a template that cannot be encoded.
+// before [Fingerprint] did: by the xxhash64 of its protobuf encoding. It returns the
+// empty string for a template that cannot be encoded.
 func earlierFingerprint(template *corev1.PodTemplateSpec) string {
 	bare := *template
 	bare.Annotations = maps.Clone(template.Annotations)

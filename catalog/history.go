@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// history is what is known of the edits of a config, to be asked by each way in which a
-// workload reads it.
+// history holds the known edits of a config. Each way in which a workload reads the config
+// looks up its edits here.
 type history struct {
 	workload *Workload
 	config   *Config
-	// onlySeen leaves out the edits that nobody watched.
+	// onlySeen leaves out the edits that no watch showed.
 	onlySeen bool
-	// byKey are the edits by their keys. They are made for the first reference to single
-	// keys: then each edit is looked at once, however many references there are.
+	// byKey holds the edits by their keys. It is built for the first reference to single
+	// keys, so that each edit is visited once, however many references there are.
 	byKey map[string]Edit
-	// change is the last one since the earlier record, once it was looked for.
+	// change is the last change since the earlier record; it is set once hasChange is true.
 	change    *Edit
 	hasChange bool
 }
@@ -36,7 +36,7 @@ func (h *history) edits(selection Selection) []Edit {
 		}
 	}
 	var edits []Edit
-	if edit, found := h.byKey[""]; found { // of a key that is not known any more
+	if edit, found := h.byKey[""]; found { // of a key that is no longer known
 		edits = append(edits, edit)
 	}
 	for _, name := range selection.Names {
@@ -47,9 +47,9 @@ func (h *history) edits(selection Selection) []Edit {
 	return edits
 }
 
-// inspect looks for the edits that some readers may have missed. That the config
-// was created is one only if containers start without it and see something of
-// it now, or if it was recorded otherwise, since then it was made again.
+// inspect finds the edits that some readers may have missed. The creation of the config
+// counts as an edit only if containers start without the config and see a part of it now,
+// or if other content was recorded, since the config was then created again.
 func (h *history) inspect(readers []Reference, recordedOtherwise bool) (candidate, bool) {
 	keys := readers[0].Keys
 	s := candidate{readers: readers, templateSeen: h.workload.PodTemplateSeen}
@@ -85,8 +85,8 @@ func (h *history) inspectDifferent(readers []Reference) candidate {
 	return s
 }
 
-// lastChange returns the last change since the earlier record, of whichever key, and nil if
-// none is known: then it has left no trace.
+// lastChange returns the last change since the earlier record, whichever key it concerns.
+// It returns nil if no change is known because it has left no trace.
 func (h *history) lastChange() *Edit {
 	if h.hasChange {
 		return h.change
@@ -104,14 +104,15 @@ func (h *history) isSinceEarlier(edit Edit) bool {
 	return !edit.At.Before(h.workload.Applied.Earlier.Made.Add(-clockTolerance))
 }
 
-// creation is the edit that made the config.
+// creation returns the edit that created the config.
 func (c *Config) creation() Edit {
 	return Edit{At: time.Unix(c.Created, 0).UTC(), Seen: c.Appeared, creation: true}
 }
 
-// afterOptIn reports whether an edit may have come after the workload opted in: by
-// the order in which the watches showed both, or by the clocks if a gap in the watch leaves that open. Two watches may
-// show things in another order than they happened, and OptedIn may be late.
+// afterOptIn reports whether an edit may have come after the workload opted in: by the
+// order in which the watches showed both, or by the clocks if a gap in the watch leaves the
+// order open. Two watches may show events in another order than they happened, and OptedIn
+// may be late.
 func afterOptIn(edit Edit, w *Workload) bool {
 	after := edit.At.Sub(w.OptedIn)
 	switch {

@@ -2,16 +2,16 @@ package catalog
 
 import "time"
 
-// What a list has is taken in one by one, as from events, so that nobody waits for the catalog
-// until all of a long list is in it.
+// The catalog takes in the items of a list one by one, as it does events, so that nobody has
+// to wait for it until a long list is complete.
 
-// ListConfigs takes in all configs of a kind and namespace (empty: of all
-// namespaces), as listed at the given time. It calls news with those that
-// [Catalog.ObserveConfig] would have returned true for, each at once: whatever panics later,
-// it would be no news any more. At the first list,
-// which shows what was there before the catalog watched, that is none: the
-// workloads' own changes cover them. It returns those that are gone and referenced. The
-// catalog may keep the configs, which must not be modified any more.
+// ListConfigs takes in all configs of a kind and namespace (empty: of all namespaces), as
+// listed at the given time. It calls news with each config for which [Catalog.ObserveConfig]
+// would have returned true, immediately after taking it in: if a later config causes a panic,
+// the earlier ones would not be news any more. For the first list, which shows what was there
+// before the catalog watched, it calls news with no config: the workloads' own changes cover
+// them. It returns the referenced configs that are gone. The catalog may keep the configs, so
+// callers must not modify them any more.
 func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []*Config, at time.Time, first bool, news func(ConfigRef)) (gone []ConfigRef) {
 	before := c.beginList(kind, namespace)
 	defer c.endList(namespace)
@@ -32,7 +32,7 @@ func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []*Conf
 	return gone
 }
 
-// beginList returns the configs that are known before a list of them is taken in.
+// beginList returns the configs that the catalog knows before it takes in a list of them.
 func (c *Catalog) beginList(kind ConfigKind, namespace string) []*Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,8 +56,8 @@ func (c *Catalog) takeFirst(config *Config) {
 	c.keepConfig(config)
 }
 
-// missConfig takes in that a config was not listed, unless it has changed since the list came.
-// It reports whether it is gone and referenced.
+// missConfig takes in that a config is missing from a list, unless it has changed since the
+// list arrived. It reports whether the config is gone and referenced.
 func (c *Catalog) missConfig(config *Config, at time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,11 +65,12 @@ func (c *Catalog) missConfig(config *Config, at time.Time) bool {
 	return c.config(config.Ref) == config && c.removeConfig(config.Ref, at)
 }
 
-// ListWorkloads takes in all workloads of a kind and namespace (empty: of all
-// namespaces) that opted in. It calls news with those that [Catalog.ObserveWorkload]
-// would have returned true for, each at once, and returns those that are gone. The watch is known to have shown
-// everything up to the moment of its last event or list, shown, which is 0 at the first list.
-// The catalog keeps the workloads, which must not be modified any more.
+// ListWorkloads takes in all workloads of a kind and namespace (empty: of all namespaces) that
+// opted in. It calls news with each workload for which [Catalog.ObserveWorkload] would have
+// returned true, immediately after taking it in, and returns the workloads that are gone. The
+// watch is known to have shown everything up to shown, the moment of its last event or list,
+// which is 0 at the first list. The catalog keeps the workloads, so callers must not modify
+// them any more.
 func (c *Catalog) ListWorkloads(kind WorkloadKind, namespace string, workloads []*Workload, shown Sequence, news func(WorkloadRef)) (gone []WorkloadRef) {
 	before := c.workloadsOf(kind, namespace)
 	listed := make(map[WorkloadRef]struct{}, len(workloads))
@@ -93,7 +94,7 @@ func (c *Catalog) workloadsOf(kind WorkloadKind, namespace string) []*Workload {
 	return c.workloads.of(kind, namespace)
 }
 
-// takeListed takes in a workload that was listed. When its template came is not known then.
+// takeListed takes in a workload from a list, which does not show when its template came.
 func (c *Catalog) takeListed(workload *Workload, shown Sequence) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,8 +103,8 @@ func (c *Catalog) takeListed(workload *Workload, shown Sequence) bool {
 	return !isKept && c.putWorkload(workload, 0, shown)
 }
 
-// missWorkload takes in that a workload was not listed, unless it was made anew since the list
-// came. It reports whether it is gone.
+// missWorkload takes in that a workload is missing from a list, unless it was created again
+// since the list arrived. It reports whether the workload is gone.
 func (c *Catalog) missWorkload(workload *Workload) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// FieldManager is the name under which the controller writes. A record whose
-// value this manager does not own was brought by somebody else and does not
-// be trusted. See https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management.
+// FieldManager is the name under which the controller writes. A record whose value this manager
+// does not own was written by another manager and is not trusted. See
+// https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management.
 const FieldManager = "kubernetes-deployment-restart-controller"
 
 // ownedFields is the part of a managedFields entry's fieldsV1 that matters
@@ -25,20 +25,19 @@ type ownedFields struct {
 	} `json:"f:metadata"`
 	Data       map[string]member `json:"f:data"`
 	BinaryData map[string]member `json:"f:binaryData"`
-	// StringData is where the owner of a Secret's keys is found that was applied
-	// on the server's side: the API server moves the values to the data, but not
-	// the ownership.
+	// StringData holds the ownership of the keys of a Secret that was written with server-side
+	// apply: the API server moves the values to the data, but not the ownership.
 	StringData map[string]member `json:"f:stringData"`
 }
 
-// member is one that is owned. What it has itself does not matter.
+// member is an owned member. Its own content does not matter.
 type member struct{}
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (*member) UnmarshalJSON([]byte) error { return nil }
 
-// parseFields returns the fields that an entry owns. An entry that cannot be
-// parsed owns nothing that matters: it was not written by an API server.
+// parseFields returns the fields that an entry owns. An entry that cannot be parsed owns nothing
+// that matters: no API server wrote it.
 func parseFields(entry *metav1.ManagedFieldsEntry) ownedFields {
 	var fields ownedFields
 	if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) != nil {
@@ -47,10 +46,10 @@ func parseFields(entry *metav1.ManagedFieldsEntry) ownedFields {
 	return fields
 }
 
-// recordedEdits reads from the managedFields when the keys of a config changed
-// after it was created, and who changed them. An entry's time is that of the last write in which its
-// manager changed anything, so it may be later than the edit of a key, and keys
-// that were removed leave no trace.
+// recordedEdits reads from the managedFields when the keys of a config changed after its
+// creation, and which managers changed them. An entry's time is that of the last write in which
+// its manager changed anything, so it may be later than the edit of a key. Removed keys leave no
+// trace.
 func recordedEdits(meta *metav1.ObjectMeta) []Edit {
 	var edits []Edit
 	for i := range meta.ManagedFields {
@@ -64,12 +63,12 @@ func recordedEdits(meta *metav1.ObjectMeta) []Edit {
 		}
 	}
 	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Or(strings.Compare(a.Key, b.Key), b.At.Compare(a.At)) })
-	// There may be many more, since each manager of a key brings one.
+	// The list may have been much longer, since each manager of a key adds an edit.
 	return slices.Clone(slices.CompactFunc(edits, func(a, b Edit) bool { return a.Key == b.Key }))
 }
 
-// appendEdits appends an edit for each field such as "f:key". The field "." stands for
-// the map itself and not for a key.
+// appendEdits appends an edit for each field such as "f:key". The field "." is the map itself,
+// not a key.
 func appendEdits(edits []Edit, owned map[string]member, owner *metav1.ManagedFieldsEntry) []Edit {
 	if len(owned) > 1 {
 		edits = slices.Grow(edits, len(owned))
@@ -99,16 +98,16 @@ func annotationOwners(meta *metav1.ObjectMeta, annotation string) []*metav1.Mana
 	return owners
 }
 
-// mentionsField reports whether an entry may own a field of a name. Most do not, and need not
-// be parsed, which is the greater part of what reading a workload costs.
+// mentionsField reports whether an entry may own a field of the given name. Most entries do not
+// and need no parsing, which is the largest part of the cost of reading a workload.
 func mentionsField(entry *metav1.ManagedFieldsEntry, name string) bool {
 	return bytes.Contains(entry.FieldsV1.GetRawBytes(), []byte(`"f:`+name+`"`))
 }
 
-// timestampWriter returns the field manager that wrote the restart timestamp of the pod
-// template, or if it has none, the one of the others than this controller that wrote to the
-// workload last: a write that only removes fields leaves no trace of its own. It is empty if
-// that is not known, or if the controller wrote the timestamp itself.
+// timestampWriter returns the field manager that wrote the restart timestamp of the pod template.
+// If there is no timestamp, it returns the manager other than this controller that last wrote to
+// the workload, because a write that only removes fields leaves no trace of its own. It returns
+// the empty string if the manager is not known, or if the controller wrote the timestamp itself.
 func timestampWriter(meta *metav1.ObjectMeta) string {
 	var last metav1.ManagedFieldsEntry
 	for i := range meta.ManagedFields {
@@ -124,14 +123,15 @@ func timestampWriter(meta *metav1.ObjectMeta) string {
 	return unique.Make(last.Manager).Value()
 }
 
-// recordWriter returns the field manager that last wrote an annotation of the record. It is empty
-// if there is none left, since a removal leaves no trace, or if this controller wrote last.
+// recordWriter returns the field manager that last wrote an annotation of the record. It returns
+// the empty string if no annotation is left, since a removal leaves no trace, or if this
+// controller wrote last.
 func recordWriter(meta *metav1.ObjectMeta) string {
 	last := &metav1.ManagedFieldsEntry{}
 	for _, annotation := range []string{ChecksumsAnnotation, BasisAnnotation} {
 		for _, owner := range annotationOwners(meta, annotation) {
 			isLater := owner.Time != nil && (last.Time == nil || last.Time.Before(owner.Time))
-			isAsLate := owner.Time.Equal(last.Time) && last.Manager == FieldManager // within a second, we came first
+			isAsLate := owner.Time.Equal(last.Time) && last.Manager == FieldManager // within the same second, we wrote first
 			if isLater || isAsLate {
 				last = owner
 			}
@@ -157,7 +157,7 @@ func ownsTimestamp(entry *metav1.ManagedFieldsEntry) bool {
 	return owns
 }
 
-// unlessOurs returns the name of a field manager, or nothing for that of this controller.
+// unlessOurs returns the name of a field manager, or the empty string for this controller's name.
 func unlessOurs(manager string) string {
 	if manager == FieldManager {
 		return ""
@@ -173,10 +173,9 @@ func ownsAnnotation(meta *metav1.ObjectMeta, annotation string) bool {
 	})
 }
 
-// optedInBy returns the earliest time by which a workload is known to have opted
-// in: that of the last write of the annotation's owner, which may have been of
-// something else, or of our own record, if that was earlier. It is zero if
-// nothing is known.
+// optedInBy returns the earliest time by which a workload is known to have opted in: the time of
+// the last write of the annotation's owner, which may have changed something else, or of our own
+// record if that was earlier. It is zero if no such time is known.
 func optedInBy(meta *metav1.ObjectMeta) time.Time {
 	witnesses := annotationOwners(meta, EnabledAnnotation)
 	for _, owner := range annotationOwners(meta, BasisAnnotation) {

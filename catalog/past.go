@@ -6,43 +6,45 @@ import (
 )
 
 const (
-	// maxPast bounds how many past contents are kept of a config: the last ones.
+	// maxPast is the highest number of past contents kept for a config, which are the last ones.
 	maxPast = 64
-	// maxPastOfKey bounds how many of them are of one key, so that one that changes all the
-	// time does not drive out the others. The older ones become one.
+	// maxPastOfKey is the highest number of past contents kept for one key, so that a key that
+	// changes all the time does not displace the others. The older contents are joined into one.
 	maxPastOfKey = 8
-	// settledAfter is how long a past content is kept that went before all records were made. It
-	// is longer than any request takes: the watch can show a record before the answer to its
-	// write says that it was decided on earlier.
+	// settledAfter is how long a past content is kept although it went before all records were
+	// made. It is longer than any request takes: the watch can show a record before the answer to
+	// its write shows that the decision was made earlier.
 	settledAfter = 2 * time.Minute
 )
 
-// Past is a content that a config had for a while, of one key or as a whole: it was seen to
-// come and to go. Pods that read it then may have another content than the present one,
-// even if that is the same as before.
+// Past is content that a config had for a while, of one key or as a whole: the watch showed how it
+// came and went. Pods that read the config then may have other content than the present one, even
+// if the present content is the same as before.
 type Past struct {
-	// Key is the name of the key, empty if it concerns all keys.
+	// Key is the name of the key, empty if the content concerns all keys.
 	Key string
-	// Content is the checksum of the key, 0 if the key, or the whole config, was not there.
+	// Content is the checksum of the key, 0 if the key or the whole config was missing.
 	Content Checksum
-	// Mixed tells that there was more than one content, and that Content is none of them.
+	// Mixed means that there was more than one content, and that Content is not the checksum of
+	// any of them.
 	Mixed bool
-	// WasBinary tells that the key stood in the binaryData, and Binary that it did not stand in
-	// the data before or after.
+	// WasBinary means that the key was in the binaryData, and Binary that it was not in the data
+	// before or after.
 	WasBinary, Binary bool
-	// From and Until say when it came and when it went. It is still there if Until is zero.
+	// From and Until are when the content came and when it went. It is still there if Until is
+	// zero.
 	From, Until Sighting
 }
 
-// Sighting is when a watch showed something: by the clock, and in the order of what was shown.
+// Sighting is when a watch showed something: by the clock, and in the order of observations.
 type Sighting struct {
 	At   time.Time
 	Seen Sequence
 }
 
-// pastOf returns the past contents of a config that has arrived, after those that were known
-// before. Of a content that was there before the catalog watched nothing is kept: no record is
-// of a moment before it.
+// pastOf returns the past contents of a config that has arrived, after the ones that were already
+// known. It does not keep content that was there before the catalog watched, because no record
+// comes from an earlier moment.
 func pastOf(known []Past, previous *Config, present *arrival, changed []string) []Past {
 	var ended []Past
 	if last := len(known) - 1; previous.Deleted && last >= 0 && known[last].isOpen() {
@@ -71,9 +73,9 @@ func pastOf(known []Past, previous *Config, present *arrival, changed []string) 
 	return boundPast(slices.Concat(known, ended))
 }
 
-// withoutSettled returns the past contents without those that nobody can ask for any more: they
-// went a while ago, and before the oldest record of a workload, by the order of what was shown and
-// by the clock. That is only looked for if one went a while ago.
+// withoutSettled returns the past contents without the ones that no decision needs any more: they
+// went a while ago and before the oldest record of a workload, both by the order of observations
+// and by the clock. It looks for the oldest record only if a content went a while ago.
 func withoutSettled(past []Past, now time.Time, recorded func() Sighting) []Past {
 	isLongGone := func(p Past) bool { return !p.isOpen() && now.Sub(p.Until.At) > settledAfter }
 	if !slices.ContainsFunc(past, isLongGone) {
@@ -85,8 +87,8 @@ func withoutSettled(past []Past, now time.Time, recorded func() Sighting) []Past
 	})
 }
 
-// seenSince returns a function that says when the watch showed the content of each of the keys,
-// and false if it did not show how it came.
+// seenSince returns a function that returns when the watch showed the content of a key, and false
+// if the watch did not show how the content came.
 func seenSince(config *Config, keys []string) func(key string) (Sighting, bool) {
 	seen := make(map[string]Sighting)
 	for _, edit := range config.Edits {
@@ -103,7 +105,7 @@ func seenSince(config *Config, keys []string) func(key string) (Sighting, bool) 
 	}
 }
 
-// withGone adds that the whole config is gone.
+// withGone adds the absence of the whole config.
 func withGone(known []Past, since Sighting) []Past {
 	return boundPast(append(slices.Clip(known), Past{From: since}))
 }
@@ -111,14 +113,14 @@ func withGone(known []Past, since Sighting) []Past {
 // isOpen reports whether the content has not gone yet.
 func (p *Past) isOpen() bool { return p.Until.Seen == 0 }
 
-// isAbsence reports whether it is that the whole config was gone.
+// isAbsence reports whether the whole config was gone.
 func (p *Past) isAbsence() bool { return p.Key == "" && !p.Mixed }
 
-// boundPast keeps the last ones as they are. The older ones of a key become one, and so do those
-// for which there is no room.
+// boundPast keeps the last contents as they are. It joins the older contents of a key into one,
+// and also those for which there is no room.
 func boundPast(all []Past) []Past {
 	bounded := make([]Past, 0, min(len(all), maxPast))
-	count, oldest := make(map[string]int), make(map[string]int) // by key; the second are places in bounded
+	count, oldest := make(map[string]int), make(map[string]int) // by key; oldest holds indexes into bounded
 	var rest []Past
 	for _, p := range slices.Backward(all) {
 		if count[p.Key]++; count[p.Key] > maxPastOfKey {
@@ -138,7 +140,7 @@ func boundPast(all []Past) []Past {
 	return bounded
 }
 
-// mix makes one of several past contents that have gone: it was there all the time.
+// mix joins several past contents that have gone into one that covers the whole time.
 func mix(key string, several ...Past) Past {
 	mixed := Past{Key: key, Mixed: true, Binary: true, From: several[0].From, Until: several[0].Until}
 	for _, p := range several {
@@ -154,8 +156,8 @@ func mix(key string, several ...Past) Past {
 	return mixed
 }
 
-// concerns reports whether the content could be read through a reference. That the whole
-// config was gone concerns only those who start without it.
+// concerns reports whether a reference could read the content. The absence of the whole config
+// concerns only containers that start without it.
 func (p *Past) concerns(reference *Reference) bool {
 	switch {
 	case p.isAbsence():
@@ -166,14 +168,13 @@ func (p *Past) concerns(reference *Reference) bool {
 	return reference.Keys.names(p.Key) && !(reference.Keys.DataOnly && p.Binary)
 }
 
-// concernsAny reports whether the content could be read through one of the references.
+// concernsAny reports whether one of the references could read the content.
 func (p *Past) concernsAny(references []Reference) bool {
 	return slices.ContainsFunc(references, func(r Reference) bool { return p.concerns(&r) })
 }
 
-// isOther reports whether somebody who read the config through a reference while the content was
-// there could read another one than the present one. Where a key stands matters only to those who
-// do not see the binaryData.
+// isOther reports whether a reference could read other content than the present one while the past
+// content was there. The place of a key matters only to references that do not see the binaryData.
 func (p *Past) isOther(config *Config, reference *Reference) bool {
 	if !p.concerns(reference) {
 		return false

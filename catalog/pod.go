@@ -8,25 +8,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Pod is what a decision needs to know of a pod: when its containers read
-// their configs.
+// Pod is what a decision needs to know about a pod: when its containers read their configs.
 type Pod struct {
-	// Mounted is when the pod's volumes were put in place, zero if they are not
-	// yet, or will be anew before anything starts.
+	// Mounted is when the pod's volumes were mounted. It is zero if they are not mounted yet, or
+	// will be mounted again before anything starts.
 	Mounted time.Time
-	// Started is when containers started: those that run, and init containers that
-	// finished. One that waits, for the first or another start, or failed, will read its
-	// configs at the next start, and is absent. Of more than maxStarts containers these are
-	// only the first and the last start, of anyContainer.
+	// Started is when the running containers and the finished init containers started. A
+	// container that failed or waits for its first or next start will read its configs when it
+	// starts, and is absent. With more than maxStarts containers, Started holds only the first
+	// and the last start, both for anyContainer.
 	Started []Start
 }
 
-// maxStarts is of how many containers of a pod the starts are kept. More than a few that read
-// their environment are rare, and a workload may have thousands of pods with a thousand each.
+// maxStarts is the highest number of containers of a pod whose starts are kept. A pod rarely has
+// more than a few containers that read configs from their environment, but a workload may have
+// thousands of pods with a thousand containers each.
 const maxStarts = 8
 
-// anyContainer stands for each container of a pod that has too many. Each may have started at
-// any time from the first to the last start, which can only cause a restart too many.
+// anyContainer stands for each container of a pod with too many containers. Each may have
+// started at any time between the first and the last start, which at worst causes a needless
+// restart.
 const anyContainer = ""
 
 // Start is when a container started.
@@ -35,9 +36,9 @@ type Start struct {
 	At        time.Time
 }
 
-// NewPod reduces a pod. Of its containers it keeps those of the given names, which must
-// be sorted: see [Workload.EnvironmentReaders]. It returns false for a pod that does not
-// matter, because it is on its way out or has finished. The pod itself is not kept.
+// NewPod reduces a pod. It keeps only the containers with the given names, which must be sorted;
+// see [Workload.EnvironmentReaders]. It returns false for a pod that does not matter because it
+// is terminating or has finished. It does not keep the pod itself.
 func NewPod(pod *corev1.Pod, containers []string) (Pod, bool) {
 	if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
 		return Pod{}, false
@@ -65,8 +66,9 @@ func NewPod(pod *corev1.Pod, containers []string) (Pod, bool) {
 	return p, true
 }
 
-// startOf returns when a container started. Of an init container that the runtime has
-// forgotten the kubelet reports no time; it has not started before the kubelet accepted the pod.
+// startOf returns when a container started. The kubelet reports no time for an init container
+// that the runtime has forgotten, but the container cannot have started before the kubelet
+// accepted the pod.
 func startOf(pod *corev1.Pod, at metav1.Time) time.Time {
 	switch {
 	case !at.IsZero():
@@ -77,23 +79,23 @@ func startOf(pod *corev1.Pod, at metav1.Time) time.Time {
 	return pod.CreationTimestamp.Time
 }
 
-// firstAndLast returns the first and the last of some starts, as those of any container.
+// firstAndLast returns the first and the last of the starts, as starts of anyContainer.
 func firstAndLast(starts []Start) []Start {
 	byTime := func(a, b Start) int { return a.At.Compare(b.At) }
 	first, last := slices.MinFunc(starts, byTime), slices.MaxFunc(starts, byTime)
 	return []Start{{anyContainer, first.At}, {anyContainer, last.At}}
 }
 
-// addStart adds the start of a container if it is one of those that are asked for.
+// addStart adds the start of a container if it is one of the given containers.
 func (p *Pod) addStart(container string, at time.Time, containers []string) {
 	if i, found := slices.BinarySearch(containers, container); found {
 		p.Started = append(p.Started, Start{containers[i], at}) // not the pod's own copy of the name
 	}
 }
 
-// awaitsVolumes reports whether a pod has not started anything because its
-// volumes, or its sandbox that comes after them, are not there. The kubelet
-// puts the volumes in place anew with each attempt.
+// awaitsVolumes reports whether a pod has not started any container because its volumes are not
+// mounted, or its sandbox, which comes after them, does not exist. The kubelet mounts the
+// volumes again with each attempt.
 func awaitsVolumes(pod *corev1.Pod) bool {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for _, status := range statuses {
@@ -110,10 +112,10 @@ func awaitsVolumes(pod *corev1.Pod) bool {
 	return false
 }
 
-// reads are when the first of a workload's pods read their configs: its volumes, and the
-// environment of each container. One that has read a config later has missed no more of it.
+// reads holds when the first of a workload's pods read their configs: its volumes, and the
+// environment of each container. A pod that read a config later has not missed more edits.
 type reads struct {
-	mounted time.Time // zero if none has
+	mounted time.Time // zero if no pod has mounted its volumes
 	started map[string]time.Time
 }
 
@@ -128,7 +130,7 @@ func firstReads(pods []Pod) reads {
 	return first
 }
 
-// of returns when the first reader read its config, and false if none has yet.
+// of returns when the first reader read its config, and false if no reader has done so yet.
 func (r reads) of(readers []Reference) (time.Time, bool) {
 	var first time.Time
 	for i := range readers {
@@ -141,7 +143,7 @@ func (r reads) of(readers []Reference) (time.Time, bool) {
 	return first, !first.IsZero()
 }
 
-// firstOf returns the earlier of two times. One that is zero does not count.
+// firstOf returns the earlier of two times. A zero time does not count.
 func firstOf(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

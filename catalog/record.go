@@ -17,20 +17,20 @@ const (
 	// ChecksumsAnnotation maps the name of each config to the checksum of what
 	// the workload sees of it.
 	ChecksumsAnnotation = "com.xing.deployment-restart.applied-config-checksums"
-	// BasisAnnotation says what the checksums rest on.
+	// BasisAnnotation holds what the checksums rest on.
 	BasisAnnotation = "com.xing.deployment-restart.applied-config-basis"
 )
 
-// annotationsLimit is how many bytes the names and values of all annotations of an
-// object may have together, see the constant TotalAnnotationSizeLimitB of
-// k8s.io/apimachinery/pkg/api/validation. annotationsReserve is left for the basis, and
-// for what others add later, to copies as well.
+// annotationsLimit is how many bytes the names and values of all annotations of an object may
+// have together; see the constant TotalAnnotationSizeLimitB of
+// k8s.io/apimachinery/pkg/api/validation. annotationsReserve is left for the basis and for
+// annotations that others add later, also to copies.
 const (
 	annotationsLimit   = 256 * 1024
 	annotationsReserve = 8 * 1024
 )
 
-// roomForChecksums is how many bytes the other annotations of a workload leave for the
+// roomForChecksums returns how many bytes the other annotations of a workload leave for the
 // checksums.
 func roomForChecksums(meta *metav1.ObjectMeta) int {
 	room := annotationsLimit - annotationsReserve
@@ -42,54 +42,52 @@ func roomForChecksums(meta *metav1.ObjectMeta) int {
 	return room
 }
 
-// keyedScheme names the way in which checksums are computed, the rules of [referencesOf]
-// included: which keys a checksum covers. Checksums of another scheme cannot be
-// compared, so a change of the rules without another scheme would restart every
-// workload that they concern.
+// keyedScheme names the way in which checksums are computed, including the rules of
+// [referencesOf], which determine the keys that a checksum covers. Checksums of different
+// schemes cannot be compared, so changing the rules without changing the scheme would restart
+// every workload that they affect.
 const keyedScheme = "keyed-v2"
 
-// unkeyedScheme differs in that the checksums of Secrets are computed like those of
-// ConfigMaps.
+// unkeyedScheme computes the checksums of Secrets like those of ConfigMaps.
 const unkeyedScheme = "xxh64-keys-v1"
 
-// Checksums are what a workload's pods run with: the checksum of each config.
+// Checksums hold what a workload's pods run with: the checksum of each config.
 type Checksums map[ConfigRef]Checksum
 
-// AppliedState is what a workload's annotations tell of the configs that its pods run
-// with.
+// AppliedState is what a workload's annotations say about the configs that its pods run with.
 type AppliedState struct {
-	// Checksums are those of the configs that the workload references. Others tells that
-	// there are more, of which nothing is kept: anybody can write as many as fit.
+	// Checksums are the checksums of the configs that the workload references. Others means that
+	// the annotation has more, which are not kept: anybody can write as many as fit.
 	Checksums Checksums
 	Others    bool
-	// Trusted tells that the checksums can be relied on: they are in our scheme,
-	// for the present pod template, and written by us.
+	// Trusted means that the checksums are reliable: they have our scheme, belong to the present
+	// pod template, and were written by us.
 	Trusted bool
-	// Budget is what the workload has used of its restarts, if we wrote that.
+	// Budget is what the workload has used of its restarts, if we wrote it.
 	Budget Budget
 	// Written is when the record was written, zero if that is not known.
 	Written time.Time
-	// Contradicted is since when another content than the recorded one has called for a restart
-	// that was put off or failed; zero if none has. It is Marked if the basis says so, else
-	// only the [Catalog] knows.
+	// Contradicted is since when content other than the recorded one has required a restart that
+	// was put off or failed; zero if no restart is required. It is Marked if the basis says so;
+	// otherwise only the [Catalog] knows.
 	Contradicted time.Time
 	Marked       bool
-	// Reverted tells of a restart that is recorded and that somebody took back; nil if there
-	// is none. A [Catalog] may know of one that the annotations do not tell of.
+	// Reverted describes a recorded restart that somebody took back; nil if there is no such
+	// restart. A [Catalog] may know about a revert that the annotations do not show.
 	Reverted *Revert
-	// Key is the id of the key that the checksums of Secrets were made with, empty
-	// if there are none.
+	// Key is the id of the key that the checksums of Secrets were made with, empty without such
+	// checksums.
 	Key string
-	// Outdated tells that the record is trusted by the fingerprint of an earlier version, and is
-	// to be written anew.
+	// Outdated means that the record is trusted by the fingerprint of an earlier version, and
+	// must be written again.
 	Outdated bool
-	// Earlier is what controllers of another scheme recorded; nil if there is nothing.
+	// Earlier is what controllers of another scheme recorded; nil if there is no such record.
 	Earlier *EarlierRecord
-	// Exposed tells that the workload's annotations, or copies of them on its
-	// revisions, may hold digests of Secrets that guesses can be tested against.
+	// Exposed means that the workload's annotations, or copies of them on its revisions, may
+	// hold digests of Secrets against which guesses can be tested.
 	Exposed bool
-	// Problem tells what is wrong with an annotation that cannot be read, and is
-	// empty for one that is fine or absent.
+	// Problem describes why an annotation cannot be read. It is empty if the annotation is valid
+	// or absent.
 	Problem string
 }
 
@@ -98,26 +96,27 @@ type basis struct {
 	Scheme   string `json:"scheme"`
 	Key      string `json:"key,omitempty"`
 	Template string `json:"template"`
-	// Checksums is the checksum of the checksums annotation itself, so that owning
-	// the basis means trusted for both.
+	// Checksums is the checksum of the checksums annotation itself, so that a trusted basis
+	// covers both.
 	Checksums string `json:"checksums"`
-	// Written is the time of the write. It makes each basis another one: the API
-	// server gives a field to its writer only if the write changes its value.
+	// Written is the time of the write. It makes each basis unique: the API server assigns a
+	// field to its writer only if the write changes its value.
 	Written time.Time `json:"written"`
 	// Timestamp is the restart timestamp of the pod template for which the checksums were
 	// recorded, empty if it had none; the fingerprint leaves it out. It is nil if an earlier
-	// version wrote the record, which is trusted whatever timestamp there is.
+	// version wrote the record, which is trusted whatever the timestamp.
 	Timestamp *string `json:"timestamp,omitempty"`
-	// Contradicted marks a record that was contradicted since then, while a restart is put off.
+	// Contradicted marks a record that has been contradicted since that time, while a restart is
+	// put off.
 	Contradicted time.Time `json:"contradicted,omitzero"`
 	Budget
-	// Copies tells that revisions may have got copies of earlier annotations with
-	// digests of Secrets while this was written; see [AppliedState.Exposed].
+	// Copies means that revisions may have received copies of earlier annotations with digests
+	// of Secrets while this basis was written; see [AppliedState.Exposed].
 	Copies bool `json:"copies,omitempty"`
 }
 
-// readRecord reads the record off a workload with the given pod template, which has the
-// given fingerprint.
+// readRecord reads the record of a workload with the given pod template, which has the given
+// fingerprint.
 func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, fingerprint Fingerprint) AppliedState {
 	encoded, found := meta.Annotations[ChecksumsAnnotation]
 	if !found {
@@ -162,8 +161,9 @@ func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, finge
 	return record
 }
 
-// isSame reports whether both are the same write of a record: each has a time of its own. The
-// pod template decides whether the record is trusted, and which checksums of it are kept.
+// isSame reports whether both come from the same write of a record, since each write has its own
+// time. They may still differ: the pod template decides whether the record is trusted, and which
+// of its checksums are kept.
 func (r *AppliedState) isSame(other *AppliedState) bool {
 	return !r.Written.IsZero() && r.Written.Equal(other.Written) && r.Key == other.Key
 }
@@ -175,7 +175,7 @@ func (r *AppliedState) readMark(b *basis) {
 	}
 }
 
-// longestKeyID is how long the id of a key can be. Ours are shorter.
+// longestKeyID is the maximum length of the id of a key. Ours are shorter.
 const longestKeyID = 64
 
 // isKnown reports whether a version of this controller may have written the basis.
@@ -195,8 +195,7 @@ func (b *basis) isAbout(template *corev1.PodTemplateSpec, fingerprint Fingerprin
 
 func checksumOf(annotation string) Checksum { return Checksum(xxhash.Sum64String(annotation)) }
 
-// problemOf tells what is wrong with checksums, which another scheme may write as
-// it likes.
+// problemOf describes what is wrong with checksums. Another scheme may use other checksums.
 func problemOf(encoded string, isKnown bool) string {
 	if !isKnown {
 		return malformed(encoded)
@@ -207,7 +206,7 @@ func problemOf(encoded string, isKnown bool) string {
 	return ""
 }
 
-// malformed tells what is wrong with checksums of whichever scheme.
+// malformed describes what is wrong with checksums, whatever their scheme.
 func malformed(encoded string) string {
 	var entries map[string]string
 	if err := json.Unmarshal([]byte(encoded), &entries); err != nil {
@@ -236,26 +235,27 @@ func parseChecksums(encoded string) (Checksums, error) {
 	return checksums, nil
 }
 
-// Basis is what the checksums rest on that are to be recorded.
+// Basis is what the checksums to record rest on.
 type Basis struct {
 	// Template is the fingerprint of the workload's pod template.
 	Template Fingerprint
-	// Key is the one that the checksums of Secrets were made with.
+	// Key is the key that the checksums of Secrets were made with.
 	Key ChecksumKey
-	// Budget is what the workload has used of its restarts then.
+	// Budget is what the workload has used of its restarts at that time.
 	Budget Budget
 	// Written is the time of the write.
 	Written time.Time
-	// Timestamp is the restart timestamp that the pod template has then, empty if it has none.
+	// Timestamp is the restart timestamp that the pod template has at that time, empty if it has
+	// no timestamp.
 	Timestamp string
-	// Contradicted is to be marked, see [AppliedState.Contradicted].
+	// Contradicted is the time to mark; see [AppliedState.Contradicted].
 	Contradicted time.Time
 	// Copies leaves [AppliedState.Exposed] set.
 	Copies bool
 }
 
-// Annotations returns the annotations that record the checksums and the budget. It is
-// an error if there are checksums of Secrets and no key.
+// Annotations returns the annotations that record the checksums and the budget. It returns an
+// error if there are checksums of Secrets and no key.
 func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 	var key string
 	entries := make(map[string]string, len(c))
@@ -308,8 +308,8 @@ func (c Checksums) only(isWanted func(ConfigKind) bool) Checksums {
 	return some
 }
 
-// limitTo returns the checksums whose entries fit in an annotation of so many bytes.
-// Those that do not fit, the last ones in the order of names, are left out.
+// limitTo returns the checksums whose entries fit in an annotation of that many bytes. It leaves
+// out the ones that do not fit, which are the last in the order of names.
 func (c Checksums) limitTo(room int) Checksums {
 	size := 0
 	for ref := range c {
@@ -329,7 +329,7 @@ func (c Checksums) limitTo(room int) Checksums {
 	return limited
 }
 
-// entrySize is how many bytes a config takes in the checksums annotation.
+// entrySize returns how many bytes a config takes in the checksums annotation.
 func entrySize(ref ConfigRef) int {
 	return len(`"//":"0123456789abcdef",`) + len(ref.Kind.String()) + len(ref.Namespace) + len(ref.Name)
 }

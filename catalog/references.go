@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Selection selects keys of a config: those that a container gets to see.
+// Selection selects keys of a config: the ones that a container sees.
 type Selection struct {
 	// Names are the selected keys, sorted; nil selects all.
 	Names []string
@@ -25,7 +25,8 @@ func (s Selection) selects(key Key) bool {
 	return s.names(key.Name)
 }
 
-// names reports whether a key of that name is selected, wherever it stands.
+// names reports whether a key of that name is selected, whether it is in the data or the
+// binaryData.
 func (s Selection) names(name string) bool {
 	if s.Names == nil {
 		return true
@@ -40,35 +41,34 @@ type Channel uint8
 const (
 	// Environment variables are read when the container starts.
 	Environment Channel = iota
-	// Volume files are put in place when the pod starts.
+	// Volume files are mounted when the pod starts.
 	Volume
 )
 
-// Reference is a way in which a pod template makes its containers read a config, with
-// all that is seen of it in this way.
+// Reference is a way in which a pod template makes its containers read a config, with all
+// the keys that they see in this way.
 type Reference struct {
 	Config ConfigRef
 	Keys   Selection
-	// Container is the name of the container whose environment it is. It is empty for
-	// volumes: they are put in place when the pod starts, whichever containers mount them.
+	// Container is the name of the container that reads its environment. It is empty for
+	// volumes: they are mounted when the pod starts, whichever containers use them.
 	Container string
 	Channel   Channel
-	// Optional tells that the container starts without the config, too.
+	// Optional means that the container also starts without the config.
 	Optional bool
 }
 
-// MaxReferences is how often a pod template may refer to configs. Each variable that is
-// taken from a config counts, each envFrom, and each config in a volume that is mounted; if
-// the mounts or items show single keys of it, each of these. More than about 5,000
-// checksums do not fit in a workload's annotations anyway.
+// MaxReferences is how often a pod template may refer to configs. Each variable from a
+// config counts, each envFrom, and each config in a mounted volume; if the mounts or items
+// show single keys of the config, each key counts. More than about 5,000 checksums do not
+// fit in a workload's annotations anyway.
 const MaxReferences = 10_000
 
-// referencesOf returns every way in which the containers of a pod template read
-// ConfigMaps and Secrets of the given namespace, each once, sorted: environment
-// variables and mounted volumes of all containers, init containers included. A volume
-// that no container mounts is not read. Credentials for pulling images and for volume
-// drivers are not read by containers. It returns false if there are more than
-// [MaxReferences].
+// referencesOf returns every way in which the containers of a pod template read ConfigMaps
+// and Secrets of the given namespace, each once, sorted: environment variables and mounted
+// volumes of all containers, including init containers. Containers do not read volumes that
+// they do not mount, nor credentials for pulling images and for volume drivers. It returns
+// false if there are more than [MaxReferences].
 func referencesOf(namespace string, spec *corev1.PodSpec) ([]Reference, bool) {
 	m := mentions{namespace: namespace}
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
@@ -83,15 +83,16 @@ func referencesOf(namespace string, spec *corev1.PodSpec) ([]Reference, bool) {
 	return merged(m.list), true
 }
 
-// mentions are the references of a pod template as they stand there: a container may
-// read a config in one way again and again. No more are kept than a template may have.
+// mentions are the references of a pod template as written there: a container may read a
+// config in the same way repeatedly. No more are kept than a template may have.
 type mentions struct {
 	namespace string
 	list      []Reference
 	count     int
 }
 
-// add adds a reference. The API still accepts one without a name, which refers to nothing.
+// add adds a reference. The API still accepts a reference without a name, which add
+// ignores.
 func (m *mentions) add(kind ConfigKind, name string, reference Reference) {
 	if name == "" {
 		return
@@ -134,7 +135,7 @@ func (m *mentions) addEnvironment(container *corev1.Container) {
 	}
 }
 
-// addVolumes adds what the volumes bring that are mounted.
+// addVolumes adds the references of the mounted volumes.
 func (m *mentions) addVolumes(spec *corev1.PodSpec) {
 	if !slices.ContainsFunc(spec.Volumes, holdsConfigs) {
 		return
@@ -154,8 +155,9 @@ func (m *mentions) addVolumes(spec *corev1.PodSpec) {
 	}
 }
 
-// merged makes one of the references that differ in nothing but the keys, and sorts them:
-// by config, then those first that see all keys, so that what sees the same is together.
+// merged joins references that differ only in their keys, and sorts the result by config.
+// References that see all keys come first, so that references that see the same are next to
+// each other.
 func merged(mentions []Reference) []Reference {
 	slices.SortFunc(mentions, func(a, b Reference) int {
 		return cmp.Or(compareWays(&a, &b), strings.Compare(a.Container, b.Container))
@@ -172,7 +174,7 @@ func merged(mentions []Reference) []Reference {
 	return slices.Clone(references) // there may have been many more
 }
 
-// compareWays orders references by config, channel and whether they are optional.
+// compareWays orders references by config, by channel, and by whether they are optional.
 func compareWays(a, b *Reference) int {
 	if order := cmp.Or(compareConfigRefs(a.Config, b.Config), cmp.Compare(a.Channel, b.Channel)); order != 0 || a.Optional == b.Optional {
 		return order
@@ -183,7 +185,7 @@ func compareWays(a, b *Reference) int {
 	return 1
 }
 
-// union selects what any of the references of one channel does.
+// union selects the keys that any of the references of one channel selects.
 func union(references []Reference) Selection {
 	all := references[0].Keys
 	if len(references) == 1 {

@@ -1,11 +1,12 @@
 package catalog
 
-// fewWorkloads is how many workloads a [workloadSet] looks through one by one.
+// fewWorkloads is the highest number of workloads that a [workloadSet] searches one by
+// one.
 const fewWorkloads = 16
 
-// workloadSet is a set of workloads. Most are of one or two, and there is one for each
-// config, so that a small one is a slice. One that has grown large is a map, so that ten
-// thousand workloads which share a config do not look through each other.
+// workloadSet is a set of workloads. There is a set for each config, and most have one
+// or two workloads, so a small set is a slice. A set that has grown large is a map, so
+// that ten thousand workloads that share a config do not search through each other.
 type workloadSet struct {
 	few  []WorkloadRef
 	many map[WorkloadRef]struct{} // instead of few, if it is not nil
@@ -43,7 +44,7 @@ func (s *workloadSet) add(ref WorkloadRef) {
 	}
 }
 
-// remove removes a workload. It does nothing for one that is not in the set.
+// remove removes a workload. It does nothing if the workload is not in the set.
 func (s *workloadSet) remove(ref WorkloadRef) {
 	delete(s.many, ref)
 	for i := range s.few {

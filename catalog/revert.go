@@ -9,22 +9,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Revert is that somebody took back a restart: the record goes with a restart timestamp
-// that the pod template does not have any more. Pods from before the restart may then stay.
+// Revert describes a restart that somebody took back: the record belongs to a restart timestamp
+// that the pod template no longer has. Pods from before the restart may then stay.
 type Revert struct {
-	// Recorded is when the record was written that goes with the restart. A pod that read
-	// its configs later has seen what is recorded.
+	// Recorded is when the record of the restart was written. A pod that read its configs later
+	// has seen the recorded content.
 	Recorded time.Time
 	// Restart is the timestamp of the restart, empty if the record was made before any.
 	Restart string
-	// By is the field manager that took it back, as far as the API tells; else empty.
+	// By is the field manager that took it back, if the API shows it; otherwise empty.
 	By string
-	// Later tells that the pod template has the timestamp of a later restart, so that it was
-	// not taken back, but replaced.
+	// Later means that the pod template has the timestamp of a later restart, so the restart was
+	// not taken back but replaced.
 	Later bool
 }
 
-// readRevert notes a revert if the record goes with another timestamp than the pod template has.
+// readRevert notes a revert if the record belongs to another timestamp than that of the pod
+// template.
 func (r *AppliedState) readRevert(meta *metav1.ObjectMeta, b *basis, template *corev1.PodTemplateSpec) {
 	if !r.Trusted || b.Timestamp == nil {
 		return
@@ -35,8 +36,8 @@ func (r *AppliedState) readRevert(meta *metav1.ObjectMeta, b *basis, template *c
 	}
 }
 
-// longestTimestamp is how much of a timestamp is looked at. Ours are shorter, and those of
-// others must not fill the memory, the log and the record.
+// longestTimestamp is how many bytes of a timestamp are read. Our timestamps are shorter, and
+// timestamps from others must not fill the memory, the log and the record.
 const longestTimestamp = 64
 
 // restartTimestamp returns the restart timestamp of a pod template, empty if it has none.
@@ -51,13 +52,14 @@ func shortened(timestamp string) string {
 	return strings.ToValidUTF8(timestamp[:longestTimestamp], "")
 }
 
-// newRevert returns the revert of a restart with a timestamp, in place of which the pod
-// template has another one now.
+// newRevert returns the revert of a restart whose timestamp has been replaced by another in the
+// pod template.
 func newRevert(restart string, recorded time.Time, present, by string) *Revert {
 	return &Revert{Recorded: recorded, Restart: restart, By: by, Later: restart == "" || isLater(present, restart)}
 }
 
-// isLater reports whether a timestamp is later than another. One that is no time is not.
+// isLater reports whether a timestamp is later than another. It is not if either cannot be
+// parsed.
 func isLater(a, b string) bool {
 	timeA, errA := time.Parse(time.RFC3339Nano, a)
 	timeB, errB := time.Parse(time.RFC3339Nano, b)
@@ -74,17 +76,18 @@ func (w *Workload) hasPodsBeforeRevert(sights []sight, first reads) bool {
 }
 
 // isBeforeRevert reports whether a pod that read a config at the given time did so before the
-// record. Of one that seems to have done so within a second after that, only the order tells in which the
-// watch showed the record and the pod template: it counts unless the record came first.
+// record. If the read seems to be within a second after the record, the order in which the watch
+// showed the record and the pod template decides: the read counts as earlier unless the record
+// came first.
 func (w *Workload) isBeforeRevert(read time.Time) bool {
 	recordCameFirst := !w.Applied.Trusted || w.PodTemplateSeen > w.RecordSeen
 	after := read.Sub(w.Applied.Reverted.Recorded)
 	return after < 0 || after < clockTolerance && !recordCameFirst
 }
 
-// revertSince returns the revert that a workload shows whose record is not trusted, if the
-// catalog knew one that did: who took the restart back replaced the annotations, too, as
-// kubectl rollout undo does. It returns nil if there is none.
+// revertSince returns the revert of a workload whose record is not trusted, if the catalog knew
+// a trusted record before: taking back the restart replaced the annotations too, as kubectl
+// rollout undo does. It returns nil if there is no revert.
 func revertSince(previous, present *Workload) *Revert {
 	known := previous.Applied.Reverted
 	if known == nil && previous.Applied.Trusted && previous.Timestamp != "" {
@@ -99,8 +102,8 @@ func revertSince(previous, present *Workload) *Revert {
 	return newRevert(known.Restart, known.Recorded, present.Timestamp, present.TemplateWriter)
 }
 
-// showsRevert reports whether a workload shows a revert that its previous state did not.
-// Who is named for it may change with any write.
+// showsRevert reports whether a workload shows a revert that its previous state did not. It
+// ignores By, which may change with any write.
 func showsRevert(previous, present *Workload) bool {
 	before, now := previous.Applied.Reverted, present.Applied.Reverted
 	switch {
@@ -112,8 +115,8 @@ func showsRevert(previous, present *Workload) bool {
 	return before.Restart != now.Restart || !before.Recorded.Equal(now.Recorded)
 }
 
-// lacksRecorded reports whether a config is gone that the record is trusted for. Nothing tells
-// then what the pods have of it that a reverted restart has left, or has brought back.
+// lacksRecorded reports whether a config in a trusted record is gone. Then nothing shows which
+// content of it the pods have that a reverted restart has left or brought back.
 func (w *Workload) lacksRecorded(sights []sight) bool {
 	return w.Applied.Trusted && slices.ContainsFunc(sights, func(s sight) bool {
 		_, recorded := w.Applied.Checksums[s.ref]

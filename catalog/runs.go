@@ -2,7 +2,7 @@ package catalog
 
 import "iter"
 
-// runs returns the longest parts of a list whose neighbors are the same, in their order.
+// runs returns the longest runs of a list in which neighbors are the same, in order.
 func runs[T any](list []T, same func(a, b *T) bool) iter.Seq[[]T] {
 	return func(yield func([]T) bool) {
 		for start := 0; start < len(list); {

@@ -2,8 +2,8 @@ package catalog
 
 import "slices"
 
-// scopes hold values by kind, namespace and name. Those of one kind and namespace are found
-// without a look at the others.
+// scopes hold values by kind, namespace and name. Values of one kind and namespace can be
+// found without searching the others.
 type scopes[K comparable, V any] struct {
 	values map[scope[K]]map[string]V
 	size   int
@@ -68,7 +68,8 @@ func appendValues[V any](all []V, values map[string]V) []V {
 func (r ConfigRef) scope() scope[ConfigKind]     { return scope[ConfigKind]{r.Kind, r.Namespace} }
 func (r WorkloadRef) scope() scope[WorkloadKind] { return scope[WorkloadKind]{r.Kind, r.Namespace} }
 
-// config returns what is known of a config, nil if nothing.
+// config returns what the catalog knows about a config, or nil if it does not know the
+// config.
 func (c *Catalog) config(ref ConfigRef) *Config {
 	config, _ := c.configs.get(ref.scope(), ref.Name)
 	return config
@@ -80,7 +81,8 @@ func (c *Catalog) keepConfig(config *Config) {
 
 func (c *Catalog) dropConfig(ref ConfigRef) { c.configs.remove(ref.scope(), ref.Name) }
 
-// workload returns what is known of a workload, nil if nothing.
+// workload returns what the catalog knows about a workload, or nil if it does not know the
+// workload.
 func (c *Catalog) workload(ref WorkloadRef) *Workload {
 	workload, _ := c.workloads.get(ref.scope(), ref.Name)
 	return workload

@@ -3,10 +3,10 @@ package catalog
 // sight is what a workload sees of one config.
 type sight struct {
 	ref        ConfigRef
-	references []Reference // those to the config
-	config     *Config     // nil if there is none
-	// seen are the keys that any of the references selects, and checksum is what to
-	// record of them.
+	references []Reference // the references to the config
+	config     *Config     // nil if the config does not exist
+	// seen holds the keys that any of the references selects, and checksum is the checksum
+	// to record for them.
 	seen     []Key
 	checksum Checksum
 }
@@ -25,8 +25,8 @@ func (v *View) sights() []sight {
 	return sights
 }
 
-// selections returns what the references to a config select, in few selections: one for
-// each channel.
+// selections returns what the references to a config select, as one selection for each
+// channel.
 func selections(references []Reference) []Selection {
 	var all []Selection
 	for ofChannel := range runs(references, func(a, b *Reference) bool { return a.Channel == b.Channel }) {
@@ -35,7 +35,8 @@ func selections(references []Reference) []Selection {
 	return all
 }
 
-// isRecordedOtherwise reports whether a record that is trusted has another checksum of it.
+// isRecordedOtherwise reports whether the record is trusted and has another checksum of
+// the config.
 func (v *View) isRecordedOtherwise(s *sight) bool {
 	recorded, found := v.Workload.Applied.Checksums[s.ref]
 	return s.config != nil && found && v.Workload.Applied.Trusted && recorded != s.checksum

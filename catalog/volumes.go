@@ -13,8 +13,8 @@ func holdsConfigs(v corev1.Volume) bool {
 	return v.ConfigMap != nil || v.Secret != nil || v.Projected != nil
 }
 
-// mountsByVolume returns what the containers mount of each volume. Who mounts it does not
-// matter: what any of them shows is read when the pod starts.
+// mountsByVolume returns the mounts of each volume. It does not matter which container
+// mounts the volume: everything that a mount shows is read when the pod starts.
 func mountsByVolume(spec *corev1.PodSpec) map[string][]*corev1.VolumeMount {
 	byVolume := make(map[string][]*corev1.VolumeMount)
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
@@ -28,7 +28,7 @@ func mountsByVolume(spec *corev1.PodSpec) map[string][]*corev1.VolumeMount {
 	return byVolume
 }
 
-// configSource is a config that a volume is made of.
+// configSource is a config from which a volume is made.
 type configSource struct {
 	kind     ConfigKind
 	name     string
@@ -60,18 +60,18 @@ func configSources(volume *corev1.Volume) []configSource {
 
 // shown is what the mounts of a volume show of it.
 type shown struct {
-	// whole tells that one of them shows all of it, or a path that is only known when
-	// the pod starts.
+	// whole means that one of the mounts shows the whole volume, or a path that is only
+	// known when the pod starts.
 	whole bool
-	// paths are the mounted paths, in the order of [comparePaths], none below another.
+	// paths are the mounted paths, in the order of [comparePaths]. No path is below another.
 	paths []string
-	// files are the first elements of the paths, sorted: the keys that they name where
-	// each key is a file of its own name.
+	// files are the first elements of the paths, sorted: the selected keys if each key is a
+	// file of its own name.
 	files []string
 }
 
-// dataDirectory is the link in a volume to the directory that holds its files; those at the
-// top are links through it.
+// dataDirectory is the link in a volume to the directory that holds its files; the files at
+// the top are links through it.
 const dataDirectory = "..data"
 
 func newShown(mounts []*corev1.VolumeMount) shown {
@@ -100,9 +100,9 @@ func newShown(mounts []*corev1.VolumeMount) shown {
 	return s
 }
 
-// keys selects the keys of a config that are shown, by the items of which the volume is
-// made. Without items every key is a file of its own name. It returns false if nothing is
-// shown of the config.
+// keys selects the keys of a config that are shown, given the items of the volume's source.
+// Without items, every key is a file of its own name. It returns false if the mounts show
+// nothing of the config.
 func (s shown) keys(items []corev1.KeyToPath) (Selection, bool) {
 	switch {
 	case len(items) == 0 && s.whole:
@@ -120,8 +120,8 @@ func (s shown) keys(items []corev1.KeyToPath) (Selection, bool) {
 	return Selection{Names: slices.Compact(names)}, len(names) > 0
 }
 
-// shows reports whether one of the paths is the file or a directory above it. That one comes
-// last of those that are not after the file.
+// shows reports whether one of the paths is the file or a directory above it. Among the
+// paths that do not sort after the file, such a path is the last.
 func (s shown) shows(file string) bool {
 	i, found := slices.BinarySearchFunc(s.paths, file, comparePaths)
 	return found || i > 0 && isIn(file, s.paths[i-1])
@@ -133,8 +133,8 @@ func isIn(file, path string) bool {
 	return found && (below == "" || below[0] == '/')
 }
 
-// comparePaths orders paths so that those below another follow it: the slash comes before
-// every other character.
+// comparePaths orders paths so that a path is followed by the paths below it: the slash
+// comes before every other character.
 func comparePaths(a, b string) int {
 	for i := range min(len(a), len(b)) {
 		switch {

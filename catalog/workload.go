@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// The annotations by which the controller and its users talk.
+// The annotations through which the controller and its users communicate.
 const (
 	// EnabledAnnotation opts a workload in if its value is [Enabled].
 	EnabledAnnotation = "com.xing.deployment-restart"
 	Enabled           = "enabled"
-	// gracePeriodAnnotation gives a workload a grace period of its own.
+	// gracePeriodAnnotation sets a workload's own grace period.
 	gracePeriodAnnotation = "com.xing.deployment-restart.grace-period"
 	// TimestampAnnotation is set on the pod template to restart the pods.
 	TimestampAnnotation = "com.xing.deployment-restart.timestamp"
@@ -48,7 +48,7 @@ func (r WorkloadRef) String() string {
 // MarshalText makes logs of every format show the workload by its name.
 func (r WorkloadRef) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// Hold is what keeps a patched workload from restarting its pods by itself.
+// Hold is what prevents a patched workload from restarting its pods by itself.
 type Hold string
 
 // The holds.
@@ -71,70 +71,72 @@ type Workload struct {
 	Template, PodTemplate Fingerprint
 	// Timestamp is the restart timestamp of the pod template, empty if it has none.
 	Timestamp string
-	// References are sorted. There are none, and nor is there a record, if there are too many.
+	// References are sorted. If there are too many, References is empty, and there is no record.
 	References []Reference
-	// TooManyReferences tells that the pod template has more than [MaxReferences]. Such
-	// a workload is left alone.
+	// TooManyReferences means that the pod template has more than [MaxReferences]. The controller
+	// leaves such a workload alone.
 	TooManyReferences bool
 	Applied           AppliedState
 	// Room is how many bytes of checksums can be recorded on the workload.
 	Room int
-	// Idle tells that the workload wants no pods. Some may still run, and stay if it wants
-	// pods again before its controller has come to them.
+	// Idle means that the workload wants no pods. Some may still run, and stay if it wants pods
+	// again before its controller has deleted them.
 	Idle bool
-	// Deleting tells that the workload is being deleted.
+	// Deleting means that the workload is being deleted.
 	Deleting bool
 	Hold     Hold
-	// GracePeriod is how long changes are held back for this workload; nil stands
-	// for the controller's default. Problem tells what is wrong with the annotation
-	// that sets it, and is empty for one that is fine or absent.
+	// GracePeriod is how long changes are held back for this workload; nil means the controller's
+	// default. Problem describes what is wrong with the annotation that sets it, and is empty if
+	// the annotation is valid or absent.
 	GracePeriod *time.Duration
 	Problem     string
-	// OptedIn is a time by which the workload had opted in, as early as the API
-	// tells, by its server's clock in whole seconds; zero if that is not known.
+	// OptedIn is the earliest known time by which the workload had opted in, by the API server's
+	// clock in whole seconds; zero if it is not known.
 	OptedIn time.Time
 
-	// TemplateWriter is the field manager that wrote the timestamp of the pod template, or
-	// else wrote last, as far as the API tells. It is left empty while the record is trusted.
+	// TemplateWriter is the field manager that wrote the timestamp of the pod template or, without
+	// a timestamp, wrote last, if the API shows it. It is empty while the record is trusted.
 	TemplateWriter string
-	// RecordWriter is the field manager that last wrote the annotations of the record, if they are
-	// there and the API tells. It is left empty while the record is trusted.
+	// RecordWriter is the field manager that last wrote the annotations of the record, if they
+	// exist and the API shows the manager. It is empty while the record is trusted.
 	RecordWriter string
 
 	// EnabledSeen is the moment at which the watch first showed the workload as opted in, and
-	// EnabledAfter one up to which it had not: before the same event, or before the list that
-	// followed a gap; 0 if it was opted in before the catalog watched. A [Catalog] sets them.
+	// EnabledAfter is a moment until which it had not opted in: before the same event, or before
+	// the list that followed a gap; 0 if it had opted in before the catalog watched. A [Catalog]
+	// sets them.
 	EnabledAfter, EnabledSeen Sequence
-	// PodTemplateSeen is the moment at which the watch first showed the present pod template,
-	// 0 if it is only known from a list. A [Catalog] sets it.
+	// PodTemplateSeen is the moment at which the watch first showed the present pod template, 0 if
+	// only a list showed it. A [Catalog] sets it.
 	PodTemplateSeen Sequence
-	// RecordSeen is the moment at which the present record was made or first shown.
+	// RecordSeen is the moment of the decision on the present record, or of the first observation
+	// of it.
 	RecordSeen Sequence
-	// PodsSeen is the moment at which the pods of the present template were last found to have
-	// what is recorded, since the record; 0 if they were not. A [Catalog] sets it.
+	// PodsSeen is the moment at which the pods of the present template were last found to have the
+	// recorded content, since the record; 0 if they were not. A [Catalog] sets it.
 	PodsSeen Sequence
-	// OwnRecord tells that the present record was decided on a view of the catalog, which
-	// therefore knew what it tells. A [Catalog] sets it.
+	// OwnRecord means that the present record was decided on a view of the catalog, which
+	// therefore knew what the record says. A [Catalog] sets it.
 	OwnRecord bool
-	// MarkSeen tells that the record is marked as contradicted, and that the watch showed how
-	// that began. A [Catalog] sets it.
+	// MarkSeen means that the record is marked as contradicted, and that the watch showed how the
+	// contradiction began. A [Catalog] sets it.
 	MarkSeen bool
-	// RecordUndone tells that the record was trusted for the present template before, restarts
-	// aside, and that somebody removed or replaced it. A [Catalog] sets it.
+	// RecordUndone means that the record was trusted for the present template before, apart from
+	// restarts, and that somebody removed or replaced it. A [Catalog] sets it.
 	RecordUndone bool
-	// Woke is the moment at which the watch showed that the workload, idle before,
-	// wants pods; 0 if it never did.
+	// Woke is the moment at which the watch showed that the workload, idle before, wants pods
+	// again; 0 if it never showed that.
 	Woke Sequence
 }
 
-// rested reports whether the workload has wanted no pods at some time since its record, or
-// may have. Those that it has now may then be younger than the record.
+// rested reports whether the workload wanted no pods, or may have wanted no pods, at some time
+// since its record. Its present pods may then be younger than the record.
 func (w *Workload) rested() bool { return w.Idle || w.Woke > 0 && w.Woke >= w.RecordSeen }
 
 // IsEnabled reports whether a workload with these annotations opted in.
 func IsEnabled(meta *metav1.ObjectMeta) bool { return meta.Annotations[EnabledAnnotation] == Enabled }
 
-// Parts are what the kinds of workloads have in common, wherever each kind has it.
+// Parts holds what the kinds of workloads have in common, wherever each kind has it.
 type Parts struct {
 	Meta     *metav1.ObjectMeta
 	Selector *metav1.LabelSelector
@@ -230,8 +232,8 @@ func (w *Workload) EnvironmentReaders() []string {
 	return slices.Compact(containers)
 }
 
-// readWith returns the workload as who has that key can read it: without recorded
-// checksums that were made with another one. It does not modify the workload.
+// readWith returns the workload as it can be read with the given key: without recorded checksums
+// that were made with another key. It does not modify the workload.
 func (w *Workload) readWith(key ChecksumKey) *Workload {
 	if w.Applied.Key == "" || w.Applied.Key == key.ID() {
 		return w

@@ -2,10 +2,10 @@ package catalog
 
 import "time"
 
-// ObserveWritten takes in a workload as the API server answered it to a write
-// that was decided on a view of the given moment. The workload stays as it is if the watch has
-// already shown that it is gone or was written again. It reports whether the answer calls
-// for another decision: an admission policy has reverted the restart.
+// ObserveWritten takes in a workload from the API server's answer to a write that was decided on
+// a view of the given moment. The catalog does not change if the watch has already shown that
+// the workload is gone or was written again. It reports whether the answer requires another
+// decision, because an admission policy has reverted the restart.
 func (c *Catalog) ObserveWritten(workload Workload, decided Sequence) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -17,15 +17,15 @@ func (c *Catalog) ObserveWritten(workload Workload, decided Sequence) bool {
 	return isPresent && showsRevert(previous, c.workload(workload.Ref))
 }
 
-// ObserveCarriedOut takes in that a write was carried out after all whose answer was lost: one
-// of a record of that time, which was decided on a view of the given moment.
+// ObserveCarriedOut takes in that a write whose answer was lost succeeded after all. The write
+// was of a record with the given time, and was decided on a view of the given moment.
 func (c *Catalog) ObserveCarriedOut(ref WorkloadRef, written time.Time, decided Sequence) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.claim(ref, written, decided)
 }
 
-// claim takes the present record of a workload, if it was written at that time, for our own.
+// claim marks the present record of a workload as our own if it was written at that time.
 func (c *Catalog) claim(ref WorkloadRef, written time.Time, decided Sequence) {
 	known := c.workload(ref)
 	if known == nil || !known.Applied.Written.Equal(written) {
@@ -39,14 +39,15 @@ func (c *Catalog) claim(ref WorkloadRef, written time.Time, decided Sequence) {
 	c.keepWorkload(&own)
 }
 
-// ObserveKept takes in that the pods of the workload were found to have what is recorded, as
-// on a view of the catalog.
+// ObserveKept takes in that, on the given view of the catalog, the workload's pods were found to
+// have the recorded content.
 func (c *Catalog) ObserveKept(view View) {
 	c.amend(view, func(w *Workload) { w.PodsSeen = view.Sequence })
 }
 
-// ObserveContradicted takes in that the content differs from the record of a workload, as it was
-// found on a view of the catalog at the given time, although no watch showed how that began.
+// ObserveContradicted takes in that, on the given view of the catalog and at the given time, the
+// content was found to differ from the workload's record, although no watch showed how that
+// began.
 func (c *Catalog) ObserveContradicted(view View, since time.Time) {
 	c.amend(view, func(w *Workload) {
 		if w.contradictedSince().IsZero() {
@@ -56,8 +57,8 @@ func (c *Catalog) ObserveContradicted(view View, since time.Time) {
 	})
 }
 
-// ObserveMarked takes in a workload as the API server answered it to a write that marked its
-// record as contradicted, and whether the watch showed how that began.
+// ObserveMarked takes in a workload from the API server's answer to a write that marked its
+// record as contradicted, and whether the watch showed how the contradiction began.
 func (c *Catalog) ObserveMarked(workload Workload, seen bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,7 +67,8 @@ func (c *Catalog) ObserveMarked(workload Workload, seen bool) {
 	}
 }
 
-// amend changes what is known of a workload that is as it was on a view.
+// amend changes what the catalog knows about a workload if the workload is still as it was on a
+// view.
 func (c *Catalog) amend(view View, change func(*Workload)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +81,8 @@ func (c *Catalog) amend(view View, change func(*Workload)) {
 	c.keepWorkload(&amended)
 }
 
-// succeed takes over from the previous state what the catalog knew of it, at the given moment.
+// succeed takes over what the catalog knew about the previous state of the workload, at the
+// given moment.
 func (w *Workload) succeed(previous *Workload, moment Sequence) {
 	w.EnabledAfter, w.EnabledSeen, w.Woke = previous.EnabledAfter, previous.EnabledSeen, previous.Woke
 	if previous.Idle && !w.Idle {
@@ -99,15 +102,16 @@ func (w *Workload) succeed(previous *Workload, moment Sequence) {
 	}
 }
 
-// keepBudget keeps what was used of the restarts if somebody undid the record, with a restart or
-// without: whoever replaces the whole workload would else be fought at full speed.
+// keepBudget keeps the used restarts if somebody undid the record, with or without a restart.
+// Otherwise the controller would fight at full speed against anyone who keeps replacing the
+// whole workload.
 func (w *Workload) keepBudget(previous *Workload) {
 	if (w.Applied.Reverted != nil || w.RecordUndone) && w.Applied.Budget == (Budget{}) {
 		w.Applied.Budget = previous.Applied.Budget
 	}
 }
 
-// keepKnown keeps what was known of the previous state, whose record was the same.
+// keepKnown keeps what was known about the previous state, which had the same record.
 func (w *Workload) keepKnown(previous *Workload) {
 	if !previous.Applied.Written.Equal(w.Applied.Written) {
 		return
@@ -121,16 +125,16 @@ func (w *Workload) keepKnown(previous *Workload) {
 	}
 }
 
-// ObserveRead takes in a workload as the API server answered it to a read. Like
-// [Catalog.ObserveWritten] it does nothing if the watch is further.
+// ObserveRead takes in a workload from the API server's answer to a read. Like
+// [Catalog.ObserveWritten], it does nothing if the watch is ahead.
 func (c *Catalog) ObserveRead(workload Workload) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.refresh(workload)
 }
 
-// refresh takes in a workload that did not come from the watch, and reports whether the watch
-// was not further.
+// refresh takes in a workload that did not come from the watch, unless the watch is ahead, and
+// reports whether it did so.
 func (c *Catalog) refresh(workload Workload) bool {
 	known := c.workload(workload.Ref)
 	if known == nil || known.UID != workload.UID || newer(known, &workload) {
