@@ -12,12 +12,12 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// spacing says how far apart the restarts of a workload are to be.
+// spacing returns how far apart the restarts of a workload must be.
 func (r *restarter) spacing(w *catalog.Workload) catalog.Spacing {
 	return catalog.Spacing{Grace: r.gracePeriod(w), Limit: r.backoffLimit}
 }
 
-// restart restarts a workload, or puts that off if it has no budget left.
+// restart restarts a workload, or puts the restart off if the workload has no budget left.
 func (r *restarter) restart(ctx context.Context, view catalog.View, decision catalog.Decision, taken time.Time) error {
 	w, now := view.Workload, time.Now()
 	contradicted := r.noteContradiction(view, decision, now)
@@ -32,7 +32,7 @@ func (r *restarter) restart(ctx context.Context, view catalog.View, decision cat
 	return nil
 }
 
-// putOff puts a restart off. What will be restarted then is decided anew.
+// putOff puts a restart off. The controller decides again when its time has come.
 func (r *restarter) putOff(w *catalog.Workload, decision catalog.Decision, now time.Time, wait time.Duration) {
 	r.queue.AddAfter(w.Ref, wait)
 	if r.backlogs.putOff(w.Ref, decision.Causes, now.Add(wait)) {
@@ -91,9 +91,10 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 	return nil
 }
 
-// lookAgain reads a workload whose patch was refused because it has changed or is gone, as
-// it seems, and returns the refusal so that the workload is decided about anew. If it is as
-// it was, an admission webhook has refused the patch with a code that is not its own.
+// lookAgain reads a workload whose patch was refused, apparently because the workload has
+// changed or is gone. It returns the refusal so that the controller decides again. If the
+// workload has not changed, an admission webhook has refused the patch with a misleading
+// status code.
 func (r *restarter) lookAgain(ctx context.Context, w *catalog.Workload, refusal error) error {
 	found, err := r.workloads.get(ctx, w.Ref)
 	switch {
@@ -111,14 +112,14 @@ func (r *restarter) lookAgain(ctx context.Context, w *catalog.Workload, refusal 
 	return fmt.Errorf("patch %s: %w: %w", w.Ref, errOutdated, refusal)
 }
 
-// observeRead takes in a workload as it is now.
+// observeRead takes in the present state of a workload.
 func (r *restarter) observeRead(found *observation) {
 	if found.workload != nil && found.workload.enabled != nil {
 		r.catalog.ObserveRead(*found.workload.enabled)
 	}
 }
 
-// applied tells of a patch that the API server accepted.
+// applied reports a patch that the API server accepted.
 func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision) {
 	r.metrics.annotationUpdates.Inc()
 	waited := r.backlogs.settle(w.Ref)
@@ -138,8 +139,8 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision) {
 	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRestarting, "restarting: "+causes)
 }
 
-// pretend tells what a dry run would do, once: what is not written is still to
-// be done when the next change of the workload comes.
+// pretend reports once what a dry run would do. Since nothing is written, the same is still
+// to do when the workload changes next.
 func (r *restarter) pretend(w *catalog.Workload, decision catalog.Decision) {
 	r.backlogs.settle(w.Ref)
 	if !r.journal.tellFirst(w.Ref, decision.Checksums) {

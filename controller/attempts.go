@@ -14,22 +14,23 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// attempt is a write that may have been carried out although it failed: its answer was lost.
+// attempt is a failed write that may have succeeded on the server because only its answer was
+// lost.
 type attempt struct {
-	// version is that of the workload that was to be changed, and written the time that
-	// identifies the record.
+	// version is the resource version of the workload that the write was for, and written is
+	// the time that identifies the record.
 	version  string
 	written  time.Time
 	decided  catalog.Sequence
 	decision catalog.Decision
 }
 
-// maxAttempts bounds how many are remembered of a workload, the last ones. There is one at
-// most for each time that a worker tries.
+// maxAttempts is the highest number of attempts remembered for a workload, which are the last
+// ones. Each try of a worker adds at most one attempt.
 const maxAttempts = 16
 
-// isUncertain reports whether a request that failed may have been carried out all the same:
-// there was no answer although it was sent, or a server failed on the way.
+// isUncertain reports whether a failed request may have succeeded all the same: it was sent
+// but not answered, or a server failed on the way.
 func isUncertain(err error) bool {
 	var operation *net.OpError
 	if errors.As(err, &operation) && operation.Op == "dial" {
@@ -39,8 +40,9 @@ func isUncertain(err error) bool {
 	return !apiclient.IsAnswered(err) || errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError
 }
 
-// noteAttempt remembers an attempt until the workload shows what became of it. The workload
-// then shows the checksums, too, which there may be very many of.
+// noteAttempt remembers an attempt until the workload shows whether it succeeded. It drops
+// the checksums, of which there may be very many, because the workload will then show them
+// too.
 func (j *journal) noteAttempt(ref catalog.WorkloadRef, a attempt) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -51,8 +53,8 @@ func (j *journal) noteAttempt(ref catalog.WorkloadRef, a attempt) {
 }
 
 // takeCarriedOut returns the attempt that made the present record of a workload, and false if
-// none did. It forgets the attempts as soon as none of them can be carried out any more,
-// because the workload has another version than they were for.
+// no attempt did. It forgets the attempts as soon as they cannot succeed any more, because
+// the workload has a later version than the one they were for.
 func (j *journal) takeCarriedOut(w *catalog.Workload) (attempt, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -68,14 +70,14 @@ func (j *journal) takeCarriedOut(w *catalog.Workload) (attempt, bool) {
 }
 
 // isLaterVersion reports whether a resource version is later than another. If they cannot be
-// compared, any other one is.
+// compared, any different version counts as later.
 func isLaterVersion(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && order > 0 || err != nil && a != b
 }
 
-// look returns what is known about a workload. If that shows that a write was carried out
-// whose answer was lost, it is reported now.
+// look returns what the catalog knows about a workload. If that shows that a write with a
+// lost answer succeeded, look reports the write now.
 func (r *restarter) look(ref catalog.WorkloadRef) (catalog.View, bool) {
 	view, found := r.catalog.View(ref)
 	if !found {

@@ -13,31 +13,32 @@ type backlog struct {
 	since time.Time // when the first of the changes was observed
 	count int       // how often changes were observed
 	due   bool      // whether the pods are known to need a restart
-	// owed is since when it waits longer than it should: the grace period is over, and
-	// the budget lets it restart. It is zero if nothing is owed, and in the future while
-	// a restart is put off.
+	// owed is since when the workload has waited longer than it should: the grace period
+	// is over, and the budget allows a restart. It is zero if nothing is due, and in the
+	// future while a restart is put off.
 	owed time.Time
-	// isIgnored tells that it waits because of an error that the operator wants ignored.
+	// isIgnored means that the workload waits because of an error that the operator wants
+	// to ignore.
 	isIgnored bool
-	// slowedBy are the first configs for which a restart has to wait, because the
-	// workload has no budget left; nil if there is none.
+	// slowedBy holds the first configs whose restart has to wait because the workload has
+	// no budget left; nil if no restart has to wait for that reason.
 	slowedBy []catalog.ConfigRef
 }
 
-// backlogs are those of all workloads. They are for telling only: what is to be
-// done is decided anew each time. Their methods may be called by several
-// goroutines at once.
+// backlogs holds the backlogs of all workloads. It serves only logs and metrics: each
+// decision is made from the catalog. Its methods may be called by several goroutines at
+// once.
 type backlogs struct {
 	mu      sync.Mutex
 	waiting map[catalog.WorkloadRef]backlog
-	slowing map[catalog.ConfigRef]int // how many of waiting each config slows down
+	slowing map[catalog.ConfigRef]int // how many waiting workloads each config slows down
 }
 
 func newBacklogs() *backlogs {
 	return &backlogs{waiting: make(map[catalog.WorkloadRef]backlog), slowing: make(map[catalog.ConfigRef]int)}
 }
 
-// note notes a change that may concern its workload.
+// note adds a change that may concern its workload.
 func (b *backlogs) note(change observedChange) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -52,11 +53,11 @@ func (b *backlogs) note(change observedChange) {
 	b.waiting[change.Workload] = w
 }
 
-// maxSlowing bounds how many configs are remembered that slow a workload down.
+// maxSlowing is the highest number of configs remembered as slowing down one workload.
 const maxSlowing = 10
 
 // putOff notes that a restart has to wait until a time, and reports whether that is news:
-// it did not before, or there was a restart since.
+// it did not have to wait before, or there was a restart in between.
 func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, until time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,7 +93,7 @@ func (b *backlogs) slowed() []series.Sample {
 	return samples
 }
 
-// noteFailure notes what a workload waits for: an error that is ignored, or another one.
+// noteFailure notes whether a workload waits because of an ignored error or another one.
 func (b *backlogs) noteFailure(ref catalog.WorkloadRef, isIgnored bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,8 +103,8 @@ func (b *backlogs) noteFailure(ref catalog.WorkloadRef, isIgnored bool) {
 	}
 }
 
-// longestWaits returns for each namespace how long the restart or record that is most
-// overdue has been so, those aside whose error is ignored.
+// longestWaits returns for each namespace how long the most overdue restart or record has
+// been due, except those with an ignored error.
 func (b *backlogs) longestWaits(now time.Time) map[string]time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -119,7 +120,7 @@ func (b *backlogs) longestWaits(now time.Time) map[string]time.Duration {
 	return longest
 }
 
-// noteDue notes that a workload is to be restarted now.
+// noteDue notes that a restart of a workload is due now.
 func (b *backlogs) noteDue(ref catalog.WorkloadRef, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -131,8 +132,8 @@ func (b *backlogs) noteDue(ref catalog.WorkloadRef, now time.Time) {
 	b.waiting[ref] = w
 }
 
-// state reports whether a workload is to be restarted, and whether something is under way
-// for it.
+// state reports whether a restart of a workload is due, and whether work for it is under
+// way.
 func (b *backlogs) state(ref catalog.WorkloadRef) (due, waits bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,12 +153,12 @@ func (b *backlogs) remove(ref catalog.WorkloadRef) backlog {
 	waited := b.waiting[ref]
 	b.countSlowing(waited.slowedBy, -1)
 	if delete(b.waiting, ref); len(b.waiting) == 0 {
-		b.waiting = make(map[catalog.WorkloadRef]backlog) // without the memory of many
+		b.waiting = make(map[catalog.WorkloadRef]backlog) // releases the memory that many entries took
 	}
 	return waited
 }
 
-// putOffRecord notes that a record, and no restart, has to wait until a time.
+// putOffRecord notes that a record, but no restart, has to wait until a time.
 func (b *backlogs) putOffRecord(ref catalog.WorkloadRef, until time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

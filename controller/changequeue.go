@@ -11,34 +11,34 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// observedChange is that a config or a workload was seen to change, as it concerns one
+// observedChange records that a config, or the workload itself, changed, as it concerns one
 // workload.
 type observedChange struct {
 	Workload catalog.WorkloadRef
-	// Subject is the catalog.ConfigRef or catalog.WorkloadRef that the change began
-	// with, and whose name it is known by.
+	// Subject is the catalog.ConfigRef or catalog.WorkloadRef that changed; the change goes
+	// by its name.
 	Subject fmt.Stringer
-	// Since is when it was observed first. The grace period counts from here.
+	// Since is when the change was first observed. The grace period starts then.
 	Since time.Time
-	// Due is when the grace period was over.
+	// Due is when the grace period ends.
 	Due time.Time
-	// Count is how often it was observed.
+	// Count is how often the change was observed.
 	Count int
-	// Last tells that no other workload waits for a change of this subject.
+	// Last means that no other workload waits for a change of this subject.
 	Last bool
 }
 
-// changeQueue holds changes back for a grace period, so that several edits
-// become one. A deadline belongs to a change and a workload, because workloads may
-// have grace periods of their own. It is safe for use by several goroutines.
+// changeQueue holds changes back for a grace period, so that several edits lead to one
+// restart. Each pair of change and workload has a deadline, because workloads may have grace
+// periods of their own. It is safe for use by several goroutines.
 type changeQueue struct {
-	wake chan struct{} // has an element when the next change to be due may be another
+	wake chan struct{} // has an element when another change may be due next
 
 	mu       sync.Mutex
 	pending  map[catalog.WorkloadRef]map[fmt.Stringer]*pendingChange
-	subjects map[fmt.Stringer]int // how many workloads wait for a change of each
+	subjects map[fmt.Stringer]int // how many workloads wait for a change of each subject
 	order    dueOrder
-	observed int // ever
+	observed int // how many changes were ever observed
 }
 
 type pendingChange struct {
@@ -54,14 +54,14 @@ func newChangeQueue() *changeQueue {
 	return q
 }
 
-// clear drops what is left of changes, also the memory that many of them took.
+// clear drops all changes, and the memory that many of them took.
 func (q *changeQueue) clear() {
 	q.pending, q.subjects, q.order = make(map[catalog.WorkloadRef]map[fmt.Stringer]*pendingChange), make(map[fmt.Stringer]int), nil
 }
 
-// Observe notes that the subject changed at the given time, and that this may
-// concern the workload, for which changes are held back for a grace period; with
-// one of 0 they are due at once. It never blocks.
+// Observe notes that the subject changed at the given time and that this may concern the
+// workload. The change is due after the grace period, or immediately if that is 0. Observe
+// never blocks.
 func (q *changeQueue) Observe(workload catalog.WorkloadRef, subject fmt.Stringer, at time.Time, grace time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -84,9 +84,10 @@ func (q *changeQueue) push(change observedChange) {
 	q.signalIfFirst(pending)
 }
 
-// Abandon drops the change of a config that is gone, or that the workload does not
-// reference any more. That is no change for the workload. But it may have waited for this
-// one with a change of its own (see [restarter.Enqueue]), so it keeps one of its own instead.
+// Abandon drops the change of a config that is gone or that the workload no longer
+// references, since that change does not concern the workload any more. But a change of the
+// workload itself may have waited for this one (see [restarter.Enqueue]), so a change of the
+// workload itself takes its place.
 func (q *changeQueue) Abandon(workload catalog.WorkloadRef, config catalog.ConfigRef) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -103,7 +104,7 @@ func (q *changeQueue) Abandon(workload catalog.WorkloadRef, config catalog.Confi
 	q.push(change)
 }
 
-// Configs returns the configs of which changes wait to be due for the workload.
+// Configs returns the configs with a change that is not yet due for the workload.
 func (q *changeQueue) Configs(workload catalog.WorkloadRef) []catalog.ConfigRef {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -116,8 +117,8 @@ func (q *changeQueue) Configs(workload catalog.WorkloadRef) []catalog.ConfigRef 
 	return configs
 }
 
-// Shorten makes the changes of a workload due by another grace period, if that is
-// earlier. One that is longer counts from the next change on.
+// Shorten makes the changes of a workload due after another grace period if that is earlier.
+// A longer grace period applies from the next change on.
 func (q *changeQueue) Shorten(workload catalog.WorkloadRef, grace time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -139,7 +140,8 @@ func (q *changeQueue) Forget(workload catalog.WorkloadRef) {
 	}
 }
 
-// Holds reports whether a change of the subject waits to be due for the workload.
+// Holds reports whether there is a change of the subject that is not yet due for the
+// workload.
 func (q *changeQueue) Holds(workload catalog.WorkloadRef, subject fmt.Stringer) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -147,23 +149,23 @@ func (q *changeQueue) Holds(workload catalog.WorkloadRef, subject fmt.Stringer) 
 	return found
 }
 
-// HoldsAny reports whether a change waits to be due for the workload.
+// HoldsAny reports whether there is a change that is not yet due for the workload.
 func (q *changeQueue) HoldsAny(workload catalog.WorkloadRef) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.pending[workload]) > 0
 }
 
-// Len returns how many subjects have changes that wait.
+// Len returns how many subjects have waiting changes.
 func (q *changeQueue) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.subjects)
 }
 
-// Run hands each change over when it is due, until the context ends. It looks
-// when the next one is due, and at least once in every check period, so that a
-// clock that jumps cannot hide a change for longer.
+// Run passes each change to due when it is due, until the context ends. It wakes up when the
+// next change is due, and at least once in every check period, so that a jump of the clock
+// cannot delay a change for longer.
 func (q *changeQueue) Run(ctx context.Context, checkPeriod time.Duration, due func(observedChange)) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -182,8 +184,8 @@ func (q *changeQueue) Run(ctx context.Context, checkPeriod time.Duration, due fu
 	}
 }
 
-// takeDue removes the changes that are due, and tells after what time the next
-// one will be, if that is sooner than the check period.
+// takeDue removes and returns the changes that are due, and returns the time until the next
+// change is due, at most the check period.
 func (q *changeQueue) takeDue(now time.Time, checkPeriod time.Duration) ([]observedChange, time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -214,7 +216,7 @@ func (q *changeQueue) remove(pending *pendingChange) observedChange {
 	return change
 }
 
-// signalIfFirst wakes [changeQueue.Run] if the change is the next one to be due.
+// signalIfFirst wakes [changeQueue.Run] if the change is the next one that is due.
 func (q *changeQueue) signalIfFirst(change *pendingChange) {
 	if change.place != 0 {
 		return
@@ -225,8 +227,8 @@ func (q *changeQueue) signalIfFirst(change *pendingChange) {
 	}
 }
 
-// dueOrder is a heap, see [heap.Interface]: what is due first comes first, and of
-// what is due at once, what was observed first.
+// dueOrder is a heap; see [heap.Interface]. The change that is due first comes first, and
+// among changes that are due at the same time, the one that was observed first.
 type dueOrder []*pendingChange
 
 func (o dueOrder) Len() int { return len(o) }

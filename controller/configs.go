@@ -16,31 +16,31 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// maxReadings bounds how many configs are remembered to have been read.
+// maxReadings is the highest number of configs whose readings are remembered.
 const maxReadings = 1024
 
-// configReader reads configs once more: to digest their data as the original controller
-// did, which is needed once for each of its records, and to see that the watch is not
-// behind a record of another process. Its methods may be called by several goroutines
-// at once.
+// configReader reads configs again: to digest their data as the original controller did, which
+// is needed once for each of its records, and to verify that the watch is not behind a record
+// of another process. Its methods may be called by several goroutines at once.
 type configReader struct {
 	core apiclient.Core
 
 	mu sync.Mutex
-	// readings are by what the catalog knew of the config: many workloads may read the
-	// same one. They keep nothing alive that the catalog does not know any more.
+	// readings holds the readings by the catalog's version of the config, since many workloads
+	// may read the same config. The weak pointers keep nothing alive that the catalog has
+	// dropped.
 	readings map[weak.Pointer[catalog.Config]]reading
 }
 
-// reading is what reading a config has shown.
+// reading is the result of reading a config.
 type reading struct {
-	// confirmed is a moment after which the content that the catalog knows was the present one.
+	// confirmed is a moment after which a read showed the content that the catalog knows.
 	confirmed catalog.Sequence
 	digest    catalog.Checksum
 	digested  bool
 }
 
-// originals returns the digests that a decision on the view lacks.
+// originals returns the digests that the view lacks for a decision.
 func (r *configReader) originals(ctx context.Context, view *catalog.View) (map[catalog.ConfigRef]catalog.Checksum, error) {
 	digests := make(map[catalog.ConfigRef]catalog.Checksum)
 	for _, ref := range view.UnsettledByOriginal() {
@@ -63,8 +63,8 @@ func (r *configReader) originals(ctx context.Context, view *catalog.View) (map[c
 	return digests, nil
 }
 
-// confirm returns nil if what the catalog knows of each config that the view leaves
-// unconfirmed is known to be no older than the workload's record.
+// confirm returns nil if, for each unconfirmed config of the view, the content that the catalog
+// knows is no older than the workload's record.
 func (r *configReader) confirm(ctx context.Context, view *catalog.View) error {
 	for _, ref := range view.Unconfirmed() {
 		config := view.Configs[ref]
@@ -81,9 +81,9 @@ func (r *configReader) confirm(ctx context.Context, view *catalog.View) error {
 	return nil
 }
 
-// read reads a config. The content must be the one that the catalog knows, because that
-// is what will be recorded; it is [errConfigChanging] if it is not. The data must live no
-// longer than it takes to digest it.
+// read reads a config. It returns [errConfigChanging] unless the content is the one that the
+// catalog knows, because that content will be recorded. The caller must drop the data as soon
+// as it is digested.
 func (r *configReader) read(ctx context.Context, known *catalog.Config) (metav1.Object, error) {
 	object, err := r.find(ctx, known.Ref)
 	if err != nil {
@@ -102,8 +102,8 @@ func (r *configReader) read(ctx context.Context, known *catalog.Config) (metav1.
 	return object.(metav1.Object), nil
 }
 
-// find lists the only object of a name, which takes no other right than the watches
-// do. It returns nil if there is none.
+// find lists the one object with the given name, which needs no permission beyond those of the
+// watches. It returns nil if there is no such object.
 func (r *configReader) find(ctx context.Context, ref catalog.ConfigRef) (runtime.Object, error) {
 	options := &metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()}
 	list, err := r.core.RESTClient().Get().

@@ -16,43 +16,43 @@ import (
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
-// eventRate limits the Events. They come in bursts with the patches that they tell
-// of, and may come later, so that they do not hold up the patches.
+// eventRate limits the Events. They come in bursts with the patches that they report, and may
+// be late so that they do not hold up the patches.
 var eventRate = apiclient.Rate{QPS: 50, Burst: 100}
 
-// Options say what a controller works on and how.
+// Options configure what a controller works on and how.
 type Options struct {
-	// API tells how to reach the API server. The controller sets its own limits.
+	// API is how to reach the API server. The controller sets its own rate limits.
 	API *rest.Config
 	// QPS and Burst limit the requests for workloads and pods. Events have a limit
 	// of their own.
 	QPS   float32
 	Burst int
-	// Namespaces to watch; none means all.
+	// Namespaces are the namespaces to watch; empty means all.
 	Namespaces []string
-	// Configs are the kinds of configs to watch; none means all. Others are neither listed
-	// nor recorded, and their edits restart nothing.
+	// Configs are the kinds of configs to watch; empty means all. Configs of other kinds are
+	// neither listed nor recorded, and their edits cause no restart.
 	Configs []catalog.ConfigKind
-	// OwnNamespace is where the key of Secrets' checksums is kept; none means that each
-	// process makes one for itself.
+	// OwnNamespace is where the key of the checksums of Secrets is kept; if it is empty, each
+	// process makes its own key.
 	OwnNamespace string
-	// KeySecret is the name of the Secret there that holds it.
+	// KeySecret is the name of the Secret in OwnNamespace that holds the key.
 	KeySecret string
-	// GracePeriod is how long a change is held back, CheckPeriod how long a due one
-	// can be overlooked at most.
+	// GracePeriod is how long a change is held back. CheckPeriod is how long a due change can
+	// be overlooked at most.
 	GracePeriod, CheckPeriod time.Duration
-	// BackoffLimit is the longest time between two restarts of a workload whose
-	// configs keep changing; 0 lets it restart as often as they change.
+	// BackoffLimit is the longest time between two restarts of a workload whose configs keep
+	// changing; with 0 it restarts as often as they change.
 	BackoffLimit time.Duration
-	// DryRun tells what would be restarted, and writes nothing to workloads.
+	// DryRun reports what would be restarted, and writes nothing to workloads.
 	DryRun bool
 	// ExitOnError ends [Controller.Lead] at the first permanent failure that
 	// IgnoredErrors does not select.
 	ExitOnError   bool
 	IgnoredErrors ErrorFilter
-	// GarbagePercent is how much garbage may pile up in the process, in percent of
-	// what is in use, once the first decisions are made; 0 changes nothing. Much passes
-	// through before that, little afterwards.
+	// GarbagePercent is how much garbage may accumulate in the process, in percent of the
+	// memory in use, once the first decisions are made; 0 changes nothing. Until then, much
+	// data passes through memory; afterwards, little.
 	GarbagePercent int
 	Log            *slog.Logger
 }
@@ -74,7 +74,8 @@ type Controller struct {
 	leading   atomic.Bool
 }
 
-// New returns a controller that does nothing yet.
+// New returns a controller that does nothing until [Controller.Watch] and [Controller.Lead]
+// are called.
 func New(options Options) (*Controller, error) {
 	clients, err := apiclient.Connect(options.API, apiclient.Rate{QPS: options.QPS, Burst: options.Burst}, eventRate)
 	if err != nil {
@@ -138,8 +139,8 @@ func namespacesOrAll(namespaces []string) []string {
 	return namespaces
 }
 
-// Watch keeps the catalog up to date until the context ends. It lists one
-// resource after another, which needs less memory than all at once.
+// Watch keeps the catalog up to date until the context ends. It lists one resource after
+// another, which needs less memory than listing all at once.
 func (c *Controller) Watch(ctx context.Context) {
 	start := time.Now()
 	var group sync.WaitGroup
@@ -154,15 +155,15 @@ func (c *Controller) Watch(ctx context.Context) {
 	if c.watches.awaitLists(ctx) {
 		configs, workloads := c.catalog.Size()
 		c.log.Info("caches are synced", "configs", configs, "workloads", workloads, "after", time.Since(start).Round(time.Millisecond).String())
-		debug.FreeOSMemory() // what the lists have used
+		debug.FreeOSMemory() // the memory that the lists used
 		c.releaseGarbageOnceDecided(ctx)
 	}
 	group.Wait()
 	c.events.Shutdown()
 }
 
-// releaseGarbageOnceDecided releases what the first decisions leave behind, which come all at
-// once when the grace period is over. Little garbage piles up from then on.
+// releaseGarbageOnceDecided releases the memory that the first decisions used, which all come
+// at once when the grace period is over. Little garbage accumulates after that.
 func (c *Controller) releaseGarbageOnceDecided(ctx context.Context) {
 	timer := time.NewTimer(c.options.GracePeriod + 5*time.Second)
 	defer timer.Stop()
@@ -174,21 +175,21 @@ func (c *Controller) releaseGarbageOnceDecided(ctx context.Context) {
 	}
 }
 
-// tryToJudge is judge, or fresh if that panics.
+// tryToJudge returns the verdict of judge, or fresh if judge panics.
 func (c *Controller) tryToJudge(ref catalog.WorkloadRef) verdict {
 	v := fresh
 	c.ward.Try(quarantine.Metrics, nameOfWorkload(ref), func() { v = c.judge(ref) })
 	return v
 }
 
-// judge decides whether a workload is stale: its record differs from the catalog, or it
-// could not be restarted yet although the pods said that it is due.
+// judge decides whether a workload is stale: its record differs from the catalog, or its pods
+// need a restart that has not been possible yet.
 func (c *Controller) judge(ref catalog.WorkloadRef) verdict {
 	view, found := c.catalog.View(ref)
 	if !found {
 		return fresh
 	}
-	held := c.changes.HoldsAny(ref) // before it goes on to the backlogs
+	held := c.changes.HoldsAny(ref) // before the change moves on to the backlogs
 	due, waits := c.restarter.State(ref)
 	switch {
 	case !due && catalog.Decide(view).Outcome != catalog.Restart:
@@ -199,9 +200,9 @@ func (c *Controller) judge(ref catalog.WorkloadRef) verdict {
 	return forgotten
 }
 
-// Lead acts on changes until the context ends, or until a failure that is to end
-// it, see [Options.ExitOnError]. Only one process may lead at a time. Changes
-// from before, which a standby observed, are acted on first.
+// Lead acts on changes until the context ends, or until a failure that ends it; see
+// [Options.ExitOnError]. Only one process may lead at a time. It first acts on the changes
+// that it observed earlier as a standby.
 func (c *Controller) Lead(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -18,26 +18,26 @@ import (
 )
 
 // copyRemover removes the copies of a workload's records that Kubernetes made on its
-// revisions, where they hold digests of Secrets that guesses can be tested against.
+// revisions if they hold digests of Secrets against which guesses can be tested.
 type copyRemover struct {
 	apps     rest.Interface
 	metadata metadata.Interface
 }
 
 // mayBeCopiedMeanwhile reports whether a copy that was just removed may be back before
-// the decision is carried out. A Deployment's controller copies the annotations onto
-// the newest ReplicaSet whenever it looks, and after a restart that is another one.
+// the decision is carried out. With each sync, a Deployment's controller copies the
+// annotations to the newest ReplicaSet, and after a restart that is another one.
 func mayBeCopiedMeanwhile(w *catalog.Workload, decision catalog.Decision) bool {
 	return w.Applied.Exposed && revisionsOf(w).followAnnotations && decision.Outcome == catalog.Restart
 }
 
-// copiesDelay is how long a Deployment's controller gets to notice a write before the
-// copies are looked for again.
+// copiesDelay is how long a Deployment's controller has to notice a write before the
+// restart controller looks for copies again.
 const copiesDelay = 2 * time.Second
 
-// copyWait is how long a record must wait whose copies are to be looked for: as long as a
-// Deployment's controller may still copy what was there before the last write. A time of
-// writing that is yet to come is none.
+// copyWait returns how long to wait with writing a record whose copies must be removed
+// first: as long as a Deployment's controller may still copy what was there before the
+// last write. It ignores a write time in the future.
 func copyWait(w *catalog.Workload, now time.Time) time.Duration {
 	wait := w.Applied.Written.Add(copiesDelay).Sub(now)
 	if !w.Applied.Exposed || !revisionsOf(w).followAnnotations || wait > copiesDelay {
@@ -46,7 +46,7 @@ func copyWait(w *catalog.Workload, now time.Time) time.Duration {
 	return max(wait, 0)
 }
 
-// awaitCopies puts a record off that comes too early, and reports whether it did.
+// awaitCopies puts off a record that comes too early, and reports whether it did so.
 func (r *restarter) awaitCopies(w *catalog.Workload) bool {
 	wait := copyWait(w, time.Now())
 	if wait > 0 {
@@ -55,9 +55,9 @@ func (r *restarter) awaitCopies(w *catalog.Workload) bool {
 	return wait > 0
 }
 
-// remove removes both annotations from the revisions of a workload that expose
-// digests of Secrets. It goes on after a failure, and may be called again. Of the
-// failures it returns one that can pass by itself, if there is any.
+// remove removes both annotations from the revisions of a workload that expose digests of
+// Secrets. It continues after a failure, and may be called again. If there are failures,
+// it returns a transient one if possible.
 func (r copyRemover) remove(ctx context.Context, w *catalog.Workload) error {
 	exposing, err := r.exposing(ctx, w)
 	if err != nil {
@@ -78,8 +78,8 @@ func (r copyRemover) remove(ctx context.Context, w *catalog.Workload) error {
 	return failure
 }
 
-// exposing returns what a patch of each revision takes that belongs to a workload and
-// exposes digests of Secrets.
+// exposing returns, for each of the workload's revisions that expose digests of Secrets,
+// the metadata that a patch of it needs.
 func (r copyRemover) exposing(ctx context.Context, w *catalog.Workload) ([]metav1.ObjectMeta, error) {
 	var exposing []metav1.ObjectMeta
 	revisions := apiclient.List{
@@ -98,8 +98,8 @@ func (r copyRemover) exposing(ctx context.Context, w *catalog.Workload) ([]metav
 	return exposing, err
 }
 
-// removalBody returns the JSON merge patch that removes both annotations from this
-// very state of a revision.
+// removalBody returns the JSON merge patch that removes both annotations from exactly
+// this state of a revision.
 func removalBody(revision metav1.ObjectMeta) ([]byte, error) {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid":             revision.UID,
@@ -112,10 +112,10 @@ func removalBody(revision metav1.ObjectMeta) ([]byte, error) {
 	return body, nil
 }
 
-// removeCopies removes the copies of a record that is about to be replaced. Only then
-// is the record written: if the controller is killed in between, the workload still
-// tells what is to be done. What is forbidden must not hold up restarts: then some
-// remain, and the record tells that there is something left to do.
+// removeCopies removes the copies of a record that is about to be replaced. The record is
+// written only afterwards: if the controller is killed in between, the workload still
+// shows what to do. A missing permission must not hold up restarts: then copies remain,
+// and the record says that they do.
 func (r *restarter) removeCopies(ctx context.Context, w *catalog.Workload) (remain bool, err error) {
 	err = r.copies.remove(ctx, w)
 	if err == nil || !isPermanent(err) && !keepsConflicting(err, r.queue.Failures(w.Ref)+1) {

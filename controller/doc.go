@@ -1,8 +1,8 @@
 // Package controller is the restart controller: it keeps a [catalog.Catalog] up
 // to date from watches, waits a grace period after each change, and carries out
-// what the catalog's decisions say, with one patch a workload.
+// the catalog's decisions with one patch per workload.
 //
-// A config's edit takes this way:
+// An edit of a config takes this path:
 //
 //	watch -> Catalog.ObserveConfig -> changeQueue.Observe -> (grace period)
 //	  -> Catalog.WorkloadsReferencing -> restarter -> catalog.Decide -> one patch
@@ -13,10 +13,10 @@
 //   - The data of a config is dropped as soon as it is hashed; see [configKind.reduce].
 //   - A workload that did not opt in is never written to.
 //   - A patch carries the resourceVersion that it was decided on. If the
-//     workload changed meanwhile, it is looked at again.
-//   - A workload whose patch failed is tried again, with growing pauses, until
-//     it succeeds or is not needed any more. State changes only by what the API
-//     server answers or sends.
+//     workload has changed in the meantime, the controller decides again.
+//   - A failed patch is tried again, with growing pauses, until it succeeds or
+//     is not needed any more. State changes only with what the API server
+//     answers or sends.
 //   - A workload or config that causes a panic is left alone until it changes, and
 //     everything else goes on.
 package controller

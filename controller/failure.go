@@ -15,11 +15,12 @@ import (
 	"kubernetes-deployment-restart-controller/fairqueue"
 )
 
-// These say what a refusal means that is, or seems to be, for a workload's version.
+// These errors say what it means if the API server refuses a patch, or seems to, because of
+// the workload's version.
 var (
-	// errOutdated is a patch of a version that is no longer the present one.
+	// errOutdated means that the patch was for a version that is no longer the present one.
 	errOutdated = errors.New("the workload has changed")
-	// errDenied is a patch of the present version.
+	// errDenied means that the patch was for the present version.
 	errDenied = errors.New("denied, although the workload has not changed")
 )
 
@@ -31,15 +32,15 @@ func failureReason(err error) string {
 	return apiclient.FailureReason(err)
 }
 
-// keepsConflicting reports whether a conflict that would pass by itself has come too often
-// in a row for that. One of a workload's version does not count.
+// keepsConflicting reports whether a conflict has come too often in a row to be transient. A
+// conflict about a workload's version does not count.
 func keepsConflicting(err error, attempts int) bool {
 	return apierrors.IsConflict(err) && !errors.Is(err, errOutdated) && attempts >= passingFailures
 }
 
-// isPermanent reports whether a failed request will go on to fail until somebody
-// changes something: it was forbidden, invalid, denied by admission or left without effect by
-// it. All else can pass by itself.
+// isPermanent reports whether a failed request will go on to fail until somebody changes
+// something: it was forbidden, invalid, denied by admission or left without effect by it.
+// Every other failure can be transient.
 func isPermanent(err error) bool {
 	if apiclient.IsIneffective(err) {
 		return true
@@ -56,7 +57,7 @@ func isPermanent(err error) bool {
 	}
 }
 
-// ErrorFilter selects errors by their text. The zero value selects none.
+// ErrorFilter selects errors by their text. The zero value selects no errors.
 type ErrorFilter struct {
 	// Texts select the errors that contain one of them.
 	Texts []string
@@ -71,7 +72,7 @@ func (f ErrorFilter) matches(err error) bool {
 		slices.ContainsFunc(f.Patterns, func(pattern *regexp.Regexp) bool { return pattern.MatchString(message) })
 }
 
-// These put a workload off until what a decision takes is known.
+// These errors put a workload off until everything that a decision needs is known.
 var (
 	errConfigsUnknown = errors.New("the configs of the namespace have not all been listed yet")
 	errKeyUnknown     = errors.New("the key of Secrets' checksums is not known yet")
@@ -83,7 +84,7 @@ func isWaiting(err error) bool {
 	return errors.Is(err, errConfigsUnknown) || errors.Is(err, errKeyUnknown) || errors.Is(err, errConfigChanging)
 }
 
-// failureOf reports whether an attempt that failed was answered.
+// failureOf returns whether a failed attempt was answered.
 func failureOf(err error) fairqueue.Failure {
 	if !isWaiting(err) && apiclient.IsUnanswered(err) {
 		return fairqueue.Unanswered
@@ -91,7 +92,7 @@ func failureOf(err error) fairqueue.Failure {
 	return fairqueue.Refused
 }
 
-// failed tells of a request that failed and will be tried again.
+// failed reports a request that failed and will be tried again.
 func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 	if isWaiting(err) {
 		r.backlogs.noteFailure(ref, false)
@@ -124,7 +125,7 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 		r.log.Warn("cannot update workload for now, trying again", "workload", ref, "attempts", attempts, "error", err)
 	}
 	switch {
-	case apiclient.IsIneffective(err) && attempts > 1: // told already
+	case apiclient.IsIneffective(err) && attempts > 1: // already reported
 	case permanent || attempts >= passingFailures:
 		r.tellFailure(ref, err)
 	}

@@ -6,9 +6,9 @@ import (
 )
 
 // Ready reports whether all objects have been seen at least once, with a line for
-// each watch. A watch that breaks later does not make the controller unready: it
-// goes on with what it knows, and its metrics must stay reachable. Nor does an object
-// that is left alone after an internal error, which has a line, too.
+// each watch. A watch that breaks later does not make the controller unready: the
+// controller continues with what it knows, and its metrics must stay reachable. Nor
+// does an object that is left alone after an internal error; it also has a line.
 func (c *Controller) Ready() (bool, string) {
 	ready := true
 	var detail strings.Builder

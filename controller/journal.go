@@ -6,19 +6,21 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// journal remembers what was reported and written about each workload: so that nothing is
-// reported twice, and so that a write whose answer was lost, or whose effect somebody keeps
-// undoing, is recognised. Its methods may be called by several goroutines at once.
+// journal remembers what the controller has reported and written for each workload. This
+// prevents duplicate reports, and makes it possible to recognise a write whose answer was
+// lost or whose effect somebody keeps undoing. Its methods may be called by several
+// goroutines at once.
 type journal struct {
 	mu   sync.Mutex
 	told map[catalog.WorkloadRef]catalog.Checksums // what a dry run would have recorded
-	// problems are those that the owners have been told of, by the reasons of the Events.
+	// problems are the problems that have been reported to the owners, by the reasons of
+	// the Events.
 	problems map[catalog.WorkloadRef]map[string]string
-	// reverts are those that have been reported.
+	// reverts are the reverts that have been reported.
 	reverts map[catalog.WorkloadRef]catalog.Revert
-	// rewrites are those of records that somebody undid.
+	// rewrites are the rewrites of records that somebody undid.
 	rewrites map[catalog.WorkloadRef]rewrites
-	// attempts are writes of which it is not known whether they were carried out.
+	// attempts are writes that may have succeeded, with a lost answer.
 	attempts map[catalog.WorkloadRef][]attempt
 }
 
@@ -32,8 +34,8 @@ func newJournal() *journal {
 	}
 }
 
-// tellProblem reports whether a workload's owner has not been told of the problem
-// yet, and notes that it is. An empty one is none.
+// tellProblem reports whether the problem of a workload still has to be reported to its
+// owner, and notes it as reported. An empty problem means that there is no problem.
 func (j *journal) tellProblem(ref catalog.WorkloadRef, reason, problem string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -49,8 +51,8 @@ func (j *journal) tellProblem(ref catalog.WorkloadRef, reason, problem string) b
 	return !told
 }
 
-// tellRevert reports whether a revert has not been reported yet, and notes that it is. Nil
-// is none.
+// tellRevert reports whether a revert still has to be reported, and notes it as reported.
+// Nil means that there is no revert.
 func (j *journal) tellRevert(ref catalog.WorkloadRef, revert *catalog.Revert) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -63,8 +65,8 @@ func (j *journal) tellRevert(ref catalog.WorkloadRef, revert *catalog.Revert) bo
 	return !found || told.Restart != revert.Restart || !told.Recorded.Equal(revert.Recorded)
 }
 
-// tellFirst reports whether a dry run has not yet told that it would record the
-// checksums, and notes that it does.
+// tellFirst reports whether a dry run still has to report that it would record the
+// checksums, and notes them as reported.
 func (j *journal) tellFirst(ref catalog.WorkloadRef, checksums catalog.Checksums) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -73,7 +75,7 @@ func (j *journal) tellFirst(ref catalog.WorkloadRef, checksums catalog.Checksums
 	return !found || !told.Equal(checksums)
 }
 
-// untell notes that there is nothing left that a dry run would do.
+// untell notes that a dry run would do nothing any more.
 func (j *journal) untell(ref catalog.WorkloadRef) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	// keyEntry is where in the data of its Secret the key is. The manifests ship the
-	// Secret empty.
+	// keyEntry is the entry in the data of the Secret that holds the key. The manifests
+	// create the Secret empty.
 	keyEntry = "key"
 
-	// keyPatience is for how long a refusal counts as one that will pass: an API server that
-	// has just started does not know all Roles yet, and the manifests may not all be applied.
+	// keyPatience is how long a refusal counts as transient: an API server that has just
+	// started does not know all Roles yet, and the manifests may not all be applied.
 	keyPatience = 30 * time.Second
 	// maxKeyBackoff is the longest pause between two attempts.
 	maxKeyBackoff = 5 * time.Second
 )
 
-// keyKeeper finds the key of Secrets' checksums, and makes it at the first start.
+// keyKeeper loads the key of the checksums of Secrets, and creates it at the first start.
 type keyKeeper struct {
 	core apiclient.Core
-	// namespace is the controller's own, empty if it has none.
+	// namespace is the controller's own namespace, empty if it is not known.
 	namespace string
 	// secret is the name of the Secret that holds the key.
 	secret string
@@ -40,7 +40,8 @@ type keyKeeper struct {
 	log      *slog.Logger
 }
 
-// errKeyMalformed is a key that is none. It is not replaced: somebody put it there.
+// errKeyMalformed means that the entry is not a valid key. The controller does not replace
+// it, because somebody put it there.
 var errKeyMalformed = fmt.Errorf("its entry %q does not have %d bytes", keyEntry, catalog.ChecksumKeySize)
 
 // What a missing key means, and what to do about it.
@@ -49,9 +50,9 @@ const (
 	keyRemedy      = "apply rbac.yaml, or the first part of rbac-namespaced.yaml, which brings the Secret and the right to get and update it, and start the controller anew"
 )
 
-// find returns the key, or one for this process only if there is none to be had. It
-// tries again while the API server is away, and for keyPatience if it refuses. It returns
-// false if the context ends meanwhile.
+// find returns the key, or a key for this process only if it cannot load or create one. It
+// tries again while the API server is unavailable, and for keyPatience if the API server
+// refuses. It returns false if the context ends first.
 func (k *keyKeeper) find(ctx context.Context) (catalog.ChecksumKey, bool) {
 	if k.namespace == "" {
 		k.log.Warn("no namespace for the key of Secrets' checksums, using one for this process only",
@@ -87,7 +88,8 @@ func (k *keyKeeper) find(ctx context.Context) (catalog.ChecksumKey, bool) {
 	}
 }
 
-// tellTrying reports a failure that may pass: the first one to everybody.
+// tellTrying reports a failure that may be transient: the first one as a warning, the others
+// at the debug level.
 func (k *keyKeeper) tellTrying(ctx context.Context, attempt int, err error) {
 	level := slog.LevelDebug
 	if attempt == 1 {
@@ -96,8 +98,8 @@ func (k *keyKeeper) tellTrying(ctx context.Context, attempt int, err error) {
 	k.log.Log(ctx, level, "cannot have the key of Secrets' checksums for now, trying again: workloads that read Secrets wait", "error", err)
 }
 
-// load reads the key. It makes one if the Secret is empty or missing. A conflict, and a
-// Secret that is there after all, mean that somebody else has just made it.
+// load reads the key. It creates one if the Secret is empty or missing. A conflict, or a
+// Secret that exists after all, means that another process has just created the key.
 func (k *keyKeeper) load(ctx context.Context) (catalog.ChecksumKey, error) {
 	secret, err := k.core.Secrets(k.namespace).Get(ctx, k.secret, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) && !k.readOnly {
@@ -110,7 +112,7 @@ func (k *keyKeeper) load(ctx context.Context) (catalog.ChecksumKey, error) {
 		return parseKey(secret, content)
 	}
 	if k.readOnly {
-		return newKey(), nil // what was recorded with a lost key does not count anyway
+		return newKey(), nil // records made with a lost key are not trusted anyway
 	}
 	return k.fill(ctx, secret)
 }
@@ -135,8 +137,8 @@ func (k *keyKeeper) fill(ctx context.Context, secret *corev1.Secret) (catalog.Ch
 	return k.made(content), nil
 }
 
-// create makes the Secret, with a new key. The manifests do not grant the right to do
-// that, because RBAC cannot limit it to this one Secret.
+// create creates the Secret with a new key. The manifests do not grant this permission,
+// because RBAC cannot limit it to this one Secret.
 func (k *keyKeeper) create(ctx context.Context, missing error) (catalog.ChecksumKey, error) {
 	content := randomBytes()
 	secret := &corev1.Secret{
@@ -162,6 +164,6 @@ func (k *keyKeeper) made(content [catalog.ChecksumKeySize]byte) catalog.Checksum
 func newKey() catalog.ChecksumKey { return catalog.NewChecksumKey(randomBytes()) }
 
 func randomBytes() (content [catalog.ChecksumKeySize]byte) {
-	_, _ = rand.Read(content[:]) // never fails: it ends the program instead
+	_, _ = rand.Read(content[:]) // never fails: it crashes the program instead
 	return content
 }

@@ -12,15 +12,17 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// The tables of kinds. A kind is watched, read, patched, counted and granted because it has a
-// row here; nothing else in this package knows one kind from another.
+// The tables of kinds. The controller watches, reads, patches and counts a kind, and needs
+// permissions for it, because it has a row here; no other part of this package distinguishes
+// kinds.
 
 // configKind is a kind of config, of the core API group.
 type configKind struct {
 	config   catalog.ConfigKind
 	name     string // as the API spells it
 	resource string // plural, as in the API's paths
-	// fieldSelector leaves out objects that no container reads, empty if there are none.
+	// fieldSelector leaves out objects that no container reads; it is empty if there are no such
+	// objects.
 	fieldSelector string
 	// read reduces an object, and reports whether it is of this kind.
 	read func(object any) (catalog.Config, bool)
@@ -30,7 +32,7 @@ type configKind struct {
 type workloadKind struct {
 	workload catalog.WorkloadKind
 	resource string // plural, as in the API's paths
-	// parts finds the parts of an object, and reports whether it is of this kind.
+	// parts returns the parts of an object, and reports whether it is of this kind.
 	parts func(object any) (catalog.Parts, bool)
 	// revisions keep the workload's earlier pod templates.
 	revisions *revisionKind
@@ -48,13 +50,14 @@ type revisionKind struct {
 	present func(podReader, context.Context, *catalog.Workload) (func(livePod) bool, error)
 }
 
-// configKinds are in the order in which they are listed. They come before the workloads, so
-// that what is known of a config's edits is older than what a watch shows of the workloads.
+// configKinds are in the order in which they are listed. They come before the workloads, so that
+// what the catalog knows about a config's edits is older than what a watch shows of the
+// workloads.
 var configKinds = []*configKind{
 	{config: catalog.ConfigMap, name: "ConfigMap", resource: "configmaps", read: reader(catalog.NewConfigMap)},
 	{
 		config: catalog.Secret, name: "Secret", resource: "secrets", read: reader(catalog.NewSecret),
-		fieldSelector: "type!=helm.sh/release.v1", // Helm keeps its releases in Secrets, large ones
+		fieldSelector: "type!=helm.sh/release.v1", // Helm keeps its releases in large Secrets
 	},
 }
 
@@ -70,7 +73,7 @@ var (
 	controllerRevisions = &revisionKind{resource: "controllerrevisions", present: podReader.noEarlierRevision}
 )
 
-// reader lets a function that reads one type of the API say whether an object is of that type.
+// reader makes a function that reads one API type report whether an object is of that type.
 func reader[T, R any](read func(*T) R) func(any) (R, bool) {
 	return func(object any) (result R, isOfType bool) {
 		typed, isOfType := object.(*T)
@@ -125,12 +128,13 @@ func (k *revisionKind) groupResource() schema.GroupVersionResource {
 	return appsv1.SchemeGroupVersion.WithResource(k.resource)
 }
 
-// kindOfConfig returns the row of a kind of config. Whatever the catalog knows was read by a row.
+// kindOfConfig returns the row of a kind of config. The kind must have a row, as every kind in
+// the catalog does.
 func kindOfConfig(kind catalog.ConfigKind) *configKind {
 	return mustFind(configKinds, func(k *configKind) bool { return k.config == kind }, kind)
 }
 
-// kindOfWorkload returns the row of a kind of workload, see [kindOfConfig].
+// kindOfWorkload returns the row of a kind of workload; see [kindOfConfig].
 func kindOfWorkload(kind catalog.WorkloadKind) *workloadKind {
 	return mustFind(workloadKinds, func(k *workloadKind) bool { return k.workload == kind }, kind)
 }
@@ -145,14 +149,14 @@ func mustFind[K any](kinds []*K, isWanted func(*K) bool, name any) *K {
 	return kinds[i]
 }
 
-// configKinds returns those that are to be watched.
+// configKinds returns the kinds of configs to watch.
 func (o *Options) configKinds() []*configKind {
 	return slices.DeleteFunc(slices.Clone(configKinds), func(k *configKind) bool {
 		return len(o.Configs) > 0 && !slices.Contains(o.Configs, k.config)
 	})
 }
 
-// watchesSecrets reports whether what is watched is recorded with a key.
+// watchesSecrets reports whether a watched kind is recorded with a key.
 func (o *Options) watchesSecrets() bool {
 	return slices.ContainsFunc(o.configKinds(), func(k *configKind) bool { return k.config.IsSecret() })
 }

@@ -11,9 +11,9 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// noteContradiction notes, in case that the restart is put off or fails, since when the record
-// is contradicted: what pods read from then on is not what it says, even if the content comes back.
-// Where no watch showed how that began, it is known from now on. It returns the zero value if the
+// noteContradiction notes, in case the restart is put off or fails, since when the record has been
+// contradicted: pods read something else from then on, even if the content comes back later. If no
+// watch showed how the contradiction began, it counts from now on. It returns the zero value if the
 // record is not contradicted.
 func (r *restarter) noteContradiction(view catalog.View, decision catalog.Decision, now time.Time) catalog.Sighting {
 	if !decision.Contradicts || !decision.Contradicted.At.IsZero() {
@@ -23,8 +23,8 @@ func (r *restarter) noteContradiction(view catalog.View, decision catalog.Decisi
 	return catalog.Sighting{At: now}
 }
 
-// mark leaves a mark of a contradiction on the workload, whose restart is put off, for whoever
-// leads when the content comes back. There is one already if the restart was put off before.
+// mark marks the contradiction on a workload whose restart is put off, for the process that leads
+// when the content comes back. The mark already exists if the restart was put off before.
 func (r *restarter) mark(ctx context.Context, view catalog.View, contradicted catalog.Sighting) error {
 	w := view.Workload
 	if contradicted.At.IsZero() || w.Applied.Marked {

@@ -5,13 +5,14 @@ import (
 	"runtime/debug"
 )
 
-// percentAtStart is how much garbage may pile up, in percent of what is in use, while
-// workloads are listed and decided about for the first time. By then all configs are kept, so
-// that the usual 100 would be much; less costs more time than it saves memory.
+// percentAtStart is how much garbage may accumulate, in percent of the memory in use, while
+// the controller lists workloads and decides about them for the first time. All configs are
+// in memory by then, so the default of 100 would need much memory; a lower value would cost
+// more time than the saved memory is worth.
 const percentAtStart = 40
 
-// limitGarbage lets so much garbage pile up from now on, in percent of what is in use, unless
-// the user sets GOGC or nothing is to be changed.
+// limitGarbage sets how much garbage may accumulate from now on, in percent of the memory in
+// use. It does nothing if the user sets GOGC or if the option is 0.
 func (c *Controller) limitGarbage(percent int) {
 	if c.options.GarbagePercent > 0 && os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)

@@ -10,22 +10,22 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// These cause a restart for which no config can be named.
+// These are the causes of a restart for which there is no config to name.
 const (
 	revertedCause = "the last restart was reverted"
 	returnedCause = "a config had another content for a while"
 )
 
-// describe names the configs that cause a restart and their changed keys. Of a
-// Secret it tells only how many keys, because their names can tell something.
+// describe names the configs that cause a restart and their changed keys. For a Secret
+// it gives only the number of keys, because their names may reveal something.
 func describe(decision catalog.Decision) string {
 	return describeCauses(decision, func(cause catalog.Cause) string {
 		return fmt.Sprintf("%s %s changed (%s)", cause.Config.Kind, cause.Config.Name, describeKeys(cause))
 	})
 }
 
-// describeWithWriters is describe with the field managers that made the changes,
-// for those who look for what keeps changing a config.
+// describeWithWriters is like describe, with the field managers that made the changes,
+// for people who want to know what keeps changing a config.
 func describeWithWriters(decision catalog.Decision) string {
 	return describeCauses(decision, func(cause catalog.Cause) string {
 		writers := ""
@@ -53,7 +53,7 @@ func describeCauses(decision catalog.Decision, describe func(catalog.Cause) stri
 	return strings.Join(parts, "; ")
 }
 
-// listed lists names, with how many there are more.
+// listed lists names, followed by the number of further names.
 func listed(names []string, more int) string {
 	list := strings.Join(names, ", ")
 	if more > 0 {
@@ -75,8 +75,8 @@ func describeKeys(cause catalog.Cause) string {
 	return "keys: " + listed(cause.Keys, cause.MoreKeys)
 }
 
-// describeHold tells what is left to do where the patch restarts nothing by
-// itself. It is empty where the pods restart without more.
+// describeHold describes what else must happen if the patch alone does not restart the
+// pods. It is empty if the pods restart by themselves.
 func describeHold(w *catalog.Workload) string {
 	kind := strings.ToLower(string(w.Ref.Kind))
 	switch w.Hold {
@@ -90,8 +90,8 @@ func describeHold(w *catalog.Workload) string {
 	return ""
 }
 
-// tooManyReferences says what is to be done about a workload that refers to configs too
-// often. It is empty for one that does not.
+// tooManyReferences describes what to do about a workload that refers to configs too
+// often. It is empty for other workloads.
 func tooManyReferences(w *catalog.Workload) string {
 	if !w.TooManyReferences {
 		return ""
@@ -100,7 +100,7 @@ func tooManyReferences(w *catalog.Workload) string {
 		"Use envFrom and whole volumes instead of single keys, or fewer configs", catalog.MaxReferences)
 }
 
-// describeDisabled tells why a workload is not restarted any more.
+// describeDisabled describes why config changes no longer restart a workload.
 func describeDisabled(w *workloadObservation) string {
 	message := fmt.Sprintf("config changes do not restart this workload any more: its annotation %s is not %q now",
 		catalog.EnabledAnnotation, catalog.Enabled)

@@ -12,8 +12,8 @@ import (
 
 const namespace = "deployment_restart_controller"
 
-// metrics holds what the controller counts as it works. What can be read off its
-// state is collected when somebody asks, see [Controller.Collect].
+// metrics holds what the controller counts as it works. Metrics that follow from
+// its state are computed for each scrape; see [Controller.Collect].
 type metrics struct {
 	resourceVersions  prometheus.Counter
 	annotationUpdates prometheus.Counter
@@ -67,8 +67,8 @@ func newMetrics() *metrics {
 	return m
 }
 
-// startAtZero makes the series with known labels visible before they count, so
-// that a first increase is one.
+// startAtZero creates the series with known labels at zero, so that the first
+// increase is visible as an increase.
 func (m *metrics) startAtZero() {
 	for _, kind := range workloadKinds {
 		m.restartsByKind.WithLabelValues(string(kind.workload))
@@ -97,7 +97,7 @@ func counters(name, help, label string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, []string{label})
 }
 
-// The metrics that are read off the controller's state.
+// The metrics that are computed from the controller's state.
 var (
 	configsDesc        = stateDesc("configs_total", "The number of tracked configs.")
 	workloadsDesc      = stateDesc("deployments_total", "The number of tracked deployments.")
@@ -176,13 +176,14 @@ func oneIf(condition bool) float64 {
 	return 0
 }
 
-// How many values of a label have a series of their own, where tenants choose them.
+// The highest number of label values with a series of their own, for labels whose
+// values tenants choose.
 const (
 	namedNamespaces = 50
 	namedConfigs    = 20
 )
 
-// longestWaits names the namespaces with the longest waits.
+// longestWaits returns samples for the namespaces with the longest waits.
 func longestWaits(waits map[string]time.Duration) []series.Sample {
 	samples := make([]series.Sample, 0, len(waits))
 	for namespace, wait := range waits {

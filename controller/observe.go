@@ -56,7 +56,7 @@ func (c *Controller) workloadChanged(w *catalog.Workload) {
 	c.abandonUnreferenced(w)
 }
 
-// abandonUnreferenced drops the changes of configs that a workload does not reference any more.
+// abandonUnreferenced drops the changes of configs that a workload no longer references.
 func (c *Controller) abandonUnreferenced(w *catalog.Workload) {
 	waiting := c.changes.Configs(w.Ref)
 	if len(waiting) == 0 {
@@ -73,8 +73,8 @@ func (c *Controller) abandonUnreferenced(w *catalog.Workload) {
 	}
 }
 
-// forgetDisabled forgets a workload that is not opted in. If it was, its owner
-// is told, who may not have meant it: kubectl rollout undo brings back the
+// forgetDisabled forgets a workload that is not opted in. If it was opted in before, an Event
+// informs its owner, because the change may be unintended: kubectl rollout undo brings back the
 // annotations that the workload had at that revision.
 func (c *Controller) forgetDisabled(w *workloadObservation) {
 	view, found := c.catalog.View(w.ref)
@@ -90,7 +90,7 @@ func (c *Controller) forgetDisabled(w *workloadObservation) {
 	c.recorder.Event(objectReference(view.Workload), corev1.EventTypeWarning, reasonDisabled, describeDisabled(w))
 }
 
-// drop forgets what a workload waits for that is gone or not opted in any more.
+// drop forgets everything that waits for a workload that is gone or no longer opted in.
 func (c *Controller) drop(ref catalog.WorkloadRef) {
 	c.ward.Release(nameOfWorkload(ref))
 	c.changes.Forget(ref)
@@ -110,7 +110,7 @@ func (c *Controller) forget(o *observation) {
 }
 
 // configGone drops the changes of a config that is gone. A standby, which does not act on
-// them, would keep them for ever.
+// changes, would keep them forever.
 func (c *Controller) configGone(ref catalog.ConfigRef) {
 	c.staleness.noteConfig(ref)
 	for _, w := range c.catalog.WorkloadsReferencing(ref) {
@@ -133,12 +133,13 @@ func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all 
 		c.ward.Try(quarantine.Queue, nameOfConfig(ref), func() { c.configGone(ref) })
 	}
 	if first {
-		c.staleness.noteEverything() // what is there at first is no news
+		c.staleness.noteEverything() // the first list causes no news
 	}
 }
 
-// listWorkloads takes in all workloads of a kind of a namespace, or of all
-// namespaces. The watch had shown everything up to a moment, 0 at its first list.
+// listWorkloads takes in all workloads of a kind in a namespace, or in all namespaces. Before
+// the list, the watch had shown everything up to the moment shown, which is 0 at its first
+// list.
 func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, all []*observation, shown catalog.Sequence) {
 	enabled := make(map[catalog.WorkloadRef]*catalog.Workload)
 	listed := make([]*catalog.Workload, 0)

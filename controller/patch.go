@@ -9,10 +9,9 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// newPatch returns the JSON merge patch that carries out a decision: it records
-// the checksums with what they rest on, and for a restart sets the timestamp on the
-// pod template. The resourceVersion makes the API server refuse it if the workload has
-// changed.
+// newPatch returns the JSON merge patch that carries out a decision: it records the checksums
+// with their basis and, for a restart, sets the timestamp on the pod template. The
+// resourceVersion makes the API server refuse the patch if the workload has changed.
 func newPatch(w *catalog.Workload, decision catalog.Decision, on catalog.Basis) (*workloadPatch, error) {
 	annotations, err := decision.Checksums.Annotations(on)
 	if err != nil {
@@ -53,8 +52,9 @@ type patchedMeta struct {
 	Annotations     map[string]string `json:"annotations"`
 }
 
-// missingIn names the first annotation of the patch that a workload does not have after it,
-// empty if there is none. The record comes before the restart.
+// missingIn names the first annotation of the patch that the workload lacks after the patch,
+// or returns the empty string if it lacks no annotation. It checks the record before the
+// restart.
 func (p *workloadPatch) missingIn(after *catalog.Parts) string {
 	if missing := p.Metadata.missingIn(after.Meta.Annotations); missing != "" {
 		return "annotation " + missing

@@ -15,20 +15,21 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// podReader asks the API server for pods. It is only used for the few workloads
-// about which the catalog cannot decide alone. Of what it reads, page by page, it keeps
-// little: a workload may have thousands of pods, and revisions of a megabyte.
+// podReader reads pods from the API server. It is used only for the few workloads about which
+// the catalog alone cannot decide. It reads page by page and keeps little: a workload may
+// have thousands of pods, and revisions of a megabyte each.
 type podReader struct{ apps, core rest.Interface }
 
-// livePod is what is kept of a pod that has not finished.
+// livePod is what podReader keeps of a pod that has not finished.
 type livePod struct {
 	catalog.Pod
 	controller types.UID
 	revision   string // the label that names its ControllerRevision
 }
 
-// list returns the live pods that a workload selects and that it controls, or somebody else
-// if its revisions control its pods, of whichever template.
+// list returns the live pods that a workload selects, whatever their template. It returns
+// only pods that the workload controls or, if its revisions control its pods, pods that have
+// any controller.
 func (r podReader) list(ctx context.Context, w *catalog.Workload) ([]livePod, error) {
 	var pods []livePod
 	var names namePool
@@ -54,7 +55,7 @@ func (r podReader) list(ctx context.Context, w *catalog.Workload) ([]livePod, er
 	return pods, err
 }
 
-// namePool keeps equal strings once.
+// namePool keeps one copy of equal strings.
 type namePool map[string]string
 
 func (p namePool) one(name string) string {
@@ -65,8 +66,8 @@ func (p namePool) one(name string) string {
 	return name
 }
 
-// ofPresentTemplate returns those of a workload's pods that were made from its
-// present template. Those of an earlier one are about to be replaced anyway.
+// ofPresentTemplate returns the workload's pods that were made from its present template.
+// Pods of an earlier template are about to be replaced anyway.
 func (r podReader) ofPresentTemplate(ctx context.Context, w *catalog.Workload, pods []livePod) ([]livePod, error) {
 	isPresent, err := revisionsOf(w).present(r, ctx, w)
 	if err != nil {
@@ -81,7 +82,7 @@ func (r podReader) ofPresentTemplate(ctx context.Context, w *catalog.Workload, p
 	return present, nil
 }
 
-// reducedPods returns what a decision needs to know of pods.
+// reducedPods returns what a decision needs to know about the pods.
 func reducedPods(pods []livePod) []catalog.Pod {
 	reduced := make([]catalog.Pod, 0, len(pods))
 	for _, pod := range pods {
@@ -90,8 +91,8 @@ func reducedPods(pods []livePod) []catalog.Pod {
 	return reduced
 }
 
-// presentReplicaSet recognises a Deployment's pods by the ReplicaSet that controls
-// them and was made from the present template.
+// presentReplicaSet returns a function that recognises a Deployment's pods of the present
+// template: the ReplicaSet that controls them was made from that template.
 func (r podReader) presentReplicaSet(ctx context.Context, w *catalog.Workload) (func(livePod) bool, error) {
 	present := make(map[types.UID]bool)
 	err := apiclient.EachPage(ctx, apiclient.List{Client: r.apps, Resource: "replicasets", Namespace: w.Ref.Namespace, LabelSelector: w.Selector},
@@ -107,11 +108,11 @@ func (r podReader) presentReplicaSet(ctx context.Context, w *catalog.Workload) (
 	return func(pod livePod) bool { return present[pod.controller] }, err
 }
 
-// noEarlierRevision recognises the pods of a StatefulSet or DaemonSet that are not of a
-// ControllerRevision with another template. A pod's label names the revision: its name for a
-// StatefulSet, its hash for a DaemonSet. That of the present template may be missing, because
-// somebody has deleted it, or the garbage collector that of a former workload of the same
-// name. In doubt a pod counts.
+// noEarlierRevision returns a function that recognises the pods of a StatefulSet or DaemonSet
+// that do not belong to a ControllerRevision with another template. A pod's label names the
+// revision: by its name for a StatefulSet, by its hash for a DaemonSet. The revision of the
+// present template may be missing, because somebody deleted it, or because the garbage
+// collector deleted it with a former workload of the same name. If in doubt, a pod counts.
 func (r podReader) noEarlierRevision(ctx context.Context, w *catalog.Workload) (func(livePod) bool, error) {
 	earlier := make(map[string]bool)
 	err := apiclient.EachPage(ctx, apiclient.List{Client: r.apps, Resource: "controllerrevisions", Namespace: w.Ref.Namespace, LabelSelector: w.Selector},
@@ -129,11 +130,11 @@ func (r podReader) noEarlierRevision(ctx context.Context, w *catalog.Workload) (
 	return func(pod livePod) bool { return !earlier[pod.revision] }, err
 }
 
-// isOfEarlierTemplate reports whether a revision is the workload's and is known to have
-// another template than the present one. One that cannot be read is not known to.
+// isOfEarlierTemplate reports whether a revision belongs to the workload and is known to have
+// another template than the present one. That is not known of a revision that cannot be read.
 func isOfEarlierTemplate(w *catalog.Workload, revision *appsv1.ControllerRevision) bool {
 	if !isControlledBy(revision, w) {
-		return false // nobody has to be able to read it
+		return false // it need not be readable
 	}
 	template, err := templateOf(revision)
 	return err == nil && !isMadeFrom(w, template)
@@ -158,7 +159,7 @@ func isControlledBy(object metav1.Object, w *catalog.Workload) bool {
 	return controller != nil && controller.UID == w.UID
 }
 
-// isMadeFrom reports whether a template is the workload's present one.
+// isMadeFrom reports whether a template is the workload's present template.
 func isMadeFrom(w *catalog.Workload, template *corev1.PodTemplateSpec) bool {
 	return catalog.RevisionFingerprint(template) == w.PodTemplate
 }

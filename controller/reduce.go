@@ -10,7 +10,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// observation is what is left of an object that a watch showed. Either config or
+// observation is the reduced form of an object that a watch showed. Either config or
 // workload is set.
 type observation struct {
 	resourceVersion string
@@ -18,11 +18,11 @@ type observation struct {
 	workload        *workloadObservation
 }
 
-// workloadObservation is what is left of a workload.
+// workloadObservation is the reduced form of a workload.
 type workloadObservation struct {
 	ref catalog.WorkloadRef
-	// optIn is the value of the annotation that opts in, and lastWriter the field
-	// manager that wrote to the workload last, empty if that is not known.
+	// optIn is the value of the opt-in annotation, and lastWriter is the field manager that
+	// last wrote to the workload, empty if it is not known.
 	optIn, lastWriter string
 	// enabled is nil for a workload that did not opt in.
 	enabled *catalog.Workload
@@ -65,7 +65,7 @@ func (k *workloadKind) reduce(object any) (*observation, error) {
 	return &observation{resourceVersion: meta.ResourceVersion, workload: workload}, nil
 }
 
-// longestExcerpt is how much of a text is kept that anybody may have written.
+// longestExcerpt is how many bytes are kept of a text that anybody may have written.
 const longestExcerpt = 64
 
 // excerpt returns the beginning of a text.
@@ -76,9 +76,10 @@ func excerpt(text string) string {
 	return strings.ToValidUTF8(text[:longestExcerpt], "") + "…"
 }
 
-// lastWriter returns the field manager that last wrote to an object itself, not
-// to a subresource such as its status. It is not known if that seems to be this
-// controller: a write that only removes fields leaves no trace.
+// lastWriter returns the field manager that last wrote to an object itself, not to a
+// subresource such as its status. It returns the empty string if that seems to be this
+// controller: another manager's later write may have removed fields only, which leaves no
+// trace.
 func lastWriter(meta *metav1.ObjectMeta) string {
 	var last metav1.ManagedFieldsEntry
 	for _, entry := range meta.ManagedFields {

@@ -10,11 +10,11 @@ import (
 	"kubernetes-deployment-restart-controller/watch"
 )
 
-// resourceWatch follows one of the resources and takes what its watch shows to
-// the controller. It implements [watch.Observer].
+// resourceWatch follows one resource and passes what its watch shows to the controller. It
+// implements [watch.Observer].
 type resourceWatch struct {
 	*watch.Watch[*observation]
-	// config or workload is the kind of what is watched, the other one is nil.
+	// config or workload is the watched kind; the other one is nil.
 	config     *configKind
 	workload   *workloadKind
 	namespace  string // empty: all
@@ -37,7 +37,7 @@ func (c *Controller) watchWorkloads(kind *workloadKind, namespace string, client
 	})
 }
 
-// addWatch completes a watch with what all of them have in common.
+// addWatch completes a watch with the options that all watches share.
 func (c *Controller) addWatch(w *resourceWatch, options watch.Options[*observation]) {
 	w.controller, w.versions = c, versionCounter{inc: c.metrics.resourceVersions.Inc}
 	options.Namespace, options.Name, options.Observer = w.namespace, (*observation).name, w
@@ -77,7 +77,7 @@ func (w *resourceWatch) Replace(all []*observation, resourceVersion string) {
 	w.listed, w.shown = true, shown
 }
 
-// watches are those of all kinds and namespaces.
+// watches holds the watches of all kinds and namespaces.
 type watches []*resourceWatch
 
 // awaitLists returns when everything has been listed once, or false when the

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// workers is how many patches are under way at once. In a trial more of them only
-	// queued up at the API server.
+	// workers is how many patches are under way at once. In a trial, more workers only made
+	// requests queue up at the API server.
 	workers = 8
 	// A workload that could not be patched is tried again after minBackoff, then
 	// after twice that and so on, up to maxBackoff; see [fairqueue.Backoff].
 	minBackoff = 20 * time.Millisecond
 	maxBackoff = 30 * time.Second
-	// passingFailures is how often a request may fail for a reason that can pass by
-	// itself before an Event tells.
+	// passingFailures is how often a request may fail for a transient reason before an Event
+	// reports it.
 	passingFailures = 3
 )
 
@@ -45,8 +45,8 @@ const (
 	reasonUndone        = "RecordUndone"
 )
 
-// restarter decides about the workloads that changes affect and carries the
-// decisions out. It is the only writer of workloads.
+// restarter decides about the workloads that changes affect and carries out the decisions. It
+// is the only component that writes to workloads.
 type restarter struct {
 	catalog   *catalog.Catalog
 	changes   *changeQueue
@@ -65,16 +65,16 @@ type restarter struct {
 	// knowsConfigs reports whether all configs of a namespace have been listed.
 	knowsConfigs func(namespace string) bool
 
-	grace         time.Duration // of workloads that have none of their own
+	grace         time.Duration // of workloads without one of their own
 	backoffLimit  time.Duration
 	dryRun        bool
 	exitOnError   bool
 	ignoredErrors ErrorFilter
-	failure       chan error // has an element when a failure is to end the process
+	failure       chan error // has an element when a failure must end the process
 }
 
-// queue hands out workloads. Their lanes are the configs that changed; the zero ConfigRef is
-// that of workloads that changed by themselves.
+// queue hands out workloads. The lanes are the configs that changed; the zero ConfigRef is the
+// lane of workloads that changed by themselves.
 type queue = fairqueue.Queue[catalog.WorkloadRef, catalog.ConfigRef]
 
 func newQueue() *queue {
@@ -85,14 +85,14 @@ func newQueue() *queue {
 	})
 }
 
-// gracePeriod is how long changes are held back for a workload.
+// gracePeriod returns how long changes are held back for a workload.
 func (r *restarter) gracePeriod(w *catalog.Workload) time.Duration {
 	return w.Grace(r.grace)
 }
 
-// Enqueue takes a due change: it queues the workload that it may concern, in the lane
-// of the config that changed. A workload that changed by itself waits as long as a
-// change of one of its configs does, which may not be the last one.
+// Enqueue takes a due change: it queues the workload that the change may concern, in the lane
+// of the config that changed. A change of the workload itself waits as long as a change of one
+// of its configs does, because more changes may follow.
 func (r *restarter) Enqueue(change observedChange) {
 	if change.Last {
 		r.metrics.changesProcessed.Inc()
@@ -106,7 +106,7 @@ func (r *restarter) Enqueue(change observedChange) {
 	r.queue.Add(change.Workload, lane)
 }
 
-// Forget forgets all about a workload, which is gone or not opted in any more.
+// Forget forgets everything about a workload that is gone or no longer opted in.
 func (r *restarter) Forget(workload catalog.WorkloadRef) {
 	r.backlogs.settle(workload)
 	r.journal.forget(workload)
@@ -119,8 +119,7 @@ func (r *restarter) holdsConfigs(workload catalog.WorkloadRef) bool {
 	})
 }
 
-// State reports whether a workload is to be restarted, and whether something is under way
-// for it.
+// State reports whether a restart of a workload is due, and whether work for it is under way.
 func (r *restarter) State(workload catalog.WorkloadRef) (due, waits bool) {
 	return r.backlogs.state(workload)
 }
@@ -128,17 +127,17 @@ func (r *restarter) State(workload catalog.WorkloadRef) (due, waits bool) {
 // load is what waits for the restarter.
 type load struct {
 	queued, slow int                      // workloads
-	waits        map[string]time.Duration // how long the most overdue one of each namespace does
+	waits        map[string]time.Duration // how long the most overdue workload of each namespace has waited
 	slowed       []series.Sample          // workloads by the config that slows them down
 }
 
-// Load returns what waits at the moment, which is the given time.
+// Load returns what waits at the given time, which must be the present.
 func (r *restarter) Load(now time.Time) load {
 	return load{queued: r.queue.Len(), slow: r.queue.Slow(), waits: r.backlogs.longestWaits(now), slowed: r.backlogs.slowed()}
 }
 
-// Run works on what is queued until the context ends, or until a failure that is to end it, see
-// [Options.ExitOnError], and returns that one. It calls worked after each workload.
+// Run works on the queue until the context ends, or until a failure ends it (see
+// [Options.ExitOnError]), which it returns. It calls worked after each workload.
 func (r *restarter) Run(ctx context.Context, worked func(catalog.WorkloadRef)) error {
 	ctx, stop := context.WithCancel(ctx)
 	var group sync.WaitGroup
@@ -162,7 +161,7 @@ func (r *restarter) Run(ctx context.Context, worked func(catalog.WorkloadRef)) e
 func (r *restarter) fail(err error) {
 	select {
 	case r.failure <- err:
-	default: // another failure is the first
+	default: // another failure came first
 	}
 }
 
@@ -184,7 +183,7 @@ func (r *restarter) attempt(ctx context.Context, workload catalog.WorkloadRef) {
 
 // handle decides about a workload and carries the decision out.
 func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
-	knowsConfigs, taken := r.knowsConfigs(ref.Namespace), time.Now() // the view that follows holds them
+	knowsConfigs, taken := r.knowsConfigs(ref.Namespace), time.Now() // the following view includes those configs
 	view, found := r.look(ref)
 	if !found {
 		r.Forget(ref)
@@ -221,7 +220,7 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	return nil
 }
 
-// tellProblems reports once what its owner has to mend about a workload.
+// tellProblems reports, once, the problems of a workload that its owner has to fix.
 func (r *restarter) tellProblems(w *catalog.Workload) {
 	if r.journal.tellProblem(w.Ref, reasonInvalid, w.Problem) {
 		r.log.Warn("an annotation cannot be read, the default is used", "workload", w.Ref, "problem", w.Problem, "default", r.grace.String())
@@ -233,10 +232,10 @@ func (r *restarter) tellProblems(w *catalog.Workload) {
 	}
 }
 
-// decide decides about a workload, by its configs and its pods if need be. Only if a
-// pod calls for a restart it matters which template it was made from, which takes
-// another request to find out. Before anything is done about a difference from a record
-// that another process made, the configs are read once more.
+// decide decides about a workload, with its configs and its pods if necessary. The template
+// that a pod was made from takes another request to find out, and matters only if the pod
+// requires a restart. Before acting on a difference from a record that another process made,
+// decide reads the configs again.
 func (r *restarter) decide(ctx context.Context, view catalog.View) (catalog.Decision, error) {
 	decision := catalog.Decide(view)
 	if decision.Outcome == catalog.Keep {

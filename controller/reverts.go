@@ -12,12 +12,12 @@ import (
 const (
 	// revertersLimit is how many field managers get a series of their own.
 	revertersLimit = 20
-	// unknownManager stands for a field manager that the API does not tell.
+	// unknownManager stands for a field manager that the API does not show.
 	unknownManager = "unknown"
 )
 
-// tellRevert reports, once, that somebody took back a restart, with what is decided about it.
-// A dry run leaves that to the one that it goes beside.
+// tellRevert reports, once, that somebody took back a restart, and the decision that follows.
+// A dry run leaves that to the controller that it runs beside.
 func (r *restarter) tellRevert(w *catalog.Workload, outcome catalog.Outcome) {
 	revert := w.Applied.Reverted
 	if revert != nil && revert.Later {
@@ -35,8 +35,8 @@ func (r *restarter) tellRevert(w *catalog.Workload, outcome catalog.Outcome) {
 	r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonReverted, describeRevert(w, outcome))
 }
 
-// describeRevert says which restart was reverted, by whom, what follows, and how to have it
-// otherwise.
+// describeRevert describes which restart was reverted, by whom, what follows, and how to
+// prevent that.
 func describeRevert(w *catalog.Workload, outcome catalog.Outcome) string {
 	revert := w.Applied.Reverted
 	how := "removed its timestamp from the pod template"
@@ -55,7 +55,7 @@ func describeRevert(w *catalog.Workload, outcome catalog.Outcome) string {
 	return text + ". No pod from before it is left to restart"
 }
 
-// restartTime is the time of a restart that was reverted, for people.
+// restartTime returns the time of a reverted restart in a readable form.
 func restartTime(revert *catalog.Revert) string {
 	at, err := time.Parse(time.RFC3339Nano, revert.Restart)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"kubernetes-deployment-restart-controller/apiclient"
 )
 
-// Those that the controller needs in each namespace that it watches follow. The manifests
-// grant them, with what each is for.
+// The permissions that the controller needs in each watched namespace. The manifests
+// grant them and explain what each is for.
 
 func (k *configKind) rights() []apiclient.Right {
 	return []apiclient.Right{
@@ -32,7 +32,7 @@ func (k *workloadKind) rights(dryRun bool) []apiclient.Right {
 	return rights
 }
 
-// revisionRights are those to list the revisions of all kinds of workloads.
+// revisionRights returns the permissions to list the revisions of all kinds of workloads.
 func revisionRights() []apiclient.Right {
 	var rights []apiclient.Right
 	owners := make(map[*revisionKind][]string)
@@ -67,7 +67,7 @@ func (o *Options) rights() []apiclient.Right {
 		apiclient.Right{Verb: "patch", Resource: "events", Impact: "Events that repeat are not counted up"})
 }
 
-// Rights returns what the controller needs to be allowed to do.
+// Rights returns the permissions that the controller needs.
 func (c *Controller) Rights() []apiclient.Right {
 	var rights []apiclient.Right
 	if c.options.OwnNamespace != "" && c.options.watchesSecrets() {

@@ -12,56 +12,56 @@ import (
 )
 
 const (
-	// judgingPause is the least time between two rounds of judging, so that a workload is
-	// judged once a second however often it changes.
+	// judgingPause is the shortest time between two rounds of judging, so that a workload is
+	// judged at most once a second, however often it changes.
 	judgingPause = time.Second
-	// judgingSlice bounds a round, but for the last judgement. What is left over waits for the
-	// next one, in turns by namespace.
+	// judgingSlice limits the duration of a round, apart from its last judgement. The
+	// remaining workloads wait for the next round, in turns by namespace.
 	judgingSlice = 200 * time.Millisecond
-	// judgingShare bounds the part of a processor that judging takes: after a round it
-	// pauses for so many times as long as the round took.
+	// judgingShare limits the share of a processor that judging takes: the pause after a round
+	// is this many times as long as the round.
 	judgingShare = 10
 )
 
-// verdict is how a workload was judged.
+// verdict is the result of judging a workload.
 type verdict int
 
 const (
 	// fresh workloads run with the present content, as far as the catalog knows.
 	fresh verdict = iota
-	// stale ones run with an earlier content.
+	// stale workloads run with earlier content.
 	stale
-	// forgotten ones do as well, and nothing is under way that would restart them. That
-	// should never happen.
+	// forgotten workloads are stale too, and nothing is under way that would restart them.
+	// That should never happen.
 	forgotten
 )
 
-// staleness counts the stale workloads of each namespace. To decide about ten thousand
-// workloads takes a third of a second, too long for a scrape. So what may make a difference
-// to a workload is noted as it happens, which takes next to nothing, and one goroutine
-// judges what was noted. The counts are right again a moment after the last change. It may
-// be used concurrently.
+// staleness counts the stale workloads of each namespace. Deciding about ten thousand
+// workloads takes a third of a second, which is too long for a scrape. So everything that may
+// change the verdict on a workload is noted as it happens, which costs next to nothing, and
+// one goroutine judges the noted workloads. The counts are correct again a moment after the
+// last change. A staleness may be used concurrently.
 type staleness struct {
 	catalog *catalog.Catalog
 	judge   func(catalog.WorkloadRef) verdict
 	wake    chan struct{} // has an element when something was noted
-	waiting *turns        // what is to be judged, only for the goroutine that judges
+	waiting *turns        // the workloads to judge; only the judging goroutine uses it
 
 	mu         sync.Mutex
 	noted      notes
-	stale      map[catalog.WorkloadRef]time.Time // since when they are forgotten, zero if they are not
-	namespaces map[string]tally                  // of stale
+	stale      map[catalog.WorkloadRef]time.Time // since when they have been forgotten, zero if they are not
+	namespaces map[string]tally                  // the stale workloads of each
 }
 
-// notes are what may have changed the verdict on some workloads.
+// notes hold what may have changed the verdict on workloads.
 type notes struct {
 	everything bool
 	stale      bool // all that are stale
 	configs    map[catalog.ConfigRef]struct{}
-	workloads  map[catalog.WorkloadRef]bool // of which some only if they are stale
+	workloads  map[catalog.WorkloadRef]bool // the value is whether to judge the workload only if it is stale
 }
 
-// tally counts the stale workloads of a namespace, of which there are some.
+// tally counts the stale workloads of a namespace that has any.
 type tally struct {
 	count int
 	since time.Time // when the first of them was found
@@ -78,13 +78,13 @@ func noNotes() notes {
 	return notes{configs: make(map[catalog.ConfigRef]struct{}), workloads: make(map[catalog.WorkloadRef]bool)}
 }
 
-// noteWorkload notes that the verdict on a workload may be another now.
+// noteWorkload notes that the verdict on a workload may have changed.
 func (s *staleness) noteWorkload(ref catalog.WorkloadRef) {
 	s.note(func(n *notes) { n.workloads[ref] = false })
 }
 
-// noteWaiting notes that something is under way for a workload, which makes no difference
-// to one that is fresh.
+// noteWaiting notes that work is under way for a workload, which makes no difference to a
+// fresh workload.
 func (s *staleness) noteWaiting(ref catalog.WorkloadRef) {
 	s.note(func(n *notes) {
 		if _, found := n.workloads[ref]; !found {
@@ -93,17 +93,17 @@ func (s *staleness) noteWaiting(ref catalog.WorkloadRef) {
 	})
 }
 
-// noteLeading notes that stale workloads are to be restarted from now on.
+// noteLeading notes that this process restarts stale workloads from now on.
 func (s *staleness) noteLeading() {
 	s.note(func(n *notes) { n.stale = true })
 }
 
-// noteConfig notes that the verdict on what references a config may be another now.
+// noteConfig notes that the verdict on the workloads that reference a config may have changed.
 func (s *staleness) noteConfig(ref catalog.ConfigRef) {
 	s.note(func(n *notes) { n.configs[ref] = struct{}{} })
 }
 
-// noteEverything notes that the verdict on any workload may be another now.
+// noteEverything notes that the verdict on any workload may have changed.
 func (s *staleness) noteEverything() {
 	s.note(func(n *notes) { n.everything = true })
 }
@@ -118,7 +118,7 @@ func (s *staleness) note(add func(*notes)) {
 	}
 }
 
-// run judges what is noted until the context ends.
+// run judges the noted workloads until the context ends.
 func (s *staleness) run(ctx context.Context) {
 	for {
 		if s.waiting.isEmpty() {
@@ -138,8 +138,8 @@ func (s *staleness) run(ctx context.Context) {
 	}
 }
 
-// update judges what was noted so far, until the time is over. What is noted meanwhile is
-// judged the next time.
+// update judges the workloads noted so far, until the time limit. Workloads noted in the
+// meantime are judged the next time.
 func (s *staleness) update(ctx context.Context, limit time.Duration) {
 	for ref := range s.take() {
 		s.waiting.add(ref)
@@ -161,7 +161,7 @@ func (s *staleness) take() map[catalog.WorkloadRef]bool {
 		}
 	}
 	if noted.everything || noted.stale {
-		for ref := range s.stale { // the catalog may not know them any more
+		for ref := range s.stale { // the catalog may no longer know them
 			noted.workloads[ref] = false
 		}
 	}
@@ -211,8 +211,9 @@ func (s *staleness) count(namespace string, more int, now time.Time) {
 	}
 }
 
-// samples returns how many workloads of each namespace are stale. It names the namespaces
-// that have had some for longest, so that a namespace keeps its series while it has some.
+// samples returns how many workloads of each namespace are stale. It names the namespaces that
+// have had stale workloads for the longest time, so that a namespace keeps its series while it
+// has any.
 func (s *staleness) samples() []series.Sample {
 	type counted struct {
 		namespace string

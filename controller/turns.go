@@ -2,11 +2,12 @@ package controller
 
 import "kubernetes-deployment-restart-controller/catalog"
 
-// turns holds workloads, each once, and hands them out in turns by namespace, so that one of
-// which there are thousands holds up nobody else's. Adding and handing out take constant time.
+// turns holds workloads, each once, and hands them out in turns by namespace, so that a
+// namespace with thousands of workloads does not hold up the others. Adding and handing out
+// take constant time.
 type turns struct {
 	held       map[catalog.WorkloadRef]struct{}
-	namespaces []string // those that have some, in the order of their turns
+	namespaces []string // the namespaces with workloads, in the order of their turns
 	waiting    map[string][]catalog.WorkloadRef
 }
 
@@ -27,7 +28,7 @@ func (t *turns) add(ref catalog.WorkloadRef) {
 
 func (t *turns) isEmpty() bool { return len(t.namespaces) == 0 }
 
-// next removes the workload whose turn it is. There must be one.
+// next removes and returns the workload whose turn it is. There must be one.
 func (t *turns) next() catalog.WorkloadRef {
 	namespace := t.namespaces[0]
 	t.namespaces = t.namespaces[1:]
@@ -39,7 +40,7 @@ func (t *turns) next() catalog.WorkloadRef {
 		delete(t.waiting, namespace)
 	}
 	if delete(t.held, ref); len(t.held) == 0 {
-		*t = *newTurns() // what has held many keeps no room for them
+		*t = *newTurns() // releases the memory that many workloads took
 	}
 	return ref
 }

@@ -9,15 +9,15 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// rewrites are how often the record of a workload was written again in a row because somebody
-// undid it, and whether it was reported that this is spaced out.
+// rewrites count how often in a row the record of a workload was written again because somebody
+// undid it. told is whether an Event has reported that the writes are spaced out.
 type rewrites struct {
 	spent catalog.Budget
 	told  bool
 }
 
-// putOffRecord puts off the write of a record that somebody keeps undoing, and reports whether it
-// did. The writes are spaced out like restarts, but restarts do not wait for them.
+// putOffRecord puts off writing a record that somebody keeps undoing, and reports whether it did
+// so. The writes are spaced out like restarts, but restarts do not wait for them.
 func (r *restarter) putOffRecord(w *catalog.Workload) bool {
 	if !w.RecordUndone {
 		return false
@@ -48,7 +48,7 @@ func (r *restarter) tellUndone(w *catalog.Workload, until time.Time) {
 		by, catalog.ChecksumsAnnotation, catalog.BasisAnnotation, next)
 }
 
-// noteRewritten notes that the record of a workload was written, in case that somebody had undone it.
+// noteRewritten notes that the record of a workload was written, if somebody had undone it.
 func (r *restarter) noteRewritten(w *catalog.Workload) {
 	if w.RecordUndone {
 		r.metrics.undone.Inc()
@@ -57,7 +57,7 @@ func (r *restarter) noteRewritten(w *catalog.Workload) {
 }
 
 // putOffRecord returns how long the record of a workload has to wait, and whether this is the
-// first time in a row that it does.
+// first wait in a row.
 func (j *journal) putOffRecord(ref catalog.WorkloadRef, spacing catalog.Spacing, now time.Time) (wait time.Duration, news bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

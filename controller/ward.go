@@ -29,9 +29,10 @@ func (o *observation) name() quarantine.Object {
 	return object
 }
 
-// panicked counts a panic and tells the owner of the object that caused it. A workload
-// that could not be taken in is forgotten until it can, because what is known of it is not
-// what there is, or only a part of that. A config stays known as it was.
+// panicked counts a panic and creates an Event for the owner of the object that caused it.
+// If the catalog could not take in a workload, it forgets the workload until it can,
+// because its knowledge of the workload is outdated or incomplete. A config stays known as
+// it was.
 func (c *Controller) panicked(place quarantine.Place, o quarantine.Object) {
 	c.metrics.panics.WithLabelValues(string(place)).Inc()
 	if o.Name == "" {

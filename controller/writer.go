@@ -13,10 +13,10 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// workloadWriter reads and patches single workloads.
+// workloadWriter reads and patches individual workloads.
 type workloadWriter struct{ apps rest.Interface }
 
-// patch sends a JSON merge patch and returns the reduced answer, also with the error of a
+// patch sends a JSON merge patch and returns the reduced answer, even with the error of a
 // patch that was accepted without effect.
 func (w workloadWriter) patch(ctx context.Context, ref catalog.WorkloadRef, patch *workloadPatch) (*observation, error) {
 	body, err := json.Marshal(patch)
