@@ -9,8 +9,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// Action is one thing that a plan orders. Actions are values; they are applied in
-// their order, and the first that fails ends the plan.
+// Action is one step that a plan orders. Actions are values. They are applied in
+// order, and the first action that fails ends the plan.
 type Action interface {
 	fmt.Stringer
 	// Kind names the action for metrics.
@@ -41,11 +41,11 @@ type DeleteReplicaSet struct{ Target Meta }
 // AdoptReplicaSet makes the Deployment the controller of an orphan.
 type AdoptReplicaSet struct{ Target Meta }
 
-// ReleaseReplicaSet ends the Deployment's control of a ReplicaSet that it does not
-// select any more.
+// ReleaseReplicaSet ends the Deployment's control of a ReplicaSet that it no
+// longer selects.
 type ReleaseReplicaSet struct{ Target Meta }
 
-// RollBack puts the pod template of an earlier ReplicaSet into the Deployment.
+// RollBack restores the pod template of an earlier ReplicaSet in the Deployment.
 type RollBack struct {
 	Source   Meta // the ReplicaSet
 	Revision int64
@@ -54,7 +54,7 @@ type RollBack struct {
 	Remove      []string
 }
 
-// EndRollBack removes the request for a rollback, which led to nothing.
+// EndRollBack removes the request for a rollback that is not possible.
 type EndRollBack struct{}
 
 // UpdateStatus writes the Deployment's status, and its revision with it.
@@ -112,7 +112,7 @@ func (a UpdateReplicaSet) String() string {
 		fmt.Fprintf(&line, "scale replicaset %s from %d to %d", a.Target.Name, a.From, a.To)
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.Annotations)) {
-		if IsCopied(key) { // its value is the user's affair
+		if IsCopied(key) { // its value belongs to the user
 			fmt.Fprintf(&line, ", annotation %s", key)
 		} else {
 			fmt.Fprintf(&line, ", %s %s", strings.TrimPrefix(key, annotationPrefix), a.Annotations[key])

@@ -2,17 +2,17 @@ package rollout
 
 import "k8s.io/apimachinery/pkg/labels"
 
-// maxBatch is how many ReplicaSets a plan claims or deletes at most. The next plan goes on:
-// a Deployment with thousands of them must not occupy a worker for minutes.
+// maxBatch is how many ReplicaSets a plan claims or deletes at most. The next plan continues:
+// a Deployment with thousands of ReplicaSets must not occupy a worker for minutes.
 const maxBatch = 100
 
-// claim orders that orphans which the Deployment selects become its own, and that
-// its own which it does not select any more are released. ReplicaSets of other
-// controllers are never touched. A Deployment that is being deleted claims
-// nothing, so that deleting it without its ReplicaSets leaves them.
+// claim orders the adoption of orphans that the Deployment selects, and the release of its
+// ReplicaSets that it no longer selects. It never touches ReplicaSets of other controllers. A
+// Deployment that is being deleted claims nothing, so that deleting it without its
+// ReplicaSets leaves them in place.
 //
-// What was to be released has no part in a plan; the state shows it until the
-// release is answered, so the plan waits for that.
+// A ReplicaSet to release has no part in a plan. The state shows it until the API server has
+// answered the release, so the plan waits for that.
 func claim(s *State) []Action {
 	d := s.Deployment
 	if d.Deleting {
@@ -34,9 +34,9 @@ func claim(s *State) []Action {
 // Selects reports whether the Deployment selects a ReplicaSet.
 func (d *Deployment) Selects(rs *ReplicaSet) bool { return d.selector()(rs) }
 
-// selector returns what reports whether the Deployment selects a ReplicaSet. To make it costs
-// as much as the selector is large, so it is made once for a plan.
+// selector returns a function that reports whether the Deployment selects a ReplicaSet. Its
+// cost grows with the size of the selector, so each plan makes it only once.
 func (d *Deployment) selector() func(*ReplicaSet) bool {
-	matcher, _ := matcherOf(d.Selector) // what is invalid about it is told
+	matcher, _ := matcherOf(d.Selector) // an Event reports an invalid selector
 	return func(rs *ReplicaSet) bool { return matcher.Matches(labels.Set(rs.Labels)) }
 }

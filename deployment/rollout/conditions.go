@@ -24,15 +24,17 @@ const (
 	reasonResumed      = "DeploymentResumed"
 )
 
-// conditions are those of a status under construction, in the order in which they
-// will be written. What is set moves to the end, unless it is there already.
+// conditions are the conditions of a status under construction, in the order in
+// which they will be written. A condition that is set moves to the end, unless it
+// is already set.
 type conditions struct {
 	now  metav1.Time
 	list []appsv1.DeploymentCondition
 }
 
-// newConditions begins with the present ones, which are not modified. The API
-// keeps whole seconds; a stamp that had more would never equal what was stored.
+// newConditions starts with the present conditions, which it does not modify. The
+// API keeps whole seconds; a more precise timestamp would never equal the stored
+// one.
 func newConditions(now time.Time, present []appsv1.DeploymentCondition) *conditions {
 	return &conditions{now: metav1.NewTime(now.Truncate(time.Second)), list: slices.Clone(present)}
 }
@@ -46,7 +48,7 @@ func (c *conditions) get(kind appsv1.DeploymentConditionType) *appsv1.Deployment
 	return &c.list[i]
 }
 
-// has tells whether a condition is there for a reason.
+// has reports whether a condition is present with the given reason.
 func (c *conditions) has(kind appsv1.DeploymentConditionType, reason string) bool {
 	present := c.get(kind)
 	return present != nil && present.Reason == reason
@@ -56,7 +58,7 @@ func (c *conditions) remove(kind appsv1.DeploymentConditionType) {
 	c.list = slices.DeleteFunc(c.list, func(d appsv1.DeploymentCondition) bool { return d.Type == kind })
 }
 
-// set sets a condition unless it has that status and reason already.
+// set sets a condition unless it already has that status and reason.
 func (c *conditions) set(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason, message string) {
 	c.put(&appsv1.DeploymentCondition{
 		Type: kind, Status: status, Reason: reason, Message: message,
@@ -64,18 +66,18 @@ func (c *conditions) set(kind appsv1.DeploymentConditionType, status corev1.Cond
 	})
 }
 
-// renewProgress sets the condition Progressing to true even if it is so already,
-// which stamps it with the present time.
+// renewProgress sets the condition Progressing to true even if it already is,
+// which updates its timestamp to the present time.
 func (c *conditions) renewProgress(reason, message string) {
 	const kind = appsv1.DeploymentProgressing
 	if present := c.get(kind); present != nil && present.Status == corev1.ConditionTrue {
-		present.Reason = "" // so that it differs; its time of transition is kept
+		present.Reason = "" // so that it differs; the transition time stays
 	}
 	c.set(kind, corev1.ConditionTrue, reason, message)
 }
 
-// put sets a condition unless it has that status and reason already. The time of
-// transition is that of the last change of the status.
+// put sets a condition unless it already has that status and reason. The
+// transition time is that of the last change of the status.
 func (c *conditions) put(condition *appsv1.DeploymentCondition) {
 	if present := c.get(condition.Type); present != nil && present.Status == condition.Status {
 		if present.Reason == condition.Reason {

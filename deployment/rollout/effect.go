@@ -7,10 +7,11 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 )
 
-// The API server may accept a write and, because of a mutating admission webhook or policy,
-// not do what it asked for.
+// Because of a mutating admission webhook or policy, the API server may accept a write but
+// not do what the write asks for.
 
-// MissingIn returns what a ReplicaSet lacks after an update of it, empty if nothing.
+// MissingIn returns what a ReplicaSet lacks after its update, or the empty string if it
+// lacks nothing.
 func (a *UpdateReplicaSet) MissingIn(after *ReplicaSet) string {
 	switch {
 	case a.From != a.To && ToInt32(after.Replicas) != ToInt32(a.To):
@@ -21,7 +22,7 @@ func (a *UpdateReplicaSet) MissingIn(after *ReplicaSet) string {
 	return missingAnnotation(a.Annotations, after.Annotations)
 }
 
-// missingAnnotation names the first annotation that was asked for and is not there.
+// missingAnnotation names the first requested annotation that is missing.
 func missingAnnotation(asked, present map[string]string) string {
 	for _, key := range slices.Sorted(maps.Keys(asked)) {
 		if value, found := present[key]; !found || value != asked[key] {
@@ -31,8 +32,8 @@ func missingAnnotation(asked, present map[string]string) string {
 	return ""
 }
 
-// MissingOwner returns what a ReplicaSet lacks after the Deployment has adopted or released
-// it.
+// MissingOwner returns what a ReplicaSet lacks after its adoption or release by the
+// Deployment.
 func MissingOwner(d *Deployment, isOwner bool, after *ReplicaSet) string {
 	if (after.Controller == d.UID) != isOwner {
 		return "owner"
@@ -40,7 +41,7 @@ func MissingOwner(d *Deployment, isOwner bool, after *ReplicaSet) string {
 	return ""
 }
 
-// MissingIn returns what a Deployment lacks after a rollback of it.
+// MissingIn returns what a Deployment lacks after its rollback.
 func (a *RollBack) MissingIn(before, after *Deployment) string {
 	if after.Sum == before.Sum {
 		return "pod template"
@@ -61,8 +62,8 @@ func (EndRollBack) MissingIn(after *Deployment) string {
 	return ""
 }
 
-// MissingIn returns what a Deployment lacks after its status was written. An API server that
-// does not keep terminatingReplicas leaves out only that.
+// MissingIn returns what a Deployment lacks after a write of its status. It accepts that an
+// API server does not keep terminatingReplicas.
 func (a *UpdateStatus) MissingIn(after *Deployment) string {
 	asked := a.Status
 	if after.Status.TerminatingReplicas == nil {

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// prune orders that the old ReplicaSets beyond the history limit are deleted, the
-// earliest revisions first. One that still has pods, or may get some, stays; so does one
-// that this plan changes.
+// prune orders the deletion of the old ReplicaSets beyond the history limit, the earliest
+// revisions first. A ReplicaSet stays if it still has pods or may get some, or if this plan
+// changes it.
 //
 // See https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#clean-up-policy.
 func (p *plan) prune() {
@@ -33,14 +33,14 @@ func (p *plan) prune() {
 	}
 }
 
-// leeway is how many finished ReplicaSets beyond the history limit a rollout may
-// leave behind, if the limit is not larger still.
+// leeway is how many finished ReplicaSets beyond the history limit a rollout may leave behind,
+// unless the limit is even larger.
 const leeway = 10
 
-// thin keeps the history from growing without end where no rollout gets to its end,
-// because the template changes again before that: once far more finished ReplicaSets
-// are there than the limit allows, it is cut to the limit. With a limit of 10 that is
-// when there are 21, so that 11 go. Those with pods do not count and stay.
+// thin keeps the history from growing without bound if no rollout completes, because the
+// template always changes before that: once there are far more finished ReplicaSets than the
+// limit allows, it cuts the history to the limit. With a limit of 10, that happens at 21
+// ReplicaSets, of which 11 are deleted. ReplicaSets with pods do not count, and stay.
 func (p *plan) thin() {
 	if p.d.HistoryLimit == nil || *p.d.HistoryLimit == math.MaxInt32 || p.current == nil || len(p.deletions) > 0 || p.d.NeedsPods() && p.s.Pods == nil {
 		return
@@ -61,15 +61,16 @@ func (p *plan) thin() {
 	}
 }
 
-// ByRevision orders by revision and then by age. A revision that cannot be read counts as none,
-// as the first: to compare it by age with some and others by revision would be no order.
+// ByRevision orders by revision and then by age. An unreadable revision counts as 0 and comes
+// first: comparing some ReplicaSets by age and others by revision would not be a consistent
+// order.
 func ByRevision(a, b *ReplicaSet) int {
 	first, _ := revisionOf(a.Annotations)
 	second, _ := revisionOf(b.Annotations)
 	return cmp.Or(cmp.Compare(first, second), byAge(a, b))
 }
 
-// sortByRevision puts the earliest first.
+// sortByRevision puts the earliest revision first.
 func sortByRevision(members []*member) {
 	slices.SortFunc(members, func(a, b *member) int { return ByRevision(a.ReplicaSet, b.ReplicaSet) })
 }

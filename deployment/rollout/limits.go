@@ -8,15 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Limits are how far a rolling update may go from the wanted number of pods, in
-// pods. Both are 0 for the Recreate strategy.
+// Limits are how far a rolling update may deviate from the wanted number of
+// pods, in pods. Both are 0 for the Recreate strategy.
 type Limits struct{ MaxSurge, MaxUnavailable int64 }
 
 // resolveLimits computes the limits of a rolling update. Percentages are of the
-// wanted replicas; a surge is rounded up and an unavailable share down, so that
-// 25 % of 3 replicas are a surge of 1 and nobody unavailable. If both come to 0,
-// one may be unavailable, because a rollout could not go on otherwise. More than
-// all cannot be unavailable.
+// wanted replicas. The surge is rounded up and the unavailable share is rounded
+// down, so that 25 % of 3 replicas are a surge of 1 and 0 unavailable pods. If
+// both are 0, one pod may be unavailable, because otherwise a rollout could not
+// proceed. The number of unavailable pods is at most the number of replicas.
 //
 // See https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#rolling-update-deployment.
 func resolveLimits(strategy *appsv1.DeploymentStrategy, replicas int64) (Limits, error) {

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ensureNew orders that the new ReplicaSet is created, if it is not there. It
-// returns false where that has just failed.
+// ensureNew orders the creation of the new ReplicaSet if it does not exist. It
+// returns false if that has just failed.
 func (p *plan) ensureNew() bool {
 	if p.refreshNew() {
 		return true
@@ -25,8 +25,8 @@ func (p *plan) ensureNew() bool {
 	return true
 }
 
-// refreshNew orders what the new ReplicaSet lacks of the Deployment's
-// annotations, revision and settings. It returns false if there is none.
+// refreshNew orders the annotations, revision and settings of the Deployment that
+// the new ReplicaSet lacks. It returns false if there is no new ReplicaSet.
 func (p *plan) refreshNew() bool {
 	m := p.current
 	if m == nil {
@@ -43,7 +43,7 @@ func (p *plan) refreshNew() bool {
 	return true
 }
 
-// nextRevision is one more than that of the old ReplicaSets.
+// nextRevision returns one more than the greatest revision of the old ReplicaSets.
 func (p *plan) nextRevision() int64 {
 	greatest := int64(0)
 	for _, m := range p.old {
@@ -54,7 +54,8 @@ func (p *plan) nextRevision() int64 {
 	return greatest + 1
 }
 
-// orderNew orders the new ReplicaSet in the size that the strategy allows at once.
+// orderNew orders the creation of the new ReplicaSet, with the size that the
+// strategy allows immediately.
 func (p *plan) orderNew(name, hash string) {
 	annotations := annotationsOfNew(p.d, nil, p.nextRevision())
 	maps.Copy(annotations, p.d.sizeAnnotations())
@@ -69,8 +70,8 @@ func (p *plan) orderNew(name, hash string) {
 	}
 }
 
-// noteFailure reports that the new ReplicaSet could not be created. Where its
-// name is taken by another template's, the next one is named differently.
+// noteFailure reports that the new ReplicaSet could not be created. If a
+// ReplicaSet of another template has its name, the next attempt uses another name.
 func (p *plan) noteFailure(failure *CreationFailure) {
 	if failure.Collided {
 		next := int32(1)
@@ -90,8 +91,8 @@ func (p *plan) noteFailure(failure *CreationFailure) {
 	}
 }
 
-// revision is the Deployment's: that of its new ReplicaSet. It is empty while
-// there is none.
+// revision returns the Deployment's revision, which is that of its new ReplicaSet.
+// It is empty while there is no new ReplicaSet.
 func (p *plan) revision() string {
 	if p.current == nil {
 		return ""
@@ -99,7 +100,7 @@ func (p *plan) revision() string {
 	return p.current.annotation(RevisionAnnotation)
 }
 
-// isSaturated tells whether the new ReplicaSet has all pods that are wanted.
+// isSaturated reports whether the new ReplicaSet has all the pods that are wanted.
 func (p *plan) isSaturated() bool {
 	m := p.current
 	return m != nil && m.size == p.d.Replicas && m.Available == p.d.Replicas &&

@@ -7,10 +7,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Plan computes what has to be done for a Deployment now, and when to plan again
-// although nothing has changed (zero: never). A settled Deployment needs nothing.
-// A plan is one step of the way: when it has been applied, the next one follows
-// from what the API server answered.
+// Plan computes what has to be done for a Deployment now, and when to plan again even if
+// nothing has changed (zero: never). A settled Deployment needs no actions. A plan is one step
+// of a rollout: after it has been applied, the next plan follows from the API server's
+// answers.
 func Plan(s *State) (actions []Action, wake time.Time) {
 	if s.Deployment.Invalid != nil {
 		return reject(s), time.Time{}
@@ -42,7 +42,7 @@ func Plan(s *State) (actions []Action, wake time.Time) {
 	if p.isRescaled() {
 		p.refreshNew()
 		if p.rescale() {
-			p.estimateProgress() // the status below hides it from the next plan
+			p.estimateProgress() // the status below hides the progress from the next plan
 			return p.report()
 		}
 	}
@@ -52,7 +52,7 @@ func Plan(s *State) (actions []Action, wake time.Time) {
 	return p.report()
 }
 
-// reject tells once per generation why there is no plan.
+// reject reports once per generation why there is no plan.
 func reject(s *State) []Action {
 	d := s.Deployment
 	if d.Status.ObservedGeneration >= d.Generation {
@@ -70,20 +70,20 @@ func reject(s *State) []Action {
 type plan struct {
 	s *State
 	d *Deployment
-	// strategy is the Deployment's.
+	// strategy is the Deployment's strategy.
 	strategy strategy
-	// current is the ReplicaSet of the Deployment's template, nil if there is none
-	// yet. The old ones are all others, the oldest first.
+	// current is the new ReplicaSet, which has the Deployment's template; it is nil if it does
+	// not exist yet. old holds all other ReplicaSets, the oldest first.
 	current *member
 	old     []*member
 
 	conditions *conditions
 	collisions *int32
-	// creationFailed tells that the new ReplicaSet could not be created just now.
+	// creationFailed means that the creation of the new ReplicaSet has just failed.
 	creationFailed bool
 
-	wake      time.Time // when a step that has to wait is due
-	resized   []*member // in that order
+	wake      time.Time // when a postponed step is due
+	resized   []*member // in the order of resizing
 	create    []Action
 	deletions []Action
 	rollback  []Action
@@ -99,8 +99,9 @@ type member struct {
 	isOrdered       bool              // to be created
 }
 
-// newPlan begins a plan for a Deployment that has nothing to claim or is being deleted: such a
-// one does not release what it does not select any more.
+// newPlan begins a plan for a Deployment that has nothing to claim or is being deleted. A
+// Deployment that is being deleted does not release ReplicaSets that it no longer selects, so
+// the plan leaves them out.
 func newPlan(s *State) *plan {
 	p := &plan{
 		s:          s,
@@ -115,7 +116,7 @@ func newPlan(s *State) *plan {
 	}
 	for _, rs := range oldestFirst(s.ReplicaSets, isOwn) {
 		m := &member{ReplicaSet: rs, size: rs.Replicas}
-		// Where two have the template, the older one was there first.
+		// If two ReplicaSets have the template, the older one counts.
 		if p.current == nil && rs.Sum == p.d.Sum {
 			p.current = m
 		} else {
@@ -125,7 +126,7 @@ func newPlan(s *State) *plan {
 	return p
 }
 
-// all returns all ReplicaSets, the current one at the end.
+// all returns all ReplicaSets, the new one at the end.
 func (p *plan) all() []*member {
 	all := p.old[:len(p.old):len(p.old)]
 	if p.current != nil {
@@ -134,7 +135,7 @@ func (p *plan) all() []*member {
 	return all
 }
 
-// active returns those of the ReplicaSets that want pods.
+// active returns the ReplicaSets that want pods.
 func active(members []*member) []*member {
 	var wanting []*member
 	for _, m := range members {
@@ -145,7 +146,7 @@ func active(members []*member) []*member {
 	return wanting
 }
 
-// sum adds up a number of each ReplicaSet.
+// sum adds up a number over the ReplicaSets.
 func sum(members []*member, number func(*member) int64) (total int64) {
 	for _, m := range members {
 		total += number(m)
@@ -158,9 +159,10 @@ func existing(m *member) int64  { return m.Existing }
 func ready(m *member) int64     { return m.Ready }
 func available(m *member) int64 { return m.Available }
 
-// staying is how many available pods are sure to be left when a ReplicaSet has its
-// size. Its status may still be that of a larger one. As long as it has not
-// noticed its last change, nothing is sure: it may have been smaller in between.
+// staying returns how many available pods a ReplicaSet is sure to have left when it has
+// reached its size. Its status may still be from when it was larger. Until its controller has
+// observed the last change, no pod is sure to stay: the ReplicaSet may have been smaller in
+// between.
 func staying(m *member) int64 {
 	if !m.Observed {
 		return 0
@@ -168,8 +170,8 @@ func staying(m *member) int64 {
 	return min(m.Available, m.size)
 }
 
-// resize orders a size, and notes what it was computed from. It returns false if
-// the ReplicaSet has the size already.
+// resize orders a size, and notes what it was computed from. It returns false if the
+// ReplicaSet already has that size.
 func (p *plan) resize(m *member, replicas int64) bool {
 	if m.size == replicas {
 		return false
@@ -179,7 +181,7 @@ func (p *plan) resize(m *member, replicas int64) bool {
 	return true
 }
 
-// noteSize orders that a ReplicaSet tells what its size was computed from.
+// noteSize orders the annotations that show what a ReplicaSet's size was computed from.
 func (p *plan) noteSize(m *member) {
 	p.resized = append(p.resized, m)
 	m.set(missing(p.d.sizeAnnotations(), m.Annotations))
@@ -193,7 +195,7 @@ func (m *member) set(annotations map[string]string) {
 	maps.Copy(m.changes, annotations)
 }
 
-// annotation returns an annotation as it will be.
+// annotation returns the value that an annotation will have.
 func (m *member) annotation(key string) string {
 	if value, found := m.changes[key]; found {
 		return value
@@ -201,9 +203,9 @@ func (m *member) annotation(key string) string {
 	return m.Annotations[key]
 }
 
-// actions returns what was ordered, apart from the status and deletions. ReplicaSets are
-// updated in the order in which they were resized, but those that grow come last,
-// so that there are never too many pods in between.
+// actions returns the ordered actions, apart from the status and deletions. ReplicaSets are
+// updated in the order in which they were resized, but growing ones come last, so that there
+// are never too many pods in between.
 func (p *plan) actions() []Action {
 	actions := p.create
 	var growing []Action

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// noteCreation makes up for a status about the creation of the new ReplicaSet that was
+// noteCreation reports the creation of the new ReplicaSet if the status that reports it was
 // refused or put off.
 func (p *plan) noteCreation() {
 	if p.d.ProgressDeadline != nil && p.current != nil && p.current.Name == p.s.Created {
@@ -19,8 +19,8 @@ func (p *plan) noteCreation() {
 	}
 }
 
-// notePause keeps the condition Progressing in step with a pause, so that a
-// rollout that was paused does not exceed its deadline when it is resumed.
+// notePause keeps the condition Progressing in step with a pause, so that a paused rollout
+// does not exceed its deadline when it is resumed.
 func (p *plan) notePause() {
 	if p.d.ProgressDeadline == nil || p.conditions.has(appsv1.DeploymentProgressing, ReasonTimedOut) {
 		return
@@ -34,8 +34,7 @@ func (p *plan) notePause() {
 	}
 }
 
-// estimateProgress brings the condition Progressing up to date, and that about
-// failures of ReplicaSets.
+// estimateProgress updates the conditions Available, Progressing and ReplicaFailure.
 //
 // See https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#deployment-status.
 func (p *plan) estimateProgress() {
@@ -50,7 +49,7 @@ func (p *plan) noteProgress() {
 		return
 	}
 	if p.creationFailed {
-		return // that is told already
+		return // already reported
 	}
 	p.noteBeginning()
 	subject := fmt.Sprintf("Deployment %q", p.d.Name)
@@ -60,7 +59,7 @@ func (p *plan) noteProgress() {
 	switch {
 	case p.isComplete():
 		p.noteComplete(subject + " has successfully progressed.")
-	case p.wasComplete(): // pods that come and go later are no rollout
+	case p.wasComplete(): // pods that come and go later are not part of a rollout
 	case p.hasProgressed():
 		p.conditions.renewProgress(reasonProgressed, subject+" is progressing.")
 	case p.hasTimedOut():
@@ -68,10 +67,10 @@ func (p *plan) noteProgress() {
 	}
 }
 
-// noteBeginning makes up for a status about the creation of the new ReplicaSet that
-// another process did not write. Then the Deployment does not have its revision yet
-// either, for they are written together. An old ReplicaSet that is the new one again was
-// not created.
+// noteBeginning reports the creation of the new ReplicaSet if another process created it
+// without writing the status. In that case, the Deployment does not have the new revision yet
+// either, because both are written together. It ignores an old ReplicaSet that has become the
+// new one again, because that one was not created.
 func (p *plan) noteBeginning() {
 	if p.current == nil || !p.awaitsFirstStatus() ||
 		p.current.annotation(revisionHistoryAnnotation) != "" ||
@@ -81,10 +80,11 @@ func (p *plan) noteBeginning() {
 	p.noteCreated(p.current.Name)
 }
 
-// awaitsFirstStatus tells whether no status was written yet since the present ReplicaSet
-// is the new one: the Deployment has another revision, which is written with it. But
-// somebody else may have removed or changed that. So it must not be named by the
-// condition Progressing either, which names the new ReplicaSet unless it tells of a pause.
+// awaitsFirstStatus reports whether no status has been written since the present new
+// ReplicaSet became the new one: then the Deployment has another revision, since the revision
+// is written with the status. But somebody else may have removed or changed the revision. So
+// the condition Progressing, which names the new ReplicaSet unless it is about a pause, must
+// not name it either.
 func (p *plan) awaitsFirstStatus() bool {
 	isNamed := p.current != nil && slices.ContainsFunc(p.d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
 		return c.Type == appsv1.DeploymentProgressing && strings.Contains(c.Message, strconv.Quote(p.current.Name))
@@ -92,13 +92,13 @@ func (p *plan) awaitsFirstStatus() bool {
 	return p.revision() != p.d.Annotations[RevisionAnnotation] && !isNamed
 }
 
-// noteCreated tells that a rollout has begun.
+// noteCreated reports that a rollout has begun.
 func (p *plan) noteCreated(name string) {
 	p.conditions.set(appsv1.DeploymentProgressing, corev1.ConditionTrue, reasonCreated, fmt.Sprintf("Created new replica set %q", name))
 }
 
-// noteComplete tells that the rollout is complete, also if the one before was and
-// nothing was written in between.
+// noteComplete reports that the rollout is complete, even if the previous one was complete and
+// no status was written in between.
 func (p *plan) noteComplete(message string) {
 	present := p.conditions.get(appsv1.DeploymentProgressing)
 	if present == nil || present.Reason != reasonComplete || present.Message != message {
@@ -106,16 +106,16 @@ func (p *plan) noteComplete(message string) {
 	}
 }
 
-// isComplete tells whether all pods are new, as many as wanted, and available.
+// isComplete reports whether all pods are new and available, and there are as many as wanted.
 func (p *plan) isComplete() bool {
 	return p.current != nil && p.updated() == p.d.Replicas &&
 		sum(p.all(), existing) == p.d.Replicas &&
 		sum(p.all(), available) == p.d.Replicas
 }
 
-// wasComplete tells whether the rollout was completed earlier and all pods are
-// new, whether or not they are available at the moment. The condition is still about an old
-// ReplicaSet where no progress was seen since an undo.
+// wasComplete reports whether the rollout was completed earlier and all pods are new, whether
+// or not they are available at the moment. If there has been no visible progress since an
+// undo, the condition still names an old ReplicaSet.
 func (p *plan) wasComplete() bool {
 	present := p.conditions.get(appsv1.DeploymentProgressing)
 	if present == nil || present.Reason != reasonComplete || sum(p.all(), existing) != p.updated() {
@@ -125,7 +125,7 @@ func (p *plan) wasComplete() bool {
 	return p.current == nil || !slices.ContainsFunc(p.old, isNamed)
 }
 
-// updated is how many pods have the present template.
+// updated returns how many pods have the present template.
 func (p *plan) updated() int64 {
 	if p.current == nil {
 		return 0
@@ -133,9 +133,9 @@ func (p *plan) updated() int64 {
 	return p.current.Existing
 }
 
-// hasProgressed compares with the status that was written last: more new pods,
-// fewer old ones, or more that are ready or available. If that status is of the template
-// before, the pods that it calls updated are old ones.
+// hasProgressed compares with the last written status and reports whether there are more new
+// pods, fewer old ones, or more ready or available ones. If that status is about the previous
+// template, the pods that it calls updated are old.
 func (p *plan) hasProgressed() bool {
 	last, present := p.d.Status, p.status() // in the numbers that can be written
 	if p.awaitsFirstStatus() {
@@ -147,13 +147,14 @@ func (p *plan) hasProgressed() bool {
 		present.AvailableReplicas > last.AvailableReplicas
 }
 
-// hasTimedOut tells whether the deadline has passed since the last progress.
+// hasTimedOut reports whether the progress deadline has passed since the last progress.
 func (p *plan) hasTimedOut() bool {
 	deadline, running := p.deadline()
 	return running && deadline.Before(p.s.Now)
 }
 
-// deadline is when the rollout exceeds its progress deadline, if that is running.
+// deadline returns when the rollout exceeds its progress deadline, and whether the deadline is
+// running.
 func (p *plan) deadline() (deadline time.Time, running bool) {
 	progressing := p.conditions.get(appsv1.DeploymentProgressing)
 	if p.d.ProgressDeadline == nil || progressing == nil || p.creationFailed {
@@ -166,8 +167,8 @@ func (p *plan) deadline() (deadline time.Time, running bool) {
 	return progressing.LastUpdateTime.Add(*p.d.ProgressDeadline), true
 }
 
-// noteReplicaFailure passes on why a ReplicaSet could not create or delete pods,
-// that of the new one before others.
+// noteReplicaFailure passes on why a ReplicaSet could not create or delete pods. A failure of
+// the new ReplicaSet takes precedence over others.
 func (p *plan) noteReplicaFailure() {
 	var failure *appsv1.ReplicaSetCondition
 	if p.current != nil {

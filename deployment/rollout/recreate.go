@@ -6,7 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// recreate is the Recreate strategy: no pods of two templates run at a time.
+// recreate is the Recreate strategy: pods of two templates never run at the same time.
 //
 // See https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#recreate-deployment.
 type recreate struct{}
@@ -17,7 +17,8 @@ func (recreate) isProportional() bool { return false }
 
 func (recreate) needsPods() bool { return true }
 
-// step takes the next step: no old pods, then, when the last of them has ended, all new ones.
+// step takes the next step: first it removes all old pods and then, when the last of them has
+// ended, it creates all new pods.
 func (r recreate) step(p *plan) {
 	p.refreshNew()
 	stopped := false
@@ -33,8 +34,8 @@ func (r recreate) step(p *plan) {
 	}
 }
 
-// sizeOfNew is all as soon as no old pod is left. A rollback wants the new ReplicaSet before
-// its time.
+// sizeOfNew returns the full size as soon as no old pod is left. A rollback creates the new
+// ReplicaSet earlier.
 func (recreate) sizeOfNew(p *plan) int64 {
 	if p.hasOldPods() {
 		return p.current.size
@@ -42,10 +43,10 @@ func (recreate) sizeOfNew(p *plan) int64 {
 	return p.d.Replicas
 }
 
-// hasOldPods tells whether a pod of an old ReplicaSet still runs. Those that
-// terminate still do, although the ReplicaSet does not count them among its own any
-// more; the watch of pods may be behind. And until it has noticed that it is to have
-// none, it may just be making some. Pods that are not known may be there.
+// hasOldPods reports whether a pod of an old ReplicaSet may still run. Terminating pods still
+// run, although the ReplicaSet no longer counts them; the watch of pods may be behind. Until the
+// ReplicaSet's controller has observed that no pods are wanted, it may still create some. If the
+// pods are not known, some may exist.
 func (p *plan) hasOldPods() bool {
 	return slices.ContainsFunc(p.old, func(m *member) bool {
 		return p.s.Pods == nil || m.Replicas > 0 || !m.Observed || m.Existing > 0 || m.hasTerminating() || p.s.Pods[m.UID] > 0

@@ -16,20 +16,20 @@ import (
 	"kubernetes-deployment-restart-controller/brief"
 )
 
-// The reasons of Events about Deployments that no plan can be made for. The API
-// server does not let such ones in; one that it once let in may be there.
+// The reasons of Events about Deployments for which no plan can be made. The API server
+// rejects such Deployments, but may have accepted one in the past.
 const (
 	reasonSelectingAll    = "SelectingAll"
 	reasonInvalidSelector = "InvalidSelector"
 	reasonInvalidStrategy = "InvalidStrategy"
 )
 
-// maxDemands is how many requirements and values a selector may have in all. To match a
-// ReplicaSet with them takes a look at each.
+// maxDemands is how many requirements and values a selector may have altogether. Matching a
+// ReplicaSet looks at each of them.
 const maxDemands = 10_000
 
-// NewDeployment takes from an API object what plans may look at. It does not
-// modify the object, but shares its labels and annotations.
+// NewDeployment reduces an API object to what plans may look at. It does not modify the
+// object, but shares its labels and annotations.
 func NewDeployment(object *appsv1.Deployment) *Deployment {
 	d := &Deployment{
 		Meta:             MetaOf(&object.ObjectMeta),
@@ -52,10 +52,10 @@ func NewDeployment(object *appsv1.Deployment) *Deployment {
 	return d
 }
 
-// resolve makes the selector and the limits usable, or tells why that cannot be.
+// resolve makes the selector and the limits usable, or returns why that is not possible.
 func (d *Deployment) resolve(strategy *appsv1.DeploymentStrategy) (invalid *Invalid) {
 	if count := demandsOf(d.Selector); count > maxDemands {
-		d.Selector = nil // nobody unpacks it again and again
+		d.Selector = nil // so that nothing unpacks it again and again
 		return &Invalid{reasonInvalidSelector, fmt.Sprintf("This deployment's selector has %d requirements and values. The deployment engine takes %d.", count, maxDemands)}
 	}
 	if _, invalid = matcherOf(d.Selector); invalid != nil {
@@ -84,8 +84,8 @@ func demandsOf(selector *metav1.LabelSelector) (count int) {
 	return count + len(selector.MatchLabels)
 }
 
-// matcherOf makes a selector usable, or tells why that cannot be. What cannot be used selects
-// nothing.
+// matcherOf makes a selector usable, or returns why that is not possible. An unusable
+// selector selects nothing.
 func matcherOf(selector *metav1.LabelSelector) (labels.Selector, *Invalid) {
 	matcher, err := metav1.LabelSelectorAsSelector(selector)
 	switch {
@@ -97,8 +97,8 @@ func matcherOf(selector *metav1.LabelSelector) (labels.Selector, *Invalid) {
 	return matcher, nil
 }
 
-// NewReplicaSet takes from an API object what plans may look at. It does not
-// modify the object, but shares its labels and annotations.
+// NewReplicaSet reduces an API object to what plans may look at. It does not modify the
+// object, but shares its labels and annotations.
 func NewReplicaSet(object *appsv1.ReplicaSet) *ReplicaSet {
 	rs := &ReplicaSet{
 		Meta:            MetaOf(&object.ObjectMeta),
@@ -120,12 +120,12 @@ func NewReplicaSet(object *appsv1.ReplicaSet) *ReplicaSet {
 	return rs
 }
 
-// MetaOf takes the Meta from an API object.
+// MetaOf returns the Meta of an API object.
 func MetaOf(object *metav1.ObjectMeta) Meta {
 	return Meta{Namespace: object.Namespace, Name: object.Name, UID: object.UID, ResourceVersion: object.ResourceVersion}
 }
 
-// wanted is how many replicas are wanted; absent means 1.
+// wanted returns how many replicas are wanted; absent means 1.
 func wanted(replicas *int32) int64 {
 	if replicas == nil {
 		return 1
@@ -133,8 +133,8 @@ func wanted(replicas *int32) int64 {
 	return int64(*replicas)
 }
 
-// progressDeadline returns nil where there is none, which the API also writes as
-// the greatest number.
+// progressDeadline returns nil if there is no deadline, which the API also expresses as the
+// greatest number.
 func progressDeadline(seconds *int32) *time.Duration {
 	if seconds == nil || *seconds == math.MaxInt32 {
 		return nil
@@ -143,8 +143,8 @@ func progressDeadline(seconds *int32) *time.Duration {
 	return &deadline
 }
 
-// relevant leaves out the annotations that no plan looks at: what kubectl and the restart
-// controller keep for themselves. They can be large.
+// relevant leaves out the annotations that no plan looks at, which kubectl and the restart
+// controller use for themselves. They can be large.
 func relevant(annotations map[string]string) map[string]string {
 	isPlanned := func(key string) bool { return IsCopied(key) || slices.Contains(OwnAnnotations, key) }
 	for key := range annotations {
@@ -157,7 +157,7 @@ func relevant(annotations map[string]string) map[string]string {
 	return annotations
 }
 
-// controllerOf returns the UID of an object's controller, empty if there is none,
+// controllerOf returns the UID of an object's controller, empty if there is no controller,
 // and its name if it is a Deployment.
 func controllerOf(object metav1.Object) (uid types.UID, deployment string) {
 	controller := metav1.GetControllerOfNoCopy(object)
@@ -170,8 +170,8 @@ func controllerOf(object metav1.Object) (uid types.UID, deployment string) {
 	return controller.UID, ""
 }
 
-// isDeploymentGroup reports whether Deployments have ever had a version of the API.
-// ReplicaSets that were made through one of the early versions name it to this day.
+// isDeploymentGroup reports whether Deployments have ever belonged to the group of an API
+// version. ReplicaSets that were created through an early version still name that version.
 func isDeploymentGroup(version string) bool {
 	group, _, _ := strings.Cut(version, "/")
 	return group == appsv1.GroupName || group == "extensions"
@@ -183,7 +183,7 @@ func replicaFailure(conditions []appsv1.ReplicaSetCondition) *appsv1.ReplicaSetC
 	for i := range conditions {
 		if conditions[i].Type == appsv1.ReplicaSetReplicaFailure {
 			failure := conditions[i]
-			failure.Message = brief.Text(failure.Message) // an admission webhook may have said it
+			failure.Message = brief.Text(failure.Message) // an admission webhook may have written it
 			return &failure
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The annotations by which revisions are counted and scalings noticed. They are
-// those of Kubernetes' own controller, because kubectl reads them and either
+// The annotations that count revisions and make scaling detectable. They are the
+// annotations of Kubernetes' own controller, because kubectl reads them, and either
 // controller may take over from the other.
 const (
 	annotationPrefix          = "deployment.kubernetes.io/"
@@ -21,20 +21,20 @@ const (
 	RollbackAnnotation        = appsv1.DeprecatedRollbackTo
 )
 
-// OwnAnnotations are those of them that a ReplicaSet does not share with others. Nobody
-// modifies the list.
+// OwnAnnotations are the annotations with values that ReplicaSets do not share. The
+// list must not be modified.
 var OwnAnnotations = []string{RevisionAnnotation, revisionHistoryAnnotation, desiredReplicasAnnotation, maxReplicasAnnotation, RollbackAnnotation}
 
-// The annotations in which the restart controller keeps on a Deployment what it knows
-// of its pods. They change with the content of configs and not with the template, and
-// whoever may read ReplicaSets has no use for them.
+// The annotations in which the restart controller keeps what it knows about a
+// Deployment's pods. They change with the content of configs, not with the template,
+// and readers of ReplicaSets have no use for them.
 const (
 	configChecksumsAnnotation = "com.xing.deployment-restart.applied-config-checksums"
 	configBasisAnnotation     = "com.xing.deployment-restart.applied-config-basis"
 )
 
-// maxHistoryLength is how many characters the list of a ReplicaSet's earlier
-// revisions may have; the oldest are dropped.
+// maxHistoryLength is how many characters the list of a ReplicaSet's earlier revisions
+// may have; the oldest revisions are dropped.
 const maxHistoryLength = 2000
 
 // IsCopied reports whether an annotation goes with the template: from the
@@ -49,8 +49,8 @@ func IsCopied(annotation string) bool {
 	return true
 }
 
-// revisionOf reads a revision, 0 if there is none. One that cannot be read is not
-// ok.
+// revisionOf returns the revision in the annotations, 0 if there is no revision. If the
+// revision cannot be read, ok is false.
 func revisionOf(annotations map[string]string) (revision int64, ok bool) {
 	text := annotations[RevisionAnnotation]
 	if text == "" {
@@ -58,19 +58,19 @@ func revisionOf(annotations map[string]string) (revision int64, ok bool) {
 	}
 	revision, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, false // and not the greatest of all for one that is too long
+		return 0, false // ParseInt returns the greatest number if it is too long
 	}
 	return revision, true
 }
 
-// annotationsOfNew returns what has to be set on the new ReplicaSet that has the
-// present annotations: copies of the Deployment's, and its revision, which is the
-// greatest. When an earlier ReplicaSet becomes the new one again, its earlier
+// annotationsOfNew returns the annotations to set on the new ReplicaSet, given its
+// present annotations: copies of the Deployment's annotations, and its revision, which
+// is the greatest. If an earlier ReplicaSet becomes the new one again, its earlier
 // revision goes into its history.
 func annotationsOfNew(d *Deployment, present map[string]string, revision int64) map[string]string {
 	current, ok := revisionOf(present)
 	if !ok {
-		return nil // somebody else's doing; leave it to them
+		return nil // somebody else wrote it; leave it alone
 	}
 	changes := map[string]string{}
 	for key, value := range d.Annotations {
@@ -78,7 +78,7 @@ func annotationsOfNew(d *Deployment, present map[string]string, revision int64) 
 			changes[key] = value
 		}
 	}
-	// It is smaller where old ReplicaSets were deleted since.
+	// The given revision is smaller if old ReplicaSets have been deleted since.
 	if current < revision {
 		changes[RevisionAnnotation] = strconv.FormatInt(revision, 10)
 		if earlier, found := present[RevisionAnnotation]; found {
@@ -88,7 +88,7 @@ func annotationsOfNew(d *Deployment, present map[string]string, revision int64) 
 	return changes
 }
 
-// appendRevision appends a revision to a list of them.
+// appendRevision appends a revision to a list of revisions.
 func appendRevision(history, revision string) string {
 	if history == "" {
 		return revision
@@ -104,8 +104,8 @@ func appendRevision(history, revision string) string {
 	return history
 }
 
-// sizeAnnotations are what a ReplicaSet's size was computed from. A difference to
-// the Deployment tells later that it was scaled.
+// sizeAnnotations returns the annotations that show what a ReplicaSet's size was
+// computed from. If they differ from the Deployment later, it has been scaled.
 func (d *Deployment) sizeAnnotations() map[string]string {
 	return map[string]string{
 		desiredReplicasAnnotation: strconv.FormatInt(d.Replicas, 10),
@@ -113,8 +113,8 @@ func (d *Deployment) sizeAnnotations() map[string]string {
 	}
 }
 
-// countOf reads an annotation that is a number of pods. One that cannot be read, or
-// is no such number, is not ok.
+// countOf reads an annotation that holds a number of pods. If it cannot be read or is
+// out of range, ok is false.
 func countOf(annotations map[string]string, key string) (n int64, ok bool) {
 	count, err := strconv.ParseUint(annotations[key], 10, 31)
 	return int64(count), err == nil

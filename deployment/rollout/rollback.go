@@ -16,14 +16,14 @@ const (
 	reasonTemplateUnchanged = "DeploymentRollbackTemplateUnchanged"
 )
 
-// rollbackRequest reads the request for a rollback, which old clients make by an
-// annotation. Revision 0 stands for the previous one.
+// rollbackRequest reads the request for a rollback, which old clients make with an
+// annotation. Revision 0 means the previous revision.
 func rollbackRequest(d *Deployment) (revision int64, requested bool) {
 	revision, err := strconv.ParseInt(d.Annotations[RollbackAnnotation], 10, 64)
 	return revision, err == nil
 }
 
-// rollBack orders that the Deployment gets the template of a revision again. The
+// rollBack orders that the Deployment's template is set back to that of a revision. The
 // ReplicaSets follow in later plans, as after any change of the template.
 func (p *plan) rollBack(revision int64) {
 	if revision == 0 {
@@ -54,7 +54,8 @@ func (p *plan) tell(kind, reason, message string) {
 	p.events = append(p.events, Tell{Type: kind, Reason: reason, Message: message})
 }
 
-// restore orders the template and the annotations of a ReplicaSet.
+// restore returns the action that restores the template and the annotations of a
+// ReplicaSet.
 func (p *plan) restore(source *member, revision int64) RollBack {
 	wanted := maps.Clone(source.Annotations)
 	maps.DeleteFunc(wanted, func(key, _ string) bool { return !IsCopied(key) })
@@ -78,8 +79,9 @@ func (p *plan) withRevision(revision int64) *member {
 	return nil
 }
 
-// previousRevision is the second greatest one, 0 if there is none. The greatest is that
-// of the new ReplicaSet, also if that could not be created.
+// previousRevision returns the second greatest revision, 0 if there is no such
+// revision. The greatest is that of the new ReplicaSet, even if that ReplicaSet could
+// not be created.
 func (p *plan) previousRevision() int64 {
 	greatest, second := int64(0), int64(0)
 	for _, m := range p.all() {
@@ -98,7 +100,7 @@ func (p *plan) previousRevision() int64 {
 	return second
 }
 
-// revision reads the revision as it will be.
+// revision returns the revision that the ReplicaSet will have.
 func (m *member) revision() (int64, bool) {
 	return revisionOf(map[string]string{RevisionAnnotation: m.annotation(RevisionAnnotation)})
 }

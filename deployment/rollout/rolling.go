@@ -7,8 +7,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// rollingUpdate is the RollingUpdate strategy: the new pods take the place of the old ones a
-// few at a time.
+// rollingUpdate is the RollingUpdate strategy: new pods replace the old ones a few at a
+// time.
 //
 // See https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#rolling-update-deployment.
 type rollingUpdate struct{}
@@ -21,8 +21,9 @@ func (rollingUpdate) isProportional() bool { return true }
 
 func (rollingUpdate) needsPods() bool { return false }
 
-// step takes the next step: more new pods as far as the surge allows, else fewer old ones as
-// far as the available ones allow, else, when all is done, a clean history.
+// step takes the next step. It adds as many new pods as the surge allows; if it cannot, it
+// removes as many old pods as the available ones allow; and when the rollout is complete, it
+// prunes the history.
 func (r rollingUpdate) step(p *plan) {
 	if !p.ensureNew() || p.isSettling() || p.resize(p.current, r.sizeOfNew(p)) || p.shrinkOld() {
 		return
@@ -36,9 +37,9 @@ func (r rollingUpdate) step(p *plan) {
 // controller to notice the last step.
 const settleLimit = 100 * time.Millisecond
 
-// isSettling tells whether the last step was taken just now and has not been
-// noticed yet. It will be in a moment, with a write of the ReplicaSet's status, and
-// a step on top of it would only collide with that.
+// isSettling reports whether the last step was taken just now and the ReplicaSet controller
+// has not observed it yet. The controller will do so in a moment with a write of the
+// ReplicaSet's status, and another step would only conflict with that write.
 func (p *plan) isSettling() bool {
 	due := p.s.StepTaken.Add(settleLimit)
 	isUnnoticed := func(m *member) bool { return !m.Observed && !m.isOrdered }
@@ -49,9 +50,8 @@ func (p *plan) isSettling() bool {
 	return true
 }
 
-// sizeOfNew is how large the new ReplicaSet may be now. For example, with 10
-// replicas, a surge of 3 and 10 old pods, that is 3; when 5 of the old ones are
-// gone, 8.
+// sizeOfNew returns how large the new ReplicaSet may be now. For example, with 10 replicas,
+// a surge of 3 and 10 old pods, the size is 3; when 5 of the old pods are gone, it is 8.
 func (rollingUpdate) sizeOfNew(p *plan) int64 {
 	if p.current.size >= p.d.Replicas {
 		return p.d.Replicas
@@ -60,13 +60,13 @@ func (rollingUpdate) sizeOfNew(p *plan) int64 {
 	return min(p.current.size+room, p.d.Replicas)
 }
 
-// shrinkOld takes pods from the old ReplicaSets, the oldest first. Those that are
-// not available go first, so that they cannot hold up the rollout; then as many
-// of the others as leave enough available.
+// shrinkOld removes pods from the old ReplicaSets, the oldest ReplicaSets first. It removes
+// unavailable pods first, so that they cannot hold up the rollout, and then as many of the
+// others as possible while enough pods stay available.
 //
-// What may go at most is what exceeds the wanted minimum, not counting new pods
-// that are not available yet: with 10 replicas, 2 unavailable allowed, 8 old and
-// 5 new pods, 3 of these not available, that is 13-8-3 = 2.
+// At most, it removes the pods beyond the required minimum, not counting new pods that are
+// not available yet: with 10 replicas, of which 2 may be unavailable, 8 old pods, and 5 new
+// pods, of which 3 are not available, that is 13-8-3 = 2.
 func (p *plan) shrinkOld() bool {
 	unavailableNew := p.current.size - staying(p.current)
 	excess := sum(p.all(), size) - p.d.minAvailable() - unavailableNew

@@ -6,19 +6,18 @@ import (
 	"slices"
 )
 
-// isRescaled tells whether the Deployment was scaled since the sizes of its
-// ReplicaSets were computed.
+// isRescaled reports whether the Deployment has been scaled since the sizes of its ReplicaSets
+// were computed.
 func (p *plan) isRescaled() bool { return slices.ContainsFunc(active(p.all()), p.isOutdated) }
 
-// isOutdated tells whether a ReplicaSet's size was computed for another number of
-// replicas.
+// isOutdated reports whether a ReplicaSet's size was computed for another number of replicas.
 func (p *plan) isOutdated(m *member) bool {
 	desired, ok := countOf(m.Annotations, desiredReplicasAnnotation)
 	return ok && desired != p.d.Replicas
 }
 
-// rescale brings the ReplicaSets to the number of replicas without moving pods
-// from one to another. It returns false if that is up to the strategy.
+// rescale adjusts the ReplicaSets to the number of replicas without moving pods between them. It
+// returns false if that is up to the strategy.
 func (p *plan) rescale() bool {
 	if m := p.activeOrLatest(); m != nil {
 		p.resize(m, p.d.Replicas)
@@ -40,8 +39,8 @@ func (p *plan) rescale() bool {
 	return false
 }
 
-// activeOrLatest returns the one ReplicaSet that has pods; if none has, the
-// newest; if several have, nil.
+// activeOrLatest returns the only active ReplicaSet. It returns the newest ReplicaSet if none is
+// active, and nil if several are active.
 func (p *plan) activeOrLatest() *member {
 	switch active := active(p.all()); {
 	case len(active) == 1:
@@ -56,8 +55,8 @@ func (p *plan) activeOrLatest() *member {
 	return nil
 }
 
-// spread scales the active ReplicaSets in proportion to their sizes. What
-// rounding leaves over goes to the largest.
+// spread scales the active ReplicaSets in proportion to their sizes. The remainder after rounding
+// goes to the largest.
 //
 // See https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#proportional-scaling.
 func (p *plan) spread() {
@@ -86,7 +85,8 @@ func (p *plan) spread() {
 	}
 }
 
-// bySize puts the largest first, and among those of a size the newer or the older.
+// bySize puts the largest first, and among ReplicaSets of the same size either the newer or the
+// older.
 func bySize(a, b *member, newerFirst bool) int {
 	if order := cmp.Compare(b.size, a.size); order != 0 {
 		return order
@@ -97,10 +97,10 @@ func bySize(a, b *member, newerFirst bool) int {
 	return byAge(a.ReplicaSet, b.ReplicaSet)
 }
 
-// share is how many pods a ReplicaSet gains or loses when all of them together
-// gain or lose add, of which rest is left. For example, with 10 replicas and a
-// surge of 3 there were 8 and 5 pods; with 15 replicas and a surge of 5 there may
-// be 20, and the first gets round(8×20/13) = 12.
+// share returns how many pods a ReplicaSet gains or loses when all ReplicaSets together gain or
+// lose add, of which rest is left. For example, with 10 replicas and a surge of 3, there were 8
+// and 5 pods; with 15 replicas and a surge of 5, there may be 20, and the first ReplicaSet gets
+// round(8×20/13) = 12.
 func (p *plan) share(m *member, add, rest int64) int64 {
 	if rest == 0 {
 		return 0
@@ -112,18 +112,17 @@ func (p *plan) share(m *member, add, rest int64) int64 {
 	if before == 0 {
 		return 0
 	}
-	// In float64, because the product of two int32 may not be one.
+	// In float64, because the product of two int32 may overflow an int32.
 	fraction := int64(math.Round(float64(m.size)*float64(p.d.maxReplicas())/float64(before))) - m.size
 	if add > 0 {
 		return min(fraction, rest)
 	}
-	// None grows while all together shrink, although what it remembers may be less
-	// than there are by now.
+	// No ReplicaSet grows while all together shrink, although the number that its annotation
+	// holds may be smaller than the present one.
 	return max(min(fraction, 0), rest)
 }
 
-// maxBefore is how many pods there were allowed to be when a ReplicaSet got its
-// size.
+// maxBefore returns how many pods were allowed when a ReplicaSet got its size.
 func (p *plan) maxBefore(m *member) int64 {
 	before, ok := countOf(m.Annotations, maxReplicasAnnotation)
 	if !ok || before == 0 {

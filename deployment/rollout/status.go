@@ -9,16 +9,16 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 )
 
-// statusSpacing is the time between two writes of one Deployment's status. The
-// pods of a rollout change by the millisecond, and nobody reads as fast.
+// statusSpacing is the time between two writes of one Deployment's status. The pods of a
+// rollout change every few milliseconds, and no reader needs to follow that fast.
 const statusSpacing = 50 * time.Millisecond
 
-// deadlineDelay is how long after its deadline a rollout is looked at: the times
-// in conditions are cut to whole seconds.
+// deadlineDelay is how long after its deadline a rollout is checked: the times in
+// conditions are truncated to whole seconds.
 const deadlineDelay = time.Second
 
-// report ends a plan with the status, and then with deletions, which tidy up: one that is
-// refused must not keep the status from being written.
+// report ends a plan with the status, followed by the deletions. They come last because a
+// refused deletion must not prevent the write of the status.
 func (p *plan) report() (actions []Action, wake time.Time) {
 	actions, wake = p.reportStatus()
 	return append(actions, p.deletions[:min(len(p.deletions), maxBatch)]...), wake
@@ -43,7 +43,7 @@ func (p *plan) reportStatus() (actions []Action, wake time.Time) {
 	return append(actions, UpdateStatus{Status: status, Revision: revision}), wake
 }
 
-// earlier returns the earlier of two times, of which a zero one is never.
+// earlier returns the earlier of two times. A zero first time means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b
@@ -51,7 +51,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// noteAvailability brings the condition Available up to date.
+// noteAvailability updates the condition Available.
 func (p *plan) noteAvailability() {
 	if sum(p.all(), available) >= p.d.minAvailable() {
 		p.conditions.set(appsv1.DeploymentAvailable, corev1.ConditionTrue, reasonAvailable, "Deployment has minimum availability.")
@@ -60,7 +60,8 @@ func (p *plan) noteAvailability() {
 	}
 }
 
-// status is what is observed, with what the plan has ordered taken as done.
+// status returns the status that follows from the observed state and the plan, as if the
+// plan were already applied.
 func (p *plan) status() appsv1.DeploymentStatus {
 	all := p.all()
 	isAvailable := sum(all, available)
@@ -77,10 +78,10 @@ func (p *plan) status() appsv1.DeploymentStatus {
 	}
 }
 
-// terminating is nil if a ReplicaSet does not report how many of its pods terminate, or if
-// the API server does not keep the number. One that its controller has not looked at yet
-// counts as having none, so that the number does not vanish at the beginning of each
-// rollout.
+// terminating returns the number of terminating pods. It returns nil if a ReplicaSet does
+// not report the number, or if the API server does not keep it. A ReplicaSet that its
+// controller has not observed yet counts as 0, so that the number does not vanish at the
+// beginning of each rollout.
 func (p *plan) terminating() *int32 {
 	if p.s.NoTerminating {
 		return nil
@@ -98,7 +99,8 @@ func (p *plan) terminating() *int32 {
 	return &n
 }
 
-// IsHeldUp reports whether the status says that the rollout makes no progress for a reason.
+// IsHeldUp reports whether the status says that the rollout makes no progress for the given
+// reason.
 func (d *Deployment) IsHeldUp(reason string) bool {
 	return slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
 		return c.Type == appsv1.DeploymentProgressing && c.Reason == reason

@@ -15,15 +15,15 @@ import (
 	"kubernetes-deployment-restart-controller/podtemplate"
 )
 
-// HashLabel tells the pods and ReplicaSets of different templates apart.
+// HashLabel is the label that distinguishes the pods and ReplicaSets of different templates.
 const HashLabel = appsv1.DefaultDeploymentUniqueLabelKey
 
-// TemplateHash names a pod template in the label pod-template-hash and in the
-// name of its ReplicaSet. It is what kube-controller-manager of the same API
-// version computes, so that either can take over from the other. After a
-// collision of two templates the count makes it another one.
+// TemplateHash names a pod template in the label pod-template-hash and in the name of its
+// ReplicaSet. It equals the hash of a kube-controller-manager of the same API version, so
+// that either can take over from the other. After two templates have collided, the count of
+// collisions changes the hash.
 //
-// It names and does not identify: see [sumTemplate].
+// The hash only names a template and does not identify it; see [sumTemplate].
 func TemplateHash(template *corev1.PodTemplateSpec, collisions *int32) string {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(dump.ForHash(*template))) // a hash never fails to write
@@ -35,11 +35,11 @@ func TemplateHash(template *corev1.PodTemplateSpec, collisions *int32) string {
 	return rand.SafeEncodeString(strconv.FormatUint(uint64(hash.Sum32()), 10))
 }
 
-// EncodedTemplate is a pod template in protobuf. It takes a quarter of the memory of one that
-// is decoded, and is needed only to name a new ReplicaSet.
+// EncodedTemplate is a pod template in protobuf. It takes a quarter of the memory of a
+// decoded template, and is needed only to name a new ReplicaSet.
 type EncodedTemplate string
 
-// encodeTemplate does not fail: whatever the API server sends can be encoded again.
+// encodeTemplate does not fail: everything that the API server sends can be encoded again.
 func encodeTemplate(template *corev1.PodTemplateSpec) EncodedTemplate {
 	encoded, err := template.Marshal()
 	if err != nil {
@@ -48,7 +48,7 @@ func encodeTemplate(template *corev1.PodTemplateSpec) EncodedTemplate {
 	return EncodedTemplate(encoded)
 }
 
-// decode does not fail on what encodeTemplate has made.
+// decode does not fail on the result of encodeTemplate.
 func (t EncodedTemplate) decode() *corev1.PodTemplateSpec {
 	template := &corev1.PodTemplateSpec{}
 	if err := template.Unmarshal([]byte(t)); err != nil {
@@ -57,15 +57,15 @@ func (t EncodedTemplate) decode() *corev1.PodTemplateSpec {
 	return template
 }
 
-// sumTemplate identifies a pod template, but for the label pod-template-hash, and does
-// not modify it. By this a Deployment's ReplicaSet is recognised, and not by the hash,
-// which changes with the version of the API.
+// sumTemplate identifies a pod template, apart from the label pod-template-hash, and does not
+// modify it. A Deployment's ReplicaSet is recognised by this sum, not by the hash, which
+// changes with the version of the API.
 func sumTemplate(template *corev1.PodTemplateSpec) podtemplate.Sum {
 	return podtemplate.Encode(template).SumWithoutLabel(HashLabel)
 }
 
-// ReplicaSetName returns the name of the ReplicaSet of a template. A name may
-// have 253 characters; of a longer one the Deployment's part is cut.
+// ReplicaSetName returns the name of the ReplicaSet of a template. A name may have 253
+// characters; in a longer name, the Deployment's part is truncated.
 func ReplicaSetName(deployment, hash string) string {
 	longest := max(validation.DNS1123SubdomainMaxLength-len(hash)-1, 0)
 	return deployment[:min(len(deployment), longest)] + "-" + hash
