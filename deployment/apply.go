@@ -22,22 +22,23 @@ import (
 // statusSubresource is the part of a Deployment that its controller writes.
 const statusSubresource = "status"
 
-// reasonScaling is that of Events about the sizes of ReplicaSets.
+// reasonScaling is the reason of Events about the sizes of ReplicaSets.
 const reasonScaling = "ScalingReplicaSet"
 
-// executor applies actions. It is the only writer, the probe aside. What the API server answers
-// goes into the caches at once.
+// executor applies actions. It makes all writes, apart from those of the probe. The API
+// server's answers go into the caches immediately.
 type executor struct {
 	apps    apiclient.Apps
 	caches  *caches
 	events  record.EventRecorder
 	metrics *metrics
 	log     *slog.Logger
-	// driving tells whether it may write, and truces where it may not all the same.
+	// driving is whether it may write, and truces holds the namespaces where it still may not.
 	driving atomic.Bool
 	truces  namespaces
-	// dropping are the namespaces whose Deployments do not keep terminatingReplicas in their
-	// status: all of them if the API server does not know the field, else those of a policy.
+	// dropping holds the namespaces whose Deployments do not keep terminatingReplicas in their
+	// status: all namespaces if the API server does not know the field, otherwise the ones
+	// where a policy removes it.
 	dropping namespaces
 }
 
@@ -50,8 +51,8 @@ type creationError struct {
 func (e *creationError) Error() string { return e.cause.Error() }
 func (e *creationError) Unwrap() error { return e.cause }
 
-// unsureError is why it is not known how a ReplicaSet is now: a write of it may have been
-// carried out though it failed, or it could not be read after it had changed.
+// unsureError is why the state of a ReplicaSet is not known: a failed write of it may have
+// succeeded, or it could not be read after it had changed.
 type unsureError struct {
 	name  string
 	cause error
@@ -60,8 +61,8 @@ type unsureError struct {
 func (e *unsureError) Error() string { return e.cause.Error() }
 func (e *unsureError) Unwrap() error { return e.cause }
 
-// unsure tells of a ReplicaSet whose write has failed if that may have been carried out: no
-// answer came, or one that tells of a failure of the server's.
+// unsure returns an unsureError if a failed write of a ReplicaSet may have succeeded: no answer
+// came, or the answer reports a failure of the server.
 func unsure(name string, err error) error {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError {
@@ -70,15 +71,15 @@ func unsure(name string, err error) error {
 	return &unsureError{name, err}
 }
 
-// errMovedOn ends a plan that does not fit any more what a live look has shown.
+// errMovedOn ends a plan that no longer fits what a live read has shown.
 var errMovedOn = errors.New("it has changed meanwhile")
 
 // errResting ends a plan because somebody else drives Deployments.
 var errResting = errors.New("the engine stands by")
 
-// apply applies actions in their order up to the first that fails, and returns how many
-// were carried out. A write that was refused because its object has changed or gone makes
-// it look again, so that the next plan knows.
+// apply applies actions in order up to the first that fails, and returns how many were carried
+// out. If a write was refused because its object has changed or is gone, apply reads the object
+// again for the next plan.
 func (x *executor) apply(ctx context.Context, d *rollout.Deployment, actions []rollout.Action) (done int, err error) {
 	for done, action := range actions {
 		if !x.mayWrite(d.Namespace) {
@@ -96,12 +97,12 @@ func (x *executor) apply(ctx context.Context, d *rollout.Deployment, actions []r
 	return len(actions), nil
 }
 
-// mayWrite reports whether the engine drives Deployments, and those of a namespace.
+// mayWrite reports whether the engine drives the Deployments of a namespace.
 func (x *executor) mayWrite(namespace string) bool {
 	return x.driving.Load() && !x.truces.has(namespace)
 }
 
-// levelOf keeps what comes many times in a rollout out of the log.
+// levelOf keeps actions that occur many times in a rollout out of the log.
 func levelOf(action rollout.Action) slog.Level {
 	switch action.(type) {
 	case rollout.UpdateStatus, rollout.Tell:
@@ -155,7 +156,7 @@ func (x *executor) create(ctx context.Context, d *rollout.Deployment, a *rollout
 	switch {
 	case err != nil:
 		return err
-	case !x.mayWrite(d.Namespace): // somebody was heard meanwhile
+	case !x.mayWrite(d.Namespace): // a rival was heard in the meantime
 		return errResting
 	}
 	created, err := x.apps.ReplicaSets(d.Namespace).Create(ctx, newReplicaSet(live, a), metav1.CreateOptions{FieldManager: rollout.FieldManager})
@@ -178,9 +179,9 @@ func (x *executor) create(ctx context.Context, d *rollout.Deployment, a *rollout
 	return nil
 }
 
-// resolveCollision looks at who has the name of the new ReplicaSet. It may be the
-// very one that is wanted, created before this process knew, or an orphan that
-// will be adopted.
+// resolveCollision reads the ReplicaSet that has the name of the new one. It may be the wanted
+// ReplicaSet itself, created without the knowledge of this process, or an orphan that will be
+// adopted.
 func (x *executor) resolveCollision(ctx context.Context, d *rollout.Deployment, a *rollout.CreateReplicaSet, cause error) error {
 	holder, err := x.lookAtReplicaSet(ctx, types.NamespacedName{Namespace: d.Namespace, Name: a.Name})
 	switch {
@@ -192,8 +193,8 @@ func (x *executor) resolveCollision(ctx context.Context, d *rollout.Deployment, 
 	return &creationError{rollout.CreationFailure{Name: a.Name, Collided: true}, cause}
 }
 
-// isRefusal tells whether the API server has understood a request and does not
-// want to do it. A namespace that is terminating is no reason to tell of.
+// isRefusal reports whether the API server has understood a request and refused it. A refusal
+// because the namespace is terminating does not count, since it needs no report.
 func isRefusal(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
@@ -224,8 +225,8 @@ func (x *executor) remove(ctx context.Context, target *rollout.Meta) error {
 	return nil
 }
 
-// adopt looks first whether the Deployment is still there: the cache may not know
-// yet that it is being deleted without its ReplicaSets.
+// adopt first checks that the Deployment still exists: the cache may not know yet that it is
+// being deleted without its ReplicaSets.
 func (x *executor) adopt(ctx context.Context, d *rollout.Deployment, target *rollout.Meta) error {
 	live, err := x.lookAtDeployment(ctx, &d.Meta)
 	if err != nil {
@@ -264,14 +265,14 @@ func (x *executor) updateStatus(ctx context.Context, d *rollout.Deployment, a *r
 		x.dropping.add(d.Namespace)
 		var ineffective *apiclient.IneffectiveError
 		if errors.As(err, &ineffective) && ineffective.Missing == "" {
-			return nil // that was all there was to write
+			return nil // there was nothing else to write
 		}
 	}
 	return err
 }
 
-// patchReplicaSet sends a body that was encoded, unless that failed. It asks what the answer
-// lacks of what the patch was to bring about.
+// patchReplicaSet sends an encoded body, or returns err if the encoding failed. The function
+// missing returns which of the patch's intended changes the answer lacks.
 func (x *executor) patchReplicaSet(ctx context.Context, target *rollout.Meta, kind types.PatchType, body []byte, err error, missing func(*rollout.ReplicaSet) string) error {
 	if err != nil {
 		return err
@@ -300,8 +301,8 @@ func (x *executor) lookAgain(ctx context.Context, target *rollout.Meta, cause er
 	return cause
 }
 
-// lookAtReplicaSet reads a ReplicaSet into the cache and returns it, or nil if
-// there is none.
+// lookAtReplicaSet reads a ReplicaSet into the cache and returns it, or nil if it does not
+// exist.
 func (x *executor) lookAtReplicaSet(ctx context.Context, key types.NamespacedName) (*rollout.ReplicaSet, error) {
 	object, err := x.apps.ReplicaSets(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	switch {
@@ -315,8 +316,8 @@ func (x *executor) lookAtReplicaSet(ctx context.Context, key types.NamespacedNam
 	return rs, nil
 }
 
-// patchDeployment sends a body that was encoded, unless that failed. It asks what the answer
-// lacks of what the patch was to bring about.
+// patchDeployment sends an encoded body, or returns err if the encoding failed. The function
+// missing returns which of the patch's intended changes the answer lacks.
 func (x *executor) patchDeployment(ctx context.Context, d *rollout.Deployment, kind types.PatchType, body []byte, err error,
 	missing func(*rollout.Deployment) string, subresource ...string) error {
 	if err != nil {
@@ -335,8 +336,8 @@ func (x *executor) patchDeployment(ctx context.Context, d *rollout.Deployment, k
 	return effectOf("the deployment", &d.Meta, &after.Meta, missing(after))
 }
 
-// lookAtDeployment reads a Deployment into the cache and returns it, or nil if
-// there is none.
+// lookAtDeployment reads a Deployment into the cache and returns it, or nil if it does not
+// exist.
 func (x *executor) lookAtDeployment(ctx context.Context, known *rollout.Meta) (*rollout.Deployment, error) {
 	object, err := x.apps.Deployments(known.Namespace).Get(ctx, known.Name, metav1.GetOptions{})
 	switch {

@@ -11,14 +11,15 @@ import (
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
-// cached is an immutable value made from an API object, nil for none.
+// cached is an immutable value made from an API object, or nil if there is no object.
 type cached interface {
 	comparable
 	Identity() *rollout.Meta
 }
 
-// packed is a value in the form in which a cache holds it. To unpack it costs as much as the
-// object is large, whoever wrote that; its key costs little, and its namespace less.
+// packed is a value in the form in which a cache holds it. The cost of unpacking grows with
+// the size of the object, which its author chooses; reading the key costs little, and
+// reading the namespace less.
 type packed[T any] interface {
 	unpack() T
 	key() types.NamespacedName
@@ -26,31 +27,31 @@ type packed[T any] interface {
 	namespace() string
 }
 
-// cache holds the newest version that is known of each object of a resource. It
-// is fed by a watch, and by the API server's answers to this process' own writes:
-// so no plan is made on a state from before the last write. It may be used
-// concurrently.
+// cache holds the newest known version of each object of a resource. Watches feed it, and so
+// do the API server's answers to this process' own writes, so that no plan is based on a
+// state from before the last write. It may be used concurrently.
 type cache[T cached, P packed[T]] struct {
 	pack func(T) P
-	// groupsOf returns what a value is looked up and counted by, besides its name.
+	// groupsOf returns the groups by which a value is looked up and counted, besides its
+	// name.
 	groupsOf func(T) []digest
-	// changed is called after the watch has changed something, with nil for what was
-	// not or is no longer there. What was answered is known to whoever asked.
+	// changed is called after the watch has changed something, with nil for an object that
+	// did not exist or no longer exists. It is not called for answers, which their requester
+	// knows.
 	changed func(before, after T)
 
 	mu      sync.RWMutex
 	entries map[digest]entry[P]
 	groups  index
-	puts    uint64 // how many values it has been given
-	// seen is up to which version each watch, by its namespace, has shown everything.
+	puts    uint64 // how many values the cache has received
+	// seen holds, by namespace, the version up to which each watch has shown everything.
 	seen map[string]string
 }
 
-// entry is a value, and whether an answer brought it that the watch has not shown
-// yet.
+// entry is a value, and whether it comes from an answer that the watch has not shown yet.
 type entry[P any] struct {
 	packed   P
-	number   uint64 // of those that the cache has been given
+	number   uint64 // in the order in which the cache received the values
 	answered bool
 }
 
@@ -65,7 +66,7 @@ func newCache[T cached, P packed[T]](pack func(T) P, groupsOf func(T) []digest, 
 	}
 }
 
-// keyDigest stands for the namespace and name of an object.
+// keyDigest returns the digest of the namespace and name of an object.
 func keyDigest(of *rollout.Meta) digest { return digestOf(of.Namespace, of.Name) }
 
 // get returns nil if there is no such object.
@@ -87,8 +88,9 @@ func (c *cache[T, P]) has(key types.NamespacedName) bool {
 	return found
 }
 
-// find returns values of some groups that have none in common, those first that have been in
-// the cache for the longest time. Of more than a limit it returns any.
+// find returns the values of groups that have no members in common, starting with those that
+// have been in the cache for the longest time. If there are more than the limit, it returns
+// arbitrary ones.
 func (c *cache[T, P]) find(limit int, groups ...digest) []T {
 	entries := c.members(limit, groups)
 	slices.SortFunc(entries, func(a, b entry[P]) int { return cmp.Compare(a.number, b.number) })
@@ -99,8 +101,8 @@ func (c *cache[T, P]) find(limit int, groups ...digest) []T {
 	return found
 }
 
-// keys returns the keys of values of some groups that have none in common, in any order. Of
-// more than a limit it returns any.
+// keys returns the keys of the values of groups that have no members in common, in any
+// order. If there are more than the limit, it returns arbitrary ones.
 func (c *cache[T, P]) keys(limit int, groups ...digest) []types.NamespacedName {
 	entries := c.members(limit, groups)
 	keys := make([]types.NamespacedName, 0, len(entries))
@@ -110,8 +112,8 @@ func (c *cache[T, P]) keys(limit int, groups ...digest) []types.NamespacedName {
 	return keys
 }
 
-// members returns the members of some groups, which have none in common. Of more than a
-// limit it returns any.
+// members returns the members of groups that have no members in common. If there are more
+// than the limit, it returns arbitrary ones.
 func (c *cache[T, P]) members(limit int, groups []digest) (entries []entry[P]) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -133,16 +135,16 @@ func (c *cache[T, P]) count(group digest) int {
 	return len(c.groups[group])
 }
 
-// smallest returns the one of some groups that has the fewest members.
+// smallest returns the group that has the fewest members.
 func (c *cache[T, P]) smallest(groups []digest) digest {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return slices.MinFunc(groups, func(a, b digest) int { return cmp.Compare(len(c.groups[a]), len(c.groups[b])) })
 }
 
-// answer takes in what the API server answered, unless the watch was faster: it
-// shows all changes in the order of their versions, deletions included, so that
-// what it has passed is outdated.
+// answer takes in an object from an answer of the API server, unless the watch was faster.
+// The watch shows all changes, including deletions, in the order of their versions, so an
+// answer that it has passed is outdated.
 func (c *cache[T, P]) answer(value T) {
 	answered := c.newcomerOf(value, c.pack(value))
 	version := value.Identity().ResourceVersion
@@ -150,7 +152,7 @@ func (c *cache[T, P]) answer(value T) {
 		isKnown := !isNil(present.value)
 		switch {
 		case isKnown && version == present.version():
-			c.replace(present, answered, present.answered) // it may differ all the same: another API server has other defaults
+			c.replace(present, answered, present.answered) // it may still differ, because another API server has other defaults
 		case isNewer(version, c.seenIn(value.Identity().Namespace)) && (!isKnown || isNewer(version, present.version())):
 			c.replace(present, answered, true)
 		}
@@ -179,8 +181,8 @@ func isNil[T comparable](value T) bool {
 	return value == none
 }
 
-// isNewer compares two versions of one resource. Versions that cannot be compared
-// are not newer: then only the watch counts.
+// isNewer reports whether a version of a resource is newer than another. It returns false
+// for versions that cannot be compared, so that only the watch counts.
 func isNewer(version, than string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, than)
 	return err == nil && order > 0

@@ -1,21 +1,21 @@
-// Package deployment is the deployment engine: a complete Deployment controller,
-// for clusters whose kube-controller-manager runs without its own. It turns each
-// Deployment into ReplicaSets named by pod-template-hash and rolls from the old
-// ones to the new by the Deployment's strategy.
+// Package deployment is the deployment engine: a complete Deployment controller, for
+// clusters whose kube-controller-manager runs without its own. It turns each Deployment into
+// ReplicaSets named by pod-template-hash, and rolls from the old ones to the new one by the
+// Deployment's strategy.
 //
-// A sync is a straight line: observe the caches into a [rollout.State], compute the
-// plan that the state calls for, and apply its actions in order. Plans are the affair of
-// package rollout, which is pure. A write that fails comes back as an observation in a later
-// state.
+// A sync is a straight line: observe the caches into a [rollout.State], compute the plan
+// that the state calls for, and apply its actions in order. Package rollout, which is pure,
+// computes the plans. A failed write appears as an observation in a later state.
 //
-// The engine works only while it hears nobody else who drives Deployments: a
+// The engine works only while it hears of no other controller that drives Deployments. A
 // rivalry, which is pure like the plans, decides that.
 //
 // Vocabulary, beside that of package rollout:
 //
-//   - The caches hold what the watches have shown, and what the API server has answered to
-//     the engine's own writes.
-//   - A note is what the engine remembers of its writes for a Deployment.
-//   - The engine drives Deployments, or stands by while somebody else does. A rival is
-//     somebody else who drives; the probe is the Deployment by which the engine finds out.
+//   - The caches hold what the watches have shown, and the API server's answers to the
+//     engine's own writes.
+//   - A note is what the engine remembers about its writes for a Deployment.
+//   - The engine drives Deployments, or stands by while another controller does. A rival is
+//     another controller that drives them; the probe is the Deployment that the engine uses
+//     to detect rivals.
 package deployment

@@ -21,36 +21,36 @@ import (
 	"kubernetes-deployment-restart-controller/watch"
 )
 
-// backoff spaces out the syncs of a Deployment for which a write fails.
+// backoff spaces out the syncs of a Deployment after failed writes.
 var backoff = fairqueue.Backoff{First: 5 * time.Millisecond, Longest: time.Minute}
 
-// silenceJitter is by how much the patience of one engine may differ from that of
-// another: two that wait for each other must not take over at the same moment.
+// silenceJitter is how much the patience of one engine may differ from that of another: two
+// engines that wait for each other must not take over at the same moment.
 const silenceJitter = 5 * time.Second
 
-// ownSource is that of Events about the engine itself.
+// ownSource is the source of Events about the engine itself.
 const ownSource = "kubernetes-deployment-restart-controller"
 
-// eventSource is that of Kubernetes' own controller, so that kubectl describe
+// eventSource is the Event source of Kubernetes' own controller, so that kubectl describe
 // shows the same.
 const eventSource = "deployment-controller"
 
-// Options say what an engine works on and how.
+// Options configure what an engine works on and how.
 type Options struct {
-	// API tells how to reach the API server. The engine sets its own limits.
+	// API is how to reach the API server. The engine sets its own rate limits.
 	API *rest.Config
-	// QPS and Burst limit the requests, watches aside. Events, of which there are about
-	// as many as writes, have a limit of the same size by themselves.
+	// QPS and Burst limit the requests, apart from watches. Events, of which there are about
+	// as many as writes, have a separate limit of the same size.
 	QPS   float32
 	Burst int
-	// Namespaces whose Deployments are driven; none means all.
+	// Namespaces are the namespaces whose Deployments are driven; empty means all.
 	Namespaces []string
-	// Workers is how many Deployments are worked on at once.
+	// Workers is how many Deployments the engine works on at once.
 	Workers int
-	// OwnNamespace is where the engine has its probe.
+	// OwnNamespace is the namespace of the engine's probe.
 	OwnNamespace string
-	// Spare makes the engine stand by at first, as if it had just heard of somebody
-	// else who drives Deployments.
+	// Spare makes the engine stand by at first, as if it had just heard of another controller
+	// that drives Deployments.
 	Spare bool
 	Log   *slog.Logger
 }
@@ -61,7 +61,7 @@ type Engine struct {
 	log      *slog.Logger
 	rights   []apiclient.Right
 	caches   *caches
-	watches  []follower // without which it does not begin to drive, in the order in which they are listed
+	watches  []follower // which must be synced before it begins to drive, in the order in which they are listed
 	pods     *podWatches
 	notes    notes
 	executor *executor
@@ -69,7 +69,8 @@ type Engine struct {
 	metrics  *metrics
 	ward     *quarantine.Ward
 	events   record.EventBroadcaster
-	// ownEvents are those about the engine itself, and about what it leaves alone.
+	// ownEvents records Events about the engine itself, and about objects that it leaves
+	// alone.
 	ownEvents record.EventRecorder
 
 	isSpare bool
@@ -78,7 +79,7 @@ type Engine struct {
 	probes  follower
 }
 
-// follower is a watch, of whatever.
+// follower is a watch of any resource.
 type follower interface {
 	Run(context.Context)
 	Synced() <-chan struct{}
@@ -86,7 +87,7 @@ type follower interface {
 	Status() watch.Status
 }
 
-// New returns an engine that does nothing yet.
+// New returns an engine that does nothing until [Engine.Watch] and [Engine.Lead] are called.
 func New(options Options) (*Engine, error) {
 	rate := apiclient.Rate{QPS: options.QPS, Burst: options.Burst}
 	clients, err := apiclient.Connect(options.API, rate, rate)
@@ -140,7 +141,7 @@ func New(options Options) (*Engine, error) {
 	return e, nil
 }
 
-// queue hands out Deployments. In their namespaces all are in one lane.
+// queue hands out Deployments. All Deployments of a namespace share one lane.
 type queue = fairqueue.Queue[types.NamespacedName, struct{}]
 
 func newQueue(workers int, m *metrics) *queue {
@@ -155,8 +156,8 @@ func newQueue(workers int, m *metrics) *queue {
 // add queues a Deployment.
 func (e *Engine) add(key types.NamespacedName) { e.queue.Add(key, struct{}{}) }
 
-// watch makes the watches. What belongs to a Deployment is listed before it: a ReplicaSet
-// that is not known is one whose pods a plan would leave out.
+// watch creates the watches. ReplicaSets are listed before Deployments, because a plan would
+// not count the pods of a ReplicaSet that is not known.
 func (e *Engine) watch(namespaces []string, clients *apiclient.Clients) {
 	if len(namespaces) == 0 {
 		namespaces = []string{""}
@@ -192,10 +193,10 @@ func (e *Engine) newPodWatches(namespaces []string, clients *apiclient.Clients) 
 	}
 }
 
-// Watch keeps the caches up to date until the context ends. It lists one resource
-// after another, which needs less memory than all at once.
+// Watch keeps the caches up to date until the context ends. It lists one resource after
+// another, which needs less memory than listing all at once.
 func (e *Engine) Watch(ctx context.Context) {
-	limitGarbage(percentWhenLarge) // how much there is to list is not known yet
+	limitGarbage(percentWhenLarge) // the size of the lists is not known yet
 	var group sync.WaitGroup
 	group.Go(func() { e.pods.run(ctx) })
 	for _, w := range e.watches {
@@ -207,9 +208,9 @@ func (e *Engine) Watch(ctx context.Context) {
 	e.events.Shutdown()
 }
 
-// Lead drives Deployments until the context ends, while nobody else does. It begins
-// when the caches are complete and it has made sure of that. It may be called once. It
-// returns nil.
+// Lead drives Deployments until the context ends, while no other controller does. It begins
+// when the caches are complete and it has made sure that no other controller drives them. It
+// may be called once. It returns nil.
 func (e *Engine) Lead(ctx context.Context) error {
 	e.leads.Store(true)
 	for _, w := range e.watches {
@@ -228,7 +229,7 @@ func (e *Engine) Lead(ctx context.Context) error {
 	return nil
 }
 
-// drive begins with all Deployments anew.
+// drive starts from scratch with all Deployments.
 func (e *Engine) drive() {
 	e.notes.clear()
 	e.executor.driving.Store(true)
@@ -237,13 +238,13 @@ func (e *Engine) drive() {
 	}
 }
 
-// rest lets the writes end that are under way, and no further one begin.
+// rest lets the writes under way complete, and prevents further ones.
 func (e *Engine) rest() {
 	e.executor.driving.Store(false)
-	e.executor.truces.clear() // after that, or one could begin there
+	e.executor.truces.clear() // only then, or a write could begin in one of these namespaces
 }
 
-// resumeIn begins with the Deployments of a namespace anew.
+// resumeIn starts driving the Deployments of a namespace again.
 func (e *Engine) resumeIn(namespace string) {
 	e.executor.truces.remove(namespace)
 	for _, key := range e.caches.deployments.keys(noLimit, deploymentsIn(namespace)) {
@@ -251,8 +252,8 @@ func (e *Engine) resumeIn(namespace string) {
 	}
 }
 
-// hearsSince tells since when all watches work without which it does not begin to drive,
-// that of the probe among them, zero if one of them does not.
+// hearsSince returns since when all watches that the engine needs in order to drive, including
+// that of the probe, have worked; zero if one of them does not work.
 func (e *Engine) hearsSince() time.Time {
 	since := e.probes.Status().WorkingSince
 	for _, w := range e.watches {
@@ -266,16 +267,17 @@ func (e *Engine) hearsSince() time.Time {
 	return since
 }
 
-// wake queues a Deployment, unless the engine stands by: then all of them are
-// queued when it begins.
+// wake queues a Deployment, unless the engine stands by: then all Deployments are queued when
+// it begins to drive.
 func (e *Engine) wake(key types.NamespacedName) {
 	if e.executor.driving.Load() {
 		e.add(key)
 	}
 }
 
-// Ready tells whether all Deployments and ReplicaSets have been seen at least once, with a
-// line for each watch and one for what the engine is about. Standing by is as good as driving.
+// Ready reports whether all Deployments and ReplicaSets have been seen at least once, with a
+// line for each watch and one for what the engine is doing. Standing by counts as ready, as
+// driving does.
 func (e *Engine) Ready() (bool, string) {
 	ready := true
 	var detail strings.Builder

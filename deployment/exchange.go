@@ -1,7 +1,8 @@
 package deployment
 
-// To pack a value, to unpack it and to find its groups takes as long as the object is large,
-// whoever wrote that. So all of it is done before a cache is locked, for which others wait.
+// The time to pack or unpack a value, and to find its groups, grows with the size of the
+// object, which its author chooses. So all of that happens before the cache is locked,
+// because others wait for the lock.
 
 // newcomer is a value on its way into a cache.
 type newcomer[T cached, P packed[T]] struct {
@@ -15,19 +16,21 @@ func (c *cache[T, P]) newcomerOf(value T, packed P) newcomer[T, P] {
 	return newcomer[T, P]{value, packed, keyDigest(value.Identity()), c.groupsOf(value)}
 }
 
-// known is what a cache has of an object: nil if nothing.
+// known is what a cache has of an object. Its value is nil if the cache does not have the
+// object.
 type known[T cached] struct {
 	value    T
 	key      digest
 	groups   []digest
-	number   uint64 // 0 if there is nothing
+	number   uint64 // 0 if the cache does not have the object
 	answered bool
 }
 
 func (k *known[T]) version() string { return k.value.Identity().ResourceVersion }
 
-// alter calls a function, with the cache locked, with what is known of an object. That is
-// prepared before, and once more if it has changed meanwhile.
+// alter calls a function, with the cache locked, with what the cache knows about an object.
+// It prepares that before it locks the cache, and again if the object has changed in the
+// meantime.
 func (c *cache[T, P]) alter(key digest, change func(present known[T])) {
 	for !c.alterIfSame(c.known(key), change) {
 	}
@@ -45,7 +48,7 @@ func (c *cache[T, P]) known(key digest) known[T] {
 	return k
 }
 
-// alterIfSame returns false if the object is not what was known of it any more.
+// alterIfSame returns false if the object has changed since present was read.
 func (c *cache[T, P]) alterIfSame(present known[T], change func(present known[T])) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,7 +59,7 @@ func (c *cache[T, P]) alterIfSame(present known[T], change func(present known[T]
 	return true
 }
 
-// replace puts a value in the place of the present one, if there is one.
+// replace puts a value in place of the present one, if any.
 func (c *cache[T, P]) replace(present known[T], with newcomer[T, P], answered bool) {
 	c.remove(present)
 	c.puts++

@@ -1,7 +1,7 @@
 package deployment
 
-// feed takes what a watch of one namespace, or of all if that is empty, shows into
-// a cache. It implements watch.Observer.
+// feed passes what a watch of one namespace, or of all namespaces if that is empty, shows
+// into a cache. It implements watch.Observer.
 type feed[T cached, P packed[T]] struct {
 	*cache[T, P]
 	namespace string
@@ -22,7 +22,7 @@ func (f feed[T, P]) show(value T, shown P) {
 // Forget implements watch.Observer.
 func (f feed[T, P]) Forget(shown P) {
 	value := shown.unpack()
-	f.saw(value.Identity().ResourceVersion) // first, so that no answer brings it back
+	f.saw(value.Identity().ResourceVersion) // first, so that no answer can bring it back
 	f.tell(f.forget(value))
 }
 
@@ -34,16 +34,17 @@ func (f feed[T, P]) Replace(all []P, version string) {
 		listed[keyDigest(value.Identity())] = struct{}{}
 		f.tell(f.observe(value, shown))
 	}
-	if !f.saw(version) { // not before it is there: an answer that is no newer is dropped from now on
-		return // nothing of this namespace was there before
+	if !f.saw(version) { // only after the values are stored: answers that are not newer are dropped from now on
+		return // the cache held nothing of this namespace before
 	}
 	for _, value := range f.missing(listed, version) {
 		f.tell(f.forget(value))
 	}
 }
 
-// saw takes in up to which version the watch has shown everything. It reports whether it has
-// shown anything before; until then no answer is taken in either.
+// saw takes in the version up to which the watch has shown everything. It reports whether
+// the watch had shown anything before; until then, the cache does not take in answers
+// either.
 func (f feed[T, P]) saw(version string) (before bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,8 +59,8 @@ func (f feed[T, P]) tell(before, after T, isNews bool) {
 	}
 }
 
-// observe takes in what the watch shows, unless an answer was ahead of it. It
-// returns what there was and what there is now, and whether that was not known.
+// observe takes in what the watch shows, unless an answer was ahead of it. It returns the
+// previous value, the present value, and whether the present value is news.
 func (c *cache[T, P]) observe(value T, packed P) (before, after T, isNews bool) {
 	shown := c.newcomerOf(value, packed)
 	c.alter(shown.key, func(present known[T]) {
@@ -73,7 +74,7 @@ func (c *cache[T, P]) observe(value T, packed P) (before, after T, isNews bool) 
 	return before, after, isNews
 }
 
-// forget takes in that an object is gone, unless it was made anew.
+// forget takes in that an object is gone, unless it was created again.
 func (c *cache[T, P]) forget(value T) (before, after T, isNews bool) {
 	c.alter(keyDigest(value.Identity()), func(present known[T]) {
 		before, after = present.value, present.value
@@ -87,8 +88,8 @@ func (c *cache[T, P]) forget(value T) (before, after T, isNews bool) {
 	return before, after, isNews
 }
 
-// missing returns the values that a list of a version does not have although it
-// would, if they were still there.
+// missing returns the values that a list of the given version would contain if they still
+// existed, but does not.
 func (f feed[T, P]) missing(listed map[digest]struct{}, version string) (gone []T) {
 	for _, e := range f.unlisted(listed) {
 		value := e.packed.unpack()

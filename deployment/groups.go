@@ -10,55 +10,56 @@ import (
 )
 
 const (
-	// maxPairs is how many labels of a ReplicaSet, or of a selector, are looked up by: each
-	// takes 230 bytes of the index.
+	// maxPairs is how many labels of a ReplicaSet, or of a selector, are indexed: each takes 230
+	// bytes of the index.
 	maxPairs = 16
-	// maxOrphans is how many ReplicaSets without a controller a plan looks at. Those that it
+	// maxOrphans is how many ReplicaSets without a controller a plan looks at. The ones that it
 	// adopts make room for others.
 	maxOrphans = 1000
-	// maxAdopters is how many Deployments are woken for a ReplicaSet that nobody controls.
-	// Others find it when they are synced for another reason.
+	// maxAdopters is how many Deployments are woken for a ReplicaSet without a controller. The
+	// others find it when they are synced for another reason.
 	maxAdopters = 1000
-	// maxWakingLabels is how many labels a ReplicaSet that nobody controls may have to wake
-	// Deployments at all.
+	// maxWakingLabels is how many labels a ReplicaSet without a controller may have if it is to
+	// wake Deployments.
 	maxWakingLabels = 1000
 )
 
-// The groups of Deployments that are under way, of those that take too long, and of those
-// whose new ReplicaSet cannot be created.
+// The groups of Deployments with a rollout in progress, with a rollout that takes too long, and
+// with a new ReplicaSet that cannot be created.
 var (
 	inProgress = digestOf("in progress")
 	exceeded   = digestOf("exceeded")
 	notBegun   = digestOf("not begun")
 )
 
-// Other groups. Those of Deployments in a namespace are there for all namespaces, too: the
-// empty one.
+// Other groups. The groups of Deployments by namespace also exist for all namespaces together,
+// under the empty namespace.
 func deploymentsIn(namespace string) digest { return digestOf("deployments", namespace) }
 func recreatedIn(namespace string) digest   { return digestOf("recreated", namespace) }
 
-// A controller and what it controls are in one namespace. An owner reference can name a UID
-// of another one all the same: nobody checks that it exists.
+// A controller and the objects that it controls are in the same namespace. An owner reference can
+// still name a UID from another namespace, because the API server does not check that it exists.
 func controlledBy(namespace string, uid types.UID) digest {
 	return digestOf("controlled", namespace, string(uid))
 }
 
-// An orphan is found by each of its labels, one with very many labels by none.
+// An orphan can be found by each of its labels. An orphan with very many labels is not indexed by
+// labels.
 func orphansIn(namespace string) digest { return digestOf("orphans", namespace) }
 func orphansWith(namespace, key, value string) digest {
 	return digestOf("orphans", namespace, key, value)
 }
 func manifoldOrphansIn(namespace string) digest { return digestOf("manifold orphans", namespace) }
 
-// A Deployment is found by one of the labels that it demands of its ReplicaSets, or as one
-// that demands none.
+// A Deployment can be found by one of the labels that its selector requires, or in the group of
+// Deployments whose selectors require no label.
 func adoptersOf(namespace, key, value string) digest {
 	return digestOf("adopters", namespace, key, value)
 }
 func adoptersIn(namespace string) digest { return digestOf("adopters", namespace) }
 
-// groupsOfDeployment makes Deployments found by their namespace and, for a ReplicaSet that nobody
-// controls, by their selector, and counted for the metrics.
+// groupsOfDeployment returns the groups that serve to find Deployments by their namespace and, for
+// a ReplicaSet without a controller, by their selector, and to count them for the metrics.
 func groupsOfDeployment(d *rollout.Deployment) []digest {
 	groups := []digest{deploymentsIn(""), deploymentsIn(d.Namespace)}
 	if d.NeedsPods() {
@@ -80,7 +81,8 @@ func groupsOfDeployment(d *rollout.Deployment) []digest {
 	return append(groups, adoptersOf(d.Namespace, demanded[0], d.Selector.MatchLabels[demanded[0]]))
 }
 
-// demandedLabels returns the keys of labels without which a Deployment selects nothing.
+// demandedLabels returns the keys of labels that a Deployment's selector requires, at most
+// maxPairs.
 func demandedLabels(d *rollout.Deployment) []string {
 	if d.Selector == nil {
 		return nil
@@ -89,9 +91,10 @@ func demandedLabels(d *rollout.Deployment) []string {
 	return keys[:min(len(keys), maxPairs)]
 }
 
-// groupsOfReplicaSet makes ReplicaSets found by the UID of their controller, and those that nobody
-// controls by their namespace and labels. So the cost of a sync does not grow with what else
-// lives in the namespace. One that is being deleted is not adopted.
+// groupsOfReplicaSet returns the groups that serve to find ReplicaSets by the UID of their
+// controller, and ReplicaSets without a controller by their namespace and labels. So the cost of a
+// sync does not grow with the other objects in the namespace. A ReplicaSet that is being deleted
+// is not adopted, so it needs no group.
 func groupsOfReplicaSet(rs *rollout.ReplicaSet) []digest {
 	switch {
 	case rs.Controller != "":
@@ -108,12 +111,12 @@ func groupsOfReplicaSet(rs *rollout.ReplicaSet) []digest {
 	return groups
 }
 
-// replicaSetsOf returns those that a Deployment controls.
+// replicaSetsOf returns the ReplicaSets that a Deployment controls.
 func (c *caches) replicaSetsOf(d *rollout.Deployment) []*rollout.ReplicaSet {
 	return c.replicaSets.find(noLimit, controlledBy(d.Namespace, d.UID))
 }
 
-// orphansFor returns ReplicaSets that nobody controls, those among them that a Deployment
+// orphansFor returns ReplicaSets without a controller, including the ones that a Deployment
 // selects.
 func (c *caches) orphansFor(d *rollout.Deployment) []*rollout.ReplicaSet {
 	demanded := demandedLabels(d)
@@ -127,8 +130,8 @@ func (c *caches) orphansFor(d *rollout.Deployment) []*rollout.ReplicaSet {
 	return c.replicaSets.find(maxOrphans, c.replicaSets.smallest(pairs), manifoldOrphansIn(d.Namespace))
 }
 
-// adoptersOf returns which Deployments may select a ReplicaSet, each of which is in one of
-// the groups.
+// adoptersOf returns the Deployments that may select a ReplicaSet. Each of them is in exactly one
+// of the groups.
 func (c *caches) adoptersOf(rs *rollout.ReplicaSet) []types.NamespacedName {
 	if len(rs.Labels) > maxWakingLabels {
 		return nil

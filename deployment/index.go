@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// digest stands for texts in 16 bytes: the beginning of their SHA-256.
+// digest represents texts in 16 bytes: the beginning of their SHA-256.
 type digest [16]byte
 
 func digestOf(texts ...string) digest {

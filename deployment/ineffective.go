@@ -11,11 +11,11 @@ import (
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
-// reasonIneffective is that of Events about writes that were accepted without effect.
+// reasonIneffective is the reason of Events about writes that were accepted without effect.
 const reasonIneffective = "WriteIneffective"
 
-// effectOf returns an error for a write, which was made because something was to change, if
-// its object lacks something afterwards.
+// effectOf returns an error for a write if its object lacks something afterwards or has not
+// changed at all.
 func effectOf(of string, before, after *rollout.Meta, missing string) error {
 	if missing == "" && before.ResourceVersion != after.ResourceVersion {
 		return nil
@@ -23,8 +23,9 @@ func effectOf(of string, before, after *rollout.Meta, missing string) error {
 	return &apiclient.IneffectiveError{Object: of, Missing: missing}
 }
 
-// alteredError is why a new ReplicaSet counts as not created that has another pod template
-// than the Deployment: it would be taken for one of an earlier template.
+// alteredError is the error for a new ReplicaSet that was created with another pod template
+// than the Deployment's. It counts as not created, because it looks like a ReplicaSet of an
+// earlier template.
 func alteredError(name string) error {
 	return &creationError{
 		rollout.CreationFailure{Name: name, IsAltered: true, Message: "an admission webhook or policy has changed its pod template; it is created again once it is deleted"},
@@ -33,15 +34,15 @@ func alteredError(name string) error {
 }
 
 // isAltered reports whether a ReplicaSet that was created for the Deployment's template still
-// has another one.
+// has another template.
 func (e *Engine) isAltered(d *rollout.Deployment, name string) bool {
 	rs := e.caches.replicaSets.get(types.NamespacedName{Namespace: d.Namespace, Name: name})
 	return rs != nil && rs.Sum != d.Sum
 }
 
-// reportStatus writes the status that is among the actions, and returns what it has carried
-// out. A step that is accepted without effect may be so for ever, which must not keep the
-// status from following the pods.
+// reportStatus writes the status that is among the actions, and returns the actions that it
+// has carried out. A step may be accepted without effect again and again, which must not
+// prevent the status from following the pods.
 func (e *Engine) reportStatus(ctx context.Context, d *rollout.Deployment, actions []rollout.Action) []rollout.Action {
 	for i, action := range actions {
 		if _, isStatus := action.(rollout.UpdateStatus); isStatus && i > 0 {
@@ -54,7 +55,7 @@ func (e *Engine) reportStatus(ctx context.Context, d *rollout.Deployment, action
 	return nil
 }
 
-// tellIneffective tells, once, of a write without effect.
+// tellIneffective reports a write without effect once.
 func (e *Engine) tellIneffective(key types.NamespacedName, n note, err error) {
 	var ineffective *apiclient.IneffectiveError
 	if !errors.As(err, &ineffective) || n.ineffective == ineffective.Error() {

@@ -19,15 +19,16 @@ import (
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
-// maxReviewed is how many ReplicaSets are read at most when some are not as they seemed to be.
+// maxReviewed is how many ReplicaSets are read at most when some of them differ from the
+// cache.
 const maxReviewed = 50
 
 // confirm reads a Deployment from the API server before its new ReplicaSet is created, and
-// the ReplicaSets among which that may be. An API server that was replaced by a newer one
-// can have defaults for fields of templates that the former did not have. What was cached
-// before that looks different from what was cached later, although nobody has changed
-// anything, and all pods would be replaced. Its error is errMovedOn if the plan does not fit
-// what was read. The caches have it then.
+// also the ReplicaSets that may already be the new one. An API server that has replaced an
+// older one can have defaults for new fields of templates. Objects cached before the
+// replacement then look different from objects cached later, although nobody has changed
+// anything, and all pods would be replaced. If the plan does not fit what confirm has read, it
+// returns errMovedOn, and the caches have the newer objects.
 func (x *executor) confirm(ctx context.Context, d *rollout.Deployment) (*appsv1.Deployment, error) {
 	object, err := persistently(func() (*appsv1.Deployment, error) {
 		return x.apps.Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
@@ -47,10 +48,11 @@ func (x *executor) confirm(ctx context.Context, d *rollout.Deployment) (*appsv1.
 	return object, x.review(ctx, live)
 }
 
-// review reads two ReplicaSets of a Deployment, and returns errMovedOn if one of them is not
-// as it seemed to be. It reads the others then: a default is new for all of them. The two are
-// that of the latest revision, which must not be mistaken for an old one, and that which has
-// been in the cache for the longest time: if it has all defaults, those have that came later.
+// review reads two ReplicaSets of a Deployment. If one of them differs from the cache, it also
+// reads the others, because a new default concerns all of them, and returns errMovedOn. The
+// two are the ReplicaSet of the latest revision, which must not be mistaken for an old one,
+// and the one that has been in the cache for the longest time: if it has all defaults, so have
+// the ones that came later.
 func (x *executor) review(ctx context.Context, d *rollout.Deployment) error {
 	sets := x.caches.replicaSetsOf(d) // the oldest first
 	if len(sets) == 0 {
@@ -64,7 +66,7 @@ func (x *executor) review(ctx context.Context, d *rollout.Deployment) error {
 		switch {
 		case err != nil:
 			return err
-		case live == nil: // it tells nothing; the next one has to
+		case live == nil: // it shows nothing; check the next one
 		case live.Sum != rs.Sum || live.Sum == d.Sum:
 			return x.lookAtAll(ctx, sets)
 		case i > 0:
@@ -74,7 +76,7 @@ func (x *executor) review(ctx context.Context, d *rollout.Deployment) error {
 	return nil
 }
 
-// lookAtAll brings ReplicaSets up to date in the cache.
+// lookAtAll updates ReplicaSets in the cache.
 func (x *executor) lookAtAll(ctx context.Context, sets []*rollout.ReplicaSet) error {
 	for _, rs := range sets {
 		if _, err := x.lookAtReplicaSet(ctx, rs.Key()); err != nil {
@@ -84,8 +86,8 @@ func (x *executor) lookAtAll(ctx context.Context, sets []*rollout.ReplicaSet) er
 	return fmt.Errorf("%w: templates have other defaults", errMovedOn)
 }
 
-// glance reads a ReplicaSet as the API server has it in memory, which costs it little and may
-// be outdated. It returns nil if there is none.
+// glance reads a ReplicaSet from the API server's memory, which costs little but may be
+// outdated. It returns nil if the ReplicaSet does not exist.
 func (x *executor) glance(ctx context.Context, rs *rollout.ReplicaSet) (*rollout.ReplicaSet, error) {
 	object, err := persistently(func() (*appsv1.ReplicaSet, error) {
 		return x.apps.ReplicaSets(rs.Namespace).Get(ctx, rs.Name, metav1.GetOptions{ResourceVersion: "0"})
@@ -102,12 +104,12 @@ func (x *executor) glance(ctx context.Context, rs *rollout.ReplicaSet) (*rollout
 	return nil, nil
 }
 
-// maxReads is how often a read is tried.
+// maxReads is how often a read is tried at most.
 const maxReads = 3
 
-// persistently reads again at once what fails for a reason that may pass, unless it took too
-// long. A creation needs several reads before it, and while requests fail now and then, it
-// would seldom come to pass if each of them had to succeed at the first attempt.
+// persistently retries a read immediately after a transient failure, unless it took too long.
+// A creation needs several reads first. While some requests fail, it would seldom happen if
+// each read had to succeed at the first attempt.
 func persistently[T any](read func() (T, error)) (T, error) {
 	for reads := 1; ; reads++ {
 		value, err := read()
@@ -118,8 +120,8 @@ func persistently[T any](read func() (T, error)) (T, error) {
 	}
 }
 
-// original is a ReplicaSet as far as a rollback needs it. Its template is as the API server
-// has written it, and may have fields that this program does not know.
+// original is the part of a ReplicaSet that a rollback needs. Its template is exactly as the
+// API server sent it, and may have fields that this program does not know.
 type original struct {
 	Metadata struct {
 		UID types.UID `json:"uid"`
@@ -129,8 +131,8 @@ type original struct {
 	} `json:"spec"`
 }
 
-// readOriginal reads a ReplicaSet in JSON. Its template is without the label that makes
-// it different from its Deployment's.
+// readOriginal reads a ReplicaSet in JSON. It removes the label that makes the template
+// different from the Deployment's.
 func (x *executor) readOriginal(ctx context.Context, key types.NamespacedName) (*original, error) {
 	body, err := x.apps.RESTClient().Get().Namespace(key.Namespace).Resource("replicasets").Name(key.Name).
 		SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx).Raw()
@@ -138,7 +140,7 @@ func (x *executor) readOriginal(ctx context.Context, key types.NamespacedName) (
 		return nil, err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.UseNumber() // a float64 does not hold each int64
+	decoder.UseNumber() // a float64 cannot hold every int64
 	read := &original{}
 	if err := decoder.Decode(read); err != nil {
 		return nil, fmt.Errorf("decode replicaset %s: %w", key, err)

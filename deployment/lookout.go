@@ -26,37 +26,39 @@ const (
 	reasonTookOver = "TookOver"
 )
 
-// reasonForeignWrite is that of Events about Deployments whose status somebody else writes.
+// reasonForeignWrite is the reason of Events about Deployments whose status another field
+// manager writes.
 const reasonForeignWrite = "ForeignStatusWrite"
 
 const (
-	// probeTimeout bounds the requests for a probe.
+	// probeTimeout limits the requests for a probe.
 	probeTimeout = 10 * time.Second
-	// farewellTimeout bounds the last request of an engine that ends.
+	// farewellTimeout limits the last request of an engine that ends.
 	farewellTimeout = 2 * time.Second
-	// deafPause is how long to wait for broken watches before looking again.
+	// deafPause is how long to wait for broken watches before checking again.
 	deafPause = time.Second
 )
 
-// lookout listens for rivals, and lets the engine drive Deployments only while there is
-// none. It implements watch.Observer for the watch of the probe. Its methods may be
-// called by several goroutines at once.
+// lookout listens for rivals, and lets the engine drive Deployments only while there is no
+// rival. It implements watch.Observer for the watch of the probe. Its methods may be called
+// by several goroutines at once.
 type lookout struct {
 	prober prober
 	events record.EventRecorder
-	// writes counts those of others by their field manager, and alarms how often a
-	// namespace has rested for nothing because of one.
+	// writes counts the writes of others by their field manager, and alarms counts how often
+	// a namespace has rested needlessly because of such a write.
 	writes *series.Counter
 	alarms prometheus.Counter
 	log    *slog.Logger
-	// drive and rest make the engine begin and end to drive, everywhere. They do not block,
+	// drive and rest make the engine start and stop driving, everywhere. They do not block,
 	// and are called one at a time.
 	drive, rest func()
-	// restIn makes the engine end to drive in a namespace, and resumeIn begin again. They do
-	// not block either.
+	// restIn makes the engine stop driving in a namespace, and resumeIn makes it start
+	// again. They do not block either.
 	restIn, resumeIn func(namespace string)
-	// hearsSince tells since when all watches work that it takes to drive, and seesSince
-	// since when that of the probe does; zero if one of them does not.
+	// hearsSince returns since when all watches that the engine needs in order to drive have
+	// worked, and seesSince since when the watch of the probe has worked; zero if one of
+	// them does not work.
 	hearsSince, seesSince func() time.Time
 	// patience is how long a rival must be silent.
 	patience func() time.Duration
@@ -65,18 +67,20 @@ type lookout struct {
 
 	mu      sync.Mutex
 	rivalry *rivalry // nil until the engine may drive
-	rival   rival    // that was heard last
-	foreign rival    // who wrote the status of another Deployment last
-	// token is that of the probe that was made last, empty for none, and isShown tells
-	// that the watch has come to it: what it shows before that was there before.
+	rival   rival    // the rival that was heard last
+	foreign rival    // the last one that wrote the status of another Deployment
+	// token is the token of the probe that was made last, empty if there was no probe.
+	// isShown means that the watch has reached that probe: what the watch showed earlier
+	// existed before.
 	token   string
 	isShown bool
-	present rollout.Meta // of the probe that is in place
-	made    types.UID    // of the one that this process made last
-	problem error        // why no probe can be made, nil if that worked
+	present rollout.Meta // the probe that is in place
+	made    types.UID    // the probe that this process made last
+	problem error        // why no probe can be made, nil if the last attempt succeeded
 }
 
-// rival is somebody else who drives Deployments, by what was heard of them.
+// rival is another controller that drives Deployments, as identified by what was heard of
+// it.
 type rival struct {
 	manager    string // the field manager
 	deed       string
@@ -84,7 +88,7 @@ type rival struct {
 	heard      time.Time
 }
 
-// What is heard of others.
+// What the engine can hear of others.
 const (
 	wroteStatus = "wrote the status of"
 	replaced    = "of another process of this installation replaced"
@@ -94,7 +98,7 @@ func (r rival) String() string {
 	return fmt.Sprintf("%s %s deployment %s", r.manager, r.deed, r.deployment)
 }
 
-// run decides about driving until the context ends. It may be called once.
+// run decides whether the engine drives until the context ends. It may be called once.
 func (l *lookout) run(ctx context.Context, isSpare bool) {
 	l.begin(isSpare)
 	for ctx.Err() == nil {
@@ -123,15 +127,15 @@ func (l *lookout) begin(isSpare bool) {
 	}
 }
 
-// hasBegun tells whether the engine may drive, as far as its process goes.
+// hasBegun reports whether the engine may drive, as far as its own process is concerned.
 func (l *lookout) hasBegun() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.rivalry != nil
 }
 
-// next tells what is to be done now. Silence counts only if it could have been broken
-// all the time: a watch may have been away and be back.
+// next returns what to do now, and until when to wait. Silence counts only if a rival could
+// have been heard all the time: a watch may have been broken and work again.
 func (l *lookout) next() (step, time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,16 +171,16 @@ func (l *lookout) holdOn(ctx context.Context, due time.Time) {
 	}
 }
 
-// wake makes run look again at what is to be done.
+// wake makes run check again what to do.
 func (l *lookout) wake() {
 	select {
 	case l.woken <- struct{}{}:
-	default: // it will
+	default: // it will check anyway
 	}
 }
 
-// makeProbe makes a new probe. Where that fails it is tried again, and until it has
-// worked the engine does not begin to drive.
+// makeProbe makes a new probe. If that fails, it is tried again, and the engine does not
+// begin to drive until it succeeds.
 func (l *lookout) makeProbe(ctx context.Context) {
 	token := string(uuid.NewUUID())
 	l.mu.Lock()
@@ -198,18 +202,18 @@ func (l *lookout) makeProbe(ctx context.Context) {
 		l.made, l.problem = made, nil
 		return
 	case l.isShown:
-		return // it was made, only the answer was lost
+		return // the probe exists, only the answer was lost
 	}
 	l.rivalry.fail(time.Now())
 	level := slog.LevelWarn
 	if l.problem != nil && l.problem.Error() == err.Error() {
-		level = slog.LevelDebug // said before
+		level = slog.LevelDebug // reported before
 	}
 	l.problem = err
 	l.log.Log(ctx, level, "cannot make sure that nobody else drives deployments, trying again; see docs/engine.md for the rights that it takes", "error", err)
 }
 
-// takeOver makes the engine drive, unless somebody was heard just now.
+// takeOver makes the engine drive, unless a rival was heard just now.
 func (l *lookout) takeOver() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -229,7 +233,7 @@ func (l *lookout) takeOver() {
 	}
 }
 
-// resume makes the engine go on where it rests, unless somebody was heard just now.
+// resume makes the engine continue where it rests, unless a rival was heard just now.
 func (l *lookout) resume() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -245,18 +249,19 @@ func (l *lookout) resume() {
 		"namespaces", len(trusted), "first", trusted[0], "last_write", l.foreign.String())
 }
 
-// heard takes in that somebody else has written the status of a Deployment. The engine
-// rests in its namespace until it has made sure that this is nobody who drives Deployments.
+// heard takes in that another field manager has written the status of a Deployment. The
+// engine rests in its namespace until it has made sure that the writer does not drive
+// Deployments.
 func (l *lookout) heard(d *rollout.Deployment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.writes.Inc(d.StatusBy.Manager)
 	if l.rivalry == nil {
-		return // it does not drive anyway
+		return // the engine does not drive anyway
 	}
 	l.foreign = rival{manager: d.StatusBy.Manager, deed: wroteStatus, deployment: d.Key(), heard: time.Now()}
 	if !l.rivalry.suspect(d.Namespace) || l.rivalry.phase != driving {
-		return // it rests there already, or will where it is not sure yet when it takes over
+		return // it already rests there, or will rest there after it takes over, until it is sure
 	}
 	l.restIn(d.Namespace)
 	l.log.Warn("resting in a namespace: somebody else has written the status of a deployment", "manager", d.StatusBy.Manager, "deployment", d.Key().String())
@@ -265,8 +270,8 @@ func (l *lookout) heard(d *rollout.Deployment) {
 	l.wake()
 }
 
-// hear takes in that somebody else drives Deployments. The engine stops at once. It must be
-// called with the lock held.
+// hear takes in that another controller drives Deployments. The engine stops immediately.
+// Callers must hold the lock.
 func (l *lookout) hear(manager, deed string, deployment types.NamespacedName) {
 	if deed == wroteStatus {
 		l.writes.Inc(manager)
@@ -289,9 +294,10 @@ func (l *lookout) reference() *corev1.ObjectReference {
 	}
 }
 
-// Observe implements watch.Observer. What is shown after this process' own probe is as
-// good as that, whoever has made it: another process of this installation asks. One that
-// drives makes itself heard by putting another probe in its place.
+// Observe implements watch.Observer. A probe that the watch shows after this process' own
+// probe is as good as that, whichever process made it: another process of this installation
+// is asking too. A process that drives makes itself heard by replacing the probe with its
+// own.
 func (l *lookout) Observe(s *sighting) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -301,7 +307,7 @@ func (l *lookout) Observe(s *sighting) {
 	isOwn, isNew := s.token == l.token, l.present.UID != s.UID || l.rivalry.shown.IsZero()
 	l.isShown, l.present = true, s.Meta
 	if isOwn {
-		l.made, l.problem = s.UID, nil // the answer that tells so may have been lost
+		l.made, l.problem = s.UID, nil // the answer that says so may have been lost
 	}
 	switch {
 	case isNew && isOwn:
@@ -346,7 +352,7 @@ func (l *lookout) Replace(all []*sighting, _ string) {
 	}
 }
 
-// leave deletes the probe that this process has made.
+// leave deletes the probe that this process made.
 func (l *lookout) leave(ctx context.Context) {
 	l.mu.Lock()
 	made := l.made
@@ -361,7 +367,7 @@ func (l *lookout) leave(ctx context.Context) {
 	}
 }
 
-// detail tells in one line what the engine is about.
+// detail describes in one line what the engine is doing.
 func (l *lookout) detail(leads bool, probes watch.Status) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,23 +7,25 @@ import (
 )
 
 const (
-	// largeHeap is from which size on the heap counts as large, in bytes.
+	// largeHeap is the size above which the heap counts as large, in bytes.
 	largeHeap = 32 << 20
-	// percentWhenLarge and percentWhenSmall are how much garbage may pile up, in percent of
-	// what is in use. Beside a small heap, to collect it more often costs more than it saves.
+	// percentWhenLarge and percentWhenSmall are how much garbage may accumulate, in percent
+	// of the memory in use. With a small heap, collecting garbage more often costs more than
+	// it saves.
 	percentWhenLarge = 40
 	percentWhenSmall = 100
 )
 
-// limitGarbage lets so much garbage pile up from now on, unless the user sets GOGC.
+// limitGarbage sets how much garbage may accumulate from now on, in percent, unless the user
+// sets GOGC.
 func limitGarbage(percent int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
 }
 
-// releaseGarbage returns the memory to the system that lists have used, and limits what piles
-// up afterwards.
+// releaseGarbage returns the memory that lists have used to the system, and limits the
+// garbage that accumulates afterwards.
 func releaseGarbage() {
 	debug.FreeOSMemory()
 	var memory runtime.MemStats

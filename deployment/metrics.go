@@ -16,8 +16,8 @@ import (
 
 const namespace = "deployment_engine"
 
-// metrics holds what the engine counts as it works. What can be read off its
-// state is collected when somebody asks, see [Engine.Collect].
+// metrics holds what the engine counts as it works. Metrics that follow from its state are
+// computed for each scrape; see [Engine.Collect].
 type metrics struct {
 	syncs        prometheus.Counter
 	syncDuration prometheus.Histogram
@@ -60,7 +60,7 @@ func newMetrics() *metrics {
 			Buckets: prometheus.ExponentialBuckets(.00001, 4, 11),
 		}),
 	}
-	// So that a first increase is one.
+	// Series start at 0, so that the first increase is visible as an increase.
 	for _, action := range []rollout.Action{
 		rollout.CreateReplicaSet{}, rollout.UpdateReplicaSet{}, rollout.UpdateReplicaSet{To: 1}, rollout.DeleteReplicaSet{},
 		rollout.AdoptReplicaSet{}, rollout.ReleaseReplicaSet{}, rollout.RollBack{}, rollout.UpdateStatus{}, rollout.Tell{},
@@ -73,8 +73,8 @@ func newMetrics() *metrics {
 	return m
 }
 
-// namedManagers is how many field managers have a series of their own: whoever may write a
-// Deployment's status chooses its name.
+// namedManagers is how many field managers have a series of their own: anyone who may
+// write a Deployment's status can choose a name.
 const namedManagers = 20
 
 // usualRival is the field manager of Kubernetes' own deployment controller.
@@ -96,11 +96,11 @@ func reasonOf(err error) string {
 	return apiclient.FailureReason(err)
 }
 
-// probeResource stands for the probe in the label resource: its namespace may be watched
-// for all Deployments, too.
+// probeResource is the value of the label resource for the probe's watch, because its
+// namespace may also be watched for all Deployments.
 const probeResource = "probe"
 
-// The metrics that are read off the engine's state.
+// The metrics that are computed from the engine's state.
 var (
 	inProgressDesc = stateDesc("rollouts_in_progress", "The number of Deployments whose rollout is not complete, paused ones aside.")
 	exceededDesc   = stateDesc("rollouts_deadline_exceeded", "The number of Deployments whose rollout has exceeded its progress deadline.")

@@ -2,7 +2,8 @@ package deployment
 
 import "sync"
 
-// namespaces is a set of them. It may be used concurrently; the zero value is empty.
+// namespaces is a set of namespaces. It may be used concurrently; the zero value is
+// empty.
 type namespaces struct {
 	mu    sync.RWMutex
 	names map[string]struct{}

@@ -9,23 +9,23 @@ import (
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
-// note is what the engine remembers of its last writes for a Deployment, because
-// the API does not show it.
+// note is what the engine remembers about its last writes for a Deployment, because the API
+// does not show it.
 type note struct {
 	creation                 rollout.CreationFailure
 	statusWritten, stepTaken time.Time
-	// created names the ReplicaSet that was created since the status was written last.
+	// created names the ReplicaSet that was created since the last write of the status.
 	created string
-	// unsure names the ReplicaSet that must be read before the next plan, because it is
-	// not known how its last write has ended.
+	// unsure names the ReplicaSet that must be read before the next plan, because the
+	// result of its last write is not known.
 	unsure string
-	// ineffective is what was told of a write without effect, empty if there was none since
-	// the last plan that was carried out.
+	// ineffective is the reported error of a write without effect, empty if there was no
+	// such write since the last plan that was carried out.
 	ineffective string
 }
 
-// account notes that actions were carried out by now. It tells whether one of them was a
-// step of the way, and one the status.
+// account notes which actions have been carried out. It reports whether one of them was a
+// step of the rollout, and whether one was the status.
 func (n *note) account(actions []rollout.Action, now time.Time) (step, reported bool) {
 	for _, action := range actions {
 		switch a := action.(type) {
@@ -41,7 +41,7 @@ func (n *note) account(actions []rollout.Action, now time.Time) (step, reported 
 	return step, reported
 }
 
-// notes are the notes of all Deployments. They may be used concurrently.
+// notes holds the notes of all Deployments. It may be used concurrently.
 type notes struct {
 	mu    sync.Mutex
 	notes map[types.NamespacedName]note

@@ -14,7 +14,7 @@ import (
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
-// caches hold what is known of the cluster.
+// caches holds what the engine knows about the cluster.
 type caches struct {
 	deployments *cache[*rollout.Deployment, packedDeployment]
 	replicaSets *cache[*rollout.ReplicaSet, packedReplicaSet]
@@ -66,8 +66,8 @@ func reducePod(object any) (*pod, error) {
 	return newPod(p), nil
 }
 
-// hearing takes what a watch shows of Deployments into the cache, and listens for
-// rivals. It implements watch.Observer.
+// hearing passes what a watch shows of Deployments into the cache, and listens for rivals. It
+// implements watch.Observer.
 type hearing struct {
 	feed[*rollout.Deployment, packedDeployment]
 	engine *Engine
@@ -103,15 +103,16 @@ func (h hearing) Replace(all []packedDeployment, version string) {
 	h.feed.Replace(all, version)
 }
 
-// listen tells of a write of a Deployment's status by somebody else.
+// listen reports a write of a Deployment's status by another field manager to the lookout.
 func (h hearing) listen(d *rollout.Deployment) {
 	if h.writes.isNews(d) {
 		h.engine.lookout.heard(d)
 	}
 }
 
-// isProbe tells the engine's own probe from what it drives: it must not answer itself.
-// That of another installation is a Deployment like any other.
+// isProbe reports whether a Deployment is the engine's own probe, which the engine does not
+// drive because it must not answer itself. The probe of another installation is a Deployment
+// like any other.
 func (e *Engine) isProbe(key types.NamespacedName) bool {
 	return key.Name == probeName && key.Namespace == e.lookout.prober.namespace
 }
@@ -131,8 +132,8 @@ func (e *Engine) onDeployment(before, after *rollout.Deployment) {
 	e.wake(after.Key())
 }
 
-// onReplicaSet wakes the Deployments that control a ReplicaSet now or did so
-// before. An orphan wakes those that could adopt it, unless they had the chance before.
+// onReplicaSet wakes the Deployments that control a ReplicaSet or did so before. An orphan
+// wakes the Deployments that could adopt it, unless they had the chance before.
 func (e *Engine) onReplicaSet(before, after *rollout.ReplicaSet) {
 	if before != nil && (after == nil || before.Controller != after.Controller) {
 		e.wakeController(before)

@@ -12,10 +12,10 @@ import (
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
-// packedReplicaSet is a ReplicaSet in a cache, of which there may be very many. What those
-// of one Deployment have in common is there once; the rest is one string.
+// packedReplicaSet is a ReplicaSet in a cache, which may hold very many. The ReplicaSets of
+// one Deployment share one copy of what they have in common; the rest is one string.
 type packedReplicaSet struct {
-	origin unique.Handle[string] // its namespace, its controller, and its labels but for the hash
+	origin unique.Handle[string] // its namespace, its controller, and its labels except the hash
 	copied unique.Handle[string] // its annotations that come from the Deployment
 	own    string
 }
@@ -167,7 +167,7 @@ func marshal(part marshaler) string {
 	return string(encoded)
 }
 
-// unmarshal decodes what marshal has encoded, so it does not fail either.
+// unmarshal decodes the result of marshal, so it does not fail either.
 func unmarshal(encoded string, into interface{ Unmarshal([]byte) error }) {
 	if err := into.Unmarshal([]byte(encoded)); err != nil {
 		panic(fmt.Sprintf("decode a %T: %v", into, err))

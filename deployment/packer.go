@@ -13,7 +13,7 @@ import (
 // returns shares the text.
 type packer struct{ packed []byte }
 
-// unpacker reads what a packer has written.
+// unpacker reads the text of a packer.
 type unpacker struct{ packed string }
 
 func (p *packer) string() string                { return string(p.packed) }
@@ -70,16 +70,16 @@ func (u *unpacker) text() string {
 	return text
 }
 
-// ownText returns a text that does not share the packed one. Whoever keeps it, as a key
-// say, does not keep everything else with it.
+// ownText returns a text that does not share the packed one. Keeping it, for example as
+// a key, does not keep everything else in memory.
 func (u *unpacker) ownText() string { return strings.Clone(u.text()) }
 
-// time is exact to the second, as the API is.
+// time appends a time, exact to the second, as in the API.
 func (p *packer) time(t time.Time) { p.numbers(t.Unix()) }
 
 func (u *unpacker) time() time.Time { return time.Unix(u.number(), 0) }
 
-// textMap leaves out some keys.
+// textMap appends a map without the keys that keeps rejects.
 func (p *packer) textMap(m map[string]string, keeps func(key string) bool) {
 	keys := slices.Sorted(maps.Keys(m))
 	keys = slices.DeleteFunc(keys, func(key string) bool { return !keeps(key) })
@@ -89,7 +89,7 @@ func (p *packer) textMap(m map[string]string, keeps func(key string) bool) {
 	}
 }
 
-// textMap returns a map that has room for some more.
+// textMap returns a map with room for more entries.
 func (u *unpacker) textMap(more int) map[string]string {
 	length := int(u.number())
 	m := make(map[string]string, length+more)
@@ -100,7 +100,7 @@ func (u *unpacker) textMap(more int) map[string]string {
 	return m
 }
 
-// values are those of some keys, of which any may be absent.
+// values appends the values of the given keys, any of which may be absent.
 func (p *packer) values(of map[string]string, keys []string) {
 	present := int64(0)
 	for i, key := range keys {

@@ -14,8 +14,8 @@ import (
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
-// Every body carries the resourceVersion that it was planned on: the API server
-// refuses it if the object has changed since.
+// Every body carries the resourceVersion that the plan was based on: the API server refuses
+// the patch if the object has changed since.
 
 type patchedMeta struct {
 	ResourceVersion string            `json:"resourceVersion"`
@@ -90,15 +90,15 @@ func controllerReference(d *rollout.Deployment) *metav1.OwnerReference {
 	return metav1.NewControllerRef(&metav1.ObjectMeta{Name: d.Name, UID: d.UID}, kind)
 }
 
-// operation is one of a JSON patch.
+// operation is an operation of a JSON patch.
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value,omitempty"`
 }
 
-// rollbackPatch is a JSON patch, because the earlier template is to replace the
-// present one and not to be merged with it.
+// rollbackPatch is a JSON patch, because the earlier template must replace the present one,
+// not be merged with it.
 func rollbackPatch(d *rollout.Meta, a *rollout.RollBack, template map[string]any) ([]byte, error) {
 	operations := []operation{unchanged(d), {Op: "replace", Path: "/spec/template", Value: template}}
 	for _, key := range a.Remove {
@@ -120,7 +120,7 @@ func unchanged(d *rollout.Meta) operation {
 	return operation{Op: "replace", Path: "/metadata/resourceVersion", Value: d.ResourceVersion}
 }
 
-// annotationPath escapes an annotation's name as JSON pointers want it.
+// annotationPath escapes an annotation's name as JSON pointers require.
 func annotationPath(key string) string {
 	return "/metadata/annotations/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }
@@ -133,8 +133,8 @@ func encode(patch any) ([]byte, error) {
 	return body, nil
 }
 
-// newReplicaSet is the object to create for a Deployment. Its pods and itself carry the hash
-// of the template, and its selector demands it.
+// newReplicaSet returns the object to create for a Deployment. The object and its pods carry
+// the hash of the template as a label, and its selector requires that label.
 func newReplicaSet(d *appsv1.Deployment, a *rollout.CreateReplicaSet) *appsv1.ReplicaSet {
 	template := d.Spec.Template.DeepCopy()
 	template.Labels = withLabel(template.Labels, a.Hash)

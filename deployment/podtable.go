@@ -10,13 +10,13 @@ import (
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
-// pod is what the engine needs of a pod: whether the Recreate strategy has to wait for
-// it.
+// pod is what the engine needs to know about a pod: whether the Recreate strategy has to wait
+// for it.
 type pod struct {
 	rollout.Meta
-	// controller is the ReplicaSet that controls it, empty if none does.
+	// controller is the ReplicaSet that controls it, empty if no ReplicaSet does.
 	controller types.UID
-	// runs tells that it exists and has not finished. One that terminates still runs.
+	// runs means that the pod exists and has not finished. A terminating pod still runs.
 	runs bool
 }
 
@@ -31,31 +31,31 @@ func newPod(object *corev1.Pod) *pod {
 	return p
 }
 
-// podTable holds which pods of ReplicaSets run, where that is known. It may be used
+// podTable holds the running pods of ReplicaSets, where they are known. It may be used
 // concurrently.
 type podTable struct {
-	// want is called when the pods of a namespace are asked for and not known, and ended
+	// want is called when the pods of a namespace are needed but not known. ended is called
 	// when a pod has ended for which a Deployment may wait.
 	want  func(namespace string)
 	ended func(waiter types.NamespacedName)
 
 	mu sync.Mutex
-	// scopes are what watches have shown, each by its namespace; that of all namespaces is
-	// empty. A watch has a scope once it has listed all pods.
+	// scopes holds what each watch has shown, by its namespace, which is empty for the watch
+	// of all namespaces. A watch has a scope once it has listed all pods.
 	scopes map[string]*podScope
 }
 
 // podScope is what one watch has shown. It may be used while the table is locked.
 type podScope struct {
-	pods        map[digest]*podGroup // those that run
+	pods        map[digest]*podGroup // the running pods
 	controllers map[digest]*podGroup
 }
 
-// podGroup are the pods of one ReplicaSet that run, of which there is one at least.
+// podGroup represents the running pods of one ReplicaSet that has at least one.
 type podGroup struct {
 	controller digest
 	count      int
-	// waiter is the Deployment that has asked for them last, zero for none.
+	// waiter is the Deployment that last asked for them, zero if no Deployment has.
 	waiter types.NamespacedName
 }
 
@@ -67,8 +67,8 @@ func newPodTable(want func(namespace string), ended func(types.NamespacedName)) 
 	return &podTable{want: want, ended: ended, scopes: map[string]*podScope{}}
 }
 
-// count returns how many pods of each ReplicaSet of a Deployment run. It returns nil if that
-// is not known. Whenever one of these pods ends from now on, ended is called.
+// count returns how many pods of each ReplicaSet of a Deployment run, or nil if that is not
+// known. From now on, ended is called whenever one of these pods ends.
 func (t *podTable) count(d *rollout.Deployment, sets []*rollout.ReplicaSet) map[types.UID]int {
 	t.mu.Lock()
 	scope := t.scopes[""]
@@ -112,8 +112,8 @@ func (s *podScope) add(p *pod) {
 	s.pods[digestOf(string(p.UID))] = group
 }
 
-// podFeed takes what a watch of a namespace, or of all if that is empty, shows into a table.
-// It implements watch.Observer.
+// podFeed passes what a watch of a namespace, or of all namespaces if that is empty, shows
+// into a table. It implements watch.Observer.
 type podFeed struct {
 	table     *podTable
 	namespace string
@@ -138,8 +138,8 @@ func (f podFeed) show(p *pod) {
 	}
 }
 
-// change takes in a pod as it is now. It returns the Deployment that may have waited for its
-// end, if there is one.
+// change takes in the present state of a pod. It returns the Deployment that may have waited
+// for its end, if any.
 func (s *podScope) change(p *pod) (waiter types.NamespacedName) {
 	uid := digestOf(string(p.UID))
 	group := s.pods[uid]
@@ -181,7 +181,7 @@ func (f podFeed) Replace(all []*pod, _ string) {
 }
 
 // waitersFor returns the Deployments that may have waited for pods that a later list does not
-// have, and hands the others on to it.
+// have, and passes their waiting on to the later scope.
 func (s *podScope) waitersFor(later *podScope) (waiters []types.NamespacedName) {
 	for controller, group := range s.controllers {
 		if group.waiter == (types.NamespacedName{}) {

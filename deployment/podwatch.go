@@ -11,47 +11,48 @@ import (
 )
 
 const (
-	// maxPodWatches is how many namespaces have a watch of their pods each. Where more need
-	// one, a single watch of all namespaces costs less than their streams.
+	// maxPodWatches is how many namespaces may each have a watch of their pods. If more
+	// need one, a single watch of all namespaces costs less than their streams.
 	maxPodWatches = 50
-	// podWatchPeriod is the time between two looks at which watches are still needed, and
-	// podWatchLooks how many looks in a row have to find one idle before it ends: so a
-	// Deployment whose strategy changes all the time costs a list in ten minutes.
+	// podWatchPeriod is the time between two checks of which watches are still needed.
+	// podWatchLooks is how many checks in a row must find a watch idle before it ends, so
+	// that a Deployment whose strategy changes all the time costs one list in ten minutes.
 	podWatchPeriod = time.Minute
 	podWatchLooks  = 10
 )
 
-// podWatches watch pods where a Deployment has the strategy Recreate. Only that has to wait
-// for pods which their ReplicaSet does not count any more. The methods may be called by
+// podWatches watches pods where a Deployment has the strategy Recreate. Only that strategy
+// has to wait for pods that their ReplicaSet no longer counts. Its methods may be called by
 // several goroutines at once.
 type podWatches struct {
 	table *podTable
-	// start makes a watch of the pods in a namespace, or in all if that is empty.
+	// make creates a watch of the pods in a namespace, or in all namespaces if that is
+	// empty.
 	make func(namespace string) follower
-	// mayWatchAll tells whether the engine drives all namespaces.
+	// mayWatchAll is whether the engine drives all namespaces.
 	mayWatchAll bool
-	// isNeeded reports whether a Deployment of a namespace has the strategy Recreate, and
-	// known is called when the pods of a namespace, or of all, are known.
+	// isNeeded reports whether a Deployment of a namespace has the strategy Recreate. known
+	// is called when the pods of a namespace, or of all namespaces, are known.
 	isNeeded func(namespace string) bool
 	known    func(namespace string)
 
 	woken chan struct{}
-	group sync.WaitGroup // of what watches
+	group sync.WaitGroup // the goroutines of the watches
 
 	mu      sync.Mutex
 	wanted  map[string]struct{}
 	watches map[string]*begunWatch // by namespace; empty for all
 }
 
-// begunWatch is a watch that goes on until it is stopped.
+// begunWatch is a watch that runs until it is stopped.
 type begunWatch struct {
 	follower
 
 	stop func() // returns when it has ended
-	idle int    // how many looks in a row have found it idle
+	idle int    // how many checks in a row have found it idle
 }
 
-// want makes it that the pods of a namespace become known.
+// want requests a watch of the pods of a namespace.
 func (w *podWatches) want(namespace string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,11 +62,11 @@ func (w *podWatches) want(namespace string) {
 	w.wanted[namespace] = struct{}{}
 	select {
 	case w.woken <- struct{}{}:
-	default: // it is woken already
+	default: // it is already woken
 	}
 }
 
-// run begins and ends watches until the context ends, and returns when all have ended.
+// run starts and stops watches until the context ends, and returns when all have ended.
 func (w *podWatches) run(ctx context.Context) {
 	defer w.group.Wait()
 	ticker := time.NewTicker(podWatchPeriod)
@@ -82,7 +83,7 @@ func (w *podWatches) run(ctx context.Context) {
 	}
 }
 
-// begin begins the watches that are wanted.
+// begin starts the requested watches.
 func (w *podWatches) begin(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,7 +98,7 @@ func (w *podWatches) begin(ctx context.Context) {
 	clear(w.wanted)
 }
 
-// follow begins a watch.
+// follow starts a watch.
 func (w *podWatches) follow(ctx context.Context, namespace string) *begunWatch {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -116,7 +117,7 @@ func (w *podWatches) follow(ctx context.Context, namespace string) *begunWatch {
 	return begun
 }
 
-// tidy ends the watches that are not needed any more. One of all namespaces goes on.
+// tidy ends the watches that are no longer needed. A watch of all namespaces never ends.
 func (w *podWatches) tidy() {
 	watches := w.all()
 	ofAll := watches[""]
@@ -136,7 +137,7 @@ func (w *podWatches) isIdle(namespace string, watch *begunWatch) bool {
 	return watch.idle > podWatchLooks
 }
 
-// end ends a watch. A Deployment that has wanted it just now gets another one.
+// end ends a watch. If a Deployment has just begun to need it, it requests another one.
 func (w *podWatches) end(namespace string, watch *begunWatch) {
 	watch.stop()
 	w.table.forget(namespace)
@@ -154,7 +155,7 @@ func (w *podWatches) all() map[string]*begunWatch {
 	return maps.Clone(w.watches)
 }
 
-// statuses are those of the watches, in the order of their namespaces.
+// statuses returns the statuses of the watches, in the order of their namespaces.
 func (w *podWatches) statuses() []watch.Status {
 	all := w.all()
 	statuses := make([]watch.Status, 0, len(all))

@@ -20,18 +20,19 @@ const (
 	// probeName is the name of the engine's probe.
 	probeName = "kubernetes-deployment-restart-controller-probe"
 
-	// tokenAnnotation tells one probe from others.
+	// tokenAnnotation distinguishes probes.
 	tokenAnnotation = "com.xing.deployment-restart.probe"
-	// drivingAnnotation is on a probe whose maker drove Deployments already.
+	// drivingAnnotation says whether the process that made the probe already drove
+	// Deployments.
 	drivingAnnotation     = "com.xing.deployment-restart.driving"
 	descriptionAnnotation = "kubernetes.io/description"
 	probeDescription      = "By this Deployment the deployment engine finds out whether another controller drives Deployments: " +
 		"that one would write its status. It never has pods. The engine makes it anew when it is gone, and deletes it when it ends."
 )
 
-// newProbe is a Deployment that changes nothing, whoever drives it: it wants no pods,
-// and because it is paused, not even a ReplicaSet. Its template is one that no policy
-// should object to.
+// newProbe returns a Deployment that has no effect, whichever controller drives it: it
+// wants no pods and, because it is paused, not even a ReplicaSet. No policy should
+// reject its template.
 func newProbe(namespace, token string, drives bool) *appsv1.Deployment {
 	labels := map[string]string{"app.kubernetes.io/name": probeName}
 	return &appsv1.Deployment{
@@ -73,8 +74,8 @@ type prober struct {
 	namespace string
 }
 
-// replace makes a new probe in place of whatever is there, so that nobody has answered
-// it yet. It returns its UID.
+// replace makes a new probe, which nobody has answered yet, in place of any existing
+// one. It returns its UID.
 func (p *prober) replace(ctx context.Context, token string, drives bool) (types.UID, error) {
 	probes := p.apps.Deployments(p.namespace)
 	if err := probes.Delete(ctx, probeName, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
@@ -87,7 +88,7 @@ func (p *prober) replace(ctx context.Context, token string, drives bool) (types.
 	return made.UID, nil
 }
 
-// remove deletes the probe, unless it has been made anew by another process since.
+// remove deletes the probe, unless another process has replaced it since.
 func (p *prober) remove(ctx context.Context, uid types.UID) error {
 	err := p.apps.Deployments(p.namespace).Delete(ctx, probeName, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
@@ -96,13 +97,14 @@ func (p *prober) remove(ctx context.Context, uid types.UID) error {
 	return nil
 }
 
-// sighting is a look at the probe.
+// sighting is an observed state of the probe.
 type sighting struct {
 	rollout.Meta
 	token string
-	// isFromDriver tells that whoever made it drove Deployments already.
+	// isFromDriver means that the process that made the probe already drove
+	// Deployments.
 	isFromDriver bool
-	// answer tells who has written its status, if isAnswered.
+	// answer is the write of its status, if isAnswered.
 	isAnswered bool
 	answer     rollout.StatusWrite
 }

@@ -2,8 +2,8 @@ package deployment
 
 import "kubernetes-deployment-restart-controller/apiclient"
 
-// neededRights are those that the engine needs in each namespace whose Deployments
-// it drives. The manifests grant them, with what each is for.
+// neededRights are the permissions that the engine needs in each namespace whose
+// Deployments it drives. The manifests grant them and explain what each is for.
 var neededRights = []apiclient.Right{
 	{Verb: "list", Group: "apps", Resource: "deployments", Impact: "no Deployment is driven"},
 	{Verb: "watch", Group: "apps", Resource: "deployments", Impact: "no Deployment is driven: the engine cannot hear whether somebody else drives them"},
@@ -23,12 +23,12 @@ var neededRights = []apiclient.Right{
 	{Verb: "patch", Resource: "events", Impact: "Events that repeat are not counted up"},
 }
 
-// probeRights are those that the engine needs in its own namespace.
+// probeRights returns the permissions that the engine needs in its own namespace.
 func probeRights(namespace string) []apiclient.Right {
 	const impact = "no Deployment is driven: the engine cannot make sure that nobody else drives them"
 	probe := apiclient.Right{Group: "apps", Resource: "deployments", Namespace: namespace, Name: probeName, Impact: impact}
 	rights := []apiclient.Right{
-		{Verb: "create", Group: "apps", Resource: "deployments", Namespace: namespace, Impact: impact}, // RBAC cannot limit it to a name
+		{Verb: "create", Group: "apps", Resource: "deployments", Namespace: namespace, Impact: impact}, // RBAC cannot limit create to a name
 		{Verb: "create", Resource: "events", Namespace: namespace, Impact: "no Event tells that the engine stands by"},
 	}
 	for _, verb := range []string{"list", "watch", "delete"} {
@@ -38,7 +38,7 @@ func probeRights(namespace string) []apiclient.Right {
 	return rights
 }
 
-// rightsOf returns all of them.
+// rightsOf returns all permissions that the engine needs.
 func rightsOf(options *Options) []apiclient.Right {
 	namespaces := options.Namespaces
 	if len(namespaces) == 0 {
@@ -54,5 +54,5 @@ func rightsOf(options *Options) []apiclient.Right {
 	return rights
 }
 
-// Rights returns what the engine needs to be allowed to do.
+// Rights returns the permissions that the engine needs.
 func (e *Engine) Rights() []apiclient.Right { return e.rights }

@@ -6,39 +6,40 @@ import (
 	"time"
 )
 
-// How rivals are told from silence.
+// The time limits for detecting rivals.
 const (
-	// probeLimit is how long a probe may go without an answer if somebody else drives
-	// Deployments. Whoever does notices a new Deployment within milliseconds. If many
-	// others keep it waiting, it writes their status meanwhile, and their namespaces rest.
+	// probeLimit is how long a probe may stay without an answer if another controller drives
+	// Deployments. Such a controller notices a new Deployment within milliseconds. If it is
+	// busy with many others first, it writes their status in the meantime, and their
+	// namespaces rest.
 	probeLimit = 3 * time.Second
-	// probePeriod is the least time from one probe to the next, and from when one was
-	// answered last.
+	// probePeriod is the shortest time from one probe to the next, and from the last answer to
+	// the next probe.
 	probePeriod = 10 * time.Second
-	// retryPeriod is the time until it is tried again to make a probe.
+	// retryPeriod is the time until the next attempt to make a probe after a failure.
 	retryPeriod = 2 * time.Second
-	// silenceLimit is how long a rival that was heard must be silent before it counts as
-	// gone: twice the time that a kube-controller-manager takes by default to hand its
-	// lease over to its own spare.
+	// silenceLimit is how long a rival must be silent before it counts as gone: twice the time
+	// that a kube-controller-manager takes by default to hand over its lease to its own
+	// standby.
 	silenceLimit = 30 * time.Second
 )
 
-// phase is what the engine is about.
+// phase is what the engine is doing.
 type phase int
 
-// The engine makes sure that it is alone, then drives. Once a rival has answered a probe
-// it stands by, until that has been silent.
+// The engine makes sure that it is alone, and then drives. Once a rival has answered a probe,
+// the engine stands by until the rival has been silent for long enough.
 const (
 	makingSure phase = iota
 	standingBy
 	driving
 )
 
-// step is what a rivalry calls for.
+// step is what a rivalry requires next.
 type step int
 
-// Hold on until something is heard, make a new probe, drive Deployments from now on, or go
-// on with those of the namespaces about which the probe was made.
+// Wait until something is heard, make a new probe, drive Deployments from now on, or resume
+// driving those of the namespaces that the probe was made for.
 const (
 	holdOn step = iota
 	makeProbe
@@ -46,44 +47,45 @@ const (
 	resume
 )
 
-// rivalry decides whether the engine may drive Deployments: only while nobody else
-// does. To find that out a probe is made, a Deployment that does nothing, whose status any
-// Deployment controller writes. It stays in place while the engine drives, so that one that
-// is started later answers it at once.
+// rivalry decides whether the engine may drive Deployments, which it may only while no other
+// controller does. To detect others, the engine makes a probe: a Deployment that does nothing
+// and whose status any Deployment controller writes. The probe stays in place while the engine
+// drives, so that a controller that is started later answers it immediately.
 //
-// If somebody writes the status of another Deployment, that may be a controller that has not
-// come to the probe yet, or anybody who may write there. Only the namespace of that
-// Deployment rests, until a probe that was made later has gone without an answer. So nobody
-// stops the engine where he has no rights.
+// A write of the status of another Deployment may come from a controller that has not reached
+// the probe yet, or from anyone with permission to write there. Only the namespace of that
+// Deployment rests, until a probe that was made later has stayed without an answer. So nobody
+// can stop the engine where they have no permissions.
 //
-// Processes of one installation have one probe. A new one puts its own in the place of the
-// other's; one that drives does the same, and says so, which is heard.
+// The processes of one installation share one probe. A new process replaces it with its own. A
+// process that drives does the same and marks its probe as such, which the others hear.
 //
-// It is a value that is told of events and of the time.
+// A rivalry is a pure value: its methods receive events and the time.
 type rivalry struct {
 	phase phase
-	// heard is when a rival was heard last, or when listening began, and patience for
-	// how long nobody must have been heard since.
+	// heard is when a rival was last heard, or when listening began, and patience is how long
+	// there must be silence since then.
 	heard    time.Time
 	patience time.Duration
 	// due is when the next probe may be made.
 	due time.Time
-	// shown is since when the present probe is known to be in place, zero if there is
-	// none. answered tells that somebody has written its status.
+	// shown is since when the present probe is known to be in place, zero if there is no
+	// probe. answered means that another controller has written its status.
 	shown    time.Time
 	answered bool
-	// displaced tells that the present probe is that of another process, which took the
-	// place of this one's.
+	// displaced means that the present probe is from another process and has replaced this
+	// process' own.
 	displaced bool
-	// suspects are the namespaces that rest because somebody else has written the status
-	// of a Deployment there, with whether the present probe asks about that: it was shown
-	// later. asked is how many of these there are.
+	// suspects are the namespaces that rest because another field manager has written the
+	// status of a Deployment there. The value is whether the present probe tests that, because
+	// it was shown later than the write. asked is the number of namespaces for which it is
+	// true.
 	suspects map[string]bool
 	asked    int
 }
 
-// newRivalry is that of an engine that begins to listen. A spare one waits as if a
-// rival had just been heard.
+// newRivalry returns the rivalry of an engine that begins to listen. A spare engine waits as
+// if a rival had just been heard.
 func newRivalry(isSpare bool, now time.Time, patience time.Duration) *rivalry {
 	if isSpare {
 		return &rivalry{phase: standingBy, heard: now, patience: patience, suspects: map[string]bool{}}
@@ -91,8 +93,7 @@ func newRivalry(isSpare bool, now time.Time, patience time.Duration) *rivalry {
 	return &rivalry{phase: makingSure, heard: now, suspects: map[string]bool{}}
 }
 
-// next tells what is to be done now, and how long to hold on at most if it is that;
-// zero stands for ever.
+// next returns what to do now and, for holdOn, until when to wait at most; zero means forever.
 func (r *rivalry) next(now time.Time) (step, time.Time) {
 	next, due := takeOver, later(r.heard.Add(r.patience), r.shown.Add(probeLimit))
 	switch {
@@ -101,7 +102,7 @@ func (r *rivalry) next(now time.Time) (step, time.Time) {
 	case r.answered:
 		next, due = makeProbe, later(r.due, r.heard.Add(probePeriod))
 	case r.phase == driving && r.displaced:
-		return makeProbe, time.Time{} // by which the other one hears that somebody drives
+		return makeProbe, time.Time{} // so that the other process hears that this one drives
 	case r.phase == driving && len(r.suspects) == 0:
 		return holdOn, time.Time{}
 	case r.phase == driving && r.asked > 0:
@@ -122,15 +123,15 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// begin tells that it is tried to make a new probe in place of the present one.
+// begin notes an attempt to make a new probe in place of the present one.
 func (r *rivalry) begin(now time.Time) {
 	r.due, r.shown, r.answered, r.displaced = now.Add(probePeriod), time.Time{}, false, false
 }
 
-// fail tells that it could not be made.
+// fail notes that the probe could not be made.
 func (r *rivalry) fail(now time.Time) { r.due = now.Add(retryPeriod) }
 
-// show tells that the probe is in place, and nobody has answered it.
+// show notes that the probe is in place, and that nobody has answered it.
 func (r *rivalry) show(now time.Time) {
 	r.shown, r.answered, r.displaced = now, false, false
 	for namespace := range r.suspects {
@@ -139,20 +140,21 @@ func (r *rivalry) show(now time.Time) {
 	r.asked = len(r.suspects)
 }
 
-// displace tells that a probe of another process is in place. It asks as well.
+// displace notes that a probe of another process is in place. That probe serves the same
+// purpose.
 func (r *rivalry) displace(now time.Time) {
 	r.show(now)
 	r.displaced = true
 }
 
-// lose tells that there is no probe any more. If another process is about to replace it,
-// that comes first.
+// lose notes that there is no probe any more. It delays the next one, in case another process
+// is about to replace the probe.
 func (r *rivalry) lose(now time.Time) {
 	r.due, r.shown, r.answered, r.displaced = later(r.due, now.Add(retryPeriod)), time.Time{}, false, false
 }
 
-// suspect tells that somebody else has written the status of a Deployment in a namespace. It
-// returns whether that makes it rest.
+// suspect notes that another field manager has written the status of a Deployment in a
+// namespace. It reports whether the namespace begins to rest.
 func (r *rivalry) suspect(namespace string) bool {
 	isAsked, rests := r.suspects[namespace]
 	if isAsked {
@@ -162,7 +164,7 @@ func (r *rivalry) suspect(namespace string) bool {
 	return !rests
 }
 
-// trust tells that the present probe has gone without an answer for long enough. It returns
+// trust notes that the present probe has stayed without an answer for long enough. It returns
 // the namespaces that need not rest any more, sorted.
 func (r *rivalry) trust() []string {
 	trusted := slices.Sorted(maps.Keys(r.suspects))
@@ -174,9 +176,8 @@ func (r *rivalry) trust() []string {
 	return trusted
 }
 
-// hear tells that a rival has answered. It returns whether that makes a difference to what
-// the engine is about. It was that rival who was suspected, as far as that matters: it is made
-// sure of all namespaces before the engine drives again.
+// hear notes that a rival has answered. It reports whether that changes the phase. It clears
+// the suspects, because the engine makes sure of all namespaces before it drives again.
 func (r *rivalry) hear(now time.Time, patience time.Duration) bool {
 	was := r.phase
 	clear(r.suspects)
@@ -185,7 +186,7 @@ func (r *rivalry) hear(now time.Time, patience time.Duration) bool {
 	return was != standingBy
 }
 
-// miss tells that nobody could have been heard before a time: silence begins then.
+// miss notes that no rival could have been heard before the given time: silence begins then.
 func (r *rivalry) miss(before time.Time) {
 	r.heard = later(r.heard, before)
 	if !r.shown.IsZero() {
@@ -193,5 +194,5 @@ func (r *rivalry) miss(before time.Time) {
 	}
 }
 
-// drive tells that the engine drives Deployments from now on.
+// drive notes that the engine drives Deployments from now on.
 func (r *rivalry) drive() { r.phase = driving }

@@ -6,10 +6,10 @@ import (
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
-// statusWrites notices when others write the status of Deployments. It knows the
-// last such write of each Deployment that a watch has shown. What was there before the
-// first look does not count, nor does a write of its own that leaves an entry of others
-// as it was or takes it over.
+// statusWrites notices when others write the status of Deployments. It holds the last
+// such write of each Deployment that a watch has shown. Writes before the first
+// observation do not count, and neither does a write of the engine that leaves an entry
+// of another manager unchanged or takes it over.
 type statusWrites map[digest]lastWrite
 
 type lastWrite struct {
@@ -17,8 +17,8 @@ type lastWrite struct {
 	time int64
 }
 
-// isNews takes in a version of a Deployment, and tells whether somebody else has
-// written its status since the one before.
+// isNews takes in a version of a Deployment, and reports whether another field manager
+// has written its status since the previous version.
 func (w statusWrites) isNews(d *rollout.Deployment) bool {
 	present := lastWrite{uid: digestOf(string(d.UID)), time: d.StatusBy.Time}
 	before, isKnown := w[keyDigest(&d.Meta)]
@@ -32,7 +32,7 @@ func (w statusWrites) isNews(d *rollout.Deployment) bool {
 
 func (w statusWrites) forget(d *rollout.Deployment) { delete(w, keyDigest(&d.Meta)) }
 
-// retain forgets the Deployments that are not listed any more.
+// retain forgets the Deployments that are no longer listed.
 func (w statusWrites) retain(listed map[digest]struct{}) {
 	maps.DeleteFunc(w, func(key digest, _ lastWrite) bool {
 		_, found := listed[key]

@@ -14,12 +14,12 @@ import (
 	"kubernetes-deployment-restart-controller/fairqueue"
 )
 
-// manyFailures is how often in a row a failure may be one that is in the order of things.
-// Beyond that something else is wrong, such as a webhook that denies with the code of a conflict.
+// manyFailures is how many failures in a row may count as expected. After that, something else is
+// wrong, such as a webhook that denies requests with the code of a conflict.
 const manyFailures = 5
 
-// sync takes one step for a Deployment. The queue never hands out a key twice at
-// a time.
+// sync takes one step for a Deployment. The queue never hands out the same key twice at the same
+// time.
 func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 	start := time.Now()
 	defer func() {
@@ -53,7 +53,7 @@ func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 	actions, wake := rollout.Plan(state)
 	if done, err := e.executor.apply(ctx, d, actions); err != nil {
 		if step, _ := n.account(actions[:done], time.Now()); step {
-			e.queue.Forget(key) // it got on: this failure is the first of a row
+			e.queue.Forget(key) // there was progress: this failure is the first in a row
 		}
 		if apiclient.IsIneffective(err) {
 			n.account(e.reportStatus(ctx, d, actions[done:]), time.Now())
@@ -65,23 +65,23 @@ func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 	e.goOn(key, n, actions, wake)
 }
 
-// goOn decides when a Deployment is looked at next after its plan was applied.
+// goOn decides when to sync a Deployment next after its plan was applied.
 func (e *Engine) goOn(key types.NamespacedName, n note, actions []rollout.Action, wake time.Time) {
 	failed, collided := n.creation.Name != "" && !n.creation.Collided && !n.creation.IsAltered, n.creation.Collided
 	step, reported := n.account(actions, time.Now())
 	n.ineffective = ""
 	switch {
 	case n.creation.IsAltered:
-		n.creation.IsTold = true // and it is waited for
+		n.creation.IsTold = true // and wait for its deletion
 	case !collided || reported || step:
 		n.creation = rollout.CreationFailure{}
-	} // else the count of collisions is yet to be written, on which the next name rests
+	} // otherwise the count of collisions, which determines the next name, is not written yet
 	e.notes.keep(key, n)
 	if !wake.IsZero() {
 		e.queue.AddAfter(key, time.Until(wake))
 	}
 	switch {
-	case failed: // and that is told now; try again
+	case failed: // and the failure is reported now; try again
 		e.queue.Retry(key, fairqueue.Refused)
 		return
 	case step, collided && reported:
@@ -93,7 +93,7 @@ func (e *Engine) goOn(key types.NamespacedName, n note, actions []rollout.Action
 // retry is the one place that turns errors into retries. No key is ever dropped.
 func (e *Engine) retry(ctx context.Context, key types.NamespacedName, n note, err error) {
 	if ctx.Err() != nil || errors.Is(err, errResting) {
-		return // the engine ends, or begins anew when it takes over
+		return // the engine ends, or starts from scratch when it takes over
 	}
 	var uncertain *unsureError
 	if errors.As(err, &uncertain) {
@@ -117,7 +117,7 @@ func (e *Engine) retry(ctx context.Context, key types.NamespacedName, n note, er
 	e.log.Warn("cannot carry out, trying again", "deployment", key.String(), "attempts", e.queue.Failures(key), "error", err)
 }
 
-// failureOf reports whether an attempt that failed was answered.
+// failureOf returns whether a failed attempt was answered.
 func failureOf(err error) fairqueue.Failure {
 	if !errors.Is(err, errMovedOn) && apiclient.IsUnanswered(err) {
 		return fairqueue.Unanswered
@@ -125,8 +125,8 @@ func failureOf(err error) fairqueue.Failure {
 	return fairqueue.Refused
 }
 
-// isPassing tells whether a failure is in the order of things: somebody wrote at
-// the same time, or deletes the object or the namespace.
+// isPassing reports whether a failure is expected and transient: somebody else wrote at the same
+// time, or is deleting the object or the namespace.
 func isPassing(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, errMovedOn) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }

@@ -14,21 +14,21 @@ import (
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
-// reasonInternalError is that of Events about objects that are left alone.
+// reasonInternalError is the reason of Events about objects that are left alone.
 const reasonInternalError = "InternalError"
 
-// heldPause is how long a Deployment waits, about which not everything is known, before it
-// is looked at again.
+// heldPause is how long a Deployment waits before its next sync if not everything about it is
+// known.
 const heldPause = 10 * time.Second
 
-// The kinds of the objects that this package is about.
+// The kinds of the objects that this package works with.
 var (
 	kind           = appsv1.SchemeGroupVersion.WithKind("Deployment")
 	replicaSetKind = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
 	podKind        = corev1.SchemeGroupVersion.WithKind("Pod")
 )
 
-// named names the objects of a cache for the ward.
+// named returns a function that names the objects of a cache for the ward.
 func named[T cached, P packed[T]](kind schema.GroupVersionKind, controllerOf func(T) types.UID) func(P) quarantine.Object {
 	return func(shown P) quarantine.Object {
 		value := shown.unpack()
@@ -39,7 +39,7 @@ func named[T cached, P packed[T]](kind schema.GroupVersionKind, controllerOf fun
 	}
 }
 
-// uncontrolled is who controls a Deployment, as far as it matters here: nobody.
+// uncontrolled returns no controller, because controllers of Deployments do not matter here.
 func uncontrolled(*rollout.Deployment) types.UID { return "" }
 
 func controllerOfReplicaSet(rs *rollout.ReplicaSet) types.UID { return rs.Controller }
@@ -67,8 +67,9 @@ func (e *Engine) work(ctx context.Context, key types.NamespacedName) {
 	e.ward.Try(quarantine.Decision, d, func() { e.sync(ctx, key) })
 }
 
-// isHeld reports whether the ward holds a Deployment as the watch shows it, or one of its
-// ReplicaSets, or, if they matter, one of their pods. A plan would rest on what was before.
+// isHeld reports whether the ward holds a Deployment at its intake, or one of its
+// ReplicaSets, or, if they matter, one of their pods. A plan would be based on an outdated
+// state.
 func (e *Engine) isHeld(d *rollout.Deployment) bool {
 	held := e.ward.NotTakenIn(d.Namespace)
 	if held.Has(d.UID) || held.Len() == 0 || !d.NeedsPods() {
@@ -77,7 +78,7 @@ func (e *Engine) isHeld(d *rollout.Deployment) bool {
 	return slices.ContainsFunc(e.caches.replicaSetsOf(d), func(rs *rollout.ReplicaSet) bool { return held.Has(rs.UID) })
 }
 
-// panicked counts a panic and tells the owner of the object that caused it.
+// panicked counts a panic and creates an Event for the owner of the object that caused it.
 func (e *Engine) panicked(place quarantine.Place, o quarantine.Object) {
 	e.metrics.panics.WithLabelValues(string(place)).Inc()
 	if o.Name == "" {

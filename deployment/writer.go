@@ -11,16 +11,17 @@ import (
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
-// Writer applies plans as an [Engine] does, for a caller that makes the states itself,
-// because it has neither watches nor workers: a simulation. It must not be used
+// Writer applies plans as an [Engine] does, for a caller without watches and workers
+// that creates the states itself, such as a simulation. It must not be used
 // concurrently.
 type Writer struct{ executor *executor }
 
-// NewWriter returns a Writer to an API server. It reports its steps to a recorder.
+// NewWriter returns a Writer that writes to an API server. It reports its steps to a
+// recorder.
 func NewWriter(apps apiclient.Apps, events record.EventRecorder) *Writer {
 	x := &executor{
 		apps: apps,
-		// What the API server answers goes there. No watch feeds them.
+		// The API server's answers go into the caches. No watch feeds them.
 		caches: &caches{
 			deployments: newCache(packDeployment, groupsOfDeployment, nil),
 			replicaSets: newCache(packReplicaSet, groupsOfReplicaSet, nil),
@@ -33,9 +34,9 @@ func NewWriter(apps apiclient.Apps, events record.EventRecorder) *Writer {
 	return &Writer{x}
 }
 
-// Apply applies the actions of a plan for a Deployment in their order, up to the
-// first that fails, and returns how many were applied. If it was the creation of
-// the new ReplicaSet that failed, failure is what the next state has to say about it.
+// Apply applies the actions of a plan for a Deployment in order, up to the first that
+// fails, and returns how many were applied. If the creation of the new ReplicaSet
+// failed, failure is the Creation of the next state.
 func (w *Writer) Apply(ctx context.Context, d *rollout.Deployment, actions []rollout.Action) (done int, failure rollout.CreationFailure, err error) {
 	done, err = w.executor.apply(ctx, d, actions)
 	var creation *creationError
