@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// delayed holds the entries that are to be added later.
+// delayed holds the entries that will be added later.
 type delayed[T, L comparable] struct {
 	order  dueOrder[T, L]
 	number int // ever delayed
 }
 
-// add delays an entry until a time. If it is delayed already, the earlier time counts.
+// add delays an entry until a time. If it is already delayed, the earlier time counts.
 func (d *delayed[T, L]) add(e *entry[T, L], due time.Time) {
 	switch {
 	case !e.isDelayed():
@@ -31,7 +31,7 @@ func (d *delayed[T, L]) remove(e *entry[T, L]) {
 	}
 }
 
-// next returns the entry that is due first, nil if there is none.
+// next returns the entry that is due first, or nil if no entry is delayed.
 func (d *delayed[T, L]) next() *entry[T, L] {
 	if len(d.order) == 0 {
 		return nil
@@ -39,8 +39,8 @@ func (d *delayed[T, L]) next() *entry[T, L] {
 	return d.order[0]
 }
 
-// dueOrder is a heap, see [heap.Interface]: what is due first comes first, and of what is
-// due at once, what was delayed first.
+// dueOrder is a heap; see [heap.Interface]. The entry that is due first comes first, and
+// among entries that are due at the same time, the one that was delayed first.
 type dueOrder[T, L comparable] []*entry[T, L]
 
 func (o dueOrder[T, L]) Len() int { return len(o) }

@@ -8,32 +8,32 @@ import (
 const (
 	// slowAfter is how long an item may be under way before it is slow.
 	slowAfter = time.Second
-	// maxOfSlowNamespace is how many items of a slow namespace may be under way at once. One
-	// that hangs must not stop its whole namespace, nor must a namespace whose requests all
-	// hang take up much of what all share.
+	// maxOfSlowNamespace is how many items of a slow namespace may be under way at once. An
+	// item that hangs must not stop its whole namespace, and a namespace whose requests all
+	// hang must not take up much of the shared capacity.
 	maxOfSlowNamespace = 3
-	// slowMemory is for how long no item of a slow namespace may be slow before one that ends
-	// in time makes it an ordinary one again. It is longer than a request to the API server
-	// takes: else a namespace whose requests begin, hang and end together would get all
-	// workers again each time.
+	// slowMemory is how long a slow namespace must have no slow items before an item that ends
+	// in time makes it an ordinary namespace again. It is longer than any request to the API
+	// server takes: otherwise a namespace whose requests begin, hang and end together would
+	// get all workers again each time.
 	slowMemory = 2 * time.Minute
-	// maxSlow is how many slow items may be under way beside the workers. Beyond that they
-	// keep their workers. Two queues at their limit leave most of the 245 requests that an API
-	// server carries out at once for all service accounts to others, such as the leader
+	// maxSlow is how many slow items may be under way beside the workers. Beyond that, they
+	// keep their workers. An API server carries out 245 requests at once for all service
+	// accounts. Two queues at their limit leave most of these to others, such as the leader
 	// election.
 	maxSlow = 50
 )
 
-// Options say whose items a queue hands out, and how fast.
+// Options configure a queue.
 type Options[T comparable] struct {
 	// Namespace returns the namespace of an item.
 	Namespace func(T) string
-	// Workers is how many items may be under way at once, slow ones not counted.
+	// Workers is how many items may be under way at once, not counting slow ones.
 	Workers int
 	// Backoff spaces out the attempts at an item that fails.
 	Backoff Backoff
-	// Waited, if it is set, is called for each item that is handed out with how long it
-	// waited for its turn.
+	// Waited, if set, is called for each item that is handed out, with how long it waited for
+	// its turn.
 	Waited func(time.Duration)
 }
 
@@ -50,12 +50,12 @@ type Queue[T, L comparable] struct {
 	delayed    delayed[T, L]
 
 	running       int // how many items are under way and not slow
-	runningOfSlow int // how many of these are of slow namespaces
+	runningOfSlow int // how many of these belong to slow namespaces
 	slow          int // how many are slow
 	unanswered    int // how many attempts in a row got no answer
 }
 
-// entry is an item that the queue knows of: it waits, is under way or will be added later.
+// entry is an item that the queue knows: it waits, is under way or will be added later.
 type entry[T, L comparable] struct {
 	item      T
 	namespace *namespace[T, L]
@@ -64,12 +64,12 @@ type entry[T, L comparable] struct {
 	waiting waiting
 
 	watch  *stopwatch    // while it is under way
-	paid   time.Duration // by its namespace when it started
+	paid   time.Duration // what its namespace paid when it started
 	isSlow bool
 	ofSlow bool // its namespace was slow when it started
 	again  bool // it was added while under way
 
-	due    time.Time // when it is to be added, if place is not negative
+	due    time.Time // when it will be added, if place is not negative
 	place  int       // in the heap of delayed entries, negative if it is not there
 	number int       // in the order in which entries were delayed
 
@@ -87,15 +87,16 @@ func New[T, L comparable](options Options[T]) *Queue[T, L] {
 	}
 }
 
-// Add adds an item to a lane. One that waits already moves there if fewer items wait there
-// than with it.
+// Add adds an item to a lane. An item that already waits moves there if fewer items wait in
+// that lane than in its own.
 func (q *Queue[T, L]) Add(item T, lane L) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e, now := q.know(item), time.Now()
 	switch {
 	case e.isWaiting():
-		// One that is alone gains nothing. Moved all the same, it would be the last each time.
+		// An item that is alone in its lane gains nothing. If it moved, it would be the last
+		// one each time.
 		if e.namespace.lengthOf(lane) < e.namespace.lengthOf(e.lane)-1 {
 			q.turns.remove(e)
 			e.lane = lane
@@ -111,24 +112,24 @@ func (q *Queue[T, L]) Add(item T, lane L) {
 	}
 }
 
-// AddAfter adds an item after a pause, to the lane that it was in last. If it is to be
-// added after another pause already, the earlier one counts; if it is handed out before,
-// neither does.
+// AddAfter adds an item after a pause, to the lane that it was last in. If another pause is
+// already running for it, the earlier end counts; if the item is handed out before that,
+// neither counts.
 func (q *Queue[T, L]) AddAfter(item T, pause time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.delay(q.know(item), pause)
 }
 
-// Retry adds an item again after a failed attempt, after a pause that grows with each
-// failure in a row, see [Backoff].
+// Retry adds an item again after a failed attempt, after a pause that grows with each failure
+// in a row; see [Backoff].
 func (q *Queue[T, L]) Retry(item T, failure Failure) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e := q.know(item)
 	if failure == Unanswered {
 		q.unanswered++
-		e.counted = true // how long a dead connection went unnoticed says nothing about the item
+		e.counted = true // the time until a dead connection is noticed says nothing about the item
 	} else {
 		q.unanswered = 0
 		if e.isUnderWay() {
@@ -139,8 +140,8 @@ func (q *Queue[T, L]) Retry(item T, failure Failure) {
 	q.delay(e, q.options.Backoff.pause(e.failures, failure, q.unanswered > awayAfter))
 }
 
-// Forget ends a row of failures: the next one is the first again. Whoever works on an item
-// calls it after a success, or before [Queue.Retry] if the attempt got on before it failed.
+// Forget ends a row of failures: the next failure is the first again. Workers call it after a
+// success, or before [Queue.Retry] if the attempt made progress before it failed.
 func (q *Queue[T, L]) Forget(item T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -175,7 +176,7 @@ func (q *Queue[T, L]) Slow() int {
 	return q.slow
 }
 
-// know returns the entry of an item, a new one if the queue does not know it.
+// know returns the entry of an item. It creates one if the queue does not know the item.
 func (q *Queue[T, L]) know(item T) *entry[T, L] {
 	if e, found := q.entries[item]; found {
 		return e
@@ -192,17 +193,17 @@ func (q *Queue[T, L]) know(item T) *entry[T, L] {
 	return e
 }
 
-// forget drops an entry that neither waits nor is under way nor will be added later.
+// forget drops an entry if it neither waits nor is under way nor will be added later.
 func (q *Queue[T, L]) forget(e *entry[T, L]) {
 	if delete(q.entries, e.item); len(q.entries) == 0 {
-		q.entries = make(map[T]*entry[T, L]) // without the memory of many
+		q.entries = make(map[T]*entry[T, L]) // releases the memory that many entries took
 	}
 	if e.namespace.entries--; e.namespace.entries == 0 {
 		delete(q.namespaces, e.namespace.name)
 	}
 }
 
-// push lets an entry wait at the end of its lane.
+// push puts an entry at the end of its lane.
 func (q *Queue[T, L]) push(e *entry[T, L], now time.Time) {
 	e.waiting.since = now
 	q.turns.push(e)
@@ -220,7 +221,7 @@ func (q *Queue[T, L]) delay(e *entry[T, L], pause time.Duration) {
 	q.signal()
 }
 
-// promote lets the entries wait whose pause is over.
+// promote puts the entries whose pause is over into their lanes.
 func (q *Queue[T, L]) promote(now time.Time) {
 	for e := q.delayed.next(); e != nil && !e.due.After(now); e = q.delayed.next() {
 		q.delayed.remove(e)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// stopwatch measures for how long an item is under way, pauses not counted.
+// stopwatch measures how long an item is under way, not counting pauses.
 type stopwatch struct {
 	mu      sync.Mutex
 	counted time.Duration // before since
@@ -23,9 +23,10 @@ func (w *stopwatch) start(overdue func()) {
 
 type watchKey struct{}
 
-// Pause says that the item on which a context works, see [Queue.Run], waits for something
-// that neither it nor its namespace is to blame for: that time does not make it slow. It
-// returns how to say that the wait is over. Other contexts may be given, without effect.
+// Pause notes that the item of a context (see [Queue.Run]) waits for something that
+// neither the item nor its namespace has caused, so that the wait does not make it slow.
+// The caller calls the returned function when the wait is over. Pause has no effect for
+// other contexts.
 func Pause(ctx context.Context) (resume func()) {
 	watch, found := ctx.Value(watchKey{}).(*stopwatch)
 	if !found {
@@ -55,7 +56,7 @@ func (w *stopwatch) resume() {
 	}
 }
 
-// elapsed returns what has been counted.
+// elapsed returns the counted time.
 func (w *stopwatch) elapsed() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,16 +5,18 @@ import (
 	"time"
 )
 
-// leastCost is what an item costs its namespace at least. Items that take less count alike,
-// so that namespaces of such items take turns one by one.
+// leastCost is the minimum cost of an item to its namespace. Items that take less time all
+// cost the same, so that namespaces with such items take turns one by one.
 const leastCost = 10 * time.Millisecond
 
-// turnOrder is a heap, see [container/heap.Interface]: the namespace that has used the least
-// worker time comes first, and of those that have used as much, the one that waits longest.
+// turnOrder is a heap; see [container/heap.Interface]. The namespace that has used the least
+// worker time comes first, and among namespaces that have used the same time, the one that
+// has waited longest.
 //
-// An item is paid for when it starts, at the price of the namespace's last one, and settled
-// when it ends. A namespace that had nothing to do starts with what the others have used by
-// then, see [turns.enter]: it does not catch up, and nothing has to be kept of it meanwhile.
+// A namespace pays for an item when the item starts, at the price of the namespace's last
+// item, and the difference is settled when it ends. A namespace that had nothing to do
+// starts with what the others have used by then (see [turns.enter]), so it does not catch
+// up, and the queue need not remember it in the meantime.
 type turnOrder[T, L comparable] []*namespace[T, L]
 
 func (o turnOrder[T, L]) Len() int { return len(o) }

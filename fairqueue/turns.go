@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// turns is the order in which waiting entries are handed out: namespaces take turns, within
-// each its lanes do.
+// turns is the order in which waiting entries are handed out: namespaces take turns, and
+// within each namespace its lanes do.
 type turns[T, L comparable] struct {
 	waiting int             // how many entries wait
-	now     time.Duration   // what the namespace whose turn was last had used before
-	order   turnOrder[T, L] // of the namespaces whose turn comes
-	number  int             // of turns ever given out
-	parked  list.List       // of *namespace: those that were passed over, the first one first
+	now     time.Duration   // what the namespace of the last turn had used before it
+	order   turnOrder[T, L] // the namespaces whose turn will come
+	number  int             // how many turns were ever given out
+	parked  list.List       // of *namespace: those that were passed over, in that order
 }
 
-// namespace is one of which the queue knows an item.
+// namespace is a namespace of which the queue knows at least one item.
 type namespace[T, L comparable] struct {
 	name    string
 	entries int // how many the queue knows
 	lanes   map[L]*lane
-	order   list.List // of *lane: those that are not empty, the next first
+	order   list.List // of *lane: the lanes that are not empty, the next one first
 
 	used   time.Duration // of the workers, see turnOrder
 	cost   time.Duration // of the item that ended last
@@ -34,13 +34,13 @@ type namespace[T, L comparable] struct {
 	lastSlow       time.Time // when a slow item ended last
 }
 
-// lane is one that is not empty.
+// lane is a lane that is not empty.
 type lane struct {
 	entries list.List // of *entry, in the order of arrival
 	turn    *list.Element
 }
 
-// waiting is the place of an entry that waits.
+// waiting is the place of a waiting entry.
 type waiting struct {
 	element *list.Element // in its lane, nil if it does not wait
 	since   time.Time
@@ -83,7 +83,7 @@ func (t *turns[T, L]) remove(e *entry[T, L]) {
 	}
 }
 
-// next returns the namespace whose turn it is, nil if there is none.
+// next returns the namespace whose turn it is, or nil if no namespace has a turn.
 func (t *turns[T, L]) next() *namespace[T, L] {
 	if len(t.order) == 0 {
 		return nil
@@ -91,8 +91,8 @@ func (t *turns[T, L]) next() *namespace[T, L] {
 	return t.order[0]
 }
 
-// pop takes an entry out of a namespace whose turn it is. The namespace pays for it what its
-// last one cost, and the lane goes to the end of the order there.
+// pop takes an entry out of the namespace whose turn it is. The namespace pays what its last
+// entry cost, and the lane moves to the end of the namespace's order.
 func (t *turns[T, L]) pop(ns *namespace[T, L]) *entry[T, L] {
 	l := ns.order.Front().Value.(*lane)
 	ns.order.MoveToBack(l.turn)
@@ -105,11 +105,11 @@ func (t *turns[T, L]) pop(ns *namespace[T, L]) *entry[T, L] {
 	return e
 }
 
-// settle lets the namespace of an entry pay for the time that this took.
+// settle makes the namespace of an entry pay for the time that the entry took.
 func (t *turns[T, L]) settle(e *entry[T, L], took time.Duration) {
 	ns := e.namespace
 	ns.cost = max(took, leastCost)
-	// No refund gives it a turn before those that wait already.
+	// A refund must not give it a turn before namespaces that already wait.
 	floor := min(ns.used, t.now+leastCost)
 	ns.used = max(ns.used+ns.cost-e.paid, floor)
 	if ns.place >= 0 {
@@ -117,7 +117,7 @@ func (t *turns[T, L]) settle(e *entry[T, L], took time.Duration) {
 	}
 }
 
-// place lets a namespace take its turns or not.
+// place lets a namespace take its turns, or stops it from doing so.
 func (t *turns[T, L]) place(ns *namespace[T, L], takesTurns bool) {
 	isPlaced := ns.place >= 0 || ns.parked != nil
 	switch {
@@ -128,13 +128,13 @@ func (t *turns[T, L]) place(ns *namespace[T, L], takesTurns bool) {
 	}
 }
 
-// enter lets a namespace take its turns from now on: it has saved up none.
+// enter lets a namespace take its turns from now on, without any saved-up time.
 func (t *turns[T, L]) enter(ns *namespace[T, L]) {
 	ns.used = max(ns.used, t.now+leastCost)
 	t.queue(ns)
 }
 
-// queue puts a namespace behind those that have used as much.
+// queue puts a namespace behind those that have used the same time.
 func (t *turns[T, L]) queue(ns *namespace[T, L]) {
 	t.number++
 	ns.number = t.number
@@ -160,7 +160,7 @@ func (t *turns[T, L]) park(ns *namespace[T, L]) {
 	ns.parked = t.parked.PushBack(ns)
 }
 
-// unpark lets parked namespaces back in, as many as the limit.
+// unpark lets parked namespaces back in, up to the limit.
 func (t *turns[T, L]) unpark(limit int) {
 	for ; limit > 0 && t.parked.Len() > 0; limit-- {
 		ns := t.parked.Front().Value.(*namespace[T, L])

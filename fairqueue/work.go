@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Run hands out items until the context ends, and returns when none is under way any more.
-// Each is worked on in a goroutine of its own, with a context that [Pause] knows.
+// Run hands out items until the context ends, and returns when no item is under way any
+// more. Each item has a goroutine of its own, with a context that [Pause] knows.
 func (q *Queue[T, L]) Run(ctx context.Context, work func(context.Context, T)) {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -31,8 +31,8 @@ func (q *Queue[T, L]) Run(ctx context.Context, work func(context.Context, T)) {
 	}
 }
 
-// Get returns an item that may be worked on now, and false if there is none. It is for
-// whoever works without [Queue.Run], and has to call [Queue.Done] afterwards.
+// Get returns an item that may be worked on now, and false if there is no such item. It is
+// for callers that do not use [Queue.Run], and they must call [Queue.Done] afterwards.
 func (q *Queue[T, L]) Get() (item T, found bool) {
 	e := q.take(context.Background())
 	if e == nil {
@@ -41,8 +41,7 @@ func (q *Queue[T, L]) Get() (item T, found bool) {
 	return e.item, true
 }
 
-// NextDue returns when the next item will be added whose pause is not over, zero if there is
-// none.
+// NextDue returns when the next pause of an item ends, zero if no item pauses.
 func (q *Queue[T, L]) NextDue() time.Time {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -60,8 +59,8 @@ func (q *Queue[T, L]) untilDue() time.Duration {
 	return time.Hour
 }
 
-// take returns the entry whose turn it is, nil if there is none, all workers are busy or the
-// context has ended.
+// take returns the entry whose turn it is. It returns nil if there is no such entry, if all
+// workers are busy, or if the context has ended.
 func (q *Queue[T, L]) take(ctx context.Context) *entry[T, L] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -83,7 +82,8 @@ func (q *Queue[T, L]) take(ctx context.Context) *entry[T, L] {
 	return e
 }
 
-// nextNamespace returns the namespace whose turn it is, nil if there is none.
+// nextNamespace returns the namespace whose turn it is, or nil if there is no such
+// namespace.
 func (q *Queue[T, L]) nextNamespace() *namespace[T, L] {
 	q.turns.unpark(q.idleForSlow())
 	for {
@@ -95,7 +95,7 @@ func (q *Queue[T, L]) nextNamespace() *namespace[T, L] {
 	}
 }
 
-// idle returns how many workers are free. Beyond their limit, slow items keep theirs.
+// idle returns how many workers are free. Slow items beyond their limit keep their workers.
 func (q *Queue[T, L]) idle() int {
 	return q.options.Workers - q.running - max(0, q.slow-maxSlow)
 }
@@ -105,7 +105,8 @@ func (q *Queue[T, L]) idleForSlow() int {
 	return max(1, q.options.Workers/2) - q.runningOfSlow - max(0, q.slow-maxSlow)
 }
 
-// place lets a namespace take its turns if items of it wait and one more may be under way.
+// place lets a namespace take its turns if it has waiting items and one more of them may be
+// under way.
 func (q *Queue[T, L]) place(ns *namespace[T, L]) {
 	limit := q.options.Workers
 	if ns.isSlow {
@@ -132,7 +133,7 @@ func (q *Queue[T, L]) countRunning(e *entry[T, L], n int) {
 	}
 }
 
-// overdue makes an entry slow, unless it has ended meanwhile.
+// overdue makes an entry slow, unless it has ended in the meantime.
 func (q *Queue[T, L]) overdue(e *entry[T, L], watch *stopwatch) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -143,7 +144,7 @@ func (q *Queue[T, L]) overdue(e *entry[T, L], watch *stopwatch) {
 	q.slow++
 	e.isSlow, e.namespace.isSlow = true, true
 	e.namespace.slow++
-	q.turns.settle(e, slowAfter) // it uses no worker any more
+	q.turns.settle(e, slowAfter) // it no longer uses a worker
 	q.place(e.namespace)
 	q.signal()
 }
