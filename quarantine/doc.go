@@ -1,17 +1,17 @@
-// Package quarantine keeps one object that makes the program panic from ending it for all
-// others. Both engines use it, and the watches; it knows none of them.
+// Package quarantine prevents one object that causes a panic from ending the program for
+// all others. Both engines and the watches use it; it depends on none of them.
 //
-// Whoever takes in an object, or decides about one, does so with [Ward.Try]. If that
-// panics, the ward holds the object: it is named in the log and in /readyz, its owner is
-// told, and it is left alone until it changes. Everything else goes on.
+// Code that takes in an object, or decides about one, runs in [Ward.Try]. If that panics,
+// the ward holds the object: the log and /readyz name it, an Event informs its owner, and
+// it is left alone until it changes. Everything else continues.
 //
 // What it guarantees:
 //
-//   - The log has no content of objects. Of what the panic was about it shows the type, and
-//     the text only if it is the Go runtime's own. The stack has functions and lines, but no
-//     arguments, among which a digest of a Secret could be.
-//   - Memory is bounded, however many objects there are to hold.
+//   - The log has no content of objects. It shows the type of the panic's value, and the
+//     text only if it is the Go runtime's own. The stack has functions and lines, but no
+//     arguments, since these could include a digest of a Secret.
+//   - Memory is bounded, however many objects cause panics.
 //
-// What no recovery can help against ends the process still: running out of memory or stack,
-// and concurrent writes to a map.
+// Failures that cannot be recovered from still end the process: running out of memory or
+// stack, and concurrent writes to a map.
 package quarantine

@@ -9,17 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Object names an object of the API, in one of its versions as far as that is known.
+// Object names an API object, and its version if that is known.
 type Object struct {
 	Kind            schema.GroupVersionKind
 	Namespace, Name string
 	UID             types.UID
 	ResourceVersion string
-	// Controller is the UID of the object's controller, empty if there is none.
+	// Controller is the UID of the object's controller, empty if it has no
+	// controller.
 	Controller types.UID
 }
 
-// NewObject names an object whose metadata is at hand.
+// NewObject names an object by its metadata.
 func NewObject(kind schema.GroupVersionKind, meta metav1.Object) Object {
 	object := Object{Kind: kind, Namespace: meta.GetNamespace(), Name: meta.GetName(), UID: meta.GetUID(), ResourceVersion: meta.GetResourceVersion()}
 	if controller := metav1.GetControllerOfNoCopy(meta); controller != nil {
@@ -33,7 +34,7 @@ func (o Object) String() string {
 	return strings.ToLower(o.Kind.Kind) + "/" + o.Namespace + "/" + o.Name
 }
 
-// Reference names the object as that of an Event.
+// Reference returns a reference to the object for an Event.
 func (o Object) Reference() *corev1.ObjectReference {
 	return &corev1.ObjectReference{
 		APIVersion: o.Kind.GroupVersion().String(), Kind: o.Kind.Kind,

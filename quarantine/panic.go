@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// describe describes what a panic was about, without anything that can be content of an
-// object. That is the text of the runtime's own errors, such as an index out of range; of
-// all else it is the type only.
+// describe describes the value of a panic, without anything that may be content of an
+// object. It returns the text of the runtime's own errors, such as an index out of range,
+// and only the type of any other value.
 func describe(value any) string {
 	kind := reflect.TypeOf(value)
 	if err, isRuntimes := value.(runtime.Error); isRuntimes && packageOf(kind) == "runtime" {
@@ -26,7 +26,7 @@ func packageOf(kind reflect.Type) string {
 	return kind.PkgPath()
 }
 
-// maxFrames is how much of a stack is shown.
+// maxFrames is how many frames of a stack are shown.
 const maxFrames = 32
 
 // stack returns the functions and lines that led to the panic that is being recovered, the

@@ -12,14 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// maxHeld is how many objects a ward remembers. Of more it does not, so these are tried again
-// whenever they come up.
+// maxHeld is how many objects a ward remembers. It does not remember further objects, so they
+// are tried again whenever they come up.
 const maxHeld = 1000
 
 // maxNamed is how many objects [Ward.Detail] names.
 const maxNamed = 5
 
-// Place is where in the program an object made it panic.
+// Place is where in the program an object caused a panic.
 type Place string
 
 // The places.
@@ -30,10 +30,10 @@ const (
 	Metrics  Place = "metrics"  // it was looked at for a metric
 )
 
-// Places are all of them.
+// Places are all places.
 var Places = []Place{Intake, Queue, Decision, Metrics}
 
-// Options say who is told of a panic.
+// Options configure how a ward reports a panic.
 type Options struct {
 	Log *slog.Logger
 	// Panicked, unless it is nil, is called after each panic, in the goroutine that it
@@ -41,8 +41,8 @@ type Options struct {
 	Panicked func(Place, Object)
 }
 
-// Ward holds the objects that made the program panic, each at the place where it did. Its
-// methods may be called by several goroutines at once.
+// Ward holds the objects that caused a panic, each at the place where it did so. Its methods
+// may be called by several goroutines at once.
 type Ward struct {
 	options Options
 
@@ -62,9 +62,9 @@ func New(options Options) *Ward {
 	return &Ward{options: options, held: make(map[patient]Object)}
 }
 
-// Try does some work on an object, and reports whether it came to its end. An object that
-// the ward holds at this place is not tried again as long as it has the same version; one
-// without a version always is.
+// Try does some work on an object, and reports whether the work completed. It does not try an
+// object that the ward holds at this place while the object has the same version. It always
+// tries an object without a version.
 func (w *Ward) Try(place Place, o Object, work func()) (done bool) {
 	if w.leavesAlone(place, o) {
 		return false
@@ -72,7 +72,7 @@ func (w *Ward) Try(place Place, o Object, work func()) (done bool) {
 	defer func() {
 		if done {
 			w.release(at(place, o))
-		} else if value := recover(); value != nil { // nil while the goroutine ends otherwise
+		} else if value := recover(); value != nil { // nil if the goroutine ends in another way
 			w.take(place, o, value)
 		}
 	}()
@@ -93,7 +93,7 @@ func (w *Ward) release(p patient) {
 	delete(w.held, p)
 }
 
-// take holds an object that has just made the program panic. It is called while the stack is
+// take holds an object that has just caused a panic. It must be called while the stack is
 // still that of the panic.
 func (w *Ward) take(place Place, o Object, value any) {
 	attributes := []any{"object", o.String(), "at", string(place), "panic", describe(value)}
@@ -122,7 +122,7 @@ func (w *Ward) hold(place Place, o Object) bool {
 	return !known
 }
 
-// Release forgets an object, which is gone, at all places.
+// Release forgets an object that is gone, at all places.
 func (w *Ward) Release(o Object) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,8 +132,8 @@ func (w *Ward) Release(o Object) {
 }
 
 // ReleaseIntake forgets the objects of a kind and namespace (empty: of all namespaces) that
-// are held at their intake, unless they are among the given ones: a list has shown that these
-// are all that there still are.
+// are held at their intake, unless they are among the given ones: a list has shown that only
+// the given objects still exist.
 func (w *Ward) ReleaseIntake(kind, namespace string, except []Object) {
 	there := make(sets.Set[patient], len(except))
 	for _, o := range except {
@@ -147,7 +147,7 @@ func (w *Ward) ReleaseIntake(kind, namespace string, except []Object) {
 }
 
 // NotTakenIn returns the UIDs of the objects of a namespace that the ward holds at their
-// intake, and of those that control them: what is known of them is not what there is.
+// intake, and of their controllers: what the program knows about them is outdated.
 func (w *Ward) NotTakenIn(namespace string) sets.Set[types.UID] {
 	uids := sets.New[types.UID]()
 	w.mu.Lock()
@@ -160,7 +160,7 @@ func (w *Ward) NotTakenIn(namespace string) sets.Set[types.UID] {
 	return uids
 }
 
-// Detail describes in one line for /readyz what the ward holds. It is empty if that is
+// Detail describes in one line for /readyz what the ward holds. It is empty if the ward holds
 // nothing.
 func (w *Ward) Detail() string {
 	sorted := w.names()
