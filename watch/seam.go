@@ -8,12 +8,12 @@ import (
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
-// heldError is why an object was not reduced that the ward holds.
+// heldError is why an object that the ward holds was not reduced.
 type heldError struct{ object quarantine.Object }
 
 func (e *heldError) Error() string { return e.object.String() + " is left alone" }
 
-// name names an object as it came.
+// name names an object as it arrived.
 func (w *Watch[T]) name(object any) quarantine.Object {
 	accessor, err := meta.Accessor(object)
 	if err != nil { // no API server sends such an object
@@ -22,7 +22,7 @@ func (w *Watch[T]) name(object any) quarantine.Object {
 	return quarantine.NewObject(w.options.Kind, accessor)
 }
 
-// nameOfList names all objects together.
+// nameOfList names the list of all objects.
 func (w *Watch[T]) nameOfList() quarantine.Object {
 	kind := w.options.Kind
 	kind.Kind += "List"
@@ -38,7 +38,8 @@ func (w *Watch[T]) reduce(object any) (reduced T, err error) {
 	return reduced, err
 }
 
-// take reduces an object and tells the observer. If either panics, the ward holds the object.
+// take reduces an object and passes it to the observer. If either panics, the ward holds the
+// object.
 func (w *Watch[T]) take(object any, name quarantine.Object, tell func(T)) {
 	w.options.Ward.Try(quarantine.Intake, name, func() {
 		if reduced, err := w.options.Reduce(object); w.isReadable(err) {
@@ -47,9 +48,9 @@ func (w *Watch[T]) take(object any, name quarantine.Object, tell func(T)) {
 	})
 }
 
-// replace tells the observer of all objects. If that panics, the objects are told one by
-// one, to find out which the ward has to hold, and then all others together, so that the
-// observer knows what is gone. It returns those that are held.
+// replace passes all objects to the observer. If that panics, it passes the objects one by
+// one, to find out which ones the ward has to hold, and then all others together, so that the
+// observer knows what is gone. It returns the held objects.
 func (w *Watch[T]) replace(all []T, resourceVersion string) (held []quarantine.Object) {
 	observer, ward := w.options.Observer, w.options.Ward
 	if ward.Try(quarantine.Intake, w.nameOfList(), func() { observer.Replace(slices.Clone(all), resourceVersion) }) {
@@ -67,8 +68,8 @@ func (w *Watch[T]) replace(all []T, resourceVersion string) (held []quarantine.O
 	return held
 }
 
-// isReadable returns false for an object that could not be read. The API server
-// validates what can be wrong with one, and without it the others still work.
+// isReadable returns false for an object that could not be read. That is rare, because the
+// API server validates objects, and the other objects still work without it.
 func (w *Watch[T]) isReadable(err error) bool {
 	if err != nil {
 		w.options.Log.Error("ignoring an object that cannot be read", "resource", w.options.Resource, "error", err)

@@ -9,10 +9,10 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 )
 
-// silenceLimit is how long a stream may show nothing, not even a bookmark, of which
-// the API server sends one a minute. What lies between may have lost the stream
-// while the connection still answers pings; nobody else would notice for ever. From
-// a server that sends no bookmarks this costs a request now and then.
+// silenceLimit is how long a stream may show nothing, not even a bookmark, of which the
+// API server sends one a minute. A proxy in between may have lost the stream while the
+// connection still answers pings, and nothing else would ever notice. If a server sends
+// no bookmarks, this costs a request now and then.
 const silenceLimit = 2 * time.Minute
 
 var (
@@ -20,19 +20,19 @@ var (
 	errCut    = errors.New("the last list ended before it was complete")
 )
 
-// attentive is a stream that ends by itself when it has been silent for too long.
-// The reflector then goes on where it was.
+// attentive is a stream that ends by itself when it has been silent for too long. The
+// reflector then continues where it was.
 type attentive struct {
 	source  apiwatch.Interface
 	end     context.CancelCauseFunc // of the request
 	events  chan apiwatch.Event
 	stopped chan struct{}
 	stop    sync.Once
-	silent  func() // called before it ends for silence
+	silent  func() // called before the stream ends because of silence
 }
 
-// openAttentively opens a stream. That no answer comes within the limit of silence is an
-// error; silent is called when that happens later.
+// openAttentively opens a stream. It returns an error if no answer comes within the
+// limit of silence; if the stream falls silent later, it calls silent.
 func openAttentively(ctx context.Context, open func(context.Context) (apiwatch.Interface, error), silent func()) (apiwatch.Interface, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	patience := time.AfterFunc(silenceLimit, func() { end(errSilent) })
@@ -53,7 +53,7 @@ func openAttentively(ctx context.Context, open func(context.Context) (apiwatch.I
 // stream.
 func (a *attentive) ResultChan() <-chan apiwatch.Event { return a.events }
 
-// Stop ends the stream; it may be called again.
+// Stop ends the stream; it may be called repeatedly.
 func (a *attentive) Stop() { a.stop.Do(func() { close(a.stopped) }) }
 
 func (a *attentive) run() {

@@ -11,14 +11,14 @@ import (
 
 // Status is the state of a watch at one moment.
 type Status struct {
-	// Resource and Namespace are those of the watch's [Options].
+	// Resource and Namespace are from the watch's [Options].
 	Resource, Namespace string
-	// Synced tells that all objects have been seen at least once. It stays true when
-	// the watch breaks.
+	// Synced means that all objects have been seen at least once. It stays true when the
+	// watch breaks.
 	Synced bool
-	// WorkingSince is since when what happens is told without a gap. It is zero while
-	// the watch is broken or lists, and before it works for the first time. What happened
-	// before may be told a moment later.
+	// WorkingSince is since when the observer has received all events without a gap. It is
+	// zero while the watch is broken or lists, and before it works for the first time.
+	// Earlier events may still arrive a moment later.
 	WorkingSince time.Time
 	// BrokenSince is zero while the watch works, and before its first attempt.
 	BrokenSince time.Time
@@ -91,7 +91,8 @@ func (w *Watch[T]) working() {
 	}
 }
 
-// hasGap notes that what happened meanwhile is told only when everything has been listed.
+// hasGap notes that the observer receives the missed events only when everything has been
+// listed.
 func (w *Watch[T]) hasGap() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,8 +115,8 @@ func (w *Watch[T]) broken(ctx context.Context, err error) {
 	w.markTried()
 }
 
-// fellSilent tells that a stream is given up. Whether the watch is broken the next
-// attempt tells.
+// fellSilent notes that the watch gives up a stream. The next attempt shows whether the
+// watch is broken.
 func (w *Watch[T]) fellSilent() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,7 +133,7 @@ func (w *Watch[T]) awaitList() {
 	w.status.WorkingSince = time.Time{}
 }
 
-// wasCut reports whether the last stream that was to begin with a list ended before that was
+// wasCut reports whether the last stream that begins with a list ended before the list was
 // complete.
 func (w *Watch[T]) wasCut() bool {
 	w.mu.Lock()

@@ -13,18 +13,18 @@ import (
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
-// reduction is what is left of an object on its way through the reflector, or why
-// the object could not be read.
+// reduction is the reduced form of an object on its way through the reflector, or
+// why the object could not be read.
 type reduction[T any] struct {
 	object T
 	err    error
 }
 
-// GetObjectKind makes a reduction a runtime.Object, as reflectors want it.
+// GetObjectKind makes a reduction a runtime.Object, as reflectors require.
 func (r *reduction[T]) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
-// DeepCopyObject makes a reduction a runtime.Object. Nobody modifies one, so it
-// can be its own copy.
+// DeepCopyObject makes a reduction a runtime.Object. Reductions are never
+// modified, so a reduction can be its own copy.
 func (r *reduction[T]) DeepCopyObject() runtime.Object { return r }
 
 func newReduction[T any](object any, reduce func(any) (T, error)) *reduction[T] {
@@ -32,7 +32,7 @@ func newReduction[T any](object any, reduce func(any) (T, error)) *reduction[T] 
 	return &reduction[T]{reduced, err}
 }
 
-// reductions is a list of them, as reflectors want it.
+// reductions is a list of reductions, as reflectors require.
 type reductions[T any] struct {
 	metav1.TypeMeta
 	metav1.ListMeta
@@ -51,17 +51,16 @@ func (r *reductions[T]) add(page apiclient.Page, reduce func(any) (T, error)) er
 	})
 }
 
-// reducingStore is what the reflector stores into. It reduces each object and
-// passes it on. Its methods never return an error, because the reflector would
-// log it with the object, which may be a Secret. The reflector calls them one at
-// a time.
+// reducingStore is the store of the reflector. It reduces each object and passes
+// it on. Its methods never return an error, because the reflector would log it
+// with the object, which may be a Secret. The reflector calls them one at a time.
 type reducingStore[T any] struct{ watch *Watch[T] }
 
-// Without this the reflector would collect whole objects.
+// Without this, the reflector would collect whole objects.
 var _ cache.TransformingStore = reducingStore[any]{}
 
-// Transformer makes the reflector reduce what a streaming list brings as it
-// arrives, instead of collecting whole objects.
+// Transformer makes the reflector reduce the objects of a streaming list as they
+// arrive, instead of collecting whole objects.
 func (s reducingStore[T]) Transformer() cache.TransformFunc {
 	return func(object any) (any, error) { return newReduction(object, s.watch.reduce), nil }
 }
@@ -78,7 +77,7 @@ func (s reducingStore[T]) Update(object any) error {
 // Delete takes in that an object is gone.
 func (s reducingStore[T]) Delete(object any) error {
 	name := s.watch.name(object)
-	name.ResourceVersion = "" // it is told even if this version was left alone
+	name.ResourceVersion = "" // the observer receives the deletion even if this version was left alone
 	s.watch.take(object, name, s.watch.options.Observer.Forget)
 	s.watch.options.Ward.Release(name)
 	return nil
@@ -105,5 +104,5 @@ func (s reducingStore[T]) Replace(list []any, resourceVersion string) error {
 	return nil
 }
 
-// Resync does nothing: what the observer was told does not need to be told again.
+// Resync does nothing: the observer does not need to receive objects again.
 func (s reducingStore[T]) Resync() error { return nil }

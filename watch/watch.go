@@ -21,52 +21,53 @@ import (
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
-// reconnectBackoff spaces the attempts to reach an API server that is away: soon
-// enough that a short outage does not delay for long whoever waits for news.
+// reconnectBackoff spaces the attempts to reach an unavailable API server. The attempts are
+// frequent enough that a short outage causes no long delay.
 var reconnectBackoff = wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 6, Cap: 5 * time.Second}
 
-// Observer takes in what a watch shows. Its methods are called one at a time by
-// each watch, in the order of what happened, and must not block. They are not
-// told which watch calls; an observer that needs to know serves one only.
+// Observer takes in what a watch shows. Each watch calls its methods one at a time, in the
+// order of events, and they must not block. The methods do not know which watch calls them;
+// an observer that needs to know must serve only one watch.
 type Observer[T any] interface {
 	// Observe takes in an object that was added or modified.
 	Observe(object T)
-	// Forget takes in an object that was deleted, as it was last.
+	// Forget takes in a deleted object in its last state.
 	Forget(object T)
-	// Replace takes in all objects, in no order, as they were at a resource version;
-	// what is not among them is gone. The first call shows what was there before the
-	// watch began, each later one what became of it while the watch was broken. The
+	// Replace takes in all objects, in no order, as they were at a resource version; an
+	// object that is not among them is gone. The first call shows what was there before the
+	// watch began; each later call shows what is there after the watch was broken. The
 	// observer may keep the slice.
 	Replace(all []T, resourceVersion string)
 }
 
-// Options say what a watch follows and whom it tells.
+// Options configure what a watch follows and where it reports.
 type Options[T any] struct {
 	// Resource is the plural name in the API's paths, and Kind the kind of its objects.
 	Resource string
 	Kind     schema.GroupVersionKind
-	// Namespace to watch; empty means all.
+	// Namespace is the namespace to watch; empty means all.
 	Namespace string
-	// FieldSelector leaves out the objects that it does not match, if it is not
-	// empty. One that no longer matches counts as deleted.
+	// FieldSelector, if not empty, leaves out the objects that it does not match. An object
+	// that no longer matches counts as deleted.
 	FieldSelector string
-	// Client speaks to the API group and version that the resource belongs to. The
-	// watch does not space its requests except after failures.
+	// Client is a client of the resource's API group and version. The watch does not space
+	// its requests except after failures.
 	Client rest.Interface
-	// Reduce returns what is to be kept of an object, which is a pointer to its type
-	// in the API. It must not keep the object itself, which can be part of a whole
-	// page. An object for which it returns an error is skipped, and the error logged,
-	// which must not quote the object's content. A skipped object is missing from the
-	// list that the observer is given, and its deletion is not told.
+	// Reduce returns what to keep of an object, which is a pointer to its API type. It must
+	// not keep the object itself, which can be part of a whole page. If it returns an
+	// error, the watch skips the object and logs the error, which must not quote the
+	// object's content. A skipped object is missing from the list that the observer
+	// receives, and so is its deletion.
 	Reduce func(object any) (T, error)
-	// Name names what Reduce has returned.
+	// Name names the result of Reduce.
 	Name func(T) quarantine.Object
-	// Observer is told about the objects.
+	// Observer receives the objects.
 	Observer Observer[T]
-	// Ward holds the objects of which the reduction or the observer panics, until they
-	// change. They are skipped, too; if it was the observer, it may have taken in a part.
+	// Ward holds the objects whose reduction or observation panics, until they change. They
+	// are skipped too; if the observer panicked, it may have taken in the object partly.
 	Ward *quarantine.Ward
-	// Log is told when the watch breaks and works again, and what was skipped.
+	// Log receives messages when the watch breaks and works again, and about skipped
+	// objects.
 	Log *slog.Logger
 }
 
@@ -79,11 +80,11 @@ type Watch[T any] struct {
 
 	mu     sync.Mutex
 	status Status
-	// awaitsList tells that a stream was opened for a list that is not complete yet.
+	// awaitsList means that a stream was opened for a list that is not complete yet.
 	awaitsList bool
 }
 
-// New returns a watch that does nothing before [Watch.Run].
+// New returns a watch that does nothing until [Watch.Run] is called.
 func New[T any](options Options[T]) *Watch[T] {
 	return &Watch[T]{
 		options: options,
@@ -93,9 +94,8 @@ func New[T any](options Options[T]) *Watch[T] {
 	}
 }
 
-// Run follows the resource until the context ends. It may be called once. The
-// watch tells itself when it breaks and works again; what the reflector would log
-// about it goes nowhere.
+// Run follows the resource until the context ends. It may be called once. The watch itself
+// logs when it breaks and works again; the reflector's own log messages are discarded.
 func (w *Watch[T]) Run(ctx context.Context) {
 	silent := klog.Logger{} // the zero logger discards
 	lister := &cache.ListWatch{ListWithContextFunc: w.list, WatchFuncWithContext: w.open}
@@ -109,8 +109,8 @@ func (w *Watch[T]) Run(ctx context.Context) {
 	reflector.RunWithContext(klog.NewContext(ctx, silent))
 }
 
-// list reads all objects page by page and keeps only their reductions. The
-// reflector's own paging would pile up the pages, whose size in bytes nothing bounds.
+// list reads all objects page by page and keeps only their reductions. The reflector's own
+// paging would collect all pages, whose size in bytes is unlimited.
 func (w *Watch[T]) list(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 	w.hasGap()
 	var all *reductions[T]
@@ -126,7 +126,7 @@ func (w *Watch[T]) list(ctx context.Context, _ metav1.ListOptions) (runtime.Obje
 		w.broken(ctx, err)
 		return nil, err
 	}
-	return all, nil // the watch works again when the server lets it follow the list, too
+	return all, nil // the watch only works again when the server also lets it follow the list
 }
 
 // newPage returns an empty list of the watch's kind.
@@ -140,9 +140,9 @@ func (w *Watch[T]) newPage() apiclient.Page {
 	return list.(apiclient.Page)
 }
 
-// open opens a stream of events. If it fails to open one that begins with a list, the
-// reflector lists by pages. That is how a list is read that does not fit into the time that
-// a load balancer, say, gives a stream.
+// open opens a stream of events. If it fails to open a stream that begins with a list, the
+// reflector lists by pages. That way, it can read a list that takes longer than, for
+// example, a load balancer allows for a stream.
 func (w *Watch[T]) open(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
 	options.Watch = true
 	isList := options.SendInitialEvents != nil
@@ -151,8 +151,8 @@ func (w *Watch[T]) open(ctx context.Context, options metav1.ListOptions) (apiwat
 	}
 	stream, err := openAttentively(ctx, w.request(&options).Watch, w.fellSilent)
 	if err != nil {
-		// A server without streaming lists rejects the request for one. Only if listing by
-		// pages fails, too, something is broken.
+		// A server without streaming lists rejects the request for one. Something is broken
+		// only if listing by pages fails too.
 		if !isList || !apierrors.IsInvalid(err) {
 			w.broken(ctx, err)
 		}
