@@ -1,5 +1,5 @@
-// Package apiclient connects to the API server, and names what it answers when it
-// refuses. Both engines use it; it knows neither.
+// Package apiclient connects to the API server, and classifies its refusals. Both engines use it;
+// it depends on neither.
 package apiclient
 
 import (
@@ -21,43 +21,43 @@ import (
 	"kubernetes-deployment-restart-controller/fairqueue"
 )
 
-// Rate limits requests: so many a second, and so many at once beyond that.
+// Rate limits requests: QPS is how many are allowed per second, and Burst how many at once beyond
+// that.
 type Rate struct {
 	QPS   float32
 	Burst int
 }
 
-// requestLimit is how long a request may take that is no watch: a little longer than an API
-// server gives it by default, so that its refusal is heard. What lies between may lose the
-// answer without a word, and whoever waits for it would wait for ever.
+// requestLimit is how long a request other than a watch may take: a little longer than an API
+// server allows by default, so that its refusal arrives. A proxy in between may silently lose the
+// answer, and the client would otherwise wait forever.
 const requestLimit = time.Minute + 10*time.Second
 
 const protobuf = "application/vnd.kubernetes.protobuf"
 
-// Clients are the connections to the API server: one HTTP client, with a limit of
-// requests for each purpose, so that none waits for another. They may be used
-// concurrently.
+// Clients are the connections to the API server: one HTTP client, with a separate limit of
+// requests for each purpose, so that no purpose waits for another. They may be used concurrently.
 type Clients struct {
-	// WatchCore and WatchApps have no limit: watches are few, and opened again with
+	// WatchCore and WatchApps have no limit: there are few watches, and they are reopened with
 	// pauses.
 	WatchCore, WatchApps rest.Interface
-	// Apps and Core share the limit that was asked for.
+	// Apps and Core share the given limit.
 	Apps Apps
 	Core Core
-	// Metadata has that limit, too. It reads and patches the metadata of objects.
+	// Metadata shares that limit too. It reads and patches the metadata of objects.
 	Metadata metadata.Interface
 
 	events rest.Interface
 }
 
-// Connect makes the clients, and does not modify the configuration. Requests that
-// are neither watches nor Events have the one limit, Events the other.
+// Connect makes the clients, and does not modify the configuration. The limit requests applies to
+// all requests except watches and Events, and the limit events applies to Events.
 func Connect(config *rest.Config, requests, events Rate) (*Clients, error) {
 	base := bounded(config)
 	base.ContentType = protobuf
 	base.AcceptContentTypes = protobuf + "," + runtime.ContentTypeJSON
-	// To decompress what is listed takes a sixth of the CPU time of a start. The scheduler and
-	// the controller manager of Kubernetes go without compression, too.
+	// Decompressing lists takes a sixth of the CPU time of a start. The scheduler and the
+	// controller manager of Kubernetes do without compression too.
 	base.DisableCompression = true
 	client, err := rest.HTTPClientFor(base)
 	if err != nil {
@@ -110,7 +110,7 @@ func connectGroup(config *rest.Config, client *http.Client, version schema.Group
 	return rest.RESTClientForConfigAndClient(own, client)
 }
 
-// limiter is the limit of requests that work is done with. A wait for it is nobody's fault.
+// limiter limits the requests of the workers. Waiting for it must not make an item slow.
 type limiter struct{ flowcontrol.RateLimiter }
 
 // Wait implements flowcontrol.RateLimiter.
@@ -127,7 +127,8 @@ func (c *Clients) Recorder(broadcaster record.EventBroadcaster, component string
 	return NewRecorder(broadcaster, component)
 }
 
-// NewRecorder returns a recorder of Events for a component. It cuts messages as [brief.Text] does.
+// NewRecorder returns a recorder of Events for a component. It shortens messages with
+// [brief.Text].
 func NewRecorder(broadcaster record.EventBroadcaster, component string) record.EventRecorder {
 	return briefRecorder{broadcaster.NewRecorder(Scheme, corev1.EventSource{Component: component})}
 }

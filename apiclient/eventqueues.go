@@ -9,28 +9,28 @@ import (
 )
 
 const (
-	// maxEvents is how many Events may wait in all, as in client-go, and maxNamespaceEvents
-	// how many of one namespace. A few of each namespace may wait in any case, lest ten
-	// namespaces silence all others.
+	// maxEvents is how many Events may wait altogether, as in client-go, and
+	// maxNamespaceEvents how many of one namespace. fewEvents of each namespace may wait in
+	// any case, so that ten namespaces cannot silence all others.
 	maxEvents, maxNamespaceEvents, fewEvents = 1000, 100, 5
-	// eventTries is how often an Event is sent while no answer comes, with a pause in
-	// between. client-go does the same.
+	// eventTries is how often an Event is sent if no answer comes, with a pause in between.
+	// client-go does the same.
 	eventTries, eventPause = 12, 10 * time.Second
 )
 
-// write sends an Event. It returns nil if there is no sense in sending it again.
+// write sends an Event. It returns nil if sending it again would be pointless.
 type write func(context.Context) error
 
-// eventQueues have the Events that wait to be written. Those of a namespace are written in
-// turn, each when the one before has been answered, and wait for no other namespace. A
-// namespace is forgotten when none of its Events waits any more.
+// eventQueues holds the Events that wait to be written. The Events of a namespace are written
+// in order, each after the previous one has been answered, and do not wait for other
+// namespaces. A namespace is forgotten when none of its Events wait any more.
 type eventQueues struct {
 	mu         sync.Mutex
 	namespaces map[string]*eventQueue
 	waiting    int // in all namespaces
 }
 
-// eventQueue has the Events of one namespace.
+// eventQueue holds the Events of one namespace.
 type eventQueue struct {
 	writes  []write // the first one is under way
 	dropped int
@@ -58,7 +58,7 @@ func (q *eventQueues) add(namespace string, w write) {
 	q.waiting++
 }
 
-// run writes the Events of a namespace until none waits.
+// run writes the Events of a namespace until none are waiting.
 func (q *eventQueues) run(namespace string, queue *eventQueue) {
 	for {
 		w := q.next(namespace, queue)
@@ -73,7 +73,8 @@ func (q *eventQueues) run(namespace string, queue *eventQueue) {
 	}
 }
 
-// next returns the first Event of a namespace, or nil and forgets the namespace.
+// next returns the first Event of a namespace. If there is no Event, it forgets the namespace
+// and returns nil.
 func (q *eventQueues) next(namespace string, queue *eventQueue) write {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -88,7 +89,7 @@ func (q *eventQueues) next(namespace string, queue *eventQueue) write {
 }
 
 // send writes an Event. A refusal is final. The recorder has no context; the client's timeout
-// bounds a try.
+// limits each try.
 func send(namespace string, w write) {
 	for try := 1; ; try++ {
 		err := w(context.Background())

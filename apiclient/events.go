@@ -9,9 +9,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// eventSink queues Events by namespace and returns at once. client-go writes all Events in one
-// goroutine, in which a webhook that hangs in one namespace would hold up those of all others.
-// It implements record.EventSink.
+// eventSink queues Events by namespace and returns immediately. client-go writes all Events in
+// one goroutine, in which a hanging webhook of one namespace would hold up the Events of all
+// others. It implements record.EventSink.
 type eventSink struct {
 	client rest.Interface
 	queues *eventQueues
@@ -31,8 +31,8 @@ func (s eventSink) Update(event *corev1.Event) (*corev1.Event, error) {
 	return event, nil
 }
 
-// Patch implements record.EventSink. An Event that is gone is created, as client-go does it
-// where the answer is waited for.
+// Patch implements record.EventSink. If the Event is gone, it is created, as client-go does
+// when it waits for the answer.
 func (s eventSink) Patch(event *corev1.Event, body []byte) (*corev1.Event, error) {
 	s.queues.add(event.Namespace, func(ctx context.Context) error {
 		err := s.client.Patch(types.StrategicMergePatchType).Namespace(event.Namespace).Resource("events").Name(event.Name).Body(body).Do(ctx).Error()
@@ -46,12 +46,12 @@ func (s eventSink) Patch(event *corev1.Event, body []byte) (*corev1.Event, error
 
 func (s eventSink) create(ctx context.Context, event *corev1.Event) error {
 	created := *event
-	created.ResourceVersion = "" // the API takes none
+	created.ResourceVersion = "" // the API does not accept one in a creation
 	return isWritten(s.client.Post().Namespace(event.Namespace).Resource("events").Body(&created).Do(ctx).Error())
 }
 
-// isWritten returns nil for an Event that is there already: the answer to an earlier try was
-// lost. So it does for one of a namespace that is deleted.
+// isWritten returns nil for an Event that already exists, because the answer to an earlier try
+// was lost, and for an Event of a namespace that is being deleted.
 func isWritten(err error) error {
 	if apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return nil

@@ -14,8 +14,8 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// reasons are those that the API server itself gives, with the names that they have in
-// metrics. An admission webhook may give any other text as its reason.
+// reasons holds the reasons that the API server itself gives, with their names in metrics. An
+// admission webhook may give any other text as its reason.
 var reasons = namesOf(
 	metav1.StatusReasonUnauthorized, metav1.StatusReasonForbidden, metav1.StatusReasonNotFound,
 	metav1.StatusReasonAlreadyExists, metav1.StatusReasonConflict, metav1.StatusReasonGone, metav1.StatusReasonInvalid,
@@ -33,7 +33,7 @@ func namesOf(all ...metav1.StatusReason) map[metav1.StatusReason]string {
 	return names
 }
 
-// reasonsByCode are those of answers whose own reason is not known.
+// reasonsByCode holds the reasons of answers whose own reason is not known.
 var reasonsByCode = map[int32]metav1.StatusReason{
 	http.StatusBadRequest:            metav1.StatusReasonBadRequest,
 	http.StatusUnauthorized:          metav1.StatusReasonUnauthorized,
@@ -50,12 +50,13 @@ var reasonsByCode = map[int32]metav1.StatusReason{
 	http.StatusGatewayTimeout:        metav1.StatusReasonTimeout,
 }
 
-// IneffectiveError is why a write counts as failed that the API server has accepted: the
-// object does not have what was asked for. A mutating admission webhook or policy can do
-// that. Written again at once, it would come to the same, as fast as the API server answers.
+// IneffectiveError is the error of a write that the API server has accepted but that counts
+// as failed because the object does not have the requested content. A mutating admission
+// webhook or policy can cause that. Writing again immediately would have the same result, as
+// fast as the API server answers.
 type IneffectiveError struct {
-	Object  string // as people name it
-	Missing string // what of it is not as it was asked for; empty: it has not changed at all
+	Object  string // a readable name
+	Missing string // the part that is not as requested; empty if the object has not changed at all
 }
 
 // Error implements error.
@@ -67,17 +68,17 @@ func (e *IneffectiveError) Error() string {
 	return "the API server accepted a write without effect: " + found + "; an admission webhook or policy may be the cause"
 }
 
-// IsIneffective reports whether an error is of a write without effect.
+// IsIneffective reports whether an error is that of a write without effect.
 func IsIneffective(err error) bool {
 	var ineffective *IneffectiveError
 	return errors.As(err, &ineffective)
 }
 
 // FailureReason names the kind of a failed request for metrics: the API's reason in lower
-// case, "ineffective" for a write without effect, or "network" for an API server that did
-// not answer. It is one of a closed set: a reason that the API server does not give by
-// itself is replaced by that of its HTTP status code, or by "unknown". An error that is
-// neither an answer nor the lack of one is "unknown", too.
+// case, "ineffective" for a write without effect, or "network" for an API server that did not
+// answer. The set of names is closed: a reason that the API server does not give by itself is
+// replaced by the reason of its HTTP status code, or by "unknown". An error that is neither
+// an answer nor the lack of one is "unknown" too.
 func FailureReason(err error) string {
 	var status apierrors.APIStatus
 	switch {
@@ -98,8 +99,8 @@ func FailureReason(err error) string {
 }
 
 // IsUnanswered reports whether a request failed because no answer came: the API server could
-// not be reached, or the connection broke. An error of another kind, such as one of an object
-// that cannot be encoded, says nothing about the API server.
+// not be reached, or the connection broke. Other errors, for example about an object that
+// cannot be encoded, say nothing about the API server.
 func IsUnanswered(err error) bool {
 	if IsAnswered(err) {
 		return false
@@ -108,8 +109,8 @@ func IsUnanswered(err error) bool {
 	return errors.As(err, &transport) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || isBrokenStream(err)
 }
 
-// IsAnswered reports whether an error is what the API server answered to a request, or that
-// its answer does not have what was asked for.
+// IsAnswered reports whether an error is the API server's answer to a request, or means that
+// the answer lacks the requested content.
 func IsAnswered(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) || IsIneffective(err)

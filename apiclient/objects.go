@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Objects reads and writes single objects of one resource in one namespace. Errors are
-// those of k8s.io/apimachinery/pkg/api/errors.
+// Objects reads and writes individual objects of one resource in one namespace. It returns
+// the errors of k8s.io/apimachinery/pkg/api/errors.
 type Objects[T any] interface {
 	Get(ctx context.Context, name string, options metav1.GetOptions) (T, error)
 	Create(ctx context.Context, object T, options metav1.CreateOptions) (T, error)
@@ -34,42 +34,42 @@ type (
 	Leases = Objects[*coordinationv1.Lease]
 )
 
-// Apps reaches the objects of the API group apps.
+// Apps gives access to the objects of the API group apps.
 type Apps interface {
 	RESTClient() rest.Interface
 	Deployments(namespace string) Deployments
 	ReplicaSets(namespace string) ReplicaSets
 }
 
-// Core reaches the objects of the API group without a name.
+// Core gives access to the objects of the core API group.
 type Core interface {
 	RESTClient() rest.Interface
 	Secrets(namespace string) Secrets
 }
 
-// NewApps makes a client of the group apps of one that speaks to it.
+// NewApps makes a client of the group apps from a REST client of that group.
 func NewApps(client rest.Interface) Apps { return group{client} }
 
-// NewCore makes a client of the group without a name of one that speaks to it.
+// NewCore makes a client of the core group from a REST client of that group.
 func NewCore(client rest.Interface) Core { return group{client} }
 
 // group is an API group, in one version.
 type group struct{ client rest.Interface }
 
-// RESTClient returns what speaks to the group.
+// RESTClient returns the REST client of the group.
 func (g group) RESTClient() rest.Interface { return g.client }
 
-// Deployments returns those of a namespace.
+// Deployments returns the Deployments of a namespace.
 func (g group) Deployments(namespace string) Deployments {
 	return objects(g.client, "deployments", namespace, func() *appsv1.Deployment { return &appsv1.Deployment{} })
 }
 
-// ReplicaSets returns those of a namespace.
+// ReplicaSets returns the ReplicaSets of a namespace.
 func (g group) ReplicaSets(namespace string) ReplicaSets {
 	return objects(g.client, "replicasets", namespace, func() *appsv1.ReplicaSet { return &appsv1.ReplicaSet{} })
 }
 
-// Secrets returns those of a namespace.
+// Secrets returns the Secrets of a namespace.
 func (g group) Secrets(namespace string) Secrets {
 	return objects(g.client, "secrets", namespace, func() *corev1.Secret { return &corev1.Secret{} })
 }
@@ -81,7 +81,7 @@ func objects[T interface {
 	return gentype.NewClient[T](resource, client, ParameterCodec, namespace, empty)
 }
 
-// NewLeases makes a client of the Leases of a namespace of one that speaks to their group.
+// NewLeases makes a client of the Leases of a namespace from a REST client of their group.
 func NewLeases(client rest.Interface, namespace string) Leases {
 	return objects(client, "leases", namespace, func() *coordinationv1.Lease { return &coordinationv1.Lease{} })
 }

@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	// maxPageObjects and MaxPageBytes bound a page of a list. Of pods of 20 KiB a page has
-	// about forty; objects of more than half a megabyte, which anybody can make, are read
-	// one by one. In memory an object takes several times as much as on the wire.
+	// maxPageObjects and MaxPageBytes limit a page of a list. A page has about forty pods of
+	// 20 KiB; objects of more than half a megabyte, which anybody can create, are read one by
+	// one. In memory, an object takes several times as much as on the wire.
 	maxPageObjects = 500
-	// MaxPageBytes is how large a page may be that has more than one object.
+	// MaxPageBytes is how large a page with more than one object may be.
 	MaxPageBytes = 1 << 20
-	// maxListStarts is how often a list is begun whose continue token expires.
+	// maxListStarts is how often a list is started if its continue token expires.
 	maxListStarts = 3
-	// PageLimit is how long a page may take. It may arrive slowly, so that is more than a
-	// stream has to say something.
+	// PageLimit is how long a page may take. It is longer than a stream may be silent, because
+	// a page may arrive slowly.
 	PageLimit = 10 * time.Minute
 )
 
 var (
-	// ErrSlow is a page that did not arrive in time.
+	// ErrSlow means that a page did not arrive in time.
 	ErrSlow = errors.New("the API server has not sent a page of the list in " + PageLimit.String())
 
 	errPageTooLarge = errors.New("the page is too large")
@@ -45,7 +45,7 @@ type Page interface {
 const MetadataOnly = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1," +
 	"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
-// List says which objects a list has.
+// List determines which objects a list has.
 type List struct {
 	Client        rest.Interface
 	Resource      string // the plural in the API's paths
@@ -57,9 +57,9 @@ type List struct {
 }
 
 // EachPage reads a list page by page, each as large as the bounds allow. It calls begin before
-// the first page and take with each one. If the list has to be begun anew, because a continue
-// token has expired, it calls begin again. It keeps no page, so that what a list takes in
-// memory is up to take.
+// the first page and take with each one. If the list has to start again because a continue
+// token has expired, it calls begin again. It keeps no pages, so how much memory a list takes
+// depends only on take.
 func EachPage[P Page](ctx context.Context, l List, newPage func() P, begin func(), take func(P)) error {
 	options := metav1.ListOptions{LabelSelector: l.LabelSelector, FieldSelector: l.FieldSelector, Limit: maxPageObjects}
 	begin()
@@ -85,8 +85,8 @@ func EachPage[P Page](ctx context.Context, l List, newPage func() P, begin func(
 	}
 }
 
-// nextLimit returns how many objects the next page may have if they are like those of the last
-// one, with a quarter to spare. It grows slowly, because they need not be.
+// nextLimit returns how many objects the next page may have if they are like the objects of
+// the last page, with a quarter to spare. It grows slowly, because they may be larger.
 func nextLimit(limit int64, objects, size int) int64 {
 	fitting := int64(max(objects, 1)) * (MaxPageBytes * 3 / 4) / int64(max(size, 1))
 	return max(min(fitting, 2*limit, maxPageObjects), 1)
@@ -109,7 +109,7 @@ func (l *List) read(ctx context.Context, options *metav1.ListOptions, into Page)
 	return len(content), err
 }
 
-// fetch returns a page as it was sent, and not much more than what it may have.
+// fetch returns a page as it was sent. It reads little more than the maximum size.
 func (l *List) fetch(ctx context.Context, options *metav1.ListOptions) ([]byte, error) {
 	request := l.Client.Get().NamespaceIfScoped(l.Namespace, l.Namespace != "").Resource(l.Resource).
 		VersionedParams(options, ParameterCodec)

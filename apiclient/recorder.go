@@ -9,7 +9,8 @@ import (
 	"kubernetes-deployment-restart-controller/brief"
 )
 
-// briefRecorder cuts the messages of Events. client-go keeps thousands of them.
+// briefRecorder shortens the messages of Events, because client-go keeps
+// thousands of them.
 type briefRecorder struct{ record.EventRecorder }
 
 // Event implements record.EventRecorder.

@@ -15,22 +15,23 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// maxRefusal is how large an answer may be that refuses a request. The API server's own take
-// some hundred bytes. It passes on those of admission webhooks up to 16 MiB and more.
+// maxRefusal is how large an answer that refuses a request may be. The API server's own
+// refusals take some hundred bytes. It passes on refusals of admission webhooks of 16 MiB and
+// more.
 const maxRefusal = 64 << 10
 
-// bounded returns a copy of a configuration whose clients read no refusal that is larger.
+// bounded returns a copy of a configuration whose clients read no larger refusals.
 func bounded(config *rest.Config) *rest.Config {
 	own := rest.CopyConfig(config)
 	own.Wrap(func(next http.RoundTripper) http.RoundTripper { return refusals{next} })
 	return own
 }
 
-// refusals is a network whose refusals are bounded. Those that are larger are replaced by what
-// their HTTP status code and headers say.
+// refusals is a transport that limits the size of refusals. It replaces larger refusals by
+// what their HTTP status code and headers say.
 type refusals struct{ next http.RoundTripper }
 
-// WrappedRoundTripper lets client-go find the connections.
+// WrappedRoundTripper lets client-go find the underlying transport.
 func (r refusals) WrappedRoundTripper() http.RoundTripper { return r.next }
 
 // RoundTrip implements http.RoundTripper.
@@ -47,7 +48,7 @@ func (r refusals) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// replace gives a response another content, which is as short as it can be.
+// replace replaces the body of a response by one that is as short as possible.
 func replace(response *http.Response, method string) error {
 	content, err := json.Marshal(statusOf(response, method))
 	if err != nil {
@@ -61,11 +62,11 @@ func replace(response *http.Response, method string) error {
 	return nil
 }
 
-// statusOf returns what a response says beside its content.
+// statusOf returns what a response says apart from its body.
 func statusOf(response *http.Response, method string) *metav1.Status {
 	seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
 	if err != nil {
-		seconds = 0 // there is none in seconds, and client-go knows no other
+		seconds = 0 // the value is not in seconds, and client-go understands no other
 	}
 	text := fmt.Sprintf("the request was refused in more than %d bytes, which were not read", maxRefusal)
 	status := apierrors.NewGenericServerResponse(response.StatusCode, method, schema.GroupResource{}, "", text, seconds, false).ErrStatus
@@ -77,13 +78,13 @@ func statusOf(response *http.Response, method string) *metav1.Status {
 	return &status
 }
 
-// replayed is a body of which something has been read.
+// replayed is a body of which a part has already been read.
 type replayed struct {
 	io.Reader
 	io.Closer
 }
 
-// failing ends a body as it has ended: with an error, if it is not nil.
+// failing ends a body in the way in which the original ended: with an error, if it is not nil.
 type failing struct{ err error }
 
 // Read implements io.Reader.

@@ -9,17 +9,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Right is one that the program needs.
+// Right is a permission that the program needs.
 type Right struct {
 	Verb, Group, Resource string // the resource with its subresource, as in RBAC: deployments/status
-	Namespace             string // empty: in all
-	Name                  string // of the only object that it is needed for; empty: all
-	// Impact is what does not work if it is missing.
+	Namespace             string // empty: all namespaces
+	Name                  string // the only object that it is needed for; empty: all
+	// Impact is what does not work without the permission.
 	Impact string
 }
 
-// String returns the right as RBAC would name it, such as "patch deployments.apps in
-// namespace team-a".
+// String returns the permission as RBAC would name it, such as "patch
+// deployments.apps in namespace team-a".
 func (r Right) String() string {
 	text := r.Verb + " " + r.Resource
 	if r.Group != "" {
@@ -34,11 +34,11 @@ func (r Right) String() string {
 	return text
 }
 
-// Missing asks the API server which of the rights the client does not have. Every
+// Missing asks the API server which of the permissions the client lacks. Every
 // client may ask that.
 func Missing(ctx context.Context, config *rest.Config, rights []Right) ([]Right, error) {
 	limited := rest.CopyConfig(config)
-	limited.QPS, limited.Burst = 50, 100 // there are some for each namespace, and nobody waits
+	limited.QPS, limited.Burst = 50, 100 // there are several for each namespace, and nothing waits for the result
 	client, err := ConnectGroup(limited, authorizationv1.SchemeGroupVersion)
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)

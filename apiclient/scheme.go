@@ -30,6 +30,6 @@ func newScheme() *runtime.Scheme {
 	} {
 		utilruntime.Must(addToScheme(scheme))
 	}
-	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // what the API server answers beside objects
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // the types of answers other than objects
 	return scheme
 }
