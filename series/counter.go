@@ -7,9 +7,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Counter counts by one label whose values somebody else chooses, such as the name of a
-// field manager. The first values get a series each; all later ones count as [Other]. A
-// value keeps its series as long as the process lives, because a counter that vanishes
+// Counter counts by one label whose values others choose, such as the name of a field
+// manager. The first values get a series each; all later values count as [Other]. A
+// value keeps its series as long as the process runs, because a counter that vanishes
 // looks like a restart of the process. It implements [prometheus.Collector], and may be
 // used concurrently.
 type Counter struct {
@@ -20,8 +20,9 @@ type Counter struct {
 	values map[string]struct{}
 }
 
-// NewCounter returns a counter that names the given number of values. Those that are
-// known beforehand are among them, and start at zero, so that a first increase is one.
+// NewCounter returns a counter that names up to limit values. The known values are
+// among them, and start at zero, so that their first increase is visible as an
+// increase.
 func NewCounter(opts prometheus.CounterOpts, label string, limit int, known ...string) *Counter {
 	c := &Counter{vec: prometheus.NewCounterVec(opts, []string{label}), limit: limit, values: make(map[string]struct{})}
 	for _, value := range known {
@@ -30,12 +31,12 @@ func NewCounter(opts prometheus.CounterOpts, label string, limit int, known ...s
 	return c
 }
 
-// Inc counts one of the value.
+// Inc increments the counter of the value.
 func (c *Counter) Inc(value string) { c.Of(value).Inc() }
 
-// Of returns the counter that counts the value.
+// Of returns the counter of the value.
 func (c *Counter) Of(value string) prometheus.Counter {
-	return c.vec.WithLabelValues(c.named(strings.ToValidUTF8(value, "�"))) // which panics otherwise
+	return c.vec.WithLabelValues(c.named(strings.ToValidUTF8(value, "�"))) // WithLabelValues panics otherwise
 }
 
 func (c *Counter) named(value string) string {

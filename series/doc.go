@@ -1,11 +1,12 @@
-// Package series bounds how many time series a metric has. Whoever may create an object or
-// deny a request chooses names: of namespaces, configs, field managers. If each became the
-// value of a label, anybody could fill the memory of whatever collects the metrics. So a
-// label with such values has a limit, and what exceeds it is [Other].
+// Package series limits how many time series a metric has. Anyone who may create an object
+// or deny a request chooses names: of namespaces, configs and field managers. If each name
+// became the value of a label, anybody could fill the memory of the system that collects
+// the metrics. So a label with such values has a limit, and values beyond it become
+// [Other].
 //
-// Both engines use this package; it knows neither.
+// Both engines use this package; it depends on neither.
 package series
 
-// Other is the value of a label that stands for all values beyond the limit. An object may
-// have that name, too; it counts as one of them.
+// Other is the label value that stands for all values beyond the limit. If an object has
+// that name, it also counts here.
 const Other = "other"

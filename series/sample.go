@@ -11,15 +11,14 @@ type Sample struct {
 	Value float64
 }
 
-// Limit returns the first samples, at most as many as the limit, and one of [Other] into
-// which all the rest are joined, beginning with 0. That one is always there, so that a
-// metric of which there is nothing to report can be told from one that is missing. It
-// modifies the slice.
+// Limit returns the first samples, up to the limit, and a sample of [Other] that joins
+// all the rest, starting from 0. The sample of Other is always present, so that a metric
+// with nothing to report differs from a missing metric. Limit modifies the slice.
 func Limit(samples []Sample, limit int, join func(a, b float64) float64) []Sample {
 	other := Sample{Label: Other}
 	named := samples[:0]
 	for _, s := range samples {
-		if len(named) < limit && s.Label != Other { // which can be a name as well
+		if len(named) < limit && s.Label != Other { // a name can also be Other
 			named = append(named, s)
 		} else {
 			other.Value = join(other.Value, s.Value)
@@ -28,8 +27,9 @@ func Limit(samples []Sample, limit int, join func(a, b float64) float64) []Sampl
 	return append(named, other)
 }
 
-// Largest is [Limit] of the samples with the largest values; of equal ones, those whose
-// labels come first. It does not sort what it leaves out, of which there may be much.
+// Largest is like [Limit], for the samples with the largest values; among equal values,
+// labels that sort first win. It does not sort the samples that it leaves out, of which
+// there may be many.
 func Largest(samples []Sample, limit int, join func(a, b float64) float64) []Sample {
 	other := Sample{Label: Other}
 	largest := make([]Sample, 0, limit+1)
