@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// emptyDictionary is the encoding of a struct of which nothing is set.
+// emptyDictionary is the encoding of a struct with no field set.
 const emptyDictionary = "de"
 
 func appendString[S string | []byte](text []byte, s S) []byte {
@@ -22,7 +22,7 @@ func appendInt(text []byte, i int64) []byte {
 	return append(strconv.AppendInt(append(text, 'i'), i, 10), 'e')
 }
 
-// appendBool appends a number, since bencode has no truth values.
+// appendBool appends a number, since bencode has no booleans.
 func appendBool(text []byte, b bool) []byte {
 	if b {
 		return appendInt(text, 1)

@@ -2,9 +2,9 @@
 // only if, the API calls them equal. Absent and empty lists are the same then,
 // and so are 1Gi and 1073741824.
 //
-// A sum depends on what is set in a template, and on nothing else. An update of
-// the API types that adds fields does not change the sums of templates that do
-// not set these fields, so sums can be stored.
+// A sum depends only on the fields that are set in a template. An update of the
+// API types that adds fields does not change the sums of templates that do not
+// set these fields, so sums can be stored.
 //
 // # Encoding
 //
@@ -16,5 +16,5 @@
 // A pointer is set if it is not nil, whatever it points to: `emptyDir: {}` is
 // set. A list or a map is set if it is not empty, a struct if one of its fields
 // is, anything else if it is not its type's zero value. This is what the API can
-// tell apart, and it needs no knowledge of any particular field.
+// distinguish, and it needs no knowledge of particular fields.
 package podtemplate

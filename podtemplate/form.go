@@ -23,8 +23,8 @@ type form struct {
 // forms are the forms of structs, which may contain themselves.
 type forms map[reflect.Type]*form
 
-// formOf returns the form of a type. It panics if there is none. That cannot happen by
-// chance: a program with such a type in a pod template does not start.
+// formOf returns the form of a type. It panics if the type has no form. That cannot go
+// unnoticed: a program with such a type in a pod template does not start.
 func formOf(t reflect.Type) *form { return make(forms).of(t) }
 
 func (known forms) of(t reflect.Type) *form {
@@ -50,7 +50,7 @@ func (known forms) of(t reflect.Type) *form {
 	}
 }
 
-// specialForms are those of maps, and of types that hide what they are made of.
+// specialForms are the forms of maps, and of types that hide their contents.
 var specialForms = map[reflect.Type]*form{
 	reflect.TypeFor[resource.Quantity](): special(appendQuantity, func(q resource.Quantity) bool { return !q.IsZero() }),
 	reflect.TypeFor[metav1.Time]():       special(appendTime, func(t metav1.Time) bool { return !t.IsZero() }),
@@ -114,8 +114,8 @@ func (known forms) ofStruct(t reflect.Type) *form {
 	return structForm
 }
 
-// fieldsOf returns the fields of a struct. Those of a struct that is embedded, as
-// encoding/json means it, are its own.
+// fieldsOf returns the fields of a struct. It includes the fields of structs that are
+// embedded in the sense of encoding/json.
 func (known forms) fieldsOf(t reflect.Type) []field {
 	var fields []field
 	for f := range t.Fields() {

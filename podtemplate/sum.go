@@ -9,19 +9,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Sum identifies a pod template, or what is left of one.
+// Sum identifies a pod template, or a pod template without a part of it.
 type Sum [sha256.Size]byte
 
-// Encoded is a pod template of which several sums can be computed at little cost.
-// It shares the template, which must not be modified meanwhile. It must not be
-// used by several goroutines at once.
+// Encoded is an encoded pod template for which several sums can be computed at
+// little cost. It shares the template, which must not be modified as long as it
+// is in use. It must not be used by several goroutines at once.
 type Encoded struct {
 	metadata *metav1.ObjectMeta
 	text     []byte // all but the metadata
 }
 
-// typicalSize is enough for most templates, in bytes. Larger ones take as much as
-// they need.
+// typicalSize is enough for most templates, in bytes. Larger templates take as
+// much as they need.
 const typicalSize = 2048
 
 var (
