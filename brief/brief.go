@@ -1,19 +1,20 @@
-// Package brief bounds texts that somebody else chooses, before they are logged, written or kept.
+// Package brief limits the length of texts from others before they are logged, written or kept.
 package brief
 
 import "unicode/utf8"
 
 const (
-	// maxText is how long a text may be. A refusal of the API server's own can name an object of
-	// 253 characters several times.
+	// maxText is how long a text may be. A refusal from the API server itself can contain an
+	// object name of 253 characters several times.
 	maxText = 4 << 10
-	// cutMark is the end of a text that was cut.
+	// cutMark is the end of a shortened text.
 	cutMark = " [cut]"
 )
 
-// Text returns a text as logs, Events, conditions and memory may have it: whole up to 4 KiB,
-// and otherwise its beginning with a mark that it was cut. An admission webhook denies requests
-// in as many words as it likes. The beginning does not keep the whole text in memory.
+// Text returns a text in the length that logs, Events, conditions and memory may have: up to 4
+// KiB unchanged, and otherwise its beginning with a mark that it was cut. The text of an
+// admission webhook's denial can be arbitrarily long. The beginning does not keep the whole text
+// in memory.
 func Text(text string) string {
 	if len(text) <= maxText {
 		return text
