@@ -15,28 +15,30 @@ import (
 	"kubernetes-deployment-restart-controller/deployment"
 )
 
-// engine is one of the things that this program can do. The restart controller is
-// always there, the deployment engine if it was asked for. They know nothing of
-// each other.
+// engine is one of the controllers of this program. The restart controller always
+// runs, and the deployment engine runs if it is switched on. They do not depend
+// on each other.
 type engine interface {
 	prometheus.Collector
-	// Watch keeps up to date what the engine knows, until the context ends.
+	// Watch keeps the engine's knowledge up to date until the context ends.
 	Watch(context.Context)
-	// Lead acts on it, until the context ends or the engine has to give up.
+	// Lead acts on that knowledge until the context ends or the engine has to
+	// give up.
 	Lead(context.Context) error
-	// Ready reports whether the engine knows everything, and the details.
+	// Ready reports whether the engine has seen everything, with details.
 	Ready() (bool, string)
-	// Rights returns what the engine needs to be allowed to do.
+	// Rights returns the permissions that the engine needs.
 	Rights() []apiclient.Right
 }
 
-// engines work side by side.
+// engines are engines that work side by side.
 type engines []engine
 
-// garbagePercent is how much garbage may pile up when nothing but restarts is
-// going on: what is kept is little, and a small heap costs next to nothing. See
-// docs/benchmarks.md. The deployment engine has much more passing
-// through, and limits its garbage itself.
+// garbagePercent is how much garbage may accumulate if only the restart
+// controller runs, in percent of the memory in use: the controller keeps little
+// in memory, and a small heap costs next to nothing. See docs/benchmarks.md. Much
+// more data passes through the deployment engine, which limits its garbage
+// itself.
 const garbagePercent = 20
 
 func newEngines(o *options, config *rest.Config, log *slog.Logger) (engines, error) {
@@ -77,7 +79,7 @@ func newEngines(o *options, config *rest.Config, log *slog.Logger) (engines, err
 	return engines{restarts, deployments}, err
 }
 
-// Watch lets all engines watch until the context ends.
+// Watch runs Watch of all engines until the context ends.
 func (all engines) Watch(ctx context.Context) {
 	var group sync.WaitGroup
 	for _, e := range all {
@@ -86,8 +88,8 @@ func (all engines) Watch(ctx context.Context) {
 	group.Wait()
 }
 
-// Lead lets all engines act until the context ends or the first of them gives up,
-// and returns why.
+// Lead runs Lead of all engines until the context ends or the first engine gives
+// up, and returns why.
 func (all engines) Lead(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -103,7 +105,7 @@ func (all engines) Lead(ctx context.Context) error {
 	}
 	group.Wait()
 	close(failures)
-	return <-failures // nil if there is none
+	return <-failures // nil if there is no failure
 }
 
 // Ready reports whether all engines are ready.

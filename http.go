@@ -14,8 +14,9 @@ import (
 )
 
 // endpoints returns the handler of /metrics, /healthz and /readyz. Healthy is
-// nil while the process and its election loop are alive. An API server that is
-// away is no reason to be unhealthy: it would get all replicas killed.
+// nil while the process and its election loop are alive. An unavailable API
+// server does not make the process unhealthy, because the kubelet would then
+// kill all replicas.
 func endpoints(registry *prometheus.Registry, healthy func(*http.Request) error, ready func() (bool, string)) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metricsHandler(registry))
@@ -40,10 +41,10 @@ func endpoints(registry *prometheus.Registry, healthy func(*http.Request) error,
 func writeText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text) // the client may be gone, which is its own affair
+	_, _ = io.WriteString(w, text) // the client may be gone, which needs no handling
 }
 
-// serve listens on an address and answers until stop is called.
+// serve listens on an address and answers requests until stop is called.
 func serve(ctx context.Context, address string, handler http.Handler, log *slog.Logger) (stop func(), err error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)

@@ -71,7 +71,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// control runs what was asked for until the context ends or it has to give up.
+// control runs the engines until the context ends or one of them has to give
+// up.
 func control(ctx context.Context, o *options, config *rest.Config, log *slog.Logger) error {
 	log.Info("starting", "version", version, "commit", commit, "dry_run", o.DryRun, "leader_elect", o.LeaderElect, "deployment_engine", o.DeploymentEngine)
 	all, err := newEngines(o, config, log)
@@ -88,8 +89,8 @@ func control(ctx context.Context, o *options, config *rest.Config, log *slog.Log
 	return runEngines(ctx, o, config, watchdog, all, log)
 }
 
-// runEngines keeps what the engines know warm all the time, and lets them act
-// while this process leads.
+// runEngines keeps the engines' knowledge up to date all the time, and lets
+// them act while this process leads.
 func runEngines(ctx context.Context, o *options, config *rest.Config, watchdog *watchdog, all engines, log *slog.Logger) error {
 	watching, stop := context.WithCancel(ctx)
 	watched := make(chan struct{})
@@ -114,8 +115,9 @@ func runEngines(ctx context.Context, o *options, config *rest.Config, watchdog *
 	return lead(ctx)
 }
 
-// apiConfig finds the API server: that of the given kubeconfig or context, else
-// of the cluster that the program runs in, else of the user's kubeconfig.
+// apiConfig finds the API server: from the given kubeconfig or context,
+// otherwise from the cluster that the program runs in, otherwise from the
+// user's kubeconfig.
 func apiConfig(o *options) (*rest.Config, error) {
 	if o.Kubeconfig == "" && o.Context == "" {
 		config, err := rest.InClusterConfig()
@@ -140,7 +142,8 @@ func apiConfig(o *options) (*rest.Config, error) {
 	return named(config), nil
 }
 
-// named makes the API server's logs tell who asks.
+// named sets the user agent, so that the API server's logs show which program
+// sends a request.
 func named(config *rest.Config) *rest.Config {
 	if config != nil {
 		config.UserAgent = programName + "/" + version

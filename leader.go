@@ -14,22 +14,22 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// errLeaseLost ends a process that led and does not any more. Another one may
-// act already, and a new process starts with a clean slate.
+// errLeaseLost ends a process that led and no longer leads. Another process may already
+// act, and a new process starts with a clean slate.
 var errLeaseLost = errors.New("the lease is lost")
 
-// errUnfinished reports that a leader's work could not be ended.
+// errUnfinished means that a leader's work has not ended in time.
 var errUnfinished = errors.New("what was under way has not ended")
 
-// endingLimit is how long the end of what a leader does is waited for: longer than the
-// engine's last request may take, and shorter than a kubelet waits.
+// endingLimit is how long to wait for a leader's work to end: longer than the engine's last
+// request may take, and shorter than the kubelet waits.
 const endingLimit = 5 * time.Second
 
-// releaseLimit is how long the API server has to take the lease back.
+// releaseLimit is how long a request to release the lease may take.
 const releaseLimit = 2 * time.Second
 
-// retryJitter spreads the attempts of standbys to take the lease: up to this part of the
-// retry period is added.
+// retryJitter spreads the attempts of standbys to take the lease: up to this multiple of
+// the retry period is added to it.
 const retryJitter = 1.2
 
 // election lets one replica lead at a time.
@@ -76,9 +76,9 @@ func (e *election) win(ctx context.Context) bool {
 	}
 }
 
-// lead leads until that ends by itself, the context ends or the lease is lost. The lease is
-// renewed until what it protects has ended, and given up then, so that nobody waits until
-// it expires.
+// lead leads until the leader's work ends by itself, the context ends or the lease is lost.
+// It renews the lease until the work that the lease protects has ended, and then releases
+// it, so that no standby waits until it expires.
 func (e *election) lead(ctx context.Context, lead func(context.Context) error) error {
 	leading, end := context.WithCancel(ctx)
 	defer end()
@@ -103,7 +103,7 @@ func (e *election) lead(ctx context.Context, lead func(context.Context) error) e
 	return err
 }
 
-// awaitEnd leads, and returns when that has ended, and why. Once the context has ended, it
+// awaitEnd leads, and returns when and why that has ended. Once the context has ended, it
 // waits no longer than endingLimit.
 func awaitEnd(leading context.Context, lead func(context.Context) error) error {
 	ended := make(chan error, 1)
@@ -121,8 +121,8 @@ func awaitEnd(leading context.Context, lead func(context.Context) error) error {
 	}
 }
 
-// renew renews the lease until the context ends, another process has it, or that has failed
-// for too long.
+// renew renews the lease until the context ends, another process holds it, or renewing has
+// failed for too long.
 func (e *election) renew(ctx context.Context) {
 	for last := time.Now(); ; {
 		e.watchdog.expect(last.Add(2 * e.lease.duration))
@@ -149,7 +149,7 @@ func (e *election) renew(ctx context.Context) {
 	}
 }
 
-// release gives the lease up.
+// release releases the lease.
 func (e *election) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, releaseLimit)
 	defer cancel()
@@ -158,22 +158,22 @@ func (e *election) release(ctx context.Context) {
 	}
 }
 
-// watchdog reports whether the loop that renews the lease still turns. The zero value
-// expects nothing. It may be used by several goroutines at once.
+// watchdog checks that the loop that renews the lease still runs. The zero value expects
+// nothing. It may be used by several goroutines at once.
 type watchdog struct {
 	mu  sync.Mutex
 	due time.Time
 }
 
-// expect sets the time by which it must be called again; long after the loop gives up by
-// itself.
+// expect sets the time by which it must be called again, which is long after the loop gives
+// up by itself.
 func (w *watchdog) expect(due time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.due = due
 }
 
-// rest expects nothing any more.
+// rest makes the watchdog expect nothing any more.
 func (w *watchdog) rest() { w.expect(time.Time{}) }
 
 // Check returns an error if the loop hangs.

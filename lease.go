@@ -16,14 +16,14 @@ import (
 	"kubernetes-deployment-restart-controller/apiclient"
 )
 
-// errHeldByOther is why a process does not hold the lease.
+// errHeldByOther means that another process holds the lease.
 var errHeldByOther = errors.New("another process holds the lease")
 
 // lease is one process's view of the Lease by which replicas elect a leader. It takes and
-// renews it in the way that all Kubernetes components do, see
-// https://kubernetes.io/docs/concepts/architecture/leases/#leader-election: whoever holds it
-// writes the time now and then, and if that has not changed for the lease's duration, it is
-// free. Only the process's own clock measures that, so clocks may differ.
+// renews the Lease in the same way as all Kubernetes components; see
+// https://kubernetes.io/docs/concepts/architecture/leases/#leader-election. The holder
+// regularly writes the time, and if that has not changed for the lease's duration, the Lease
+// is free. Each process measures the duration with its own clock, so clocks may differ.
 //
 // It is for use by one goroutine at a time.
 type lease struct {
@@ -31,8 +31,8 @@ type lease struct {
 	name     string
 	identity string
 	duration time.Duration
-	// known is the Lease as it was last seen, nil if it was not; changed is when it was
-	// first seen like that.
+	// known is the Lease as last seen, nil if it has not been seen; changed is when it was
+	// first seen in that state.
 	known   *coordinationv1.Lease
 	changed time.Time
 }
@@ -43,7 +43,7 @@ func newLease(o *options, config *rest.Config) (*lease, error) {
 		return nil, fmt.Errorf("find host name: %w", err)
 	}
 	limited := rest.CopyConfig(config)
-	limited.Timeout = max(o.LeaderElectRenewDeadline/2, time.Second) // so that one silent connection does not cost the lease
+	limited.Timeout = max(o.LeaderElectRenewDeadline/2, time.Second) // so that a single silent connection does not cause the loss of the lease
 	client, err := apiclient.ConnectGroup(limited, coordinationv1.SchemeGroupVersion)
 	if err != nil {
 		return nil, fmt.Errorf("make client for the lease: %w", err)
@@ -56,8 +56,8 @@ func newLease(o *options, config *rest.Config) (*lease, error) {
 	}, nil
 }
 
-// holder is the identity of the process that holds the lease as far as is known, empty if
-// none does.
+// holder returns the identity of the process that is known to hold the lease, empty if no
+// process holds it.
 func (l *lease) holder() string {
 	if l.known == nil || l.known.Spec.HolderIdentity == nil {
 		return ""
@@ -73,11 +73,11 @@ func (l *lease) isFree() bool {
 	return l.holder() == "" || seconds == nil || time.Since(l.changed) > time.Duration(*seconds)*time.Second
 }
 
-// hold takes the lease, or renews it. The error is errHeldByOther if another process has it.
+// hold takes the lease, or renews it. It returns errHeldByOther if another process holds it.
 func (l *lease) hold(ctx context.Context) error {
 	if l.isHeld() && l.write(ctx) == nil {
 		return nil
-	} // else it may have been written by another process, or by this one and the answer was lost
+	} // otherwise another process may have written it, or this one, with a lost answer
 	present, err := l.client.Get(ctx, l.name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -92,7 +92,7 @@ func (l *lease) hold(ctx context.Context) error {
 	return l.write(ctx)
 }
 
-// see takes in what the API server shows.
+// see takes in the Lease from an answer of the API server.
 func (l *lease) see(present *coordinationv1.Lease) {
 	if l.known == nil || l.known.ResourceVersion != present.ResourceVersion || l.known.UID != present.UID {
 		l.changed = time.Now()
@@ -111,8 +111,8 @@ func (l *lease) create(ctx context.Context) error {
 	return nil
 }
 
-// write takes or renews the lease as it was last seen. The API server refuses that if it has
-// changed since.
+// write takes or renews the lease as last seen. The API server refuses the write if the
+// lease has changed since.
 func (l *lease) write(ctx context.Context) error {
 	next := l.known.DeepCopy()
 	if l.isHeld() {
@@ -147,7 +147,7 @@ func transitions(spec *coordinationv1.LeaseSpec) int32 {
 	return *spec.LeaseTransitions
 }
 
-// giveUp makes the lease free if this process still has it.
+// giveUp frees the lease if this process still holds it.
 func (l *lease) giveUp(ctx context.Context) error {
 	present, err := l.client.Get(ctx, l.name, metav1.GetOptions{})
 	if err != nil {

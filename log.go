@@ -11,8 +11,9 @@ import (
 	"kubernetes-deployment-restart-controller/brief"
 )
 
-// The client library tells of its work from this verbosity on, and of no more
-// than at the other: beyond it logs responses, which hold the data of Secrets.
+// The client library logs its work from the minimum verbosity on, and never
+// more than at the maximum: beyond that, it logs responses, which contain the
+// data of Secrets.
 const (
 	minClientVerbosity = 4
 	maxClientVerbosity = 5
@@ -40,7 +41,7 @@ func newLogger(o *options, out io.Writer) *slog.Logger {
 	return slog.New(handler)
 }
 
-// briefErrors cuts the texts of errors, because others write them.
+// briefErrors shortens the texts of errors, because others may write them.
 func briefErrors(_ []string, attr slog.Attr) slog.Attr {
 	if attr.Value.Kind() != slog.KindAny {
 		return attr
@@ -52,7 +53,7 @@ func briefErrors(_ []string, attr slog.Attr) slog.Attr {
 }
 
 // cappedHandler leaves out records below a level, whatever its inner handler
-// takes.
+// accepts.
 type cappedHandler struct {
 	slog.Handler
 	level slog.Level

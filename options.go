@@ -61,8 +61,8 @@ type errHelp struct{ text string }
 
 func (e errHelp) Error() string { return e.text }
 
-// parseOptions reads the command line and the environment. An error other than
-// errHelp tells in one line what is wrong.
+// parseOptions reads the command line and the environment. An error other than errHelp
+// describes in one line what is wrong.
 func parseOptions(args []string) (*options, error) {
 	var o options
 	parser := flags.NewNamedParser(programName, flags.HelpFlag|flags.PassDoubleDash)
@@ -83,8 +83,8 @@ func parseOptions(args []string) (*options, error) {
 	return &o, o.validate()
 }
 
-// ignoreEmptyVariables makes an environment variable without a value mean the same as none.
-// The library would take it for a switch that is on.
+// ignoreEmptyVariables treats an environment variable without a value as not set. The
+// library would treat it as a switch that is on.
 func ignoreEmptyVariables(group *flags.Group) {
 	for _, subgroup := range group.Groups() {
 		ignoreEmptyVariables(subgroup)
@@ -96,7 +96,7 @@ func ignoreEmptyVariables(group *flags.Group) {
 	}
 }
 
-// longestPeriod bounds the periods, in seconds. Nobody wants to wait for longer.
+// longestPeriod limits the periods, in seconds. Nobody wants to wait longer.
 const longestPeriod = 24 * 60 * 60
 
 func (o *options) validate() error {
@@ -134,7 +134,7 @@ func (o *options) validateRequests() error {
 	return nil
 }
 
-// configKinds are those of --configs, none for all.
+// configKinds returns the kinds that --configs selects; empty means all.
 func (o *options) configKinds() []catalog.ConfigKind {
 	return map[string][]catalog.ConfigKind{"configmaps": {catalog.ConfigMap}, "secrets": {catalog.Secret}}[o.Configs]
 }
@@ -145,11 +145,11 @@ const (
 	engineOff     = "off"
 )
 
-// drivesDeployments reports whether the deployment engine is to run.
+// drivesDeployments reports whether the deployment engine runs.
 func (o *options) drivesDeployments() bool { return o.DeploymentEngine != engineOff }
 
-// validateKeySecret checks the name, so that a wrong one does not look like a Secret that
-// is missing.
+// validateKeySecret checks the name, so that an invalid name does not look like a missing
+// Secret.
 func (o *options) validateKeySecret() error {
 	if problems := validation.IsDNS1123Subdomain(o.ChecksumKeySecret); len(problems) > 0 {
 		return fmt.Errorf("--checksum-key-secret %q cannot be one: %s", o.ChecksumKeySecret, problems[0])
@@ -172,7 +172,7 @@ func (o *options) validateNamespaces() error {
 		}
 	}
 	slices.Sort(o.Namespaces)
-	o.Namespaces = slices.Compact(o.Namespaces) // one watch each
+	o.Namespaces = slices.Compact(o.Namespaces) // one watch per namespace
 	return nil
 }
 
@@ -206,7 +206,7 @@ func (o *options) readIgnoredErrors() error {
 // not: if it held the lease, the process that does the work would stand by.
 func (o *options) elects() bool { return o.LeaderElect && !o.DryRun }
 
-// validateLeaderElection checks what client-go's leader election demands.
+// validateLeaderElection checks the requirements of client-go's leader election.
 func (o *options) validateLeaderElection() error {
 	switch {
 	case !o.elects():
@@ -227,11 +227,11 @@ func (o *options) validateLeaderElection() error {
 	return nil
 }
 
-// serviceAccountNamespace is where the kubelet tells a pod its namespace.
+// serviceAccountNamespace is the file in which the kubelet gives a pod its namespace.
 const serviceAccountNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// takeOwnNamespace makes the controller keep what is its own in the namespace that
-// it runs in, unless another one was given. Outside a cluster there is none.
+// takeOwnNamespace makes the controller keep its own objects in the namespace that it runs
+// in, unless another namespace is given. Outside a cluster, there is no such namespace.
 func (o *options) takeOwnNamespace() error {
 	if o.ControllerNamespace == "" {
 		if own, err := os.ReadFile(serviceAccountNamespace); err == nil {

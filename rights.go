@@ -11,7 +11,8 @@ import (
 	"kubernetes-deployment-restart-controller/apiclient"
 )
 
-// neededRights are those of the engines and of the election.
+// neededRights returns the permissions that the engines and the leader election
+// need.
 func neededRights(o *options, all engines) []apiclient.Right {
 	var rights []apiclient.Right
 	for _, e := range all {
@@ -26,15 +27,15 @@ func neededRights(o *options, all engines) []apiclient.Right {
 			lease.Verb = verb
 			rights = append(rights, lease)
 		}
-		// RBAC cannot limit a create to a name, so the right is one to create any.
+		// RBAC cannot limit create to a name, so the permission is to create any
+		// lease.
 		lease.Verb, lease.Name, lease.Impact = "create", "", "no leader is elected if the lease is not there"
 		rights = append(rights, lease)
 	}
 	return rights
 }
 
-// tellMissingRights tells of each right that is missing, once the API server
-// answers.
+// tellMissingRights logs each missing permission, once the API server answers.
 func tellMissingRights(ctx context.Context, config *rest.Config, rights []apiclient.Right, log *slog.Logger) {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Steps: 6, Cap: time.Minute}
 	for {

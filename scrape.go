@@ -9,11 +9,12 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// concurrentScrapes is how many scrapes may be under way at once; one more is refused. A
-// client that does not read its answer keeps its place until the server's write timeout.
+// concurrentScrapes is how many scrapes may be under way at once; further ones are
+// refused. A client that does not read its answer keeps its place until the server's write
+// timeout.
 const concurrentScrapes = 32
 
-// metricsHandler answers scrapes. However many come at once, the metrics are gathered at
+// metricsHandler answers scrapes. However many arrive at once, it gathers the metrics at
 // most twice for all of them.
 func metricsHandler(registry *prometheus.Registry) http.Handler {
 	return promhttp.HandlerFor(newSharedGatherer(registry), promhttp.HandlerOpts{
@@ -21,14 +22,14 @@ func metricsHandler(registry *prometheus.Registry) http.Handler {
 	})
 }
 
-// sharedGatherer gathers for one caller at a time. Those that wait meanwhile share what is
-// gathered next, which is as fresh as if each had gathered by itself.
+// sharedGatherer gathers for one caller at a time. Callers that wait in the meantime share
+// the next result, which is as fresh as if each had gathered by itself.
 type sharedGatherer struct {
 	inner prometheus.Gatherer
 	begun atomic.Int64  // how many gatherings have begun
-	turn  chan struct{} // has an element while somebody gathers, which guards what follows
+	turn  chan struct{} // has an element while a caller gathers; guards the following fields
 
-	last     int64 // the number of the gathering that brought these
+	last     int64 // the number of the gathering that produced the following fields
 	families []*dto.MetricFamily
 	err      error
 }
