@@ -476,14 +476,14 @@ func TestDecisionsOnAWorkloadWithoutARecord(t *testing.T) {
 		{required, before, "config, deployment, edit", "RRRRR.."},
 		{required, before, "listed, template, edit", "RRRRR.."},
 		{required, before, "listed, edit, template", "RR....."},
-		// The order of the watches counts where the clocks do not tell.
+		// The order of the watches counts where the clocks cannot decide.
 		{required, 100, "config, deployment, edit", "RRRRR.."},
 		{required, after, "config, deployment, edit", "RRRRR.."},
 		// It is only now that the workload opts in.
 		{required, after, "config, edit, deployment", "none"},
 		{required, 101, "config, edit, deployment", "none"},
 		{required, 99, "config, edit, deployment", "none"},
-		// The workload's watch was late: the clocks tell that it had opted in before.
+		// The workload's watch was late: the clocks show that it had opted in before.
 		{required, before, "config, edit, deployment", "RR....."},
 		{required, 98, "config, edit, deployment", "RR....."},
 		// A list after a gap in the watch does not tell when the workload opted in: the clocks do,

@@ -18,7 +18,7 @@ import (
 func TestTheDigestOfTheOriginalIsThatOfTheDataInJSON(t *testing.T) {
 	for name, test := range map[string]struct {
 		object metav1.Object
-		want   string // as sha256sum tells of the JSON text, 8 bytes of it
+		want   string // the first 8 bytes of what sha256sum prints for the JSON text
 	}{
 		`{"a":"1"}`:                          {configMap("c", data{"a": "1"}), "9afeb0f2b203f254"},
 		`{"a":"1","b":"2"}, sorted`:          {configMap("c", data{"b": "2", "a": "1"}), "21f76dfbfe6dfe21"},

@@ -134,7 +134,7 @@ func TestATemplateMayReferToConfigsAsOftenAsTheLimitSays(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		deployment *appsv1.Deployment
-		want       int // references; none if there are too many
+		want       int // references; 0 if there are too many
 	}{
 		"as many variables":                 {variables(MaxReferences), 1},
 		"one more":                          {variables(MaxReferences + 1), 0},
@@ -183,7 +183,7 @@ func writeChecksums(d *appsv1.Deployment, checksums Checksums) {
 	d.ManagedFields = fields
 }
 
-// A decision is kept while its restart is put off, and told to people.
+// A decision stays in memory while its restart is put off, and appears in logs and Events.
 func TestADecisionNamesAFewOfManyConfigsKeysAndWriters(t *testing.T) {
 	const configs, keys = 15, 40
 	container := corev1.Container{Name: "app"}

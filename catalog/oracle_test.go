@@ -250,7 +250,7 @@ func (o oracle) isOlderThanRecord(config *Config, read time.Time) bool {
 	return o.isRecordedOtherwise(config) && o.view.Workload.Applied.Written.Sub(read) > time.Second
 }
 
-// missed returns the edits to tell of.
+// missed returns the edits to report.
 func (o oracle) missed(edits []Edit, config *Config, read time.Time) []Edit {
 	return slices.DeleteFunc(slices.Clone(edits), func(edit Edit) bool {
 		return !o.isOlderThanRecord(config, read) && !o.isMissed(edit, read)

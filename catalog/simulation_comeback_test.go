@@ -33,8 +33,8 @@ func (w *world) comeBack(t *rapid.T) {
 }
 
 // noteContent notes what the controller may know of a content that is not the recorded one. Of
-// pods that started when it did not know, it does not notice that they run with that content
-// once the recorded one is back: a limit that docs/design.md tells of.
+// pods that started when it did not know, it does not notice that they run with that content once
+// the recorded one is back: a limit that docs/design.md describes.
 func (w *world) noteContent() {
 	switch {
 	case !w.recordKnowsTheConfig():

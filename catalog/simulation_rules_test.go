@@ -121,9 +121,9 @@ func (w *world) decideAndAct(t *rapid.T) {
 	}
 }
 
-// isOlderThanARevertedRestart reports whether there is a pod that the restart would have
-// replaced. It may have seen the content all the same, if it started by itself between the
-// edit and the restart: a limit that docs/design.md tells of.
+// isOlderThanARevertedRestart reports whether there is a pod that the restart would have replaced.
+// It may have seen the content all the same, if it started by itself between the edit and the
+// restart: a limit that docs/design.md describes.
 func (w *world) isOlderThanARevertedRestart(view View) bool {
 	reverted := view.Workload.Applied.Reverted
 	return reverted != nil && slices.ContainsFunc(w.presentPods(), func(pod simulatedPod) bool {

@@ -27,8 +27,8 @@ type duo struct {
 	replicas   [2]*replica
 	leader     int
 	pending    *pendingWrite
-	// blind tells that whoever made the record had not been shown all of the configs. Nobody else
-	// knows which: a limit that docs/design.md describes.
+	// blind means that the process that made the record had not seen all of the configs. Nobody
+	// else knows which: a limit that docs/design.md describes.
 	blind bool
 	log   []string
 }
@@ -47,7 +47,7 @@ type shownConfig struct {
 	present *corev1.ConfigMap
 }
 
-// pendingWrite is a decision that is to be carried out.
+// pendingWrite is a decision that has yet to be carried out.
 type pendingWrite struct {
 	at       float64
 	view     View

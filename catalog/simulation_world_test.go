@@ -19,14 +19,13 @@ type world struct {
 	optional bool
 	away     bool // the controller
 	contents int
-	config   *corev1.ConfigMap // nil if there is none
+	config   *corev1.ConfigMap // nil if it does not exist
 	before   *corev1.ConfigMap // the last edit; nil if there was none since the config was made
 	behind   bool              // the watch has not shown the last edit
 	last     string            // the content of the last config
 	pods     []simulatedPod
-	// forgetful tells that the controller was away since it last wrote. It may not
-	// know that the workload had no pods when the config changed, and may then
-	// restart for nothing.
+	// forgetful means that the controller was away since it last wrote. It may not know that
+	// the workload had no pods when the config changed, and may then restart for nothing.
 	forgetful bool
 	stripped  bool // the record has no basis: what came and went is a reason, too
 	misdated  bool // the present content seems to be younger than it is
@@ -34,13 +33,13 @@ type world struct {
 	remade    bool // the config was made again, and only the catalog knows
 	optedOut  bool // so far
 	inTheEnd  bool
-	// timestamps are those of all restarts.
+	// timestamps are the timestamps of all restarts.
 	timestamps []string
 	// recorded is the content at the last record, and recordedFor the timestamp of that time.
 	recorded, recordedFor string
 	recordedAt            float64
 	// contradicted is since when it is known that the content is not the recorded one, 0 if it
-	// is not known; marked tells that the record says so, too.
+	// is not known; marked means that the record says so too.
 	contradicted float64
 	marked       bool
 }
@@ -89,7 +88,7 @@ type simulatedPod struct {
 	started  float64 // 0 while it waits for its config
 	seen     string  // empty if there was none
 	template string  // that it was made from
-	// caught tells that it was known that the content was not the recorded one.
+	// caught means that the content was known to differ from the recorded one.
 	caught bool
 }
 
@@ -191,9 +190,9 @@ func (w *world) create(t *rapid.T) {
 	w.before = nil
 	w.config = configMap("web", data{"key": strconv.Itoa(w.contents)})
 	w.config.CreationTimestamp.Time = noonPlus(w.now)
-	// Made again with the same content is no reason, whatever a pod started with. Where
-	// the pods are asked, because the record is older than they are, it can be one for
-	// nothing: a limit that docs/design.md tells of.
+	// Made again with the same content is no reason, whatever a pod started with. Where the
+	// pods are asked, because the record is older than they are, it can be one for nothing: a
+	// limit that docs/design.md describes.
 	if w.recordKnowsTheConfig() && (w.last == w.recorded || w.contradicted == 0) && !w.restedSinceTheRecord() && !w.reverted() && !w.joined && rapid.Bool().Draw(t, "same") {
 		w.config.Data["key"] = w.last
 		w.misdated = true
