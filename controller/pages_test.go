@@ -180,7 +180,7 @@ func TestThousandsOfPodsAreReadInPagesAndLittleOfThemIsKept(t *testing.T) {
 	runtime.KeepAlive(live)
 }
 
-// Who makes pods can make the first ones small and the others as large as can be.
+// A user who creates pods can make the first ones small and the others as large as possible.
 func TestAPageIsBoundInBytesWhateverTheObjectsAre(t *testing.T) {
 	const small, large = 1000, 40
 	tiny, huge := daemonPods(small, 0, secondOf), daemonPods(large, 1400*kibibyte, secondOf)
@@ -288,7 +288,8 @@ func heapInUse() int {
 	return int(stats.HeapAlloc)
 }
 
-// Who may make pods can give each of them a thousand containers that read their environment.
+// A user who may create pods can give each of them a thousand containers that read their
+// environment.
 func TestLittleIsKeptOfPodsWithVeryManyContainers(t *testing.T) {
 	const pods, containers = 200, 1000
 	w, names := agentReadingItsEnvironment(), make([]string, containers)

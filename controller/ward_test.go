@@ -17,8 +17,8 @@ import (
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
-// bomb is a log that panics when it is told of an object in a message. So one object makes
-// the code that tells it panic, wherever that is.
+// bomb is a log that panics when a message names an object. So one object makes the code
+// that logs it panic, wherever that is.
 type bomb struct {
 	slog.Handler
 	message, object string

@@ -140,7 +140,8 @@ func (w *world) takeChanges() []observedChange {
 	return changes
 }
 
-// work lets a worker decide about the next workload, and returns false if none waits.
+// work lets a worker decide about the next workload, and returns false if no workload
+// waits.
 func (w *world) work() bool {
 	queue := w.controller.restarter.queue
 	workload, found := queue.Get()
