@@ -26,7 +26,7 @@ func noonPlus(seconds float64) time.Time {
 // now is when the states of these tests are observed.
 var now = noonPlus(3600)
 
-// templateOf is a small pod template. Its image tells it from others.
+// templateOf returns a small pod template. Its image distinguishes it from others.
 func templateOf(image string) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}},
@@ -180,7 +180,8 @@ func orders(s *State) []string {
 	return words
 }
 
-// statusOf is the status that a plan writes. It is nil if it writes none.
+// statusOf returns the status that a plan writes, or nil if the plan does not
+// write a status.
 func statusOf(s *State) *appsv1.DeploymentStatus {
 	actions, _ := Plan(s)
 	for _, action := range actions {

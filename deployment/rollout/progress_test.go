@@ -69,8 +69,8 @@ func TestAnUndoIsARolloutThoughAllPodsAreNew(t *testing.T) {
 	expect(t, "message of what was complete", complete.Message, progressing(s).Message)
 }
 
-// A ReplicaSet that takes the place of one that is gone, or was released, has the
-// revision of that, and often its name. Only who has created it knows.
+// A ReplicaSet that takes the place of one that is gone, or was released, has the revision of
+// that, and often its name. Only the process that created it knows.
 func TestACreationIsToldLaterIfItsStatusWasPutOff(t *testing.T) {
 	complete := condition(appsv1.DeploymentProgressing, corev1.ConditionTrue, reasonComplete, `ReplicaSet "web-v2" has successfully progressed.`, 10)
 	timedOut := condition(appsv1.DeploymentProgressing, corev1.ConditionFalse, ReasonTimedOut, `ReplicaSet "web-v2" has timed out progressing.`, 10)

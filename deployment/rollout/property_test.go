@@ -152,8 +152,8 @@ func (d drawn) replicaSet(image string) *ReplicaSet {
 	})
 }
 
-// annotate tells what a size was computed from: the Deployment as it is or, if it
-// was scaled, as it was.
+// annotate records what a size was computed from: the Deployment as it is or, if it was
+// scaled, as it was.
 func (d drawn) annotate(web *Deployment, rs *ReplicaSet, scaled bool, total int64) {
 	switch {
 	case d.wild && d.chance("odd sizes", 2):
@@ -164,8 +164,8 @@ func (d drawn) annotate(web *Deployment, rs *ReplicaSet, scaled bool, total int6
 	}
 }
 
-// isScaling tells whether a plan brings the ReplicaSets to another size of the
-// Deployment, which is not for a rollout to limit.
+// isScaling reports whether a plan brings the ReplicaSets to another size of the Deployment,
+// which is not for a rollout to limit.
 func isScaling(s *State) bool { return s.Deployment.Paused || newPlan(s).isRescaled() }
 
 // sizesOf are the sizes that ReplicaSets have before a plan.

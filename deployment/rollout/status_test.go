@@ -118,7 +118,7 @@ func TestEveryPartOfTheStatusIsKeptRight(t *testing.T) {
 				t.Fatal("it is not written")
 			}
 			right := settledState().Deployment.Status
-			right.Conditions = got.Conditions // told elsewhere
+			right.Conditions = got.Conditions // tested elsewhere
 			expect(t, "status", &right, got)
 		})
 	}
