@@ -48,7 +48,7 @@ type cluster struct {
 	reads []string
 	// gracePeriod is a default that templates have, nil for none.
 	gracePeriod *int64
-	// events are those that were told, in words.
+	// events are the recorded Events, in words.
 	events []string
 
 	// dropsTerminating plays an older server.
@@ -206,7 +206,7 @@ func (c *cluster) changeReplicaSet(old *appsv1.ReplicaSet, edit func(*appsv1.Rep
 	return &changed
 }
 
-// replicaSetsOf are those that a Deployment controls, the oldest first.
+// replicaSetsOf returns the ReplicaSets that a Deployment controls, the oldest first.
 func (c *cluster) replicaSetsOf(d *appsv1.Deployment) (sets []*appsv1.ReplicaSet) {
 	for _, rs := range c.replicaSets {
 		if metav1.IsControlledBy(rs, d) {

@@ -17,7 +17,7 @@ import (
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
-// These fixtures are those of package rollout, as far as the tests here need them.
+// These fixtures are copies of those in package rollout that the tests here need.
 
 // What the planner writes, as clients know it.
 const (
@@ -47,7 +47,7 @@ func noonPlus(seconds float64) time.Time {
 // now is when the states of these tests are observed.
 var now = noonPlus(3600)
 
-// templateOf is a small pod template. Its image tells it from others.
+// templateOf returns a small pod template. Its image distinguishes it from others.
 func templateOf(image string) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}},

@@ -179,7 +179,7 @@ func (n *neighbourhood) Delete(_ context.Context, name string, options metav1.De
 	return nil
 }
 
-// told are the Events so far.
+// told returns the Events since the last call.
 func (n *neighbourhood) told() (events []string) {
 	for {
 		select {
@@ -362,7 +362,7 @@ func TestAnEngineThatCannotMakeItsProbeDoesNotDrive(t *testing.T) {
 	})
 }
 
-// The API server made the probe, and the connection was lost before it could tell.
+// The API server made the probe, and the connection was lost before it could answer.
 func TestAnEngineForgetsItsTroubleWithAProbeThatIsShown(t *testing.T) {
 	for name, isSlow := range map[string]bool{"before the failure": false, "after the failure": true} {
 		t.Run(name, func(t *testing.T) {

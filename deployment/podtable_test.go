@@ -88,7 +88,7 @@ func TestADeploymentIsWokenWhenAPodEndsThatItHasAskedFor(t *testing.T) {
 	}
 }
 
-// A list in between does not make it forget who waits.
+// A list in between does not make it forget which Deployments wait.
 func TestAListLeavesTheWaitersInPlace(t *testing.T) {
 	p, d := newTable(), web(3, "v2", recreated)
 	f := podFeed{p.podTable, "ns"}

@@ -225,7 +225,7 @@ func TestAnEngineDrivesOnlyWhileNobodyElseIsHeard(t *testing.T) {
 	}
 }
 
-// play tells a rivalry of an event, and returns that with what is to be done.
+// play passes an event to a rivalry, and returns the event with what to do next.
 func (r *rivalry) play(second, event string) string {
 	at := noon.Add(must(time.ParseDuration(second + "s")))
 	switch event {

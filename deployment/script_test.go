@@ -24,8 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "write what the rollout scripts print into them")
 
-// The scripts tell rollouts step by step. A line that begins with > is a command;
-// what follows is what it prints.
+// The scripts describe rollouts step by step. A line that begins with > is a
+// command; what follows is what it prints.
 //
 //	deployment KEY=VALUE…   create or change the Deployment: replicas, image, surge, unavailable,
 //	                        strategy, paused, deadline, history, rollback, minready
@@ -253,7 +253,7 @@ func (s *stage) run() string {
 }
 
 // obey brings the pods of the first ReplicaSet that has others than it wants up to
-// date. It returns false if there is none.
+// date. It returns false if there is no such ReplicaSet.
 func (s *stage) obey() bool {
 	for _, rs := range s.cluster.replicaSetsOf(s.deployment()) {
 		if n := *rs.Spec.Replicas; rs.Status.AvailableReplicas != n || rs.Status.Replicas != n || rs.Status.ObservedGeneration != rs.Generation {

@@ -88,15 +88,14 @@ type world struct {
 	engine       *Engine
 	shown        [watches]int
 	pods         []*simulatedPod
-	// isCalm tells that pods do not fail and nobody meddles with the ReplicaSets, so
-	// that what the engine believes to be true is at most outdated. Else anything
-	// goes.
+	// isCalm means that pods do not fail and nobody meddles with the ReplicaSets, so that
+	// what the engine believes to be true is at most outdated. Else anything goes.
 	isCalm bool
-	// isQuiet tells that no faults happen any more.
+	// isQuiet means that no faults happen any more.
 	isQuiet bool
 	noQuota bool
-	// isScaling tells that the engine takes a step of a scaling, which is the user's
-	// wish and no rollout.
+	// isScaling means that the engine takes a step of a scaling, which is the user's wish
+	// and no rollout.
 	isScaling bool
 	// seen are the ReplicaSets on which the present step was planned, and ordered
 	// what sizes they got since.
@@ -104,7 +103,7 @@ type world struct {
 	ordered map[string]int64
 	key     types.NamespacedName // of the present step
 	hasSeen bool
-	// knowsPods tells that the engine has listed the pods.
+	// knowsPods means that the engine has listed the pods.
 	knowsPods bool
 
 	begun         string // the image whose rollout is counted next
