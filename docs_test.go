@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// alertRules are those to copy in docs/metrics.md.
+// alertRules are the alert rules to copy in docs/metrics.md.
 type alertRules struct {
 	Groups []struct {
 		Name  string `json:"name"`

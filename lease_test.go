@@ -137,7 +137,7 @@ func TestALeaseIsTakenWhenItHasNotChangedForItsDuration(t *testing.T) {
 	})
 }
 
-// The times in a Lease are those of another clock.
+// The times in a Lease come from another clock.
 func TestTheClockOfTheHolderDoesNotMatter(t *testing.T) {
 	for name, skew := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
 		t.Run(name, func(t *testing.T) {

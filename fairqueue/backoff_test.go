@@ -101,7 +101,7 @@ func TestASlowAttemptAfterQuickOnesIsTheFirstSlowOne(t *testing.T) {
 	})
 }
 
-// The attempt that hung may be followed by one that tells of it.
+// The attempt that hung may be followed by one that reports it.
 func TestAnAttemptThatHungCountsUntilTheNextSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue(1)

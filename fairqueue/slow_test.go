@@ -18,7 +18,7 @@ type worked struct {
 	current, most map[string]int
 }
 
-// run lets items be worked on until the test ends; each takes as long as told.
+// run lets items be worked on until the test ends; each takes as long as given.
 func run(t *testing.T, q *Queue[string, string], takes func(item string) time.Duration) *worked {
 	w := &worked{started: map[string]time.Time{}, current: map[string]int{}, most: map[string]int{}}
 	ctx, stop := context.WithCancel(t.Context())

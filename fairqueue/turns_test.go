@@ -230,7 +230,7 @@ func (m *model) placeOf(item string) (namespace, lane string) {
 	return namespaceOf(item), namespaceOf(item) + "/" + m.q.entries[item].lane
 }
 
-// attend notes who waits, and forgets who does not any more.
+// attend notes which namespaces and lanes wait, and forgets the others.
 func (m *model) attend() {
 	served := map[string]map[string]bool{}
 	for item := range m.waiting {

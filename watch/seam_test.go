@@ -22,10 +22,10 @@ func poisoned(name, resourceVersion string) *corev1.ConfigMap {
 // mark is what an observer panics of.
 const mark = "bad"
 
-// fragile is a recorder that panics when it is told of an object with the mark.
+// fragile is a recorder that panics when it receives an object with the mark.
 type fragile struct {
 	recorder
-	// clumsy makes it panic whenever it is told of all objects.
+	// clumsy makes it panic whenever it receives all objects.
 	clumsy bool
 }
 

@@ -21,7 +21,7 @@ func TestAStatusIsOneLine(t *testing.T) {
 	}
 }
 
-// A stream that begins with a list tells what happens only when that is complete.
+// A stream that begins with a list shows events only when the list is complete.
 func TestAWatchWorksWhenItsListIsComplete(t *testing.T) {
 	w := New(Options[string]{Log: slog.New(slog.DiscardHandler)})
 	for _, step := range []struct {

@@ -16,7 +16,7 @@ import (
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
-// recorder is an Observer that notes what it is told.
+// recorder is an Observer that notes what it receives.
 type recorder struct{ told []string }
 
 func (r *recorder) Observe(name string) { r.told = append(r.told, "observe "+name) }
@@ -142,7 +142,7 @@ func TestAWatchIsSyncedOnceItsObserverHasTakenInTheFirstList(t *testing.T) {
 	}
 }
 
-// syncedAtReplace notes whether its watch is synced as it is told of a list.
+// syncedAtReplace notes whether its watch is synced when it receives a list.
 type syncedAtReplace struct {
 	recorder
 	watch  *Watch[string]
