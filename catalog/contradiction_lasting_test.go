@@ -159,7 +159,7 @@ func (s *story) restartedElsewhere(seconds float64) {
 }
 
 // behindWithOptionalXAndY is a standby that has seen how y was edited and how the optional x was
-// gone and came back, and only then the restart that the leader made meanwhile.
+// gone and came back, and only then the restart that the leader made in the meantime.
 func behindWithOptionalXAndY() *story {
 	s := readsOptionalXAndY()
 	s.restartController(configMap("x", data{"a": "1"}), configMap("y", data{"a": "1"}))

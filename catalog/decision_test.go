@@ -713,8 +713,8 @@ func TestARecordIsMadeOfWhatIsKnown(t *testing.T) {
 
 func keysOnly(config Config) Checksum { return config.Checksum([]Selection{{}}, testKey) }
 
-// After a release the record is not trusted: the pods tell that they run with
-// the present content, and nothing rolls a second time.
+// After a release the record is not trusted: the pods' start times show that they run with the
+// present content, and nothing rolls a second time.
 func TestOneReleaseThatChangesConfigAndImageDoesNotRestart(t *testing.T) {
 	s := begin(deployment(readsAll("web", false)))
 	s.listed(configMap("web", data{"a": "1"}))

@@ -122,7 +122,7 @@ func editedAt(seconds float64, content data) *corev1.ConfigMap {
 	return cm
 }
 
-// The original has recorded at 50; pods are of 40 or 200 or as told.
+// The original has recorded at 50; pods have started at 40 or 200, or as given.
 func TestDecisionsOnAWorkloadThatTheOriginalRecorded(t *testing.T) {
 	settled, askedRecord := verdict{Outcome: RecordOnly}, verdict{Asked: true, Outcome: RecordOnly}
 	old, young := startedAt(noonPlus(40)), startedAt(noonPlus(200))
@@ -224,7 +224,7 @@ func TestASecretThatTheOriginalRecordedIsComparedLikeAConfigMap(t *testing.T) {
 }
 
 // A record of this controller that lost its basis looks like one of the original. It may be
-// outdated: the pods are asked, as if there were none.
+// outdated, so the pods' start times decide, as without a record.
 func TestARecordOfOursWithoutItsBasisCountsLikeNone(t *testing.T) {
 	for name, test := range map[string]struct {
 		container corev1.Container
@@ -327,9 +327,9 @@ func TestARecordOfAnEarlyVersionIsComparedAndReplaced(t *testing.T) {
 	}
 }
 
-// The original has recorded what the pods run with, and is gone. Whatever happens
-// until this controller starts, pods restart if they have not seen the content, and
-// for nothing only if it is another one of which the API does not tell when it came.
+// The original has recorded what the pods run with, and is gone. Whatever happens until this
+// controller starts, pods restart if they have not seen the content. They restart needlessly only
+// if the content is another one and the API does not show when it came.
 func TestAnUpgradeLosesNoRestartAndMakesNoneForNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cm := configMap("web", data{"key": "0"})
@@ -382,8 +382,8 @@ func TestAnUpgradeLosesNoRestartAndMakesNoneForNothing(t *testing.T) {
 	})
 }
 
-// The original knows neither the keys nor the basis. It restarts a workload for each config
-// whose checksum is not the one that it computes, all at once, and records what has none.
+// The original knows neither the keys nor the basis. It restarts a workload for each config whose
+// checksum is not the one that it computes, all at once, and records configs without a checksum.
 func TestTheWayBackToTheOriginalCostsOneRestartAtMost(t *testing.T) {
 	settings := configMap("web", data{"a": "1"})
 	restarts := func(d *appsv1.Deployment) bool {

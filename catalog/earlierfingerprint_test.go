@@ -93,7 +93,8 @@ func TestAnEarlierFingerprintCountsOnlyForItsTemplateAndIfWeWroteIt(t *testing.T
 	}
 }
 
-// The template that is not there would be noticed, and no timestamp is to be looked for in it.
+// The test would notice any use of the missing template, and nothing may look for a timestamp
+// in it.
 func TestTheEarlierFingerprintIsComputedOnlyForRecordsThatHaveOne(t *testing.T) {
 	d := deployment(readsAll("web", false))
 	writeRecord(d, Checksums{configMapRef("web"): 1}, noonPlus(10))

@@ -117,8 +117,8 @@ func TestNothingOfASecretIsRecordedWithoutAKey(t *testing.T) {
 	}
 }
 
-// A key that was lost and made anew costs a look at the pods that read Secrets, and
-// no restart. What is recorded of ConfigMaps does not depend on it.
+// A lost key that is made again costs a check of the pods that read Secrets, but no
+// restart. The records of ConfigMaps do not depend on the key.
 func TestARecordMadeWithAnotherKeyIsTrustedForConfigMapsOnly(t *testing.T) {
 	other := NewChecksumKey([ChecksumKeySize]byte{1})
 	begin := func(container corev1.Container) (*Catalog, *Workload) {

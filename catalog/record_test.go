@@ -310,7 +310,7 @@ func TestARecordIsReadBackAsItWasWritten(t *testing.T) {
 	})
 }
 
-// manyChecksums are so many, none of which is referenced.
+// manyChecksums returns n checksums of configs that are not referenced.
 func manyChecksums(n int) Checksums {
 	checksums := Checksums{}
 	for i := range n {
@@ -319,8 +319,8 @@ func manyChecksums(n int) Checksums {
 	return checksums
 }
 
-// Anybody who may write a workload can fill its annotations with what looks like a record, in
-// our name, too. What is kept of it must not grow with it.
+// Anyone who may write to a workload can fill its annotations with an apparent record, even
+// in our name. What the catalog keeps of it must not grow with it.
 func TestOfARecordOnlyWhatTheWorkloadReferencesIsKept(t *testing.T) {
 	const limit = 64 << 10
 	long := strings.Repeat("x", 200<<10)

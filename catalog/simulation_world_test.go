@@ -25,7 +25,7 @@ type world struct {
 	last     string            // the content of the last config
 	pods     []simulatedPod
 	// forgetful means that the controller was away since it last wrote. It may not know that
-	// the workload had no pods when the config changed, and may then restart for nothing.
+	// the workload had no pods when the config changed, and may then cause a needless restart.
 	forgetful bool
 	stripped  bool // the record has no basis: what came and went is a reason, too
 	misdated  bool // the present content seems to be younger than it is
@@ -190,9 +190,9 @@ func (w *world) create(t *rapid.T) {
 	w.before = nil
 	w.config = configMap("web", data{"key": strconv.Itoa(w.contents)})
 	w.config.CreationTimestamp.Time = noonPlus(w.now)
-	// Made again with the same content is no reason, whatever a pod started with. Where the
-	// pods are asked, because the record is older than they are, it can be one for nothing: a
-	// limit that docs/design.md describes.
+	// A config that is made again with the same content is no reason to restart, whatever a
+	// pod started with. If the pods' start times decide, because the record is older than the
+	// pods, it can cause a needless restart: a limit that docs/design.md describes.
 	if w.recordKnowsTheConfig() && (w.last == w.recorded || w.contradicted == 0) && !w.restedSinceTheRecord() && !w.reverted() && !w.joined && rapid.Bool().Draw(t, "same") {
 		w.config.Data["key"] = w.last
 		w.misdated = true
@@ -218,7 +218,8 @@ func (w *world) releaseImage(t *rapid.T) {
 	w.rollOut(t)
 }
 
-// rewind takes a restart back, by whoever keeps the pod template as it was, or brings it back.
+// rewind takes a restart back, like a tool that keeps the pod template as it was, or restores
+// it.
 func (w *world) rewind(t *rapid.T) {
 	if w.config == nil || w.misdated {
 		return // the record keeps what the pods had that this replaces: a limit, too
@@ -232,7 +233,8 @@ func (w *world) rewind(t *rapid.T) {
 	w.rollOut(t)
 }
 
-// dropTheBasis is done by who knows only the annotation that the original controller had, too.
+// dropTheBasis acts like a tool that knows only the annotation that the original controller
+// also had.
 func (w *world) dropTheBasis(*rapid.T) {
 	if w.misdated || w.last != "" {
 		return // only the record says that what was made again is not the same: a limit, too

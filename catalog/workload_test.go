@@ -58,7 +58,8 @@ func TestAWorkloadMayHaveAGracePeriodOfItsOwn(t *testing.T) {
 	}
 }
 
-// The owner has to be told of a wrong one, and what waits may wait for too long.
+// The owner has to learn about an invalid grace period, and waiting changes may
+// wait for too long.
 func TestAnotherGracePeriodCallsForADecision(t *testing.T) {
 	c := New()
 	d := deployment(readsAll("web", false))
