@@ -25,9 +25,9 @@ type backlog struct {
 	slowedBy []catalog.ConfigRef
 }
 
-// backlogs holds the backlogs of all workloads. It serves only logs and metrics: each
-// decision is made from the catalog. Its methods may be called by several goroutines at
-// once.
+// backlogs holds the backlogs of all workloads. It serves only logs, Events and metrics:
+// each decision is made from the catalog. Its methods may be called by several goroutines
+// at once.
 type backlogs struct {
 	mu      sync.Mutex
 	waiting map[catalog.WorkloadRef]backlog

@@ -47,8 +47,8 @@ func configMapOf(content string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}, Data: map[string]string{"key": content}}
 }
 
-// recordedOtherwise is the view of a workload whose record, of another process, tells of
-// another content than the catalog knows.
+// recordedOtherwise returns the view of a workload whose record, from another process, has
+// other content than the catalog knows.
 func recordedOtherwise(t *testing.T, known *catalog.Config, recordSeen, now catalog.Sequence) *catalog.View {
 	t.Helper()
 	return &catalog.View{

@@ -99,8 +99,8 @@ func TestAHoldSaysWhatKeepsAPatchFromRestarting(t *testing.T) {
 	}
 }
 
-// replaceKinds makes the tables those of a cluster in which containers read their ConfigMaps from
-// ServiceAccounts, and ReplicaSets are workloads.
+// replaceKinds replaces the tables by those of a cluster in which containers read their
+// ConfigMaps from ServiceAccounts, and ReplicaSets are workloads.
 func replaceKinds(t *testing.T) {
 	t.Helper()
 	configs, workloads := configKinds, workloadKinds

@@ -94,7 +94,7 @@ func TestAConfigThatComesBackWithOtherContentIsAChangeOfAStandby(t *testing.T) {
 }
 
 // The change of a workload itself is not due while those of its configs wait. If these
-// are dropped, the workload must be decided about all the same.
+// are dropped, the controller must still decide about the workload.
 func TestAWorkloadThatWaitedForAConfigWhichIsGoneIsDecidedAbout(t *testing.T) {
 	s := newStandby(t)
 	s.reads("a")

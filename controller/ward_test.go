@@ -69,8 +69,8 @@ func (c *Controller) requirePanics(t *testing.T, place quarantine.Place, want fl
 
 const leftAlone = "[!] 1 object left alone after an internal error: deployment/ns/bad\n"
 
-// Whoever looks for what panicked in a list takes in its objects one by one, and lists the
-// others again. Then those that came before it are no news any more.
+// To find what panicked in a list, the watch takes in its objects one by one, and lists the
+// others again. The objects before the one that panics are then no news any more.
 func TestTheNewsOfAListThatPanicsAreNotLost(t *testing.T) {
 	c, _, _, _ := newBombedController(t, "", "")
 	config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "ns", Name: "c"}
