@@ -154,8 +154,8 @@ func sized(desired, maximum string) func(*ReplicaSet) {
 	}
 }
 
-// stateOf is a State. The sizes of its ReplicaSets were computed from the present
-// Deployment, unless they tell otherwise.
+// stateOf returns a State. The sizes of its ReplicaSets were computed from the
+// present Deployment, unless their annotations say otherwise.
 func stateOf(d *Deployment, sets ...*ReplicaSet) *State {
 	for _, rs := range sets {
 		for key, value := range d.sizeAnnotations() {
