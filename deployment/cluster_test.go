@@ -222,8 +222,8 @@ func (c *cluster) replicaSetsOf(d *appsv1.Deployment) (sets []*appsv1.ReplicaSet
 	return sets
 }
 
-// newEngine returns an engine that works on the cluster and knows nothing yet. It
-// has no watches; whoever plays with it shows it the changes.
+// newEngine returns an engine that works on the cluster and knows nothing yet. It has no
+// watches; the test shows it the changes.
 func (c *cluster) newEngine(metrics *metrics) *Engine {
 	log := slog.New(slog.DiscardHandler)
 	e := &Engine{log: log, notes: notes{notes: map[types.NamespacedName]note{}}, metrics: metrics, queue: newQueue(1, metrics)}

@@ -293,7 +293,8 @@ func TestAnEngineStandsByWhenWhoeverWritesAStatusAnswersTheProbeToo(t *testing.T
 	})
 }
 
-// Nobody can keep the engine from driving for ever without rights where its probe is.
+// Without permissions in the namespace of the probe, nobody can prevent the engine from
+// driving forever.
 func TestAnEngineTakesOverThoughSomebodyWritesStatusesOnAndOn(t *testing.T) {
 	for _, isSpare := range []bool{false, true} {
 		live(t, isSpare, func(n *neighbourhood) {

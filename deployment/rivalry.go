@@ -60,7 +60,7 @@ const (
 // The processes of one installation share one probe. A new process replaces it with its own. A
 // process that drives does the same and marks its probe as such, which the others hear.
 //
-// A rivalry is a pure value: its methods receive events and the time.
+// A rivalry has neither clients nor a clock: its methods receive events and the time.
 type rivalry struct {
 	phase phase
 	// heard is when a rival was last heard, or when listening began, and patience is how long
