@@ -134,14 +134,14 @@ func TestWhatIsDoneLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// The promise, whatever is added, moved and worked on: none is lost, doubled or under way
-// twice, and while a namespace, or a lane of it, waits, no other one is served twice. All
-// items cost the same: in a bubble no time passes.
+// The promise, whatever is added, moved and worked on: no item is lost, duplicated or
+// under way twice, and while a namespace, or a lane of it, waits, no other one is served
+// twice. All items cost the same: in a bubble no time passes.
 func TestTurnsAreFairWhateverIsAdded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { rapid.Check(bubble{t}, checkTurns) })
 }
 
-// bubble hides that a test has a deadline, for which none may ask in a synctest bubble.
+// bubble hides the deadline of a test, which must not be read in a synctest bubble.
 type bubble struct{ rapid.TB }
 
 func checkTurns(t *rapid.T) {
