@@ -163,7 +163,7 @@ func (w *Ward) NotTakenIn(namespace string) sets.Set[types.UID] {
 // Detail describes in one line for /readyz what the ward holds. It is empty if the ward holds
 // nothing.
 func (w *Ward) Detail() string {
-	sorted := w.names()
+	sorted := slices.Sorted(maps.Keys(w.names()))
 	if len(sorted) == 0 {
 		return ""
 	}
@@ -181,13 +181,14 @@ func (w *Ward) Detail() string {
 // Len returns how many objects the ward holds.
 func (w *Ward) Len() int { return len(w.names()) }
 
-// names returns the names of the objects that the ward holds, each once.
-func (w *Ward) names() []string {
+// names returns the names of the objects that the ward holds. An object that is held at
+// several places counts once.
+func (w *Ward) names() sets.Set[string] {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	names := make(map[string]struct{})
+	names := sets.New[string]()
 	for _, o := range w.held {
-		names[o.String()] = struct{}{}
+		names.Insert(o.String())
 	}
-	return slices.Sorted(maps.Keys(names))
+	return names
 }
