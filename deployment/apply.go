@@ -105,7 +105,7 @@ func (x *executor) mayWrite(namespace string) bool {
 // levelOf keeps actions that occur many times in a rollout out of the log.
 func levelOf(action rollout.Action) slog.Level {
 	switch action.(type) {
-	case rollout.UpdateStatus, rollout.Tell:
+	case rollout.UpdateStatus, rollout.RecordEvent:
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo
@@ -133,7 +133,7 @@ func (x *executor) do(ctx context.Context, d *rollout.Deployment, action rollout
 		return x.patchDeployment(ctx, d, types.JSONPatchType, body, err, a.MissingIn)
 	case rollout.UpdateStatus:
 		return x.updateStatus(ctx, d, &a)
-	case rollout.Tell:
+	case rollout.RecordEvent:
 		x.events.Event(referenceTo(d), a.Type, a.Reason, a.Message)
 		return nil
 	}

@@ -39,7 +39,7 @@ func TestACreationIsRememberedUntilAStatusIsWritten(t *testing.T) {
 		want    string
 	}{
 		"created":                      {"", []rollout.Action{create}, "web-v1"},
-		"created and reported":         {"", []rollout.Action{create, rollout.Tell{}, report}, ""},
+		"created and reported":         {"", []rollout.Action{create, rollout.RecordEvent{}, report}, ""},
 		"a step, the status put off":   {"web-v1", []rollout.Action{rollout.UpdateReplicaSet{}}, "web-v1"},
 		"reported at last":             {"web-v1", []rollout.Action{rollout.UpdateReplicaSet{}, report}, ""},
 		"nothing was carried out":      {"web-v1", nil, "web-v1"},

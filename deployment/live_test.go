@@ -200,7 +200,7 @@ func TestARollbackToAReplicaSetThatWasMadeAgainIsPlannedAnew(t *testing.T) {
 	target := rollout.NewReplicaSet(s.replicaSet("v1")).Meta
 	target.UID = "uid-of-another"
 	before := len(s.cluster.events)
-	done, err := s.engine.executor.apply(t.Context(), d, []rollout.Action{rollout.RollBack{Source: target}, rollout.Tell{Type: corev1.EventTypeNormal, Reason: reasonRolledBack, Message: "done"}})
+	done, err := s.engine.executor.apply(t.Context(), d, []rollout.Action{rollout.RollBack{Source: target}, rollout.RecordEvent{Type: corev1.EventTypeNormal, Reason: reasonRolledBack, Message: "done"}})
 	if done != 0 || !strings.Contains(fmt.Sprint(err), errMovedOn.Error()) || len(s.cluster.events) != before {
 		t.Errorf("%d done, error %v, events %v", done, err, s.cluster.events[before:])
 	}

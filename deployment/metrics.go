@@ -63,7 +63,7 @@ func newMetrics() *metrics {
 	// Series start at 0, so that the first increase is visible as an increase.
 	for _, action := range []rollout.Action{
 		rollout.CreateReplicaSet{}, rollout.UpdateReplicaSet{}, rollout.UpdateReplicaSet{To: 1}, rollout.DeleteReplicaSet{},
-		rollout.AdoptReplicaSet{}, rollout.ReleaseReplicaSet{}, rollout.RollBack{}, rollout.UpdateStatus{}, rollout.Tell{},
+		rollout.AdoptReplicaSet{}, rollout.ReleaseReplicaSet{}, rollout.RollBack{}, rollout.UpdateStatus{}, rollout.RecordEvent{},
 	} {
 		m.actions.WithLabelValues(action.Kind())
 	}

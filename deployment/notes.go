@@ -31,7 +31,7 @@ func (n *note) account(actions []rollout.Action, now time.Time) (step, reported 
 		switch a := action.(type) {
 		case rollout.UpdateStatus:
 			reported, n.statusWritten, n.created = true, now, ""
-		case rollout.Tell:
+		case rollout.RecordEvent:
 		case rollout.CreateReplicaSet:
 			step, n.stepTaken, n.created = true, now, a.Name
 		default:

@@ -72,7 +72,7 @@ func (e *Engine) goOn(key types.NamespacedName, n note, actions []rollout.Action
 	n.ineffective = ""
 	switch {
 	case n.creation.IsAltered:
-		n.creation.IsTold = true // and wait for its deletion
+		n.creation.IsReported = true // and wait for its deletion
 	case !collided || reported || step:
 		n.creation = rollout.CreationFailure{}
 	} // otherwise the count of collisions, which determines the next name, is not written yet

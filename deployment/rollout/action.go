@@ -63,8 +63,8 @@ type UpdateStatus struct {
 	Revision string // empty to leave it
 }
 
-// Tell sends an Event about the Deployment.
-type Tell struct{ Type, Reason, Message string }
+// RecordEvent records an Event about the Deployment.
+type RecordEvent struct{ Type, Reason, Message string }
 
 // Kind implements Action.
 func (CreateReplicaSet) Kind() string { return "create" }
@@ -96,7 +96,7 @@ func (EndRollBack) Kind() string { return "rollback" }
 func (UpdateStatus) Kind() string { return "status" }
 
 // Kind implements Action.
-func (Tell) Kind() string { return "event" }
+func (RecordEvent) Kind() string { return "event" }
 
 // String describes the action in one line.
 func (a CreateReplicaSet) String() string {
@@ -157,4 +157,6 @@ func (a UpdateStatus) String() string {
 }
 
 // String describes the action in one line.
-func (a Tell) String() string { return fmt.Sprintf("tell %s %s: %s", a.Type, a.Reason, a.Message) }
+func (a RecordEvent) String() string {
+	return fmt.Sprintf("event %s %s: %s", a.Type, a.Reason, a.Message)
+}

@@ -18,7 +18,7 @@ func TestActionsHaveAKindAndWords(t *testing.T) {
 		{RollBack{Source: target, Revision: 7}, "rollback", "roll back to revision 7, replicaset web-v1"},
 		{EndRollBack{}, "rollback", "remove the request for a rollback"},
 		{UpdateStatus{Revision: "7"}, "status", "status: 0 existing, 0 updated, 0 ready, 0 available, 0 unavailable, revision 7"},
-		{Tell{"Normal", "Reason", "message"}, "event", "tell Normal Reason: message"},
+		{RecordEvent{"Normal", "Reason", "message"}, "event", "event Normal Reason: message"},
 	} {
 		if test.action.Kind() != test.kind || test.action.String() != test.words {
 			t.Errorf("%s: %s", test.action.Kind(), test.action)

@@ -16,7 +16,7 @@ func (p *plan) prune() {
 		return
 	}
 	var candidates []*member
-	for _, m := range p.old {
+	for _, m := range p.oldRSs {
 		if !m.Deleting {
 			candidates = append(candidates, m)
 		}
@@ -37,16 +37,16 @@ func (p *plan) prune() {
 // unless the limit is even larger.
 const leeway = 10
 
-// thin keeps the history from growing without bound if no rollout completes, because the
-// template always changes before that: once there are far more finished ReplicaSets than the
-// limit allows, it cuts the history to the limit. With a limit of 10, that happens at 21
+// pruneMidRollout keeps the history from growing without bound if no rollout completes because
+// the template always changes before that: once there are far more finished ReplicaSets than
+// the limit allows, it cuts the history to the limit. With a limit of 10, that happens at 21
 // ReplicaSets, of which 11 are deleted. ReplicaSets with pods do not count, and stay.
-func (p *plan) thin() {
-	if p.d.HistoryLimit == nil || *p.d.HistoryLimit == math.MaxInt32 || p.current == nil || len(p.deletions) > 0 || p.d.NeedsPods() && p.s.Pods == nil {
+func (p *plan) pruneMidRollout() {
+	if p.d.HistoryLimit == nil || *p.d.HistoryLimit == math.MaxInt32 || p.newRS == nil || len(p.deletions) > 0 || p.d.NeedsPods() && p.s.Pods == nil {
 		return
 	}
 	var finished []*member
-	for _, m := range p.old {
+	for _, m := range p.oldRSs {
 		if m.isFinished() && !m.needsUpdate() && !m.hasTerminating() && p.s.Pods[m.UID] == 0 {
 			finished = append(finished, m)
 		}

@@ -112,8 +112,8 @@ func TestTheOldestReplicaSetOfATemplateIsTheNewOne(t *testing.T) {
 			twin := set("v2", 0, 0)
 			twin.Name, twin.UID, twin.Created = "web-a-twin", "uid-of-twin", twin.Created.Add(test.age)
 			p := newPlan(stateOf(web(3, "v2"), set("v2", 0, 0), twin, set("v1", 0, 0)))
-			if p.current.Name != test.want || len(p.old) != 2 || p.old[0].Name != "web-v1" {
-				t.Errorf("the new one is %s, the oldest %s", p.current.Name, p.old[0].Name)
+			if p.newRS.Name != test.want || len(p.oldRSs) != 2 || p.oldRSs[0].Name != "web-v1" {
+				t.Errorf("the new one is %s, the oldest %s", p.newRS.Name, p.oldRSs[0].Name)
 			}
 		})
 	}

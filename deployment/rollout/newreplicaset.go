@@ -28,7 +28,7 @@ func (p *plan) ensureNew() bool {
 // refreshNew orders the annotations, revision and settings of the Deployment that
 // the new ReplicaSet lacks. It returns false if there is no new ReplicaSet.
 func (p *plan) refreshNew() bool {
-	m := p.current
+	m := p.newRS
 	if m == nil {
 		return false
 	}
@@ -46,7 +46,7 @@ func (p *plan) refreshNew() bool {
 // nextRevision returns one more than the greatest revision of the old ReplicaSets.
 func (p *plan) nextRevision() int64 {
 	greatest := int64(0)
-	for _, m := range p.old {
+	for _, m := range p.oldRSs {
 		if revision, ok := revisionOf(m.Annotations); ok {
 			greatest = max(greatest, revision)
 		}
@@ -59,12 +59,12 @@ func (p *plan) nextRevision() int64 {
 func (p *plan) orderNew(name, hash string) {
 	annotations := annotationsOfNew(p.d, nil, p.nextRevision())
 	maps.Copy(annotations, p.d.sizeAnnotations())
-	p.current = &member{
+	p.newRS = &member{
 		ReplicaSet: &ReplicaSet{Meta: Meta{Namespace: p.d.Namespace, Name: name}, Created: p.s.Now, Annotations: annotations, Sum: p.d.Sum},
 		isOrdered:  true,
 	}
-	p.current.size = p.strategy.sizeOfNew(p)
-	p.create = []Action{CreateReplicaSet{Name: name, Hash: hash, Replicas: p.current.size, Annotations: annotations}}
+	p.newRS.size = p.strategy.sizeOfNew(p)
+	p.create = []Action{CreateReplicaSet{Name: name, Hash: hash, Replicas: p.newRS.size, Annotations: annotations}}
 	if p.d.ProgressDeadline != nil {
 		p.noteCreated(name)
 	}
@@ -86,23 +86,23 @@ func (p *plan) noteFailure(failure *CreationFailure) {
 	if p.d.ProgressDeadline != nil {
 		p.conditions.set(appsv1.DeploymentProgressing, corev1.ConditionFalse, ReasonCreateFailed, message)
 	}
-	if !failure.IsTold {
-		p.tell(corev1.EventTypeWarning, ReasonCreateFailed, message)
+	if !failure.IsReported {
+		p.recordEvent(corev1.EventTypeWarning, ReasonCreateFailed, message)
 	}
 }
 
 // revision returns the Deployment's revision, which is that of its new ReplicaSet.
 // It is empty while there is no new ReplicaSet.
 func (p *plan) revision() string {
-	if p.current == nil {
+	if p.newRS == nil {
 		return ""
 	}
-	return p.current.annotation(RevisionAnnotation)
+	return p.newRS.annotation(RevisionAnnotation)
 }
 
 // isSaturated reports whether the new ReplicaSet has all the pods that are wanted.
 func (p *plan) isSaturated() bool {
-	m := p.current
+	m := p.newRS
 	return m != nil && m.size == p.d.Replicas && m.Available == p.d.Replicas &&
 		m.annotation(desiredReplicasAnnotation) == strconv.FormatInt(p.d.Replicas, 10)
 }

@@ -62,15 +62,15 @@ func TestACreationThatFailedIsTold(t *testing.T) {
 	}{
 		"for the first time": {
 			web(3, "v2", counted(3, 3, 3, 3, progressed(corev1.ConditionTrue, reasonComplete))), CreationFailure{Name: name, Message: "no quota"},
-			[]string{"tell Warning ReplicaSetCreateError: " + message}, noted,
+			[]string{"event Warning ReplicaSetCreateError: " + message}, noted,
 		},
 		"again: only the event": {
 			web(3, "v2", counted(3, 3, 3, 3, kept)), CreationFailure{Name: name, Message: "no quota"},
-			[]string{"tell Warning ReplicaSetCreateError: " + message}, &kept,
+			[]string{"event Warning ReplicaSetCreateError: " + message}, &kept,
 		},
 		"without a deadline there is no condition": {
 			web(3, "v2", withDeadline(math.MaxInt32)), CreationFailure{Name: name, Message: "no quota"},
-			[]string{"tell Warning ReplicaSetCreateError: " + message}, nil,
+			[]string{"event Warning ReplicaSetCreateError: " + message}, nil,
 		},
 		"another name's failure is over": {
 			web(3, "v2", withLimits("1", "0"), counted(3, 0, 3, 3)), CreationFailure{Name: "web-other", Message: "no quota"},
@@ -177,7 +177,7 @@ func TestADeploymentThatCannotBePlannedIsRejectedOncePerGeneration(t *testing.T)
 			actions, wake := Plan(s)
 			expect(t, "actions", []Action{
 				UpdateStatus{Status: status},
-				Tell{Type: corev1.EventTypeWarning, Reason: test.reason, Message: test.message},
+				RecordEvent{Type: corev1.EventTypeWarning, Reason: test.reason, Message: test.message},
 			}, actions)
 			d.Status.ObservedGeneration = 2
 			again, wakeAgain := Plan(s)

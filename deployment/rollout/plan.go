@@ -47,7 +47,7 @@ func Plan(s *State) (actions []Action, wake time.Time) {
 		}
 	}
 	p.strategy.step(p)
-	p.thin()
+	p.pruneMidRollout()
 	p.estimateProgress()
 	return p.report()
 }
@@ -62,7 +62,7 @@ func reject(s *State) []Action {
 	status.ObservedGeneration = d.Generation
 	return []Action{
 		UpdateStatus{Status: status},
-		Tell{Type: corev1.EventTypeWarning, Reason: d.Invalid.Reason, Message: d.Invalid.Message},
+		RecordEvent{Type: corev1.EventTypeWarning, Reason: d.Invalid.Reason, Message: d.Invalid.Message},
 	}
 }
 
@@ -72,10 +72,10 @@ type plan struct {
 	d *Deployment
 	// strategy is the Deployment's strategy.
 	strategy strategy
-	// current is the new ReplicaSet, which has the Deployment's template; it is nil if it does
-	// not exist yet. old holds all other ReplicaSets, the oldest first.
-	current *member
-	old     []*member
+	// newRS is the ReplicaSet that has the Deployment's template; it is nil if it does not
+	// exist yet. oldRSs holds all other ReplicaSets, the oldest first.
+	newRS  *member
+	oldRSs []*member
 
 	conditions *conditions
 	collisions *int32
@@ -117,10 +117,10 @@ func newPlan(s *State) *plan {
 	for _, rs := range oldestFirst(s.ReplicaSets, isOwn) {
 		m := &member{ReplicaSet: rs, size: rs.Replicas}
 		// If two ReplicaSets have the template, the older one counts.
-		if p.current == nil && rs.Sum == p.d.Sum {
-			p.current = m
+		if p.newRS == nil && rs.Sum == p.d.Sum {
+			p.newRS = m
 		} else {
-			p.old = append(p.old, m)
+			p.oldRSs = append(p.oldRSs, m)
 		}
 	}
 	return p
@@ -128,9 +128,9 @@ func newPlan(s *State) *plan {
 
 // all returns all ReplicaSets, the new one at the end.
 func (p *plan) all() []*member {
-	all := p.old[:len(p.old):len(p.old)]
-	if p.current != nil {
-		all = append(all, p.current)
+	all := p.oldRSs[:len(p.oldRSs):len(p.oldRSs)]
+	if p.newRS != nil {
+		all = append(all, p.newRS)
 	}
 	return all
 }

@@ -14,8 +14,8 @@ import (
 // noteCreation reports the creation of the new ReplicaSet if the status that reports it was
 // refused or put off.
 func (p *plan) noteCreation() {
-	if p.d.ProgressDeadline != nil && p.current != nil && p.current.Name == p.s.Created {
-		p.noteCreated(p.current.Name)
+	if p.d.ProgressDeadline != nil && p.newRS != nil && p.newRS.Name == p.s.Created {
+		p.noteCreated(p.newRS.Name)
 	}
 }
 
@@ -53,8 +53,8 @@ func (p *plan) noteProgress() {
 	}
 	p.noteBeginning()
 	subject := fmt.Sprintf("Deployment %q", p.d.Name)
-	if p.current != nil {
-		subject = fmt.Sprintf("ReplicaSet %q", p.current.Name)
+	if p.newRS != nil {
+		subject = fmt.Sprintf("ReplicaSet %q", p.newRS.Name)
 	}
 	switch {
 	case p.isComplete():
@@ -72,12 +72,12 @@ func (p *plan) noteProgress() {
 // either, because both are written together. It ignores an old ReplicaSet that has become the
 // new one again, because that one was not created.
 func (p *plan) noteBeginning() {
-	if p.current == nil || !p.awaitsFirstStatus() ||
-		p.current.annotation(revisionHistoryAnnotation) != "" ||
+	if p.newRS == nil || !p.awaitsFirstStatus() ||
+		p.newRS.annotation(revisionHistoryAnnotation) != "" ||
 		p.conditions.has(appsv1.DeploymentProgressing, reasonFound) {
 		return
 	}
-	p.noteCreated(p.current.Name)
+	p.noteCreated(p.newRS.Name)
 }
 
 // awaitsFirstStatus reports whether no status has been written since the present new
@@ -86,8 +86,8 @@ func (p *plan) noteBeginning() {
 // the condition Progressing, which names the new ReplicaSet unless it is about a pause, must
 // not name it either.
 func (p *plan) awaitsFirstStatus() bool {
-	isNamed := p.current != nil && slices.ContainsFunc(p.d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
-		return c.Type == appsv1.DeploymentProgressing && strings.Contains(c.Message, strconv.Quote(p.current.Name))
+	isNamed := p.newRS != nil && slices.ContainsFunc(p.d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
+		return c.Type == appsv1.DeploymentProgressing && strings.Contains(c.Message, strconv.Quote(p.newRS.Name))
 	})
 	return p.revision() != p.d.Annotations[RevisionAnnotation] && !isNamed
 }
@@ -108,7 +108,7 @@ func (p *plan) noteComplete(message string) {
 
 // isComplete reports whether all pods are new and available, and there are as many as wanted.
 func (p *plan) isComplete() bool {
-	return p.current != nil && p.updated() == p.d.Replicas &&
+	return p.newRS != nil && p.updated() == p.d.Replicas &&
 		sum(p.all(), existing) == p.d.Replicas &&
 		sum(p.all(), available) == p.d.Replicas
 }
@@ -122,15 +122,15 @@ func (p *plan) wasComplete() bool {
 		return false
 	}
 	isNamed := func(m *member) bool { return strings.Contains(present.Message, strconv.Quote(m.Name)) }
-	return p.current == nil || !slices.ContainsFunc(p.old, isNamed)
+	return p.newRS == nil || !slices.ContainsFunc(p.oldRSs, isNamed)
 }
 
 // updated returns how many pods have the present template.
 func (p *plan) updated() int64 {
-	if p.current == nil {
+	if p.newRS == nil {
 		return 0
 	}
-	return p.current.Existing
+	return p.newRS.Existing
 }
 
 // hasProgressed compares with the last written status and reports whether there are more new
@@ -171,10 +171,10 @@ func (p *plan) deadline() (deadline time.Time, running bool) {
 // the new ReplicaSet takes precedence over others.
 func (p *plan) noteReplicaFailure() {
 	var failure *appsv1.ReplicaSetCondition
-	if p.current != nil {
-		failure = p.current.Failure
+	if p.newRS != nil {
+		failure = p.newRS.Failure
 	}
-	for _, m := range p.old {
+	for _, m := range p.oldRSs {
 		if failure == nil {
 			failure = m.Failure
 		}

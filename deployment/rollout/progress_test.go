@@ -453,7 +453,7 @@ func TestALongDenialOfPodsIsCutInTheConditionOfTheDeployment(t *testing.T) {
 		rs := NewReplicaSet(&appsv1.ReplicaSet{Status: appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{{
 			Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: denial,
 		}}}})
-		p := plan{current: &member{ReplicaSet: rs}, conditions: newConditions(noon, nil)}
+		p := plan{newRS: &member{ReplicaSet: rs}, conditions: newConditions(noon, nil)}
 		p.noteReplicaFailure()
 		expect(t, "message", want, p.conditions.get(appsv1.DeploymentReplicaFailure).Message)
 	}

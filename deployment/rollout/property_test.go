@@ -257,7 +257,7 @@ func planned(t *rapid.T, s *State) (actions []Action, wake time.Time) {
 			statuses++
 			for _, later := range actions[i+1:] {
 				switch later.(type) {
-				case DeleteReplicaSet, Tell: // tidying up, and that of a rejection
+				case DeleteReplicaSet, RecordEvent: // tidying up, and that of a rejection
 				default:
 					t.Fatalf("the status comes before other actions: %v", actions)
 				}
@@ -450,11 +450,11 @@ func TestPlansLeadToTheEnd(t *testing.T) {
 		if s.Deployment.Paused || s.Deployment.Deleting {
 			return
 		}
-		if !p.isComplete() || sum(p.old, size) > 0 {
+		if !p.isComplete() || sum(p.oldRSs, size) > 0 {
 			t.Fatalf("it ends with sizes %v of %d", sizesOf(s), s.Deployment.Replicas)
 		}
-		if limit := s.Deployment.HistoryLimit; limit != nil && len(slices.DeleteFunc(slices.Clone(p.old), func(m *member) bool { return m.Deleting })) > int(*limit) {
-			t.Fatalf("%d old replicasets of at most %d", len(p.old), *limit)
+		if limit := s.Deployment.HistoryLimit; limit != nil && len(slices.DeleteFunc(slices.Clone(p.oldRSs), func(m *member) bool { return m.Deleting })) > int(*limit) {
+			t.Fatalf("%d old replicasets of at most %d", len(p.oldRSs), *limit)
 		}
 	})
 }

@@ -22,13 +22,13 @@ func (recreate) needsPods() bool { return true }
 func (r recreate) step(p *plan) {
 	p.refreshNew()
 	stopped := false
-	for _, m := range p.old {
+	for _, m := range p.oldRSs {
 		stopped = p.resize(m, 0) || stopped
 	}
 	if stopped || p.hasOldPods() || !p.ensureNew() {
 		return
 	}
-	p.resize(p.current, r.sizeOfNew(p))
+	p.resize(p.newRS, r.sizeOfNew(p))
 	if p.isComplete() {
 		p.prune()
 	}
@@ -38,7 +38,7 @@ func (r recreate) step(p *plan) {
 // ReplicaSet earlier.
 func (recreate) sizeOfNew(p *plan) int64 {
 	if p.hasOldPods() {
-		return p.current.size
+		return p.newRS.size
 	}
 	return p.d.Replicas
 }
@@ -48,7 +48,7 @@ func (recreate) sizeOfNew(p *plan) int64 {
 // ReplicaSet's controller has observed that no pods are wanted, it may still create some. If the
 // pods are not known, some may exist.
 func (p *plan) hasOldPods() bool {
-	return slices.ContainsFunc(p.old, func(m *member) bool {
+	return slices.ContainsFunc(p.oldRSs, func(m *member) bool {
 		return p.s.Pods == nil || m.Replicas > 0 || !m.Observed || m.Existing > 0 || m.hasTerminating() || p.s.Pods[m.UID] > 0
 	})
 }

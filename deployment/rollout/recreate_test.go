@@ -91,6 +91,6 @@ func TestARollbackOfRecreateStartsNoPodsBesideOldOnes(t *testing.T) {
 	expect(t, "orders", []string{
 		"create replicaset web-" + hashOf("v3") + " with 0, revision 3",
 		"roll back to revision 1, replicaset web-v1",
-		`tell Normal DeploymentRollback: Rolled back deployment "web" to revision 1`,
+		`event Normal DeploymentRollback: Rolled back deployment "web" to revision 1`,
 	}, orders(stateOf(d, set("v1", 0, 0), set("v2", 3, 3))))
 }

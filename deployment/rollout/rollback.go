@@ -41,17 +41,17 @@ func (p *plan) rollBack(revision int64) {
 			fmt.Sprintf("The rollback revision contains the same template as current deployment %q", p.d.Name))
 	default:
 		p.rollback = append(p.rollback, p.restore(source, revision))
-		p.tell(corev1.EventTypeNormal, reasonRolledBack, fmt.Sprintf("Rolled back deployment %q to revision %d", p.d.Name, revision))
+		p.recordEvent(corev1.EventTypeNormal, reasonRolledBack, fmt.Sprintf("Rolled back deployment %q to revision %d", p.d.Name, revision))
 	}
 }
 
 func (p *plan) giveUpRollback(reason, message string) {
 	p.rollback = append(p.rollback, EndRollBack{})
-	p.tell(corev1.EventTypeWarning, reason, message)
+	p.recordEvent(corev1.EventTypeWarning, reason, message)
 }
 
-func (p *plan) tell(kind, reason, message string) {
-	p.events = append(p.events, Tell{Type: kind, Reason: reason, Message: message})
+func (p *plan) recordEvent(kind, reason, message string) {
+	p.events = append(p.events, RecordEvent{Type: kind, Reason: reason, Message: message})
 }
 
 // restore returns the action that restores the template and the annotations of a
@@ -94,7 +94,7 @@ func (p *plan) previousRevision() int64 {
 			second = revision
 		}
 	}
-	if p.current == nil {
+	if p.newRS == nil {
 		return greatest
 	}
 	return second

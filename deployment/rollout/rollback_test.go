@@ -11,7 +11,9 @@ func TestARollbackTakesTheTemplateOfARevision(t *testing.T) {
 	asked := func(revision string) *Deployment {
 		return request(web(3, "v3", annotated(map[string]string{RollbackAnnotation: revision, RevisionAnnotation: "3"})))
 	}
-	told := func(kind, reason, message string) Tell { return Tell{Type: kind, Reason: reason, Message: message} }
+	told := func(kind, reason, message string) RecordEvent {
+		return RecordEvent{Type: kind, Reason: reason, Message: message}
+	}
 	notFound := told(corev1.EventTypeWarning, reasonRevisionNotFound, "Unable to find the revision to rollback to.")
 	back := func(image string, revision int64) RollBack {
 		return RollBack{Source: set(image, 0, 0).Meta, Revision: revision, Annotations: map[string]string{}, Remove: []string{RollbackAnnotation}}
@@ -73,7 +75,7 @@ func TestARollbackBringsTheAnnotationsOfItsRevision(t *testing.T) {
 			Source: source.Meta, Revision: 1, Annotations: map[string]string{"kubernetes.io/change-cause": "the first"},
 			Remove: []string{"a", "b", RollbackAnnotation},
 		},
-		Tell{Type: corev1.EventTypeNormal, Reason: reasonRolledBack, Message: `Rolled back deployment "web" to revision 1`},
+		RecordEvent{Type: corev1.EventTypeNormal, Reason: reasonRolledBack, Message: `Rolled back deployment "web" to revision 1`},
 	}, got)
 }
 
@@ -83,7 +85,7 @@ func TestARollbackMakesSureOfTheRevisionsFirst(t *testing.T) {
 	expect(t, "orders", []string{
 		"create replicaset web-" + hashOf("v3") + " with 1, revision 3",
 		"roll back to revision 2, replicaset web-v2",
-		`tell Normal DeploymentRollback: Rolled back deployment "web" to revision 2`,
+		`event Normal DeploymentRollback: Rolled back deployment "web" to revision 2`,
 	}, orders(stateOf(d, set("v1", 0, 0), set("v2", 3, 3))))
 }
 

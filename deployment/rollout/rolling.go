@@ -25,7 +25,7 @@ func (rollingUpdate) needsPods() bool { return false }
 // removes as many old pods as the available ones allow; and when the rollout is complete, it
 // prunes the history.
 func (r rollingUpdate) step(p *plan) {
-	if !p.ensureNew() || p.isSettling() || p.resize(p.current, r.sizeOfNew(p)) || p.shrinkOld() {
+	if !p.ensureNew() || p.isSettling() || p.resize(p.newRS, r.sizeOfNew(p)) || p.shrinkOld() {
 		return
 	}
 	if p.isComplete() {
@@ -53,11 +53,11 @@ func (p *plan) isSettling() bool {
 // sizeOfNew returns how large the new ReplicaSet may be now. For example, with 10 replicas,
 // a surge of 3 and 10 old pods, the size is 3; when 5 of the old pods are gone, it is 8.
 func (rollingUpdate) sizeOfNew(p *plan) int64 {
-	if p.current.size >= p.d.Replicas {
+	if p.newRS.size >= p.d.Replicas {
 		return p.d.Replicas
 	}
 	room := max(p.d.maxReplicas()-sum(p.all(), size), 0)
-	return min(p.current.size+room, p.d.Replicas)
+	return min(p.newRS.size+room, p.d.Replicas)
 }
 
 // shrinkOld removes pods from the old ReplicaSets, the oldest ReplicaSets first. It removes
@@ -68,19 +68,19 @@ func (rollingUpdate) sizeOfNew(p *plan) int64 {
 // not available yet: with 10 replicas, of which 2 may be unavailable, 8 old pods, and 5 new
 // pods, of which 3 are not available, that is 13-8-3 = 2.
 func (p *plan) shrinkOld() bool {
-	unavailableNew := p.current.size - staying(p.current)
+	unavailableNew := p.newRS.size - staying(p.newRS)
 	excess := sum(p.all(), size) - p.d.minAvailable() - unavailableNew
 	if excess <= 0 {
 		return false
 	}
 	spare := sum(p.all(), staying) - p.d.minAvailable()
 	shrunk := false
-	for _, m := range p.old {
+	for _, m := range p.oldRSs {
 		unhealthy := min(max(m.size-m.Available, 0), excess)
 		excess -= unhealthy
 		shrunk = p.resize(m, m.size-unhealthy) || shrunk
 	}
-	for _, m := range p.old {
+	for _, m := range p.oldRSs {
 		healthy := min(m.size, max(spare, 0))
 		spare -= healthy
 		shrunk = p.resize(m, m.size-healthy) || shrunk

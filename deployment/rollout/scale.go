@@ -28,12 +28,12 @@ func (p *plan) rescale() bool {
 	}
 	switch {
 	case p.isSaturated():
-		for _, m := range p.old {
+		for _, m := range p.oldRSs {
 			p.resize(m, 0)
 		}
 		return true
 	case p.strategy.isProportional():
-		p.spread()
+		p.scaleProportionally()
 		return true
 	}
 	return false
@@ -47,19 +47,19 @@ func (p *plan) activeOrLatest() *member {
 		return active[0]
 	case len(active) > 1:
 		return nil
-	case p.current != nil:
-		return p.current
-	case len(p.old) > 0:
-		return p.old[len(p.old)-1]
+	case p.newRS != nil:
+		return p.newRS
+	case len(p.oldRSs) > 0:
+		return p.oldRSs[len(p.oldRSs)-1]
 	}
 	return nil
 }
 
-// spread scales the active ReplicaSets in proportion to their sizes. The remainder after rounding
+// scaleProportionally scales the active ReplicaSets in proportion to their sizes. The remainder after rounding
 // goes to the largest.
 //
 // See https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#proportional-scaling.
-func (p *plan) spread() {
+func (p *plan) scaleProportionally() {
 	members := active(p.all())
 	if len(members) == 0 {
 		return

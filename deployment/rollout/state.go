@@ -53,8 +53,8 @@ type CreationFailure struct {
 	Collided bool
 	Message  string
 	// IsAltered means that the ReplicaSet was created with another pod template than
-	// intended, and IsTold that an Event has reported that.
-	IsAltered, IsTold bool
+	// intended, and IsReported that an Event has said so.
+	IsAltered, IsReported bool
 }
 
 // Deployment is the part of a Deployment that a plan may look at. It is immutable.

@@ -21,10 +21,10 @@ func (blueGreen) needsPods() bool { return false }
 func (blueGreen) sizeOfNew(p *plan) int64 { return p.d.Replicas }
 
 func (b blueGreen) step(p *plan) {
-	if !p.ensureNew() || p.resize(p.current, b.sizeOfNew(p)) || !p.isSaturated() {
+	if !p.ensureNew() || p.resize(p.newRS, b.sizeOfNew(p)) || !p.isSaturated() {
 		return
 	}
-	for _, m := range p.old {
+	for _, m := range p.oldRSs {
 		p.resize(m, 0)
 	}
 }

@@ -108,7 +108,7 @@ func (e *engine) account(actions []rollout.Action) (isStep, isReported bool) {
 		switch a := action.(type) {
 		case rollout.UpdateStatus:
 			isReported, e.created = true, ""
-		case rollout.Tell:
+		case rollout.RecordEvent:
 		case rollout.CreateReplicaSet:
 			isStep, e.created = true, a.Name
 		default:
