@@ -94,12 +94,12 @@ func New(options Options) (*Controller, error) {
 	c.ward = quarantine.New(quarantine.Options{Log: options.Log, Panicked: c.panicked})
 	c.staleness = newStaleness(c.catalog, c.tryToJudge)
 	for _, kind := range options.configKinds() {
-		for _, namespace := range namespacesOrAll(options.Namespaces) {
+		for _, namespace := range apiclient.NamespacesOrAll(options.Namespaces) {
 			c.watchConfigs(kind, namespace, clients)
 		}
 	}
 	for _, kind := range workloadKinds {
-		for _, namespace := range namespacesOrAll(options.Namespaces) {
+		for _, namespace := range apiclient.NamespacesOrAll(options.Namespaces) {
 			c.watchWorkloads(kind, namespace, clients)
 		}
 	}
@@ -130,13 +130,6 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 		backlogs:      newBacklogs(),
 		journal:       newJournal(),
 	}
-}
-
-func namespacesOrAll(namespaces []string) []string {
-	if len(namespaces) == 0 {
-		return []string{""}
-	}
-	return namespaces
 }
 
 // Watch keeps the catalog up to date until the context ends. It lists one resource after

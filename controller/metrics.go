@@ -99,23 +99,19 @@ func counters(name, help, label string) *prometheus.CounterVec {
 
 // The metrics that are computed from the controller's state.
 var (
-	configsDesc        = stateDesc("configs_total", "The number of tracked configs.")
-	workloadsDesc      = stateDesc("deployments_total", "The number of tracked deployments.")
-	changesWaitingDesc = stateDesc("changes_waiting_total", "The number of changes waiting in the queue.")
-	staleDesc          = stateDesc("stale_workloads", "The number of workloads that run with an earlier content of a config right now.", "namespace")
-	longestWaitDesc    = stateDesc("longest_wait_seconds", "How long the most overdue restart or record has been due; 0 if none is.", "namespace")
-	slowedDesc         = stateDesc("slowed_workloads", "The number of workloads whose next restart is put off because a config keeps changing.", "config")
-	queueDepthDesc     = stateDesc("queue_depth", "The number of workloads that wait for a worker.")
-	slowDesc           = stateDesc("slow_requests", "The number of workloads that have been worked on for more than a second.")
-	leftAloneDesc      = stateDesc("objects_left_alone", "The number of objects that are left alone after an internal error.")
-	leaderDesc         = stateDesc("leader", "Whether this process is the one that acts (1), or stands by or is a dry run (0).")
-	watchUpDesc        = stateDesc("watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
-	brokenSinceDesc    = stateDesc("watch_broken_since_timestamp_seconds", "Since when a watch is broken, in seconds since the epoch; 0 while it works.", "resource", "namespace")
+	configsDesc        = series.Desc(namespace, "configs_total", "The number of tracked configs.")
+	workloadsDesc      = series.Desc(namespace, "deployments_total", "The number of tracked deployments.")
+	changesWaitingDesc = series.Desc(namespace, "changes_waiting_total", "The number of changes waiting in the queue.")
+	staleDesc          = series.Desc(namespace, "stale_workloads", "The number of workloads that run with an earlier content of a config right now.", "namespace")
+	longestWaitDesc    = series.Desc(namespace, "longest_wait_seconds", "How long the most overdue restart or record has been due; 0 if none is.", "namespace")
+	slowedDesc         = series.Desc(namespace, "slowed_workloads", "The number of workloads whose next restart is put off because a config keeps changing.", "config")
+	queueDepthDesc     = series.Desc(namespace, "queue_depth", "The number of workloads that wait for a worker.")
+	slowDesc           = series.Desc(namespace, "slow_requests", "The number of workloads that have been worked on for more than a second.")
+	leftAloneDesc      = series.Desc(namespace, "objects_left_alone", "The number of objects that are left alone after an internal error.")
+	leaderDesc         = series.Desc(namespace, "leader", "Whether this process is the one that acts (1), or stands by or is a dry run (0).")
+	watchUpDesc        = series.Desc(namespace, "watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
+	brokenSinceDesc    = series.Desc(namespace, "watch_broken_since_timestamp_seconds", "Since when a watch is broken, in seconds since the epoch; 0 while it works.", "resource", "namespace")
 )
-
-func stateDesc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
-}
 
 // Describe implements prometheus.Collector.
 func (c *Controller) Describe(descs chan<- *prometheus.Desc) {
@@ -134,9 +130,7 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 	for _, collector := range c.metrics.collectors() {
 		collector.Collect(samples)
 	}
-	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
-		samples <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
-	}
+	gauge := series.Gauges(samples)
 	configs, workloads := c.catalog.Size()
 	gauge(configsDesc, float64(configs))
 	gauge(workloadsDesc, float64(workloads))
@@ -157,23 +151,16 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 	gauge(queueDepthDesc, float64(load.queued))
 	gauge(slowDesc, float64(load.slow))
 	gauge(leftAloneDesc, float64(c.ward.Len()))
-	gauge(leaderDesc, oneIf(c.leading.Load() && !c.options.DryRun))
+	gauge(leaderDesc, series.Bool(c.leading.Load() && !c.options.DryRun))
 	for _, w := range c.watches {
 		status := w.Status()
-		gauge(watchUpDesc, oneIf(status.Synced && status.BrokenSince.IsZero()), status.Resource, status.Namespace)
+		gauge(watchUpDesc, series.Bool(status.Up()), status.Resource, status.Namespace)
 		since := 0.0
 		if !status.BrokenSince.IsZero() {
 			since = float64(status.BrokenSince.UnixMilli()) / 1000
 		}
 		gauge(brokenSinceDesc, since, status.Resource, status.Namespace)
 	}
-}
-
-func oneIf(condition bool) float64 {
-	if condition {
-		return 1
-	}
-	return 0
 }
 
 // The highest number of label values with a series of their own, for labels whose

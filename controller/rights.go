@@ -80,7 +80,7 @@ func (c *Controller) Rights() []apiclient.Right {
 			rights = append(rights, key)
 		}
 	}
-	for _, namespace := range namespacesOrAll(c.options.Namespaces) {
+	for _, namespace := range apiclient.NamespacesOrAll(c.options.Namespaces) {
 		for _, right := range c.options.rights() {
 			right.Namespace = namespace
 			rights = append(rights, right)

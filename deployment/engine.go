@@ -159,10 +159,7 @@ func (e *Engine) add(key types.NamespacedName) { e.queue.Add(key, struct{}{}) }
 // watch creates the watches. ReplicaSets are listed before Deployments, because a plan would
 // not count the pods of a ReplicaSet that is not known.
 func (e *Engine) watch(namespaces []string, clients *apiclient.Clients) {
-	if len(namespaces) == 0 {
-		namespaces = []string{""}
-	}
-	for _, namespace := range namespaces {
+	for _, namespace := range apiclient.NamespacesOrAll(namespaces) {
 		deployments := watch.New(watch.Options[packedDeployment]{
 			Resource: "deployments", Kind: kind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceDeployment, Name: named[*rollout.Deployment, packedDeployment](kind, uncontrolled),
 			Observer: hearing{e.caches.deployments.feed(namespace), e, statusWrites{}}, Ward: e.ward, Log: e.log,

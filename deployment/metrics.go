@@ -11,7 +11,6 @@ import (
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 	"kubernetes-deployment-restart-controller/quarantine"
 	"kubernetes-deployment-restart-controller/series"
-	"kubernetes-deployment-restart-controller/watch"
 )
 
 const namespace = "deployment_engine"
@@ -102,20 +101,16 @@ const probeResource = "probe"
 
 // The metrics that are computed from the engine's state.
 var (
-	inProgressDesc = stateDesc("rollouts_in_progress", "The number of Deployments whose rollout is not complete, paused ones aside.")
-	exceededDesc   = stateDesc("rollouts_deadline_exceeded", "The number of Deployments whose rollout has exceeded its progress deadline.")
-	notBegunDesc   = stateDesc("rollouts_not_begun", "The number of Deployments whose new ReplicaSet cannot be created.")
-	drivingDesc    = stateDesc("driving", "Whether the engine drives Deployments (1) or stands by (0).")
-	restingDesc    = stateDesc("resting_namespaces", "The number of namespaces whose Deployments rest until it is sure that nobody else drives them.")
-	queueDepthDesc = stateDesc("queue_depth", "The number of Deployments that wait for a worker.")
-	slowDesc       = stateDesc("slow_requests", "The number of Deployments that have been worked on for more than a second.")
-	leftAloneDesc  = stateDesc("objects_left_alone", "The number of objects that are left alone after an internal error.")
-	watchUpDesc    = stateDesc("watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
+	inProgressDesc = series.Desc(namespace, "rollouts_in_progress", "The number of Deployments whose rollout is not complete, paused ones aside.")
+	exceededDesc   = series.Desc(namespace, "rollouts_deadline_exceeded", "The number of Deployments whose rollout has exceeded its progress deadline.")
+	notBegunDesc   = series.Desc(namespace, "rollouts_not_begun", "The number of Deployments whose new ReplicaSet cannot be created.")
+	drivingDesc    = series.Desc(namespace, "driving", "Whether the engine drives Deployments (1) or stands by (0).")
+	restingDesc    = series.Desc(namespace, "resting_namespaces", "The number of namespaces whose Deployments rest until it is sure that nobody else drives them.")
+	queueDepthDesc = series.Desc(namespace, "queue_depth", "The number of Deployments that wait for a worker.")
+	slowDesc       = series.Desc(namespace, "slow_requests", "The number of Deployments that have been worked on for more than a second.")
+	leftAloneDesc  = series.Desc(namespace, "objects_left_alone", "The number of objects that are left alone after an internal error.")
+	watchUpDesc    = series.Desc(namespace, "watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
 )
-
-func stateDesc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
-}
 
 // Describe implements prometheus.Collector.
 func (e *Engine) Describe(descs chan<- *prometheus.Desc) {
@@ -132,35 +127,24 @@ func (e *Engine) Collect(samples chan<- prometheus.Metric) {
 	for _, collector := range e.metrics.collectors() {
 		collector.Collect(samples)
 	}
-	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
-		samples <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
-	}
+	gauge := series.Gauges(samples)
 	gauge(inProgressDesc, float64(e.caches.deployments.count(inProgress)))
 	gauge(exceededDesc, float64(e.caches.deployments.count(exceeded)))
 	gauge(notBegunDesc, float64(e.caches.deployments.count(notBegun)))
-	gauge(drivingDesc, asNumber(e.executor.driving.Load()))
+	gauge(drivingDesc, series.Bool(e.executor.driving.Load()))
 	gauge(restingDesc, float64(e.executor.truces.count()))
 	gauge(queueDepthDesc, float64(e.queue.Len()))
 	gauge(slowDesc, float64(e.queue.Slow()))
 	gauge(leftAloneDesc, float64(e.ward.Len()))
 	for _, w := range e.watches {
 		status := w.Status()
-		gauge(watchUpDesc, isUp(status), status.Resource, status.Namespace)
+		gauge(watchUpDesc, series.Bool(status.Up()), status.Resource, status.Namespace)
 	}
 	for _, status := range e.pods.statuses() {
-		gauge(watchUpDesc, isUp(status), status.Resource, status.Namespace)
+		gauge(watchUpDesc, series.Bool(status.Up()), status.Resource, status.Namespace)
 	}
 	if e.lookout.hasBegun() {
 		probes := e.probes.Status()
-		gauge(watchUpDesc, isUp(probes), probeResource, probes.Namespace)
+		gauge(watchUpDesc, series.Bool(probes.Up()), probeResource, probes.Namespace)
 	}
-}
-
-func isUp(s watch.Status) float64 { return asNumber(s.Synced && s.BrokenSince.IsZero()) }
-
-func asNumber(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
 }

@@ -40,12 +40,8 @@ func probeRights(namespace string) []apiclient.Right {
 
 // rightsOf returns all permissions that the engine needs.
 func rightsOf(options *Options) []apiclient.Right {
-	namespaces := options.Namespaces
-	if len(namespaces) == 0 {
-		namespaces = []string{""}
-	}
 	rights := probeRights(options.OwnNamespace)
-	for _, namespace := range namespaces {
+	for _, namespace := range apiclient.NamespacesOrAll(options.Namespaces) {
 		for _, right := range neededRights {
 			right.Namespace = namespace
 			rights = append(rights, right)

@@ -4,6 +4,8 @@
 // the metrics. So a label with such values has a limit, and values beyond it become
 // [Other].
 //
+// It also has what both engines need for metrics that are computed for each scrape.
+//
 // Both engines use this package; it depends on neither.
 package series
 

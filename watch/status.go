@@ -26,6 +26,9 @@ type Status struct {
 	Problem error
 }
 
+// Up reports whether the watch has seen all objects and works.
+func (s Status) Up() bool { return s.Synced && s.BrokenSince.IsZero() }
+
 // String describes the state in one line, as /readyz shows it.
 func (s Status) String() string {
 	var line strings.Builder
