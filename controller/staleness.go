@@ -48,13 +48,13 @@ type staleness struct {
 	waiting *turns        // the workloads to judge; only the judging goroutine uses it
 
 	mu         sync.Mutex
-	noted      notes
+	dirty      dirtySet
 	stale      map[catalog.WorkloadRef]time.Time // since when they have been forgotten, zero if they are not
 	namespaces map[string]tally                  // the stale workloads of each
 }
 
-// notes hold what may have changed the verdict on workloads.
-type notes struct {
+// dirtySet is what may have changed the verdict on workloads.
+type dirtySet struct {
 	everything bool
 	stale      bool // all that are stale
 	configs    map[catalog.ConfigRef]struct{}
@@ -69,48 +69,48 @@ type tally struct {
 
 func newStaleness(known *catalog.Catalog, judge func(catalog.WorkloadRef) verdict) *staleness {
 	return &staleness{
-		catalog: known, judge: judge, wake: make(chan struct{}, 1), waiting: newTurns(), noted: noNotes(),
+		catalog: known, judge: judge, wake: make(chan struct{}, 1), waiting: newTurns(), dirty: newDirtySet(),
 		stale: make(map[catalog.WorkloadRef]time.Time), namespaces: make(map[string]tally),
 	}
 }
 
-func noNotes() notes {
-	return notes{configs: make(map[catalog.ConfigRef]struct{}), workloads: make(map[catalog.WorkloadRef]bool)}
+func newDirtySet() dirtySet {
+	return dirtySet{configs: make(map[catalog.ConfigRef]struct{}), workloads: make(map[catalog.WorkloadRef]bool)}
 }
 
 // noteWorkload notes that the verdict on a workload may have changed.
 func (s *staleness) noteWorkload(ref catalog.WorkloadRef) {
-	s.note(func(n *notes) { n.workloads[ref] = false })
+	s.note(func(d *dirtySet) { d.workloads[ref] = false })
 }
 
 // noteWaiting notes that work is under way for a workload, which makes no difference to a
 // fresh workload.
 func (s *staleness) noteWaiting(ref catalog.WorkloadRef) {
-	s.note(func(n *notes) {
-		if _, found := n.workloads[ref]; !found {
-			n.workloads[ref] = true
+	s.note(func(d *dirtySet) {
+		if _, found := d.workloads[ref]; !found {
+			d.workloads[ref] = true
 		}
 	})
 }
 
 // noteLeading notes that this process restarts stale workloads from now on.
 func (s *staleness) noteLeading() {
-	s.note(func(n *notes) { n.stale = true })
+	s.note(func(d *dirtySet) { d.stale = true })
 }
 
 // noteConfig notes that the verdict on the workloads that reference a config may have changed.
 func (s *staleness) noteConfig(ref catalog.ConfigRef) {
-	s.note(func(n *notes) { n.configs[ref] = struct{}{} })
+	s.note(func(d *dirtySet) { d.configs[ref] = struct{}{} })
 }
 
 // noteEverything notes that the verdict on any workload may have changed.
 func (s *staleness) noteEverything() {
-	s.note(func(n *notes) { n.everything = true })
+	s.note(func(d *dirtySet) { d.everything = true })
 }
 
-func (s *staleness) note(add func(*notes)) {
+func (s *staleness) note(add func(*dirtySet)) {
 	s.mu.Lock()
-	add(&s.noted)
+	add(&s.dirty)
 	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
@@ -153,30 +153,30 @@ func (s *staleness) update(ctx context.Context, limit time.Duration) {
 // take removes the notes and returns the workloads that they are about.
 func (s *staleness) take() map[catalog.WorkloadRef]bool {
 	s.mu.Lock()
-	noted := s.noted
-	s.noted = noNotes()
-	for ref, ifStale := range noted.workloads {
+	dirty := s.dirty
+	s.dirty = newDirtySet()
+	for ref, ifStale := range dirty.workloads {
 		if _, isStale := s.stale[ref]; ifStale && !isStale {
-			delete(noted.workloads, ref)
+			delete(dirty.workloads, ref)
 		}
 	}
-	if noted.everything || noted.stale {
+	if dirty.everything || dirty.stale {
 		for ref := range s.stale { // the catalog may no longer know them
-			noted.workloads[ref] = false
+			dirty.workloads[ref] = false
 		}
 	}
 	s.mu.Unlock()
-	if noted.everything {
+	if dirty.everything {
 		for _, ref := range s.catalog.Workloads() {
-			noted.workloads[ref] = false
+			dirty.workloads[ref] = false
 		}
 	}
-	for config := range noted.configs {
+	for config := range dirty.configs {
 		for _, w := range s.catalog.WorkloadsReferencing(config) {
-			noted.workloads[w.Ref] = false
+			dirty.workloads[w.Ref] = false
 		}
 	}
-	return noted.workloads
+	return dirty.workloads
 }
 
 // put stores the verdict on a workload.

@@ -20,7 +20,7 @@ func BenchmarkSyncInANamespaceOf(b *testing.B) {
 			first := c.deployments.get(types.NamespacedName{Namespace: "ns", Name: "web-0"})
 			b.ReportAllocs()
 			for b.Loop() {
-				if actions, _ := rollout.Plan(c.observe(first, note{}, now)); len(actions) != 1 {
+				if actions, _ := rollout.Plan(c.observe(first, writeHistory{}, now)); len(actions) != 1 {
 					b.Fatal(actions)
 				}
 			}

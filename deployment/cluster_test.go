@@ -226,7 +226,7 @@ func (c *cluster) replicaSetsOf(d *appsv1.Deployment) (sets []*appsv1.ReplicaSet
 // watches; the test shows it the changes.
 func (c *cluster) newEngine(metrics *metrics) *Engine {
 	log := slog.New(slog.DiscardHandler)
-	e := &Engine{log: log, notes: notes{notes: map[types.NamespacedName]note{}}, metrics: metrics, queue: newQueue(1, metrics)}
+	e := &Engine{log: log, histories: writeHistories{byDeployment: map[types.NamespacedName]writeHistory{}}, metrics: metrics, queue: newQueue(1, metrics)}
 	e.caches = &caches{
 		deployments: newCache(packDeployment, groupsOfDeployment, e.onDeployment),
 		replicaSets: newCache(packReplicaSet, groupsOfReplicaSet, e.onReplicaSet),

@@ -14,7 +14,7 @@
 //
 //   - The caches hold what the watches have shown, and the API server's answers to the
 //     engine's own writes.
-//   - A note is what the engine remembers about its writes for a Deployment.
+//   - A write history is what the engine remembers about its last writes for a Deployment.
 //   - The engine drives Deployments, or stands by while another controller does. A rival is
 //     another controller that drives them; the probe is the Deployment that the engine uses
 //     to detect rivals.

@@ -10,7 +10,7 @@ import (
 // A name that is taken changes the count of collisions, from which the next name is made.
 // Until the count is written, another attempt would meet the same name.
 func TestACollisionIsRememberedUntilItsCountIsWritten(t *testing.T) {
-	key, taken := web(3, "v1").Key(), note{creation: rollout.CreationFailure{Name: "web-v1", Collided: true}}
+	key, taken := web(3, "v1").Key(), writeHistory{creation: rollout.CreationFailure{Name: "web-v1", Collided: true}}
 	for name, test := range map[string]struct {
 		actions    []rollout.Action
 		remembered bool
@@ -22,8 +22,8 @@ func TestACollisionIsRememberedUntilItsCountIsWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newIdleEngine(t)
-			e.goOn(key, taken, test.actions, now.AddDate(100, 0, 0))
-			if remembered := e.notes.of(key).creation.Collided; remembered != test.remembered || e.queue.Len() != test.queued {
+			e.scheduleNext(key, taken, test.actions, now.AddDate(100, 0, 0))
+			if remembered := e.histories.of(key).creation.Collided; remembered != test.remembered || e.queue.Len() != test.queued {
 				t.Errorf("remembered: %t, queued: %d", remembered, e.queue.Len())
 			}
 		})
@@ -46,9 +46,9 @@ func TestACreationIsRememberedUntilAStatusIsWritten(t *testing.T) {
 		"another was created meantime": {"web-v0", []rollout.Action{create}, "web-v1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := note{created: test.before}
-			if n.account(test.actions, time.Time{}); n.created != test.want {
-				t.Errorf("remembered: %q", n.created)
+			h := writeHistory{created: test.before}
+			if h.record(test.actions, time.Time{}); h.created != test.want {
+				t.Errorf("remembered: %q", h.created)
 			}
 		})
 	}

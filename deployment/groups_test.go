@@ -43,7 +43,7 @@ func TestASyncDoesNotLookAtOrphansOfOthers(t *testing.T) {
 	}
 	for _, number := range []int{0, 77, many - 1} {
 		d := c.deployments.get(types.NamespacedName{Namespace: "ns", Name: name(number)})
-		s := c.observe(d, note{}, now)
+		s := c.observe(d, writeHistory{}, now)
 		if len(s.Orphans) != 1 || s.Orphans[0].Name != d.Name {
 			t.Errorf("it looks at %d orphans, want its own", len(s.Orphans))
 		}
@@ -181,7 +181,7 @@ func TestAReplicaSetOfAnotherNamespaceHasNoPartInAPlan(t *testing.T) {
 		for _, rs := range sets {
 			c.replicaSets.feed("").Observe(packReplicaSet(rs))
 		}
-		actions, _ := rollout.Plan(c.observe(d, note{}, now))
+		actions, _ := rollout.Plan(c.observe(d, writeHistory{}, now))
 		return actions
 	}
 	own := []*rollout.ReplicaSet{set("v1", 3, 3), set("v2", 1, 0)}

@@ -55,15 +55,15 @@ func (e *Engine) reportStatus(ctx context.Context, d *rollout.Deployment, action
 	return nil
 }
 
-// tellIneffective reports a write without effect once.
-func (e *Engine) tellIneffective(key types.NamespacedName, n note, err error) {
+// reportIneffective reports a write without effect once.
+func (e *Engine) reportIneffective(key types.NamespacedName, h writeHistory, err error) {
 	var ineffective *apiclient.IneffectiveError
-	if !errors.As(err, &ineffective) || n.ineffective == ineffective.Error() {
+	if !errors.As(err, &ineffective) || h.ineffective == ineffective.Error() {
 		return
 	}
-	n.ineffective = ineffective.Error()
-	e.notes.keep(key, n)
+	h.ineffective = ineffective.Error()
+	e.histories.keep(key, h)
 	if d := e.caches.deployments.get(key); d != nil {
-		e.executor.events.Event(referenceTo(d), corev1.EventTypeWarning, reasonIneffective, n.ineffective)
+		e.executor.events.Event(referenceTo(d), corev1.EventTypeWarning, reasonIneffective, h.ineffective)
 	}
 }

@@ -138,7 +138,7 @@ func TestNoReplicaSetIsCreatedForADeploymentThatHasChanged(t *testing.T) {
 			d := rollout.NewDeployment(s.deployment())
 			s.engine.caches.deployments.feed("").Observe(packDeployment(d))
 			change(s.cluster) // which no watch has shown
-			actions, _ := rollout.Plan(s.engine.caches.observe(d, note{}, s.now))
+			actions, _ := rollout.Plan(s.engine.caches.observe(d, writeHistory{}, s.now))
 			done, err := s.engine.executor.apply(t.Context(), d, actions)
 			if done != 0 || !strings.Contains(fmt.Sprint(err), errMovedOn.Error()) || len(s.cluster.replicaSets) != 0 {
 				t.Errorf("%d of %v, error %v", done, actions, err)

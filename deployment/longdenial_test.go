@@ -28,7 +28,7 @@ func TestALongDenialIsCutInTheConditionAndInWhatIsRemembered(t *testing.T) {
 			longest := 0
 			for range 5 {
 				a.sync(t)
-				longest = max(longest, len(a.engine.notes.of(a.key).creation.Message))
+				longest = max(longest, len(a.engine.histories.of(a.key).creation.Message))
 			}
 			if longest == 0 || longest > 4096 {
 				t.Errorf("a message of %d bytes is remembered", longest)

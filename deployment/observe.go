@@ -25,16 +25,16 @@ type caches struct {
 const noLimit = math.MaxInt
 
 // observe collects what a plan for a Deployment may look at.
-func (c *caches) observe(d *rollout.Deployment, n note, now time.Time) *rollout.State {
+func (c *caches) observe(d *rollout.Deployment, h writeHistory, now time.Time) *rollout.State {
 	s := &rollout.State{
 		Now:           now,
 		Deployment:    d,
 		ReplicaSets:   c.replicaSetsOf(d),
 		Orphans:       c.orphansFor(d),
-		Creation:      n.creation,
-		Created:       n.created,
-		StatusWritten: n.statusWritten,
-		StepTaken:     n.stepTaken,
+		Creation:      h.creation,
+		Created:       h.created,
+		StatusWritten: h.statusWritten,
+		StepTaken:     h.stepTaken,
 	}
 	if d.NeedsPods() {
 		s.Pods = c.pods.count(d, s.ReplicaSets)

@@ -68,7 +68,7 @@ type stage struct {
 	now     time.Time
 	cluster *cluster
 	engine  *Engine
-	note    note
+	history writeHistory
 	shown   [watches]int
 	told    int
 	quota   bool
@@ -207,8 +207,8 @@ func (s *stage) sync() (printed string, acted bool) {
 	if d == nil {
 		return "  no deployment\n", false
 	}
-	actions, wake := rollout.Plan(s.engine.caches.observe(d, s.note, s.now))
-	s.note = note{}
+	actions, wake := rollout.Plan(s.engine.caches.observe(d, s.history, s.now))
+	s.history = writeHistory{}
 	var out strings.Builder
 	for _, action := range actions {
 		fmt.Fprintf(&out, "  %s\n", action)
@@ -216,7 +216,7 @@ func (s *stage) sync() (printed string, acted bool) {
 	var creation *creationError
 	switch _, err := s.engine.executor.apply(context.Background(), d, actions); {
 	case errors.As(err, &creation):
-		s.note.creation = creation.CreationFailure
+		s.history.creation = creation.CreationFailure
 		fmt.Fprintf(&out, "  failed: %v\n", err)
 	case errors.Is(err, errMovedOn):
 		out.WriteString("  to be planned again\n")

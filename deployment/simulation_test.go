@@ -448,7 +448,7 @@ func (w *world) sync() bool {
 	}()
 	if w.isLoud {
 		if d := w.engine.caches.deployments.get(key); d != nil {
-			s := w.engine.caches.observe(d, w.engine.notes.of(key), time.Now())
+			s := w.engine.caches.observe(d, w.engine.histories.of(key), time.Now())
 			s.NoTerminating = w.engine.executor.dropping.has(key.Namespace)
 			actions, wake := rollout.Plan(s)
 			w.tell("sync on version %s: %v, wake %v", d.ResourceVersion, actions, wake)
@@ -467,7 +467,7 @@ func (w *world) look() {
 	if w.hasSeen || d == nil {
 		return
 	}
-	s := w.engine.caches.observe(d, note{}, time.Now())
+	s := w.engine.caches.observe(d, writeHistory{}, time.Now())
 	w.isScaling = d.Paused || isRescaled(s)
 	w.seen, w.ordered, w.hasSeen = s.ReplicaSets, map[string]int64{}, true
 }

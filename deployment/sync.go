@@ -28,7 +28,7 @@ func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 	}()
 	d := e.caches.deployments.get(key)
 	if d == nil {
-		e.notes.keep(key, note{})
+		e.histories.keep(key, writeHistory{})
 		e.queue.Forget(key)
 		return
 	}
@@ -36,47 +36,47 @@ func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 		e.queue.AddAfter(key, heldPause)
 		return
 	}
-	n := e.notes.of(key)
-	if n.creation.IsAltered && !e.isAltered(d, n.creation.Name) {
-		n.creation = rollout.CreationFailure{}
+	h := e.histories.of(key)
+	if h.creation.IsAltered && !e.isAltered(d, h.creation.Name) {
+		h.creation = rollout.CreationFailure{}
 	}
-	if n.unsure != "" {
-		if _, err := e.executor.lookAtReplicaSet(ctx, types.NamespacedName{Namespace: key.Namespace, Name: n.unsure}); err != nil {
-			e.retry(ctx, key, n, err)
+	if h.unsure != "" {
+		if _, err := e.executor.lookAtReplicaSet(ctx, types.NamespacedName{Namespace: key.Namespace, Name: h.unsure}); err != nil {
+			e.retry(ctx, key, h, err)
 			return
 		}
-		n.unsure = ""
-		e.notes.keep(key, n)
+		h.unsure = ""
+		e.histories.keep(key, h)
 	}
-	state := e.caches.observe(d, n, start)
+	state := e.caches.observe(d, h, start)
 	state.NoTerminating = e.executor.dropping.has(key.Namespace)
 	actions, wake := rollout.Plan(state)
 	if done, err := e.executor.apply(ctx, d, actions); err != nil {
-		if step, _ := n.account(actions[:done], time.Now()); step {
+		if step, _ := h.record(actions[:done], time.Now()); step {
 			e.queue.Forget(key) // there was progress: this failure is the first in a row
 		}
 		if apiclient.IsIneffective(err) {
-			n.account(e.reportStatus(ctx, d, actions[done:]), time.Now())
+			h.record(e.reportStatus(ctx, d, actions[done:]), time.Now())
 		}
-		e.notes.keep(key, n)
-		e.retry(ctx, key, n, err)
+		e.histories.keep(key, h)
+		e.retry(ctx, key, h, err)
 		return
 	}
-	e.goOn(key, n, actions, wake)
+	e.scheduleNext(key, h, actions, wake)
 }
 
-// goOn decides when to sync a Deployment next after its plan was applied.
-func (e *Engine) goOn(key types.NamespacedName, n note, actions []rollout.Action, wake time.Time) {
-	failed, collided := n.creation.Name != "" && !n.creation.Collided && !n.creation.IsAltered, n.creation.Collided
-	step, reported := n.account(actions, time.Now())
-	n.ineffective = ""
+// scheduleNext decides when to sync a Deployment next after its plan was applied.
+func (e *Engine) scheduleNext(key types.NamespacedName, h writeHistory, actions []rollout.Action, wake time.Time) {
+	failed, collided := h.creation.Name != "" && !h.creation.Collided && !h.creation.IsAltered, h.creation.Collided
+	step, reported := h.record(actions, time.Now())
+	h.ineffective = ""
 	switch {
-	case n.creation.IsAltered:
-		n.creation.IsReported = true // and wait for its deletion
+	case h.creation.IsAltered:
+		h.creation.IsReported = true // and wait for its deletion
 	case !collided || reported || step:
-		n.creation = rollout.CreationFailure{}
+		h.creation = rollout.CreationFailure{}
 	} // otherwise the count of collisions, which determines the next name, is not written yet
-	e.notes.keep(key, n)
+	e.histories.keep(key, h)
 	if !wake.IsZero() {
 		e.queue.AddAfter(key, time.Until(wake))
 	}
@@ -91,23 +91,23 @@ func (e *Engine) goOn(key types.NamespacedName, n note, actions []rollout.Action
 }
 
 // retry is the one place that turns errors into retries. No key is ever dropped.
-func (e *Engine) retry(ctx context.Context, key types.NamespacedName, n note, err error) {
+func (e *Engine) retry(ctx context.Context, key types.NamespacedName, h writeHistory, err error) {
 	if ctx.Err() != nil || errors.Is(err, errResting) {
 		return // the engine ends, or starts from scratch when it takes over
 	}
 	var uncertain *unsureError
 	if errors.As(err, &uncertain) {
-		n.unsure = uncertain.name
-		e.notes.keep(key, n)
+		h.unsure = uncertain.name
+		e.histories.keep(key, h)
 	}
 	var creation *creationError
 	switch {
 	case errors.As(err, &creation):
-		n.creation = creation.CreationFailure
-		e.notes.keep(key, n)
+		h.creation = creation.CreationFailure
+		e.histories.keep(key, h)
 		e.add(key) // to report it
 	default:
-		e.tellIneffective(key, n, err)
+		e.reportIneffective(key, h, err)
 		e.queue.Retry(key, failureOf(err))
 	}
 	if isPassing(err) && e.queue.Failures(key) < manyFailures {

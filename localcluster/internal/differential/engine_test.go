@@ -20,7 +20,7 @@ type engine struct {
 	server *server
 	writer *deployment.Writer
 	queue  *queue
-	// notes are what an Engine remembers of its last writes; isHasty leaves them out, so that no write waits for
+	// What an Engine remembers of its last writes; isHasty leaves out the times, so that no write waits for
 	// another.
 	creation                 rollout.CreationFailure
 	created                  string
@@ -69,7 +69,7 @@ func (e *engine) step(ctx context.Context) bool {
 	e.isWriting = true
 	done, failure, err := e.writer.Apply(ctx, d, actions)
 	e.isWriting = false
-	isStep, isReported := e.account(actions[:done])
+	isStep, isReported := e.record(actions[:done])
 	switch {
 	case failure.Name != "":
 		e.creation = failure
@@ -78,13 +78,13 @@ func (e *engine) step(ctx context.Context) bool {
 		e.tell("fails: %v", err)
 		e.queue.AddRateLimited(name)
 	default:
-		e.goOn(isStep, isReported, wake)
+		e.scheduleNext(isStep, isReported, wake)
 	}
 	return true
 }
 
-// goOn decides when to plan next after a plan was applied, as Engine.goOn does.
-func (e *engine) goOn(isStep, isReported bool, wake time.Time) {
+// scheduleNext decides when to plan next after a plan was applied, as Engine.scheduleNext does.
+func (e *engine) scheduleNext(isStep, isReported bool, wake time.Time) {
 	hasFailed, hasCollided := e.creation.Name != "" && !e.creation.Collided, e.creation.Collided
 	if !hasCollided || isReported || isStep {
 		e.creation = rollout.CreationFailure{}
@@ -102,8 +102,8 @@ func (e *engine) goOn(isStep, isReported bool, wake time.Time) {
 	e.queue.Forget(name)
 }
 
-// account notes what was written, as note.account does.
-func (e *engine) account(actions []rollout.Action) (isStep, isReported bool) {
+// record adds what was written, as writeHistory.record does.
+func (e *engine) record(actions []rollout.Action) (isStep, isReported bool) {
 	for _, action := range actions {
 		switch a := action.(type) {
 		case rollout.UpdateStatus:
