@@ -63,6 +63,20 @@ func (a *arrival) date(recorded Edit) time.Time {
 	return a.at
 }
 
+// doneBy returns a time by which a key had changed by the API server's clock, given what the
+// managedFields say about the change. A key of a config that was created again, and that has not
+// changed since, changed with the creation. It returns zero if that leaves no trace.
+func (a *arrival) doneBy(recorded Edit) time.Time {
+	last := recorded.At
+	if last.IsZero() && a.previous.Deleted {
+		last = time.Unix(a.config.Created, 0)
+	}
+	if last.IsZero() {
+		return last
+	}
+	return last.Add(time.Second) // the API truncates times
+}
+
 // stamp sets the moment at which the catalog took in the changes. They are the last edits, and
 // perhaps the first one; see [foldLostKeys].
 func (a *arrival) stamp(moment Sequence) {

@@ -85,7 +85,13 @@ func (p *Past) since(w *Workload) (Sighting, bool) {
 	if p.Mixed && p.From.Seen <= w.lastRight() {
 		from.At = w.Applied.Written
 	}
-	return from, w.isLater(p.Until)
+	return from, w.isLater(p.Until) && !p.isGoneBefore(w)
+}
+
+// isGoneBefore reports whether the content had gone before the pods were created, since the record
+// was made with a restart. The watch may show that late, long after the record.
+func (p *Past) isGoneBefore(w *Workload) bool {
+	return w.Applied.WithRestart && !p.GoneBy.IsZero() && p.GoneBy.Before(w.Applied.Written)
 }
 
 // lastRight returns the moment at which the pods were last known to have, or to be about to get,

@@ -34,6 +34,9 @@ type Past struct {
 	// From and Until are when the content came and when it went. It is still there if Until is
 	// zero.
 	From, Until Sighting
+	// GoneBy is a time by which the content had gone according to the API server, however late the
+	// watch showed that; zero if it is not known.
+	GoneBy time.Time
 }
 
 // Sighting is when a watch showed something: by the clock, and in the order of observations.
@@ -49,7 +52,7 @@ func pastOf(known []Past, previous *Config, present *arrival, changed []string) 
 	var ended []Past
 	if last := len(known) - 1; previous.Deleted && last >= 0 && known[last].isOpen() {
 		back := known[last]
-		back.Until = Sighting{present.at, notYet}
+		back.Until, back.GoneBy = Sighting{present.at, notYet}, present.doneBy(Edit{})
 		known, ended = known[:last:last], append(ended, back)
 	}
 	since := seenSince(previous, changed)
@@ -59,9 +62,10 @@ func pastOf(known []Past, previous *Config, present *arrival, changed []string) 
 			continue
 		}
 		before, _ := findKey(previous.Keys, key)
+		recorded := findEdit(present.recorded, key)
 		ended = append(ended, Past{
 			Key: key, Content: before.Checksum, WasBinary: before.Binary, Binary: !inData(previous.Keys, key) && !inData(present.config.Keys, key),
-			From: from, Until: Sighting{present.date(findEdit(present.recorded, key)), notYet},
+			From: from, Until: Sighting{present.date(recorded), notYet}, GoneBy: present.doneBy(recorded),
 		})
 	}
 	if len(ended) == 0 {
@@ -142,7 +146,7 @@ func boundPast(all []Past) []Past {
 
 // mix joins several past contents that have gone into one that covers the whole time.
 func mix(key string, several ...Past) Past {
-	mixed := Past{Key: key, Mixed: true, Binary: true, From: several[0].From, Until: several[0].Until}
+	mixed := Past{Key: key, Mixed: true, Binary: true, From: several[0].From, Until: several[0].Until, GoneBy: several[0].GoneBy}
 	for _, p := range several {
 		if p.From.At.Before(mixed.From.At) {
 			mixed.From.At = p.From.At
@@ -152,6 +156,11 @@ func mix(key string, several ...Past) Past {
 		}
 		mixed.From.Seen, mixed.Until.Seen = min(mixed.From.Seen, p.From.Seen), max(mixed.Until.Seen, p.Until.Seen)
 		mixed.Binary = mixed.Binary && p.Binary
+		if p.GoneBy.IsZero() || mixed.GoneBy.IsZero() {
+			mixed.GoneBy = time.Time{}
+		} else if p.GoneBy.After(mixed.GoneBy) {
+			mixed.GoneBy = p.GoneBy
+		}
 	}
 	return mixed
 }
