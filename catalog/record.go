@@ -63,13 +63,13 @@ type AppliedState struct {
 	// Trusted means that the checksums are reliable: they have our scheme, belong to the present
 	// pod template, and were written by us.
 	Trusted bool
+	// WithRestart means that the pod template has the timestamp of a restart that was made with the
+	// record, or later. All pods of that template were then created after Written.
+	WithRestart bool
 	// Budget is what the workload has used of its restarts, if we wrote it.
 	Budget Budget
 	// Written is when the record was written, zero if that is not known.
 	Written time.Time
-	// WithRestart means that the pod template has the timestamp of a restart that was made with the
-	// record, or later. All pods of that template were then created after Written.
-	WithRestart bool
 	// Contradicted is since when content other than the recorded one has required a restart that
 	// was put off or failed; zero if no restart is required. It is Marked if the basis says so;
 	// otherwise only the [Catalog] knows.
