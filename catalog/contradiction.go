@@ -165,18 +165,24 @@ func (v *View) markedSpans(sights []sight, known []span) []span {
 	return marked
 }
 
-// lastSeen returns when the watch showed the last edit that concerns the workload and is not older
-// than the given time. It is zero if there is no such edit.
+// lastSeen returns when the watch showed the last edit or creation that concerns the workload and is
+// not older than the given time. It is zero if there is none.
 func lastSeen(sights []sight, since time.Time) Sighting {
 	last := Sighting{At: since}
+	note := func(edit Edit) {
+		if edit.Seen > 0 && !edit.At.Before(last.At) {
+			last = Sighting{edit.At, edit.Seen}
+		}
+	}
 	for i := range sights {
 		if sights[i].config == nil {
 			continue
 		}
+		note(sights[i].config.creation())
 		selected := selections(sights[i].references)
 		for _, edit := range sights[i].config.Edits {
-			if edit.Seen > 0 && !edit.At.Before(last.At) && slices.ContainsFunc(selected, edit.concerns) {
-				last = Sighting{edit.At, edit.Seen}
+			if slices.ContainsFunc(selected, edit.concerns) {
+				note(edit)
 			}
 		}
 	}

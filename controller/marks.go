@@ -11,10 +11,10 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// noteContradiction notes, in case the restart is put off or fails, since when the record has been
-// contradicted: pods read something else from then on, even if the content comes back later. If no
-// watch showed how the contradiction began, it counts from now on. It returns the zero value if the
-// record is not contradicted.
+// noteContradiction notes, in case the restart is put off or fails or the record is kept, since when
+// the record has been contradicted: pods read something else from then on, even if the content comes
+// back later. If no watch showed how the contradiction began, it counts from now on. It returns the
+// zero value if the record is not contradicted.
 func (r *restarter) noteContradiction(view catalog.View, decision catalog.Decision, now time.Time) catalog.Sighting {
 	if !decision.Contradicts || !decision.Contradicted.At.IsZero() {
 		return decision.Contradicted
@@ -23,8 +23,9 @@ func (r *restarter) noteContradiction(view catalog.View, decision catalog.Decisi
 	return catalog.Sighting{At: now}
 }
 
-// mark marks the contradiction on a workload whose restart is put off, for the process that leads
-// when the content comes back. The mark already exists if the restart was put off before.
+// mark marks the contradiction on a workload whose restart is put off, or whose record is kept while
+// a config is gone, for the process that leads when the content comes back. The mark may exist
+// already.
 func (r *restarter) mark(ctx context.Context, view catalog.View, contradicted catalog.Sighting) error {
 	w := view.Workload
 	if contradicted.At.IsZero() || w.Applied.Marked {
@@ -49,6 +50,6 @@ func (r *restarter) mark(ctx context.Context, view catalog.View, contradicted ca
 		r.catalog.ObserveMarked(*written.workload.enabled, contradicted.Seen > 0)
 	}
 	r.metrics.annotationUpdates.Inc()
-	r.log.Info("marked the record, its restart is put off", "workload", w.Ref, "contradicted", contradicted.At.UTC().Format(time.RFC3339))
+	r.log.Info("marked the record as contradicted", "workload", w.Ref, "contradicted", contradicted.At.UTC().Format(time.RFC3339))
 	return nil
 }

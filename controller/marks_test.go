@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/apiclient"
 )
 
 // slowed returns a server and its restarter when the workload has no budget left: the next
@@ -56,6 +59,59 @@ func TestARestartThatIsPutOffForLongerThanTheGracePeriodMarksTheRecord(t *testin
 			}
 			if changed := after.ResourceVersion != before.ResourceVersion; changed != test.marked {
 				t.Errorf("the version is %s, was %s", after.ResourceVersion, before.ResourceVersion)
+			}
+		})
+	}
+}
+
+// A reverted restart is not decided about while a recorded config is gone. The other configs may
+// change meanwhile, and change back when another process leads.
+func TestARecordThatIsKeptAfterARevertIsMarkedWhenTheContentDiffers(t *testing.T) {
+	for name, test := range map[string]struct {
+		content string
+		dryRun  bool
+		marked  bool
+	}{
+		"another content": {"v2", false, true},
+		"the same":        {"v1", false, false},
+		"in a dry run":    {"v2", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log strings.Builder
+			server := &losingServer{deployment: watched()}
+			container := &server.deployment.Spec.Template.Spec.Containers[0]
+			container.EnvFrom = append(container.EnvFrom, corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{
+				LocalObjectReference: corev1.LocalObjectReference{Name: "gone"}}})
+			r := refusedRestarter(t, server, record.NewFakeRecorder(100), &log)
+			noPods := func(int, int) apiclient.Page { return &corev1.PodList{} }
+			r.pods = (&listServer{lists: map[string]madeList{"pods": {make: noPods}}}).reader(t)
+			gone := settingsOf("here")
+			gone.Ref.Name = "gone"
+			r.catalog.ObserveConfig(gone, time.Now())
+			for _, content := range []string{"v0", "v1"} {
+				r.catalog.ObserveConfig(settingsOf(content), time.Now())
+				r.catalog.ObserveWorkload(server.workload(t))
+				r.work(t.Context(), web)
+			}
+			r.catalog.ForgetConfig(gone.Ref, time.Now())
+			server.deployment.Spec.Template.Annotations = nil // which reverts the restart
+			server.write()
+			r.catalog.ObserveWorkload(server.workload(t))
+			r.catalog.ObserveConfig(settingsOf(test.content), time.Now())
+			r.dryRun = test.dryRun
+			before := server.workload(t)
+			if before.Applied.Reverted == nil || before.Applied.Marked {
+				t.Fatalf("the record is %+v, want that of a reverted restart", before.Applied)
+			}
+			for range 2 {
+				r.work(t.Context(), web)
+			}
+			after := server.workload(t)
+			if after.Applied.Marked != test.marked || after.Applied.Reverted == nil || after.Timestamp != before.Timestamp || !after.Applied.Checksums.Equal(before.Applied.Checksums) {
+				t.Errorf("the record is %+v, was %+v, want the mark: %t", after.Applied, before.Applied, test.marked)
+			}
+			if lines := strings.Count(log.String(), "marked the record"); lines > 1 || lines == 1 != test.marked {
+				t.Errorf("%d marks are in the log:\n%s", lines, &log)
 			}
 		})
 	}

@@ -204,11 +204,7 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	r.tellRevert(view.Workload, decision.Outcome)
 	switch {
 	case decision.Outcome == catalog.Keep:
-		if decision.Verified {
-			r.catalog.ObserveKept(view)
-		}
-		r.backlogs.settle(ref)
-		r.journal.untell(ref)
+		return r.keep(ctx, view, decision)
 	case r.dryRun:
 		r.pretend(view.Workload, decision)
 	case decision.Outcome == catalog.Restart:
@@ -218,6 +214,21 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 		return r.apply(ctx, view, decision, taken)
 	}
 	return nil
+}
+
+// keep leaves a workload and its record as they are. If the record stays although the content
+// differs from it, a mark says so: otherwise the next leader would not know of a content that the
+// pods have and that has been taken back.
+func (r *restarter) keep(ctx context.Context, view catalog.View, decision catalog.Decision) error {
+	if decision.Verified {
+		r.catalog.ObserveKept(view)
+	}
+	r.backlogs.settle(view.Workload.Ref)
+	r.journal.untell(view.Workload.Ref)
+	if decision.Verified || !decision.Contradicts || r.dryRun {
+		return nil
+	}
+	return r.mark(ctx, view, r.noteContradiction(view, decision, time.Now()))
 }
 
 // tellProblems reports, once, the problems of a workload that its owner has to fix.
