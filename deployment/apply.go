@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,9 +32,8 @@ type executor struct {
 	events  record.EventRecorder
 	metrics *metrics
 	log     *slog.Logger
-	// driving is whether it may write, and truces holds the namespaces where it still may not.
-	driving atomic.Bool
-	truces  namespaces
+	// mayWrite reports whether the engine drives the Deployments of a namespace.
+	mayWrite func(namespace string) bool
 	// dropping holds the namespaces whose Deployments do not keep terminatingReplicas in their
 	// status: all namespaces if the API server does not know the field, otherwise the ones
 	// where a policy removes it.
@@ -95,11 +93,6 @@ func (x *executor) apply(ctx context.Context, d *rollout.Deployment, actions []r
 		}
 	}
 	return len(actions), nil
-}
-
-// mayWrite reports whether the engine drives the Deployments of a namespace.
-func (x *executor) mayWrite(namespace string) bool {
-	return x.driving.Load() && !x.truces.has(namespace)
 }
 
 // levelOf keeps actions that occur many times in a rollout out of the log.

@@ -75,6 +75,10 @@ type Engine struct {
 
 	isSpare bool
 	leads   atomic.Bool
+	// driving is whether the engine drives Deployments. It does so in all namespaces except
+	// the resting ones.
+	driving atomic.Bool
+	resting namespaces
 	lookout *lookout
 	probes  follower
 }
@@ -111,11 +115,12 @@ func New(options Options) (*Engine, error) {
 		pods:        newPodTable(func(namespace string) { e.pods.want(namespace) }, e.wake),
 	}
 	e.executor = &executor{
-		apps:    clients.Apps,
-		caches:  e.caches,
-		events:  clients.Recorder(e.events, eventSource),
-		metrics: e.metrics,
-		log:     options.Log,
+		apps:     clients.Apps,
+		caches:   e.caches,
+		mayWrite: e.drives,
+		events:   clients.Recorder(e.events, eventSource),
+		metrics:  e.metrics,
+		log:      options.Log,
 	}
 	e.lookout = &lookout{
 		prober:     prober{apps: clients.Apps, namespace: options.OwnNamespace},
@@ -125,7 +130,7 @@ func New(options Options) (*Engine, error) {
 		log:        options.Log,
 		drive:      e.drive,
 		rest:       e.rest,
-		restIn:     e.executor.truces.add,
+		restIn:     e.resting.add,
 		resumeIn:   e.resumeIn,
 		hearsSince: e.hearsSince,
 		seesSince:  func() time.Time { return e.probes.Status().WorkingSince },
@@ -226,10 +231,15 @@ func (e *Engine) Lead(ctx context.Context) error {
 	return nil
 }
 
+// drives reports whether the engine drives the Deployments of a namespace.
+func (e *Engine) drives(namespace string) bool {
+	return e.driving.Load() && !e.resting.has(namespace)
+}
+
 // drive starts from scratch with all Deployments.
 func (e *Engine) drive() {
 	e.histories.clear()
-	e.executor.driving.Store(true)
+	e.driving.Store(true)
 	for _, key := range e.caches.deployments.keys(noLimit, deploymentsIn("")) {
 		e.add(key)
 	}
@@ -237,13 +247,13 @@ func (e *Engine) drive() {
 
 // rest lets the writes under way complete, and prevents further ones.
 func (e *Engine) rest() {
-	e.executor.driving.Store(false)
-	e.executor.truces.clear() // only then, or a write could begin in one of these namespaces
+	e.driving.Store(false)
+	e.resting.clear() // only then, or a write could begin in one of these namespaces
 }
 
 // resumeIn starts driving the Deployments of a namespace again.
 func (e *Engine) resumeIn(namespace string) {
-	e.executor.truces.remove(namespace)
+	e.resting.remove(namespace)
 	for _, key := range e.caches.deployments.keys(noLimit, deploymentsIn(namespace)) {
 		e.wake(key)
 	}
@@ -267,7 +277,7 @@ func (e *Engine) hearsSince() time.Time {
 // wake queues a Deployment, unless the engine stands by: then all Deployments are queued when
 // it begins to drive.
 func (e *Engine) wake(key types.NamespacedName) {
-	if e.executor.driving.Load() {
+	if e.driving.Load() {
 		e.add(key)
 	}
 }

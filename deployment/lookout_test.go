@@ -523,9 +523,9 @@ func TestAnEngineThatStandsByWritesNothing(t *testing.T) {
 	if s.engine.queue.Len() != 0 {
 		t.Error("it is queued")
 	}
-	s.engine.executor.truces.add("ns")
+	s.engine.resting.add("ns")
 	s.engine.rest()
-	if count := s.engine.executor.truces.count(); count != 0 {
+	if count := s.engine.resting.count(); count != 0 {
 		t.Errorf("it rests in %d namespaces in particular", count)
 	}
 }
@@ -536,12 +536,12 @@ func TestAnEngineWritesNothingInANamespaceWhereItRests(t *testing.T) {
 	d := rollout.NewDeployment(s.deployment())
 	s.engine.caches.deployments.feed("").Observe(packDeployment(d))
 	create := []rollout.Action{rollout.CreateReplicaSet{Name: "web-1", Replicas: 3}}
-	s.engine.executor.truces.add("ns")
+	s.engine.resting.add("ns")
 	if _, err := s.engine.executor.apply(t.Context(), d, create); !errors.Is(err, errResting) || len(s.cluster.replicaSets) != 0 {
 		t.Errorf("%d ReplicaSets, error %v", len(s.cluster.replicaSets), err)
 	}
 	s.engine.resumeIn("another")
-	if s.engine.executor.mayWrite("ns") || !s.engine.executor.mayWrite("another") {
+	if s.engine.drives("ns") || !s.engine.drives("another") {
 		t.Error("it goes on elsewhere")
 	}
 	s.engine.resumeIn("ns")

@@ -59,7 +59,7 @@ func nameOfPod(p *pod) quarantine.Object {
 // work takes a step for a Deployment, while the engine drives. If that panics, the Deployment
 // is left alone until something wakes it.
 func (e *Engine) work(ctx context.Context, key types.NamespacedName) {
-	if !e.executor.driving.Load() {
+	if !e.driving.Load() {
 		e.queue.Forget(key)
 		return
 	}

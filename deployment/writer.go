@@ -19,19 +19,18 @@ type Writer struct{ executor *executor }
 // NewWriter returns a Writer that writes to an API server. It reports its steps to a
 // recorder.
 func NewWriter(apps apiclient.Apps, events record.EventRecorder) *Writer {
-	x := &executor{
+	return &Writer{&executor{
 		apps: apps,
 		// The API server's answers go into the caches. No watch feeds them.
 		caches: &caches{
 			deployments: newCache(packDeployment, groupsOfDeployment, nil),
 			replicaSets: newCache(packReplicaSet, groupsOfReplicaSet, nil),
 		},
-		events:  events,
-		metrics: newMetrics(),
-		log:     slog.New(slog.DiscardHandler),
-	}
-	x.driving.Store(true)
-	return &Writer{x}
+		events:   events,
+		mayWrite: func(string) bool { return true },
+		metrics:  newMetrics(),
+		log:      slog.New(slog.DiscardHandler),
+	}}
 }
 
 // Apply applies the actions of a plan for a Deployment in order, up to the first that
