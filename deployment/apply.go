@@ -127,21 +127,10 @@ func (x *executor) do(ctx context.Context, d *rollout.Deployment, action rollout
 	case rollout.UpdateStatus:
 		return x.updateStatus(ctx, d, &a)
 	case rollout.RecordEvent:
-		x.events.Event(referenceTo(d), a.Type, a.Reason, a.Message)
+		x.events.Event(d.Reference(), a.Type, a.Reason, a.Message)
 		return nil
 	}
 	return fmt.Errorf("unknown action %T", action)
-}
-
-func referenceTo(d *rollout.Deployment) *corev1.ObjectReference {
-	return &corev1.ObjectReference{
-		APIVersion:      kind.GroupVersion().String(),
-		Kind:            kind.Kind,
-		Namespace:       d.Namespace,
-		Name:            d.Name,
-		UID:             d.UID,
-		ResourceVersion: d.ResourceVersion,
-	}
 }
 
 func (x *executor) create(ctx context.Context, d *rollout.Deployment, a *rollout.CreateReplicaSet) error {
@@ -164,7 +153,7 @@ func (x *executor) create(ctx context.Context, d *rollout.Deployment, a *rollout
 	rs := rollout.NewReplicaSet(created)
 	x.caches.replicaSets.answer(rs)
 	if rs.Replicas > 0 {
-		x.events.Eventf(referenceTo(d), corev1.EventTypeNormal, reasonScaling, "Scaled up replica set %s from 0 to %d", a.Name, rs.Replicas)
+		x.events.Eventf(d.Reference(), corev1.EventTypeNormal, reasonScaling, "Scaled up replica set %s from 0 to %d", a.Name, rs.Replicas)
 	}
 	if rs.Sum != d.Sum {
 		return alteredError(a.Name)
@@ -200,9 +189,9 @@ func (x *executor) update(ctx context.Context, d *rollout.Deployment, a *rollout
 	}
 	switch {
 	case a.To > a.From:
-		x.events.Eventf(referenceTo(d), corev1.EventTypeNormal, reasonScaling, "Scaled up replica set %s from %d to %d", a.Target.Name, a.From, a.To)
+		x.events.Eventf(d.Reference(), corev1.EventTypeNormal, reasonScaling, "Scaled up replica set %s from %d to %d", a.Target.Name, a.From, a.To)
 	case a.To < a.From:
-		x.events.Eventf(referenceTo(d), corev1.EventTypeNormal, reasonScaling, "Scaled down replica set %s from %d to %d", a.Target.Name, a.From, a.To)
+		x.events.Eventf(d.Reference(), corev1.EventTypeNormal, reasonScaling, "Scaled down replica set %s from %d to %d", a.Target.Name, a.From, a.To)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"kubernetes-deployment-restart-controller/deployment/digest"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
@@ -34,14 +35,14 @@ type cache[T cached, P packed[T]] struct {
 	pack func(T) P
 	// groupsOf returns the groups by which a value is looked up and counted, besides its
 	// name.
-	groupsOf func(T) []digest
+	groupsOf func(T) []digest.Digest
 	// changed is called after the watch has changed something, with nil for an object that
 	// did not exist or no longer exists. It is not called for answers, which their requester
 	// knows.
 	changed func(before, after T)
 
 	mu      sync.RWMutex
-	entries map[digest]entry[P]
+	entries map[digest.Digest]entry[P]
 	groups  index
 	puts    uint64 // how many values the cache has received
 	// seen holds, by namespace, the version up to which each watch has shown everything.
@@ -55,24 +56,24 @@ type entry[P any] struct {
 	answered bool
 }
 
-func newCache[T cached, P packed[T]](pack func(T) P, groupsOf func(T) []digest, changed func(before, after T)) *cache[T, P] {
+func newCache[T cached, P packed[T]](pack func(T) P, groupsOf func(T) []digest.Digest, changed func(before, after T)) *cache[T, P] {
 	return &cache[T, P]{
 		pack:     pack,
 		groupsOf: groupsOf,
 		changed:  changed,
-		entries:  map[digest]entry[P]{},
+		entries:  map[digest.Digest]entry[P]{},
 		groups:   index{},
 		seen:     map[string]string{},
 	}
 }
 
 // keyDigest returns the digest of the namespace and name of an object.
-func keyDigest(of *rollout.Meta) digest { return digestOf(of.Namespace, of.Name) }
+func keyDigest(of *rollout.Meta) digest.Digest { return digest.Of(of.Namespace, of.Name) }
 
 // get returns nil if there is no such object.
 func (c *cache[T, P]) get(key types.NamespacedName) (value T) {
 	c.mu.RLock()
-	e, found := c.entries[digestOf(key.Namespace, key.Name)]
+	e, found := c.entries[digest.Of(key.Namespace, key.Name)]
 	c.mu.RUnlock()
 	if found {
 		value = e.packed.unpack()
@@ -84,14 +85,14 @@ func (c *cache[T, P]) get(key types.NamespacedName) (value T) {
 func (c *cache[T, P]) has(key types.NamespacedName) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	_, found := c.entries[digestOf(key.Namespace, key.Name)]
+	_, found := c.entries[digest.Of(key.Namespace, key.Name)]
 	return found
 }
 
 // find returns the values of groups that have no members in common, starting with those that
 // have been in the cache for the longest time. If there are more than the limit, it returns
 // arbitrary ones.
-func (c *cache[T, P]) find(limit int, groups ...digest) []T {
+func (c *cache[T, P]) find(limit int, groups ...digest.Digest) []T {
 	entries := c.members(limit, groups)
 	slices.SortFunc(entries, func(a, b entry[P]) int { return cmp.Compare(a.number, b.number) })
 	found := make([]T, 0, len(entries))
@@ -103,7 +104,7 @@ func (c *cache[T, P]) find(limit int, groups ...digest) []T {
 
 // keys returns the keys of the values of groups that have no members in common, in any
 // order. If there are more than the limit, it returns arbitrary ones.
-func (c *cache[T, P]) keys(limit int, groups ...digest) []types.NamespacedName {
+func (c *cache[T, P]) keys(limit int, groups ...digest.Digest) []types.NamespacedName {
 	entries := c.members(limit, groups)
 	keys := make([]types.NamespacedName, 0, len(entries))
 	for i := range entries {
@@ -114,7 +115,7 @@ func (c *cache[T, P]) keys(limit int, groups ...digest) []types.NamespacedName {
 
 // members returns the members of groups that have no members in common. If there are more
 // than the limit, it returns arbitrary ones.
-func (c *cache[T, P]) members(limit int, groups []digest) (entries []entry[P]) {
+func (c *cache[T, P]) members(limit int, groups []digest.Digest) (entries []entry[P]) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for _, group := range groups {
@@ -129,17 +130,17 @@ func (c *cache[T, P]) members(limit int, groups []digest) (entries []entry[P]) {
 }
 
 // count returns how many values are in a group.
-func (c *cache[T, P]) count(group digest) int {
+func (c *cache[T, P]) count(group digest.Digest) int {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return len(c.groups[group])
 }
 
 // smallest returns the group that has the fewest members.
-func (c *cache[T, P]) smallest(groups []digest) digest {
+func (c *cache[T, P]) smallest(groups []digest.Digest) digest.Digest {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return slices.MinFunc(groups, func(a, b digest) int { return cmp.Compare(len(c.groups[a]), len(c.groups[b])) })
+	return slices.MinFunc(groups, func(a, b digest.Digest) int { return cmp.Compare(len(c.groups[a]), len(c.groups[b])) })
 }
 
 // answer takes in an object from an answer of the API server, unless the watch was faster.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	"kubernetes-deployment-restart-controller/deployment/digest"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
@@ -21,9 +22,9 @@ type thing struct {
 	owner string
 }
 
-func (t *thing) groups() (groups []digest) {
+func (t *thing) groups() (groups []digest.Digest) {
 	for owner := range strings.FieldsSeq(t.owner) {
-		groups = append(groups, digestOf(owner))
+		groups = append(groups, digest.Of(owner))
 	}
 	return groups
 }
@@ -143,7 +144,7 @@ func TestAnAnswerCountsUntilTheWatchHasShownAsMuch(t *testing.T) {
 func TestAValueIsFoundByItsGroupOnly(t *testing.T) {
 	c := newThings(func(_, _ *thing) {})
 	f := c.feed("")
-	find := func(group string) int { return len(c.find(noLimit, digestOf(group))) }
+	find := func(group string) int { return len(c.find(noLimit, digest.Of(group))) }
 	f.Observe(packThing(version(101, ownedBy("x"))))
 	f.Observe(packThing(version(102, ownedBy("x"), in("other"))))
 	if find("x") != 2 || find("y") != 0 {
@@ -172,7 +173,7 @@ func TestValuesAreCountedByTheirGroups(t *testing.T) {
 	f.Replace([]packedThing{named("a", "x"), named("b", "x y"), named("c", ""), named("d", "y z")}, "101")
 	requireCounts := func(want ...int) {
 		t.Helper()
-		expect(t, "counts", want, []int{c.count(digestOf("x")), c.count(digestOf("y")), c.count(digestOf("z"))})
+		expect(t, "counts", want, []int{c.count(digest.Of("x")), c.count(digest.Of("y")), c.count(digest.Of("z"))})
 	}
 	requireCounts(2, 2, 1)
 	f.Observe(named("a", "z"))
@@ -189,9 +190,9 @@ func TestValuesOfSeveralGroupsAreFound(t *testing.T) {
 		f.Observe(packThing(version(101+number, ownedBy(owner), func(t *thing) { t.Name = owner })))
 	}
 	find := func(limit int, groups ...string) (names []string) {
-		var digests []digest
+		var digests []digest.Digest
 		for _, group := range groups {
-			digests = append(digests, digestOf(group))
+			digests = append(digests, digest.Of(group))
 		}
 		for _, t := range c.find(limit, digests...) {
 			names = append(names, t.Name)
@@ -200,15 +201,15 @@ func TestValuesOfSeveralGroupsAreFound(t *testing.T) {
 	}
 	expect(t, "of two groups", []string{"x", "x v", "y"}, find(noLimit, "x", "y"))
 	for limit := range 6 {
-		digests := []digest{digestOf("x"), digestOf("y"), digestOf("z")}
+		digests := []digest.Digest{digest.Of("x"), digest.Of("y"), digest.Of("z")}
 		if keys, found := c.keys(limit, digests...), find(limit, "x", "y", "z"); len(keys) != limit || len(found) != limit {
 			t.Errorf("%d keys and %d values of %d", len(keys), len(found), limit)
 		}
 	}
-	if smallest := c.smallest([]digest{digestOf("x"), digestOf("y"), digestOf("z")}); smallest != digestOf("y") {
+	if smallest := c.smallest([]digest.Digest{digest.Of("x"), digest.Of("y"), digest.Of("z")}); smallest != digest.Of("y") {
 		t.Error("y has the fewest members")
 	}
-	if smallest := c.smallest([]digest{digestOf("x"), digestOf("none")}); smallest != digestOf("none") {
+	if smallest := c.smallest([]digest.Digest{digest.Of("x"), digest.Of("none")}); smallest != digest.Of("none") {
 		t.Error("a group of nobody has fewer")
 	}
 }
@@ -217,14 +218,14 @@ func TestTheOldestOfAGroupHasBeenThereForTheLongestTime(t *testing.T) {
 	named := func(name string) func(*thing) { return func(t *thing) { t.Name = name } }
 	c := newThings(func(_, _ *thing) {})
 	f := c.feed("")
-	expect(t, "of none", []*thing{}, c.find(noLimit, digestOf("x")), cmp.AllowUnexported(thing{}))
+	expect(t, "of none", []*thing{}, c.find(noLimit, digest.Of("x")), cmp.AllowUnexported(thing{}))
 	for number, name := range []string{"a", "b", "c"} {
 		f.Observe(packThing(version(110+number, named(name))))
 	}
 	f.Observe(packThing(version(101, named("d"), ownedBy("y"))))
 	requireOldest := func(name string) {
 		t.Helper()
-		if oldest := c.find(noLimit, digestOf("x"))[0]; oldest.Name != name {
+		if oldest := c.find(noLimit, digest.Of("x"))[0]; oldest.Name != name {
 			t.Errorf("the oldest is %s, want %s", oldest, name)
 		}
 	}
@@ -377,8 +378,8 @@ func TestACacheIsNeverBehindItsAnswers(t *testing.T) {
 			}
 		}
 		for _, owner := range names {
-			if len(c.find(noLimit, digestOf(owner))) != groups[owner] {
-				t.Fatalf("%d of %s, want %d", len(c.find(noLimit, digestOf(owner))), owner, groups[owner])
+			if len(c.find(noLimit, digest.Of(owner))) != groups[owner] {
+				t.Fatalf("%d of %s, want %d", len(c.find(noLimit, digest.Of(owner))), owner, groups[owner])
 			}
 		}
 	})

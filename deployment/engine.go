@@ -141,7 +141,7 @@ func New(options Options) (*Engine, error) {
 	e.pods = e.newPodWatches(options.Namespaces, clients)
 	e.probes = watch.New(watch.Options[*sighting]{
 		Resource: "deployments", Namespace: options.OwnNamespace, FieldSelector: "metadata.name=" + probeName,
-		Kind: kind, Client: clients.WatchApps, Reduce: reduceProbe, Name: nameOfSighting, Observer: e.lookout, Ward: e.ward, Log: options.Log,
+		Kind: rollout.DeploymentKind, Client: clients.WatchApps, Reduce: reduceProbe, Name: nameOfSighting, Observer: e.lookout, Ward: e.ward, Log: options.Log,
 	})
 	return e, nil
 }
@@ -166,7 +166,7 @@ func (e *Engine) add(key types.NamespacedName) { e.queue.Add(key, struct{}{}) }
 func (e *Engine) watch(namespaces []string, clients *apiclient.Clients) {
 	for _, namespace := range apiclient.NamespacesOrAll(namespaces) {
 		deployments := watch.New(watch.Options[packedDeployment]{
-			Resource: "deployments", Kind: kind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceDeployment, Name: named[*rollout.Deployment, packedDeployment](kind, uncontrolled),
+			Resource: "deployments", Kind: rollout.DeploymentKind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceDeployment, Name: named[*rollout.Deployment, packedDeployment](rollout.DeploymentKind, uncontrolled),
 			Observer: hearing{e.caches.deployments.feed(namespace), e, statusWrites{}}, Ward: e.ward, Log: e.log,
 		})
 		replicaSets := watch.New(watch.Options[packedReplicaSet]{

@@ -1,5 +1,7 @@
 package deployment
 
+import "kubernetes-deployment-restart-controller/deployment/digest"
+
 // The time to pack or unpack a value, and to find its groups, grows with the size of the
 // object, which its author chooses. So all of that happens before the cache is locked,
 // because others wait for the lock.
@@ -8,8 +10,8 @@ package deployment
 type newcomer[T cached, P packed[T]] struct {
 	value  T
 	packed P
-	key    digest
-	groups []digest
+	key    digest.Digest
+	groups []digest.Digest
 }
 
 func (c *cache[T, P]) newcomerOf(value T, packed P) newcomer[T, P] {
@@ -20,8 +22,8 @@ func (c *cache[T, P]) newcomerOf(value T, packed P) newcomer[T, P] {
 // object.
 type known[T cached] struct {
 	value    T
-	key      digest
-	groups   []digest
+	key      digest.Digest
+	groups   []digest.Digest
 	number   uint64 // 0 if the cache does not have the object
 	answered bool
 }
@@ -31,12 +33,12 @@ func (k *known[T]) version() string { return k.value.Identity().ResourceVersion 
 // alter calls a function, with the cache locked, with what the cache knows about an object.
 // It prepares that before it locks the cache, and again if the object has changed in the
 // meantime.
-func (c *cache[T, P]) alter(key digest, change func(present known[T])) {
+func (c *cache[T, P]) alter(key digest.Digest, change func(present known[T])) {
 	for !c.alterIfSame(c.known(key), change) {
 	}
 }
 
-func (c *cache[T, P]) known(key digest) known[T] {
+func (c *cache[T, P]) known(key digest.Digest) known[T] {
 	c.mu.RLock()
 	e, found := c.entries[key]
 	c.mu.RUnlock()

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"kubernetes-deployment-restart-controller/deployment/digest"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
@@ -18,7 +19,7 @@ type guarded struct {
 
 type packedGuarded struct{ *guarded }
 
-func (g *guarded) groups() []digest {
+func (g *guarded) groups() []digest.Digest {
 	g.expectUnlocked("find the groups")
 	return g.thing.groups()
 }
@@ -52,7 +53,7 @@ func TestNobodyWaitsWhileACacheWorksOnALargeObject(t *testing.T) {
 	f.Replace([]packedGuarded{{at(100)}}, "100")
 	f.Observe(packedGuarded{at(101)})
 	c.answer(at(102))
-	c.find(noLimit, digestOf("x"))
+	c.find(noLimit, digest.Of("x"))
 	c.get(at(0).Key())
 	f.Forget(packedGuarded{at(103)})
 	f.Observe(packedGuarded{at(104)})

@@ -1,5 +1,7 @@
 package deployment
 
+import "kubernetes-deployment-restart-controller/deployment/digest"
+
 // feed passes what a watch of one namespace, or of all namespaces if that is empty, shows
 // into a cache. It implements watch.Observer.
 type feed[T cached, P packed[T]] struct {
@@ -28,7 +30,7 @@ func (f feed[T, P]) Forget(shown P) {
 
 // Replace implements watch.Observer.
 func (f feed[T, P]) Replace(all []P, version string) {
-	listed := make(map[digest]struct{}, len(all))
+	listed := make(map[digest.Digest]struct{}, len(all))
 	for _, shown := range all {
 		value := shown.unpack()
 		listed[keyDigest(value.Identity())] = struct{}{}
@@ -90,7 +92,7 @@ func (c *cache[T, P]) forget(value T) (before, after T, isNews bool) {
 
 // missing returns the values that a list of the given version would contain if they still
 // existed, but does not.
-func (f feed[T, P]) missing(listed map[digest]struct{}, version string) (gone []T) {
+func (f feed[T, P]) missing(listed map[digest.Digest]struct{}, version string) (gone []T) {
 	for _, e := range f.unlisted(listed) {
 		value := e.packed.unpack()
 		if isLater := e.answered && isNewer(value.Identity().ResourceVersion, version); !isLater {
@@ -100,7 +102,7 @@ func (f feed[T, P]) missing(listed map[digest]struct{}, version string) (gone []
 	return gone
 }
 
-func (f feed[T, P]) unlisted(listed map[digest]struct{}) (entries []entry[P]) {
+func (f feed[T, P]) unlisted(listed map[digest.Digest]struct{}) (entries []entry[P]) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	for key, e := range f.entries {

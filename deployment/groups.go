@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"kubernetes-deployment-restart-controller/deployment/digest"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
@@ -27,41 +28,43 @@ const (
 // The groups of Deployments with a rollout in progress, with a rollout that takes too long, and
 // with a new ReplicaSet that cannot be created.
 var (
-	inProgress = digestOf("in progress")
-	exceeded   = digestOf("exceeded")
-	notBegun   = digestOf("not begun")
+	inProgress = digest.Of("in progress")
+	exceeded   = digest.Of("exceeded")
+	notBegun   = digest.Of("not begun")
 )
 
 // Other groups. The groups of Deployments by namespace also exist for all namespaces together,
 // under the empty namespace.
-func deploymentsIn(namespace string) digest { return digestOf("deployments", namespace) }
-func recreatedIn(namespace string) digest   { return digestOf("recreated", namespace) }
+func deploymentsIn(namespace string) digest.Digest { return digest.Of("deployments", namespace) }
+func recreatedIn(namespace string) digest.Digest   { return digest.Of("recreated", namespace) }
 
 // A controller and the objects that it controls are in the same namespace. An owner reference can
 // still name a UID from another namespace, because the API server does not check that it exists.
-func controlledBy(namespace string, uid types.UID) digest {
-	return digestOf("controlled", namespace, string(uid))
+func controlledBy(namespace string, uid types.UID) digest.Digest {
+	return digest.Of("controlled", namespace, string(uid))
 }
 
 // An orphan can be found by each of its labels. An orphan with very many labels is not indexed by
 // labels.
-func orphansIn(namespace string) digest { return digestOf("orphans", namespace) }
-func orphansWith(namespace, key, value string) digest {
-	return digestOf("orphans", namespace, key, value)
+func orphansIn(namespace string) digest.Digest { return digest.Of("orphans", namespace) }
+func orphansWith(namespace, key, value string) digest.Digest {
+	return digest.Of("orphans", namespace, key, value)
 }
-func manifoldOrphansIn(namespace string) digest { return digestOf("manifold orphans", namespace) }
+func manifoldOrphansIn(namespace string) digest.Digest {
+	return digest.Of("manifold orphans", namespace)
+}
 
 // A Deployment can be found by one of the labels that its selector requires, or in the group of
 // Deployments whose selectors require no label.
-func adoptersOf(namespace, key, value string) digest {
-	return digestOf("adopters", namespace, key, value)
+func adoptersOf(namespace, key, value string) digest.Digest {
+	return digest.Of("adopters", namespace, key, value)
 }
-func adoptersIn(namespace string) digest { return digestOf("adopters", namespace) }
+func adoptersIn(namespace string) digest.Digest { return digest.Of("adopters", namespace) }
 
 // groupsOfDeployment returns the groups that serve to find Deployments by their namespace and, for
 // a ReplicaSet without a controller, by their selector, and to count them for the metrics.
-func groupsOfDeployment(d *rollout.Deployment) []digest {
-	groups := []digest{deploymentsIn(""), deploymentsIn(d.Namespace)}
+func groupsOfDeployment(d *rollout.Deployment) []digest.Digest {
+	groups := []digest.Digest{deploymentsIn(""), deploymentsIn(d.Namespace)}
 	if d.NeedsPods() {
 		groups = append(groups, recreatedIn(""), recreatedIn(d.Namespace))
 	}
@@ -95,16 +98,16 @@ func demandedLabels(d *rollout.Deployment) []string {
 // controller, and ReplicaSets without a controller by their namespace and labels. So the cost of a
 // sync does not grow with the other objects in the namespace. A ReplicaSet that is being deleted
 // is not adopted, so it needs no group.
-func groupsOfReplicaSet(rs *rollout.ReplicaSet) []digest {
+func groupsOfReplicaSet(rs *rollout.ReplicaSet) []digest.Digest {
 	switch {
 	case rs.Controller != "":
-		return []digest{controlledBy(rs.Namespace, rs.Controller)}
+		return []digest.Digest{controlledBy(rs.Namespace, rs.Controller)}
 	case rs.Deleting:
 		return nil
 	case len(rs.Labels) > maxPairs:
-		return []digest{orphansIn(rs.Namespace), manifoldOrphansIn(rs.Namespace)}
+		return []digest.Digest{orphansIn(rs.Namespace), manifoldOrphansIn(rs.Namespace)}
 	}
-	groups := []digest{orphansIn(rs.Namespace)}
+	groups := []digest.Digest{orphansIn(rs.Namespace)}
 	for key, value := range rs.Labels {
 		groups = append(groups, orphansWith(rs.Namespace, key, value))
 	}
@@ -123,7 +126,7 @@ func (c *caches) orphansFor(d *rollout.Deployment) []*rollout.ReplicaSet {
 	if len(demanded) == 0 {
 		return c.replicaSets.find(maxOrphans, orphansIn(d.Namespace))
 	}
-	pairs := make([]digest, 0, len(demanded))
+	pairs := make([]digest.Digest, 0, len(demanded))
 	for _, key := range demanded {
 		pairs = append(pairs, orphansWith(d.Namespace, key, d.Selector.MatchLabels[key]))
 	}
@@ -136,7 +139,7 @@ func (c *caches) adoptersOf(rs *rollout.ReplicaSet) []types.NamespacedName {
 	if len(rs.Labels) > maxWakingLabels {
 		return nil
 	}
-	groups := []digest{adoptersIn(rs.Namespace)}
+	groups := []digest.Digest{adoptersIn(rs.Namespace)}
 	for key, value := range rs.Labels {
 		groups = append(groups, adoptersOf(rs.Namespace, key, value))
 	}

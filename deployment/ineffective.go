@@ -64,6 +64,6 @@ func (e *Engine) reportIneffective(key types.NamespacedName, h writeHistory, err
 	h.ineffective = ineffective.Error()
 	e.histories.keep(key, h)
 	if d := e.caches.deployments.get(key); d != nil {
-		e.executor.events.Event(referenceTo(d), corev1.EventTypeWarning, reasonIneffective, h.ineffective)
+		e.executor.events.Event(d.Reference(), corev1.EventTypeWarning, reasonIneffective, h.ineffective)
 	}
 }

@@ -96,7 +96,7 @@ func TestFewOfManyReplicaSetsAreReadBeforeOneIsCreated(t *testing.T) {
 		s.cluster.put(&appsv1.ReplicaSet{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: "ns", Name: fmt.Sprint("old-", number), Labels: template.Labels, Annotations: map[string]string{},
-				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, kind)},
+				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, rollout.DeploymentKind)},
 			},
 			Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(0)), Template: template},
 		})

@@ -265,7 +265,7 @@ func (l *lookout) heard(d *rollout.Deployment) {
 	}
 	l.restIn(d.Namespace)
 	l.log.Warn("resting in a namespace: somebody else has written the status of a deployment", "manager", d.StatusBy.Manager, "deployment", d.Key().String())
-	l.events.Eventf(referenceTo(d), corev1.EventTypeWarning, reasonForeignWrite,
+	l.events.Eventf(d.Reference(), corev1.EventTypeWarning, reasonForeignWrite,
 		"%s wrote the status. The deployment engine rests in this namespace until it is sure that nobody else drives Deployments", d.StatusBy.Manager)
 	l.wake()
 }
@@ -289,7 +289,7 @@ func (l *lookout) hear(manager, deed string, deployment types.NamespacedName) {
 
 func (l *lookout) reference() *corev1.ObjectReference {
 	return &corev1.ObjectReference{
-		APIVersion: kind.GroupVersion().String(), Kind: kind.Kind,
+		APIVersion: rollout.DeploymentKind.GroupVersion().String(), Kind: rollout.DeploymentKind.Kind,
 		Namespace: l.prober.namespace, Name: probeName, UID: l.present.UID, ResourceVersion: l.present.ResourceVersion,
 	}
 }

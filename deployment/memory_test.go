@@ -112,7 +112,7 @@ func (c largeCluster) replicaSet(number, revision int) *appsv1.ReplicaSet {
 		rollout.RevisionAnnotation: fmt.Sprint(revision), desiredReplicasAnnotation: "10", maxReplicasAnnotation: "13",
 		"meta.helm.sh/release-name": deployment.Name, "meta.helm.sh/release-namespace": rs.Namespace, "com.xing.deployment-restart": "enabled",
 	}
-	rs.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&deployment, kind)}
+	rs.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&deployment, rollout.DeploymentKind)}
 	return decoded(rs, &appsv1.ReplicaSet{})
 }
 

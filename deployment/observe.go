@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kubernetes-deployment-restart-controller/deployment/digest"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
@@ -93,7 +94,7 @@ func (h hearing) Forget(shown packedDeployment) {
 // Replace implements watch.Observer.
 func (h hearing) Replace(all []packedDeployment, version string) {
 	all = slices.DeleteFunc(all, func(shown packedDeployment) bool { return h.engine.isProbe(shown.key()) })
-	listed := make(map[digest]struct{}, len(all))
+	listed := make(map[digest.Digest]struct{}, len(all))
 	for _, shown := range all {
 		d := shown.unpack()
 		listed[keyDigest(&d.Meta)] = struct{}{}

@@ -165,7 +165,7 @@ func TestKeysAndNamesDoNotKeepTheObjectsTheyComeFrom(t *testing.T) {
 		"the key of a Deployment":        func(number int) any { return deployments(number).unpack().Key() },
 		"who else writes a status":       func(number int) any { return deployments(number).unpack().StatusBy },
 		"the name of a Deployment": func(number int) any {
-			return named[*rollout.Deployment, packedDeployment](kind, uncontrolled)(deployments(number))
+			return named[*rollout.Deployment, packedDeployment](rollout.DeploymentKind, uncontrolled)(deployments(number))
 		},
 		"the name of a ReplicaSet": func(number int) any {
 			return named[*rollout.ReplicaSet, packedReplicaSet](replicaSetKind, controllerOfReplicaSet)(sets(number))

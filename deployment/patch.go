@@ -87,7 +87,7 @@ func releasePatch(d *rollout.Deployment, target *rollout.Meta) ([]byte, error) {
 }
 
 func controllerReference(d *rollout.Deployment) *metav1.OwnerReference {
-	return metav1.NewControllerRef(&metav1.ObjectMeta{Name: d.Name, UID: d.UID}, kind)
+	return metav1.NewControllerRef(&metav1.ObjectMeta{Name: d.Name, UID: d.UID}, rollout.DeploymentKind)
 }
 
 // operation is an operation of a JSON patch.
@@ -147,7 +147,7 @@ func newReplicaSet(d *appsv1.Deployment, a *rollout.CreateReplicaSet) *appsv1.Re
 			Name:            a.Name,
 			Labels:          template.Labels,
 			Annotations:     a.Annotations,
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, kind)},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, rollout.DeploymentKind)},
 		},
 		Spec: appsv1.ReplicaSetSpec{
 			Replicas:        &replicas,

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kubernetes-deployment-restart-controller/deployment/digest"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
@@ -47,20 +48,20 @@ type podTable struct {
 
 // podScope is what one watch has shown. It may be used while the table is locked.
 type podScope struct {
-	pods        map[digest]*podGroup // the running pods
-	controllers map[digest]*podGroup
+	pods        map[digest.Digest]*podGroup // the running pods
+	controllers map[digest.Digest]*podGroup
 }
 
 // podGroup represents the running pods of one ReplicaSet that has at least one.
 type podGroup struct {
-	controller digest
+	controller digest.Digest
 	count      int
 	// waiter is the Deployment that last asked for them, zero if no Deployment has.
 	waiter types.NamespacedName
 }
 
 func newPodScope() *podScope {
-	return &podScope{pods: map[digest]*podGroup{}, controllers: map[digest]*podGroup{}}
+	return &podScope{pods: map[digest.Digest]*podGroup{}, controllers: map[digest.Digest]*podGroup{}}
 }
 
 func newPodTable(want func(namespace string), ended func(types.NamespacedName)) *podTable {
@@ -109,7 +110,7 @@ func (s *podScope) add(p *pod) {
 		s.controllers[controller] = group
 	}
 	group.count++
-	s.pods[digestOf(string(p.UID))] = group
+	s.pods[digest.Of(string(p.UID))] = group
 }
 
 // podFeed passes what a watch of a namespace, or of all namespaces if that is empty, shows
@@ -141,7 +142,7 @@ func (f podFeed) show(p *pod) {
 // change takes in the present state of a pod. It returns the Deployment that may have waited
 // for its end, if any.
 func (s *podScope) change(p *pod) (waiter types.NamespacedName) {
-	uid := digestOf(string(p.UID))
+	uid := digest.Of(string(p.UID))
 	group := s.pods[uid]
 	if group != nil && p.runs && group.controller == controlledBy(p.Namespace, p.controller) {
 		return waiter
@@ -154,7 +155,7 @@ func (s *podScope) change(p *pod) (waiter types.NamespacedName) {
 	return waiter
 }
 
-func (s *podScope) remove(uid digest, from *podGroup) {
+func (s *podScope) remove(uid digest.Digest, from *podGroup) {
 	delete(s.pods, uid)
 	if from.count--; from.count == 0 {
 		delete(s.controllers, from.controller)

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kubernetes-deployment-restart-controller/deployment/digest"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
@@ -360,7 +361,7 @@ func TestAWriteOfTheStatusByOthersIsNewsOnce(t *testing.T) {
 		other.Name = "other"
 		w.isNews(version())
 		w.isNews(other)
-		w.retain(map[digest]struct{}{keyDigest(&other.Meta): {}})
+		w.retain(map[digest.Digest]struct{}{keyDigest(&other.Meta): {}})
 		if _, found := w[keyDigest(&other.Meta)]; !found || len(w) != 1 {
 			t.Errorf("%d are left, want the one that is listed", len(w))
 		}

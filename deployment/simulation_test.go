@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kubernetes-deployment-restart-controller/deployment/digest"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
@@ -711,7 +712,7 @@ func (w *world) checkMore(d *rollout.Deployment, after *appsv1.ReplicaSet) {
 	if w.isCalm && *after.Spec.Replicas > 0 && d.Strategy == appsv1.RecreateDeploymentStrategyType && !w.isScaling {
 		for _, pod := range w.pods {
 			known := w.engine.caches.pods.scopes[""] // nil if none are, for which it has to wait
-			if (known == nil || known.pods[digestOf(string(pod.UID))] != nil) && pod.controller != after.UID && !pod.failed && w.hasController(pod) {
+			if (known == nil || known.pods[digest.Of(string(pod.UID))] != nil) && pod.controller != after.UID && !pod.failed && w.hasController(pod) {
 				w.fault("%s gets %d while %s still runs", after.Name, *after.Spec.Replicas, pod.Name)
 			}
 		}

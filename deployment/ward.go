@@ -21,9 +21,8 @@ const reasonInternalError = "InternalError"
 // known.
 const heldPause = 10 * time.Second
 
-// The kinds of the objects that this package works with.
+// The kinds of the objects that this package works with, besides [rollout.DeploymentKind].
 var (
-	kind           = appsv1.SchemeGroupVersion.WithKind("Deployment")
 	replicaSetKind = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
 	podKind        = corev1.SchemeGroupVersion.WithKind("Pod")
 )
@@ -46,7 +45,7 @@ func controllerOfReplicaSet(rs *rollout.ReplicaSet) types.UID { return rs.Contro
 
 // nameOfSighting names the probe.
 func nameOfSighting(s *sighting) quarantine.Object {
-	return quarantine.Object{Kind: kind, Namespace: s.Namespace, Name: s.Name, UID: s.UID, ResourceVersion: s.ResourceVersion}
+	return quarantine.Object{Kind: rollout.DeploymentKind, Namespace: s.Namespace, Name: s.Name, UID: s.UID, ResourceVersion: s.ResourceVersion}
 }
 
 // nameOfPod names a pod for the ward.
@@ -63,7 +62,7 @@ func (e *Engine) work(ctx context.Context, key types.NamespacedName) {
 		e.queue.Forget(key)
 		return
 	}
-	d := quarantine.Object{Kind: kind, Namespace: key.Namespace, Name: key.Name}
+	d := quarantine.Object{Kind: rollout.DeploymentKind, Namespace: key.Namespace, Name: key.Name}
 	e.ward.Try(quarantine.Decision, d, func() { e.sync(ctx, key) })
 }
 

@@ -59,7 +59,7 @@ func TestADeploymentWhosePlanPanicsIsLeftAloneUntilSomethingWakesIt(t *testing.T
 func TestNothingIsPlannedWhileAPartOfADeploymentIsHeld(t *testing.T) {
 	for name, hold := range map[string]func(d *rollout.Deployment) quarantine.Object{
 		"the Deployment": func(d *rollout.Deployment) quarantine.Object {
-			return quarantine.Object{Kind: kind, Namespace: "ns", Name: "web", UID: d.UID, ResourceVersion: "newer"}
+			return quarantine.Object{Kind: rollout.DeploymentKind, Namespace: "ns", Name: "web", UID: d.UID, ResourceVersion: "newer"}
 		},
 		"a ReplicaSet": func(d *rollout.Deployment) quarantine.Object {
 			return quarantine.Object{Kind: replicaSetKind, Namespace: "ns", Name: "web-1", UID: "rs", ResourceVersion: "newer", Controller: d.UID}
