@@ -27,8 +27,8 @@ type engine interface {
 	Lead(context.Context) error
 	// Ready reports whether the engine has seen everything, with details.
 	Ready() (bool, string)
-	// Rights returns the permissions that the engine needs.
-	Rights() []apiclient.Right
+	// Permissions returns the permissions that the engine needs.
+	Permissions() []apiclient.Permission
 }
 
 // engines are engines that work side by side.

@@ -85,7 +85,7 @@ func control(ctx context.Context, o *options, config *rest.Config, log *slog.Log
 		return err
 	}
 	defer stop()
-	go tellMissingRights(ctx, config, neededRights(o, all), log)
+	go logMissingPermissions(ctx, config, neededPermissions(o, all), log)
 	return runEngines(ctx, o, config, watchdog, all, log)
 }
 

@@ -32,7 +32,7 @@ type options struct {
 	Kubeconfig    string   `long:"kubeconfig" env:"KUBECONFIG" description:"Path of a kubeconfig file (default: the service account in a cluster, else the user's kubeconfig)"`
 	Context       string   `long:"context" env:"KUBE_CONTEXT" description:"Context of the kubeconfig to use (default: its current one)"`
 	Namespaces    []string `long:"namespace" env:"WATCH_NAMESPACES" env-delim:"," description:"Namespace to watch; can be given several times (default: all). ENV var splits on , (comma)."`
-	Configs       string   `long:"configs" env:"CONFIGS" default:"all" choice:"all" choice:"configmaps" choice:"secrets" description:"Kinds of configs whose changes restart workloads. The others are not read, which takes no right to them"`
+	Configs       string   `long:"configs" env:"CONFIGS" default:"all" choice:"all" choice:"configmaps" choice:"secrets" description:"Kinds of configs whose changes restart workloads. The controller does not read the others and needs no permissions for them"`
 	ListenAddress string   `long:"listen-address" env:"LISTEN_ADDRESS" default:"0.0.0.0:10254" description:"Address for /metrics, /healthz and /readyz; port 0 takes a free one"`
 	LogFormat     string   `long:"log-format" env:"LOG_FORMAT" default:"text" choice:"text" choice:"json" description:"Format of the log"`
 	DryRun        bool     `long:"dry-run" env:"DRY_RUN" description:"Tell in log, events and metrics what would be restarted and why, and write nothing to workloads; takes no part in the leader election"`

@@ -152,8 +152,8 @@ func TestADryRunNeedsNoLease(t *testing.T) {
 	if o.elects() {
 		t.Error("it takes part in the election")
 	}
-	if rights := neededRights(o, nil); len(rights) > 0 {
-		t.Errorf("it needs %v", rights)
+	if permissions := neededPermissions(o, nil); len(permissions) > 0 {
+		t.Errorf("it needs %v", permissions)
 	}
 }
 

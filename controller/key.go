@@ -47,7 +47,7 @@ var errKeyMalformed = fmt.Errorf("its entry %q does not have %d bytes", keyEntry
 // What a missing key means, and what to do about it.
 const (
 	keyConsequence = "after each start, workloads that read Secrets are judged by the start times of their containers"
-	keyRemedy      = "apply rbac.yaml, or the first part of rbac-namespaced.yaml, which brings the Secret and the right to get and update it, and start the controller anew"
+	keyRemedy      = "apply rbac.yaml, or the first part of rbac-namespaced.yaml, which contains the Secret and the permission to read and update it, and restart the controller"
 )
 
 // find returns the key, or a key for this process only if it cannot load or create one. It

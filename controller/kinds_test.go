@@ -221,22 +221,22 @@ func TestAKindIsServedBecauseItHasARow(t *testing.T) {
 func TestTheRightsThatARowNeedsAreLookedFor(t *testing.T) {
 	replaceKinds(t)
 	c, _ := newIdleController(t)
-	var got []apiclient.Right
-	for _, right := range c.Rights() {
-		if slices.Contains([]string{"configmaps", "secrets", "serviceaccounts", "replicasets"}, right.Resource) {
-			got = append(got, right)
+	var got []apiclient.Permission
+	for _, permission := range c.Permissions() {
+		if slices.Contains([]string{"configmaps", "secrets", "serviceaccounts", "replicasets"}, permission.Resource) {
+			got = append(got, permission)
 		}
 	}
-	want := []apiclient.Right{
-		{Verb: "list", Resource: "serviceaccounts", Impact: "no workload is restarted: nothing is decided before all ServiceAccounts are known"},
-		{Verb: "watch", Resource: "serviceaccounts", Impact: "edits of ServiceAccounts are noticed late"},
-		{Verb: "list", Group: "apps", Resource: "replicasets", Impact: "ReplicaSets are not restarted"},
-		{Verb: "watch", Group: "apps", Resource: "replicasets", Impact: "new and changed ReplicaSets are noticed late"},
-		{Verb: "get", Group: "apps", Resource: "replicasets", Impact: "a ReplicaSet that changes while it is decided about is restarted late"},
-		{Verb: "patch", Group: "apps", Resource: "replicasets", Impact: "ReplicaSets are neither recorded nor restarted"},
-		{Verb: "list", Group: "apps", Resource: "replicasets", Impact: "Deployments without a record that vouches are not restarted"},
+	want := []apiclient.Permission{
+		{Verb: "list", Resource: "serviceaccounts", Impact: "no workload restarts, because the controller must know all ServiceAccounts first"},
+		{Verb: "watch", Resource: "serviceaccounts", Impact: "the controller notices edits of ServiceAccounts late"},
+		{Verb: "list", Group: "apps", Resource: "replicasets", Impact: "ReplicaSets do not restart"},
+		{Verb: "watch", Group: "apps", Resource: "replicasets", Impact: "the controller notices new and changed ReplicaSets late"},
+		{Verb: "get", Group: "apps", Resource: "replicasets", Impact: "a ReplicaSet that changes while the controller decides about it restarts late"},
+		{Verb: "patch", Group: "apps", Resource: "replicasets", Impact: "ReplicaSets neither restart nor get a record"},
+		{Verb: "list", Group: "apps", Resource: "replicasets", Impact: "Deployments without a trusted record do not restart"},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("rights (-want +got):\n%s", diff)
+		t.Errorf("permissions (-want +got):\n%s", diff)
 	}
 }

@@ -58,17 +58,17 @@ type Options struct {
 // Engine drives the Deployments of a cluster or of some namespaces. It implements
 // prometheus.Collector.
 type Engine struct {
-	log       *slog.Logger
-	rights    []apiclient.Right
-	caches    *caches
-	watches   []follower // which must be synced before it begins to drive, in the order in which they are listed
-	pods      *podWatches
-	histories writeHistories
-	executor  *executor
-	queue     *queue
-	metrics   *metrics
-	ward      *quarantine.Ward
-	events    record.EventBroadcaster
+	log         *slog.Logger
+	permissions []apiclient.Permission
+	caches      *caches
+	watches     []follower // which must be synced before it begins to drive, in the order in which they are listed
+	pods        *podWatches
+	histories   writeHistories
+	executor    *executor
+	queue       *queue
+	metrics     *metrics
+	ward        *quarantine.Ward
+	events      record.EventBroadcaster
 	// ownEvents records Events about the engine itself, and about objects that it leaves
 	// alone.
 	ownEvents record.EventRecorder
@@ -99,12 +99,12 @@ func New(options Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		log:       options.Log,
-		rights:    rightsOf(&options),
-		histories: writeHistories{byDeployment: map[types.NamespacedName]writeHistory{}},
-		metrics:   newMetrics(),
-		events:    record.NewBroadcaster(),
-		isSpare:   options.Spare,
+		log:         options.Log,
+		permissions: permissionsOf(&options),
+		histories:   writeHistories{byDeployment: map[types.NamespacedName]writeHistory{}},
+		metrics:     newMetrics(),
+		events:      record.NewBroadcaster(),
+		isSpare:     options.Spare,
 	}
 	e.queue = newQueue(options.Workers, e.metrics)
 	e.ward = quarantine.New(quarantine.Options{Log: options.Log, Panicked: e.panicked})

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// A controller that watches ConfigMaps only has no right to Secrets, and needs none. What it
+// A controller that watches ConfigMaps only has no permission to read Secrets, and needs none. What it
 // records leaves them out, so that they are judged by the pods once they are watched, too.
-func TestAControllerOfConfigMapsOnlyNeedsNoRightToSecrets(t *testing.T) {
+func TestAControllerOfConfigMapsOnlyNeedsNoPermissionForSecrets(t *testing.T) {
 	s := newSceneApart(t)
 	s.make(settings, set("used", "v1"))
 	s.make(credentials, set("used", "v1"))
@@ -17,7 +17,7 @@ func TestAControllerOfConfigMapsOnlyNeedsNoRightToSecrets(t *testing.T) {
 	app := s.run("app", pod)
 	manifests, _ := s.manifestsApart("rbac-namespaced.yaml")
 	s.installApart(func(manifests []byte) []byte {
-		for _, verb := range []string{"- get # read the key", "- update # make it"} {
+		for _, verb := range []string{"- get # read the key", "- update # create the key"} {
 			manifests = bytes.ReplaceAll(manifests, []byte(verb), []byte("- none #"))
 		}
 		return bytes.ReplaceAll(manifests, []byte("[configmaps, secrets]"), []byte("[configmaps]"))
@@ -38,7 +38,7 @@ func TestAControllerOfConfigMapsOnlyNeedsNoRightToSecrets(t *testing.T) {
 	s.edit(settings, set("used", "v2"))
 	restarted := s.awaitRestart(app, before)
 	s.awaitEvent(app, "Restarting", "restarting: configmap settings changed (keys: used)")
-	for _, complaint := range []string{"forbidden", "a right is missing", "checksum-key"} {
+	for _, complaint := range []string{"forbidden", "missing permission", "checksum-key"} {
 		if lines := controller.Log().Containing(complaint); len(lines) > 0 {
 			t.Errorf("the log says %q", lines)
 		}

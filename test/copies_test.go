@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// upgradeRights is the manifest of the rights that it takes to remove copies.
-const upgradeRights = "rbac-upgrade-namespaced.yaml"
+// upgradePermissions is the manifest of the permissions that it takes to remove copies.
+const upgradePermissions = "rbac-upgrade-namespaced.yaml"
 
 // revisionsMeta reads the metadata of a workload's ReplicaSets or ControllerRevisions.
 func (s *scene) revisionsMeta(ctx context.Context, w workload) ([]metav1.ObjectMeta, error) {
@@ -119,7 +119,7 @@ func TestDigestsOfSecretsAreRemovedFromRevisions(t *testing.T) {
 			}
 			u.requireNoDigests(append(unkeyedDigests(v1), unkeyedDigests(v2)...))
 			if lines := controller.Log().Containing("forbidden"); len(lines) != 0 {
-				t.Errorf("the rights do not suffice: %q", lines)
+				t.Errorf("permissions are missing: %q", lines)
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func TestTheCopiesAreRemovedBeforeTheRecordIsReplaced(t *testing.T) {
 	full := "      - patch # record the applied checksums"
 	manifests, _ := s.installApart(func(manifests []byte) []byte {
 		return []byte(strings.Replace(string(manifests), full, "      #"+full, 1))
-	}, upgradeRights)
+	}, upgradePermissions)
 	u.note()
 	s.startController()
 	for _, w := range u.all {
@@ -156,7 +156,7 @@ func TestTheCopiesAreRemovedBeforeTheRecordIsReplaced(t *testing.T) {
 }
 
 // The record tells then that there is something left to do, which the next start does.
-func TestWithoutTheRightToRemoveCopiesTheRecordIsReplacedAllTheSame(t *testing.T) {
+func TestWithoutThePermissionToRemoveCopiesTheRecordIsStillReplaced(t *testing.T) {
 	s := newSceneApart(t)
 	u := s.runExposed()
 	s.installApart(nil)
@@ -165,8 +165,8 @@ func TestWithoutTheRightToRemoveCopiesTheRecordIsReplacedAllTheSame(t *testing.T
 		s.awaitEvent(w, "SecretDigestsRemain", "revisions of this workload keep digests of Secrets")
 	}
 	s.must(controller.Stop())
-	rights, _ := s.manifestsApart(upgradeRights)
-	_, err := s.cluster.Apply(t.Context(), rights)
+	permissions, _ := s.manifestsApart(upgradePermissions)
+	_, err := s.cluster.Apply(t.Context(), permissions)
 	s.must(err)
 	s.startController()
 	u.awaitKeyed()

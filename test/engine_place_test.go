@@ -51,7 +51,7 @@ func openEnginePlace() (*place, error) {
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
 		return nil, fmt.Errorf("write the audit policy: %w", err)
 	}
-	p, err := openPlaceWithRights([]string{"rbac.yaml", "rbac-deployment-engine.yaml"},
+	p, err := openPlaceWithPermissions([]string{"rbac.yaml", "rbac-deployment-engine.yaml"},
 		"--without-deployment-controller",
 		"--kube-apiserver-flag=--audit-policy-file="+policy,
 		"--kube-apiserver-flag=--audit-log-path="+log,
@@ -142,9 +142,9 @@ func (s *scene) ownObjects(manifests ...string) []*unstructured.Unstructured {
 	}
 }
 
-// probeRights reads what a manifest of the engine allows in the controller's own
+// probePermissions reads what a manifest of the engine allows in the controller's own
 // namespace.
-func (s *scene) probeRights(manifest string) *rbacv1.Role {
+func (s *scene) probePermissions(manifest string) *rbacv1.Role {
 	s.Helper()
 	var role rbacv1.Role
 	for _, object := range s.ownObjects(manifest) {

@@ -41,7 +41,7 @@ func isFenced(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"+controllerName)
 }
 
-// fencedPatch is one that the controller has the right to send.
+// fencedPatch is one that the controller is permitted to send.
 type fencedPatch struct {
 	name, patch string
 	denial      string // empty where the fence lets it through

@@ -19,7 +19,7 @@ import (
 const keySecret = "kubernetes-deployment-restart-controller-checksum-key"
 
 // installApart gives the controllers of this scene an account and a namespace of
-// their own, and so a key of their own, with the rights of rbac-namespaced.yaml and of
+// their own, and so a key of their own, with the permissions of rbac-namespaced.yaml and of
 // the other manifests. It returns the manifests after the adjustment if there is one.
 func (s *scene) installApart(adjust func(manifests []byte) []byte, others ...string) (manifests []byte, home string) {
 	s.Helper()
@@ -37,7 +37,7 @@ func (s *scene) installApart(adjust func(manifests []byte) []byte, others ...str
 	return manifests, home
 }
 
-// manifestsApart reads manifests of namespaced rights for this scene's namespace and for
+// manifestsApart reads manifests of namespaced permissions for this scene's namespace and for
 // an account of its own, which lives in the namespace home.
 func (s *scene) manifestsApart(names ...string) (manifests []byte, home string) {
 	s.Helper()
@@ -220,7 +220,7 @@ func TestAKeyThatComesLateIsWaitedFor(t *testing.T) {
 // refusal that might pass is waited for first.
 func TestAKeyThatCannotBeHadIsToldAndDoneWithout(t *testing.T) {
 	t.Parallel()
-	withoutRight := func(manifests []byte) []byte {
+	withoutPermission := func(manifests []byte) []byte {
 		return bytes.ReplaceAll(manifests, []byte("resources: [secrets]"), []byte("resources: [nothing]"))
 	}
 	for name, test := range map[string]struct {
@@ -230,7 +230,7 @@ func TestAKeyThatCannotBeHadIsToldAndDoneWithout(t *testing.T) {
 		want   []string // in one line of the log
 	}{
 		"there is no Secret":                {adjust: withoutSecret, want: []string{"level=ERROR", "not found", "rbac.yaml"}},
-		"there is no right to it":           {adjust: withoutRight, want: []string{"level=ERROR", "forbidden", "rbac.yaml"}},
+		"no permission":                     {adjust: withoutPermission, want: []string{"level=ERROR", "forbidden", "rbac.yaml"}},
 		"it holds something else":           {patch: `{"data":{"key":"AAAA"}}`, want: []string{"level=ERROR", "does not have 32 bytes"}},
 		"there is no namespace to keep one": {flags: []string{"--controller-namespace="}, want: []string{"level=WARN", "--controller-namespace"}},
 	} {

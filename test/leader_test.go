@@ -17,7 +17,7 @@ import (
 	"kubernetes-deployment-restart-controller/test/harness"
 )
 
-// The rights to the lease are for one name in one namespace: one election at a time.
+// The permissions for the lease are for one name in one namespace: one election at a time.
 var election sync.Mutex
 
 // openElection returns the flags of replicas that elect a leader, for as long as the test

@@ -1,5 +1,5 @@
 // Package test holds the end-to-end tests: the restart controller as a process of
-// its own, with the rights of its own ServiceAccount, on real control planes whose
+// its own, with the permissions of its own ServiceAccount, on real control planes whose
 // nodes and pods KWOK plays.
 //
 // Clusters are started when the first test asks for them. In the one, a single
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) { os.Exit(undo.RunTests(m, parallelTests)) }
 // undo ends what the tests share.
 var undo harness.Cleanups
 
-// place is a cluster where the controller has its rights.
+// place is a cluster where the controller has its permissions.
 type place struct {
 	cluster      *harness.Cluster
 	installation *harness.Installation
@@ -67,12 +67,12 @@ var placeApart = sync.OnceValues(func() (*place, error) { return openPlace() })
 
 // openPlace starts a cluster, with further arguments of "localcluster up".
 func openPlace(arguments ...string) (*place, error) {
-	return openPlaceWithRights([]string{"rbac.yaml", "rbac-upgrade.yaml"}, arguments...)
+	return openPlaceWithPermissions([]string{"rbac.yaml", "rbac-upgrade.yaml"}, arguments...)
 }
 
-// openPlaceWithRights starts a cluster where the controller has the rights of these
+// openPlaceWithPermissions starts a cluster where the controller has the permissions of these
 // manifests, within the fence of admission-policy.yaml.
-func openPlaceWithRights(names []string, arguments ...string) (*place, error) {
+func openPlaceWithPermissions(names []string, arguments ...string) (*place, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
 	if _, err := harness.ControllerBinary(); err != nil {

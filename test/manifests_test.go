@@ -75,7 +75,7 @@ func TestEveryManifestIsPartOfAnInstallationThatIsTested(t *testing.T) {
 	}
 }
 
-// The controller runs with just the rights, the arguments and the environment that were
+// The controller runs with just the permissions, the arguments and the environment that were
 // applied, and nothing is missing.
 func TestTheManifestsInstallAControllerThatWorks(t *testing.T) {
 	t.Parallel()
@@ -86,7 +86,7 @@ func TestTheManifestsInstallAControllerThatWorks(t *testing.T) {
 			s.startAsApplied(m.prefix)
 			s.requireWork()
 			s.requireInstallationRuns(m.prefix)
-			for _, complaint := range []string{"forbidden", "a right is missing", "level=ERROR"} {
+			for _, complaint := range []string{"forbidden", "missing permission", "level=ERROR"} {
 				if lines := s.controller.Log().Containing(complaint); len(lines) > 0 {
 					t.Errorf("the log says %q", lines)
 				}

@@ -12,7 +12,7 @@ import (
 )
 
 // With --namespace the Roles of rbac-namespaced.yaml suffice.
-func TestTheNamespacedRightsSufficeForWatchingOneNamespace(t *testing.T) {
+func TestTheNamespacedPermissionsSufficeForWatchingOneNamespace(t *testing.T) {
 	s := newSceneApart(t)
 	other := enter(t, &place{cluster: s.cluster, installation: s.installation})
 	manifests, err := harness.Manifest("rbac-namespaced.yaml")
@@ -42,10 +42,10 @@ func TestTheNamespacedRightsSufficeForWatchingOneNamespace(t *testing.T) {
 	s.requireRestarts(app, before, 1)
 	other.requireUntouched(outside, outsideBefore)
 	if lines := controller.Log().Containing("forbidden"); len(lines) != 0 {
-		t.Errorf("the rights do not suffice: %q", lines)
+		t.Errorf("permissions are missing: %q", lines)
 	}
 
-	// A workload without a record makes the pods be asked, which takes rights of its own.
+	// A workload without a record makes the pods be asked, which takes permissions of its own.
 	s.must(controller.Stop())
 	unrecorded := s.run("unrecorded", podOf(envFrom(settings)))
 	s.awaitRollout(unrecorded)
@@ -56,13 +56,13 @@ func TestTheNamespacedRightsSufficeForWatchingOneNamespace(t *testing.T) {
 	s.awaitRestart(unrecorded, unrecordedBefore)
 	s.settle()
 	if lines := controller.Log().Containing("forbidden"); len(lines) != 0 {
-		t.Errorf("the rights do not suffice: %q", lines)
+		t.Errorf("permissions are missing: %q", lines)
 	}
 }
 
-// A right that is missing is told, and is no reason to be unhealthy: a restart would
-// not mend it. The controller goes on as soon as the right is given.
-func TestAMissingRightIsToldAndWaitedFor(t *testing.T) {
+// A missing permission is reported, but does not make the controller unhealthy: a restart would
+// not help. The controller continues as soon as the permission is granted.
+func TestAMissingPermissionIsReportedAndWaitedFor(t *testing.T) {
 	s := newSceneApart(t)
 	s.make(credentials, set("used", "v1"))
 	app := s.run("app", podOf(envFrom(credentials)))
@@ -84,7 +84,7 @@ func TestAMissingRightIsToldAndWaitedFor(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s.eventually("/readyz tells of the missing right", func(ctx context.Context) error {
+	s.eventually("/readyz reports the missing permission", func(ctx context.Context) error {
 		status, body, err := s.controller.Get(ctx, "/readyz")
 		if err == nil && (status != http.StatusServiceUnavailable || !strings.Contains(body, "forbidden")) {
 			err = fmt.Errorf("it answers %d: %s", status, body)

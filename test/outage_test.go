@@ -99,7 +99,7 @@ func TestAServerWithoutStreamingLists(t *testing.T) {
 // what is new in its own, and a field that came not long before.
 func TestAnAPIServerOfTheVersionBefore(t *testing.T) {
 	s := openSceneOfItsOwn(t, func() (*place, error) {
-		return openPlaceWithRights([]string{"rbac.yaml", "rbac-deployment-engine.yaml"},
+		return openPlaceWithPermissions([]string{"rbac.yaml", "rbac-deployment-engine.yaml"},
 			"--without-deployment-controller",
 			"--kube-apiserver-flag=--emulated-version=1.36",
 			"--kube-scheduler-flag=--emulated-version=1.36",

@@ -5,7 +5,7 @@
 // only: without a controller manager there are no rollouts, so that nothing but the
 // controller and the API server works. The rows about the deployment engine have
 // whole clusters, whose Deployments are driven by the engine and by the original in
-// turns. The controller is a process of its own with the rights of k8s-manifests/.
+// turns. The controller is a process of its own with the permissions of k8s-manifests/.
 // docs/benchmarks.md tells how each row is measured.
 //
 // It exits with 1 if a measurement could not be made, if a restart was lost, or

@@ -21,7 +21,7 @@ const (
 	withoutStreamingLists = "--kube-apiserver-flag=--feature-gates=WatchList=false"
 )
 
-// stage is a cluster with the controller's rights in place.
+// stage is a cluster with the controller's permissions in place.
 type stage struct {
 	cluster      *harness.Cluster
 	installation *harness.Installation

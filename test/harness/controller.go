@@ -27,7 +27,7 @@ type Controller struct {
 	http    *http.Client
 }
 
-// StartController starts the controller with the rights of the installation and
+// StartController starts the controller with the permissions of the installation and
 // returns when it is ready. The process outlives ctx, which bounds only the
 // start; end it with Stop or Kill.
 func (i *Installation) StartController(ctx context.Context, flags ...string) (*Controller, error) {

@@ -1,11 +1,11 @@
 // Package harness runs the restart controller the way its users do: as a process
-// of its own, with the rights of its own ServiceAccount, against a real control
+// of its own, with the permissions of its own ServiceAccount, against a real control
 // plane. The end-to-end tests, the benchmarks and the demo share it; it knows
 // nothing of package testing.
 //
 //   - A [Cluster] is one "localcluster up": etcd, kube-apiserver and, unless left
 //     out, the controller manager, the scheduler and KWOK for nodes and pods.
-//   - An [Installation] is what the manifests of rights give the controller in a
+//   - An [Installation] is what the manifests of permissions give the controller in a
 //     cluster: a kubeconfig with a token of its ServiceAccount.
 //   - A [Controller] is one running controller process, its log and its metrics.
 //

@@ -22,7 +22,7 @@ import (
 // tokenLifetime is longer than anybody leaves a local cluster running.
 const tokenLifetime = 7 * 24 * time.Hour
 
-// Installation is the controller's ServiceAccount in a cluster, with the rights
+// Installation is the controller's ServiceAccount in a cluster, with the permissions
 // that manifests give it.
 type Installation struct {
 	// Namespace and ServiceAccount say who the controller is.

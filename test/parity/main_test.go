@@ -82,7 +82,7 @@ func openSide(name string, original bool) (*side, error) {
 
 var engineFlags = []string{"--deployment-engine=on", "-v", "1"}
 
-// install gives the engine the rights of its manifests, and no others.
+// install gives the engine the permissions of its manifests, and no others.
 func install(ctx context.Context, cluster *harness.Cluster) (*harness.Installation, error) {
 	manifests, err := harness.Manifests("rbac.yaml", "rbac-deployment-engine.yaml")
 	if err != nil {

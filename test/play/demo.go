@@ -31,7 +31,7 @@ func demo(ctx context.Context, out io.Writer, limit time.Duration) (err error) {
 		return err
 	}
 	n.say("the controller starts, with --deployment-engine=on")
-	n.detail("It has the rights of k8s-manifests/%s and %s, and no others.", rights, engineRights)
+	n.detail("It has the permissions of k8s-manifests/%s and %s, and no others.", permissions, enginePermissions)
 	if err := s.startController(ctx, nil); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@
 //	play demo   plays the story by itself, prints each step as it happens, and
 //	            exits with 0 only if it saw every one of them.
 //
-// Both run the controller with the rights of k8s-manifests/rbac.yaml and
+// Both run the controller with the permissions of k8s-manifests/rbac.yaml and
 // rbac-deployment-engine.yaml, apply examples/web.yaml, and leave neither a process
 // nor a file behind.
 package main

@@ -56,7 +56,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	n.say("starting the controller with --deployment-engine=on")
-	n.detail("It has the rights of k8s-manifests/%s and %s, and no others.", rights, engineRights)
+	n.detail("It has the permissions of k8s-manifests/%s and %s, and no others.", permissions, enginePermissions)
 	log := &gate{out: out}
 	if err := s.startController(ctx, log); err != nil {
 		return err

@@ -15,8 +15,8 @@ import (
 
 // The manifests that say what the controller may do, in k8s-manifests/.
 const (
-	rights       = "rbac.yaml"
-	engineRights = "rbac-deployment-engine.yaml"
+	permissions       = "rbac.yaml"
+	enginePermissions = "rbac-deployment-engine.yaml"
 )
 
 // stage is where the story plays: a cluster with the controller and the example.
@@ -53,9 +53,9 @@ func (s *stage) startCluster(ctx context.Context, directory string, echo io.Writ
 	return nil
 }
 
-// startController gives the controller its rights and starts it with both engines.
+// startController gives the controller its permissions and starts it with both engines.
 func (s *stage) startController(ctx context.Context, echo io.Writer) error {
-	manifests, err := harness.Manifests(rights, engineRights)
+	manifests, err := harness.Manifests(permissions, enginePermissions)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func apiServerFlags(layout Layout, ports Ports) []string {
 		"--tls-private-key-file=" + layout.servingKey(),
 		"--token-auth-file=" + layout.tokenFile(),
 		"--authorization-mode=RBAC",
-		// As on clusters that are run strictly: an owner reference that blocks its owner's deletion takes a right to the
+		// As on clusters that are run strictly: an owner reference that blocks its owner's deletion requires a permission for the
 		// owner's finalizers.
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",

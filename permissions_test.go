@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// grants reads what the Roles and ClusterRoles of manifests grant: each right once, with the
+// grants reads what the Roles and ClusterRoles of manifests grant: each permission once, with the
 // name that it is limited to.
 func grants(t *testing.T, names ...string) []string {
 	t.Helper()
@@ -59,9 +59,9 @@ func addGrants(granted map[string]bool, rule rbacv1.PolicyRule) {
 	}
 }
 
-// What a start looks for is what the manifests grant, so that a right that is added
+// What a start looks for is what the manifests grant, so that a permission that is added
 // to the one cannot be forgotten in the other.
-func TestTheRightsThatAreLookedForAreThoseOfTheManifests(t *testing.T) {
+func TestTheCheckedPermissionsAreThoseOfTheManifests(t *testing.T) {
 	for name, test := range map[string]struct {
 		args      string
 		manifests []string
@@ -84,15 +84,15 @@ func TestTheRightsThatAreLookedForAreThoseOfTheManifests(t *testing.T) {
 				t.Fatal(err)
 			}
 			needed := map[string]bool{}
-			for _, right := range neededRights(o, all) {
-				needed[strings.Join([]string{right.Verb, right.Group, right.Resource, right.Name}, " ")] = true
-				if right.Impact == "" {
-					t.Errorf("nothing tells what does not work without the right to %s", right)
+			for _, permission := range neededPermissions(o, all) {
+				needed[strings.Join([]string{permission.Verb, permission.Group, permission.Resource, permission.Name}, " ")] = true
+				if permission.Impact == "" {
+					t.Errorf("no impact is given for the permission to %s", permission)
 				}
 			}
-			granted := slices.DeleteFunc(grants(t, test.manifests...), func(right string) bool { return strings.Fields(right)[1] == test.unneeded })
+			granted := slices.DeleteFunc(grants(t, test.manifests...), func(permission string) bool { return strings.Fields(permission)[1] == test.unneeded })
 			if diff := cmp.Diff(granted, slices.Sorted(maps.Keys(needed))); diff != "" {
-				t.Errorf("rights (-granted +needed):\n%s", diff)
+				t.Errorf("permissions (-granted +needed):\n%s", diff)
 			}
 		})
 	}

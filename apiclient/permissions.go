@@ -9,8 +9,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Right is a permission that the program needs.
-type Right struct {
+// Permission is a permission that the program needs.
+type Permission struct {
 	Verb, Group, Resource string // the resource with its subresource, as in RBAC: deployments/status
 	Namespace             string // empty: all namespaces
 	Name                  string // the only object that it is needed for; empty: all
@@ -20,7 +20,7 @@ type Right struct {
 
 // String returns the permission as RBAC would name it, such as "patch
 // deployments.apps in namespace team-a".
-func (r Right) String() string {
+func (r Permission) String() string {
 	text := r.Verb + " " + r.Resource
 	if r.Group != "" {
 		text += "." + r.Group
@@ -36,28 +36,28 @@ func (r Right) String() string {
 
 // Missing asks the API server which of the permissions the client lacks. Every
 // client may ask that.
-func Missing(ctx context.Context, config *rest.Config, rights []Right) ([]Right, error) {
+func Missing(ctx context.Context, config *rest.Config, permissions []Permission) ([]Permission, error) {
 	limited := rest.CopyConfig(config)
 	limited.QPS, limited.Burst = 50, 100 // there are several for each namespace, and nothing waits for the result
 	client, err := ConnectGroup(limited, authorizationv1.SchemeGroupVersion)
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
-	var missing []Right
-	for _, right := range rights {
+	var missing []Permission
+	for _, permission := range permissions {
 		review := &authorizationv1.SelfSubjectAccessReview{}
-		err := client.Post().Resource("selfsubjectaccessreviews").Body(right.review()).Do(ctx).Into(review)
+		err := client.Post().Resource("selfsubjectaccessreviews").Body(permission.review()).Do(ctx).Into(review)
 		if err != nil {
-			return nil, fmt.Errorf("review the right to %s: %w", right, err)
+			return nil, fmt.Errorf("review the permission to %s: %w", permission, err)
 		}
 		if !review.Status.Allowed {
-			missing = append(missing, right)
+			missing = append(missing, permission)
 		}
 	}
 	return missing, nil
 }
 
-func (r Right) review() *authorizationv1.SelfSubjectAccessReview {
+func (r Permission) review() *authorizationv1.SelfSubjectAccessReview {
 	resource, subresource, _ := strings.Cut(r.Resource, "/")
 	return &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{

@@ -14,13 +14,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-var missingRight = regexp.MustCompile(`msg="a right is missing" right="([^"]+)" without_it="[^"]+"`)
+var missingPermission = regexp.MustCompile(`msg="missing permission" right="([^"]+)" without_it="[^"]+"`)
 
-// Each right that the manifests grant is taken away once. A start then names it,
+// Each permission that the manifests grant is taken away once. A start then names it,
 // with what will not work, and nothing else.
-func TestAStartNamesTheRightsThatAreMissing(t *testing.T) {
+func TestAStartNamesMissingPermissions(t *testing.T) {
 	s := newEngineSceneApart(t)
-	manifests, home := s.namespacedRights()
+	manifests, home := s.namespacedPermissions()
 	var err error
 	s.installation, err = s.cluster.Install(t.Context(), manifests)
 	s.must(err)
@@ -39,7 +39,7 @@ func TestAStartNamesTheRightsThatAreMissing(t *testing.T) {
 	}
 }
 
-// inOneRole moves all rights that Roles of a namespace grant into one of them, with a
+// inOneRole moves all permissions that Roles of a namespace grant into one of them, with a
 // rule for each.
 func (s *scene) inOneRole(namespace string) (role *rbacv1.Role, rules []rbacv1.PolicyRule) {
 	s.Helper()
@@ -89,7 +89,7 @@ func (s *scene) awaitAccess(namespace string, rule rbacv1.PolicyRule, want bool)
 			},
 		},
 	}
-	s.eventually(fmt.Sprintf("the right to %s is %t", nameOf(namespace, rule), want), func(ctx context.Context) error {
+	s.eventually(fmt.Sprintf("the permission to %s is %t", nameOf(namespace, rule), want), func(ctx context.Context) error {
 		answer, err := s.client.AuthorizationV1().LocalSubjectAccessReviews(namespace).Create(ctx, review, metav1.CreateOptions{})
 		if err == nil && answer.Status.Allowed != want {
 			err = errors.New("not yet")
@@ -98,7 +98,7 @@ func (s *scene) awaitAccess(namespace string, rule rbacv1.PolicyRule, want bool)
 	})
 }
 
-// nameOf is what the controller calls the right that a rule grants.
+// nameOf is what the controller calls the permission that a rule grants.
 func nameOf(namespace string, rule rbacv1.PolicyRule) string {
 	name := rule.Verbs[0] + " " + rule.Resources[0]
 	if group := rule.APIGroups[0]; group != "" {
@@ -111,22 +111,22 @@ func nameOf(namespace string, rule rbacv1.PolicyRule) string {
 }
 
 // requireMissing starts a controller with everything on, and fails the test unless it
-// names just this right, or none if that is empty.
+// names exactly this permission, or none if that is empty.
 func (s *scene) requireMissing(home, want string) {
 	s.Helper()
 	controller, err := s.installation.LaunchController(s.Context(), nil, "--namespace", s.namespace, "-v", "1", engineOn,
 		"--controller-namespace", home, "--leader-elect", "--listen-address=127.0.0.1:0")
 	s.must(err)
-	s.eventually("the rights are checked", func(context.Context) error {
-		if len(controller.Log().Containing(`msg="rights are checked"`)) == 0 {
+	s.eventually("the permissions checked", func(context.Context) error {
+		if len(controller.Log().Containing(`msg="permissions checked"`)) == 0 {
 			return errors.New("not yet")
 		}
 		return nil
 	})
 	s.must(controller.Kill())
 	named := false
-	for _, line := range controller.Log().Containing("a right is missing") {
-		if match := missingRight.FindStringSubmatch(line); len(match) != 2 || match[1] != want {
+	for _, line := range controller.Log().Containing("missing permission") {
+		if match := missingPermission.FindStringSubmatch(line); len(match) != 2 || match[1] != want {
 			s.Errorf("without %q the log says %s", want, line)
 		}
 		named = true

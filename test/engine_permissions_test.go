@@ -21,9 +21,9 @@ import (
 	"kubernetes-deployment-restart-controller/test/harness"
 )
 
-// namespacedRights are the manifests of the rights of both engines, see
+// namespacedPermissions are the manifests of the permissions of both engines, see
 // [scene.manifestsApart].
-func (s *scene) namespacedRights() (manifests []byte, home string) {
+func (s *scene) namespacedPermissions() (manifests []byte, home string) {
 	s.Helper()
 	return s.manifestsApart("rbac-namespaced.yaml", "rbac-deployment-engine-namespaced.yaml")
 }
@@ -41,32 +41,32 @@ func (s *scene) rulesOf(manifest string) []rbacv1.PolicyRule {
 	return role.Rules
 }
 
-// Both manifests of the engine's rights grant the same. Nothing is missing from them
-// and, lest a right be kept that nobody needs any more, nothing is in them that the
+// Both manifests of the engine's permissions grant the same. Nothing is missing from them
+// and, so that no obsolete permission is kept, nothing is in them that the
 // engine does not use.
-func TestTheEngineHasTheRightsThatItUsesAndNoOthers(t *testing.T) {
+func TestTheEngineHasThePermissionsThatItUsesAndNoOthers(t *testing.T) {
 	s := newEngineSceneApart(t)
 	rules := s.rulesOf("rbac-deployment-engine-namespaced.yaml")
 	if diff := cmp.Diff(s.rulesOf("rbac-deployment-engine.yaml"), rules); diff != "" {
-		t.Errorf("rights in all namespaces and in one (-all +one):\n%s", diff)
+		t.Errorf("permissions in all namespaces and in one (-all +one):\n%s", diff)
 	}
-	probe := s.probeRights("rbac-deployment-engine-namespaced.yaml")
-	if whole := s.probeRights("rbac-deployment-engine.yaml"); !cmp.Equal(whole, probe) {
-		t.Errorf("rights in the own namespace (-all +one):\n%s", cmp.Diff(whole, probe))
+	probe := s.probePermissions("rbac-deployment-engine-namespaced.yaml")
+	if whole := s.probePermissions("rbac-deployment-engine.yaml"); !cmp.Equal(whole, probe) {
+		t.Errorf("permissions in the own namespace (-all +one):\n%s", cmp.Diff(whole, probe))
 	}
-	s.kubectl("delete", "deployment", markerName) // the restart controller would use rights for it
+	s.kubectl("delete", "deployment", markerName) // the restart controller would use permissions for it
 	s.awaitGone(deployment(markerName))
-	manifests, home := s.namespacedRights()
+	manifests, home := s.namespacedPermissions()
 	var err error
 	s.installation, err = s.cluster.Install(t.Context(), manifests)
 	s.must(err)
 	engine := s.startEngine()
-	s.useAllRights()
+	s.useAllPermissions()
 
 	s.requireUsed(s.namespace, home, rules)
 	for _, r := range s.requests(func(*request) bool { return true }) {
 		if r.code == http.StatusForbidden {
-			t.Errorf("lacks the right to %s %s", r.verb, r.resource)
+			t.Errorf("lacks the permission to %s %s", r.verb, r.resource)
 		}
 		if r.isOfWorkloads() && r.isWrite() && r.verb != "delete" && r.manager != fieldManager {
 			t.Errorf("%s %s %s is by the field manager %q, want %q", r.verb, r.resource, r.name, r.manager, fieldManager)
@@ -78,7 +78,7 @@ func TestTheEngineHasTheRightsThatItUsesAndNoOthers(t *testing.T) {
 	s.must(engine.Stop()) // and deletes its probe
 	s.requireUsed(home, home, probe.Rules)
 	for _, r := range s.requestsIn(home, func(r *request) bool { return r.code == http.StatusForbidden }) {
-		t.Errorf("lacks the right to %s %s %s", r.verb, r.resource, r.name)
+		t.Errorf("lacks the permission to %s %s %s", r.verb, r.resource, r.name)
 	}
 }
 
@@ -86,15 +86,15 @@ func TestTheEngineHasTheRightsThatItUsesAndNoOthers(t *testing.T) {
 // namespace of all that the rules grant.
 func (s *scene) requireUsed(namespace, home string, rules []rbacv1.PolicyRule) {
 	s.Helper()
-	s.eventually("all rights in "+namespace+" are used", func(context.Context) error {
+	s.eventually("all permissions in "+namespace+" are used", func(context.Context) error {
 		used := map[string]bool{}
 		for _, r := range s.requestsIn(namespace, func(r *request) bool { return strings.Contains(r.account, ":"+home+":") }) {
 			used[r.verb+" "+r.resource] = true
 		}
 		var unused []string
-		for _, right := range rights(rules) {
-			if !used[right] {
-				unused = append(unused, right)
+		for _, permission := range permissions(rules) {
+			if !used[permission] {
+				unused = append(unused, permission)
 			}
 		}
 		if len(unused) > 0 {
@@ -116,10 +116,10 @@ func (s *scene) standDown(engine *harness.Controller) {
 	s.must(engine.AwaitDriving(s.Context(), waitLimit))
 }
 
-// rights lists what rules grant, apart from lists, which are watches with servers that
-// stream them, and from finalizers: an admission plugin asks for the right to update
+// permissions lists what rules grant, apart from lists, which are watches with servers that
+// stream them, and from finalizers: an admission plugin demands the permission to update
 // those, and nobody writes them.
-func rights(rules []rbacv1.PolicyRule) (granted []string) {
+func permissions(rules []rbacv1.PolicyRule) (granted []string) {
 	for _, rule := range rules {
 		for _, resource := range rule.Resources {
 			for _, verb := range rule.Verbs {
@@ -132,8 +132,8 @@ func rights(rules []rbacv1.PolicyRule) (granted []string) {
 	return granted
 }
 
-// useAllRights lets everything happen that the engine has a right for.
-func (s *scene) useAllRights() {
+// useAllPermissions lets everything happen that the engine has a permission for.
+func (s *scene) useAllPermissions() {
 	s.Helper()
 	app := s.deploy("app", 1, func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(1)) })
 	s.awaitRollout(app)
@@ -158,22 +158,22 @@ func (s *scene) useAllRights() {
 	s.awaitRollout(s.deploy("again", 1, recreated))
 }
 
-func TestARightThatTheEngineLacksIsToldAndWaitedFor(t *testing.T) {
+func TestAPermissionThatTheEngineLacksIsReportedAndWaitedFor(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, line string // the line of the manifest that is left out
 		complaint  string
 		condition  string
-		scales     bool // only then is the right needed
+		scales     bool // only then is the permission needed
 	}{
 		{"to create ReplicaSets", "- create # one for each new template", `cannot create resource \"replicasets\"`, "ReplicaSetCreateError", false},
-		{"to own ReplicaSets", "- update # own ReplicaSets: the admission plugin OwnerReferencesPermissionEnforcement demands it; nothing is written there", "cannot set blockOwnerDeletion", "ReplicaSetCreateError", false},
-		{"to write the status", "- patch # tell the counts, the conditions and the revision", `cannot patch resource \"deployments/status\"`, "", false},
-		{"to change ReplicaSets", "- patch # scale it, keep its annotations, adopt it and release it", `cannot patch resource \"replicasets\"`, "", true},
+		{"to own ReplicaSets", "- update # own ReplicaSets: the admission plugin OwnerReferencesPermissionEnforcement requires it; the engine never writes finalizers", "cannot set blockOwnerDeletion", "ReplicaSetCreateError", false},
+		{"to write the status", "- patch # report the counts, the conditions and the revision", `cannot patch resource \"deployments/status\"`, "", false},
+		{"to change ReplicaSets", "- patch # scale, annotate, adopt and release them", `cannot patch resource \"replicasets\"`, "", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newEngineSceneApart(t)
-			manifests, _ := s.namespacedRights()
+			manifests, _ := s.namespacedPermissions()
 			var err error
 			s.installation, err = s.cluster.Install(t.Context(), withoutLine(t, manifests, c.line))
 			s.must(err)
@@ -183,7 +183,7 @@ func TestARightThatTheEngineLacksIsToldAndWaitedFor(t *testing.T) {
 				s.awaitSizes(app, 2)
 				s.kubectl("scale", app.ref(), "--replicas=4")
 			}
-			s.eventually("the right is missed", func(context.Context) error {
+			s.eventually("the missing permission is logged", func(context.Context) error {
 				if len(engine.Log().Containing("level=WARN", s.namespace+"/app", c.complaint)) == 0 {
 					return errors.New("the log does not tell")
 				}
@@ -227,13 +227,13 @@ func withoutLine(t *testing.T, manifest []byte, line string) []byte {
 // spare, which is no different.
 func TestAnEngineThatMayNotMakeItsProbeSaysSoAndWaits(t *testing.T) {
 	s := newEngineSceneApart(t)
-	manifests, home := s.namespacedRights()
+	manifests, home := s.namespacedPermissions()
 	var err error
-	s.installation, err = s.cluster.Install(t.Context(), withoutLine(t, manifests, "- create # make the probe; RBAC cannot limit a create to a name"))
+	s.installation, err = s.cluster.Install(t.Context(), withoutLine(t, manifests, "- create # create the probe; RBAC cannot limit this to a name"))
 	s.must(err)
 	engine := s.startController("--deployment-engine=standby")
 	app := s.deploy("app", 2)
-	s.eventually("/readyz tells of the missing right", func(ctx context.Context) error {
+	s.eventually("/readyz reports the missing permission", func(ctx context.Context) error {
 		status, body, err := engine.Get(ctx, "/readyz")
 		want := "standing by for another deployment controller; cannot make its probe: create deployment " + home + "/" + probeName + ": deployments.apps is forbidden"
 		if err == nil && (status != http.StatusOK || !strings.Contains(body, want)) {
@@ -257,12 +257,12 @@ func TestAnEngineThatMayNotMakeItsProbeSaysSoAndWaits(t *testing.T) {
 // Nothing is driven on half of what there is.
 func TestAnEngineThatMayNotWatchSaysSoAndWaits(t *testing.T) {
 	s := newEngineSceneApart(t)
-	manifests, _ := s.namespacedRights()
+	manifests, _ := s.namespacedPermissions()
 	lacking := manifests
 	for _, line := range []string{ // all that is about ReplicaSets
 		"- list # find all ReplicaSets at the start",
-		"- watch # notice their pods' progress, and changes made by others",
-		"- list # which pods of a Deployment are of its present template",
+		"- watch # notice the progress of their pods, and changes made by others",
+		"- list # find the pods of a Deployment's present template",
 	} {
 		lacking = withoutLine(t, lacking, line)
 	}
@@ -277,7 +277,7 @@ func TestAnEngineThatMayNotWatchSaysSoAndWaits(t *testing.T) {
 		}
 	})
 	app := s.deploy("app", 2)
-	s.eventually("/readyz tells of the missing right", func(ctx context.Context) error {
+	s.eventually("/readyz reports the missing permission", func(ctx context.Context) error {
 		status, body, err := s.controller.Get(ctx, "/readyz")
 		if err != nil {
 			return err
@@ -302,12 +302,12 @@ func TestAnEngineThatMayNotWatchSaysSoAndWaits(t *testing.T) {
 // Only the strategy Recreate waits for pods that their ReplicaSet does not count any more.
 func TestAnEngineThatMayNotWatchPodsHoldsUpTheStrategyRecreateOnly(t *testing.T) {
 	s := newEngineSceneApart(t)
-	manifests, _ := s.namespacedRights()
+	manifests, _ := s.namespacedPermissions()
 	lacking := manifests
 	for _, line := range []string{
-		"- list # with strategy Recreate: does a pod of an old template still run?",
+		"- list # for the strategy Recreate: check whether a pod of an old template still runs",
 		"- watch # notice when the last of them is gone",
-		"- list # where no record vouches: did the containers start before the config changed?",
+		"- list # without a trusted record: check whether containers started before the config changed",
 	} {
 		lacking = withoutLine(t, lacking, line)
 	}
@@ -322,7 +322,7 @@ func TestAnEngineThatMayNotWatchPodsHoldsUpTheStrategyRecreateOnly(t *testing.T)
 	s.patchImage(rolled, "example/main:2")
 	s.awaitRollout(rolled)
 	s.awaitSizes(app, 0)
-	s.eventually("/readyz tells of the missing right", func(ctx context.Context) error {
+	s.eventually("/readyz reports the missing permission", func(ctx context.Context) error {
 		status, body, err := engine.Get(ctx, "/readyz")
 		want := "watch pods in " + s.namespace + ": not synced yet, broken since "
 		if err == nil && (status != http.StatusOK || !strings.Contains(body, want) || !strings.Contains(body, "(deployment engine, for the strategy Recreate)")) {

@@ -1,0 +1,90 @@
+package controller
+
+import (
+	"fmt"
+	"strings"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+)
+
+// The permissions that the controller needs in each watched namespace. The manifests
+// grant them and explain what each is for.
+
+func (k *configKind) permissions() []apiclient.Permission {
+	return []apiclient.Permission{
+		{Verb: "list", Resource: k.resource, Impact: fmt.Sprintf("no workload restarts, because the controller must know all %ss first", k.name)},
+		{Verb: "watch", Resource: k.resource, Impact: fmt.Sprintf("the controller notices edits of %ss late", k.name)},
+	}
+}
+
+func (k *workloadKind) permissions(dryRun bool) []apiclient.Permission {
+	permission := func(verb, without string) apiclient.Permission {
+		return apiclient.Permission{Verb: verb, Group: k.kind().Group, Resource: k.resource, Impact: fmt.Sprintf(without, k.workload)}
+	}
+	permissions := []apiclient.Permission{
+		permission("list", "%ss do not restart"),
+		permission("watch", "the controller notices new and changed %ss late"),
+		permission("get", "a %s that changes while the controller decides about it restarts late"),
+	}
+	if !dryRun {
+		permissions = append(permissions, permission("patch", "%ss neither restart nor get a record"))
+	}
+	return permissions
+}
+
+// revisionPermissions returns the permissions to list the revisions of all kinds of workloads.
+func revisionPermissions() []apiclient.Permission {
+	var permissions []apiclient.Permission
+	owners := make(map[*revisionKind][]string)
+	for _, k := range workloadKinds {
+		owners[k.revisions] = append(owners[k.revisions], string(k.workload)+"s")
+	}
+	for _, k := range workloadKinds {
+		if names, found := owners[k.revisions]; found {
+			resource := k.revisions.groupResource()
+			permissions = append(permissions, apiclient.Permission{
+				Verb: "list", Group: resource.Group, Resource: resource.Resource,
+				Impact: strings.Join(names, " and ") + " without a trusted record do not restart",
+			})
+			delete(owners, k.revisions)
+		}
+	}
+	return permissions
+}
+
+func (o *Options) permissions() []apiclient.Permission {
+	var permissions []apiclient.Permission
+	for _, k := range o.configKinds() {
+		permissions = append(permissions, k.permissions()...)
+	}
+	for _, k := range workloadKinds {
+		permissions = append(permissions, k.permissions(o.DryRun)...)
+	}
+	permissions = append(permissions, apiclient.Permission{Verb: "list", Resource: "pods", Impact: "workloads without a trusted record do not restart"})
+	permissions = append(permissions, revisionPermissions()...)
+	return append(permissions,
+		apiclient.Permission{Verb: "create", Resource: "events", Impact: "Events do not report restarts"},
+		apiclient.Permission{Verb: "patch", Resource: "events", Impact: "repeated Events are not counted"})
+}
+
+// Permissions returns the permissions that the controller needs.
+func (c *Controller) Permissions() []apiclient.Permission {
+	var permissions []apiclient.Permission
+	if c.options.OwnNamespace != "" && c.options.watchesSecrets() {
+		key := apiclient.Permission{
+			Verb: "get", Resource: "secrets", Namespace: c.options.OwnNamespace, Name: c.options.KeySecret, Impact: "the key of Secrets' checksums is lost when the process ends",
+		}
+		permissions = append(permissions, key)
+		if !c.options.DryRun {
+			key.Verb, key.Impact = "update", "a new key of Secrets' checksums is lost when the process ends"
+			permissions = append(permissions, key)
+		}
+	}
+	for _, namespace := range apiclient.NamespacesOrAll(c.options.Namespaces) {
+		for _, permission := range c.options.permissions() {
+			permission.Namespace = namespace
+			permissions = append(permissions, permission)
+		}
+	}
+	return permissions
+}

@@ -1,0 +1,54 @@
+package deployment
+
+import "kubernetes-deployment-restart-controller/apiclient"
+
+// neededPermissions are the permissions that the engine needs in each namespace whose
+// Deployments it drives. The manifests grant them and explain what each is for.
+var neededPermissions = []apiclient.Permission{
+	{Verb: "list", Group: "apps", Resource: "deployments", Impact: "the engine does not start"},
+	{Verb: "watch", Group: "apps", Resource: "deployments", Impact: "the engine does not start, because it cannot detect other deployment controllers"},
+	{Verb: "get", Group: "apps", Resource: "deployments", Impact: "no rollout starts, and no ReplicaSet is adopted"},
+	{Verb: "patch", Group: "apps", Resource: "deployments", Impact: "rollbacks by annotation do not happen"},
+	{Verb: "update", Group: "apps", Resource: "deployments/finalizers", Impact: "no rollout starts where the admission plugin OwnerReferencesPermissionEnforcement is on"},
+	{Verb: "patch", Group: "apps", Resource: "deployments/status", Impact: "the status does not change, so rollouts seem stuck"},
+	{Verb: "list", Group: "apps", Resource: "replicasets", Impact: "the engine does not start"},
+	{Verb: "watch", Group: "apps", Resource: "replicasets", Impact: "the engine does not start"},
+	{Verb: "get", Group: "apps", Resource: "replicasets", Impact: "no rollout starts, rollbacks by annotation do not happen, and a Deployment is stuck after a failed write to one of its ReplicaSets"},
+	{Verb: "create", Group: "apps", Resource: "replicasets", Impact: "no rollout starts"},
+	{Verb: "patch", Group: "apps", Resource: "replicasets", Impact: "nothing is scaled, and no rollout completes"},
+	{Verb: "delete", Group: "apps", Resource: "replicasets", Impact: "old ReplicaSets accumulate"},
+	{Verb: "list", Resource: "pods", Impact: "rollouts with the strategy Recreate do not continue"},
+	{Verb: "watch", Resource: "pods", Impact: "rollouts with the strategy Recreate continue late or not at all"},
+	{Verb: "create", Resource: "events", Impact: "Events do not report rollouts"},
+	{Verb: "patch", Resource: "events", Impact: "repeated Events are not counted"},
+}
+
+// probePermissions returns the permissions that the engine needs in its own namespace.
+func probePermissions(namespace string) []apiclient.Permission {
+	const impact = "the engine does not start, because it cannot detect other deployment controllers"
+	probe := apiclient.Permission{Group: "apps", Resource: "deployments", Namespace: namespace, Name: probeName, Impact: impact}
+	permissions := []apiclient.Permission{
+		{Verb: "create", Group: "apps", Resource: "deployments", Namespace: namespace, Impact: impact}, // RBAC cannot limit create to a name
+		{Verb: "create", Resource: "events", Namespace: namespace, Impact: "Events do not report when the engine stands by"},
+	}
+	for _, verb := range []string{"list", "watch", "delete"} {
+		probe.Verb = verb
+		permissions = append(permissions, probe)
+	}
+	return permissions
+}
+
+// permissionsOf returns all permissions that the engine needs.
+func permissionsOf(options *Options) []apiclient.Permission {
+	permissions := probePermissions(options.OwnNamespace)
+	for _, namespace := range apiclient.NamespacesOrAll(options.Namespaces) {
+		for _, permission := range neededPermissions {
+			permission.Namespace = namespace
+			permissions = append(permissions, permission)
+		}
+	}
+	return permissions
+}
+
+// Permissions returns the permissions that the engine needs.
+func (e *Engine) Permissions() []apiclient.Permission { return e.permissions }
