@@ -41,9 +41,9 @@ func TestBehindManyWorkloadsOfOneNamespaceThatOfAnotherIsSecond(t *testing.T) {
 	}
 }
 
-// The workloads of a shared config that could not be patched must not wait in a lane with
+// The workloads of a shared config that could not be patched must not wait in a flow with
 // all others, nor these behind them.
-func TestAWorkloadThatIsTriedAgainKeepsTheLaneOfItsConfig(t *testing.T) {
+func TestAWorkloadThatIsRetriedKeepsTheFlowOfItsConfig(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue()
 		for i := range 3 {

@@ -146,7 +146,7 @@ func New(options Options) (*Engine, error) {
 	return e, nil
 }
 
-// queue hands out Deployments. All Deployments of a namespace share one lane.
+// queue hands out Deployments. All Deployments of a namespace share one flow.
 type queue = fairqueue.Queue[types.NamespacedName, struct{}]
 
 func newQueue(workers int, m *metrics) *queue {

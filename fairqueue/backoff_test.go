@@ -133,7 +133,7 @@ func TestProgressStartsTheBackoffAnew(t *testing.T) {
 	})
 }
 
-func TestItemsAreAddedInTheOrderInWhichTheyAreDueAndKeepTheirLanes(t *testing.T) {
+func TestItemsAreAddedInTheOrderInWhichTheyAreDueAndKeepTheirFlows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue(100)
 		for _, item := range names("a", 3) {

@@ -7,13 +7,13 @@ import (
 )
 
 // delayed holds the entries that will be added later.
-type delayed[T, L comparable] struct {
-	order  dueOrder[T, L]
+type delayed[T, F comparable] struct {
+	order  dueOrder[T, F]
 	number int // ever delayed
 }
 
 // add delays an entry until a time. If it is already delayed, the earlier time counts.
-func (d *delayed[T, L]) add(e *entry[T, L], due time.Time) {
+func (d *delayed[T, F]) add(e *entry[T, F], due time.Time) {
 	switch {
 	case !e.isDelayed():
 		d.number++
@@ -25,14 +25,14 @@ func (d *delayed[T, L]) add(e *entry[T, L], due time.Time) {
 	}
 }
 
-func (d *delayed[T, L]) remove(e *entry[T, L]) {
+func (d *delayed[T, F]) remove(e *entry[T, F]) {
 	if e.isDelayed() {
 		heap.Remove(&d.order, e.place)
 	}
 }
 
 // next returns the entry that is due first, or nil if no entry is delayed.
-func (d *delayed[T, L]) next() *entry[T, L] {
+func (d *delayed[T, F]) next() *entry[T, F] {
 	if len(d.order) == 0 {
 		return nil
 	}
@@ -41,26 +41,26 @@ func (d *delayed[T, L]) next() *entry[T, L] {
 
 // dueOrder is a heap; see [heap.Interface]. The entry that is due first comes first, and
 // among entries that are due at the same time, the one that was delayed first.
-type dueOrder[T, L comparable] []*entry[T, L]
+type dueOrder[T, F comparable] []*entry[T, F]
 
-func (o dueOrder[T, L]) Len() int { return len(o) }
+func (o dueOrder[T, F]) Len() int { return len(o) }
 
-func (o dueOrder[T, L]) Less(i, j int) bool {
+func (o dueOrder[T, F]) Less(i, j int) bool {
 	return cmp.Or(o[i].due.Compare(o[j].due), cmp.Compare(o[i].number, o[j].number)) < 0
 }
 
-func (o dueOrder[T, L]) Swap(i, j int) {
+func (o dueOrder[T, F]) Swap(i, j int) {
 	o[i], o[j] = o[j], o[i]
 	o[i].place, o[j].place = i, j
 }
 
-func (o *dueOrder[T, L]) Push(added any) {
-	e := added.(*entry[T, L])
+func (o *dueOrder[T, F]) Push(added any) {
+	e := added.(*entry[T, F])
 	e.place = len(*o)
 	*o = append(*o, e)
 }
 
-func (o *dueOrder[T, L]) Pop() any {
+func (o *dueOrder[T, F]) Pop() any {
 	last := len(*o) - 1
 	e := (*o)[last]
 	(*o)[last] = nil

@@ -1,9 +1,9 @@
 // Package fairqueue hands out items of work so that no item waits for long because of others.
 // Both engines use it; it depends on neither.
 //
-// Items belong to namespaces, and within a namespace they wait in lanes. Namespaces take
-// turns, the lanes within a namespace take turns, and a lane is served in the order of
-// arrival. So an item that is alone in its lane and namespace waits for at most one item of
+// Items belong to namespaces, and within a namespace to flows (the term of fair queuing, as in
+// Kubernetes' API Priority and Fairness). Namespaces take turns, the flows within a namespace
+// take turns, and a flow is served in the order of arrival. So an item that is alone in its flow and namespace waits for at most one item of
 // each other namespace, however many items they have.
 //
 // Turns are measured in time: the first namespace is the one that has used the workers least
@@ -23,7 +23,7 @@
 //   - An item is never under way twice at the same time. An item that is added while it is
 //     under way is handed out again afterwards.
 //   - An item waits at most once, wherever and however often it is added.
-//   - An item that is tried again keeps its lane.
+//   - An item that is tried again keeps its flow.
 //   - Memory grows only with the number of distinct items that wait, are under way or will be
-//     tried again; no operation looks at all items, lanes or namespaces.
+//     tried again; no operation looks at all items, flows or namespaces.
 package fairqueue

@@ -37,17 +37,17 @@ type Options[T comparable] struct {
 	Waited func(time.Duration)
 }
 
-// Queue hands out items of type T, which wait in lanes of type L. The zero L is a lane like
+// Queue hands out items of type T, which belong to flows of type F. The zero F is a flow like
 // any other. Its methods may be called by several goroutines at once.
-type Queue[T, L comparable] struct {
+type Queue[T, F comparable] struct {
 	options Options[T]
 	wake    chan struct{} // has an element when there may be something to do for Run
 
 	mu         sync.Mutex
-	entries    map[T]*entry[T, L]
-	namespaces map[string]*namespace[T, L]
-	turns      turns[T, L]
-	delayed    delayed[T, L]
+	entries    map[T]*entry[T, F]
+	namespaces map[string]*namespace[T, F]
+	turns      turns[T, F]
+	delayed    delayed[T, F]
 
 	running       int // how many items are under way and not slow
 	runningOfSlow int // how many of these belong to slow namespaces
@@ -56,10 +56,10 @@ type Queue[T, L comparable] struct {
 }
 
 // entry is an item that the queue knows: it waits, is under way or will be added later.
-type entry[T, L comparable] struct {
+type entry[T, F comparable] struct {
 	item      T
-	namespace *namespace[T, L]
-	lane      L
+	namespace *namespace[T, F]
+	flow      F
 
 	waiting waiting
 
@@ -78,44 +78,44 @@ type entry[T, L comparable] struct {
 }
 
 // New returns an empty queue.
-func New[T, L comparable](options Options[T]) *Queue[T, L] {
-	return &Queue[T, L]{
+func New[T, F comparable](options Options[T]) *Queue[T, F] {
+	return &Queue[T, F]{
 		options:    options,
 		wake:       make(chan struct{}, 1),
-		entries:    make(map[T]*entry[T, L]),
-		namespaces: make(map[string]*namespace[T, L]),
+		entries:    make(map[T]*entry[T, F]),
+		namespaces: make(map[string]*namespace[T, F]),
 	}
 }
 
-// Add adds an item to a lane. An item that already waits moves there if fewer items wait in
-// that lane than in its own.
-func (q *Queue[T, L]) Add(item T, lane L) {
+// Add adds an item to a flow. An item that already waits moves there if fewer items wait in
+// that flow than in its own.
+func (q *Queue[T, F]) Add(item T, flow F) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e, now := q.know(item), time.Now()
 	switch {
 	case e.isWaiting():
-		// An item that is alone in its lane gains nothing. If it moved, it would be the last
+		// An item that is alone in its flow gains nothing. If it moved, it would be the last
 		// one each time.
-		if e.namespace.lengthOf(lane) < e.namespace.lengthOf(e.lane)-1 {
+		if e.namespace.lengthOf(flow) < e.namespace.lengthOf(e.flow)-1 {
 			q.turns.remove(e)
-			e.lane = lane
+			e.flow = flow
 			q.turns.push(e)
 		}
 	case e.isUnderWay():
-		if !e.again || e.namespace.lengthOf(lane) < e.namespace.lengthOf(e.lane) {
-			e.again, e.lane = true, lane
+		if !e.again || e.namespace.lengthOf(flow) < e.namespace.lengthOf(e.flow) {
+			e.again, e.flow = true, flow
 		}
 	default:
-		e.lane = lane
+		e.flow = flow
 		q.push(e, now)
 	}
 }
 
-// AddAfter adds an item after a pause, to the lane that it was last in. If another pause is
+// AddAfter adds an item after a pause, to the flow that it was last in. If another pause is
 // already running for it, the earlier end counts; if the item is handed out before that,
 // neither counts.
-func (q *Queue[T, L]) AddAfter(item T, pause time.Duration) {
+func (q *Queue[T, F]) AddAfter(item T, pause time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.delay(q.know(item), pause)
@@ -123,7 +123,7 @@ func (q *Queue[T, L]) AddAfter(item T, pause time.Duration) {
 
 // Retry adds an item again after a failed attempt, after a pause that grows with each failure
 // in a row; see [Backoff].
-func (q *Queue[T, L]) Retry(item T, failure Failure) {
+func (q *Queue[T, F]) Retry(item T, failure Failure) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e := q.know(item)
@@ -142,7 +142,7 @@ func (q *Queue[T, L]) Retry(item T, failure Failure) {
 
 // Forget ends a row of failures: the next failure is the first again. Workers call it after a
 // success, or before [Queue.Retry] if the attempt made progress before it failed.
-func (q *Queue[T, L]) Forget(item T) {
+func (q *Queue[T, F]) Forget(item T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if e, found := q.entries[item]; found {
@@ -152,7 +152,7 @@ func (q *Queue[T, L]) Forget(item T) {
 }
 
 // Failures returns how many attempts at an item have failed in a row.
-func (q *Queue[T, L]) Failures(item T) int {
+func (q *Queue[T, F]) Failures(item T) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if e, found := q.entries[item]; found {
@@ -163,55 +163,55 @@ func (q *Queue[T, L]) Failures(item T) int {
 
 // Len returns how many items wait for a worker. Those that will be added after a pause do
 // not count.
-func (q *Queue[T, L]) Len() int {
+func (q *Queue[T, F]) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.turns.waiting
 }
 
 // Slow returns how many items have been under way for more than a second.
-func (q *Queue[T, L]) Slow() int {
+func (q *Queue[T, F]) Slow() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.slow
 }
 
 // know returns the entry of an item. It creates one if the queue does not know the item.
-func (q *Queue[T, L]) know(item T) *entry[T, L] {
+func (q *Queue[T, F]) know(item T) *entry[T, F] {
 	if e, found := q.entries[item]; found {
 		return e
 	}
 	name := q.options.Namespace(item)
 	ns, found := q.namespaces[name]
 	if !found {
-		ns = newNamespace[T, L](name)
+		ns = newNamespace[T, F](name)
 		q.namespaces[name] = ns
 	}
 	ns.entries++
-	e := &entry[T, L]{item: item, namespace: ns, place: -1}
+	e := &entry[T, F]{item: item, namespace: ns, place: -1}
 	q.entries[item] = e
 	return e
 }
 
 // forget drops an entry if it neither waits nor is under way nor will be added later.
-func (q *Queue[T, L]) forget(e *entry[T, L]) {
+func (q *Queue[T, F]) forget(e *entry[T, F]) {
 	if delete(q.entries, e.item); len(q.entries) == 0 {
-		q.entries = make(map[T]*entry[T, L]) // releases the memory that many entries took
+		q.entries = make(map[T]*entry[T, F]) // releases the memory that many entries took
 	}
 	if e.namespace.entries--; e.namespace.entries == 0 {
 		delete(q.namespaces, e.namespace.name)
 	}
 }
 
-// push puts an entry at the end of its lane.
-func (q *Queue[T, L]) push(e *entry[T, L], now time.Time) {
+// push puts an entry at the end of its flow.
+func (q *Queue[T, F]) push(e *entry[T, F], now time.Time) {
 	e.waiting.since = now
 	q.turns.push(e)
 	q.place(e.namespace)
 	q.signal()
 }
 
-func (q *Queue[T, L]) delay(e *entry[T, L], pause time.Duration) {
+func (q *Queue[T, F]) delay(e *entry[T, F], pause time.Duration) {
 	now := time.Now()
 	if pause <= 0 && !e.isUnderWay() && !e.isWaiting() {
 		q.push(e, now)
@@ -221,8 +221,8 @@ func (q *Queue[T, L]) delay(e *entry[T, L], pause time.Duration) {
 	q.signal()
 }
 
-// promote puts the entries whose pause is over into their lanes.
-func (q *Queue[T, L]) promote(now time.Time) {
+// promote puts the entries whose pause is over into their flows.
+func (q *Queue[T, F]) promote(now time.Time) {
 	for e := q.delayed.next(); e != nil && !e.due.After(now); e = q.delayed.next() {
 		q.delayed.remove(e)
 		switch {
@@ -235,13 +235,13 @@ func (q *Queue[T, L]) promote(now time.Time) {
 }
 
 // signal wakes Run.
-func (q *Queue[T, L]) signal() {
+func (q *Queue[T, F]) signal() {
 	select {
 	case q.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (e *entry[T, L]) isWaiting() bool  { return e.waiting.element != nil }
-func (e *entry[T, L]) isUnderWay() bool { return e.watch != nil }
-func (e *entry[T, L]) isDelayed() bool  { return e.place >= 0 }
+func (e *entry[T, F]) isWaiting() bool  { return e.waiting.element != nil }
+func (e *entry[T, F]) isUnderWay() bool { return e.watch != nil }
+func (e *entry[T, F]) isDelayed() bool  { return e.place >= 0 }

@@ -17,26 +17,26 @@ const leastCost = 10 * time.Millisecond
 // item, and the difference is settled when it ends. A namespace that had nothing to do
 // starts with what the others have used by then (see [turns.enter]), so it does not catch
 // up, and the queue need not remember it in the meantime.
-type turnOrder[T, L comparable] []*namespace[T, L]
+type turnOrder[T, F comparable] []*namespace[T, F]
 
-func (o turnOrder[T, L]) Len() int { return len(o) }
+func (o turnOrder[T, F]) Len() int { return len(o) }
 
-func (o turnOrder[T, L]) Less(i, j int) bool {
+func (o turnOrder[T, F]) Less(i, j int) bool {
 	return cmp.Or(cmp.Compare(o[i].used, o[j].used), cmp.Compare(o[i].number, o[j].number)) < 0
 }
 
-func (o turnOrder[T, L]) Swap(i, j int) {
+func (o turnOrder[T, F]) Swap(i, j int) {
 	o[i], o[j] = o[j], o[i]
 	o[i].place, o[j].place = i, j
 }
 
-func (o *turnOrder[T, L]) Push(added any) {
-	ns := added.(*namespace[T, L])
+func (o *turnOrder[T, F]) Push(added any) {
+	ns := added.(*namespace[T, F])
 	ns.place = len(*o)
 	*o = append(*o, ns)
 }
 
-func (o *turnOrder[T, L]) Pop() any {
+func (o *turnOrder[T, F]) Pop() any {
 	last := len(*o) - 1
 	ns := (*o)[last]
 	(*o)[last] = nil

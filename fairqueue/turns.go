@@ -7,21 +7,21 @@ import (
 )
 
 // turns is the order in which waiting entries are handed out: namespaces take turns, and
-// within each namespace its lanes do.
-type turns[T, L comparable] struct {
+// within each namespace its flows do.
+type turns[T, F comparable] struct {
 	waiting int             // how many entries wait
 	now     time.Duration   // what the namespace of the last turn had used before it
-	order   turnOrder[T, L] // the namespaces whose turn will come
+	order   turnOrder[T, F] // the namespaces whose turn will come
 	number  int             // how many turns were ever given out
 	parked  list.List       // of *namespace: those that were passed over, in that order
 }
 
 // namespace is a namespace of which the queue knows at least one item.
-type namespace[T, L comparable] struct {
+type namespace[T, F comparable] struct {
 	name    string
 	entries int // how many the queue knows
-	lanes   map[L]*lane
-	order   list.List // of *lane: the lanes that are not empty, the next one first
+	flows   map[F]*flow
+	order   list.List // of *flow: the flows that are not empty, the next one first
 
 	used   time.Duration // of the workers, see turnOrder
 	cost   time.Duration // of the item that ended last
@@ -34,57 +34,57 @@ type namespace[T, L comparable] struct {
 	lastSlow       time.Time // when a slow item ended last
 }
 
-// lane is a lane that is not empty.
-type lane struct {
+// flow is a flow that is not empty.
+type flow struct {
 	entries list.List // of *entry, in the order of arrival
 	turn    *list.Element
 }
 
 // waiting is the place of a waiting entry.
 type waiting struct {
-	element *list.Element // in its lane, nil if it does not wait
+	element *list.Element // in its flow, nil if it does not wait
 	since   time.Time
 }
 
-func newNamespace[T, L comparable](name string) *namespace[T, L] {
-	return &namespace[T, L]{name: name, lanes: make(map[L]*lane), cost: leastCost, place: -1}
+func newNamespace[T, F comparable](name string) *namespace[T, F] {
+	return &namespace[T, F]{name: name, flows: make(map[F]*flow), cost: leastCost, place: -1}
 }
 
-func (n *namespace[T, L]) lengthOf(name L) int {
-	if l, found := n.lanes[name]; found {
-		return l.entries.Len()
+func (n *namespace[T, F]) lengthOf(name F) int {
+	if f, found := n.flows[name]; found {
+		return f.entries.Len()
 	}
 	return 0
 }
 
-// push puts an entry at the end of its lane.
-func (t *turns[T, L]) push(e *entry[T, L]) {
+// push puts an entry at the end of its flow.
+func (t *turns[T, F]) push(e *entry[T, F]) {
 	ns := e.namespace
-	l, found := ns.lanes[e.lane]
+	f, found := ns.flows[e.flow]
 	if !found {
-		l = &lane{}
-		l.turn = ns.order.PushBack(l)
-		ns.lanes[e.lane] = l
+		f = &flow{}
+		f.turn = ns.order.PushBack(f)
+		ns.flows[e.flow] = f
 	}
-	e.waiting.element = l.entries.PushBack(e)
+	e.waiting.element = f.entries.PushBack(e)
 	t.waiting++
 }
 
-// remove takes an entry out of its lane.
-func (t *turns[T, L]) remove(e *entry[T, L]) {
+// remove takes an entry out of its flow.
+func (t *turns[T, F]) remove(e *entry[T, F]) {
 	ns := e.namespace
-	l := ns.lanes[e.lane]
-	l.entries.Remove(e.waiting.element)
+	f := ns.flows[e.flow]
+	f.entries.Remove(e.waiting.element)
 	e.waiting.element = nil
 	t.waiting--
-	if l.entries.Len() == 0 {
-		ns.order.Remove(l.turn)
-		delete(ns.lanes, e.lane)
+	if f.entries.Len() == 0 {
+		ns.order.Remove(f.turn)
+		delete(ns.flows, e.flow)
 	}
 }
 
 // next returns the namespace whose turn it is, or nil if no namespace has a turn.
-func (t *turns[T, L]) next() *namespace[T, L] {
+func (t *turns[T, F]) next() *namespace[T, F] {
 	if len(t.order) == 0 {
 		return nil
 	}
@@ -92,11 +92,11 @@ func (t *turns[T, L]) next() *namespace[T, L] {
 }
 
 // pop takes an entry out of the namespace whose turn it is. The namespace pays what its last
-// entry cost, and the lane moves to the end of the namespace's order.
-func (t *turns[T, L]) pop(ns *namespace[T, L]) *entry[T, L] {
-	l := ns.order.Front().Value.(*lane)
-	ns.order.MoveToBack(l.turn)
-	e := l.entries.Front().Value.(*entry[T, L])
+// entry cost, and the flow moves to the end of the namespace's order.
+func (t *turns[T, F]) pop(ns *namespace[T, F]) *entry[T, F] {
+	f := ns.order.Front().Value.(*flow)
+	ns.order.MoveToBack(f.turn)
+	e := f.entries.Front().Value.(*entry[T, F])
 	t.remove(e)
 	t.now = ns.used
 	e.paid = ns.cost
@@ -106,7 +106,7 @@ func (t *turns[T, L]) pop(ns *namespace[T, L]) *entry[T, L] {
 }
 
 // settle makes the namespace of an entry pay for the time that the entry took.
-func (t *turns[T, L]) settle(e *entry[T, L], took time.Duration) {
+func (t *turns[T, F]) settle(e *entry[T, F], took time.Duration) {
 	ns := e.namespace
 	ns.cost = max(took, leastCost)
 	// A refund must not give it a turn before namespaces that already wait.
@@ -118,7 +118,7 @@ func (t *turns[T, L]) settle(e *entry[T, L], took time.Duration) {
 }
 
 // place lets a namespace take its turns, or stops it from doing so.
-func (t *turns[T, L]) place(ns *namespace[T, L], takesTurns bool) {
+func (t *turns[T, F]) place(ns *namespace[T, F], takesTurns bool) {
 	isPlaced := ns.place >= 0 || ns.parked != nil
 	switch {
 	case takesTurns && !isPlaced:
@@ -129,13 +129,13 @@ func (t *turns[T, L]) place(ns *namespace[T, L], takesTurns bool) {
 }
 
 // enter lets a namespace take its turns from now on, without any saved-up time.
-func (t *turns[T, L]) enter(ns *namespace[T, L]) {
+func (t *turns[T, F]) enter(ns *namespace[T, F]) {
 	ns.used = max(ns.used, t.now+leastCost)
 	t.queue(ns)
 }
 
 // queue puts a namespace behind those that have used the same time.
-func (t *turns[T, L]) queue(ns *namespace[T, L]) {
+func (t *turns[T, F]) queue(ns *namespace[T, F]) {
 	t.number++
 	ns.number = t.number
 	if ns.place < 0 {
@@ -145,7 +145,7 @@ func (t *turns[T, L]) queue(ns *namespace[T, L]) {
 	}
 }
 
-func (t *turns[T, L]) drop(ns *namespace[T, L]) {
+func (t *turns[T, F]) drop(ns *namespace[T, F]) {
 	if ns.parked != nil {
 		t.parked.Remove(ns.parked)
 		ns.parked = nil
@@ -155,15 +155,15 @@ func (t *turns[T, L]) drop(ns *namespace[T, L]) {
 }
 
 // park takes a namespace whose turn it is out of the order until it is let back in.
-func (t *turns[T, L]) park(ns *namespace[T, L]) {
+func (t *turns[T, F]) park(ns *namespace[T, F]) {
 	t.drop(ns)
 	ns.parked = t.parked.PushBack(ns)
 }
 
 // unpark lets parked namespaces back in, up to the limit.
-func (t *turns[T, L]) unpark(limit int) {
+func (t *turns[T, F]) unpark(limit int) {
 	for ; limit > 0 && t.parked.Len() > 0; limit-- {
-		ns := t.parked.Front().Value.(*namespace[T, L])
+		ns := t.parked.Front().Value.(*namespace[T, F])
 		t.drop(ns)
 		t.enter(ns)
 	}

@@ -58,7 +58,7 @@ func TestBehindManyItemsOfOneNamespaceThatOfAnotherIsSecond(t *testing.T) {
 	expect(t, []string{"crowded/0", "other/0"}, []string{first, second})
 }
 
-func TestNamespacesTakeTurnsAndWithinOneItsLanes(t *testing.T) {
+func TestNamespacesTakeTurnsAndWithinOneItsFlows(t *testing.T) {
 	q := newTestQueue(100)
 	for _, item := range names("a", 3) {
 		q.Add(item, "shared")
@@ -70,7 +70,7 @@ func TestNamespacesTakeTurnsAndWithinOneItsLanes(t *testing.T) {
 	expect(t, []string{"a/0", "b/0", "c/0", "a/alone", "b/1", "a/1", "a/2"}, getAll(q))
 }
 
-func TestAnItemThatWaitsMovesToAShorterLaneOnly(t *testing.T) {
+func TestAnItemThatWaitsMovesToAShorterFlowOnly(t *testing.T) {
 	q := newTestQueue(100)
 	for _, item := range names("a", 3) {
 		q.Add(item, "shared")
@@ -84,9 +84,9 @@ func TestAnItemThatWaitsMovesToAShorterLaneOnly(t *testing.T) {
 	expect(t, []string{"a/0", "a/2", "a/1"}, getAll(q))
 }
 
-// A lane that is new is the last of its namespace: an item that moves each time before its
+// A flow that is new is the last of its namespace: an item that moves each time before its
 // turn would never have one.
-func TestAnItemThatIsAddedToOtherLanesAllTheTimeGetsItsTurn(t *testing.T) {
+func TestAnItemThatIsAddedToOtherFlowsAllTheTimeGetsItsTurn(t *testing.T) {
 	q := newTestQueue(100)
 	for _, item := range names("a", 10) {
 		q.Add(item, "shared")
@@ -100,8 +100,8 @@ func TestAnItemThatIsAddedToOtherLanesAllTheTimeGetsItsTurn(t *testing.T) {
 	expect(t, []string{"a/0", "a/alone"}, got[:2])
 }
 
-// An attacker may let items flap between lanes.
-func TestMovingBetweenLanesLeavesNothingBehind(t *testing.T) {
+// An attacker may let items flap between flows.
+func TestMovingBetweenFlowsLeavesNothingBehind(t *testing.T) {
 	q := newTestQueue(100)
 	for i := range 1000 {
 		q.Add("a/0", fmt.Sprint(i%2))
@@ -110,11 +110,11 @@ func TestMovingBetweenLanesLeavesNothingBehind(t *testing.T) {
 	}
 	ns := q.namespaces["a"]
 	total := 0
-	for _, l := range ns.lanes {
+	for _, l := range ns.flows {
 		total += l.entries.Len()
 	}
-	if total != 3 || len(ns.lanes) != ns.order.Len() {
-		t.Errorf("%d places for 3 items; %d lanes, of which %d take turns", total, len(ns.lanes), ns.order.Len())
+	if total != 3 || len(ns.flows) != ns.order.Len() {
+		t.Errorf("%d places for 3 items; %d flows, of which %d take turns", total, len(ns.flows), ns.order.Len())
 	}
 	if got := getAll(q); len(got) != 3 {
 		t.Errorf("handed out %v", got)
@@ -135,7 +135,7 @@ func TestWhatIsDoneLeavesNothingBehind(t *testing.T) {
 }
 
 // The promise, whatever is added, moved and worked on: no item is lost, duplicated or
-// under way twice, and while a namespace, or a lane of it, waits, no other one is served
+// under way twice, and while a namespace, or a flow of it, waits, no other one is served
 // twice. All items cost the same: in a bubble no time passes.
 func TestTurnsAreFairWhateverIsAdded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { rapid.Check(bubble{t}, checkTurns) })
@@ -154,7 +154,7 @@ func checkTurns(t *rapid.T) {
 	})
 	t.Repeat(map[string]func(*rapid.T){
 		"add": func(t *rapid.T) {
-			m.add(item.Draw(t, "item"), rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "lane"))
+			m.add(item.Draw(t, "item"), rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "flow"))
 		},
 		"get": m.get,
 		"done": func(t *rapid.T) {
@@ -176,12 +176,12 @@ func checkTurns(t *rapid.T) {
 type model struct {
 	q                        *Queue[string, string]
 	waiting, underWay, again map[string]bool
-	// served is what was served while each namespace waited, and each lane.
+	// served is what was served while each namespace waited, and each flow.
 	served map[string]map[string]bool
 }
 
-func (m *model) add(item, lane string) {
-	m.q.Add(item, lane)
+func (m *model) add(item, flow string) {
+	m.q.Add(item, flow)
 	if m.underWay[item] {
 		m.again[item] = true
 	} else {
@@ -208,14 +208,14 @@ func (m *model) get(t *rapid.T) {
 	}
 	delete(m.waiting, item)
 	m.underWay[item] = true
-	namespace, lane := m.placeOf(item)
+	namespace, flow := m.placeOf(item)
 	delete(m.served, namespace)
-	delete(m.served, lane)
+	delete(m.served, flow)
 	m.attend()
 	for waiting, served := range m.served {
-		for _, place := range []string{namespace, lane} {
-			// Lanes of different namespaces have nothing to do with each other.
-			if strings.Contains(waiting, "/") && place != lane || namespaceOf(waiting) != namespace && place == lane {
+		for _, place := range []string{namespace, flow} {
+			// Flows of different namespaces have nothing to do with each other.
+			if strings.Contains(waiting, "/") && place != flow || namespaceOf(waiting) != namespace && place == flow {
 				continue
 			}
 			if served[place] && place != waiting {
@@ -226,16 +226,16 @@ func (m *model) get(t *rapid.T) {
 	}
 }
 
-func (m *model) placeOf(item string) (namespace, lane string) {
-	return namespaceOf(item), namespaceOf(item) + "/" + m.q.entries[item].lane
+func (m *model) placeOf(item string) (namespace, flow string) {
+	return namespaceOf(item), namespaceOf(item) + "/" + m.q.entries[item].flow
 }
 
-// attend notes which namespaces and lanes wait, and forgets the others.
+// attend notes which namespaces and flows wait, and forgets the others.
 func (m *model) attend() {
 	served := map[string]map[string]bool{}
 	for item := range m.waiting {
-		namespace, lane := m.placeOf(item)
-		for _, place := range []string{namespace, lane} {
+		namespace, flow := m.placeOf(item)
+		for _, place := range []string{namespace, flow} {
 			if served[place] = m.served[place]; served[place] == nil {
 				served[place] = map[string]bool{}
 			}

@@ -8,7 +8,7 @@ import (
 
 // Run hands out items until the context ends, and returns when no item is under way any
 // more. Each item has a goroutine of its own, with a context that [Pause] knows.
-func (q *Queue[T, L]) Run(ctx context.Context, work func(context.Context, T)) {
+func (q *Queue[T, F]) Run(ctx context.Context, work func(context.Context, T)) {
 	var group sync.WaitGroup
 	defer group.Wait()
 	timer := time.NewTimer(0)
@@ -33,7 +33,7 @@ func (q *Queue[T, L]) Run(ctx context.Context, work func(context.Context, T)) {
 
 // Get returns an item that may be worked on now, and false if there is no such item. It is
 // for callers that do not use [Queue.Run], and they must call [Queue.Done] afterwards.
-func (q *Queue[T, L]) Get() (item T, found bool) {
+func (q *Queue[T, F]) Get() (item T, found bool) {
 	e := q.take(context.Background())
 	if e == nil {
 		return item, false
@@ -42,7 +42,7 @@ func (q *Queue[T, L]) Get() (item T, found bool) {
 }
 
 // NextDue returns when the next pause of an item ends, zero if no item pauses.
-func (q *Queue[T, L]) NextDue() time.Time {
+func (q *Queue[T, F]) NextDue() time.Time {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if e := q.delayed.next(); e != nil {
@@ -52,7 +52,7 @@ func (q *Queue[T, L]) NextDue() time.Time {
 }
 
 // untilDue returns how long Run may sleep if nothing happens.
-func (q *Queue[T, L]) untilDue() time.Duration {
+func (q *Queue[T, F]) untilDue() time.Duration {
 	if due := q.NextDue(); !due.IsZero() {
 		return time.Until(due)
 	}
@@ -61,7 +61,7 @@ func (q *Queue[T, L]) untilDue() time.Duration {
 
 // take returns the entry whose turn it is. It returns nil if there is no such entry, if all
 // workers are busy, or if the context has ended.
-func (q *Queue[T, L]) take(ctx context.Context) *entry[T, L] {
+func (q *Queue[T, F]) take(ctx context.Context) *entry[T, F] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()
@@ -84,7 +84,7 @@ func (q *Queue[T, L]) take(ctx context.Context) *entry[T, L] {
 
 // nextNamespace returns the namespace whose turn it is, or nil if there is no such
 // namespace.
-func (q *Queue[T, L]) nextNamespace() *namespace[T, L] {
+func (q *Queue[T, F]) nextNamespace() *namespace[T, F] {
 	q.turns.unpark(q.idleForSlow())
 	for {
 		ns := q.turns.next()
@@ -96,18 +96,18 @@ func (q *Queue[T, L]) nextNamespace() *namespace[T, L] {
 }
 
 // idle returns how many workers are free. Slow items beyond their limit keep their workers.
-func (q *Queue[T, L]) idle() int {
+func (q *Queue[T, F]) idle() int {
 	return q.options.Workers - q.running - max(0, q.slow-maxSlow)
 }
 
 // idleForSlow returns how many workers are free for slow namespaces.
-func (q *Queue[T, L]) idleForSlow() int {
+func (q *Queue[T, F]) idleForSlow() int {
 	return max(1, q.options.Workers/2) - q.runningOfSlow - max(0, q.slow-maxSlow)
 }
 
 // place lets a namespace take its turns if it has waiting items and one more of them may be
 // under way.
-func (q *Queue[T, L]) place(ns *namespace[T, L]) {
+func (q *Queue[T, F]) place(ns *namespace[T, F]) {
 	limit := q.options.Workers
 	if ns.isSlow {
 		limit = maxOfSlowNamespace
@@ -115,7 +115,7 @@ func (q *Queue[T, L]) place(ns *namespace[T, L]) {
 	q.turns.place(ns, ns.order.Len() > 0 && ns.underWay < limit)
 }
 
-func (q *Queue[T, L]) start(e *entry[T, L]) {
+func (q *Queue[T, F]) start(e *entry[T, F]) {
 	e.again, e.counted = false, false
 	e.ofSlow = e.namespace.isSlow
 	watch := &stopwatch{}
@@ -126,7 +126,7 @@ func (q *Queue[T, L]) start(e *entry[T, L]) {
 	q.place(e.namespace)
 }
 
-func (q *Queue[T, L]) countRunning(e *entry[T, L], n int) {
+func (q *Queue[T, F]) countRunning(e *entry[T, F], n int) {
 	q.running += n
 	if e.ofSlow {
 		q.runningOfSlow += n
@@ -134,7 +134,7 @@ func (q *Queue[T, L]) countRunning(e *entry[T, L], n int) {
 }
 
 // overdue makes an entry slow, unless it has ended in the meantime.
-func (q *Queue[T, L]) overdue(e *entry[T, L], watch *stopwatch) {
+func (q *Queue[T, F]) overdue(e *entry[T, F], watch *stopwatch) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if e.watch != watch {
@@ -150,7 +150,7 @@ func (q *Queue[T, L]) overdue(e *entry[T, L], watch *stopwatch) {
 }
 
 // Done ends the work on an item.
-func (q *Queue[T, L]) Done(item T) {
+func (q *Queue[T, F]) Done(item T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e, now := q.entries[item], time.Now()
@@ -175,7 +175,7 @@ func (q *Queue[T, L]) Done(item T) {
 }
 
 // release gives back the worker of an entry.
-func (q *Queue[T, L]) release(e *entry[T, L], now time.Time) {
+func (q *Queue[T, F]) release(e *entry[T, F], now time.Time) {
 	ns := e.namespace
 	ns.underWay--
 	switch {
