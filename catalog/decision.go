@@ -97,7 +97,7 @@ func DecideByPods(view View, pods []Pod) Decision {
 	differs := false
 	for _, candidate := range candidates(&view, sights, unknownToRecord(w, sights)) {
 		if read, hasRead := first.of(candidate.readers); hasRead && candidate.isStale(read) {
-			decision.addCause(candidate.readers[0].Config, candidate.told(read))
+			decision.addCause(candidate.readers[0].Config, candidate.explanation(read))
 			differs = differs || candidate.differs
 		}
 	}

@@ -56,7 +56,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 	remain := false
 	if w.Applied.Exposed {
 		var err error
-		if remain, err = r.removeCopies(ctx, w); err != nil {
+		if remain, err = r.cleanUpDigests(ctx, w); err != nil {
 			return err
 		}
 	}
@@ -86,7 +86,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 	}
 	r.applied(w, decision)
 	if copied {
-		r.queue.AddAfter(w.Ref, copiesDelay)
+		r.queue.AddAfter(w.Ref, cleanupDelay)
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision) {
 // to do when the workload changes next.
 func (r *restarter) pretend(w *catalog.Workload, decision catalog.Decision) {
 	r.backlogs.settle(w.Ref)
-	if !r.journal.tellFirst(w.Ref, decision.Checksums) {
+	if !r.journal.noteDryRun(w.Ref, decision.Checksums) {
 		return
 	}
 	if decision.Outcome == catalog.RecordOnly {

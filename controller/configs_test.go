@@ -143,7 +143,7 @@ func TestAWorkloadIsDecidedAboutOnTheListedConfigs(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := catalog.Checksums{known.Ref: known.Checksum([]catalog.Selection{{}}, catalog.ChecksumKey{})}
-	if r.journal.tellFirst(workload.Ref, want) {
+	if r.journal.noteDryRun(workload.Ref, want) {
 		t.Error("what it would record is not what was listed")
 	}
 }

@@ -115,7 +115,7 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 		pods:          podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient()},
 		configs:       configReader{core: clients.Core},
 		workloads:     workloadWriter{apps: clients.Apps.RESTClient()},
-		copies:        copyRemover{apps: clients.Apps.RESTClient(), metadata: clients.Metadata},
+		cleanup:       digestCleanup{apps: clients.Apps.RESTClient(), metadata: clients.Metadata},
 		events:        c.recorder,
 		metrics:       c.metrics,
 		ward:          c.ward,

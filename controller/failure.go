@@ -116,7 +116,7 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 		r.log.Warn("cannot update workload, an ignored error, trying again", "workload", ref, "attempts", attempts, "error", err)
 		return
 	case permanent && r.exitOnError:
-		r.tellFailure(ref, err)
+		r.reportFailure(ref, err)
 		r.fail(err)
 		return
 	case permanent:
@@ -127,11 +127,11 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 	switch {
 	case apiclient.IsIneffective(err) && attempts > 1: // already reported
 	case permanent || attempts >= passingFailures:
-		r.tellFailure(ref, err)
+		r.reportFailure(ref, err)
 	}
 }
 
-func (r *restarter) tellFailure(ref catalog.WorkloadRef, err error) {
+func (r *restarter) reportFailure(ref catalog.WorkloadRef, err error) {
 	if view, found := r.catalog.View(ref); found {
 		r.events.Eventf(objectReference(view.Workload), corev1.EventTypeWarning, reasonRestartFailed,
 			"cannot apply a config change, trying again: %v", err)

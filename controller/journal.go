@@ -11,8 +11,8 @@ import (
 // lost or whose effect somebody keeps undoing. Its methods may be called by several
 // goroutines at once.
 type journal struct {
-	mu   sync.Mutex
-	told map[catalog.WorkloadRef]catalog.Checksums // what a dry run would have recorded
+	mu     sync.Mutex
+	dryRun map[catalog.WorkloadRef]catalog.Checksums // what a dry run would have recorded
 	// problems are the problems that have been reported to the owners, by the reasons of
 	// the Events.
 	problems map[catalog.WorkloadRef]map[string]string
@@ -26,7 +26,7 @@ type journal struct {
 
 func newJournal() *journal {
 	return &journal{
-		told:     make(map[catalog.WorkloadRef]catalog.Checksums),
+		dryRun:   make(map[catalog.WorkloadRef]catalog.Checksums),
 		problems: make(map[catalog.WorkloadRef]map[string]string),
 		reverts:  make(map[catalog.WorkloadRef]catalog.Revert),
 		rewrites: make(map[catalog.WorkloadRef]rewrites),
@@ -34,9 +34,9 @@ func newJournal() *journal {
 	}
 }
 
-// tellProblem reports whether the problem of a workload still has to be reported to its
-// owner, and notes it as reported. An empty problem means that there is no problem.
-func (j *journal) tellProblem(ref catalog.WorkloadRef, reason, problem string) bool {
+// noteProblem notes the problem of a workload as reported to its owner, and reports whether it
+// is new. An empty problem means that there is no problem.
+func (j *journal) noteProblem(ref catalog.WorkloadRef, reason, problem string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if problem == "" {
@@ -46,47 +46,47 @@ func (j *journal) tellProblem(ref catalog.WorkloadRef, reason, problem string) b
 	if j.problems[ref] == nil {
 		j.problems[ref] = make(map[string]string)
 	}
-	told := j.problems[ref][reason] == problem
+	isKnown := j.problems[ref][reason] == problem
 	j.problems[ref][reason] = problem
-	return !told
+	return !isKnown
 }
 
-// tellRevert reports whether a revert still has to be reported, and notes it as reported.
+// noteRevert notes a revert as reported, and reports whether it is new.
 // Nil means that there is no revert.
-func (j *journal) tellRevert(ref catalog.WorkloadRef, revert *catalog.Revert) bool {
+func (j *journal) noteRevert(ref catalog.WorkloadRef, revert *catalog.Revert) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if revert == nil {
 		delete(j.reverts, ref)
 		return false
 	}
-	told, found := j.reverts[ref]
+	reported, found := j.reverts[ref]
 	j.reverts[ref] = *revert
-	return !found || told.Restart != revert.Restart || !told.Recorded.Equal(revert.Recorded)
+	return !found || reported.Restart != revert.Restart || !reported.Recorded.Equal(revert.Recorded)
 }
 
-// tellFirst reports whether a dry run still has to report that it would record the
-// checksums, and notes them as reported.
-func (j *journal) tellFirst(ref catalog.WorkloadRef, checksums catalog.Checksums) bool {
+// noteDryRun notes the checksums that a dry run has reported it would record, and reports
+// whether they are new.
+func (j *journal) noteDryRun(ref catalog.WorkloadRef, checksums catalog.Checksums) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	told, found := j.told[ref]
-	j.told[ref] = checksums
-	return !found || !told.Equal(checksums)
+	reported, found := j.dryRun[ref]
+	j.dryRun[ref] = checksums
+	return !found || !reported.Equal(checksums)
 }
 
-// untell notes that a dry run would do nothing any more.
-func (j *journal) untell(ref catalog.WorkloadRef) {
+// clearDryRun notes that a dry run would no longer do anything.
+func (j *journal) clearDryRun(ref catalog.WorkloadRef) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	delete(j.told, ref)
+	delete(j.dryRun, ref)
 }
 
 // forget forgets all about a workload, which is gone.
 func (j *journal) forget(ref catalog.WorkloadRef) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	delete(j.told, ref)
+	delete(j.dryRun, ref)
 	delete(j.problems, ref)
 	delete(j.reverts, ref)
 	delete(j.rewrites, ref)

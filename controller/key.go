@@ -79,7 +79,7 @@ func (k *keyKeeper) find(ctx context.Context) (catalog.ChecksumKey, bool) {
 				"consequence", keyConsequence, "remedy", keyRemedy)
 			return newKey(), true
 		}
-		k.tellTrying(ctx, attempt, err)
+		k.logRetry(ctx, attempt, err)
 		select {
 		case <-time.After(backoff):
 		case <-ctx.Done():
@@ -88,9 +88,9 @@ func (k *keyKeeper) find(ctx context.Context) (catalog.ChecksumKey, bool) {
 	}
 }
 
-// tellTrying reports a failure that may be transient: the first one as a warning, the others
+// logRetry reports a failure that may be transient: the first one as a warning, the others
 // at the debug level.
-func (k *keyKeeper) tellTrying(ctx context.Context, attempt int, err error) {
+func (k *keyKeeper) logRetry(ctx context.Context, attempt int, err error) {
 	level := slog.LevelDebug
 	if attempt == 1 {
 		level = slog.LevelWarn

@@ -40,7 +40,7 @@ const (
 	reasonWouldRestart  = "WouldRestart"
 	reasonRestartFailed = "RestartFailed"
 	reasonDisabled      = "RestartDisabled"
-	reasonCopiesRemain  = "SecretDigestsRemain"
+	reasonDigestsRemain = "SecretDigestsRemain"
 	reasonReverted      = "RestartReverted"
 	reasonUndone        = "RecordUndone"
 )
@@ -53,7 +53,7 @@ type restarter struct {
 	pods      podReader
 	configs   configReader
 	workloads workloadWriter
-	copies    copyRemover
+	cleanup   digestCleanup
 	events    record.EventRecorder
 	metrics   *metrics
 	ward      *quarantine.Ward
@@ -73,8 +73,8 @@ type restarter struct {
 	failure       chan error // has an element when a failure must end the process
 }
 
-// queue hands out workloads. The lanes are the configs that changed; the zero ConfigRef is the
-// lane of workloads that changed by themselves.
+// queue hands out workloads. The flows are the configs that changed; the zero ConfigRef is the
+// flow of workloads that changed by themselves.
 type queue = fairqueue.Queue[catalog.WorkloadRef, catalog.ConfigRef]
 
 func newQueue() *queue {
@@ -90,20 +90,20 @@ func (r *restarter) gracePeriod(w *catalog.Workload) time.Duration {
 	return w.Grace(r.grace)
 }
 
-// Enqueue takes a due change: it queues the workload that the change may concern, in the lane
+// Enqueue takes a due change: it queues the workload that the change may concern, in the flow
 // of the config that changed. A change of the workload itself waits as long as a change of one
 // of its configs does, because more changes may follow.
 func (r *restarter) Enqueue(change observedChange) {
 	if change.Last {
 		r.metrics.changesProcessed.Inc()
 	}
-	lane, isConfig := change.Subject.(catalog.ConfigRef)
+	flow, isConfig := change.Subject.(catalog.ConfigRef)
 	if !isConfig && r.holdsConfigs(change.Workload) {
 		return
 	}
 	r.log.Debug("change is due", "change", change.Subject, "count", change.Count, "workload", change.Workload)
 	r.backlogs.note(change)
-	r.queue.Add(change.Workload, lane)
+	r.queue.Add(change.Workload, flow)
 }
 
 // Forget forgets everything about a workload that is gone or no longer opted in.
@@ -195,13 +195,13 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	if view.LacksKey() {
 		return errKeyUnknown
 	}
-	r.tellProblems(view.Workload)
+	r.reportProblems(view.Workload)
 	decision, err := r.decide(ctx, view)
 	if err != nil {
 		return err
 	}
 	r.metrics.decisions.WithLabelValues(string(decision.Outcome)).Inc()
-	r.tellRevert(view.Workload, decision.Outcome)
+	r.reportRevert(view.Workload, decision.Outcome)
 	switch {
 	case decision.Outcome == catalog.Keep:
 		return r.keep(ctx, view, decision)
@@ -209,7 +209,7 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 		r.pretend(view.Workload, decision)
 	case decision.Outcome == catalog.Restart:
 		return r.restart(ctx, view, decision, taken)
-	case decision.Outcome == catalog.RecordOnly && (r.awaitCopies(view.Workload) || r.putOffRecord(view.Workload)):
+	case decision.Outcome == catalog.RecordOnly && (r.awaitCleanup(view.Workload) || r.putOffRecord(view.Workload)):
 	default:
 		return r.apply(ctx, view, decision, taken)
 	}
@@ -224,20 +224,20 @@ func (r *restarter) keep(ctx context.Context, view catalog.View, decision catalo
 		r.catalog.ObserveKept(view)
 	}
 	r.backlogs.settle(view.Workload.Ref)
-	r.journal.untell(view.Workload.Ref)
+	r.journal.clearDryRun(view.Workload.Ref)
 	if decision.Verified || !decision.Contradicts || r.dryRun {
 		return nil
 	}
 	return r.mark(ctx, view, r.noteContradiction(view, decision, time.Now()))
 }
 
-// tellProblems reports, once, the problems of a workload that its owner has to fix.
-func (r *restarter) tellProblems(w *catalog.Workload) {
-	if r.journal.tellProblem(w.Ref, reasonInvalid, w.Problem) {
+// reportProblems reports, once, the problems of a workload that its owner has to fix.
+func (r *restarter) reportProblems(w *catalog.Workload) {
+	if r.journal.noteProblem(w.Ref, reasonInvalid, w.Problem) {
 		r.log.Warn("an annotation cannot be read, the default is used", "workload", w.Ref, "problem", w.Problem, "default", r.grace.String())
 		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonInvalid, "%s; the default of %s is used", w.Problem, r.grace)
 	}
-	if problem := tooManyReferences(w); r.journal.tellProblem(w.Ref, reasonTooMany, problem) {
+	if problem := tooManyReferences(w); r.journal.noteProblem(w.Ref, reasonTooMany, problem) {
 		r.log.Warn("a workload refers to configs too often, leaving it alone", "workload", w.Ref, "limit", catalog.MaxReferences)
 		r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonTooMany, problem)
 	}

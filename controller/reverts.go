@@ -16,14 +16,14 @@ const (
 	unknownManager = "unknown"
 )
 
-// tellRevert reports, once, that somebody took back a restart, and the decision that follows.
+// reportRevert reports, once, that somebody reverted a restart, and the decision that follows.
 // A dry run leaves that to the controller that it runs beside.
-func (r *restarter) tellRevert(w *catalog.Workload, outcome catalog.Outcome) {
+func (r *restarter) reportRevert(w *catalog.Workload, outcome catalog.Outcome) {
 	revert := w.Applied.Reverted
 	if revert != nil && revert.Later {
 		revert = nil // replaced by another restart
 	}
-	if !r.journal.tellRevert(w.Ref, revert) || r.dryRun {
+	if !r.journal.noteRevert(w.Ref, revert) || r.dryRun {
 		return
 	}
 	manager := revert.By

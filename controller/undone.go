@@ -10,10 +10,10 @@ import (
 )
 
 // rewrites count how often in a row the record of a workload was written again because somebody
-// undid it. told is whether an Event has reported that the writes are spaced out.
+// undid it. reported is whether an Event has reported that the writes are spaced out.
 type rewrites struct {
-	spent catalog.Budget
-	told  bool
+	spent    catalog.Budget
+	reported bool
 }
 
 // putOffRecord puts off writing a record that somebody keeps undoing, and reports whether it did
@@ -30,12 +30,12 @@ func (r *restarter) putOffRecord(w *catalog.Workload) bool {
 	r.backlogs.putOffRecord(w.Ref, now.Add(wait))
 	r.queue.AddAfter(w.Ref, wait)
 	if news {
-		r.tellUndone(w, now.Add(wait))
+		r.reportUndone(w, now.Add(wait))
 	}
 	return true
 }
 
-func (r *restarter) tellUndone(w *catalog.Workload, until time.Time) {
+func (r *restarter) reportUndone(w *catalog.Workload, until time.Time) {
 	manager, by := unknownManager, "somebody"
 	if w.RecordWriter != "" {
 		manager, by = w.RecordWriter, fmt.Sprintf("field manager %.64q", w.RecordWriter)
@@ -65,7 +65,7 @@ func (j *journal) putOffRecord(ref catalog.WorkloadRef, spacing catalog.Spacing,
 	if wait = row.spent.Wait(spacing, now); wait == 0 {
 		return 0, false
 	}
-	news, row.told = !row.told, true
+	news, row.reported = !row.reported, true
 	j.rewrites[ref] = row
 	return wait, news
 }
@@ -74,5 +74,5 @@ func (j *journal) noteRewritten(ref catalog.WorkloadRef, spacing catalog.Spacing
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	spent := j.rewrites[ref].spent.Spend(spacing, now)
-	j.rewrites[ref] = rewrites{spent: spent, told: j.rewrites[ref].told && spent.Restarts > 1}
+	j.rewrites[ref] = rewrites{spent: spent, reported: j.rewrites[ref].reported && spent.Restarts > 1}
 }

@@ -17,7 +17,7 @@ func (f feed[T, P]) Observe(shown P) { f.show(shown.unpack(), shown) }
 
 // show takes in what the watch shows, unpacked and packed.
 func (f feed[T, P]) show(value T, shown P) {
-	f.tell(f.observe(value, shown))
+	f.notify(f.observe(value, shown))
 	f.saw(value.Identity().ResourceVersion)
 }
 
@@ -25,7 +25,7 @@ func (f feed[T, P]) show(value T, shown P) {
 func (f feed[T, P]) Forget(shown P) {
 	value := shown.unpack()
 	f.saw(value.Identity().ResourceVersion) // first, so that no answer can bring it back
-	f.tell(f.forget(value))
+	f.notify(f.forget(value))
 }
 
 // Replace implements watch.Observer.
@@ -34,13 +34,13 @@ func (f feed[T, P]) Replace(all []P, version string) {
 	for _, shown := range all {
 		value := shown.unpack()
 		listed[keyDigest(value.Identity())] = struct{}{}
-		f.tell(f.observe(value, shown))
+		f.notify(f.observe(value, shown))
 	}
 	if !f.saw(version) { // only after the values are stored: answers that are not newer are dropped from now on
 		return // the cache held nothing of this namespace before
 	}
 	for _, value := range f.missing(listed, version) {
-		f.tell(f.forget(value))
+		f.notify(f.forget(value))
 	}
 }
 
@@ -55,7 +55,7 @@ func (f feed[T, P]) saw(version string) (before bool) {
 	return before
 }
 
-func (f feed[T, P]) tell(before, after T, isNews bool) {
+func (f feed[T, P]) notify(before, after T, isNews bool) {
 	if isNews {
 		f.changed(before, after)
 	}

@@ -17,9 +17,9 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// copyRemover removes the copies of a workload's records that Kubernetes made on its
+// digestCleanup removes the copies of a workload's records that Kubernetes made on its
 // revisions if they hold digests of Secrets against which guesses can be tested.
-type copyRemover struct {
+type digestCleanup struct {
 	apps     rest.Interface
 	metadata metadata.Interface
 }
@@ -31,24 +31,24 @@ func mayBeCopiedMeanwhile(w *catalog.Workload, decision catalog.Decision) bool {
 	return w.Applied.Exposed && revisionsOf(w).followAnnotations && decision.Outcome == catalog.Restart
 }
 
-// copiesDelay is how long a Deployment's controller has to notice a write before the
+// cleanupDelay is how long a Deployment's controller has to notice a write before the
 // restart controller looks for copies again.
-const copiesDelay = 2 * time.Second
+const cleanupDelay = 2 * time.Second
 
-// copyWait returns how long to wait with writing a record whose copies must be removed
+// cleanupWait returns how long to wait with writing a record whose copies must be removed
 // first: as long as a Deployment's controller may still copy what was there before the
 // last write. It ignores a write time in the future.
-func copyWait(w *catalog.Workload, now time.Time) time.Duration {
-	wait := w.Applied.Written.Add(copiesDelay).Sub(now)
-	if !w.Applied.Exposed || !revisionsOf(w).followAnnotations || wait > copiesDelay {
+func cleanupWait(w *catalog.Workload, now time.Time) time.Duration {
+	wait := w.Applied.Written.Add(cleanupDelay).Sub(now)
+	if !w.Applied.Exposed || !revisionsOf(w).followAnnotations || wait > cleanupDelay {
 		return 0
 	}
 	return max(wait, 0)
 }
 
-// awaitCopies puts off a record that comes too early, and reports whether it did so.
-func (r *restarter) awaitCopies(w *catalog.Workload) bool {
-	wait := copyWait(w, time.Now())
+// awaitCleanup puts off a record that comes too early, and reports whether it did so.
+func (r *restarter) awaitCleanup(w *catalog.Workload) bool {
+	wait := cleanupWait(w, time.Now())
 	if wait > 0 {
 		r.queue.AddAfter(w.Ref, wait)
 	}
@@ -58,7 +58,7 @@ func (r *restarter) awaitCopies(w *catalog.Workload) bool {
 // remove removes both annotations from the revisions of a workload that expose digests of
 // Secrets. It continues after a failure, and may be called again. If there are failures,
 // it returns a transient one if possible.
-func (r copyRemover) remove(ctx context.Context, w *catalog.Workload) error {
+func (r digestCleanup) remove(ctx context.Context, w *catalog.Workload) error {
 	exposing, err := r.exposing(ctx, w)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (r copyRemover) remove(ctx context.Context, w *catalog.Workload) error {
 
 // exposing returns, for each of the workload's revisions that expose digests of Secrets,
 // the metadata that a patch of it needs.
-func (r copyRemover) exposing(ctx context.Context, w *catalog.Workload) ([]metav1.ObjectMeta, error) {
+func (r digestCleanup) exposing(ctx context.Context, w *catalog.Workload) ([]metav1.ObjectMeta, error) {
 	var exposing []metav1.ObjectMeta
 	revisions := apiclient.List{
 		Client: r.apps, Resource: revisionsOf(w).resource, Namespace: w.Ref.Namespace, LabelSelector: w.Selector, Accept: apiclient.MetadataOnly,
@@ -112,17 +112,17 @@ func removalBody(revision metav1.ObjectMeta) ([]byte, error) {
 	return body, nil
 }
 
-// removeCopies removes the copies of a record that is about to be replaced. The record is
+// cleanUpDigests removes the copies of a record that is about to be replaced. The record is
 // written only afterwards: if the controller is killed in between, the workload still
 // shows what to do. A missing permission must not hold up restarts: then copies remain,
 // and the record says that they do.
-func (r *restarter) removeCopies(ctx context.Context, w *catalog.Workload) (remain bool, err error) {
-	err = r.copies.remove(ctx, w)
+func (r *restarter) cleanUpDigests(ctx context.Context, w *catalog.Workload) (remain bool, err error) {
+	err = r.cleanup.remove(ctx, w)
 	if err == nil || !isPermanent(err) && !keepsConflicting(err, r.queue.Failures(w.Ref)+1) {
 		return false, err
 	}
 	r.log.Warn("cannot remove digests of Secrets from the revisions of a workload", "workload", w.Ref, "error", err)
-	r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonCopiesRemain,
+	r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonDigestsRemain,
 		"revisions of this workload keep digests of Secrets that guesses can be tested against: %v", err)
 	return true, nil
 }
