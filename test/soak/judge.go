@@ -94,7 +94,7 @@ func (j *judge) see(object metav1.Object, listed bool) {
 	case *appsv1.ReplicaSet:
 		j.seeSet(o, listed, false)
 	case *corev1.Pod:
-		j.seePod(o)
+		j.seePod(o, time.Time{})
 	}
 }
 
@@ -112,6 +112,8 @@ func (j *judge) forget(object metav1.Object) {
 		j.gone("DaemonSet", o)
 	case *appsv1.ReplicaSet:
 		j.seeSet(o, false, true)
+	case *corev1.Pod:
+		j.seePod(o, time.Now())
 	}
 }
 
@@ -142,16 +144,20 @@ func (j *judge) seeSet(rs *appsv1.ReplicaSet, listed, gone bool) {
 	})
 }
 
-func (j *judge) seePod(pod *corev1.Pod) {
+func (j *judge) seePod(pod *corev1.Pod, gone time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if ref, found := j.apps[pod.Namespace+"/"+pod.Labels["app"]]; found {
-		j.model.SeePod(podOf(pod, ref))
+		seen := podOf(pod, ref)
+		seen.Gone = gone
+		j.model.SeePod(seen)
 	}
 }
 
 func podOf(pod *corev1.Pod, ref model.WorkloadRef) model.Pod {
-	return model.Pod{Name: pod.Name, Workload: ref, Created: pod.CreationTimestamp.Time, Started: startOf(pod)}
+	p := model.Pod{Name: pod.Name, Workload: ref, Created: pod.CreationTimestamp.Time, Started: startOf(pod)}
+	p.RestartedAt, _ = time.Parse(time.RFC3339Nano, pod.Annotations[timestampAnnotation]) // as in sightOf
+	return p
 }
 
 func refOf(kind string, object metav1.Object) model.WorkloadRef {

@@ -12,24 +12,27 @@ const Overlooked = "overlooked"
 
 // judgeDelays finds changes that the record did not answer for longer than the patience,
 // though the workload was opted in all the time. A change calls for another record, with a
-// restart or without, unless the content comes back, as when a key is set and removed. What
-// a later edit made good, the state at the end does not tell.
+// restart or without, unless the content comes back, as when a key is set and removed. The time
+// in which the record is kept after a revert does not count. What a later edit made good, the
+// state at the end does not tell.
 func (m *Model) judgeDelays(ref WorkloadRef, life []Sight) (found []Violation) {
 	if m.options.Patience == 0 || len(m.notes) == 0 {
 		return nil
 	}
-	end := m.history(ref).endOf(life)
+	h := m.history(ref)
+	end := h.endOf(life)
 	if last := m.notes[len(m.notes)-1].at; end.IsZero() || last.Before(end) {
 		end = last
 	}
+	kept := m.keepings(life, end)
 	for i := range life[0].Uses {
 		u := &life[0].Uses[i]
 		changes := m.changes(u)
 		for i, change := range changes {
-			limit := change.End.Add(m.options.Patience)
+			limit := m.answerBy(h, u, &change, kept)
 			if limit.Before(end) && !m.deletedBetween(u.Config, change.End, limit) && isOverlooked(life, change.Begin, limit) && !u.comesBack(changes, i, limit) {
 				found = append(found, Violation{ref, Overlooked, change.End, fmt.Sprintf(
-					"the record has not answered the change of %s %s at %s for %s", u.Config.Kind, u.Config.Name, clock(change.End), m.options.Patience)})
+					"the record has not answered the change of %s %s at %s by %s", u.Config.Kind, u.Config.Name, clock(change.End), clock(limit))})
 			}
 		}
 	}

@@ -9,7 +9,8 @@
 //     now, and the last change was made while the workload was opted in. If the content is
 //     what it was before, that must have happened while the controllers could see
 //     everything ([Model.Watched]).
-//   - Overlooked: a change that the record did not answer for long, whatever came later.
+//   - Overlooked: a change that the record did not answer for long, whatever came later. The
+//     time in which the record is kept after a revert does not count; see kept.go.
 //   - Needless: a restart that no change of its own accounts for. Each restart uses up
 //     one change of what the workload's pods can see, made after the record before it
 //     (or a little earlier: the controller may have learned of it late). And while the

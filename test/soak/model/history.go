@@ -54,6 +54,10 @@ type Pod struct {
 	// Created is in whole seconds, rounded down. So is Started, the time at which its last
 	// container started, zero if that is not known.
 	Created, Started time.Time
+	// RestartedAt is the restart timestamp of the template that the pod was made from, zero for none.
+	RestartedAt time.Time
+	// Gone is when the pod was seen to be gone, zero if it was not.
+	Gone time.Time
 }
 
 // Violation is a way in which a workload went wrong.
