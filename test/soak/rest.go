@@ -94,6 +94,7 @@ func (s *soak) atRest(ctx context.Context) error {
 type family struct {
 	pods      []corev1.Pod
 	workloads map[types.UID]model.WorkloadRef // StatefulSets, DaemonSets and ReplicaSets of what exists
+	emptied   map[types.UID]bool              // ReplicaSets that want no pods
 }
 
 // look reads the pods first, so that what is missing is gone and not yet to come.
@@ -107,7 +108,7 @@ func look(ctx context.Context, client kubernetes.Interface) (*family, error) {
 	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		return nil, fmt.Errorf("list pods and what controls them: %w", err)
 	}
-	f := &family{pods: pods.Items, workloads: map[types.UID]model.WorkloadRef{}}
+	f := &family{pods: pods.Items, workloads: map[types.UID]model.WorkloadRef{}, emptied: map[types.UID]bool{}}
 	for i := range deployments.Items {
 		f.workloads[deployments.Items[i].UID] = refOf("Deployment", &deployments.Items[i])
 	}
@@ -118,6 +119,7 @@ func look(ctx context.Context, client kubernetes.Interface) (*family, error) {
 		f.workloads[daemons.Items[i].UID] = refOf("DaemonSet", &daemons.Items[i])
 	}
 	for i := range replicaSets.Items {
+		f.emptied[replicaSets.Items[i].UID] = *replicaSets.Items[i].Spec.Replicas == 0
 		if owner := metav1.GetControllerOf(&replicaSets.Items[i]); owner != nil {
 			if ref, exists := f.workloads[owner.UID]; exists {
 				f.workloads[replicaSets.Items[i].UID] = ref
@@ -133,6 +135,13 @@ func (f *family) workloadOf(pod *corev1.Pod) (ref model.WorkloadRef, exists bool
 		ref, exists = f.workloads[owner.UID]
 	}
 	return ref, exists
+}
+
+// isDismissed reports whether the ReplicaSet of a pod wants no pods any more. That the pod still
+// runs is then the fault of kube-controller-manager, and no restart is lost.
+func (f *family) isDismissed(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOf(pod)
+	return owner != nil && f.emptied[owner.UID]
 }
 
 // sweep frees what the cluster itself has lost sight of, which happens when the API server
@@ -197,7 +206,7 @@ func unfinished(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning
 }
 
-// podsAtRest returns the pods of all workloads.
+// podsAtRest returns the pods of all workloads that are to run on.
 func podsAtRest(ctx context.Context, client kubernetes.Interface) ([]model.Pod, error) {
 	f, err := look(ctx, client)
 	if err != nil {
@@ -206,7 +215,7 @@ func podsAtRest(ctx context.Context, client kubernetes.Interface) ([]model.Pod, 
 	var pods []model.Pod
 	for i := range f.pods {
 		pod := &f.pods[i]
-		if ref, exists := f.workloadOf(pod); exists && !unfinished(pod) {
+		if ref, exists := f.workloadOf(pod); exists && !unfinished(pod) && !f.isDismissed(pod) {
 			pods = append(pods, podOf(pod, ref))
 		}
 	}
