@@ -155,7 +155,7 @@ func named(config *rest.Config) *rest.Config {
 func newRegistry(all engines) *prometheus.Registry {
 	buildInfo := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name:        "deployment_restart_controller_build_info",
-		Help:        "What is running, always 1.",
+		Help:        "The running version, always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "commit": commit, "go_version": runtime.Version()},
 	})
 	buildInfo.Set(1)

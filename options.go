@@ -24,27 +24,27 @@ type options struct {
 	RestartCheckPeriod  int           `short:"c" long:"restart-check-period" env:"RESTART_CHECK_PERIOD" default:"500" description:"Time interval to check for pending restarts in milliseconds"`
 	RestartGracePeriod  int           `short:"r" long:"restart-grace-period" env:"RESTART_GRACE_PERIOD" default:"5" description:"Time interval to compact restarts in seconds"`
 	RestartBackoffLimit time.Duration `long:"restart-backoff-limit" env:"RESTART_BACKOFF_LIMIT" default:"10m" description:"Longest time between two restarts of a workload whose configs keep changing; 0 restarts it whenever they change"`
-	IgnoredErrors       []string      `long:"ignored-errors" env:"IGNORED_ERRORS" env-delim:";" description:"List of texts: an error that contains one of them is just warned of. Useful if previously legal objects are not valid anymore but have not yet been updated, e.g. on admission control changes. ENV var splits on ; (semicolon)."`
-	IgnoredPatterns     []string      `long:"ignored-error-patterns" env:"IGNORED_ERROR_PATTERNS" env-delim:";" description:"List of regular expressions: an error that matches one of them is just warned of, too. ENV var splits on ; (semicolon)."`
-	Verbose             int           `short:"v" long:"verbose" env:"VERBOSE" default:"0" description:"Be verbose: 1 tells of every change, 4 and more also of the client library's work"`
+	IgnoredErrors       []string      `long:"ignored-errors" env:"IGNORED_ERRORS" env-delim:";" description:"List of texts: an error that contains one of them is only logged as a warning. Useful if previously legal objects are not valid anymore but have not yet been updated, e.g. on admission control changes. ENV var splits on ; (semicolon)."`
+	IgnoredPatterns     []string      `long:"ignored-error-patterns" env:"IGNORED_ERROR_PATTERNS" env-delim:";" description:"List of regular expressions: an error that matches one of them is only logged as a warning, too. ENV var splits on ; (semicolon)."`
+	Verbose             int           `short:"v" long:"verbose" env:"VERBOSE" default:"0" description:"Verbosity: 1 logs every change, 4 and more also what the client library does"`
 	Version             bool          `long:"version" description:"Print version information and exit"`
 
 	Kubeconfig    string   `long:"kubeconfig" env:"KUBECONFIG" description:"Path of a kubeconfig file (default: the service account in a cluster, else the user's kubeconfig)"`
 	Context       string   `long:"context" env:"KUBE_CONTEXT" description:"Context of the kubeconfig to use (default: its current one)"`
 	Namespaces    []string `long:"namespace" env:"WATCH_NAMESPACES" env-delim:"," description:"Namespace to watch; can be given several times (default: all). ENV var splits on , (comma)."`
 	Configs       string   `long:"configs" env:"CONFIGS" default:"all" choice:"all" choice:"configmaps" choice:"secrets" description:"Kinds of configs whose changes restart workloads. The controller does not read the others and needs no permissions for them"`
-	ListenAddress string   `long:"listen-address" env:"LISTEN_ADDRESS" default:"0.0.0.0:10254" description:"Address for /metrics, /healthz and /readyz; port 0 takes a free one"`
+	ListenAddress string   `long:"listen-address" env:"LISTEN_ADDRESS" default:"0.0.0.0:10254" description:"Address for /metrics, /healthz and /readyz; port 0 selects a free one"`
 	LogFormat     string   `long:"log-format" env:"LOG_FORMAT" default:"text" choice:"text" choice:"json" description:"Format of the log"`
-	DryRun        bool     `long:"dry-run" env:"DRY_RUN" description:"Tell in log, events and metrics what would be restarted and why, and write nothing to workloads; takes no part in the leader election"`
+	DryRun        bool     `long:"dry-run" env:"DRY_RUN" description:"Report in the log, in Events and in metrics what would be restarted and why, and write nothing to workloads; takes no part in the leader election"`
 	ExitOnError   bool     `long:"exit-on-error" env:"EXIT_ON_ERROR" description:"Exit if a workload cannot be updated because that is forbidden, invalid or denied, instead of trying again"`
-	KubeAPIQPS    float32  `long:"kube-api-qps" env:"KUBE_API_QPS" default:"300" description:"Requests per second to the API server, events and watches aside"`
-	KubeAPIBurst  int      `long:"kube-api-burst" env:"KUBE_API_BURST" default:"600" description:"Requests to the API server that may go at once beyond that"`
+	KubeAPIQPS    float32  `long:"kube-api-qps" env:"KUBE_API_QPS" default:"300" description:"Requests per second to the API server, apart from Events and watches"`
+	KubeAPIBurst  int      `long:"kube-api-burst" env:"KUBE_API_BURST" default:"600" description:"Burst of requests to the API server beyond that rate"`
 
-	DeploymentEngine  string `long:"deployment-engine" env:"DEPLOYMENT_ENGINE" default:"off" choice:"on" choice:"standby" choice:"off" description:"Drive Deployments, in place of the deployment controller of kube-controller-manager (README.md says how to turn that one off): on, as soon as it is sure that nobody else does; standby, when whoever does falls silent"`
+	DeploymentEngine  string `long:"deployment-engine" env:"DEPLOYMENT_ENGINE" default:"off" choice:"on" choice:"standby" choice:"off" description:"Drive Deployments instead of kube-controller-manager's deployment controller (README.md explains how to turn that one off): on starts as soon as no other controller drives them, standby waits until the other controller falls silent"`
 	DeploymentWorkers int    `long:"deployment-workers" env:"DEPLOYMENT_WORKERS" default:"10" description:"How many Deployments the deployment engine works on at once"`
 
 	ChecksumKeySecret   string `long:"checksum-key-secret" env:"CHECKSUM_KEY_SECRET" default:"kubernetes-deployment-restart-controller-checksum-key" description:"Name of the Secret, in the namespace of --controller-namespace, that holds the key of the recorded checksums of Secrets"`
-	ControllerNamespace string `long:"controller-namespace" env:"CONTROLLER_NAMESPACE" description:"Namespace for what the controller keeps for itself (default: the one that it runs in)"`
+	ControllerNamespace string `long:"controller-namespace" env:"CONTROLLER_NAMESPACE" description:"Namespace of the controller's own objects (default: the one that it runs in)"`
 
 	LeaderElect              bool          `long:"leader-elect" env:"LEADER_ELECT" description:"Act only while holding a lease, so that several replicas can run"`
 	LeaderElectLeaseName     string        `long:"leader-elect-lease-name" env:"LEADER_ELECT_LEASE_NAME" default:"kubernetes-deployment-restart-controller" description:"Name of the lease"`

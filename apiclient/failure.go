@@ -63,7 +63,7 @@ type IneffectiveError struct {
 func (e *IneffectiveError) Error() string {
 	found := e.Object + " has not changed"
 	if e.Missing != "" {
-		found = fmt.Sprintf("%s is not as it was asked for (%s)", e.Object, e.Missing)
+		found = fmt.Sprintf("%s differs from the request (%s)", e.Object, e.Missing)
 	}
 	return "the API server accepted a write without effect: " + found + "; an admission webhook or policy may be the cause"
 }

@@ -51,7 +51,7 @@ const clockTolerance = time.Second
 func Decide(view View) Decision {
 	w := view.Workload
 	if w.TooManyReferences {
-		return Decision{}.with(Keep, "the pod template refers to configs too often")
+		return Decision{}.with(Keep, "the pod template has too many references to configs")
 	}
 	sights := view.sights()
 	decision := Decision{Checksums: currentChecksums(w, sights).limitTo(w.Room)}
@@ -66,7 +66,7 @@ func Decide(view View) Decision {
 		if len(candidates(&view, sights, anyConfig)) == 0 {
 			return decision.recorded(w, reasonUnchanged(w))
 		}
-		return decision.with(AskPods, "a config changed and no record tells whether the pods have seen it")
+		return decision.with(AskPods, "a config changed, and no record shows whether the pods have read it")
 	}
 	causes, spans := differences(w, sights), view.spans(sights)
 	decision.noteContradiction(&view, sights, spans)

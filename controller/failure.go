@@ -110,10 +110,10 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 	permanent := isPermanent(err) || keepsConflicting(err, attempts)
 	switch {
 	case errors.Is(err, errOutdated):
-		r.log.Debug("workload has changed, deciding anew", "workload", ref)
+		r.log.Debug("workload has changed, deciding again", "workload", ref)
 		return
 	case isIgnored:
-		r.log.Warn("cannot update workload, an ignored error, trying again", "workload", ref, "attempts", attempts, "error", err)
+		r.log.Warn("cannot update workload (ignored error), trying again", "workload", ref, "attempts", attempts, "error", err)
 		return
 	case permanent && r.exitOnError:
 		r.reportFailure(ref, err)

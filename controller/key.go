@@ -46,7 +46,7 @@ var errKeyMalformed = fmt.Errorf("its entry %q does not have %d bytes", keyEntry
 
 // What a missing key means, and what to do about it.
 const (
-	keyConsequence = "after each start, workloads that read Secrets are judged by the start times of their containers"
+	keyConsequence = "after each start, the start times of containers decide about workloads that read Secrets"
 	keyRemedy      = "apply rbac.yaml, or the first part of rbac-namespaced.yaml, which contains the Secret and the permission to read and update it, and restart the controller"
 )
 
@@ -56,7 +56,7 @@ const (
 func (k *keyKeeper) find(ctx context.Context) (catalog.ChecksumKey, bool) {
 	if k.namespace == "" {
 		k.log.Warn("no namespace for the key of Secrets' checksums, using one for this process only",
-			"consequence", keyConsequence, "remedy", "give --controller-namespace")
+			"consequence", keyConsequence, "remedy", "set --controller-namespace")
 		return newKey(), true
 	}
 	start := time.Now()
@@ -65,17 +65,17 @@ func (k *keyKeeper) find(ctx context.Context) (catalog.ChecksumKey, bool) {
 		switch {
 		case err == nil:
 			if attempt > 1 {
-				k.log.Info("the key of Secrets' checksums is found, nobody waits for it any more")
+				k.log.Info("loaded the key of Secrets' checksums after all")
 			}
 			return key, true
 		case ctx.Err() != nil:
 			return catalog.ChecksumKey{}, false
 		case errors.Is(err, errKeyMalformed):
 			k.log.Error("cannot use the key of Secrets' checksums, using one for this process only", "error", err,
-				"consequence", keyConsequence, "remedy", "restore the entry, or remove it to have a new key made, and start the controller anew")
+				"consequence", keyConsequence, "remedy", "restore the entry, or remove it so that the controller creates a new key, and restart the controller")
 			return newKey(), true
 		case isPermanent(err) && time.Since(start) >= keyPatience:
-			k.log.Error("cannot have the key of Secrets' checksums, using one for this process only", "error", err,
+			k.log.Error("cannot load the key of Secrets' checksums, using one for this process only", "error", err,
 				"consequence", keyConsequence, "remedy", keyRemedy)
 			return newKey(), true
 		}
@@ -95,7 +95,7 @@ func (k *keyKeeper) logRetry(ctx context.Context, attempt int, err error) {
 	if attempt == 1 {
 		level = slog.LevelWarn
 	}
-	k.log.Log(ctx, level, "cannot have the key of Secrets' checksums for now, trying again: workloads that read Secrets wait", "error", err)
+	k.log.Log(ctx, level, "cannot load the key of Secrets' checksums yet, trying again; workloads that read Secrets wait", "error", err)
 }
 
 // load reads the key. It creates one if the Secret is empty or missing. A conflict, or a
@@ -157,7 +157,7 @@ func (k *keyKeeper) create(ctx context.Context, missing error) (catalog.Checksum
 
 func (k *keyKeeper) made(content [catalog.ChecksumKeySize]byte) catalog.ChecksumKey {
 	key := catalog.NewChecksumKey(content)
-	k.log.Info("made the key of Secrets' checksums", "secret", k.namespace+"/"+k.secret, "id", key.ID())
+	k.log.Info("created the key of Secrets' checksums", "secret", k.namespace+"/"+k.secret, "id", key.ID())
 	return key
 }
 

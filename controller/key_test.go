@@ -192,7 +192,7 @@ func TestAMissingSecretIsMadeWhereTheRightsAllow(t *testing.T) {
 	if server.missing || !key.Equal(server.key()) || took > 0 {
 		t.Errorf("after %s the Secret is missing: %t; the key is not the one that was written: %t", took, server.missing, !key.Equal(server.key()))
 	}
-	if !strings.Contains(log, "made the key") || strings.Contains(log, "WARN") {
+	if !strings.Contains(log, "created the key") || strings.Contains(log, "WARN") {
 		t.Errorf("the log:\n%s", log)
 	}
 }

@@ -96,13 +96,13 @@ func tooManyReferences(w *catalog.Workload) string {
 	if !w.TooManyReferences {
 		return ""
 	}
-	return fmt.Sprintf("config changes do not restart this workload: its pod template refers to ConfigMaps and Secrets more than %d times. "+
+	return fmt.Sprintf("config changes do not restart this workload: its pod template has more than %d references to ConfigMaps and Secrets. "+
 		"Use envFrom and whole volumes instead of single keys, or fewer configs", catalog.MaxReferences)
 }
 
 // describeDisabled describes why config changes no longer restart a workload.
 func describeDisabled(w *workloadObservation) string {
-	message := fmt.Sprintf("config changes do not restart this workload any more: its annotation %s is not %q now",
+	message := fmt.Sprintf("config changes no longer restart this workload: its annotation %s is not %q",
 		catalog.EnabledAnnotation, catalog.Enabled)
 	if w.lastWriter != "" {
 		message += fmt.Sprintf(" (last written by %s)", w.lastWriter)

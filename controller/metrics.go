@@ -43,25 +43,25 @@ func newMetrics() *metrics {
 		decisions:         counters("decisions_total", "The number of decisions about workloads, by outcome.", "outcome"),
 		slowdowns:         counter("slowdowns_total", "The number of restarts that were put off because the configs of a workload keep changing."),
 		undone:            counter("records_undone_total", "The number of records that were written again because somebody removed or replaced them."),
-		panics:            counters("panics_total", "The number of internal errors that an object caused, by where it did.", "at"),
+		panics:            counters("panics_total", "The number of internal errors that an object caused, by the step in which they occurred.", "at"),
 		patchErrors:       counters("patch_errors_total", "The number of failed patches of workloads, by reason.", "reason"),
 		changeToPatch: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: namespace,
 			Name:      "change_to_patch_seconds",
-			Help:      "The time from the first observation of a change to the patch of a workload, the grace period included.",
+			Help:      "The time from the first observation of a change to the patch of a workload, including the grace period.",
 			Buckets:   []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 6, 7.5, 10, 15, 30, 60, 300},
 		}),
 		dueToPatch: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: namespace,
 			Name:      "due_to_patch_seconds",
-			Help:      "The time from when the patch of a workload was due, its grace period and the spacing of its restarts over, to the patch.",
+			Help:      "The time from when the patch of a workload was due, after its grace period and the spacing of its restarts, to the patch.",
 			Buckets:   []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15, 30, 60, 300, 600},
 		}),
 	}
 	m.reverted = series.NewCounter(prometheus.CounterOpts{
 		Namespace: namespace,
 		Name:      "restarts_reverted_total",
-		Help:      "The number of restarts that somebody took back, by the field manager that did it.",
+		Help:      "The number of reverted restarts, by the field manager that reverted them.",
 	}, "manager", revertersLimit)
 	m.startAtZero()
 	return m
@@ -102,13 +102,13 @@ var (
 	configsDesc        = series.Desc(namespace, "configs_total", "The number of tracked configs.")
 	workloadsDesc      = series.Desc(namespace, "deployments_total", "The number of tracked deployments.")
 	changesWaitingDesc = series.Desc(namespace, "changes_waiting_total", "The number of changes waiting in the queue.")
-	staleDesc          = series.Desc(namespace, "stale_workloads", "The number of workloads that run with an earlier content of a config right now.", "namespace")
-	longestWaitDesc    = series.Desc(namespace, "longest_wait_seconds", "How long the most overdue restart or record has been due; 0 if none is.", "namespace")
+	staleDesc          = series.Desc(namespace, "stale_workloads", "The number of workloads that currently run with old content of a config.", "namespace")
+	longestWaitDesc    = series.Desc(namespace, "longest_wait_seconds", "How long the most overdue restart or record has been due; 0 if nothing is overdue.", "namespace")
 	slowedDesc         = series.Desc(namespace, "slowed_workloads", "The number of workloads whose next restart is put off because a config keeps changing.", "config")
 	queueDepthDesc     = series.Desc(namespace, "queue_depth", "The number of workloads that wait for a worker.")
-	slowDesc           = series.Desc(namespace, "slow_requests", "The number of workloads that have been worked on for more than a second.")
+	slowDesc           = series.Desc(namespace, "slow_requests", "The number of workloads that a worker has been busy with for more than a second.")
 	leftAloneDesc      = series.Desc(namespace, "objects_left_alone", "The number of objects that are left alone after an internal error.")
-	leaderDesc         = series.Desc(namespace, "leader", "Whether this process is the one that acts (1), or stands by or is a dry run (0).")
+	leaderDesc         = series.Desc(namespace, "leader", "Whether this process acts (1), or stands by or is a dry run (0).")
 	watchUpDesc        = series.Desc(namespace, "watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
 	brokenSinceDesc    = series.Desc(namespace, "watch_broken_since_timestamp_seconds", "Since when a watch is broken, in seconds since the epoch; 0 while it works.", "resource", "namespace")
 )

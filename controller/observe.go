@@ -48,7 +48,7 @@ func (c *Controller) observeWorkload(w *workloadObservation) {
 // workloadChanged queues the change of a workload.
 func (c *Controller) workloadChanged(w *catalog.Workload) {
 	if w.Applied.Problem != "" {
-		c.log.Warn("the record of a workload cannot be read and will be written anew", "workload", w.Ref, "problem", w.Applied.Problem)
+		c.log.Warn("cannot read the record of a workload, replacing it", "workload", w.Ref, "problem", w.Applied.Problem)
 	}
 	c.log.Debug("workload changed", "workload", w.Ref)
 	c.changes.Shorten(w.Ref, w.Grace(c.options.GracePeriod))

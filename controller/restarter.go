@@ -234,11 +234,11 @@ func (r *restarter) keep(ctx context.Context, view catalog.View, decision catalo
 // reportProblems reports, once, the problems of a workload that its owner has to fix.
 func (r *restarter) reportProblems(w *catalog.Workload) {
 	if r.journal.noteProblem(w.Ref, reasonInvalid, w.Problem) {
-		r.log.Warn("an annotation cannot be read, the default is used", "workload", w.Ref, "problem", w.Problem, "default", r.grace.String())
+		r.log.Warn("cannot read an annotation, using the default", "workload", w.Ref, "problem", w.Problem, "default", r.grace.String())
 		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonInvalid, "%s; the default of %s is used", w.Problem, r.grace)
 	}
 	if problem := tooManyReferences(w); r.journal.noteProblem(w.Ref, reasonTooMany, problem) {
-		r.log.Warn("a workload refers to configs too often, leaving it alone", "workload", w.Ref, "limit", catalog.MaxReferences)
+		r.log.Warn("a workload has too many references to configs, leaving it alone", "workload", w.Ref, "limit", catalog.MaxReferences)
 		r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonTooMany, problem)
 	}
 }

@@ -41,10 +41,10 @@ func (r *restarter) reportUndone(w *catalog.Workload, until time.Time) {
 		manager, by = w.RecordWriter, fmt.Sprintf("field manager %.64q", w.RecordWriter)
 	}
 	next := until.UTC().Format(time.RFC3339)
-	r.log.Warn("the record is undone again and again, writing it less often", "workload", w.Ref, "manager", manager, "until", next)
+	r.log.Warn("somebody keeps undoing the record, writing it less often", "workload", w.Ref, "manager", manager, "until", next)
 	r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonUndone,
-		"%s keeps removing or replacing the annotations %s and %s, which are the controller's record. "+
-			"It is written again at %s, and then less and less often; restarts do not wait for that. Make it leave both annotations alone",
+		"%s keeps removing or replacing the annotations %s and %s, which contain the controller's record. "+
+			"The controller writes it again at %s, and then less and less often; restarts do not wait for that. Make the other writer leave both annotations alone",
 		by, catalog.ChecksumsAnnotation, catalog.BasisAnnotation, next)
 }
 

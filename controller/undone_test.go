@@ -137,26 +137,26 @@ func TestWhoKeepsUndoingTheRecordIsReportedOnceInARow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				v := newRivalry(t, test.undo)
 				v.fight(100)
-				requireTold(t, v, test.by, test.logged, test.not)
+				requireReported(t, v, test.by, test.logged, test.not)
 				v.fight(1)
 				v.undo = nil
 				v.fight(300) // nobody undoes it, and the row ends
 				v.log.Reset()
 				v.undo = test.undo
 				v.fight(100)
-				requireTold(t, v, test.by, test.logged, test.not)
+				requireReported(t, v, test.by, test.logged, test.not)
 			})
 		})
 	}
 }
 
-func requireTold(t *testing.T, v *rivalry, event, logged, not string) {
+func requireReported(t *testing.T, v *rivalry, event, logged, not string) {
 	t.Helper()
 	events := eventsOf(v.recorder)
 	if len(events) != 1 || !strings.HasPrefix(events[0], event) || strings.Contains(events[0], not) {
 		t.Errorf("Events %q", events)
 	}
-	if lines := strings.Count(v.log.String(), "again and again"); lines != 1 || !strings.Contains(v.log.String(), logged) {
+	if lines := strings.Count(v.log.String(), "keeps undoing the record"); lines != 1 || !strings.Contains(v.log.String(), logged) {
 		t.Errorf("%d lines in the log:\n%s", lines, &v.log)
 	}
 }

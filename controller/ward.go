@@ -39,7 +39,7 @@ func (c *Controller) panicked(place quarantine.Place, o quarantine.Object) {
 		return // it was a list
 	}
 	c.recorder.Eventf(o.Reference(), corev1.EventTypeWarning, reasonInternalError,
-		"an internal error: this object is left alone until it changes, the log of the controller says more")
+		"internal error: the controller leaves this object alone until it changes; the log has the details")
 	isWorkload := slices.ContainsFunc(workloadKinds, func(k *workloadKind) bool { return k.kind() == o.Kind })
 	if place == quarantine.Intake && isWorkload {
 		ref := catalog.WorkloadRef{Kind: catalog.WorkloadKind(o.Kind.Kind), Namespace: o.Namespace, Name: o.Name}

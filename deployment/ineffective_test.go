@@ -51,9 +51,9 @@ func TestAWriteWithoutEffectIsTriedLessAndLessAndToldOnce(t *testing.T) {
 		policy func(before, after metav1.Object)
 		told   string
 	}{
-		"replicas are capped":      {capped, "is not as it was asked for (replicas)"},
+		"replicas are capped":      {capped, "differs from the request (replicas)"},
 		"an annotation is removed": {stripped, "annotation " + rollout.RevisionAnnotation + ""},
-		"the status is stripped":   {muted, "the deployment is not as it was asked for (status)"},
+		"the status is stripped":   {muted, "the deployment differs from the request (status)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -31,11 +31,11 @@ type metrics struct {
 func newMetrics() *metrics {
 	m := &metrics{
 		syncs: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "syncs_total", Help: "The number of times a Deployment was looked at.",
+			Namespace: namespace, Name: "syncs_total", Help: "The number of syncs of Deployments.",
 		}),
 		syncDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: namespace, Name: "sync_duration_seconds",
-			Help:    "The time that it took to look at a Deployment, its writes included.",
+			Help:    "The duration of a sync, including its writes.",
 			Buckets: prometheus.ExponentialBuckets(.00001, 4, 11), // 10 µs to 10 s
 		}),
 		actions: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -45,14 +45,14 @@ func newMetrics() *metrics {
 			Namespace: namespace, Name: "write_errors_total", Help: "The number of actions that failed, by reason.",
 		}, []string{"reason"}),
 		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Name: "panics_total", Help: "The number of internal errors that an object caused, by where it did.",
+			Namespace: namespace, Name: "panics_total", Help: "The number of internal errors that an object caused, by the step in which they occurred.",
 		}, []string{"at"}),
 		rivalWrites: series.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "rival_writes_total", Help: "The number of writes of a Deployment's status by others that were noticed, by field manager.",
+			Namespace: namespace, Name: "rival_writes_total", Help: "The number of observed writes of a Deployment's status by others, by field manager.",
 		}, "manager", namedManagers, usualRival),
 		falseAlarms: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "false_alarms_total",
-			Help: "The number of times that the Deployments of a namespace rested because of a write by somebody who turned out not to drive Deployments.",
+			Help: "The number of times that the engine rested in a namespace because of a write by somebody who does not drive Deployments.",
 		}),
 		queueLatency: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: namespace, Name: "queue_latency_seconds", Help: "The time that a Deployment waited for a worker.",
@@ -101,13 +101,13 @@ const probeResource = "probe"
 
 // The metrics that are computed from the engine's state.
 var (
-	inProgressDesc = series.Desc(namespace, "rollouts_in_progress", "The number of Deployments whose rollout is not complete, paused ones aside.")
+	inProgressDesc = series.Desc(namespace, "rollouts_in_progress", "The number of Deployments whose rollout is not complete, except paused ones.")
 	exceededDesc   = series.Desc(namespace, "rollouts_deadline_exceeded", "The number of Deployments whose rollout has exceeded its progress deadline.")
 	notBegunDesc   = series.Desc(namespace, "rollouts_not_begun", "The number of Deployments whose new ReplicaSet cannot be created.")
 	drivingDesc    = series.Desc(namespace, "driving", "Whether the engine drives Deployments (1) or stands by (0).")
-	restingDesc    = series.Desc(namespace, "resting_namespaces", "The number of namespaces whose Deployments rest until it is sure that nobody else drives them.")
+	restingDesc    = series.Desc(namespace, "resting_namespaces", "The number of namespaces in which the engine rests because somebody else wrote the status of a Deployment.")
 	queueDepthDesc = series.Desc(namespace, "queue_depth", "The number of Deployments that wait for a worker.")
-	slowDesc       = series.Desc(namespace, "slow_requests", "The number of Deployments that have been worked on for more than a second.")
+	slowDesc       = series.Desc(namespace, "slow_requests", "The number of Deployments that a worker has been busy with for more than a second.")
 	leftAloneDesc  = series.Desc(namespace, "objects_left_alone", "The number of objects that are left alone after an internal error.")
 	watchUpDesc    = series.Desc(namespace, "watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
 )

@@ -114,7 +114,7 @@ func (e *Engine) retry(ctx context.Context, key types.NamespacedName, h writeHis
 		e.log.Debug("planning again", "deployment", key.String(), "error", err)
 		return
 	}
-	e.log.Warn("cannot carry out, trying again", "deployment", key.String(), "attempts", e.queue.Failures(key), "error", err)
+	e.log.Warn("cannot carry out a plan, trying again", "deployment", key.String(), "attempts", e.queue.Failures(key), "error", err)
 }
 
 // failureOf returns whether a failed attempt was answered.

@@ -89,5 +89,5 @@ func (e *Engine) panicked(place quarantine.Place, o quarantine.Object) {
 		}
 	}
 	e.ownEvents.Event(o.Reference(), corev1.EventTypeWarning, reasonInternalError,
-		"an internal error: the deployment engine leaves this object alone until it changes, the log says more")
+		"internal error: the deployment engine leaves this object alone until it changes; the log has the details")
 }

@@ -39,7 +39,7 @@ func TestADeploymentWhosePlanPanicsIsLeftAloneUntilSomethingWakesIt(t *testing.T
 			t.Errorf("%v panics are counted", got)
 		}
 		if !slices.ContainsFunc(a.cluster.events, func(event string) bool {
-			return event == "Warning InternalError: an internal error: the deployment engine leaves this object alone until it changes, the log says more"
+			return event == "Warning InternalError: internal error: the deployment engine leaves this object alone until it changes; the log has the details"
 		}) {
 			t.Errorf("events: %q", a.cluster.events)
 		}

@@ -100,11 +100,11 @@ func (w *Ward) take(place Place, o Object, value any) {
 	if w.hold(place, o) {
 		attributes = append(attributes, "stack", stack())
 	}
-	w.options.Log.Error("an internal error, leaving the object alone until it changes", attributes...)
+	w.options.Log.Error("internal error, leaving the object alone until it changes", attributes...)
 	if w.options.Panicked != nil {
 		defer func() {
 			if value := recover(); value != nil {
-				w.options.Log.Error("an internal error while one was reported", "object", o.String(), "panic", describe(value), "stack", stack())
+				w.options.Log.Error("internal error while reporting another one", "object", o.String(), "panic", describe(value), "stack", stack())
 			}
 		}()
 		w.options.Panicked(place, o)

@@ -204,7 +204,7 @@ func TestTheLogSaysWhatHappenedAndWhereWithoutContent(t *testing.T) {
 func TestAPanicOfWhoIsToldGoesNoFurther(t *testing.T) {
 	var log bytes.Buffer
 	w := New(Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Panicked: func(Place, Object) { panic("canary") }})
-	if w.Try(Intake, object("a", "1"), bad) || !strings.Contains(log.String(), "while one was reported") || strings.Contains(log.String(), "canary") {
+	if w.Try(Intake, object("a", "1"), bad) || !strings.Contains(log.String(), "while reporting another one") || strings.Contains(log.String(), "canary") {
 		t.Errorf("the log:\n%s", &log)
 	}
 }

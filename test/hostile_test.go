@@ -43,7 +43,7 @@ func TestAWorkloadThatRefersToConfigsTooOftenIsLeftAloneUntilItDoesNot(t *testin
 		})
 	}
 	app := s.run("app", many, withoutPods)
-	s.awaitEvent(app, "TooManyReferences", "config changes do not restart this workload: its pod template refers to ConfigMaps and Secrets more than 10000 times")
+	s.awaitEvent(app, "TooManyReferences", "config changes do not restart this workload: its pod template has more than 10000 references to ConfigMaps and Secrets")
 	s.edit(settings, set("a", "2"))
 	s.settle()
 	if st := s.now(app); st.Annotations[checksumsAnnotation] != "" || st.Generation != 1 {

@@ -184,7 +184,7 @@ func TestASecretThatIsMissingIsMadeIfTheRightsAllow(t *testing.T) {
 	if key := s.storedKey(); len(key["key"]) != 32 || s.keyID(st) == "" {
 		t.Errorf("the Secret has %d bytes in the entry of the key; the record names the key %q", len(key["key"]), s.keyID(st))
 	}
-	if len(controller.Log().Containing("made the key")) != 1 {
+	if len(controller.Log().Containing("created the key")) != 1 {
 		t.Error("the log does not say that the key was made")
 	}
 }

@@ -71,7 +71,7 @@ func TestAScalingWithoutEffectIsReportedAndTriedLessAndLess(t *testing.T) {
 		})
 
 	s.patch(app, `{"spec":{"replicas":5}}`)
-	event := s.awaitEvent(app, "WriteIneffective", "the API server accepted a write without effect: replicaset "+sets[0].Name+" is not as it was asked for (replicas)")
+	event := s.awaitEvent(app, "WriteIneffective", "the API server accepted a write without effect: replicaset "+sets[0].Name+" differs from the request (replicas)")
 	if event.Type != corev1.EventTypeWarning {
 		t.Errorf("the event is %s, want a Warning", event.Type)
 	}
@@ -142,7 +142,7 @@ func TestARestartWithoutEffectIsReportedAndTriedUntilItHasOne(t *testing.T) {
 
 			s.edit(settings, set("used", "v2"))
 			event := s.awaitEvent(app, "RestartFailed", "")
-			if !strings.Contains(event.Message, "accepted a write without effect: the workload is not as it was asked for ("+mutation.missing+")") {
+			if !strings.Contains(event.Message, "accepted a write without effect: the workload differs from the request ("+mutation.missing+")") {
 				t.Errorf("the event says %q", event.Message)
 			}
 			s.eventually("the failures are counted", func(ctx context.Context) error {

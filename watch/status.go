@@ -110,7 +110,7 @@ func (w *Watch[T]) broken(ctx context.Context, err error) {
 	defer w.mu.Unlock()
 	if w.status.BrokenSince.IsZero() {
 		w.status.BrokenSince = time.Now()
-		w.options.Log.Warn("cannot watch, trying again until it works", "resource", w.status.Resource, "namespace", w.status.Namespace, "error", err)
+		w.options.Log.Warn("cannot watch, trying again", "resource", w.status.Resource, "namespace", w.status.Namespace, "error", err)
 	} else {
 		w.options.Log.Debug("still cannot watch", "resource", w.status.Resource, "namespace", w.status.Namespace, "error", err)
 	}
@@ -124,7 +124,7 @@ func (w *Watch[T]) fellSilent() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.status.WorkingSince = time.Time{}
-	w.options.Log.Warn("a watch has been silent for too long, opening it again",
+	w.options.Log.Warn("a watch has been silent for too long, reopening it",
 		"resource", w.options.Resource, "namespace", w.options.Namespace, "silent", silenceLimit.String())
 }
 

@@ -108,7 +108,7 @@ func TestAnObjectThatCannotBeReadIsSkippedWithoutAnErrorAndLoggedWithoutItsConte
 		t.Error(diff)
 	}
 	for _, name := range []string{"added", "modified", "deleted", "in-a-list"} {
-		line := `level=ERROR msg="ignoring an object that cannot be read" resource=configmaps error="read configmap ` + name + `: unreadable"`
+		line := `level=ERROR msg="ignoring an unreadable object" resource=configmaps error="read configmap ` + name + `: unreadable"`
 		if strings.Count(log.String(), line) != 1 {
 			t.Errorf("%s is not logged once in\n%s", line, log)
 		}

@@ -179,7 +179,7 @@ func TestAWatchThatCannotStartTriesAgainUntilItWorks(t *testing.T) {
 		took := time.Since(start).Round(time.Millisecond).String()
 		require(t, "told", []string{"replace a@1,b@2 at 5"}, s.told)
 		require(t, "status", Status{Resource: "configmaps", Namespace: "ns", Synced: true, WorkingSince: time.Now()}, s.watch.Status())
-		require(t, "log", `level=WARN msg="cannot watch, trying again until it works" resource=configmaps namespace=ns error="it is Forbidden"
+		require(t, "log", `level=WARN msg="cannot watch, trying again" resource=configmaps namespace=ns error="it is Forbidden"
 level=INFO msg="watching again" resource=configmaps namespace=ns after=`+took+"\n", s.log.String())
 	})
 }
@@ -197,7 +197,7 @@ func TestAWatchThatMayOnlyListIsBroken(t *testing.T) {
 		got.Problem = nil
 		require(t, "status", Status{Resource: "configmaps", Synced: true, BrokenSince: start}, got)
 		require(t, "told first", "replace a@1,b@2 at 5", s.told[0])
-		require(t, "log", `level=WARN msg="cannot watch, trying again until it works" resource=configmaps namespace="" error="it is Forbidden"`+"\n", s.log.String())
+		require(t, "log", `level=WARN msg="cannot watch, trying again" resource=configmaps namespace="" error="it is Forbidden"`+"\n", s.log.String())
 	})
 }
 
@@ -237,7 +237,7 @@ func TestAWatchThatFallsSilentIsOpenedAgainWhereItWas(t *testing.T) {
 		require(t, "silent until", silenceLimit*7/4, s.watch.Status().WorkingSince.Sub(start))
 		require(t, "asked", []string{"/api/v1/configmaps watch=true resourceVersion=7"}, s.server.asked())
 		require(t, "status", "[+] watch configmaps: synced", s.watch.Status().String())
-		require(t, "log", `level=WARN msg="a watch has been silent for too long, opening it again" resource=configmaps namespace="" silent=2m0s`+"\n", s.log.String())
+		require(t, "log", `level=WARN msg="a watch has been silent for too long, reopening it" resource=configmaps namespace="" silent=2m0s`+"\n", s.log.String())
 		s.send(&event{"MODIFIED", configMap("a", "8")})
 		require(t, "told", []string{"replace a@1,b@2 at 5", "observe a@8"}, s.told)
 	})
