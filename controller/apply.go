@@ -68,17 +68,11 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 		return err
 	}
 	written, err := r.workloads.patch(ctx, w.Ref, patch)
-	switch {
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		return r.lookAgain(ctx, w, err)
-	case apiclient.IsIneffective(err):
-		r.observeRead(written)
-		return fmt.Errorf("patch %s: %w", w.Ref, err)
-	case err != nil:
+	if err != nil {
 		if isUncertain(err) {
 			r.journal.noteAttempt(w.Ref, attempt{w.ResourceVersion, taken, view.Sequence, decision})
 		}
-		return fmt.Errorf("patch %s: %w", w.Ref, err)
+		return r.patchFailed(ctx, w, written, err)
 	}
 	if written.workload != nil && written.workload.enabled != nil &&
 		r.catalog.ObserveWritten(*written.workload.enabled, view.Sequence) {
@@ -89,6 +83,18 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 		r.queue.AddAfter(w.Ref, cleanupDelay)
 	}
 	return nil
+}
+
+// patchFailed takes in what the failure of a patch shows of a workload, and returns the error with
+// which the controller decides again; nil if the workload is gone.
+func (r *restarter) patchFailed(ctx context.Context, w *catalog.Workload, answer *observation, err error) error {
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return r.lookAgain(ctx, w, err)
+	case apiclient.IsIneffective(err):
+		r.observeRead(answer)
+	}
+	return fmt.Errorf("patch %s: %w", w.Ref, err)
 }
 
 // lookAgain reads a workload whose patch was refused, apparently because the workload has

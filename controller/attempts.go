@@ -29,9 +29,12 @@ type attempt struct {
 // ones. Each try of a worker adds at most one attempt.
 const maxAttempts = 16
 
-// isUncertain reports whether a failed request may have succeeded all the same: it was sent
-// but not answered, or a server failed on the way.
+// isUncertain reports whether a failed request may still have succeeded: it was sent but not
+// answered, or a server failed on the way.
 func isUncertain(err error) bool {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return false // whatever code an admission webhook has chosen
+	}
 	var operation *net.OpError
 	if errors.As(err, &operation) && operation.Op == "dial" {
 		return false

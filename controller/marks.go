@@ -2,12 +2,8 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
@@ -37,14 +33,8 @@ func (r *restarter) mark(ctx context.Context, view catalog.View, contradicted ca
 	}
 	patch := &workloadPatch{Metadata: patchedMeta{ResourceVersion: w.ResourceVersion, Annotations: annotations}}
 	written, err := r.workloads.patch(ctx, w.Ref, patch)
-	switch {
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		return r.lookAgain(ctx, w, err)
-	case apiclient.IsIneffective(err):
-		r.observeRead(written)
-		return fmt.Errorf("mark %s: %w", w.Ref, err)
-	case err != nil:
-		return fmt.Errorf("mark %s: %w", w.Ref, err)
+	if err != nil {
+		return r.patchFailed(ctx, w, written, err)
 	}
 	if written.workload != nil && written.workload.enabled != nil {
 		r.catalog.ObserveMarked(*written.workload.enabled, contradicted.Seen > 0)
