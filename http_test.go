@@ -18,7 +18,7 @@ func get(t *testing.T, handler http.Handler, path string) (int, string) {
 	return answer.Code, answer.Body.String()
 }
 
-func TestEndpointsTellHealthAndReadinessWithDetail(t *testing.T) {
+func TestEndpointsReportHealthAndReadinessWithDetail(t *testing.T) {
 	var unhealthy error
 	ready := false
 	handler := endpoints(prometheus.NewRegistry(),
@@ -44,7 +44,7 @@ func TestEndpointsTellHealthAndReadinessWithDetail(t *testing.T) {
 	}
 }
 
-func TestPortZeroTakesAFreePortAndTellsIt(t *testing.T) {
+func TestPortZeroTakesAFreePortAndReportsIt(t *testing.T) {
 	var log strings.Builder
 	stop, err := serve(t.Context(), "127.0.0.1:0", http.NotFoundHandler(), slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {

@@ -125,7 +125,7 @@ func TestALeaderThatCannotRenewItsLeaseEndsWhatItDoesFirst(t *testing.T) {
 	}
 }
 
-func TestALeaderThatGivesUpTellsWhy(t *testing.T) {
+func TestALeaderThatGivesUpSaysWhy(t *testing.T) {
 	s, failure := &leaseServer{}, errors.New("permanent failure")
 	err := s.lead(t.Context(), t, func(context.Context) error { return failure })
 	if !errors.Is(err, failure) || !slices.Equal(s.diary, []string{"the lease is given up"}) {
@@ -133,7 +133,7 @@ func TestALeaderThatGivesUpTellsWhy(t *testing.T) {
 	}
 }
 
-func TestTheEndOfLeadingIsNotWaitedForForEver(t *testing.T) {
+func TestTheEndOfLeadingIsNotWaitedForForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		leading, end := context.WithCancel(t.Context())
 		hang := make(chan struct{})

@@ -219,7 +219,7 @@ func TestTheWatchdogBarksOnlyWhenTheLoopHangs(t *testing.T) {
 
 // Processes come and go, requests and answers get lost or late. Never do two lead at the same
 // time, and somebody leads again after each trouble.
-func TestNeverDoTwoLeadAtTheSameTime(t *testing.T) {
+func TestTwoProcessesNeverLeadAtTheSameTime(t *testing.T) {
 	for seed := range uint64(50) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { playElection(t, seed) })

@@ -128,7 +128,7 @@ func TestAnyTextCanBeAnIgnoredError(t *testing.T) {
 	})
 }
 
-func TestTheLeaseIsInTheControllersNamespaceUnlessToldOtherwise(t *testing.T) {
+func TestTheLeaseIsInTheControllersNamespaceByDefault(t *testing.T) {
 	for args, want := range map[string]string{
 		"--controller-namespace=own":                                      "own",
 		"--controller-namespace=own --leader-elect-lease-namespace=other": "other",
@@ -199,7 +199,7 @@ func TestHelpAndVersionGoToStandardOutput(t *testing.T) {
 	}
 }
 
-func TestAnEmptyVariableMeansTheSameAsNone(t *testing.T) {
+func TestAnEmptyVariableCountsAsUnset(t *testing.T) {
 	for _, name := range []string{"DRY_RUN", "EXIT_ON_ERROR", "LEADER_ELECT", "RESTART_GRACE_PERIOD", "WATCH_NAMESPACES", "DEPLOYMENT_ENGINE", "LOG_FORMAT"} {
 		t.Setenv(name, "")
 	}

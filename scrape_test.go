@@ -84,7 +84,7 @@ func TestMoreScrapesThanCanBeAnsweredAtOnceAreRefused(t *testing.T) {
 
 // Each of these clients asks for more than fits into the buffers of its connection, and
 // reads nothing of it.
-func TestClientsThatDoNotReadTheirAnswerBlockNobody(t *testing.T) {
+func TestClientsThatDoNotReadTheirAnswerDoNotBlockOthers(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	large := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "large", Help: "A lot."}, []string{"text"})
 	for i := range 2000 {

@@ -27,7 +27,7 @@ func (silent) RoundTrip(request *http.Request) (*http.Response, error) {
 	return nil, request.Context().Err()
 }
 
-func TestARequestThatGetsNoAnswerFailsAndAWatchGoesOn(t *testing.T) {
+func TestARequestWithoutAnAnswerFailsAndAWatchContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rate := apiclient.Rate{QPS: 100, Burst: 100}
 		clients, err := apiclient.Connect(&rest.Config{Host: "http://api", Transport: silent{}}, rate, rate)

@@ -81,7 +81,7 @@ func about(namespace, name string) *corev1.ObjectReference {
 	return &corev1.ObjectReference{Kind: "Deployment", Namespace: namespace, Name: name}
 }
 
-func TestAWebhookThatHangsForEventsOfOneNamespaceHoldsUpNoOther(t *testing.T) {
+func TestAWebhookThatHangsForEventsOfOneNamespaceDoesNotDelayOthers(t *testing.T) {
 	for name, end := range map[string]func() (int, error){
 		"the Event is written in the end": func() (int, error) { return http.StatusCreated, nil },
 		"the Event is denied":             func() (int, error) { return http.StatusInternalServerError, nil },
@@ -121,7 +121,7 @@ func TestAWebhookThatHangsForEventsOfOneNamespaceHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-func TestNoEventIsLostWhenTheAPIServerIsSlowOrAwayForAWhile(t *testing.T) {
+func TestNoEventIsLostWhenTheAPIServerIsSlowOrAway(t *testing.T) {
 	api := &eventAPI{respond: func(_ *http.Request, number int) (int, error) {
 		time.Sleep(20 * time.Second)
 		if number <= 40 {
@@ -140,7 +140,7 @@ func TestNoEventIsLostWhenTheAPIServerIsSlowOrAwayForAWhile(t *testing.T) {
 	})
 }
 
-func TestAnEventThatComesAgainIsCountedAndIfItIsGoneCreated(t *testing.T) {
+func TestARepeatedEventIsCountedOrCreatedIfItIsGone(t *testing.T) {
 	var gone atomic.Bool
 	api := &eventAPI{respond: func(request *http.Request, _ int) (int, error) {
 		if request.Method == http.MethodPatch && gone.Load() {
@@ -161,7 +161,7 @@ func TestAnEventThatComesAgainIsCountedAndIfItIsGoneCreated(t *testing.T) {
 	})
 }
 
-func TestEventsThatWaitAreBoundedAndManyNamespacesSilenceNoOther(t *testing.T) {
+func TestWaitingEventsAreLimitedAndManyNamespacesDoNotSilenceOthers(t *testing.T) {
 	api := &eventAPI{respond: func(request *http.Request, _ int) (int, error) {
 		if strings.Contains(request.URL.Path, "/hostile") {
 			time.Sleep(29 * time.Second)

@@ -61,7 +61,7 @@ func TestAWebhookThatGivesANewReasonEachTimeHasOneName(t *testing.T) {
 	}
 }
 
-func TestAFailureWithoutAnAnswerIsToldFromARefusal(t *testing.T) {
+func TestAFailureWithoutAnAnswerDiffersFromARefusal(t *testing.T) {
 	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web", errors.New("denied"))
 	for err, want := range map[error]bool{
 		nil: false, refused: false, fmt.Errorf("patch web: %w", refused): false, syscall.ECONNREFUSED: true,
@@ -79,7 +79,7 @@ func TestAFailureWithoutAnAnswerIsToldFromARefusal(t *testing.T) {
 
 // Whoever makes the controller write something that cannot be encoded must not make the API
 // server look as if it were away.
-func TestAFailureToEncodeIsNoneOfTheConnection(t *testing.T) {
+func TestAFailureToEncodeIsNotAFailureOfTheConnection(t *testing.T) {
 	_, err := json.Marshal(time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC))
 	if err == nil || apiclient.IsUnanswered(err) || apiclient.FailureReason(err) != "unknown" {
 		t.Errorf("%v: unanswered %t, reason %s", err, apiclient.IsUnanswered(err), apiclient.FailureReason(err))

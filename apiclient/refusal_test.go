@@ -81,7 +81,7 @@ func TestARefusalOfUsualSizeIsReadAsItIs(t *testing.T) {
 	}
 }
 
-func TestOfARefusalThatIsTooLargeTheCodeCounts(t *testing.T) {
+func TestTheCodeOfATooLargeRefusalCounts(t *testing.T) {
 	for encoding := range encoders {
 		for code, reason := range map[int32]string{
 			400: "badrequest", 403: "forbidden", 404: "notfound", 409: "conflict", 410: "gone", 418: "unknown", 422: "invalid", 500: "internalerror", 504: "timeout",
@@ -99,7 +99,7 @@ func TestOfARefusalThatIsTooLargeTheCodeCounts(t *testing.T) {
 	}
 }
 
-func TestARefusalThatIsTooLargeSaysWhenToTryAgain(t *testing.T) {
+func TestATooLargeRefusalSaysWhenToTryAgain(t *testing.T) {
 	server := refuse(t, "application/vnd.kubernetes.protobuf", 429, "later", 16<<20)
 	server.header.Set("Retry-After", "0") // client-go waits for it, and tries again
 	err := server.get(t)
@@ -113,7 +113,7 @@ func TestARefusalThatIsTooLargeSaysWhenToTryAgain(t *testing.T) {
 	}
 }
 
-func TestARefusalThatBreaksOffIsNoAnswer(t *testing.T) {
+func TestATruncatedRefusalIsNotAnAnswer(t *testing.T) {
 	server := refuse(t, "application/json", 403, "it is Friday", 10)
 	lost := syscall.ECONNRESET
 	server.content = io.MultiReader(strings.NewReader(`{"kind":"Status",`), readerFunc(func([]byte) (int, error) { return 0, lost }))

@@ -54,7 +54,7 @@ func TestTheSpacingOfRestartsDoublesUpToTheLimitWhileAConfigKeepsChanging(t *tes
 	}
 }
 
-func TestAConfigThatChangesSlowlyIsSpacedOutJustSoMuch(t *testing.T) {
+func TestTheSpacingFollowsAConfigThatChangesSlowly(t *testing.T) {
 	for name, test := range map[string]struct {
 		spacing Spacing
 		period  time.Duration
@@ -73,7 +73,7 @@ func TestAConfigThatChangesSlowlyIsSpacedOutJustSoMuch(t *testing.T) {
 	}
 }
 
-func TestACalmEndsARowOfRestarts(t *testing.T) {
+func TestAPauseWithoutChangesEndsASeriesOfRestarts(t *testing.T) {
 	row := Budget{Restarts: 5, Last: noon} // 20 seconds of spacing
 	for name, test := range map[string]struct {
 		seconds float64
@@ -99,7 +99,7 @@ func TestWithoutAGracePeriodTheSpacingBeginsWithASecond(t *testing.T) {
 }
 
 // The clock of the controller may jump, and another controller may have another.
-func TestNoClockHoldsUpARestartForLongerThanTheLimit(t *testing.T) {
+func TestNoClockDelaysARestartForLongerThanTheLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Spacing{
 			Grace: time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "grace")),
@@ -121,7 +121,7 @@ func TestNoClockHoldsUpARestartForLongerThanTheLimit(t *testing.T) {
 	}
 }
 
-func TestABudgetIsReadOffTheWorkloadIfItIsOurs(t *testing.T) {
+func TestABudgetIsReadFromTheWorkloadIfItIsTheControllersOwn(t *testing.T) {
 	spent := Budget{Restarts: 4, Last: noonPlus(60)}
 	recorded := func() *metav1.ObjectMeta {
 		annotations, err := Checksums{configMapRef("web"): 1}.Annotations(Basis{Template: Fingerprint{7}, Budget: spent, Written: noonPlus(90)})

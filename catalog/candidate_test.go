@@ -10,7 +10,7 @@ import (
 
 // A record that is trusted has a checksum of just what the environment sees. Where none
 // does, the edits are asked, and must say the same.
-func TestBinaryDataDoesNotConcernAnEnvironmentWhereNoRecordIsTrusted(t *testing.T) {
+func TestWithoutATrustedRecordBinaryDataDoesNotMatterForEnvironments(t *testing.T) {
 	withBinary := func(binary string, fields ...metav1.ManagedFieldsEntry) *corev1.ConfigMap {
 		cm := configMap("web", data{"a": "1"})
 		cm.BinaryData = map[string][]byte{"bin": []byte(binary)}

@@ -426,7 +426,7 @@ func TestADeletedConfigIsKeptOnlyWhileItIsReferenced(t *testing.T) {
 	}
 }
 
-func TestTheFirstListIsNoNewsAndALaterOneIs(t *testing.T) {
+func TestTheFirstListChangesNothingAndALaterOneDoes(t *testing.T) {
 	c := New()
 	c.ObserveWorkload(mustWorkload(deployment(readsAll("web", false))))
 	web := configMap("web", map[string]string{"a": "1", "b": "1", "c": "1"})
@@ -454,7 +454,7 @@ func TestTheFirstListIsNoNewsAndALaterOneIs(t *testing.T) {
 	}
 }
 
-func TestAConfigThatComesBackAppearsAnew(t *testing.T) {
+func TestAConfigThatComesBackAppearsAgain(t *testing.T) {
 	c := New()
 	c.ObserveWorkload(mustWorkload(deployment(readsAll("web", true)))) // moment 1
 	web := configMap("web", map[string]string{"a": "1"})

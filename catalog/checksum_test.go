@@ -141,7 +141,7 @@ func TestDifferentContentsHaveDifferentChecksums(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { checkTellsApart(t, contents(t, "a"), contents(t, "b")) })
 }
 
-func FuzzChecksumsTellContentsApart(f *testing.F) {
+func FuzzDifferentContentsHaveDifferentChecksums(f *testing.F) {
 	f.Add("a", "1;b=2", "", "", "a", "1", "b", "2")
 	f.Add("a", "b", "", "", "ab", "", "", "")
 	f.Add("a", "1", "b", "2", "b", "2", "a", "1")

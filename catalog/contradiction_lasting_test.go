@@ -124,7 +124,7 @@ func TestAReleaseThatDropsAConfigAndIsTakenBackForgetsNothingOfTheOthers(t *test
 	requireOutcome(t, s, Restart, startedAt(noonPlus(70)))
 }
 
-func TestThePastIsKeptForARecordWhosePodTemplateMayComeBack(t *testing.T) {
+func TestThePastIsKeptForARecordWhosePodTemplateMayReturn(t *testing.T) {
 	s := begin(deployment(readsAll("web", false)))
 	s.listed(configMap("web", data{"a": "1"}))
 	s.recorded(10)
@@ -169,7 +169,7 @@ func behindWithOptionalXAndY() *story {
 	return s
 }
 
-func TestAStandbyKnowsWhatCameAfterARecordThatItWasShownLast(t *testing.T) {
+func TestAStandbyKnowsWhatCameAfterARecordThatItSawLast(t *testing.T) {
 	s := behindWithOptionalXAndY()
 	s.created("x", data{"a": "1"}, 120)
 	s.catalog.ObserveWorkload(s.reduced())
@@ -177,7 +177,7 @@ func TestAStandbyKnowsWhatCameAfterARecordThatItWasShownLast(t *testing.T) {
 	requireOutcome(t, s, Keep, startedAt(noonPlus(130)))
 }
 
-func TestAStandbyDoesNotForgetWhatCameAfterARecordThatItWasShownLast(t *testing.T) {
+func TestAStandbyDoesNotForgetWhatCameAfterARecordThatItSawLast(t *testing.T) {
 	s := behindWithOptionalXAndY()
 	s.created("x", data{"a": "1"}, 120)
 	s.catalog.ObserveWorkload(s.reduced())
@@ -186,7 +186,7 @@ func TestAStandbyDoesNotForgetWhatCameAfterARecordThatItWasShownLast(t *testing.
 	requireOutcome(t, s, Restart, startedAt(noonPlus(70)))
 }
 
-func TestOfARecordThatAStandbyWasShownLastThePodsAreAskedOnce(t *testing.T) {
+func TestThePodsDecideOnceAboutARecordThatAStandbySawLast(t *testing.T) {
 	s := behindWithOptionalXAndY()
 	s.created("x", data{"a": "1"}, 120)
 	s.catalog.ObserveWorkload(s.reduced())
@@ -196,7 +196,7 @@ func TestOfARecordThatAStandbyWasShownLastThePodsAreAskedOnce(t *testing.T) {
 	}
 }
 
-func TestWhatEndedBeforeARecordThatAStandbyWasShownLastDoesNotConcernIt(t *testing.T) {
+func TestContentFromBeforeARecordThatAStandbySawLastDoesNotMatter(t *testing.T) {
 	s := behindWithOptionalXAndY()
 	s.created("x", data{"a": "1"}, 63.9)
 	s.catalog.ObserveWorkload(s.reduced())
@@ -205,7 +205,7 @@ func TestWhatEndedBeforeARecordThatAStandbyWasShownLastDoesNotConcernIt(t *testi
 	}
 }
 
-func TestAContradictionOfARecordThatAStandbyWasShownLastBeganWhenItDid(t *testing.T) {
+func TestAContradictionOfARecordThatAStandbySawLastKeepsItsStart(t *testing.T) {
 	for _, content := range []string{"1", "2"} {
 		s := behindWithOptionalXAndY()
 		s.created("x", data{"a": content}, 120)

@@ -270,7 +270,7 @@ func TestWhatIsKeptOfThePastIsBounded(t *testing.T) {
 }
 
 // A hundred keys are edited one after the other, and taken back at once.
-func TestOfVeryManyEditsEachIsRemembered(t *testing.T) {
+func TestEachOfVeryManyEditsIsRemembered(t *testing.T) {
 	many := func(edited int) data {
 		content := data{}
 		for i := range 100 {

@@ -760,7 +760,7 @@ func TestDecidingModifiesNothing(t *testing.T) {
 
 // A config that appears makes the pods be asked about it, and about it only: the
 // record is trusted for the others.
-func TestPodsAreAskedOnlyAboutWhatTheRecordDoesNotKnow(t *testing.T) {
+func TestPodsAreReadOnlyForWhatTheRecordDoesNotShow(t *testing.T) {
 	d := deployment(readsAll("web", false))
 	other := readsAll("new", true)
 	other.Name = "other"

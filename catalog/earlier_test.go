@@ -225,7 +225,7 @@ func TestASecretThatTheOriginalRecordedIsComparedLikeAConfigMap(t *testing.T) {
 
 // A record of this controller that lost its basis looks like one of the original. It may be
 // outdated, so the pods' start times decide, as without a record.
-func TestARecordOfOursWithoutItsBasisCountsLikeNone(t *testing.T) {
+func TestOurRecordWithoutItsBasisCountsAsNoRecord(t *testing.T) {
 	for name, test := range map[string]struct {
 		container corev1.Container
 		want      Outcome
@@ -330,7 +330,7 @@ func TestARecordOfAnEarlyVersionIsComparedAndReplaced(t *testing.T) {
 // The original has recorded what the pods run with, and is gone. Whatever happens until this
 // controller starts, pods restart if they have not seen the content. They restart needlessly only
 // if the content is another one and the API does not show when it came.
-func TestAnUpgradeLosesNoRestartAndMakesNoneForNothing(t *testing.T) {
+func TestAnUpgradeLosesNoRestartAndCausesNoNeedlessOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cm := configMap("web", data{"key": "0"})
 		d := deployment(readsAll("web", false))
@@ -384,7 +384,7 @@ func TestAnUpgradeLosesNoRestartAndMakesNoneForNothing(t *testing.T) {
 
 // The original knows neither the keys nor the basis. It restarts a workload for each config whose
 // checksum is not the one that it computes, all at once, and records configs without a checksum.
-func TestTheWayBackToTheOriginalCostsOneRestartAtMost(t *testing.T) {
+func TestADowngradeToTheOriginalCostsOneRestartAtMost(t *testing.T) {
 	settings := configMap("web", data{"a": "1"})
 	restarts := func(d *appsv1.Deployment) bool {
 		var recorded map[string]string

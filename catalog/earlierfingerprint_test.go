@@ -29,7 +29,7 @@ func (s *story) recordAsEarlier(t *testing.T, earlier string) {
 }
 
 // A template with each kind of field was recorded with k8s.io/api v0.36.3.
-func TestARecordWithAnEarlierFingerprintCountsAndIsWrittenAnewOnce(t *testing.T) {
+func TestARecordWithAnEarlierFingerprintCountsAndIsRewrittenOnce(t *testing.T) {
 	var known map[string]struct{ Earlier string }
 	readJSON(t, "testdata/fingerprints.json", &known)
 	settings := configMap("settings", map[string]string{"color": "red", "k": "v"})

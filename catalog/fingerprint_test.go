@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestFingerprintsTellTemplatesApart(t *testing.T) {
+func TestDifferentTemplatesHaveDifferentFingerprints(t *testing.T) {
 	container := readsAll("web", false)
 	container.Resources.Limits = corev1.ResourceList{"memory": resource.MustParse("1Gi")}
 	original := mustWorkload(deployment(container))

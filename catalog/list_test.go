@@ -18,7 +18,7 @@ func listWorkloads(c *Catalog, kind WorkloadKind, namespace string, workloads []
 	return news, gone
 }
 
-func TestAViewTellsThatAListIsBeingTakenIn(t *testing.T) {
+func TestAViewReportsThatAListIsBeingProcessed(t *testing.T) {
 	s := begin(deployment(readsAll("web", false)))
 	s.listed(configMap("web", data{"a": "1"}))
 	ref := deploymentRef("web")

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestEditsAreReadOffTheManagedFields(t *testing.T) {
+func TestEditsAreReadFromTheManagedFields(t *testing.T) {
 	raw := func(fields string) metav1.ManagedFieldsEntry {
 		entry := owns("someone", noonPlus(60))
 		entry.FieldsV1 = metav1.NewFieldsV1(fields)
@@ -75,7 +75,7 @@ func TestEditsAreReadOffTheManagedFields(t *testing.T) {
 	}
 }
 
-func TestAWorkloadHasOptedInByTheEarliestTimeThatSomethingTells(t *testing.T) {
+func TestTheOptInDatesFromTheEarliestKnownTime(t *testing.T) {
 	optIn := annotationField(EnabledAnnotation)
 	ours := annotationField(BasisAnnotation)
 	for name, test := range map[string]struct {

@@ -121,7 +121,7 @@ func TestAPodIsReducedToWhenItReadItsConfigs(t *testing.T) {
 	}
 }
 
-func TestAPodOnItsWayOutDoesNotMatter(t *testing.T) {
+func TestATerminatingPodDoesNotMatter(t *testing.T) {
 	for name, pod := range map[string]corev1.Pod{
 		"deleted":   {ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: stamp(noon)}, Status: corev1.PodStatus{Phase: corev1.PodRunning}},
 		"failed":    {Status: corev1.PodStatus{Phase: corev1.PodFailed, StartTime: stamp(noon)}},
@@ -150,7 +150,7 @@ func TestOnlyTheStartsOfContainersThatReadTheirEnvironmentAreKept(t *testing.T) 
 	}
 }
 
-func TestOfAPodWithTooManyContainersTheFirstAndTheLastStartAreKept(t *testing.T) {
+func TestOnlyTheFirstAndLastStartOfTooManyContainersAreKept(t *testing.T) {
 	w, pod := Workload{}, corev1.Pod{Status: corev1.PodStatus{StartTime: stamp(noon)}}
 	add := func(at float64) {
 		name := fmt.Sprintf("c%d", len(pod.Status.ContainerStatuses))
@@ -173,7 +173,7 @@ func TestOfAPodWithTooManyContainersTheFirstAndTheLastStartAreKept(t *testing.T)
 	}
 }
 
-func TestOfTooManyContainersThatOneOfThemMissedAnEditIsEnough(t *testing.T) {
+func TestOneStaleContainerAmongTooManyIsEnough(t *testing.T) {
 	app := Start{"app", noonPlus(50)}
 	for name, test := range map[string]struct {
 		starts []Start

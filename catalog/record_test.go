@@ -321,7 +321,7 @@ func manyChecksums(n int) Checksums {
 
 // Anyone who may write to a workload can fill its annotations with an apparent record, even
 // in our name. What the catalog keeps of it must not grow with it.
-func TestOfARecordOnlyWhatTheWorkloadReferencesIsKept(t *testing.T) {
+func TestOnlyReferencedConfigsOfARecordAreKept(t *testing.T) {
 	const limit = 64 << 10
 	long := strings.Repeat("x", 200<<10)
 	basisOf := func(d *appsv1.Deployment, change func(*basis)) {

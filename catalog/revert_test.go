@@ -123,7 +123,7 @@ func TestARevertCallsForADecisionOnce(t *testing.T) {
 	}
 }
 
-func TestARevertNamesWhoDidIt(t *testing.T) {
+func TestARevertNamesTheFieldManager(t *testing.T) {
 	timestamp := "f:spec/f:template/f:metadata/f:annotations/f:" + TimestampAnnotation
 	for name, test := range map[string]struct {
 		fields []metav1.ManagedFieldsEntry
@@ -148,7 +148,7 @@ func TestARevertNamesWhoDidIt(t *testing.T) {
 	}
 }
 
-func TestOfALongTimestampOnlyTheBeginningCounts(t *testing.T) {
+func TestOnlyTheBeginningOfALongTimestampCounts(t *testing.T) {
 	long := strings.Repeat("ä", 100<<10)
 	s := restarted()
 	if !s.rewind(long) {
@@ -178,7 +178,7 @@ func (s *story) replaced() {
 	s.catalog.ObserveWorkload(s.reduced())
 }
 
-func TestWhoeverReplacesTheWholeWorkloadAgainAndAgainUsesUpItsBudget(t *testing.T) {
+func TestReplacingAWorkloadRepeatedlyUsesUpItsBudget(t *testing.T) {
 	s := begin(deployment(readsAll("web", false)))
 	s.listed(configMap("web", data{"a": "1"}))
 	s.recorded(10)

@@ -69,7 +69,7 @@ func TestTheBudgetOfRestartsOutlivesARecordThatIsUndone(t *testing.T) {
 	}
 }
 
-func TestWhoWroteARecordThatIsNotTrustedIsNamedOnlyIfTheAPITells(t *testing.T) {
+func TestTheWriterOfAnUntrustedRecordIsNamedOnlyIfTheAPIShowsIt(t *testing.T) {
 	checksums, basis := annotationField(ChecksumsAnnotation), annotationField(BasisAnnotation)
 	other := owns("operator", noonPlus(200), "f:spec/f:replicas", annotationField(EnabledAnnotation))
 	type entries = []metav1.ManagedFieldsEntry

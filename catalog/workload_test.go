@@ -76,7 +76,7 @@ func TestAnotherGracePeriodCallsForADecision(t *testing.T) {
 	}
 }
 
-func TestAWorkloadWithASelectorThatIsNoneCannotBeRead(t *testing.T) {
+func TestAWorkloadWithAnInvalidSelectorCannotBeRead(t *testing.T) {
 	d := deployment(readsAll("web", false))
 	d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Like"}}
 	if w, err := NewWorkload(Deployment, partsOf(d)); err == nil {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func TestFailuresAreToldApart(t *testing.T) {
+func TestFailuresAreDistinguished(t *testing.T) {
 	deployments := schema.GroupResource{Group: "apps", Resource: "deployments"}
 	for name, test := range map[string]struct {
 		err       error

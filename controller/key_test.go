@@ -154,7 +154,7 @@ func TestAnEmptySecretIsFilledWithANewKey(t *testing.T) {
 	}
 }
 
-func TestAKeyThatSomebodyElseMadeMeanwhileIsUsed(t *testing.T) {
+func TestAKeyThatAnotherProcessJustCreatedIsUsed(t *testing.T) {
 	theirs := someKey(1)
 	fill := func(s *secretServer) {
 		s.secret.Data, s.secret.ResourceVersion, s.missing = map[string][]byte{keyEntry: theirs[:]}, "2", false
@@ -171,7 +171,7 @@ func TestAKeyThatSomebodyElseMadeMeanwhileIsUsed(t *testing.T) {
 	}
 }
 
-func TestAFailureThatCanPassIsWaitedFor(t *testing.T) {
+func TestATransientFailureIsWaitedFor(t *testing.T) {
 	content := someKey(1)
 	server := &secretServer{
 		failures: []int{http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusUnauthorized},
@@ -186,7 +186,7 @@ func TestAFailureThatCanPassIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestAMissingSecretIsMadeWhereTheRightsAllow(t *testing.T) {
+func TestAMissingSecretIsCreatedIfPermitted(t *testing.T) {
 	server := &secretServer{missing: true, canCreate: true}
 	key, log, took := findKey(t, server, false)
 	if server.missing || !key.Equal(server.key()) || took > 0 {
@@ -264,7 +264,7 @@ func TestALogShowsAKeyByItsID(t *testing.T) {
 	}
 }
 
-func TestADryRunUsesTheKeyAndMakesNone(t *testing.T) {
+func TestADryRunUsesTheKeyButDoesNotCreateOne(t *testing.T) {
 	content := someKey(1)
 	server := &secretServer{secret: corev1.Secret{Data: map[string][]byte{keyEntry: content[:]}}}
 	if key, _, _ := findKey(t, server, true); !key.Equal(catalog.NewChecksumKey(content)) {

@@ -218,7 +218,7 @@ func TestAKindIsServedBecauseItHasARow(t *testing.T) {
 	}
 }
 
-func TestTheRightsThatARowNeedsAreLookedFor(t *testing.T) {
+func TestThePermissionsThatARowNeedsAreChecked(t *testing.T) {
 	replaceKinds(t)
 	c, _ := newIdleController(t)
 	var got []apiclient.Permission

@@ -39,7 +39,7 @@ func (s *eventServer) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // An admission webhook denies with a megabyte, other words each time. client-go keeps the
 // messages of thousands of Events.
-func TestOfLongDenialsLittleIsToldAndKept(t *testing.T) {
+func TestLongDenialsAreShortened(t *testing.T) {
 	const workloads = 100
 	synctest.Test(t, func(t *testing.T) {
 		server, rate := &eventServer{}, apiclient.Rate{QPS: 1e6, Burst: 1e6}

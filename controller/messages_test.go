@@ -32,7 +32,7 @@ func TestARestartNamesConfigsAndKeysButNotThoseOfSecrets(t *testing.T) {
 	}
 }
 
-func TestWhatKeepsChangingIsToldWithItsWriters(t *testing.T) {
+func TestWhatKeepsChangingIsReportedWithItsWriters(t *testing.T) {
 	secret := catalog.ConfigRef{Kind: catalog.Secret, Namespace: "ns", Name: "tls"}
 	for name, test := range map[string]struct {
 		cause catalog.Cause

@@ -202,7 +202,7 @@ func TestAPageIsBoundInBytesWhateverTheObjectsAre(t *testing.T) {
 	}
 }
 
-func TestAListWhoseTokenExpiresIsBegunAnewAndNotForEver(t *testing.T) {
+func TestAListWhoseTokenExpiresStartsOverButNotForever(t *testing.T) {
 	for expired, want := range map[int]int{0: 1200, 2: 1200, 3: 0} {
 		server := &listServer{lists: map[string]madeList{"pods": daemonPods(1200, 0, secondOf)}, expired: expired}
 		live, err := server.reader(t).list(t.Context(), agentReadingItsEnvironment())

@@ -71,7 +71,7 @@ func TestARestartIsRecordedAndStampedInOnePatch(t *testing.T) {
 	}
 }
 
-func TestWhatAPatchLacksIsFound(t *testing.T) {
+func TestAMissingEffectOfAPatchIsFound(t *testing.T) {
 	patch := &workloadPatch{
 		Metadata: patchedMeta{Annotations: map[string]string{"a": "1", "b": "2"}},
 		Spec:     &patchedSpec{Template: patchedTemplate{Metadata: patchedMeta{Annotations: map[string]string{"c": "3"}}}},

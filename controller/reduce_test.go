@@ -52,7 +52,7 @@ func TestAWorkloadThatDidNotOptInIsReducedToItsName(t *testing.T) {
 	}
 }
 
-func TestOfALongValueThatDoesNotOptInLittleIsKept(t *testing.T) {
+func TestALongValueThatDoesNotOptInIsShortened(t *testing.T) {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ns", Name: "web", Annotations: map[string]string{catalog.EnabledAnnotation: strings.Repeat("ä", 100<<10)},
 	}}

@@ -115,7 +115,7 @@ func TestEachWatchCountsTheResourceVersionsThatItShows(t *testing.T) {
 
 // What a workload read before it opted in is its owner's own affair, also if the watch had a
 // gap when that happened.
-func TestAnEditFromBeforeTheOptInIsNoneAfterAListThatFollowsAGap(t *testing.T) {
+func TestAnEditFromBeforeTheOptInDoesNotCountAfterAListThatFollowsAGap(t *testing.T) {
 	deploymentWith := func(annotations map[string]string, resourceVersion string) *observation {
 		d := watched()
 		d.Annotations, d.ResourceVersion = annotations, resourceVersion

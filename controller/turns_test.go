@@ -43,7 +43,7 @@ func TestNamespacesTakeTurns(t *testing.T) {
 }
 
 // A decision about a config of very many keys takes milliseconds, for each workload that reads it.
-func TestWorkloadsThatAreSlowToJudgeHoldUpNoOtherNamespace(t *testing.T) {
+func TestWorkloadsThatAreSlowToJudgeDoNotDelayOtherNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var judged time.Time
 		other := ofNamespace("other", 0)

@@ -80,7 +80,7 @@ func inSeconds(seconds ...int) []time.Duration {
 	return times
 }
 
-func TestTheRecordThatSomebodyKeepsUndoingIsWrittenLessAndLessOften(t *testing.T) {
+func TestARecordThatSomebodyKeepsUndoingIsWrittenLessAndLessOften(t *testing.T) {
 	for name, undo := range map[string]func(*appsv1.Deployment){"both annotations": removed, "the basis": basisRemoved} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestTheRecordIsWrittenAtOnceIfNothingIsToBeSpacedOut(t *testing.T) {
 	})
 }
 
-func TestWhoKeepsUndoingTheRecordIsReportedOnceInARow(t *testing.T) {
+func TestUndoneRecordsAreReportedOnceInARow(t *testing.T) {
 	replaced := func(d *appsv1.Deployment) {
 		d.Annotations[catalog.BasisAnnotation] = "{}"
 		d.ManagedFields = []metav1.ManagedFieldsEntry{{

@@ -71,7 +71,7 @@ const leftAlone = "[!] 1 object left alone after an internal error: deployment/n
 
 // To find what panicked in a list, the watch takes in its objects one by one, and lists the
 // others again. The objects before the one that panics are then no news any more.
-func TestTheNewsOfAListThatPanicsAreNotLost(t *testing.T) {
+func TestTheChangesInAListThatPanicsAreNotLost(t *testing.T) {
 	c, _, _, _ := newBombedController(t, "", "")
 	config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "ns", Name: "c"}
 	observed := func(value, version string) *observation {
@@ -112,7 +112,7 @@ func TestTheNewsOfAListThatPanicsAreNotLost(t *testing.T) {
 	}
 }
 
-func TestAWorkloadWhoseDecisionPanicsIsLeftAloneAndTheOthersAreNot(t *testing.T) {
+func TestOnlyAWorkloadWhoseDecisionPanicsIsLeftAlone(t *testing.T) {
 	c, b, recorder, log := newBombedController(t, "would record", "deployment/ns/bad")
 	for _, name := range []string{"bad", "good"} {
 		c.observeWorkload(seenWorkload(name, "1"))
@@ -180,7 +180,7 @@ func TestAWorkloadThatCannotBeTakenInIsForgottenUntilItCan(t *testing.T) {
 }
 
 // The list is known by then, so that no later one brings the news again.
-func TestTheNewsOfAListAreQueuedButThoseThatPanic(t *testing.T) {
+func TestTheChangesInAListAreQueuedExceptThoseThatPanic(t *testing.T) {
 	c, _, _, _ := newBombedController(t, "workload changed", "deployment/ns/bad")
 	bad, good := seenWorkload("bad", "1"), seenWorkload("good", "1")
 	c.listWorkloads(catalog.Deployment, "", []*observation{{workload: bad}, {workload: good}}, 0)

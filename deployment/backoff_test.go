@@ -50,7 +50,7 @@ func (a *attempts) sync(t *testing.T) (waited time.Duration) {
 	return waited
 }
 
-func TestAnActionThatIsCarriedOutStartsTheBackoffAnew(t *testing.T) {
+func TestAnActionThatSucceedsResetsTheBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAttempts()
 		failing := "create"
@@ -103,7 +103,7 @@ func TestABrokenConnectionIsTriedAgainSoonerThanARefusal(t *testing.T) {
 }
 
 // The attempt that hangs is followed by one that writes the condition, which does not.
-func TestACreationThatHangsAndFailsIsTriedLessAndLess(t *testing.T) {
+func TestACreationThatHangsAndFailsIsRetriedLessAndLessOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAttempts()
 		creations := 0

@@ -33,7 +33,7 @@ func (p packedGuarded) key() types.NamespacedName { return p.Key() }
 
 func (p packedGuarded) namespace() string { return p.Namespace }
 
-func TestNobodyWaitsWhileACacheWorksOnALargeObject(t *testing.T) {
+func TestOthersDoNotWaitWhileACacheWorksOnALargeObject(t *testing.T) {
 	steps := 0
 	var c *cache[*guarded, packedGuarded]
 	expectUnlocked := func(step string) {

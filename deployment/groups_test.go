@@ -118,7 +118,7 @@ func TestOrphansAndTheirAdoptersFindEachOther(t *testing.T) {
 }
 
 // Whoever may write ReplicaSets may write orphans in a loop, beside any number of Deployments.
-func TestAnOrphanThatChangesWakesOnlyWhoCouldNotAdoptItBefore(t *testing.T) {
+func TestAnOrphanThatChangesWakesOnlyDeploymentsThatCouldNotAdoptItBefore(t *testing.T) {
 	const many = maxAdopters + 500
 	e := newCluster(func() time.Time { return now }).newEngine(newMetrics())
 	for number := range many {

@@ -46,7 +46,7 @@ func muted(_, after metav1.Object) {
 	}
 }
 
-func TestAWriteWithoutEffectIsTriedLessAndLessAndToldOnce(t *testing.T) {
+func TestAWriteWithoutEffectIsRetriedLessAndLessOftenAndReportedOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		policy func(before, after metav1.Object)
 		told   string
@@ -167,7 +167,7 @@ func strict(_, after metav1.Object) {
 	}
 }
 
-func TestOneNamespaceThatDropsTerminatingReplicasTakesThemFromNoOther(t *testing.T) {
+func TestANamespaceThatDropsTerminatingReplicasDoesNotAffectOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(time.Now)
 		vanished, writes := 0, 0

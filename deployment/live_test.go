@@ -28,7 +28,7 @@ func (s *stage) runOut(t *testing.T) {
 	}
 }
 
-func TestADefaultThatANewAPIServerBringsRollsNothingOut(t *testing.T) {
+func TestANewDefaultOfTheAPIServerStartsNoRollout(t *testing.T) {
 	for name, change := range map[string]func(*stage){
 		"the Deployment is shown with it first": func(s *stage) {
 			s.cluster.changeDeployment("web", func(d *appsv1.Deployment) { d.Annotations["note"] = "b" })
@@ -190,7 +190,7 @@ func TestARollbackKeepsFieldsOfTheTemplateThatAreNotKnown(t *testing.T) {
 	}
 }
 
-func TestARollbackToAReplicaSetThatWasMadeAgainIsPlannedAnew(t *testing.T) {
+func TestARollbackToARecreatedReplicaSetIsPlannedAgain(t *testing.T) {
 	s := newStage()
 	s.do([]string{"deployment", "replicas=1"})
 	s.runOut(t)

@@ -156,7 +156,7 @@ func BenchmarkTheCachesOfALargeCluster(b *testing.B) {
 	}
 }
 
-func TestLittleGarbagePilesUpWhereMuchIsKept(t *testing.T) {
+func TestLittleGarbageAccumulatesWhereMuchIsKept(t *testing.T) {
 	inUse := debug.SetGCPercent(77)
 	t.Cleanup(func() { debug.SetGCPercent(inUse) })
 	present := func() int {

@@ -27,7 +27,7 @@ func newIdleEngine(t testing.TB, namespaces ...string) *Engine {
 	return e
 }
 
-func TestTheMetricsAreNamedAsIsTheCustom(t *testing.T) {
+func TestTheMetricsFollowNamingConventions(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	if err := registry.Register(newIdleEngine(t)); err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestTheMetricsAreNamedAsIsTheCustom(t *testing.T) {
 	}, names) // write_errors_total comes with the first one
 }
 
-func TestTheMetricsTellOfRolloutsAndWatches(t *testing.T) {
+func TestTheMetricsShowRolloutsAndWatches(t *testing.T) {
 	e := newIdleEngine(t, "one", "two")
 	done := func(d *appsv1.Deployment) {
 		d.Status = appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 3, UpdatedReplicas: 3, AvailableReplicas: 3}

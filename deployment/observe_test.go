@@ -28,7 +28,7 @@ func TestAPodRunsUntilItHasFinished(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSuchObjectIsAnError(t *testing.T) {
+func TestAnotherKindOfObjectIsAnError(t *testing.T) {
 	for _, reduce := range []func() error{
 		func() error { _, err := reduceDeployment(&corev1.Pod{}); return err },
 		func() error { _, err := reduceReplicaSet(&corev1.Pod{}); return err },

@@ -144,7 +144,7 @@ func TestTheStatusPatchNamesEveryField(t *testing.T) {
 	}
 }
 
-func TestANewReplicaSetIsMadeWhole(t *testing.T) {
+func TestANewReplicaSetIsCreatedCompletely(t *testing.T) {
 	d := deploymentObject(3, "v1", func(d *appsv1.Deployment) {
 		d.Spec.MinReadySeconds = 5
 		d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpExists}}

@@ -40,7 +40,7 @@ var update = flag.Bool("update", false, "write what the rollout scripts print in
 //	quota on|off            no ReplicaSets can be created
 //
 // Each step takes a second. Sizes are printed as IMAGE wanted/available.
-func TestRolloutsGoAsTheScriptsTell(t *testing.T) {
+func TestRolloutsFollowTheScripts(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/rollouts/*.txt")
 	if err != nil || len(scripts) < 10 {
 		t.Fatalf("%d scripts, error %v", len(scripts), err)

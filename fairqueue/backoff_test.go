@@ -45,7 +45,7 @@ func TestAConnectionThatBreaksIsTriedAgainWithinASecond(t *testing.T) {
 	})
 }
 
-func TestWhileTheAPIServerAnswersNobodyPausesAreAsUsual(t *testing.T) {
+func TestPausesAreAsUsualWhileTheAPIServerAnswersNoRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue(1)
 		got := pauses(q, 24, 0, Unanswered)
@@ -59,7 +59,7 @@ func TestWhileTheAPIServerAnswersNobodyPausesAreAsUsual(t *testing.T) {
 	})
 }
 
-func TestRequestsThatHangAreTriedAgainLessAndLess(t *testing.T) {
+func TestRequestsThatHangAreRetriedLessAndLessOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const s = time.Second
 		expect(t, []time.Duration{30 * s, 60 * s, 120 * s, 240 * s, 480 * s, 600 * s, 600 * s}, pauses(newTestQueue(1), 7, 30*s, Refused))
@@ -121,7 +121,7 @@ func TestAnAttemptThatHungCountsUntilTheNextSuccess(t *testing.T) {
 	})
 }
 
-func TestProgressStartsTheBackoffAnew(t *testing.T) {
+func TestProgressResetsTheBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue(1)
 		pauses(q, 10, 0, Refused)

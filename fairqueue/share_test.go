@@ -63,7 +63,7 @@ func TestNamespacesShareTheWorkersByTime(t *testing.T) {
 	}
 }
 
-func TestANamespaceWhoseItemsTakeUnequallyLongPaysForAllOfThem(t *testing.T) {
+func TestANamespaceWithItemsOfUnequalDurationPaysForAllOfThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var count atomic.Int32
 		took := keepBusy(t, 1, func() time.Duration {

@@ -113,7 +113,7 @@ func TestAnItemBehindManyThatHangStartsWithinASecond(t *testing.T) {
 	})
 }
 
-func TestANamespaceThatIsNotSlowAnyMoreGetsAllWorkersAgain(t *testing.T) {
+func TestANamespaceThatIsNoLongerSlowGetsAllWorkersAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue(8)
 		w := run(t, q, func(item string) time.Duration {

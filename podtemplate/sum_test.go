@@ -140,7 +140,7 @@ func TestTheSameTemplateHasTheSameSumHoweverItIsWritten(t *testing.T) {
 	}
 }
 
-func TestASumWithoutALabelOrAnAnnotationIsThatOfATemplateThatHasNone(t *testing.T) {
+func TestASumWithoutALabelOrAnAnnotationEqualsThatOfATemplateWithoutIt(t *testing.T) {
 	marked := web()
 	marked.Labels[hashLabel] = "6c5f67b5f7"
 	marked.Annotations = map[string]string{timestamp: "now"}
@@ -216,7 +216,7 @@ func TestASumDoesNotDependOnHowATemplateWasSent(t *testing.T) {
 	}
 }
 
-func TestTypesThatCannotBeToldApartAreRefused(t *testing.T) {
+func TestIndistinguishableTypesAreRejected(t *testing.T) {
 	for name, value := range map[string]any{
 		"a hidden field":                 struct{ hidden int }{},
 		"an interface":                   struct{ Any any }{},

@@ -68,7 +68,7 @@ func TestAnObjectIsLeftAloneUntilItChanges(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatWasMadeAnewIsTried(t *testing.T) {
+func TestARecreatedObjectIsTried(t *testing.T) {
 	w, _, _ := newWard()
 	first, second := object("a", "1"), object("a", "1")
 	first.UID, second.UID = "1", "2"
@@ -201,7 +201,7 @@ func TestTheLogSaysWhatHappenedAndWhereWithoutContent(t *testing.T) {
 	}
 }
 
-func TestAPanicOfWhoIsToldGoesNoFurther(t *testing.T) {
+func TestAPanicWhileReportingIsContained(t *testing.T) {
 	var log bytes.Buffer
 	w := New(Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Panicked: func(Place, Object) { panic("canary") }})
 	if w.Try(Intake, object("a", "1"), bad) || !strings.Contains(log.String(), "while reporting another one") || strings.Contains(log.String(), "canary") {
@@ -209,7 +209,7 @@ func TestAPanicOfWhoIsToldGoesNoFurther(t *testing.T) {
 	}
 }
 
-func TestTheEndOfAGoroutineIsNoPanic(t *testing.T) {
+func TestTheEndOfAGoroutineIsNotAPanic(t *testing.T) {
 	w, log, reported := newWard()
 	var group sync.WaitGroup
 	group.Go(func() { w.Try(Intake, object("a", "1"), runtime.Goexit) })

@@ -85,7 +85,7 @@ func (s *scene) awaitFrozen(w workload) {
 	})
 }
 
-func TestADeniedPatchIsTriedAgainWhileTheOthersGoOn(t *testing.T) {
+func TestADeniedPatchIsRetriedWhileTheOthersContinue(t *testing.T) {
 	s := newSceneApart(t)
 	controller := s.startController()
 	s.make(settings, set("used", "v1"))
@@ -123,7 +123,7 @@ func TestADeniedPatchIsTriedAgainWhileTheOthersGoOn(t *testing.T) {
 	s.awaitMetric("stale_workloads", nil, 0)
 }
 
-func TestAnIgnoredErrorIsOnlyWarnedOf(t *testing.T) {
+func TestAnIgnoredErrorIsOnlyAWarning(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string][]string{
 		"by its text":  {"--ignored-errors", "[", "--ignored-errors", denial},

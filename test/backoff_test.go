@@ -153,7 +153,7 @@ func TestAWorkloadsOwnGracePeriod(t *testing.T) {
 	s.requireRestarts(slow, beforeSlow, 1)
 }
 
-func TestAWrongGracePeriodIsToldAndTheDefaultIsUsed(t *testing.T) {
+func TestAnInvalidGracePeriodIsReportedAndTheDefaultIsUsed(t *testing.T) {
 	s := newSceneApart(t)
 	s.startController()
 	s.make(settings, set("a", "0"))

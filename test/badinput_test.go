@@ -171,7 +171,7 @@ func TestAWorkloadWithVeryManyConfigsRestarts(t *testing.T) {
 
 // Anybody who may create ControllerRevisions can give one the labels of a workload. Where no
 // record vouches, the workload's pods are asked, and for that its revisions are read.
-func TestSomebodyElsesRevisionThatCannotBeReadHoldsUpNoRestart(t *testing.T) {
+func TestSomebodyElsesUnreadableRevisionDoesNotDelayRestarts(t *testing.T) {
 	s := newSceneApart(t)
 	s.make(settings, set("used", "v1"))
 	stateful := s.runStateful("stateful", podOf(envFrom(settings)))

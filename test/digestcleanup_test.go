@@ -127,7 +127,7 @@ func TestDigestsOfSecretsAreRemovedFromRevisions(t *testing.T) {
 
 // The copies go first: as long as the workload itself is not written, it tells what
 // is still to be done.
-func TestTheCopiesAreRemovedBeforeTheRecordIsReplaced(t *testing.T) {
+func TestCopiesAreRemovedBeforeTheRecordIsReplaced(t *testing.T) {
 	s := newSceneApart(t)
 	u := s.runExposed()
 	full := "      - patch # record the applied checksums"

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestADryRunTellsWhatItWouldRestartAndWritesNothing(t *testing.T) {
+func TestADryRunReportsWhatItWouldRestartAndWritesNothing(t *testing.T) {
 	s := newSceneApart(t)
 	s.grace = severalWrites
 	s.make(settings, set("used", "v1"))

@@ -14,7 +14,7 @@ import (
 // A webhook of one namespace lets the creation of each ReplicaSet hang. Nothing of that may
 // be needed for the Deployment of another namespace: its ReplicaSet is there before the first
 // of these requests has ended.
-func TestDeploymentsWhoseReplicaSetsHangDoNotHoldUpThatOfAnotherNamespace(t *testing.T) {
+func TestDeploymentsWhoseReplicaSetsHangDoNotDelayOtherNamespaces(t *testing.T) {
 	s := newEngineSceneApart(t)
 	other := enter(t, &place{cluster: s.cluster, installation: s.installation})
 	hook := s.hang(registrationv1.Create, "replicasets")

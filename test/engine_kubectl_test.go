@@ -49,7 +49,7 @@ func TestKubectlFollowsARollout(t *testing.T) {
 	requireContains(t, s.kubectl("wait", "--for=condition=Available", app.ref(), "--timeout=10s"), "condition met")
 }
 
-func TestKubectlIsToldOfARolloutThatExceedsItsDeadline(t *testing.T) {
+func TestKubectlReportsARolloutThatExceedsItsDeadline(t *testing.T) {
 	s := newEngineSceneApart(t)
 	engine := s.startEngine()
 	app := s.deploy("app", 2, held, func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = new(int32(8)) })

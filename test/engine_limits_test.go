@@ -167,7 +167,7 @@ func (s *scene) collide() workload {
 	return s.deploy("contended", 1)
 }
 
-func TestANameThatIsTakenIsNotTakenAway(t *testing.T) {
+func TestAReplicaSetNameInUseIsLeftAlone(t *testing.T) {
 	s := newEngineScene(t)
 	app := s.collide()
 	s.awaitRollout(app)

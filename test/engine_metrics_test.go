@@ -35,7 +35,7 @@ func TestTheMetricsOfTheEngine(t *testing.T) {
 	}
 }
 
-func TestReadyzTellsOfTheEnginesWatches(t *testing.T) {
+func TestReadyzReportsTheEnginesWatches(t *testing.T) {
 	s := newEngineScene(t)
 	status, body, err := s.controller.Get(t.Context(), "/readyz")
 	s.must(err)

@@ -16,7 +16,7 @@ import (
 
 // Somebody writes the status of his Deployment all the time, as a rival would. That stops
 // the engine in his namespace, not elsewhere, and does not keep a spare from taking over.
-func TestWhoeverWritesAStatusAllTheTimeStopsTheEngineInHisNamespaceOnly(t *testing.T) {
+func TestConstantStatusWritesStopTheEngineInOneNamespaceOnly(t *testing.T) {
 	s := newEngineSceneOfItsOwn(t)
 	s.namespace += "-his"
 	s.makeNamespace(s.namespace)

@@ -54,7 +54,7 @@ func (s *scene) awaitRestartEvent(w workload, message string) corev1.Event {
 	return event
 }
 
-func TestTheEventOfARestartTellsWhatChanged(t *testing.T) {
+func TestTheEventOfARestartSaysWhatChanged(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name    string

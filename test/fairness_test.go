@@ -14,7 +14,7 @@ import (
 // A webhook of one namespace lets the patches of its workloads hang, all of which read one
 // config. The workload of another namespace is restarted before the first of these requests
 // has ended.
-func TestRestartsThatHangDoNotHoldUpThatOfAnotherNamespace(t *testing.T) {
+func TestRestartsThatHangDoNotDelayOtherNamespaces(t *testing.T) {
 	s := newSceneApart(t)
 	other := enter(t, &place{cluster: s.cluster, installation: s.installation})
 	s.startController("--namespace", other.namespace)

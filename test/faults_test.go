@@ -80,7 +80,7 @@ func (c *crowd) requireRestartsOf(edited []workload) {
 	}
 }
 
-func TestAControllerThatIsKilledRightAfterEditsLosesNone(t *testing.T) {
+func TestAControllerThatIsKilledRightAfterEditsLosesNoEdit(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string

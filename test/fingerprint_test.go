@@ -45,7 +45,7 @@ func (s *scene) recordAsBefore(w workload) {
 
 // The API says that the configs were edited after the pods started; only the record
 // tells that they are as they were.
-func TestARecordWithAnEarlierFingerprintCountsAndIsWrittenAnew(t *testing.T) {
+func TestARecordWithAnEarlierFingerprintCountsAndIsRewritten(t *testing.T) {
 	s := newSceneApart(t)
 	s.make(settings, set("used", "v1"))
 	s.make(credentials, set("used", "v1"))

@@ -162,7 +162,7 @@ func withoutSecret(manifests []byte) []byte {
 	return bytes.Join(kept, []byte("\n---\n"))
 }
 
-func TestASecretThatIsMissingIsMadeIfTheRightsAllow(t *testing.T) {
+func TestTheMissingKeySecretIsCreatedIfPermitted(t *testing.T) {
 	s := newSceneApart(t)
 	_, home := s.installApart(withoutSecret)
 	role := &rbacv1.Role{
@@ -218,7 +218,7 @@ func TestAKeyThatComesLateIsWaitedFor(t *testing.T) {
 
 // Without its key the controller does its work all the same, and tells what to do. A
 // refusal that might pass is waited for first.
-func TestAKeyThatCannotBeHadIsToldAndDoneWithout(t *testing.T) {
+func TestAKeyThatCannotBeLoadedIsReportedAndReplacedForTheProcess(t *testing.T) {
 	t.Parallel()
 	withoutPermission := func(manifests []byte) []byte {
 		return bytes.ReplaceAll(manifests, []byte("resources: [secrets]"), []byte("resources: [nothing]"))
@@ -281,7 +281,7 @@ func TestADryRunMakesNoKey(t *testing.T) {
 
 // Two Secrets of the same content do not look alike in their workloads' records, and
 // neither looks like its content hashed without the key.
-func TestTheChecksumsOfSecretsTellNothing(t *testing.T) {
+func TestTheChecksumsOfSecretsRevealNothing(t *testing.T) {
 	s := newScene(t)
 	for _, c := range []config{credentials, secret("twin")} {
 		s.make(c, set("used", "a guess"))

@@ -53,7 +53,7 @@ func (s *scene) mutate(resource, expression string, isInForce func(context.Conte
 
 // A quota of its own kind: no ReplicaSet gets more than two replicas, and who asks for more is
 // not told.
-func TestAScalingWithoutEffectIsReportedAndTriedLessAndLess(t *testing.T) {
+func TestAScalingWithoutEffectIsReportedAndRetriedLessAndLessOften(t *testing.T) {
 	s := newEngineSceneApart(t)
 	engine := s.startEngine()
 	app := s.deploy("app", 2)

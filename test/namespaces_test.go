@@ -125,7 +125,7 @@ func replaceWords(manifests []byte, value, replacement string) []byte {
 	return replaced.Bytes()
 }
 
-func TestSeveralNamespacesAreWatchedAndNoOther(t *testing.T) {
+func TestSeveralNamespacesAreWatchedAndNoOthers(t *testing.T) {
 	s := newSceneApart(t)
 	second := enter(t, &place{cluster: s.cluster, installation: s.installation})
 	other := enter(t, &place{cluster: s.cluster, installation: s.installation})

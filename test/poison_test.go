@@ -74,7 +74,7 @@ func (s *scene) runInside(log slog.Handler) *controller.Controller {
 	return c
 }
 
-func TestAPoisonedObjectIsLeftAloneAndTheOthersGoOn(t *testing.T) {
+func TestAPoisonedObjectIsLeftAloneAndTheOthersContinue(t *testing.T) {
 	s := newSceneApart(t)
 	s.make(settings, set("used", "v1"))
 	pod := podOf(envFrom(settings))

@@ -130,7 +130,7 @@ func TestTheLogIsJSONIfAskedFor(t *testing.T) {
 	}
 }
 
-func TestTheHTTPServerTellsHealthAndReadiness(t *testing.T) {
+func TestTheHTTPServerReportsHealthAndReadiness(t *testing.T) {
 	s := newScene(t)
 	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/metrics": 200, "/nothing": 404} {
 		status, body, err := s.controller.Get(t.Context(), path)

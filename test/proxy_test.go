@@ -81,7 +81,7 @@ func TestUnderFaultsEachEditRestartsOnceAndIsRolledOut(t *testing.T) {
 
 // What only the client's patience ends is tested in watch/, where time is played. Here
 // the connections break in the end, as when the machine between is replaced.
-func TestEditsThatStalledWatchesDoNotShowAreMadeUpFor(t *testing.T) {
+func TestEditsThatStalledWatchesMissAreRecovered(t *testing.T) {
 	s := newEngineSceneApart(t)
 	proxy := s.startProxy()
 	s.startEngine()

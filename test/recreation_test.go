@@ -4,7 +4,7 @@ import "testing"
 
 // What a config held counts, not which object held it.
 
-func TestAConfigThatIsDeletedIsNoReasonToRestart(t *testing.T) {
+func TestADeletedConfigIsNoReasonToRestart(t *testing.T) {
 	t.Parallel()
 	for _, c := range []config{settings, credentials} {
 		t.Run(c.kind, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestAConfigThatIsMadeAgain(t *testing.T) {
 	}
 }
 
-func TestTheSameContentWrittenAgainIsNoChange(t *testing.T) {
+func TestWritingTheSameContentAgainIsNotAChange(t *testing.T) {
 	s := newSceneApart(t)
 	s.grace = severalWrites
 	s.startController()

@@ -78,7 +78,7 @@ func (c *canaries) secret(content map[string]string) []change {
 // tested against shows up anywhere, however much the controller is asked to tell. Nor
 // is a value kept: it is gone from memory when later events and garbage collections
 // have passed over it.
-func TestWhatAConfigHoldsIsNeitherToldNorKept(t *testing.T) {
+func TestTheContentOfAConfigIsNeitherReportedNorKept(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		open  func(*testing.T) *scene

@@ -241,7 +241,7 @@ func TestARecordOfAnEarlyVersionIsReplaced(t *testing.T) {
 }
 
 // The original comes back for a while: it does not know the basis, and leaves it.
-func TestAfterAWayBackTheOriginalsRecordCountsAgain(t *testing.T) {
+func TestAfterADowngradeTheOriginalsRecordCountsAgain(t *testing.T) {
 	s := newSceneApart(t)
 	s.make(settings, set("used", "v1"))
 	app := s.run("app", podOf(envFrom(settings)))

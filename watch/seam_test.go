@@ -158,7 +158,7 @@ func TestAnObjectThatMakesTheObserverPanicIsLeftAlone(t *testing.T) {
 	s.require(t, []string{"observe a@2"}, []string{mark + "@1"}, oneHeld+mark)
 }
 
-func TestTheObserverIsToldOfAllObjectsOfAListButThePoisonedOne(t *testing.T) {
+func TestTheObserverGetsAllObjectsOfAListButThePoisonedOne(t *testing.T) {
 	s := newFragileStore()
 	s.list("3", configMap("a", "1"), configMap(mark, "2"), configMap("c", "3"))
 	s.require(t, []string{"observe a@1", "observe c@3", "replace a@1,c@3 at 3"}, []string{"@", mark + "@2"}, oneHeld+mark)

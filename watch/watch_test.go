@@ -243,7 +243,7 @@ func TestAWatchThatFallsSilentIsOpenedAgainWhereItWas(t *testing.T) {
 	})
 }
 
-func TestAServerThatNeverAnswersIsToldOf(t *testing.T) {
+func TestAServerThatNeverAnswersIsReported(t *testing.T) {
 	hanging := func() *server {
 		s := twoConfigMaps()
 		s.hangs = true
@@ -263,7 +263,7 @@ func TestAServerThatNeverAnswersIsToldOf(t *testing.T) {
 }
 
 // Whoever may make ConfigMaps can make hundreds of a megabyte.
-func TestAPageOfLargeObjectsIsNotTakenInWhole(t *testing.T) {
+func TestAPageOfLargeObjectsIsReadInSmallerPages(t *testing.T) {
 	large := func() *server {
 		config := configMap("a", "1")
 		config.Data = map[string]string{"large": strings.Repeat("x", apiclient.MaxPageBytes)}

@@ -2,7 +2,7 @@ package rollout
 
 import "testing"
 
-func TestWhatAWriteLacksIsFound(t *testing.T) {
+func TestAMissingEffectOfAWriteIsFound(t *testing.T) {
 	d, rs := web(3, "v1"), set("v1", 3, 3)
 	rs.Controller = d.UID
 	before, rolledBack := web(3, "v1"), web(3, "v2")

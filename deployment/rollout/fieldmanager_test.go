@@ -11,7 +11,7 @@ func statusBy(manager string, second float64) metav1.ManagedFieldsEntry {
 	return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: &metav1.Time{Time: noonPlus(second)}}
 }
 
-func TestTheLastWriteOfTheStatusByOthersIsReadOffTheManagedFields(t *testing.T) {
+func TestTheLastWriteOfTheStatusByOthersIsReadFromTheManagedFields(t *testing.T) {
 	spec, scale, untimed := statusBy("kubectl", 9), statusBy("autoscaler", 9), statusBy("timeless", 9)
 	spec.Subresource, scale.Subresource, untimed.Time = "", "scale", nil
 	for name, test := range map[string]struct {

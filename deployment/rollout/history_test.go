@@ -127,7 +127,7 @@ func finished(count int, changes ...func(*ReplicaSet)) (sets []*ReplicaSet) {
 	return sets
 }
 
-func TestACrowdOfOldReplicaSetsIsThinnedInTheMiddleOfARollout(t *testing.T) {
+func TestTooManyOldReplicaSetsArePrunedMidRollout(t *testing.T) {
 	underway := func(n int64) []*ReplicaSet { return []*ReplicaSet{set("v98", 2, 2), set("v99", 2, n)} }
 	twin := func(change func(*ReplicaSet)) []*ReplicaSet { return []*ReplicaSet{set("v50", 0, 0, change)} }
 	asked := annotated(map[string]string{RollbackAnnotation: "1"})
@@ -177,7 +177,7 @@ func TestACrowdOfOldReplicaSetsIsThinnedInTheMiddleOfARollout(t *testing.T) {
 
 // With the Recreate strategy, what terminates is in the way of the new pods, so it
 // must not be lost sight of.
-func TestAReplicaSetWhosePodsTerminateIsNotThinnedOut(t *testing.T) {
+func TestAReplicaSetWithTerminatingPodsIsNotPruned(t *testing.T) {
 	s := stateOf(web(3, "v99", withHistoryLimit(0), recreated), append(finished(11), set("v99", 0, 0))...)
 	s.Pods = map[types.UID]int{"uid-of-web-v1": 1}
 	expect(t, "orders", []string{}, orders(s))

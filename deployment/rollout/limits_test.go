@@ -58,7 +58,7 @@ func TestRecreateHasNoLimits(t *testing.T) {
 	}
 }
 
-func TestLimitsThatAreNoneAreErrors(t *testing.T) {
+func TestInvalidLimitsAreErrors(t *testing.T) {
 	for name, test := range map[string]struct {
 		surge, unavailable intstr.IntOrString
 		want               string

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-func TestANewReplicaSetIsOrderedWhole(t *testing.T) {
+func TestANewReplicaSetIsPlannedCompletely(t *testing.T) {
 	d := web(10, "v2", annotated(map[string]string{"kubernetes.io/change-cause": "because"}))
 	actions, _ := Plan(stateOf(d, set("v1", 10, 10)))
 	expect(t, "order", CreateReplicaSet{
@@ -42,7 +42,7 @@ func TestADeletionDoesNotCountWhatIsNotSelectedAnyMore(t *testing.T) {
 	}
 }
 
-func TestACreationThatFailedIsTold(t *testing.T) {
+func TestAFailedCreationIsReported(t *testing.T) {
 	name := "web-" + hashOf("v2")
 	message := `Failed to create new replica set "` + name + `": no quota`
 	failed := func(reason, message string) appsv1.DeploymentCondition {

@@ -31,7 +31,7 @@ func counted(existing, updated, ready, available int32, conditions ...appsv1.Dep
 
 // A status about the creation that was refused or put off would leave the
 // condition as it was for the ReplicaSet before, which has no deadline.
-func TestARolloutHasBegunThoughTheStatusThatTellsSoWasNeverWritten(t *testing.T) {
+func TestARolloutHasStartedEvenIfItsStatusWasNeverWritten(t *testing.T) {
 	complete := condition(appsv1.DeploymentProgressing, corev1.ConditionTrue, reasonComplete, `ReplicaSet "web-v1" has successfully progressed.`, 10)
 	of := func(revision string) func(*appsv1.Deployment) {
 		return func(d *appsv1.Deployment) { d.Annotations[RevisionAnnotation] = revision }
@@ -57,7 +57,7 @@ func TestARolloutHasBegunThoughTheStatusThatTellsSoWasNeverWritten(t *testing.T)
 
 // Under Recreate, all pods are new from the first moment on. That they are does not mean that
 // the rollout was complete before.
-func TestAnUndoIsARolloutThoughAllPodsAreNew(t *testing.T) {
+func TestAnUndoIsARolloutEvenIfAllPodsAreNew(t *testing.T) {
 	complete := condition(appsv1.DeploymentProgressing, corev1.ConditionTrue, reasonComplete, `ReplicaSet "web-v2" has successfully progressed.`, 10)
 	undone := func(d *appsv1.Deployment) { d.Annotations[RevisionAnnotation] = "3" }
 	again := func(rs *ReplicaSet) {
@@ -71,7 +71,7 @@ func TestAnUndoIsARolloutThoughAllPodsAreNew(t *testing.T) {
 
 // A ReplicaSet that takes the place of one that is gone, or was released, has the revision of
 // that, and often its name. Only the process that created it knows.
-func TestACreationIsToldLaterIfItsStatusWasPutOff(t *testing.T) {
+func TestACreationIsReportedLaterIfItsStatusWasPutOff(t *testing.T) {
 	complete := condition(appsv1.DeploymentProgressing, corev1.ConditionTrue, reasonComplete, `ReplicaSet "web-v2" has successfully progressed.`, 10)
 	timedOut := condition(appsv1.DeploymentProgressing, corev1.ConditionFalse, ReasonTimedOut, `ReplicaSet "web-v2" has timed out progressing.`, 10)
 	for name, test := range map[string]struct {
@@ -100,7 +100,7 @@ func TestACreationIsToldLaterIfItsStatusWasPutOff(t *testing.T) {
 
 // The pods that the last status calls updated had the template before: a smaller
 // number of new ones is progress, though the status that says zero was put off.
-func TestTheFirstNewPodsAreProgressThoughNoStatusToldOfTheirReplicaSet(t *testing.T) {
+func TestTheFirstNewPodsAreProgressEvenIfNoStatusReportedTheirReplicaSet(t *testing.T) {
 	complete := condition(appsv1.DeploymentProgressing, corev1.ConditionTrue, reasonComplete, `ReplicaSet "web-v1" has successfully progressed.`, 10)
 	d := web(3, "v2", counted(3, 3, 3, 3, complete), func(d *appsv1.Deployment) { d.Annotations[RevisionAnnotation] = "1" })
 	state := stateOf(d, set("v1", 3, 3), set("v2", 1, 0, func(rs *ReplicaSet) { rs.Annotations[RevisionAnnotation] = "2" }))
@@ -108,7 +108,7 @@ func TestTheFirstNewPodsAreProgressThoughNoStatusToldOfTheirReplicaSet(t *testin
 }
 
 // Whoever removes or changes the revision has not begun a rollout.
-func TestARevisionThatSomebodyElseChangedIsNoBeginning(t *testing.T) {
+func TestARevisionThatSomebodyElseChangedStartsNoRollout(t *testing.T) {
 	of := func(status corev1.ConditionStatus, reason, message string) *appsv1.DeploymentCondition {
 		c := condition(appsv1.DeploymentProgressing, status, reason, message, 10)
 		return &c
@@ -132,7 +132,7 @@ func TestARevisionThatSomebodyElseChangedIsNoBeginning(t *testing.T) {
 	}
 }
 
-func TestProgressingTellsHowARolloutGoes(t *testing.T) {
+func TestProgressingReportsTheStateOfARollout(t *testing.T) {
 	at := func(status corev1.ConditionStatus, reason, message string, update, transition time.Time) *appsv1.DeploymentCondition {
 		return &appsv1.DeploymentCondition{
 			Type: appsv1.DeploymentProgressing, Status: status, Reason: reason, Message: message,
@@ -342,7 +342,7 @@ func TestAFailureOfAReplicaSetIsPassedOn(t *testing.T) {
 	}
 }
 
-func TestConditionsStandInTheOrderInWhichTheyCame(t *testing.T) {
+func TestConditionsKeepTheirOrder(t *testing.T) {
 	reasons := func(s *State) (list []string) {
 		for _, c := range statusOf(s).Conditions {
 			list = append(list, c.Reason)

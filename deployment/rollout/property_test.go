@@ -374,7 +374,7 @@ func carryOut(s *State, actions []Action) *State {
 }
 
 // A status that was written is not written again.
-func TestAStatusThatWasWrittenIsRight(t *testing.T) {
+func TestAWrittenStatusIsCorrect(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawn{T: t, wild: rapid.Bool().Draw(t, "wild")}.state()
 		actions, _ := Plan(s)

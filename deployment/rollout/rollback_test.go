@@ -111,7 +111,7 @@ func TestARollbackDoesNotNeedTheReplicaSetThatCannotBeCreated(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoRequestForARollbackIsNone(t *testing.T) {
+func TestAnInvalidRollbackRequestIsIgnored(t *testing.T) {
 	for _, revision := range []string{"", "abc", "1.5", "99999999999999999999"} {
 		d := web(3, "v2", annotated(map[string]string{RollbackAnnotation: revision}))
 		expect(t, "orders with "+revision, []string{}, orders(stateOf(d, set("v1", 0, 0), set("v2", 3, 3))))

@@ -9,7 +9,7 @@ import (
 
 // before says that a size was computed when so many replicas were wanted and so
 // many pods allowed.
-func TestAScalingIsSpreadInProportion(t *testing.T) {
+func TestAScalingIsProportional(t *testing.T) {
 	type sizes = map[string][2]int64
 	for name, test := range map[string]struct {
 		replicas           int32
@@ -97,7 +97,7 @@ func TestAScalingIsSpreadInProportion(t *testing.T) {
 	}
 }
 
-func TestAScalingIsNotedInAllThatHavePods(t *testing.T) {
+func TestAScalingIsAnnotatedOnAllReplicaSetsWithPods(t *testing.T) {
 	s := stateOf(web(15, "v2", withLimits("3", "2")), set("v1", 8, 8, sized("10", "13")), set("v2", 5, 0, sized("10", "13")), set("v3", 0, 0, sized("4", "5")))
 	expect(t, "orders", []string{
 		"scale replicaset web-v1 from 8 to 11, desired-replicas 15, max-replicas 18",
@@ -106,7 +106,7 @@ func TestAScalingIsNotedInAllThatHavePods(t *testing.T) {
 	}, orders(s))
 }
 
-func TestTheOnlyReplicaSetWithPodsIsScaledWhole(t *testing.T) {
+func TestTheOnlyReplicaSetWithPodsIsScaledToTheFullSize(t *testing.T) {
 	for name, test := range map[string]struct {
 		d    *Deployment
 		sets []*ReplicaSet
@@ -166,7 +166,7 @@ func TestTheOnlyReplicaSetWithPodsIsScaledWhole(t *testing.T) {
 	}
 }
 
-func TestRecreateDoesNotSpread(t *testing.T) {
+func TestRecreateDoesNotScaleProportionally(t *testing.T) {
 	s := stateOf(web(5, "v2", recreated), set("v1", 2, 2, sized("3", "3")), set("v2", 1, 1, sized("3", "3")))
 	expect(t, "orders", []string{"scale replicaset web-v1 from 2 to 0, desired-replicas 5, max-replicas 5"}, orders(s))
 }

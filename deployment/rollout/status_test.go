@@ -59,7 +59,7 @@ func TestTerminatingPodsAreSummedUpWhereAllReportThem(t *testing.T) {
 	}
 }
 
-func TestADeploymentWhosePodsHaveNotBegunHasNoneThatTerminate(t *testing.T) {
+func TestADeploymentWhosePodsHaveNotStartedHasNoTerminatingPods(t *testing.T) {
 	unobserved := func(rs *ReplicaSet) { rs.Terminating, rs.Observed = nil, false }
 	for _, sets := range [][]*ReplicaSet{nil, {set("v1", 2, 0, unobserved)}} {
 		if got := statusOf(stateOf(web(9, "v1"), sets...)).TerminatingReplicas; got == nil || *got != 0 {
@@ -91,14 +91,14 @@ func settledState() *State {
 	return stateOf(d, set("v1", 0, 0), set("v2", 0, 0), set("v3", 3, 3))
 }
 
-func TestAStatusThatIsRightIsNotWritten(t *testing.T) {
+func TestACorrectStatusIsNotWritten(t *testing.T) {
 	actions, wake := Plan(settledState())
 	if len(actions) > 0 || !wake.IsZero() {
 		t.Errorf("actions %v, wake %s", actions, wake)
 	}
 }
 
-func TestEveryPartOfTheStatusIsKeptRight(t *testing.T) {
+func TestEveryPartOfTheStatusIsCorrected(t *testing.T) {
 	for name, spoil := range map[string]func(*Deployment){
 		"observedGeneration":  func(d *Deployment) { d.Status.ObservedGeneration-- },
 		"replicas":            func(d *Deployment) { d.Status.Replicas++ },
@@ -124,7 +124,7 @@ func TestEveryPartOfTheStatusIsKeptRight(t *testing.T) {
 	}
 }
 
-func TestOneStatusIsWrittenInAWhile(t *testing.T) {
+func TestStatusWritesAreSpacedOut(t *testing.T) {
 	for name, test := range map[string]struct {
 		written time.Time
 		spoiled bool

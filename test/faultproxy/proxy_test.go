@@ -331,7 +331,7 @@ func TestAWatchExpiresInItsOwnEncoding(t *testing.T) {
 	}
 }
 
-func TestASlowListComesWhole(t *testing.T) {
+func TestASlowListArrivesCompletely(t *testing.T) {
 	s := play(t, Mix{SlowList: 1}, "")
 	yes := true
 	w, err := s.watch(t, metav1.ListOptions{SendInitialEvents: &yes})

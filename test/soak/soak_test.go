@@ -20,9 +20,9 @@ func workloadsInATest() int { return min(defaultWorkloads, 150*runtime.NumCPU())
 
 var seed = flag.Uint64("seed", 0, "of the soak with a random seed, to repeat one")
 
-func TestASoakWithAFixedSeedGoesWell(t *testing.T) { soakWith(t, 1) }
+func TestASoakWithAFixedSeedPasses(t *testing.T) { soakWith(t, 1) }
 
-func TestASoakWithARandomSeedGoesWell(t *testing.T) {
+func TestASoakWithARandomSeedPasses(t *testing.T) {
 	random := *seed
 	if random == 0 {
 		random = rand.Uint64()
@@ -99,7 +99,7 @@ func count(is bool) int {
 	return 0
 }
 
-func TestMemoryAndGoroutinesThatAreNotGivenBackAreLeaks(t *testing.T) {
+func TestMemoryAndGoroutinesThatAreNotReleasedAreLeaks(t *testing.T) {
 	start := footprint{resident: 60 * mebi, heap: 10 * mebi, goroutines: 80}
 	for _, c := range []struct {
 		name   string
@@ -118,7 +118,7 @@ func TestMemoryAndGoroutinesThatAreNotGivenBackAreLeaks(t *testing.T) {
 	}
 }
 
-func TestTimesAreToldByMedianAndPercentile(t *testing.T) {
+func TestTimesAreReportedByMedianAndPercentile(t *testing.T) {
 	var all times
 	for i := range 101 {
 		all = append(all, time.Duration(100-i)*time.Second)

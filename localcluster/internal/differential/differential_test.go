@@ -29,7 +29,7 @@ var (
 // parts are played at the same time.
 const parts = 4
 
-func TestHistoriesComeToTheSameWithKubernetesOwnController(t *testing.T) {
+func TestHistoriesEndTheSameAsWithKubernetesOwnController(t *testing.T) {
 	if *onlyHistory != 0 {
 		tellHistory(t)
 		return

@@ -62,7 +62,7 @@ func TestTheDeploymentControllerCanBeLeftOut(t *testing.T) {
 	}
 }
 
-func TestNothingOutlivesAKilledUp(t *testing.T) {
+func TestNothingOutlivesAKilledLauncher(t *testing.T) {
 	c := startCluster(t, findBinary(t), "--components=etcd,kube-apiserver")
 	if err := c.up.Process.Kill(); err != nil {
 		t.Fatal(err)

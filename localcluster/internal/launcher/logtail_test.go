@@ -48,7 +48,7 @@ func TestALineCutAtTheStartOfTheTailIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestAMissingLogIsSaidSo(t *testing.T) {
+func TestAMissingLogIsReported(t *testing.T) {
 	if got := logTail(filepath.Join(t.TempDir(), "log")); !strings.Contains(got, "open log") {
 		t.Errorf("got %q", got)
 	}

@@ -155,7 +155,7 @@ func TestAComponentThatEndsByItselfIsReported(t *testing.T) {
 	}
 }
 
-func TestNoComponentOutlivesAKilledUp(t *testing.T) {
+func TestNoComponentOutlivesAKilledLauncher(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	lock, err := os.Open(os.DevNull)
 	if err != nil {
