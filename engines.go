@@ -73,7 +73,7 @@ func newEngines(o *options, config *rest.Config, log *slog.Logger) (engines, err
 		Namespaces:   o.Namespaces,
 		Workers:      o.DeploymentWorkers,
 		OwnNamespace: o.ControllerNamespace,
-		Spare:        o.DeploymentEngine == engineStandby,
+		Standby:      o.DeploymentEngine == engineStandby,
 		Log:          log,
 	})
 	return engines{restarts, deployments}, err

@@ -138,7 +138,7 @@ func (x *executor) create(ctx context.Context, d *rollout.Deployment, a *rollout
 	switch {
 	case err != nil:
 		return err
-	case !x.mayWrite(d.Namespace): // a rival was heard in the meantime
+	case !x.mayWrite(d.Namespace): // a rival was detected in the meantime
 		return errResting
 	}
 	created, err := x.apps.ReplicaSets(d.Namespace).Create(ctx, newReplicaSet(live, a), metav1.CreateOptions{FieldManager: rollout.FieldManager})

@@ -7,15 +7,14 @@
 // that the state calls for, and apply its actions in order. Package rollout, which is pure,
 // computes the plans. A failed write appears as an observation in a later state.
 //
-// The engine works only while it hears of no other controller that drives Deployments. A
-// rivalry, which is pure like the plans, decides that.
+// The engine works only while no other controller drives Deployments. Package handover
+// decides that.
 //
 // Vocabulary, beside that of package rollout:
 //
 //   - The caches hold what the watches have shown, and the API server's answers to the
 //     engine's own writes.
 //   - A write history is what the engine remembers about its last writes for a Deployment.
-//   - The engine drives Deployments, or stands by while another controller does. A rival is
-//     another controller that drives them; the probe is the Deployment that the engine uses
-//     to detect rivals.
+//   - The engine drives Deployments, or stands by while another controller does. It can rest
+//     in single namespaces.
 package deployment

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/deployment/handover"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 	"kubernetes-deployment-restart-controller/fairqueue"
 	"kubernetes-deployment-restart-controller/quarantine"
@@ -23,10 +23,6 @@ import (
 
 // backoff spaces out the syncs of a Deployment after failed writes.
 var backoff = fairqueue.Backoff{First: 5 * time.Millisecond, Longest: time.Minute}
-
-// silenceJitter is how much the patience of one engine may differ from that of another: two
-// engines that wait for each other must not take over at the same moment.
-const silenceJitter = 5 * time.Second
 
 // ownSource is the source of Events about the engine itself.
 const ownSource = "kubernetes-deployment-restart-controller"
@@ -49,10 +45,10 @@ type Options struct {
 	Workers int
 	// OwnNamespace is the namespace of the engine's probe.
 	OwnNamespace string
-	// Spare makes the engine stand by at first, as if it had just heard of another controller
-	// that drives Deployments.
-	Spare bool
-	Log   *slog.Logger
+	// Standby makes the engine stand by at first, as if it had just detected another
+	// controller that drives Deployments.
+	Standby bool
+	Log     *slog.Logger
 }
 
 // Engine drives the Deployments of a cluster or of some namespaces. It implements
@@ -73,14 +69,13 @@ type Engine struct {
 	// alone.
 	ownEvents record.EventRecorder
 
-	isSpare bool
-	leads   atomic.Bool
+	leads atomic.Bool
 	// driving is whether the engine drives Deployments. It does so in all namespaces except
 	// the resting ones.
 	driving atomic.Bool
 	resting namespaces
-	lookout *lookout
-	probes  follower
+	// monitor decides when and where the engine drives.
+	monitor *handover.Monitor
 }
 
 // follower is a watch of any resource.
@@ -104,7 +99,6 @@ func New(options Options) (*Engine, error) {
 		histories:   writeHistories{byDeployment: map[types.NamespacedName]writeHistory{}},
 		metrics:     newMetrics(),
 		events:      record.NewBroadcaster(),
-		isSpare:     options.Spare,
 	}
 	e.queue = newQueue(options.Workers, e.metrics)
 	e.ward = quarantine.New(quarantine.Options{Log: options.Log, Panicked: e.panicked})
@@ -122,27 +116,9 @@ func New(options Options) (*Engine, error) {
 		metrics:  e.metrics,
 		log:      options.Log,
 	}
-	e.lookout = &lookout{
-		prober:     prober{apps: clients.Apps, namespace: options.OwnNamespace},
-		events:     e.ownEvents,
-		writes:     e.metrics.rivalWrites,
-		alarms:     e.metrics.falseAlarms,
-		log:        options.Log,
-		drive:      e.drive,
-		rest:       e.rest,
-		restIn:     e.resting.add,
-		resumeIn:   e.resumeIn,
-		hearsSince: e.hearsSince,
-		seesSince:  func() time.Time { return e.probes.Status().WorkingSince },
-		patience:   func() time.Duration { return silenceLimit + rand.N(silenceJitter) },
-		woken:      make(chan struct{}, 1),
-	}
+	e.monitor = e.newMonitor(&options, clients)
 	e.watch(options.Namespaces, clients)
 	e.pods = e.newPodWatches(options.Namespaces, clients)
-	e.probes = watch.New(watch.Options[*sighting]{
-		Resource: "deployments", Namespace: options.OwnNamespace, FieldSelector: "metadata.name=" + probeName,
-		Kind: rollout.DeploymentKind, Client: clients.WatchApps, Reduce: reduceProbe, Name: nameOfSighting, Observer: e.lookout, Ward: e.ward, Log: options.Log,
-	})
 	return e, nil
 }
 
@@ -167,7 +143,7 @@ func (e *Engine) watch(namespaces []string, clients *apiclient.Clients) {
 	for _, namespace := range apiclient.NamespacesOrAll(namespaces) {
 		deployments := watch.New(watch.Options[packedDeployment]{
 			Resource: "deployments", Kind: rollout.DeploymentKind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceDeployment, Name: named[*rollout.Deployment, packedDeployment](rollout.DeploymentKind, uncontrolled),
-			Observer: hearing{e.caches.deployments.feed(namespace), e, statusWrites{}}, Ward: e.ward, Log: e.log,
+			Observer: deploymentObserver{e.caches.deployments.feed(namespace), e.monitor, e.monitor.NewStatusObserver()}, Ward: e.ward, Log: e.log,
 		})
 		replicaSets := watch.New(watch.Options[packedReplicaSet]{
 			Resource: "replicasets", Kind: replicaSetKind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceReplicaSet, Name: named[*rollout.ReplicaSet, packedReplicaSet](replicaSetKind, controllerOfReplicaSet),
@@ -223,63 +199,11 @@ func (e *Engine) Lead(ctx context.Context) error {
 		}
 	}
 	var group sync.WaitGroup
-	group.Go(func() { e.probes.Run(ctx) })
 	group.Go(func() { e.queue.Run(ctx, e.work) })
-	e.lookout.run(ctx, e.isSpare)
+	e.monitor.Run(ctx)
 	group.Wait()
-	e.lookout.leave(ctx)
+	e.monitor.Cleanup(ctx)
 	return nil
-}
-
-// drives reports whether the engine drives the Deployments of a namespace.
-func (e *Engine) drives(namespace string) bool {
-	return e.driving.Load() && !e.resting.has(namespace)
-}
-
-// drive starts from scratch with all Deployments.
-func (e *Engine) drive() {
-	e.histories.clear()
-	e.driving.Store(true)
-	for _, key := range e.caches.deployments.keys(noLimit, deploymentsIn("")) {
-		e.add(key)
-	}
-}
-
-// rest lets the writes under way complete, and prevents further ones.
-func (e *Engine) rest() {
-	e.driving.Store(false)
-	e.resting.clear() // only then, or a write could begin in one of these namespaces
-}
-
-// resumeIn starts driving the Deployments of a namespace again.
-func (e *Engine) resumeIn(namespace string) {
-	e.resting.remove(namespace)
-	for _, key := range e.caches.deployments.keys(noLimit, deploymentsIn(namespace)) {
-		e.wake(key)
-	}
-}
-
-// hearsSince returns since when all watches that the engine needs in order to drive, including
-// that of the probe, have worked; zero if one of them does not work.
-func (e *Engine) hearsSince() time.Time {
-	since := e.probes.Status().WorkingSince
-	for _, w := range e.watches {
-		if since.IsZero() {
-			break
-		}
-		if other := w.Status().WorkingSince; other.IsZero() || other.After(since) {
-			since = other
-		}
-	}
-	return since
-}
-
-// wake queues a Deployment, unless the engine stands by: then all Deployments are queued when
-// it begins to drive.
-func (e *Engine) wake(key types.NamespacedName) {
-	if e.driving.Load() {
-		e.add(key)
-	}
 }
 
 // Ready reports whether all Deployments and ReplicaSets have been seen at least once, with a
@@ -299,6 +223,6 @@ func (e *Engine) Ready() (bool, string) {
 	for _, status := range e.pods.statuses() {
 		fmt.Fprintf(&detail, "%s (deployment engine, for the strategy Recreate)\n", status)
 	}
-	fmt.Fprintln(&detail, e.lookout.detail(e.leads.Load(), e.probes.Status()))
+	fmt.Fprintln(&detail, e.monitor.Detail(e.leads.Load()))
 	return ready, detail.String()
 }

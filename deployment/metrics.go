@@ -143,8 +143,7 @@ func (e *Engine) Collect(samples chan<- prometheus.Metric) {
 	for _, status := range e.pods.statuses() {
 		gauge(watchUpDesc, series.Bool(status.Up()), status.Resource, status.Namespace)
 	}
-	if e.lookout.hasBegun() {
-		probes := e.probes.Status()
+	if probes, isWatched := e.monitor.ProbeStatus(); isWatched {
 		gauge(watchUpDesc, series.Bool(probes.Up()), probeResource, probes.Namespace)
 	}
 }

@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,7 +20,7 @@ import (
 
 func newIdleEngine(t testing.TB, namespaces ...string) *Engine {
 	t.Helper()
-	e, err := New(Options{API: &rest.Config{Host: "http://127.0.0.1:1"}, Namespaces: namespaces, Workers: 1, Log: slog.New(slog.DiscardHandler)})
+	e, err := New(Options{API: &rest.Config{Host: "http://127.0.0.1:1"}, Namespaces: namespaces, OwnNamespace: "own", Workers: 1, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,9 @@ deployment_engine_watch_up{namespace="two",resource="replicasets"} 0
 		"deployment_engine_rollouts_in_progress", "deployment_engine_rollouts_not_begun", "deployment_engine_watch_up"); err != nil {
 		t.Error(err)
 	}
-	e.lookout.begin(false)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	e.monitor.Run(ended)
 	if count := testutil.CollectAndCount(e, "deployment_engine_watch_up"); count != 5 {
 		t.Errorf("%d watches, want that of the probe, too", count)
 	}

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubernetes-deployment-restart-controller/deployment/digest"
+	"kubernetes-deployment-restart-controller/deployment/handover"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
@@ -67,55 +67,45 @@ func reducePod(object any) (*pod, error) {
 	return newPod(p), nil
 }
 
-// hearing passes what a watch shows of Deployments into the cache, and listens for rivals. It
-// implements watch.Observer.
-type hearing struct {
+// deploymentObserver passes what a watch shows of Deployments into the cache, and lets the
+// monitor look for writes of their status by others. It implements watch.Observer.
+type deploymentObserver struct {
 	feed[*rollout.Deployment, packedDeployment]
-	engine *Engine
-	writes statusWrites
+	monitor *handover.Monitor
+	status  *handover.StatusObserver
 }
 
 // Observe implements watch.Observer.
-func (h hearing) Observe(shown packedDeployment) {
-	if h.engine.isProbe(shown.key()) {
+func (o deploymentObserver) Observe(shown packedDeployment) {
+	if o.isProbe(shown) {
 		return
 	}
 	d := shown.unpack()
-	h.listen(d)
-	h.show(d, shown)
+	o.status.Observe(d)
+	o.show(d, shown)
 }
 
 // Forget implements watch.Observer.
-func (h hearing) Forget(shown packedDeployment) {
-	h.writes.forget(shown.unpack())
-	h.feed.Forget(shown)
+func (o deploymentObserver) Forget(shown packedDeployment) {
+	o.status.Forget(shown.unpack())
+	o.feed.Forget(shown)
 }
 
 // Replace implements watch.Observer.
-func (h hearing) Replace(all []packedDeployment, version string) {
-	all = slices.DeleteFunc(all, func(shown packedDeployment) bool { return h.engine.isProbe(shown.key()) })
-	listed := make(map[digest.Digest]struct{}, len(all))
-	for _, shown := range all {
-		d := shown.unpack()
-		listed[keyDigest(&d.Meta)] = struct{}{}
-		h.listen(d)
-	}
-	h.writes.retain(listed)
-	h.feed.Replace(all, version)
+func (o deploymentObserver) Replace(all []packedDeployment, version string) {
+	all = slices.DeleteFunc(all, o.isProbe)
+	o.status.Replace(func(yield func(*rollout.Deployment) bool) {
+		for _, shown := range all {
+			if !yield(shown.unpack()) {
+				return
+			}
+		}
+	})
+	o.feed.Replace(all, version)
 }
 
-// listen reports a write of a Deployment's status by another field manager to the lookout.
-func (h hearing) listen(d *rollout.Deployment) {
-	if h.writes.isNews(d) {
-		h.engine.lookout.heard(d)
-	}
-}
-
-// isProbe reports whether a Deployment is the engine's own probe, which the engine does not
-// drive because it must not answer itself. The probe of another installation is a Deployment
-// like any other.
-func (e *Engine) isProbe(key types.NamespacedName) bool {
-	return key.Name == probeName && key.Namespace == e.lookout.prober.namespace
+func (o deploymentObserver) isProbe(shown packedDeployment) bool {
+	return o.monitor.IsProbe(shown.key())
 }
 
 // onDeployment wakes a Deployment that has changed.

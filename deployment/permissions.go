@@ -1,6 +1,10 @@
 package deployment
 
-import "kubernetes-deployment-restart-controller/apiclient"
+import (
+	"kubernetes-deployment-restart-controller/apiclient"
+
+	"kubernetes-deployment-restart-controller/deployment/handover"
+)
 
 // neededPermissions are the permissions that the engine needs in each namespace whose
 // Deployments it drives. The manifests grant them and explain what each is for.
@@ -23,24 +27,9 @@ var neededPermissions = []apiclient.Permission{
 	{Verb: "patch", Resource: "events", Impact: "repeated Events are not counted"},
 }
 
-// probePermissions returns the permissions that the engine needs in its own namespace.
-func probePermissions(namespace string) []apiclient.Permission {
-	const impact = "the engine does not start, because it cannot detect other deployment controllers"
-	probe := apiclient.Permission{Group: "apps", Resource: "deployments", Namespace: namespace, Name: probeName, Impact: impact}
-	permissions := []apiclient.Permission{
-		{Verb: "create", Group: "apps", Resource: "deployments", Namespace: namespace, Impact: impact}, // RBAC cannot limit create to a name
-		{Verb: "create", Resource: "events", Namespace: namespace, Impact: "Events do not report when the engine stands by"},
-	}
-	for _, verb := range []string{"list", "watch", "delete"} {
-		probe.Verb = verb
-		permissions = append(permissions, probe)
-	}
-	return permissions
-}
-
 // permissionsOf returns all permissions that the engine needs.
 func permissionsOf(options *Options) []apiclient.Permission {
-	permissions := probePermissions(options.OwnNamespace)
+	permissions := handover.Permissions(options.OwnNamespace)
 	for _, namespace := range apiclient.NamespacesOrAll(options.Namespaces) {
 		for _, permission := range neededPermissions {
 			permission.Namespace = namespace

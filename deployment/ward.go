@@ -43,11 +43,6 @@ func uncontrolled(*rollout.Deployment) types.UID { return "" }
 
 func controllerOfReplicaSet(rs *rollout.ReplicaSet) types.UID { return rs.Controller }
 
-// nameOfSighting names the probe.
-func nameOfSighting(s *sighting) quarantine.Object {
-	return quarantine.Object{Kind: rollout.DeploymentKind, Namespace: s.Namespace, Name: s.Name, UID: s.UID, ResourceVersion: s.ResourceVersion}
-}
-
 // nameOfPod names a pod for the ward.
 func nameOfPod(p *pod) quarantine.Object {
 	return quarantine.Object{

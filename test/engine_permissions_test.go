@@ -224,7 +224,7 @@ func withoutLine(t *testing.T, manifest []byte, line string) []byte {
 }
 
 // An engine that cannot make sure that it is alone does not begin to drive. This one is a
-// spare, which is no different.
+// standby, which is no different.
 func TestAnEngineThatMayNotMakeItsProbeSaysSoAndWaits(t *testing.T) {
 	s := newEngineSceneApart(t)
 	manifests, home := s.namespacedPermissions()

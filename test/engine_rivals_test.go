@@ -49,7 +49,7 @@ func TestTheEngineAndKubernetesOwnControllerOnOneCluster(t *testing.T) {
 	fleet.awaitRolledOut()
 	s.requireEvent(sharedHome, "TookOver", "drives Deployments")
 
-	// A second installation hears the first, although both write by the same name.
+	// A second installation detects the first, although both write by the same name.
 	second := s.startEngineForAll("on", s.ownNamespace())
 	s.awaitStandingBy(second, fieldManager+" wrote the status of deployment "+s.namespace+"-own/"+probeName)
 	s.requireToldStandingBy(second)
@@ -94,7 +94,7 @@ func (s *scene) startOriginal() *harness.Component {
 	return original
 }
 
-// startEngineForAll starts an engine for all namespaces, on or as a spare, with its probe
+// startEngineForAll starts an engine for all namespaces, on or as a standby, with its probe
 // in one of them.
 func (s *scene) startEngineForAll(mode, own string) *harness.Controller {
 	s.Helper()
@@ -109,16 +109,16 @@ func (s *scene) startEngineForAll(mode, own string) *harness.Controller {
 	return engine
 }
 
-// awaitStandingBy waits until an engine does not drive because of what it has heard.
+// awaitStandingBy waits until an engine does not drive because of another controller.
 // That is no reason not to be ready.
-func (s *scene) awaitStandingBy(engine *harness.Controller, heard string) {
+func (s *scene) awaitStandingBy(engine *harness.Controller, cause string) {
 	s.Helper()
 	s.eventually("the engine stands by", func(ctx context.Context) error {
 		status, body, err := engine.Get(ctx, "/readyz")
 		switch {
 		case err != nil:
 			return err
-		case status != http.StatusOK || !strings.Contains(body, "standing by, since ") || !strings.Contains(body, heard):
+		case status != http.StatusOK || !strings.Contains(body, "standing by, since ") || !strings.Contains(body, cause):
 			return fmt.Errorf("/readyz answers %d: %s", status, body)
 		}
 		drives, err := engine.Metric(ctx, "deployment_engine_driving", nil)
@@ -130,11 +130,11 @@ func (s *scene) awaitStandingBy(engine *harness.Controller, heard string) {
 }
 
 // requireToldStandingBy fails the test if the log of an engine that was not started as a
-// spare does not tell that it stands by.
+// standby does not report that it stands by.
 func (s *scene) requireToldStandingBy(engine *harness.Controller) {
 	s.Helper()
 	if len(engine.Log().Containing("level=WARN", "standing by: somebody else drives deployments")) == 0 {
-		s.Error("the log does not tell that the engine stands by")
+		s.Error("the log does not report that the engine stands by")
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // Somebody writes the status of his Deployment all the time, as a rival would. That stops
-// the engine in his namespace, not elsewhere, and does not keep a spare from taking over.
+// the engine in his namespace, not elsewhere, and does not keep a standby from taking over.
 func TestConstantStatusWritesStopTheEngineInOneNamespaceOnly(t *testing.T) {
 	s := newEngineSceneOfItsOwn(t)
 	s.namespace += "-his"
@@ -25,8 +25,8 @@ func TestConstantStatusWritesStopTheEngineInOneNamespaceOnly(t *testing.T) {
 
 	engine := s.startEngineForAll("on", sharedHome)
 	s.must(engine.AwaitDriving(t.Context(), waitLimit))
-	spare := s.startEngineForAll("standby", s.ownNamespace())
-	s.awaitStandingBy(spare, fieldManager+" wrote the status of deployment "+s.namespace+"-own/"+probeName)
+	standby := s.startEngineForAll("standby", s.ownNamespace())
+	s.awaitStandingBy(standby, fieldManager+" wrote the status of deployment "+s.namespace+"-own/"+probeName)
 	app := his.deploy("app", 1)
 	his.awaitRollout(app)
 
@@ -54,16 +54,16 @@ func TestConstantStatusWritesStopTheEngineInOneNamespaceOnly(t *testing.T) {
 	his.awaitEvent(app, "ForeignStatusWrite", "tenant wrote the status. The deployment engine rests in this namespace")
 
 	s.must(engine.Stop())
-	s.must(spare.AwaitDriving(t.Context(), waitLimit))
+	s.must(standby.AwaitDriving(t.Context(), waitLimit))
 	s.patchImage(web, "example/main:5")
 	s.awaitRollout(web)
 	if sets := his.replicaSetsNow(app); len(sets) != 1 {
-		t.Errorf("there are %d ReplicaSets where the spare rests", len(sets))
+		t.Errorf("there are %d ReplicaSets where the standby rests", len(sets))
 	}
 
 	stop()
 	his.awaitRollout(app)
-	if alarms, err := spare.Metric(t.Context(), "deployment_engine_false_alarms_total", nil); err != nil || alarms == 0 {
+	if alarms, err := standby.Metric(t.Context(), "deployment_engine_false_alarms_total", nil); err != nil || alarms == 0 {
 		t.Errorf("%v false alarms are counted, %v", alarms, err)
 	}
 }

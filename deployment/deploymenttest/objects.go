@@ -1,6 +1,6 @@
-// Package deploymenttest makes the API objects that the tests of the deployment engine and of its
-// planner start from: the Deployment web and its ReplicaSets, each with the template of an image
-// "v1", "v2" and so on. It knows nothing of either package, so that both can use it.
+// Package deploymenttest makes the API objects that the tests of the deployment engine's packages
+// start from: the Deployment web and its ReplicaSets, each with the template of an image
+// "v1", "v2" and so on. It knows none of these packages, so that all can use it.
 package deploymenttest
 
 import (
@@ -145,6 +145,14 @@ func ReplicaSet(image string, wanted, available int32) *appsv1.ReplicaSet {
 		Status: appsv1.ReplicaSetStatus{
 			Replicas: wanted, ReadyReplicas: available, AvailableReplicas: available, TerminatingReplicas: new(int32(0)),
 		},
+	}
+}
+
+// StatusBy returns an entry of the managed fields for a write of the status some seconds after
+// noon.
+func StatusBy(manager string, second float64) metav1.ManagedFieldsEntry {
+	return metav1.ManagedFieldsEntry{
+		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: &metav1.Time{Time: NoonPlus(second)},
 	}
 }
 

@@ -6,11 +6,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// statusBy is an entry of the managed fields for a write of the status.
-func statusBy(manager string, second float64) metav1.ManagedFieldsEntry {
-	return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: &metav1.Time{Time: noonPlus(second)}}
-}
-
 func TestTheLastWriteOfTheStatusByOthersIsReadFromTheManagedFields(t *testing.T) {
 	spec, scale, untimed := statusBy("kubectl", 9), statusBy("autoscaler", 9), statusBy("timeless", 9)
 	spec.Subresource, scale.Subresource, untimed.Time = "", "scale", nil

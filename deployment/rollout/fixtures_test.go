@@ -24,6 +24,7 @@ var (
 	withHistoryLimit = deploymenttest.WithHistoryLimit
 	withStatus       = deploymenttest.WithStatus
 	condition        = deploymenttest.Condition
+	statusBy         = deploymenttest.StatusBy
 	expect           = deploymenttest.Expect
 )
 

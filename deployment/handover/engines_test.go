@@ -1,9 +1,8 @@
-package deployment
+package handover
 
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -18,15 +17,16 @@ import (
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
+	"kubernetes-deployment-restart-controller/watch"
 )
 
 // overlap is how long two engines may drive at a time: until the watch of the one has
 // shown what the other wrote.
 const overlap = 100 * time.Millisecond
 
-// calm is after what time somebody drives: the patience of one engine, its probe, and as
+// calm is after what time somebody drives: the takeover delay of one engine, its probe, and as
 // much again for two that took over at the same moment.
-const calm = 2 * (silenceLimit + silenceJitter + probePeriod)
+const calm = 2 * (takeoverDelay + takeoverJitter + probePeriod)
 
 // Engines come and go at random. Each that drives answers the probes of the others
 // within 50 ms.
@@ -70,7 +70,7 @@ type rivalEngine struct {
 	apiclient.Objects[*appsv1.Deployment]
 
 	all     *rivals
-	lookout *lookout
+	monitor *Monitor
 	drives  atomic.Bool
 	kill    context.CancelFunc
 	probe   *appsv1.Deployment // guarded by the lock of all
@@ -114,26 +114,33 @@ func (r *rivals) start(ctx context.Context) {
 func (r *rivals) launch(ctx context.Context, e *rivalEngine, apps apiclient.Apps, onDrive func()) {
 	ctx, e.kill = context.WithCancel(ctx)
 	start := time.Now()
-	e.lookout = &lookout{
-		prober: prober{apps: apps, namespace: "own"}, events: &record.FakeRecorder{}, writes: newMetrics().rivalWrites, alarms: newMetrics().falseAlarms, log: slog.New(slog.DiscardHandler),
-		drive: func() {
+	e.monitor = newMonitor(Options{
+		Apps: apps, Namespace: "own", Standby: r.duration(2) == 0, Events: &record.FakeRecorder{},
+		Drive: func() {
 			e.drives.Store(ctx.Err() == nil)
 			onDrive()
 		},
-		rest:       func() { e.drives.Store(false) },
-		restIn:     func(string) {},
-		resumeIn:   func(string) {},
-		hearsSince: func() time.Time { return start },
-		seesSince:  func() time.Time { return start },
-		patience:   func() time.Duration { return silenceLimit + r.duration(silenceJitter) },
-		woken:      make(chan struct{}, 1),
-	}
-	isSpare := r.duration(2) == 0
+		Rest:         func() { e.drives.Store(false) },
+		RestIn:       func(string) {},
+		ResumeIn:     func(string) {},
+		WorkingSince: func() time.Time { return start },
+	})
+	e.monitor.probes = workingWatch{start}
+	e.monitor.delay = func() time.Duration { return takeoverDelay + r.duration(takeoverJitter) }
 	r.mu.Lock()
 	r.engines = append(r.engines, e)
 	r.mu.Unlock()
-	r.group.Go(func() { e.lookout.run(ctx, isSpare) })
+	r.group.Go(func() { e.monitor.Run(ctx) })
 }
+
+// workingWatch works since a time.
+type workingWatch struct{ since time.Time }
+
+// Run implements probeWatch.
+func (w workingWatch) Run(context.Context) {}
+
+// Status implements probeWatch.
+func (w workingWatch) Status() watch.Status { return watch.Status{WorkingSince: w.since} }
 
 func (r *rivals) others(than *rivalEngine) (others []*rivalEngine) {
 	r.mu.Lock()
@@ -182,7 +189,7 @@ func (e *rivalEngine) Delete(context.Context, string, metav1.DeleteOptions) erro
 	e.probe = nil
 	e.all.mu.Unlock()
 	if gone != nil {
-		e.lookout.Forget(must(reduceProbe(gone)))
+		probeObserver{e.monitor}.Forget(must(reduceProbe(gone)))
 	}
 	return nil
 }
@@ -195,7 +202,7 @@ func (e *rivalEngine) Create(_ context.Context, d *appsv1.Deployment, _ metav1.C
 	made.UID = types.UID(fmt.Sprint("uid-", e.all.uids))
 	e.probe = made
 	e.all.mu.Unlock()
-	e.lookout.Observe(must(reduceProbe(made)))
+	probeObserver{e.monitor}.Observe(must(reduceProbe(made)))
 	for _, other := range e.all.others(e) {
 		e.all.group.Go(func() { e.answeredBy(other) })
 	}
@@ -222,5 +229,5 @@ func (e *rivalEngine) answeredBy(other *rivalEngine) {
 	answered.ManagedFields = []metav1.ManagedFieldsEntry{statusBy(rollout.FieldManager, 1)}
 	e.probe = answered
 	e.all.mu.Unlock()
-	e.lookout.Observe(must(reduceProbe(answered)))
+	probeObserver{e.monitor}.Observe(must(reduceProbe(answered)))
 }

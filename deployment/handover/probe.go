@@ -1,4 +1,4 @@
-package deployment
+package handover
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
+	"kubernetes-deployment-restart-controller/quarantine"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 
 	// tokenAnnotation distinguishes probes.
 	tokenAnnotation = "com.xing.deployment-restart.probe"
-	// drivingAnnotation says whether the process that made the probe already drove
+	// drivingAnnotation says whether the process that created the probe already drove
 	// Deployments.
 	drivingAnnotation     = "com.xing.deployment-restart.driving"
 	descriptionAnnotation = "kubernetes.io/description"
@@ -68,24 +69,24 @@ func newProbe(namespace, token string, drives bool) *appsv1.Deployment {
 	}
 }
 
-// prober makes and deletes the probe.
+// prober creates and deletes the probe.
 type prober struct {
 	apps      apiclient.Apps
 	namespace string
 }
 
-// replace makes a new probe, which nobody has answered yet, in place of any existing
+// replace creates a new probe, which nobody has answered yet, in place of any existing
 // one. It returns its UID.
 func (p *prober) replace(ctx context.Context, token string, drives bool) (types.UID, error) {
 	probes := p.apps.Deployments(p.namespace)
 	if err := probes.Delete(ctx, probeName, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return "", fmt.Errorf("delete deployment %s/%s: %w", p.namespace, probeName, err)
 	}
-	made, err := probes.Create(ctx, newProbe(p.namespace, token, drives), metav1.CreateOptions{FieldManager: rollout.FieldManager})
+	created, err := probes.Create(ctx, newProbe(p.namespace, token, drives), metav1.CreateOptions{FieldManager: rollout.FieldManager})
 	if err != nil {
 		return "", fmt.Errorf("create deployment %s/%s: %w", p.namespace, probeName, err)
 	}
-	return made.UID, nil
+	return created.UID, nil
 }
 
 // remove deletes the probe, unless another process has replaced it since.
@@ -97,11 +98,11 @@ func (p *prober) remove(ctx context.Context, uid types.UID) error {
 	return nil
 }
 
-// sighting is an observed state of the probe.
-type sighting struct {
+// probeState is an observed state of the probe.
+type probeState struct {
 	rollout.Meta
 	token string
-	// isFromDriver means that the process that made the probe already drove
+	// isFromDriver means that the process that created the probe already drove
 	// Deployments.
 	isFromDriver bool
 	// answer is the write of its status, if isAnswered.
@@ -109,12 +110,17 @@ type sighting struct {
 	answer     rollout.StatusWrite
 }
 
-func reduceProbe(object any) (*sighting, error) {
+// nameOfProbe names the probe for the ward.
+func nameOfProbe(s *probeState) quarantine.Object {
+	return quarantine.Object{Kind: rollout.DeploymentKind, Namespace: s.Namespace, Name: s.Name, UID: s.UID, ResourceVersion: s.ResourceVersion}
+}
+
+func reduceProbe(object any) (*probeState, error) {
 	d, ok := object.(*appsv1.Deployment)
 	if !ok {
 		return nil, fmt.Errorf("a %T is no Deployment", object)
 	}
-	return &sighting{
+	return &probeState{
 		Meta:         rollout.MetaOf(&d.ObjectMeta),
 		token:        d.Annotations[tokenAnnotation],
 		isFromDriver: d.Annotations[drivingAnnotation] == strconv.FormatBool(true),

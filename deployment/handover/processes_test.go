@@ -1,4 +1,4 @@
-package deployment
+package handover
 
 import (
 	"context"
@@ -80,7 +80,7 @@ func (p process) Delete(context.Context, string, metav1.DeleteOptions) error {
 		return apierrors.NewNotFound(appsv1.Resource("deployments"), probeName)
 	}
 	for _, e := range p.all.others(nil) {
-		e.lookout.Forget(must(reduceProbe(gone)))
+		probeObserver{e.monitor}.Forget(must(reduceProbe(gone)))
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (p process) Create(_ context.Context, d *appsv1.Deployment, _ metav1.Create
 	p.all.shared = made
 	p.all.mu.Unlock()
 	for _, e := range p.all.others(nil) {
-		e.lookout.Observe(must(reduceProbe(made)))
+		probeObserver{e.monitor}.Observe(must(reduceProbe(made)))
 	}
 	return made, nil
 }
