@@ -15,11 +15,14 @@ const (
 // KiB unchanged, and otherwise its beginning with a mark that it was cut. The text of an
 // admission webhook's denial can be arbitrarily long. The beginning does not keep the whole text
 // in memory.
-func Text(text string) string {
-	if len(text) <= maxText {
+func Text(text string) string { return Within(maxText, text) }
+
+// Within is like [Text] with another limit, in bytes, of at least 10.
+func Within(limit int, text string) string {
+	if len(text) <= limit {
 		return text
 	}
-	end := maxText - len(cutMark)
+	end := limit - len(cutMark)
 	for range utf8.UTFMax - 1 {
 		if utf8.RuneStart(text[end]) {
 			break

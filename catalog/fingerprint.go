@@ -29,11 +29,11 @@ func RevisionFingerprint(template *corev1.PodTemplateSpec) Fingerprint {
 	return fingerprintOf(podtemplate.Encode(template).SumWithoutLabel(appsv1.DefaultDeploymentUniqueLabelKey))
 }
 
-// fingerprints returns the fingerprints of a pod template with and without the restart
-// timestamp. It does not modify the template.
+// fingerprints returns the fingerprints of a pod template with and without what a restart sets in
+// it. It does not modify the template.
 func fingerprints(template *corev1.PodTemplateSpec) (full, bare Fingerprint) {
 	encoded := podtemplate.Encode(template)
-	return fingerprintOf(encoded.Sum()), fingerprintOf(encoded.SumWithoutAnnotation(TimestampAnnotation))
+	return fingerprintOf(encoded.Sum()), fingerprintOf(encoded.SumWithoutAnnotations(TimestampAnnotation, CauseAnnotation))
 }
 
 // earlierDigits is the length of the fingerprints that [earlierFingerprint] returns.

@@ -28,6 +28,11 @@ func TestDifferentTemplatesHaveDifferentFingerprints(t *testing.T) {
 		"our restart timestamp": {
 			func(p *corev1.PodTemplateSpec) { p.Annotations = map[string]string{TimestampAnnotation: "now"} }, true, false,
 		},
+		"our restart timestamp with its cause": {
+			func(p *corev1.PodTemplateSpec) {
+				p.Annotations = map[string]string{TimestampAnnotation: "now", CauseAnnotation: "an edit"}
+			}, true, false,
+		},
 		"another annotation": {func(p *corev1.PodTemplateSpec) { p.Annotations = map[string]string{"a": "b"} }, false, false},
 		"a label":            {func(p *corev1.PodTemplateSpec) { p.Labels["a"] = "b" }, false, false},
 		"an image":           {func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Image = "web:2" }, false, false},

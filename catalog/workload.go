@@ -21,6 +21,9 @@ const (
 	gracePeriodAnnotation = "com.xing.deployment-restart.grace-period"
 	// TimestampAnnotation is set on the pod template to restart the pods.
 	TimestampAnnotation = "com.xing.deployment-restart.timestamp"
+	// CauseAnnotation is set on the pod template along with the timestamp, to tell people what the
+	// restart was for. The controller never reads it.
+	CauseAnnotation = "com.xing.deployment-restart.cause"
 )
 
 // WorkloadKind is the kind of a workload as the API spells it.

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"kubernetes-deployment-restart-controller/brief"
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
@@ -22,6 +23,17 @@ func describe(decision catalog.Decision) string {
 	return describeCauses(decision, func(cause catalog.Cause) string {
 		return fmt.Sprintf("%s %s changed (%s)", cause.Config.Kind, cause.Config.Name, describeKeys(cause))
 	})
+}
+
+// longestCause is how many bytes of a pod template the cause of a restart may take.
+const longestCause = 512
+
+// causeNote is the cause of a restart for the pod template, as short as possible, because every
+// pod has it. It does not name keys of Secrets either.
+func causeNote(decision catalog.Decision) string {
+	return brief.Within(longestCause, describeCauses(decision, func(cause catalog.Cause) string {
+		return fmt.Sprintf("%s/%s: %s", cause.Config.Kind, cause.Config.Name, keysOf(cause))
+	}))
 }
 
 // describeWithWriters is like describe, with the field managers that made the changes,
@@ -63,6 +75,14 @@ func listed(names []string, more int) string {
 }
 
 func describeKeys(cause catalog.Cause) string {
+	if cause.Config.Kind.IsSecret() || len(cause.Keys) == 0 {
+		return keysOf(cause)
+	}
+	return "keys: " + keysOf(cause)
+}
+
+// keysOf names the changed keys of a ConfigMap, or counts those of a Secret.
+func keysOf(cause catalog.Cause) string {
 	count := len(cause.Keys) + cause.MoreKeys
 	switch {
 	case count == 0:
@@ -72,7 +92,7 @@ func describeKeys(cause catalog.Cause) string {
 	case cause.Config.Kind.IsSecret():
 		return fmt.Sprintf("%d keys", count)
 	}
-	return "keys: " + listed(cause.Keys, cause.MoreKeys)
+	return listed(cause.Keys, cause.MoreKeys)
 }
 
 // describeHold describes what else must happen if the patch alone does not restart the

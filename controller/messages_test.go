@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -12,23 +14,37 @@ func TestARestartNamesConfigsAndKeysButNotThoseOfSecrets(t *testing.T) {
 		name   string
 		causes []catalog.Cause
 		want   string
+		note   string
 	}{
-		{"keys of a configmap", []catalog.Cause{{Config: mapA, Keys: []string{"x", "y"}}}, "configmap a changed (keys: x, y)"},
-		{"a change that nobody saw", []catalog.Cause{{Config: mapA}}, "configmap a changed (keys unknown)"},
-		{"one key of a secret", []catalog.Cause{{Config: secret, Keys: []string{"x"}}}, "secret tls changed (1 key)"},
-		{"keys of a secret", []catalog.Cause{{Config: secret, Keys: []string{"x", "y"}}}, "secret tls changed (2 keys)"},
-		{"several configs", []catalog.Cause{{Config: mapA, Keys: []string{"x"}}, {Config: secret}}, "configmap a changed (keys: x); secret tls changed (keys unknown)"},
-		{"very many keys", []catalog.Cause{{Config: mapA, Keys: []string{"x", "y"}, MoreKeys: 2}}, "configmap a changed (keys: x, y and 2 more)"},
-		{"very many keys of a secret", []catalog.Cause{{Config: secret, Keys: []string{"x", "y"}, MoreKeys: 2}}, "secret tls changed (4 keys)"},
+		{"keys of a configmap", []catalog.Cause{{Config: mapA, Keys: []string{"x", "y"}}}, "configmap a changed (keys: x, y)", "configmap/a: x, y"},
+		{"a change that nobody saw", []catalog.Cause{{Config: mapA}}, "configmap a changed (keys unknown)", "configmap/a: keys unknown"},
+		{"one key of a secret", []catalog.Cause{{Config: secret, Keys: []string{"x"}}}, "secret tls changed (1 key)", "secret/tls: 1 key"},
+		{"keys of a secret", []catalog.Cause{{Config: secret, Keys: []string{"x", "y"}}}, "secret tls changed (2 keys)", "secret/tls: 2 keys"},
+		{"several configs", []catalog.Cause{{Config: mapA, Keys: []string{"x"}}, {Config: secret}}, "configmap a changed (keys: x); secret tls changed (keys unknown)", "configmap/a: x; secret/tls: keys unknown"},
+		{"very many keys", []catalog.Cause{{Config: mapA, Keys: []string{"x", "y"}, MoreKeys: 2}}, "configmap a changed (keys: x, y and 2 more)", "configmap/a: x, y and 2 more"},
+		{"very many keys of a secret", []catalog.Cause{{Config: secret, Keys: []string{"x", "y"}, MoreKeys: 2}}, "secret tls changed (4 keys)", "secret/tls: 4 keys"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := describe(catalog.Decision{Causes: test.causes}); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
+			if got := causeNote(catalog.Decision{Causes: test.causes}); got != test.note {
+				t.Errorf("in the pod template: got %s\nwant %s", got, test.note)
+			}
 			if got, want := describe(catalog.Decision{Causes: test.causes, MoreCauses: 3}), test.want+"; and 3 more"; got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
 		})
+	}
+}
+
+func TestTheCauseTakesLittleOfThePodTemplate(t *testing.T) {
+	var causes []catalog.Cause
+	for range 10 {
+		causes = append(causes, catalog.Cause{Config: mapA, Keys: slices.Repeat([]string{strings.Repeat("k", 253)}, 10)})
+	}
+	if note := causeNote(catalog.Decision{Causes: causes}); len(note) != 512 || !strings.HasSuffix(note, "[cut]") {
+		t.Errorf("%d bytes: %s", len(note), note)
 	}
 }
 

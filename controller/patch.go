@@ -10,7 +10,7 @@ import (
 )
 
 // newPatch returns the JSON merge patch that carries out a decision: it records the checksums
-// with their basis and, for a restart, sets the timestamp on the pod template. The
+// with their basis and, for a restart, sets the timestamp and the cause on the pod template. The
 // resourceVersion makes the API server refuse the patch if the workload has changed.
 func newPatch(w *catalog.Workload, decision catalog.Decision, on catalog.Basis) (*workloadPatch, error) {
 	annotations, err := decision.Checksums.Annotations(on)
@@ -19,8 +19,8 @@ func newPatch(w *catalog.Workload, decision catalog.Decision, on catalog.Basis) 
 	}
 	patch := &workloadPatch{Metadata: patchedMeta{ResourceVersion: w.ResourceVersion, Annotations: annotations}}
 	if decision.Outcome == catalog.Restart {
-		timestamp := map[string]string{catalog.TimestampAnnotation: on.Timestamp}
-		patch.Spec = &patchedSpec{Template: patchedTemplate{Metadata: patchedMeta{Annotations: timestamp}}}
+		restart := map[string]string{catalog.TimestampAnnotation: on.Timestamp, catalog.CauseAnnotation: causeNote(decision)}
+		patch.Spec = &patchedSpec{Template: patchedTemplate{Metadata: patchedMeta{Annotations: restart}}}
 	}
 	return patch, nil
 }
@@ -54,7 +54,7 @@ type patchedMeta struct {
 
 // missingIn names the first annotation of the patch that the workload lacks after the patch,
 // or returns the empty string if it lacks no annotation. It checks the record before the
-// restart.
+// restart. The pods restart without their cause, too.
 func (p *workloadPatch) missingIn(after *catalog.Parts) string {
 	if missing := p.Metadata.missingIn(after.Meta.Annotations); missing != "" {
 		return "annotation " + missing
@@ -70,7 +70,8 @@ func (p *workloadPatch) missingIn(after *catalog.Parts) string {
 
 func (m *patchedMeta) missingIn(present map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(m.Annotations)) {
-		if value, found := present[name]; !found || value != m.Annotations[name] {
+		value, found := present[name]
+		if isLacking := !found || value != m.Annotations[name]; isLacking && name != catalog.CauseAnnotation {
 			return name
 		}
 	}

@@ -17,7 +17,8 @@ var budget = catalog.Budget{Restarts: 2, Last: time.Date(2026, 1, 2, 3, 4, 0, 0,
 func bodyOf(t *testing.T, outcome catalog.Outcome, now time.Time) map[string]any {
 	t.Helper()
 	w := &catalog.Workload{Ref: web, ResourceVersion: "42", Timestamp: "of the last restart"}
-	decision := catalog.Decision{Outcome: outcome, Checksums: catalog.Checksums{mapA: 0x1f}}
+	causes := []catalog.Cause{{Config: mapA, Keys: []string{"level", "port"}}}
+	decision := catalog.Decision{Outcome: outcome, Checksums: catalog.Checksums{mapA: 0x1f}, Causes: causes}
 	built, err := newPatch(w, decision, catalog.Basis{
 		Template: catalog.Fingerprint{0xab, 0xc}, Budget: budget, Written: now, Timestamp: timestampAfter(w, outcome, now),
 	})
@@ -61,7 +62,7 @@ func TestARecordTouchesOnlyTheWorkloadsAnnotations(t *testing.T) {
 func TestARestartIsRecordedAndStampedInOnePatch(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600))
 	const timestamp = "2026-01-02T02:04:05.000000006Z"
-	stamp := map[string]any{catalog.TimestampAnnotation: timestamp}
+	stamp := map[string]any{catalog.TimestampAnnotation: timestamp, catalog.CauseAnnotation: "configmap/a: level, port"}
 	want := map[string]any{
 		"metadata": map[string]any{"resourceVersion": "42", "annotations": recordAt(t, now, timestamp)},
 		"spec":     map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": stamp}}},
@@ -74,7 +75,7 @@ func TestARestartIsRecordedAndStampedInOnePatch(t *testing.T) {
 func TestAMissingEffectOfAPatchIsFound(t *testing.T) {
 	patch := &workloadPatch{
 		Metadata: patchedMeta{Annotations: map[string]string{"a": "1", "b": "2"}},
-		Spec:     &patchedSpec{Template: patchedTemplate{Metadata: patchedMeta{Annotations: map[string]string{"c": "3"}}}},
+		Spec:     &patchedSpec{Template: patchedTemplate{Metadata: patchedMeta{Annotations: map[string]string{"c": "3", catalog.CauseAnnotation: "an edit"}}}},
 	}
 	with := func(own, template map[string]string) *catalog.Parts {
 		return &catalog.Parts{

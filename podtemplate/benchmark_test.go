@@ -101,7 +101,7 @@ func BenchmarkTwoSums(b *testing.B) {
 			for b.Loop() {
 				encoded := Encode(template)
 				encoded.Sum()
-				encoded.SumWithoutAnnotation(timestamp)
+				encoded.SumWithoutAnnotations(timestamp)
 			}
 			b.ReportMetric(float64(template.Size()), "bytes")
 		})

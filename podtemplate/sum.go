@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"maps"
 	"reflect"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,10 +41,10 @@ func Encode(template *corev1.PodTemplateSpec) Encoded {
 // Sum returns the sum of the whole template.
 func (e Encoded) Sum() Sum { return e.sumWith(e.metadata) }
 
-// SumWithoutAnnotation returns the sum of the template without an annotation.
-func (e Encoded) SumWithoutAnnotation(name string) Sum {
+// SumWithoutAnnotations returns the sum of the template without some annotations.
+func (e Encoded) SumWithoutAnnotations(names ...string) Sum {
 	metadata := *e.metadata
-	metadata.Annotations = without(metadata.Annotations, name)
+	metadata.Annotations = without(metadata.Annotations, names...)
 	return e.sumWith(&metadata)
 }
 
@@ -58,11 +59,14 @@ func (e Encoded) sumWith(metadata *metav1.ObjectMeta) Sum {
 	return sha256.Sum256(metadataForm.appendTo(e.text, reflect.ValueOf(metadata).Elem()))
 }
 
-func without(m map[string]string, key string) map[string]string {
-	if _, found := m[key]; !found {
+func without(m map[string]string, keys ...string) map[string]string {
+	isThere := func(key string) bool { _, found := m[key]; return found }
+	if !slices.ContainsFunc(keys, isThere) {
 		return m
 	}
 	rest := maps.Clone(m)
-	delete(rest, key)
+	for _, key := range keys {
+		delete(rest, key)
+	}
 	return rest
 }

@@ -143,15 +143,16 @@ func TestTheSameTemplateHasTheSameSumHoweverItIsWritten(t *testing.T) {
 func TestASumWithoutALabelOrAnAnnotationEqualsThatOfATemplateWithoutIt(t *testing.T) {
 	marked := web()
 	marked.Labels[hashLabel] = "6c5f67b5f7"
-	marked.Annotations = map[string]string{timestamp: "now"}
+	marked.Annotations = map[string]string{timestamp: "now", "cause": "an edit"}
 	for name, test := range map[string]struct {
 		sum  func(Encoded) Sum
 		bare func(*corev1.PodTemplateSpec)
 	}{
-		"the last annotation":             {func(e Encoded) Sum { return e.SumWithoutAnnotation(timestamp) }, func(t *corev1.PodTemplateSpec) { t.Annotations = nil }},
+		"the last annotations":            {func(e Encoded) Sum { return e.SumWithoutAnnotations(timestamp, "cause") }, func(t *corev1.PodTemplateSpec) { t.Annotations = nil }},
+		"one annotation of several":       {func(e Encoded) Sum { return e.SumWithoutAnnotations("note", "cause") }, func(t *corev1.PodTemplateSpec) { delete(t.Annotations, "cause") }},
 		"one label of several":            {func(e Encoded) Sum { return e.SumWithoutLabel(hashLabel) }, func(t *corev1.PodTemplateSpec) { delete(t.Labels, hashLabel) }},
 		"a label of its name":             {func(e Encoded) Sum { return e.SumWithoutLabel(timestamp) }, func(*corev1.PodTemplateSpec) {}},
-		"an annotation that is not there": {func(e Encoded) Sum { return e.SumWithoutAnnotation("note") }, func(*corev1.PodTemplateSpec) {}},
+		"an annotation that is not there": {func(e Encoded) Sum { return e.SumWithoutAnnotations("note") }, func(*corev1.PodTemplateSpec) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			encoded, before, bare := Encode(marked), marked.DeepCopy(), marked.DeepCopy()

@@ -49,7 +49,7 @@ type fencedPatch struct {
 
 var workloadPatches = []fencedPatch{
 	{"records checksums", `{"metadata":{"annotations":{"com.xing.deployment-restart.applied-config-checksums":"{}"}}}`, ""},
-	{"restarts", `{"spec":{"template":{"metadata":{"annotations":{"com.xing.deployment-restart.timestamp":"2026-01-02T03:04:05Z"}}}}}`, ""},
+	{"restarts", `{"spec":{"template":{"metadata":{"annotations":{"com.xing.deployment-restart.timestamp":"2026-01-02T03:04:05Z","com.xing.deployment-restart.cause":"an edit"}}}}}`, ""},
 	{"opts out", `{"metadata":{"annotations":{"com.xing.deployment-restart":"disabled"}}}`, "changes only its own annotations"},
 	{"adds an annotation", `{"metadata":{"annotations":{"other":"1"}}}`, "changes only its own annotations"},
 	{"removes an annotation", `{"metadata":{"annotations":{"com.xing.deployment-restart":null}}}`, "changes only its own annotations"},

@@ -52,7 +52,7 @@ func requireBasis(t *testing.T, st state) {
 	}
 }
 
-func TestARestartChangesNothingButTheRecordAndTheTimestamp(t *testing.T) {
+func TestARestartChangesNothingButTheRecordTheTimestampAndTheCause(t *testing.T) {
 	s := newScene(t)
 	s.make(settings, set("used", "v1"))
 	app := s.run("app", podOf(envFrom(settings)), func(d *appsv1.Deployment) {
@@ -73,6 +73,7 @@ func TestARestartChangesNothingButTheRecordAndTheTimestamp(t *testing.T) {
 	}
 	want := *before.spec.(*appsv1.DeploymentSpec).DeepCopy()
 	want.Template.Annotations[timestampAnnotation] = after.restartedAt()
+	want.Template.Annotations[causeAnnotation] = "configmap/settings: used"
 	if diff := cmp.Diff(&want, after.spec); diff != "" {
 		t.Errorf("spec (-want +got):\n%s", diff)
 	}

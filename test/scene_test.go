@@ -24,6 +24,7 @@ const (
 	checksumsAnnotation = "com.xing.deployment-restart.applied-config-checksums"
 	basisAnnotation     = "com.xing.deployment-restart.applied-config-basis"
 	timestampAnnotation = "com.xing.deployment-restart.timestamp"
+	causeAnnotation     = "com.xing.deployment-restart.cause"
 	controllerName      = "kubernetes-deployment-restart-controller"
 )
 

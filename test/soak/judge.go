@@ -185,11 +185,12 @@ func sightOf(kind string, object metav1.Object, template *corev1.PodTemplateSpec
 	return s
 }
 
-// fingerprint differs where templates do, the restart timestamp left out.
+// fingerprint differs where templates do, what a restart sets left out.
 func fingerprint(template *corev1.PodTemplateSpec) string {
 	plain := *template
 	plain.Annotations = maps.Clone(template.Annotations)
 	delete(plain.Annotations, timestampAnnotation)
+	delete(plain.Annotations, causeAnnotation)
 	if len(plain.Annotations) == 0 {
 		plain.Annotations = nil
 	}
