@@ -202,16 +202,16 @@ func (o oracle) judge(pods []Pod, matters func(ConfigRef) bool) (causes []Cause,
 			if !hasRead {
 				continue
 			}
-			stale, told := o.isStale(edits, is, config, read), o.missed(edits, config, read)
+			stale, explained := o.isStale(edits, is, config, read), o.missed(edits, config, read)
 			if comparison == different {
-				stale, told = o.isStaleSinceEarlier(m, config, read)
+				stale, explained = o.isStaleSinceEarlier(m, config, read)
 				differs = differs || stale
 			}
 			if stale {
 				if found[m.Config] == nil {
 					found[m.Config] = &Cause{Config: m.Config}
 				}
-				for _, edit := range told {
+				for _, edit := range explained {
 					if edit.Seen > 0 {
 						found[m.Config].add(edit)
 					}
@@ -261,17 +261,17 @@ func (o oracle) missed(edits []Edit, config *Config, read time.Time) []Edit {
 // record, of whichever key, and which edits since then concern it.
 func (o oracle) isStaleSinceEarlier(m mention, config *Config, read time.Time) (bool, []Edit) {
 	since := func(edit Edit) bool { return !edit.At.Before(o.view.Workload.Applied.Earlier.Made.Add(-time.Second)) }
-	var changes, told []Edit
+	var changes, explained []Edit
 	for _, edit := range append(slices.Clone(config.Edits), config.creation()) {
 		if since(edit) {
 			changes = append(changes, edit)
 		}
 		if since(edit) && edit.concerns(m.Keys) && !edit.creation {
-			told = append(told, edit)
+			explained = append(explained, edit)
 		}
 	}
 	last := lastOf(changes)
-	return last == nil || o.isMissed(*last, read), told
+	return last == nil || o.isMissed(*last, read), explained
 }
 
 // isMissed reports whether a pod that read the config at the given time has missed an edit.

@@ -58,12 +58,12 @@ func version(number int, options ...func(*thing)) *thing {
 	return t
 }
 
-func again(t *thing)                      { t.UID = "second" }
-func in(namespace string) func(*thing)    { return func(t *thing) { t.Namespace = namespace } }
-func ownedBy(owner string) func(*thing)   { return func(t *thing) { t.owner = owner } }
-func (t *thing) String() string           { return t.Namespace + "/" + t.Name + "@" + t.ResourceVersion }
-func told(before, after *thing) string    { return fmt.Sprint(before, " -> ", after) }
-func keyOf(t *thing) types.NamespacedName { return t.Key() }
+func again(t *thing)                       { t.UID = "second" }
+func in(namespace string) func(*thing)     { return func(t *thing) { t.Namespace = namespace } }
+func ownedBy(owner string) func(*thing)    { return func(t *thing) { t.owner = owner } }
+func (t *thing) String() string            { return t.Namespace + "/" + t.Name + "@" + t.ResourceVersion }
+func notified(before, after *thing) string { return fmt.Sprint(before, " -> ", after) }
+func keyOf(t *thing) types.NamespacedName  { return t.Key() }
 
 func TestACacheHoldsTheNewestThatIsKnown(t *testing.T) {
 	type step func(feed[*thing, packedThing])
@@ -78,42 +78,42 @@ func TestACacheHoldsTheNewestThatIsKnown(t *testing.T) {
 	v1, v2, v3, v4 := version(101), version(102), version(103), version(104)
 	same2, again5 := version(102), version(105, again)
 	for name, test := range map[string]struct {
-		steps []step
-		want  *thing
-		told  []string
+		steps    []step
+		want     *thing
+		notified []string
 	}{
 		"nothing":                            {nil, nil, nil},
-		"what the watch shows":               {[]step{observe(v1), observe(v2)}, v2, []string{told(none, v1), told(v1, v2)}},
-		"what was answered":                  {[]step{observe(v1), answer(v2)}, v2, []string{told(none, v1)}},
-		"the watch shows what was answered":  {[]step{observe(v1), answer(v2), observe(same2)}, same2, []string{told(none, v1)}},
-		"the watch is behind":                {[]step{observe(v1), answer(v3), observe(v2)}, v3, []string{told(none, v1)}},
-		"the watch gets ahead":               {[]step{observe(v1), answer(v2), observe(v3)}, v3, []string{told(none, v1), told(v2, v3)}},
-		"the watch was faster":               {[]step{observe(v1), observe(v3), answer(v2)}, v3, []string{told(none, v1), told(v1, v3)}},
-		"two answers, the first comes late":  {[]step{observe(v1), answer(v3), answer(v2)}, v3, []string{told(none, v1)}},
-		"deleted":                            {[]step{observe(v1), forget(v2)}, nil, []string{told(none, v1), told(v1, none)}},
-		"deleted twice":                      {[]step{observe(v1), forget(v2), forget(v2)}, nil, []string{told(none, v1), told(v1, none)}},
-		"deleted before the answer came":     {[]step{observe(v1), forget(v3), answer(v2)}, nil, []string{told(none, v1), told(v1, none)}},
-		"deleted by us":                      {[]step{observe(v1), gone(v1)}, nil, []string{told(none, v1)}},
-		"deleted by us, the watch is behind": {[]step{observe(v1), gone(v1), observe(v2)}, v2, []string{told(none, v1), told(none, v2)}},
-		"deleted by us, and made again":      {[]step{observe(v1), observe(again5), gone(v1)}, again5, []string{told(none, v1), told(v1, again5)}},
-		"made again before the deletion":     {[]step{observe(v1), answer(again5), forget(v2)}, again5, []string{told(none, v1)}},
+		"what the watch shows":               {[]step{observe(v1), observe(v2)}, v2, []string{notified(none, v1), notified(v1, v2)}},
+		"what was answered":                  {[]step{observe(v1), answer(v2)}, v2, []string{notified(none, v1)}},
+		"the watch shows what was answered":  {[]step{observe(v1), answer(v2), observe(same2)}, same2, []string{notified(none, v1)}},
+		"the watch is behind":                {[]step{observe(v1), answer(v3), observe(v2)}, v3, []string{notified(none, v1)}},
+		"the watch gets ahead":               {[]step{observe(v1), answer(v2), observe(v3)}, v3, []string{notified(none, v1), notified(v2, v3)}},
+		"the watch was faster":               {[]step{observe(v1), observe(v3), answer(v2)}, v3, []string{notified(none, v1), notified(v1, v3)}},
+		"two answers, the first comes late":  {[]step{observe(v1), answer(v3), answer(v2)}, v3, []string{notified(none, v1)}},
+		"deleted":                            {[]step{observe(v1), forget(v2)}, nil, []string{notified(none, v1), notified(v1, none)}},
+		"deleted twice":                      {[]step{observe(v1), forget(v2), forget(v2)}, nil, []string{notified(none, v1), notified(v1, none)}},
+		"deleted before the answer came":     {[]step{observe(v1), forget(v3), answer(v2)}, nil, []string{notified(none, v1), notified(v1, none)}},
+		"deleted by us":                      {[]step{observe(v1), gone(v1)}, nil, []string{notified(none, v1)}},
+		"deleted by us, the watch is behind": {[]step{observe(v1), gone(v1), observe(v2)}, v2, []string{notified(none, v1), notified(none, v2)}},
+		"deleted by us, and made again":      {[]step{observe(v1), observe(again5), gone(v1)}, again5, []string{notified(none, v1), notified(v1, again5)}},
+		"made again before the deletion":     {[]step{observe(v1), answer(again5), forget(v2)}, again5, []string{notified(none, v1)}},
 		"created by us":                      {[]step{list("100"), answer(v1)}, v1, nil},
-		"created by us, and listed":          {[]step{list("100"), answer(v1), list("103", v2)}, v2, []string{told(v1, v2)}},
+		"created by us, and listed":          {[]step{list("100"), answer(v1), list("103", v2)}, v2, []string{notified(v1, v2)}},
 		"created by us after the list":       {[]step{list("100"), answer(v4), list("103")}, v4, nil},
-		"created by us, gone in the list":    {[]step{list("100"), answer(v1), list("103")}, nil, []string{told(v1, none)}},
-		"gone in the list":                   {[]step{observe(v1), list("103")}, nil, []string{told(none, v1), told(v1, none)}},
-		"answered, and older in the list":    {[]step{observe(v1), answer(v3), list("102", v2)}, v3, []string{told(none, v1)}},
+		"created by us, gone in the list":    {[]step{list("100"), answer(v1), list("103")}, nil, []string{notified(v1, none)}},
+		"gone in the list":                   {[]step{observe(v1), list("103")}, nil, []string{notified(none, v1), notified(v1, none)}},
+		"answered, and older in the list":    {[]step{observe(v1), answer(v3), list("102", v2)}, v3, []string{notified(none, v1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var changes []string
-			c := newThings(func(before, after *thing) { changes = append(changes, told(before, after)) })
+			c := newThings(func(before, after *thing) { changes = append(changes, notified(before, after)) })
 			for _, step := range test.steps {
 				step(c.feed(""))
 			}
 			if got := c.get(keyOf(v1)); got != test.want {
 				t.Errorf("%s, want %s", got, test.want)
 			}
-			expect(t, "changes", test.told, changes)
+			expect(t, "changes", test.notified, changes)
 		})
 	}
 }

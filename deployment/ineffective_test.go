@@ -48,8 +48,8 @@ func muted(_, after metav1.Object) {
 
 func TestAWriteWithoutEffectIsRetriedLessAndLessOftenAndReportedOnce(t *testing.T) {
 	for name, test := range map[string]struct {
-		policy func(before, after metav1.Object)
-		told   string
+		policy   func(before, after metav1.Object)
+		reported string
 	}{
 		"replicas are capped":      {capped, "differs from the request (replicas)"},
 		"an annotation is removed": {stripped, "annotation " + rollout.RevisionAnnotation + ""},
@@ -70,14 +70,14 @@ func TestAWriteWithoutEffectIsRetriedLessAndLessOftenAndReportedOnce(t *testing.
 				if writes > 100 {
 					t.Errorf("%d writes in an hour", writes)
 				}
-				told := 0
+				reported := 0
 				for _, event := range a.cluster.events {
-					if strings.HasPrefix(event, "Warning WriteIneffective: ") && strings.Contains(event, test.told) {
-						told++
+					if strings.HasPrefix(event, "Warning WriteIneffective: ") && strings.Contains(event, test.reported) {
+						reported++
 					}
 				}
-				if told != 1 {
-					t.Errorf("told %d times: %q", told, a.cluster.events)
+				if reported != 1 {
+					t.Errorf("told %d times: %q", reported, a.cluster.events)
 				}
 				if counted := testutil.ToFloat64(a.engine.metrics.writeErrors.WithLabelValues("ineffective")); counted < 50 {
 					t.Errorf("%v failures are counted", counted)
@@ -144,10 +144,10 @@ func TestAReplicaSetWhoseTemplateIsAlteredIsNotCreatedAgainAndAgain(t *testing.T
 			time.Sleep(time.Minute)
 		}
 		rs := a.onlyReplicaSet(t)
-		told := strings.Count(strings.Join(a.cluster.events, "\n"), "Warning "+rollout.ReasonCreateFailed)
+		reported := strings.Count(strings.Join(a.cluster.events, "\n"), "Warning "+rollout.ReasonCreateFailed)
 		status := &a.cluster.deployments["web"].Status
-		if told != 1 || !hasCondition(status, appsv1.DeploymentProgressing, rollout.ReasonCreateFailed) && !hasCondition(status, appsv1.DeploymentProgressing, rollout.ReasonTimedOut) {
-			t.Errorf("told %d times; conditions %+v", told, status.Conditions)
+		if reported != 1 || !hasCondition(status, appsv1.DeploymentProgressing, rollout.ReasonCreateFailed) && !hasCondition(status, appsv1.DeploymentProgressing, rollout.ReasonTimedOut) {
+			t.Errorf("told %d times; conditions %+v", reported, status.Conditions)
 		}
 
 		a.cluster.policy = nil

@@ -33,17 +33,17 @@ func TestALongDenialIsCutInTheConditionAndInWhatIsRemembered(t *testing.T) {
 			if longest == 0 || longest > 4096 {
 				t.Errorf("a message of %d bytes is remembered", longest)
 			}
-			told := ""
+			message := ""
 			for _, condition := range a.cluster.deployments["web"].Status.Conditions {
 				if condition.Reason == rollout.ReasonCreateFailed {
-					told = condition.Message
+					message = condition.Message
 				}
 			}
-			if !strings.Contains(told, want) || len(told) > 4400 {
-				t.Errorf("the condition has %d bytes: %.100q", len(told), told)
+			if !strings.Contains(message, want) || len(message) > 4400 {
+				t.Errorf("the condition has %d bytes: %.100q", len(message), message)
 			}
-			if len(denial) < 4096 && !strings.HasSuffix(told, `": no quota`) {
-				t.Errorf("a short message has changed: %q", told)
+			if len(denial) < 4096 && !strings.HasSuffix(message, `": no quota`) {
+				t.Errorf("a short message has changed: %q", message)
 			}
 		})
 	}

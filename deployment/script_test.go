@@ -65,13 +65,13 @@ func TestRolloutsFollowTheScripts(t *testing.T) {
 
 // stage is where a script is played.
 type stage struct {
-	now     time.Time
-	cluster *cluster
-	engine  *Engine
-	history writeHistory
-	shown   [watches]int
-	told    int
-	quota   bool
+	now         time.Time
+	cluster     *cluster
+	engine      *Engine
+	history     writeHistory
+	shown       [watches]int
+	eventsShown int
+	quota       bool
 }
 
 func newStage() *stage {
@@ -223,10 +223,10 @@ func (s *stage) sync() (printed string, acted bool) {
 	case err != nil:
 		panic(err)
 	}
-	for _, event := range s.cluster.events[s.told:] {
+	for _, event := range s.cluster.events[s.eventsShown:] {
 		fmt.Fprintf(&out, "  event %s\n", event)
 	}
-	s.told = len(s.cluster.events)
+	s.eventsShown = len(s.cluster.events)
 	if !wake.IsZero() {
 		fmt.Fprintf(&out, "  again in %s\n", wake.Sub(s.now))
 	}

@@ -143,7 +143,7 @@ func newWorld(seed, number uint64) *world {
 
 func (w *world) chance(p float64) bool { return w.random.Float64() < p }
 
-func (w *world) tell(format string, arguments ...any) {
+func (w *world) logf(format string, arguments ...any) {
 	if w.isLoud {
 		w.story = append(w.story, fmt.Sprintf("%8.3f ", time.Since(w.beginning()).Seconds())+fmt.Sprintf(format, arguments...))
 	}
@@ -155,7 +155,7 @@ func (*world) beginning() time.Time { return time.Date(2000, time.January, 1, 0,
 func (w *world) fault(format string, arguments ...any) {
 	if w.problem == "" {
 		w.problem = fmt.Sprintf("seed %d, world %d: ", w.seed, w.number) + fmt.Sprintf(format, arguments...)
-		w.tell("PROBLEM: %s", w.problem)
+		w.logf("PROBLEM: %s", w.problem)
 	}
 }
 
@@ -204,7 +204,7 @@ func (w *world) create() {
 	w.randomStrategy(d)
 	w.cluster.put(d)
 	w.begun, w.statusWritten = imageOf(&d.Spec.Template), time.Time{}
-	w.tell("deployment of %s with %d, %s", w.begun, *d.Spec.Replicas, describe(&d.Spec.Strategy))
+	w.logf("deployment of %s with %d, %s", w.begun, *d.Spec.Replicas, describe(&d.Spec.Strategy))
 }
 
 func imageOf(template *corev1.PodTemplateSpec) string { return template.Spec.Containers[0].Image }
@@ -262,7 +262,7 @@ func (w *world) changeDeployment(what string, edit func(*appsv1.Deployment)) {
 		return
 	}
 	d := w.cluster.changeDeployment("web", edit)
-	w.tell("user: %s (version %s)", what, d.ResourceVersion)
+	w.logf("user: %s (version %s)", what, d.ResourceVersion)
 }
 
 // meddle is what users do besides.
@@ -313,7 +313,7 @@ func (w *world) collide() {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: stranger.Labels, Annotations: map[string]string{}},
 		Spec:       appsv1.ReplicaSetSpec{Replicas: new(int32(0)), Template: stranger},
 	})
-	w.tell("user: a stranger takes the name %s", name)
+	w.logf("user: a stranger takes the name %s", name)
 }
 
 // meddleMore is what users had better not do.
@@ -326,27 +326,27 @@ func (w *world) meddleMore() {
 	switch w.random.IntN(7) {
 	case 0:
 		replicas := int32(w.random.IntN(9))
-		w.tell("user: %s scaled to %d by hand", rs.Name, replicas)
+		w.logf("user: %s scaled to %d by hand", rs.Name, replicas)
 		w.cluster.changeReplicaSet(rs, func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = &replicas })
 	case 1:
-		w.tell("user: %s is deleted", rs.Name)
+		w.logf("user: %s is deleted", rs.Name)
 		w.cluster.delete(rs)
 	case 2:
-		w.tell("user: %s is orphaned", rs.Name)
+		w.logf("user: %s is orphaned", rs.Name)
 		w.cluster.changeReplicaSet(rs, func(rs *appsv1.ReplicaSet) { rs.OwnerReferences = nil })
 	case 3:
 		key := pick(w, desiredReplicasAnnotation, maxReplicasAnnotation, rollout.RevisionAnnotation)
 		value := pick(w, "x", "0", "7", "-1", "99999999999")
-		w.tell("user: %s gets %s=%s", rs.Name, key, value)
+		w.logf("user: %s gets %s=%s", rs.Name, key, value)
 		w.cluster.changeReplicaSet(rs, func(rs *appsv1.ReplicaSet) { rs.Annotations[key] = value })
 	case 4:
 		seconds := int32(w.random.IntN(4))
 		w.changeDeployment(fmt.Sprintf("%d seconds of readiness", seconds), func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = seconds })
 	case 5:
 		w.noQuota = !w.noQuota
-		w.tell("quota for pods: %t", !w.noQuota)
+		w.logf("quota for pods: %t", !w.noQuota)
 	case 6:
-		w.tell("user: the deployment is deleted and made again")
+		w.logf("user: the deployment is deleted and made again")
 		w.countRollout(true)
 		w.cluster.delete(w.deployment())
 		for _, rs := range sets {
@@ -374,14 +374,14 @@ func (w *world) step() {
 	case n < 98:
 		time.Sleep(time.Duration(w.random.IntN(3000)) * time.Millisecond)
 	case n < 99:
-		w.tell("the watches list again")
+		w.logf("the watches list again")
 		w.cluster.list(w.engine)
 		w.catchUp()
 		w.listPods()
 	case w.chance(.3):
 		w.restartController("restarted")
 	case w.chance(.1):
-		w.tell("the API server is replaced by one that has more defaults")
+		w.logf("the API server is replaced by one that has more defaults")
 		w.cluster.setDefaults()
 	}
 }
@@ -426,7 +426,7 @@ func (w *world) startController() {
 
 func (w *world) restartController(how string) {
 	w.kills++
-	w.tell("the controller is %s", how)
+	w.logf("the controller is %s", how)
 	w.startController()
 }
 
@@ -452,7 +452,7 @@ func (w *world) sync() bool {
 			s := w.engine.caches.observe(d, w.engine.histories.of(key), time.Now())
 			s.NoTerminating = w.engine.executor.dropping.has(key.Namespace)
 			actions, wake := rollout.Plan(s)
-			w.tell("sync on version %s: %v, wake %v", d.ResourceVersion, actions, wake)
+			w.logf("sync on version %s: %v, wake %v", d.ResourceVersion, actions, wake)
 		}
 	}
 	w.key, w.hasSeen = key, false
@@ -501,10 +501,10 @@ func (w *world) fail(write, how string) error {
 	}
 	w.faults++
 	if w.chance(.4) {
-		w.tell("the write of %s %s, and the controller killed", write, how)
+		w.logf("the write of %s %s, and the controller killed", write, how)
 		panic(killed{})
 	}
-	w.tell("the write of %s %s", write, how)
+	w.logf("the write of %s %s", write, how)
 	if !isDone && write == "create" && w.chance(.5) {
 		return apierrors.NewForbidden(appsv1.Resource("replicasets"), "web", fmt.Errorf("exceeded quota"))
 	}
@@ -528,7 +528,7 @@ func (w *world) controlReplicaSet(rs *appsv1.ReplicaSet) bool {
 		return false
 	}
 	w.cluster.changeReplicaSet(rs, func(rs *appsv1.ReplicaSet) { rs.Status = status })
-	w.tell("%s (%s) of %d: %d exist, %d ready, %d available", rs.Name, imageOf(&rs.Spec.Template), *rs.Spec.Replicas, status.Replicas, status.ReadyReplicas, status.AvailableReplicas)
+	w.logf("%s (%s) of %d: %d exist, %d ready, %d available", rs.Name, imageOf(&rs.Spec.Template), *rs.Spec.Replicas, status.Replicas, status.ReadyReplicas, status.AvailableReplicas)
 	return true
 }
 
@@ -765,7 +765,7 @@ func (w *world) checkFewer(d *rollout.Deployment, before, after *appsv1.ReplicaS
 // settle lets everything go on without faults until nothing happens any more, and
 // looks whether all is as it should be.
 func (w *world) settle() {
-	w.tell("it gets quiet")
+	w.logf("it gets quiet")
 	w.isQuiet = true
 	if !w.knowsPods {
 		w.listPods()

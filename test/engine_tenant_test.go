@@ -45,8 +45,8 @@ func TestConstantStatusWritesStopTheEngineInOneNamespaceOnly(t *testing.T) {
 		s.patchImage(web, image)
 		s.awaitRollout(web)
 	}
-	if told := engine.Log().Containing("standing by"); len(told) > 0 {
-		t.Errorf("the engine stood by: %v", told)
+	if lines := engine.Log().Containing("standing by"); len(lines) > 0 {
+		t.Errorf("the engine stood by: %v", lines)
 	}
 	if sets := his.replicaSetsNow(app); len(sets) != 1 {
 		t.Errorf("there are %d ReplicaSets where the engine rests", len(sets))

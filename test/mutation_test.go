@@ -51,8 +51,8 @@ func (s *scene) mutate(resource, expression string, isInForce func(context.Conte
 	return func() { s.must(bindings.Delete(s.Context(), s.namespace, metav1.DeleteOptions{})) }
 }
 
-// A quota of its own kind: no ReplicaSet gets more than two replicas, and who asks for more is
-// not told.
+// This is a special kind of quota: no ReplicaSet gets more than two replicas, and requests for more
+// succeed without an error.
 func TestAScalingWithoutEffectIsReportedAndRetriedLessAndLessOften(t *testing.T) {
 	s := newEngineSceneApart(t)
 	engine := s.startEngine()

@@ -59,7 +59,7 @@ func TestAnOutageOfTheAPIServerLosesNoRestartAndEndsNoProcess(t *testing.T) {
 		return err
 	})
 	s.must(s.cluster.KillComponent(t.Context(), harness.APIServer))
-	s.requireBrokenWatchesAreTold(controller)
+	s.requireBrokenWatchesAreReported(controller)
 	s.must(s.cluster.StartComponent(t.Context(), harness.APIServer))
 
 	s.eventually("the controller watches again", func(ctx context.Context) error {
@@ -119,9 +119,9 @@ func TestAnAPIServerOfTheVersionBefore(t *testing.T) {
 	}
 }
 
-// requireBrokenWatchesAreTold waits until the controller tells that it cannot
+// requireBrokenWatchesAreReported waits until the controller tells that it cannot
 // watch; that is no reason to be unhealthy.
-func (s *scene) requireBrokenWatchesAreTold(controller *harness.Controller) {
+func (s *scene) requireBrokenWatchesAreReported(controller *harness.Controller) {
 	s.Helper()
 	s.eventually("the metrics tell of the outage", func(ctx context.Context) error {
 		up, err := controller.Metric(ctx, "watch_up", nil)
@@ -154,7 +154,7 @@ func TestAnEditJustBeforeTheAPIServerFailsIsNotLost(t *testing.T) {
 	crowd.note()
 	edited := crowd.edit(4, "v2")
 	s.must(s.cluster.KillComponent(t.Context(), harness.APIServer)) // within the grace period
-	s.requireBrokenWatchesAreTold(controller)
+	s.requireBrokenWatchesAreReported(controller)
 	s.must(s.cluster.StartComponent(t.Context(), harness.APIServer))
 	crowd.requireRestartsOf(edited)
 }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// halfway is a workload whose rollouts stop halfway until they are told to go on.
+// halfway is a workload whose rollouts stop halfway until they may continue.
 type halfway struct {
 	workload
 	goOn string // a patch that lets them go on

@@ -79,7 +79,7 @@ func enter(t *testing.T, p *place) *scene {
 		auditLog: p.auditLog, client: p.cluster.Client(), namespace: newNamespaceName(t.Name()), grace: time.Second,
 	}
 	s.makeNamespace(s.namespace)
-	t.Cleanup(s.tellOfFailure)
+	t.Cleanup(s.reportFailure)
 	s.placeMarker()
 	return s
 }
@@ -134,8 +134,8 @@ func (s *scene) startController(flags ...string) *harness.Controller {
 	return controller
 }
 
-// tellOfFailure logs what the controller did in the namespace of a failed test.
-func (s *scene) tellOfFailure() {
+// reportFailure logs what the controller did in the namespace of a failed test.
+func (s *scene) reportFailure() {
 	if !s.Failed() || s.controller == nil {
 		return
 	}

@@ -26,7 +26,7 @@ import (
 type canaries struct {
 	s      *scene
 	values map[string]string
-	// secrets are contents of Secrets, whose unkeyed digests must not be told either.
+	// secrets are contents of Secrets, whose unkeyed digests must not be revealed either.
 	secrets []map[string]string
 }
 
@@ -39,7 +39,7 @@ func (c *canaries) value(name string) string {
 	return c.values[name]
 }
 
-// forms are the ways in which a canary could be told.
+// forms are the ways in which a canary could be revealed.
 func forms(value string) []string {
 	return []string{value, base64.StdEncoding.EncodeToString([]byte(value)), hex.EncodeToString([]byte(value))}
 }
@@ -51,14 +51,14 @@ func (c *canaries) requireAbsent(where, text string) {
 	for name, value := range c.values {
 		for _, form := range forms(value) {
 			if strings.Contains(text, form) {
-				c.s.Errorf("%s tells %s: %s", where, name, form)
+				c.s.Errorf("%s reveals %s: %s", where, name, form)
 			}
 		}
 	}
 	for _, content := range c.secrets {
 		for _, digest := range unkeyedDigests(content) {
 			if strings.Contains(text, digest) {
-				c.s.Errorf("%s tells an unkeyed digest of a Secret: %s", where, digest)
+				c.s.Errorf("%s reveals an unkeyed digest of a Secret: %s", where, digest)
 			}
 		}
 	}
@@ -75,7 +75,7 @@ func (c *canaries) secret(content map[string]string) []change {
 }
 
 // No value of a config, no key name of a Secret and no digest that guesses could be
-// tested against shows up anywhere, however much the controller is asked to tell. Nor
+// tested against shows up anywhere, however verbose the controller is. Nor
 // is a value kept: it is gone from memory when later events and garbage collections
 // have passed over it.
 func TestTheContentOfAConfigIsNeitherReportedNorKept(t *testing.T) {
@@ -140,12 +140,12 @@ func checkSecrecy(s *scene, flags []string) {
 		s.annotate(w, checksumsAnnotation, "{") // a warning, too
 	}
 	s.settle()
-	c.requireNothingTold(controller, all)
+	c.requireNothingRevealed(controller, all)
 	c.requireNothingKept(controller, all)
 }
 
-// requireNothingTold searches everything that the controller writes.
-func (c *canaries) requireNothingTold(controller *harness.Controller, all []workload) {
+// requireNothingRevealed searches everything that the controller writes.
+func (c *canaries) requireNothingRevealed(controller *harness.Controller, all []workload) {
 	s := c.s
 	s.Helper()
 	c.requireAbsent("the log", controller.Log().String())

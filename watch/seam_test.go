@@ -55,7 +55,7 @@ func (f *fragile) Replace(all []string, resourceVersion string) {
 	f.recorder.Replace(all, resourceVersion)
 }
 
-// fragileStore is a store that a story is told to, with what comes of it.
+// fragileStore is a store that a story is played on, with what comes of it.
 type fragileStore struct {
 	reducingStore[string]
 	observer *fragile
@@ -92,10 +92,10 @@ func (s *fragileStore) list(resourceVersion string, objects ...*corev1.ConfigMap
 }
 
 // require compares what came of a story, and that nothing of the objects is in the log.
-func (s *fragileStore) require(t *testing.T, told, panics []string, detail string) {
+func (s *fragileStore) require(t *testing.T, received, panics []string, detail string) {
 	t.Helper()
-	if diff := cmp.Diff(told, s.observer.told); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+	if diff := cmp.Diff(received, s.observer.received); diff != "" {
+		t.Errorf("received (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(panics, s.panics); diff != "" {
 		t.Errorf("panics (-want +got):\n%s", diff)

@@ -17,13 +17,13 @@ import (
 )
 
 // recorder is an Observer that notes what it receives.
-type recorder struct{ told []string }
+type recorder struct{ received []string }
 
-func (r *recorder) Observe(name string) { r.told = append(r.told, "observe "+name) }
-func (r *recorder) Forget(name string)  { r.told = append(r.told, "forget "+name) }
+func (r *recorder) Observe(name string) { r.received = append(r.received, "observe "+name) }
+func (r *recorder) Forget(name string)  { r.received = append(r.received, "forget "+name) }
 func (r *recorder) Replace(all []string, resourceVersion string) {
 	slices.Sort(all)
-	r.told = append(r.told, "replace "+strings.Join(all, ",")+" at "+resourceVersion)
+	r.received = append(r.received, "replace "+strings.Join(all, ",")+" at "+resourceVersion)
 }
 
 // reduceToName keeps the name and version of a ConfigMap, and cannot read one
@@ -104,7 +104,7 @@ func TestAnObjectThatCannotBeReadIsSkippedWithoutAnErrorAndLoggedWithoutItsConte
 	); err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff([]string{"observe b@2", "observe b@3", "forget b@4", "replace a@1 at 5"}, observer.told); diff != "" {
+	if diff := cmp.Diff([]string{"observe b@2", "observe b@3", "forget b@4", "replace a@1 at 5"}, observer.received); diff != "" {
 		t.Error(diff)
 	}
 	for _, name := range []string{"added", "modified", "deleted", "in-a-list"} {

@@ -113,7 +113,7 @@ func twoConfigMaps() *server {
 func TestTheFirstListComesAsAStreamAndEventsFollowOnIt(t *testing.T) {
 	play(t, twoConfigMaps, Options[string]{Namespace: "ns", FieldSelector: "metadata.name!=x"}, func(t *testing.T, s *scene) {
 		s.send(&event{"ADDED", configMap("c", "6")}, &event{"MODIFIED", configMap("a", "7")}, &event{"DELETED", configMap("b", "8")})
-		require(t, "told", []string{"replace a@1,b@2 at 5", "observe c@6", "observe a@7", "forget b@8"}, s.told)
+		require(t, "received", []string{"replace a@1,b@2 at 5", "observe c@6", "observe a@7", "forget b@8"}, s.received)
 		require(t, "asked", []string{
 			"/api/v1/namespaces/ns/configmaps watch=true sendInitialEvents=true fieldSelector=metadata.name!=x",
 		}, s.server.asked())
@@ -131,7 +131,7 @@ func TestAServerThatCannotStreamListsIsReadPageByPage(t *testing.T) {
 	}
 	play(t, paged, Options[string]{FieldSelector: "metadata.name!=x"}, func(t *testing.T, s *scene) {
 		s.send(&event{"MODIFIED", configMap("a", "6")})
-		require(t, "told", []string{"replace a@1,b@2,c@3 at 5", "observe a@6"}, s.told)
+		require(t, "received", []string{"replace a@1,b@2,c@3 at 5", "observe a@6"}, s.received)
 		require(t, "asked", []string{
 			"/api/v1/configmaps watch=true sendInitialEvents=true fieldSelector=metadata.name!=x",
 			"/api/v1/configmaps fieldSelector=metadata.name!=x limit=500",
@@ -167,7 +167,7 @@ func TestAWatchThatCannotStartTriesAgainUntilItWorks(t *testing.T) {
 		if attempts := len(s.server.asked()) / 2; attempts < 60/8 || attempts > 60 {
 			t.Errorf("%d attempts in a minute", attempts)
 		}
-		require(t, "told", []string(nil), s.told)
+		require(t, "received", []string(nil), s.received)
 
 		s.server.fail(nil)
 		select {
@@ -177,7 +177,7 @@ func TestAWatchThatCannotStartTriesAgainUntilItWorks(t *testing.T) {
 		}
 		synctest.Wait()
 		took := time.Since(start).Round(time.Millisecond).String()
-		require(t, "told", []string{"replace a@1,b@2 at 5"}, s.told)
+		require(t, "received", []string{"replace a@1,b@2 at 5"}, s.received)
 		require(t, "status", Status{Resource: "configmaps", Namespace: "ns", Synced: true, WorkingSince: time.Now()}, s.watch.Status())
 		require(t, "log", `level=WARN msg="cannot watch, trying again" resource=configmaps namespace=ns error="it is Forbidden"
 level=INFO msg="watching again" resource=configmaps namespace=ns after=`+took+"\n", s.log.String())
@@ -196,7 +196,7 @@ func TestAWatchThatMayOnlyListIsBroken(t *testing.T) {
 		got := s.watch.Status()
 		got.Problem = nil
 		require(t, "status", Status{Resource: "configmaps", Synced: true, BrokenSince: start}, got)
-		require(t, "told first", "replace a@1,b@2 at 5", s.told[0])
+		require(t, "received first", "replace a@1,b@2 at 5", s.received[0])
 		require(t, "log", `level=WARN msg="cannot watch, trying again" resource=configmaps namespace="" error="it is Forbidden"`+"\n", s.log.String())
 	})
 }
@@ -239,7 +239,7 @@ func TestAWatchThatFallsSilentIsOpenedAgainWhereItWas(t *testing.T) {
 		require(t, "status", "[+] watch configmaps: synced", s.watch.Status().String())
 		require(t, "log", `level=WARN msg="a watch has been silent for too long, reopening it" resource=configmaps namespace="" silent=2m0s`+"\n", s.log.String())
 		s.send(&event{"MODIFIED", configMap("a", "8")})
-		require(t, "told", []string{"replace a@1,b@2 at 5", "observe a@8"}, s.told)
+		require(t, "received", []string{"replace a@1,b@2 at 5", "observe a@8"}, s.received)
 	})
 }
 
@@ -272,7 +272,7 @@ func TestAPageOfLargeObjectsIsReadInSmallerPages(t *testing.T) {
 		return s
 	}
 	play(t, large, Options[string]{}, func(t *testing.T, s *scene) {
-		require(t, "told", []string{"replace a@1 at 5"}, s.told)
+		require(t, "received", []string{"replace a@1 at 5"}, s.received)
 		require(t, "asked", []string{
 			"/api/v1/configmaps watch=true sendInitialEvents=true",
 			"/api/v1/configmaps limit=500",
@@ -293,7 +293,7 @@ func TestAStreamingListThatIsCutIsReadPageByPage(t *testing.T) {
 	}
 	play(t, cutting, Options[string]{}, func(t *testing.T, s *scene) {
 		s.send(&event{"MODIFIED", configMap("a", "6")})
-		require(t, "told", []string{"replace a@1,b@2 at 5", "observe a@6"}, s.told)
+		require(t, "received", []string{"replace a@1,b@2 at 5", "observe a@6"}, s.received)
 		require(t, "asked", []string{
 			"/api/v1/configmaps watch=true sendInitialEvents=true",
 			"/api/v1/configmaps limit=500",
@@ -304,7 +304,7 @@ func TestAStreamingListThatIsCutIsReadPageByPage(t *testing.T) {
 		s.server.cuts = false
 		s.send(&event{"ERROR", status(http.StatusGone, metav1.StatusReasonExpired)})
 		s.pass(time.Minute)
-		require(t, "told again", "replace a@1,b@2 at 5", s.told[len(s.told)-1])
+		require(t, "received again", "replace a@1,b@2 at 5", s.received[len(s.received)-1])
 		require(t, "asked again", "/api/v1/configmaps watch=true sendInitialEvents=true resourceVersion=6", s.server.asked()[0])
 	})
 }
@@ -333,10 +333,10 @@ func TestWhatAWatchMissedComesWithAnotherList(t *testing.T) {
 		s.server.pages, s.server.version = [][]*corev1.ConfigMap{{configMap("b", "7")}}, "9"
 		s.send(&event{"ERROR", status(http.StatusGone, metav1.StatusReasonExpired)})
 		s.pass(time.Minute)
-		require(t, "told", []string{"replace a@1,b@2 at 5", "replace b@7 at 9"}, s.told)
+		require(t, "received", []string{"replace a@1,b@2 at 5", "replace b@7 at 9"}, s.received)
 		require(t, "log", "", s.log.String())
 		if since := s.watch.Status().WorkingSince; !since.After(start) {
-			t.Error("what it missed counts as told")
+			t.Error("what it missed counts as received")
 		}
 	})
 }

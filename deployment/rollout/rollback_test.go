@@ -11,10 +11,10 @@ func TestARollbackTakesTheTemplateOfARevision(t *testing.T) {
 	asked := func(revision string) *Deployment {
 		return request(web(3, "v3", annotated(map[string]string{RollbackAnnotation: revision, RevisionAnnotation: "3"})))
 	}
-	told := func(kind, reason, message string) RecordEvent {
+	eventOf := func(kind, reason, message string) RecordEvent {
 		return RecordEvent{Type: kind, Reason: reason, Message: message}
 	}
-	notFound := told(corev1.EventTypeWarning, reasonRevisionNotFound, "Unable to find the revision to rollback to.")
+	notFound := eventOf(corev1.EventTypeWarning, reasonRevisionNotFound, "Unable to find the revision to rollback to.")
 	back := func(image string, revision int64) RollBack {
 		return RollBack{Source: set(image, 0, 0).Meta, Revision: revision, Annotations: map[string]string{}, Remove: []string{RollbackAnnotation}}
 	}
@@ -25,24 +25,24 @@ func TestARollbackTakesTheTemplateOfARevision(t *testing.T) {
 		want []Action
 	}{
 		"to the previous one": {asked("0"), three, []Action{
-			back("v2", 2), told(corev1.EventTypeNormal, reasonRolledBack, `Rolled back deployment "web" to revision 2`),
+			back("v2", 2), eventOf(corev1.EventTypeNormal, reasonRolledBack, `Rolled back deployment "web" to revision 2`),
 		}},
 		"to a revision": {asked("1"), three, []Action{
-			back("v1", 1), told(corev1.EventTypeNormal, reasonRolledBack, `Rolled back deployment "web" to revision 1`),
+			back("v1", 1), eventOf(corev1.EventTypeNormal, reasonRolledBack, `Rolled back deployment "web" to revision 1`),
 		}},
 		"to an unknown one": {asked("7"), three, []Action{EndRollBack{}, notFound}},
 		"to a negative one": {asked("-1"), three, []Action{EndRollBack{}, notFound}},
 		"to the present one": {asked("3"), three, []Action{
-			EndRollBack{}, told(corev1.EventTypeWarning, reasonTemplateUnchanged, `The rollback revision contains the same template as current deployment "web"`),
+			EndRollBack{}, eventOf(corev1.EventTypeWarning, reasonTemplateUnchanged, `The rollback revision contains the same template as current deployment "web"`),
 		}},
 		"to the previous one, and there is none": {asked("0"), three[2:], []Action{
-			EndRollBack{}, told(corev1.EventTypeWarning, reasonRevisionNotFound, "Unable to find last revision."),
+			EndRollBack{}, eventOf(corev1.EventTypeWarning, reasonRevisionNotFound, "Unable to find last revision."),
 		}},
 		"to the previous one, whatever the order": {asked("0"), []*ReplicaSet{three[2], three[0], three[1]}, []Action{
-			back("v2", 2), told(corev1.EventTypeNormal, reasonRolledBack, `Rolled back deployment "web" to revision 2`),
+			back("v2", 2), eventOf(corev1.EventTypeNormal, reasonRolledBack, `Rolled back deployment "web" to revision 2`),
 		}},
 		"revisions that cannot be read do not count": {asked("0"), []*ReplicaSet{set("v1", 0, 0), revised(set("v2", 0, 0), "two"), set("v3", 3, 3)}, []Action{
-			back("v1", 1), told(corev1.EventTypeNormal, reasonRolledBack, `Rolled back deployment "web" to revision 1`),
+			back("v1", 1), eventOf(corev1.EventTypeNormal, reasonRolledBack, `Rolled back deployment "web" to revision 1`),
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -125,7 +125,7 @@ func (b *bench) editShared(ctx context.Context, c *crowd, withUnrelated bool, fl
 			return err
 		}
 		b.progress.say("%d restarts, the last one %.2f s after the grace period, %.2f CPU-s of the controller%s",
-			c.size, c.shared[len(c.shared)-1], usedNow-used, c.tellUnrelated(withUnrelated))
+			c.size, c.shared[len(c.shared)-1], usedNow-used, c.describeUnrelated(withUnrelated))
 		if b.quick {
 			return nil
 		}
@@ -150,7 +150,7 @@ func (c *crowd) editUnrelated(ctx context.Context, sharedEdit time.Time) error {
 	return nil
 }
 
-func (c *crowd) tellUnrelated(made bool) string {
+func (c *crowd) describeUnrelated(made bool) string {
 	if !made {
 		return ""
 	}

@@ -187,8 +187,8 @@ func replicaSetCount(want int) condition {
 	}
 }
 
-// told: an Event with the reason is there.
-func told(reason string) condition {
+// hasEvent: an Event with the reason exists.
+func hasEvent(reason string) condition {
 	return func(v *view, d *appsv1.Deployment) error {
 		if !slices.ContainsFunc(v.events, func(e *corev1.Event) bool { return e.InvolvedObject.UID == d.UID && e.Reason == reason }) {
 			return fmt.Errorf("there is no Event %s", reason)

@@ -45,7 +45,7 @@ var creationScenarios = []scenario{
 		s.attemptsUncounted()
 		s.statusWhileCreationFails()
 		web := s.create(named(strings.Repeat("a", 241)+".b.cdefghijk"), replicas(1))
-		web.await(told("ReplicaSetCreateError"), progressing("ReplicaSetCreateError"))
+		web.await(hasEvent("ReplicaSetCreateError"), progressing("ReplicaSetCreateError"))
 		web.checkpoint("no ReplicaSet can have such a name")
 		web.delete(metav1.DeletePropagationBackground)
 		s.await("it is gone", nothingLeft)

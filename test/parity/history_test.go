@@ -128,7 +128,7 @@ var historyScenarios = []scenario{
 		web.roll(image("i:2"))
 		web.settle("on the next ReplicaSet")
 		web.change(rollBackTo("1"))
-		web.await(told("DeploymentRollback"), revision("3"), complete)
+		web.await(hasEvent("DeploymentRollback"), revision("3"), complete)
 		web.checkpoint("back on the first one")
 	}},
 	{"somebody changes the annotations of ReplicaSets", func(s *scene) {

@@ -13,7 +13,7 @@ import (
 
 const stepsPerPlay = 14
 
-// TestRandomScenarios plays sequences of random steps. Each is fully told by its
+// TestRandomScenarios plays sequences of random steps. Each is determined by its
 // seed, which is part of its name.
 func TestRandomScenarios(t *testing.T) {
 	first := max(*seed, 1)
@@ -228,6 +228,6 @@ func (c *chance) draw(images []string) (image string, found bool) {
 	if len(images) == 0 {
 		return "", false
 	}
-	slices.Sort(images) // the order in which they were found is not told by the seed
+	slices.Sort(images) // the order in which they were found does not depend on the seed
 	return images[c.IntN(len(images))], true
 }

@@ -12,7 +12,7 @@ var rollbackScenarios = []scenario{
 	{"rolling back to the revision before", func(s *scene) {
 		web := threeRevisions(s)
 		web.change(rollBackTo("0"))
-		web.await(told("DeploymentRollback"), revision("4"), complete)
+		web.await(hasEvent("DeploymentRollback"), revision("4"), complete)
 		web.checkpoint("back to the second template")
 		web.change(rollBackTo("0"))
 		web.await(revision("5"), complete)
@@ -21,26 +21,26 @@ var rollbackScenarios = []scenario{
 	{"rolling back to a certain revision", func(s *scene) {
 		web := threeRevisions(s)
 		web.change(rollBackTo("1"))
-		web.await(told("DeploymentRollback"), revision("4"), complete)
+		web.await(hasEvent("DeploymentRollback"), revision("4"), complete)
 		web.checkpoint("back to the first template")
 	}},
 	{"rolling back to an unknown revision", func(s *scene) {
 		web := threeRevisions(s)
 		web.change(rollBackTo("77"))
-		web.await(told("DeploymentRollbackRevisionNotFound"), observed)
+		web.await(hasEvent("DeploymentRollbackRevisionNotFound"), observed)
 		web.checkpoint("nothing has changed")
 	}},
 	{"rolling back to the present revision", func(s *scene) {
 		web := threeRevisions(s)
 		web.change(rollBackTo("3"))
-		web.await(told("DeploymentRollbackTemplateUnchanged"), observed)
+		web.await(hasEvent("DeploymentRollbackTemplateUnchanged"), observed)
 		web.checkpoint("nothing has changed")
 	}},
 	{"rolling back where there is no history", func(s *scene) {
 		web := s.create(replicas(1))
 		web.await(complete)
 		web.change(rollBackTo("0"))
-		web.await(told("DeploymentRollbackRevisionNotFound"), observed)
+		web.await(hasEvent("DeploymentRollbackRevisionNotFound"), observed)
 		web.checkpoint("nothing has changed")
 	}},
 	{"rolling back while paused waits for the resumption", func(s *scene) {
@@ -51,7 +51,7 @@ var rollbackScenarios = []scenario{
 		web.await(observed)
 		web.checkpoint("paused")
 		web.resume()
-		web.await(told("DeploymentRollback"), revision("4"), complete)
+		web.await(hasEvent("DeploymentRollback"), revision("4"), complete)
 		web.checkpoint("rolled back")
 	}},
 	{"rolling back in the middle of a rollout", func(s *scene) {
@@ -60,7 +60,7 @@ var rollbackScenarios = []scenario{
 		web.roll(image("i:2"), held, annotated("kubernetes.io/change-cause", "second"), annotated("owner", "two"))
 		web.await(sizes(are{"i:1": 3, "i:2": 3}))
 		web.change(rollBackTo("0"))
-		web.await(told("DeploymentRollback"), revision("3"), complete)
+		web.await(hasEvent("DeploymentRollback"), revision("3"), complete)
 		web.checkpoint("back at the first template")
 	}},
 	{"rolling back a Deployment of no pods", func(s *scene) {
@@ -69,7 +69,7 @@ var rollbackScenarios = []scenario{
 		web.scale(0)
 		web.await(complete)
 		web.change(rollBackTo("2"))
-		web.await(told("DeploymentRollback"), revision("4"), complete)
+		web.await(hasEvent("DeploymentRollback"), revision("4"), complete)
 		web.checkpoint("rolled back")
 		s.conditionsInAnyOrder("the original has not changed Progressing when it was to name another ReplicaSet")
 		web.scale(2)
@@ -81,7 +81,7 @@ var rollbackScenarios = []scenario{
 		web.roll(image("i:2"), annotated("kubernetes.io/change-cause", "second"), annotated("only-first", ""), annotated("both", "2"), annotated("only-second", "2"))
 		web.await(complete)
 		web.change(rollBackTo("1"))
-		web.await(told("DeploymentRollback"), revision("3"), complete)
+		web.await(hasEvent("DeploymentRollback"), revision("3"), complete)
 		web.checkpoint("rolled back")
 		web.change(rollBackTo("2"))
 		web.await(revision("4"), complete)

@@ -82,7 +82,7 @@ func skipIfShort(t *testing.T) {
 func openSceneOn(t *testing.T, sides ...*side) *scene {
 	t.Helper()
 	s := &scene{T: t, sides: sides, namespace: newNamespaceName(t.Name())}
-	t.Cleanup(s.tellOfFailure)
+	t.Cleanup(s.reportFailure)
 	s.both("make the namespace", func(ctx context.Context, on *side) error { return on.makeNamespace(ctx, s.namespace) })
 	return s
 }
@@ -226,19 +226,19 @@ func (s *scene) reasons() string {
 	return text.String()
 }
 
-// tellOfFailure logs what the engine did in the namespace of a failed scenario.
-func (s *scene) tellOfFailure() {
+// reportFailure logs what the engine did in the namespace of a failed scenario.
+func (s *scene) reportFailure() {
 	if !s.Failed() {
 		return
 	}
 	for _, on := range s.sides {
 		if on.engine != nil {
-			s.tellOfEngine(on.engine)
+			s.reportEngine(on.engine)
 		}
 	}
 }
 
-func (s *scene) tellOfEngine(engine *harness.Controller) {
+func (s *scene) reportEngine(engine *harness.Controller) {
 	lines := engine.Log().Containing(s.namespace)
 	s.Logf("the engine's log about %s:\n%s", s.namespace, strings.Join(lines[max(0, len(lines)-25):], "\n"))
 }

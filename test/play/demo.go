@@ -37,7 +37,7 @@ func demo(ctx context.Context, out io.Writer, limit time.Duration) (err error) {
 	}
 	story := newStory(s)
 	for number, step := range story.steps() {
-		if err := tell(ctx, n, number+1, step); err != nil {
+		if err := narrate(ctx, n, number+1, step); err != nil {
 			return fmt.Errorf("step %d, %s: %w", number+1, step.title, err)
 		}
 		if err := s.alive(); err != nil {
@@ -59,7 +59,7 @@ type step struct {
 	play func(context.Context) (seen string, err error)
 }
 
-func tell(ctx context.Context, n *narrator, number int, step step) error {
+func narrate(ctx context.Context, n *narrator, number int, step step) error {
 	n.gap()
 	n.say("%d. %s", number, step.title)
 	n.detail("looking at: %s", step.looksAt)

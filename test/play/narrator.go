@@ -37,7 +37,7 @@ func (n *narrator) gap() { fmt.Fprintln(n.out) }
 // Write prints a line of the local cluster as a detail, without its advice on how
 // to use the cluster.
 func (n *narrator) Write(line []byte) (int, error) {
-	told, _, _ := bytes.Cut(bytes.TrimRight(line, "\n"), []byte(";"))
-	n.detail("| %s", told)
+	text, _, _ := bytes.Cut(bytes.TrimRight(line, "\n"), []byte(";"))
+	n.detail("| %s", text)
 	return len(line), nil
 }

@@ -10,13 +10,13 @@ import (
 func TestTheDemoSeesEveryStep(t *testing.T) {
 	skipIfShort(t)
 	t.Parallel()
-	var told bytes.Buffer
-	if err := demo(t.Context(), &told, stepLimit); err != nil {
-		t.Fatalf("%v\n%s", err, told.String())
+	var output bytes.Buffer
+	if err := demo(t.Context(), &output, stepLimit); err != nil {
+		t.Fatalf("%v\n%s", err, output.String())
 	}
 	for _, step := range stepTitles() {
-		if !strings.Contains(told.String(), step) {
-			t.Errorf("the demo does not tell that %s:\n%s", step, told.String())
+		if !strings.Contains(output.String(), step) {
+			t.Errorf("the demo does not tell that %s:\n%s", step, output.String())
 		}
 	}
 }
@@ -37,16 +37,16 @@ func TestTheDemoFailsIfAStepDoesNotHappen(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv(c.variable, c.value)
-			var told bytes.Buffer
-			err := demo(t.Context(), &told, 6*time.Second)
+			var output bytes.Buffer
+			err := demo(t.Context(), &output, 6*time.Second)
 			if err == nil {
-				t.Fatalf("the demo saw what did not happen:\n%s", told.String())
+				t.Fatalf("the demo saw what did not happen:\n%s", output.String())
 			}
 			if !strings.Contains(err.Error(), c.missing) {
 				t.Errorf("the error does not tell what is missing: %v", err)
 			}
-			if !strings.Contains(told.String(), "The end of the controller's log") {
-				t.Errorf("the controller's log is not shown:\n%s", told.String())
+			if !strings.Contains(output.String(), "The end of the controller's log") {
+				t.Errorf("the controller's log is not shown:\n%s", output.String())
 			}
 		})
 	}

@@ -94,13 +94,13 @@ func (d *driver) patchConfig(ctx context.Context, c *config, manager string, pat
 	}
 	if edited != nil {
 		c.content = edited
-		d.tell(c, begin, what)
+		d.notice(c, begin, what)
 	}
 	return nil
 }
 
-// tell tells the model of the present content.
-func (d *driver) tell(c *config, begin time.Time, what string) {
+// notice reports the present content to the model.
+func (d *driver) notice(c *config, begin time.Time, what string) {
 	d.judge.configure(model.Edit{Begin: begin, End: time.Now(), Config: c.ref(), Content: maps.Clone(c.content), What: what})
 }
 
@@ -131,7 +131,7 @@ func (d *driver) makeConfig(ctx context.Context, c *config, what string) error {
 	if err != nil {
 		return fmt.Errorf("make %s: %w", c.name, err)
 	}
-	d.tell(c, begin, what)
+	d.notice(c, begin, what)
 	return nil
 }
 
@@ -156,7 +156,7 @@ func (d *driver) remake(ctx context.Context, random *rand.Rand, c *config) error
 		return fmt.Errorf("delete %s: %w", c.name, err)
 	}
 	c.content = nil
-	d.tell(c, begin, "deleted")
+	d.notice(c, begin, "deleted")
 	return nil
 }
 

@@ -108,14 +108,14 @@ func (s *soak) report(atEnd footprint) *report {
 // stories tells what happened to the first workloads that went wrong, and what the
 // controllers' logs have about them.
 func (s *soak) stories(violations []model.Violation) string {
-	var told []model.WorkloadRef
+	var shown []model.WorkloadRef
 	var text strings.Builder
 	for i := range violations {
 		ref := violations[i].Workload
-		if len(told) == shownStories || slices.Contains(told, ref) {
+		if len(shown) == shownStories || slices.Contains(shown, ref) {
 			continue
 		}
-		told = append(told, ref)
+		shown = append(shown, ref)
 		fmt.Fprintf(&text, "%sthe controllers' logs about it:\n%s", s.judge.story(ref), s.replicas.logs(ref.Name+" "))
 	}
 	return text.String()

@@ -34,7 +34,7 @@ var errUnfinished = errors.New("rollouts are not complete")
 // waits for.
 func (s *soak) awaitRest(ctx context.Context, limit time.Duration) error {
 	var since, unfinishedSince time.Time
-	before, told := -1, time.Now().Add(-10*time.Second)
+	before, printed := -1, time.Now().Add(-10*time.Second)
 	return harness.Eventually(ctx, limit, func(ctx context.Context) error {
 		err := s.atRest(ctx)
 		if err == nil {
@@ -52,9 +52,9 @@ func (s *soak) awaitRest(ctx context.Context, limit time.Duration) error {
 		}
 		if err != nil {
 			since = time.Time{}
-			if time.Since(told) > 20*time.Second {
-				s.tell("not at rest: %v", err)
-				told = time.Now()
+			if time.Since(printed) > 20*time.Second {
+				s.printf("not at rest: %v", err)
+				printed = time.Now()
 				if err := s.sweep(ctx); err != nil {
 					return err
 				}
@@ -188,7 +188,7 @@ func (s *soak) wakePod(ctx context.Context, pod *corev1.Pod) error {
 // again, up to a quarter of an hour; and since Kubernetes 1.37 it counts it as a failure, too,
 // if its caches are behind its own writes.
 func (s *soak) startClusterAnew(ctx context.Context) error {
-	s.tell("starting kube-controller-manager and KWOK anew")
+	s.printf("starting kube-controller-manager and KWOK anew")
 	s.startedAnew++
 	for _, component := range []string{harness.ControllerManager, harness.KWOK} {
 		if err := s.cluster.KillComponent(ctx, component); err != nil {

@@ -163,7 +163,7 @@ func (s *soak) setUp(ctx context.Context) error {
 	if err := s.replicas.start(ctx); err != nil {
 		return err
 	}
-	s.tell("the cluster and two controllers run; making %d workloads", s.workloads)
+	s.printf("the cluster and two controllers run; making %d workloads", s.workloads)
 	limited, cancel := context.WithTimeout(ctx, setUpLimit)
 	defer cancel()
 	if err := s.driver.setUp(limited); err != nil {
@@ -177,7 +177,7 @@ func (s *soak) setUp(ctx context.Context) error {
 	if s.atStart, err = measure(ctx, s.replicas.all()); err != nil {
 		return err
 	}
-	s.tell("everything runs; each controller takes at most %s", s.atStart)
+	s.printf("everything runs; each controller takes at most %s", s.atStart)
 	return nil
 }
 
@@ -196,7 +196,7 @@ func (s *soak) disturb(ctx context.Context) error {
 	go func() { errs <- s.driver.disturb(ctx, s.seed, end, s.rate) }()
 	go func() { errs <- s.saboteur.work(disturbed, 7*time.Second) }()
 	go func() { errs <- s.weather(ctx, disturbed) }()
-	go func() { errs <- s.tellProgress(disturbed, end) }()
+	go func() { errs <- s.printProgress(disturbed, end) }()
 	var all []error
 	for range cap(errs) {
 		err := <-errs
@@ -240,15 +240,15 @@ func between(random *rand.Rand, low, high time.Duration) time.Duration {
 	return low + time.Duration(random.Float64()*float64(high-low))
 }
 
-// tellProgress tells from time to time: a soak can take hours.
-func (s *soak) tellProgress(ctx context.Context, end time.Time) error {
+// printProgress prints the state of the soak from time to time, because a soak can take hours.
+func (s *soak) printProgress(ctx context.Context, end time.Time) error {
 	interval := 15 * time.Second
 	for pause(ctx, interval); ctx.Err() == nil; pause(ctx, interval) {
 		interval = min(interval*3/2, 5*time.Minute)
 		if err := s.alive(); err != nil {
 			return err
 		}
-		s.tell("%d edits, %d restarts, %d faults, %d kills; %s to go",
+		s.printf("%d edits, %d restarts, %d faults, %d kills; %s to go",
 			sum(s.driver.counts()), s.judge.restarts()-s.firstLook, sum(s.proxy.Injected()), sum(s.saboteur.counts()),
 			time.Until(end).Round(time.Second))
 	}
@@ -275,7 +275,7 @@ func (s *soak) conclude(ctx context.Context) *report {
 	defer cancel()
 	calmed := s.driver.calmDown(limited)
 	restless := s.awaitRest(ctx, restLimit)
-	s.tell("at rest after %s", time.Since(calm).Round(100*time.Millisecond))
+	s.printf("at rest after %s", time.Since(calm).Round(100*time.Millisecond))
 	looked := s.lastLook(ctx)
 	atEnd, measured := measure(ctx, s.replicas.all())
 	r := s.report(atEnd)
@@ -296,7 +296,7 @@ func (s *soak) conclude(ctx context.Context) *report {
 	return r
 }
 
-func (s *soak) tell(format string, arguments ...any) {
+func (s *soak) printf(format string, arguments ...any) {
 	fmt.Fprintf(s.progress, "%7s  %s\n", time.Since(s.begin).Round(time.Second), fmt.Sprintf(format, arguments...))
 }
 

@@ -25,7 +25,7 @@ type snapshot struct {
 }
 
 func (w *world) snapshot() *snapshot {
-	s := &snapshot{Deployment: w.deployment().DeepCopy(), ReplicaSets: map[string]*appsv1.ReplicaSet{}, Events: joined(w.events.told)}
+	s := &snapshot{Deployment: w.deployment().DeepCopy(), ReplicaSets: map[string]*appsv1.ReplicaSet{}, Events: joined(w.events.compared)}
 	if s.Deployment != nil {
 		s.Deployment.ResourceVersion = ""
 	}
@@ -138,10 +138,10 @@ func (s scaling) String() string {
 // joined returns events with the steps of each ReplicaSet in one direction made one, sorted by ReplicaSet: in how many
 // steps the size is reached, and in which order with others, depends on what each sync happens to see. An event that
 // is repeated counts once.
-func joined(told []string) (events []string) {
+func joined(compared []string) (events []string) {
 	steps := map[string][]scaling{}
 	var order []string
-	for _, event := range told {
+	for _, event := range compared {
 		s, ok := parseScaling(event)
 		if !ok {
 			if !slices.Contains(events, event) {

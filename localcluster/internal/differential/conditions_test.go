@@ -55,7 +55,7 @@ func mendName(h *history) bool {
 	return true
 }
 
-// mendRollback gives the original what the engine tells of a rollout that was rolled back before it was told of.
+// mendRollback gives the original what the engine reports about a rollout that was rolled back before it was reported.
 func mendRollback(h *history) bool {
 	a, b := h.conditions(appsv1.DeploymentProgressing)
 	if a.Type == "" || b.Type == "" || isEqual(&a, &b) || !h.original.wasRolledBack() || !h.engine.wasRolledBack() {

@@ -31,7 +31,7 @@ const parts = 4
 
 func TestHistoriesEndTheSameAsWithKubernetesOwnController(t *testing.T) {
 	if *onlyHistory != 0 {
-		tellHistory(t)
+		logHistory(t)
 		return
 	}
 	debug.SetGCPercent(400) // there is much garbage, and little else
@@ -63,8 +63,8 @@ func playHistory(t *testing.T, number uint64) (played tally, difference string) 
 	return played, difference
 }
 
-// tellHistory plays one history and prints all that happens in it.
-func tellHistory(t *testing.T) {
+// logHistory plays one history and prints all that happens in it.
+func logHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHistory(*seed, *onlyHistory)
 		h.isLoud = true

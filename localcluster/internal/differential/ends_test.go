@@ -14,11 +14,11 @@ func (h *history) hasRolledBack() bool {
 
 // wasRolledBack reports whether a rollback was made or given up in this instant.
 func (w *world) wasRolledBack() bool {
-	return slices.ContainsFunc(w.events.told, func(event string) bool { return strings.Contains(event, " DeploymentRollback") })
+	return slices.ContainsFunc(w.events.compared, func(event string) bool { return strings.Contains(event, " DeploymentRollback") })
 }
 
 func (w *world) hasScaledUp(name string) bool {
-	return slices.ContainsFunc(w.events.told, func(event string) bool {
+	return slices.ContainsFunc(w.events.compared, func(event string) bool {
 		s, ok := parseScaling(event)
 		return ok && s.direction == "up" && s.replicaSet == name
 	})

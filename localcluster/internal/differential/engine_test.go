@@ -27,16 +27,16 @@ type engine struct {
 	statusWritten, stepTaken time.Time
 	isHasty                  bool
 	isWriting                bool
-	tell                     func(format string, arguments ...any)
+	logf                     func(format string, arguments ...any)
 }
 
-func newEngine(s *server, events record.EventRecorder, isHasty bool, tell func(string, ...any)) *engine {
+func newEngine(s *server, events record.EventRecorder, isHasty bool, logf func(string, ...any)) *engine {
 	return &engine{
 		server:  s,
 		writer:  deployment.NewWriter(api{s}, events),
 		queue:   newQueue(),
 		isHasty: isHasty,
-		tell:    tell,
+		logf:    logf,
 	}
 }
 
@@ -64,7 +64,7 @@ func (e *engine) step(ctx context.Context) bool {
 	d := rollout.NewDeployment(object)
 	actions, wake := rollout.Plan(e.state(d))
 	if len(actions) > 0 {
-		e.tell("plan: %v", actions)
+		e.logf("plan: %v", actions)
 	}
 	e.isWriting = true
 	done, failure, err := e.writer.Apply(ctx, d, actions)
@@ -75,7 +75,7 @@ func (e *engine) step(ctx context.Context) bool {
 		e.creation = failure
 		e.queue.Add(name)
 	case err != nil:
-		e.tell("fails: %v", err)
+		e.logf("fails: %v", err)
 		e.queue.AddRateLimited(name)
 	default:
 		e.scheduleNext(isStep, isReported, wake)

@@ -55,19 +55,19 @@ func newHistory(seed, number uint64) *history {
 	h.original, h.engine = newWorld("original", seed, number+1<<32), newWorld("engine", seed, number+2<<32)
 	for _, w := range h.worlds() {
 		w.isShuffled = isShuffled
-		w.tell = func(format string, arguments ...any) {
-			h.tell("    "+w.title+": "+format, arguments...)
+		w.logf = func(format string, arguments ...any) {
+			h.logf("    "+w.title+": "+format, arguments...)
 		}
-		w.server.wrote = w.tell
+		w.server.wrote = w.logf
 	}
 	h.original.controller = newOriginal(h.original.server, h.original.events)
-	h.engine.controller = newEngine(h.engine.server, h.engine.events, h.isHasty, h.engine.tell)
+	h.engine.controller = newEngine(h.engine.server, h.engine.events, h.isHasty, h.engine.logf)
 	return h
 }
 
 func (h *history) worlds() []*world { return []*world{h.original, h.engine} }
 
-func (h *history) tell(format string, arguments ...any) {
+func (h *history) logf(format string, arguments ...any) {
 	if h.isLoud {
 		h.story = append(h.story, fmt.Sprintf("%9.3f ", time.Since(h.start).Seconds())+fmt.Sprintf(format, arguments...))
 	}
@@ -75,7 +75,7 @@ func (h *history) tell(format string, arguments ...any) {
 
 // play returns how the worlds differ, if they do.
 func (h *history) play(ctx context.Context) (difference string) {
-	h.tell("wild: %t, shuffled: %t", h.isWild, h.original.isShuffled)
+	h.logf("wild: %t, shuffled: %t", h.isWild, h.original.isShuffled)
 	for chapters := 3 + h.random.IntN(10); chapters > 0 && !h.hasEnded; chapters-- {
 		for quiet := h.random.IntN(3); quiet > 0; quiet-- {
 			if difference = h.instant(ctx, 0); difference != "" {
@@ -108,7 +108,7 @@ func (h *history) instant(ctx context.Context, acts int) (difference string) {
 	for range acts {
 		if act := (randomly{h, h.original}).act(); act != nil {
 			h.acts++
-			h.tell("somebody %s", act.what)
+			h.logf("somebody %s", act.what)
 			for _, w := range h.worlds() {
 				act.do(w)
 			}

@@ -154,25 +154,25 @@ func (i *informer) forget(gone object) {
 
 // recorder keeps events in words.
 type recorder struct {
-	told []string // what is compared
-	all  []string // told, with what was mended
+	compared []string // what is compared
+	all      []string // compared, with what was mended
 }
 
-func (r *recorder) tell(event string) {
-	r.told, r.all = append(r.told, event), append(r.all, event)
+func (r *recorder) add(event string) {
+	r.compared, r.all = append(r.compared, event), append(r.all, event)
 }
 
 // forget begins an instant.
-func (r *recorder) forget() { r.told, r.all = nil, nil }
+func (r *recorder) forget() { r.compared, r.all = nil, nil }
 
 // Event implements record.EventRecorder.
 func (r *recorder) Event(_ runtime.Object, kind, reason, message string) {
-	r.tell(kind + " " + reason + ": " + message)
+	r.add(kind + " " + reason + ": " + message)
 }
 
 // Eventf implements record.EventRecorder.
 func (r *recorder) Eventf(_ runtime.Object, kind, reason, format string, arguments ...any) {
-	r.tell(kind + " " + reason + ": " + fmt.Sprintf(format, arguments...))
+	r.add(kind + " " + reason + ": " + fmt.Sprintf(format, arguments...))
 }
 
 // AnnotatedEventf implements record.EventRecorder.

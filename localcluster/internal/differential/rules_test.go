@@ -37,7 +37,7 @@ func (h *history) mend(ctx context.Context) bool {
 	for _, r := range rules {
 		if r.mend(h) {
 			h.meant[r.name]++
-			h.tell("mended: %s", r.reason)
+			h.logf("mended: %s", r.reason)
 			h.rest(ctx)
 			return true
 		}

@@ -56,7 +56,7 @@ func mendEarlyRecreation(h *history) (mended bool) {
 	if h.original.deployment().Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType || !h.engine.wasRolledBack() {
 		return false
 	}
-	for _, event := range h.original.events.told {
+	for _, event := range h.original.events.compared {
 		if strings.Contains(event, " DeploymentRollback") {
 			return false
 		}
@@ -71,8 +71,8 @@ func mendEarlyRecreation(h *history) (mended bool) {
 		}
 	}
 	for _, w := range h.worlds() {
-		mended = mended || slices.ContainsFunc(w.events.told, isScaling)
-		w.events.told = slices.DeleteFunc(w.events.told, isScaling)
+		mended = mended || slices.ContainsFunc(w.events.compared, isScaling)
+		w.events.compared = slices.DeleteFunc(w.events.compared, isScaling)
 	}
 	return mended
 }
@@ -108,11 +108,11 @@ func mendHistory(h *history) (mended bool) {
 
 // mendSteps removes the Events about sizes from both worlds, if all ReplicaSets went from and to the same.
 func mendSteps(h *history) bool {
-	if !h.sawOtherSteps() || isEqual(joined(h.original.events.told), joined(h.engine.events.told)) || !isEqual(h.original.changes(), h.engine.changes()) {
+	if !h.sawOtherSteps() || isEqual(joined(h.original.events.compared), joined(h.engine.events.compared)) || !isEqual(h.original.changes(), h.engine.changes()) {
 		return false
 	}
 	for _, w := range h.worlds() {
-		w.events.told = slices.DeleteFunc(w.events.told, isScaling)
+		w.events.compared = slices.DeleteFunc(w.events.compared, isScaling)
 	}
 	return true
 }
@@ -132,7 +132,7 @@ func (w *world) resize(rs *appsv1.ReplicaSet, replicas int32) {
 		deploymentutil.SetReplicasAnnotations(rs, *d.Spec.Replicas, *d.Spec.Replicas+deploymentutil.MaxSurge(*d))
 	})
 	if replicas != from {
-		w.events.told = append(w.events.told, scaling{"down", rs.Name, int(from), int(replicas)}.String())
+		w.events.compared = append(w.events.compared, scaling{"down", rs.Name, int(from), int(replicas)}.String())
 	}
 }
 
@@ -144,7 +144,7 @@ func isScaling(event string) bool {
 // changes are the sizes from and to which ReplicaSets were scaled, where they differ.
 func (w *world) changes() map[string][2]int {
 	changes := map[string][2]int{}
-	for _, event := range w.events.told {
+	for _, event := range w.events.compared {
 		s, ok := parseScaling(event)
 		if !ok {
 			continue

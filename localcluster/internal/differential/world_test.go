@@ -50,7 +50,7 @@ type world struct {
 	isMuddled  bool // just now
 	// isOutOfPods makes new pods exceed a quota, isOutOfSets new ReplicaSets.
 	isOutOfPods, isOutOfSets bool
-	tell                     func(format string, arguments ...any)
+	logf                     func(format string, arguments ...any)
 	problem                  string
 }
 
