@@ -10,7 +10,7 @@ import (
 )
 
 // eventSink queues Events by namespace and returns immediately. client-go writes all Events in
-// one goroutine, in which a hanging webhook of one namespace would hold up the Events of all
+// one goroutine, in which a hanging webhook of one namespace would delay the Events of all
 // others. It implements record.EventSink.
 type eventSink struct {
 	client rest.Interface

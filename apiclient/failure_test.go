@@ -77,7 +77,7 @@ func TestAFailureWithoutAnAnswerDiffersFromARefusal(t *testing.T) {
 	}
 }
 
-// Whoever makes the controller write something that cannot be encoded must not make the API
+// Something that cannot be encoded must not make the API
 // server look as if it were away.
 func TestAFailureToEncodeIsNotAFailureOfTheConnection(t *testing.T) {
 	_, err := json.Marshal(time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC))

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Whoever edits a large config in a loop must not hold up everybody else: what is done while
+// Edits of a large config in a loop must not delay others: what is done while
 // the catalog is locked takes no memory, however many keys have changed.
 func TestAnEditOfManyKeysIsPreparedBeforeTheCatalogIsLocked(t *testing.T) {
 	const n, runs = 10000, 10

@@ -42,7 +42,7 @@ func TestWithoutATrustedRecordBinaryDataDoesNotMatterForEnvironments(t *testing.
 			s := begin(deployment(readsAll("web", false)))
 			test.tell(s)
 			got := s.decide(t, startedAt(noonPlus(20)))
-			got.Asked = test.want.Asked // whether the pods are asked is not the point
+			got.Asked = test.want.Asked // whether the pods decide does not matter here
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("verdict (-want +got):\n%s", diff)
 			}

@@ -445,8 +445,8 @@ func TestTheFirstListChangesNothingAndALaterOneDoes(t *testing.T) {
 	}
 	view, _ := c.View(deploymentRef("web"))
 	want := []Edit{
-		{Key: "a", At: noonPlus(30), Seen: 4, Writer: "kubectl"}, // as its managed fields tell
-		{Key: "b", At: noonPlus(60), Seen: 4, Writer: "late"},    // they tell a time that is yet to come
+		{Key: "a", At: noonPlus(30), Seen: 4, Writer: "kubectl"}, // as its managed fields show
+		{Key: "b", At: noonPlus(60), Seen: 4, Writer: "late"},    // they show a time in the future
 		{Key: "c", At: noonPlus(60), Seen: 4},                    // gone, without a trace
 	}
 	if diff := cmp.Diff(want, view.Configs[configMapRef("web")].Edits, cmp.AllowUnexported(Edit{})); diff != "" {

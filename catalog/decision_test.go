@@ -486,7 +486,7 @@ func TestDecisionsOnAWorkloadWithoutARecord(t *testing.T) {
 		// The workload's watch was late: the clocks show that it had opted in before.
 		{required, before, "config, edit, deployment", "RR....."},
 		{required, 98, "config, edit, deployment", "RR....."},
-		// A list after a gap in the watch does not tell when the workload opted in: the clocks do,
+		// A list after a gap in the watch does not show when the workload opted in: the clocks do,
 		{required, before, "config, edit, relisted", "RRRRR.."},
 		{required, 101, "config, edit, relisted", "RRRRR.."},
 		{required, 102, "config, edit, relisted", "none"},

@@ -102,7 +102,7 @@ func decideWithOriginals(t rapid.TB, d *appsv1.Deployment, objects []metav1.Obje
 		decision = Decide(view)
 	}
 	if decision.Outcome == AskConfigs {
-		t.Fatal("asks again for what it was told")
+		t.Fatal("asks again for what it was given")
 	}
 	asked := decision.Outcome == AskPods
 	if asked {
@@ -157,8 +157,8 @@ func TestDecisionsOnAWorkloadThatTheOriginalRecorded(t *testing.T) {
 		"other content, and no pod has started yet":                   {now: editedAt(100, data{"a": "2"}), pods: []Pod{{}}, want: askedRecord},
 		"a key was removed, which leaves no trace":                    {now: editedAt(10, data{}), pods: []Pod{young}, want: askedRestartFor("web")},
 		"the same, and no pod has started yet":                        {now: editedAt(10, data{}), pods: []Pod{{}}, want: askedRecord},
-		"made anew before the pods started":                           {now: recreated, pods: []Pod{young}, want: askedRecord},
-		"made anew after the pods started":                            {now: recreated, pods: []Pod{old}, want: askedRestartFor("web")},
+		"recreated before the pods started":                           {now: recreated, pods: []Pod{young}, want: askedRecord},
+		"recreated after the pods started":                            {now: recreated, pods: []Pod{old}, want: askedRestartFor("web")},
 		"gone":                                                        {now: nil, pods: []Pod{old}, want: settled},
 		"wants no pods": {
 			now: editedAt(100, data{"a": "2"}), want: askedRecord,
@@ -168,7 +168,7 @@ func TestDecisionsOnAWorkloadThatTheOriginalRecorded(t *testing.T) {
 		"an undo brought the record back, and the pods are older than the last edit": {
 			now: editedAt(100, data{"a": "2"}), adjust: byUndo, pods: []Pod{old}, want: askedRestartFor("web"),
 		},
-		"a config that it does not tell of, edited after the opt-in": {
+		"a config that it does not contain, edited after the opt-in": {
 			now: editedAt(100, data{"a": "1"}), pods: []Pod{old}, want: askedRestartFor("web"),
 			adjust: func(d *appsv1.Deployment) {
 				d.Annotations[ChecksumsAnnotation] = `{"configmap/ns/other":"0000000000000001"}`
@@ -250,7 +250,7 @@ func TestOurRecordWithoutItsBasisCountsAsNoRecord(t *testing.T) {
 				t.Fatalf("record %+v", view.Workload.Applied)
 			}
 			if asked := view.UnsettledByOriginal(); len(asked) > 0 {
-				t.Errorf("configs are to be read for nothing: %v", asked)
+				t.Errorf("configs are to be read needlessly: %v", asked)
 			}
 			if got := Decide(view); got.Outcome != test.want {
 				t.Errorf("decision %+v", got)
@@ -354,7 +354,7 @@ func TestAnUpgradeLosesNoRestartAndCausesNoNeedlessOne(t *testing.T) {
 				}
 			},
 			"remove the key": func() {
-				if cm.CreationTimestamp.Time.Equal(noon) { // else that it was made anew seems to be the change
+				if cm.CreationTimestamp.Time.Equal(noon) { // otherwise its recreation seems to be the change
 					cm.Data, cm.ManagedFields, dated = data{}, nil, false
 				}
 			},
@@ -377,7 +377,7 @@ func TestAnUpgradeLosesNoRestartAndCausesNoNeedlessOne(t *testing.T) {
 			t.Fatalf("lost a restart: %s", reason)
 		}
 		if restarts && !due && (dated || cm.Data["key"] == "0") {
-			t.Fatalf("a restart for nothing: %s", reason)
+			t.Fatalf("a needless restart: %s", reason)
 		}
 	})
 }

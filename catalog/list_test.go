@@ -37,7 +37,7 @@ func TestAViewReportsThatAListIsBeingProcessed(t *testing.T) {
 	}
 }
 
-// Whoever looks for what panicked in a list takes in its objects one by one.
+// To find what panicked in a list, its objects are processed one by one.
 func TestAWorkloadThatPanicsInAListPanicsAgainByItself(t *testing.T) {
 	c := New()
 	bad := mustWorkload(deployment(readsAll("web", false)))
@@ -83,13 +83,13 @@ func TestWhatCameAfterAListIsNotGone(t *testing.T) {
 	c.ForgetConfig(config.Ref, noon)
 	c.ObserveConfig(config, noon)
 	if c.missConfig(knownConfig, noon) {
-		t.Error("a config is gone that was made anew")
+		t.Error("a config is gone that was recreated")
 	}
 	again := workload
 	again.UID, again.ResourceVersion = "another", "1000"
 	c.ObserveWorkload(again)
 	if c.missWorkload(knownWorkload) {
-		t.Error("a workload is gone that was made anew")
+		t.Error("a workload is gone that was recreated")
 	}
 	again.ResourceVersion = "1001"
 	known := c.workload(again.Ref)

@@ -160,7 +160,7 @@ func (o oracle) lostBasis() bool {
 	return false
 }
 
-// edits returns the edits that whoever reads through a place may have missed. It returns
+// edits returns the edits that a reader at a place may have missed. It returns
 // false if there is nothing to miss.
 func (o oracle) edits(m mention, config *Config) ([]Edit, bool) {
 	w, otherwise := o.view.Workload, o.isRecordedOtherwise(config)

@@ -67,7 +67,7 @@ func TestAPodIsReducedToWhenItReadItsConfigs(t *testing.T) {
 				ContainerStatuses: []corev1.ContainerStatus{waiting("app")},
 			}, Pod{Mounted: noon},
 		},
-		"waiting, on a kubelet that does not tell for what": {
+		"waiting, on a kubelet that does not say for what": {
 			corev1.PodStatus{Phase: corev1.PodPending, StartTime: start, ContainerStatuses: []corev1.ContainerStatus{waiting("app")}},
 			Pod{Mounted: noon},
 		},
@@ -105,7 +105,7 @@ func TestAPodIsReducedToWhenItReadItsConfigs(t *testing.T) {
 				ContainerStatuses: []corev1.ContainerStatus{crashed("app", noonPlus(2))},
 			}, Pod{Mounted: noon},
 		},
-		"its sandbox is made anew, but a container runs": {
+		"its sandbox is recreated, but a container runs": {
 			corev1.PodStatus{
 				Phase: corev1.PodRunning, StartTime: start, Conditions: ready(corev1.ConditionFalse),
 				ContainerStatuses: []corev1.ContainerStatus{waiting("app"), running("other", noonPlus(3))},

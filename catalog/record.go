@@ -75,7 +75,7 @@ type AppliedState struct {
 	// otherwise only the [Catalog] knows.
 	Contradicted time.Time
 	Marked       bool
-	// Reverted describes a recorded restart that somebody took back; nil if there is no such
+	// Reverted describes a recorded restart that somebody reverted; nil if there is no such
 	// restart. A [Catalog] may know about a revert that the annotations do not show.
 	Reverted *Revert
 	// Key is the id of the key that the checksums of Secrets were made with, empty without such

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whoever can forge a fingerprint must not be able to confuse the reverse index.
+// A forged fingerprint must not confuse the reverse index.
 func TestTheIndexFollowsTheReferencesOfTemplatesWithOneFingerprint(t *testing.T) {
 	c := New()
 	reads := func(name, version string) Workload {

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Revert describes a restart that somebody took back: the record belongs to a restart timestamp
+// Revert describes a restart that somebody reverted: the record belongs to a restart timestamp
 // that the pod template no longer has. Pods from before the restart may then stay.
 type Revert struct {
 	// Recorded is when the record of the restart was written. A pod that read its configs later
@@ -20,7 +20,7 @@ type Revert struct {
 	// By is the field manager that took it back, if the API shows it; otherwise empty.
 	By string
 	// Later means that the pod template has the timestamp of a later restart, so the restart was
-	// not taken back but replaced.
+	// not reverted but replaced.
 	Later bool
 }
 

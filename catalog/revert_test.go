@@ -67,7 +67,7 @@ func TestDecisionsAfterARestartWasReverted(t *testing.T) {
 		"the timestamp was set on, and all pods are new":                             {func(s *story) { s.rewind("2026-03-01T12:01:45Z") }, []Pod{young}, askedRecord},
 		"reverted, and brought back":                                                 {func(s *story) { s.rewind(""); s.rewind(noonPlus(100).Format(time.RFC3339Nano)) }, []Pod{old}, keep},
 		"reverted and restarted again":                                               {func(s *story) { s.rewind(""); s.restart(120) }, []Pod{old}, keep},
-		"reverted and recorded anew":                                                 {func(s *story) { s.rewind(""); s.recorded(120) }, []Pod{old}, keep},
+		"reverted and recorded again":                                                {func(s *story) { s.rewind(""); s.recorded(120) }, []Pod{old}, keep},
 		"reverted before the controller was replaced":                                {func(s *story) { s.rewind(""); takeOver(s) }, []Pod{old}, again},
 		"reverted while no controller was there":                                     {func(s *story) { setTimestamp(s.deployment, ""); takeOver(s) }, []Pod{old}, again},
 		"reverted, then edited, and the only pod has not seen either":                {func(s *story) { s.rewind(""); s.config("web", data{"a": "3"}, 120) }, []Pod{old}, askedRestartFor("web", "a")},

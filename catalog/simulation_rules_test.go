@@ -55,7 +55,7 @@ func (w *world) startController(*rapid.T) {
 // watch of configs has shown the last edit, on which that one may have acted.
 func (w *world) takeOverBehind(t *rapid.T) {
 	if w.away || w.optedOut || w.config == nil || w.before == nil || !w.recordKnowsTheConfig() || w.reverted() {
-		return // a revert is recorded anew, with what the watch has shown
+		return // a revert is recorded again, with what the watch has shown
 	}
 	forgetful := w.forgetful || w.restedSinceTheRecord() || w.marked
 	w.loseMemory()
@@ -94,7 +94,7 @@ func (w *world) decideAndAct(t *rapid.T) {
 		t.Fatalf("lost a restart: %+v", decision)
 	}
 	if restarts && !due && !w.stripped && !(w.forgetful && view.Workload.Applied.Trusted) && !w.isOlderThanARevertedRestart(view) && !isMixed(view) {
-		t.Fatalf("a restart for nothing: %+v", decision)
+		t.Fatalf("a needless restart: %+v", decision)
 	}
 	if decision.Outcome == Keep {
 		if decision.Verified {

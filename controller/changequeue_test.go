@@ -129,7 +129,7 @@ func TestAnOverlookedChangeIsDueAtTheNextCheck(t *testing.T) {
 	}
 }
 
-// A workload with a longer grace period does not hold up the others that use the
+// A workload with a longer grace period does not delay the others that use the
 // same config, and one with a shorter one does not wait behind them.
 func TestAChangeIsDueForEachWorkloadInItsOwnTime(t *testing.T) {
 	slow, quick := workloadNamed("slow"), workloadNamed("quick")

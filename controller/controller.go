@@ -17,7 +17,7 @@ import (
 )
 
 // eventRate limits the Events. They come in bursts with the patches that they report, and may
-// be late so that they do not hold up the patches.
+// be late so that they do not delay the patches.
 var eventRate = apiclient.Rate{QPS: 50, Burst: 100}
 
 // Options configure what a controller works on and how.

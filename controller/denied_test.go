@@ -55,7 +55,7 @@ func TestADenialWithTheCodeOfAPassingRefusalIsReported(t *testing.T) {
 		"a denial with code 409":          {refusal(409, metav1.StatusReasonConflict), decided, passingFailures, "denied"},
 		"a denial with code 409 and text": {refusal(409, "Frozen"), decided, passingFailures, "denied"},
 		"a denial with code 404":          {refusal(404, metav1.StatusReasonNotFound), decided, 1, "denied"},
-		"it was made anew":                {refusal(404, metav1.StatusReasonNotFound), later, 0, "notfound"},
+		"it was recreated":                {refusal(404, metav1.StatusReasonNotFound), later, 0, "notfound"},
 		"it is gone":                      {refusal(404, metav1.StatusReasonNotFound), "", 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

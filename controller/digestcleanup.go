@@ -114,7 +114,7 @@ func removalBody(revision metav1.ObjectMeta) ([]byte, error) {
 
 // cleanUpDigests removes the copies of a record that is about to be replaced. The record is
 // written only afterwards: if the controller is killed in between, the workload still
-// shows what to do. A missing permission must not hold up restarts: then copies remain,
+// shows what to do. A missing permission must not delay restarts: then copies remain,
 // and the record says that they do.
 func (r *restarter) cleanUpDigests(ctx context.Context, w *catalog.Workload) (remain bool, err error) {
 	err = r.cleanup.remove(ctx, w)

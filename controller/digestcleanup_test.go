@@ -20,7 +20,7 @@ func TestARecordWaitsUntilNoCopyOfItsPredecessorCanCome(t *testing.T) {
 		"all of the time has passed":    {catalog.Deployment, true, now.Add(-cleanupDelay), 0},
 		"nothing to remove":             {catalog.Deployment, false, now, 0},
 		"copied at the creation only":   {catalog.StatefulSet, true, now, 0},
-		"written by nobody knows when":  {catalog.Deployment, true, time.Time{}, 0},
+		"written at an unknown time":    {catalog.Deployment, true, time.Time{}, 0},
 		"written by a clock that jumps": {catalog.Deployment, true, now.Add(time.Hour), 0},
 	} {
 		w := &catalog.Workload{Ref: catalog.WorkloadRef{Kind: c.kind}, Applied: catalog.AppliedState{Exposed: c.exposed, Written: c.written}}

@@ -18,5 +18,5 @@
 //     is not needed any more. State changes only with what the API server
 //     answers or sends.
 //   - A workload or config that causes a panic is left alone until it changes, and
-//     everything else goes on.
+//     everything else continues.
 package controller

@@ -182,7 +182,7 @@ func TestATransientFailureIsWaitedFor(t *testing.T) {
 		t.Error("it is another key")
 	}
 	if got := strings.Count(log, "trying again"); got != 3 {
-		t.Errorf("%d of 3 failures are told:\n%s", got, log)
+		t.Errorf("%d of 3 failures are logged:\n%s", got, log)
 	}
 }
 
@@ -233,7 +233,7 @@ func TestWithoutTheSecretAKeyServesForTheProcess(t *testing.T) {
 			before := test.server.secret.Data[keyEntry]
 			_, log, took := findKey(t, test.server, false)
 			if !strings.Contains(log, "level=ERROR") || !strings.Contains(log, "remedy=") {
-				t.Errorf("the log does not tell what to do:\n%s", log)
+				t.Errorf("the log does not say what to do:\n%s", log)
 			}
 			if waited := took >= keyPatience; waited != test.refused || took > keyPatience+maxKeyBackoff {
 				t.Errorf("took %s", took)

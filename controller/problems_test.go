@@ -60,6 +60,6 @@ func TestWhatIsWrongWithAWorkloadIsReportedOnceForEachReason(t *testing.T) {
 	}
 	c.ForgetWorkload(web)
 	if err := r.handle(t.Context(), web); err != nil || len(r.journal.problems) != 0 {
-		t.Errorf("what was told of a workload that is gone is kept: %v, %v", r.journal.problems, err)
+		t.Errorf("what was reported about a deleted workload is kept: %v, %v", r.journal.problems, err)
 	}
 }

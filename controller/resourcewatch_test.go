@@ -101,7 +101,7 @@ func TestEachWatchCountsTheResourceVersionsThatItShows(t *testing.T) {
 	w.versions.inc = func() { count++ }
 	w.Replace([]*observation{configMapWith(t, "one", "3"), configMapWith(t, "one", "2")}, "5")
 	w.Observe(configMapWith(t, "two", "6"))
-	w.Observe(configMapWith(t, "two", "6")) // told again
+	w.Observe(configMapWith(t, "two", "6")) // shown again
 	w.Forget(configMapWith(t, "two", "7"))
 	w.Replace([]*observation{configMapWith(t, "one", "7"), configMapWith(t, "one", "8")}, "9")
 	w.Observe(configMapWith(t, "one", "8"))

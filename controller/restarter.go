@@ -218,7 +218,7 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 
 // keep leaves a workload and its record as they are. If the record stays although the content
 // differs from it, a mark says so: otherwise the next leader would not know of a content that the
-// pods have and that has been taken back.
+// pods have read and that is gone.
 func (r *restarter) keep(ctx context.Context, view catalog.View, decision catalog.Decision) error {
 	if decision.Verified {
 		r.catalog.ObserveKept(view)

@@ -3,7 +3,7 @@ package controller
 import "kubernetes-deployment-restart-controller/catalog"
 
 // turns holds workloads, each once, and hands them out in turns by namespace, so that a
-// namespace with thousands of workloads does not hold up the others. Adding and handing out
+// namespace with thousands of workloads does not delay the others. Adding and handing out
 // take constant time.
 type turns struct {
 	held       map[catalog.WorkloadRef]struct{}

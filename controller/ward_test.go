@@ -108,7 +108,7 @@ func TestTheChangesInAListThatPanicsAreNotLost(t *testing.T) {
 	c.observe(edited)
 	c.listConfigs(catalog.ConfigMap, "", []*observation{edited}, false)
 	if !c.changes.HoldsAny(w.ref) {
-		t.Error("the edit of a config that was listed before the one that panics wakes nobody")
+		t.Error("the edit of a config that was listed before the one that panics wakes no workload")
 	}
 }
 

@@ -117,7 +117,7 @@ func TestOrphansAndTheirAdoptersFindEachOther(t *testing.T) {
 	})
 }
 
-// Whoever may write ReplicaSets may write orphans in a loop, beside any number of Deployments.
+// Anyone who can write ReplicaSets can write orphans in a loop, beside any number of Deployments.
 func TestAnOrphanThatChangesWakesOnlyDeploymentsThatCouldNotAdoptItBefore(t *testing.T) {
 	const many = maxAdopters + 500
 	e := newCluster(func() time.Time { return now }).newEngine(newMetrics())
@@ -167,7 +167,7 @@ func TestAnOrphanThatChangesWakesOnlyDeploymentsThatCouldNotAdoptItBefore(t *tes
 	}
 }
 
-// Whoever may create ReplicaSets can name the UID of a Deployment of any namespace.
+// Anyone who can create ReplicaSets can name the UID of a Deployment of any namespace.
 func TestAReplicaSetOfAnotherNamespaceHasNoPartInAPlan(t *testing.T) {
 	pretended := func(name string, replicas int64, annotations map[string]string) *rollout.ReplicaSet {
 		rs := set("v9", replicas, replicas)

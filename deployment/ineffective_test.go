@@ -77,7 +77,7 @@ func TestAWriteWithoutEffectIsRetriedLessAndLessOftenAndReportedOnce(t *testing.
 					}
 				}
 				if reported != 1 {
-					t.Errorf("told %d times: %q", reported, a.cluster.events)
+					t.Errorf("reported %d times: %q", reported, a.cluster.events)
 				}
 				if counted := testutil.ToFloat64(a.engine.metrics.writeErrors.WithLabelValues("ineffective")); counted < 50 {
 					t.Errorf("%v failures are counted", counted)
@@ -92,7 +92,7 @@ func TestAWriteWithoutEffectIsRetriedLessAndLessOftenAndReportedOnce(t *testing.
 }
 
 // The status follows the pods although a step is without effect, and when the policy is
-// lifted the rollout goes on.
+// lifted, the rollout continues.
 func TestTheStatusFollowsThePodsOfACappedReplicaSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAttempts()
@@ -147,7 +147,7 @@ func TestAReplicaSetWhoseTemplateIsAlteredIsNotCreatedAgainAndAgain(t *testing.T
 		reported := strings.Count(strings.Join(a.cluster.events, "\n"), "Warning "+rollout.ReasonCreateFailed)
 		status := &a.cluster.deployments["web"].Status
 		if reported != 1 || !hasCondition(status, appsv1.DeploymentProgressing, rollout.ReasonCreateFailed) && !hasCondition(status, appsv1.DeploymentProgressing, rollout.ReasonTimedOut) {
-			t.Errorf("told %d times; conditions %+v", reported, status.Conditions)
+			t.Errorf("reported %d times; conditions %+v", reported, status.Conditions)
 		}
 
 		a.cluster.policy = nil

@@ -20,7 +20,7 @@ import (
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
-// runOut lets a rollout go to its end, and fails the test if there is none.
+// runOut lets a rollout complete, and fails the test if it does not.
 func (s *stage) runOut(t *testing.T) {
 	t.Helper()
 	if out := s.run(); strings.HasSuffix(out, "and so on\n") {

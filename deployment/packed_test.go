@@ -106,7 +106,7 @@ func TestADeploymentIsUnpackedAsItWas(t *testing.T) {
 	})
 }
 
-// Whoever may write a ReplicaSet decides what is in it.
+// Anyone who can write a ReplicaSet decides what it contains.
 func FuzzAReplicaSetOfAnyContentIsUnpackedAsItWas(f *testing.F) {
 	f.Add(must(largeCluster{}.replicaSet(7, largeHistory).Marshal()))
 	f.Add([]byte{})

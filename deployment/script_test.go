@@ -30,7 +30,7 @@ var update = flag.Bool("update", false, "write what the rollout scripts print in
 //	deployment KEY=VALUE…   create or change the Deployment: replicas, image, surge, unavailable,
 //	                        strategy, paused, deadline, history, rollback, minready
 //	sync                    plan once and carry that out
-//	run                     go on until there is nothing to do; all pods become available, in one
+//	run                     continue until there is nothing to do; all pods become available, in one
 //	                        ReplicaSet at a time
 //	pods IMAGE N            the ReplicaSet controller has made all pods; N are available
 //	ending IMAGE N          N pods terminate; 0 ends them

@@ -762,7 +762,7 @@ func (w *world) checkFewer(d *rollout.Deployment, before, after *appsv1.ReplicaS
 	}
 }
 
-// settle lets everything go on without faults until nothing happens any more, and
+// settle continues without faults until nothing happens any more, and
 // looks whether all is as it should be.
 func (w *world) settle() {
 	w.logf("it gets quiet")

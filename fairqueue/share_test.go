@@ -78,7 +78,7 @@ func TestANamespaceWithItemsOfUnequalDurationPaysForAllOfThem(t *testing.T) {
 	})
 }
 
-// Else whoever waits longest would get all workers for as long as it has waited.
+// Otherwise the namespace that waits longest would get all workers for as long as it has waited.
 func TestANamespaceThatHadNothingToDoHasSavedUpNoTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue(1)

@@ -110,7 +110,7 @@ func TestADeniedPatchIsRetriedWhileTheOthersContinue(t *testing.T) {
 	if len(controller.Log().Containing("level=ERROR", "deployment/"+s.namespace+"/frozen", denial)) == 0 {
 		t.Error("no error in the log names the workload and the denial")
 	}
-	s.edit(settings, set("used", "v3")) // the others go on, also after the failure
+	s.edit(settings, set("used", "v3")) // the others continue, also after the failure
 	s.awaitRestart(other, otherRestarted)
 	s.must(controller.Running())
 	s.requireRestarts(frozen, before, 0)
@@ -146,7 +146,7 @@ func TestAnIgnoredErrorIsOnlyAWarning(t *testing.T) {
 			if lines := controller.Log().Containing("level=ERROR"); len(lines) != 0 {
 				t.Errorf("errors in the log: %q", lines)
 			}
-			s.settle() // it goes on
+			s.settle() // it continues
 			s.must(controller.Running())
 		})
 	}

@@ -169,8 +169,8 @@ func TestAWorkloadWithVeryManyConfigsRestarts(t *testing.T) {
 	}
 }
 
-// Anybody who may create ControllerRevisions can give one the labels of a workload. Where no
-// record vouches, the workload's pods are asked, and for that its revisions are read.
+// Anyone who can create ControllerRevisions can give one the labels of a workload. Without a
+// trusted record, the workload's pods decide, and for that its revisions are read.
 func TestSomebodyElsesUnreadableRevisionDoesNotDelayRestarts(t *testing.T) {
 	s := newSceneApart(t)
 	s.make(settings, set("used", "v1"))

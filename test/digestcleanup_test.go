@@ -125,7 +125,7 @@ func TestDigestsOfSecretsAreRemovedFromRevisions(t *testing.T) {
 	}
 }
 
-// The copies go first: as long as the workload itself is not written, it tells what
+// The copies go first: as long as the workload itself is not written, it shows what
 // is still to be done.
 func TestCopiesAreRemovedBeforeTheRecordIsReplaced(t *testing.T) {
 	s := newSceneApart(t)
@@ -155,7 +155,7 @@ func TestCopiesAreRemovedBeforeTheRecordIsReplaced(t *testing.T) {
 	u.requireNoDigests(unkeyedDigests(v1))
 }
 
-// The record tells then that there is something left to do, which the next start does.
+// The record then shows that there is something left to do, which the next start does.
 func TestWithoutThePermissionToRemoveCopiesTheRecordIsStillReplaced(t *testing.T) {
 	s := newSceneApart(t)
 	u := s.runExposed()

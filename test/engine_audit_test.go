@@ -26,7 +26,7 @@ type request struct {
 	account                         string
 	manager                         string // of the fields that were written
 	code                            int
-	watches                         bool // it goes on
+	watches                         bool // it continues
 }
 
 func (r *request) isWrite() bool {

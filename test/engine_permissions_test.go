@@ -185,11 +185,11 @@ func TestAPermissionThatTheEngineLacksIsReportedAndWaitedFor(t *testing.T) {
 			}
 			s.eventually("the missing permission is logged", func(context.Context) error {
 				if len(engine.Log().Containing("level=WARN", s.namespace+"/app", c.complaint)) == 0 {
-					return errors.New("the log does not tell")
+					return errors.New("the log does not say so")
 				}
 				return nil
 			})
-			s.eventually("the metrics tell of it", func(ctx context.Context) error {
+			s.eventually("the metrics show it", func(ctx context.Context) error {
 				refused, err := engine.Metric(ctx, "deployment_engine_write_errors_total", map[string]string{"reason": "forbidden"})
 				if err == nil && refused == 0 {
 					err = errors.New("they do not")
@@ -242,7 +242,7 @@ func TestAnEngineThatMayNotMakeItsProbeSaysSoAndWaits(t *testing.T) {
 		return err
 	})
 	if len(engine.Log().Containing("level=WARN", "cannot make sure that nobody else drives deployments", "forbidden")) == 0 {
-		t.Error("the log does not tell")
+		t.Error("the log does not say so")
 	}
 	s.requireUndriven(app)
 	_, err = s.cluster.Apply(t.Context(), manifests)

@@ -141,7 +141,7 @@ func (s *scene) requireToldStandingBy(engine *harness.Controller) {
 // requireEvent waits for an Event about the probe in a namespace.
 func (s *scene) requireEvent(namespace, reason, text string) {
 	s.Helper()
-	s.eventually("an Event tells of "+reason, func(ctx context.Context) error {
+	s.eventually("an Event reports "+reason, func(ctx context.Context) error {
 		list, err := s.client.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + probeName + ",reason=" + reason})
 		if err != nil {
 			return err

@@ -238,7 +238,7 @@ func (s *scene) engineSettles() {
 	s.awaitRollout(w)
 }
 
-// awaitNoPodTerminates waits until no status tells of pods that terminate, so that none
+// awaitNoPodTerminates waits until no status reports pods that terminate, so that none
 // changes any more: a rollout is over before that.
 func (s *scene) awaitNoPodTerminates() {
 	s.Helper()

@@ -120,7 +120,7 @@ func TestTheFenceLetsTheEngineChangeNoTemplateOfAReplicaSet(t *testing.T) {
 	s.requireFenced("opts in with the status", "no annotation but the revision", err)
 }
 
-// requireFenced reports an error unless the answer to a write is the denial, or there is none
+// requireFenced reports an error unless the answer to a write is the denial, or there is no denial
 // if that is empty.
 func (s *scene) requireFenced(name, denial string, err error) {
 	s.Helper()

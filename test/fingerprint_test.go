@@ -44,7 +44,7 @@ func (s *scene) recordAsBefore(w workload) {
 }
 
 // The API says that the configs were edited after the pods started; only the record
-// tells that they are as they were.
+// shows that they are unchanged.
 func TestARecordWithAnEarlierFingerprintCountsAndIsRewritten(t *testing.T) {
 	s := newSceneApart(t)
 	s.make(settings, set("used", "v1"))

@@ -14,7 +14,7 @@ import (
 
 func withoutPods(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(0)) }
 
-// change changes a Deployment, whoever else does.
+// change changes a Deployment, even if others do too.
 func (s *scene) change(w workload, change func(*appsv1.Deployment)) {
 	s.Helper()
 	deployments := s.client.AppsV1().Deployments(s.namespace)

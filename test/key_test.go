@@ -110,8 +110,8 @@ func TestTheKeyIsMadeAtTheFirstStartAndKept(t *testing.T) {
 	}
 }
 
-// Whoever loses the key, or replaces it, loses what is recorded of Secrets. The pods
-// tell that nothing is due, and later edits are noticed as ever.
+// A key that is lost or replaced invalidates what is recorded of Secrets. The pods
+// show that nothing is due, and later edits are noticed as usual.
 func TestAnotherKeyRestartsNothing(t *testing.T) {
 	t.Parallel()
 	for name, patch := range map[string]string{
@@ -189,7 +189,7 @@ func TestTheMissingKeySecretIsCreatedIfPermitted(t *testing.T) {
 	}
 }
 
-// What is refused at the start may be allowed a moment later. What reads no Secret goes on.
+// What is refused at the start may be allowed a moment later. Workloads that read no Secret continue.
 func TestAKeyThatComesLateIsWaitedFor(t *testing.T) {
 	s := newSceneApart(t)
 	var complete []byte
@@ -216,7 +216,7 @@ func TestAKeyThatComesLateIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Without its key the controller does its work all the same, and tells what to do. A
+// Without its key the controller still does its work, and says what to do. A
 // refusal that might pass is waited for first.
 func TestAKeyThatCannotBeLoadedIsReportedAndReplacedForTheProcess(t *testing.T) {
 	t.Parallel()

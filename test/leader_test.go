@@ -90,7 +90,7 @@ func TestOnlyTheLeaderActsAndAStandbyTakesOverWhenItIsKilled(t *testing.T) {
 	s.requireLeads(standby, 1)
 }
 
-// The standby sees the leader's record and not the edit that it tells of. It must not take
+// The standby sees the leader's record and not the edit that it reports. It must not take
 // what it knows for newer, and make the pods restart for it.
 func TestAStandbyWhoseWatchesOfConfigsAreBehindWaitsForThem(t *testing.T) {
 	s := newSceneApart(t)

@@ -119,11 +119,11 @@ func TestAnAPIServerOfTheVersionBefore(t *testing.T) {
 	}
 }
 
-// requireBrokenWatchesAreReported waits until the controller tells that it cannot
+// requireBrokenWatchesAreReported waits until the controller reports that it cannot
 // watch; that is no reason to be unhealthy.
 func (s *scene) requireBrokenWatchesAreReported(controller *harness.Controller) {
 	s.Helper()
-	s.eventually("the metrics tell of the outage", func(ctx context.Context) error {
+	s.eventually("the metrics show the outage", func(ctx context.Context) error {
 		up, err := controller.Metric(ctx, "watch_up", nil)
 		if err == nil && up > 0 {
 			err = fmt.Errorf("%v watches are up", up)
@@ -142,7 +142,7 @@ func (s *scene) requireBrokenWatchesAreReported(controller *harness.Controller) 
 	s.must(err)
 	for _, resource := range []string{"configmaps", "secrets", "deployments", "statefulsets", "daemonsets"} {
 		if !strings.Contains(body, resource) {
-			s.Errorf("/readyz does not tell of %s: %s", resource, body)
+			s.Errorf("/readyz does not report %s: %s", resource, body)
 		}
 	}
 }

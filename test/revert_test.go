@@ -15,7 +15,7 @@ import (
 // halfway is a workload whose rollouts stop halfway until they may continue.
 type halfway struct {
 	workload
-	goOn string // a patch that lets them go on
+	goOn string // a patch that lets them continue
 }
 
 // runHalfway starts a workload of two replicas that reads the settings, and lets its rollouts
@@ -121,7 +121,7 @@ func (s *scene) requireAllSince(w halfway, edited time.Time, last state) {
 	})
 }
 
-// The record stays and would go on to vouch for pods that the revert leaves alone.
+// The record stays, and would still be trusted for pods that the revert leaves alone.
 func TestARestartThatIsRevertedHalfwayIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"Deployment", "StatefulSet"} {
@@ -170,7 +170,7 @@ func TestARestartThatIsSetBackToAnEarlierOneIsMadeAgain(t *testing.T) {
 	s.requireAllSince(app, edited, third)
 }
 
-// Who takes back a restart after its rollout replaces all pods, which read what is there.
+// A revert after the rollout replaces all pods, which then read the present content.
 func TestARevertThatLeavesNoOldPodIsOnlyRecorded(t *testing.T) {
 	s := newSceneApart(t)
 	s.startController()

@@ -84,7 +84,7 @@ func (u *upgraded) awaitKeyed() {
 }
 
 // The API says that the configs were edited after the pods started; only the record
-// of the original tells that they are as they were.
+// of the original shows that they are unchanged.
 func TestAnUpgradeFromTheOriginalRestartsNothingIfTheContentIsTheSame(t *testing.T) {
 	s := newSceneApart(t)
 	u := s.runWithOriginal(map[config]map[string]string{settings: v1, credentials: v1})

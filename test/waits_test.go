@@ -109,7 +109,7 @@ func (s *scene) requireWrites(w workload, since state, restarts, others int) sta
 
 const markerName = "marker"
 
-// placeMarker makes the workload whose restarts tell how far the controller has come.
+// placeMarker makes the workload whose restarts show how far the controller has come.
 func (s *scene) placeMarker() {
 	s.Helper()
 	s.make(configMap(markerName), set("round", "0"))
@@ -123,7 +123,7 @@ func (s *scene) placeMarker() {
 // rollout, which takes longer than the patches that were decided on before.
 //
 // A workload may have a change of its own pending, which takes the edit along
-// before it is due. Such a restart tells nothing, and the marker is edited again
+// before it is due. Such a restart shows nothing, and the marker is edited again
 // when that change is gone.
 func (s *scene) settle() {
 	s.Helper()

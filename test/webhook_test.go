@@ -32,7 +32,7 @@ func (s *scene) ask(operation registrationv1.OperationType, resource string,
 		_ = json.NewEncoder(w).Encode(review)
 	}))
 	s.Cleanup(func() {
-		server.CloseClientConnections() // one that hangs would hold up the end
+		server.CloseClientConnections() // one that hangs would delay the end
 		server.Close()
 	})
 	webhooks := s.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()

@@ -163,7 +163,7 @@ func (st state) restartTime(s *scene) time.Time {
 	return moment
 }
 
-// checksums returns the record, or an error where there is none that can be read.
+// checksums returns the record, or an error if no record can be read.
 func (st state) checksums() (map[string]string, error) {
 	text, found := st.Annotations[checksumsAnnotation]
 	if !found {

@@ -74,7 +74,7 @@ func (w *Watch[T]) listed() {
 		w.status.Synced = true
 		close(w.synced)
 	}
-	if w.awaitsList { // the stream that brought the list goes on
+	if w.awaitsList { // the stream that brought the list continues
 		w.awaitsList = false
 		w.status.WorkingSince = time.Now()
 	}

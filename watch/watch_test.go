@@ -221,7 +221,7 @@ func TestAWatchThatBreaksLaterStaysSyncedAndGoesOnWhereItWas(t *testing.T) {
 	})
 }
 
-// A server sends bookmarks; whatever lost the stream does not, and may go on answering
+// A server sends bookmarks; whatever lost the stream does not, and may keep answering
 // pings.
 func TestAWatchThatFallsSilentIsOpenedAgainWhereItWas(t *testing.T) {
 	play(t, twoConfigMaps, Options[string]{}, func(t *testing.T, s *scene) {
@@ -262,7 +262,7 @@ func TestAServerThatNeverAnswersIsReported(t *testing.T) {
 	})
 }
 
-// Whoever may make ConfigMaps can make hundreds of a megabyte.
+// Anyone who can create ConfigMaps can create hundreds of a megabyte.
 func TestAPageOfLargeObjectsIsReadInSmallerPages(t *testing.T) {
 	large := func() *server {
 		config := configMap("a", "1")

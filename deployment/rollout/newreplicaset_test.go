@@ -143,7 +143,7 @@ func TestADeploymentThatCannotBePlannedIsRejectedOncePerGeneration(t *testing.T)
 			func(d *appsv1.Deployment) { d.Spec.Selector = nil }, reasonSelectingAll,
 			"This deployment is selecting all pods. A non-empty selector is required.",
 		},
-		"an operator that is none": {
+		"an invalid operator": {
 			func(d *appsv1.Deployment) {
 				d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Like", Values: []string{"b"}}}
 			}, reasonInvalidSelector, `This deployment's selector is not valid: "Like" is not a valid label selector operator`,
@@ -160,7 +160,7 @@ func TestADeploymentThatCannotBePlannedIsRejectedOncePerGeneration(t *testing.T)
 		"an unknown strategy": {
 			func(d *appsv1.Deployment) { d.Spec.Strategy.Type = "BlueGreen" }, reasonInvalidStrategy, `This deployment's strategy "BlueGreen" is not known.`,
 		},
-		"a percentage that is none": {
+		"an invalid percentage": {
 			func(d *appsv1.Deployment) { d.Spec.Strategy.RollingUpdate.MaxSurge = new(intstr.FromString("lots")) }, reasonInvalidStrategy,
 			"This deployment's rolling update is not valid: resolve maxSurge: invalid value for IntOrString: invalid type: string is not a percentage",
 		},

@@ -107,7 +107,7 @@ func TestTheFirstNewPodsAreProgressEvenIfNoStatusReportedTheirReplicaSet(t *test
 	expect(t, "message", `ReplicaSet "web-v2" is progressing.`, progressing(state).Message)
 }
 
-// Whoever removes or changes the revision has not begun a rollout.
+// Removing or changing the revision does not start a rollout.
 func TestARevisionThatSomebodyElseChangedStartsNoRollout(t *testing.T) {
 	of := func(status corev1.ConditionStatus, reason, message string) *appsv1.DeploymentCondition {
 		c := condition(appsv1.DeploymentProgressing, status, reason, message, 10)
@@ -329,12 +329,12 @@ func TestAFailureOfAReplicaSetIsPassedOn(t *testing.T) {
 		sets []*ReplicaSet
 		want *appsv1.DeploymentCondition
 	}{
-		"none":                         {web(3, "v2"), []*ReplicaSet{set("v1", 3, 3), set("v2", 1, 0)}, nil},
-		"of the new one":               {web(3, "v2"), []*ReplicaSet{set("v1", 3, 3), set("v2", 1, 0, failing("FailedCreate"))}, failure("FailedCreate")},
-		"of an old one":                {web(3, "v2"), []*ReplicaSet{set("v1", 3, 3, failing("FailedDelete")), set("v2", 1, 0)}, failure("FailedDelete")},
-		"of both, the new one is told": {web(3, "v2"), []*ReplicaSet{set("v1", 3, 3, failing("FailedDelete")), set("v2", 1, 0, failing("FailedCreate"))}, failure("FailedCreate")},
-		"of two old ones, the oldest":  {web(3, "v3"), []*ReplicaSet{set("v2", 3, 3, failing("FailedCreate")), set("v1", 3, 3, failing("FailedDelete"))}, failure("FailedDelete")},
-		"it is over":                   {web(3, "v2", counted(4, 1, 3, 3, present)), []*ReplicaSet{set("v1", 3, 3), set("v2", 1, 0)}, nil},
+		"none":                             {web(3, "v2"), []*ReplicaSet{set("v1", 3, 3), set("v2", 1, 0)}, nil},
+		"of the new one":                   {web(3, "v2"), []*ReplicaSet{set("v1", 3, 3), set("v2", 1, 0, failing("FailedCreate"))}, failure("FailedCreate")},
+		"of an old one":                    {web(3, "v2"), []*ReplicaSet{set("v1", 3, 3, failing("FailedDelete")), set("v2", 1, 0)}, failure("FailedDelete")},
+		"of both, the new one is reported": {web(3, "v2"), []*ReplicaSet{set("v1", 3, 3, failing("FailedDelete")), set("v2", 1, 0, failing("FailedCreate"))}, failure("FailedCreate")},
+		"of two old ones, the oldest":      {web(3, "v3"), []*ReplicaSet{set("v2", 3, 3, failing("FailedCreate")), set("v1", 3, 3, failing("FailedDelete"))}, failure("FailedDelete")},
+		"it is over":                       {web(3, "v2", counted(4, 1, 3, 3, present)), []*ReplicaSet{set("v1", 3, 3), set("v2", 1, 0)}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			expect(t, "condition", test.want, conditionOf(stateOf(test.d, test.sets...), appsv1.DeploymentReplicaFailure))

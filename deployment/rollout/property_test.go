@@ -422,7 +422,7 @@ func TestEveryPlanMakesProgressOrWaitsForSomething(t *testing.T) {
 		s := drawn{T: t}.state()
 		actions, wake := planned(t, s)
 		if len(actions) == 0 && wake.IsZero() && waitsFor(s) == "" && !newPlan(s).isComplete() {
-			t.Fatal("it waits for nothing")
+			t.Fatal("it waits needlessly")
 		}
 	})
 }

@@ -61,7 +61,7 @@ func (rollingUpdate) sizeOfNew(p *plan) int64 {
 }
 
 // shrinkOld removes pods from the old ReplicaSets, the oldest ReplicaSets first. It removes
-// unavailable pods first, so that they cannot hold up the rollout, and then as many of the
+// unavailable pods first, so that they cannot block the rollout, and then as many of the
 // others as possible while enough pods stay available.
 //
 // At most, it removes the pods beyond the required minimum, not counting new pods that are

@@ -81,7 +81,7 @@ func TestAScalingIsProportional(t *testing.T) {
 		"nor is a negative number": {
 			10, "3", "2", []*ReplicaSet{set("v1", 8, 8, sized("-1", "13")), set("v2", 3, 0)}, 11, sizes{"web-v2": {3, 5}},
 		},
-		"a maximum beyond int32 is none": {
+		"a maximum beyond int32 is invalid": {
 			20, "0", "1", []*ReplicaSet{set("v1", 6, 6, sized("10", "99999999999")), set("v2", 4, 0, sized("10", "2147483648"))}, 10,
 			sizes{"web-v1": {6, 12}, "web-v2": {4, 8}},
 		},

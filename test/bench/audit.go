@@ -67,7 +67,7 @@ type write struct {
 	} `json:"responseStatus"`
 }
 
-// isDrivers reports whether a write is one of whoever drives Deployments. All
+// isDrivers reports whether a write comes from the controller that drives Deployments. All
 // controllers of the controller manager are one user, but each has a name of its
 // own at the end of its user agent.
 func (w *write) isDrivers(account string) bool {
@@ -143,7 +143,7 @@ func count(writes []write, account string) (t tally, err error) {
 		}
 	}
 	if t.total() == 0 {
-		return t, errors.New("the audit log has no writes of whoever drives")
+		return t, errors.New("the audit log has no writes of the controller that drives Deployments")
 	}
 	return t, nil
 }

@@ -51,7 +51,7 @@ func (b *bench) measureKill(ctx context.Context) ([]row, error) {
 
 // absence is a namespace whose first Deployments have their ConfigMaps edited
 // around an absence of the controller. As many others are bystanders. The last
-// one is the marker: its ConfigMap is edited in the end, and its restart tells
+// one is the marker: its ConfigMap is edited in the end, and its restart shows
 // that all that came before has been dealt with.
 type absence struct {
 	*stage

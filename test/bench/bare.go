@@ -57,7 +57,7 @@ func runBare(ctx context.Context, kubeconfig string, input io.Reader, output io.
 	defer events.Stop()
 	ended := make(chan struct{})
 	go func() {
-		_, _ = io.Copy(io.Discard, input) // until whoever started this process has gone
+		_, _ = io.Copy(io.Discard, input) // until the process that started this one has ended
 		close(ended)
 	}()
 	fmt.Fprintln(output, bareReady)

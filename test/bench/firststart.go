@@ -66,7 +66,7 @@ func (b *bench) prepareFirstStart(ctx context.Context, s *stage, namespace strin
 }
 
 // firstStart is how long it took until all was recorded, and what was restarted
-// for nothing.
+// needlessly.
 type firstStart struct {
 	time  time.Duration
 	fault error
@@ -91,7 +91,7 @@ func (b *bench) startFirst(ctx context.Context, s *stage, namespace string) (fir
 		return harness.Eventually(ctx, recordLimit, controller.Idle)
 	}, b.graceFlag())
 	if restarted := countRestarted(deployments); restarted > 0 {
-		taken.fault = fmt.Errorf("%d deployments were restarted for nothing", restarted)
+		taken.fault = fmt.Errorf("%d deployments were restarted needlessly", restarted)
 	}
 	return taken, err
 }

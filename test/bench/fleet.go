@@ -19,7 +19,7 @@ const (
 	firstImage = "registry.example/main:1"
 )
 
-// imageIn tells the fleet's pod templates apart.
+// imageIn distinguishes the fleet's pod templates.
 func imageIn(containers []corev1.Container) string { return containers[0].Image }
 
 // imageOf is the image of a round; the first one is 1.

@@ -6,10 +6,10 @@
 // controller and the API server works. The rows about the deployment engine have
 // whole clusters, whose Deployments are driven by the engine and by the original in
 // turns. The controller is a process of its own with the permissions of k8s-manifests/.
-// docs/benchmarks.md tells how each row is measured.
+// docs/benchmarks.md describes how each row is measured.
 //
 // It exits with 1 if a measurement could not be made, if a restart was lost, or
-// if something was restarted for nothing or twice; never because of a slow time.
+// if something was restarted needlessly or twice; never because of a slow time.
 package main
 
 import (

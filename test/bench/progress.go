@@ -27,7 +27,7 @@ func (p *progress) say(format string, values ...any) {
 	}
 }
 
-// describeRun tells what a reader of the numbers has to know: what was measured,
+// describeRun describes what a reader of the numbers has to know: what was measured,
 // on what machine, and when.
 func describeRun(ctx context.Context, quick bool) ([]string, error) {
 	_, version, _, err := harness.RunController(ctx, "--version")
@@ -41,7 +41,7 @@ func describeRun(ctx context.Context, quick bool) ([]string, error) {
 		"measured: " + time.Now().UTC().Format("2006-01-02 15:04 MST") + ", " + loadAverage(),
 	}
 	if quick {
-		about = append(about, "a quick run: the numbers are too small to tell anything about speed")
+		about = append(about, "a quick run: the numbers are too small to say anything about speed")
 	}
 	return about, nil
 }

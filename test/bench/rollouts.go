@@ -20,10 +20,10 @@ type sight struct {
 	// restartedAt is when it showed the last one.
 	restarts    int
 	restartedAt time.Time
-	// recorded tells that there is a checksums annotation, recordedAt since when.
+	// recorded means that there is a checksums annotation, since recordedAt.
 	recorded   bool
 	recordedAt time.Time
-	// image is that of the pod template, and complete tells that it is rolled out.
+	// image is that of the pod template, and complete means that it is rolled out.
 	image    string
 	complete bool
 }

@@ -11,11 +11,11 @@ import (
 // row is a line of the table.
 type row struct {
 	what, target, measured string
-	// missed tells that the target was not reached.
+	// missed means that the target was not reached.
 	missed bool
 	// noTarget marks a number that stands beside the others for comparison.
 	noTarget bool
-	// fault tells what was lost or restarted for nothing; nil if all was right.
+	// fault says what was lost or restarted needlessly; nil if nothing was.
 	fault error
 }
 

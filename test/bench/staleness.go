@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// counts are the numbers of pods that a Deployment's status tells, and that the
+// counts are the numbers of pods that a Deployment's status shows, and that the
 // status of its ReplicaSets add up to.
 type counts struct{ replicas, updated, ready, available int32 }
 

@@ -24,7 +24,7 @@ const (
 	InternalError   Kind = "internal-error"
 	Unavailable     Kind = "unavailable"
 	// ResetBefore breaks the request off before it is carried out, ResetAfter in the
-	// middle of the answer, when it has been. Clients cannot tell the one from the
+	// middle of the answer, when it has been. Clients cannot distinguish the one from the
 	// other.
 	ResetBefore Kind = "reset-before"
 	ResetAfter  Kind = "reset-after"
@@ -98,7 +98,7 @@ func (d *dice) roll(kinds ...Kind) Kind {
 	return ""
 }
 
-// coin tells heads or tails.
+// coin returns heads or tails.
 func (d *dice) coin() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

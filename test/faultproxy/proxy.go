@@ -64,7 +64,7 @@ func Start(options Options) (*Proxy, error) {
 	p.forward = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(&url.URL{Scheme: target.Scheme, Host: target.Host})
-			r.Out.Header.Set("Accept-Encoding", "identity") // the events of a watch must be told apart
+			r.Out.Header.Set("Accept-Encoding", "identity") // the events of a watch must be distinguishable
 		},
 		Transport:      transport,
 		FlushInterval:  -1, // watches trickle
@@ -117,7 +117,7 @@ func (p *Proxy) WriteKubeconfig(from, to string) error {
 }
 
 // Inject replaces the mix of faults, for open watches as well. Watches that stall
-// go on stalling, also when there are no faults any more: only the client, or
+// keep stalling, also when there are no faults any more: only the client, or
 // [Proxy.Cut], ends them.
 func (p *Proxy) Inject(mix Mix) {
 	p.dice.use(mix)
@@ -131,10 +131,10 @@ func (p *Proxy) Inject(mix Mix) {
 // Cut breaks all connections of clients, and with them all requests and watches.
 func (p *Proxy) Cut() { p.server.CloseClientConnections() }
 
-// Injected tells how many faults of each kind have happened.
+// Injected returns how many faults of each kind have happened.
 func (p *Proxy) Injected() map[Kind]int { return p.dice.counts() }
 
-// Stalled tells how many watches stall at present.
+// Stalled returns how many watches stall at present.
 func (p *Proxy) Stalled() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -45,7 +45,7 @@ type ClusterOptions struct {
 	Nodes int
 	// Arguments are further arguments of "localcluster up".
 	Arguments []string
-	// Echo receives what the local cluster prints, line by line; nil for nothing.
+	// Echo receives what the local cluster prints, line by line; nil if it is not needed.
 	Echo io.Writer
 }
 

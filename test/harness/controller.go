@@ -65,7 +65,7 @@ func (i *Installation) LaunchController(ctx context.Context, echo io.Writer, fla
 	return c, nil
 }
 
-// readAddress finds the address in the line, of either log format, that tells it.
+// readAddress finds the address in the line, of either log format, that contains it.
 func (c *Controller) readAddress(line string) bool {
 	if !strings.Contains(line, servingMessage) {
 		return false
@@ -90,7 +90,7 @@ func (c *Controller) PID() int { return c.process.child.Pid }
 // Log is what the controller has written to its standard output and error.
 func (c *Controller) Log() *Output { return c.process.output }
 
-// AwaitReady returns when /readyz answers 200. The error tells what it answered
+// AwaitReady returns when /readyz answers 200. The error says what it answered
 // last, or the end of the log if the process has ended.
 func (c *Controller) AwaitReady(ctx context.Context, limit time.Duration) error {
 	err := Eventually(ctx, limit, func(ctx context.Context) error {

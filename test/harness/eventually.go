@@ -31,7 +31,7 @@ func Eventually(ctx context.Context, limit time.Duration, condition func(context
 		case errors.As(err, &final):
 			return final.error
 		case ctx.Err() == nil || unmet == nil:
-			unmet = err // what the end of the wait itself broke tells nothing
+			unmet = err // a failure because the wait ended says nothing
 		}
 		select {
 		case <-ctx.Done():

@@ -50,7 +50,7 @@ func startProcess(path string, arguments []string, options processOptions) (*pro
 
 	started := make(chan error)
 	go func() {
-		// The kernel tells a child of its parent's death when the thread that
+		// The kernel notifies a child of its parent's death when the thread that
 		// forked it ends: this one stays until the child has gone.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -135,7 +135,7 @@ func runToEnd(ctx context.Context, path string, arguments []string) (exitCode in
 	err = command.Run()
 	var failed *exec.ExitError
 	if errors.As(err, &failed) && ctx.Err() == nil {
-		err = nil // the exit code tells
+		err = nil // the exit code says so
 	}
 	if err != nil {
 		return 0, "", "", fmt.Errorf("run %s: %w", filepath.Base(path), err)

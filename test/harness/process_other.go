@@ -4,7 +4,7 @@ package harness
 
 import "syscall"
 
-// Only Linux tells a child that its parent was killed.
+// Only Linux notifies a child that its parent was killed.
 func childAttributes(syscall.Signal) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // RunTests runs the tests of a binary, then takes the steps, and returns the exit
-// code. So many tests run in parallel unless the command line tells otherwise: they
+// code. So many tests run in parallel unless the command line says otherwise: they
 // wait most of the time.
 func (c *Cleanups) RunTests(m *testing.M, parallel string) int {
 	flag.Parse()

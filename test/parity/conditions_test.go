@@ -90,7 +90,7 @@ func reason(kind appsv1.DeploymentConditionType, want string) condition {
 func progressing(want string) condition { return reason(appsv1.DeploymentProgressing, want) }
 
 // timedOut: the deadline has passed although so many new pods are there. (With
-// fewer it may have passed because the machine was slow; it would be taken back.)
+// fewer it may have passed because the machine was slow; it would be undone.)
 func timedOut(updated int32) condition {
 	return func(v *view, d *appsv1.Deployment) error {
 		if d.Status.UpdatedReplicas != updated {

@@ -208,7 +208,7 @@ var failureScenarios = []scenario{
 }
 
 // eitherFailure leaves out which of several ReplicaSets the condition
-// ReplicaFailure tells of: the one that failed first.
+// ReplicaFailure reports: the one that failed first.
 func (s *scene) eitherFailure() {
 	s.ignore("the ReplicaSet that failed first", func(s *snapshot) {
 		for _, d := range s.Deployments {

@@ -11,7 +11,7 @@ import (
 
 // relay is a cluster whose Deployments are driven by the original or by the engine
 // in turns. The original is a controller manager with just that controller, beside
-// the cluster's own, which has all others and goes on.
+// the cluster's own, which has all others and continues.
 type relay struct {
 	*scene
 	installation *harness.Installation
@@ -83,7 +83,7 @@ func (r *relay) must(err error) {
 	}
 }
 
-// standDown stops whoever drives the Deployments, and waits for its end.
+// standDown stops the controller that drives the Deployments, and waits for its end.
 func (r *relay) standDown() {
 	r.Helper()
 	if r.original != nil {

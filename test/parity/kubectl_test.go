@@ -147,7 +147,7 @@ func (s *scene) compareKubectl(arguments []string, compared func(words string) s
 }
 
 // lastWords is the last line of what kubectl says, the same on both sides. The
-// lines before it may tell of steps that depend on timing.
+// lines before it may report steps that depend on timing.
 func (s *scene) lastWords(arguments ...string) {
 	s.Helper()
 	s.compareKubectl(arguments, func(words string) string {

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// underway leaves out how a rollout that goes on calls itself: as long as no pod
+// underway leaves out how a rollout in progress describes itself: as long as no pod
 // has become ready, it stays NewReplicaSetCreated, or becomes ReplicaSetUpdated if
 // a status happened to be written between the creation of the new ReplicaSet and
 // the report of its first pods. (Only then more pods are up to date than before:

@@ -16,7 +16,7 @@ func TestTheDemoSeesEveryStep(t *testing.T) {
 	}
 	for _, step := range stepTitles() {
 		if !strings.Contains(output.String(), step) {
-			t.Errorf("the demo does not tell that %s:\n%s", step, output.String())
+			t.Errorf("the demo does not say that %s:\n%s", step, output.String())
 		}
 	}
 }
@@ -43,7 +43,7 @@ func TestTheDemoFailsIfAStepDoesNotHappen(t *testing.T) {
 				t.Fatalf("the demo saw what did not happen:\n%s", output.String())
 			}
 			if !strings.Contains(err.Error(), c.missing) {
-				t.Errorf("the error does not tell what is missing: %v", err)
+				t.Errorf("the error does not say what is missing: %v", err)
 			}
 			if !strings.Contains(output.String(), "The end of the controller's log") {
 				t.Errorf("the controller's log is not shown:\n%s", output.String())

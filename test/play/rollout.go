@@ -101,7 +101,7 @@ func (s *story) replicaSets(ctx context.Context) ([]appsv1.ReplicaSet, error) {
 	return list.Items, nil
 }
 
-// describe tells of a ReplicaSet in one line. It is an error if the engine has not
+// describe describes a ReplicaSet in one line. It is an error if the engine has not
 // made it.
 func (s *story) describe(rs *appsv1.ReplicaSet) (string, error) {
 	made := func(entry metav1.ManagedFieldsEntry) bool {

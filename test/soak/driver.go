@@ -188,7 +188,7 @@ func pick[T any](random *rand.Rand, all []T, w int) T {
 	return all[w+workers*random.IntN(count)]
 }
 
-// calmDown takes back what is flipped, resumes what is paused, and makes again what is deleted:
+// calmDown restores what is flipped, resumes what is paused, and recreates what is deleted:
 // configs that are gone would not be judged.
 func (d *driver) calmDown(ctx context.Context) error {
 	return d.share(ctx, func(ctx context.Context, w int) error {

@@ -21,13 +21,13 @@ const (
 	// longestFlip is longer than most restarts take to be made.
 	longestFlip = 10 * time.Second
 	// Most flips are there for more than a second when a pod is deleted, leave its successor time to start,
-	// to the second that its times tell, and are over before the grace period of a patient workload is.
+	// to the second of its times, and are over before the grace period of a patient workload is.
 	beforeHit               = 1200 * time.Millisecond
 	shortestHit, longestHit = 6 * time.Second, 8 * time.Second
 	patientGrace            = 9 * time.Second
 )
 
-// flip gives a key that pods see another value for a while, in which, as a rule, a pod starts anew.
+// flip gives a key that pods see another value for a while, in which, as a rule, a pod is recreated.
 func (d *driver) flip(ctx context.Context, random *rand.Rand, w int) error {
 	c := d.pickFlippable(random, w)
 	if c.content == nil || !c.lively {

@@ -126,7 +126,7 @@ func (j *judge) gone(kind string, object metav1.Object) {
 func (j *judge) seeWorkload(s model.Sight) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if s.Uses = j.uses[s.Workload]; s.Uses != nil { // else it is none of the soak's
+	if s.Uses = j.uses[s.Workload]; s.Uses != nil { // otherwise it does not belong to the soak
 		j.model.See(s)
 	}
 }
@@ -234,7 +234,7 @@ func (j *judge) answers() []model.Answer {
 	return j.model.Answers()
 }
 
-// story tells what happened to a workload.
+// story describes what happened to a workload.
 func (j *judge) story(ref model.WorkloadRef) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()

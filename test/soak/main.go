@@ -2,7 +2,7 @@
 // are edited at random, opted in and out, deleted and made again, scaled and paused, on
 // a local cluster, with both engines behind a proxy that injects faults
 // (test/faultproxy), while controllers, kube-apiserver and etcd are killed and started
-// again. Restarts are reverted, contents are taken back, and somebody makes objects that
+// again. Restarts are reverted, contents are restored, and somebody makes objects that
 // hurt. Then it lets everything calm down and judges (test/soak/model).
 //
 //	soak [-seed N] [-duration 10m] [-workloads 300] [-rate 50]
@@ -46,7 +46,7 @@ func play(arguments []string, out io.Writer) int {
 	switch err := flags.Parse(arguments); {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
-	case err != nil: // which was told
+	case err != nil: // which was printed
 		return 2
 	}
 	if problem := o.problem(flags.Args()); problem != "" {
@@ -71,7 +71,7 @@ func play(arguments []string, out io.Writer) int {
 	return 0
 }
 
-// problem tells what is wrong with the command line, and is empty if nothing is.
+// problem says what is wrong with the command line; it is empty if nothing is.
 func (o *options) problem(rest []string) string {
 	switch {
 	case len(rest) > 0:

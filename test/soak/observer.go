@@ -23,8 +23,8 @@ import (
 )
 
 // observer follows the workloads of all kinds, the ReplicaSets and the pods at the API server
-// itself, version by version. When the API server was killed it goes on where it was
-// if the new one lets it, and else lists and tells of the gap.
+// itself, version by version. After the API server was killed, it continues where it was
+// if the new one lets it; otherwise it lists and reports the gap.
 type observer struct {
 	client kubernetes.Interface
 	judge  *judge

@@ -197,7 +197,7 @@ func (s *saboteur) strike(ctx context.Context) error {
 	}
 	switch {
 	case dice < 4:
-		if leader, err := s.replicas.leader(ctx); err == nil { // else there is none to kill
+		if leader, err := s.replicas.leader(ctx); err == nil { // otherwise there is no leader to kill
 			return s.kill("leader", leader.Kill)
 		}
 		return nil

@@ -78,7 +78,7 @@ func (s *soak) report(atEnd footprint) *report {
 	r.stories = s.stories(r.violations)
 	figure("time", "%s, %s of it disturbed", time.Since(s.begin).Round(time.Second), s.duration)
 	figure("edits", "%d: %s", sum(edits), list(edits))
-	figure("restarts", "%d, of which %d were made again after a revert, and %d were of pods that had read content that was taken back",
+	figure("restarts", "%d, of which %d were repeated after a revert, and %d were of pods that had read content that was undone",
 		s.judge.restarts()-s.firstLook, tally.Again, tally.Returned)
 	calm, hostile := s.answers()
 	figure("answers", "from the edit to the restart: in calm times %s; with hostile objects in another namespace %s", calm, hostile)
@@ -86,15 +86,15 @@ func (s *soak) report(atEnd footprint) *report {
 	faults := s.proxy.Injected()
 	figure("faults", "%d: %s", sum(faults), list(faults))
 	figure("kills", "%d: %s; %d leases lost", sum(kills), list(kills), s.replicas.leasesLost())
-	figure("truces", "%d, in which the controllers could see everything; %d pods have read content outside of them that nobody could know of",
+	figure("truces", "%d, in which the controllers could see everything; outside of them, %d pods have read content that no controller could know of",
 		s.truces, tally.Unknowable)
-	if lines := s.replicas.logs(stoodBy); lines != "" { // there is no other one, but a leader may be late to notice that it is none
+	if lines := s.replicas.logs(stoodBy); lines != "" { // there is no other engine, but a leader may be late to notice that it no longer leads
 		figure("engine", "stood by, which delays everything:\n%s", strings.TrimSuffix(lines, "\n"))
 	}
 	versions := s.observer.counts()
 	figure("observed", "%d versions: %s; with %d gaps in which the API server could not be watched", sum(versions), list(versions), s.observer.gaps.Load())
 	if s.startedAnew > 0 {
-		figure("cluster", "kube-controller-manager and KWOK were started anew %d times at the end, because rollouts stood still", s.startedAnew)
+		figure("cluster", "kube-controller-manager and KWOK were restarted %d times at the end, because rollouts were stuck", s.startedAnew)
 	}
 	figure("pods", "%d, of which %d started more than 10 s after they were made, the slowest %s", len(s.pods), count, slowest)
 	figure("at start", "%s", s.atStart)
@@ -105,7 +105,7 @@ func (s *soak) report(atEnd footprint) *report {
 	return r
 }
 
-// stories tells what happened to the first workloads that went wrong, and what the
+// stories describes what happened to the first workloads that went wrong, and what the
 // controllers' logs have about them.
 func (s *soak) stories(violations []model.Violation) string {
 	var shown []model.WorkloadRef
@@ -122,7 +122,7 @@ func (s *soak) stories(violations []model.Violation) string {
 }
 
 // slowPods counts those that the cluster was slow to start, which is not the controller's fault,
-// and tells how long the slowest took.
+// and returns how long the slowest took.
 func slowPods(pods []model.Pod) (count int, slowest time.Duration) {
 	for i := range pods {
 		took := pods[i].Started.Sub(pods[i].Created)

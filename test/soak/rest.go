@@ -23,14 +23,14 @@ import (
 const restLimit = 4 * time.Minute
 
 // rolloutPatience is how long the cluster may take to complete the rollouts after the controllers are
-// done, before its own controllers are started anew.
+// done, before its own controllers are restarted.
 const rolloutPatience = 45 * time.Second
 
 var errUnfinished = errors.New("rollouts are not complete")
 
 // awaitRest returns when there has been nothing to do for a while: nothing waits in the
 // controller, no workload runs with old content as far as it knows, every rollout is
-// complete, and all this holds for longer than a grace period. Meanwhile it tells what it
+// complete, and all this holds for longer than a grace period. Meanwhile it prints what it
 // waits for.
 func (s *soak) awaitRest(ctx context.Context, limit time.Duration) error {
 	var since, unfinishedSince time.Time
@@ -147,8 +147,8 @@ func (f *family) isDismissed(pod *corev1.Pod) bool {
 // sweep frees what the cluster itself has lost sight of, which happens when the API server
 // or etcd is killed. It deletes pods whose workload is gone: the garbage collector does not
 // know of those that a controller has made after the deletion, and they stand in the way of a
-// StatefulSet of the same name. And it touches what does not move, so that all who watch it
-// are told of it once more: an event that the API server has lost is lost to KWOK and to
+// StatefulSet of the same name. And it touches what does not move, so that all watchers
+// see it once more: an event that the API server has lost is lost to KWOK and to
 // kube-controller-manager alike.
 func (s *soak) sweep(ctx context.Context) error {
 	f, err := look(ctx, s.cluster.Client())
@@ -188,7 +188,7 @@ func (s *soak) wakePod(ctx context.Context, pod *corev1.Pod) error {
 // again, up to a quarter of an hour; and since Kubernetes 1.37 it counts it as a failure, too,
 // if its caches are behind its own writes.
 func (s *soak) startClusterAnew(ctx context.Context) error {
-	s.printf("starting kube-controller-manager and KWOK anew")
+	s.printf("restarting kube-controller-manager and KWOK")
 	s.startedAnew++
 	for _, component := range []string{harness.ControllerManager, harness.KWOK} {
 		if err := s.cluster.KillComponent(ctx, component); err != nil {

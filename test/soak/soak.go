@@ -70,7 +70,7 @@ type soak struct {
 	pods        []model.Pod // that run at the end
 }
 
-// run plays a soak and returns its report. An error tells that it could not be played;
+// run plays a soak and returns its report. An error means that it could not be played;
 // what the verdict is stands in the report.
 func run(ctx context.Context, o options) (report *report, err error) {
 	if o.rate == 0 {
@@ -163,7 +163,7 @@ func (s *soak) setUp(ctx context.Context) error {
 	if err := s.replicas.start(ctx); err != nil {
 		return err
 	}
-	s.printf("the cluster and two controllers run; making %d workloads", s.workloads)
+	s.printf("the cluster and two controllers run; creating %d workloads", s.workloads)
 	limited, cancel := context.WithTimeout(ctx, setUpLimit)
 	defer cancel()
 	if err := s.driver.setUp(limited); err != nil {
@@ -201,7 +201,7 @@ func (s *soak) disturb(ctx context.Context) error {
 	for range cap(errs) {
 		err := <-errs
 		if err != nil {
-			cancel() // all of them, or the rest of a long soak would be played for nothing
+			cancel() // all of them, because the rest of a long soak would be useless
 		}
 		all = append(all, err)
 	}

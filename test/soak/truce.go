@@ -32,7 +32,7 @@ func firstTruce(disturbed spell) time.Time {
 	return first
 }
 
-// truce keeps faults and kills away for a while, which the model is told if the controllers could see
+// truce keeps faults and kills away for a while, which the model learns if the controllers could see
 // everything meanwhile.
 func (s *soak) truce(ctx context.Context) {
 	s.saboteur.truce.Lock() // waits until nothing is killed, or not back yet

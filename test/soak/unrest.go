@@ -64,8 +64,8 @@ func textsOf(rollouts []rollout) string {
 	return strings.Join(texts, "; ")
 }
 
-// unfinishedPods tells of pods that do not run, or do not go: whether it is the cluster
-// that does not come to rest.
+// unfinishedPods describes pods that do not run or do not terminate, which shows whether the
+// cluster itself does not come to rest.
 func (s *soak) unfinishedPods(ctx context.Context) string {
 	list, err := s.cluster.Client().CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -32,12 +32,12 @@ type config struct {
 	// matter to nobody: their workloads must never restart for them.
 	lively bool
 	// steady ones are used by steady workloads only. They alone are deleted and made
-	// again, and lose keys: where no record vouches, the API does not tell such
+	// again, and lose keys: without a trusted record, the API does not distinguish such
 	// changes that nobody saw (docs/design.md, Limits).
 	steady  bool
 	readers []*workload
 	content map[string]string // nil while it is deleted
-	flips   int               // edits that are to be taken back
+	flips   int               // edits that are to be undone
 	// blind are keys that no user sees.
 	blind []string
 }
@@ -51,7 +51,7 @@ func (c *config) ref() model.ConfigRef {
 type workload struct {
 	kind, namespace, name string
 	// steady ones are always enabled, and never made again, scaled to zero, or
-	// given another template, so that their records always vouch.
+	// given another template, so that their records are always trusted.
 	steady bool
 	never  bool // never enabled
 	uses   []use

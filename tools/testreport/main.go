@@ -1,4 +1,4 @@
-// Command testreport reads the output of one or several runs of "go test -json" on its standard input and tells what
+// Command testreport reads the output of one or several runs of "go test -json" on its standard input and reports what
 // happened as it happens: a line for each package, a line for each test that takes a second or more, the output of
 // what fails. Its last line counts the tests:
 //

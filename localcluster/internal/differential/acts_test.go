@@ -253,7 +253,7 @@ func (r randomly) harmPods() *act {
 		{"deletes", func(w *world, pod *corev1.Pod, _ *podState) { w.terminate(pod.Name) }},
 		{"lets end", func(_ *world, _ *corev1.Pod, p *podState) { p.isStuck = false }},
 	}
-	if !r.w.isShuffled { // else which of them end depends on who is faster
+	if !r.w.isShuffled { // otherwise which of them end depends on which controller is faster
 		harms = append(harms, harm{"keeps from ending", func(_ *world, _ *corev1.Pod, p *podState) { p.isStuck = true }})
 	}
 	h := pick(r, harms...)
@@ -349,7 +349,7 @@ func (r randomly) meddle() *act {
 		return &act{what + ": " + rs, func(w *world) { edit(w.server, rs, change) }}
 	}
 	switch n := r.random.IntN(8); {
-	case n == 0 && r.isHasty && !r.w.isShuffled: // else which pods it costs depends on who is faster
+	case n == 0 && r.isHasty && !r.w.isShuffled: // otherwise which pods it costs depends on which controller is faster
 		replicas := r.upTo(8)
 		return on(fmt.Sprintf("scales by hand to %d", replicas), func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = &replicas })
 	case n <= 1:

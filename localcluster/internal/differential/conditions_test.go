@@ -39,7 +39,7 @@ func mendBeginning(h *history) bool {
 	return true
 }
 
-// mendName makes a condition that tells of the ReplicaSet before tell of the present one. The original compares the
+// mendName makes a condition about the previous ReplicaSet name the present one. The original compares the
 // pods with the last status even if that was of the template before, and then may see no progress.
 func mendName(h *history) bool {
 	a, b := h.conditions(appsv1.DeploymentProgressing)
@@ -106,7 +106,7 @@ func (h *history) hasPassed(a, b *appsv1.DeploymentCondition) bool {
 	}) || last.Type == appsv1.DeploymentProgressing && newer.hasPassingProgress()
 }
 
-// isUnderway reports whether the worlds tell in different ways how a rollout goes on. Whether there was progress in this
+// isUnderway reports whether the worlds describe the progress of a rollout differently. Whether there was progress in this
 // instant depends on which numbers of pods were written.
 func (h *history) isUnderway(a, b *appsv1.DeploymentCondition) bool {
 	d := h.engine.deployment()

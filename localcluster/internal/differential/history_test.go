@@ -8,7 +8,7 @@ import (
 )
 
 // An instant is a whole second in which something happens. Instants are further apart than what is tolerated between
-// times, so that times tell of which instant they are.
+// times, so that times show which instant they are.
 const (
 	apart     = 5 * time.Second
 	tolerance = 2 * time.Second

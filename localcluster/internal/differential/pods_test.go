@@ -121,7 +121,7 @@ func (w *world) controlReplicaSet(rs *appsv1.ReplicaSet) bool {
 	return true
 }
 
-// noteProblem sets the condition about pods that could not be made. It tells since when.
+// noteProblem sets the condition about pods that could not be created. It shows since when.
 func (w *world) noteProblem(rs *appsv1.ReplicaSet, status *appsv1.ReplicaSetStatus, problem string) {
 	if problem == "" {
 		return

@@ -8,7 +8,7 @@ import (
 // firstBackoff is how long the first retry waits; each further one twice as long.
 const firstBackoff = 5 * time.Millisecond
 
-// queue is the original's queue for the one Deployment, without goroutines: whoever plays asks what is due. It
+// queue is the original's queue for the one Deployment, without goroutines: its user asks what is due. It
 // never drops what has failed.
 type queue struct {
 	key      string

@@ -7,7 +7,7 @@ import (
 )
 
 // rule is a difference that is meant. It mends the original's world to be like the engine's, if that is what is
-// wrong, so that the history goes on from the same state; then it reports that it did.
+// wrong, so that the history continues from the same state; then it reports that it did.
 type rule struct {
 	name, reason string
 	mend         func(h *history) bool
@@ -63,7 +63,7 @@ var ends = []struct {
 }
 
 // endIfPodsDiffer ends a history in which all that is compared is the same, but not how long pods have been there: that
-// will come out later. Where nothing depends on who is faster, it goes on, so that this is noticed.
+// will come out later. Where nothing depends on which controller is faster, it continues, so that this is noticed.
 func (h *history) endIfPodsDiffer() {
 	if h.original.isShuffled && !maps.EqualFunc(h.original.ages(), h.engine.ages(), slices.Equal) {
 		h.meant["other ages"]++

@@ -224,7 +224,7 @@ func prepareReplicaSet(old, updated *appsv1.ReplicaSet, subresource string) {
 	}
 }
 
-// describe tells what matters of an object in a story.
+// describe returns what matters of an object in a story.
 func describe(o object) string {
 	switch o := o.(type) {
 	case *appsv1.Deployment:

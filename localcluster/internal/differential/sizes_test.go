@@ -50,7 +50,7 @@ func mendSurplus(h *history) (mended bool) {
 	return mended
 }
 
-// mendEarlyRecreation takes back that the original has started pods while others run. Both worlds lose their Events about
+// mendEarlyRecreation undoes that the original has started pods while others run. Both worlds lose their Events about
 // sizes.
 func mendEarlyRecreation(h *history) (mended bool) {
 	if h.original.deployment().Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType || !h.engine.wasRolledBack() {
@@ -77,7 +77,7 @@ func mendEarlyRecreation(h *history) (mended bool) {
 	return mended
 }
 
-// mendUnreadable takes back annotations that the original has written by chance, with another change of a ReplicaSet that
+// mendUnreadable undoes annotations that the original has written by chance, with another change of a ReplicaSet that
 // is the new one or was it before a rollback.
 func mendUnreadable(h *history) (mended bool) {
 	for _, rs := range h.original.owned() {

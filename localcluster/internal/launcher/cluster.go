@@ -23,7 +23,7 @@ type cluster struct {
 	fatal context.CancelCauseFunc // while the cluster starts: what the death of a member calls
 }
 
-// report is where a cluster tells what happens.
+// report is where a cluster reports what happens.
 type report struct {
 	progress func(message string)
 	trouble  func(message string)
@@ -162,7 +162,7 @@ func (c *cluster) stop() {
 	}
 }
 
-// member returns the member of that name, or an error that tells which ones there are.
+// member returns the member of that name, or an error that names the existing ones.
 func (c *cluster) member(component string) (*member, error) {
 	var names []string
 	for _, m := range c.members {
@@ -187,7 +187,7 @@ func (c *cluster) statuses() []Status {
 }
 
 // memberExited hears of the death of a member that had been ready. A cluster that is starting gives up; one that runs
-// goes on without it.
+// continues without it.
 func (c *cluster) memberExited(message string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -44,7 +44,7 @@ func (s controlServer) handler() http.Handler {
 	})
 	mux.HandleFunc("POST /stop", func(http.ResponseWriter, *http.Request) { s.stop() })
 	mux.HandleFunc("POST /components/{name}/kill", s.command(func(m *member) error { return m.kill() }))
-	// A start goes on when the one who asked for it loses patience, but not when the cluster stops.
+	// A start continues when its client loses patience, but not when the cluster stops.
 	mux.HandleFunc("POST /components/{name}/start", s.command(func(m *member) error { return m.start(s.context) }))
 	return mux
 }

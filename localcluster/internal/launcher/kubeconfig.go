@@ -14,7 +14,7 @@ import (
 )
 
 // adminUser is the user of the kubeconfig that is handed out. Each component has a user of its own, so that the audit
-// log can tell who did what; all of them are masters.
+// log shows which component did what; all of them are masters.
 const adminUser = "admin"
 
 // credentials are the bearer tokens of a cluster by user name.
@@ -89,7 +89,7 @@ func UseDefaultKubeconfig(arguments []string) {
 	}
 	file := filepath.Join(defaultDirectory, "kubeconfig")
 	if _, err := os.Stat(file); err == nil {
-		_ = os.Setenv("KUBECONFIG", file) // fails only for names that are none
+		_ = os.Setenv("KUBECONFIG", file) // fails only for invalid names
 	}
 }
 

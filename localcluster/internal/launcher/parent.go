@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// parentVariable is the environment variable that tells a component the process id of its `up`.
+// parentVariable is the environment variable that contains the process id of a component's `up`.
 const parentVariable = "LOCALCLUSTER_PARENT"
 
 const parentPollInterval = 200 * time.Millisecond
 
 // ExitWithParent ends this process soon after the `up` that started it is gone, even if that was killed and could
-// tell nobody. A process that was not started by an `up` is left alone.
+// not notify anybody. A process that was not started by an `up` is left alone.
 func ExitWithParent() {
 	value, set := os.LookupEnv(parentVariable)
 	if !set {

@@ -69,7 +69,7 @@ func (p *process) terminate(grace time.Duration) {
 	}
 }
 
-// ending tells how a process that is gone ended.
+// ending describes how a process ended.
 func (p *process) ending() string {
 	<-p.done
 	if p.err == nil {

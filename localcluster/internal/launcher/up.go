@@ -14,7 +14,7 @@ import (
 	"unicode"
 )
 
-// up runs a cluster until it is told to stop: by a signal, by `down`, or by the end of the process that started it.
+// up runs a cluster until it has to stop: because of a signal, by `down`, or by the end of the process that started it.
 func up(arguments []string, stdout, stderr io.Writer) error {
 	options, err := parseUp(arguments)
 	if err != nil {
@@ -54,7 +54,7 @@ func up(arguments []string, stdout, stderr io.Writer) error {
 	})
 }
 
-// runCluster starts the cluster, tells that it is ready and waits for the end of ctx. All members are gone when it
+// runCluster starts the cluster, reports that it is ready and waits for the end of ctx. All members are gone when it
 // returns.
 func runCluster(ctx context.Context, c *cluster, ready func()) error {
 	defer c.stop()
