@@ -90,7 +90,7 @@ func TestPodsThatReadAContentThatWasTakenBackWithinTheGracePeriodRestart(t *test
 }
 
 // The budget holds a restart back for long. The leader that marked the record is killed, so that
-// its successor has nothing else to know it by.
+// the mark is all that its successor can know it by.
 func TestAContentThatIsTakenBackWhileARestartIsPutOffIsNotForgottenWithTheLeader(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -174,7 +174,7 @@ func (s *scene) awaitMark(w workload, want bool) state {
 }
 
 // requireMark fails the test unless the mark says since when the record is contradicted, and
-// everything else is as it was.
+// everything else is unchanged.
 func (s *scene) requireMark(marked, before state, edited time.Time) {
 	s.Helper()
 	is, was := s.basisOf(marked), s.basisOf(before)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A controller that watches ConfigMaps only has no permission to read Secrets, and needs none. What it
+// A controller that watches ConfigMaps only does not need permission to read Secrets. What it
 // records leaves them out, so that they are judged by the pods once they are watched, too.
 func TestAControllerOfConfigMapsOnlyNeedsNoPermissionForSecrets(t *testing.T) {
 	s := newSceneApart(t)

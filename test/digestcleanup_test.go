@@ -100,7 +100,7 @@ func (u *upgraded) requireNoDigests(digests []string) {
 
 func TestDigestsOfSecretsAreRemovedFromRevisions(t *testing.T) {
 	t.Parallel()
-	for name, content := range map[string]map[string]string{"when they are recorded anew": v1, "when they are restarted": v2} {
+	for name, content := range map[string]map[string]string{"when they are recorded again": v1, "when they are restarted": v2} {
 		t.Run(name, func(t *testing.T) {
 			s := newSceneApart(t)
 			u := s.runExposed()

@@ -9,7 +9,7 @@ import (
 )
 
 // auditPolicy makes the API server log who asked for what, but not the bodies, of
-// all requests by ServiceAccounts. The cluster's own components have none.
+// all requests by ServiceAccounts. The cluster's own components use no ServiceAccounts.
 const auditPolicy = `
 apiVersion: audit.k8s.io/v1
 kind: Policy

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// awaitGone waits until there is no such Deployment.
+// awaitGone waits until the Deployment is gone.
 func (s *scene) awaitGone(w workload) {
 	s.Helper()
 	s.eventually(w.name+" is gone", func(ctx context.Context) error {
@@ -21,7 +21,7 @@ func (s *scene) awaitGone(w workload) {
 	})
 }
 
-// gone turns the error of not finding something into none, and none into one.
+// gone returns nil for a NotFound error, and an error for nil.
 func gone(err error) error {
 	switch {
 	case apierrors.IsNotFound(err):
@@ -82,7 +82,7 @@ func TestADeploymentThatIsDeletedWithoutItsPodsAndMadeAgainGoesOn(t *testing.T) 
 	after := s.awaitSizes(app, 0, 4)
 	for i := range after {
 		if after[i].UID != before[i].UID {
-			t.Errorf("ReplicaSet %s was made anew", after[i].Name)
+			t.Errorf("ReplicaSet %s was recreated", after[i].Name)
 		}
 	}
 	s.requirePodsOf(app, &after[1], 4)

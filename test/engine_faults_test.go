@@ -71,7 +71,7 @@ func TestAnEngineThatIsKilledInTheMiddleOfRolloutsGoesOn(t *testing.T) {
 	fleet.patchImages("example/main:2")
 	s.awaitActions(engine, "scale", before+6) // of the 42 that it takes
 	s.must(engine.Kill())
-	s.letGo(waiting, 1) // while nobody looks
+	s.letGo(waiting, 1) // while no engine watches
 
 	engine = s.startEngine()
 	fleet.requireRolledOut()

@@ -31,7 +31,7 @@ func TestKubectlFollowsARollout(t *testing.T) {
 	s.patchHeld(app, "example/main:2")
 	s.awaitSizes(app, 3, 1)
 	s.awaitObserved(app)
-	s.awaitDeployment(app, "tells of its new pod", func(d *appsv1.Deployment) error {
+	s.awaitDeployment(app, "shows its new pod", func(d *appsv1.Deployment) error {
 		if d.Status.UpdatedReplicas != 1 {
 			return fmt.Errorf("%d new pods", d.Status.UpdatedReplicas)
 		}

@@ -69,7 +69,7 @@ func TestWithoutTheFlagNobodyDrivesDeployments(t *testing.T) {
 		}
 	}
 	if _, ready, err := controller.Get(t.Context(), "/readyz"); err != nil || strings.Contains(ready, "deployment engine") {
-		t.Errorf("/readyz tells of an engine that is off: %s %v", ready, err)
+		t.Errorf("/readyz reports an engine that is off: %s %v", ready, err)
 	}
 }
 

@@ -36,7 +36,7 @@ var enginePlace = sync.OnceValues(func() (*place, error) {
 	return p, p.controller.AwaitDriving(context.Background(), waitLimit)
 })
 
-// enginePlaceApart has nobody who drives Deployments.
+// enginePlaceApart has no controller that drives Deployments.
 var enginePlaceApart = sync.OnceValues(openEnginePlace)
 
 // openEnginePlace starts a cluster without Kubernetes' own deployment controller,
@@ -70,7 +70,7 @@ func newEngineScene(t *testing.T) *scene {
 	return openScene(t, enginePlace)
 }
 
-// newEngineSceneApart opens a namespace whose Deployments nobody drives yet; see
+// newEngineSceneApart opens a namespace whose Deployments no controller drives yet; see
 // [scene.startEngine].
 func newEngineSceneApart(t *testing.T) *scene {
 	t.Helper()

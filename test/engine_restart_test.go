@@ -6,7 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// Both engines of this project, and none of Kubernetes' own.
+// This runs both engines of this project, without Kubernetes' own deployment controller.
 func TestAnEditIsSeenThroughToThePodsOfTheNewReplicaSet(t *testing.T) {
 	s := newEngineScene(t)
 	s.make(settings, set("used", "v1"))

@@ -78,7 +78,7 @@ func TestTheEngineAndKubernetesOwnControllerOnOneCluster(t *testing.T) {
 	}
 }
 
-// startOriginal starts Kubernetes' own deployment controller beside the cluster's other
+// startOriginal starts Kubernetes' own deployment controller next to the cluster's other
 // controllers.
 func (s *scene) startOriginal() *harness.Component {
 	s.Helper()
@@ -191,7 +191,7 @@ func (f *fleet) awaitProgress(pods int32) {
 	})
 }
 
-// referee watches the ReplicaSets of a fleet, and notes each moment in which there are
+// referee watches the ReplicaSets of a fleet, and notes each moment at which there are
 // more pods wanted, or fewer available, than the rolling update allows, and each
 // second ReplicaSet for a template.
 type referee struct {

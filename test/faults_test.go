@@ -64,7 +64,7 @@ func (c *crowd) edit(count int, value string) []workload {
 }
 
 // requireRestartsOf waits until the edited ones have been restarted, and fails the
-// test unless that was once each, and none of the others.
+// test unless each of them restarted once, and no others did.
 func (c *crowd) requireRestartsOf(edited []workload) {
 	c.s.Helper()
 	for _, w := range edited {

@@ -106,7 +106,7 @@ func TestTheFenceLetsTheEngineChangeNoTemplateOfAReplicaSet(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "evil"},
 		Spec:       appsv1.ReplicaSetSpec{Selector: selector("evil"), Template: podTemplate("evil", podOf())},
 	}, metav1.CreateOptions{})
-	s.requireFenced("creates a ReplicaSet of nobody's", "creates ReplicaSets of Deployments only", err)
+	s.requireFenced("creates a ReplicaSet without an owner", "creates ReplicaSets of Deployments only", err)
 
 	home := s.ownNamespace()
 	evil := &appsv1.Deployment{

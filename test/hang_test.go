@@ -77,7 +77,7 @@ func (s *scene) requireNoneEnded(w *hanging) {
 	}
 }
 
-// hold returns when the webhook is released or nobody waits any more.
+// hold returns when the webhook is released or its client is gone.
 func (w *hanging) hold(ctx context.Context) {
 	w.count(&w.began)
 	defer w.count(&w.ended)

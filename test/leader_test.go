@@ -164,7 +164,7 @@ func TestALeaderThatLosesItsLeaseEndsAndNothingIsRestartedTwice(t *testing.T) {
 	crowd.requireRestartsOf(edited)
 }
 
-// stealLease makes somebody else the holder of the lease.
+// stealLease gives the lease to somebody else.
 func (s *scene) stealLease() {
 	s.Helper()
 	leases := s.client.CoordinationV1().Leases(s.installation.Namespace)

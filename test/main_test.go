@@ -45,7 +45,7 @@ type place struct {
 	cluster      *harness.Cluster
 	installation *harness.Installation
 	controller   *harness.Controller // of all namespaces; nil where each test starts its own
-	auditLog     string              // a file; empty where none is kept
+	auditLog     string              // a file; empty if there is no audit log
 }
 
 // sharedPlace has one controller for all namespaces.

@@ -111,7 +111,7 @@ func nameOf(namespace string, rule rbacv1.PolicyRule) string {
 }
 
 // requireMissing starts a controller with everything on, and fails the test unless it
-// names exactly this permission, or none if that is empty.
+// names exactly this permission, or no permission if that is empty.
 func (s *scene) requireMissing(home, want string) {
 	s.Helper()
 	controller, err := s.installation.LaunchController(s.Context(), nil, "--namespace", s.namespace, "-v", "1", engineOn,

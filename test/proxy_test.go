@@ -23,7 +23,7 @@ func (s *scene) startProxy() *faultproxy.Proxy {
 func (s *scene) startProxySparing(spare func(*http.Request) bool) *faultproxy.Proxy {
 	s.Helper()
 	// The client library resumes a watch only if it has lived for a second or shown
-	// something; else it lists again.
+	// something; otherwise it lists again.
 	proxy, err := faultproxy.Start(faultproxy.Options{Target: s.cluster.Config(), Seed: 1, WatchLife: 3 * time.Second, Spare: spare})
 	s.must(err)
 	s.Cleanup(proxy.Close)
@@ -35,7 +35,7 @@ func (s *scene) startProxySparing(spare func(*http.Request) bool) *faultproxy.Pr
 }
 
 // Each kind of fault alone, and often: of errors as many as leave a write a fair chance
-// within the attempts of a minute. Both engines must come to the same as without: each edited workload is
+// within the attempts of a minute. Both engines must reach the same result as without faults: each edited workload is
 // restarted once and rolled out to one new ReplicaSet, the others are left alone.
 func TestUnderFaultsEachEditRestartsOnceAndIsRolledOut(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ type reference struct {
 	pod  corev1.PodSpec
 	// harmless edits change nothing that the containers see, and must not restart.
 	harmless []edit
-	// harmful changes something that they see, and must restart once; none for a
+	// harmful changes something that they see, and must restart once; nil for a
 	// pod that sees nothing at all.
 	harmful []edit
 }

@@ -140,7 +140,7 @@ func TestARestartThatIsRevertedHalfwayIsMadeAgain(t *testing.T) {
 			s.awaitMetric("restarts_reverted_total", map[string]string{"manager": "rebuilder"}, 1)
 
 			s.must(leader.Kill())
-			s.rebuild(app.workload) // while nobody leads
+			s.rebuild(app.workload) // while no process leads
 			s.controller = standby
 			third := s.awaitTimestamp(app.workload, first.restartedAt(), second.restartedAt())
 			s.awaitRevertEvent(app.workload, "rebuilder", second)

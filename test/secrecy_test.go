@@ -103,7 +103,7 @@ func checkSecrecy(s *scene, flags []string) {
 	s.make(removed, c.secret(map[string]string{key: c.value("the value of a Secret that is deleted")})...)
 	pod := withVolumes(podOf(envFrom(settings), mount("files"), envFromOptional(removed)), volumeOf("files", credentials))
 	all := []workload{s.runStateful("stateful", pod), s.runDaemons("daemons", pod)}
-	if len(flags) == 0 { // else nobody would roll it out now
+	if len(flags) == 0 { // otherwise nothing would roll it out now
 		all = append(all, s.run("app", pod))
 	}
 	for _, w := range all {

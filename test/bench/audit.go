@@ -29,7 +29,7 @@ rules:
   - level: None
 `
 
-// quietTime is how long nobody writes before a rollout is taken to be over:
+// quietTime is how long nothing is written before a rollout counts as complete:
 // beyond the engine's pauses between two writes of a status.
 const quietTime = time.Second
 

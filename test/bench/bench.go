@@ -47,7 +47,7 @@ func measurementNames() string {
 	return strings.Join(names, ", ")
 }
 
-// chooseMeasurements returns those of the given names, if there are none all but
+// chooseMeasurements returns those with the given names; without names, all but
 // those on request.
 func chooseMeasurements(names []string) ([]measurement, error) {
 	if len(names) == 0 {

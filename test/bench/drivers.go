@@ -23,7 +23,7 @@ const (
 type driver struct {
 	name        string
 	controllers string // those of the controller manager
-	isEngine    bool   // whether the engine runs beside it
+	isEngine    bool   // whether the engine runs next to it
 	flags       []string
 }
 
@@ -65,7 +65,7 @@ func (b *bench) onArena(ctx context.Context, measure func(*arena) error, cluster
 // shift is a driver at work.
 type shift struct {
 	driver
-	manager *harness.Manager    // nil if there is none
+	manager *harness.Manager    // nil if there is no manager
 	engine  *harness.Controller // nil if it is not the engine's
 }
 

@@ -22,7 +22,7 @@ const (
 
 	startLimit  = 2 * time.Minute
 	recordLimit = 5 * time.Minute
-	// readyPoll is short beside the time that a start takes.
+	// readyPoll is short compared with the time that a start takes.
 	readyPoll = 5 * time.Millisecond
 
 	steadyTarget, peakTarget, peakWithoutStreaming = 38.0, 56.0, 120.0 // MiB

@@ -13,7 +13,7 @@ type row struct {
 	what, target, measured string
 	// missed means that the target was not reached.
 	missed bool
-	// noTarget marks a number that stands beside the others for comparison.
+	// noTarget marks a number that is only there for comparison.
 	noTarget bool
 	// fault says what was lost or restarted needlessly; nil if nothing was.
 	fault error

@@ -19,7 +19,7 @@ const (
 	// Conflict answers an update or a patch with 409, and does not carry it out.
 	Conflict Kind = "conflict"
 	// TooManyRequests answers with 429 and Retry-After, InternalError with 500 and
-	// Unavailable with 503; none is carried out.
+	// Unavailable with 503; no such request is carried out.
 	TooManyRequests Kind = "too-many-requests"
 	InternalError   Kind = "internal-error"
 	Unavailable     Kind = "unavailable"
@@ -86,7 +86,7 @@ func (d *dice) use(mix Mix) {
 	d.mix = maps.Clone(mix)
 }
 
-// roll returns the first of the kinds that strikes, or none.
+// roll returns the first of the kinds that strikes, or the empty string.
 func (d *dice) roll(kinds ...Kind) Kind {
 	d.mu.Lock()
 	defer d.mu.Unlock()

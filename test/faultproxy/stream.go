@@ -33,7 +33,7 @@ type stream struct {
 
 // fate is what becomes of a stream, and when.
 type fate struct {
-	kind  Kind // empty for none
+	kind  Kind // empty for no fault
 	after time.Duration
 }
 

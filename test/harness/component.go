@@ -7,7 +7,7 @@ import (
 
 const componentStopGrace = 20 * time.Second
 
-// Component is a process of one of Kubernetes' programs that runs beside those of
+// Component is a process of one of Kubernetes' programs that runs next to those of
 // the cluster, such as a second controller manager with other controllers.
 type Component struct{ process *process }
 

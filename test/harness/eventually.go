@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// pollInterval is short beside everything that is waited for (a grace period of
-// a second, a pod of KWOK's) and long beside a request to a local API server.
+// pollInterval is short compared with everything that is waited for (a grace period of
+// a second, a pod of KWOK's) and long compared with a request to a local API server.
 const pollInterval = 50 * time.Millisecond
 
 // Eventually calls condition until it returns nil, and returns nil then. A

@@ -29,7 +29,7 @@ type Installation struct {
 	Namespace, ServiceAccount string
 	// Kubeconfig is the path of a kubeconfig with a token of that account.
 	Kubeconfig string
-	// Environment are variables of the controllers that are started, beside the test's own.
+	// Environment holds variables for the controllers, in addition to the test's own.
 	Environment []string
 }
 

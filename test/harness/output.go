@@ -11,7 +11,7 @@ import (
 // Output keeps what a process writes, line by line. It is safe for concurrent
 // use.
 type Output struct {
-	echo io.Writer // receives whole lines; nil for none
+	echo io.Writer // receives whole lines; nil for no echo
 
 	mu      sync.Mutex
 	lines   []string

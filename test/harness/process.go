@@ -34,7 +34,7 @@ type process struct {
 }
 
 type processOptions struct {
-	environment []string  // beside the parent's
+	environment []string  // in addition to the parent's
 	echo        io.Writer // receives the output's lines as they come
 	// onParentDeath is what the child gets when its parent is killed.
 	onParentDeath syscall.Signal

@@ -244,7 +244,7 @@ func collisions(want int32) condition {
 	}
 }
 
-// orphaned: there is no Deployment, and so many ReplicaSets without an owner.
+// orphaned: the Deployment is gone, and this many ReplicaSets have no owner.
 func orphaned(count int) func(*view) error {
 	return func(v *view) error {
 		if len(v.deployments) > 0 {

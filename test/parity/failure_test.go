@@ -107,7 +107,7 @@ var failureScenarios = []scenario{
 		web := s.create(rolling(1, 1))
 		web.await(complete)
 		s.underway()
-		s.conditionsInAnyOrder("the failure is told before or after the progress")
+		s.conditionsInAnyOrder("the failure is reported before or after the progress")
 		s.eitherFailure()
 		s.limit("pods", 0)
 		web.roll(image("i:2"))

@@ -10,7 +10,7 @@ import (
 )
 
 // relay is a cluster whose Deployments are driven by the original or by the engine
-// in turns. The original is a controller manager with just that controller, beside
+// in turns. The original is a controller manager with only that controller, next to
 // the cluster's own, which has all others and continues.
 type relay struct {
 	*scene
@@ -56,7 +56,7 @@ func TestHandover(t *testing.T) {
 	})
 }
 
-// openRelaySide starts a cluster that nobody drives.
+// openRelaySide starts a cluster in which no controller drives Deployments.
 func openRelaySide(t *testing.T) (*side, *harness.Installation) {
 	t.Helper()
 	cluster, err := harness.StartCluster(t.Context(), harness.ClusterOptions{Nodes: 2, Arguments: []string{"--without-deployment-controller"}})

@@ -22,7 +22,7 @@ var historyScenarios = []scenario{
 		web.checkpoint("only the new one is left")
 		web.roll(image("i:1"))
 		web.await(complete, replicaSetCount(1))
-		web.checkpoint("the first template again, made anew")
+		web.checkpoint("the first template again, recreated")
 	}},
 	{"a limited history keeps the newest revisions", func(s *scene) {
 		s.namesTheComplete()

@@ -70,7 +70,7 @@ var kubectlScenarios = []scenario{
 		web.settle("resumed")
 		s.kubectl("rollout", "history", "deployment/web", "--revision=2")
 	}},
-	{"kubectl rollout status tells of a rollout that is stuck", func(s *scene) {
+	{"kubectl rollout status reports a rollout that is stuck", func(s *scene) {
 		web := s.create(deadline(1))
 		web.await(complete)
 		web.roll(image("i:2"), held)

@@ -159,7 +159,7 @@ var scalingScenarios = []scenario{
 		web.await(complete)
 		web.changeReplicaSet("i:1", func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(5)) })
 		web.settle("up and put right")
-		s.conditionsInAnyOrder("its pods may be replaced before the status tells that they are missing")
+		s.conditionsInAnyOrder("its pods may be replaced before the status reports that they are missing")
 		web.changeReplicaSet("i:1", func(rs *appsv1.ReplicaSet) { rs.Spec.Replicas = new(int32(0)) })
 		web.settle("down and put right")
 		web.roll(image("i:2"))

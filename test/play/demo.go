@@ -26,7 +26,7 @@ func demo(ctx context.Context, out io.Writer, limit time.Duration) (err error) {
 	}()
 
 	n.say("a local Kubernetes starts: etcd, API server, controller manager, scheduler, simulated nodes")
-	n.detail("The controller manager runs without its deployment controller: that is this project's part.")
+	n.detail("The controller manager runs without its deployment controller: this project's engine replaces it.")
 	if err := s.startCluster(ctx, "", n); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func stepTitles() []string {
 func TestTheDemoFailsIfAStepDoesNotHappen(t *testing.T) {
 	skipIfShort(t)
 	for _, c := range []struct{ name, variable, value, missing string }{
-		{"the engine drives other Deployments", "WATCH_NAMESPACES", "elsewhere", "step 2, the deployment engine makes its ReplicaSet"},
+		{"the engine drives other Deployments", "WATCH_NAMESPACES", "elsewhere", "step 2, the deployment engine creates its ReplicaSet"},
 		{"the restart controller takes too long", "RESTART_GRACE_PERIOD", "3600", "step 4, the controller records the checksums"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -46,7 +46,7 @@ func (s *story) steps() []step {
 	return []step{
 		{"the example is applied: a ConfigMap, and a Deployment that uses it and is annotated",
 			"kubectl apply -f examples/web.yaml; deployment web, metadata.annotations", s.apply},
-		{"the deployment engine makes its ReplicaSet, as Kubernetes' own deployment controller does not run here",
+		{"the deployment engine creates its ReplicaSet, because Kubernetes' own deployment controller does not run here",
 			"the log of kube-controller-manager; replicasets of the Deployment, metadata.managedFields", s.driven},
 		{"its pods start",
 			"deployment web, status", s.rolledOut},
@@ -56,9 +56,9 @@ func (s *story) steps() []step {
 			"configmap web-config, data", s.edit},
 		{"the controller waits for the grace period, in case more edits follow, and restarts the Deployment",
 			"deployment web, spec.template.metadata.annotations; events of the Deployment", s.restart},
-		{"the deployment engine makes a new ReplicaSet and rolls the pods over to it",
+		{"the deployment engine creates a new ReplicaSet and rolls the pods over to it",
 			"deployment web, status; its replicasets and pods", s.rolledOver},
-		{"it was one restart, and there is nothing left to do",
+		{"the Deployment restarted once, and there is nothing left to do",
 			"deployment web, metadata.generation; the controller's /metrics", s.settled},
 	}
 }
@@ -104,7 +104,7 @@ func (s *story) recorded(ctx context.Context) (string, error) {
 			return err
 		}
 		if restartedAt(deployment) != "" {
-			return harness.Final(errors.New("the Deployment was restarted though nothing was edited"))
+			return harness.Final(errors.New("the Deployment was restarted although nothing was edited"))
 		}
 		checksums, found := deployment.Annotations[catalog.ChecksumsAnnotation]
 		if !found {

@@ -33,7 +33,7 @@ func (d *driver) editBlindly(ctx context.Context, random *rand.Rand, c *config) 
 	if c.content == nil || len(c.blind) == 0 {
 		return d.label(ctx, random, c)
 	}
-	d.count("key that nobody sees")
+	d.count("key that no container reads")
 	return d.setKey(ctx, c, c.blind[random.IntN(len(c.blind))], d.value())
 }
 
@@ -129,7 +129,7 @@ func (d *driver) makeConfig(ctx context.Context, c *config, what string) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("make %s: %w", c.name, err)
+		return fmt.Errorf("create %s: %w", c.name, err)
 	}
 	d.notice(c, begin, what)
 	return nil
@@ -161,7 +161,7 @@ func (d *driver) remake(ctx context.Context, random *rand.Rand, c *config) error
 }
 
 func (d *driver) restore(ctx context.Context, c *config) error {
-	d.count("config made again")
+	d.count("config recreated")
 	c.content = map[string]string{"data/a": d.value(), "data/b": d.value()}
-	return d.makeConfig(ctx, c, "made again")
+	return d.makeConfig(ctx, c, "recreated")
 }

@@ -81,12 +81,12 @@ func (d *driver) setUp(ctx context.Context) error {
 	for i := range namespaceCount {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceOf(i)}}
 		if _, err := d.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
-			return fmt.Errorf("make a namespace: %w", err)
+			return fmt.Errorf("create a namespace: %w", err)
 		}
 	}
 	return d.share(ctx, func(ctx context.Context, w int) error {
 		for i := w; i < len(d.world.configs); i += workers {
-			if err := d.makeConfig(ctx, d.world.configs[i], "made"); err != nil {
+			if err := d.makeConfig(ctx, d.world.configs[i], "created"); err != nil {
 				return err
 			}
 		}

@@ -62,7 +62,7 @@ func (t *tenant) haunt(ctx context.Context, random *rand.Rand, from, to time.Tim
 		}
 		err := errors.Join(t.haunts(ctx, end), t.leave(ctx))
 		if err != nil {
-			return spells, fmt.Errorf("be hostile: %w", err)
+			return spells, fmt.Errorf("create hostile objects: %w", err)
 		}
 		spells = append(spells, spell{begin, time.Now()})
 		pause(ctx, between(random, 3*time.Second, 10*time.Second))
@@ -92,7 +92,7 @@ func (t *tenant) haunts(ctx context.Context, end time.Time) error {
 
 func (t *tenant) haveTrouble(ctx context.Context, trouble *trouble, end time.Time) error {
 	if err := until(ctx, apierrors.IsAlreadyExists, trouble.make); err != nil {
-		return fmt.Errorf("make %s: %w", trouble.name, err)
+		return fmt.Errorf("create %s: %w", trouble.name, err)
 	}
 	for first := true; first || time.Now().Before(end); first = false {
 		if err := until(ctx, nil, trouble.act); err != nil {
@@ -144,7 +144,7 @@ func (t *tenant) leave(ctx context.Context) error {
 	}
 	for _, deletion := range deletions {
 		if err := until(ctx, apierrors.IsNotFound, deletion); err != nil {
-			return fmt.Errorf("leave: %w", err)
+			return fmt.Errorf("delete hostile objects: %w", err)
 		}
 	}
 	return nil

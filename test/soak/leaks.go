@@ -75,7 +75,7 @@ func leaked(start, end footprint) error {
 	case end.resident > 1.5*start.resident+48*mebi, end.heap > 2*start.heap+32*mebi:
 		return fmt.Errorf("memory has grown: %s at the start, %s at the end", start, end)
 	case end.goroutines > start.goroutines+40:
-		return fmt.Errorf("goroutines have been left: %s at the start, %s at the end", start, end)
+		return fmt.Errorf("goroutines have leaked: %s at the start, %s at the end", start, end)
 	}
 	return nil
 }

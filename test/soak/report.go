@@ -81,7 +81,7 @@ func (s *soak) report(atEnd footprint) *report {
 	figure("restarts", "%d, of which %d were repeated after a revert, and %d were of pods that had read content that was undone",
 		s.judge.restarts()-s.firstLook, tally.Again, tally.Returned)
 	calm, hostile := s.answers()
-	figure("answers", "from the edit to the restart: in calm times %s; with hostile objects in another namespace %s", calm, hostile)
+	figure("answers", "from the edit to the restart: in calm times %s; with hostile objects in another namespace, %s", calm, hostile)
 	figure("hostility", "%d times: %s", len(s.spells), list(s.tenant.counts()))
 	faults := s.proxy.Injected()
 	figure("faults", "%d: %s", sum(faults), list(faults))
@@ -92,11 +92,11 @@ func (s *soak) report(atEnd footprint) *report {
 		figure("engine", "stood by, which delays everything:\n%s", strings.TrimSuffix(lines, "\n"))
 	}
 	versions := s.observer.counts()
-	figure("observed", "%d versions: %s; with %d gaps in which the API server could not be watched", sum(versions), list(versions), s.observer.gaps.Load())
+	figure("observed", "%d versions: %s; with %d gaps in which the observer could not watch the API server", sum(versions), list(versions), s.observer.gaps.Load())
 	if s.startedAnew > 0 {
 		figure("cluster", "kube-controller-manager and KWOK were restarted %d times at the end, because rollouts were stuck", s.startedAnew)
 	}
-	figure("pods", "%d, of which %d started more than 10 s after they were made, the slowest %s", len(s.pods), count, slowest)
+	figure("pods", "%d, of which %d started more than 10 s after their creation, the slowest after %s", len(s.pods), count, slowest)
 	figure("at start", "%s", s.atStart)
 	figure("at end", "%s", atEnd)
 	for _, crash := range s.replicas.crashed() {

@@ -39,7 +39,7 @@ func (s *soak) awaitRest(ctx context.Context, limit time.Duration) error {
 		err := s.atRest(ctx)
 		if err == nil {
 			if restarts := s.judge.restarts(); restarts != before {
-				before, err = restarts, errors.New("something has restarted")
+				before, err = restarts, errors.New("a workload has restarted")
 			}
 		}
 		if !errors.Is(err, errUnfinished) {
@@ -66,7 +66,7 @@ func (s *soak) awaitRest(ctx context.Context, limit time.Duration) error {
 			since = time.Now()
 		}
 		if time.Since(since) < 3*grace {
-			return errors.New("it has not been calm for long")
+			return errors.New("it has not been at rest for long enough")
 		}
 		return nil
 	})
@@ -192,7 +192,7 @@ func (s *soak) startClusterAnew(ctx context.Context) error {
 	s.startedAnew++
 	for _, component := range []string{harness.ControllerManager, harness.KWOK} {
 		if err := s.cluster.KillComponent(ctx, component); err != nil {
-			return fmt.Errorf("end %s: %w", component, err)
+			return fmt.Errorf("stop %s: %w", component, err)
 		}
 		if err := s.cluster.StartComponent(ctx, component); err != nil {
 			return fmt.Errorf("start %s: %w", component, err)

@@ -94,7 +94,7 @@ func run(ctx context.Context, o options) (report *report, err error) {
 func (s *soak) open(ctx context.Context) error {
 	directory, err := os.MkdirTemp("", "soak-")
 	if err != nil {
-		return fmt.Errorf("make a directory: %w", err)
+		return fmt.Errorf("create a directory: %w", err)
 	}
 	s.directory = directory
 	s.cleanups.Add(func() error { return os.RemoveAll(directory) })
@@ -177,7 +177,7 @@ func (s *soak) setUp(ctx context.Context) error {
 	if s.atStart, err = measure(ctx, s.replicas.all()); err != nil {
 		return err
 	}
-	s.printf("everything runs; each controller takes at most %s", s.atStart)
+	s.printf("everything runs; each controller uses at most %s", s.atStart)
 	return nil
 }
 

@@ -78,13 +78,13 @@ func TestTheWorldHasEverything(t *testing.T) {
 	for _, c := range w.configs {
 		found[c.kind]++
 		found["deleted and made again"] += count(c.steady && c.lively)
-		found["with a key that nobody sees"] += count(len(c.blind) > 0)
+		found["with a key that no container reads"] += count(len(c.blind) > 0)
 		found["left alone"] += count(!c.lively)
 		found["lively and read whole"] += count(c.lively && len(c.readersOf("data/a")) > 0 && len(c.readersOf("data/b")) > 0)
 	}
 	for _, what := range []string{
 		"Deployment", "StatefulSet", "DaemonSet", "never enabled", "steady", "recreating", "configmap", "secret",
-		"deleted and made again", "with a key that nobody sees", "left alone", "patient", "lively and read whole",
+		"deleted and made again", "with a key that no container reads", "left alone", "patient", "lively and read whole",
 	} {
 		if found[what] < 10 {
 			t.Errorf("only %d are %s", found[what], what)
@@ -127,7 +127,7 @@ func TestTimesAreReportedByMedianAndPercentile(t *testing.T) {
 		t.Errorf("it says %q, want %q", got, want)
 	}
 	if got := times(nil).String(); got != "none" {
-		t.Errorf("of no times it says %q", got)
+		t.Errorf("without times it says %q", got)
 	}
 }
 

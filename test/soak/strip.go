@@ -45,7 +45,7 @@ func (d *driver) strip(ctx context.Context, random *rand.Rand, w int) error {
 		return d.takeTimestamp(ctx, app, object.Metadata.ResourceVersion)
 	})
 	if err != nil {
-		return fmt.Errorf("take the restart timestamp of %s %s: %w", app.kind, app.name, err)
+		return fmt.Errorf("remove the restart timestamp of %s %s: %w", app.kind, app.name, err)
 	}
 	if !begin.IsZero() {
 		d.count("timestamp stripped")

@@ -106,7 +106,7 @@ func (d *driver) makeWorkload(ctx context.Context, w *workload) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("make %s %s: %w", w.kind, w.name, err)
+		return fmt.Errorf("create %s %s: %w", w.kind, w.name, err)
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (d *driver) remakeWorkload(ctx context.Context, random *rand.Rand, w *workl
 	if w.steady {
 		return nil
 	}
-	d.count("workload made again")
+	d.count("workload recreated")
 	apps := d.client.AppsV1()
 	options := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
 	err := until(ctx, apierrors.IsNotFound, func(ctx context.Context) error {
