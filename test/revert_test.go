@@ -88,8 +88,8 @@ func (s *scene) podsSince(ctx context.Context, w workload, since time.Time) (old
 // the annotations of the workload alone.
 func (s *scene) rebuild(w workload) {
 	s.Helper()
-	s.patchAs("rebuilder", w, fmt.Sprintf(`{"metadata":{"labels":{"rebuilt":"%d"}},"spec":{"template":{"metadata":{"annotations":{%q:null}}}}}`,
-		time.Now().Unix(), timestampAnnotation))
+	s.patchAs("rebuilder", w, fmt.Sprintf(`{"metadata":{"labels":{"rebuilt":"%d"}},"spec":{"template":{"metadata":{"annotations":{%q:null,%q:null}}}}}`,
+		time.Now().Unix(), timestampAnnotation, causeAnnotation))
 }
 
 // awaitRevertEvent waits for the Event about the revert of a restart.

@@ -74,7 +74,8 @@ func (d *driver) lookAt(ctx context.Context, w *workload) (object stripped, err 
 
 // takeTimestamp does so only if nobody else has written since.
 func (d *driver) takeTimestamp(ctx context.Context, w *workload, version string) error {
-	patch := fmt.Appendf(nil, `{"metadata":{"resourceVersion":%q},"spec":{"template":{"metadata":{"annotations":{%q:null}}}}}`, version, timestampAnnotation)
+	patch := fmt.Appendf(nil, `{"metadata":{"resourceVersion":%q},"spec":{"template":{"metadata":{"annotations":{%q:null,%q:null}}}}}`,
+		version, timestampAnnotation, causeAnnotation)
 	return d.client.AppsV1().RESTClient().Patch(types.MergePatchType).Namespace(w.namespace).Resource(w.resource()).Name(w.name).
 		VersionedParams(&metav1.PatchOptions{FieldManager: "stripper"}, scheme.ParameterCodec).Body(patch).Do(ctx).Error()
 }
