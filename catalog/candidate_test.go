@@ -18,8 +18,8 @@ func TestWithoutATrustedRecordBinaryDataDoesNotMatterForEnvironments(t *testing.
 		return cm
 	}
 	for name, test := range map[string]struct {
-		tell func(s *story)
-		want verdict
+		happens func(s *story)
+		want    verdict
 	}{
 		"edited while a watch showed it": {func(s *story) {
 			s.listed(withBinary("1"))
@@ -40,7 +40,7 @@ func TestWithoutATrustedRecordBinaryDataDoesNotMatterForEnvironments(t *testing.
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := begin(deployment(readsAll("web", false)))
-			test.tell(s)
+			test.happens(s)
 			got := s.decide(t, startedAt(noonPlus(20)))
 			got.Asked = test.want.Asked // whether the pods decide does not matter here
 			if diff := cmp.Diff(test.want, got); diff != "" {

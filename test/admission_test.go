@@ -170,6 +170,6 @@ func TestExitOnErrorEndsTheProcess(t *testing.T) {
 		t.Errorf("exit code %d, want 1", code)
 	}
 	if len(controller.Log().Containing("level=ERROR", denial)) == 0 {
-		t.Error("the log does not tell why")
+		t.Error("the log does not say why")
 	}
 }

@@ -119,7 +119,7 @@ func TestAnOutageOfTheAPIServerInTheMiddleOfRollouts(t *testing.T) {
 	fleet.patchImages("example/main:2")
 	s.awaitActions(engine, "scale", before+6)
 	s.must(s.cluster.KillComponent(t.Context(), harness.APIServer))
-	s.eventually("the metrics tell of the outage", func(ctx context.Context) error {
+	s.eventually("the metrics show the outage", func(ctx context.Context) error {
 		up, err := engine.Metric(ctx, "deployment_engine_watch_up", nil)
 		if err == nil && up > 0 {
 			err = fmt.Errorf("%v watches are up", up)

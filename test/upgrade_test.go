@@ -147,7 +147,7 @@ func TestAnUpgradeFromTheOriginalRestartsOnceIfTheContentIsAnother(t *testing.T)
 			func(s *scene) { s.edit(credentials, set("used", "v2")) },
 			"secret credentials changed (keys unknown)",
 		},
-		"for a key that is gone, which the API does not tell": {
+		"for a key that is gone, which the API does not show": {
 			map[config]map[string]string{settings: {"used": "v1", "gone": "v1"}, credentials: v1},
 			func(*scene) {},
 			"configmap settings changed (keys unknown)",

@@ -40,10 +40,10 @@ func (w *Watch[T]) reduce(object any) (reduced T, err error) {
 
 // take reduces an object and passes it to the observer. If either panics, the ward holds the
 // object.
-func (w *Watch[T]) take(object any, name quarantine.Object, tell func(T)) {
+func (w *Watch[T]) take(object any, name quarantine.Object, pass func(T)) {
 	w.options.Ward.Try(quarantine.Intake, name, func() {
 		if reduced, err := w.options.Reduce(object); w.isReadable(err) {
-			tell(reduced)
+			pass(reduced)
 		}
 	})
 }

@@ -42,14 +42,14 @@ func TestTerminatingPodsAreSummedUpWhereAllReportThem(t *testing.T) {
 		ignore bool
 		want   *int32
 	}{
-		"none terminate":           {[]*ReplicaSet{set("v1", 2, 2), set("v2", 1, 1)}, false, new(int32(0))},
-		"the sum":                  {[]*ReplicaSet{set("v1", 2, 2, terminating(2)), set("v2", 1, 1, terminating(3))}, false, new(int32(5))},
-		"an old one does not tell": {[]*ReplicaSet{set("v1", 2, 2, unreported), set("v2", 1, 1, terminating(3))}, false, nil},
-		"the new one does not":     {[]*ReplicaSet{set("v1", 2, 2, terminating(2)), set("v2", 1, 1, unreported)}, false, nil},
-		"the API drops it":         {[]*ReplicaSet{set("v1", 2, 2, terminating(2)), set("v2", 1, 1, terminating(3))}, true, nil},
-		"the new one is created":   {[]*ReplicaSet{set("v1", 2, 2, terminating(2))}, false, new(int32(2))},
-		"the new one is unknown":   {[]*ReplicaSet{set("v1", 2, 2, terminating(2)), set("v2", 1, 0, unobserved)}, false, new(int32(2))},
-		"unknown, and one lacks":   {[]*ReplicaSet{set("v1", 2, 2, unreported), set("v2", 1, 0, unobserved)}, false, nil},
+		"none terminate":                {[]*ReplicaSet{set("v1", 2, 2), set("v2", 1, 1)}, false, new(int32(0))},
+		"the sum":                       {[]*ReplicaSet{set("v1", 2, 2, terminating(2)), set("v2", 1, 1, terminating(3))}, false, new(int32(5))},
+		"an old one does not report it": {[]*ReplicaSet{set("v1", 2, 2, unreported), set("v2", 1, 1, terminating(3))}, false, nil},
+		"the new one does not":          {[]*ReplicaSet{set("v1", 2, 2, terminating(2)), set("v2", 1, 1, unreported)}, false, nil},
+		"the API drops it":              {[]*ReplicaSet{set("v1", 2, 2, terminating(2)), set("v2", 1, 1, terminating(3))}, true, nil},
+		"the new one is created":        {[]*ReplicaSet{set("v1", 2, 2, terminating(2))}, false, new(int32(2))},
+		"the new one is unknown":        {[]*ReplicaSet{set("v1", 2, 2, terminating(2)), set("v2", 1, 0, unobserved)}, false, new(int32(2))},
+		"unknown, and one lacks":        {[]*ReplicaSet{set("v1", 2, 2, unreported), set("v2", 1, 0, unobserved)}, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := stateOf(web(9, "v2", counted(99, 99, 99, 99)), test.sets...)

@@ -21,7 +21,7 @@ var rules = []rule{
 	{"unobserved", "the new ReplicaSet cannot be created: the Deployment was observed all the same", mendUnobserved},
 	{"beginning", "the status about the beginning of a rollout was refused: the progress deadline counts from there", mendBeginning},
 	{"name", "a rollout is complete, or goes on, at the first look: the condition is about the new ReplicaSet", mendName},
-	{"rollback", "a rollback right after a change of the template: no status tells of the template in between", mendRollback},
+	{"rollback", "a rollback right after a change of the template: no status reports the template in between", mendRollback},
 	{"record", "a rollback leaves the restart controller's record on the Deployment: it is about configs, not about the template", mendRecord},
 	{"unreadable", "the revision of the new ReplicaSet cannot be read: what belongs to somebody else is left alone", mendUnreadable},
 	{"history", "rollouts that are never complete leave too many ReplicaSets behind: they must not fill the API server", mendHistory},
