@@ -63,18 +63,33 @@ func (a *arrival) date(recorded Edit) time.Time {
 	return a.at
 }
 
-// doneBy returns a time by which a key had changed by the API server's clock, given what the
-// managedFields say about the change. A key of a config that was created again, and that has not
-// changed since, changed with the creation. It returns zero if that leaves no trace.
-func (a *arrival) doneBy(recorded Edit) time.Time {
-	last := recorded.At
-	if last.IsZero() && a.previous.Deleted {
-		last = time.Unix(a.config.Created, 0)
+// dated returns when a key changed by the API server's clock, in seconds of Unix time, given what
+// the managedFields say about it; 0 if they say nothing. They say nothing about a key that is gone:
+// a time that they still have for it is that of an earlier change.
+func (a *arrival) dated(key string, recorded Edit) uint32 {
+	at := recorded.At
+	switch isNew := a.previous.Deleted && !a.listed; {
+	case key != "" && !hasKey(a.config.Keys, key):
+		return 0
+	case at.IsZero() && isNew: // the key has been there since the config was created again
+		at = time.Unix(a.config.Created, 0)
 	}
-	if last.IsZero() {
-		return last
+	if at.Unix() <= 0 || at.Unix() > math.MaxUint32 || at.After(a.at) {
+		return 0
 	}
-	return last.Add(time.Second) // the API truncates times
+	return uint32(at.Unix())
+}
+
+// doneBy returns a time by which a key had changed: when the watch showed that, or earlier if the
+// API server dates it earlier. An empty key stands for the whole config.
+func (a *arrival) doneBy(key string, recorded Edit) time.Time {
+	shown := a.date(recorded)
+	if dated := a.dated(key, recorded); dated > 0 {
+		if at := time.Unix(int64(dated)+1, 0); at.Before(shown) { // the API truncates times
+			return at
+		}
+	}
+	return shown
 }
 
 // stamp sets the moment at which the catalog took in the changes. They are the last edits, and

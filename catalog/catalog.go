@@ -19,6 +19,7 @@ type Catalog struct {
 	moment      Sequence
 	key         ChecksumKey
 	configs     scopes[ConfigKind, *Config]
+	complete    Sequence
 	listing     map[string]int // how many lists of configs the catalog is taking in, by namespace
 	gone        int            // how many configs are marked as deleted
 	past        map[ConfigRef][]Past
@@ -49,6 +50,9 @@ type View struct {
 	// contents are absent.
 	Past     map[ConfigRef][]Past
 	Sequence Sequence
+	// Complete is the moment at which the catalog had last taken in the first list of a kind of
+	// config.
+	Complete Sequence
 	// Listing reports whether the catalog is taking in a list of the namespace's configs. Some
 	// of them may then be newer than others, so a decision would soon be made again.
 	Listing bool
@@ -89,7 +93,7 @@ func (c *Catalog) View(ref WorkloadRef) (View, bool) {
 	if workload == nil {
 		return View{}, false
 	}
-	view := View{Workload: workload.readWith(c.key), Configs: make(map[ConfigRef]*Config), Sequence: c.moment, Key: c.key}
+	view := View{Workload: workload.readWith(c.key), Configs: make(map[ConfigRef]*Config), Sequence: c.moment, Complete: c.complete, Key: c.key}
 	view.Listing = c.listing[""] > 0 || c.listing[ref.Namespace] > 0
 	for _, reference := range workload.References {
 		if config := c.config(reference.Config); config != nil {

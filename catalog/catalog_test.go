@@ -17,6 +17,7 @@ import (
 // thought for its cost: every question is answered by looking at everything.
 type model struct {
 	moment    Sequence
+	complete  Sequence
 	configs   map[ConfigRef]Config // deleted ones that are referenced included
 	workloads map[WorkloadRef]Workload
 }
@@ -45,7 +46,7 @@ func (m *model) sweep() {
 	}
 }
 
-func (m *model) putConfig(config Config, at time.Time, first bool) (news bool) {
+func (m *model) putConfig(config Config, at time.Time, listed, first bool) (news bool) {
 	previous, known := m.configs[config.Ref]
 	exists := known && !previous.Deleted
 	news = (!exists || !cmp.Equal(previous.Keys, config.Keys)) && m.referenced(config.Ref)
@@ -55,6 +56,12 @@ func (m *model) putConfig(config Config, at time.Time, first bool) (news bool) {
 	}
 	if known {
 		config.Edits = m.edits(previous, config, at)
+		isDated := previous.Deleted && !listed && config.Created <= at.Unix()
+		for i := range config.Edits {
+			if edit := &config.Edits[i]; isDated && edit.Seen == m.moment && hasKey(config.Keys, edit.Key) {
+				edit.dated = uint32(config.Created)
+			}
+		}
 	}
 	if exists {
 		config.Created, config.Appeared = previous.Created, previous.Appeared
@@ -225,7 +232,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 				config := drawConfig(t, ref)
 				list = append(list, config)
 				m.moment++
-				if m.putConfig(config, at, first) {
+				if m.putConfig(config, at, true, first) {
 					want = append(want, ref)
 				}
 			}
@@ -236,6 +243,9 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 				if m.removeConfig(ref) {
 					wantGone = append(wantGone, ref)
 				}
+			}
+			if first {
+				m.complete = m.moment
 			}
 			got, gone := listConfigs(c, kind, scope, listOf(list...), at, first)
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -252,7 +262,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 			"observe config": func(t *rapid.T) {
 				config := drawConfig(t, config())
 				at := tick()
-				if got, want := c.ObserveConfig(config, at), m.putConfig(config, at, false); got != want {
+				if got, want := c.ObserveConfig(config, at), m.putConfig(config, at, false, false); got != want {
 					t.Fatalf("news: %v, want %v", got, want)
 				}
 			},
@@ -383,7 +393,7 @@ func compareWithModel(t *rapid.T, c *Catalog, m *model) {
 			continue
 		}
 		all = append(all, ref)
-		want := View{Workload: &workload, Configs: map[ConfigRef]*Config{}, Sequence: m.moment}
+		want := View{Workload: &workload, Configs: map[ConfigRef]*Config{}, Sequence: m.moment, Complete: m.complete}
 		for _, reference := range workload.References {
 			if config, found := m.configs[reference.Config]; found {
 				want.Configs[reference.Config] = &config
@@ -445,9 +455,9 @@ func TestTheFirstListChangesNothingAndALaterOneDoes(t *testing.T) {
 	}
 	view, _ := c.View(deploymentRef("web"))
 	want := []Edit{
-		{Key: "a", At: noonPlus(30), Seen: 4, Writer: "kubectl"}, // as its managed fields show
-		{Key: "b", At: noonPlus(60), Seen: 4, Writer: "late"},    // they show a time in the future
-		{Key: "c", At: noonPlus(60), Seen: 4},                    // gone, without a trace
+		{Key: "a", At: noonPlus(30), Seen: 4, Writer: "kubectl", dated: uint32(noonPlus(30).Unix())}, // as its managed fields show
+		{Key: "b", At: noonPlus(60), Seen: 4, Writer: "late"},                                        // they show a time in the future
+		{Key: "c", At: noonPlus(60), Seen: 4},                                                        // gone, without a trace
 	}
 	if diff := cmp.Diff(want, view.Configs[configMapRef("web")].Edits, cmp.AllowUnexported(Edit{})); diff != "" {
 		t.Errorf("edits (-want +got):\n%s", diff)
@@ -470,7 +480,7 @@ func TestAConfigThatComesBackAppearsAgain(t *testing.T) {
 	view, _ := c.View(deploymentRef("web"))
 	want := &Config{
 		Ref: configMapRef("web"), Keys: NewConfigMap(web).Keys, Created: noonPlus(60).Unix(), Appeared: 5,
-		Edits: []Edit{{Key: "a", At: noonPlus(10), Seen: 3}, {Key: "b", At: noonPlus(60), Seen: 5}},
+		Edits: []Edit{{Key: "a", At: noonPlus(10), Seen: 3}, {Key: "b", At: noonPlus(60), Seen: 5, dated: uint32(noonPlus(60).Unix())}},
 	}
 	if diff := cmp.Diff(want, view.Configs[configMapRef("web")], cmp.AllowUnexported(Edit{})); diff != "" {
 		t.Errorf("config (-want +got):\n%s", diff)
@@ -583,7 +593,7 @@ func TestAViewStaysAsItWas(t *testing.T) {
 	referencing := c.WorkloadsReferencing(configMapRef("web"))
 	config := *view.Configs[configMapRef("web")]
 	config.Edits, config.Keys = slices.Clone(config.Edits), slices.Clone(config.Keys)
-	want := View{Workload: pointer(*view.Workload), Configs: map[ConfigRef]*Config{config.Ref: &config}, Sequence: view.Sequence}
+	want := View{Workload: pointer(*view.Workload), Configs: map[ConfigRef]*Config{config.Ref: &config}, Sequence: view.Sequence, Complete: view.Complete}
 	want.Past = map[ConfigRef][]Past{config.Ref: slices.Clone(view.Past[config.Ref])}
 
 	observe("3", "2", 20)

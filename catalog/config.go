@@ -116,6 +116,9 @@ type Edit struct {
 	Seen Sequence
 	// Writer is the field manager that made the edit, empty if it is not known.
 	Writer string
+	// dated is when the API server dates an edit that a watch showed, in seconds of Unix time; 0
+	// if it does not.
+	dated uint32
 	// binary means that the edit concerns only binaryData: the watch showed that the key
 	// was not in the data before or after.
 	binary bool

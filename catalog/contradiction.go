@@ -85,13 +85,7 @@ func (p *Past) since(w *Workload) (Sighting, bool) {
 	if p.Mixed && p.From.Seen <= w.lastRight() {
 		from.At = w.Applied.Written
 	}
-	return from, w.isLater(p.Until) && !p.isGoneBefore(w)
-}
-
-// isGoneBefore reports whether the content had gone before the pods were created, since the record
-// was made with a restart. The watch may show that late, long after the record.
-func (p *Past) isGoneBefore(w *Workload) bool {
-	return w.Applied.WithRestart && !p.GoneBy.IsZero() && p.GoneBy.Before(w.Applied.Written)
+	return from, w.isLater(p.Until)
 }
 
 // lastRight returns the moment at which the pods were last known to have, or to be about to get,
@@ -147,16 +141,19 @@ func lastOfKey(edits []Edit, key string) Edit {
 
 // markedSpans returns the interval that began when the record was known to be contradicted, once
 // for each recorded config. The interval ended when the watch showed the last edit; if the watch
-// has shown no edit since, the end is unknown. If the watch showed how the interval began, there
-// is no such interval.
+// has shown no edit since, the end is unknown. There is no such interval if the watch showed a known
+// one that covers its beginning.
 func (v *View) markedSpans(sights []sight, known []span) []span {
 	w := v.Workload
 	since := w.contradictedSince()
-	if since.IsZero() || w.MarkSeen || slices.ContainsFunc(known, func(s span) bool { return !s.from.At.After(since.Add(clockTolerance)) }) {
+	covers := func(s span) bool {
+		return !s.from.At.After(since.Add(clockTolerance)) && (s.until.Seen == 0 || s.until.At.After(since))
+	}
+	if since.IsZero() || w.MarkSeen || slices.ContainsFunc(known, covers) {
 		return nil
 	}
 	var marked []span
-	until := lastSeen(sights, since)
+	until := v.lastSeen(sights, since)
 	for i := range sights {
 		if v.isRecordedSame(&sights[i]) {
 			marked = append(marked, span{sight: &sights[i], from: Sighting{At: since}, until: until})
@@ -166,11 +163,12 @@ func (v *View) markedSpans(sights []sight, known []span) []span {
 }
 
 // lastSeen returns when the watch showed the last edit or creation that concerns the workload and is
-// not older than the given time. It is zero if there is none.
-func lastSeen(sights []sight, since time.Time) Sighting {
+// not older than the given time. It is zero if there is none. What the watch showed before the
+// catalog knew all configs does not count: another config may have changed after that.
+func (v *View) lastSeen(sights []sight, since time.Time) Sighting {
 	last := Sighting{At: since}
 	note := func(edit Edit) {
-		if edit.Seen > 0 && !edit.At.Before(last.At) {
+		if edit.Seen > v.Complete && !edit.At.Before(last.At) {
 			last = Sighting{edit.At, edit.Seen}
 		}
 	}
@@ -213,7 +211,24 @@ func (d *Decision) noteContradiction(view *View, sights []sight, spans []span) {
 		}
 	}
 	if d.Contradicts {
+		view.eachOpenAbsence(sights, note)
 		d.Contradicted = first
+	}
+}
+
+// eachOpenAbsence calls a function with the moment since which a recorded config is gone. Containers
+// that start without it have other content than the record says.
+func (v *View) eachOpenAbsence(sights []sight, gone func(Sighting)) {
+	for i := range sights {
+		s := &sights[i]
+		if _, recorded := v.Workload.Applied.Checksums[s.ref]; !recorded || s.config != nil {
+			continue
+		}
+		for _, p := range v.Past[s.ref] {
+			if p.isOpen() && p.concernsAny(s.references) {
+				gone(p.From)
+			}
+		}
 	}
 }
 

@@ -743,7 +743,7 @@ func TestDecidingModifiesNothing(t *testing.T) {
 	s.config("a", data{"k": "2"}, 20)
 	view, _ := s.catalog.View(deploymentRef("web"))
 	exact := cmp.AllowUnexported(Edit{})
-	want := View{Workload: pointer(*view.Workload), Configs: map[ConfigRef]*Config{}, Sequence: view.Sequence}
+	want := View{Workload: pointer(*view.Workload), Configs: map[ConfigRef]*Config{}, Sequence: view.Sequence, Complete: view.Complete}
 	want.Workload.References = append([]Reference(nil), view.Workload.References...)
 	for ref, config := range view.Configs {
 		copied := *config

@@ -3,6 +3,7 @@ package catalog
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // maxLostKeys is the highest number of edits kept for keys that a config no longer has. The
@@ -38,7 +39,7 @@ func mergeEdits(previous *Config, present *arrival, changed []string) []Edit {
 	for _, key := range changed {
 		recorded := findEdit(present.recorded, key)
 		edits = append(edits, Edit{
-			Key: key, At: present.date(recorded), Seen: notYet, Writer: recorded.Writer,
+			Key: key, At: present.date(recorded), Seen: notYet, Writer: recorded.Writer, dated: present.dated(key, recorded),
 			binary: !inData(previous.Keys, key) && !inData(present.config.Keys, key),
 		})
 	}
@@ -82,6 +83,15 @@ func foldLostKeys(edits []Edit, keys []Key) []Edit {
 		}
 	}
 	return append([]Edit{folded}, kept...)
+}
+
+// earliest returns when the edit happened, or an earlier time: when the watch showed it or, if the
+// API server dates it earlier, that time.
+func (e Edit) earliest() time.Time {
+	if dated := time.Unix(int64(e.dated), 0); e.dated > 0 && dated.Before(e.At) {
+		return dated
+	}
+	return e.At
 }
 
 func hasKey(keys []Key, name string) bool {

@@ -14,7 +14,7 @@ import "time"
 // callers must not modify them any more.
 func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []*Config, at time.Time, first bool, news func(ConfigRef)) (gone []ConfigRef) {
 	before := c.beginList(kind, namespace)
-	defer c.endList(namespace)
+	defer c.endList(namespace, first)
 	listed := make(map[ConfigRef]struct{}, len(configs))
 	for _, config := range configs {
 		listed[config.Ref] = struct{}{}
@@ -40,9 +40,12 @@ func (c *Catalog) beginList(kind ConfigKind, namespace string) []*Config {
 	return c.configs.of(kind, namespace)
 }
 
-func (c *Catalog) endList(namespace string) {
+func (c *Catalog) endList(namespace string, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if first {
+		c.complete = c.moment
+	}
 	if c.listing[namespace]--; c.listing[namespace] == 0 {
 		delete(c.listing, namespace)
 	}

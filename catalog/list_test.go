@@ -152,7 +152,7 @@ func BenchmarkCollectingWhatAListOf100000ConfigsMayLack(b *testing.B) {
 	listConfigs(c, ConfigMap, "", manyConfigs(100_000), noon, true)
 	for b.Loop() {
 		c.beginList(ConfigMap, "")
-		c.endList("")
+		c.endList("", false)
 	}
 }
 

@@ -32,11 +32,9 @@ type Past struct {
 	// before or after.
 	WasBinary, Binary bool
 	// From and Until are when the content came and when it went. It is still there if Until is
-	// zero.
+	// zero. If a watch shows that late, the times are those that the API server gives, as far as it
+	// gives any: From is never after it, and Until is never before it.
 	From, Until Sighting
-	// GoneBy is a time by which the content had gone according to the API server, however late the
-	// watch showed that; zero if it is not known.
-	GoneBy time.Time
 }
 
 // Sighting is when a watch showed something: by the clock, and in the order of observations.
@@ -52,7 +50,7 @@ func pastOf(known []Past, previous *Config, present *arrival, changed []string) 
 	var ended []Past
 	if last := len(known) - 1; previous.Deleted && last >= 0 && known[last].isOpen() {
 		back := known[last]
-		back.Until, back.GoneBy = Sighting{present.at, notYet}, present.doneBy(Edit{})
+		back.end(Sighting{present.doneBy("", Edit{}), notYet})
 		known, ended = known[:last:last], append(ended, back)
 	}
 	since := seenSince(previous, changed)
@@ -62,11 +60,12 @@ func pastOf(known []Past, previous *Config, present *arrival, changed []string) 
 			continue
 		}
 		before, _ := findKey(previous.Keys, key)
-		recorded := findEdit(present.recorded, key)
-		ended = append(ended, Past{
+		past := Past{
 			Key: key, Content: before.Checksum, WasBinary: before.Binary, Binary: !inData(previous.Keys, key) && !inData(present.config.Keys, key),
-			From: from, Until: Sighting{present.date(recorded), notYet}, GoneBy: present.doneBy(recorded),
-		})
+			From: from,
+		}
+		past.end(Sighting{present.doneBy(key, findEdit(present.recorded, key)), notYet})
+		ended = append(ended, past)
 	}
 	if len(ended) == 0 {
 		return known
@@ -75,6 +74,14 @@ func pastOf(known []Past, previous *Config, present *arrival, changed []string) 
 		ended = []Past{mix("", ended...)}
 	}
 	return boundPast(slices.Concat(known, ended))
+}
+
+// end notes when the content went. The API may date that before the watch showed that it came.
+func (p *Past) end(until Sighting) {
+	p.Until = until
+	if until.At.Before(p.From.At) {
+		p.From.At = until.At
+	}
 }
 
 // withoutSettled returns the past contents without the ones that no decision needs any more: they
@@ -97,7 +104,7 @@ func seenSince(config *Config, keys []string) func(key string) (Sighting, bool) 
 	seen := make(map[string]Sighting)
 	for _, edit := range config.Edits {
 		if _, isOne := slices.BinarySearch(keys, edit.Key); isOne && edit.Seen > 0 {
-			seen[edit.Key] = Sighting{edit.At, edit.Seen}
+			seen[edit.Key] = Sighting{edit.earliest(), edit.Seen}
 		}
 	}
 	return func(key string) (Sighting, bool) {
@@ -146,7 +153,7 @@ func boundPast(all []Past) []Past {
 
 // mix joins several past contents that have gone into one that covers the whole time.
 func mix(key string, several ...Past) Past {
-	mixed := Past{Key: key, Mixed: true, Binary: true, From: several[0].From, Until: several[0].Until, GoneBy: several[0].GoneBy}
+	mixed := Past{Key: key, Mixed: true, Binary: true, From: several[0].From, Until: several[0].Until}
 	for _, p := range several {
 		if p.From.At.Before(mixed.From.At) {
 			mixed.From.At = p.From.At
@@ -156,11 +163,6 @@ func mix(key string, several ...Past) Past {
 		}
 		mixed.From.Seen, mixed.Until.Seen = min(mixed.From.Seen, p.From.Seen), max(mixed.Until.Seen, p.Until.Seen)
 		mixed.Binary = mixed.Binary && p.Binary
-		if p.GoneBy.IsZero() || mixed.GoneBy.IsZero() {
-			mixed.GoneBy = time.Time{}
-		} else if p.GoneBy.After(mixed.GoneBy) {
-			mixed.GoneBy = p.GoneBy
-		}
 	}
 	return mixed
 }

@@ -63,9 +63,6 @@ type AppliedState struct {
 	// Trusted means that the checksums are reliable: they have our scheme, belong to the present
 	// pod template, and were written by us.
 	Trusted bool
-	// WithRestart means that the pod template has the timestamp of a restart that was made with the
-	// record, or later. All pods of that template were then created after Written.
-	WithRestart bool
 	// Budget is what the workload has used of its restarts, if we wrote it.
 	Budget Budget
 	// Written is when the record was written, zero if that is not known.

@@ -25,7 +25,7 @@ type Revert struct {
 }
 
 // readRevert notes a revert if the record belongs to another timestamp than that of the pod
-// template. Otherwise it notes whether the timestamp comes from a restart made with the record.
+// template.
 func (r *AppliedState) readRevert(meta *metav1.ObjectMeta, b *basis, template *corev1.PodTemplateSpec) {
 	if !r.Trusted || b.Timestamp == nil {
 		return
@@ -33,10 +33,7 @@ func (r *AppliedState) readRevert(meta *metav1.ObjectMeta, b *basis, template *c
 	present, recorded := restartTimestamp(template), shortened(*b.Timestamp)
 	if present != recorded {
 		r.Reverted = newRevert(recorded, b.Written, present, timestampWriter(meta))
-		return
 	}
-	restart, err := time.Parse(time.RFC3339Nano, recorded)
-	r.WithRestart = err == nil && !restart.Before(b.Written)
 }
 
 // longestTimestamp is how many bytes of a timestamp are read. Our timestamps are shorter, and

@@ -86,7 +86,7 @@ func (d *duo) write(how string) {
 		d.rollOut(false)
 	}
 	if how == "lost" {
-		r.show(0, len(r.workloads))
+		r.show(d.now, 0, len(r.workloads))
 		r.catalog.ObserveCarriedOut(deploymentRef("web"), noonPlus(pending.at), view.Sequence)
 	} else {
 		r.catalog.ObserveWritten(mustWorkload(d.deployment), view.Sequence)
@@ -162,7 +162,7 @@ func (d *duo) actions(t *rapid.T) map[string]func() {
 		},
 		"show some": func() {
 			r := d.replicas[rapid.IntRange(0, 1).Draw(t, "replica")]
-			r.show(rapid.IntRange(0, 3).Draw(t, "configs"), rapid.IntRange(0, 3).Draw(t, "workloads"))
+			r.show(d.now, rapid.IntRange(0, 3).Draw(t, "configs"), rapid.IntRange(0, 3).Draw(t, "workloads"))
 		},
 		"show all": func() { d.showAll() },
 		"decide":   func() { d.decide() },
@@ -179,7 +179,7 @@ func (d *duo) release(image string) {
 // showAll lets the watches of the leader catch up.
 func (d *duo) showAll() {
 	r := d.replicas[d.leader]
-	r.show(len(r.configs), len(r.workloads))
+	r.show(d.now, len(r.configs), len(r.workloads))
 }
 
 // settle lets the leader finish.
@@ -204,7 +204,7 @@ func TestNoRestartIsLostWhereWatchesAreBehindAndAStandbyTakesOver(t *testing.T) 
 		d.decide()
 		d.write("done")
 		for _, r := range d.replicas {
-			r.show(len(r.configs), len(r.workloads))
+			r.show(d.now, len(r.configs), len(r.workloads))
 		}
 		actions := d.actions(t)
 		names := rapid.Permutation(slices.Sorted(maps.Keys(actions))).Draw(t, "actions")

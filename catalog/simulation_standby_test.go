@@ -137,12 +137,13 @@ func (d *duo) deleteConfig(name string) {
 	d.say(name + " is deleted")
 }
 
-// show lets the watches of a replica show so many events at most.
-func (r *replica) show(configs, workloads int) {
+// show lets the watches of a replica show so many events at most. A deletion has the time at which
+// it happened: that of one that is shown late is a limit that docs/design.md describes.
+func (r *replica) show(now float64, configs, workloads int) {
 	for ; configs > 0 && len(r.configs) > 0; configs-- {
 		event := r.configs[0]
 		if r.configs = r.configs[1:]; event.present != nil {
-			r.catalog.ObserveConfig(NewConfigMap(event.present), noonPlus(event.at))
+			r.catalog.ObserveConfig(NewConfigMap(event.present), noonPlus(now))
 		} else {
 			r.catalog.ForgetConfig(configMapRef(event.name), noonPlus(event.at))
 		}

@@ -223,12 +223,14 @@ func (r *restarter) keep(ctx context.Context, view catalog.View, decision catalo
 	if decision.Verified {
 		r.catalog.ObserveKept(view)
 	}
+	if decision.Contradicts && !decision.Verified && !r.dryRun {
+		if err := r.mark(ctx, view, r.noteContradiction(view, decision, time.Now())); err != nil {
+			return err
+		}
+	}
 	r.backlogs.settle(view.Workload.Ref)
 	r.journal.clearDryRun(view.Workload.Ref)
-	if decision.Verified || !decision.Contradicts || r.dryRun {
-		return nil
-	}
-	return r.mark(ctx, view, r.noteContradiction(view, decision, time.Now()))
+	return nil
 }
 
 // reportProblems reports, once, the problems of a workload that its owner has to fix.
