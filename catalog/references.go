@@ -135,26 +135,6 @@ func (m *mentions) addEnvironment(container *corev1.Container) {
 	}
 }
 
-// addVolumes adds the references of the mounted volumes.
-func (m *mentions) addVolumes(spec *corev1.PodSpec) {
-	if !slices.ContainsFunc(spec.Volumes, holdsConfigs) {
-		return
-	}
-	mounts := mountsByVolume(spec)
-	for i := range spec.Volumes {
-		volume := &spec.Volumes[i]
-		if len(mounts[volume.Name]) == 0 || !holdsConfigs(*volume) {
-			continue
-		}
-		shown := newShown(mounts[volume.Name])
-		for _, source := range configSources(volume) {
-			if keys, visible := shown.keys(source.items); visible {
-				m.add(source.kind, source.name, Reference{Keys: keys, Channel: Volume, Optional: isTrue(source.optional)})
-			}
-		}
-	}
-}
-
 // merged joins references that differ only in their keys, and sorts the result by config.
 // References that see all keys come first, so that references that see the same are next to
 // each other.

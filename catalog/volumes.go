@@ -9,8 +9,29 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func holdsConfigs(v corev1.Volume) bool {
-	return v.ConfigMap != nil || v.Secret != nil || v.Projected != nil
+// addVolumes adds the references of the mounted volumes.
+func (m *mentions) addVolumes(spec *corev1.PodSpec) {
+	var mounts map[string][]*corev1.VolumeMount
+	for i := range spec.Volumes {
+		sources := configSources(&spec.Volumes[i])
+		if len(sources) == 0 {
+			continue
+		}
+		if mounts == nil {
+			mounts = mountsByVolume(spec)
+		}
+		mounted := mounts[spec.Volumes[i].Name]
+		if len(mounted) == 0 {
+			continue
+		}
+		shown := newShown(mounted)
+		for k := range sources {
+			source := &sources[k]
+			if keys, visible := source.keys(shown); visible {
+				m.add(source.kind, source.name, Reference{Keys: keys, Channel: Volume, Optional: isTrue(source.optional)})
+			}
+		}
+	}
 }
 
 // mountsByVolume returns the mounts of each volume. It does not matter which container
@@ -39,24 +60,28 @@ type configSource struct {
 func configSources(volume *corev1.Volume) []configSource {
 	var sources []configSource
 	if v := volume.ConfigMap; v != nil {
-		sources = append(sources, configSource{ConfigMap, v.Name, v.Items, v.Optional})
+		sources = append(sources, configSource{kind: ConfigMap, name: v.Name, items: v.Items, optional: v.Optional})
 	}
 	if v := volume.Secret; v != nil {
-		sources = append(sources, configSource{Secret, v.SecretName, v.Items, v.Optional})
+		sources = append(sources, configSource{kind: Secret, name: v.SecretName, items: v.Items, optional: v.Optional})
 	}
 	if volume.Projected == nil {
 		return sources
 	}
 	for i := range volume.Projected.Sources {
 		if p := volume.Projected.Sources[i].ConfigMap; p != nil {
-			sources = append(sources, configSource{ConfigMap, p.Name, p.Items, p.Optional})
+			sources = append(sources, configSource{kind: ConfigMap, name: p.Name, items: p.Items, optional: p.Optional})
 		}
 		if p := volume.Projected.Sources[i].Secret; p != nil {
-			sources = append(sources, configSource{Secret, p.Name, p.Items, p.Optional})
+			sources = append(sources, configSource{kind: Secret, name: p.Name, items: p.Items, optional: p.Optional})
 		}
 	}
 	return sources
 }
+
+// keys selects the keys of the config that count, given what the mounts show of the volume. It
+// returns false if no key does.
+func (s *configSource) keys(of shown) (Selection, bool) { return of.keys(s.items) }
 
 // shown is what the mounts of a volume show of it.
 type shown struct {
