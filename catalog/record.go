@@ -43,9 +43,16 @@ func roomForChecksums(meta *metav1.ObjectMeta) int {
 }
 
 // keyedScheme names the way in which checksums are computed, including the rules of
-// [referencesOf], which determine the keys that a checksum covers. Checksums of different
-// schemes cannot be compared, so changing the rules without changing the scheme would restart
-// every workload that they affect.
+// [referencesOf]. A recorded checksum covers all keys that the workload sees of the config, by
+// whichever references. So if a version selects other keys of a config that a record already has,
+// the checksum changes and the workload restarts at the upgrade. A new kind of reference does this
+// wherever it selects further keys of a config that the workload also references in another way.
+//
+// To avoid that, rename the scheme and drop the entries of such configs from records of the former
+// one, as [AppliedState.separateUnkeyed] drops those of Secrets: the pods decide about configs that
+// a trusted record lacks. The former scheme must stay known, and keyed, to isKnown and
+// exposesSecrets; otherwise its records are not trusted, the pods decide about all configs, and the
+// digests of Secrets in them count as exposed.
 const keyedScheme = "keyed-v2"
 
 // unkeyedScheme computes the checksums of Secrets like those of ConfigMaps.
