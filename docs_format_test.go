@@ -18,12 +18,32 @@ var (
 	documentLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	linkText     = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 	notInAnchor  = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+	codeSpan     = regexp.MustCompile("`[^`]*`")
+	delimiterRow = regexp.MustCompile(`^[|:\s]*-+[-|:\s]*$`)
 )
 
-// document is a Markdown file: its lines of prose, and the anchors of its headings.
+// document is a Markdown file: its lines, except those of fenced code blocks, and the anchors of
+// its headings.
 type document struct {
-	prose   []string
+	lines   []documentLine
 	anchors map[string]bool
+}
+
+type documentLine struct {
+	text    string
+	isTable bool
+}
+
+// isCode reports whether the line belongs to an indented code block.
+func (l documentLine) isCode() bool { return strings.HasPrefix(l.text, "    ") }
+
+// text returns all lines of the document.
+func (d *document) text() string {
+	var all strings.Builder
+	for _, line := range d.lines {
+		all.WriteString(line.text + "\n")
+	}
+	return all.String()
 }
 
 // readDocuments reads all documents of the repository, by their paths.
@@ -55,19 +75,26 @@ func readDocuments(t *testing.T) map[string]document {
 // newDocument leaves out fenced code blocks, in which neither links nor widths count.
 func newDocument(content string) document {
 	d := document{anchors: make(map[string]bool)}
-	isCode := false
-	for line := range strings.Lines(content) {
-		line = strings.TrimSuffix(line, "\n")
-		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+	isCode, isTable := false, false
+	for text := range strings.Lines(content) {
+		text = strings.TrimSuffix(text, "\n")
+		if strings.HasPrefix(strings.TrimSpace(text), "```") {
 			isCode = !isCode
 			continue
 		}
 		if isCode {
 			continue
 		}
-		d.prose = append(d.prose, line)
-		if strings.HasPrefix(line, "#") {
-			d.anchors[anchorOf(strings.TrimLeft(line, "# "))] = true
+		switch {
+		case strings.TrimSpace(text) == "":
+			isTable = false
+		case strings.Contains(text, "|") && delimiterRow.MatchString(text) && len(d.lines) > 0:
+			isTable = true
+			d.lines[len(d.lines)-1].isTable = true // the head of the table
+		}
+		d.lines = append(d.lines, documentLine{text, isTable})
+		if strings.HasPrefix(text, "#") {
+			d.anchors[anchorOf(strings.TrimLeft(text, "# "))] = true
 		}
 	}
 	return d
@@ -82,7 +109,7 @@ func anchorOf(heading string) string {
 func TestLinksInDocumentsWork(t *testing.T) {
 	all := readDocuments(t)
 	for file, d := range all {
-		for _, match := range documentLink.FindAllStringSubmatch(strings.Join(d.prose, "\n"), -1) {
+		for _, match := range documentLink.FindAllStringSubmatch(d.text(), -1) {
 			if strings.Contains(match[1], "://") {
 				continue
 			}
@@ -103,11 +130,19 @@ func TestLinksInDocumentsWork(t *testing.T) {
 
 func TestLinesOfDocumentsAreNotTooWide(t *testing.T) {
 	for file, d := range readDocuments(t) {
-		for _, line := range d.prose {
-			isTable := strings.Contains(line, "|")
-			isCode := strings.HasPrefix(line, "    ")
-			if !isTable && !isCode && utf8.RuneCountInString(line) > widestLine {
-				t.Errorf("%s: wider than %d columns: %s", file, widestLine, line)
+		for _, line := range d.lines {
+			if !line.isTable && !line.isCode() && utf8.RuneCountInString(line.text) > widestLine {
+				t.Errorf("%s: wider than %d columns: %s", file, widestLine, line.text)
+			}
+		}
+	}
+}
+
+func TestNoTableOfADocumentIsWrappedIntoProse(t *testing.T) {
+	for file, d := range readDocuments(t) {
+		for _, line := range d.lines {
+			if !line.isTable && !line.isCode() && strings.Contains(codeSpan.ReplaceAllString(line.text, ""), " | ") {
+				t.Errorf("%s: not a row of a table: %s", file, line.text)
 			}
 		}
 	}
