@@ -59,19 +59,19 @@ type Options struct {
 
 // Controller is the restart controller. It implements prometheus.Collector.
 type Controller struct {
-	options   Options
-	log       *slog.Logger
-	catalog   *catalog.Catalog
-	changes   *changeQueue
-	restarter *restarter
-	watches   watches
-	metrics   *metrics
-	staleness *staleness
-	ward      *quarantine.Ward
-	events    record.EventBroadcaster
-	recorder  record.EventRecorder // writes through events
-	keys      keyKeeper
-	leading   atomic.Bool
+	options    Options
+	log        *slog.Logger
+	catalog    *catalog.Catalog
+	changes    *changeQueue
+	restarter  *restarter
+	watches    watches
+	metrics    *metrics
+	staleness  *staleness
+	quarantine *quarantine.Set
+	events     record.EventBroadcaster
+	recorder   record.EventRecorder // writes through events
+	keys       keyKeeper
+	leading    atomic.Bool
 }
 
 // New returns a controller that does nothing until [Controller.Watch] and [Controller.Lead]
@@ -91,7 +91,7 @@ func New(options Options) (*Controller, error) {
 	}
 	c.recorder = clients.Recorder(c.events, catalog.FieldManager)
 	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: options.Log}
-	c.ward = quarantine.New(quarantine.Options{Log: options.Log, Panicked: c.panicked})
+	c.quarantine = quarantine.New(quarantine.Options{Log: options.Log, Panicked: c.panicked})
 	c.staleness = newStaleness(c.catalog, c.tryToJudge)
 	for _, kind := range options.configKinds() {
 		for _, namespace := range apiclient.NamespacesOrAll(options.Namespaces) {
@@ -118,7 +118,7 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 		cleanup:       digestCleanup{apps: clients.Apps.RESTClient(), metadata: clients.Metadata},
 		events:        c.recorder,
 		metrics:       c.metrics,
-		ward:          c.ward,
+		quarantine:    c.quarantine,
 		log:           c.log,
 		queue:         newQueue(),
 		grace:         c.options.GracePeriod,
@@ -171,7 +171,7 @@ func (c *Controller) releaseGarbageOnceDecided(ctx context.Context) {
 // tryToJudge returns the verdict of judge, or fresh if judge panics.
 func (c *Controller) tryToJudge(ref catalog.WorkloadRef) verdict {
 	v := fresh
-	c.ward.Try(quarantine.Metrics, nameOfWorkload(ref), func() { v = c.judge(ref) })
+	c.quarantine.Try(quarantine.Metrics, nameOfWorkload(ref), func() { v = c.judge(ref) })
 	return v
 }
 
@@ -217,7 +217,7 @@ func (c *Controller) Lead(ctx context.Context) error {
 }
 
 func (c *Controller) due(change observedChange) {
-	c.ward.Try(quarantine.Queue, nameOfWorkload(change.Workload), func() { c.restarter.Enqueue(change) })
+	c.quarantine.Try(quarantine.Queue, nameOfWorkload(change.Workload), func() { c.restarter.Enqueue(change) })
 	c.staleness.noteWaiting(change.Workload)
 }
 

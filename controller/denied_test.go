@@ -98,7 +98,7 @@ func refusedRestarter(t *testing.T, server http.RoundTripper, recorder record.Ev
 	return &restarter{
 		catalog: catalog.New(), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: recorder,
 		queue: newQueue(), workloads: workloadWriter{apps: clients.Apps.RESTClient()},
-		ward: quarantine.New(quarantine.Options{Log: slog.New(slog.DiscardHandler)}),
-		log:  slog.New(slog.NewTextHandler(log, nil)), knowsConfigs: func(string) bool { return true },
+		quarantine: quarantine.New(quarantine.Options{Log: slog.New(slog.DiscardHandler)}),
+		log:        slog.New(slog.NewTextHandler(log, nil)), knowsConfigs: func(string) bool { return true },
 	}
 }

@@ -17,8 +17,8 @@ func (c *Controller) Ready() (bool, string) {
 		ready = ready && status.Synced
 		fmt.Fprintln(&detail, status)
 	}
-	if held := c.ward.Detail(); held != "" {
-		fmt.Fprintln(&detail, held)
+	if leftAlone := c.quarantine.Detail(); leftAlone != "" {
+		fmt.Fprintln(&detail, leftAlone)
 	}
 	return ready, detail.String()
 }

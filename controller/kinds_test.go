@@ -212,7 +212,7 @@ func TestAKindIsServedBecauseItHasARow(t *testing.T) {
 		t.Errorf("events: %q", events)
 	}
 
-	c.ward.Try(quarantine.Intake, mustReduce(t, rs).name(), func() { panic("canary") })
+	c.quarantine.Try(quarantine.Intake, mustReduce(t, rs).name(), func() { panic("canary") })
 	if _, found := c.catalog.View(ref); found {
 		t.Error("one that cannot be taken in is still known")
 	}

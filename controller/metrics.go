@@ -150,7 +150,7 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 	}
 	gauge(queueDepthDesc, float64(load.queued))
 	gauge(slowDesc, float64(load.slow))
-	gauge(leftAloneDesc, float64(c.ward.Len()))
+	gauge(leftAloneDesc, float64(c.quarantine.Len()))
 	gauge(leaderDesc, series.Bool(c.leading.Load() && !c.options.DryRun))
 	for _, w := range c.watches {
 		status := w.Status()

@@ -92,7 +92,7 @@ func (c *Controller) forgetDisabled(w *workloadObservation) {
 
 // drop forgets everything that waits for a workload that is gone or no longer opted in.
 func (c *Controller) drop(ref catalog.WorkloadRef) {
-	c.ward.Release(nameOfWorkload(ref))
+	c.quarantine.Release(nameOfWorkload(ref))
 	c.changes.Forget(ref)
 	c.restarter.Forget(ref)
 	c.staleness.noteWorkload(ref)
@@ -127,10 +127,10 @@ func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all 
 	}
 	now := time.Now()
 	gone := c.catalog.ListConfigs(kind, namespace, configs, now, first, func(ref catalog.ConfigRef) {
-		c.ward.Try(quarantine.Queue, nameOfConfig(ref), func() { c.configChanged(ref, now) })
+		c.quarantine.Try(quarantine.Queue, nameOfConfig(ref), func() { c.configChanged(ref, now) })
 	})
 	for _, ref := range gone {
-		c.ward.Try(quarantine.Queue, nameOfConfig(ref), func() { c.configGone(ref) })
+		c.quarantine.Try(quarantine.Queue, nameOfConfig(ref), func() { c.configGone(ref) })
 	}
 	if first {
 		c.staleness.noteEverything() // the first list causes no news
@@ -152,7 +152,7 @@ func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, 
 		}
 	}
 	gone := c.catalog.ListWorkloads(kind, namespace, listed, shown, func(ref catalog.WorkloadRef) {
-		c.ward.Try(quarantine.Queue, nameOfWorkload(ref), func() { c.workloadChanged(enabled[ref]) })
+		c.quarantine.Try(quarantine.Queue, nameOfWorkload(ref), func() { c.workloadChanged(enabled[ref]) })
 	})
 	for _, ref := range gone {
 		c.drop(ref)

@@ -41,7 +41,7 @@ func (c *Controller) watchWorkloads(kind *workloadKind, namespace string, client
 func (c *Controller) addWatch(w *resourceWatch, options watch.Options[*observation]) {
 	w.controller, w.versions = c, versionCounter{inc: c.metrics.resourceVersions.Inc}
 	options.Namespace, options.Name, options.Observer = w.namespace, (*observation).name, w
-	options.Ward, options.Log = c.ward, c.log
+	options.Quarantine, options.Log = c.quarantine, c.log
 	w.Watch = watch.New(options)
 	c.watches = append(c.watches, w)
 }

@@ -48,19 +48,19 @@ const (
 // restarter decides about the workloads that changes affect and carries out the decisions. It
 // is the only component that writes to workloads.
 type restarter struct {
-	catalog   *catalog.Catalog
-	changes   *changeQueue
-	pods      podReader
-	configs   configReader
-	workloads workloadWriter
-	cleanup   digestCleanup
-	events    record.EventRecorder
-	metrics   *metrics
-	ward      *quarantine.Ward
-	log       *slog.Logger
-	queue     *queue
-	backlogs  *backlogs
-	journal   *journal
+	catalog    *catalog.Catalog
+	changes    *changeQueue
+	pods       podReader
+	configs    configReader
+	workloads  workloadWriter
+	cleanup    digestCleanup
+	events     record.EventRecorder
+	metrics    *metrics
+	quarantine *quarantine.Set
+	log        *slog.Logger
+	queue      *queue
+	backlogs   *backlogs
+	journal    *journal
 
 	// knowsConfigs reports whether all configs of a namespace have been listed.
 	knowsConfigs func(namespace string) bool
@@ -168,7 +168,7 @@ func (r *restarter) fail(err error) {
 // work decides about a workload. If that panics, the workload is left alone until it or one
 // of its configs changes.
 func (r *restarter) work(ctx context.Context, workload catalog.WorkloadRef) {
-	r.ward.Try(quarantine.Decision, nameOfWorkload(workload), func() { r.attempt(ctx, workload) })
+	r.quarantine.Try(quarantine.Decision, nameOfWorkload(workload), func() { r.attempt(ctx, workload) })
 }
 
 // attempt decides about a workload, and queues it again if that fails.

@@ -232,7 +232,7 @@ func (c *cluster) newEngine(metrics *metrics) *Engine {
 		replicaSets: newCache(packReplicaSet, groupsOfReplicaSet, e.onReplicaSet),
 		pods:        newPodTable(func(string) {}, e.wake),
 	}
-	e.ward, e.ownEvents = quarantine.New(quarantine.Options{Log: log, Panicked: e.panicked}), recorder{c: c}
+	e.quarantine, e.ownEvents = quarantine.New(quarantine.Options{Log: log, Panicked: e.panicked}), recorder{c: c}
 	e.executor = &executor{apps: appsAPI{c: c}, caches: e.caches, mayWrite: e.drives, events: recorder{c: c}, metrics: metrics, log: log}
 	e.driving.Store(true)
 	return e

@@ -23,7 +23,7 @@ func (e *Engine) newMonitor(options *Options, clients *apiclient.Clients) *hando
 		Events:        e.ownEvents,
 		ForeignWrites: e.metrics.rivalWrites,
 		FalseAlarms:   e.metrics.falseAlarms,
-		Ward:          e.ward,
+		Quarantine:    e.quarantine,
 		Log:           options.Log,
 	})
 }

@@ -63,7 +63,7 @@ type Engine struct {
 	executor    *executor
 	queue       *queue
 	metrics     *metrics
-	ward        *quarantine.Ward
+	quarantine  *quarantine.Set
 	events      record.EventBroadcaster
 	// ownEvents records Events about the engine itself, and about objects that it leaves
 	// alone.
@@ -101,7 +101,7 @@ func New(options Options) (*Engine, error) {
 		events:      record.NewBroadcaster(),
 	}
 	e.queue = newQueue(options.Workers, e.metrics)
-	e.ward = quarantine.New(quarantine.Options{Log: options.Log, Panicked: e.panicked})
+	e.quarantine = quarantine.New(quarantine.Options{Log: options.Log, Panicked: e.panicked})
 	e.ownEvents = apiclient.NewRecorder(e.events, ownSource)
 	e.caches = &caches{
 		deployments: newCache(packDeployment, groupsOfDeployment, e.onDeployment),
@@ -143,11 +143,11 @@ func (e *Engine) watch(namespaces []string, clients *apiclient.Clients) {
 	for _, namespace := range apiclient.NamespacesOrAll(namespaces) {
 		deployments := watch.New(watch.Options[packedDeployment]{
 			Resource: "deployments", Kind: rollout.DeploymentKind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceDeployment, Name: named[*rollout.Deployment, packedDeployment](rollout.DeploymentKind, uncontrolled),
-			Observer: deploymentObserver{e.caches.deployments.feed(namespace), e.monitor, e.monitor.NewStatusObserver()}, Ward: e.ward, Log: e.log,
+			Observer: deploymentObserver{e.caches.deployments.feed(namespace), e.monitor, e.monitor.NewStatusObserver()}, Quarantine: e.quarantine, Log: e.log,
 		})
 		replicaSets := watch.New(watch.Options[packedReplicaSet]{
 			Resource: "replicasets", Kind: replicaSetKind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceReplicaSet, Name: named[*rollout.ReplicaSet, packedReplicaSet](replicaSetKind, controllerOfReplicaSet),
-			Observer: e.caches.replicaSets.feed(namespace), Ward: e.ward, Log: e.log,
+			Observer: e.caches.replicaSets.feed(namespace), Quarantine: e.quarantine, Log: e.log,
 		})
 		e.watches = append(e.watches, replicaSets, deployments)
 	}
@@ -159,7 +159,7 @@ func (e *Engine) newPodWatches(namespaces []string, clients *apiclient.Clients) 
 		make: func(namespace string) follower {
 			return watch.New(watch.Options[*pod]{
 				Resource: "pods", Kind: podKind, Namespace: namespace, Client: clients.WatchCore, Reduce: reducePod, Name: nameOfPod,
-				Observer: podFeed{e.caches.pods, namespace}, Ward: e.ward, Log: e.log,
+				Observer: podFeed{e.caches.pods, namespace}, Quarantine: e.quarantine, Log: e.log,
 			})
 		},
 		mayWatchAll: len(namespaces) == 0,
@@ -217,8 +217,8 @@ func (e *Engine) Ready() (bool, string) {
 		ready = ready && status.Synced
 		fmt.Fprintf(&detail, "%s (deployment engine)\n", status)
 	}
-	if held := e.ward.Detail(); held != "" {
-		fmt.Fprintf(&detail, "%s (deployment engine)\n", held)
+	if leftAlone := e.quarantine.Detail(); leftAlone != "" {
+		fmt.Fprintf(&detail, "%s (deployment engine)\n", leftAlone)
 	}
 	for _, status := range e.pods.statuses() {
 		fmt.Fprintf(&detail, "%s (deployment engine, for the strategy Recreate)\n", status)

@@ -135,7 +135,7 @@ func (e *Engine) Collect(samples chan<- prometheus.Metric) {
 	gauge(restingDesc, float64(e.resting.count()))
 	gauge(queueDepthDesc, float64(e.queue.Len()))
 	gauge(slowDesc, float64(e.queue.Slow()))
-	gauge(leftAloneDesc, float64(e.ward.Len()))
+	gauge(leftAloneDesc, float64(e.quarantine.Len()))
 	for _, w := range e.watches {
 		status := w.Status()
 		gauge(watchUpDesc, series.Bool(status.Up()), status.Resource, status.Namespace)

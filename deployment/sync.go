@@ -32,8 +32,8 @@ func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 		e.queue.Forget(key)
 		return
 	}
-	if e.isHeld(d) {
-		e.queue.AddAfter(key, heldPause)
+	if e.isLeftAlone(d) {
+		e.queue.AddAfter(key, leftAlonePause)
 		return
 	}
 	h := e.histories.of(key)

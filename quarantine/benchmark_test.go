@@ -7,35 +7,35 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// holdsAsManyAsItCan returns a ward that remembers no more, and what it holds.
-func holdsAsManyAsItCan() (*Ward, []Object) {
-	w, _, _ := newWard()
-	var held []Object
-	for i := range maxHeld {
+// fullSet returns a set that remembers no more, and its objects.
+func fullSet() (*Set, []Object) {
+	s, _, _ := newSet()
+	var left []Object
+	for i := range maxObjects {
 		o := object(strconv.Itoa(i), "1")
 		o.UID = types.UID(strconv.Itoa(i))
-		w.hold(Intake, o)
-		held = append(held, o)
+		s.add(Intake, o)
+		left = append(left, o)
 	}
-	return w, held
+	return s, left
 }
 
 func BenchmarkAListIn10000ObjectsCouldNotBeTakenIn(b *testing.B) {
-	w, there := holdsAsManyAsItCan()
-	for len(there) < 10*maxHeld {
+	s, there := fullSet()
+	for len(there) < 10*maxObjects {
 		there = append(there, object("more-"+strconv.Itoa(len(there)), "1"))
 	}
 	for b.Loop() {
-		w.ReleaseIntake("ConfigMap", "", there)
+		s.ReleaseIntake("ConfigMap", "", there)
 	}
 }
 
-func BenchmarkLookingUp10000ObjectsAmongThoseThatAreHeld(b *testing.B) {
-	w, _ := holdsAsManyAsItCan()
+func BenchmarkLookingUp10000ObjectsAmongThoseThatAreLeftAlone(b *testing.B) {
+	s, _ := fullSet()
 	for b.Loop() {
-		held := w.NotTakenIn("ns")
-		for i := range 10 * maxHeld {
-			held.Has(types.UID(strconv.Itoa(-i)))
+		left := s.NotTakenIn("ns")
+		for i := range 10 * maxObjects {
+			left.Has(types.UID(strconv.Itoa(-i)))
 		}
 	}
 }

@@ -1,9 +1,9 @@
 // Package quarantine prevents one object that causes a panic from ending the program for
 // all others. Both engines and the watches use it; it depends on none of them.
 //
-// Code that takes in an object, or decides about one, runs in [Ward.Try]. If that panics,
-// the ward holds the object: the log and /readyz name it, an Event informs its owner, and
-// it is left alone until it changes. Everything else continues.
+// Code that takes in an object, or decides about one, runs in [Set.Try]. If that panics,
+// the object is left alone until it changes: the log and /readyz name it, and an Event
+// informs its owner. Everything else continues.
 //
 // What it guarantees:
 //

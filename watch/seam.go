@@ -8,10 +8,10 @@ import (
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
-// heldError is why an object that the ward holds was not reduced.
-type heldError struct{ object quarantine.Object }
+// leftAloneError is why an object that is left alone was not reduced.
+type leftAloneError struct{ object quarantine.Object }
 
-func (e *heldError) Error() string { return e.object.String() + " is left alone" }
+func (e *leftAloneError) Error() string { return e.object.String() + " is left alone" }
 
 // name names an object as it arrived.
 func (w *Watch[T]) name(object any) quarantine.Object {
@@ -29,19 +29,19 @@ func (w *Watch[T]) nameOfList() quarantine.Object {
 	return quarantine.Object{Kind: kind, Namespace: w.options.Namespace}
 }
 
-// reduce reduces an object of a list. If that panics, the ward holds the object.
+// reduce reduces an object of a list. If that panics, the object is left alone.
 func (w *Watch[T]) reduce(object any) (reduced T, err error) {
 	name := w.name(object)
-	if !w.options.Ward.Try(quarantine.Intake, name, func() { reduced, err = w.options.Reduce(object) }) {
-		err = &heldError{name}
+	if !w.options.Quarantine.Try(quarantine.Intake, name, func() { reduced, err = w.options.Reduce(object) }) {
+		err = &leftAloneError{name}
 	}
 	return reduced, err
 }
 
-// take reduces an object and passes it to the observer. If either panics, the ward holds the
-// object.
+// take reduces an object and passes it to the observer. If either panics, the object is
+// left alone.
 func (w *Watch[T]) take(object any, name quarantine.Object, pass func(T)) {
-	w.options.Ward.Try(quarantine.Intake, name, func() {
+	w.options.Quarantine.Try(quarantine.Intake, name, func() {
 		if reduced, err := w.options.Reduce(object); w.isReadable(err) {
 			pass(reduced)
 		}
@@ -49,23 +49,23 @@ func (w *Watch[T]) take(object any, name quarantine.Object, pass func(T)) {
 }
 
 // replace passes all objects to the observer. If that panics, it passes the objects one by
-// one, to find out which ones the ward has to hold, and then all others together, so that the
-// observer knows what is gone. It returns the held objects.
-func (w *Watch[T]) replace(all []T, resourceVersion string) (held []quarantine.Object) {
-	observer, ward := w.options.Observer, w.options.Ward
-	if ward.Try(quarantine.Intake, w.nameOfList(), func() { observer.Replace(slices.Clone(all), resourceVersion) }) {
+// one, to find out which ones to leave alone, and then all others together, so that the observer
+// knows what is gone. It returns the objects that are left alone.
+func (w *Watch[T]) replace(all []T, resourceVersion string) (leftAlone []quarantine.Object) {
+	observer, set := w.options.Observer, w.options.Quarantine
+	if set.Try(quarantine.Intake, w.nameOfList(), func() { observer.Replace(slices.Clone(all), resourceVersion) }) {
 		return nil
 	}
 	others := make([]T, 0, len(all))
 	for _, object := range all {
-		if name := w.options.Name(object); ward.Try(quarantine.Intake, name, func() { observer.Observe(object) }) {
+		if name := w.options.Name(object); set.Try(quarantine.Intake, name, func() { observer.Observe(object) }) {
 			others = append(others, object)
 		} else {
-			held = append(held, name)
+			leftAlone = append(leftAlone, name)
 		}
 	}
-	ward.Try(quarantine.Intake, w.nameOfList(), func() { observer.Replace(others, resourceVersion) })
-	return held
+	set.Try(quarantine.Intake, w.nameOfList(), func() { observer.Replace(others, resourceVersion) })
+	return leftAlone
 }
 
 // isReadable returns false for an object that could not be read. That is rare, because the

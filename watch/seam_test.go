@@ -67,7 +67,7 @@ func newFragileStore() *fragileStore {
 	s := &fragileStore{observer: &fragile{}, log: &bytes.Buffer{}}
 	log := slog.New(slog.NewTextHandler(s.log, nil))
 	s.reducingStore = newStore(s.observer, log)
-	s.watch.options.Ward = quarantine.New(quarantine.Options{
+	s.watch.options.Quarantine = quarantine.New(quarantine.Options{
 		Log: log, Panicked: func(_ quarantine.Place, o quarantine.Object) {
 			s.panics = append(s.panics, o.Name+"@"+o.ResourceVersion)
 		},
@@ -100,7 +100,7 @@ func (s *fragileStore) require(t *testing.T, received, panics []string, detail s
 	if diff := cmp.Diff(panics, s.panics); diff != "" {
 		t.Errorf("panics (-want +got):\n%s", diff)
 	}
-	if got := s.watch.options.Ward.Detail(); got != detail {
+	if got := s.watch.options.Quarantine.Detail(); got != detail {
 		t.Errorf("got %q, want %q", got, detail)
 	}
 	if strings.Contains(s.log.String(), "canary") {
@@ -108,19 +108,19 @@ func (s *fragileStore) require(t *testing.T, received, panics []string, detail s
 	}
 }
 
-const oneHeld = "[!] 1 object left alone after an internal error: configmap/ns/"
+const oneLeftAlone = "[!] 1 object left alone after an internal error: configmap/ns/"
 
 func TestAnObjectThatMakesAReductionPanicIsLeftAloneUntilItChanges(t *testing.T) {
 	s := newFragileStore()
 	for _, object := range []*corev1.ConfigMap{configMap("a", "1"), poisoned("b", "2"), poisoned("b", "2"), configMap("c", "3")} {
 		_ = s.Update(object)
 	}
-	s.require(t, []string{"observe a@1", "observe c@3"}, []string{"b@2"}, oneHeld+"b")
+	s.require(t, []string{"observe a@1", "observe c@3"}, []string{"b@2"}, oneLeftAlone+"b")
 	if !strings.Contains(s.log.String(), "seam_test.go") {
 		t.Errorf("the log does not show where it happened:\n%s", s.log)
 	}
 	_ = s.Update(poisoned("b", "4"))
-	s.require(t, []string{"observe a@1", "observe c@3"}, []string{"b@2", "b@4"}, oneHeld+"b")
+	s.require(t, []string{"observe a@1", "observe c@3"}, []string{"b@2", "b@4"}, oneLeftAlone+"b")
 	_ = s.Update(configMap("b", "5"))
 	s.require(t, []string{"observe a@1", "observe c@3", "observe b@5"}, []string{"b@2", "b@4"}, "")
 }
@@ -128,9 +128,9 @@ func TestAnObjectThatMakesAReductionPanicIsLeftAloneUntilItChanges(t *testing.T)
 func TestAPoisonedObjectInAListIsLeftOutOfIt(t *testing.T) {
 	s := newFragileStore()
 	s.list("3", configMap("a", "1"), poisoned("b", "2"), configMap("c", "3"))
-	s.require(t, []string{"replace a@1,c@3 at 3"}, []string{"b@2"}, oneHeld+"b")
+	s.require(t, []string{"replace a@1,c@3 at 3"}, []string{"b@2"}, oneLeftAlone+"b")
 	s.list("4", configMap("a", "1"), poisoned("b", "2"), configMap("c", "4")) // the same again
-	s.require(t, []string{"replace a@1,c@3 at 3", "replace a@1,c@4 at 4"}, []string{"b@2"}, oneHeld+"b")
+	s.require(t, []string{"replace a@1,c@3 at 3", "replace a@1,c@4 at 4"}, []string{"b@2"}, oneLeftAlone+"b")
 	select {
 	case <-s.watch.Synced():
 	default:
@@ -148,20 +148,20 @@ func TestAPageWithAPoisonedObjectIsTakenIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = s.Replace([]any{all.Items[0], all.Items[1]}, "2")
-	s.require(t, []string{"replace a@1 at 2"}, []string{"b@2"}, oneHeld+"b")
+	s.require(t, []string{"replace a@1 at 2"}, []string{"b@2"}, oneLeftAlone+"b")
 }
 
 func TestAnObjectThatMakesTheObserverPanicIsLeftAlone(t *testing.T) {
 	s := newFragileStore()
 	_ = s.Update(configMap(mark, "1"))
 	_ = s.Update(configMap("a", "2"))
-	s.require(t, []string{"observe a@2"}, []string{mark + "@1"}, oneHeld+mark)
+	s.require(t, []string{"observe a@2"}, []string{mark + "@1"}, oneLeftAlone+mark)
 }
 
 func TestTheObserverGetsAllObjectsOfAListButThePoisonedOne(t *testing.T) {
 	s := newFragileStore()
 	s.list("3", configMap("a", "1"), configMap(mark, "2"), configMap("c", "3"))
-	s.require(t, []string{"observe a@1", "observe c@3", "replace a@1,c@3 at 3"}, []string{"@", mark + "@2"}, oneHeld+mark)
+	s.require(t, []string{"observe a@1", "observe c@3", "replace a@1,c@3 at 3"}, []string{"@", mark + "@2"}, oneLeftAlone+mark)
 }
 
 func TestAWatchGoesOnIfItsObserverCannotTakeInAnyList(t *testing.T) {
@@ -177,7 +177,7 @@ func TestAWatchGoesOnIfItsObserverCannotTakeInAnyList(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatIsGoneIsNoLongerHeld(t *testing.T) {
+func TestAnObjectThatIsGoneIsNoLongerLeftAlone(t *testing.T) {
 	s := newFragileStore()
 	_ = s.Update(configMap(mark, "1"))
 	_ = s.Delete(configMap(mark, "1"))

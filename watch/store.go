@@ -79,27 +79,27 @@ func (s reducingStore[T]) Delete(object any) error {
 	name := s.watch.name(object)
 	name.ResourceVersion = "" // the observer receives the deletion even if this version was left alone
 	s.watch.take(object, name, s.watch.options.Observer.Forget)
-	s.watch.options.Ward.Release(name)
+	s.watch.options.Quarantine.Release(name)
 	return nil
 }
 
 // Replace takes in all objects, which have been reduced.
 func (s reducingStore[T]) Replace(list []any, resourceVersion string) error {
 	all := make([]T, 0, len(list))
-	var held []quarantine.Object
+	var leftAlone []quarantine.Object
 	for _, item := range list {
 		r, isReduced := item.(*reduction[T])
-		var e *heldError
+		var e *leftAloneError
 		switch {
 		case !isReduced:
 		case errors.As(r.err, &e):
-			held = append(held, e.object)
+			leftAlone = append(leftAlone, e.object)
 		case s.watch.isReadable(r.err):
 			all = append(all, r.object)
 		}
 	}
-	held = append(held, s.watch.replace(all, resourceVersion)...)
-	s.watch.options.Ward.ReleaseIntake(s.watch.options.Kind.Kind, s.watch.options.Namespace, held)
+	leftAlone = append(leftAlone, s.watch.replace(all, resourceVersion)...)
+	s.watch.options.Quarantine.ReleaseIntake(s.watch.options.Kind.Kind, s.watch.options.Namespace, leftAlone)
 	s.watch.listed()
 	return nil
 }

@@ -57,7 +57,7 @@ func unreadable(name string) *corev1.ConfigMap {
 func newStore(observer Observer[string], log *slog.Logger) reducingStore[string] {
 	return reducingStore[string]{New(Options[string]{
 		Resource: "configmaps", Kind: configMapKind, Reduce: reduceToName, Name: nameOf, Observer: observer,
-		Ward: quarantine.New(quarantine.Options{Log: log}), Log: log,
+		Quarantine: quarantine.New(quarantine.Options{Log: log}), Log: log,
 	})}
 }
 

@@ -63,9 +63,9 @@ type Options[T any] struct {
 	Name func(T) quarantine.Object
 	// Observer receives the objects.
 	Observer Observer[T]
-	// Ward holds the objects whose reduction or observation panics, until they change. They
-	// are skipped too; if the observer panicked, it may have taken in the object partly.
-	Ward *quarantine.Ward
+	// Quarantine has the objects whose reduction or observation panics, until they change.
+	// They are skipped too; if the observer panicked, it may have taken in the object partly.
+	Quarantine *quarantine.Set
 	// Log receives messages when the watch breaks and works again, and about skipped
 	// objects.
 	Log *slog.Logger
@@ -139,6 +139,8 @@ func (w *Watch[T]) newPage() apiclient.Page {
 	}
 	return list.(apiclient.Page)
 }
+
+var errCut = errors.New("the last list ended before it was complete")
 
 // open opens a stream of events. If it fails to open a stream that begins with a list, the
 // reflector lists by pages. That way, it can read a list that takes longer than, for

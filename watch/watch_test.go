@@ -48,7 +48,7 @@ func play(t *testing.T, newServer func() *server, options Options[string], story
 		options.Resource, options.Client = "configmaps", s.server.client()
 		options.Kind, options.Reduce, options.Name, options.Observer = configMapKind, reduceToName, nameOf, s.recorder
 		options.Log = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
-		options.Ward = quarantine.New(quarantine.Options{Log: options.Log})
+		options.Quarantine = quarantine.New(quarantine.Options{Log: options.Log})
 		s.watch = New(options)
 		go func() {
 			defer close(done)

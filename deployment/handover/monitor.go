@@ -57,7 +57,7 @@ type Options struct {
 	// how often a namespace has rested needlessly because of such a write.
 	ForeignWrites *series.Counter
 	FalseAlarms   prometheus.Counter
-	Ward          *quarantine.Ward
+	Quarantine    *quarantine.Set
 	Log           *slog.Logger
 }
 
@@ -103,7 +103,7 @@ func New(options Options) *Monitor {
 	m.probes = watch.New(watch.Options[*probeState]{
 		Resource: "deployments", Namespace: options.Namespace, FieldSelector: "metadata.name=" + probeName,
 		Kind: rollout.DeploymentKind, Client: options.WatchApps, Reduce: reduceProbe, Name: nameOfProbe,
-		Observer: probeObserver{m}, Ward: options.Ward, Log: options.Log,
+		Observer: probeObserver{m}, Quarantine: options.Quarantine, Log: options.Log,
 	})
 	return m
 }

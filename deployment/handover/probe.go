@@ -110,7 +110,7 @@ type probeState struct {
 	answer     rollout.StatusWrite
 }
 
-// nameOfProbe names the probe for the ward.
+// nameOfProbe names the probe for the quarantine.
 func nameOfProbe(s *probeState) quarantine.Object {
 	return quarantine.Object{Kind: rollout.DeploymentKind, Namespace: s.Namespace, Name: s.Name, UID: s.UID, ResourceVersion: s.ResourceVersion}
 }

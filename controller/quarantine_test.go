@@ -87,7 +87,7 @@ func TestTheChangesInAListThatPanicsAreNotLost(t *testing.T) {
 	w.enabled.References = []catalog.Reference{{Config: config}}
 	c.listConfigs(catalog.ConfigMap, "", []*observation{observed("1", "1")}, true)
 	panics := func(list func()) {
-		if c.ward.Try(quarantine.Intake, quarantine.Object{Kind: kindOfConfig(catalog.ConfigMap).kind()}, list) {
+		if c.quarantine.Try(quarantine.Intake, quarantine.Object{Kind: kindOfConfig(catalog.ConfigMap).kind()}, list) {
 			t.Fatal("the list does not panic")
 		}
 	}
@@ -133,7 +133,7 @@ func TestOnlyAWorkloadWhoseDecisionPanicsIsLeftAlone(t *testing.T) {
 	c.requirePanics(t, quarantine.Decision, 1, "")
 }
 
-func TestAWorkloadThatIsGoneIsNoLongerHeld(t *testing.T) {
+func TestAWorkloadThatIsGoneIsNoLongerLeftAlone(t *testing.T) {
 	c, _, _, _ := newBombedController(t, "would record", "deployment/ns/bad")
 	bad := seenWorkload("bad", "1")
 	c.observeWorkload(bad)
@@ -163,7 +163,7 @@ func TestAWorkloadThatCannotBeTakenInIsForgottenUntilItCan(t *testing.T) {
 	c.restarter.backlogs.noteDue(bad.ref, time.Unix(0, 0))
 	named := nameOfWorkload(bad.ref)
 	named.ResourceVersion = "2"
-	c.ward.Try(quarantine.Intake, named, func() { panic("canary") })
+	c.quarantine.Try(quarantine.Intake, named, func() { panic("canary") })
 	c.requirePanics(t, quarantine.Intake, 1, leftAlone)
 	due, waits := c.restarter.backlogs.state(bad.ref)
 	if _, found := c.catalog.View(bad.ref); found || c.changes.Len() > 0 || due || waits {
@@ -172,7 +172,7 @@ func TestAWorkloadThatCannotBeTakenInIsForgottenUntilItCan(t *testing.T) {
 	if events := eventsOf(recorder); len(events) != 1 {
 		t.Errorf("events: %q", events)
 	}
-	c.ward.Try(quarantine.Intake, quarantine.Object{Kind: named.Kind, Namespace: "ns", Name: "bad", ResourceVersion: "3"}, func() { c.observeWorkload(bad) })
+	c.quarantine.Try(quarantine.Intake, quarantine.Object{Kind: named.Kind, Namespace: "ns", Name: "bad", ResourceVersion: "3"}, func() { c.observeWorkload(bad) })
 	c.requirePanics(t, quarantine.Intake, 1, "")
 	if !c.changes.Holds(bad.ref, bad.ref) {
 		t.Error("it is not decided about when it has changed")

@@ -14,7 +14,7 @@ import (
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
-// work is sync through the ward.
+// work is sync through the quarantine.
 func (a *attempts) work(t *testing.T) {
 	t.Helper()
 	key, found := a.engine.queue.Get()
@@ -32,8 +32,8 @@ func TestADeploymentWhosePlanPanicsIsLeftAloneUntilSomethingWakesIt(t *testing.T
 		a := newAttempts()
 		a.cluster.refuse = func(string) error { panic("canary") }
 		a.work(t)
-		if got := a.engine.ward.Detail(); got != webLeftAlone {
-			t.Errorf("held: %q", got)
+		if got := a.engine.quarantine.Detail(); got != webLeftAlone {
+			t.Errorf("left alone: %q", got)
 		}
 		if got := testutil.ToFloat64(a.engine.metrics.panics.WithLabelValues(string(quarantine.Decision))); got != 1 {
 			t.Errorf("%v panics are counted", got)
@@ -49,14 +49,14 @@ func TestADeploymentWhosePlanPanicsIsLeftAloneUntilSomethingWakesIt(t *testing.T
 		a.cluster.refuse = nil
 		a.engine.wake(a.key)
 		a.work(t)
-		if got := a.engine.ward.Detail(); got != "" || len(a.cluster.replicaSets) != 1 {
-			t.Errorf("held: %q, with %d ReplicaSets", got, len(a.cluster.replicaSets))
+		if got := a.engine.quarantine.Detail(); got != "" || len(a.cluster.replicaSets) != 1 {
+			t.Errorf("left alone: %q, with %d ReplicaSets", got, len(a.cluster.replicaSets))
 		}
 	})
 }
 
 // A ReplicaSet that is not known would be created again, and its pods left out.
-func TestNothingIsPlannedWhileAPartOfADeploymentIsHeld(t *testing.T) {
+func TestNothingIsPlannedWhileAPartOfADeploymentIsLeftAlone(t *testing.T) {
 	for name, hold := range map[string]func(d *rollout.Deployment) quarantine.Object{
 		"the Deployment": func(d *rollout.Deployment) quarantine.Object {
 			return quarantine.Object{Kind: rollout.DeploymentKind, Namespace: "ns", Name: "web", UID: d.UID, ResourceVersion: "newer"}
@@ -69,22 +69,22 @@ func TestNothingIsPlannedWhileAPartOfADeploymentIsHeld(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := newAttempts()
 				o := hold(a.engine.caches.deployments.get(a.key))
-				a.engine.ward.Try(quarantine.Intake, o, func() { panic("canary") })
+				a.engine.quarantine.Try(quarantine.Intake, o, func() { panic("canary") })
 				a.sync(t)
-				if waited := a.sync(t); waited != heldPause || len(a.cluster.replicaSets) > 0 {
+				if waited := a.sync(t); waited != leftAlonePause || len(a.cluster.replicaSets) > 0 {
 					t.Errorf("looked at again after %s, with %d ReplicaSets", waited, len(a.cluster.replicaSets))
 				}
-				a.engine.ward.Release(o)
+				a.engine.quarantine.Release(o)
 				a.sync(t)
 				if len(a.cluster.replicaSets) != 1 {
-					t.Errorf("%d ReplicaSets when nothing is held", len(a.cluster.replicaSets))
+					t.Errorf("%d ReplicaSets when nothing is left alone", len(a.cluster.replicaSets))
 				}
 			})
 		})
 	}
 }
 
-func TestAPodThatIsHeldMattersToRecreateOnly(t *testing.T) {
+func TestAPodThatIsLeftAloneMattersToRecreateOnly(t *testing.T) {
 	for strategy, want := range map[appsv1.DeploymentStrategyType]bool{
 		appsv1.RecreateDeploymentStrategyType: true, appsv1.RollingUpdateDeploymentStrategyType: false,
 	} {
@@ -93,14 +93,14 @@ func TestAPodThatIsHeldMattersToRecreateOnly(t *testing.T) {
 		rs.Controller, d.Strategy = d.UID, strategy
 		e.caches.replicaSets.feed("").Observe(packReplicaSet(rs))
 		pod := nameOfPod(&pod{Meta: rollout.Meta{Namespace: "ns", Name: "web-1-1", UID: "pod", ResourceVersion: "1"}, controller: "rs"})
-		e.ward.Try(quarantine.Intake, pod, func() { panic("canary") })
-		if got := e.isHeld(d); got != want {
+		e.quarantine.Try(quarantine.Intake, pod, func() { panic("canary") })
+		if got := e.isLeftAlone(d); got != want {
 			t.Errorf("%s: %t", strategy, got)
 		}
 	}
 }
 
-func TestReplicaSetsAreOnlyLookedAtWhereSomethingIsHeld(t *testing.T) {
+func TestReplicaSetsAreOnlyLookedAtWhereSomethingIsLeftAlone(t *testing.T) {
 	e, d := newIdleEngine(t), web(3, "v1")
 	d.Strategy = appsv1.RecreateDeploymentStrategyType
 	for i := range 100 {
@@ -108,7 +108,7 @@ func TestReplicaSetsAreOnlyLookedAtWhereSomethingIsHeld(t *testing.T) {
 		rs := &rollout.ReplicaSet{Meta: rollout.Meta{Namespace: "ns", Name: name, UID: types.UID(name), ResourceVersion: "1"}, Controller: d.UID}
 		e.caches.replicaSets.feed("").Observe(packReplicaSet(rs))
 	}
-	if allocations := testing.AllocsPerRun(10, func() { e.isHeld(d) }); allocations > 10 {
+	if allocations := testing.AllocsPerRun(10, func() { e.isLeftAlone(d) }); allocations > 10 {
 		t.Errorf("%.0f allocations to find nothing", allocations)
 	}
 }

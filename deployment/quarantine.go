@@ -17,9 +17,9 @@ import (
 // reasonInternalError is the reason of Events about objects that are left alone.
 const reasonInternalError = "InternalError"
 
-// heldPause is how long a Deployment waits before its next sync if not everything about it is
+// leftAlonePause is how long a Deployment waits before its next sync if not everything about it is
 // known.
-const heldPause = 10 * time.Second
+const leftAlonePause = 10 * time.Second
 
 // The kinds of the objects that this package works with, besides [rollout.DeploymentKind].
 var (
@@ -27,7 +27,7 @@ var (
 	podKind        = corev1.SchemeGroupVersion.WithKind("Pod")
 )
 
-// named returns a function that names the objects of a cache for the ward.
+// named returns a function that names the objects of a cache for the quarantine.
 func named[T cached, P packed[T]](kind schema.GroupVersionKind, controllerOf func(T) types.UID) func(P) quarantine.Object {
 	return func(shown P) quarantine.Object {
 		value := shown.unpack()
@@ -43,7 +43,7 @@ func uncontrolled(*rollout.Deployment) types.UID { return "" }
 
 func controllerOfReplicaSet(rs *rollout.ReplicaSet) types.UID { return rs.Controller }
 
-// nameOfPod names a pod for the ward.
+// nameOfPod names a pod for the quarantine.
 func nameOfPod(p *pod) quarantine.Object {
 	return quarantine.Object{
 		Kind: podKind, Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, Controller: p.controller,
@@ -58,18 +58,18 @@ func (e *Engine) work(ctx context.Context, key types.NamespacedName) {
 		return
 	}
 	d := quarantine.Object{Kind: rollout.DeploymentKind, Namespace: key.Namespace, Name: key.Name}
-	e.ward.Try(quarantine.Decision, d, func() { e.sync(ctx, key) })
+	e.quarantine.Try(quarantine.Decision, d, func() { e.sync(ctx, key) })
 }
 
-// isHeld reports whether the ward holds a Deployment at its intake, or one of its
+// isLeftAlone reports whether a Deployment is left alone at its intake, or one of its
 // ReplicaSets, or, if they matter, one of their pods. A plan would be based on an outdated
 // state.
-func (e *Engine) isHeld(d *rollout.Deployment) bool {
-	held := e.ward.NotTakenIn(d.Namespace)
-	if held.Has(d.UID) || held.Len() == 0 || !d.NeedsPods() {
-		return held.Has(d.UID)
+func (e *Engine) isLeftAlone(d *rollout.Deployment) bool {
+	leftAlone := e.quarantine.NotTakenIn(d.Namespace)
+	if leftAlone.Has(d.UID) || leftAlone.Len() == 0 || !d.NeedsPods() {
+		return leftAlone.Has(d.UID)
 	}
-	return slices.ContainsFunc(e.caches.replicaSetsOf(d), func(rs *rollout.ReplicaSet) bool { return held.Has(rs.UID) })
+	return slices.ContainsFunc(e.caches.replicaSetsOf(d), func(rs *rollout.ReplicaSet) bool { return leftAlone.Has(rs.UID) })
 }
 
 // panicked counts a panic and creates an Event for the owner of the object that caused it.

@@ -25,8 +25,8 @@ func bad() { panic("canary") }
 
 func good() {}
 
-// newWard returns a ward, with its log and the places and objects that it has reported.
-func newWard() (w *Ward, log *bytes.Buffer, reported *[]string) {
+// newSet returns a set, with its log and the places and objects that it has reported.
+func newSet() (s *Set, log *bytes.Buffer, reported *[]string) {
 	log, reported = &bytes.Buffer{}, &[]string{}
 	return New(Options{
 		Log: slog.New(slog.NewTextHandler(log, nil)),
@@ -37,13 +37,13 @@ func newWard() (w *Ward, log *bytes.Buffer, reported *[]string) {
 }
 
 func TestAnObjectIsLeftAloneUntilItChanges(t *testing.T) {
-	w, _, reported := newWard()
+	s, _, reported := newSet()
 	for i, step := range []struct {
 		version string
 		work    func()
 		tried   bool
 		done    bool
-		held    bool
+		left    bool
 	}{
 		{"1", good, true, true, false},
 		{"2", bad, true, false, true},
@@ -55,12 +55,12 @@ func TestAnObjectIsLeftAloneUntilItChanges(t *testing.T) {
 		{"", good, true, true, false},
 	} {
 		tried := false
-		done := w.Try(Intake, object("a", step.version), func() {
+		done := s.Try(Intake, object("a", step.version), func() {
 			tried = true
 			step.work()
 		})
-		if tried != step.tried || done != step.done || (w.Detail() != "") != step.held {
-			t.Errorf("step %d: tried %t, done %t, %q", i, tried, done, w.Detail())
+		if tried != step.tried || done != step.done || (s.Detail() != "") != step.left {
+			t.Errorf("step %d: tried %t, done %t, %q", i, tried, done, s.Detail())
 		}
 	}
 	if got := strings.Join(*reported, ", "); got != "intake a@2, intake a@3, intake a@" {
@@ -69,86 +69,86 @@ func TestAnObjectIsLeftAloneUntilItChanges(t *testing.T) {
 }
 
 func TestARecreatedObjectIsTried(t *testing.T) {
-	w, _, _ := newWard()
+	s, _, _ := newSet()
 	first, second := object("a", "1"), object("a", "1")
 	first.UID, second.UID = "1", "2"
-	w.Try(Intake, first, bad)
-	if !w.Try(Intake, second, good) {
+	s.Try(Intake, first, bad)
+	if !s.Try(Intake, second, good) {
 		t.Error("it is left alone")
 	}
 }
 
 func TestOnePlaceDoesNotKeepAnotherFromTrying(t *testing.T) {
-	w, _, _ := newWard()
-	w.Try(Intake, object("a", "1"), bad)
-	if !w.Try(Decision, object("a", "1"), good) || w.Detail() == "" {
-		t.Errorf("after a decision: %q", w.Detail())
+	s, _, _ := newSet()
+	s.Try(Intake, object("a", "1"), bad)
+	if !s.Try(Decision, object("a", "1"), good) || s.Detail() == "" {
+		t.Errorf("after a decision: %q", s.Detail())
 	}
-	w.Try(Metrics, object("a", "1"), bad)
-	w.Release(object("a", ""))
-	if held := w.Detail(); held != "" {
-		t.Errorf("after its release: %q", held)
+	s.Try(Metrics, object("a", "1"), bad)
+	s.Release(object("a", ""))
+	if left := s.Detail(); left != "" {
+		t.Errorf("after its release: %q", left)
 	}
 }
 
 func TestAListReleasesWhatIsNotInIt(t *testing.T) {
-	w, _, _ := newWard()
+	s, _, _ := newSet()
 	other := object("other", "1")
 	other.Namespace = "elsewhere"
 	for _, o := range []Object{object("gone", "1"), object("there", "1"), other} {
-		w.Try(Intake, o, bad)
+		s.Try(Intake, o, bad)
 	}
-	w.Try(Decision, object("gone", "1"), bad) // not taken in at all, so it is not for a list to say
-	w.ReleaseIntake("ConfigMap", "ns", []Object{object("there", "1")})
-	w.ReleaseIntake("Secret", "", nil)
+	s.Try(Decision, object("gone", "1"), bad) // not taken in at all, so it is not for a list to say
+	s.ReleaseIntake("ConfigMap", "ns", []Object{object("there", "1")})
+	s.ReleaseIntake("Secret", "", nil)
 	const want = "[!] 3 objects left alone after an internal error: configmap/elsewhere/other, configmap/ns/gone, configmap/ns/there"
-	if got := w.Detail(); got != want || w.Len() != 3 {
-		t.Errorf("%d held\ngot  %s\nwant %s", w.Len(), got, want)
+	if got := s.Detail(); got != want || s.Len() != 3 {
+		t.Errorf("%d left\ngot  %s\nwant %s", s.Len(), got, want)
 	}
-	w.Release(object("gone", ""))
-	w.ReleaseIntake("ConfigMap", "", nil)
-	if got := w.Detail(); got != "" {
+	s.Release(object("gone", ""))
+	s.ReleaseIntake("ConfigMap", "", nil)
+	if got := s.Detail(); got != "" {
 		t.Errorf("after a list of all namespaces: %s", got)
 	}
 }
 
 func TestAnObjectIsFoundByItsUIDAndItsControllers(t *testing.T) {
-	w, _, _ := newWard()
+	s, _, _ := newSet()
 	yes := true
 	meta := &metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: "own", OwnerReferences: []metav1.OwnerReference{{UID: "owner"}, {UID: "controller", Controller: &yes}}}
-	w.Try(Intake, NewObject(configMaps, meta), bad)
-	w.Try(Decision, Object{Kind: configMaps, Name: "b", UID: "decided"}, bad)
+	s.Try(Intake, NewObject(configMaps, meta), bad)
+	s.Try(Decision, Object{Kind: configMaps, Name: "b", UID: "decided"}, bad)
 	for uid, want := range map[types.UID]bool{"own": true, "controller": true, "owner": false, "decided": false} {
-		if got := w.NotTakenIn("ns").Has(uid); got != want {
+		if got := s.NotTakenIn("ns").Has(uid); got != want {
 			t.Errorf("%s: %t", uid, got)
 		}
 	}
-	if w.NotTakenIn("another").Has("controller") {
+	if s.NotTakenIn("another").Has("controller") {
 		t.Error("it is found in a namespace that it can only pretend to be controlled from")
 	}
 }
 
 func TestTheLineForReadyzNamesAFew(t *testing.T) {
-	w, _, _ := newWard()
+	s, _, _ := newSet()
 	for i := range 7 {
-		w.Try(Intake, object(fmt.Sprint(i), "1"), bad)
-		w.Try(Queue, object(fmt.Sprint(i), "1"), bad)
+		s.Try(Intake, object(fmt.Sprint(i), "1"), bad)
+		s.Try(Queue, object(fmt.Sprint(i), "1"), bad)
 	}
 	const want = "[!] 7 objects left alone after an internal error: configmap/ns/0, configmap/ns/1, configmap/ns/2, configmap/ns/3, configmap/ns/4 and 2 more"
-	if got := w.Detail(); got != want {
+	if got := s.Detail(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
-func TestAWardRemembersNoMoreThanItsLimit(t *testing.T) {
-	w, _, reported := newWard()
-	for i := range maxHeld + 10 {
-		w.Try(Intake, object(fmt.Sprint(i), "1"), bad)
+func TestASetRemembersNoMoreThanItsLimit(t *testing.T) {
+	s, _, reported := newSet()
+	for i := range maxObjects + 10 {
+		s.Try(Intake, object(fmt.Sprint(i), "1"), bad)
 	}
-	if len(w.held) != maxHeld || len(*reported) != maxHeld+10 {
-		t.Errorf("%d are held, %d reported", len(w.held), len(*reported))
+	if len(s.objects) != maxObjects || len(*reported) != maxObjects+10 {
+		t.Errorf("%d are left, %d reported", len(s.objects), len(*reported))
 	}
-	if w.Try(Intake, object("0", "1"), good) || !w.Try(Intake, object(fmt.Sprint(maxHeld), "1"), good) {
+	if s.Try(Intake, object("0", "1"), good) || !s.Try(Intake, object(fmt.Sprint(maxObjects), "1"), good) {
 		t.Error("what is remembered is tried, or what is not is left alone")
 	}
 }
@@ -180,20 +180,20 @@ func TestTheLogSaysWhatHappenedAndWhereWithoutContent(t *testing.T) {
 		"a panic in a defer": {func(uint64) { defer bad(); bad() }, "a value of type string"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, log, _ := newWard()
+			s, log, _ := newSet()
 			const digest = 0xcafecafecafe
-			w.Try(Intake, object("a", "1"), func() { test.work(digest) })
+			s.Try(Intake, object("a", "1"), func() { test.work(digest) })
 			line := log.String()
 			if !strings.Contains(line, test.says) || !strings.Contains(line, "object=configmap/ns/a") || !strings.Contains(line, "at=intake") {
 				t.Errorf("the log does not say what happened:\n%s", line)
 			}
-			if !strings.Contains(line, "(ward_test.go:") || !strings.Contains(line, "quarantine.(*Ward).Try (ward.go:") {
+			if !strings.Contains(line, "(set_test.go:") || !strings.Contains(line, "quarantine.(*Set).Try (set.go:") {
 				t.Errorf("the log does not show where:\n%s", line)
 			}
 			if strings.Contains(line, "canary") || strings.Contains(line, "cafecafe") {
 				t.Errorf("the log has content:\n%s", line)
 			}
-			w.Try(Intake, object("a", "2"), func() { test.work(digest) })
+			s.Try(Intake, object("a", "2"), func() { test.work(digest) })
 			if again := strings.TrimPrefix(log.String(), line); !strings.Contains(again, "object=configmap/ns/a") || strings.Contains(again, "stack=") {
 				t.Errorf("the second time:\n%s", again)
 			}
@@ -203,18 +203,18 @@ func TestTheLogSaysWhatHappenedAndWhereWithoutContent(t *testing.T) {
 
 func TestAPanicWhileReportingIsContained(t *testing.T) {
 	var log bytes.Buffer
-	w := New(Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Panicked: func(Place, Object) { panic("canary") }})
-	if w.Try(Intake, object("a", "1"), bad) || !strings.Contains(log.String(), "while reporting another one") || strings.Contains(log.String(), "canary") {
+	s := New(Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Panicked: func(Place, Object) { panic("canary") }})
+	if s.Try(Intake, object("a", "1"), bad) || !strings.Contains(log.String(), "while reporting another one") || strings.Contains(log.String(), "canary") {
 		t.Errorf("the log:\n%s", &log)
 	}
 }
 
 func TestTheEndOfAGoroutineIsNotAPanic(t *testing.T) {
-	w, log, reported := newWard()
+	s, log, reported := newSet()
 	var group sync.WaitGroup
-	group.Go(func() { w.Try(Intake, object("a", "1"), runtime.Goexit) })
+	group.Go(func() { s.Try(Intake, object("a", "1"), runtime.Goexit) })
 	group.Wait()
-	if log.Len() > 0 || len(*reported) > 0 || w.Detail() != "" {
-		t.Errorf("the log: %s, reported: %v, held: %q", log, *reported, w.Detail())
+	if log.Len() > 0 || len(*reported) > 0 || s.Detail() != "" {
+		t.Errorf("the log: %s, reported: %v, left: %q", log, *reported, s.Detail())
 	}
 }
