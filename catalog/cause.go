@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// named is the highest number of configs, keys and writers that a decision names. Decisions
+// maxNamed is the highest number of configs, keys and writers that a decision names. Decisions
 // appear in logs and Events, and stay in memory while a restart is put off or unanswered;
 // nothing limits the number of a config's keys and writers.
-const named = 10
+const maxNamed = 10
 
 // Cause is a config that changed.
 type Cause struct {
@@ -62,8 +62,8 @@ func (c *Cause) tidy() {
 // firstNamed returns a copy of the first elements of a list, so that the others can be freed,
 // and the number of the others.
 func firstNamed[T any](list []T) ([]T, int) {
-	if len(list) <= named {
+	if len(list) <= maxNamed {
 		return list, 0
 	}
-	return slices.Clone(list[:named]), len(list) - named
+	return slices.Clone(list[:maxNamed]), len(list) - maxNamed
 }

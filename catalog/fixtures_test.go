@@ -185,3 +185,20 @@ func listOf[T any](items ...T) []*T {
 	}
 	return list
 }
+
+// strip removes annotations of the record.
+func (s *story) strip(annotations ...string) {
+	kept := s.deployment.ManagedFields[:0:0]
+	for _, entry := range s.deployment.ManagedFields {
+		if entry.Manager != FieldManager {
+			kept = append(kept, entry)
+		}
+	}
+	for _, annotation := range annotations {
+		delete(s.deployment.Annotations, annotation)
+	}
+	if _, stays := s.deployment.Annotations[ChecksumsAnnotation]; stays {
+		kept = append(kept, owns(FieldManager, noonPlus(100), annotationField(ChecksumsAnnotation)))
+	}
+	s.deployment.ManagedFields = kept
+}

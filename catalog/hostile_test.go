@@ -212,14 +212,14 @@ func TestADecisionNamesAFewOfManyConfigsKeysAndWriters(t *testing.T) {
 		if got.Outcome == AskPods {
 			got = DecideByPods(view, []Pod{startedAt(noonPlus(20))})
 		}
-		if len(got.Causes) != named || got.MoreCauses != configs-named || got.Causes[0].Config != configMapRef("web-00") {
+		if len(got.Causes) != maxNamed || got.MoreCauses != configs-maxNamed || got.Causes[0].Config != configMapRef("web-00") {
 			t.Fatalf("%s: %d causes and %d more, first %v", name, len(got.Causes), got.MoreCauses, got.Causes[0].Config)
 		}
-		cause := got.Causes[named-1]
-		if len(cause.Keys) != named || cause.MoreKeys != keys-named || cause.Keys[0] != keyNamed(0) || cap(cause.Keys) > 2*named {
+		cause := got.Causes[maxNamed-1]
+		if len(cause.Keys) != maxNamed || cause.MoreKeys != keys-maxNamed || cause.Keys[0] != keyNamed(0) || cap(cause.Keys) > 2*maxNamed {
 			t.Errorf("%s: keys %q and %d more", name, cause.Keys, cause.MoreKeys)
 		}
-		if len(cause.Writers) != named || cause.MoreWriters != keys-named || cause.Writers[0] != "writer-00" {
+		if len(cause.Writers) != maxNamed || cause.MoreWriters != keys-maxNamed || cause.Writers[0] != "writer-00" {
 			t.Errorf("%s: writers %q and %d more", name, cause.Writers, cause.MoreWriters)
 		}
 	}

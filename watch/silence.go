@@ -15,10 +15,7 @@ import (
 // no bookmarks, this costs a request now and then.
 const silenceLimit = 2 * time.Minute
 
-var (
-	errSilent = errors.New("the API server has been silent for " + silenceLimit.String())
-	errCut    = errors.New("the last list ended before it was complete")
-)
+var errSilent = errors.New("the API server has been silent for " + silenceLimit.String())
 
 // attentive is a stream that ends by itself when it has been silent for too long. The
 // reflector then continues where it was.
