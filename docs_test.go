@@ -97,18 +97,23 @@ func TestTheAlertsAreAboutSeriesAndLabelsThatAreDocumented(t *testing.T) {
 	}
 }
 
-// described returns what the engines export, by name, with the labels.
-func described(t *testing.T) map[string]string {
+func idleEngines(t *testing.T) engines {
 	t.Helper()
 	o := &options{ControllerNamespace: "own", DeploymentEngine: engineStandby, DeploymentWorkers: 1, KubeAPIQPS: 1, KubeAPIBurst: 1}
 	all, err := newEngines(o, &rest.Config{Host: "http://127.0.0.1:1"}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return all
+}
+
+// described returns what the engines export, by name, with the labels.
+func described(t *testing.T) map[string]string {
+	t.Helper()
 	descs := make(chan *prometheus.Desc)
 	go func() {
 		defer close(descs)
-		for _, e := range all {
+		for _, e := range idleEngines(t) {
 			e.Describe(descs)
 		}
 	}()
@@ -140,5 +145,64 @@ func TestAllSeriesAreDocumentedWithTheirLabels(t *testing.T) {
 	}
 	if diff := cmp.Diff(documented, described(t)); diff != "" {
 		t.Errorf("series and their labels (-documented +exported):\n%s", diff)
+	}
+}
+
+// startingValues returns the label values of the series with one label that the engines export at
+// their start, by name.
+func startingValues(t *testing.T) map[string]string {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	for _, e := range idleEngines(t) {
+		registry.MustRegister(e)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := make(map[string]string)
+	for _, family := range families {
+		var values []string
+		for _, metric := range family.GetMetric() {
+			if labels := metric.GetLabel(); len(labels) == 1 {
+				values = append(values, labels[0].GetValue())
+			}
+		}
+		found[family.GetName()] = joinValues(values)
+	}
+	return found
+}
+
+// joinValues joins label values, except the one that some labels have only once there are too many
+// values for a series each.
+func joinValues(values []string) string {
+	values = slices.DeleteFunc(values, func(value string) bool { return value == "other" })
+	slices.Sort(values)
+	return strings.Join(values, " ")
+}
+
+var quotedValue = regexp.MustCompile("`([A-Za-z-]+)`")
+
+func TestTheDocumentedLabelValuesAreThoseOfTheSeriesAtTheStart(t *testing.T) {
+	rows, _ := readMetricsPage(t)
+	starting := startingValues(t)
+	documented, exported := make(map[string]string), make(map[string]string)
+	for name, row := range rows {
+		labelCell, _, hasLabelCell := strings.Cut(row, " | ")
+		_, list, hasList := strings.Cut(labelCell, ":")
+		if !hasLabelCell || !hasList {
+			continue
+		}
+		var values []string
+		for _, value := range quotedValue.FindAllStringSubmatch(list, -1) {
+			values = append(values, value[1])
+		}
+		documented[name], exported[name] = joinValues(values), starting[name]
+	}
+	if len(documented) < 5 {
+		t.Errorf("not all lists of label values were found: %v", documented)
+	}
+	if diff := cmp.Diff(documented, exported); diff != "" {
+		t.Errorf("label values (-documented +exported):\n%s", diff)
 	}
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -133,5 +134,12 @@ func TestTheMetricsAreConsistent(t *testing.T) {
 	registry.MustRegister(c)
 	if _, err := registry.Gather(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestNoMetricIsForgottenInCollectors(t *testing.T) {
+	m := newMetrics()
+	if fields, collected := reflect.TypeOf(*m).NumField(), len(m.collectors()); fields != collected {
+		t.Errorf("metrics has %d fields, but collectors returns %d", fields, collected)
 	}
 }

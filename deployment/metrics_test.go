@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -151,5 +152,12 @@ func TestFailuresHaveAReason(t *testing.T) {
 		if got := reasonOf(err); got != want {
 			t.Errorf("reason of %v: %s, want %s", err, got, want)
 		}
+	}
+}
+
+func TestNoMetricIsForgottenInCollectors(t *testing.T) {
+	m := newMetrics()
+	if fields, collected := reflect.TypeOf(*m).NumField(), len(m.collectors()); fields != collected {
+		t.Errorf("metrics has %d fields, but collectors returns %d", fields, collected)
 	}
 }
