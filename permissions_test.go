@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
@@ -95,5 +96,55 @@ func TestTheCheckedPermissionsAreThoseOfTheManifests(t *testing.T) {
 				t.Errorf("permissions (-granted +needed):\n%s", diff)
 			}
 		})
+	}
+}
+
+// fenced reads the resources whose updates an admission policy of the manifests covers.
+func fenced(t *testing.T, policy string) []string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("k8s-manifests", "admission-policy.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
+	for {
+		var p admissionv1.ValidatingAdmissionPolicy
+		if err := decoder.Decode(&p); err != nil {
+			t.Fatalf("read policy %s: %v", policy, err)
+		}
+		if p.Kind != "ValidatingAdmissionPolicy" || p.Name != policy {
+			continue
+		}
+		var resources []string
+		for _, rule := range p.Spec.MatchConstraints.ResourceRules {
+			if slices.Contains(rule.Operations, admissionv1.Update) && slices.Contains(rule.APIGroups, "apps") {
+				resources = append(resources, rule.Resources...)
+			}
+		}
+		return resources
+	}
+}
+
+// RBAC lets the controller patch whole workloads, so the fence must cover each kind.
+func TestTheFenceCoversEachKindOfWorkloadThatMayBePatched(t *testing.T) {
+	o, err := parseOptions(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := newEngines(o, &rest.Config{Host: "http://127.0.0.1"}, newLogger(o, io.Discard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var patched []string
+	for _, permission := range neededPermissions(o, all) {
+		if permission.Verb == "patch" && permission.Group == "apps" {
+			patched = append(patched, permission.Resource)
+		}
+	}
+	slices.Sort(patched)
+	covered := fenced(t, "kubernetes-deployment-restart-controller-workloads")
+	slices.Sort(covered)
+	if diff := cmp.Diff(patched, covered); diff != "" || len(patched) == 0 {
+		t.Errorf("kinds of workloads (-patched +fenced):\n%s", diff)
 	}
 }
