@@ -1,9 +1,15 @@
 package controller
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"kubernetes-deployment-restart-controller/catalog"
 )
@@ -68,15 +74,46 @@ func TestWhatKeepsChangingIsReportedWithItsWriters(t *testing.T) {
 	}
 }
 
+// allHolds returns all constants of the type Hold, as the source of the catalog declares them.
+func allHolds(t *testing.T) []catalog.Hold {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "../catalog/workload.go", nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var holds []catalog.Hold
+	ast.Inspect(file, func(node ast.Node) bool {
+		constant, isValue := node.(*ast.ValueSpec)
+		if !isValue {
+			return true
+		}
+		if typ, isName := constant.Type.(*ast.Ident); isName && typ.Name == "Hold" {
+			text, err := strconv.Unquote(constant.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			holds = append(holds, catalog.Hold(text))
+		}
+		return true
+	})
+	return holds
+}
+
 func TestOnlyAHoldLeavesSomethingToDo(t *testing.T) {
-	for hold, want := range map[catalog.Hold]string{
+	want := map[catalog.Hold]string{
 		catalog.NoHold:      "",
 		catalog.Paused:      ". The deployment is paused: its pods restart when it is resumed",
 		catalog.OnDelete:    ". The update strategy of the deployment is OnDelete: each pod restarts when it is deleted",
 		catalog.Partitioned: ". The deployment has a partition: pods with an ordinal below it keep running until it is lowered",
-	} {
-		if got := describeHold(&catalog.Workload{Ref: web, Hold: hold}); got != want {
-			t.Errorf("%q: got %q, want %q", hold, got, want)
+	}
+	got := make(map[catalog.Hold]string)
+	for _, hold := range allHolds(t) {
+		got[hold] = describeHold(&catalog.Workload{Ref: web, Hold: hold})
+		if hold != catalog.NoHold && got[hold] == "" {
+			t.Errorf("no text for the hold %q", hold)
 		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("texts (-want +got):\n%s", diff)
 	}
 }
