@@ -17,6 +17,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
@@ -99,8 +100,26 @@ func TestAHoldSaysWhatKeepsAPatchFromRestarting(t *testing.T) {
 	}
 }
 
+// gadget is a kind of workload that exists only here.
+type gadget struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		Selector *metav1.LabelSelector  `json:"selector"`
+		Template corev1.PodTemplateSpec `json:"template"`
+	} `json:"spec"`
+}
+
+// DeepCopyObject implements runtime.Object. It copies no more than the test modifies.
+func (g *gadget) DeepCopyObject() runtime.Object {
+	object := *g
+	g.ObjectMeta.DeepCopyInto(&object.ObjectMeta)
+	g.Spec.Template.DeepCopyInto(&object.Spec.Template)
+	return &object
+}
+
 // replaceKinds replaces the tables by those of a cluster in which containers read their
-// ConfigMaps from ServiceAccounts, and ReplicaSets are workloads.
+// ConfigMaps from ServiceAccounts, and gadgets are workloads.
 func replaceKinds(t *testing.T) {
 	t.Helper()
 	configs, workloads := configKinds, workloadKinds
@@ -111,24 +130,25 @@ func replaceKinds(t *testing.T) {
 			return catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: a.ObjectMeta, Data: a.Annotations})
 		}),
 	}}
+	apiclient.Scheme.AddKnownTypeWithName(appsv1.SchemeGroupVersion.WithKind("Gadget"), &gadget{})
 	workloadKinds = append(slices.Clone(workloadKinds), &workloadKind{
-		workload: "ReplicaSet", resource: "replicasets", revisions: controllerRevisions,
-		parts: reader(func(rs *appsv1.ReplicaSet) catalog.Parts {
-			return catalog.Parts{Meta: &rs.ObjectMeta, Selector: rs.Spec.Selector, Template: &rs.Spec.Template, Idle: rs.Status.Replicas == 0}
+		workload: "Gadget", resource: "gadgets", revisions: controllerRevisions,
+		parts: reader(func(g *gadget) catalog.Parts {
+			return catalog.Parts{Meta: &g.ObjectMeta, Selector: g.Spec.Selector, Template: &g.Spec.Template}
 		}),
 	})
 }
 
 // madeUpServer has one workload of the made-up kind and a pod that has run for an hour.
 type madeUpServer struct {
-	workload *appsv1.ReplicaSet
+	workload *gadget
 	requests []string
 }
 
 func (s *madeUpServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	request := r.Method + " " + r.URL.Path
 	s.requests = append(s.requests, request)
-	owner := *metav1.NewControllerRef(s.workload, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))
+	owner := *metav1.NewControllerRef(s.workload, appsv1.SchemeGroupVersion.WithKind("Gadget"))
 	switch request {
 	case "GET /api/v1/namespaces/ns/pods":
 		hourAgo := metav1.NewTime(time.Now().Add(-time.Hour))
@@ -140,7 +160,7 @@ func (s *madeUpServer) RoundTrip(r *http.Request) (*http.Response, error) {
 		}}})
 	case "GET /apis/apps/v1/namespaces/ns/controllerrevisions":
 		return s.answer(&appsv1.ControllerRevisionList{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ControllerRevisionList"}})
-	case "PATCH /apis/apps/v1/namespaces/ns/replicasets/app":
+	case "PATCH /apis/apps/v1/namespaces/ns/gadgets/app":
 		var patch workloadPatch
 		if err := json.NewDecoder(r.Body).Decode(&patch); err != nil {
 			return nil, err
@@ -163,11 +183,11 @@ func (s *madeUpServer) answer(object any) (*http.Response, error) {
 
 func TestAKindIsServedBecauseItHasARow(t *testing.T) {
 	replaceKinds(t)
-	rs := &appsv1.ReplicaSet{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ReplicaSet"}}
+	app := &gadget{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Gadget"}}
 	d := watched()
-	rs.ObjectMeta, rs.Spec.Selector, rs.Spec.Template, rs.Status.Replicas = d.ObjectMeta, d.Spec.Selector, d.Spec.Template, 1
-	rs.Namespace, rs.Name = "ns", "app"
-	server := &madeUpServer{workload: rs}
+	app.ObjectMeta, app.Spec.Selector, app.Spec.Template = d.ObjectMeta, d.Spec.Selector, d.Spec.Template
+	app.Namespace, app.Name = "ns", "app"
+	server := &madeUpServer{workload: app}
 	c, err := New(Options{
 		API: &rest.Config{Host: "http://api", Transport: server}, QPS: 1e6, Burst: 1e6, Configs: []catalog.ConfigKind{catalog.ConfigMap}, Log: slog.New(slog.DiscardHandler),
 	})
@@ -185,7 +205,7 @@ func TestAKindIsServedBecauseItHasARow(t *testing.T) {
 		watches = append(watches, w.Status().Resource)
 		watching[w.Status().Resource] = w
 	}
-	if diff := cmp.Diff([]string{"serviceaccounts", "deployments", "statefulsets", "daemonsets", "replicasets"}, watches); diff != "" {
+	if diff := cmp.Diff([]string{"serviceaccounts", "deployments", "statefulsets", "daemonsets", "gadgets"}, watches); diff != "" {
 		t.Errorf("watches (-want +got):\n%s", diff)
 	}
 
@@ -194,25 +214,25 @@ func TestAKindIsServedBecauseItHasARow(t *testing.T) {
 			Namespace: "ns", Name: "settings", ResourceVersion: version, Annotations: map[string]string{"key": "v" + version},
 		}}
 		watching["serviceaccounts"].Observe(mustReduce(t, account))
-		rs.ResourceVersion = version
-		watching["replicasets"].Observe(mustReduce(t, rs))
+		app.ResourceVersion = version
+		watching["gadgets"].Observe(mustReduce(t, app))
 	}
-	ref := catalog.WorkloadRef{Kind: "ReplicaSet", Namespace: "ns", Name: "app"}
+	ref := catalog.WorkloadRef{Kind: "Gadget", Namespace: "ns", Name: "app"}
 	c.restarter.work(t.Context(), ref)
 	want := []string{
-		"GET /api/v1/namespaces/ns/pods", "GET /apis/apps/v1/namespaces/ns/controllerrevisions", "PATCH /apis/apps/v1/namespaces/ns/replicasets/app",
+		"GET /api/v1/namespaces/ns/pods", "GET /apis/apps/v1/namespaces/ns/controllerrevisions", "PATCH /apis/apps/v1/namespaces/ns/gadgets/app",
 	}
 	if diff := cmp.Diff(want, server.requests); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
-	if got := testutil.ToFloat64(c.metrics.restartsByKind.WithLabelValues("ReplicaSet")); got != 1 {
+	if got := testutil.ToFloat64(c.metrics.restartsByKind.WithLabelValues("Gadget")); got != 1 {
 		t.Errorf("%v restarts are counted, want 1", got)
 	}
-	if events := eventsOf(recorder); len(events) != 1 || !strings.Contains(events[0], "kind=ReplicaSet,apiVersion=apps/v1") {
+	if events := eventsOf(recorder); len(events) != 1 || !strings.Contains(events[0], "kind=Gadget,apiVersion=apps/v1") {
 		t.Errorf("events: %q", events)
 	}
 
-	c.quarantine.Try(quarantine.Intake, mustReduce(t, rs).name(), func() { panic("canary") })
+	c.quarantine.Try(quarantine.Intake, mustReduce(t, app).name(), func() { panic("canary") })
 	if _, found := c.catalog.View(ref); found {
 		t.Error("one that cannot be taken in is still known")
 	}
@@ -223,18 +243,17 @@ func TestThePermissionsThatARowNeedsAreChecked(t *testing.T) {
 	c, _ := newIdleController(t)
 	var got []apiclient.Permission
 	for _, permission := range c.Permissions() {
-		if slices.Contains([]string{"configmaps", "secrets", "serviceaccounts", "replicasets"}, permission.Resource) {
+		if slices.Contains([]string{"configmaps", "secrets", "serviceaccounts", "gadgets"}, permission.Resource) {
 			got = append(got, permission)
 		}
 	}
 	want := []apiclient.Permission{
 		{Verb: "list", Resource: "serviceaccounts", Impact: "no workload restarts, because the controller must know all ServiceAccounts first"},
 		{Verb: "watch", Resource: "serviceaccounts", Impact: "the controller notices edits of ServiceAccounts late"},
-		{Verb: "list", Group: "apps", Resource: "replicasets", Impact: "ReplicaSets do not restart"},
-		{Verb: "watch", Group: "apps", Resource: "replicasets", Impact: "the controller notices new and changed ReplicaSets late"},
-		{Verb: "get", Group: "apps", Resource: "replicasets", Impact: "a ReplicaSet that changes while the controller decides about it restarts late"},
-		{Verb: "patch", Group: "apps", Resource: "replicasets", Impact: "ReplicaSets neither restart nor get a record"},
-		{Verb: "list", Group: "apps", Resource: "replicasets", Impact: "Deployments without a trusted record do not restart"},
+		{Verb: "list", Group: "apps", Resource: "gadgets", Impact: "Gadgets do not restart"},
+		{Verb: "watch", Group: "apps", Resource: "gadgets", Impact: "the controller notices new and changed Gadgets late"},
+		{Verb: "get", Group: "apps", Resource: "gadgets", Impact: "a Gadget that changes while the controller decides about it restarts late"},
+		{Verb: "patch", Group: "apps", Resource: "gadgets", Impact: "Gadgets neither restart nor get a record"},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("permissions (-want +got):\n%s", diff)
