@@ -194,6 +194,8 @@ func (s *scene) patchAs(manager string, w workload, patch string) {
 		_, err = apps.StatefulSets(s.namespace).Patch(s.Context(), w.name, types.MergePatchType, []byte(patch), options)
 	case "DaemonSet":
 		_, err = apps.DaemonSets(s.namespace).Patch(s.Context(), w.name, types.MergePatchType, []byte(patch), options)
+	default:
+		err = fmt.Errorf("no such kind: %s", w.kind)
 	}
 	s.must(err)
 }
