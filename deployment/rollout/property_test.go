@@ -92,8 +92,8 @@ func (d drawn) deployment() *Deployment {
 	}
 	return web(int32(d.number("replicas", 0, 12)), d.pick("image", "v1", "v2", "v3"), withLimits(d.pick("surge", limits...), d.pick("unavailable", limits...)),
 		func(object *appsv1.Deployment) {
-			if d.chance("recreate", 4) {
-				recreated(object)
+			if d.chance("other strategy", 4) {
+				object.Spec.Strategy = appsv1.DeploymentStrategy{Type: d.otherStrategy()}
 			}
 			object.Spec.Paused = d.chance("paused", 8)
 			if d.chance("deleting", 12) {
@@ -116,6 +116,15 @@ func (d drawn) deployment() *Deployment {
 				ObservedGeneration: 2, Replicas: n("replicas"), UpdatedReplicas: n("updated"), ReadyReplicas: n("ready"), AvailableReplicas: n("available"), Conditions: conditions,
 			}
 		})
+}
+
+// otherStrategy returns one of the strategies that are not RollingUpdate.
+func (d drawn) otherStrategy() appsv1.DeploymentStrategyType {
+	others := slices.Sorted(maps.Keys(strategies))
+	others = slices.DeleteFunc(others, func(kind appsv1.DeploymentStrategyType) bool {
+		return kind == appsv1.RollingUpdateDeploymentStrategyType
+	})
+	return rapid.SampledFrom(others).Draw(d.T, "strategy")
 }
 
 func (d drawn) replicaSet(image string) *ReplicaSet {
