@@ -158,7 +158,7 @@ func TestADeploymentThatCannotBePlannedIsRejectedOncePerGeneration(t *testing.T)
 			func(d *appsv1.Deployment) { d.Spec.Strategy = appsv1.DeploymentStrategy{} }, reasonInvalidStrategy, `This deployment's strategy "" is not known.`,
 		},
 		"an unknown strategy": {
-			func(d *appsv1.Deployment) { d.Spec.Strategy.Type = "BlueGreen" }, reasonInvalidStrategy, `This deployment's strategy "BlueGreen" is not known.`,
+			func(d *appsv1.Deployment) { d.Spec.Strategy.Type = "Odd" }, reasonInvalidStrategy, `This deployment's strategy "Odd" is not known.`,
 		},
 		"an invalid percentage": {
 			func(d *appsv1.Deployment) { d.Spec.Strategy.RollingUpdate.MaxSurge = new(intstr.FromString("lots")) }, reasonInvalidStrategy,

@@ -6,8 +6,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// blueGreen is a strategy that only this test knows: all new pods are made beside the old
-// ones, which go once all of these are available.
+// blueGreen is a strategy that only this test knows: it creates all new pods beside the old ones,
+// and removes the old ones once the new ones are available.
 type blueGreen struct{}
 
 func (blueGreen) limits(_ *appsv1.DeploymentStrategy, replicas int64) (Limits, error) {
@@ -18,14 +18,19 @@ func (blueGreen) isProportional() bool { return false }
 
 func (blueGreen) needsPods() bool { return false }
 
-func (blueGreen) sizeOfNew(p *plan) int64 { return p.d.Replicas }
+// sizeOfNew leaves room for the pods of all older templates.
+func (blueGreen) sizeOfNew(p *plan) int64 { return rollingUpdate{}.sizeOfNew(p) }
 
 func (b blueGreen) step(p *plan) {
-	if !p.ensureNew() || p.resize(p.newRS, b.sizeOfNew(p)) || !p.isSaturated() {
+	if !p.ensureNew() || p.resize(p.newRS, b.sizeOfNew(p)) {
 		return
 	}
-	for _, m := range p.oldRSs {
-		p.resize(m, 0)
+	isStarting := p.newRS.size == p.d.Replicas && staying(p.newRS) < p.newRS.size
+	if isStarting || p.shrinkOld() {
+		return
+	}
+	if p.isComplete() {
+		p.prune()
 	}
 }
 
@@ -49,6 +54,8 @@ func TestANewStrategyIsAFileAndALine(t *testing.T) {
 	} {
 		expect(t, string(rune('1'+step)), test.want, orders(stateOf(d, test.sets...)))
 	}
+	t.Run("it keeps its limits", TestNoPlanGoesBeyondTheLimits) // the property tests draw each known strategy
+	t.Run("it comes to an end", TestPlansLeadToTheEnd)
 }
 
 func replicaSetNameOf(d *Deployment) string {
