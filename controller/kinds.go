@@ -34,7 +34,7 @@ type workloadKind struct {
 	resource string // plural, as in the API's paths
 	// parts returns the parts of an object, and reports whether it is of this kind.
 	parts func(object any) (catalog.Parts, bool)
-	// revisions keep the workload's earlier pod templates.
+	// revisions keep the workload's earlier pod templates. Every kind has them.
 	revisions *revisionKind
 }
 
