@@ -19,7 +19,7 @@ import (
 var errLeaseLost = errors.New("the lease is lost")
 
 // errUnfinished means that a leader's work has not ended in time.
-var errUnfinished = errors.New("what was under way has not ended")
+var errUnfinished = errors.New("pending work did not finish in time")
 
 // endingLimit is how long to wait for a leader's work to end: longer than the engine's last
 // request may take, and shorter than the kubelet waits.
@@ -66,7 +66,7 @@ func (e *election) win(ctx context.Context) bool {
 			e.log.Warn("cannot take part in the leader election for now, trying again", "error", err)
 		case e.lease.holder() != leader && ctx.Err() == nil:
 			leader = e.lease.holder()
-			e.log.Info("standing by", "leader", leader)
+			e.log.Info("waiting for leadership", "leader", leader)
 		}
 		select {
 		case <-time.After(wait.Jitter(e.retryPeriod, retryJitter)):
@@ -154,7 +154,7 @@ func (e *election) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, releaseLimit)
 	defer cancel()
 	if err := e.lease.giveUp(ctx); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		e.log.Warn("cannot give up the lease, it will expire", "error", err)
+		e.log.Warn("cannot release the lease, it will expire", "error", err)
 	}
 }
 

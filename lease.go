@@ -40,7 +40,7 @@ type lease struct {
 func newLease(o *options, config *rest.Config) (*lease, error) {
 	host, err := os.Hostname()
 	if err != nil {
-		return nil, fmt.Errorf("find host name: %w", err)
+		return nil, fmt.Errorf("get host name: %w", err)
 	}
 	limited := rest.CopyConfig(config)
 	limited.Timeout = max(o.LeaderElectRenewDeadline/2, time.Second) // so that a single silent connection does not cause the loss of the lease

@@ -21,26 +21,26 @@ import (
 
 // options are the command line arguments, each with its environment variable.
 type options struct {
-	RestartCheckPeriod  int           `short:"c" long:"restart-check-period" env:"RESTART_CHECK_PERIOD" default:"500" description:"Time interval to check for pending restarts in milliseconds"`
-	RestartGracePeriod  int           `short:"r" long:"restart-grace-period" env:"RESTART_GRACE_PERIOD" default:"5" description:"Time interval to compact restarts in seconds"`
+	RestartCheckPeriod  int           `short:"c" long:"restart-check-period" env:"RESTART_CHECK_PERIOD" default:"500" description:"Longest time in milliseconds for which a due restart can be overlooked"`
+	RestartGracePeriod  int           `short:"r" long:"restart-grace-period" env:"RESTART_GRACE_PERIOD" default:"5" description:"How many seconds a change waits for further changes, so that they share one restart"`
 	RestartBackoffLimit time.Duration `long:"restart-backoff-limit" env:"RESTART_BACKOFF_LIMIT" default:"10m" description:"Longest time between two restarts of a workload whose configs keep changing; 0 restarts it whenever they change"`
-	IgnoredErrors       []string      `long:"ignored-errors" env:"IGNORED_ERRORS" env-delim:";" description:"List of texts: an error that contains one of them is only logged as a warning. Useful if previously legal objects are not valid anymore but have not yet been updated, e.g. on admission control changes. ENV var splits on ; (semicolon)."`
-	IgnoredPatterns     []string      `long:"ignored-error-patterns" env:"IGNORED_ERROR_PATTERNS" env-delim:";" description:"List of regular expressions: an error that matches one of them is only logged as a warning, too. ENV var splits on ; (semicolon)."`
-	Verbose             int           `short:"v" long:"verbose" env:"VERBOSE" default:"0" description:"Verbosity: 1 logs every change, 4 and more also what the client library does"`
+	IgnoredErrors       []string      `long:"ignored-errors" env:"IGNORED_ERRORS" env-delim:";" description:"Text, can be given several times: an error that contains one of them only causes a warning. Useful for objects that cannot be updated for a known reason, such as a new admission policy. The environment variable splits on ; (semicolon)"`
+	IgnoredPatterns     []string      `long:"ignored-error-patterns" env:"IGNORED_ERROR_PATTERNS" env-delim:";" description:"Regular expression, can be given several times: an error that matches one of them only causes a warning, too. The environment variable splits on ; (semicolon)"`
+	Verbose             int           `short:"v" long:"verbose" env:"VERBOSE" default:"0" description:"Verbosity: 1 logs every change; 4 and above also log the client library's messages"`
 	Version             bool          `long:"version" description:"Print version information and exit"`
 
 	Kubeconfig    string   `long:"kubeconfig" env:"KUBECONFIG" description:"Path of a kubeconfig file (default: the service account in a cluster, else the user's kubeconfig)"`
 	Context       string   `long:"context" env:"KUBE_CONTEXT" description:"Context of the kubeconfig to use (default: its current one)"`
-	Namespaces    []string `long:"namespace" env:"WATCH_NAMESPACES" env-delim:"," description:"Namespace to watch; can be given several times (default: all). ENV var splits on , (comma)."`
+	Namespaces    []string `long:"namespace" env:"WATCH_NAMESPACES" env-delim:"," description:"Namespace to watch, can be given several times (default: all). The environment variable splits on , (comma)"`
 	Configs       string   `long:"configs" env:"CONFIGS" default:"all" choice:"all" choice:"configmaps" choice:"secrets" description:"Kinds of configs whose changes restart workloads. The controller does not read the others and needs no permissions for them"`
 	ListenAddress string   `long:"listen-address" env:"LISTEN_ADDRESS" default:"0.0.0.0:10254" description:"Address for /metrics, /healthz and /readyz; port 0 selects a free one"`
-	LogFormat     string   `long:"log-format" env:"LOG_FORMAT" default:"text" choice:"text" choice:"json" description:"Format of the log"`
-	DryRun        bool     `long:"dry-run" env:"DRY_RUN" description:"Report in the log, in Events and in metrics what would be restarted and why, and write nothing to workloads; takes no part in the leader election"`
-	ExitOnError   bool     `long:"exit-on-error" env:"EXIT_ON_ERROR" description:"Exit if a workload cannot be updated because that is forbidden, invalid or denied, instead of trying again"`
+	LogFormat     string   `long:"log-format" env:"LOG_FORMAT" default:"text" choice:"text" choice:"json" description:"Log format"`
+	DryRun        bool     `long:"dry-run" env:"DRY_RUN" description:"Report in the log, in Events and in metrics what would be restarted and why, without writing to workloads or taking part in the leader election"`
+	ExitOnError   bool     `long:"exit-on-error" env:"EXIT_ON_ERROR" description:"Exit if an update of a workload is forbidden, invalid, denied or without effect, instead of retrying"`
 	KubeAPIQPS    float32  `long:"kube-api-qps" env:"KUBE_API_QPS" default:"300" description:"Requests per second to the API server, apart from Events and watches"`
 	KubeAPIBurst  int      `long:"kube-api-burst" env:"KUBE_API_BURST" default:"600" description:"Burst of requests to the API server beyond that rate"`
 
-	DeploymentEngine  string `long:"deployment-engine" env:"DEPLOYMENT_ENGINE" default:"off" choice:"on" choice:"standby" choice:"off" description:"Drive Deployments instead of kube-controller-manager's deployment controller (README.md explains how to turn that one off): on starts as soon as no other controller drives them, standby waits until the other controller falls silent"`
+	DeploymentEngine  string `long:"deployment-engine" env:"DEPLOYMENT_ENGINE" default:"off" choice:"on" choice:"standby" choice:"off" description:"Drive Deployments in place of kube-controller-manager's deployment controller (docs/engine.md explains how to turn that one off): on starts as soon as no other controller drives them, standby when the other controller falls silent"`
 	DeploymentWorkers int    `long:"deployment-workers" env:"DEPLOYMENT_WORKERS" default:"10" description:"How many Deployments the deployment engine works on at once"`
 
 	ChecksumKeySecret   string `long:"checksum-key-secret" env:"CHECKSUM_KEY_SECRET" default:"kubernetes-deployment-restart-controller-checksum-key" description:"Name of the Secret, in the namespace of --controller-namespace, that holds the key of the recorded checksums of Secrets"`
@@ -152,7 +152,7 @@ func (o *options) drivesDeployments() bool { return o.DeploymentEngine != engine
 // Secret.
 func (o *options) validateKeySecret() error {
 	if problems := validation.IsDNS1123Subdomain(o.ChecksumKeySecret); len(problems) > 0 {
-		return fmt.Errorf("--checksum-key-secret %q cannot be one: %s", o.ChecksumKeySecret, problems[0])
+		return fmt.Errorf("--checksum-key-secret %q is invalid: %s", o.ChecksumKeySecret, problems[0])
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (o *options) validateEngine() error {
 func (o *options) validateNamespaces() error {
 	for _, namespace := range o.Namespaces {
 		if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
-			return fmt.Errorf("--namespace %q cannot be one: %s", namespace, problems[0])
+			return fmt.Errorf("--namespace %q is invalid: %s", namespace, problems[0])
 		}
 	}
 	slices.Sort(o.Namespaces)
@@ -240,7 +240,7 @@ func (o *options) takeOwnNamespace() error {
 		return nil
 	}
 	if problems := validation.IsDNS1123Label(o.ControllerNamespace); len(problems) > 0 {
-		return fmt.Errorf("--controller-namespace %q cannot be one: %s", o.ControllerNamespace, problems[0])
+		return fmt.Errorf("--controller-namespace %q is invalid: %s", o.ControllerNamespace, problems[0])
 	}
 	return nil
 }

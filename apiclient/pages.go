@@ -16,7 +16,7 @@ import (
 
 const (
 	// maxPageObjects and MaxPageBytes limit a page of a list. A page has about forty pods of
-	// 20 KiB; objects of more than half a megabyte, which anybody can create, are read one by
+	// 20 KiB; objects of more than half a megabyte, which anyone can create, are read one by
 	// one. In memory, an object takes several times as much as on the wire.
 	maxPageObjects = 500
 	// MaxPageBytes is how large a page with more than one object may be.

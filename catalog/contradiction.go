@@ -110,7 +110,7 @@ func (w *Workload) contradictedSince() time.Time {
 	return w.Applied.Contradicted
 }
 
-const reasonLacking = "a config is gone whose content was another one than the recorded one for a while"
+const reasonLacking = "a config is gone whose content differed from the record for a while"
 
 // lacksContradicted reports whether a recorded config that had other content for a while is gone.
 // The config may come back, so that knowledge must not be lost.

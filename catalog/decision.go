@@ -59,9 +59,9 @@ func Decide(view View) Decision {
 	case w.Deleting:
 		return decision.with(Keep, "the workload is being deleted")
 	case len(view.unsettledByOriginal(sights)) > 0:
-		return decision.with(AskConfigs, "a record of the original controller is to be compared")
+		return decision.with(AskConfigs, "a record of the original controller must be compared with the configs")
 	case w.Applied.Reverted != nil:
-		return decision.with(AskPods, "a restart was reverted, and its pods may be from before it")
+		return decision.with(AskPods, "a restart was reverted, and pods from before it may still run")
 	case !w.Applied.Trusted:
 		if len(candidates(&view, sights, anyConfig)) == 0 {
 			return decision.recorded(w, reasonUnchanged(w))
@@ -72,14 +72,14 @@ func Decide(view View) Decision {
 	decision.noteContradiction(&view, sights, spans)
 	switch {
 	case len(causes) > 0 && w.rested():
-		return decision.with(AskPods, "the content differs from the record, but the workload wanted no pods meanwhile")
+		return decision.with(AskPods, "the content differs from the record, but the workload has wanted no pods since then")
 	case len(causes) > 0:
 		decision.nameCauses(causes)
 		return decision.with(Restart, "the content differs from the record")
 	case len(candidates(&view, sights, appeared(w))) > 0:
 		return decision.with(AskPods, "a config appeared that containers can start without, or changed since it appeared")
 	case len(spans) > 0:
-		return decision.with(AskPods, "the content has come back to what is recorded, and pods may have read another one")
+		return decision.with(AskPods, "the content is back to what is recorded, but pods may have read different content in between")
 	case view.lacksContradicted(sights):
 		return decision.with(Keep, reasonLacking)
 	}
@@ -109,7 +109,7 @@ func DecideByPods(view View, pods []Pod) Decision {
 	case differs:
 		return decision.with(Restart, "the content differs from the record of an earlier controller")
 	case returned:
-		return decision.with(Restart, "a container started while the content was another one than the recorded one")
+		return decision.with(Restart, "a container started while the content differed from the record")
 	case len(decision.Causes) > 0:
 		return decision.with(Restart, "a container started before the content changed")
 	case w.Applied.Reverted != nil && w.lacksRecorded(sights):

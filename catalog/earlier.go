@@ -146,7 +146,7 @@ func OriginalDigest(object metav1.Object) (Checksum, error) {
 	case *corev1.Secret:
 		encoded, err = json.Marshal(o.Data)
 	default:
-		err = fmt.Errorf("a %T is no config", object)
+		err = fmt.Errorf("unexpected type %T, want ConfigMap or Secret", object)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("digest data: %w", err)

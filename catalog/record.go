@@ -64,7 +64,7 @@ type Checksums map[ConfigRef]Checksum
 // AppliedState is what a workload's annotations say about the configs that its pods run with.
 type AppliedState struct {
 	// Checksums are the checksums of the configs that the workload references. Others means that
-	// the annotation has more, which are not kept: anybody can write as many as fit.
+	// the annotation has more, which are not kept: anyone can write as many as fit.
 	Checksums Checksums
 	Others    bool
 	// Trusted means that the checksums are reliable: they have our scheme, belong to the present
@@ -79,7 +79,7 @@ type AppliedState struct {
 	// otherwise only the [Catalog] knows.
 	Contradicted time.Time
 	Marked       bool
-	// Reverted describes a recorded restart that somebody reverted; nil if there is no such
+	// Reverted describes a recorded restart that was reverted; nil if there is no such
 	// restart. A [Catalog] may know about a revert that the annotations do not show.
 	Reverted *Revert
 	// Key is the id of the key that the checksums of Secrets were made with, empty without such

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Revert describes a restart that somebody reverted: the record belongs to a restart timestamp
+// Revert describes a restart that another client reverted: the record belongs to a restart timestamp
 // that the pod template no longer has. Pods from before the restart may then stay.
 type Revert struct {
 	// Recorded is when the record of the restart was written. A pod that read its configs later

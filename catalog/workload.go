@@ -125,7 +125,7 @@ type Workload struct {
 	// contradiction began. A [Catalog] sets it.
 	MarkSeen bool
 	// RecordUndone means that the record was trusted for the present template before, apart from
-	// restarts, and that somebody removed or replaced it. A [Catalog] sets it.
+	// restarts, and that another client removed or replaced it. A [Catalog] sets it.
 	RecordUndone bool
 	// Woke is the moment at which the watch showed that the workload, idle before, wants pods
 	// again; 0 if it never showed that.

@@ -102,7 +102,7 @@ func (w *Workload) succeed(previous *Workload, moment Sequence) {
 	}
 }
 
-// keepBudget keeps the used restarts if somebody undid the record, with or without a restart.
+// keepBudget keeps the used restarts if another client undid the record, with or without a restart.
 // Otherwise the controller would fight at full speed against anyone who keeps replacing the
 // whole workload.
 func (w *Workload) keepBudget(previous *Workload) {

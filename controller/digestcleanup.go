@@ -123,6 +123,6 @@ func (r *restarter) cleanUpDigests(ctx context.Context, w *catalog.Workload) (re
 	}
 	r.log.Warn("cannot remove digests of Secrets from the revisions of a workload", "workload", w.Ref, "error", err)
 	r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonDigestsRemain,
-		"revisions of this workload keep digests of Secrets that guesses can be tested against: %v", err)
+		"revisions of this workload keep digests of Secrets, which allow guesses to be tested offline: %v", err)
 	return true, nil
 }

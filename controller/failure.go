@@ -38,7 +38,7 @@ func keepsConflicting(err error, attempts int) bool {
 	return apierrors.IsConflict(err) && !errors.Is(err, errOutdated) && attempts >= passingFailures
 }
 
-// isPermanent reports whether a failed request will keep failing until somebody changes
+// isPermanent reports whether a failed request will keep failing until a user changes
 // something: it was forbidden, invalid, denied by admission or left without effect by it.
 // Every other failure can be transient.
 func isPermanent(err error) bool {

@@ -8,7 +8,7 @@ import (
 
 // journal remembers what the controller has reported and written for each workload. This
 // prevents duplicate reports, and makes it possible to recognise a write whose answer was
-// lost or whose effect somebody keeps undoing. Its methods may be called by several
+// lost or whose effect another client keeps undoing. Its methods may be called by several
 // goroutines at once.
 type journal struct {
 	mu     sync.Mutex
@@ -18,7 +18,7 @@ type journal struct {
 	problems map[catalog.WorkloadRef]map[string]string
 	// reverts are the reverts that have been reported.
 	reverts map[catalog.WorkloadRef]catalog.Revert
-	// rewrites are the rewrites of records that somebody undid.
+	// rewrites are the rewrites of records that another client undid.
 	rewrites map[catalog.WorkloadRef]rewrites
 	// attempts are writes that may have succeeded, with a lost answer.
 	attempts map[catalog.WorkloadRef][]attempt

@@ -41,7 +41,7 @@ type keyKeeper struct {
 }
 
 // errKeyMalformed means that the entry is not a valid key. The controller does not replace
-// it, because somebody put it there.
+// it, because a user put it there.
 var errKeyMalformed = fmt.Errorf("its entry %q does not have %d bytes", keyEntry, catalog.ChecksumKeySize)
 
 // What a missing key means, and what to do about it.
@@ -65,7 +65,7 @@ func (k *keyKeeper) find(ctx context.Context) (catalog.ChecksumKey, bool) {
 		switch {
 		case err == nil:
 			if attempt > 1 {
-				k.log.Info("loaded the key of Secrets' checksums after all")
+				k.log.Info("loaded the key of Secrets' checksums after retries")
 			}
 			return key, true
 		case ctx.Err() != nil:

@@ -14,7 +14,7 @@ import (
 // These are the causes of a restart for which there is no config to name.
 const (
 	revertedCause = "the last restart was reverted"
-	returnedCause = "a config had another content for a while"
+	returnedCause = "a config had different content for a while"
 )
 
 // describe names the configs that cause a restart and their changed keys. For a Secret

@@ -42,7 +42,7 @@ func newMetrics() *metrics {
 		dryRunRestarts:    counters("dry_run_restarts_total", "The number of restarts that a dry run would have triggered, by the kind of the workload.", "kind"),
 		decisions:         counters("decisions_total", "The number of decisions about workloads, by outcome.", "outcome"),
 		slowdowns:         counter("slowdowns_total", "The number of restarts that were put off because the configs of a workload keep changing."),
-		undone:            counter("records_undone_total", "The number of records that were written again because somebody removed or replaced them."),
+		undone:            counter("records_undone_total", "The number of records that were written again because another client removed or replaced them."),
 		panics:            counters("panics_total", "The number of internal errors that an object caused, by the step in which they occurred.", "at"),
 		patchErrors:       counters("patch_errors_total", "The number of failed patches of workloads, by reason.", "reason"),
 		changeToPatch: prometheus.NewHistogram(prometheus.HistogramOpts{

@@ -111,7 +111,7 @@ func (r podReader) presentReplicaSet(ctx context.Context, w *catalog.Workload) (
 // noEarlierRevision returns a function that recognises the pods of a StatefulSet or DaemonSet
 // that do not belong to a ControllerRevision with another template. A pod's label names the
 // revision: by its name for a StatefulSet, by its hash for a DaemonSet. The revision of the
-// present template may be missing, because somebody deleted it, or because the garbage
+// present template may be missing, because a user deleted it, or because the garbage
 // collector deleted it with a former workload of the same name. If in doubt, a pod counts.
 func (r podReader) noEarlierRevision(ctx context.Context, w *catalog.Workload) (func(livePod) bool, error) {
 	earlier := make(map[string]bool)

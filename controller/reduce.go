@@ -65,7 +65,7 @@ func (k *workloadKind) reduce(object any) (*observation, error) {
 	return &observation{resourceVersion: meta.ResourceVersion, workload: workload}, nil
 }
 
-// longestExcerpt is how many bytes are kept of a text that anybody may have written.
+// longestExcerpt is how many bytes are kept of a text that anyone may have written.
 const longestExcerpt = 64
 
 // excerpt returns the beginning of a text.

@@ -16,7 +16,7 @@ const (
 	unknownManager = "unknown"
 )
 
-// reportRevert reports, once, that somebody reverted a restart, and the decision that follows.
+// reportRevert reports, once, that another client reverted a restart, and the decision that follows.
 // A dry run leaves that to the controller that it runs beside.
 func (r *restarter) reportRevert(w *catalog.Workload, outcome catalog.Outcome) {
 	revert := w.Applied.Reverted
@@ -43,7 +43,7 @@ func describeRevert(w *catalog.Workload, outcome catalog.Outcome) string {
 	if w.Timestamp != "" {
 		how = "set the pod template back to another timestamp"
 	}
-	by := "somebody"
+	by := "another client"
 	if revert.By != "" {
 		by = fmt.Sprintf("field manager %.64q", revert.By)
 	}

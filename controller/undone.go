@@ -9,15 +9,15 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// rewrites count how often in a row the record of a workload was written again because somebody
-// undid it. reported is whether an Event has reported that the writes are spaced out.
+// rewrites count how often in a row the record of a workload was written again because another
+// client undid it. reported is whether an Event has reported that the writes are spaced out.
 type rewrites struct {
 	spent    catalog.Budget
 	reported bool
 }
 
-// putOffRecord puts off writing a record that somebody keeps undoing, and reports whether it did
-// so. The writes are spaced out like restarts, but restarts do not wait for them.
+// putOffRecord puts off writing a record that another client keeps undoing, and reports whether
+// it did so. The writes are spaced out like restarts, but restarts do not wait for them.
 func (r *restarter) putOffRecord(w *catalog.Workload) bool {
 	if !w.RecordUndone {
 		return false
@@ -36,19 +36,19 @@ func (r *restarter) putOffRecord(w *catalog.Workload) bool {
 }
 
 func (r *restarter) reportUndone(w *catalog.Workload, until time.Time) {
-	manager, by := unknownManager, "somebody"
+	manager, by := unknownManager, "another client"
 	if w.RecordWriter != "" {
 		manager, by = w.RecordWriter, fmt.Sprintf("field manager %.64q", w.RecordWriter)
 	}
 	next := until.UTC().Format(time.RFC3339)
-	r.log.Warn("somebody keeps undoing the record, writing it less often", "workload", w.Ref, "manager", manager, "until", next)
+	r.log.Warn("another client keeps removing or replacing the record, writing it less often", "workload", w.Ref, "manager", manager, "until", next)
 	r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonUndone,
 		"%s keeps removing or replacing the annotations %s and %s, which contain the controller's record. "+
 			"The controller writes it again at %s, and then less and less often; restarts do not wait for that. Make the other writer leave both annotations alone",
 		by, catalog.ChecksumsAnnotation, catalog.BasisAnnotation, next)
 }
 
-// noteRewritten notes that the record of a workload was written, if somebody had undone it.
+// noteRewritten notes that the record of a workload was written, if another client had undone it.
 func (r *restarter) noteRewritten(w *catalog.Workload) {
 	if w.RecordUndone {
 		r.metrics.undone.Inc()

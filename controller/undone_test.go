@@ -130,8 +130,8 @@ func TestUndoneRecordsAreReportedOnceInARow(t *testing.T) {
 		undo            func(*appsv1.Deployment)
 		by, logged, not string
 	}{
-		"replaced": {replaced, `Warning RecordUndone field manager "operator" keeps removing or replacing`, "manager=operator", "somebody"},
-		"removed":  {removedByKnown, "Warning RecordUndone somebody keeps removing or replacing", "manager=unknown", "bystander"},
+		"replaced": {replaced, `Warning RecordUndone field manager "operator" keeps removing or replacing`, "manager=operator", "RecordUndone another client"},
+		"removed":  {removedByKnown, "Warning RecordUndone another client keeps removing or replacing", "manager=unknown", "bystander"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -156,7 +156,7 @@ func requireReported(t *testing.T, v *rivalry, event, logged, not string) {
 	if len(events) != 1 || !strings.HasPrefix(events[0], event) || strings.Contains(events[0], not) {
 		t.Errorf("Events %q", events)
 	}
-	if lines := strings.Count(v.log.String(), "keeps undoing the record"); lines != 1 || !strings.Contains(v.log.String(), logged) {
+	if lines := strings.Count(v.log.String(), "keeps removing or replacing the record"); lines != 1 || !strings.Contains(v.log.String(), logged) {
 		t.Errorf("%d lines in the log:\n%s", lines, &v.log)
 	}
 }

@@ -70,10 +70,10 @@ func unsure(name string, err error) error {
 }
 
 // errMovedOn ends a plan that no longer fits what a live read has shown.
-var errMovedOn = errors.New("it has changed meanwhile")
+var errMovedOn = errors.New("it has changed since it was read")
 
-// errResting ends a plan because somebody else drives Deployments.
-var errResting = errors.New("the engine stands by")
+// errNotDriving ends a plan because the engine stands by, or rests in the namespace.
+var errNotDriving = errors.New("the engine does not drive this Deployment now")
 
 // apply applies actions in order up to the first that fails, and returns how many were carried
 // out. If a write was refused because its object has changed or is gone, apply reads the object
@@ -81,7 +81,7 @@ var errResting = errors.New("the engine stands by")
 func (x *executor) apply(ctx context.Context, d *rollout.Deployment, actions []rollout.Action) (done int, err error) {
 	for done, action := range actions {
 		if !x.mayWrite(d.Namespace) {
-			return done, errResting
+			return done, errNotDriving
 		}
 		if err := x.do(ctx, d, action); err != nil {
 			x.metrics.writeErrors.WithLabelValues(reasonOf(err)).Inc()
@@ -139,7 +139,7 @@ func (x *executor) create(ctx context.Context, d *rollout.Deployment, a *rollout
 	case err != nil:
 		return err
 	case !x.mayWrite(d.Namespace): // a rival was detected in the meantime
-		return errResting
+		return errNotDriving
 	}
 	created, err := x.apps.ReplicaSets(d.Namespace).Create(ctx, newReplicaSet(live, a), metav1.CreateOptions{FieldManager: rollout.FieldManager})
 	switch {
@@ -291,7 +291,7 @@ func (x *executor) lookAtReplicaSet(ctx context.Context, key types.NamespacedNam
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("look at replicaset %s: %w", key, err)
+		return nil, fmt.Errorf("get replicaset %s: %w", key, err)
 	}
 	rs := rollout.NewReplicaSet(object)
 	x.caches.replicaSets.answer(rs)
@@ -327,7 +327,7 @@ func (x *executor) lookAtDeployment(ctx context.Context, known *rollout.Meta) (*
 		x.caches.deployments.answerGone(known)
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("look at deployment %s: %w", known.Key(), err)
+		return nil, fmt.Errorf("get deployment %s: %w", known.Key(), err)
 	}
 	d := rollout.NewDeployment(object)
 	x.caches.deployments.answer(d)

@@ -56,7 +56,7 @@ func TestAnEngineThatStandsByWritesNothing(t *testing.T) {
 	s.engine.rest()
 	d := rollout.NewDeployment(s.deployment())
 	_, err := s.engine.executor.apply(t.Context(), d, []rollout.Action{rollout.CreateReplicaSet{Name: "web-1", Replicas: 3}})
-	if !errors.Is(err, errResting) || len(s.cluster.replicaSets) != 0 {
+	if !errors.Is(err, errNotDriving) || len(s.cluster.replicaSets) != 0 {
 		t.Errorf("%d ReplicaSets, error %v", len(s.cluster.replicaSets), err)
 	}
 	s.engine.wake(d.Key())
@@ -77,7 +77,7 @@ func TestAnEngineWritesNothingInANamespaceWhereItRests(t *testing.T) {
 	s.engine.caches.deployments.feed("").Observe(packDeployment(d))
 	create := []rollout.Action{rollout.CreateReplicaSet{Name: "web-1", Replicas: 3}}
 	s.engine.resting.add("ns")
-	if _, err := s.engine.executor.apply(t.Context(), d, create); !errors.Is(err, errResting) || len(s.cluster.replicaSets) != 0 {
+	if _, err := s.engine.executor.apply(t.Context(), d, create); !errors.Is(err, errNotDriving) || len(s.cluster.replicaSets) != 0 {
 		t.Errorf("%d ReplicaSets, error %v", len(s.cluster.replicaSets), err)
 	}
 	s.engine.resumeIn("another")

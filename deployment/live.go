@@ -38,7 +38,7 @@ func (x *executor) confirm(ctx context.Context, d *rollout.Deployment) (*appsv1.
 		x.caches.deployments.answerGone(&d.Meta)
 		return nil, fmt.Errorf("%w: the deployment is gone", errMovedOn)
 	case err != nil:
-		return nil, fmt.Errorf("look at deployment %s: %w", d.Key(), err)
+		return nil, fmt.Errorf("get deployment %s: %w", d.Key(), err)
 	}
 	live := rollout.NewDeployment(object)
 	x.caches.deployments.answer(live)
@@ -96,7 +96,7 @@ func (x *executor) glance(ctx context.Context, rs *rollout.ReplicaSet) (*rollout
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("look at replicaset %s: %w", rs.Key(), err)
+		return nil, fmt.Errorf("get replicaset %s: %w", rs.Key(), err)
 	}
 	if live := rollout.NewReplicaSet(object); live.UID == rs.UID {
 		return live, nil

@@ -52,7 +52,7 @@ func newMetrics() *metrics {
 		}, "manager", namedManagers, usualRival),
 		falseAlarms: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "false_alarms_total",
-			Help: "The number of times that the engine rested in a namespace because of a write by somebody who does not drive Deployments.",
+			Help: "The number of times that the engine rested in a namespace because of a write by a client that does not drive Deployments.",
 		}),
 		queueLatency: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: namespace, Name: "queue_latency_seconds", Help: "The time that a Deployment waited for a worker.",
@@ -105,7 +105,7 @@ var (
 	exceededDesc   = series.Desc(namespace, "rollouts_deadline_exceeded", "The number of Deployments whose rollout has exceeded its progress deadline.")
 	notBegunDesc   = series.Desc(namespace, "rollouts_not_begun", "The number of Deployments whose new ReplicaSet cannot be created.")
 	drivingDesc    = series.Desc(namespace, "driving", "Whether the engine drives Deployments (1) or stands by (0).")
-	restingDesc    = series.Desc(namespace, "resting_namespaces", "The number of namespaces in which the engine rests because somebody else wrote the status of a Deployment.")
+	restingDesc    = series.Desc(namespace, "resting_namespaces", "The number of namespaces in which the engine rests because another field manager wrote the status of a Deployment.")
 	queueDepthDesc = series.Desc(namespace, "queue_depth", "The number of Deployments that wait for a worker.")
 	slowDesc       = series.Desc(namespace, "slow_requests", "The number of Deployments that a worker has been busy with for more than a second.")
 	leftAloneDesc  = series.Desc(namespace, "objects_left_alone", "The number of objects that are left alone after an internal error.")

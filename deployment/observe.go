@@ -46,7 +46,7 @@ func (c *caches) observe(d *rollout.Deployment, h writeHistory, now time.Time) *
 func reduceDeployment(object any) (packedDeployment, error) {
 	d, ok := object.(*appsv1.Deployment)
 	if !ok {
-		return packedDeployment{}, fmt.Errorf("a %T is no Deployment", object)
+		return packedDeployment{}, fmt.Errorf("unexpected type %T, want Deployment", object)
 	}
 	return packDeployment(rollout.NewDeployment(d)), nil
 }
@@ -54,7 +54,7 @@ func reduceDeployment(object any) (packedDeployment, error) {
 func reduceReplicaSet(object any) (packedReplicaSet, error) {
 	rs, ok := object.(*appsv1.ReplicaSet)
 	if !ok {
-		return packedReplicaSet{}, fmt.Errorf("a %T is no ReplicaSet", object)
+		return packedReplicaSet{}, fmt.Errorf("unexpected type %T, want ReplicaSet", object)
 	}
 	return packReplicaSet(rollout.NewReplicaSet(rs)), nil
 }
@@ -62,7 +62,7 @@ func reduceReplicaSet(object any) (packedReplicaSet, error) {
 func reducePod(object any) (*pod, error) {
 	p, ok := object.(*corev1.Pod)
 	if !ok {
-		return nil, fmt.Errorf("a %T is no Pod", object)
+		return nil, fmt.Errorf("unexpected type %T, want Pod", object)
 	}
 	return newPod(p), nil
 }

@@ -92,7 +92,7 @@ func (e *Engine) scheduleNext(key types.NamespacedName, h writeHistory, actions 
 
 // retry is the one place that turns errors into retries. No key is ever dropped.
 func (e *Engine) retry(ctx context.Context, key types.NamespacedName, h writeHistory, err error) {
-	if ctx.Err() != nil || errors.Is(err, errResting) {
+	if ctx.Err() != nil || errors.Is(err, errNotDriving) {
 		return // the engine ends, or starts from scratch when it takes over
 	}
 	var uncertain *unsureError
@@ -125,7 +125,7 @@ func failureOf(err error) fairqueue.Failure {
 	return fairqueue.Refused
 }
 
-// isPassing reports whether a failure is expected and transient: somebody else wrote at the same
+// isPassing reports whether a failure is expected and transient: another client wrote at the same
 // time, or is deleting the object or the namespace.
 func isPassing(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, errMovedOn) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)

@@ -1,6 +1,6 @@
 // Package series limits how many time series a metric has. Anyone who may create an object
 // or deny a request chooses names: of namespaces, configs and field managers. If each name
-// became the value of a label, anybody could fill the memory of the system that collects
+// became the value of a label, any user could fill the memory of the system that collects
 // the metrics. So a label with such values has a limit, and values beyond it become
 // [Other].
 //

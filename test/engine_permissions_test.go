@@ -241,7 +241,7 @@ func TestAnEngineThatMayNotMakeItsProbeSaysSoAndWaits(t *testing.T) {
 		}
 		return err
 	})
-	if len(engine.Log().Containing("level=WARN", "cannot make sure that nobody else drives deployments", "forbidden")) == 0 {
+	if len(engine.Log().Containing("level=WARN", "cannot make sure that no other controller drives deployments", "forbidden")) == 0 {
 		t.Error("the log does not say so")
 	}
 	s.requireUndriven(app)

@@ -133,7 +133,7 @@ func (s *scene) awaitStandingBy(engine *harness.Controller, cause string) {
 // standby does not report that it stands by.
 func (s *scene) requireToldStandingBy(engine *harness.Controller) {
 	s.Helper()
-	if len(engine.Log().Containing("level=WARN", "standing by: somebody else drives deployments")) == 0 {
+	if len(engine.Log().Containing("level=WARN", "standing by: another controller drives deployments")) == 0 {
 		s.Error("the log does not report that the engine stands by")
 	}
 }

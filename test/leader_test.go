@@ -79,7 +79,7 @@ func TestOnlyTheLeaderActsAndAStandbyTakesOverWhenItIsKilled(t *testing.T) {
 	if status, body, err := standby.Get(t.Context(), "/readyz"); err != nil || status != http.StatusOK {
 		t.Errorf("the standby is not ready: %d %s %v", status, body, err)
 	}
-	if len(standby.Log().Containing("standing by")) == 0 {
+	if len(standby.Log().Containing("waiting for leadership")) == 0 {
 		t.Error("the standby does not say that it is one")
 	}
 

@@ -27,7 +27,7 @@ func (s *scene) undoRecord(w workload, patch string) time.Time {
 
 func TestTheRecordThatSomebodyKeepsUndoingIsSpacedOut(t *testing.T) {
 	for name, test := range map[string]struct{ patch, by string }{
-		"both annotations are removed": {fmt.Sprintf(`{"metadata":{"annotations":{%q:null,%q:null}}}`, checksumsAnnotation, basisAnnotation), "somebody"},
+		"both annotations are removed": {fmt.Sprintf(`{"metadata":{"annotations":{%q:null,%q:null}}}`, checksumsAnnotation, basisAnnotation), "another client"},
 		"the basis is replaced":        {fmt.Sprintf(`{"metadata":{"annotations":{%q:"{}"}}}`, basisAnnotation), `field manager "operator"`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -37,14 +37,14 @@ func (m *Monitor) Detail(leads bool) string {
 	case m.detector == nil && leads:
 		line.WriteString("waiting until its watches are synced")
 	case m.detector == nil:
-		line.WriteString("waiting to lead")
+		line.WriteString("waiting for leadership")
 	case m.detector.phase == driving && len(m.detector.unverified) == 0:
 		line.WriteString("driving deployments")
 	case m.detector.phase == driving:
 		fmt.Fprintf(&line, "driving deployments, but resting in %d namespaces; last %s at %s",
 			len(m.detector.unverified), m.lastForeign, m.lastForeign.time.UTC().Format(time.RFC3339))
 	case m.detector.phase == makingSure:
-		line.WriteString("making sure that nobody else drives deployments")
+		line.WriteString("making sure that no other controller drives deployments")
 	case m.rival == detection{}:
 		line.WriteString("standing by for another deployment controller")
 	default:

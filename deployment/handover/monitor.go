@@ -137,7 +137,7 @@ func (m *Monitor) begin() {
 	if m.options.Standby {
 		m.options.Log.Info("standing by for another deployment controller", "takes_over_after", m.detector.delay.Round(time.Second).String())
 	} else {
-		m.options.Log.Info("making sure that nobody else drives deployments")
+		m.options.Log.Info("making sure that no other controller drives deployments")
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 
 func TestAnEngineThatIsAloneDrivesAfterAMomentAndKeepsDriving(t *testing.T) {
 	live(t, false, func(c *fakeCluster) {
-		expect(t, "detail", "[+] deployment engine: making sure that nobody else drives deployments", c.detail())
+		expect(t, "detail", "[+] deployment engine: making sure that no other controller drives deployments", c.detail())
 		c.after(time.Hour)
 		expect(t, "history", []string{"drives at 3s"}, c.history())
 		expect(t, "requests", []string{"delete", "create"}, c.requested())
@@ -36,15 +36,15 @@ func TestAnEngineStandsByAsLongAsARivalAnswers(t *testing.T) {
 		c.after(time.Minute)
 		expect(t, "history", []string{"rests at 1s"}, c.history())
 		expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 7), c.requested())
-		expect(t, "events", []string{"Warning RivalEngine stands by and does not drive Deployments: rival wrote the status of deployment own/" + probeName +
-			". Takes over when no other controller was detected for 30s"}, c.recordedEvents())
+		expect(t, "events", []string{"Warning RivalEngine the deployment engine stands by and does not drive Deployments: rival wrote the status of deployment own/" + probeName +
+			". It takes over when it has detected no other controller for 30s"}, c.recordedEvents())
 		if count := testutil.ToFloat64(c.monitor.options.ForeignWrites.Of("rival")); count != 7 {
 			t.Errorf("%v writes are counted, want 7", count)
 		}
 		c.set(func() { c.isRival = false })
 		c.after(time.Minute)
 		expect(t, "history", []string{"rests at 1s", "drives at 1m31s"}, c.history())
-		expect(t, "events", []string{"Normal TookOver drives Deployments: no other controller was detected for 30s"}, c.recordedEvents())
+		expect(t, "events", []string{"Normal TookOver the deployment engine drives Deployments: it has detected no other controller for 30s"}, c.recordedEvents())
 	})
 }
 
@@ -66,7 +66,7 @@ func TestAnEngineRestsInANamespaceAfterAForeignWriteThere(t *testing.T) {
 		c.after(time.Hour)
 		expect(t, "history", []string{"drives at 3s", "rests in ns at 1m0s", "resumes in ns at 1m3s"}, c.history())
 		expect(t, "requests", slices.Repeat([]string{"delete", "create"}, 2), c.requested())
-		expect(t, "events", []string{"Warning ForeignStatusWrite kubectl-edit wrote the status. The deployment engine rests in this namespace until it is sure that nobody else drives Deployments"}, c.recordedEvents())
+		expect(t, "events", []string{"Warning ForeignStatusWrite kubectl-edit wrote the status. The deployment engine rests in this namespace until it is sure that no other controller drives Deployments"}, c.recordedEvents())
 		expect(t, "detail", "[+] deployment engine: driving deployments", c.detail())
 		if count := testutil.ToFloat64(c.monitor.options.FalseAlarms); count != 1 {
 			t.Errorf("%v false alarms are counted", count)
@@ -162,7 +162,7 @@ func TestAStandbyDrivesWhenNobodyIsDetected(t *testing.T) {
 		expect(t, "detail", "[+] deployment engine: standing by for another deployment controller", c.detail())
 		c.after(time.Minute)
 		expect(t, "history", []string{"drives at 30s"}, c.history())
-		expect(t, "events", []string{"Normal TookOver drives Deployments: no other controller was detected for 30s"}, c.recordedEvents())
+		expect(t, "events", []string{"Normal TookOver the deployment engine drives Deployments: it has detected no other controller for 30s"}, c.recordedEvents())
 	})
 }
 
@@ -314,6 +314,6 @@ func TestAnEngineStandsByForAnotherProcessThatDrives(t *testing.T) {
 
 func TestAnEngineThatHasNotBegunSaysWhatItWaitsFor(t *testing.T) {
 	m := newMonitor(Options{})
-	expect(t, "on another replica", "[+] deployment engine: waiting to lead", m.Detail(false))
+	expect(t, "on another replica", "[+] deployment engine: waiting for leadership", m.Detail(false))
 	expect(t, "on the leader", "[+] deployment engine: waiting until its watches are synced", m.Detail(true))
 }

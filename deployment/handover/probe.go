@@ -118,7 +118,7 @@ func nameOfProbe(s *probeState) quarantine.Object {
 func reduceProbe(object any) (*probeState, error) {
 	d, ok := object.(*appsv1.Deployment)
 	if !ok {
-		return nil, fmt.Errorf("a %T is no Deployment", object)
+		return nil, fmt.Errorf("unexpected type %T, want Deployment", object)
 	}
 	return &probeState{
 		Meta:         rollout.MetaOf(&d.ObjectMeta),

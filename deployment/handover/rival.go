@@ -48,9 +48,9 @@ func (m *Monitor) rivalDetected(manager, did string, deployment types.Namespaced
 	m.rival = detection{manager, did, deployment, now}
 	if m.detector.rivalDetected(now, delay) {
 		m.options.Rest()
-		m.options.Log.Warn("standing by: somebody else drives deployments", "manager", manager, "deployment", deployment.String(), "takes_over_after_silence_of", delay.Round(time.Second).String())
+		m.options.Log.Warn("standing by: another controller drives deployments", "manager", manager, "deployment", deployment.String(), "takes_over_after_silence_of", delay.Round(time.Second).String())
 		m.options.Events.Eventf(m.reference(), corev1.EventTypeWarning, reasonRival,
-			"stands by and does not drive Deployments: %s. Takes over when no other controller was detected for %s", m.rival, takeoverDelay)
+			"the deployment engine stands by and does not drive Deployments: %s. It takes over when it has detected no other controller for %s", m.rival, takeoverDelay)
 	}
 	m.wake()
 }
@@ -70,9 +70,9 @@ func (m *Monitor) foreignWrite(d *rollout.Deployment) {
 		return // it already rests there, or will rest there after it takes over, until it is sure
 	}
 	m.options.RestIn(d.Namespace)
-	m.options.Log.Warn("resting in a namespace: somebody else has written the status of a deployment", "manager", d.StatusBy.Manager, "deployment", d.Key().String())
+	m.options.Log.Warn("resting in a namespace: another field manager has written the status of a deployment", "manager", d.StatusBy.Manager, "deployment", d.Key().String())
 	m.options.Events.Eventf(d.Reference(), corev1.EventTypeWarning, reasonForeignWrite,
-		"%s wrote the status. The deployment engine rests in this namespace until it is sure that nobody else drives Deployments", d.StatusBy.Manager)
+		"%s wrote the status. The deployment engine rests in this namespace until it is sure that no other controller drives Deployments", d.StatusBy.Manager)
 	m.wake()
 }
 

@@ -40,7 +40,7 @@ func (m *Monitor) createProbe(ctx context.Context) {
 		level = slog.LevelDebug // reported before
 	}
 	m.problem = err
-	m.options.Log.Log(ctx, level, "cannot make sure that nobody else drives deployments, trying again; see docs/engine.md for the rights that it takes", "error", err)
+	m.options.Log.Log(ctx, level, "cannot make sure that no other controller drives deployments, trying again; see docs/engine.md for the permissions that it needs", "error", err)
 }
 
 // takeOver makes the engine drive, unless a rival was detected just now.
@@ -59,7 +59,7 @@ func (m *Monitor) takeOver() {
 	m.options.Drive()
 	m.options.Log.Info("driving deployments")
 	if stoodBy {
-		m.options.Events.Eventf(m.reference(), corev1.EventTypeNormal, reasonTookOver, "drives Deployments: no other controller was detected for %s", takeoverDelay)
+		m.options.Events.Eventf(m.reference(), corev1.EventTypeNormal, reasonTookOver, "the deployment engine drives Deployments: it has detected no other controller for %s", takeoverDelay)
 	}
 }
 
@@ -75,7 +75,7 @@ func (m *Monitor) resume() {
 		m.options.ResumeIn(namespace)
 	}
 	m.options.FalseAlarms.Add(float64(len(verified)))
-	m.options.Log.Info("driving deployments again where somebody else has written their status: nobody has answered the probe",
+	m.options.Log.Info("driving deployments again where another field manager has written their status: no controller has answered the probe",
 		"namespaces", len(verified), "first", verified[0], "last_write", m.lastForeign.String())
 }
 
@@ -91,6 +91,6 @@ func (m *Monitor) Cleanup(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	if err := m.prober.remove(ctx, own); err != nil {
-		m.options.Log.Warn("the probe is left behind", "error", err)
+		m.options.Log.Warn("cannot delete the probe", "error", err)
 	}
 }

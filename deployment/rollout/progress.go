@@ -82,7 +82,7 @@ func (p *plan) noteBeginning() {
 
 // awaitsFirstStatus reports whether no status has been written since the present new
 // ReplicaSet became the new one: then the Deployment has another revision, since the revision
-// is written with the status. But somebody else may have removed or changed the revision. So
+// is written with the status. But another client may have removed or changed the revision. So
 // the condition Progressing, which names the new ReplicaSet unless it is about a pause, must
 // not name it either.
 func (p *plan) awaitsFirstStatus() bool {

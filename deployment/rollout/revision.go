@@ -70,7 +70,7 @@ func revisionOf(annotations map[string]string) (revision int64, ok bool) {
 func annotationsOfNew(d *Deployment, present map[string]string, revision int64) map[string]string {
 	current, ok := revisionOf(present)
 	if !ok {
-		return nil // somebody else wrote it; leave it alone
+		return nil // another client wrote it; leave it alone
 	}
 	changes := map[string]string{}
 	for key, value := range d.Annotations {

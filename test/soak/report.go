@@ -32,7 +32,7 @@ func (r *report) add(format string, arguments ...any) {
 func (r *report) failed() bool { return len(r.violations)+len(r.failures) > 0 }
 
 // stoodBy is in the log of an engine that takes another one, as the former leader, for a rival.
-const stoodBy = "standing by: somebody else drives deployments"
+const stoodBy = "standing by: another controller drives deployments"
 
 // These are enough to see what the violations have in common.
 const (
