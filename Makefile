@@ -113,7 +113,7 @@ UNIT_PACKAGES = $$(go list ./... | grep -v '^$(NAME)/test\(/\|$$\)')
 packages_of = $(if $(filter localcluster,$(1)),./internal/...,./...)
 
 .PHONY: parity
-parity: bin/localcluster build ## Compare the deployment engine with the original (SEED=1 COUNT=100 for random scenarios)
+parity: bin/localcluster build ## Compare the deployment engine with Kubernetes' own controller (SEED=1 COUNT=100 for random scenarios)
 	@go test -count=1 -timeout 60m ./test/parity $(if $(SEED)$(COUNT),-run TestRandomScenarios) \
 		$(if $(SEED),-seed $(SEED)) $(if $(COUNT),-plays $(COUNT))
 

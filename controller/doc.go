@@ -4,8 +4,9 @@
 //
 // An edit of a config takes this path:
 //
-//	watch -> Catalog.ObserveConfig -> changeQueue.Observe -> (grace period)
-//	  -> Catalog.WorkloadsReferencing -> restarter -> catalog.Decide -> one patch
+//	watch -> Catalog.ObserveConfig -> Catalog.WorkloadsReferencing
+//	  -> changeQueue.Observe, for each workload -> (grace period)
+//	  -> restarter -> catalog.Decide -> one patch
 //	  -> answer and watch -> Catalog.ObserveWorkload -> the record matches: done
 //
 // What it guarantees:

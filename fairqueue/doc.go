@@ -3,8 +3,9 @@
 //
 // Items belong to namespaces, and within a namespace to flows (the term of fair queuing, as in
 // Kubernetes' API Priority and Fairness). Namespaces take turns, the flows within a namespace
-// take turns, and a flow is served in the order of arrival. So an item that is alone in its flow and namespace waits for at most one item of
-// each other namespace, however many items they have.
+// take turns, and a flow is served in the order of arrival. So an item that is alone in its
+// flow and namespace waits for at most one item of each other namespace, however many items
+// they have.
 //
 // Turns are measured in time: the first namespace is the one that has used the workers least
 // while it had something to do. A namespace whose items take a second gets one turn while
