@@ -153,7 +153,7 @@ func (e *election) renew(ctx context.Context) {
 func (e *election) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, releaseLimit)
 	defer cancel()
-	if err := e.lease.giveUp(ctx); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+	if err := e.lease.release(ctx); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		e.log.Warn("cannot release the lease, it will expire", "error", err)
 	}
 }

@@ -147,8 +147,8 @@ func transitions(spec *coordinationv1.LeaseSpec) int32 {
 	return *spec.LeaseTransitions
 }
 
-// giveUp frees the lease if this process still holds it.
-func (l *lease) giveUp(ctx context.Context) error {
+// release frees the lease if this process still holds it.
+func (l *lease) release(ctx context.Context) error {
 	present, err := l.client.Get(ctx, l.name, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("get lease: %w", err)

@@ -165,7 +165,7 @@ func TestALeaseThatWasGivenUpIsTakenAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leaseStore{}
 		first, second := store.open(t), store.open(t)
-		for _, err := range []error{first.hold(t.Context()), first.giveUp(t.Context()), second.hold(t.Context()), first.giveUp(t.Context())} {
+		for _, err := range []error{first.hold(t.Context()), first.release(t.Context()), second.hold(t.Context()), first.release(t.Context())} {
 			if err != nil {
 				t.Fatal(err)
 			}

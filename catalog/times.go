@@ -2,7 +2,7 @@ package catalog
 
 import "time"
 
-// discardForgedTimes drops times that no clock shows. Anybody can write a basis, and a year
+// discardForgedTimes drops times that no clock shows. Anyone can write a basis, and a year
 // without exactly four digits could be read but never written again. The last day of 9999
 // has such a year in UTC with the right offset.
 func (b *basis) discardForgedTimes() {

@@ -7,7 +7,7 @@ import (
 )
 
 // journal remembers what the controller has reported and written for each workload. This
-// prevents duplicate reports, and makes it possible to recognise a write whose answer was
+// prevents duplicate reports, and makes it possible to recognize a write whose answer was
 // lost or whose effect another client keeps undoing. Its methods may be called by several
 // goroutines at once.
 type journal struct {

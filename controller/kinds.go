@@ -46,7 +46,7 @@ type revisionKind struct {
 	// followAnnotations means that the workload's annotations are copied onto its newest
 	// revision whenever they change, and not only when the revision is made.
 	followAnnotations bool
-	// present returns a function that recognises the pods of the workload's present template.
+	// present returns a function that recognizes the pods of the workload's present template.
 	present func(podReader, context.Context, *catalog.Workload) (func(livePod) bool, error)
 }
 

@@ -91,7 +91,7 @@ func reducedPods(pods []livePod) []catalog.Pod {
 	return reduced
 }
 
-// presentReplicaSet returns a function that recognises a Deployment's pods of the present
+// presentReplicaSet returns a function that recognizes a Deployment's pods of the present
 // template: the ReplicaSet that controls them was made from that template.
 func (r podReader) presentReplicaSet(ctx context.Context, w *catalog.Workload) (func(livePod) bool, error) {
 	present := make(map[types.UID]bool)
@@ -108,7 +108,7 @@ func (r podReader) presentReplicaSet(ctx context.Context, w *catalog.Workload) (
 	return func(pod livePod) bool { return present[pod.controller] }, err
 }
 
-// noEarlierRevision returns a function that recognises the pods of a StatefulSet or DaemonSet
+// noEarlierRevision returns a function that recognizes the pods of a StatefulSet or DaemonSet
 // that do not belong to a ControllerRevision with another template. A pod's label names the
 // revision: by its name for a StatefulSet, by its hash for a DaemonSet. The revision of the
 // present template may be missing, because a user deleted it, or because the garbage

@@ -15,7 +15,7 @@ const (
 	// judgingPause is the shortest time between two rounds of judging, so that a workload is
 	// judged at most once a second, however often it changes.
 	judgingPause = time.Second
-	// judgingSlice limits the duration of a round, apart from its last judgement. The
+	// judgingSlice limits the duration of a round, apart from its last judgment. The
 	// remaining workloads wait for the next round, in turns by namespace.
 	judgingSlice = 200 * time.Millisecond
 	// judgingShare limits the share of a processor that judging takes: the pause after a round

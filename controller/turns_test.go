@@ -69,6 +69,6 @@ func TestWorkloadsThatAreSlowToJudgeDoNotDelayOtherNamespaces(t *testing.T) {
 			t.Errorf("judged after %s", took)
 		}
 		stop()
-		running.Wait() // it may be in the middle of a judgement
+		running.Wait() // it may be in the middle of a judgment
 	})
 }

@@ -140,7 +140,7 @@ func (s *scene) relabel(c config, key, value string) {
 	s.Helper()
 	var err error
 	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, key, value)
-	options := metav1.PatchOptions{FieldManager: "labeller"}
+	options := metav1.PatchOptions{FieldManager: "labeler"}
 	if c.kind == "secret" {
 		_, err = s.client.CoreV1().Secrets(s.namespace).Patch(s.Context(), c.name, types.MergePatchType, patch, options)
 	} else {

@@ -27,8 +27,8 @@ const (
 	// Deployments.
 	drivingAnnotation     = "com.xing.deployment-restart.driving"
 	descriptionAnnotation = "kubernetes.io/description"
-	probeDescription      = "By this Deployment the deployment engine finds out whether another controller drives Deployments: " +
-		"that one would write its status. It never has pods. The engine makes it anew when it is gone, and deletes it when it ends."
+	probeDescription      = "The deployment engine uses this Deployment to find out whether another controller drives Deployments, " +
+		"which would write its status. It never has pods. The engine creates it again if it is gone, and deletes it when it stops."
 )
 
 // newProbe returns a Deployment that has no effect, whichever controller drives it: it

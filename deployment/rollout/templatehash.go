@@ -58,7 +58,7 @@ func (t EncodedTemplate) decode() *corev1.PodTemplateSpec {
 }
 
 // sumTemplate identifies a pod template, apart from the label pod-template-hash, and does not
-// modify it. A Deployment's ReplicaSet is recognised by this sum, not by the hash, which
+// modify it. A Deployment's ReplicaSet is recognized by this sum, not by the hash, which
 // changes with the version of the API.
 func sumTemplate(template *corev1.PodTemplateSpec) podtemplate.Sum {
 	return podtemplate.Encode(template).SumWithoutLabel(HashLabel)
