@@ -34,7 +34,7 @@ type workloadObservation struct {
 func (k *configKind) reduce(object any) (*observation, error) {
 	config, isOne := k.read(object)
 	if !isOne {
-		return nil, fmt.Errorf("reduce %T: it is no %s", object, k.name)
+		return nil, fmt.Errorf("reduce object: unexpected type %T, want %s", object, k.name)
 	}
 	accessor, err := meta.Accessor(object)
 	if err != nil {
@@ -47,7 +47,7 @@ func (k *configKind) reduce(object any) (*observation, error) {
 func (k *workloadKind) reduce(object any) (*observation, error) {
 	parts, isOne := k.parts(object)
 	if !isOne {
-		return nil, fmt.Errorf("reduce %T: it is no %s", object, k.workload)
+		return nil, fmt.Errorf("reduce object: unexpected type %T, want %s", object, k.workload)
 	}
 	meta := parts.Meta
 	workload := &workloadObservation{
