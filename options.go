@@ -24,6 +24,8 @@ type options struct {
 	RestartCheckPeriod  int           `short:"c" long:"restart-check-period" env:"RESTART_CHECK_PERIOD" default:"500" description:"Longest time in milliseconds for which a due restart can be overlooked"`
 	RestartGracePeriod  int           `short:"r" long:"restart-grace-period" env:"RESTART_GRACE_PERIOD" default:"5" description:"How many seconds a change waits for further changes, so that they share one restart"`
 	RestartBackoffLimit time.Duration `long:"restart-backoff-limit" env:"RESTART_BACKOFF_LIMIT" default:"10m" description:"Longest time between two restarts of a workload whose configs keep changing; 0 restarts it whenever they change"`
+	RestartSoak         time.Duration `long:"restart-soak" env:"RESTART_SOAK" default:"30s" description:"How long all pods must run after a restart until it counts as delivered"`
+	RestartDeadline     time.Duration `long:"restart-deadline" env:"RESTART_DEADLINE" default:"10m" description:"How long the rollout after a restart may make no progress until the restart counts as failed. A longer progress deadline of a Deployment takes precedence"`
 	IgnoredErrors       []string      `long:"ignored-errors" env:"IGNORED_ERRORS" env-delim:";" description:"Text, can be given several times: an error that contains one of them only causes a warning. Useful for objects that cannot be updated for a known reason, such as a new admission policy. The environment variable splits on ; (semicolon)"`
 	IgnoredPatterns     []string      `long:"ignored-error-patterns" env:"IGNORED_ERROR_PATTERNS" env-delim:";" description:"Regular expression, can be given several times: an error that matches one of them only causes a warning, too. The environment variable splits on ; (semicolon)"`
 	Verbose             int           `short:"v" long:"verbose" env:"VERBOSE" default:"0" description:"Verbosity: 1 logs every change; 4 and above also log the client library's messages"`
@@ -103,12 +105,6 @@ func (o *options) validate() error {
 	switch {
 	case o.Version:
 		return nil
-	case o.RestartCheckPeriod < 1 || o.RestartCheckPeriod > longestPeriod*1000:
-		return fmt.Errorf("--restart-check-period must be at least 1 (millisecond) and at most %d (a day), not %d", longestPeriod*1000, o.RestartCheckPeriod)
-	case o.RestartGracePeriod < 0 || o.RestartGracePeriod > longestPeriod:
-		return fmt.Errorf("--restart-grace-period must not be negative and at most %d (seconds, a day), but is %d", longestPeriod, o.RestartGracePeriod)
-	case o.RestartBackoffLimit < 0 || o.RestartBackoffLimit > longestPeriod*time.Second:
-		return fmt.Errorf("--restart-backoff-limit must not be negative and at most %s, but is %s", longestPeriod*time.Second, o.RestartBackoffLimit)
 	case o.Verbose < 0:
 		return fmt.Errorf("--verbose must not be negative, but is %d", o.Verbose)
 	case o.DeploymentWorkers < 1:
@@ -116,10 +112,27 @@ func (o *options) validate() error {
 	case o.DryRun && o.drivesDeployments():
 		return fmt.Errorf("--dry-run writes nothing to workloads, so it excludes --deployment-engine=%s", o.DeploymentEngine)
 	}
-	for _, check := range []func() error{o.validateRequests, o.validateNamespaces, o.validateListenAddress, o.readIgnoredErrors, o.takeOwnNamespace, o.validateKeySecret, o.validateEngine, o.validateLeaderElection} {
+	for _, check := range []func() error{o.validatePeriods, o.validateRequests, o.validateNamespaces, o.validateListenAddress, o.readIgnoredErrors, o.takeOwnNamespace, o.validateKeySecret, o.validateEngine, o.validateLeaderElection} {
 		if err := check(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func (o *options) validatePeriods() error {
+	const longest = longestPeriod * time.Second
+	switch {
+	case o.RestartCheckPeriod < 1 || o.RestartCheckPeriod > longestPeriod*1000:
+		return fmt.Errorf("--restart-check-period must be at least 1 (millisecond) and at most %d (a day), not %d", longestPeriod*1000, o.RestartCheckPeriod)
+	case o.RestartGracePeriod < 0 || o.RestartGracePeriod > longestPeriod:
+		return fmt.Errorf("--restart-grace-period must not be negative and at most %d (seconds, a day), but is %d", longestPeriod, o.RestartGracePeriod)
+	case o.RestartBackoffLimit < 0 || o.RestartBackoffLimit > longest:
+		return fmt.Errorf("--restart-backoff-limit must not be negative and at most %s, but is %s", longest, o.RestartBackoffLimit)
+	case o.RestartSoak < 0 || o.RestartSoak > longest:
+		return fmt.Errorf("--restart-soak must not be negative and at most %s, but is %s", longest, o.RestartSoak)
+	case o.RestartDeadline <= 0 || o.RestartDeadline > longest:
+		return fmt.Errorf("--restart-deadline must be positive and at most %s, but is %s", longest, o.RestartDeadline)
 	}
 	return nil
 }

@@ -272,7 +272,7 @@ func (v *View) Mark(since time.Time) (map[string]string, bool, error) {
 		timestamp = r.Reverted.Restart
 	}
 	annotations, err := r.Checksums.Annotations(Basis{
-		Template: w.Template, Key: v.Key, Budget: r.Budget, Written: r.Written, Timestamp: timestamp, Contradicted: since,
+		Template: w.Template, Key: v.Key, Budget: r.Budget, Written: r.Written, Timestamp: timestamp, Contradicted: since, WasWhole: r.WasWhole,
 	})
 	return annotations, err == nil, err
 }

@@ -70,6 +70,8 @@ type AppliedState struct {
 	// Trusted means that the checksums are reliable: they have our scheme, belong to the present
 	// pod template, and were written by us.
 	Trusted bool
+	// WasWhole means that all pods ran before the last restart, as the record says.
+	WasWhole bool
 	// Budget is what the workload has used of its restarts, if we wrote it.
 	Budget Budget
 	// Written is when the record was written, zero if that is not known.
@@ -116,6 +118,8 @@ type basis struct {
 	// Contradicted marks a record that has been contradicted since that time, while a restart is
 	// put off.
 	Contradicted time.Time `json:"contradicted,omitzero"`
+	// WasWhole means that all pods ran before the last restart; see [Rollout.IsWhole].
+	WasWhole bool `json:"wasWhole,omitempty"`
 	Budget
 	// Copies means that revisions may have received copies of earlier annotations with digests
 	// of Secrets while this basis was written; see [AppliedState.Exposed].
@@ -156,6 +160,7 @@ func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, finge
 		Written:   b.Written,
 		Key:       b.Key,
 		Exposed:   exposed,
+		WasWhole:  b.WasWhole && isOurs,
 	}
 	if isOurs {
 		record.Trusted, record.Outdated = b.isAbout(template, fingerprint)
@@ -257,6 +262,8 @@ type Basis struct {
 	Timestamp string
 	// Contradicted is the time to mark; see [AppliedState.Contradicted].
 	Contradicted time.Time
+	// WasWhole is [AppliedState.WasWhole].
+	WasWhole bool
 	// Copies leaves [AppliedState.Exposed] set.
 	Copies bool
 }
@@ -288,6 +295,7 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 		Timestamp: &on.Timestamp,
 		Budget:    on.Budget,
 		Copies:    on.Copies,
+		WasWhole:  on.WasWhole,
 
 		Contradicted: on.Contradicted.UTC(),
 	})

@@ -52,14 +52,14 @@ func (r WorkloadRef) String() string {
 func (r WorkloadRef) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // Hold is what prevents a patched workload from restarting its pods by itself.
-type Hold string
+type Hold uint8
 
 // The holds.
 const (
-	NoHold      Hold = ""
-	Paused      Hold = "paused"
-	OnDelete    Hold = "on delete"
-	Partitioned Hold = "partitioned"
+	NoHold Hold = iota
+	Paused
+	OnDelete
+	Partitioned
 )
 
 // Workload is what the catalog keeps of a workload that opted in.
@@ -76,12 +76,14 @@ type Workload struct {
 	Timestamp string
 	// References are sorted. If there are too many, References is empty, and there is no record.
 	References []Reference
+	Applied    AppliedState
+	// Room is how many bytes of checksums can be recorded on the workload.
+	Room int
+	// Rollout is what the status says.
+	Rollout Rollout
 	// TooManyReferences means that the pod template has more than [MaxReferences]. The controller
 	// leaves such a workload alone.
 	TooManyReferences bool
-	Applied           AppliedState
-	// Room is how many bytes of checksums can be recorded on the workload.
-	Room int
 	// Idle means that the workload wants no pods. Some may still run, and stay if it wants pods
 	// again before its controller has deleted them.
 	Idle bool
@@ -144,9 +146,10 @@ type Parts struct {
 	Meta     *metav1.ObjectMeta
 	Selector *metav1.LabelSelector
 	Template *corev1.PodTemplateSpec
-	// Idle and Hold are those of the [Workload].
-	Idle bool
-	Hold Hold
+	// Idle, Hold and Rollout are those of the [Workload].
+	Idle    bool
+	Hold    Hold
+	Rollout Rollout
 }
 
 // NewWorkload reduces a workload to what the catalog keeps of it. It does not modify the parts.
@@ -175,6 +178,7 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 		Timestamp:       restartTimestamp(template),
 		Idle:            parts.Idle,
 		Hold:            parts.Hold,
+		Rollout:         parts.Rollout,
 
 		TooManyReferences: !fit,
 	}

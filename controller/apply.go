@@ -62,7 +62,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 	}
 	patch, err := newPatch(w, decision, catalog.Basis{
 		Template: w.Template, Key: view.Key, Budget: budget, Written: taken, Copies: copied || remain,
-		Timestamp: timestampAfter(w, decision.Outcome, now),
+		Timestamp: timestampAfter(w, decision.Outcome, now), WasWhole: wasWholeAfter(w, decision.Outcome),
 	})
 	if err != nil {
 		return err
@@ -143,6 +143,7 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision) {
 	causes := describe(decision) + describeHold(w)
 	r.log.Info("restarted", "workload", w.Ref, "causes", causes, "reason", decision.Reason, "changes", waited.count)
 	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRestarting, "restarting: "+causes)
+	r.deliveries.begin(w.Ref, decision, time.Now())
 }
 
 // pretend reports once what a dry run would do. Since nothing is written, the same is still

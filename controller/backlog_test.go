@@ -86,7 +86,7 @@ func TestOnlyTheFirstConfigsThatSlowAWorkloadDownAreRemembered(t *testing.T) {
 
 func TestALongGracePeriodAndAPutOffRestartAreNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &restarter{backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), log: slog.New(slog.DiscardHandler)}
+		r := &restarter{deliveries: followed(catalog.New()), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), log: slog.New(slog.DiscardHandler)}
 		edited := time.Now()
 		time.Sleep(2 * time.Minute)
 		r.backlogs.note(observedChange{Workload: web, Since: edited, Due: time.Now(), Count: 1})

@@ -13,6 +13,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
@@ -44,6 +45,9 @@ type Options struct {
 	// BackoffLimit is the longest time between two restarts of a workload whose configs keep
 	// changing; with 0 it restarts as often as they change.
 	BackoffLimit time.Duration
+	// RestartSoak is how long all pods must run after a restart until it counts as delivered, and
+	// RestartDeadline is how long a rollout may make no progress until its restart counts as failed.
+	RestartSoak, RestartDeadline time.Duration
 	// DryRun reports what would be restarted, and writes nothing to workloads.
 	DryRun bool
 	// ExitOnError ends [Controller.Lead] at the first permanent failure that
@@ -64,6 +68,7 @@ type Controller struct {
 	catalog    *catalog.Catalog
 	changes    *changeQueue
 	restarter  *restarter
+	deliveries *deliveries
 	watches    watches
 	metrics    *metrics
 	staleness  *staleness
@@ -103,17 +108,34 @@ func New(options Options) (*Controller, error) {
 			c.watchWorkloads(kind, namespace, clients)
 		}
 	}
-	c.restarter = c.newRestarter(clients)
+	configs := &configReader{core: clients.Core}
+	c.deliveries = c.newDeliveries(clients, configs)
+	c.restarter = c.newRestarter(clients, configs)
 	return c, nil
 }
 
-func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
+func (c *Controller) newDeliveries(clients *apiclient.Clients, configs *configReader) *deliveries {
+	return &deliveries{
+		catalog:    c.catalog,
+		pods:       podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient()},
+		configs:    configs,
+		events:     c.recorder,
+		metrics:    c.metrics,
+		quarantine: c.quarantine,
+		log:        c.log,
+		policy:     delivery.Policy{Soak: c.options.RestartSoak, Deadline: c.options.RestartDeadline},
+		queue:      newDeliveryQueue(),
+		rolling:    make(map[catalog.WorkloadRef]*rollingRestart),
+	}
+}
+
+func (c *Controller) newRestarter(clients *apiclient.Clients, configs *configReader) *restarter {
 	return &restarter{
 		catalog:       c.catalog,
 		changes:       c.changes,
 		knowsConfigs:  c.watches.knowConfigs,
 		pods:          podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient()},
-		configs:       configReader{core: clients.Core},
+		configs:       configs,
 		workloads:     workloadWriter{apps: clients.Apps.RESTClient()},
 		cleanup:       digestCleanup{apps: clients.Apps.RESTClient(), metadata: clients.Metadata},
 		events:        c.recorder,
@@ -127,6 +149,7 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 		exitOnError:   c.options.ExitOnError,
 		ignoredErrors: c.options.IgnoredErrors,
 		failure:       make(chan error, 1),
+		deliveries:    c.deliveries,
 		backlogs:      newBacklogs(),
 		journal:       newJournal(),
 	}
@@ -208,6 +231,9 @@ func (c *Controller) Lead(ctx context.Context) error {
 				c.useKey(key)
 			}
 		})
+	}
+	if !c.options.DryRun {
+		group.Go(func() { c.deliveries.run(ctx) })
 	}
 	group.Go(func() { c.changes.Run(ctx, c.options.CheckPeriod, c.due) })
 	err := c.restarter.Run(ctx, c.staleness.noteWorkload)

@@ -88,6 +88,11 @@ func TestADenialWithTheCodeOfAPassingRefusalIsReported(t *testing.T) {
 	}
 }
 
+// followed follows restarts in a catalog, until somebody looks.
+func followed(known *catalog.Catalog) *deliveries {
+	return &deliveries{catalog: known, queue: newDeliveryQueue(), rolling: make(map[catalog.WorkloadRef]*rollingRestart)}
+}
+
 func refusedRestarter(t *testing.T, server http.RoundTripper, recorder record.EventRecorder, log *strings.Builder) *restarter {
 	t.Helper()
 	rate := apiclient.Rate{QPS: 1e6, Burst: 1e6}
@@ -95,8 +100,9 @@ func refusedRestarter(t *testing.T, server http.RoundTripper, recorder record.Ev
 	if err != nil {
 		t.Fatal(err)
 	}
+	known := catalog.New()
 	return &restarter{
-		catalog: catalog.New(), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: recorder,
+		catalog: known, deliveries: followed(known), configs: &configReader{}, backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: recorder,
 		queue: newQueue(), workloads: workloadWriter{apps: clients.Apps.RESTClient()},
 		quarantine: quarantine.New(quarantine.Options{Log: slog.New(slog.DiscardHandler)}),
 		log:        slog.New(slog.NewTextHandler(log, nil)), knowsConfigs: func(string) bool { return true },

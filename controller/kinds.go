@@ -47,7 +47,7 @@ type revisionKind struct {
 	// revision whenever they change, and not only when the revision is made.
 	followAnnotations bool
 	// present returns a function that recognizes the pods of the workload's present template.
-	present func(podReader, context.Context, *catalog.Workload) (func(livePod) bool, error)
+	present func(podReader, context.Context, *catalog.Workload) (func(origin) bool, error)
 }
 
 // configKinds are in the order in which they are listed. They come before the workloads, so that
@@ -86,6 +86,7 @@ func reader[T, R any](read func(*T) R) func(any) (R, bool) {
 
 func partsOfDeployment(d *appsv1.Deployment) catalog.Parts {
 	parts := catalog.Parts{Meta: &d.ObjectMeta, Selector: d.Spec.Selector, Template: &d.Spec.Template, Idle: wantsNone(d.Spec.Replicas)}
+	parts.Rollout = rolloutOfDeployment(d)
 	if d.Spec.Paused {
 		parts.Hold = catalog.Paused
 	}
@@ -94,6 +95,7 @@ func partsOfDeployment(d *appsv1.Deployment) catalog.Parts {
 
 func partsOfStatefulSet(s *appsv1.StatefulSet) catalog.Parts {
 	parts := catalog.Parts{Meta: &s.ObjectMeta, Selector: s.Spec.Selector, Template: &s.Spec.Template, Idle: wantsNone(s.Spec.Replicas)}
+	parts.Rollout = rolloutOfStatefulSet(s)
 	rolling := s.Spec.UpdateStrategy.RollingUpdate
 	switch {
 	case s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
@@ -107,6 +109,7 @@ func partsOfStatefulSet(s *appsv1.StatefulSet) catalog.Parts {
 // A DaemonSet is idle only if its controller has said so about the present generation.
 func partsOfDaemonSet(d *appsv1.DaemonSet) catalog.Parts {
 	parts := catalog.Parts{Meta: &d.ObjectMeta, Selector: d.Spec.Selector, Template: &d.Spec.Template}
+	parts.Rollout = rolloutOfDaemonSet(d)
 	parts.Idle = d.Status.ObservedGeneration == d.Generation && d.Status.DesiredNumberScheduled == 0
 	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
 		parts.Hold = catalog.OnDelete

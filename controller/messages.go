@@ -40,12 +40,27 @@ func causeNote(decision catalog.Decision) string {
 // for people who want to know what keeps changing a config.
 func describeWithWriters(decision catalog.Decision) string {
 	return describeCauses(decision, func(cause catalog.Cause) string {
-		writers := ""
-		if len(cause.Writers) > 0 {
-			writers = "; written by " + listed(cause.Writers, cause.MoreWriters)
-		}
-		return fmt.Sprintf("%s %s keeps changing (%s%s)", cause.Config.Kind, cause.Config.Name, describeKeys(cause), writers)
+		return fmt.Sprintf("%s %s keeps changing (%s%s)", cause.Config.Kind, cause.Config.Name, describeKeys(cause), describeWriters(cause))
 	})
+}
+
+// describeFailed names the causes of a restart that failed, with the field managers that made the
+// changes. It is empty if another process decided the restart.
+func describeFailed(decision catalog.Decision) string {
+	if decision.Outcome != catalog.Restart {
+		return ""
+	}
+	return describeCauses(decision, func(cause catalog.Cause) string {
+		return fmt.Sprintf("%s %s (%s%s)", cause.Config.Kind, cause.Config.Name, describeKeys(cause), describeWriters(cause))
+	})
+}
+
+// describeWriters names the field managers that changed a config. It is empty if none is known.
+func describeWriters(cause catalog.Cause) string {
+	if len(cause.Writers) == 0 {
+		return ""
+	}
+	return "; written by " + listed(cause.Writers, cause.MoreWriters)
 }
 
 func describeCauses(decision catalog.Decision, describe func(catalog.Cause) string) string {

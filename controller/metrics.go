@@ -30,6 +30,9 @@ type metrics struct {
 	reverted       *series.Counter
 	undone         prometheus.Counter
 	panics         *prometheus.CounterVec
+	delivered      *prometheus.CounterVec
+	failed         *prometheus.CounterVec
+	deliveryTime   prometheus.Histogram
 }
 
 func newMetrics() *metrics {
@@ -45,6 +48,14 @@ func newMetrics() *metrics {
 		undone:            counter("records_undone_total", "The number of records that were written again because another client removed or replaced them."),
 		panics:            counters("panics_total", "The number of internal errors that an object caused, by the step in which they occurred.", "at"),
 		patchErrors:       counters("patch_errors_total", "The number of failed patches of workloads, by reason.", "reason"),
+		delivered:         counters("restarts_delivered_total", "The number of restarts after which all pods ran and stayed up, by the kind of the workload.", "kind"),
+		failed:            counters("restarts_failed_total", "The number of restarts after which the pods did not run although they did before, by the kind of the workload.", "kind"),
+		deliveryTime: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: namespace,
+			Name:      "restart_delivery_seconds",
+			Help:      "The time from the patch of a workload until all its pods had run for long enough.",
+			Buckets:   []float64{5, 10, 15, 30, 45, 60, 90, 120, 180, 300, 600, 1200, 1800, 3600},
+		}),
 		changeToPatch: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: namespace,
 			Name:      "change_to_patch_seconds",
@@ -73,6 +84,8 @@ func (m *metrics) startAtZero() {
 	for _, kind := range workloadKinds {
 		m.restartsByKind.WithLabelValues(string(kind.workload))
 		m.dryRunRestarts.WithLabelValues(string(kind.workload))
+		m.delivered.WithLabelValues(string(kind.workload))
+		m.failed.WithLabelValues(string(kind.workload))
 	}
 	for _, outcome := range []catalog.Outcome{catalog.Keep, catalog.RecordOnly, catalog.Restart} {
 		m.decisions.WithLabelValues(string(outcome))
@@ -86,6 +99,7 @@ func (m *metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.resourceVersions, m.annotationUpdates, m.restarts, m.changesProcessed,
 		m.restartsByKind, m.dryRunRestarts, m.decisions, m.patchErrors, m.changeToPatch, m.dueToPatch, m.slowdowns, m.reverted, m.undone, m.panics,
+		m.delivered, m.failed, m.deliveryTime,
 	}
 }
 

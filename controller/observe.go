@@ -43,6 +43,7 @@ func (c *Controller) observeWorkload(w *workloadObservation) {
 		c.workloadChanged(w.enabled)
 	}
 	c.staleness.noteWorkload(w.ref)
+	c.deliveries.observe(w.ref)
 }
 
 // workloadChanged queues the change of a workload.
@@ -95,6 +96,7 @@ func (c *Controller) drop(ref catalog.WorkloadRef) {
 	c.quarantine.Release(nameOfWorkload(ref))
 	c.changes.Forget(ref)
 	c.restarter.Forget(ref)
+	c.deliveries.forget(ref)
 	c.staleness.noteWorkload(ref)
 }
 
@@ -159,5 +161,9 @@ func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, 
 	}
 	for ref := range enabled {
 		c.staleness.noteWorkload(ref)
+		if shown == 0 && c.leading.Load() && !c.options.DryRun {
+			c.deliveries.resume(ref, time.Now())
+		}
+		c.deliveries.observe(ref)
 	}
 }

@@ -256,7 +256,7 @@ func TestRevisionsAreReadInPagesOfWhichOnlyNamesAreKept(t *testing.T) {
 	if largest := server.largest(); largest > apiclient.MaxPageBytes+1 {
 		t.Errorf("a page of %d bytes was taken in", largest)
 	}
-	if isPresent(livePod{controller: uidOf(6)}) || !isPresent(livePod{controller: uidOf(7)}) {
+	if isPresent(origin{controller: uidOf(6)}) || !isPresent(origin{controller: uidOf(7)}) {
 		t.Error("another ReplicaSet than the one of the present template is taken for it")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/delivery"
 )
 
 // podReader reads pods from the API server. It is used only for the few workloads about which
@@ -23,6 +25,11 @@ type podReader struct{ apps, core rest.Interface }
 // livePod is what podReader keeps of a pod that has not finished.
 type livePod struct {
 	catalog.Pod
+	origin
+}
+
+// origin shows which template a pod was made from.
+type origin struct {
 	controller types.UID
 	revision   string // the label that names its ControllerRevision
 }
@@ -32,27 +39,63 @@ type livePod struct {
 // any controller.
 func (r podReader) list(ctx context.Context, w *catalog.Workload) ([]livePod, error) {
 	var pods []livePod
+	containers := w.EnvironmentReaders()
+	err := r.each(ctx, w, func() { pods = nil }, func(pod *corev1.Pod, from origin) {
+		if reduced, isLive := catalog.NewPod(pod, containers); isLive {
+			pods = append(pods, livePod{reduced, from})
+		}
+	})
+	return pods, err
+}
+
+// worst returns the worst condition of a workload's pods of the present template, and its reason.
+func (r podReader) worst(ctx context.Context, w *catalog.Workload) (delivery.Condition, string, error) {
+	type unwellPod struct {
+		origin
+		condition delivery.Condition
+		reason    string
+	}
+	var unwell []unwellPod
+	err := r.each(ctx, w, func() { unwell = nil }, func(pod *corev1.Pod, from origin) {
+		_, isLive := catalog.NewPod(pod, nil)
+		if condition, reason := delivery.ConditionOf(pod); isLive && condition > delivery.Fine {
+			unwell = append(unwell, unwellPod{from, condition, strings.Clone(reason)})
+		}
+	})
+	if err != nil || len(unwell) == 0 {
+		return delivery.Fine, "", err
+	}
+	isPresent, err := revisionsOf(w).present(r, ctx, w)
+	if err != nil {
+		return delivery.Fine, "", err
+	}
+	worst, why := delivery.Fine, ""
+	for _, pod := range unwell {
+		if pod.condition > worst && isPresent(pod.origin) {
+			worst, why = pod.condition, pod.reason
+		}
+	}
+	return worst, why, nil
+}
+
+// each calls a function with each pod that a workload selects, and that it controls or, if its
+// revisions control its pods, that has any controller. It calls reset before it begins, and before
+// it begins anew.
+func (r podReader) each(ctx context.Context, w *catalog.Workload, reset func(), take func(*corev1.Pod, origin)) error {
 	var names namePool
-	containers, revisionsOwnPods := w.EnvironmentReaders(), revisionsOf(w).ownPods
-	err := apiclient.EachPage(ctx, apiclient.List{Client: r.core, Resource: "pods", Namespace: w.Ref.Namespace, LabelSelector: w.Selector},
+	revisionsOwnPods := revisionsOf(w).ownPods
+	return apiclient.EachPage(ctx, apiclient.List{Client: r.core, Resource: "pods", Namespace: w.Ref.Namespace, LabelSelector: w.Selector},
 		func() *corev1.PodList { return &corev1.PodList{} },
-		func() { pods, names = nil, make(namePool) },
+		func() { names = make(namePool); reset() },
 		func(page *corev1.PodList) {
 			for i := range page.Items {
 				pod := &page.Items[i]
 				controller := metav1.GetControllerOfNoCopy(pod)
-				if controller == nil || !revisionsOwnPods && controller.UID != w.UID {
-					continue
-				}
-				if reduced, isLive := catalog.NewPod(pod, containers); isLive {
-					pods = append(pods, livePod{
-						Pod: reduced, controller: types.UID(names.one(string(controller.UID))),
-						revision: names.one(pod.Labels[appsv1.ControllerRevisionHashLabelKey]),
-					})
+				if controller != nil && (revisionsOwnPods || controller.UID == w.UID) {
+					take(pod, origin{types.UID(names.one(string(controller.UID))), names.one(pod.Labels[appsv1.ControllerRevisionHashLabelKey])})
 				}
 			}
 		})
-	return pods, err
 }
 
 // namePool keeps one copy of equal strings.
@@ -75,7 +118,7 @@ func (r podReader) ofPresentTemplate(ctx context.Context, w *catalog.Workload, p
 	}
 	var present []livePod
 	for _, pod := range pods {
-		if isPresent(pod) {
+		if isPresent(pod.origin) {
 			present = append(present, pod)
 		}
 	}
@@ -93,7 +136,7 @@ func reducedPods(pods []livePod) []catalog.Pod {
 
 // presentReplicaSet returns a function that recognizes a Deployment's pods of the present
 // template: the ReplicaSet that controls them was made from that template.
-func (r podReader) presentReplicaSet(ctx context.Context, w *catalog.Workload) (func(livePod) bool, error) {
+func (r podReader) presentReplicaSet(ctx context.Context, w *catalog.Workload) (func(origin) bool, error) {
 	present := make(map[types.UID]bool)
 	err := apiclient.EachPage(ctx, apiclient.List{Client: r.apps, Resource: "replicasets", Namespace: w.Ref.Namespace, LabelSelector: w.Selector},
 		func() *appsv1.ReplicaSetList { return &appsv1.ReplicaSetList{} },
@@ -105,7 +148,7 @@ func (r podReader) presentReplicaSet(ctx context.Context, w *catalog.Workload) (
 				}
 			}
 		})
-	return func(pod livePod) bool { return present[pod.controller] }, err
+	return func(pod origin) bool { return present[pod.controller] }, err
 }
 
 // noEarlierRevision returns a function that recognizes the pods of a StatefulSet or DaemonSet
@@ -113,7 +156,7 @@ func (r podReader) presentReplicaSet(ctx context.Context, w *catalog.Workload) (
 // revision: by its name for a StatefulSet, by its hash for a DaemonSet. The revision of the
 // present template may be missing, because a user deleted it, or because the garbage
 // collector deleted it with a former workload of the same name. If in doubt, a pod counts.
-func (r podReader) noEarlierRevision(ctx context.Context, w *catalog.Workload) (func(livePod) bool, error) {
+func (r podReader) noEarlierRevision(ctx context.Context, w *catalog.Workload) (func(origin) bool, error) {
 	earlier := make(map[string]bool)
 	err := apiclient.EachPage(ctx, apiclient.List{Client: r.apps, Resource: "controllerrevisions", Namespace: w.Ref.Namespace, LabelSelector: w.Selector},
 		func() *appsv1.ControllerRevisionList { return &appsv1.ControllerRevisionList{} },
@@ -127,7 +170,7 @@ func (r podReader) noEarlierRevision(ctx context.Context, w *catalog.Workload) (
 			}
 		})
 	delete(earlier, "")
-	return func(pod livePod) bool { return !earlier[pod.revision] }, err
+	return func(pod origin) bool { return !earlier[pod.revision] }, err
 }
 
 // isOfEarlierTemplate reports whether a revision belongs to the workload and is known to have

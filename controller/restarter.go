@@ -43,6 +43,7 @@ const (
 	reasonDigestsRemain = "SecretDigestsRemain"
 	reasonReverted      = "RestartReverted"
 	reasonUndone        = "RecordUndone"
+	reasonNotDelivered  = "RestartNotDelivered"
 )
 
 // restarter decides about the workloads that changes affect and carries out the decisions. It
@@ -51,7 +52,7 @@ type restarter struct {
 	catalog    *catalog.Catalog
 	changes    *changeQueue
 	pods       podReader
-	configs    configReader
+	configs    *configReader
 	workloads  workloadWriter
 	cleanup    digestCleanup
 	events     record.EventRecorder
@@ -61,6 +62,7 @@ type restarter struct {
 	queue      *queue
 	backlogs   *backlogs
 	journal    *journal
+	deliveries *deliveries
 
 	// knowsConfigs reports whether all configs of a namespace have been listed.
 	knowsConfigs func(namespace string) bool

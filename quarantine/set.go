@@ -28,10 +28,11 @@ const (
 	Queue    Place = "queue"    // a change of it was queued
 	Decision Place = "decision" // it was decided about, or the decision carried out
 	Metrics  Place = "metrics"  // it was looked at for a metric
+	Delivery Place = "delivery" // what became of its restart was judged
 )
 
 // Places are all places.
-var Places = []Place{Intake, Queue, Decision, Metrics}
+var Places = []Place{Intake, Queue, Decision, Metrics, Delivery}
 
 // Options configure how a set reports a panic.
 type Options struct {

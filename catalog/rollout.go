@@ -1,0 +1,24 @@
+package catalog
+
+// Rollout is what the status of a workload says about the pods of its present template. Each kind
+// of workload has fields of its own for it.
+type Rollout struct {
+	// Wanted is how many pods the workload wants, Updated is how many pods of the present template
+	// it has, Outdated is how many other pods it has, and Available is how many of all its pods are
+	// available.
+	Wanted, Updated, Outdated, Available int32
+	// Deadline is how many seconds without progress its controller waits before it gives up, or 0
+	// if the workload has no such limit.
+	Deadline int32
+	// Observed means that its controller has seen the present pod template, which the numbers are
+	// about.
+	Observed bool
+	// GaveUp means that its controller has found no progress for too long.
+	GaveUp bool
+}
+
+// IsWhole reports whether the workload runs with all pods that it wants, all of them made from
+// the present template.
+func (r Rollout) IsWhole() bool {
+	return r.Observed && r.Updated >= r.Wanted && r.Outdated <= 0 && r.Available >= r.Wanted
+}

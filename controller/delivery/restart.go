@@ -1,0 +1,168 @@
+package delivery
+
+import (
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// Verdict is what became of a restart.
+type Verdict string
+
+// The verdicts. The last three are final.
+const (
+	// Rolling means that the rollout is under way, or has not been complete for long enough.
+	Rolling Verdict = "rolling"
+	// AskPods means that the verdict needs the pods; see [Restart.LookAtPods].
+	AskPods Verdict = "ask"
+	// Delivered means that all pods run with the restart and stayed up.
+	Delivered Verdict = "delivered"
+	// Failed means that the pods do not run with the restart, and that they did before.
+	Failed Verdict = "failed"
+	// Neutral means that the outcome says nothing about the content that the restart delivers.
+	Neutral Verdict = "neutral"
+)
+
+// Policy determines how long a restart may take.
+type Policy struct {
+	// Soak is how long a complete rollout must stay complete.
+	Soak time.Duration
+	// Deadline is how long a rollout may make no progress. A longer deadline of the workload itself
+	// takes precedence.
+	Deadline time.Duration
+}
+
+// Judgement is a verdict with its reason for a person. A verdict that is not final is worth another
+// look after a while, unless the status changes earlier.
+type Judgement struct {
+	Verdict Verdict
+	Reason  string
+	Again   time.Duration
+}
+
+// firstAsk is after how long without progress the pods are read for the first time. The time
+// doubles each time.
+const firstAsk = 15 * time.Second
+
+// Restart is a restart that is followed until its verdict. It must not be used by several
+// goroutines at once.
+type Restart struct {
+	// Timestamp is the restart timestamp that the pod template got, and Template the fingerprint of
+	// the rest. Another one of either means that the restart is over.
+	Timestamp string
+	Template  catalog.Fingerprint
+	// WasWhole means that all pods ran before the restart. Otherwise its failure says nothing.
+	WasWhole bool
+
+	progressed time.Time // when the status last changed
+	whole      time.Time // since when the rollout is complete; zero if it is not
+	status     catalog.Rollout
+	pause      time.Duration // without progress, until the pods are read
+}
+
+// Begin returns the restart of a workload with this pod template, which began at the given time.
+func Begin(w *catalog.Workload, wasWhole bool, at time.Time) *Restart {
+	return &Restart{Timestamp: w.Timestamp, Template: w.Template, WasWhole: wasWhole, progressed: at, pause: firstAsk}
+}
+
+// Resumes reports whether the restart of a workload may still be under way, and when it began, for a
+// process that did not make it.
+func Resumes(w *catalog.Workload, policy Policy, now time.Time) (began time.Time, isRolling bool) {
+	began, err := time.Parse(time.RFC3339Nano, w.Timestamp)
+	age := now.Sub(began)
+	if err != nil || age < 0 || age > policy.deadline(w) {
+		return time.Time{}, false
+	}
+	return began, age < policy.Soak || !w.Rollout.IsWhole()
+}
+
+// Look judges by the status.
+func (r *Restart) Look(w *catalog.Workload, policy Policy, now time.Time) Judgement {
+	switch {
+	case w.Timestamp != r.Timestamp || w.Template != r.Template:
+		return Judgement{Verdict: Neutral, Reason: "its pod template has changed since"}
+	case w.Deleting:
+		return Judgement{Verdict: Neutral, Reason: "it is being deleted"}
+	case w.Idle:
+		return Judgement{Verdict: Neutral, Reason: "it wants no pods"}
+	case w.Hold != catalog.NoHold:
+		return Judgement{Verdict: Neutral, Reason: "its pods do not restart by themselves"}
+	}
+	r.note(w.Rollout, now)
+	if !r.whole.IsZero() {
+		return r.rest(r.whole.Add(policy.Soak).Sub(now))
+	}
+	if w.Rollout.Observed && w.Rollout.GaveUp {
+		return Judgement{Verdict: AskPods}
+	}
+	next := r.progressed.Add(min(r.pause, policy.deadline(w))).Sub(now)
+	return r.rest(next)
+}
+
+// rest waits for a while before the pods are read.
+func (r *Restart) rest(wait time.Duration) Judgement {
+	if wait > 0 {
+		return Judgement{Verdict: Rolling, Again: wait}
+	}
+	return Judgement{Verdict: AskPods}
+}
+
+// note notes a status.
+func (r *Restart) note(status catalog.Rollout, now time.Time) {
+	if status != r.status {
+		r.status, r.progressed, r.pause = status, now, firstAsk
+	}
+	switch {
+	case !status.IsWhole():
+		r.whole = time.Time{}
+	case r.whole.IsZero():
+		r.whole = now
+	}
+}
+
+// LookAtPods judges after [AskPods], given the worst condition of the pods of the present template
+// and its reason.
+func (r *Restart) LookAtPods(w *catalog.Workload, policy Policy, worst Condition, why string, now time.Time) Judgement {
+	stuck, hasEnded := r.isStuck(w, policy, now)
+	switch {
+	case worst == Broken:
+		return r.failed("a pod is broken: " + why)
+	case !r.whole.IsZero():
+		return Judgement{Verdict: Delivered}
+	case hasEnded && worst == Blocked:
+		return Judgement{Verdict: Neutral, Reason: "a pod cannot run: " + why}
+	case hasEnded:
+		return r.failed(stuck)
+	}
+	stalled := now.Sub(r.progressed)
+	for r.pause <= stalled {
+		r.pause *= 2
+	}
+	return Judgement{Verdict: Rolling, Again: min(r.pause, policy.deadline(w)) - stalled}
+}
+
+func (r *Restart) failed(reason string) Judgement {
+	if !r.WasWhole {
+		return Judgement{Verdict: Neutral, Reason: reason + "; but pods were missing before"}
+	}
+	return Judgement{Verdict: Failed, Reason: reason}
+}
+
+// isStuck reports whether a rollout has made no progress for too long, and how that is known.
+func (r *Restart) isStuck(w *catalog.Workload, policy Policy, now time.Time) (how string, isStuck bool) {
+	deadline := policy.deadline(w)
+	switch {
+	case w.Rollout.Observed && w.Rollout.GaveUp:
+		return "the rollout exceeded its progress deadline", true
+	case now.Sub(r.progressed) < deadline:
+		return "", false
+	case !w.Rollout.Observed:
+		return "its controller has not begun the rollout for " + deadline.String(), true
+	}
+	return "no progress for " + deadline.String(), true
+}
+
+// deadline returns how long a workload may make no progress.
+func (p Policy) deadline(w *catalog.Workload) time.Duration {
+	return max(p.Deadline, time.Duration(w.Rollout.Deadline)*time.Second)
+}

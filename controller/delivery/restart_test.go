@@ -1,0 +1,233 @@
+package delivery_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/delivery"
+)
+
+var (
+	noon   = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
+	whole  = catalog.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true}
+	begun  = catalog.Rollout{Wanted: 3, Updated: 1, Outdated: 3, Available: 3, Observed: true}
+)
+
+func at(seconds float64) time.Time { return noon.Add(time.Duration(seconds * float64(time.Second))) }
+
+// story is a restart of a workload that began at noon.
+type story struct {
+	workload  catalog.Workload
+	restart   *delivery.Restart
+	condition delivery.Condition
+	why       string
+	asked     int
+}
+
+func begin(wasWhole bool) *story {
+	s := &story{workload: catalog.Workload{Timestamp: noon.Format(time.RFC3339Nano), Rollout: begun}}
+	s.restart = delivery.Begin(&s.workload, wasWhole, noon)
+	return s
+}
+
+// look judges at a time, with the pods if necessary.
+func (s *story) look(seconds float64) delivery.Judgement {
+	got := s.restart.Look(&s.workload, policy, at(seconds))
+	if got.Verdict == delivery.AskPods {
+		s.asked++
+		got = s.restart.LookAtPods(&s.workload, policy, s.condition, s.why, at(seconds))
+	}
+	return got
+}
+
+func (s *story) require(t *testing.T, seconds float64, want delivery.Verdict, reason string) {
+	t.Helper()
+	got := s.look(seconds)
+	if got.Verdict != want || reason != "" && got.Reason != reason {
+		t.Errorf("after %v s: %+v, want %s %q", seconds, got, want, reason)
+	}
+	if isFinal := want != delivery.Rolling; isFinal != (got.Again == 0) || got.Again < 0 {
+		t.Errorf("after %v s: another look in %s", seconds, got.Again)
+	}
+}
+
+func TestARestartIsDeliveredWhenAllPodsRanForLongEnough(t *testing.T) {
+	s := begin(true)
+	s.require(t, 1, delivery.Rolling, "")
+	s.workload.Rollout = whole
+	s.require(t, 10, delivery.Rolling, "")
+	s.require(t, 39, delivery.Rolling, "")
+	if s.asked > 0 {
+		t.Errorf("the pods were read %d times, want only at the end", s.asked)
+	}
+	s.require(t, 40, delivery.Delivered, "")
+	if s.asked != 1 {
+		t.Errorf("the pods were read %d times, want once", s.asked)
+	}
+}
+
+func TestTheSoakBeginsAnewWhenAPodIsMissing(t *testing.T) {
+	s := begin(true)
+	s.workload.Rollout = whole
+	s.require(t, 10, delivery.Rolling, "")
+	s.workload.Rollout.Available = 2
+	s.require(t, 30, delivery.Rolling, "")
+	s.workload.Rollout = whole
+	s.require(t, 35, delivery.Rolling, "")
+	s.require(t, 64, delivery.Rolling, "")
+	s.require(t, 65, delivery.Delivered, "")
+}
+
+func TestARestartWhoseStatusIsThatOfBeforeIsNotDelivered(t *testing.T) {
+	s := begin(true)
+	s.workload.Rollout = whole
+	s.workload.Rollout.Observed = false
+	s.require(t, 40, delivery.Rolling, "")
+}
+
+func TestARestartFails(t *testing.T) {
+	for name, test := range map[string]struct {
+		play      func(s *story)
+		condition delivery.Condition
+		why       string
+		seconds   float64
+		want      string
+	}{
+		"a pod crashes while the rollout stalls": {
+			func(*story) {}, delivery.Broken, "CrashLoopBackOff", 20, "a pod is broken: CrashLoopBackOff"},
+		"a pod crashed in the soak time": {
+			func(s *story) { s.workload.Rollout = whole; s.look(2) }, delivery.Broken, "it restarts again and again", 32, "a pod is broken: it restarts again and again"},
+		"its controller gave up": {
+			func(s *story) { s.workload.Rollout.GaveUp = true }, delivery.Fine, "", 3, "the rollout exceeded its progress deadline"},
+		"no progress": {
+			func(*story) {}, delivery.Fine, "", 601, "no progress for 10m0s"},
+		"no progress for a longer deadline of its own": {
+			func(s *story) { s.workload.Rollout.Deadline = 900; s.look(2) }, delivery.Fine, "", 902, "no progress for 15m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, wasWhole := range []bool{true, false} {
+				s := begin(wasWhole)
+				s.look(1)
+				test.play(s)
+				s.condition, s.why = test.condition, test.why
+				if wasWhole {
+					s.require(t, test.seconds, delivery.Failed, test.want)
+				} else {
+					s.require(t, test.seconds, delivery.Neutral, test.want+"; but pods were missing before")
+				}
+			}
+		})
+	}
+}
+
+func TestALongerDeadlineOfTheWorkloadIsWaitedFor(t *testing.T) {
+	s := begin(true)
+	s.workload.Rollout.Deadline = 900
+	s.look(1)
+	s.require(t, 890, delivery.Rolling, "")
+}
+
+func TestWhatSaysNothingAboutTheContentIsNeutral(t *testing.T) {
+	for want, change := range map[string]func(*catalog.Workload){
+		"its pod template has changed since":    func(w *catalog.Workload) { w.Template = catalog.Fingerprint{1} },
+		"its pods do not restart by themselves": func(w *catalog.Workload) { w.Hold = catalog.Paused },
+		"it wants no pods":                      func(w *catalog.Workload) { w.Idle = true },
+		"it is being deleted":                   func(w *catalog.Workload) { w.Deleting = true },
+	} {
+		s := begin(true)
+		change(&s.workload)
+		s.require(t, 1, delivery.Neutral, want)
+	}
+	s := begin(true)
+	s.workload.Timestamp = at(5).Format(time.RFC3339Nano)
+	s.require(t, 6, delivery.Neutral, "its pod template has changed since")
+}
+
+func TestAPodThatCannotRunIsWaitedForAndThenNeutral(t *testing.T) {
+	s := begin(true)
+	s.condition, s.why = delivery.Blocked, "Unschedulable"
+	s.require(t, 100, delivery.Rolling, "")
+	s.require(t, 701, delivery.Neutral, "a pod cannot run: Unschedulable")
+}
+
+func TestPodsAreReadLessAndLessOftenWithoutProgress(t *testing.T) {
+	s := begin(true)
+	for seconds := 0.0; seconds < 600; seconds++ {
+		s.require(t, seconds, delivery.Rolling, "")
+	}
+	if s.asked < 4 || s.asked > 6 {
+		t.Errorf("the pods were read %d times in ten minutes", s.asked)
+	}
+	s.workload.Rollout.Updated = 2
+	s.require(t, 600, delivery.Rolling, "")
+	s.condition = delivery.Broken
+	s.require(t, 614, delivery.Rolling, "")
+	s.require(t, 615, delivery.Failed, "")
+}
+
+func TestAnotherProcessFollowsARestartThatMayBeUnderWay(t *testing.T) {
+	for name, test := range map[string]struct {
+		timestamp string
+		rollout   catalog.Rollout
+		now       float64
+		want      bool
+	}{
+		"rolling":                 {at(0).Format(time.RFC3339Nano), begun, 300, true},
+		"complete since a moment": {at(0).Format(time.RFC3339Nano), whole, 20, true},
+		"complete":                {at(0).Format(time.RFC3339Nano), whole, 31, false},
+		"long ago":                {at(0).Format(time.RFC3339Nano), begun, 601, false},
+		"in the future":           {at(10).Format(time.RFC3339Nano), begun, 5, false},
+		"never":                   {"", begun, 5, false},
+		"not a time":              {"now", begun, 5, false},
+	} {
+		w := catalog.Workload{Timestamp: test.timestamp, Rollout: test.rollout}
+		began, got := delivery.Resumes(&w, policy, at(test.now))
+		if got != test.want || got && !began.Equal(noon) {
+			t.Errorf("%s: %t since %v", name, got, began)
+		}
+	}
+}
+
+// Whatever statuses follow each other, a restart is only delivered after it was complete for the
+// soak time, only fails if all pods ran before, and is over at some time.
+func TestARestartIsOverAtSomeTime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := begin(rapid.Bool().Draw(t, "was whole"))
+		now, wholeSince := 0.0, -1.0
+		count := rapid.Int32Range(0, 3)
+		for step := range 400 {
+			if step < 20 && rapid.Bool().Draw(t, "another status") {
+				s.workload.Rollout = catalog.Rollout{
+					Wanted: 3, Updated: count.Draw(t, "updated"), Outdated: count.Draw(t, "outdated"), Available: count.Draw(t, "available"),
+					Observed: rapid.Bool().Draw(t, "observed"), GaveUp: rapid.Bool().Draw(t, "gave up"),
+				}
+				s.condition = rapid.SampledFrom([]delivery.Condition{delivery.Fine, delivery.Fine, delivery.Blocked, delivery.Broken}).Draw(t, "condition")
+			}
+			if !s.workload.Rollout.IsWhole() {
+				wholeSince = -1
+			} else if wholeSince < 0 {
+				wholeSince = now
+			}
+			got := s.look(now)
+			switch {
+			case got.Verdict == delivery.Rolling && got.Again <= 0:
+				t.Fatalf("rolling without another look: %+v", got)
+			case got.Verdict == delivery.Rolling:
+				now += min(got.Again.Seconds(), 1+float64(step))
+				continue
+			case got.Verdict == delivery.Delivered && (wholeSince < 0 || now-wholeSince < 30):
+				t.Fatalf("delivered at %v, complete since %v", now, wholeSince)
+			case got.Verdict == delivery.Failed && !s.restart.WasWhole:
+				t.Fatalf("failed, though pods were missing before: %+v", got)
+			case got.Verdict == delivery.AskPods:
+				t.Fatal("asks for the pods twice")
+			}
+			return
+		}
+		t.Fatal("it is not over")
+	})
+}

@@ -1,0 +1,153 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+)
+
+// What became of a restart: the controller follows it until all pods run, or until they do not.
+
+// kindsOfThree run three pods of each kind of workload, which roll one at a time.
+var kindsOfThree = map[string]func(*scene, corev1.PodSpec) workload{
+	"Deployment": func(s *scene, pod corev1.PodSpec) workload {
+		return s.run("app", pod, func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(3)) })
+	},
+	"StatefulSet": func(s *scene, pod corev1.PodSpec) workload {
+		return s.runStateful("app", pod, func(st *appsv1.StatefulSet) { st.Spec.Replicas = new(int32(3)) })
+	},
+	"DaemonSet": func(s *scene, pod corev1.PodSpec) workload { return s.runDaemons("app", pod) },
+}
+
+func TestARestartIsDeliveredWhenAllItsPodsRun(t *testing.T) {
+	t.Parallel()
+	for kind, run := range kindsOfThree {
+		t.Run(kind, func(t *testing.T) {
+			s := newSceneApart(t)
+			s.startController("--restart-soak=2s")
+			s.make(settings, set("used", "v1"))
+			app := run(s, podOf(envFrom(settings)))
+			before := s.started(app)
+			s.awaitRollout(app)
+			s.edit(settings, set("used", "v2"))
+			s.awaitRestart(app, before)
+			s.awaitMetric("restarts_delivered_total", map[string]string{"kind": kind}, 1)
+			if failed := s.metric("restarts_failed_total", map[string]string{"kind": kind}); failed != 0 {
+				t.Errorf("%v restarts failed", failed)
+			}
+		})
+	}
+}
+
+// crashPods makes each pod of a workload crash that has the annotation of a restart, as a kubelet
+// reports it, until the test ends. KWOK leaves pods alone once they run.
+func (s *scene) crashPods(w workload) {
+	ctx, stop := context.WithCancel(s.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			err := harness.Eventually(ctx, waitLimit, func(ctx context.Context) error {
+				pods, err := s.podsOf(ctx, w)
+				for i := range pods {
+					if _, restarted := pods[i].Annotations[timestampAnnotation]; restarted && isReady(&pods[i]) {
+						err = errors.Join(err, crash(ctx, s.client, &pods[i]))
+					}
+				}
+				return errors.Join(err, errors.New("for as long as the test runs"))
+			})
+			_ = err // it always ends with an error
+		}
+	}()
+	s.Cleanup(func() { stop(); <-ended })
+}
+
+func isReady(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func crash(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod) error {
+	const patch = `{"status":{"conditions":[{"type":"Ready","status":"False"},{"type":"ContainersReady","status":"False"}],"containerStatuses":[` +
+		`{"name":%q,"image":"example/app","imageID":"","ready":false,"restartCount":1,"state":{"waiting":{"reason":"CrashLoopBackOff","message":"back-off"}}}]}}`
+	_, err := client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType,
+		fmt.Appendf(nil, patch, pod.Spec.Containers[0].Name), metav1.PatchOptions{}, "status")
+	return err
+}
+
+func TestARestartThatBreaksThePodsIsReportedOnTheWorkloadAndOnTheConfig(t *testing.T) {
+	t.Parallel()
+	for kind, run := range kindsOfThree {
+		t.Run(kind, func(t *testing.T) {
+			s := newSceneApart(t)
+			s.startController("--restart-soak=2s")
+			s.make(settings, set("used", "v1"))
+			app := run(s, podOf(envFrom(settings)))
+			before := s.started(app)
+			s.awaitRollout(app)
+			s.crashPods(app)
+			s.edit(settings, set("used", "v2"))
+			s.awaitTimestamp(app, before.restartedAt())
+			s.awaitMetric("restarts_failed_total", map[string]string{"kind": kind}, 1)
+			event := s.awaitEvent(app, "RestartNotDelivered", "failed ")
+			if !regexp.MustCompile(`^failed \d+s after it restarted for configmap settings \(keys: used; written by .+\): a pod is broken: CrashLoopBackOff$`).MatchString(event.Message) {
+				t.Errorf("the Event of the workload says %q", event.Message)
+			}
+			s.requireFailureOnConfig(settings, strings.ToLower(kind)+"/app failed ")
+			s.settle()
+			s.requireRestarts(app, before, 1)
+			if delivered := s.metric("restarts_delivered_total", map[string]string{"kind": kind}); delivered != 0 {
+				t.Errorf("%v restarts are delivered", delivered)
+			}
+		})
+	}
+}
+
+// requireFailureOnConfig waits for the Event of a failed restart that kubectl describe shows for a
+// config: it has the UID.
+func (s *scene) requireFailureOnConfig(c config, begin string) {
+	s.Helper()
+	object, err := s.client.CoreV1().ConfigMaps(s.namespace).Get(s.Context(), c.name, metav1.GetOptions{})
+	s.must(err)
+	s.eventually("an Event of "+c.name, func(ctx context.Context) error {
+		list, err := s.client.CoreV1().Events(s.namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=RestartNotDelivered,involvedObject.uid=" + string(object.UID)})
+		if err != nil {
+			return err
+		}
+		if len(list.Items) != 1 || !strings.HasPrefix(list.Items[0].Message, begin) {
+			return fmt.Errorf("there are %v", list.Items)
+		}
+		return nil
+	})
+}
+
+func TestALeaderThatTakesOverReportsARestartOfTheFormerOne(t *testing.T) {
+	s := newSceneApart(t)
+	first := s.startController("--restart-soak=2s")
+	s.make(settings, set("used", "v1"))
+	app := s.run("app", podOf(envFrom(settings)), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(3)) })
+	before := s.started(app)
+	s.awaitRollout(app)
+	s.crashPods(app)
+	s.edit(settings, set("used", "v2"))
+	s.awaitTimestamp(app, before.restartedAt())
+	s.must(first.Stop())
+	s.startController("--restart-soak=2s")
+	s.awaitMetric("restarts_failed_total", map[string]string{"kind": "Deployment"}, 1)
+	s.awaitEvent(app, "RestartNotDelivered", "failed ")
+}
