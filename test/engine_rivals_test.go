@@ -204,7 +204,7 @@ type referee struct {
 	sets     map[string]map[string]*appsv1.ReplicaSet // by Deployment and name
 	images   map[string]map[string]string             // the ReplicaSet of each image, by Deployment
 	moments  int
-	offences []string
+	offenses []string
 }
 
 // callReferee begins with what there is, which must be settled.
@@ -247,7 +247,7 @@ func (r *referee) see(event apiwatch.Event) {
 	}
 	rs, isReplicaSet := event.Object.(*appsv1.ReplicaSet)
 	if !isReplicaSet {
-		r.offences = append(r.offences, fmt.Sprintf("the referee sees nothing any more: %v", event.Object))
+		r.offenses = append(r.offenses, fmt.Sprintf("the referee sees nothing any more: %v", event.Object))
 		return
 	}
 	app := rs.Labels["app"]
@@ -263,7 +263,7 @@ func (r *referee) see(event apiwatch.Event) {
 	r.moments++
 	image := rs.Spec.Template.Spec.Containers[0].Image
 	if other, found := r.images[app][image]; found && other != rs.Name {
-		r.offences = append(r.offences, fmt.Sprintf("%s has both %s and %s for %s", app, other, rs.Name, image))
+		r.offenses = append(r.offenses, fmt.Sprintf("%s has both %s and %s for %s", app, other, rs.Name, image))
 	}
 	r.images[app][image] = rs.Name
 	r.judge(app)
@@ -282,11 +282,11 @@ func (r *referee) judge(app string) {
 		}
 	}
 	if wanted > replicas+r.surge || available < replicas-r.unavailable {
-		r.offences = append(r.offences, fmt.Sprintf("%s wants %d and has %d available: %v", app, wanted, available, sizes))
+		r.offenses = append(r.offenses, fmt.Sprintf("%s wants %d and has %d available: %v", app, wanted, available, sizes))
 	}
 }
 
-// requireFair fails the test if there were offences, or if some Deployment has not had
+// requireFair fails the test if there were offenses, or if some Deployment has not had
 // so many templates.
 func (r *referee) requireFair(templates int) {
 	r.s.Helper()
@@ -302,7 +302,7 @@ func (r *referee) requireFair(templates int) {
 	})
 	r.stop()
 	r.s.Logf("the referee has seen %d moments", r.moments)
-	for _, offence := range r.offences {
-		r.s.Error(offence)
+	for _, offense := range r.offenses {
+		r.s.Error(offense)
 	}
 }

@@ -71,7 +71,7 @@ func openPlace(arguments ...string) (*place, error) {
 }
 
 // openPlaceWithPermissions starts a cluster where the controller has the permissions of these
-// manifests, within the fence of admission-policy.yaml.
+// manifests, with admission-policy.yaml in place.
 func openPlaceWithPermissions(names []string, arguments ...string) (*place, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
