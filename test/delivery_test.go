@@ -30,16 +30,24 @@ var kindsOfThree = map[string]func(*scene, corev1.PodSpec) workload{
 	"DaemonSet": func(s *scene, pod corev1.PodSpec) workload { return s.runDaemons("app", pod) },
 }
 
+// runWhole starts a controller and a workload that reads the settings, and waits until all its pods
+// run.
+func (s *scene) runWhole(run func(*scene, corev1.PodSpec) workload) (workload, state) {
+	s.Helper()
+	s.startController("--restart-soak=2s")
+	s.make(settings, set("used", "v1"))
+	app := run(s, podOf(envFrom(settings)))
+	before := s.started(app)
+	s.awaitRollout(app)
+	return app, before
+}
+
 func TestARestartIsDeliveredWhenAllItsPodsRun(t *testing.T) {
 	t.Parallel()
 	for kind, run := range kindsOfThree {
 		t.Run(kind, func(t *testing.T) {
 			s := newSceneApart(t)
-			s.startController("--restart-soak=2s")
-			s.make(settings, set("used", "v1"))
-			app := run(s, podOf(envFrom(settings)))
-			before := s.started(app)
-			s.awaitRollout(app)
+			app, before := s.runWhole(run)
 			s.edit(settings, set("used", "v2"))
 			s.awaitRestart(app, before)
 			s.awaitMetric("restarts_delivered_total", map[string]string{"kind": kind}, 1)
@@ -95,11 +103,7 @@ func TestARestartThatBreaksThePodsIsReportedOnTheWorkloadAndOnTheConfig(t *testi
 	for kind, run := range kindsOfThree {
 		t.Run(kind, func(t *testing.T) {
 			s := newSceneApart(t)
-			s.startController("--restart-soak=2s")
-			s.make(settings, set("used", "v1"))
-			app := run(s, podOf(envFrom(settings)))
-			before := s.started(app)
-			s.awaitRollout(app)
+			app, before := s.runWhole(run)
 			s.crashPods(app)
 			s.edit(settings, set("used", "v2"))
 			s.awaitTimestamp(app, before.restartedAt())
@@ -138,15 +142,11 @@ func (s *scene) requireFailureOnConfig(c config, begin string) {
 
 func TestALeaderThatTakesOverReportsARestartOfTheFormerOne(t *testing.T) {
 	s := newSceneApart(t)
-	first := s.startController("--restart-soak=2s")
-	s.make(settings, set("used", "v1"))
-	app := s.run("app", podOf(envFrom(settings)), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(3)) })
-	before := s.started(app)
-	s.awaitRollout(app)
+	app, before := s.runWhole(kindsOfThree["Deployment"])
 	s.crashPods(app)
 	s.edit(settings, set("used", "v2"))
 	s.awaitTimestamp(app, before.restartedAt())
-	s.must(first.Stop())
+	s.must(s.controller.Stop())
 	s.startController("--restart-soak=2s")
 	s.awaitMetric("restarts_failed_total", map[string]string{"kind": "Deployment"}, 1)
 	s.awaitEvent(app, "RestartNotDelivered", "failed ")
