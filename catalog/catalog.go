@@ -106,6 +106,14 @@ func (c *Catalog) View(ref WorkloadRef) (View, bool) {
 	return view, true
 }
 
+// Workload returns what the catalog knows about a workload, or nil if it does not have the workload.
+// The value is shared and never modified.
+func (c *Catalog) Workload(ref WorkloadRef) *Workload {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.workload(ref)
+}
+
 // Sequence returns the sequence of the last observation.
 func (c *Catalog) Sequence() Sequence {
 	c.mu.RLock()

@@ -7,14 +7,19 @@ type Rollout struct {
 	// it has, Outdated is how many other pods it has, and Available is how many of all its pods are
 	// available.
 	Wanted, Updated, Outdated, Available int32
-	// Deadline is how many seconds without progress its controller waits before it gives up, or 0
-	// if the workload has no such limit.
+	// Deadline is for how many seconds the rollout may make no progress by the workload's own
+	// settings.
 	Deadline int32
 	// Observed means that its controller has seen the present pod template, which the numbers are
 	// about.
 	Observed bool
 	// GaveUp means that its controller has found no progress for too long.
 	GaveUp bool
+	// Completed means that the rollout was complete at some time, even if pods are missing now. The
+	// status of a DaemonSet does not show it.
+	Completed bool
+	// CannotCreate means that pods cannot be created, such as for lack of quota.
+	CannotCreate bool
 }
 
 // IsWhole reports whether the workload runs with all pods that it wants, all of them made from

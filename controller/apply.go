@@ -62,7 +62,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 	}
 	patch, err := newPatch(w, decision, catalog.Basis{
 		Template: w.Template, Key: view.Key, Budget: budget, Written: taken, Copies: copied || remain,
-		Timestamp: timestampAfter(w, decision.Outcome, now), WasWhole: wasWholeAfter(w, decision.Outcome),
+		Timestamp: timestampAfter(w, decision.Outcome, now), WasWhole: r.deliveries.wasWholeAfter(w, decision.Outcome),
 	})
 	if err != nil {
 		return err

@@ -133,7 +133,6 @@ func TestAWorkloadIsDecidedAboutOnTheListedConfigs(t *testing.T) {
 		backlogs: newBacklogs(), journal: newJournal(),
 		metrics: newMetrics(),
 		dryRun:  true,
-		configs: &configReader{},
 		log:     slog.New(slog.DiscardHandler),
 		knowsConfigs: func(string) bool {
 			c.ListConfigs(catalog.ConfigMap, "", []*catalog.Config{&known}, time.Unix(0, 0), true, func(catalog.ConfigRef) {})

@@ -21,6 +21,10 @@ import (
 // be late so that they do not delay the patches.
 var eventRate = apiclient.Rate{QPS: 50, Burst: 100}
 
+// followRate limits the requests that follow restarts, apart from all others: they are many if many
+// restarts go wrong, and must not hold up the next restarts.
+var followRate = apiclient.Rate{QPS: 20, Burst: 40}
+
 // Options configure what a controller works on and how.
 type Options struct {
 	// API is how to reach the API server. The controller sets its own rate limits.
@@ -108,17 +112,20 @@ func New(options Options) (*Controller, error) {
 			c.watchWorkloads(kind, namespace, clients)
 		}
 	}
-	configs := &configReader{core: clients.Core}
-	c.deliveries = c.newDeliveries(clients, configs)
-	c.restarter = c.newRestarter(clients, configs)
+	following, err := apiclient.Connect(options.API, followRate, eventRate)
+	if err != nil {
+		return nil, err
+	}
+	c.deliveries = c.newDeliveries(following)
+	c.restarter = c.newRestarter(clients)
 	return c, nil
 }
 
-func (c *Controller) newDeliveries(clients *apiclient.Clients, configs *configReader) *deliveries {
+func (c *Controller) newDeliveries(clients *apiclient.Clients) *deliveries {
 	return &deliveries{
 		catalog:    c.catalog,
 		pods:       podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient()},
-		configs:    configs,
+		metadata:   clients.Metadata,
 		events:     c.recorder,
 		metrics:    c.metrics,
 		quarantine: c.quarantine,
@@ -129,13 +136,13 @@ func (c *Controller) newDeliveries(clients *apiclient.Clients, configs *configRe
 	}
 }
 
-func (c *Controller) newRestarter(clients *apiclient.Clients, configs *configReader) *restarter {
+func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 	return &restarter{
 		catalog:       c.catalog,
 		changes:       c.changes,
 		knowsConfigs:  c.watches.knowConfigs,
 		pods:          podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient()},
-		configs:       configs,
+		configs:       configReader{core: clients.Core},
 		workloads:     workloadWriter{apps: clients.Apps.RESTClient()},
 		cleanup:       digestCleanup{apps: clients.Apps.RESTClient(), metadata: clients.Metadata},
 		events:        c.recorder,

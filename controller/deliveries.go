@@ -8,6 +8,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -25,7 +28,7 @@ const deliveryWorkers = 2
 type deliveries struct {
 	catalog    *catalog.Catalog
 	pods       podReader
-	configs    *configReader
+	metadata   metadata.Interface
 	events     record.EventRecorder
 	metrics    *metrics
 	quarantine *quarantine.Set
@@ -53,14 +56,22 @@ func newDeliveryQueue() *fairqueue.Queue[catalog.WorkloadRef, struct{}] {
 	})
 }
 
+// wasWholeAfter returns whether all pods ran before the last restart, which may be this one. If the
+// pods are still being replaced for a restart before, they did if they ran before that.
+func (d *deliveries) wasWholeAfter(w *catalog.Workload, outcome catalog.Outcome) bool {
+	if outcome != catalog.Restart {
+		return w.Applied.WasWhole && w.Applied.Trusted
+	}
+	rolling := d.of(w.Ref)
+	return w.Rollout.IsWhole() || rolling != nil && rolling.WasWhole
+}
+
 // begin follows a restart that has just been made, instead of an earlier one.
 func (d *deliveries) begin(ref catalog.WorkloadRef, decision catalog.Decision, now time.Time) {
-	view, found := d.catalog.View(ref)
-	if !found {
-		return
-	}
 	decision.Checksums = nil // of which there may be very many
-	d.follow(view.Workload, decision, now)
+	if w := d.catalog.Workload(ref); w != nil {
+		d.follow(w, decision, now)
+	}
 }
 
 func (d *deliveries) follow(w *catalog.Workload, decision catalog.Decision, began time.Time) {
@@ -73,14 +84,12 @@ func (d *deliveries) follow(w *catalog.Workload, decision catalog.Decision, bega
 // resume follows the restart of a workload that another process made a short while ago, if it may
 // not be complete.
 func (d *deliveries) resume(ref catalog.WorkloadRef, now time.Time) {
-	view, found := d.catalog.View(ref)
-	if !found {
+	w, known := d.catalog.Workload(ref), d.of(ref)
+	if w == nil || known != nil && known.Timestamp == w.Timestamp {
 		return
 	}
-	known := d.of(ref)
-	isKnown := known != nil && known.Timestamp == view.Workload.Timestamp
-	if began, isRolling := delivery.Resumes(view.Workload, d.policy, now); isRolling && !isKnown {
-		d.follow(view.Workload, catalog.Decision{}, began)
+	if began, isRolling := delivery.Resumes(w, d.policy, now); isRolling {
+		d.follow(w, catalog.Decision{}, began)
 	}
 }
 
@@ -129,19 +138,17 @@ func (d *deliveries) run(ctx context.Context) {
 
 // look judges the restart of a workload, and again later if it is not over.
 func (d *deliveries) look(ctx context.Context, ref catalog.WorkloadRef) {
-	restart := d.of(ref)
-	if restart == nil {
+	restart, w := d.of(ref), d.catalog.Workload(ref)
+	switch {
+	case restart == nil:
 		return
-	}
-	view, found := d.catalog.View(ref)
-	if !found {
+	case w == nil:
 		d.finish(ref, restart)
 		return
 	}
-	judgement, err := d.judge(ctx, restart, view.Workload)
+	judgement, err := d.judge(ctx, restart, w)
 	if err != nil {
 		if ctx.Err() == nil {
-			d.log.Warn("cannot read the pods of a workload that restarts, trying again", "workload", ref, "error", err)
 			d.queue.Retry(ref, failureOf(err))
 		}
 		return
@@ -152,17 +159,22 @@ func (d *deliveries) look(ctx context.Context, ref catalog.WorkloadRef) {
 		return
 	}
 	d.finish(ref, restart)
-	d.report(ctx, view.Workload, restart, judgement)
+	d.report(ctx, w, restart, judgement)
 }
 
+// judge judges the restart of a workload, with its pods if necessary. If they cannot be read again and
+// again, the status alone decides.
 func (d *deliveries) judge(ctx context.Context, restart *rollingRestart, w *catalog.Workload) (delivery.Judgement, error) {
 	judgement := restart.Look(w, d.policy, time.Now())
 	if judgement.Verdict != delivery.AskPods {
 		return judgement, nil
 	}
 	worst, why, err := d.pods.worst(ctx, w)
-	if err != nil {
+	if err != nil && (ctx.Err() != nil || d.queue.Failures(w.Ref) < passingFailures) {
 		return delivery.Judgement{}, err
+	}
+	if err != nil {
+		d.log.Warn("cannot read the pods of a workload that restarts, judging it by its status", "workload", w.Ref, "error", err)
 	}
 	return restart.LookAtPods(w, d.policy, worst, why, time.Now()), nil
 }
@@ -193,7 +205,7 @@ func (d *deliveries) report(ctx context.Context, w *catalog.Workload, restart *r
 // be those of the workload.
 func (d *deliveries) reportOnConfigs(ctx context.Context, w *catalog.Workload, decision catalog.Decision, took time.Duration, reason string) {
 	for _, cause := range decision.Causes {
-		config, err := d.configs.find(ctx, cause.Config)
+		config, err := d.reference(ctx, cause.Config)
 		if err != nil {
 			d.log.Warn("cannot report a failed restart on a config", "config", cause.Config, "workload", w.Ref, "error", err)
 			continue
@@ -203,4 +215,19 @@ func (d *deliveries) reportOnConfigs(ctx context.Context, w *catalog.Workload, d
 				strings.ToLower(string(w.Ref.Kind)), w.Ref.Name, took, describeKeys(cause), describeWriters(cause), reason)
 		}
 	}
+}
+
+// reference names a config as the object of an Event, with the UID by which kubectl describe finds
+// it; nil if the config is gone. It reads no data, and needs no permission beyond those of the watches.
+func (d *deliveries) reference(ctx context.Context, ref catalog.ConfigRef) (*corev1.ObjectReference, error) {
+	kind := kindOfConfig(ref.Kind)
+	list, err := d.metadata.Resource(corev1.SchemeGroupVersion.WithResource(kind.resource)).Namespace(ref.Namespace).
+		List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()})
+	if err != nil || len(list.Items) == 0 {
+		return nil, err
+	}
+	object := &list.Items[0]
+	return &corev1.ObjectReference{
+		APIVersion: "v1", Kind: kind.name, Namespace: ref.Namespace, Name: ref.Name, UID: object.UID, ResourceVersion: object.ResourceVersion,
+	}, nil
 }

@@ -34,14 +34,6 @@ func timestampAfter(w *catalog.Workload, outcome catalog.Outcome, at time.Time) 
 	return w.Timestamp
 }
 
-// wasWholeAfter returns whether all pods ran before the last restart, which may be this one.
-func wasWholeAfter(w *catalog.Workload, outcome catalog.Outcome) bool {
-	if outcome == catalog.Restart {
-		return w.Rollout.IsWhole()
-	}
-	return w.Applied.WasWhole
-}
-
 type workloadPatch struct {
 	Metadata patchedMeta  `json:"metadata"`
 	Spec     *patchedSpec `json:"spec,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -48,34 +49,37 @@ func (r podReader) list(ctx context.Context, w *catalog.Workload) ([]livePod, er
 	return pods, err
 }
 
-// worst returns the worst condition of a workload's pods of the present template, and its reason.
+// worst returns the worst condition of a workload's pods, and its reason. Of pods of an earlier
+// template it only reports that they are blocked.
 func (r podReader) worst(ctx context.Context, w *catalog.Workload) (delivery.Condition, string, error) {
-	type unwellPod struct {
-		origin
-		condition delivery.Condition
-		reason    string
-	}
-	var unwell []unwellPod
-	err := r.each(ctx, w, func() { unwell = nil }, func(pod *corev1.Pod, from origin) {
-		_, isLive := catalog.NewPod(pod, nil)
-		if condition, reason := delivery.ConditionOf(pod); isLive && condition > delivery.Fine {
-			unwell = append(unwell, unwellPod{from, condition, strings.Clone(reason)})
+	broken, blocked, now := make(map[origin]string), "", time.Now()
+	err := r.each(ctx, w, func() { clear(broken); blocked = "" }, func(pod *corev1.Pod, from origin) {
+		switch condition, reason := delivery.ConditionOf(pod, now); condition {
+		case delivery.Broken:
+			broken[from] = strings.Clone(reason)
+		case delivery.Blocked:
+			blocked = strings.Clone(reason)
+		case delivery.Fine:
 		}
 	})
-	if err != nil || len(unwell) == 0 {
-		return delivery.Fine, "", err
-	}
-	isPresent, err := revisionsOf(w).present(r, ctx, w)
 	if err != nil {
 		return delivery.Fine, "", err
 	}
-	worst, why := delivery.Fine, ""
-	for _, pod := range unwell {
-		if pod.condition > worst && isPresent(pod.origin) {
-			worst, why = pod.condition, pod.reason
+	if len(broken) > 0 {
+		isPresent, err := revisionsOf(w).present(r, ctx, w)
+		if err != nil {
+			return delivery.Fine, "", err
+		}
+		for from, reason := range broken {
+			if isPresent(from) {
+				return delivery.Broken, reason, nil
+			}
 		}
 	}
-	return worst, why, nil
+	if blocked != "" {
+		return delivery.Blocked, blocked, nil
+	}
+	return delivery.Fine, "", nil
 }
 
 // each calls a function with each pod that a workload selects, and that it controls or, if its

@@ -52,7 +52,7 @@ type restarter struct {
 	catalog    *catalog.Catalog
 	changes    *changeQueue
 	pods       podReader
-	configs    *configReader
+	configs    configReader
 	workloads  workloadWriter
 	cleanup    digestCleanup
 	events     record.EventRecorder

@@ -1,8 +1,6 @@
 package controller
 
 import (
-	"math"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -18,12 +16,16 @@ func rolloutOfDeployment(d *appsv1.Deployment) catalog.Rollout {
 		Wanted: wanted(d.Spec.Replicas), Updated: status.UpdatedReplicas, Outdated: status.Replicas - status.UpdatedReplicas,
 		Available: status.AvailableReplicas, Observed: status.ObservedGeneration >= d.Generation,
 	}
-	if deadline := d.Spec.ProgressDeadlineSeconds; deadline != nil && *deadline < math.MaxInt32 { // which means none
+	if deadline := d.Spec.ProgressDeadlineSeconds; deadline != nil { // the largest value means none
 		rollout.Deadline = *deadline
 	}
 	for i := range status.Conditions {
-		if condition := &status.Conditions[i]; condition.Type == appsv1.DeploymentProgressing {
+		switch condition := &status.Conditions[i]; condition.Type {
+		case appsv1.DeploymentProgressing:
 			rollout.GaveUp = condition.Status == corev1.ConditionFalse && condition.Reason == "ProgressDeadlineExceeded"
+			rollout.Completed = condition.Status == corev1.ConditionTrue && condition.Reason == "NewReplicaSetAvailable"
+		case appsv1.DeploymentReplicaFailure:
+			rollout.CannotCreate = condition.Status == corev1.ConditionTrue
 		}
 	}
 	return rollout
@@ -34,6 +36,8 @@ func rolloutOfStatefulSet(s *appsv1.StatefulSet) catalog.Rollout {
 	return catalog.Rollout{
 		Wanted: wanted(s.Spec.Replicas), Updated: status.UpdatedReplicas, Outdated: status.Replicas - status.UpdatedReplicas,
 		Available: status.AvailableReplicas, Observed: status.ObservedGeneration >= s.Generation,
+		Completed: status.CurrentRevision == status.UpdateRevision,
+		Deadline:  replacementTime(s.Spec.MinReadySeconds, &s.Spec.Template),
 	}
 }
 
@@ -43,8 +47,25 @@ func rolloutOfDaemonSet(d *appsv1.DaemonSet) catalog.Rollout {
 		Wanted: status.DesiredNumberScheduled, Updated: status.UpdatedNumberScheduled,
 		Outdated:  status.CurrentNumberScheduled - status.UpdatedNumberScheduled,
 		Available: status.NumberAvailable, Observed: status.ObservedGeneration >= d.Generation,
+		Deadline: replacementTime(d.Spec.MinReadySeconds, &d.Spec.Template),
 	}
 }
+
+// startTime is how many seconds a pod may take to start, besides what its workload declares.
+const startTime = 2 * 60
+
+// replacementTime returns how many seconds the replacement of a pod may take, in which the status
+// need not change: the earlier pod terminates, and the new one must be ready for a while.
+func replacementTime(minReadySeconds int32, template *corev1.PodTemplateSpec) int32 {
+	seconds := int64(startTime) + int64(minReadySeconds)
+	if grace := template.Spec.TerminationGracePeriodSeconds; grace != nil {
+		seconds += max(*grace, 0)
+	}
+	return int32(min(seconds, longestReplacement))
+}
+
+// longestReplacement limits [replacementTime], in seconds.
+const longestReplacement = 24 * 60 * 60
 
 // wanted returns how many pods a workload wants, which is one by default.
 func wanted(replicas *int32) int32 {

@@ -14,6 +14,12 @@ func TestARolloutIsReadFromTheStatusOfEachKind(t *testing.T) {
 	gaveUp := func(d *appsv1.Deployment) {
 		d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}}
 	}
+	completed := func(d *appsv1.Deployment) {
+		d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}}
+	}
+	withoutQuota := func(d *appsv1.Deployment) {
+		d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate"}}
+	}
 	deployment := func(change func(*appsv1.Deployment)) *appsv1.Deployment {
 		d := &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: new(int32(3)), ProgressDeadlineSeconds: new(int32(600))}}
 		d.Generation, d.Status = 2, appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 4, UpdatedReplicas: 2, AvailableReplicas: 3}
@@ -33,6 +39,7 @@ func TestARolloutIsReadFromTheStatusOfEachKind(t *testing.T) {
 	daemons.Generation, daemons.Status = 2, appsv1.DaemonSetStatus{
 		ObservedGeneration: 2, DesiredNumberScheduled: 3, CurrentNumberScheduled: 4, UpdatedNumberScheduled: 2, NumberAvailable: 3,
 	}
+	daemons.Spec.MinReadySeconds, daemons.Spec.Template.Spec.TerminationGracePeriodSeconds = 900, new(int64(30))
 	for name, test := range map[string]struct {
 		object any
 		want   catalog.Rollout
@@ -40,10 +47,12 @@ func TestARolloutIsReadFromTheStatusOfEachKind(t *testing.T) {
 		"Deployment":                    {deployment(func(*appsv1.Deployment) {}), with(func(*catalog.Rollout) {})},
 		"Deployment, not observed":      {deployment(func(d *appsv1.Deployment) { d.Generation = 3 }), with(func(r *catalog.Rollout) { r.Observed = false })},
 		"Deployment of the usual size":  {deployment(func(d *appsv1.Deployment) { d.Spec.Replicas = nil }), with(func(r *catalog.Rollout) { r.Wanted = 1 })},
-		"Deployment without a deadline": {deployment(func(d *appsv1.Deployment) { *d.Spec.ProgressDeadlineSeconds = math.MaxInt32 }), usual},
+		"Deployment without a deadline": {deployment(func(d *appsv1.Deployment) { *d.Spec.ProgressDeadlineSeconds = math.MaxInt32 }), with(func(r *catalog.Rollout) { r.Deadline = math.MaxInt32 })},
+		"Deployment that was complete":  {deployment(completed), with(func(r *catalog.Rollout) { r.Completed = true })},
+		"Deployment without quota":      {deployment(withoutQuota), with(func(r *catalog.Rollout) { r.CannotCreate = true })},
 		"Deployment that gave up":       {deployment(gaveUp), with(func(r *catalog.Rollout) { r.GaveUp = true })},
-		"StatefulSet":                   {stateful, usual},
-		"DaemonSet":                     {daemons, usual},
+		"StatefulSet":                   {stateful, with(func(r *catalog.Rollout) { r.Deadline, r.Completed = 120, true })},
+		"DaemonSet":                     {daemons, with(func(r *catalog.Rollout) { r.Deadline = 120 + 900 + 30 })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, kind := range workloadKinds {

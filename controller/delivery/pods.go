@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -31,9 +32,15 @@ var (
 	blockedReasons = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable"}
 )
 
-// ConditionOf judges a pod of the present template. It returns the condition, and the reason as the
-// API gives it.
-func ConditionOf(pod *corev1.Pod) (Condition, string) {
+// ConditionOf judges a pod at the given time. It returns the condition, and the reason as the API
+// gives it. A pod that terminates or has finished is fine, unless no kubelet ends it.
+func ConditionOf(pod *corev1.Pod, now time.Time) (Condition, string) {
+	switch {
+	case pod.DeletionTimestamp != nil && now.Sub(pod.DeletionTimestamp.Time) > terminationDelay:
+		return Blocked, "it does not terminate"
+	case pod.DeletionTimestamp != nil, pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded:
+		return Fine, ""
+	}
 	worst, reason := Fine, ""
 	note := func(condition Condition, why string) {
 		if condition > worst {
@@ -49,6 +56,10 @@ func ConditionOf(pod *corev1.Pod) (Condition, string) {
 	return worst, reason
 }
 
+// terminationDelay is how long after its deletion timestamp, which includes its grace period, a pod
+// may still be there.
+const terminationDelay = 30 * time.Second
+
 func conditionOfContainer(status *corev1.ContainerStatus) (Condition, string) {
 	waiting := status.State.Waiting
 	switch {
@@ -62,15 +73,28 @@ func conditionOfContainer(status *corev1.ContainerStatus) (Condition, string) {
 	return Fine, ""
 }
 
-// placeOf reports whether a pod has no node, or has lost it.
+// placeOf reports whether a pod has no node, or has lost it. When a node does not answer, its pods are
+// marked as not ready, and nothing else of their status changes. A pod whose readiness gates are closed
+// looks the same, and says as little about its configs.
 func placeOf(pod *corev1.Pod) (Condition, string) {
-	for i := range pod.Status.Conditions {
-		switch c := &pod.Status.Conditions[i]; {
-		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
-			return Blocked, c.Reason
-		case c.Type == corev1.PodReady && c.Status == corev1.ConditionUnknown, c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue:
-			return Blocked, "its node is gone"
-		}
+	scheduled, ready, containers := conditionOf(pod, corev1.PodScheduled), conditionOf(pod, corev1.PodReady), conditionOf(pod, corev1.ContainersReady)
+	switch {
+	case scheduled.Status == corev1.ConditionFalse:
+		return Blocked, scheduled.Reason
+	case ready.Status == corev1.ConditionUnknown, conditionOf(pod, corev1.DisruptionTarget).Status == corev1.ConditionTrue:
+		return Blocked, "its node is gone"
+	case ready.Status == corev1.ConditionFalse && containers.Status == corev1.ConditionTrue:
+		return Blocked, "it is not ready, but its containers are"
 	}
 	return Fine, ""
+}
+
+// conditionOf returns a condition of a pod, or the zero value if the pod does not have it.
+func conditionOf(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
+	for i := range pod.Status.Conditions {
+		if pod.Status.Conditions[i].Type == kind {
+			return pod.Status.Conditions[i]
+		}
+	}
+	return corev1.PodCondition{}
 }

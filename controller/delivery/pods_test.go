@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/controller/delivery"
 )
@@ -43,11 +44,28 @@ func TestTheConditionOfAPod(t *testing.T) {
 		"no node":                   {is(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable"), delivery.Blocked, "Unschedulable"},
 		"scheduled":                 {is(corev1.PodScheduled, corev1.ConditionTrue, ""), delivery.Fine, ""},
 		"not ready":                 {is(corev1.PodReady, corev1.ConditionFalse, "ContainersNotReady"), delivery.Fine, ""},
-		"its node does not answer":  {is(corev1.PodReady, corev1.ConditionUnknown, "NodeStatusUnknown"), delivery.Blocked, "its node is gone"},
-		"evicted by a taint":        {is(corev1.DisruptionTarget, corev1.ConditionTrue, "DeletionByTaintManager"), delivery.Blocked, "its node is gone"},
+		"its node does not answer": {corev1.PodStatus{Conditions: []corev1.PodCondition{
+			{Type: corev1.PodReady, Status: corev1.ConditionFalse}, {Type: corev1.ContainersReady, Status: corev1.ConditionTrue},
+		}}, delivery.Blocked, "it is not ready, but its containers are"},
+		"its condition is not known": {is(corev1.PodReady, corev1.ConditionUnknown, "NodeStatusUnknown"), delivery.Blocked, "its node is gone"},
+		"evicted by a taint":         {is(corev1.DisruptionTarget, corev1.ConditionTrue, "DeletionByTaintManager"), delivery.Blocked, "its node is gone"},
 	} {
-		if got, reason := delivery.ConditionOf(&corev1.Pod{Status: test.status}); got != test.want || reason != test.reason {
+		if got, reason := delivery.ConditionOf(&corev1.Pod{Status: test.status}, noon); got != test.want || reason != test.reason {
 			t.Errorf("%s: %d %q, want %d %q", name, got, reason, test.want, test.reason)
 		}
+	}
+}
+
+func TestAPodThatTerminatesIsFineUnlessNoKubeletEndsIt(t *testing.T) {
+	for seconds, want := range map[float64]delivery.Condition{-10: delivery.Fine, 29: delivery.Fine, 31: delivery.Blocked} {
+		pod := corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{waiting("CrashLoopBackOff")}}}
+		pod.DeletionTimestamp = &metav1.Time{Time: at(-seconds)}
+		if got, reason := delivery.ConditionOf(&pod, noon); got != want || got == delivery.Blocked && reason != "it does not terminate" {
+			t.Errorf("%v s after its deletion timestamp: %d %q, want %d", seconds, got, reason, want)
+		}
+	}
+	evicted := corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{waiting("CrashLoopBackOff")}}}
+	if got, _ := delivery.ConditionOf(&evicted, noon); got != delivery.Fine {
+		t.Errorf("a pod that has finished: %d", got)
 	}
 }

@@ -54,9 +54,9 @@ type Restart struct {
 	// WasWhole means that all pods ran before the restart. Otherwise its failure says nothing.
 	WasWhole bool
 
-	progressed time.Time // when the status last changed
-	whole      time.Time // since when the rollout is complete; zero if it is not
-	status     catalog.Rollout
+	progressed time.Time     // when the rollout last came further
+	whole      time.Time     // since when the rollout is complete; zero if it is not
+	best       progress      // the furthest that the rollout has come
 	pause      time.Duration // without progress, until the pods are read
 }
 
@@ -65,15 +65,20 @@ func Begin(w *catalog.Workload, wasWhole bool, at time.Time) *Restart {
 	return &Restart{Timestamp: w.Timestamp, Template: w.Template, WasWhole: wasWhole, progressed: at, pause: firstAsk}
 }
 
+// longestResumed is how old a restart may be for another process to follow it, whatever its deadline.
+const longestResumed = time.Hour
+
 // Resumes reports whether the restart of a workload may still be under way, and when it began, for a
 // process that did not make it.
 func Resumes(w *catalog.Workload, policy Policy, now time.Time) (began time.Time, isRolling bool) {
 	began, err := time.Parse(time.RFC3339Nano, w.Timestamp)
 	age := now.Sub(began)
-	if err != nil || age < 0 || age > policy.deadline(w) {
+	isOurs := w.Applied.Trusted && w.Applied.Reverted == nil && !began.Before(w.Applied.Written)
+	if err != nil || !isOurs || age < 0 || age > min(policy.deadline(w), longestResumed) {
 		return time.Time{}, false
 	}
-	return began, age < policy.Soak || !w.Rollout.IsWhole()
+	hasCompleted := w.Rollout.IsWhole() || w.Rollout.Observed && w.Rollout.Completed
+	return began, age < policy.Soak || !hasCompleted
 }
 
 // Look judges by the status.
@@ -107,10 +112,30 @@ func (r *Restart) rest(wait time.Duration) Judgement {
 	return Judgement{Verdict: AskPods}
 }
 
+// progress is how far a rollout has come. Pods that crash and start again are no progress.
+type progress struct {
+	observed                     bool
+	updated, outdated, available int32 // the most, the fewest, and the most since these
+}
+
+// with returns how far the rollout has come, given its status.
+func (p progress) with(status catalog.Rollout) progress {
+	switch {
+	case !status.Observed:
+		return p
+	case !p.observed:
+		return progress{true, status.Updated, status.Outdated, status.Available}
+	case status.Updated > p.updated || status.Outdated < p.outdated:
+		return progress{true, max(p.updated, status.Updated), min(p.outdated, status.Outdated), status.Available}
+	}
+	p.available = max(p.available, status.Available)
+	return p
+}
+
 // note notes a status.
 func (r *Restart) note(status catalog.Rollout, now time.Time) {
-	if status != r.status {
-		r.status, r.progressed, r.pause = status, now, firstAsk
+	if best := r.best.with(status); best != r.best {
+		r.best, r.progressed, r.pause = best, now, firstAsk
 	}
 	switch {
 	case !status.IsWhole():
@@ -120,8 +145,8 @@ func (r *Restart) note(status catalog.Rollout, now time.Time) {
 	}
 }
 
-// LookAtPods judges after [AskPods], given the worst condition of the pods of the present template
-// and its reason.
+// LookAtPods judges after [AskPods], given the worst condition of the pods and its reason. Pods of
+// an earlier template only count if they are blocked.
 func (r *Restart) LookAtPods(w *catalog.Workload, policy Policy, worst Condition, why string, now time.Time) Judgement {
 	stuck, hasEnded := r.isStuck(w, policy, now)
 	switch {
@@ -131,6 +156,8 @@ func (r *Restart) LookAtPods(w *catalog.Workload, policy Policy, worst Condition
 		return Judgement{Verdict: Delivered}
 	case hasEnded && worst == Blocked:
 		return Judgement{Verdict: Neutral, Reason: "a pod cannot run: " + why}
+	case hasEnded && w.Rollout.CannotCreate:
+		return Judgement{Verdict: Neutral, Reason: "pods cannot be created"}
 	case hasEnded:
 		return r.failed(stuck)
 	}

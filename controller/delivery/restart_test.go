@@ -184,12 +184,45 @@ func TestAnotherProcessFollowsARestartThatMayBeUnderWay(t *testing.T) {
 		"never":                   {"", begun, 5, false},
 		"not a time":              {"now", begun, 5, false},
 	} {
-		w := catalog.Workload{Timestamp: test.timestamp, Rollout: test.rollout}
+		w := catalog.Workload{Timestamp: test.timestamp, Rollout: test.rollout, Applied: catalog.AppliedState{Trusted: true}}
 		began, got := delivery.Resumes(&w, policy, at(test.now))
 		if got != test.want || got && !began.Equal(noon) {
 			t.Errorf("%s: %t since %v", name, got, began)
 		}
 	}
+}
+
+func TestARestartThatIsNotOfTheRecordIsNotFollowedByAnotherProcess(t *testing.T) {
+	for name, change := range map[string]func(*catalog.Workload){
+		"a release followed":           func(w *catalog.Workload) { w.Applied.Trusted = false },
+		"it was reverted":              func(w *catalog.Workload) { w.Applied.Reverted = &catalog.Revert{} },
+		"it was complete at some time": func(w *catalog.Workload) { w.Rollout.Completed = true },
+	} {
+		w := catalog.Workload{Timestamp: noon.Format(time.RFC3339Nano), Rollout: begun, Applied: catalog.AppliedState{Trusted: true}}
+		change(&w)
+		if _, got := delivery.Resumes(&w, policy, at(60)); got {
+			t.Errorf("%s: it is followed", name)
+		}
+	}
+}
+
+func TestPodsThatComeAndGoAreNoProgress(t *testing.T) {
+	s := begin(true)
+	s.workload.Rollout.Available = 2
+	for seconds := 0.0; seconds < 600; seconds += 5 {
+		s.workload.Rollout.Available = int32(seconds/5) % 3
+		s.require(t, seconds, delivery.Rolling, "")
+	}
+	if s.asked < 4 || s.asked > 8 {
+		t.Errorf("the pods were read %d times in ten minutes", s.asked)
+	}
+	s.require(t, 620, delivery.Failed, "no progress for 10m0s")
+}
+
+func TestPodsThatCannotBeCreatedSayNothingAboutTheContent(t *testing.T) {
+	s := begin(true)
+	s.workload.Rollout.GaveUp, s.workload.Rollout.CannotCreate = true, true
+	s.require(t, 3, delivery.Neutral, "pods cannot be created")
 }
 
 // Whatever statuses follow each other, a restart is only delivered after it was complete for the

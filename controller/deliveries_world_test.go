@@ -1,0 +1,120 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/delivery"
+)
+
+func settle(w *world) {
+	for range 10 {
+		for _, c := range w.takeChanges() {
+			w.controller.due(c)
+		}
+		for w.work() {
+		}
+	}
+}
+
+func wholeStatus(d *appsv1.Deployment) {
+	d.Spec.Replicas = new(int32(3))
+	d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 3, UpdatedReplicas: 3, AvailableReplicas: 3}
+}
+
+func (w *world) edited(name, value string) {
+	old := w.configMaps[name]
+	cm := &corev1.ConfigMap{ObjectMeta: w.meta(name), Data: map[string]string{"k": value}}
+	if old != nil {
+		cm.UID = old.UID
+	} else {
+		cm.UID = types.UID("cm")
+	}
+	w.configMaps[name] = cm
+	w.show("configmaps", cm)
+}
+
+// change is a write of the Deployment by somebody else.
+func (w *world) changed(name string, change func(*appsv1.Deployment)) {
+	d := w.deployments[name].DeepCopy()
+	change(d)
+	d.ResourceVersion = w.nextVersion()
+	w.deployments[name] = d
+	w.show("deployments", d)
+}
+
+func started(t *testing.T) *world {
+	w := newWorld(t)
+	w.controller.leading.Store(true)
+	w.controller.options.GracePeriod = time.Millisecond
+	w.controller.restarter.grace = time.Millisecond
+	w.controller.deliveries.policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
+	w.edited("a/c", "1")
+	d := w.deployment("a/web", "c")
+	wholeStatus(d)
+	w.deployments["a/web"] = d
+	w.show("deployments", d)
+	settle(w)
+	return w
+}
+
+var aWeb = catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "a", Name: "web"}
+
+func TestAReleaseAfterARestartIsNotFollowedByTheNextLeader(t *testing.T) {
+	w := started(t)
+	w.edited("a/c", "2")
+	settle(w)
+	view, _ := w.controller.catalog.View(aWeb)
+	if view.Workload.Timestamp == "" || !view.Workload.Applied.WasWhole {
+		t.Fatalf("not restarted: %q %+v", view.Workload.Timestamp, view.Workload.Applied)
+	}
+	w.controller.deliveries.forget(aWeb)            // delivered
+	w.changed("a/web", func(d *appsv1.Deployment) { // a release, which breaks
+		d.Spec.Template.Spec.Containers[0].Image = "broken"
+		d.Status.AvailableReplicas, d.Status.UpdatedReplicas = 2, 1
+	})
+	for _, when := range []string{"before", "after"} {
+		view, _ = w.controller.catalog.View(aWeb)
+		_, follows := delivery.Resumes(view.Workload, w.controller.deliveries.policy, time.Now().Add(2*time.Minute))
+		t.Logf("%s the record: trusted %t, wasWhole %t, followed %t", when, view.Workload.Applied.Trusted, view.Workload.Applied.WasWhole, follows)
+		if follows && view.Workload.Applied.WasWhole {
+			t.Errorf("%s the record, the next leader takes the release for a restart", when)
+		}
+		settle(w)
+	}
+}
+
+func TestARestartForAnotherEditCanFailThoughThePodsAreStillBeingReplaced(t *testing.T) {
+	w := started(t)
+	w.controller.restarter.backoffLimit = 0
+	w.edited("a/c", "bad")
+	settle(w)
+	w.changed("a/web", func(d *appsv1.Deployment) { d.Status.AvailableReplicas, d.Status.UpdatedReplicas = 2, 1 })
+	w.edited("a/c", "bad too")
+	settle(w)
+	restart := w.controller.deliveries.of(aWeb)
+	if restart == nil || !restart.WasWhole {
+		t.Errorf("the first restart is forgotten without a word, and the second cannot fail: %+v", restart)
+	}
+}
+
+func TestARestartThatWasCompleteIsNotFollowedByTheNextLeader(t *testing.T) {
+	w := started(t)
+	w.edited("a/c", "2")
+	settle(w)
+	w.controller.deliveries.forget(aWeb) // delivered after 35 s
+	// 5 minutes later a node is drained, which moves the controller as well
+	w.changed("a/web", func(d *appsv1.Deployment) {
+		d.Status.AvailableReplicas = 2
+		d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}}
+	})
+	w.controller.deliveries.resume(aWeb, time.Now().Add(5*time.Minute))
+	if r := w.controller.deliveries.of(aWeb); r != nil {
+		t.Errorf("followed again, wasWhole %t", r.WasWhole)
+	}
+}
