@@ -189,7 +189,7 @@ func drawWorkload(t *rapid.T, ref WorkloadRef, version int) Workload {
 		PodTemplate:     Fingerprint{byte(template), byte(rapid.IntRange(0, 1).Draw(t, "restarts"))},
 		Applied: AppliedState{
 			Checksums: Checksums{someConfigs[0]: Checksum(rapid.IntRange(0, 1).Draw(t, "recorded"))},
-			Trusted:   rapid.Bool().Draw(t, "vouches"),
+			Trusted:   rapid.Bool().Draw(t, "trusted"),
 		},
 		Idle: rapid.Bool().Draw(t, "idle"),
 	}

@@ -18,8 +18,8 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// rivalry is a workload whose record somebody undoes as soon as the watch shows it.
-type rivalry struct {
+// contest is a workload whose record somebody undoes as soon as the watch shows it.
+type contest struct {
 	*restarter
 	t        *testing.T
 	server   *losingServer
@@ -30,8 +30,8 @@ type rivalry struct {
 	writes   []time.Duration // when the record was written, since the beginning
 }
 
-func newRivalry(t *testing.T, undo func(*appsv1.Deployment)) *rivalry {
-	v := &rivalry{t: t, server: &losingServer{deployment: watched()}, recorder: record.NewFakeRecorder(100), undo: undo, begin: time.Now()}
+func newContest(t *testing.T, undo func(*appsv1.Deployment)) *contest {
+	v := &contest{t: t, server: &losingServer{deployment: watched()}, recorder: record.NewFakeRecorder(100), undo: undo, begin: time.Now()}
 	v.restarter = refusedRestarter(t, v.server, v.recorder, &v.log)
 	v.grace, v.backoffLimit = 0, time.Minute
 	v.catalog.ObserveConfig(settingsOf("v1"), time.Now())
@@ -40,7 +40,7 @@ func newRivalry(t *testing.T, undo func(*appsv1.Deployment)) *rivalry {
 }
 
 // fight lets the controller work and somebody undo the record, once a second.
-func (v *rivalry) fight(seconds int) {
+func (v *contest) fight(seconds int) {
 	for range seconds {
 		for v.step() {
 		}
@@ -49,7 +49,7 @@ func (v *rivalry) fight(seconds int) {
 }
 
 // step lets the controller decide once, and reports whether somebody undid what it wrote.
-func (v *rivalry) step() bool {
+func (v *contest) step() bool {
 	if v.work(context.Background(), web); v.undo == nil || !v.server.workload(v.t).Applied.Trusted {
 		return false
 	}
@@ -84,7 +84,7 @@ func TestARecordThatSomebodyKeepsUndoingIsWrittenLessAndLessOften(t *testing.T) 
 	for name, undo := range map[string]func(*appsv1.Deployment){"both annotations": removed, "the basis": basisRemoved} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				v := newRivalry(t, undo)
+				v := newContest(t, undo)
 				v.fight(200)
 				want := inSeconds(0, 0, 0, 0, 1, 3, 7, 15, 31, 63, 123, 183) // after the first three, 1, 2, 4 … 60 seconds apart
 				if diff := cmp.Diff(want, v.writes); diff != "" {
@@ -100,7 +100,7 @@ func TestARecordThatSomebodyKeepsUndoingIsWrittenLessAndLessOften(t *testing.T) 
 
 func TestTheRecordIsWrittenAtOnceIfNothingIsToBeSpacedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := newRivalry(t, removed)
+		v := newContest(t, removed)
 		v.backoffLimit = 0
 		for range 100 {
 			v.step()
@@ -135,7 +135,7 @@ func TestUndoneRecordsAreReportedOnceInARow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				v := newRivalry(t, test.undo)
+				v := newContest(t, test.undo)
 				v.fight(100)
 				requireReported(t, v, test.by, test.logged, test.not)
 				v.fight(1)
@@ -150,7 +150,7 @@ func TestUndoneRecordsAreReportedOnceInARow(t *testing.T) {
 	}
 }
 
-func requireReported(t *testing.T, v *rivalry, event, logged, not string) {
+func requireReported(t *testing.T, v *contest, event, logged, not string) {
 	t.Helper()
 	events := eventsOf(v.recorder)
 	if len(events) != 1 || !strings.HasPrefix(events[0], event) || strings.Contains(events[0], not) {
@@ -164,7 +164,7 @@ func requireReported(t *testing.T, v *rivalry, event, logged, not string) {
 // A container started before the edit: its restart is due, whenever the record may be written.
 func TestARestartDoesNotWaitForARecordThatIsPutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := newRivalry(t, removed)
+		v := newContest(t, removed)
 		v.backoffLimit = time.Hour
 		rs := appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{UID: "rs", OwnerReferences: []metav1.OwnerReference{
 			*metav1.NewControllerRef(&v.server.deployment, appsv1.SchemeGroupVersion.WithKind("Deployment")),
@@ -204,7 +204,7 @@ func TestARestartDoesNotWaitForARecordThatIsPutOff(t *testing.T) {
 
 func TestWhatIsRememberedOfUndoneRecordsGoesWithTheWorkload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := newRivalry(t, removed)
+		v := newContest(t, removed)
 		if v.step(); len(v.journal.rewrites) != 0 {
 			t.Error("a workload is remembered whose record was not written again")
 		}

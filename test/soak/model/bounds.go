@@ -72,7 +72,7 @@ func (m *Model) judgeBounds(ref WorkloadRef, life []Sight) (found []Violation) {
 }
 
 // observe takes in the Deployment. The engine may still act on any generation since the
-// one that its status tells.
+// one that its status shows.
 func (r *rolling) observe(spec Rollout) {
 	if n := len(r.specs); n > 0 && spec.Replicas < r.specs[n-1].Replicas {
 		r.scaledDown = true

@@ -90,7 +90,7 @@ func TestAContentThatComesBack(t *testing.T) {
 			p.Watched(at(19), at(24))
 			p.Rest([]Pod{pod(22)})
 		}, nil},
-		{"unwatched leaves no pod behind if the record told of the other", func(p *play) {
+		{"unwatched leaves no pod behind if the record had the other", func(p *play) {
 			p.see(21.5, func(s *Sight) { s.Record = record("second") })
 			p.see(26, func(s *Sight) { s.Record = record("first") })
 			p.Rest([]Pod{pod(22)})

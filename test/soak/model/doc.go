@@ -14,7 +14,7 @@
 //   - Needless: a restart that no change of its own accounts for. Each restart uses up
 //     one change of what the workload's pods can see, made after the record before it
 //     (or a little earlier: the controller may have learned of it late). And while the
-//     record vouches a restart must show in it, unless a pod started while the content was
+//     record is trusted, a restart must show in it, unless a pod started while the content was
 //     another one for a while. A revert ([Model.Revert]) accounts for one restart, too.
 //   - Over the budget: restarts that follow each other too closely.
 //   - Not enabled: a restart or record that was written while the workload was not

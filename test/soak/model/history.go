@@ -28,7 +28,7 @@ type Edit struct {
 	What       string            // for the story
 }
 
-// Sight is a workload as it was at one resource version. Listed tells that it comes
+// Sight is a workload as it was at one resource version. Listed means that it comes
 // from a list, so that versions before it may have been missed.
 type Sight struct {
 	At          time.Time
@@ -71,8 +71,8 @@ type Violation struct {
 // Options say how to judge.
 type Options struct {
 	// Lag is how long after a change the controller may learn of it, and Stall how long if
-	// its watch stalls. That excuses a restart only if its record tells of what no record
-	// told before.
+	// its watch stalls. That excuses a restart only if its record has what no record
+	// had before.
 	Lag, Stall time.Duration
 	// Patience is how long the record of a change may take in coming; 0 is for ever.
 	Patience time.Duration

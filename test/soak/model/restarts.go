@@ -17,7 +17,7 @@ const (
 
 // judgeWrites finds what the controller wrote to a workload that was not opted in.
 // Each of its patches carries the version that it was decided on, so the version
-// before tells. Across a gap that version is not known.
+// before shows. Across a gap that version is not known.
 func (m *Model) judgeWrites(ref WorkloadRef, life []Sight) (found []Violation) {
 	for i := 1; i < len(life); i++ {
 		before, s := &life[i-1], &life[i]
@@ -40,13 +40,13 @@ type replay struct {
 	causes   []Edit
 	used     []bool // of the causes
 	answered []bool // of the reverts
-	// recorded is when the record was written that the next restart differs from. It vouches unless
+	// recorded is when the record was written that the next restart differs from. It is trusted unless
 	// it may be of other pods.
 	recorded time.Time
-	vouches  bool
+	trusted  bool
 	// restarted is when the last restart was.
 	restarted time.Time
-	told      map[string]bool // by all records so far
+	known     map[string]bool // by all records so far
 	row       row
 }
 
@@ -55,22 +55,22 @@ func (m *Model) judgeRestarts(ref WorkloadRef, life []Sight) (found []Violation)
 	h := m.history(ref)
 	r := &replay{
 		Model: m, history: h, uses: life[0].Uses, created: life[0].Created, causes: m.causes(life[0].Uses), answered: make([]bool, len(h.reverts)),
-		recorded: life[0].Created, vouches: len(life[0].Record) > 0, told: map[string]bool{},
+		recorded: life[0].Created, trusted: len(life[0].Record) > 0, known: map[string]bool{},
 	}
 	r.used = make([]bool, len(r.causes))
 	for i := 1; i < len(life); i++ {
 		before, s := &life[i-1], &life[i]
 		if s.Listed || s.Template != before.Template || !s.WantsPods || !before.WantsPods {
-			r.vouches = false
+			r.trusted = false
 		}
-		r.noteTold(before.Record)
+		r.noteRecord(before.Record)
 		if s.restartedSince(before) {
 			found = append(found, r.judgeCause(before, s)...)
 			found = append(found, r.judgeBudget(s)...)
 			r.restarted = s.RestartedAt
 		}
 		if !maps.Equal(s.Record, before.Record) {
-			r.recorded, r.vouches = s.At, true
+			r.recorded, r.trusted = s.At, true
 		}
 	}
 	return found
@@ -99,7 +99,7 @@ func (r *replay) judgeCause(before, s *Sight) []Violation {
 	case cause < 0:
 		return []Violation{{s.Workload, Needless, s.At, fmt.Sprintf(
 			"no change since the record of %s accounts for the restart of %s", clock(r.recorded), clock(s.RestartedAt))}}
-	case isSame && r.vouches:
+	case isSame && r.trusted:
 		return []Violation{{s.Workload, Needless, s.At, "it restarted, and the record says the same as before"}}
 	}
 	return nil
@@ -117,18 +117,18 @@ func (r *replay) judgeBudget(s *Sight) []Violation {
 		"restart %d in a row came %s too soon", r.row.restarts, early.Round(time.Millisecond))}}
 }
 
-// noteTold notes what a record tells.
-func (r *replay) noteTold(record map[string]string) {
+// noteRecord notes what a record has.
+func (r *replay) noteRecord(record map[string]string) {
 	for config, checksum := range record {
-		r.told[config+" "+checksum] = true
+		r.known[config+" "+checksum] = true
 	}
 }
 
-// isNews reports whether a restart's record tells something that no record told before, or that has
+// isNews reports whether a restart's record has something that no record had before, or that has
 // come back.
 func (r *replay) isNews(before, s *Sight) bool {
 	for config, checksum := range s.Record {
-		if !r.told[config+" "+checksum] || checksum != before.Record[config] && r.cameBack(config, s) {
+		if !r.known[config+" "+checksum] || checksum != before.Record[config] && r.cameBack(config, s) {
 			return true
 		}
 	}

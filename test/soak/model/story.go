@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Story tells what happened to a workload in the order of time: the edits of its
+// Story returns what happened to a workload in the order of time: the edits of its
 // configs, what was seen of it, and the notes.
 func (m *Model) Story(ref WorkloadRef) string {
 	h := m.history(ref)
@@ -18,7 +18,7 @@ func (m *Model) Story(ref WorkloadRef) string {
 	for _, revert := range h.reverts {
 		lines = append(lines, note{revert.End, "   the restart timestamp is taken away, since " + clock(revert.Begin)})
 	}
-	told := map[ConfigRef]bool{}
+	included := map[ConfigRef]bool{}
 	for i := range h.sights {
 		var before *Sight
 		if i > 0 && h.sights[i-1].UID == h.sights[i].UID {
@@ -29,7 +29,7 @@ func (m *Model) Story(ref WorkloadRef) string {
 			lines = append(lines, note{s.At, fmt.Sprintf("%s (version %d)", what, s.Version)})
 		}
 		if before == nil {
-			lines = append(lines, m.storiesOf(s, told)...)
+			lines = append(lines, m.storiesOf(s, included)...)
 		}
 	}
 	if n := len(h.sights); n > 0 {
@@ -57,14 +57,14 @@ func (m *Model) Story(ref WorkloadRef) string {
 	return story.String()
 }
 
-// storiesOf tells of the configs that a workload uses, unless they have been told.
-func (m *Model) storiesOf(s *Sight, told map[ConfigRef]bool) (lines []note) {
+// storiesOf returns what happened to the configs that a workload uses, unless the story has them.
+func (m *Model) storiesOf(s *Sight, included map[ConfigRef]bool) (lines []note) {
 	for i := range s.Uses {
 		u := &s.Uses[i]
-		if told[u.Config] {
+		if included[u.Config] {
 			continue
 		}
-		told[u.Config] = true
+		included[u.Config] = true
 		changes := m.changes(u)
 		for j := range m.configs[u.Config] {
 			e := &m.configs[u.Config][j]
@@ -78,7 +78,7 @@ func (m *Model) storiesOf(s *Sight, told map[ConfigRef]bool) (lines []note) {
 	return lines
 }
 
-// describe tells what is new since the sight before.
+// describe returns what is new since the sight before.
 func (s *Sight) describe(before *Sight) string {
 	if before == nil {
 		return fmt.Sprintf("++ seen first: enabled %t, wants pods %t, paused %t, created %s, restarted %s, record %v",
