@@ -85,7 +85,22 @@ func (p *Past) since(w *Workload) (Sighting, bool) {
 	if p.Mixed && p.From.Seen <= w.lastRight() {
 		from.At = w.Applied.Written
 	}
-	return from, w.isLater(p.Until)
+	return from, w.isLater(p.Until) && !p.isGoneBefore(w)
+}
+
+// isGoneBefore reports whether the content had gone before another process made the record, so that
+// no pod has read it: the record was made with a restart, after which all pods of the template were
+// created. The clocks decide if the watches showed first that the content had gone, and then the
+// record. Otherwise they must be apart by more than they may differ.
+func (p *Past) isGoneBefore(w *Workload) bool {
+	if p.isOpen() || w.OwnRecord || w.PodsSeen > 0 || !w.Applied.WithRestart {
+		return false
+	}
+	until := p.Until.At
+	if p.Until.Seen > w.RecordSeen {
+		until = until.Add(clockTolerance)
+	}
+	return !until.After(w.Applied.Written)
 }
 
 // lastRight returns the moment at which the pods were last known to have, or to be about to get,

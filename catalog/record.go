@@ -70,6 +70,9 @@ type AppliedState struct {
 	// Trusted means that the checksums are reliable: they have our scheme, belong to the present
 	// pod template, and were written by us.
 	Trusted bool
+	// WithRestart means that the pod template has the timestamp of the restart that was made with the
+	// record. All pods of that template were then created after Written.
+	WithRestart bool
 	// WasWhole means that all pods ran before the last restart, as the record says.
 	WasWhole bool
 	// Budget is what the workload has used of its restarts, if we wrote it.

@@ -25,7 +25,8 @@ type Revert struct {
 }
 
 // readRevert notes a revert if the record belongs to another timestamp than that of the pod
-// template.
+// template. Otherwise it notes whether the timestamp comes from a restart made with the record; that
+// of somebody else can be any later time.
 func (r *AppliedState) readRevert(meta *metav1.ObjectMeta, b *basis, template *corev1.PodTemplateSpec) {
 	if !r.Trusted || b.Timestamp == nil {
 		return
@@ -33,7 +34,11 @@ func (r *AppliedState) readRevert(meta *metav1.ObjectMeta, b *basis, template *c
 	present, recorded := restartTimestamp(template), shortened(*b.Timestamp)
 	if present != recorded {
 		r.Reverted = newRevert(recorded, b.Written, present, timestampWriter(meta))
+		return
 	}
+	restart, err := time.Parse(time.RFC3339Nano, recorded)
+	after := restart.Sub(b.Written)
+	r.WithRestart = err == nil && after >= 0 && after < settledAfter
 }
 
 // longestTimestamp is how many bytes of a timestamp are read. Our timestamps are shorter, and
