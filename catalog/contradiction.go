@@ -91,16 +91,19 @@ func (p *Past) since(w *Workload) (Sighting, bool) {
 // isGoneBefore reports whether the content had gone before another process made the record, so that
 // no pod has read it: the record was made with a restart, after which all pods of the template were
 // created. The clocks decide if the watches showed first that the content had gone, and then the
-// record. Otherwise they must be apart by more than they may differ.
+// record. Otherwise they must be apart by more than they may differ. If the times are too close, the
+// record itself decides: had the content still been there, the record would say so, provided that it
+// came early enough for the other process to know it.
 func (p *Past) isGoneBefore(w *Workload) bool {
 	if p.isOpen() || w.OwnRecord || w.PodsSeen > 0 || !w.Applied.WithRestart {
 		return false
 	}
-	until := p.Until.At
-	if p.Until.Seen > w.RecordSeen {
-		until = until.Add(clockTolerance)
+	written := w.Applied.Written
+	if until := p.Until.At; !until.After(written) && (p.Until.Seen <= w.RecordSeen || !until.Add(clockTolerance).After(written)) {
+		return true
 	}
-	return !until.After(w.Applied.Written)
+	isKnown := !p.Mixed && !p.isAbsence() && !p.From.At.Add(clockTolerance).After(written)
+	return isKnown && !p.Until.At.After(written.Add(clockTolerance))
 }
 
 // lastRight returns the moment at which the pods were last known to have, or to be about to get,

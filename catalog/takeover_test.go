@@ -154,3 +154,29 @@ func TestPodsOfARestartDoNotRestartForContentThatWentShortlyBefore(t *testing.T)
 		})
 	}
 }
+
+// Several edits can share a second with the restart for the first of them.
+func TestContentThatTheRecordOfARestartReplacedDoesNotMatter(t *testing.T) {
+	for name, test := range map[string]struct {
+		came, went float64 // in whole seconds, as the API server dates them
+		want       Outcome
+	}{
+		"it went in the second of the restart":     {68, 69, Keep},
+		"it went later":                            {68, 70, Restart},
+		"it came in the second of the restart too": {69, 69, Restart},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begin(deployment(readsAll("web", false)))
+			s.listed(configMap("web", data{"a": "1"}))
+			s.recorded(10)
+			s.restartController(configMap("web", data{"a": "1"}))
+			elsewhere := begin(s.deployment)
+			elsewhere.listed(configMap("web", data{"a": "3"}))
+			elsewhere.restartedElsewhere(69.77)
+			s.catalog.ObserveWorkload(s.reduced())
+			s.showsLate(data{"a": "2"}, test.came, 72)
+			s.showsLate(data{"a": "3"}, test.went, 72)
+			requireOutcome(t, s, test.want, startedAt(noonPlus(70)))
+		})
+	}
+}
