@@ -95,15 +95,16 @@ func (p *Past) since(w *Workload) (Sighting, bool) {
 // record itself decides: had the content still been there, the record would say so, provided that it
 // came early enough for the other process to know it.
 func (p *Past) isGoneBefore(w *Workload) bool {
-	if p.isOpen() || w.OwnRecord || w.PodsSeen > 0 || !w.Applied.WithRestart {
+	if w.OwnRecord || w.PodsSeen > 0 || !w.Applied.WithRestart {
 		return false
 	}
-	written := w.Applied.Written
-	if until := p.Until.At; !until.After(written) && (p.Until.Seen <= w.RecordSeen || !until.Add(clockTolerance).After(written)) {
-		return true
+	written, until := w.Applied.Written, p.Until.At
+	isClear := !until.After(written)
+	if p.Until.Seen > w.RecordSeen {
+		isClear = !until.Add(clockTolerance).After(written)
 	}
-	isKnown := !p.Mixed && !p.isAbsence() && !p.From.At.Add(clockTolerance).After(written)
-	return isKnown && !p.Until.At.After(written.Add(clockTolerance))
+	wasKnown := !p.Mixed && !p.isAbsence() && !p.From.At.Add(clockTolerance).After(written)
+	return isClear || wasKnown && !until.After(written.Add(clockTolerance))
 }
 
 // lastRight returns the moment at which the pods were last known to have, or to be about to get,
@@ -135,8 +136,7 @@ const reasonLacking = "a config is gone whose content differed from the record f
 func (v *View) lacksContradicted(sights []sight) bool {
 	w := v.Workload
 	return w.Applied.Trusted && slices.ContainsFunc(sights, func(s sight) bool {
-		_, recorded := w.Applied.Checksums[s.ref]
-		return recorded && s.config == nil && (w.Applied.Marked || slices.ContainsFunc(v.Past[s.ref], func(p Past) bool {
+		return w.hasLost(&s) && (w.Applied.Marked || slices.ContainsFunc(v.Past[s.ref], func(p Past) bool {
 			_, isLater := p.since(w)
 			return isLater && !p.isOpen() && p.concernsAny(s.references)
 		}))
@@ -239,7 +239,7 @@ func (d *Decision) noteContradiction(view *View, sights []sight, spans []span) {
 func (v *View) eachOpenAbsence(sights []sight, gone func(Sighting)) {
 	for i := range sights {
 		s := &sights[i]
-		if _, recorded := v.Workload.Applied.Checksums[s.ref]; !recorded || s.config != nil {
+		if !v.Workload.hasLost(s) {
 			continue
 		}
 		for _, p := range v.Past[s.ref] {

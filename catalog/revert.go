@@ -123,8 +123,11 @@ func showsRevert(previous, present *Workload) bool {
 // lacksRecorded reports whether a config in a trusted record is gone. Then nothing shows which
 // content of it the pods have that a reverted restart has left or brought back.
 func (w *Workload) lacksRecorded(sights []sight) bool {
-	return w.Applied.Trusted && slices.ContainsFunc(sights, func(s sight) bool {
-		_, recorded := w.Applied.Checksums[s.ref]
-		return recorded && s.config == nil
-	})
+	return w.Applied.Trusted && slices.ContainsFunc(sights, func(s sight) bool { return w.hasLost(&s) })
+}
+
+// hasLost reports whether the record has a config that is gone.
+func (w *Workload) hasLost(s *sight) bool {
+	_, recorded := w.Applied.Checksums[s.ref]
+	return recorded && s.config == nil
 }

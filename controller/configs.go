@@ -105,11 +105,11 @@ func (r *configReader) read(ctx context.Context, known *catalog.Config) (metav1.
 // find lists the one object with the given name, which needs no permission beyond those of the
 // watches. It returns nil if there is no such object.
 func (r *configReader) find(ctx context.Context, ref catalog.ConfigRef) (runtime.Object, error) {
-	options := &metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()}
+	options := onlyNamed(ref.Name)
 	list, err := r.core.RESTClient().Get().
 		Namespace(ref.Namespace).
 		Resource(kindOfConfig(ref.Kind).resource).
-		VersionedParams(options, apiclient.ParameterCodec).
+		VersionedParams(&options, apiclient.ParameterCodec).
 		Do(ctx).Get()
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", ref, err)
@@ -119,6 +119,11 @@ func (r *configReader) find(ctx context.Context, ref catalog.ConfigRef) (runtime
 		return nil, err
 	}
 	return objects[0], nil
+}
+
+// onlyNamed selects the object with a name in a list.
+func onlyNamed(name string) metav1.ListOptions {
+	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()}
 }
 
 func (r *configReader) recall(config *catalog.Config) reading {

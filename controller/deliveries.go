@@ -8,8 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/record"
 
@@ -19,7 +17,7 @@ import (
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
-// deliveryWorkers is how many workloads are looked at at once. Most looks take no request.
+// deliveryWorkers is how many workloads are judged at once. Most judgements take no request.
 const deliveryWorkers = 2
 
 // deliveries follows restarts until it is known what became of them, and reports that. Only the
@@ -49,11 +47,7 @@ type rollingRestart struct {
 }
 
 func newDeliveryQueue() *fairqueue.Queue[catalog.WorkloadRef, struct{}] {
-	return fairqueue.New[catalog.WorkloadRef, struct{}](fairqueue.Options[catalog.WorkloadRef]{
-		Namespace: func(ref catalog.WorkloadRef) string { return ref.Namespace },
-		Workers:   deliveryWorkers,
-		Backoff:   fairqueue.Backoff{First: time.Second, Longest: maxBackoff},
-	})
+	return queueOf[struct{}](deliveryWorkers, time.Second)
 }
 
 // wasWholeAfter returns whether all pods ran before the last restart, which may be this one. If the
@@ -211,8 +205,8 @@ func (d *deliveries) reportOnConfigs(ctx context.Context, w *catalog.Workload, d
 			continue
 		}
 		if config != nil {
-			d.events.Eventf(config, corev1.EventTypeWarning, reasonNotDelivered, "%s/%s failed %s after it restarted for this change (%s%s): %s",
-				strings.ToLower(string(w.Ref.Kind)), w.Ref.Name, took, describeKeys(cause), describeWriters(cause), reason)
+			d.events.Eventf(config, corev1.EventTypeWarning, reasonNotDelivered, "%s/%s failed %s after it restarted for this change (%s): %s",
+				strings.ToLower(string(w.Ref.Kind)), w.Ref.Name, took, describeEdit(cause), reason)
 		}
 	}
 }
@@ -222,7 +216,7 @@ func (d *deliveries) reportOnConfigs(ctx context.Context, w *catalog.Workload, d
 func (d *deliveries) reference(ctx context.Context, ref catalog.ConfigRef) (*corev1.ObjectReference, error) {
 	kind := kindOfConfig(ref.Kind)
 	list, err := d.metadata.Resource(corev1.SchemeGroupVersion.WithResource(kind.resource)).Namespace(ref.Namespace).
-		List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()})
+		List(ctx, onlyNamed(ref.Name))
 	if err != nil || len(list.Items) == 0 {
 		return nil, err
 	}

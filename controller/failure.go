@@ -132,8 +132,8 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 }
 
 func (r *restarter) reportFailure(ref catalog.WorkloadRef, err error) {
-	if view, found := r.catalog.View(ref); found {
-		r.events.Eventf(objectReference(view.Workload), corev1.EventTypeWarning, reasonRestartFailed,
+	if w := r.catalog.Workload(ref); w != nil {
+		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonRestartFailed,
 			"cannot apply a config change, trying again: %v", err)
 	}
 }

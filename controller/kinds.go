@@ -85,8 +85,8 @@ func reader[T, R any](read func(*T) R) func(any) (R, bool) {
 }
 
 func partsOfDeployment(d *appsv1.Deployment) catalog.Parts {
-	parts := catalog.Parts{Meta: &d.ObjectMeta, Selector: d.Spec.Selector, Template: &d.Spec.Template, Idle: wantsNone(d.Spec.Replicas)}
-	parts.Rollout = rolloutOfDeployment(d)
+	parts := catalog.Parts{Meta: &d.ObjectMeta, Selector: d.Spec.Selector, Template: &d.Spec.Template, Rollout: rolloutOfDeployment(d)}
+	parts.Idle = parts.Rollout.Wanted == 0
 	if d.Spec.Paused {
 		parts.Hold = catalog.Paused
 	}
@@ -94,8 +94,8 @@ func partsOfDeployment(d *appsv1.Deployment) catalog.Parts {
 }
 
 func partsOfStatefulSet(s *appsv1.StatefulSet) catalog.Parts {
-	parts := catalog.Parts{Meta: &s.ObjectMeta, Selector: s.Spec.Selector, Template: &s.Spec.Template, Idle: wantsNone(s.Spec.Replicas)}
-	parts.Rollout = rolloutOfStatefulSet(s)
+	parts := catalog.Parts{Meta: &s.ObjectMeta, Selector: s.Spec.Selector, Template: &s.Spec.Template, Rollout: rolloutOfStatefulSet(s)}
+	parts.Idle = parts.Rollout.Wanted == 0
 	rolling := s.Spec.UpdateStrategy.RollingUpdate
 	switch {
 	case s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
@@ -108,16 +108,13 @@ func partsOfStatefulSet(s *appsv1.StatefulSet) catalog.Parts {
 
 // A DaemonSet is idle only if its controller has said so about the present generation.
 func partsOfDaemonSet(d *appsv1.DaemonSet) catalog.Parts {
-	parts := catalog.Parts{Meta: &d.ObjectMeta, Selector: d.Spec.Selector, Template: &d.Spec.Template}
-	parts.Rollout = rolloutOfDaemonSet(d)
-	parts.Idle = d.Status.ObservedGeneration == d.Generation && d.Status.DesiredNumberScheduled == 0
+	parts := catalog.Parts{Meta: &d.ObjectMeta, Selector: d.Spec.Selector, Template: &d.Spec.Template, Rollout: rolloutOfDaemonSet(d)}
+	parts.Idle = parts.Rollout.Observed && parts.Rollout.Wanted == 0
 	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
 		parts.Hold = catalog.OnDelete
 	}
 	return parts
 }
-
-func wantsNone(replicas *int32) bool { return replicas != nil && *replicas == 0 }
 
 func (k *configKind) kind() schema.GroupVersionKind {
 	return corev1.SchemeGroupVersion.WithKind(k.name)

@@ -40,7 +40,7 @@ func causeNote(decision catalog.Decision) string {
 // for people who want to know what keeps changing a config.
 func describeWithWriters(decision catalog.Decision) string {
 	return describeCauses(decision, func(cause catalog.Cause) string {
-		return fmt.Sprintf("%s %s keeps changing (%s%s)", cause.Config.Kind, cause.Config.Name, describeKeys(cause), describeWriters(cause))
+		return fmt.Sprintf("%s %s keeps changing (%s)", cause.Config.Kind, cause.Config.Name, describeEdit(cause))
 	})
 }
 
@@ -51,16 +51,16 @@ func describeFailed(decision catalog.Decision) string {
 		return ""
 	}
 	return describeCauses(decision, func(cause catalog.Cause) string {
-		return fmt.Sprintf("%s %s (%s%s)", cause.Config.Kind, cause.Config.Name, describeKeys(cause), describeWriters(cause))
+		return fmt.Sprintf("%s %s (%s)", cause.Config.Kind, cause.Config.Name, describeEdit(cause))
 	})
 }
 
-// describeWriters names the field managers that changed a config. It is empty if none is known.
-func describeWriters(cause catalog.Cause) string {
+// describeEdit names the changed keys and, if they are known, the field managers that changed them.
+func describeEdit(cause catalog.Cause) string {
 	if len(cause.Writers) == 0 {
-		return ""
+		return describeKeys(cause)
 	}
-	return "; written by " + listed(cause.Writers, cause.MoreWriters)
+	return describeKeys(cause) + "; written by " + listed(cause.Writers, cause.MoreWriters)
 }
 
 func describeCauses(decision catalog.Decision, describe func(catalog.Cause) string) string {

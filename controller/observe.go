@@ -78,8 +78,8 @@ func (c *Controller) abandonUnreferenced(w *catalog.Workload) {
 // informs its owner, because the change may be unintended: kubectl rollout undo brings back the
 // annotations that the workload had at that revision.
 func (c *Controller) forgetDisabled(w *workloadObservation) {
-	view, found := c.catalog.View(w.ref)
-	if !found {
+	known := c.catalog.Workload(w.ref)
+	if known == nil {
 		return
 	}
 	c.catalog.ForgetWorkload(w.ref)
@@ -88,7 +88,7 @@ func (c *Controller) forgetDisabled(w *workloadObservation) {
 	if !c.leading.Load() {
 		return
 	}
-	c.recorder.Event(objectReference(view.Workload), corev1.EventTypeWarning, reasonDisabled, describeDisabled(w))
+	c.recorder.Event(objectReference(known), corev1.EventTypeWarning, reasonDisabled, describeDisabled(w))
 }
 
 // drop forgets everything that waits for a workload that is gone or no longer opted in.

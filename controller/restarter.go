@@ -79,11 +79,15 @@ type restarter struct {
 // flow of workloads that changed by themselves.
 type queue = fairqueue.Queue[catalog.WorkloadRef, catalog.ConfigRef]
 
-func newQueue() *queue {
-	return fairqueue.New[catalog.WorkloadRef, catalog.ConfigRef](fairqueue.Options[catalog.WorkloadRef]{
+func newQueue() *queue { return queueOf[catalog.ConfigRef](workers, minBackoff) }
+
+// queueOf returns a queue of workloads that so many workers work on. A workload that fails is tried
+// again after the given pause, and then less and less often.
+func queueOf[F comparable](workers int, first time.Duration) *fairqueue.Queue[catalog.WorkloadRef, F] {
+	return fairqueue.New[catalog.WorkloadRef, F](fairqueue.Options[catalog.WorkloadRef]{
 		Namespace: func(ref catalog.WorkloadRef) string { return ref.Namespace },
 		Workers:   workers,
-		Backoff:   fairqueue.Backoff{First: minBackoff, Longest: maxBackoff},
+		Backoff:   fairqueue.Backoff{First: first, Longest: maxBackoff},
 	})
 }
 
@@ -115,8 +119,8 @@ func (r *restarter) Forget(workload catalog.WorkloadRef) {
 }
 
 func (r *restarter) holdsConfigs(workload catalog.WorkloadRef) bool {
-	view, found := r.catalog.View(workload)
-	return found && slices.ContainsFunc(view.Workload.Configs(), func(config catalog.ConfigRef) bool {
+	w := r.catalog.Workload(workload)
+	return w != nil && slices.ContainsFunc(w.Configs(), func(config catalog.ConfigRef) bool {
 		return r.changes.Holds(workload, config)
 	})
 }

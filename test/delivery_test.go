@@ -2,19 +2,18 @@ package test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-
-	"kubernetes-deployment-restart-controller/test/harness"
 )
 
 // What became of a restart: the controller follows it until all pods run, or until they do not.
@@ -58,27 +57,29 @@ func TestARestartIsDeliveredWhenAllItsPodsRun(t *testing.T) {
 	}
 }
 
-// crashPods makes each pod of a workload crash that has the annotation of a restart, as a kubelet
-// reports it, until the test ends. KWOK leaves pods alone once they run.
-func (s *scene) crashPods(w workload) {
+// crashRestartedPods makes each pod crash that has the annotation of a restart, as a kubelet reports
+// it, until the test ends. KWOK leaves pods alone once they run.
+func (s *scene) crashRestartedPods() {
+	s.Helper()
 	ctx, stop := context.WithCancel(s.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for ctx.Err() == nil {
-			err := harness.Eventually(ctx, waitLimit, func(ctx context.Context) error {
-				pods, err := s.podsOf(ctx, w)
-				for i := range pods {
-					if _, restarted := pods[i].Annotations[timestampAnnotation]; restarted && isReady(&pods[i]) {
-						err = errors.Join(err, crash(ctx, s.client, &pods[i]))
-					}
-				}
-				return errors.Join(err, errors.New("for as long as the test runs"))
-			})
-			_ = err // it always ends with an error
+	changes, err := s.client.CoreV1().Pods(s.namespace).Watch(ctx, metav1.ListOptions{})
+	s.must(err)
+	var group sync.WaitGroup
+	group.Go(func() {
+		for change := range changes.ResultChan() {
+			pod, isPod := change.Object.(*corev1.Pod)
+			if !isPod || !isReady(pod) || pod.Annotations[timestampAnnotation] == "" {
+				continue
+			}
+			if err := crash(ctx, s.client, pod); err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
+				s.Errorf("crash pod %s: %v", pod.Name, err)
+			}
 		}
-	}()
-	s.Cleanup(func() { stop(); <-ended })
+	})
+	s.Cleanup(func() {
+		stop()
+		group.Wait()
+	})
 }
 
 func isReady(pod *corev1.Pod) bool {
@@ -104,7 +105,7 @@ func TestARestartThatBreaksThePodsIsReportedOnTheWorkloadAndOnTheConfig(t *testi
 		t.Run(kind, func(t *testing.T) {
 			s := newSceneApart(t)
 			app, before := s.runWhole(run)
-			s.crashPods(app)
+			s.crashRestartedPods()
 			s.edit(settings, set("used", "v2"))
 			s.awaitTimestamp(app, before.restartedAt())
 			s.awaitMetric("restarts_failed_total", map[string]string{"kind": kind}, 1)
@@ -143,7 +144,7 @@ func (s *scene) requireFailureOnConfig(c config, begin string) {
 func TestALeaderThatTakesOverReportsARestartOfTheFormerOne(t *testing.T) {
 	s := newSceneApart(t)
 	app, before := s.runWhole(kindsOfThree["Deployment"])
-	s.crashPods(app)
+	s.crashRestartedPods()
 	s.edit(settings, set("used", "v2"))
 	s.awaitTimestamp(app, before.restartedAt())
 	s.must(s.controller.Stop())
