@@ -51,13 +51,13 @@ func (s *candidate) isMissed(edit Edit, read time.Time) bool {
 	}
 }
 
-// explanation returns the edits that explain to a person why a pod that read the config at the
-// given time is stale: the ones that it missed, or all of them if a record shows that it is
-// stale.
+// explanation returns the edits that explain why a pod that read the config at the given time is
+// stale: the ones that it missed and, if a record shows that it is stale, all that a watch showed.
 func (s *candidate) explanation(read time.Time) []Edit {
 	byRecord := s.differs || s.recorded.Sub(read) > clockTolerance
 	return slices.DeleteFunc(slices.Clone(s.edits), func(edit Edit) bool {
-		return edit.Seen == 0 || !byRecord && !s.isMissed(edit, read)
+		isShown := byRecord && edit.Seen > 0
+		return !isShown && !s.isMissed(edit, read)
 	})
 }
 

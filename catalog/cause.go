@@ -10,6 +10,9 @@ import (
 // nothing limits the number of a config's keys and writers.
 const maxNamed = 10
 
+// maxMoments is the highest number of moments that a cause keeps, for the same reason.
+const maxMoments = 16
+
 // Cause is a config that changed.
 type Cause struct {
 	Config ConfigRef
@@ -22,15 +25,27 @@ type Cause struct {
 	// writers are named; MoreWriters is the number of the others.
 	Writers     []string
 	MoreWriters int
+	// Moments are the moments at which the watch showed the edits ([Edit.Seen]), sorted, each
+	// once; only the newest ones are kept. There is always at least one. 0 stands for edits that
+	// no watch showed, and for a change of which no edit is known.
+	Moments []Sequence
 }
 
-// add adds the key and the writer of an edit if they are known. Call tidy after adding all
-// edits.
+// add adds the key, the writer and the moment of an edit that a watch showed, as far as they are
+// known. Call tidy after adding all edits.
 func (c *Cause) add(edit Edit) {
 	if edit.Key != "" {
 		c.Keys = append(c.Keys, edit.Key)
 	}
 	c.addWriter(edit)
+	c.addMoment(edit.Seen)
+}
+
+// addMoment adds a moment, unless it is the last one added: all keys of one edit share it.
+func (c *Cause) addMoment(moment Sequence) {
+	if last := len(c.Moments) - 1; last < 0 || c.Moments[last] != moment {
+		c.Moments = append(c.Moments, moment)
+	}
 }
 
 func (c *Cause) addWriter(edit Edit) {
@@ -39,24 +54,43 @@ func (c *Cause) addWriter(edit Edit) {
 	}
 }
 
-// addSince adds an edit that came after the record. If no watch showed the edit, it adds only
-// the writer, since the edit's time is that of the writer's last write, whichever key that
-// changed.
-func (c *Cause) addSince(record *AppliedState, seen Sequence, edit Edit) {
+// addSince adds an edit of a config whose content differs from the workload's record if it came
+// after the record. If no watch showed the edit, it adds only the writer, since the edit's time is
+// that of the writer's last write, whichever key that changed. The moment of such an edit counts
+// only if another process made the record: the catalog's own records were decided with it.
+func (c *Cause) addSince(w *Workload, edit Edit) {
 	switch {
-	case edit.Seen > seen:
-		c.add(edit)
-	case edit.Seen == 0 && !edit.At.Before(record.Written.Truncate(time.Second)):
+	case edit.Seen > 0:
+		if w.isLater(Sighting{edit.At, edit.Seen}) {
+			c.add(edit)
+		}
+	case !edit.At.Before(w.Applied.Written.Truncate(time.Second)):
 		c.addWriter(edit)
+		if !w.OwnRecord {
+			c.addMoment(0)
+		}
 	}
 }
 
-// tidy sorts the keys and writers, and removes duplicates and those beyond the limit.
+// tidy sorts the keys, writers and moments, and removes duplicates and those beyond the limit.
 func (c *Cause) tidy() {
 	slices.Sort(c.Keys)
 	slices.Sort(c.Writers)
 	c.Keys, c.MoreKeys = firstNamed(slices.Compact(c.Keys))
 	c.Writers, c.MoreWriters = firstNamed(slices.Compact(c.Writers))
+	c.tidyMoments()
+}
+
+func (c *Cause) tidyMoments() {
+	if len(c.Moments) == 0 {
+		c.Moments = []Sequence{0}
+		return
+	}
+	slices.Sort(c.Moments)
+	c.Moments = slices.Compact(c.Moments)
+	if older := len(c.Moments) - maxMoments; older > 0 {
+		c.Moments = slices.Clone(c.Moments[older:])
+	}
 }
 
 // firstNamed returns a copy of the first elements of a list, so that the others can be freed,

@@ -344,6 +344,7 @@ func joinCauses(a, b []Cause) []Cause {
 		cause := same[0]
 		for _, other := range same[1:] {
 			cause.Keys, cause.Writers = append(cause.Keys, other.Keys...), append(cause.Writers, other.Writers...)
+			cause.Moments = append(cause.Moments, other.Moments...)
 		}
 		joined = append(joined, cause)
 	}

@@ -161,7 +161,8 @@ func (d Decision) recorded(w *Workload, reason string) Decision {
 	return d.with(Keep, reason)
 }
 
-// addCause adds edits of a config to the causes, which come sorted by config.
+// addCause adds edits of a config to the causes, which come sorted by config. An edit that no watch
+// showed names neither key nor writer.
 func (d *Decision) addCause(config ConfigRef, edits []Edit) {
 	last := len(d.Causes) - 1
 	if last < 0 || d.Causes[last].Config != config {
@@ -169,7 +170,11 @@ func (d *Decision) addCause(config ConfigRef, edits []Edit) {
 		last++
 	}
 	for _, edit := range edits {
-		d.Causes[last].add(edit)
+		if edit.Seen > 0 {
+			d.Causes[last].add(edit)
+		} else {
+			d.Causes[last].addMoment(0)
+		}
 	}
 }
 
@@ -228,8 +233,11 @@ func differences(w *Workload, sights []sight) []Cause {
 		cause, selected := Cause{Config: s.ref}, selections(s.references)
 		for _, edit := range s.config.Edits {
 			if slices.ContainsFunc(selected, edit.concerns) {
-				cause.addSince(&w.Applied, w.RecordSeen, edit)
+				cause.addSince(w, edit)
 			}
+		}
+		if creation := s.config.creation(); len(cause.Moments) == 0 && w.isLater(Sighting{creation.At, creation.Seen}) {
+			cause.addMoment(creation.Seen)
 		}
 		causes = append(causes, cause)
 	}

@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
 )
 
 // story is what happens in a cluster, and what a catalog sees of it.
@@ -116,7 +117,21 @@ func (s *story) decide(t *testing.T, pods ...Pod) verdict {
 	if want := currentChecksums(view.Workload, view.sights()).limitTo(view.Workload.Room); !decision.Checksums.Equal(want) {
 		t.Errorf("to be recorded: %v, want %v", decision.Checksums, want)
 	}
-	return verdict{asked, decision.Outcome, decision.Causes}
+	return verdict{asked, decision.Outcome, withoutMoments(t, decision.Causes)}
+}
+
+// withoutMoments returns causes without their moments, which must have the form that is promised.
+func withoutMoments(t rapid.TB, causes []Cause) []Cause {
+	t.Helper()
+	causes = slices.Clone(causes)
+	for i := range causes {
+		moments := causes[i].Moments
+		if isSet := slices.IsSorted(moments) && len(slices.Compact(slices.Clone(moments))) == len(moments); !isSet || len(moments) == 0 || len(moments) > 16 {
+			t.Errorf("%s: moments %v", causes[i].Config, moments)
+		}
+		causes[i].Moments = nil
+	}
+	return causes
 }
 
 func restartFor(name string, keys ...string) verdict {

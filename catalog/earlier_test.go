@@ -108,7 +108,7 @@ func decideWithOriginals(t rapid.TB, d *appsv1.Deployment, objects []metav1.Obje
 	if asked {
 		decision = DecideByPods(view, pods)
 	}
-	return verdict{asked, decision.Outcome, decision.Causes}, decision.Reason
+	return verdict{asked, decision.Outcome, withoutMoments(t, decision.Causes)}, decision.Reason
 }
 
 // editedAt is a ConfigMap whose keys were last written by an owner at the given time.

@@ -214,6 +214,8 @@ func (o oracle) judge(pods []Pod, matters func(ConfigRef) bool) (causes []Cause,
 				for _, edit := range explained {
 					if edit.Seen > 0 {
 						found[m.Config].add(edit)
+					} else if o.isMissed(edit, read) {
+						found[m.Config].addMoment(0)
 					}
 				}
 			}

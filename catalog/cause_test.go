@@ -1,0 +1,178 @@
+package catalog
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// moments returns the moments of the only cause of the story's decision.
+func (s *story) moments(t *testing.T, pods ...Pod) []Sequence {
+	t.Helper()
+	view, _ := s.catalog.View(deploymentRef("web"))
+	decision := Decide(view)
+	if decision.Outcome == AskPods {
+		decision = DecideByPods(view, pods)
+	}
+	if decision.Outcome != Restart || len(decision.Causes) != 1 {
+		t.Fatalf("%s, %s: %+v", decision.Outcome, decision.Reason, decision.Causes)
+	}
+	return decision.Causes[0].Moments
+}
+
+// momentOf returns the moment of the last edit of a key of the ConfigMap web, or that of its
+// creation for an empty key.
+func (s *story) momentOf(key string) Sequence {
+	config := s.catalog.config(configMapRef("web"))
+	if key == "" {
+		return config.Appeared
+	}
+	return lastOfKey(config.Edits, key).Seen
+}
+
+func TestACauseHasTheMomentsOfTheEditsThatAreTheReason(t *testing.T) {
+	all := func() *appsv1.Deployment { return deployment(readsAll("web", false)) }
+	before, changed := data{"a": "1", "b": "1", "c": "1"}, data{"a": "2", "b": "1", "c": "1"}
+	const unseen = "(unseen)"
+	// editedUnseen is the ConfigMap as it is after kubectl wrote the key a.
+	editedUnseen := func(seconds float64) *corev1.ConfigMap {
+		cm := configMap("web", changed)
+		cm.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(seconds), "f:data/f:a")}
+		return cm
+	}
+	recordedByAnother := func(d *appsv1.Deployment, seconds float64) *appsv1.Deployment {
+		writeRecord(d, Checksums{configMapRef("web"): keysOnly(NewConfigMap(configMap("web", before)))}, noonPlus(seconds))
+		return d
+	}
+	for name, test := range map[string]struct {
+		happens func() *story
+		want    []string // keys
+	}{
+		"two edits since the own record, of which one changed two keys": {func() *story {
+			s := begin(all())
+			s.listed(configMap("web", data{"a": "0", "b": "1", "c": "1"}))
+			s.config("web", before, 5)
+			s.recorded(10)
+			s.config("web", data{"a": "2", "b": "2", "c": "1"}, 20)
+			s.config("web", data{"a": "2", "b": "2", "c": "2"}, 30)
+			return s
+		}, []string{"a", "c"}},
+		"an edit of a key that the workload does not see": {func() *story {
+			s := begin(deployment(readsKey("web", "a", false)))
+			s.listed(configMap("web", before))
+			s.recorded(10)
+			s.config("web", changed, 20)
+			s.config("web", data{"a": "2", "b": "2", "c": "1"}, 30)
+			return s
+		}, []string{"a"}},
+		"an unseen edit in the second of the own record, which knew it": {func() *story {
+			s := begin(all())
+			s.listed(editedUnseen(10))
+			s.recorded(10)
+			s.config("web", data{"a": "2", "b": "2", "c": "1"}, 20)
+			return s
+		}, []string{"b"}},
+		"an edit while nobody watched": {func() *story {
+			s := begin(recordedByAnother(all(), 10))
+			s.listed(editedUnseen(20))
+			return s
+		}, []string{unseen}},
+		"a difference that left no trace": {func() *story {
+			s := begin(recordedByAnother(all(), 10))
+			s.listed(configMap("web", changed))
+			return s
+		}, []string{unseen}},
+		"an edit while nobody watched, and another one": {func() *story {
+			s := begin(recordedByAnother(all(), 10))
+			s.listed(editedUnseen(20))
+			s.config("web", data{"a": "2", "b": "2", "c": "1"}, 30)
+			return s
+		}, []string{unseen, "b"}},
+		"an edit that the watch showed before it showed another process's earlier record": {func() *story {
+			s := begin(all())
+			s.listed(configMap("web", before))
+			s.config("web", changed, 20)
+			recordedByAnother(s.deployment, 10)
+			s.catalog.ObserveWorkload(s.reduced())
+			return s
+		}, []string{"a"}},
+		"an edit long before another process's record": {func() *story {
+			s := begin(all())
+			s.listed(configMap("web", data{"a": "0", "b": "1", "c": "1"}))
+			s.config("web", before, 20)
+			recordedByAnother(s.deployment, 30)
+			s.catalog.ObserveWorkload(s.reduced())
+			s.config("web", data{"a": "1", "b": "2", "c": "1"}, 40)
+			return s
+		}, []string{"b"}},
+		"a config that was missing when the catalog began to watch": {func() *story {
+			s := begin(recordedByAnother(all(), 10))
+			s.listed()
+			s.created("web", changed, 20)
+			return s
+		}, []string{""}},
+		"no record: the edits that the pod missed": {func() *story {
+			s := begin(all())
+			s.listed(configMap("web", data{"a": "0", "b": "1", "c": "1"}))
+			s.config("web", before, 2)
+			s.config("web", data{"a": "1", "b": "2", "c": "1"}, 20)
+			return s
+		}, []string{"b"}},
+		"no record: an unseen edit that the pod missed, and another one": {func() *story {
+			s := begin(all())
+			s.listed(editedUnseen(20))
+			s.config("web", data{"a": "2", "b": "2", "c": "1"}, 30)
+			return s
+		}, []string{unseen, "b"}},
+		"no record: a config without which containers start appears": {func() *story {
+			s := begin(deployment(readsAll("web", true)))
+			s.listed()
+			s.created("web", changed, 20)
+			return s
+		}, []string{""}},
+		"content that came back": {func() *story {
+			s := begin(all())
+			s.listed(configMap("web", before))
+			s.recorded(1)
+			s.config("web", changed, 4)
+			s.config("web", before, 6)
+			return s
+		}, []string{"a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, want := test.happens(), []Sequence{}
+			for _, key := range test.want {
+				if key == unseen {
+					want = append(want, 0)
+				} else {
+					want = append(want, s.momentOf(key))
+				}
+			}
+			if diff := cmp.Diff(want, s.moments(t, startedAt(noonPlus(5)))); diff != "" {
+				t.Errorf("moments (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestACauseKeepsItsNewestMoments(t *testing.T) {
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(configMap("web", data{}))
+	s.recorded(10)
+	content := data{}
+	for i := range 20 {
+		content[fmt.Sprintf("%02d", i)] = "1"
+		s.config("web", content, float64(20+i))
+	}
+	var want []Sequence
+	for i := 4; i < 20; i++ {
+		want = append(want, s.momentOf(fmt.Sprintf("%02d", i)))
+	}
+	if diff := cmp.Diff(want, s.moments(t)); diff != "" {
+		t.Errorf("moments (-want +got):\n%s", diff)
+	}
+}
