@@ -72,12 +72,12 @@ func (a *arrival) dated(key string, recorded Edit) uint32 {
 	case key != "" && !hasKey(a.config.Keys, key):
 		return 0
 	case at.IsZero() && isNew: // the key has been there since the config was created again
-		at = time.Unix(a.config.Created, 0)
+		at = a.config.creation().At
 	}
-	if at.Unix() <= 0 || at.Unix() > math.MaxUint32 || at.After(a.at) {
+	if at.After(a.at) {
 		return 0
 	}
-	return uint32(at.Unix())
+	return unixSeconds(at)
 }
 
 // doneBy returns a time by which a key had changed: when the watch showed that, or earlier if the

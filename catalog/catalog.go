@@ -189,7 +189,7 @@ func (c *Catalog) removeConfig(ref ConfigRef, at time.Time) bool {
 		return false
 	}
 	deleted := *config
-	deleted.Deleted = true
+	deleted.Deleted, deleted.Policy = true, nil
 	c.keepConfig(&deleted)
 	c.past[ref] = withGone(c.past[ref], Sighting{at, c.moment})
 	c.gone++
@@ -197,8 +197,8 @@ func (c *Catalog) removeConfig(ref ConfigRef, at time.Time) bool {
 }
 
 // ObserveWorkload takes in a workload that opted in, as the watch showed it. It reports whether
-// the workload needs a decision: it is new, its template or its grace period changed, a restart
-// was reverted, or it got another record that is not trusted. A trusted record is our own.
+// the workload needs a decision: it is new, its template, its grace period or its policy changed, a
+// restart was reverted, or it got another record that is not trusted. A trusted record is our own.
 func (c *Catalog) ObserveWorkload(workload Workload) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -251,7 +251,7 @@ func (c *Catalog) putWorkload(workload *Workload, templateSeen, shown Sequence) 
 		return true
 	}
 	spoiled := !workload.Applied.Trusted && !previous.Applied.equal(workload.Applied)
-	return previous.Template != workload.Template || spoiled || showsRevert(previous, workload) || !samePeriod(previous, workload)
+	return previous.Template != workload.Template || spoiled || showsRevert(previous, workload) || !asksTheSame(previous, workload)
 }
 
 // countingReferences returns the references to configs of the kinds that the catalog keeps.
@@ -263,11 +263,17 @@ func (c *Catalog) countingReferences(references []Reference) []Reference {
 	return slices.DeleteFunc(slices.Clone(references), isOther)
 }
 
-func samePeriod(a, b *Workload) bool {
-	if a.GracePeriod == nil || b.GracePeriod == nil {
-		return a.GracePeriod == b.GracePeriod && a.Problem == b.Problem
+// asksTheSame reports whether the annotations by which people influence restarts are the same.
+func asksTheSame(a, b *Workload) bool {
+	return areEqual(a.GracePeriod, b.GracePeriod) && a.Problem == b.Problem && areEqual(a.Policy, b.Policy)
+}
+
+// areEqual reports whether both values are the same, or both are missing.
+func areEqual[T comparable](a, b *T) bool {
+	if a == nil || b == nil {
+		return a == b
 	}
-	return *a.GracePeriod == *b.GracePeriod
+	return *a == *b
 }
 
 func (c *Catalog) removeWorkload(ref WorkloadRef) bool {

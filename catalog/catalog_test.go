@@ -56,10 +56,10 @@ func (m *model) putConfig(config Config, at time.Time, listed, first bool) (news
 	}
 	if known {
 		config.Edits = m.edits(previous, config, at)
-		isDated := previous.Deleted && !listed && config.Created <= at.Unix()
+		isDated := previous.Deleted && !listed && int64(config.Created) <= at.Unix()
 		for i := range config.Edits {
 			if edit := &config.Edits[i]; isDated && edit.Seen == m.moment && hasKey(config.Keys, edit.Key) {
-				edit.dated = uint32(config.Created)
+				edit.dated = config.Created
 			}
 		}
 	}
@@ -169,7 +169,7 @@ var (
 )
 
 func drawConfig(t *rapid.T, ref ConfigRef) Config {
-	config := Config{Ref: ref, Created: noonPlus(float64(rapid.IntRange(0, 9).Draw(t, "created"))).Unix()}
+	config := Config{Ref: ref, Created: uint32(noonPlus(float64(rapid.IntRange(0, 9).Draw(t, "created"))).Unix())}
 	for _, name := range []string{"k1", "k2", "k3"} {
 		if version := rapid.IntRange(0, 2).Draw(t, name); version > 0 {
 			config.Keys = append(config.Keys, Key{Name: name, Checksum: Checksum(version), Binary: name == "k3"})
@@ -479,7 +479,7 @@ func TestAConfigThatComesBackAppearsAgain(t *testing.T) {
 	}
 	view, _ := c.View(deploymentRef("web"))
 	want := &Config{
-		Ref: configMapRef("web"), Keys: NewConfigMap(web).Keys, Created: noonPlus(60).Unix(), Appeared: 5,
+		Ref: configMapRef("web"), Keys: NewConfigMap(web).Keys, Created: uint32(noonPlus(60).Unix()), Appeared: 5,
 		Edits: []Edit{{Key: "a", At: noonPlus(10), Seen: 3}, {Key: "b", At: noonPlus(60), Seen: 5, dated: uint32(noonPlus(60).Unix())}},
 	}
 	if diff := cmp.Diff(want, view.Configs[configMapRef("web")], cmp.AllowUnexported(Edit{})); diff != "" {

@@ -93,16 +93,19 @@ type Config struct {
 	Ref  ConfigRef
 	Keys []Key // sorted by name
 	// Created is when the config was created, by the API server's clock, in seconds of Unix
-	// time.
-	Created int64
+	// time; 0 if that is not known.
+	Created uint32
+	// Deleted marks a config that is gone but still referenced. Its keys are kept to detect
+	// whether it comes back with the same content.
+	Deleted bool
 	// Appeared is the moment at which the watch showed the config as new, and 0
 	// if it was there when the catalog began to watch.
 	Appeared Sequence
 	// Edits holds the known changes of the content; it is empty for most configs.
 	Edits []Edit
-	// Deleted marks a config that is gone but still referenced. Its keys are kept to detect
-	// whether it comes back with the same content.
-	Deleted bool
+	// Policy is what the config's annotations ask of restarts, nil for most configs and for those
+	// that are gone.
+	Policy *ConfigPolicy
 }
 
 // Edit is the last known change of one key's content.
@@ -172,9 +175,10 @@ func newConfig(kind ConfigKind, meta *metav1.ObjectMeta, keys []Key) Config {
 	}
 	return Config{
 		Ref:     ConfigRef{Kind: kind, Namespace: unique.Make(meta.Namespace).Value(), Name: meta.Name},
-		Created: meta.CreationTimestamp.Unix(),
+		Created: unixSeconds(meta.CreationTimestamp.Time),
 		Keys:    keys,
 		Edits:   edits,
+		Policy:  readConfigPolicy(meta),
 	}
 }
 

@@ -28,7 +28,7 @@ func TestAConfigKeepsOneChecksumPerKey(t *testing.T) {
 	want := []Config{
 		{
 			Ref:     ConfigRef{ConfigMap, "ns", "web"},
-			Created: noon.Unix(),
+			Created: uint32(noon.Unix()),
 			Keys: []Key{
 				{Name: "a", Checksum: keyChecksum("a", "1")},
 				{Name: "b", Checksum: keyChecksum("b", "2")},
@@ -38,7 +38,7 @@ func TestAConfigKeepsOneChecksumPerKey(t *testing.T) {
 		},
 		{
 			Ref:     ConfigRef{Secret, "ns", "tls"},
-			Created: noon.Unix(),
+			Created: uint32(noon.Unix()),
 			Keys:    []Key{{Name: "a", Checksum: keyChecksum("a", "1")}, {Name: "b", Checksum: keyChecksum("b", "2")}},
 		},
 	}

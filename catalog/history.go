@@ -106,7 +106,7 @@ func (h *history) isSinceEarlier(edit Edit) bool {
 
 // creation returns the edit that created the config.
 func (c *Config) creation() Edit {
-	return Edit{At: time.Unix(c.Created, 0).UTC(), Seen: c.Appeared, creation: true}
+	return Edit{At: time.Unix(int64(c.Created), 0).UTC(), Seen: c.Appeared, creation: true}
 }
 
 // afterOptIn reports whether an edit may have come after the workload opted in: by the

@@ -169,7 +169,7 @@ func (w *drawnWorld) step() {
 	case 2:
 		config := draw()
 		w.catalog.ForgetConfig(config.Ref, noonPlus(w.now-0.5))
-		config.Created = noonPlus(w.now).Unix()
+		config.Created = uint32(noonPlus(w.now).Unix())
 		w.catalog.ObserveConfig(config, noonPlus(w.now))
 	case 3:
 		w.release(fmt.Sprint(w.now))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"testing"
+	"unsafe"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -73,3 +74,14 @@ var versions = func() (versions [200]string) {
 	}
 	return versions
 }()
+
+// There are very many of both. Go allocates in sizes of classes, so one more byte would take 16 or
+// 64 more.
+func TestAConfigAndAWorkloadFitTheirSizeClasses(t *testing.T) {
+	if got := unsafe.Sizeof(Config{}); got > 112 {
+		t.Errorf("a config has %d bytes", got)
+	}
+	if got := unsafe.Sizeof(Workload{}); got > 512 {
+		t.Errorf("a workload has %d bytes", got)
+	}
+}

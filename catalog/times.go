@@ -1,6 +1,9 @@
 package catalog
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // discardForgedTimes drops times that no clock shows. Anyone can write a basis, and a year
 // without exactly four digits could be read but never written again. The last day of 9999
@@ -11,4 +14,13 @@ func (b *basis) discardForgedTimes() {
 			*at = time.Time{}
 		}
 	}
+}
+
+// unixSeconds returns a time in seconds of Unix time, and 0 for a time before 1970 or after 2105,
+// which no clock shows.
+func unixSeconds(at time.Time) uint32 {
+	if seconds := at.Unix(); seconds > 0 && seconds <= math.MaxUint32 {
+		return uint32(seconds)
+	}
+	return 0
 }

@@ -90,11 +90,22 @@ type Workload struct {
 	// Deleting means that the workload is being deleted.
 	Deleting bool
 	Hold     Hold
+	// OwnRecord means that the present record was decided on a view of the catalog, which
+	// therefore knew what the record says. A [Catalog] sets it.
+	OwnRecord bool
+	// MarkSeen means that the record is marked as contradicted, and that the watch showed how the
+	// contradiction began. A [Catalog] sets it.
+	MarkSeen bool
+	// RecordUndone means that the record was trusted for the present template before, apart from
+	// restarts, and that another client removed or replaced it. A [Catalog] sets it.
+	RecordUndone bool
 	// GracePeriod is how long changes are held back for this workload; nil means the controller's
 	// default. Problem describes what is wrong with the annotation that sets it, and is empty if
 	// the annotation is valid or absent.
 	GracePeriod *time.Duration
 	Problem     string
+	// Policy is what the annotations ask of restarts, nil for most workloads.
+	Policy *WorkloadPolicy
 	// OptedIn is the earliest known time by which the workload had opted in, by the API server's
 	// clock in whole seconds; zero if it is not known.
 	OptedIn time.Time
@@ -120,15 +131,6 @@ type Workload struct {
 	// PodsSeen is the moment at which the pods of the present template were last found to have the
 	// recorded content, since the record; 0 if they were not. A [Catalog] sets it.
 	PodsSeen Sequence
-	// OwnRecord means that the present record was decided on a view of the catalog, which
-	// therefore knew what the record says. A [Catalog] sets it.
-	OwnRecord bool
-	// MarkSeen means that the record is marked as contradicted, and that the watch showed how the
-	// contradiction began. A [Catalog] sets it.
-	MarkSeen bool
-	// RecordUndone means that the record was trusted for the present template before, apart from
-	// restarts, and that another client removed or replaced it. A [Catalog] sets it.
-	RecordUndone bool
 	// Woke is the moment at which the watch showed that the workload, idle before, wants pods
 	// again; 0 if it never showed that.
 	Woke Sequence
@@ -174,6 +176,7 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 		Deleting:        meta.DeletionTimestamp != nil,
 		GracePeriod:     gracePeriod,
 		Problem:         problem,
+		Policy:          readWorkloadPolicy(meta),
 		OptedIn:         optedInBy(meta),
 		Timestamp:       restartTimestamp(template),
 		Idle:            parts.Idle,

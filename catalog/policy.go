@@ -1,0 +1,167 @@
+package catalog
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/brief"
+)
+
+// The annotations by which people say when restarts may begin. Windows and holds are read from
+// workloads and configs, waves from workloads only, and the others from configs only.
+const (
+	WaveAnnotation   = "com.xing.deployment-restart.wave"
+	WindowAnnotation = "com.xing.deployment-restart.window"
+	HoldAnnotation   = "com.xing.deployment-restart.hold"
+	FanOutAnnotation = "com.xing.deployment-restart.fan-out"
+	UrgentAnnotation = "com.xing.deployment-restart.urgent"
+	ResumeAnnotation = "com.xing.deployment-restart.resume"
+)
+
+// FanOut is how a change of a config reaches the workloads that read it. The zero value leaves
+// that to the controller's default.
+type FanOut string
+
+// The ways.
+const (
+	// Gradual restarts one workload first, and more as restarts are delivered.
+	Gradual FanOut = "gradual"
+	// AllAtOnce restarts all workloads as soon as the restarts are due.
+	AllAtOnce FanOut = "all-at-once"
+)
+
+// WorkloadPolicy is what the annotations of a workload ask of its restarts. A value that cannot be
+// used counts as absent.
+type WorkloadPolicy struct {
+	// Wave orders the restarts within a namespace, lower waves first.
+	Wave int16
+	// Window is when restarts may begin, as it was written; empty means at any time.
+	Window string
+	// Hold is why no restart may begin; empty means that the workload is not held.
+	Hold string
+	// Problem describes which values cannot be used, and why; empty if there are none.
+	Problem string
+}
+
+// ConfigPolicy is what the annotations of a config ask of the restarts for it. A value that cannot
+// be used counts as absent.
+type ConfigPolicy struct {
+	FanOut FanOut
+	// Window and Hold are as in [WorkloadPolicy], for the restarts that would bring the config's
+	// new content.
+	Window, Hold string
+	// Urgent is the id of the content that must not wait; see [Catalog.ContentID].
+	Urgent string
+	// Resume is the id of the halt to end.
+	Resume string
+	// Problem is as in [WorkloadPolicy].
+	Problem string
+}
+
+// PolicyOf returns what the annotations of a config ask for. It is the zero value for a config that
+// is gone.
+func (c *Catalog) PolicyOf(ref ConfigRef) ConfigPolicy {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if config := c.config(ref); config != nil && config.Policy != nil {
+		return *config.Policy
+	}
+	return ConfigPolicy{}
+}
+
+const (
+	maxWave = 1000
+	// These limits are in bytes, because what anyone writes on very many objects stays in memory.
+	maxWindow = 256
+	maxHold   = 200
+	maxID     = 64
+)
+
+// noReason stands for the reason of a hold that gives none.
+const noReason = "no reason given"
+
+// readWorkloadPolicy returns the policy of a workload, nil if its annotations ask for nothing.
+func readWorkloadPolicy(meta *metav1.ObjectMeta) *WorkloadPolicy {
+	r := policyReader{annotations: meta.Annotations}
+	policy := WorkloadPolicy{Wave: r.wave(), Window: r.text(WindowAnnotation, maxWindow), Hold: r.hold()}
+	policy.Problem = r.problem()
+	return unlessZero(policy)
+}
+
+// readConfigPolicy returns the policy of a config, nil if its annotations ask for nothing.
+func readConfigPolicy(meta *metav1.ObjectMeta) *ConfigPolicy {
+	r := policyReader{annotations: meta.Annotations}
+	policy := ConfigPolicy{
+		FanOut: r.fanOut(),
+		Window: r.text(WindowAnnotation, maxWindow),
+		Hold:   r.hold(),
+		Urgent: r.text(UrgentAnnotation, maxID),
+		Resume: r.text(ResumeAnnotation, maxID),
+	}
+	policy.Problem = r.problem()
+	return unlessZero(policy)
+}
+
+// unlessZero returns nil for the zero value, which is that of nearly all objects.
+func unlessZero[P comparable](policy P) *P {
+	var zero P
+	if policy == zero {
+		return nil
+	}
+	return &policy
+}
+
+// policyReader reads annotations, and collects what is wrong with them.
+type policyReader struct {
+	annotations map[string]string
+	problems    []string
+}
+
+func (r *policyReader) reject(name, format string, arguments ...any) {
+	r.problems = append(r.problems, "annotation "+name+": "+fmt.Sprintf(format, arguments...))
+}
+
+func (r *policyReader) problem() string { return strings.Join(r.problems, "; ") }
+
+func (r *policyReader) wave() int16 {
+	text, found := r.annotations[WaveAnnotation]
+	if !found {
+		return 0
+	}
+	wave, err := strconv.ParseInt(text, 10, 16)
+	if err != nil || wave < -maxWave || wave > maxWave {
+		r.reject(WaveAnnotation, "%.40q is not an integer from %d to %d", text, -maxWave, maxWave)
+		return 0
+	}
+	return int16(wave)
+}
+
+func (r *policyReader) fanOut() FanOut {
+	text, found := r.annotations[FanOutAnnotation]
+	way := FanOut(text)
+	if found && way != Gradual && way != AllAtOnce {
+		r.reject(FanOutAnnotation, "%.40q is neither %q nor %q", text, Gradual, AllAtOnce)
+		return ""
+	}
+	return way
+}
+
+func (r *policyReader) text(name string, limit int) string {
+	text := r.annotations[name]
+	if len(text) > limit {
+		r.reject(name, "%d bytes are too many, the limit is %d", len(text), limit)
+		return ""
+	}
+	return text
+}
+
+func (r *policyReader) hold() string {
+	why, found := r.annotations[HoldAnnotation]
+	if found && strings.TrimSpace(why) == "" {
+		return noReason
+	}
+	return brief.Within(maxHold, why)
+}
