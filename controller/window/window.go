@@ -1,0 +1,54 @@
+// Package window computes recurring windows of time, such as six hours from 22:00 in Berlin on each
+// weekday. A window has a schedule, which says when it opens, a time zone, and a length.
+//
+// The schedule is compared with what a clock in the time zone shows. A window opens at the first
+// time at which the clock shows a scheduled time or a later one: once, where the clock is set back and
+// shows a time twice, and right after the change, where it is set forward past that time. The length
+// is elapsed time, and does not depend on the clock.
+//
+// The package is pure: times come in as arguments. It only reads the time zone database.
+package window
+
+import (
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// Window is a recurring window of time. It is immutable. The zero Window is always open.
+//
+// A Window in a time zone refers to a few kilobytes that describe the zone, and each call of [Parse]
+// makes its own. Copies of a Window share them.
+type Window struct {
+	schedule *cron.SpecSchedule // of readings
+	zone     *time.Location
+	length   time.Duration
+	// neverOpens spares At the search of five years, on 30 February for example.
+	neverOpens bool
+}
+
+// At reports whether the window is open, and otherwise when it opens next, in its own time zone. That
+// time is zero if the window does not open within five years. A window includes the time at which
+// it opens, but not the time at which it closes. One that opens again before it closes stays open.
+func (w Window) At(now time.Time) (isOpen bool, opens time.Time) {
+	if w.schedule == nil {
+		return true, time.Time{}
+	}
+	if w.neverOpens {
+		return false, time.Time{}
+	}
+	opens = w.openingAfter(now.Add(-w.length))
+	if opens.IsZero() || opens.After(now) {
+		return false, opens
+	}
+	return true, time.Time{}
+}
+
+// openingAfter returns the first opening after a time, or the zero time.
+func (w Window) openingAfter(t time.Time) time.Time {
+	next := w.schedule.Next(latestShown(t.In(w.zone)))
+	if next.IsZero() {
+		return time.Time{}
+	}
+	return firstShown(next, w.zone)
+}
