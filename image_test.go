@@ -15,16 +15,28 @@ func TestAnImageIsBuiltFromEachPackageOfTheProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	let := strings.Fields(string(encoded))
-	packages, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	const module = "kubernetes-deployment-restart-controller/"
-	for _, path := range strings.Fields(string(packages)) {
+	for _, path := range packagesOfTheProgram(t) {
 		name, isOurs := strings.CutPrefix(path, module)
 		top, _, _ := strings.Cut(name, "/")
 		if isOurs && !slices.Contains(let, "!"+top+"/") {
 			t.Errorf(".dockerignore keeps %s out of the image's build", name)
 		}
 	}
+}
+
+// The image has no files that describe time zones.
+func TestTheProgramContainsTheTimeZones(t *testing.T) {
+	if !slices.Contains(packagesOfTheProgram(t), "time/tzdata") {
+		t.Error("package time/tzdata is not part of the program")
+	}
+}
+
+func packagesOfTheProgram(t *testing.T) []string {
+	t.Helper()
+	packages, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(string(packages))
 }
