@@ -28,6 +28,8 @@ type (
 	Deployments = Objects[*appsv1.Deployment]
 	// ReplicaSets reads and writes ReplicaSets.
 	ReplicaSets = Objects[*appsv1.ReplicaSet]
+	// ConfigMaps reads and writes ConfigMaps.
+	ConfigMaps = Objects[*corev1.ConfigMap]
 	// Secrets reads and writes Secrets.
 	Secrets = Objects[*corev1.Secret]
 	// Leases reads and writes Leases.
@@ -44,6 +46,7 @@ type Apps interface {
 // Core gives access to the objects of the core API group.
 type Core interface {
 	RESTClient() rest.Interface
+	ConfigMaps(namespace string) ConfigMaps
 	Secrets(namespace string) Secrets
 }
 
@@ -67,6 +70,11 @@ func (g group) Deployments(namespace string) Deployments {
 // ReplicaSets returns the ReplicaSets of a namespace.
 func (g group) ReplicaSets(namespace string) ReplicaSets {
 	return objects(g.client, "replicasets", namespace, func() *appsv1.ReplicaSet { return &appsv1.ReplicaSet{} })
+}
+
+// ConfigMaps returns the ConfigMaps of a namespace.
+func (g group) ConfigMaps(namespace string) ConfigMaps {
+	return objects(g.client, "configmaps", namespace, func() *corev1.ConfigMap { return &corev1.ConfigMap{} })
 }
 
 // Secrets returns the Secrets of a namespace.
