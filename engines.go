@@ -53,7 +53,7 @@ func newEngines(o *options, config *rest.Config, log *slog.Logger) (engines, err
 		Namespaces:   o.Namespaces,
 		Configs:      o.configKinds(),
 		OwnNamespace: o.ControllerNamespace,
-		KeySecret:    o.ChecksumKeySecret,
+		KeySecret:    o.ChecksumKeySecret, HaltsConfigMap: o.HaltsConfigMap,
 		GracePeriod:  time.Duration(o.RestartGracePeriod) * time.Second,
 		CheckPeriod:  time.Duration(o.RestartCheckPeriod) * time.Millisecond,
 		BackoffLimit: o.RestartBackoffLimit,

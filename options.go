@@ -46,6 +46,7 @@ type options struct {
 	DeploymentWorkers int    `long:"deployment-workers" env:"DEPLOYMENT_WORKERS" default:"10" description:"How many Deployments the deployment engine works on at once"`
 
 	ChecksumKeySecret   string `long:"checksum-key-secret" env:"CHECKSUM_KEY_SECRET" default:"kubernetes-deployment-restart-controller-checksum-key" description:"Name of the Secret, in the namespace of --controller-namespace, that holds the key of the recorded checksums of Secrets"`
+	HaltsConfigMap      string `long:"halts-config-map" env:"HALTS_CONFIG_MAP" default:"kubernetes-deployment-restart-controller-halts" description:"Name of the ConfigMap, in the namespace of --controller-namespace, that holds the halts of fan-outs"`
 	ControllerNamespace string `long:"controller-namespace" env:"CONTROLLER_NAMESPACE" description:"Namespace of the controller's own objects (default: the one that it runs in)"`
 
 	LeaderElect              bool          `long:"leader-elect" env:"LEADER_ELECT" description:"Act only while holding a lease, so that several replicas can run"`
@@ -112,7 +113,7 @@ func (o *options) validate() error {
 	case o.DryRun && o.drivesDeployments():
 		return fmt.Errorf("--dry-run writes nothing to workloads, so it excludes --deployment-engine=%s", o.DeploymentEngine)
 	}
-	for _, check := range []func() error{o.validatePeriods, o.validateRequests, o.validateNamespaces, o.validateListenAddress, o.readIgnoredErrors, o.takeOwnNamespace, o.validateKeySecret, o.validateEngine, o.validateLeaderElection} {
+	for _, check := range []func() error{o.validatePeriods, o.validateRequests, o.validateNamespaces, o.validateListenAddress, o.readIgnoredErrors, o.takeOwnNamespace, o.validateOwnObjects, o.validateEngine, o.validateLeaderElection} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -161,11 +162,16 @@ const (
 // drivesDeployments reports whether the deployment engine runs.
 func (o *options) drivesDeployments() bool { return o.DeploymentEngine != engineOff }
 
-// validateKeySecret checks the name, so that an invalid name does not look like a missing
-// Secret.
-func (o *options) validateKeySecret() error {
-	if problems := validation.IsDNS1123Subdomain(o.ChecksumKeySecret); len(problems) > 0 {
-		return fmt.Errorf("--checksum-key-secret %q is invalid: %s", o.ChecksumKeySecret, problems[0])
+// validateOwnObjects checks the names, so that an invalid name does not look like a missing
+// object.
+func (o *options) validateOwnObjects() error {
+	for _, object := range []struct{ option, name string }{
+		{"--checksum-key-secret", o.ChecksumKeySecret},
+		{"--halts-config-map", o.HaltsConfigMap},
+	} {
+		if problems := validation.IsDNS1123Subdomain(object.name); len(problems) > 0 {
+			return fmt.Errorf("%s %q is invalid: %s", object.option, object.name, problems[0])
+		}
 	}
 	return nil
 }

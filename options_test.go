@@ -51,6 +51,7 @@ func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
 		{"--controller-namespace=Not_A_Name", "--controller-namespace \"Not_A_Name\" is invalid"},
 		{"--configs=none", "configs"},
 		{"--checksum-key-secret=Not_A_Name", "--checksum-key-secret \"Not_A_Name\" is invalid"},
+		{"--halts-config-map=Not_A_Name", "--halts-config-map \"Not_A_Name\" is invalid"},
 		{"--kubeconfig=/does/not/exist", "/does/not/exist"},
 		{"--context=nowhere --kubeconfig=/dev/null", "nowhere"},
 		{"--no-such-flag", "unknown flag"},

@@ -38,11 +38,12 @@ type Options struct {
 	// Configs are the kinds of configs to watch; empty means all. Configs of other kinds are
 	// neither listed nor recorded, and their edits cause no restart.
 	Configs []catalog.ConfigKind
-	// OwnNamespace is where the key of the checksums of Secrets is kept; if it is empty, each
-	// process makes its own key.
+	// OwnNamespace is where the key of the checksums of Secrets and the halts are kept; if it is
+	// empty, each process makes its own key, and halts end with the process.
 	OwnNamespace string
-	// KeySecret is the name of the Secret in OwnNamespace that holds the key.
-	KeySecret string
+	// KeySecret is the name of the Secret in OwnNamespace that holds the key, and HaltsConfigMap
+	// is the name of the ConfigMap that holds the halts.
+	KeySecret, HaltsConfigMap string
 	// GracePeriod is how long a change is held back. CheckPeriod is how long a due change can
 	// be overlooked at most.
 	GracePeriod, CheckPeriod time.Duration
@@ -80,6 +81,7 @@ type Controller struct {
 	events     record.EventBroadcaster
 	recorder   record.EventRecorder // writes through events
 	keys       keyKeeper
+	halts      haltStore
 	leading    atomic.Bool
 }
 
@@ -100,6 +102,7 @@ func New(options Options) (*Controller, error) {
 	}
 	c.recorder = clients.Recorder(c.events, catalog.FieldManager)
 	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: options.Log}
+	c.halts = haltStore{core: clients.Core, namespace: options.OwnNamespace, name: options.HaltsConfigMap, readOnly: options.DryRun}
 	c.quarantine = quarantine.New(quarantine.Options{Log: options.Log, Panicked: c.panicked})
 	c.staleness = newStaleness(c.catalog, c.tryToJudge)
 	for _, kind := range options.configKinds() {

@@ -7,8 +7,8 @@ import (
 	"kubernetes-deployment-restart-controller/apiclient"
 )
 
-// The permissions that the controller needs in each watched namespace. The manifests
-// grant them and explain what each is for.
+// The permissions that the controller needs in each watched namespace, and in its own. The
+// manifests grant them and explain what each is for.
 
 func (k *configKind) permissions() []apiclient.Permission {
 	return []apiclient.Permission{
@@ -67,19 +67,33 @@ func (o *Options) permissions() []apiclient.Permission {
 		apiclient.Permission{Verb: "patch", Resource: "events", Impact: "repeated Events are not counted"})
 }
 
-// Permissions returns the permissions that the controller needs.
-func (c *Controller) Permissions() []apiclient.Permission {
+// ownPermissions returns the permissions for the objects in which the controller keeps what
+// must outlive a process.
+func (o *Options) ownPermissions() []apiclient.Permission {
+	if o.OwnNamespace == "" {
+		return nil
+	}
 	var permissions []apiclient.Permission
-	if c.options.OwnNamespace != "" && c.options.watchesSecrets() {
-		key := apiclient.Permission{
-			Verb: "get", Resource: "secrets", Namespace: c.options.OwnNamespace, Name: c.options.KeySecret, Impact: "the key of Secrets' checksums is lost when the process ends",
-		}
-		permissions = append(permissions, key)
-		if !c.options.DryRun {
-			key.Verb, key.Impact = "update", "a new key of Secrets' checksums is lost when the process ends"
-			permissions = append(permissions, key)
+	add := func(resource, name, withoutGet, withoutUpdate string) {
+		permission := apiclient.Permission{Verb: "get", Resource: resource, Namespace: o.OwnNamespace, Name: name, Impact: withoutGet}
+		permissions = append(permissions, permission)
+		if !o.DryRun {
+			permission.Verb, permission.Impact = "update", withoutUpdate
+			permissions = append(permissions, permission)
 		}
 	}
+	if o.watchesSecrets() {
+		add("secrets", o.KeySecret,
+			"the key of Secrets' checksums is lost when the process ends", "a new key of Secrets' checksums is lost when the process ends")
+	}
+	add("configmaps", o.HaltsConfigMap,
+		"halts of fan-outs are lost when the process ends", "new halts of fan-outs are lost when the process ends")
+	return permissions
+}
+
+// Permissions returns the permissions that the controller needs.
+func (c *Controller) Permissions() []apiclient.Permission {
+	permissions := c.options.ownPermissions()
 	for _, namespace := range apiclient.NamespacesOrAll(c.options.Namespaces) {
 		for _, permission := range c.options.permissions() {
 			permission.Namespace = namespace

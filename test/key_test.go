@@ -48,6 +48,17 @@ func (s *scene) manifestsApart(names ...string) (manifests []byte, home string) 
 	return replaceWords(manifests, "default", s.namespace), home
 }
 
+// applyAgain applies manifests in both ways that kubectl knows.
+func (s *scene) applyAgain(manifests []byte) {
+	s.Helper()
+	file := filepath.Join(s.TempDir(), "rbac.yaml")
+	s.must(os.WriteFile(file, manifests, 0o600))
+	for _, flags := range [][]string{{"--server-side=false"}, {"--server-side", "--force-conflicts"}} {
+		_, err := s.cluster.Kubectl(s.Context(), append([]string{"apply", "-f", file}, flags...)...)
+		s.must(err)
+	}
+}
+
 // storedKey reads what the Secret of the key holds.
 func (s *scene) storedKey() map[string][]byte {
 	s.Helper()
@@ -90,12 +101,7 @@ func TestTheKeyIsMadeAtTheFirstStartAndKept(t *testing.T) {
 		t.Errorf("the key is named %q in a record of a Secret, and %q in one without", s.keyID(before), s.keyID(plainBefore))
 	}
 
-	file := filepath.Join(t.TempDir(), "rbac.yaml")
-	s.must(os.WriteFile(file, manifests, 0o600))
-	for _, flags := range [][]string{{"--server-side=false"}, {"--server-side", "--force-conflicts"}} {
-		_, err := s.cluster.Kubectl(t.Context(), append([]string{"apply", "-f", file}, flags...)...)
-		s.must(err)
-	}
+	s.applyAgain(manifests)
 	if diff := cmp.Diff(key, s.storedKey()); diff != "" {
 		t.Errorf("applying the manifests again changes the key (-before +after):\n%s", diff)
 	}

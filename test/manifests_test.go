@@ -171,7 +171,7 @@ func (s *scene) requireWork() {
 }
 
 // requireInstallationRuns requires that the controller's own pods are let in and run, that
-// the Service finds them and that the key has been made.
+// the Service finds them, that the key has been made and that the controller may read the halts.
 func (s *scene) requireInstallationRuns(prefix string) {
 	s.Helper()
 	name := prefix + controllerName
@@ -201,6 +201,8 @@ func (s *scene) requireInstallationRuns(prefix string) {
 	if len(key.Data["key"]) != 32 {
 		s.Errorf("the Secret of the key has %d bytes of it", len(key.Data["key"]))
 	}
+	_, err = s.asController().CoreV1().ConfigMaps(sharedHome).Get(s.Context(), prefix+haltsConfigMap, metav1.GetOptions{})
+	s.must(err)
 	namespace, err := s.client.CoreV1().Namespaces().Get(s.Context(), sharedHome, metav1.GetOptions{})
 	s.must(err)
 	if level := namespace.Labels["pod-security.kubernetes.io/enforce"]; level != "restricted" {
