@@ -21,6 +21,9 @@ type Cause struct {
 	// the others.
 	Keys     []string
 	MoreKeys int
+	// Unnamed means that there were also edits of keys that are not known: edits that no watch
+	// showed, or the creation of the config.
+	Unnamed bool
 	// Writers are the known field managers that changed the keys, sorted. Only the first
 	// writers are named; MoreWriters is the number of the others.
 	Writers     []string
@@ -36,9 +39,25 @@ type Cause struct {
 func (c *Cause) add(edit Edit) {
 	if edit.Key != "" {
 		c.Keys = append(c.Keys, edit.Key)
+	} else {
+		c.Unnamed = true
 	}
 	c.addWriter(edit)
 	c.addMoment(edit.Seen)
+}
+
+// addUnseen adds an edit that no watch showed.
+func (c *Cause) addUnseen() {
+	c.Unnamed = true
+	c.addMoment(0)
+}
+
+// AllKeys returns the keys if they are all that changed, and nil if there may be others.
+func (c *Cause) AllKeys() []string {
+	if c.MoreKeys > 0 || c.Unnamed {
+		return nil
+	}
+	return c.Keys
 }
 
 // addMoment adds a moment, unless it is the last one added: all keys of one edit share it.
@@ -67,7 +86,7 @@ func (c *Cause) addSince(w *Workload, edit Edit) {
 	case !edit.At.Before(w.Applied.Written.Truncate(time.Second)):
 		c.addWriter(edit)
 		if !w.OwnRecord {
-			c.addMoment(0)
+			c.addUnseen()
 		}
 	}
 }
@@ -83,8 +102,7 @@ func (c *Cause) tidy() {
 
 func (c *Cause) tidyMoments() {
 	if len(c.Moments) == 0 {
-		c.Moments = []Sequence{0}
-		return
+		c.addUnseen()
 	}
 	slices.Sort(c.Moments)
 	c.Moments = slices.Compact(c.Moments)

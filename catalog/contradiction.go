@@ -291,6 +291,7 @@ func (v *View) Mark(since time.Time) (map[string]string, bool, error) {
 	}
 	annotations, err := r.Checksums.Annotations(Basis{
 		Template: w.Template, Key: v.Key, Budget: r.Budget, Written: r.Written, Timestamp: timestamp, Contradicted: since, WasWhole: r.WasWhole,
+		RestartedFor: r.RestartedFor,
 	})
 	return annotations, err == nil, err
 }
@@ -344,7 +345,7 @@ func joinCauses(a, b []Cause) []Cause {
 		cause := same[0]
 		for _, other := range same[1:] {
 			cause.Keys, cause.Writers = append(cause.Keys, other.Keys...), append(cause.Writers, other.Writers...)
-			cause.Moments = append(cause.Moments, other.Moments...)
+			cause.Moments, cause.Unnamed = append(cause.Moments, other.Moments...), cause.Unnamed || other.Unnamed
 		}
 		joined = append(joined, cause)
 	}

@@ -173,7 +173,7 @@ func (d *Decision) addCause(config ConfigRef, edits []Edit) {
 		if edit.Seen > 0 {
 			d.Causes[last].add(edit)
 		} else {
-			d.Causes[last].addMoment(0)
+			d.Causes[last].addUnseen()
 		}
 	}
 }
@@ -237,7 +237,7 @@ func differences(w *Workload, sights []sight) []Cause {
 			}
 		}
 		if creation := s.config.creation(); len(cause.Moments) == 0 && w.isLater(Sighting{creation.At, creation.Seen}) {
-			cause.addMoment(creation.Seen)
+			cause.add(creation)
 		}
 		causes = append(causes, cause)
 	}

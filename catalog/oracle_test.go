@@ -215,7 +215,7 @@ func (o oracle) judge(pods []Pod, matters func(ConfigRef) bool) (causes []Cause,
 					if edit.Seen > 0 {
 						found[m.Config].add(edit)
 					} else if o.isMissed(edit, read) {
-						found[m.Config].addMoment(0)
+						found[m.Config].addUnseen()
 					}
 				}
 			}

@@ -23,8 +23,8 @@ const (
 
 // annotationsLimit is how many bytes the names and values of all annotations of an object may
 // have together; see the constant TotalAnnotationSizeLimitB of
-// k8s.io/apimachinery/pkg/api/validation. annotationsReserve is left for the basis and for
-// annotations that others add later, also to copies.
+// k8s.io/apimachinery/pkg/api/validation. annotationsReserve is left for the basis, which may have
+// half of it, and for annotations that others add later, also to copies.
 const (
 	annotationsLimit   = 256 * 1024
 	annotationsReserve = 8 * 1024
@@ -75,29 +75,31 @@ type AppliedState struct {
 	WithRestart bool
 	// WasWhole means that all pods ran before the last restart, as the record says.
 	WasWhole bool
+	// Outdated means that the record is trusted by the fingerprint of an earlier version, and
+	// must be written again.
+	Outdated bool
+	// Exposed means that the workload's annotations, or copies of them on its revisions, may
+	// hold digests of Secrets against which guesses can be tested.
+	Exposed bool
+	// Marked means that the basis says Contradicted; otherwise only the [Catalog] knows it.
+	Marked bool
 	// Budget is what the workload has used of its restarts, if we wrote it.
 	Budget Budget
+	// RestartedFor is what the last restart was for, as the record says.
+	RestartedFor []Restarted
 	// Written is when the record was written, zero if that is not known.
 	Written time.Time
 	// Contradicted is since when content other than the recorded one has required a restart that
-	// was put off or failed; zero if no restart is required. It is Marked if the basis says so;
-	// otherwise only the [Catalog] knows.
+	// was put off or failed; zero if no restart is required.
 	Contradicted time.Time
-	Marked       bool
 	// Reverted describes a recorded restart that was reverted; nil if there is no such
 	// restart. A [Catalog] may know about a revert that the annotations do not show.
 	Reverted *Revert
 	// Key is the id of the key that the checksums of Secrets were made with, empty without such
 	// checksums.
 	Key string
-	// Outdated means that the record is trusted by the fingerprint of an earlier version, and
-	// must be written again.
-	Outdated bool
 	// Earlier is what controllers of another scheme recorded; nil if there is no such record.
 	Earlier *EarlierRecord
-	// Exposed means that the workload's annotations, or copies of them on its revisions, may
-	// hold digests of Secrets against which guesses can be tested.
-	Exposed bool
 	// Problem describes why an annotation cannot be read. It is empty if the annotation is valid
 	// or absent.
 	Problem string
@@ -123,6 +125,8 @@ type basis struct {
 	Contradicted time.Time `json:"contradicted,omitzero"`
 	// WasWhole means that all pods ran before the last restart; see [Rollout.IsWhole].
 	WasWhole bool `json:"wasWhole,omitempty"`
+	// For is what the last restart was for; see [encodeRestarted].
+	For json.RawMessage `json:"for,omitempty"`
 	Budget
 	// Copies means that revisions may have received copies of earlier annotations with digests
 	// of Secrets while this basis was written; see [AppliedState.Exposed].
@@ -168,6 +172,7 @@ func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, finge
 	if isOurs {
 		record.Trusted, record.Outdated = b.isAbout(template, fingerprint)
 		record.readMark(&b)
+		record.RestartedFor = decodeRestarted(b.For, meta.Namespace)
 	}
 	record.readRevert(meta, &b, template)
 	if b.Scheme == unkeyedScheme {
@@ -267,6 +272,8 @@ type Basis struct {
 	Contradicted time.Time
 	// WasWhole is [AppliedState.WasWhole].
 	WasWhole bool
+	// RestartedFor is [AppliedState.RestartedFor].
+	RestartedFor []Restarted
 	// Copies leaves [AppliedState.Exposed] set.
 	Copies bool
 }
@@ -289,6 +296,10 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode checksums: %w", err)
 	}
+	restarted, err := encodeRestarted(on.RestartedFor)
+	if err != nil {
+		return nil, err
+	}
 	encodedBasis, err := json.Marshal(basis{
 		Scheme:    keyedScheme,
 		Key:       key,
@@ -299,6 +310,7 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 		Budget:    on.Budget,
 		Copies:    on.Copies,
 		WasWhole:  on.WasWhole,
+		For:       restarted,
 
 		Contradicted: on.Contradicted.UTC(),
 	})
@@ -358,6 +370,7 @@ func (c Checksums) Equal(other Checksums) bool { return maps.Equal(c, other) }
 // keptFor returns the record without the checksums of configs that are not referenced.
 func (r AppliedState) keptFor(references []Reference) AppliedState {
 	r.Checksums, r.Others = r.Checksums.keptFor(references)
+	r.RestartedFor = restartedKept(r.RestartedFor, references)
 	if r.Earlier != nil {
 		earlier := *r.Earlier
 		earlier.Checksums, _ = earlier.Checksums.keptFor(references)

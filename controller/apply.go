@@ -63,6 +63,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 	patch, err := newPatch(w, decision, catalog.Basis{
 		Template: w.Template, Key: view.Key, Budget: budget, Written: taken, Copies: copied || remain,
 		Timestamp: timestampAfter(w, decision.Outcome, now), WasWhole: r.deliveries.wasWholeAfter(w, decision.Outcome),
+		RestartedFor: restartedForAfter(w, &decision),
 	})
 	if err != nil {
 		return err
@@ -81,6 +82,18 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 	r.applied(w, decision)
 	if copied {
 		r.queue.AddAfter(w.Ref, cleanupDelay)
+	}
+	return nil
+}
+
+// restartedForAfter returns what the last restart of a workload was for after a decision is carried
+// out. What is recorded of another pod template is about a rollout that this one has replaced.
+func restartedForAfter(w *catalog.Workload, decision *catalog.Decision) []catalog.Restarted {
+	switch {
+	case decision.Outcome == catalog.Restart:
+		return decision.RestartedFor()
+	case w.Applied.Trusted:
+		return w.Applied.RestartedFor
 	}
 	return nil
 }

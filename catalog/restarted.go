@@ -1,0 +1,132 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unique"
+)
+
+// Restarted is a config that a restart was for. The record of the restart names it, so that another
+// process that follows the restart knows.
+type Restarted struct {
+	Config ConfigRef
+	// Keys are the changed keys that the workload sees, sorted; empty if they are not known, not
+	// all known, or secret.
+	Keys []string
+}
+
+const (
+	// maxRestarted is how many bytes the record of what a restart was for may take with its keys;
+	// beyond that, it leaves them out. Each of at most [maxNamed] configs may have a name of
+	// longestName bytes.
+	maxRestarted = 1024
+	// longestName is how long the name of a config or key may be, as in the API.
+	longestName = 253
+)
+
+// RestartedFor returns what a restart is for: the named causes.
+func (d *Decision) RestartedFor() []Restarted {
+	var restarted []Restarted
+	for i := range d.Causes {
+		entry := Restarted{Config: d.Causes[i].Config}
+		if !entry.Config.Kind.IsSecret() {
+			entry.Keys = d.Causes[i].AllKeys()
+		}
+		restarted = append(restarted, entry)
+	}
+	return restarted
+}
+
+// encodeRestarted returns the member of the basis that says what a restart was for: the keys by the
+// configs, whose namespace is that of the workload. It is nil without configs.
+func encodeRestarted(restarted []Restarted) (json.RawMessage, error) {
+	if len(restarted) == 0 {
+		return nil, nil
+	}
+	withKeys, without := make(map[string][]string), make(map[string][]string)
+	for _, r := range restarted {
+		name := r.Config.Kind.String() + "/" + r.Config.Name
+		withKeys[name], without[name] = []string{}, []string{}
+		if !r.Config.Kind.IsSecret() {
+			withKeys[name] = append(withKeys[name], r.Keys...)
+		}
+	}
+	encoded, err := json.Marshal(withKeys) // sorts the configs
+	if err == nil && len(encoded) > maxRestarted {
+		encoded, err = json.Marshal(without)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encode what a restart was for: %w", err)
+	}
+	return encoded, nil
+}
+
+// decodeRestarted is the inverse of [encodeRestarted] for a workload in the given namespace. Anyone
+// who may write to a workload can write the member, so it keeps no more than this controller
+// writes.
+func decodeRestarted(encoded json.RawMessage, namespace string) []Restarted {
+	var entries map[string][]string
+	if len(encoded) == 0 || json.Unmarshal(encoded, &entries) != nil || len(entries) > maxNamed {
+		return nil
+	}
+	var restarted []Restarted
+	for name, keys := range entries {
+		kind, name, _ := strings.Cut(name, "/")
+		ref := ConfigRef{Kind: parseConfigKind(kind), Namespace: namespace, Name: name}
+		if ref.Kind != 0 && isPossibleName(name) {
+			restarted = append(restarted, Restarted{ref, possibleKeys(ref.Kind, keys)})
+		}
+	}
+	slices.SortFunc(restarted, func(a, b Restarted) int { return compareConfigRefs(a.Config, b.Config) })
+	return restarted
+}
+
+// possibleKeys returns recorded keys, nil if they cannot be ours. Many workloads restart for the
+// same keys, and share their names.
+func possibleKeys(kind ConfigKind, recorded []string) []string {
+	if kind.IsSecret() || len(recorded) == 0 || len(recorded) > maxNamed {
+		return nil
+	}
+	keys := make([]string, 0, len(recorded))
+	for _, key := range recorded {
+		if !isPossibleName(key) {
+			return nil
+		}
+		keys = append(keys, unique.Make(key).Value())
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+func isPossibleName(name string) bool {
+	return name != "" && len(name) <= longestName && !strings.Contains(name, "/")
+}
+
+// restartedKept returns the entries of configs that are referenced, under the names that the
+// references hold. Both are sorted by config.
+func restartedKept(restarted []Restarted, references []Reference) []Restarted {
+	kept := restarted[:0]
+	for _, entry := range restarted {
+		if of := referencesTo(references, entry.Config); len(of) > 0 {
+			entry.Config = of[0].Config
+			kept = append(kept, entry)
+		}
+	}
+	return slices.Clip(kept)
+}
+
+// referencesTo returns the references to one config, out of a sorted list.
+func referencesTo(references []Reference, config ConfigRef) []Reference {
+	byConfig := func(r Reference, config ConfigRef) int { return compareConfigRefs(r.Config, config) }
+	start, found := slices.BinarySearchFunc(references, config, byConfig)
+	if !found {
+		return nil
+	}
+	end := start + 1
+	for end < len(references) && references[end].Config == config {
+		end++
+	}
+	return references[start:end:end]
+}
