@@ -1,0 +1,157 @@
+package gate
+
+import (
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// Reason says what a restart waits for. The set is closed, because metrics have it as a label.
+type Reason string
+
+// The reasons, in the order in which [Admit] asks. A person has to act on the first two.
+const (
+	// Hold means that an annotation on the workload or on a changed config holds the restart, or
+	// that all restarts are held.
+	Hold Reason = "hold"
+	// Halted means that the content that the restart would deliver has broken other workloads.
+	Halted Reason = "halt"
+	// Window means that the restart may only begin in a window of time.
+	Window Reason = "window"
+	// Backoff means that the configs keep changing, and the workload has used up its budget.
+	Backoff Reason = "backoff"
+	// Wave means that restarts of an earlier wave are due or under way in the namespace.
+	Wave Reason = "wave"
+	// SlowStart means that the content has not proven itself often enough for another restart.
+	SlowStart Reason = "slow-start"
+	// Limit means that no place is free for another restart at the same time.
+	Limit Reason = "limit"
+)
+
+// Reasons are all reasons.
+var Reasons = []Reason{Hold, Halted, Window, Backoff, Wave, SlowStart, Limit}
+
+// NeedsPerson reports whether the restart waits until a person acts.
+func (r Reason) NeedsPerson() bool { return r == Hold || r == Halted }
+
+// Answer is what becomes of a restart that is due: it may begin if Reason is empty, and waits
+// otherwise.
+type Answer struct {
+	Reason Reason
+	// Until is when to ask again; zero if the time alone changes nothing.
+	Until time.Time
+	// FanOut is what the restart waits for if the reason is [SlowStart], and Halt if it is
+	// [Halted].
+	FanOut FanOut
+	Halt   *Halt
+	// Text is why people hold the restart, in their words.
+	Text string
+}
+
+// MayBegin reports whether the restart may begin.
+func (a Answer) MayBegin() bool { return a.Reason == "" }
+
+// Case is a restart that is due, with everything that decides when it may begin.
+type Case struct {
+	// Hold is why people hold the restart, empty if they do not. Halt is the halt that concerns
+	// it, nil if there is none.
+	Hold string
+	Halt *Halt
+	// IsClosed means that the windows do not let it begin until Opens, or never if that is zero.
+	IsClosed bool
+	Opens    time.Time
+	// Wait is how long the budget of the workload makes it wait.
+	Wait time.Duration
+	// CannotRoll means that the pods do not restart by themselves, so nobody needs to wait.
+	CannotRoll bool
+	// AfterWave means that restarts of an earlier wave are not over.
+	AfterWave bool
+	// Standing is how the workload is before the restart.
+	Standing Standing
+	// FanOuts are the gradual fan-outs that the restart is part of, without itself.
+	FanOuts []Tally
+	// TakesPlace means that the restart counts for the limit. Places are all places, Taken the
+	// places that other restarts hold, and Own those of them in the same namespace.
+	TakesPlace         bool
+	Places, Taken, Own int
+}
+
+// Standing is how a workload is before its restart.
+type Standing uint8
+
+// The standings, in the order in which workloads of a fan-out restart.
+const (
+	// Failed workloads were broken by an earlier content of the fan-out's config, so they show best
+	// whether the present content is right.
+	Failed Standing = iota
+	// Well workloads run with all their pods.
+	Well
+	// Unwell workloads lack pods for other reasons. They prove nothing, and cannot break.
+	Unwell
+)
+
+// Tally is what is known about the other workloads of a fan-out.
+type Tally struct {
+	FanOut FanOut
+	// Proven is how many workloads run with the content.
+	Proven int
+	// InFlight is how many restarts have begun and have neither proven the content nor failed.
+	InFlight int
+	// FailedDue and WellDue count the workloads that wait for their turn, by their standing.
+	FailedDue, WellDue int
+}
+
+// Admit decides whether a restart may begin.
+func Admit(c *Case, now time.Time) Answer {
+	switch {
+	case c.Hold != "":
+		return Answer{Reason: Hold, Text: c.Hold}
+	case c.Halt != nil:
+		return Answer{Reason: Halted, Halt: c.Halt}
+	case c.Wait > 0:
+		return Answer{Reason: Backoff, Until: now.Add(c.Wait)}
+	case c.CannotRoll:
+		return Answer{}
+	case c.IsClosed:
+		return Answer{Reason: Window, Until: c.Opens}
+	case c.AfterWave:
+		return Answer{Reason: Wave}
+	}
+	for i := range c.FanOuts {
+		if !c.FanOuts[i].admits(c.Standing) {
+			return Answer{Reason: SlowStart, FanOut: c.FanOuts[i].FanOut}
+		}
+	}
+	if c.TakesPlace && !hasPlace(c.Places-c.Taken, c.Own) {
+		return Answer{Reason: Limit}
+	}
+	return Answer{}
+}
+
+// admits reports whether the fan-out has come far enough for another restart: first for one, then
+// for as many at the same time as have proven the content. Workloads that are unwell come last and
+// without a slow start.
+func (t *Tally) admits(standing Standing) bool {
+	switch standing {
+	case Failed:
+		return t.slots() > 0
+	case Well:
+		return t.FailedDue == 0 && t.slots() > 0
+	}
+	return t.FailedDue == 0 && t.WellDue == 0 && t.InFlight == 0
+}
+
+// slots returns how many further restarts may begin.
+func (t *Tally) slots() int { return max(1, t.Proven) - t.InFlight }
+
+// hasPlace reports whether a namespace that holds this many places may take one of the free ones. It
+// may not hold more places than are free, so that it cannot keep other namespaces from restarting.
+func hasPlace(free, own int) bool { return free > 0 && own <= free }
+
+// FanOut names a fan-out: the content that one edit of a config made. All keys that changed at the
+// same moment belong to it; an edit of other keys begins another one. The moment is 0 for all edits
+// that no watch showed, such as those from before the process began to watch.
+type FanOut struct {
+	Config catalog.ConfigRef
+	Moment catalog.Sequence
+}

@@ -1,0 +1,124 @@
+package gate
+
+import (
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// fanOut counts what the restarts of one fan-out are doing.
+type fanOut struct {
+	since   time.Time // when the first restart was due
+	members int       // restarts that are due or under way
+	// delivered and failed are how many restarts are over. running is how many other workloads ran with
+	// the content already, once that was counted.
+	delivered, failed, running int
+	isCounted                  bool
+	inFlight, called           int
+	inTurn                     [Unwell + 1]int // restarts that wait for others, by standing
+	lines                      [Unwell + 1]line
+}
+
+func (l *Ledger) fanOut(id FanOut) *fanOut {
+	f := l.fanOuts[id]
+	if f == nil {
+		f = &fanOut{}
+		l.fanOuts[id] = f
+	}
+	return f
+}
+
+// count adds what a restart contributes, or takes it away.
+func (f *fanOut) count(r *restart, sign int) {
+	if f.members += sign; f.since.IsZero() {
+		f.since = r.since
+	}
+	switch {
+	case r.isInFlight():
+		f.inFlight += sign
+	case r.isCalled():
+		f.called += sign
+	}
+	if r.isInTurn() {
+		f.inTurn[r.standing] += sign
+	}
+}
+
+// proven returns how many workloads run with the content.
+func (f *fanOut) proven() int { return f.delivered + f.running }
+
+// tally returns what decides about another restart of a fan-out. Restarts that were called occupy a
+// slot, so that no other takes it from them.
+func (l *Ledger) tally(id FanOut) Tally {
+	f := l.fanOuts[id]
+	if f == nil {
+		return Tally{FanOut: id}
+	}
+	return Tally{FanOut: id, Proven: f.proven(), InFlight: f.inFlight + f.called, FailedDue: f.inTurn[Failed], WellDue: f.inTurn[Well]}
+}
+
+// callNext calls those whose turn it may be in a fan-out, and forgets the fan-out if it is over.
+func (l *Ledger) callNext(id FanOut) {
+	f := l.fanOuts[id]
+	if f == nil {
+		return
+	}
+	if f.members == 0 {
+		delete(l.fanOuts, id)
+		return
+	}
+	for standing := range f.lines {
+		for f.isTurnOf(Standing(standing)) {
+			r := f.lines[standing].next()
+			if r == nil {
+				break
+			}
+			l.call(r)
+		}
+	}
+}
+
+// isTurnOf reports whether a further restart of that standing might begin. Restarts that were called
+// occupy a slot.
+func (f *fanOut) isTurnOf(standing Standing) bool {
+	t := Tally{Proven: f.proven(), InFlight: f.inFlight + f.called}
+	if standing > Failed {
+		t.FailedDue = f.inTurn[Failed]
+	}
+	if standing > Well {
+		t.WellDue = f.inTurn[Well]
+	}
+	return t.admits(standing)
+}
+
+// NeedsCount reports whether it is not known yet how many workloads run with the content of a fan-out
+// without a restart of its own; see [Ledger.CountRunning].
+func (l *Ledger) NeedsCount(id FanOut) bool {
+	f := l.fanOuts[id]
+	return f != nil && !f.isCounted
+}
+
+// CountRunning takes in which workloads run with the content of a fan-out, whatever brought it to them.
+func (l *Ledger) CountRunning(id FanOut, running []catalog.WorkloadRef) {
+	f := l.fanOuts[id]
+	if f == nil || f.isCounted {
+		return
+	}
+	others := 0
+	for _, ref := range running {
+		if m := l.members[ref]; m == nil || !m.isPartOf(id) {
+			others++
+		}
+	}
+	f.isCounted, f.running = true, max(0, others-f.delivered)
+	l.callNext(id)
+}
+
+func (m *member) isPartOf(id FanOut) bool {
+	for _, other := range m.fanOuts() {
+		if other == id {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,228 @@
+package gate
+
+import (
+	"slices"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// Halt stops the restarts that would deliver a content of a config, because that content has broken
+// workloads.
+type Halt struct {
+	// ID is by what a person resumes the restarts. Each halt has another one, even of the same content.
+	ID     string
+	Config catalog.ConfigRef
+	// Keys are the keys that the failed restarts were for; empty means all. Content identifies these
+	// keys and their content.
+	Keys    []string
+	Content string
+	// Failed are the first workloads that failed. If one of them runs after all, the halt ends.
+	Failed []catalog.WorkloadRef
+	// Since is when the halt began. Resumed is when a person resumed the restarts, zero if nobody did:
+	// that forgives failures of restarts from before, and no later ones.
+	Since, Resumed time.Time
+
+	failures int
+	isActive bool
+	line     line // those that wait for the end
+}
+
+const (
+	// maxFailed is how many failed workloads a halt remembers.
+	maxFailed = 3
+	// maxHalts is how many halts a namespace has at most. While it has that many, all restarts in
+	// the namespace are halted for which the gate asks about configs.
+	maxHalts = 16
+)
+
+// IsActive reports whether the halt stops restarts.
+func (h *Halt) IsActive() bool { return h.isActive }
+
+// concerns reports whether a restart for a cause delivers content that is halted.
+func (h *Halt) concerns(cause *Cause) bool {
+	return len(h.Keys) == 0 || len(cause.Keys) == 0 ||
+		slices.ContainsFunc(cause.Keys, func(key string) bool { return slices.Contains(h.Keys, key) })
+}
+
+// halts holds the halts of all namespaces.
+type halts struct {
+	of map[catalog.ConfigRef][]*Halt
+	// active is how many active halts each namespace has, and full stands for the further ones.
+	active map[string]int
+	full   map[string]*Halt
+}
+
+func newHalts() halts {
+	return halts{of: make(map[catalog.ConfigRef][]*Halt), active: make(map[string]int), full: make(map[string]*Halt)}
+}
+
+// find returns a halt that stops a restart, nil if there is none.
+func (h *halts) find(causes []Cause) *Halt {
+	for i := range causes {
+		cause := &causes[i]
+		for _, halt := range h.of[cause.Config] {
+			if halt.isActive && halt.concerns(cause) {
+				return halt
+			}
+		}
+		if namespace := cause.Config.Namespace; h.active[namespace] >= maxHalts {
+			return h.fullOf(namespace)
+		}
+	}
+	return nil
+}
+
+func (h *halts) fullOf(namespace string) *Halt {
+	if h.full[namespace] == nil {
+		h.full[namespace] = &Halt{Config: catalog.ConfigRef{Namespace: namespace}, isActive: true}
+	}
+	return h.full[namespace]
+}
+
+func (h *halts) withContent(config catalog.ConfigRef, content string) *Halt {
+	i := slices.IndexFunc(h.of[config], func(halt *Halt) bool { return halt.Content == content })
+	if i < 0 {
+		return nil
+	}
+	return h.of[config][i]
+}
+
+// Failure is a restart that failed, as far as one of its configs is concerned.
+type Failure struct {
+	Workload catalog.WorkloadRef
+	// Config, Keys and Content are those of the [Halt] that may follow.
+	Config  catalog.ConfigRef
+	Keys    []string
+	Content string
+	// Began is when the restart began.
+	Began time.Time
+}
+
+// Fail notes a failed restart for one of its configs, and returns the halt that begins or goes on because
+// of that; nil if there is none, because too few restarts failed or a person has forgiven the failure.
+// The id is for a halt that begins. The restart is not over with that; see [Ledger.End].
+func (l *Ledger) Fail(failure *Failure, id string, now time.Time) *Halt {
+	h := l.halts.withContent(failure.Config, failure.Content)
+	switch {
+	case h == nil:
+		h = &Halt{Config: failure.Config, Keys: failure.Keys, Content: failure.Content}
+		l.halts.of[failure.Config] = append(l.halts.of[failure.Config], h)
+	case !h.Resumed.IsZero() && failure.Began.Before(h.Resumed):
+		return nil
+	}
+	if h.failures++; len(h.Failed) < maxFailed && !slices.Contains(h.Failed, failure.Workload) {
+		h.Failed = append(h.Failed, failure.Workload)
+	}
+	if !h.isActive && h.failures > l.policy.Failures {
+		h.ID, h.Since, h.Resumed = id, now, time.Time{}
+		l.activate(h, true)
+	}
+	if !h.isActive {
+		return nil
+	}
+	return h
+}
+
+func (l *Ledger) activate(h *Halt, isActive bool) {
+	if h.isActive == isActive {
+		return
+	}
+	namespace := h.Config.Namespace
+	if h.isActive = isActive; isActive {
+		l.halts.active[namespace]++
+		return
+	}
+	if l.halts.active[namespace]--; l.halts.active[namespace] == 0 {
+		delete(l.halts.active, namespace)
+	}
+	l.callAll(&h.line)
+	if full := l.halts.full[namespace]; full != nil {
+		delete(l.halts.full, namespace)
+		l.callAll(&full.line)
+	}
+}
+
+func (l *Ledger) callAll(line *line) {
+	for r := line.next(); r != nil; r = line.next() {
+		l.call(r)
+	}
+}
+
+// Resume ends the halt of a config with this id on behalf of a person, and returns it; nil if there is no
+// such halt.
+func (l *Ledger) Resume(config catalog.ConfigRef, id string, now time.Time) *Halt {
+	for _, h := range l.halts.of[config] {
+		if h.isActive && h.ID == id {
+			h.Resumed, h.failures = now, 0
+			l.activate(h, false)
+			return h
+		}
+	}
+	return nil
+}
+
+// ContentChanged drops the halts of a config whose keys have another content now, and returns those of
+// them that were active. The function returns the present content of keys; none means all.
+func (l *Ledger) ContentChanged(config catalog.ConfigRef, content func(keys []string) string) []*Halt {
+	return l.dropHalts(config, func(h *Halt) bool { return content(h.Keys) != h.Content })
+}
+
+// Recovered drops the halts of a config in which a workload failed that runs after all with the content,
+// and returns those of them that were active.
+func (l *Ledger) Recovered(workload catalog.WorkloadRef, config catalog.ConfigRef) []*Halt {
+	return l.dropHalts(config, func(h *Halt) bool { return slices.Contains(h.Failed, workload) })
+}
+
+func (l *Ledger) dropHalts(config catalog.ConfigRef, isOver func(*Halt) bool) (ended []*Halt) {
+	var kept []*Halt
+	for _, h := range l.halts.of[config] {
+		switch {
+		case !isOver(h):
+			kept = append(kept, h)
+		case h.isActive:
+			ended = append(ended, h)
+		}
+	}
+	if l.halts.of[config] = kept; len(kept) == 0 {
+		delete(l.halts.of, config)
+	}
+	for _, h := range ended {
+		l.activate(h, false)
+	}
+	return ended
+}
+
+// Restore takes in a halt that another process began.
+func (l *Ledger) Restore(h Halt) {
+	if l.halts.withContent(h.Config, h.Content) != nil {
+		return
+	}
+	restored := h
+	l.halts.of[h.Config] = append(l.halts.of[h.Config], &restored)
+	if h.Resumed.IsZero() {
+		restored.failures = l.policy.Failures + 1
+		l.activate(&restored, true)
+	}
+}
+
+// HaltsOf returns the halts of a config that are active or were resumed, for the record of them. The
+// caller must not modify them.
+func (l *Ledger) HaltsOf(config catalog.ConfigRef) []*Halt {
+	var all []*Halt
+	for _, h := range l.halts.of[config] {
+		if h.isActive || !h.Resumed.IsZero() {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// Halted returns the configs that have halts.
+func (l *Ledger) Halted() []catalog.ConfigRef {
+	all := make([]catalog.ConfigRef, 0, len(l.halts.of))
+	for config := range l.halts.of {
+		all = append(all, config)
+	}
+	return all
+}

@@ -1,0 +1,270 @@
+package gate
+
+import (
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// Policy determines how restarts are held back.
+type Policy struct {
+	// Gradual means that every restart counts for the limit, whatever its configs say.
+	Gradual bool
+	// Limit is how many restarts may be under way at the same time.
+	Limit int
+	// Failures is how many restarts may fail for one content before it is halted.
+	Failures int
+}
+
+// Request is a restart that is due and asks to begin.
+type Request struct {
+	Workload catalog.WorkloadRef
+	// Hold, IsClosed, Opens, Wait, CannotRoll and Standing are those of the [Case].
+	Hold       string
+	IsClosed   bool
+	Opens      time.Time
+	Wait       time.Duration
+	CannotRoll bool
+	Standing   Standing
+	Wave       int16
+	Causes     []Cause
+}
+
+// Cause is a config whose content a restart delivers.
+type Cause struct {
+	Config catalog.ConfigRef
+	// Keys are the changed keys; empty means that they are not known, or too many to name.
+	Keys []string
+	// Moments are those of the fan-outs that the restart is part of. There are none if the restart is
+	// due for another reason, and only happens to deliver the config as well.
+	Moments []catalog.Sequence
+	// IsGradual means that restarts for the config start slowly. IsUrgent means that they do not
+	// after all, because a person said so about this content.
+	IsGradual, IsUrgent bool
+}
+
+// Ledger knows all restarts that are due or under way. Its methods must not be called by several
+// goroutines at once.
+type Ledger struct {
+	policy  Policy
+	wake    func(catalog.WorkloadRef)
+	members map[catalog.WorkloadRef]*member
+	fanOuts map[FanOut]*fanOut
+	halts   halts
+	waves   map[string]*waves
+	places  places
+	waiting map[Reason]int // how many restarts wait for each reason
+	tickets ticket
+}
+
+// New returns a ledger without restarts. It calls wake with each workload that waited and should ask
+// again; wake must return at once and must not call the ledger.
+func New(policy Policy, wake func(catalog.WorkloadRef)) *Ledger {
+	return &Ledger{
+		policy:  policy,
+		wake:    wake,
+		members: make(map[catalog.WorkloadRef]*member),
+		fanOuts: make(map[FanOut]*fanOut),
+		halts:   newHalts(),
+		waves:   make(map[string]*waves),
+		places:  newPlaces(policy.Limit),
+		waiting: make(map[Reason]int),
+	}
+}
+
+// Ask decides whether a restart may begin. If it may, it counts as under way until [Ledger.Begin],
+// [Ledger.Release] or [Ledger.Settle]. If not, the ledger wakes the workload when it should ask again,
+// unless the answer says when; it does not know when a hold ends.
+func (l *Ledger) Ask(r *Request, now time.Time) Answer {
+	due := l.newRestart(r, now)
+	var answer Answer
+	l.change(r.Workload, func(m *member) {
+		m.leave(l)
+		m.wave, m.isPending, m.next = r.Wave, false, due
+		c := l.caseOf(r, m, due)
+		if answer = Admit(&c, now); answer.MayBegin() {
+			due.phase = admitted
+			return
+		}
+		due.reason, due.awaits, due.halt = answer.Reason, answer.FanOut, answer.Halt
+		l.join(m, due)
+	})
+	return answer
+}
+
+func (l *Ledger) newRestart(r *Request, now time.Time) *restart {
+	due := &restart{workload: r.Workload, standing: r.Standing, takesPlace: !r.CannotRoll && l.policy.Gradual, since: now}
+	for i := range r.Causes {
+		cause := &r.Causes[i]
+		if r.CannotRoll || !cause.IsGradual {
+			continue
+		}
+		due.takesPlace = true
+		for _, moment := range cause.Moments {
+			due.fanOuts = append(due.fanOuts, FanOut{cause.Config, moment})
+		}
+	}
+	return due
+}
+
+// caseOf returns what decides about a restart, which does not count yet.
+func (l *Ledger) caseOf(r *Request, m *member, due *restart) Case {
+	c := Case{
+		Hold: r.Hold, Halt: l.halts.find(r.Causes), IsClosed: r.IsClosed, Opens: r.Opens, Wait: r.Wait, CannotRoll: r.CannotRoll,
+		AfterWave:  l.isAfterWave(r.Workload.Namespace, r.Wave),
+		Standing:   r.Standing,
+		TakesPlace: due.takesPlace && !m.holdsPlace(),
+		Places:     l.places.limit, Taken: l.places.taken + l.places.called, Own: l.places.in[r.Workload.Namespace],
+	}
+	for i := range r.Causes {
+		cause := &r.Causes[i]
+		if r.CannotRoll || !cause.IsGradual || cause.IsUrgent {
+			continue
+		}
+		for _, moment := range cause.Moments {
+			c.FanOuts = append(c.FanOuts, l.tally(FanOut{cause.Config, moment}))
+		}
+	}
+	return c
+}
+
+// Begin notes that a restart has begun. The API server has accepted it.
+func (l *Ledger) Begin(r *Request, now time.Time) {
+	l.change(r.Workload, func(m *member) {
+		m.leave(l)
+		m.wave, m.isPending, m.uncertainSince = r.Wave, false, time.Time{}
+		m.current, m.next = l.newRestart(r, now), nil
+		if m.current.phase = rolling; r.CannotRoll {
+			m.current = nil
+		}
+	})
+}
+
+// Release takes back that a restart may begin, or is due, because it failed to begin and will ask again
+// later. Nobody waits for it meanwhile, unless it is a matter of waves: then the restart counts as due
+// if isPending. If the API server may have accepted it after all, it keeps its place for a while.
+func (l *Ledger) Release(ref catalog.WorkloadRef, isPending, isUncertain bool, now time.Time) {
+	if l.members[ref] == nil {
+		return
+	}
+	l.change(ref, func(m *member) {
+		m.leave(l)
+		if isUncertain && m.uncertainSince.IsZero() && m.next != nil && m.next.takesPlace {
+			m.uncertainSince = now
+		}
+		m.isPending, m.next = isPending, nil
+	})
+}
+
+// Settle notes that no restart of a workload is due any more.
+func (l *Ledger) Settle(ref catalog.WorkloadRef) {
+	if l.members[ref] == nil {
+		return
+	}
+	l.change(ref, func(m *member) {
+		m.leave(l)
+		m.isPending, m.next, m.uncertainSince = false, nil, time.Time{}
+	})
+}
+
+// Expect notes that it will soon be known whether a restart of a workload is due, so that later waves
+// wait for that.
+func (l *Ledger) Expect(ref catalog.WorkloadRef, wave int16) {
+	l.change(ref, func(m *member) { m.wave, m.isPending = wave, true })
+}
+
+// Forget forgets a workload that is gone.
+func (l *Ledger) Forget(ref catalog.WorkloadRef) {
+	if l.members[ref] == nil {
+		return
+	}
+	l.change(ref, func(m *member) {
+		m.leave(l)
+		*m = member{}
+	})
+}
+
+// Rolled notes that all pods of a workload run after its restart, though not for long.
+func (l *Ledger) Rolled(ref catalog.WorkloadRef) {
+	if m := l.members[ref]; m == nil || m.current == nil || m.current.phase == soaking {
+		return
+	}
+	l.change(ref, func(m *member) { m.current.phase = soaking })
+}
+
+// End notes that a restart is over, and whether it was delivered. If it failed, see [Ledger.Fail].
+func (l *Ledger) End(ref catalog.WorkloadRef, isDelivered bool) {
+	if m := l.members[ref]; m == nil || m.current == nil {
+		return
+	}
+	l.change(ref, func(m *member) {
+		for _, id := range m.current.fanOuts {
+			if f := l.fanOuts[id]; f != nil && isDelivered {
+				f.delivered++
+			}
+		}
+		m.current = nil
+	})
+}
+
+// uncertainFor is for how long a restart holds its place if the API server may have accepted it. After
+// that, a watch has shown it.
+const uncertainFor = 30 * time.Second
+
+// Tick frees the places that uncertain restarts have held for too long. It should be called every few
+// seconds.
+func (l *Ledger) Tick(now time.Time) {
+	for ref, m := range l.members {
+		if !m.uncertainSince.IsZero() && now.Sub(m.uncertainSince) >= uncertainFor {
+			l.change(ref, func(m *member) { m.uncertainSince = time.Time{} })
+		}
+	}
+}
+
+// change changes what is known about a workload, and calls those that waited for that.
+func (l *Ledger) change(ref catalog.WorkloadRef, change func(*member)) {
+	m := l.members[ref]
+	if m == nil {
+		m = &member{}
+		l.members[ref] = m
+	}
+	before := m.fanOuts()
+	l.count(ref.Namespace, m, -1)
+	change(m)
+	l.count(ref.Namespace, m, +1)
+	if m.isEmpty() {
+		delete(l.members, ref)
+	}
+	for _, id := range before {
+		l.callNext(id)
+	}
+	for _, id := range m.fanOuts() {
+		l.callNext(id)
+	}
+	l.callWave(ref.Namespace)
+	l.callPlaces()
+}
+
+// count adds what a workload contributes to the tallies, or takes it away.
+func (l *Ledger) count(namespace string, m *member, sign int) {
+	if m.holdsPlace() {
+		l.places.add(namespace, sign)
+	}
+	if m.isUnsettled() {
+		l.waveOf(namespace).add(m.wave, sign)
+	}
+	for _, r := range []*restart{m.current, m.next} {
+		if r == nil {
+			continue
+		}
+		for _, id := range r.fanOuts {
+			l.fanOut(id).count(r, sign)
+		}
+		if r.isCalled() && r.reason == Limit {
+			l.places.called += sign
+		}
+		if r.phase == waiting {
+			l.waiting[r.reason] += sign
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package gate
+
+// places counts the restarts that are under way, by namespace, and lets those wait in turn for whom no
+// place is free.
+type places struct {
+	limit  int
+	taken  int
+	called int
+	in     map[string]int
+	lines  map[string]*line
+	turns  []string // the namespaces with lines
+}
+
+func newPlaces(limit int) places {
+	return places{limit: limit, in: make(map[string]int), lines: make(map[string]*line)}
+}
+
+func (p *places) add(namespace string, sign int) {
+	p.taken += sign
+	if p.in[namespace] += sign; p.in[namespace] == 0 {
+		delete(p.in, namespace)
+	}
+}
+
+func (p *places) lineOf(namespace string) *line {
+	if p.lines[namespace] == nil {
+		p.lines[namespace] = &line{}
+		p.turns = append(p.turns, namespace)
+	}
+	return p.lines[namespace]
+}
+
+// callPlaces calls one restart for each free place, in turns by namespace.
+func (l *Ledger) callPlaces() {
+	p := &l.places
+	for skipped := 0; skipped < len(p.turns) && p.taken+p.called < p.limit; {
+		namespace := p.turns[0]
+		if !hasPlace(p.limit-p.taken-p.called, p.in[namespace]) {
+			p.turns = append(p.turns[1:], namespace)
+			skipped++
+			continue
+		}
+		if r := p.lines[namespace].next(); r != nil {
+			p.turns = append(p.turns[1:], namespace)
+			l.call(r)
+			continue
+		}
+		p.turns = p.turns[1:]
+		delete(p.lines, namespace)
+	}
+}

@@ -1,0 +1,71 @@
+package gate
+
+import (
+	"cmp"
+	"slices"
+)
+
+// waves counts the workloads of a namespace whose restarts are not over, by wave.
+type waves struct {
+	all []*wave // sorted
+}
+
+type wave struct {
+	number    int16
+	unsettled int
+	line      line // those that wait for earlier waves
+}
+
+func (l *Ledger) waveOf(namespace string) *waves {
+	if l.waves[namespace] == nil {
+		l.waves[namespace] = &waves{}
+	}
+	return l.waves[namespace]
+}
+
+func (w *waves) of(number int16) *wave {
+	i, found := slices.BinarySearchFunc(w.all, number, func(wave *wave, number int16) int { return cmp.Compare(wave.number, number) })
+	if !found {
+		w.all = slices.Insert(w.all, i, &wave{number: number})
+	}
+	return w.all[i]
+}
+
+func (w *waves) add(number int16, sign int) { w.of(number).unsettled += sign }
+
+// first returns the earliest wave that is not over, nil if there is none.
+func (w *waves) first() *wave {
+	for i, wave := range w.all {
+		if wave.unsettled > 0 {
+			w.all = w.all[i:]
+			return wave
+		}
+	}
+	return nil
+}
+
+// isAfterWave reports whether restarts of a wave have to wait for earlier waves.
+func (l *Ledger) isAfterWave(namespace string, number int16) bool {
+	w := l.waves[namespace]
+	if w == nil {
+		return false
+	}
+	first := w.first()
+	return first != nil && first.number < number
+}
+
+// callWave calls those that wait for their wave if it has begun.
+func (l *Ledger) callWave(namespace string) {
+	w := l.waves[namespace]
+	if w == nil {
+		return
+	}
+	first := w.first()
+	if first == nil {
+		delete(l.waves, namespace)
+		return
+	}
+	for r := first.line.next(); r != nil; r = first.line.next() {
+		l.call(r)
+	}
+}
