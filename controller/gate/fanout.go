@@ -10,13 +10,14 @@ import (
 type fanOut struct {
 	since   time.Time // when the first restart was due
 	members int       // restarts that are due or under way
-	// delivered and failed are how many restarts are over. running is how many other workloads ran with
-	// the content already, once that was counted.
-	delivered, failed, running int
-	isCounted                  bool
-	inFlight, called           int
-	inTurn                     [Unwell + 1]int // restarts that wait for others, by standing
-	lines                      [Unwell + 1]line
+	waiting int       // those of them that have not begun
+	// delivered is how many restarts have proven the content. running is how many other workloads ran
+	// with it already, once that was counted.
+	delivered, running int
+	isCounted          bool
+	inFlight, called   int
+	inTurn             [Unwell + 1]int // restarts that wait for others, by standing
+	lines              [Unwell + 1]line
 }
 
 func (l *Ledger) fanOut(id FanOut) *fanOut {
@@ -32,6 +33,9 @@ func (l *Ledger) fanOut(id FanOut) *fanOut {
 func (f *fanOut) count(r *restart, sign int) {
 	if f.members += sign; f.since.IsZero() {
 		f.since = r.since
+	}
+	if r.phase <= called {
+		f.waiting += sign
 	}
 	switch {
 	case r.isInFlight():

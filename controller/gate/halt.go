@@ -193,10 +193,10 @@ func (l *Ledger) dropHalts(config catalog.ConfigRef, isOver func(*Halt) bool) (e
 	return ended
 }
 
-// Restore takes in a halt that another process began.
-func (l *Ledger) Restore(h Halt) {
+// Restore takes in a halt that another process began, and reports whether it is news.
+func (l *Ledger) Restore(h Halt) bool {
 	if l.halts.withContent(h.Config, h.Content) != nil {
-		return
+		return false
 	}
 	restored := h
 	l.halts.of[h.Config] = append(l.halts.of[h.Config], &restored)
@@ -204,6 +204,7 @@ func (l *Ledger) Restore(h Halt) {
 		restored.failures = l.policy.Failures + 1
 		l.activate(&restored, true)
 	}
+	return true
 }
 
 // HaltsOf returns the halts of a config that are active or were resumed, for the record of them. The

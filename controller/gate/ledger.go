@@ -87,7 +87,7 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 			return
 		}
 		due.reason, due.awaits, due.halt = answer.Reason, answer.FanOut, answer.Halt
-		l.join(m, due)
+		l.join(due)
 	})
 	return answer
 }
@@ -149,7 +149,7 @@ func (l *Ledger) Release(ref catalog.WorkloadRef, isPending, isUncertain bool, n
 	}
 	l.change(ref, func(m *member) {
 		m.leave(l)
-		if isUncertain && m.uncertainSince.IsZero() && m.next != nil && m.next.takesPlace {
+		if isUncertain && m.uncertainSince.IsZero() && m.next != nil && m.next.takesPlace && m.next.phase == admitted {
 			m.uncertainSince = now
 		}
 		m.isPending, m.next = isPending, nil

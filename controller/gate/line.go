@@ -35,9 +35,6 @@ func (l *line) leave() {
 	l.entries, l.left = kept, 0
 }
 
-// isEmpty reports whether no restart waits.
-func (l *line) isEmpty() bool { return len(l.entries) == l.left }
-
 // next removes and returns the first restart that waits, nil if there is none.
 func (l *line) next() *restart {
 	for len(l.entries) > 0 {

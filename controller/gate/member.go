@@ -97,7 +97,7 @@ func (m *member) leave(l *Ledger) {
 
 // join makes a restart wait in the line of its reason. There is no line for what only time or a person
 // changes.
-func (l *Ledger) join(m *member, r *restart) {
+func (l *Ledger) join(r *restart) {
 	l.tickets++
 	r.ticket = l.tickets
 	if line := l.lineOf(r); line != nil {
