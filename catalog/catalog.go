@@ -126,6 +126,10 @@ func (c *Catalog) Sequence() Sequence {
 func (c *Catalog) WorkloadsReferencing(ref ConfigRef) []*Workload {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
+	return c.readersOf(ref)
+}
+
+func (c *Catalog) readersOf(ref ConfigRef) []*Workload {
 	referencing := c.referencing[ref]
 	workloads := make([]*Workload, 0, referencing.len())
 	for workload := range referencing.all {

@@ -66,7 +66,7 @@ type ConfigPolicy struct {
 func (c *Catalog) PolicyOf(ref ConfigRef) ConfigPolicy {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if config := c.config(ref); config != nil && config.Policy != nil {
+	if config := c.present(ref); config != nil && config.Policy != nil {
 		return *config.Policy
 	}
 	return ConfigPolicy{}

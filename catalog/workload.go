@@ -245,12 +245,18 @@ func (w *Workload) EnvironmentReaders() []string {
 // readWith returns the workload as it can be read with the given key: without recorded checksums
 // that were made with another key. It does not modify the workload.
 func (w *Workload) readWith(key ChecksumKey) *Workload {
-	if w.Applied.Key == "" || w.Applied.Key == key.ID() {
+	if w.isReadableWith(key) {
 		return w
 	}
 	readable := *w
 	readable.Applied.Checksums = w.Applied.Checksums.public()
 	return &readable
+}
+
+// isReadableWith reports whether the recorded checksums of Secrets, if there are any, were made with
+// the given key.
+func (w *Workload) isReadableWith(key ChecksumKey) bool {
+	return w.Applied.Key == "" || w.Applied.Key == key.ID()
 }
 
 // newer reports whether a is a later state of a workload than b. The API server

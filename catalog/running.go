@@ -1,0 +1,135 @@
+package catalog
+
+import (
+	"slices"
+	"time"
+)
+
+// Running returns the workloads that run with the present content of a config already and take part
+// in the fan-out of one moment, in no particular order. For a moment of a watch, these are the
+// readers that see an edit of that moment. For 0, which stands for all edits that no watch showed,
+// they are the workloads whose record says that they restarted for the config after the last such
+// edit. They have all the pods that they want; the others prove nothing.
+//
+// It costs about as much as a decision about each workload that references the config.
+func (c *Catalog) Running(config ConfigRef, moment Sequence) []WorkloadRef {
+	c.mu.RLock()
+	present, key, readers := c.present(config), c.key, c.readersOf(config)
+	c.mu.RUnlock()
+	if present == nil {
+		return nil
+	}
+	spread := newSpread(present, moment, key)
+	var running []WorkloadRef
+	for _, w := range readers {
+		if w.isProof() && spread.hasReached(w) {
+			running = append(running, w.Ref)
+		}
+	}
+	return running
+}
+
+// ContentID returns 16 hexadecimal digits that identify the present content of the given keys of a
+// config, or of all its keys if none is given. That a key is missing is part of the content; other
+// keys are not. The id of a Secret's content is made with the key of checksums, so that nobody can
+// test guesses against it. It is empty if the config is gone or the key of checksums is not known.
+func (c *Catalog) ContentID(config ConfigRef, keys []string) string {
+	c.mu.RLock()
+	present, key := c.present(config), c.key
+	c.mu.RUnlock()
+	if present == nil || config.Kind.IsSecret() && key.IsZero() {
+		return ""
+	}
+	var selection Selection
+	if len(keys) > 0 {
+		selection.Names = slices.Sorted(slices.Values(keys))
+	}
+	return present.Checksum([]Selection{selection}, key).String()
+}
+
+// present returns a config that exists, or nil.
+func (c *Catalog) present(ref ConfigRef) *Config {
+	if config := c.config(ref); config != nil && !config.Deleted {
+		return config
+	}
+	return nil
+}
+
+// isProof reports whether the workload runs, with all its pods, what its record says.
+func (w *Workload) isProof() bool {
+	return w.Applied.Trusted && w.Applied.Reverted == nil && !w.Idle && w.Hold == NoHold && !w.Deleting && w.Rollout.IsWhole()
+}
+
+// spread is what the edits of one moment made of a config, on its way to the workloads that
+// reference the config.
+type spread struct {
+	config *Config
+	key    ChecksumKey
+	moment Sequence
+	// edits are those of the moment, or for 0 those that no watch showed; last is when the last of
+	// them happened.
+	edits []Edit
+	last  time.Time
+	// inData means that all keys are in the data. The checksum of all keys is computed once.
+	inData bool
+	all    *Checksum
+}
+
+func newSpread(config *Config, moment Sequence, key ChecksumKey) *spread {
+	s := &spread{config: config, key: key, moment: moment}
+	for _, edit := range config.Edits {
+		s.add(edit)
+	}
+	if creation := config.creation(); moment > 0 {
+		s.add(creation)
+	} else if len(s.edits) == 0 {
+		s.last = creation.At
+	}
+	s.inData = !slices.ContainsFunc(config.Keys, func(key Key) bool { return key.Binary })
+	return s
+}
+
+// add adds an edit if it belongs to the moment.
+func (s *spread) add(edit Edit) {
+	if edit.Seen != s.moment {
+		return
+	}
+	s.edits = append(s.edits, edit)
+	if edit.At.After(s.last) {
+		s.last = edit.At
+	}
+}
+
+// hasReached reports whether a workload takes part, and has the present content by its record.
+func (s *spread) hasReached(w *Workload) bool {
+	ref := s.config.Ref
+	recorded, found := w.Applied.Checksums[ref]
+	if !found || ref.Kind.IsSecret() && (s.key.IsZero() || !w.isReadableWith(s.key)) {
+		return false
+	}
+	references := referencesTo(w.References, ref)
+	return s.concerns(w, references) && recorded == s.checksum(references)
+}
+
+func (s *spread) concerns(w *Workload, references []Reference) bool {
+	if s.moment == 0 {
+		isFor := slices.ContainsFunc(w.Applied.RestartedFor, func(r Restarted) bool { return r.Config == s.config.Ref })
+		return isFor && !w.Applied.Written.Before(s.last.Truncate(time.Second))
+	}
+	return slices.ContainsFunc(references, func(r Reference) bool {
+		return slices.ContainsFunc(s.edits, func(edit Edit) bool { return s.config.isVisible(edit, r.Keys) })
+	})
+}
+
+// checksum returns the checksum of what the references see of the config.
+func (s *spread) checksum(references []Reference) Checksum {
+	selected := selections(references)
+	seesAll := func(selection Selection) bool { return selection.Names == nil && (s.inData || !selection.DataOnly) }
+	if !slices.ContainsFunc(selected, seesAll) {
+		return s.config.Checksum(selected, s.key)
+	}
+	if s.all == nil {
+		s.all = new(s.config.checksumOf(s.config.Keys, s.key))
+	}
+	return *s.all
+}
