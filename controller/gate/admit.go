@@ -16,10 +16,10 @@ const (
 	Hold Reason = "hold"
 	// Halted means that the content that the restart would deliver has broken other workloads.
 	Halted Reason = "halt"
-	// Window means that the restart may only begin in a window of time.
-	Window Reason = "window"
 	// Backoff means that the configs keep changing, and the workload has used up its budget.
 	Backoff Reason = "backoff"
+	// Window means that the restart may only begin in a window of time.
+	Window Reason = "window"
 	// Wave means that restarts of an earlier wave are due or under way in the namespace.
 	Wave Reason = "wave"
 	// SlowStart means that the content has not proven itself often enough for another restart.
@@ -29,7 +29,7 @@ const (
 )
 
 // Reasons are all reasons.
-var Reasons = []Reason{Hold, Halted, Window, Backoff, Wave, SlowStart, Limit}
+var Reasons = []Reason{Hold, Halted, Backoff, Window, Wave, SlowStart, Limit}
 
 // NeedsPerson reports whether the restart waits until a person acts.
 func (r Reason) NeedsPerson() bool { return r == Hold || r == Halted }

@@ -57,10 +57,14 @@ func newHalts() halts {
 	return halts{of: make(map[catalog.ConfigRef][]*Halt), active: make(map[string]int), full: make(map[string]*Halt)}
 }
 
-// find returns a halt that stops a restart, nil if there is none.
+// find returns a halt that stops a restart, nil if there is none. Restarts for configs that are not
+// gradual are never stopped.
 func (h *halts) find(causes []Cause) *Halt {
 	for i := range causes {
 		cause := &causes[i]
+		if !cause.IsGradual {
+			continue
+		}
 		for _, halt := range h.of[cause.Config] {
 			if halt.isActive && halt.concerns(cause) {
 				return halt
@@ -169,9 +173,9 @@ func (l *Ledger) ContentChanged(config catalog.ConfigRef, content func(keys []st
 }
 
 // Recovered drops the halts of a config in which a workload failed that runs after all with the content,
-// and returns those of them that were active.
+// and returns those of them that were active. What a person has forgiven stays forgiven.
 func (l *Ledger) Recovered(workload catalog.WorkloadRef, config catalog.ConfigRef) []*Halt {
-	return l.dropHalts(config, func(h *Halt) bool { return slices.Contains(h.Failed, workload) })
+	return l.dropHalts(config, func(h *Halt) bool { return h.Resumed.IsZero() && slices.Contains(h.Failed, workload) })
 }
 
 func (l *Ledger) dropHalts(config catalog.ConfigRef, isOver func(*Halt) bool) (ended []*Halt) {
@@ -195,14 +199,20 @@ func (l *Ledger) dropHalts(config catalog.ConfigRef, isOver func(*Halt) bool) (e
 
 // Restore takes in a halt that another process began, and reports whether it is news.
 func (l *Ledger) Restore(h Halt) bool {
-	if l.halts.withContent(h.Config, h.Content) != nil {
+	restored := l.halts.withContent(h.Config, h.Content)
+	switch {
+	case restored == nil:
+		restored = &Halt{}
+		l.halts.of[h.Config] = append(l.halts.of[h.Config], restored)
+	case restored.isActive || !restored.Resumed.IsZero():
 		return false
 	}
-	restored := h
-	l.halts.of[h.Config] = append(l.halts.of[h.Config], &restored)
+	*restored = Halt{
+		ID: h.ID, Config: h.Config, Keys: h.Keys, Content: h.Content, Failed: slices.Clone(h.Failed), Since: h.Since, Resumed: h.Resumed,
+	}
 	if h.Resumed.IsZero() {
 		restored.failures = l.policy.Failures + 1
-		l.activate(&restored, true)
+		l.activate(restored, true)
 	}
 	return true
 }

@@ -93,7 +93,9 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 }
 
 func (l *Ledger) newRestart(r *Request, now time.Time) *restart {
-	due := &restart{workload: r.Workload, standing: r.Standing, takesPlace: !r.CannotRoll && l.policy.Gradual, since: now}
+	due := &restart{
+		workload: r.Workload, standing: r.Standing, cannotRoll: r.CannotRoll, takesPlace: !r.CannotRoll && l.policy.Gradual, since: now,
+	}
 	for i := range r.Causes {
 		cause := &r.Causes[i]
 		if r.CannotRoll || !cause.IsGradual {
@@ -149,28 +151,38 @@ func (l *Ledger) Release(ref catalog.WorkloadRef, isPending, isUncertain bool, n
 	}
 	l.change(ref, func(m *member) {
 		m.leave(l)
-		if isUncertain && m.uncertainSince.IsZero() && m.next != nil && m.next.takesPlace && m.next.phase == admitted {
+		if isUncertain && m.next != nil && m.next.takesPlace && m.next.phase == admitted {
 			m.uncertainSince = now
 		}
 		m.isPending, m.next = isPending, nil
 	})
 }
 
-// Settle notes that no restart of a workload is due any more.
+// Settle notes that no restart of a workload is due any more. An uncertain one keeps its place.
 func (l *Ledger) Settle(ref catalog.WorkloadRef) {
 	if l.members[ref] == nil {
 		return
 	}
 	l.change(ref, func(m *member) {
 		m.leave(l)
-		m.isPending, m.next, m.uncertainSince = false, nil, time.Time{}
+		m.isPending, m.next = false, nil
 	})
 }
 
 // Expect notes that it will soon be known whether a restart of a workload is due, so that later waves
 // wait for that.
 func (l *Ledger) Expect(ref catalog.WorkloadRef, wave int16) {
-	l.change(ref, func(m *member) { m.wave, m.isPending = wave, true })
+	l.change(ref, func(m *member) {
+		changesLine := m.next != nil && m.next.phase == waiting && m.next.reason == Wave && m.wave != wave
+		if changesLine {
+			m.leave(l)
+		}
+		m.wave, m.isPending = wave, true
+		if changesLine {
+			m.next.phase = waiting
+			l.join(m.next)
+		}
+	})
 }
 
 // Forget forgets a workload that is gone.
@@ -199,7 +211,7 @@ func (l *Ledger) End(ref catalog.WorkloadRef, isDelivered bool) {
 	}
 	l.change(ref, func(m *member) {
 		for _, id := range m.current.fanOuts {
-			if f := l.fanOuts[id]; f != nil && isDelivered {
+			if f := l.fanOuts[id]; f != nil && isDelivered && m.current.standing != Unwell {
 				f.delivered++
 			}
 		}
@@ -248,7 +260,7 @@ func (l *Ledger) change(ref catalog.WorkloadRef, change func(*member)) {
 // count adds what a workload contributes to the tallies, or takes it away.
 func (l *Ledger) count(namespace string, m *member, sign int) {
 	if m.holdsPlace() {
-		l.places.add(namespace, sign)
+		l.places.take(namespace, sign)
 	}
 	if m.isUnsettled() {
 		l.waveOf(namespace).add(m.wave, sign)
@@ -260,8 +272,8 @@ func (l *Ledger) count(namespace string, m *member, sign int) {
 		for _, id := range r.fanOuts {
 			l.fanOut(id).count(r, sign)
 		}
-		if r.isCalled() && r.reason == Limit {
-			l.places.called += sign
+		if r.phase == called && r.reason == Limit {
+			l.places.offer(namespace, sign)
 		}
 		if r.phase == waiting {
 			l.waiting[r.reason] += sign

@@ -24,6 +24,7 @@ type restart struct {
 	fanOuts    []FanOut // the gradual ones
 	standing   Standing
 	takesPlace bool
+	cannotRoll bool
 	phase      phase
 	since      time.Time // when it asked first, or when it began
 	// reason says what it waits for, with the fan-out or the halt, if it is one of these. ticket is its
@@ -67,7 +68,7 @@ func (m *member) holdsPlace() bool {
 
 // isUnsettled reports whether later waves have to wait for the workload.
 func (m *member) isUnsettled() bool {
-	return m.isPending || m.next != nil || m.current != nil && m.current.phase == rolling
+	return m.isPending || m.next != nil && !m.next.cannotRoll || m.current != nil && m.current.phase == rolling
 }
 
 func (m *member) isEmpty() bool {

@@ -5,8 +5,8 @@ package gate
 type places struct {
 	limit  int
 	taken  int
-	called int
-	in     map[string]int
+	called int            // restarts that waited for a place and should ask again
+	in     map[string]int // places that are taken or were offered
 	lines  map[string]*line
 	turns  []string // the namespaces with lines
 }
@@ -15,8 +15,17 @@ func newPlaces(limit int) places {
 	return places{limit: limit, in: make(map[string]int), lines: make(map[string]*line)}
 }
 
-func (p *places) add(namespace string, sign int) {
+func (p *places) take(namespace string, sign int) {
 	p.taken += sign
+	p.addTo(namespace, sign)
+}
+
+func (p *places) offer(namespace string, sign int) {
+	p.called += sign
+	p.addTo(namespace, sign)
+}
+
+func (p *places) addTo(namespace string, sign int) {
 	if p.in[namespace] += sign; p.in[namespace] == 0 {
 		delete(p.in, namespace)
 	}
@@ -42,6 +51,7 @@ func (l *Ledger) callPlaces() {
 		}
 		if r := p.lines[namespace].next(); r != nil {
 			p.turns = append(p.turns[1:], namespace)
+			skipped = 0
 			l.call(r)
 			continue
 		}

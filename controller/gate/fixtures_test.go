@@ -1,0 +1,105 @@
+package gate
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+var start = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+// book is a ledger with the workloads that it has woken, and checks its tallies after each step.
+type book struct {
+	*Ledger
+	t     *testing.T
+	now   time.Time
+	woken []string
+}
+
+func newBook(t *testing.T, policy Policy) *book {
+	b := &book{t: t, now: start}
+	b.Ledger = New(policy, func(ref catalog.WorkloadRef) { b.woken = append(b.woken, ref.Name) })
+	return b
+}
+
+func gradual(limit int) Policy { return Policy{Gradual: true, Limit: limit} }
+
+func workload(namespace, name string) catalog.WorkloadRef {
+	return catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: namespace, Name: name}
+}
+
+func config(name string) catalog.ConfigRef {
+	return catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: name}
+}
+
+// due returns the request of a well workload in namespace a for keys of the config c, which changed at
+// moment 1.
+func due(name string, keys ...string) *Request {
+	return &Request{Workload: workload("a", name), Standing: Well, Causes: []Cause{causeOf("c", 1, keys...)}}
+}
+
+func causeOf(name string, moment catalog.Sequence, keys ...string) Cause {
+	return Cause{Config: config(name), Keys: keys, Moments: []catalog.Sequence{moment}, IsGradual: true}
+}
+
+// expect asks, and checks the reason.
+func (b *book) expect(reason Reason, requests ...*Request) {
+	b.t.Helper()
+	for _, r := range requests {
+		if answer := b.Ask(r, b.now); answer.Reason != reason {
+			b.t.Fatalf("%s: got %q, want %q", r.Workload.Name, answer.Reason, reason)
+		}
+		b.check()
+	}
+}
+
+// restart asks, and begins the restart, which must be admitted.
+func (b *book) restart(requests ...*Request) {
+	b.t.Helper()
+	for _, r := range requests {
+		b.expect("", r)
+		b.Begin(r, b.now)
+		b.check()
+	}
+}
+
+// deliver ends restarts that succeeded.
+func (b *book) deliver(requests ...*Request) {
+	b.t.Helper()
+	for _, r := range requests {
+		b.Rolled(r.Workload)
+		b.End(r.Workload, true)
+		b.check()
+	}
+}
+
+// fail ends a restart that failed, and returns the halt.
+func (b *book) fail(r *Request, content, id string) *Halt {
+	b.t.Helper()
+	cause := &r.Causes[0]
+	h := b.Fail(&Failure{Workload: r.Workload, Config: cause.Config, Keys: cause.Keys, Content: content, Began: b.now}, id, b.now)
+	b.End(r.Workload, false)
+	b.check()
+	return h
+}
+
+// wakes checks which workloads were woken since the last check, in any order.
+func (b *book) wakes(want ...string) {
+	b.t.Helper()
+	slices.Sort(b.woken)
+	slices.Sort(want)
+	if !slices.Equal(b.woken, want) {
+		b.t.Fatalf("woke %q, want %q", b.woken, want)
+	}
+	b.woken = nil
+}
+
+// check compares the tallies with the members.
+func (b *book) check() {
+	b.t.Helper()
+	if problem := b.problem(); problem != "" {
+		b.t.Fatal(problem)
+	}
+}

@@ -1,0 +1,256 @@
+package gate
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+func TestAFailureHaltsTheRestartsForItsKeys(t *testing.T) {
+	b := newBook(t, gradual(50))
+	canary, second, other := due("canary", "level"), due("second", "level", "color"), due("other", "color")
+	other.Causes[0].Moments = []catalog.Sequence{2}
+	b.restart(canary)
+	b.expect(SlowStart, second)
+	h := b.fail(canary, "bad", "h1")
+	if h == nil || h.ID != "h1" || !h.IsActive() || !h.Since.Equal(b.now) {
+		t.Fatalf("%+v", h)
+	}
+	b.wakes("second")
+	if answer := b.Ask(second, b.now); answer.Reason != Halted || answer.Halt != h {
+		t.Errorf("%+v", answer)
+	}
+	b.restart(other)
+	unknown := due("unknown")
+	unknown.Causes[0].Moments = []catalog.Sequence{3}
+	b.expect(Halted, unknown) // its keys may be the same
+}
+
+func TestAHaltWithoutKeysConcernsTheWholeConfig(t *testing.T) {
+	b := newBook(t, gradual(50))
+	b.restart(due("canary"))
+	b.fail(due("canary"), "bad", "h1")
+	b.expect(Halted, due("second", "color"))
+	elsewhere := due("elsewhere")
+	elsewhere.Causes = []Cause{causeOf("d", 1, "color")}
+	b.restart(elsewhere)
+}
+
+func TestOneOfTwoConfigsIsEnoughForAHalt(t *testing.T) {
+	b := newBook(t, gradual(50))
+	b.restart(due("canary", "level"))
+	b.fail(due("canary", "level"), "bad", "h1")
+	both := due("both", "color")
+	both.Causes[0].Moments = []catalog.Sequence{5}
+	both.Causes = append(both.Causes, causeOf("d", 2), causeOf("c", 1, "level"))
+	b.expect(Halted, both)
+}
+
+func TestAHaltEndsWhenItsKeysChange(t *testing.T) {
+	b := newBook(t, gradual(50))
+	canary, second := due("canary", "level"), due("second", "level")
+	b.restart(canary)
+	b.fail(canary, "bad", "h1")
+	b.expect(Halted, second)
+	bad := func([]string) string { return "bad" }
+	if ended := b.ContentChanged(config("c"), bad); len(ended) > 0 || len(b.Halted()) != 1 {
+		t.Error("an edit of other keys ended the halt")
+	}
+	b.wakes()
+	good := func(keys []string) string { return "good " + keys[0] }
+	if ended := b.ContentChanged(config("c"), good); len(ended) != 1 || ended[0].ID != "h1" {
+		t.Errorf("ended %v", ended)
+	}
+	b.check()
+	b.wakes("second")
+	b.restart(second)
+	if len(b.Halted()) > 0 {
+		t.Error("the halt is remembered")
+	}
+}
+
+func TestTheFailedWorkloadGoesFirstAfterAFix(t *testing.T) {
+	b := newBook(t, gradual(50))
+	canary, second, third := due("canary", "level"), due("second", "level"), due("third", "level")
+	b.restart(canary)
+	b.expect(SlowStart, second, third)
+	b.fail(canary, "bad", "h1")
+	b.expect(Halted, second, third)
+	b.ContentChanged(config("c"), func([]string) string { return "good" })
+	for _, r := range []*Request{canary, second, third} {
+		r.Causes[0].Moments = []catalog.Sequence{2}
+	}
+	canary.Standing = Failed
+	b.restart(third) // it was faster
+	b.expect(SlowStart, second, canary)
+	b.woken = nil
+	b.deliver(third)
+	b.wakes("canary")
+	b.restart(canary)
+	b.deliver(canary)
+	b.wakes("second")
+}
+
+func TestAHaltEndsWhenAFailedWorkloadRunsAfterAll(t *testing.T) {
+	b := newBook(t, gradual(50))
+	canary, second := due("canary"), due("second")
+	b.restart(canary)
+	b.fail(canary, "bad", "h1")
+	b.expect(Halted, second)
+	if ended := b.Recovered(workload("a", "stranger"), config("c")); len(ended) > 0 {
+		t.Error("a workload that had not failed ended the halt")
+	}
+	if ended := b.Recovered(canary.Workload, config("c")); len(ended) != 1 {
+		t.Error("the halt goes on")
+	}
+	b.wakes("second")
+	b.restart(second)
+}
+
+func TestAPersonResumesAHaltByItsID(t *testing.T) {
+	b := newBook(t, gradual(50))
+	canary, second := due("canary"), due("second")
+	b.restart(canary)
+	b.fail(canary, "bad", "h1")
+	b.expect(Halted, second)
+	if b.Resume(config("c"), "h2", b.now) != nil || b.Resume(config("d"), "h1", b.now) != nil {
+		t.Error("resumed another halt")
+	}
+	b.wakes()
+	h := b.Resume(config("c"), "h1", b.now)
+	if h == nil || h.IsActive() || !h.Resumed.Equal(b.now) {
+		t.Fatalf("%+v", h)
+	}
+	b.wakes("second")
+	b.restart(second)
+	if b.Resume(config("c"), "h1", b.now) != nil {
+		t.Error("resumed twice")
+	}
+	if all := b.HaltsOf(config("c")); len(all) != 1 || all[0] != h {
+		t.Error("it is not remembered that somebody resumed the restarts:", all)
+	}
+}
+
+func TestResumingForgivesPastFailuresAndNoLaterOnes(t *testing.T) {
+	b := newBook(t, gradual(50))
+	canary := due("canary")
+	b.restart(canary)
+	b.fail(canary, "bad", "h1")
+	began := b.now
+	b.now = b.now.Add(time.Minute)
+	b.Resume(config("c"), "h1", b.now)
+	past := Failure{Workload: workload("a", "past"), Config: config("c"), Content: "bad", Began: began}
+	if h := b.Fail(&past, "h2", b.now); h != nil {
+		t.Error("a failure of a restart from before halted again:", h)
+	}
+	b.Recovered(canary.Workload, config("c"))
+	if h := b.Fail(&past, "h3", b.now); h != nil {
+		t.Error("a recovery took back what was forgiven:", h)
+	}
+	later := Failure{Workload: workload("a", "later"), Config: config("c"), Content: "bad", Began: b.now}
+	if h := b.Fail(&later, "h4", b.now); h == nil || h.ID != "h4" || !h.Resumed.IsZero() {
+		t.Errorf("a later failure did not halt: %+v", h)
+	}
+	b.expect(Halted, due("second"))
+}
+
+func TestAsManyRestartsMayFailAsThePolicySays(t *testing.T) {
+	b := newBook(t, Policy{Gradual: true, Limit: 50, Failures: 2})
+	r := []*Request{due("w0"), due("w1"), due("w2"), due("w3"), due("w4"), due("w5")}
+	for i, want := range []string{"", "", "h2"} {
+		b.restart(r[i])
+		if h := b.fail(r[i], "bad", fmt.Sprintf("h%d", i)); (h == nil) != (want == "") || h != nil && h.ID != want {
+			t.Fatalf("failure %d: %+v", i, h)
+		}
+	}
+	b.expect(Halted, r[3])
+	b.now = b.now.Add(time.Minute)
+	b.Resume(config("c"), "h2", b.now)
+	for i, want := range []string{"", "", "h5"} {
+		b.restart(r[3+i])
+		if h := b.fail(r[3+i], "bad", fmt.Sprintf("h%d", 3+i)); (h == nil) != (want == "") || h != nil && h.ID != want {
+			t.Fatalf("failure %d after it was resumed: %+v", i, h)
+		}
+	}
+}
+
+func TestAHaltRemembersAFewFailedWorkloadsOnce(t *testing.T) {
+	b := newBook(t, gradual(50))
+	var h *Halt
+	for _, name := range []string{"w1", "w1", "w2", "w3", "w4", "w5"} {
+		h = b.Fail(&Failure{Workload: workload("a", name), Config: config("c"), Content: "bad"}, "h-"+name, b.now)
+	}
+	if len(h.Failed) != maxFailed || h.Failed[1].Name != "w2" || h.ID != "h-w1" {
+		t.Errorf("%+v", h)
+	}
+}
+
+func TestANamespaceWithTooManyHaltsIsHeld(t *testing.T) {
+	b := newBook(t, gradual(50))
+	for i := range maxHalts {
+		b.expect("", &Request{Workload: workload("a", "probe"), Standing: Well, Causes: []Cause{causeOf("c", 1)}})
+		failure := Failure{Workload: workload("a", "w"), Config: config(fmt.Sprintf("bad-%d", i)), Content: "bad"}
+		b.Fail(&failure, fmt.Sprintf("h%d", i), b.now)
+	}
+	b.expect(Halted, due("second"))
+	if answer := b.Ask(due("third"), b.now); answer.Halt.ID != "" || answer.Halt.Config.Namespace != "a" {
+		t.Errorf("%+v", answer.Halt)
+	}
+	elsewhere := &Request{Workload: workload("b", "w"), Standing: Well}
+	elsewhere.Causes = []Cause{{Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "b", Name: "c"}, IsGradual: true}}
+	b.expect("", elsewhere)
+	b.Recovered(workload("a", "w"), config("bad-3"))
+	b.check()
+	b.wakes("second", "third")
+}
+
+func TestANewLeaderTakesInTheHalts(t *testing.T) {
+	old := newBook(t, gradual(50))
+	canary := due("canary", "level")
+	old.restart(canary)
+	old.fail(canary, "bad", "h1")
+	b := newBook(t, gradual(50))
+	for _, h := range old.HaltsOf(config("c")) {
+		b.Restore(*h)
+		b.Restore(*h) // it is there already
+	}
+	b.expect(Halted, due("second", "level"))
+	b.now = b.now.Add(time.Minute)
+	if b.Resume(config("c"), "h1", b.now) == nil {
+		t.Fatal("the id is another one")
+	}
+	b.wakes("second")
+	third := newBook(t, gradual(50))
+	third.now = b.now
+	for _, h := range b.HaltsOf(config("c")) {
+		third.Restore(*h)
+	}
+	third.expect("", due("second", "level"))
+	if h := third.fail(canary, "bad", "h2"); h == nil {
+		t.Error("a failure after that did not halt")
+	}
+}
+
+func TestARestoredHaltCountsMoreThanFailuresThatAreTooFew(t *testing.T) {
+	b := newBook(t, Policy{Gradual: true, Limit: 50, Failures: 1})
+	canary := due("canary")
+	b.restart(canary)
+	if h := b.fail(canary, "bad", "h1"); h != nil {
+		t.Fatal("one failure halted")
+	}
+	b.Restore(Halt{ID: "h0", Config: config("c"), Content: "bad", Failed: []catalog.WorkloadRef{workload("a", "old")}, Since: start})
+	if answer := b.Ask(due("second"), b.now); answer.Reason != Halted || answer.Halt.ID != "h0" {
+		t.Errorf("%+v", answer)
+	}
+}
+
+func TestHaltsDoNotConcernRestartsThatAreAllAtOnce(t *testing.T) {
+	b := newBook(t, Policy{Limit: 50})
+	b.Restore(Halt{ID: "h1", Config: config("c"), Content: "bad", Since: start})
+	r := due("w")
+	r.Causes[0].IsGradual = false
+	b.restart(r)
+	b.expect(Halted, due("gradual"))
+}

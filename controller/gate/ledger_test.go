@@ -1,0 +1,390 @@
+package gate
+
+import (
+	"testing"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+func TestEachDeliveryWakesAsManyAsMayBegin(t *testing.T) {
+	b := newBook(t, gradual(50))
+	r := []*Request{due("w0"), due("w1"), due("w2"), due("w3"), due("w4"), due("w5"), due("w6"), due("w7")}
+	b.restart(r[0])
+	b.expect(SlowStart, r[1:]...)
+	b.wakes()
+	b.deliver(r[0])
+	b.wakes("w1")
+	b.restart(r[1])
+	b.wakes()
+	b.deliver(r[1])
+	b.wakes("w2", "w3")
+	b.restart(r[2:4]...)
+	b.deliver(r[2])
+	b.wakes("w4", "w5") // three are proven, one is in flight
+	b.restart(r[4:6]...)
+	b.deliver(r[3])
+	b.wakes("w6", "w7")
+	b.restart(r[6:]...)
+	b.deliver(r[4:]...)
+	b.wakes()
+	if len(b.fanOuts) > 0 {
+		t.Error("the fan-out is not over")
+	}
+}
+
+func TestARestartInItsSoakHoldsUpTheSlowStartOnly(t *testing.T) {
+	b := newBook(t, gradual(1))
+	first, second, other := due("first"), due("second"), due("other")
+	other.Causes[0].Moments = []catalog.Sequence{2}
+	b.restart(first)
+	b.expect(SlowStart, second)
+	b.expect(Limit, other)
+	b.Rolled(first.Workload)
+	b.wakes("other")
+	b.restart(other)
+	b.End(first.Workload, true)
+	b.wakes("second")
+	b.expect(Limit, second)
+}
+
+func TestARefusedPatchLetsTheNextBegin(t *testing.T) {
+	b := newBook(t, gradual(50))
+	first, second := due("first"), due("second")
+	b.expect("", first)
+	b.expect(SlowStart, second)
+	b.Release(first.Workload, true, false, b.now)
+	b.check()
+	b.wakes("second")
+	b.restart(second)
+	b.expect(SlowStart, first) // the retry waits like all others
+	b.deliver(second)
+	b.wakes("first")
+	b.restart(first)
+}
+
+func TestAnUncertainRestartKeepsItsPlaceFor30Seconds(t *testing.T) {
+	b := newBook(t, gradual(1))
+	lost, other := due("lost"), due("other")
+	b.expect("", lost)
+	b.expect(SlowStart, other)
+	b.Release(lost.Workload, true, true, b.now)
+	b.wakes("other") // it delivers nothing that is known
+	b.expect(Limit, other)
+	b.now = start.Add(20 * time.Second)
+	b.Settle(lost.Workload) // a revert, and the watch has not shown the restart yet
+	b.Tick(b.now)
+	b.wakes()
+	b.now = start.Add(30 * time.Second)
+	b.Tick(b.now)
+	b.wakes("other")
+	b.restart(other)
+}
+
+func TestEachUncertainRequestKeepsThePlaceFor30Seconds(t *testing.T) {
+	b := newBook(t, gradual(1))
+	lost, other := due("lost"), due("other")
+	other.Causes[0].Moments = []catalog.Sequence{2}
+	b.expect("", lost)
+	b.Release(lost.Workload, true, true, b.now)
+	b.expect(Limit, other)
+	b.now = start.Add(20 * time.Second)
+	b.expect("", lost) // it has the place already
+	b.Release(lost.Workload, true, true, b.now)
+	b.now = start.Add(49 * time.Second)
+	b.Tick(b.now)
+	b.wakes()
+	b.now = start.Add(50 * time.Second)
+	b.Tick(b.now)
+	b.wakes("other")
+}
+
+func TestAnUncertainRestartThatTurnsOutToHaveBegunCountsOnce(t *testing.T) {
+	b := newBook(t, gradual(2))
+	lost := due("lost")
+	b.expect("", lost)
+	b.Release(lost.Workload, true, true, b.now)
+	b.Begin(lost, b.now)
+	b.check()
+	if b.places.taken != 1 {
+		t.Errorf("holds %d places", b.places.taken)
+	}
+	b.Rolled(lost.Workload)
+	b.check()
+	if b.places.taken != 0 {
+		t.Errorf("holds %d places when all pods run", b.places.taken)
+	}
+}
+
+func TestANewRestartOfAWorkloadTakesThePlaceOfTheOneUnderWay(t *testing.T) {
+	b := newBook(t, gradual(1))
+	first := due("w")
+	b.restart(first)
+	second := due("w")
+	second.Causes[0].Moments = []catalog.Sequence{2}
+	b.restart(second) // there is only one place
+	if _, exists := b.fanOuts[FanOut{config("c"), 1}]; exists {
+		t.Error("the first fan-out is not over")
+	}
+	b.deliver(second)
+	if b.places.taken != 0 {
+		t.Error("the place is not free")
+	}
+}
+
+func TestARevertCountsThoseThatRunTheContentAlready(t *testing.T) {
+	b := newBook(t, gradual(50))
+	requests := []*Request{due("w0"), due("w1"), due("w2"), due("w3"), due("w4")}
+	id := FanOut{config("c"), 1}
+	b.restart(requests[0])
+	b.expect(SlowStart, requests[1:]...)
+	if !b.NeedsCount(id) {
+		t.Fatal("needs no count")
+	}
+	b.CountRunning(id, []catalog.WorkloadRef{workload("a", "x1"), workload("a", "x2"), workload("a", "x3"), workload("a", "w0")})
+	b.check()
+	b.wakes("w1", "w2") // three prove it, and w0 is under way
+	if b.NeedsCount(id) {
+		t.Error("needs another count")
+	}
+	b.CountRunning(id, make([]catalog.WorkloadRef, 100))
+	b.wakes()
+	if b.NeedsCount(FanOut{config("c"), 9}) {
+		t.Error("a fan-out without restarts needs a count")
+	}
+}
+
+func TestACountDoesNotCountDeliveriesTwice(t *testing.T) {
+	b := newBook(t, gradual(50))
+	first, second, third := due("w0"), due("w1"), due("w2")
+	b.restart(first)
+	b.expect(SlowStart, second, third)
+	b.deliver(first)
+	b.wakes("w1")
+	b.CountRunning(FanOut{config("c"), 1}, []catalog.WorkloadRef{first.Workload})
+	b.wakes()
+	b.restart(second)
+	b.expect(SlowStart, third)
+}
+
+func TestARestartForTwoConfigsIsAdmittedByBoth(t *testing.T) {
+	b := newBook(t, gradual(50))
+	both := due("both")
+	both.Causes = append(both.Causes, causeOf("d", 2))
+	onlyD := due("only-d")
+	onlyD.Causes = []Cause{causeOf("d", 2)}
+	onlyC := due("only-c")
+	b.restart(onlyD)
+	b.expect(SlowStart, both)
+	b.restart(onlyC) // the other takes no place in the fan-out of c while it waits for that of d
+	b.deliver(onlyD)
+	b.wakes("both")
+	b.expect(SlowStart, both)
+	b.deliver(onlyC)
+	b.wakes("both")
+	b.restart(both)
+	b.expect(SlowStart, due("another-c"))
+}
+
+func TestFailedWorkloadsComeFirstAndUnwellOnesLast(t *testing.T) {
+	b := newBook(t, gradual(50))
+	first, unwell, alsoUnwell, well, failed := due("first"), due("unwell"), due("also-unwell"), due("well"), due("failed")
+	unwell.Standing, alsoUnwell.Standing, failed.Standing = Unwell, Unwell, Failed
+	b.restart(first)
+	b.expect(SlowStart, unwell, alsoUnwell, well, failed)
+	b.deliver(first)
+	b.wakes("failed")
+	b.restart(failed)
+	b.deliver(failed)
+	b.wakes("well")
+	b.restart(well)
+	b.deliver(well)
+	b.wakes("unwell", "also-unwell") // without a slow start
+	b.restart(unwell, alsoUnwell)
+	b.expect("", due("another")) // nobody waits for them
+}
+
+func TestAnUnwellWorkloadProvesNothing(t *testing.T) {
+	b := newBook(t, gradual(50))
+	unwell, first, second := due("unwell"), due("first"), due("second")
+	unwell.Standing = Unwell
+	b.restart(unwell, first)
+	b.expect(SlowStart, second)
+	b.deliver(unwell)
+	b.wakes()
+}
+
+func TestUrgentRestartsSkipTheSlowStartButNotTheLimit(t *testing.T) {
+	b := newBook(t, gradual(2))
+	first, second, third := due("first"), due("second"), due("third")
+	second.Causes[0].IsUrgent, third.Causes[0].IsUrgent = true, true
+	b.restart(first, second)
+	b.expect(Limit, third)
+}
+
+func TestRestartsOfSeveralNamespacesTakeTurnsAtPlaces(t *testing.T) {
+	b := newBook(t, gradual(4))
+	request := func(namespace, name string) *Request {
+		return &Request{Workload: workload(namespace, name), Standing: Well}
+	}
+	b.restart(request("a", "a1"), request("a", "a2"))
+	b.restart(request("b", "b1"), request("b", "b2"))
+	b.expect(Limit, request("a", "a3"), request("a", "a4"), request("b", "b3"), request("b", "b4"), request("c", "c1"))
+	b.deliver(request("a", "a1"))
+	b.wakes("a3")
+	b.restart(request("a", "a3"))
+	b.deliver(request("b", "b1"))
+	b.wakes("b3")
+	b.restart(request("b", "b3"))
+	b.deliver(request("a", "a2"))
+	b.wakes("c1")
+}
+
+// Of the free places no more are offered to a namespace than it may take.
+func TestANamespaceIsOfferedNoMorePlacesThanItMayTake(t *testing.T) {
+	b := newBook(t, gradual(8))
+	request := func(namespace, name string) *Request {
+		return &Request{Workload: workload(namespace, name), Standing: Well}
+	}
+	var first []*Request
+	for _, name := range []string{"b1", "c1", "d1", "e1", "f1", "g1", "h1", "i1"} {
+		r := request(name[:1], name)
+		b.restart(r)
+		first = append(first, r)
+	}
+	for _, name := range []string{"a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8"} {
+		b.expect(Limit, request("a", name))
+	}
+	b.deliver(first...)
+	for served := 0; served < len(b.woken); served++ {
+		b.restart(request("a", b.woken[served]))
+	}
+	b.wakes("a1", "a2", "a3", "a4", "a5") // it holds as many as are free when it takes the last one
+}
+
+func TestWavesFollowEachOther(t *testing.T) {
+	b := newBook(t, gradual(50))
+	canary, database, client := due("canary"), due("database"), due("client")
+	canary.Wave, client.Wave = -1, 5
+	client.Causes, database.Causes = nil, nil
+	b.restart(canary)
+	b.expect(Wave, client, database)
+	b.Rolled(canary.Workload) // the soak does not hold up waves
+	b.check()
+	b.wakes("database")
+	b.restart(database)
+	b.End(database.Workload, false) // failed or neutral ones do not hold them up either
+	b.wakes("client")
+	b.restart(client)
+}
+
+func TestAHeldWorkloadBlocksLaterWaves(t *testing.T) {
+	b := newBook(t, gradual(50))
+	held, later := due("held"), due("later")
+	held.Hold, later.Wave = "not before the audit", 1
+	b.expect(Hold, held)
+	b.expect(Wave, later)
+	b.Settle(held.Workload)
+	b.wakes("later")
+	b.restart(later)
+}
+
+func TestAHeldWorkloadThatCannotRollBlocksNobody(t *testing.T) {
+	b := newBook(t, gradual(50))
+	paused, later := due("paused"), due("later")
+	paused.Hold, paused.CannotRoll, later.Wave = "not before the audit", true, 1
+	b.expect(Hold, paused)
+	b.restart(later)
+	paused.Hold = ""
+	b.expect("", paused)
+	b.Begin(paused, b.now)
+	b.check()
+	if len(b.members) != 1 {
+		t.Error("it is kept though nothing follows")
+	}
+}
+
+func TestAWaveWaitsForThoseOfWhichItIsNotKnownWhetherTheyAreDue(t *testing.T) {
+	b := newBook(t, gradual(50))
+	first, later := due("first"), due("later")
+	later.Wave = 1
+	b.Expect(first.Workload, 0)
+	b.expect(Wave, later)
+	b.Expect(workload("a", "another"), 0)
+	b.Settle(first.Workload)
+	b.wakes()
+	b.Settle(workload("a", "another"))
+	b.check()
+	b.wakes("later")
+}
+
+func TestAWorkloadMayBeExpectedInAnotherWaveWhileItWaits(t *testing.T) {
+	b := newBook(t, gradual(50))
+	first, moving := due("first"), due("moving")
+	moving.Wave = 2
+	b.restart(first)
+	b.expect(Wave, moving)
+	b.Expect(moving.Workload, 1)
+	b.check()
+	moving.Wave = 1
+	b.expect(Wave, moving)
+	b.deliver(first)
+	b.wakes("moving")
+	b.restart(moving)
+}
+
+func TestAReleasedRestartHoldsUpLaterWavesOnlyIfItCountsAsDue(t *testing.T) {
+	b := newBook(t, gradual(50))
+	failing, later := due("failing"), due("later")
+	later.Wave = 1
+	b.expect("", failing)
+	b.expect(Wave, later)
+	b.Release(failing.Workload, true, false, b.now)
+	b.wakes()
+	b.expect("", failing)
+	b.Release(failing.Workload, false, false, b.now)
+	b.wakes("later")
+}
+
+func TestAWorkloadThatIsGoneHoldsUpNobody(t *testing.T) {
+	b := newBook(t, gradual(1))
+	first, second := due("first"), due("second")
+	b.restart(first)
+	b.expect(SlowStart, second)
+	b.Forget(first.Workload)
+	b.wakes("second")
+	b.expect("", second)
+	b.Forget(second.Workload)
+	b.Forget(workload("a", "unknown"))
+	b.check()
+}
+
+// A new leader has no moments of edits from before, so it counts them all as one.
+func TestANewLeaderCountsTheRestartsThatItFinds(t *testing.T) {
+	b := newBook(t, gradual(2))
+	found, second := due("found"), due("second")
+	found.Causes[0].Moments, second.Causes[0].Moments = []catalog.Sequence{0}, []catalog.Sequence{0}
+	b.Begin(found, b.now)
+	b.expect(SlowStart, second)
+	newer := due("newer")
+	b.restart(newer)
+	third := due("third")
+	third.Causes[0].Moments = []catalog.Sequence{3}
+	b.expect(Limit, third)
+	b.deliver(found)
+	b.wakes("second", "third")
+}
+
+func TestNothingWaitsWithoutGradualConfigsButForItsBudget(t *testing.T) {
+	b := newBook(t, Policy{Limit: 1})
+	for _, name := range []string{"w1", "w2", "w3"} {
+		r := due(name)
+		r.Causes[0].IsGradual = false
+		b.restart(r)
+	}
+	slowed := due("slowed")
+	slowed.Causes[0].IsGradual, slowed.Wait = false, time.Minute
+	if answer := b.Ask(slowed, b.now); answer.Reason != Backoff || !answer.Until.Equal(b.now.Add(time.Minute)) {
+		t.Errorf("%+v", answer)
+	}
+}

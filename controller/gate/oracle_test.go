@@ -1,0 +1,167 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// tallies are what the ledger counts while it goes, in a form that can be computed from its members as
+// well.
+type tallies struct {
+	Taken, Called int
+	In            map[string]int
+	FanOuts       map[FanOut]fanOutTally
+	Waves         map[string]map[int16]int
+	Waiting       map[Reason]int
+}
+
+type fanOutTally struct {
+	Members, Waiting, InFlight, Called int
+	InTurn                             [Unwell + 1]int
+}
+
+// kept returns the tallies that the ledger keeps.
+func (l *Ledger) kept() tallies {
+	t := tallies{
+		Taken: l.places.taken, Called: l.places.called, In: l.places.in,
+		FanOuts: map[FanOut]fanOutTally{}, Waves: map[string]map[int16]int{}, Waiting: map[Reason]int{},
+	}
+	for id, f := range l.fanOuts {
+		t.FanOuts[id] = fanOutTally{Members: f.members, Waiting: f.waiting, InFlight: f.inFlight, Called: f.called, InTurn: f.inTurn}
+	}
+	for namespace, w := range l.waves {
+		t.Waves[namespace] = map[int16]int{}
+		for _, wave := range w.all {
+			if wave.unsettled != 0 {
+				t.Waves[namespace][wave.number] = wave.unsettled
+			}
+		}
+	}
+	for reason, count := range l.waiting {
+		if count != 0 {
+			t.Waiting[reason] = count
+		}
+	}
+	return t
+}
+
+// counted computes the tallies from the members.
+func (l *Ledger) counted() tallies {
+	t := tallies{In: map[string]int{}, FanOuts: map[FanOut]fanOutTally{}, Waves: map[string]map[int16]int{}, Waiting: map[Reason]int{}}
+	for ref, m := range l.members {
+		t.count(ref, m)
+	}
+	return t
+}
+
+func (t *tallies) count(ref catalog.WorkloadRef, m *member) {
+	if m.holdsPlace() {
+		t.Taken++
+		t.In[ref.Namespace]++
+	}
+	if m.isUnsettled() {
+		if t.Waves[ref.Namespace] == nil {
+			t.Waves[ref.Namespace] = map[int16]int{}
+		}
+		t.Waves[ref.Namespace][m.wave]++
+	}
+	for _, r := range []*restart{m.current, m.next} {
+		if r == nil {
+			continue
+		}
+		for _, id := range r.fanOuts {
+			t.FanOuts[id] = t.FanOuts[id].with(r)
+		}
+		if r.phase == waiting {
+			t.Waiting[r.reason]++
+		}
+		if r.phase == called && r.reason == Limit {
+			t.Called++
+			t.In[ref.Namespace]++
+		}
+	}
+}
+
+func (f fanOutTally) with(r *restart) fanOutTally {
+	f.Members++
+	switch {
+	case r.standing == Unwell: // proves nothing
+	case r.phase == called:
+		f.Called++
+	case r.phase > called:
+		f.InFlight++
+	}
+	if r.phase <= called {
+		f.Waiting++
+	}
+	if r.phase <= called && (r.reason == SlowStart || r.reason == Limit) {
+		f.InTurn[r.standing]++
+	}
+	return f
+}
+
+// problem returns what is wrong with the ledger, empty if nothing is.
+func (l *Ledger) problem() string {
+	if diff := cmp.Diff(l.counted(), l.kept()); diff != "" {
+		return "tallies differ from the members (-members +tallies):\n" + diff
+	}
+	for ref, m := range l.members {
+		if r := m.next; r != nil && r.phase == waiting {
+			if problem := l.problemOf(m, r); problem != "" {
+				return fmt.Sprintf("%s: %s", ref, problem)
+			}
+		}
+	}
+	return l.leak()
+}
+
+// problemOf returns what is wrong with a restart that waits: it must be in its line, once, and must not
+// wait for something that is over.
+func (l *Ledger) problemOf(m *member, r *restart) string {
+	if line := l.lineOf(r); line != nil {
+		isThis := func(e entry) bool { return e.restart == r && e.hasEffect() }
+		if i := slices.IndexFunc(line.entries, isThis); i < 0 || slices.ContainsFunc(line.entries[i+1:], isThis) {
+			return fmt.Sprintf("waits for %s, but not once in its line", r.reason)
+		}
+	}
+	over := false
+	switch r.reason {
+	case SlowStart:
+		tally := l.tally(r.awaits)
+		over = tally.admits(r.standing)
+	case Limit:
+		over = hasPlace(l.places.limit-l.places.taken-l.places.called, l.places.in[r.workload.Namespace])
+	case Wave:
+		over = !l.isAfterWave(r.workload.Namespace, m.wave)
+	case Halted:
+		over = !r.halt.isActive
+	}
+	if over {
+		return fmt.Sprintf("waits for %s, which is over", r.reason)
+	}
+	return ""
+}
+
+// leak returns what the ledger keeps though nothing needs it.
+func (l *Ledger) leak() string {
+	for ref, m := range l.members {
+		if m.isEmpty() {
+			return fmt.Sprintf("%s is kept", ref)
+		}
+	}
+	if len(l.members) > 0 {
+		return ""
+	}
+	if len(l.fanOuts)+len(l.waves)+len(l.places.in)+len(l.places.lines)+len(l.places.turns) > 0 {
+		return fmt.Sprintf("without members: %d fan-outs, waves of %d namespaces, places of %d, lines of %d, turns of %d",
+			len(l.fanOuts), len(l.waves), len(l.places.in), len(l.places.lines), len(l.places.turns))
+	}
+	if len(l.halts.of) == 0 && len(l.halts.active)+len(l.halts.full) > 0 {
+		return fmt.Sprintf("without halts: %v active, %d full", l.halts.active, len(l.halts.full))
+	}
+	return ""
+}

@@ -1,0 +1,157 @@
+package gate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// The ledger counts while it goes. Whatever it is asked and told, in whatever order, its tallies are those
+// of its members, nobody waits for something that is over, and nothing is left when all are gone.
+func TestTalliesAreThoseOfTheMembersWhateverHappens(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		policy := Policy{
+			Gradual: rapid.Bool().Draw(t, "gradual"), Limit: rapid.IntRange(1, 6).Draw(t, "limit"), Failures: rapid.IntRange(0, 2).Draw(t, "failures"),
+		}
+		h := &handler{ledger: New(policy, func(catalog.WorkloadRef) {}), now: start}
+		t.Repeat(map[string]func(*rapid.T){
+			"": func(t *rapid.T) {
+				if problem := h.ledger.problem(); problem != "" {
+					t.Fatal(problem)
+				}
+			},
+			"ask": h.ask, "begin": h.begin, "release": h.release, "settle": h.settle, "expect": h.expect, "forget": h.forget,
+			"roll": h.roll, "end": h.end, "tick": h.tick, "count": h.count, "fail": h.fail, "resume": h.resume, "restore": h.restore,
+			"recover": h.recover, "change content": h.changeContent,
+		})
+		h.close(t)
+	})
+}
+
+// handler tells a ledger anything, also what its callers never do.
+type handler struct {
+	ledger *Ledger
+	now    time.Time
+	halts  int
+}
+
+func drawWorkload(t *rapid.T) catalog.WorkloadRef {
+	return workload(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "namespace"), rapid.SampledFrom([]string{"1", "2", "3", "4", "5"}).Draw(t, "name"))
+}
+
+func drawConfig(t *rapid.T, namespace string) catalog.ConfigRef {
+	return catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: rapid.SampledFrom([]string{"c", "d"}).Draw(t, "config")}
+}
+
+func drawContent(t *rapid.T) string {
+	return fmt.Sprint(rapid.IntRange(0, maxHalts+1).Draw(t, "content"))
+}
+
+func drawRequest(t *rapid.T) *Request {
+	r := &Request{
+		Workload: drawWorkload(t), CannotRoll: rapid.IntRange(0, 9).Draw(t, "cannot roll") == 0,
+		Standing: Standing(rapid.IntRange(0, int(Unwell)).Draw(t, "standing")), Wave: int16(rapid.IntRange(-1, 1).Draw(t, "wave")),
+	}
+	switch rapid.IntRange(0, 11).Draw(t, "held") {
+	case 0:
+		r.Hold = "a freeze"
+	case 1:
+		r.IsClosed = true
+	case 2:
+		r.Wait = time.Minute
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "causes") {
+		cause := Cause{
+			Config: drawConfig(t, r.Workload.Namespace), Keys: rapid.SampledFrom([][]string{nil, {"x"}, {"y"}, {"x", "y"}}).Draw(t, "keys"),
+			IsGradual: rapid.IntRange(0, 4).Draw(t, "all at once") > 0, IsUrgent: rapid.IntRange(0, 9).Draw(t, "urgent") == 0,
+		}
+		for range rapid.IntRange(1, 2).Draw(t, "moments") {
+			cause.Moments = append(cause.Moments, catalog.Sequence(rapid.IntRange(0, 2).Draw(t, "moment")))
+		}
+		r.Causes = append(r.Causes, cause)
+	}
+	return r
+}
+
+func (h *handler) ask(t *rapid.T)    { h.ledger.Ask(drawRequest(t), h.now) }
+func (h *handler) begin(t *rapid.T)  { h.ledger.Begin(drawRequest(t), h.now) }
+func (h *handler) settle(t *rapid.T) { h.ledger.Settle(drawWorkload(t)) }
+func (h *handler) forget(t *rapid.T) { h.ledger.Forget(drawWorkload(t)) }
+func (h *handler) roll(t *rapid.T)   { h.ledger.Rolled(drawWorkload(t)) }
+func (h *handler) end(t *rapid.T)    { h.ledger.End(drawWorkload(t), rapid.Bool().Draw(t, "delivered")) }
+
+func (h *handler) release(t *rapid.T) {
+	h.ledger.Release(drawWorkload(t), rapid.Bool().Draw(t, "pending"), rapid.Bool().Draw(t, "uncertain"), h.now)
+}
+
+func (h *handler) expect(t *rapid.T) {
+	h.ledger.Expect(drawWorkload(t), int16(rapid.IntRange(-1, 1).Draw(t, "wave")))
+}
+
+func (h *handler) tick(t *rapid.T) {
+	h.now = h.now.Add(time.Duration(rapid.IntRange(1, 40).Draw(t, "seconds")) * time.Second)
+	h.ledger.Tick(h.now)
+}
+
+func (h *handler) count(t *rapid.T) {
+	namespace := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "namespace")
+	running := []catalog.WorkloadRef{drawWorkload(t), workload(namespace, "other")}
+	h.ledger.CountRunning(FanOut{drawConfig(t, namespace), catalog.Sequence(rapid.IntRange(0, 2).Draw(t, "moment"))}, running)
+}
+
+func (h *handler) fail(t *rapid.T) {
+	ref := drawWorkload(t)
+	h.halts++
+	h.ledger.Fail(&Failure{
+		Workload: ref, Config: drawConfig(t, ref.Namespace), Keys: rapid.SampledFrom([][]string{nil, {"x"}}).Draw(t, "keys"),
+		Content: drawContent(t), Began: h.now.Add(-time.Duration(rapid.IntRange(0, 60).Draw(t, "age")) * time.Second),
+	}, fmt.Sprint(h.halts), h.now)
+}
+
+func (h *handler) resume(t *rapid.T) {
+	if h.halts > 0 {
+		namespace := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "namespace")
+		h.ledger.Resume(drawConfig(t, namespace), fmt.Sprint(rapid.IntRange(1, h.halts).Draw(t, "id")), h.now)
+	}
+}
+
+func (h *handler) restore(t *rapid.T) {
+	halt := Halt{ID: "restored", Config: drawConfig(t, "a"), Content: drawContent(t), Since: h.now}
+	if rapid.Bool().Draw(t, "resumed") {
+		halt.Resumed = h.now
+	}
+	h.ledger.Restore(halt)
+}
+
+func (h *handler) recover(t *rapid.T) {
+	ref := drawWorkload(t)
+	h.ledger.Recovered(ref, drawConfig(t, ref.Namespace))
+}
+
+func (h *handler) changeContent(t *rapid.T) {
+	config := drawConfig(t, rapid.SampledFrom([]string{"a", "b"}).Draw(t, "namespace"))
+	kept := drawContent(t)
+	h.ledger.ContentChanged(config, func([]string) string { return kept })
+}
+
+// close ends everything.
+func (h *handler) close(t *rapid.T) {
+	for _, ref := range slices.Collect(maps.Keys(h.ledger.members)) {
+		h.ledger.Forget(ref)
+	}
+	for _, config := range h.ledger.Halted() {
+		h.ledger.ContentChanged(config, func([]string) string { return "" })
+	}
+	if problem := h.ledger.problem(); problem != "" {
+		t.Fatal("in the end: ", problem)
+	}
+	if len(h.ledger.members)+len(h.ledger.Halted()) > 0 {
+		t.Fatal("something is left")
+	}
+}
