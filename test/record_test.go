@@ -68,6 +68,9 @@ func TestARestartChangesNothingButTheRecordTheTimestampAndTheCause(t *testing.T)
 		t.Errorf("the timestamp is %q, want RFC 3339 with nanoseconds in UTC", after.restartedAt())
 	}
 	s.requireNewRecord(before, after, settings)
+	if basis := after.Annotations[basisAnnotation]; !strings.Contains(basis, `"for":{"configmap/settings":["used"]}`) {
+		t.Errorf("the basis does not say what the restart was for: %s", basis)
+	}
 	if owner := managerOf(after, "f:"+checksumsAnnotation); owner != controllerName {
 		t.Errorf("the checksums annotation is managed by %q, want %q", owner, controllerName)
 	}
