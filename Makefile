@@ -13,6 +13,7 @@ IMAGE ?= $(NAME):$(VERSION)
 CONTAINER_TOOL ?= docker
 FUZZTIME ?= 1m
 ROLLOUTS ?= 500000
+FLEETS ?= 100000
 HISTORIES ?= 100000
 DIFFERENTIALS ?= 10000
 
@@ -104,8 +105,9 @@ test-unit: ## Run the tests that need no cluster
 # Not for the local cluster: its module has versions of its own, so client-go would be compiled for the race detector
 # once more, which takes minutes.
 RACE_TEST = CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE)
-# A hundred thousand rollouts, for which the race detector is too slow and which it has nothing to find in.
-SIMULATION = $(if $(RACE),go test -run '^TestRolloutsKeepTheirLimits' ./deployment,true)
+# A hundred thousand rollouts and twenty thousand fleets, for which the race detector is too slow and which it has
+# nothing to find in.
+SIMULATION = $(if $(RACE),go test -run '^Test(RolloutsKeepTheirLimits|FleetsRestartGradually)' ./deployment ./controller/gate,true)
 UNIT_PACKAGES = $$(go list ./... | grep -v '^$(NAME)/test\(/\|$$\)')
 
 # The packages of a module to vet, to lint and to test. Of the local cluster, only its own code: package main there is
@@ -147,7 +149,7 @@ fmt: ## Format the Go code
 	@gofmt -l -w .
 
 .PHONY: fuzz
-fuzz: ## Fuzz and simulate with new seeds (FUZZTIME=1m each, ROLLOUTS, HISTORIES, DIFFERENTIALS)
+fuzz: ## Fuzz and simulate with new seeds (FUZZTIME=1m each, ROLLOUTS, FLEETS, HISTORIES, DIFFERENTIALS)
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -r -n1 dirname | sort -u | while read -r dir; do \
 		for name in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]+)\(.*/\1/p' $$dir/*_test.go); do \
 			echo "== $$name, $(FUZZTIME)"; \
@@ -158,6 +160,8 @@ fuzz: ## Fuzz and simulate with new seeds (FUZZTIME=1m each, ROLLOUTS, HISTORIES
 	@go test -count=1 -timeout 0 -run '^TestPodsRestartIfAndOnlyIf' ./catalog -rapid.checks $(HISTORIES)
 	@seed=$${SEED:-$$RANDOM$$RANDOM}; echo "== rollouts: $(ROLLOUTS), SEED=$$seed"; \
 	go test -count=1 -timeout 0 -run '^TestRolloutsKeepTheirLimits' ./deployment -simulation.rollouts $(ROLLOUTS) -simulation.seed $$seed; \
+	echo "== fleets: $(FLEETS), SEED=$$seed"; \
+	go test -count=1 -timeout 0 -run '^TestFleetsRestartGradually' ./controller/gate -simulation.fleets $(FLEETS) -simulation.seed $$seed; \
 	echo "== histories of a Deployment, played to Kubernetes' own controller, too: $(DIFFERENTIALS), SEED=$$seed"; \
 	go test -C localcluster -count=1 -timeout 0 ./internal/differential -differential.histories $(DIFFERENTIALS) -differential.seed $$seed
 

@@ -233,7 +233,8 @@ func (l *Ledger) Tick(now time.Time) {
 	}
 }
 
-// change changes what is known about a workload, and calls those that waited for that.
+// change changes what is known about a workload, and calls those that waited for that. Nobody waits for a
+// workload to join a fan-out.
 func (l *Ledger) change(ref catalog.WorkloadRef, change func(*member)) {
 	m := l.members[ref]
 	if m == nil {
@@ -248,9 +249,6 @@ func (l *Ledger) change(ref catalog.WorkloadRef, change func(*member)) {
 		delete(l.members, ref)
 	}
 	for _, id := range before {
-		l.callNext(id)
-	}
-	for _, id := range m.fanOuts() {
 		l.callNext(id)
 	}
 	l.callWave(ref.Namespace)

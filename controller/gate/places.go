@@ -51,7 +51,6 @@ func (l *Ledger) callPlaces() {
 		}
 		if r := p.lines[namespace].next(); r != nil {
 			p.turns = append(p.turns[1:], namespace)
-			skipped = 0
 			l.call(r)
 			continue
 		}

@@ -1,0 +1,362 @@
+package gate
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// leader is the controller that uses the ledger: a work queue with many workers, requests that take time, and
+// what the watches show.
+type leader struct {
+	*fleet
+	ledger *Ledger
+	known  catalog.Sequence // edits up to this one were not shown to it
+	queued map[*app]bool
+	dirty  map[*app]bool
+	// patches are the requests under way.
+	patches map[*app]*patch
+	// asked has the requests of those that wait, and reasons what for, until they are woken.
+	asked   map[*app]*Request
+	reasons map[*app]Reason
+	// pending are those that may be due for all that the leader has said.
+	pending map[*app]bool
+	// current are the restarts that it knows to be under way.
+	current   map[*app]*simRollout
+	attempts  map[*app]int
+	uncertain map[*app]time.Time
+	proven    map[FanOut]int
+}
+
+type patch struct {
+	request  *Request
+	contents map[*simKey]*content
+	version  map[*simKey]*content // the record on which it is based
+}
+
+// lead starts a leader, which finds what others have begun.
+func (f *fleet) lead() {
+	l := &leader{
+		fleet: f, known: f.moment, queued: map[*app]bool{}, dirty: map[*app]bool{}, patches: map[*app]*patch{}, asked: map[*app]*Request{},
+		reasons: map[*app]Reason{}, pending: map[*app]bool{}, current: map[*app]*simRollout{}, attempts: map[*app]int{}, uncertain: map[*app]time.Time{}, proven: map[FanOut]int{},
+	}
+	l.ledger = New(f.policy, l.wake)
+	f.leader = l
+	f.leaders++
+	f.say("a new leader")
+	for _, h := range f.stored {
+		l.ledger.Restore(h)
+	}
+	for _, ref := range l.ledger.Halted() {
+		l.noteContent(f.config(ref))
+	}
+	for _, a := range f.apps {
+		if a.isGone {
+			continue
+		}
+		l.ledger.Expect(a.ref, a.wave)
+		l.pending[a] = true
+		if r := a.rollout; r != nil {
+			// The record says what the restart was for, but not when that was edited.
+			found := *r.request
+			found.Causes = slices.Clone(found.Causes)
+			for i := range found.Causes {
+				c := &found.Causes[i]
+				c.Moments, c.IsGradual = []catalog.Sequence{0}, f.config(c.Config).isGradual
+			}
+			r.request, r.takesPlace = &found, f.takesPlace(&found)
+			l.show(a, r)
+			l.ledger.Expect(a.ref, a.wave)
+		}
+		l.enqueue(a)
+	}
+}
+
+// kill ends the leader. Its requests arrive or not.
+func (f *fleet) kill() {
+	l := f.leader
+	if l == nil {
+		return
+	}
+	f.say("the leader is killed")
+	f.leader = nil
+	for _, a := range f.apps {
+		if p := l.patches[a]; p != nil && f.chance(2) && l.isAcceptable(a, p) {
+			f.say("%s restarts all the same", a)
+			f.accept(a, p.request, p.contents)
+		}
+	}
+	f.forgetFailures()
+	f.after(f.upTo(30*time.Second), f.lead)
+}
+
+func (l *leader) app(ref catalog.WorkloadRef) *app {
+	number, _ := strconv.Atoi(ref.Name[1:])
+	return l.apps[number]
+}
+
+func (l *leader) wake(ref catalog.WorkloadRef) {
+	a := l.app(ref)
+	delete(l.reasons, a)
+	l.enqueue(a)
+}
+
+// enqueue has one of many workers look at a workload, in any order.
+func (l *leader) enqueue(a *app) {
+	if l.patches[a] != nil {
+		l.dirty[a] = true
+		return
+	}
+	if !l.queued[a] {
+		l.queued[a] = true
+		l.after(l.upTo(time.Second), func() {
+			if l.leader == l {
+				delete(l.queued, a)
+				l.process(a)
+			}
+		})
+	}
+}
+
+func (l *leader) enqueueAfter(a *app, d time.Duration) {
+	l.after(d, func() {
+		if l.leader == l {
+			l.enqueue(a)
+		}
+	})
+}
+
+func (l *leader) process(a *app) {
+	delete(l.reasons, a)
+	delete(l.asked, a)
+	delete(l.pending, a)
+	if a.isGone {
+		l.ledger.Forget(a.ref)
+		delete(l.uncertain, a)
+		delete(l.current, a)
+		return
+	}
+	changed := a.changedSince(a.shownRecord())
+	if len(changed) == 0 {
+		l.ledger.Settle(a.ref)
+		return
+	}
+	r := l.request(a, changed)
+	answer := l.ledger.Ask(r, l.now)
+	l.say("%s asks for %v: %q", a, r.Causes, answer.Reason)
+	l.checkAnswer(a, r, &answer)
+	if answer.MayBegin() {
+		l.patch(a, r)
+		return
+	}
+	l.waits++
+	l.asked[a] = r
+	if !l.queued[a] {
+		l.reasons[a] = answer.Reason
+	}
+	if !answer.Until.IsZero() {
+		l.enqueueAfter(a, answer.Until.Sub(l.now))
+	}
+	if answer.Reason == SlowStart && l.ledger.NeedsCount(answer.FanOut) {
+		l.count(answer.FanOut)
+	}
+}
+
+func (l *leader) request(a *app, changed []*simKey) *Request {
+	r := &Request{
+		Workload: a.ref, CannotRoll: a.cannotRoll, Standing: Well, Wave: a.wave, Causes: a.causes(changed, l.known),
+		IsClosed: l.now.Before(a.closedUntil), Opens: a.closedUntil, Wait: max(0, a.slowedUntil.Sub(l.now)),
+	}
+	if a.isHeld || slices.ContainsFunc(changed, func(k *simKey) bool { return a.of[k].isHeld }) {
+		r.Hold = "held"
+	}
+	switch {
+	case a.isBroken:
+		r.Standing = Failed
+	case a.isUnwell:
+		r.Standing = Unwell
+	}
+	return r
+}
+
+// patch sends the request, and learns later what became of it.
+func (l *leader) patch(a *app, r *Request) {
+	p := &patch{request: r, contents: map[*simKey]*content{}, version: a.shownRecord()}
+	for _, k := range a.reads {
+		p.contents[k] = k.content
+	}
+	l.patches[a] = p
+	l.after(l.upTo(2*time.Second), func() {
+		if l.leader == l {
+			delete(l.patches, a)
+			if l.answered(a, p) || l.dirty[a] {
+				delete(l.dirty, a)
+				l.enqueue(a)
+			} else {
+				l.enqueueAfter(a, l.upTo(20*time.Second))
+			}
+		}
+	})
+}
+
+// isAcceptable reports whether the API server accepts a request: the workload has not changed since.
+func (l *leader) isAcceptable(a *app, p *patch) bool {
+	return !a.isGone && maps.Equal(a.recorded, p.version)
+}
+
+// answered takes in the answer to a request, and reports whether it is news about the workload.
+func (l *leader) answered(a *app, p *patch) bool {
+	switch {
+	case a.isGone:
+		return true
+	case !l.isAcceptable(a, p):
+		l.say("%s: conflict", a)
+		l.release(a, true, false)
+	case a.refusals > 0 && !l.isQuiet:
+		a.refusals--
+		l.attempts[a]++
+		l.say("%s: refused", a)
+		l.release(a, l.attempts[a] < 3, false)
+	case !l.isQuiet && l.chance(12):
+		l.lose(a, p)
+	default:
+		l.say("%s restarts", a)
+		l.accept(a, p.request, p.contents)
+		l.ledger.Begin(p.request, l.now)
+		delete(l.uncertain, a)
+		delete(l.attempts, a)
+		switch {
+		case a.rollout != nil:
+			a.rollout.isShown, l.current[a] = true, a.rollout
+		case !p.request.CannotRoll:
+			l.end(a, false) // it was paused meanwhile
+		}
+		return true
+	}
+	return false
+}
+
+func (l *leader) release(a *app, isPending, isUncertain bool) {
+	l.ledger.Release(a.ref, isPending, isUncertain, l.now)
+	if l.pending[a] = isPending; !isPending {
+		delete(l.pending, a)
+	}
+}
+
+// lose loses the answer to a request, which may have been accepted.
+func (l *leader) lose(a *app, p *patch) {
+	l.lost++
+	if !p.request.CannotRoll && l.takesPlace(p.request) {
+		l.uncertain[a] = l.now
+	}
+	l.release(a, true, true)
+	isAccepted := l.chance(2)
+	l.say("%s: the answer is lost, accepted: %v", a, isAccepted)
+	if isAccepted {
+		l.accept(a, p.request, p.contents)
+		rollout := a.rollout
+		l.after(l.upTo(25*time.Second), func() {
+			if l.leader == l {
+				l.show(a, rollout)
+				l.enqueue(a)
+			}
+		})
+	}
+	for i := range 10 {
+		l.after(time.Duration(i)*5*time.Second, func() {
+			if l.leader == l {
+				l.tick()
+			}
+		})
+	}
+}
+
+func (l *leader) tick() {
+	l.ledger.Tick(l.now)
+	for a, since := range l.uncertain {
+		if l.now.Sub(since) >= uncertainFor {
+			delete(l.uncertain, a)
+		}
+	}
+}
+
+// show has a watch show a restart that the leader does not know.
+func (l *leader) show(a *app, r *simRollout) {
+	if r == nil || a.rollout != r {
+		return
+	}
+	l.say("the watch shows that %s restarts", a)
+	r.isShown, l.current[a] = true, r
+	delete(l.uncertain, a)
+	delete(l.reasons, a)
+	l.ledger.Begin(r.request, l.now)
+	if r.isSoaking {
+		l.ledger.Rolled(a.ref)
+	}
+	l.judge(a)
+}
+
+func (l *leader) noteRolled(a *app) {
+	if a.rollout.isShown {
+		l.say("%s runs", a)
+		l.ledger.Rolled(a.ref)
+	}
+}
+
+// judge takes in the end of a restart.
+func (l *leader) judge(a *app) {
+	r := a.rollout
+	if !r.isShown || r.outcome == open {
+		return
+	}
+	a.rollout = nil
+	l.say("%s: %s", a, []string{"", "delivered", "failed", "neutral"}[r.outcome])
+	switch r.outcome {
+	case delivered:
+		l.deliveries++
+		for _, id := range fanOutsOf(r.request) {
+			l.proven[id]++
+		}
+	case failed:
+		l.failures++
+		l.fail(a, r)
+	}
+	l.end(a, r.outcome == delivered)
+	l.enqueue(a)
+}
+
+func (l *leader) end(a *app, isDelivered bool) {
+	l.ledger.End(a.ref, isDelivered)
+	delete(l.current, a)
+}
+
+// count counts who runs with the content of a fan-out.
+func (l *leader) count(id FanOut) {
+	c := l.config(id.Config)
+	var running []catalog.WorkloadRef
+	for _, a := range l.readers(c.keys) {
+		takesPart := slices.ContainsFunc(a.reads, func(k *simKey) bool {
+			return a.of[k] == c && k.moment > 0 && (k.moment == id.Moment || id.Moment == 0 && k.moment <= l.known)
+		})
+		if takesPart && a.rollout == nil && !a.isBroken && !a.isUnwell && !a.cannotRoll && len(a.changed()) == 0 {
+			running = append(running, a.ref)
+		}
+	}
+	l.proven[id] += len(running)
+	l.say("%d run with %v", len(running), id)
+	l.ledger.CountRunning(id, running)
+}
+
+func fanOutsOf(r *Request) (ids []FanOut) {
+	for i := range r.Causes {
+		if c := &r.Causes[i]; c.IsGradual && !r.CannotRoll {
+			for _, moment := range c.Moments {
+				ids = append(ids, FanOut{c.Config, moment})
+			}
+		}
+	}
+	return ids
+}

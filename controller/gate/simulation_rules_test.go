@@ -1,0 +1,213 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// trueHalt is a halt, or failures that are too few for one, as the rules say and not as the ledger does.
+type trueHalt struct {
+	config   *simConfig
+	keys     []string
+	content  string
+	id       string
+	failures int
+	isActive bool
+	resumed  time.Time
+	failed   []*app
+}
+
+func (h *trueHalt) concerns(cause *Cause) bool {
+	if !cause.IsGradual || cause.Config != h.config.ref {
+		return false
+	}
+	for _, key := range h.keys {
+		if len(cause.Keys) == 0 || slices.Contains(cause.Keys, key) {
+			return true
+		}
+	}
+	return len(h.keys) == 0
+}
+
+func (f *fleet) breaks(format string, args ...any) {
+	if f.problem == "" {
+		f.problem = fmt.Sprintf(format, args...)
+		f.say("PROBLEM: %s", f.problem)
+	}
+}
+
+// fail takes in a failure, and compares what the ledger makes of it with the rules.
+func (l *leader) fail(a *app, r *simRollout) {
+	for i := range r.request.Causes {
+		cause := &r.request.Causes[i]
+		c := l.config(cause.Config)
+		content := c.id(cause.Keys, r.contents)
+		if !cause.IsGradual || content != c.id(cause.Keys, nil) {
+			continue // it says nothing about the present content
+		}
+		id := fmt.Sprintf("halt-%d-%d", l.failures, i)
+		h := l.ledger.Fail(&Failure{Workload: a.ref, Config: c.ref, Keys: cause.Keys, Content: content, Began: r.began}, id, l.now)
+		if want := l.noteFailure(a, c, cause.Keys, content, id, r.began); (h != nil) != want {
+			l.breaks("%s failed for %s: halted %v, want %v", a, content, h != nil, want)
+		}
+	}
+	l.store()
+}
+
+func (f *fleet) noteFailure(a *app, c *simConfig, keys []string, content, id string, began time.Time) (halts bool) {
+	i := slices.IndexFunc(f.halts, func(h *trueHalt) bool { return h.config == c && h.content == content })
+	if i < 0 {
+		i = len(f.halts)
+		f.halts = append(f.halts, &trueHalt{config: c, keys: keys, content: content})
+	}
+	h := f.halts[i]
+	if began.Before(h.resumed) {
+		return false
+	}
+	if h.failures++; len(h.failed) < maxFailed && !slices.Contains(h.failed, a) {
+		h.failed = append(h.failed, a)
+	}
+	if !h.isActive && h.failures > f.policy.Failures {
+		h.isActive, h.id, h.resumed = true, id, time.Time{}
+		f.tally.halts++
+		f.say("%s halts %s", id, content)
+	}
+	return h.isActive
+}
+
+func (f *fleet) endHalts(c *simConfig, isOver func(*trueHalt) bool) {
+	f.halts = slices.DeleteFunc(f.halts, func(h *trueHalt) bool { return h.config == c && isOver(h) })
+}
+
+// forgetFailures forgets with a leader what no record has.
+func (f *fleet) forgetFailures() {
+	f.halts = slices.DeleteFunc(f.halts, func(h *trueHalt) bool { return !h.isActive && h.resumed.IsZero() })
+	for _, h := range f.halts {
+		if !h.isActive {
+			h.failures = 0
+		}
+	}
+}
+
+// store writes the halts down for the next leader.
+func (l *leader) store() {
+	l.stored = nil
+	for _, ref := range l.ledger.Halted() {
+		for _, h := range l.ledger.HaltsOf(ref) {
+			l.stored = append(l.stored, *h)
+		}
+	}
+}
+
+func (l *leader) noteContent(c *simConfig) {
+	l.endHalts(c, func(h *trueHalt) bool { return c.id(h.keys, nil) != h.content })
+	l.ledger.ContentChanged(c.ref, func(keys []string) string { return c.id(keys, nil) })
+	l.store()
+}
+
+func (f *fleet) resume() {
+	if len(f.halts) == 0 || f.leader == nil {
+		return
+	}
+	h := f.halts[f.random.IntN(len(f.halts))]
+	resumed := f.leader.ledger.Resume(h.config.ref, h.id, f.now)
+	if (resumed != nil) != h.isActive {
+		f.breaks("resumed %v, active %v", resumed, h.isActive)
+	}
+	if h.isActive {
+		f.say("resume %s", h.id)
+		h.isActive, h.failures, h.resumed = false, 0, f.now
+	}
+	f.leader.store()
+}
+
+// recover lets a broken workload run after all.
+func (f *fleet) recover(a *app) {
+	if !a.isBroken || a.isGone || f.leader == nil || a.isDue() || a.rollout != nil {
+		return
+	}
+	f.say("%s recovers", a)
+	a.isBroken = false
+	for _, k := range a.reads {
+		a.immune[k.content] = true
+		c := a.of[k]
+		f.endHalts(c, func(h *trueHalt) bool { return h.resumed.IsZero() && slices.Contains(h.failed, a) })
+		f.leader.ledger.Recovered(a.ref, c.ref)
+	}
+	f.leader.store()
+}
+
+// checkLimit checks that there are no more restarts at the same time than the limit.
+func (f *fleet) checkLimit() {
+	rolling := 0
+	for _, a := range f.apps {
+		if a.rollout.holdsPlace() {
+			rolling++
+		}
+	}
+	if rolling > f.policy.Limit {
+		f.breaks("%d restarts at the same time, limit %d", rolling, f.policy.Limit)
+	}
+}
+
+// checkAnswer checks an answer of the ledger.
+func (l *leader) checkAnswer(a *app, r *Request, answer *Answer) {
+	if l.isOff && answer.Reason != "" && answer.Reason != Backoff {
+		l.breaks("%s waits for %s though the gate is off", a, answer.Reason)
+	}
+	halt := l.haltOf(r)
+	if (answer.Reason == Halted) != (halt != nil && r.Hold == "") {
+		l.breaks("%s: answer %q, halt %v", a, answer.Reason, halt)
+	}
+	if !answer.MayBegin() {
+		return
+	}
+	if r.Hold != "" || r.Wait > 0 || !r.CannotRoll && r.IsClosed {
+		l.breaks("%s restarts though it is held back", a)
+	}
+	for i := range r.Causes {
+		if c := &r.Causes[i]; c.IsGradual && !c.IsUrgent && !r.CannotRoll {
+			for _, moment := range c.Moments {
+				l.checkSlowStart(a, r, FanOut{c.Config, moment})
+			}
+		}
+	}
+}
+
+func (f *fleet) haltOf(r *Request) *trueHalt {
+	for i := range r.Causes {
+		for _, h := range f.halts {
+			if h.isActive && h.concerns(&r.Causes[i]) {
+				return h
+			}
+		}
+	}
+	return nil
+}
+
+func (l *leader) checkSlowStart(a *app, r *Request, id FanOut) {
+	inFlight := 0
+	for _, other := range l.apps {
+		var present *Request
+		switch {
+		case other == a:
+			continue
+		case l.patches[other] != nil && l.isAcceptable(other, l.patches[other]):
+			present = l.patches[other].request
+		case other.rollout != nil && other.rollout.isShown && other.rollout.outcome == open:
+			present = other.rollout.request
+		}
+		if present != nil && present.Standing != Unwell && slices.Contains(fanOutsOf(present), id) {
+			inFlight++
+		}
+		if waits := l.asked[other]; waits != nil && waits.Standing < r.Standing && l.isInTurn(other) && slices.Contains(fanOutsOf(waits), id) {
+			l.breaks("%s restarts before %s, whose turn is earlier", a, other)
+		}
+	}
+	if limit := max(1, l.proven[id]); r.Standing != Unwell && inFlight >= limit || r.Standing == Unwell && inFlight > 0 {
+		l.breaks("%s restarts as another one beside %d, with %d proven", a, inFlight, l.proven[id])
+	}
+}
+
+func (l *leader) isInTurn(a *app) bool { return l.reasons[a] == SlowStart || l.reasons[a] == Limit }
