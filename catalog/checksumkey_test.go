@@ -207,7 +207,7 @@ func TestAKindOfConfigIsKnownBecauseItHasARow(t *testing.T) {
 	madeUp := ConfigKind(len(rows))
 	configKinds = append(slices.Clone(rows), configKindRow{name: "madeup", isSecret: true})
 	ref := ConfigRef{madeUp, "ns", "a"}
-	if got, ok := parseConfigRef("madeup/ns/a"); !ok || got != ref || ref.String() != "madeup/ns/a" {
+	if got, ok := ParseConfigRef("madeup/ns/a"); !ok || got != ref || ref.String() != "madeup/ns/a" {
 		t.Errorf("it is read as %v", got)
 	}
 	checksums := Checksums{ref: 1, configMapRef("a"): 2}

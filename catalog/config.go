@@ -70,8 +70,8 @@ func compareConfigRefs(a, b ConfigRef) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
-// parseConfigRef is the inverse of [ConfigRef.String].
-func parseConfigRef(s string) (ConfigRef, bool) {
+// ParseConfigRef is the inverse of [ConfigRef.String]. It reports false for any other text.
+func ParseConfigRef(s string) (ConfigRef, bool) {
 	kind, rest, _ := strings.Cut(s, "/")
 	namespace, name, found := strings.Cut(rest, "/")
 	ref := ConfigRef{Kind: parseConfigKind(kind), Namespace: namespace, Name: name}

@@ -141,7 +141,7 @@ func FuzzConfigRefsAreReadBackAsTheyAreWritten(f *testing.F) {
 	f.Add("configmap")
 	f.Add("")
 	f.Fuzz(func(t *testing.T, s string) {
-		ref, ok := parseConfigRef(s)
+		ref, ok := ParseConfigRef(s)
 		// The slow oracle: three parts, none empty, the first one of two.
 		parts := strings.Split(s, "/")
 		valid := len(parts) == 3 && (parts[0] == "configmap" || parts[0] == "secret") && parts[1] != "" && parts[2] != ""

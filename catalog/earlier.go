@@ -63,7 +63,7 @@ func readOriginal(meta *metav1.ObjectMeta) *EarlierRecord {
 	}
 	checksums := make(Checksums, len(entries))
 	for name, digits := range entries {
-		ref, isRef := parseConfigRef(name)
+		ref, isRef := ParseConfigRef(name)
 		checksum, err := parseChecksum(digits)
 		if isRef && err == nil {
 			checksums[ref] = checksum

@@ -242,7 +242,7 @@ func parseChecksums(encoded string) (Checksums, error) {
 	}
 	checksums := make(Checksums, len(entries))
 	for name, digits := range entries {
-		ref, ok := parseConfigRef(name)
+		ref, ok := ParseConfigRef(name)
 		if !ok {
 			return nil, fmt.Errorf("parse %s: %.100q names no config", ChecksumsAnnotation, name)
 		}

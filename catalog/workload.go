@@ -48,6 +48,18 @@ func (r WorkloadRef) String() string {
 	return strings.ToLower(string(r.Kind)) + "/" + r.Namespace + "/" + r.Name
 }
 
+// ParseWorkloadRef is the inverse of [WorkloadRef.String]. It reports false for any other text.
+func ParseWorkloadRef(s string) (WorkloadRef, bool) {
+	kind, rest, _ := strings.Cut(s, "/")
+	namespace, name, found := strings.Cut(rest, "/")
+	for _, known := range []WorkloadKind{Deployment, StatefulSet, DaemonSet} {
+		if strings.EqualFold(kind, string(known)) {
+			return WorkloadRef{Kind: known, Namespace: namespace, Name: name}, found && namespace != "" && name != "" && !strings.Contains(name, "/")
+		}
+	}
+	return WorkloadRef{}, false
+}
+
 // MarshalText makes logs of every format show the workload by its name.
 func (r WorkloadRef) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 

@@ -1,0 +1,49 @@
+package catalog
+
+import (
+	"slices"
+	"time"
+)
+
+// What happened to the content of a config, as those need to know who follow how it reaches the
+// workloads.
+
+// HasConfig reports whether the catalog knows a config that is not gone.
+func (c *Catalog) HasConfig(ref ConfigRef) bool { return c.presentConfig(ref) != nil }
+
+// presentConfig returns a config that exists, or nil. The value is shared and never modified.
+func (c *Catalog) presentConfig(ref ConfigRef) *Config {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.present(ref)
+}
+
+// EditedSince reports whether keys of a config were edited after a moment; no keys means any. It is true
+// for a config that is gone.
+func (c *Catalog) EditedSince(ref ConfigRef, keys []string, moment Sequence) bool {
+	config := c.presentConfig(ref)
+	return config == nil || config.Appeared > moment ||
+		slices.ContainsFunc(config.Edits, func(edit Edit) bool { return edit.Seen > moment && edit.isAmong(keys) })
+}
+
+// isAmong reports whether the edit concerns one of the keys; no keys means any.
+func (e Edit) isAmong(keys []string) bool {
+	return len(keys) == 0 || e.Key == "" || slices.Contains(keys, e.Key)
+}
+
+// MomentsUntil returns the moments of the edits of keys of a config that are no later than a time, sorted
+// and each once: a record that was made at that time includes them. No keys means any, and a moment of 0
+// stands for edits that no watch showed.
+func (c *Catalog) MomentsUntil(ref ConfigRef, keys []string, until time.Time) []Sequence {
+	config := c.presentConfig(ref)
+	var cause Cause
+	if config != nil {
+		for _, edit := range config.Edits {
+			if edit.isAmong(keys) && !edit.earliest().After(until) {
+				cause.addMoment(edit.Seen)
+			}
+		}
+	}
+	cause.tidyMoments()
+	return cause.Moments
+}
