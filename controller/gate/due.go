@@ -1,6 +1,53 @@
 package gate
 
-import "kubernetes-deployment-restart-controller/catalog"
+import (
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// Progress is how far a fan-out has come.
+type Progress struct {
+	FanOut FanOut
+	// Since is when its first restart was due.
+	Since time.Time
+	// Proven is how many workloads run with the content; Delivered is how many of them were restarted
+	// for it. UnderWay is how many restarts have begun, and Waiting how many are due.
+	Proven, Delivered, UnderWay, Waiting int
+}
+
+// Total returns how many workloads take part.
+func (p *Progress) Total() int { return p.Proven + p.UnderWay + p.Waiting }
+
+func (f *fanOut) progress(id FanOut) Progress {
+	return Progress{id, f.since, f.proven(), f.delivered, f.members - f.waiting, f.waiting}
+}
+
+// Progress returns how far all fan-outs have come that are not over, in no particular order.
+func (l *Ledger) Progress() []Progress {
+	all := make([]Progress, 0, len(l.fanOuts))
+	for id, f := range l.fanOuts {
+		all = append(all, f.progress(id))
+	}
+	return all
+}
+
+// maxFinished is how many fan-outs are remembered that are over and have not been taken.
+const maxFinished = 1000
+
+// TakeFinished returns the fan-outs of several workloads that have ended since the last call.
+func (l *Ledger) TakeFinished() []Progress {
+	finished := l.finished
+	l.finished = nil
+	return finished
+}
+
+func (l *Ledger) finish(id FanOut, f *fanOut) {
+	delete(l.fanOuts, id)
+	if p := f.progress(id); p.Total() > 1 && p.Delivered > 0 && len(l.finished) < maxFinished {
+		l.finished = append(l.finished, p)
+	}
+}
 
 // Due returns how many restarts of the fan-outs of a config wait.
 func (l *Ledger) Due(config catalog.ConfigRef) int {
@@ -11,4 +58,25 @@ func (l *Ledger) Due(config catalog.ConfigRef) int {
 		}
 	}
 	return due
+}
+
+// Waiting returns how many restarts wait for each reason.
+func (l *Ledger) Waiting() map[Reason]int {
+	waiting := make(map[Reason]int, len(Reasons))
+	for _, reason := range Reasons {
+		waiting[reason] = l.waiting[reason]
+	}
+	return waiting
+}
+
+// UnderWay returns how many restarts have begun and are neither delivered nor given up.
+func (l *Ledger) UnderWay() int { return l.underWay }
+
+// ActiveHalts returns how many halts stop restarts.
+func (l *Ledger) ActiveHalts() int {
+	active := 0
+	for _, n := range l.halts.active {
+		active += n
+	}
+	return active
 }

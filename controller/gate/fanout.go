@@ -56,9 +56,9 @@ func (f *fanOut) proven() int { return f.delivered + f.running }
 func (l *Ledger) tally(id FanOut) Tally {
 	f := l.fanOuts[id]
 	if f == nil {
-		return Tally{FanOut: id}
+		return Tally{FanOut: id, FailedDue: l.first.of(id.Config)}
 	}
-	return Tally{FanOut: id, Proven: f.proven(), InFlight: f.inFlight + f.called, FailedDue: f.inTurn[Failed], WellDue: f.inTurn[Well]}
+	return Tally{FanOut: id, Proven: f.proven(), InFlight: f.inFlight + f.called, FailedDue: f.inTurn[Failed] + l.first.of(id.Config), WellDue: f.inTurn[Well]}
 }
 
 // callNext calls those whose turn it may be in a fan-out, and forgets the fan-out if it is over.
@@ -68,11 +68,11 @@ func (l *Ledger) callNext(id FanOut) {
 		return
 	}
 	if f.members == 0 {
-		delete(l.fanOuts, id)
+		l.finish(id, f)
 		return
 	}
 	for standing := range f.lines {
-		for f.isTurnOf(Standing(standing)) {
+		for f.isTurnOf(Standing(standing), l.first.of(id.Config)) {
 			r := f.lines[standing].next()
 			if r == nil {
 				break
@@ -82,12 +82,12 @@ func (l *Ledger) callNext(id FanOut) {
 	}
 }
 
-// isTurnOf reports whether a further restart of that standing might begin. Restarts that were called
-// occupy a slot.
-func (f *fanOut) isTurnOf(standing Standing) bool {
+// isTurnOf reports whether a further restart of that standing might begin, while so many workloads are
+// expected that go first. Restarts that were called occupy a slot.
+func (f *fanOut) isTurnOf(standing Standing, expected int) bool {
 	t := Tally{Proven: f.proven(), InFlight: f.inFlight + f.called}
 	if standing > Failed {
-		t.FailedDue = f.inTurn[Failed]
+		t.FailedDue = f.inTurn[Failed] + expected
 	}
 	if standing > Well {
 		t.WellDue = f.inTurn[Well]

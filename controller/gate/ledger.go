@@ -51,10 +51,14 @@ type Ledger struct {
 	members map[catalog.WorkloadRef]*member
 	fanOuts map[FanOut]*fanOut
 	halts   halts
+	first   first
 	waves   map[string]*waves
 	places  places
 	waiting map[Reason]int // how many restarts wait for each reason
-	tickets ticket
+	// underWay is how many restarts have begun and are not over.
+	underWay int
+	finished []Progress
+	tickets  ticket
 }
 
 // New returns a ledger without restarts. It calls wake with each workload that waited and should ask
@@ -66,6 +70,7 @@ func New(policy Policy, wake func(catalog.WorkloadRef)) *Ledger {
 		members: make(map[catalog.WorkloadRef]*member),
 		fanOuts: make(map[FanOut]*fanOut),
 		halts:   newHalts(),
+		first:   make(first),
 		waves:   make(map[string]*waves),
 		places:  newPlaces(policy.Limit),
 		waiting: make(map[Reason]int),
@@ -77,6 +82,7 @@ func New(policy Policy, wake func(catalog.WorkloadRef)) *Ledger {
 // unless the answer says when; it does not know when a hold ends.
 func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 	due := l.newRestart(r, now)
+	decided := l.first.decided(r.Workload)
 	var answer Answer
 	l.change(r.Workload, func(m *member) {
 		m.leave(l)
@@ -89,6 +95,9 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 		due.reason, due.awaits, due.halt = answer.Reason, answer.FanOut, answer.Halt
 		l.join(due)
 	})
+	for _, config := range decided {
+		l.callFanOuts(config)
+	}
 	return answer
 }
 
@@ -146,6 +155,9 @@ func (l *Ledger) Begin(r *Request, now time.Time) {
 // later. Nobody waits for it meanwhile, unless it is a matter of waves: then the restart counts as due
 // if isPending. If the API server may have accepted it after all, it keeps its place for a while.
 func (l *Ledger) Release(ref catalog.WorkloadRef, isPending, isUncertain bool, now time.Time) {
+	if !isPending {
+		l.passBy(ref)
+	}
 	if l.members[ref] == nil {
 		return
 	}
@@ -160,6 +172,7 @@ func (l *Ledger) Release(ref catalog.WorkloadRef, isPending, isUncertain bool, n
 
 // Settle notes that no restart of a workload is due any more. An uncertain one keeps its place.
 func (l *Ledger) Settle(ref catalog.WorkloadRef) {
+	l.passBy(ref)
 	if l.members[ref] == nil {
 		return
 	}
@@ -187,6 +200,7 @@ func (l *Ledger) Expect(ref catalog.WorkloadRef, wave int16) {
 
 // Forget forgets a workload that is gone.
 func (l *Ledger) Forget(ref catalog.WorkloadRef) {
+	l.passBy(ref)
 	if l.members[ref] == nil {
 		return
 	}
@@ -223,12 +237,19 @@ func (l *Ledger) End(ref catalog.WorkloadRef, isDelivered bool) {
 // that, a watch has shown it.
 const uncertainFor = 30 * time.Second
 
-// Tick frees the places that uncertain restarts have held for too long. It should be called every few
+// Tick frees the places that uncertain restarts have held for too long, and waits no longer for workloads
+// that should go first. It should be called every few
 // seconds.
 func (l *Ledger) Tick(now time.Time) {
 	for ref, m := range l.members {
 		if !m.uncertainSince.IsZero() && now.Sub(m.uncertainSince) >= uncertainFor {
 			l.change(ref, func(m *member) { m.uncertainSince = time.Time{} })
+		}
+	}
+	for config, e := range l.first {
+		if now.After(e.until) {
+			delete(l.first, config)
+			l.callFanOuts(config)
 		}
 	}
 }
@@ -262,6 +283,9 @@ func (l *Ledger) count(namespace string, m *member, sign int) {
 	}
 	if m.isUnsettled() {
 		l.waveOf(namespace).add(m.wave, sign)
+	}
+	if m.current != nil {
+		l.underWay += sign
 	}
 	for _, r := range []*restart{m.current, m.next} {
 		if r == nil {

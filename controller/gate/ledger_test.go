@@ -63,7 +63,7 @@ func TestARefusedPatchLetsTheNextBegin(t *testing.T) {
 	b.restart(first)
 }
 
-func TestAnUncertainRestartKeepsItsPlaceFor30Seconds(t *testing.T) {
+func TestAnUncertainRestartKeepsItsPlaceForAWhile(t *testing.T) {
 	b := newBook(t, gradual(1))
 	lost, other := due("lost"), due("other")
 	b.expect("", lost)
@@ -71,30 +71,30 @@ func TestAnUncertainRestartKeepsItsPlaceFor30Seconds(t *testing.T) {
 	b.Release(lost.Workload, true, true, b.now)
 	b.wakes("other") // it delivers nothing that is known
 	b.expect(Limit, other)
-	b.now = start.Add(20 * time.Second)
+	b.now = start.Add(uncertainFor - time.Second)
 	b.Settle(lost.Workload) // a revert, and the watch has not shown the restart yet
 	b.Tick(b.now)
 	b.wakes()
-	b.now = start.Add(30 * time.Second)
+	b.now = start.Add(uncertainFor)
 	b.Tick(b.now)
 	b.wakes("other")
 	b.restart(other)
 }
 
-func TestEachUncertainRequestKeepsThePlaceFor30Seconds(t *testing.T) {
+func TestEachUncertainRequestKeepsThePlaceForAWhile(t *testing.T) {
 	b := newBook(t, gradual(1))
 	lost, other := due("lost"), due("other")
 	other.Causes[0].Moments = []catalog.Sequence{2}
 	b.expect("", lost)
 	b.Release(lost.Workload, true, true, b.now)
 	b.expect(Limit, other)
-	b.now = start.Add(20 * time.Second)
+	b.now = start.Add(uncertainFor - time.Second)
 	b.expect("", lost) // it has the place already
 	b.Release(lost.Workload, true, true, b.now)
-	b.now = start.Add(49 * time.Second)
+	b.now = start.Add(2*uncertainFor - 2*time.Second)
 	b.Tick(b.now)
 	b.wakes()
-	b.now = start.Add(50 * time.Second)
+	b.now = start.Add(2*uncertainFor - time.Second)
 	b.Tick(b.now)
 	b.wakes("other")
 }
@@ -386,5 +386,39 @@ func TestNothingWaitsWithoutGradualConfigsButForItsBudget(t *testing.T) {
 	slowed.Causes[0].IsGradual, slowed.Wait = false, time.Minute
 	if answer := b.Ask(slowed, b.now); answer.Reason != Backoff || !answer.Until.Equal(b.now.Add(time.Minute)) {
 		t.Errorf("%+v", answer)
+	}
+}
+
+func TestTheOthersWaitUntilItIsKnownWhetherTheBrokenWorkloadRestarts(t *testing.T) {
+	b := newBook(t, gradual(10))
+	broken, other := due("broken"), due("other")
+	broken.Standing = Failed
+	config := other.Causes[0].Config
+	b.GoFirst(config, []catalog.WorkloadRef{broken.Workload}, start.Add(time.Minute))
+	b.expect(SlowStart, other)
+	b.expect("", broken)
+	b.wakes()
+	b.Begin(broken, b.now)
+	b.deliver(broken)
+	b.wakes("other")
+}
+
+func TestNobodyWaitsForABrokenWorkloadThatDoesNotRestart(t *testing.T) {
+	for name, leave := range map[string]func(*book, *Request){
+		"it is up to date":    func(b *book, r *Request) { b.Settle(r.Workload) },
+		"it is gone":          func(b *book, r *Request) { b.Forget(r.Workload) },
+		"its patch is denied": func(b *book, r *Request) { b.Release(r.Workload, false, false, b.now) },
+		"nothing is heard":    func(b *book, _ *Request) { b.now = start.Add(time.Minute + time.Second); b.Tick(b.now) },
+		"a person must act":   func(b *book, r *Request) { r.Hold = "why"; b.expect(Hold, r) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBook(t, gradual(10))
+			broken, other := due("broken"), due("other")
+			broken.Standing = Failed
+			b.GoFirst(other.Causes[0].Config, []catalog.WorkloadRef{broken.Workload}, start.Add(time.Minute))
+			b.expect(SlowStart, other)
+			leave(b, broken)
+			b.wakes("other")
+		})
 	}
 }
