@@ -58,6 +58,7 @@ func newEngines(o *options, config *rest.Config, log *slog.Logger) (engines, err
 		CheckPeriod:  time.Duration(o.RestartCheckPeriod) * time.Millisecond,
 		BackoffLimit: o.RestartBackoffLimit,
 		RestartSoak:  o.RestartSoak, RestartDeadline: o.RestartDeadline,
+		FanOut:         o.fanOut(),
 		DryRun:         o.DryRun,
 		ExitOnError:    o.ExitOnError,
 		IgnoredErrors:  o.ignoredErrors,

@@ -17,6 +17,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller"
+	"kubernetes-deployment-restart-controller/controller/window"
 )
 
 // options are the command line arguments, each with its environment variable.
@@ -26,6 +27,10 @@ type options struct {
 	RestartBackoffLimit time.Duration `long:"restart-backoff-limit" env:"RESTART_BACKOFF_LIMIT" default:"10m" description:"Longest time between two restarts of a workload whose configs keep changing; 0 restarts it whenever they change"`
 	RestartSoak         time.Duration `long:"restart-soak" env:"RESTART_SOAK" default:"30s" description:"How long all pods must run after a restart until it counts as delivered"`
 	RestartDeadline     time.Duration `long:"restart-deadline" env:"RESTART_DEADLINE" default:"10m" description:"How long the rollout after a restart may make no progress until the restart counts as failed. A longer progress deadline of a Deployment takes precedence"`
+	FanOut              string        `long:"fan-out" env:"FAN_OUT" default:"all-at-once" choice:"gradual" choice:"all-at-once" description:"How a changed config restarts the workloads that read it: gradual restarts one first, and more as restarts are delivered; all-at-once restarts all as soon as they are due. An annotation of the config takes precedence"`
+	FanOutLimit         int           `long:"fan-out-limit" env:"FAN_OUT_LIMIT" default:"50" description:"How many restarts may be under way at the same time with --fan-out=gradual"`
+	FanOutFailures      int           `long:"fan-out-failures" env:"FAN_OUT_FAILURES" default:"0" description:"How many gradual restarts may fail for the same content of a config until nobody else is restarted for it"`
+	RestartWindow       string        `long:"restart-window" env:"RESTART_WINDOW" description:"When restarts may begin, unless an annotation of the workload or of the config says otherwise: a time zone, a cron expression and a duration, such as 'CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h' (default: at any time)"`
 	IgnoredErrors       []string      `long:"ignored-errors" env:"IGNORED_ERRORS" env-delim:";" description:"Text, can be given several times: an error that contains one of them only causes a warning. Useful for objects that cannot be updated for a known reason, such as a new admission policy. The environment variable splits on ; (semicolon)"`
 	IgnoredPatterns     []string      `long:"ignored-error-patterns" env:"IGNORED_ERROR_PATTERNS" env-delim:";" description:"Regular expression, can be given several times: an error that matches one of them only causes a warning, too. The environment variable splits on ; (semicolon)"`
 	Verbose             int           `short:"v" long:"verbose" env:"VERBOSE" default:"0" description:"Verbosity: 1 logs every change; 4 and above also log the client library's messages"`
@@ -57,6 +62,7 @@ type options struct {
 	LeaderElectRetryPeriod   time.Duration `long:"leader-elect-retry-period" env:"LEADER_ELECT_RETRY_PERIOD" default:"2s" description:"Time between two attempts to get or renew the lease"`
 
 	ignoredErrors controller.ErrorFilter
+	window        window.Window // of RestartWindow
 }
 
 // errHelp carries the help text that the user asked for.
@@ -113,7 +119,7 @@ func (o *options) validate() error {
 	case o.DryRun && o.drivesDeployments():
 		return fmt.Errorf("--dry-run writes nothing to workloads, so it excludes --deployment-engine=%s", o.DeploymentEngine)
 	}
-	for _, check := range []func() error{o.validatePeriods, o.validateRequests, o.validateNamespaces, o.validateListenAddress, o.readIgnoredErrors, o.takeOwnNamespace, o.validateOwnObjects, o.validateEngine, o.validateLeaderElection} {
+	for _, check := range []func() error{o.validatePeriods, o.validateFanOut, o.validateRequests, o.validateNamespaces, o.validateListenAddress, o.readIgnoredErrors, o.takeOwnNamespace, o.validateOwnObjects, o.validateEngine, o.validateLeaderElection} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -136,6 +142,30 @@ func (o *options) validatePeriods() error {
 		return fmt.Errorf("--restart-deadline must be positive and at most %s, but is %s", longest, o.RestartDeadline)
 	}
 	return nil
+}
+
+// mostRestarts limits how many restarts may be under way, or fail. Nobody needs more.
+const mostRestarts = 1_000_000
+
+func (o *options) validateFanOut() error {
+	switch {
+	case o.FanOutLimit < 1 || o.FanOutLimit > mostRestarts:
+		return fmt.Errorf("--fan-out-limit must be at least 1 and at most %d, not %d", mostRestarts, o.FanOutLimit)
+	case o.FanOutFailures < 0 || o.FanOutFailures > mostRestarts:
+		return fmt.Errorf("--fan-out-failures must not be negative and at most %d, but is %d", mostRestarts, o.FanOutFailures)
+	case o.RestartWindow == "":
+		return nil
+	}
+	var err error
+	if o.window, err = window.Parse(o.RestartWindow); err != nil {
+		return fmt.Errorf("--restart-window: %w", err)
+	}
+	return nil
+}
+
+// fanOut returns how restarts that are due are held back.
+func (o *options) fanOut() controller.FanOutOptions {
+	return controller.FanOutOptions{Gradual: o.FanOut == string(catalog.Gradual), Limit: o.FanOutLimit, Failures: o.FanOutFailures, Window: o.window}
 }
 
 func (o *options) validateRequests() error {

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +11,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
 // spacing returns how far apart the restarts of a workload must be.
@@ -17,35 +19,38 @@ func (r *restarter) spacing(w *catalog.Workload) catalog.Spacing {
 	return catalog.Spacing{Grace: r.gracePeriod(w), Limit: r.backoffLimit}
 }
 
-// restart restarts a workload, or puts the restart off if the workload has no budget left.
+// restart restarts a workload when the gate lets it.
 func (r *restarter) restart(ctx context.Context, view catalog.View, decision catalog.Decision, taken time.Time) error {
 	w, now := view.Workload, time.Now()
 	contradicted := r.noteContradiction(view, decision, now)
-	wait := w.Applied.Budget.Wait(r.spacing(w), now)
-	if wait == 0 {
-		return r.apply(ctx, view, decision, taken)
+	if r.backlogs.isAsking(w.Ref) && r.holdsConfigs(w.Ref) {
+		r.gate.failed(w.Ref, true, false, now) // the next edit waits for its grace period, and brings it back
+		return nil
 	}
-	r.putOff(w, decision, now, wait)
-	if wait > r.gracePeriod(w) {
+	request := r.requestFor(w, &decision, now)
+	if err := r.gate.knowsEnough(request); err != nil {
+		return err
+	}
+	answer := r.gate.ask(request, now)
+	if answer.MayBegin() {
+		request.Causes = slices.DeleteFunc(request.Causes, func(c gate.Cause) bool { return len(c.Moments) == 0 }) // there may be very many
+		return r.apply(ctx, view, decision, taken, request)
+	}
+	if lasts := r.putOff(w, decision, answer, now); lasts {
 		return r.mark(ctx, view, contradicted)
 	}
 	return nil
 }
 
-// putOff puts a restart off. The controller decides again when its time has come.
-func (r *restarter) putOff(w *catalog.Workload, decision catalog.Decision, now time.Time, wait time.Duration) {
-	r.queue.AddAfter(w.Ref, wait)
-	if r.backlogs.putOff(w.Ref, decision.Causes, now.Add(wait)) {
-		r.metrics.slowdowns.Inc()
-		causes, next := describeWithWriters(decision), now.Add(wait).UTC().Format(time.RFC3339)
-		r.log.Warn("restart put off, the configs keep changing", "workload", w.Ref, "causes", causes, "restarts", w.Applied.Budget.Restarts, "until", next)
-		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonBackoff,
-			"restart put off until %s after %d restarts in a row: %s", next, w.Applied.Budget.Restarts, causes)
-	}
+// requestFor describes a restart that is due to the gate.
+func (r *restarter) requestFor(w *catalog.Workload, decision *catalog.Decision, now time.Time) *gate.Request {
+	wait := w.Applied.Budget.Wait(r.spacing(w), now)
+	return r.gate.request(w, decision, wait, r.deliveries.standingOf(w), now)
 }
 
-// apply sends the one patch that carries out a decision.
-func (r *restarter) apply(ctx context.Context, view catalog.View, decision catalog.Decision, taken time.Time) error {
+// apply sends the one patch that carries out a decision. The gate has admitted the request, which is nil if
+// the decision is no restart.
+func (r *restarter) apply(ctx context.Context, view catalog.View, decision catalog.Decision, taken time.Time, admitted *gate.Request) error {
 	w, now := view.Workload, time.Now()
 	budget := w.Applied.Budget
 	if decision.Outcome == catalog.Restart {
@@ -71,7 +76,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 	written, err := r.workloads.patch(ctx, w.Ref, patch)
 	if err != nil {
 		if isUncertain(err) {
-			r.journal.noteAttempt(w.Ref, attempt{w.ResourceVersion, taken, view.Sequence, decision})
+			r.journal.noteAttempt(w.Ref, attempt{w.ResourceVersion, taken, view.Sequence, decision, admitted})
 		}
 		return r.patchFailed(ctx, w, written, err)
 	}
@@ -79,7 +84,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 		r.catalog.ObserveWritten(*written.workload.enabled, view.Sequence) {
 		r.changes.Observe(w.Ref, w.Ref, now, r.gracePeriod(w))
 	}
-	r.applied(w, decision)
+	r.applied(w, decision, admitted)
 	if copied {
 		r.queue.AddAfter(w.Ref, cleanupDelay)
 	}
@@ -139,7 +144,7 @@ func (r *restarter) observeRead(found *observation) {
 }
 
 // applied reports a patch that the API server accepted.
-func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision) {
+func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision, admitted *gate.Request) {
 	r.metrics.annotationUpdates.Inc()
 	waited := r.backlogs.settle(w.Ref)
 	if waited.count > 0 {
@@ -156,7 +161,9 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision) {
 	causes := describe(decision) + describeHold(w)
 	r.log.Info("restarted", "workload", w.Ref, "causes", causes, "reason", decision.Reason, "changes", waited.count)
 	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRestarting, "restarting: "+causes)
-	r.deliveries.begin(w.Ref, decision, time.Now())
+	now := time.Now()
+	r.gate.begun(admitted, now)
+	r.deliveries.begin(w.Ref, decision, now)
 }
 
 // pretend reports once what a dry run would do. Since nothing is written, the same is still

@@ -12,6 +12,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
 // attempt is a failed write that may have succeeded on the server because only its answer was
@@ -23,6 +24,8 @@ type attempt struct {
 	written  time.Time
 	decided  catalog.Sequence
 	decision catalog.Decision
+	// admitted is what the gate admitted, nil if the write was no restart.
+	admitted *gate.Request
 }
 
 // maxAttempts is the highest number of attempts remembered for a workload, which are the last
@@ -89,7 +92,7 @@ func (r *restarter) look(ref catalog.WorkloadRef) (catalog.View, bool) {
 	if a, carriedOut := r.journal.takeCarriedOut(view.Workload); carriedOut {
 		r.catalog.ObserveCarriedOut(ref, a.written, a.decided)
 		a.decision.Checksums = view.Workload.Applied.Checksums
-		r.applied(view.Workload, a.decision)
+		r.applied(view.Workload, a.decision, a.admitted)
 		return r.catalog.View(ref)
 	}
 	return view, true

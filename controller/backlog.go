@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/series"
 )
 
@@ -23,7 +24,18 @@ type backlog struct {
 	// slowedBy holds the first configs whose restart has to wait because the workload has
 	// no budget left; nil if no restart has to wait for that reason.
 	slowedBy []catalog.ConfigRef
+	// putOff is what the restart waits for, and putOffSince since when; empty if it does not wait. The
+	// halt is by whose id the wait was reported last.
+	putOff      gate.Reason
+	putOffSince time.Time
+	halt        string
+	// changed means that a change has become due since the restart was put off.
+	changed bool
 }
+
+// isDeliberate reports whether the restart waits because the gate does not let it begin, and not
+// because of its budget.
+func (w *backlog) isDeliberate() bool { return w.putOff != "" && w.putOff != gate.Backoff }
 
 // backlogs holds the backlogs of all workloads. It serves only logs, Events and metrics:
 // each decision is made from the catalog. Its methods may be called by several goroutines
@@ -50,27 +62,37 @@ func (b *backlogs) note(change observedChange) {
 		w.owed = change.Due
 	}
 	w.count += change.Count
+	w.changed = true
 	b.waiting[change.Workload] = w
 }
 
 // maxSlowing is the highest number of configs remembered as slowing down one workload.
 const maxSlowing = 10
 
-// putOff notes that a restart has to wait until a time, and reports whether that is news:
-// it did not have to wait before, or there was a restart in between.
-func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, until time.Time) bool {
+// putOff notes that a restart has to wait, and returns since when it does, and whether the reason is
+// news: it did not wait for it before, or there was a restart in between.
+func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answer gate.Answer, now time.Time) (since time.Time, news bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
-	news := w.slowedBy == nil
+	halt := ""
+	if answer.Halt != nil {
+		halt = answer.Halt.ID
+	}
+	if news = w.putOff != answer.Reason || w.halt != halt; w.putOff == "" {
+		w.putOffSince = now
+	}
+	w.due, w.owed, w.putOff, w.halt, w.changed = true, answer.Until, answer.Reason, halt, false
 	b.countSlowing(w.slowedBy, -1)
-	w.due, w.owed, w.slowedBy = true, until, make([]catalog.ConfigRef, 0, min(len(causes), maxSlowing))
-	for _, cause := range causes[:min(len(causes), maxSlowing)] {
-		w.slowedBy = append(w.slowedBy, cause.Config)
+	if w.slowedBy = nil; answer.Reason == gate.Backoff {
+		w.slowedBy = make([]catalog.ConfigRef, 0, min(len(causes), maxSlowing))
+		for _, cause := range causes[:min(len(causes), maxSlowing)] {
+			w.slowedBy = append(w.slowedBy, cause.Config)
+		}
 	}
 	b.countSlowing(w.slowedBy, 1)
 	b.waiting[ref] = w
-	return news
+	return w.putOffSince, news
 }
 
 // countSlowing must be called with the lock held.
@@ -110,7 +132,7 @@ func (b *backlogs) longestWaits(now time.Time) map[string]time.Duration {
 	defer b.mu.Unlock()
 	longest := make(map[string]time.Duration)
 	for ref, w := range b.waiting {
-		if w.owed.IsZero() || w.isIgnored {
+		if w.owed.IsZero() || w.isIgnored || w.isDeliberate() {
 			continue
 		}
 		if wait := now.Sub(w.owed); wait > longest[ref.Namespace] {
@@ -125,10 +147,10 @@ func (b *backlogs) noteDue(ref catalog.WorkloadRef, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
-	w.due = true
-	if w.owed.IsZero() {
+	if w.due = true; w.owed.IsZero() || w.isDeliberate() {
 		w.owed = now
 	}
+	w.putOff = ""
 	b.waiting[ref] = w
 }
 
@@ -139,6 +161,36 @@ func (b *backlogs) state(ref catalog.WorkloadRef) (due, waits bool) {
 	defer b.mu.Unlock()
 	w, waits := b.waiting[ref]
 	return w.due, waits
+}
+
+// isHeld reports whether a restart of a workload waits because the gate does not let it begin.
+func (b *backlogs) isHeld(ref catalog.WorkloadRef) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w := b.waiting[ref]
+	return w.isDeliberate()
+}
+
+// isAsking reports whether a restart that the gate did not let begin asks again without a change that has
+// become due.
+func (b *backlogs) isAsking(ref catalog.WorkloadRef) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w := b.waiting[ref]
+	return w.isDeliberate() && !w.changed
+}
+
+// held returns the workloads whose restarts wait because the gate does not let them begin.
+func (b *backlogs) held() []catalog.WorkloadRef {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var held []catalog.WorkloadRef
+	for ref, w := range b.waiting {
+		if w.isDeliberate() {
+			held = append(held, ref)
+		}
+	}
+	return held
 }
 
 // settle forgets what a workload waited for, and returns it.
@@ -163,6 +215,6 @@ func (b *backlogs) putOffRecord(ref catalog.WorkloadRef, until time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	waiting := b.remove(ref)
-	waiting.due, waiting.slowedBy, waiting.owed = false, nil, until
+	waiting.due, waiting.slowedBy, waiting.owed, waiting.putOff = false, nil, until, ""
 	b.waiting[ref] = waiting
 }

@@ -11,6 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/series"
 )
 
@@ -37,8 +38,8 @@ func TestAWaitCountsFromWhenTheRestartWasDue(t *testing.T) {
 	b.note(observedChange{Workload: api, Since: begin, Due: after(3 * time.Minute), Count: 1})
 	require("each namespace has its own", 4*time.Minute, waits{"ns": 2 * time.Minute, "other-ns": time.Minute})
 
-	b.putOff(web, []catalog.Cause{{}}, after(10*time.Minute))
-	b.putOff(api, []catalog.Cause{{}}, after(8*time.Minute))
+	b.putOff(web, []catalog.Cause{{}}, slowedUntil(after(10*time.Minute)), begin)
+	b.putOff(api, []catalog.Cause{{}}, slowedUntil(after(8*time.Minute)), begin)
 	require("the spacing of the budget does not count", 8*time.Minute, waits{"other-ns": 5 * time.Minute})
 	b.note(observedChange{Workload: web, Since: after(6 * time.Minute), Due: after(8 * time.Minute), Count: 1})
 	require("nor does an edit meanwhile", 9*time.Minute, waits{"ns": time.Minute, "other-ns": 6 * time.Minute})
@@ -60,17 +61,18 @@ func TestOnlyTheFirstConfigsThatSlowAWorkloadDownAreRemembered(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"} {
 		causes = append(causes, catalog.Cause{Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "ns", Name: name}})
 	}
-	if !b.putOff(web, causes, time.Now()) {
+	slowed := slowedUntil(time.Now())
+	if _, isNews := b.putOff(web, causes, slowed, time.Now()); !isNews {
 		t.Error("it is no news")
 	}
-	if b.putOff(web, causes, time.Now()) {
+	if _, isNews := b.putOff(web, causes, slowed, time.Now()); isNews {
 		t.Error("it is news again")
 	}
 	if slowed := b.slowed(); len(slowed) != maxSlowing || slowed[0].Value != 1 {
 		t.Errorf("slowed %v", slowed)
 	}
 	api := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "ns", Name: "api"}
-	b.putOff(api, causes[:1], time.Now())
+	b.putOff(api, causes[:1], slowed, time.Now())
 	b.settle(web)
 	if diff := cmp.Diff([]series.Sample{{Label: mapA.String(), Value: 1}}, b.slowed()); diff != "" {
 		t.Errorf("slowed after a restart was applied (-want +got):\n%s", diff)
@@ -79,21 +81,24 @@ func TestOnlyTheFirstConfigsThatSlowAWorkloadDownAreRemembered(t *testing.T) {
 	if slowed := b.slowed(); len(slowed) != 0 {
 		t.Errorf("slowed %v when the workload is gone", slowed)
 	}
-	if !b.putOff(web, nil, time.Now()) || b.putOff(web, nil, time.Now()) {
+	_, isNews := b.putOff(web, nil, slowed, time.Now())
+	if _, isNewsAgain := b.putOff(web, nil, slowed, time.Now()); !isNews || isNewsAgain {
 		t.Error("a restart without causes is not put off once")
 	}
 }
 
+func slowedUntil(until time.Time) gate.Answer { return gate.Answer{Reason: gate.Backoff, Until: until} }
+
 func TestALongGracePeriodAndAPutOffRestartAreNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &restarter{deliveries: followed(catalog.New()), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), log: slog.New(slog.DiscardHandler)}
+		r := &restarter{deliveries: followed(catalog.New()), gate: openGate(catalog.New()), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), log: slog.New(slog.DiscardHandler)}
 		edited := time.Now()
 		time.Sleep(2 * time.Minute)
 		r.backlogs.note(observedChange{Workload: web, Since: edited, Due: time.Now(), Count: 1})
 		time.Sleep(time.Second)
-		r.backlogs.putOff(web, nil, time.Now().Add(10*time.Minute))
+		r.backlogs.putOff(web, nil, slowedUntil(time.Now().Add(10*time.Minute)), time.Now())
 		time.Sleep(10*time.Minute + 3*time.Second)
-		r.applied(&catalog.Workload{Ref: web}, catalog.Decision{Outcome: catalog.RecordOnly})
+		r.applied(&catalog.Workload{Ref: web}, catalog.Decision{Outcome: catalog.RecordOnly}, nil)
 		for want, histogram := range map[float64]prometheus.Histogram{
 			12*60 + 4: r.metrics.changeToPatch,
 			3:         r.metrics.dueToPatch,

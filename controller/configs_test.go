@@ -130,6 +130,7 @@ func TestAWorkloadIsDecidedAboutOnTheListedConfigs(t *testing.T) {
 	c.ListWorkloads(catalog.Deployment, "", []*catalog.Workload{&workload}, 0, func(catalog.WorkloadRef) {})
 	r := restarter{
 		catalog:  c,
+		gate:     openGate(c),
 		backlogs: newBacklogs(), journal: newJournal(),
 		metrics: newMetrics(),
 		dryRun:  true,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,6 +54,8 @@ type Options struct {
 	// RestartSoak is how long all pods must run after a restart until it counts as delivered, and
 	// RestartDeadline is how long a rollout may make no progress until its restart counts as failed.
 	RestartSoak, RestartDeadline time.Duration
+	// FanOut determines how restarts that are due are held back.
+	FanOut FanOutOptions
 	// DryRun reports what would be restarted, and writes nothing to workloads.
 	DryRun bool
 	// ExitOnError ends [Controller.Lead] at the first permanent failure that
@@ -74,6 +77,9 @@ type Controller struct {
 	changes    *changeQueue
 	restarter  *restarter
 	deliveries *deliveries
+	gate       *gatekeeper
+	halts      *haltKeeper
+	reports    *fanOutReports
 	watches    watches
 	metrics    *metrics
 	staleness  *staleness
@@ -81,7 +87,6 @@ type Controller struct {
 	events     record.EventBroadcaster
 	recorder   record.EventRecorder // writes through events
 	keys       keyKeeper
-	halts      haltStore
 	leading    atomic.Bool
 }
 
@@ -102,9 +107,9 @@ func New(options Options) (*Controller, error) {
 	}
 	c.recorder = clients.Recorder(c.events, catalog.FieldManager)
 	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: options.Log}
-	c.halts = haltStore{core: clients.Core, namespace: options.OwnNamespace, name: options.HaltsConfigMap, readOnly: options.DryRun}
 	c.quarantine = quarantine.New(quarantine.Options{Log: options.Log, Panicked: c.panicked})
 	c.staleness = newStaleness(c.catalog, c.tryToJudge)
+	c.gate = newGatekeeper(options.FanOut, c.catalog)
 	for _, kind := range options.configKinds() {
 		for _, namespace := range apiclient.NamespacesOrAll(options.Namespaces) {
 			c.watchConfigs(kind, namespace, clients)
@@ -119,16 +124,35 @@ func New(options Options) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.halts = c.newHaltKeeper(following)
 	c.deliveries = c.newDeliveries(following)
+	c.halts.deliveries = c.deliveries
+	c.reports = &fanOutReports{gate: c.gate, events: c.deliveries.configs, log: c.log, problems: make(map[catalog.ConfigRef]struct{})}
 	c.restarter = c.newRestarter(clients)
+	c.gate.knowsWorkloads = c.watches.knowWorkloads
+	c.gate.wake = func(ref catalog.WorkloadRef) { c.restarter.queue.Add(ref, catalog.ConfigRef{}) }
 	return c, nil
+}
+
+func (c *Controller) newHaltKeeper(clients *apiclient.Clients) *haltKeeper {
+	return &haltKeeper{
+		store:        &haltStore{core: clients.Core, namespace: c.options.OwnNamespace, name: c.options.HaltsConfigMap},
+		gate:         c.gate,
+		log:          c.log,
+		knowsConfigs: c.watches.knowConfigs,
+		watches:      c.options.watchesNamespace,
+		askAgain:     func() { c.restarter.askAgainAll("") },
+		changed:      make(chan struct{}, 1),
+	}
 }
 
 func (c *Controller) newDeliveries(clients *apiclient.Clients) *deliveries {
 	return &deliveries{
 		catalog:    c.catalog,
 		pods:       podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient()},
-		metadata:   clients.Metadata,
+		gate:       c.gate,
+		halts:      c.halts,
+		configs:    configEvents{metadata: clients.Metadata, events: c.recorder, log: c.log},
 		events:     c.recorder,
 		metrics:    c.metrics,
 		quarantine: c.quarantine,
@@ -160,6 +184,7 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 		ignoredErrors: c.options.IgnoredErrors,
 		failure:       make(chan error, 1),
 		deliveries:    c.deliveries,
+		gate:          c.gate,
 		backlogs:      newBacklogs(),
 		journal:       newJournal(),
 	}
@@ -220,7 +245,9 @@ func (c *Controller) judge(ref catalog.WorkloadRef) verdict {
 	switch {
 	case !due && catalog.Decide(view).Outcome != catalog.Restart:
 		return fresh
-	case held || waits || !c.leading.Load() || c.options.DryRun:
+	case c.restarter.backlogs.isHeld(ref):
+		return fresh // deliberately; see the metric of held workloads
+	case held || waits || !c.acts():
 		return stale
 	}
 	return forgotten
@@ -244,6 +271,8 @@ func (c *Controller) Lead(ctx context.Context) error {
 	}
 	if !c.options.DryRun {
 		group.Go(func() { c.deliveries.run(ctx) })
+		group.Go(func() { c.halts.run(ctx) })
+		group.Go(func() { c.reports.run(ctx) })
 	}
 	group.Go(func() { c.changes.Run(ctx, c.options.CheckPeriod, c.due) })
 	err := c.restarter.Run(ctx, c.staleness.noteWorkload)
@@ -253,13 +282,41 @@ func (c *Controller) Lead(ctx context.Context) error {
 }
 
 func (c *Controller) due(change observedChange) {
-	c.quarantine.Try(quarantine.Queue, nameOfWorkload(change.Workload), func() { c.restarter.Enqueue(change) })
+	isQueued := false
+	c.quarantine.Try(quarantine.Queue, nameOfWorkload(change.Workload), func() {
+		c.restarter.Enqueue(change)
+		isQueued = true
+	})
+	if !isQueued {
+		c.gate.settle(change.Workload)
+	}
 	c.staleness.noteWaiting(change.Workload)
 }
 
+// beginToLead takes over from a former leader: what is known about its restarts must be in the ledger
+// before the gate is asked.
 func (c *Controller) beginToLead() {
 	c.leading.Store(true)
+	if c.acts() {
+		c.gate.reset()
+		c.deliveries.resumeAll(time.Now())
+		c.gate.findWaves(c.isUndecided)
+	}
 	c.staleness.noteLeading()
+}
+
+func (o *Options) watchesNamespace(namespace string) bool {
+	return len(o.Namespaces) == 0 || slices.Contains(o.Namespaces, namespace)
+}
+
+// acts reports whether this process writes to workloads.
+func (c *Controller) acts() bool { return c.leading.Load() && !c.options.DryRun }
+
+// isUndecided reports whether a change of a workload, or of a config that it reads, has not been decided
+// about.
+func (c *Controller) isUndecided(ref catalog.WorkloadRef) bool {
+	_, waits := c.restarter.State(ref)
+	return waits || c.changes.HoldsAny(ref)
 }
 
 func (c *Controller) useKey(key catalog.ChecksumKey) {

@@ -2,17 +2,18 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/fairqueue"
 	"kubernetes-deployment-restart-controller/quarantine"
 )
@@ -25,8 +26,10 @@ const deliveryWorkers = 2
 // Its methods may be called by several goroutines at once.
 type deliveries struct {
 	catalog    *catalog.Catalog
+	gate       *gatekeeper
+	halts      *haltKeeper
 	pods       podReader
-	metadata   metadata.Interface
+	configs    configEvents
 	events     record.EventRecorder
 	metrics    *metrics
 	quarantine *quarantine.Set
@@ -42,8 +45,11 @@ type deliveries struct {
 type rollingRestart struct {
 	*delivery.Restart
 	began time.Time
-	// decision explains the restart; it is empty if another process decided it.
+	// decision explains the restart. It has only the configs and their keys if another process
+	// decided it.
 	decision catalog.Decision
+	// hasFailed means that the restart failed and is followed because its pods may run after all.
+	hasFailed bool
 }
 
 func newDeliveryQueue() *fairqueue.Queue[catalog.WorkloadRef, struct{}] {
@@ -60,17 +66,29 @@ func (d *deliveries) wasWholeAfter(w *catalog.Workload, outcome catalog.Outcome)
 	return w.Rollout.IsWhole() || rolling != nil && rolling.WasWhole
 }
 
+// standingOf returns how a workload is before a restart.
+func (d *deliveries) standingOf(w *catalog.Workload) gate.Standing {
+	rolling := d.of(w.Ref)
+	switch {
+	case rolling != nil && rolling.hasFailed:
+		return gate.Failed
+	case d.wasWholeAfter(w, catalog.Restart):
+		return gate.Well
+	}
+	return gate.Unwell
+}
+
 // begin follows a restart that has just been made, instead of an earlier one.
 func (d *deliveries) begin(ref catalog.WorkloadRef, decision catalog.Decision, now time.Time) {
 	decision.Checksums = nil // of which there may be very many
 	if w := d.catalog.Workload(ref); w != nil {
-		d.follow(w, decision, now)
+		d.follow(w, &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, now), began: now, decision: decision})
 	}
 }
 
-func (d *deliveries) follow(w *catalog.Workload, decision catalog.Decision, began time.Time) {
+func (d *deliveries) follow(w *catalog.Workload, restart *rollingRestart) {
 	d.mu.Lock()
-	d.rolling[w.Ref] = &rollingRestart{delivery.Begin(w, w.Applied.WasWhole, began), began, decision}
+	d.rolling[w.Ref] = restart
 	d.mu.Unlock()
 	d.queue.Add(w.Ref, struct{}{})
 }
@@ -82,9 +100,45 @@ func (d *deliveries) resume(ref catalog.WorkloadRef, now time.Time) {
 	if w == nil || known != nil && known.Timestamp == w.Timestamp {
 		return
 	}
-	if began, isRolling := delivery.Resumes(w, d.policy, now); isRolling {
-		d.follow(w, catalog.Decision{}, began)
+	began, isRolling := delivery.Resumes(w, d.policy, now)
+	if !isRolling {
+		return
 	}
+	restart := &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, began), began: began, decision: d.restartedFor(w)}
+	standing := gate.Unwell
+	if w.Applied.WasWhole {
+		standing = gate.Well
+	}
+	d.gate.begun(d.gate.request(w, &restart.decision, 0, standing, now), now)
+	d.follow(w, restart)
+}
+
+// restartedFor returns what the record of a workload says about its last restart.
+func (d *deliveries) restartedFor(w *catalog.Workload) catalog.Decision {
+	decision := catalog.Decision{Outcome: catalog.Restart}
+	for _, r := range w.Applied.RestartedFor {
+		decision.Causes = append(decision.Causes, catalog.Cause{
+			Config: r.Config, Keys: r.Keys, Moments: d.catalog.MomentsUntil(r.Config, r.Keys, w.Applied.Written),
+		})
+	}
+	return decision
+}
+
+// followFailed follows a workload that failed under another leader after a restart for a config, to
+// notice if it runs after all.
+func (d *deliveries) followFailed(ref catalog.WorkloadRef, config catalog.ConfigRef) {
+	w := d.catalog.Workload(ref)
+	if w == nil || !w.Applied.Trusted || w.Applied.Reverted != nil {
+		return
+	}
+	decision := d.restartedFor(w)
+	if !slices.ContainsFunc(decision.Causes, func(c catalog.Cause) bool { return c.Config == config }) {
+		return
+	}
+	d.gate.ended(ref, false)
+	d.follow(w, &rollingRestart{
+		Restart: delivery.Begin(w, w.Applied.WasWhole, w.Applied.Written), began: w.Applied.Written, decision: decision, hasFailed: true,
+	})
 }
 
 // observe takes in that a workload has changed, or its status.
@@ -116,12 +170,15 @@ func (d *deliveries) finish(ref catalog.WorkloadRef, restart *rollingRestart) {
 	}
 }
 
-// run follows restarts until the context ends.
-func (d *deliveries) run(ctx context.Context) {
-	now := time.Now()
+// resumeAll follows the restarts that another process has left.
+func (d *deliveries) resumeAll(now time.Time) {
 	for _, ref := range d.catalog.Workloads() {
 		d.resume(ref, now)
 	}
+}
+
+// run follows restarts until the context ends.
+func (d *deliveries) run(ctx context.Context) {
 	d.queue.Run(ctx, func(ctx context.Context, ref catalog.WorkloadRef) {
 		d.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() { d.look(ctx, ref) })
 	})
@@ -149,16 +206,26 @@ func (d *deliveries) look(ctx context.Context, ref catalog.WorkloadRef) {
 	}
 	d.queue.Forget(ref)
 	if judgement.Again > 0 {
+		if restart.IsWhole() {
+			d.gate.rolled(ref)
+		}
 		d.queue.AddAfter(ref, judgement.Again)
 		return
 	}
-	d.finish(ref, restart)
+	if restart.hasFailed {
+		d.finish(ref, restart)
+		d.noteRecovery(w, restart, judgement)
+		return
+	}
 	d.report(ctx, w, restart, judgement)
 }
 
 // judge judges the restart of a workload, with its pods if necessary. If they cannot be read again and
 // again, the status alone decides.
 func (d *deliveries) judge(ctx context.Context, restart *rollingRestart, w *catalog.Workload) (delivery.Judgement, error) {
+	if restart.hasFailed {
+		return restart.LookAfterFailure(w, d.policy, time.Now()), nil
+	}
 	judgement := restart.Look(w, d.policy, time.Now())
 	if judgement.Verdict != delivery.AskPods {
 		return judgement, nil
@@ -173,55 +240,83 @@ func (d *deliveries) judge(ctx context.Context, restart *rollingRestart, w *cata
 	return restart.LookAtPods(w, d.policy, worst, why, time.Now()), nil
 }
 
-// report reports what became of a restart.
+// report reports what became of a restart, and tells the gate. A restart that failed is followed
+// further, because its pods may run after all.
 func (d *deliveries) report(ctx context.Context, w *catalog.Workload, restart *rollingRestart, judgement delivery.Judgement) {
 	took := time.Since(restart.began).Round(time.Second)
-	switch judgement.Verdict {
-	case delivery.Delivered:
-		d.metrics.delivered.WithLabelValues(string(w.Ref.Kind)).Inc()
-		d.metrics.deliveryTime.Observe(took.Seconds())
-		d.log.Info("restart is delivered", "workload", w.Ref, "after", took.String())
-	case delivery.Failed:
-		d.metrics.failed.WithLabelValues(string(w.Ref.Kind)).Inc()
-		causes := describeFailed(restart.decision)
-		d.log.Warn("restart failed", "workload", w.Ref, "after", took.String(), "reason", judgement.Reason, "causes", causes)
-		if causes != "" {
-			causes = " for " + causes
-		}
-		d.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonNotDelivered, "failed %s after it restarted%s: %s", took, causes, judgement.Reason)
-		d.reportOnConfigs(ctx, w, restart.decision, took, judgement.Reason)
-	default:
-		d.log.Info("restart is not followed any further", "workload", w.Ref, "after", took.String(), "reason", judgement.Reason)
+	if judgement.Verdict == delivery.Failed {
+		d.fail(ctx, w, restart, judgement.Reason, took)
+		return
 	}
+	d.finish(w.Ref, restart)
+	d.gate.ended(w.Ref, judgement.Verdict == delivery.Delivered)
+	if judgement.Verdict != delivery.Delivered {
+		d.log.Info("restart is not followed any further", "workload", w.Ref, "after", took.String(), "reason", judgement.Reason)
+		return
+	}
+	d.metrics.delivered.WithLabelValues(string(w.Ref.Kind)).Inc()
+	d.metrics.deliveryTime.Observe(took.Seconds())
+	d.log.Info("restart is delivered", "workload", w.Ref, "after", took.String())
+}
+
+func (d *deliveries) fail(ctx context.Context, w *catalog.Workload, restart *rollingRestart, reason string, took time.Duration) {
+	d.metrics.failed.WithLabelValues(string(w.Ref.Kind)).Inc()
+	causes := describeFailed(restart.decision)
+	d.log.Warn("restart failed", "workload", w.Ref, "after", took.String(), "reason", reason, "causes", causes)
+	if causes != "" {
+		causes = " for " + causes
+	}
+	d.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonNotDelivered, "failed %s after it restarted%s: %s%s", took, causes, reason, remedyFor(w))
+	halts := d.gate.halt(w, &restart.decision, restart.began, time.Now())
+	d.gate.ended(w.Ref, false) // only now, so that nobody takes its turn before the halt
+	d.reportOnConfigs(ctx, w, restart.decision, took, reason)
+	d.reportHalts(ctx, w, halts)
+	if len(halts) == 0 {
+		d.finish(w.Ref, restart)
+		return
+	}
+	d.halts.wakeUp()
+	d.followOn(w.Ref, restart)
+}
+
+// followOn follows a restart that has failed further.
+func (d *deliveries) followOn(ref catalog.WorkloadRef, restart *rollingRestart) {
+	failed := *restart
+	failed.hasFailed = true
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.rolling[ref] == restart {
+		d.rolling[ref] = &failed
+		d.queue.Add(ref, struct{}{})
+	}
+}
+
+// noteRecovery notes whether the pods run after all after a restart that failed.
+func (d *deliveries) noteRecovery(w *catalog.Workload, restart *rollingRestart, judgement delivery.Judgement) {
+	if judgement.Verdict != delivery.Delivered {
+		d.log.Info("restart that failed is not followed any further", "workload", w.Ref, "reason", judgement.Reason)
+		return
+	}
+	d.log.Info("workload runs after all, although its restart failed", "workload", w.Ref, "after", time.Since(restart.began).Round(time.Second).String())
+	d.gate.recovered(w.Ref, &restart.decision)
+	d.halts.wakeUp()
 }
 
 // reportOnConfigs reports a failed restart to the owners of the configs that it was for, who may not
 // be those of the workload.
 func (d *deliveries) reportOnConfigs(ctx context.Context, w *catalog.Workload, decision catalog.Decision, took time.Duration, reason string) {
 	for _, cause := range decision.Causes {
-		config, err := d.reference(ctx, cause.Config)
-		if err != nil {
-			d.log.Warn("cannot report a failed restart on a config", "config", cause.Config, "workload", w.Ref, "error", err)
-			continue
-		}
-		if config != nil {
-			d.events.Eventf(config, corev1.EventTypeWarning, reasonNotDelivered, "%s/%s failed %s after it restarted for this change (%s): %s",
-				strings.ToLower(string(w.Ref.Kind)), w.Ref.Name, took, describeEdit(cause), reason)
-		}
+		d.configs.event(ctx, cause.Config, corev1.EventTypeWarning, reasonNotDelivered, fmt.Sprintf("%s failed %s after it restarted for this change (%s): %s",
+			workloadName(w.Ref), took, describeEdit(cause), reason))
 	}
 }
 
-// reference names a config as the object of an Event, with the UID by which kubectl describe finds
-// it; nil if the config is gone. It reads no data, and needs no permission beyond those of the watches.
-func (d *deliveries) reference(ctx context.Context, ref catalog.ConfigRef) (*corev1.ObjectReference, error) {
-	kind := kindOfConfig(ref.Kind)
-	list, err := d.metadata.Resource(corev1.SchemeGroupVersion.WithResource(kind.resource)).Namespace(ref.Namespace).
-		List(ctx, onlyNamed(ref.Name))
-	if err != nil || len(list.Items) == 0 {
-		return nil, err
+// reportHalts reports to the owners of configs that nobody else restarts for their content.
+func (d *deliveries) reportHalts(ctx context.Context, w *catalog.Workload, halts []haltNews) {
+	for _, h := range halts {
+		d.metrics.halts.Inc()
+		d.log.Warn("halted the restarts for a config", "config", h.config, "halt", h.id, "failed", w.Ref, "held", h.held)
+		d.configs.event(ctx, h.config, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted after %s failed: %d held; revert the change, or resume with: %s",
+			workloadName(w.Ref), h.held, resumeCommand(h.config, h.id)))
 	}
-	object := &list.Items[0]
-	return &corev1.ObjectReference{
-		APIVersion: "v1", Kind: kind.name, Namespace: ref.Namespace, Name: ref.Name, UID: object.UID, ResourceVersion: object.ResourceVersion,
-	}, nil
 }

@@ -90,7 +90,16 @@ func TestADenialWithTheCodeOfAPassingRefusalIsReported(t *testing.T) {
 
 // followed follows restarts in a catalog, until somebody looks.
 func followed(known *catalog.Catalog) *deliveries {
-	return &deliveries{catalog: known, queue: newDeliveryQueue(), rolling: make(map[catalog.WorkloadRef]*rollingRestart)}
+	open := openGate(known)
+	return &deliveries{catalog: known, gate: open, halts: &haltKeeper{gate: open, changed: make(chan struct{}, 1)}, queue: newDeliveryQueue(), rolling: make(map[catalog.WorkloadRef]*rollingRestart)}
+}
+
+// openGate returns a gatekeeper that holds no restart back but for its budget.
+func openGate(known *catalog.Catalog) *gatekeeper {
+	g := newGatekeeper(FanOutOptions{Limit: 50}, known)
+	g.wake = func(catalog.WorkloadRef) {}
+	g.knowsWorkloads = func(string) bool { return true }
+	return g
 }
 
 func refusedRestarter(t *testing.T, server http.RoundTripper, recorder record.EventRecorder, log *strings.Builder) *restarter {
@@ -102,7 +111,7 @@ func refusedRestarter(t *testing.T, server http.RoundTripper, recorder record.Ev
 	}
 	known := catalog.New()
 	return &restarter{
-		catalog: known, deliveries: followed(known), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: recorder,
+		catalog: known, deliveries: followed(known), gate: openGate(known), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: recorder,
 		queue: newQueue(), workloads: workloadWriter{apps: clients.Apps.RESTClient()},
 		quarantine: quarantine.New(quarantine.Options{Log: slog.New(slog.DiscardHandler)}),
 		log:        slog.New(slog.NewTextHandler(log, nil)), knowsConfigs: func(string) bool { return true },

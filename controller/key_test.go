@@ -202,7 +202,7 @@ func TestAWorkloadThatReadsASecretWaitsForTheKey(t *testing.T) {
 	c := catalog.New()
 	w := catalog.Workload{Ref: web, ResourceVersion: "1", References: []catalog.Reference{{Config: catalog.ConfigRef{Kind: catalog.Secret, Namespace: "ns", Name: "tls"}}}}
 	c.ObserveWorkload(w)
-	r := &restarter{catalog: c, backlogs: newBacklogs(), journal: newJournal(), knowsConfigs: func(string) bool { return true }}
+	r := &restarter{catalog: c, gate: openGate(c), backlogs: newBacklogs(), journal: newJournal(), knowsConfigs: func(string) bool { return true }}
 	if err := r.handle(t.Context(), web); !errors.Is(err, errKeyUnknown) {
 		t.Errorf("handled: %v", err)
 	}

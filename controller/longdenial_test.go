@@ -49,7 +49,7 @@ func TestLongDenialsAreShortened(t *testing.T) {
 		}
 		broadcaster := record.NewBroadcaster()
 		r := &restarter{
-			catalog: catalog.New(), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), queue: newQueue(),
+			catalog: catalog.New(), gate: openGate(catalog.New()), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), queue: newQueue(),
 			events: clients.Recorder(broadcaster, "test"), log: slog.New(slog.DiscardHandler),
 		}
 		before := heapInUse()

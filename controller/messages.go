@@ -157,3 +157,33 @@ func objectReference(w *catalog.Workload) runtime.Object {
 		ResourceVersion: w.ResourceVersion,
 	}
 }
+
+// configName names a config as kubectl does in the namespace of the config.
+func configName(ref catalog.ConfigRef) string { return ref.Kind.String() + "/" + ref.Name }
+
+// workloadName names a workload as kubectl does in the namespace of the workload.
+func workloadName(ref catalog.WorkloadRef) string {
+	return strings.ToLower(string(ref.Kind)) + "/" + ref.Name
+}
+
+func workloadNames(refs []catalog.WorkloadRef) string {
+	names := make([]string, 0, len(refs))
+	for _, ref := range refs {
+		names = append(names, workloadName(ref))
+	}
+	return strings.Join(names, ", ")
+}
+
+// resumeCommand returns the command that ends a halt.
+func resumeCommand(config catalog.ConfigRef, id string) string {
+	return fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s=%s", config.Namespace, configName(config), catalog.ResumeAnnotation, id)
+}
+
+// remedyFor says what else must happen after a restart has failed; empty if the next restart replaces
+// the pods. See https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#forced-rollback.
+func remedyFor(w *catalog.Workload) string {
+	if w.Ref.Kind != catalog.StatefulSet {
+		return ""
+	}
+	return ". Unless its podManagementPolicy is Parallel, a StatefulSet does not replace a broken pod: when the config is right again, delete the pod"
+}

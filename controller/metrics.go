@@ -33,6 +33,7 @@ type metrics struct {
 	delivered      *prometheus.CounterVec
 	failed         *prometheus.CounterVec
 	deliveryTime   prometheus.Histogram
+	halts          prometheus.Counter
 }
 
 func newMetrics() *metrics {
@@ -50,6 +51,7 @@ func newMetrics() *metrics {
 		patchErrors:       counters("patch_errors_total", "The number of failed patches of workloads, by reason.", "reason"),
 		delivered:         counters("restarts_delivered_total", "The number of restarts after which all pods ran and stayed up, by the kind of the workload.", "kind"),
 		failed:            counters("restarts_failed_total", "The number of restarts after which the pods did not run although they did before, by the kind of the workload.", "kind"),
+		halts:             counter("halts_total", "The number of times that the restarts for a content of a config were halted because it had broken workloads."),
 		deliveryTime: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: namespace,
 			Name:      "restart_delivery_seconds",
@@ -99,7 +101,7 @@ func (m *metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.resourceVersions, m.annotationUpdates, m.restarts, m.changesProcessed,
 		m.restartsByKind, m.dryRunRestarts, m.decisions, m.patchErrors, m.changeToPatch, m.dueToPatch, m.slowdowns, m.reverted, m.undone, m.panics,
-		m.delivered, m.failed, m.deliveryTime,
+		m.delivered, m.failed, m.deliveryTime, m.halts,
 	}
 }
 
@@ -124,6 +126,9 @@ var (
 	leftAloneDesc      = series.Desc(namespace, "objects_left_alone", "The number of objects that are left alone after an internal error.")
 	leaderDesc         = series.Desc(namespace, "leader", "Whether this process acts (1), or stands by or is a dry run (0).")
 	watchUpDesc        = series.Desc(namespace, "watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
+	heldDesc           = series.Desc(namespace, "held_workloads", "The number of workloads whose restart is due and may not begin yet, by what it waits for.", "reason")
+	fanOutsDesc        = series.Desc(namespace, "fan_outs", "The number of contents of configs whose restarts start slowly and are under way, or are halted because the content has broken workloads.", "state")
+	undeliveredDesc    = series.Desc(namespace, "undelivered_restarts", "The number of restarts that have begun and are neither delivered nor given up.")
 	brokenSinceDesc    = series.Desc(namespace, "watch_broken_since_timestamp_seconds", "Since when a watch is broken, in seconds since the epoch; 0 while it works.", "resource", "namespace")
 )
 
@@ -133,7 +138,7 @@ func (c *Controller) Describe(descs chan<- *prometheus.Desc) {
 		collector.Describe(descs)
 	}
 	for _, desc := range []*prometheus.Desc{
-		configsDesc, workloadsDesc, changesWaitingDesc, staleDesc, longestWaitDesc, slowedDesc, queueDepthDesc, slowDesc, leftAloneDesc, leaderDesc, watchUpDesc, brokenSinceDesc,
+		configsDesc, workloadsDesc, changesWaitingDesc, staleDesc, longestWaitDesc, slowedDesc, queueDepthDesc, slowDesc, leftAloneDesc, leaderDesc, heldDesc, fanOutsDesc, undeliveredDesc, watchUpDesc, brokenSinceDesc,
 	} {
 		descs <- desc
 	}
@@ -166,6 +171,7 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 	gauge(slowDesc, float64(load.slow))
 	gauge(leftAloneDesc, float64(c.quarantine.Len()))
 	gauge(leaderDesc, series.Bool(c.leading.Load() && !c.options.DryRun))
+	c.gate.collect(gauge)
 	for _, w := range c.watches {
 		status := w.Status()
 		gauge(watchUpDesc, series.Bool(status.Up()), status.Resource, status.Namespace)

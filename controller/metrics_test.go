@@ -67,7 +67,7 @@ func BenchmarkCollect(b *testing.B) {
 	b.Run("10,000 workloads at rest", func(b *testing.B) { benchmarkCollect(b, c) })
 	for _, ref := range c.catalog.Workloads() {
 		causes := []catalog.Cause{{Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: ref.Namespace, Name: ref.Name}}}
-		c.restarter.backlogs.putOff(ref, causes, time.Now().Add(-time.Hour))
+		c.restarter.backlogs.putOff(ref, causes, slowedUntil(time.Now().Add(-time.Hour)), time.Now())
 	}
 	c.staleness.noteEverything()
 	c.staleness.update(b.Context(), time.Hour)
@@ -97,7 +97,7 @@ func TestEditsWithNewKeysByNewManagersMakeOneSeries(t *testing.T) {
 	c, _ := newIdleController(t)
 	for i := range 1000 {
 		cause := catalog.Cause{Config: mapA, Keys: []string{fmt.Sprint("key-", i)}, Writers: []string{fmt.Sprint("manager-", i)}}
-		c.restarter.backlogs.putOff(web, []catalog.Cause{cause}, time.Now())
+		c.restarter.backlogs.putOff(web, []catalog.Cause{cause}, slowedUntil(time.Now()), time.Now())
 		want := fmt.Sprintf(`
 # HELP deployment_restart_controller_slowed_workloads The number of workloads whose next restart is put off because a config keeps changing.
 # TYPE deployment_restart_controller_slowed_workloads gauge
@@ -116,7 +116,7 @@ func TestTheNumberOfSeriesDoesNotGrowWithNamespacesAndConfigs(t *testing.T) {
 		namespace := fmt.Sprint("namespace-", i)
 		workload := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: namespace, Name: "web"}
 		config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: "a"}
-		c.restarter.backlogs.putOff(workload, []catalog.Cause{{Config: config}}, time.Now().Add(-time.Hour))
+		c.restarter.backlogs.putOff(workload, []catalog.Cause{{Config: config}}, slowedUntil(time.Now().Add(-time.Hour)), time.Now())
 	}
 	for i := range 1000 {
 		c.staleness.put(catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: fmt.Sprint("namespace-", i), Name: "web"}, stale, time.Now())

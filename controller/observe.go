@@ -19,9 +19,12 @@ func (c *Controller) observe(o *observation) {
 }
 
 func (c *Controller) observeConfig(config *catalog.Config) {
-	now := time.Now()
+	now, policy := time.Now(), c.catalog.PolicyOf(config.Ref)
 	if c.catalog.ObserveConfig(*config, now) {
 		c.configChanged(config.Ref, now)
+	}
+	if c.catalog.PolicyOf(config.Ref) != policy {
+		c.policyChanged(config.Ref)
 	}
 }
 
@@ -29,7 +32,9 @@ func (c *Controller) observeConfig(config *catalog.Config) {
 func (c *Controller) configChanged(ref catalog.ConfigRef, at time.Time) {
 	c.log.Debug("config changed", "config", ref)
 	c.staleness.noteConfig(ref)
+	c.gate.contentChanged(ref, at)
 	for _, w := range c.catalog.WorkloadsReferencing(ref) {
+		c.gate.expect(w)
 		c.changes.Observe(w.Ref, ref, at, w.Grace(c.options.GracePeriod))
 	}
 }
@@ -53,6 +58,10 @@ func (c *Controller) workloadChanged(w *catalog.Workload) {
 	}
 	c.log.Debug("workload changed", "workload", w.Ref)
 	c.changes.Shorten(w.Ref, w.Grace(c.options.GracePeriod))
+	if c.acts() && waveOf(w) != 0 {
+		c.gate.useWaves(w.Ref.Namespace, c.isUndecided)
+	}
+	c.gate.expect(w)
 	c.changes.Observe(w.Ref, w.Ref, time.Now(), w.Grace(c.options.GracePeriod))
 	c.abandonUnreferenced(w)
 }
@@ -100,6 +109,22 @@ func (c *Controller) drop(ref catalog.WorkloadRef) {
 	c.staleness.noteWorkload(ref)
 }
 
+// policyChanged acts on other annotations of a config: a person may have resumed the restarts for it, or
+// no longer hold them.
+func (c *Controller) policyChanged(ref catalog.ConfigRef) {
+	if !c.acts() {
+		return
+	}
+	if c.gate.resume(ref, time.Now()) {
+		c.log.Info("restarts for a config are resumed", "config", ref)
+		c.halts.wakeUp()
+	}
+	c.reports.noteProblem(ref)
+	for _, w := range c.catalog.WorkloadsReferencing(ref) {
+		c.restarter.askAgain(w.Ref)
+	}
+}
+
 // forget takes in that an object is gone.
 func (c *Controller) forget(o *observation) {
 	if o.config != nil {
@@ -115,8 +140,10 @@ func (c *Controller) forget(o *observation) {
 // changes, would keep them forever.
 func (c *Controller) configGone(ref catalog.ConfigRef) {
 	c.staleness.noteConfig(ref)
+	c.gate.contentChanged(ref, time.Now())
 	for _, w := range c.catalog.WorkloadsReferencing(ref) {
 		c.changes.Abandon(w.Ref, ref)
+		c.restarter.askAgain(w.Ref)
 	}
 }
 
@@ -136,6 +163,8 @@ func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all 
 	}
 	if first {
 		c.staleness.noteEverything() // the first list causes no news
+	} else {
+		c.restarter.askAgainAll(namespace) // annotations of configs may have changed
 	}
 }
 
@@ -161,7 +190,7 @@ func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, 
 	}
 	for ref := range enabled {
 		c.staleness.noteWorkload(ref)
-		if shown == 0 && c.leading.Load() && !c.options.DryRun {
+		if shown == 0 && c.acts() {
 			c.deliveries.resume(ref, time.Now())
 		}
 		c.deliveries.observe(ref)

@@ -23,7 +23,7 @@ func eventsOf(recorder *record.FakeRecorder) []string {
 func TestWhatIsWrongWithAWorkloadIsReportedOnceForEachReason(t *testing.T) {
 	recorder, c := record.NewFakeRecorder(10), catalog.New()
 	r := restarter{
-		catalog: c, backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: recorder, grace: time.Second,
+		catalog: c, gate: openGate(c), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: recorder, grace: time.Second,
 		log: slog.New(slog.DiscardHandler), knowsConfigs: func(string) bool { return true },
 	}
 	tooMany := catalog.Workload{Ref: web, UID: "1", TooManyReferences: true}

@@ -96,8 +96,17 @@ func (all watches) awaitLists(ctx context.Context) bool {
 // knowConfigs reports whether all configs of a namespace have been listed once.
 // Before that, workloads look as if their configs were gone.
 func (all watches) knowConfigs(namespace string) bool {
+	return all.know(namespace, func(w *resourceWatch) bool { return w.config != nil })
+}
+
+// knowWorkloads reports whether all workloads of a namespace have been listed once.
+func (all watches) knowWorkloads(namespace string) bool {
+	return all.know(namespace, func(w *resourceWatch) bool { return w.workload != nil })
+}
+
+func (all watches) know(namespace string, isWanted func(*resourceWatch) bool) bool {
 	for _, w := range all {
-		if w.config != nil && (w.namespace == "" || w.namespace == namespace) && !w.Status().Synced {
+		if isWanted(w) && (w.namespace == "" || w.namespace == namespace) && !w.Status().Synced {
 			return false
 		}
 	}

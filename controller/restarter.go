@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -44,6 +45,9 @@ const (
 	reasonReverted      = "RestartReverted"
 	reasonUndone        = "RecordUndone"
 	reasonNotDelivered  = "RestartNotDelivered"
+	reasonHeld          = "RestartHeld"
+	reasonHalted        = "RestartsHalted"
+	reasonFanOut        = "FanOut"
 )
 
 // restarter decides about the workloads that changes affect and carries out the decisions. It
@@ -63,6 +67,7 @@ type restarter struct {
 	backlogs   *backlogs
 	journal    *journal
 	deliveries *deliveries
+	gate       *gatekeeper
 
 	// knowsConfigs reports whether all configs of a namespace have been listed.
 	knowsConfigs func(namespace string) bool
@@ -116,6 +121,23 @@ func (r *restarter) Enqueue(change observedChange) {
 func (r *restarter) Forget(workload catalog.WorkloadRef) {
 	r.backlogs.settle(workload)
 	r.journal.forget(workload)
+	r.gate.forget(workload)
+}
+
+// askAgain decides again about a workload whose restart the gate did not let begin.
+func (r *restarter) askAgain(ref catalog.WorkloadRef) {
+	if r.backlogs.isHeld(ref) {
+		r.queue.Add(ref, catalog.ConfigRef{})
+	}
+}
+
+// askAgainAll does so for all workloads of a namespace, or of all namespaces.
+func (r *restarter) askAgainAll(namespace string) {
+	for _, ref := range r.backlogs.held() {
+		if namespace == "" || ref.Namespace == namespace {
+			r.queue.Add(ref, catalog.ConfigRef{})
+		}
+	}
 }
 
 func (r *restarter) holdsConfigs(workload catalog.WorkloadRef) bool {
@@ -174,13 +196,21 @@ func (r *restarter) fail(err error) {
 // work decides about a workload. If that panics, the workload is left alone until it or one
 // of its configs changes.
 func (r *restarter) work(ctx context.Context, workload catalog.WorkloadRef) {
-	r.quarantine.Try(quarantine.Decision, nameOfWorkload(workload), func() { r.attempt(ctx, workload) })
+	hasEnded := false
+	r.quarantine.Try(quarantine.Decision, nameOfWorkload(workload), func() {
+		r.attempt(ctx, workload)
+		hasEnded = true
+	})
+	if !hasEnded {
+		r.gate.settle(workload) // so that no other restart waits for it
+	}
 }
 
 // attempt decides about a workload, and queues it again if that fails.
 func (r *restarter) attempt(ctx context.Context, workload catalog.WorkloadRef) {
 	if err := r.handle(ctx, workload); err != nil && ctx.Err() == nil {
 		r.failed(workload, err)
+		r.gate.failed(workload, !isPermanent(err), isUncertain(err) && !apierrors.IsInternalError(err), time.Now()) // that one is from a webhook
 		r.queue.Retry(workload, failureOf(err))
 	} else {
 		r.queue.Forget(workload)
@@ -208,6 +238,9 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	}
 	r.metrics.decisions.WithLabelValues(string(decision.Outcome)).Inc()
 	r.reportRevert(view.Workload, decision.Outcome)
+	if decision.Outcome != catalog.Restart {
+		r.gate.settle(ref)
+	}
 	switch {
 	case decision.Outcome == catalog.Keep:
 		return r.keep(ctx, view, decision)
@@ -217,7 +250,7 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 		return r.restart(ctx, view, decision, taken)
 	case decision.Outcome == catalog.RecordOnly && (r.awaitCleanup(view.Workload) || r.putOffRecord(view.Workload)):
 	default:
-		return r.apply(ctx, view, decision, taken)
+		return r.apply(ctx, view, decision, taken, nil)
 	}
 	return nil
 }
@@ -244,6 +277,10 @@ func (r *restarter) reportProblems(w *catalog.Workload) {
 	if r.journal.noteProblem(w.Ref, reasonInvalid, w.Problem) {
 		r.log.Warn("cannot read an annotation, using the default", "workload", w.Ref, "problem", w.Problem, "default", r.grace.String())
 		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonInvalid, "%s; the default of %s is used", w.Problem, r.grace)
+	}
+	if problem := r.gate.problemOf(w); r.journal.noteProblem(w.Ref, reasonHeld, problem) {
+		r.log.Warn("cannot use an annotation of a workload", "workload", w.Ref, "problem", problem)
+		r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonInvalid, problem)
 	}
 	if problem := tooManyReferences(w); r.journal.noteProblem(w.Ref, reasonTooMany, problem) {
 		r.log.Warn("a workload has too many references to configs, leaving it alone", "workload", w.Ref, "limit", catalog.MaxReferences)

@@ -61,6 +61,12 @@ func TestARestartIsDeliveredWhenAllItsPodsRun(t *testing.T) {
 // it, until the test ends. KWOK leaves pods alone once they run.
 func (s *scene) crashRestartedPods() {
 	s.Helper()
+	s.crashRestartedPodsUntil()
+}
+
+// crashRestartedPodsUntil does so until the returned function is called.
+func (s *scene) crashRestartedPodsUntil() (heal func()) {
+	s.Helper()
 	ctx, stop := context.WithCancel(s.Context())
 	changes, err := s.client.CoreV1().Pods(s.namespace).Watch(ctx, metav1.ListOptions{})
 	s.must(err)
@@ -68,7 +74,7 @@ func (s *scene) crashRestartedPods() {
 	group.Go(func() {
 		for change := range changes.ResultChan() {
 			pod, isPod := change.Object.(*corev1.Pod)
-			if !isPod || !isReady(pod) || pod.Annotations[timestampAnnotation] == "" {
+			if !isPod || !isReady(pod) || pod.Annotations[timestampAnnotation] == "" || strings.HasPrefix(pod.Name, markerName) {
 				continue
 			}
 			if err := crash(ctx, s.client, pod); err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
@@ -76,10 +82,12 @@ func (s *scene) crashRestartedPods() {
 			}
 		}
 	})
-	s.Cleanup(func() {
+	heal = func() {
 		stop()
 		group.Wait()
-	})
+	}
+	s.Cleanup(heal)
+	return heal
 }
 
 func isReady(pod *corev1.Pod) bool {
@@ -110,7 +118,7 @@ func TestARestartThatBreaksThePodsIsReportedOnTheWorkloadAndOnTheConfig(t *testi
 			s.awaitTimestamp(app, before.restartedAt())
 			s.awaitMetric("restarts_failed_total", map[string]string{"kind": kind}, 1)
 			event := s.awaitEvent(app, "RestartNotDelivered", "failed ")
-			if !regexp.MustCompile(`^failed \d+s after it restarted for configmap settings \(keys: used; written by .+\): a pod is broken: CrashLoopBackOff$`).MatchString(event.Message) {
+			if !regexp.MustCompile(`^failed \d+s after it restarted for configmap settings \(keys: used; written by .+\): a pod is broken: CrashLoopBackOff(\. Unless its podManagementPolicy is Parallel, .+)?$`).MatchString(event.Message) {
 				t.Errorf("the Event of the workload says %q", event.Message)
 			}
 			s.requireFailureOnConfig(settings, strings.ToLower(kind)+"/app failed ")

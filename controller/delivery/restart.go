@@ -83,15 +83,8 @@ func Resumes(w *catalog.Workload, policy Policy, now time.Time) (began time.Time
 
 // Look judges by the status.
 func (r *Restart) Look(w *catalog.Workload, policy Policy, now time.Time) Judgement {
-	switch {
-	case w.Timestamp != r.Timestamp || w.Template != r.Template:
-		return Judgement{Verdict: Neutral, Reason: "its pod template has changed since"}
-	case w.Deleting:
-		return Judgement{Verdict: Neutral, Reason: "it is being deleted"}
-	case w.Idle:
-		return Judgement{Verdict: Neutral, Reason: "it wants no pods"}
-	case w.Hold != catalog.NoHold:
-		return Judgement{Verdict: Neutral, Reason: "its pods do not restart by themselves"}
+	if reason := r.end(w); reason != "" {
+		return Judgement{Verdict: Neutral, Reason: reason}
 	}
 	r.note(w.Rollout, now)
 	if !r.whole.IsZero() {
@@ -102,6 +95,43 @@ func (r *Restart) Look(w *catalog.Workload, policy Policy, now time.Time) Judgem
 	}
 	next := r.progressed.Add(min(r.pause, policy.deadline(w))).Sub(now)
 	return r.rest(next)
+}
+
+// end returns why the restart is over whatever its pods do, empty if it is not.
+func (r *Restart) end(w *catalog.Workload) string {
+	switch {
+	case w.Timestamp != r.Timestamp || w.Template != r.Template:
+		return "its pod template has changed since"
+	case w.Deleting:
+		return "it is being deleted"
+	case w.Idle:
+		return "it wants no pods"
+	case w.Hold != catalog.NoHold:
+		return "its pods do not restart by themselves"
+	}
+	return ""
+}
+
+// IsWhole reports whether all pods ran with the restart when it was last looked at.
+func (r *Restart) IsWhole() bool { return !r.whole.IsZero() }
+
+// recoverySoak is how long all pods must run at least until a restart that failed counts as delivered
+// after all. Pods that crash again and again run for a while in between.
+const recoverySoak = 30 * time.Second
+
+// LookAfterFailure judges whether the pods run after all, given the status after a restart that failed.
+func (r *Restart) LookAfterFailure(w *catalog.Workload, policy Policy, now time.Time) Judgement {
+	if reason := r.end(w); reason != "" {
+		return Judgement{Verdict: Neutral, Reason: reason}
+	}
+	r.note(w.Rollout, now)
+	if r.whole.IsZero() {
+		return Judgement{Verdict: Rolling, Again: policy.deadline(w)} // the status changes earlier
+	}
+	if wait := r.whole.Add(max(policy.Soak, recoverySoak)).Sub(now); wait > 0 {
+		return Judgement{Verdict: Rolling, Again: wait}
+	}
+	return Judgement{Verdict: Delivered}
 }
 
 // rest waits for a while before the pods are read.

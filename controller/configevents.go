@@ -1,0 +1,47 @@
+package controller
+
+import (
+	"context"
+	"log/slog"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// configEvents creates Events on configs, for their owners, who may not be those of the workloads. Its
+// methods may be called by several goroutines at once.
+type configEvents struct {
+	metadata metadata.Interface
+	events   record.EventRecorder
+	log      *slog.Logger
+}
+
+// event creates an Event on a config, unless the config is gone.
+func (c *configEvents) event(ctx context.Context, ref catalog.ConfigRef, eventType, reason, message string) {
+	config, err := c.reference(ctx, ref)
+	if err != nil {
+		c.log.Warn("cannot create an Event on a config", "config", ref, "reason", reason, "message", message, "error", err)
+		return
+	}
+	if config != nil {
+		c.events.Event(config, eventType, reason, message)
+	}
+}
+
+// reference names a config as the object of an Event, with the UID by which kubectl describe finds
+// it; nil if the config is gone. It reads no data, and needs no permission beyond those of the watches.
+func (c *configEvents) reference(ctx context.Context, ref catalog.ConfigRef) (*corev1.ObjectReference, error) {
+	kind := kindOfConfig(ref.Kind)
+	list, err := c.metadata.Resource(corev1.SchemeGroupVersion.WithResource(kind.resource)).Namespace(ref.Namespace).
+		List(ctx, onlyNamed(ref.Name))
+	if err != nil || len(list.Items) == 0 {
+		return nil, err
+	}
+	object := &list.Items[0]
+	return &corev1.ObjectReference{
+		APIVersion: "v1", Kind: kind.name, Namespace: ref.Namespace, Name: ref.Name, UID: object.UID, ResourceVersion: object.ResourceVersion,
+	}, nil
+}

@@ -1,0 +1,284 @@
+package controller
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/window"
+)
+
+// FanOutOptions determine how restarts that are due are held back.
+type FanOutOptions struct {
+	// Gradual means that the restarts for a content of a config start slowly, unless the config says
+	// otherwise, and that all restarts count for the limit.
+	Gradual bool
+	// Limit is how many restarts may be under way at the same time. Failures is how many may fail for
+	// one content before nobody else is restarted for it.
+	Limit, Failures int
+	// Window is when restarts may begin if neither their workloads nor their configs say so. The zero
+	// value means at any time.
+	Window window.Window
+}
+
+// gatekeeper asks the gate when a restart may begin, and tells it what becomes of the restarts. Its
+// methods may be called by several goroutines at once.
+type gatekeeper struct {
+	options FanOutOptions
+	catalog *catalog.Catalog
+	// wake makes a workload ask again.
+	wake func(catalog.WorkloadRef)
+	// knowsWorkloads reports whether all workloads of a namespace have been listed.
+	knowsWorkloads func(namespace string) bool
+	windows        windowCache
+
+	mu     sync.Mutex
+	ledger *gate.Ledger
+	// everything is why all restarts are held, empty if they are not.
+	everything string
+	// knowsHalts means that the halts of former leaders were read.
+	knowsHalts bool
+	// usesWaves holds the namespaces in which workloads have waves of their own.
+	usesWaves map[string]struct{}
+}
+
+// newGatekeeper returns a gatekeeper that knows of no restarts; see [gatekeeper.reset].
+func newGatekeeper(options FanOutOptions, known *catalog.Catalog) *gatekeeper {
+	g := &gatekeeper{options: options, catalog: known, usesWaves: make(map[string]struct{})}
+	g.reset()
+	return g
+}
+
+// reset forgets all restarts, as at the start of a leader.
+func (g *gatekeeper) reset() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	policy := gate.Policy{Gradual: g.options.Gradual, Limit: g.options.Limit, Failures: g.options.Failures}
+	g.ledger = gate.New(policy, func(ref catalog.WorkloadRef) { g.wake(ref) })
+	g.everything, g.knowsHalts = "", false
+	clear(g.usesWaves)
+}
+
+// ask asks whether a restart may begin.
+func (g *gatekeeper) ask(r *gate.Request, now time.Time) gate.Answer {
+	answer, uncounted := g.askOnce(r, now)
+	if !uncounted {
+		return answer
+	}
+	running := g.catalog.Running(answer.FanOut.Config, answer.FanOut.Moment)
+	g.mu.Lock()
+	g.ledger.CountRunning(answer.FanOut, running)
+	g.mu.Unlock()
+	answer, _ = g.askOnce(r, now)
+	return answer
+}
+
+// askOnce also reports whether the answer may change once it is known who runs with the content
+// already. That takes time, so it is found out without the lock.
+func (g *gatekeeper) askOnce(r *gate.Request, now time.Time) (answer gate.Answer, uncounted bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	answer = g.ledger.Ask(r, now)
+	return answer, answer.Reason == gate.SlowStart && g.ledger.NeedsCount(answer.FanOut)
+}
+
+// request describes a restart that is due to the gate. The spacing is that of the workload's restarts,
+// and the standing how the workload is before the restart.
+func (g *gatekeeper) request(w *catalog.Workload, decision *catalog.Decision, wait time.Duration, standing gate.Standing, now time.Time) *gate.Request {
+	r := &gate.Request{
+		Workload: w.Ref, Wave: waveOf(w), Wait: wait, Standing: standing,
+		CannotRoll: w.Hold != catalog.NoHold || w.Idle,
+		Causes:     g.causes(w, decision),
+	}
+	r.Hold = g.holdOf(w, r.Causes)
+	r.IsClosed, r.Opens = g.windowOf(w, r.Causes, now)
+	return r
+}
+
+// causes returns the configs that a restart delivers. If it has further causes than the decision names,
+// or none that it can name, it may deliver any of the configs that the workload reads.
+func (g *gatekeeper) causes(w *catalog.Workload, decision *catalog.Decision) []gate.Cause {
+	causes := make([]gate.Cause, 0, len(decision.Causes))
+	for i := range decision.Causes {
+		causes = append(causes, g.cause(&decision.Causes[i]))
+	}
+	if len(decision.Causes) > 0 && decision.MoreCauses == 0 {
+		return causes
+	}
+	for _, config := range w.Configs() {
+		isNamed := func(c gate.Cause) bool { return c.Config == config }
+		if !slices.ContainsFunc(causes[:len(decision.Causes)], isNamed) {
+			causes = append(causes, gate.Cause{Config: config, IsGradual: g.isGradual(g.catalog.PolicyOf(config))})
+		}
+	}
+	return causes
+}
+
+func (g *gatekeeper) cause(cause *catalog.Cause) gate.Cause {
+	policy := g.catalog.PolicyOf(cause.Config)
+	c := gate.Cause{Config: cause.Config, Keys: cause.AllKeys(), Moments: cause.Moments, IsGradual: g.isGradual(policy)}
+	if c.IsGradual && policy.Urgent != "" {
+		c.IsUrgent = policy.Urgent == g.catalog.ContentID(cause.Config, nil)
+	}
+	return c
+}
+
+func (g *gatekeeper) isGradual(policy catalog.ConfigPolicy) bool {
+	switch policy.FanOut {
+	case catalog.Gradual:
+		return true
+	case catalog.AllAtOnce:
+		return false
+	}
+	return g.options.Gradual
+}
+
+func waveOf(w *catalog.Workload) int16 {
+	if w.Policy == nil {
+		return 0
+	}
+	return w.Policy.Wave
+}
+
+// holdOf returns why people hold a restart, empty if they do not.
+func (g *gatekeeper) holdOf(w *catalog.Workload, causes []gate.Cause) string {
+	if everything := g.everythingHeld(); everything != "" {
+		return "all restarts are held: " + everything
+	}
+	if w.Policy != nil && w.Policy.Hold != "" {
+		return w.Policy.Hold
+	}
+	for i := range causes {
+		if hold := g.catalog.PolicyOf(causes[i].Config).Hold; hold != "" {
+			return "the " + configName(causes[i].Config) + " is held: " + hold
+		}
+	}
+	return ""
+}
+
+func (g *gatekeeper) everythingHeld() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.everything
+}
+
+// windowOf reports whether the windows keep a restart from beginning now, and when that ends; zero
+// if that is not known. Windows of a workload take precedence over those of its changed configs, and
+// these over that of the controller.
+func (g *gatekeeper) windowOf(w *catalog.Workload, causes []gate.Cause, now time.Time) (isClosed bool, opens time.Time) {
+	if len(causes) > 0 && !slices.ContainsFunc(causes, func(c gate.Cause) bool { return !c.IsUrgent }) {
+		return false, time.Time{}
+	}
+	if w.Policy != nil && w.Policy.Window != "" {
+		return g.windows.closedBy(w.Policy.Window, now)
+	}
+	hasWindow := false
+	for i := range causes {
+		text := g.catalog.PolicyOf(causes[i].Config).Window
+		if text == "" || len(causes[i].Moments) == 0 {
+			continue
+		}
+		hasWindow = true
+		if isClosed, opens := g.windows.closedBy(text, now); isClosed {
+			return true, opens
+		}
+	}
+	if hasWindow {
+		return false, time.Time{}
+	}
+	isOpen, opens := g.options.Window.At(now)
+	return !isOpen, opens
+}
+
+// begun notes that a restart has begun.
+func (g *gatekeeper) begun(r *gate.Request, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ledger.Begin(r, now)
+}
+
+// failed notes that an attempt at a workload failed and will be repeated.
+func (g *gatekeeper) failed(ref catalog.WorkloadRef, isPending, isUncertain bool, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ledger.Release(ref, isPending, isUncertain, now)
+}
+
+// settle notes that no restart of a workload is due.
+func (g *gatekeeper) settle(ref catalog.WorkloadRef) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ledger.Settle(ref)
+}
+
+// forget forgets a workload that is gone or no longer opted in.
+func (g *gatekeeper) forget(ref catalog.WorkloadRef) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ledger.Forget(ref)
+}
+
+// rolled notes that all pods of a workload run after its restart.
+func (g *gatekeeper) rolled(ref catalog.WorkloadRef) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ledger.Rolled(ref)
+}
+
+// ended notes that a restart is over.
+func (g *gatekeeper) ended(ref catalog.WorkloadRef, isDelivered bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ledger.End(ref, isDelivered)
+}
+
+// tick takes in that time has passed.
+func (g *gatekeeper) tick(now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ledger.Tick(now)
+}
+
+// progress returns how far the fan-outs have come, and which ones have ended since the last call.
+func (g *gatekeeper) progress() (underWay, finished []gate.Progress) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.ledger.Progress(), g.ledger.TakeFinished()
+}
+
+// collect computes the metrics of what the gate holds back.
+func (g *gatekeeper) collect(gauge func(desc *prometheus.Desc, value float64, labels ...string)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for reason, held := range g.ledger.Waiting() {
+		gauge(heldDesc, float64(held), string(reason))
+	}
+	gauge(fanOutsDesc, float64(len(g.ledger.Progress())), "rolling")
+	gauge(fanOutsDesc, float64(g.ledger.ActiveHalts()), "halted")
+	gauge(undeliveredDesc, float64(g.ledger.UnderWay()))
+}
+
+// These errors put a restart off until enough is known to hold it back.
+var (
+	errHaltsUnknown     = errors.New("the halts of former leaders have not been read yet")
+	errWorkloadsUnknown = errors.New("the workloads of the namespace have not all been listed yet")
+)
+
+// knowsEnough returns nil if all is known that may hold a restart back.
+func (g *gatekeeper) knowsEnough(r *gate.Request) error {
+	isGradual := slices.ContainsFunc(r.Causes, func(c gate.Cause) bool { return c.IsGradual })
+	switch {
+	case !isGradual && !g.options.Gradual && !g.usesWavesIn(r.Workload.Namespace):
+		return nil
+	case !g.areHaltsKnown():
+		return errHaltsUnknown
+	case !g.knowsWorkloads(r.Workload.Namespace):
+		return errWorkloadsUnknown
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package controller
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"kubernetes-deployment-restart-controller/brief"
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+)
+
+// haltNews describes a halt of the restarts for a config, for the report of it.
+type haltNews struct {
+	id     string
+	config catalog.ConfigRef
+	held   int // how many restarts wait
+}
+
+// halt notes a restart that failed, and returns the halts that begin or go on because of that. Only
+// configs count whose restarts are gradual, and whose content is still what the restart delivered.
+func (g *gatekeeper) halt(w *catalog.Workload, decision *catalog.Decision, began, now time.Time) []haltNews {
+	var halts []haltNews
+	for i := range decision.Causes {
+		cause := &decision.Causes[i]
+		failure, counts := g.failureOf(w, cause)
+		if !counts {
+			continue
+		}
+		failure.Began = began
+		g.mu.Lock()
+		if h := g.ledger.Fail(failure, newHaltID(), now); h != nil {
+			halts = append(halts, haltNews{h.ID, h.Config, g.ledger.Due(h.Config)})
+		}
+		g.mu.Unlock()
+	}
+	return halts
+}
+
+func (g *gatekeeper) failureOf(w *catalog.Workload, cause *catalog.Cause) (failure *gate.Failure, counts bool) {
+	keys := haltedKeys(cause)
+	if !g.isGradual(g.catalog.PolicyOf(cause.Config)) || g.catalog.EditedSince(cause.Config, keys, w.RecordSeen) {
+		return nil, false
+	}
+	content := g.catalog.ContentID(cause.Config, keys)
+	return &gate.Failure{Workload: w.Ref, Config: cause.Config, Keys: keys, Content: content}, content != ""
+}
+
+// haltedKeys returns the keys for which a cause halts restarts; none means all. The keys of Secrets are
+// not named outside of this process, and neither are very long names.
+func haltedKeys(cause *catalog.Cause) []string {
+	keys, size := cause.AllKeys(), 0
+	for _, key := range keys {
+		size += len(key)
+	}
+	if cause.Config.Kind.IsSecret() || size > longestHaltKeys {
+		return nil
+	}
+	return keys
+}
+
+// firstPatience is how long the others wait for it to be known whether workloads restart that a former
+// content has broken. Their grace period may be much longer.
+const firstPatience = time.Minute
+
+// contentChanged ends the halts of a config for keys that have changed. The workloads that the former
+// content has broken go first.
+func (g *gatekeeper) contentChanged(config catalog.ConfigRef, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.ledger.HaltsOf(config)) == 0 {
+		return
+	}
+	if g.catalog.HasConfig(config) && g.catalog.ContentID(config, nil) == "" {
+		return // the key of Secrets is not known yet
+	}
+	ended := g.ledger.ContentChanged(config, func(keys []string) string { return g.catalog.ContentID(config, keys) })
+	var broken []catalog.WorkloadRef
+	for _, h := range ended {
+		for _, ref := range h.Failed {
+			if w := g.catalog.Workload(ref); w != nil && slices.Contains(w.Configs(), config) {
+				broken = append(broken, ref)
+			}
+		}
+	}
+	g.ledger.GoFirst(config, broken, now.Add(firstPatience))
+}
+
+// recovered ends the halts because of a workload that runs after all.
+func (g *gatekeeper) recovered(ref catalog.WorkloadRef, decision *catalog.Decision) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i := range decision.Causes {
+		g.ledger.Recovered(ref, decision.Causes[i].Config)
+	}
+}
+
+// resume ends a halt of a config if its owner has asked for that with the id of the halt, and reports
+// whether it did.
+func (g *gatekeeper) resume(config catalog.ConfigRef, now time.Time) bool {
+	id := g.catalog.PolicyOf(config).Resume
+	if id == "" {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.ledger.Resume(config, id, now) != nil
+}
+
+// resumeByID ends a halt that a person has removed from the record of halts.
+func (g *gatekeeper) resumeByID(id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, config := range g.ledger.Halted() {
+		g.ledger.Resume(config, id, time.Now())
+	}
+}
+
+// restore takes in a halt of a former leader, and reports whether it is news.
+func (g *gatekeeper) restore(h gate.Halt) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.ledger.Restore(h)
+}
+
+// halted returns the configs with halts.
+func (g *gatekeeper) halted() []catalog.ConfigRef {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.ledger.Halted()
+}
+
+// records returns what to write down of the halts of each config, sorted.
+func (g *gatekeeper) records() [][]haltRecord {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var all [][]haltRecord
+	for _, config := range g.ledger.Halted() {
+		var ofOne []haltRecord
+		for _, h := range g.ledger.HaltsOf(config) {
+			ofOne = append(ofOne, recordOf(h))
+		}
+		if len(ofOne) > 0 {
+			all = append(all, ofOne)
+		}
+	}
+	slices.SortFunc(all, func(a, b []haltRecord) int { return cmp.Compare(a[0].Config, b[0].Config) })
+	return all
+}
+
+// holdEverything takes in whether all restarts are held, and why, and reports whether that is over.
+func (g *gatekeeper) holdEverything(why string, isHeld bool) (isOver bool) {
+	if why = brief.Within(longestHold, strings.TrimSpace(why)); isHeld && why == "" {
+		why = "no reason given"
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	isOver = g.everything != "" && why == ""
+	g.everything = why
+	return isOver
+}
+
+// longestHold is how many bytes of the reason of a hold are repeated in Events and logs.
+const longestHold = 200
+
+// setHaltsKnown notes that the halts of former leaders were read, or cannot be.
+func (g *gatekeeper) setHaltsKnown() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.knowsHalts = true
+}
+
+func (g *gatekeeper) areHaltsKnown() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.knowsHalts
+}

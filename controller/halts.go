@@ -1,0 +1,243 @@
+package controller
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+)
+
+// What the ConfigMap of halts contains: an entry for each config with halts, and the hold of
+// everything, which only people write.
+const (
+	holdEntry       = "hold"
+	longestEntry    = 253 // bytes of a name in a ConfigMap, see the API's validation
+	longestHaltKeys = 512 // bytes of the names of the keys of a halt
+)
+
+const (
+	// haltsPeriod is how often the ConfigMap of halts is read.
+	haltsPeriod = 10 * time.Second
+	// haltsPatience is for how long nobody is admitted because the halts of former leaders cannot be
+	// read.
+	haltsPatience = time.Minute
+)
+
+// haltKeeper keeps the halts in a ConfigMap, so that they outlive this process, and takes in what
+// people write there: a halt that they remove is resumed.
+type haltKeeper struct {
+	store      *haltStore
+	gate       *gatekeeper
+	deliveries *deliveries
+	log        *slog.Logger
+	// knowsConfigs reports whether all configs of a namespace have been listed, and watches whether this
+	// process watches the namespace. Another controller may keep the halts of other namespaces in the same
+	// place.
+	knowsConfigs, watches func(namespace string) bool
+	askAgain              func()        // makes all restarts ask again that the gate did not let begin
+	changed               chan struct{} // has an element when there is something to write
+
+	written map[string]struct{} // the ids of the halts that the ConfigMap had last
+}
+
+// haltRecord is a halt as the ConfigMap holds it.
+type haltRecord struct {
+	ID      string    `json:"id"`
+	Config  string    `json:"config"`
+	Keys    []string  `json:"keys,omitempty"`
+	Content string    `json:"content"`
+	Failed  []string  `json:"failed"`
+	Since   time.Time `json:"since"`
+	Resumed time.Time `json:"resumed,omitzero"`
+}
+
+// newHaltID returns an id that a person can type.
+func newHaltID() string { return strings.ToLower(rand.Text()[:8]) }
+
+// run reads and writes the halts until the context ends.
+func (k *haltKeeper) run(ctx context.Context) {
+	start, hasReported := time.Now(), false
+	ticker := time.NewTicker(haltsPeriod)
+	defer ticker.Stop()
+	retry := time.NewTimer(0)
+	defer retry.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.changed:
+		case <-ticker.C:
+		case <-retry.C:
+		}
+		k.dropOutdated()
+		err := k.sync(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			hasReported = false
+			continue
+		case !hasReported && time.Since(start) >= haltsPatience:
+			hasReported = true
+			k.log.Error("cannot keep the halts of restarts, keeping them in memory only", "error", err,
+				"consequence", "another leader will restart workloads for content that this one has halted", "remedy", "apply rbac.yaml, which contains the ConfigMap and the permission to read and update it")
+			k.gate.setHaltsKnown()
+		}
+		retry.Reset(time.Second)
+	}
+}
+
+// wakeUp makes the keeper write what has changed.
+func (k *haltKeeper) wakeUp() {
+	select {
+	case k.changed <- struct{}{}:
+	default:
+	}
+}
+
+// dropOutdated ends the halts of configs that are gone or have changed unseen.
+func (k *haltKeeper) dropOutdated() {
+	for _, config := range k.gate.halted() {
+		if k.knowsConfigs(config.Namespace) {
+			k.gate.contentChanged(config, time.Now())
+		}
+	}
+}
+
+// sync takes in what the ConfigMap says, and writes what it lacks.
+func (k *haltKeeper) sync(ctx context.Context) error {
+	var restored []gate.Halt
+	written := make(map[string]struct{})
+	err := k.store.update(ctx, func(data map[string]string) bool {
+		clear(written)
+		restored = append(restored, k.takeIn(data)...) // again after a conflict
+		return k.writeTo(data, written)
+	})
+	if err != nil {
+		return err
+	}
+	k.written = written
+	k.gate.setHaltsKnown()
+	for i := range restored {
+		for _, failed := range restored[i].Failed {
+			k.deliveries.followFailed(failed, restored[i].Config)
+		}
+	}
+	return nil
+}
+
+// takeIn takes in halts of former leaders, halts that a person has removed, and the hold of everything.
+func (k *haltKeeper) takeIn(data map[string]string) (restored []gate.Halt) {
+	present := make(map[string]struct{})
+	for name, text := range data {
+		if name == holdEntry {
+			continue
+		}
+		for _, h := range k.parse(name, text) {
+			present[h.ID] = struct{}{}
+			if !k.gate.areHaltsKnown() && k.gate.restore(h) {
+				restored = append(restored, h)
+			}
+		}
+	}
+	for id := range k.written {
+		if _, found := present[id]; !found {
+			k.gate.resumeByID(id)
+		}
+	}
+	hold, isHeld := data[holdEntry]
+	if k.gate.holdEverything(hold, isHeld) {
+		k.askAgain()
+	}
+	return restored
+}
+
+// parse reads an entry of the ConfigMap. What cannot be read is reported, and replaced by the next
+// write.
+func (k *haltKeeper) parse(name, text string) []gate.Halt {
+	var records []haltRecord
+	if err := json.Unmarshal([]byte(text), &records); err != nil {
+		k.log.Warn("cannot read an entry of the ConfigMap of halts, ignoring it", "entry", name, "error", err)
+		return nil
+	}
+	halts := make([]gate.Halt, 0, len(records))
+	for i := range records {
+		if h, ok := records[i].halt(); ok && k.watches(h.Config.Namespace) {
+			halts = append(halts, h)
+		}
+	}
+	return halts
+}
+
+func (r *haltRecord) halt() (gate.Halt, bool) {
+	config, ok := catalog.ParseConfigRef(r.Config)
+	h := gate.Halt{ID: r.ID, Config: config, Keys: r.Keys, Content: r.Content, Since: r.Since, Resumed: r.Resumed}
+	for _, name := range r.Failed {
+		if ref, isWorkload := catalog.ParseWorkloadRef(name); isWorkload {
+			h.Failed = append(h.Failed, ref)
+		}
+	}
+	return h, ok && r.ID != "" && r.Content != ""
+}
+
+// writeTo writes the halts into the data, notes their ids, and reports whether the data has changed.
+func (k *haltKeeper) writeTo(data map[string]string, written map[string]struct{}) (hasChanged bool) {
+	entries := make(map[string]string)
+	for _, records := range k.gate.records() {
+		for i := range records {
+			written[records[i].ID] = struct{}{}
+		}
+		text, err := json.Marshal(records)
+		if err != nil {
+			k.log.Error("cannot encode halts", "config", records[0].Config, "error", err) // cannot happen: they are plain texts
+			continue
+		}
+		entries[entryOf(records[0].Config)] = string(text)
+	}
+	for name := range data {
+		if _, found := entries[name]; !found && name != holdEntry && k.isOurs(name) {
+			delete(data, name)
+			hasChanged = true
+		}
+	}
+	for name, text := range entries {
+		if data[name] != text {
+			data[name], hasChanged = text, true
+		}
+	}
+	return hasChanged
+}
+
+// isOurs reports whether an entry is about a namespace that this process watches.
+func (k *haltKeeper) isOurs(entry string) bool {
+	parts := strings.SplitN(entry, ".", 3) // namespaces have no dots
+	return len(parts) == 3 && k.watches(parts[1])
+}
+
+// entryOf names the entry of a config. Names of entries may not have slashes, and are shorter than the
+// longest names of configs.
+func entryOf(config string) string {
+	name := strings.ReplaceAll(config, "/", ".")
+	if len(name) <= longestEntry {
+		return name
+	}
+	sum := fmt.Sprintf(".%x", sha256.Sum256([]byte(name)))
+	return name[:longestEntry-len(sum)] + sum
+}
+
+func recordOf(h *gate.Halt) haltRecord {
+	record := haltRecord{ID: h.ID, Config: h.Config.String(), Content: h.Content, Since: h.Since.UTC(), Resumed: h.Resumed.UTC()}
+	record.Keys = slices.Clone(h.Keys)
+	for _, ref := range h.Failed {
+		record.Failed = append(record.Failed, ref.String())
+	}
+	return record
+}

@@ -1,0 +1,50 @@
+package controller
+
+import (
+	"sync"
+	"time"
+
+	"kubernetes-deployment-restart-controller/controller/window"
+)
+
+// maxWindows is how many different windows are remembered. Each takes some KiB with its time zone.
+const maxWindows = 256
+
+// windowCache remembers windows by their texts, because many workloads share one and reading it takes
+// longer than a decision. The zero value is empty. Its methods may be called by several goroutines at
+// once.
+type windowCache struct {
+	mu    sync.Mutex
+	known map[string]readWindow
+}
+
+type readWindow struct {
+	window window.Window
+	err    error
+}
+
+// read returns the window with this text.
+func (c *windowCache) read(text string) (window.Window, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, found := c.known[text]
+	if !found {
+		known.window, known.err = window.Parse(text)
+		if c.known == nil || len(c.known) >= maxWindows {
+			c.known = make(map[string]readWindow)
+		}
+		c.known[text] = known
+	}
+	return known.window, known.err
+}
+
+// closedBy reports whether a window is closed, and when it opens; zero if it never does. A window that
+// cannot be read is closed, because nobody knows when its owner wants no restarts.
+func (c *windowCache) closedBy(text string, now time.Time) (isClosed bool, opens time.Time) {
+	w, err := c.read(text)
+	if err != nil {
+		return true, time.Time{}
+	}
+	isOpen, opens := w.At(now)
+	return !isOpen, opens
+}
