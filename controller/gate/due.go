@@ -19,15 +19,15 @@ type Progress struct {
 // Total returns how many workloads take part.
 func (p *Progress) Total() int { return p.Proven + p.UnderWay + p.Waiting }
 
-func (f *fanOut) progress(id FanOut) Progress {
-	return Progress{id, f.since, f.proven(), f.delivered, f.members - f.waiting, f.waiting}
+func (f *fanOut) progress() Progress {
+	return Progress{f.id, f.since, f.proven(), f.delivered, f.members - f.waiting, f.waiting}
 }
 
 // Progress returns how far all fan-outs have come that are not over, in no particular order.
 func (l *Ledger) Progress() []Progress {
 	all := make([]Progress, 0, len(l.fanOuts))
-	for id, f := range l.fanOuts {
-		all = append(all, f.progress(id))
+	for _, f := range l.fanOuts {
+		all = append(all, f.progress())
 	}
 	return all
 }
@@ -42,9 +42,12 @@ func (l *Ledger) TakeFinished() []Progress {
 	return finished
 }
 
-func (l *Ledger) finish(id FanOut, f *fanOut) {
-	delete(l.fanOuts, id)
-	if p := f.progress(id); p.Total() > 1 && p.Delivered > 0 && len(l.finished) < maxFinished {
+func (l *Ledger) finish(f *fanOut) {
+	if l.fanOuts[f.id] != f {
+		return // a workload was part of it twice
+	}
+	delete(l.fanOuts, f.id)
+	if p := f.progress(); p.Total() > 1 && p.Delivered > 0 && len(l.finished) < maxFinished {
 		l.finished = append(l.finished, p)
 	}
 }

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -8,6 +9,7 @@ import (
 
 // fanOut counts what the restarts of one fan-out are doing.
 type fanOut struct {
+	id      FanOut
 	since   time.Time // when the first restart was due
 	members int       // restarts that are due or under way
 	waiting int       // those of them that have not begun
@@ -23,7 +25,7 @@ type fanOut struct {
 func (l *Ledger) fanOut(id FanOut) *fanOut {
 	f := l.fanOuts[id]
 	if f == nil {
-		f = &fanOut{}
+		f = &fanOut{id: id}
 		l.fanOuts[id] = f
 	}
 	return f
@@ -31,9 +33,7 @@ func (l *Ledger) fanOut(id FanOut) *fanOut {
 
 // count adds what a restart contributes, or takes it away.
 func (f *fanOut) count(r *restart, sign int) {
-	if f.members += sign; f.since.IsZero() {
-		f.since = r.since
-	}
+	f.members += sign
 	if r.phase <= called {
 		f.waiting += sign
 	}
@@ -62,17 +62,13 @@ func (l *Ledger) tally(id FanOut) Tally {
 }
 
 // callNext calls those whose turn it may be in a fan-out, and forgets the fan-out if it is over.
-func (l *Ledger) callNext(id FanOut) {
-	f := l.fanOuts[id]
-	if f == nil {
-		return
-	}
+func (l *Ledger) callNext(f *fanOut) {
 	if f.members == 0 {
-		l.finish(id, f)
+		l.finish(f)
 		return
 	}
 	for standing := range f.lines {
-		for f.isTurnOf(Standing(standing), l.first.of(id.Config)) {
+		for f.isTurnOf(Standing(standing), l.first.of(f.id.Config)) {
 			r := f.lines[standing].next()
 			if r == nil {
 				break
@@ -110,19 +106,10 @@ func (l *Ledger) CountRunning(id FanOut, running []catalog.WorkloadRef) {
 	}
 	others := 0
 	for _, ref := range running {
-		if m := l.members[ref]; m == nil || !m.isPartOf(id) {
+		if m := l.members[ref]; m == nil || !slices.Contains(m.fanOuts(), f) {
 			others++
 		}
 	}
 	f.isCounted, f.running = true, max(0, others-f.delivered)
-	l.callNext(id)
-}
-
-func (m *member) isPartOf(id FanOut) bool {
-	for _, other := range m.fanOuts() {
-		if other == id {
-			return true
-		}
-	}
-	return false
+	l.callNext(f)
 }

@@ -58,9 +58,9 @@ func (l *Ledger) passBy(ref catalog.WorkloadRef) {
 
 // callFanOuts calls those whose turn it may be in the fan-outs of a config.
 func (l *Ledger) callFanOuts(config catalog.ConfigRef) {
-	for id := range l.fanOuts {
+	for id, f := range l.fanOuts {
 		if id.Config == config {
-			l.callNext(id)
+			l.callNext(f)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -58,22 +59,25 @@ type Ledger struct {
 	// underWay is how many restarts have begun and are not over.
 	underWay int
 	finished []Progress
-	tickets  ticket
+	// uncertain has since when restarts are uncertain.
+	uncertain map[catalog.WorkloadRef]time.Time
+	recent    *[]*fanOut // see shared
 }
 
 // New returns a ledger without restarts. It calls wake with each workload that waited and should ask
 // again; wake must return at once and must not call the ledger.
 func New(policy Policy, wake func(catalog.WorkloadRef)) *Ledger {
 	return &Ledger{
-		policy:  policy,
-		wake:    wake,
-		members: make(map[catalog.WorkloadRef]*member),
-		fanOuts: make(map[FanOut]*fanOut),
-		halts:   newHalts(),
-		first:   make(first),
-		waves:   make(map[string]*waves),
-		places:  newPlaces(policy.Limit),
-		waiting: make(map[Reason]int),
+		policy:    policy,
+		wake:      wake,
+		members:   make(map[catalog.WorkloadRef]*member),
+		fanOuts:   make(map[FanOut]*fanOut),
+		halts:     newHalts(),
+		first:     make(first),
+		waves:     make(map[string]*waves),
+		places:    newPlaces(policy.Limit),
+		waiting:   make(map[Reason]int),
+		uncertain: make(map[catalog.WorkloadRef]time.Time),
 	}
 }
 
@@ -85,15 +89,14 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 	decided := l.first.decided(r.Workload)
 	var answer Answer
 	l.change(r.Workload, func(m *member) {
-		m.leave(l)
+		m.leave()
 		m.wave, m.isPending, m.next = r.Wave, false, due
 		c := l.caseOf(r, m, due)
 		if answer = Admit(&c, now); answer.MayBegin() {
 			due.phase = admitted
 			return
 		}
-		due.reason, due.awaits, due.halt = answer.Reason, answer.FanOut, answer.Halt
-		l.join(due)
+		l.join(m, &answer)
 	})
 	for _, config := range decided {
 		l.callFanOuts(config)
@@ -103,8 +106,9 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 
 func (l *Ledger) newRestart(r *Request, now time.Time) *restart {
 	due := &restart{
-		workload: r.Workload, standing: r.Standing, cannotRoll: r.CannotRoll, takesPlace: !r.CannotRoll && l.policy.Gradual, since: now,
+		workload: r.Workload, standing: r.Standing, cannotRoll: r.CannotRoll, takesPlace: !r.CannotRoll && l.policy.Gradual,
 	}
+	var fanOuts []*fanOut
 	for i := range r.Causes {
 		cause := &r.Causes[i]
 		if r.CannotRoll || !cause.IsGradual {
@@ -112,10 +116,27 @@ func (l *Ledger) newRestart(r *Request, now time.Time) *restart {
 		}
 		due.takesPlace = true
 		for _, moment := range cause.Moments {
-			due.fanOuts = append(due.fanOuts, FanOut{cause.Config, moment})
+			f := l.fanOut(FanOut{cause.Config, moment})
+			if f.since.IsZero() {
+				f.since = now
+			}
+			fanOuts = append(fanOuts, f)
 		}
 	}
+	due.gradual = l.shared(fanOuts)
 	return due
+}
+
+// shared returns fan-outs in a form that neighbors share, to save memory: mostly the readers of a config ask
+// one after the other.
+func (l *Ledger) shared(fanOuts []*fanOut) *[]*fanOut {
+	if len(fanOuts) == 0 {
+		return nil
+	}
+	if l.recent == nil || !slices.Equal(*l.recent, fanOuts) {
+		l.recent = &fanOuts
+	}
+	return l.recent
 }
 
 // caseOf returns what decides about a restart, which does not count yet.
@@ -142,8 +163,9 @@ func (l *Ledger) caseOf(r *Request, m *member, due *restart) Case {
 // Begin notes that a restart has begun. The API server has accepted it.
 func (l *Ledger) Begin(r *Request, now time.Time) {
 	l.change(r.Workload, func(m *member) {
-		m.leave(l)
-		m.wave, m.isPending, m.uncertainSince = r.Wave, false, time.Time{}
+		m.leave()
+		l.forgetUncertain(r.Workload, m)
+		m.wave, m.isPending = r.Wave, false
 		m.current, m.next = l.newRestart(r, now), nil
 		if m.current.phase = rolling; r.CannotRoll {
 			m.current = nil
@@ -162,9 +184,9 @@ func (l *Ledger) Release(ref catalog.WorkloadRef, isPending, isUncertain bool, n
 		return
 	}
 	l.change(ref, func(m *member) {
-		m.leave(l)
+		m.leave()
 		if isUncertain && m.next != nil && m.next.takesPlace && m.next.phase == admitted {
-			m.uncertainSince = now
+			m.isUncertain, l.uncertain[ref] = true, now
 		}
 		m.isPending, m.next = isPending, nil
 	})
@@ -177,7 +199,7 @@ func (l *Ledger) Settle(ref catalog.WorkloadRef) {
 		return
 	}
 	l.change(ref, func(m *member) {
-		m.leave(l)
+		m.leave()
 		m.isPending, m.next = false, nil
 	})
 }
@@ -186,15 +208,15 @@ func (l *Ledger) Settle(ref catalog.WorkloadRef) {
 // wait for that.
 func (l *Ledger) Expect(ref catalog.WorkloadRef, wave int16) {
 	l.change(ref, func(m *member) {
-		changesLine := m.next != nil && m.next.phase == waiting && m.next.reason == Wave && m.wave != wave
-		if changesLine {
-			m.leave(l)
+		isInLine := m.next != nil && m.next.phase == waiting && m.next.reason() == Wave
+		if m.isPending = true; m.wave == wave || !isInLine {
+			m.wave = wave
+			return
 		}
-		m.wave, m.isPending = wave, true
-		if changesLine {
-			m.next.phase = waiting
-			l.join(m.next)
-		}
+		moved := *m.next
+		m.leave()
+		m.wave, m.next = wave, &moved
+		l.join(m, &Answer{Reason: Wave})
 	})
 }
 
@@ -205,7 +227,8 @@ func (l *Ledger) Forget(ref catalog.WorkloadRef) {
 		return
 	}
 	l.change(ref, func(m *member) {
-		m.leave(l)
+		m.leave()
+		l.forgetUncertain(ref, m)
 		*m = member{}
 	})
 }
@@ -224,8 +247,8 @@ func (l *Ledger) End(ref catalog.WorkloadRef, isDelivered bool) {
 		return
 	}
 	l.change(ref, func(m *member) {
-		for _, id := range m.current.fanOuts {
-			if f := l.fanOuts[id]; f != nil && isDelivered && m.current.standing != Unwell {
+		for _, f := range m.current.fanOuts() {
+			if isDelivered && m.current.standing != Unwell {
 				f.delivered++
 			}
 		}
@@ -241,9 +264,9 @@ const uncertainFor = 30 * time.Second
 // that should go first. It should be called every few
 // seconds.
 func (l *Ledger) Tick(now time.Time) {
-	for ref, m := range l.members {
-		if !m.uncertainSince.IsZero() && now.Sub(m.uncertainSince) >= uncertainFor {
-			l.change(ref, func(m *member) { m.uncertainSince = time.Time{} })
+	for ref, since := range l.uncertain {
+		if now.Sub(since) >= uncertainFor {
+			l.change(ref, func(m *member) { l.forgetUncertain(ref, m) })
 		}
 	}
 	for config, e := range l.first {
@@ -252,6 +275,12 @@ func (l *Ledger) Tick(now time.Time) {
 			l.callFanOuts(config)
 		}
 	}
+}
+
+// forgetUncertain notes that no restart of a workload is uncertain any more.
+func (l *Ledger) forgetUncertain(ref catalog.WorkloadRef, m *member) {
+	m.isUncertain = false
+	delete(l.uncertain, ref)
 }
 
 // change changes what is known about a workload, and calls those that waited for that. Nobody waits for a
@@ -269,8 +298,8 @@ func (l *Ledger) change(ref catalog.WorkloadRef, change func(*member)) {
 	if m.isEmpty() {
 		delete(l.members, ref)
 	}
-	for _, id := range before {
-		l.callNext(id)
+	for _, f := range before {
+		l.callNext(f)
 	}
 	l.callWave(ref.Namespace)
 	l.callPlaces()
@@ -291,14 +320,14 @@ func (l *Ledger) count(namespace string, m *member, sign int) {
 		if r == nil {
 			continue
 		}
-		for _, id := range r.fanOuts {
-			l.fanOut(id).count(r, sign)
+		for _, f := range r.fanOuts() {
+			f.count(r, sign)
 		}
-		if r.phase == called && r.reason == Limit {
+		if r.phase == called && r.reason() == Limit {
 			l.places.offer(namespace, sign)
 		}
 		if r.phase == waiting {
-			l.waiting[r.reason] += sign
+			l.waiting[r.reason()] += sign
 		}
 	}
 }

@@ -1,7 +1,7 @@
 package gate
 
 import (
-	"time"
+	"slices"
 
 	"kubernetes-deployment-restart-controller/catalog"
 )
@@ -11,29 +11,35 @@ type member struct {
 	wave int16
 	// isPending means that it is not known yet whether a restart is due.
 	isPending bool
-	// uncertainSince is since when the API server may have accepted a restart without saying so; zero
-	// if there is no such restart.
-	uncertainSince time.Time
-	current        *restart // under way; nil if there is none
-	next           *restart // due; nil if there is none
+	// isUncertain means that the API server may have accepted a restart without saying so.
+	isUncertain bool
+	current     *restart // under way; nil if there is none
+	next        *restart // due; nil if there is none
 }
 
-// restart is a restart that is due or under way.
+// restart is a restart that is due or under way. There are as many as workloads when a shared config
+// changes, so they are small. Each answer that it has to wait makes a new one.
 type restart struct {
 	workload   catalog.WorkloadRef
-	fanOuts    []FanOut // the gradual ones
+	gradual    *[]*fanOut // its fan-outs, shared with other restarts; nil if there are none
+	line       *line      // where it waits; nil if only time or a person can change the answer
+	waitsFor   uint8      // the index of its reason
 	standing   Standing
 	takesPlace bool
 	cannotRoll bool
 	phase      phase
-	since      time.Time // when it asked first, or when it began
-	// reason says what it waits for, with the fan-out or the halt, if it is one of these. ticket is its
-	// place in the line.
-	reason Reason
-	awaits FanOut
-	halt   *Halt
-	ticket ticket
 }
+
+// fanOuts returns the gradual fan-outs that the restart is part of.
+func (r *restart) fanOuts() []*fanOut {
+	if r.gradual == nil {
+		return nil
+	}
+	return *r.gradual
+}
+
+// reason returns what the restart waits for.
+func (r *restart) reason() Reason { return Reasons[r.waitsFor] }
 
 // phase is how far a restart has come.
 type phase uint8
@@ -56,12 +62,12 @@ func (r *restart) isCalled() bool { return r.phase == called && r.standing != Un
 // isInTurn reports whether the restart waits only for other restarts that are under way, so that those
 // that come later can wait for it.
 func (r *restart) isInTurn() bool {
-	return r.phase <= called && (r.reason == SlowStart || r.reason == Limit)
+	return r.phase <= called && (r.reason() == SlowStart || r.reason() == Limit)
 }
 
 // holdsPlace reports whether the workload counts for the limit.
 func (m *member) holdsPlace() bool {
-	return !m.uncertainSince.IsZero() ||
+	return m.isUncertain ||
 		m.current != nil && m.current.takesPlace && m.current.phase == rolling ||
 		m.next != nil && m.next.takesPlace && m.next.phase == admitted
 }
@@ -72,52 +78,47 @@ func (m *member) isUnsettled() bool {
 }
 
 func (m *member) isEmpty() bool {
-	return m.current == nil && m.next == nil && !m.isPending && m.uncertainSince.IsZero()
+	return m.current == nil && m.next == nil && !m.isPending && !m.isUncertain
 }
 
 // fanOuts returns the fan-outs that the workload is part of.
-func (m *member) fanOuts() []FanOut {
-	var all []FanOut
-	for _, r := range []*restart{m.current, m.next} {
-		if r != nil {
-			all = append(all, r.fanOuts...)
-		}
+func (m *member) fanOuts() []*fanOut {
+	switch {
+	case m.current == nil && m.next == nil:
+		return nil
+	case m.current == nil:
+		return m.next.fanOuts()
+	case m.next == nil:
+		return m.current.fanOuts()
 	}
-	return all
+	return slices.Concat(m.current.fanOuts(), m.next.fanOuts())
 }
 
 // leave takes the next restart out of the line in which it waits.
-func (m *member) leave(l *Ledger) {
+func (m *member) leave() {
 	if r := m.next; r != nil && r.phase == waiting {
 		r.phase = called // so that its entry in the line has no effect any more
-		if line := l.lineOf(r); line != nil {
-			line.leave()
+		if r.line != nil {
+			r.line.leave()
 		}
 	}
 }
 
-// join makes a restart wait in the line of its reason. There is no line for what only time or a person
-// changes.
-func (l *Ledger) join(r *restart) {
-	l.tickets++
-	r.ticket = l.tickets
-	if line := l.lineOf(r); line != nil {
-		line.join(r)
-	}
-}
-
-func (l *Ledger) lineOf(r *restart) *line {
-	switch r.reason {
+// join makes the next restart of a workload wait for the reason of an answer. There is no line for what
+// only time or a person changes.
+func (l *Ledger) join(m *member, answer *Answer) {
+	r := m.next
+	r.waitsFor = uint8(slices.Index(Reasons, answer.Reason))
+	switch answer.Reason {
 	case SlowStart:
-		return &l.fanOut(r.awaits).lines[r.standing]
+		l.fanOut(answer.FanOut).lines[r.standing].join(r)
 	case Limit:
-		return l.places.lineOf(r.workload.Namespace)
+		l.places.lineOf(r.workload.Namespace).join(r)
 	case Wave:
-		return &l.waveOf(r.workload.Namespace).of(l.members[r.workload].wave).line
+		l.waveOf(r.workload.Namespace).of(m.wave).line.join(r)
 	case Halted:
-		return &r.halt.line
+		answer.Halt.line.join(r)
 	}
-	return nil
 }
 
 // call tells a restart that waited to ask again.

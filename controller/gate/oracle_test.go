@@ -13,6 +13,7 @@ import (
 // well.
 type tallies struct {
 	Taken, Called int
+	UnderWay      int
 	In            map[string]int
 	FanOuts       map[FanOut]fanOutTally
 	Waves         map[string]map[int16]int
@@ -27,7 +28,7 @@ type fanOutTally struct {
 // kept returns the tallies that the ledger keeps.
 func (l *Ledger) kept() tallies {
 	t := tallies{
-		Taken: l.places.taken, Called: l.places.called, In: l.places.in,
+		Taken: l.places.taken, Called: l.places.called, UnderWay: l.underWay, In: l.places.in,
 		FanOuts: map[FanOut]fanOutTally{}, Waves: map[string]map[int16]int{}, Waiting: map[Reason]int{},
 	}
 	for id, f := range l.fanOuts {
@@ -59,6 +60,9 @@ func (l *Ledger) counted() tallies {
 }
 
 func (t *tallies) count(ref catalog.WorkloadRef, m *member) {
+	if m.current != nil {
+		t.UnderWay++
+	}
 	if m.holdsPlace() {
 		t.Taken++
 		t.In[ref.Namespace]++
@@ -73,13 +77,13 @@ func (t *tallies) count(ref catalog.WorkloadRef, m *member) {
 		if r == nil {
 			continue
 		}
-		for _, id := range r.fanOuts {
-			t.FanOuts[id] = t.FanOuts[id].with(r)
+		for _, f := range r.fanOuts() {
+			t.FanOuts[f.id] = t.FanOuts[f.id].with(r)
 		}
 		if r.phase == waiting {
-			t.Waiting[r.reason]++
+			t.Waiting[r.reason()]++
 		}
-		if r.phase == called && r.reason == Limit {
+		if r.phase == called && r.reason() == Limit {
 			t.Called++
 			t.In[ref.Namespace]++
 		}
@@ -98,7 +102,7 @@ func (f fanOutTally) with(r *restart) fanOutTally {
 	if r.phase <= called {
 		f.Waiting++
 	}
-	if r.phase <= called && (r.reason == SlowStart || r.reason == Limit) {
+	if r.phase <= called && (r.reason() == SlowStart || r.reason() == Limit) {
 		f.InTurn[r.standing]++
 	}
 	return f
@@ -122,28 +126,43 @@ func (l *Ledger) problem() string {
 // problemOf returns what is wrong with a restart that waits: it must be in its line, once, and must not
 // wait for something that is over.
 func (l *Ledger) problemOf(m *member, r *restart) string {
-	if line := l.lineOf(r); line != nil {
-		isThis := func(e entry) bool { return e.restart == r && e.hasEffect() }
-		if i := slices.IndexFunc(line.entries, isThis); i < 0 || slices.ContainsFunc(line.entries[i+1:], isThis) {
-			return fmt.Sprintf("waits for %s, but not once in its line", r.reason)
+	if r.line != nil {
+		if i := slices.Index(r.line.entries, r); i < 0 || slices.Contains(r.line.entries[i+1:], r) {
+			return fmt.Sprintf("waits for %s, but not once in its line", r.reason())
 		}
 	}
 	over := false
-	switch r.reason {
+	switch r.reason() {
 	case SlowStart:
-		tally := l.tally(r.awaits)
+		i := slices.IndexFunc(r.fanOuts(), func(f *fanOut) bool { return r.line == &f.lines[r.standing] })
+		tally := l.tally(r.fanOuts()[i].id)
 		over = tally.admits(r.standing)
 	case Limit:
 		over = hasPlace(l.places.limit-l.places.taken-l.places.called, l.places.in[r.workload.Namespace])
 	case Wave:
 		over = !l.isAfterWave(r.workload.Namespace, m.wave)
 	case Halted:
-		over = !r.halt.isActive
+		over = !l.isActive(r.line)
 	}
 	if over {
-		return fmt.Sprintf("waits for %s, which is over", r.reason)
+		return fmt.Sprintf("waits for %s, which is over", r.reason())
 	}
 	return ""
+}
+
+// isActive reports whether a line is that of an active halt.
+func (l *Ledger) isActive(line *line) bool {
+	for _, all := range l.halts.of {
+		if slices.ContainsFunc(all, func(h *Halt) bool { return h.isActive && &h.line == line }) {
+			return true
+		}
+	}
+	for _, full := range l.halts.full {
+		if &full.line == line {
+			return true
+		}
+	}
+	return false
 }
 
 // leak returns what the ledger keeps though nothing needs it.
@@ -153,10 +172,10 @@ func (l *Ledger) leak() string {
 			return fmt.Sprintf("%s is kept", ref)
 		}
 	}
-	if len(l.members) > 0 {
+	if len(l.members) > 0 && len(l.uncertain) <= len(l.members) {
 		return ""
 	}
-	if len(l.fanOuts)+len(l.waves)+len(l.places.in)+len(l.places.lines)+len(l.places.turns) > 0 {
+	if len(l.fanOuts)+len(l.waves)+len(l.places.in)+len(l.places.lines)+len(l.places.turns)+len(l.uncertain) > 0 {
 		return fmt.Sprintf("without members: %d fan-outs, waves of %d namespaces, places of %d, lines of %d, turns of %d",
 			len(l.fanOuts), len(l.waves), len(l.places.in), len(l.places.lines), len(l.places.turns))
 	}

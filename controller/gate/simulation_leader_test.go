@@ -29,6 +29,8 @@ type leader struct {
 	attempts  map[*app]int
 	uncertain map[*app]time.Time
 	proven    map[FanOut]int
+	// firstUntil is until when workloads may be waited for that go first.
+	firstUntil time.Time
 }
 
 type patch struct {
@@ -265,6 +267,11 @@ func (l *leader) lose(a *app, p *patch) {
 			}
 		})
 	}
+	l.tickOn()
+}
+
+// tickOn has the ledger know the time for a while.
+func (l *leader) tickOn() {
 	for i := range 10 {
 		l.after(time.Duration(i)*5*time.Second, func() {
 			if l.leader == l {

@@ -102,7 +102,11 @@ func (l *leader) store() {
 
 func (l *leader) noteContent(c *simConfig) {
 	l.endHalts(c, func(h *trueHalt) bool { return c.id(h.keys, nil) != h.content })
-	l.ledger.ContentChanged(c.ref, func(keys []string) string { return c.id(keys, nil) })
+	for _, h := range l.ledger.ContentChanged(c.ref, func(keys []string) string { return c.id(keys, nil) }) {
+		l.ledger.GoFirst(c.ref, h.Failed, l.now.Add(20*time.Second))
+		l.firstUntil = l.now.Add(30 * time.Second)
+		l.tickOn()
+	}
 	l.store()
 }
 

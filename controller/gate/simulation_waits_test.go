@@ -44,6 +44,9 @@ func (l *leader) checkPlaces(a *app) {
 
 // checkOthersGo checks that the others that a workload waits for do something.
 func (l *leader) checkOthersGo(a *app) {
+	if !l.now.After(l.firstUntil) {
+		return
+	}
 	for _, other := range l.apps {
 		if other.ref.Namespace == a.ref.Namespace && (l.current[other] != nil || l.reasons[other] == Limit) {
 			return

@@ -28,7 +28,7 @@ func TestTalliesAreThoseOfTheMembersWhateverHappens(t *testing.T) {
 			},
 			"ask": h.ask, "begin": h.begin, "release": h.release, "settle": h.settle, "expect": h.expect, "forget": h.forget,
 			"roll": h.roll, "end": h.end, "tick": h.tick, "count": h.count, "fail": h.fail, "resume": h.resume, "restore": h.restore,
-			"recover": h.recover, "change content": h.changeContent,
+			"recover": h.recover, "change content": h.changeContent, "go first": h.goFirst,
 		})
 		h.close(t)
 	})
@@ -138,6 +138,11 @@ func (h *handler) changeContent(t *rapid.T) {
 	config := drawConfig(t, rapid.SampledFrom([]string{"a", "b"}).Draw(t, "namespace"))
 	kept := drawContent(t)
 	h.ledger.ContentChanged(config, func([]string) string { return kept })
+}
+
+func (h *handler) goFirst(t *rapid.T) {
+	ref := drawWorkload(t)
+	h.ledger.GoFirst(drawConfig(t, ref.Namespace), []catalog.WorkloadRef{ref}, h.now.Add(30*time.Second))
 }
 
 // close ends everything.
