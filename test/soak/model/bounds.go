@@ -26,6 +26,22 @@ type SetSight struct {
 	Name                string
 	Replicas, Available int
 	Gone                bool
+
+	// lost is how many pods it lost last that were available, and lostAt is when.
+	lost   int
+	lostAt time.Time
+}
+
+// notice is how long the engine may take to act on a pod that is not available any more. An order that
+// comes earlier was given before.
+const notice = time.Second
+
+// known returns how many available pods the engine may have known of at a time.
+func (s SetSight) known(at time.Time) int {
+	if at.Sub(s.lostAt) < notice {
+		return s.Available + s.lost
+	}
+	return s.Available
 }
 
 // SeeSet takes in a ReplicaSet.
@@ -88,7 +104,11 @@ func (r *rolling) observe(spec Rollout) {
 // order takes in a ReplicaSet and returns what is wrong with it.
 func (r *rolling) order(s SetSight) string {
 	before, known := r.sets[s.Name]
-	total, available := r.count()
+	mayKnow := func(other SetSight) int { return other.known(s.At) }
+	total, available := r.count(mayKnow)
+	if s.lost, s.lostAt = before.lost, before.lostAt; s.Available < before.Available {
+		s.lost, s.lostAt = before.known(s.At)-s.Available, s.At
+	}
 	if s.Gone {
 		delete(r.sets, s.Name)
 	} else {
@@ -98,7 +118,7 @@ func (r *rolling) order(s SetSight) string {
 	if len(r.specs) == 0 || s.Gone {
 		return ""
 	}
-	newTotal, newAvailable := r.count()
+	newTotal, newAvailable := r.count(mayKnow)
 	switch present := r.specs[len(r.specs)-1]; {
 	case s.Replicas > before.Replicas || !known && s.Replicas > 0:
 		return r.judgeMore(s, present, newTotal)
@@ -145,18 +165,19 @@ func (r *rolling) judgeFewer(s, before SetSight, total, available, newAvailable 
 	return ""
 }
 
-// count returns how many pods are wanted, and how many of these are available.
-func (r *rolling) count() (total, available int) {
+// count returns how many pods are wanted, and how many of these are available. The function returns that
+// of a ReplicaSet.
+func (r *rolling) count(availableOf func(SetSight) int) (total, available int) {
 	for _, s := range r.sets {
 		total += s.Replicas
-		available += min(s.Available, s.Replicas)
+		available += min(availableOf(s), s.Replicas)
 	}
 	return total, available
 }
 
 // settle notes when one ReplicaSet has all that is wanted.
 func (r *rolling) settle() {
-	total, available := r.count()
+	total, available := r.count(func(s SetSight) int { return s.Available })
 	if n := len(r.specs); n == 1 && total == r.specs[0].Replicas && available == total {
 		r.scaledDown = false
 	}

@@ -48,6 +48,14 @@ func TestARollout(t *testing.T) {
 			p.set(7, "old", 3, 1)
 			p.set(8, "old", 1, 1)
 		}, nil},
+		{"may take away pods while others are lost", func(p *play) {
+			p.set(7, "new", 2, 0)
+			p.set(7.5, "old", 2, 3)
+		}, nil},
+		{"may not take away pods long after others are lost", func(p *play) {
+			p.set(7, "new", 2, 0)
+			p.set(8, "old", 2, 3)
+		}, []string{OutOfBounds}},
 		{"may grow as soon as it is scaled up", func(p *play) {
 			p.scale(7, 6, false)
 			p.set(8, "new", 4, 2)
