@@ -29,8 +29,9 @@ type leader struct {
 	attempts  map[*app]int
 	uncertain map[*app]time.Time
 	proven    map[FanOut]int
-	// firstUntil is until when workloads may be waited for that go first.
-	firstUntil time.Time
+	// first are workloads that have to go first for a config, until nobody waits for them any longer.
+	first      map[catalog.ConfigRef][]catalog.WorkloadRef
+	firstUntil map[catalog.ConfigRef]time.Time
 }
 
 type patch struct {
@@ -44,6 +45,7 @@ func (f *fleet) lead() {
 	l := &leader{
 		fleet: f, known: f.moment, queued: map[*app]bool{}, dirty: map[*app]bool{}, patches: map[*app]*patch{}, asked: map[*app]*Request{},
 		reasons: map[*app]Reason{}, pending: map[*app]bool{}, current: map[*app]*simRollout{}, attempts: map[*app]int{}, uncertain: map[*app]time.Time{}, proven: map[FanOut]int{},
+		first: map[catalog.ConfigRef][]catalog.WorkloadRef{}, firstUntil: map[catalog.ConfigRef]time.Time{},
 	}
 	l.ledger = New(f.policy, l.wake)
 	f.leader = l
@@ -132,6 +134,7 @@ func (l *leader) enqueueAfter(a *app, d time.Duration) {
 }
 
 func (l *leader) process(a *app) {
+	l.decided(a)
 	delete(l.reasons, a)
 	delete(l.asked, a)
 	delete(l.pending, a)
@@ -204,6 +207,13 @@ func (l *leader) patch(a *app, r *Request) {
 	})
 }
 
+// decided notes that nobody waits any more to know whether a workload is due.
+func (l *leader) decided(a *app) {
+	for config, first := range l.first {
+		l.first[config] = slices.DeleteFunc(first, func(ref catalog.WorkloadRef) bool { return ref == a.ref })
+	}
+}
+
 // isAcceptable reports whether the API server accepts a request: the workload has not changed since.
 func (l *leader) isAcceptable(a *app, p *patch) bool {
 	return !a.isGone && maps.Equal(a.recorded, p.version)
@@ -243,6 +253,9 @@ func (l *leader) answered(a *app, p *patch) bool {
 
 func (l *leader) release(a *app, isPending, isUncertain bool) {
 	l.ledger.Release(a.ref, isPending, isUncertain, l.now)
+	if !isPending {
+		l.decided(a)
+	}
 	if l.pending[a] = isPending; !isPending {
 		delete(l.pending, a)
 	}

@@ -103,8 +103,8 @@ func (l *leader) store() {
 func (l *leader) noteContent(c *simConfig) {
 	l.endHalts(c, func(h *trueHalt) bool { return c.id(h.keys, nil) != h.content })
 	for _, h := range l.ledger.ContentChanged(c.ref, func(keys []string) string { return c.id(keys, nil) }) {
-		l.ledger.GoFirst(c.ref, h.Failed, l.now.Add(20*time.Second))
-		l.firstUntil = l.now.Add(30 * time.Second)
+		l.first[c.ref], l.firstUntil[c.ref] = slices.Clone(h.Failed), l.now.Add(20*time.Second)
+		l.ledger.GoFirst(c.ref, h.Failed, l.firstUntil[c.ref])
 		l.tickOn()
 	}
 	l.store()
@@ -191,6 +191,9 @@ func (f *fleet) haltOf(r *Request) *trueHalt {
 }
 
 func (l *leader) checkSlowStart(a *app, r *Request, id FanOut) {
+	if first := l.first[id.Config]; len(first) > 0 && r.Standing != Failed && l.now.Before(l.firstUntil[id.Config]) {
+		l.breaks("%s restarts before %v", a, first)
+	}
 	inFlight := 0
 	for _, other := range l.apps {
 		var present *Request

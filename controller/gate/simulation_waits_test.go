@@ -1,5 +1,7 @@
 package gate
 
+import "time"
+
 // checkIdle checks that nobody waits for nothing when nobody has anything to do.
 func (f *fleet) checkIdle() {
 	l := f.leader
@@ -44,8 +46,10 @@ func (l *leader) checkPlaces(a *app) {
 
 // checkOthersGo checks that the others that a workload waits for do something.
 func (l *leader) checkOthersGo(a *app) {
-	if !l.now.After(l.firstUntil) {
-		return
+	for config, until := range l.firstUntil {
+		if config.Namespace == a.ref.Namespace && !l.now.After(until.Add(10*time.Second)) {
+			return // for those that go first
+		}
 	}
 	for _, other := range l.apps {
 		if other.ref.Namespace == a.ref.Namespace && (l.current[other] != nil || l.reasons[other] == Limit) {
