@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// reportPeriod is how often the fan-outs are looked at, and progressPeriod how often an Event at most
-	// reports the progress of one.
+	// reportPeriod is how often the fan-outs are looked at. An Event reports that one is under way at the first
+	// look, and its progress every progressPeriod at most.
 	reportPeriod   = 5 * time.Second
 	progressPeriod = time.Minute
 )
@@ -33,7 +33,7 @@ type fanOutReports struct {
 	reported map[gate.FanOut]reportedProgress // only the reporting goroutine uses it
 }
 
-// reportedProgress is what was reported of a fan-out last. The first report is due a while after it began.
+// reportedProgress is what was reported of a fan-out last.
 type reportedProgress struct {
 	progress gate.Progress
 	at       time.Time
@@ -87,11 +87,8 @@ func (r *fanOutReports) report(ctx context.Context, now time.Time) {
 	kept := make(map[gate.FanOut]reportedProgress)
 	for i := range underWay {
 		p := &underWay[i]
-		last, isKnown := r.reported[p.FanOut]
-		switch {
-		case !isKnown:
-			last.at = p.Since
-		case last.progress != *p && now.Sub(last.at) >= progressPeriod && p.Total() > 1:
+		last := r.reported[p.FanOut]
+		if last.progress != *p && now.Sub(last.at) >= progressPeriod && p.Total() > 1 {
 			r.reportProgress(ctx, p)
 			last = reportedProgress{*p, now}
 		}
