@@ -127,7 +127,7 @@ func New(options Options) (*Controller, error) {
 	c.halts = c.newHaltKeeper(following)
 	c.deliveries = c.newDeliveries(following)
 	c.halts.deliveries = c.deliveries
-	c.reports = &fanOutReports{gate: c.gate, events: c.deliveries.configs, log: c.log, problems: make(map[catalog.ConfigRef]struct{})}
+	c.reports = &fanOutReports{gate: c.gate, configs: c.deliveries.configs, log: c.log, problems: make(map[catalog.ConfigRef]struct{})}
 	c.restarter = c.newRestarter(clients)
 	c.gate.knowsWorkloads = c.watches.knowWorkloads
 	c.gate.wake = func(ref catalog.WorkloadRef) { c.restarter.queue.Add(ref, catalog.ConfigRef{}) }

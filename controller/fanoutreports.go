@@ -18,19 +18,34 @@ const (
 	// look, and its progress every progressPeriod at most.
 	reportPeriod   = 5 * time.Second
 	progressPeriod = time.Minute
+	// reportsAtOnce and reportsOfNamespace are how many Events there are at a look at most, so that the
+	// configs of one tenant take neither the requests of others nor their turns. The others follow later.
+	reportsAtOnce      = 10
+	reportsOfNamespace = 2
 )
 
 // fanOutReports reports to the owners of configs how far their content has come, and which of their
 // annotations cannot be used. An Event takes a request, so nothing else waits for them.
 type fanOutReports struct {
-	gate   *gatekeeper
-	events configEvents
-	log    *slog.Logger
+	gate    *gatekeeper
+	configs configEvents
+	log     *slog.Logger
 
 	mu       sync.Mutex
 	problems map[catalog.ConfigRef]struct{} // the configs whose annotations have changed
 
-	reported map[gate.FanOut]reportedProgress // only the reporting goroutine uses it
+	// Only the reporting goroutine uses these: what was reported last, the fan-outs whose end has not been
+	// reported, and how many Events there were in this look, also by namespace.
+	reported map[gate.FanOut]reportedProgress
+	finished []finishedFanOut
+	events   int
+	eventsIn map[string]int
+}
+
+// finishedFanOut is a fan-out that is over.
+type finishedFanOut struct {
+	gate.Progress
+	took time.Duration
 }
 
 // reportedProgress is what was reported of a fan-out last.
@@ -49,12 +64,28 @@ func (r *fanOutReports) noteProblem(ref catalog.ConfigRef) {
 	r.problems[ref] = struct{}{}
 }
 
-func (r *fanOutReports) takeProblems() map[catalog.ConfigRef]struct{} {
+// takeProblem removes a config from those with other annotations, if an Event about it may be created now.
+func (r *fanOutReports) takeProblem() (ref catalog.ConfigRef, found bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	problems := r.problems
-	r.problems = make(map[catalog.ConfigRef]struct{})
-	return problems
+	for ref := range r.problems {
+		if r.mayReport(ref) {
+			delete(r.problems, ref)
+			return ref, true
+		}
+	}
+	return catalog.ConfigRef{}, false
+}
+
+// mayReport reports whether another Event on a config may be created in this look.
+func (r *fanOutReports) mayReport(ref catalog.ConfigRef) bool {
+	return r.events < reportsAtOnce && r.eventsIn[ref.Namespace] < reportsOfNamespace
+}
+
+func (r *fanOutReports) event(ctx context.Context, ref catalog.ConfigRef, eventType, reason, message string) {
+	r.events++
+	r.eventsIn[ref.Namespace]++
+	r.configs.event(ctx, ref, eventType, reason, message)
 }
 
 // run reports until the context ends.
@@ -74,21 +105,23 @@ func (r *fanOutReports) run(ctx context.Context) {
 }
 
 func (r *fanOutReports) report(ctx context.Context, now time.Time) {
-	for ref := range r.takeProblems() {
+	r.events, r.eventsIn = 0, make(map[string]int)
+	for ref, found := r.takeProblem(); found; ref, found = r.takeProblem() {
 		if problem := r.gate.problemOfConfig(ref); problem != "" {
 			r.log.Warn("cannot use an annotation of a config", "config", ref, "problem", problem)
-			r.events.event(ctx, ref, corev1.EventTypeWarning, reasonInvalid, problem)
+			r.event(ctx, ref, corev1.EventTypeWarning, reasonInvalid, problem)
 		}
 	}
 	underWay, finished := r.gate.progress()
-	for i := range finished {
-		r.reportFinished(ctx, &finished[i], now)
+	for _, p := range finished {
+		r.finished = append(r.finished, finishedFanOut{p, now.Sub(p.Since).Round(time.Second)})
 	}
+	r.reportFinished(ctx)
 	kept := make(map[gate.FanOut]reportedProgress)
 	for i := range underWay {
 		p := &underWay[i]
 		last := r.reported[p.FanOut]
-		if last.progress != *p && now.Sub(last.at) >= progressPeriod && p.Total() > 1 {
+		if last.progress != *p && now.Sub(last.at) >= progressPeriod && p.Total() > 1 && r.mayReport(p.FanOut.Config) {
 			r.reportProgress(ctx, p)
 			last = reportedProgress{*p, now}
 		}
@@ -100,13 +133,24 @@ func (r *fanOutReports) report(ctx context.Context, now time.Time) {
 func (r *fanOutReports) reportProgress(ctx context.Context, p *gate.Progress) {
 	text := fmt.Sprintf("fan-out%s: %d of %d delivered, %d rolling", r.contentOf(p.FanOut), p.Proven, p.Total(), p.UnderWay)
 	r.log.Info("fan-out is under way", "config", p.FanOut.Config, "delivered", p.Proven, "of", p.Total(), "rolling", p.UnderWay)
-	r.events.event(ctx, p.FanOut.Config, corev1.EventTypeNormal, reasonFanOut, text)
+	r.event(ctx, p.FanOut.Config, corev1.EventTypeNormal, reasonFanOut, text)
 }
 
-func (r *fanOutReports) reportFinished(ctx context.Context, p *gate.Progress, now time.Time) {
-	took := now.Sub(p.Since).Round(time.Second)
-	r.log.Info("fan-out is finished", "config", p.FanOut.Config, "delivered", p.Delivered, "after", took.String())
-	r.events.event(ctx, p.FanOut.Config, corev1.EventTypeNormal, reasonFanOut, fmt.Sprintf("finished: %d delivered in %s", p.Delivered, took))
+// maxFinished is how many fan-outs are remembered at most whose end has not been reported.
+const maxFinished = 1000
+
+func (r *fanOutReports) reportFinished(ctx context.Context) {
+	var later []finishedFanOut
+	for _, f := range r.finished {
+		switch config := f.FanOut.Config; {
+		case r.mayReport(config):
+			r.log.Info("fan-out is finished", "config", config, "delivered", f.Delivered, "after", f.took.String())
+			r.event(ctx, config, corev1.EventTypeNormal, reasonFanOut, fmt.Sprintf("finished: %d delivered in %s", f.Delivered, f.took))
+		case len(later) < maxFinished:
+			later = append(later, f)
+		}
+	}
+	r.finished = later
 }
 
 // contentOf names the present content of a config, by which a person can call it urgent.
