@@ -1,12 +1,13 @@
 package test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,15 +30,22 @@ func (s *scene) runReaders(count int, flags ...string) *readers {
 	s.Helper()
 	s.startController(append([]string{"--fan-out=gradual", "--restart-soak=1s"}, flags...)...)
 	s.make(settings, set("used", "v1"), set("other", "v1"))
-	r := &readers{scene: s, before: make(map[workload]state)}
+	var all []workload
 	for i := range count {
-		r.all = append(r.all, s.run(fmt.Sprintf("app-%02d", i), podOf(envFrom(settings))))
+		all = append(all, s.run(fmt.Sprintf("app-%02d", i), podOf(envFrom(settings))))
 	}
-	for _, w := range r.all {
+	return s.readersOf(all...)
+}
+
+// readersOf waits until all the workloads run, and long enough that no clock can take an edit for older
+// than their pods.
+func (s *scene) readersOf(all ...workload) *readers {
+	s.Helper()
+	r := &readers{scene: s, all: all, before: make(map[workload]state)}
+	for _, w := range all {
 		r.before[w] = s.started(w)
-		s.awaitRollout(w)
 	}
-	s.awaitTime(time.Now().Add(2 * time.Second)) // so that no clock can take an edit for older than the pods
+	s.letTimePass()
 	return r
 }
 
@@ -65,6 +73,18 @@ func (r *readers) awaitRestarted(count int) (restarted []workload) {
 		return err
 	})
 	return restarted
+}
+
+// requireRestarted fails the test unless just these readers have restarted.
+func (r *readers) requireRestarted(want ...workload) {
+	r.Helper()
+	got, err := r.restarted(r.Context())
+	r.must(err)
+	byName := func(a, b workload) int { return cmp.Compare(a.name, b.name) }
+	slices.SortFunc(got, byName)
+	if !slices.Equal(got, slices.SortedFunc(slices.Values(want), byName)) {
+		r.Fatalf("%v restarted, want %v", got, want)
+	}
 }
 
 // note notes the present state of the readers.
@@ -189,7 +209,7 @@ func TestTheNextLeaderHaltsWhatTheFormerOneHalted(t *testing.T) {
 	r := s.runReaders(4)
 	heal := s.crashRestartedPodsUntil()
 	s.edit(settings, set("used", "bad"))
-	broken := r.awaitRestarted(1)
+	r.awaitRestarted(1)
 	s.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, 3)
 	s.eventually("the halt is recorded", func(ctx context.Context) error {
 		halts, err := s.client.CoreV1().ConfigMaps(s.installation.Namespace).Get(ctx, controllerName+"-halts", metav1.GetOptions{})
@@ -207,7 +227,6 @@ func TestTheNextLeaderHaltsWhatTheFormerOneHalted(t *testing.T) {
 	r.awaitRestarted(0)
 	s.edit(settings, set("used", "good"))
 	r.awaitRestarted(4)
-	_ = broken
 }
 
 func TestAHoldKeepsARestartFromBeginningUntilItIsRemoved(t *testing.T) {

@@ -1,0 +1,125 @@
+package test
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+)
+
+// In which order the workloads of a namespace restart, if they have waves.
+
+const (
+	waveAnnotation = "com.xing.deployment-restart.wave"
+	holdAnnotation = "com.xing.deployment-restart.hold"
+)
+
+func inWave(number int) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) { d.Annotations[waveAnnotation] = strconv.Itoa(number) }
+}
+
+// leadTheWaves lets the marker restart before all waves, so that [scene.settle] does not wait for them.
+func (s *scene) leadTheWaves() {
+	s.Helper()
+	s.annotate(deployment(markerName), waveAnnotation, "-1000")
+}
+
+// runHeld runs readers of the settings whose pods are held back until they are let go, and lets them go.
+func (s *scene) runHeld(adjust func(*appsv1.Deployment), names ...string) (all []workload) {
+	s.Helper()
+	for _, name := range names {
+		all = append(all, s.run(name, podOf(envFrom(settings)), held, adjust))
+	}
+	for _, w := range all {
+		s.letAllGo(w)
+	}
+	return all
+}
+
+func TestAWaveRestartsOnlyAfterTheRolloutsOfTheWaveBefore(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController()
+	s.leadTheWaves()
+	s.make(settings, set("used", "v1"))
+	waves := [][]workload{s.runHeld(inWave(-1), "first-a", "first-b"), s.runHeld(inWave(0), "middle-a", "middle-b"), s.runHeld(inWave(1), "last-a", "last-b")}
+	r := s.readersOf(slices.Concat(waves...)...)
+	s.edit(settings, set("used", "v2"))
+	for i, wave := range waves {
+		begun := 2 * (i + 1)
+		r.awaitRestarted(begun)
+		r.requireRestarted(slices.Concat(waves[:i+1]...)...)
+		s.awaitMetric("held_workloads", map[string]string{"reason": "wave"}, float64(6-begun))
+		s.letAllGo(wave[0])
+		s.settle()
+		r.requireRestarted(slices.Concat(waves[:i+1]...)...)
+		s.letAllGo(wave[1])
+	}
+	for i, wave := range waves[1:] {
+		for _, before := range waves[i] {
+			for _, after := range wave {
+				if b, a := s.now(before).restartTime(s), s.now(after).restartTime(s); !b.Before(a) {
+					t.Errorf("%s restarted at %s, and %s of the next wave at %s", before.name, b, after.name, a)
+				}
+			}
+		}
+	}
+	s.awaitMetric("held_workloads", nil, 0)
+}
+
+func TestAHeldWorkloadKeepsLaterWavesWaitingUntilItIsLetGo(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController()
+	s.leadTheWaves()
+	s.make(settings, set("used", "v1"))
+	database := s.run("database", podOf(envFrom(settings)), inWave(-1))
+	client := s.run("client", podOf(envFrom(settings)))
+	r := s.readersOf(database, client)
+	s.annotate(database, holdAnnotation, "the backup runs")
+	s.edit(settings, set("used", "v2"))
+	s.awaitEvent(database, "RestartHeld", "restart is held: the backup runs")
+	s.awaitMetric("held_workloads", map[string]string{"reason": "wave"}, 1)
+	s.settle()
+	r.requireRestarted()
+	s.annotate(database, holdAnnotation, "")
+	r.awaitRestarted(2)
+	if d, c := s.now(database).restartTime(s), s.now(client).restartTime(s); !d.Before(c) {
+		t.Errorf("the database restarted at %s, and its client at %s", d, c)
+	}
+}
+
+func TestAWorkloadThatFailedDoesNotKeepLaterWavesWaiting(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController("--restart-soak=1s")
+	s.make(settings, set("used", "v1"))
+	first := s.run("first", podOf(envFrom(settings)), inWave(-1))
+	last := s.run("last", podOf(envFrom(settings)), inWave(1))
+	r := s.readersOf(first, last)
+	s.crashRestartedPods()
+	s.edit(settings, set("used", "v2"))
+	s.awaitEvent(first, "RestartNotDelivered", "failed ")
+	r.awaitRestarted(2)
+}
+
+// A release gives the pods the present content, whatever holds the workload back.
+func TestAWorkloadThatIsReleasedWhileItWaitsForItsWaveIsUpToDate(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController("--fan-out=gradual", "--restart-soak=1s")
+	s.leadTheWaves()
+	s.make(settings, set("used", "v1"))
+	first := s.runHeld(inWave(-1), "first")[0]
+	released := s.run("released", podOf(envFrom(settings)))
+	other := s.run("other", podOf(envFrom(settings)))
+	r := s.readersOf(first, released, other)
+	s.edit(settings, set("used", "v2"))
+	s.awaitMetric("held_workloads", map[string]string{"reason": "wave"}, 2)
+	s.letTimePass() // the pods of the release are clearly younger than the edit
+	s.patchImage(released, "example/main:2")
+	s.awaitRollout(released)
+	s.awaitMetric("held_workloads", map[string]string{"reason": "wave"}, 1)
+	s.letAllGo(first)
+	r.awaitRestarted(2)
+	s.awaitRollout(other)
+	s.settle()
+	r.requireRestarted(first, other)
+}
