@@ -91,9 +91,7 @@ func (r *readers) requireRestarted(want ...workload) {
 func (r *readers) note() {
 	r.Helper()
 	for _, w := range r.all {
-		now, err := r.look(r.Context(), w)
-		r.must(err)
-		r.before[w] = now
+		r.before[w] = r.now(w)
 	}
 }
 
