@@ -1,0 +1,149 @@
+package test
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// What happens to workloads while a halt holds back their restarts.
+
+// runHalted runs so many readers of the settings, one of which bad content has broken, and returns it. The
+// pods that restart crash until heal is called.
+func (s *scene) runHalted(count int) (r *readers, broken workload, heal func()) {
+	s.Helper()
+	r = s.runReaders(count)
+	heal = s.crashRestartedPodsUntil()
+	s.edit(settings, set("used", "bad"))
+	broken = r.awaitRestarted(1)[0]
+	s.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, float64(count-1))
+	return r, broken, heal
+}
+
+// others returns the readers but one.
+func (r *readers) others(than workload) (others []workload) {
+	for _, w := range r.all {
+		if w != than {
+			others = append(others, w)
+		}
+	}
+	return others
+}
+
+func TestUndoingTheBrokenWorkloadEndsNoHaltAndItIsNotRestartedIntoTheBadContent(t *testing.T) {
+	s := newSceneApart(t)
+	r, broken, heal := s.runHalted(4)
+	s.undo(broken)
+	s.awaitRollout(broken)
+	s.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, 4)
+	s.awaitEvent(broken, "RestartHeld", "restart is held: configmap/settings has broken deployment/"+broken.name)
+	s.settle()
+	r.requireRestarted()
+	s.awaitMetric("fan_outs", map[string]string{"state": "halted"}, 1)
+
+	heal()
+	s.edit(settings, set("used", "good"))
+	r.awaitRestarted(4)
+}
+
+func TestAHaltOutlivesTheBrokenWorkload(t *testing.T) {
+	s := newSceneApart(t)
+	r, broken, _ := s.runHalted(3)
+	s.must(s.client.AppsV1().Deployments(s.namespace).Delete(s.Context(), broken.name, metav1.DeleteOptions{}))
+	r.all = r.others(broken)
+	s.settle()
+	s.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, 2)
+	r.requireRestarted()
+}
+
+// The new pod has read the bad content, and would keep it.
+func TestARevertRestartsAHeldWorkloadWhosePodWasReplacedMeanwhile(t *testing.T) {
+	s := newSceneApart(t)
+	r, broken, heal := s.runHalted(4)
+	evicted := r.others(broken)[0]
+	s.letTimePass()
+	pods, err := s.podsOf(s.Context(), evicted)
+	s.must(err)
+	s.must(s.client.CoreV1().Pods(s.namespace).Delete(s.Context(), pods[0].Name, metav1.DeleteOptions{}))
+	s.awaitPods(evicted, 1, map[types.UID]bool{pods[0].UID: true})
+	s.settle()
+	r.requireRestarted(broken)
+
+	s.letTimePass()
+	heal()
+	r.note()
+	s.edit(settings, set("used", "v1"))
+	r.awaitRestarted(2)
+	s.awaitMetric("undelivered_restarts", nil, 0)
+	s.settle()
+	r.requireRestarted(broken, evicted)
+}
+
+func TestAHeldWorkloadThatIsReleasedIsNotRestartedWhenTheHaltEnds(t *testing.T) {
+	s := newSceneApart(t)
+	r, broken, heal := s.runHalted(3)
+	others := r.others(broken)
+	id := s.awaitEventOn(settings, "RestartsHalted", resumeAnnotation+`=(\w+)$`)[1]
+	s.letTimePass()
+	s.patchImage(others[0], "example/main:2")
+	s.awaitRollout(others[0])
+	s.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, 1)
+	heal()
+	s.annotateConfig(settings, resumeAnnotation, id)
+	r.awaitRestarted(2)
+	s.awaitRollout(others[1])
+	s.settle()
+	r.requireRestarted(broken, others[1])
+}
+
+func TestARestartForTwoConfigsHaltsBothIfItFails(t *testing.T) {
+	s := newSceneApart(t)
+	s.grace = severalWrites
+	s.startController("--fan-out=gradual", "--restart-soak=1s")
+	s.leadTheWaves()
+	second := configMap("second")
+	s.make(settings, set("used", "v1"))
+	s.make(second, set("used", "v1"))
+	both := s.run("both", podOf(envFrom(settings), envFrom(second)), inWave(-1))
+	ofOne := s.run("of-one", podOf(envFrom(settings)))
+	ofOther := s.run("of-other", podOf(envFrom(second)))
+	r := s.readersOf(both, ofOne, ofOther)
+	heal := s.crashRestartedPodsUntil()
+	s.edit(settings, set("used", "bad"))
+	s.edit(second, set("used", "bad"))
+	s.awaitMetric("fan_outs", map[string]string{"state": "halted"}, 2)
+	for _, c := range []config{settings, second} {
+		s.awaitEventOn(c, "RestartsHalted", "^halted after deployment/both failed: 1 held; ")
+	}
+	s.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, 2)
+	s.settle()
+	r.requireRestarted(both)
+	if got := s.now(both).revisions - r.before[both].revisions; got != 1 {
+		t.Errorf("%d restarts for two edits, want one", got)
+	}
+
+	heal()
+	s.edit(settings, set("used", "good"))
+	s.awaitMetric("fan_outs", map[string]string{"state": "halted"}, 1)
+	s.awaitRestart(ofOne, r.before[ofOne])
+	s.settle()
+	r.requireRestarted(both, ofOne)
+	s.edit(second, set("used", "good"))
+	r.awaitRestarted(3)
+}
+
+func TestUrgentContentSkipsTheSlowStart(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController("--fan-out=gradual", "--restart-soak=30s")
+	s.make(settings, set("used", "v1"))
+	r := s.readersOf(s.runHeld(inWave(0), "a", "b", "c", "d", "e")...)
+	s.edit(settings, set("used", "v2"))
+	first := r.awaitRestarted(1)[0]
+	s.awaitMetric("held_workloads", map[string]string{"reason": "slow-start"}, 4)
+	checksums, err := s.now(first).checksums()
+	s.must(err)
+	s.annotateConfig(settings, "com.xing.deployment-restart.urgent", checksums[settings.key(s.namespace)])
+	r.awaitRestarted(5)
+	s.awaitMetric("restarts_delivered_total", nil, 0)
+}
