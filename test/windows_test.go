@@ -1,0 +1,163 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+)
+
+// When restarts may begin: in windows of time, and not while a person holds them.
+
+const (
+	windowAnnotation = "com.xing.deployment-restart.window"
+	alwaysOpen       = "* * * * * 1h"
+)
+
+// openingSoon returns a window that is closed, and when it opens: in half a minute or later.
+func openingSoon() (window string, opens time.Time) {
+	opens = time.Now().UTC().Add(90 * time.Second).Truncate(time.Minute)
+	return fmt.Sprintf("%d %d * * * 10m", opens.Minute(), opens.Hour()), opens
+}
+
+func TestARestartWaitsUntilItsWindowOpens(t *testing.T) {
+	t.Parallel()
+	for name, setWindow := range map[string]func(s *scene, app workload, window string){
+		"of the workload": func(s *scene, app workload, window string) {
+			s.annotateConfig(settings, windowAnnotation, alwaysOpen) // the workload's own takes precedence
+			s.annotate(app, windowAnnotation, window)
+		},
+		"of its config": func(s *scene, _ workload, window string) { s.annotateConfig(settings, windowAnnotation, window) },
+		"of the controller": func(s *scene, _ workload, window string) {
+			s.must(s.controller.Stop())
+			s.startController("--restart-window", window)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSceneApart(t)
+			s.startController()
+			s.make(settings, set("used", "v1"))
+			app := s.run("app", podOf(envFrom(settings)))
+			s.started(app)
+			s.letTimePass()
+			window, opens := openingSoon()
+			setWindow(s, app, window)
+			s.edit(settings, set("used", "v2"))
+			s.awaitEvent(app, "RestartHeld", "restart is held: its window opens at "+opens.Format(time.RFC3339))
+			s.awaitMetric("held_workloads", map[string]string{"reason": "window"}, 1)
+			s.edit(settings, set("used", "v3"))
+
+			s.must(harness.Eventually(t.Context(), 2*waitLimit, func(ctx context.Context) error {
+				st, err := s.look(ctx, app)
+				if err == nil && st.restartedAt() == "" {
+					err = errors.New("it has not restarted")
+				}
+				return err
+			}))
+			restarted := s.awaitRollout(app)
+			if at := restarted.restartTime(s); at.Before(opens) {
+				t.Errorf("restarted at %s, and the window opened at %s", at, opens)
+			}
+			s.requireRecordOfPresentContent(app, settings)
+			s.awaitMetric("held_workloads", map[string]string{"reason": "window"}, 0)
+		})
+	}
+}
+
+func TestAWindowThatCannotBeReadKeepsRestartsWaitingUntilItIsCorrected(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController()
+	other := configMap("other")
+	s.make(settings, set("used", "v1"))
+	s.make(other, set("used", "v1"))
+	own, ofConfig := s.run("own", podOf(envFrom(settings))), s.run("of-config", podOf(envFrom(other)))
+	r := s.readersOf(own, ofConfig)
+	s.annotate(own, windowAnnotation, "every night")
+	s.annotateConfig(other, windowAnnotation, "every night")
+	s.edit(settings, set("used", "v2"))
+	s.edit(other, set("used", "v2"))
+	const problem = "annotation " + windowAnnotation + `: window "every night": `
+	s.awaitEvent(own, "InvalidAnnotation", problem)
+	s.awaitEventOn(other, "InvalidAnnotation", "^"+problem)
+	s.awaitMetric("held_workloads", map[string]string{"reason": "window"}, 2)
+	s.settle()
+	r.requireRestarted()
+
+	s.annotate(own, windowAnnotation, alwaysOpen)
+	r.awaitRestarted(1)
+	r.requireRestarted(own)
+	s.annotateConfig(other, windowAnnotation, "")
+	r.awaitRestarted(2)
+}
+
+func TestAHoldOfAWorkloadConcernsNobodyElse(t *testing.T) {
+	s := newSceneApart(t)
+	r := s.runReaders(3)
+	held := r.all[0]
+	s.annotate(held, holdAnnotation, "the migration runs")
+	s.edit(settings, set("used", "v2"))
+	r.awaitRestarted(2)
+	s.awaitEvent(held, "RestartHeld", "restart is held: the migration runs")
+	s.settle()
+	r.requireRestarted(r.others(held)...)
+	s.annotate(held, holdAnnotation, "")
+	r.awaitRestarted(3)
+}
+
+// It does not take --fan-out=gradual.
+func TestAHoldOfEverythingKeepsAllRestartsFromBeginning(t *testing.T) {
+	s := newSceneApart(t)
+	s.installApart(nil)
+	s.startController()
+	s.make(settings, set("used", "v1"))
+	r := s.readersOf(s.run("a", podOf(envFrom(settings))), s.run("b", podOf(envFrom(settings))))
+	s.patchHalts(`{"data":{"hold":"incident 42"}}`)
+	s.editMarkerUntilHeld()
+
+	s.edit(settings, set("used", "v2"))
+	for _, w := range r.all {
+		s.awaitEvent(w, "RestartHeld", "restart is held: all restarts are held: incident 42")
+	}
+	s.awaitMetric("held_workloads", map[string]string{"reason": "hold"}, 3)
+	r.requireRestarted()
+	s.patchHalts(`{"data":{"hold":null}}`)
+	r.awaitRestarted(2)
+	s.awaitMetric("held_workloads", nil, 0)
+}
+
+// patchHalts does what a person does to the ConfigMap of halts.
+func (s *scene) patchHalts(patch string) {
+	s.Helper()
+	_, err := s.client.CoreV1().ConfigMaps(s.installation.Namespace).Patch(s.Context(), haltsConfigMap, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	s.must(err)
+}
+
+// editMarkerUntilHeld returns when the controller, which reads its halts from time to time, does not
+// restart the marker any more.
+func (s *scene) editMarkerUntilHeld() {
+	s.Helper()
+	marker, isHeld := deployment(markerName), false
+	for !isHeld {
+		before := s.now(marker)
+		s.markerRound++
+		s.edit(configMap(markerName), set("round", fmt.Sprint(s.markerRound)))
+		s.eventually("the marker restarts or is held", func(ctx context.Context) error {
+			held, err := s.controller.Metric(ctx, "held_workloads", map[string]string{"reason": "hold"})
+			if err != nil || held > 0 {
+				isHeld = held > 0
+				return err
+			}
+			st, err := s.look(ctx, marker)
+			if err == nil && st.restartedAt() == before.restartedAt() {
+				err = errors.New("neither")
+			}
+			return err
+		})
+	}
+}
