@@ -1,6 +1,8 @@
 package test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -131,6 +133,74 @@ func TestARestartForTwoConfigsHaltsBothIfItFails(t *testing.T) {
 	r.requireRestarted(both, ofOne)
 	s.edit(second, set("used", "good"))
 	r.awaitRestarted(3)
+}
+
+// A person forgives what has failed so far, and no more.
+func TestAFailureAfterAPersonHasResumedHaltsAgain(t *testing.T) {
+	s := newSceneApart(t)
+	r, _, heal := s.runHalted(4)
+	first := s.awaitEventOn(settings, "RestartsHalted", resumeAnnotation+`=(\w+)$`)[1]
+	s.annotateConfig(settings, resumeAnnotation, first)
+	r.awaitRestarted(2)
+	s.awaitMetric("restarts_failed_total", nil, 2)
+	s.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, 2)
+	s.settle()
+	r.awaitRestarted(2)
+
+	heal()
+	s.awaitHaltRecord(settings)
+	s.patchHalts(fmt.Sprintf(`{"data":{%q:null}}`, s.haltEntry(settings))) // the other way to resume
+	r.awaitRestarted(4)
+}
+
+func TestAHaltEndsWhenTheBrokenWorkloadRunsAfterAll(t *testing.T) {
+	s := newSceneApart(t)
+	r, broken, heal := s.runHalted(3)
+	heal()
+	s.recover(broken)
+	r.awaitRestarted(3)
+	s.awaitMetric("fan_outs", map[string]string{"state": "halted"}, 0)
+	if got := s.now(broken).revisions - r.before[broken].revisions; got != 1 {
+		t.Errorf("the broken workload was restarted %d times, want once", got)
+	}
+}
+
+// recover makes the pods of a workload run that crash.
+func (s *scene) recover(w workload) {
+	s.Helper()
+	pods, err := s.podsOf(s.Context(), w)
+	s.must(err)
+	for i := range pods {
+		const patch = `{"status":{"conditions":[{"type":"Ready","status":"True"},{"type":"ContainersReady","status":"True"}],"containerStatuses":[` +
+			`{"name":"main","image":"example/app","imageID":"","ready":true,"restartCount":1,"state":{"waiting":null,"running":{}}}]}}`
+		_, err := s.client.CoreV1().Pods(s.namespace).Patch(s.Context(), pods[i].Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+		s.must(err)
+	}
+}
+
+// Of a Secret neither content nor names of keys are written anywhere.
+func TestAHaltOfASecretNamesNoKeys(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController("--fan-out=gradual", "--restart-soak=1s")
+	s.make(credentials, set("the-name", "v1"))
+	r := s.readersOf(s.run("a", podOf(envFrom(credentials))), s.run("b", podOf(envFrom(credentials))))
+	s.crashRestartedPods()
+	s.edit(credentials, set("the-name", "the-value"))
+	s.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, 1)
+	r.awaitRestarted(1)
+	s.awaitEventOn(credentials, "RestartsHalted", "^halted after ")
+	said := s.awaitHaltRecord(credentials)
+	events, err := s.client.CoreV1().Events(s.namespace).List(s.Context(), metav1.ListOptions{})
+	s.must(err)
+	for i := range events.Items {
+		said += "\n" + events.Items[i].Message
+	}
+	said += strings.Join(s.controller.Log().Containing(s.namespace), "\n")
+	for _, secret := range []string{"the-name", "the-value"} {
+		if strings.Contains(said, secret) {
+			t.Errorf("%q is in:\n%s", secret, said)
+		}
+	}
 }
 
 func TestUrgentContentSkipsTheSlowStart(t *testing.T) {

@@ -66,11 +66,7 @@ func TestNobodyWaitsForOthersUnlessFanOutsAreGradual(t *testing.T) {
 	s := newSceneApart(t)
 	s.startController("--restart-soak=1s")
 	s.make(settings, set("used", "v1"))
-	var all []workload
-	for i := range 20 {
-		all = append(all, s.run(fmt.Sprintf("app-%02d", i), podOf(envFrom(settings))))
-	}
-	r := s.readersOf(all...)
+	r := s.runApps(20)
 	s.crashRestartedPods()
 	s.edit(settings, set("used", "bad"))
 	r.awaitRestarted(20)

@@ -30,6 +30,12 @@ func (s *scene) runReaders(count int, flags ...string) *readers {
 	s.Helper()
 	s.startController(append([]string{"--fan-out=gradual", "--restart-soak=1s"}, flags...)...)
 	s.make(settings, set("used", "v1"), set("other", "v1"))
+	return s.runApps(count)
+}
+
+// runApps runs so many Deployments that read the settings.
+func (s *scene) runApps(count int) *readers {
+	s.Helper()
 	var all []workload
 	for i := range count {
 		all = append(all, s.run(fmt.Sprintf("app-%02d", i), podOf(envFrom(settings))))
@@ -209,13 +215,7 @@ func TestTheNextLeaderHaltsWhatTheFormerOneHalted(t *testing.T) {
 	s.edit(settings, set("used", "bad"))
 	r.awaitRestarted(1)
 	s.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, 3)
-	s.eventually("the halt is recorded", func(ctx context.Context) error {
-		halts, err := s.client.CoreV1().ConfigMaps(s.installation.Namespace).Get(ctx, controllerName+"-halts", metav1.GetOptions{})
-		if err == nil && halts.Data["configmap."+s.namespace+"."+settings.name] == "" {
-			err = fmt.Errorf("the record has %v", halts.Data)
-		}
-		return err
-	})
+	s.awaitHaltRecord(settings)
 	r.note()
 	s.must(s.controller.Stop())
 	heal()
@@ -239,3 +239,21 @@ func TestAHoldKeepsARestartFromBeginningUntilItIsRemoved(t *testing.T) {
 	s.annotateConfig(settings, "com.xing.deployment-restart.hold", "")
 	r.awaitRestarted(2)
 }
+
+// awaitHaltRecord waits until the halts of a config are recorded, and returns the record.
+func (s *scene) awaitHaltRecord(c config) (record string) {
+	s.Helper()
+	s.eventually("the halt is recorded", func(ctx context.Context) error {
+		halts, err := s.client.CoreV1().ConfigMaps(s.installation.Namespace).Get(ctx, haltsConfigMap, metav1.GetOptions{})
+		if err == nil {
+			if record = halts.Data[s.haltEntry(c)]; record == "" {
+				err = fmt.Errorf("there is only %v", halts.Data)
+			}
+		}
+		return err
+	})
+	return record
+}
+
+// haltEntry names the entry of the halts of a config.
+func (s *scene) haltEntry(c config) string { return c.kind + "." + s.namespace + "." + c.name }

@@ -123,3 +123,18 @@ func TestAWorkloadThatIsReleasedWhileItWaitsForItsWaveIsUpToDate(t *testing.T) {
 	s.settle()
 	r.requireRestarted(first, other)
 }
+
+// It is known only after its grace period whether a restart is due.
+func TestALaterWaveWaitsForAWorkloadWithALongerGracePeriod(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController()
+	s.make(settings, set("used", "v1"))
+	database := s.run("database", podOf(envFrom(settings)), inWave(-1), withGrace("5s"))
+	client := s.run("client", podOf(envFrom(settings)), inWave(1))
+	r := s.readersOf(database, client)
+	s.edit(settings, set("used", "v2"))
+	r.awaitRestarted(2)
+	if d, c := s.now(database).restartTime(s), s.now(client).restartTime(s); !d.Before(c) {
+		t.Errorf("the database restarted at %s, and its client at %s", d, c)
+	}
+}
