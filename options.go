@@ -30,6 +30,7 @@ type options struct {
 	FanOut              string        `long:"fan-out" env:"FAN_OUT" default:"all-at-once" choice:"gradual" choice:"all-at-once" description:"How a changed config restarts the workloads that read it: gradual restarts one first, and more as restarts are delivered; all-at-once restarts all as soon as they are due. An annotation of the config takes precedence"`
 	FanOutLimit         int           `long:"fan-out-limit" env:"FAN_OUT_LIMIT" default:"50" description:"How many restarts may be under way at the same time with --fan-out=gradual"`
 	FanOutFailures      int           `long:"fan-out-failures" env:"FAN_OUT_FAILURES" default:"0" description:"How many gradual restarts may fail for the same content of a config until nobody else is restarted for it"`
+	FanOutGroups        []string      `long:"fan-out-group" env:"FAN_OUT_GROUPS" env-delim:"," description:"ConfigMaps that are copied into many namespaces and restart their readers as one fan-out, such as 'configmap/*/ca-bundle', can be given several times. The environment variable splits on , (comma)"`
 	RestartWindow       string        `long:"restart-window" env:"RESTART_WINDOW" description:"When restarts may begin, unless an annotation of the workload or of the config says otherwise: a time zone, a cron expression and a duration, such as 'CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h' (default: at any time)"`
 	IgnoredErrors       []string      `long:"ignored-errors" env:"IGNORED_ERRORS" env-delim:";" description:"Text, can be given several times: an error that contains one of them only causes a warning. Useful for objects that cannot be updated for a known reason, such as a new admission policy. The environment variable splits on ; (semicolon)"`
 	IgnoredPatterns     []string      `long:"ignored-error-patterns" env:"IGNORED_ERROR_PATTERNS" env-delim:";" description:"Regular expression, can be given several times: an error that matches one of them only causes a warning, too. The environment variable splits on ; (semicolon)"`
@@ -62,7 +63,8 @@ type options struct {
 	LeaderElectRetryPeriod   time.Duration `long:"leader-elect-retry-period" env:"LEADER_ELECT_RETRY_PERIOD" default:"2s" description:"Time between two attempts to get or renew the lease"`
 
 	ignoredErrors controller.ErrorFilter
-	window        window.Window // of RestartWindow
+	window        window.Window       // of RestartWindow
+	groups        []catalog.ConfigRef // of FanOutGroups
 }
 
 // errHelp carries the help text that the user asked for.
@@ -153,7 +155,15 @@ func (o *options) validateFanOut() error {
 		return fmt.Errorf("--fan-out-limit must be at least 1 and at most %d, not %d", mostRestarts, o.FanOutLimit)
 	case o.FanOutFailures < 0 || o.FanOutFailures > mostRestarts:
 		return fmt.Errorf("--fan-out-failures must not be negative and at most %d, but is %d", mostRestarts, o.FanOutFailures)
-	case o.RestartWindow == "":
+	}
+	for _, text := range o.FanOutGroups {
+		group, err := controller.ParseGroup(text)
+		if err != nil {
+			return fmt.Errorf("--fan-out-group: %w", err)
+		}
+		o.groups = append(o.groups, group)
+	}
+	if o.RestartWindow == "" {
 		return nil
 	}
 	var err error
@@ -165,7 +175,9 @@ func (o *options) validateFanOut() error {
 
 // fanOut returns how restarts that are due are held back.
 func (o *options) fanOut() controller.FanOutOptions {
-	return controller.FanOutOptions{Gradual: o.FanOut == string(catalog.Gradual), Limit: o.FanOutLimit, Failures: o.FanOutFailures, Window: o.window}
+	return controller.FanOutOptions{
+		Gradual: o.FanOut == string(catalog.Gradual), Limit: o.FanOutLimit, Failures: o.FanOutFailures, Groups: o.groups, Window: o.window,
+	}
 }
 
 func (o *options) validateRequests() error {

@@ -18,6 +18,28 @@ func (c *Catalog) presentConfig(ref ConfigRef) *Config {
 	return c.present(ref)
 }
 
+// IsContentOf reports whether a config of a kind and name has a content in any namespace; see
+// [Catalog.ContentID]. It looks at each namespace.
+func (c *Catalog) IsContentOf(kind ConfigKind, name, content string) bool {
+	for _, ref := range c.namesakes(kind, name) {
+		if c.ContentID(ref, nil) == content {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Catalog) namesakes(kind ConfigKind, name string) (found []ConfigRef) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for in, configs := range c.configs.values {
+		if config := configs[name]; in.kind == kind && config != nil && !config.Deleted {
+			found = append(found, config.Ref)
+		}
+	}
+	return found
+}
+
 // EditedSince reports whether keys of a config were edited after a moment; no keys means any. It is true
 // for a config that is gone.
 func (c *Catalog) EditedSince(ref ConfigRef, keys []string, moment Sequence) bool {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
 // configEvents creates Events on configs, for their owners, who may not be those of the workloads. Its
@@ -19,8 +20,11 @@ type configEvents struct {
 	log      *slog.Logger
 }
 
-// event creates an Event on a config, unless the config is gone.
+// event creates an Event on a config, unless the config is gone. A group of configs is no object.
 func (c *configEvents) event(ctx context.Context, ref catalog.ConfigRef, eventType, reason, message string) {
+	if gate.IsGroup(ref) {
+		return
+	}
 	config, err := c.reference(ctx, ref)
 	if err != nil {
 		c.log.Warn("cannot create an Event on a config", "config", ref, "reason", reason, "message", message, "error", err)

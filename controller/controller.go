@@ -141,8 +141,11 @@ func (c *Controller) newHaltKeeper(clients *apiclient.Clients) *haltKeeper {
 		log:          c.log,
 		knowsConfigs: c.watches.knowConfigs,
 		watches:      c.options.watchesNamespace,
-		askAgain:     func() { c.restarter.askAgainAll("") },
-		changed:      make(chan struct{}, 1),
+		hasGroups:    len(c.options.FanOut.Groups) > 0,
+
+		knowsAllConfigs: c.watches.knowAllConfigs,
+		askAgain:        func() { c.restarter.askAgainAll("") },
+		changed:         make(chan struct{}, 1),
 	}
 }
 

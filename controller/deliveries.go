@@ -311,12 +311,17 @@ func (d *deliveries) reportOnConfigs(ctx context.Context, w *catalog.Workload, d
 	}
 }
 
-// reportHalts reports to the owners of configs that nobody else restarts for their content.
+// reportHalts reports to the owners of configs that nobody else restarts for their content. The halt of a group
+// is reported on the copy that it follows.
 func (d *deliveries) reportHalts(ctx context.Context, w *catalog.Workload, halts []haltNews) {
-	for _, h := range halts {
+	for i, h := range halts {
+		on, where := h.config, ""
+		if gate.IsGroup(on) {
+			on, where = halts[i-1].config, " in all namespaces"
+		}
 		d.metrics.halts.Inc()
 		d.log.Warn("halted the restarts for a config", "config", h.config, "halt", h.id, "failed", w.Ref, "held", h.held)
-		d.configs.event(ctx, h.config, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted after %s failed: %d held; revert the change, or resume with: %s",
-			workloadName(w.Ref), h.held, resumeCommand(h.config, h.id)))
+		d.configs.event(ctx, on, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted%s after %s failed: %d held; revert the change, or resume with: %s",
+			where, workloadName(w.Ref), h.held, resumeCommand(h.config, h.id)))
 	}
 }

@@ -21,6 +21,8 @@ type FanOutOptions struct {
 	// Limit is how many restarts may be under way at the same time. Failures is how many may fail for
 	// one content before nobody else is restarted for it.
 	Limit, Failures int
+	// Groups name ConfigMaps that are copied into many namespaces; see [gate.GroupOf].
+	Groups []catalog.ConfigRef
 	// Window is when restarts may begin if neither their workloads nor their configs say so. The zero
 	// value means at any time.
 	Window window.Window
@@ -83,7 +85,10 @@ func (g *gatekeeper) ask(r *gate.Request, now time.Time) gate.Answer {
 func (g *gatekeeper) askOnce(r *gate.Request, now time.Time) (answer gate.Answer, uncounted bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	answer = g.ledger.Ask(r, now)
+	if answer = g.ledger.Ask(r, now); answer.Halt != nil {
+		halt := *answer.Halt // it changes under the lock
+		answer.Halt = &halt
+	}
 	return answer, answer.Reason == gate.SlowStart && g.ledger.NeedsCount(answer.FanOut)
 }
 
@@ -113,7 +118,7 @@ func (g *gatekeeper) causes(w *catalog.Workload, decision *catalog.Decision) []g
 	for _, config := range w.Configs() {
 		isNamed := func(c gate.Cause) bool { return c.Config == config }
 		if !slices.ContainsFunc(causes[:len(decision.Causes)], isNamed) {
-			causes = append(causes, gate.Cause{Config: config, IsGradual: g.isGradual(g.catalog.PolicyOf(config))})
+			causes = append(causes, g.inGroup(gate.Cause{Config: config, IsGradual: g.isGradual(g.catalog.PolicyOf(config))}))
 		}
 	}
 	return causes
@@ -124,6 +129,15 @@ func (g *gatekeeper) cause(cause *catalog.Cause) gate.Cause {
 	c := gate.Cause{Config: cause.Config, Keys: cause.AllKeys(), Moments: cause.Moments, IsGradual: g.isGradual(policy)}
 	if c.IsGradual && policy.Urgent != "" {
 		c.IsUrgent = policy.Urgent == g.catalog.ContentID(cause.Config, nil)
+	}
+	return g.inGroup(c)
+}
+
+// inGroup completes a cause whose config has copies in other namespaces.
+func (g *gatekeeper) inGroup(c gate.Cause) gate.Cause {
+	group := gate.GroupOf(c.Config.Kind, c.Config.Name)
+	if c.IsGradual && slices.Contains(g.options.Groups, group) {
+		c.Group, c.Content = group, g.catalog.ContentID(c.Config, nil)
 	}
 	return c
 }

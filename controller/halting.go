@@ -29,13 +29,32 @@ func (g *gatekeeper) halt(w *catalog.Workload, decision *catalog.Decision, began
 			continue
 		}
 		failure.Began = began
-		g.mu.Lock()
-		if h := g.ledger.Fail(failure, newHaltID(), now); h != nil {
-			halts = append(halts, haltNews{h.ID, h.Config, g.ledger.Due(h.Config)})
+		local := g.fail(failure, now)
+		if local == nil {
+			continue
 		}
-		g.mu.Unlock()
+		halts = append(halts, *local)
+		c := g.inGroup(gate.Cause{Config: cause.Config, IsGradual: true})
+		if !gate.IsGroup(c.Group) {
+			continue
+		}
+		ofGroup := &gate.Failure{Workload: w.Ref, Config: c.Group, Content: c.Content, Began: began}
+		if h := g.fail(ofGroup, now); h != nil {
+			halts = append(halts, *h)
+		}
 	}
 	return halts
+}
+
+// fail notes a failure, and returns the halt that follows; nil if there is none.
+func (g *gatekeeper) fail(failure *gate.Failure, now time.Time) *haltNews {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	h := g.ledger.Fail(failure, newHaltID(), now)
+	if h == nil {
+		return nil
+	}
+	return &haltNews{h.ID, h.Config, g.ledger.Due(h.Config)}
 }
 
 func (g *gatekeeper) failureOf(w *catalog.Workload, cause *catalog.Cause) (failure *gate.Failure, counts bool) {
@@ -67,6 +86,10 @@ const firstPatience = time.Minute
 // contentChanged ends the halts of a config for keys that have changed. The workloads that the former
 // content has broken go first.
 func (g *gatekeeper) contentChanged(config catalog.ConfigRef, now time.Time) {
+	if gate.IsGroup(config) {
+		g.dropGroupHalts(config)
+		return
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.ledger.HaltsOf(config)) == 0 {
@@ -87,12 +110,29 @@ func (g *gatekeeper) contentChanged(config catalog.ConfigRef, now time.Time) {
 	g.ledger.GoFirst(config, broken, now.Add(firstPatience))
 }
 
+// dropGroupHalts ends the halts of a group for content that no copy has any more. Looking for the copies takes
+// time, so that happens without the lock.
+func (g *gatekeeper) dropGroupHalts(group catalog.ConfigRef) {
+	g.mu.Lock()
+	halts := g.ledger.HaltsOf(group)
+	g.mu.Unlock()
+	for _, h := range halts {
+		if content := h.Content; !g.catalog.IsContentOf(group.Kind, group.Name, content) {
+			g.mu.Lock()
+			g.ledger.ContentGone(group, content)
+			g.mu.Unlock()
+		}
+	}
+}
+
 // recovered ends the halts because of a workload that runs after all.
 func (g *gatekeeper) recovered(ref catalog.WorkloadRef, decision *catalog.Decision) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for i := range decision.Causes {
-		g.ledger.Recovered(ref, decision.Causes[i].Config)
+		config := decision.Causes[i].Config
+		g.ledger.Recovered(ref, config)
+		g.ledger.Recovered(ref, gate.GroupOf(config.Kind, config.Name))
 	}
 }
 

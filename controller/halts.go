@@ -38,10 +38,13 @@ type haltKeeper struct {
 	gate       *gatekeeper
 	deliveries *deliveries
 	log        *slog.Logger
-	// knowsConfigs reports whether all configs of a namespace have been listed, and watches whether this
-	// process watches the namespace. Another controller may keep the halts of other namespaces in the same
-	// place.
+	// knowsConfigs reports whether all configs of a namespace have been listed, and knowsAllConfigs whether
+	// those of all namespaces have. watches reports whether this process watches a namespace: another
+	// controller may keep the halts of other namespaces in the same place. hasGroups means that it is the
+	// one that keeps the halts of groups.
 	knowsConfigs, watches func(namespace string) bool
+	knowsAllConfigs       func() bool
+	hasGroups             bool
 	askAgain              func()        // makes all restarts ask again that the gate did not let begin
 	changed               chan struct{} // has an element when there is something to write
 
@@ -106,10 +109,17 @@ func (k *haltKeeper) wakeUp() {
 // dropOutdated ends the halts of configs that are gone or have changed unseen.
 func (k *haltKeeper) dropOutdated() {
 	for _, config := range k.gate.halted() {
-		if k.knowsConfigs(config.Namespace) {
+		if k.knows(config) {
 			k.gate.contentChanged(config, time.Now())
 		}
 	}
+}
+
+func (k *haltKeeper) knows(config catalog.ConfigRef) bool {
+	if gate.IsGroup(config) {
+		return k.knowsAllConfigs()
+	}
+	return k.knowsConfigs(config.Namespace)
 }
 
 // sync takes in what the ConfigMap says, and writes what it lacks.
@@ -170,7 +180,7 @@ func (k *haltKeeper) parse(name, text string) []gate.Halt {
 	}
 	halts := make([]gate.Halt, 0, len(records))
 	for i := range records {
-		if h, ok := records[i].halt(); ok && k.watches(h.Config.Namespace) {
+		if h, ok := records[i].halt(); ok && k.keeps(h.Config) {
 			halts = append(halts, h)
 		}
 	}
@@ -216,16 +226,21 @@ func (k *haltKeeper) writeTo(data map[string]string, written map[string]struct{}
 	return hasChanged
 }
 
+// keeps reports whether the halts of a config are for this process to keep.
+func (k *haltKeeper) keeps(config catalog.ConfigRef) bool {
+	return k.watches(config.Namespace) || gate.IsGroup(config) && k.hasGroups
+}
+
 // isOurs reports whether an entry is about a namespace that this process watches.
 func (k *haltKeeper) isOurs(entry string) bool {
 	parts := strings.SplitN(entry, ".", 3) // namespaces have no dots
-	return len(parts) == 3 && k.watches(parts[1])
+	return len(parts) == 3 && (k.watches(parts[1]) || parts[1] == "_" && k.hasGroups)
 }
 
 // entryOf names the entry of a config. Names of entries may not have slashes, and are shorter than the
 // longest names of configs.
 func entryOf(config string) string {
-	name := strings.ReplaceAll(config, "/", ".")
+	name := strings.NewReplacer("/", ".", "*", "_").Replace(config)
 	if len(name) <= longestEntry {
 		return name
 	}

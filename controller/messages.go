@@ -9,6 +9,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/brief"
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
 // These are the causes of a restart for which there is no config to name.
@@ -159,7 +160,12 @@ func objectReference(w *catalog.Workload) runtime.Object {
 }
 
 // configName names a config as kubectl does in the namespace of the config.
-func configName(ref catalog.ConfigRef) string { return ref.Kind.String() + "/" + ref.Name }
+func configName(ref catalog.ConfigRef) string {
+	if gate.IsGroup(ref) {
+		return ref.String()
+	}
+	return ref.Kind.String() + "/" + ref.Name
+}
 
 // workloadName names a workload as kubectl does in the namespace of the workload.
 func workloadName(ref catalog.WorkloadRef) string {
@@ -174,8 +180,11 @@ func workloadNames(refs []catalog.WorkloadRef) string {
 	return strings.Join(names, ", ")
 }
 
-// resumeCommand returns the command that ends a halt.
+// resumeCommand returns the command that ends a halt, or what to do instead.
 func resumeCommand(config catalog.ConfigRef, id string) string {
+	if gate.IsGroup(config) {
+		return fmt.Sprintf("removing its entry %s from the ConfigMap of halts", entryOf(config.String()))
+	}
 	return fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s=%s", config.Namespace, configName(config), catalog.ResumeAnnotation, id)
 }
 

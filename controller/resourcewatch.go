@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
@@ -97,6 +98,11 @@ func (all watches) awaitLists(ctx context.Context) bool {
 // Before that, workloads look as if their configs were gone.
 func (all watches) knowConfigs(namespace string) bool {
 	return all.know(namespace, func(w *resourceWatch) bool { return w.config != nil })
+}
+
+// knowAllConfigs reports whether all configs of all namespaces have been listed once.
+func (all watches) knowAllConfigs() bool {
+	return !slices.ContainsFunc(all, func(w *resourceWatch) bool { return w.config != nil && !w.Status().Synced })
 }
 
 // knowWorkloads reports whether all workloads of a namespace have been listed once.

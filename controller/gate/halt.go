@@ -23,9 +23,10 @@ type Halt struct {
 	// that forgives failures of restarts from before, and no later ones.
 	Since, Resumed time.Time
 
-	failures int
-	isActive bool
-	line     line // those that wait for the end
+	failures   int
+	namespaces map[string]struct{} // in which it failed, for a group
+	isActive   bool
+	line       line // those that wait for the end
 }
 
 const (
@@ -69,6 +70,9 @@ func (h *halts) find(causes []Cause) *Halt {
 			if halt.isActive && halt.concerns(cause) {
 				return halt
 			}
+		}
+		if halt := h.withContent(cause.Group, cause.Content); halt != nil && halt.isActive {
+			return halt
 		}
 		if namespace := cause.Config.Namespace; h.active[namespace] >= maxHalts {
 			return h.fullOf(namespace)
@@ -118,7 +122,10 @@ func (l *Ledger) Fail(failure *Failure, id string, now time.Time) *Halt {
 	if h.failures++; len(h.Failed) < maxFailed && !slices.Contains(h.Failed, failure.Workload) {
 		h.Failed = append(h.Failed, failure.Workload)
 	}
-	if !h.isActive && h.failures > l.policy.Failures {
+	if IsGroup(h.Config) {
+		h.noteNamespace(failure.Workload.Namespace)
+	}
+	if !h.isActive && h.isEnough(l.policy) {
 		h.ID, h.Since, h.Resumed = id, now, time.Time{}
 		l.activate(h, true)
 	}
@@ -126,6 +133,15 @@ func (l *Ledger) Fail(failure *Failure, id string, now time.Time) *Halt {
 		return nil
 	}
 	return h
+}
+
+func (h *Halt) noteNamespace(namespace string) {
+	if h.namespaces == nil {
+		h.namespaces = make(map[string]struct{})
+	}
+	if len(h.namespaces) < namespacesForGroup {
+		h.namespaces[namespace] = struct{}{}
+	}
 }
 
 func (l *Ledger) activate(h *Halt, isActive bool) {
@@ -158,7 +174,7 @@ func (l *Ledger) callAll(line *line) {
 func (l *Ledger) Resume(config catalog.ConfigRef, id string, now time.Time) *Halt {
 	for _, h := range l.halts.of[config] {
 		if h.isActive && h.ID == id {
-			h.Resumed, h.failures = now, 0
+			h.Resumed, h.failures, h.namespaces = now, 0, nil
 			l.activate(h, false)
 			return h
 		}
@@ -170,6 +186,11 @@ func (l *Ledger) Resume(config catalog.ConfigRef, id string, now time.Time) *Hal
 // them that were active. The function returns the present content of keys; none means all.
 func (l *Ledger) ContentChanged(config catalog.ConfigRef, content func(keys []string) string) []*Halt {
 	return l.dropHalts(config, func(h *Halt) bool { return content(h.Keys) != h.Content })
+}
+
+// ContentGone drops the halts of a config for a content that is gone.
+func (l *Ledger) ContentGone(config catalog.ConfigRef, content string) {
+	l.dropHalts(config, func(h *Halt) bool { return h.Content == content })
 }
 
 // Recovered drops the halts of a config in which a workload failed that runs after all with the content,

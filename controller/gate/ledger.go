@@ -39,6 +39,10 @@ type Cause struct {
 	// Moments are those of the fan-outs that the restart is part of. There are none if the restart is
 	// due for another reason, and only happens to deliver the config as well.
 	Moments []catalog.Sequence
+	// Group names the config and its copies in other namespaces if they share a fan-out, and Content is
+	// the content of this copy; see [GroupOf]. Both are zero for other configs.
+	Group   catalog.ConfigRef
+	Content string
 	// IsGradual means that restarts for the config start slowly. IsUrgent means that they do not
 	// after all, because a person said so about this content.
 	IsGradual, IsUrgent bool
@@ -115,8 +119,8 @@ func (l *Ledger) newRestart(r *Request, now time.Time) *restart {
 			continue
 		}
 		due.takesPlace = true
-		for _, moment := range cause.Moments {
-			f := l.fanOut(FanOut{cause.Config, moment})
+		for _, id := range cause.fanOuts() {
+			f := l.fanOut(id)
 			if f.since.IsZero() {
 				f.since = now
 			}
@@ -153,8 +157,8 @@ func (l *Ledger) caseOf(r *Request, m *member, due *restart) Case {
 		if r.CannotRoll || !cause.IsGradual || cause.IsUrgent {
 			continue
 		}
-		for _, moment := range cause.Moments {
-			c.FanOuts = append(c.FanOuts, l.tally(FanOut{cause.Config, moment}))
+		for _, id := range cause.fanOuts() {
+			c.FanOuts = append(c.FanOuts, l.tally(id))
 		}
 	}
 	return c

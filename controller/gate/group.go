@@ -1,0 +1,49 @@
+package gate
+
+import (
+	"hash/fnv"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// everyNamespace stands for the namespaces of a group. No namespace has that name.
+const everyNamespace = "*"
+
+// GroupOf names the configs of a name in all namespaces, which are copies of each other: their restarts are one
+// fan-out for each content, whatever their namespaces.
+func GroupOf(kind catalog.ConfigKind, name string) catalog.ConfigRef {
+	return catalog.ConfigRef{Kind: kind, Namespace: everyNamespace, Name: name}
+}
+
+// IsGroup reports whether the name is that of a group.
+func IsGroup(ref catalog.ConfigRef) bool { return ref.Namespace == everyNamespace }
+
+// fanOuts returns the fan-outs of a cause. Copies of a config were edited at different moments, so their content
+// identifies the fan-out.
+func (c *Cause) fanOuts() []FanOut {
+	if c.Group == (catalog.ConfigRef{}) {
+		all := make([]FanOut, 0, len(c.Moments))
+		for _, moment := range c.Moments {
+			all = append(all, FanOut{c.Config, moment})
+		}
+		return all
+	}
+	if len(c.Moments) == 0 {
+		return nil
+	}
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(c.Content)) // a hash never fails to write
+	return []FanOut{{c.Group, catalog.Sequence(sum.Sum64())}}
+}
+
+// namespacesForGroup is in how many namespaces a content must break workloads until a group is halted. In one,
+// it may be for reasons of that namespace.
+const namespacesForGroup = 2
+
+// isEnough reports whether enough restarts have failed for a halt.
+func (h *Halt) isEnough(policy Policy) bool {
+	if IsGroup(h.Config) {
+		return len(h.namespaces) >= namespacesForGroup
+	}
+	return h.failures > policy.Failures
+}

@@ -1,0 +1,78 @@
+package gate
+
+import (
+	"testing"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// dueIn returns the request of a workload that reads the copy of a bundle in its namespace.
+func dueIn(namespace string, content string) *Request {
+	copied := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: "bundle"}
+	return &Request{Workload: workload(namespace, "reader"), Standing: Well, Causes: []Cause{{
+		Config: copied, Moments: []catalog.Sequence{1}, IsGradual: true, Group: GroupOf(copied.Kind, copied.Name), Content: content,
+	}}}
+}
+
+// failBoth ends a restart that failed, for the copy and for the group.
+func (b *book) failBoth(r *Request, id string) (local, group *Halt) {
+	b.t.Helper()
+	cause := &r.Causes[0]
+	local = b.Fail(&Failure{Workload: r.Workload, Config: cause.Config, Content: cause.Content, Began: b.now}, id, b.now)
+	group = b.Fail(&Failure{Workload: r.Workload, Config: cause.Group, Content: cause.Content, Began: b.now}, id+"-all", b.now)
+	b.End(r.Workload, false)
+	b.check()
+	return local, group
+}
+
+func TestCopiesOfAConfigInSeveralNamespacesStartSlowlyTogether(t *testing.T) {
+	b := newBook(t, gradual(10))
+	first, second, other := dueIn("a", "new"), dueIn("b", "new"), dueIn("c", "newer")
+	second.Causes[0].Moments[0] = 2 // copied a moment later
+	b.restart(first)
+	b.expect(SlowStart, second)
+	b.restart(other) // whose copy has another content
+	b.deliver(first)
+	b.restart(second)
+}
+
+func TestAContentOfAGroupIsHaltedWhereItBrokeAWorkloadAndAfterTwoNamespacesEverywhere(t *testing.T) {
+	b := newBook(t, gradual(10))
+	first, neighbor, second, third := dueIn("a", "bad"), dueIn("a", "bad"), dueIn("b", "bad"), dueIn("c", "bad")
+	neighbor.Workload.Name = "neighbor"
+	b.restart(first)
+	if local, group := b.failBoth(first, "1"); local == nil || group != nil {
+		t.Fatalf("halts: %v, %v", local, group)
+	}
+	b.expect(Halted, neighbor)
+	b.restart(second)
+	local, group := b.failBoth(second, "2")
+	if local == nil || group == nil || group.Config != third.Causes[0].Group {
+		t.Fatalf("halts: %v, %v", local, group)
+	}
+	b.expect(Halted, third)
+	b.expect("", dueIn("d", "good"))
+
+	b.ContentChanged(second.Causes[0].Config, func([]string) string { return "good" })
+	b.expect(Halted, third) // the others still have the bad content
+	b.wakes()
+	if b.Resume(group.Config, group.ID, b.now) == nil {
+		t.Fatal("not resumed")
+	}
+	b.wakes("reader")
+}
+
+func TestAContentOfAGroupThatIsGoneIsNoLongerHalted(t *testing.T) {
+	b := newBook(t, gradual(10))
+	for _, namespace := range []string{"a", "b"} {
+		r := dueIn(namespace, "bad")
+		b.restart(r)
+		b.failBoth(r, namespace)
+	}
+	group := GroupOf(catalog.ConfigMap, "bundle")
+	b.ContentGone(group, "another")
+	b.expect(Halted, dueIn("c", "bad"))
+	b.ContentGone(group, "bad")
+	b.wakes("reader")
+	b.expect("", dueIn("c", "bad"))
+}
