@@ -86,7 +86,7 @@ const noReason = "no reason given"
 // readWorkloadPolicy returns the policy of a workload, nil if its annotations ask for nothing.
 func readWorkloadPolicy(meta *metav1.ObjectMeta) *WorkloadPolicy {
 	r := policyReader{annotations: meta.Annotations}
-	policy := WorkloadPolicy{Wave: r.wave(), Window: r.text(WindowAnnotation, maxWindow), Hold: r.hold()}
+	policy := WorkloadPolicy{Wave: r.wave(), Window: r.window(), Hold: r.hold()}
 	policy.Problem = r.problem()
 	return unlessZero(policy)
 }
@@ -96,7 +96,7 @@ func readConfigPolicy(meta *metav1.ObjectMeta) *ConfigPolicy {
 	r := policyReader{annotations: meta.Annotations}
 	policy := ConfigPolicy{
 		FanOut: r.fanOut(),
-		Window: r.text(WindowAnnotation, maxWindow),
+		Window: r.window(),
 		Hold:   r.hold(),
 		Urgent: r.text(UrgentAnnotation, maxID),
 		Resume: r.text(ResumeAnnotation, maxID),
@@ -157,6 +157,9 @@ func (r *policyReader) text(name string, limit int) string {
 	}
 	return text
 }
+
+// window returns a text that cannot be read as a window if it is too long.
+func (r *policyReader) window() string { return brief.Within(maxWindow, r.annotations[WindowAnnotation]) }
 
 func (r *policyReader) hold() string {
 	why, found := r.annotations[HoldAnnotation]

@@ -267,11 +267,11 @@ func (d *deliveries) fail(ctx context.Context, w *catalog.Workload, restart *rol
 		causes = " for " + causes
 	}
 	d.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonNotDelivered, "failed %s after it restarted%s: %s%s", took, causes, reason, remedyFor(w))
-	halts := d.gate.halt(w, &restart.decision, restart.began, time.Now())
+	halts, counts := d.gate.halt(w, &restart.decision, restart.began, time.Now())
 	d.gate.ended(w.Ref, false) // only now, so that nobody takes its turn before the halt
 	d.reportOnConfigs(ctx, w, restart.decision, took, reason)
 	d.reportHalts(ctx, w, halts)
-	if len(halts) == 0 {
+	if !counts {
 		d.finish(w.Ref, restart)
 		return
 	}
@@ -315,6 +315,9 @@ func (d *deliveries) reportOnConfigs(ctx context.Context, w *catalog.Workload, d
 // is reported on the copy that it follows.
 func (d *deliveries) reportHalts(ctx context.Context, w *catalog.Workload, halts []haltNews) {
 	for i, h := range halts {
+		if !h.begins {
+			continue
+		}
 		on, where := h.config, ""
 		if gate.IsGroup(on) {
 			on, where = halts[i-1].config, " in all namespaces"

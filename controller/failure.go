@@ -81,7 +81,8 @@ var (
 
 // isWaiting reports whether an attempt ended because something is not known yet.
 func isWaiting(err error) bool {
-	return errors.Is(err, errConfigsUnknown) || errors.Is(err, errKeyUnknown) || errors.Is(err, errConfigChanging)
+	return slices.ContainsFunc([]error{errConfigsUnknown, errWorkloadsUnknown, errHaltsUnknown, errKeyUnknown, errConfigChanging},
+		func(unknown error) bool { return errors.Is(err, unknown) })
 }
 
 // failureOf returns whether a failed attempt was answered.

@@ -127,7 +127,7 @@ func (g *gatekeeper) causes(w *catalog.Workload, decision *catalog.Decision) []g
 func (g *gatekeeper) cause(cause *catalog.Cause) gate.Cause {
 	policy := g.catalog.PolicyOf(cause.Config)
 	c := gate.Cause{Config: cause.Config, Keys: cause.AllKeys(), Moments: cause.Moments, IsGradual: g.isGradual(policy)}
-	if c.IsGradual && policy.Urgent != "" {
+	if policy.Urgent != "" {
 		c.IsUrgent = policy.Urgent == g.catalog.ContentID(cause.Config, nil)
 	}
 	return g.inGroup(c)

@@ -16,19 +16,21 @@ type haltNews struct {
 	id     string
 	config catalog.ConfigRef
 	held   int // how many restarts wait
+	// begins means that the halt begins with this failure.
+	begins bool
 }
 
-// halt notes a restart that failed, and returns the halts that begin or go on because of that. Only
-// configs count whose restarts are gradual, and whose content is still what the restart delivered.
-func (g *gatekeeper) halt(w *catalog.Workload, decision *catalog.Decision, began, now time.Time) []haltNews {
-	var halts []haltNews
+// halt notes a restart that failed, and returns the halts that begin or go on because of that, and whether
+// the failure counts at all: only configs count whose restarts are gradual, and whose content is still what the
+// restart delivered.
+func (g *gatekeeper) halt(w *catalog.Workload, decision *catalog.Decision, began, now time.Time) (halts []haltNews, counts bool) {
 	for i := range decision.Causes {
 		cause := &decision.Causes[i]
-		failure, counts := g.failureOf(w, cause)
-		if !counts {
+		failure, isDelivered := g.failureOf(w, cause)
+		if !isDelivered {
 			continue
 		}
-		failure.Began = began
+		failure.Began, counts = began, true
 		local := g.fail(failure, now)
 		if local == nil {
 			continue
@@ -43,21 +45,23 @@ func (g *gatekeeper) halt(w *catalog.Workload, decision *catalog.Decision, began
 			halts = append(halts, *h)
 		}
 	}
-	return halts
+	return halts, counts
 }
 
 // fail notes a failure, and returns the halt that follows; nil if there is none.
 func (g *gatekeeper) fail(failure *gate.Failure, now time.Time) *haltNews {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	h := g.ledger.Fail(failure, newHaltID(), now)
+	id := newHaltID()
+	h := g.ledger.Fail(failure, id, now)
 	if h == nil {
 		return nil
 	}
-	return &haltNews{h.ID, h.Config, g.ledger.Due(h.Config)}
+	return &haltNews{h.ID, h.Config, g.ledger.Due(h.Config), h.ID == id}
 }
 
-func (g *gatekeeper) failureOf(w *catalog.Workload, cause *catalog.Cause) (failure *gate.Failure, counts bool) {
+// failureOf describes what failed, and reports whether the config still has the content that was delivered.
+func (g *gatekeeper) failureOf(w *catalog.Workload, cause *catalog.Cause) (failure *gate.Failure, isDelivered bool) {
 	keys := haltedKeys(cause)
 	if !g.isGradual(g.catalog.PolicyOf(cause.Config)) || g.catalog.EditedSince(cause.Config, keys, w.RecordSeen) {
 		return nil, false
@@ -92,7 +96,7 @@ func (g *gatekeeper) contentChanged(config catalog.ConfigRef, now time.Time) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.ledger.HaltsOf(config)) == 0 {
+	if !g.ledger.HasHalts(config) {
 		return
 	}
 	if g.catalog.HasConfig(config) && g.catalog.ContentID(config, nil) == "" {

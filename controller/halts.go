@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -200,17 +201,18 @@ func (r *haltRecord) halt() (gate.Halt, bool) {
 
 // writeTo writes the halts into the data, notes their ids, and reports whether the data has changed.
 func (k *haltKeeper) writeTo(data map[string]string, written map[string]struct{}) (hasChanged bool) {
-	entries := make(map[string]string)
-	for _, records := range k.gate.records() {
+	entries, room := make(map[string]string), haltsRoom
+	for _, records := range inTurns(k.gate.records()) {
+		text, err := json.Marshal(records)
+		name := entryOf(records[0].Config)
+		if room -= len(name) + len(text); err != nil || room < 0 {
+			k.log.Error("no room for a halt in the ConfigMap, keeping it in memory only", "config", records[0].Config, "error", err)
+			break
+		}
+		entries[name] = string(text)
 		for i := range records {
 			written[records[i].ID] = struct{}{}
 		}
-		text, err := json.Marshal(records)
-		if err != nil {
-			k.log.Error("cannot encode halts", "config", records[0].Config, "error", err) // cannot happen: they are plain texts
-			continue
-		}
-		entries[entryOf(records[0].Config)] = string(text)
 	}
 	for name := range data {
 		if _, found := entries[name]; !found && name != holdEntry && k.isOurs(name) {
@@ -224,6 +226,29 @@ func (k *haltKeeper) writeTo(data map[string]string, written map[string]struct{}
 		}
 	}
 	return hasChanged
+}
+
+// haltsRoom is how many bytes of the ConfigMap the halts take at most. The API allows 1 MiB.
+const haltsRoom = 900 * 1024
+
+// inTurns orders halts so that the first ones of all namespaces come first, then the second ones, and so on:
+// no namespace can take the room of others.
+func inTurns(halts [][]haltRecord) [][]haltRecord {
+	turns := make(map[string]int)
+	turn := make([]int, len(halts))
+	order := make([]int, len(halts))
+	for i, records := range halts {
+		_, rest, _ := strings.Cut(records[0].Config, "/")
+		namespace, _, _ := strings.Cut(rest, "/")
+		turns[namespace]++
+		turn[i], order[i] = turns[namespace], i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(turn[a], turn[b]) })
+	sorted := make([][]haltRecord, 0, len(halts))
+	for _, i := range order {
+		sorted = append(sorted, halts[i])
+	}
+	return sorted
 }
 
 // keeps reports whether the halts of a config are for this process to keep.

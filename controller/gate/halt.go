@@ -238,6 +238,9 @@ func (l *Ledger) Restore(h Halt) bool {
 	return true
 }
 
+// HasHalts reports whether a config has halts, active or not, or failures that are too few for one.
+func (l *Ledger) HasHalts(config catalog.ConfigRef) bool { return len(l.halts.of[config]) > 0 }
+
 // HaltsOf returns the halts of a config that are active or were resumed, for the record of them. The
 // caller must not modify them.
 func (l *Ledger) HaltsOf(config catalog.ConfigRef) []*Halt {

@@ -1,0 +1,99 @@
+package controller
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+)
+
+// halting returns a keeper of halts, and a function that halts a config.
+func halting(t *testing.T) (*haltKeeper, func(namespace, name string) string) {
+	t.Helper()
+	known := catalog.New()
+	g := newGatekeeper(FanOutOptions{Gradual: true, Limit: 50}, known)
+	g.wake = func(catalog.WorkloadRef) {}
+	k := &haltKeeper{
+		gate: g, log: slog.New(slog.DiscardHandler), askAgain: func() {},
+		watches: func(namespace string) bool { return namespace != "elsewhere" },
+	}
+	return k, func(namespace, name string) string {
+		config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: name}
+		ref := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: namespace, Name: "reader"}
+		h := g.ledger.Fail(&gate.Failure{Workload: ref, Config: config, Keys: []string{"k"}, Content: "c", Began: time.Now()}, newHaltID(), time.Now())
+		return h.ID
+	}
+}
+
+func TestHaltsAreReadAsTheyWereWritten(t *testing.T) {
+	k, halt := halting(t)
+	id := halt("a", "web")
+	data, written := map[string]string{"configmap.elsewhere.x": "[]"}, make(map[string]struct{})
+	if !k.writeTo(data, written) || k.writeTo(data, written) {
+		t.Fatal("it was not written once")
+	}
+	if _, kept := data["configmap.elsewhere.x"]; !kept || len(data) != 2 {
+		t.Errorf("the entries are %q", data)
+	}
+	next, _ := halting(t)
+	restored := next.takeIn(data)
+	if len(restored) != 1 || restored[0].ID != id || restored[0].Failed[0].Name != "reader" || !next.gate.ledger.HasHalts(restored[0].Config) {
+		t.Errorf("restored %+v", restored)
+	}
+}
+
+func TestAHaltThatAPersonRemovesIsResumed(t *testing.T) {
+	k, halt := halting(t)
+	halt("a", "web")
+	data := map[string]string{}
+	k.written = make(map[string]struct{})
+	k.writeTo(data, k.written)
+	k.gate.setHaltsKnown()
+	k.takeIn(data)
+	if k.gate.ledger.ActiveHalts() != 1 {
+		t.Fatal("it is not active")
+	}
+	k.takeIn(map[string]string{})
+	if k.gate.ledger.ActiveHalts() != 0 {
+		t.Error("it is active")
+	}
+}
+
+func TestNamespacesWithManyHaltsLeaveRoomForTheOthers(t *testing.T) {
+	k, halt := halting(t)
+	long := strings.Repeat("x", 240)
+	for i := range 150 {
+		for j := range 15 {
+			halt(fmt.Sprintf("hostile-%03d", i), fmt.Sprintf("%s-%d", long, j))
+		}
+	}
+	halt("zoo", "web")
+	data, written := map[string]string{}, make(map[string]struct{})
+	k.writeTo(data, written)
+	size := 0
+	for name, text := range data {
+		size += len(name) + len(text)
+	}
+	if data["configmap.zoo.web"] == "" || size > haltsRoom || len(written) != len(data) {
+		t.Errorf("%d bytes in %d entries for %d halts, that of the other namespace is %q", size, len(data), len(written), data["configmap.zoo.web"])
+	}
+}
+
+func TestWhatIsNoHaltIsIgnored(t *testing.T) {
+	k, _ := halting(t)
+	restored := k.takeIn(map[string]string{
+		"a": "nonsense", "b": `[{"id":"x"}]`, "c": `[{"id":"x","config":"configmap/a","content":"c"}]`, "d": `{"id":3}`,
+		"configmap.a.web": `[{"id":"x","config":"configmap/a/web","content":"c","failed":["nobody","deployment/a/web"]}]`,
+		"hold":            " ",
+	})
+	if len(restored) != 1 || len(restored[0].Failed) != 1 {
+		t.Errorf("restored %+v", restored)
+	}
+	if why := k.gate.everythingHeld(); why != "no reason given" {
+		t.Errorf("everything is held: %q", why)
+	}
+}
