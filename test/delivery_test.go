@@ -5,15 +5,13 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
+
+	"kubernetes-deployment-restart-controller/test/harness"
 )
 
 // What became of a restart: the controller follows it until all pods run, or until they do not.
@@ -67,44 +65,17 @@ func (s *scene) crashRestartedPods() {
 // crashRestartedPodsUntil does so until the returned function is called.
 func (s *scene) crashRestartedPodsUntil() (heal func()) {
 	s.Helper()
-	ctx, stop := context.WithCancel(s.Context())
-	changes, err := s.client.CoreV1().Pods(s.namespace).Watch(ctx, metav1.ListOptions{})
-	s.must(err)
-	var group sync.WaitGroup
-	group.Go(func() {
-		for change := range changes.ResultChan() {
-			pod, isPod := change.Object.(*corev1.Pod)
-			if !isPod || !isReady(pod) || pod.Annotations[timestampAnnotation] == "" || strings.HasPrefix(pod.Name, markerName) {
-				continue
-			}
-			if err := crash(ctx, s.client, pod); err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
-				s.Errorf("crash pod %s: %v", pod.Name, err)
-			}
-		}
+	stop, err := harness.CrashPods(s.Context(), s.client, s.namespace, func(pod *corev1.Pod) bool {
+		return pod.Annotations[timestampAnnotation] != "" && !strings.HasPrefix(pod.Name, markerName)
 	})
+	s.must(err)
 	heal = func() {
-		stop()
-		group.Wait()
+		if err := stop(); err != nil {
+			s.Error(err)
+		}
 	}
 	s.Cleanup(heal)
 	return heal
-}
-
-func isReady(pod *corev1.Pod) bool {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
-}
-
-func crash(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod) error {
-	const patch = `{"status":{"conditions":[{"type":"Ready","status":"False"},{"type":"ContainersReady","status":"False"}],"containerStatuses":[` +
-		`{"name":%q,"image":"example/app","imageID":"","ready":false,"restartCount":1,"state":{"waiting":{"reason":"CrashLoopBackOff","message":"back-off"}}}]}}`
-	_, err := client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType,
-		fmt.Appendf(nil, patch, pod.Spec.Containers[0].Name), metav1.PatchOptions{}, "status")
-	return err
 }
 
 func TestARestartThatBreaksThePodsIsReportedOnTheWorkloadAndOnTheConfig(t *testing.T) {

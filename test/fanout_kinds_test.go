@@ -8,6 +8,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/test/harness"
 )
 
 // canaryKinds run a reader of the settings that restarts before all others.
@@ -64,7 +66,7 @@ func (s *scene) replaceBrokenPods(w workload) {
 			return err
 		}
 		for i := range pods {
-			if isReady(&pods[i]) {
+			if harness.IsReady(&pods[i]) {
 				continue
 			}
 			if err := s.client.CoreV1().Pods(s.namespace).Delete(ctx, pods[i].Name, metav1.DeleteOptions{}); err != nil {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/deployment/rollout"
@@ -129,7 +128,7 @@ func (s *story) readyPods(ctx context.Context, rs *appsv1.ReplicaSet) ([]string,
 			if !metav1.IsControlledBy(pod, rs) {
 				return fmt.Errorf("pod %s of the old ReplicaSet is still there", pod.Name)
 			}
-			if isReady(pod) {
+			if harness.IsReady(pod) {
 				seen = append(seen, fmt.Sprintf("pod %s: Ready", pod.Name))
 			}
 		}
@@ -139,10 +138,4 @@ func (s *story) readyPods(ctx context.Context, rs *appsv1.ReplicaSet) ([]string,
 		return nil
 	})
 	return seen, err
-}
-
-func isReady(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
 }
