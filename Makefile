@@ -83,6 +83,10 @@ run: bin/localcluster build bin/play ## Start a local cluster with the controlle
 demo: bin/localcluster build bin/play ## Play the story: a config is edited, its workload restarts once, its pods roll
 	@exec bin/play demo
 
+.PHONY: demo-fan-out
+demo-fan-out: bin/localcluster build bin/play ## Play a bad edit: one of 20 workloads breaks, the others are spared (a minute)
+	@exec bin/play demo-fan-out
+
 ##### Check
 
 .PHONY: test

@@ -5,10 +5,13 @@
 //	            to type next, and follows the controller's log until Ctrl-C.
 //	play demo   plays the story by itself, prints each step as it happens, and
 //	            exits with 0 only if it saw every one of them.
+//	play demo-fan-out
+//	            does the same with a config that twenty Deployments share: bad content
+//	            breaks one of them, and good content reaches all.
 //
-// Both run the controller with the permissions of k8s-manifests/rbac.yaml and
-// rbac-deployment-engine.yaml, apply examples/web.yaml, and leave neither a process
-// nor a file behind.
+// All run the controller with the permissions of k8s-manifests/rbac.yaml and
+// rbac-deployment-engine.yaml, and leave neither a process nor a file behind. The first
+// two apply examples/web.yaml.
 package main
 
 import (
@@ -19,9 +22,10 @@ import (
 	"syscall"
 )
 
-const usage = `Usage: play run|demo
-  run    start a local cluster, the controller and the example, until Ctrl-C
-  demo   play the story by itself; exit 0 only if every step was seen
+const usage = `Usage: play run|demo|demo-fan-out
+  run            start a local cluster, the controller and the example, until Ctrl-C
+  demo           play the story by itself; exit 0 only if every step was seen
+  demo-fan-out   the same, with a bad and a good config that twenty Deployments share
 `
 
 func main() {
@@ -40,6 +44,8 @@ func play(arguments []string) int {
 		return finish(run(ctx, os.Stdout))
 	case "demo":
 		return finish(demo(ctx, os.Stdout, stepLimit))
+	case "demo-fan-out":
+		return finish(demoFanOut(ctx, os.Stdout, signsFor(os.Stdout)))
 	default:
 		fmt.Fprint(os.Stderr, usage)
 		return 2

@@ -14,19 +14,44 @@ func TestTheDemoSeesEveryStep(t *testing.T) {
 	if err := demo(t.Context(), &output, stepLimit); err != nil {
 		t.Fatalf("%v\n%s", err, output.String())
 	}
-	for _, step := range stepTitles() {
-		if !strings.Contains(output.String(), step) {
-			t.Errorf("the demo does not say that %s:\n%s", step, output.String())
+	requireTitles(t, output.String(), (&story{}).steps())
+}
+
+func TestTheDemoOfAFanOutSeesEveryStep(t *testing.T) {
+	skipIfShort(t)
+	t.Parallel()
+	var output bytes.Buffer
+	if err := demoFanOut(t.Context(), &output, plain); err != nil {
+		t.Fatalf("%v\n%s", err, output.String())
+	}
+	requireTitles(t, output.String(), (&fanOutStory{}).steps())
+	if halted := "1 crashing  19 former content"; !strings.Contains(output.String(), halted) {
+		t.Errorf("the demo does not show %q:\n%s", halted, output.String())
+	}
+}
+
+func requireTitles(t *testing.T, output string, steps []step) {
+	t.Helper()
+	for _, step := range steps {
+		if !strings.Contains(output, step.title) {
+			t.Errorf("the demo does not say that %s:\n%s", step.title, output)
 		}
 	}
 }
 
-func stepTitles() []string {
-	var titles []string
-	for _, step := range (&story{}).steps() {
-		titles = append(titles, step.title)
+func TestAPictureShowsEachDeploymentAndCountsThem(t *testing.T) {
+	fleet := []condition{current, old, old, broken, rolling, old}
+	for _, c := range []struct {
+		signs signs
+		want  string
+	}{
+		{plain, "*ooX/o   1 present content  1 rolling  1 crashing  3 former content"},
+		{pretty, "●○○✗◐○   1 present content  1 rolling  1 crashing  3 former content"},
+	} {
+		if got := c.signs.draw(fleet); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
 	}
-	return titles
 }
 
 func TestTheDemoFailsIfAStepDoesNotHappen(t *testing.T) {

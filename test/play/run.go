@@ -55,7 +55,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	if err := s.startCluster(ctx, filepath.Join(root, directory), n); err != nil {
 		return err
 	}
-	n.say("starting the controller with --deployment-engine=on")
+	n.say("starting the controller with %s", driveDeployments)
 	n.detail("It has the permissions of k8s-manifests/%s and %s, and no others.", permissions, enginePermissions)
 	log := &gate{out: out}
 	if err := s.startController(ctx, log); err != nil {

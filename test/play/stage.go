@@ -19,6 +19,9 @@ const (
 	enginePermissions = "rbac-deployment-engine.yaml"
 )
 
+// driveDeployments makes the controller roll out Deployments.
+const driveDeployments = "--deployment-engine=on"
+
 // stage is where the story plays: a cluster with the controller and the example.
 type stage struct {
 	limit      time.Duration // of a step
@@ -53,8 +56,9 @@ func (s *stage) startCluster(ctx context.Context, directory string, echo io.Writ
 	return nil
 }
 
-// startController gives the controller its permissions and starts it with both engines.
-func (s *stage) startController(ctx context.Context, echo io.Writer) error {
+// startController gives the controller its permissions and starts it with both engines and
+// the flags.
+func (s *stage) startController(ctx context.Context, echo io.Writer, flags ...string) error {
 	manifests, err := harness.Manifests(permissions, enginePermissions)
 	if err != nil {
 		return err
@@ -63,7 +67,7 @@ func (s *stage) startController(ctx context.Context, echo io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s.controller, err = installation.LaunchController(ctx, echo, "--deployment-engine=on")
+	s.controller, err = installation.LaunchController(ctx, echo, append([]string{driveDeployments}, flags...)...)
 	if err != nil {
 		return err
 	}

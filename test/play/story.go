@@ -85,10 +85,9 @@ func (s *story) rolledOut(ctx context.Context) (string, error) {
 		if err != nil {
 			return err
 		}
-		status, want := deployment.Status, *deployment.Spec.Replicas
+		status := deployment.Status
 		seen = fmt.Sprintf("replicas: %d, updated: %d, available: %d", status.Replicas, status.UpdatedReplicas, status.AvailableReplicas)
-		if status.ObservedGeneration < deployment.Generation ||
-			status.Replicas != want || status.UpdatedReplicas != want || status.AvailableReplicas != want {
+		if !isRolledOut(deployment) {
 			return fmt.Errorf("the rollout is not complete: %s", seen)
 		}
 		return nil
@@ -216,6 +215,13 @@ func (s *story) deployment(ctx context.Context) (*appsv1.Deployment, error) {
 		return nil, fmt.Errorf("read the Deployment: %w", err)
 	}
 	return deployment, nil
+}
+
+// isRolledOut reports whether all pods are of the present template and available.
+func isRolledOut(deployment *appsv1.Deployment) bool {
+	status, want := deployment.Status, *deployment.Spec.Replicas
+	return status.ObservedGeneration >= deployment.Generation &&
+		status.Replicas == want && status.UpdatedReplicas == want && status.AvailableReplicas == want
 }
 
 func restartedAt(deployment *appsv1.Deployment) string {
