@@ -53,6 +53,23 @@ func (e Edit) isAmong(keys []string) bool {
 	return len(keys) == 0 || e.Key == "" || slices.Contains(keys, e.Key)
 }
 
+// MissedEdit reports whether a config was edited after the record of a workload was made and before the
+// watches began: it differs from the record, and no watch showed an edit since. Then nobody knows which
+// of its keys the workload still has.
+func (c *Catalog) MissedEdit(w *Workload, ref ConfigRef) bool {
+	if c.EditedSince(ref, nil, w.RecordSeen) {
+		return false
+	}
+	c.mu.RLock()
+	present, key := c.present(ref), c.key
+	c.mu.RUnlock()
+	recorded, found := w.Applied.Checksums[ref]
+	if present == nil || !found || ref.Kind.IsSecret() && (key.IsZero() || !w.isReadableWith(key)) {
+		return false
+	}
+	return recorded != present.Checksum(selections(referencesTo(w.References, ref)), key)
+}
+
 // MomentsUntil returns the moments of the edits of keys of a config that are no later than a time, sorted
 // and each once: a record that was made at that time includes them. No keys means any, and a moment of 0
 // stands for edits that no watch showed.

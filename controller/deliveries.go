@@ -117,18 +117,20 @@ func (d *deliveries) resume(ref catalog.WorkloadRef, now time.Time) {
 func (d *deliveries) restartedFor(w *catalog.Workload) catalog.Decision {
 	decision := catalog.Decision{Outcome: catalog.Restart}
 	for _, r := range w.Applied.RestartedFor {
-		decision.Causes = append(decision.Causes, catalog.Cause{
-			Config: r.Config, Keys: r.Keys, Moments: d.catalog.MomentsUntil(r.Config, r.Keys, w.Applied.Written),
-		})
+		cause := catalog.Cause{Config: r.Config, Keys: r.Keys}
+		if !d.catalog.MissedEdit(w, r.Config) { // otherwise it is not part of the fan-out of that edit
+			cause.Moments = d.catalog.MomentsUntil(r.Config, r.Keys, w.Applied.Written)
+		}
+		decision.Causes = append(decision.Causes, cause)
 	}
 	return decision
 }
 
 // followFailed follows a workload that failed under another leader after a restart for a config, to
-// notice if it runs after all.
-func (d *deliveries) followFailed(ref catalog.WorkloadRef, config catalog.ConfigRef) {
+// notice if it runs after all. A restart from after that time is another one.
+func (d *deliveries) followFailed(ref catalog.WorkloadRef, config catalog.ConfigRef, failed time.Time) {
 	w := d.catalog.Workload(ref)
-	if w == nil || !w.Applied.Trusted || w.Applied.Reverted != nil {
+	if w == nil || !w.Applied.Trusted || w.Applied.Reverted != nil || w.Applied.Written.After(failed) {
 		return
 	}
 	decision := d.restartedFor(w)

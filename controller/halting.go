@@ -63,7 +63,7 @@ func (g *gatekeeper) fail(failure *gate.Failure, now time.Time) *haltNews {
 // failureOf describes what failed, and reports whether the config still has the content that was delivered.
 func (g *gatekeeper) failureOf(w *catalog.Workload, cause *catalog.Cause) (failure *gate.Failure, isDelivered bool) {
 	keys := haltedKeys(cause)
-	if !g.isGradual(g.catalog.PolicyOf(cause.Config)) || g.catalog.EditedSince(cause.Config, keys, w.RecordSeen) {
+	if !g.isGradual(g.catalog.PolicyOf(cause.Config)) || g.catalog.EditedSince(cause.Config, keys, w.RecordSeen) || g.catalog.MissedEdit(w, cause.Config) {
 		return nil, false
 	}
 	content := g.catalog.ContentID(cause.Config, keys)

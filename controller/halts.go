@@ -50,6 +50,8 @@ type haltKeeper struct {
 	changed               chan struct{} // has an element when there is something to write
 
 	written map[string]struct{} // the ids of the halts that the ConfigMap had last
+	// restored are halts of former leaders whose failed workloads may not have been listed yet.
+	restored []gate.Halt
 }
 
 // haltRecord is a halt as the ConfigMap holds it.
@@ -81,13 +83,16 @@ func (k *haltKeeper) run(ctx context.Context) {
 		case <-ticker.C:
 		case <-retry.C:
 		}
+		k.followFailed()
 		k.dropOutdated()
 		err := k.sync(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
-			hasReported = false
+			if hasReported = false; len(k.restored) > 0 {
+				retry.Reset(time.Second)
+			}
 			continue
 		case !hasReported && time.Since(start) >= haltsPatience:
 			hasReported = true
@@ -105,6 +110,23 @@ func (k *haltKeeper) wakeUp() {
 	case k.changed <- struct{}{}:
 	default:
 	}
+}
+
+// followFailed follows the workloads that failed under former leaders, as soon as they are known. That has
+// to come before the end of their halts, so that they restart first.
+func (k *haltKeeper) followFailed() {
+	var unknown []gate.Halt
+	for i := range k.restored {
+		h := &k.restored[i]
+		if slices.ContainsFunc(h.Failed, func(ref catalog.WorkloadRef) bool { return !k.gate.knowsWorkloads(ref.Namespace) }) {
+			unknown = append(unknown, *h)
+			continue
+		}
+		for _, ref := range h.Failed {
+			k.deliveries.followFailed(ref, h.Config, h.Since)
+		}
+	}
+	k.restored = unknown
 }
 
 // dropOutdated ends the halts of configs that are gone or have changed unseen.
@@ -136,12 +158,8 @@ func (k *haltKeeper) sync(ctx context.Context) error {
 		return err
 	}
 	k.written = written
+	k.restored = append(k.restored, restored...)
 	k.gate.setHaltsKnown()
-	for i := range restored {
-		for _, failed := range restored[i].Failed {
-			k.deliveries.followFailed(failed, restored[i].Config)
-		}
-	}
 	return nil
 }
 

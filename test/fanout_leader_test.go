@@ -1,6 +1,11 @@
 package test
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+)
 
 // A leader that is killed leaves nothing but records, statuses and halts.
 
@@ -11,17 +16,44 @@ func (s *scene) replaceLeader() {
 	s.startController("--fan-out=gradual", "--restart-soak=1s")
 }
 
-// The pods are held back, so that each step of the fan-out lasts until the test has seen that nobody
-// else restarts.
-func TestAFanOutIsNoFasterWhenTheLeaderIsKilledAtEachStep(t *testing.T) {
+// takeOver kills the controller, so that a standby leads that has watched all along, and starts another
+// standby.
+func (s *scene) takeOver(standby *harness.Controller, flags []string) (next *harness.Controller) {
+	s.Helper()
+	s.must(s.controller.Kill())
+	s.controller = standby
+	s.awaitMetric("leader", nil, 1)
+	next = s.startController(flags...)
+	s.controller = standby
+	return next
+}
+
+func TestAFanOutIsNoFasterWhenANewLeaderStartsAtEachStep(t *testing.T) {
 	s := newSceneApart(t)
 	s.startController("--fan-out=gradual", "--restart-soak=1s")
+	s.requireSlowStartThrough(s.replaceLeader)
+}
+
+func TestAFanOutIsNoFasterWhenAStandbyTakesOverAtEachStep(t *testing.T) {
+	s := newSceneApart(t)
+	flags := append(s.openElection(3*time.Second), "--fan-out=gradual", "--restart-soak=1s")
+	leader := s.startController(flags...)
+	s.awaitMetric("leader", nil, 1)
+	standby := s.startController(flags...)
+	s.controller = leader
+	s.requireSlowStartThrough(func() { standby = s.takeOver(standby, flags) })
+}
+
+// requireSlowStartThrough changes the leader after each step of a fan-out. The pods are held back, so that
+// each step lasts until it is seen that nobody else restarts.
+func (s *scene) requireSlowStartThrough(changeLeader func()) {
+	s.Helper()
 	s.make(settings, set("used", "v1"))
 	r := s.readersOf(s.runHeld(inWave(0), "a", "b", "c", "d", "e", "f", "g", "h")...)
 	s.edit(settings, set("used", "v2"))
 	for _, begun := range []int{1, 2, 4, 8} {
 		restarted := r.awaitRestarted(begun)
-		s.replaceLeader()
+		changeLeader()
 		s.settle()
 		r.requireRestarted(restarted...)
 		for _, w := range restarted {
@@ -31,6 +63,23 @@ func TestAFanOutIsNoFasterWhenTheLeaderIsKilledAtEachStep(t *testing.T) {
 	s.awaitMetric("undelivered_restarts", nil, 0)
 	s.settle()
 	r.requireOneRestartEach()
+}
+
+func TestANewLeaderKeepsTheOrderOfWaves(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController("--fan-out=gradual", "--restart-soak=1s")
+	s.leadTheWaves()
+	s.make(settings, set("used", "v1"))
+	first, last := s.runHeld(inWave(-1), "first")[0], s.run("last", podOf(envFrom(settings)))
+	r := s.readersOf(first, last)
+	s.edit(settings, set("used", "v2"))
+	r.awaitRestarted(1)
+	s.replaceLeader()
+	s.awaitMetric("held_workloads", map[string]string{"reason": "wave"}, 1)
+	s.settle()
+	r.requireRestarted(first)
+	s.letAllGo(first)
+	r.awaitRestarted(2)
 }
 
 // requireOneRestartEach fails the test unless each reader has got one new pod template.
@@ -86,4 +135,20 @@ func TestAHaltSurvivesALeaderThatIsKilledAtAnyStep(t *testing.T) {
 			r.requireOneRestartEach()
 		})
 	}
+}
+
+// The new leader knows of the edit only that the content is not that of the halt any more.
+func TestAFixThatNoLeaderSeesEndsTheHalt(t *testing.T) {
+	s := newSceneApart(t)
+	r, broken, heal := s.runHalted(4)
+	s.awaitHaltRecord(settings)
+	s.must(s.controller.Kill())
+	heal()
+	r.note()
+	s.edit(settings, set("used", "good"))
+	s.startController("--fan-out=gradual", "--restart-soak=1s")
+	r.awaitRestarted(4)
+	r.requireFirst(broken)
+	s.settle()
+	r.requireOneRestartEach()
 }
