@@ -159,7 +159,9 @@ func (r *policyReader) text(name string, limit int) string {
 }
 
 // window returns a text that cannot be read as a window if it is too long.
-func (r *policyReader) window() string { return brief.Within(maxWindow, r.annotations[WindowAnnotation]) }
+func (r *policyReader) window() string {
+	return brief.Within(maxWindow, r.annotations[WindowAnnotation])
+}
 
 func (r *policyReader) hold() string {
 	why, found := r.annotations[HoldAnnotation]
