@@ -152,3 +152,29 @@ func TestAFixThatNoLeaderSeesEndsTheHalt(t *testing.T) {
 	s.settle()
 	r.requireOneRestartEach()
 }
+
+// The standby has watched the fix, and no leader has acted on it.
+func TestAFixThatOnlyTheStandbySeesEndsTheHalt(t *testing.T) {
+	s := newSceneApart(t)
+	flags := append(s.openElection(6*time.Second), "--fan-out=gradual", "--restart-soak=1s")
+	leader := s.startController(flags...)
+	s.awaitMetric("leader", nil, 1)
+	standby := s.startController(flags...)
+	s.controller = leader
+	s.make(settings, set("used", "v1"))
+	r := s.runApps(4)
+	heal := s.crashRestartedPodsUntil()
+	s.edit(settings, set("used", "bad"))
+	broken := r.awaitRestarted(1)[0]
+	s.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, 3)
+	s.awaitHaltRecord(settings)
+	s.must(leader.Kill())
+	heal()
+	r.note()
+	s.edit(settings, set("used", "good"))
+	s.controller = standby
+	r.awaitRestarted(4)
+	r.requireFirst(broken)
+	s.settle()
+	r.requireOneRestartEach()
+}

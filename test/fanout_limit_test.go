@@ -62,6 +62,25 @@ func TestATenantWhosePodsNeverRunDoesNotKeepAnotherFromRestarting(t *testing.T) 
 	stuck.awaitRestarted(3)
 }
 
+func TestANewLeaderKeepsToTheLimitWithTheRestartsOfTheFormerOne(t *testing.T) {
+	s := newSceneApart(t)
+	his := enter(t, &place{cluster: s.cluster, installation: s.installation})
+	flags := []string{"--namespace", his.namespace, "--fan-out=gradual", "--restart-soak=1s", "--fan-out-limit=4"}
+	s.startController(flags...)
+	his.controller = s.controller
+	his.make(settings, set("used", "v1"))
+	his.annotateConfig(settings, fanOutAnnotation, "all-at-once")
+	stuck := his.runApps(8)
+	his.allowNoMorePods()
+	his.edit(settings, set("used", "v2"))
+	restarted := stuck.awaitRestarted(3)
+	s.must(s.controller.Kill())
+	s.startController(flags...)
+	s.awaitMetric("held_workloads", map[string]string{"reason": "limit"}, 5)
+	s.settle()
+	stuck.requireRestarted(restarted...)
+}
+
 func TestNobodyWaitsForOthersUnlessFanOutsAreGradual(t *testing.T) {
 	s := newSceneApart(t)
 	s.startController("--restart-soak=1s")
