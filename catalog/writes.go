@@ -95,6 +95,8 @@ func (w *Workload) succeed(previous *Workload, moment Sequence) {
 	}
 	if previous.PodTemplate == w.PodTemplate {
 		w.PodTemplateSeen = previous.PodTemplateSeen
+		// A write of annotations makes a new generation of a Deployment, and the status is still about its pods.
+		w.Rollout.Observed = w.Rollout.Observed || previous.Rollout.Observed
 	}
 	if previous.Applied.equal(w.Applied) || previous.Applied.isSame(&w.Applied) {
 		w.RecordSeen = previous.RecordSeen
