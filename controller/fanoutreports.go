@@ -121,7 +121,7 @@ func (r *fanOutReports) report(ctx context.Context, now time.Time) {
 	for i := range underWay {
 		p := &underWay[i]
 		last := r.reported[p.FanOut]
-		if last.progress != *p && now.Sub(last.at) >= progressPeriod && p.Total() > 1 && r.mayReport(p.FanOut.Config) {
+		if last.progress != *p && now.Sub(last.at) >= progressPeriod && isWorthReporting(p) && r.mayReport(p.FanOut.Config) {
 			r.reportProgress(ctx, p)
 			last = reportedProgress{*p, now}
 		}
@@ -129,6 +129,10 @@ func (r *fanOutReports) report(ctx context.Context, now time.Time) {
 	}
 	r.reported = kept
 }
+
+// isWorthReporting reports whether the owner of a config may want to know about a fan-out. Even if it concerns
+// a single workload that waits, they need the id of the content to call it urgent.
+func isWorthReporting(p *gate.Progress) bool { return p.Total() > 1 || p.Waiting > 0 }
 
 func (r *fanOutReports) reportProgress(ctx context.Context, p *gate.Progress) {
 	text := fmt.Sprintf("fan-out%s: %d of %d delivered, %d rolling", r.contentOf(p.FanOut), p.Proven, p.Total(), p.UnderWay)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -13,9 +14,11 @@ import (
 
 // runHalted runs so many readers of the settings, one of which bad content has broken, and returns it. The
 // pods that restart crash until heal is called.
-func (s *scene) runHalted(count int) (r *readers, broken workload, heal func()) {
+func (s *scene) runHalted(count int, adjust ...func(*appsv1.Deployment)) (r *readers, broken workload, heal func()) {
 	s.Helper()
-	r = s.runReaders(count)
+	s.startController("--fan-out=gradual", "--restart-soak=1s")
+	s.make(settings, set("used", "v1"))
+	r = s.runApps(count, adjust...)
 	heal = s.crashRestartedPodsUntil()
 	s.edit(settings, set("used", "bad"))
 	broken = r.awaitRestarted(1)[0]
@@ -35,7 +38,7 @@ func (r *readers) others(than workload) (others []workload) {
 
 func TestUndoingTheBrokenWorkloadEndsNoHaltAndItIsNotRestartedIntoTheBadContent(t *testing.T) {
 	s := newSceneApart(t)
-	r, broken, heal := s.runHalted(4)
+	r, broken, heal := s.runHalted(4, func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 5 }) // the former pod stays when the new one breaks
 	s.undo(broken)
 	s.awaitRollout(broken)
 	s.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, 4)
@@ -213,7 +216,9 @@ func TestUrgentContentSkipsTheSlowStart(t *testing.T) {
 	s.awaitMetric("held_workloads", map[string]string{"reason": "slow-start"}, 4)
 	checksums, err := s.now(first).checksums()
 	s.must(err)
-	s.annotateConfig(settings, "com.xing.deployment-restart.urgent", checksums[settings.key(s.namespace)])
+	id := checksums[settings.key(s.namespace)]
+	s.awaitEventOn(settings, "FanOut", "^fan-out of "+id+": 0 of 5 delivered, 1 rolling$")
+	s.annotateConfig(settings, urgentAnnotation, id)
 	r.awaitRestarted(5)
 	s.awaitMetric("restarts_delivered_total", nil, 0)
 }

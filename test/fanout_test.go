@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -34,11 +35,11 @@ func (s *scene) runReaders(count int, flags ...string) *readers {
 }
 
 // runApps runs so many Deployments that read the settings.
-func (s *scene) runApps(count int) *readers {
+func (s *scene) runApps(count int, adjust ...func(*appsv1.Deployment)) *readers {
 	s.Helper()
 	var all []workload
 	for i := range count {
-		all = append(all, s.run(fmt.Sprintf("app-%02d", i), podOf(envFrom(settings))))
+		all = append(all, s.run(fmt.Sprintf("app-%02d", i), podOf(envFrom(settings)), adjust...))
 	}
 	return s.readersOf(all...)
 }

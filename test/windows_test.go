@@ -17,6 +17,7 @@ import (
 
 const (
 	windowAnnotation = "com.xing.deployment-restart.window"
+	urgentAnnotation = "com.xing.deployment-restart.urgent"
 	alwaysOpen       = "* * * * * 1h"
 )
 
@@ -68,6 +69,30 @@ func TestARestartWaitsUntilItsWindowOpens(t *testing.T) {
 			s.awaitMetric("held_workloads", map[string]string{"reason": "window"}, 0)
 		})
 	}
+}
+
+// The Event has the id even if nobody has restarted with the content yet.
+func TestUrgentContentDoesNotWaitForTheWindow(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController("--fan-out=gradual", "--restart-soak=1s")
+	s.make(settings, set("used", "v1"))
+	app := s.run("app", podOf(envFrom(settings)))
+	r := s.readersOf(app)
+	tomorrow := time.Now().UTC().Add(-2 * time.Hour)
+	s.annotateConfig(settings, windowAnnotation, fmt.Sprintf("%d %d * * * 10m", tomorrow.Minute(), tomorrow.Hour()))
+	s.edit(settings, set("used", "v2"))
+	id := s.awaitEventOn(settings, "FanOut", `^fan-out of (\w+): 0 of 1 delivered, 0 rolling$`)[1]
+	s.settle()
+	r.requireRestarted()
+	s.annotateConfig(settings, urgentAnnotation, id)
+	r.awaitRestarted(1)
+
+	s.awaitRollout(app)
+	r.note()
+	s.edit(settings, set("used", "v3")) // which nobody has called urgent
+	s.awaitMetric("held_workloads", map[string]string{"reason": "window"}, 1)
+	s.settle()
+	r.requireRestarted()
 }
 
 func TestAWindowThatCannotBeReadKeepsRestartsWaitingUntilItIsCorrected(t *testing.T) {
