@@ -47,6 +47,9 @@ func (l *Ledger) finish(f *fanOut) {
 		return // a workload was part of it twice
 	}
 	delete(l.fanOuts, f.id)
+	if delete(l.byConfig[f.id.Config], f); len(l.byConfig[f.id.Config]) == 0 {
+		delete(l.byConfig, f.id.Config)
+	}
 	if p := f.progress(); p.Total() > 1 && p.Delivered > 0 && len(l.finished) < maxFinished {
 		l.finished = append(l.finished, p)
 	}
@@ -55,10 +58,8 @@ func (l *Ledger) finish(f *fanOut) {
 // Due returns how many restarts of the fan-outs of a config wait.
 func (l *Ledger) Due(config catalog.ConfigRef) int {
 	due := 0
-	for id, f := range l.fanOuts {
-		if id.Config == config {
-			due += f.waiting
-		}
+	for f := range l.byConfig[config] {
+		due += f.waiting
 	}
 	return due
 }
@@ -72,14 +73,11 @@ func (l *Ledger) Waiting() map[Reason]int {
 	return waiting
 }
 
+// FanOuts returns how many fan-outs are not over.
+func (l *Ledger) FanOuts() int { return len(l.fanOuts) }
+
 // UnderWay returns how many restarts have begun and are neither delivered nor given up.
 func (l *Ledger) UnderWay() int { return l.underWay }
 
 // ActiveHalts returns how many halts stop restarts.
-func (l *Ledger) ActiveHalts() int {
-	active := 0
-	for _, n := range l.halts.active {
-		active += n
-	}
-	return active
-}
+func (l *Ledger) ActiveHalts() int { return l.halts.active }

@@ -27,6 +27,10 @@ func (l *Ledger) fanOut(id FanOut) *fanOut {
 	if f == nil {
 		f = &fanOut{id: id}
 		l.fanOuts[id] = f
+		if l.byConfig[id.Config] == nil {
+			l.byConfig[id.Config] = make(map[*fanOut]struct{})
+		}
+		l.byConfig[id.Config][f] = struct{}{}
 	}
 	return f
 }
@@ -56,9 +60,9 @@ func (f *fanOut) proven() int { return f.delivered + f.running }
 func (l *Ledger) tally(id FanOut) Tally {
 	f := l.fanOuts[id]
 	if f == nil {
-		return Tally{FanOut: id, FailedDue: l.first.of(id.Config)}
+		return Tally{FanOut: id, FailedDue: l.first.count(id.Config)}
 	}
-	return Tally{FanOut: id, Proven: f.proven(), InFlight: f.inFlight + f.called, FailedDue: f.inTurn[Failed] + l.first.of(id.Config), WellDue: f.inTurn[Well]}
+	return Tally{FanOut: id, Proven: f.proven(), InFlight: f.inFlight + f.called, FailedDue: f.inTurn[Failed] + l.first.count(id.Config), WellDue: f.inTurn[Well]}
 }
 
 // callNext calls those whose turn it may be in a fan-out, and forgets the fan-out if it is over.
@@ -68,7 +72,7 @@ func (l *Ledger) callNext(f *fanOut) {
 		return
 	}
 	for standing := range f.lines {
-		for f.isTurnOf(Standing(standing), l.first.of(f.id.Config)) {
+		for f.isTurnOf(Standing(standing), l.first.count(f.id.Config)) {
 			r := f.lines[standing].next()
 			if r == nil {
 				break

@@ -9,42 +9,84 @@ import (
 // first holds, for configs whose halted content was replaced, the workloads that the former content has
 // broken. It is not known yet whether a restart of them is due, and nobody else restarts for the config
 // until it is, because they show best whether the present content is right.
-type first map[catalog.ConfigRef]*expected
+type first struct {
+	of map[catalog.ConfigRef]*expected
+	by map[catalog.WorkloadRef]map[catalog.ConfigRef]struct{} // the configs for which each is expected
+}
 
 type expected struct {
 	workloads map[catalog.WorkloadRef]struct{}
 	until     time.Time
 }
 
+func newFirst() first {
+	return first{of: make(map[catalog.ConfigRef]*expected), by: make(map[catalog.WorkloadRef]map[catalog.ConfigRef]struct{})}
+}
+
 // GoFirst makes workloads go first in the fan-outs of a config. The others wait at most until the given time
 // for it to be known whether a restart of them is due.
 func (l *Ledger) GoFirst(config catalog.ConfigRef, workloads []catalog.WorkloadRef, until time.Time) {
+	l.first.drop(config)
 	if len(workloads) == 0 {
 		return
 	}
 	e := &expected{make(map[catalog.WorkloadRef]struct{}, len(workloads)), until}
 	for _, ref := range workloads {
 		e.workloads[ref] = struct{}{}
+		if l.first.by[ref] == nil {
+			l.first.by[ref] = make(map[catalog.ConfigRef]struct{})
+		}
+		l.first.by[ref][config] = struct{}{}
 	}
-	l.first[config] = e
+	l.first.of[config] = e
 }
 
-// of returns how many workloads are expected to go first.
-func (f first) of(config catalog.ConfigRef) int {
-	if e := f[config]; e != nil {
+// count returns how many workloads are expected to go first.
+func (f *first) count(config catalog.ConfigRef) int {
+	if e := f.of[config]; e != nil {
 		return len(e.workloads)
 	}
 	return 0
 }
 
+// drop expects nobody any more for a config.
+func (f *first) drop(config catalog.ConfigRef) {
+	if e := f.of[config]; e != nil {
+		for ref := range e.workloads {
+			f.forget(ref, config)
+		}
+	}
+	delete(f.of, config)
+}
+
+func (f *first) forget(ref catalog.WorkloadRef, config catalog.ConfigRef) {
+	if delete(f.by[ref], config); len(f.by[ref]) == 0 {
+		delete(f.by, ref)
+	}
+}
+
 // decided notes that it is known whether a restart of a workload is due, and returns the configs for which
 // nobody is expected any more.
-func (f first) decided(ref catalog.WorkloadRef) (over []catalog.ConfigRef) {
-	for config, e := range f {
-		if delete(e.workloads, ref); len(e.workloads) == 0 {
-			delete(f, config)
+func (f *first) decided(ref catalog.WorkloadRef) (over []catalog.ConfigRef) {
+	for config := range f.by[ref] {
+		if delete(f.of[config].workloads, ref); len(f.of[config].workloads) == 0 {
+			delete(f.of, config)
 			over = append(over, config)
 		}
+	}
+	delete(f.by, ref)
+	return over
+}
+
+// late expects nobody any more for the configs whose time is up, and returns these configs.
+func (f *first) late(now time.Time) (over []catalog.ConfigRef) {
+	for config, e := range f.of {
+		if now.After(e.until) {
+			over = append(over, config)
+		}
+	}
+	for _, config := range over {
+		f.drop(config)
 	}
 	return over
 }
@@ -58,9 +100,7 @@ func (l *Ledger) passBy(ref catalog.WorkloadRef) {
 
 // callFanOuts calls those whose turn it may be in the fan-outs of a config.
 func (l *Ledger) callFanOuts(config catalog.ConfigRef) {
-	for id, f := range l.fanOuts {
-		if id.Config == config {
-			l.callNext(f)
-		}
+	for f := range l.byConfig[config] {
+		l.callNext(f)
 	}
 }

@@ -32,8 +32,8 @@ type Halt struct {
 const (
 	// maxFailed is how many failed workloads a halt remembers.
 	maxFailed = 3
-	// maxHalts is how many halts a namespace has at most. While it has that many, all restarts in
-	// the namespace are halted for which the gate asks about configs.
+	// maxHalts is how many halts a namespace has at most. While it has that many that are active, all its
+	// gradual restarts are halted.
 	maxHalts = 16
 )
 
@@ -49,13 +49,54 @@ func (h *Halt) concerns(cause *Cause) bool {
 // halts holds the halts of all namespaces.
 type halts struct {
 	of map[catalog.ConfigRef][]*Halt
-	// active is how many active halts each namespace has, and full stands for the further ones.
-	active map[string]int
+	// in holds the same halts by namespace, and full stands for the further ones of a namespace that has
+	// too many.
+	in     map[string]map[*Halt]struct{}
 	full   map[string]*Halt
+	active int
 }
 
 func newHalts() halts {
-	return halts{of: make(map[catalog.ConfigRef][]*Halt), active: make(map[string]int), full: make(map[string]*Halt)}
+	return halts{of: make(map[catalog.ConfigRef][]*Halt), in: make(map[string]map[*Halt]struct{}), full: make(map[string]*Halt)}
+}
+
+func (h *halts) add(halt *Halt) {
+	namespace := halt.Config.Namespace
+	if h.in[namespace] == nil {
+		h.in[namespace] = make(map[*Halt]struct{})
+	}
+	h.in[namespace][halt] = struct{}{}
+	h.of[halt.Config] = append(h.of[halt.Config], halt)
+}
+
+func (h *halts) remove(halt *Halt) {
+	namespace := halt.Config.Namespace
+	if delete(h.in[namespace], halt); len(h.in[namespace]) == 0 {
+		delete(h.in, namespace)
+	}
+	kept := slices.DeleteFunc(slices.Clone(h.of[halt.Config]), func(other *Halt) bool { return other == halt })
+	if h.of[halt.Config] = kept; len(kept) == 0 {
+		delete(h.of, halt.Config)
+	}
+}
+
+// makeRoom reports whether a namespace may have another halt. It forgets that a person has resumed one,
+// the first, if there are too many otherwise.
+func (h *halts) makeRoom(namespace string) bool {
+	if len(h.in[namespace]) < maxHalts {
+		return true
+	}
+	var oldest *Halt
+	for halt := range h.in[namespace] {
+		if !halt.isActive && (oldest == nil || halt.Resumed.Before(oldest.Resumed)) {
+			oldest = halt
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	h.remove(oldest)
+	return true
 }
 
 // find returns a halt that stops a restart, nil if there is none. Restarts for configs that are not
@@ -74,11 +115,22 @@ func (h *halts) find(causes []Cause) *Halt {
 		if halt := h.withContent(cause.Group, cause.Content); halt != nil && halt.isActive {
 			return halt
 		}
-		if namespace := cause.Config.Namespace; h.active[namespace] >= maxHalts {
+		if namespace := cause.Config.Namespace; h.isFull(namespace) {
 			return h.fullOf(namespace)
 		}
 	}
 	return nil
+}
+
+// isFull reports whether a namespace has so many active halts that no more would be remembered.
+func (h *halts) isFull(namespace string) bool {
+	active := 0
+	for halt := range h.in[namespace] {
+		if halt.isActive {
+			active++
+		}
+	}
+	return active >= maxHalts
 }
 
 func (h *halts) fullOf(namespace string) *Halt {
@@ -113,9 +165,11 @@ type Failure struct {
 func (l *Ledger) Fail(failure *Failure, id string, now time.Time) *Halt {
 	h := l.halts.withContent(failure.Config, failure.Content)
 	switch {
+	case h == nil && !l.halts.makeRoom(failure.Config.Namespace):
+		return l.halts.fullOf(failure.Config.Namespace)
 	case h == nil:
 		h = &Halt{Config: failure.Config, Keys: failure.Keys, Content: failure.Content}
-		l.halts.of[failure.Config] = append(l.halts.of[failure.Config], h)
+		l.halts.add(h)
 	case !h.Resumed.IsZero() && failure.Began.Before(h.Resumed):
 		return nil
 	}
@@ -148,15 +202,13 @@ func (l *Ledger) activate(h *Halt, isActive bool) {
 	if h.isActive == isActive {
 		return
 	}
-	namespace := h.Config.Namespace
 	if h.isActive = isActive; isActive {
-		l.halts.active[namespace]++
+		l.halts.active++
 		return
 	}
-	if l.halts.active[namespace]--; l.halts.active[namespace] == 0 {
-		delete(l.halts.active, namespace)
-	}
+	l.halts.active--
 	l.callAll(&h.line)
+	namespace := h.Config.Namespace
 	if full := l.halts.full[namespace]; full != nil {
 		delete(l.halts.full, namespace)
 		l.callAll(&full.line)
@@ -200,20 +252,15 @@ func (l *Ledger) Recovered(workload catalog.WorkloadRef, config catalog.ConfigRe
 }
 
 func (l *Ledger) dropHalts(config catalog.ConfigRef, isOver func(*Halt) bool) (ended []*Halt) {
-	var kept []*Halt
-	for _, h := range l.halts.of[config] {
-		switch {
-		case !isOver(h):
-			kept = append(kept, h)
-		case h.isActive:
-			ended = append(ended, h)
+	for _, h := range slices.Clone(l.halts.of[config]) {
+		if !isOver(h) {
+			continue
 		}
-	}
-	if l.halts.of[config] = kept; len(kept) == 0 {
-		delete(l.halts.of, config)
-	}
-	for _, h := range ended {
-		l.activate(h, false)
+		l.halts.remove(h)
+		if h.isActive {
+			ended = append(ended, h)
+			l.activate(h, false)
+		}
 	}
 	return ended
 }
@@ -223,8 +270,8 @@ func (l *Ledger) Restore(h Halt) bool {
 	restored := l.halts.withContent(h.Config, h.Content)
 	switch {
 	case restored == nil:
-		restored = &Halt{}
-		l.halts.of[h.Config] = append(l.halts.of[h.Config], restored)
+		restored = &Halt{Config: h.Config}
+		l.halts.add(restored)
 	case restored.isActive || !restored.Resumed.IsZero():
 		return false
 	}

@@ -206,6 +206,65 @@ func TestANamespaceWithTooManyHaltsIsHeld(t *testing.T) {
 	b.wakes("second", "third")
 }
 
+func TestHaltsThatWereResumedAreForgottenBeforeThereAreTooMany(t *testing.T) {
+	b := newBook(t, gradual(50))
+	for i := range 3 * maxHalts {
+		b.now = b.now.Add(time.Minute)
+		c := config(fmt.Sprintf("c-%d", i))
+		h := b.Fail(&Failure{Workload: workload("a", "w"), Config: c, Content: "bad", Began: b.now}, fmt.Sprintf("h%d", i), b.now)
+		if h == nil || h.Config != c || b.Resume(c, h.ID, b.now) == nil {
+			t.Fatalf("halt %d: %+v", i, h)
+		}
+	}
+	if n := len(b.Halted()); n != maxHalts {
+		t.Errorf("%d halts are remembered", n)
+	}
+	b.check()
+}
+
+func TestFailuresBeyondTheLimitOfANamespaceAreNotRemembered(t *testing.T) {
+	b := newBook(t, gradual(50))
+	for i := range 3 * maxHalts {
+		failure := Failure{Workload: workload("a", "w"), Config: config(fmt.Sprintf("c-%d", i)), Content: "bad"}
+		if h := b.Fail(&failure, fmt.Sprintf("h%d", i), b.now); h == nil {
+			t.Fatalf("failure %d halts nothing", i)
+		}
+	}
+	if n := len(b.Halted()); n != maxHalts {
+		t.Errorf("%d halts are remembered", n)
+	}
+	b.expect(Halted, due("reader"))
+	b.check()
+}
+
+func TestOthersHaveThePlaceOfARestartThatTakesTooLong(t *testing.T) {
+	b := newBook(t, gradual(1))
+	slow, other := due("slow"), due("other")
+	other.Causes[0].Config.Name = "d"
+	b.restart(slow)
+	b.expect(Limit, other)
+	b.FreePlace(slow.Workload)
+	b.check()
+	b.wakes("other")
+	b.restart(other)
+	b.deliver(slow, other)
+}
+
+func TestRestartsThatANewLeaderFindsTakeHalfOfThePlacesOfANamespaceAtMost(t *testing.T) {
+	b := newBook(t, gradual(4))
+	for i := range 10 {
+		b.BeginFormer(due(fmt.Sprintf("forged-%d", i)), b.now)
+		b.check()
+	}
+	victim := &Request{Workload: workload("b", "victim"), Standing: Well, Causes: []Cause{{
+		Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "b", Name: "c"}, Moments: []catalog.Sequence{1}, IsGradual: true,
+	}}}
+	b.restart(victim)
+	if b.places.taken != 3 {
+		t.Errorf("%d places are taken", b.places.taken)
+	}
+}
+
 func TestANewLeaderTakesInTheHalts(t *testing.T) {
 	old := newBook(t, gradual(50))
 	canary := due("canary", "level")

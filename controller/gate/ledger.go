@@ -55,11 +55,13 @@ type Ledger struct {
 	wake    func(catalog.WorkloadRef)
 	members map[catalog.WorkloadRef]*member
 	fanOuts map[FanOut]*fanOut
-	halts   halts
-	first   first
-	waves   map[string]*waves
-	places  places
-	waiting map[Reason]int // how many restarts wait for each reason
+	// byConfig holds the same fan-outs by their configs.
+	byConfig map[catalog.ConfigRef]map[*fanOut]struct{}
+	halts    halts
+	first    first
+	waves    map[string]*waves
+	places   places
+	waiting  map[Reason]int // how many restarts wait for each reason
 	// underWay is how many restarts have begun and are not over.
 	underWay int
 	finished []Progress
@@ -76,8 +78,9 @@ func New(policy Policy, wake func(catalog.WorkloadRef)) *Ledger {
 		wake:      wake,
 		members:   make(map[catalog.WorkloadRef]*member),
 		fanOuts:   make(map[FanOut]*fanOut),
+		byConfig:  make(map[catalog.ConfigRef]map[*fanOut]struct{}),
 		halts:     newHalts(),
-		first:     make(first),
+		first:     newFirst(),
 		waves:     make(map[string]*waves),
 		places:    newPlaces(policy.Limit),
 		waiting:   make(map[Reason]int),
@@ -177,6 +180,34 @@ func (l *Ledger) Begin(r *Request, now time.Time) {
 	})
 }
 
+// BeginFormer notes a restart that another process began. A namespace holds at most half of the places with
+// such restarts: which ones are under way is known only from what is written on the workloads, and their owners
+// can write that.
+func (l *Ledger) BeginFormer(r *Request, now time.Time) {
+	hasPlaces := 2*l.places.in[r.Workload.Namespace] < l.places.limit
+	l.Begin(r, now)
+	if m := l.members[r.Workload]; m != nil && m.current != nil && !hasPlaces {
+		l.FreePlace(r.Workload)
+	}
+}
+
+// FreePlace lets others have the place of a restart that is under way for too long.
+func (l *Ledger) FreePlace(ref catalog.WorkloadRef) {
+	if m := l.members[ref]; m == nil || m.current == nil || !m.current.takesPlace {
+		return
+	}
+	l.change(ref, func(m *member) { m.current.takesPlace = false })
+}
+
+// IsPartOf reports whether the restart of a workload that is under way belongs to a gradual fan-out of a
+// config, or of the group that the config belongs to.
+func (l *Ledger) IsPartOf(ref catalog.WorkloadRef, config catalog.ConfigRef) bool {
+	m := l.members[ref]
+	return m != nil && m.current != nil && slices.ContainsFunc(m.current.fanOuts(), func(f *fanOut) bool {
+		return f.id.Config == config || f.id.Config == GroupOf(config.Kind, config.Name)
+	})
+}
+
 // Release takes back that a restart may begin, or is due, because it failed to begin and will ask again
 // later. Nobody waits for it meanwhile, unless it is a matter of waves: then the restart counts as due
 // if isPending. If the API server may have accepted it after all, it keeps its place for a while.
@@ -265,19 +296,15 @@ func (l *Ledger) End(ref catalog.WorkloadRef, isDelivered bool) {
 const uncertainFor = 30 * time.Second
 
 // Tick frees the places that uncertain restarts have held for too long, and waits no longer for workloads
-// that should go first. It should be called every few
-// seconds.
+// that should go first. It should be called every few seconds.
 func (l *Ledger) Tick(now time.Time) {
 	for ref, since := range l.uncertain {
 		if now.Sub(since) >= uncertainFor {
 			l.change(ref, func(m *member) { l.forgetUncertain(ref, m) })
 		}
 	}
-	for config, e := range l.first {
-		if now.After(e.until) {
-			delete(l.first, config)
-			l.callFanOuts(config)
-		}
+	for _, config := range l.first.late(now) {
+		l.callFanOuts(config)
 	}
 }
 
@@ -300,7 +327,9 @@ func (l *Ledger) change(ref catalog.WorkloadRef, change func(*member)) {
 	change(m)
 	l.count(ref.Namespace, m, +1)
 	if m.isEmpty() {
-		delete(l.members, ref)
+		if delete(l.members, ref); len(l.members) == 0 {
+			l.members = make(map[catalog.WorkloadRef]*member) // releases the memory that many entries took
+		}
 	}
 	for _, f := range before {
 		l.callNext(f)

@@ -175,12 +175,12 @@ func (l *Ledger) leak() string {
 	if len(l.members) > 0 && len(l.uncertain) <= len(l.members) {
 		return ""
 	}
-	if len(l.fanOuts)+len(l.waves)+len(l.places.in)+len(l.places.lines)+len(l.places.turns)+len(l.uncertain) > 0 {
+	if len(l.fanOuts)+len(l.byConfig)+len(l.waves)+len(l.places.in)+len(l.places.lines)+len(l.places.turns)+len(l.uncertain) > 0 {
 		return fmt.Sprintf("without members: %d fan-outs, waves of %d namespaces, places of %d, lines of %d, turns of %d",
 			len(l.fanOuts), len(l.waves), len(l.places.in), len(l.places.lines), len(l.places.turns))
 	}
-	if len(l.halts.of) == 0 && len(l.halts.active)+len(l.halts.full) > 0 {
-		return fmt.Sprintf("without halts: %v active, %d full", l.halts.active, len(l.halts.full))
+	if len(l.halts.of) == 0 && l.halts.active+len(l.halts.in)+len(l.halts.full) > 0 {
+		return fmt.Sprintf("without halts: %d active, %d namespaces, %d full", l.halts.active, len(l.halts.in), len(l.halts.full))
 	}
 	return ""
 }
