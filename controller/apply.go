@@ -65,9 +65,13 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 			return err
 		}
 	}
+	timestamp := timestampAfter(w, decision.Outcome, now)
+	if admitted != nil {
+		admitted.ID = timestamp
+	}
 	patch, err := newPatch(w, decision, catalog.Basis{
 		Template: w.Template, Key: view.Key, Budget: budget, Written: taken, Copies: copied || remain,
-		Timestamp: timestampAfter(w, decision.Outcome, now), WasWhole: r.deliveries.wasWholeAfter(w, decision.Outcome),
+		Timestamp: timestamp, WasWhole: r.deliveries.wasWholeAfter(w, decision.Outcome),
 		RestartedFor: restartedForAfter(w, &decision),
 	})
 	if err != nil {
@@ -163,7 +167,7 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision, admi
 	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRestarting, "restarting: "+causes)
 	now := time.Now()
 	r.gate.begun(admitted, now)
-	r.deliveries.begin(w.Ref, decision, now)
+	r.deliveries.begin(w.Ref, decision, admitted.ID, now)
 }
 
 // pretend reports once what a dry run would do. Since nothing is written, the same is still

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -24,11 +25,11 @@ type backlog struct {
 	// slowedBy holds the first configs whose restart has to wait because the workload has
 	// no budget left; nil if no restart has to wait for that reason.
 	slowedBy []catalog.ConfigRef
-	// putOff is what the restart waits for, and putOffSince since when; empty if it does not wait. The
-	// halt is by whose id the wait was reported last.
+	// putOff is what the restart waits for, and putOffSince since when; empty if it does not wait. reported
+	// are the reasons that were news to the owner.
 	putOff      gate.Reason
 	putOffSince time.Time
-	halt        string
+	reported    []gate.Reason
 	// changed means that a change has become due since the restart was put off.
 	changed bool
 }
@@ -70,19 +71,18 @@ func (b *backlogs) note(change observedChange) {
 const maxSlowing = 10
 
 // putOff notes that a restart has to wait, and returns since when it does, and whether the reason is
-// news: it did not wait for it before, or there was a restart in between.
+// news: it has not waited for it since the last restart.
 func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answer gate.Answer, now time.Time) (since time.Time, news bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
-	halt := ""
-	if answer.Halt != nil {
-		halt = answer.Halt.ID
+	if news = !slices.Contains(w.reported, answer.Reason); news {
+		w.reported = append(slices.Clip(w.reported), answer.Reason)
 	}
-	if news = w.putOff != answer.Reason || w.halt != halt; w.putOff == "" {
+	if w.putOff == "" {
 		w.putOffSince = now
 	}
-	w.due, w.owed, w.putOff, w.halt, w.changed = true, answer.Until, answer.Reason, halt, false
+	w.due, w.owed, w.putOff, w.changed = true, answer.Until, answer.Reason, false
 	b.countSlowing(w.slowedBy, -1)
 	if w.slowedBy = nil; answer.Reason == gate.Backoff {
 		w.slowedBy = make([]catalog.ConfigRef, 0, min(len(causes), maxSlowing))

@@ -109,7 +109,7 @@ func New(options Options) (*Controller, error) {
 	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: options.Log}
 	c.quarantine = quarantine.New(quarantine.Options{Log: options.Log, Panicked: c.panicked})
 	c.staleness = newStaleness(c.catalog, c.tryToJudge)
-	c.gate = newGatekeeper(options.FanOut, c.catalog)
+	c.gate = newGatekeeper(options.FanOut, c.catalog, c.log)
 	for _, kind := range options.configKinds() {
 		for _, namespace := range apiclient.NamespacesOrAll(options.Namespaces) {
 			c.watchConfigs(kind, namespace, clients)
@@ -124,10 +124,10 @@ func New(options Options) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.reports = newFanOutReports(c.gate, configEvents{metadata: following.Metadata, events: c.recorder, log: c.log}, c.log)
 	c.halts = c.newHaltKeeper(following)
 	c.deliveries = c.newDeliveries(following)
 	c.halts.deliveries = c.deliveries
-	c.reports = &fanOutReports{gate: c.gate, configs: c.deliveries.configs, log: c.log, problems: make(map[catalog.ConfigRef]struct{})}
 	c.restarter = c.newRestarter(clients)
 	c.gate.knowsWorkloads = c.watches.knowWorkloads
 	c.gate.wake = func(ref catalog.WorkloadRef) { c.restarter.queue.Add(ref, catalog.ConfigRef{}) }
@@ -155,7 +155,7 @@ func (c *Controller) newDeliveries(clients *apiclient.Clients) *deliveries {
 		pods:       podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient()},
 		gate:       c.gate,
 		halts:      c.halts,
-		configs:    configEvents{metadata: clients.Metadata, events: c.recorder, log: c.log},
+		reports:    c.reports,
 		events:     c.recorder,
 		metrics:    c.metrics,
 		quarantine: c.quarantine,
@@ -274,6 +274,7 @@ func (c *Controller) Lead(ctx context.Context) error {
 	}
 	if !c.options.DryRun {
 		group.Go(func() { c.deliveries.run(ctx) })
+		group.Go(func() { c.gate.run(ctx) })
 		group.Go(func() { c.halts.run(ctx) })
 		group.Go(func() { c.reports.run(ctx) })
 	}
@@ -299,9 +300,9 @@ func (c *Controller) due(change observedChange) {
 // beginToLead takes over from a former leader: what is known about its restarts must be in the ledger
 // before the gate is asked.
 func (c *Controller) beginToLead() {
+	c.gate.reset() // before anything else can be noted
 	c.leading.Store(true)
 	if c.acts() {
-		c.gate.reset()
 		c.deliveries.resumeAll(time.Now())
 		c.gate.findWaves(c.isUndecided)
 	}

@@ -29,7 +29,7 @@ type deliveries struct {
 	gate       *gatekeeper
 	halts      *haltKeeper
 	pods       podReader
-	configs    configEvents
+	reports    *fanOutReports
 	events     record.EventRecorder
 	metrics    *metrics
 	quarantine *quarantine.Set
@@ -44,6 +44,7 @@ type deliveries struct {
 // rollingRestart is a restart that is being followed.
 type rollingRestart struct {
 	*delivery.Restart
+	id    string // by which the gate knows it
 	began time.Time
 	// decision explains the restart. It has only the configs and their keys if another process
 	// decided it.
@@ -72,18 +73,21 @@ func (d *deliveries) standingOf(w *catalog.Workload) gate.Standing {
 	switch {
 	case rolling != nil && rolling.hasFailed:
 		return gate.Failed
-	case d.wasWholeAfter(w, catalog.Restart):
-		return gate.Well
+	case d.wasWholeAfter(w, catalog.Restart), !w.Rollout.Observed && w.Rollout.SeemsWhole():
+		return gate.Well // also if only our own mark has not been looked at
 	}
 	return gate.Unwell
 }
 
 // begin follows a restart that has just been made, instead of an earlier one.
-func (d *deliveries) begin(ref catalog.WorkloadRef, decision catalog.Decision, now time.Time) {
+func (d *deliveries) begin(ref catalog.WorkloadRef, decision catalog.Decision, id string, now time.Time) {
 	decision.Checksums = nil // of which there may be very many
-	if w := d.catalog.Workload(ref); w != nil {
-		d.follow(w, &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, now), began: now, decision: decision})
+	w := d.catalog.Workload(ref)
+	if w == nil {
+		d.gate.forget(ref) // nobody would notice its end
+		return
 	}
+	d.follow(w, &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, now), id: id, began: now, decision: decision})
 }
 
 func (d *deliveries) follow(w *catalog.Workload, restart *rollingRestart) {
@@ -104,12 +108,14 @@ func (d *deliveries) resume(ref catalog.WorkloadRef, now time.Time) {
 	if !isRolling {
 		return
 	}
-	restart := &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, began), began: began, decision: d.restartedFor(w)}
+	restart := &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, began), id: w.Timestamp, began: began, decision: d.restartedFor(w)}
 	standing := gate.Unwell
 	if w.Applied.WasWhole {
 		standing = gate.Well
 	}
-	d.gate.begun(d.gate.request(w, &restart.decision, 0, standing, now), now)
+	request := d.gate.request(w, &restart.decision, 0, standing, now)
+	request.ID = restart.id
+	d.gate.resumed(request, now)
 	d.follow(w, restart)
 }
 
@@ -130,16 +136,19 @@ func (d *deliveries) restartedFor(w *catalog.Workload) catalog.Decision {
 // notice if it runs after all. A restart from after that time is another one.
 func (d *deliveries) followFailed(ref catalog.WorkloadRef, config catalog.ConfigRef, failed time.Time) {
 	w := d.catalog.Workload(ref)
-	if w == nil || !w.Applied.Trusted || w.Applied.Reverted != nil || w.Applied.Written.After(failed) {
+	if known := d.of(ref); known != nil && known.hasFailed {
+		return
+	}
+	if w == nil || !w.Applied.Trusted || w.Applied.Reverted != nil || w.Applied.Written.After(failed) || w.Idle || w.Hold != catalog.NoHold || w.Deleting {
 		return
 	}
 	decision := d.restartedFor(w)
 	if !slices.ContainsFunc(decision.Causes, func(c catalog.Cause) bool { return c.Config == config }) {
 		return
 	}
-	d.gate.ended(ref, false)
+	d.gate.ended(ref, w.Timestamp, false)
 	d.follow(w, &rollingRestart{
-		Restart: delivery.Begin(w, w.Applied.WasWhole, w.Applied.Written), began: w.Applied.Written, decision: decision, hasFailed: true,
+		Restart: delivery.Begin(w, w.Applied.WasWhole, w.Applied.Written), id: w.Timestamp, began: w.Applied.Written, decision: decision, hasFailed: true,
 	})
 }
 
@@ -182,7 +191,15 @@ func (d *deliveries) resumeAll(now time.Time) {
 // run follows restarts until the context ends.
 func (d *deliveries) run(ctx context.Context) {
 	d.queue.Run(ctx, func(ctx context.Context, ref catalog.WorkloadRef) {
-		d.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() { d.look(ctx, ref) })
+		hasEnded := false
+		d.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() {
+			d.look(ctx, ref)
+			hasEnded = true
+		})
+		if restart := d.of(ref); !hasEnded && restart != nil {
+			d.finish(ref, restart) // so that nobody waits for it
+			d.gate.ended(ref, restart.id, false)
+		}
 	})
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -208,8 +225,11 @@ func (d *deliveries) look(ctx context.Context, ref catalog.WorkloadRef) {
 	}
 	d.queue.Forget(ref)
 	if judgement.Again > 0 {
-		if restart.IsWhole() {
-			d.gate.rolled(ref)
+		switch now := time.Now(); {
+		case restart.IsWhole():
+			d.gate.rolled(ref, restart.id)
+		case restart.Stalls(d.policy, now) || now.Sub(restart.began) > longestPlace:
+			d.gate.stalled(ref, restart.id)
 		}
 		d.queue.AddAfter(ref, judgement.Again)
 		return
@@ -219,8 +239,11 @@ func (d *deliveries) look(ctx context.Context, ref catalog.WorkloadRef) {
 		d.noteRecovery(w, restart, judgement)
 		return
 	}
-	d.report(ctx, w, restart, judgement)
+	d.report(w, restart, judgement)
 }
+
+// longestPlace is how long a restart keeps others from beginning, whatever its progress.
+const longestPlace = time.Hour
 
 // judge judges the restart of a workload, with its pods if necessary. If they cannot be read again and
 // again, the status alone decides.
@@ -244,24 +267,25 @@ func (d *deliveries) judge(ctx context.Context, restart *rollingRestart, w *cata
 
 // report reports what became of a restart, and tells the gate. A restart that failed is followed
 // further, because its pods may run after all.
-func (d *deliveries) report(ctx context.Context, w *catalog.Workload, restart *rollingRestart, judgement delivery.Judgement) {
+func (d *deliveries) report(w *catalog.Workload, restart *rollingRestart, judgement delivery.Judgement) {
 	took := time.Since(restart.began).Round(time.Second)
 	if judgement.Verdict == delivery.Failed {
-		d.fail(ctx, w, restart, judgement.Reason, took)
+		d.fail(w, restart, judgement.Reason, took)
 		return
 	}
 	d.finish(w.Ref, restart)
-	d.gate.ended(w.Ref, judgement.Verdict == delivery.Delivered)
+	d.gate.ended(w.Ref, restart.id, judgement.Verdict == delivery.Delivered)
 	if judgement.Verdict != delivery.Delivered {
 		d.log.Info("restart is not followed any further", "workload", w.Ref, "after", took.String(), "reason", judgement.Reason)
 		return
 	}
+	d.gate.recovered(w)
 	d.metrics.delivered.WithLabelValues(string(w.Ref.Kind)).Inc()
 	d.metrics.deliveryTime.Observe(took.Seconds())
 	d.log.Info("restart is delivered", "workload", w.Ref, "after", took.String())
 }
 
-func (d *deliveries) fail(ctx context.Context, w *catalog.Workload, restart *rollingRestart, reason string, took time.Duration) {
+func (d *deliveries) fail(w *catalog.Workload, restart *rollingRestart, reason string, took time.Duration) {
 	d.metrics.failed.WithLabelValues(string(w.Ref.Kind)).Inc()
 	causes := describeFailed(restart.decision)
 	d.log.Warn("restart failed", "workload", w.Ref, "after", took.String(), "reason", reason, "causes", causes)
@@ -269,10 +293,10 @@ func (d *deliveries) fail(ctx context.Context, w *catalog.Workload, restart *rol
 		causes = " for " + causes
 	}
 	d.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonNotDelivered, "failed %s after it restarted%s: %s%s", took, causes, reason, remedyFor(w))
-	halts, counts := d.gate.halt(w, &restart.decision, restart.began, time.Now())
-	d.gate.ended(w.Ref, false) // only now, so that nobody takes its turn before the halt
-	d.reportOnConfigs(ctx, w, restart.decision, took, reason)
-	d.reportHalts(ctx, w, halts)
+	halts, counts := d.gate.halt(w, restart, time.Now())
+	d.gate.ended(w.Ref, restart.id, false) // only now, so that nobody takes its turn before the halt
+	d.reportOnConfigs(w, restart.decision, took, reason)
+	d.reportHalts(w, halts)
 	if !counts {
 		d.finish(w.Ref, restart)
 		return
@@ -300,22 +324,22 @@ func (d *deliveries) noteRecovery(w *catalog.Workload, restart *rollingRestart, 
 		return
 	}
 	d.log.Info("workload runs after all, although its restart failed", "workload", w.Ref, "after", time.Since(restart.began).Round(time.Second).String())
-	d.gate.recovered(w.Ref, &restart.decision)
+	d.gate.recovered(w)
 	d.halts.wakeUp()
 }
 
 // reportOnConfigs reports a failed restart to the owners of the configs that it was for, who may not
 // be those of the workload.
-func (d *deliveries) reportOnConfigs(ctx context.Context, w *catalog.Workload, decision catalog.Decision, took time.Duration, reason string) {
+func (d *deliveries) reportOnConfigs(w *catalog.Workload, decision catalog.Decision, took time.Duration, reason string) {
 	for _, cause := range decision.Causes {
-		d.configs.event(ctx, cause.Config, corev1.EventTypeWarning, reasonNotDelivered, fmt.Sprintf("%s failed %s after it restarted for this change (%s): %s",
+		d.reports.note(cause.Config, corev1.EventTypeWarning, reasonNotDelivered, fmt.Sprintf("%s failed %s after it restarted for this change (%s): %s",
 			workloadName(w.Ref), took, describeEdit(cause), reason))
 	}
 }
 
 // reportHalts reports to the owners of configs that nobody else restarts for their content. The halt of a group
 // is reported on the copy that it follows.
-func (d *deliveries) reportHalts(ctx context.Context, w *catalog.Workload, halts []haltNews) {
+func (d *deliveries) reportHalts(w *catalog.Workload, halts []haltNews) {
 	for i, h := range halts {
 		if !h.begins {
 			continue
@@ -326,7 +350,7 @@ func (d *deliveries) reportHalts(ctx context.Context, w *catalog.Workload, halts
 		}
 		d.metrics.halts.Inc()
 		d.log.Warn("halted the restarts for a config", "config", h.config, "halt", h.id, "failed", w.Ref, "held", h.held)
-		d.configs.event(ctx, on, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted%s after %s failed: %d held; revert the change, or resume with: %s",
+		d.reports.note(on, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted%s after %s failed: %d held; revert the change, or resume with: %s",
 			where, workloadName(w.Ref), h.held, resumeCommand(h.config, h.id)))
 	}
 }

@@ -41,7 +41,7 @@ func deliveriesOf(t *testing.T, server answers, log io.Writer) *deliveries {
 	known := catalog.New()
 	d := followed(known)
 	d.pods = podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient()}
-	d.configs = configEvents{metadata: clients.Metadata, events: d.events, log: d.log}
+	d.reports = newFanOutReports(d.gate, configEvents{metadata: clients.Metadata, events: d.events, log: d.log}, d.log)
 	d.events, d.metrics = &record.FakeRecorder{}, newMetrics()
 	d.log = slog.New(slog.NewTextHandler(log, nil))
 	d.quarantine = quarantine.New(quarantine.Options{Log: d.log})
@@ -55,7 +55,7 @@ func followWeb(d *deliveries, rollout catalog.Rollout) {
 	w := catalog.Workload{Ref: webRef, UID: "web-uid", ResourceVersion: "1", Selector: "app=web", Timestamp: time.Now().UTC().Format(time.RFC3339Nano), Rollout: rollout}
 	w.Applied.WasWhole = true
 	d.catalog.ObserveWorkload(w)
-	d.begin(webRef, catalog.Decision{Outcome: catalog.Restart}, time.Now())
+	d.begin(webRef, catalog.Decision{Outcome: catalog.Restart}, "", time.Now())
 }
 
 func TestARestartWhosePodsCannotBeReadIsJudgedByItsStatus(t *testing.T) {
@@ -115,7 +115,7 @@ func TestTheReportOfAFailureReadsNoDataOfTheConfig(t *testing.T) {
 		list.Items = []metav1.PartialObjectMetadata{{TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "meta.k8s.io/v1"}, ObjectMeta: metav1.ObjectMeta{Name: "s", UID: "u"}}}
 		return respond(http.StatusOK, &list)
 	}, io.Discard)
-	config, err := d.configs.reference(t.Context(), catalog.ConfigRef{Kind: catalog.Secret, Namespace: "default", Name: "s"})
+	config, err := d.reports.configs.reference(t.Context(), catalog.ConfigRef{Kind: catalog.Secret, Namespace: "default", Name: "s"})
 	if err != nil || config.UID != "u" || config.Kind != "Secret" || config.APIVersion != "v1" || config.Name != "s" {
 		t.Errorf("%+v, %v", config, err)
 	}

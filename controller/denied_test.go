@@ -96,9 +96,10 @@ func followed(known *catalog.Catalog) *deliveries {
 
 // openGate returns a gatekeeper that holds no restart back but for its budget.
 func openGate(known *catalog.Catalog) *gatekeeper {
-	g := newGatekeeper(FanOutOptions{Limit: 50}, known)
+	g := newGatekeeper(FanOutOptions{Limit: 50}, known, slog.New(slog.DiscardHandler))
 	g.wake = func(catalog.WorkloadRef) {}
 	g.knowsWorkloads = func(string) bool { return true }
+	g.setHaltsTried()
 	return g
 }
 

@@ -20,32 +20,31 @@ const (
 	progressPeriod = time.Minute
 	// reportsAtOnce and reportsOfNamespace are how many Events there are at a look at most, so that the
 	// configs of one tenant take neither the requests of others nor their turns. The others follow later.
-	reportsAtOnce      = 10
-	reportsOfNamespace = 2
+	reportsAtOnce      = 20
+	reportsOfNamespace = 4
+	// maxReports is how many Events wait for their turn at most, and maxReportsOf those of one namespace.
+	maxReports, maxReportsOf = 2000, 50
 )
 
-// fanOutReports reports to the owners of configs how far their content has come, and which of their
-// annotations cannot be used. An Event takes a request, so nothing else waits for them.
+// fanOutReports creates Events on configs, for their owners, who may not be those of the workloads: how far
+// their content has come, what it has broken, and which annotations cannot be used. An Event takes a request to
+// find the config, so nothing else waits for them.
 type fanOutReports struct {
 	gate    *gatekeeper
 	configs configEvents
 	log     *slog.Logger
 
-	mu       sync.Mutex
-	problems map[catalog.ConfigRef]struct{} // the configs whose annotations have changed
+	mu      sync.Mutex
+	waiting []configEvent
+	of      map[string]int // how many wait, by namespace
 
-	// Only the reporting goroutine uses these: what was reported last, the fan-outs whose end has not been
-	// reported, and how many Events there were in this look, also by namespace.
-	reported map[gate.FanOut]reportedProgress
-	finished []finishedFanOut
-	events   int
-	eventsIn map[string]int
+	reported map[gate.FanOut]reportedProgress // only the reporting goroutine uses it
 }
 
-// finishedFanOut is a fan-out that is over.
-type finishedFanOut struct {
-	gate.Progress
-	took time.Duration
+// configEvent is an Event on a config that has not been created yet.
+type configEvent struct {
+	config                     catalog.ConfigRef
+	eventType, reason, message string
 }
 
 // reportedProgress is what was reported of a fan-out last.
@@ -54,43 +53,54 @@ type reportedProgress struct {
 	at       time.Time
 }
 
-// noteProblem notes that the annotations of a config have changed.
-func (r *fanOutReports) noteProblem(ref catalog.ConfigRef) {
-	if r.gate.problemOfConfig(ref) == "" {
+func newFanOutReports(g *gatekeeper, configs configEvents, log *slog.Logger) *fanOutReports {
+	return &fanOutReports{gate: g, configs: configs, log: log, of: make(map[string]int), reported: make(map[gate.FanOut]reportedProgress)}
+}
+
+// note creates an Event on a config soon.
+func (r *fanOutReports) note(config catalog.ConfigRef, eventType, reason, message string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.waiting) >= maxReports || r.of[config.Namespace] >= maxReportsOf {
+		r.log.Warn("too many Events on configs wait, dropping one", "config", config, "reason", reason, "message", message)
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.problems[ref] = struct{}{}
+	r.of[config.Namespace]++
+	r.waiting = append(r.waiting, configEvent{config, eventType, reason, message})
 }
 
-// takeProblem removes a config from those with other annotations, if an Event about it may be created now.
-func (r *fanOutReports) takeProblem() (ref catalog.ConfigRef, found bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for ref := range r.problems {
-		if r.mayReport(ref) {
-			delete(r.problems, ref)
-			return ref, true
-		}
+// noteProblem reports which annotations of a config cannot be used.
+func (r *fanOutReports) noteProblem(ref catalog.ConfigRef) {
+	if problem := r.gate.problemOfConfig(ref); problem != "" {
+		r.log.Warn("cannot use an annotation of a config", "config", ref, "problem", problem)
+		r.note(ref, corev1.EventTypeWarning, reasonInvalid, problem)
 	}
-	return catalog.ConfigRef{}, false
 }
 
-// mayReport reports whether another Event on a config may be created in this look.
-func (r *fanOutReports) mayReport(ref catalog.ConfigRef) bool {
-	return r.events < reportsAtOnce && r.eventsIn[ref.Namespace] < reportsOfNamespace
-}
-
-func (r *fanOutReports) event(ctx context.Context, ref catalog.ConfigRef, eventType, reason, message string) {
-	r.events++
-	r.eventsIn[ref.Namespace]++
-	r.configs.event(ctx, ref, eventType, reason, message)
+// take removes the Events whose turn it is, a few of each namespace, and returns them.
+func (r *fanOutReports) take() (due []configEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	taken := make(map[string]int)
+	var later []configEvent
+	for _, e := range r.waiting {
+		namespace := e.config.Namespace
+		if len(due) >= reportsAtOnce || taken[namespace] >= reportsOfNamespace {
+			later = append(later, e)
+			continue
+		}
+		taken[namespace]++
+		if r.of[namespace]--; r.of[namespace] == 0 {
+			delete(r.of, namespace)
+		}
+		due = append(due, e)
+	}
+	r.waiting = later
+	return due
 }
 
 // run reports until the context ends.
 func (r *fanOutReports) run(ctx context.Context) {
-	r.reported = make(map[gate.FanOut]reportedProgress)
 	ticker := time.NewTicker(reportPeriod)
 	defer ticker.Stop()
 	for {
@@ -98,31 +108,26 @@ func (r *fanOutReports) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-ticker.C:
-			r.gate.tick(now)
-			r.report(ctx, now)
+			r.lookAtFanOuts(now)
+			for _, e := range r.take() {
+				r.configs.event(ctx, e.config, e.eventType, e.reason, e.message)
+			}
 		}
 	}
 }
 
-func (r *fanOutReports) report(ctx context.Context, now time.Time) {
-	r.events, r.eventsIn = 0, make(map[string]int)
-	for ref, found := r.takeProblem(); found; ref, found = r.takeProblem() {
-		if problem := r.gate.problemOfConfig(ref); problem != "" {
-			r.log.Warn("cannot use an annotation of a config", "config", ref, "problem", problem)
-			r.event(ctx, ref, corev1.EventTypeWarning, reasonInvalid, problem)
-		}
-	}
+// lookAtFanOuts notes the progress of the fan-outs.
+func (r *fanOutReports) lookAtFanOuts(now time.Time) {
 	underWay, finished := r.gate.progress()
-	for _, p := range finished {
-		r.finished = append(r.finished, finishedFanOut{p, now.Sub(p.Since).Round(time.Second)})
+	for i := range finished {
+		r.reportFinished(&finished[i], now)
 	}
-	r.reportFinished(ctx)
 	kept := make(map[gate.FanOut]reportedProgress)
 	for i := range underWay {
 		p := &underWay[i]
 		last := r.reported[p.FanOut]
-		if last.progress != *p && now.Sub(last.at) >= progressPeriod && isWorthReporting(p) && r.mayReport(p.FanOut.Config) {
-			r.reportProgress(ctx, p)
+		if last.progress != *p && now.Sub(last.at) >= progressPeriod && isWorthReporting(p) {
+			r.reportProgress(p)
 			last = reportedProgress{*p, now}
 		}
 		kept[p.FanOut] = last
@@ -134,27 +139,21 @@ func (r *fanOutReports) report(ctx context.Context, now time.Time) {
 // a single workload that waits, they need the id of the content to call it urgent.
 func isWorthReporting(p *gate.Progress) bool { return p.Total() > 1 || p.Waiting > 0 }
 
-func (r *fanOutReports) reportProgress(ctx context.Context, p *gate.Progress) {
+func (r *fanOutReports) reportProgress(p *gate.Progress) {
 	text := fmt.Sprintf("fan-out%s: %d of %d delivered, %d rolling", r.contentOf(p.FanOut), p.Proven, p.Total(), p.UnderWay)
 	r.log.Info("fan-out is under way", "config", p.FanOut.Config, "delivered", p.Proven, "of", p.Total(), "rolling", p.UnderWay)
-	r.event(ctx, p.FanOut.Config, corev1.EventTypeNormal, reasonFanOut, text)
+	r.note(p.FanOut.Config, corev1.EventTypeNormal, reasonFanOut, text)
 }
 
-// maxFinished is how many fan-outs are remembered at most whose end has not been reported.
-const maxFinished = 1000
-
-func (r *fanOutReports) reportFinished(ctx context.Context) {
-	var later []finishedFanOut
-	for _, f := range r.finished {
-		switch config := f.FanOut.Config; {
-		case r.mayReport(config):
-			r.log.Info("fan-out is finished", "config", config, "delivered", f.Delivered, "after", f.took.String())
-			r.event(ctx, config, corev1.EventTypeNormal, reasonFanOut, fmt.Sprintf("finished: %d delivered in %s", f.Delivered, f.took))
-		case len(later) < maxFinished:
-			later = append(later, f)
-		}
+// reportFinished reports a fan-out that reached everybody. One that did not is superseded or halted.
+func (r *fanOutReports) reportFinished(p *gate.Progress, now time.Time) {
+	took := now.Sub(p.Since).Round(time.Second)
+	if p.Unserved > 0 {
+		r.log.Info("fan-out is over", "config", p.FanOut.Config, "delivered", p.Delivered, "unserved", p.Unserved, "after", took.String())
+		return
 	}
-	r.finished = later
+	r.log.Info("fan-out is finished", "config", p.FanOut.Config, "delivered", p.Delivered, "after", took.String())
+	r.note(p.FanOut.Config, corev1.EventTypeNormal, reasonFanOut, fmt.Sprintf("finished: %d delivered in %s", p.Delivered, took))
 }
 
 // contentOf names the present content of a config, by which a person can call it urgent.

@@ -1,7 +1,9 @@
 package controller
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -33,6 +35,7 @@ type FanOutOptions struct {
 type gatekeeper struct {
 	options FanOutOptions
 	catalog *catalog.Catalog
+	log     *slog.Logger
 	// wake makes a workload ask again.
 	wake func(catalog.WorkloadRef)
 	// knowsWorkloads reports whether all workloads of a namespace have been listed.
@@ -43,15 +46,16 @@ type gatekeeper struct {
 	ledger *gate.Ledger
 	// everything is why all restarts are held, empty if they are not.
 	everything string
-	// knowsHalts means that the halts of former leaders were read.
-	knowsHalts bool
+	// hasTried means that it was tried to read what is kept for all leaders, and knowsHalts that the halts of
+	// former leaders were read, or cannot be.
+	hasTried, knowsHalts bool
 	// usesWaves holds the namespaces in which workloads have waves of their own.
 	usesWaves map[string]struct{}
 }
 
 // newGatekeeper returns a gatekeeper that knows of no restarts; see [gatekeeper.reset].
-func newGatekeeper(options FanOutOptions, known *catalog.Catalog) *gatekeeper {
-	g := &gatekeeper{options: options, catalog: known, usesWaves: make(map[string]struct{})}
+func newGatekeeper(options FanOutOptions, known *catalog.Catalog, log *slog.Logger) *gatekeeper {
+	g := &gatekeeper{options: options, catalog: known, log: log, usesWaves: make(map[string]struct{})}
 	g.reset()
 	return g
 }
@@ -62,7 +66,7 @@ func (g *gatekeeper) reset() {
 	defer g.mu.Unlock()
 	policy := gate.Policy{Gradual: g.options.Gradual, Limit: g.options.Limit, Failures: g.options.Failures}
 	g.ledger = gate.New(policy, func(ref catalog.WorkloadRef) { g.wake(ref) })
-	g.everything, g.knowsHalts = "", false
+	g.everything, g.hasTried, g.knowsHalts = "", false, false
 	clear(g.usesWaves)
 }
 
@@ -72,12 +76,15 @@ func (g *gatekeeper) ask(r *gate.Request, now time.Time) gate.Answer {
 	if !uncounted {
 		return answer
 	}
-	running := g.catalog.Running(answer.FanOut.Config, answer.FanOut.Moment)
-	g.mu.Lock()
-	g.ledger.CountRunning(answer.FanOut, running)
-	g.mu.Unlock()
+	g.countRunning(answer.FanOut, g.catalog.Running(answer.FanOut.Config, answer.FanOut.Moment))
 	answer, _ = g.askOnce(r, now)
 	return answer
+}
+
+func (g *gatekeeper) countRunning(id gate.FanOut, running []catalog.WorkloadRef) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ledger.CountRunning(id, running)
 }
 
 // askOnce also reports whether the answer may change once it is known who runs with the content
@@ -127,11 +134,15 @@ func (g *gatekeeper) causes(w *catalog.Workload, decision *catalog.Decision) []g
 func (g *gatekeeper) cause(cause *catalog.Cause) gate.Cause {
 	policy := g.catalog.PolicyOf(cause.Config)
 	c := gate.Cause{Config: cause.Config, Keys: cause.AllKeys(), Moments: cause.Moments, IsGradual: g.isGradual(policy)}
+	c.Moments = c.Moments[max(0, len(c.Moments)-maxFanOuts):]
 	if policy.Urgent != "" {
 		c.IsUrgent = policy.Urgent == g.catalog.ContentID(cause.Config, nil)
 	}
 	return g.inGroup(c)
 }
+
+// maxFanOuts is in how many fan-outs of one config a restart takes part at most: in those of the last edits.
+const maxFanOuts = 4
 
 // inGroup completes a cause whose config has copies in other namespaces.
 func (g *gatekeeper) inGroup(c gate.Cause) gate.Cause {
@@ -237,21 +248,54 @@ func (g *gatekeeper) forget(ref catalog.WorkloadRef) {
 	g.ledger.Forget(ref)
 }
 
-// rolled notes that all pods of a workload run after its restart.
-func (g *gatekeeper) rolled(ref catalog.WorkloadRef) {
+// resumed notes a restart that another process began.
+func (g *gatekeeper) resumed(r *gate.Request, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.ledger.Rolled(ref)
+	g.ledger.BeginFormer(r, now)
+}
+
+// rolled notes that all pods of a workload run after a restart.
+func (g *gatekeeper) rolled(ref catalog.WorkloadRef, id string) {
+	g.ofCurrent(ref, id, func() { g.ledger.Rolled(ref) })
+}
+
+// stalled notes that a restart makes no progress, or takes too long.
+func (g *gatekeeper) stalled(ref catalog.WorkloadRef, id string) {
+	g.ofCurrent(ref, id, func() { g.ledger.FreePlace(ref) })
 }
 
 // ended notes that a restart is over.
-func (g *gatekeeper) ended(ref catalog.WorkloadRef, isDelivered bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.ledger.End(ref, isDelivered)
+func (g *gatekeeper) ended(ref catalog.WorkloadRef, id string, isDelivered bool) {
+	g.ofCurrent(ref, id, func() { g.ledger.End(ref, isDelivered) })
 }
 
-// tick takes in that time has passed.
+// ofCurrent does something about a restart under the lock, unless another one has begun since.
+func (g *gatekeeper) ofCurrent(ref catalog.WorkloadRef, id string, do func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if current, found := g.ledger.Current(ref); found && current == id {
+		do()
+	}
+}
+
+// tickPeriod is how often the ledger learns that time has passed.
+const tickPeriod = 5 * time.Second
+
+// run tells the ledger that time passes, until the context ends.
+func (g *gatekeeper) run(ctx context.Context) {
+	ticker := time.NewTicker(tickPeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			g.tick(now)
+		}
+	}
+}
+
 func (g *gatekeeper) tick(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -272,7 +316,7 @@ func (g *gatekeeper) collect(gauge func(desc *prometheus.Desc, value float64, la
 	for reason, held := range g.ledger.Waiting() {
 		gauge(heldDesc, float64(held), string(reason))
 	}
-	gauge(fanOutsDesc, float64(len(g.ledger.Progress())), "rolling")
+	gauge(fanOutsDesc, float64(g.ledger.FanOuts()), "rolling")
 	gauge(fanOutsDesc, float64(g.ledger.ActiveHalts()), "halted")
 	gauge(undeliveredDesc, float64(g.ledger.UnderWay()))
 }
@@ -287,6 +331,8 @@ var (
 func (g *gatekeeper) knowsEnough(r *gate.Request) error {
 	isGradual := slices.ContainsFunc(r.Causes, func(c gate.Cause) bool { return c.IsGradual })
 	switch {
+	case !g.hasTriedHalts():
+		return errHaltsUnknown // everything may be held
 	case !isGradual && !g.options.Gradual && !g.usesWavesIn(r.Workload.Namespace):
 		return nil
 	case !g.areHaltsKnown():

@@ -23,14 +23,14 @@ type haltNews struct {
 // halt notes a restart that failed, and returns the halts that begin or go on because of that, and whether
 // the failure counts at all: only configs count whose restarts are gradual, and whose content is still what the
 // restart delivered.
-func (g *gatekeeper) halt(w *catalog.Workload, decision *catalog.Decision, began, now time.Time) (halts []haltNews, counts bool) {
-	for i := range decision.Causes {
-		cause := &decision.Causes[i]
-		failure, isDelivered := g.failureOf(w, cause)
+func (g *gatekeeper) halt(w *catalog.Workload, restart *rollingRestart, now time.Time) (halts []haltNews, counts bool) {
+	for i := range restart.decision.Causes {
+		cause := &restart.decision.Causes[i]
+		failure, isDelivered := g.failureOf(w, restart.id, cause)
 		if !isDelivered {
 			continue
 		}
-		failure.Began, counts = began, true
+		failure.Began, counts = restart.began, true
 		local := g.fail(failure, now)
 		if local == nil {
 			continue
@@ -40,7 +40,7 @@ func (g *gatekeeper) halt(w *catalog.Workload, decision *catalog.Decision, began
 		if !gate.IsGroup(c.Group) {
 			continue
 		}
-		ofGroup := &gate.Failure{Workload: w.Ref, Config: c.Group, Content: c.Content, Began: began}
+		ofGroup := &gate.Failure{Workload: w.Ref, Config: c.Group, Content: c.Content, Began: restart.began}
 		if h := g.fail(ofGroup, now); h != nil {
 			halts = append(halts, *h)
 		}
@@ -60,14 +60,15 @@ func (g *gatekeeper) fail(failure *gate.Failure, now time.Time) *haltNews {
 	return &haltNews{h.ID, h.Config, g.ledger.Due(h.Config), h.ID == id}
 }
 
-// failureOf describes what failed, and reports whether the config still has the content that was delivered.
-func (g *gatekeeper) failureOf(w *catalog.Workload, cause *catalog.Cause) (failure *gate.Failure, isDelivered bool) {
+// failureOf describes what failed, and reports whether the restart was part of a gradual fan-out of the config,
+// which still has the content that was delivered.
+func (g *gatekeeper) failureOf(w *catalog.Workload, id string, cause *catalog.Cause) (failure *gate.Failure, isDelivered bool) {
 	keys := haltedKeys(cause)
-	if !g.isGradual(g.catalog.PolicyOf(cause.Config)) || g.catalog.EditedSince(cause.Config, keys, w.RecordSeen) || g.catalog.MissedEdit(w, cause.Config) {
-		return nil, false
-	}
 	content := g.catalog.ContentID(cause.Config, keys)
-	return &gate.Failure{Workload: w.Ref, Config: cause.Config, Keys: keys, Content: content}, content != ""
+	g.ofCurrent(w.Ref, id, func() { isDelivered = g.ledger.IsPartOf(w.Ref, cause.Config) })
+	isDelivered = isDelivered && content != "" && !g.catalog.MissedEdit(w, cause.Config) &&
+		!g.catalog.EditedSince(cause.Config, keys, w.RecordSeen) // which comes last
+	return &gate.Failure{Workload: w.Ref, Config: cause.Config, Keys: keys, Content: content}, isDelivered
 }
 
 // haltedKeys returns the keys for which a cause halts restarts; none means all. The keys of Secrets are
@@ -88,55 +89,71 @@ func haltedKeys(cause *catalog.Cause) []string {
 const firstPatience = time.Minute
 
 // contentChanged ends the halts of a config for keys that have changed. The workloads that the former
-// content has broken go first.
+// content has broken go first. The contents are compared without the lock, because that takes time.
 func (g *gatekeeper) contentChanged(config catalog.ConfigRef, now time.Time) {
 	if gate.IsGroup(config) {
 		g.dropGroupHalts(config)
 		return
 	}
+	contents := g.haltedContents(config)
+	if len(contents) == 0 || g.catalog.HasConfig(config) && g.catalog.ContentID(config, nil) == "" {
+		return // there are no halts, or the key of Secrets is not known yet
+	}
+	isOver := make(map[string]bool)
+	for content, keys := range contents {
+		isOver[content] = g.catalog.ContentID(config, keys) != content
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.ledger.HasHalts(config) {
-		return
-	}
-	if g.catalog.HasConfig(config) && g.catalog.ContentID(config, nil) == "" {
-		return // the key of Secrets is not known yet
-	}
-	ended := g.ledger.ContentChanged(config, func(keys []string) string { return g.catalog.ContentID(config, keys) })
 	var broken []catalog.WorkloadRef
-	for _, h := range ended {
+	for _, h := range g.ledger.EndHalts(config, func(content string) bool { return isOver[content] }) {
+		g.log.Info("a halt is over, because the content has changed", "config", config, "halt", h.ID)
 		for _, ref := range h.Failed {
 			if w := g.catalog.Workload(ref); w != nil && slices.Contains(w.Configs(), config) {
 				broken = append(broken, ref)
 			}
 		}
 	}
-	g.ledger.GoFirst(config, broken, now.Add(firstPatience))
+	if len(broken) > 0 {
+		g.ledger.GoFirst(config, broken, now.Add(firstPatience))
+	}
+}
+
+// haltedContents returns the contents for which a config has halts, or failures, with their keys.
+func (g *gatekeeper) haltedContents(config catalog.ConfigRef) map[string][]string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.ledger.Contents(config)
 }
 
 // dropGroupHalts ends the halts of a group for content that no copy has any more. Looking for the copies takes
 // time, so that happens without the lock.
 func (g *gatekeeper) dropGroupHalts(group catalog.ConfigRef) {
-	g.mu.Lock()
-	halts := g.ledger.HaltsOf(group)
-	g.mu.Unlock()
-	for _, h := range halts {
-		if content := h.Content; !g.catalog.IsContentOf(group.Kind, group.Name, content) {
-			g.mu.Lock()
-			g.ledger.ContentGone(group, content)
-			g.mu.Unlock()
+	for content := range g.haltedContents(group) {
+		if !g.catalog.IsContentOf(group.Kind, group.Name, content) {
+			g.contentGone(group, content)
 		}
 	}
 }
 
-// recovered ends the halts because of a workload that runs after all.
-func (g *gatekeeper) recovered(ref catalog.WorkloadRef, decision *catalog.Decision) {
+func (g *gatekeeper) contentGone(group catalog.ConfigRef, gone string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for i := range decision.Causes {
-		config := decision.Causes[i].Config
-		g.ledger.Recovered(ref, config)
-		g.ledger.Recovered(ref, gate.GroupOf(config.Kind, config.Name))
+	for _, h := range g.ledger.EndHalts(group, func(content string) bool { return content == gone }) {
+		g.log.Info("a halt is over, because no copy has the content", "config", group, "halt", h.ID)
+	}
+}
+
+// recovered ends the halts of configs because a workload that failed runs with them after all.
+func (g *gatekeeper) recovered(w *catalog.Workload) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, config := range w.Configs() {
+		for _, halted := range []catalog.ConfigRef{config, gate.GroupOf(config.Kind, config.Name)} {
+			for _, h := range g.ledger.Recovered(w.Ref, halted) {
+				g.log.Info("a halt is over, because a workload runs after all", "config", halted, "halt", h.ID, "workload", w.Ref)
+			}
+		}
 	}
 }
 
@@ -157,7 +174,9 @@ func (g *gatekeeper) resumeByID(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, config := range g.ledger.Halted() {
-		g.ledger.Resume(config, id, time.Now())
+		if g.ledger.Resume(config, id, time.Now()) != nil {
+			g.log.Info("a halt is resumed, because it was removed from the ConfigMap", "config", config, "halt", id)
+		}
 	}
 }
 
@@ -213,6 +232,34 @@ func (g *gatekeeper) setHaltsKnown() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.knowsHalts = true
+}
+
+// setHaltsTried notes that it was tried to read what is kept for all leaders.
+func (g *gatekeeper) setHaltsTried() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.hasTried = true
+}
+
+func (g *gatekeeper) hasTriedHalts() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.hasTried
+}
+
+// activeHalts returns copies of the halts that stop restarts.
+func (g *gatekeeper) activeHalts() []gate.Halt {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var active []gate.Halt
+	for _, config := range g.ledger.Halted() {
+		for _, h := range g.ledger.HaltsOf(config) {
+			if h.IsActive() {
+				active = append(active, *h)
+			}
+		}
+	}
+	return active
 }
 
 func (g *gatekeeper) areHaltsKnown() bool {

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -49,9 +50,10 @@ type haltKeeper struct {
 	askAgain              func()        // makes all restarts ask again that the gate did not let begin
 	changed               chan struct{} // has an element when there is something to write
 
-	written map[string]struct{} // the ids of the halts that the ConfigMap had last
-	// restored are halts of former leaders whose failed workloads may not have been listed yet.
-	restored []gate.Halt
+	// hasRead means that the halts of former leaders were read. written are the entries of the halts that the
+	// ConfigMap had last, by the ids of the halts.
+	hasRead bool
+	written map[string]string
 }
 
 // haltRecord is a halt as the ConfigMap holds it.
@@ -83,24 +85,27 @@ func (k *haltKeeper) run(ctx context.Context) {
 		case <-ticker.C:
 		case <-retry.C:
 		}
-		k.followFailed()
-		k.dropOutdated()
 		err := k.sync(ctx)
+		k.gate.setHaltsTried()
+		followsAll := k.followFailed()
+		k.endHalts()
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
-			if hasReported = false; len(k.restored) > 0 {
+			if hasReported = false; !followsAll {
 				retry.Reset(time.Second)
 			}
-			continue
-		case !hasReported && time.Since(start) >= haltsPatience:
+		case errors.Is(err, errNoHaltsNamespace):
+			k.gate.setHaltsKnown() // there is nothing to read
+		case time.Since(start) < haltsPatience:
+			retry.Reset(time.Second)
+		case !hasReported:
 			hasReported = true
 			k.log.Error("cannot keep the halts of restarts, keeping them in memory only", "error", err,
 				"consequence", "another leader will restart workloads for content that this one has halted", "remedy", "apply rbac.yaml, which contains the ConfigMap and the permission to read and update it")
 			k.gate.setHaltsKnown()
 		}
-		retry.Reset(time.Second)
 	}
 }
 
@@ -112,28 +117,32 @@ func (k *haltKeeper) wakeUp() {
 	}
 }
 
-// followFailed follows the workloads that failed under former leaders, as soon as they are known. That has
-// to come before the end of their halts, so that they restart first.
-func (k *haltKeeper) followFailed() {
-	var unknown []gate.Halt
-	for i := range k.restored {
-		h := &k.restored[i]
-		if slices.ContainsFunc(h.Failed, func(ref catalog.WorkloadRef) bool { return !k.gate.knowsWorkloads(ref.Namespace) }) {
-			unknown = append(unknown, *h)
-			continue
-		}
+// followFailed follows the workloads that failed under former leaders, as soon as they are known, and reports
+// whether all are. That has to come before the end of their halts, so that they restart first.
+func (k *haltKeeper) followFailed() (followsAll bool) {
+	followsAll = true
+	for _, h := range k.gate.activeHalts() {
 		for _, ref := range h.Failed {
+			if !k.gate.knowsWorkloads(ref.Namespace) {
+				followsAll = false
+				continue
+			}
 			k.deliveries.followFailed(ref, h.Config, h.Since)
 		}
 	}
-	k.restored = unknown
+	return followsAll
 }
 
-// dropOutdated ends the halts of configs that are gone or have changed unseen.
-func (k *haltKeeper) dropOutdated() {
+// endHalts ends the halts of configs that are gone or have changed unseen, or whose owners have resumed them
+// unseen.
+func (k *haltKeeper) endHalts() {
+	now := time.Now()
 	for _, config := range k.gate.halted() {
 		if k.knows(config) {
-			k.gate.contentChanged(config, time.Now())
+			k.gate.contentChanged(config, now)
+		}
+		if k.gate.resume(config, now) {
+			k.wakeUp()
 		}
 	}
 }
@@ -147,38 +156,44 @@ func (k *haltKeeper) knows(config catalog.ConfigRef) bool {
 
 // sync takes in what the ConfigMap says, and writes what it lacks.
 func (k *haltKeeper) sync(ctx context.Context) error {
-	var restored []gate.Halt
-	written := make(map[string]struct{})
+	written := make(map[string]string)
 	err := k.store.update(ctx, func(data map[string]string) bool {
 		clear(written)
-		restored = append(restored, k.takeIn(data)...) // again after a conflict
+		k.takeIn(data)
 		return k.writeTo(data, written)
 	})
 	if err != nil {
 		return err
 	}
-	k.written = written
-	k.restored = append(k.restored, restored...)
+	k.written, k.hasRead = written, true
+	k.followFailed()
 	k.gate.setHaltsKnown()
 	return nil
 }
 
 // takeIn takes in halts of former leaders, halts that a person has removed, and the hold of everything.
-func (k *haltKeeper) takeIn(data map[string]string) (restored []gate.Halt) {
+func (k *haltKeeper) takeIn(data map[string]string) {
 	present := make(map[string]struct{})
+	unread := make(map[string]struct{}) // entries that say nothing about what a person wants
 	for name, text := range data {
 		if name == holdEntry {
 			continue
 		}
-		for _, h := range k.parse(name, text) {
+		halts, err := k.parse(text)
+		if err != nil {
+			k.log.Warn("cannot read an entry of the ConfigMap of halts, ignoring it", "entry", name, "error", err)
+			unread[name] = struct{}{}
+		}
+		for _, h := range halts {
 			present[h.ID] = struct{}{}
-			if !k.gate.areHaltsKnown() && k.gate.restore(h) {
-				restored = append(restored, h)
+			if !k.hasRead {
+				k.gate.restore(h)
 			}
 		}
 	}
-	for id := range k.written {
-		if _, found := present[id]; !found {
+	for id, entry := range k.written {
+		_, isPresent := present[id]
+		if _, isUnread := unread[entry]; !isPresent && !isUnread {
 			k.gate.resumeByID(id)
 		}
 	}
@@ -186,16 +201,13 @@ func (k *haltKeeper) takeIn(data map[string]string) (restored []gate.Halt) {
 	if k.gate.holdEverything(hold, isHeld) {
 		k.askAgain()
 	}
-	return restored
 }
 
-// parse reads an entry of the ConfigMap. What cannot be read is reported, and replaced by the next
-// write.
-func (k *haltKeeper) parse(name, text string) []gate.Halt {
+// parse reads an entry of the ConfigMap. What cannot be read stays there until the config has a halt.
+func (k *haltKeeper) parse(text string) ([]gate.Halt, error) {
 	var records []haltRecord
 	if err := json.Unmarshal([]byte(text), &records); err != nil {
-		k.log.Warn("cannot read an entry of the ConfigMap of halts, ignoring it", "entry", name, "error", err)
-		return nil
+		return nil, err
 	}
 	halts := make([]gate.Halt, 0, len(records))
 	for i := range records {
@@ -203,7 +215,7 @@ func (k *haltKeeper) parse(name, text string) []gate.Halt {
 			halts = append(halts, h)
 		}
 	}
-	return halts
+	return halts, nil
 }
 
 func (r *haltRecord) halt() (gate.Halt, bool) {
@@ -217,8 +229,8 @@ func (r *haltRecord) halt() (gate.Halt, bool) {
 	return h, ok && r.ID != "" && r.Content != ""
 }
 
-// writeTo writes the halts into the data, notes their ids, and reports whether the data has changed.
-func (k *haltKeeper) writeTo(data map[string]string, written map[string]struct{}) (hasChanged bool) {
+// writeTo writes the halts into the data, notes their entries by their ids, and reports whether the data has changed.
+func (k *haltKeeper) writeTo(data, written map[string]string) (hasChanged bool) {
 	entries, room := make(map[string]string), haltsRoom
 	for _, records := range inTurns(k.gate.records()) {
 		text, err := json.Marshal(records)
@@ -229,11 +241,12 @@ func (k *haltKeeper) writeTo(data map[string]string, written map[string]struct{}
 		}
 		entries[name] = string(text)
 		for i := range records {
-			written[records[i].ID] = struct{}{}
+			written[records[i].ID] = name
 		}
 	}
 	for name := range data {
-		if _, found := entries[name]; !found && name != holdEntry && k.isOurs(name) {
+		_, isWritten := entries[name]
+		if _, err := k.parse(data[name]); !isWritten && err == nil && name != holdEntry && k.isOurs(name) {
 			delete(data, name)
 			hasChanged = true
 		}

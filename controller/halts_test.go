@@ -15,7 +15,7 @@ import (
 func halting(t *testing.T) (*haltKeeper, func(namespace, name string) string) {
 	t.Helper()
 	known := catalog.New()
-	g := newGatekeeper(FanOutOptions{Gradual: true, Limit: 50}, known)
+	g := newGatekeeper(FanOutOptions{Gradual: true, Limit: 50}, known, slog.New(slog.DiscardHandler))
 	g.wake = func(catalog.WorkloadRef) {}
 	k := &haltKeeper{
 		gate: g, log: slog.New(slog.DiscardHandler), askAgain: func() {},
@@ -32,7 +32,7 @@ func halting(t *testing.T) (*haltKeeper, func(namespace, name string) string) {
 func TestHaltsAreReadAsTheyWereWritten(t *testing.T) {
 	k, halt := halting(t)
 	id := halt("a", "web")
-	data, written := map[string]string{"configmap.elsewhere.x": "[]"}, make(map[string]struct{})
+	data, written := map[string]string{"configmap.elsewhere.x": "[]"}, make(map[string]string)
 	if !k.writeTo(data, written) || k.writeTo(data, written) {
 		t.Fatal("it was not written once")
 	}
@@ -40,8 +40,9 @@ func TestHaltsAreReadAsTheyWereWritten(t *testing.T) {
 		t.Errorf("the entries are %q", data)
 	}
 	next, _ := halting(t)
-	restored := next.takeIn(data)
-	if len(restored) != 1 || restored[0].ID != id || restored[0].Failed[0].Name != "reader" || !next.gate.ledger.HasHalts(restored[0].Config) {
+	next.takeIn(data)
+	restored := next.gate.records()
+	if len(restored) != 1 || restored[0][0].ID != id || restored[0][0].Failed[0] != "deployment/a/reader" || next.gate.ledger.ActiveHalts() != 1 {
 		t.Errorf("restored %+v", restored)
 	}
 }
@@ -50,10 +51,10 @@ func TestAHaltThatAPersonRemovesIsResumed(t *testing.T) {
 	k, halt := halting(t)
 	halt("a", "web")
 	data := map[string]string{}
-	k.written = make(map[string]struct{})
+	k.written, k.hasRead = make(map[string]string), true
 	k.writeTo(data, k.written)
-	k.gate.setHaltsKnown()
 	k.takeIn(data)
+	k.takeIn(map[string]string{"configmap.a.web": "a typing error"})
 	if k.gate.ledger.ActiveHalts() != 1 {
 		t.Fatal("it is not active")
 	}
@@ -72,7 +73,7 @@ func TestNamespacesWithManyHaltsLeaveRoomForTheOthers(t *testing.T) {
 		}
 	}
 	halt("zoo", "web")
-	data, written := map[string]string{}, make(map[string]struct{})
+	data, written := map[string]string{}, make(map[string]string)
 	k.writeTo(data, written)
 	size := 0
 	for name, text := range data {
@@ -85,12 +86,12 @@ func TestNamespacesWithManyHaltsLeaveRoomForTheOthers(t *testing.T) {
 
 func TestWhatIsNoHaltIsIgnored(t *testing.T) {
 	k, _ := halting(t)
-	restored := k.takeIn(map[string]string{
+	k.takeIn(map[string]string{
 		"a": "nonsense", "b": `[{"id":"x"}]`, "c": `[{"id":"x","config":"configmap/a","content":"c"}]`, "d": `{"id":3}`,
 		"configmap.a.web": `[{"id":"x","config":"configmap/a/web","content":"c","failed":["nobody","deployment/a/web"]}]`,
 		"hold":            " ",
 	})
-	if len(restored) != 1 || len(restored[0].Failed) != 1 {
+	if restored := k.gate.records(); len(restored) != 1 || len(restored[0]) != 1 || len(restored[0][0].Failed) != 1 {
 		t.Errorf("restored %+v", restored)
 	}
 	if why := k.gate.everythingHeld(); why != "no reason given" {

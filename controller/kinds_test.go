@@ -195,6 +195,7 @@ func TestAKindIsServedBecauseItHasARow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.gate.setHaltsTried()
 	t.Cleanup(c.events.Shutdown)
 	recorder := record.NewFakeRecorder(10)
 	recorder.IncludeObject = true

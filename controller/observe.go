@@ -120,6 +120,9 @@ func (c *Controller) policyChanged(ref catalog.ConfigRef) {
 		c.halts.wakeUp()
 	}
 	c.reports.noteProblem(ref)
+	if c.catalog.PolicyOf(ref).Hold != "" {
+		return // what waits goes on waiting
+	}
 	for _, w := range c.catalog.WorkloadsReferencing(ref) {
 		c.restarter.askAgain(w.Ref)
 	}

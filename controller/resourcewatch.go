@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
@@ -97,7 +98,13 @@ func (all watches) awaitLists(ctx context.Context) bool {
 // knowConfigs reports whether all configs of a namespace have been listed once.
 // Before that, workloads look as if their configs were gone.
 func (all watches) knowConfigs(namespace string) bool {
-	return all.know(namespace, func(w *resourceWatch) bool { return w.config != nil })
+	return !slices.ContainsFunc(all, func(w *resourceWatch) bool {
+		return w.config != nil && w.shows(namespace) && !w.Status().Synced
+	})
+}
+
+func (w *resourceWatch) shows(namespace string) bool {
+	return w.namespace == "" || w.namespace == namespace
 }
 
 // knowAllConfigs reports whether all configs of all namespaces have been listed once.
@@ -105,18 +112,17 @@ func (all watches) knowAllConfigs() bool {
 	return !slices.ContainsFunc(all, func(w *resourceWatch) bool { return w.config != nil && !w.Status().Synced })
 }
 
-// knowWorkloads reports whether all workloads of a namespace have been listed once.
-func (all watches) knowWorkloads(namespace string) bool {
-	return all.know(namespace, func(w *resourceWatch) bool { return w.workload != nil })
-}
+// listPatience is how long workloads that cannot be listed keep others from restarting. Those of a kind that
+// the controller may not list never can.
+const listPatience = time.Minute
 
-func (all watches) know(namespace string, isWanted func(*resourceWatch) bool) bool {
-	for _, w := range all {
-		if isWanted(w) && (w.namespace == "" || w.namespace == namespace) && !w.Status().Synced {
-			return false
-		}
-	}
-	return true
+// knowWorkloads reports whether all workloads of a namespace have been listed once, as far as they can be.
+func (all watches) knowWorkloads(namespace string) bool {
+	return !slices.ContainsFunc(all, func(w *resourceWatch) bool {
+		status := w.Status()
+		isBroken := !status.BrokenSince.IsZero() && time.Since(status.BrokenSince) >= listPatience
+		return w.workload != nil && w.shows(namespace) && !status.Synced && !isBroken
+	})
 }
 
 // versionCounter counts the distinct resource versions of one watch.

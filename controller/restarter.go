@@ -241,6 +241,11 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	if decision.Outcome != catalog.Restart {
 		r.gate.settle(ref)
 	}
+	defer func() {
+		if decision.Outcome != catalog.Restart {
+			r.gate.settle(ref) // again: it may have been expected meanwhile, as long as it seemed to wait
+		}
+	}()
 	switch {
 	case decision.Outcome == catalog.Keep:
 		return r.keep(ctx, view, decision)

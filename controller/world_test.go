@@ -51,6 +51,7 @@ func newWorld(t testing.TB) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.gate.setHaltsTried()
 	t.Cleanup(c.events.Shutdown)
 	w.controller = c
 	c.recorder = &record.FakeRecorder{}

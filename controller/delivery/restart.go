@@ -115,6 +115,12 @@ func (r *Restart) end(w *catalog.Workload) string {
 // IsWhole reports whether all pods ran with the restart when it was last looked at.
 func (r *Restart) IsWhole() bool { return !r.whole.IsZero() }
 
+// Stalls reports whether the rollout has made no progress for as long as the policy allows, although the
+// workload itself may allow more.
+func (r *Restart) Stalls(policy Policy, now time.Time) bool {
+	return r.whole.IsZero() && now.Sub(r.progressed) >= policy.Deadline
+}
+
 // recoverySoak is how long all pods must run at least until a restart that failed counts as delivered
 // after all. Pods that crash again and again run for a while in between.
 const recoverySoak = 30 * time.Second

@@ -14,13 +14,15 @@ type Progress struct {
 	// Proven is how many workloads run with the content; Delivered is how many of them were restarted
 	// for it. UnderWay is how many restarts have begun, and Waiting how many are due.
 	Proven, Delivered, UnderWay, Waiting int
+	// Unserved is how many restarts have failed or said nothing, or were no longer due before they began.
+	Unserved int
 }
 
 // Total returns how many workloads take part.
 func (p *Progress) Total() int { return p.Proven + p.UnderWay + p.Waiting }
 
 func (f *fanOut) progress() Progress {
-	return Progress{f.id, f.since, f.proven(), f.delivered, f.members - f.waiting, f.waiting}
+	return Progress{f.id, f.since, f.proven(), f.delivered, f.members - f.waiting, f.waiting, f.unserved}
 }
 
 // Progress returns how far all fan-outs have come that are not over, in no particular order.

@@ -16,6 +16,7 @@ type fanOut struct {
 	// delivered is how many restarts have proven the content. running is how many other workloads ran
 	// with it already, once that was counted.
 	delivered, running int
+	unserved           int // restarts that ended in another way, or never began
 	isCounted          bool
 	inFlight, called   int
 	inTurn             [Unwell + 1]int // restarts that wait for others, by standing

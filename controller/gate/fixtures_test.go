@@ -103,3 +103,10 @@ func (b *book) check() {
 		b.t.Fatal(problem)
 	}
 }
+
+// ContentChanged drops the halts of a config whose keys have another content now. The function returns the
+// present content of keys.
+func (l *Ledger) ContentChanged(config catalog.ConfigRef, content func(keys []string) string) []*Halt {
+	contents := l.Contents(config)
+	return l.EndHalts(config, func(halted string) bool { return content(contents[halted]) != halted })
+}

@@ -70,9 +70,9 @@ func TestAContentOfAGroupThatIsGoneIsNoLongerHalted(t *testing.T) {
 		b.failBoth(r, namespace)
 	}
 	group := GroupOf(catalog.ConfigMap, "bundle")
-	b.ContentGone(group, "another")
+	b.EndHalts(group, func(content string) bool { return content == "another" })
 	b.expect(Halted, dueIn("c", "bad"))
-	b.ContentGone(group, "bad")
+	b.EndHalts(group, func(content string) bool { return content == "bad" })
 	b.wakes("reader")
 	b.expect("", dueIn("c", "bad"))
 }

@@ -234,15 +234,19 @@ func (l *Ledger) Resume(config catalog.ConfigRef, id string, now time.Time) *Hal
 	return nil
 }
 
-// ContentChanged drops the halts of a config whose keys have another content now, and returns those of
-// them that were active. The function returns the present content of keys; none means all.
-func (l *Ledger) ContentChanged(config catalog.ConfigRef, content func(keys []string) string) []*Halt {
-	return l.dropHalts(config, func(h *Halt) bool { return content(h.Keys) != h.Content })
+// EndHalts drops the halts of a config for contents that are over, and returns those of them that were active.
+func (l *Ledger) EndHalts(config catalog.ConfigRef, isOver func(content string) bool) []*Halt {
+	return l.dropHalts(config, func(h *Halt) bool { return isOver(h.Content) })
 }
 
-// ContentGone drops the halts of a config for a content that is gone.
-func (l *Ledger) ContentGone(config catalog.ConfigRef, content string) {
-	l.dropHalts(config, func(h *Halt) bool { return h.Content == content })
+// Contents returns the contents for which a config has halts, or failures that are too few for one, with their
+// keys.
+func (l *Ledger) Contents(config catalog.ConfigRef) map[string][]string {
+	contents := make(map[string][]string)
+	for _, h := range l.halts.of[config] {
+		contents[h.Content] = h.Keys
+	}
+	return contents
 }
 
 // Recovered drops the halts of a config in which a workload failed that runs after all with the content,
@@ -284,9 +288,6 @@ func (l *Ledger) Restore(h Halt) bool {
 	}
 	return true
 }
-
-// HasHalts reports whether a config has halts, active or not, or failures that are too few for one.
-func (l *Ledger) HasHalts(config catalog.ConfigRef) bool { return len(l.halts.of[config]) > 0 }
 
 // HaltsOf returns the halts of a config that are active or were resumed, for the record of them. The
 // caller must not modify them.

@@ -20,6 +20,8 @@ type Policy struct {
 // Request is a restart that is due and asks to begin.
 type Request struct {
 	Workload catalog.WorkloadRef
+	// ID tells the restarts of the workload apart, once they have begun; see [Ledger.Current].
+	ID string
 	// Hold, IsClosed, Opens, Wait, CannotRoll and Standing are those of the [Case].
 	Hold       string
 	IsClosed   bool
@@ -113,7 +115,7 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 
 func (l *Ledger) newRestart(r *Request, now time.Time) *restart {
 	due := &restart{
-		workload: r.Workload, standing: r.Standing, cannotRoll: r.CannotRoll, takesPlace: !r.CannotRoll && l.policy.Gradual,
+		workload: r.Workload, id: r.ID, standing: r.Standing, cannotRoll: r.CannotRoll, takesPlace: !r.CannotRoll && l.policy.Gradual,
 	}
 	var fanOuts []*fanOut
 	for i := range r.Causes {
@@ -191,6 +193,15 @@ func (l *Ledger) BeginFormer(r *Request, now time.Time) {
 	}
 }
 
+// Current returns the id of the restart of a workload that is under way, and false if there is none.
+func (l *Ledger) Current(ref catalog.WorkloadRef) (id string, found bool) {
+	m := l.members[ref]
+	if m == nil || m.current == nil {
+		return "", false
+	}
+	return m.current.id, true
+}
+
 // FreePlace lets others have the place of a restart that is under way for too long.
 func (l *Ledger) FreePlace(ref catalog.WorkloadRef) {
 	if m := l.members[ref]; m == nil || m.current == nil || !m.current.takesPlace {
@@ -235,6 +246,11 @@ func (l *Ledger) Settle(ref catalog.WorkloadRef) {
 	}
 	l.change(ref, func(m *member) {
 		m.leave()
+		if m.next != nil {
+			for _, f := range m.next.fanOuts() {
+				f.unserved++
+			}
+		}
 		m.isPending, m.next = false, nil
 	})
 }
@@ -283,7 +299,10 @@ func (l *Ledger) End(ref catalog.WorkloadRef, isDelivered bool) {
 	}
 	l.change(ref, func(m *member) {
 		for _, f := range m.current.fanOuts() {
-			if isDelivered && m.current.standing != Unwell {
+			switch {
+			case !isDelivered:
+				f.unserved++
+			case m.current.standing != Unwell:
 				f.delivered++
 			}
 		}

@@ -20,6 +20,7 @@ type member struct {
 // restart is a restart that is due or under way. There are as many as workloads when a shared config
 // changes, so they are small. Each answer that it has to wait makes a new one.
 type restart struct {
+	id         string
 	workload   catalog.WorkloadRef
 	gradual    *[]*fanOut // its fan-outs, shared with other restarts; nil if there are none
 	line       *line      // where it waits; nil if only time or a person can change the answer
