@@ -24,10 +24,6 @@ type Rollout struct {
 
 // IsWhole reports whether the workload runs with all pods that it wants, all of them made from
 // the present template.
-func (r Rollout) IsWhole() bool { return r.Observed && r.SeemsWhole() }
-
-// SeemsWhole reports whether that was so when its controller looked last. Each write may make it look again,
-// even one that changes only annotations.
-func (r Rollout) SeemsWhole() bool {
-	return r.Updated >= r.Wanted && r.Outdated <= 0 && r.Available >= r.Wanted
+func (r Rollout) IsWhole() bool {
+	return r.Observed && r.Updated >= r.Wanted && r.Outdated <= 0 && r.Available >= r.Wanted
 }

@@ -73,8 +73,8 @@ func (d *deliveries) standingOf(w *catalog.Workload) gate.Standing {
 	switch {
 	case rolling != nil && rolling.hasFailed:
 		return gate.Failed
-	case d.wasWholeAfter(w, catalog.Restart), !w.Rollout.Observed && w.Rollout.SeemsWhole():
-		return gate.Well // also if only our own mark has not been looked at
+	case d.wasWholeAfter(w, catalog.Restart):
+		return gate.Well
 	}
 	return gate.Unwell
 }
@@ -143,7 +143,9 @@ func (d *deliveries) followFailed(ref catalog.WorkloadRef, config catalog.Config
 		return
 	}
 	decision := d.restartedFor(w)
-	if !slices.ContainsFunc(decision.Causes, func(c catalog.Cause) bool { return c.Config == config }) {
+	if !slices.ContainsFunc(decision.Causes, func(c catalog.Cause) bool {
+		return c.Config == config || gate.GroupOf(c.Config.Kind, c.Config.Name) == config
+	}) {
 		return
 	}
 	d.gate.ended(ref, w.Timestamp, false)
