@@ -216,6 +216,7 @@ func (d *deliveries) look(ctx context.Context, ref catalog.WorkloadRef) {
 		return
 	case w == nil:
 		d.finish(ref, restart)
+		d.gate.ended(ref, restart.id, false)
 		return
 	}
 	judgement, err := d.judge(ctx, restart, w)
