@@ -36,6 +36,7 @@ type world struct {
 	deployments map[string]*appsv1.Deployment
 	refuse      int    // the code of the answer to the next patches, 0 if they are accepted
 	meanwhile   func() // what happens while the pods are listed next
+	patched     func() // what happens before the answer to the next patch arrives
 }
 
 func newWorld(t testing.TB) *world {
@@ -203,6 +204,10 @@ func (w *world) patch(d *appsv1.Deployment, body io.Reader) (*http.Response, err
 			catalog.ChecksumsAnnotation, catalog.BasisAnnotation)),
 	}}
 	w.deployments[nameOf(d)] = patched
+	if happen := w.patched; happen != nil {
+		w.patched = nil
+		happen()
+	}
 	return w.respond(http.StatusOK, patched)
 }
 

@@ -1,0 +1,76 @@
+package controller
+
+import (
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/delivery"
+)
+
+// gradual returns a world whose controller leads, knows of no halts and restarts gradually. The named Deployments
+// run with all their pods, and read one ConfigMap.
+func gradual(t *testing.T, names ...string) *world {
+	t.Helper()
+	w := newWorld(t)
+	c := w.controller
+	c.options.GracePeriod, c.restarter.grace, c.restarter.backoffLimit = time.Millisecond, time.Millisecond, 0
+	c.deliveries.policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
+	c.gate.options = FanOutOptions{Gradual: true, Limit: 50}
+	c.gate.knowsWorkloads = func(string) bool { return true }
+	c.halts.knowsConfigs = func(string) bool { return true }
+	c.beginToLead()
+	c.gate.setHaltsTried()
+	c.gate.setHaltsKnown()
+	w.edited("a/c", "1")
+	for _, name := range names {
+		w.runs(name, nil, "c")
+	}
+	settle(w)
+	return w
+}
+
+// runs creates a Deployment that runs with all its pods and reads the configs.
+func (w *world) runs(name string, annotations map[string]string, configs ...string) {
+	d := w.deployment(name, configs...)
+	maps.Copy(d.Annotations, annotations)
+	wholeStatus(d)
+	w.deployments[name] = d
+	w.show("deployments", d)
+}
+
+// log returns what the controller logs from now on, as far as fan-outs are concerned.
+func (w *world) log() *strings.Builder {
+	var text strings.Builder
+	c, log := w.controller, slog.New(slog.NewTextHandler(&text, nil))
+	c.log, c.restarter.log, c.deliveries.log, c.halts.log, c.gate.log, c.reports.log = log, log, log, log, log, log
+	return &text
+}
+
+// restarted returns the names of the Deployments that were restarted, sorted.
+func (w *world) restarted() (all []string) {
+	for name, d := range w.deployments {
+		if d.Spec.Template.Annotations[catalog.TimestampAnnotation] != "" {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func failed(d *appsv1.Deployment) {
+	d.Status.AvailableReplicas = 2
+	d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}}
+}
+
+func deploymentNamed(name string) catalog.WorkloadRef {
+	namespace, name, _ := strings.Cut(name, "/")
+	return catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: namespace, Name: name}
+}

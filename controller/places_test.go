@@ -1,0 +1,144 @@
+package controller
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// The watch may show that a workload is gone before the answer to its patch arrives. Nobody follows that restart.
+func TestNobodyWaitsForAWorkloadThatIsGoneBeforeItsRestartIsAnswered(t *testing.T) {
+	for name, goes := range map[string]func(*world, string){
+		"deleted": func(w *world, name string) {
+			w.hide("deployments", w.deployments[name])
+			delete(w.deployments, name)
+		},
+		"opted out": func(w *world, name string) {
+			w.changed(name, func(d *appsv1.Deployment) { delete(d.Annotations, catalog.EnabledAnnotation) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := gradual(t, "a/web", "a/other")
+			w.edited("a/c", "2")
+			gone := ""
+			w.patched = func() {
+				gone = w.restarted()[0]
+				goes(w, gone)
+			}
+			settle(w)
+			others := slices.DeleteFunc(w.restarted(), func(name string) bool { return name == gone })
+			if gone == "" || len(others) != 1 || w.controller.gate.ledger.UnderWay() != 1 {
+				t.Errorf("%q is gone, %q restarted, %d under way", gone, others, w.controller.gate.ledger.UnderWay())
+			}
+		})
+	}
+}
+
+// The pods of a restart are listed for its verdict, and meanwhile the next restart of that workload begins.
+func TestTheVerdictOnARestartDoesNotEndTheNextOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other", "a/third")
+		d := w.controller.deliveries
+		w.edited("a/c", "2")
+		settle(w)
+		first := w.restarted()[0]
+		w.show("deployments", w.deployments[first])
+		d.look(t.Context(), deploymentNamed(first))
+		time.Sleep(d.policy.Soak + time.Second)
+		before := w.deployments[first].Spec.Template.Annotations[catalog.TimestampAnnotation]
+		w.meanwhile = func() {
+			w.edited("a/c", "bad")
+			time.Sleep(time.Second)
+			settle(w)
+		}
+		d.look(t.Context(), deploymentNamed(first))
+		if after := w.deployments[first].Spec.Template.Annotations[catalog.TimestampAnnotation]; after == before {
+			t.Fatal("it has not restarted again")
+		}
+		settle(w)
+		if restarted := w.restarted(); len(restarted) != 1 || w.controller.gate.ledger.UnderWay() != 1 {
+			t.Errorf("%q restarted, %d under way, although the second content has been delivered to nobody", restarted, w.controller.gate.ledger.UnderWay())
+		}
+	})
+}
+
+func TestNobodyWaitsForARestartWhoseJudgementPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other")
+		ctx, stop := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		group.Go(func() { w.controller.deliveries.run(ctx) })
+		w.edited("a/c", "2")
+		settle(w)
+		first := w.restarted()[0]
+		w.controller.deliveries.log = slog.New(&bomb{slog.NewTextHandler(io.Discard, nil), "restart failed", "deployment/" + first})
+		w.changed(first, failed)
+		time.Sleep(time.Minute)
+		settle(w)
+		if restarted := w.restarted(); len(restarted) != 2 || w.controller.deliveries.of(deploymentNamed(first)) != nil {
+			t.Errorf("%q restarted, %d under way", restarted, w.controller.gate.ledger.UnderWay())
+		}
+		stop()
+		group.Wait()
+	})
+}
+
+// Two waves begin to matter while the record of another workload is written. That workload seems to wait still.
+func TestAWaveDoesNotWaitForAWorkloadThatHasJustBeenDecidedAbout(t *testing.T) {
+	w := gradual(t, "a/web")
+	w.edited("a/d", "1")
+	w.runs("a/later", nil, "d")
+	settle(w)
+	w.patched = func() {
+		w.changed("a/later", func(d *appsv1.Deployment) { d.Annotations[catalog.WaveAnnotation] = "5" })
+	}
+	w.runs("a/recorded", nil, "c")
+	settle(w)
+	if w.patched != nil {
+		t.Fatal("nothing was recorded")
+	}
+	for _, d := range w.deployments {
+		w.show("deployments", d)
+	}
+	settle(w)
+	w.edited("a/d", "2") // which only the later wave reads
+	settle(w)
+	if restarted := w.restarted(); !slices.Equal(restarted, []string{"a/later"}) {
+		t.Errorf("%q restarted, and what waits is %v", restarted, w.controller.gate.ledger.Waiting())
+	}
+}
+
+func TestWaitingForTheHaltsOfFormerLeadersIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web")
+		events := record.NewFakeRecorder(100)
+		w.controller.restarter.events = events
+		log := w.log()
+		w.controller.gate.reset()
+		w.edited("a/c", "2")
+		for range 2 * passingFailures {
+			time.Sleep(maxBackoff) // until it is tried again
+			settle(w)
+		}
+		if restarted := w.restarted(); len(restarted)+len(events.Events)+log.Len() > 0 {
+			t.Errorf("%q restarted, %d Events, and the log:\n%s", restarted, len(events.Events), log)
+		}
+		w.controller.gate.setHaltsTried()
+		w.controller.gate.setHaltsKnown()
+		time.Sleep(maxBackoff)
+		settle(w)
+		if len(w.restarted()) != 1 {
+			t.Error("it did not restart")
+		}
+	})
+}
