@@ -128,14 +128,11 @@ func TestARestartForTwoConfigsHaltsBothIfItFails(t *testing.T) {
 		t.Errorf("%d restarts for two edits, want one", got)
 	}
 
+	// One of the two was to blame. The broken workload runs with the other one as it is, which ends that halt, too.
 	heal()
 	s.edit(settings, set("used", "good"))
-	s.awaitMetric("fan_outs", map[string]string{"state": "halted"}, 1)
-	s.awaitRestart(ofOne, r.before[ofOne])
-	s.settle()
-	r.requireRestarted(both, ofOne)
-	s.edit(second, set("used", "good"))
 	r.awaitRestarted(3)
+	s.awaitMetric("fan_outs", map[string]string{"state": "halted"}, 0)
 }
 
 // A person forgives what has failed so far, and no more.

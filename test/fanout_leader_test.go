@@ -36,7 +36,7 @@ func TestAFanOutIsNoFasterWhenANewLeaderStartsAtEachStep(t *testing.T) {
 
 func TestAFanOutIsNoFasterWhenAStandbyTakesOverAtEachStep(t *testing.T) {
 	s := newSceneApart(t)
-	flags := append(s.openElection(3*time.Second), "--fan-out=gradual", "--restart-soak=1s")
+	flags := append(s.openElection(8*time.Second), "--fan-out=gradual", "--restart-soak=1s")
 	leader := s.startController(flags...)
 	s.awaitMetric("leader", nil, 1)
 	standby := s.startController(flags...)
