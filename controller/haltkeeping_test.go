@@ -1,0 +1,292 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+)
+
+// aConfig is the config that the workloads of a [gradual] world read.
+var aConfig = catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "c"}
+
+// annotate annotates a config, without the other annotations that it had, and does not show that.
+func (w *world) annotate(name, annotation, value string) {
+	cm := w.configMaps[name].DeepCopy()
+	cm.Annotations = map[string]string{annotation: value}
+	cm.ResourceVersion = w.nextVersion()
+	w.configMaps[name] = cm
+}
+
+// fails shows that the rollout of a Deployment has failed, and lets that be judged.
+func (w *world) fails(t *testing.T, name string) {
+	t.Helper()
+	w.changed(name, failed)
+	w.controller.deliveries.look(t.Context(), deploymentNamed(name))
+}
+
+const aEntry = "configmap.a.c" // of the halts of aConfig
+
+// formerHalt returns what a former leader has recorded: deployment/a/web has failed with the present content of
+// aConfig.
+func (w *world) formerHalt(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := json.Marshal([]haltRecord{{
+		ID: "former", Config: aConfig.String(), Content: w.controller.catalog.ContentID(aConfig, nil),
+		Failed: []string{"deployment/a/web"}, Since: time.Now().UTC(),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{aEntry: string(text)}
+}
+
+// takeOver lets the controller begin to lead, and keep the halts in the ConfigMap of a server, in a bubble of
+// synctest. The function that it returns lets time pass.
+func (w *world) takeOver(t *testing.T, server *haltServer, data map[string]string) (pass func(time.Duration)) {
+	t.Helper()
+	k := w.controller.halts
+	k.store = storeOf(t, server)
+	server.object.Data = data
+	w.controller.beginToLead()
+	ctx, stop := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	group.Go(func() { k.run(ctx) })
+	t.Cleanup(func() {
+		stop()
+		group.Wait()
+	})
+	return func(d time.Duration) {
+		time.Sleep(d)
+		synctest.Wait()
+	}
+}
+
+// requireHalts compares the ids of the halts that stop restarts, in memory and in the ConfigMap.
+func (w *world) requireHalts(t *testing.T, server *haltServer, want ...string) {
+	t.Helper()
+	var active, recorded []string
+	for _, h := range w.controller.gate.activeHalts() {
+		active = append(active, h.ID)
+	}
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	var records []haltRecord
+	if text := server.object.Data[aEntry]; text != "" {
+		if err := json.Unmarshal([]byte(text), &records); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	for _, r := range records {
+		if r.Resumed.IsZero() {
+			recorded = append(recorded, r.ID)
+		}
+	}
+	if !slices.Equal(active, want) || !slices.Equal(recorded, want) {
+		t.Errorf("the halts %q are active, and %q recorded, want %q", active, recorded, want)
+	}
+}
+
+func TestHaltsThatCanBeReadOnlyLateAreTakenInAndKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other")
+		server := &haltServer{failures: slices.Repeat([]int{403}, 70)}
+		pass := w.takeOver(t, server, w.formerHalt(t))
+		pass(haltsPatience + time.Second)
+		if !w.controller.gate.areHaltsKnown() || len(server.failures) == 0 {
+			t.Fatal("it should have given up reading for now")
+		}
+		pass(time.Hour)
+		w.requireHalts(t, server, "former")
+	})
+}
+
+func TestAHaltIsResumedHoweverTheAnnotationBecomesKnown(t *testing.T) {
+	resume := func(w *world) { w.annotate("a/c", catalog.ResumeAnnotation, "former") }
+	for name, test := range map[string]struct{ before, after func(*world) }{
+		"before anybody led": {before: func(w *world) {
+			resume(w)
+			w.show("configmaps", w.configMaps["a/c"])
+		}},
+		"in a list": {after: func(w *world) {
+			resume(w)
+			list(w, "configmaps", w.configMaps)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := gradual(t, "a/web", "a/other")
+				list(w, "configmaps", w.configMaps)
+				if test.before != nil {
+					test.before(w)
+				}
+				server := &haltServer{}
+				pass := w.takeOver(t, server, w.formerHalt(t))
+				pass(time.Second)
+				if test.after != nil {
+					w.requireHalts(t, server, "former")
+					test.after(w)
+				}
+				pass(2 * haltsPeriod)
+				w.requireHalts(t, server)
+			})
+		})
+	}
+}
+
+func TestATypingErrorInTheConfigMapOfHaltsResumesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other")
+		log := w.log()
+		server := &haltServer{}
+		pass := w.takeOver(t, server, w.formerHalt(t))
+		pass(time.Second)
+		server.mu.Lock()
+		server.object.Data[aEntry] += "x"
+		server.mu.Unlock()
+		pass(2 * haltsPeriod)
+		w.requireHalts(t, server, "former")
+		if !strings.Contains(log.String(), "cannot read an entry of the ConfigMap of halts") {
+			t.Errorf("the log is\n%s", log)
+		}
+		server.mu.Lock()
+		server.object.Data = nil
+		server.mu.Unlock()
+		pass(2 * haltsPeriod)
+		w.requireHalts(t, server)
+		if !strings.Contains(log.String(), "a halt is resumed, because it was removed from the ConfigMap") {
+			t.Errorf("the log is\n%s", log)
+		}
+	})
+}
+
+// A hold of everything works without gradual fan-outs, so they wait for it too.
+func TestNothingRestartsBeforeItIsKnownWhetherEverythingIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other")
+		w.controller.gate.options.Gradual = false
+		requireRestarted := func(when string, want int) {
+			t.Helper()
+			settle(w)
+			if restarted := w.restarted(); len(restarted) != want {
+				t.Errorf("%s, %q restarted", when, restarted)
+			}
+		}
+		server := &haltServer{failures: []int{503}}
+		w.edited("a/c", "2")
+		w.controller.beginToLead()
+		requireRestarted("before the hold could be read", 0)
+		pass := w.takeOver(t, server, map[string]string{holdEntry: "an incident"})
+		pass(maxBackoff)
+		requireRestarted("while everything is held", 0)
+		server.mu.Lock()
+		server.object.Data = nil
+		server.mu.Unlock()
+		pass(2 * haltsPeriod)
+		requireRestarted("after the hold", 2)
+	})
+}
+
+// One restart delivers two configs and fails, so both are halted. Only one of them needs a fix.
+func TestAFixOfOneOfTwoConfigsEndsTheHaltsOfBoth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t)
+		w.edited("a/d", "1")
+		w.runs("a/web", map[string]string{catalog.WaveAnnotation: "-1"}, "c", "d")
+		w.runs("a/other", nil, "c")
+		settle(w)
+		w.edited("a/d", "bad")
+		w.edited("a/c", "good")
+		settle(w)
+		w.fails(t, "a/web")
+		settle(w)
+		if n := w.controller.gate.ledger.ActiveHalts(); n != 2 {
+			t.Fatalf("%d halts are active", n)
+		}
+		time.Sleep(time.Second)
+		w.edited("a/d", "fixed")
+		settle(w)
+		w.changed("a/web", wholeStatus)
+		for range 10 {
+			w.controller.deliveries.look(t.Context(), aWeb)
+			time.Sleep(10 * time.Second)
+			settle(w)
+		}
+		if restarted, n := w.restarted(), w.controller.gate.ledger.ActiveHalts(); n > 0 || !slices.Contains(restarted, "a/other") {
+			t.Errorf("%d halts are active although a/web runs with both contents; %q restarted", n, restarted)
+		}
+	})
+}
+
+// Only restarts that the gate has counted can halt others. The owner of a config could make many halts otherwise:
+// all restarts begin at once, and their failures would count as those of a gradual fan-out.
+func TestAFailureCountsByHowItsRestartBegan(t *testing.T) {
+	w := gradual(t, "a/web", "a/other")
+	w.annotate("a/c", catalog.FanOutAnnotation, "all-at-once")
+	w.configMaps["a/c"].Data = map[string]string{"k": "2"}
+	w.show("configmaps", w.configMaps["a/c"])
+	settle(w)
+	if restarted := w.restarted(); len(restarted) != 2 {
+		t.Fatalf("%q restarted", restarted)
+	}
+	w.annotate("a/c", catalog.FanOutAnnotation, "gradual")
+	w.show("configmaps", w.configMaps["a/c"])
+	w.fails(t, "a/web")
+	if n := len(w.controller.gate.haltedContents(aConfig)); n > 0 {
+		t.Errorf("%d contents have failures", n)
+	}
+}
+
+// Failures that are too few for a halt are remembered too.
+func TestFailuresWithFormerContentsAreForgotten(t *testing.T) {
+	w := gradual(t, "a/web")
+	w.controller.gate.options.Failures = 1
+	w.controller.beginToLead()
+	w.controller.gate.setHaltsTried()
+	w.controller.gate.setHaltsKnown()
+	for i := range 10 {
+		w.edited("a/c", fmt.Sprintf("bad %d", i))
+		settle(w)
+		w.fails(t, "a/web")
+		if n := len(w.controller.gate.haltedContents(aConfig)); n != 1 {
+			t.Fatalf("%d contents have failures after %d edits", n, i+1)
+		}
+	}
+	w.hide("configmaps", w.configMaps["a/c"])
+	if n := len(w.controller.gate.haltedContents(aConfig)); n > 0 {
+		t.Errorf("%d contents have failures, and the config is gone", n)
+	}
+}
+
+// Run with -race, this also shows that nothing is read without the lock.
+func TestTheReasonOfAWaitStaysTheSameWhileItsHaltGrows(t *testing.T) {
+	w := gradual(t, "a/web")
+	g := w.controller.gate
+	fail := func(name string) {
+		w.controller.gate.fail(&gate.Failure{Workload: deploymentNamed(name), Config: aConfig, Content: "bad", Began: time.Now()}, time.Now())
+	}
+	fail("a/first")
+	answer := g.ask(&gate.Request{Workload: aWeb, Causes: []gate.Cause{{Config: aConfig, Moments: []catalog.Sequence{1}, IsGradual: true}}}, time.Now())
+	if answer.Reason != gate.Halted {
+		t.Fatalf("it waits for %q", answer.Reason)
+	}
+	want := describeWait(answer)
+	var group sync.WaitGroup
+	group.Go(func() {
+		fail("a/second")
+		fail("a/third")
+	})
+	during := describeWait(answer)
+	group.Wait()
+	if after := describeWait(answer); during != want || after != want {
+		t.Errorf("%q became %q and %q", want, during, after)
+	}
+}
