@@ -1,0 +1,94 @@
+package controller
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// Anybody who may annotate a config can do that often.
+func TestAHoldThatComesAndGoesCausesOneEventOnEachWorkload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var names []string
+		for i := range 20 {
+			names = append(names, fmt.Sprintf("a/web-%d", i))
+		}
+		w := gradual(t, names...)
+		events := record.NewFakeRecorder(1000)
+		w.controller.restarter.events = events
+		w.edited("a/c", "2")
+		settle(w)
+		if first := w.restarted(); len(first) != 1 || len(events.Events) != 1 {
+			t.Fatalf("%q restarted, %d Events", first, len(events.Events))
+		}
+		for i := range 20 {
+			if w.annotate("a/c", catalog.HoldAnnotation, "an incident"); i%2 == 1 {
+				w.configMaps["a/c"].Annotations = nil
+			}
+			w.show("configmaps", w.configMaps["a/c"])
+			time.Sleep(longestWait) // until they ask again
+			settle(w)
+		}
+		if caused := len(events.Events) - 1; caused != len(names)-1 {
+			t.Errorf("ten holds caused %d Events on %d workloads that wait", caused, len(names)-1)
+		}
+	})
+}
+
+func TestTheEventsOnTheConfigsOfANamespaceLeaveThoseOfOthersTheirTurn(t *testing.T) {
+	w := gradual(t)
+	log := w.log()
+	reports := w.controller.reports
+	inNamespace := func(namespace string, i int) catalog.ConfigRef {
+		return catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: fmt.Sprint(i)}
+	}
+	for i := range 10 * maxReportsOf {
+		reports.note(inNamespace("hostile", i), corev1.EventTypeWarning, reasonNotDelivered, "failed")
+	}
+	reports.note(inNamespace("other", 1), corev1.EventTypeWarning, reasonNotDelivered, "failed")
+	if dropped := strings.Count(log.String(), "dropping one"); dropped != 9*maxReportsOf || len(reports.waiting) != maxReportsOf+1 {
+		t.Errorf("%d Events wait, and the log reports %d that were dropped", len(reports.waiting), dropped)
+	}
+	taken := make(map[string]int)
+	for _, e := range reports.take() {
+		taken[e.config.Namespace]++
+	}
+	if taken["hostile"] != reportsOfNamespace || taken["other"] != 1 {
+		t.Errorf("the first Events are of %v", taken)
+	}
+	for len(reports.take()) > 0 {
+	}
+	if len(reports.of) > 0 {
+		t.Errorf("nothing waits, but the counts are %v", reports.of)
+	}
+}
+
+// Few workers judge the restarts of all namespaces.
+func TestAJudgementTakesNoRequestsForTheEventsOnItsConfigs(t *testing.T) {
+	requests := 0
+	d := deliveriesOf(t, func(r *http.Request) (*http.Response, error) {
+		if !strings.HasSuffix(r.URL.Path, "/pods") { // which the judgement needs
+			requests++
+		}
+		return respond(http.StatusOK, &corev1.PodList{})
+	}, io.Discard)
+	followWeb(d, catalog.Rollout{Wanted: 3, Updated: 1, Outdated: 2, Available: 2, Observed: true, GaveUp: true})
+	restart := d.of(webRef)
+	for i := range 10 {
+		config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: webRef.Namespace, Name: fmt.Sprint(i)}
+		restart.decision.Causes = append(restart.decision.Causes, catalog.Cause{Config: config, Keys: []string{"k"}})
+	}
+	d.look(t.Context(), webRef)
+	if requests > 0 || len(d.reports.waiting) != 10 {
+		t.Errorf("%d requests, and %d Events wait", requests, len(d.reports.waiting))
+	}
+}
