@@ -110,7 +110,7 @@ func TestARestartThatWasCompleteIsNotFollowedByTheNextLeader(t *testing.T) {
 	w.controller.deliveries.forget(aWeb) // delivered after 35 s
 	// 5 minutes later a node is drained, which moves the controller as well
 	w.changed("a/web", func(d *appsv1.Deployment) {
-		d.Status.AvailableReplicas = 2
+		d.Status.ObservedGeneration, d.Status.AvailableReplicas = d.Generation, 2
 		d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}}
 	})
 	w.controller.deliveries.resume(aWeb, time.Now().Add(5*time.Minute))

@@ -66,7 +66,7 @@ func (w *world) restarted() (all []string) {
 }
 
 func failed(d *appsv1.Deployment) {
-	d.Status.AvailableReplicas = 2
+	d.Status.ObservedGeneration, d.Status.AvailableReplicas = d.Generation, 2
 	d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}}
 }
 

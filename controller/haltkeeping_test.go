@@ -101,7 +101,10 @@ func TestHaltsThatCanBeReadOnlyLateAreTakenInAndKept(t *testing.T) {
 		server := &haltServer{failures: slices.Repeat([]int{403}, 70)}
 		pass := w.takeOver(t, server, w.formerHalt(t))
 		pass(haltsPatience + time.Second)
-		if !w.controller.gate.areHaltsKnown() || len(server.failures) == 0 {
+		server.mu.Lock()
+		refuses := len(server.failures) > 0
+		server.mu.Unlock()
+		if !w.controller.gate.areHaltsKnown() || !refuses {
 			t.Fatal("it should have given up reading for now")
 		}
 		pass(time.Hour)

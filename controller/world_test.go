@@ -56,7 +56,7 @@ func newWorld(t testing.TB) *world {
 	t.Cleanup(c.events.Shutdown)
 	w.controller = c
 	c.recorder = &record.FakeRecorder{}
-	c.restarter.events = c.recorder
+	c.restarter.events, c.deliveries.events, c.reports.configs.events = c.recorder, c.recorder, c.recorder
 	c.restarter.knowsConfigs = func(string) bool { return true }
 	for _, watch := range c.watches {
 		w.watches[watch.Status().Resource] = watch
@@ -195,6 +195,7 @@ func (w *world) patch(d *appsv1.Deployment, body io.Reader) (*http.Response, err
 	patched := d.DeepCopy()
 	maps.Copy(patched.Annotations, patch.Metadata.Annotations)
 	if patch.Spec != nil {
+		patched.Generation++
 		patched.Spec.Template.Annotations = patch.Spec.Template.Metadata.Annotations
 	}
 	patched.ResourceVersion = w.nextVersion()
