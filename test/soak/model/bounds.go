@@ -104,8 +104,11 @@ func (r *rolling) observe(spec Rollout) {
 // order takes in a ReplicaSet and returns what is wrong with it.
 func (r *rolling) order(s SetSight) string {
 	before, known := r.sets[s.Name]
-	mayKnow := func(other SetSight) int { return other.known(s.At) }
-	total, available := r.count(mayKnow)
+	// The engine may know what is so, or what was so shortly before.
+	present := func(other SetSight) int { return other.Available }
+	former := func(other SetSight) int { return other.known(s.At) }
+	total, available := r.count(present)
+	_, formerly := r.count(former)
 	if s.lost, s.lostAt = before.lost, before.lostAt; s.Available < before.Available {
 		s.lost, s.lostAt = before.known(s.At)-s.Available, s.At
 	}
@@ -118,11 +121,12 @@ func (r *rolling) order(s SetSight) string {
 	if len(r.specs) == 0 || s.Gone {
 		return ""
 	}
-	newTotal, newAvailable := r.count(mayKnow)
-	switch present := r.specs[len(r.specs)-1]; {
+	newTotal, newAvailable := r.count(present)
+	_, newFormerly := r.count(former)
+	switch {
 	case s.Replicas > before.Replicas || !known && s.Replicas > 0:
-		return r.judgeMore(s, present, newTotal)
-	case known && s.Replicas < before.Replicas:
+		return r.judgeMore(s, r.specs[len(r.specs)-1], newTotal)
+	case known && s.Replicas < before.Replicas && r.judgeFewer(s, before, total, formerly, newFormerly) != "":
 		return r.judgeFewer(s, before, total, available, newAvailable)
 	}
 	return ""

@@ -56,6 +56,10 @@ func TestARollout(t *testing.T) {
 			p.set(7, "new", 2, 0)
 			p.set(8, "old", 2, 3)
 		}, []string{OutOfBounds}},
+		{"may take away pods that were lost right before", func(p *play) {
+			p.set(7, "old", 3, 0)
+			p.set(7.2, "old", 0, 0)
+		}, nil},
 		{"may grow as soon as it is scaled up", func(p *play) {
 			p.scale(7, 6, false)
 			p.set(8, "new", 4, 2)
