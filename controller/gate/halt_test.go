@@ -250,7 +250,7 @@ func TestOthersHaveThePlaceOfARestartThatTakesTooLong(t *testing.T) {
 	b.deliver(slow, other)
 }
 
-func TestRestartsThatANewLeaderFindsTakeHalfOfThePlacesOfANamespaceAtMost(t *testing.T) {
+func TestRestartsThatANewLeaderFindsTakeNoMorePlacesThanTheGateWouldGive(t *testing.T) {
 	b := newBook(t, gradual(4))
 	for i := range 10 {
 		b.BeginFormer(due(fmt.Sprintf("forged-%d", i)), b.now)
@@ -260,7 +260,7 @@ func TestRestartsThatANewLeaderFindsTakeHalfOfThePlacesOfANamespaceAtMost(t *tes
 		Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "b", Name: "c"}, Moments: []catalog.Sequence{1}, IsGradual: true,
 	}}}
 	b.restart(victim)
-	if b.places.taken != 3 {
+	if b.places.taken != 4 {
 		t.Errorf("%d places are taken", b.places.taken)
 	}
 }

@@ -182,11 +182,12 @@ func (l *Ledger) Begin(r *Request, now time.Time) {
 	})
 }
 
-// BeginFormer notes a restart that another process began. A namespace holds at most half of the places with
-// such restarts: which ones are under way is known only from what is written on the workloads, and their owners
-// can write that.
+// BeginFormer notes a restart that another process began. With such restarts a namespace holds no more places
+// than the gate would have given it: which ones are under way is known only from what is written on the
+// workloads, and their owners can write that.
 func (l *Ledger) BeginFormer(r *Request, now time.Time) {
-	hasPlaces := 2*l.places.in[r.Workload.Namespace] < l.places.limit
+	own := l.places.in[r.Workload.Namespace]
+	hasPlaces := hasPlace(l.places.limit-own, own)
 	l.Begin(r, now)
 	if m := l.members[r.Workload]; m != nil && m.current != nil && !hasPlaces {
 		l.FreePlace(r.Workload)
