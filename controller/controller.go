@@ -286,13 +286,8 @@ func (c *Controller) Lead(ctx context.Context) error {
 }
 
 func (c *Controller) due(change observedChange) {
-	isQueued := false
-	c.quarantine.Try(quarantine.Queue, nameOfWorkload(change.Workload), func() {
-		c.restarter.Enqueue(change)
-		isQueued = true
-	})
-	if !isQueued {
-		c.gate.settle(change.Workload)
+	if !c.quarantine.Try(quarantine.Queue, nameOfWorkload(change.Workload), func() { c.restarter.Enqueue(change) }) {
+		c.gate.settle(change.Workload) // so that no other restart waits for it
 	}
 	c.staleness.noteWaiting(change.Workload)
 }

@@ -193,12 +193,8 @@ func (d *deliveries) resumeAll(now time.Time) {
 // run follows restarts until the context ends.
 func (d *deliveries) run(ctx context.Context) {
 	d.queue.Run(ctx, func(ctx context.Context, ref catalog.WorkloadRef) {
-		hasEnded := false
-		d.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() {
-			d.look(ctx, ref)
-			hasEnded = true
-		})
-		if restart := d.of(ref); !hasEnded && restart != nil {
+		isDone := d.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() { d.look(ctx, ref) })
+		if restart := d.of(ref); !isDone && restart != nil {
 			d.finish(ref, restart) // so that nobody waits for it
 			d.gate.ended(ref, restart.id, false)
 		}

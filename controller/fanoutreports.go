@@ -101,19 +101,12 @@ func (r *fanOutReports) take() (due []configEvent) {
 
 // run reports until the context ends.
 func (r *fanOutReports) run(ctx context.Context) {
-	ticker := time.NewTicker(reportPeriod)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-ticker.C:
-			r.lookAtFanOuts(now)
-			for _, e := range r.take() {
-				r.configs.event(ctx, e.config, e.eventType, e.reason, e.message)
-			}
+	every(ctx, reportPeriod, func(now time.Time) {
+		r.lookAtFanOuts(now)
+		for _, e := range r.take() {
+			r.configs.event(ctx, e.config, e.eventType, e.reason, e.message)
 		}
-	}
+	})
 }
 
 // lookAtFanOuts notes the progress of the fan-outs.

@@ -99,8 +99,8 @@ func (g *gatekeeper) askOnce(r *gate.Request, now time.Time) (answer gate.Answer
 	return answer, answer.Reason == gate.SlowStart && g.ledger.NeedsCount(answer.FanOut)
 }
 
-// request describes a restart that is due to the gate. The spacing is that of the workload's restarts,
-// and the standing how the workload is before the restart.
+// request describes a restart that is due to the gate: how long the budget of the workload makes it wait, and
+// how the workload is before it.
 func (g *gatekeeper) request(w *catalog.Workload, decision *catalog.Decision, wait time.Duration, standing gate.Standing, now time.Time) *gate.Request {
 	r := &gate.Request{
 		Workload: w.Ref, Wave: waveOf(w), Wait: wait, Standing: standing,
@@ -284,14 +284,19 @@ const tickPeriod = 5 * time.Second
 
 // run tells the ledger that time passes, until the context ends.
 func (g *gatekeeper) run(ctx context.Context) {
-	ticker := time.NewTicker(tickPeriod)
+	every(ctx, tickPeriod, g.tick)
+}
+
+// every calls a function again and again with the time, until the context ends.
+func every(ctx context.Context, period time.Duration, do func(now time.Time)) {
+	ticker := time.NewTicker(period)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-ticker.C:
-			g.tick(now)
+			do(now)
 		}
 	}
 }
@@ -329,13 +334,14 @@ var (
 
 // knowsEnough returns nil if all is known that may hold a restart back.
 func (g *gatekeeper) knowsEnough(r *gate.Request) error {
+	hasTried, knowsHalts := g.knowsOfHalts()
 	isGradual := slices.ContainsFunc(r.Causes, func(c gate.Cause) bool { return c.IsGradual })
 	switch {
-	case !g.hasTriedHalts():
+	case !hasTried:
 		return errHaltsUnknown // everything may be held
 	case !isGradual && !g.options.Gradual && !g.usesWavesIn(r.Workload.Namespace):
 		return nil
-	case !g.areHaltsKnown():
+	case !knowsHalts:
 		return errHaltsUnknown
 	case !g.knowsWorkloads(r.Workload.Namespace):
 		return errWorkloadsUnknown

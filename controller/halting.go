@@ -180,11 +180,11 @@ func (g *gatekeeper) resumeByID(id string) {
 	}
 }
 
-// restore takes in a halt of a former leader, and reports whether it is news.
-func (g *gatekeeper) restore(h gate.Halt) bool {
+// restore takes in a halt of a former leader.
+func (g *gatekeeper) restore(h gate.Halt) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.ledger.Restore(h)
+	g.ledger.Restore(h)
 }
 
 // halted returns the configs with halts.
@@ -241,12 +241,6 @@ func (g *gatekeeper) setHaltsTried() {
 	g.hasTried = true
 }
 
-func (g *gatekeeper) hasTriedHalts() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.hasTried
-}
-
 // activeHalts returns copies of the halts that stop restarts.
 func (g *gatekeeper) activeHalts() []gate.Halt {
 	g.mu.Lock()
@@ -262,8 +256,10 @@ func (g *gatekeeper) activeHalts() []gate.Halt {
 	return active
 }
 
-func (g *gatekeeper) areHaltsKnown() bool {
+// knowsOfHalts reports whether it was tried to read what is kept for all leaders, and whether the halts of
+// former leaders are known.
+func (g *gatekeeper) knowsOfHalts() (hasTried, knowsHalts bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.knowsHalts
+	return g.hasTried, g.knowsHalts
 }

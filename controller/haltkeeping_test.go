@@ -104,7 +104,7 @@ func TestHaltsThatCanBeReadOnlyLateAreTakenInAndKept(t *testing.T) {
 		server.mu.Lock()
 		refuses := len(server.failures) > 0
 		server.mu.Unlock()
-		if !w.controller.gate.areHaltsKnown() || !refuses {
+		if _, known := w.controller.gate.knowsOfHalts(); !known || !refuses {
 			t.Fatal("it should have given up reading for now")
 		}
 		pass(time.Hour)

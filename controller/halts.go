@@ -86,8 +86,10 @@ func (k *haltKeeper) run(ctx context.Context) {
 		case <-retry.C:
 		}
 		err := k.sync(ctx)
-		k.gate.setHaltsTried()
-		followsAll := k.followFailed()
+		followsAll := k.followFailed() // before anybody is admitted
+		if k.gate.setHaltsTried(); err == nil {
+			k.gate.setHaltsKnown()
+		}
 		k.endHalts()
 		switch {
 		case ctx.Err() != nil:
@@ -166,8 +168,6 @@ func (k *haltKeeper) sync(ctx context.Context) error {
 		return err
 	}
 	k.written, k.hasRead = written, true
-	k.followFailed()
-	k.gate.setHaltsKnown()
 	return nil
 }
 
@@ -244,9 +244,11 @@ func (k *haltKeeper) writeTo(data, written map[string]string) (hasChanged bool) 
 			written[records[i].ID] = name
 		}
 	}
-	for name := range data {
-		_, isWritten := entries[name]
-		if _, err := k.parse(data[name]); !isWritten && err == nil && name != holdEntry && k.isOurs(name) {
+	for name, text := range data {
+		if _, isWritten := entries[name]; isWritten || name == holdEntry || !k.isOurs(name) {
+			continue
+		}
+		if _, err := k.parse(text); err == nil {
 			delete(data, name)
 			hasChanged = true
 		}

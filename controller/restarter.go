@@ -196,12 +196,7 @@ func (r *restarter) fail(err error) {
 // work decides about a workload. If that panics, the workload is left alone until it or one
 // of its configs changes.
 func (r *restarter) work(ctx context.Context, workload catalog.WorkloadRef) {
-	hasEnded := false
-	r.quarantine.Try(quarantine.Decision, nameOfWorkload(workload), func() {
-		r.attempt(ctx, workload)
-		hasEnded = true
-	})
-	if !hasEnded {
+	if !r.quarantine.Try(quarantine.Decision, nameOfWorkload(workload), func() { r.attempt(ctx, workload) }) {
 		r.gate.settle(workload) // so that no other restart waits for it
 	}
 }
@@ -210,7 +205,8 @@ func (r *restarter) work(ctx context.Context, workload catalog.WorkloadRef) {
 func (r *restarter) attempt(ctx context.Context, workload catalog.WorkloadRef) {
 	if err := r.handle(ctx, workload); err != nil && ctx.Err() == nil {
 		r.failed(workload, err)
-		r.gate.failed(workload, !isPermanent(err), isUncertain(err) && !apierrors.IsInternalError(err), time.Now()) // that one is from a webhook
+		// An internal error is that of an admission webhook, so nothing was written.
+		r.gate.failed(workload, !isPermanent(err), isUncertain(err) && !apierrors.IsInternalError(err), time.Now())
 		r.queue.Retry(workload, failureOf(err))
 	} else {
 		r.queue.Forget(workload)

@@ -269,15 +269,15 @@ func (l *Ledger) dropHalts(config catalog.ConfigRef, isOver func(*Halt) bool) (e
 	return ended
 }
 
-// Restore takes in a halt that another process began, and reports whether it is news.
-func (l *Ledger) Restore(h Halt) bool {
+// Restore takes in a halt that another process began, unless it is known.
+func (l *Ledger) Restore(h Halt) {
 	restored := l.halts.withContent(h.Config, h.Content)
 	switch {
 	case restored == nil:
 		restored = &Halt{Config: h.Config}
 		l.halts.add(restored)
 	case restored.isActive || !restored.Resumed.IsZero():
-		return false
+		return
 	}
 	*restored = Halt{
 		ID: h.ID, Config: h.Config, Keys: h.Keys, Content: h.Content, Failed: slices.Clone(h.Failed), Since: h.Since, Resumed: h.Resumed,
@@ -286,7 +286,6 @@ func (l *Ledger) Restore(h Halt) bool {
 		restored.failures = l.policy.Failures + 1
 		l.activate(restored, true)
 	}
-	return true
 }
 
 // HaltsOf returns the halts of a config that are active or were resumed, for the record of them. The
