@@ -109,19 +109,21 @@ func TestAScalingWithoutEffectIsReportedAndRetriedLessAndLessOften(t *testing.T)
 	s.awaitRollout(app)
 }
 
-// Whether a policy takes away all of a restart's patch or only the timestamp, so that the
-// version moves and the record is there: it counts as not carried out.
+// Whether a policy takes away all of a restart's patch or only what restarts the pods, so
+// that the version moves and the record is there: it counts as not carried out.
 func TestARestartWithoutEffectIsReportedAndTriedUntilItHasOne(t *testing.T) {
 	t.Parallel()
 	const (
-		withoutTimestamp = `(has(object.spec.template.metadata.annotations) && "` + timestampAnnotation + `" in object.spec.template.metadata.annotations ? ` +
-			`[JSONPatch{op: "remove", path: "/spec/template/metadata/annotations/" + jsonpatch.escapeKey("` + timestampAnnotation + `")}] : [])`
+		// The cause goes too: it alone is a change of the template that restarts the pods.
+		unrestarted = `(has(object.spec.template.metadata.annotations) ? ["` + timestampAnnotation + `", "` + causeAnnotation + `"]` +
+			`.filter(key, key in object.spec.template.metadata.annotations)` +
+			`.map(key, JSONPatch{op: "remove", path: "/spec/template/metadata/annotations/" + jsonpatch.escapeKey(key)}) : [])`
 		recordAsBefore = `["` + basisAnnotation + `", "` + checksumsAnnotation + `"].map(key, ` +
 			`JSONPatch{op: "replace", path: "/metadata/annotations/" + jsonpatch.escapeKey(key), value: oldObject.metadata.annotations[key]})`
 	)
 	for name, mutation := range map[string]struct{ expression, missing string }{
-		"nothing is left":    {recordAsBefore + " + " + withoutTimestamp, "annotation " + basisAnnotation},
-		"the record is left": {withoutTimestamp, "annotation " + timestampAnnotation + " of the pod template"},
+		"nothing is left":    {recordAsBefore + " + " + unrestarted, "annotation " + basisAnnotation},
+		"the record is left": {unrestarted, "annotation " + timestampAnnotation + " of the pod template"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSceneApart(t)
