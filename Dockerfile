@@ -1,4 +1,4 @@
-# Build with `make image`, or: docker build --build-arg VERSION=2.0.0 --build-arg COMMIT=$(git rev-parse HEAD) .
+# Build with `make docker-image`, or: docker build --build-arg VERSION=2.0.0 --build-arg COMMIT=$(git rev-parse HEAD) .
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
 WORKDIR /src
 

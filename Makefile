@@ -1,4 +1,4 @@
-# `make` lists the targets. What is built lands in bin/.
+# `make` lists the targets. What is built lands in bin/, and what is released in dist/.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -11,6 +11,9 @@ VERSION = $(shell sed -nE 's/^(const |\t)version += "(.*)"$$/\2/p' $(NAME).go)
 COMMIT = $(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null || echo unknown)
 IMAGE ?= $(NAME):$(VERSION)
 CONTAINER_TOOL ?= docker
+# When it was committed, in seconds since 1970: the time of everything in the image.
+COMMITTED = $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+ARCHITECTURES := amd64 arm64
 FUZZTIME ?= 1m
 ROLLOUTS ?= 500000
 FLEETS ?= 100000
@@ -40,9 +43,11 @@ help: ## List the targets
 
 ##### Build
 
+BUILD = go build -ldflags '-s -w -X main.commit=$(COMMIT)'
+
 .PHONY: build
 build: ## Build the controller
-	@go build -ldflags '-s -w -X main.commit=$(COMMIT)' -o bin/$(NAME) .
+	@$(BUILD) -o bin/$(NAME) .
 
 .PHONY: localcluster
 localcluster: bin/localcluster ## Build the local cluster (minutes the first time)
@@ -63,15 +68,25 @@ bin/golangci-lint: tools/go.mod tools/go.sum
 		github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch bin/golangci-lint
 
-.PHONY: bin/play bin/bench bin/soak bin/testreport
+.PHONY: bin/play bin/bench bin/soak bin/testreport bin/image
 bin/play bin/bench bin/soak: # the go command knows best whether they are out of date
 	@go build -o $@ ./test/$(@F)
-bin/testreport:
-	@go build -C tools -o ../$@ ./testreport
+bin/testreport bin/image:
+	@go build -C tools -o ../$@ ./$(@F)
 
 .PHONY: image
-image: ## Build the container image (IMAGE=name:tag, CONTAINER_TOOL=docker)
+image: bin/image binaries ## Build the container image into dist/, without a container engine (IMAGE=name:tag)
+	@bin/image -version $(VERSION) -commit $(COMMIT) -created $(COMMITTED) -tag $(IMAGE) \
+		$(foreach a,$(ARCHITECTURES),$(a)=dist/$(NAME)-$(VERSION)-linux-$(a))
+
+.PHONY: docker-image
+docker-image: ## Build the container image with Docker or Podman instead (IMAGE=name:tag, CONTAINER_TOOL=docker)
 	$(CONTAINER_TOOL) build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t $(IMAGE) .
+
+.PHONY: binaries
+binaries:
+	@$(foreach a,$(ARCHITECTURES),GOOS=linux GOARCH=$(a) \
+		$(PROGRESS) 'binary for linux/$(a)' $(BUILD) -o dist/$(NAME)-$(VERSION)-linux-$(a) .;)
 
 ##### Try
 
@@ -95,7 +110,7 @@ test: bin/localcluster build bin/testreport ## Run all tests, the end-to-end one
 	@{ echo '== unit tests' && \
 	  $(RACE_TEST) -json $(UNIT_PACKAGES) && \
 	  $(SIMULATION) -json && \
-	  go test -C tools -json ./testreport && \
+	  go test -C tools -json ./... && \
 	  echo '== the local cluster' && \
 	  go test -C localcluster -json $(call packages_of,localcluster) && \
 	  echo '== end-to-end tests' && \
@@ -179,4 +194,4 @@ soak: bin/localcluster build bin/soak ## Disturb hundreds of workloads and judge
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf bin coverage.out
+	rm -rf bin dist coverage.out
