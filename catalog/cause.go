@@ -79,16 +79,23 @@ func (c *Cause) addWriter(edit Edit) {
 // only if another process made the record: the catalog's own records were decided with it.
 func (c *Cause) addSince(w *Workload, edit Edit) {
 	switch {
+	case !w.lacks(edit):
 	case edit.Seen > 0:
-		if w.isLater(Sighting{edit.At, edit.Seen}) {
-			c.add(edit)
-		}
-	case !edit.At.Before(w.Applied.Written.Truncate(time.Second)):
+		c.add(edit)
+	default:
 		c.addWriter(edit)
 		if !w.OwnRecord {
 			c.addUnseen()
 		}
 	}
+}
+
+// lacks reports whether an edit came after the workload's record.
+func (w *Workload) lacks(edit Edit) bool {
+	if edit.Seen > 0 {
+		return w.isLater(Sighting{edit.At, edit.Seen})
+	}
+	return !edit.At.Before(w.Applied.Written.Truncate(time.Second))
 }
 
 // tidy sorts the keys, writers and moments, and removes duplicates and those beyond the limit.

@@ -32,11 +32,19 @@ type backlog struct {
 	reported    []gate.Reason
 	// changed means that a change has become due since the restart was put off.
 	changed bool
+	// isExposed means that pods have read the new content, although the restart waits.
+	isExposed bool
 }
 
 // isDeliberate reports whether the restart waits because the gate does not let it begin, and not
 // because of its budget.
 func (w *backlog) isDeliberate() bool { return w.putOff != "" && w.putOff != gate.Backoff }
+
+// isHeldForLong reports whether the restart waits for a person, a time or an earlier wave, which may last,
+// and not just for its turn.
+func (w *backlog) isHeldForLong() bool {
+	return w.putOff.NeedsPerson() || w.putOff == gate.Window || w.putOff == gate.Wave
+}
 
 // backlogs holds the backlogs of all workloads. It serves only logs, Events and metrics:
 // each decision is made from the catalog. Its methods may be called by several goroutines
@@ -150,7 +158,7 @@ func (b *backlogs) noteDue(ref catalog.WorkloadRef, now time.Time) {
 	if w.due = true; w.owed.IsZero() || w.isDeliberate() {
 		w.owed = now
 	}
-	w.putOff = ""
+	w.putOff, w.isExposed = "", false
 	b.waiting[ref] = w
 }
 
@@ -215,6 +223,6 @@ func (b *backlogs) putOffRecord(ref catalog.WorkloadRef, until time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	waiting := b.remove(ref)
-	waiting.due, waiting.slowedBy, waiting.owed, waiting.putOff = false, nil, until, ""
+	waiting.due, waiting.slowedBy, waiting.owed, waiting.putOff, waiting.isExposed = false, nil, until, "", false
 	b.waiting[ref] = waiting
 }

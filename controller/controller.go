@@ -80,6 +80,7 @@ type Controller struct {
 	gate       *gatekeeper
 	halts      *haltKeeper
 	reports    *fanOutReports
+	exposures  *exposures
 	watches    watches
 	metrics    *metrics
 	staleness  *staleness
@@ -129,6 +130,9 @@ func New(options Options) (*Controller, error) {
 	c.deliveries = c.newDeliveries(following)
 	c.halts.deliveries = c.deliveries
 	c.restarter = c.newRestarter(clients)
+	c.exposures = &exposures{
+		catalog: c.catalog, pods: c.deliveries.pods, backlogs: c.restarter.backlogs, quarantine: c.quarantine, log: c.log, waiting: newTurns(),
+	}
 	c.gate.knowsWorkloads = c.watches.knowWorkloads
 	c.gate.wake = func(ref catalog.WorkloadRef) { c.restarter.queue.Add(ref, catalog.ConfigRef{}) }
 	return c, nil
@@ -277,6 +281,7 @@ func (c *Controller) Lead(ctx context.Context) error {
 		group.Go(func() { c.gate.run(ctx) })
 		group.Go(func() { c.halts.run(ctx) })
 		group.Go(func() { c.reports.run(ctx) })
+		group.Go(func() { c.exposures.run(ctx) })
 	}
 	group.Go(func() { c.changes.Run(ctx, c.options.CheckPeriod, c.due) })
 	err := c.restarter.Run(ctx, c.staleness.noteWorkload)

@@ -127,6 +127,7 @@ var (
 	leaderDesc         = series.Desc(namespace, "leader", "Whether this process acts (1), or stands by or is a dry run (0).")
 	watchUpDesc        = series.Desc(namespace, "watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
 	heldDesc           = series.Desc(namespace, "held_workloads", "The number of workloads whose restart is due and may not begin yet, by what it waits for.", "reason")
+	exposedDesc        = series.Desc(namespace, "held_workloads_exposed", "The number of workloads whose restart is held although pods of theirs were found to have read the new content.", "namespace")
 	fanOutsDesc        = series.Desc(namespace, "fan_outs", "The number of contents of configs whose restarts start slowly and are under way, or are halted because the content has broken workloads.", "state")
 	undeliveredDesc    = series.Desc(namespace, "undelivered_restarts", "The number of restarts that have begun and are neither delivered nor given up.")
 	brokenSinceDesc    = series.Desc(namespace, "watch_broken_since_timestamp_seconds", "Since when a watch is broken, in seconds since the epoch; 0 while it works.", "resource", "namespace")
@@ -138,7 +139,7 @@ func (c *Controller) Describe(descs chan<- *prometheus.Desc) {
 		collector.Describe(descs)
 	}
 	for _, desc := range []*prometheus.Desc{
-		configsDesc, workloadsDesc, changesWaitingDesc, staleDesc, longestWaitDesc, slowedDesc, queueDepthDesc, slowDesc, leftAloneDesc, leaderDesc, heldDesc, fanOutsDesc, undeliveredDesc, watchUpDesc, brokenSinceDesc,
+		configsDesc, workloadsDesc, changesWaitingDesc, staleDesc, longestWaitDesc, slowedDesc, queueDepthDesc, slowDesc, leftAloneDesc, leaderDesc, heldDesc, exposedDesc, fanOutsDesc, undeliveredDesc, watchUpDesc, brokenSinceDesc,
 	} {
 		descs <- desc
 	}
@@ -172,6 +173,9 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 	gauge(leftAloneDesc, float64(c.quarantine.Len()))
 	gauge(leaderDesc, series.Bool(c.leading.Load() && !c.options.DryRun))
 	c.gate.collect(gauge)
+	for _, s := range series.Largest(load.exposed, namedNamespaces, func(a, b float64) float64 { return a + b }) {
+		gauge(exposedDesc, s.Value, s.Label)
+	}
 	for _, w := range c.watches {
 		status := w.Status()
 		gauge(watchUpDesc, series.Bool(status.Up()), status.Resource, status.Namespace)

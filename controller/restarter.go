@@ -157,11 +157,12 @@ type load struct {
 	queued, slow int                      // workloads
 	waits        map[string]time.Duration // how long the most overdue workload of each namespace has waited
 	slowed       []series.Sample          // workloads by the config that slows them down
+	exposed      []series.Sample          // workloads by their namespace; see exposures
 }
 
 // Load returns what waits at the given time, which must be the present.
 func (r *restarter) Load(now time.Time) load {
-	return load{queued: r.queue.Len(), slow: r.queue.Slow(), waits: r.backlogs.longestWaits(now), slowed: r.backlogs.slowed()}
+	return load{queued: r.queue.Len(), slow: r.queue.Slow(), waits: r.backlogs.longestWaits(now), slowed: r.backlogs.slowed(), exposed: r.backlogs.exposed()}
 }
 
 // Run works on the queue until the context ends, or until a failure ends it (see

@@ -26,7 +26,7 @@ import (
 )
 
 // world is an API server with ConfigMaps, Secrets and Deployments, and a controller that
-// knows of them what its watches were made to show. There are no pods.
+// knows of them what its watches were made to show. There are no pods unless a test makes some.
 type world struct {
 	controller  *Controller
 	watches     map[string]*resourceWatch
@@ -34,9 +34,12 @@ type world struct {
 	configMaps  map[string]*corev1.ConfigMap
 	secrets     map[string]*corev1.Secret
 	deployments map[string]*appsv1.Deployment
-	refuse      int    // the code of the answer to the next patches, 0 if they are accepted
-	meanwhile   func() // what happens while the pods are listed next
-	patched     func() // what happens before the answer to the next patch arrives
+	pods        map[string][]corev1.Pod // by namespace and selector
+	listings    []string                // of pods, likewise
+	refuse      int                     // the code of the answer to the next patches, 0 if they are accepted
+	refusePods  int                     // likewise for lists of pods
+	meanwhile   func()                  // what happens while the pods are listed next
+	patched     func()                  // what happens before the answer to the next patch arrives
 }
 
 func newWorld(t testing.TB) *world {
@@ -172,7 +175,11 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 			w.meanwhile = nil
 			happen()
 		}
-		return w.respond(http.StatusOK, corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}})
+		of := path[len(path)-2] + "/" + r.URL.Query().Get("labelSelector")
+		if w.listings = append(w.listings, of); w.refusePods != 0 {
+			return w.status(w.refusePods, "refused")
+		}
+		return w.respond(http.StatusOK, corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: w.pods[of]})
 	case r.Method == http.MethodPatch && w.refuse != 0:
 		return w.status(w.refuse, "refused")
 	case w.deployments[name] == nil:

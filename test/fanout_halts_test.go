@@ -72,6 +72,8 @@ func TestARevertRestartsAHeldWorkloadWhosePodWasReplacedMeanwhile(t *testing.T) 
 	s.must(err)
 	s.must(s.client.CoreV1().Pods(s.namespace).Delete(s.Context(), pods[0].Name, metav1.DeleteOptions{}))
 	s.awaitPods(evicted, 1, map[types.UID]bool{pods[0].UID: true})
+	exposed := map[string]string{"namespace": s.namespace}
+	s.awaitMetric("held_workloads_exposed", exposed, 1)
 	s.settle()
 	r.requireRestarted(broken)
 
@@ -81,6 +83,7 @@ func TestARevertRestartsAHeldWorkloadWhosePodWasReplacedMeanwhile(t *testing.T) 
 	s.edit(settings, set("used", "v1"))
 	r.awaitRestarted(2)
 	s.awaitMetric("undelivered_restarts", nil, 0)
+	s.awaitMetric("held_workloads_exposed", nil, 0)
 	s.settle()
 	r.requireRestarted(broken, evicted)
 }

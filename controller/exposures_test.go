@@ -1,0 +1,211 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+)
+
+// exposing returns a world in which the pods of held workloads are looked at, until the test ends.
+func exposing(t *testing.T) *world {
+	t.Helper()
+	w := gradual(t)
+	ctx, stop := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	group.Go(func() { w.controller.exposures.run(ctx) })
+	t.Cleanup(func() {
+		stop()
+		group.Wait()
+	})
+	return w
+}
+
+// runsWithPods runs Deployments that read the ConfigMap c of their namespaces, have a pod each, and are held.
+func (w *world) runsWithPods(annotations map[string]string, names ...string) {
+	w.pods = make(map[string][]corev1.Pod)
+	for _, name := range names {
+		namespace, app, _ := strings.Cut(name, "/")
+		if w.configMaps[namespace+"/c"] == nil {
+			w.edited(namespace+"/c", "1")
+		}
+		w.startsPod(name)
+		w.runs(name, annotations, "c")
+		w.changed(name, func(d *appsv1.Deployment) {
+			d.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
+		})
+	}
+	settle(w)
+	time.Sleep(time.Minute)
+}
+
+// startsPod makes another pod of a Deployment run from now on.
+func (w *world) startsPod(name string) {
+	of := strings.Replace(name, "/", "/app=", 1)
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{UID: "a-replicaset", Controller: new(true)}}}}
+	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &metav1.Time{Time: time.Now()}, ContainerStatuses: []corev1.ContainerStatus{{
+		Name: "app", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
+	}}}
+	w.pods[of] = append(w.pods[of], pod)
+}
+
+var held = map[string]string{catalog.HoldAnnotation: "an incident"}
+
+// requireExposed compares the series of the metric, "namespace value" each.
+func (w *world) requireExposed(t *testing.T, when string, want ...string) {
+	t.Helper()
+	var expected strings.Builder
+	for _, series := range append(want, "other 0") {
+		namespace, value, _ := strings.Cut(series, " ")
+		fmt.Fprintf(&expected, "deployment_restart_controller_held_workloads_exposed{namespace=%q} %s\n", namespace, value)
+	}
+	const name = "deployment_restart_controller_held_workloads_exposed"
+	header := fmt.Sprintf("# HELP %s The number of workloads whose restart is held although pods of theirs were found to have read the new content.\n# TYPE %s gauge\n", name, name)
+	if err := testutil.CollectAndCompare(w.controller, strings.NewReader(header+expected.String()), name); err != nil {
+		t.Errorf("%s: %v", when, err)
+	}
+}
+
+func TestAHeldWorkloadCountsAsExposedFromWhenAPodHasReadTheNewContentUntilItIsNotHeldAnyMore(t *testing.T) {
+	for name, test := range map[string]struct {
+		annotations map[string]string
+		ends        func(*world)
+	}{
+		"the hold is removed": {held, func(w *world) {
+			w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
+		}},
+		"the content is reverted, and the pod that has read it waits for its restart": {held, func(w *world) {
+			w.edited("a/c", "1")
+			settle(w)
+			time.Sleep(20 * time.Second) // until its pods are looked at again
+		}},
+		"it is deleted": {held, func(w *world) { w.hide("deployments", w.deployments["a/web"]) }},
+		"its window opens": {map[string]string{catalog.WindowAnnotation: "0 2 1 1 * 1h"}, func(w *world) {
+			w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[catalog.WindowAnnotation] = "@daily 24h" })
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := exposing(t)
+				w.runsWithPods(test.annotations, "a/web", "a/other", "b/web")
+				w.edited("a/c", "2")
+				settle(w)
+				time.Sleep(20 * time.Second)
+				w.requireExposed(t, "with pods from before the edit")
+				w.startsPod("a/web")
+				time.Sleep(20 * time.Second)
+				w.requireExposed(t, "with a pod from after the edit", "a 1")
+				test.ends(w)
+				settle(w)
+				w.requireExposed(t, "in the end")
+			})
+		})
+	}
+}
+
+func TestTheReasonsThatMayLastExposeAndWaitsForATurnDoNot(t *testing.T) {
+	b := newBacklogs()
+	var exposed []gate.Reason
+	for _, reason := range gate.Reasons {
+		b.putOff(web, nil, gate.Answer{Reason: reason}, time.Now())
+		b.noteExposed(web, true)
+		if len(b.exposed()) > 0 {
+			exposed = append(exposed, reason)
+		}
+	}
+	if want := []gate.Reason{gate.Hold, gate.Halted, gate.Window, gate.Wave}; !slices.Equal(exposed, want) {
+		t.Errorf("%q expose, want %q", exposed, want)
+	}
+	b.noteDue(web, time.Now())
+	b.putOff(web, nil, gate.Answer{Reason: gate.Hold}, time.Now())
+	if len(b.exposed()) > 0 {
+		t.Error("it is exposed to the content of its next restart at once")
+	}
+	b.settle(web)
+	if b.noteExposed(web, true); len(b.waiting) > 0 {
+		t.Error("a workload that does not wait is remembered")
+	}
+}
+
+func TestPodsAreListedOnceASecondAndInTurnsByNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := exposing(t)
+		names := []string{"b/web"}
+		for i := range 20 {
+			names = append(names, fmt.Sprintf("a/web-%d", i))
+		}
+		w.runsWithPods(held, names...)
+		if w.listings = nil; w.controller.gate.ledger.UnderWay() > 0 {
+			t.Fatal("something rolls")
+		}
+		time.Sleep(time.Minute)
+		if len(w.listings) > 0 {
+			t.Errorf("%d lists although nothing is held", len(w.listings))
+		}
+		w.edited("a/c", "2")
+		w.edited("b/c", "2")
+		settle(w)
+		time.Sleep(2 * time.Minute)
+		ofB := 0
+		of := make(map[string]int)
+		for _, listed := range w.listings {
+			if of[listed]++; listed == "b/app=web" {
+				ofB++
+			}
+		}
+		if len(w.listings) > 120 || len(w.listings) < 110 {
+			t.Errorf("%d lists in two minutes", len(w.listings))
+		}
+		if len(of) != 21 || ofB < 20 {
+			t.Errorf("lists: %v", of)
+		}
+		for _, n := range of {
+			if n < 4 {
+				t.Errorf("not all had their turns: %v", of)
+			}
+		}
+	})
+}
+
+func TestWhatWasFoundOutStaysWhileThePodsCannotBeListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := exposing(t)
+		w.runsWithPods(held, "a/web")
+		w.edited("a/c", "2")
+		settle(w)
+		time.Sleep(5 * time.Second)
+		w.startsPod("a/web")
+		time.Sleep(20 * time.Second)
+		w.refusePods = http.StatusForbidden
+		time.Sleep(time.Minute)
+		w.requireExposed(t, "while the pods cannot be listed", "a 1")
+		w.refusePods, w.pods = 0, nil
+		time.Sleep(time.Minute)
+		w.requireExposed(t, "without pods")
+	})
+}
+
+func TestTheSeriesOfExposedWorkloadsDoNotGrowWithNamespaces(t *testing.T) {
+	c, _ := newIdleController(t)
+	for i := range 1000 {
+		ref := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: fmt.Sprint("namespace-", i), Name: "web"}
+		c.restarter.backlogs.putOff(ref, nil, gate.Answer{Reason: gate.Hold}, time.Now())
+		c.restarter.backlogs.noteExposed(ref, true)
+	}
+	if got := testutil.CollectAndCount(c, "deployment_restart_controller_held_workloads_exposed"); got != namedNamespaces+1 {
+		t.Errorf("%d series, want %d", got, namedNamespaces+1)
+	}
+}
