@@ -28,9 +28,10 @@ export GOFLAGS := $(GOFLAGS) -trimpath -buildvcs=false
 # The race detector needs a C compiler; without one the tests run all the same.
 RACE ?= $(shell command -v $$(go env CC) >/dev/null && echo -race)
 
-# Where the end-to-end tests, the benchmarks and play find what they start.
+# Where the tests, the benchmarks and play find what they start.
 export CONTROLLER_BINARY := $(CURDIR)/bin/$(NAME)
 export LOCALCLUSTER_BINARY := $(CURDIR)/bin/localcluster
+export HELM_BINARY := $(CURDIR)/bin/helm
 
 PROGRESS := tools/build-with-progress
 LOCALCLUSTER_SOURCES := $(shell find localcluster -type f ! -name '*_test.go' ! -name '*.md')
@@ -67,6 +68,11 @@ bin/golangci-lint: tools/go.mod tools/go.sum
 	@$(PROGRESS) golangci-lint go build -C tools -o ../bin/golangci-lint -ldflags '-s -w' \
 		github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch bin/golangci-lint
+
+bin/helm: tools/go.mod tools/go.sum
+	@echo 'helm: building the pinned version; the first time this takes about 2 minutes on 2 cores'
+	@$(PROGRESS) helm go build -C tools -o ../bin/helm -ldflags '-s -w' helm.sh/helm/v4/cmd/helm
+	@touch bin/helm
 
 .PHONY: bin/play bin/bench bin/soak bin/testreport bin/image
 bin/play bin/bench bin/soak: # the go command knows best whether they are out of date
@@ -105,7 +111,7 @@ demo-fan-out: bin/localcluster build bin/play ## Play a bad edit: one of 20 work
 ##### Check
 
 .PHONY: test
-test: bin/localcluster build bin/testreport ## Run all tests, the end-to-end ones on the local cluster included
+test: bin/localcluster bin/helm build bin/testreport ## Run all tests, the end-to-end ones on the local cluster included
 	@$(if $(RACE),:,echo 'no C compiler: the tests run without the race detector')
 	@{ echo '== unit tests' && \
 	  $(RACE_TEST) -json $(UNIT_PACKAGES) && \

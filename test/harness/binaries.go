@@ -13,6 +13,7 @@ import (
 const (
 	LocalClusterVariable = "LOCALCLUSTER_BINARY"
 	ControllerVariable   = "CONTROLLER_BINARY"
+	HelmVariable         = "HELM_BINARY"
 )
 
 const moduleName = "kubernetes-deployment-restart-controller"
@@ -27,6 +28,12 @@ func LocalClusterBinary() (string, error) {
 // missing one names the make target that builds it.
 func ControllerBinary() (string, error) {
 	return binary(ControllerVariable, moduleName, "make build")
+}
+
+// HelmBinary returns the path of Helm's binary. The error of a missing one names the make
+// target that builds it.
+func HelmBinary() (string, error) {
+	return binary(HelmVariable, "helm", "make bin/helm")
 }
 
 // RepositoryRoot returns the directory of the project's go.mod, looked for from

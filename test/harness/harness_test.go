@@ -17,6 +17,7 @@ func TestAMissingBinaryIsAnErrorThatNamesTheMakeTarget(t *testing.T) {
 	}{
 		LocalClusterVariable: {LocalClusterBinary, "make localcluster"},
 		ControllerVariable:   {ControllerBinary, "make build"},
+		HelmVariable:         {HelmBinary, "make bin/helm"},
 	} {
 		missing := filepath.Join(t.TempDir(), "missing")
 		t.Setenv(variable, missing)

@@ -1,0 +1,122 @@
+{{/*
+The names are fixed: the controller's lease, key and halts have these names, and so have the plain manifests. A release
+in each of two namespaces is possible if neither has cluster-wide objects.
+*/}}
+{{- define "controller.name" -}}
+kubernetes-deployment-restart-controller
+{{- end }}
+
+{{/* "off", "on" or "standby". In a values file, on and off without quotes are booleans. */}}
+{{- define "controller.engine" -}}
+{{- get (dict "true" "on" "false" "off") (toString .Values.engine) | default (toString .Values.engine) -}}
+{{- end }}
+
+{{/* Labels and annotations of an object's metadata. The argument: root, and the object's own labels and annotations. */}}
+{{- define "controller.metadata" -}}
+{{- $root := .root -}}
+labels:
+  {{- $own := dict
+    "app.kubernetes.io/name" (include "controller.name" $root)
+    "app.kubernetes.io/instance" $root.Release.Name
+    "app.kubernetes.io/version" $root.Chart.AppVersion
+    "app.kubernetes.io/managed-by" $root.Release.Service
+    "helm.sh/chart" (printf "%s-%s" $root.Chart.Name ($root.Chart.Version | replace "+" "_")) }}
+  {{- merge (dict) (.labels | default dict) $own $root.Values.labels | toYaml | nindent 2 }}
+{{- with merge (dict) (.annotations | default dict) $root.Values.annotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* The pods, which a Deployment cannot change. */}}
+{{- define "controller.selector" -}}
+app.kubernetes.io/name: {{ include "controller.name" . }}
+{{- end }}
+
+{{/* The image, by its digest if there is one. */}}
+{{- define "controller.image" -}}
+{{- with .Values.image -}}
+{{ .repository }}{{ if .digest }}{{ with .tag }}:{{ . }}{{ end }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{- end -}}
+{{- end }}
+
+{{/* The rest of a binding to the controller's account. The argument: root, kind and name of the role. */}}
+{{- define "controller.binding" -}}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ .kind }}
+  name: {{ .name }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "controller.name" .root }}
+    namespace: {{ .root.Release.Namespace }}
+{{- end }}
+
+{{/*
+The same rules in all watched namespaces: a ClusterRole and its binding, or a Role and its binding in each namespace.
+The argument: root, name, and rules as YAML.
+*/}}
+{{- define "controller.watching" -}}
+{{- $root := .root }}
+{{- $name := .name }}
+{{- $rules := .rules }}
+{{- range $root.Values.namespaces | default (list "") }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ if . }}Role{{ else }}ClusterRole{{ end }}
+metadata:
+  name: {{ $name }}
+  {{- with . }}
+  namespace: {{ . }}
+  {{- end }}
+  {{- include "controller.metadata" (dict "root" $root) | nindent 2 }}
+rules:
+  {{- $rules | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ if . }}RoleBinding{{ else }}ClusterRoleBinding{{ end }}
+metadata:
+  name: {{ $name }}
+  {{- with . }}
+  namespace: {{ . }}
+  {{- end }}
+  {{- include "controller.metadata" (dict "root" $root) | nindent 2 }}
+{{ include "controller.binding" (dict "root" $root "kind" (ternary "Role" "ClusterRole" (ne . "")) "name" $name) }}
+{{- end }}
+{{- end }}
+
+{{/* A Role and its binding in the controller's own namespace. The argument: root, name, and rules as YAML. */}}
+{{- define "controller.ownRole" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: {{ .name }}
+  namespace: {{ .root.Release.Namespace }}
+  {{- include "controller.metadata" (dict "root" .root) | nindent 2 }}
+rules:
+  {{- .rules | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: {{ .name }}
+  namespace: {{ .root.Release.Namespace }}
+  {{- include "controller.metadata" (dict "root" .root) | nindent 2 }}
+{{ include "controller.binding" (dict "root" .root "kind" "Role" "name" .name) }}
+{{- end }}
+
+{{/* What the schema cannot say. */}}
+{{- define "controller.validate" -}}
+{{- if and .Values.dryRun (ne (include "controller.engine" .) "off") }}
+{{- fail "dryRun writes nothing to workloads, so it excludes engine: set one of the two" }}
+{{- end }}
+{{- $values := dict "leader-elect" "replicas" "fan-out" "fanOut.mode" "fan-out-limit" "fanOut.limit" "fan-out-failures" "fanOut.failures"
+    "fan-out-group" "fanOut.groups" "restart-window" "restartWindow" "namespace" "namespaces" "configs" "configs"
+    "deployment-engine" "engine" "dry-run" "dryRun" "log-format" "logFormat" }}
+{{- range .Values.extraFlags }}
+{{- $flag := splitList "=" . | first }}
+{{- with get $values (trimPrefix "--" $flag) }}
+{{- fail (printf "extraFlags must not contain %s: set the value %s instead" $flag .) }}
+{{- end }}
+{{- end }}
+{{- end }}
