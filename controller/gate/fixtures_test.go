@@ -48,8 +48,10 @@ func causeOf(name string, moment catalog.Sequence, keys ...string) Cause {
 func (b *book) expect(reason Reason, requests ...*Request) {
 	b.t.Helper()
 	for _, r := range requests {
-		if answer := b.Ask(r, b.now); answer.Reason != reason {
-			b.t.Fatalf("%s: got %q, want %q", r.Workload.Name, answer.Reason, reason)
+		explained := b.Explain(r, b.now)
+		b.check()
+		if answer := b.Ask(r, b.now); answer.Reason != reason || explained != answer {
+			b.t.Fatalf("%s: got %q, and %q as an explanation, want %q", r.Workload.Name, answer.Reason, explained.Reason, reason)
 		}
 		b.check()
 	}

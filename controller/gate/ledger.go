@@ -100,7 +100,7 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 	l.change(r.Workload, func(m *member) {
 		m.leave()
 		m.wave, m.isPending, m.next = r.Wave, false, due
-		c := l.caseOf(r, m, due)
+		c := l.caseOf(r, m)
 		if answer = Admit(&c, now); answer.MayBegin() {
 			due.phase = admitted
 			return
@@ -115,7 +115,7 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 
 func (l *Ledger) newRestart(r *Request, now time.Time) *restart {
 	due := &restart{
-		workload: r.Workload, id: r.ID, standing: r.Standing, cannotRoll: r.CannotRoll, takesPlace: !r.CannotRoll && l.policy.Gradual,
+		workload: r.Workload, id: r.ID, standing: r.Standing, cannotRoll: r.CannotRoll, takesPlace: l.takesPlace(r),
 	}
 	var fanOuts []*fanOut
 	for i := range r.Causes {
@@ -123,7 +123,6 @@ func (l *Ledger) newRestart(r *Request, now time.Time) *restart {
 		if r.CannotRoll || !cause.IsGradual {
 			continue
 		}
-		due.takesPlace = true
 		for _, id := range cause.fanOuts() {
 			f := l.fanOut(id)
 			if f.since.IsZero() {
@@ -146,27 +145,6 @@ func (l *Ledger) shared(fanOuts []*fanOut) *[]*fanOut {
 		l.recent = &fanOuts
 	}
 	return l.recent
-}
-
-// caseOf returns what decides about a restart, which does not count yet.
-func (l *Ledger) caseOf(r *Request, m *member, due *restart) Case {
-	c := Case{
-		Hold: r.Hold, Halt: l.halts.find(r.Causes), IsClosed: r.IsClosed, Opens: r.Opens, Wait: r.Wait, CannotRoll: r.CannotRoll,
-		AfterWave:  l.isAfterWave(r.Workload.Namespace, r.Wave),
-		Standing:   r.Standing,
-		TakesPlace: due.takesPlace && !m.holdsPlace(),
-		Places:     l.places.limit, Taken: l.places.taken + l.places.called, Own: l.places.in[r.Workload.Namespace],
-	}
-	for i := range r.Causes {
-		cause := &r.Causes[i]
-		if r.CannotRoll || !cause.IsGradual || cause.IsUrgent {
-			continue
-		}
-		for _, id := range cause.fanOuts() {
-			c.FanOuts = append(c.FanOuts, l.tally(id))
-		}
-	}
-	return c
 }
 
 // Begin notes that a restart has begun. The API server has accepted it.

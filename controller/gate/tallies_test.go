@@ -79,7 +79,17 @@ func drawRequest(t *rapid.T) *Request {
 	return r
 }
 
-func (h *handler) ask(t *rapid.T)    { h.ledger.Ask(drawRequest(t), h.now) }
+func (h *handler) ask(t *rapid.T) {
+	r := drawRequest(t)
+	explained := h.ledger.Explain(r, h.now)
+	if problem := h.ledger.problem(); problem != "" {
+		t.Fatalf("after an explanation: %s", problem)
+	}
+	if answer := h.ledger.Ask(r, h.now); answer != explained {
+		t.Fatalf("got %+v, and %+v as an explanation", answer, explained)
+	}
+}
+
 func (h *handler) begin(t *rapid.T)  { h.ledger.Begin(drawRequest(t), h.now) }
 func (h *handler) settle(t *rapid.T) { h.ledger.Settle(drawWorkload(t)) }
 func (h *handler) forget(t *rapid.T) { h.ledger.Forget(drawWorkload(t)) }

@@ -47,11 +47,7 @@ func (w *waves) first() *wave {
 // isAfterWave reports whether restarts of a wave have to wait for earlier waves.
 func (l *Ledger) isAfterWave(namespace string, number int16) bool {
 	w := l.waves[namespace]
-	if w == nil {
-		return false
-	}
-	first := w.first()
-	return first != nil && first.number < number
+	return w != nil && slices.ContainsFunc(w.all, func(earlier *wave) bool { return earlier.number < number && earlier.unsettled > 0 })
 }
 
 // callWave calls those that wait for their wave if it has begun.
