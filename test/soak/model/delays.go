@@ -24,12 +24,15 @@ func (m *Model) judgeDelays(ref WorkloadRef, life []Sight) (found []Violation) {
 	if last := m.notes[len(m.notes)-1].at; end.IsZero() || last.Before(end) {
 		end = last
 	}
-	kept := m.keepings(life, end)
+	if len(life) > 0 && life[len(life)-1].Wave > 0 {
+		return nil // it comes when nobody else is due
+	}
+	kept, waits := m.keepings(life, end), m.waits(ref, life, end)
 	for i := range life[0].Uses {
 		u := &life[0].Uses[i]
 		changes := m.changes(u)
 		for i, change := range changes {
-			limit := m.answerBy(h, u, &change, kept)
+			limit := later(m.answerBy(h, u, &change, kept), afterWaits(change.End, m.options.Patience, waits))
 			if limit.Before(end) && !m.deletedBetween(u.Config, change.End, limit) && isOverlooked(life, change.Begin, limit) && !u.comesBack(changes, i, limit) {
 				found = append(found, Violation{ref, Overlooked, change.End, fmt.Sprintf(
 					"the record has not answered the change of %s %s at %s by %s", u.Config.Kind, u.Config.Name, clock(change.End), clock(limit))})

@@ -45,6 +45,9 @@ type Sight struct {
 	Template    string            // anything that differs where pod templates do, the timestamp left out
 	Uses        []Use
 	Rollout     Rollout // of a Deployment
+	Terms       Terms
+	Wave        int
+	Whole       bool // the status says that all pods are those of the template, and run
 }
 
 // Pod is a pod of a workload.
@@ -78,6 +81,8 @@ type Options struct {
 	Patience time.Duration
 	// Budget is nil where restarts are not spaced out.
 	Budget *Budget
+	// Gate has no limit where restarts all begin at once.
+	Gate Gate
 }
 
 // Model collects what happened.
@@ -88,6 +93,10 @@ type Model struct {
 	sets      map[string][]SetSight // by the UID of their Deployment
 	gaps      []gap
 	watched   []span
+	terms     map[ConfigRef][]TermsEdit
+	halts     map[string]*halt // by their ids
+	resumes   map[string]Resume
+	rolls     []roll
 	notes     []note
 	pods      []Pod // that run at the end
 	tally     Tally
@@ -111,6 +120,7 @@ type note struct {
 func New(options Options) *Model {
 	return &Model{
 		options: options, configs: map[ConfigRef][]Edit{}, workloads: map[WorkloadRef]*history{}, sets: map[string][]SetSight{},
+		terms: map[ConfigRef][]TermsEdit{}, halts: map[string]*halt{}, resumes: map[string]Resume{},
 	}
 }
 
@@ -140,7 +150,7 @@ func (m *Model) history(ref WorkloadRef) *history {
 func (s *Sight) says(later *Sight) bool {
 	return s.Enabled == later.Enabled && s.WantsPods == later.WantsPods && s.Paused == later.Paused &&
 		s.RestartedAt.Equal(later.RestartedAt) && s.Template == later.Template && s.Rollout == later.Rollout &&
-		maps.Equal(s.Record, later.Record)
+		s.Terms == later.Terms && s.Wave == later.Wave && s.Whole == later.Whole && maps.Equal(s.Record, later.Record)
 }
 
 // Gone takes in that a workload does not exist any more.
@@ -184,6 +194,7 @@ type Tally struct {
 	Again      int // restarts after a revert, that record nothing new
 	Returned   int // restarts of pods that started while the content was another one, that record nothing new
 	Unknowable int // pods that have read something else at the end, which nobody could know
+	Rolling    int // restarts that rolled at the same time, at most
 }
 
 // Tally returns what the last verdict has counted.
@@ -193,14 +204,18 @@ func (m *Model) Tally() Tally { return m.tally }
 func (m *Model) Verdict() []Violation {
 	var found []Violation
 	m.tally = Tally{}
+	m.rolls = m.allRolls()
 	for ref, h := range m.workloads {
 		for _, life := range h.lives() {
 			found = append(found, m.judgeWrites(ref, life)...)
 			found = append(found, m.judgeRestarts(ref, life)...)
 			found = append(found, m.judgeBounds(ref, life)...)
 			found = append(found, m.judgeDelays(ref, life)...)
+			found = append(found, m.judgeHeld(ref, life)...)
+			found = append(found, m.judgeHalts(ref, life)...)
 		}
 	}
+	found = append(found, m.judgeRolls()...)
 	found = append(found, m.judgePods()...)
 	found = append(found, m.judgeRecords()...)
 	slices.SortStableFunc(found, func(a, b Violation) int { return a.At.Compare(b.At) })
@@ -275,6 +290,9 @@ func (m *Model) Restarts() (count int) {
 	}
 	return count
 }
+
+// recordsAnew reports whether a sight shows another record than the one before.
+func recordsAnew(before, s *Sight) bool { return !maps.Equal(s.Record, before.Record) }
 
 func (s *Sight) restartedSince(before *Sight) bool {
 	return !s.RestartedAt.IsZero() && !s.RestartedAt.Equal(before.RestartedAt)

@@ -74,6 +74,7 @@ func (m *Model) storiesOf(s *Sight, included map[ConfigRef]bool) (lines []note) 
 			}
 			lines = append(lines, note{e.End, fmt.Sprintf("%s %s %s: %s", mark, u.Config.Kind, u.Config.Name, e.What)})
 		}
+		lines = append(lines, m.heldStoriesOf(u.Config)...)
 	}
 	return lines
 }
@@ -96,7 +97,26 @@ func (s *Sight) describe(before *Sight) string {
 	add(s.WantsPods != before.WantsPods, "wants pods %t", s.WantsPods)
 	add(s.Paused != before.Paused, "paused %t", s.Paused)
 	add(s.Template != before.Template, "another pod template")
+	add(s.Terms != before.Terms, "terms %+v", s.Terms)
+	add(s.Whole != before.Whole, "whole %t", s.Whole)
 	add(s.Rollout.Replicas != before.Rollout.Replicas, "%d replicas", s.Rollout.Replicas)
 	add(s.Listed && len(news) > 0, "seen in a list")
 	return strings.Join(news, ", ")
+}
+
+// heldStoriesOf returns what kept restarts for a config from beginning.
+func (m *Model) heldStoriesOf(config ConfigRef) (lines []note) {
+	for _, e := range m.terms[config] {
+		lines = append(lines, note{e.End, fmt.Sprintf("  %s %s: terms %+v", config.Kind, config.Name, e.Terms)})
+	}
+	for _, h := range m.halts {
+		if h.Config == config {
+			lines = append(lines, note{h.Since, fmt.Sprintf("  %s %s is halted for %v after %v failed (halt %s, version %d)", config.Kind, config.Name, h.Keys, h.Failed, h.ID, h.Version)},
+				note{h.until, fmt.Sprintf("  … halt %s was seen last", h.ID)})
+			if r, found := m.resumes[h.ID]; found {
+				lines = append(lines, note{r.Begin, "  … halt " + h.ID + " is resumed"})
+			}
+		}
+	}
+	return lines
 }

@@ -1,0 +1,167 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Halted is the rule that nobody restarts for content that is halted.
+const Halted = "halted"
+
+// Halt is what the controllers keep of a halt, as it was at one resource version.
+type Halt struct {
+	At      time.Time
+	Version uint64
+	ID      string
+	Config  ConfigRef
+	Keys    []string // as in [Use]
+	Failed  []WorkloadRef
+	Since   time.Time
+	Resumed bool
+}
+
+// halt is a halt as it was seen first, and when it was seen last and had not been resumed.
+type halt struct {
+	Halt
+	until time.Time
+}
+
+// Resume is a write of somebody's that resumes a halt by its id.
+type Resume struct {
+	Begin time.Time
+	ID    string
+}
+
+// SeeHalt takes in a halt. What is seen later of the same halt only counts for how long it lasts.
+func (m *Model) SeeHalt(h Halt) {
+	known, found := m.halts[h.ID]
+	if !found {
+		known = &halt{Halt: h, until: h.At}
+		m.halts[h.ID] = known
+	}
+	if !h.Resumed {
+		known.until = h.At
+	}
+}
+
+// Resume takes in that somebody resumes a halt. Only the first time counts.
+func (m *Model) Resume(r Resume) {
+	if _, found := m.resumes[r.ID]; !found {
+		m.resumes[r.ID] = r
+	}
+}
+
+// Halts returns how many halts were seen, and how many of them somebody resumed.
+func (m *Model) Halts() (all, resumed int) { return len(m.halts), len(m.resumes) }
+
+// haltsOf returns when a config was halted. It takes a while until the end of a halt has woken all.
+func (m *Model) haltsOf(config ConfigRef) (found []span) {
+	for _, h := range m.halts {
+		if h.Config == config {
+			found = append(found, span{h.Since, h.until.Add(m.options.Lag)})
+		}
+	}
+	return found
+}
+
+// judgeHalts finds restarts for content that was halted: the halt was kept for all controllers, its
+// keys were not edited since, nobody resumed it, and no workload that had failed ran after all.
+func (m *Model) judgeHalts(ref WorkloadRef, life []Sight) (found []Violation) {
+	recorded := life[0].Created
+	for i := 1; i < len(life); i++ {
+		before, s := &life[i-1], &life[i]
+		if s.restartedSince(before) && !s.Listed {
+			for _, h := range m.halts {
+				if h.Version < s.Version && h.Since.Before(s.RestartedAt) && m.brings(h, before, s, recorded) && m.isHalted(h, s.RestartedAt) {
+					found = append(found, Violation{ref, Halted, s.At, fmt.Sprintf(
+						"it restarted for %s %s, which was halted since %s (halt %s)", h.Config.Kind, h.Config.Name, clock(h.Since), h.ID)})
+				}
+			}
+		}
+		if recordsAnew(before, s) {
+			recorded = s.At
+		}
+	}
+	return found
+}
+
+// isHalted reports whether nothing can have ended a halt before a time.
+func (m *Model) isHalted(h *halt, at time.Time) bool {
+	if r, found := m.resumes[h.ID]; found && r.Begin.Before(at) {
+		return false
+	}
+	whole := Use{Config: h.Config, Keys: h.Keys, Optional: true}
+	edits := m.contentsUntil(&whole, at)
+	if len(edits) == 0 || !edits[len(edits)-1].End.Before(h.Since) {
+		return false
+	}
+	return !slices.ContainsFunc(h.Failed, func(ref WorkloadRef) bool { return m.wasWhole(ref, h.Since, at) })
+}
+
+// wasWhole reports whether all pods of a workload ran at any time of a span.
+func (m *Model) wasWhole(ref WorkloadRef, from, to time.Time) bool {
+	sights := m.history(ref).sights
+	for i := range sights {
+		isOver := i+1 < len(sights) && !sights[i+1].At.After(from)
+		if sights[i].Whole && !isOver && sights[i].At.Before(to) {
+			return true
+		}
+	}
+	return false
+}
+
+// brings reports whether a restart recorded the content of a halt: all changes that it can have recorded
+// end with the one that was halted.
+func (m *Model) brings(h *halt, before, s *Sight, recorded time.Time) bool {
+	for i := range s.Uses {
+		u := &s.Uses[i]
+		if u.Config != h.Config || s.Record[u.recordName()] == before.Record[u.recordName()] {
+			continue
+		}
+		candidates := m.changesFor(u, recorded, s)
+		if len(candidates) == 0 || !candidates[0].Begin.After(recorded) {
+			continue
+		}
+		last := lastOf(m.changes(&Use{Config: h.Config, Keys: common(u, h.Keys), Optional: true}), h.Since)
+		if last != nil && candidates[0].Begin.Equal(last.Begin) {
+			return true
+		}
+	}
+	return false
+}
+
+// lastOf returns the last edit that was carried out before a time.
+func lastOf(edits []Edit, at time.Time) *Edit {
+	if n := countEnded(edits, at); n > 0 {
+		return &edits[n-1]
+	}
+	return nil
+}
+
+// common returns the keys that both the pods see and a halt is for. One of the two must have them all, or
+// name them one by one.
+func common(u *Use, halted []string) []string {
+	if halted == nil {
+		return u.Keys
+	}
+	return slices.DeleteFunc(slices.Clone(halted), func(key string) bool { return !u.Sees(key) })
+}
+
+// IsOutdated reports whether a halt that is there at the end is for content that is not: its keys have
+// another content than at any time when it can have been made.
+func (m *Model) IsOutdated(h Halt) bool {
+	whole := Use{Config: h.Config, Keys: h.Keys, Optional: true}
+	edits := m.configs[h.Config]
+	if len(edits) == 0 {
+		return true
+	}
+	final := edits[len(edits)-1].Content
+	for i := range edits {
+		isOver := i+1 < len(edits) && edits[i+1].End.Before(h.Since.Add(-m.options.Stall))
+		if !isOver && edits[i].Begin.Before(h.Since) && whole.visible(edits[i].Content) == whole.visible(final) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,99 @@
+package model
+
+import (
+	"testing"
+	"time"
+)
+
+var app = WorkloadRef{"Deployment", "ns/app"}
+
+// halt shows a halt of the settings since 25, which the app has caused.
+func (p *play) halt(seconds float64, keys []string) {
+	p.SeeHalt(Halt{At: at(seconds), Version: p.version, ID: "h", Config: settings, Keys: keys, Failed: []WorkloadRef{app}, Since: at(25)})
+}
+
+// neighbor shows that the app restarts, and returns how it is then.
+func (p *play) neighbor(seconds float64, wave int) Sight {
+	p.ignored = Disagreeing // others do not restart
+	s := p.sight
+	s.Workload, s.UID, s.Wave = app, "app", wave
+	s.At, s.Record, s.RestartedAt = at(0), record("first"), time.Time{}
+	s.Version = p.version
+	p.See(s)
+	p.version++
+	s.At, s.Version, s.RestartedAt, s.Record = at(seconds), p.version, at(seconds), record("second")
+	p.See(s)
+	return s
+}
+
+// The content of 20 has broken the app.
+func TestNobodyRestartsForContentThatIsHalted(t *testing.T) {
+	onlyB := []Use{{Config: settings, Keys: []string{"b"}}}
+	for name, c := range map[string]struct {
+		uses []Use // usesAll if it is nil
+		keys []string
+		tell func(p *play)
+		want []string
+	}{
+		"at all":                         {nil, nil, func(p *play) { p.restart(40, "second") }, []string{Halted}},
+		"if that is kept by keys":        {nil, []string{"a"}, func(p *play) { p.restart(40, "second") }, []string{Halted}},
+		"unless somebody resumes it":     {nil, nil, func(p *play) { p.Resume(Resume{at(35), "h"}); p.restart(40, "second") }, nil},
+		"even if another one is resumed": {nil, nil, func(p *play) { p.Resume(Resume{at(35), "i"}); p.restart(40, "second") }, []string{Halted}},
+		"unless it is reverted":          {nil, nil, func(p *play) { p.edit(35, "a=1 b=1"); p.restart(40, "again") }, nil},
+		"unless it is fixed":             {nil, []string{"a"}, func(p *play) { p.edit(35, "a=3 b=1"); p.restart(40, "third") }, nil},
+		"even if another key is edited":  {nil, []string{"a"}, func(p *play) { p.edit(35, "a=2 b=2"); p.restart(40, "third") }, []string{Halted}},
+		"unless the one that failed runs": {nil, nil, func(p *play) {
+			s := p.neighbor(22, 0)
+			s.At, s.Version, s.Whole = at(35), s.Version+1, true
+			p.version = s.Version
+			p.See(s)
+			p.restart(40, "second")
+		}, nil},
+		"but for other keys": {onlyB, []string{"a"}, func(p *play) { p.edit(35, "a=2 b=2"); p.restart(40, "third") }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.uses == nil {
+				c.uses = usesAll
+			}
+			p := newPlay(Options{Lag: 5 * time.Second, Stall: 10 * time.Second}, c.uses)
+			p.edit(20, "a=2 b=1")
+			p.halt(26, c.keys)
+			c.tell(p)
+			p.requireRules(t, c.want...)
+		})
+	}
+}
+
+func TestARestartFromBeforeAHaltWasKeptIsNotJudged(t *testing.T) {
+	p := newPlay(Options{}, usesAll)
+	p.edit(20, "a=2 b=1")
+	p.restart(26, "second")
+	p.halt(26, nil)
+	p.requireRules(t)
+}
+
+func TestAHaltIsOutdatedOnceItsKeysHaveOtherContent(t *testing.T) {
+	for name, c := range map[string]struct {
+		keys []string
+		then string
+		want bool
+	}{
+		"which is fixed":                   {nil, "a=3 b=1", true},
+		"which is reverted":                {[]string{"a"}, "a=1 b=1", true},
+		"which stays":                      {nil, "", false},
+		"while another key is edited":      {[]string{"a"}, "a=2 b=2", false},
+		"while a key of unknown is edited": {nil, "a=2 b=2", true},
+	} {
+		p := newPlay(Options{}, usesAll)
+		p.edit(20, "a=2 b=1")
+		if c.then != "" {
+			p.edit(40, c.then)
+		}
+		if got := p.IsOutdated(Halt{Config: settings, Keys: c.keys, Since: at(25)}); got != c.want {
+			t.Errorf("the halt of a content %s: outdated %t", name, got)
+		}
+	}
+	if p := newPlay(Options{}, usesAll); !p.IsOutdated(Halt{Config: other, Since: at(25)}) {
+		t.Error("a halt of a config that never was is not outdated")
+	}
+}
