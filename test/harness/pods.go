@@ -33,7 +33,7 @@ func CrashPods(ctx context.Context, client kubernetes.Interface, namespace strin
 			if !isPod || !IsReady(pod) || !isDoomed(pod) {
 				continue
 			}
-			if err := crash(ctx, client, pod); err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
+			if err := CrashPod(ctx, client, pod); err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
 				errs = append(errs, fmt.Errorf("crash pod %s: %w", pod.Name, err))
 			}
 		}
@@ -47,7 +47,8 @@ func CrashPods(ctx context.Context, client kubernetes.Interface, namespace strin
 
 const crashLooping = "CrashLoopBackOff"
 
-func crash(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod) error {
+// CrashPod makes a pod crash, as a kubelet reports it.
+func CrashPod(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod) error {
 	const patch = `{"status":{"conditions":[{"type":"Ready","status":"False"},{"type":"ContainersReady","status":"False"}],"containerStatuses":[` +
 		`{"name":%q,"image":"example/app","imageID":"","ready":false,"restartCount":1,"state":{"waiting":{"reason":%q,"message":"back-off"}}}]}}`
 	_, err := client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType,

@@ -39,7 +39,7 @@ func (d *driver) editBlindly(ctx context.Context, random *rand.Rand, c *config) 
 
 // edit sets, or removes, a key that some pod may see.
 func (d *driver) edit(ctx context.Context, random *rand.Rand, c *config) error {
-	if c.content == nil || !c.lively {
+	if c.content == nil || !c.lively || c.bad || c.shared && random.IntN(8) > 0 {
 		return d.label(ctx, random, c)
 	}
 	keys := []string{"data/a", "data/a", "data/b", "data/more"}
@@ -138,7 +138,7 @@ func (d *driver) makeConfig(ctx context.Context, c *config, what string) error {
 // remake deletes a config or makes a deleted one again, with other content: an optional
 // config that comes back as it was is no change (docs/design.md, Limits).
 func (d *driver) remake(ctx context.Context, random *rand.Rand, c *config) error {
-	if !c.steady || !c.lively || c.flips > 0 {
+	if !c.steady || !c.lively || c.shared || c.flips > 0 {
 		return d.label(ctx, random, c)
 	}
 	if c.content == nil {

@@ -30,6 +30,10 @@ type driver struct {
 	serial atomic.Int64 // makes each value another: content comes back only where it is flipped
 	calm   atomic.Int64 // until when there is a truce, in nanoseconds
 	tasks  [workers][]task
+	ending atomic.Bool // bad contents end, too
+
+	breaker *breaker
+	people  *people
 
 	mu    sync.Mutex
 	edits map[string]int // by kind
@@ -122,6 +126,10 @@ func (d *driver) disturb(ctx context.Context, seed uint64, end time.Time, rate f
 		random := rand.New(rand.NewPCG(seed, uint64(w)))
 		ticker := time.NewTicker(time.Duration(float64(workers) / rate * float64(time.Second)))
 		defer ticker.Stop()
+		// These take so long that a short soak would seldom see the end of one.
+		if err := errors.Join(d.spoil(ctx, random, w), d.holdConfig(ctx, random, w)); err != nil {
+			return err
+		}
 		for time.Now().Before(end) {
 			if err := d.step(ctx, random, w); err != nil {
 				return err
@@ -153,11 +161,13 @@ func (d *driver) step(ctx context.Context, random *rand.Rand, w int) error {
 		return d.editBlindly(ctx, random, c)
 	case dice < 860:
 		return d.edit(ctx, random, c)
-	case dice < 890:
+	case dice < 880:
 		return d.remake(ctx, random, c)
-	case dice < 905:
+	case dice < 896:
+		return d.holdUp(ctx, random, w)
+	case dice < 908:
 		return d.toggle(ctx, app)
-	case dice < 910:
+	case dice < 912:
 		return d.setGracePeriod(ctx, random, app)
 	case dice < 950:
 		return d.scale(ctx, random, app)
@@ -188,12 +198,15 @@ func pick[T any](random *rand.Rand, all []T, w int) T {
 	return all[w+workers*random.IntN(count)]
 }
 
-// calmDown restores what is flipped, resumes what is paused, and recreates what is deleted:
+// calmDown restores what is flipped, mends what is bad, lifts what is held, resumes what is paused, and recreates what is deleted:
 // configs that are gone would not be judged.
 func (d *driver) calmDown(ctx context.Context) error {
+	d.ending.Store(true)
 	return d.share(ctx, func(ctx context.Context, w int) error {
-		if err := d.doDue(ctx, w, time.Now().Add(longestFlip)); err != nil {
-			return err
+		for len(d.tasks[w]) > 0 {
+			if err := d.doDue(ctx, w, time.Now().Add(time.Hour)); err != nil {
+				return err
+			}
 		}
 		for i := w; i < len(d.world.workloads); i += workers {
 			if app := d.world.workloads[i]; app.paused {

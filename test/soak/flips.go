@@ -30,7 +30,7 @@ const (
 // flip gives a key that pods see another value for a while, in which, as a rule, a pod is recreated.
 func (d *driver) flip(ctx context.Context, random *rand.Rand, w int) error {
 	c := d.pickFlippable(random, w)
-	if c.content == nil || !c.lively {
+	if c.content == nil || !c.lively || c.shared {
 		return d.label(ctx, random, c)
 	}
 	key := []string{"data/a", "data/b"}[random.IntN(2)]
@@ -82,7 +82,7 @@ func isPatient(w *workload) bool { return w.ownGrace > 0 && !w.never }
 func (d *driver) pickFlippable(random *rand.Rand, w int) (c *config) {
 	for range 10 {
 		c = pick(random, d.world.configs, w)
-		if c.lively && c.content != nil && slices.ContainsFunc(c.readers, isPatient) {
+		if c.lively && !c.shared && c.content != nil && slices.ContainsFunc(c.readers, isPatient) {
 			break
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"hash/fnv"
 	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -21,6 +22,8 @@ type judge struct {
 	model *model.Model
 	uses  map[model.WorkloadRef][]model.Use
 	apps  map[string]model.WorkloadRef // by namespace and the label app
+
+	breaker *breaker
 }
 
 func newJudge(w *world, options model.Options) *judge {
@@ -44,6 +47,36 @@ func (j *judge) revert(r model.Revert) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.model.Revert(r)
+}
+
+func (j *judge) agree(e model.TermsEdit) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.model.Agree(e)
+}
+
+func (j *judge) seeHalt(h model.Halt) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.model.SeeHalt(h)
+}
+
+func (j *judge) resume(r model.Resume) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.model.Resume(r)
+}
+
+func (j *judge) halts() (all, resumed int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.model.Halts()
+}
+
+func (j *judge) isOutdated(h model.Halt) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.model.IsOutdated(h)
 }
 
 func (j *judge) watched(from, to time.Time) {
@@ -86,15 +119,21 @@ func (j *judge) see(object metav1.Object, listed bool) {
 	case *appsv1.Deployment:
 		s := sightOf("Deployment", o, &o.Spec.Template, *o.Spec.Replicas > 0, listed)
 		s.Paused, s.Rollout = o.Spec.Paused, rolloutOf(o)
+		s.Whole = isWhole(o.Generation, o.Status.ObservedGeneration, *o.Spec.Replicas, o.Status.Replicas, o.Status.UpdatedReplicas, o.Status.AvailableReplicas)
 		j.seeWorkload(s)
 	case *appsv1.StatefulSet:
-		j.seeWorkload(sightOf("StatefulSet", o, &o.Spec.Template, *o.Spec.Replicas > 0, listed))
+		s := sightOf("StatefulSet", o, &o.Spec.Template, *o.Spec.Replicas > 0, listed)
+		s.Whole = isWhole(o.Generation, o.Status.ObservedGeneration, *o.Spec.Replicas, o.Status.Replicas, o.Status.UpdatedReplicas, o.Status.AvailableReplicas)
+		j.seeWorkload(s)
 	case *appsv1.DaemonSet:
-		j.seeWorkload(sightOf("DaemonSet", o, &o.Spec.Template, true, listed))
+		s := sightOf("DaemonSet", o, &o.Spec.Template, true, listed)
+		s.Whole = isWhole(o.Generation, o.Status.ObservedGeneration, o.Status.DesiredNumberScheduled, o.Status.UpdatedNumberScheduled, o.Status.NumberAvailable)
+		j.seeWorkload(s)
 	case *appsv1.ReplicaSet:
 		j.seeSet(o, listed, false)
 	case *corev1.Pod:
 		j.seePod(o, time.Time{})
+		j.breaker.see(o)
 	}
 }
 
@@ -177,12 +216,18 @@ func sightOf(kind string, object metav1.Object, template *corev1.PodTemplateSpec
 	s := model.Sight{
 		At: time.Now(), Version: versionOf(object), Listed: listed, Workload: refOf(kind, object), UID: string(object.GetUID()),
 		Created: object.GetCreationTimestamp().Time, Enabled: annotations[enabledAnnotation] == "enabled", WantsPods: wantsPods,
-		Template: fingerprint(template),
+		Template: fingerprint(template), Terms: termsOf(annotations, time.Now()),
 	}
+	s.Wave, _ = strconv.Atoi(annotations[waveAnnotation]) // 0 if there is none
 	// What cannot be read says nothing, which the model notices where it counts.
 	s.RestartedAt, _ = time.Parse(time.RFC3339Nano, template.Annotations[timestampAnnotation])
 	_ = json.Unmarshal([]byte(annotations[checksumsAnnotation]), &s.Record)
 	return s
+}
+
+// isWhole reports whether a status says that there are as many pods as wanted, by all counts.
+func isWhole(generation, observed int64, want int32, counts ...int32) bool {
+	return observed >= generation && !slices.ContainsFunc(counts, func(count int32) bool { return count != want })
 }
 
 // fingerprint differs where templates do, what a restart sets left out.

@@ -2,8 +2,8 @@
 // are edited at random, opted in and out, deleted and made again, scaled and paused, on
 // a local cluster, with both engines behind a proxy that injects faults
 // (test/faultproxy), while controllers, kube-apiserver and etcd are killed and started
-// again. Restarts are reverted, contents are restored, and somebody makes objects that
-// hurt. Then it lets everything calm down and judges (test/soak/model).
+// again. Restarts are reverted, contents are restored, some contents break pods, people
+// hold restarts, and somebody makes objects that hurt. Then it lets everything calm down and judges (test/soak/model).
 //
 //	soak [-seed N] [-duration 10m] [-workloads 300] [-rate 50]
 //

@@ -119,6 +119,16 @@ func (r *replicas) logs(about string) string {
 	return strings.Join(lines, "")
 }
 
+// countLogs counts the lines of all logs that contain a text.
+func (r *replicas) countLogs(text string) (count int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.ever {
+		count += len(c.Log().Containing(text))
+	}
+	return count
+}
+
 // stop ends the controllers in good order.
 func (r *replicas) stop() error {
 	r.mu.Lock()

@@ -83,6 +83,14 @@ func (s *soak) atRest(ctx context.Context) error {
 	if stale, err := leader.Metric(ctx, "stale_workloads", nil); err != nil || stale != 0 {
 		return errors.Join(fmt.Errorf("%.0f workloads are stale", stale), err)
 	}
+	for _, metric := range []string{"held_workloads", "undelivered_restarts"} {
+		if count, err := leader.Metric(ctx, metric, nil); err != nil || count != 0 {
+			return errors.Join(fmt.Errorf("%s is %.0f", metric, count), err)
+		}
+	}
+	if err := s.people.requireNone(ctx); err != nil {
+		return err
+	}
 	unfinished, err := unfinishedRollouts(ctx, s.cluster.Client())
 	if err == nil && len(unfinished) > 0 {
 		err = fmt.Errorf("%d %w: %s", len(unfinished), errUnfinished, textsOf(unfinished[:min(5, len(unfinished))]))
@@ -164,6 +172,8 @@ func (s *soak) sweep(ctx context.Context) error {
 			err = s.deleteOrphan(ctx, pod)
 		} else if unfinished(pod) {
 			err = s.wakePod(ctx, pod)
+		} else {
+			err = deleteCrashing(ctx, s.cluster.Client(), f.pods[i:i+1], s.breaker)
 		}
 		if err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("sweep pod %s/%s: %w", pod.Namespace, pod.Name, err)

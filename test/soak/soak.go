@@ -22,7 +22,14 @@ const (
 	backoffLimit = 8 * time.Second
 	freeRestarts = 3
 	nodes        = 2 // two pods of each DaemonSet
-	setUpLimit   = 5 * time.Minute
+
+	// restartSoak is how long a restart must hold out, restartDeadline how long it may make no progress, and
+	// fanOutLimit how many may roll at the same time.
+	restartSoak     = time.Second
+	restartDeadline = 10 * time.Second
+	fanOutLimit     = 20
+
+	setUpLimit = 5 * time.Minute
 
 	// lag is how long the controller may take to learn of a change: an API server
 	// that is killed and started on a busy machine, and the watches' pauses after that.
@@ -58,6 +65,8 @@ type soak struct {
 	replicas    *replicas
 	saboteur    *saboteur
 	tenant      *tenant
+	breaker     *breaker
+	people      *people
 	account     string
 	directory   string // of files that are not the cluster's
 	cleanups    harness.Cleanups
@@ -138,6 +147,7 @@ func (s *soak) open(ctx context.Context) error {
 		"--restart-grace-period", strconv.Itoa(int(grace.Seconds())), "--deployment-engine=on",
 		"--restart-backoff-limit", backoffLimit.String(), "--leader-elect", "--controller-namespace", installation.Namespace,
 		"--leader-elect-lease-duration", "10s", "--leader-elect-renew-deadline", "8s", "--leader-elect-retry-period", "1s",
+		"--fan-out=gradual", "--restart-soak", restartSoak.String(), "--restart-deadline", restartDeadline.String(), "--fan-out-limit", strconv.Itoa(fanOutLimit),
 	}}
 	s.cleanups.Add(s.replicas.stop)
 	s.cleanups.Add(func() error { s.proxy.Inject(nil); return nil }) // so that they can give back the lease
@@ -148,14 +158,20 @@ func (s *soak) open(ctx context.Context) error {
 func (s *soak) setUp(ctx context.Context) error {
 	random := rand.New(rand.NewPCG(s.seed, 0))
 	s.world = newWorld(random, s.workloads)
-	s.judge = newJudge(s.world, model.Options{Lag: lag, Stall: stall, Patience: patience, Budget: &model.Budget{Free: freeRestarts, Grace: grace, Limit: backoffLimit}})
+	s.judge = newJudge(s.world, model.Options{Lag: lag, Stall: stall, Patience: patience, Gate: model.Gate{Limit: fanOutLimit, Deadline: restartDeadline},
+		Budget: &model.Budget{Free: freeRestarts, Grace: grace, Limit: backoffLimit}})
 	s.replicas.judge = s.judge
-	s.driver = &driver{client: s.cluster.Client(), judge: s.judge, world: s.world, edits: map[string]int{}}
+	s.breaker = newBreaker(s.cluster.Client())
+	s.judge.breaker = s.breaker
+	s.people = newPeople(s.cluster.Client(), s.judge, s.replicas.installation.Namespace, s.seed)
+	s.driver = &driver{client: s.cluster.Client(), judge: s.judge, world: s.world, edits: map[string]int{}, breaker: s.breaker, people: s.people}
 	s.saboteur = &saboteur{cluster: s.cluster, replicas: s.replicas, judge: s.judge, random: random, kills: map[string]int{}}
 	s.tenant = newTenant(s.cluster.Client(), s.account)
 	kept, stop := context.WithCancel(ctx)
 	s.cleanups.Add(func() error { stop(); return nil })
 	go s.saboteur.keepUp(kept)
+	go s.breaker.work(kept)
+	go s.people.watch(kept)
 	s.observer = &observer{client: s.cluster.Client(), judge: s.judge, versions: map[string]int{}}
 	if err := s.observer.observe(ctx); err != nil {
 		return err
@@ -273,6 +289,7 @@ func (s *soak) conclude(ctx context.Context) *report {
 	calm := time.Now()
 	limited, cancel := context.WithTimeout(ctx, restLimit)
 	defer cancel()
+	s.people.hurry.Store(true)
 	calmed := s.driver.calmDown(limited)
 	restless := s.awaitRest(ctx, restLimit)
 	s.printf("at rest after %s", time.Since(calm).Round(100*time.Millisecond))

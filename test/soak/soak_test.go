@@ -79,12 +79,13 @@ func TestTheWorldHasEverything(t *testing.T) {
 		found[c.kind]++
 		found["deleted and made again"] += count(c.steady && c.lively)
 		found["with a key that no container reads"] += count(len(c.blind) > 0)
+		found["shared"] += count(c.shared && len(c.readers) > 3)
 		found["left alone"] += count(!c.lively)
 		found["lively and read whole"] += count(c.lively && len(c.readersOf("data/a")) > 0 && len(c.readersOf("data/b")) > 0)
 	}
 	for _, what := range []string{
 		"Deployment", "StatefulSet", "DaemonSet", "never enabled", "steady", "recreating", "configmap", "secret",
-		"deleted and made again", "with a key that no container reads", "left alone", "patient", "lively and read whole",
+		"deleted and made again", "with a key that no container reads", "left alone", "patient", "lively and read whole", "shared",
 	} {
 		if found[what] < 10 {
 			t.Errorf("only %d are %s", found[what], what)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -22,6 +23,8 @@ const (
 	timestampAnnotation = "com.xing.deployment-restart.timestamp"
 	causeAnnotation     = "com.xing.deployment-restart.cause"
 	namespaceCount      = 3
+	sharedEach          = 60 // configs, of which one for each worker is shared
+	waveEach            = 40 // workloads, of which one is in a later wave
 )
 
 // config is a ConfigMap or Secret of the soak. Keys under "data/" and "binary/" are
@@ -38,6 +41,9 @@ type config struct {
 	readers []*workload
 	content map[string]string // nil while it is deleted
 	flips   int               // edits that are to be undone
+	// shared ones have many readers and are seldom edited, but become bad, and are held.
+	shared    bool
+	bad, held bool
 	// blind are keys that no user sees.
 	blind []string
 }
@@ -60,6 +66,8 @@ type workload struct {
 	ownGrace time.Duration
 
 	enabled, paused bool
+	held            bool
+	wave            int
 	replicas        int32
 	image           int
 	recreate        bool // the strategy of a Deployment
@@ -118,6 +126,8 @@ func newWorld(random *rand.Rand, size int) *world {
 		if random.IntN(5) < 2 {
 			c.kind = "secret"
 		}
+		c.shared = i%sharedEach < workers // so that each worker has some
+		c.lively = c.lively || c.shared
 		c.content = map[string]string{"data/a": "first", "data/b": "first"}
 		if c.kind == "configmap" {
 			c.content["binary/blob"] = "first"
@@ -154,10 +164,16 @@ func (w *world) newWorkload(random *rand.Rand, i int) *workload {
 	}
 	d.namespace = w.configs[i].namespace
 	d.read(random, w.configs[i]) // so that none is without a user
+	if i%waveEach == 0 {
+		d.wave = 1
+	}
 	for range random.IntN(3) {
 		if c := w.configs[random.IntN(len(w.configs))]; c.namespace == d.namespace {
 			d.read(random, c)
 		}
+	}
+	if shared := w.configs[random.IntN(len(w.configs))/sharedEach*sharedEach+random.IntN(workers)]; shared.namespace == d.namespace {
+		d.read(random, shared)
 	}
 	return d
 }
@@ -201,6 +217,9 @@ func (d *workload) meta() metav1.ObjectMeta {
 	meta := metav1.ObjectMeta{Namespace: d.namespace, Name: d.name, Labels: map[string]string{"app": d.name}, Annotations: map[string]string{}}
 	if d.enabled {
 		meta.Annotations[enabledAnnotation] = "enabled"
+	}
+	if d.wave != 0 {
+		meta.Annotations[waveAnnotation] = strconv.Itoa(d.wave)
 	}
 	if d.ownGrace > 0 {
 		meta.Annotations[graceAnnotation] = d.ownGrace.String()
