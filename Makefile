@@ -74,10 +74,10 @@ bin/helm: tools/go.mod tools/go.sum
 	@$(PROGRESS) helm go build -C tools -o ../bin/helm -ldflags '-s -w' helm.sh/helm/v4/cmd/helm
 	@touch bin/helm
 
-.PHONY: bin/play bin/bench bin/soak bin/testreport bin/image
+.PHONY: bin/play bin/bench bin/soak bin/testreport bin/image bin/release
 bin/play bin/bench bin/soak: # the go command knows best whether they are out of date
 	@go build -o $@ ./test/$(@F)
-bin/testreport bin/image:
+bin/testreport bin/image bin/release:
 	@go build -C tools -o ../$@ ./$(@F)
 
 .PHONY: image
@@ -93,6 +93,17 @@ docker-image: ## Build the container image with Docker or Podman instead (IMAGE=
 binaries:
 	@$(foreach a,$(ARCHITECTURES),GOOS=linux GOARCH=$(a) \
 		$(PROGRESS) 'binary for linux/$(a)' $(BUILD) -o dist/$(NAME)-$(VERSION)-linux-$(a) .;)
+
+.PHONY: release
+release: build bin/release bin/helm ## Check that everything names VERSION=x.y.z, and put what is released into dist/
+	@$(if $(filter command line,$(origin VERSION)),,echo 'give the version, as in: make release VERSION=2.1.0' >&2; exit 2)
+	@bin/release -version '$(VERSION)'
+	@rm -rf dist
+	@$(MAKE) --no-print-directory image
+	@bin/helm package charts/$(NAME) --destination dist
+	@git archive --prefix=$(NAME)-$(VERSION)/ -o dist/$(NAME)-$(VERSION)-manifests.tar.gz HEAD k8s-manifests examples LICENSE
+	@cd dist && find * -type f | sort | xargs sha256sum >../SHA256SUMS && mv ../SHA256SUMS .
+	@echo 'dist/SHA256SUMS: the checksums of all files; docs/releasing.md says how to sign and publish them'
 
 ##### Try
 
