@@ -184,7 +184,7 @@ func (g *gatekeeper) resumeByID(id string) {
 func (g *gatekeeper) restore(h gate.Halt) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.ledger.Restore(h)
+	g.ledger.Restore(h, time.Now())
 }
 
 // halted returns the configs with halts.

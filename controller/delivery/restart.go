@@ -69,14 +69,18 @@ func Begin(w *catalog.Workload, wasWhole bool, at time.Time) *Restart {
 const longestResumed = time.Hour
 
 // Resumes reports whether the restart of a workload may still be under way, and when it began, for a
-// process that did not make it.
+// process that did not make it. If the clock of the other process was ahead, the restart began at the latest now.
 func Resumes(w *catalog.Workload, policy Policy, now time.Time) (began time.Time, isRolling bool) {
 	began, err := time.Parse(time.RFC3339Nano, w.Timestamp)
-	age := now.Sub(began)
+	longest := min(policy.deadline(w), longestResumed)
 	isOurs := w.Applied.Trusted && w.Applied.Reverted == nil && !began.Before(w.Applied.Written)
-	if err != nil || !isOurs || age < 0 || age > min(policy.deadline(w), longestResumed) {
+	if err != nil || !isOurs || began.Before(now.Add(-longest)) || began.After(now.Add(longest)) {
 		return time.Time{}, false
 	}
+	if began.After(now) {
+		began = now
+	}
+	age := now.Sub(began)
 	hasCompleted := w.Rollout.IsWhole() || w.Rollout.Observed && w.Rollout.Completed
 	return began, age < policy.Soak || !hasCompleted
 }

@@ -269,8 +269,12 @@ func (l *Ledger) dropHalts(config catalog.ConfigRef, isOver func(*Halt) bool) (e
 	return ended
 }
 
-// Restore takes in a halt that another process began, unless it is known.
-func (l *Ledger) Restore(h Halt) {
+// Restore takes in a halt that another process began, unless it is known. If its clock was ahead, a person
+// resumed the halt at the latest now, so that no failure of a later restart is forgiven.
+func (l *Ledger) Restore(h Halt, now time.Time) {
+	if h.Resumed.After(now) {
+		h.Resumed = now
+	}
 	restored := l.halts.withContent(h.Config, h.Content)
 	switch {
 	case restored == nil:

@@ -272,8 +272,8 @@ func TestANewLeaderTakesInTheHalts(t *testing.T) {
 	old.fail(canary, "bad", "h1")
 	b := newBook(t, gradual(50))
 	for _, h := range old.HaltsOf(config("c")) {
-		b.Restore(*h)
-		b.Restore(*h) // it is there already
+		b.Restore(*h, start)
+		b.Restore(*h, start) // it is there already
 	}
 	b.expect(Halted, due("second", "level"))
 	b.now = b.now.Add(time.Minute)
@@ -284,11 +284,22 @@ func TestANewLeaderTakesInTheHalts(t *testing.T) {
 	third := newBook(t, gradual(50))
 	third.now = b.now
 	for _, h := range b.HaltsOf(config("c")) {
-		third.Restore(*h)
+		third.Restore(*h, third.now)
 	}
 	third.expect("", due("second", "level"))
 	if h := third.fail(canary, "bad", "h2"); h == nil {
 		t.Error("a failure after that did not halt")
+	}
+}
+
+func TestAResumptionByAClockThatWasAheadForgivesNoLaterFailure(t *testing.T) {
+	b := newBook(t, gradual(50))
+	canary, ahead := due("canary"), start.Add(5*time.Minute)
+	b.Restore(Halt{ID: "h1", Config: config("c"), Content: "bad", Since: ahead, Resumed: ahead}, b.now)
+	b.now = b.now.Add(time.Minute)
+	b.restart(canary)
+	if h := b.fail(canary, "bad", "h2"); h == nil {
+		t.Error("the failure was forgiven")
 	}
 }
 
@@ -299,7 +310,7 @@ func TestARestoredHaltCountsMoreThanFailuresThatAreTooFew(t *testing.T) {
 	if h := b.fail(canary, "bad", "h1"); h != nil {
 		t.Fatal("one failure halted")
 	}
-	b.Restore(Halt{ID: "h0", Config: config("c"), Content: "bad", Failed: []catalog.WorkloadRef{workload("a", "old")}, Since: start})
+	b.Restore(Halt{ID: "h0", Config: config("c"), Content: "bad", Failed: []catalog.WorkloadRef{workload("a", "old")}, Since: start}, start)
 	if answer := b.Ask(due("second"), b.now); answer.Reason != Halted || answer.Halt.ID != "h0" {
 		t.Errorf("%+v", answer)
 	}
@@ -307,7 +318,7 @@ func TestARestoredHaltCountsMoreThanFailuresThatAreTooFew(t *testing.T) {
 
 func TestHaltsDoNotConcernRestartsThatAreAllAtOnce(t *testing.T) {
 	b := newBook(t, Policy{Limit: 50})
-	b.Restore(Halt{ID: "h1", Config: config("c"), Content: "bad", Since: start})
+	b.Restore(Halt{ID: "h1", Config: config("c"), Content: "bad", Since: start}, start)
 	r := due("w")
 	r.Causes[0].IsGradual = false
 	b.restart(r)

@@ -22,8 +22,10 @@ func (f *fleet) happen() {
 		f.remove(a)
 	case n < 50:
 		f.togglePause(a)
-	case n < 55:
+	case n < 53:
 		a.isUnwell = !a.isUnwell
+	case n < 55:
+		f.outage()
 	case n < 60:
 		f.recover(a)
 	case n < 64:
@@ -168,6 +170,27 @@ func (f *fleet) togglePause(a *app) {
 		f.abandon(a)
 	}
 	f.look(a)
+}
+
+// outage takes nodes away for some minutes. The pods of many workloads are gone, and restarts that are under
+// way say nothing any more.
+func (f *fleet) outage() {
+	share := 1 + f.random.IntN(3)
+	for _, a := range f.apps {
+		if !f.chance(share) || a.isGone || a.isUnwell {
+			continue
+		}
+		f.say("%s loses its pods", a)
+		f.outages++
+		a.isUnwell = true
+		if r := a.rollout; r != nil {
+			f.after(f.upTo(time.Minute), func() { f.finish(a, r, neutral) })
+		}
+		f.after(f.upTo(5*time.Minute), func() {
+			f.say("%s has its pods again", a)
+			a.isUnwell = false
+		})
+	}
 }
 
 // calmDown lets nothing more happen than what has begun. Nobody looks at a workload unless it was held,

@@ -14,6 +14,8 @@ import (
 type leader struct {
 	*fleet
 	ledger *Ledger
+	// skew is by how much its clock is ahead.
+	skew   time.Duration
 	known  catalog.Sequence // edits up to this one were not shown to it
 	queued map[*app]bool
 	dirty  map[*app]bool
@@ -38,6 +40,8 @@ type patch struct {
 	request  *Request
 	contents map[*simKey]*content
 	version  map[*simKey]*content // the record on which it is based
+	// began is when it was sent, and stamp the same by the clock of the leader.
+	began, stamp time.Time
 }
 
 // lead starts a leader, which finds what others have begun.
@@ -45,14 +49,14 @@ func (f *fleet) lead() {
 	l := &leader{
 		fleet: f, known: f.moment, queued: map[*app]bool{}, dirty: map[*app]bool{}, patches: map[*app]*patch{}, asked: map[*app]*Request{},
 		reasons: map[*app]Reason{}, pending: map[*app]bool{}, current: map[*app]*simRollout{}, attempts: map[*app]int{}, uncertain: map[*app]time.Time{}, proven: map[FanOut]int{},
-		first: map[catalog.ConfigRef][]catalog.WorkloadRef{}, firstUntil: map[catalog.ConfigRef]time.Time{},
+		first: map[catalog.ConfigRef][]catalog.WorkloadRef{}, firstUntil: map[catalog.ConfigRef]time.Time{}, skew: f.skew(),
 	}
 	l.ledger = New(f.policy, l.wake)
 	f.leader = l
 	f.leaders++
-	f.say("a new leader")
+	f.say("a new leader, its clock is ahead by %s", l.skew)
 	for _, h := range f.stored {
-		l.ledger.Restore(h)
+		l.ledger.Restore(h, l.clock())
 	}
 	for _, ref := range l.ledger.Halted() {
 		l.noteContent(f.config(ref))
@@ -72,11 +76,13 @@ func (f *fleet) lead() {
 				c.Moments, c.IsGradual = []catalog.Sequence{0}, f.config(c.Config).isGradual
 			}
 			r.request, r.takesPlace = &found, f.takesPlace(&found)
+			l.noteTakeover(r)
 			l.show(a, r)
 			l.ledger.Expect(a.ref, a.wave)
 		}
 		l.enqueue(a)
 	}
+	l.store()
 }
 
 // kill ends the leader. Its requests arrive or not.
@@ -90,7 +96,7 @@ func (f *fleet) kill() {
 	for _, a := range f.apps {
 		if p := l.patches[a]; p != nil && f.chance(2) && l.isAcceptable(a, p) {
 			f.say("%s restarts all the same", a)
-			f.accept(a, p.request, p.contents)
+			f.accept(a, p)
 		}
 	}
 	f.forgetFailures()
@@ -150,7 +156,7 @@ func (l *leader) process(a *app) {
 		return
 	}
 	r := l.request(a, changed)
-	answer := l.ledger.Ask(r, l.now)
+	answer := l.ledger.Ask(r, l.clock())
 	l.say("%s asks for %v: %q", a, r.Causes, answer.Reason)
 	l.checkAnswer(a, r, &answer)
 	if answer.MayBegin() {
@@ -163,7 +169,7 @@ func (l *leader) process(a *app) {
 		l.reasons[a] = answer.Reason
 	}
 	if !answer.Until.IsZero() {
-		l.enqueueAfter(a, answer.Until.Sub(l.now))
+		l.enqueueAfter(a, answer.Until.Sub(l.clock()))
 	}
 	if answer.Reason == SlowStart && l.ledger.NeedsCount(answer.FanOut) {
 		l.count(answer.FanOut)
@@ -173,7 +179,7 @@ func (l *leader) process(a *app) {
 func (l *leader) request(a *app, changed []*simKey) *Request {
 	r := &Request{
 		Workload: a.ref, CannotRoll: a.cannotRoll, Standing: Well, Wave: a.wave, Causes: a.causes(changed, l.known),
-		IsClosed: l.now.Before(a.closedUntil), Opens: a.closedUntil, Wait: max(0, a.slowedUntil.Sub(l.now)),
+		IsClosed: l.clock().Before(a.closedUntil), Opens: a.closedUntil, Wait: max(0, a.slowedUntil.Sub(l.now)),
 	}
 	if a.isHeld || slices.ContainsFunc(changed, func(k *simKey) bool { return a.of[k].isHeld }) {
 		r.Hold = "held"
@@ -189,7 +195,7 @@ func (l *leader) request(a *app, changed []*simKey) *Request {
 
 // patch sends the request, and learns later what became of it.
 func (l *leader) patch(a *app, r *Request) {
-	p := &patch{request: r, contents: map[*simKey]*content{}, version: a.shownRecord()}
+	p := &patch{request: r, contents: map[*simKey]*content{}, version: a.shownRecord(), began: l.now, stamp: l.clock()}
 	for _, k := range a.reads {
 		p.contents[k] = k.content
 	}
@@ -236,8 +242,8 @@ func (l *leader) answered(a *app, p *patch) bool {
 		l.lose(a, p)
 	default:
 		l.say("%s restarts", a)
-		l.accept(a, p.request, p.contents)
-		l.ledger.Begin(p.request, l.now)
+		l.accept(a, p)
+		l.ledger.Begin(p.request, l.clock())
 		delete(l.uncertain, a)
 		delete(l.attempts, a)
 		switch {
@@ -252,7 +258,7 @@ func (l *leader) answered(a *app, p *patch) bool {
 }
 
 func (l *leader) release(a *app, isPending, isUncertain bool) {
-	l.ledger.Release(a.ref, isPending, isUncertain, l.now)
+	l.ledger.Release(a.ref, isPending, isUncertain, l.clock())
 	if !isPending {
 		l.decided(a)
 	}
@@ -271,7 +277,7 @@ func (l *leader) lose(a *app, p *patch) {
 	isAccepted := l.chance(2)
 	l.say("%s: the answer is lost, accepted: %v", a, isAccepted)
 	if isAccepted {
-		l.accept(a, p.request, p.contents)
+		l.accept(a, p)
 		rollout := a.rollout
 		l.after(l.upTo(25*time.Second), func() {
 			if l.leader == l {
@@ -295,7 +301,7 @@ func (l *leader) tickOn() {
 }
 
 func (l *leader) tick() {
-	l.ledger.Tick(l.now)
+	l.ledger.Tick(l.clock())
 	for a, since := range l.uncertain {
 		if l.now.Sub(since) >= uncertainFor {
 			delete(l.uncertain, a)
@@ -312,7 +318,7 @@ func (l *leader) show(a *app, r *simRollout) {
 	r.isShown, l.current[a] = true, r
 	delete(l.uncertain, a)
 	delete(l.reasons, a)
-	l.ledger.Begin(r.request, l.now)
+	l.ledger.Begin(r.request, l.clock())
 	if r.isSoaking {
 		l.ledger.Rolled(a.ref)
 	}

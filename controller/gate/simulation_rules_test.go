@@ -47,7 +47,7 @@ func (l *leader) fail(a *app, r *simRollout) {
 			continue // it says nothing about the present content
 		}
 		id := fmt.Sprintf("halt-%d-%d", l.failures, i)
-		h := l.ledger.Fail(&Failure{Workload: a.ref, Config: c.ref, Keys: cause.Keys, Content: content, Began: r.began}, id, l.now)
+		h := l.ledger.Fail(&Failure{Workload: a.ref, Config: c.ref, Keys: cause.Keys, Content: content, Began: r.stamp}, id, l.clock())
 		if want := l.noteFailure(a, c, cause.Keys, content, id, r.began); (h != nil) != want {
 			l.breaks("%s failed for %s: halted %v, want %v", a, content, h != nil, want)
 		}
@@ -104,7 +104,7 @@ func (l *leader) noteContent(c *simConfig) {
 	l.endHalts(c, func(h *trueHalt) bool { return c.id(h.keys, nil) != h.content })
 	for _, h := range l.ledger.ContentChanged(c.ref, func(keys []string) string { return c.id(keys, nil) }) {
 		l.first[c.ref], l.firstUntil[c.ref] = slices.Clone(h.Failed), l.now.Add(20*time.Second)
-		l.ledger.GoFirst(c.ref, h.Failed, l.firstUntil[c.ref])
+		l.ledger.GoFirst(c.ref, h.Failed, l.clock().Add(20*time.Second))
 		l.tickOn()
 	}
 	l.store()
@@ -115,7 +115,7 @@ func (f *fleet) resume() {
 		return
 	}
 	h := f.halts[f.random.IntN(len(f.halts))]
-	resumed := f.leader.ledger.Resume(h.config.ref, h.id, f.now)
+	resumed := f.leader.ledger.Resume(h.config.ref, h.id, f.leader.clock())
 	if (resumed != nil) != h.isActive {
 		f.breaks("resumed %v, active %v", resumed, h.isActive)
 	}

@@ -45,6 +45,7 @@ func TestFleetsRestartGraduallyAndCompletelyWhateverHappens(t *testing.T) {
 	for what, count := range map[string]int{
 		"restarts": total.restarts, "deliveries": total.deliveries, "failures": total.failures, "halts": total.halts,
 		"leaders": total.leaders, "lost answers": total.lost, "waits": total.waits, "ends with halts": total.haltedEnds,
+		"lost pods": total.outages,
 	} {
 		if *simulatedFleets >= 1000 && count < *simulatedFleets/20 {
 			t.Errorf("only %d %s", count, what)
@@ -54,7 +55,7 @@ func TestFleetsRestartGraduallyAndCompletelyWhateverHappens(t *testing.T) {
 
 // tally counts what has happened.
 type tally struct {
-	restarts, deliveries, failures, halts, leaders, lost, waits, haltedEnds int
+	restarts, deliveries, failures, halts, leaders, lost, waits, haltedEnds, outages int
 }
 
 func (t *tally) add(other *tally) {
@@ -66,6 +67,7 @@ func (t *tally) add(other *tally) {
 	t.lost += other.lost
 	t.waits += other.waits
 	t.haltedEnds += other.haltedEnds
+	t.outages += other.outages
 }
 
 // play lets things happen for some minutes, calms down, fixes what is broken, and judges.

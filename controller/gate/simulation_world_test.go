@@ -88,6 +88,7 @@ type simRollout struct {
 	request    *Request
 	contents   map[*simKey]*content
 	began      time.Time
+	stamp      time.Time // the same by the clock of the leader that began it
 	takesPlace bool
 	isShown    bool // to the leader
 	isSoaking  bool
@@ -246,14 +247,15 @@ func (c *simConfig) id(keys []string, contents map[*simKey]*content) string {
 }
 
 // accept is what happens when the API server accepts a restart.
-func (f *fleet) accept(a *app, r *Request, contents map[*simKey]*content) {
+func (f *fleet) accept(a *app, p *patch) {
+	r, contents := p.request, p.contents
 	a.previous, a.recorded = a.recorded, contents
 	if r.CannotRoll || a.cannotRoll {
 		a.rollout = nil
 		return
 	}
 	f.restarts++
-	rollout := &simRollout{request: r, contents: contents, began: f.now, takesPlace: f.takesPlace(r)}
+	rollout := &simRollout{request: r, contents: contents, began: p.began, stamp: p.stamp, takesPlace: f.takesPlace(r)}
 	heldPlace := a.rollout.holdsPlace()
 	if a.rollout, a.isBroken = rollout, false; rollout.takesPlace && !heldPlace {
 		f.checkLimit()

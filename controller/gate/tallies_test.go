@@ -136,7 +136,7 @@ func (h *handler) restore(t *rapid.T) {
 	if rapid.Bool().Draw(t, "resumed") {
 		halt.Resumed = h.now
 	}
-	h.ledger.Restore(halt)
+	h.ledger.Restore(halt, h.now)
 }
 
 func (h *handler) recover(t *rapid.T) {
