@@ -16,17 +16,21 @@ import (
 func main() {
 	version := flag.String("version", "", "the version to release, such as 2.0.0")
 	flag.Parse()
+	if !isReady(*version) {
+		os.Exit(1)
+	}
+}
+
+// isReady reports whether the version can be released, and says why if not.
+func isReady(version string) bool {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	differences, err := check(ctx, ".", *version)
+	differences, err := check(ctx, ".", version)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "release:", err)
-		os.Exit(1)
+		differences = []string{err.Error()}
 	}
 	for _, difference := range differences {
 		fmt.Fprintln(os.Stderr, "release:", difference)
 	}
-	if len(differences) > 0 {
-		os.Exit(1)
-	}
+	return len(differences) == 0
 }
