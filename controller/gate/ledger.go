@@ -200,7 +200,7 @@ func (l *Ledger) IsPartOf(ref catalog.WorkloadRef, config catalog.ConfigRef) boo
 
 // Release takes back that a restart may begin, or is due, because it failed to begin and will ask again
 // later. Nobody waits for it meanwhile, unless it is a matter of waves: then the restart counts as due
-// if isPending. If the API server may have accepted it after all, it keeps its place for a while.
+// if isPending. If the API server may have accepted it after all, it keeps its place and its slots for a while.
 func (l *Ledger) Release(ref catalog.WorkloadRef, isPending, isUncertain bool, now time.Time) {
 	if !isPending {
 		l.passBy(ref)
@@ -211,13 +211,13 @@ func (l *Ledger) Release(ref catalog.WorkloadRef, isPending, isUncertain bool, n
 	l.change(ref, func(m *member) {
 		m.leave()
 		if isUncertain && m.next != nil && m.next.takesPlace && m.next.phase == admitted {
-			m.isUncertain, l.uncertain[ref] = true, now
+			m.uncertain, l.uncertain[ref] = m.next, now
 		}
 		m.isPending, m.next = isPending, nil
 	})
 }
 
-// Settle notes that no restart of a workload is due any more. An uncertain one keeps its place.
+// Settle notes that no restart of a workload is due any more. An uncertain one keeps its place and its slots.
 func (l *Ledger) Settle(ref catalog.WorkloadRef) {
 	l.passBy(ref)
 	if l.members[ref] == nil {
@@ -308,7 +308,7 @@ func (l *Ledger) Tick(now time.Time) {
 
 // forgetUncertain notes that no restart of a workload is uncertain any more.
 func (l *Ledger) forgetUncertain(ref catalog.WorkloadRef, m *member) {
-	m.isUncertain = false
+	m.uncertain = nil
 	delete(l.uncertain, ref)
 }
 
@@ -347,7 +347,7 @@ func (l *Ledger) count(namespace string, m *member, sign int) {
 	if m.current != nil {
 		l.underWay += sign
 	}
-	for _, r := range []*restart{m.current, m.next} {
+	for _, r := range m.restarts() {
 		if r == nil {
 			continue
 		}

@@ -11,11 +11,14 @@ type member struct {
 	wave int16
 	// isPending means that it is not known yet whether a restart is due.
 	isPending bool
-	// isUncertain means that the API server may have accepted a restart without saying so.
-	isUncertain bool
-	current     *restart // under way; nil if there is none
-	next        *restart // due; nil if there is none
+	current   *restart // under way; nil if there is none
+	next      *restart // due; nil if there is none
+	// uncertain is a restart that the API server may have accepted without saying so; nil if there is none.
+	uncertain *restart
 }
+
+// restarts returns all of them; some may be nil.
+func (m *member) restarts() [3]*restart { return [3]*restart{m.current, m.next, m.uncertain} }
 
 // restart is a restart that is due or under way. There are as many as workloads when a shared config
 // changes, so they are small. Each answer that it has to wait makes a new one.
@@ -68,7 +71,7 @@ func (r *restart) isInTurn() bool {
 
 // holdsPlace reports whether the workload counts for the limit.
 func (m *member) holdsPlace() bool {
-	return m.isUncertain ||
+	return m.uncertain != nil ||
 		m.current != nil && m.current.takesPlace && m.current.phase == rolling ||
 		m.next != nil && m.next.takesPlace && m.next.phase == admitted
 }
@@ -79,20 +82,21 @@ func (m *member) isUnsettled() bool {
 }
 
 func (m *member) isEmpty() bool {
-	return m.current == nil && m.next == nil && !m.isPending && !m.isUncertain
+	return m.current == nil && m.next == nil && !m.isPending && m.uncertain == nil
 }
 
 // fanOuts returns the fan-outs that the workload is part of.
-func (m *member) fanOuts() []*fanOut {
-	switch {
-	case m.current == nil && m.next == nil:
-		return nil
-	case m.current == nil:
-		return m.next.fanOuts()
-	case m.next == nil:
-		return m.current.fanOuts()
+func (m *member) fanOuts() (all []*fanOut) {
+	for _, r := range m.restarts() {
+		switch {
+		case r == nil:
+		case all == nil:
+			all = r.fanOuts()
+		default:
+			all = slices.Concat(all, r.fanOuts())
+		}
 	}
-	return slices.Concat(m.current.fanOuts(), m.next.fanOuts())
+	return all
 }
 
 // leave takes the next restart out of the line in which it waits.

@@ -73,7 +73,7 @@ func (t *tallies) count(ref catalog.WorkloadRef, m *member) {
 		}
 		t.Waves[ref.Namespace][m.wave]++
 	}
-	for _, r := range []*restart{m.current, m.next} {
+	for _, r := range []*restart{m.current, m.next, m.uncertain} {
 		if r == nil {
 			continue
 		}

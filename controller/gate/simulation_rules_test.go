@@ -197,12 +197,13 @@ func (l *leader) checkSlowStart(a *app, r *Request, id FanOut) {
 	inFlight := 0
 	for _, other := range l.apps {
 		var present *Request
+		_, isUncertain := l.uncertain[other]
 		switch {
 		case other == a:
 			continue
 		case l.patches[other] != nil && l.isAcceptable(other, l.patches[other]):
 			present = l.patches[other].request
-		case other.rollout != nil && other.rollout.isShown && other.rollout.outcome == open:
+		case other.rollout != nil && (other.rollout.isShown || isUncertain) && other.rollout.outcome == open:
 			present = other.rollout.request
 		}
 		if present != nil && present.Standing != Unwell && slices.Contains(fanOutsOf(present), id) {

@@ -52,7 +52,8 @@ func (l *leader) checkOthersGo(a *app) {
 		}
 	}
 	for _, other := range l.apps {
-		if other.ref.Namespace == a.ref.Namespace && (l.current[other] != nil || l.reasons[other] == Limit) {
+		_, isUncertain := l.uncertain[other] // for a while: it may restart
+		if other.ref.Namespace == a.ref.Namespace && (l.current[other] != nil || l.reasons[other] == Limit || isUncertain) {
 			return
 		}
 	}
