@@ -32,6 +32,7 @@ RACE ?= $(shell command -v $$(go env CC) >/dev/null && echo -race)
 export CONTROLLER_BINARY := $(CURDIR)/bin/$(NAME)
 export LOCALCLUSTER_BINARY := $(CURDIR)/bin/localcluster
 export HELM_BINARY := $(CURDIR)/bin/helm
+export PROMTOOL_BINARY := $(CURDIR)/bin/promtool
 
 PROGRESS := tools/build-with-progress
 LOCALCLUSTER_SOURCES := $(shell find localcluster -type f ! -name '*_test.go' ! -name '*.md')
@@ -73,6 +74,13 @@ bin/helm: tools/go.mod tools/go.sum
 	@echo 'helm: building the pinned version; the first time this takes about 2 minutes on 2 cores'
 	@$(PROGRESS) helm go build -C tools -o ../bin/helm -ldflags '-s -w' helm.sh/helm/v4/cmd/helm
 	@touch bin/helm
+
+# Without the code that finds targets in clouds, which rules do not need.
+bin/promtool: tools/go.mod tools/go.sum
+	@echo 'promtool: building the pinned version; the first time this takes about a minute on 2 cores'
+	@$(PROGRESS) promtool go build -C tools -o ../bin/promtool -tags remove_all_sd -ldflags '-s -w' \
+		github.com/prometheus/prometheus/cmd/promtool
+	@touch bin/promtool
 
 .PHONY: bin/play bin/bench bin/soak bin/testreport bin/image bin/release
 bin/play bin/bench bin/soak: # the go command knows best whether they are out of date
@@ -122,7 +130,7 @@ demo-fan-out: bin/localcluster build bin/play ## Play a bad edit: one of 20 work
 ##### Check
 
 .PHONY: test
-test: bin/localcluster bin/helm build bin/testreport ## Run all tests, the end-to-end ones on the local cluster included
+test: bin/localcluster bin/helm bin/promtool build bin/testreport ## Run all tests, the end-to-end ones on the local cluster included
 	@$(if $(RACE),:,echo 'no C compiler: the tests run without the race detector')
 	@{ echo '== unit tests' && \
 	  $(RACE_TEST) -json $(UNIT_PACKAGES) && \

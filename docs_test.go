@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// alertRules are the alert rules to copy in docs/metrics.md.
+// alertRules are the alert rules in the chart.
 type alertRules struct {
 	Groups []struct {
 		Name  string `json:"name"`
@@ -30,12 +30,13 @@ type alertRules struct {
 
 var (
 	documentedSeries = regexp.MustCompile("^`([a-z_]+)` \\| (counter|gauge|histogram) \\|(.*)")
+	documentedAlert  = regexp.MustCompile("(?m)^`([A-Za-z]+)` \\| (critical|warning|info) \\|")
 	quotedWord       = regexp.MustCompile("`([a-z_]+)`")
 	seriesInRule     = regexp.MustCompile(`\b(deployment_restart_controller|deployment_engine)_([a-z_]+)`)
 	labelInRule      = regexp.MustCompile(`\bby \(([a-z_, ]+)\)|\{([a-z_]+)!?[=~]|\$labels\.([a-z_]+)`)
 )
 
-// readMetricsPage returns docs/metrics.md, the rows of its tables by full name, and its rules.
+// readMetricsPage returns the rows of the tables in docs/metrics.md by full name, and the alert rules.
 func readMetricsPage(t *testing.T) (rows map[string]string, rules alertRules) {
 	t.Helper()
 	page, err := os.ReadFile("docs/metrics.md")
@@ -52,13 +53,32 @@ func readMetricsPage(t *testing.T) (rows map[string]string, rules alertRules) {
 			rows[prefix+row[1]] = row[3]
 		}
 	}
-	_, block, _ := strings.Cut(string(page), "## Alerts")
-	_, block, _ = strings.Cut(block, "```yaml\n")
-	block, _, _ = strings.Cut(block, "```")
-	if err := yaml.UnmarshalStrict([]byte(block), &rules); err != nil {
+	encoded, err := os.ReadFile("charts/kubernetes-deployment-restart-controller/files/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(encoded, &rules); err != nil {
 		t.Fatal(err)
 	}
 	return rows, rules
+}
+
+func TestTheAlertsAreDocumentedWithTheirSeverity(t *testing.T) {
+	page, err := os.ReadFile("docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rules := readMetricsPage(t)
+	var documented, existing []string
+	for _, row := range documentedAlert.FindAllStringSubmatch(string(page), -1) {
+		documented = append(documented, row[1]+" "+row[2])
+	}
+	for _, rule := range rules.Groups[0].Rules {
+		existing = append(existing, rule.Alert+" "+rule.Labels["severity"])
+	}
+	if diff := cmp.Diff(existing, documented); diff != "" {
+		t.Errorf("alerts (-rules +docs/metrics.md):\n%s", diff)
+	}
 }
 
 // labelsIn returns the labels that an expression or a text of a rule uses.

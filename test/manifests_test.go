@@ -40,7 +40,7 @@ const (
 
 var manifestSets = []manifestSet{
 	{name: "with kustomize", overlay: plainOverlay, files: []string{"rbac-upgrade.yaml"}},
-	{name: "with kustomize and a prefix", overlay: "namePrefix: team-\n" + plainOverlay, prefix: "team-"},
+	{name: "with kustomize and a prefix", overlay: "namePrefix: team-\n" + plainOverlay + "components: [k8s-manifests/components/network-policy]\n", prefix: "team-"},
 	{
 		name: "with the engine", engine: true, edits: map[string]string{commented: uncommented},
 		files: []string{"rbac.yaml", "rbac-deployment-engine.yaml", "admission-policy.yaml", "deployment.yaml", "metrics-service.yaml", "pod-disruption-budget.yaml"},
@@ -69,7 +69,8 @@ func TestEveryManifestIsPartOfAnInstallationThatIsTested(t *testing.T) {
 	for _, path := range all {
 		name := filepath.Base(path)
 		isPart := slices.ContainsFunc(manifestSets, func(m manifestSet) bool { return slices.Contains(m.files, name) })
-		if !isPart && !strings.HasPrefix(name, "kustom") {
+		// The components are compared with the chart in package chart; most need types that the cluster does not have.
+		if !isPart && !strings.HasPrefix(name, "kustom") && name != "components" {
 			t.Errorf("nothing tests %s", name)
 		}
 	}

@@ -1,6 +1,9 @@
 package chart
 
 import (
+	"io/fs"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,6 +57,20 @@ var installations = []installation{
 		edits:  []string{elected, watchedOnly, commented, uncommented},
 	},
 	{
+		name: "with a ServiceMonitor",
+		values: values{
+			"monitors":      values{"serviceMonitor": values{"enabled": true}, "prometheusRule": values{"enabled": true}},
+			"networkPolicy": values{"enabled": true},
+		},
+		files: strings.Fields("rbac.yaml admission-policy.yaml deployment.yaml components/service-monitor/service-monitor.yaml " +
+			"components/prometheus-rule/prometheus-rule.yaml components/network-policy/network-policy.yaml " + optionalOnes),
+	},
+	{
+		name:   "with a PodMonitor",
+		values: values{"monitors": values{"podMonitor": values{"enabled": true}}},
+		files:  strings.Fields("rbac.yaml admission-policy.yaml deployment.yaml components/pod-monitor/pod-monitor.yaml " + optionalOnes),
+	},
+	{
 		name: "without what is optional",
 		values: values{
 			"admissionPolicy": values{"enabled": false}, "metricsService": values{"enabled": false}, "podDisruptionBudget": values{"enabled": false},
@@ -99,19 +116,75 @@ func compare(t *testing.T, plain, charted objects) {
 
 func TestEveryManifestIsComparedWithTheChart(t *testing.T) {
 	t.Parallel()
+	manifests := manifestsDirectory(t)
+	err := filepath.WalkDir(manifests, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		file, err := filepath.Rel(manifests, path)
+		isCompared := slices.ContainsFunc(installations, func(i installation) bool { return slices.Contains(i.files, file) })
+		if !isCompared && !strings.HasPrefix(filepath.Base(file), "kustom") {
+			t.Errorf("nothing compares %s with the chart", file)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func manifestsDirectory(t *testing.T) string {
+	t.Helper()
 	root, err := harness.RepositoryRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := filepath.Glob(filepath.Join(root, "k8s-manifests", "*.yaml"))
+	return filepath.Join(root, "k8s-manifests")
+}
+
+// kustomize builds an overlay that adds these components to the manifests, without a cluster.
+func kustomize(t *testing.T, components ...string) objects {
+	t.Helper()
+	binary, err := harness.LocalClusterBinary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range all {
-		file := filepath.Base(path)
-		isCompared := slices.ContainsFunc(installations, func(i installation) bool { return slices.Contains(i.files, file) })
-		if !isCompared && !strings.HasPrefix(file, "kustom") {
-			t.Errorf("nothing compares %s with the chart", file)
-		}
+	overlay := t.TempDir()
+	if err := os.CopyFS(filepath.Join(overlay, "k8s-manifests"), os.DirFS(manifestsDirectory(t))); err != nil {
+		t.Fatal(err)
+	}
+	text := "resources: [k8s-manifests]\ncomponents:\n"
+	for _, component := range components {
+		text += "  - k8s-manifests/components/" + component + "\n"
+	}
+	if err := os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	built, err := exec.CommandContext(t.Context(), binary, "kubectl", "kustomize", overlay).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decode(t, built)
+}
+
+// The content of the objects is compared where kustomize does not write it anew.
+func TestAComponentOfKustomizeIsASwitchOfTheChart(t *testing.T) {
+	t.Parallel()
+	on := values{"enabled": true}
+	for component, v := range map[string]values{
+		"service-monitor":          {"monitors": values{"serviceMonitor": on}},
+		"pod-monitor":              {"monitors": values{"podMonitor": on}},
+		"prometheus-rule":          {"monitors": values{"prometheusRule": on}},
+		"network-policy":           {"networkPolicy": on},
+		"without-admission-policy": {"admissionPolicy": values{"enabled": false}},
+	} {
+		t.Run(component, func(t *testing.T) {
+			t.Parallel()
+			built := kustomize(t, component)
+			delete(built, "Namespace /"+namespace)
+			if diff := cmp.Diff(built.names(), render(t, v, "--no-hooks").names()); diff != "" {
+				t.Errorf("objects (-kustomize +chart):\n%s", diff)
+			}
+		})
 	}
 }

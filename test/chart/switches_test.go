@@ -56,6 +56,10 @@ func TestASwitchAddsAndRemovesObjects(t *testing.T) {
 			"ClusterRole /" + name + "-deployment-engine", "ClusterRoleBinding /" + name + "-deployment-engine",
 			"Role " + namespace + "/" + name + "-probe", "RoleBinding " + namespace + "/" + name + "-probe",
 		}, nil},
+		{"network policy", values{"networkPolicy": values{"enabled": true}}, []string{"NetworkPolicy " + namespace + "/" + name}, nil},
+		{"rules", values{"monitors": values{"prometheusRule": values{"enabled": true}}}, []string{"PrometheusRule " + namespace + "/" + name}, nil},
+		{"ServiceMonitor", values{"monitors": values{"serviceMonitor": values{"enabled": true}}}, []string{"ServiceMonitor " + namespace + "/" + name}, nil},
+		{"PodMonitor", values{"monitors": values{"podMonitor": values{"enabled": true}}}, []string{"PodMonitor " + namespace + "/" + name}, nil},
 		{"two namespaces", values{"namespaces": []string{"team-a", "team-b"}}, []string{
 			"Role team-a/" + name, "RoleBinding team-a/" + name, "Role team-b/" + name, "RoleBinding team-b/" + name,
 		}, []string{"ClusterRole /" + name, "ClusterRoleBinding /" + name}},

@@ -47,6 +47,16 @@ func TestAValueThatIsNotKnownOrNotPossibleIsRejected(t *testing.T) {
 		{values{"extraFlags": []string{"verbose"}}, []string{"/extraFlags/0"}},
 		{values{"extraFlags": []string{"--namespace=a"}}, []string{"extraFlags must not contain --namespace: set the value namespaces instead"}},
 		{values{"extraFlags": []string{"--dry-run"}}, []string{"extraFlags must not contain --dry-run: set the value dryRun instead"}},
+		{values{"monitors": values{"interval": "often"}}, []string{"/monitors/interval"}},
+		{values{"networkPolicy": values{"from": []values{{"pods": values{}}}}}, []string{"/networkPolicy/from/0", "pods", "not allowed"}},
+		{
+			values{"monitors": values{"serviceMonitor": values{"enabled": true}}, "metricsService": values{"enabled": false}},
+			[]string{"serviceMonitor needs metricsService"},
+		},
+		{
+			values{"monitors": values{"serviceMonitor": values{"enabled": true}, "podMonitor": values{"enabled": true}}},
+			[]string{"scrape each replica twice"},
+		},
 		{values{"dryRun": true, "engine": "on"}, []string{"dryRun", "excludes engine"}},
 	} {
 		t.Run(strings.Join(test.want, " "), func(t *testing.T) {

@@ -14,6 +14,7 @@ const (
 	LocalClusterVariable = "LOCALCLUSTER_BINARY"
 	ControllerVariable   = "CONTROLLER_BINARY"
 	HelmVariable         = "HELM_BINARY"
+	PromtoolVariable     = "PROMTOOL_BINARY"
 )
 
 const moduleName = "kubernetes-deployment-restart-controller"
@@ -34,6 +35,12 @@ func ControllerBinary() (string, error) {
 // target that builds it.
 func HelmBinary() (string, error) {
 	return binary(HelmVariable, "helm", "make bin/helm")
+}
+
+// PromtoolBinary returns the path of Prometheus' tool. The error of a missing one names the
+// make target that builds it.
+func PromtoolBinary() (string, error) {
+	return binary(PromtoolVariable, "promtool", "make bin/promtool")
 }
 
 // RepositoryRoot returns the directory of the project's go.mod, looked for from

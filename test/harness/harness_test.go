@@ -18,6 +18,7 @@ func TestAMissingBinaryIsAnErrorThatNamesTheMakeTarget(t *testing.T) {
 		LocalClusterVariable: {LocalClusterBinary, "make localcluster"},
 		ControllerVariable:   {ControllerBinary, "make build"},
 		HelmVariable:         {HelmBinary, "make bin/helm"},
+		PromtoolVariable:     {PromtoolBinary, "make bin/promtool"},
 	} {
 		missing := filepath.Join(t.TempDir(), "missing")
 		t.Setenv(variable, missing)

@@ -110,6 +110,12 @@ metadata:
 {{- if and .Values.dryRun (ne (include "controller.engine" .) "off") }}
 {{- fail "dryRun writes nothing to workloads, so it excludes engine: set one of the two" }}
 {{- end }}
+{{- if and .Values.monitors.serviceMonitor.enabled (not .Values.metricsService.enabled) }}
+{{- fail "monitors.serviceMonitor needs metricsService: enable both, or use monitors.podMonitor" }}
+{{- end }}
+{{- if and .Values.monitors.serviceMonitor.enabled .Values.monitors.podMonitor.enabled }}
+{{- fail "monitors.serviceMonitor and monitors.podMonitor would scrape each replica twice: enable one of them" }}
+{{- end }}
 {{- $values := dict "leader-elect" "replicas" "fan-out" "fanOut.mode" "fan-out-limit" "fanOut.limit" "fan-out-failures" "fanOut.failures"
     "fan-out-group" "fanOut.groups" "restart-window" "restartWindow" "namespace" "namespaces" "configs" "configs"
     "deployment-engine" "engine" "dry-run" "dryRun" "log-format" "logFormat" }}

@@ -1,0 +1,150 @@
+package chart
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+)
+
+const alertStories = "testdata/alerts.yaml"
+
+// readYAML reads a file into a Go value.
+func readYAML(t *testing.T, path string, into any) {
+	t.Helper()
+	encoded, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sigsyaml.Unmarshal(encoded, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// alertNames returns the names of the alerts in the chart's file of rules.
+func alertNames(t *testing.T) []string {
+	t.Helper()
+	chart, err := harness.Chart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Groups []struct{ Rules []struct{ Alert string } }
+	}
+	readYAML(t, filepath.Join(chart, "files", "alerts.yaml"), &file)
+	var names []string
+	for _, rule := range file.Groups[0].Rules {
+		names = append(names, rule.Alert)
+	}
+	return names
+}
+
+func TestPrometheusFiresTheAlertsWhenItShould(t *testing.T) {
+	t.Parallel()
+	promtool, err := harness.PromtoolBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), promtool, "test", "rules", alertStories).CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestEachAlertFiresInAStoryAndIsSilentInOne(t *testing.T) {
+	t.Parallel()
+	var stories struct {
+		Tests []struct {
+			AlertRuleTest []struct {
+				AlertName string `json:"alertname"`
+				Expected  []any  `json:"exp_alerts"`
+			} `json:"alert_rule_test"`
+		} `json:"tests"`
+	}
+	readYAML(t, alertStories, &stories)
+	fires, isSilent := map[string]bool{}, map[string]bool{}
+	for _, story := range stories.Tests {
+		for _, moment := range story.AlertRuleTest {
+			fires[moment.AlertName] = fires[moment.AlertName] || len(moment.Expected) > 0
+			isSilent[moment.AlertName] = isSilent[moment.AlertName] || len(moment.Expected) == 0
+		}
+	}
+	for _, alert := range alertNames(t) {
+		if !fires[alert] || !isSilent[alert] {
+			t.Errorf("%s fires: %t, is silent: %t", alert, fires[alert], isSilent[alert])
+		}
+	}
+}
+
+// renderedAlerts returns the names of the alerts in the PrometheusRule.
+func renderedAlerts(t *testing.T, v values) []string {
+	t.Helper()
+	v["monitors"] = values{"prometheusRule": values{"enabled": true}}
+	groups, _, err := unstructured.NestedSlice(render(t, v)["PrometheusRule "+namespace+"/"+name].Object, "spec", "groups")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, rule := range groups[0].(map[string]any)["rules"].([]any) {
+		names = append(names, rule.(map[string]any)["alert"].(string))
+	}
+	return names
+}
+
+func TestAlertsThatAlwaysFireAreLeftOut(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		values  values
+		without string
+	}{
+		{values{}, ""},
+		{values{"engine": "on"}, ""},
+		{values{"engine": "standby"}, "DeploymentEngineStandsBy"},
+		{values{"dryRun": true}, "RestartControllerHasNoLeader"},
+	} {
+		want := slices.DeleteFunc(alertNames(t), func(alert string) bool { return alert == test.without })
+		if diff := cmp.Diff(want, renderedAlerts(t, test.values)); diff != "" {
+			t.Errorf("%v: alerts (-want +got):\n%s", test.values, diff)
+		}
+	}
+}
+
+func TestAMonitorHasTheLabelsAndTheIntervalOfTheValues(t *testing.T) {
+	t.Parallel()
+	for monitor, endpoints := range map[string]string{"serviceMonitor": "endpoints", "podMonitor": "podMetricsEndpoints"} {
+		all := render(t, values{"monitors": values{
+			monitor: values{"enabled": true}, "interval": "30s", "labels": values{"release": "prometheus"},
+		}})
+		kind := map[string]string{"serviceMonitor": "ServiceMonitor", "podMonitor": "PodMonitor"}[monitor]
+		object := all[kind+" "+namespace+"/"+name]
+		found, _, err := unstructured.NestedSlice(object.Object, "spec", endpoints)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found[0].(map[string]any)["interval"] != "30s" || object.GetLabels()["release"] != "prometheus" {
+			t.Errorf("%s: %v", monitor, object)
+		}
+		if label := all[deploymentID].GetLabels()["release"]; label != "" {
+			t.Errorf("the Deployment has the label of the monitor, too: %s", label)
+		}
+	}
+}
+
+func TestTheNetworkPolicyLetsInWhomTheValuesName(t *testing.T) {
+	t.Parallel()
+	all := render(t, values{"networkPolicy": values{"enabled": true, "from": []values{
+		{"namespaceSelector": values{"matchLabels": values{"kubernetes.io/metadata.name": "monitoring"}}},
+	}}})
+	spec := as[networkingv1.NetworkPolicy](t, all, "NetworkPolicy "+namespace+"/"+name).Spec
+	if len(spec.Ingress) != 1 || len(spec.Ingress[0].From) != 1 || len(spec.Ingress[0].Ports) != 1 ||
+		spec.Ingress[0].Ports[0].Port.StrVal != "http" || !slices.Equal(spec.PolicyTypes, []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}) {
+		t.Errorf("the policy is %+v", spec)
+	}
+}
