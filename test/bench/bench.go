@@ -22,6 +22,7 @@ var measurements = []measurement{
 	{"memory-many", (*bench).measureMany},
 	{"latency", (*bench).measureLatency},
 	{"shared", (*bench).measureShared},
+	{"fan-out", (*bench).measureFanOut},
 	{"down", (*bench).measureDown},
 	{"kill", (*bench).measureKill},
 	{"first-start", (*bench).measureFirstStart},

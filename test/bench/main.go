@@ -3,13 +3,14 @@
 //
 // For the rows about restarts it starts local clusters of etcd and kube-apiserver
 // only: without a controller manager there are no rollouts, so that nothing but the
-// controller and the API server works. The rows about the deployment engine have
-// whole clusters, whose Deployments are driven by the engine and by the original in
-// turns. The controller is a process of its own with the permissions of k8s-manifests/.
+// controller and the API server works. Gradual fan-outs wait for rollouts, so they have a
+// whole cluster. The rows about the deployment engine have whole clusters, too, whose
+// Deployments are driven by the engine and by the original in turns. The controller is a process of its own with the permissions of k8s-manifests/.
 // docs/benchmarks.md describes how each row is measured.
 //
-// It exits with 1 if a measurement could not be made, if a restart was lost, or
-// if something was restarted needlessly or twice; never because of a slow time.
+// It exits with 1 if a measurement could not be made, if a restart was lost, if something
+// was restarted needlessly or twice, or if too many restarts were rolling at the same time;
+// never because of a slow time.
 package main
 
 import (

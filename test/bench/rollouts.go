@@ -10,6 +10,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
 )
 
 // sight is what a watch has shown of one Deployment.
@@ -23,6 +25,10 @@ type sight struct {
 	// recorded means that there is a checksums annotation, since recordedAt.
 	recorded   bool
 	recordedAt time.Time
+	// rolling means that the last restart was not complete yet; completeAt is when it was. What
+	// becomes of the pods later does not matter.
+	rolling    bool
+	completeAt time.Time
 	// image is that of the pod template, and complete means that it is rolled out.
 	image    string
 	complete bool
@@ -38,6 +44,8 @@ type rollouts struct {
 	sights  map[string]*sight
 	failure error
 	changed chan struct{} // closed at the next event
+	// rolling is how many restarts are rolling, and mostRolling how many ever were.
+	rolling, mostRolling int
 }
 
 // follow begins to watch a namespace. The caller stops it with close.
@@ -48,7 +56,8 @@ func (s *stage) follow(ctx context.Context, namespace string) (*rollouts, error)
 		return nil, fmt.Errorf("list deployments: %w", err)
 	}
 	ctx, stop := context.WithCancel(ctx)
-	events, err := deployments.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	// The API server ends watches when it is very busy.
+	events, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &cache.ListWatch{WatchFuncWithContext: deployments.Watch})
 	if err != nil {
 		stop()
 		return nil, fmt.Errorf("watch deployments: %w", err)
@@ -119,10 +128,26 @@ func (r *rollouts) observe(deployment *appsv1.Deployment, now time.Time) {
 	if timestamp := deployment.Spec.Template.Annotations[timestampAnnotation]; timestamp != seen.timestamp {
 		seen.timestamp, seen.restartedAt = timestamp, now
 		seen.restarts++
+		r.noteRolling(seen, true)
+	}
+	if seen.rolling && seen.complete {
+		seen.completeAt = now
+		r.noteRolling(seen, false)
 	}
 	if _, recorded := deployment.Annotations[checksumsAnnotation]; recorded && !seen.recorded {
 		seen.recorded, seen.recordedAt = true, now
 	}
+}
+
+func (r *rollouts) noteRolling(seen *sight, isRolling bool) {
+	switch {
+	case isRolling && !seen.rolling:
+		r.rolling++
+	case !isRolling && seen.rolling:
+		r.rolling--
+	}
+	seen.rolling = isRolling
+	r.mostRolling = max(r.mostRolling, r.rolling)
 }
 
 // look returns a copy of what was seen.
@@ -134,6 +159,13 @@ func (r *rollouts) look() map[string]sight {
 		copied[name] = *seen
 	}
 	return copied
+}
+
+// most returns how many restarts were rolling at the same time at most.
+func (r *rollouts) most() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mostRolling
 }
 
 // errTooLate is returned by await when its condition did not come true in time.
