@@ -60,7 +60,7 @@ func openEnginePlace() (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.auditLog = log
+	p.hasEngine, p.auditLog = true, log
 	return p, nil
 }
 

@@ -16,7 +16,7 @@ import (
 // pods that restart crash until heal is called.
 func (s *scene) runHalted(count int, adjust ...func(*appsv1.Deployment)) (r *readers, broken workload, heal func()) {
 	s.Helper()
-	s.startController("--fan-out=gradual", "--restart-soak=1s")
+	s.startGradually()
 	s.make(settings, set("used", "v1"))
 	r = s.runApps(count, adjust...)
 	heal = s.crashRestartedPodsUntil()
@@ -157,14 +157,18 @@ func TestAFailureAfterAPersonHasResumedHaltsAgain(t *testing.T) {
 }
 
 func TestAHaltEndsWhenTheBrokenWorkloadRunsAfterAll(t *testing.T) {
-	s := newSceneApart(t)
+	withEachDriver(t, (*scene).requireHaltToEndWhenTheBrokenWorkloadRuns)
+}
+
+func (s *scene) requireHaltToEndWhenTheBrokenWorkloadRuns() {
+	s.Helper()
 	r, broken, heal := s.runHalted(3)
 	heal()
 	s.recover(broken)
 	r.awaitRestarted(3)
 	s.awaitMetric("fan_outs", map[string]string{"state": "halted"}, 0)
 	if got := s.now(broken).revisions - r.before[broken].revisions; got != 1 {
-		t.Errorf("the broken workload was restarted %d times, want once", got)
+		s.Errorf("the broken workload was restarted %d times, want once", got)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 func (s *scene) replaceLeader() {
 	s.Helper()
 	s.must(s.controller.Kill())
-	s.startController("--fan-out=gradual", "--restart-soak=1s")
+	s.startGradually()
 }
 
 // takeOver kills the controller, so that a standby leads that has watched all along, and starts another
@@ -105,36 +105,46 @@ func (r *readers) requireFirst(first workload) {
 func TestAHaltSurvivesALeaderThatIsKilledAtAnyStep(t *testing.T) {
 	t.Parallel()
 	for name, untilKilled := range map[string]func(*readers){
-		"after the patch of the canary": func(r *readers) { r.awaitRestarted(1) },
-		"after the failure of the canary": func(r *readers) {
-			r.awaitMetric("restarts_failed_total", map[string]string{"kind": "Deployment"}, 1)
-		},
-		"after the Event of the halt": func(r *readers) { r.awaitEventOn(settings, "RestartsHalted", "^halted after ") },
+		"after the patch of the canary":   func(r *readers) { r.awaitRestarted(1) },
+		"after the failure of the canary": untilFailed,
+		"after the Event of the halt":     func(r *readers) { r.awaitEventOn(settings, "RestartsHalted", "^halted after ") },
 		"after the others were halted": func(r *readers) {
 			r.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, 3)
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := newSceneApart(t)
-			r := s.runReaders(4)
-			heal := s.crashRestartedPodsUntil()
-			s.edit(settings, set("used", "bad"))
-			untilKilled(r)
-			s.replaceLeader()
-			s.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, 3)
-			s.settle()
-			broken := r.awaitRestarted(1)
-
-			heal()
-			r.note()
-			s.edit(settings, set("used", "good"))
-			r.awaitRestarted(4)
-			r.requireFirst(broken[0])
-			s.awaitMetric("undelivered_restarts", nil, 0)
-			s.settle()
-			r.requireOneRestartEach()
-		})
+		t.Run(name, func(t *testing.T) { newSceneApart(t).requireHaltThroughKill(untilKilled) })
 	}
+}
+
+// The engine, which is to roll out the broken workload, is killed as well.
+func TestAHaltSurvivesALeaderThatIsKilledWithItsEngine(t *testing.T) {
+	newEngineSceneApart(t).requireHaltThroughKill(untilFailed)
+}
+
+func untilFailed(r *readers) {
+	r.awaitMetric("restarts_failed_total", map[string]string{"kind": "Deployment"}, 1)
+}
+
+// requireHaltThroughKill kills the leader at some step of a fan-out of bad content.
+func (s *scene) requireHaltThroughKill(untilKilled func(*readers)) {
+	s.Helper()
+	r := s.runReaders(4)
+	heal := s.crashRestartedPodsUntil()
+	s.edit(settings, set("used", "bad"))
+	untilKilled(r)
+	s.replaceLeader()
+	s.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, 3)
+	s.settle()
+	broken := r.awaitRestarted(1)
+
+	heal()
+	r.note()
+	s.edit(settings, set("used", "good"))
+	r.awaitRestarted(4)
+	r.requireFirst(broken[0])
+	s.awaitMetric("undelivered_restarts", nil, 0)
+	s.settle()
+	r.requireOneRestartEach()
 }
 
 // The new leader knows of the edit only that the content is not that of the halt any more.

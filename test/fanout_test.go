@@ -29,9 +29,31 @@ type readers struct {
 // runReaders starts a controller that restarts gradually, and so many workloads that read the settings.
 func (s *scene) runReaders(count int, flags ...string) *readers {
 	s.Helper()
-	s.startController(append([]string{"--fan-out=gradual", "--restart-soak=1s"}, flags...)...)
+	s.startGradually(flags...)
 	s.make(settings, set("used", "v1"), set("other", "v1"))
 	return s.runApps(count)
+}
+
+// startGradually starts a controller that restarts gradually, with an engine in a scene that is for that.
+func (s *scene) startGradually(flags ...string) {
+	s.Helper()
+	start := s.startController
+	if s.hasEngine {
+		start = s.startEngine
+	}
+	start(append([]string{"--fan-out=gradual", "--restart-soak=1s"}, flags...)...)
+}
+
+// drivers open scenes in which Kubernetes' own controller drives Deployments, and in which the engine does.
+var drivers = map[string]func(*testing.T) *scene{"driven by Kubernetes": newSceneApart, "driven by the engine": newEngineSceneApart}
+
+// withEachDriver runs a test with both of them.
+func withEachDriver(t *testing.T, test func(*scene)) {
+	t.Helper()
+	t.Parallel()
+	for name, open := range drivers {
+		t.Run(name, func(t *testing.T) { test(open(t)) })
+	}
 }
 
 // runApps runs so many Deployments that read the settings.
@@ -158,7 +180,11 @@ func TestABadContentBreaksOneReaderAndHaltsTheOthersUntilItIsReverted(t *testing
 }
 
 func TestAFixReachesTheBrokenReaderFirstAndThenAllOthers(t *testing.T) {
-	s := newSceneApart(t)
+	withEachDriver(t, (*scene).requireFixToReachTheBrokenReaderFirst)
+}
+
+func (s *scene) requireFixToReachTheBrokenReaderFirst() {
+	s.Helper()
 	r := s.runReaders(5)
 	heal := s.crashRestartedPodsUntil()
 	s.edit(settings, set("used", "bad"))
@@ -167,7 +193,7 @@ func TestAFixReachesTheBrokenReaderFirstAndThenAllOthers(t *testing.T) {
 	r.note()
 	s.edit(settings, set("used", "bad too"))
 	if first := r.awaitRestarted(1); first[0] != broken[0] {
-		t.Errorf("%v got the fix first, and %v was broken", first, broken)
+		s.Errorf("%v got the fix first, and %v was broken", first, broken)
 	}
 	s.awaitMetric("restarts_failed_total", map[string]string{"kind": "Deployment"}, 2)
 	s.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, 4)

@@ -46,6 +46,7 @@ type place struct {
 	installation *harness.Installation
 	controller   *harness.Controller // of all namespaces; nil where each test starts its own
 	auditLog     string              // a file; empty if there is no audit log
+	hasEngine    bool                // the engine is to drive Deployments, in place of Kubernetes' own controller
 }
 
 // sharedPlace has one controller for all namespaces.

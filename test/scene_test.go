@@ -38,6 +38,7 @@ type scene struct {
 	installation *harness.Installation
 	controller   *harness.Controller // nil until one is started, in a scene apart
 	shared       bool
+	hasEngine    bool   // see [place]
 	auditLog     string // see [scene.requests]
 	client       kubernetes.Interface
 	namespace    string
@@ -76,7 +77,7 @@ func enter(t *testing.T, p *place) *scene {
 	t.Helper()
 	s := &scene{
 		T: t, cluster: p.cluster, installation: p.installation, controller: p.controller, shared: p.controller != nil,
-		auditLog: p.auditLog, client: p.cluster.Client(), namespace: newNamespaceName(t.Name()), grace: time.Second,
+		hasEngine: p.hasEngine, auditLog: p.auditLog, client: p.cluster.Client(), namespace: newNamespaceName(t.Name()), grace: time.Second,
 	}
 	s.makeNamespace(s.namespace)
 	t.Cleanup(s.reportFailure)
