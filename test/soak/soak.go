@@ -27,7 +27,7 @@ const (
 	// fanOutLimit how many may roll at the same time.
 	restartSoak     = time.Second
 	restartDeadline = 10 * time.Second
-	fanOutLimit     = 20
+	fanOutLimit     = 30
 
 	setUpLimit = 5 * time.Minute
 

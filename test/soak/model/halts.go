@@ -124,7 +124,7 @@ func (m *Model) brings(h *halt, before, s *Sight, recorded time.Time) bool {
 			continue
 		}
 		last := lastOf(m.changes(&Use{Config: h.Config, Keys: common(u, h.Keys), Optional: true}), h.Since)
-		if last != nil && candidates[0].Begin.Equal(last.Begin) {
+		if last != nil && candidates[0].Begin.Equal(last.Begin) && m.history(s.Workload).hasMissed(last, s.RestartedAt) {
 			return true
 		}
 	}

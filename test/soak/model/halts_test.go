@@ -49,13 +49,15 @@ func TestNobodyRestartsForContentThatIsHalted(t *testing.T) {
 			p.See(s)
 			p.restart(40, "second")
 		}, nil},
-		"but for other keys": {onlyB, []string{"a"}, func(p *play) { p.edit(35, "a=2 b=2"); p.restart(40, "third") }, nil},
+		"unless its pods have read it": {nil, nil, func(p *play) { p.live(2, time.Time{}, at(30)); p.restart(40, "second") }, nil},
+		"but for other keys":           {onlyB, []string{"a"}, func(p *play) { p.edit(35, "a=2 b=2"); p.restart(40, "third") }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.uses == nil {
 				c.uses = usesAll
 			}
 			p := newPlay(Options{Lag: 5 * time.Second, Stall: 10 * time.Second}, c.uses)
+			p.live(2, time.Time{}, time.Time{})
 			p.edit(20, "a=2 b=1")
 			p.halt(26, c.keys)
 			c.tell(p)

@@ -101,7 +101,7 @@ func (m *Model) heldConfig(before, s *Sight, recorded time.Time) *TermsEdit {
 			continue // the window of a workload takes precedence over that of a config
 		}
 		candidates := m.changesFor(u, recorded, s)
-		if len(candidates) > 0 && candidates[0].Begin.After(e.End) {
+		if len(candidates) > 0 && candidates[0].Begin.After(e.End) && m.history(s.Workload).hasMissed(&candidates[0], s.RestartedAt) {
 			return e
 		}
 	}
@@ -121,6 +121,17 @@ func (m *Model) termsAt(config ConfigRef, at time.Time) (last *TermsEdit) {
 		return nil
 	}
 	return last
+}
+
+// hasMissed reports whether a pod runs at a time for sure that was there before a change. Without one,
+// a restart that records the change is for something else.
+func (h *history) hasMissed(change *Edit, at time.Time) bool {
+	for _, pod := range h.pods {
+		if !pod.Started.IsZero() && pod.readUntil().Before(change.Begin) && (pod.Gone.IsZero() || pod.Gone.After(at)) {
+			return true
+		}
+	}
+	return false
 }
 
 // changesFor returns the changes that a restart can have been for, after what was recorded at a time, which

@@ -104,6 +104,13 @@ func TestNoRestartBeginsThatIsHeld(t *testing.T) {
 			p.edit(20, "a=3 b=1")
 			p.restart(21, "second")
 		}, nil},
+		"by its config, unless its pods have read that already": {func(p *play) {
+			p.agree(10, onHold)
+			p.edit(20, "a=2 b=1")
+			p.live(2, time.Time{}, at(20.5))
+			p.live(22, time.Time{}, time.Time{})
+			p.restart(25, "second")
+		}, nil},
 		"by its config, unless it is for another one": {func(p *play) {
 			p.sight.Uses = []Use{{Config: settings}, {Config: other}}
 			p.Configure(Edit{Begin: at(15), End: at(15.1), Config: other, Content: map[string]string{"a": "1"}})
@@ -116,6 +123,7 @@ func TestNoRestartBeginsThatIsHeld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlay(Options{Lag: 5 * time.Second, Stall: 10 * time.Second}, usesAll)
+			p.live(2, time.Time{}, time.Time{})
 			c.tell(p)
 			p.requireRules(t, c.want...)
 		})
