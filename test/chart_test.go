@@ -32,7 +32,7 @@ func TestTheChartIsInstalledUpgradedAndRemovedAndTheKeyAndTheHaltsSurvive(t *tes
 	s.putDataIntoHalts()
 	kept := s.kept()
 
-	s.helm("upgrade", release, s.chart(), "--wait", "--set", "fanOut.limit=7")
+	s.helm("upgrade", release, s.chart(), "--wait", "--set", "fanOut.limit=7,dashboard.enabled=true,networkPolicy.enabled=true")
 	s.requireArgument("--fan-out-limit=7")
 	s.requireKept("an upgrade", kept)
 
@@ -154,7 +154,7 @@ func (s *scene) requireArgument(argument string) {
 func (s *scene) requireNothingElseIsLeft() {
 	s.Helper()
 	const kinds = "clusterroles,clusterrolebindings,roles,rolebindings,serviceaccounts,deployments,services,poddisruptionbudgets," +
-		"secrets,configmaps,validatingadmissionpolicies,validatingadmissionpolicybindings"
+		"networkpolicies,secrets,configmaps,validatingadmissionpolicies,validatingadmissionpolicybindings"
 	left, err := s.cluster.Kubectl(s.Context(), "get", kinds, "-A", "-o", "name", "-l", "app.kubernetes.io/instance="+release)
 	s.must(err)
 	names := strings.Fields(left)

@@ -1,13 +1,17 @@
 package chart
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	sigsyaml "sigs.k8s.io/yaml"
@@ -146,5 +150,39 @@ func TestTheNetworkPolicyLetsInWhomTheValuesName(t *testing.T) {
 	if len(spec.Ingress) != 1 || len(spec.Ingress[0].From) != 1 || len(spec.Ingress[0].Ports) != 1 ||
 		spec.Ingress[0].Ports[0].Port.StrVal != "http" || !slices.Equal(spec.PolicyTypes, []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}) {
 		t.Errorf("the policy is %+v", spec)
+	}
+}
+
+// Prometheus parses the queries of the dashboard as it would those of recording rules.
+func TestPrometheusUnderstandsTheQueriesOfTheDashboard(t *testing.T) {
+	t.Parallel()
+	promtool, err := harness.PromtoolBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := render(t, values{"dashboard": values{"enabled": true}})
+	object := as[corev1.ConfigMap](t, all, "ConfigMap "+namespace+"/"+name+"-dashboard")
+	if object.Labels["grafana_dashboard"] != "1" {
+		t.Errorf("the ConfigMap has the labels %v", object.Labels)
+	}
+	var dashboard struct {
+		Panels []struct{ Targets []struct{ Expr string } }
+	}
+	if err := json.Unmarshal([]byte(object.Data[name+".json"]), &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	var rules []values
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			expr := strings.ReplaceAll(target.Expr, "$__rate_interval", "5m")
+			rules = append(rules, values{"record": fmt.Sprintf("query:%d", len(rules)), "expr": expr})
+		}
+	}
+	if len(rules) < 40 {
+		t.Errorf("only %d queries were found", len(rules))
+	}
+	file := fileOf(t, values{"groups": []values{{"name": "dashboard", "rules": rules}}})
+	if out, err := exec.CommandContext(t.Context(), promtool, "check", "rules", file).CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
 	}
 }

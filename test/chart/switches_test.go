@@ -57,6 +57,7 @@ func TestASwitchAddsAndRemovesObjects(t *testing.T) {
 			"Role " + namespace + "/" + name + "-probe", "RoleBinding " + namespace + "/" + name + "-probe",
 		}, nil},
 		{"network policy", values{"networkPolicy": values{"enabled": true}}, []string{"NetworkPolicy " + namespace + "/" + name}, nil},
+		{"dashboard", values{"dashboard": values{"enabled": true}}, []string{"ConfigMap " + namespace + "/" + name + "-dashboard"}, nil},
 		{"rules", values{"monitors": values{"prometheusRule": values{"enabled": true}}}, []string{"PrometheusRule " + namespace + "/" + name}, nil},
 		{"ServiceMonitor", values{"monitors": values{"serviceMonitor": values{"enabled": true}}}, []string{"ServiceMonitor " + namespace + "/" + name}, nil},
 		{"PodMonitor", values{"monitors": values{"podMonitor": values{"enabled": true}}}, []string{"PodMonitor " + namespace + "/" + name}, nil},
