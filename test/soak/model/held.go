@@ -15,6 +15,21 @@ type Terms struct {
 	Window Window
 }
 
+// String describes the terms in stories.
+func (t Terms) String() string {
+	text := "no hold"
+	if t.Hold {
+		text = "a hold"
+	}
+	switch {
+	case !t.Window.Exists:
+		return text + ", no window"
+	case t.Window.Opens.IsZero():
+		return text + ", a window that never opens"
+	}
+	return fmt.Sprintf("%s, a window from %s to %s", text, clock(t.Window.Opens), clock(t.Window.Closes))
+}
+
 // Window is when restarts may begin. The zero value means at any time. A window that cannot be read has
 // neither beginning nor end, and is never open.
 type Window struct {
@@ -40,8 +55,8 @@ func (w Window) closings(s span) []span {
 	return []span{s.and(span{s.from, w.Opens}), s.and(span{w.Closes, s.to})}
 }
 
-// forbid reports whether a restart with this timestamp must not have begun. What rolls by itself is not
-// known to those who only hold: workloads that cannot roll do not wait for windows.
+// forbid reports whether a restart with this timestamp must not have begun. Workloads that cannot roll
+// wait for holds, but not for windows.
 func (t Terms) forbid(restarted time.Time, canRoll bool) bool {
 	return t.Hold || canRoll && t.Window.isClosed(restarted) && t.Window.isClosed(restarted.Add(-decisionTime))
 }
@@ -73,10 +88,10 @@ func (m *Model) judgeHeld(ref WorkloadRef, life []Sight) (found []Violation) {
 		before, s := &life[i-1], &life[i]
 		if s.restartedSince(before) && !s.Listed {
 			if before.Terms.forbid(s.RestartedAt, before.canRoll()) {
-				found = append(found, Violation{ref, Held, s.At, fmt.Sprintf("it restarted although it was held: %+v", before.Terms)})
+				found = append(found, Violation{ref, Held, s.At, fmt.Sprintf("it restarted although it was held: %s", before.Terms)})
 			} else if e := m.heldConfig(before, s, recorded); e != nil {
 				found = append(found, Violation{ref, Held, s.At, fmt.Sprintf(
-					"it restarted for %s %s, which was held since %s: %+v", e.Config.Kind, e.Config.Name, clock(e.End), e.Terms)})
+					"it restarted for %s %s, which was held since %s: %s", e.Config.Kind, e.Config.Name, clock(e.End), e.Terms)})
 			}
 		}
 		if recordsAnew(before, s) {

@@ -194,3 +194,15 @@ func TestTimeThatIsCoveredTwiceCountsOnce(t *testing.T) {
 		t.Errorf("a minute with half a minute of waits ends at %s, want %s", clock(got), clock(want))
 	}
 }
+
+func TestTermsAreDescribed(t *testing.T) {
+	for want, terms := range map[string]Terms{
+		"no hold, no window":                         {},
+		"a hold, a window from 12:01:00 to 12:02:00": {Hold: true, Window: openFrom(60, 120).Window},
+		"no hold, a window that never opens":         {Window: Window{Exists: true}},
+	} {
+		if got := terms.String(); got != want {
+			t.Errorf("%+v is described as %q, want %q", terms, got, want)
+		}
+	}
+}

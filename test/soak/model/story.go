@@ -97,7 +97,7 @@ func (s *Sight) describe(before *Sight) string {
 	add(s.WantsPods != before.WantsPods, "wants pods %t", s.WantsPods)
 	add(s.Paused != before.Paused, "paused %t", s.Paused)
 	add(s.Template != before.Template, "another pod template")
-	add(s.Terms != before.Terms, "terms %+v", s.Terms)
+	add(s.Terms != before.Terms, "%s", s.Terms)
 	add(s.Whole != before.Whole, "whole %t", s.Whole)
 	add(s.Rollout.Replicas != before.Rollout.Replicas, "%d replicas", s.Rollout.Replicas)
 	add(s.Listed && len(news) > 0, "seen in a list")
@@ -107,7 +107,7 @@ func (s *Sight) describe(before *Sight) string {
 // heldStoriesOf returns what kept restarts for a config from beginning.
 func (m *Model) heldStoriesOf(config ConfigRef) (lines []note) {
 	for _, e := range m.terms[config] {
-		lines = append(lines, note{e.End, fmt.Sprintf("  %s %s: terms %+v", config.Kind, config.Name, e.Terms)})
+		lines = append(lines, note{e.End, fmt.Sprintf("  %s %s: %s", config.Kind, config.Name, e.Terms)})
 	}
 	for _, h := range m.halts {
 		if h.Config == config {
