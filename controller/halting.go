@@ -166,7 +166,11 @@ func (g *gatekeeper) resume(config catalog.ConfigRef, now time.Time) bool {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.ledger.Resume(config, id, now) != nil
+	if g.ledger.Resume(config, id, now) == nil {
+		return false
+	}
+	g.log.Info("restarts for a config are resumed", "config", config, "halt", id)
+	return true
 }
 
 // resumeByID ends a halt that a person has removed from the record of halts.

@@ -119,6 +119,10 @@ func TestAHaltIsResumedHoweverTheAnnotationBecomesKnown(t *testing.T) {
 			resume(w)
 			w.show("configmaps", w.configMaps["a/c"])
 		}},
+		"in an event": {after: func(w *world) {
+			resume(w)
+			w.show("configmaps", w.configMaps["a/c"])
+		}},
 		"in a list": {after: func(w *world) {
 			resume(w)
 			list(w, "configmaps", w.configMaps)
@@ -127,6 +131,7 @@ func TestAHaltIsResumedHoweverTheAnnotationBecomesKnown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := gradual(t, "a/web", "a/other")
+				log := w.log()
 				list(w, "configmaps", w.configMaps)
 				if test.before != nil {
 					test.before(w)
@@ -140,6 +145,9 @@ func TestAHaltIsResumedHoweverTheAnnotationBecomesKnown(t *testing.T) {
 				}
 				pass(2 * haltsPeriod)
 				w.requireHalts(t, server)
+				if n := strings.Count(log.String(), `msg="restarts for a config are resumed" config=configmap/a/c halt=former`); n != 1 {
+					t.Errorf("%d lines of the log say that a person resumed it:\n%s", n, log)
+				}
 			})
 		})
 	}

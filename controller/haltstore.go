@@ -29,24 +29,13 @@ type haltStore struct {
 	namespace string
 	// name is the name of the ConfigMap.
 	name string
-	// readOnly leaves the ConfigMap as it is: updates are not written, and it counts as empty
-	// if it is missing.
-	readOnly bool
-}
-
-// read returns the entries, which belong to the caller. It creates the ConfigMap if that is
-// missing, so that a missing permission shows before there is something to write.
-func (s *haltStore) read(ctx context.Context) (map[string]string, error) {
-	object, err := s.load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return object.Data, nil
 }
 
 // update lets change edit the entries, and writes them if it reports true. Writes of others
 // are kept: if one comes in between, change is called again with the new entries, so it must
 // not have other effects. After several such conflicts in a row, update returns the last one.
+// It creates the ConfigMap if that is missing, so that a missing permission shows before there
+// is something to write.
 func (s *haltStore) update(ctx context.Context, change func(data map[string]string) bool) error {
 	var err error
 	for range maxHaltUpdates {
@@ -59,7 +48,7 @@ func (s *haltStore) update(ctx context.Context, change func(data map[string]stri
 
 func (s *haltStore) tryToUpdate(ctx context.Context, change func(data map[string]string) bool) error {
 	object, err := s.load(ctx)
-	if err != nil || !change(object.Data) || s.readOnly {
+	if err != nil || !change(object.Data) {
 		return err
 	}
 	// The resourceVersion of the object makes the API server reject the update after another write.
@@ -99,9 +88,6 @@ func (s *haltStore) get(ctx context.Context) (*corev1.ConfigMap, error) {
 // because RBAC cannot limit it to this one ConfigMap.
 func (s *haltStore) create(ctx context.Context, missing error) (*corev1.ConfigMap, error) {
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: s.name, Namespace: s.namespace}}
-	if s.readOnly {
-		return object, nil
-	}
 	created, err := s.core.ConfigMaps(s.namespace).Create(ctx, object, metav1.CreateOptions{FieldManager: catalog.FieldManager})
 	switch {
 	case err == nil:

@@ -42,9 +42,19 @@ func add(key string) func(map[string]string) bool {
 	}
 }
 
+// entriesOf returns the entries of a store.
+func entriesOf(t *testing.T, store *haltStore) (entries map[string]string, err error) {
+	t.Helper()
+	err = store.update(t.Context(), func(data map[string]string) bool {
+		entries = data
+		return false
+	})
+	return entries, err
+}
+
 func requireHalts(t *testing.T, store *haltStore, want map[string]string) {
 	t.Helper()
-	got, err := store.read(t.Context())
+	got, err := entriesOf(t, store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +167,7 @@ func TestAnErrorOfTheHaltsNamesTheConfigMapAndWhatFailed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := storeOf(t, test.server)
-			_, err := store.read(t.Context())
+			_, err := entriesOf(t, store)
 			if err == nil || !test.is(err) {
 				t.Fatalf("error %v", err)
 			}
@@ -174,27 +184,7 @@ func TestWithoutANamespaceHaltsAreNeitherReadNorWritten(t *testing.T) {
 	server := &haltServer{}
 	store := storeOf(t, server)
 	store.namespace = ""
-	_, err := store.read(t.Context())
-	if !errors.Is(err, errNoHaltsNamespace) {
-		t.Errorf("read: %v", err)
-	}
 	if err := store.update(t.Context(), add("a")); !errors.Is(err, errNoHaltsNamespace) || len(server.requests) > 0 {
 		t.Errorf("update: %v, requests %q", err, server.requests)
-	}
-}
-
-func TestADryRunReadsHaltsAndWritesNone(t *testing.T) {
-	for name, server := range map[string]*haltServer{"there": {}, "missing": {missing: true, canCreate: true}} {
-		t.Run(name, func(t *testing.T) {
-			store := storeOf(t, server)
-			store.readOnly = true
-			if err := store.update(t.Context(), add("a")); err != nil {
-				t.Error(err)
-			}
-			requireHalts(t, store, map[string]string{})
-			if !slices.Equal(server.requests, []string{http.MethodGet, http.MethodGet}) {
-				t.Errorf("requests %q", server.requests)
-			}
-		})
 	}
 }

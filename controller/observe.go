@@ -116,7 +116,6 @@ func (c *Controller) policyChanged(ref catalog.ConfigRef) {
 		return
 	}
 	if c.gate.resume(ref, time.Now()) {
-		c.log.Info("restarts for a config are resumed", "config", ref)
 		c.halts.wakeUp()
 	}
 	c.reports.noteProblem(ref)
