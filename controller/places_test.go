@@ -118,6 +118,25 @@ func TestAWaveDoesNotWaitForAWorkloadThatHasJustBeenDecidedAbout(t *testing.T) {
 	}
 }
 
+// A webhook may let the record wait for half a minute.
+func TestAWaveDoesNotWaitForTheAnswerToARecord(t *testing.T) {
+	w := gradual(t, "a/later")
+	w.edited("a/d", "1")
+	w.runs("a/early", map[string]string{catalog.WaveAnnotation: "-1"}, "d")
+	settle(w)
+	var meanwhile []string
+	w.patched = func() {
+		w.edited("a/c", "2")
+		settle(w)
+		meanwhile = w.restarted()
+	}
+	w.changed("a/early", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "released" })
+	settle(w)
+	if !slices.Equal(meanwhile, []string{"a/later"}) {
+		t.Errorf("%q restarted before the answer, and what waits is %v", meanwhile, w.controller.gate.ledger.Waiting())
+	}
+}
+
 func TestWaitingForTheHaltsOfFormerLeadersIsNoFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web")

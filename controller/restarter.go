@@ -236,7 +236,7 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	r.metrics.decisions.WithLabelValues(string(decision.Outcome)).Inc()
 	r.reportRevert(view.Workload, decision.Outcome)
 	if decision.Outcome != catalog.Restart {
-		r.gate.settle(ref)
+		r.gate.settle(ref) // now, because the write of a record may take long
 	}
 	defer func() {
 		if decision.Outcome != catalog.Restart {
