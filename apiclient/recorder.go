@@ -27,3 +27,12 @@ func (r briefRecorder) Eventf(object runtime.Object, kind, reason, format string
 func (r briefRecorder) AnnotatedEventf(object runtime.Object, annotations map[string]string, kind, reason, format string, args ...any) {
 	r.EventRecorder.AnnotatedEventf(object, annotations, kind, reason, "%s", brief.Text(fmt.Sprintf(format, args...)))
 }
+
+// correlation limits for how many Events client-go remembers whether similar ones were written lately. Its
+// default of 4,096 takes up to 7 MiB, which fill only in the course of hours.
+var correlation = record.CorrelatorOptions{LRUCacheSize: 1024}
+
+// NewBroadcaster returns a broadcaster that needs little memory.
+func NewBroadcaster() record.EventBroadcaster {
+	return record.NewBroadcasterWithCorrelatorOptions(correlation)
+}

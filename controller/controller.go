@@ -104,7 +104,7 @@ func New(options Options) (*Controller, error) {
 		catalog: catalog.New(options.Configs...),
 		changes: newChangeQueue(),
 		metrics: newMetrics(),
-		events:  record.NewBroadcaster(),
+		events:  apiclient.NewBroadcaster(),
 	}
 	c.recorder = clients.Recorder(c.events, catalog.FieldManager)
 	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: options.Log}

@@ -98,7 +98,7 @@ func New(options Options) (*Engine, error) {
 		permissions: permissionsOf(&options),
 		histories:   writeHistories{byDeployment: map[types.NamespacedName]writeHistory{}},
 		metrics:     newMetrics(),
-		events:      record.NewBroadcaster(),
+		events:      apiclient.NewBroadcaster(),
 	}
 	e.queue = newQueue(options.Workers, e.metrics)
 	e.quarantine = quarantine.New(quarantine.Options{Log: options.Log, Panicked: e.panicked})
