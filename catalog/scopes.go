@@ -88,6 +88,15 @@ func (c *Catalog) workload(ref WorkloadRef) *Workload {
 	return workload
 }
 
+// HasWorkloads reports whether the catalog has workloads of a namespace.
+func (c *Catalog) HasWorkloads(namespace string) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return slices.ContainsFunc([]WorkloadKind{Deployment, StatefulSet, DaemonSet}, func(kind WorkloadKind) bool {
+		return len(c.workloads.values[scope[WorkloadKind]{kind, namespace}]) > 0
+	})
+}
+
 func (c *Catalog) keepWorkload(workload *Workload) {
 	c.workloads.put(workload.Ref.scope(), workload.Ref.Name, workload)
 }

@@ -246,6 +246,9 @@ func (g *gatekeeper) forget(ref catalog.WorkloadRef) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ledger.Forget(ref)
+	if !g.catalog.HasWorkloads(ref.Namespace) {
+		delete(g.usesWaves, ref.Namespace)
+	}
 }
 
 // resumed notes a restart that another process began.

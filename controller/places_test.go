@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -115,6 +116,24 @@ func TestAWaveDoesNotWaitForAWorkloadThatHasJustBeenDecidedAbout(t *testing.T) {
 	settle(w)
 	if restarted := w.restarted(); !slices.Equal(restarted, []string{"a/later"}) {
 		t.Errorf("%q restarted, and what waits is %v", restarted, w.controller.gate.ledger.Waiting())
+	}
+}
+
+func TestNamespacesThatAreGoneLeaveNothingInTheGate(t *testing.T) {
+	w := gradual(t)
+	for i := range 100 {
+		name := fmt.Sprintf("namespace-%d/web", i)
+		w.runs(name, map[string]string{catalog.WaveAnnotation: "1"}, "c")
+		w.runs(name+"-2", nil, "c")
+		settle(w)
+		w.hide("deployments", w.deployments[name])
+		if !w.controller.gate.usesWavesIn(deploymentNamed(name).Namespace) {
+			t.Fatal("the namespace is forgotten although a workload remains")
+		}
+		w.hide("deployments", w.deployments[name+"-2"])
+	}
+	if n := len(w.controller.gate.usesWaves); n > 0 {
+		t.Errorf("%d namespaces are left", n)
 	}
 }
 
