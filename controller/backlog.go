@@ -79,12 +79,13 @@ func (b *backlogs) note(change observedChange) {
 const maxSlowing = 10
 
 // putOff notes that a restart has to wait, and returns since when it does, and whether the reason is
-// news: it has not waited for it since the last restart.
+// news: it has not waited for it since the last restart. Waiting for an earlier wave is normal for a while.
 func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answer gate.Answer, now time.Time) (since time.Time, news bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
-	if news = !slices.Contains(w.reported, answer.Reason); news {
+	isNormal := answer.Reason == gate.Wave && (w.putOff == "" || now.Sub(w.putOffSince) < longestWait)
+	if news = !isNormal && !slices.Contains(w.reported, answer.Reason); news {
 		w.reported = append(slices.Clip(w.reported), answer.Reason)
 	}
 	if w.putOff == "" {

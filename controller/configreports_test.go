@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
 // Anybody who may annotate a config can do that often.
@@ -42,6 +43,29 @@ func TestAHoldThatComesAndGoesCausesOneEventOnEachWorkload(t *testing.T) {
 			t.Errorf("ten holds caused %d Events on %d workloads that wait", caused, len(names)-1)
 		}
 	})
+}
+
+func TestAHoldIsReportedAtOnceOnWorkloadsThatWaitForSomethingElse(t *testing.T) {
+	for name, hold := range map[string]func(*world){
+		"of a config": func(w *world) {
+			w.annotate("a/c", catalog.HoldAnnotation, "an incident")
+			w.show("configmaps", w.configMaps["a/c"])
+		},
+		"of everything": func(w *world) { w.controller.halts.takeIn(map[string]string{holdEntry: "an incident"}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := gradual(t, "a/web", "a/other")
+			events := record.NewFakeRecorder(10)
+			w.edited("a/c", "2")
+			settle(w)
+			w.controller.restarter.events = events
+			hold(w)
+			settle(w)
+			if held := w.controller.gate.ledger.Waiting()[gate.Hold]; held != 1 || len(events.Events) != 1 {
+				t.Errorf("%d workloads are known to be held, and there are %d Events", held, len(events.Events))
+			}
+		})
+	}
 }
 
 func TestTheEventsOnTheConfigsOfANamespaceLeaveThoseOfOthersTheirTurn(t *testing.T) {

@@ -216,16 +216,17 @@ func (g *gatekeeper) records() [][]haltRecord {
 	return all
 }
 
-// holdEverything takes in whether all restarts are held, and why, and reports whether that is over.
-func (g *gatekeeper) holdEverything(why string, isHeld bool) (isOver bool) {
+// holdEverything takes in whether all restarts are held, and why, and reports whether that has begun or
+// is over.
+func (g *gatekeeper) holdEverything(why string, isHeld bool) (hasChanged bool) {
 	if why = brief.Within(longestHold, strings.TrimSpace(why)); isHeld && why == "" {
 		why = "no reason given"
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	isOver = g.everything != "" && why == ""
+	hasChanged = (g.everything == "") != (why == "")
 	g.everything = why
-	return isOver
+	return hasChanged
 }
 
 // longestHold is how many bytes of the reason of a hold are repeated in Events and logs.

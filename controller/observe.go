@@ -110,7 +110,7 @@ func (c *Controller) drop(ref catalog.WorkloadRef) {
 }
 
 // policyChanged acts on other annotations of a config: a person may have resumed the restarts for it, or
-// no longer hold them.
+// hold them from now on, or no longer.
 func (c *Controller) policyChanged(ref catalog.ConfigRef) {
 	if !c.acts() {
 		return
@@ -119,9 +119,6 @@ func (c *Controller) policyChanged(ref catalog.ConfigRef) {
 		c.halts.wakeUp()
 	}
 	c.reports.noteProblem(ref)
-	if c.catalog.PolicyOf(ref).Hold != "" {
-		return // what waits goes on waiting
-	}
 	for _, w := range c.catalog.WorkloadsReferencing(ref) {
 		c.restarter.askAgain(w.Ref)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -116,6 +117,43 @@ func TestAWaveDoesNotWaitForAWorkloadThatHasJustBeenDecidedAbout(t *testing.T) {
 	settle(w)
 	if restarted := w.restarted(); !slices.Equal(restarted, []string{"a/later"}) {
 		t.Errorf("%q restarted, and what waits is %v", restarted, w.controller.gate.ledger.Waiting())
+	}
+}
+
+func TestAWorkloadThatWaitsLongForAnEarlierWaveSaysWhomItWaitsFor(t *testing.T) {
+	for name, test := range map[string]struct {
+		annotations map[string]string
+		want        string
+	}{
+		"that rolls":   {map[string]string{catalog.WaveAnnotation: "-1"}, "wave -1 is not over: deployment/early rolls, or is about to"},
+		"that is held": {map[string]string{catalog.WaveAnnotation: "-1", catalog.HoldAnnotation: "x"}, "wave -1 is not over: deployment/early waits for its hold"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := gradual(t)
+				w.runs("a/early", test.annotations, "c")
+				w.runs("a/later", nil, "c")
+				settle(w)
+				w.edited("a/c", "2")
+				settle(w)
+				events := record.NewFakeRecorder(100)
+				w.controller.restarter.events = events
+				time.Sleep(lastingWait)
+				if settle(w); len(events.Events) > 0 {
+					t.Fatalf("%q although that is normal", <-events.Events)
+				}
+				for range 5 {
+					time.Sleep(longestWait)
+					settle(w)
+				}
+				if len(events.Events) != 1 {
+					t.Fatalf("%d Events", len(events.Events))
+				}
+				if e := <-events.Events; !strings.Contains(e, "RestartHeld restart is held: "+test.want+". It is due because") {
+					t.Errorf("%q", e)
+				}
+			})
+		})
 	}
 }
 

@@ -49,8 +49,11 @@ func (r *restarter) reportPutOff(w *catalog.Workload, decision catalog.Decision,
 		r.log.Warn("restart put off, the configs keep changing", "workload", w.Ref, "causes", causes, "restarts", w.Applied.Budget.Restarts, "until", next)
 		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonBackoff,
 			"restart put off until %s after %d restarts in a row: %s", next, w.Applied.Budget.Restarts, causes)
-	case gate.Hold, gate.Halted, gate.Window:
+	case gate.Hold, gate.Halted, gate.Window, gate.Wave:
 		why := describeWait(answer)
+		if answer.Reason == gate.Wave {
+			why = describeEarlierWave(r.gate.earlierWave(w.Ref.Namespace))
+		}
 		r.log.Info("restart is held", "workload", w.Ref, "reason", answer.Reason, "why", why, "causes", describe(decision))
 		r.events.Eventf(objectReference(w), corev1.EventTypeNormal, reasonHeld, "restart is held: %s. It is due because %s", why, describe(decision))
 	default:
@@ -71,4 +74,15 @@ func describeWait(answer gate.Answer) string {
 		return "its window cannot be read, or never opens"
 	}
 	return "its window opens at " + answer.Until.UTC().Format(time.RFC3339)
+}
+
+// describeEarlierWave says which wave has not ended, and names one workload of it.
+func describeEarlierWave(wave int16, blocker catalog.WorkloadRef, reason gate.Reason) string {
+	switch {
+	case blocker.Name == "":
+		return "an earlier wave was not over"
+	case reason != "":
+		return fmt.Sprintf("wave %d is not over: %s waits for its %s", wave, workloadName(blocker), reason)
+	}
+	return fmt.Sprintf("wave %d is not over: %s rolls, or is about to", wave, workloadName(blocker))
 }

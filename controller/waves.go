@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
 // Later waves wait for restarts that are due in earlier ones, and also for workloads of which it is not
@@ -62,4 +63,12 @@ func (g *gatekeeper) usesWavesIn(namespace string) bool {
 	defer g.mu.Unlock()
 	_, uses := g.usesWaves[namespace]
 	return uses
+}
+
+// earlierWave returns the first wave of a namespace that is not over, and a workload of it; see
+// [gate.Ledger.Blocker].
+func (g *gatekeeper) earlierWave(namespace string) (wave int16, blocker catalog.WorkloadRef, reason gate.Reason) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.ledger.Blocker(namespace)
 }

@@ -3,6 +3,8 @@ package gate
 import (
 	"cmp"
 	"slices"
+
+	"kubernetes-deployment-restart-controller/catalog"
 )
 
 // waves counts the workloads of a namespace whose restarts are not over, by wave.
@@ -48,6 +50,27 @@ func (w *waves) first() *wave {
 func (l *Ledger) isAfterWave(namespace string, number int16) bool {
 	w := l.waves[namespace]
 	return w != nil && slices.ContainsFunc(w.all, func(earlier *wave) bool { return earlier.number < number && earlier.unsettled > 0 })
+}
+
+// Blocker returns the first wave of a namespace that is not over, and a workload for which later waves wait,
+// with what that one waits for; the reason is empty if it rolls or is not decided about. It looks at each
+// workload. The workload is zero if no wave is under way.
+func (l *Ledger) Blocker(namespace string) (number int16, blocker catalog.WorkloadRef, reason Reason) {
+	w := l.waves[namespace]
+	if w == nil || w.first() == nil {
+		return 0, catalog.WorkloadRef{}, ""
+	}
+	number = w.first().number
+	for ref, m := range l.members {
+		if ref.Namespace != namespace || m.wave != number || !m.isUnsettled() {
+			continue
+		}
+		if m.next != nil && m.next.phase == waiting {
+			return number, ref, m.next.reason()
+		}
+		blocker = ref
+	}
+	return number, blocker, ""
 }
 
 // callWave calls those that wait for their wave if it has begun.
