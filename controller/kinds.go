@@ -63,9 +63,9 @@ var configKinds = []*configKind{
 
 // workloadKinds are in the order in which they are listed.
 var workloadKinds = []*workloadKind{
-	{workload: catalog.Deployment, resource: "deployments", parts: reader(partsOfDeployment), revisions: replicaSets},
-	{workload: catalog.StatefulSet, resource: "statefulsets", parts: reader(partsOfStatefulSet), revisions: controllerRevisions},
-	{workload: catalog.DaemonSet, resource: "daemonsets", parts: reader(partsOfDaemonSet), revisions: controllerRevisions},
+	{workload: catalog.Deployment, resource: "deployments", parts: reader(catalog.PartsOfDeployment), revisions: replicaSets},
+	{workload: catalog.StatefulSet, resource: "statefulsets", parts: reader(catalog.PartsOfStatefulSet), revisions: controllerRevisions},
+	{workload: catalog.DaemonSet, resource: "daemonsets", parts: reader(catalog.PartsOfDaemonSet), revisions: controllerRevisions},
 }
 
 var (
@@ -82,38 +82,6 @@ func reader[T, R any](read func(*T) R) func(any) (R, bool) {
 		}
 		return result, isOfType
 	}
-}
-
-func partsOfDeployment(d *appsv1.Deployment) catalog.Parts {
-	parts := catalog.Parts{Meta: &d.ObjectMeta, Selector: d.Spec.Selector, Template: &d.Spec.Template, Rollout: rolloutOfDeployment(d)}
-	parts.Idle = parts.Rollout.Wanted == 0
-	if d.Spec.Paused {
-		parts.Hold = catalog.Paused
-	}
-	return parts
-}
-
-func partsOfStatefulSet(s *appsv1.StatefulSet) catalog.Parts {
-	parts := catalog.Parts{Meta: &s.ObjectMeta, Selector: s.Spec.Selector, Template: &s.Spec.Template, Rollout: rolloutOfStatefulSet(s)}
-	parts.Idle = parts.Rollout.Wanted == 0
-	rolling := s.Spec.UpdateStrategy.RollingUpdate
-	switch {
-	case s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
-		parts.Hold = catalog.OnDelete
-	case rolling != nil && rolling.Partition != nil && *rolling.Partition > 0:
-		parts.Hold = catalog.Partitioned
-	}
-	return parts
-}
-
-// A DaemonSet is idle only if its controller has said so about the present generation.
-func partsOfDaemonSet(d *appsv1.DaemonSet) catalog.Parts {
-	parts := catalog.Parts{Meta: &d.ObjectMeta, Selector: d.Spec.Selector, Template: &d.Spec.Template, Rollout: rolloutOfDaemonSet(d)}
-	parts.Idle = parts.Rollout.Observed && parts.Rollout.Wanted == 0
-	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
-		parts.Hold = catalog.OnDelete
-	}
-	return parts
 }
 
 func (k *configKind) kind() schema.GroupVersionKind {

@@ -1,18 +1,51 @@
-package controller
+package catalog
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-
-	"kubernetes-deployment-restart-controller/catalog"
 )
+
+// PartsOfDeployment returns the parts of a Deployment, which share its memory.
+func PartsOfDeployment(d *appsv1.Deployment) Parts {
+	parts := Parts{Meta: &d.ObjectMeta, Selector: d.Spec.Selector, Template: &d.Spec.Template, Rollout: rolloutOfDeployment(d)}
+	parts.Idle = parts.Rollout.Wanted == 0
+	if d.Spec.Paused {
+		parts.Hold = Paused
+	}
+	return parts
+}
+
+// PartsOfStatefulSet returns the parts of a StatefulSet, which share its memory.
+func PartsOfStatefulSet(s *appsv1.StatefulSet) Parts {
+	parts := Parts{Meta: &s.ObjectMeta, Selector: s.Spec.Selector, Template: &s.Spec.Template, Rollout: rolloutOfStatefulSet(s)}
+	parts.Idle = parts.Rollout.Wanted == 0
+	rolling := s.Spec.UpdateStrategy.RollingUpdate
+	switch {
+	case s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
+		parts.Hold = OnDelete
+	case rolling != nil && rolling.Partition != nil && *rolling.Partition > 0:
+		parts.Hold = Partitioned
+	}
+	return parts
+}
+
+// PartsOfDaemonSet returns the parts of a DaemonSet, which share its memory. A DaemonSet is idle only if
+// its controller has said so about the present generation.
+func PartsOfDaemonSet(d *appsv1.DaemonSet) Parts {
+	parts := Parts{Meta: &d.ObjectMeta, Selector: d.Spec.Selector, Template: &d.Spec.Template, Rollout: rolloutOfDaemonSet(d)}
+	parts.Idle = parts.Rollout.Observed && parts.Rollout.Wanted == 0
+	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
+		parts.Hold = OnDelete
+	}
+	return parts
+}
 
 // How the status of each kind of workload describes a rollout. kubectl rollout status reads the
 // same fields: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#deployment-status.
 
-func rolloutOfDeployment(d *appsv1.Deployment) catalog.Rollout {
+func rolloutOfDeployment(d *appsv1.Deployment) Rollout {
 	status := &d.Status
-	rollout := catalog.Rollout{
+	rollout := Rollout{
 		Wanted: wanted(d.Spec.Replicas), Updated: status.UpdatedReplicas, Outdated: status.Replicas - status.UpdatedReplicas,
 		Available: status.AvailableReplicas, Observed: status.ObservedGeneration >= d.Generation,
 	}
@@ -31,9 +64,9 @@ func rolloutOfDeployment(d *appsv1.Deployment) catalog.Rollout {
 	return rollout
 }
 
-func rolloutOfStatefulSet(s *appsv1.StatefulSet) catalog.Rollout {
+func rolloutOfStatefulSet(s *appsv1.StatefulSet) Rollout {
 	status := &s.Status
-	return catalog.Rollout{
+	return Rollout{
 		Wanted: wanted(s.Spec.Replicas), Updated: status.UpdatedReplicas, Outdated: status.Replicas - status.UpdatedReplicas,
 		Available: status.AvailableReplicas, Observed: status.ObservedGeneration >= s.Generation,
 		Completed: status.CurrentRevision == status.UpdateRevision,
@@ -41,9 +74,9 @@ func rolloutOfStatefulSet(s *appsv1.StatefulSet) catalog.Rollout {
 	}
 }
 
-func rolloutOfDaemonSet(d *appsv1.DaemonSet) catalog.Rollout {
+func rolloutOfDaemonSet(d *appsv1.DaemonSet) Rollout {
 	status := &d.Status
-	return catalog.Rollout{
+	return Rollout{
 		Wanted: status.DesiredNumberScheduled, Updated: status.UpdatedNumberScheduled,
 		Outdated:  status.CurrentNumberScheduled - status.UpdatedNumberScheduled,
 		Available: status.NumberAvailable, Observed: status.ObservedGeneration >= d.Generation,

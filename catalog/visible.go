@@ -1,0 +1,17 @@
+package catalog
+
+// VisibleChanges returns the names of the keys in which two contents of a config differ for the
+// workload: of the keys that its containers see, those that were changed, added or removed. Either
+// content may be nil, for a config that does not exist.
+func (w *Workload) VisibleChanges(ref ConfigRef, before, after *Config) []string {
+	selected := selections(referencesTo(w.References, ref))
+	return changedKeys(before.seenBy(selected), after.seenBy(selected))
+}
+
+// seenBy returns the keys that any of the selections sees of a config, none if there is no config.
+func (c *Config) seenBy(selections []Selection) []Key {
+	if c == nil {
+		return nil
+	}
+	return c.seen(selections)
+}
