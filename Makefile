@@ -33,10 +33,11 @@ export CONTROLLER_BINARY := $(CURDIR)/bin/$(NAME)
 export LOCALCLUSTER_BINARY := $(CURDIR)/bin/localcluster
 export HELM_BINARY := $(CURDIR)/bin/helm
 export PROMTOOL_BINARY := $(CURDIR)/bin/promtool
+export PLUGIN_BINARY := $(CURDIR)/bin/kubectl-restarts
 
 PROGRESS := tools/build-with-progress
 LOCALCLUSTER_SOURCES := $(shell find localcluster -type f ! -name '*_test.go' ! -name '*.md')
-MODULES := . localcluster tools
+MODULES := . localcluster kubectl-restarts tools
 
 .PHONY: help
 help: ## List the targets
@@ -50,6 +51,11 @@ BUILD = go build -ldflags '-s -w -X main.commit=$(COMMIT)'
 .PHONY: build
 build: ## Build the controller
 	@$(BUILD) -o bin/$(NAME) .
+
+.PHONY: plugin
+plugin: ## Build the kubectl plugin, bin/kubectl-restarts
+	@go build -C kubectl-restarts -ldflags '-s -w' -o ../bin/kubectl-restarts .
+	@cp kubectl-restarts/kubectl_complete-restarts bin/
 
 .PHONY: localcluster
 localcluster: bin/localcluster ## Build the local cluster (minutes the first time)
@@ -130,12 +136,13 @@ demo-fan-out: bin/localcluster build bin/play ## Play a bad edit: one of 20 work
 ##### Check
 
 .PHONY: test
-test: bin/localcluster bin/helm bin/promtool build bin/testreport ## Run all tests, the end-to-end ones on the local cluster included
+test: bin/localcluster bin/helm bin/promtool build plugin bin/testreport ## Run all tests, the end-to-end ones on the local cluster included
 	@$(if $(RACE),:,echo 'no C compiler: the tests run without the race detector')
 	@{ echo '== unit tests' && \
 	  $(RACE_TEST) -json $(UNIT_PACKAGES) && \
 	  $(SIMULATION) -json && \
 	  go test -C tools -json ./... && \
+	  go test -C kubectl-restarts -json ./... && \
 	  echo '== the local cluster' && \
 	  go test -C localcluster -json $(call packages_of,localcluster) && \
 	  echo '== end-to-end tests' && \

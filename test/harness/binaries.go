@@ -15,6 +15,7 @@ const (
 	ControllerVariable   = "CONTROLLER_BINARY"
 	HelmVariable         = "HELM_BINARY"
 	PromtoolVariable     = "PROMTOOL_BINARY"
+	PluginVariable       = "PLUGIN_BINARY"
 )
 
 const moduleName = "kubernetes-deployment-restart-controller"
@@ -41,6 +42,12 @@ func HelmBinary() (string, error) {
 // make target that builds it.
 func PromtoolBinary() (string, error) {
 	return binary(PromtoolVariable, "promtool", "make bin/promtool")
+}
+
+// PluginBinary returns the path of the binary of the kubectl plugin. The error of a missing one
+// names the make target that builds it.
+func PluginBinary() (string, error) {
+	return binary(PluginVariable, "kubectl-restarts", "make plugin")
 }
 
 // RepositoryRoot returns the directory of the project's go.mod, looked for from

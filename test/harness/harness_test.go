@@ -19,6 +19,7 @@ func TestAMissingBinaryIsAnErrorThatNamesTheMakeTarget(t *testing.T) {
 		ControllerVariable:   {ControllerBinary, "make build"},
 		HelmVariable:         {HelmBinary, "make bin/helm"},
 		PromtoolVariable:     {PromtoolBinary, "make bin/promtool"},
+		PluginVariable:       {PluginBinary, "make plugin"},
 	} {
 		missing := filepath.Join(t.TempDir(), "missing")
 		t.Setenv(variable, missing)

@@ -1,0 +1,91 @@
+// Package cluster reads what the commands need, with the permissions of the caller, and reduces it to
+// what package catalog keeps. Lists are read page by page.
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// HoldEntry is the entry of the ConfigMap of halts that holds all restarts.
+const HoldEntry = "hold"
+
+// Cluster reads from one API server.
+type Cluster struct {
+	apps rest.Interface
+	core apiclient.Core
+}
+
+// Connect makes a Cluster. It does not modify the configuration.
+func Connect(config *rest.Config) (*Cluster, error) {
+	config = rest.CopyConfig(config)
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	config.QPS = -1 // one request follows the other, and the API server shares its capacity fairly
+	apps, err := apiclient.ConnectGroup(config, appsv1.SchemeGroupVersion)
+	if err != nil {
+		return nil, err
+	}
+	core, err := apiclient.ConnectGroup(config, corev1.SchemeGroupVersion)
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{apps: apps, core: apiclient.NewCore(core)}, nil
+}
+
+// Object is a ConfigMap or Secret, with the content that the API server has.
+type Object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// Config reads a ConfigMap or a Secret. The error is one of k8s.io/apimachinery/pkg/api/errors.
+func (c *Cluster) Config(ctx context.Context, ref catalog.ConfigRef) (Object, error) {
+	if ref.Kind.IsSecret() {
+		return c.core.Secrets(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	}
+	return c.core.ConfigMaps(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+}
+
+// Halts returns the entries of the ConfigMap of halts. They are nil if there is none, or if the
+// caller may not read it; isKnown is false then.
+func (c *Cluster) Halts(ctx context.Context, namespace, name string) (entries map[string]string, isKnown bool, err error) {
+	object, err := c.core.ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, fmt.Errorf("read the halts: %w", err)
+	}
+	return object.Data, true, nil
+}
+
+// Names lists the names of the objects of a resource, such as "configmaps" or "deployments". It reads
+// no more than their metadata.
+func (c *Cluster) Names(ctx context.Context, resource, namespace string) ([]string, error) {
+	client := c.core.RESTClient()
+	if slices.ContainsFunc(Kinds, func(k Kind) bool { return k.Resource == resource }) {
+		client = c.apps
+	}
+	list := apiclient.List{Client: client, Resource: resource, Namespace: namespace, Accept: apiclient.MetadataOnly}
+	var names []string
+	err := apiclient.EachPage(ctx, list, func() *metav1.PartialObjectMetadataList { return &metav1.PartialObjectMetadataList{} },
+		func() { names = nil },
+		func(page *metav1.PartialObjectMetadataList) {
+			for i := range page.Items {
+				names = append(names, page.Items[i].Name)
+			}
+		})
+	return names, err
+}

@@ -1,0 +1,113 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/client-go/rest"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+)
+
+// Kind is a kind of workload in the API group apps.
+type Kind struct {
+	Kind     catalog.WorkloadKind
+	Resource string // the plural in the API's paths
+	// each calls take with the parts of each workload, page by page. It calls begin first, and
+	// again if the list has to start again.
+	each func(ctx context.Context, l apiclient.List, begin func(), take func(*catalog.Parts)) error
+	// get reads one workload.
+	get func(ctx context.Context, client rest.Interface, resource, namespace, name string) (catalog.Parts, error)
+}
+
+// Kinds are all kinds of workloads.
+var Kinds = []Kind{
+	{
+		catalog.Deployment, "deployments",
+		eachOf(func() *appsv1.DeploymentList { return &appsv1.DeploymentList{} }, func(l *appsv1.DeploymentList) []appsv1.Deployment { return l.Items }, catalog.PartsOfDeployment),
+		getOf(catalog.PartsOfDeployment),
+	},
+	{
+		catalog.StatefulSet, "statefulsets",
+		eachOf(func() *appsv1.StatefulSetList { return &appsv1.StatefulSetList{} }, func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items }, catalog.PartsOfStatefulSet),
+		getOf(catalog.PartsOfStatefulSet),
+	},
+	{
+		catalog.DaemonSet, "daemonsets",
+		eachOf(func() *appsv1.DaemonSetList { return &appsv1.DaemonSetList{} }, func(l *appsv1.DaemonSetList) []appsv1.DaemonSet { return l.Items }, catalog.PartsOfDaemonSet),
+		getOf(catalog.PartsOfDaemonSet),
+	},
+}
+
+func eachOf[P apiclient.Page, T any](newPage func() P, items func(P) []T, parts func(*T) catalog.Parts) func(context.Context, apiclient.List, func(), func(*catalog.Parts)) error {
+	return func(ctx context.Context, l apiclient.List, begin func(), take func(*catalog.Parts)) error {
+		return apiclient.EachPage(ctx, l, newPage, begin, func(page P) {
+			all := items(page)
+			for i := range all {
+				p := parts(&all[i])
+				take(&p)
+			}
+		})
+	}
+}
+
+func getOf[T any, PT interface {
+	*T
+	Object
+}](parts func(*T) catalog.Parts) func(context.Context, rest.Interface, string, string, string) (catalog.Parts, error) {
+	return func(ctx context.Context, client rest.Interface, resource, namespace, name string) (catalog.Parts, error) {
+		object := PT(new(T))
+		if err := client.Get().Namespace(namespace).Resource(resource).Name(name).Do(ctx).Into(object); err != nil {
+			return catalog.Parts{}, err
+		}
+		return parts((*T)(object)), nil
+	}
+}
+
+// causeAnnotation on a pod template says what the last restart was for.
+const causeAnnotation = "com.xing.deployment-restart.cause"
+
+// Workloads lists all workloads of a namespace, or of all namespaces if it is empty. It leaves out
+// those that only the API server can read, such as ones with an invalid selector.
+func (c *Cluster) Workloads(ctx context.Context, namespace string) ([]facts.Workload, error) {
+	var all []facts.Workload
+	for i := range Kinds {
+		kind := &Kinds[i]
+		former := len(all)
+		list := apiclient.List{Client: c.apps, Resource: kind.Resource, Namespace: namespace}
+		err := kind.each(ctx, list, func() { all = all[:former] }, func(parts *catalog.Parts) {
+			if w, err := newWorkload(kind.Kind, parts); err == nil {
+				all = append(all, w)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Workload reads one workload. The error is one of k8s.io/apimachinery/pkg/api/errors.
+func (c *Cluster) Workload(ctx context.Context, ref catalog.WorkloadRef) (facts.Workload, error) {
+	for i := range Kinds {
+		if kind := &Kinds[i]; kind.Kind == ref.Kind {
+			parts, err := kind.get(ctx, c.apps, kind.Resource, ref.Namespace, ref.Name)
+			if err != nil {
+				return facts.Workload{}, err
+			}
+			return newWorkload(kind.Kind, &parts)
+		}
+	}
+	return facts.Workload{}, fmt.Errorf("%s is not a kind of workload", ref.Kind)
+}
+
+func newWorkload(kind catalog.WorkloadKind, parts *catalog.Parts) (facts.Workload, error) {
+	w, err := catalog.NewWorkload(kind, parts)
+	if err != nil {
+		return facts.Workload{}, err
+	}
+	return facts.Workload{Workload: w, Enabled: catalog.IsEnabled(parts.Meta), Cause: parts.Template.Annotations[causeAnnotation]}, nil
+}

@@ -1,0 +1,72 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"unicode"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/printers"
+	"sigs.k8s.io/yaml"
+)
+
+// outputFlags choose the form of the result.
+type outputFlags struct {
+	format    string
+	noHeaders bool
+}
+
+func (f *outputFlags) add(command *cobra.Command) {
+	command.Flags().StringVarP(&f.format, "output", "o", "", "Output format: json, yaml or wide; a table without it")
+	command.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Leave out the headers of the table")
+	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml", "wide"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (f *outputFlags) validate() error {
+	switch f.format {
+	case "", "json", "yaml", "wide":
+		return nil
+	}
+	return fmt.Errorf("unknown output format %.40q; use json, yaml or wide", f.format)
+}
+
+func (f *outputFlags) isStructured() bool { return f.format == "json" || f.format == "yaml" }
+
+func (f *outputFlags) table() printers.PrintOptions {
+	return printers.PrintOptions{NoHeaders: f.noHeaders, Wide: f.format == "wide"}
+}
+
+// print writes a value as JSON or YAML. Characters that a terminal might act on are escaped.
+func (f *outputFlags) print(w io.Writer, value any) error {
+	encoded, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the result: %w", err)
+	}
+	if f.format == "yaml" {
+		if encoded, err = yaml.JSONToYAML(encoded); err != nil {
+			return fmt.Errorf("encode the result: %w", err)
+		}
+	} else {
+		encoded = append(visible(encoded), '\n')
+	}
+	_, err = w.Write(encoded)
+	return err
+}
+
+// visible escapes the invisible characters of a JSON text, which are all in strings.
+func visible(encoded []byte) []byte {
+	var safe bytes.Buffer
+	for _, r := range string(encoded) {
+		switch {
+		case r == '\n' || unicode.IsPrint(r):
+			safe.WriteRune(r)
+		case r > 0xffff: // as JSON writes it, in two halves
+			fmt.Fprintf(&safe, `\u%04x\u%04x`, 0xd800+(r-0x10000)>>10, 0xdc00+(r-0x10000)&0x3ff)
+		default:
+			fmt.Fprintf(&safe, `\u%04x`, r)
+		}
+	}
+	return safe.Bytes()
+}

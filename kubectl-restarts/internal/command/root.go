@@ -1,0 +1,107 @@
+// Package command holds the commands of the plugin: flags, what they read, and what they print.
+// What they compute is in packages of its own.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
+)
+
+// The exit codes.
+const (
+	exitOK           = 0
+	exitError        = 1
+	exitWouldRestart = 2
+)
+
+// errWouldRestart makes the process end with [exitWouldRestart]. It is not printed.
+var errWouldRestart = errors.New("workloads would restart")
+
+// Run runs the plugin with the given arguments, and returns the exit code.
+func Run(ctx context.Context, arguments []string, streams genericiooptions.IOStreams) int {
+	rest.SetDefaultWarningHandler(rest.NoWarnings{})
+	root := newRoot(streams) //nolint:contextcheck // cobra passes the context to the commands
+	root.SetArgs(arguments)
+	switch err := root.ExecuteContext(ctx); {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errWouldRestart):
+		return exitWouldRestart
+	default:
+		fmt.Fprintln(streams.ErrOut, "error:", text.Safe(err.Error()))
+		return exitError
+	}
+}
+
+// session is what all commands share.
+type session struct {
+	genericiooptions.IOStreams
+	flags *genericclioptions.ConfigFlags
+	// controllerNamespace and haltsConfigMap say where the controller keeps its halts.
+	controllerNamespace, haltsConfigMap string
+}
+
+func newRoot(streams genericiooptions.IOStreams) *cobra.Command {
+	s := &session{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true)}
+	root := &cobra.Command{
+		Use:           "kubectl-restarts",
+		Short:         "See which workloads restart when a ConfigMap or Secret changes",
+		Long:          "See which workloads restart when the content of a ConfigMap or Secret changes, before it changes.\n\nAll commands act with your own permissions. They never print the data of a config, nor the names of\na Secret's keys.",
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl restarts"},
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.ErrOut)
+	s.flags.AddFlags(root.PersistentFlags())
+	root.PersistentFlags().StringVar(&s.controllerNamespace, "controller-namespace", "deployment-restart-controller", "Namespace in which the controller runs and keeps its halts")
+	root.PersistentFlags().StringVar(&s.haltsConfigMap, "halts-config-map", "kubernetes-deployment-restart-controller-halts", "Name of the ConfigMap of halts in that namespace")
+	root.AddCommand(newImpact(s))
+	return root
+}
+
+// connect returns the cluster that the flags name.
+func (s *session) connect() (*cluster.Cluster, error) {
+	config, err := s.flags.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	return cluster.Connect(config)
+}
+
+// namespace returns the namespace to act in, and whether a flag names it.
+func (s *session) namespace() (namespace string, isExplicit bool, err error) {
+	return s.flags.ToRawKubeConfigLoader().Namespace()
+}
+
+// hold returns why all restarts are held; empty if they are not, or if the caller may not know.
+func (s *session) hold(ctx context.Context, from *cluster.Cluster) (string, error) {
+	entries, _, err := from.Halts(ctx, s.controllerNamespace, s.haltsConfigMap)
+	hold, isHeld := entries[cluster.HoldEntry]
+	if isHeld && hold == "" {
+		hold = "no reason given"
+	}
+	return hold, err
+}
+
+// note tells the user something besides the result.
+func (s *session) note(message string) { fmt.Fprintln(s.ErrOut, "note:", text.Safe(message)) }
+
+// explained adds what to do to an error of the API server.
+func explained(err error, remedy string) error {
+	if err == nil || !apierrors.IsForbidden(err) {
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, remedy)
+}

@@ -1,0 +1,120 @@
+package impact
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+)
+
+// ConfigMapApplied returns the change that a ConfigMap of a file makes to the one of the cluster,
+// which is nil if there is none. The file is the whole content: keys that it lacks are removed.
+func ConfigMapApplied(present, file *corev1.ConfigMap) Change {
+	after := corev1.ConfigMap{ObjectMeta: file.ObjectMeta, Data: file.Data, BinaryData: file.BinaryData}
+	if present == nil {
+		return newChange(nil, catalog.NewConfigMap(&after))
+	}
+	after.ObjectMeta = applied(&present.ObjectMeta, &file.ObjectMeta)
+	before := catalog.NewConfigMap(present)
+	return newChange(&before, catalog.NewConfigMap(&after))
+}
+
+// SecretApplied is like [ConfigMapApplied] for a Secret.
+func SecretApplied(present, file *corev1.Secret) Change {
+	after := corev1.Secret{ObjectMeta: file.ObjectMeta, Data: withStrings(file)}
+	if present == nil {
+		return newChange(nil, catalog.NewSecret(&after))
+	}
+	after.ObjectMeta = applied(&present.ObjectMeta, &file.ObjectMeta)
+	before := catalog.NewSecret(present)
+	return newChange(&before, catalog.NewSecret(&after))
+}
+
+// withStrings returns the data of a Secret as the API server would store it: stringData wins.
+func withStrings(secret *corev1.Secret) map[string][]byte {
+	data := make(map[string][]byte, len(secret.Data)+len(secret.StringData))
+	maps.Copy(data, secret.Data)
+	for key, value := range secret.StringData {
+		data[key] = []byte(value)
+	}
+	return data
+}
+
+// applied returns the metadata of a config to which a file was applied. Annotations of the present
+// config that the file does not mention stay. Who wrote which field in the past is left out: what
+// changes now is changed by the caller.
+func applied(present, file *metav1.ObjectMeta) metav1.ObjectMeta {
+	meta := *present.DeepCopy()
+	meta.ManagedFields = nil
+	for name, value := range file.Annotations {
+		metav1.SetMetaDataAnnotation(&meta, name, value)
+	}
+	return meta
+}
+
+func newChange(before *catalog.Config, after catalog.Config) Change {
+	return Change{Ref: after.Ref, Before: before, After: &after}
+}
+
+// KeysChanged returns a change of the given keys of a config, or of all its keys if none is given,
+// to content that it does not have. Keys that it lacks are added.
+func KeysChanged(present catalog.Config, keys []string) Change {
+	after := present
+	after.Edits, after.Keys = nil, slices.Clone(present.Keys)
+	for i := range after.Keys {
+		if len(keys) == 0 || slices.Contains(keys, after.Keys[i].Name) {
+			after.Keys[i].Checksum ^= 1
+		}
+	}
+	for _, name := range keys {
+		if !slices.ContainsFunc(after.Keys, func(key catalog.Key) bool { return key.Name == name }) {
+			after.Keys = append(after.Keys, catalog.Key{Name: name})
+		}
+	}
+	slices.SortFunc(after.Keys, func(a, b catalog.Key) int { return strings.Compare(a.Name, b.Name) })
+	return Change{Ref: present.Ref, Before: &present, After: &after}
+}
+
+// anyKey is the name of a key that no workload names. It stands for the keys that are not known.
+const anyKey = "\x00"
+
+// UnreadableChanged is like [KeysChanged] for a config that the caller may not read. Which keys it
+// has is only known from the workloads that name them; another one stands for the others.
+func UnreadableChanged(ref catalog.ConfigRef, workloads []facts.Workload, keys []string) Change {
+	present := catalog.Config{Ref: ref, Keys: []catalog.Key{{Name: anyKey}}}
+	if len(keys) == 0 {
+		present.Keys = append(present.Keys, keysNamed(ref, workloads)...)
+	}
+	change := KeysChanged(present, keys)
+	change.KeysUnknown = len(keys) == 0
+	return change
+}
+
+// keysNamed returns the keys of a config that workloads name, sorted.
+func keysNamed(ref catalog.ConfigRef, workloads []facts.Workload) []catalog.Key {
+	var names []string
+	for i := range workloads {
+		for _, reference := range workloads[i].References {
+			if reference.Config == ref {
+				names = append(names, reference.Keys.Names...)
+			}
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	keys := make([]catalog.Key, 0, len(names))
+	for _, name := range names {
+		keys = append(keys, catalog.Key{Name: name})
+	}
+	return keys
+}
+
+// IsEmpty reports whether the content stays the same.
+func (c *Change) IsEmpty() bool {
+	return c.Before != nil && slices.Equal(c.Before.Keys, c.After.Keys)
+}

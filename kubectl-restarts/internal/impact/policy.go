@@ -1,0 +1,112 @@
+package impact
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/window"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
+)
+
+// holdOf returns why people hold a restart, empty if they do not.
+func (k *known) holdOf(w *facts.Workload, seen []*Change) string {
+	if k.Hold != "" {
+		return "all restarts are held: " + k.Hold
+	}
+	if w.Policy != nil && w.Policy.Hold != "" {
+		return "the workload is held: " + w.Policy.Hold
+	}
+	for _, change := range seen {
+		if policy := change.After.Policy; policy != nil && policy.Hold != "" {
+			return "the " + Name(change.Ref) + " is held: " + policy.Hold
+		}
+	}
+	return ""
+}
+
+// windowOf reports whether the window of a workload is closed, or one of those of the changed
+// configs if the workload has none, and when it opens; zero if never.
+func windowOf(w *facts.Workload, seen []*Change, now time.Time) (isClosed bool, opens time.Time) {
+	if w.Policy != nil && w.Policy.Window != "" {
+		return closedBy(w.Policy.Window, now)
+	}
+	for _, change := range seen {
+		if policy := change.After.Policy; policy != nil && policy.Window != "" {
+			if isClosed, opens := closedBy(policy.Window, now); isClosed {
+				return isClosed, opens
+			}
+		}
+	}
+	return false, time.Time{}
+}
+
+func closedBy(text string, now time.Time) (isClosed bool, opens time.Time) {
+	w, err := window.Parse(text)
+	if err != nil {
+		return true, time.Time{}
+	}
+	isOpen, opens := w.At(now)
+	return !isOpen, opens
+}
+
+// order describes the order in which the workloads of each namespace restart. The rows are sorted.
+func (k *known) order(rows []Row) []string {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.Outcome.willRestart() })
+	var order []string
+	for len(rows) > 0 {
+		namespace := rows[0].Namespace
+		end := slices.IndexFunc(rows, func(r Row) bool { return r.Namespace != namespace })
+		if end < 0 {
+			end = len(rows)
+		}
+		order = append(order, fmt.Sprintf("Order in %s: %s", namespace, k.orderOf(rows[:end])))
+		rows = rows[end:]
+	}
+	return order
+}
+
+// orderOf describes the order of the workloads of one namespace.
+func (k *known) orderOf(rows []Row) string {
+	if len(rows) == 1 {
+		return "one workload only."
+	}
+	var waves []string
+	largest := 0
+	for len(rows) > 0 {
+		wave, size := rows[0].Wave, 0
+		for size < len(rows) && rows[size].Wave == wave {
+			size++
+		}
+		waves = append(waves, fmt.Sprintf("wave %d (%s)", wave, text.Count(size, "workload")))
+		largest, rows = max(largest, size), rows[size:]
+	}
+	way := k.way()
+	if largest == 1 {
+		return strings.Join(waves, ", then ") + "."
+	}
+	if len(waves) == 1 {
+		return way + "."
+	}
+	return strings.Join(waves, ", then ") + "; in each wave " + way + "."
+}
+
+// way describes how a changed config reaches the workloads of a wave.
+func (k *known) way() string {
+	const gradual = "one workload first, then 1, 2, 4, … as restarts are delivered"
+	allAtOnce := true
+	for i := range k.Changes {
+		policy := k.Changes[i].After.Policy
+		if policy != nil && policy.FanOut == catalog.Gradual {
+			return gradual
+		}
+		allAtOnce = allAtOnce && policy != nil && policy.FanOut == catalog.AllAtOnce
+	}
+	if allAtOnce {
+		return "all at once, as far as the limit of restarts allows"
+	}
+	return gradual + ", if the controller runs with --fan-out=gradual, as in its manifests; otherwise all at once"
+}
