@@ -44,14 +44,14 @@ func writeText(w http.ResponseWriter, status int, text string) {
 	_, _ = io.WriteString(w, text) // the client may be gone, which needs no handling
 }
 
-// serve listens on an address and answers requests until stop is called.
-func serve(ctx context.Context, address string, handler http.Handler, log *slog.Logger) (stop func(), err error) {
+// serve listens on an address and answers requests for something until stop is called.
+func serve(ctx context.Context, what, address string, handler http.Handler, log *slog.Logger) (stop func(), err error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("serve metrics and health: %w", err)
+		return nil, fmt.Errorf("serve %s: %w", what, err)
 	}
-	log.Info("serving metrics and health", "address", listener.Addr().String())
+	log.Info("serving "+what, "address", listener.Addr().String())
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second,
@@ -63,7 +63,7 @@ func serve(ctx context.Context, address string, handler http.Handler, log *slog.
 	}
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("the metrics and health server stopped", "error", err)
+			log.Error("the server stopped", "of", what, "error", err)
 		}
 	}()
 	return func() { _ = server.Close() }, nil

@@ -46,7 +46,7 @@ func TestEndpointsReportHealthAndReadinessWithDetail(t *testing.T) {
 
 func TestPortZeroTakesAFreePortAndReportsIt(t *testing.T) {
 	var log strings.Builder
-	stop, err := serve(t.Context(), "127.0.0.1:0", http.NotFoundHandler(), slog.New(slog.NewTextHandler(&log, nil)))
+	stop, err := serve(t.Context(), "metrics and health", "127.0.0.1:0", http.NotFoundHandler(), slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestAnAddressInUseIsAClearError(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	if _, err := serve(t.Context(), server.Listener.Addr().String(), http.NotFoundHandler(), quiet); err == nil || !strings.Contains(err.Error(), "in use") {
+	if _, err := serve(t.Context(), "metrics and health", server.Listener.Addr().String(), http.NotFoundHandler(), quiet); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -20,6 +20,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"kubernetes-deployment-restart-controller/statuspage"
 )
 
 const (
@@ -81,18 +83,26 @@ func control(ctx context.Context, o *options, config *rest.Config, log *slog.Log
 		return err
 	}
 	watchdog := &watchdog{}
-	stop, err := serve(ctx, o.ListenAddress, endpoints(newRegistry(all), watchdog.Check, all.Ready), log)
+	stop, err := serve(ctx, "metrics and health", o.ListenAddress, endpoints(newRegistry(all), watchdog.Check, all.Ready), log)
 	if err != nil {
 		return err
 	}
 	defer stop()
+	leader := &leaderName{}
+	if o.StatusAddress != "" {
+		stop, err := serve(ctx, "the status page", o.StatusAddress, statuspage.New(statusOf(all, leader), log), log)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
 	go logMissingPermissions(ctx, config, neededPermissions(o, all), log)
-	return runEngines(ctx, o, config, watchdog, all, log)
+	return runEngines(ctx, o, config, watchdog, leader, all, log)
 }
 
 // runEngines keeps the engines' knowledge up to date all the time, and lets
 // them act while this process leads.
-func runEngines(ctx context.Context, o *options, config *rest.Config, watchdog *watchdog, all engines, log *slog.Logger) error {
+func runEngines(ctx context.Context, o *options, config *rest.Config, watchdog *watchdog, leader *leaderName, all engines, log *slog.Logger) error {
 	watching, stop := context.WithCancel(ctx)
 	watched := make(chan struct{})
 	go func() {
@@ -108,7 +118,7 @@ func runEngines(ctx context.Context, o *options, config *rest.Config, watchdog *
 		return all.Lead(ctx)
 	}
 	if o.elects() {
-		return elect(ctx, o, config, watchdog, log, lead)
+		return elect(ctx, o, config, watchdog, leader, log, lead)
 	}
 	if o.LeaderElect {
 		log.Info("a dry run takes no part in the leader election, acting as if elected")

@@ -37,17 +37,18 @@ type election struct {
 	lease                      *lease
 	renewDeadline, retryPeriod time.Duration
 	watchdog                   *watchdog
+	leader                     *leaderName
 	log                        *slog.Logger
 }
 
 // elect takes part in an election until the context ends, and leads while it
 // holds the lease. It returns what leading returned, or errLeaseLost.
-func elect(ctx context.Context, o *options, config *rest.Config, watchdog *watchdog, log *slog.Logger, lead func(context.Context) error) error {
+func elect(ctx context.Context, o *options, config *rest.Config, watchdog *watchdog, leader *leaderName, log *slog.Logger, lead func(context.Context) error) error {
 	l, err := newLease(o, config)
 	if err != nil {
 		return fmt.Errorf("set up leader election: %w", err)
 	}
-	e := &election{lease: l, renewDeadline: o.LeaderElectRenewDeadline, retryPeriod: o.LeaderElectRetryPeriod, watchdog: watchdog, log: log}
+	e := &election{lease: l, renewDeadline: o.LeaderElectRenewDeadline, retryPeriod: o.LeaderElectRetryPeriod, watchdog: watchdog, leader: leader, log: log}
 	if !e.win(ctx) {
 		return nil
 	}
@@ -59,6 +60,7 @@ func (e *election) win(ctx context.Context) bool {
 	var leader string
 	for {
 		err := e.lease.hold(ctx)
+		e.leader.set(e.lease.holder())
 		switch {
 		case err == nil:
 			return true

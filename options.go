@@ -18,6 +18,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller"
 	"kubernetes-deployment-restart-controller/controller/window"
+	"kubernetes-deployment-restart-controller/statuspage"
 )
 
 // options are the command line arguments, each with its environment variable.
@@ -42,6 +43,7 @@ type options struct {
 	Namespaces    []string `long:"namespace" env:"WATCH_NAMESPACES" env-delim:"," description:"Namespace to watch, can be given several times (default: all). The environment variable splits on , (comma)"`
 	Configs       string   `long:"configs" env:"CONFIGS" default:"all" choice:"all" choice:"configmaps" choice:"secrets" description:"Kinds of configs whose changes restart workloads. The controller does not read the others and needs no permissions for them"`
 	ListenAddress string   `long:"listen-address" env:"LISTEN_ADDRESS" default:"0.0.0.0:10254" description:"Address for /metrics, /healthz and /readyz; port 0 selects a free one"`
+	StatusAddress string   `long:"status-address" env:"STATUS_ADDRESS" description:"Loopback address for the status page, such as 127.0.0.1:10255, to be reached with kubectl port-forward (default: no status page); port 0 selects a free one"`
 	LogFormat     string   `long:"log-format" env:"LOG_FORMAT" default:"text" choice:"text" choice:"json" description:"Log format"`
 	DryRun        bool     `long:"dry-run" env:"DRY_RUN" description:"Report in the log, in Events and in metrics what would be restarted and why, without writing to workloads or taking part in the leader election"`
 	ExitOnError   bool     `long:"exit-on-error" env:"EXIT_ON_ERROR" description:"Exit if an update of a workload is forbidden, invalid, denied or without effect, instead of retrying"`
@@ -121,7 +123,7 @@ func (o *options) validate() error {
 	case o.DryRun && o.drivesDeployments():
 		return fmt.Errorf("--dry-run writes nothing to workloads, so it excludes --deployment-engine=%s", o.DeploymentEngine)
 	}
-	for _, check := range []func() error{o.validatePeriods, o.validateFanOut, o.validateRequests, o.validateNamespaces, o.validateListenAddress, o.readIgnoredErrors, o.takeOwnNamespace, o.validateOwnObjects, o.validateEngine, o.validateLeaderElection} {
+	for _, check := range []func() error{o.validatePeriods, o.validateFanOut, o.validateRequests, o.validateNamespaces, o.validateListenAddress, o.validateStatusAddress, o.readIgnoredErrors, o.takeOwnNamespace, o.validateOwnObjects, o.validateEngine, o.validateLeaderElection} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -238,14 +240,30 @@ func (o *options) validateNamespaces() error {
 }
 
 func (o *options) validateListenAddress() error {
-	_, port, err := net.SplitHostPort(o.ListenAddress)
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
-	}
-	if err != nil {
+	if !isAddress(o.ListenAddress) {
 		return fmt.Errorf("--listen-address must be host:port, such as 0.0.0.0:10254, not %q", o.ListenAddress)
 	}
 	return nil
+}
+
+// validateStatusAddress makes sure that nobody reaches the status page who may not forward a port of the pod.
+func (o *options) validateStatusAddress() error {
+	switch {
+	case o.StatusAddress == "":
+	case !isAddress(o.StatusAddress):
+		return fmt.Errorf("--status-address must be host:port, such as 127.0.0.1:10255, not %q", o.StatusAddress)
+	case !statuspage.IsLoopback(o.StatusAddress):
+		return fmt.Errorf("--status-address must be a loopback address, such as 127.0.0.1:10255, not %q: use kubectl port-forward to reach it", o.StatusAddress)
+	}
+	return nil
+}
+
+func isAddress(text string) bool {
+	_, port, err := net.SplitHostPort(text)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	return err == nil
 }
 
 // readIgnoredErrors takes the texts as they are and compiles the patterns. Empty ones are

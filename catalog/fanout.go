@@ -9,10 +9,10 @@ import (
 // workloads.
 
 // HasConfig reports whether the catalog knows a config that is not gone.
-func (c *Catalog) HasConfig(ref ConfigRef) bool { return c.presentConfig(ref) != nil }
+func (c *Catalog) HasConfig(ref ConfigRef) bool { return c.Config(ref) != nil }
 
-// presentConfig returns a config that exists, or nil. The value is shared and never modified.
-func (c *Catalog) presentConfig(ref ConfigRef) *Config {
+// Config returns a config that exists, or nil. The value is shared and never modified.
+func (c *Catalog) Config(ref ConfigRef) *Config {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.present(ref)
@@ -43,7 +43,7 @@ func (c *Catalog) namesakes(kind ConfigKind, name string) (found []ConfigRef) {
 // EditedSince reports whether keys of a config were edited after a moment; no keys means any. It is true
 // for a config that is gone.
 func (c *Catalog) EditedSince(ref ConfigRef, keys []string, moment Sequence) bool {
-	config := c.presentConfig(ref)
+	config := c.Config(ref)
 	return config == nil || config.Appeared > moment ||
 		slices.ContainsFunc(config.Edits, func(edit Edit) bool { return edit.Seen > moment && edit.isAmong(keys) })
 }
@@ -74,7 +74,7 @@ func (c *Catalog) MissedEdit(w *Workload, ref ConfigRef) bool {
 // and each once: a record that was made at that time includes them. No keys means any, and a moment of 0
 // stands for edits that no watch showed.
 func (c *Catalog) MomentsUntil(ref ConfigRef, keys []string, until time.Time) []Sequence {
-	config := c.presentConfig(ref)
+	config := c.Config(ref)
 	var cause Cause
 	if config != nil {
 		for _, edit := range config.Edits {

@@ -25,10 +25,12 @@ type backlog struct {
 	// slowedBy holds the first configs whose restart has to wait because the workload has
 	// no budget left; nil if no restart has to wait for that reason.
 	slowedBy []catalog.ConfigRef
-	// putOff is what the restart waits for, and putOffSince since when; empty if it does not wait. reported
-	// are the reasons that were news to the owner.
+	// putOff is what the restart waits for, and putOffSince since when; empty if it does not wait. putOffBy
+	// is the config whose fan-out or halt it waits for, or why people hold it. reported are the reasons that
+	// were news to the owner.
 	putOff      gate.Reason
 	putOffSince time.Time
+	putOffBy    waitedFor
 	reported    []gate.Reason
 	// changed means that a change has become due since the restart was put off.
 	changed bool
@@ -91,7 +93,7 @@ func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answe
 	if w.putOff == "" {
 		w.putOffSince = now
 	}
-	w.due, w.owed, w.putOff, w.changed = true, answer.Until, answer.Reason, false
+	w.due, w.owed, w.putOff, w.putOffBy, w.changed = true, answer.Until, answer.Reason, waitedForBy(&answer), false
 	b.countSlowing(w.slowedBy, -1)
 	if w.slowedBy = nil; answer.Reason == gate.Backoff {
 		w.slowedBy = make([]catalog.ConfigRef, 0, min(len(causes), maxSlowing))

@@ -16,6 +16,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/fairqueue"
 	"kubernetes-deployment-restart-controller/quarantine"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // deliveryWorkers is how many workloads are judged at once. Most judgements take no request.
@@ -35,6 +36,7 @@ type deliveries struct {
 	quarantine *quarantine.Set
 	log        *slog.Logger
 	policy     delivery.Policy
+	history    restartHistory
 	queue      *fairqueue.Queue[catalog.WorkloadRef, struct{}]
 
 	mu      sync.Mutex
@@ -87,6 +89,7 @@ func (d *deliveries) begin(ref catalog.WorkloadRef, decision catalog.Decision, i
 		d.gate.forget(ref) // nobody would notice its end
 		return
 	}
+	d.history.begin(ref, id, causeNote(decision), now)
 	d.follow(w, &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, now), id: id, began: now, decision: decision})
 }
 
@@ -116,6 +119,7 @@ func (d *deliveries) resume(ref catalog.WorkloadRef, now time.Time) {
 	request := d.gate.request(w, &restart.decision, 0, standing, now)
 	request.ID = restart.id
 	d.gate.resumed(request, now)
+	d.history.begin(ref, restart.id, causeNote(restart.decision), began)
 	d.follow(w, restart)
 }
 
@@ -213,6 +217,7 @@ func (d *deliveries) look(ctx context.Context, ref catalog.WorkloadRef) {
 	case w == nil:
 		d.finish(ref, restart)
 		d.gate.ended(ref, restart.id, false)
+		d.history.end(ref, restart.id, status.Unknown, "the workload is gone or no longer enabled", time.Now())
 		return
 	}
 	judgement, err := d.judge(ctx, restart, w)
@@ -275,10 +280,12 @@ func (d *deliveries) report(w *catalog.Workload, restart *rollingRestart, judgem
 	d.finish(w.Ref, restart)
 	d.gate.ended(w.Ref, restart.id, judgement.Verdict == delivery.Delivered)
 	if judgement.Verdict != delivery.Delivered {
+		d.history.end(w.Ref, restart.id, status.Unknown, judgement.Reason, time.Now())
 		d.log.Info("restart is not followed any further", "workload", w.Ref, "after", took.String(), "reason", judgement.Reason)
 		return
 	}
 	d.gate.recovered(w)
+	d.history.end(w.Ref, restart.id, status.Delivered, "", time.Now())
 	d.metrics.delivered.WithLabelValues(string(w.Ref.Kind)).Inc()
 	d.metrics.deliveryTime.Observe(took.Seconds())
 	d.log.Info("restart is delivered", "workload", w.Ref, "after", took.String())
@@ -286,6 +293,7 @@ func (d *deliveries) report(w *catalog.Workload, restart *rollingRestart, judgem
 
 func (d *deliveries) fail(w *catalog.Workload, restart *rollingRestart, reason string, took time.Duration) {
 	d.metrics.failed.WithLabelValues(string(w.Ref.Kind)).Inc()
+	d.history.end(w.Ref, restart.id, status.Broken, reason, time.Now())
 	causes := describeFailed(restart.decision)
 	d.log.Warn("restart failed", "workload", w.Ref, "after", took.String(), "reason", reason, "causes", causes)
 	if causes != "" {
@@ -322,6 +330,7 @@ func (d *deliveries) noteRecovery(w *catalog.Workload, restart *rollingRestart, 
 		d.log.Info("restart that failed is not followed any further", "workload", w.Ref, "reason", judgement.Reason)
 		return
 	}
+	d.history.end(w.Ref, restart.id, status.Recovered, "", time.Now())
 	d.log.Info("workload runs after all, although its restart failed", "workload", w.Ref, "after", time.Since(restart.began).Round(time.Second).String())
 	d.gate.recovered(w)
 	d.halts.wakeUp()

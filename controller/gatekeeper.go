@@ -92,11 +92,17 @@ func (g *gatekeeper) countRunning(id gate.FanOut, running []catalog.WorkloadRef)
 func (g *gatekeeper) askOnce(r *gate.Request, now time.Time) (answer gate.Answer, uncounted bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if answer = g.ledger.Ask(r, now); answer.Halt != nil {
-		halt := *answer.Halt // it changes under the lock
+	answer = detached(g.ledger.Ask(r, now))
+	return answer, answer.Reason == gate.SlowStart && g.ledger.NeedsCount(answer.FanOut)
+}
+
+// detached returns an answer that does not change any more once the lock is released.
+func detached(answer gate.Answer) gate.Answer {
+	if answer.Halt != nil {
+		halt := *answer.Halt
 		answer.Halt = &halt
 	}
-	return answer, answer.Reason == gate.SlowStart && g.ledger.NeedsCount(answer.FanOut)
+	return answer
 }
 
 // request describes a restart that is due to the gate: how long the budget of the workload makes it wait, and
@@ -314,7 +320,7 @@ func (g *gatekeeper) tick(now time.Time) {
 func (g *gatekeeper) progress() (underWay, finished []gate.Progress) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.ledger.Progress(), g.ledger.TakeFinished()
+	return slices.Collect(g.ledger.Progress()), g.ledger.TakeFinished()
 }
 
 // collect computes the metrics of what the gate holds back.

@@ -195,7 +195,7 @@ func (f *realFleet) problems() (all []string) {
 			all = append(all, fmt.Sprintf("%d restarts wait: %s", n, reason))
 		}
 	}
-	if p := ledger.Progress(); len(p) > 0 {
+	if p := slices.Collect(ledger.Progress()); len(p) > 0 {
 		all = append(all, fmt.Sprintf("fan-outs are under way: %+v", p))
 	}
 	for _, config := range ledger.Halted() {

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"iter"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -26,12 +27,25 @@ func (f *fanOut) progress() Progress {
 }
 
 // Progress returns how far all fan-outs have come that are not over, in no particular order.
-func (l *Ledger) Progress() []Progress {
-	all := make([]Progress, 0, len(l.fanOuts))
-	for _, f := range l.fanOuts {
-		all = append(all, f.progress())
+func (l *Ledger) Progress() iter.Seq[Progress] {
+	return func(yield func(Progress) bool) {
+		for _, f := range l.fanOuts {
+			if !yield(f.progress()) {
+				return
+			}
+		}
 	}
-	return all
+}
+
+// ProgressOf does so for the fan-outs of one config.
+func (l *Ledger) ProgressOf(config catalog.ConfigRef) iter.Seq[Progress] {
+	return func(yield func(Progress) bool) {
+		for f := range l.byConfig[config] {
+			if !yield(f.progress()) {
+				return
+			}
+		}
+	}
 }
 
 // maxFinished is how many fan-outs are remembered that are over and have not been taken.

@@ -1,0 +1,258 @@
+package controller
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kubernetes-deployment-restart-controller/brief"
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/quarantine"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// ExplainWorkload explains what the controller knows of a workload with a name such as
+// "deployment/namespace/name". It returns nil if the controller knows no enabled workload of that name.
+func (c *Controller) ExplainWorkload(name string, now time.Time) (explained *status.Workload) {
+	ref, isWorkload := catalog.ParseWorkloadRef(name)
+	if !isWorkload {
+		return nil
+	}
+	c.quarantine.Try(quarantine.Metrics, nameOfWorkload(ref), func() { explained = c.explain(ref, now) })
+	return explained
+}
+
+func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Workload {
+	view, found := c.catalog.View(ref)
+	if !found {
+		return nil
+	}
+	w, s := view.Workload, c.standingOf(ref)
+	explained := &status.Workload{
+		Time: now.UTC(), Entry: c.entry(s),
+		ByHand: byHand(w), GracePeriod: c.restarter.gracePeriod(w).Seconds(), Wave: int(waveOf(w)),
+		Reads: readsOf(&view), Record: recordOfWorkload(w), Change: c.changes.waiting(ref), Last: c.lastRestartOf(w),
+	}
+	explained.Pods = podsOf(w)
+	if w.Policy != nil {
+		explained.Window, explained.Hold = w.Policy.Window, w.Policy.Hold
+	}
+	for _, problem := range []string{w.Problem, c.gate.problemOf(w), tooManyReferences(w)} {
+		if problem != "" {
+			explained.Problems = append(explained.Problems, brief.Text(problem))
+		}
+	}
+	decision := catalog.Decide(view)
+	explained.Decision = status.Decision{Outcome: string(decision.Outcome), Reason: decision.Reason}
+	switch {
+	case decision.Outcome == catalog.Restart:
+		explained.Decision.Causes = brief.Text(describe(decision))
+		explained.Gate = c.askGate(w, &decision, now)
+	case s.reason != "":
+		explained.Gate = &status.Answer{Reason: string(s.reason), On: explained.On, Why: explained.Text, Until: explained.Until}
+	}
+	return explained
+}
+
+// standingOf returns what a workload waits for: for its next restart, or else for the end of the last one.
+func (c *Controller) standingOf(ref catalog.WorkloadRef) standing {
+	if w, waits := c.restarter.backlogs.of(ref); waits {
+		return standingOfBacklog(ref, &w)
+	}
+	if restart := c.deliveries.of(ref); restart != nil {
+		return standingOfRestart(ref, restart)
+	}
+	s := standing{ref: ref, state: status.Settled}
+	c.changes.of(ref, func(changes map[fmt.Stringer]*pendingChange) { s = standingOfChanges(ref, changes) })
+	return s
+}
+
+// askGate returns what the gate answers to a restart that is due. Asking changes nothing. It is nil if this
+// process makes no restarts.
+func (c *Controller) askGate(w *catalog.Workload, decision *catalog.Decision, now time.Time) *status.Answer {
+	if !c.acts() {
+		return nil
+	}
+	request := c.restarter.requestFor(w, decision, now)
+	if err := c.gate.knowsEnough(request); err != nil {
+		return &status.Answer{Why: err.Error()}
+	}
+	answer := c.gate.explain(request, now)
+	explained := &status.Answer{MayBegin: answer.MayBegin(), Reason: string(answer.Reason), Until: answer.Until.UTC()}
+	if by := waitedForBy(&answer); by.config != (catalog.ConfigRef{}) {
+		explained.On = by.config.String()
+	}
+	switch answer.Reason {
+	case gate.Hold, gate.Halted, gate.Window:
+		explained.Why = brief.Text(describeWait(answer))
+	}
+	return explained
+}
+
+// explain returns what the gate would answer to a request, and changes nothing.
+func (g *gatekeeper) explain(r *gate.Request, now time.Time) gate.Answer {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return detached(g.ledger.Explain(r, now))
+}
+
+func byHand(w *catalog.Workload) string {
+	if w.Idle {
+		return "it wants no pods"
+	}
+	return strings.TrimPrefix(describeHold(w), ". ")
+}
+
+// maxKeys is how many keys of a ConfigMap are named.
+const maxKeys = 20
+
+// readsOf returns the configs that the containers of a workload read.
+func readsOf(view *catalog.View) status.List[status.Seen] {
+	all := view.Workload.Configs()
+	reads := status.List[status.Seen]{Total: len(all), Items: make([]status.Seen, 0, min(len(all), status.Limit))}
+	for _, config := range all[:min(len(all), status.Limit)] {
+		reads.Items = append(reads.Items, seenOf(view, config))
+	}
+	return reads
+}
+
+func seenOf(view *catalog.View, config catalog.ConfigRef) status.Seen {
+	seen := status.Seen{Config: config.String(), Optional: true}
+	var keys []string
+	for i := range view.Workload.References {
+		reference := &view.Workload.References[i]
+		if reference.Config != config {
+			continue
+		}
+		seen.Optional = seen.Optional && reference.Optional
+		seen.AllKeys = seen.AllKeys || reference.Keys.Names == nil
+		keys = append(keys, reference.Keys.Names...)
+	}
+	known := view.Configs[config]
+	seen.Exists = known != nil && !known.Deleted
+	if seen.AllKeys {
+		if seen.Exists {
+			seen.KeyCount = len(known.Keys)
+		}
+		return seen
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	seen.KeyCount = len(keys)
+	if !config.Kind.IsSecret() {
+		seen.Keys = keys[:min(len(keys), maxKeys)]
+	}
+	return seen
+}
+
+func recordOfWorkload(w *catalog.Workload) status.Record {
+	return status.Record{
+		Trusted: w.Applied.Trusted, Written: w.Applied.Written.UTC(), Configs: len(w.Applied.Checksums),
+		Reverted: w.Applied.Reverted != nil, Problem: brief.Text(w.Applied.Problem),
+	}
+}
+
+// lastRestartOf returns the last restart of a workload: as this process remembers it, or else as its pod template
+// and its record show it.
+func (c *Controller) lastRestartOf(w *catalog.Workload) *status.Restart {
+	if last := c.deliveries.history.of(w.Ref); last != nil {
+		return last
+	}
+	at, err := time.Parse(time.RFC3339, w.Timestamp)
+	if err != nil {
+		return nil
+	}
+	restart := &status.Restart{Time: at.UTC(), Workload: w.Ref.String()}
+	if w.Applied.Trusted && len(w.Applied.RestartedFor) > 0 {
+		restart.Cause = causeNote(c.deliveries.restartedFor(w))
+	}
+	return restart
+}
+
+// waiting returns the change of a workload that is not due, nil if there is none.
+func (q *changeQueue) waiting(ref catalog.WorkloadRef) (change *status.Change) {
+	q.of(ref, func(changes map[fmt.Stringer]*pendingChange) {
+		s := standingOfChanges(ref, changes)
+		change = &status.Change{Since: s.since.UTC(), Due: s.until.UTC(), For: namesOf(s.subjects)}
+	})
+	return change
+}
+
+// of calls a function with the changes of a workload that are not due, if there are any. The function must not keep
+// the map.
+func (q *changeQueue) of(ref catalog.WorkloadRef, do func(map[fmt.Stringer]*pendingChange)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if changes := q.pending[ref]; len(changes) > 0 {
+		do(changes)
+	}
+}
+
+// of returns what a workload waits for, and false if it waits for nothing.
+func (b *backlogs) of(ref catalog.WorkloadRef) (w backlog, waits bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w, waits = b.waiting[ref]
+	return w, waits
+}
+
+// ExplainConfig explains what the controller knows of a config with a name such as "configmap/namespace/name". It
+// returns nil if the controller does not know it.
+func (c *Controller) ExplainConfig(name string, now time.Time) *status.Config {
+	ref, isConfig := catalog.ParseConfigRef(name)
+	if !isConfig {
+		return nil
+	}
+	known, readers := c.catalog.Config(ref), c.catalog.WorkloadsReferencing(ref)
+	explained := &status.Config{Time: now.UTC(), Name: ref.String(), Exists: known != nil, States: make(map[status.State]int)}
+	explained.FanOuts, explained.Halts = c.gate.overviewOf(ref)
+	if known == nil && len(readers) == 0 && explained.FanOuts.Total == 0 && explained.Halts.Total == 0 {
+		return nil
+	}
+	policy := c.catalog.PolicyOf(ref)
+	explained.Gradual, explained.Window, explained.Hold = c.gate.isGradual(policy), policy.Window, policy.Hold
+	explained.Problem = brief.Text(c.gate.problemOfConfig(ref))
+	if known != nil {
+		explained.Content, explained.KeyCount = c.catalog.ContentID(ref, nil), len(known.Keys)
+		explained.Keys = keyNames(known)
+	}
+	list := status.NewShortlist(compareReaders)
+	for _, w := range readers {
+		s := c.standingOf(w.Ref)
+		explained.States[s.state]++
+		list.Add(s)
+	}
+	explained.Readers = status.ListOf(list, c.entry)
+	return explained
+}
+
+// compareReaders sorts those first that need attention, and those last that wait for nothing.
+func compareReaders(a, b standing) int {
+	return cmp.Or(cmp.Compare(slices.Index(status.States, b.state), slices.Index(status.States, a.state)), compareStandings(a, b))
+}
+
+// keyNames names the first keys of a ConfigMap.
+func keyNames(config *catalog.Config) (names []string) {
+	if config.Ref.Kind.IsSecret() {
+		return nil
+	}
+	for i := range config.Keys[:min(len(config.Keys), maxKeys)] {
+		names = append(names, config.Keys[i].Name)
+	}
+	return names
+}
+
+// overviewOf returns how far the fan-outs of a config have come, and its halts.
+func (g *gatekeeper) overviewOf(config catalog.ConfigRef) (status.List[status.FanOut], status.List[status.Halt]) {
+	progress, active := newProgressList(), newHaltList()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for p := range g.ledger.ProgressOf(config) {
+		progress.Add(p)
+	}
+	g.addHalts(active, config)
+	return status.ListOf(progress, fanOutOf), status.ListOf(active, g.haltOf)
+}

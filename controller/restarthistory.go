@@ -1,0 +1,83 @@
+package controller
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"kubernetes-deployment-restart-controller/brief"
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+const (
+	// maxHistory is how many restarts are remembered.
+	maxHistory = 100
+	// longestWhy is how many bytes are remembered of a cause, and of why a restart failed.
+	longestWhy = 256
+)
+
+// restartHistory remembers the last restarts, to show them to people. Its methods may be called by several
+// goroutines at once.
+type restartHistory struct {
+	mu   sync.Mutex
+	last []pastRestart // the latest comes last
+}
+
+type pastRestart struct {
+	workload catalog.WorkloadRef
+	id       string
+	restart  status.Restart
+}
+
+// begin notes that a restart has begun.
+func (h *restartHistory) begin(ref catalog.WorkloadRef, id, cause string, at time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.last {
+		if past := &h.last[i]; past.workload == ref && past.restart.Outcome == "" {
+			past.restart.Outcome, past.restart.Why = status.Unknown, "another restart followed"
+		}
+	}
+	if len(h.last) == maxHistory {
+		h.last = slices.Delete(h.last, 0, 1)
+	}
+	h.last = append(h.last, pastRestart{ref, id, status.Restart{Time: at.UTC(), Workload: ref.String(), Cause: brief.Within(longestWhy, cause)}})
+}
+
+// end notes what became of a restart, or that this has changed.
+func (h *restartHistory) end(ref catalog.WorkloadRef, id string, outcome status.Outcome, why string, now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range slices.Backward(h.last) {
+		if past := &h.last[i]; past.workload == ref && past.id == id {
+			past.restart.Outcome, past.restart.Why = outcome, brief.Within(longestWhy, why)
+			past.restart.Took = int(now.Sub(past.restart.Time).Seconds())
+			return
+		}
+	}
+}
+
+// all returns the last restarts, the latest first.
+func (h *restartHistory) all() status.List[status.Restart] {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := make([]status.Restart, 0, len(h.last))
+	for i := range slices.Backward(h.last) {
+		all = append(all, h.last[i].restart)
+	}
+	return status.List[status.Restart]{Total: len(all), Items: all}
+}
+
+// of returns the last restart of a workload, nil if it is not remembered.
+func (h *restartHistory) of(ref catalog.WorkloadRef) *status.Restart {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range slices.Backward(h.last) {
+		if h.last[i].workload == ref {
+			restart := h.last[i].restart
+			return &restart
+		}
+	}
+	return nil
+}

@@ -1,0 +1,267 @@
+package controller
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// What is under way, for people and tools. Nothing is decided here, and no request is made: the catalog, the
+// queue of changes, the gate and those that follow restarts are asked. Each is asked on its own, so a workload
+// that moves on meanwhile may show up twice, or not at all.
+
+// Leads reports whether this process acts.
+func (c *Controller) Leads() bool { return c.leading.Load() }
+
+// Overview returns what is under way. Its cost grows with what is under way, its size does not.
+func (c *Controller) Overview(now time.Time) *status.Overview {
+	o := &status.Overview{Time: now.UTC(), Leads: c.Leads(), DryRun: c.options.DryRun}
+	o.Configs, o.Workloads = c.catalog.Size()
+	lists := newEntryLists()
+	if o.Leads {
+		c.changes.each(lists.addPending)
+		c.restarter.backlogs.each(lists.addBacklog)
+		c.deliveries.each(lists.addRolling)
+	}
+	list := func(state status.State) status.List[status.Entry] { return status.ListOf(lists[state], c.entry) }
+	o.Pending, o.Waiting, o.Held = list(status.Pending), list(status.Waiting), list(status.Held)
+	o.Slowed, o.Rolling, o.Failed = list(status.Slowed), list(status.Rolling), list(status.Failed)
+	o.FanOuts, o.Halts, o.AllHeld = c.gate.overview(o.Leads)
+	o.Restarts = c.deliveries.history.all()
+	return o
+}
+
+// waitedFor is what a restart waits for that the gate does not let begin.
+type waitedFor struct {
+	config catalog.ConfigRef // of the fan-out or halt
+	text   string            // in the words of those who hold it
+}
+
+func waitedForBy(answer *gate.Answer) waitedFor {
+	switch {
+	case answer.Reason == gate.SlowStart:
+		return waitedFor{config: answer.FanOut.Config}
+	case answer.Halt != nil:
+		return waitedFor{config: answer.Halt.Config}
+	}
+	return waitedFor{text: answer.Text}
+}
+
+// standing is what one workload waits for.
+type standing struct {
+	ref          catalog.WorkloadRef
+	state        status.State
+	since, until time.Time
+	reason       gate.Reason
+	by           waitedFor
+	isExposed    bool
+	subjects     []fmt.Stringer    // what changed, if it is pending
+	restart      *catalog.Decision // what it restarts for, if it rolls
+}
+
+func compareStandings(a, b standing) int {
+	return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.ref.Namespace, b.ref.Namespace), cmp.Compare(a.ref.Name, b.ref.Name), cmp.Compare(a.ref.Kind, b.ref.Kind))
+}
+
+// entryLists are short lists of workloads, those that have waited longest first.
+type entryLists map[status.State]*status.Shortlist[standing]
+
+func newEntryLists() entryLists {
+	lists := make(entryLists)
+	for _, state := range []status.State{status.Pending, status.Waiting, status.Held, status.Slowed, status.Rolling, status.Failed} {
+		lists[state] = status.NewShortlist(compareStandings)
+	}
+	return lists
+}
+
+func (l entryLists) add(s standing) {
+	state := s.state
+	if state == status.Deciding {
+		state = status.Waiting
+	}
+	l[state].Add(s)
+}
+
+func (l entryLists) addPending(ref catalog.WorkloadRef, changes map[fmt.Stringer]*pendingChange) {
+	l.add(standingOfChanges(ref, changes))
+}
+func (l entryLists) addBacklog(ref catalog.WorkloadRef, w *backlog) { l.add(standingOfBacklog(ref, w)) }
+func (l entryLists) addRolling(ref catalog.WorkloadRef, r *rollingRestart) {
+	l.add(standingOfRestart(ref, r))
+}
+
+// maxSubjects is how many changed configs are named.
+const maxSubjects = 3
+
+func standingOfChanges(ref catalog.WorkloadRef, changes map[fmt.Stringer]*pendingChange) standing {
+	s := standing{ref: ref, state: status.Pending}
+	for _, change := range changes {
+		if s.since.IsZero() || change.Since.Before(s.since) {
+			s.since = change.Since
+		}
+		if s.until.IsZero() || change.Due.Before(s.until) {
+			s.until = change.Due
+		}
+		if _, isConfig := change.Subject.(catalog.ConfigRef); isConfig && len(s.subjects) < maxSubjects {
+			s.subjects = append(s.subjects, change.Subject)
+		}
+	}
+	return s
+}
+
+func standingOfBacklog(ref catalog.WorkloadRef, w *backlog) standing {
+	s := standing{ref: ref, state: status.Deciding, since: w.since, until: w.owed, reason: w.putOff, by: w.putOffBy, isExposed: w.isExposed}
+	switch {
+	case w.putOff == "":
+		s.until, s.by = time.Time{}, waitedFor{}
+		return s
+	case w.putOff == gate.Backoff:
+		s.state = status.Slowed
+	case w.putOff.NeedsPerson(), w.putOff == gate.Window:
+		s.state = status.Held
+	default:
+		s.state = status.Waiting
+	}
+	s.since = w.putOffSince
+	return s
+}
+
+func standingOfRestart(ref catalog.WorkloadRef, r *rollingRestart) standing {
+	s := standing{ref: ref, state: status.Rolling, since: r.began, restart: &r.decision}
+	if r.hasFailed {
+		s.state = status.Failed
+	}
+	return s
+}
+
+// entry completes what is known about a workload.
+func (c *Controller) entry(s standing) status.Entry {
+	e := status.Entry{
+		Workload: s.ref.String(), State: s.state, Reason: string(s.reason), Text: s.by.text,
+		Since: s.since.UTC(), Until: s.until.UTC(), Exposed: s.isExposed,
+	}
+	if s.by.config != (catalog.ConfigRef{}) {
+		e.On = s.by.config.String()
+	}
+	if len(s.subjects) > 0 {
+		e.For = strings.Join(namesOf(s.subjects), ", ")
+	}
+	if s.restart == nil {
+		return e
+	}
+	e.For = causeNote(*s.restart)
+	if w := c.catalog.Workload(s.ref); w != nil {
+		e.Pods = podsOf(w)
+		if s.state == status.Rolling && w.Rollout.IsWhole() {
+			e.State = status.Soaking
+		}
+	}
+	return e
+}
+
+func namesOf(subjects []fmt.Stringer) []string {
+	names := make([]string, 0, len(subjects))
+	for _, subject := range subjects {
+		names = append(names, subject.String())
+	}
+	slices.Sort(names)
+	return names
+}
+
+func podsOf(w *catalog.Workload) *status.Pods {
+	r := &w.Rollout
+	return &status.Pods{Wanted: int(r.Wanted), Updated: int(r.Updated), Outdated: int(r.Outdated), Available: int(r.Available)}
+}
+
+// each calls a function with the changes of each workload that are not due. The function must not keep the map.
+func (q *changeQueue) each(do func(catalog.WorkloadRef, map[fmt.Stringer]*pendingChange)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for ref, changes := range q.pending {
+		do(ref, changes)
+	}
+}
+
+// each calls a function with each backlog, which it must not keep.
+func (b *backlogs) each(do func(catalog.WorkloadRef, *backlog)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for ref, w := range b.waiting {
+		do(ref, &w)
+	}
+}
+
+// each calls a function with each restart that is followed.
+func (d *deliveries) each(do func(catalog.WorkloadRef, *rollingRestart)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for ref, restart := range d.rolling {
+		do(ref, restart)
+	}
+}
+
+// overview returns how far the fan-outs have come, the halts, and why everything is held.
+func (g *gatekeeper) overview(leads bool) (fanOuts status.List[status.FanOut], halts status.List[status.Halt], everything string) {
+	progress, active := newProgressList(), newHaltList()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if leads {
+		for p := range g.ledger.Progress() {
+			progress.Add(p)
+		}
+		for _, config := range g.ledger.Halted() {
+			g.addHalts(active, config)
+		}
+	}
+	return status.ListOf(progress, fanOutOf), status.ListOf(active, g.haltOf), g.everything
+}
+
+func newProgressList() *status.Shortlist[gate.Progress] {
+	return status.NewShortlist(func(a, b gate.Progress) int {
+		return cmp.Or(a.Since.Compare(b.Since), compareConfigs(a.FanOut.Config, b.FanOut.Config), cmp.Compare(a.FanOut.Moment, b.FanOut.Moment))
+	})
+}
+
+func newHaltList() *status.Shortlist[*gate.Halt] {
+	return status.NewShortlist(func(a, b *gate.Halt) int {
+		return cmp.Or(a.Since.Compare(b.Since), compareConfigs(a.Config, b.Config), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+func compareConfigs(a, b catalog.ConfigRef) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
+}
+
+// addHalts must be called with the lock held.
+func (g *gatekeeper) addHalts(list *status.Shortlist[*gate.Halt], config catalog.ConfigRef) {
+	for _, h := range g.ledger.HaltsOf(config) {
+		if h.IsActive() {
+			list.Add(h)
+		}
+	}
+}
+
+func fanOutOf(p gate.Progress) status.FanOut {
+	return status.FanOut{
+		Config: p.FanOut.Config.String(), Since: p.Since.UTC(),
+		Total: p.Total(), Delivered: p.Proven, Rolling: p.UnderWay, Waiting: p.Waiting, Unserved: p.Unserved,
+	}
+}
+
+// haltOf must be called with the lock held.
+func (g *gatekeeper) haltOf(h *gate.Halt) status.Halt {
+	shown := status.Halt{
+		ID: h.ID, Config: h.Config.String(), Keys: slices.Clone(h.Keys), Held: g.ledger.Due(h.Config), Since: h.Since.UTC(),
+		Resume: resumeCommand(h.Config, h.ID), Failed: make([]string, 0, len(h.Failed)),
+	}
+	for _, ref := range h.Failed {
+		shown.Failed = append(shown.Failed, ref.String())
+	}
+	return shown
+}

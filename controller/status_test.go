@@ -1,0 +1,237 @@
+package controller
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+func (w *world) overview() *status.Overview { return w.controller.Overview(time.Now()) }
+
+// workloadsIn returns the names of the workloads in a list, sorted.
+func workloadsIn(list status.List[status.Entry]) (names []string) {
+	for i := range list.Items {
+		names = append(names, list.Items[i].Workload)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestTheOverviewShowsAnEditOnItsWayToTheReaders(t *testing.T) {
+	w := gradual(t, "a/one", "a/two", "a/three")
+	w.edited("a/c", "2")
+	o := w.overview()
+	if got := workloadsIn(o.Pending); len(got) != 3 || o.Rolling.Total != 0 {
+		t.Errorf("in the grace period, %v are pending", got)
+	}
+	if e := o.Pending.Items[0]; e.State != status.Pending || e.For != "configmap/a/c" || !e.Until.After(e.Since) {
+		t.Errorf("pending: %+v", e)
+	}
+
+	settle(w)
+	o = w.overview()
+	if o.Pending.Total != 0 || o.Rolling.Total != 1 || o.Waiting.Total != 2 {
+		t.Fatalf("after the grace period: %+v", o)
+	}
+	rolling := o.Rolling.Items[0]
+	if e := o.Waiting.Items[0]; e.Reason != string(gate.SlowStart) || e.On != "configmap/a/c" || e.Since.IsZero() {
+		t.Errorf("waiting: %+v", e)
+	}
+	if rolling.For != "configmap/c: k" || rolling.Pods == nil || rolling.Pods.Wanted != 3 {
+		t.Errorf("rolling: %+v", rolling)
+	}
+	if f := o.FanOuts.Items; len(f) != 1 || f[0].Config != "configmap/a/c" || f[0].Total != 3 || f[0].Rolling != 1 || f[0].Waiting != 2 || f[0].Since.IsZero() {
+		t.Errorf("fan-outs: %+v", f)
+	}
+	if r := o.Restarts.Items; len(r) != 1 || r[0].Workload != rolling.Workload || r[0].Outcome != "" || r[0].Cause != "configmap/c: k" {
+		t.Errorf("restarts: %+v", r)
+	}
+}
+
+func TestTheOverviewShowsAHaltWithWhatResumesIt(t *testing.T) {
+	w := gradual(t, "a/one", "a/two", "a/three")
+	w.edited("a/c", "2")
+	settle(w)
+	first := w.restarted()[0]
+	w.fails(t, first)
+	settle(w)
+	o := w.overview()
+	if o.Failed.Total != 1 || o.Held.Total != 2 || o.Halts.Total != 1 {
+		t.Fatalf("failed %v, held %v, halts %v", o.Failed, o.Held, o.Halts)
+	}
+	h := o.Halts.Items[0]
+	want := status.Halt{
+		ID: h.ID, Config: "configmap/a/c", Keys: []string{"k"}, Failed: []string{deploymentNamed(first).String()}, Held: 2, Since: h.Since,
+		Resume: "kubectl annotate --overwrite -n a configmap/c com.xing.deployment-restart.resume=" + h.ID,
+	}
+	if fmt.Sprint(h) != fmt.Sprint(want) || h.Since.IsZero() {
+		t.Errorf("got %+v, want %+v", h, want)
+	}
+	if e := o.Held.Items[0]; e.Reason != string(gate.Halted) || e.On != "configmap/a/c" {
+		t.Errorf("held: %+v", e)
+	}
+	if r := o.Restarts.Items[0]; r.Outcome != status.Broken || r.Why == "" {
+		t.Errorf("restart: %+v", r)
+	}
+	c := w.controller.ExplainConfig("configmap/a/c", time.Now())
+	if got := c.States; !maps.Equal(got, map[status.State]int{status.Failed: 1, status.Held: 2}) || c.Halts.Total != 1 || c.Readers.Items[0].State != status.Failed {
+		t.Errorf("config: %+v", c)
+	}
+}
+
+func TestAStandbyShowsNothingOfWhatIsUnderWay(t *testing.T) {
+	w := gradual(t, "a/one", "a/two")
+	w.edited("a/c", "2")
+	w.controller.leading.Store(false)
+	if o := w.overview(); o.Leads || o.Pending.Total > 0 || o.Workloads != 2 || o.Pending.Items == nil || o.FanOuts.Items == nil {
+		t.Errorf("got %+v", o)
+	}
+}
+
+// Asking must not make a workload part of a fan-out, or end its turn.
+func TestAnExplanationIsWhatIsDecidedAndChangesNothing(t *testing.T) {
+	w := gradual(t, "a/one", "a/two")
+	w.edited("a/c", "2")
+	explain := func(name string) *status.Workload {
+		return w.controller.ExplainWorkload(deploymentNamed(name).String(), time.Now())
+	}
+	for _, name := range []string{"a/one", "a/two"} {
+		got := explain(name)
+		if got.State != status.Pending || got.Change == nil || got.Change.For[0] != "configmap/a/c" || got.Decision.Outcome != "restart" || got.Gate == nil || !got.Gate.MayBegin {
+			t.Errorf("before the restarts, %s: %+v", name, got)
+		}
+	}
+	if o := w.overview(); o.FanOuts.Total > 0 {
+		t.Fatalf("asking began a fan-out: %+v", o.FanOuts)
+	}
+	settle(w)
+	rolling := w.restarted()
+	if len(rolling) != 1 {
+		t.Fatalf("%v restarted", rolling)
+	}
+	other := map[string]string{"a/one": "a/two", "a/two": "a/one"}[rolling[0]]
+	got := explain(other)
+	if got.State != status.Waiting || got.Gate == nil || got.Gate.MayBegin || got.Gate.Reason != string(gate.SlowStart) || got.Gate.On != "configmap/a/c" {
+		t.Errorf("while the first rolls: %+v with %+v", got, got.Gate)
+	}
+	if got := explain(rolling[0]); got.Decision.Outcome != "keep" || got.Gate != nil || !got.Record.Trusted || got.Last == nil || got.Last.Cause != "configmap/c: k" {
+		t.Errorf("the first: %+v", got)
+	}
+	if got := w.controller.gate.ledger.Waiting()[gate.SlowStart]; got != 1 {
+		t.Errorf("%d wait", got)
+	}
+	w.controller.deliveries.history = restartHistory{}
+	if last := explain(rolling[0]).Last; last == nil || last.Cause != "configmap/c: k" || last.Time.IsZero() {
+		t.Errorf("a restart of another process: %+v", last)
+	}
+}
+
+func TestAnExplanationHasWhatTheAnnotationsAskForAndWhatIsWrongWithThem(t *testing.T) {
+	w := gradual(t)
+	w.runs("a/web", map[string]string{
+		catalog.HoldAnnotation: "an incident", catalog.WaveAnnotation: "3", catalog.WindowAnnotation: "never", "com.xing.deployment-restart.grace-period": "soon",
+	}, "c")
+	settle(w)
+	w.edited("a/c", "2")
+	settle(w)
+	got := w.controller.ExplainWorkload("deployment/a/web", time.Now())
+	if got.State != status.Held || got.Gate.Why != "an incident" || got.Hold != "an incident" || got.Wave != 3 || got.Window != "never" || len(got.Problems) != 2 {
+		t.Errorf("got %+v with %+v", got, got.Gate)
+	}
+	if e := w.overview().Held.Items[0]; e.Text != "an incident" || e.Reason != "hold" {
+		t.Errorf("held: %+v", e)
+	}
+	for _, unknown := range []string{"deployment/a/other", "configmap/a/c", "", "deployment/a", "x"} {
+		if got := w.controller.ExplainWorkload(unknown, time.Now()); got != nil {
+			t.Errorf("%q: %+v", unknown, got)
+		}
+	}
+}
+
+func TestNeitherDataNorTheKeysOfSecretsAreShown(t *testing.T) {
+	w := gradual(t)
+	secret := &corev1.Secret{ObjectMeta: w.meta("a/s"), Data: map[string][]byte{"hush": []byte("a-secret-value"), "hush-too": nil}}
+	w.secrets["a/s"] = secret
+	w.show("secrets", secret)
+	w.controller.useKey(catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{1}))
+	w.edited("a/c", "a-plain-value")
+	w.runs("a/web", nil, "c", "s")
+	w.changed("a/web", func(d *appsv1.Deployment) {
+		container := &d.Spec.Template.Spec.Containers[0]
+		container.Env = []corev1.EnvVar{{Name: "X", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "hush", LocalObjectReference: corev1.LocalObjectReference{Name: "one"}}}}}
+	})
+	settle(w)
+	edited := secret.DeepCopy()
+	edited.ResourceVersion, edited.Data["hush"] = w.nextVersion(), []byte("another-value")
+	w.show("secrets", edited)
+	shows := func(when string) {
+		t.Helper()
+		text := ""
+		for _, v := range []any{
+			w.overview(), w.controller.ExplainWorkload("deployment/a/web", time.Now()),
+			w.controller.ExplainConfig("secret/a/s", time.Now()), w.controller.ExplainConfig("configmap/a/c", time.Now()),
+		} {
+			encoded, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += string(encoded)
+		}
+		for _, hidden := range []string{"hush", "value"} {
+			if strings.Contains(text, hidden) {
+				t.Errorf("%s, %q is shown: %s", when, hidden, text)
+			}
+		}
+	}
+	shows("before the restart")
+	settle(w)
+	if len(w.restarted()) != 1 {
+		t.Fatal("not restarted")
+	}
+	shows("after the restart")
+	if got := w.controller.ExplainConfig("secret/a/s", time.Now()); got.KeyCount != 2 || got.Content == "" || got.Readers.Total != 1 {
+		t.Errorf("the Secret: %+v", got)
+	}
+	reads := w.controller.ExplainWorkload("deployment/a/web", time.Now()).Reads.Items
+	if len(reads) != 3 || reads[1].KeyCount != 1 || reads[1].AllKeys || reads[1].Exists || !reads[2].AllKeys || reads[2].KeyCount != 2 {
+		t.Errorf("reads: %+v", reads)
+	}
+}
+
+func TestTheLastRestartsAreRememberedWithTheirOutcomes(t *testing.T) {
+	var h restartHistory
+	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	for i := range maxHistory + 20 {
+		h.begin(workloadNamed(fmt.Sprint("app-", i)), "id", strings.Repeat("x", 1000), now.Add(time.Duration(i)*time.Second))
+	}
+	last := workloadNamed(fmt.Sprint("app-", maxHistory+19))
+	h.end(last, "another", status.Broken, "", now)
+	h.end(last, "id", status.Delivered, "", now.Add(10*time.Minute))
+	all := h.all()
+	if all.Total != maxHistory || all.Items[0].Workload != last.String() || all.Items[0].Outcome != status.Delivered || all.Items[0].Took != 600-(maxHistory+19) || len(all.Items[0].Cause) > longestWhy {
+		t.Errorf("got %d, the last is %+v", all.Total, all.Items[0])
+	}
+	h.begin(last, "next", "", now)
+	if got := h.all().Items[1]; got.Outcome != status.Delivered {
+		t.Errorf("an outcome was replaced: %+v", got)
+	}
+	h.begin(last, "third", "", now)
+	if got := h.all().Items[1]; got.Outcome != status.Unknown || got.Why == "" {
+		t.Errorf("a restart that another one followed: %+v", got)
+	}
+	if h.of(workloadNamed("app-0")) != nil || h.of(last).Outcome != "" {
+		t.Error("wrong last restarts")
+	}
+}

@@ -1,0 +1,104 @@
+package status
+
+import "time"
+
+// Workload explains one enabled workload.
+type Workload struct {
+	// Time is when the explanation was made.
+	Time time.Time `json:"time"`
+	// Entry is its state.
+	Entry
+	// Problems describe annotations that cannot be used.
+	Problems []string `json:"problems,omitempty"`
+	// ByHand says why its pods do not restart by themselves, empty if they do.
+	ByHand string `json:"byHand,omitempty"`
+	// GracePeriod is how many seconds a change waits for others.
+	GracePeriod float64 `json:"gracePeriodSeconds"`
+	// Wave, Window and Hold are those of its annotations.
+	Wave   int    `json:"wave"`
+	Window string `json:"window,omitempty"`
+	Hold   string `json:"hold,omitempty"`
+
+	Reads    List[Seen] `json:"reads"`
+	Record   Record     `json:"record"`
+	Decision Decision   `json:"decision"`
+	// Gate is what the gate answers, nil if no restart is due.
+	Gate *Answer `json:"gate,omitempty"`
+	// Change is a change that waits for the end of the grace period, nil if there is none.
+	Change *Change `json:"change,omitempty"`
+	// Last is the last restart that is known, nil if there is none.
+	Last *Restart `json:"lastRestart,omitempty"`
+}
+
+// Seen is a config that the containers of a workload read.
+type Seen struct {
+	Config   string `json:"config"`
+	Exists   bool   `json:"exists"`
+	Optional bool   `json:"optional,omitempty"`
+	// AllKeys means that they see all keys. Otherwise KeyCount is how many they see, and Keys names
+	// the first of them, unless it is a Secret.
+	AllKeys  bool     `json:"allKeys"`
+	KeyCount int      `json:"keyCount"`
+	Keys     []string `json:"keys,omitempty"`
+}
+
+// Record is what a workload's annotations say about the content that its pods run with.
+type Record struct {
+	// Trusted means that the controller made it for the present pod template.
+	Trusted bool      `json:"trusted"`
+	Written time.Time `json:"written,omitzero"`
+	Configs int       `json:"configs"`
+	// Reverted means that another client has reverted the restart that it was made with.
+	Reverted bool   `json:"reverted,omitempty"`
+	Problem  string `json:"problem,omitempty"`
+}
+
+// Decision is what the controller decides with what it knows now.
+type Decision struct {
+	// Outcome is keep, record or restart; "ask" means that the pods decide.
+	Outcome string `json:"outcome"`
+	Reason  string `json:"reason"`
+	Causes  string `json:"causes,omitempty"`
+}
+
+// Answer is what the gate answers to a restart that is due.
+type Answer struct {
+	MayBegin bool `json:"mayBegin"`
+	// Reason, On and Until are as in an [Entry]; Why explains them.
+	Reason string    `json:"reason,omitempty"`
+	On     string    `json:"on,omitempty"`
+	Why    string    `json:"why,omitempty"`
+	Until  time.Time `json:"until,omitzero"`
+}
+
+// Change is a change that waits for the end of the grace period.
+type Change struct {
+	Since time.Time `json:"since"`
+	Due   time.Time `json:"due"`
+	// For are the configs that changed; none means that the workload itself did.
+	For []string `json:"for,omitempty"`
+}
+
+// Config explains one config.
+type Config struct {
+	// Time is when the explanation was made.
+	Time   time.Time `json:"time"`
+	Name   string    `json:"config"`
+	Exists bool      `json:"exists"`
+	// Keys names the first of the keys, unless it is a Secret.
+	KeyCount int      `json:"keyCount"`
+	Keys     []string `json:"keys,omitempty"`
+	// Content identifies the present content, such as for the annotation that calls it urgent.
+	Content string `json:"content,omitempty"`
+	Gradual bool   `json:"gradual"`
+	// Window and Hold are those of its annotations, and Problem is what is wrong with them.
+	Window  string `json:"window,omitempty"`
+	Hold    string `json:"hold,omitempty"`
+	Problem string `json:"problem,omitempty"`
+
+	// States counts the enabled workloads that read it, and Readers lists them.
+	States  map[State]int `json:"states"`
+	Readers List[Entry]   `json:"readers"`
+	FanOuts List[FanOut]  `json:"fanOuts"`
+	Halts   List[Halt]    `json:"halts"`
+}

@@ -1,0 +1,178 @@
+// Package status describes what is under way: which workloads wait for a restart, roll or are held, how
+// far the content of configs has come, and what became of the last restarts. The engines fill these
+// types in, and package statuspage shows them to people and to tools.
+//
+// Names are those of logs: "deployment/namespace/name" and "configmap/namespace/name". No type has
+// room for data of a config or for names of a Secret's keys, and all lists are short, however much is
+// under way.
+package status
+
+import "time"
+
+// Overview is what is under way in the whole cluster.
+type Overview struct {
+	// Time is when the overview was made.
+	Time time.Time `json:"time"`
+	// Leads means that this process acts. Otherwise the overview has nothing but the leader's name,
+	// which is empty if it is not known.
+	Leads  bool   `json:"leads"`
+	Leader string `json:"leader,omitempty"`
+	DryRun bool   `json:"dryRun,omitempty"`
+	// AllHeld is why all restarts are held, empty if they are not.
+	AllHeld string `json:"allHeld,omitempty"`
+	// Workloads and Configs are how many the controller knows.
+	Workloads int `json:"workloads"`
+	Configs   int `json:"configs"`
+
+	// The workloads by what they wait for. One that rolls may also wait for its next restart.
+	Pending List[Entry] `json:"pending"`
+	Waiting List[Entry] `json:"waiting"`
+	Held    List[Entry] `json:"held"`
+	Slowed  List[Entry] `json:"slowed"`
+	Rolling List[Entry] `json:"rolling"`
+	Failed  List[Entry] `json:"failed"`
+
+	FanOuts List[FanOut] `json:"fanOuts"`
+	Halts   List[Halt]   `json:"halts"`
+	// Restarts are the last ones, the latest first.
+	Restarts List[Restart] `json:"restarts"`
+	// Rollouts are those that the deployment engine drives, nil if it does not run.
+	Rollouts *Rollouts `json:"rollouts,omitempty"`
+}
+
+// State is what a workload waits for.
+type State string
+
+// The states.
+const (
+	// Settled workloads wait for nothing.
+	Settled State = "settled"
+	// Pending workloads wait for the end of their grace period.
+	Pending State = "pending"
+	// Deciding workloads are looked at, or will be tried again after an error.
+	Deciding State = "deciding"
+	// Waiting workloads wait for other restarts.
+	Waiting State = "waiting"
+	// Held workloads wait for a person, or for a window of time.
+	Held State = "held"
+	// Slowed workloads have configs that keep changing.
+	Slowed State = "slowed"
+	// Rolling workloads replace their pods, and Soaking ones have not run for long after that.
+	Rolling State = "rolling"
+	Soaking State = "soaking"
+	// Failed workloads do not run after their restart.
+	Failed State = "failed"
+)
+
+// States are all states, in the order in which pages show them.
+var States = []State{Settled, Soaking, Rolling, Deciding, Pending, Waiting, Slowed, Held, Failed}
+
+// Entry is a workload and what it waits for.
+type Entry struct {
+	Workload string `json:"workload"`
+	State    State  `json:"state"`
+	// Reason is why its restart may not begin, as in the metric of held workloads.
+	Reason string `json:"reason,omitempty"`
+	// On is the config whose fan-out or halt it waits for, and Text is why people hold it.
+	On   string `json:"on,omitempty"`
+	Text string `json:"text,omitempty"`
+	// Since is when it began to wait or to roll. Until is when the next step is due; zero if that is
+	// not known.
+	Since time.Time `json:"since,omitzero"`
+	Until time.Time `json:"until,omitzero"`
+	// For is what changed.
+	For string `json:"for,omitempty"`
+	// Exposed means that pods have read the new content already, although the restart waits.
+	Exposed bool  `json:"exposed,omitempty"`
+	Pods    *Pods `json:"pods,omitempty"`
+}
+
+// Pods is what the status of a workload says about its pods.
+type Pods struct {
+	Wanted    int `json:"wanted"`
+	Updated   int `json:"updated"`
+	Outdated  int `json:"outdated"`
+	Available int `json:"available"`
+}
+
+// FanOut is how far one content of a config has come.
+type FanOut struct {
+	Config string    `json:"config"`
+	Since  time.Time `json:"since"`
+	// Total is how many workloads take part: Delivered run with the content, Rolling restart for it,
+	// and Waiting have not begun. Unserved is how many restarts have failed, said nothing, or were not
+	// needed any more.
+	Total     int `json:"total"`
+	Delivered int `json:"delivered"`
+	Rolling   int `json:"rolling"`
+	Waiting   int `json:"waiting"`
+	Unserved  int `json:"unserved"`
+}
+
+// Halt stops the restarts for a content that has broken workloads.
+type Halt struct {
+	ID     string `json:"id"`
+	Config string `json:"config"`
+	// Keys are the halted keys; none means all of them. Those of a Secret are never named.
+	Keys []string `json:"keys,omitempty"`
+	// Failed are the first workloads that failed, and Held is how many others wait.
+	Failed []string  `json:"failed"`
+	Held   int       `json:"held"`
+	Since  time.Time `json:"since"`
+	// Resume is what a person does to let the others restart nevertheless.
+	Resume string `json:"resume"`
+}
+
+// Outcome is what became of a restart.
+type Outcome string
+
+// The outcomes. A restart that is not over has none.
+const (
+	Delivered Outcome = "delivered"
+	Broken    Outcome = "failed"
+	// Recovered means that the workload runs after all.
+	Recovered Outcome = "recovered"
+	// Unknown means that the restart was not followed to its end.
+	Unknown Outcome = "unknown"
+)
+
+// Restart is one of the last restarts.
+type Restart struct {
+	Time     time.Time `json:"time"`
+	Workload string    `json:"workload"`
+	// Cause is what changed, without names of a Secret's keys.
+	Cause   string  `json:"cause"`
+	Outcome Outcome `json:"outcome,omitempty"`
+	// Took is how long it took until the outcome was known, in seconds. Why explains it.
+	Took int    `json:"tookSeconds,omitempty"`
+	Why  string `json:"why,omitempty"`
+}
+
+// Rollouts are those that the deployment engine drives.
+type Rollouts struct {
+	Driving bool `json:"driving"`
+	// Detail says what the engine does.
+	Detail  string        `json:"detail"`
+	Rolling List[Rollout] `json:"rolling"`
+}
+
+// Rollout is a Deployment whose pods are being replaced.
+type Rollout struct {
+	Deployment string `json:"deployment"`
+	Strategy   string `json:"strategy"`
+	// Wanted is how many pods the Deployment wants.
+	Wanted int `json:"wanted"`
+	// New and Old are the pods of the present template and of earlier ones.
+	New Replicas `json:"new"`
+	Old Replicas `json:"old"`
+	// Problem says why it makes no progress, empty if it does.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Replicas are pods of ReplicaSets.
+type Replicas struct {
+	Sets      int `json:"sets"`
+	Wanted    int `json:"wanted"`
+	Present   int `json:"present"`
+	Available int `json:"available"`
+}

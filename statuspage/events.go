@@ -1,0 +1,82 @@
+package statuspage
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"time"
+)
+
+const (
+	// maxStreams is how many streams there may be at the same time.
+	maxStreams = 16
+	// lookPeriod is how often a stream looks for changes.
+	lookPeriod = time.Second
+	// longestSilence is after how long a stream reports a change in any case: pages say how long ago things
+	// were.
+	longestSilence = 10 * time.Second
+	// writeLimit is how long the other side may take to accept an event.
+	writeLimit = 10 * time.Second
+)
+
+// stream reports changes of what a path shows, until the client is gone.
+func (h *handler) stream(w http.ResponseWriter, r *http.Request, look look) {
+	select {
+	case h.streams <- struct{}{}:
+		defer func() { <-h.streams }()
+	default:
+		w.Header().Set("Retry-After", "30")
+		http.Error(w, "too many pages are open", http.StatusServiceUnavailable)
+		return
+	}
+	if r.Method == http.MethodHead {
+		return
+	}
+	s := &stream{writer: w, control: http.NewResponseController(w)}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	_ = s.control.SetReadDeadline(time.Time{}) // that of the server is for requests
+	ticker := time.NewTicker(lookPeriod)
+	defer ticker.Stop()
+	for s.show(look(r), time.Now()) == nil {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+type stream struct {
+	writer  http.ResponseWriter
+	control *http.ResponseController
+	shown   uint64 // identifies what was shown last
+	at      time.Time
+}
+
+// show reports a change, if there is one.
+func (s *stream) show(v view, now time.Time) error {
+	shown, err := identify(v)
+	if err != nil || shown == s.shown && now.Sub(s.at) < longestSilence {
+		return err
+	}
+	s.shown, s.at = shown, now
+	_ = s.control.SetWriteDeadline(now.Add(writeLimit)) // not all writers have one
+	if _, err := fmt.Fprintf(s.writer, "event: change\ndata: %x\n\n", shown); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// identify returns a number that differs for what differs, apart from when it was looked at.
+func identify(v view) (uint64, error) {
+	body, err := json.Marshal(withoutTime(v.data))
+	if err != nil {
+		return 0, err
+	}
+	sum := fnv.New64a()
+	_, _ = fmt.Fprintln(sum, v.code)
+	_, _ = sum.Write(body) // a hash never fails to write
+	return sum.Sum64(), nil
+}

@@ -1,0 +1,134 @@
+// Package statuspage shows people and tools what is under way: as pages, which are readable without
+// JavaScript, and as JSON. Each page has two neighbors: its path followed by /status.json is what the
+// page shows, as types of package status, and its path followed by /events is a stream that reports
+// changes of that.
+//
+// The page is for a loopback address, which people reach by kubectl port-forward: whoever may do that
+// may see it. Web pages of others must not, so it answers only to names of this machine, and loads
+// nothing from elsewhere.
+package statuspage
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// Source is what the pages show. Its functions may be called by several goroutines at once.
+type Source struct {
+	// Leads reports whether this process acts. If it does not, only Overview is called.
+	Leads    func() bool
+	Overview func() *status.Overview
+	// Workload and Config take names such as "deployment/namespace/name", and return nil for what is
+	// not known.
+	Workload func(name string) *status.Workload
+	Config   func(name string) *status.Config
+}
+
+// handler serves the pages of a source.
+type handler struct {
+	source  Source
+	log     *slog.Logger
+	streams chan struct{} // has an element for each stream
+}
+
+// New returns a handler that serves the pages of a source.
+func New(source Source, log *slog.Logger) http.Handler {
+	h := &handler{source: source, log: log, streams: make(chan struct{}, maxStreams)}
+	mux := http.NewServeMux()
+	h.add(mux, "/", h.overview)
+	h.add(mux, "/workload/{kind}/{namespace}/{name}", h.ofLeader(func(name string) view {
+		if w := source.Workload(name); w != nil {
+			return view{http.StatusOK, "workload", w}
+		}
+		return notFound("The controller knows no enabled workload of this name. Either it does not exist, it is not annotated, or its namespace is not watched.")
+	}))
+	h.add(mux, "/config/{kind}/{namespace}/{name}", h.ofLeader(func(name string) view {
+		if c := source.Config(name); c != nil {
+			return view{http.StatusOK, "config", c}
+		}
+		return notFound("The controller knows no ConfigMap or Secret of this name.")
+	}))
+	for _, name := range assetNames {
+		mux.HandleFunc("GET /"+name, serveAsset)
+	}
+	return protected(mux, log)
+}
+
+// view is what a path shows: the data, by the name of its template.
+type view struct {
+	code     int
+	template string
+	data     any
+}
+
+type problem struct {
+	Error string `json:"error"`
+}
+
+func notFound(text string) view { return view{http.StatusNotFound, "problem", problem{text}} }
+
+// look finds out what a path shows.
+type look func(*http.Request) view
+
+// add adds a page and its neighbors.
+func (h *handler) add(mux *http.ServeMux, path string, look look) {
+	page, below := path, path+"/"
+	if path == "/" {
+		page, below = "/{$}", "/"
+	}
+	mux.HandleFunc("GET "+page, func(w http.ResponseWriter, r *http.Request) { h.respondPage(w, r, look(r)) })
+	mux.HandleFunc("GET "+below+"status.json", func(w http.ResponseWriter, r *http.Request) { h.respondJSON(w, look(r)) })
+	mux.HandleFunc("GET "+below+"events", func(w http.ResponseWriter, r *http.Request) { h.stream(w, r, look) })
+}
+
+func (h *handler) overview(*http.Request) view {
+	return view{http.StatusOK, "overview", h.source.Overview()}
+}
+
+// ofLeader looks something up by its name, if this process leads. Otherwise it shows who does.
+func (h *handler) ofLeader(find func(name string) view) look {
+	return func(r *http.Request) view {
+		if !h.source.Leads() {
+			return view{http.StatusServiceUnavailable, "overview", h.source.Overview()}
+		}
+		return find(r.PathValue("kind") + "/" + r.PathValue("namespace") + "/" + r.PathValue("name"))
+	}
+}
+
+func (h *handler) respondJSON(w http.ResponseWriter, v view) {
+	body, err := json.Marshal(v.data)
+	if err != nil {
+		h.fail(w, fmt.Errorf("encode JSON: %w", err))
+		return
+	}
+	respond(w, v.code, "application/json", append(body, '\n'))
+}
+
+func (h *handler) respondPage(w http.ResponseWriter, r *http.Request, v view) {
+	var body bytes.Buffer
+	if err := writePage(&body, r.URL.Path, v); err != nil {
+		h.fail(w, fmt.Errorf("write page: %w", err))
+		return
+	}
+	respond(w, v.code, "text/html; charset=utf-8", body.Bytes())
+}
+
+// fail answers that something in this program is wrong. The error may quote what tenants wrote, which is bounded.
+func (h *handler) fail(w http.ResponseWriter, err error) {
+	h.log.Error("cannot show the status", "error", err)
+	respond(w, http.StatusInternalServerError, "text/plain; charset=utf-8", []byte("internal error\n"))
+}
+
+func respond(w http.ResponseWriter, code int, contentType string, body []byte) {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(code)
+	_, _ = io.Copy(w, bytes.NewReader(body)) // the client may be gone, which needs no handling
+}

@@ -1,0 +1,133 @@
+package statuspage
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+	"time"
+
+	"kubernetes-deployment-restart-controller/status"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// functions are what the templates call.
+var functions = template.FuncMap{
+	"at":      func(t time.Time) string { return at(t, time.Now().UTC()) },
+	"ago":     func(t time.Time) string { return ago(t, time.Now()) },
+	"seconds": seconds,
+	"join":    func(names []string) string { return strings.Join(names, ", ") },
+	"tiles":   tilesOf, "sections": sectionsOf,
+	"fanOutBar": fanOutBar, "replicasBar": replicasBar, "readersGrid": readersGrid,
+}
+
+var templates = template.Must(template.New("").Funcs(functions).ParseFS(templateFiles, "templates/*.html"))
+
+// frame is what surrounds the main part of a page.
+type frame struct {
+	Title string
+	// Below is the path to which those of the neighbors are appended.
+	Below string
+	Time  string
+	Main  template.HTML
+}
+
+// writePage writes a page.
+func writePage(out io.Writer, path string, v view) error {
+	name, title := v.template, "Restart controller"
+	switch data := v.data.(type) {
+	case *status.Workload:
+		name, title = "workload-page", data.Workload
+	case *status.Config:
+		name, title = "config-page", data.Name
+	}
+	var main bytes.Buffer
+	if err := templates.ExecuteTemplate(&main, name, v.data); err != nil {
+		return fmt.Errorf("template %s: %w", name, err)
+	}
+	return templates.ExecuteTemplate(out, "page.html", frame{
+		Title: title, Below: strings.TrimSuffix(path, "/"), Time: time.Now().UTC().Format(time.RFC3339), Main: template.HTML(main.String()), //nolint:gosec // a template made it
+	})
+}
+
+// withoutTime returns data without the time at which it was collected.
+func withoutTime(data any) any {
+	switch data := data.(type) {
+	case *status.Overview:
+		timeless := *data
+		timeless.Time = time.Time{}
+		return &timeless
+	case *status.Workload:
+		timeless := *data
+		timeless.Time = time.Time{}
+		return &timeless
+	case *status.Config:
+		timeless := *data
+		timeless.Time = time.Time{}
+		return &timeless
+	}
+	return data
+}
+
+// at shows a time of this day, or another one with its date; nothing if it is not known.
+func at(t, now time.Time) string {
+	switch {
+	case t.IsZero():
+		return ""
+	case t.YearDay() == now.YearDay() && t.Year() == now.Year():
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format(time.DateTime)
+}
+
+// ago shows how long ago something was; nothing if that is not known.
+func ago(t, now time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return seconds(max(0, int(now.Sub(t).Seconds()))) + " ago"
+}
+
+// seconds shows a duration in at most two units.
+func seconds(count int) string {
+	switch {
+	case count < 60:
+		return fmt.Sprintf("%d s", count)
+	case count < 60*60:
+		return fmt.Sprintf("%d min %d s", count/60, count%60)
+	case count < 24*60*60:
+		return fmt.Sprintf("%d h %d min", count/3600, count%3600/60)
+	}
+	return fmt.Sprintf("%d d %d h", count/86400, count%86400/3600)
+}
+
+// tile is a number at the top of the overview.
+type tile struct {
+	Class, Name string
+	Count       int
+}
+
+func tilesOf(o *status.Overview) []tile {
+	return []tile{
+		{"pending", "pending", o.Pending.Total}, {"waiting", "due or waiting", o.Waiting.Total}, {"rolling", "rolling", o.Rolling.Total},
+		{"fanouts", "fan-outs", o.FanOuts.Total}, {"held", "held", o.Held.Total}, {"slowed", "slowed", o.Slowed.Total},
+		{"failed", "failed", o.Failed.Total}, {"halts", "halts", o.Halts.Total},
+	}
+}
+
+// section is a list of workloads.
+type section struct {
+	ID, Title string
+	List      status.List[status.Entry]
+}
+
+func sectionsOf(o *status.Overview) []section {
+	return []section{
+		{"failed", "Failed", o.Failed}, {"held", "Held", o.Held}, {"rolling", "Rolling", o.Rolling}, {"waiting", "Due, or waiting for other restarts", o.Waiting},
+		{"slowed", "Slowed down", o.Slowed}, {"pending", "In their grace period", o.Pending},
+	}
+}

@@ -1,0 +1,164 @@
+package statuspage_test
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kubernetes-deployment-restart-controller/status"
+)
+
+const hostile = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>{{.}}`
+
+// fill fills an overview with one of everything, with the same text wherever tenants have a say.
+func fill(text string) status.Overview {
+	since := time.Now().Add(-90 * time.Second)
+	entries := func(state status.State, reason string) status.List[status.Entry] {
+		return list(status.Entry{Workload: "deployment/a/web" + text, State: state, Reason: reason, On: "configmap/a/c" + text, Text: text, For: text, Since: since, Until: since, Exposed: true, Pods: &status.Pods{Wanted: 3, Updated: 2, Available: 1}})
+	}
+	return status.Overview{
+		Leads: true, AllHeld: text,
+		Pending: entries(status.Pending, ""), Waiting: entries(status.Waiting, "slow-start"), Held: entries(status.Held, "hold"),
+		Slowed: entries(status.Slowed, "backoff"), Rolling: entries(status.Rolling, ""), Failed: entries(status.Failed, ""),
+		FanOuts: list(status.FanOut{Config: "configmap/a/c" + text, Since: since, Total: 8, Delivered: 4, Rolling: 2, Waiting: 2, Unserved: 1}),
+		Halts:   list(status.Halt{ID: "id" + text, Config: "configmap/a/c" + text, Keys: []string{text}, Failed: []string{"deployment/a/web" + text}, Held: 3, Since: since, Resume: "kubectl " + text}),
+		Restarts: list(
+			status.Restart{Time: since, Workload: "deployment/a/web" + text, Cause: text, Outcome: status.Broken, Took: 3700, Why: text},
+			status.Restart{Time: since.Add(-48 * time.Hour), Workload: "deployment/a/web" + text, Cause: text},
+		),
+		Rollouts: &status.Rollouts{Driving: true, Detail: text, Rolling: list(status.Rollout{
+			Deployment: "deployment/a/web" + text, Strategy: text, Wanted: 4, New: status.Replicas{Sets: 1, Wanted: 4, Present: 3, Available: 1}, Old: status.Replicas{Sets: 2, Wanted: 2, Present: 2, Available: 2}, Problem: text,
+		})},
+	}
+}
+
+func list[T any](items ...T) status.List[T] {
+	return status.List[T]{Total: len(items) + 5, Items: items}
+}
+
+func pages(text string) map[string]string {
+	c := &cluster{overview: fill(text)}
+	source := c.source()
+	source.Workload = func(name string) *status.Workload {
+		return &status.Workload{
+			Entry: fill(text).Waiting.Items[0], Problems: []string{text}, ByHand: text, Window: text, Hold: text, Wave: 3,
+			Reads:    list(status.Seen{Config: "configmap/a/c" + text, KeyCount: 1, Keys: []string{text}}),
+			Record:   status.Record{Problem: text, Reverted: true},
+			Decision: status.Decision{Outcome: "restart", Reason: text, Causes: text}, Gate: &status.Answer{Reason: "slow-start", On: "configmap/a/c" + text, Why: text},
+			Change: &status.Change{Since: time.Now(), Due: time.Now(), For: []string{"configmap/a/c" + text}}, Last: &fill(text).Restarts.Items[0],
+		}
+	}
+	source.Config = func(name string) *status.Config {
+		return &status.Config{
+			Name: name + text, Content: text, KeyCount: 9, Keys: []string{text}, Window: text, Hold: text, Problem: text, States: map[status.State]int{status.Rolling: 3, status.Held: 900},
+			Readers: fill(text).Waiting, FanOuts: fill(text).FanOuts, Halts: fill(text).Halts,
+		}
+	}
+	handler := newHandler(source)
+	bodies := make(map[string]string)
+	for _, path := range []string{"/", "/workload/deployment/a/web", "/config/configmap/a/c"} {
+		bodies[path] = get(handler, path).Body.String()
+	}
+	return bodies
+}
+
+// elements returns the elements of a page, without texts and values of attributes.
+func elements(t *testing.T, page string) (all []string) {
+	t.Helper()
+	decoder := xml.NewDecoder(strings.NewReader(page))
+	decoder.Strict, decoder.AutoClose, decoder.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatalf("%v in %s", err, page)
+		}
+		if start, is := token.(xml.StartElement); is {
+			element := start.Name.Local
+			for _, attribute := range start.Attr {
+				element += " " + attribute.Name.Local
+			}
+			all = append(all, element)
+		}
+	}
+}
+
+func TestWhatTenantsWriteIsTextOnEveryPage(t *testing.T) {
+	plain := pages("plain")
+	for path, page := range pages(hostile) {
+		if got, want := elements(t, page), elements(t, plain[path]); !slices.Equal(got, want) {
+			t.Errorf("%s has other elements than with a harmless text:\n%v\n%v", path, got, want)
+		}
+		if strings.Contains(page, "<script>alert") || strings.Contains(page, "<img") {
+			t.Errorf("%s: %s", path, page)
+		}
+		if !strings.Contains(page, "&lt;script&gt;") {
+			t.Errorf("%s does not show the text", path)
+		}
+	}
+}
+
+// The Content-Security-Policy forbids these.
+func TestNoPageHasInlineStylesOrScriptsOrLoadsAnythingFromElsewhere(t *testing.T) {
+	for path, page := range pages("plain") {
+		for _, element := range elements(t, page) {
+			for _, word := range strings.Fields(element)[1:] {
+				if word == "style" || strings.HasPrefix(word, "on") {
+					t.Errorf("%s: <%s>", path, element)
+				}
+			}
+			if element == "style" || element == "script" {
+				t.Errorf("%s: <%s> without a source", path, element)
+			}
+		}
+		for _, address := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+			if !strings.HasPrefix(address[1], "/") && !strings.HasPrefix(address[1], "#") || strings.HasPrefix(address[1], "//") {
+				t.Errorf("%s: %s", path, address[1])
+			}
+		}
+	}
+}
+
+func TestPagesReloadThemselvesWithoutJavaScript(t *testing.T) {
+	for path, page := range pages("plain") {
+		if !strings.Contains(page, `<noscript><meta http-equiv="refresh" content="5"></noscript>`) {
+			t.Errorf("%s: %s", path, page)
+		}
+	}
+}
+
+func TestTheOverviewHasASectionForEverythingThatIsUnderWay(t *testing.T) {
+	page := pages("plain")["/"]
+	for _, part := range []string{
+		`id="halts"`, `id="fanouts"`, `id="failed"`, `id="held"`, `id="rolling"`, `id="waiting"`, `id="slowed"`, `id="pending"`, `id="rollouts"`, `id="restarts"`,
+		`<pre><code>kubectl plain</code></pre>`, "4 of 8", "held: plain", "and 5 more", "1 min 30 s ago", "1 h 1 min", `<a href="/config/configmap/a/cplain">`, `<a href="/workload/deployment/a/webplain">`,
+		`<rect class="delivered" x="0" width="50" height="10"/><rect class="rolling" x="50" width="25" height="10"/><rect class="waiting" x="75" width="25" height="10"/>`,
+		`<rect class="delivered" x="0" width="25" height="10"/><rect class="rolling" x="25" width="50" height="10"/>`, // the new pods, of 4
+	} {
+		if !strings.Contains(page, part) {
+			t.Errorf("it lacks %s:\n%s", part, page)
+		}
+	}
+	empty := get((&cluster{overview: status.Overview{Leads: true}}).handler(), "/").Body.String()
+	for _, id := range []string{"halts", "fanouts", "failed", "held", "rollouts"} {
+		if strings.Contains(empty, fmt.Sprintf("id=%q", id)) {
+			t.Errorf("an empty overview has a section %s", id)
+		}
+	}
+}
+
+func TestTheReadersOfAConfigAreAPictureOfAtMostSomeHundredSquares(t *testing.T) {
+	page := pages("plain")["/config/configmap/a/c"]
+	held, rolling := strings.Count(page, `<rect class="held" x`), strings.Count(page, `<rect class="rolling" x`)-1 // without the bar
+	if held != 300 || rolling < 1 || !strings.Contains(page, "Each square stands for 3 workloads") || !strings.Contains(page, `aria-label="3 rolling, 900 held"`) {
+		t.Errorf("%d and %d squares: %s", held, rolling, page)
+	}
+}
