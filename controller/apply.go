@@ -137,6 +137,9 @@ func (r *restarter) lookAgain(ctx context.Context, w *catalog.Workload, refusal 
 	if found.resourceVersion == w.ResourceVersion {
 		return fmt.Errorf("patch %s: %w: %w", w.Ref, errDenied, refusal)
 	}
+	if !r.journal.hasAttempted(r.catalog.Workload(w.Ref)) {
+		r.deliveries.resumeLate(w.Ref, w.Timestamp, time.Now())
+	}
 	return fmt.Errorf("patch %s: %w: %w", w.Ref, errOutdated, refusal)
 }
 

@@ -75,6 +75,13 @@ func (j *journal) takeCarriedOut(w *catalog.Workload) (attempt, bool) {
 	return attempts[i], true
 }
 
+// hasAttempted reports whether an attempt made the present record of a workload.
+func (j *journal) hasAttempted(w *catalog.Workload) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return w != nil && slices.ContainsFunc(j.attempts[w.Ref], func(a attempt) bool { return a.written.Equal(w.Applied.Written) })
+}
+
 // isLaterVersion reports whether a resource version is later than another. If they cannot be
 // compared, any different version counts as later.
 func isLaterVersion(a, b string) bool {

@@ -123,6 +123,21 @@ func (d *deliveries) resume(ref catalog.WorkloadRef, now time.Time) {
 	d.follow(w, restart)
 }
 
+// resumeLate follows a restart that another process made and that shows only now, after the restart with the
+// timestamp former: the watch of a new leader may be behind.
+func (d *deliveries) resumeLate(ref catalog.WorkloadRef, former string, now time.Time) {
+	if w := d.catalog.Workload(ref); w != nil && !w.OwnRecord && isLaterTimestamp(w.Timestamp, former) {
+		d.resume(ref, now)
+	}
+}
+
+// isLaterTimestamp reports whether a restart came after another. No timestamp is earlier than all others.
+func isLaterTimestamp(timestamp, former string) bool {
+	at, err := time.Parse(time.RFC3339Nano, timestamp)
+	before, _ := time.Parse(time.RFC3339Nano, former)
+	return err == nil && at.After(before)
+}
+
 // restartedFor returns what the record of a workload says about its last restart.
 func (d *deliveries) restartedFor(w *catalog.Workload) catalog.Decision {
 	decision := catalog.Decision{Outcome: catalog.Restart}

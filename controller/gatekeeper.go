@@ -257,6 +257,13 @@ func (g *gatekeeper) forget(ref catalog.WorkloadRef) {
 	}
 }
 
+// isBeginning reports whether this process may just have restarted a workload; see [gate.Ledger.IsBeginning].
+func (g *gatekeeper) isBeginning(ref catalog.WorkloadRef) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.ledger.IsBeginning(ref)
+}
+
 // resumed notes a restart that another process began.
 func (g *gatekeeper) resumed(r *gate.Request, now time.Time) {
 	g.mu.Lock()

@@ -44,11 +44,23 @@ func (c *Controller) observeWorkload(w *workloadObservation) {
 		c.forgetDisabled(w)
 		return
 	}
+	former := c.timestampOf(w.ref)
 	if c.catalog.ObserveWorkload(*w.enabled) {
 		c.workloadChanged(w.enabled)
 	}
+	if c.acts() && !c.gate.isBeginning(w.ref) {
+		c.deliveries.resumeLate(w.ref, former, time.Now())
+	}
 	c.staleness.noteWorkload(w.ref)
 	c.deliveries.observe(w.ref)
+}
+
+// timestampOf returns the restart timestamp of a workload as far as it is known.
+func (c *Controller) timestampOf(ref catalog.WorkloadRef) string {
+	if w := c.catalog.Workload(ref); w != nil {
+		return w.Timestamp
+	}
+	return ""
 }
 
 // workloadChanged queues the change of a workload.
@@ -181,6 +193,10 @@ func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, 
 			c.forgetDisabled(o.workload)
 		}
 	}
+	former := make(map[catalog.WorkloadRef]string)
+	for ref := range enabled {
+		former[ref] = c.timestampOf(ref)
+	}
 	gone := c.catalog.ListWorkloads(kind, namespace, listed, shown, func(ref catalog.WorkloadRef) {
 		c.quarantine.Try(quarantine.Queue, nameOfWorkload(ref), func() { c.workloadChanged(enabled[ref]) })
 	})
@@ -189,8 +205,12 @@ func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, 
 	}
 	for ref := range enabled {
 		c.staleness.noteWorkload(ref)
-		if shown == 0 && c.acts() {
-			c.deliveries.resume(ref, time.Now())
+		switch now := time.Now(); {
+		case !c.acts():
+		case shown == 0:
+			c.deliveries.resume(ref, now)
+		case !c.gate.isBeginning(ref):
+			c.deliveries.resumeLate(ref, former[ref], now)
 		}
 		c.deliveries.observe(ref)
 	}

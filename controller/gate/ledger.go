@@ -165,6 +165,9 @@ func (l *Ledger) Begin(r *Request, now time.Time) {
 // workloads, and their owners can write that.
 func (l *Ledger) BeginFormer(r *Request, now time.Time) {
 	own := l.places.in[r.Workload.Namespace]
+	if m := l.members[r.Workload]; m != nil && m.holdsPlace() {
+		own--
+	}
 	hasPlaces := hasPlace(l.places.limit-own, own)
 	l.Begin(r, now)
 	if m := l.members[r.Workload]; m != nil && m.current != nil && !hasPlaces {
@@ -179,6 +182,12 @@ func (l *Ledger) Current(ref catalog.WorkloadRef) (id string, found bool) {
 		return "", false
 	}
 	return m.current.id, true
+}
+
+// IsBeginning reports whether a restart of a workload may begin now, or may have begun without an answer.
+func (l *Ledger) IsBeginning(ref catalog.WorkloadRef) bool {
+	m := l.members[ref]
+	return m != nil && (m.uncertain != nil || m.next != nil && m.next.phase == admitted)
 }
 
 // FreePlace lets others have the place of a restart that is under way for too long.

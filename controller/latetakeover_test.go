@@ -1,0 +1,68 @@
+package controller
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A former leader restarts the first reader of a config, which then breaks, and the watch of its successor is
+// behind.
+func TestARestartOfAFormerLeaderCountsHoweverLateItShows(t *testing.T) {
+	for name, show := range map[string]func(*world){
+		"in an event": func(w *world) {
+			w.show("deployments", w.deployments["a/web"])
+			settle(w)
+		},
+		"in a list": func(w *world) {
+			list(w, "deployments", w.deployments)
+			settle(w)
+		},
+		"in the answer to a conflict": settle,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				leader, next := gradual(t, "a/web"), gradual(t, "a/web")
+				next.deployments, next.version = leader.deployments, 1000
+				list(next, "deployments", next.deployments)
+				time.Sleep(time.Minute)
+				for _, w := range []*world{next, leader} {
+					w.edited("a/c", "2")
+				}
+				settle(leader)
+				show(next)
+				if underWay := next.controller.gate.ledger.UnderWay(); underWay != 1 {
+					t.Fatalf("%d restarts are under way, want that of the former leader", underWay)
+				}
+				next.runs("a/other", nil, "c")
+				next.fails(t, "a/web")
+				if halts := next.controller.gate.activeHalts(); len(halts) != 1 {
+					t.Errorf("there are the halts %v, want one", halts)
+				}
+			})
+		})
+	}
+}
+
+// The watch shows the controller's own restart before the answer to the patch arrives, and again after it. With
+// a limit of one, following it as that of a former leader would free its place.
+func TestARestartThatShowsBeforeItsAnswerIsNotThatOfAFormerLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other")
+		w.controller.gate.options.Limit = 1
+		w.controller.beginToLead()
+		w.controller.gate.setHaltsTried()
+		w.controller.gate.setHaltsKnown()
+		time.Sleep(time.Minute)
+		var followed int
+		w.patched = func() {
+			w.show("deployments", w.deployments[w.restarted()[0]])
+			followed = w.controller.gate.ledger.UnderWay()
+		}
+		w.edited("a/c", "2")
+		settle(w)
+		if restarted := w.restarted(); followed != 0 || len(restarted) != 1 {
+			t.Errorf("%d restarts were followed before the answer, and %q were restarted", followed, restarted)
+		}
+	})
+}
