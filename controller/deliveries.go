@@ -243,14 +243,16 @@ func (d *deliveries) look(ctx context.Context, ref catalog.WorkloadRef) {
 		return
 	}
 	d.queue.Forget(ref)
-	if judgement.Again > 0 {
+	if again := judgement.Again; again > 0 {
 		switch now := time.Now(); {
 		case restart.IsWhole():
 			d.gate.rolled(ref, restart.id)
 		case restart.Stalls(d.policy, now) || now.Sub(restart.began) > longestPlace:
 			d.gate.stalled(ref, restart.id)
+		default:
+			again = min(again, restart.UntilStall(d.policy, now))
 		}
-		d.queue.AddAfter(ref, judgement.Again)
+		d.queue.AddAfter(ref, again)
 		return
 	}
 	if restart.hasFailed {

@@ -122,7 +122,12 @@ func (r *Restart) IsWhole() bool { return !r.whole.IsZero() }
 // Stalls reports whether the rollout has made no progress for as long as the policy allows, although the
 // workload itself may allow more.
 func (r *Restart) Stalls(policy Policy, now time.Time) bool {
-	return r.whole.IsZero() && now.Sub(r.progressed) >= policy.Deadline
+	return r.whole.IsZero() && r.UntilStall(policy, now) <= 0
+}
+
+// UntilStall returns how long the rollout may go on without progress until it stalls.
+func (r *Restart) UntilStall(policy Policy, now time.Time) time.Duration {
+	return r.progressed.Add(policy.Deadline).Sub(now)
 }
 
 // recoverySoak is how long all pods must run at least until a restart that failed counts as delivered
