@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
 // The watch may show that a workload is gone before the answer to its patch arrives. Nobody follows that restart.
@@ -44,6 +46,38 @@ func TestNobodyWaitsForAWorkloadThatIsGoneBeforeItsRestartIsAnswered(t *testing.
 			}
 		})
 	}
+}
+
+// The largest deadline means that a rollout has none. In a group, others would wait for it in all namespaces.
+func TestNoNamespaceOfAGroupWaitsForARolloutInAnotherOneThatNeverEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web")
+		w.controller.gate.options.Groups = []catalog.ConfigRef{gate.GroupOf(catalog.ConfigMap, "c")}
+		ctx, stop := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		group.Go(func() { w.controller.deliveries.run(ctx) })
+		w.changed("a/web", func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = new(int32(math.MaxInt32)) })
+		w.edited("b/c", "1")
+		w.runs("b/web", nil, "c")
+		settle(w)
+		w.edited("a/c", "2")
+		settle(w)
+		w.edited("b/c", "2")
+		settle(w)
+		w.changed("a/web", func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 2 })
+		time.Sleep(w.controller.deliveries.policy.Deadline - time.Minute)
+		settle(w)
+		if restarted := w.restarted(); !slices.Equal(restarted, []string{"a/web"}) {
+			t.Errorf("before the deadline of the controller %q restarted", restarted)
+		}
+		time.Sleep(2 * time.Minute)
+		settle(w)
+		if restarted := w.restarted(); !slices.Equal(restarted, []string{"a/web", "b/web"}) {
+			t.Errorf("in the end only %q restarted, and what waits is %v", restarted, w.controller.gate.ledger.Waiting())
+		}
+		stop()
+		group.Wait()
+	})
 }
 
 // The pods of a restart are listed for its verdict, and meanwhile the next restart of that workload begins.

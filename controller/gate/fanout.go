@@ -43,7 +43,7 @@ func (f *fanOut) count(r *restart, sign int) {
 		f.waiting += sign
 	}
 	switch {
-	case r.isInFlight():
+	case r.isInFlight() && f.waitsFor(r):
 		f.inFlight += sign
 	case r.isCalled():
 		f.called += sign
@@ -52,6 +52,10 @@ func (f *fanOut) count(r *restart, sign int) {
 		f.inTurn[r.standing] += sign
 	}
 }
+
+// waitsFor reports whether a restart that has begun occupies a slot. All of them take a place until others may
+// have it, and then they let those go on who share a group: no namespace may keep others from restarting.
+func (f *fanOut) waitsFor(r *restart) bool { return r.takesPlace || !IsGroup(f.id.Config) }
 
 // proven returns how many workloads run with the content.
 func (f *fanOut) proven() int { return f.delivered + f.running }

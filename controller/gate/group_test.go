@@ -36,6 +36,23 @@ func TestCopiesOfAConfigInSeveralNamespacesStartSlowlyTogether(t *testing.T) {
 	b.restart(second)
 }
 
+func TestNoNamespaceOfAGroupWaitsForARestartInAnotherOneThatTakesTooLong(t *testing.T) {
+	b := newBook(t, gradual(10))
+	slow, second, third := dueIn("a", "new"), dueIn("b", "new"), dueIn("c", "new")
+	b.restart(slow)
+	b.expect(SlowStart, second)
+	b.expect(SlowStart, third)
+	b.FreePlace(slow.Workload)
+	b.check()
+	b.wakes("reader") // only one of them
+	b.restart(second)
+	b.expect(SlowStart, third)
+	b.deliver(slow) // which counts all the same
+	b.wakes()
+	b.deliver(second)
+	b.restart(third)
+}
+
 func TestAContentOfAGroupIsHaltedWhereItBrokeAWorkloadAndAfterTwoNamespacesEverywhere(t *testing.T) {
 	b := newBook(t, gradual(10))
 	first, neighbor, second, third := dueIn("a", "bad"), dueIn("a", "bad"), dueIn("b", "bad"), dueIn("c", "bad")

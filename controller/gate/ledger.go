@@ -190,7 +190,8 @@ func (l *Ledger) IsBeginning(ref catalog.WorkloadRef) bool {
 	return m != nil && (m.uncertain != nil || m.next != nil && m.next.phase == admitted)
 }
 
-// FreePlace lets others have the place of a restart that is under way for too long.
+// FreePlace lets others have the place of a restart that is under way for too long, and its slot in the fan-out of
+// a group.
 func (l *Ledger) FreePlace(ref catalog.WorkloadRef) {
 	if m := l.members[ref]; m == nil || m.current == nil || !m.current.takesPlace {
 		return

@@ -78,7 +78,7 @@ func (t *tallies) count(ref catalog.WorkloadRef, m *member) {
 			continue
 		}
 		for _, f := range r.fanOuts() {
-			t.FanOuts[f.id] = t.FanOuts[f.id].with(r)
+			t.FanOuts[f.id] = t.FanOuts[f.id].with(r, IsGroup(f.id.Config))
 		}
 		if r.phase == waiting {
 			t.Waiting[r.reason()]++
@@ -90,13 +90,13 @@ func (t *tallies) count(ref catalog.WorkloadRef, m *member) {
 	}
 }
 
-func (f fanOutTally) with(r *restart) fanOutTally {
+func (f fanOutTally) with(r *restart, isOfGroup bool) fanOutTally {
 	f.Members++
 	switch {
 	case r.standing == Unwell: // proves nothing
 	case r.phase == called:
 		f.Called++
-	case r.phase > called:
+	case r.phase > called && (r.takesPlace || !isOfGroup):
 		f.InFlight++
 	}
 	if r.phase <= called {

@@ -28,7 +28,7 @@ func TestTalliesAreThoseOfTheMembersWhateverHappens(t *testing.T) {
 			},
 			"ask": h.ask, "begin": h.begin, "release": h.release, "settle": h.settle, "expect": h.expect, "forget": h.forget,
 			"roll": h.roll, "end": h.end, "tick": h.tick, "count": h.count, "fail": h.fail, "resume": h.resume, "restore": h.restore,
-			"recover": h.recover, "change content": h.changeContent, "go first": h.goFirst,
+			"recover": h.recover, "free place": h.freePlace, "change content": h.changeContent, "go first": h.goFirst,
 		})
 		h.close(t)
 	})
@@ -71,6 +71,9 @@ func drawRequest(t *rapid.T) *Request {
 			Config: drawConfig(t, r.Workload.Namespace), Keys: rapid.SampledFrom([][]string{nil, {"x"}, {"y"}, {"x", "y"}}).Draw(t, "keys"),
 			IsGradual: rapid.IntRange(0, 4).Draw(t, "all at once") > 0, IsUrgent: rapid.IntRange(0, 9).Draw(t, "urgent") == 0,
 		}
+		if cause.IsGradual && rapid.IntRange(0, 2).Draw(t, "group") == 0 {
+			cause.Group, cause.Content = GroupOf(cause.Config.Kind, cause.Config.Name), drawContent(t)
+		}
 		for range rapid.IntRange(1, 2).Draw(t, "moments") {
 			cause.Moments = append(cause.Moments, catalog.Sequence(rapid.IntRange(0, 2).Draw(t, "moment")))
 		}
@@ -95,6 +98,8 @@ func (h *handler) settle(t *rapid.T) { h.ledger.Settle(drawWorkload(t)) }
 func (h *handler) forget(t *rapid.T) { h.ledger.Forget(drawWorkload(t)) }
 func (h *handler) roll(t *rapid.T)   { h.ledger.Rolled(drawWorkload(t)) }
 func (h *handler) end(t *rapid.T)    { h.ledger.End(drawWorkload(t), rapid.Bool().Draw(t, "delivered")) }
+
+func (h *handler) freePlace(t *rapid.T) { h.ledger.FreePlace(drawWorkload(t)) }
 
 func (h *handler) release(t *rapid.T) {
 	h.ledger.Release(drawWorkload(t), rapid.Bool().Draw(t, "pending"), rapid.Bool().Draw(t, "uncertain"), h.now)
