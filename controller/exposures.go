@@ -13,8 +13,10 @@ import (
 )
 
 const (
-	// exposurePause is the time between two looks at the pods of workloads.
-	exposurePause = time.Second
+	// exposurePause is the time between two looks at the pods of workloads. A look that takes long, because
+	// there are very many pods, is followed by a pause that is so many times as long.
+	exposurePause  = time.Second
+	exposurePauses = 9
 	// exposureRefresh is how often new workloads are taken in, in turn behind those that have
 	// waited for a look.
 	exposureRefresh = 5 * time.Second
@@ -43,8 +45,9 @@ func (e *exposures) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
-			e.lookAtNext(ctx, time.Now())
-			timer.Reset(exposurePause)
+			begun := time.Now()
+			e.lookAtNext(ctx, begun)
+			timer.Reset(max(exposurePause, exposurePauses*time.Since(begun)))
 		}
 	}
 }

@@ -180,6 +180,27 @@ func TestPodsAreListedOnceASecondAndInTurnsByNamespace(t *testing.T) {
 	})
 }
 
+// A workload may be held for days, and may have thousands of pods.
+func TestPodsThatTakeLongToListAreListedForATenthOfTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := exposing(t)
+		w.runsWithPods(held, "a/web")
+		w.edited("a/c", "2")
+		settle(w)
+		w.listings = nil
+		var takeLong func()
+		takeLong = func() {
+			time.Sleep(10 * time.Second)
+			w.meanwhile = takeLong
+		}
+		w.meanwhile = takeLong
+		time.Sleep(time.Hour)
+		if n := len(w.listings); n < 30 || n > 37 {
+			t.Errorf("%d lists of 10 seconds in an hour", n)
+		}
+	})
+}
+
 func TestWhatWasFoundOutStaysWhileThePodsCannotBeListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := exposing(t)
