@@ -147,3 +147,14 @@ func TestNoTableOfADocumentIsWrappedIntoProse(t *testing.T) {
 		}
 	}
 }
+
+// TestTheReadmeIsShort keeps the first page one that people read to the end. What else there is to say belongs in docs/.
+func TestTheReadmeIsShort(t *testing.T) {
+	content, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if words := len(strings.Fields(string(content))); words > 900 {
+		t.Errorf("README.md has %d words, more than 900", words)
+	}
+}
