@@ -179,6 +179,37 @@ func TestATypingErrorInTheConfigMapOfHaltsResumesNothing(t *testing.T) {
 	})
 }
 
+// Somebody applies the manifests anew after deleting what they contain, while a halt is in force and everything is
+// held.
+func TestADeletedConfigMapOfHaltsResumesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other")
+		server := &haltServer{}
+		data := w.formerHalt(t)
+		data[holdEntry] = "an incident"
+		server.object.UID = "first"
+		pass := w.takeOver(t, server, data)
+		pass(time.Second)
+		change := func(change func(*haltServer)) {
+			server.mu.Lock()
+			change(server)
+			server.mu.Unlock()
+			pass(2 * haltsPeriod)
+		}
+		change(func(s *haltServer) { s.missing = true })
+		change(func(s *haltServer) { s.missing, s.object.UID, s.object.Data = false, "second", nil })
+		w.requireHalts(t, server, "former")
+		if hold := server.object.Data[holdEntry]; hold != "an incident" || w.controller.gate.everythingHeld() != hold {
+			t.Errorf("the ConfigMap holds everything for %q, and so does the gate for %q", hold, w.controller.gate.everythingHeld())
+		}
+		change(func(s *haltServer) { s.object.Data = nil })
+		w.requireHalts(t, server)
+		if hold := w.controller.gate.everythingHeld(); hold != "" {
+			t.Errorf("everything is held for %q", hold)
+		}
+	})
+}
+
 // A hold of everything works without gradual fan-outs, so they wait for it too.
 func TestNothingRestartsBeforeItIsKnownWhetherEverythingIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

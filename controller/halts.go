@@ -13,6 +13,9 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
 )
@@ -51,9 +54,10 @@ type haltKeeper struct {
 	changed               chan struct{} // has an element when there is something to write
 
 	// hasRead means that the halts of former leaders were read. written are the entries of the halts that the
-	// ConfigMap had last, by the ids of the halts.
+	// ConfigMap had last, by the ids of the halts, and uid is which ConfigMap that was.
 	hasRead bool
 	written map[string]string
+	uid     types.UID
 }
 
 // haltRecord is a halt as the ConfigMap holds it.
@@ -159,16 +163,35 @@ func (k *haltKeeper) knows(config catalog.ConfigRef) bool {
 // sync takes in what the ConfigMap says, and writes what it lacks.
 func (k *haltKeeper) sync(ctx context.Context) error {
 	written := make(map[string]string)
-	err := k.store.update(ctx, func(data map[string]string) bool {
+	var uid types.UID
+	err := k.store.update(ctx, func(object *corev1.ConfigMap) bool {
 		clear(written)
-		k.takeIn(data)
-		return k.writeTo(data, written)
+		uid = object.UID
+		isHoldLost := k.restoreLost(object)
+		k.takeIn(object.Data)
+		return k.writeTo(object.Data, written) || isHoldLost
 	})
 	if err != nil {
 		return err
 	}
-	k.written, k.hasRead = written, true
+	k.written, k.uid, k.hasRead = written, uid, true
 	return nil
+}
+
+// restoreLost makes up for a ConfigMap that was deleted and created again, which no person does to resume
+// restarts: the halts are written again, and so is the hold of everything, if the return value is true.
+func (k *haltKeeper) restoreLost(object *corev1.ConfigMap) (isHoldLost bool) {
+	if !k.hasRead || object.UID == k.uid {
+		return false
+	}
+	k.log.Warn("the ConfigMap of halts was deleted and created again, writing its entries again")
+	k.written = nil
+	_, isHeld := object.Data[holdEntry]
+	hold := k.gate.everythingHeld()
+	if isHoldLost = hold != "" && !isHeld; isHoldLost {
+		object.Data[holdEntry] = hold
+	}
+	return isHoldLost
 }
 
 // takeIn takes in halts of former leaders, halts that a person has removed, and the hold of everything.

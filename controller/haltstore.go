@@ -31,12 +31,12 @@ type haltStore struct {
 	name string
 }
 
-// update lets change edit the entries, and writes them if it reports true. Writes of others
+// update lets change edit the entries, which are not nil, and writes the ConfigMap if it reports true. Writes of others
 // are kept: if one comes in between, change is called again with the new entries, so it must
 // not have other effects. After several such conflicts in a row, update returns the last one.
 // It creates the ConfigMap if that is missing, so that a missing permission shows before there
 // is something to write.
-func (s *haltStore) update(ctx context.Context, change func(data map[string]string) bool) error {
+func (s *haltStore) update(ctx context.Context, change func(*corev1.ConfigMap) bool) error {
 	var err error
 	for range maxHaltUpdates {
 		if err = s.tryToUpdate(ctx, change); !apierrors.IsConflict(err) {
@@ -46,9 +46,9 @@ func (s *haltStore) update(ctx context.Context, change func(data map[string]stri
 	return err
 }
 
-func (s *haltStore) tryToUpdate(ctx context.Context, change func(data map[string]string) bool) error {
+func (s *haltStore) tryToUpdate(ctx context.Context, change func(*corev1.ConfigMap) bool) error {
 	object, err := s.load(ctx)
-	if err != nil || !change(object.Data) {
+	if err != nil || !change(object) {
 		return err
 	}
 	// The resourceVersion of the object makes the API server reject the update after another write.

@@ -35,9 +35,9 @@ func storeOf(t *testing.T, server *haltServer, keys ...string) *haltStore {
 }
 
 // add returns a change that adds an entry.
-func add(key string) func(map[string]string) bool {
-	return func(data map[string]string) bool {
-		data[key] = "ours"
+func add(key string) func(*corev1.ConfigMap) bool {
+	return func(object *corev1.ConfigMap) bool {
+		object.Data[key] = "ours"
 		return true
 	}
 }
@@ -45,8 +45,8 @@ func add(key string) func(map[string]string) bool {
 // entriesOf returns the entries of a store.
 func entriesOf(t *testing.T, store *haltStore) (entries map[string]string, err error) {
 	t.Helper()
-	err = store.update(t.Context(), func(data map[string]string) bool {
-		entries = data
+	err = store.update(t.Context(), func(object *corev1.ConfigMap) bool {
+		entries = object.Data
 		return false
 	})
 	return entries, err
@@ -66,9 +66,9 @@ func requireHalts(t *testing.T, store *haltStore, want map[string]string) {
 func TestAnUpdateOfHaltsKeepsTheRestOfTheConfigMap(t *testing.T) {
 	server := &haltServer{}
 	store := storeOf(t, server, "a", "b")
-	err := store.update(t.Context(), func(data map[string]string) bool {
-		delete(data, "a")
-		data["c"] = "ours"
+	err := store.update(t.Context(), func(object *corev1.ConfigMap) bool {
+		delete(object.Data, "a")
+		object.Data["c"] = "ours"
 		return true
 	})
 	if err != nil {
@@ -92,8 +92,8 @@ func TestHaltsAreAddedToTheConfigMapThatTheManifestsCreateEmpty(t *testing.T) {
 func TestHaltsThatNeedNoChangeAreNotWritten(t *testing.T) {
 	server := &haltServer{}
 	store := storeOf(t, server, "a")
-	err := store.update(t.Context(), func(data map[string]string) bool {
-		delete(data, "a")
+	err := store.update(t.Context(), func(object *corev1.ConfigMap) bool {
+		delete(object.Data, "a")
 		return false
 	})
 	if err != nil || !slices.Equal(server.requests, []string{http.MethodGet}) {
@@ -108,9 +108,9 @@ func TestAnUpdateOfHaltsKeepsWhatAnotherWriterAddsInBetween(t *testing.T) {
 	}}
 	store := storeOf(t, server, "a")
 	var shown [][]string
-	err := store.update(t.Context(), func(data map[string]string) bool {
-		shown = append(shown, slices.Sorted(maps.Keys(data)))
-		return add("c")(data)
+	err := store.update(t.Context(), func(object *corev1.ConfigMap) bool {
+		shown = append(shown, slices.Sorted(maps.Keys(object.Data)))
+		return add("c")(object)
 	})
 	if err != nil {
 		t.Fatal(err)
