@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -77,6 +78,27 @@ func TestTheFenceLetsTheAccountChangeNothingButItsOwnAnnotations(t *testing.T) {
 		}
 	}
 	s.must(s.tryPatch(t.Context(), s.client, all[0], `{"metadata":{"labels":{"other":"1"}}}`)) // others may do as before
+
+	// So may other accounts of the same namespace. kustomize can change the name of the account.
+	label := `{"metadata":{"labels":{"other":"2"}}}`
+	s.requireFenced("a renamed account adds a label", "nothing of a workload's metadata",
+		s.tryPatch(t.Context(), s.accountOfTheSameNamespace("a-"+controllerName+"-z"), all[0], label))
+	s.requireFenced("another account adds a label", "", s.tryPatch(t.Context(), s.accountOfTheSameNamespace("ci"), all[0], label))
+}
+
+// accountOfTheSameNamespace is a client that may do everything, with the name of an account in the
+// controller's namespace.
+func (s *scene) accountOfTheSameNamespace(name string) kubernetes.Interface {
+	s.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", s.cluster.Kubeconfig())
+	s.must(err)
+	home := s.installation.Namespace
+	config.Impersonate = rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:" + home + ":" + name, Groups: []string{"system:serviceaccounts:" + home, "system:masters"},
+	}
+	client, err := kubernetes.NewForConfig(config)
+	s.must(err)
+	return client
 }
 
 // The engine's own writes all pass: every test of it runs within the fence.
