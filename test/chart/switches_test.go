@@ -1,6 +1,9 @@
 package chart
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +12,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"kubernetes-deployment-restart-controller/test/harness"
 )
 
 const (
@@ -252,6 +257,43 @@ func TestThePolicyIsAboutTheNamespaceOfTheRelease(t *testing.T) {
 	if text := string(rendered); !strings.Contains(text, "'system:serviceaccounts:elsewhere'") || strings.Contains(text, namespace+"'") ||
 		strings.Contains(text, "namespace: "+namespace) {
 		t.Errorf("rendered for another namespace:\n%s", text)
+	}
+}
+
+// YAML reads such a name as a number if it has no quotes.
+func TestANamespaceCanBeNamedByANumber(t *testing.T) {
+	t.Parallel()
+	rendered, err := template(t, values{"namespaces": []string{"2024"}, "engine": "on"}, "--namespace=123")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := decode(t, rendered)
+	for _, id := range []string{"Role 2024/" + name, "RoleBinding 2024/" + name, "Deployment 123/" + name} {
+		if _, isThere := all[id]; !isThere {
+			t.Errorf("there is no %s among %q", id, all.names())
+		}
+	}
+}
+
+// Whoever may install the chart into a namespace need not be allowed to read the namespace itself.
+func TestTheChartReadsNothingFromTheCluster(t *testing.T) {
+	t.Parallel()
+	chart, err := harness.Chart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(filepath.Join(chart, "templates"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if strings.Contains(string(content), "lookup") {
+			t.Errorf("%s calls lookup", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

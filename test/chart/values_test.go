@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +59,13 @@ func TestAValueThatIsNotKnownOrNotPossibleIsRejected(t *testing.T) {
 			[]string{"scrape each replica twice"},
 		},
 		{values{"dryRun": true, "engine": "on"}, []string{"dryRun", "excludes engine"}},
+		{values{"dryRun": true, "upgradePermissions": true}, []string{"dryRun", "excludes upgradePermissions"}},
+		{values{"image": values{"repository": "registry.example.com/a:2.0.0"}}, []string{"must not contain a tag", "set image.tag"}},
+		{values{"image": values{"repository": "registry.example.com:5000/a@sha256:0"}}, []string{"must not contain", "digest"}},
+		{values{"replicas": 99_999_999_999}, []string{"/replicas", "maximum"}}, // the API server would take the lower 32 bits
+		{values{"engine": nil}, []string{"missing", "engine"}},
+		{values{"fanOut": nil}, []string{"missing", "fanOut"}},
+		{values{"image": values{"repository": nil}}, []string{"/image", "missing", "repository"}},
 	} {
 		t.Run(strings.Join(test.want, " "), func(t *testing.T) {
 			t.Parallel()
@@ -100,6 +108,7 @@ func TestEachValueHasADefaultACommentAndASchema(t *testing.T) {
 // node is a part of a JSON schema.
 type node struct {
 	Properties           map[string]*node
+	Required             []string
 	AdditionalProperties any
 	Description          string
 }
@@ -113,6 +122,10 @@ func requireSameKeys(t *testing.T, path string, schema *node, defaults map[strin
 			t.Errorf("the schema does not know %s/%s", path, key)
 			continue
 		}
+		// null in a values file removes the default.
+		if needsDefault(value, below) != slices.Contains(schema.Required, key) {
+			t.Errorf("null for %s/%s is rejected: %t", path, key, slices.Contains(schema.Required, key))
+		}
 		if member, isMap := value.(map[string]any); isMap && len(below.Properties) > 0 && key != "resources" && key != "affinity" {
 			requireSameKeys(t, path+"/"+key, below, member)
 		}
@@ -125,6 +138,21 @@ func requireSameKeys(t *testing.T, path string, schema *node, defaults map[strin
 			t.Errorf("the schema allows keys below %s/%s that it does not know", path, key)
 		}
 	}
+}
+
+// needsDefault reports whether the templates need a value, because empty is not the default.
+func needsDefault(value any, schema *node) bool {
+	switch value := value.(type) {
+	case nil:
+		return false
+	case string:
+		return value != ""
+	case []any:
+		return false
+	case map[string]any:
+		return len(schema.Properties) > 0 && len(schema.Required) > 0
+	}
+	return true
 }
 
 // The flags of all combinations of values are flags that the controller has.

@@ -49,7 +49,7 @@ roleRef:
 subjects:
   - kind: ServiceAccount
     name: {{ include "controller.name" .root }}
-    namespace: {{ .root.Release.Namespace }}
+    namespace: {{ .root.Release.Namespace | quote }}
 {{- end }}
 
 {{/*
@@ -67,7 +67,7 @@ kind: {{ if . }}Role{{ else }}ClusterRole{{ end }}
 metadata:
   name: {{ $name }}
   {{- with . }}
-  namespace: {{ . }}
+  namespace: {{ . | quote }}
   {{- end }}
   {{- include "controller.metadata" (dict "root" $root) | nindent 2 }}
 rules:
@@ -78,7 +78,7 @@ kind: {{ if . }}RoleBinding{{ else }}ClusterRoleBinding{{ end }}
 metadata:
   name: {{ $name }}
   {{- with . }}
-  namespace: {{ . }}
+  namespace: {{ . | quote }}
   {{- end }}
   {{- include "controller.metadata" (dict "root" $root) | nindent 2 }}
 {{ include "controller.binding" (dict "root" $root "kind" (ternary "Role" "ClusterRole" (ne . "")) "name" $name) }}
@@ -91,7 +91,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:
   name: {{ .name }}
-  namespace: {{ .root.Release.Namespace }}
+  namespace: {{ .root.Release.Namespace | quote }}
   {{- include "controller.metadata" (dict "root" .root) | nindent 2 }}
 rules:
   {{- .rules | nindent 2 }}
@@ -100,7 +100,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata:
   name: {{ .name }}
-  namespace: {{ .root.Release.Namespace }}
+  namespace: {{ .root.Release.Namespace | quote }}
   {{- include "controller.metadata" (dict "root" .root) | nindent 2 }}
 {{ include "controller.binding" (dict "root" .root "kind" "Role" "name" .name) }}
 {{- end }}
@@ -109,6 +109,12 @@ metadata:
 {{- define "controller.validate" -}}
 {{- if and .Values.dryRun (ne (include "controller.engine" .) "off") }}
 {{- fail "dryRun writes nothing to workloads, so it excludes engine: set one of the two" }}
+{{- end }}
+{{- if and .Values.dryRun .Values.upgradePermissions }}
+{{- fail "dryRun writes nothing to workloads, so it excludes upgradePermissions: set one of the two" }}
+{{- end }}
+{{- if regexMatch ":[^/]*$|@" .Values.image.repository }}
+{{- fail (printf "image.repository must not contain a tag or a digest, as %s does: set image.tag or image.digest" .Values.image.repository) }}
 {{- end }}
 {{- if and .Values.monitors.serviceMonitor.enabled (not .Values.metricsService.enabled) }}
 {{- fail "monitors.serviceMonitor needs metricsService: enable both, or use monitors.podMonitor" }}
