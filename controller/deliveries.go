@@ -41,6 +41,7 @@ type deliveries struct {
 
 	mu      sync.Mutex
 	rolling map[catalog.WorkloadRef]*rollingRestart
+	since   time.Time // when this process began to lead
 }
 
 // rollingRestart is a restart that is being followed.
@@ -124,9 +125,14 @@ func (d *deliveries) resume(ref catalog.WorkloadRef, now time.Time) {
 }
 
 // resumeLate follows a restart that another process made and that shows only now, after the restart with the
-// timestamp former: the watch of a new leader may be behind.
+// timestamp former: the watch of a new leader may be behind. A former leader cannot have made a restart long after
+// this process began to lead, but whoever may write to workloads can pretend so at any time.
 func (d *deliveries) resumeLate(ref catalog.WorkloadRef, former string, now time.Time) {
-	if w := d.catalog.Workload(ref); w != nil && !w.OwnRecord && isLaterTimestamp(w.Timestamp, former) {
+	d.mu.Lock()
+	until := d.since.Add(d.policy.Deadline) // the clock of a former leader may be ahead
+	d.mu.Unlock()
+	w := d.catalog.Workload(ref)
+	if w != nil && !w.OwnRecord && isLaterTimestamp(w.Timestamp, former) && !isLaterTimestamp(w.Timestamp, until.Format(time.RFC3339Nano)) {
 		d.resume(ref, now)
 	}
 }
@@ -204,6 +210,9 @@ func (d *deliveries) finish(ref catalog.WorkloadRef, restart *rollingRestart) {
 
 // resumeAll follows the restarts that another process has left.
 func (d *deliveries) resumeAll(now time.Time) {
+	d.mu.Lock()
+	d.since = now
+	d.mu.Unlock()
 	for _, ref := range d.catalog.Workloads() {
 		d.resume(ref, now)
 	}

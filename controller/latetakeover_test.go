@@ -1,9 +1,13 @@
 package controller
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
 // A former leader restarts the first reader of a config, which then breaks, and the watch of its successor is
@@ -42,6 +46,34 @@ func TestARestartOfAFormerLeaderCountsHoweverLateItShows(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Whoever may write to a workload can make it look like one that a leader has just restarted.
+func TestARestartThatNoFormerLeaderCanHaveMadeKeepsNobodyWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		forger, w := gradual(t, "a/web"), gradual(t, "a/web")
+		for _, one := range []*world{forger, w} {
+			one.controller.gate.options.Groups = []catalog.ConfigRef{gate.GroupOf(catalog.ConfigMap, "c")}
+		}
+		w.edited("b/c", "1")
+		w.runs("b/web", nil, "c")
+		settle(w)
+		time.Sleep(time.Hour)
+		for _, one := range []*world{forger, w} {
+			one.edited("a/c", "2")
+		}
+		settle(forger)
+		forged := forger.deployments["a/web"]
+		forged.ResourceVersion = w.nextVersion()
+		w.deployments["a/web"] = forged
+		w.show("deployments", forged)
+		settle(w)
+		w.edited("b/c", "2")
+		settle(w)
+		if restarted := w.restarted(); !slices.Equal(restarted, []string{"a/web", "b/web"}) {
+			t.Errorf("%q restarted, and what waits is %v", restarted, w.controller.gate.ledger.Waiting())
+		}
+	})
 }
 
 // The watch shows the controller's own restart before the answer to the patch arrives, and again after it. With
