@@ -142,6 +142,7 @@ func (c *Controller) newHaltKeeper(clients *apiclient.Clients) *haltKeeper {
 	return &haltKeeper{
 		store:        &haltStore{core: clients.Core, namespace: c.options.OwnNamespace, name: c.options.HaltsConfigMap},
 		gate:         c.gate,
+		reports:      c.reports,
 		log:          c.log,
 		knowsConfigs: c.watches.knowConfigs,
 		watches:      c.options.watchesNamespace,

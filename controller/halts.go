@@ -42,6 +42,7 @@ type haltKeeper struct {
 	store      *haltStore
 	gate       *gatekeeper
 	deliveries *deliveries
+	reports    *fanOutReports
 	log        *slog.Logger
 	// knowsConfigs reports whether all configs of a namespace have been listed, and knowsAllConfigs whether
 	// those of all namespaces have. watches reports whether this process watches a namespace: another
@@ -58,6 +59,8 @@ type haltKeeper struct {
 	hasRead bool
 	written map[string]string
 	uid     types.UID
+	// reminded is when each halt was last reported, by their ids.
+	reminded map[string]time.Time
 }
 
 // haltRecord is a halt as the ConfigMap holds it.
@@ -95,6 +98,7 @@ func (k *haltKeeper) run(ctx context.Context) {
 			k.gate.setHaltsKnown()
 		}
 		k.endHalts()
+		k.remind(start, time.Now())
 		switch {
 		case ctx.Err() != nil:
 			return

@@ -1,0 +1,69 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// eventsOf takes the Events on a config that wait to be created.
+func (w *world) eventsOf(reason string) (messages []string) {
+	for {
+		due := w.controller.reports.take()
+		if len(due) == 0 {
+			return messages
+		}
+		for _, e := range due {
+			if e.config == aConfig && e.reason == reason {
+				messages = append(messages, e.message)
+			}
+		}
+	}
+}
+
+// The former leader may have died before it created the Event, and its log may be gone with it.
+func TestAHaltOfAFormerLeaderIsReportedAgainWithTheCommandThatEndsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other")
+		log, server := w.log(), &haltServer{}
+		data := w.formerHalt(t)
+		time.Sleep(time.Second)
+		pass := w.takeOver(t, server, data)
+		pass(time.Minute)
+		events := w.eventsOf(reasonHalted)
+		if len(events) != 1 || !strings.Contains(events[0], "after deployment/web failed") || !strings.HasSuffix(events[0], "resume=former") {
+			t.Errorf("the Events are %q", events)
+		}
+		if n := strings.Count(log.String(), "the restarts for a config are halted"); n != 1 {
+			t.Errorf("%d lines of the log report it:\n%s", n, log)
+		}
+	})
+}
+
+// Events are gone after an hour.
+func TestAHaltThatLastsIsReportedInEachHourUntilItEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other")
+		server := &haltServer{}
+		pass := w.takeOver(t, server, nil)
+		pass(time.Second)
+		w.edited("a/c", "2")
+		settle(w)
+		w.fails(t, w.restarted()[0])
+		pass(time.Minute)
+		if events := w.eventsOf(reasonHalted); len(events) != 1 {
+			t.Errorf("after a minute, the Events are %q", events)
+		}
+		for hour := range 3 {
+			if pass(time.Hour); len(w.eventsOf(reasonHalted)) == 0 {
+				t.Errorf("no Event in hour %d", hour+1)
+			}
+		}
+		w.edited("a/c", "1")
+		pass(3 * time.Hour)
+		if events := w.eventsOf(reasonHalted); len(events) > 0 {
+			t.Errorf("after the halt, the Events are %q", events)
+		}
+	})
+}
