@@ -199,20 +199,20 @@ func (g *gatekeeper) halted() []catalog.ConfigRef {
 }
 
 // records returns what to write down of the halts of each config, sorted.
-func (g *gatekeeper) records() [][]haltRecord {
+func (g *gatekeeper) records() [][]gate.HaltRecord {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var all [][]haltRecord
+	var all [][]gate.HaltRecord
 	for _, config := range g.ledger.Halted() {
-		var ofOne []haltRecord
+		var ofOne []gate.HaltRecord
 		for _, h := range g.ledger.HaltsOf(config) {
-			ofOne = append(ofOne, recordOf(h))
+			ofOne = append(ofOne, h.Record())
 		}
 		if len(ofOne) > 0 {
 			all = append(all, ofOne)
 		}
 	}
-	slices.SortFunc(all, func(a, b []haltRecord) int { return cmp.Compare(a[0].Config, b[0].Config) })
+	slices.SortFunc(all, func(a, b []gate.HaltRecord) int { return cmp.Compare(a[0].Config, b[0].Config) })
 	return all
 }
 

@@ -39,7 +39,7 @@ const aEntry = "configmap.a.c" // of the halts of aConfig
 // aConfig.
 func (w *world) formerHalt(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := json.Marshal([]haltRecord{{
+	text, err := json.Marshal([]gate.HaltRecord{{
 		ID: "former", Config: aConfig.String(), Content: w.controller.catalog.ContentID(aConfig, nil),
 		Failed: []string{"deployment/a/web"}, Since: time.Now().UTC(),
 	}})
@@ -79,7 +79,7 @@ func (w *world) requireHalts(t *testing.T, server *haltServer, want ...string) {
 	}
 	server.mu.Lock()
 	defer server.mu.Unlock()
-	var records []haltRecord
+	var records []gate.HaltRecord
 	if text := server.object.Data[aEntry]; text != "" {
 		if err := json.Unmarshal([]byte(text), &records); err != nil {
 			t.Errorf("%q: %v", text, err)

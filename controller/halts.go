@@ -63,17 +63,6 @@ type haltKeeper struct {
 	reminded map[string]time.Time
 }
 
-// haltRecord is a halt as the ConfigMap holds it.
-type haltRecord struct {
-	ID      string    `json:"id"`
-	Config  string    `json:"config"`
-	Keys    []string  `json:"keys,omitempty"`
-	Content string    `json:"content"`
-	Failed  []string  `json:"failed"`
-	Since   time.Time `json:"since"`
-	Resumed time.Time `json:"resumed,omitzero"`
-}
-
 // newHaltID returns an id that a person can type.
 func newHaltID() string { return strings.ToLower(rand.Text()[:8]) }
 
@@ -232,28 +221,17 @@ func (k *haltKeeper) takeIn(data map[string]string) {
 
 // parse reads an entry of the ConfigMap. What cannot be read stays there until the config has a halt.
 func (k *haltKeeper) parse(text string) ([]gate.Halt, error) {
-	var records []haltRecord
+	var records []gate.HaltRecord
 	if err := json.Unmarshal([]byte(text), &records); err != nil {
 		return nil, err
 	}
 	halts := make([]gate.Halt, 0, len(records))
 	for i := range records {
-		if h, ok := records[i].halt(); ok && k.keeps(h.Config) {
+		if h, ok := records[i].Halt(); ok && k.keeps(h.Config) {
 			halts = append(halts, h)
 		}
 	}
 	return halts, nil
-}
-
-func (r *haltRecord) halt() (gate.Halt, bool) {
-	config, ok := catalog.ParseConfigRef(r.Config)
-	h := gate.Halt{ID: r.ID, Config: config, Keys: r.Keys, Content: r.Content, Since: r.Since, Resumed: r.Resumed}
-	for _, name := range r.Failed {
-		if ref, isWorkload := catalog.ParseWorkloadRef(name); isWorkload {
-			h.Failed = append(h.Failed, ref)
-		}
-	}
-	return h, ok && r.ID != "" && r.Content != ""
 }
 
 // writeTo writes the halts into the data, notes their entries by their ids, and reports whether the data has changed.
@@ -293,7 +271,7 @@ const haltsRoom = 900 * 1024
 
 // inTurns orders halts so that the first ones of all namespaces come first, then the second ones, and so on:
 // no namespace can take the room of others.
-func inTurns(halts [][]haltRecord) [][]haltRecord {
+func inTurns(halts [][]gate.HaltRecord) [][]gate.HaltRecord {
 	turns := make(map[string]int)
 	turn := make([]int, len(halts))
 	order := make([]int, len(halts))
@@ -304,7 +282,7 @@ func inTurns(halts [][]haltRecord) [][]haltRecord {
 		turn[i], order[i] = turns[namespace], i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(turn[a], turn[b]) })
-	sorted := make([][]haltRecord, 0, len(halts))
+	sorted := make([][]gate.HaltRecord, 0, len(halts))
 	for _, i := range order {
 		sorted = append(sorted, halts[i])
 	}
@@ -331,13 +309,4 @@ func entryOf(config string) string {
 	}
 	sum := fmt.Sprintf(".%x", sha256.Sum256([]byte(name)))
 	return name[:longestEntry-len(sum)] + sum
-}
-
-func recordOf(h *gate.Halt) haltRecord {
-	record := haltRecord{ID: h.ID, Config: h.Config.String(), Content: h.Content, Since: h.Since.UTC(), Resumed: h.Resumed.UTC()}
-	record.Keys = slices.Clone(h.Keys)
-	for _, ref := range h.Failed {
-		record.Failed = append(record.Failed, ref.String())
-	}
-	return record
 }
