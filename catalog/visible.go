@@ -15,3 +15,11 @@ func (c *Config) seenBy(selections []Selection) []Key {
 	}
 	return c.seen(selections)
 }
+
+// Recorded reports whether the record has a checksum of the config, which must not be a Secret, and
+// whether it is that of what the workload sees of the config.
+func (w *Workload) Recorded(config *Config) (isRecorded, isSame bool) {
+	recorded, isRecorded := w.Applied.Checksums[config.Ref]
+	selected := selections(referencesTo(w.References, config.Ref))
+	return isRecorded, isRecorded && recorded == config.Checksum(selected, ChecksumKey{})
+}

@@ -34,3 +34,31 @@ func TestOnlyKeysThatAContainerSeesAreVisibleChanges(t *testing.T) {
 		t.Errorf("a workload without a reference sees %v", got)
 	}
 }
+
+func TestARecordIsComparedWithWhatTheWorkloadSees(t *testing.T) {
+	config := &Config{Ref: ConfigRef{Kind: ConfigMap, Namespace: "shop", Name: "settings"}, Keys: []Key{{Name: "seen", Checksum: 1}, {Name: "unseen", Checksum: 1}}}
+	seen := []Reference{{Config: config.Ref, Keys: Selection{Names: []string{"seen"}}}}
+	recorded := Checksums{config.Ref: config.Checksum([]Selection{{Names: []string{"seen"}}}, ChecksumKey{})}
+	for name, test := range map[string]struct {
+		applied            Checksums
+		change             int
+		isRecorded, isSame bool
+	}{
+		"no record":                   {nil, 0, false, false},
+		"the recorded content":        {recorded, 0, true, true},
+		"another content":             {recorded, 1, true, false},
+		"an edit of a key not seen":   {recorded, 2, true, true},
+		"a record of another config":  {Checksums{{Kind: ConfigMap, Namespace: "shop", Name: "other"}: 1}, 0, false, false},
+		"a record of other selection": {Checksums{config.Ref: config.Checksum([]Selection{{}}, ChecksumKey{})}, 0, true, false},
+	} {
+		present := *config
+		present.Keys = slices.Clone(config.Keys)
+		if test.change > 0 {
+			present.Keys[test.change-1].Checksum++
+		}
+		w := Workload{References: seen, Applied: AppliedState{Checksums: test.applied}}
+		if isRecorded, isSame := w.Recorded(&present); isRecorded != test.isRecorded || isSame != test.isSame {
+			t.Errorf("%s: %t, %t", name, isRecorded, isSame)
+		}
+	}
+}

@@ -1,7 +1,9 @@
 package test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -161,4 +163,87 @@ func TestThePluginNeedsNoSecretsAndShowsNothingOfThem(t *testing.T) {
 	if !strings.Contains(stderr, "the result would be incomplete") {
 		t.Errorf("the error is %s", stderr)
 	}
+}
+
+func (s *scene) requirePlugin(want string, arguments ...string) {
+	s.Helper()
+	if stdout, _ := s.plugin(0, arguments...); !strings.Contains(stdout, want) {
+		s.Errorf("kubectl restarts %v says\n%s\nwithout %q", arguments, stdout, want)
+	}
+}
+
+func TestThePluginHoldsExplainsAndReleases(t *testing.T) {
+	s := newScene(t)
+	credentials := secret("credentials")
+	s.make(settings, set("used", "v1"), set("other", "v1"))
+	s.make(credentials, set("swordfish-key", "swordfish-value"))
+	web := s.run("web", podOf(envKey(settings, "used"), envFrom(credentials)))
+	before := s.started(web)
+	s.letTimePass()
+	s.requirePlugin("deployment/web in "+s.namespace+" is up to date as far as its ConfigMaps show.", "explain", "deploy/web")
+
+	s.plugin(0, "hold", "deployment/web", "dry run", "--dry-run=server")
+	s.plugin(0, "hold", "deployment/web", "dry run", "--dry-run=client")
+	s.requireRestarts(web, before, 0)
+	s.requirePlugin("No restart of it begins until you run: kubectl restarts unhold -n "+s.namespace+" deployment/web", "hold", "deployment/web", "migration", "under", "way")
+	if _, stderr := s.plugin(1, "hold", "deployment/web", "another"); !strings.Contains(stderr, "is held already: migration under way") {
+		t.Errorf("the second hold fails with %s", stderr)
+	}
+	s.edit(settings, set("used", "v2"))
+	s.settle()
+	s.requirePlugin("has not restarted yet for what has changed in configmap/settings: the workload is held: migration under way.", "explain", "deployment/web")
+	if got := s.now(web).restartedAt(); got != "" {
+		t.Fatalf("the held workload restarted at %s", got)
+	}
+
+	s.requirePlugin("The reason was: migration under way", "unhold", "deploy/web")
+	s.awaitRestart(web, before)
+	s.requirePlugin("configmap/settings: used", "explain", "deployment/web")
+	stdout, _ := s.plugin(0, "explain", "deployment", "web", "-o", "json")
+	if !strings.Contains(stdout, `"readAs": "environment"`) || strings.Contains(stdout, "swordfish") {
+		t.Errorf("the explanation is %s", stdout)
+	}
+	as := s.restrict()
+	if _, stderr := s.plugin(1, "hold", "deployment/web", "again", as); !strings.Contains(stderr, "you need permission to patch it") {
+		t.Errorf("holding without permission fails with %s", stderr)
+	}
+	s.requirePlugin("you may not read it", "explain", "deployment/web", as)
+
+	s.plugin(0, "hold", "configmap/settings", "approval")
+	s.requirePlugin("the configmap/settings is held: approval", "impact", "configmap/settings", "--key=used")
+	s.plugin(0, "unhold", "cm/settings")
+	s.plugin(1, "unhold", "cm/settings")
+}
+
+func TestThePluginResumesAHaltByItsID(t *testing.T) {
+	s := newSceneApart(t)
+	r, broken, heal := s.runHalted(3)
+	id := s.awaitEventOn(settings, "RestartsHalted", resumeAnnotation+`=(\w+)$`)[1]
+	other := r.others(broken)[0].name
+	s.eventually("the halt is kept", func(context.Context) error { //nolint:contextcheck // each run of the plugin ends with the test
+		if stdout, _ := s.plugin(0, "explain", "deployment/"+other); !strings.Contains(stdout, "it is halted, configmap/settings (used) has broken deployment/"+broken.name) || !strings.Contains(stdout, "kubectl restarts resume -n "+s.namespace+" configmap/settings "+id) {
+			return errors.New(stdout)
+		}
+		return nil
+	})
+	if _, stderr := s.plugin(1, "resume", "configmap/settings", "wrong"); !strings.Contains(stderr, id) {
+		t.Errorf("the error does not name the halt: %s", stderr)
+	}
+	heal()
+	s.requirePlugin("configmap/settings resumed", "resume", "configmap/settings", id)
+	r.awaitRestarted(3)
+}
+
+func TestThePluginKnowsTheIDOfUrgentContent(t *testing.T) {
+	s := newSceneApart(t)
+	s.runReaders(2)
+	s.edit(settings, set("used", "v2"))
+	id := s.awaitEventOn(settings, "FanOut", `^fan-out of (\w+): `)[1]
+	s.requirePlugin("Restarts for the content "+id+" skip the slow start", "urgent", "configmap/settings")
+	object, err := s.client.CoreV1().ConfigMaps(s.namespace).Get(t.Context(), settings.name, metav1.GetOptions{})
+	s.must(err)
+	if got := object.Annotations[urgentAnnotation]; got != id {
+		t.Errorf("the content %q is urgent, want %s", got, id)
+	}
+	s.plugin(0, "urgent", "configmap/settings", "--remove")
 }

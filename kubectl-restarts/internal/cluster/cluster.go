@@ -5,7 +5,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,10 +15,8 @@ import (
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
-
-// HoldEntry is the entry of the ConfigMap of halts that holds all restarts.
-const HoldEntry = "hold"
 
 // Cluster reads from one API server.
 type Cluster struct {
@@ -58,27 +55,40 @@ func (c *Cluster) Config(ctx context.Context, ref catalog.ConfigRef) (Object, er
 	return c.core.ConfigMaps(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 }
 
-// Halts returns the entries of the ConfigMap of halts. They are nil if there is none, or if the
-// caller may not read it; isKnown is false then.
-func (c *Cluster) Halts(ctx context.Context, namespace, name string) (entries map[string]string, isKnown bool, err error) {
+// Halts reads the ConfigMap of halts. The halts are not known if there is none, or if the caller may
+// not read it.
+func (c *Cluster) Halts(ctx context.Context, namespace, name string) (facts.Halts, error) {
 	object, err := c.core.ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-		return nil, false, nil
+		return facts.Halts{}, nil
 	case err != nil:
-		return nil, false, fmt.Errorf("read the halts: %w", err)
+		return facts.Halts{}, fmt.Errorf("read the halts: %w", err)
 	}
-	return object.Data, true, nil
+	return facts.NewHalts(object.Data), nil
+}
+
+// ReducedConfig reads a config and reduces it. Of a Secret it reads the metadata only, so that its
+// keys are missing. The error is one of k8s.io/apimachinery/pkg/api/errors.
+func (c *Cluster) ReducedConfig(ctx context.Context, ref catalog.ConfigRef) (catalog.Config, error) {
+	if !ref.Kind.IsSecret() {
+		object, err := c.core.ConfigMaps(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+		if err != nil {
+			return catalog.Config{}, err
+		}
+		return catalog.NewConfigMap(object), nil
+	}
+	meta, err := c.Meta(ctx, Target{"secrets", ref.Namespace, ref.Name})
+	if err != nil {
+		return catalog.Config{}, err
+	}
+	return catalog.NewSecret(&corev1.Secret{ObjectMeta: *meta}), nil
 }
 
 // Names lists the names of the objects of a resource, such as "configmaps" or "deployments". It reads
 // no more than their metadata.
 func (c *Cluster) Names(ctx context.Context, resource, namespace string) ([]string, error) {
-	client := c.core.RESTClient()
-	if slices.ContainsFunc(Kinds, func(k Kind) bool { return k.Resource == resource }) {
-		client = c.apps
-	}
-	list := apiclient.List{Client: client, Resource: resource, Namespace: namespace, Accept: apiclient.MetadataOnly}
+	list := apiclient.List{Client: c.clientOf(resource), Resource: resource, Namespace: namespace, Accept: apiclient.MetadataOnly}
 	var names []string
 	err := apiclient.EachPage(ctx, list, func() *metav1.PartialObjectMetadataList { return &metav1.PartialObjectMetadataList{} },
 		func() { names = nil },

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,16 +12,33 @@ import (
 // completionLimit is how long the shell waits for names.
 const completionLimit = 3 * time.Second
 
-// completeConfigs completes TYPE/NAME of a config. Without permission it offers nothing.
+// completeConfigs completes TYPE/NAME of a config, completeWorkloads that of a workload, and
+// completeObjects either. Without permission they offer nothing.
 func (s *session) completeConfigs(command *cobra.Command, arguments []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return s.complete(command.Context(), arguments, typed, "configmap", "secret")
+}
+
+func (s *session) completeWorkloads(command *cobra.Command, arguments []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return s.complete(command.Context(), arguments, typed, "deployment", "statefulset", "daemonset")
+}
+
+func (s *session) completeObjects(command *cobra.Command, arguments []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return s.complete(command.Context(), arguments, typed, "deployment", "statefulset", "daemonset", "configmap", "secret")
+}
+
+func (s *session) complete(ctx context.Context, arguments []string, typed string, kinds ...string) ([]string, cobra.ShellCompDirective) {
 	kind, _, hasType := strings.Cut(typed, "/")
-	switch known, isKnown := configKinds[kind]; {
+	switch {
 	case len(arguments) > 0:
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	case !hasType:
-		return []string{"configmap/", "secret/"}, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-	case isKnown:
-		return s.names(command.Context(), kind+"/", known.String()+"s"), cobra.ShellCompDirectiveNoFileComp
+		types := make([]string, 0, len(kinds))
+		for _, kind := range kinds {
+			types = append(types, kind+"/")
+		}
+		return types, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	case slices.Contains(kinds, kind):
+		return s.names(ctx, kind+"/", kind+"s"), cobra.ShellCompDirectiveNoFileComp
 	}
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }

@@ -116,7 +116,8 @@ func (c *impactCommand) read(ctx context.Context, arguments []string) (in *impac
 	if err != nil {
 		return nil, err
 	}
-	in.Hold, err = c.hold(ctx, c.cluster)
+	halts, err := c.halts(ctx, c.cluster)
+	in.Hold = halts.Hold
 	return in, err
 }
 
@@ -194,11 +195,11 @@ func (c *impactCommand) compare(ctx context.Context, ref catalog.ConfigRef, file
 	return change, nil
 }
 
-func unreadable(ref catalog.ConfigRef) string { return "you may not read " + impact.Name(ref) }
+func unreadable(ref catalog.ConfigRef) string { return "you may not read " + facts.ConfigName(ref) }
 
 func (c *impactCommand) noteImmutable(change *impact.Change, isImmutable bool) {
 	if isImmutable && !change.IsEmpty() {
-		c.notes = append(c.notes, impact.Name(change.Ref)+" is immutable: the API server rejects the change until the config is deleted and created again")
+		c.notes = append(c.notes, facts.ConfigName(change.Ref)+" is immutable: the API server rejects the change until the config is deleted and created again")
 	}
 }
 
@@ -225,7 +226,7 @@ func (c *impactCommand) readNamed(ctx context.Context, in *impact.Input, argumen
 		in.Changes = []impact.Change{impact.UnreadableChanged(ref, in.Workloads, c.keys)}
 		return nil
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("there is no %s in namespace %s; use -f to see what creating it would restart", impact.Name(ref), namespace)
+		return fmt.Errorf("there is no %s in namespace %s; use -f to see what creating it would restart", facts.ConfigName(ref), namespace)
 	case err != nil:
 		return err
 	}

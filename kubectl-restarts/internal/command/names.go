@@ -12,6 +12,25 @@ var configKinds = map[string]catalog.ConfigKind{
 	"secret": catalog.Secret, "secrets": catalog.Secret,
 }
 
+var workloadKinds = map[string]catalog.WorkloadKind{
+	"deployment": catalog.Deployment, "deployments": catalog.Deployment, "deploy": catalog.Deployment,
+	"statefulset": catalog.StatefulSet, "statefulsets": catalog.StatefulSet, "sts": catalog.StatefulSet,
+	"daemonset": catalog.DaemonSet, "daemonsets": catalog.DaemonSet, "ds": catalog.DaemonSet,
+}
+
+// parseWorkload reads the name of a workload from arguments of the form TYPE/NAME or TYPE NAME.
+func parseWorkload(arguments []string, namespace string) (catalog.WorkloadRef, error) {
+	kind, name, err := typeAndName(arguments)
+	if err != nil {
+		return catalog.WorkloadRef{}, err
+	}
+	known, found := workloadKinds[strings.ToLower(strings.TrimSuffix(kind, ".apps"))]
+	if !found {
+		return catalog.WorkloadRef{}, fmt.Errorf("%.40q is not a type of workload; use deployment/NAME, statefulset/NAME or daemonset/NAME", kind)
+	}
+	return catalog.WorkloadRef{Kind: known, Namespace: namespace, Name: name}, nil
+}
+
 // parseConfig reads the name of a config from arguments of the form TYPE/NAME or TYPE NAME.
 func parseConfig(arguments []string, namespace string) (catalog.ConfigRef, error) {
 	kind, name, err := typeAndName(arguments)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -15,21 +17,30 @@ import (
 // outputFlags choose the form of the result.
 type outputFlags struct {
 	format    string
+	formats   []string // that the command has, besides the usual one
 	noHeaders bool
 }
 
+// add adds the flags of a command that prints a table.
 func (f *outputFlags) add(command *cobra.Command) {
-	command.Flags().StringVarP(&f.format, "output", "o", "", "Output format: json, yaml or wide; a table without it")
+	f.addFormats(command, "json", "yaml", "wide")
 	command.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Leave out the headers of the table")
-	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml", "wide"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// addStructured adds the flag of a command that prints a text.
+func (f *outputFlags) addStructured(command *cobra.Command) { f.addFormats(command, "json", "yaml") }
+
+func (f *outputFlags) addFormats(command *cobra.Command, formats ...string) {
+	f.formats = formats
+	command.Flags().StringVarP(&f.format, "output", "o", "", "Output format: "+strings.Join(formats, ", ")+"; a text for people without it")
+	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (f *outputFlags) validate() error {
-	switch f.format {
-	case "", "json", "yaml", "wide":
+	if f.format == "" || slices.Contains(f.formats, f.format) {
 		return nil
 	}
-	return fmt.Errorf("unknown output format %.40q; use json, yaml or wide", f.format)
+	return fmt.Errorf("unknown output format %.40q; use one of %s", f.format, strings.Join(f.formats, ", "))
 }
 
 func (f *outputFlags) isStructured() bool { return f.format == "json" || f.format == "yaml" }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
@@ -67,7 +68,7 @@ func newRoot(streams genericiooptions.IOStreams) *cobra.Command {
 	s.flags.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().StringVar(&s.controllerNamespace, "controller-namespace", "deployment-restart-controller", "Namespace in which the controller runs and keeps its halts")
 	root.PersistentFlags().StringVar(&s.haltsConfigMap, "halts-config-map", "kubernetes-deployment-restart-controller-halts", "Name of the ConfigMap of halts in that namespace")
-	root.AddCommand(newImpact(s))
+	root.AddCommand(newImpact(s), newExplain(s), newHold(s), newUnhold(s), newResume(s), newUrgent(s))
 	return root
 }
 
@@ -85,14 +86,9 @@ func (s *session) namespace() (namespace string, isExplicit bool, err error) {
 	return s.flags.ToRawKubeConfigLoader().Namespace()
 }
 
-// hold returns why all restarts are held; empty if they are not, or if the caller may not know.
-func (s *session) hold(ctx context.Context, from *cluster.Cluster) (string, error) {
-	entries, _, err := from.Halts(ctx, s.controllerNamespace, s.haltsConfigMap)
-	hold, isHeld := entries[cluster.HoldEntry]
-	if isHeld && hold == "" {
-		hold = "no reason given"
-	}
-	return hold, err
+// halts reads the ConfigMap of halts, as far as the caller may.
+func (s *session) halts(ctx context.Context, from *cluster.Cluster) (facts.Halts, error) {
+	return from.Halts(ctx, s.controllerNamespace, s.haltsConfigMap)
 }
 
 // note tells the user something besides the result.

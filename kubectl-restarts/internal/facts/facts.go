@@ -1,7 +1,11 @@
 // Package facts holds what the commands know about a cluster, as values.
 package facts
 
-import "kubernetes-deployment-restart-controller/catalog"
+import (
+	"strings"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
 
 // Workload is a workload as the catalog would keep it, whether or not it is enabled.
 type Workload struct {
@@ -17,4 +21,12 @@ func (w *Workload) Wave() int16 {
 		return 0
 	}
 	return w.Policy.Wave
+}
+
+// Name names the workload as kubectl does.
+func (w *Workload) Name() string { return WorkloadName(w.Ref) }
+
+// WorkloadName names a workload as kubectl does.
+func WorkloadName(ref catalog.WorkloadRef) string {
+	return strings.ToLower(string(ref.Kind)) + "/" + ref.Name
 }

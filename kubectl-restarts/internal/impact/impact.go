@@ -190,7 +190,7 @@ func (k *known) row(w *facts.Workload) (Row, bool) {
 }
 
 func newSeen(change *Change, keys []string) Seen {
-	seen := Seen{Config: Name(change.Ref)}
+	seen := Seen{Config: facts.ConfigName(change.Ref)}
 	if !change.KeysUnknown {
 		seen.Count = len(keys)
 		if !change.Ref.Kind.IsSecret() {
@@ -260,30 +260,18 @@ func (k *known) pod(w *facts.Workload) catalog.Pod {
 
 // admit returns what becomes of a restart that is due: what people asked for may put it off.
 func (k *known) admit(w *facts.Workload, seen []*Change, reason string) (Outcome, string) {
-	isClosed, opens := windowOf(w, seen, k.Now)
-	answer := gate.Admit(&gate.Case{Hold: k.holdOf(w, seen), CannotRoll: w.Hold != catalog.NoHold, IsClosed: isClosed, Opens: opens}, k.Now)
+	configs := make([]*catalog.Config, 0, len(seen))
+	for _, change := range seen {
+		configs = append(configs, change.After)
+	}
+	answer := w.Admit(configs, k.Hold, nil, k.Now)
 	switch {
 	case answer.Reason == gate.Hold:
 		return Held, answer.Text
 	case w.Hold != catalog.NoHold:
-		return ByHand, byHand(w.Hold)
-	case answer.Reason == gate.Window && answer.Until.IsZero():
-		return Waits, "its window cannot be read, or never opens"
+		return ByHand, facts.ByHand(w.Hold)
 	case answer.Reason == gate.Window:
-		return Waits, "its window opens at " + answer.Until.UTC().Format(time.RFC3339)
+		return Waits, facts.Opening(answer.Until)
 	}
 	return Restarts, reason
-}
-
-func byHand(hold catalog.Hold) string {
-	switch hold {
-	case catalog.Paused:
-		return "it is paused: the pods restart when it is resumed"
-	case catalog.OnDelete:
-		return "its update strategy is OnDelete: each pod restarts when it is deleted"
-	case catalog.Partitioned:
-		return "it has a partition: pods with an ordinal below it keep running until it is lowered"
-	case catalog.NoHold:
-	}
-	return ""
 }

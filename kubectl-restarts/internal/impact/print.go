@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
@@ -148,6 +147,3 @@ func (r *Result) Namespaces() int {
 	}
 	return len(namespaces)
 }
-
-// Name names a config as kubectl does.
-func Name(ref catalog.ConfigRef) string { return ref.Kind.String() + "/" + ref.Name }

@@ -4,54 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/controller/window"
-	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
-
-// holdOf returns why people hold a restart, empty if they do not.
-func (k *known) holdOf(w *facts.Workload, seen []*Change) string {
-	if k.Hold != "" {
-		return "all restarts are held: " + k.Hold
-	}
-	if w.Policy != nil && w.Policy.Hold != "" {
-		return "the workload is held: " + w.Policy.Hold
-	}
-	for _, change := range seen {
-		if policy := change.After.Policy; policy != nil && policy.Hold != "" {
-			return "the " + Name(change.Ref) + " is held: " + policy.Hold
-		}
-	}
-	return ""
-}
-
-// windowOf reports whether the window of a workload is closed, or one of those of the changed
-// configs if the workload has none, and when it opens; zero if never.
-func windowOf(w *facts.Workload, seen []*Change, now time.Time) (isClosed bool, opens time.Time) {
-	if w.Policy != nil && w.Policy.Window != "" {
-		return closedBy(w.Policy.Window, now)
-	}
-	for _, change := range seen {
-		if policy := change.After.Policy; policy != nil && policy.Window != "" {
-			if isClosed, opens := closedBy(policy.Window, now); isClosed {
-				return isClosed, opens
-			}
-		}
-	}
-	return false, time.Time{}
-}
-
-func closedBy(text string, now time.Time) (isClosed bool, opens time.Time) {
-	w, err := window.Parse(text)
-	if err != nil {
-		return true, time.Time{}
-	}
-	isOpen, opens := w.At(now)
-	return !isOpen, opens
-}
 
 // order describes the order in which the workloads of each namespace restart. The rows are sorted.
 func (k *known) order(rows []Row) []string {

@@ -1,0 +1,56 @@
+package cluster
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+)
+
+// Events lists the controller's Events of a namespace, or of all namespaces if it is empty, on the
+// object of that kind and name, or on all objects if both are empty.
+func (c *Cluster) Events(ctx context.Context, namespace, kind, name string) ([]facts.Event, error) {
+	selectors := make([]string, 0, 2)
+	if kind != "" {
+		selectors = append(selectors, "involvedObject.kind="+kind)
+	}
+	if name != "" {
+		selectors = append(selectors, "involvedObject.name="+name)
+	}
+	list := apiclient.List{Client: c.core.RESTClient(), Resource: "events", Namespace: namespace, FieldSelector: strings.Join(selectors, ",")}
+	var events []facts.Event
+	err := apiclient.EachPage(ctx, list, func() *corev1.EventList { return &corev1.EventList{} }, func() { events = nil },
+		func(page *corev1.EventList) {
+			for i := range page.Items {
+				if e := &page.Items[i]; e.Source.Component == catalog.FieldManager || e.ReportingController == catalog.FieldManager {
+					events = append(events, newEvent(e))
+				}
+			}
+		})
+	return events, err
+}
+
+func newEvent(e *corev1.Event) facts.Event {
+	event := facts.Event{
+		At: latest(e.LastTimestamp.Time, e.EventTime.Time, e.FirstTimestamp.Time), Type: e.Type, Reason: e.Reason, Message: e.Message, Count: e.Count,
+		Namespace: e.InvolvedObject.Namespace, On: strings.ToLower(e.InvolvedObject.Kind) + "/" + e.InvolvedObject.Name,
+	}
+	if e.Series != nil {
+		event.At, event.Count = latest(event.At, e.Series.LastObservedTime.Time), max(event.Count, e.Series.Count)
+	}
+	return event
+}
+
+func latest(times ...time.Time) (last time.Time) {
+	for _, t := range times {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return last
+}

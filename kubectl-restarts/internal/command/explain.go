@@ -1,0 +1,105 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/explain"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+)
+
+const explainHelp = `Explain why a workload restarted last, or why it did not: whether it is enabled, which configs and keys
+its containers see, what the controller has recorded, and what holds a restart back.
+
+It shows what the cluster shows, with your own permissions, and says what only the leader of the
+controller knows. Of a Secret it reads no data.`
+
+const explainExamples = `  # Why did web restart, or why not?
+  kubectl restarts explain deployment/web
+
+  # In another namespace, for a program
+  kubectl restarts explain -n shop sts/db -o json`
+
+// maxConfigs is how many configs of one workload are read.
+const maxConfigs = 300
+
+func newExplain(s *session) *cobra.Command {
+	var output outputFlags
+	command := &cobra.Command{
+		Use:     "explain TYPE/NAME",
+		Short:   "Explain why a workload restarted, or why it did not",
+		Long:    explainHelp,
+		Example: explainExamples,
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(command *cobra.Command, arguments []string) error {
+			return s.explain(command.Context(), arguments, &output)
+		},
+		ValidArgsFunction: s.completeWorkloads,
+	}
+	output.addStructured(command)
+	return command
+}
+
+func (s *session) explain(ctx context.Context, arguments []string, output *outputFlags) error {
+	if err := output.validate(); err != nil {
+		return err
+	}
+	namespace, _, err := s.namespace()
+	if err != nil {
+		return err
+	}
+	ref, err := parseWorkload(arguments, namespace)
+	if err != nil {
+		return err
+	}
+	from, err := s.connect()
+	if err != nil {
+		return err
+	}
+	in := &explain.Input{Now: time.Now()}
+	if in.Workload, err = from.Workload(ctx, ref); err != nil {
+		return err
+	}
+	if err := s.readConfigs(ctx, from, in); err != nil {
+		return err
+	}
+	if in.Halts, err = s.halts(ctx, from); err != nil {
+		return err
+	}
+	if in.Events, err = from.Events(ctx, ref.Namespace, string(ref.Kind), ref.Name); apierrors.IsForbidden(err) {
+		s.note("you may not list Events, so they are missing")
+	} else if err != nil {
+		return err
+	}
+	explain.SortEvents(in.Events)
+	report := explain.Explain(in)
+	if output.isStructured() {
+		return output.print(s.Out, report)
+	}
+	return report.Print(s.Out)
+}
+
+// readConfigs reads the configs that the workload reads, of Secrets only the metadata.
+func (s *session) readConfigs(ctx context.Context, from *cluster.Cluster, in *explain.Input) error {
+	refs := in.Workload.Configs()
+	if len(refs) > maxConfigs {
+		s.note(fmt.Sprintf("%s reads %d configs; only the first %d are compared", facts.WorkloadName(in.Workload.Ref), len(refs), maxConfigs))
+		in.Unreadable, refs = refs[maxConfigs:], refs[:maxConfigs]
+	}
+	for _, ref := range refs {
+		switch config, err := from.ReducedConfig(ctx, ref); {
+		case err == nil:
+			in.Configs = append(in.Configs, &config)
+		case apierrors.IsForbidden(err):
+			in.Unreadable = append(in.Unreadable, ref)
+		case !apierrors.IsNotFound(err):
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+func newHold(s *session) *cobra.Command {
+	w, overwrite := &writer{session: s}, false
+	command := &cobra.Command{
+		Use:   "hold TYPE/NAME REASON",
+		Short: "Let no restart of a workload, or for a config, begin",
+		Long: `Hold the restarts of a workload, or those that would bring the new content of a config, until somebody
+removes the hold. Restarts that have begun go on. The reason shows in Events and in the log.
+
+A hold holds back restarts, not content: pods that start for other reasons read the new content.`,
+		Example: `  # No restart of web during the migration
+  kubectl restarts hold deployment/web 'migration under way'
+
+  # Edits of web-config wait for approval
+  kubectl restarts hold configmap/web-config 'waits for approval'`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(c *cobra.Command, a []string) error {
+			return w.hold(c.Context(), a[0], strings.Join(a[1:], " "), overwrite)
+		},
+		ValidArgsFunction: s.completeObjects,
+	}
+	w.dryRun.add(command)
+	command.Flags().BoolVar(&overwrite, "overwrite", false, "Replace the reason of a hold that is there already")
+	return command
+}
+
+func (w *writer) hold(ctx context.Context, argument, reason string, overwrite bool) error {
+	if strings.TrimSpace(reason) == "" {
+		return errors.New("give a reason, for those who wonder why nothing restarts")
+	}
+	o, err := w.find(ctx, argument)
+	if err != nil {
+		return err
+	}
+	if former, isHeld := o.meta.Annotations[catalog.HoldAnnotation]; isHeld && former != reason && !overwrite {
+		return fmt.Errorf("%s is held already: %s; replace the reason with --overwrite", o.name, former)
+	}
+	if err := w.write(ctx, o, catalog.HoldAnnotation, &reason, false); err != nil {
+		return err
+	}
+	next := "Edits of it restart no workload until you run: kubectl restarts unhold -n %s %s"
+	if o.isWorkload {
+		next = "No restart of it begins until you run: kubectl restarts unhold -n %s %s"
+	}
+	w.done(o, "held", fmt.Sprintf(next, o.Namespace, o.name))
+	return nil
+}
+
+func newUnhold(s *session) *cobra.Command {
+	w := &writer{session: s}
+	command := &cobra.Command{
+		Use:     "unhold TYPE/NAME",
+		Short:   "Remove a hold",
+		Long:    "Remove the hold of a workload or a config. Restarts that are due then begin by the usual rules.",
+		Example: "  kubectl restarts unhold deployment/web",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(c *cobra.Command, a []string) error { return w.unhold(c.Context(), a[0]) },
+
+		ValidArgsFunction: s.completeObjects,
+	}
+	w.dryRun.add(command)
+	return command
+}
+
+func (w *writer) unhold(ctx context.Context, argument string) error {
+	o, err := w.find(ctx, argument)
+	if err != nil {
+		return err
+	}
+	former, isHeld := o.meta.Annotations[catalog.HoldAnnotation]
+	if !isHeld {
+		return fmt.Errorf("%s is not held", o.name)
+	}
+	if err := w.write(ctx, o, catalog.HoldAnnotation, nil, true); err != nil {
+		return err
+	}
+	next := "Restarts that are due for it begin now, by the usual rules. The reason was: " + former
+	if o.isWorkload {
+		next = "A restart that is due begins after the grace period, by the usual rules. The reason was: " + former
+	}
+	w.done(o, "not held any more", next)
+	return nil
+}

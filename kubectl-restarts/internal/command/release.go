@@ -1,0 +1,167 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/explain"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+)
+
+func newResume(s *session) *cobra.Command {
+	w := &writer{session: s}
+	command := &cobra.Command{
+		Use:   "resume TYPE/NAME ID",
+		Short: "End a halt of a config, although its content broke a workload",
+		Long: `End the halt of a config by its id: the other workloads restart for the content that has broken one.
+Resume only if you know that the content is right; otherwise revert it, which ends the halt, too.
+
+The id is in the Event RestartsHalted of the config. If you may read the ConfigMap of halts, the
+command checks that there is such a halt.`,
+		Example: "  kubectl restarts resume configmap/web-config k3v7x2ab",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE:    func(c *cobra.Command, a []string) error { return w.resume(c.Context(), a) },
+
+		ValidArgsFunction: s.completeConfigs,
+	}
+	w.dryRun.add(command)
+	return command
+}
+
+func (w *writer) resume(ctx context.Context, arguments []string) error {
+	o, err := w.findConfig(ctx, arguments[0])
+	if err != nil {
+		return err
+	}
+	halts, err := w.halts(ctx, w.cluster)
+	if err != nil {
+		return err
+	}
+	active := slices.DeleteFunc(slices.Clone(halts.Active), func(h gate.Halt) bool { return h.Config != o.ref() })
+	if len(arguments) < 2 {
+		return fmt.Errorf("say which halt to end, by its id; %s", listHalts(o, active, halts.Known))
+	}
+	id := arguments[1]
+	if halts.Known && !slices.ContainsFunc(active, func(h gate.Halt) bool { return h.ID == id }) {
+		return fmt.Errorf("no halt of %s has the id %.64q; %s", o.name, id, listHalts(o, active, true))
+	}
+	if err := w.write(ctx, o, catalog.ResumeAnnotation, &id, true); err != nil {
+		return err
+	}
+	w.done(o, "resumed", "Workloads that the halt "+id+" held back restart by the usual rules. Another failure halts again, with another id.")
+	return nil
+}
+
+func listHalts(o *object, active []gate.Halt, isKnown bool) string {
+	if !isKnown {
+		return "it is in the Event RestartsHalted: kubectl events -n " + o.Namespace + " --for " + o.name
+	}
+	if len(active) == 0 {
+		return o.name + " has no halt"
+	}
+	var all []string
+	for i := range active {
+		all = append(all, active[i].ID+": "+facts.DescribeHalt(&active[i]))
+	}
+	return strings.Join(all, "; ")
+}
+
+func newUrgent(s *session) *cobra.Command {
+	w, remove := &writer{session: s}, false
+	command := &cobra.Command{
+		Use:   "urgent TYPE/NAME [ID]",
+		Short: "Let the present content of a config skip the slow start and windows",
+		Long: `Mark the present content of a config as urgent: restarts for it do not wait for the slow start, nor for
+a window. They still wait for holds, halts, waves, the limit and the budget. The next edit is not urgent.
+
+The id of the content of a ConfigMap is computed from what you can read. That of a Secret is made with
+a key of the controller: it is taken from the Event FanOut of the Secret, or you give it.`,
+		Example: `  # Deliver the fix at once
+  kubectl restarts urgent configmap/web-config
+
+  # Forget about it
+  kubectl restarts urgent configmap/web-config --remove`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, a []string) error { return w.urgent(c.Context(), a, remove) },
+
+		ValidArgsFunction: s.completeConfigs,
+	}
+	w.dryRun.add(command)
+	command.Flags().BoolVar(&remove, "remove", false, "Remove the mark")
+	return command
+}
+
+func (w *writer) urgent(ctx context.Context, arguments []string, remove bool) error {
+	if remove && len(arguments) > 1 {
+		return errors.New("--remove needs no id")
+	}
+	o, err := w.findConfig(ctx, arguments[0])
+	if err != nil {
+		return err
+	}
+	if remove {
+		if err := w.write(ctx, o, catalog.UrgentAnnotation, nil, true); err != nil {
+			return err
+		}
+		w.done(o, "not urgent any more", "Restarts that wait take part in the slow start again.")
+		return nil
+	}
+	id := ""
+	if len(arguments) > 1 {
+		id = arguments[1]
+	} else if id, err = w.contentID(ctx, o.ref()); err != nil {
+		return err
+	}
+	if err := w.write(ctx, o, catalog.UrgentAnnotation, &id, true); err != nil {
+		return err
+	}
+	w.done(o, "urgent", "Restarts for the content "+id+" skip the slow start, and windows if all configs that they are for are urgent.")
+	return nil
+}
+
+var fanOutID = regexp.MustCompile(`^fan-out of ([0-9a-f]{16})\b`)
+
+// contentID returns the id of the present content of a config.
+func (w *writer) contentID(ctx context.Context, ref catalog.ConfigRef) (string, error) {
+	if !ref.Kind.IsSecret() {
+		config, err := w.cluster.ReducedConfig(ctx, ref)
+		if err != nil {
+			return "", err
+		}
+		return config.Checksum([]catalog.Selection{{}}, catalog.ChecksumKey{}).String(), nil
+	}
+	events, err := w.cluster.Events(ctx, ref.Namespace, "Secret", ref.Name)
+	if err != nil {
+		return "", explained(err, "give the id of the content, which is in the Event FanOut of the Secret")
+	}
+	explain.SortEvents(events)
+	for i := range events {
+		if match := fanOutID.FindStringSubmatch(events[i].Message); match != nil && events[i].Reason == "FanOut" {
+			return match[1], nil
+		}
+	}
+	return "", fmt.Errorf("no Event FanOut of %s has the id of its content; give the id, which is also in the record of each workload that has restarted with it", facts.ConfigName(ref))
+}
+
+// findConfig is like find for a config.
+func (w *writer) findConfig(ctx context.Context, argument string) (*object, error) {
+	o, err := w.find(ctx, argument)
+	if err == nil && o.isWorkload {
+		return nil, errConfigOnly
+	}
+	return o, err
+}
+
+// ref returns the name of an object that is a config.
+func (o *object) ref() catalog.ConfigRef {
+	kind, name, _ := strings.Cut(o.name, "/")
+	return catalog.ConfigRef{Kind: configKinds[kind], Namespace: o.Namespace, Name: name}
+}

@@ -1,0 +1,128 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
+)
+
+// object is a workload or a config that a command writes an annotation to.
+type object struct {
+	cluster.Target
+	name       string // as kubectl names it
+	isWorkload bool
+	meta       *metav1.ObjectMeta
+}
+
+// dryRunFlag is --dry-run, as kubectl has it.
+type dryRunFlag string
+
+func (f *dryRunFlag) add(command *cobra.Command) {
+	command.Flags().StringVar((*string)(f), "dry-run", "none", `"none" writes, "server" lets the API server check the write only, "client" writes and checks nothing`)
+	command.Flags().Lookup("dry-run").NoOptDefVal = "server"
+	_ = command.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "server", "client"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (f *dryRunFlag) validate() error {
+	switch *f {
+	case "none", "server", "client":
+		return nil
+	}
+	return fmt.Errorf("unknown dry run %.40q; use none, server or client", string(*f))
+}
+
+// suffix is what kubectl appends to what it says that it has done.
+func (f *dryRunFlag) suffix() string {
+	if *f == "none" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s dry run)", string(*f))
+}
+
+// writer writes one annotation to one object.
+type writer struct {
+	*session
+	dryRun  dryRunFlag
+	cluster *cluster.Cluster
+}
+
+// find reads the object that an argument of the form TYPE/NAME names.
+func (w *writer) find(ctx context.Context, argument string) (*object, error) {
+	if err := w.dryRun.validate(); err != nil {
+		return nil, err
+	}
+	namespace, _, err := w.namespace()
+	if err != nil {
+		return nil, err
+	}
+	o, err := parseObject(argument, namespace)
+	if err != nil {
+		return nil, err
+	}
+	if w.cluster, err = w.connect(); err != nil {
+		return nil, err
+	}
+	o.meta, err = w.cluster.Meta(ctx, o.Target)
+	return o, err
+}
+
+// parseObject reads the name of a workload or a config.
+func parseObject(argument, namespace string) (*object, error) {
+	kind, name, err := typeAndName([]string{argument})
+	if err != nil {
+		return nil, err
+	}
+	var o object
+	if known, isConfig := configKinds[strings.ToLower(kind)]; isConfig {
+		o.name = known.String()
+	} else if known, isWorkload := workloadKinds[strings.ToLower(kind)]; isWorkload {
+		o.name, o.isWorkload = strings.ToLower(string(known)), true
+	} else {
+		return nil, fmt.Errorf("%.40q is neither a type of workload nor of config; use deployment, statefulset, daemonset, configmap or secret", kind)
+	}
+	o.Target = cluster.Target{Resource: o.name + "s", Namespace: namespace, Name: name}
+	o.name += "/" + name
+	return &o, nil
+}
+
+// isEnabled reports whether the object is a config, or a workload that opted in.
+func (o *object) isEnabled() bool { return !o.isWorkload || catalog.IsEnabled(o.meta) }
+
+// write sets the annotation, or removes it if the value is nil. The object must not have changed since
+// it was found if that matters.
+func (w *writer) write(ctx context.Context, o *object, annotation string, value *string, mayHaveChanged bool) error {
+	if w.dryRun == "client" {
+		return nil
+	}
+	version := o.meta.ResourceVersion
+	if mayHaveChanged {
+		version = ""
+	}
+	err := w.cluster.Annotate(ctx, o.Target, annotation, value, version, w.dryRun == "server")
+	if apierrors.IsConflict(err) {
+		return fmt.Errorf("%s has just changed; try again: %w", o.name, err)
+	}
+	return explained(err, "you need permission to patch it")
+}
+
+// done says what was done, and what happens next.
+func (w *writer) done(o *object, what, next string) {
+	fmt.Fprintf(w.Out, "%s %s%s\n", o.name, text.Safe(what), w.dryRun.suffix())
+	if next != "" {
+		fmt.Fprintln(w.Out, text.Safe(next))
+	}
+	if !o.isEnabled() {
+		w.note(fmt.Sprintf("%s is not enabled, so the controller leaves it alone: its annotation %s is not %q", o.name, catalog.EnabledAnnotation, catalog.Enabled))
+	}
+}
+
+var errConfigOnly = errors.New("this works for configs only; use configmap/NAME or secret/NAME")

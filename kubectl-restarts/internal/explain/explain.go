@@ -1,0 +1,368 @@
+// Package explain says why a workload restarted or did not, from what the cluster shows. It is pure.
+//
+// What only the leader of the controller knows is missing: what the record says about Secrets, and what
+// else waits or rolls.
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
+)
+
+// Input is what the cluster shows.
+type Input struct {
+	Workload facts.Workload
+	// Configs holds the configs that exist and that the caller may read. Of a Secret only the
+	// policy counts.
+	Configs []*catalog.Config
+	// Unreadable are the configs that the caller may not read; those that are in neither list do
+	// not exist.
+	Unreadable []catalog.ConfigRef
+	Halts      facts.Halts
+	Events     []facts.Event
+	Now        time.Time
+}
+
+// OnlyLeader says what is missing.
+const OnlyLeader = "Only the leader of the controller knows what the record says about Secrets, which edits of the last moments it has seen, what else waits or rolls at this moment, and whether the budget of restarts is used up."
+
+// Report is what a program reads, and what [Report.Print] prints.
+type Report struct {
+	Namespace  string      `json:"namespace"`
+	Workload   string      `json:"workload"`
+	Conclusion string      `json:"conclusion"`
+	Enabled    bool        `json:"enabled"`
+	Pods       string      `json:"pods"`
+	Last       *Restart    `json:"lastRestart,omitempty"`
+	Record     string      `json:"record"`
+	Wave       int16       `json:"wave"`
+	Windows    []string    `json:"windows"`
+	Holds      []string    `json:"holds"`
+	Grace      string      `json:"gracePeriod"`
+	Halts      []string    `json:"halts"`
+	Problems   []string    `json:"problems,omitempty"`
+	Configs    []ConfigRow `json:"configs"`
+	Events     []string    `json:"events"`
+	OnlyLeader string      `json:"onlyLeader"`
+}
+
+// Restart is the last restart.
+type Restart struct {
+	At    string `json:"at"`
+	Cause string `json:"cause,omitempty"`
+}
+
+// ConfigRow is a config that the workload reads.
+type ConfigRow struct {
+	Config string `json:"config"`
+	// Keys names the keys that the containers see, and counts those of a Secret.
+	Keys     string `json:"keys"`
+	ReadAs   string `json:"readAs"`
+	Optional bool   `json:"optional"`
+	Content  string `json:"content"`
+}
+
+// Explain explains a workload.
+func Explain(in *Input) Report {
+	w := &in.Workload
+	r := Report{
+		Namespace: w.Ref.Namespace, Workload: w.Name(), Enabled: w.Enabled, Pods: in.pods(), Record: in.record(), Wave: w.Wave(),
+		Windows: in.windows(), Holds: in.holds(), Grace: "that of the controller", Halts: []string{}, Configs: in.configs(), Events: []string{},
+		OnlyLeader: OnlyLeader,
+	}
+	if w.Timestamp != "" {
+		r.Last = &Restart{At: in.ago(w.Timestamp), Cause: w.Cause}
+	}
+	if w.GracePeriod != nil {
+		r.Grace = w.GracePeriod.String()
+	}
+	for _, halt := range in.halts() {
+		r.Halts = append(r.Halts, facts.DescribeHalt(&halt))
+	}
+	if !in.Halts.Known {
+		r.Halts = append(r.Halts, "not known: you may not read the ConfigMap of halts, or it is elsewhere (--controller-namespace)")
+	}
+	for _, problem := range []string{w.Problem, policyProblem(w.Policy), w.Applied.Problem} {
+		if problem != "" {
+			r.Problems = append(r.Problems, problem)
+		}
+	}
+	for i := range in.Events {
+		r.Events = append(r.Events, in.Events[i].String(in.Now))
+	}
+	r.Conclusion = in.conclusion()
+	return r
+}
+
+func policyProblem(policy *catalog.WorkloadPolicy) string {
+	if policy == nil {
+		return ""
+	}
+	return policy.Problem
+}
+
+func (in *Input) pods() string {
+	r := in.Workload.Rollout
+	if !r.Observed {
+		return fmt.Sprintf("%d wanted; the status is not up to date", r.Wanted)
+	}
+	return fmt.Sprintf("%d wanted, %d of the present template, %d of earlier ones, %d available", r.Wanted, r.Updated, r.Outdated, r.Available)
+}
+
+// ago shows the timestamp of a restart, which anyone who may write the workload can choose.
+func (in *Input) ago(timestamp string) string {
+	at, err := time.Parse(time.RFC3339Nano, timestamp)
+	if err != nil || at.After(in.Now) {
+		return timestamp
+	}
+	return fmt.Sprintf("%s (%s ago)", at.UTC().Format(time.RFC3339), facts.Age(in.Now.Sub(at)))
+}
+
+func (in *Input) record() string {
+	record := &in.Workload.Applied
+	switch {
+	case record.Problem != "":
+		return "cannot be read; the controller replaces it"
+	case record.Earlier != nil:
+		return "made by an earlier controller; this one compares it once and replaces it"
+	case record.Checksums == nil:
+		return "none yet"
+	case record.Reverted != nil:
+		return "made with a restart that another client has reverted since"
+	case !record.Trusted:
+		return "not trusted: not made by the controller, or for another pod template; the start times of the pods decide"
+	case !record.Contradicted.IsZero():
+		return fmt.Sprintf("made at %s for the present pod template; contradicted since %s", record.Written.UTC().Format(time.RFC3339), record.Contradicted.UTC().Format(time.RFC3339))
+	}
+	return fmt.Sprintf("made at %s for the present pod template", record.Written.UTC().Format(time.RFC3339))
+}
+
+func (in *Input) windows() []string {
+	windows := []string{}
+	describe := func(of, window string) {
+		isClosed, opens := facts.Closed(window, in.Now)
+		state := "open now"
+		if isClosed {
+			state = facts.Opening(opens)
+		}
+		windows = append(windows, fmt.Sprintf("%s: %s (%s)", of, window, state))
+	}
+	if policy := in.Workload.Policy; policy != nil && policy.Window != "" {
+		describe("the workload", policy.Window)
+		return windows
+	}
+	for _, config := range in.Configs {
+		if config.Policy != nil && config.Policy.Window != "" {
+			describe(facts.ConfigName(config.Ref), config.Policy.Window)
+		}
+	}
+	return windows
+}
+
+func (in *Input) holds() []string {
+	holds := []string{}
+	if in.Halts.Hold != "" {
+		holds = append(holds, "everything: "+in.Halts.Hold)
+	}
+	if policy := in.Workload.Policy; policy != nil && policy.Hold != "" {
+		holds = append(holds, "the workload: "+policy.Hold)
+	}
+	for _, config := range in.Configs {
+		if config.Policy != nil && config.Policy.Hold != "" {
+			holds = append(holds, facts.ConfigName(config.Ref)+": "+config.Policy.Hold)
+		}
+	}
+	return holds
+}
+
+// halts returns the halts of the configs that the workload reads.
+func (in *Input) halts() []gate.Halt {
+	configs := in.Workload.Configs()
+	return slices.DeleteFunc(slices.Clone(in.Halts.Active), func(h gate.Halt) bool { return !slices.Contains(configs, h.Config) })
+}
+
+// configs returns a row for each config that the workload reads.
+func (in *Input) configs() []ConfigRow {
+	rows := []ConfigRow{}
+	for _, ref := range in.Workload.Configs() {
+		row := ConfigRow{Config: facts.ConfigName(ref), Content: in.content(ref), Optional: true}
+		var names []string
+		var channels [2]bool
+		seesAll := false
+		for _, reference := range in.Workload.References {
+			if reference.Config != ref {
+				continue
+			}
+			names = append(names, reference.Keys.Names...)
+			seesAll = seesAll || reference.Keys.Names == nil
+			channels[reference.Channel] = true
+			row.Optional = row.Optional && reference.Optional
+		}
+		row.Keys, row.ReadAs = keys(ref, names, seesAll), readAs(channels)
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// namedKeys is how many keys of a config are named.
+const namedKeys = 10
+
+func keys(ref catalog.ConfigRef, names []string, seesAll bool) string {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	switch {
+	case seesAll:
+		return "all"
+	case ref.Kind.IsSecret():
+		return text.Count(len(names), "key")
+	}
+	return text.List(names, namedKeys)
+}
+
+func readAs(channels [2]bool) string {
+	switch channels {
+	case [2]bool{true, false}:
+		return "environment"
+	case [2]bool{false, true}:
+		return "files"
+	}
+	return "environment, files"
+}
+
+// content says how the content of a config relates to the record.
+func (in *Input) content(ref catalog.ConfigRef) string {
+	config := in.config(ref)
+	switch {
+	case slices.Contains(in.Unreadable, ref):
+		return "you may not read it"
+	case config == nil:
+		return "missing"
+	case ref.Kind.IsSecret():
+		return "only the leader knows"
+	case !in.Workload.Applied.Trusted:
+		return "not compared: there is no trusted record"
+	}
+	switch isRecorded, isSame := in.Workload.Recorded(config); {
+	case !isRecorded:
+		return "not in the record"
+	case isSame:
+		return "as recorded"
+	}
+	return "differs from the record"
+}
+
+func (in *Input) config(ref catalog.ConfigRef) *catalog.Config {
+	for _, config := range in.Configs {
+		if config.Ref == ref {
+			return config
+		}
+	}
+	return nil
+}
+
+// decide decides about the workload with the ConfigMaps, because what the record says about Secrets
+// cannot be read.
+func (in *Input) decide() catalog.Decision {
+	c := catalog.New(catalog.ConfigMap)
+	var configs []*catalog.Config
+	for _, config := range in.Configs {
+		if config.Ref.Kind == catalog.ConfigMap {
+			own := *config
+			configs = append(configs, &own)
+		}
+	}
+	c.ListConfigs(catalog.ConfigMap, "", configs, in.Now, true, func(catalog.ConfigRef) {})
+	w := in.Workload.Workload
+	c.ListWorkloads(w.Ref.Kind, "", []*catalog.Workload{&w}, 0, func(catalog.WorkloadRef) {})
+	view, _ := c.View(w.Ref)
+	return catalog.Decide(view)
+}
+
+// changed returns the configs that cause a restart, with their names.
+func (in *Input) changed(decision *catalog.Decision) (configs []*catalog.Config, names string) {
+	var all []string
+	for i := range decision.Causes {
+		ref := decision.Causes[i].Config
+		all = append(all, facts.ConfigName(ref))
+		configs = append(configs, in.config(ref))
+	}
+	return configs, text.List(all, namedKeys)
+}
+
+// conclusion says in one sentence what is the case.
+func (in *Input) conclusion() string {
+	w := &in.Workload
+	name := fmt.Sprintf("%s in %s", w.Name(), w.Ref.Namespace)
+	switch {
+	case !w.Enabled:
+		return fmt.Sprintf("%s is not enabled, so no edit restarts it: its annotation %s is not %q.", name, catalog.EnabledAnnotation, catalog.Enabled)
+	case w.Deleting:
+		return name + " is being deleted."
+	case w.TooManyReferences:
+		return fmt.Sprintf("%s has more than %d references to configs, so the controller leaves it alone.", name, catalog.MaxReferences)
+	case len(w.References) == 0:
+		return name + " reads no ConfigMap or Secret, so no edit restarts it."
+	}
+	decision := in.decide()
+	switch {
+	case decision.Outcome == catalog.Restart:
+		configs, names := in.changed(&decision)
+		return fmt.Sprintf("%s has not restarted yet for what has changed in %s: %s.", name, names, in.waits(configs))
+	case w.Idle:
+		return name + " wants no pods; pods that start later read the present content."
+	case decision.Outcome == catalog.AskPods, decision.Outcome == catalog.AskConfigs:
+		return fmt.Sprintf("%s: the record alone does not decide, and the controller looks at the start times of the pods (%s).", name, decision.Reason)
+	case w.Timestamp != "" && !w.Rollout.IsWhole():
+		return fmt.Sprintf("%s is rolling, or cannot: it was restarted at %s, and not all of its pods run.", name, in.ago(w.Timestamp))
+	}
+	return fmt.Sprintf("%s is up to date%s.", name, in.reservation())
+}
+
+func (in *Input) reservation() string {
+	if slices.ContainsFunc(in.Workload.References, func(r catalog.Reference) bool { return r.Config.Kind.IsSecret() }) {
+		return " as far as its ConfigMaps show"
+	}
+	return ""
+}
+
+// waits says what a restart that is due waits for.
+func (in *Input) waits(configs []*catalog.Config) string {
+	w := &in.Workload
+	var halt *gate.Halt
+	for _, active := range in.halts() {
+		if slices.ContainsFunc(configs, func(c *catalog.Config) bool { return c.Ref == active.Config }) {
+			halt = &active
+			break
+		}
+	}
+	switch answer := w.Admit(configs, in.Halts.Hold, halt, in.Now); {
+	case answer.Reason == gate.Hold:
+		return answer.Text
+	case answer.Reason == gate.Halted:
+		return "it is halted, " + facts.DescribeHalt(halt)
+	case w.Hold != catalog.NoHold:
+		return facts.ByHand(w.Hold)
+	case answer.Reason == gate.Window:
+		return facts.Opening(answer.Until)
+	}
+	grace := "its grace period"
+	if w.GracePeriod != nil {
+		grace += " of " + w.GracePeriod.String()
+	}
+	return "nothing that you can see holds it back; it waits for " + grace + ", or its turn, or the controller does not run"
+}
+
+// SortEvents sorts events, the latest first.
+func SortEvents(events []facts.Event) {
+	slices.SortStableFunc(events, func(a, b facts.Event) int {
+		return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Reason, b.Reason))
+	})
+}

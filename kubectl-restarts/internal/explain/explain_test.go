@@ -1,0 +1,147 @@
+package explain_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/explain"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+)
+
+var (
+	now      = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	settings = catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "settings"}
+	db       = catalog.ConfigRef{Kind: catalog.Secret, Namespace: "shop", Name: "db"}
+)
+
+// input is about a Deployment that reads one key of the settings, which were recorded an hour ago.
+func input(adjust ...func(*explain.Input)) *explain.Input {
+	config := configMap("info", nil)
+	in := &explain.Input{Now: now, Configs: []*catalog.Config{config}, Halts: facts.Halts{Known: true}}
+	level := catalog.Selection{Names: []string{"LEVEL"}, DataOnly: true}
+	in.Workload = facts.Workload{Enabled: true, Workload: catalog.Workload{
+		Ref:        catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "shop", Name: "web"},
+		References: []catalog.Reference{{Config: settings, Keys: level, Container: "main", Channel: catalog.Environment}},
+		Applied: catalog.AppliedState{
+			Trusted: true, Written: now.Add(-time.Hour),
+			Checksums: catalog.Checksums{settings: config.Checksum([]catalog.Selection{level}, catalog.ChecksumKey{})},
+		},
+		Room:    1000,
+		Rollout: catalog.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true},
+	}}
+	for _, f := range adjust {
+		f(in)
+	}
+	return in
+}
+
+func configMap(level string, annotations map[string]string) *catalog.Config {
+	config := catalog.NewConfigMap(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "settings", Annotations: annotations},
+		Data:       map[string]string{"LEVEL": level, "OTHER": "x"},
+	})
+	return &config
+}
+
+func edited(in *explain.Input) { in.Configs = []*catalog.Config{configMap("debug", nil)} }
+
+func readsSecret(in *explain.Input) {
+	in.Workload.References = append(in.Workload.References, catalog.Reference{Config: db, Keys: catalog.Selection{Names: []string{"swordfish", "user"}}, Channel: catalog.Volume, Optional: true})
+	config := catalog.NewSecret(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}})
+	in.Configs = append(in.Configs, &config)
+}
+
+func policy(p catalog.WorkloadPolicy) func(*explain.Input) {
+	return func(in *explain.Input) { in.Workload.Policy = &p }
+}
+
+func halted(entry string) func(*explain.Input) {
+	return func(in *explain.Input) {
+		in.Halts = facts.NewHalts(map[string]string{"configmap.shop.settings": entry})
+	}
+}
+
+const halt = `[{"id":"k3v7x2ab","config":"configmap/shop/settings","keys":["LEVEL"],"content":"4d2877b176f6a31c","failed":["deployment/shop/api"],"since":"2026-11-20T11:46:46Z"}]`
+
+func TestTheConclusionIsWhatMattersMost(t *testing.T) {
+	for want, adjust := range map[string][]func(*explain.Input){
+		"is up to date.": nil,
+		"is up to date as far as its ConfigMaps show.": {readsSecret},
+		"is not enabled, so no edit restarts it":       {func(in *explain.Input) { in.Workload.Enabled = false }},
+		"reads no ConfigMap or Secret":                 {func(in *explain.Input) { in.Workload.References = nil }},
+		"wants no pods": {func(in *explain.Input) {
+			in.Workload.Idle = true
+			in.Workload.Rollout = catalog.Rollout{Observed: true}
+		}},
+		"is being deleted":               {func(in *explain.Input) { in.Workload.Deleting = true }},
+		"has more than 10000 references": {func(in *explain.Input) { in.Workload.TooManyReferences = true }},
+		"is rolling, or cannot: it was restarted at 2026-11-20T11:00:00Z (60m ago)": {func(in *explain.Input) {
+			in.Workload.Timestamp, in.Workload.Rollout.Available = "2026-11-20T11:00:00Z", 1
+		}},
+		"has not restarted yet for what has changed in configmap/settings: nothing that you can see": {edited},
+		"its grace period of 2m0s":             {edited, func(in *explain.Input) { in.Workload.GracePeriod = new(2 * time.Minute) }},
+		"the workload is held: migration":      {edited, policy(catalog.WorkloadPolicy{Hold: "migration"})},
+		"all restarts are held: incident":      {edited, func(in *explain.Input) { in.Halts.Hold = "incident" }},
+		"its window opens at 2026-11-20T22:00": {edited, policy(catalog.WorkloadPolicy{Window: "0 22 * * 1-5 6h"})},
+		"the configmap/settings is held: approval": {func(in *explain.Input) {
+			in.Configs = []*catalog.Config{configMap("debug", map[string]string{"com.xing.deployment-restart.hold": "approval"})}
+		}},
+		"it is halted, configmap/settings (LEVEL) has broken deployment/api, halted since 2026-11-20T11:46:46Z; revert it, or resume with: kubectl restarts resume -n shop configmap/settings k3v7x2ab": {edited, halted(halt)},
+		"it is paused": {edited, func(in *explain.Input) { in.Workload.Hold = catalog.Paused }},
+	} {
+		if got := explain.Explain(input(adjust...)).Conclusion; !strings.Contains(got, want) || !strings.HasPrefix(got, "deployment/web in shop ") || !strings.HasSuffix(got, ".") {
+			t.Errorf("the conclusion is %q, want %q", got, want)
+		}
+	}
+}
+
+func TestAHaltThatIsResumedOrCannotBeReadDoesNotCount(t *testing.T) {
+	for _, entry := range []string{strings.Replace(halt, `"since"`, `"resumed":"2026-11-20T11:50:00Z","since"`, 1), "{", `[{"id":"a"}]`} {
+		if report := explain.Explain(input(edited, halted(entry))); len(report.Halts) > 0 || strings.Contains(report.Conclusion, "halted") {
+			t.Errorf("%s counts: %s", entry, report.Conclusion)
+		}
+	}
+}
+
+func TestTheReportIsSafeAndNamesNoKeyOfASecret(t *testing.T) {
+	in := input(edited, readsSecret, policy(catalog.WorkloadPolicy{Wave: -1, Hold: "\x1b[2Jmigration", Problem: "annotation x: \"\x1b\" is wrong"}), halted(halt))
+	in.Workload.Timestamp, in.Workload.Cause = "2026-11-20T11:58:00.123Z", "configmap/settings: LEVEL"
+	in.Events = []facts.Event{{At: now.Add(-time.Minute), Reason: "Restarting", Message: "two\nlines", Count: 2}}
+	report := explain.Explain(in)
+	var out bytes.Buffer
+	if err := report.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.TrimPrefix(`
+deployment/web in shop has not restarted yet for what has changed in configmap/settings: the workload is held: \u001b[2Jmigration.
+
+Enabled:      yes
+Pods:         3 wanted, 3 of the present template, 0 of earlier ones, 3 available
+Last restart: 2026-11-20T11:58:00Z (119s ago)
+  Cause:      configmap/settings: LEVEL
+Record:       made at 2026-11-20T11:00:00Z for the present pod template
+Wave:         -1
+Window:       none of its own, and none of its configs
+Hold:         the workload: \u001b[2Jmigration
+Grace period: that of the controller
+Halts:        configmap/settings (LEVEL) has broken deployment/api, halted since 2026-11-20T11:46:46Z; revert it, or resume with: kubectl restarts resume -n shop configmap/settings k3v7x2ab
+Problems:     annotation x: "\u001b" is wrong
+
+CONFIG               KEYS     READ AS       OPTIONAL   CONTENT
+configmap/settings   LEVEL    environment   no         differs from the record
+secret/db            2 keys   files         yes        only the leader knows
+
+Events:       60s ago  Restarting  two\u000alines (2 times)
+
+`, "\n") + explain.OnlyLeader + "\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}

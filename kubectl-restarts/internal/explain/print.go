@@ -1,0 +1,70 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
+)
+
+// Print writes the report for a person, the conclusion first.
+func (r *Report) Print(w io.Writer) error {
+	fmt.Fprintf(w, "%s\n\n", text.Safe(r.Conclusion))
+	line := func(name, value string) { fmt.Fprintf(w, "%-14s%s\n", name+":", text.Safe(value)) }
+	lines := func(name, none string, values []string) {
+		if len(values) == 0 {
+			line(name, none)
+		}
+		for i, value := range values {
+			if i == 0 {
+				line(name, value)
+			} else {
+				fmt.Fprintf(w, "%-14s%s\n", "", text.Safe(value))
+			}
+		}
+	}
+	line("Enabled", map[bool]string{true: "yes", false: "no"}[r.Enabled])
+	line("Pods", r.Pods)
+	if r.Last == nil {
+		line("Last restart", "none by the controller")
+	} else {
+		line("Last restart", r.Last.At)
+		line("  Cause", r.Last.Cause)
+	}
+	line("Record", r.Record)
+	line("Wave", strconv.Itoa(int(r.Wave)))
+	lines("Window", "none of its own, and none of its configs", r.Windows)
+	lines("Hold", "none", r.Holds)
+	line("Grace period", r.Grace)
+	lines("Halts", "none", r.Halts)
+	if len(r.Problems) > 0 {
+		lines("Problems", "", r.Problems)
+	}
+	if len(r.Configs) > 0 {
+		fmt.Fprintln(w)
+		if err := printers.NewTablePrinter(printers.PrintOptions{}).PrintObj(r.table(), w); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(w)
+	lines("Events", "none of the controller", r.Events)
+	_, err := fmt.Fprintf(w, "\n%s\n", r.OnlyLeader)
+	return err
+}
+
+func (r *Report) table() *metav1.Table {
+	table := &metav1.Table{}
+	for _, name := range []string{"Config", "Keys", "Read as", "Optional", "Content"} {
+		table.ColumnDefinitions = append(table.ColumnDefinitions, metav1.TableColumnDefinition{Name: name, Type: "string"})
+	}
+	for i := range r.Configs {
+		c := &r.Configs[i]
+		optional := map[bool]string{true: "yes", false: "no"}[c.Optional]
+		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{c.Config, text.Safe(c.Keys), c.ReadAs, optional, c.Content}})
+	}
+	return table
+}

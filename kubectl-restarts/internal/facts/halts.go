@@ -1,0 +1,97 @@
+package facts
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
+)
+
+// Halts are what the ConfigMap of halts says.
+type Halts struct {
+	// Known means that it could be read.
+	Known bool
+	// Hold is why all restarts are held, empty if they are not.
+	Hold string
+	// Active are the halts that nobody has resumed, sorted by config.
+	Active []gate.Halt
+}
+
+// holdEntry is the entry that holds all restarts.
+const holdEntry = "hold"
+
+// NewHalts reads the entries of the ConfigMap of halts. Those that cannot be read are left out, as by
+// the controller.
+func NewHalts(entries map[string]string) Halts {
+	halts := Halts{Known: true}
+	for name, entry := range entries {
+		if name == holdEntry {
+			if halts.Hold = entry; strings.TrimSpace(entry) == "" {
+				halts.Hold = "no reason given"
+			}
+			continue
+		}
+		var records []gate.HaltRecord
+		if json.Unmarshal([]byte(entry), &records) != nil {
+			continue
+		}
+		for i := range records {
+			if halt, ok := records[i].Halt(); ok && halt.Resumed.IsZero() {
+				halts.Active = append(halts.Active, halt)
+			}
+		}
+	}
+	slices.SortFunc(halts.Active, func(a, b gate.Halt) int { return strings.Compare(a.Config.String()+a.ID, b.Config.String()+b.ID) })
+	return halts
+}
+
+// DescribeHalt says what a halt is about, and how to end it.
+func DescribeHalt(h *gate.Halt) string {
+	failed := make([]string, 0, len(h.Failed))
+	for _, ref := range h.Failed {
+		failed = append(failed, WorkloadName(ref))
+	}
+	what := ConfigName(h.Config)
+	if len(h.Keys) > 0 {
+		what += " (" + text.List(h.Keys, 10) + ")"
+	}
+	return fmt.Sprintf("%s has broken %s, halted since %s; revert it, or resume with: %s",
+		what, text.List(failed, 3), h.Since.UTC().Format(time.RFC3339), ResumeCommand(h))
+}
+
+// ResumeCommand returns the command that ends a halt.
+func ResumeCommand(h *gate.Halt) string {
+	if gate.IsGroup(h.Config) {
+		return "removing its entry from the ConfigMap of halts"
+	}
+	return fmt.Sprintf("kubectl restarts resume -n %s %s %s", h.Config.Namespace, ConfigName(h.Config), h.ID)
+}
+
+// Event is an Event of the controller.
+type Event struct {
+	At              time.Time
+	Type            string
+	Reason, Message string
+	// Namespace and On name the object that it is about.
+	Namespace, On string
+	// Count is how often it happened.
+	Count int32
+}
+
+// String returns the Event in one line.
+func (e *Event) String(now time.Time) string {
+	times := ""
+	if e.Count > 1 {
+		times = fmt.Sprintf(" (%d times)", e.Count)
+	}
+	return fmt.Sprintf("%s ago  %s  %s%s", Age(now.Sub(e.At)), e.Reason, e.Message, times)
+}
+
+// Age returns how long ago something was, as kubectl shows it.
+func Age(d time.Duration) string { return duration.HumanDuration(max(d, 0)) }
