@@ -2,6 +2,7 @@ package gate
 
 import (
 	"testing"
+	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
 )
@@ -51,6 +52,27 @@ func TestNoNamespaceOfAGroupWaitsForARestartInAnotherOneThatTakesTooLong(t *test
 	b.wakes()
 	b.deliver(second)
 	b.restart(third)
+}
+
+// The answers to its patches may be lost for as long as the tenant's webhooks want.
+func TestNoNamespaceOfAGroupWaitsForARestartInAnotherOneThatIsUncertainAgainAndAgain(t *testing.T) {
+	b := newBook(t, gradual(10))
+	uncertain, other := dueIn("a", "new"), dueIn("b", "new")
+	lose := func() {
+		b.expect("", uncertain)
+		b.now = b.now.Add(20 * time.Second)
+		b.Release(uncertain.Workload, true, true, b.now)
+		b.check()
+	}
+	lose()
+	b.expect(SlowStart, other)
+	lose()
+	b.wakes("reader")
+	b.expect(SlowStart, uncertain) // it is the turn of the other
+	b.restart(other)
+	if taken := b.places.taken; taken != 2 {
+		t.Errorf("%d places are taken, want that of the uncertain restart, too", taken)
+	}
 }
 
 func TestAContentOfAGroupIsHaltedWhereItBrokeAWorkloadAndAfterTwoNamespacesEverywhere(t *testing.T) {

@@ -210,7 +210,8 @@ func (l *Ledger) IsPartOf(ref catalog.WorkloadRef, config catalog.ConfigRef) boo
 
 // Release takes back that a restart may begin, or is due, because it failed to begin and will ask again
 // later. Nobody waits for it meanwhile, unless it is a matter of waves: then the restart counts as due
-// if isPending. If the API server may have accepted it after all, it keeps its place and its slots for a while.
+// if isPending. If the API server may have accepted it after all, it keeps its place and its slots for a while, but the
+// slot in the fan-out of a group only the first time: other namespaces must have their turn.
 func (l *Ledger) Release(ref catalog.WorkloadRef, isPending, isUncertain bool, now time.Time) {
 	if !isPending {
 		l.passBy(ref)
@@ -221,6 +222,7 @@ func (l *Ledger) Release(ref catalog.WorkloadRef, isPending, isUncertain bool, n
 	l.change(ref, func(m *member) {
 		m.leave()
 		if isUncertain && m.next != nil && m.next.takesPlace && m.next.phase == admitted {
+			m.next.takesPlace = m.uncertain == nil
 			m.uncertain, l.uncertain[ref] = m.next, now
 		}
 		m.isPending, m.next = isPending, nil
