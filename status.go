@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/controller"
+	"kubernetes-deployment-restart-controller/deployment"
 	"kubernetes-deployment-restart-controller/status"
 	"kubernetes-deployment-restart-controller/statuspage"
 )
@@ -13,17 +14,25 @@ import (
 // statusOf returns what the status page shows of the engines.
 func statusOf(all engines, leader *leaderName) statuspage.Source {
 	var source statuspage.Source
+	var rollouts func() *status.Rollouts
 	for _, e := range all {
-		if restarts, is := e.(*controller.Controller); is {
-			source.Leads = restarts.Leads
-			source.Overview = func() *status.Overview {
-				overview := restarts.Overview(time.Now())
-				overview.Leader = leader.pod()
-				return overview
-			}
-			source.Workload = func(name string) *status.Workload { return restarts.ExplainWorkload(name, time.Now()) }
-			source.Config = func(name string) *status.Config { return restarts.ExplainConfig(name, time.Now()) }
+		switch e := e.(type) {
+		case *controller.Controller:
+			source.Leads = e.Leads
+			source.Overview = func() *status.Overview { return e.Overview(time.Now()) }
+			source.Workload = func(name string) *status.Workload { return e.ExplainWorkload(name, time.Now()) }
+			source.Config = func(name string) *status.Config { return e.ExplainConfig(name, time.Now()) }
+		case *deployment.Engine:
+			rollouts = e.Rollouts
 		}
+	}
+	restarts := source.Overview
+	source.Overview = func() *status.Overview {
+		overview := restarts()
+		if overview.Leader = leader.pod(); overview.Leads && rollouts != nil {
+			overview.Rollouts = rollouts()
+		}
+		return overview
 	}
 	return source
 }

@@ -176,7 +176,7 @@ func (c *Controller) lastRestartOf(w *catalog.Workload) *status.Restart {
 func (q *changeQueue) waiting(ref catalog.WorkloadRef) (change *status.Change) {
 	q.of(ref, func(changes map[fmt.Stringer]*pendingChange) {
 		s := standingOfChanges(ref, changes)
-		change = &status.Change{Since: s.since.UTC(), Due: s.until.UTC(), For: namesOf(s.subjects)}
+		change = &status.Change{Since: s.since.UTC(), Due: s.until.UTC(), For: s.changed()}
 	})
 	return change
 }

@@ -17,7 +17,7 @@ import (
 
 // gradual returns a world whose controller leads, knows of no halts and restarts gradually. The named Deployments
 // run with all their pods, and read one ConfigMap.
-func gradual(t *testing.T, names ...string) *world {
+func gradual(t testing.TB, names ...string) *world {
 	t.Helper()
 	w := newWorld(t)
 	c := w.controller

@@ -61,8 +61,8 @@ type standing struct {
 	reason       gate.Reason
 	by           waitedFor
 	isExposed    bool
-	subjects     []fmt.Stringer    // what changed, if it is pending
-	restart      *catalog.Decision // what it restarts for, if it rolls
+	subjects     [maxSubjects]fmt.Stringer // the first configs that changed, if it is pending; the others are nil
+	restart      *catalog.Decision         // what it restarts for, if it rolls
 }
 
 func compareStandings(a, b standing) int {
@@ -91,7 +91,7 @@ func (l entryLists) add(s standing) {
 func (l entryLists) addPending(ref catalog.WorkloadRef, changes map[fmt.Stringer]*pendingChange) {
 	l.add(standingOfChanges(ref, changes))
 }
-func (l entryLists) addBacklog(ref catalog.WorkloadRef, w *backlog) { l.add(standingOfBacklog(ref, w)) }
+func (l entryLists) addBacklog(ref catalog.WorkloadRef, w backlog) { l.add(standingOfBacklog(ref, &w)) }
 func (l entryLists) addRolling(ref catalog.WorkloadRef, r *rollingRestart) {
 	l.add(standingOfRestart(ref, r))
 }
@@ -101,6 +101,7 @@ const maxSubjects = 3
 
 func standingOfChanges(ref catalog.WorkloadRef, changes map[fmt.Stringer]*pendingChange) standing {
 	s := standing{ref: ref, state: status.Pending}
+	named := 0
 	for _, change := range changes {
 		if s.since.IsZero() || change.Since.Before(s.since) {
 			s.since = change.Since
@@ -108,8 +109,9 @@ func standingOfChanges(ref catalog.WorkloadRef, changes map[fmt.Stringer]*pendin
 		if s.until.IsZero() || change.Due.Before(s.until) {
 			s.until = change.Due
 		}
-		if _, isConfig := change.Subject.(catalog.ConfigRef); isConfig && len(s.subjects) < maxSubjects {
-			s.subjects = append(s.subjects, change.Subject)
+		if _, isConfig := change.Subject.(catalog.ConfigRef); isConfig && named < maxSubjects {
+			s.subjects[named] = change.Subject
+			named++
 		}
 	}
 	return s
@@ -149,9 +151,7 @@ func (c *Controller) entry(s standing) status.Entry {
 	if s.by.config != (catalog.ConfigRef{}) {
 		e.On = s.by.config.String()
 	}
-	if len(s.subjects) > 0 {
-		e.For = strings.Join(namesOf(s.subjects), ", ")
-	}
+	e.For = strings.Join(s.changed(), ", ")
 	if s.restart == nil {
 		return e
 	}
@@ -165,10 +165,12 @@ func (c *Controller) entry(s standing) status.Entry {
 	return e
 }
 
-func namesOf(subjects []fmt.Stringer) []string {
-	names := make([]string, 0, len(subjects))
-	for _, subject := range subjects {
-		names = append(names, subject.String())
+// changed names the configs that changed.
+func (s *standing) changed() (names []string) {
+	for _, subject := range s.subjects {
+		if subject != nil {
+			names = append(names, subject.String())
+		}
 	}
 	slices.Sort(names)
 	return names
@@ -188,12 +190,12 @@ func (q *changeQueue) each(do func(catalog.WorkloadRef, map[fmt.Stringer]*pendin
 	}
 }
 
-// each calls a function with each backlog, which it must not keep.
-func (b *backlogs) each(do func(catalog.WorkloadRef, *backlog)) {
+// each calls a function with each backlog.
+func (b *backlogs) each(do func(catalog.WorkloadRef, backlog)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for ref, w := range b.waiting {
-		do(ref, &w)
+		do(ref, w)
 	}
 }
 

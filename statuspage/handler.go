@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"sync"
 
 	"kubernetes-deployment-restart-controller/status"
 )
@@ -112,13 +113,18 @@ func (h *handler) respondJSON(w http.ResponseWriter, v view) {
 }
 
 func (h *handler) respondPage(w http.ResponseWriter, r *http.Request, v view) {
-	var body bytes.Buffer
-	if err := writePage(&body, r.URL.Path, v); err != nil {
+	body := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(body)
+	body.Reset()
+	if err := writePage(body, r.URL.Path, v); err != nil {
 		h.fail(w, fmt.Errorf("write page: %w", err))
 		return
 	}
 	respond(w, v.code, "text/html; charset=utf-8", body.Bytes())
 }
+
+// buffers are reused by pages, which may have some hundred KiB.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // fail answers that something in this program is wrong. The error may quote what tenants wrote, which is bounded.
 func (h *handler) fail(w http.ResponseWriter, err error) {

@@ -1,7 +1,6 @@
 package statuspage
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
 	"html/template"
@@ -27,30 +26,28 @@ var functions = template.FuncMap{
 
 var templates = template.Must(template.New("").Funcs(functions).ParseFS(templateFiles, "templates/*.html"))
 
-// frame is what surrounds the main part of a page.
-type frame struct {
+// page is what the template of all pages shows.
+type page struct {
 	Title string
 	// Below is the path to which those of the neighbors are appended.
 	Below string
 	Time  string
-	Main  template.HTML
+	// Part names the template that shows the data.
+	Part string
+	Data any
 }
 
 // writePage writes a page.
 func writePage(out io.Writer, path string, v view) error {
-	name, title := v.template, "Restart controller"
+	title := "Restart controller"
 	switch data := v.data.(type) {
 	case *status.Workload:
-		name, title = "workload-page", data.Workload
+		title = data.Workload
 	case *status.Config:
-		name, title = "config-page", data.Name
+		title = data.Name
 	}
-	var main bytes.Buffer
-	if err := templates.ExecuteTemplate(&main, name, v.data); err != nil {
-		return fmt.Errorf("template %s: %w", name, err)
-	}
-	return templates.ExecuteTemplate(out, "page.html", frame{
-		Title: title, Below: strings.TrimSuffix(path, "/"), Time: time.Now().UTC().Format(time.RFC3339), Main: template.HTML(main.String()), //nolint:gosec // a template made it
+	return templates.ExecuteTemplate(out, "page.html", page{
+		Title: title, Below: strings.TrimSuffix(path, "/"), Time: time.Now().UTC().Format(time.RFC3339), Part: v.template, Data: v.data,
 	})
 }
 

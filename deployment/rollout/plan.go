@@ -114,10 +114,11 @@ func newPlan(s *State) *plan {
 	if p.d.Deleting {
 		isOwn = p.d.selector()
 	}
-	for _, rs := range oldestFirst(s.ReplicaSets, isOwn) {
+	own := oldestFirst(s.ReplicaSets, isOwn)
+	present := p.d.NewReplicaSet(own)
+	for _, rs := range own {
 		m := &member{ReplicaSet: rs, size: rs.Replicas}
-		// If two ReplicaSets have the template, the older one counts.
-		if p.newRS == nil && rs.Sum == p.d.Sum {
+		if rs == present {
 			p.newRS = m
 		} else {
 			p.oldRSs = append(p.oldRSs, m)

@@ -132,6 +132,17 @@ type ReplicaSet struct {
 	Failure                    *appsv1.ReplicaSetCondition
 }
 
+// NewReplicaSet returns that of the ReplicaSets which has the Deployment's template, nil if there is none. If
+// two have it, the older one counts.
+func (d *Deployment) NewReplicaSet(sets []*ReplicaSet) (found *ReplicaSet) {
+	for _, rs := range sets {
+		if rs.Sum == d.Sum && (found == nil || byAge(rs, found) < 0) {
+			found = rs
+		}
+	}
+	return found
+}
+
 // isFinished reports whether a ReplicaSet has no pods and is not about to get any.
 func (rs *ReplicaSet) isFinished() bool {
 	return rs.Replicas == 0 && rs.Existing == 0 && rs.Observed && !rs.Deleting

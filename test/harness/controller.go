@@ -17,6 +17,7 @@ const (
 	controllerStartLimit = 30 * time.Second // a fraction of a second on an idle machine
 	controllerStopGrace  = 15 * time.Second
 	servingMessage       = "serving metrics and health"
+	statusMessage        = "serving the status page"
 )
 
 // Controller is one running controller process. Its methods may be used
@@ -67,22 +68,40 @@ func (i *Installation) LaunchController(ctx context.Context, echo io.Writer, fla
 
 // readAddress finds the address in the line, of either log format, that contains it.
 func (c *Controller) readAddress(line string) bool {
-	if !strings.Contains(line, servingMessage) {
-		return false
+	c.address = addressIn(line, servingMessage)
+	return c.address != ""
+}
+
+// addressIn returns the address in a line of the log with this message, empty if it is another line.
+func addressIn(line, message string) (address string) {
+	if !strings.Contains(line, message) {
+		return ""
 	}
 	var record struct{ Address string }
 	if json.Unmarshal([]byte(line), &record) == nil {
-		c.address = record.Address
+		address = record.Address
 	} else if _, rest, found := strings.Cut(line, " address="); found {
-		c.address, _, _ = strings.Cut(rest, " ")
-		c.address = strings.Trim(c.address, `"`)
+		address, _, _ = strings.Cut(rest, " ")
+		address = strings.Trim(address, `"`)
 	}
-	_, _, err := net.SplitHostPort(c.address)
-	return err == nil
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return ""
+	}
+	return address
 }
 
 // Address is the host and port of the controller's HTTP server.
 func (c *Controller) Address() string { return c.address }
+
+// StatusAddress is the host and port of the status page, empty if it is not served.
+func (c *Controller) StatusAddress() string {
+	for _, line := range c.Log().Containing(statusMessage) {
+		if address := addressIn(line, statusMessage); address != "" {
+			return address
+		}
+	}
+	return ""
+}
 
 // PID is the number of the process.
 func (c *Controller) PID() int { return c.process.child.Pid }
@@ -130,7 +149,16 @@ func (c *Controller) AwaitDriving(ctx context.Context, limit time.Duration) erro
 
 // Get requests a path of the controller's HTTP server.
 func (c *Controller) Get(ctx context.Context, path string) (status int, body string, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+path, nil)
+	return c.get(ctx, c.address, path)
+}
+
+// GetStatus requests a path of the status page.
+func (c *Controller) GetStatus(ctx context.Context, path string) (status int, body string, err error) {
+	return c.get(ctx, c.StatusAddress(), path)
+}
+
+func (c *Controller) get(ctx context.Context, address, path string) (status int, body string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
 	if err != nil {
 		return 0, "", fmt.Errorf("get %s: %w", path, err)
 	}

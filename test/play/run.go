@@ -12,6 +12,8 @@ import (
 
 const welcome = `
 Kubernetes, the controller and the example are running.
+Look at what is under way, in a browser: http://%[4]s/config/configmap/default/web-config
+
 Type this in another terminal (in %[1]s):
 
     export KUBECONFIG=%[2]s/kubeconfig
@@ -20,7 +22,7 @@ Type this in another terminal (in %[1]s):
     k get deployment,replicaset,configmap,pods   # what is there
     k get deployment web -o yaml | less          # the annotations: enabled, checksums of the configs
     k patch configmap web-config --type merge -p '{"data":{"GREETING":"good morning"}}'
-                                                 # or: k edit configmap web-config; then watch the log below
+                                                 # or: k edit configmap web-config; then watch the page, or the log below
     k get events --field-selector reason=Restarting
     curl -s http://%[3]s/metrics | grep ^deployment_
 
@@ -58,7 +60,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	n.say("starting the controller with %s", driveDeployments)
 	n.detail("It has the permissions of k8s-manifests/%s and %s, and no others.", permissions, enginePermissions)
 	log := &gate{out: out}
-	if err := s.startController(ctx, log); err != nil {
+	if err := s.startController(ctx, log, statusPage); err != nil {
 		return err
 	}
 	n.say("applying examples/web.yaml")
@@ -67,7 +69,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	n.detail("%s", trimmed(applied))
-	fmt.Fprintf(out, welcome, root, directory, s.controller.Address())
+	fmt.Fprintf(out, welcome, root, directory, s.controller.Address(), s.controller.StatusAddress())
 	log.open()
 
 	select {

@@ -22,6 +22,9 @@ const (
 // driveDeployments makes the controller roll out Deployments.
 const driveDeployments = "--deployment-engine=on"
 
+// statusPage makes the controller show what is under way, at a free port.
+const statusPage = "--status-address=127.0.0.1:0"
+
 // stage is where the story plays: a cluster with the controller and the example.
 type stage struct {
 	limit      time.Duration // of a step

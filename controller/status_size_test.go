@@ -1,0 +1,101 @@
+package controller
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/statuspage"
+)
+
+// statusOfMany returns the status page of a controller with so many workloads that read one config, all of which
+// are pending, wait and roll at the same time.
+func statusOfMany(t testing.TB, count int) http.Handler {
+	w := gradual(t)
+	c := w.controller
+	decision := catalog.Decision{Outcome: catalog.Restart, Causes: []catalog.Cause{{Config: aConfig, Keys: []string{"k"}}}}
+	for i := range count {
+		name := fmt.Sprintf("a/web-%05d", i)
+		w.show("deployments", w.deployment(name, "c"))
+		c.deliveries.history.begin(deploymentNamed(name), "id", strings.Repeat("x", longestWhy), time.Now())
+		ref, since := deploymentNamed(name), time.Now().Add(-time.Duration(i)*time.Second) // the worst order
+		c.restarter.backlogs.putOff(ref, decision.Causes, gate.Answer{Reason: gate.Reasons[i%len(gate.Reasons)], Text: "an incident"}, since)
+		c.deliveries.rolling[ref] = &rollingRestart{began: since, decision: decision, hasFailed: i%2 == 0}
+		c.gate.ask(&gate.Request{Workload: ref, Standing: gate.Well, Causes: []gate.Cause{{
+			Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: fmt.Sprintf("c-%05d", i)}, Moments: []catalog.Sequence{1}, IsGradual: true,
+		}}}, since)
+	}
+	w.edited("a/c", "2")
+	return statuspage.New(statuspage.Source{
+		Leads:    c.Leads,
+		Overview: func() *status.Overview { return c.Overview(time.Now()) },
+		Workload: func(name string) *status.Workload { return c.ExplainWorkload(name, time.Now()) },
+		Config:   func(name string) *status.Config { return c.ExplainConfig(name, time.Now()) },
+	}, slog.New(slog.DiscardHandler))
+}
+
+var statusPaths = []string{"/", "/status.json", "/config/configmap/a/c", "/config/configmap/a/c/status.json", "/workload/deployment/a/web-00000"}
+
+// nowhere takes an answer, and counts its bytes.
+type nowhere struct {
+	header http.Header
+	code   int
+	size   int
+}
+
+func (n *nowhere) Header() http.Header  { return n.header }
+func (n *nowhere) WriteHeader(code int) { n.code = code }
+func (n *nowhere) Write(data []byte) (int, error) {
+	n.size += len(data)
+	return len(data), nil
+}
+
+func loadPage(t testing.TB, page http.Handler, path string) (size int) {
+	t.Helper()
+	request := httptest.NewRequest(http.MethodGet, path, nil)
+	request.Host = "localhost"
+	answer := &nowhere{header: http.Header{}}
+	if page.ServeHTTP(answer, request); answer.code != http.StatusOK {
+		t.Fatalf("%s: %d", path, answer.code)
+	}
+	return answer.size
+}
+
+func TestAPageOfTenThousandWorkloadsTakesLittleMemory(t *testing.T) {
+	const most = 2 << 20
+	page := statusOfMany(t, 10_000)
+	for _, path := range statusPaths {
+		size, taken := 0, uint64(math.MaxUint64)
+		for range 5 { // others may allocate meanwhile
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			size = loadPage(t, page, path)
+			runtime.ReadMemStats(&after)
+			taken = min(taken, after.TotalAlloc-before.TotalAlloc)
+		}
+		if t.Logf("%s: %d KiB for %d KiB", path, taken>>10, size>>10); taken > most || size > most/4 {
+			t.Errorf("%s takes %d bytes for %d", path, taken, size)
+		}
+	}
+}
+
+func BenchmarkStatusPage(b *testing.B) {
+	page := statusOfMany(b, 10_000)
+	for _, path := range statusPaths {
+		b.Run(path, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				loadPage(b, page, path)
+			}
+		})
+	}
+}
