@@ -96,12 +96,12 @@ bin/testreport bin/image bin/release:
 
 .PHONY: image
 image: bin/image binaries ## Build the container image into dist/, without a container engine (IMAGE=name:tag)
-	@bin/image -version $(VERSION) -commit $(COMMIT) -created $(COMMITTED) -tag $(IMAGE) \
+	@bin/image -version $(VERSION) -commit $(COMMIT) -created $(COMMITTED) -tag '$(IMAGE)' \
 		$(foreach a,$(ARCHITECTURES),$(a)=dist/$(NAME)-$(VERSION)-linux-$(a))
 
 .PHONY: docker-image
 docker-image: ## Build the container image with Docker or Podman instead (IMAGE=name:tag, CONTAINER_TOOL=docker)
-	$(CONTAINER_TOOL) build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t $(IMAGE) .
+	$(CONTAINER_TOOL) build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t '$(IMAGE)' .
 
 .PHONY: binaries
 binaries:

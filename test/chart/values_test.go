@@ -46,6 +46,7 @@ func TestAValueThatIsNotKnownOrNotPossibleIsRejected(t *testing.T) {
 		{values{"namespaces": []string{"Team_A"}}, []string{"/namespaces/0"}},
 		{values{"image": values{"digest": "latest"}}, []string{"/image/digest", "sha256"}},
 		{values{"extraFlags": []string{"verbose"}}, []string{"/extraFlags/0"}},
+		{values{"extraFlags": []string{"--restart-grace-period 10"}}, []string{"/extraFlags/0", "="}},
 		{values{"extraFlags": []string{"--namespace=a"}}, []string{"extraFlags must not contain --namespace: set the value namespaces instead"}},
 		{values{"extraFlags": []string{"--dry-run"}}, []string{"extraFlags must not contain --dry-run: set the value dryRun instead"}},
 		{values{"monitors": values{"interval": "often"}}, []string{"/monitors/interval"}},

@@ -295,12 +295,12 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, arguments := range map[string][]string{
-		"give -version":                       {"amd64=" + text},
-		"a binary for each platform":          {"-version", "1.2.3"},
-		"not of the form ARCHITECTURE=PATH":   {"-version", "1.2.3", text},
-		"no such file":                        {"-version", "1.2.3", "amd64=" + none},
-		"what the binary for amd64 was built": {"-version", "1.2.3", "amd64=" + text},
-		"-tag: repository can only contain":   {"-version", "1.2.3", "-tag", "Not A Name", "amd64=" + text},
+		"give -version":                             {"amd64=" + text},
+		"a binary for each platform":                {"-version", "1.2.3"},
+		"not of the form ARCHITECTURE=PATH":         {"-version", "1.2.3", text},
+		"no such file":                              {"-version", "1.2.3", "amd64=" + none},
+		"what the binary for amd64 was built":       {"-version", "1.2.3", "amd64=" + text},
+		"IMAGE, -tag): repository can only contain": {"-version", "1.2.3", "-tag", "Not A Name", "amd64=" + text},
 	} {
 		err := run(io.Discard, append([]string{"-out", t.TempDir()}, arguments...))
 		if err == nil || !strings.Contains(err.Error(), want) {

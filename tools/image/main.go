@@ -49,7 +49,7 @@ func run(say io.Writer, arguments []string) error {
 	}
 	reference, err := name.NewTag(tag)
 	if err != nil {
-		return fmt.Errorf("-tag: %w", err)
+		return fmt.Errorf("the name of the image (IMAGE, -tag): %w", err)
 	}
 	of.created = time.Unix(seconds, 0).UTC()
 	var binaries []binary
