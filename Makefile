@@ -135,6 +135,28 @@ demo-fan-out: bin/localcluster build bin/play ## Play a bad edit: one of 20 work
 
 ##### Check
 
+# The control planes of older versions of Kubernetes, each from its own module requirements; 1.36 has the go.mod.
+OLDER_VERSIONS := 1.36 1.35 1.34
+
+bin/controlplane-%: $(wildcard localcluster/controlplane/*)
+	@modfile=$*.mod; [[ -f localcluster/controlplane/$$modfile ]] || modfile=go.mod; \
+	version=$$(sed -nE 's|^\tk8s.io/kubernetes (v.*)|\1|p' localcluster/controlplane/$$modfile); \
+	echo "control plane $$version: building it from source; the first time this takes about 5 minutes on 2 cores"; \
+	IFS=. read -r major minor _ <<<"$${version#v}"; \
+	pkg=k8s.io/component-base/version; \
+	$(PROGRESS) "control plane $$version" go build -C localcluster/controlplane -modfile=$$modfile -o ../../$@ \
+		-ldflags "-s -w -X $$pkg.gitVersion=$$version -X $$pkg.gitMajor=$$major -X $$pkg.gitMinor=$$minor" .
+	@touch $@
+
+.PHONY: test-versions
+test-versions: bin/localcluster build $(OLDER_VERSIONS:%=bin/controlplane-%) bin/testreport ## Run the end-to-end tests on older versions of Kubernetes (an hour)
+	@failed=; for version in $(OLDER_VERSIONS); do \
+		echo "== end-to-end tests on Kubernetes $$version"; \
+		CONTROL_PLANE_BINARY=$(CURDIR)/bin/controlplane-$$version \
+			go test -json -count=1 -p 1 -timeout 40m ./test $(if $(RUN),-run '$(RUN)') | bin/testreport || failed+=" $$version"; \
+	done; \
+	if [[ -n $$failed ]]; then echo "failed on:$$failed" >&2; exit 1; fi
+
 .PHONY: test
 test: bin/localcluster bin/helm bin/promtool build plugin bin/testreport ## Run all tests, the end-to-end ones on the local cluster included
 	@$(if $(RACE),:,echo 'no C compiler: the tests run without the race detector')

@@ -18,6 +18,10 @@ const (
 	PluginVariable       = "PLUGIN_BINARY"
 )
 
+// ControlPlaneVariable is the variable of the environment that names the binary of an older control plane,
+// for all clusters of the tests; see make test-versions.
+const ControlPlaneVariable = "CONTROL_PLANE_BINARY"
+
 const moduleName = "kubernetes-deployment-restart-controller"
 
 // LocalClusterBinary returns the path of the local cluster's binary. The error of

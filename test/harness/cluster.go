@@ -88,6 +88,9 @@ func (c *Cluster) start(ctx context.Context, options ClusterOptions) error {
 	if options.Nodes > 0 {
 		arguments = append(arguments, fmt.Sprintf("--nodes=%d", options.Nodes))
 	}
+	if controlPlane := os.Getenv(ControlPlaneVariable); controlPlane != "" {
+		arguments = append(arguments, "--control-plane="+controlPlane)
+	}
 	var err error
 	c.process, err = startProcess(c.binary, append(arguments, options.Arguments...),
 		processOptions{echo: options.Echo, onParentDeath: syscall.SIGTERM})

@@ -76,3 +76,12 @@ func TestExtraFlagsReachTheirComponentOnly(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyTheComponentsOfKubernetesComeFromAnotherControlPlane(t *testing.T) {
+	options := Options{ControlPlane: "/older"}
+	for component, want := range map[string]string{Etcd: "", APIServer: "/older", ControllerManager: "/older", Scheduler: "/older", KWOK: ""} {
+		if got := options.executable(component); got != want {
+			t.Errorf("%s is run from %q, want %q", component, got, want)
+		}
+	}
+}

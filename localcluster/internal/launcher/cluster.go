@@ -52,6 +52,7 @@ func newCluster(layout Layout, lock *os.File, options Options, report report) (*
 		m := &member{
 			component:   name,
 			address:     url,
+			executable:  options.executable(name),
 			arguments:   arguments(name, layout, ports, options),
 			environment: environment(name, layout),
 			log:         layout.log(name),
@@ -67,6 +68,15 @@ func newCluster(layout Layout, lock *os.File, options Options, report report) (*
 		c.members = append(c.members, m)
 	}
 	return c, nil
+}
+
+// executable returns the file that a component is run from, empty if it is this binary.
+func (o *Options) executable(component string) string {
+	switch component {
+	case APIServer, ControllerManager, Scheduler:
+		return o.ControlPlane
+	}
+	return ""
 }
 
 // endpoints returns where a component listens and the path at which it reports whether it serves.

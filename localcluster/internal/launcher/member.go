@@ -37,6 +37,7 @@ type Status struct {
 type member struct {
 	component   string
 	address     string // a URL
+	executable  string // empty: this binary
 	arguments   []string
 	environment []string
 	log         string
@@ -93,7 +94,7 @@ func (m *member) spawn(ctx context.Context) (*process, error) {
 			return nil, err
 		}
 	}
-	p, err := startProcess(m.arguments, m.environment, m.log, m.lock)
+	p, err := startProcess(m.executable, m.arguments, m.environment, m.log, m.lock)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 			if err != nil {
 				panic(err)
 			}
-			if _, err := startProcess([]string{"component-that-serves", os.Args[2]}, nil, os.DevNull, lock); err != nil {
+			if _, err := startProcess("", []string{"component-that-serves", os.Args[2]}, nil, os.DevNull, lock); err != nil {
 				panic(err)
 			}
 			select {}
@@ -162,7 +162,7 @@ func TestNoComponentOutlivesAKilledLauncher(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	up, err := startProcess([]string{"up-that-is-killed", pidFile}, nil, os.DevNull, lock)
+	up, err := startProcess("", []string{"up-that-is-killed", pidFile}, nil, os.DevNull, lock)
 	if err != nil {
 		t.Fatal(err)
 	}

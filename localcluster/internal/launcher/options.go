@@ -3,6 +3,7 @@ package launcher
 import (
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ type Options struct {
 	Kubeconfig                  string // absolute; empty: only the one in Dir
 	Nodes                       int
 	WithoutDeploymentController bool
+	ControlPlane                string              // absolute; a binary that is the components of Kubernetes; empty: this one
 	Components                  []string            // in the order in which they start
 	ExtraFlags                  map[string][]string // by component
 }
@@ -43,9 +45,17 @@ func parseUp(arguments []string) (Options, error) {
 	if options.Nodes, err = checkNodes(options.Nodes, flags.Changed("nodes"), components); err != nil {
 		return Options{}, err
 	}
-	if options.Kubeconfig != "" {
-		if options.Kubeconfig, err = filepath.Abs(options.Kubeconfig); err != nil {
-			return Options{}, fmt.Errorf("resolve kubeconfig: %w", err)
+	for _, path := range []*string{&options.Kubeconfig, &options.ControlPlane} {
+		if *path == "" {
+			continue
+		}
+		if *path, err = filepath.Abs(*path); err != nil {
+			return Options{}, fmt.Errorf("resolve %s: %w", *path, err)
+		}
+	}
+	if options.ControlPlane != "" {
+		if _, err := exec.LookPath(options.ControlPlane); err != nil {
+			return Options{}, usagef("--control-plane: %v", err)
 		}
 	}
 	return options, nil
@@ -57,6 +67,8 @@ func bindUp(flags *pflag.FlagSet, options *Options, extra map[string]*[]string) 
 	flags.IntVar(&options.Nodes, "nodes", defaultNodes, "`number` of nodes, simulated by KWOK")
 	flags.BoolVar(&options.WithoutDeploymentController, "without-deployment-controller", false,
 		"run kube-controller-manager without its deployment-controller")
+	flags.StringVar(&options.ControlPlane, "control-plane", "",
+		"run kube-apiserver, kube-controller-manager and kube-scheduler from this `file`: another version of Kubernetes; see README.md")
 	flags.StringSliceVar(&options.Components, "components", allComponents, "run only these `components`")
 	for _, name := range allComponents {
 		extra[name] = flags.StringArray(name+"-flag", nil, "extra `flag` for "+name+", can be repeated")

@@ -74,6 +74,7 @@ func TestCommandLinesThatMakeNoSenseAreRefusedInOneLine(t *testing.T) {
 		{"up --components=etcd,kube-apiserver --nodes=1", "nodes need kwok"},
 		{"up --components=etcd,kube-apiserver --kwok-flag=--v=1", "kwok is not among --components"},
 		{"up --etcd-flag=log-level=info", "must look like --etcd-flag=--name=value"},
+		{"up --control-plane=none", "no such file or directory"},
 		{"down x", `unexpected argument "x"`},
 		{"status --nodes=1", "unknown flag: --nodes"},
 		{"kill", "a component is missing"},
@@ -101,7 +102,7 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 		if code := Main(arguments, &stdout, &stderr); code != 0 || stderr.Len() > 0 {
 			t.Fatalf("%q: exit code %d, %s", arguments, code, stderr.String())
 		}
-		for _, flag := range []string{"--dir", "--kubeconfig", "--nodes", "--components", "--without-deployment-controller", "--kwok-flag"} {
+		for _, flag := range []string{"--dir", "--kubeconfig", "--nodes", "--components", "--control-plane", "--without-deployment-controller", "--kwok-flag"} {
 			if !strings.Contains(stdout.String(), flag) {
 				t.Errorf("%q: no word of %s", arguments, flag)
 			}

@@ -20,12 +20,14 @@ type process struct {
 	err     error         // how it ended; valid once done is closed
 }
 
-// startProcess runs this binary with the arguments. Its output is appended to the log file; the lock stays locked
-// for as long as it lives.
-func startProcess(arguments, environment []string, logFile string, lock *os.File) (*process, error) {
-	executable, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find own executable: %w", err)
+// startProcess runs an executable, or this binary if it is empty, with the arguments. Its output is appended to the
+// log file; the lock stays locked for as long as it lives.
+func startProcess(executable string, arguments, environment []string, logFile string, lock *os.File) (*process, error) {
+	if executable == "" {
+		var err error
+		if executable, err = os.Executable(); err != nil {
+			return nil, fmt.Errorf("find own executable: %w", err)
+		}
 	}
 	log, err := os.OpenFile(logFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
