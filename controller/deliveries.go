@@ -214,7 +214,10 @@ func (d *deliveries) resumeAll(now time.Time) {
 	d.since = now
 	d.mu.Unlock()
 	for _, ref := range d.catalog.Workloads() {
-		d.resume(ref, now)
+		if !d.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() { d.resume(ref, now) }) {
+			d.forget(ref)
+			d.gate.forget(ref) // so that nobody waits for it
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/quarantine"
 )
 
 // A former leader restarts the first reader of a config, which then breaks, and the watch of its successor is
@@ -46,6 +47,23 @@ func TestARestartOfAFormerLeaderCountsHoweverLateItShows(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAWorkloadWhoseRestartCannotBeTakenOverKeepsNoLeaderFromBeginning(t *testing.T) {
+	w := gradual(t, "a/web", "a/other")
+	w.edited("a/c", "2")
+	settle(w)
+	w.show("deployments", w.deployments[w.restarted()[0]])
+	d := w.controller.deliveries
+	clear(d.rolling)
+	queue := d.queue
+	d.queue = nil // so that following it panics
+	w.controller.beginToLead()
+	d.queue = queue
+	if underWay := w.controller.gate.ledger.UnderWay(); underWay != 0 || len(d.rolling) > 0 {
+		t.Errorf("others wait for %d restarts, and %d are followed", underWay, len(d.rolling))
+	}
+	w.controller.requirePanics(t, quarantine.Delivery, 1, "[!] 1 object left alone")
 }
 
 // Whoever may write to a workload can make it look like one that a leader has just restarted.
