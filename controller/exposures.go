@@ -115,20 +115,20 @@ func (b *backlogs) isHeldForLong(ref catalog.WorkloadRef) bool {
 	return w.isHeldForLong()
 }
 
-// exposed returns how many workloads of each namespace wait for something that may last, although pods of
-// theirs have read the new content.
+// exposed returns how many workloads wait for something that may last, although pods of theirs have read the new
+// content. The label is "namespace/reason".
 func (b *backlogs) exposed() []series.Sample {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	count := make(map[string]int)
 	for ref, w := range b.waiting {
 		if w.isExposed && w.isHeldForLong() {
-			count[ref.Namespace]++
+			count[ref.Namespace+"/"+string(w.putOff)]++
 		}
 	}
 	samples := make([]series.Sample, 0, len(count))
-	for namespace, workloads := range count {
-		samples = append(samples, series.Sample{Label: namespace, Value: float64(workloads)})
+	for label, workloads := range count {
+		samples = append(samples, series.Sample{Label: label, Value: float64(workloads)})
 	}
 	return samples
 }

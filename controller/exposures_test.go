@@ -64,16 +64,17 @@ func (w *world) startsPod(name string) {
 
 var held = map[string]string{catalog.HoldAnnotation: "an incident"}
 
-// requireExposed compares the series of the metric, "namespace value" each.
+// requireExposed compares the series of the metric, "namespace/reason value" each.
 func (w *world) requireExposed(t *testing.T, when string, want ...string) {
 	t.Helper()
 	var expected strings.Builder
-	for _, series := range append(want, "other 0") {
-		namespace, value, _ := strings.Cut(series, " ")
-		fmt.Fprintf(&expected, "deployment_restart_controller_held_workloads_exposed{namespace=%q} %s\n", namespace, value)
+	for _, series := range append(want, "other/other 0") {
+		of, value, _ := strings.Cut(series, " ")
+		namespace, reason, _ := strings.Cut(of, "/")
+		fmt.Fprintf(&expected, "deployment_restart_controller_held_workloads_exposed{namespace=%q,reason=%q} %s\n", namespace, reason, value)
 	}
 	const name = "deployment_restart_controller_held_workloads_exposed"
-	header := fmt.Sprintf("# HELP %s The number of workloads whose restart is held although pods of theirs were found to have read the new content.\n# TYPE %s gauge\n", name, name)
+	header := fmt.Sprintf("# HELP %s The number of workloads whose restart is held although pods of theirs were found to have read the new content, by what it waits for.\n# TYPE %s gauge\n", name, name)
 	if err := testutil.CollectAndCompare(w.controller, strings.NewReader(header+expected.String()), name); err != nil {
 		t.Errorf("%s: %v", when, err)
 	}
@@ -82,18 +83,19 @@ func (w *world) requireExposed(t *testing.T, when string, want ...string) {
 func TestAHeldWorkloadCountsAsExposedFromWhenAPodHasReadTheNewContentUntilItIsNotHeldAnyMore(t *testing.T) {
 	for name, test := range map[string]struct {
 		annotations map[string]string
+		reason      string
 		ends        func(*world)
 	}{
-		"the hold is removed": {held, func(w *world) {
+		"the hold is removed": {held, "hold", func(w *world) {
 			w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
 		}},
-		"the content is reverted, and the pod that has read it waits for its restart": {held, func(w *world) {
+		"the content is reverted, and the pod that has read it waits for its restart": {held, "hold", func(w *world) {
 			w.edited("a/c", "1")
 			settle(w)
 			time.Sleep(20 * time.Second) // until its pods are looked at again
 		}},
-		"it is deleted": {held, func(w *world) { w.hide("deployments", w.deployments["a/web"]) }},
-		"its window opens": {map[string]string{catalog.WindowAnnotation: "0 2 1 1 * 1h"}, func(w *world) {
+		"it is deleted": {held, "hold", func(w *world) { w.hide("deployments", w.deployments["a/web"]) }},
+		"its window opens": {map[string]string{catalog.WindowAnnotation: "0 2 1 1 * 1h"}, "window", func(w *world) {
 			w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[catalog.WindowAnnotation] = "@daily 24h" })
 		}},
 	} {
@@ -107,7 +109,7 @@ func TestAHeldWorkloadCountsAsExposedFromWhenAPodHasReadTheNewContentUntilItIsNo
 				w.requireExposed(t, "with pods from before the edit")
 				w.startsPod("a/web")
 				time.Sleep(20 * time.Second)
-				w.requireExposed(t, "with a pod from after the edit", "a 1")
+				w.requireExposed(t, "with a pod from after the edit", "a/"+test.reason+" 1")
 				test.ends(w)
 				settle(w)
 				w.requireExposed(t, "in the end")
@@ -212,7 +214,7 @@ func TestWhatWasFoundOutStaysWhileThePodsCannotBeListed(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		w.refusePods = http.StatusForbidden
 		time.Sleep(time.Minute)
-		w.requireExposed(t, "while the pods cannot be listed", "a 1")
+		w.requireExposed(t, "while the pods cannot be listed", "a/hold 1")
 		w.refusePods, w.pods = 0, nil
 		time.Sleep(time.Minute)
 		w.requireExposed(t, "without pods")

@@ -157,7 +157,7 @@ type load struct {
 	queued, slow int                      // workloads
 	waits        map[string]time.Duration // how long the most overdue workload of each namespace has waited
 	slowed       []series.Sample          // workloads by the config that slows them down
-	exposed      []series.Sample          // workloads by their namespace; see exposures
+	exposed      []series.Sample          // workloads by "namespace/reason"; see exposures
 }
 
 // Load returns what waits at the given time, which must be the present.

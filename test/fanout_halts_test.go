@@ -72,7 +72,7 @@ func TestARevertRestartsAHeldWorkloadWhosePodWasReplacedMeanwhile(t *testing.T) 
 	s.must(err)
 	s.must(s.client.CoreV1().Pods(s.namespace).Delete(s.Context(), pods[0].Name, metav1.DeleteOptions{}))
 	s.awaitPods(evicted, 1, map[types.UID]bool{pods[0].UID: true})
-	exposed := map[string]string{"namespace": s.namespace}
+	exposed := map[string]string{"namespace": s.namespace, "reason": "halt"}
 	s.awaitMetric("held_workloads_exposed", exposed, 1)
 	s.settle()
 	r.requireRestarted(broken)

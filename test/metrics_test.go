@@ -92,7 +92,7 @@ func TestTheOtherMetricsAreThere(t *testing.T) {
 		"deployment_restart_controller_due_to_patch_seconds":                 {dto.MetricType_HISTOGRAM, nil},
 		"deployment_restart_controller_stale_workloads":                      {dto.MetricType_GAUGE, []string{"namespace"}},
 		"deployment_restart_controller_longest_wait_seconds":                 {dto.MetricType_GAUGE, []string{"namespace"}},
-		"deployment_restart_controller_held_workloads_exposed":               {dto.MetricType_GAUGE, []string{"namespace"}},
+		"deployment_restart_controller_held_workloads_exposed":               {dto.MetricType_GAUGE, []string{"namespace", "reason"}},
 		"deployment_restart_controller_slowed_workloads":                     {dto.MetricType_GAUGE, []string{"config"}},
 		"deployment_restart_controller_queue_depth":                          {dto.MetricType_GAUGE, nil},
 		"deployment_restart_controller_slow_requests":                        {dto.MetricType_GAUGE, nil},
