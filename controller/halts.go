@@ -18,6 +18,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/quarantine"
 )
 
 // What the ConfigMap of halts contains: an entry for each config with halts, and the hold of
@@ -126,7 +127,7 @@ func (k *haltKeeper) followFailed() (followsAll bool) {
 				followsAll = false
 				continue
 			}
-			k.deliveries.followFailed(ref, h.Config, h.Since)
+			k.deliveries.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() { k.deliveries.followFailed(ref, h.Config, h.Since) })
 		}
 	}
 	return followsAll
@@ -137,12 +138,16 @@ func (k *haltKeeper) followFailed() (followsAll bool) {
 func (k *haltKeeper) endHalts() {
 	now := time.Now()
 	for _, config := range k.gate.halted() {
-		if k.knows(config) {
-			k.gate.contentChanged(config, now)
-		}
-		if k.gate.resume(config, now) {
-			k.wakeUp()
-		}
+		k.deliveries.quarantine.Try(quarantine.Delivery, nameOfConfig(config), func() { k.endHaltsOf(config, now) })
+	}
+}
+
+func (k *haltKeeper) endHaltsOf(config catalog.ConfigRef, now time.Time) {
+	if k.knows(config) {
+		k.gate.contentChanged(config, now)
+	}
+	if k.gate.resume(config, now) {
+		k.wakeUp()
 	}
 }
 

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
@@ -188,6 +190,23 @@ func TestTheChangesInAListAreQueuedExceptThoseThatPanic(t *testing.T) {
 		t.Error("what was good is not queued")
 	}
 	c.requirePanics(t, quarantine.Queue, 1, leftAlone)
+}
+
+// Each later leader would read the same halts, and end.
+func TestAHaltThatCannotBeLookedAtEndsNeitherTheProcessNorKeepsOtherHalts(t *testing.T) {
+	w := gradual(t)
+	w.edited("a/d", "1")
+	g := w.controller.gate
+	other := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "d"}
+	for _, config := range []catalog.ConfigRef{aConfig, other} {
+		g.restore(gate.Halt{ID: config.Name, Config: config, Content: "former"})
+	}
+	g.log = slog.New(&bomb{slog.NewTextHandler(io.Discard, nil), "a halt is over, because the content has changed", aConfig.String()})
+	w.controller.halts.endHalts()
+	if halts := g.activeHalts(); len(halts) > 0 {
+		t.Errorf("there are still the halts %v", halts)
+	}
+	w.controller.requirePanics(t, quarantine.Delivery, 1, "[!] 1 object left alone")
 }
 
 func TestAWorkloadThatCannotBeJudgedDoesNotCountAsStale(t *testing.T) {
