@@ -3,10 +3,10 @@ package test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -172,6 +172,19 @@ func (s *scene) requirePlugin(want string, arguments ...string) {
 	}
 }
 
+// awaitPlugin waits until the plugin says what matches.
+func (s *scene) awaitPlugin(want *regexp.Regexp, arguments ...string) {
+	s.Helper()
+	arguments = append(arguments, "--namespace="+s.namespace)
+	s.eventually(fmt.Sprintf("kubectl restarts %v", arguments), func(ctx context.Context) error {
+		code, stdout, stderr, err := s.cluster.RunPlugin(ctx, arguments...)
+		if err == nil && (code != 0 || !want.MatchString(stdout)) {
+			err = fmt.Errorf("it ends with %d and says\n%s%s", code, stdout, stderr)
+		}
+		return err
+	})
+}
+
 func TestThePluginHoldsExplainsAndReleases(t *testing.T) {
 	s := newScene(t)
 	credentials := secret("credentials")
@@ -192,6 +205,7 @@ func TestThePluginHoldsExplainsAndReleases(t *testing.T) {
 	s.edit(settings, set("used", "v2"))
 	s.settle()
 	s.requirePlugin("has not restarted yet for what has changed in configmap/settings: the workload is held: migration under way.", "explain", "deployment/web")
+	s.awaitPlugin(regexp.MustCompile(`deployment/web +held +\d+s +0 +the workload is held: migration under way`), "status")
 	if got := s.now(web).restartedAt(); got != "" {
 		t.Fatalf("the held workload restarted at %s", got)
 	}
@@ -220,12 +234,10 @@ func TestThePluginResumesAHaltByItsID(t *testing.T) {
 	r, broken, heal := s.runHalted(3)
 	id := s.awaitEventOn(settings, "RestartsHalted", resumeAnnotation+`=(\w+)$`)[1]
 	other := r.others(broken)[0].name
-	s.eventually("the halt is kept", func(context.Context) error { //nolint:contextcheck // each run of the plugin ends with the test
-		if stdout, _ := s.plugin(0, "explain", "deployment/"+other); !strings.Contains(stdout, "it is halted, configmap/settings (used) has broken deployment/"+broken.name) || !strings.Contains(stdout, "kubectl restarts resume -n "+s.namespace+" configmap/settings "+id) {
-			return errors.New(stdout)
-		}
-		return nil
-	})
+	halted := regexp.MustCompile(`configmap/settings \(used\) has broken deployment/` + broken.name + `, .* kubectl restarts resume -n ` + s.namespace + ` configmap/settings ` + id)
+	s.awaitPlugin(halted, "explain", "deployment/"+other)
+	s.awaitPlugin(halted, "status")
+	s.awaitPlugin(regexp.MustCompile(broken.name+` +failed`), "status", "-A")
 	if _, stderr := s.plugin(1, "resume", "configmap/settings", "wrong"); !strings.Contains(stderr, id) {
 		t.Errorf("the error does not name the halt: %s", stderr)
 	}

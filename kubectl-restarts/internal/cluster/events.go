@@ -15,7 +15,7 @@ import (
 // Events lists the controller's Events of a namespace, or of all namespaces if it is empty, on the
 // object of that kind and name, or on all objects if both are empty.
 func (c *Cluster) Events(ctx context.Context, namespace, kind, name string) ([]facts.Event, error) {
-	selectors := make([]string, 0, 2)
+	selectors := []string{"source=" + catalog.FieldManager}
 	if kind != "" {
 		selectors = append(selectors, "involvedObject.kind="+kind)
 	}

@@ -68,7 +68,7 @@ func newRoot(streams genericiooptions.IOStreams) *cobra.Command {
 	s.flags.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().StringVar(&s.controllerNamespace, "controller-namespace", "deployment-restart-controller", "Namespace in which the controller runs and keeps its halts")
 	root.PersistentFlags().StringVar(&s.haltsConfigMap, "halts-config-map", "kubernetes-deployment-restart-controller-halts", "Name of the ConfigMap of halts in that namespace")
-	root.AddCommand(newImpact(s), newExplain(s), newHold(s), newUnhold(s), newResume(s), newUrgent(s))
+	root.AddCommand(newImpact(s), newExplain(s), newHold(s), newUnhold(s), newResume(s), newUrgent(s), newStatus(s))
 	return root
 }
 

@@ -50,3 +50,12 @@ func List(parts []string, limit int) string {
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(parts[:limit], ", "), len(parts)-limit)
 }
+
+// Short returns the first characters of a text that has more.
+func Short(s string, limit int) string {
+	runes := []rune(s)
+	if len(runes) <= limit {
+		return s
+	}
+	return string(runes[:limit-1]) + "…"
+}

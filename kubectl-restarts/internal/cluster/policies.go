@@ -1,0 +1,43 @@
+package cluster
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// Policies lists the configs of a namespace, or of all namespaces if it is empty, whose annotations ask
+// for something. It reads only metadata, so the configs have no keys. If one kind of config cannot be
+// listed, it returns those of the other one, and an error.
+func (c *Cluster) Policies(ctx context.Context, namespace string) ([]*catalog.Config, error) {
+	configMaps, err1 := c.policies(ctx, apiclient.List{Resource: "configmaps", Namespace: namespace}, func(meta *metav1.ObjectMeta) catalog.Config {
+		return catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: *meta})
+	})
+	secrets, err2 := c.policies(ctx, apiclient.List{Resource: "secrets", Namespace: namespace, FieldSelector: "type!=helm.sh/release.v1"}, func(meta *metav1.ObjectMeta) catalog.Config {
+		return catalog.NewSecret(&corev1.Secret{ObjectMeta: *meta})
+	})
+	configMaps = append(configMaps, secrets...)
+	if err1 == nil {
+		return configMaps, err2
+	}
+	return configMaps, err1
+}
+
+func (c *Cluster) policies(ctx context.Context, list apiclient.List, reduce func(*metav1.ObjectMeta) catalog.Config) ([]*catalog.Config, error) {
+	list.Client, list.Accept = c.core.RESTClient(), apiclient.MetadataOnly
+	var configs []*catalog.Config
+	err := apiclient.EachPage(ctx, list, func() *metav1.PartialObjectMetadataList { return &metav1.PartialObjectMetadataList{} },
+		func() { configs = nil },
+		func(page *metav1.PartialObjectMetadataList) {
+			for i := range page.Items {
+				if config := reduce(&page.Items[i].ObjectMeta); config.Policy != nil {
+					configs = append(configs, &config)
+				}
+			}
+		})
+	return configs, err
+}

@@ -1,0 +1,255 @@
+package command_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/command"
+)
+
+// server answers like an API server: lists by their paths, and empty lists for all others.
+type server struct {
+	t       *testing.T
+	address string
+
+	mu      sync.Mutex
+	objects map[string]string // by path; an item of a list or a single object
+	writes  []string
+	denied  string // the path that the caller may not use
+	served  int    // how many lists of Deployments
+	onList  func(served int)
+}
+
+func newServer(t *testing.T) *server {
+	s := &server{t: t, objects: map[string]string{}}
+	web := httptest.NewServer(s)
+	t.Cleanup(web.Close)
+	s.address = web.URL
+	return s
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	object, isKnown := s.objects[r.URL.Path]
+	switch {
+	case r.URL.Path == s.denied:
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"not allowed"}`)
+	case r.Method == http.MethodPatch:
+		body, _ := io.ReadAll(r.Body)
+		s.writes = append(s.writes, r.URL.String()+" "+string(body))
+		fmt.Fprint(w, object)
+	case isKnown:
+		fmt.Fprint(w, object)
+	case kindOf(r) == "":
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"message":"not found"}`)
+	default:
+		fmt.Fprintf(w, `{"kind":%q,"apiVersion":%q,"items":[]}`, kindOf(r), versionOf(r))
+	}
+	if strings.HasSuffix(r.URL.Path, "/deployments") {
+		if s.served++; s.onList != nil {
+			s.onList(s.served)
+		}
+	}
+}
+
+// kindOf returns the kind of the list that is asked for, empty if it is an object.
+func kindOf(r *http.Request) string {
+	if strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadataList") {
+		return "PartialObjectMetadataList"
+	}
+	kinds := map[string]string{"deployments": "DeploymentList", "statefulsets": "StatefulSetList", "daemonsets": "DaemonSetList", "events": "EventList"}
+	return kinds[path.Base(r.URL.Path)]
+}
+
+func versionOf(r *http.Request) string {
+	switch {
+	case strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadataList"):
+		return "meta.k8s.io/v1"
+	case strings.HasPrefix(r.URL.Path, "/apis/"):
+		return "apps/v1"
+	}
+	return "v1"
+}
+
+// run runs the plugin in the namespace shop.
+func (s *server) run(ctx context.Context, arguments ...string) (code int, stdout, stderr string) {
+	s.t.Helper()
+	s.t.Setenv("KUBECONFIG", filepath.Join(s.t.TempDir(), "none"))
+	var out, complaints bytes.Buffer
+	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &complaints}
+	all := append([]string{arguments[0], "--server=" + s.address, "--namespace=shop"}, arguments[1:]...)
+	code = command.Run(ctx, all, streams)
+	return code, out.String(), complaints.String()
+}
+
+// deployment is a Deployment that reads the ConfigMap settings.
+func deployment(annotations string) string {
+	return fmt.Sprintf(`{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web","namespace":"shop","resourceVersion":"7","annotations":%s},
+		"spec":{"replicas":2,"selector":{"matchLabels":{"app":"web"}},"template":{"spec":{"containers":[{"name":"main","envFrom":[{"configMapRef":{"name":"settings"}}]}]}}},
+		"status":{"replicas":2,"updatedReplicas":2,"availableReplicas":2}}`, annotations)
+}
+
+func deployments(annotations string) string {
+	return `{"kind":"DeploymentList","apiVersion":"apps/v1","items":[` + deployment(annotations) + `]}`
+}
+
+const (
+	enabled     = `{"com.xing.deployment-restart":"enabled"}`
+	held        = `{"com.xing.deployment-restart":"enabled","com.xing.deployment-restart.hold":"migration"}`
+	listPath    = "/apis/apps/v1/namespaces/shop/deployments"
+	webPath     = listPath + "/web"
+	settingPath = "/api/v1/namespaces/shop/configmaps/settings"
+	settings    = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"settings","namespace":"shop","resourceVersion":"3"},"data":{"LEVEL":"info"}}`
+)
+
+func TestWrongArgumentsSayWhatToDo(t *testing.T) {
+	s := newServer(t)
+	for want, arguments := range map[string][]string{
+		"say what changes":                     {"impact"},
+		"--key needs a config":                 {"impact", "-f", "x.yaml", "--key=a"},
+		"is not a type of config":              {"impact", "deployment/web"},
+		"expected TYPE/NAME":                   {"impact", "settings"},
+		"use one of json, yaml, wide":          {"impact", "cm/settings", "-o", "name"},
+		"does not exist":                       {"impact", "-f", "missing.yaml"},
+		"is not a type of workload":            {"explain", "cm/settings"},
+		"use one of json, yaml":                {"explain", "deploy/web", "-o", "wide"},
+		"give a reason":                        {"hold", "deploy/web", " "},
+		"neither a type of workload nor":       {"hold", "pod/web", "reason"},
+		"unknown dry run":                      {"unhold", "deploy/web", "--dry-run=perhaps"},
+		"--interval must be at least":          {"status", "--interval=1ms"},
+		"unknown command":                      {"restart"},
+		"there is no configmap/x in namespace": {"impact", "cm/x"},
+		"not found":                            {"explain", "deploy/x"},
+	} {
+		code, stdout, stderr := s.run(t.Context(), arguments...)
+		if code != 1 || !strings.HasPrefix(stderr, "error: ") || !strings.Contains(stderr, want) || stdout != "" {
+			t.Errorf("%v ends with %d, %q, %q, want %q", arguments, code, stdout, stderr, want)
+		}
+	}
+}
+
+func TestTheImpactOfAFile(t *testing.T) {
+	s := newServer(t)
+	s.objects[listPath], s.objects[settingPath] = deployments(enabled), settings
+	file := filepath.Join(t.TempDir(), "settings.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		name, text string
+		code       int
+		want       string
+	}{
+		{"the same content", `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {LEVEL: info}}`, 0, "Nothing would restart."},
+		{"another content", `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {LEVEL: debug}}`, 2, "1 workload, 2 pods would restart."},
+		{"another namespace", `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: office}, data: {}}`, 1, "is in namespace office, not in shop"},
+		{"twice", "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}", 1, "configmap/shop/settings is there twice"},
+		{"nothing to compare", `{apiVersion: v1, kind: Service, metadata: {name: web}}`, 1, "there is no ConfigMap or Secret"},
+		{"values that are no texts", `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {LEVEL: 7}}`, 1, "configmap settings cannot be read"},
+	} {
+		write(test.text)
+		code, stdout, stderr := s.run(t.Context(), "impact", "-f", file, "--exit-code")
+		if code != test.code || !strings.Contains(stdout+stderr, test.want) {
+			t.Errorf("%s: %d, %s%s, want %d and %q", test.name, code, stdout, stderr, test.code, test.want)
+		}
+	}
+	s.denied = listPath
+	if code, _, stderr := s.run(t.Context(), "impact", "cm/settings"); code != 1 || !strings.Contains(stderr, "the result would be incomplete") {
+		t.Errorf("without permission: %d, %s", code, stderr)
+	}
+}
+
+func TestAHoldIsWrittenOnceAndChecked(t *testing.T) {
+	s := newServer(t)
+	s.objects[webPath] = deployment(enabled)
+	if code, stdout, stderr := s.run(t.Context(), "hold", "deploy/web", "migration", "--dry-run=client"); code != 0 || len(s.writes) > 0 || !strings.HasPrefix(stdout, "deployment/web held (client dry run)\n") {
+		t.Errorf("%d, %s%s, %v", code, stdout, stderr, s.writes)
+	}
+	for _, arguments := range [][]string{{"hold", "deploy/web", "migration", "--dry-run"}, {"hold", "deploy/web", "migration"}} {
+		if code, stdout, stderr := s.run(t.Context(), arguments...); code != 0 {
+			t.Errorf("%d, %s%s", code, stdout, stderr)
+		}
+	}
+	const patch = ` {"metadata":{"annotations":{"com.xing.deployment-restart.hold":"migration"},"resourceVersion":"7"}}`
+	want := []string{webPath + "?dryRun=All&fieldManager=kubectl-restarts" + patch, webPath + "?fieldManager=kubectl-restarts" + patch}
+	if fmt.Sprint(s.writes) != fmt.Sprint(want) {
+		t.Errorf("the writes are\n%v, want\n%v", s.writes, want)
+	}
+	s.objects[webPath] = deployment(held)
+	if code, _, stderr := s.run(t.Context(), "hold", "deploy/web", "another"); code != 1 || !strings.Contains(stderr, "is held already: migration") || len(s.writes) != 2 {
+		t.Errorf("%d, %s, %v", code, stderr, s.writes)
+	}
+	s.objects[webPath] = deployment(`{}`)
+	if _, _, stderr := s.run(t.Context(), "hold", "deploy/web", "another"); !strings.Contains(stderr, "is not enabled") {
+		t.Errorf("nothing says that the workload is not enabled: %s", stderr)
+	}
+}
+
+func TestTheStatusIsPrintedAgainWhenItChanges(t *testing.T) {
+	s := newServer(t)
+	s.objects[listPath] = deployments(enabled)
+	ctx, cancel := context.WithCancel(t.Context())
+	s.onList = func(served int) {
+		if served == 2 {
+			s.objects[listPath] = deployments(held)
+		}
+		if served == 4 {
+			cancel()
+		}
+	}
+	code, stdout, stderr := s.run(ctx, "status", "--watch", "--interval=1s")
+	before, after, hasChanged := strings.Cut(stdout, "\n--- ")
+	if code != 0 || !hasChanged || strings.Contains(after, "\n--- ") || !strings.Contains(before, "1 workload enabled in shop: 1 settled.") || !strings.Contains(after, "on hold") {
+		t.Errorf("%d\n%s%s", code, stdout, stderr)
+	}
+}
+
+func TestTheShellCompletesTypesAndNames(t *testing.T) {
+	s := newServer(t)
+	s.objects["/api/v1/namespaces/shop/configmaps"] = `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","items":[{"metadata":{"name":"settings"}}]}`
+	for want, arguments := range map[string][]string{
+		"configmap/\nsecret/\n:":                    {"impact", ""},
+		"configmap/settings\n:":                     {"impact", "configmap/"},
+		"deployment/\nstatefulset/\ndaemonset/\n:":  {"explain", ""},
+		"json\nyaml\nwide\n:":                       {"impact", "-o", ""},
+		"explain\tExplain why a workload restarted": {"exp"},
+	} {
+		_, stdout, stderr := s.run(t.Context(), append([]string{"__complete"}, arguments...)...)
+		if !strings.HasPrefix(stdout, want) {
+			t.Errorf("%v completes to %q (%s), want %q", arguments, stdout, stderr, want)
+		}
+	}
+}
+
+func TestJSONIsValidAndVisible(t *testing.T) {
+	s := newServer(t)
+	s.objects[webPath], s.objects[settingPath] = deployment(`{"com.xing.deployment-restart":"enabled","com.xing.deployment-restart.hold":"\u001b[2J\u009b\u202e\udb40\udc41"}`), settings
+	code, stdout, stderr := s.run(t.Context(), "explain", "deploy/web", "-o", "json")
+	var report struct{ Holds []string }
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil || code != 0 || len(report.Holds) != 1 || !strings.HasSuffix(report.Holds[0], "\x1b[2J\u009b\u202e\U000e0041") {
+		t.Errorf("%d, %q, %s, %v", code, report.Holds, stderr, err)
+	}
+	if strings.ContainsAny(stdout, "\x1b\u009b\u202e\U000e0041") {
+		t.Errorf("the output is %q", stdout)
+	}
+}

@@ -1,0 +1,165 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/overview"
+)
+
+const statusHelp = `Show which enabled workloads are not settled: those whose restart failed, is held, slowed or waits, and
+those that roll; and halts, holds and fan-outs. It shows what the cluster shows: annotations, statuses,
+Events and the ConfigMap of halts, as far as you may read them.`
+
+const statusExamples = `  # What is not settled in this namespace?
+  kubectl restarts status
+
+  # In the whole cluster, again and again
+  kubectl restarts status -A --watch`
+
+type statusCommand struct {
+	*session
+	output   outputFlags
+	all      bool
+	watch    bool
+	interval time.Duration
+	noted    map[string]bool
+}
+
+func newStatus(s *session) *cobra.Command {
+	c := &statusCommand{session: s, noted: make(map[string]bool)}
+	command := &cobra.Command{
+		Use:     "status",
+		Short:   "Show what is held, halted, failed, slowed or rolling",
+		Long:    statusHelp,
+		Example: statusExamples,
+		Args:    cobra.NoArgs,
+		RunE:    func(command *cobra.Command, _ []string) error { return c.run(command.Context()) },
+	}
+	c.output.add(command)
+	command.Flags().BoolVarP(&c.all, "all-namespaces", "A", false, "Look at all namespaces")
+	command.Flags().BoolVarP(&c.watch, "watch", "w", false, "Look again and again, and print what has changed")
+	command.Flags().DurationVar(&c.interval, "interval", 5*time.Second, "How often to look with --watch")
+	return command
+}
+
+// shortestInterval spares the API server.
+const shortestInterval = time.Second
+
+func (c *statusCommand) run(ctx context.Context) error {
+	if err := c.output.validate(); err != nil {
+		return err
+	}
+	if c.interval < shortestInterval {
+		return fmt.Errorf("--interval must be at least %s", shortestInterval)
+	}
+	namespace, _, err := c.namespace()
+	if err != nil {
+		return err
+	}
+	if c.all {
+		namespace = ""
+	}
+	from, err := c.connect()
+	if err != nil {
+		return err
+	}
+	if c.watch {
+		return c.look(ctx, from, namespace)
+	}
+	report, now, err := c.read(ctx, from, namespace)
+	if err != nil {
+		return err
+	}
+	return c.print(c.Out, report, now)
+}
+
+// look prints the report whenever it has changed, until the context ends.
+func (c *statusCommand) look(ctx context.Context, from *cluster.Cluster, namespace string) error {
+	ticker := time.NewTicker(c.interval)
+	defer ticker.Stop()
+	last := ""
+	for {
+		report, now, err := c.read(ctx, from, namespace)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && last == "":
+			return err
+		case err != nil: // the next look may succeed
+			c.note(err.Error())
+		default:
+			if last, err = c.printChanged(report, now, last); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// printChanged prints the report unless it is the last one, and returns how to recognize it.
+func (c *statusCommand) printChanged(report *overview.Report, now time.Time, last string) (string, error) {
+	var out bytes.Buffer
+	if err := c.print(&out, report, time.Time{}); err != nil { // without ages, which change all the time
+		return "", err
+	}
+	if out.String() == last {
+		return last, nil
+	}
+	if last != "" && !c.output.isStructured() {
+		fmt.Fprintf(c.Out, "\n--- %s\n", now.Format(time.TimeOnly))
+	}
+	return out.String(), c.print(c.Out, report, now)
+}
+
+func (c *statusCommand) print(w io.Writer, report *overview.Report, now time.Time) error {
+	if c.output.isStructured() {
+		return c.output.print(w, report)
+	}
+	options := c.output.table()
+	options.WithNamespace = c.all
+	return report.Print(w, options, now)
+}
+
+// read reads what the caller may read. Without the workloads there is nothing to show.
+func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespace string) (*overview.Report, time.Time, error) {
+	in := &overview.Input{Namespace: namespace, Now: time.Now()}
+	var err error
+	if in.Workloads, err = from.Workloads(ctx, namespace); err != nil {
+		return nil, in.Now, explained(err, "you need permission to list workloads; without it for the whole cluster, name a namespace")
+	}
+	configs, err1 := from.Policies(ctx, namespace)
+	events, err2 := from.Events(ctx, namespace, "", "")
+	halts, err3 := c.halts(ctx, from)
+	in.Configs, in.Events, in.Halts = configs, events, halts
+	for _, err := range []error{err1, err2} {
+		if apierrors.IsForbidden(err) {
+			c.noteOnce("what it says is incomplete: " + err.Error())
+		} else if err != nil {
+			return nil, in.Now, err
+		}
+	}
+	if err3 != nil {
+		return nil, in.Now, err3
+	}
+	report := overview.Look(in)
+	return &report, in.Now, nil
+}
+
+func (c *statusCommand) noteOnce(message string) {
+	if !c.noted[message] {
+		c.noted[message] = true
+		c.note(message)
+	}
+}

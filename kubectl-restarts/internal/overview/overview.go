@@ -1,0 +1,262 @@
+// Package overview says which workloads of a namespace, or of a cluster, are not settled, from what the
+// cluster shows. It is pure.
+package overview
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
+)
+
+// Input is what the cluster shows.
+type Input struct {
+	// Namespace is empty for all.
+	Namespace string
+	Workloads []facts.Workload
+	// Configs holds the configs whose annotations ask for something.
+	Configs []*catalog.Config
+	Halts   facts.Halts
+	Events  []facts.Event
+	Now     time.Time
+}
+
+// State is what a workload is in, as far as the cluster shows.
+type State string
+
+// The states, in the order in which they matter.
+const (
+	// Failed means that the pods do not run after a restart.
+	Failed State = "failed"
+	// Held means that a restart is due, and a person or a window keeps it from beginning.
+	Held State = "held"
+	// Slowed means that a restart is due, and is put off because the configs keep changing.
+	Slowed State = "slowed"
+	// Waiting means that a restart is due, and waits for others.
+	Waiting State = "waiting"
+	// Rolling means that not all pods run yet after a restart.
+	Rolling State = "rolling"
+	// OnHold means that a hold is set, and no restart is known to be due.
+	OnHold State = "on hold"
+	// Settled is the state of all others, which are counted only.
+	Settled State = "settled"
+)
+
+var states = []State{Failed, Held, Slowed, Waiting, Rolling, OnHold, Settled}
+
+// Row is a workload that is not settled.
+type Row struct {
+	Namespace string `json:"namespace"`
+	Workload  string `json:"workload"`
+	State     State  `json:"state"`
+	// Since is when that began, as far as it is known.
+	Since time.Time `json:"since,omitzero"`
+	Wave  int16     `json:"wave"`
+	Why   string    `json:"why,omitempty"`
+}
+
+// FanOut is the last that an Event said about the fan-out of a config.
+type FanOut struct {
+	Namespace string    `json:"namespace"`
+	Config    string    `json:"config"`
+	At        time.Time `json:"at"`
+	Progress  string    `json:"progress"`
+}
+
+// Report is the overview.
+type Report struct {
+	Summary   string        `json:"summary"`
+	Counts    map[State]int `json:"counts"`
+	Hold      string        `json:"hold,omitempty"` // of everything
+	Halts     []string      `json:"halts"`
+	HaltsRead bool          `json:"haltsRead"`
+	Holds     []string      `json:"configsOnHold"`
+	FanOuts   []FanOut      `json:"fanOuts"`
+	Workloads []Row         `json:"workloads"`
+}
+
+// The reasons of the Events that matter here.
+const (
+	notDelivered = "RestartNotDelivered"
+	backoff      = "RestartBackoff"
+	fanOut       = "FanOut"
+)
+
+// Look returns the overview.
+func Look(in *Input) Report {
+	r := Report{Counts: make(map[State]int), Hold: in.Halts.Hold, HaltsRead: in.Halts.Known, Halts: []string{}, Holds: []string{}, Workloads: []Row{}}
+	look := newLook(in)
+	for i := range in.Workloads {
+		if w := &in.Workloads[i]; w.Enabled {
+			row := look.row(w)
+			if r.Counts[row.State]++; row.State != Settled {
+				r.Workloads = append(r.Workloads, row)
+			}
+		}
+	}
+	slices.SortFunc(r.Workloads, func(a, b Row) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), cmp.Compare(slices.Index(states, a.State), slices.Index(states, b.State)), cmp.Compare(a.Wave, b.Wave), strings.Compare(a.Workload, b.Workload))
+	})
+	for i := range in.Halts.Active {
+		if halt := &in.Halts.Active[i]; in.isInside(halt.Config.Namespace) {
+			r.Halts = append(r.Halts, in.prefix(halt.Config.Namespace)+facts.DescribeHalt(halt))
+		}
+	}
+	for _, config := range in.Configs {
+		if config.Policy != nil && config.Policy.Hold != "" {
+			r.Holds = append(r.Holds, in.prefix(config.Ref.Namespace)+facts.ConfigName(config.Ref)+": "+config.Policy.Hold)
+		}
+	}
+	slices.Sort(r.Holds)
+	r.FanOuts, r.Summary = look.fanOuts(), in.summary(r.Counts)
+	return r
+}
+
+func (in *Input) isInside(namespace string) bool {
+	return in.Namespace == "" || namespace == in.Namespace || namespace == "*"
+}
+
+// prefix names the namespace if there are several.
+func (in *Input) prefix(namespace string) string {
+	if in.Namespace == "" {
+		return namespace + ": "
+	}
+	return ""
+}
+
+func (in *Input) summary(counts map[State]int) string {
+	total := 0
+	var parts []string
+	for _, state := range states {
+		if counts[state] > 0 {
+			total += counts[state]
+			parts = append(parts, fmt.Sprintf("%d %s", counts[state], state))
+		}
+	}
+	where := "in all namespaces"
+	if in.Namespace != "" {
+		where = "in " + in.Namespace
+	}
+	if total == 0 {
+		return "No workload is enabled " + where + "."
+	}
+	return fmt.Sprintf("%s enabled %s: %s.", text.Count(total, "workload"), where, strings.Join(parts, ", "))
+}
+
+// look finds what concerns a workload.
+type look struct {
+	*Input
+	configs map[catalog.ConfigRef]*catalog.Config
+	halts   map[catalog.ConfigRef]*gate.Halt
+	// events holds the last Event of each reason on each object.
+	events map[about]*facts.Event
+}
+
+type about struct{ namespace, on, reason string }
+
+func newLook(in *Input) *look {
+	l := &look{in, make(map[catalog.ConfigRef]*catalog.Config), make(map[catalog.ConfigRef]*gate.Halt), make(map[about]*facts.Event)}
+	for _, config := range in.Configs {
+		l.configs[config.Ref] = config
+	}
+	for i := range in.Halts.Active {
+		l.halts[in.Halts.Active[i].Config] = &in.Halts.Active[i]
+	}
+	for i := range in.Events {
+		e := &in.Events[i]
+		key := about{e.Namespace, e.On, e.Reason}
+		if last := l.events[key]; last == nil || e.At.After(last.At) {
+			l.events[key] = e
+		}
+	}
+	return l
+}
+
+func (l *look) row(w *facts.Workload) Row {
+	row := Row{Namespace: w.Ref.Namespace, Workload: w.Name(), Wave: w.Wave(), State: Settled}
+	restarted, err := time.Parse(time.RFC3339Nano, w.Timestamp)
+	if err != nil {
+		restarted = time.Time{}
+	}
+	failed := l.since(w, notDelivered, restarted)
+	switch {
+	case failed != nil && !w.Rollout.IsWhole():
+		row.State, row.Since, row.Why = Failed, failed.At, failed.Message
+	case w.Timestamp != "" && w.Rollout.GaveUp:
+		row.State, row.Since, row.Why = Failed, restarted, "its pods make no progress"
+	case !w.Applied.Contradicted.IsZero():
+		row.Since = w.Applied.Contradicted
+		row.State, row.Why = l.due(w, restarted)
+	case w.Timestamp != "" && w.Hold == catalog.NoHold && !w.Rollout.IsWhole():
+		row.State, row.Since, row.Why = Rolling, restarted, w.Cause
+	case w.Policy != nil && w.Policy.Hold != "":
+		row.State, row.Why = OnHold, w.Policy.Hold
+	}
+	return row
+}
+
+// due returns the state of a workload that should restart, and why it does not.
+func (l *look) due(w *facts.Workload, restarted time.Time) (State, string) {
+	if answer := l.admit(w); !answer.MayBegin() {
+		return Held, describe(answer)
+	}
+	if slowed := l.since(w, backoff, restarted); slowed != nil {
+		return Slowed, slowed.Message
+	}
+	return Waiting, ""
+}
+
+// since returns the last Event of a reason on a workload if it is later than its last restart.
+func (l *look) since(w *facts.Workload, reason string, restarted time.Time) *facts.Event {
+	e := l.events[about{w.Ref.Namespace, w.Name(), reason}]
+	if e == nil || e.At.Before(restarted.Truncate(time.Second)) {
+		return nil
+	}
+	return e
+}
+
+// admit answers whether a restart of a workload for any of its configs may begin, as far as people's
+// wishes and halts say.
+func (l *look) admit(w *facts.Workload) gate.Answer {
+	var configs []*catalog.Config
+	var halt *gate.Halt
+	for _, ref := range w.Configs() {
+		if config := l.configs[ref]; config != nil {
+			configs = append(configs, config)
+		}
+		if active := l.halts[ref]; active != nil && halt == nil {
+			halt = active
+		}
+	}
+	return w.Admit(configs, l.Halts.Hold, halt, l.Now)
+}
+
+func describe(answer gate.Answer) string {
+	switch answer.Reason {
+	case gate.Halted:
+		return facts.ConfigName(answer.Halt.Config) + " is halted"
+	case gate.Window:
+		return facts.Opening(answer.Until)
+	}
+	return answer.Text
+}
+
+// fanOuts returns the fan-outs that have not finished, by what Events said last.
+func (l *look) fanOuts() []FanOut {
+	all := []FanOut{}
+	for key, e := range l.events {
+		if key.reason == fanOut && !strings.HasPrefix(e.Message, "finished") {
+			all = append(all, FanOut{key.namespace, key.on, e.At, e.Message})
+		}
+	}
+	slices.SortFunc(all, func(a, b FanOut) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Config, b.Config))
+	})
+	return all
+}

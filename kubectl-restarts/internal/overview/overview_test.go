@@ -1,0 +1,144 @@
+package overview_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/overview"
+)
+
+var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func configRef(name string) catalog.ConfigRef {
+	return catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: name}
+}
+
+// workload returns an enabled workload that reads the config, and whose pods all run.
+func workload(name, config string, adjust ...func(*facts.Workload)) facts.Workload {
+	w := facts.Workload{Enabled: true, Workload: catalog.Workload{
+		Ref:        catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "shop", Name: name},
+		References: []catalog.Reference{{Config: configRef(config)}},
+		Rollout:    catalog.Rollout{Wanted: 1, Updated: 1, Available: 1, Observed: true},
+	}}
+	for _, f := range adjust {
+		f(&w)
+	}
+	return w
+}
+
+func due(w *facts.Workload) { w.Applied.Contradicted = now.Add(-5 * time.Minute) }
+
+func restarted(w *facts.Workload) {
+	w.Timestamp, w.Cause = now.Add(-3*time.Minute).Format(time.RFC3339), "configmap/calm: LEVEL"
+	w.Rollout.Available = 0
+}
+
+func policy(p catalog.WorkloadPolicy) func(*facts.Workload) {
+	return func(w *facts.Workload) { w.Policy = &p }
+}
+
+func heldConfig(name, reason string) *catalog.Config {
+	config := catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: name, Annotations: map[string]string{catalog.HoldAnnotation: reason},
+	}})
+	return &config
+}
+
+func event(minutesAgo int, on, reason, message string) facts.Event {
+	return facts.Event{At: now.Add(-time.Duration(minutesAgo) * time.Minute), Namespace: "shop", On: on, Reason: reason, Message: message}
+}
+
+func input() *overview.Input {
+	return &overview.Input{
+		Namespace: "shop", Now: now,
+		Workloads: []facts.Workload{
+			workload("calm", "calm"),
+			workload("off", "calm", due, func(w *facts.Workload) { w.Enabled = false }),
+			workload("failed", "calm", restarted),
+			workload("gave-up", "calm", restarted, func(w *facts.Workload) { w.Rollout.GaveUp = true }),
+			workload("rolling", "calm", restarted, policy(catalog.WorkloadPolicy{Wave: -1})),
+			workload("recovered", "calm", restarted, func(w *facts.Workload) { w.Rollout.Available = 1 }),
+			workload("held", "calm", due, policy(catalog.WorkloadPolicy{Hold: "migration\x1b[2J"})),
+			workload("held-config", "approved", due),
+			workload("halted", "broken", due),
+			workload("window", "calm", due, policy(catalog.WorkloadPolicy{Window: "0 22 * * 1-5 6h", Wave: 7})),
+			workload("slowed", "calm", due),
+			workload("waiting", "calm", due),
+			workload("on-hold", "calm", policy(catalog.WorkloadPolicy{Hold: "just in case"})),
+		},
+		Configs: []*catalog.Config{heldConfig("approved", "edits need approval")},
+		Halts: facts.NewHalts(map[string]string{
+			"configmap.shop.broken":   `[{"id":"k3v7x2ab","config":"configmap/shop/broken","content":"4d28","failed":["deployment/shop/api"],"since":"2026-11-20T11:46:46Z"}]`,
+			"configmap.office.broken": `[{"id":"aaaaaaaa","config":"configmap/office/broken","content":"4d28","failed":["deployment/office/api"],"since":"2026-11-20T11:46:46Z"}]`,
+		}),
+		Events: []facts.Event{
+			event(2, "deployment/failed", "RestartNotDelivered", "the restart failed"),
+			event(9, "deployment/rolling", "RestartNotDelivered", "an earlier restart failed"),
+			event(2, "deployment/recovered", "RestartNotDelivered", "the restart failed"),
+			event(4, "deployment/slowed", "RestartBackoff", "configmap calm keeps changing"),
+			event(4, "configmap/calm", "FanOut", "fan-out of 9f161f04f7ef4b51: 1 of 4 delivered, 1 rolling"),
+			event(1, "configmap/calm", "FanOut", "fan-out of 9f161f04f7ef4b51: 2 of 4 delivered, 1 rolling"),
+			event(1, "configmap/done", "FanOut", "finished: 4 delivered in 10s"),
+		},
+	}
+}
+
+func TestTheOverviewShowsWhatIsNotSettled(t *testing.T) {
+	var out bytes.Buffer
+	report := overview.Look(input())
+	if err := report.Print(&out, printers.PrintOptions{}, now); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.TrimPrefix(`
+12 workloads enabled in shop: 2 failed, 4 held, 1 slowed, 1 waiting, 1 rolling, 1 on hold, 2 settled.
+
+Halts:
+  configmap/broken has broken deployment/api, halted since 2026-11-20T11:46:46Z; revert it, or resume with: kubectl restarts resume -n shop configmap/broken k3v7x2ab
+
+Configs on hold:
+  configmap/approved: edits need approval
+
+CONFIG           LAST HEARD   FAN-OUT
+configmap/calm   60s          fan-out of 9f161f04f7ef4b51: 2 of 4 delivered, 1 rolling
+
+WORKLOAD                 STATE     SINCE   WAVE   WHY
+deployment/failed        failed    2m      0      the restart failed
+deployment/gave-up       failed    3m      0      its pods make no progress
+deployment/halted        held      5m      0      configmap/broken is halted
+deployment/held          held      5m      0      the workload is held: migration\u001b[2J
+deployment/held-config   held      5m      0      the configmap/approved is held: edits need approval
+deployment/window        held      5m      7      its window opens at 2026-11-20T22:00:00Z
+deployment/slowed        slowed    5m      0      configmap calm keeps changing
+deployment/waiting       waiting   5m      0      
+deployment/rolling       rolling   3m      -1     configmap/calm: LEVEL
+deployment/on-hold       on hold           0      just in case
+
+`, "\n") + overview.OnlyLeader + "\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheOverviewOfAllNamespacesNamesThem(t *testing.T) {
+	in := input()
+	in.Namespace, in.Halts.Hold = "", "incident 42"
+	report := overview.Look(in)
+	if len(report.Halts) != 2 || !strings.HasPrefix(report.Halts[0], "office: ") || !strings.HasPrefix(report.Holds[0], "shop: ") {
+		t.Errorf("%q, %q", report.Halts, report.Holds)
+	}
+	if report.Counts[overview.Held] != 6 || report.Counts[overview.Waiting] != 0 {
+		t.Errorf("a hold of everything does not hold all that is due: %v", report.Counts)
+	}
+	if got := overview.Look(&overview.Input{Namespace: "shop"}); got.Summary != "No workload is enabled in shop." {
+		t.Error(got.Summary)
+	}
+}

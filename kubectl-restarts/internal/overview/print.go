@@ -1,0 +1,94 @@
+package overview
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
+)
+
+// OnlyLeader says what is missing.
+const OnlyLeader = "Only the leader of the controller knows what waits for its grace period, its turn or a place at this moment: see its status page."
+
+// Print writes the report for a person.
+func (r *Report) Print(w io.Writer, options printers.PrintOptions, now time.Time) error {
+	fmt.Fprintln(w, text.Safe(r.Summary))
+	if r.Hold != "" {
+		fmt.Fprintln(w, "All restarts are held: "+text.Safe(r.Hold))
+	}
+	section := func(name string, lines []string) {
+		if len(lines) > 0 {
+			fmt.Fprintf(w, "\n%s:\n", name)
+		}
+		for _, line := range lines {
+			fmt.Fprintln(w, "  "+text.Safe(line))
+		}
+	}
+	section("Halts", r.Halts)
+	if !r.HaltsRead {
+		section("Halts", []string{"not known: you may not read the ConfigMap of halts, or it is elsewhere (--controller-namespace)"})
+	}
+	section("Configs on hold", r.Holds)
+	for _, table := range []*metav1.Table{r.fanOutTable(options, now), r.workloadTable(options, now)} {
+		if len(table.Rows) == 0 {
+			continue
+		}
+		fmt.Fprintln(w)
+		if err := printers.NewTablePrinter(options).PrintObj(table, w); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", OnlyLeader)
+	return err
+}
+
+func newTable(options printers.PrintOptions, names ...string) *metav1.Table {
+	table := &metav1.Table{}
+	if options.WithNamespace {
+		names = append([]string{"Namespace"}, names...)
+	}
+	for _, name := range names {
+		table.ColumnDefinitions = append(table.ColumnDefinitions, metav1.TableColumnDefinition{Name: name, Type: "string"})
+	}
+	return table
+}
+
+func addRow(table *metav1.Table, options printers.PrintOptions, namespace string, cells ...any) {
+	if options.WithNamespace {
+		cells = append([]any{namespace}, cells...)
+	}
+	table.Rows = append(table.Rows, metav1.TableRow{Cells: cells})
+}
+
+func (r *Report) fanOutTable(options printers.PrintOptions, now time.Time) *metav1.Table {
+	table := newTable(options, "Config", "Last heard", "Fan-out")
+	for i := range r.FanOuts {
+		f := &r.FanOuts[i]
+		addRow(table, options, f.Namespace, f.Config, facts.Age(now.Sub(f.At)), text.Safe(f.Progress))
+	}
+	return table
+}
+
+// shortWhy is how many bytes of a reason a table shows.
+const shortWhy = 100
+
+func (r *Report) workloadTable(options printers.PrintOptions, now time.Time) *metav1.Table {
+	table := newTable(options, "Workload", "State", "Since", "Wave", "Why")
+	for i := range r.Workloads {
+		row := &r.Workloads[i]
+		since, why := "", row.Why
+		if !row.Since.IsZero() {
+			since = facts.Age(now.Sub(row.Since))
+		}
+		if !options.Wide {
+			why = text.Short(why, shortWhy)
+		}
+		addRow(table, options, row.Namespace, row.Workload, string(row.State), since, row.Wave, text.Safe(why))
+	}
+	return table
+}
