@@ -332,3 +332,11 @@ func TestTheReasonOfAWaitStaysTheSameWhileItsHaltGrows(t *testing.T) {
 		t.Errorf("%q became %q and %q", want, during, after)
 	}
 }
+
+func TestAHaltOfAGroupNamesNoWorkloadsOfOtherNamespaces(t *testing.T) {
+	halt := &gate.Halt{ID: "x", Config: gate.GroupOf(catalog.ConfigMap, "bundle"), Failed: []catalog.WorkloadRef{deploymentNamed("secret/plans"), deploymentNamed("b/web")}}
+	why := describeWait(gate.Answer{Reason: gate.Halted, Halt: halt})
+	if !strings.Contains(why, "has broken workloads in several namespaces; revert it, or resume with: ") || strings.Contains(why, "plans") {
+		t.Errorf("%q", why)
+	}
+}

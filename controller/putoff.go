@@ -69,11 +69,19 @@ func describeWait(answer gate.Answer) string {
 	case answer.Reason == gate.Halted && answer.Halt.ID == "":
 		return fmt.Sprintf("too many configs of namespace %s have broken workloads", answer.Halt.Config.Namespace)
 	case answer.Reason == gate.Halted:
-		return fmt.Sprintf("%s has broken %s; revert it, or resume with: %s", configName(answer.Halt.Config), workloadNames(answer.Halt.Failed), resumeCommand(answer.Halt.Config, answer.Halt.ID))
+		return fmt.Sprintf("%s has broken %s; revert it, or resume with: %s", configName(answer.Halt.Config), brokenBy(answer.Halt), resumeCommand(answer.Halt.Config, answer.Halt.ID))
 	case answer.Until.IsZero():
 		return "its window cannot be read, or never opens"
 	}
 	return "its window opens at " + answer.Until.UTC().Format(time.RFC3339)
+}
+
+// brokenBy names the workloads that failed, unless whoever reads it may not see their namespaces.
+func brokenBy(halt *gate.Halt) string {
+	if gate.IsGroup(halt.Config) {
+		return "workloads in several namespaces"
+	}
+	return workloadNames(halt.Failed)
 }
 
 // describeEarlierWave says which wave has not ended, and names one workload of it.
