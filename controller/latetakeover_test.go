@@ -116,3 +116,26 @@ func TestARestartThatShowsBeforeItsAnswerIsNotThatOfAFormerLeader(t *testing.T) 
 		}
 	})
 }
+
+// A leader dies while the first reader is stuck, and its successor takes over when the rollout has just been given
+// up.
+func TestARestartThatFailsBetweenTwoLeadersHaltsTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leader, next := gradual(t, "a/web"), gradual(t, "a/web")
+		next.deployments, next.version = leader.deployments, 1000
+		list(next, "deployments", next.deployments)
+		next.controller.leading.Store(false)
+		time.Sleep(time.Minute)
+		for _, w := range []*world{next, leader} {
+			w.edited("a/c", "2")
+		}
+		settle(leader)
+		time.Sleep(10*time.Minute + 10*time.Second)
+		next.changed("a/web", failed)
+		next.controller.beginToLead()
+		next.controller.deliveries.look(t.Context(), deploymentNamed("a/web"))
+		if halts := next.controller.gate.activeHalts(); len(halts) != 1 {
+			t.Errorf("there are the halts %v, want one", halts)
+		}
+	})
+}

@@ -65,14 +65,19 @@ func Begin(w *catalog.Workload, wasWhole bool, at time.Time) *Restart {
 	return &Restart{Timestamp: w.Timestamp, Template: w.Template, WasWhole: wasWhole, progressed: at, pause: firstAsk}
 }
 
-// longestResumed is how old a restart may be for another process to follow it, whatever its deadline.
-const longestResumed = time.Hour
+const (
+	// takeover is how long there may be no leader. A rollout may exceed its deadline meanwhile, and the next
+	// leader must notice.
+	takeover = time.Minute
+	// longestResumed is how old a restart may be for another process to follow it, whatever its deadline.
+	longestResumed = time.Hour
+)
 
 // Resumes reports whether the restart of a workload may still be under way, and when it began, for a
 // process that did not make it. If the clock of the other process was ahead, the restart began at the latest now.
 func Resumes(w *catalog.Workload, policy Policy, now time.Time) (began time.Time, isRolling bool) {
 	began, err := time.Parse(time.RFC3339Nano, w.Timestamp)
-	longest := min(policy.deadline(w), longestResumed)
+	longest := min(policy.deadline(w)+takeover, longestResumed)
 	isOurs := w.Applied.Trusted && w.Applied.Reverted == nil && !began.Before(w.Applied.Written)
 	if err != nil || !isOurs || began.Before(now.Add(-longest)) || began.After(now.Add(longest)) {
 		return time.Time{}, false

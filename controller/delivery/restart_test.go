@@ -179,9 +179,10 @@ func TestAnotherProcessFollowsARestartThatMayBeUnderWay(t *testing.T) {
 		"rolling":                 {at(0).Format(time.RFC3339Nano), begun, 300, true},
 		"complete since a moment": {at(0).Format(time.RFC3339Nano), whole, 20, true},
 		"complete":                {at(0).Format(time.RFC3339Nano), whole, 31, false},
-		"long ago":                {at(0).Format(time.RFC3339Nano), begun, 601, false},
+		"stuck during a takeover": {at(0).Format(time.RFC3339Nano), begun, 659, true},
+		"long ago":                {at(0).Format(time.RFC3339Nano), begun, 661, false},
 		"by a clock ahead":        {at(300).Format(time.RFC3339Nano), begun, 0, true},
-		"in the far future":       {at(601).Format(time.RFC3339Nano), begun, 0, false},
+		"in the far future":       {at(661).Format(time.RFC3339Nano), begun, 0, false},
 		"never":                   {"", begun, 5, false},
 		"not a time":              {"now", begun, 5, false},
 	} {
