@@ -111,6 +111,7 @@ func TestAValueBecomesAnArgument(t *testing.T) {
 		{values{"dryRun": true}, "--dry-run"},
 		{values{"namespaces": []string{"team-a", "team-b"}}, "--namespace=team-a --namespace=team-b"},
 		{values{"extraFlags": []string{"--restart-grace-period=10", "-v=1"}}, "--restart-grace-period=10 -v=1"},
+		{values{"extraFlags": []string{"--listen-address=[::]:10254"}}, "--listen-address=[::]:10254"}, // only IPv6
 	} {
 		t.Run(test.want, func(t *testing.T) {
 			t.Parallel()

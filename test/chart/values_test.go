@@ -48,6 +48,7 @@ func TestAValueThatIsNotKnownOrNotPossibleIsRejected(t *testing.T) {
 		{values{"extraFlags": []string{"verbose"}}, []string{"/extraFlags/0"}},
 		{values{"extraFlags": []string{"--restart-grace-period 10"}}, []string{"/extraFlags/0", "="}},
 		{values{"extraFlags": []string{"--namespace=a"}}, []string{"extraFlags must not contain --namespace: set the value namespaces instead"}},
+		{values{"extraFlags": []string{"--listen-address=:8080"}}, []string{"--listen-address=:8080", "use port 10254"}},
 		{values{"extraFlags": []string{"--dry-run"}}, []string{"extraFlags must not contain --dry-run: set the value dryRun instead"}},
 		{values{"monitors": values{"interval": "often"}}, []string{"/monitors/interval"}},
 		{values{"networkPolicy": values{"from": []values{{"pods": values{}}}}}, []string{"/networkPolicy/from/0", "pods", "not allowed"}},

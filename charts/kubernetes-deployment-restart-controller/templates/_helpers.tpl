@@ -130,5 +130,8 @@ metadata:
 {{- with get $values (trimPrefix "--" $flag) }}
 {{- fail (printf "extraFlags must not contain %s: set the value %s instead" $flag .) }}
 {{- end }}
+{{- if and (hasPrefix "--listen-address" .) (not (hasSuffix ":10254" .)) }}
+{{- fail (printf "extraFlags must not contain %s: probes and Prometheus use port 10254" .) }}
+{{- end }}
 {{- end }}
 {{- end }}
