@@ -222,7 +222,7 @@ func (c *Controller) ExplainConfig(name string, now time.Time) *status.Config {
 	list := status.NewShortlist(compareReaders)
 	for _, w := range readers {
 		s := c.standingOf(w.Ref)
-		explained.States[s.state]++
+		explained.States[s.stateOf(w)]++
 		list.Add(s)
 	}
 	explained.Readers = status.ListOf(list, c.entry)

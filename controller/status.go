@@ -157,12 +157,17 @@ func (c *Controller) entry(s standing) status.Entry {
 	}
 	e.For = causeNote(*s.restart)
 	if w := c.catalog.Workload(s.ref); w != nil {
-		e.Pods = podsOf(w)
-		if s.state == status.Rolling && w.Rollout.IsWhole() {
-			e.State = status.Soaking
-		}
+		e.State, e.Pods = s.stateOf(w), podsOf(w)
 	}
 	return e
+}
+
+// stateOf also tells workloads that roll from those that run with all their pods again.
+func (s *standing) stateOf(w *catalog.Workload) status.State {
+	if s.state == status.Rolling && w.Rollout.IsWhole() {
+		return status.Soaking
+	}
+	return s.state
 }
 
 // changed names the configs that changed.

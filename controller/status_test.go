@@ -41,6 +41,14 @@ func TestTheOverviewShowsAnEditOnItsWayToTheReaders(t *testing.T) {
 	}
 
 	settle(w)
+	w.changed(w.restarted()[0], func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 1 })
+	if got := w.controller.ExplainConfig("configmap/a/c", time.Now()).States; !maps.Equal(got, map[status.State]int{status.Rolling: 1, status.Waiting: 2}) {
+		t.Errorf("while it rolls: %v", got)
+	}
+	w.changed(w.restarted()[0], wholeStatus)
+	if got := w.controller.ExplainConfig("configmap/a/c", time.Now()).States; !maps.Equal(got, map[status.State]int{status.Soaking: 1, status.Waiting: 2}) {
+		t.Errorf("while it soaks: %v", got)
+	}
 	o = w.overview()
 	if o.Pending.Total != 0 || o.Rolling.Total != 1 || o.Waiting.Total != 2 {
 		t.Fatalf("after the grace period: %+v", o)

@@ -36,7 +36,6 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, look look) {
 	s := &stream{writer: w, control: http.NewResponseController(w)}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
-	_ = s.control.SetReadDeadline(time.Time{}) // that of the server is for requests
 	ticker := time.NewTicker(lookPeriod)
 	defer ticker.Stop()
 	for s.show(look(r), time.Now()) == nil {

@@ -230,9 +230,11 @@ func (r *reader) next(t *testing.T) string {
 	return ""
 }
 
-func TestAStreamReportsWhatChanges(t *testing.T) {
+func TestAStreamReportsWhatChangesForLongerThanOtherAnswersMayTake(t *testing.T) {
 	c := leading()
-	server := httptest.NewServer(c.handler())
+	server := httptest.NewUnstartedServer(c.handler())
+	server.Config.ReadTimeout, server.Config.WriteTimeout = 500*time.Millisecond, 500*time.Millisecond
+	server.Start()
 	t.Cleanup(server.Close) // after the streams
 	events := open(t, server, "/events")
 	if got := events.response.Header.Get("Content-Type"); got != "text/event-stream" {

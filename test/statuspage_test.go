@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"html"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/test/harness"
 )
 
 // statusPage is what the controller has shown of a test's namespace.
@@ -133,6 +136,30 @@ func (p *statusPage) requireHalt(halt *status.Halt, broken string) {
 	p.must(err)
 	if !strings.Contains(html.UnescapeString(page), halt.Resume) {
 		p.Errorf("the page lacks %s: %s", halt.Resume, page)
+	}
+}
+
+func TestTheStatusPageOfAStandbyNamesTheLeader(t *testing.T) {
+	s := newSceneApart(t)
+	leader, standby := s.startReplicas(5*time.Second, "--status-address=127.0.0.1:0")
+	host, err := os.Hostname()
+	s.must(err)
+	for replica, leads := range map[*harness.Controller]bool{leader: true, standby: false} {
+		s.controller = replica
+		s.eventually("the replica names the leader", func(ctx context.Context) error {
+			o, err := read[status.Overview](ctx, &statusPage{scene: s}, "/status.json")
+			if err == nil && (o.Leads != leads || o.Leader != host) {
+				err = fmt.Errorf("it says that %q leads, itself: %t", o.Leader, o.Leads)
+			}
+			return err
+		})
+	}
+	for path, want := range map[string]int{"/": http.StatusOK, "/config/" + settings.key(s.namespace): http.StatusServiceUnavailable} {
+		code, page, err := standby.GetStatus(s.Context(), path)
+		s.must(err)
+		if code != want || !strings.Contains(page, "The leader is <code>"+html.EscapeString(host)+"</code>") {
+			t.Errorf("%s: %d %s", path, code, page)
+		}
 	}
 }
 
