@@ -49,7 +49,7 @@ func (w *world) runsWithPods(annotations map[string]string, names ...string) {
 		})
 	}
 	settle(w)
-	time.Sleep(time.Minute)
+	w.pass(time.Minute)
 }
 
 // startsPod makes another pod of a Deployment run from now on.
@@ -60,6 +60,14 @@ func (w *world) startsPod(name string) {
 		Name: "app", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
 	}}}
 	w.pods[of] = append(w.pods[of], pod)
+}
+
+// pass lets time pass, and what happens then. What the test has done before is visible to all goroutines, and what
+// they do is visible to the test.
+func (w *world) pass(d time.Duration) {
+	w.passed.Add(1)
+	time.Sleep(d)
+	synctest.Wait()
 }
 
 var held = map[string]string{catalog.HoldAnnotation: "an incident"}
@@ -92,7 +100,7 @@ func TestAHeldWorkloadCountsAsExposedFromWhenAPodHasReadTheNewContentUntilItIsNo
 		"the content is reverted, and the pod that has read it waits for its restart": {held, "hold", func(w *world) {
 			w.edited("a/c", "1")
 			settle(w)
-			time.Sleep(20 * time.Second) // until its pods are looked at again
+			w.pass(20 * time.Second) // until its pods are looked at again
 		}},
 		"it is deleted": {held, "hold", func(w *world) { w.hide("deployments", w.deployments["a/web"]) }},
 		"its window opens": {map[string]string{catalog.WindowAnnotation: "0 2 1 1 * 1h"}, "window", func(w *world) {
@@ -105,10 +113,10 @@ func TestAHeldWorkloadCountsAsExposedFromWhenAPodHasReadTheNewContentUntilItIsNo
 				w.runsWithPods(test.annotations, "a/web", "a/other", "b/web")
 				w.edited("a/c", "2")
 				settle(w)
-				time.Sleep(20 * time.Second)
+				w.pass(20 * time.Second)
 				w.requireExposed(t, "with pods from before the edit")
 				w.startsPod("a/web")
-				time.Sleep(20 * time.Second)
+				w.pass(20 * time.Second)
 				w.requireExposed(t, "with a pod from after the edit", "a/"+test.reason+" 1")
 				test.ends(w)
 				settle(w)
@@ -153,14 +161,14 @@ func TestPodsAreListedOnceASecondAndInTurnsByNamespace(t *testing.T) {
 		if w.listings = nil; w.controller.gate.ledger.UnderWay() > 0 {
 			t.Fatal("something rolls")
 		}
-		time.Sleep(time.Minute)
+		w.pass(time.Minute)
 		if len(w.listings) > 0 {
 			t.Errorf("%d lists although nothing is held", len(w.listings))
 		}
 		w.edited("a/c", "2")
 		w.edited("b/c", "2")
 		settle(w)
-		time.Sleep(2 * time.Minute)
+		w.pass(2 * time.Minute)
 		ofB := 0
 		of := make(map[string]int)
 		for _, listed := range w.listings {
@@ -196,7 +204,7 @@ func TestPodsThatTakeLongToListAreListedForATenthOfTheTime(t *testing.T) {
 			w.meanwhile = takeLong
 		}
 		w.meanwhile = takeLong
-		time.Sleep(time.Hour)
+		w.pass(time.Hour)
 		if n := len(w.listings); n < 30 || n > 37 {
 			t.Errorf("%d lists of 10 seconds in an hour", n)
 		}
@@ -209,14 +217,14 @@ func TestWhatWasFoundOutStaysWhileThePodsCannotBeListed(t *testing.T) {
 		w.runsWithPods(held, "a/web")
 		w.edited("a/c", "2")
 		settle(w)
-		time.Sleep(5 * time.Second)
+		w.pass(5 * time.Second)
 		w.startsPod("a/web")
-		time.Sleep(20 * time.Second)
+		w.pass(20 * time.Second)
 		w.refusePods = http.StatusForbidden
-		time.Sleep(time.Minute)
+		w.pass(time.Minute)
 		w.requireExposed(t, "while the pods cannot be listed", "a/hold 1")
 		w.refusePods, w.pods = 0, nil
-		time.Sleep(time.Minute)
+		w.pass(time.Minute)
 		w.requireExposed(t, "without pods")
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +41,7 @@ type world struct {
 	refusePods  int                     // likewise for lists of pods
 	meanwhile   func()                  // what happens while the pods are listed next
 	patched     func()                  // what happens before the answer to the next patch arrives
+	passed      atomic.Int64            // makes what a test does visible to the goroutines of the controller
 }
 
 func newWorld(t testing.TB) *world {
@@ -160,6 +162,7 @@ func (w *world) work() bool {
 
 // RoundTrip answers the controller's requests.
 func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.passed.Load()
 	path := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	resource, name := path[len(path)-1], path[len(path)-3]+"/"+path[len(path)-1]
 	switch {
