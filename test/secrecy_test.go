@@ -2,6 +2,7 @@ package test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -9,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"runtime"
 	"slices"
 	"strconv"
@@ -118,7 +120,7 @@ func checkSecrecy(s *scene, flags []string) {
 		"GOGC=10",
 	}
 	s.installation = &talkative
-	controller := s.startController(append(flags, "-v", "9")...)
+	controller := s.startController(append(flags, "-v", "9", "--status-address=127.0.0.1:0")...)
 	if len(flags) > 0 {
 		all = append(all, s.run("app", pod))
 	}
@@ -154,6 +156,7 @@ func (c *canaries) requireNothingRevealed(controller *harness.Controller, all []
 		s.must(err)
 		c.requireAbsent(page, text)
 	}
+	c.requireNothingShown(controller, all)
 	for _, namespace := range []string{s.namespace, s.installation.Namespace} { // about workloads, and about the engine's probe
 		events, err := s.client.CoreV1().Events(namespace).List(s.Context(), metav1.ListOptions{})
 		s.must(err)
@@ -168,6 +171,29 @@ func (c *canaries) requireNothingRevealed(controller *harness.Controller, all []
 		s.must(err)
 		for _, revision := range revisions {
 			c.requireAbsent("revision "+revision.Name, fmt.Sprint(revision.Annotations))
+		}
+	}
+}
+
+// requireNothingShown searches all pages of the status.
+func (c *canaries) requireNothingShown(controller *harness.Controller, all []workload) {
+	s := c.s
+	s.Helper()
+	pages := []string{""}
+	for _, of := range []config{settings, credentials} {
+		pages = append(pages, "/config/"+of.key(s.namespace))
+	}
+	for _, w := range all {
+		pages = append(pages, "/workload/"+strings.ToLower(w.kind)+"/"+s.namespace+"/"+w.name)
+	}
+	for _, page := range pages {
+		for _, path := range []string{cmp.Or(page, "/"), page + "/status.json"} {
+			code, text, err := controller.GetStatus(s.Context(), path)
+			s.must(err)
+			if code != http.StatusOK {
+				s.Errorf("%s: %d %s", path, code, text)
+			}
+			c.requireAbsent(path, text)
 		}
 	}
 }
