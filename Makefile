@@ -174,6 +174,7 @@ test: bin/localcluster bin/helm bin/promtool build plugin bin/testreport ## Run 
 test-unit: ## Run the tests that need no cluster
 	@$(RACE_TEST) $(UNIT_PACKAGES)
 	@$(SIMULATION)
+	@go test -C kubectl-restarts ./...
 
 # Not for the local cluster: its module has versions of its own, so client-go would be compiled for the race detector
 # once more, which takes minutes.

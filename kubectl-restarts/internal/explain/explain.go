@@ -323,6 +323,9 @@ func (in *Input) conclusion() string {
 	case w.Timestamp != "" && !w.Rollout.IsWhole():
 		return fmt.Sprintf("%s is rolling, or cannot: it was restarted at %s, and not all of its pods run.", name, in.ago(w.Timestamp))
 	}
+	if w.Applied.Checksums == nil {
+		return name + " has no record yet; the controller makes one after the grace period, if it runs and watches the namespace."
+	}
 	return fmt.Sprintf("%s is up to date%s.", name, in.reservation())
 }
 
