@@ -88,6 +88,8 @@ func (c *Controller) askGate(w *catalog.Workload, decision *catalog.Decision, no
 	switch answer.Reason {
 	case gate.Hold, gate.Halted, gate.Window:
 		explained.Why = brief.Text(describeWait(answer))
+	case gate.Wave:
+		explained.Why = describeEarlierWave(c.gate.earlierWave(w.Ref.Namespace))
 	}
 	return explained
 }

@@ -168,6 +168,19 @@ func TestAnExplanationHasWhatTheAnnotationsAskForAndWhatIsWrongWithThem(t *testi
 	}
 }
 
+func TestAnExplanationNamesTheEarlierWave(t *testing.T) {
+	w := gradual(t)
+	w.runs("a/early", map[string]string{catalog.WaveAnnotation: "-1"}, "c")
+	w.runs("a/late", nil, "c")
+	settle(w)
+	w.edited("a/c", "2")
+	settle(w)
+	got := w.controller.ExplainWorkload("deployment/a/late", time.Now()).Gate
+	if got == nil || got.Reason != string(gate.Wave) || !strings.Contains(got.Why, "deployment/early") {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestNeitherDataNorTheKeysOfSecretsAreShown(t *testing.T) {
 	w := gradual(t)
 	secret := &corev1.Secret{ObjectMeta: w.meta("a/s"), Data: map[string][]byte{"hush": []byte("a-secret-value"), "hush-too": nil}}
