@@ -227,7 +227,7 @@ fuzz: ## Fuzz and simulate with new seeds (FUZZTIME=1m each, ROLLOUTS, FLEETS, H
 	@grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -r -n1 dirname | sort -u | while read -r dir; do \
 		for name in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]+)\(.*/\1/p' $$dir/*_test.go); do \
 			echo "== $$name, $(FUZZTIME)"; \
-			go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) $$dir; \
+			go test -C $$dir -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) .; \
 		done; \
 	done
 	@echo '== histories of a workload and its config: $(HISTORIES)'
