@@ -24,7 +24,7 @@ var eventRate = apiclient.Rate{QPS: 50, Burst: 100}
 
 // followRate limits the requests that follow restarts, apart from all others: they are many if many
 // restarts go wrong, and must not hold up the next restarts.
-var followRate = apiclient.Rate{QPS: 20, Burst: 40}
+var followRate = apiclient.Rate{QPS: 100, Burst: 200}
 
 // Options configure what a controller works on and how.
 type Options struct {
