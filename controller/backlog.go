@@ -191,17 +191,17 @@ func (b *backlogs) isAsking(ref catalog.WorkloadRef) bool {
 	return w.isDeliberate() && !w.changed
 }
 
-// held returns the workloads whose restarts wait because the gate does not let them begin.
-func (b *backlogs) held() []catalog.WorkloadRef {
+// those returns the workloads whose backlog is of a kind.
+func (b *backlogs) those(isOne func(*backlog) bool) (found []catalog.WorkloadRef) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var held []catalog.WorkloadRef
-	for ref, w := range b.waiting {
-		if w.isDeliberate() {
-			held = append(held, ref)
+	var w backlog // one for all, because it is moved to the heap
+	for ref := range b.waiting {
+		if w = b.waiting[ref]; isOne(&w) {
+			found = append(found, ref)
 		}
 	}
-	return held
+	return found
 }
 
 // settle forgets what a workload waited for, and returns it.

@@ -56,7 +56,7 @@ func (e *exposures) run(ctx context.Context) {
 func (e *exposures) lookAtNext(ctx context.Context, now time.Time) {
 	if now.Sub(e.refreshed) >= exposureRefresh {
 		e.refreshed = now
-		for _, ref := range e.backlogs.heldForLong() {
+		for _, ref := range e.backlogs.those((*backlog).isHeldForLong) {
 			e.waiting.add(ref)
 		}
 	}
@@ -94,18 +94,6 @@ func (b *backlogs) noteExposed(ref catalog.WorkloadRef, isExposed bool) {
 		w.isExposed = isExposed
 		b.waiting[ref] = w
 	}
-}
-
-// heldForLong returns the workloads whose restarts wait for something that may last.
-func (b *backlogs) heldForLong() (held []catalog.WorkloadRef) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for ref, w := range b.waiting {
-		if w.isHeldForLong() {
-			held = append(held, ref)
-		}
-	}
-	return held
 }
 
 func (b *backlogs) isHeldForLong(ref catalog.WorkloadRef) bool {

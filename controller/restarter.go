@@ -133,7 +133,7 @@ func (r *restarter) askAgain(ref catalog.WorkloadRef) {
 
 // askAgainAll does so for all workloads of a namespace, or of all namespaces.
 func (r *restarter) askAgainAll(namespace string) {
-	for _, ref := range r.backlogs.held() {
+	for _, ref := range r.backlogs.those((*backlog).isDeliberate) {
 		if namespace == "" || ref.Namespace == namespace {
 			r.queue.Add(ref, catalog.ConfigRef{})
 		}
