@@ -113,8 +113,9 @@ func (g *gatekeeper) request(w *catalog.Workload, decision *catalog.Decision, wa
 		CannotRoll: w.Hold != catalog.NoHold || w.Idle,
 		Causes:     g.causes(w, decision),
 	}
-	r.Hold = g.holdOf(w, r.Causes)
-	r.IsClosed, r.Opens = g.windowOf(w, r.Causes, now)
+	wishes := g.wishes(w, r.Causes)
+	r.Hold = holdOf(wishes)
+	r.IsClosed, r.Opens = wishes.Closed(func(window catalog.Wish) (bool, time.Time) { return g.isClosed(window, now) })
 	return r
 }
 
@@ -176,20 +177,28 @@ func waveOf(w *catalog.Workload) int16 {
 	return w.Policy.Wave
 }
 
-// holdOf returns why people hold a restart, empty if they do not.
-func (g *gatekeeper) holdOf(w *catalog.Workload, causes []gate.Cause) string {
-	if everything := g.everythingHeld(); everything != "" {
-		return "all restarts are held: " + everything
-	}
-	if w.Policy != nil && w.Policy.Hold != "" {
-		return w.Policy.Hold
-	}
-	for i := range causes {
-		if hold := g.catalog.PolicyOf(causes[i].Config).Hold; hold != "" {
-			return "the " + configName(causes[i].Config) + " is held: " + hold
+// wishes returns what people ask of a restart for these causes. Those without a moment may not have changed.
+func (g *gatekeeper) wishes(w *catalog.Workload, causes []gate.Cause) catalog.Wishes {
+	return catalog.Wishes{Everything: g.everythingHeld(), Workload: w.Policy, Delivered: func(yield func(catalog.Delivery) bool) {
+		for i := range causes {
+			c := &causes[i]
+			if !yield(catalog.Delivery{Config: c.Config, Policy: g.catalog.PolicyOf(c.Config), IsUrgent: c.IsUrgent, IsUncertain: len(c.Moments) == 0}) {
+				return
+			}
 		}
+	}}
+}
+
+// holdOf returns why people hold a restart, empty if they do not.
+func holdOf(wishes catalog.Wishes) string {
+	hold, _ := wishes.Hold()
+	switch {
+	case hold.Text == "" || hold.By == catalog.ByWorkload:
+		return hold.Text
+	case hold.By == catalog.ByConfig:
+		return "the " + configName(hold.Config) + " is held: " + hold.Text
 	}
-	return ""
+	return "all restarts are held: " + hold.Text
 }
 
 func (g *gatekeeper) everythingHeld() string {
@@ -198,29 +207,10 @@ func (g *gatekeeper) everythingHeld() string {
 	return g.everything
 }
 
-// windowOf reports whether the windows keep a restart from beginning now, and when that ends; zero
-// if that is not known. Windows of a workload take precedence over those of its changed configs, and
-// these over that of the controller.
-func (g *gatekeeper) windowOf(w *catalog.Workload, causes []gate.Cause, now time.Time) (isClosed bool, opens time.Time) {
-	if len(causes) > 0 && !slices.ContainsFunc(causes, func(c gate.Cause) bool { return !c.IsUrgent }) {
-		return false, time.Time{}
-	}
-	if w.Policy != nil && w.Policy.Window != "" {
-		return g.windows.closedBy(w.Policy.Window, now)
-	}
-	hasWindow := false
-	for i := range causes {
-		text := g.catalog.PolicyOf(causes[i].Config).Window
-		if text == "" || len(causes[i].Moments) == 0 {
-			continue
-		}
-		hasWindow = true
-		if isClosed, opens := g.windows.closedBy(text, now); isClosed {
-			return true, opens
-		}
-	}
-	if hasWindow {
-		return false, time.Time{}
+// isClosed reports whether a window is closed, and when it opens; zero if that is not known.
+func (g *gatekeeper) isClosed(window catalog.Wish, now time.Time) (isClosed bool, opens time.Time) {
+	if window.By != catalog.ByController {
+		return g.windows.closedBy(window.Text, now)
 	}
 	isOpen, opens := g.options.Window.At(now)
 	return !isOpen, opens

@@ -136,7 +136,7 @@ func (w *writer) contentID(ctx context.Context, ref catalog.ConfigRef) (string, 
 		if err != nil {
 			return "", err
 		}
-		return config.Checksum([]catalog.Selection{{}}, catalog.ChecksumKey{}).String(), nil
+		return facts.ContentID(&config), nil
 	}
 	events, err := w.cluster.Events(ctx, ref.Namespace, "Secret", ref.Name)
 	if err != nil {

@@ -147,40 +147,38 @@ func (in *Input) record() string {
 
 func (in *Input) windows() []string {
 	windows := []string{}
-	describe := func(of, window string) {
+	for window := range in.Workload.Wishes(in.Configs, "").Windows() {
+		if window.By == catalog.ByController {
+			continue
+		}
 		isClosed, opens := facts.Closed(window, in.Now)
 		state := "open now"
 		if isClosed {
 			state = facts.Opening(opens)
 		}
-		windows = append(windows, fmt.Sprintf("%s: %s (%s)", of, window, state))
-	}
-	if policy := in.Workload.Policy; policy != nil && policy.Window != "" {
-		describe("the workload", policy.Window)
-		return windows
-	}
-	for _, config := range in.Configs {
-		if config.Policy != nil && config.Policy.Window != "" {
-			describe(facts.ConfigName(config.Ref), config.Policy.Window)
-		}
+		windows = append(windows, fmt.Sprintf("%s: %s (%s)", by(window), window.Text, state))
 	}
 	return windows
 }
 
 func (in *Input) holds() []string {
 	holds := []string{}
-	if in.Halts.Hold != "" {
-		holds = append(holds, "everything: "+in.Halts.Hold)
-	}
-	if policy := in.Workload.Policy; policy != nil && policy.Hold != "" {
-		holds = append(holds, "the workload: "+policy.Hold)
-	}
-	for _, config := range in.Configs {
-		if config.Policy != nil && config.Policy.Hold != "" {
-			holds = append(holds, facts.ConfigName(config.Ref)+": "+config.Policy.Hold)
-		}
+	for hold := range in.Workload.Wishes(in.Configs, in.Halts.Hold).Holds() {
+		holds = append(holds, by(hold)+": "+hold.Text)
 	}
 	return holds
+}
+
+// by says who has a wish.
+func by(wish catalog.Wish) string {
+	switch wish.By {
+	case catalog.ByWorkload:
+		return "the workload"
+	case catalog.ByConfig:
+		return facts.ConfigName(wish.Config)
+	case catalog.ByController:
+	}
+	return "everything"
 }
 
 // halts returns the halts of the configs that the workload reads.

@@ -103,6 +103,17 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 	}
 }
 
+func TestUrgentContentWaitsForNoWindow(t *testing.T) {
+	config := configMap("debug", nil)
+	for id, waits := range map[string]bool{facts.ContentID(config): false, "4d2877b176f6a31c": true} {
+		in := input(policy(catalog.WorkloadPolicy{Window: "0 22 * * 1-5 6h"}))
+		in.Configs = []*catalog.Config{configMap("debug", map[string]string{"com.xing.deployment-restart.urgent": id})}
+		if got := explain.Explain(in).Conclusion; strings.Contains(got, "its window opens at") != waits {
+			t.Errorf("with the id %s: %q", id, got)
+		}
+	}
+}
+
 func TestAHaltThatIsResumedOrCannotBeReadDoesNotCount(t *testing.T) {
 	for _, entry := range []string{strings.Replace(halt, `"since"`, `"resumed":"2026-11-20T11:50:00Z","since"`, 1), "{", `[{"id":"a"}]`} {
 		if report := explain.Explain(input(edited, halted(entry))); len(report.Halts) > 0 || strings.Contains(report.Conclusion, "halted") {
@@ -129,7 +140,7 @@ Last restart: 2026-11-20T11:58:00Z (119s ago)
   Cause:      configmap/settings: LEVEL
 Record:       made at 2026-11-20T11:00:00Z for the present pod template
 Wave:         -1
-Window:       none of its own, and none of its configs
+Window:       none that applies
 Hold:         the workload: \u001b[2Jmigration
 Grace period: that of the controller
 Halts:        configmap/settings (LEVEL) has broken deployment/api, halted since 2026-11-20T11:46:46Z; revert it, or resume with: kubectl restarts resume -n shop configmap/settings k3v7x2ab

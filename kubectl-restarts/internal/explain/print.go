@@ -37,7 +37,7 @@ func (r *Report) Print(w io.Writer) error {
 	}
 	line("Record", r.Record)
 	line("Wave", strconv.Itoa(int(r.Wave)))
-	lines("Window", "none of its own, and none of its configs", r.Windows)
+	lines("Window", "none that applies", r.Windows)
 	lines("Hold", "none", r.Holds)
 	line("Grace period", r.Grace)
 	lines("Halts", "none", r.Halts)

@@ -12,48 +12,62 @@ import (
 // hold of everything (empty if there is none) and a halt (nil if there is none) say. What else is under
 // way is known to the controller's leader only.
 func (w *Workload) Admit(configs []*catalog.Config, everything string, halt *gate.Halt, now time.Time) gate.Answer {
-	isClosed, opens := w.closed(configs, now)
+	wishes := w.Wishes(configs, everything)
+	isClosed, opens := wishes.Closed(func(window catalog.Wish) (bool, time.Time) { return Closed(window, now) })
 	return gate.Admit(&gate.Case{
-		Hold: w.hold(configs, everything), Halt: halt, CannotRoll: w.Hold != catalog.NoHold, IsClosed: isClosed, Opens: opens,
+		Hold: holdOf(wishes), Halt: halt, CannotRoll: w.Hold != catalog.NoHold, IsClosed: isClosed, Opens: opens,
 	}, now)
 }
 
-// hold returns why people hold the restart, empty if they do not.
-func (w *Workload) hold(configs []*catalog.Config, everything string) string {
-	if everything != "" {
-		return "all restarts are held: " + everything
-	}
-	if w.Policy != nil && w.Policy.Hold != "" {
-		return "the workload is held: " + w.Policy.Hold
-	}
-	for _, config := range configs {
-		if config.Policy != nil && config.Policy.Hold != "" {
-			return "the " + ConfigName(config.Ref) + " is held: " + config.Policy.Hold
-		}
-	}
-	return ""
-}
-
-// closed reports whether the window of the workload is closed, or one of those of the configs if the
-// workload has none, and when it opens; zero if never.
-func (w *Workload) closed(configs []*catalog.Config, now time.Time) (isClosed bool, opens time.Time) {
-	if w.Policy != nil && w.Policy.Window != "" {
-		return Closed(w.Policy.Window, now)
-	}
-	for _, config := range configs {
-		if config.Policy != nil && config.Policy.Window != "" {
-			if isClosed, opens := Closed(config.Policy.Window, now); isClosed {
-				return isClosed, opens
+// Wishes returns what people ask of a restart of the workload for the configs.
+func (w *Workload) Wishes(configs []*catalog.Config, everything string) catalog.Wishes {
+	return catalog.Wishes{Everything: everything, Workload: w.Policy, Delivered: func(yield func(catalog.Delivery) bool) {
+		for _, config := range configs {
+			d := catalog.Delivery{Config: config.Ref}
+			if config.Policy != nil {
+				d.Policy, d.IsUrgent = *config.Policy, isUrgent(config)
+			}
+			if !yield(d) {
+				return
 			}
 		}
+	}}
+}
+
+// isUrgent reports whether the content of a config is known to be urgent. Only the controller can
+// compute the id of the content of a Secret.
+func isUrgent(config *catalog.Config) bool {
+	return config.Policy.Urgent != "" && !config.Ref.Kind.IsSecret() && config.Policy.Urgent == ContentID(config)
+}
+
+// ContentID identifies the content of a ConfigMap.
+func ContentID(config *catalog.Config) string {
+	return config.Checksum([]catalog.Selection{{}}, catalog.ChecksumKey{}).String()
+}
+
+// holdOf returns why people hold a restart, empty if they do not.
+func holdOf(wishes catalog.Wishes) string {
+	hold, isHeld := wishes.Hold()
+	if !isHeld {
+		return ""
 	}
-	return false, time.Time{}
+	switch hold.By {
+	case catalog.ByWorkload:
+		return "the workload is held: " + hold.Text
+	case catalog.ByConfig:
+		return "the " + ConfigName(hold.Config) + " is held: " + hold.Text
+	case catalog.ByController:
+	}
+	return "all restarts are held: " + hold.Text
 }
 
 // Closed reports whether a window is closed, and when it opens; zero if it cannot be read or never
-// opens.
-func Closed(text string, now time.Time) (isClosed bool, opens time.Time) {
-	w, err := window.Parse(text)
+// opens. That of the controller is not known here, and counts as open.
+func Closed(wish catalog.Wish, now time.Time) (isClosed bool, opens time.Time) {
+	if wish.By == catalog.ByController {
+		return false, time.Time{}
+	}
+	w, err := window.Parse(wish.Text)
 	if err != nil {
 		return true, time.Time{}
 	}

@@ -1,0 +1,123 @@
+package catalog
+
+import (
+	"iter"
+	"time"
+)
+
+// Wishes are what people ask of a restart that is due: holds and windows. Which of them apply is decided here
+// only, for the controller and for whoever wants to know what it does.
+type Wishes struct {
+	// Everything is why all restarts are held, empty if they are not.
+	Everything string
+	// Workload is the policy of the workload, nil if it has none.
+	Workload *WorkloadPolicy
+	// Delivered yields the configs whose new content the restart brings. It may be asked several times.
+	Delivered iter.Seq[Delivery]
+}
+
+// Delivery is a config whose new content a restart brings.
+type Delivery struct {
+	Config ConfigRef
+	Policy ConfigPolicy
+	// IsUrgent means that the present content must not wait.
+	IsUrgent bool
+	// IsUncertain means that the config may not have changed. Its hold counts, because nobody must get the
+	// content; its window does not.
+	IsUncertain bool
+}
+
+// Wish is a hold or a window.
+type Wish struct {
+	By Wisher
+	// Config is the config that asks for it, if one does.
+	Config ConfigRef
+	// Text is the reason of a hold, or a window as it was written. It is empty for the controller's own window.
+	Text string
+}
+
+// Wisher is where a wish is written.
+type Wisher uint8
+
+// The wishers, in the order in which their holds count.
+const (
+	// ByController are the hold of all restarts, and the window of the controller's flags.
+	ByController Wisher = iota
+	// ByWorkload and ByConfig are annotations.
+	ByWorkload
+	ByConfig
+)
+
+// Hold returns the hold that counts, and false if nothing holds the restart.
+func (w Wishes) Hold() (Wish, bool) {
+	for hold := range w.Holds() {
+		return hold, true
+	}
+	return Wish{}, false
+}
+
+// Holds yields all holds, the one that counts first.
+func (w Wishes) Holds() iter.Seq[Wish] {
+	return func(yield func(Wish) bool) {
+		if w.Everything != "" && !yield(Wish{By: ByController, Text: w.Everything}) {
+			return
+		}
+		if w.Workload != nil && w.Workload.Hold != "" && !yield(Wish{By: ByWorkload, Text: w.Workload.Hold}) {
+			return
+		}
+		for d := range w.Delivered {
+			if d.Policy.Hold != "" && !yield(Wish{ByConfig, d.Config, d.Policy.Hold}) {
+				return
+			}
+		}
+	}
+}
+
+// Windows yields the windows in which the restart may begin; all of them must be open. The window of a workload
+// takes precedence over those of its changed configs, and these over that of the controller. None applies if
+// all that the restart brings is urgent.
+func (w Wishes) Windows() iter.Seq[Wish] {
+	return func(yield func(Wish) bool) {
+		switch {
+		case w.isUrgent():
+		case w.Workload != nil && w.Workload.Window != "":
+			yield(Wish{By: ByWorkload, Text: w.Workload.Window})
+		case !w.yieldWindowsOfConfigs(yield):
+			yield(Wish{By: ByController})
+		}
+	}
+}
+
+// yieldWindowsOfConfigs reports whether there are any.
+func (w Wishes) yieldWindowsOfConfigs(yield func(Wish) bool) (hasAny bool) {
+	for d := range w.Delivered {
+		if d.IsUncertain || d.Policy.Window == "" {
+			continue
+		}
+		if hasAny = true; !yield(Wish{ByConfig, d.Config, d.Policy.Window}) {
+			break
+		}
+	}
+	return hasAny
+}
+
+func (w Wishes) isUrgent() bool {
+	isUrgent := false
+	for d := range w.Delivered {
+		if isUrgent = d.IsUrgent; !isUrgent {
+			break
+		}
+	}
+	return isUrgent
+}
+
+// Closed reports whether the windows keep the restart from beginning, and when that ends; zero if that is not
+// known. The argument reports the same about one window.
+func (w Wishes) Closed(isClosed func(Wish) (bool, time.Time)) (closed bool, opens time.Time) {
+	for window := range w.Windows() {
+		if closed, opens := isClosed(window); closed {
+			return true, opens
+		}
+	}
+	return false, time.Time{}
+}

@@ -1,0 +1,78 @@
+package catalog
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTheHoldsAndWindowsThatApplyToARestart(t *testing.T) {
+	type policies = []Delivery
+	plain, hold, window, both := ConfigPolicy{}, ConfigPolicy{Hold: "approval"}, ConfigPolicy{Window: "night"}, ConfigPolicy{Hold: "why", Window: "noon"}
+	a, b := configMapRef("a"), secretRef("b")
+	ofController := []Wish{{By: ByController}}
+	for name, test := range map[string]struct {
+		everything     string
+		workload       *WorkloadPolicy
+		delivered      policies
+		holds, windows []Wish
+	}{
+		"nothing":               {windows: ofController},
+		"configs without wish":  {workload: &WorkloadPolicy{Wave: 1}, delivered: policies{{Config: a, Policy: plain}}, windows: ofController},
+		"everything is held":    {everything: "incident", holds: []Wish{{Text: "incident"}}, windows: ofController},
+		"the workload is held":  {workload: &WorkloadPolicy{Hold: "migration"}, holds: []Wish{{By: ByWorkload, Text: "migration"}}, windows: ofController},
+		"a config is held":      {delivered: policies{{Config: a}, {Config: b, Policy: hold}}, holds: []Wish{{ByConfig, b, "approval"}}, windows: ofController},
+		"it may be unchanged":   {delivered: policies{{Config: a, Policy: both, IsUncertain: true}}, holds: []Wish{{ByConfig, a, "why"}}, windows: ofController},
+		"an urgent one is held": {delivered: policies{{Config: a, Policy: hold, IsUrgent: true}}, holds: []Wish{{ByConfig, a, "approval"}}},
+		"all are held": {
+			everything: "incident", workload: &WorkloadPolicy{Hold: "migration"}, delivered: policies{{Config: a, Policy: hold}, {Config: b, Policy: both}},
+			holds:   []Wish{{Text: "incident"}, {By: ByWorkload, Text: "migration"}, {ByConfig, a, "approval"}, {ByConfig, b, "why"}},
+			windows: []Wish{{ByConfig, b, "noon"}},
+		},
+		"the workload has a window":     {workload: &WorkloadPolicy{Window: "day"}, delivered: policies{{Config: a, Policy: window}}, windows: []Wish{{By: ByWorkload, Text: "day"}}},
+		"configs have windows":          {delivered: policies{{Config: a, Policy: window}, {Config: b}}, windows: []Wish{{ByConfig, a, "night"}}},
+		"one of several is urgent":      {delivered: policies{{Config: a, Policy: window, IsUrgent: true}, {Config: b}}, windows: []Wish{{ByConfig, a, "night"}}},
+		"all are urgent":                {workload: &WorkloadPolicy{Window: "day"}, delivered: policies{{Config: a, Policy: window, IsUrgent: true}, {Config: b, IsUrgent: true}}},
+		"the last one is not urgent":    {workload: &WorkloadPolicy{Window: "day"}, delivered: policies{{Config: a, IsUrgent: true}, {Config: b}}, windows: []Wish{{By: ByWorkload, Text: "day"}}},
+		"nothing is known to be urgent": {workload: &WorkloadPolicy{Window: "day"}, windows: []Wish{{By: ByWorkload, Text: "day"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wishes := Wishes{test.everything, test.workload, slices.Values(test.delivered)}
+			if diff := cmp.Diff(test.holds, slices.Collect(wishes.Holds())); diff != "" {
+				t.Errorf("holds (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.windows, slices.Collect(wishes.Windows())); diff != "" {
+				t.Errorf("windows (-want +got):\n%s", diff)
+			}
+			var first Wish
+			if len(test.holds) > 0 {
+				first = test.holds[0]
+			}
+			if hold, isHeld := wishes.Hold(); hold != first || isHeld != (len(test.holds) > 0) {
+				t.Errorf("the hold that counts is %+v, %t", hold, isHeld)
+			}
+		})
+	}
+}
+
+func TestTheFirstClosedWindowCounts(t *testing.T) {
+	wishes := Wishes{Delivered: slices.Values([]Delivery{
+		{Config: configMapRef("a"), Policy: ConfigPolicy{Window: "open"}},
+		{Config: configMapRef("b"), Policy: ConfigPolicy{Window: "closed"}},
+		{Config: configMapRef("c"), Policy: ConfigPolicy{Window: "never asked"}},
+	})}
+	var asked []string
+	closed, opens := wishes.Closed(func(window Wish) (bool, time.Time) {
+		asked = append(asked, window.Text)
+		return window.Text == "closed", noon
+	})
+	if !closed || !opens.Equal(noon) || !cmp.Equal(asked, []string{"open", "closed"}) {
+		t.Errorf("closed: %t until %s, asked %q", closed, opens, asked)
+	}
+	closed, opens = wishes.Closed(func(Wish) (bool, time.Time) { return false, noon })
+	if closed || !opens.IsZero() {
+		t.Errorf("all are open, but: %t until %s", closed, opens)
+	}
+}
