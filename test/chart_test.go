@@ -71,7 +71,13 @@ func (s *scene) chart() string {
 // helm runs Helm as the administrator in the controller's namespace.
 func (s *scene) helm(arguments ...string) []byte {
 	s.Helper()
-	arguments = append(arguments, "--kubeconfig="+s.cluster.Kubeconfig(), "--namespace="+sharedHome)
+	return s.helmIn(sharedHome, arguments...)
+}
+
+// helmIn runs Helm as the administrator in a namespace.
+func (s *scene) helmIn(namespace string, arguments ...string) []byte {
+	s.Helper()
+	arguments = append(arguments, "--kubeconfig="+s.cluster.Kubeconfig(), "--namespace="+namespace)
 	out, err := harness.Helm(s.Context(), s.TempDir(), arguments...)
 	s.must(err)
 	return out
