@@ -19,7 +19,7 @@ func statusOf(all engines, leader *leaderName) statuspage.Source {
 		switch e := e.(type) {
 		case *controller.Controller:
 			source.Leads = e.Leads
-			source.Overview = func() *status.Overview { return e.Overview(time.Now()) }
+			source.Overview = func(namespace string) *status.Overview { return e.Overview(namespace, time.Now()) }
 			source.Workload = func(name string) *status.Workload { return e.ExplainWorkload(name, time.Now()) }
 			source.Config = func(name string) *status.Config { return e.ExplainConfig(name, time.Now()) }
 		case *deployment.Engine:
@@ -27,9 +27,9 @@ func statusOf(all engines, leader *leaderName) statuspage.Source {
 		}
 	}
 	restarts := source.Overview
-	source.Overview = func() *status.Overview {
-		overview := restarts()
-		if overview.Leader = leader.pod(); overview.Leads && rollouts != nil {
+	source.Overview = func(namespace string) *status.Overview {
+		overview := restarts(namespace)
+		if overview.Leader = leader.pod(); overview.Leads && rollouts != nil && namespace == "" {
 			overview.Rollouts = rollouts()
 		}
 		return overview

@@ -58,13 +58,15 @@ func (h *restartHistory) end(ref catalog.WorkloadRef, id string, outcome status.
 	}
 }
 
-// all returns the last restarts, the latest first.
-func (h *restartHistory) all() status.List[status.Restart] {
+// all returns the last restarts in a namespace, or in all if it is empty, the latest first.
+func (h *restartHistory) all(namespace string) status.List[status.Restart] {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := make([]status.Restart, 0, len(h.last))
 	for i := range slices.Backward(h.last) {
-		all = append(all, h.last[i].restart)
+		if isInside(namespace, h.last[i].workload.Namespace) {
+			all = append(all, h.last[i].restart)
+		}
 	}
 	return status.List[status.Restart]{Total: len(all), Items: all}
 }

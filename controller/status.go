@@ -19,21 +19,22 @@ import (
 // Leads reports whether this process acts.
 func (c *Controller) Leads() bool { return c.leading.Load() }
 
-// Overview returns what is under way. Its cost grows with what is under way, its size does not.
-func (c *Controller) Overview(now time.Time) *status.Overview {
-	o := &status.Overview{Time: now.UTC(), Leads: c.Leads(), DryRun: c.options.DryRun}
+// Overview returns what is under way in a namespace, or in all if it is empty. Its cost grows with what is under way,
+// its size does not.
+func (c *Controller) Overview(namespace string, now time.Time) *status.Overview {
+	o := &status.Overview{Time: now.UTC(), Leads: c.Leads(), DryRun: c.options.DryRun, Namespace: namespace}
 	o.Configs, o.Workloads = c.catalog.Size()
-	lists := newEntryLists()
+	lists := newEntryLists(namespace)
 	if o.Leads {
 		c.changes.each(lists.addPending)
 		c.restarter.backlogs.each(lists.addBacklog)
 		c.deliveries.each(lists.addRolling)
 	}
-	list := func(state status.State) status.List[status.Entry] { return status.ListOf(lists[state], c.entry) }
+	list := func(state status.State) status.List[status.Entry] { return status.ListOf(lists.of[state], c.entry) }
 	o.Pending, o.Waiting, o.Held = list(status.Pending), list(status.Waiting), list(status.Held)
 	o.Slowed, o.Rolling, o.Failed = list(status.Slowed), list(status.Rolling), list(status.Failed)
-	o.FanOuts, o.Halts, o.AllHeld = c.gate.overview(o.Leads)
-	o.Restarts = c.deliveries.history.all()
+	o.FanOuts, o.Halts, o.AllHeld = c.gate.overview(o.Leads, namespace)
+	o.Restarts = c.deliveries.history.all(namespace)
 	return o
 }
 
@@ -69,23 +70,37 @@ func compareStandings(a, b standing) int {
 	return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.ref.Namespace, b.ref.Namespace), cmp.Compare(a.ref.Name, b.ref.Name), cmp.Compare(a.ref.Kind, b.ref.Kind))
 }
 
-// entryLists are short lists of workloads, those that have waited longest first.
-type entryLists map[status.State]*status.Shortlist[standing]
+// entryLists are short lists of the workloads of a namespace, those that have waited longest first.
+type entryLists struct {
+	namespace string // empty for all
+	of        map[status.State]*status.Shortlist[standing]
+}
 
-func newEntryLists() entryLists {
-	lists := make(entryLists)
+func newEntryLists(namespace string) entryLists {
+	lists := entryLists{namespace, make(map[status.State]*status.Shortlist[standing])}
 	for _, state := range []status.State{status.Pending, status.Waiting, status.Held, status.Slowed, status.Rolling, status.Failed} {
-		lists[state] = status.NewShortlist(compareStandings)
+		lists.of[state] = status.NewShortlist(compareStandings)
 	}
 	return lists
 }
 
 func (l entryLists) add(s standing) {
+	if !isInside(l.namespace, s.ref.Namespace) {
+		return
+	}
 	state := s.state
 	if state == status.Deciding {
 		state = status.Waiting
 	}
-	l[state].Add(s)
+	l.of[state].Add(s)
+}
+
+// isInside reports whether a namespace is the one that an overview is about, or one of all if that is empty.
+func isInside(asked, namespace string) bool { return asked == "" || namespace == asked }
+
+// concerns reports whether a config is in a namespace, or has copies in many.
+func concerns(asked string, config catalog.ConfigRef) bool {
+	return isInside(asked, config.Namespace) || gate.IsGroup(config)
 }
 
 func (l entryLists) addPending(ref catalog.WorkloadRef, changes map[fmt.Stringer]*pendingChange) {
@@ -213,17 +228,21 @@ func (d *deliveries) each(do func(catalog.WorkloadRef, *rollingRestart)) {
 	}
 }
 
-// overview returns how far the fan-outs have come, the halts, and why everything is held.
-func (g *gatekeeper) overview(leads bool) (fanOuts status.List[status.FanOut], halts status.List[status.Halt], everything string) {
+// overview returns how far the fan-outs of a namespace have come, its halts, and why everything is held.
+func (g *gatekeeper) overview(leads bool, namespace string) (fanOuts status.List[status.FanOut], halts status.List[status.Halt], everything string) {
 	progress, active := newProgressList(), newHaltList()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if leads {
 		for p := range g.ledger.Progress() {
-			progress.Add(p)
+			if concerns(namespace, p.FanOut.Config) {
+				progress.Add(p)
+			}
 		}
 		for _, config := range g.ledger.Halted() {
-			g.addHalts(active, config)
+			if concerns(namespace, config) {
+				g.addHalts(active, config)
+			}
 		}
 	}
 	return status.ListOf(progress, fanOutOf), status.ListOf(active, g.haltOf), g.everything

@@ -37,7 +37,7 @@ func statusOfMany(t testing.TB, count int) http.Handler {
 	w.edited("a/c", "2")
 	return statuspage.New(statuspage.Source{
 		Leads:    c.Leads,
-		Overview: func() *status.Overview { return c.Overview(time.Now()) },
+		Overview: func(namespace string) *status.Overview { return c.Overview(namespace, time.Now()) },
 		Workload: func(name string) *status.Workload { return c.ExplainWorkload(name, time.Now()) },
 		Config:   func(name string) *status.Config { return c.ExplainConfig(name, time.Now()) },
 	}, slog.New(slog.DiscardHandler))

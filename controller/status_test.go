@@ -18,7 +18,7 @@ import (
 	"kubernetes-deployment-restart-controller/status"
 )
 
-func (w *world) overview() *status.Overview { return w.controller.Overview(time.Now()) }
+func (w *world) overview() *status.Overview { return w.controller.Overview("", time.Now()) }
 
 // workloadsIn returns the names of the workloads in a list, sorted.
 func workloadsIn(list status.List[status.Entry]) (names []string) {
@@ -96,6 +96,31 @@ func TestTheOverviewShowsAHaltWithWhatResumesIt(t *testing.T) {
 	c := w.controller.ExplainConfig("configmap/a/c", time.Now())
 	if got := c.States; !maps.Equal(got, map[status.State]int{status.Failed: 1, status.Held: 2}) || c.Halts.Total != 1 || c.Readers.Items[0].State != status.Failed {
 		t.Errorf("config: %+v", c)
+	}
+}
+
+func TestTheOverviewOfANamespaceIsAboutNoOther(t *testing.T) {
+	w := gradual(t, "a/one", "a/two")
+	w.edited("b/c", "1")
+	w.runs("b/one", nil, "c")
+	w.runs("b/two", nil, "c")
+	settle(w)
+	w.edited("a/c", "2")
+	w.edited("b/c", "2")
+	settle(w)
+	o := w.controller.Overview("b", time.Now())
+	if o.Namespace != "b" || o.Rolling.Total != 1 || o.Waiting.Total != 1 || o.FanOuts.Total != 1 || o.Restarts.Total != 1 || o.Workloads != 4 {
+		t.Errorf("got %+v", o)
+	}
+	encoded, err := json.Marshal(o)
+	if err != nil || strings.Contains(string(encoded), "/a/") {
+		t.Errorf("it names another namespace: %s, %v", encoded, err)
+	}
+	if all := w.overview(); all.Rolling.Total != 2 || all.Waiting.Total != 2 || all.FanOuts.Total != 2 || all.Restarts.Total != 2 {
+		t.Errorf("that of all namespaces: %+v", all)
+	}
+	if none := w.controller.Overview("c", time.Now()); none.Rolling.Total+none.Waiting.Total+none.FanOuts.Total+none.Restarts.Total > 0 || none.Rolling.Items == nil {
+		t.Errorf("that of a namespace without workloads: %+v", none)
 	}
 }
 
@@ -240,16 +265,16 @@ func TestTheLastRestartsAreRememberedWithTheirOutcomes(t *testing.T) {
 	last := workloadNamed(fmt.Sprint("app-", maxHistory+19))
 	h.end(last, "another", status.Broken, "", now)
 	h.end(last, "id", status.Delivered, "", now.Add(10*time.Minute))
-	all := h.all()
+	all := h.all("")
 	if all.Total != maxHistory || all.Items[0].Workload != last.String() || all.Items[0].Outcome != status.Delivered || all.Items[0].Took != 600-(maxHistory+19) || len(all.Items[0].Cause) > longestWhy {
 		t.Errorf("got %d, the last is %+v", all.Total, all.Items[0])
 	}
 	h.begin(last, "next", "", now)
-	if got := h.all().Items[1]; got.Outcome != status.Delivered {
+	if got := h.all("").Items[1]; got.Outcome != status.Delivered {
 		t.Errorf("an outcome was replaced: %+v", got)
 	}
 	h.begin(last, "third", "", now)
-	if got := h.all().Items[1]; got.Outcome != status.Unknown || got.Why == "" {
+	if got := h.all("").Items[1]; got.Outcome != status.Unknown || got.Why == "" {
 		t.Errorf("a restart that another one followed: %+v", got)
 	}
 	if h.of(workloadNamed("app-0")) != nil || h.of(last).Outcome != "" {

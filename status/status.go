@@ -9,7 +9,7 @@ package status
 
 import "time"
 
-// Overview is what is under way in the whole cluster.
+// Overview is what is under way, in the whole cluster or in one namespace.
 type Overview struct {
 	// Time is when the overview was made.
 	Time time.Time `json:"time"`
@@ -20,7 +20,9 @@ type Overview struct {
 	DryRun bool   `json:"dryRun,omitempty"`
 	// AllHeld is why all restarts are held, empty if they are not.
 	AllHeld string `json:"allHeld,omitempty"`
-	// Workloads and Configs are how many the controller knows.
+	// Namespace is the only one that the lists are about, empty if they are about all.
+	Namespace string `json:"namespace,omitempty"`
+	// Workloads and Configs are how many the controller knows in all namespaces.
 	Workloads int `json:"workloads"`
 	Configs   int `json:"configs"`
 
@@ -36,7 +38,8 @@ type Overview struct {
 	Halts   List[Halt]   `json:"halts"`
 	// Restarts are the last ones, the latest first.
 	Restarts List[Restart] `json:"restarts"`
-	// Rollouts are those that the deployment engine drives, nil if it does not run.
+	// Rollouts are those that the deployment engine drives, nil if it does not run or the overview is about one
+	// namespace.
 	Rollouts *Rollouts `json:"rollouts,omitempty"`
 }
 

@@ -24,8 +24,9 @@ import (
 // Source is what the pages show. Its functions may be called by several goroutines at once.
 type Source struct {
 	// Leads reports whether this process acts. If it does not, only Overview is called.
-	Leads    func() bool
-	Overview func() *status.Overview
+	Leads func() bool
+	// Overview is about one namespace, or about all if it is empty.
+	Overview func(namespace string) *status.Overview
 	// Workload and Config take names such as "deployment/namespace/name", and return nil for what is
 	// not known.
 	Workload func(name string) *status.Workload
@@ -44,6 +45,7 @@ func New(source Source, log *slog.Logger) http.Handler {
 	h := &handler{source: source, log: log, streams: make(chan struct{}, maxStreams)}
 	mux := http.NewServeMux()
 	h.add(mux, "/", h.overview)
+	h.add(mux, "/namespace/{namespace}", h.overview)
 	h.add(mux, "/workload/{kind}/{namespace}/{name}", h.ofLeader(func(name string) view {
 		if w := source.Workload(name); w != nil {
 			return view{http.StatusOK, "workload", w}
@@ -89,15 +91,15 @@ func (h *handler) add(mux *http.ServeMux, path string, look look) {
 	mux.HandleFunc("GET "+below+"events", func(w http.ResponseWriter, r *http.Request) { h.stream(w, r, look) })
 }
 
-func (h *handler) overview(*http.Request) view {
-	return view{http.StatusOK, "overview", h.source.Overview()}
+func (h *handler) overview(r *http.Request) view {
+	return view{http.StatusOK, "overview", h.source.Overview(r.PathValue("namespace"))}
 }
 
 // ofLeader looks something up by its name, if this process leads. Otherwise it shows who does.
 func (h *handler) ofLeader(find func(name string) view) look {
 	return func(r *http.Request) view {
 		if !h.source.Leads() {
-			return view{http.StatusServiceUnavailable, "overview", h.source.Overview()}
+			return view{http.StatusServiceUnavailable, "overview", h.source.Overview("")}
 		}
 		return find(r.PathValue("kind") + "/" + r.PathValue("namespace") + "/" + r.PathValue("name"))
 	}

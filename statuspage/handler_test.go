@@ -24,8 +24,12 @@ type cluster struct {
 
 func (c *cluster) source() statuspage.Source {
 	return statuspage.Source{
-		Leads:    func() bool { return c.shown().Leads },
-		Overview: c.shown,
+		Leads: func() bool { return c.shown().Leads },
+		Overview: func(namespace string) *status.Overview {
+			shown := c.shown()
+			shown.Namespace = namespace
+			return shown
+		},
 		Workload: func(name string) *status.Workload {
 			if name != "deployment/default/web" {
 				return nil
@@ -85,6 +89,8 @@ func TestEachPageHasItsDataAsJSONBesideIt(t *testing.T) {
 	}{
 		"/":                                {http.StatusOK, "text/html; charset=utf-8", "7 enabled workloads"},
 		"/status.json":                     {http.StatusOK, "application/json", `"workloads":7`},
+		"/namespace/shop":                  {http.StatusOK, "text/html; charset=utf-8", "<h1>What is under way in shop</h1>"},
+		"/namespace/shop/status.json":      {http.StatusOK, "application/json", `"namespace":"shop"`},
 		"/workload/deployment/default/web": {http.StatusOK, "text/html; charset=utf-8", "<h1>deployment/default/web</h1>"},
 		"/workload/deployment/default/web/status.json":             {http.StatusOK, "application/json", `"workload":"deployment/default/web"`},
 		"/workload/deployment/default/other":                       {http.StatusNotFound, "text/html; charset=utf-8", "no enabled workload of this name"},
@@ -190,7 +196,7 @@ func TestAStandbyNamesTheLeaderOnEachPage(t *testing.T) {
 func TestAnInternalErrorEndsOneAnswerAndRevealsNothing(t *testing.T) {
 	c := leading()
 	source := c.source()
-	source.Overview = func() *status.Overview { panic("a-secret-value") }
+	source.Overview = func(string) *status.Overview { panic("a-secret-value") }
 	var log strings.Builder
 	handler := statuspage.New(source, slog.New(slog.NewTextHandler(&log, nil)))
 	if answer := get(handler, "/"); answer.Code != http.StatusInternalServerError || strings.Contains(answer.Body.String()+log.String(), "secret") || log.Len() == 0 {

@@ -41,6 +41,10 @@ type page struct {
 func writePage(out io.Writer, path string, v view) error {
 	title := "Restart controller"
 	switch data := v.data.(type) {
+	case *status.Overview:
+		if data.Namespace != "" {
+			title = data.Namespace
+		}
 	case *status.Workload:
 		title = data.Workload
 	case *status.Config:

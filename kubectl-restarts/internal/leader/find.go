@@ -1,0 +1,86 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+)
+
+// find returns how to ask the leader, and its name.
+func (l *Leader) find(ctx context.Context) (source, string, error) {
+	if l.place.URL != "" {
+		page, err := newDirect(l.place.URL)
+		return page, l.place.URL, err
+	}
+	pod, err := l.pod(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	core, err := apiclient.ConnectGroup(l.config, corev1.SchemeGroupVersion)
+	if err != nil {
+		return nil, "", err
+	}
+	to := core.Post().Namespace(l.place.Namespace).Resource("pods").Name(pod).SubResource("portforward").URL()
+	return &forwarded{l.config, to, l.place.Port}, "pod " + pod, nil
+}
+
+// pod returns the name of the leader's pod. The identity of a holder is the name of its host, which is that
+// of the pod, followed by an underscore, which is in no such name.
+func (l *Leader) pod(ctx context.Context) (string, error) {
+	client, err := apiclient.ConnectGroup(l.config, coordinationv1.SchemeGroupVersion)
+	if err != nil {
+		return "", err
+	}
+	name := "the lease " + l.place.Namespace + "/" + l.place.Lease
+	lease, err := apiclient.NewLeases(client, l.place.Namespace).Get(ctx, l.place.Lease, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return "", fmt.Errorf("there is no %s; say where the controller runs with --controller-namespace and --lease, or with --status-url", strings.TrimPrefix(name, "the "))
+	case apierrors.IsForbidden(err):
+		return "", fmt.Errorf("you may not read %s: you need permission to get it, and to get and create pods/portforward beside it", name)
+	case ctx.Err() != nil:
+		return "", late("the API server")
+	case err != nil:
+		return "", fmt.Errorf("read %s: %w", name, err)
+	case lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "":
+		return "", fmt.Errorf("no replica of the controller leads at present: nobody holds %s", name)
+	}
+	pod, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
+	if len(validation.IsDNS1123Subdomain(pod)) > 0 {
+		return "", fmt.Errorf("the holder of %s is %.80q, which is no pod; if it runs outside of the cluster, use --status-url", name, *lease.Spec.HolderIdentity)
+	}
+	return pod, nil
+}
+
+func late(who string) error {
+	return fmt.Errorf("%s has not answered within %s", who, timeLimit)
+}
+
+// explained says what an error means that kept the leader from answering.
+func (l *Leader) explained(ctx context.Context, err error, name string) error {
+	var port portError
+	switch {
+	case errors.Is(err, errTooLarge):
+		return fmt.Errorf("%s cannot be it: %w", name, err)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return late(name)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("you may not reach %s: you need permission to get and create pods/portforward in namespace %s", name, l.place.Namespace)
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("there is no %s in namespace %s; if the leader runs outside of the cluster, use --status-url", name, l.place.Namespace)
+	case errors.As(err, &port):
+		return fmt.Errorf("%s serves no status page at port %d: start the controller with --status-address=127.0.0.1:%d, or say which port it is with --status-port (%.200q)", name, l.place.Port, l.place.Port, port.said)
+	}
+	return fmt.Errorf("%s cannot be asked: %.500s", name, strings.ReplaceAll(err.Error(), "\n", "; "))
+}

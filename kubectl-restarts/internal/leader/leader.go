@@ -1,0 +1,164 @@
+// Package leader asks the leader of the controller what it decides, and what is under way. It finds the leader
+// by its Lease, and reaches the address of its status page as kubectl port-forward does, with the permissions
+// of the caller.
+//
+// Errors say in one line what to do. What the leader says is limited in size, and may contain anything.
+package leader
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// Place says where the leader is found.
+type Place struct {
+	// Namespace and Lease name the Lease by which replicas elect the leader.
+	Namespace, Lease string
+	// Port is that of the status page, in the leader's pod.
+	Port uint16
+	// URL is that of the status page of a leader that is no pod; empty if it is one.
+	URL string
+}
+
+// Limits of how long the leader has to answer, and of how much it may say.
+const (
+	timeLimit = 3 * time.Second
+	maxAnswer = 4 << 20
+)
+
+// Leader is the leader of the controller.
+type Leader struct {
+	config *rest.Config
+	place  Place
+}
+
+// New returns the leader at a place. It does not modify the configuration.
+func New(config *rest.Config, place Place) *Leader { return &Leader{config, place} }
+
+// Workload returns what the leader knows of an enabled workload, and the name of the leader.
+func (l *Leader) Workload(ctx context.Context, ref catalog.WorkloadRef) (workload *status.Workload, name string, err error) {
+	path := "/workload/" + strings.ToLower(string(ref.Kind)) + "/" + url.PathEscape(ref.Namespace) + "/" + url.PathEscape(ref.Name) + "/status.json"
+	workload, name, err = ask[status.Workload](ctx, l, path)
+	if err == nil && workload.Workload != ref.String() {
+		return nil, name, fmt.Errorf("%s answers about something else", name)
+	}
+	return workload, name, err
+}
+
+// Overview returns what is under way, and the name of the leader.
+func (l *Leader) Overview(ctx context.Context) (overview *status.Overview, name string, err error) {
+	overview, name, err = ask[status.Overview](ctx, l, "/status.json")
+	if err == nil && !overview.Leads {
+		return nil, name, standsBy(name)
+	}
+	return overview, name, err
+}
+
+func standsBy(name string) error {
+	return fmt.Errorf("%s does not lead any more, or not yet; try again", name)
+}
+
+// ask returns what the leader answers, and its name.
+func ask[T any](ctx context.Context, l *Leader, path string) (*T, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeLimit)
+	defer cancel()
+	from, name, err := l.find(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	got, err := from.get(ctx, path)
+	if err != nil {
+		return nil, name, l.explained(ctx, err, name)
+	}
+	switch got.code {
+	case http.StatusOK:
+	case http.StatusServiceUnavailable:
+		return nil, name, standsBy(name)
+	default:
+		return nil, name, fmt.Errorf("%s answers %d: %s", name, got.code, got.problem())
+	}
+	into := new(T)
+	if err := json.Unmarshal(got.body, into); err != nil {
+		return nil, name, fmt.Errorf("what %s answers cannot be read: is it the status page of the same version? %w", name, err)
+	}
+	return into, name, nil
+}
+
+// source answers requests for paths of the status page.
+type source interface {
+	get(ctx context.Context, path string) (answer, error)
+}
+
+// direct is a status page that this machine reaches.
+type direct struct {
+	client *http.Client
+	url    string
+}
+
+func newDirect(page string) (*direct, error) {
+	parsed, err := url.Parse(page)
+	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
+		return nil, errors.New("--status-url must be a URL, such as http://127.0.0.1:10255")
+	}
+	return &direct{&http.Client{CheckRedirect: noRedirect}, strings.TrimSuffix(page, "/")}, nil
+}
+
+func (d *direct) get(ctx context.Context, path string) (answer, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url+path, http.NoBody)
+	if err != nil {
+		return answer{}, err
+	}
+	response, err := d.client.Do(request)
+	if err != nil {
+		return answer{}, err
+	}
+	return newAnswer(response)
+}
+
+// answer is an answer to a request.
+type answer struct {
+	code int
+	body []byte
+}
+
+var errTooLarge = fmt.Errorf("it answers with more than %d MiB", maxAnswer>>20)
+
+// newAnswer reads and closes the body.
+func newAnswer(response *http.Response) (answer, error) {
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return answer{}, err
+	}
+	if len(body) > maxAnswer {
+		return answer{}, errTooLarge
+	}
+	return answer{response.StatusCode, body}, nil
+}
+
+// maxProblem is how many bytes of an error are shown.
+const maxProblem = 300
+
+// problem returns what the page says is wrong.
+func (a answer) problem() string {
+	var said struct{ Error string }
+	if json.Unmarshal(a.body, &said) != nil || said.Error == "" {
+		said.Error = strings.TrimSpace(string(a.body))
+	}
+	return said.Error[:min(len(said.Error), maxProblem)]
+}
+
+func loopback(port uint16) string { return net.JoinHostPort("localhost", strconv.Itoa(int(port))) }
