@@ -59,13 +59,22 @@ func (l *Leader) Workload(ctx context.Context, ref catalog.WorkloadRef) (workloa
 	return workload, name, err
 }
 
-// Overview returns what is under way, and the name of the leader.
-func (l *Leader) Overview(ctx context.Context) (overview *status.Overview, name string, err error) {
-	overview, name, err = ask[status.Overview](ctx, l, "/status.json")
-	if err == nil && !overview.Leads {
-		return nil, name, standsBy(name)
+// Overview returns what is under way in a namespace, or in all if it is empty, and the name of the leader.
+func (l *Leader) Overview(ctx context.Context, namespace string) (overview *status.Overview, name string, err error) {
+	path := "/status.json"
+	if namespace != "" {
+		path = "/namespace/" + url.PathEscape(namespace) + path
 	}
-	return overview, name, err
+	overview, name, err = ask[status.Overview](ctx, l, path)
+	switch {
+	case err != nil:
+		return nil, name, err
+	case !overview.Leads:
+		return nil, name, standsBy(name)
+	case overview.Namespace != namespace:
+		return nil, name, fmt.Errorf("%s answers about something else", name)
+	}
+	return overview, name, nil
 }
 
 func standsBy(name string) error {

@@ -25,8 +25,10 @@ var web = catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "shop", Name:
 // statusPage is the page of a leader that knows one workload.
 func statusPage(leads bool) http.Handler {
 	return statuspage.New(statuspage.Source{
-		Leads:    func() bool { return leads },
-		Overview: func() *status.Overview { return &status.Overview{Leads: leads, Workloads: 7} },
+		Leads: func() bool { return leads },
+		Overview: func(namespace string) *status.Overview {
+			return &status.Overview{Leads: leads, Namespace: namespace, Workloads: 7}
+		},
 		Workload: func(name string) *status.Workload {
 			if name != "deployment/shop/web" {
 				return nil
@@ -58,8 +60,8 @@ func TestTheLeaderAnswersThroughTheAPIServer(t *testing.T) {
 			if err != nil || workload.State != status.Held || by != "pod leader-1" {
 				t.Fatalf("%+v, by %q, %v", workload, by, err)
 			}
-			overview, by, err := s.leader().Overview(t.Context())
-			if err != nil || overview.Workloads != 7 || by != "pod leader-1" {
+			overview, by, err := s.leader().Overview(t.Context(), "shop")
+			if err != nil || overview.Workloads != 7 || overview.Namespace != "shop" || by != "pod leader-1" {
 				t.Fatalf("%+v, by %q, %v", overview, by, err)
 			}
 			if !slices.Equal(s.asked, test.asked) {
@@ -72,17 +74,17 @@ func TestTheLeaderAnswersThroughTheAPIServer(t *testing.T) {
 func TestALeaderOutsideOfTheClusterHasAURL(t *testing.T) {
 	page := httptest.NewServer(statusPage(true))
 	defer page.Close()
-	overview, by, err := leader.New(nil, leader.Place{URL: page.URL + "/"}).Overview(t.Context())
+	overview, by, err := leader.New(nil, leader.Place{URL: page.URL + "/"}).Overview(t.Context(), "")
 	if err != nil || overview.Workloads != 7 || by != page.URL+"/" {
 		t.Errorf("%+v, by %q, %v", overview, by, err)
 	}
 	elsewhere := httptest.NewServer(http.RedirectHandler(page.URL+"/status.json", http.StatusFound))
 	defer elsewhere.Close()
-	if _, _, err := leader.New(nil, leader.Place{URL: elsewhere.URL}).Overview(t.Context()); err == nil {
+	if _, _, err := leader.New(nil, leader.Place{URL: elsewhere.URL}).Overview(t.Context(), ""); err == nil {
 		t.Error("a redirection is followed")
 	}
 	for _, wrong := range []string{"127.0.0.1:10255", "localhost", "ftp://localhost", "http://", "http://a b"} {
-		if _, _, err := leader.New(nil, leader.Place{URL: wrong}).Overview(t.Context()); err == nil || !strings.Contains(err.Error(), "--status-url must be a URL") {
+		if _, _, err := leader.New(nil, leader.Place{URL: wrong}).Overview(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "--status-url must be a URL") {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}
@@ -141,7 +143,7 @@ func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if _, _, err := newAPIServer(t, statusPage(false)).leader().Overview(t.Context()); err == nil || !strings.Contains(err.Error(), "does not lead") {
+	if _, _, err := newAPIServer(t, statusPage(false)).leader().Overview(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "does not lead") {
 		t.Errorf("the overview of a standby: %v", err)
 	}
 	long := fmt.Sprintf(`{"error":%q}`, strings.Repeat("é", 10_000))
@@ -207,7 +209,7 @@ func TestALeaderThatIsSilentIsNotWaitedFor(t *testing.T) {
 				}
 				return false
 			}
-			if _, _, err := s.leader().Overview(ctx); err == nil || err.Error() != test.want {
+			if _, _, err := s.leader().Overview(ctx, ""); err == nil || err.Error() != test.want {
 				t.Errorf("%v, want %q", err, test.want)
 			}
 		})
