@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ var functions = template.FuncMap{
 	"ago":     func(t time.Time) string { return ago(t, time.Now()) },
 	"seconds": seconds,
 	"join":    func(names []string) string { return strings.Join(names, ", ") },
-	"tiles":   tilesOf, "sections": sectionsOf,
+	"tiles":   tilesOf, "isIdle": isIdle, "sections": sectionsOf,
 	"fanOutBar": fanOutBar, "replicasBar": replicasBar, "readersGrid": readersGrid,
 }
 
@@ -31,7 +32,7 @@ type page struct {
 	Title string
 	// Below is the path to which those of the neighbors are appended.
 	Below string
-	Time  string
+	Time  time.Time
 	// Part names the template that shows the data.
 	Part string
 	Data any
@@ -51,7 +52,7 @@ func writePage(out io.Writer, path string, v view) error {
 		title = data.Name
 	}
 	return templates.ExecuteTemplate(out, "page.html", page{
-		Title: title, Below: strings.TrimSuffix(path, "/"), Time: time.Now().UTC().Format(time.RFC3339), Part: v.template, Data: v.data,
+		Title: title, Below: strings.TrimSuffix(path, "/"), Time: time.Now().UTC(), Part: v.template, Data: v.data,
 	})
 }
 
@@ -112,12 +113,18 @@ type tile struct {
 	Count       int
 }
 
+// tilesOf returns what needs a person first.
 func tilesOf(o *status.Overview) []tile {
 	return []tile{
-		{"pending", "pending", o.Pending.Total}, {"waiting", "due or waiting", o.Waiting.Total}, {"rolling", "rolling", o.Rolling.Total},
-		{"fanouts", "fan-outs", o.FanOuts.Total}, {"held", "held", o.Held.Total}, {"slowed", "slowed", o.Slowed.Total},
-		{"failed", "failed", o.Failed.Total}, {"halts", "halts", o.Halts.Total},
+		{"halts", "halts", o.Halts.Total}, {"failed", "failed", o.Failed.Total}, {"held", "held", o.Held.Total},
+		{"fanouts", "fan-outs", o.FanOuts.Total}, {"rolling", "rolling", o.Rolling.Total}, {"waiting", "waiting", o.Waiting.Total},
+		{"slowed", "slowed", o.Slowed.Total}, {"pending", "pending", o.Pending.Total},
 	}
+}
+
+// isIdle reports whether nothing is under way.
+func isIdle(o *status.Overview) bool {
+	return !slices.ContainsFunc(tilesOf(o), func(t tile) bool { return t.Count > 0 })
 }
 
 // section is a list of workloads.

@@ -153,6 +153,10 @@ func TestTheOverviewHasASectionForEverythingThatIsUnderWay(t *testing.T) {
 			t.Errorf("an empty overview has a section %s", id)
 		}
 	}
+	const isIdle = "Nothing waits, rolls or is held."
+	if !strings.Contains(empty, isIdle) || strings.Contains(page, isIdle) || strings.Contains(empty, `href="#`) || !strings.Contains(page, `href="#halts"`) {
+		t.Errorf("an empty overview says %s", empty)
+	}
 }
 
 func TestTheReadersOfAConfigAreAPictureOfAtMostSomeHundredSquares(t *testing.T) {

@@ -5,32 +5,65 @@
 const live = document.getElementById('live');
 let isLoading = false, isOutdated = false;
 
-async function reload() {
-  if (isLoading) {
-    isOutdated = true;
-    return;
+function say(text, isAlarm) {
+  live.textContent = text;
+  live.classList.toggle('alarm', isAlarm);
+}
+
+// Whoever is about to copy a command must not lose the selection.
+function isTextSelected() {
+  const selection = getSelection();
+  return !selection.isCollapsed && document.getElementById('main').contains(selection.anchorNode);
+}
+
+function replaceMain(fresh) {
+  const focused = document.activeElement.getAttribute('href');
+  document.getElementById('main').replaceWith(fresh);
+  if (focused) {
+    [...document.links].find(link => link.getAttribute('href') === focused)?.focus({preventScroll: true});
   }
+}
+
+async function reload() {
   isLoading = true;
+  isOutdated = false;
   try {
     const answer = await fetch(location.pathname, {cache: 'no-store'});
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const fresh = page.getElementById('main');
-    if (fresh) {
-      document.getElementById('main').replaceWith(fresh);
-      live.textContent = 'live';
+    if (!fresh) {
+      say('not live: the page cannot be loaded', true);
+    } else if (isTextSelected()) {
+      isOutdated = true;
+    } else {
+      replaceMain(fresh);
+      say('live', false);
     }
   } catch {
-    live.textContent = 'connection lost';
+    say('connection lost', true);
   }
   isLoading = false;
-  if (isOutdated) {
-    isOutdated = false;
+  catchUp();
+}
+
+function catchUp() {
+  if (!isOutdated || isLoading) {
+    return;
+  }
+  if (isTextSelected()) {
+    say('paused while text is selected', false);
+  } else {
     reload();
   }
 }
 
+document.addEventListener('selectionchange', catchUp);
+
 const events = new EventSource(document.body.dataset.events);
-events.addEventListener('change', reload);
+events.addEventListener('change', () => {
+  isOutdated = true;
+  catchUp();
+});
 events.addEventListener('error', () => {
-  live.textContent = events.readyState === EventSource.CLOSED ? 'not live: reload the page' : 'connection lost';
+  say(events.readyState === EventSource.CLOSED ? 'not live: reload the page' : 'connection lost', true);
 });
