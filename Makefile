@@ -37,7 +37,7 @@ export PLUGIN_BINARY := $(CURDIR)/bin/kubectl-restarts
 
 PROGRESS := tools/build-with-progress
 LOCALCLUSTER_SOURCES := $(shell find localcluster -type f ! -name '*_test.go' ! -name '*.md')
-MODULES := . localcluster kubectl-restarts tools
+MODULES := . localcluster kubectl-restarts test/browser tools
 
 .PHONY: help
 help: ## List the targets
@@ -168,7 +168,9 @@ test: bin/localcluster bin/helm bin/promtool build plugin bin/testreport ## Run 
 	  echo '== the local cluster' && \
 	  go test -C localcluster -json $(call packages_of,localcluster) && \
 	  echo '== end-to-end tests' && \
-	  go test -json -count=1 -p 1 -timeout 20m ./test/... ; } | bin/testreport
+	  go test -json -count=1 -p 1 -timeout 20m ./test/... && \
+	  echo '== the status page in Chromium' && \
+	  go test -C test/browser -json -count=1 -timeout 5m ./... ; } | bin/testreport
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need no cluster
