@@ -78,6 +78,7 @@ func TestReferencesListsEveryWayToReadAConfig(t *testing.T) {
 					{Secret: &corev1.SecretProjection{LocalObjectReference: named("tls"), Optional: pointer(true)}},
 					{DownwardAPI: &corev1.DownwardAPIProjection{}},
 					{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"}},
+					{ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{Name: new("anchors"), Path: "anchors.pem"}},
 				}},
 			}}),
 			want: []Reference{
