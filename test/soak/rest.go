@@ -22,8 +22,8 @@ import (
 // put off (30 s) and the rollouts that follow.
 const restLimit = 4 * time.Minute
 
-// rolloutPatience is how long the cluster may take to complete the rollouts after the controllers are
-// done, before its own controllers are restarted.
+// rolloutPatience is how long the cluster may take to complete the rollouts after the last restart, before its own
+// controllers are restarted.
 const rolloutPatience = 45 * time.Second
 
 var errUnfinished = errors.New("rollouts are not complete")
@@ -37,12 +37,12 @@ func (s *soak) awaitRest(ctx context.Context, limit time.Duration) error {
 	before, printed := -1, time.Now().Add(-10*time.Second)
 	return harness.Eventually(ctx, limit, func(ctx context.Context) error {
 		err := s.atRest(ctx)
-		if err == nil {
-			if restarts := s.judge.restarts(); restarts != before {
-				before, err = restarts, errors.New("a workload has restarted")
-			}
+		restarts := s.judge.restarts()
+		hasRestarted := restarts != before
+		if before = restarts; hasRestarted && err == nil {
+			err = errors.New("a workload has restarted")
 		}
-		if !errors.Is(err, errUnfinished) {
+		if hasRestarted || !errors.Is(err, errUnfinished) {
 			unfinishedSince = time.Now()
 		} else if time.Since(unfinishedSince) > rolloutPatience {
 			unfinishedSince = time.Now()
@@ -83,19 +83,27 @@ func (s *soak) atRest(ctx context.Context) error {
 	if stale, err := leader.Metric(ctx, "stale_workloads", nil); err != nil || stale != 0 {
 		return errors.Join(fmt.Errorf("%.0f workloads are stale", stale), err)
 	}
-	for _, metric := range []string{"held_workloads", "undelivered_restarts"} {
-		if count, err := leader.Metric(ctx, metric, nil); err != nil || count != 0 {
-			return errors.Join(fmt.Errorf("%s is %.0f", metric, count), err)
-		}
-	}
 	if err := s.people.requireNone(ctx); err != nil {
 		return err
 	}
 	unfinished, err := unfinishedRollouts(ctx, s.cluster.Client())
-	if err == nil && len(unfinished) > 0 {
-		err = fmt.Errorf("%d %w: %s", len(unfinished), errUnfinished, textsOf(unfinished[:min(5, len(unfinished))]))
+	if err != nil {
+		return err
 	}
-	return err
+	for _, metric := range []string{"held_workloads", "undelivered_restarts"} {
+		if count, err := leader.Metric(ctx, metric, nil); err != nil || count != 0 {
+			return errors.Join(fmt.Errorf("%s is %.0f", metric, count), err, errorOf(unfinished)) // which they may wait for
+		}
+	}
+	return errorOf(unfinished)
+}
+
+// errorOf returns an error if rollouts are not complete.
+func errorOf(unfinished []rollout) error {
+	if len(unfinished) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d %w: %s", len(unfinished), errUnfinished, textsOf(unfinished[:min(5, len(unfinished))]))
 }
 
 // family is all pods, and by the UID of their controller what it controls them for.
