@@ -69,6 +69,11 @@ func (d *driver) makeGood(ctx context.Context, w int, c *config, key, before str
 	bury := func(ctx context.Context) error { return d.bury(ctx, victims) }
 	d.later(w, burial, bury)
 	d.later(w, 2*burial, bury)
+	return d.mend(ctx, c, key, before, acts)
+}
+
+// mend reverts a bad content, fixes it, or leaves it as one that breaks nothing any more.
+func (d *driver) mend(ctx context.Context, c *config, key, before string, acts int) error {
 	switch {
 	case acts < 3:
 		d.count("bad content reverted")
@@ -128,6 +133,7 @@ type breaker struct {
 type outbreak struct {
 	since   time.Time
 	victims []*workload
+	isOne   bool // only the first of the victims to restart is one
 }
 
 func newBreaker(client kubernetes.Interface) *breaker {
@@ -137,7 +143,14 @@ func newBreaker(client kubernetes.Interface) *breaker {
 func (b *breaker) doom(c *config, victims []*workload, since time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.victims[c] = outbreak{since, victims}
+	b.victims[c] = outbreak{since, victims, false}
+}
+
+// doomFirst dooms whichever workload restarts first from a time on.
+func (b *breaker) doomFirst(c *config, workloads []*workload, since time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.victims[c] = outbreak{since, workloads, true}
 }
 
 // spare ends what a config does, and returns the workloads that suffered from it.
@@ -152,24 +165,40 @@ func (b *breaker) spare(c *config) []*workload {
 func (b *breaker) isDoomed(pod *corev1.Pod) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	_, victim := b.victimOf(pod)
+	return victim != nil
+}
+
+// victimOf returns the workload of a pod that is doomed, and the config that it suffers from.
+func (b *breaker) victimOf(pod *corev1.Pod) (*config, *workload) {
 	restarted, err := time.Parse(time.RFC3339Nano, pod.Annotations[timestampAnnotation])
 	if err != nil {
-		return false
+		return nil, nil
 	}
-	for _, o := range b.victims {
-		isVictim := func(w *workload) bool { return w.namespace == pod.Namespace && w.name == pod.Labels["app"] }
-		if restarted.After(o.since) && slices.ContainsFunc(o.victims, isVictim) {
-			return true
+	isVictim := func(w *workload) bool { return w.namespace == pod.Namespace && w.name == pod.Labels["app"] }
+	for c, o := range b.victims {
+		if i := slices.IndexFunc(o.victims, isVictim); i >= 0 && restarted.After(o.since) {
+			return c, o.victims[i]
 		}
 	}
-	return false
+	return nil, nil
 }
 
 // see lets a pod crash that runs and is doomed.
 func (b *breaker) see(pod *corev1.Pod) {
-	if harness.IsReady(pod) && b.isDoomed(pod) {
+	if harness.IsReady(pod) && b.strikes(pod) {
 		b.doomed <- pod
 	}
+}
+
+func (b *breaker) strikes(pod *corev1.Pod) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c, victim := b.victimOf(pod)
+	if victim != nil && b.victims[c].isOne {
+		b.victims[c] = outbreak{since: b.victims[c].since, victims: []*workload{victim}}
+	}
+	return victim != nil
 }
 
 // work makes pods crash until the context ends.

@@ -82,20 +82,21 @@ func (d *driver) value() string { return fmt.Sprintf("v%d", d.serial.Add(1)) }
 
 // setUp makes everything, and enables it.
 func (d *driver) setUp(ctx context.Context) error {
-	for i := range namespaceCount {
-		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceOf(i)}}
+	for _, name := range namespaces() {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		if _, err := d.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("create a namespace: %w", err)
 		}
 	}
+	configs, workloads := d.world.everything()
 	return d.share(ctx, func(ctx context.Context, w int) error {
-		for i := w; i < len(d.world.configs); i += workers {
-			if err := d.makeConfig(ctx, d.world.configs[i], "created"); err != nil {
+		for i := w; i < len(configs); i += workers {
+			if err := d.makeConfig(ctx, configs[i], "created"); err != nil {
 				return err
 			}
 		}
-		for i := w; i < len(d.world.workloads); i += workers {
-			if err := d.makeWorkload(ctx, d.world.workloads[i]); err != nil {
+		for i := w; i < len(workloads); i += workers {
+			if err := d.makeWorkload(ctx, workloads[i]); err != nil {
 				return err
 			}
 		}

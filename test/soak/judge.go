@@ -28,7 +28,8 @@ type judge struct {
 
 func newJudge(w *world, options model.Options) *judge {
 	j := &judge{model: model.New(options), uses: map[model.WorkloadRef][]model.Use{}, apps: map[string]model.WorkloadRef{}}
-	for _, d := range w.workloads {
+	_, workloads := w.everything()
+	for _, d := range workloads {
 		j.apps[d.namespace+"/"+d.name] = d.ref()
 		for i := range d.uses {
 			j.uses[d.ref()] = append(j.uses[d.ref()], d.uses[i].model())

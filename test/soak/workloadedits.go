@@ -149,9 +149,10 @@ func (d *driver) remakeWorkload(ctx context.Context, random *rand.Rand, w *workl
 // often, as when an orphaned pod has the name of one to come, it would do so only after up
 // to a quarter of an hour.
 func (d *driver) wakeStatefulSets(ctx context.Context) error {
+	_, workloads := d.world.everything()
 	return d.share(ctx, func(ctx context.Context, w int) error {
-		for i := w; i < len(d.world.workloads); i += workers {
-			if app := d.world.workloads[i]; app.kind == "StatefulSet" {
+		for i := w; i < len(workloads); i += workers {
+			if app := workloads[i]; app.kind == "StatefulSet" {
 				err := d.patchWorkload(ctx, app, "waker", map[string]any{"metadata": map[string]any{"labels": map[string]any{"woken": d.value()}}})
 				if err != nil {
 					return err

@@ -113,11 +113,17 @@ func (u *use) model() model.Use {
 type world struct {
 	configs   []*config
 	workloads []*workload
+	crowd     *config // not one of the configs, nor its readers of the workloads
+}
+
+// everything returns all configs and workloads.
+func (w *world) everything() ([]*config, []*workload) {
+	return append(slices.Clone(w.configs), w.crowd), slices.Concat(w.workloads, w.crowd.readers)
 }
 
 // newWorld draws a world with that many workloads.
 func newWorld(random *rand.Rand, size int) *world {
-	w := &world{}
+	w := &world{crowd: newCrowd()}
 	for i := range size {
 		c := &config{
 			kind: "configmap", namespace: namespaceOf(random.IntN(namespaceCount)), name: fmt.Sprintf("config-%d", i),
@@ -141,6 +147,15 @@ func newWorld(random *rand.Rand, size int) *world {
 		c.blind = c.blindKeys()
 	}
 	return w
+}
+
+// namespaces returns all that are judged.
+func namespaces() []string {
+	all := []string{crowdNamespace}
+	for i := range namespaceCount {
+		all = append(all, namespaceOf(i))
+	}
+	return all
 }
 
 func namespaceOf(i int) string { return fmt.Sprintf("soak-%d", i+1) }

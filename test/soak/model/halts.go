@@ -33,7 +33,8 @@ type Resume struct {
 	ID    string
 }
 
-// SeeHalt takes in a halt. What is seen later of the same halt only counts for how long it lasts.
+// SeeHalt takes in a halt. What is seen later of the same halt only counts for how long it lasts, and for who
+// has failed: restarts that were under way when it began can fail, too.
 func (m *Model) SeeHalt(h Halt) {
 	known, found := m.halts[h.ID]
 	if !found {
@@ -42,6 +43,9 @@ func (m *Model) SeeHalt(h Halt) {
 	}
 	if !h.Resumed {
 		known.until = h.At
+	}
+	if len(h.Failed) > len(known.Failed) {
+		known.Failed = h.Failed
 	}
 }
 
@@ -73,7 +77,7 @@ func (m *Model) judgeHalts(ref WorkloadRef, life []Sight) (found []Violation) {
 		before, s := &life[i-1], &life[i]
 		if s.restartedSince(before) && !s.Listed {
 			for _, h := range m.halts {
-				if h.Version < s.Version && h.Since.Before(s.RestartedAt) && m.brings(h, before, s, recorded) && m.isHalted(h, s.RestartedAt) {
+				if h.Version < s.Version && h.Since.Before(s.RestartedAt.Add(-decisionTime)) && m.brings(h, life[:i+1], recorded) && m.isHalted(h, s.RestartedAt) {
 					found = append(found, Violation{ref, Halted, s.At, fmt.Sprintf(
 						"it restarted for %s %s, which was halted since %s (halt %s)", h.Config.Kind, h.Config.Name, clock(h.Since), h.ID)})
 				}
@@ -96,39 +100,84 @@ func (m *Model) isHalted(h *halt, at time.Time) bool {
 	if len(edits) == 0 || !edits[len(edits)-1].End.Before(h.Since) {
 		return false
 	}
-	return !slices.ContainsFunc(h.Failed, func(ref WorkloadRef) bool { return m.wasWhole(ref, h.Since, at) })
+	return !slices.ContainsFunc(h.Failed, func(ref WorkloadRef) bool { return m.mayRunAfterAll(ref, h.Since, at) })
 }
 
-// wasWhole reports whether all pods of a workload ran at any time of a span.
-func (m *Model) wasWhole(ref WorkloadRef, from, to time.Time) bool {
+// recovery is for how long at least all pods of a workload that has failed must run until that ends a halt, unless
+// it has restarted. The controllers wait for 30 seconds, of which the observer may have missed some.
+const recovery = 20 * time.Second
+
+// mayRunAfterAll reports whether a workload that failed may have been found to run after all in a span.
+func (m *Model) mayRunAfterAll(ref WorkloadRef, from, to time.Time) bool {
 	sights := m.history(ref).sights
 	for i := range sights {
+		s := &sights[i]
 		isOver := i+1 < len(sights) && !sights[i+1].At.After(from)
-		if sights[i].Whole && !isOver && sights[i].At.Before(to) {
+		hasLasted := s.RestartedAt.After(from) || s.At.Add(recovery).Before(to)
+		if s.Whole && !isOver && s.At.Before(to) && hasLasted {
 			return true
 		}
 	}
 	return false
 }
 
-// brings reports whether a restart recorded the content of a halt: all changes that it can have recorded
-// end with the one that was halted.
-func (m *Model) brings(h *halt, before, s *Sight, recorded time.Time) bool {
+// brings reports whether the restart that a life ends with recorded the content of a halt, and a pod ran that had
+// not read it.
+func (m *Model) brings(h *halt, life []Sight, recorded time.Time) bool {
+	before, s := &life[len(life)-2], &life[len(life)-1]
 	for i := range s.Uses {
 		u := &s.Uses[i]
 		if u.Config != h.Config || s.Record[u.recordName()] == before.Record[u.recordName()] {
 			continue
 		}
-		candidates := m.changesFor(u, recorded, s)
-		if len(candidates) == 0 || !candidates[0].Begin.After(recorded) {
+		last := lastOf(m.changes(&Use{Config: h.Config, Keys: common(u, h.Keys), Optional: true}), h.Since)
+		if last == nil || !m.history(s.Workload).hasMissed(last, s.RestartedAt) {
 			continue
 		}
-		last := lastOf(m.changes(&Use{Config: h.Config, Keys: common(u, h.Keys), Optional: true}), h.Since)
-		if last != nil && candidates[0].Begin.Equal(last.Begin) && m.history(s.Workload).hasMissed(last, s.RestartedAt) {
+		if m.recordsFailed(h, u, s, last) && keepsPods(life[:len(life)-1], last.Begin) || m.bringsNothingOlder(last, u, s, recorded) {
 			return true
 		}
 	}
 	return false
+}
+
+// recordsFailed reports whether a restart recorded the same content as that of a workload that failed, and
+// whose pods see the same keys.
+func (m *Model) recordsFailed(h *halt, u *Use, s *Sight, last *Edit) bool {
+	return slices.ContainsFunc(h.Failed, func(ref WorkloadRef) bool {
+		failed := m.history(ref).at(h.Since)
+		return failed != nil && failed.RestartedAt.After(last.Begin) && failed.Record[u.recordName()] == s.Record[u.recordName()] &&
+			slices.ContainsFunc(failed.Uses, func(other Use) bool { return other.Config == u.Config && slices.Equal(other.Keys, u.Keys) })
+	})
+}
+
+// keepsPods reports whether nothing replaced the pods of a workload since a time. Otherwise a restart may be for
+// something else while the last pods go that have not read a content.
+func keepsPods(life []Sight, since time.Time) bool {
+	for i := 1; i < len(life); i++ {
+		before, s := &life[i-1], &life[i]
+		if s.At.After(since) && (s.Template != before.Template || !s.RestartedAt.Equal(before.RestartedAt)) {
+			return false
+		}
+	}
+	return true
+}
+
+// bringsNothingOlder reports whether a restart can have recorded a change and later ones, but none from before.
+func (m *Model) bringsNothingOlder(change *Edit, u *Use, s *Sight, recorded time.Time) bool {
+	candidates := m.changesFor(u, recorded, s)
+	return len(candidates) > 0 && candidates[0].Begin.After(recorded) && candidates[0].Begin.Equal(change.Begin)
+}
+
+// at returns what a workload was at a time, nil if it had not been seen.
+func (h *history) at(time time.Time) (last *Sight) {
+	for i := range h.sights {
+		if h.sights[i].At.After(time) {
+			break
+		}
+		last = &h.sights[i]
+	}
+	return last
 }
 
 // lastOf returns the last edit that was carried out before a time.

@@ -35,18 +35,18 @@ func TestNobodyRestartsForContentThatIsHalted(t *testing.T) {
 		tell func(p *play)
 		want []string
 	}{
-		"at all":                         {nil, nil, func(p *play) { p.restart(40, "second") }, []string{Halted}},
-		"if that is kept by keys":        {nil, []string{"a"}, func(p *play) { p.restart(40, "second") }, []string{Halted}},
-		"unless somebody resumes it":     {nil, nil, func(p *play) { p.Resume(Resume{at(35), "h"}); p.restart(40, "second") }, nil},
-		"even if another one is resumed": {nil, nil, func(p *play) { p.Resume(Resume{at(35), "i"}); p.restart(40, "second") }, []string{Halted}},
-		"unless it is reverted":          {nil, nil, func(p *play) { p.edit(35, "a=1 b=1"); p.restart(40, "again") }, nil},
-		"unless it is fixed":             {nil, []string{"a"}, func(p *play) { p.edit(35, "a=3 b=1"); p.restart(40, "third") }, nil},
-		"even if another key is edited":  {nil, []string{"a"}, func(p *play) { p.edit(35, "a=2 b=2"); p.restart(40, "third") }, []string{Halted}},
-		"unless the one that failed runs": {nil, nil, func(p *play) {
-			s := p.neighbor(22, 0)
-			s.At, s.Version, s.Whole = at(35), s.Version+1, true
-			p.version = s.Version
-			p.See(s)
+		"at all":                                        {nil, nil, func(p *play) { p.restart(40, "second") }, []string{Halted}},
+		"if that is kept by keys":                       {nil, []string{"a"}, func(p *play) { p.restart(40, "second") }, []string{Halted}},
+		"unless somebody resumes it":                    {nil, nil, func(p *play) { p.Resume(Resume{at(35), "h"}); p.restart(40, "second") }, nil},
+		"even if another one is resumed":                {nil, nil, func(p *play) { p.Resume(Resume{at(35), "i"}); p.restart(40, "second") }, []string{Halted}},
+		"unless it is reverted":                         {nil, nil, func(p *play) { p.edit(35, "a=1 b=1"); p.restart(40, "again") }, nil},
+		"unless it is fixed":                            {nil, []string{"a"}, func(p *play) { p.edit(35, "a=3 b=1"); p.restart(40, "third") }, nil},
+		"even if another key is edited":                 {nil, []string{"a"}, func(p *play) { p.edit(35, "a=2 b=2"); p.restart(40, "third") }, []string{Halted}},
+		"unless the one that failed runs":               {nil, nil, func(p *play) { p.recover(p.neighbor(22, 0), 30, 22); p.restart(55, "second") }, nil},
+		"even if the one that failed runs for a moment": {nil, nil, func(p *play) { p.recover(p.neighbor(22, 0), 30, 22); p.restart(40, "second") }, []string{Halted}},
+		"unless it runs after it has restarted again": {nil, nil, func(p *play) {
+			p.Revert(Revert{at(28), at(28.1), app})
+			p.recover(p.neighbor(22, 0), 30, 29)
 			p.restart(40, "second")
 		}, nil},
 		"unless its pods have read it": {nil, nil, func(p *play) { p.live(2, time.Time{}, at(30)); p.restart(40, "second") }, nil},
@@ -64,6 +64,59 @@ func TestNobodyRestartsForContentThatIsHalted(t *testing.T) {
 			p.requireRules(t, c.want...)
 		})
 	}
+}
+
+// recover shows that all pods of a workload run, after a restart.
+func (p *play) recover(s Sight, seconds, restarted float64) {
+	p.version++
+	s.At, s.Version, s.Whole, s.RestartedAt = at(seconds), p.version, true, at(restarted)
+	p.See(s)
+}
+
+// An edit of 18 was recorded before the content of 20 broke the app.
+func TestARestartIsForContentThatIsHaltedIfItRecordsWhatTheFailedOneDid(t *testing.T) {
+	onlyB := []Use{{Config: settings, Keys: []string{"b"}}}
+	for name, c := range map[string]struct {
+		failed float64 // when the app restarted
+		uses   []Use   // of the app
+		tell   func(p *play)
+		want   []string
+	}{
+		"whatever was before":                    {22, usesAll, func(p *play) { p.restart(40, "second") }, []string{Halted}},
+		"unless it records something else":       {22, usesAll, func(p *play) { p.restart(40, "third") }, nil},
+		"unless they read other keys":            {22, onlyB, func(p *play) { p.restart(40, "second") }, nil},
+		"unless that one restarted before":       {19.5, usesAll, func(p *play) { p.restart(40, "second") }, nil},
+		"unless that one restarted after":        {25.5, usesAll, func(p *play) { p.restart(40, "second") }, nil},
+		"unless somebody resumes it":             {22, usesAll, func(p *play) { p.Resume(Resume{at(35), "h"}); p.restart(40, "second") }, nil},
+		"unless it is reverted":                  {22, usesAll, func(p *play) { p.edit(35, "a=1 b=2"); p.restart(40, "second") }, nil},
+		"unless its pods were replaced":          {22, usesAll, func(p *play) { p.see(35, func(s *Sight) { s.Template = "u" }); p.restart(40, "second") }, nil},
+		"unless its pods have read it":           {22, usesAll, func(p *play) { p.live(2, time.Time{}, at(30)); p.restart(40, "second") }, nil},
+		"unless that was decided before":         {22, usesAll, func(p *play) { p.restart(25.9, "second") }, nil},
+		"unless one that fails later runs again": {22, usesAll, func(p *play) { p.failLater(); p.restart(40, "second") }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlay(Options{Lag: 5 * time.Second, Stall: 10 * time.Second}, usesAll)
+			p.live(2, time.Time{}, time.Time{})
+			p.edit(18, "a=1 b=2")
+			p.see(19, func(s *Sight) { s.Record = record("other") })
+			p.edit(20, "a=2 b=2")
+			p.sight.Uses = c.uses
+			p.neighbor(c.failed, 0)
+			p.sight.Uses = usesAll
+			p.halt(26, nil)
+			c.tell(p)
+			p.requireRules(t, c.want...)
+		})
+	}
+}
+
+// failLater shows that another workload has failed, too, and restarts and runs after all.
+func (p *play) failLater() {
+	late := WorkloadRef{"Deployment", "ns/late"}
+	p.SeeHalt(Halt{At: at(28), Version: p.version, ID: "h", Config: settings, Failed: []WorkloadRef{app, late}, Since: at(25)})
+	s := p.sight
+	s.Workload, s.UID = late, "late"
+	p.recover(s, 32, 30)
 }
 
 func TestARestartFromBeforeAHaltWasKeptIsNotJudged(t *testing.T) {
