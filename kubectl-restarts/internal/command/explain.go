@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/explain"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
@@ -16,8 +17,9 @@ import (
 const explainHelp = `Explain why a workload restarted last, or why it did not: whether it is enabled, which configs and keys
 its containers see, what the controller has recorded, and what holds a restart back.
 
-It shows what the cluster shows, with your own permissions, and says what only the leader of the
-controller knows. Of a Secret it reads no data.`
+The leader of the controller is asked what it decides and what its gate admits, if it serves its status
+page and you may forward ports to its pod. Without it, the command shows what the cluster shows, with your
+own permissions, and says what only the leader knows. Of a Secret it reads no data.`
 
 const explainExamples = `  # Why did web restart, or why not?
   kubectl restarts explain deployment/web
@@ -30,6 +32,7 @@ const maxConfigs = 300
 
 func newExplain(s *session) *cobra.Command {
 	var output outputFlags
+	var flags leaderFlags
 	command := &cobra.Command{
 		Use:     "explain TYPE/NAME",
 		Short:   "Explain why a workload restarted, or why it did not",
@@ -37,15 +40,16 @@ func newExplain(s *session) *cobra.Command {
 		Example: explainExamples,
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(command *cobra.Command, arguments []string) error {
-			return s.explain(command.Context(), arguments, &output)
+			return s.explain(command.Context(), arguments, &output, &flags)
 		},
 		ValidArgsFunction: s.completeWorkloads,
 	}
 	output.addStructured(command)
+	flags.add(command)
 	return command
 }
 
-func (s *session) explain(ctx context.Context, arguments []string, output *outputFlags) error {
+func (s *session) explain(ctx context.Context, arguments []string, output *outputFlags, flags *leaderFlags) error {
 	if err := output.validate(); err != nil {
 		return err
 	}
@@ -77,11 +81,28 @@ func (s *session) explain(ctx context.Context, arguments []string, output *outpu
 		return err
 	}
 	explain.SortEvents(in.Events)
+	if in.Leader, err = s.askLeader(ctx, ref, flags); err != nil {
+		return err
+	}
 	report := explain.Explain(in)
 	if output.isStructured() {
 		return output.print(s.Out, report)
 	}
 	return report.Print(s.Out)
+}
+
+// askLeader returns what the leader answers about a workload, nil if it cannot be asked.
+func (s *session) askLeader(ctx context.Context, ref catalog.WorkloadRef, flags *leaderFlags) (*explain.FromLeader, error) {
+	from, err := s.leader(flags)
+	if from == nil || err != nil {
+		return nil, err
+	}
+	answer, name, err := from.Workload(ctx, ref)
+	if err != nil {
+		s.note(whyNot(err))
+		return nil, ctx.Err()
+	}
+	return &explain.FromLeader{Name: name, Workload: answer}, nil
 }
 
 // readConfigs reads the configs that the workload reads, of Secrets only the metadata.

@@ -15,8 +15,11 @@ import (
 )
 
 const statusHelp = `Show which enabled workloads are not settled: those whose restart failed, is held, slowed or waits, and
-those that roll; and halts, holds and fan-outs. It shows what the cluster shows: annotations, statuses,
-Events and the ConfigMap of halts, as far as you may read them.`
+those that roll; and halts, holds, fan-outs and the last restarts.
+
+The leader of the controller is asked, if it serves its status page and you may forward ports to its pod.
+Without it, the command shows what the cluster shows: annotations, statuses, Events and the ConfigMap of
+halts, as far as you may read them.`
 
 const statusExamples = `  # What is not settled in this namespace?
   kubectl restarts status
@@ -27,6 +30,7 @@ const statusExamples = `  # What is not settled in this namespace?
 type statusCommand struct {
 	*session
 	output   outputFlags
+	flags    leaderFlags
 	all      bool
 	watch    bool
 	interval time.Duration
@@ -44,6 +48,7 @@ func newStatus(s *session) *cobra.Command {
 		RunE:    func(command *cobra.Command, _ []string) error { return c.run(command.Context()) },
 	}
 	c.output.add(command)
+	c.flags.add(command)
 	command.Flags().BoolVarP(&c.all, "all-namespaces", "A", false, "Look at all namespaces")
 	command.Flags().BoolVarP(&c.watch, "watch", "w", false, "Look again and again, and print what has changed")
 	command.Flags().DurationVar(&c.interval, "interval", 5*time.Second, "How often to look with --watch")
@@ -111,7 +116,9 @@ func (c *statusCommand) look(ctx context.Context, from *cluster.Cluster, namespa
 // printChanged prints the report unless it is the last one, and returns how to recognize it.
 func (c *statusCommand) printChanged(report *overview.Report, now time.Time, last string) (string, error) {
 	var out bytes.Buffer
-	if err := c.print(&out, report, time.Time{}); err != nil { // without ages, which change all the time
+	timeless := *report
+	timeless.Leader = report.Leader.Timeless()
+	if err := c.print(&out, &timeless, time.Time{}); err != nil { // without ages, which change all the time
 		return "", err
 	}
 	if out.String() == last {
@@ -153,8 +160,25 @@ func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespa
 	if err3 != nil {
 		return nil, in.Now, err3
 	}
+	if in.Leader, err = c.askLeader(ctx, namespace); err != nil {
+		return nil, in.Now, err
+	}
 	report := overview.Look(in)
 	return &report, in.Now, nil
+}
+
+// askLeader returns what the leader says is under way, nil if it cannot be asked.
+func (c *statusCommand) askLeader(ctx context.Context, namespace string) (*overview.FromLeader, error) {
+	from, err := c.leader(&c.flags)
+	if from == nil || err != nil {
+		return nil, err
+	}
+	answer, name, err := from.Overview(ctx, namespace)
+	if err != nil {
+		c.noteOnce(whyNot(err))
+		return nil, ctx.Err()
+	}
+	return &overview.FromLeader{Name: name, Overview: answer}, nil
 }
 
 func (c *statusCommand) noteOnce(message string) {

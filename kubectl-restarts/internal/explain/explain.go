@@ -28,7 +28,9 @@ type Input struct {
 	Unreadable []catalog.ConfigRef
 	Halts      facts.Halts
 	Events     []facts.Event
-	Now        time.Time
+	// Leader is what the leader answers, nil if it was not asked.
+	Leader *FromLeader
+	Now    time.Time
 }
 
 // OnlyLeader says what is missing.
@@ -51,7 +53,10 @@ type Report struct {
 	Problems   []string    `json:"problems,omitempty"`
 	Configs    []ConfigRow `json:"configs"`
 	Events     []string    `json:"events"`
-	OnlyLeader string      `json:"onlyLeader"`
+	// Leader is what the leader answers. OnlyLeader says what is missing without it.
+	Leader     *FromLeader `json:"leader,omitempty"`
+	OnlyLeader string      `json:"onlyLeader,omitempty"`
+	now        time.Time
 }
 
 // Restart is the last restart.
@@ -76,7 +81,7 @@ func Explain(in *Input) Report {
 	r := Report{
 		Namespace: w.Ref.Namespace, Workload: w.Name(), Enabled: w.Enabled, Pods: in.pods(), Record: in.record(), Wave: w.Wave(),
 		Windows: in.windows(), Holds: in.holds(), Grace: "that of the controller", Halts: []string{}, Configs: in.configs(), Events: []string{},
-		OnlyLeader: OnlyLeader,
+		OnlyLeader: OnlyLeader, now: in.Now,
 	}
 	if w.Timestamp != "" {
 		r.Last = &Restart{At: in.ago(w.Timestamp), Cause: w.Cause}
@@ -98,7 +103,11 @@ func Explain(in *Input) Report {
 	for i := range in.Events {
 		r.Events = append(r.Events, in.Events[i].String(in.Now))
 	}
-	r.Conclusion = in.conclusion()
+	if r.Leader = in.Leader; r.Leader == nil {
+		r.Conclusion = in.conclusion()
+		return r
+	}
+	r.Conclusion, r.OnlyLeader = r.Leader.conclusion(in.name(), in.Now), ""
 	return r
 }
 
@@ -295,10 +304,14 @@ func (in *Input) changed(decision *catalog.Decision) (configs []*catalog.Config,
 	return configs, text.List(all, namedKeys)
 }
 
-// conclusion says in one sentence what is the case.
+func (in *Input) name() string {
+	return fmt.Sprintf("%s in %s", in.Workload.Name(), in.Workload.Ref.Namespace)
+}
+
+// conclusion says in one sentence what is the case, as far as the cluster shows.
 func (in *Input) conclusion() string {
 	w := &in.Workload
-	name := fmt.Sprintf("%s in %s", w.Name(), w.Ref.Namespace)
+	name := in.name()
 	switch {
 	case !w.Enabled:
 		return fmt.Sprintf("%s is not enabled, so no edit restarts it: its annotation %s is not %q.", name, catalog.EnabledAnnotation, catalog.Enabled)

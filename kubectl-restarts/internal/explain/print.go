@@ -52,8 +52,15 @@ func (r *Report) Print(w io.Writer) error {
 	}
 	fmt.Fprintln(w)
 	lines("Events", "none of the controller", r.Events)
-	_, err := fmt.Fprintf(w, "\n%s\n", r.OnlyLeader)
-	return err
+	if r.Leader == nil {
+		_, err := fmt.Fprintf(w, "\n%s\n", r.OnlyLeader)
+		return err
+	}
+	fmt.Fprintln(w)
+	for _, l := range r.Leader.lines(r.now) {
+		line(l[0], l[1])
+	}
+	return nil
 }
 
 func (r *Report) table() *metav1.Table {

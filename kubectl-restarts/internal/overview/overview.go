@@ -24,7 +24,9 @@ type Input struct {
 	Configs []*catalog.Config
 	Halts   facts.Halts
 	Events  []facts.Event
-	Now     time.Time
+	// Leader is what the leader says, nil if it was not asked.
+	Leader *FromLeader
+	Now    time.Time
 }
 
 // State is what a workload is in, as far as the cluster shows.
@@ -79,6 +81,8 @@ type Report struct {
 	Holds     []string      `json:"configsOnHold"`
 	FanOuts   []FanOut      `json:"fanOuts"`
 	Workloads []Row         `json:"workloads"`
+	// Leader is what the leader says is under way, nil if it was not asked.
+	Leader *FromLeader `json:"leader,omitempty"`
 }
 
 // The reasons of the Events that matter here.
@@ -115,6 +119,10 @@ func Look(in *Input) Report {
 	}
 	slices.Sort(r.Holds)
 	r.FanOuts, r.Summary = look.fanOuts(), in.summary(r.Counts)
+	if r.Leader = in.Leader; r.Leader != nil {
+		r.Hold = cmp.Or(r.Hold, r.Leader.AllHeld)
+		r.Summary, r.Halts, r.HaltsRead = in.count(r.Counts)+". "+r.Leader.summary(), r.Leader.halts(in.prefix), true
+	}
 	return r
 }
 
@@ -131,22 +139,32 @@ func (in *Input) prefix(namespace string) string {
 }
 
 func (in *Input) summary(counts map[State]int) string {
-	total := 0
 	var parts []string
 	for _, state := range states {
 		if counts[state] > 0 {
-			total += counts[state]
 			parts = append(parts, fmt.Sprintf("%d %s", counts[state], state))
 		}
+	}
+	if len(parts) == 0 {
+		return in.count(counts) + "."
+	}
+	return in.count(counts) + ": " + strings.Join(parts, ", ") + "."
+}
+
+// count says how many workloads are enabled.
+func (in *Input) count(counts map[State]int) string {
+	total := 0
+	for _, count := range counts {
+		total += count
 	}
 	where := "in all namespaces"
 	if in.Namespace != "" {
 		where = "in " + in.Namespace
 	}
 	if total == 0 {
-		return "No workload is enabled " + where + "."
+		return "No workload is enabled " + where
 	}
-	return fmt.Sprintf("%s enabled %s: %s.", text.Count(total, "workload"), where, strings.Join(parts, ", "))
+	return text.Count(total, "workload") + " enabled " + where
 }
 
 // look finds what concerns a workload.

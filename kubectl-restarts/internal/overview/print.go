@@ -34,17 +34,25 @@ func (r *Report) Print(w io.Writer, options printers.PrintOptions, now time.Time
 		section("Halts", []string{"not known: you may not read the ConfigMap of halts, or it is elsewhere (--controller-namespace)"})
 	}
 	section("Configs on hold", r.Holds)
+	if r.Leader != nil {
+		return r.Leader.print(w, options, now)
+	}
 	for _, table := range []*metav1.Table{r.fanOutTable(options, now), r.workloadTable(options, now)} {
-		if len(table.Rows) == 0 {
-			continue
-		}
-		fmt.Fprintln(w)
-		if err := printers.NewTablePrinter(options).PrintObj(table, w); err != nil {
+		if err := printTable(w, table, options); err != nil {
 			return err
 		}
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n", OnlyLeader)
 	return err
+}
+
+// printTable prints a table that has rows.
+func printTable(w io.Writer, table *metav1.Table, options printers.PrintOptions) error {
+	if len(table.Rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	return printers.NewTablePrinter(options).PrintObj(table, w)
 }
 
 func newTable(options printers.PrintOptions, names ...string) *metav1.Table {
@@ -62,6 +70,11 @@ func addRow(table *metav1.Table, options printers.PrintOptions, namespace string
 	if options.WithNamespace {
 		cells = append([]any{namespace}, cells...)
 	}
+	for i, cell := range cells {
+		if s, isText := cell.(string); isText {
+			cells[i] = text.Safe(s)
+		}
+	}
 	table.Rows = append(table.Rows, metav1.TableRow{Cells: cells})
 }
 
@@ -69,7 +82,7 @@ func (r *Report) fanOutTable(options printers.PrintOptions, now time.Time) *meta
 	table := newTable(options, "Config", "Last heard", "Fan-out")
 	for i := range r.FanOuts {
 		f := &r.FanOuts[i]
-		addRow(table, options, f.Namespace, f.Config, facts.Age(now.Sub(f.At)), text.Safe(f.Progress))
+		addRow(table, options, f.Namespace, f.Config, facts.Age(now.Sub(f.At)), f.Progress)
 	}
 	return table
 }
@@ -81,14 +94,7 @@ func (r *Report) workloadTable(options printers.PrintOptions, now time.Time) *me
 	table := newTable(options, "Workload", "State", "Since", "Wave", "Why")
 	for i := range r.Workloads {
 		row := &r.Workloads[i]
-		since, why := "", row.Why
-		if !row.Since.IsZero() {
-			since = facts.Age(now.Sub(row.Since))
-		}
-		if !options.Wide {
-			why = text.Short(why, shortWhy)
-		}
-		addRow(table, options, row.Namespace, row.Workload, string(row.State), since, row.Wave, text.Safe(why))
+		addRow(table, options, row.Namespace, row.Workload, string(row.State), age(now, row.Since), row.Wave, short(row.Why, options))
 	}
 	return table
 }

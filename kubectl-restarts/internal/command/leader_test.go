@@ -1,0 +1,101 @@
+package command_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// statusPage serves a status page that answers the same each time, but for the time.
+func statusPage(t *testing.T) (address string) {
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		now := time.Now().Format(time.RFC3339Nano)
+		switch r.URL.Path {
+		case "/workload/deployment/shop/web/status.json":
+			fmt.Fprintf(w, `{"time":%q,"workload":"deployment/shop/web","state":"held","decision":{"outcome":"restart","reason":"the content differs","causes":"secret/db"},"gate":{"reason":"hold","why":"migration\u001b[2J"}}`, now)
+		case "/namespace/shop/status.json":
+			fmt.Fprintf(w, `{"time":%q,"leads":true,"namespace":"shop","held":{"total":1,"items":[{"workload":"deployment/shop/web","state":"held","text":"\u001b[2J"}]}}`, now)
+		case "/status.json":
+			_, _ = io.WriteString(w, `{"leads":true,"rolling":{"total":1,"items":[{"workload":"deployment/office/web","state":"rolling"}]}}`)
+		default:
+			http.Error(w, `{"error":"The controller knows no enabled workload of this name."}`, http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(page.Close)
+	return page.URL
+}
+
+func TestTheLeaderIsAskedUnlessItCannotBe(t *testing.T) {
+	s := newServer(t)
+	s.objects[webPath], s.objects[settingPath], s.objects[listPath] = deployment(enabled), settings, deployments(enabled)
+	s.objects["/apis/apps/v1/deployments"] = deployments(enabled)
+	s.objects[listPath+"/other"] = strings.Replace(deployment(enabled), `"name":"web"`, `"name":"other"`, 1)
+	url := "--status-url=" + statusPage(t)
+	for _, test := range []struct {
+		arguments   []string
+		says, notes string
+	}{
+		{[]string{"explain", "deploy/web", url}, "deployment/web in shop has not restarted yet for secret/db: migration\\u001b[2J.\n", ""},
+		{[]string{"explain", "deploy/other", url}, "Only the leader of the controller knows", "answers 404: The controller knows no enabled workload of this name. (--leader=false leaves it out)"},
+		{[]string{"explain", "deploy/web"}, "Only the leader of the controller knows", "there is no lease deployment-restart-controller/kubernetes-deployment-restart-controller; say where the controller runs"},
+		{[]string{"explain", "deploy/web", "--lease=mine", "--controller-namespace=ours"}, "Only the leader", "there is no lease ours/mine; "},
+		{[]string{"explain", "deploy/web", "--leader=false", url}, "Only the leader of the controller knows", ""},
+		{[]string{"status", url}, "1 workload enabled in shop. The leader (http://127.0.0.1:", ""},
+		{[]string{"status", url}, "deployment/web   held                    \\u001b[2J", ""},
+		{[]string{"status", url, "-A"}, "office      deployment/web   rolling", ""},
+		{[]string{"status"}, "Only the leader of the controller knows", "there is no lease"},
+		{[]string{"status", "--leader=false", url}, "1 workload enabled in shop: 1 settled.", ""},
+		{[]string{"status", "--status-url=nowhere"}, "Only the leader of the controller knows", "--status-url must be a URL"},
+	} {
+		code, stdout, stderr := s.run(t.Context(), test.arguments...)
+		if code != 0 || !strings.Contains(stdout, test.says) || !strings.Contains(stderr, test.notes) || (test.notes == "") != (stderr == "") || strings.Count(stderr, "\n") > 1 {
+			t.Errorf("%v: %d, %s%s, want %q and %q", test.arguments, code, stdout, stderr, test.says, test.notes)
+		}
+		if strings.Contains(stdout+stderr, "\x1b") {
+			t.Errorf("%v: %q%q", test.arguments, stdout, stderr)
+		}
+	}
+}
+
+func TestWhatTheLeaderSaysIsForProgramsToo(t *testing.T) {
+	s := newServer(t)
+	s.objects[webPath], s.objects[settingPath], s.objects[listPath] = deployment(enabled), settings, deployments(enabled)
+	url := "--status-url=" + statusPage(t)
+	for _, arguments := range [][]string{{"explain", "deploy/web", url, "-o", "json"}, {"status", url, "-o", "json"}} {
+		code, stdout, stderr := s.run(t.Context(), arguments...)
+		var report struct {
+			Leader struct {
+				Name     string
+				Decision struct{ Outcome string }
+				Held     struct{ Total int }
+			}
+		}
+		if err := json.Unmarshal([]byte(stdout), &report); err != nil || code != 0 || report.Leader.Name == "" || report.Leader.Decision.Outcome == "" && report.Leader.Held.Total != 1 {
+			t.Errorf("%v: %d, %s%s, %v", arguments, code, stdout, stderr, err)
+		}
+	}
+}
+
+// The time of each answer is no change.
+func TestTheStatusOfALeaderIsPrintedOnceIfNothingChanges(t *testing.T) {
+	s := newServer(t)
+	s.objects[listPath] = deployments(enabled)
+	for _, format := range []string{"--output=json", "--output="} {
+		ctx, cancel := context.WithCancel(t.Context())
+		s.served, s.onList = 0, func(served int) {
+			if served == 3 {
+				cancel()
+			}
+		}
+		code, stdout, stderr := s.run(ctx, "status", "--watch", "--interval=1s", format, "--status-url="+statusPage(t))
+		if code != 0 || strings.Count(stdout, "enabled in shop") != 1 {
+			t.Errorf("%s: %d\n%s%s", format, code, stdout, stderr)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// FromLeader is what the leader of the controller answers: what it decides, and what its gate admits. Here it
+// is only put into words.
+type FromLeader struct {
+	// Name names the leader.
+	Name string `json:"name"`
+	*status.Workload
+}
+
+// conclusion says in one sentence what the leader decides.
+func (l *FromLeader) conclusion(workload string, now time.Time) string {
+	switch {
+	case l.Decision.Outcome == "restart":
+		return workload + " " + l.due(now) + "."
+	case l.Gate != nil && !l.Gate.MayBegin:
+		return fmt.Sprintf("%s has not been looked at yet: %s.", workload, waitsFor(l.Gate, now))
+	case l.State == status.Failed && l.Last != nil && l.Last.Why != "":
+		return fmt.Sprintf("%s has failed after its restart: %s.", workload, strings.TrimSuffix(l.Last.Why, "."))
+	case l.isRolling() && l.Pods != nil:
+		return fmt.Sprintf("%s is %s: %d of %d pods updated, %d available.", workload, l.State, l.Pods.Updated, l.Pods.Wanted, l.Pods.Available)
+	}
+	return fmt.Sprintf("%s is %s: %s.", workload, l.State, l.Decision.Reason)
+}
+
+// due says what becomes of a restart that is due.
+func (l *FromLeader) due(now time.Time) string {
+	causes := ""
+	if l.Decision.Causes != "" {
+		causes = " for " + l.Decision.Causes
+	}
+	switch {
+	case l.Change != nil:
+		return fmt.Sprintf("restarts%s when its grace period ends, %s", causes, when(l.Change.Due, now))
+	case l.Gate == nil:
+		return fmt.Sprintf("is due to restart%s, but the controller restarts nothing: it is a dry run", causes)
+	case !l.Gate.MayBegin:
+		return fmt.Sprintf("has not restarted yet%s: %s", causes, waitsFor(l.Gate, now))
+	case l.ByHand != "":
+		return fmt.Sprintf("does not restart by itself%s: %s", causes, l.ByHand)
+	}
+	return fmt.Sprintf("is about to restart%s", causes)
+}
+
+func (l *FromLeader) isRolling() bool {
+	return l.State == status.Rolling || l.State == status.Soaking || l.State == status.Failed
+}
+
+// waitsFor says what a restart waits for.
+func waitsFor(a *status.Answer, now time.Time) string {
+	if a.Why != "" {
+		return a.Why
+	}
+	until := ""
+	if !a.Until.IsZero() {
+		until = ", " + when(a.Until, now)
+	}
+	switch gate.Reason(a.Reason) {
+	case gate.Hold:
+		return "it is held"
+	case gate.Halted:
+		return a.On + " is halted"
+	case gate.Backoff:
+		return "its configs keep changing, so it restarts later" + until
+	case gate.Window:
+		return "its window is closed" + until
+	case gate.Wave:
+		return "an earlier wave of its namespace is not over"
+	case gate.SlowStart:
+		return "it waits for its turn in the slow start of " + a.On
+	case gate.Limit:
+		return "it waits for its turn: as many restarts as allowed are under way"
+	}
+	return "it waits" + until
+}
+
+func when(at, now time.Time) string {
+	if !at.After(now) {
+		return "at " + at.Format(time.RFC3339)
+	}
+	return fmt.Sprintf("at %s (in %s)", at.Format(time.RFC3339), facts.Age(at.Sub(now)))
+}
+
+// lines are shown below what the cluster shows, each with its name.
+func (l *FromLeader) lines(now time.Time) [][2]string {
+	state := string(l.State)
+	if !l.Since.IsZero() {
+		state += " for " + facts.Age(now.Sub(l.Since))
+	}
+	if l.Exposed {
+		state += "; its pods have read the new content already"
+	}
+	lines := [][2]string{
+		{"Leader", l.Name},
+		{"  State", state},
+		{"  Decision", join(": ", l.Decision.Outcome, l.Decision.Reason, l.Decision.Causes)},
+	}
+	if l.Gate != nil {
+		admits := "the restart may begin"
+		if !l.Gate.MayBegin {
+			admits = join(": ", l.Gate.Reason, waitsFor(l.Gate, now))
+		}
+		lines = append(lines, [2]string{"  Gate", admits})
+	}
+	if l.Change != nil {
+		lines = append(lines, [2]string{"  Change", join(" ", text.List(l.Change.For, namedKeys), "waits until", l.Change.Due.Format(time.RFC3339))})
+	}
+	if last := l.Last; last != nil {
+		took := ""
+		if last.Outcome != "" {
+			took = fmt.Sprintf("%s after %ds", last.Outcome, last.Took)
+		}
+		lines = append(lines, [2]string{"  Restart", join(", ", last.Time.Format(time.RFC3339), last.Cause, took, last.Why)})
+	}
+	lines = append(lines, [2]string{"  Grace", (time.Duration(l.GracePeriod * float64(time.Second))).String()})
+	for _, problem := range l.Problems {
+		lines = append(lines, [2]string{"  Problem", problem})
+	}
+	return lines
+}
+
+// join joins the parts that are not empty.
+func join(separator string, parts ...string) string {
+	all := parts[:0]
+	for _, part := range parts {
+		if part != "" {
+			all = append(all, part)
+		}
+	}
+	return strings.Join(all, separator)
+}

@@ -1,0 +1,195 @@
+package overview
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// FromLeader is what the leader of the controller says is under way. It takes the place of what Events and
+// annotations show.
+type FromLeader struct {
+	// Name names the leader.
+	Name string `json:"name"`
+	*status.Overview
+}
+
+// Timeless returns the same without the time at which it was made.
+func (l *FromLeader) Timeless() *FromLeader {
+	if l == nil {
+		return nil
+	}
+	overview := *l.Overview
+	overview.Time = time.Time{}
+	return &FromLeader{l.Name, &overview}
+}
+
+// lists returns the workloads by what they wait for, those first that need attention.
+func (l *FromLeader) lists() []status.List[status.Entry] {
+	return []status.List[status.Entry]{l.Failed, l.Held, l.Slowed, l.Waiting, l.Rolling, l.Pending}
+}
+
+// summary counts what is under way.
+func (l *FromLeader) summary() string {
+	var parts []string
+	for i, name := range []string{"failed", "held", "slowed", "due or waiting", "rolling", "pending"} {
+		if total := l.lists()[i].Total; total > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", total, name))
+		}
+	}
+	summary := "The leader (" + l.Name + ") says: " + cmp.Or(strings.Join(parts, ", "), "nothing is under way") + "."
+	if l.DryRun {
+		summary += " It is a dry run: nothing is restarted."
+	}
+	return summary
+}
+
+// halts describes the halts, each with the command that ends it.
+func (l *FromLeader) halts(prefix func(namespace string) string) []string {
+	halts := []string{}
+	for i := range l.Halts.Items {
+		halt := &l.Halts.Items[i]
+		config, isConfig := catalog.ParseConfigRef(halt.Config)
+		if !isConfig {
+			halts = append(halts, fmt.Sprintf("%s has broken %s; revert it, or %s", halt.Config, text.List(halt.Failed, 3), halt.Resume))
+			continue
+		}
+		known := gate.Halt{ID: halt.ID, Config: config, Keys: halt.Keys, Since: halt.Since}
+		for _, name := range halt.Failed {
+			if failed, isWorkload := catalog.ParseWorkloadRef(name); isWorkload {
+				known.Failed = append(known.Failed, failed)
+			}
+		}
+		halts = append(halts, prefix(config.Namespace)+facts.DescribeHalt(&known)+holdsBack(halt.Held))
+	}
+	return halts
+}
+
+func holdsBack(held int) string {
+	if held == 0 {
+		return ""
+	}
+	return " (" + text.Count(held, "workload") + " wait)"
+}
+
+// print writes the tables.
+func (l *FromLeader) print(w io.Writer, options printers.PrintOptions, now time.Time) error {
+	for _, table := range []*metav1.Table{l.fanOutTable(options, now), l.workloadTable(options, now), l.restartTable(options, now)} {
+		if err := printTable(w, table, options); err != nil {
+			return err
+		}
+	}
+	for _, list := range l.lists() {
+		if list.More() > 0 && len(list.Items) > 0 {
+			fmt.Fprintf(w, "\n%d more are %s.", list.More(), text.Safe(string(list.Items[0].State)))
+		}
+	}
+	fmt.Fprintln(w)
+	return nil
+}
+
+// split splits a name such as "deployment/shop/web" into the namespace and the name as kubectl has it.
+func split(name string) (namespace, short string) {
+	kind, rest, _ := strings.Cut(name, "/")
+	namespace, short, isWhole := strings.Cut(rest, "/")
+	if !isWhole {
+		return "", name
+	}
+	return namespace, kind + "/" + short
+}
+
+func (l *FromLeader) fanOutTable(options printers.PrintOptions, now time.Time) *metav1.Table {
+	table := newTable(options, "Config", "Since", "Fan-out")
+	for i := range l.FanOuts.Items {
+		f := &l.FanOuts.Items[i]
+		namespace, name := split(f.Config)
+		progress := fmt.Sprintf("%d of %d delivered, %d rolling, %d waiting", f.Delivered, f.Total, f.Rolling, f.Waiting)
+		if f.Unserved > 0 {
+			progress += fmt.Sprintf(", %d failed or not needed", f.Unserved)
+		}
+		addRow(table, options, namespace, name, facts.Age(now.Sub(f.Since)), progress)
+	}
+	return table
+}
+
+func (l *FromLeader) workloadTable(options printers.PrintOptions, now time.Time) *metav1.Table {
+	table := newTable(options, "Workload", "State", "Since", "Until", "Why")
+	for _, list := range l.lists() {
+		for i := range list.Items {
+			e := &list.Items[i]
+			namespace, name := split(e.Workload)
+			addRow(table, options, namespace, name, string(e.State), age(now, e.Since), clock(e.Until), short(why(e), options))
+		}
+	}
+	return table
+}
+
+// why says what a workload waits for, or what it restarts for.
+func why(e *status.Entry) string {
+	var parts []string
+	if e.Reason != "" {
+		parts = append(parts, e.Reason)
+	}
+	for _, part := range []string{e.On, e.Text, e.For} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	if e.Pods != nil {
+		parts = append(parts, fmt.Sprintf("%d of %d pods updated, %d available", e.Pods.Updated, e.Pods.Wanted, e.Pods.Available))
+	}
+	if e.Exposed {
+		parts = append(parts, "its pods have read the new content already")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// someRestarts is how many of the last restarts are shown.
+const someRestarts = 10
+
+func (l *FromLeader) restartTable(options printers.PrintOptions, now time.Time) *metav1.Table {
+	table := newTable(options, "Restarted", "Ago", "Outcome", "Took", "Cause")
+	for i := range l.Restarts.Items[:min(len(l.Restarts.Items), someRestarts)] {
+		r := &l.Restarts.Items[i]
+		namespace, name := split(r.Workload)
+		outcome, took := "rolling", ""
+		if r.Outcome != "" {
+			outcome, took = string(r.Outcome), fmt.Sprintf("%ds", r.Took)
+		}
+		addRow(table, options, namespace, name, age(now, r.Time), outcome, took, short(r.Cause, options))
+	}
+	return table
+}
+
+func age(now, at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return facts.Age(now.Sub(at))
+}
+
+func clock(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(time.RFC3339)
+}
+
+// short cuts a reason that is too long for a table.
+func short(s string, options printers.PrintOptions) string {
+	if options.Wide {
+		return s
+	}
+	return text.Short(s, shortWhy)
+}

@@ -1,0 +1,83 @@
+package overview_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/overview"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+func list[T any](items ...T) status.List[T] { return status.List[T]{Total: len(items), Items: items} }
+
+func ago(minutes int) time.Time { return now.Add(-time.Duration(minutes) * time.Minute) }
+
+func fromLeader() *overview.FromLeader {
+	held := list(status.Entry{Workload: "deployment/shop/held", State: status.Held, Reason: "hold", Text: "migration\x1b[2J", Since: ago(5)})
+	held.Total = 60
+	return &overview.FromLeader{Name: "pod leader-1", Overview: &status.Overview{
+		Time: now, Leads: true, Namespace: "shop", AllHeld: "incident 42",
+		Pending: list(status.Entry{Workload: "deployment/shop/pending", State: status.Pending, Since: ago(1), Until: now.Add(2 * time.Second), For: "configmap/shop/calm"}),
+		Waiting: list(status.Entry{Workload: "deployment/shop/waiting", State: status.Waiting, Reason: "slow-start", On: "configmap/shop/calm", Since: ago(2)}),
+		Rolling: list(status.Entry{Workload: "deployment/shop/rolling", State: status.Soaking, For: "configmap/calm: LEVEL", Since: ago(3), Pods: &status.Pods{Wanted: 3, Updated: 2, Available: 1}}),
+		Held:    held,
+		FanOuts: list(status.FanOut{Config: "configmap/shop/calm", Since: ago(4), Total: 5, Delivered: 2, Rolling: 1, Waiting: 1, Unserved: 1}),
+		Halts: list(
+			status.Halt{ID: "k3v7x2ab", Config: "configmap/shop/broken", Keys: []string{"LEVEL"}, Failed: []string{"deployment/shop/api"}, Held: 2, Since: ago(10)},
+			status.Halt{ID: "x", Config: "nonsense", Failed: []string{"deployment/shop/api"}, Resume: "ask\nfor help"},
+		),
+		Restarts: list(status.Restart{Time: ago(3), Workload: "deployment/shop/rolling", Cause: "configmap/calm: LEVEL"},
+			status.Restart{Time: ago(20), Workload: "odd", Cause: "secret/db", Outcome: status.Delivered, Took: 12}),
+	}}
+}
+
+func TestTheOverviewShowsWhatTheLeaderSaysInsteadOfWhatTheClusterShows(t *testing.T) {
+	in := input()
+	in.Leader = fromLeader()
+	report := overview.Look(in)
+	var out bytes.Buffer
+	if err := report.Print(&out, printers.PrintOptions{}, now); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.TrimPrefix(`
+12 workloads enabled in shop. The leader (pod leader-1) says: 60 held, 1 due or waiting, 1 rolling, 1 pending.
+All restarts are held: incident 42
+
+Halts:
+  configmap/broken (LEVEL) has broken deployment/api, halted since 2026-11-20T11:50:00Z; revert it, or resume with: kubectl restarts resume -n shop configmap/broken k3v7x2ab (2 workloads wait)
+  nonsense has broken deployment/shop/api; revert it, or ask\u000afor help
+
+Configs on hold:
+  configmap/approved: edits need approval
+
+CONFIG           SINCE   FAN-OUT
+configmap/calm   4m      2 of 5 delivered, 1 rolling, 1 waiting, 1 failed or not needed
+
+WORKLOAD             STATE     SINCE   UNTIL                  WHY
+deployment/held      held      5m                             hold; migration\u001b[2J
+deployment/waiting   waiting   2m                             slow-start; configmap/shop/calm
+deployment/rolling   soaking   3m                             configmap/calm: LEVEL; 2 of 3 pods updated, 1 available
+deployment/pending   pending   60s     2026-11-20T12:00:02Z   configmap/shop/calm
+
+RESTARTED            AGO   OUTCOME     TOOK   CAUSE
+deployment/rolling   3m    rolling            configmap/calm: LEVEL
+odd                  20m   delivered   12s    secret/db
+
+59 more are held.
+`, "\n")
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestALeaderWithNothingUnderWaySaysSo(t *testing.T) {
+	report := overview.Look(&overview.Input{Namespace: "shop", Leader: &overview.FromLeader{Name: "pod leader-1", Overview: &status.Overview{DryRun: true}}})
+	if want := "No workload is enabled in shop. The leader (pod leader-1) says: nothing is under way. It is a dry run: nothing is restarted."; report.Summary != want {
+		t.Errorf("%s, want %s", report.Summary, want)
+	}
+}
