@@ -207,6 +207,9 @@ func TestSecretsAreComparedWithoutNamingTheirKeys(t *testing.T) {
 	if err := result.Print(&out, printers.PrintOptions{Wide: true, WithNamespace: true}); err != nil {
 		t.Fatal(err)
 	}
+	if !strings.HasPrefix(out.String(), "NAMESPACE   WORKLOAD ") || !strings.Contains(out.String(), "\nshop        deployment/reads-password ") {
+		t.Errorf("not one column of namespaces:\n%s", &out)
+	}
 	if len(result.Rows) != 1 || result.Rows[0].Name != "reads-password" || result.Rows[0].Outcome != impact.Restarts || strings.Contains(strings.ReplaceAll(out.String(), "reads-password", ""), "password") {
 		t.Errorf("%s", out.String())
 	}

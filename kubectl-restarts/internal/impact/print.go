@@ -79,7 +79,7 @@ var answers = map[Outcome]string{Restarts: "yes", Held: "held", Waits: "later", 
 // Print writes a table of the workloads, the order in which they restart, and the summary.
 func (r *Result) Print(w io.Writer, options printers.PrintOptions) error {
 	if len(r.Rows) > 0 {
-		if err := printers.NewTablePrinter(options).PrintObj(r.table(options), w); err != nil {
+		if err := printers.NewTablePrinter(printers.PrintOptions{Wide: options.Wide}).PrintObj(r.table(options), w); err != nil {
 			return err
 		}
 		fmt.Fprintln(w)

@@ -138,6 +138,15 @@ func TestTheOverviewOfAllNamespacesNamesThem(t *testing.T) {
 	if report.Counts[overview.Held] != 6 || report.Counts[overview.Waiting] != 0 {
 		t.Errorf("a hold of everything does not hold all that is due: %v", report.Counts)
 	}
+	var out strings.Builder
+	if err := report.Print(&out, printers.PrintOptions{WithNamespace: true}, now); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\nNAMESPACE   CONFIG ", "\nshop        configmap/calm ", "\nNAMESPACE   WORKLOAD ", "\nshop        deployment/held "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, &out)
+		}
+	}
 	if got := overview.Look(&overview.Input{Namespace: "shop"}); got.Summary != "No workload is enabled in shop." {
 		t.Error(got.Summary)
 	}

@@ -46,13 +46,14 @@ func (r *Report) Print(w io.Writer, options printers.PrintOptions, now time.Time
 	return err
 }
 
-// printTable prints a table that has rows.
+// printTable prints a table that has rows. The table has its own column for namespaces: that of the
+// printer would be empty, since the rows have no objects.
 func printTable(w io.Writer, table *metav1.Table, options printers.PrintOptions) error {
 	if len(table.Rows) == 0 {
 		return nil
 	}
 	fmt.Fprintln(w)
-	return printers.NewTablePrinter(options).PrintObj(table, w)
+	return printers.NewTablePrinter(printers.PrintOptions{Wide: options.Wide}).PrintObj(table, w)
 }
 
 func newTable(options printers.PrintOptions, names ...string) *metav1.Table {
