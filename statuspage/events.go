@@ -22,14 +22,11 @@ const (
 
 // stream reports changes of what a path shows, until the client is gone.
 func (h *handler) stream(w http.ResponseWriter, r *http.Request, look look) {
-	select {
-	case h.streams <- struct{}{}:
-		defer func() { <-h.streams }()
-	default:
-		w.Header().Set("Retry-After", "30")
-		http.Error(w, "too many pages are open", http.StatusServiceUnavailable)
+	if !enter(h.streams) {
+		refuse(w, "too many pages are open", "30")
 		return
 	}
+	defer leave(h.streams)
 	if r.Method == http.MethodHead {
 		return
 	}

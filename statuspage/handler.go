@@ -38,11 +38,16 @@ type handler struct {
 	source  Source
 	log     *slog.Logger
 	streams chan struct{} // has an element for each stream
+	answers chan struct{} // has an element for each other answer that is not complete
 }
+
+// maxAnswers is how many answers may be incomplete at the same time. Each of them takes some hundred KiB at most, for
+// as long as the client may take to read it.
+const maxAnswers = 32
 
 // New returns a handler that serves the pages of a source.
 func New(source Source, log *slog.Logger) http.Handler {
-	h := &handler{source: source, log: log, streams: make(chan struct{}, maxStreams)}
+	h := &handler{source: source, log: log, streams: make(chan struct{}, maxStreams), answers: make(chan struct{}, maxAnswers)}
 	mux := http.NewServeMux()
 	h.add(mux, "/", h.overview)
 	h.add(mux, "/namespace/{namespace}", h.overview)
@@ -86,9 +91,39 @@ func (h *handler) add(mux *http.ServeMux, path string, look look) {
 	if path == "/" {
 		page, below = "/{$}", "/"
 	}
-	mux.HandleFunc("GET "+page, func(w http.ResponseWriter, r *http.Request) { h.respondPage(w, r, look(r)) })
-	mux.HandleFunc("GET "+below+"status.json", func(w http.ResponseWriter, r *http.Request) { h.respondJSON(w, look(r)) })
+	mux.HandleFunc("GET "+page, h.limited(func(w http.ResponseWriter, r *http.Request) { h.respondPage(w, r, look(r)) }))
+	mux.HandleFunc("GET "+below+"status.json", h.limited(func(w http.ResponseWriter, r *http.Request) { h.respondJSON(w, look(r)) }))
 	mux.HandleFunc("GET "+below+"events", func(w http.ResponseWriter, r *http.Request) { h.stream(w, r, look) })
+}
+
+// limited answers that there are too many requests if there are.
+func (h *handler) limited(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !enter(h.answers) {
+			refuse(w, "too many requests are under way", "1")
+			return
+		}
+		defer leave(h.answers)
+		next(w, r)
+	}
+}
+
+// enter takes a place, if there is one. It belongs to the caller until leave.
+func enter(places chan struct{}) bool {
+	select {
+	case places <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func leave(places chan struct{}) { <-places }
+
+// refuse answers that the client may come back after so many seconds.
+func refuse(w http.ResponseWriter, why, after string) {
+	w.Header().Set("Retry-After", after)
+	http.Error(w, why, http.StatusServiceUnavailable)
 }
 
 func (h *handler) overview(r *http.Request) view {
