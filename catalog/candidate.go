@@ -87,12 +87,13 @@ func recordedOtherwise(w *Workload, sights []sight) func(ConfigRef) bool {
 }
 
 // candidates returns the references to the configs whose content changed since the workload
-// opted in, or since an earlier record, sorted by config.
+// opted in, or since an earlier record, sorted by config. Keys that did not count when the record was
+// made always matter.
 func candidates(view *View, sights []sight, matters func(ConfigRef) bool) []candidate {
 	var found []candidate
 	lostBasis := view.lostBasis(sights)
 	for i := range sights {
-		if s := &sights[i]; s.config != nil && matters(s.ref) {
+		if s := &sights[i]; s.config != nil && (matters(s.ref) || s.narrowing != nil) {
 			found = append(found, candidatesOf(view, s, lostBasis)...)
 		}
 	}
@@ -109,6 +110,7 @@ func candidatesOf(view *View, s *sight, lostBasis bool) []candidate {
 		config = config.binary()
 	}
 	history, recordedOtherwise := newHistory(view, config, lostBasis), view.isRecordedOtherwise(s)
+	history.narrowing = s.narrowing
 	var found []candidate
 	for readers := range runs(s.references, seeTheSame) {
 		switch {
@@ -127,5 +129,10 @@ func candidatesOf(view *View, s *sight, lostBasis bool) []candidate {
 // seeTheSame reports whether two references to a config see the same part of it in the same
 // way. It returns false for references to single keys, even to the same ones.
 func seeTheSame(a, b *Reference) bool {
-	return a.Channel == b.Channel && a.Optional == b.Optional && a.Keys.Names == nil && b.Keys.Names == nil
+	if a.Channel != b.Channel || a.Optional != b.Optional {
+		return false
+	}
+	_, isListA := a.Keys.Listed()
+	_, isListB := b.Keys.Listed()
+	return !isListA && !isListB // all references to a config have the same rules
 }

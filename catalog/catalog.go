@@ -249,6 +249,7 @@ func (c *Catalog) putWorkload(workload *Workload, templateSeen, shown Sequence) 
 	if previous != nil {
 		workload.succeed(previous, c.moment)
 	}
+	workload.followFilters(previous, c.moment)
 	c.index(previous, workload)
 	c.keepWorkload(workload) // only after indexing: a workload that causes a panic must not seem known
 	if previous == nil {
@@ -269,7 +270,7 @@ func (c *Catalog) countingReferences(references []Reference) []Reference {
 
 // asksTheSame reports whether the annotations by which people influence restarts are the same.
 func asksTheSame(a, b *Workload) bool {
-	return areEqual(a.GracePeriod, b.GracePeriod) && a.Problem == b.Problem && areEqual(a.Policy, b.Policy)
+	return areEqual(a.GracePeriod, b.GracePeriod) && a.Problem == b.Problem && areEqual(a.Policy, b.Policy) && a.Filter() == b.Filter()
 }
 
 // areEqual reports whether both values are the same, or both are missing.

@@ -209,12 +209,22 @@ func (c *Config) seen(selections []Selection) []Key {
 	return seen
 }
 
+// SelectedKeys returns the names of the keys that a selection selects, sorted.
+func (c *Config) SelectedKeys(selection Selection) []string {
+	var names []string
+	for _, key := range c.seen([]Selection{selection}) {
+		names = append(names, key.Name)
+	}
+	return names
+}
+
 // shows reports whether the config has a key that the selection selects.
 func (c *Config) shows(selection Selection) bool {
-	if selection.Names == nil {
+	names, isList := selection.Listed()
+	if !isList {
 		return slices.ContainsFunc(c.Keys, selection.selects)
 	}
-	return slices.ContainsFunc(selection.Names, func(name string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
 		key, found := findKey(c.Keys, name)
 		return found && selection.selects(key)
 	})

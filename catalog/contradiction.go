@@ -26,6 +26,11 @@ func (s *span) concerns(reference *Reference) bool {
 	return s.past == nil || s.past.isOther(s.sight.config, reference)
 }
 
+// concernsRecord reports whether past content concerns a key that the record covers.
+func (s *sight) concernsRecord(p *Past) bool {
+	return s.narrowing == nil || p.Key == "" || s.narrowing.isCovered(Edit{Key: p.Key})
+}
+
 // maxSpans is the number of intervals of one workload after which the intervals of each further
 // config count as one.
 const maxSpans = 1000
@@ -67,7 +72,7 @@ func (s *sight) appendPastSpans(found []span, w *Workload, past []Past) []span {
 	for i := range past {
 		p := &past[i]
 		from, isLater := p.since(w)
-		if isLater && !p.isOpen() && slices.ContainsFunc(s.references, func(r Reference) bool { return p.isOther(s.config, &r) }) {
+		if isLater && !p.isOpen() && s.concernsRecord(p) && slices.ContainsFunc(s.references, func(r Reference) bool { return p.isOther(s.config, &r) }) {
 			found = append(found, span{sight: s, past: p, from: from, until: p.Until})
 		}
 	}
@@ -291,7 +296,7 @@ func (v *View) Mark(since time.Time) (map[string]string, bool, error) {
 	}
 	annotations, err := r.Checksums.Annotations(Basis{
 		Template: w.Template, Key: v.Key, Budget: r.Budget, Written: r.Written, Timestamp: timestamp, Contradicted: since, WasWhole: r.WasWhole,
-		RestartedFor: r.RestartedFor,
+		RestartedFor: r.RestartedFor, Filter: r.filter(),
 	})
 	return annotations, err == nil, err
 }

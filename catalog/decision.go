@@ -54,7 +54,7 @@ func Decide(view View) Decision {
 		return Decision{}.with(Keep, "the pod template has too many references to configs")
 	}
 	sights := view.sights()
-	decision := Decision{Checksums: currentChecksums(w, sights).limitTo(w.Room)}
+	decision := Decision{Checksums: view.currentChecksums(sights).limitTo(w.Room)}
 	switch {
 	case w.Deleting:
 		return decision.with(Keep, "the workload is being deleted")
@@ -91,7 +91,7 @@ func Decide(view View) Decision {
 func DecideByPods(view View, pods []Pod) Decision {
 	w := view.Workload
 	sights, first := view.sights(), firstReads(pods)
-	decision := Decision{Checksums: currentChecksums(w, sights).limitTo(w.Room)}
+	decision := Decision{Checksums: view.currentChecksums(sights).limitTo(w.Room)}
 	spans := view.spans(sights)
 	decision.noteContradiction(&view, sights, spans)
 	differs := false
@@ -151,7 +151,7 @@ func (d Decision) with(outcome Outcome, reason string) Decision {
 // nothing that it should not.
 func (d Decision) recorded(w *Workload, reason string) Decision {
 	r := &w.Applied
-	says := r.Trusted && r.Reverted == nil && !r.Marked && !r.Exposed && !r.Others && r.Checksums.Equal(d.Checksums)
+	says := r.Trusted && r.Reverted == nil && !r.Marked && !r.Exposed && !r.Others && r.Checksums.Equal(d.Checksums) && r.filter() == w.Filter()
 	switch {
 	case !says:
 		return d.with(RecordOnly, reason)
@@ -188,16 +188,33 @@ func (d *Decision) nameCauses(causes []Cause) {
 
 // currentChecksums computes what to record. A config that is gone keeps its entry from a trusted
 // record, because running pods still have its content.
-func currentChecksums(w *Workload, sights []sight) Checksums {
-	checksums := make(Checksums, len(sights))
+func (v *View) currentChecksums(sights []sight) Checksums {
+	checksums, applied := make(Checksums, len(sights)), &v.Workload.Applied
 	for i := range sights {
-		if s := &sights[i]; s.config != nil {
-			checksums[s.ref] = s.checksum
-		} else if recorded, found := w.Applied.Checksums[s.ref]; found && w.Applied.Trusted {
-			checksums[s.ref] = recorded
+		s := &sights[i]
+		recorded, found := applied.Checksums[s.ref]
+		if s.config != nil {
+			checksums[s.ref] = s.present()
+		} else if found && applied.Trusted {
+			if recorded, found = v.checksumOfGone(s, recorded); found {
+				checksums[s.ref] = recorded
+			}
 		}
 	}
 	return checksums
+}
+
+// checksumOfGone returns what to record of a config that is gone, given what is recorded. If the record
+// was made by another filter, that is known only if the catalog knows the recorded content.
+func (v *View) checksumOfGone(s *sight, recorded Checksum) (Checksum, bool) {
+	if s.narrowing == nil {
+		return recorded, true
+	}
+	gone := v.Configs[s.ref]
+	if gone == nil || gone.Checksum(s.narrowing.recorded, v.Key) != recorded {
+		return 0, false
+	}
+	return gone.Checksum(selections(s.references), v.Key), true
 }
 
 // Unconfirmed returns the configs whose checksum differs in a record that another process or an
@@ -232,7 +249,7 @@ func differences(w *Workload, sights []sight) []Cause {
 		}
 		cause, selected := Cause{Config: s.ref}, selections(s.references)
 		for _, edit := range s.config.Edits {
-			if slices.ContainsFunc(selected, edit.concerns) {
+			if slices.ContainsFunc(selected, edit.concerns) && s.narrowing.isCause(edit) {
 				cause.addSince(w, edit)
 			}
 		}

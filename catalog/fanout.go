@@ -67,7 +67,7 @@ func (c *Catalog) MissedEdit(w *Workload, ref ConfigRef) bool {
 	if present == nil || !found || ref.Kind.IsSecret() && (key.IsZero() || !w.isReadableWith(key)) {
 		return false
 	}
-	return recorded != present.Checksum(selections(referencesTo(w.References, ref)), key)
+	return recorded != present.Checksum(selections(w.recordedReferences(ref)), key)
 }
 
 // MomentsUntil returns the moments of the edits of keys of a config that are no later than a time, sorted

@@ -114,7 +114,7 @@ func mustWorkload(d *appsv1.Deployment) Workload {
 // given time.
 func writeRecord(d *appsv1.Deployment, checksums Checksums, at time.Time) {
 	w := mustWorkload(d)
-	annotations, err := checksums.Annotations(Basis{Template: w.Template, Key: testKey, Written: at, Timestamp: w.Timestamp})
+	annotations, err := checksums.Annotations(Basis{Template: w.Template, Key: testKey, Written: at, Timestamp: w.Timestamp, Filter: w.Filter()})
 	if err != nil {
 		panic(err)
 	}

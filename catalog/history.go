@@ -10,6 +10,8 @@ import (
 type history struct {
 	workload *Workload
 	config   *Config
+	// narrowing is that of the [sight].
+	narrowing *narrowing
 	// onlySeen leaves out the edits that no watch showed.
 	onlySeen bool
 	// byKey holds the edits by their keys. It is built for the first reference to single
@@ -26,7 +28,8 @@ func newHistory(view *View, config *Config, lostBasis bool) *history {
 
 // edits returns the edits that touched a selected key.
 func (h *history) edits(selection Selection) []Edit {
-	if selection.Names == nil || len(h.config.Edits) == 0 {
+	names, isList := selection.Listed()
+	if !isList || len(h.config.Edits) == 0 {
 		return h.config.Edits
 	}
 	if h.byKey == nil {
@@ -39,7 +42,7 @@ func (h *history) edits(selection Selection) []Edit {
 	if edit, found := h.byKey[""]; found { // of a key that is no longer known
 		edits = append(edits, edit)
 	}
-	for _, name := range selection.Names {
+	for _, name := range names {
 		if edit, found := h.byKey[name]; found && name != "" {
 			edits = append(edits, edit)
 		}
@@ -69,7 +72,7 @@ func (h *history) inspect(readers []Reference, recordedOtherwise bool) (candidat
 
 // offer adds an edit to those that the readers may have missed, if it counts.
 func (h *history) offer(s *candidate, edit Edit) {
-	if afterOptIn(edit, h.workload) && (edit.Seen > 0 || !h.onlySeen) {
+	if afterOptIn(edit, h.workload) && (edit.Seen > 0 || !h.onlySeen) && h.narrowing.isReason(edit) {
 		s.edits = append(s.edits, edit)
 	}
 }

@@ -83,12 +83,13 @@ const (
 // noReason stands for the reason of a hold that gives none.
 const noReason = "no reason given"
 
-// readWorkloadPolicy returns the policy of a workload, nil if its annotations ask for nothing.
-func readWorkloadPolicy(meta *metav1.ObjectMeta) *WorkloadPolicy {
+// readWorkloadPolicy returns the policy of a workload, nil if its annotations ask for nothing, and its
+// filter. The policy names the problems of both.
+func readWorkloadPolicy(meta *metav1.ObjectMeta) (*WorkloadPolicy, Filter) {
 	r := policyReader{annotations: meta.Annotations}
-	policy := WorkloadPolicy{Wave: r.wave(), Window: r.window(), Hold: r.hold()}
+	policy, filter := WorkloadPolicy{Wave: r.wave(), Window: r.window(), Hold: r.hold()}, r.filter()
 	policy.Problem = r.problem()
-	return unlessZero(policy)
+	return unlessZero(policy), filter
 }
 
 // readConfigPolicy returns the policy of a config, nil if its annotations ask for nothing.

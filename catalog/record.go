@@ -32,8 +32,8 @@ const (
 
 // roomForChecksums returns how many bytes the other annotations of a workload leave for the
 // checksums.
-func roomForChecksums(meta *metav1.ObjectMeta) int {
-	room := annotationsLimit - annotationsReserve
+func roomForChecksums(meta *metav1.ObjectMeta, filter Filter) int {
+	room := annotationsLimit - annotationsReserve - filter.size()
 	for name, value := range meta.Annotations {
 		if name != ChecksumsAnnotation && name != BasisAnnotation {
 			room -= len(name) + len(value)
@@ -41,6 +41,11 @@ func roomForChecksums(meta *metav1.ObjectMeta) int {
 	}
 	return room
 }
+
+// filteredMark follows the fingerprint in the basis of a record that was made by a filter. A version
+// that knows no filters finds a record for another pod template there, and does not trust it: it would
+// compare the checksums with those of keys that did not count.
+const filteredMark = "+filter"
 
 // keyedScheme names the way in which checksums are computed, including the rules of
 // [referencesOf]. A recorded checksum covers all keys that the workload sees of the config, by
@@ -87,6 +92,8 @@ type AppliedState struct {
 	Budget Budget
 	// RestartedFor is what the last restart was for, as the record says.
 	RestartedFor []Restarted
+	// Filter is the filter by which the checksums of a trusted record were made; nil stands for none.
+	Filter *Filter
 	// Written is when the record was written, zero if that is not known.
 	Written time.Time
 	// Contradicted is since when content other than the recorded one has required a restart that
@@ -127,6 +134,8 @@ type basis struct {
 	WasWhole bool `json:"wasWhole,omitempty"`
 	// For is what the last restart was for; see [encodeRestarted].
 	For json.RawMessage `json:"for,omitempty"`
+	// Filter is the filter by which the checksums were made. The template then has the filteredMark.
+	Filter Filter `json:"filter,omitzero"`
 	Budget
 	// Copies means that revisions may have received copies of earlier annotations with digests
 	// of Secrets while this basis was written; see [AppliedState.Exposed].
@@ -171,6 +180,7 @@ func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, finge
 	}
 	if isOurs {
 		record.Trusted, record.Outdated = b.isAbout(template, fingerprint)
+		record.readFilter(&b)
 		record.readMark(&b)
 		record.RestartedFor = decodeRestarted(b.For, meta.Namespace)
 	}
@@ -195,6 +205,13 @@ func (r *AppliedState) readMark(b *basis) {
 	}
 }
 
+// readFilter notes the filter by which the checksums were made.
+func (r *AppliedState) readFilter(b *basis) {
+	if r.Trusted && b.Filter != (Filter{}) {
+		r.Filter = &b.Filter
+	}
+}
+
 // longestKeyID is the maximum length of the id of a key. Ours are shorter.
 const longestKeyID = 64
 
@@ -207,10 +224,18 @@ func (b *basis) isKnown() bool {
 // by the fingerprint of an earlier version.
 func (b *basis) isAbout(template *corev1.PodTemplateSpec, fingerprint Fingerprint) (isAbout, isEarlier bool) {
 	if len(b.Template) != earlierDigits {
-		return b.Template == fingerprint.String(), false
+		return b.Template == templateMember(fingerprint, b.Filter), false
 	}
 	isEarlier = b.Template == earlierFingerprint(template)
 	return isEarlier, isEarlier
+}
+
+// templateMember returns how the basis names a pod template.
+func templateMember(fingerprint Fingerprint, filter Filter) string {
+	if filter == (Filter{}) {
+		return fingerprint.String()
+	}
+	return fingerprint.String() + filteredMark
 }
 
 func checksumOf(annotation string) Checksum { return Checksum(xxhash.Sum64String(annotation)) }
@@ -276,6 +301,8 @@ type Basis struct {
 	RestartedFor []Restarted
 	// Copies leaves [AppliedState.Exposed] set.
 	Copies bool
+	// Filter is the filter by which the checksums were made.
+	Filter Filter
 }
 
 // Annotations returns the annotations that record the checksums and the budget. It returns an
@@ -303,7 +330,7 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 	encodedBasis, err := json.Marshal(basis{
 		Scheme:    keyedScheme,
 		Key:       key,
-		Template:  on.Template.String(),
+		Template:  templateMember(on.Template, on.Filter),
 		Checksums: checksumOf(string(encoded)).String(),
 		Written:   on.Written.UTC(),
 		Timestamp: &on.Timestamp,
@@ -311,6 +338,7 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 		Copies:    on.Copies,
 		WasWhole:  on.WasWhole,
 		For:       restarted,
+		Filter:    on.Filter,
 
 		Contradicted: on.Contradicted.UTC(),
 	})
@@ -396,5 +424,5 @@ func (c Checksums) keptFor(references []Reference) (kept Checksums, others bool)
 
 func (r AppliedState) equal(other AppliedState) bool {
 	return r.Trusted == other.Trusted && r.Others == other.Others && r.Outdated == other.Outdated && r.Key == other.Key && r.Exposed == other.Exposed && r.Problem == other.Problem &&
-		r.Checksums.Equal(other.Checksums) && r.Earlier.equal(other.Earlier)
+		areEqual(r.Filter, other.Filter) && r.Checksums.Equal(other.Checksums) && r.Earlier.equal(other.Earlier)
 }

@@ -267,7 +267,7 @@ func TestTheOtherAnnotationsLeaveRoomForTheChecksums(t *testing.T) {
 	meta := &metav1.ObjectMeta{Annotations: map[string]string{
 		"note": strings.Repeat("x", 100_000), ChecksumsAnnotation: strings.Repeat("x", 100_000), BasisAnnotation: "x",
 	}}
-	if got, want := roomForChecksums(meta), 256*1024-8*1024-100_004; got != want {
+	if got, want := roomForChecksums(meta, Filter{}), 256*1024-8*1024-100_004; got != want {
 		t.Errorf("room for %d bytes, want %d", got, want)
 	}
 }

@@ -14,7 +14,21 @@ type Selection struct {
 	Names []string
 	// DataOnly leaves out a ConfigMap's binaryData.
 	DataOnly bool
+	// ByRules means that Names are rules by which keys are selected; see [keyRules].
+	ByRules bool
 }
+
+// Listed returns the names of the selected keys, sorted, and false if the selection does not list
+// them: it selects all keys, or those that the [Filter] of a workload lets count.
+func (s Selection) Listed() ([]string, bool) {
+	if s.ByRules {
+		return nil, false
+	}
+	return s.Names, s.Names != nil
+}
+
+// HasAll reports whether the selection selects keys of any name.
+func (s Selection) HasAll() bool { return s.Names == nil }
 
 func (s Selection) everything() bool { return s.Names == nil && !s.DataOnly }
 
@@ -30,6 +44,9 @@ func (s Selection) selects(key Key) bool {
 func (s Selection) names(name string) bool {
 	if s.Names == nil {
 		return true
+	}
+	if s.ByRules {
+		return allowedBy(s.Names, name)
 	}
 	_, found := slices.BinarySearch(s.Names, name)
 	return found
@@ -68,8 +85,8 @@ const MaxReferences = 10_000
 // and Secrets of the given namespace, each once, sorted: environment variables and mounted
 // volumes of all containers, including init containers. Containers do not read volumes that
 // they do not mount, nor credentials for pulling images and for volume drivers. It returns
-// false if there are more than [MaxReferences].
-func referencesOf(namespace string, spec *corev1.PodSpec) ([]Reference, bool) {
+// false if there are more than [MaxReferences]. What does not count by the filter is left out.
+func referencesOf(namespace string, spec *corev1.PodSpec, filter Filter) ([]Reference, bool) {
 	m := mentions{namespace: namespace}
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
@@ -80,7 +97,7 @@ func referencesOf(namespace string, spec *corev1.PodSpec) ([]Reference, bool) {
 	if m.count > MaxReferences {
 		return nil, false
 	}
-	return merged(m.list), true
+	return filter.rules().limit(merged(m.list)), true
 }
 
 // mentions are the references of a pod template as written there: a container may read a
@@ -173,8 +190,8 @@ func union(references []Reference) Selection {
 	}
 	var names []string
 	for i := range references {
-		if references[i].Keys.Names == nil {
-			return Selection{DataOnly: all.DataOnly}
+		if _, isList := references[i].Keys.Listed(); !isList {
+			return references[i].Keys // all references to a config have the same rules
 		}
 		names = append(names, references[i].Keys.Names...)
 	}

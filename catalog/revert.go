@@ -104,7 +104,7 @@ func revertSince(previous, present *Workload) *Revert {
 	case previous.Timestamp == present.Timestamp:
 		return known
 	}
-	return newRevert(known.Restart, known.Recorded, present.Timestamp, present.TemplateWriter)
+	return newRevert(known.Restart, known.Recorded, present.Timestamp, present.writers().Template)
 }
 
 // showsRevert reports whether a workload shows a revert that its previous state did not. It

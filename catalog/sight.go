@@ -5,24 +5,37 @@ type sight struct {
 	ref        ConfigRef
 	references []Reference // the references to the config
 	config     *Config     // nil if the config does not exist
-	// seen holds the keys that any of the references selects, and checksum is the checksum
-	// to record for them.
+	// seen holds the keys that any of the references selects, and checksum is their checksum. Both
+	// are about the keys that the record covers if it was made by another filter.
 	seen     []Key
 	checksum Checksum
+	// narrowing is what the filters of the workload say about edits, nil for nearly all configs.
+	narrowing *narrowing
 }
 
 // sights returns what the workload sees of each config that it references, sorted.
 func (v *View) sights() []sight {
-	sights := make([]sight, 0, len(v.Configs))
+	sights, narrowing := make([]sight, 0, len(v.Configs)), v.Workload.narrowings()
 	for references := range runs(v.Workload.References, ofOneConfig) {
-		s := sight{ref: references[0].Config, references: references}
+		s := sight{ref: references[0].Config, references: references, narrowing: narrowing(references)}
 		if s.config = v.present(s.ref); s.config != nil {
 			s.seen = s.config.seen(selections(references))
 			s.checksum = s.config.checksumOf(s.seen, v.Key)
 		}
+		if s.config != nil && s.narrowing != nil {
+			s.narrowing.compare(v, &s)
+		}
 		sights = append(sights, s)
 	}
 	return sights
+}
+
+// present returns the checksum to record of a config that exists.
+func (s *sight) present() Checksum {
+	if s.narrowing != nil {
+		return s.narrowing.present
+	}
+	return s.checksum
 }
 
 // selections returns what the references to a config select, as one selection for each

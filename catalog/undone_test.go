@@ -90,7 +90,8 @@ func TestTheWriterOfAnUntrustedRecordIsNamedOnlyIfTheAPIShowsIt(t *testing.T) {
 			d := deployment(readsAll("web", false))
 			d.Annotations[ChecksumsAnnotation] = "{}"
 			d.ManagedFields = test.entries
-			if got := mustWorkload(d).RecordWriter; got != test.want {
+			w := mustWorkload(d)
+			if got := w.RecordWriter(); got != test.want {
 				t.Errorf("written by %q, want %q", got, test.want)
 			}
 		})

@@ -20,6 +20,6 @@ func (c *Config) seenBy(selections []Selection) []Key {
 // whether it is that of what the workload sees of the config.
 func (w *Workload) Recorded(config *Config) (isRecorded, isSame bool) {
 	recorded, isRecorded := w.Applied.Checksums[config.Ref]
-	selected := selections(referencesTo(w.References, config.Ref))
+	selected := selections(w.recordedReferences(config.Ref))
 	return isRecorded, isRecorded && recorded == config.Checksum(selected, ChecksumKey{})
 }

@@ -122,12 +122,10 @@ type Workload struct {
 	// clock in whole seconds; zero if it is not known.
 	OptedIn time.Time
 
-	// TemplateWriter is the field manager that wrote the timestamp of the pod template or, without
-	// a timestamp, wrote last, if the API shows it. It is empty while the record is trusted.
-	TemplateWriter string
-	// RecordWriter is the field manager that last wrote the annotations of the record, if they
-	// exist and the API shows the manager. It is empty while the record is trusted.
-	RecordWriter string
+	// Writers is nil while the record is trusted.
+	Writers *Writers
+	// Filtering is what is known of the filters, nil for most workloads.
+	Filtering *Filtering
 
 	// EnabledSeen is the moment at which the watch first showed the workload as opted in, and
 	// EnabledAfter is a moment until which it had not opted in: before the same event, or before
@@ -147,6 +145,25 @@ type Workload struct {
 	// again; 0 if it never showed that.
 	Woke Sequence
 }
+
+// Writers are field managers that wrote parts of a workload, each empty if the API does not show it.
+type Writers struct {
+	// Template wrote the timestamp of the pod template or, without a timestamp, wrote last.
+	Template string
+	// Record last wrote the annotations of the record, if they exist.
+	Record string
+}
+
+// writers returns the known writers.
+func (w *Workload) writers() Writers {
+	if w.Writers == nil {
+		return Writers{}
+	}
+	return *w.Writers
+}
+
+// RecordWriter returns [Writers.Record], which is empty while the record is trusted.
+func (w *Workload) RecordWriter() string { return w.writers().Record }
 
 // rested reports whether the workload wanted no pods, or may have wanted no pods, at some time
 // since its record. Its present pods may then be younger than the record.
@@ -175,7 +192,8 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 	}
 	full, bare := fingerprints(template)
 	gracePeriod, problem := readGracePeriod(meta)
-	references, fit := referencesOf(meta.Namespace, &template.Spec)
+	policy, filter := readWorkloadPolicy(meta)
+	references, fit := referencesOf(meta.Namespace, &template.Spec, filter)
 	w := Workload{
 		Ref:             WorkloadRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
 		UID:             meta.UID,
@@ -184,11 +202,11 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 		Template:        bare,
 		PodTemplate:     full,
 		References:      references,
-		Room:            roomForChecksums(meta),
+		Room:            roomForChecksums(meta, filter),
 		Deleting:        meta.DeletionTimestamp != nil,
 		GracePeriod:     gracePeriod,
 		Problem:         problem,
-		Policy:          readWorkloadPolicy(meta),
+		Policy:          policy,
 		OptedIn:         optedInBy(meta),
 		Timestamp:       restartTimestamp(template),
 		Idle:            parts.Idle,
@@ -199,12 +217,16 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 	}
 	if fit {
 		w.Applied = readRecord(meta, template, bare).keptFor(references)
+		w.Filtering = newFiltering(filter, &w.Applied, func(filter Filter) []Reference {
+			recorded, _ := referencesOf(meta.Namespace, &template.Spec, filter)
+			return recorded
+		})
 	}
 	if earlier := w.Applied.Earlier; earlier != nil && earlier.ByOriginal {
 		earlier.Beyond = beyondOriginal(&w, &template.Spec)
 	}
 	if fit && !w.Applied.Trusted {
-		w.TemplateWriter, w.RecordWriter = timestampWriter(meta), recordWriter(meta)
+		w.Writers = &Writers{Template: timestampWriter(meta), Record: recordWriter(meta)}
 	}
 	return w, nil
 }

@@ -123,6 +123,8 @@ func readsOf(view *catalog.View) status.List[status.Seen] {
 
 func seenOf(view *catalog.View, config catalog.ConfigRef) status.Seen {
 	seen := status.Seen{Config: config.String(), Optional: true}
+	known := view.Configs[config]
+	seen.Exists = known != nil && !known.Deleted
 	var keys []string
 	for i := range view.Workload.References {
 		reference := &view.Workload.References[i]
@@ -130,11 +132,13 @@ func seenOf(view *catalog.View, config catalog.ConfigRef) status.Seen {
 			continue
 		}
 		seen.Optional = seen.Optional && reference.Optional
-		seen.AllKeys = seen.AllKeys || reference.Keys.Names == nil
-		keys = append(keys, reference.Keys.Names...)
+		seen.AllKeys = seen.AllKeys || reference.Keys.HasAll()
+		if names, isList := reference.Keys.Listed(); isList {
+			keys = append(keys, names...)
+		} else if seen.Exists {
+			keys = append(keys, known.SelectedKeys(reference.Keys)...)
+		}
 	}
-	known := view.Configs[config]
-	seen.Exists = known != nil && !known.Deleted
 	if seen.AllKeys {
 		if seen.Exists {
 			seen.KeyCount = len(known.Keys)

@@ -37,8 +37,8 @@ func (r *restarter) putOffRecord(w *catalog.Workload) bool {
 
 func (r *restarter) reportUndone(w *catalog.Workload, until time.Time) {
 	manager, by := unknownManager, "another client"
-	if w.RecordWriter != "" {
-		manager, by = w.RecordWriter, fmt.Sprintf("field manager %.64q", w.RecordWriter)
+	if writer := w.RecordWriter(); writer != "" {
+		manager, by = writer, fmt.Sprintf("field manager %.64q", writer)
 	}
 	next := until.UTC().Format(time.RFC3339)
 	r.log.Warn("another client keeps removing or replacing the record, writing it less often", "workload", w.Ref, "manager", manager, "until", next)

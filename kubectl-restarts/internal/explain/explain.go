@@ -203,17 +203,18 @@ func (in *Input) configs() []ConfigRow {
 		row := ConfigRow{Config: facts.ConfigName(ref), Content: in.content(ref), Optional: true}
 		var names []string
 		var channels [2]bool
-		seesAll := false
+		seesAll, rules := false, ""
 		for _, reference := range in.Workload.References {
 			if reference.Config != ref {
 				continue
 			}
-			names = append(names, reference.Keys.Names...)
-			seesAll = seesAll || reference.Keys.Names == nil
+			listed, _ := reference.Keys.Listed()
+			names = append(names, listed...)
+			seesAll, rules = seesAll || reference.Keys.HasAll(), cmp.Or(rules, reference.Keys.Rules())
 			channels[reference.Channel] = true
 			row.Optional = row.Optional && reference.Optional
 		}
-		row.Keys, row.ReadAs = keys(ref, names, seesAll), readAs(channels)
+		row.Keys, row.ReadAs = cmp.Or(rules, keys(ref, names, seesAll)), readAs(channels)
 		rows = append(rows, row)
 	}
 	return rows

@@ -101,7 +101,8 @@ func keysNamed(ref catalog.ConfigRef, workloads []facts.Workload) []catalog.Key 
 	for i := range workloads {
 		for _, reference := range workloads[i].References {
 			if reference.Config == ref {
-				names = append(names, reference.Keys.Names...)
+				listed, _ := reference.Keys.Listed()
+				names = append(names, listed...)
 			}
 		}
 	}

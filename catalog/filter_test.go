@@ -1,0 +1,194 @@
+package catalog
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+)
+
+func TestGlobsMatchAsThoseOfPathsDo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		glob := rapid.StringMatching(`[ab?*]{1,8}`).Draw(t, "glob")
+		text := rapid.StringMatching(`[ab]{0,10}`).Draw(t, "text")
+		if checkGlob(glob) != nil {
+			t.Skip("not a glob")
+		}
+		if want, err := path.Match(glob, text); err != nil || matchesGlob(glob, text) != want {
+			t.Fatalf("%q and %q: not %t (%v)", glob, text, want, err)
+		}
+	})
+}
+
+func TestEntriesThatCannotBeUsedHaveAMessage(t *testing.T) {
+	const kinds = `it does not begin with "configmap/" or "secret/"`
+	for text, want := range map[string]string{
+		"configmap/web":            "",
+		"ConfigMap/web:COMMIT":     "",
+		"secret/*-tls":             "",
+		"secret/a*b?":              "",
+		"web":                      kinds,
+		"configmaps/web":           kinds,
+		"configmap/":               "a name is missing",
+		"configmap/web:":           "a name is missing",
+		"configmap/web:a:b":        "a name has a character that no name has",
+		"configmap/shop/web":       "a name has a character that no name has",
+		"configmap/[ab]":           "a name has a character that no name has",
+		"configmap/*?*":            "a question mark is between two asterisks",
+		"configmap/web:*a?a*":      "a question mark is between two asterisks",
+		"secret/" + longName + "x": "a name is too long",
+	} {
+		if _, err := parseEntry(text); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+var longName = strings.Repeat("x", 253)
+
+func TestAFilterKeepsWhatItCanUse(t *testing.T) {
+	many := strings.Repeat("configmap/a,", 100)
+	wild := ""
+	for i := range 11 {
+		wild += fmt.Sprintf("configmap/web:%d*,", i)
+	}
+	for name, test := range map[string]struct {
+		only, ignore string
+		want         Filter
+		problem      string // a part of it
+	}{
+		"nothing":                {},
+		"sorted, each once":      {ignore: " secret/b , ConfigMap/a,,configmap/a ", want: Filter{Ignore: "configmap/a,secret/b"}},
+		"both":                   {only: "configmap/a*", ignore: "configmap/ab", want: Filter{Only: "configmap/a*", Ignore: "configmap/ab"}},
+		"a wrong entry":          {ignore: "configmap/a,secrets/tls", want: Filter{Ignore: "configmap/a"}, problem: `.ignore: cannot use the entry "secrets/tls": it does not begin with "configmap/" or "secret/"; what cannot be used is not ignored`},
+		"a wrong entry of only":  {only: "configmap/a,secrets/tls", problem: `.only: cannot use the entry "secrets/tls": it does not begin with "configmap/" or "secret/"; it counts as absent, so everything counts`},
+		"100 KiB":                {ignore: strings.Repeat("x", 100<<10), only: strings.Repeat("y", 100<<10), problem: "102400 bytes are too many, the limit is 4096"},
+		"too many entries":       {ignore: many, problem: "101 entries are too many, the limit is 100"},
+		"too many globs of keys": {ignore: wild, want: Filter{Ignore: strings.Join(slices.Sorted(slices.Values(strings.Split(wild, ",")[:10])), ",")}, problem: `cannot use the entry "configmap/web:10*": it is one of more than 10 entries with wildcards`},
+	} {
+		meta := &metav1.ObjectMeta{Annotations: map[string]string{OnlyAnnotation: test.only, IgnoreAnnotation: test.ignore}}
+		policy, filter := readWorkloadPolicy(meta)
+		problem := ""
+		if policy != nil {
+			problem = policy.Problem
+		}
+		if filter != test.want || (problem == "") != (test.problem == "") || !strings.Contains(problem, test.problem) {
+			t.Errorf("%s: %+v, %q", name, filter, problem)
+		}
+		if len(problem) > 1000 {
+			t.Errorf("%s: the message has %d bytes", name, len(problem))
+		}
+	}
+}
+
+func TestAFilterLimitsWhatASelectionShows(t *testing.T) {
+	everything, some := Selection{}, Selection{Names: []string{"A", "B", "COMMIT"}, DataOnly: true}
+	keys := []string{"A", "B", "COMMIT", "Z"}
+	for name, test := range map[string]struct {
+		filter Filter
+		keys   Selection
+		want   []string
+		isGone bool // no reference remains
+		rules  string
+	}{
+		"no filter":                {Filter{}, everything, keys, false, ""},
+		"another config":           {Filter{Ignore: "configmap/shop"}, everything, keys, false, ""},
+		"another kind":             {Filter{Ignore: "secret/web"}, everything, keys, false, ""},
+		"ignored":                  {Filter{Ignore: "configmap/w*"}, everything, nil, true, ""},
+		"a key ignored":            {Filter{Ignore: "configmap/web:COMMIT"}, everything, []string{"A", "B", "Z"}, false, "all but COMMIT"},
+		"a listed key ignored":     {Filter{Ignore: "configmap/web:COM*"}, some, []string{"A", "B"}, false, ""},
+		"all listed keys ignored":  {Filter{Ignore: "configmap/web:?,configmap/web:COMMIT"}, some, nil, true, ""},
+		"all keys ignored":         {Filter{Ignore: "configmap/web:*"}, everything, nil, true, ""},
+		"only another":             {Filter{Only: "configmap/shop"}, everything, nil, true, ""},
+		"only it":                  {Filter{Only: "configmap/web"}, everything, keys, false, ""},
+		"only keys":                {Filter{Only: "configmap/web:Z,configmap/web:A"}, everything, []string{"A", "Z"}, false, ""},
+		"only keys by globs":       {Filter{Only: "configmap/web:?"}, everything, []string{"A", "B", "Z"}, false, "?"},
+		"only some of those":       {Filter{Only: "configmap/web:?", Ignore: "configmap/web:B"}, everything, []string{"A", "Z"}, false, "? but B"},
+		"only keys and the config": {Filter{Only: "configmap/web:Z,configmap/*"}, everything, keys, false, ""},
+		"only a listed key":        {Filter{Only: "configmap/web:Z,configmap/web:A"}, some, []string{"A"}, false, ""},
+		"only keys not listed":     {Filter{Only: "configmap/web:Z"}, some, nil, true, ""},
+	} {
+		references := test.filter.rules().limit([]Reference{{Config: configMapRef("web"), Keys: test.keys}})
+		if len(references) == 0 {
+			if !test.isGone {
+				t.Errorf("%s: no reference", name)
+			}
+			continue
+		}
+		content := data{}
+		for _, key := range keys {
+			content[key] = "x"
+		}
+		config := NewConfigMap(configMap("web", content))
+		if got := config.SelectedKeys(references[0].Keys); test.isGone || !slices.Equal(got, test.want) || references[0].Keys.Rules() != test.rules {
+			t.Errorf("%s: %v, %q", name, got, references[0].Keys.Rules())
+		}
+	}
+}
+
+func TestAWorkloadIsNotInTheIndexOfWhatDoesNotCount(t *testing.T) {
+	s := begin(deployment(readsAll("web", false)))
+	s.deployment.Annotations[IgnoreAnnotation] = "configmap/web"
+	s.listed(configMap("web", data{"key": "1"}))
+	if readers := s.catalog.WorkloadsReferencing(configMapRef("web")); len(readers) > 0 {
+		t.Fatalf("read by %v", refsOf(readers))
+	}
+	delete(s.deployment.Annotations, IgnoreAnnotation)
+	if !s.catalog.ObserveWorkload(s.reduced()) || len(s.catalog.WorkloadsReferencing(configMapRef("web"))) != 1 {
+		t.Fatal("the end of the filter is no news")
+	}
+}
+
+func TestEarlierVersionsFindARecordOfAnotherTemplateIfItWasMadeByAFilter(t *testing.T) {
+	d := deployment(readsAll("web", false))
+	d.Annotations[IgnoreAnnotation] = "configmap/web:COMMIT"
+	writeRecord(d, Checksums{configMapRef("web"): 1}, noonPlus(10))
+	w := mustWorkload(d)
+	if !w.Applied.Trusted || w.Applied.filter() != w.Filter() {
+		t.Fatalf("%+v is not trusted", w.Applied)
+	}
+	if basis := d.Annotations[BasisAnnotation]; !strings.Contains(basis, `"template":"`+w.Template.String()+filteredMark+`"`) {
+		t.Errorf("the basis is %s", basis)
+	}
+	d.Annotations[BasisAnnotation] = strings.Replace(d.Annotations[BasisAnnotation], filteredMark, "", 1)
+	if w := mustWorkload(d); w.Applied.Trusted {
+		t.Error("a record without the mark is trusted")
+	}
+}
+
+func TestARecordLeavesRoomForItsFilter(t *testing.T) {
+	d := deployment(readsAll("web", false))
+	before := mustWorkload(d).Room
+	d.Annotations[IgnoreAnnotation] = "configmap/" + longName
+	without, _ := Checksums{}.Annotations(Basis{})
+	w := mustWorkload(d)
+	with, err := Checksums{}.Annotations(Basis{Filter: w.Filter()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	annotation := len(IgnoreAnnotation) + len(d.Annotations[IgnoreAnnotation])
+	if more, less := len(with[BasisAnnotation])-len(without[BasisAnnotation]), before-w.Room-annotation; more > less {
+		t.Errorf("the basis is %d bytes longer, and there are %d for it", more, less)
+	}
+}
+
+func BenchmarkAHostileFilterOn10000References(b *testing.B) {
+	d := manyVariables(MaxReferences, func(i int) (string, string) { return fmt.Sprintf("%s-%05d", strings.Repeat("a", 90), i), "key" })
+	for _, count := range []int{0, maxFilterEntries} {
+		b.Run(fmt.Sprint(count, " entries"), func(b *testing.B) {
+			var entries []string
+			for i := range count {
+				entries = append(entries, fmt.Sprintf("configmap/*%s*%02d", strings.Repeat("a", 25), i))
+			}
+			d.Annotations[IgnoreAnnotation] = strings.Join(entries, ",")
+			b.ReportAllocs()
+			for b.Loop() {
+				mustWorkload(d)
+			}
+		})
+	}
+}

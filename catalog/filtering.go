@@ -1,0 +1,226 @@
+package catalog
+
+import "slices"
+
+// A change of a filter restarts nothing: it changes what is compared, so the workload is only recorded
+// again. Until then the record says what the pods have of the keys that counted when it was made, and
+// for the others only those edits count that a watch showed later than the filter by which they
+// count.
+
+// Filtering is what is known of the filters of a workload that has one, or had one.
+type Filtering struct {
+	// steps are the last filters, the present one last.
+	steps []filterStep
+	// recorded are the references that count by the filter of a trusted record. They are set only if
+	// that is not the present filter.
+	recorded []Reference
+	isOther  bool
+}
+
+// filterStep is a filter and the moment at which the watch first showed it, 0 if the workload may have
+// had it all the time.
+type filterStep struct {
+	Filter
+	seen Sequence
+}
+
+// maxFilterSteps is how many filters of a workload are remembered. If it has had more since its record,
+// the time of the earlier ones counts as that of the first that is remembered.
+const maxFilterSteps = 8
+
+// Filter returns the present filter.
+func (w *Workload) Filter() Filter {
+	if w.Filtering == nil {
+		return Filter{}
+	}
+	return w.Filtering.steps[len(w.Filtering.steps)-1].Filter
+}
+
+// newFiltering returns what is known of the filters of a workload with this filter and this record.
+// The function references returns the references that count by a filter.
+func newFiltering(present Filter, record *AppliedState, references func(Filter) []Reference) *Filtering {
+	f := Filtering{steps: []filterStep{{Filter: present}}}
+	if record.Trusted && record.filter() != present {
+		f.recorded, f.isOther = references(record.filter()), true
+	}
+	if present == (Filter{}) && !f.isOther {
+		return nil
+	}
+	return &f
+}
+
+// filter returns the filter by which the checksums were made.
+func (r *AppliedState) filter() Filter {
+	if r.Filter == nil {
+		return Filter{}
+	}
+	return *r.Filter
+}
+
+// followFilters notes at the given moment which filters the workload had before. What is known of its
+// previous state may be nil.
+func (w *Workload) followFilters(previous *Workload, moment Sequence) {
+	before := w.filtersBefore(previous)
+	if before == nil {
+		return
+	}
+	if present := w.Filter(); before[len(before)-1].Filter != present {
+		before = append(slices.Clip(before), filterStep{present, moment})
+	}
+	if more := len(before) - maxFilterSteps; more > 0 {
+		first := before[0].seen
+		before = slices.Clone(before[more:])
+		before[0].seen = first
+	}
+	followed := Filtering{steps: before}
+	if w.Filtering != nil {
+		followed.recorded, followed.isOther = w.Filtering.recorded, w.Filtering.isOther
+	}
+	w.Filtering = &followed
+}
+
+// filtersBefore returns the filters that a workload had before, nil if nothing needs to be known of
+// them.
+func (w *Workload) filtersBefore(previous *Workload) []filterStep {
+	switch {
+	case previous == nil && (w.Filtering == nil || !w.Filtering.isOther):
+		return nil
+	case previous == nil:
+		return []filterStep{{Filter: w.Applied.filter()}}
+	case previous.Filtering != nil:
+		return previous.Filtering.steps
+	case w.Filtering == nil:
+		return nil
+	}
+	return []filterStep{{}}
+}
+
+// recordedReferences returns the references to a config that counted when the record was made.
+func (w *Workload) recordedReferences(ref ConfigRef) []Reference {
+	if w.Filtering != nil && w.Filtering.isOther {
+		return referencesTo(w.Filtering.recorded, ref)
+	}
+	return referencesTo(w.References, ref)
+}
+
+// narrowing is what the filters of a workload say about its edits of one config.
+type narrowing struct {
+	// recorded selects the keys that a trusted record covers, if it was made by another filter. It is
+	// empty if the record does not cover the config.
+	recorded []Selection
+	// isRecorded means that the record has the config, and differs that it has other content of it than
+	// the present one, and that the workload sees the difference.
+	isRecorded, differs bool
+	// isTrusted means that there is a trusted record, made by another filter.
+	isTrusted bool
+	steps     []narrowStep
+	// present is the checksum of what counts now.
+	present Checksum
+}
+
+// narrowStep is which keys of the config counted by one filter.
+type narrowStep struct {
+	keyRules
+	seen Sequence
+}
+
+// narrowings returns a function that returns the narrowing of each config, nil for those about which
+// the filters of the workload say nothing.
+func (w *Workload) narrowings() func(references []Reference) *narrowing {
+	f := w.Filtering
+	if f == nil || !f.isOther && (w.Applied.Trusted || len(f.steps) == 1) {
+		return func([]Reference) *narrowing { return nil }
+	}
+	steps := make([]rules, len(f.steps))
+	for i := range steps {
+		steps[i] = f.steps[i].rules()
+	}
+	return func(references []Reference) *narrowing {
+		ref := references[0].Config
+		recorded := referencesTo(f.recorded, ref)
+		if f.isOther && slices.EqualFunc(recorded, references, isSameReference) {
+			return nil
+		}
+		n := narrowing{recorded: selections(recorded), isTrusted: f.isOther}
+		_, n.isRecorded = w.Applied.Checksums[ref]
+		for i := range steps {
+			n.steps = append(n.steps, narrowStep{steps[i].of(ref), f.steps[i].seen})
+		}
+		return &n
+	}
+}
+
+func isSameReference(a, b Reference) bool {
+	return compareWays(&a, &b) == 0 && a.Container == b.Container && a.Keys.DataOnly == b.Keys.DataOnly &&
+		a.Keys.ByRules == b.Keys.ByRules && a.Keys.HasAll() == b.Keys.HasAll() && slices.Equal(a.Keys.Names, b.Keys.Names)
+}
+
+// since returns the moment from which on a key has counted all the time, 0 if no watch showed how that
+// began. The empty name stands for a key that is not known.
+func (n *narrowing) since(key string) Sequence {
+	var since Sequence
+	for _, step := range slices.Backward(n.steps) {
+		if step.none || key != "" && !step.counts(key) {
+			break
+		}
+		since = step.seen
+	}
+	return since
+}
+
+// isCovered reports whether the record covers the key of an edit.
+func (n *narrowing) isCovered(edit Edit) bool {
+	return slices.ContainsFunc(n.recorded, edit.concerns)
+}
+
+// isReason reports whether an edit can be a reason to restart that the record does not know. Such an
+// edit came after its key began to count.
+func (n *narrowing) isReason(edit Edit) bool {
+	if n == nil {
+		return true
+	}
+	since := n.since(edit.Key)
+	if !n.isTrusted {
+		return edit.Seen > since || since == 0
+	}
+	if n.isCovered(edit) {
+		return !n.isRecorded || n.differs
+	}
+	return since > 0 && edit.Seen > since
+}
+
+// isCause reports whether an edit can be what makes the content differ from the record, or a reason
+// besides that.
+func (n *narrowing) isCause(edit Edit) bool {
+	return n == nil || n.isCovered(edit) || n.isReason(edit)
+}
+
+// shows reports whether the workload sees a difference of a config from a record that covers other
+// keys of it. If no edit since the record is known, any key may be different.
+func (n *narrowing) shows(w *Workload, s *sight) bool {
+	isKnown, present := false, selections(s.references)
+	for _, edit := range append(slices.Clone(s.config.Edits), s.config.creation()) {
+		if !n.isCovered(edit) || !w.lacks(edit) {
+			continue
+		}
+		if isKnown = true; edit.creation || slices.ContainsFunc(present, edit.concerns) {
+			return true
+		}
+	}
+	return !isKnown
+}
+
+// compare makes a sight compare the config with a record that was made by another filter: with the
+// keys that the record covers. A difference that does not count is none.
+func (n *narrowing) compare(v *View, s *sight) {
+	n.present = s.checksum
+	recorded, found := v.Workload.Applied.Checksums[s.ref]
+	if !n.isTrusted || !found {
+		return
+	}
+	s.seen = s.config.seen(n.recorded)
+	s.checksum = s.config.checksumOf(s.seen, v.Key)
+	if n.differs = s.checksum != recorded && n.shows(v.Workload, s); !n.differs {
+		s.checksum = recorded
+	}
+}

@@ -1,0 +1,273 @@
+package catalog
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+)
+
+// cell is a key of a config that containers read.
+type cell struct{ config, key string }
+
+var cells = []cell{{"web", "key"}, {"web", "other"}, {"shop", "key"}}
+
+// filters are annotations of a workload, with the cells that count by them.
+var filters = []struct {
+	annotations map[string]string
+	counting    []cell
+}{
+	{nil, cells},
+	{map[string]string{IgnoreAnnotation: "configmap/web:other"}, []cell{{"web", "key"}, {"shop", "key"}}},
+	{map[string]string{IgnoreAnnotation: "configmap/web:o*, configmap/shop"}, []cell{{"web", "key"}}},
+	{map[string]string{IgnoreAnnotation: "configmap/we?"}, []cell{{"shop", "key"}}},
+	{map[string]string{OnlyAnnotation: "configmap/web:*y"}, []cell{{"web", "key"}}},
+	{map[string]string{OnlyAnnotation: "configmap/*:key", IgnoreAnnotation: "configmap/w*:k*"}, []cell{{"shop", "key"}}},
+	{map[string]string{IgnoreAnnotation: "configmap/*"}, nil},
+}
+
+// filteredWorld is a cluster in which the filter of a workload changes among the edits of what its
+// containers read.
+type filteredWorld struct {
+	*story
+	now     float64
+	values  map[cell]string
+	edits   []filteredEdit
+	written map[cell]float64 // when each cell was last written, 0 if it is as it was created
+	pods    []filteredPod
+	filter  int
+	// recordedBy is the filter of the record.
+	recordedBy int
+	isOutdated bool // there is no record of the present pod template
+	away       bool // the controller
+	since      float64
+}
+
+type filteredEdit struct {
+	cell
+	at float64
+	// isDue means that pods that miss the edit must restart, and isPossible that they may: the cell
+	// counted before and after, but not when it was edited, and no record was made in between.
+	isDue, isPossible bool
+}
+
+type filteredPod struct {
+	started float64
+	seen    map[cell]string
+}
+
+func newFilteredWorld() *filteredWorld {
+	side := readsKey("web", "other", false)
+	side.Name = "side"
+	d := deployment(readsAll("web", false))
+	d.Spec.Template.Spec.Containers[0].EnvFrom = append(d.Spec.Template.Spec.Containers[0].EnvFrom, readsAll("shop", false).EnvFrom...)
+	d.Spec.Template.Spec.Containers = append(d.Spec.Template.Spec.Containers, side)
+	w := &filteredWorld{story: begin(d), values: make(map[cell]string), written: make(map[cell]float64)}
+	for _, c := range cells {
+		w.values[c] = "first"
+	}
+	w.listed(w.configMap("web"), w.configMap("shop"))
+	w.replacePods()
+	return w
+}
+
+func (w *filteredWorld) configMap(name string) *corev1.ConfigMap {
+	cm := configMap(name, data{})
+	for _, c := range cells {
+		if c.config != name {
+			continue
+		}
+		cm.Data[c.key] = w.values[c]
+		if at := w.written[c]; at > 0 {
+			cm.ManagedFields = append(cm.ManagedFields, owns("editor of "+c.key, noonPlus(at), "f:data/f:"+c.key))
+		}
+	}
+	return cm
+}
+
+func (w *filteredWorld) counts(filter int, c cell) bool {
+	return slices.Contains(filters[filter].counting, c)
+}
+
+func (w *filteredWorld) newPod() filteredPod { return filteredPod{w.now + 3, maps.Clone(w.values)} }
+
+func (w *filteredWorld) replacePods() { w.pods = []filteredPod{w.newPod(), w.newPod()} }
+
+// replaceAPod lets a pod start again that the controller knows nothing of.
+func (w *filteredWorld) replaceAPod(*rapid.T) { w.pods[0] = w.newPod() }
+
+func (w *filteredWorld) release(*rapid.T) {
+	w.deployment.Spec.Template.Spec.Containers[0].Image = strconv.Itoa(int(w.now))
+	w.isOutdated = true
+	w.showWorkload()
+	w.replacePods()
+}
+
+func (w *filteredWorld) showWorkload() {
+	reduced := w.reduced()
+	if !w.away {
+		w.catalog.ObserveWorkload(reduced)
+	}
+}
+
+func (w *filteredWorld) edit(t *rapid.T) {
+	c := rapid.SampledFrom(cells).Draw(t, "cell")
+	w.values[c], w.written[c] = strconv.Itoa(len(w.edits)), w.now
+	counts, isRecorded := w.counts(w.filter, c), w.counts(w.recordedBy, c)
+	// Nobody knows whether an edit came before the filter that lets it count, if no controller watched.
+	isDue := counts && (!w.away || isRecorded)
+	w.edits = append(w.edits, filteredEdit{c, w.now, isDue, isRecorded || w.isOutdated})
+	if !w.away {
+		w.catalog.ObserveConfig(NewConfigMap(w.configMap(c.config)), noonPlus(w.now))
+	}
+}
+
+func (w *filteredWorld) changeFilter(t *rapid.T) {
+	w.filter = rapid.IntRange(0, len(filters)-1).Draw(t, "filter")
+	for i := range w.edits {
+		if e := &w.edits[i]; !w.counts(w.filter, e.cell) {
+			e.isDue = false
+		}
+	}
+	delete(w.deployment.Annotations, OnlyAnnotation)
+	delete(w.deployment.Annotations, IgnoreAnnotation)
+	maps.Copy(w.deployment.Annotations, filters[w.filter].annotations)
+	w.showWorkload()
+}
+
+func (w *filteredWorld) stop(*rapid.T) {
+	w.away = true
+	w.forget(w.isOutdated, w.now)
+	for i := range w.edits { // the next process does not know that the filter came before the edit
+		if e := &w.edits[i]; !w.counts(w.recordedBy, e.cell) {
+			e.isDue = false
+		}
+	}
+}
+
+func (w *filteredWorld) start(*rapid.T) {
+	if w.away {
+		w.away, w.since = false, w.now
+		w.restartController(w.configMap("web"), w.configMap("shop"))
+	}
+}
+
+// dropTheRecord acts like a tool that replaces the annotations.
+func (w *filteredWorld) dropTheRecord(*rapid.T) {
+	w.isOutdated = true
+	if w.away {
+		w.since = w.now
+	}
+	w.forget(true, w.since)
+	w.strip(ChecksumsAnnotation, BasisAnnotation)
+	w.showWorkload()
+}
+
+// forget lets edits until a time be possible reasons to restart: without a record, nobody knows whether
+// they counted.
+func (w *filteredWorld) forget(hasNoRecord bool, until float64) {
+	for i := range w.edits {
+		e := &w.edits[i]
+		e.isPossible = e.isPossible || hasNoRecord && e.at <= until
+	}
+}
+
+// missed reports whether a pod must restart for an edit, and whether it may.
+func (w *filteredWorld) missed() (isDue, isPossible bool) {
+	for _, e := range w.edits {
+		if !w.counts(w.filter, e.cell) {
+			continue
+		}
+		for _, pod := range w.pods {
+			if pod.started < e.at && pod.seen[e.cell] != w.values[e.cell] {
+				isDue, isPossible = isDue || e.isDue, isPossible || e.isDue || e.isPossible
+			}
+		}
+	}
+	return isDue, isPossible
+}
+
+func (w *filteredWorld) decide(t *rapid.T) {
+	if w.away {
+		return
+	}
+	view, _ := w.catalog.View(deploymentRef("web"))
+	decision := Decide(view)
+	if decision.Outcome == AskPods {
+		decision = DecideByPods(view, w.reducedPods())
+	}
+	isDue, isPossible := w.missed()
+	switch restarts := decision.Outcome == Restart; {
+	case isDue && !restarts:
+		t.Fatalf("lost a restart: %+v", decision)
+	case restarts && !isPossible:
+		t.Fatalf("a needless restart: %+v", decision)
+	case decision.Outcome == Keep:
+		if w.isOutdated || w.recordedBy != w.filter {
+			t.Fatalf("the record stays that of another filter: %+v", decision)
+		}
+		if decision.Verified {
+			w.catalog.ObserveKept(view)
+		}
+		return
+	case restarts && rapid.Bool().Draw(t, "put off"):
+		return
+	case restarts:
+		setTimestamp(w.deployment, noonPlus(w.now).Format(time.RFC3339Nano))
+		w.replacePods()
+	}
+	w.record(t, &view, &decision)
+}
+
+func (w *filteredWorld) record(t *rapid.T, view *View, decision *Decision) {
+	writeRecord(w.deployment, decision.Checksums, noonPlus(w.now))
+	w.recordedBy, w.isOutdated = w.filter, false
+	for i := range w.edits { // they are old, or did not count
+		w.edits[i].isDue, w.edits[i].isPossible = false, false
+	}
+	w.catalog.ObserveWritten(w.reduced(), view.Sequence)
+	after, _ := w.catalog.View(deploymentRef("web"))
+	if again := Decide(after); again.Outcome != Keep {
+		t.Fatalf("not done after %s: %+v", decision.Outcome, again)
+	}
+}
+
+func (w *filteredWorld) reducedPods() []Pod {
+	var reduced []Pod
+	for _, pod := range w.pods {
+		at := noonPlus(pod.started)
+		reduced = append(reduced, Pod{Mounted: at, Started: []Start{{"app", at}, {"side", at}}})
+	}
+	return reduced
+}
+
+// A change of a filter restarts nothing, and no restart is lost for an edit that counts.
+func TestPodsRestartForTheEditsThatCountWhileFiltersChange(t *testing.T) {
+	playHistories(t, "3000")
+	rapid.Check(t, func(t *rapid.T) {
+		w := newFilteredWorld()
+		if w.deployment.ManagedFields = nil; rapid.Bool().Draw(t, "recorded") {
+			w.deployment.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noon, annotationField(EnabledAnnotation))}
+			w.now = 5
+			w.decide(t)
+		}
+		actions := map[string]func(*rapid.T){
+			"edit": w.edit, "change the filter": w.changeFilter, "release": w.release, "replace a pod": w.replaceAPod, "drop the record": w.dropTheRecord,
+			"stop": w.stop, "start": w.start, "decide": w.decide,
+		}
+		names := rapid.Permutation(slices.Sorted(maps.Keys(actions))).Draw(t, "actions")
+		names = append(names[:rapid.IntRange(2, len(names)).Draw(t, "kinds")], "edit", "change the filter", "decide")
+		for range rapid.IntRange(5, 40).Draw(t, "steps") {
+			w.now += 10
+			actions[rapid.SampledFrom(names).Draw(t, "action")](t)
+		}
+		w.now += 10
+		w.start(t)
+		w.decide(t)
+	})
+}
