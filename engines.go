@@ -51,6 +51,7 @@ func newEngines(o *options, config *rest.Config, log *slog.Logger) (engines, err
 		QPS:          o.KubeAPIQPS,
 		Burst:        o.KubeAPIBurst,
 		Namespaces:   o.Namespaces,
+		OptIns:       o.optIns(),
 		Configs:      o.configKinds(),
 		OwnNamespace: o.ControllerNamespace,
 		KeySecret:    o.ChecksumKeySecret, HaltsConfigMap: o.HaltsConfigMap,

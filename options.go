@@ -6,6 +6,7 @@ import (
 	"math"
 	"net"
 	"os"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jessevdk/go-flags"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -50,6 +52,11 @@ type options struct {
 	KubeAPIQPS    float32  `long:"kube-api-qps" env:"KUBE_API_QPS" default:"300" description:"Requests per second to the API server, apart from Events and watches"`
 	KubeAPIBurst  int      `long:"kube-api-burst" env:"KUBE_API_BURST" default:"600" description:"Burst of requests to the API server beyond that rate"`
 
+	NamespaceAnnotations bool     `long:"namespace-annotations" env:"NAMESPACE_ANNOTATIONS" description:"Workloads without the annotation com.xing.deployment-restart follow that of their Namespace. Needs rbac-namespaces.yaml"`
+	EnableByDefault      bool     `long:"enable-by-default" env:"ENABLE_BY_DEFAULT" description:"Workloads are enabled unless they or their Namespaces opt out; in namespaces whose names begin with kube- only if they opt in, or with --namespace. Includes --namespace-annotations"`
+	NamespaceSelector    string   `long:"namespace-selector" env:"NAMESPACE_SELECTOR" description:"Label selector: workloads count only in the Namespaces that it selects. Needs rbac-namespaces.yaml"`
+	IgnoredNamespaces    []string `long:"ignore-namespace" env:"IGNORE_NAMESPACES" env-delim:"," description:"Pattern, can be given several times: in namespaces whose names it matches, such as 'preview-*', nothing counts. The environment variable splits on , (comma)"`
+
 	DeploymentEngine  string `long:"deployment-engine" env:"DEPLOYMENT_ENGINE" default:"off" choice:"on" choice:"standby" choice:"off" description:"Drive Deployments in place of kube-controller-manager's deployment controller (docs/engine.md explains how to turn that one off): on starts as soon as no other controller drives them, standby when the other controller falls silent"`
 	DeploymentWorkers int    `long:"deployment-workers" env:"DEPLOYMENT_WORKERS" default:"10" description:"How many Deployments the deployment engine works on at once"`
 
@@ -67,6 +74,7 @@ type options struct {
 	ignoredErrors controller.ErrorFilter
 	window        window.Window       // of RestartWindow
 	groups        []catalog.ConfigRef // of FanOutGroups
+	selector      labels.Selector     // of NamespaceSelector, nil if there is none
 }
 
 // errHelp carries the help text that the user asked for.
@@ -123,7 +131,7 @@ func (o *options) validate() error {
 	case o.DryRun && o.drivesDeployments():
 		return fmt.Errorf("--dry-run writes nothing to workloads, so it excludes --deployment-engine=%s", o.DeploymentEngine)
 	}
-	for _, check := range []func() error{o.validatePeriods, o.validateFanOut, o.validateRequests, o.validateNamespaces, o.validateListenAddress, o.validateStatusAddress, o.readIgnoredErrors, o.takeOwnNamespace, o.validateOwnObjects, o.validateEngine, o.validateLeaderElection} {
+	for _, check := range []func() error{o.validatePeriods, o.validateFanOut, o.validateRequests, o.validateNamespaces, o.validateOptIns, o.validateListenAddress, o.validateStatusAddress, o.readIgnoredErrors, o.takeOwnNamespace, o.validateOwnObjects, o.validateEngine, o.validateLeaderElection} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -237,6 +245,31 @@ func (o *options) validateNamespaces() error {
 	slices.Sort(o.Namespaces)
 	o.Namespaces = slices.Compact(o.Namespaces) // one watch per namespace
 	return nil
+}
+
+// validateOptIns reads which workloads count.
+func (o *options) validateOptIns() error {
+	for _, pattern := range o.IgnoredNamespaces {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			return fmt.Errorf("--ignore-namespace %q is not a pattern of names such as preview-*", pattern)
+		}
+	}
+	if o.NamespaceSelector == "" {
+		return nil
+	}
+	var err error
+	if o.selector, err = labels.Parse(o.NamespaceSelector); err != nil {
+		return fmt.Errorf("--namespace-selector %q is not a label selector such as restarts=enabled: %w", o.NamespaceSelector, err)
+	}
+	return nil
+}
+
+// optIns returns which workloads count besides those that opt in themselves.
+func (o *options) optIns() catalog.OptInRules {
+	return catalog.OptInRules{
+		ByNamespace: o.NamespaceAnnotations, ByDefault: o.EnableByDefault, Named: o.Namespaces,
+		Selector: o.selector, Ignored: o.IgnoredNamespaces,
+	}
 }
 
 func (o *options) validateListenAddress() error {

@@ -22,6 +22,7 @@ const FieldManager = "kubernetes-deployment-restart-controller"
 type ownedFields struct {
 	Metadata struct {
 		Annotations map[string]member `json:"f:annotations"`
+		Labels      map[string]member `json:"f:labels"`
 	} `json:"f:metadata"`
 	Data       map[string]member `json:"f:data"`
 	BinaryData map[string]member `json:"f:binaryData"`
@@ -85,17 +86,37 @@ func appendEdits(edits []Edit, owned map[string]member, owner *metav1.ManagedFie
 
 // annotationOwners returns the entries that own the value of an annotation.
 func annotationOwners(meta *metav1.ObjectMeta, annotation string) []*metav1.ManagedFieldsEntry {
-	var owners []*metav1.ManagedFieldsEntry
+	return owners(meta, annotation, func(fields *ownedFields) map[string]member { return fields.Metadata.Annotations })
+}
+
+// labelOwners returns the entries that own the value of a label.
+func labelOwners(meta *metav1.ObjectMeta, label string) []*metav1.ManagedFieldsEntry {
+	return owners(meta, label, func(fields *ownedFields) map[string]member { return fields.Metadata.Labels })
+}
+
+func owners(meta *metav1.ObjectMeta, name string, among func(*ownedFields) map[string]member) []*metav1.ManagedFieldsEntry {
+	var all []*metav1.ManagedFieldsEntry
 	for i := range meta.ManagedFields {
 		entry := &meta.ManagedFields[i]
-		if !mentionsField(entry, annotation) {
+		if !mentionsField(entry, name) {
 			continue
 		}
-		if _, owns := parseFields(entry).Metadata.Annotations["f:"+annotation]; owns {
-			owners = append(owners, entry)
+		fields := parseFields(entry)
+		if _, owns := among(&fields)["f:"+name]; owns {
+			all = append(all, entry)
 		}
 	}
-	return owners
+	return all
+}
+
+// earliest returns the earliest time of the entries, zero if none has a time.
+func earliest(entries []*metav1.ManagedFieldsEntry) (by time.Time) {
+	for _, entry := range entries {
+		if entry.Time != nil && (by.IsZero() || entry.Time.Time.Before(by)) {
+			by = entry.Time.Time
+		}
+	}
+	return by
 }
 
 // mentionsField reports whether an entry may own a field of the given name. Most entries do not
@@ -183,11 +204,5 @@ func optedInBy(meta *metav1.ObjectMeta) time.Time {
 			witnesses = append(witnesses, owner)
 		}
 	}
-	var by time.Time
-	for _, witness := range witnesses {
-		if witness.Time != nil && (by.IsZero() || witness.Time.Time.Before(by)) {
-			by = witness.Time.Time
-		}
-	}
-	return by
+	return earliest(witnesses)
 }

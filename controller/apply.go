@@ -84,8 +84,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 		}
 		return r.patchFailed(ctx, w, written, err)
 	}
-	if written.workload != nil && written.workload.enabled != nil &&
-		r.catalog.ObserveWritten(*written.workload.enabled, view.Sequence) {
+	if enabled := r.optIns.read(written); enabled != nil && r.catalog.ObserveWritten(*enabled, view.Sequence) {
 		r.changes.Observe(w.Ref, w.Ref, now, r.gracePeriod(w))
 	}
 	r.applied(w, decision, admitted)
@@ -145,8 +144,8 @@ func (r *restarter) lookAgain(ctx context.Context, w *catalog.Workload, refusal 
 
 // observeRead takes in the present state of a workload.
 func (r *restarter) observeRead(found *observation) {
-	if found.workload != nil && found.workload.enabled != nil {
-		r.catalog.ObserveRead(*found.workload.enabled)
+	if enabled := r.optIns.read(found); enabled != nil {
+		r.catalog.ObserveRead(*enabled)
 	}
 }
 

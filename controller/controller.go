@@ -36,6 +36,8 @@ type Options struct {
 	Burst int
 	// Namespaces are the namespaces to watch; empty means all.
 	Namespaces []string
+	// OptIns say which workloads count besides those that opt in themselves.
+	OptIns catalog.OptInRules
 	// Configs are the kinds of configs to watch; empty means all. Configs of other kinds are
 	// neither listed nor recorded, and their edits cause no restart.
 	Configs []catalog.ConfigKind
@@ -74,6 +76,7 @@ type Controller struct {
 	options    Options
 	log        *slog.Logger
 	catalog    *catalog.Catalog
+	optIns     *optIns
 	changes    *changeQueue
 	restarter  *restarter
 	deliveries *deliveries
@@ -102,6 +105,7 @@ func New(options Options) (*Controller, error) {
 		options: options,
 		log:     options.Log,
 		catalog: catalog.New(options.Configs...),
+		optIns:  newOptIns(options.OptIns, options.Namespaces),
 		changes: newChangeQueue(),
 		metrics: newMetrics(),
 		events:  apiclient.NewBroadcaster(),
@@ -114,6 +118,11 @@ func New(options Options) (*Controller, error) {
 	for _, kind := range options.configKinds() {
 		for _, namespace := range apiclient.NamespacesOrAll(options.Namespaces) {
 			c.watchConfigs(kind, namespace, clients)
+		}
+	}
+	for _, namespace := range apiclient.NamespacesOrAll(options.Namespaces) {
+		if options.OptIns.NeedNamespaces() { // before workloads, so that it is known which of them count
+			c.watchNamespaces(namespace, clients)
 		}
 	}
 	for _, kind := range workloadKinds {
@@ -141,6 +150,7 @@ func New(options Options) (*Controller, error) {
 func (c *Controller) newHaltKeeper(clients *apiclient.Clients) *haltKeeper {
 	return &haltKeeper{
 		store:        &haltStore{core: clients.Core, namespace: c.options.OwnNamespace, name: c.options.HaltsConfigMap},
+		optIns:       c.optIns,
 		gate:         c.gate,
 		reports:      c.reports,
 		log:          c.log,
@@ -174,11 +184,12 @@ func (c *Controller) newDeliveries(clients *apiclient.Clients) *deliveries {
 func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 	return &restarter{
 		catalog:       c.catalog,
+		optIns:        c.optIns,
 		changes:       c.changes,
 		knowsConfigs:  c.watches.knowConfigs,
 		pods:          podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient()},
 		configs:       configReader{core: clients.Core},
-		workloads:     workloadWriter{apps: clients.Apps.RESTClient()},
+		workloads:     workloadWriter{apps: clients.Apps.RESTClient(), rules: &c.optIns.rules},
 		cleanup:       digestCleanup{apps: clients.Apps.RESTClient(), metadata: clients.Metadata},
 		events:        c.recorder,
 		metrics:       c.metrics,
@@ -202,6 +213,7 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 // another, which needs less memory than listing all at once.
 func (c *Controller) Watch(ctx context.Context) {
 	start := time.Now()
+	c.learnOptIns(ctx, start)
 	var group sync.WaitGroup
 	group.Go(func() { c.staleness.run(ctx) })
 	for _, w := range c.watches {
@@ -219,6 +231,25 @@ func (c *Controller) Watch(ctx context.Context) {
 	}
 	group.Wait()
 	c.events.Shutdown()
+}
+
+// learnOptIns finds out since when the rules have applied which workloads count. As long as the API server gives no
+// answer, nothing could be watched either.
+func (c *Controller) learnOptIns(ctx context.Context, start time.Time) {
+	for {
+		err := c.optIns.learnSince(ctx, c.halts.store)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return
+		case isPermanent(err) || time.Since(start) > haltsPatience:
+			c.log.Warn("cannot find out since when workloads are enabled that have no annotation, taking it to be since now", "error", err)
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // releaseGarbageOnceDecided releases the memory that the first decisions used, which all come

@@ -113,7 +113,7 @@ func refusedRestarter(t *testing.T, server http.RoundTripper, recorder record.Ev
 	known := catalog.New()
 	return &restarter{
 		catalog: known, deliveries: followed(known), gate: openGate(known), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: recorder,
-		queue: newQueue(), workloads: workloadWriter{apps: clients.Apps.RESTClient()},
+		queue: newQueue(), optIns: newOptIns(catalog.OptInRules{}, nil), workloads: workloadWriter{apps: clients.Apps.RESTClient(), rules: &catalog.OptInRules{}},
 		quarantine: quarantine.New(quarantine.Options{Log: slog.New(slog.DiscardHandler)}),
 		log:        slog.New(slog.NewTextHandler(log, nil)), knowsConfigs: func(string) bool { return true },
 	}

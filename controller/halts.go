@@ -41,6 +41,7 @@ const (
 // people write there: a halt that they remove is resumed.
 type haltKeeper struct {
 	store      *haltStore
+	optIns     *optIns
 	gate       *gatekeeper
 	deliveries *deliveries
 	reports    *fanOutReports
@@ -167,7 +168,8 @@ func (k *haltKeeper) sync(ctx context.Context) error {
 		uid = object.UID
 		isHoldLost := k.restoreLost(object)
 		k.takeIn(object.Data)
-		return k.writeTo(object.Data, written) || isHoldLost
+		isNoted := k.optIns.noteOn(object)
+		return k.writeTo(object.Data, written) || isHoldLost || isNoted
 	})
 	if err != nil {
 		return err

@@ -18,7 +18,8 @@ func halting(t *testing.T) (*haltKeeper, func(namespace, name string) string) {
 	g := newGatekeeper(FanOutOptions{Gradual: true, Limit: 50}, known, slog.New(slog.DiscardHandler))
 	g.wake = func(catalog.WorkloadRef) {}
 	k := &haltKeeper{
-		gate: g, log: slog.New(slog.DiscardHandler), askAgain: func() {},
+		optIns: newOptIns(catalog.OptInRules{}, nil),
+		gate:   g, log: slog.New(slog.DiscardHandler), askAgain: func() {},
 		watches: func(namespace string) bool { return namespace != "elsewhere" },
 	}
 	return k, func(namespace, name string) string {

@@ -36,8 +36,8 @@ func (r *restarter) mark(ctx context.Context, view catalog.View, contradicted ca
 	if err != nil {
 		return r.patchFailed(ctx, w, written, err)
 	}
-	if written.workload != nil && written.workload.enabled != nil {
-		r.catalog.ObserveMarked(*written.workload.enabled, contradicted.Seen > 0)
+	if enabled := r.optIns.read(written); enabled != nil {
+		r.catalog.ObserveMarked(*enabled, contradicted.Seen > 0)
 	}
 	r.metrics.annotationUpdates.Inc()
 	r.log.Info("marked the record as contradicted", "workload", w.Ref, "contradicted", contradicted.At.UTC().Format(time.RFC3339))

@@ -11,14 +11,20 @@ import (
 
 // observe takes in an object that is new or has changed.
 func (c *Controller) observe(o *observation) {
-	if o.config != nil {
+	switch {
+	case o.config != nil:
 		c.observeConfig(o.config)
-	} else {
+	case o.namespace != nil:
+		c.observeNamespace(o.namespace)
+	default:
 		c.observeWorkload(o.workload)
 	}
 }
 
 func (c *Controller) observeConfig(config *catalog.Config) {
+	if c.optIns.rules.Ignores(config.Ref.Namespace) {
+		return
+	}
 	now, policy := time.Now(), c.catalog.PolicyOf(config.Ref)
 	if c.catalog.ObserveConfig(*config, now) {
 		c.configChanged(config.Ref, now)
@@ -40,19 +46,25 @@ func (c *Controller) configChanged(ref catalog.ConfigRef, at time.Time) {
 }
 
 func (c *Controller) observeWorkload(w *workloadObservation) {
-	if w.enabled == nil {
+	c.optIns.mu.Lock()
+	defer c.optIns.mu.Unlock()
+	if enabled := c.optIns.take(w); enabled != nil {
+		c.observeEnabled(enabled)
+	} else {
 		c.forgetDisabled(w)
-		return
 	}
-	former := c.timestampOf(w.ref)
-	if c.catalog.ObserveWorkload(*w.enabled) {
-		c.workloadChanged(w.enabled)
+}
+
+func (c *Controller) observeEnabled(w *catalog.Workload) {
+	former := c.timestampOf(w.Ref)
+	if c.catalog.ObserveWorkload(*w) {
+		c.workloadChanged(w)
 	}
-	if c.acts() && !c.gate.isBeginning(w.ref) {
-		c.deliveries.resumeLate(w.ref, former, time.Now())
+	if c.acts() && !c.gate.isBeginning(w.Ref) {
+		c.deliveries.resumeLate(w.Ref, former, time.Now())
 	}
-	c.staleness.noteWorkload(w.ref)
-	c.deliveries.observe(w.ref)
+	c.staleness.noteWorkload(w.Ref)
+	c.deliveries.observe(w.Ref)
 }
 
 // timestampOf returns the restart timestamp of a workload as far as it is known.
@@ -138,13 +150,23 @@ func (c *Controller) policyChanged(ref catalog.ConfigRef) {
 
 // forget takes in that an object is gone.
 func (c *Controller) forget(o *observation) {
-	if o.config != nil {
+	switch {
+	case o.config != nil:
 		c.catalog.ForgetConfig(o.config.Ref, time.Now())
 		c.configGone(o.config.Ref)
-	} else {
-		c.catalog.ForgetWorkload(o.workload.ref)
-		c.drop(o.workload.ref)
+	case o.namespace != nil:
+		c.forgetNamespace(o.namespace.Name)
+	default:
+		c.forgetWorkload(o.workload.ref)
 	}
+}
+
+func (c *Controller) forgetWorkload(ref catalog.WorkloadRef) {
+	c.optIns.mu.Lock()
+	defer c.optIns.mu.Unlock()
+	c.optIns.forget(ref)
+	c.catalog.ForgetWorkload(ref)
+	c.drop(ref)
 }
 
 // configGone drops the changes of a config that is gone. A standby, which does not act on
@@ -163,7 +185,9 @@ func (c *Controller) configGone(ref catalog.ConfigRef) {
 func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all []*observation, first bool) {
 	configs := make([]*catalog.Config, 0, len(all))
 	for _, o := range all {
-		configs = append(configs, o.config)
+		if !c.optIns.rules.Ignores(o.config.Ref.Namespace) {
+			configs = append(configs, o.config)
+		}
 	}
 	now := time.Now()
 	gone := c.catalog.ListConfigs(kind, namespace, configs, now, first, func(ref catalog.ConfigRef) {
@@ -183,12 +207,15 @@ func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all 
 // the list, the watch had shown everything up to the moment shown, which is 0 at its first
 // list.
 func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, all []*observation, shown catalog.Sequence) {
+	c.optIns.mu.Lock()
+	defer c.optIns.mu.Unlock()
+	c.optIns.forgetListed(kind, namespace)
 	enabled := make(map[catalog.WorkloadRef]*catalog.Workload)
 	listed := make([]*catalog.Workload, 0)
 	for _, o := range all {
-		if o.workload.enabled != nil {
-			enabled[o.workload.ref] = o.workload.enabled
-			listed = append(listed, o.workload.enabled)
+		if w := c.optIns.take(o.workload); w != nil {
+			enabled[w.Ref] = w
+			listed = append(listed, w)
 		} else {
 			c.forgetDisabled(o.workload)
 		}

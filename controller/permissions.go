@@ -67,6 +67,17 @@ func (o *Options) permissions() []apiclient.Permission {
 		apiclient.Permission{Verb: "patch", Resource: "events", Impact: "repeated Events are not counted"})
 }
 
+// permissions returns those for one Namespace, or for all.
+func (namespaceKind) permissions(name string) []apiclient.Permission {
+	permission := func(verb, without string) apiclient.Permission {
+		return apiclient.Permission{Verb: verb, Resource: "namespaces", Name: name, Impact: without}
+	}
+	return []apiclient.Permission{
+		permission("list", "workloads do not restart that are enabled by their Namespace, by default, or only in selected Namespaces"),
+		permission("watch", "the controller notices late which Namespaces enable their workloads"),
+	}
+}
+
 // ownPermissions returns the permissions for the objects in which the controller keeps what
 // must outlive a process.
 func (o *Options) ownPermissions() []apiclient.Permission {
@@ -98,6 +109,9 @@ func (c *Controller) Permissions() []apiclient.Permission {
 		for _, permission := range c.options.permissions() {
 			permission.Namespace = namespace
 			permissions = append(permissions, permission)
+		}
+		if c.options.OptIns.NeedNamespaces() {
+			permissions = append(permissions, namespaceKind{}.permissions(namespace)...)
 		}
 	}
 	return permissions

@@ -20,9 +20,12 @@ func nameOfWorkload(ref catalog.WorkloadRef) quarantine.Object {
 // name names the object that was observed.
 func (o *observation) name() quarantine.Object {
 	var object quarantine.Object
-	if o.config != nil {
+	switch {
+	case o.config != nil:
 		object = nameOfConfig(o.config.Ref)
-	} else {
+	case o.namespace != nil:
+		object = quarantine.Object{Kind: namespaceKind{}.kind(), Name: o.namespace.Name}
+	default:
 		object = nameOfWorkload(o.workload.ref)
 	}
 	object.ResourceVersion = o.resourceVersion

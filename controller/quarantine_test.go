@@ -55,7 +55,7 @@ func newBombedController(t *testing.T, message, object string) (*Controller, *bo
 
 func seenWorkload(name, version string) *workloadObservation {
 	ref := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "ns", Name: name}
-	return &workloadObservation{ref: ref, enabled: &catalog.Workload{Ref: ref, UID: "u", ResourceVersion: version, Room: 1000}}
+	return &workloadObservation{ref: ref, choice: catalog.OptsIn, workload: &catalog.Workload{Ref: ref, UID: "u", ResourceVersion: version, Room: 1000}}
 }
 
 func (c *Controller) requirePanics(t *testing.T, place quarantine.Place, want float64, detail string) {
@@ -79,14 +79,14 @@ func TestTheChangesInAListThatPanicsAreNotLost(t *testing.T) {
 	observed := func(value, version string) *observation {
 		o, err := reduce(&corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", ResourceVersion: version}, Data: map[string]string{"a": value},
-		})
+		}, &catalog.OptInRules{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return o
 	}
 	w := seenWorkload("web", "1")
-	w.enabled.References = []catalog.Reference{{Config: config}}
+	w.workload.References = []catalog.Reference{{Config: config}}
 	c.listConfigs(catalog.ConfigMap, "", []*observation{observed("1", "1")}, true)
 	panics := func(list func()) {
 		if c.quarantine.Try(quarantine.Intake, quarantine.Object{Kind: kindOfConfig(catalog.ConfigMap).kind()}, list) {
@@ -96,7 +96,7 @@ func TestTheChangesInAListThatPanicsAreNotLost(t *testing.T) {
 	bad := &observation{resourceVersion: "6"} // without a config
 
 	panics(func() {
-		c.catalog.ListWorkloads(catalog.Deployment, "", []*catalog.Workload{w.enabled, nil}, 0, func(catalog.WorkloadRef) { c.workloadChanged(w.enabled) })
+		c.catalog.ListWorkloads(catalog.Deployment, "", []*catalog.Workload{w.workload, nil}, 0, func(catalog.WorkloadRef) { c.workloadChanged(w.workload) })
 	})
 	c.observe(&observation{resourceVersion: "1", workload: w})
 	c.listWorkloads(catalog.Deployment, "", []*observation{{workload: w}}, 0)

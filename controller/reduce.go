@@ -10,12 +10,13 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// observation is the reduced form of an object that a watch showed. Either config or
-// workload is set.
+// observation is the reduced form of an object that a watch showed. One of config, workload and
+// namespace is set.
 type observation struct {
 	resourceVersion string
 	config          *catalog.Config
 	workload        *workloadObservation
+	namespace       *catalog.Namespace
 }
 
 // workloadObservation is the reduced form of a workload.
@@ -24,8 +25,9 @@ type workloadObservation struct {
 	// optIn is the value of the opt-in annotation, and lastWriter is the field manager that
 	// last wrote to the workload, empty if it is not known.
 	optIn, lastWriter string
-	// enabled is nil for a workload that did not opt in.
-	enabled *catalog.Workload
+	choice            catalog.Choice
+	// workload is nil for a workload that does not count, whatever its Namespace says.
+	workload *catalog.Workload
 }
 
 // reduce reduces a config to an observation. It is called on each object as it arrives,
@@ -44,7 +46,7 @@ func (k *configKind) reduce(object any) (*observation, error) {
 }
 
 // reduce reduces a workload to an observation.
-func (k *workloadKind) reduce(object any) (*observation, error) {
+func (k *workloadKind) reduce(object any, rules *catalog.OptInRules) (*observation, error) {
 	parts, isOne := k.parts(object)
 	if !isOne {
 		return nil, fmt.Errorf("reduce object: unexpected type %T, want %s", object, k.workload)
@@ -54,13 +56,14 @@ func (k *workloadKind) reduce(object any) (*observation, error) {
 		ref:        catalog.WorkloadRef{Kind: k.workload, Namespace: meta.Namespace, Name: meta.Name},
 		optIn:      excerpt(meta.Annotations[catalog.EnabledAnnotation]),
 		lastWriter: lastWriter(meta),
+		choice:     catalog.ChoiceOf(meta),
 	}
-	if catalog.IsEnabled(meta) {
-		enabled, err := catalog.NewWorkload(k.workload, &parts)
+	if rules.MayCount(workload.choice, meta.Namespace) {
+		reduced, err := catalog.NewWorkload(k.workload, &parts)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", workload.ref, err)
 		}
-		workload.enabled = &enabled
+		workload.workload = &reduced
 	}
 	return &observation{resourceVersion: meta.ResourceVersion, workload: workload}, nil
 }

@@ -22,7 +22,7 @@ func TestAConfigIsReducedToItsChecksums(t *testing.T) {
 		Data:       map[string][]byte{"key": []byte("canary")},
 	}
 	want := catalog.NewSecret(secret)
-	got, err := reduce(secret)
+	got, err := reduce(secret, &catalog.OptInRules{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,8 +42,8 @@ func TestAWorkloadThatDidNotOptInIsReducedToItsName(t *testing.T) {
 			{Manager: "kube-controller-manager", Time: &late, Subresource: "status"},
 		},
 	}}
-	want := &observation{resourceVersion: "7", workload: &workloadObservation{ref: web, optIn: "disabled", lastWriter: "kubectl-edit"}}
-	got, err := reduce(deployment)
+	want := &observation{resourceVersion: "7", workload: &workloadObservation{ref: web, optIn: "disabled", lastWriter: "kubectl-edit", choice: catalog.OptsOut}}
+	got, err := reduce(deployment, &catalog.OptInRules{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestALongValueThatDoesNotOptInIsShortened(t *testing.T) {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ns", Name: "web", Annotations: map[string]string{catalog.EnabledAnnotation: strings.Repeat("ä", 100<<10)},
 	}}
-	o, err := reduce(d)
+	o, err := reduce(d, &catalog.OptInRules{})
 	if err != nil || len(o.workload.optIn) > longestExcerpt+len("…") || !utf8.ValidString(o.workload.optIn) {
 		t.Errorf("%q, %v", o.workload.optIn, err)
 	}
@@ -70,7 +70,7 @@ func TestAnObjectThatCannotBeReadSaysSo(t *testing.T) {
 		}},
 	}
 	for _, object := range []any{broken, &corev1.Pod{}} {
-		if o, err := reduce(object); err == nil || o != nil {
+		if o, err := reduce(object, &catalog.OptInRules{}); err == nil || o != nil {
 			t.Errorf("%T: got %+v, %v", object, o, err)
 		}
 	}

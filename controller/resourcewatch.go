@@ -16,7 +16,7 @@ import (
 // implements [watch.Observer].
 type resourceWatch struct {
 	*watch.Watch[*observation]
-	// config or workload is the watched kind; the other one is nil.
+	// config or workload is the watched kind; the other one is nil, and both are if Namespaces are watched.
 	config     *configKind
 	workload   *workloadKind
 	namespace  string // empty: all
@@ -35,14 +35,28 @@ func (c *Controller) watchConfigs(kind *configKind, namespace string, clients *a
 
 func (c *Controller) watchWorkloads(kind *workloadKind, namespace string, clients *apiclient.Clients) {
 	c.addWatch(&resourceWatch{workload: kind, namespace: namespace}, watch.Options[*observation]{
-		Resource: kind.resource, Kind: kind.kind(), Client: clients.WatchApps, Reduce: kind.reduce,
+		Resource: kind.resource, Kind: kind.kind(), Client: clients.WatchApps,
+		Reduce: func(object any) (*observation, error) { return kind.reduce(object, &c.optIns.rules) },
 	})
+}
+
+// watchNamespaces watches one Namespace, or all of them.
+func (c *Controller) watchNamespaces(name string, clients *apiclient.Clients) {
+	kind := namespaceKind{&c.optIns.rules}
+	options := watch.Options[*observation]{Resource: "namespaces", Kind: kind.kind(), Client: clients.WatchCore, Reduce: kind.reduce}
+	if name != "" {
+		options.FieldSelector = "metadata.name=" + name
+	}
+	c.addWatch(&resourceWatch{namespace: name}, options)
 }
 
 // addWatch completes a watch with the options that all watches share.
 func (c *Controller) addWatch(w *resourceWatch, options watch.Options[*observation]) {
 	w.controller, w.versions = c, versionCounter{inc: c.metrics.resourceVersions.Inc}
-	options.Namespace, options.Name, options.Observer = w.namespace, (*observation).name, w
+	if w.config != nil || w.workload != nil {
+		options.Namespace = w.namespace // Namespaces are in none
+	}
+	options.Name, options.Observer = (*observation).name, w
 	options.Quarantine, options.Log = c.quarantine, c.log
 	w.Watch = watch.New(options)
 	c.watches = append(c.watches, w)
@@ -71,10 +85,13 @@ func (w *resourceWatch) Replace(all []*observation, resourceVersion string) {
 		w.versions.count(o.resourceVersion)
 	}
 	w.versions.advance(resourceVersion)
-	if w.config != nil {
+	switch {
+	case w.config != nil:
 		w.controller.listConfigs(w.config.config, w.namespace, all, !w.listed)
-	} else {
+	case w.workload != nil:
 		w.controller.listWorkloads(w.workload.workload, w.namespace, all, w.shown)
+	default:
+		w.controller.listNamespaces(w.namespace, all)
 	}
 	w.listed, w.shown = true, shown
 }

@@ -32,7 +32,7 @@ func newIdleController(t testing.TB) (*Controller, map[string]*resourceWatch) {
 
 func mustReduce(t *testing.T, object any) *observation {
 	t.Helper()
-	o, err := reduce(object)
+	o, err := reduce(object, &catalog.OptInRules{})
 	if err != nil {
 		t.Fatal(err)
 	}

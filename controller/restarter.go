@@ -54,6 +54,7 @@ const (
 // is the only component that writes to workloads.
 type restarter struct {
 	catalog    *catalog.Catalog
+	optIns     *optIns
 	changes    *changeQueue
 	pods       podReader
 	configs    configReader

@@ -46,12 +46,17 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
+	return newWorldWith(t, catalog.OptInRules{})
+}
+
+func newWorldWith(t testing.TB, rules catalog.OptInRules) *world {
+	t.Helper()
 	w := &world{
 		watches: make(map[string]*resourceWatch), configMaps: make(map[string]*corev1.ConfigMap),
 		secrets: make(map[string]*corev1.Secret), deployments: make(map[string]*appsv1.Deployment),
 	}
 	c, err := New(Options{
-		API: &rest.Config{Host: "http://world", Transport: w}, QPS: 1e6, Burst: 1e6,
+		API: &rest.Config{Host: "http://world", Transport: w}, QPS: 1e6, Burst: 1e6, OptIns: rules,
 		GracePeriod: time.Second, BackoffLimit: time.Minute, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -102,7 +107,7 @@ func (w *world) deployment(name string, configs ...string) *appsv1.Deployment {
 }
 
 // reduce reduces an object as the watch of its kind does.
-func reduce(object any) (*observation, error) {
+func reduce(object any, rules *catalog.OptInRules) (*observation, error) {
 	for _, k := range configKinds {
 		if _, isOne := k.read(object); isOne {
 			return k.reduce(object)
@@ -110,22 +115,25 @@ func reduce(object any) (*observation, error) {
 	}
 	for _, k := range workloadKinds {
 		if _, isOne := k.parts(object); isOne {
-			return k.reduce(object)
+			return k.reduce(object, rules)
 		}
+	}
+	if namespaces := (namespaceKind{rules}); rules.NeedNamespaces() {
+		return namespaces.reduce(object)
 	}
 	return nil, fmt.Errorf("%T is neither a config nor a workload", object)
 }
 
 // show lets the watch of a resource show an object.
 func (w *world) show(resource string, object any) {
-	if o, err := reduce(object); err == nil {
+	if o, err := reduce(object, &w.controller.optIns.rules); err == nil {
 		w.watches[resource].Observe(o)
 	}
 }
 
 // hide lets the watch of a resource show that an object is gone.
 func (w *world) hide(resource string, object any) {
-	if o, err := reduce(object); err == nil {
+	if o, err := reduce(object, &w.controller.optIns.rules); err == nil {
 		w.watches[resource].Forget(o)
 	}
 }
@@ -134,7 +142,7 @@ func (w *world) hide(resource string, object any) {
 func list[T any](w *world, resource string, objects map[string]T) {
 	var all []*observation
 	for _, name := range slices.Sorted(maps.Keys(objects)) {
-		if o, err := reduce(objects[name]); err == nil {
+		if o, err := reduce(objects[name], &w.controller.optIns.rules); err == nil {
 			all = append(all, o)
 		}
 	}

@@ -14,7 +14,10 @@ import (
 )
 
 // workloadWriter reads and patches individual workloads.
-type workloadWriter struct{ apps rest.Interface }
+type workloadWriter struct {
+	apps  rest.Interface
+	rules *catalog.OptInRules
+}
 
 // patch sends a JSON merge patch and returns the reduced answer, even with the error of a
 // patch that was accepted without effect.
@@ -36,7 +39,7 @@ func (w workloadWriter) patch(ctx context.Context, ref catalog.WorkloadRef, patc
 	if err != nil {
 		return nil, err
 	}
-	written, err := kind.reduce(after)
+	written, err := kind.reduce(after, w.rules)
 	if err != nil {
 		return nil, err
 	}
@@ -59,5 +62,5 @@ func (w workloadWriter) get(ctx context.Context, ref catalog.WorkloadRef) (*obse
 	if err != nil {
 		return nil, err
 	}
-	return kind.reduce(object)
+	return kind.reduce(object, w.rules)
 }

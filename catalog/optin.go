@@ -1,0 +1,144 @@
+package catalog
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Choice is what an object says with [EnabledAnnotation]. The zero value says nothing.
+type Choice uint8
+
+// The choices.
+const (
+	Unsaid Choice = iota
+	OptsIn
+	OptsOut // any value but [Enabled]
+)
+
+// ChoiceOf returns what an object says.
+func ChoiceOf(meta *metav1.ObjectMeta) Choice {
+	switch value, found := meta.Annotations[EnabledAnnotation]; {
+	case !found:
+		return Unsaid
+	case value == Enabled:
+		return OptsIn
+	}
+	return OptsOut
+}
+
+// Namespace is what is kept of a Namespace: what it says about its workloads.
+type Namespace struct {
+	Name   string
+	Choice Choice
+	// IsSelected reports whether its labels match the [OptInRules.Selector].
+	IsSelected bool
+	// Since is the earliest known time by which both had come to say so, by the API server's clock in whole
+	// seconds; zero if it is not known.
+	Since time.Time
+}
+
+// OptInRules say which workloads count besides those that opt in themselves, and which never do. The zero value
+// leaves it to each workload.
+type OptInRules struct {
+	// ByNamespace makes workloads that say nothing follow their Namespace.
+	ByNamespace bool
+	// ByDefault makes those count whose Namespace says nothing either. It does not affect the namespaces of
+	// Kubernetes itself, unless they are among Named. ByDefault implies ByNamespace.
+	ByDefault bool
+	Named     []string
+	// Selector, unless it is nil, selects the only Namespaces in which workloads count.
+	Selector labels.Selector
+	// Ignored are patterns of names of namespaces in which no workload counts; see [path.Match].
+	Ignored []string
+}
+
+// NeedNamespaces reports whether the rules depend on what Namespaces say.
+func (r *OptInRules) NeedNamespaces() bool { return r.ByNamespace || r.ByDefault || r.Selector != nil }
+
+// MayCount reports whether a workload with that choice may count, depending on its Namespace.
+func (r *OptInRules) MayCount(choice Choice, namespace string) bool {
+	return (choice == OptsIn || choice == Unsaid && (r.ByNamespace || r.ByDefault)) && !r.Ignores(namespace)
+}
+
+// Counts reports whether a workload with that choice counts. The Namespace is nil if it is not known; until it
+// is, only the workload's own choice counts, and not even that if Namespaces are selected.
+func (r *OptInRules) Counts(choice Choice, name string, namespace *Namespace) bool {
+	switch {
+	case !r.MayCount(choice, name), r.Selector != nil && (namespace == nil || !namespace.IsSelected):
+		return false
+	case choice == OptsIn:
+		return true
+	case namespace == nil || namespace.Choice == OptsOut:
+		return false
+	}
+	return namespace.Choice == OptsIn || r.ByDefault && (!isOfKubernetes(name) || slices.Contains(r.Named, name))
+}
+
+// Ignores reports whether no workload of a namespace counts.
+func (r *OptInRules) Ignores(namespace string) bool {
+	return slices.ContainsFunc(r.Ignored, func(pattern string) bool {
+		matches, err := path.Match(pattern, namespace)
+		return err == nil && matches
+	})
+}
+
+// isOfKubernetes reports whether a namespace is for objects of Kubernetes itself; see
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/#initial-namespaces.
+func isOfKubernetes(namespace string) bool { return strings.HasPrefix(namespace, "kube-") }
+
+// String returns a text that is the same for the same rules, and empty for the zero value.
+func (r *OptInRules) String() string {
+	var parts []string
+	if r.ByNamespace || r.ByDefault {
+		parts = append(parts, "by namespace")
+	}
+	if r.ByDefault {
+		parts = append(parts, "by default")
+	}
+	if r.Selector != nil {
+		parts = append(parts, fmt.Sprintf("selector %q", r.Selector))
+	}
+	if len(r.Ignored) > 0 {
+		parts = append(parts, fmt.Sprintf("ignored %q", r.Ignored))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// ReadNamespace reduces a Namespace to what is kept of it.
+func (r *OptInRules) ReadNamespace(namespace *corev1.Namespace) Namespace {
+	meta := &namespace.ObjectMeta
+	n := Namespace{Name: meta.Name, Choice: ChoiceOf(meta), IsSelected: r.Selector == nil || r.Selector.Matches(labels.Set(meta.Labels))}
+	if n.Choice == OptsIn {
+		n.Since = earliest(annotationOwners(meta, EnabledAnnotation))
+	}
+	if r.Selector != nil && n.IsSelected {
+		n.Since = latest(n.Since, selectedBy(meta, r.Selector))
+	}
+	return n
+}
+
+// selectedBy returns the earliest known time by which labels had come to match.
+func selectedBy(meta *metav1.ObjectMeta, selector labels.Selector) (by time.Time) {
+	requirements, _ := selector.Requirements()
+	for i := range requirements {
+		by = latest(by, earliest(labelOwners(meta, requirements[i].Key())))
+	}
+	return by
+}
+
+// Following returns a workload that says nothing itself as it counts by what its Namespace says, or by default,
+// with rules that have applied since the given time. It does not modify the workload.
+func (w *Workload) Following(namespace *Namespace, rules time.Time) *Workload {
+	following, since := *w, latest(namespace.Since, rules)
+	if w.OptedIn.IsZero() || since.Before(w.OptedIn) { // otherwise there is an earlier record
+		following.OptedIn = since
+	}
+	return &following
+}

@@ -1,0 +1,131 @@
+package catalog
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+func selecting(t *testing.T, text string) labels.Selector {
+	t.Helper()
+	selector, err := labels.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return selector
+}
+
+func TestWhatAWorkloadAndItsNamespaceSayDecidesWhetherItCounts(t *testing.T) {
+	byNamespace, byDefault := OptInRules{ByNamespace: true}, OptInRules{ByDefault: true}
+	selected := OptInRules{Selector: selecting(t, "tier=web")}
+	says := func(choice Choice) *Namespace { return &Namespace{Choice: choice, IsSelected: true} }
+	for name, test := range map[string]struct {
+		rules     OptInRules
+		choice    Choice
+		name      string
+		namespace *Namespace
+		want      bool
+	}{
+		"its own annotation":                           {OptInRules{}, OptsIn, "a", nil, true},
+		"no annotation":                                {OptInRules{}, Unsaid, "a", says(OptsIn), false},
+		"another value":                                {OptInRules{}, OptsOut, "a", says(OptsIn), false},
+		"its namespace opts in":                        {byNamespace, Unsaid, "a", says(OptsIn), true},
+		"its namespace opts in, it opts out":           {byNamespace, OptsOut, "a", says(OptsIn), false},
+		"its namespace opts out, it opts in":           {byNamespace, OptsIn, "a", says(OptsOut), true},
+		"its namespace says nothing":                   {byNamespace, Unsaid, "a", says(Unsaid), false},
+		"its namespace is not known":                   {byNamespace, Unsaid, "a", nil, false},
+		"its namespace is not known, it opts in":       {byNamespace, OptsIn, "a", nil, true},
+		"kube-system opts in":                          {byNamespace, Unsaid, "kube-system", says(OptsIn), true},
+		"by default":                                   {byDefault, Unsaid, "a", says(Unsaid), true},
+		"by default, its namespace opts out":           {byDefault, Unsaid, "a", says(OptsOut), false},
+		"by default, it opts out":                      {byDefault, OptsOut, "a", says(Unsaid), false},
+		"by default, its namespace is not known":       {byDefault, Unsaid, "a", nil, false},
+		"by default in kube-system":                    {byDefault, Unsaid, "kube-system", says(Unsaid), false},
+		"by default in kube-system, which is named":    {OptInRules{ByDefault: true, Named: []string{"kube-system"}}, Unsaid, "kube-system", says(Unsaid), true},
+		"by default in kube-system, which opts in":     {byDefault, Unsaid, "kube-system", says(OptsIn), true},
+		"in a selected namespace":                      {selected, OptsIn, "a", &Namespace{IsSelected: true}, true},
+		"in another namespace":                         {selected, OptsIn, "a", &Namespace{}, false},
+		"in a namespace that may not be selected":      {selected, OptsIn, "a", nil, false},
+		"the selector alone enables nothing":           {selected, Unsaid, "a", says(OptsIn), false},
+		"in an ignored namespace":                      {OptInRules{Ignored: []string{"b", "preview-*"}}, OptsIn, "preview-7", nil, false},
+		"in a namespace that is not ignored":           {OptInRules{Ignored: []string{"b", "preview-*"}}, OptsIn, "review-7", nil, true},
+		"in an ignored namespace that says it opts in": {OptInRules{ByNamespace: true, Ignored: []string{"a"}}, Unsaid, "a", says(OptsIn), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.rules.Counts(test.choice, test.name, test.namespace); got != test.want {
+				t.Errorf("it counts: %v, want %v", got, test.want)
+			}
+			if test.want && !test.rules.MayCount(test.choice, test.name) {
+				t.Error("it would not even be kept")
+			}
+		})
+	}
+}
+
+func TestANamespaceIsDatedByWhoeverWroteWhatItSays(t *testing.T) {
+	at := func(hour int) *metav1.Time { return &metav1.Time{Time: time.Date(2026, 1, 1, hour, 0, 0, 0, time.UTC)} }
+	entry := func(manager string, hour int, fields string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: manager, Time: at(hour), FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: "a", Annotations: map[string]string{EnabledAnnotation: Enabled}, Labels: map[string]string{"tier": "web"},
+		ManagedFields: []metav1.ManagedFieldsEntry{
+			entry("creator", 1, `{"f:metadata":{"f:labels":{".":{}}}}`),
+			entry("annotator", 2, `{"f:metadata":{"f:annotations":{"f:`+EnabledAnnotation+`":{}}}}`),
+			entry("labeller", 3, `{"f:metadata":{"f:labels":{"f:tier":{}}}}`),
+		},
+	}}
+	byNamespace := OptInRules{ByNamespace: true}
+	if n := byNamespace.ReadNamespace(namespace); n.Choice != OptsIn || !n.IsSelected || !n.Since.Equal(at(2).Time) {
+		t.Errorf("the annotation: %+v", n)
+	}
+	selected := OptInRules{ByNamespace: true, Selector: selecting(t, "tier=web")}
+	if n := selected.ReadNamespace(namespace); !n.IsSelected || !n.Since.Equal(at(3).Time) {
+		t.Errorf("the annotation and the label: %+v", n)
+	}
+	other := OptInRules{Selector: selecting(t, "tier=db")}
+	if n := other.ReadNamespace(namespace); n.IsSelected {
+		t.Errorf("another label: %+v", n)
+	}
+}
+
+func TestAWorkloadThatFollowsItsNamespaceOptedInWhenTheRulesApplied(t *testing.T) {
+	at := func(hour int) time.Time { return time.Date(2026, 1, 1, hour, 0, 0, 0, time.UTC) }
+	for name, test := range map[string]struct{ record, namespace, rules, want time.Time }{
+		"the namespace came later":  {namespace: at(3), rules: at(2), want: at(3)},
+		"the rules came later":      {namespace: at(2), rules: at(3), want: at(3)},
+		"there is an older record":  {record: at(1), namespace: at(2), rules: at(3), want: at(1)},
+		"there is a younger record": {record: at(5), namespace: at(2), rules: at(3), want: at(3)},
+	} {
+		w := &Workload{OptedIn: test.record}
+		got := w.Following(&Namespace{Since: test.namespace}, test.rules)
+		if !got.OptedIn.Equal(test.want) || !w.OptedIn.Equal(test.record) {
+			t.Errorf("%s: opted in at %s, want %s; the workload itself says %s", name, got.OptedIn, test.want, w.OptedIn)
+		}
+	}
+}
+
+func TestRulesAreTheSameIfTheirTextsAre(t *testing.T) {
+	all := []OptInRules{
+		{},
+		{ByNamespace: true},
+		{ByDefault: true},
+		{Selector: selecting(t, "tier=web")},
+		{Selector: selecting(t, "tier=db")},
+		{Ignored: []string{"a"}},
+		{Ignored: []string{"a", "b"}},
+	}
+	seen := make(map[string]int)
+	for i := range all {
+		if other, isKnown := seen[all[i].String()]; isKnown {
+			t.Errorf("%+v and %+v are both %q", all[other], all[i], &all[i])
+		}
+		seen[all[i].String()] = i
+	}
+	if _, isEmpty := seen[""]; !isEmpty {
+		t.Error("no rules have a text")
+	}
+}

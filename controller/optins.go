@@ -1,0 +1,178 @@
+package controller
+
+import (
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/quarantine"
+)
+
+// optIns knows which workloads count, from what they and their Namespaces say. It keeps those that may come to
+// count when a Namespace changes, so that they need not be listed again.
+type optIns struct {
+	rules catalog.OptInRules
+	set   string // of the namespaces that are watched
+
+	// mu protects everything below. It is held from the decision whether a workload counts until the catalog has it, so that a
+	// Namespace that changes meanwhile affects the workload, too.
+	mu sync.Mutex
+	// since is when the rules began to apply; see [optInNote].
+	since      time.Time
+	namespaces map[string]*catalog.Namespace
+	// candidates are the workloads whose Namespace matters, by namespace.
+	candidates map[string]map[catalog.WorkloadRef]*workloadObservation
+}
+
+func newOptIns(rules catalog.OptInRules, namespaces []string) *optIns {
+	return &optIns{
+		rules: rules, set: setOf(namespaces), since: time.Now(),
+		namespaces: make(map[string]*catalog.Namespace),
+		candidates: make(map[string]map[catalog.WorkloadRef]*workloadObservation),
+	}
+}
+
+// take notes a workload, and returns what the catalog is to keep of it; nil if it does not count. The caller
+// holds the lock.
+func (o *optIns) take(w *workloadObservation) *catalog.Workload {
+	if o.rules.NeedNamespaces() {
+		o.note(w)
+	}
+	return o.counting(w)
+}
+
+func (o *optIns) note(w *workloadObservation) {
+	if w.workload == nil {
+		o.forget(w.ref)
+		return
+	}
+	candidates := o.candidates[w.ref.Namespace]
+	if candidates == nil {
+		candidates = make(map[catalog.WorkloadRef]*workloadObservation)
+		o.candidates[w.ref.Namespace] = candidates
+	}
+	candidates[w.ref] = w
+}
+
+// counting returns a workload as it counts, nil if it does not. The caller holds the lock.
+func (o *optIns) counting(w *workloadObservation) *catalog.Workload {
+	namespace := o.namespaces[w.ref.Namespace]
+	switch {
+	case w.workload == nil || !o.rules.Counts(w.choice, w.ref.Namespace, namespace):
+		return nil
+	case w.choice == catalog.OptsIn:
+		counting := *w.workload // the catalog takes it over
+		return &counting
+	}
+	return w.workload.Following(namespace, o.since)
+}
+
+// read returns a workload that was read apart from the watches as it counts, nil if it does not.
+func (o *optIns) read(found *observation) *catalog.Workload {
+	if found == nil || found.workload == nil {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.counting(found.workload)
+}
+
+// forget forgets a workload that is gone, or cannot count any more. The caller holds the lock.
+func (o *optIns) forget(ref catalog.WorkloadRef) {
+	candidates := o.candidates[ref.Namespace]
+	if delete(candidates, ref); len(candidates) == 0 {
+		delete(o.candidates, ref.Namespace)
+	}
+}
+
+// forgetListed forgets the workloads of a kind in a namespace, or in all namespaces, before a list of them is
+// taken in. The caller holds the lock.
+func (o *optIns) forgetListed(kind catalog.WorkloadKind, namespace string) {
+	for name, candidates := range o.candidates {
+		if namespace != "" && namespace != name {
+			continue
+		}
+		maps.DeleteFunc(candidates, func(ref catalog.WorkloadRef, _ *workloadObservation) bool { return ref.Kind == kind })
+		if len(candidates) == 0 {
+			delete(o.candidates, name)
+		}
+	}
+}
+
+// namespaceKind is how Namespaces are read, which are watched only if the rules need them.
+type namespaceKind struct{ rules *catalog.OptInRules }
+
+func (namespaceKind) kind() schema.GroupVersionKind {
+	return corev1.SchemeGroupVersion.WithKind("Namespace")
+}
+
+// reduce reduces a Namespace to an observation.
+func (k namespaceKind) reduce(object any) (*observation, error) {
+	namespace, isOne := object.(*corev1.Namespace)
+	if !isOne {
+		return nil, fmt.Errorf("reduce object: unexpected type %T, want Namespace", object)
+	}
+	reduced := k.rules.ReadNamespace(namespace)
+	return &observation{resourceVersion: namespace.ResourceVersion, namespace: &reduced}, nil
+}
+
+// observeNamespace takes in a Namespace, and what that changes for its workloads.
+func (c *Controller) observeNamespace(namespace *catalog.Namespace) {
+	c.optIns.mu.Lock()
+	defer c.optIns.mu.Unlock()
+	known := c.optIns.namespaces[namespace.Name]
+	c.optIns.namespaces[namespace.Name] = namespace
+	if known == nil || known.Choice != namespace.Choice || known.IsSelected != namespace.IsSelected {
+		c.reconsider(namespace.Name)
+	}
+}
+
+// forgetNamespace takes in that a Namespace is gone, as its workloads are or soon will be.
+func (c *Controller) forgetNamespace(name string) {
+	c.optIns.mu.Lock()
+	defer c.optIns.mu.Unlock()
+	delete(c.optIns.namespaces, name)
+}
+
+// listNamespaces takes in all Namespaces, or, unless it is empty, the only one of that name that is watched.
+func (c *Controller) listNamespaces(only string, all []*observation) {
+	listed := make(map[string]struct{}, len(all))
+	for _, o := range all {
+		listed[o.namespace.Name] = struct{}{}
+		c.observeNamespace(o.namespace)
+	}
+	c.optIns.mu.Lock()
+	defer c.optIns.mu.Unlock()
+	maps.DeleteFunc(c.optIns.namespaces, func(name string, _ *catalog.Namespace) bool {
+		_, isListed := listed[name]
+		return !isListed && (only == "" || only == name)
+	})
+}
+
+// reconsider asks for each workload of a namespace again whether it counts. One message reports what came of it:
+// a single write to the Namespace may affect any number of workloads. The caller holds the lock.
+func (c *Controller) reconsider(namespace string) {
+	began, ended := 0, 0
+	for ref, w := range c.optIns.candidates[namespace] {
+		c.quarantine.Try(quarantine.Intake, nameOfWorkload(ref), func() {
+			enabled, isKnown := c.optIns.counting(w), c.catalog.Workload(ref) != nil
+			switch {
+			case enabled != nil && !isKnown:
+				began++
+				c.observeEnabled(enabled)
+			case enabled == nil && isKnown:
+				ended++
+				c.catalog.ForgetWorkload(ref)
+				c.drop(ref)
+			}
+		})
+	}
+	if began > 0 || ended > 0 {
+		c.log.Info("a namespace changed which of its workloads are enabled", "namespace", namespace, "enabled", began, "no_longer_enabled", ended)
+	}
+}

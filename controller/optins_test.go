@@ -1,0 +1,209 @@
+package controller
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// ruled returns a world whose controller leads and has rules about which workloads count.
+func ruled(t *testing.T, rules catalog.OptInRules) *world {
+	t.Helper()
+	w := newWorldWith(t, rules)
+	c := w.controller
+	c.options.GracePeriod, c.restarter.grace, c.restarter.backoffLimit = time.Millisecond, time.Millisecond, 0
+	c.gate.options = FanOutOptions{Limit: 50}
+	c.gate.knowsWorkloads = func(string) bool { return true }
+	c.beginToLead()
+	c.gate.setHaltsTried()
+	c.gate.setHaltsKnown()
+	return w
+}
+
+// says lets the watch of Namespaces show one whose opt-in annotation has the given value, none if it is empty.
+func (w *world) says(name, value string, more ...string) {
+	namespace := &corev1.Namespace{ObjectMeta: w.meta("/" + name)}
+	namespace.Annotations = map[string]string{}
+	if value != "" {
+		namespace.Annotations[catalog.EnabledAnnotation] = value
+	}
+	namespace.Labels = make(map[string]string)
+	for _, label := range more {
+		key, value, _ := strings.Cut(label, "=")
+		namespace.Labels[key] = value
+	}
+	w.show("namespaces", namespace)
+}
+
+// runsPlain creates a Deployment that reads ConfigMap c, and whose opt-in annotation has the given value, none if
+// it is empty.
+func (w *world) runsPlain(name, value string) {
+	d := w.deployment(name, "c")
+	if delete(d.Annotations, catalog.EnabledAnnotation); value != "" {
+		d.Annotations[catalog.EnabledAnnotation] = value
+	}
+	wholeStatus(d)
+	w.deployments[name] = d
+	w.show("deployments", d)
+}
+
+func (w *world) requireRestarted(t *testing.T, when string, want ...string) {
+	t.Helper()
+	settle(w)
+	if got := w.restarted(); !slices.Equal(got, want) {
+		t.Errorf("%s: %q restarted, want %q", when, got, want)
+	}
+}
+
+func TestANamespaceThatOptsInEnablesItsWorkloadsWithoutARestart(t *testing.T) {
+	w := ruled(t, catalog.OptInRules{ByNamespace: true})
+	log := w.log()
+	w.says("a", "")
+	w.edited("a/c", "1")
+	w.runsPlain("a/web", "")
+	w.runsPlain("a/out", "disabled")
+	w.runsPlain("b/web", "")
+	w.edited("a/c", "2")
+	w.requireRestarted(t, "before it opts in")
+	if _, workloads := w.controller.catalog.Size(); workloads != 0 {
+		t.Errorf("%d workloads count already", workloads)
+	}
+
+	w.says("a", catalog.Enabled)
+	w.requireRestarted(t, "when it opts in")
+	if _, recorded := w.deployments["a/web"].Annotations[catalog.BasisAnnotation]; !recorded {
+		t.Error("its workload is not recorded")
+	}
+	w.edited("a/c", "3")
+	w.requireRestarted(t, "after an edit", "a/web")
+	if got := strings.Count(log.String(), "changed which of its workloads are enabled"); got != 1 {
+		t.Errorf("reported %d times, want once:\n%s", got, log)
+	}
+}
+
+func TestAWorkloadThatComesLaterFollowsItsNamespace(t *testing.T) {
+	w := ruled(t, catalog.OptInRules{ByNamespace: true})
+	w.says("a", catalog.Enabled)
+	w.edited("a/c", "1")
+	w.runsPlain("a/web", "")
+	settle(w)
+	w.edited("a/c", "2")
+	w.requireRestarted(t, "after an edit", "a/web")
+}
+
+func TestANamespaceThatNoLongerOptsInDisablesItsWorkloads(t *testing.T) {
+	for name, leave := range map[string]func(*world){
+		"by another value":          func(w *world) { w.says("a", "disabled") },
+		"by removal":                func(w *world) { w.says("a", "") },
+		"by an opt-out of its own":  func(w *world) { w.optsOut("a/web") },
+		"while nobody was watching": func(w *world) { list(w, "namespaces", map[string]*corev1.Namespace{"a": {ObjectMeta: w.meta("/a")}}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := ruled(t, catalog.OptInRules{ByNamespace: true})
+			w.says("a", catalog.Enabled)
+			w.edited("a/c", "1")
+			w.runsPlain("a/web", "")
+			w.runsPlain("a/own", catalog.Enabled)
+			settle(w)
+			w.edited("a/c", "2") // its grace period has not ended yet
+			leave(w)
+			w.requireRestarted(t, "after an edit", "a/own")
+		})
+	}
+}
+
+func (w *world) optsOut(name string) {
+	w.changed(name, func(d *appsv1.Deployment) { d.Annotations[catalog.EnabledAnnotation] = "disabled" })
+}
+
+func TestWorkloadsAreEnabledByDefaultUnlessTheyOrTheirNamespacesOptOut(t *testing.T) {
+	w := ruled(t, catalog.OptInRules{ByDefault: true})
+	w.says("a", "")
+	w.says("b", "no")
+	w.says("kube-system", "")
+	for _, namespace := range []string{"a", "b", "kube-system"} {
+		w.edited(namespace+"/c", "1")
+		w.runsPlain(namespace+"/web", "")
+		w.runsPlain(namespace+"/out", "disabled")
+		w.runsPlain(namespace+"/own", catalog.Enabled)
+	}
+	settle(w)
+	for _, namespace := range []string{"a", "b", "kube-system"} {
+		w.edited(namespace+"/c", "2")
+	}
+	w.requireRestarted(t, "after an edit", "a/own", "a/web", "b/own", "kube-system/own")
+}
+
+func TestOnlySelectedNamespacesAreLookedAt(t *testing.T) {
+	selector, err := labels.Parse("tier=web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := ruled(t, catalog.OptInRules{Selector: selector, Ignored: []string{"preview-*"}})
+	w.says("a", "", "tier=web")
+	w.says("b", "", "tier=db")
+	w.says("preview-1", "", "tier=web")
+	for _, namespace := range []string{"a", "b", "preview-1"} {
+		w.edited(namespace+"/c", "1")
+		w.runsPlain(namespace+"/web", catalog.Enabled)
+	}
+	settle(w)
+	for _, namespace := range []string{"a", "b", "preview-1"} {
+		w.edited(namespace+"/c", "2")
+	}
+	w.requireRestarted(t, "after an edit", "a/web")
+	if configs, workloads := w.controller.catalog.Size(); configs != 2 || workloads != 1 {
+		t.Errorf("%d configs and %d workloads are kept, want 2 and 1", configs, workloads)
+	}
+	w.says("b", "", "tier=web")
+	settle(w)
+	if _, workloads := w.controller.catalog.Size(); workloads != 2 {
+		t.Errorf("%d workloads count when b is selected, want 2", workloads)
+	}
+	w.says("a", "", "tier=db")
+	w.edited("a/c", "3")
+	w.requireRestarted(t, "after a is no longer selected", "a/web")
+	if _, workloads := w.controller.catalog.Size(); workloads != 1 {
+		t.Errorf("%d workloads count when a is not selected, want 1", workloads)
+	}
+}
+
+func TestWorkloadsThatAreGoneAreForgottenWithTheirNamespaces(t *testing.T) {
+	w := ruled(t, catalog.OptInRules{ByNamespace: true})
+	w.says("a", catalog.Enabled)
+	w.runsPlain("a/web", "")
+	w.runsPlain("a/other", "")
+	w.runsPlain("b/web", "")
+	w.hide("deployments", w.deployments["a/web"])
+	list(w, "deployments", map[string]*appsv1.Deployment{})
+	list(w, "namespaces", map[string]*corev1.Namespace{})
+	o := w.controller.optIns
+	if len(o.candidates) != 0 || len(o.namespaces) != 0 {
+		t.Errorf("still kept: %v, %v", o.candidates, o.namespaces)
+	}
+}
+
+func TestRulesAreNotedOnceForEachSetOfNamespaces(t *testing.T) {
+	o := newOptIns(catalog.OptInRules{ByDefault: true}, nil)
+	other := newOptIns(catalog.OptInRules{ByNamespace: true}, []string{"a"})
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "halts"}}
+	if !o.noteOn(object) || o.noteOn(object) || !other.noteOn(object) || other.noteOn(object) || o.noteOn(object) {
+		t.Fatalf("they were not noted once each: %q", object.Annotations)
+	}
+	off := newOptIns(catalog.OptInRules{}, nil)
+	if !off.noteOn(object) || off.noteOn(object) || other.noteOn(object) {
+		t.Errorf("turning off did not remove the one note: %q", object.Annotations)
+	}
+	object.Annotations[optInsAnnotation] = "{not JSON"
+	if !o.noteOn(object) || len(readOptInNotes(object)) != 1 {
+		t.Errorf("an unreadable note was not replaced: %q", object.Annotations)
+	}
+}
