@@ -43,11 +43,9 @@ func (c *Controller) watchWorkloads(kind *workloadKind, namespace string, client
 // watchNamespaces watches one Namespace, or all of them.
 func (c *Controller) watchNamespaces(name string, clients *apiclient.Clients) {
 	kind := namespaceKind{&c.optIns.rules}
-	options := watch.Options[*observation]{Resource: "namespaces", Kind: kind.kind(), Client: clients.WatchCore, Reduce: kind.reduce}
-	if name != "" {
-		options.FieldSelector = "metadata.name=" + name
-	}
-	c.addWatch(&resourceWatch{namespace: name}, options)
+	c.addWatch(&resourceWatch{namespace: name}, watch.Options[*observation]{
+		Resource: "namespaces", Only: name, Kind: kind.kind(), Client: clients.WatchCore, Reduce: kind.reduce,
+	})
 }
 
 // addWatch completes a watch with the options that all watches share.

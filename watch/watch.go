@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -47,6 +48,9 @@ type Options[T any] struct {
 	Kind     schema.GroupVersionKind
 	// Namespace is the namespace to watch; empty means all.
 	Namespace string
+	// Only, if not empty, is the name of the only object to watch, of a resource whose objects are in no
+	// namespace. FieldSelector is empty then.
+	Only string
 	// FieldSelector, if not empty, leaves out the objects that it does not match. An object
 	// that no longer matches counts as deleted.
 	FieldSelector string
@@ -86,11 +90,14 @@ type Watch[T any] struct {
 
 // New returns a watch that does nothing until [Watch.Run] is called.
 func New[T any](options Options[T]) *Watch[T] {
+	if options.Only != "" {
+		options.FieldSelector = "metadata.name=" + options.Only
+	}
 	return &Watch[T]{
 		options: options,
 		synced:  make(chan struct{}),
 		tried:   make(chan struct{}),
-		status:  Status{Resource: options.Resource, Namespace: options.Namespace},
+		status:  Status{Resource: options.Resource, Namespace: cmp.Or(options.Namespace, options.Only)},
 	}
 }
 

@@ -45,6 +45,18 @@ var installations = []installation{
 		edits:  []string{commented, uncommented},
 	},
 	{
+		name:   "by namespace",
+		values: values{"optIn": values{"byNamespace": true}},
+		files:  strings.Fields("rbac.yaml rbac-namespaces.yaml admission-policy.yaml deployment.yaml " + optionalOnes),
+		edits:  []string{elected, elected + "            - --namespace-annotations\n"},
+	},
+	{
+		name:   "by default in one namespace",
+		values: values{"namespaces": []string{"default"}, "optIn": values{"byDefault": true}},
+		files:  strings.Fields("rbac-namespaced.yaml rbac-namespaces.yaml admission-policy.yaml deployment.yaml " + optionalOnes),
+		edits:  []string{elected, watchedOnly + "            - --enable-by-default\n", "# resourceNames: [default]", "resourceNames: [default]"},
+	},
+	{
 		name:   "in one namespace",
 		values: values{"namespaces": []string{"default"}, "upgradePermissions": true},
 		files:  strings.Fields("rbac-namespaced.yaml rbac-upgrade-namespaced.yaml admission-policy.yaml deployment.yaml " + optionalOnes),

@@ -123,7 +123,9 @@ metadata:
 {{- fail "monitors.serviceMonitor and monitors.podMonitor would scrape each replica twice: enable one of them" }}
 {{- end }}
 {{- $values := dict "leader-elect" "replicas" "fan-out" "fanOut.mode" "fan-out-limit" "fanOut.limit" "fan-out-failures" "fanOut.failures"
-    "fan-out-group" "fanOut.groups" "restart-window" "restartWindow" "namespace" "namespaces" "configs" "configs"
+    "fan-out-group" "fanOut.groups" "restart-window" "restartWindow" "namespace" "namespaces" "namespace-annotations" "optIn.byNamespace"
+    "enable-by-default" "optIn.byDefault" "namespace-selector" "optIn.namespaceSelector" "ignore-namespace" "optIn.ignoredNamespaces"
+    "configs" "configs"
     "deployment-engine" "engine" "dry-run" "dryRun" "log-format" "logFormat" }}
 {{- range .Values.extraFlags }}
 {{- $flag := splitList "=" . | first }}

@@ -4,6 +4,19 @@
 {{- range .Values.namespaces }}
 - --namespace={{ . }}
 {{- end }}
+{{- with .Values.optIn }}
+{{- if .byDefault }}
+- --enable-by-default
+{{- else if .byNamespace }}
+- --namespace-annotations
+{{- end }}
+{{- with .namespaceSelector }}
+- {{ printf "--namespace-selector=%s" . | quote }}
+{{- end }}
+{{- range .ignoredNamespaces }}
+- {{ printf "--ignore-namespace=%s" . | quote }}
+{{- end }}
+{{- end }}
 - --fan-out={{ .Values.fanOut.mode }}
 {{- with .Values.fanOut }}
 {{- if not (kindIs "invalid" .limit) }}
