@@ -305,6 +305,35 @@ func TestTheChartReadsNothingFromTheCluster(t *testing.T) {
 	}
 }
 
+func TestThePodOfTheChartsTestIsPulledAndLimitedAsTheReplicasAre(t *testing.T) {
+	t.Parallel()
+	all := render(t, values{"image": values{"pullPolicy": "Never"}, "resources": values{"limits": values{"memory": "1Gi"}}})
+	replica, tested := container(t, all), as[corev1.Pod](t, all, "Pod "+namespace+"/"+name+"-version").Spec.Containers[0]
+	if tested.ImagePullPolicy != corev1.PullNever || !cmp.Equal(tested.Resources, replica.Resources) || tested.Resources.Limits.Memory().String() != "1Gi" {
+		t.Errorf("the pod of the test has %q and %+v", tested.ImagePullPolicy, tested.Resources)
+	}
+	if byDefault := as[corev1.Pod](t, render(t, nil), "Pod "+namespace+"/"+name+"-version").Spec.Containers[0]; byDefault.ImagePullPolicy != "" || byDefault.Resources.Requests.Cpu().IsZero() {
+		t.Errorf("by default it has %q and %+v", byDefault.ImagePullPolicy, byDefault.Resources)
+	}
+}
+
+func TestTheNotesSayThatNoImageIsPublishedUnlessOneIsNamed(t *testing.T) {
+	t.Parallel()
+	chart, err := harness.Chart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for repository, isMissing := range map[string]bool{name: true, "registry.example.com/" + name: false} {
+		notes, err := harness.Helm(t.Context(), t.TempDir(), "install", release, chart, "--namespace="+namespace, "--dry-run=client", "--set=image.repository="+repository)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(notes), "No image of the controller is published"); got != isMissing {
+			t.Errorf("with %s: %s", repository, notes)
+		}
+	}
+}
+
 // A Service or a budget that selected the pod of `helm test` would take it for a replica.
 func TestThePodOfTheChartsTestIsNoReplica(t *testing.T) {
 	t.Parallel()
