@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -93,23 +92,8 @@ func (r *OptInRules) Ignores(namespace string) bool {
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/#initial-namespaces.
 func isOfKubernetes(namespace string) bool { return strings.HasPrefix(namespace, "kube-") }
 
-// String returns a text that is the same for the same rules, and empty for the zero value.
-func (r *OptInRules) String() string {
-	var parts []string
-	if r.ByNamespace || r.ByDefault {
-		parts = append(parts, "by namespace")
-	}
-	if r.ByDefault {
-		parts = append(parts, "by default")
-	}
-	if r.Selector != nil {
-		parts = append(parts, fmt.Sprintf("selector %q", r.Selector))
-	}
-	if len(r.Ignored) > 0 {
-		parts = append(parts, fmt.Sprintf("ignored %q", r.Ignored))
-	}
-	return strings.Join(parts, ", ")
-}
+// IsZero reports whether the rules leave it to each workload.
+func (r *OptInRules) IsZero() bool { return !r.NeedNamespaces() && len(r.Ignored) == 0 }
 
 // ReadNamespace reduces a Namespace to what is kept of it.
 func (r *OptInRules) ReadNamespace(namespace *corev1.Namespace) Namespace {

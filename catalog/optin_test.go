@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -108,24 +109,36 @@ func TestAWorkloadThatFollowsItsNamespaceOptedInWhenTheRulesApplied(t *testing.T
 	}
 }
 
-func TestRulesAreTheSameIfTheirTextsAre(t *testing.T) {
+func TestANoteIsAboutTheRulesThatItWasMadeOf(t *testing.T) {
 	all := []OptInRules{
 		{},
 		{ByNamespace: true},
 		{ByDefault: true},
+		{ByDefault: true, Named: []string{"kube-system"}},
 		{Selector: selecting(t, "tier=web")},
 		{Selector: selecting(t, "tier=db")},
 		{Ignored: []string{"a"}},
 		{Ignored: []string{"a", "b"}},
 	}
-	seen := make(map[string]int)
 	for i := range all {
-		if other, isKnown := seen[all[i].String()]; isKnown {
-			t.Errorf("%+v and %+v are both %q", all[other], all[i], &all[i])
+		encoded, err := json.Marshal(map[string]OptInNote{"*": all[i].Note(time.Now())})
+		if err != nil {
+			t.Fatal(err)
 		}
-		seen[all[i].String()] = i
+		note := ReadOptInNotes(string(encoded))["*"]
+		rules, err := note.Rules()
+		if err != nil || !note.IsAbout(&rules) {
+			t.Errorf("%s was read as %+v: %v", encoded, rules, err)
+		}
+		for j := range all {
+			if note.IsAbout(&all[j]) != (i == j) {
+				t.Errorf("%s is about %+v: %v", encoded, all[j], i != j)
+			}
+		}
 	}
-	if _, isEmpty := seen[""]; !isEmpty {
-		t.Error("no rules have a text")
+	for _, unreadable := range []string{"", "{", `{"*":7}`} {
+		if notes := ReadOptInNotes(unreadable); len(notes) != 0 {
+			t.Errorf("%q was read as %v", unreadable, notes)
+		}
 	}
 }

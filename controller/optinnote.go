@@ -10,56 +10,40 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// optInsAnnotation of the ConfigMap of halts notes since when the rules about which workloads count have applied,
-// by the set of namespaces that a controller watches. Without it, a controller that starts again could not
-// know that pods from before the rules have read content whose edits do not count.
-const optInsAnnotation = "com.xing.deployment-restart.opt-ins"
-
-// maxOptInNotes is for how many sets of namespaces the annotation has notes at most.
-const maxOptInNotes = 50
-
-// optInNote says since when rules have applied.
-type optInNote struct {
-	Rules string    `json:"rules"`
-	Since time.Time `json:"since"`
-}
-
-// readOptInNotes returns the notes of a ConfigMap of halts by the namespaces that they are about, none if they
-// cannot be read.
-func readOptInNotes(object *corev1.ConfigMap) map[string]optInNote {
-	notes := make(map[string]optInNote)
-	if json.Unmarshal([]byte(object.Annotations[optInsAnnotation]), &notes) != nil {
-		return make(map[string]optInNote)
-	}
-	return notes
-}
+// maxOptInNotes is for how many sets of namespaces the annotation has notes at most, and longestOptInNotes is how
+// many bytes they may have together: a ConfigMap that the API server rejects could not keep halts either.
+const (
+	maxOptInNotes     = 50
+	longestOptInNotes = 64 * 1024
+)
 
 // noteOn notes on the ConfigMap of halts since when the rules have applied, and reports whether that changed
 // it. If the same rules are noted from earlier, that time counts.
 func (o *optIns) noteOn(object *corev1.ConfigMap) bool {
-	notes := readOptInNotes(object)
+	notes := catalog.ReadOptInNotes(object.Annotations[catalog.OptInsAnnotation])
 	note, isNoted := notes[o.set]
-	rules := o.rules.String()
 	switch {
-	case rules == "" && !isNoted, isNoted && note.Rules == rules:
+	case o.rules.IsZero() && !isNoted, isNoted && note.IsAbout(&o.rules):
 		return false
-	case rules == "":
+	case o.rules.IsZero():
 		delete(notes, o.set)
 	case len(notes) >= maxOptInNotes && !isNoted:
 		return false
 	default:
-		notes[o.set] = optInNote{rules, o.appliesSince().UTC().Truncate(time.Second)}
+		notes[o.set] = o.rules.Note(o.appliesSince())
 	}
 	text, err := json.Marshal(notes)
-	if err != nil {
-		return false // texts and times can be encoded
+	if err != nil || len(text) > longestOptInNotes {
+		return false
 	}
 	if object.Annotations == nil {
 		object.Annotations = make(map[string]string)
 	}
-	object.Annotations[optInsAnnotation] = string(text)
+	object.Annotations[catalog.OptInsAnnotation] = string(text)
 	return true
 }
 
@@ -72,7 +56,7 @@ func (o *optIns) appliesSince() time.Time {
 // learnSince finds out since when the rules have applied, which is since now unless a former leader noted it. It
 // has to be known before the first workload is taken in.
 func (o *optIns) learnSince(ctx context.Context, store *haltStore) error {
-	if o.rules.String() == "" || store.namespace == "" {
+	if o.rules.IsZero() || store.namespace == "" {
 		return nil
 	}
 	object, err := store.get(ctx)
@@ -82,7 +66,8 @@ func (o *optIns) learnSince(ctx context.Context, store *haltStore) error {
 	case err != nil:
 		return err
 	}
-	if note, isNoted := readOptInNotes(object)[o.set]; isNoted && note.Rules == o.rules.String() {
+	notes := catalog.ReadOptInNotes(object.Annotations[catalog.OptInsAnnotation])
+	if note, isNoted := notes[o.set]; isNoted && note.IsAbout(&o.rules) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.since = note.Since

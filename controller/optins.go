@@ -22,7 +22,7 @@ type optIns struct {
 	// mu protects everything below. It is held from the decision whether a workload counts until the catalog has it, so that a
 	// Namespace that changes meanwhile affects the workload, too.
 	mu sync.Mutex
-	// since is when the rules began to apply; see [optInNote].
+	// since is when the rules began to apply; see [catalog.OptInNote].
 	since      time.Time
 	namespaces map[string]*catalog.Namespace
 	// candidates are the workloads whose Namespace matters, by namespace.

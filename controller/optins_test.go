@@ -202,8 +202,8 @@ func TestRulesAreNotedOnceForEachSetOfNamespaces(t *testing.T) {
 	if !off.noteOn(object) || off.noteOn(object) || other.noteOn(object) {
 		t.Errorf("turning off did not remove the one note: %q", object.Annotations)
 	}
-	object.Annotations[optInsAnnotation] = "{not JSON"
-	if !o.noteOn(object) || len(readOptInNotes(object)) != 1 {
+	object.Annotations[catalog.OptInsAnnotation] = "{not JSON"
+	if !o.noteOn(object) || len(catalog.ReadOptInNotes(object.Annotations[catalog.OptInsAnnotation])) != 1 {
 		t.Errorf("an unreadable note was not replaced: %q", object.Annotations)
 	}
 }

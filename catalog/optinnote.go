@@ -1,0 +1,70 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// OptInsAnnotation of the ConfigMap of halts holds an [OptInNote] for each set of namespaces that a controller
+// watches, so that other processes know since when its rules have applied. Pods from before have read content whose
+// edits do not count.
+const OptInsAnnotation = "com.xing.deployment-restart.opt-ins"
+
+// OptInNote says which rules apply, and since when.
+type OptInNote struct {
+	ByNamespace bool      `json:"byNamespace,omitempty"`
+	ByDefault   bool      `json:"byDefault,omitempty"`
+	Named       []string  `json:"named,omitempty"`
+	Selector    string    `json:"selector,omitempty"`
+	Ignored     []string  `json:"ignored,omitempty"`
+	Since       time.Time `json:"since"`
+}
+
+// Note returns the note that says that the rules have applied since the given time.
+func (r *OptInRules) Note(since time.Time) OptInNote {
+	n := OptInNote{ByNamespace: r.ByNamespace || r.ByDefault, ByDefault: r.ByDefault, Ignored: r.Ignored, Since: since.UTC().Truncate(time.Second)}
+	for _, name := range r.Named {
+		if r.ByDefault && isOfKubernetes(name) { // the others make no difference
+			n.Named = append(n.Named, name)
+		}
+	}
+	if r.Selector != nil {
+		n.Selector = r.Selector.String()
+	}
+	return n
+}
+
+// Rules returns the rules that the note is about. The error says that the selector cannot be read.
+func (n *OptInNote) Rules() (OptInRules, error) {
+	r := OptInRules{ByNamespace: n.ByNamespace, ByDefault: n.ByDefault, Named: n.Named, Ignored: n.Ignored}
+	if n.Selector == "" {
+		return r, nil
+	}
+	selector, err := labels.Parse(n.Selector)
+	if err != nil {
+		return OptInRules{}, fmt.Errorf("read selector of namespaces: %w", err)
+	}
+	r.Selector = selector
+	return r, nil
+}
+
+// IsAbout reports whether the note is about these rules.
+func (n *OptInNote) IsAbout(r *OptInRules) bool {
+	other := r.Note(n.Since)
+	return n.ByNamespace == other.ByNamespace && n.ByDefault == other.ByDefault && n.Selector == other.Selector &&
+		slices.Equal(n.Ignored, other.Ignored) && slices.Equal(n.Named, other.Named)
+}
+
+// ReadOptInNotes returns the notes in a value of [OptInsAnnotation] by the namespaces that they are about, none if
+// it cannot be read.
+func ReadOptInNotes(annotation string) map[string]OptInNote {
+	notes := make(map[string]OptInNote)
+	if json.Unmarshal([]byte(annotation), &notes) != nil {
+		return make(map[string]OptInNote)
+	}
+	return notes
+}
