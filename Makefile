@@ -149,7 +149,7 @@ bin/controlplane-%: $(wildcard localcluster/controlplane/*)
 	@touch $@
 
 .PHONY: test-versions
-test-versions: bin/localcluster build $(OLDER_VERSIONS:%=bin/controlplane-%) bin/testreport ## Run the end-to-end tests on older versions of Kubernetes (an hour)
+test-versions: bin/localcluster bin/helm bin/promtool build plugin $(OLDER_VERSIONS:%=bin/controlplane-%) bin/testreport ## Run the end-to-end tests on older versions of Kubernetes (an hour)
 	@failed=; for version in $(OLDER_VERSIONS); do \
 		echo "== end-to-end tests on Kubernetes $$version"; \
 		CONTROL_PLANE_BINARY=$(CURDIR)/bin/controlplane-$$version \
