@@ -112,7 +112,7 @@ func helmSyncer(templates string, arguments ...string) syncer {
 func newSyncedScene(t *testing.T, sync syncer) (s *scene, app workload, started state) {
 	t.Helper()
 	s = newSceneApart(t)
-	s.grace = 2 * time.Second
+	s.grace = 3 * time.Second
 	s.startController()
 	s.startPodsSlowly()
 	sync(s, commit{"v1", "1", none})
