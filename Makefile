@@ -241,6 +241,11 @@ fuzz: ## Fuzz and simulate with new seeds (FUZZTIME=1m each, ROLLOUTS, FLEETS, H
 	echo "== histories of a Deployment, played to Kubernetes' own controller, too: $(DIFFERENTIALS), SEED=$$seed"; \
 	go test -C localcluster -count=1 -timeout 0 ./internal/differential -differential.histories $(DIFFERENTIALS) -differential.seed $$seed
 
+.PHONY: screenshots
+screenshots: bin/localcluster build ## Make the pictures of the status page in docs/images/, with Chromium
+	@SCREENSHOTS=$(CURDIR)/docs/images REQUIRE_CHROMIUM=1 \
+		go test -C test/browser -count=1 -timeout 5m -run '^TestThePagesFollowACluster$$' .
+
 .PHONY: bench
 bench: bin/localcluster build bin/bench ## Measure the controller on the local cluster and print a table
 	@exec bin/bench
