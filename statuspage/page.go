@@ -116,10 +116,17 @@ type tile struct {
 // tilesOf returns what needs a person first.
 func tilesOf(o *status.Overview) []tile {
 	return []tile{
-		{"halts", "halts", o.Halts.Total}, {"failed", "failed", o.Failed.Total}, {"held", "held", o.Held.Total},
-		{"fanouts", "fan-outs", o.FanOuts.Total}, {"rolling", "rolling", o.Rolling.Total}, {"waiting", "waiting", o.Waiting.Total},
+		{"halts", plural("halt", o.Halts.Total), o.Halts.Total}, {"failed", "failed", o.Failed.Total}, {"held", "held", o.Held.Total},
+		{"fanouts", plural("fan-out", o.FanOuts.Total), o.FanOuts.Total}, {"rolling", "rolling", o.Rolling.Total}, {"waiting", "waiting", o.Waiting.Total},
 		{"slowed", "slowed", o.Slowed.Total}, {"pending", "pending", o.Pending.Total},
 	}
+}
+
+func plural(noun string, count int) string {
+	if count == 1 {
+		return noun
+	}
+	return noun + "s"
 }
 
 // isIdle reports whether nothing is under way.

@@ -153,6 +153,10 @@ func TestTheOverviewHasASectionForEverythingThatIsUnderWay(t *testing.T) {
 			t.Errorf("an empty overview has a section %s", id)
 		}
 	}
+	one := status.Overview{Leads: true, Halts: status.List[status.Halt]{Total: 1}, FanOuts: status.List[status.FanOut]{Total: 2}}
+	if page := get((&cluster{overview: one}).handler(), "/").Body.String(); !strings.Contains(page, "<b>1</b> halt<") || !strings.Contains(page, "<b>2</b> fan-outs<") {
+		t.Errorf("one halt and two fan-outs are %s", page)
+	}
 	const isIdle = "Nothing waits, rolls or is held."
 	if !strings.Contains(empty, isIdle) || strings.Contains(page, isIdle) || strings.Contains(empty, `href="#`) || !strings.Contains(page, `href="#halts"`) {
 		t.Errorf("an empty overview says %s", empty)

@@ -108,9 +108,9 @@ func TestTheNumberOfAnswersUnderWayIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler := leading().handler()
 		released := make(chan struct{})
-		request := httptest.NewRequest(http.MethodGet, "/", nil)
-		request.Host = "localhost"
 		for range 32 {
+			request := httptest.NewRequest(http.MethodGet, "/", nil)
+			request.Host = "localhost"
 			go handler.ServeHTTP(&stuck{httptest.NewRecorder(), released}, request)
 		}
 		synctest.Wait()
