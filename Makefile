@@ -14,6 +14,7 @@ CONTAINER_TOOL ?= docker
 # When it was committed, in seconds since 1970: the time of everything in the image.
 COMMITTED = $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 ARCHITECTURES := amd64 arm64
+PLUGIN_PLATFORMS ?= linux-amd64 linux-arm64 darwin-amd64 darwin-arm64 windows-amd64
 FUZZTIME ?= 1m
 ROLLOUTS ?= 500000
 FLEETS ?= 100000
@@ -52,9 +53,11 @@ BUILD = go build -ldflags '-s -w -X main.commit=$(COMMIT)'
 build: ## Build the controller
 	@$(BUILD) -o bin/$(NAME) .
 
+BUILD_PLUGIN = go build -C kubectl-restarts -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)'
+
 .PHONY: plugin
 plugin: ## Build the kubectl plugin, bin/kubectl-restarts
-	@go build -C kubectl-restarts -ldflags '-s -w' -o ../bin/kubectl-restarts .
+	@$(BUILD_PLUGIN) -o ../bin/kubectl-restarts .
 	@cp kubectl-restarts/kubectl_complete-restarts bin/
 
 .PHONY: localcluster
@@ -88,10 +91,10 @@ bin/promtool: tools/go.mod tools/go.sum
 		github.com/prometheus/prometheus/cmd/promtool
 	@touch bin/promtool
 
-.PHONY: bin/play bin/bench bin/soak bin/testreport bin/image bin/release
+.PHONY: bin/play bin/bench bin/soak bin/testreport bin/image bin/archive bin/release
 bin/play bin/bench bin/soak: # the go command knows best whether they are out of date
 	@go build -o $@ ./test/$(@F)
-bin/testreport bin/image bin/release:
+bin/testreport bin/image bin/archive bin/release:
 	@go build -C tools -o ../$@ ./$(@F)
 
 .PHONY: image
@@ -108,12 +111,19 @@ binaries:
 	@$(foreach a,$(ARCHITECTURES),GOOS=linux GOARCH=$(a) \
 		$(PROGRESS) 'binary for linux/$(a)' $(BUILD) -o dist/$(NAME)-$(VERSION)-linux-$(a) .;)
 
+.PHONY: plugin-archives
+plugin-archives: bin/archive ## Build the kubectl plugin for all platforms into dist/ (minutes the first time)
+	@$(foreach p,$(PLUGIN_PLATFORMS),GOOS=$(firstword $(subst -, ,$p)) GOARCH=$(lastword $(subst -, ,$p)) \
+		$(PROGRESS) 'plugin for $p' $(BUILD_PLUGIN) -o ../bin/kubectl-restarts-$p .;)
+	@bin/archive -version $(VERSION) -created $(COMMITTED) -with kubectl-restarts/kubectl_complete-restarts -with LICENSE \
+		$(foreach p,$(PLUGIN_PLATFORMS),$p=bin/kubectl-restarts-$p)
+
 .PHONY: release
 release: build bin/release bin/helm ## Check that everything names VERSION=x.y.z, and put what is released into dist/
 	@$(if $(filter command line,$(origin VERSION)),,echo 'give the version, as in: make release VERSION=2.1.0' >&2; exit 2)
 	@bin/release -version '$(VERSION)'
 	@rm -rf dist
-	@$(MAKE) --no-print-directory image
+	@$(MAKE) --no-print-directory image plugin-archives
 	@bin/helm package charts/$(NAME) --destination dist
 	@git archive --prefix=$(NAME)-$(VERSION)/ -o dist/$(NAME)-$(VERSION)-manifests.tar.gz HEAD k8s-manifests examples LICENSE
 	@cd dist && find * -type f | sort | xargs sha256sum >../SHA256SUMS && mv ../SHA256SUMS .
@@ -176,7 +186,7 @@ test: bin/localcluster bin/helm bin/promtool build plugin bin/testreport ## Run 
 test-unit: ## Run the tests that need no cluster
 	@$(RACE_TEST) $(UNIT_PACKAGES)
 	@$(SIMULATION)
-	@go test -C kubectl-restarts ./...
+	@go test -C kubectl-restarts -short ./...
 
 # Not for the local cluster: its module has versions of its own, so client-go would be compiled for the race detector
 # once more, which takes minutes.

@@ -14,9 +14,15 @@ import (
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/command"
 )
 
+// The version is set by the linker: see the Makefile.
+var (
+	version = "unknown"
+	commit  = "unknown"
+)
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := command.Run(ctx, os.Args[1:], genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
+	code := command.Run(ctx, version+" (commit "+commit+")", os.Args[1:], genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
 	stop()
 	os.Exit(code)
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"kubernetes-deployment-restart-controller/tools/sbom"
 )
 
 // layoutDirectory is the OCI layout's place below the directory that the program writes to.
@@ -66,13 +68,9 @@ func writeLayout(say io.Writer, directory string, index v1.ImageIndex, of descri
 }
 
 func writeBillOfMaterials(say io.Writer, file string, of description, b binary) error {
-	bill, err := billOfMaterials(of, b)
-	if err != nil {
-		return fmt.Errorf("list what the binary for %s was built from: %w", b.architecture, err)
-	}
 	var encoded bytes.Buffer
-	if err := encode(&encoded, bill); err != nil {
-		return err
+	if err := sbom.Write(&encoded, b.content, of.version, of.created, modulesOfAuthorities()...); err != nil {
+		return fmt.Errorf("list what the binary for %s was built from: %w", b.architecture, err)
 	}
 	if err := os.WriteFile(file, encoded.Bytes(), 0o644); err != nil {
 		return err

@@ -40,10 +40,51 @@ func TestARelease(t *testing.T) {
 		program + "-99.1.0-linux-amd64", program + "-99.1.0-linux-arm64",
 		program + "-99.1.0-linux-amd64.tar", program + "-99.1.0-linux-arm64.tar",
 		program + "-99.1.0-linux-amd64.cdx.json", program + "-99.1.0-linux-arm64.cdx.json",
+		"kubectl-restarts_99.1.0_linux_amd64.tar.gz", "kubectl-restarts_99.1.0_linux_amd64.cdx.json",
 		program + "-99.1.0-manifests.tar.gz", program + "-99.1.0.tgz", "oci/index.json", "oci/oci-layout",
 	} {
 		if !listed[name] {
 			t.Errorf("%s is not in %q", name, slices.Sorted(maps.Keys(listed)))
+		}
+	}
+	requirePlugin(t, top, version)
+}
+
+// requirePlugin unpacks the plugin and runs it.
+func requirePlugin(t *testing.T, top, version string) {
+	t.Helper()
+	unpacked := t.TempDir()
+	archive := filepath.Join(top, "dist", "kubectl-restarts_"+version+"_linux_amd64.tar.gz")
+	if output, err := exec.CommandContext(t.Context(), "tar", "-xzf", archive, "-C", unpacked).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	said, err := exec.CommandContext(t.Context(), filepath.Join(unpacked, "kubectl-restarts"), "--version").CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(said), "kubectl restarts version "+version+" (commit ") {
+		t.Errorf("the plugin says %q, %v", said, err)
+	}
+	complete := exec.CommandContext(t.Context(), filepath.Join(unpacked, "kubectl_complete-restarts"), "expl")
+	complete.Env = append(os.Environ(), "PATH="+unpacked+string(os.PathListSeparator)+os.Getenv("PATH"))
+	if said, err := complete.CombinedOutput(); err != nil || !strings.HasPrefix(string(said), "explain\t") {
+		t.Errorf("the completion says %q, %v", said, err)
+	}
+	if _, err := os.Stat(filepath.Join(unpacked, "LICENSE")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A release has the plugin for five platforms. Only one is built by the test above, for each takes minutes.
+func TestThePluginIsReleasedForEachPlatform(t *testing.T) {
+	command := exec.CommandContext(t.Context(), "make", "-n", "plugin-archives")
+	command.Dir = filepath.Join("..", "..")
+	command.Env = withoutMake(os.Environ())
+	output, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	for _, platform := range []string{"linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64", "windows-amd64"} {
+		system, architecture, _ := strings.Cut(platform, "-")
+		if !strings.Contains(string(output), "GOOS="+system+" GOARCH="+architecture+" ") || !strings.Contains(string(output), platform+"=bin/kubectl-restarts-"+platform) {
+			t.Errorf("%s is not built and packed: %s", platform, output)
 		}
 	}
 }
@@ -51,11 +92,9 @@ func TestARelease(t *testing.T) {
 // release runs make release in a clone, with the Helm that was built already if there is one.
 func release(t *testing.T, top, version string) (said string, err error) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "make", "release", "VERSION="+version)
+	command := exec.CommandContext(t.Context(), "make", "release", "VERSION="+version, "PLUGIN_PLATFORMS=linux-amd64")
 	command.Dir = top
-	command.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
-		return strings.HasPrefix(variable, "MAKE") || strings.HasPrefix(variable, "GOFLAGS=") || strings.HasPrefix(variable, "VERSION=")
-	})
+	command.Env = withoutMake(os.Environ())
 	if helm, err := os.ReadFile(os.Getenv("HELM_BINARY")); err == nil {
 		if err := os.MkdirAll(filepath.Join(top, "bin"), 0o755); err != nil {
 			t.Fatal(err)
@@ -66,6 +105,13 @@ func release(t *testing.T, top, version string) (said string, err error) {
 	}
 	output, err := command.CombinedOutput()
 	return string(output), err
+}
+
+// withoutMake leaves out what the make that runs the tests has set.
+func withoutMake(environment []string) []string {
+	return slices.DeleteFunc(environment, func(variable string) bool {
+		return strings.HasPrefix(variable, "MAKE") || strings.HasPrefix(variable, "MFLAGS=") || strings.HasPrefix(variable, "GOFLAGS=") || strings.HasPrefix(variable, "VERSION=")
+	})
 }
 
 // checksums checks the list of checksums and returns the files that it names.

@@ -95,7 +95,7 @@ func (s *server) run(ctx context.Context, arguments ...string) (code int, stdout
 	var out, complaints bytes.Buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &complaints}
 	all := append([]string{arguments[0], "--server=" + s.address, "--namespace=shop"}, arguments[1:]...)
-	code = command.Run(ctx, all, streams)
+	code = command.Run(ctx, "1.2.3 (commit 0123abcd)", all, streams)
 	return code, out.String(), complaints.String()
 }
 
@@ -142,6 +142,12 @@ func TestWrongArgumentsSayWhatToDo(t *testing.T) {
 		if code != 1 || !strings.HasPrefix(stderr, "error: ") || !strings.Contains(stderr, want) || stdout != "" {
 			t.Errorf("%v ends with %d, %q, %q, want %q", arguments, code, stdout, stderr, want)
 		}
+	}
+}
+
+func TestThePluginSaysItsVersion(t *testing.T) {
+	if code, stdout, stderr := newServer(t).run(t.Context(), "--version"); code != 0 || stdout != "kubectl restarts version 1.2.3 (commit 0123abcd)\n" {
+		t.Errorf("%d, %s%s", code, stdout, stderr)
 	}
 }
 

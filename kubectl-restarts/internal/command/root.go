@@ -28,10 +28,11 @@ const (
 // errWouldRestart makes the process end with [exitWouldRestart]. It is not printed.
 var errWouldRestart = errors.New("workloads would restart")
 
-// Run runs the plugin with the given arguments, and returns the exit code.
-func Run(ctx context.Context, arguments []string, streams genericiooptions.IOStreams) int {
+// Run runs the plugin of a version with the given arguments, and returns the exit code.
+func Run(ctx context.Context, version string, arguments []string, streams genericiooptions.IOStreams) int {
 	rest.SetDefaultWarningHandler(rest.NoWarnings{})
 	root := newRoot(streams) //nolint:contextcheck // cobra passes the context to the commands
+	root.Version = version
 	root.SetArgs(arguments)
 	switch err := root.ExecuteContext(ctx); {
 	case err == nil:
