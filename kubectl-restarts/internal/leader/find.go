@@ -46,7 +46,7 @@ func (l *Leader) pod(ctx context.Context) (string, error) {
 	case apierrors.IsNotFound(err):
 		return "", fmt.Errorf("there is no %s; say where the controller runs with --controller-namespace and --lease, or with --status-url", strings.TrimPrefix(name, "the "))
 	case apierrors.IsForbidden(err):
-		return "", fmt.Errorf("you may not read %s: you need permission to get it, and to get and create pods/portforward beside it", name)
+		return "", fmt.Errorf("you may not read %s: you need permission to get it, and to create pods/portforward beside it", name)
 	case ctx.Err() != nil:
 		return "", late("the API server")
 	case err != nil:
@@ -76,7 +76,7 @@ func (l *Leader) explained(ctx context.Context, err error, name string) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("you may not reach %s: you need permission to get and create pods/portforward in namespace %s", name, l.place.Namespace)
+		return fmt.Errorf("you may not reach %s: you need permission to create pods/portforward in namespace %s", name, l.place.Namespace)
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("there is no %s in namespace %s; if the leader runs outside of the cluster, use --status-url", name, l.place.Namespace)
 	case errors.As(err, &port):

@@ -116,7 +116,7 @@ func TestALeaderThatCannotBeAskedSaysWhatToDo(t *testing.T) {
 			s.holder = "../../secrets_1"
 		},
 		"there is no pod leader-2 in namespace ctl": func(s *apiServer) { s.holder = "leader-2_1" },
-		"you may not reach pod leader-1: you need permission to get and create pods/portforward in namespace ctl": func(s *apiServer) {
+		"you may not reach pod leader-1: you need permission to create pods/portforward in namespace ctl": func(s *apiServer) {
 			s.refuse = refusing(forwardPath, http.StatusForbidden, "Forbidden")
 		},
 		"pod leader-1 cannot be asked: ": func(s *apiServer) { s.refuse = refusing(forwardPath, http.StatusInternalServerError, "InternalError") },
