@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -95,9 +94,8 @@ func isOfKubernetes(namespace string) bool { return strings.HasPrefix(namespace,
 // IsZero reports whether the rules leave it to each workload.
 func (r *OptInRules) IsZero() bool { return !r.NeedNamespaces() && len(r.Ignored) == 0 }
 
-// ReadNamespace reduces a Namespace to what is kept of it.
-func (r *OptInRules) ReadNamespace(namespace *corev1.Namespace) Namespace {
-	meta := &namespace.ObjectMeta
+// ReadNamespace reduces the metadata of a Namespace to what is kept of it.
+func (r *OptInRules) ReadNamespace(meta *metav1.ObjectMeta) Namespace {
 	n := Namespace{Name: meta.Name, Choice: ChoiceOf(meta), IsSelected: r.Selector == nil || r.Selector.Matches(labels.Set(meta.Labels))}
 	if n.Choice == OptsIn {
 		n.Since = earliest(annotationOwners(meta, EnabledAnnotation))

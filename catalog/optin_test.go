@@ -2,10 +2,10 @@ package catalog
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -71,24 +71,24 @@ func TestANamespaceIsDatedByWhoeverWroteWhatItSays(t *testing.T) {
 	entry := func(manager string, hour int, fields string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, Time: at(hour), FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}
 	}
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+	namespace := metav1.ObjectMeta{
 		Name: "a", Annotations: map[string]string{EnabledAnnotation: Enabled}, Labels: map[string]string{"tier": "web"},
 		ManagedFields: []metav1.ManagedFieldsEntry{
 			entry("creator", 1, `{"f:metadata":{"f:labels":{".":{}}}}`),
 			entry("annotator", 2, `{"f:metadata":{"f:annotations":{"f:`+EnabledAnnotation+`":{}}}}`),
 			entry("labeller", 3, `{"f:metadata":{"f:labels":{"f:tier":{}}}}`),
 		},
-	}}
+	}
 	byNamespace := OptInRules{ByNamespace: true}
-	if n := byNamespace.ReadNamespace(namespace); n.Choice != OptsIn || !n.IsSelected || !n.Since.Equal(at(2).Time) {
+	if n := byNamespace.ReadNamespace(&namespace); n.Choice != OptsIn || !n.IsSelected || !n.Since.Equal(at(2).Time) {
 		t.Errorf("the annotation: %+v", n)
 	}
 	selected := OptInRules{ByNamespace: true, Selector: selecting(t, "tier=web")}
-	if n := selected.ReadNamespace(namespace); !n.IsSelected || !n.Since.Equal(at(3).Time) {
+	if n := selected.ReadNamespace(&namespace); !n.IsSelected || !n.Since.Equal(at(3).Time) {
 		t.Errorf("the annotation and the label: %+v", n)
 	}
 	other := OptInRules{Selector: selecting(t, "tier=db")}
-	if n := other.ReadNamespace(namespace); n.IsSelected {
+	if n := other.ReadNamespace(&namespace); n.IsSelected {
 		t.Errorf("another label: %+v", n)
 	}
 }
@@ -121,7 +121,7 @@ func TestANoteIsAboutTheRulesThatItWasMadeOf(t *testing.T) {
 		{Ignored: []string{"a", "b"}},
 	}
 	for i := range all {
-		encoded, err := json.Marshal(map[string]OptInNote{"*": all[i].Note(time.Now())})
+		encoded, err := json.Marshal(map[string]OptInNote{"*": all[i].Note(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,5 +140,22 @@ func TestANoteIsAboutTheRulesThatItWasMadeOf(t *testing.T) {
 		if notes := ReadOptInNotes(unreadable); len(notes) != 0 {
 			t.Errorf("%q was read as %v", unreadable, notes)
 		}
+	}
+}
+
+func TestASetOfNamespacesHasAShortName(t *testing.T) {
+	var many []string
+	for i := range 1000 {
+		many = append(many, fmt.Sprint("team-", i))
+	}
+	if all := NamespaceSet(nil); all != "*" || !IsInSet("a", all) {
+		t.Errorf("all namespaces are %q", all)
+	}
+	if set := NamespaceSet([]string{"a", "b"}); !IsInSet("b", set) || IsInSet("c", set) || IsInSet("a,b", set) {
+		t.Errorf("two namespaces are %q", set)
+	}
+	set := NamespaceSet(many)
+	if len(set) > 100 || set == NamespaceSet(many[1:]) || IsInSet("team-1", set) {
+		t.Errorf("many namespaces are %q", set)
 	}
 }

@@ -1,9 +1,11 @@
 package catalog
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -59,12 +61,35 @@ func (n *OptInNote) IsAbout(r *OptInRules) bool {
 		slices.Equal(n.Ignored, other.Ignored) && slices.Equal(n.Named, other.Named)
 }
 
-// ReadOptInNotes returns the notes in a value of [OptInsAnnotation] by the namespaces that they are about, none if
-// it cannot be read.
+// ReadOptInNotes returns the notes in a value of [OptInsAnnotation] by the [NamespaceSet] that they are about, none
+// if it cannot be read.
 func ReadOptInNotes(annotation string) map[string]OptInNote {
 	notes := make(map[string]OptInNote)
 	if json.Unmarshal([]byte(annotation), &notes) != nil {
 		return make(map[string]OptInNote)
 	}
 	return notes
+}
+
+// everyNamespace is the set of all namespaces.
+const everyNamespace = "*"
+
+// longestSet is how many bytes the names of a set may have until a hash stands for them.
+const longestSet = 1000
+
+// NamespaceSet names a set of namespaces, which are sorted; no namespaces stand for all.
+func NamespaceSet(namespaces []string) string {
+	if len(namespaces) == 0 {
+		return everyNamespace
+	}
+	set := strings.Join(namespaces, ",")
+	if len(set) > longestSet {
+		return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(set)))
+	}
+	return set
+}
+
+// IsInSet reports whether a namespace is in a [NamespaceSet], as far as its name shows.
+func IsInSet(namespace, set string) bool {
+	return set == everyNamespace || slices.Contains(strings.Split(set, ","), namespace)
 }

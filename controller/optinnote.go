@@ -2,10 +2,7 @@ package controller
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -73,17 +70,4 @@ func (o *optIns) learnSince(ctx context.Context, store *haltStore) error {
 		o.since = note.Since
 	}
 	return nil
-}
-
-// everyNamespace names the set of all namespaces in notes.
-const everyNamespace = "*"
-
-// setOf names a set of namespaces, which are sorted; no namespaces stand for all. The name is short, however many
-// they are.
-func setOf(namespaces []string) string {
-	if len(namespaces) == 0 {
-		return everyNamespace
-	}
-	sum := sha256.Sum256([]byte(strings.Join(namespaces, ",")))
-	return hex.EncodeToString(sum[:8])
 }

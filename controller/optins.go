@@ -31,7 +31,7 @@ type optIns struct {
 
 func newOptIns(rules catalog.OptInRules, namespaces []string) *optIns {
 	return &optIns{
-		rules: rules, set: setOf(namespaces), since: time.Now(),
+		rules: rules, set: catalog.NamespaceSet(namespaces), since: time.Now(),
 		namespaces: make(map[string]*catalog.Namespace),
 		candidates: make(map[string]map[catalog.WorkloadRef]*workloadObservation),
 	}
@@ -117,7 +117,7 @@ func (k namespaceKind) reduce(object any) (*observation, error) {
 	if !isOne {
 		return nil, fmt.Errorf("reduce object: unexpected type %T, want Namespace", object)
 	}
-	reduced := k.rules.ReadNamespace(namespace)
+	reduced := k.rules.ReadNamespace(&namespace.ObjectMeta)
 	return &observation{resourceVersion: namespace.ResourceVersion, namespace: &reduced}, nil
 }
 

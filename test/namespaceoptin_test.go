@@ -60,6 +60,11 @@ func TestANamespaceEnablesItsWorkloads(t *testing.T) {
 	s.requireWrites(app, appBefore, 0, 1)
 	s.requireUntouched(out, outBefore)
 
+	outcomes := s.impact(2, "configmap/"+settings.name, "--key=used", "--controller-namespace="+s.installation.Namespace)
+	if outcomes["app"] != "restarts" || outcomes["out"] == "restarts" {
+		t.Errorf("the plugin expects %v", outcomes)
+	}
+
 	s.edit(settings, set("used", "v3"))
 	s.awaitRestart(app, before)
 	s.settle()

@@ -109,5 +109,6 @@ func newWorkload(kind catalog.WorkloadKind, parts *catalog.Parts) (facts.Workloa
 	if err != nil {
 		return facts.Workload{}, err
 	}
-	return facts.Workload{Workload: w, Enabled: catalog.IsEnabled(parts.Meta), Cause: parts.Template.Annotations[causeAnnotation]}, nil
+	choice := catalog.ChoiceOf(parts.Meta)
+	return facts.Workload{Workload: w, Choice: choice, Enabled: choice == catalog.OptsIn, Cause: parts.Template.Annotations[causeAnnotation]}, nil
 }

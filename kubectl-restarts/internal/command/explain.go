@@ -69,6 +69,11 @@ func (s *session) explain(ctx context.Context, arguments []string, output *outpu
 	if in.Workload, err = from.Workload(ctx, ref); err != nil {
 		return err
 	}
+	alone := []facts.Workload{in.Workload}
+	if err := s.enable(ctx, from, alone); err != nil {
+		return err
+	}
+	in.Workload = alone[0]
 	if err := s.readConfigs(ctx, from, in); err != nil {
 		return err
 	}

@@ -166,7 +166,7 @@ func (c *impactCommand) readWorkloads(ctx context.Context, in *impact.Input, ref
 		}
 		in.Workloads = append(in.Workloads, workloads...)
 	}
-	return nil
+	return c.enable(ctx, c.cluster, in.Workloads)
 }
 
 // compare returns the change that a file makes.

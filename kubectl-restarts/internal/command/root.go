@@ -92,6 +92,11 @@ func (s *session) halts(ctx context.Context, from *cluster.Cluster) (facts.Halts
 	return from.Halts(ctx, s.controllerNamespace, s.haltsConfigMap)
 }
 
+// enable sets which workloads are enabled, as far as the caller may read what decides that.
+func (s *session) enable(ctx context.Context, from *cluster.Cluster, workloads []facts.Workload) error {
+	return from.Enable(ctx, s.controllerNamespace, s.haltsConfigMap, workloads)
+}
+
 // note tells the user something besides the result.
 func (s *session) note(message string) { fmt.Fprintln(s.ErrOut, "note:", text.Safe(message)) }
 

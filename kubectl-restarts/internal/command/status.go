@@ -146,6 +146,9 @@ func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespa
 	if in.Workloads, err = from.Workloads(ctx, namespace); err != nil {
 		return nil, in.Now, explained(err, "you need permission to list workloads; without it for the whole cluster, name a namespace")
 	}
+	if err := c.enable(ctx, from, in.Workloads); err != nil {
+		return nil, in.Now, err
+	}
 	configs, err1 := from.Policies(ctx, namespace)
 	events, err2 := from.Events(ctx, namespace, "", "")
 	halts, err3 := c.halts(ctx, from)

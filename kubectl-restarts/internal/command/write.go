@@ -12,6 +12,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
@@ -20,6 +21,7 @@ type object struct {
 	cluster.Target
 	name       string // as kubectl names it
 	isWorkload bool
+	enabled    bool // or a config
 	meta       *metav1.ObjectMeta
 }
 
@@ -71,7 +73,10 @@ func (w *writer) find(ctx context.Context, argument string) (*object, error) {
 	if w.cluster, err = w.connect(); err != nil {
 		return nil, err
 	}
-	o.meta, err = w.cluster.Meta(ctx, o.Target)
+	if o.meta, err = w.cluster.Meta(ctx, o.Target); err != nil {
+		return nil, err
+	}
+	o.enabled, err = w.isEnabled(ctx, o)
 	return o, err
 }
 
@@ -94,8 +99,17 @@ func parseObject(argument, namespace string) (*object, error) {
 	return &o, nil
 }
 
-// isEnabled reports whether the object is a config, or a workload that opted in.
-func (o *object) isEnabled() bool { return !o.isWorkload || catalog.IsEnabled(o.meta) }
+// isEnabled reports whether the object is a config, or a workload that counts.
+func (w *writer) isEnabled(ctx context.Context, o *object) (bool, error) {
+	if !o.isWorkload {
+		return true, nil
+	}
+	choice := catalog.ChoiceOf(o.meta)
+	alone := []facts.Workload{{Choice: choice, Enabled: choice == catalog.OptsIn}}
+	alone[0].Ref.Namespace = o.Namespace
+	err := w.enable(ctx, w.cluster, alone)
+	return alone[0].Enabled, err
+}
 
 // write sets the annotation, or removes it if the value is nil. The object must not have changed since
 // it was found if that matters.
@@ -120,7 +134,7 @@ func (w *writer) done(o *object, what, next string) {
 	if next != "" {
 		fmt.Fprintln(w.Out, text.Safe(next))
 	}
-	if !o.isEnabled() {
+	if !o.enabled {
 		w.note(fmt.Sprintf("%s is not enabled, so the controller leaves it alone: its annotation %s is not %q", o.name, catalog.EnabledAnnotation, catalog.Enabled))
 	}
 }

@@ -10,6 +10,8 @@ import (
 // Workload is a workload as the catalog would keep it, whether or not it is enabled.
 type Workload struct {
 	catalog.Workload
+	// Choice is what its own annotation says, and Enabled whether it counts, as far as is known.
+	Choice  catalog.Choice
 	Enabled bool
 	// Cause is what the pod template says about the last restart.
 	Cause string

@@ -1,0 +1,40 @@
+package facts
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// OptInRules are the rules of a controller that has noted them, and the namespaces that it watches.
+type OptInRules struct {
+	catalog.OptInRules
+	Namespaces string // a [catalog.NamespaceSet]
+}
+
+// RulesIn returns the rules about which workloads count that controllers have noted on the ConfigMap of halts.
+// Rules that cannot be read are left out.
+func RulesIn(annotations map[string]string) []OptInRules {
+	var all []OptInRules
+	for set, note := range catalog.ReadOptInNotes(annotations[catalog.OptInsAnnotation]) {
+		if rules, err := note.Rules(); err == nil {
+			all = append(all, OptInRules{rules, set})
+		}
+	}
+	return all
+}
+
+// Follow sets which workloads are enabled by the rules of the controller that watches their Namespace. The Namespaces
+// are those that could be read; if one is missing, its workloads' own annotations decide.
+func Follow(workloads []Workload, rules []OptInRules, namespaces map[string]*metav1.ObjectMeta) {
+	for i := range workloads {
+		w := &workloads[i]
+		meta := namespaces[w.Ref.Namespace]
+		for r := range rules {
+			if meta != nil && catalog.IsInSet(w.Ref.Namespace, rules[r].Namespaces) {
+				namespace := rules[r].ReadNamespace(meta)
+				w.Enabled = rules[r].Counts(w.Choice, w.Ref.Namespace, &namespace)
+			}
+		}
+	}
+}
