@@ -157,6 +157,7 @@ func (c *Catalog) putConfig(a *arrival) (news bool) {
 		a.compare(previous, c.past[a.config.Ref], func() Sighting { return Sighting{} })
 	}
 	a.stamp(c.moment)
+	isToggled := a.followIgnored(previous, c.moment)
 	if previous != nil && !previous.Deleted {
 		a.config.Created, a.config.Appeared = previous.Created, previous.Appeared
 	} else {
@@ -171,5 +172,5 @@ func (c *Catalog) putConfig(a *arrival) (news bool) {
 	if delete(c.past, a.config.Ref); isReferenced && len(a.past) > 0 {
 		c.past[a.config.Ref] = a.past
 	}
-	return a.changed && isReferenced
+	return (a.changed || isToggled) && isReferenced
 }

@@ -161,8 +161,8 @@ func (c *Catalog) Size() (configs, workloads int) {
 }
 
 // ObserveConfig takes in a config that the watch showed at the given time. It reports whether
-// it is news to a workload: the config is new or its content changed, and at least one workload
-// references it.
+// it is news to a workload: the config is new, its content changed, or it is ignored from now on or no
+// longer; and at least one workload references it.
 func (c *Catalog) ObserveConfig(config Config, at time.Time) bool {
 	return c.take(newArrival(config, at, false))
 }

@@ -30,6 +30,8 @@ type Decision struct {
 	// Checksums are the checksums to record. A config for which there is no room is left out; as
 	// for a config that appeared, the pods' start times then decide.
 	Checksums Checksums
+	// Without is what they do not cover, to record it, too.
+	Without Without
 	// Causes are the changed configs that the pods see after a restart, sorted. Only the first
 	// causes are named; MoreCauses is the number of the others.
 	Causes     []Cause
@@ -54,7 +56,7 @@ func Decide(view View) Decision {
 		return Decision{}.with(Keep, "the pod template has too many references to configs")
 	}
 	sights := view.sights()
-	decision := Decision{Checksums: view.currentChecksums(sights).limitTo(w.Room)}
+	decision := view.newDecision(sights)
 	switch {
 	case w.Deleting:
 		return decision.with(Keep, "the workload is being deleted")
@@ -91,7 +93,7 @@ func Decide(view View) Decision {
 func DecideByPods(view View, pods []Pod) Decision {
 	w := view.Workload
 	sights, first := view.sights(), firstReads(pods)
-	decision := Decision{Checksums: view.currentChecksums(sights).limitTo(w.Room)}
+	decision := view.newDecision(sights)
 	spans := view.spans(sights)
 	decision.noteContradiction(&view, sights, spans)
 	differs := false
@@ -123,6 +125,14 @@ func DecideByPods(view View, pods []Pod) Decision {
 	return decision.recorded(w, "all containers started after the last change")
 }
 
+// newDecision returns a decision with what to record.
+func (v *View) newDecision(sights []sight) Decision {
+	return Decision{
+		Checksums: v.currentChecksums(sights).limitTo(v.Workload.Room),
+		Without:   Without{v.Workload.Filter(), v.ignored()},
+	}
+}
+
 // unknownToRecord selects the configs for which the workload's record does not say what its pods
 // have read.
 func unknownToRecord(w *Workload, sights []sight) func(ConfigRef) bool {
@@ -151,7 +161,8 @@ func (d Decision) with(outcome Outcome, reason string) Decision {
 // nothing that it should not.
 func (d Decision) recorded(w *Workload, reason string) Decision {
 	r := &w.Applied
-	says := r.Trusted && r.Reverted == nil && !r.Marked && !r.Exposed && !r.Others && r.Checksums.Equal(d.Checksums) && r.filter() == w.Filter()
+	says := r.Trusted && r.Reverted == nil && !r.Marked && !r.Exposed && !r.Others && r.Checksums.Equal(d.Checksums) &&
+		d.Without == Without{r.filter(), r.ignored()}
 	switch {
 	case !says:
 		return d.with(RecordOnly, reason)

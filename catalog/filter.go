@@ -7,7 +7,8 @@ import (
 )
 
 // The annotations of a workload that say which of the configs and keys that its containers read
-// count. What does not count is not compared, not recorded and no reason to restart.
+// count. What does not count is not compared, not recorded and no reason to restart. On a config,
+// [IgnoreAnnotation] has the value "true", and lets nothing of the config count for any workload.
 const (
 	OnlyAnnotation   = "com.xing.deployment-restart.only"
 	IgnoreAnnotation = "com.xing.deployment-restart.ignore"

@@ -166,7 +166,7 @@ func TestARecordLeavesRoomForItsFilter(t *testing.T) {
 	d.Annotations[IgnoreAnnotation] = "configmap/" + longName
 	without, _ := Checksums{}.Annotations(Basis{})
 	w := mustWorkload(d)
-	with, err := Checksums{}.Annotations(Basis{Filter: w.Filter()})
+	with, err := Checksums{}.Annotations(Basis{Without: Without{Filter: w.Filter()}})
 	if err != nil {
 		t.Fatal(err)
 	}

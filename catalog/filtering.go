@@ -51,10 +51,10 @@ func newFiltering(present Filter, record *AppliedState, references func(Filter) 
 
 // filter returns the filter by which the checksums were made.
 func (r *AppliedState) filter() Filter {
-	if r.Filter == nil {
+	if r.Without == nil {
 		return Filter{}
 	}
-	return *r.Filter
+	return r.Without.Filter
 }
 
 // followFilters notes at the given moment which filters the workload had before. What is known of its

@@ -114,7 +114,13 @@ func mustWorkload(d *appsv1.Deployment) Workload {
 // given time.
 func writeRecord(d *appsv1.Deployment, checksums Checksums, at time.Time) {
 	w := mustWorkload(d)
-	annotations, err := checksums.Annotations(Basis{Template: w.Template, Key: testKey, Written: at, Timestamp: w.Timestamp, Filter: w.Filter()})
+	writeRecordWithout(d, checksums, Without{Filter: w.Filter()}, at)
+}
+
+// writeRecordWithout is writeRecord of a record that does not cover everything.
+func writeRecordWithout(d *appsv1.Deployment, checksums Checksums, without Without, at time.Time) {
+	w := mustWorkload(d)
+	annotations, err := checksums.Annotations(Basis{Template: w.Template, Key: testKey, Written: at, Timestamp: w.Timestamp, Without: without})
 	if err != nil {
 		panic(err)
 	}

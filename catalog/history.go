@@ -72,7 +72,7 @@ func (h *history) inspect(readers []Reference, recordedOtherwise bool) (candidat
 
 // offer adds an edit to those that the readers may have missed, if it counts.
 func (h *history) offer(s *candidate, edit Edit) {
-	if afterOptIn(edit, h.workload) && (edit.Seen > 0 || !h.onlySeen) && h.narrowing.isReason(edit) {
+	if afterOptIn(edit, h.workload) && (edit.Seen > 0 || !h.onlySeen) && h.narrowing.isReason(edit) && !h.wasIgnored(edit) {
 		s.edits = append(s.edits, edit)
 	}
 }

@@ -53,6 +53,11 @@ type ConfigPolicy struct {
 	// Window and Hold are as in [WorkloadPolicy], for the restarts that would bring the config's
 	// new content.
 	Window, Hold string
+	// Ignored means that changes of the config restart nobody.
+	Ignored bool
+	// CountsAfter is the moment after which its edits count again, if the watch showed that it was
+	// ignored before; otherwise 0. A [Catalog] sets it.
+	CountsAfter Sequence
 	// Urgent is the id of the content that must not wait; see [Catalog.ContentID].
 	Urgent string
 	// Resume is the id of the halt to end.
@@ -96,11 +101,12 @@ func readWorkloadPolicy(meta *metav1.ObjectMeta) (*WorkloadPolicy, Filter) {
 func readConfigPolicy(meta *metav1.ObjectMeta) *ConfigPolicy {
 	r := policyReader{annotations: meta.Annotations}
 	policy := ConfigPolicy{
-		FanOut: r.fanOut(),
-		Window: r.window(),
-		Hold:   r.hold(),
-		Urgent: r.text(UrgentAnnotation, maxID),
-		Resume: r.text(ResumeAnnotation, maxID),
+		Ignored: r.ignored(),
+		FanOut:  r.fanOut(),
+		Window:  r.window(),
+		Hold:    r.hold(),
+		Urgent:  r.text(UrgentAnnotation, maxID),
+		Resume:  r.text(ResumeAnnotation, maxID),
 	}
 	policy.Problem = r.problem()
 	return unlessZero(policy)
@@ -148,6 +154,14 @@ func (r *policyReader) fanOut() FanOut {
 		return ""
 	}
 	return way
+}
+
+func (r *policyReader) ignored() bool {
+	text, found := r.annotations[IgnoreAnnotation]
+	if found && text != "true" {
+		r.reject(IgnoreAnnotation, "%.40q is not %q, so changes of the config count", text, "true")
+	}
+	return text == "true"
 }
 
 func (r *policyReader) text(name string, limit int) string {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -20,32 +19,6 @@ const (
 	// BasisAnnotation holds what the checksums rest on.
 	BasisAnnotation = "com.xing.deployment-restart.applied-config-basis"
 )
-
-// annotationsLimit is how many bytes the names and values of all annotations of an object may
-// have together; see the constant TotalAnnotationSizeLimitB of
-// k8s.io/apimachinery/pkg/api/validation. annotationsReserve is left for the basis, which may have
-// half of it, and for annotations that others add later, also to copies.
-const (
-	annotationsLimit   = 256 * 1024
-	annotationsReserve = 8 * 1024
-)
-
-// roomForChecksums returns how many bytes the other annotations of a workload leave for the
-// checksums.
-func roomForChecksums(meta *metav1.ObjectMeta, filter Filter) int {
-	room := annotationsLimit - annotationsReserve - filter.size()
-	for name, value := range meta.Annotations {
-		if name != ChecksumsAnnotation && name != BasisAnnotation {
-			room -= len(name) + len(value)
-		}
-	}
-	return room
-}
-
-// filteredMark follows the fingerprint in the basis of a record that was made by a filter. A version
-// that knows no filters finds a record for another pod template there, and does not trust it: it would
-// compare the checksums with those of keys that did not count.
-const filteredMark = "+filter"
 
 // keyedScheme names the way in which checksums are computed, including the rules of
 // [referencesOf]. A recorded checksum covers all keys that the workload sees of the config, by
@@ -92,8 +65,8 @@ type AppliedState struct {
 	Budget Budget
 	// RestartedFor is what the last restart was for, as the record says.
 	RestartedFor []Restarted
-	// Filter is the filter by which the checksums of a trusted record were made; nil stands for none.
-	Filter *Filter
+	// Without is what a trusted record does not cover; nil stands for nothing.
+	Without *Without
 	// Written is when the record was written, zero if that is not known.
 	Written time.Time
 	// Contradicted is since when content other than the recorded one has required a restart that
@@ -136,6 +109,8 @@ type basis struct {
 	For json.RawMessage `json:"for,omitempty"`
 	// Filter is the filter by which the checksums were made. The template then has the filteredMark.
 	Filter Filter `json:"filter,omitzero"`
+	// Ignored are the configs that were ignored; see [View.ignored].
+	Ignored string `json:"ignored,omitempty"`
 	Budget
 	// Copies means that revisions may have received copies of earlier annotations with digests
 	// of Secrets while this basis was written; see [AppliedState.Exposed].
@@ -180,7 +155,7 @@ func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, finge
 	}
 	if isOurs {
 		record.Trusted, record.Outdated = b.isAbout(template, fingerprint)
-		record.readFilter(&b)
+		record.readWithout(&b)
 		record.readMark(&b)
 		record.RestartedFor = decodeRestarted(b.For, meta.Namespace)
 	}
@@ -205,13 +180,6 @@ func (r *AppliedState) readMark(b *basis) {
 	}
 }
 
-// readFilter notes the filter by which the checksums were made.
-func (r *AppliedState) readFilter(b *basis) {
-	if r.Trusted && b.Filter != (Filter{}) {
-		r.Filter = &b.Filter
-	}
-}
-
 // longestKeyID is the maximum length of the id of a key. Ours are shorter.
 const longestKeyID = 64
 
@@ -228,14 +196,6 @@ func (b *basis) isAbout(template *corev1.PodTemplateSpec, fingerprint Fingerprin
 	}
 	isEarlier = b.Template == earlierFingerprint(template)
 	return isEarlier, isEarlier
-}
-
-// templateMember returns how the basis names a pod template.
-func templateMember(fingerprint Fingerprint, filter Filter) string {
-	if filter == (Filter{}) {
-		return fingerprint.String()
-	}
-	return fingerprint.String() + filteredMark
 }
 
 func checksumOf(annotation string) Checksum { return Checksum(xxhash.Sum64String(annotation)) }
@@ -301,8 +261,8 @@ type Basis struct {
 	RestartedFor []Restarted
 	// Copies leaves [AppliedState.Exposed] set.
 	Copies bool
-	// Filter is the filter by which the checksums were made.
-	Filter Filter
+	// Without is what the record does not cover.
+	Without Without
 }
 
 // Annotations returns the annotations that record the checksums and the budget. It returns an
@@ -330,7 +290,7 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 	encodedBasis, err := json.Marshal(basis{
 		Scheme:    keyedScheme,
 		Key:       key,
-		Template:  templateMember(on.Template, on.Filter),
+		Template:  templateMember(on.Template, on.Without.Filter),
 		Checksums: checksumOf(string(encoded)).String(),
 		Written:   on.Written.UTC(),
 		Timestamp: &on.Timestamp,
@@ -338,7 +298,8 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 		Copies:    on.Copies,
 		WasWhole:  on.WasWhole,
 		For:       restarted,
-		Filter:    on.Filter,
+		Filter:    on.Without.Filter,
+		Ignored:   on.Without.Ignored,
 
 		Contradicted: on.Contradicted.UTC(),
 	})
@@ -364,32 +325,6 @@ func (c Checksums) only(isWanted func(ConfigKind) bool) Checksums {
 		}
 	}
 	return some
-}
-
-// limitTo returns the checksums whose entries fit in an annotation of that many bytes. It leaves
-// out the ones that do not fit, which are the last in the order of names.
-func (c Checksums) limitTo(room int) Checksums {
-	size := 0
-	for ref := range c {
-		size += entrySize(ref)
-	}
-	if size <= room {
-		return c
-	}
-	limited := maps.Clone(c)
-	for _, ref := range slices.SortedFunc(maps.Keys(c), func(a, b ConfigRef) int { return compareConfigRefs(b, a) }) {
-		if size <= room {
-			break
-		}
-		delete(limited, ref)
-		size -= entrySize(ref)
-	}
-	return limited
-}
-
-// entrySize returns how many bytes a config takes in the checksums annotation.
-func entrySize(ref ConfigRef) int {
-	return len(`"//":"0123456789abcdef",`) + len(ref.Kind.String()) + len(ref.Namespace) + len(ref.Name)
 }
 
 // Equal reports whether both hold the same checksums of the same configs.
@@ -424,5 +359,5 @@ func (c Checksums) keptFor(references []Reference) (kept Checksums, others bool)
 
 func (r AppliedState) equal(other AppliedState) bool {
 	return r.Trusted == other.Trusted && r.Others == other.Others && r.Outdated == other.Outdated && r.Key == other.Key && r.Exposed == other.Exposed && r.Problem == other.Problem &&
-		areEqual(r.Filter, other.Filter) && r.Checksums.Equal(other.Checksums) && r.Earlier.equal(other.Earlier)
+		areEqual(r.Without, other.Without) && r.Checksums.Equal(other.Checksums) && r.Earlier.equal(other.Earlier)
 }

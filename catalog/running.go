@@ -16,7 +16,7 @@ func (c *Catalog) Running(config ConfigRef, moment Sequence) []WorkloadRef {
 	c.mu.RLock()
 	present, key, readers := c.present(config), c.key, c.readersOf(config)
 	c.mu.RUnlock()
-	if present == nil {
+	if present == nil || present.isIgnored() {
 		return nil
 	}
 	spread := newSpread(present, moment, key)

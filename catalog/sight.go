@@ -13,12 +13,16 @@ type sight struct {
 	narrowing *narrowing
 }
 
-// sights returns what the workload sees of each config that it references, sorted.
+// sights returns what the workload sees of each config that it references, sorted. Ignored configs
+// are left out.
 func (v *View) sights() []sight {
 	sights, narrowing := make([]sight, 0, len(v.Configs)), v.Workload.narrowings()
 	for references := range runs(v.Workload.References, ofOneConfig) {
 		s := sight{ref: references[0].Config, references: references, narrowing: narrowing(references)}
-		if s.config = v.present(s.ref); s.config != nil {
+		if s.config = v.present(s.ref); s.config.isIgnored() {
+			continue
+		}
+		if s.config != nil {
 			s.seen = s.config.seen(selections(references))
 			s.checksum = s.config.checksumOf(s.seen, v.Key)
 		}

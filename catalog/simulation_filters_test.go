@@ -40,12 +40,27 @@ type filteredWorld struct {
 	edits   []filteredEdit
 	written map[cell]float64 // when each cell was last written, 0 if it is as it was created
 	pods    []filteredPod
-	filter  int
-	// recordedBy is the filter of the record.
-	recordedBy int
+	present rule
+	// recordedBy is what counted when the record was made.
+	recordedBy rule
 	isOutdated bool // there is no record of the present pod template
 	away       bool // the controller
 	since      float64
+}
+
+// rule is which filter a workload has, and which configs are ignored by their own annotation.
+type rule struct {
+	filter                  int
+	ignoresWeb, ignoresShop bool
+}
+
+func (r rule) counts(c cell) bool {
+	isIgnored := c.config == "web" && r.ignoresWeb || c.config == "shop" && r.ignoresShop
+	return !isIgnored && slices.Contains(filters[r.filter].counting, c)
+}
+
+func (r rule) differs(other rule) bool {
+	return slices.ContainsFunc(cells, func(c cell) bool { return r.counts(c) != other.counts(c) })
 }
 
 type filteredEdit struct {
@@ -78,6 +93,9 @@ func newFilteredWorld() *filteredWorld {
 
 func (w *filteredWorld) configMap(name string) *corev1.ConfigMap {
 	cm := configMap(name, data{})
+	if name == "web" && w.present.ignoresWeb || name == "shop" && w.present.ignoresShop {
+		cm.Annotations = map[string]string{IgnoreAnnotation: "true"}
+	}
 	for _, c := range cells {
 		if c.config != name {
 			continue
@@ -88,10 +106,6 @@ func (w *filteredWorld) configMap(name string) *corev1.ConfigMap {
 		}
 	}
 	return cm
-}
-
-func (w *filteredWorld) counts(filter int, c cell) bool {
-	return slices.Contains(filters[filter].counting, c)
 }
 
 func (w *filteredWorld) newPod() filteredPod { return filteredPod{w.now + 3, maps.Clone(w.values)} }
@@ -118,25 +132,52 @@ func (w *filteredWorld) showWorkload() {
 func (w *filteredWorld) edit(t *rapid.T) {
 	c := rapid.SampledFrom(cells).Draw(t, "cell")
 	w.values[c], w.written[c] = strconv.Itoa(len(w.edits)), w.now
-	counts, isRecorded := w.counts(w.filter, c), w.counts(w.recordedBy, c)
+	counts, isRecorded := w.present.counts(c), w.recordedBy.counts(c)
 	// Nobody knows whether an edit came before the filter that lets it count, if no controller watched.
 	isDue := counts && (!w.away || isRecorded)
-	w.edits = append(w.edits, filteredEdit{c, w.now, isDue, isRecorded || w.isOutdated})
+	w.edits = append(w.edits, filteredEdit{c, w.now, isDue, isRecorded || w.isOutdated || w.isHiddenForNow(c)})
+	w.showConfig(c.config)
+}
+
+// isHiddenForNow reports whether only a filter that is not recorded keeps a cell from counting.
+func (w *filteredWorld) isHiddenForNow(c cell) bool {
+	recorded := w.present
+	recorded.filter = w.recordedBy.filter
+	return recorded.counts(c)
+}
+
+func (w *filteredWorld) showConfig(name string) {
 	if !w.away {
-		w.catalog.ObserveConfig(NewConfigMap(w.configMap(c.config)), noonPlus(w.now))
+		w.catalog.ObserveConfig(NewConfigMap(w.configMap(name)), noonPlus(w.now))
+	}
+}
+
+func (w *filteredWorld) ignoreConfig(t *rapid.T) {
+	if rapid.Bool().Draw(t, "web") {
+		w.present.ignoresWeb = !w.present.ignoresWeb
+	} else {
+		w.present.ignoresShop = !w.present.ignoresShop
+	}
+	w.noteUncounted()
+	w.showConfig("web")
+	w.showConfig("shop")
+}
+
+// noteUncounted notes that what does not count any more is no reason to restart.
+func (w *filteredWorld) noteUncounted() {
+	for i := range w.edits {
+		if e := &w.edits[i]; !w.present.counts(e.cell) {
+			e.isDue = false
+		}
 	}
 }
 
 func (w *filteredWorld) changeFilter(t *rapid.T) {
-	w.filter = rapid.IntRange(0, len(filters)-1).Draw(t, "filter")
-	for i := range w.edits {
-		if e := &w.edits[i]; !w.counts(w.filter, e.cell) {
-			e.isDue = false
-		}
-	}
+	w.present.filter = rapid.IntRange(0, len(filters)-1).Draw(t, "filter")
+	w.noteUncounted()
 	delete(w.deployment.Annotations, OnlyAnnotation)
 	delete(w.deployment.Annotations, IgnoreAnnotation)
-	maps.Copy(w.deployment.Annotations, filters[w.filter].annotations)
+	maps.Copy(w.deployment.Annotations, filters[w.present.filter].annotations)
 	w.showWorkload()
 }
 
@@ -144,7 +185,7 @@ func (w *filteredWorld) stop(*rapid.T) {
 	w.away = true
 	w.forget(w.isOutdated, w.now)
 	for i := range w.edits { // the next process does not know that the filter came before the edit
-		if e := &w.edits[i]; !w.counts(w.recordedBy, e.cell) {
+		if e := &w.edits[i]; !w.recordedBy.counts(e.cell) {
 			e.isDue = false
 		}
 	}
@@ -180,7 +221,7 @@ func (w *filteredWorld) forget(hasNoRecord bool, until float64) {
 // missed reports whether a pod must restart for an edit, and whether it may.
 func (w *filteredWorld) missed() (isDue, isPossible bool) {
 	for _, e := range w.edits {
-		if !w.counts(w.filter, e.cell) {
+		if !w.present.counts(e.cell) {
 			continue
 		}
 		for _, pod := range w.pods {
@@ -208,7 +249,7 @@ func (w *filteredWorld) decide(t *rapid.T) {
 	case restarts && !isPossible:
 		t.Fatalf("a needless restart: %+v", decision)
 	case decision.Outcome == Keep:
-		if w.isOutdated || w.recordedBy != w.filter {
+		if w.isOutdated || w.recordedBy.filter != w.present.filter || w.recordedBy.differs(w.present) {
 			t.Fatalf("the record stays that of another filter: %+v", decision)
 		}
 		if decision.Verified {
@@ -225,8 +266,8 @@ func (w *filteredWorld) decide(t *rapid.T) {
 }
 
 func (w *filteredWorld) record(t *rapid.T, view *View, decision *Decision) {
-	writeRecord(w.deployment, decision.Checksums, noonPlus(w.now))
-	w.recordedBy, w.isOutdated = w.filter, false
+	writeRecordWithout(w.deployment, decision.Checksums, decision.Without, noonPlus(w.now))
+	w.recordedBy, w.isOutdated = w.present, false
 	for i := range w.edits { // they are old, or did not count
 		w.edits[i].isDue, w.edits[i].isPossible = false, false
 	}
@@ -258,7 +299,8 @@ func TestPodsRestartForTheEditsThatCountWhileFiltersChange(t *testing.T) {
 		}
 		actions := map[string]func(*rapid.T){
 			"edit": w.edit, "change the filter": w.changeFilter, "release": w.release, "replace a pod": w.replaceAPod, "drop the record": w.dropTheRecord,
-			"stop": w.stop, "start": w.start, "decide": w.decide,
+			"ignore a config": w.ignoreConfig,
+			"stop":            w.stop, "start": w.start, "decide": w.decide,
 		}
 		names := rapid.Permutation(slices.Sorted(maps.Keys(actions))).Draw(t, "actions")
 		names = append(names[:rapid.IntRange(2, len(names)).Draw(t, "kinds")], "edit", "change the filter", "decide")

@@ -2,8 +2,11 @@ package catalog
 
 // VisibleChanges returns the names of the keys in which two contents of a config differ for the
 // workload: of the keys that its containers see, those that were changed, added or removed. Either
-// content may be nil, for a config that does not exist.
+// content may be nil, for a config that does not exist. Changes of an ignored config are not visible.
 func (w *Workload) VisibleChanges(ref ConfigRef, before, after *Config) []string {
+	if after.isIgnored() {
+		return nil
+	}
 	selected := selections(referencesTo(w.References, ref))
 	return changedKeys(before.seenBy(selected), after.seenBy(selected))
 }

@@ -72,7 +72,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 	patch, err := newPatch(w, decision, catalog.Basis{
 		Template: w.Template, Key: view.Key, Budget: budget, Written: taken, Copies: copied || remain,
 		Timestamp: timestamp, WasWhole: r.deliveries.wasWholeAfter(w, decision.Outcome),
-		RestartedFor: restartedForAfter(w, &decision), Filter: w.Filter(),
+		RestartedFor: restartedForAfter(w, &decision), Without: decision.Without,
 	})
 	if err != nil {
 		return err

@@ -52,7 +52,7 @@ func isUncertain(err error) bool {
 func (j *journal) noteAttempt(ref catalog.WorkloadRef, a attempt) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	a.decision.Checksums = nil
+	a.decision.Checksums, a.decision.Without = nil, catalog.Without{}
 	attempts := j.attempts[ref]
 	attempts = append(attempts, a)
 	j.attempts[ref] = slices.Clone(attempts[max(0, len(attempts)-maxAttempts):])

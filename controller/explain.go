@@ -125,6 +125,7 @@ func seenOf(view *catalog.View, config catalog.ConfigRef) status.Seen {
 	seen := status.Seen{Config: config.String(), Optional: true}
 	known := view.Configs[config]
 	seen.Exists = known != nil && !known.Deleted
+	seen.Ignored = seen.Exists && known.Policy != nil && known.Policy.Ignored
 	var keys []string
 	for i := range view.Workload.References {
 		reference := &view.Workload.References[i]
@@ -219,6 +220,7 @@ func (c *Controller) ExplainConfig(name string, now time.Time) *status.Config {
 		return nil
 	}
 	policy := c.catalog.PolicyOf(ref)
+	explained.Ignored = policy.Ignored
 	explained.Gradual, explained.Window, explained.Hold = c.gate.isGradual(policy), policy.Window, policy.Hold
 	explained.Problem = brief.Text(c.gate.problemOfConfig(ref))
 	if known != nil {

@@ -131,8 +131,8 @@ func (g *gatekeeper) causes(w *catalog.Workload, decision *catalog.Decision) []g
 	}
 	for _, config := range w.Configs() {
 		isNamed := func(c gate.Cause) bool { return c.Config == config }
-		if !slices.ContainsFunc(causes[:len(decision.Causes)], isNamed) {
-			causes = append(causes, g.inGroup(gate.Cause{Config: config, IsGradual: g.isGradual(g.catalog.PolicyOf(config))}))
+		if policy := g.catalog.PolicyOf(config); !policy.Ignored && !slices.ContainsFunc(causes[:len(decision.Causes)], isNamed) {
+			causes = append(causes, g.inGroup(gate.Cause{Config: config, IsGradual: g.isGradual(policy)}))
 		}
 	}
 	return causes

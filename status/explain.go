@@ -35,6 +35,8 @@ type Seen struct {
 	Config   string `json:"config"`
 	Exists   bool   `json:"exists"`
 	Optional bool   `json:"optional,omitempty"`
+	// Ignored means that the config's own annotation lets its changes restart nobody.
+	Ignored bool `json:"ignored,omitempty"`
 	// AllKeys means that they see all keys. Otherwise KeyCount is how many they see, and Keys names
 	// the first of them, unless it is a Secret.
 	AllKeys  bool     `json:"allKeys"`
@@ -91,6 +93,8 @@ type Config struct {
 	// Content identifies the present content, such as for the annotation that calls it urgent.
 	Content string `json:"content,omitempty"`
 	Gradual bool   `json:"gradual"`
+	// Ignored means that its annotation lets its changes restart nobody.
+	Ignored bool `json:"ignored,omitempty"`
 	// Window and Hold are those of its annotations, and Problem is what is wrong with them.
 	Window  string `json:"window,omitempty"`
 	Hold    string `json:"hold,omitempty"`

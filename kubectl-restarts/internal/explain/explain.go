@@ -215,9 +215,17 @@ func (in *Input) configs() []ConfigRow {
 			row.Optional = row.Optional && reference.Optional
 		}
 		row.Keys, row.ReadAs = cmp.Or(rules, keys(ref, names, seesAll)), readAs(channels)
+		if in.isIgnored(ref) {
+			row.Keys = "none: the config is ignored"
+		}
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// isIgnored reports whether the config's own annotation lets its changes restart nobody.
+func (in *Input) isIgnored(ref catalog.ConfigRef) bool {
+	return slices.ContainsFunc(in.Configs, func(c *catalog.Config) bool { return c.Ref == ref && c.Policy != nil && c.Policy.Ignored })
 }
 
 // namedKeys is how many keys of a config are named.

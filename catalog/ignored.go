@@ -1,0 +1,105 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+)
+
+// A config whose own annotation says so is ignored: its changes restart nobody. A record does not have
+// its checksum, but says that it was ignored, so that a config that counts again is not taken for one
+// that has appeared.
+
+// isIgnored reports whether a config, which may be nil, is ignored.
+func (c *Config) isIgnored() bool { return c != nil && c.Policy != nil && c.Policy.Ignored }
+
+// countsAfter returns the moment after which edits of a config count; see [ConfigPolicy].
+func (c *Config) countsAfter() Sequence {
+	if c.Policy == nil {
+		return 0
+	}
+	return c.Policy.CountsAfter
+}
+
+// followIgnored notes on a config that has arrived whether its previous state, which may be nil, was
+// ignored, and reports whether that has changed. What came with the end of the annotation counts,
+// unless a list shows it: nobody knows then what came first.
+func (a *arrival) followIgnored(previous *Config, moment Sequence) (isNews bool) {
+	if previous == nil || previous.Deleted {
+		return a.config.isIgnored()
+	}
+	after := previous.countsAfter()
+	if previous.isIgnored() && !a.config.isIgnored() {
+		isNews = true
+		if after = moment - 1; a.listed {
+			after = moment
+		}
+	}
+	if after > 0 {
+		policy := ConfigPolicy{}
+		if a.config.Policy != nil {
+			policy = *a.config.Policy
+		}
+		policy.CountsAfter = after
+		a.config.Policy = &policy
+	}
+	return isNews || !previous.isIgnored() && a.config.isIgnored()
+}
+
+const (
+	// maxIgnored is how many bytes the names of ignored configs may have in the basis.
+	maxIgnored = 512
+	// otherIgnored stands for those that do not fit: any config that the record lacks.
+	otherIgnored = "*"
+)
+
+// ignored returns what the record says about the configs that are ignored: their names, sorted and
+// separated by commas. A config that is gone stays ignored if the record says so.
+func (v *View) ignored() string {
+	var names []string
+	for ofOne := range runs(v.Workload.References, ofOneConfig) {
+		ref := ofOne[0].Config
+		config := v.present(ref)
+		if config.isIgnored() || config == nil && v.Workload.Applied.saysIgnored(ref) {
+			names = append(names, ref.ignoredName())
+		}
+	}
+	all := strings.Join(names, ",")
+	if len(all) <= maxIgnored {
+		return all
+	}
+	fitting := all[:strings.LastIndex(all[:maxIgnored-len(otherIgnored)], ",")+1]
+	return fitting + otherIgnored
+}
+
+// ignoredName returns the name of a config in the list of ignored ones.
+func (r ConfigRef) ignoredName() string { return r.Kind.String() + "/" + r.Name }
+
+// ignored returns what the record says about ignored configs.
+func (r *AppliedState) ignored() string {
+	if r.Without == nil {
+		return ""
+	}
+	return r.Without.Ignored
+}
+
+// saysIgnored reports whether a trusted record lacks a config because it was ignored.
+func (r *AppliedState) saysIgnored(ref ConfigRef) bool {
+	if r.Without == nil || r.Without.Ignored == "" {
+		return false
+	}
+	names, _ := strings.CutSuffix(r.Without.Ignored, ","+otherIgnored)
+	hasOthers := strings.HasSuffix(r.Without.Ignored, otherIgnored)
+	_, isRecorded := r.Checksums[ref]
+	return !isRecorded && (hasOthers || slices.Contains(strings.Split(names, ","), ref.ignoredName()))
+}
+
+// wasIgnored reports whether an edit is no reason to restart, because the config was ignored at that
+// time, or may have been. What the record covers was not, or not for long enough to be recorded.
+func (h *history) wasIgnored(edit Edit) bool {
+	after, applied := h.config.countsAfter(), &h.workload.Applied
+	_, isRecorded := applied.Checksums[h.config.Ref]
+	if isRecorded && applied.Trusted && (h.narrowing == nil || h.narrowing.isCovered(edit)) {
+		return false
+	}
+	return (after > 0 || applied.saysIgnored(h.config.Ref)) && edit.Seen <= after
+}

@@ -1,0 +1,29 @@
+package catalog
+
+// Without is what a record does not cover.
+type Without struct {
+	// Filter is the filter by which the checksums were made.
+	Filter Filter
+	// Ignored are the configs that were ignored; see [View.ignored].
+	Ignored string
+}
+
+// readWithout notes what a trusted record does not cover.
+func (r *AppliedState) readWithout(b *basis) {
+	if r.Trusted {
+		r.Without = unlessZero(Without{b.Filter, b.Ignored})
+	}
+}
+
+// filteredMark follows the fingerprint in the basis of a record that was made by a filter. A version
+// that knows no filters finds a record for another pod template there, and does not trust it: it would
+// compare the checksums with those of keys that did not count.
+const filteredMark = "+filter"
+
+// templateMember returns how the basis names a pod template.
+func templateMember(fingerprint Fingerprint, filter Filter) string {
+	if filter == (Filter{}) {
+		return fingerprint.String()
+	}
+	return fingerprint.String() + filteredMark
+}
