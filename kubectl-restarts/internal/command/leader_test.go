@@ -18,7 +18,7 @@ func statusPage(t *testing.T) (address string) {
 		now := time.Now().Format(time.RFC3339Nano)
 		switch r.URL.Path {
 		case "/workload/deployment/shop/web/status.json":
-			fmt.Fprintf(w, `{"time":%q,"workload":"deployment/shop/web","state":"held","decision":{"outcome":"restart","reason":"the content differs","causes":"secret/db"},"gate":{"reason":"hold","why":"migration\u001b[2J"}}`, now)
+			fmt.Fprintf(w, `{"time":%q,"workload":"deployment/shop/web","state":"held","decision":{"outcome":"restart","reason":"the content differs","causes":"secret db changed"},"gate":{"reason":"hold","why":"migration\u001b[2J"}}`, now)
 		case "/namespace/shop/status.json":
 			fmt.Fprintf(w, `{"time":%q,"leads":true,"namespace":"shop","held":{"total":1,"items":[{"workload":"deployment/shop/web","state":"held","text":"\u001b[2J"}]}}`, now)
 		case "/status.json":
@@ -41,7 +41,7 @@ func TestTheLeaderIsAskedUnlessItCannotBe(t *testing.T) {
 		arguments   []string
 		says, notes string
 	}{
-		{[]string{"explain", "deploy/web", url}, "deployment/web in shop has not restarted yet for secret/db: migration\\u001b[2J.\n", ""},
+		{[]string{"explain", "deploy/web", url}, "deployment/web in shop has not restarted yet although secret db changed: migration\\u001b[2J.\n", ""},
 		{[]string{"explain", "deploy/other", url}, "Only the leader of the controller knows", "answers 404: The controller knows no enabled workload of this name. (--leader=false leaves it out)"},
 		{[]string{"explain", "deploy/web"}, "Only the leader of the controller knows", "there is no lease deployment-restart-controller/kubernetes-deployment-restart-controller; say where the controller runs"},
 		{[]string{"explain", "deploy/web", "--lease=mine", "--controller-namespace=ours"}, "Only the leader", "there is no lease ours/mine; "},

@@ -34,23 +34,23 @@ func (l *FromLeader) conclusion(workload string, now time.Time) string {
 	return fmt.Sprintf("%s is %s: %s.", workload, l.State, l.Decision.Reason)
 }
 
-// due says what becomes of a restart that is due.
+// due says what becomes of a restart that is due. The causes are a sentence, such as "configmap web changed".
 func (l *FromLeader) due(now time.Time) string {
-	causes := ""
-	if l.Decision.Causes != "" {
-		causes = " for " + l.Decision.Causes
+	because, although := "", ""
+	if causes := l.Decision.Causes; causes != "" {
+		because, although = ": "+causes, " although "+causes
 	}
 	switch {
 	case l.Change != nil:
-		return fmt.Sprintf("restarts%s when its grace period ends, %s", causes, when(l.Change.Due, now))
+		return fmt.Sprintf("restarts when its grace period ends, %s%s", when(l.Change.Due, now), because)
 	case l.Gate == nil:
-		return fmt.Sprintf("is due to restart%s, but the controller restarts nothing: it is a dry run", causes)
+		return "is due to restart, but the controller restarts nothing, as in a dry run" + because
 	case !l.Gate.MayBegin:
-		return fmt.Sprintf("has not restarted yet%s: %s", causes, waitsFor(l.Gate, now))
+		return fmt.Sprintf("has not restarted yet%s: %s", although, waitsFor(l.Gate, now))
 	case l.ByHand != "":
-		return fmt.Sprintf("does not restart by itself%s: %s", causes, l.ByHand)
+		return fmt.Sprintf("does not restart by itself%s: %s", although, l.ByHand)
 	}
-	return fmt.Sprintf("is about to restart%s", causes)
+	return "is about to restart" + because
 }
 
 func (l *FromLeader) isRolling() bool {

@@ -22,31 +22,31 @@ func asked(answer status.Workload) *explain.Input {
 }
 
 func TestTheConclusionIsWhatTheLeaderDecides(t *testing.T) {
-	due := status.Decision{Outcome: "restart", Reason: "the content differs from the record", Causes: "secret/db"}
+	due := status.Decision{Outcome: "restart", Reason: "the content differs from the record", Causes: "secret db changed"}
 	upToDate := status.Decision{Outcome: "keep", Reason: "the pods are up to date"}
 	soon := now.Add(90 * time.Second)
 	gate := func(a status.Answer) status.Workload { return status.Workload{Decision: due, Gate: &a} }
 	in := func(state status.State) status.Entry { return status.Entry{State: state} }
 	rolling := status.Entry{State: status.Rolling, Pods: &status.Pods{Wanted: 3, Updated: 2, Available: 1}}
 	for want, answer := range map[string]status.Workload{
-		"restarts for secret/db when its grace period ends, at 2026-11-20T12:01:30Z (in 90s).":                                    {Decision: due, Change: &status.Change{Due: soon}},
-		"is due to restart for secret/db, but the controller restarts nothing: it is a dry run.":                                  {Decision: due},
-		"has not restarted yet for secret/db: migration under way.":                                                               gate(status.Answer{Reason: "hold", Why: "migration under way"}),
-		"has not restarted yet for secret/db: its window opens at ten.":                                                           gate(status.Answer{Reason: "window", Why: "its window opens at ten", Until: soon}),
-		"has not restarted yet for secret/db: its configs keep changing, so it restarts later, at 2026-11-20T12:01:30Z (in 90s).": gate(status.Answer{Reason: "backoff", Until: soon}),
-		"has not restarted yet for secret/db: it waits for its turn in the slow start of secret/shop/db.":                         gate(status.Answer{Reason: "slow-start", On: "secret/shop/db"}),
-		"has not restarted yet for secret/db: it waits for its turn: as many restarts as allowed are under way.":                  gate(status.Answer{Reason: "limit"}),
-		"has not restarted yet for secret/db: an earlier wave of its namespace is not over.":                                      gate(status.Answer{Reason: "wave"}),
-		"has not restarted yet for secret/db: secret/shop/db is halted.":                                                          gate(status.Answer{Reason: "halt", On: "secret/shop/db"}),
-		"has not restarted yet for secret/db: the halts of former leaders have not been read yet.":                                gate(status.Answer{Why: "the halts of former leaders have not been read yet"}),
-		"has not restarted yet for secret/db: it waits, at 2026-11-20T12:00:00Z.":                                                 gate(status.Answer{Reason: "something new", Until: now}),
-		"is about to restart for secret/db.":                                                                                      gate(status.Answer{MayBegin: true}),
-		"does not restart by itself for secret/db: it is paused.":                                                                 {Decision: due, Gate: &status.Answer{MayBegin: true}, ByHand: "it is paused"},
-		"has not been looked at yet: its window is closed, at 2026-11-20T12:01:30Z (in 90s).":                                     {Decision: upToDate, Gate: &status.Answer{Reason: "window", Until: soon}},
-		"is rolling: 2 of 3 pods updated, 1 available.":                                                                           {Entry: rolling, Decision: upToDate},
-		"has failed after its restart: its pods crash.":                                                                           {Entry: in(status.Failed), Decision: upToDate, Last: &status.Restart{Why: "its pods crash."}},
-		"is settled: the pods are up to date.":                                                                                    {Entry: in(status.Settled), Decision: upToDate},
-		"is deciding: a config changed, and no record shows whether the pods have read it.":                                       {Entry: in(status.Deciding), Decision: status.Decision{Outcome: "ask", Reason: "a config changed, and no record shows whether the pods have read it"}},
+		"restarts when its grace period ends, at 2026-11-20T12:01:30Z (in 90s): secret db changed.":                                            {Decision: due, Change: &status.Change{Due: soon}},
+		"is due to restart, but the controller restarts nothing, as in a dry run: secret db changed.":                                          {Decision: due},
+		"has not restarted yet although secret db changed: migration under way.":                                                               gate(status.Answer{Reason: "hold", Why: "migration under way"}),
+		"has not restarted yet although secret db changed: its window opens at ten.":                                                           gate(status.Answer{Reason: "window", Why: "its window opens at ten", Until: soon}),
+		"has not restarted yet although secret db changed: its configs keep changing, so it restarts later, at 2026-11-20T12:01:30Z (in 90s).": gate(status.Answer{Reason: "backoff", Until: soon}),
+		"has not restarted yet although secret db changed: it waits for its turn in the slow start of secret/shop/db.":                         gate(status.Answer{Reason: "slow-start", On: "secret/shop/db"}),
+		"has not restarted yet although secret db changed: it waits for its turn: as many restarts as allowed are under way.":                  gate(status.Answer{Reason: "limit"}),
+		"has not restarted yet although secret db changed: an earlier wave of its namespace is not over.":                                      gate(status.Answer{Reason: "wave"}),
+		"has not restarted yet although secret db changed: secret/shop/db is halted.":                                                          gate(status.Answer{Reason: "halt", On: "secret/shop/db"}),
+		"has not restarted yet although secret db changed: the halts of former leaders have not been read yet.":                                gate(status.Answer{Why: "the halts of former leaders have not been read yet"}),
+		"has not restarted yet although secret db changed: it waits, at 2026-11-20T12:00:00Z.":                                                 gate(status.Answer{Reason: "something new", Until: now}),
+		"is about to restart: secret db changed.":                                                                                              gate(status.Answer{MayBegin: true}),
+		"does not restart by itself although secret db changed: it is paused.":                                                                 {Decision: due, Gate: &status.Answer{MayBegin: true}, ByHand: "it is paused"},
+		"has not been looked at yet: its window is closed, at 2026-11-20T12:01:30Z (in 90s).":                                                  {Decision: upToDate, Gate: &status.Answer{Reason: "window", Until: soon}},
+		"is rolling: 2 of 3 pods updated, 1 available.":                                                                                        {Entry: rolling, Decision: upToDate},
+		"has failed after its restart: its pods crash.":                                                                                        {Entry: in(status.Failed), Decision: upToDate, Last: &status.Restart{Why: "its pods crash."}},
+		"is settled: the pods are up to date.":                                                                                                 {Entry: in(status.Settled), Decision: upToDate},
+		"is deciding: a config changed, and no record shows whether the pods have read it.":                                                    {Entry: in(status.Deciding), Decision: status.Decision{Outcome: "ask", Reason: "a config changed, and no record shows whether the pods have read it"}},
 	} {
 		if got := explain.Explain(asked(answer)).Conclusion; got != "deployment/web in shop "+want {
 			t.Errorf("the conclusion is %q, want %q", got, want)
@@ -58,7 +58,7 @@ func TestWhatTheLeaderAnswersIsShownAndSafe(t *testing.T) {
 	report := explain.Explain(asked(status.Workload{
 		Entry:       status.Entry{State: status.Held, Since: now.Add(-time.Minute), Exposed: true},
 		GracePeriod: 2.5, Problems: []string{"annotation x\x1b[2J is wrong"},
-		Decision: status.Decision{Outcome: "restart", Reason: "the content differs from the record", Causes: "configmap/settings: LEVEL"},
+		Decision: status.Decision{Outcome: "restart", Reason: "the content differs from the record", Causes: "configmap settings changed (keys: LEVEL)"},
 		Gate:     &status.Answer{Reason: "hold", Why: "two\nlines\u202e"},
 		Change:   &status.Change{Due: now.Add(time.Second), For: []string{"configmap/shop/settings"}},
 		Last:     &status.Restart{Time: now.Add(-time.Hour), Cause: "secret/db", Outcome: status.Delivered, Took: 12},
@@ -71,7 +71,7 @@ func TestWhatTheLeaderAnswersIsShownAndSafe(t *testing.T) {
 	want := strings.TrimPrefix(`
 Leader:       pod leader-1
   State:      held for 60s; its pods have read the new content already
-  Decision:   restart: the content differs from the record: configmap/settings: LEVEL
+  Decision:   restart: the content differs from the record: configmap settings changed (keys: LEVEL)
   Gate:       hold: two\u000alines\u202e
   Change:     configmap/shop/settings waits until 2026-11-20T12:00:01Z
   Restart:    2026-11-20T11:00:00Z, secret/db, delivered after 12s
