@@ -106,6 +106,19 @@ func (r *OptInRules) ReadNamespace(meta *metav1.ObjectMeta) Namespace {
 	return n
 }
 
+// Succeed takes over what is known of the previous state of a Namespace, after which the watch showed this one at the
+// given time, or zero if something may have happened in between that it did not show. An annotation or a label that
+// is removed leaves no time in the Namespace.
+func (n *Namespace) Succeed(previous *Namespace, shown time.Time) {
+	isFreed := previous.Choice == OptsOut && n.Choice == Unsaid || n.IsSelected && !previous.IsSelected
+	switch {
+	case previous.Choice == n.Choice && previous.IsSelected == n.IsSelected:
+		n.Since = previous.Since // the owner may have written something else
+	case isFreed && !n.Since.After(previous.Since):
+		n.Since = latest(n.Since, shown)
+	}
+}
+
 // selectedBy returns the earliest known time by which labels had come to match.
 func selectedBy(meta *metav1.ObjectMeta, selector labels.Selector) (by time.Time) {
 	requirements, _ := selector.Requirements()

@@ -15,7 +15,7 @@ func (c *Controller) observe(o *observation) {
 	case o.config != nil:
 		c.observeConfig(o.config)
 	case o.namespace != nil:
-		c.observeNamespace(o.namespace)
+		c.observeNamespace(o.namespace, time.Now())
 	default:
 		c.observeWorkload(o.workload)
 	}

@@ -25,7 +25,7 @@ type optIns struct {
 	// since is when the rules began to apply; see [catalog.OptInNote].
 	since      time.Time
 	namespaces map[string]*catalog.Namespace
-	// candidates are the workloads whose Namespace matters, by namespace.
+	// candidates are the workloads whose Namespace matters, or will if they no longer opt out, by namespace.
 	candidates map[string]map[catalog.WorkloadRef]*workloadObservation
 }
 
@@ -47,7 +47,7 @@ func (o *optIns) take(w *workloadObservation) *catalog.Workload {
 }
 
 func (o *optIns) note(w *workloadObservation) {
-	if w.workload == nil {
+	if w.workload == nil && !o.rules.MayCount(catalog.Unsaid, w.ref.Namespace) {
 		o.forget(w.ref)
 		return
 	}
@@ -56,7 +56,20 @@ func (o *optIns) note(w *workloadObservation) {
 		candidates = make(map[catalog.WorkloadRef]*workloadObservation)
 		o.candidates[w.ref.Namespace] = candidates
 	}
+	w.succeed(candidates[w.ref], time.Now())
 	candidates[w.ref] = w
+}
+
+// succeed takes over what is known of the previous state of a workload, nil if the watch may have missed some. An
+// opt-out that is removed leaves no time in the workload.
+func (w *workloadObservation) succeed(previous *workloadObservation, shown time.Time) {
+	switch {
+	case previous == nil:
+	case previous.choice == w.choice:
+		w.optedOutUntil = previous.optedOutUntil
+	case previous.choice == catalog.OptsOut && w.choice == catalog.Unsaid:
+		w.optedOutUntil = shown
+	}
 }
 
 // counting returns a workload as it counts, nil if it does not. The caller holds the lock.
@@ -69,7 +82,11 @@ func (o *optIns) counting(w *workloadObservation) *catalog.Workload {
 		counting := *w.workload // the catalog takes it over
 		return &counting
 	}
-	return w.workload.Following(namespace, o.since)
+	since := o.since
+	if w.optedOutUntil.After(since) {
+		since = w.optedOutUntil
+	}
+	return w.workload.Following(namespace, since)
 }
 
 // read returns a workload that was read apart from the watches as it counts, nil if it does not.
@@ -79,6 +96,7 @@ func (o *optIns) read(found *observation) *catalog.Workload {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	found.workload.succeed(o.candidates[found.workload.ref.Namespace][found.workload.ref], time.Now())
 	return o.counting(found.workload)
 }
 
@@ -121,11 +139,15 @@ func (k namespaceKind) reduce(object any) (*observation, error) {
 	return &observation{resourceVersion: namespace.ResourceVersion, namespace: &reduced}, nil
 }
 
-// observeNamespace takes in a Namespace, and what that changes for its workloads.
-func (c *Controller) observeNamespace(namespace *catalog.Namespace) {
+// observeNamespace takes in a Namespace, and what that changes for its workloads. The watch showed it at the given
+// time, as far as it shows more than a list does; otherwise that is zero.
+func (c *Controller) observeNamespace(namespace *catalog.Namespace, shown time.Time) {
 	c.optIns.mu.Lock()
 	defer c.optIns.mu.Unlock()
 	known := c.optIns.namespaces[namespace.Name]
+	if known != nil {
+		namespace.Succeed(known, shown)
+	}
 	c.optIns.namespaces[namespace.Name] = namespace
 	if known == nil || known.Choice != namespace.Choice || known.IsSelected != namespace.IsSelected {
 		c.reconsider(namespace.Name)
@@ -144,7 +166,7 @@ func (c *Controller) listNamespaces(only string, all []*observation) {
 	listed := make(map[string]struct{}, len(all))
 	for _, o := range all {
 		listed[o.namespace.Name] = struct{}{}
-		c.observeNamespace(o.namespace)
+		c.observeNamespace(o.namespace, time.Time{})
 	}
 	c.optIns.mu.Lock()
 	defer c.optIns.mu.Unlock()

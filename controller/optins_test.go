@@ -191,6 +191,93 @@ func TestWorkloadsThatAreGoneAreForgottenWithTheirNamespaces(t *testing.T) {
 	}
 }
 
+// Enabling a workload does not restart it, also if it is enabled by removing an annotation, which leaves no time.
+func TestRemovingAnOptOutRestartsNothing(t *testing.T) {
+	negative, err := labels.Parse("!legacy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nothing := func(*world) {}
+	for name, test := range map[string]struct {
+		rules              catalog.OptInRules
+		namespace, label   string
+		workload           string
+		removed, meanwhile func(*world)
+		want               catalog.Outcome
+	}{
+		"of its Namespace": {
+			catalog.OptInRules{ByDefault: true}, "disabled", "tier=web", "", func(w *world) { w.says("a", "") }, nothing, catalog.RecordOnly,
+		},
+		"of its Namespace, which is labelled after that": {
+			catalog.OptInRules{ByDefault: true}, "disabled", "tier=web", "",
+			func(w *world) {
+				w.says("a", "")
+				w.says("a", "", "tier=db")
+				w.changed("a/web", func(*appsv1.Deployment) {})
+			}, nothing, catalog.RecordOnly,
+		},
+		"of its Namespace, and an edit follows": {
+			catalog.OptInRules{ByDefault: true}, "disabled", "tier=web", "", func(w *world) { w.says("a", "") }, func(w *world) { w.edited("a/c", "3") }, catalog.Restart,
+		},
+		"of its Namespace, in a gap in which an edit may have followed": {
+			catalog.OptInRules{ByDefault: true}, "disabled", "tier=web", "",
+			func(w *world) { list(w, "namespaces", map[string]*corev1.Namespace{"a": {ObjectMeta: w.meta("/a")}}) }, nothing, catalog.Restart,
+		},
+		"of its Namespace by a label": {
+			catalog.OptInRules{ByDefault: true, Selector: negative}, "", "legacy=yes", "", func(w *world) { w.says("a", "") }, nothing, catalog.RecordOnly,
+		},
+		"of its own": {
+			catalog.OptInRules{ByDefault: true}, "", "tier=web", "disabled", func(w *world) { w.changed("a/web", removeOptOut) }, nothing, catalog.RecordOnly,
+		},
+		"of its own, and it is written after that": {
+			catalog.OptInRules{ByDefault: true}, "", "tier=web", "disabled",
+			func(w *world) { w.changed("a/web", removeOptOut); w.changed("a/web", func(*appsv1.Deployment) {}) }, nothing, catalog.RecordOnly,
+		},
+		"of its own, and it is read after a conflict": {
+			catalog.OptInRules{ByDefault: true}, "", "tier=web", "disabled", func(w *world) {
+				w.changed("a/web", removeOptOut)
+				w.deployments["a/web"].ResourceVersion = w.nextVersion()
+				if found, err := reduce(w.deployments["a/web"], &w.controller.optIns.rules); err == nil {
+					w.controller.restarter.observeRead(found)
+				}
+			}, nothing, catalog.RecordOnly,
+		},
+		"of its own, and an edit follows": {
+			catalog.OptInRules{ByDefault: true}, "", "tier=web", "disabled", func(w *world) { w.changed("a/web", removeOptOut) }, func(w *world) { w.edited("a/c", "3") }, catalog.Restart,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := ruled(t, test.rules)
+			w.controller.optIns.since = time.Now().Add(-time.Hour)
+			w.says("a", test.namespace, test.label)
+			w.edited("a/c", "1")
+			w.runsPlain("a/web", test.workload)
+			w.edited("a/c", "2")
+			test.removed(w)
+			test.meanwhile(w)
+			if got := w.decidedFor(t, "a/web", time.Now().Add(-30*time.Minute)); got != test.want {
+				t.Errorf("decided to %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func removeOptOut(d *appsv1.Deployment) { delete(d.Annotations, catalog.EnabledAnnotation) }
+
+// decidedFor returns the decision about a Deployment with a pod that has run since the given time.
+func (w *world) decidedFor(t *testing.T, name string, started time.Time) catalog.Outcome {
+	t.Helper()
+	view, counts := w.controller.catalog.View(catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: w.deployments[name].Namespace, Name: w.deployments[name].Name})
+	if !counts {
+		t.Fatalf("%s does not count", name)
+	}
+	decision := catalog.Decide(view)
+	if decision.Outcome == catalog.AskPods {
+		decision = catalog.DecideByPods(view, []catalog.Pod{{Mounted: started, Started: []catalog.Start{{Container: "app", At: started}}}})
+	}
+	return decision.Outcome
+}
+
 func TestRulesAreNotedOnceForEachSetOfNamespaces(t *testing.T) {
 	o := newOptIns(catalog.OptInRules{ByDefault: true}, nil)
 	other := newOptIns(catalog.OptInRules{ByNamespace: true}, []string{"a"})

@@ -3,6 +3,7 @@ package controller
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +27,8 @@ type workloadObservation struct {
 	// last wrote to the workload, empty if it is not known.
 	optIn, lastWriter string
 	choice            catalog.Choice
+	// optedOutUntil is when the watch showed that the workload no longer opts out, zero if it did not.
+	optedOutUntil time.Time
 	// workload is nil for a workload that does not count, whatever its Namespace says.
 	workload *catalog.Workload
 }
