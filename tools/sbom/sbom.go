@@ -58,7 +58,7 @@ func identify(module *debug.Module, version string) (name, at string) {
 	switch {
 	case module.Replace == nil:
 		return module.Path, module.Version
-	case module.Replace.Version == "":
+	case strings.HasPrefix(module.Replace.Path, "."):
 		return module.Path, version
 	}
 	return module.Replace.Path, module.Replace.Version
