@@ -137,3 +137,16 @@ func (w *Workload) Following(namespace *Namespace, rules time.Time) *Workload {
 	}
 	return &following
 }
+
+// Redate takes in that a workload had opted in by another time than it seemed; see [Workload.OptedIn].
+func (c *Catalog) Redate(ref WorkloadRef, optedIn time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.workload(ref)
+	if known == nil {
+		return
+	}
+	redated := *known
+	redated.OptedIn = optedIn
+	c.keepWorkload(&redated)
+}

@@ -298,6 +298,7 @@ func (c *Controller) judge(ref catalog.WorkloadRef) verdict {
 func (c *Controller) Lead(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	c.relearnOptIns(ctx) // before anything is decided
 	c.beginToLead()
 	defer c.leading.Store(false)
 	var group sync.WaitGroup

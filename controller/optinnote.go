@@ -64,10 +64,33 @@ func (o *optIns) learnSince(ctx context.Context, store *haltStore) error {
 		return err
 	}
 	notes := catalog.ReadOptInNotes(object.Annotations[catalog.OptInsAnnotation])
-	if note, isNoted := notes[o.set]; isNoted && note.IsAbout(&o.rules) {
-		o.mu.Lock()
-		defer o.mu.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if note, isNoted := notes[o.set]; isNoted && note.IsAbout(&o.rules) && note.Since.Before(o.since) {
 		o.since = note.Since
 	}
 	return nil
+}
+
+// relearnOptIns takes over from a former leader that may have noted the rules only after this process began to
+// watch, and since when they have applied to it, which was earlier.
+func (c *Controller) relearnOptIns(ctx context.Context) {
+	ctx, stop := context.WithTimeout(ctx, haltsPeriod)
+	defer stop()
+	before := c.optIns.appliesSince()
+	if err := c.optIns.learnSince(ctx, c.halts.store); err != nil {
+		c.log.Warn("cannot find out again since when workloads are enabled that have no annotation", "since", before, "error", err)
+	}
+	c.optIns.mu.Lock()
+	defer c.optIns.mu.Unlock()
+	if c.optIns.since.Equal(before) {
+		return
+	}
+	for _, candidates := range c.optIns.candidates {
+		for ref, w := range candidates {
+			if counting := c.optIns.counting(w); counting != nil {
+				c.catalog.Redate(ref, counting.OptedIn)
+			}
+		}
+	}
 }

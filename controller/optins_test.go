@@ -278,6 +278,40 @@ func (w *world) decidedFor(t *testing.T, name string, started time.Time) catalog
 	return decision.Outcome
 }
 
+func TestANewLeaderCountsTheEditsSinceTheRulesAppliedToTheFormerOne(t *testing.T) {
+	for name, test := range map[string]struct {
+		noted catalog.OptInRules
+		since time.Duration // before now
+		want  catalog.Outcome
+	}{
+		"the same rules":                  {catalog.OptInRules{ByDefault: true}, time.Hour, catalog.Restart},
+		"the same rules, since the edit":  {catalog.OptInRules{ByDefault: true}, time.Minute, catalog.RecordOnly},
+		"other rules":                     {catalog.OptInRules{ByNamespace: true}, time.Hour, catalog.RecordOnly},
+		"the same rules, from the future": {catalog.OptInRules{ByDefault: true}, -time.Hour, catalog.RecordOnly},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := ruled(t, catalog.OptInRules{ByDefault: true})
+			w.says("a", "")
+			edited := &corev1.ConfigMap{ObjectMeta: w.meta("a/c"), Data: map[string]string{"k": "1"}}
+			edited.ManagedFields = []metav1.ManagedFieldsEntry{{
+				Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Time: &metav1.Time{Time: time.Now().Add(-20 * time.Minute)},
+				FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:k":{}}}`),
+			}}
+			list(w, "configmaps", map[string]*corev1.ConfigMap{"a/c": edited})
+			w.runsPlain("a/web", "")
+			former := newOptIns(test.noted, nil)
+			former.since = time.Now().Add(-test.since)
+			server := &haltServer{}
+			w.controller.halts.store = storeOf(t, server)
+			former.noteOn(&server.object)
+			w.controller.relearnOptIns(t.Context())
+			if got := w.decidedFor(t, "a/web", time.Now().Add(-30*time.Minute)); got != test.want {
+				t.Errorf("decided to %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
 func TestRulesAreNotedOnceForEachSetOfNamespaces(t *testing.T) {
 	o := newOptIns(catalog.OptInRules{ByDefault: true}, nil)
 	other := newOptIns(catalog.OptInRules{ByNamespace: true}, []string{"a"})
