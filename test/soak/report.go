@@ -36,8 +36,8 @@ const stoodBy = "standing by: another controller drives deployments"
 
 // These are enough to see what the violations have in common.
 const (
-	shownViolations = 20
-	shownStories    = 3
+	shownViolations = 8 // of each rule
+	shownStories    = 5
 )
 
 // String is the report as people read it.
@@ -49,12 +49,15 @@ func (r *report) String() string {
 	for _, failure := range r.failures {
 		fmt.Fprintf(&text, "WRONG: %s\n", failure)
 	}
-	for i := range r.violations[:min(shownViolations, len(r.violations))] {
+	byRule := map[string]int{}
+	for i := range r.violations {
 		v := &r.violations[i]
-		fmt.Fprintf(&text, "WRONG: %s: %s %s at %s: %s\n", v.Rule, v.Workload.Kind, v.Workload.Name, v.At.UTC().Format("15:04:05.000"), v.What)
+		if byRule[v.Rule]++; byRule[v.Rule] <= shownViolations {
+			fmt.Fprintf(&text, "WRONG: %s: %s %s at %s: %s\n", v.Rule, v.Workload.Kind, v.Workload.Name, v.At.UTC().Format("15:04:05.000"), v.What)
+		}
 	}
-	if more := len(r.violations) - shownViolations; more > 0 {
-		fmt.Fprintf(&text, "       and %d more\n", more)
+	if len(r.violations) > 0 {
+		fmt.Fprintf(&text, "       in all: %s\n", list(byRule))
 	}
 	text.WriteString(r.stories)
 	verdict := "nothing lost, nothing needless, nothing leaked"
@@ -108,17 +111,18 @@ func (s *soak) report(atEnd footprint) *report {
 	return r
 }
 
-// stories describes what happened to the first workloads that went wrong, and what the
-// controllers' logs have about them.
+// stories describes what happened to the first workload that went wrong by each rule, and what the
+// controllers' logs have about it.
 func (s *soak) stories(violations []model.Violation) string {
 	var shown []model.WorkloadRef
+	rules := map[string]bool{}
 	var text strings.Builder
 	for i := range violations {
-		ref := violations[i].Workload
-		if len(shown) == shownStories || slices.Contains(shown, ref) {
+		ref, rule := violations[i].Workload, violations[i].Rule
+		if len(shown) == shownStories || slices.Contains(shown, ref) || rules[rule] {
 			continue
 		}
-		shown = append(shown, ref)
+		shown, rules[rule] = append(shown, ref), true
 		fmt.Fprintf(&text, "%sthe controllers' logs about it:\n%s", s.judge.story(ref), s.replicas.logs(ref.Name+" "))
 	}
 	return text.String()

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kubernetes-deployment-restart-controller/test/soak/model"
 )
 
 // About 90 seconds each, with the start and the end; `make soak` plays for as long as
@@ -129,6 +131,23 @@ func TestTimesAreReportedByMedianAndPercentile(t *testing.T) {
 	}
 	if got := times(nil).String(); got != "none" {
 		t.Errorf("without times it says %q", got)
+	}
+}
+
+func TestAReportShowsAllRulesThatWereBroken(t *testing.T) {
+	r := &report{violations: make([]model.Violation, 100)}
+	for i := range r.violations {
+		r.violations[i].Rule = model.Overlooked
+	}
+	r.violations[99].Rule = model.Needless
+	text := r.String()
+	for _, want := range []string{"WRONG: needless", "in all: needless 1, overlooked 99"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report lacks %q:\n%s", want, text)
+		}
+	}
+	if got := strings.Count(text, "WRONG: overlooked"); got != shownViolations {
+		t.Errorf("it shows %d of one rule, want %d", got, shownViolations)
 	}
 }
 
