@@ -209,10 +209,11 @@ func (c *Config) seen(selections []Selection) []Key {
 	return seen
 }
 
-// SelectedKeys returns the names of the keys that a selection selects, sorted.
-func (c *Config) SelectedKeys(selection Selection) []string {
+// SelectedKeys returns the names of the keys that any of the references selects, which are references of a
+// workload to this config in their order. The names are sorted, and each once, however many references there are.
+func (c *Config) SelectedKeys(references []Reference) []string {
 	var names []string
-	for _, key := range c.seen([]Selection{selection}) {
+	for _, key := range c.seen(selections(references)) {
 		names = append(names, key.Name)
 	}
 	return names

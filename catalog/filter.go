@@ -30,9 +30,10 @@ const (
 	// maxFilterEntries is how many entries one annotation may have. Each is compared with the name of
 	// each config that the pod template mentions.
 	maxFilterEntries = 100
-	// maxKeyGlobs is how many of them may have wildcards in the name of a key. Each is compared with
-	// each key of the configs that it is about, whenever the workload is decided about.
-	maxKeyGlobs = 10
+	// maxFilterGlobs is how many of them may have wildcards. They take longer to compare, may be about all
+	// configs that the workload reads, and are kept for each of these if they name keys. If the name of
+	// the key has wildcards, it is also compared with each key whenever the workload is decided about.
+	maxFilterGlobs = 10
 )
 
 // size returns how many bytes the filter takes in the basis.
@@ -60,9 +61,22 @@ func (r *policyReader) filter() Filter {
 	return f
 }
 
+// isUsable reports whether annotations can say this. Anyone may write a record under the name of the
+// controller, and nothing else limits what a filter there says.
+func (f Filter) isUsable() bool {
+	is := func(text string) bool {
+		usable, problem := readEntries(text)
+		return usable == text && problem == ""
+	}
+	return is(f.Only) && is(f.Ignore)
+}
+
 // entries returns the usable entries of an annotation, and what is wrong with the others.
 func (r *policyReader) entries(name string) (usable, problem string) {
-	text := r.annotations[name]
+	return readEntries(r.annotations[name])
+}
+
+func readEntries(text string) (usable, problem string) {
 	if text == "" {
 		return "", ""
 	}
@@ -85,9 +99,9 @@ func normalEntries(entries []string) (usable, problem string) {
 			continue
 		}
 		e, err := parseEntry(text)
-		if e.key != "" && !isLiteral(e.key) {
-			if globs++; err == nil && globs > maxKeyGlobs {
-				err = fmt.Errorf("it is one of more than %d entries with wildcards in the name of a key", maxKeyGlobs)
+		if !isLiteral(text) {
+			if globs++; err == nil && globs > maxFilterGlobs {
+				err = fmt.Errorf("it is one of more than %d entries with wildcards", maxFilterGlobs)
 			}
 		}
 		if err == nil {
@@ -104,13 +118,16 @@ func normalEntries(entries []string) (usable, problem string) {
 type entry struct {
 	kind      ConfigKind
 	name, key string
+	hasGlob   bool // the name is a glob
+	// rule is the key as a [keyRules] has it. All configs that the entry is about share it.
+	rule string
 }
 
 // parseEntry parses an entry: KIND/NAME or KIND/NAME:KEY.
 func parseEntry(text string) (entry, error) {
 	kind, rest, _ := strings.Cut(text, "/")
 	name, key, hasKey := strings.Cut(rest, ":")
-	e := entry{parseConfigKind(strings.ToLower(kind)), name, key}
+	e := entry{kind: parseConfigKind(strings.ToLower(kind)), name: name, key: key}
 	if e.kind == 0 {
 		return entry{}, fmt.Errorf("it does not begin with %q or %q", ConfigMap.String()+"/", Secret.String()+"/")
 	}
@@ -132,7 +149,7 @@ func (e entry) String() string {
 }
 
 func (e entry) isAbout(ref ConfigRef) bool {
-	return e.kind == ref.Kind && matchesGlob(e.name, ref.Name)
+	return e.kind == ref.Kind && (e.name == ref.Name || e.hasGlob && matchesGlob(e.name, ref.Name))
 }
 
 // rules are the entries of a [Filter].
@@ -141,15 +158,18 @@ type rules struct {
 }
 
 // rules parses the texts of a filter.
-func (f Filter) rules() rules { return rules{parseEntries(f.Only), parseEntries(f.Ignore)} }
+func (f Filter) rules() rules {
+	return rules{parseEntries(f.Only, onlyRule), parseEntries(f.Ignore, ignoreRule)}
+}
 
-func parseEntries(text string) []entry {
+func parseEntries(text, mark string) []entry {
 	if text == "" {
 		return nil
 	}
 	var entries []entry
 	for text := range strings.SplitSeq(text, ",") {
 		if e, err := parseEntry(text); err == nil {
+			e.hasGlob, e.rule = !isLiteral(e.name), mark+e.key
 			entries = append(entries, e)
 		}
 	}
@@ -182,7 +202,7 @@ func (r rules) of(ref ConfigRef) keyRules {
 	for _, e := range r.only {
 		if e.isAbout(ref) {
 			keys.none, hasWhole = false, hasWhole || e.key == ""
-			keys.only = append(keys.only, e.key)
+			keys.only = append(keys.only, e.rule)
 		}
 	}
 	if hasWhole {
@@ -191,21 +211,31 @@ func (r rules) of(ref ConfigRef) keyRules {
 	for _, e := range r.ignore {
 		if e.isAbout(ref) {
 			keys.none = keys.none || strings.Trim(e.key, "*") == ""
-			keys.ignore = append(keys.ignore, e.key)
+			keys.ignore = append(keys.ignore, e.rule)
 		}
 	}
 	return keys
 }
 
 // keyRules say which keys of a config count: those that match one of the globs in only, if there are
-// any, and none of those in ignore.
+// any, and none of those in ignore. Each glob follows the character that says in which of the two it is.
 type keyRules struct {
 	only, ignore []string
 	none         bool
+	// names select what counts of all keys of the config, whichever container reads it; byRules means
+	// that they are rules. Both are computed once, for the first container.
+	names   []string
+	byRules bool
 }
 
+// The first characters of rules.
+const (
+	onlyRule   = "+"
+	ignoreRule = "-"
+)
+
 func (k *keyRules) counts(key string) bool {
-	matches := func(glob string) bool { return matchesGlob(glob, key) }
+	matches := func(rule string) bool { return matchesGlob(rule[1:], key) }
 	return !k.none && (len(k.only) == 0 || slices.ContainsFunc(k.only, matches)) && !slices.ContainsFunc(k.ignore, matches)
 }
 
@@ -219,13 +249,26 @@ func (k *keyRules) limit(keys Selection) (Selection, bool) {
 		return keys, true
 	case isList:
 		keys.Names = k.counting(names)
-		return keys, len(keys.Names) > 0
-	case len(k.only) > 0 && !slices.ContainsFunc(k.only, func(glob string) bool { return !isLiteral(glob) }):
-		keys.Names = k.counting(slices.Sorted(slices.Values(k.only)))
-		return keys, len(keys.Names) > 0
+	default:
+		keys.Names, keys.ByRules = k.ofAll()
 	}
-	keys.Names, keys.ByRules = k.encoded(), true
-	return keys, true
+	return keys, len(keys.Names) > 0
+}
+
+// ofAll selects what counts of all keys: by their names if the rules list them, otherwise by the rules.
+func (k *keyRules) ofAll() (names []string, byRules bool) {
+	switch {
+	case k.names != nil:
+	case len(k.only) > 0 && !slices.ContainsFunc(k.only, func(rule string) bool { return !isLiteral(rule) }):
+		for _, rule := range k.only {
+			k.names = append(k.names, rule[1:])
+		}
+		slices.Sort(k.names)
+		k.names = k.counting(k.names)
+	default:
+		k.names, k.byRules = slices.Concat(k.only, k.ignore), true
+	}
+	return k.names, k.byRules
 }
 
 // counting returns those of sorted names that count.
@@ -233,30 +276,12 @@ func (k *keyRules) counting(names []string) []string {
 	return slices.DeleteFunc(slices.Compact(slices.Clone(names)), func(name string) bool { return !k.counts(name) })
 }
 
-// The first characters of encoded rules.
-const (
-	onlyRule   = '+'
-	ignoreRule = '-'
-)
-
-// encoded returns the rules as they are kept in a [Selection].
-func (k *keyRules) encoded() []string {
-	encoded := make([]string, 0, len(k.only)+len(k.ignore))
-	for _, glob := range k.only {
-		encoded = append(encoded, string(onlyRule)+glob)
-	}
-	for _, glob := range k.ignore {
-		encoded = append(encoded, string(ignoreRule)+glob)
-	}
-	return encoded
-}
-
-// allowedBy reports whether a key counts by encoded rules.
-func allowedBy(encoded []string, key string) bool {
+// allowedBy reports whether a key counts by rules.
+func allowedBy(rules []string, key string) bool {
 	hasOnly, isNamed := false, false
-	for _, rule := range encoded {
-		glob := rule[1:]
-		if rule[0] == onlyRule {
+	for _, rule := range rules {
+		mark, glob := rule[:1], rule[1:]
+		if mark == onlyRule {
 			hasOnly, isNamed = true, isNamed || matchesGlob(glob, key)
 		} else if matchesGlob(glob, key) {
 			return false
@@ -273,7 +298,7 @@ func (s Selection) Rules() string {
 	}
 	var only, ignored []string
 	for _, rule := range s.Names {
-		if rule[0] == onlyRule {
+		if rule[:1] == onlyRule {
 			only = append(only, rule[1:])
 		} else {
 			ignored = append(ignored, rule[1:])

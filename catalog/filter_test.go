@@ -2,11 +2,13 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 )
@@ -61,14 +63,14 @@ func TestAFilterKeepsWhatItCanUse(t *testing.T) {
 		want         Filter
 		problem      string // a part of it
 	}{
-		"nothing":                {},
-		"sorted, each once":      {ignore: " secret/b , ConfigMap/a,,configmap/a ", want: Filter{Ignore: "configmap/a,secret/b"}},
-		"both":                   {only: "configmap/a*", ignore: "configmap/ab", want: Filter{Only: "configmap/a*", Ignore: "configmap/ab"}},
-		"a wrong entry":          {ignore: "configmap/a,secrets/tls", want: Filter{Ignore: "configmap/a"}, problem: `.ignore: cannot use the entry "secrets/tls": it does not begin with "configmap/" or "secret/"; what cannot be used is not ignored`},
-		"a wrong entry of only":  {only: "configmap/a,secrets/tls", problem: `.only: cannot use the entry "secrets/tls": it does not begin with "configmap/" or "secret/"; it counts as absent, so everything counts`},
-		"100 KiB":                {ignore: strings.Repeat("x", 100<<10), only: strings.Repeat("y", 100<<10), problem: "102400 bytes are too many, the limit is 4096"},
-		"too many entries":       {ignore: many, problem: "101 entries are too many, the limit is 100"},
-		"too many globs of keys": {ignore: wild, want: Filter{Ignore: strings.Join(slices.Sorted(slices.Values(strings.Split(wild, ",")[:10])), ",")}, problem: `cannot use the entry "configmap/web:10*": it is one of more than 10 entries with wildcards`},
+		"nothing":               {},
+		"sorted, each once":     {ignore: " secret/b , ConfigMap/a,,configmap/a ", want: Filter{Ignore: "configmap/a,secret/b"}},
+		"both":                  {only: "configmap/a*", ignore: "configmap/ab", want: Filter{Only: "configmap/a*", Ignore: "configmap/ab"}},
+		"a wrong entry":         {ignore: "configmap/a,secrets/tls", want: Filter{Ignore: "configmap/a"}, problem: `.ignore: cannot use the entry "secrets/tls": it does not begin with "configmap/" or "secret/"; what cannot be used is not ignored`},
+		"a wrong entry of only": {only: "configmap/a,secrets/tls", problem: `.only: cannot use the entry "secrets/tls": it does not begin with "configmap/" or "secret/"; it counts as absent, so everything counts`},
+		"100 KiB":               {ignore: strings.Repeat("x", 100<<10), only: strings.Repeat("y", 100<<10), problem: "102400 bytes are too many, the limit is 4096"},
+		"too many entries":      {ignore: many, problem: "101 entries are too many, the limit is 100"},
+		"too many wildcards":    {ignore: wild, want: Filter{Ignore: strings.Join(slices.Sorted(slices.Values(strings.Split(wild, ",")[:10])), ",")}, problem: `cannot use the entry "configmap/web:10*": it is one of more than 10 entries with wildcards`},
 	} {
 		meta := &metav1.ObjectMeta{Annotations: map[string]string{OnlyAnnotation: test.only, IgnoreAnnotation: test.ignore}}
 		policy, filter := readWorkloadPolicy(meta)
@@ -124,7 +126,7 @@ func TestAFilterLimitsWhatASelectionShows(t *testing.T) {
 			content[key] = "x"
 		}
 		config := NewConfigMap(configMap("web", content))
-		if got := config.SelectedKeys(references[0].Keys); test.isGone || !slices.Equal(got, test.want) || references[0].Keys.Rules() != test.rules {
+		if got := config.SelectedKeys(references); test.isGone || !slices.Equal(got, test.want) || references[0].Keys.Rules() != test.rules {
 			t.Errorf("%s: %v, %q", name, got, references[0].Keys.Rules())
 		}
 	}
@@ -176,15 +178,78 @@ func TestARecordLeavesRoomForItsFilter(t *testing.T) {
 	}
 }
 
+func TestARecordIsNotTrustedIfNoAnnotationCanSayWhatItLeavesOut(t *testing.T) {
+	for name, test := range map[string]struct {
+		filter  Filter
+		ignored string
+		want    bool
+	}{
+		"what an annotation can say": {Filter{Only: "configmap/web", Ignore: entriesOf("configmap/web:k%02d", maxFilterEntries)}, "", true},
+		"too many entries":           {Filter{Ignore: entriesOf("configmap/web:k%03d", maxFilterEntries+1)}, "", false},
+		"10,000 entries":             {Filter{Only: entriesOf("configmap/web:k%04d", 10_000)}, "", false},
+		"too many bytes":             {Filter{Only: entriesOf("configmap/"+strings.Repeat("x", 50)+"%02d", maxFilterEntries)}, "", false},
+		"too many wildcards":         {Filter{Only: entriesOf("configmap/*:k%02d", maxFilterGlobs+1)}, "", false},
+		"in another form":            {Filter{Only: "configmap/web,configmap/shop"}, "", false},
+		"too many ignored configs":   {Filter{}, strings.Repeat("configmap/ns/web,", 100), false},
+		"unusable":                   {Filter{Only: "web"}, "", false},
+	} {
+		d := deployment(readsAll("web", false))
+		written, err := Checksums{configMapRef("web"): 1}.Annotations(Basis{Template: mustWorkload(d).Template, Key: testKey, Written: noonPlus(10), Without: Without{test.filter, test.ignored}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(d.Annotations, written)
+		d.ManagedFields = append(d.ManagedFields, owns(FieldManager, noonPlus(10), annotationField(ChecksumsAnnotation), annotationField(BasisAnnotation)))
+		if w := mustWorkload(d); w.Applied.Trusted != test.want || w.Filter() != (Filter{}) || (w.Filtering != nil) != test.want {
+			t.Errorf("%s: %+v, %+v", name, w.Applied, w.Filtering)
+		}
+	}
+}
+
+func entriesOf(format string, count int) string {
+	entries := make([]string, count)
+	for i := range entries {
+		entries[i] = fmt.Sprintf(format, i)
+	}
+	return strings.Join(entries, ",")
+}
+
+func TestLittleIsKeptOfAFilterForEachReference(t *testing.T) {
+	const containers = 50
+	d := deployment(corev1.Container{})
+	d.Spec.Template.Spec.Containers = nil
+	for i := range containers {
+		container := corev1.Container{Name: fmt.Sprint("app", i)}
+		for j := range MaxReferences / containers {
+			container.EnvFrom = append(container.EnvFrom, readsAll(fmt.Sprint("c", j), false).EnvFrom...)
+		}
+		d.Spec.Template.Spec.Containers = append(d.Spec.Template.Spec.Containers, container)
+	}
+	for name, only := range map[string]string{
+		"names of keys": entriesOf("configmap/*:key%02d", maxFilterGlobs),
+		"rules":         "configmap/*:*x," + entriesOf("configmap/*:key%02d", maxFilterGlobs-1),
+	} {
+		d.Annotations[OnlyAnnotation] = only
+		lists := make(map[*string]bool)
+		for _, reference := range mustWorkload(d).References {
+			if len(reference.Keys.Names) != maxFilterGlobs {
+				t.Fatalf("%s: a reference has %d names", name, len(reference.Keys.Names))
+			}
+			lists[&reference.Keys.Names[0]] = true
+		}
+		if len(lists) != MaxReferences/containers {
+			t.Errorf("%s: %d lists for %d configs", name, len(lists), MaxReferences/containers)
+		}
+	}
+}
+
 func BenchmarkAHostileFilterOn10000References(b *testing.B) {
 	d := manyVariables(MaxReferences, func(i int) (string, string) { return fmt.Sprintf("%s-%05d", strings.Repeat("a", 90), i), "key" })
 	for _, count := range []int{0, maxFilterEntries} {
 		b.Run(fmt.Sprint(count, " entries"), func(b *testing.B) {
-			var entries []string
-			for i := range count {
-				entries = append(entries, fmt.Sprintf("configmap/*%s*%02d", strings.Repeat("a", 25), i))
-			}
-			d.Annotations[IgnoreAnnotation] = strings.Join(entries, ",")
+			globs := min(count, maxFilterGlobs)
+			d.Annotations[IgnoreAnnotation] = entriesOf("configmap/*"+strings.Repeat("a", 25)+"*%02d", globs) + "," +
+				entriesOf("configmap/a%02d", count-globs)
 			b.ReportAllocs()
 			for b.Loop() {
 				mustWorkload(d)

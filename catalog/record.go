@@ -189,8 +189,11 @@ func (b *basis) isKnown() bool {
 }
 
 // isAbout reports whether the basis names the given pod template, and whether it does so
-// by the fingerprint of an earlier version.
+// by the fingerprint of an earlier version. A basis that says more than annotations can is about none.
 func (b *basis) isAbout(template *corev1.PodTemplateSpec, fingerprint Fingerprint) (isAbout, isEarlier bool) {
+	if !b.Filter.isUsable() || len(b.Ignored) > maxIgnored {
+		return false, false
+	}
 	if len(b.Template) != earlierDigits {
 		return b.Template == templateMember(fingerprint, b.Filter), false
 	}

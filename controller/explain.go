@@ -127,6 +127,7 @@ func seenOf(view *catalog.View, config catalog.ConfigRef) status.Seen {
 	seen.Exists = known != nil && !known.Deleted
 	seen.Ignored = seen.Exists && known.Policy != nil && known.Policy.Ignored
 	var keys []string
+	var byRules []catalog.Reference
 	for i := range view.Workload.References {
 		reference := &view.Workload.References[i]
 		if reference.Config != config {
@@ -136,8 +137,8 @@ func seenOf(view *catalog.View, config catalog.ConfigRef) status.Seen {
 		seen.AllKeys = seen.AllKeys || reference.Keys.HasAll()
 		if names, isList := reference.Keys.Listed(); isList {
 			keys = append(keys, names...)
-		} else if seen.Exists {
-			keys = append(keys, known.SelectedKeys(reference.Keys)...)
+		} else {
+			byRules = append(byRules, *reference)
 		}
 	}
 	if seen.AllKeys {
@@ -145,6 +146,9 @@ func seenOf(view *catalog.View, config catalog.ConfigRef) status.Seen {
 			seen.KeyCount = len(known.Keys)
 		}
 		return seen
+	}
+	if seen.Exists {
+		keys = append(keys, known.SelectedKeys(byRules)...)
 	}
 	slices.Sort(keys)
 	keys = slices.Compact(keys)

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/status"
@@ -97,5 +99,36 @@ func BenchmarkStatusPage(b *testing.B) {
 				loadPage(b, page, path)
 			}
 		})
+	}
+}
+
+func TestExplainingAWorkloadLooksAtAConfigOnceHoweverManyContainersReadIt(t *testing.T) {
+	const containers, keys = 1000, 2000
+	w := gradual(t)
+	content := make(map[string]string, keys)
+	for i := range keys {
+		content[fmt.Sprintf("key-%04d", i)] = "1"
+	}
+	w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.meta("a/c"), Data: content})
+	for name, ignore := range map[string]string{"all keys": "", "by rules": "configmap/c:key-0*"} {
+		d := w.deployment("a/web", "c")
+		for i := range containers {
+			container := d.Spec.Template.Spec.Containers[0]
+			container.Name = fmt.Sprint("app", i)
+			d.Spec.Template.Spec.Containers = append(d.Spec.Template.Spec.Containers, container)
+		}
+		d.Annotations[catalog.IgnoreAnnotation] = ignore
+		w.show("deployments", d)
+		view, _ := w.controller.catalog.View(deploymentNamed("a/web"))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		reads := readsOf(&view).Items
+		runtime.ReadMemStats(&after)
+		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 4<<20 {
+			t.Errorf("%s: %d bytes were allocated", name, allocated)
+		}
+		if want := map[bool]int{true: keys, false: keys / 2}[ignore == ""]; reads[0].KeyCount != want {
+			t.Errorf("%s: %d keys, want %d", name, reads[0].KeyCount, want)
+		}
 	}
 }
