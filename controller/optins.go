@@ -3,6 +3,7 @@ package controller
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -108,6 +109,13 @@ func (o *optIns) forget(ref catalog.WorkloadRef) {
 	}
 }
 
+// candidatesIn names the workloads whose Namespace matters in one namespace, in no particular order.
+func (o *optIns) candidatesIn(namespace string) []catalog.WorkloadRef {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Collect(maps.Keys(o.candidates[namespace]))
+}
+
 // forgetListed forgets the workloads of a kind in a namespace, or in all namespaces, before a list of them is
 // taken in. The caller holds the lock.
 func (o *optIns) forgetListed(kind catalog.WorkloadKind, namespace string) {
@@ -142,16 +150,21 @@ func (k namespaceKind) reduce(object any) (*observation, error) {
 // observeNamespace takes in a Namespace, and what that changes for its workloads. The watch showed it at the given
 // time, as far as it shows more than a list does; otherwise that is zero.
 func (c *Controller) observeNamespace(namespace *catalog.Namespace, shown time.Time) {
-	c.optIns.mu.Lock()
-	defer c.optIns.mu.Unlock()
-	known := c.optIns.namespaces[namespace.Name]
+	if c.optIns.takeNamespace(namespace, shown) {
+		c.reconsider(namespace.Name)
+	}
+}
+
+// takeNamespace notes a Namespace, and reports whether it says something else about its workloads than before.
+func (o *optIns) takeNamespace(namespace *catalog.Namespace, shown time.Time) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	known := o.namespaces[namespace.Name]
 	if known != nil {
 		namespace.Succeed(known, shown)
 	}
-	c.optIns.namespaces[namespace.Name] = namespace
-	if known == nil || known.Choice != namespace.Choice || known.IsSelected != namespace.IsSelected {
-		c.reconsider(namespace.Name)
-	}
+	o.namespaces[namespace.Name] = namespace
+	return known == nil || known.Choice != namespace.Choice || known.IsSelected != namespace.IsSelected
 }
 
 // forgetNamespace takes in that a Namespace is gone, as its workloads are or soon will be.
@@ -177,24 +190,42 @@ func (c *Controller) listNamespaces(only string, all []*observation) {
 }
 
 // reconsider asks for each workload of a namespace again whether it counts. One message reports what came of it:
-// a single write to the Namespace may affect any number of workloads. The caller holds the lock.
+// a single write to the Namespace may affect any number of workloads. For the same reason the lock is held for one
+// workload at a time: the watches of all other namespaces need it, too.
 func (c *Controller) reconsider(namespace string) {
 	began, ended := 0, 0
-	for ref, w := range c.optIns.candidates[namespace] {
-		c.quarantine.Try(quarantine.Intake, nameOfWorkload(ref), func() {
-			enabled, isKnown := c.optIns.counting(w), c.catalog.Workload(ref) != nil
-			switch {
-			case enabled != nil && !isKnown:
-				began++
-				c.observeEnabled(enabled)
-			case enabled == nil && isKnown:
-				ended++
-				c.catalog.ForgetWorkload(ref)
-				c.drop(ref)
-			}
-		})
+	for _, ref := range c.optIns.candidatesIn(namespace) {
+		isEnabled, wasEnabled := c.reconsiderOne(ref)
+		switch {
+		case isEnabled && !wasEnabled:
+			began++
+		case wasEnabled && !isEnabled:
+			ended++
+		}
 	}
 	if began > 0 || ended > 0 {
 		c.log.Info("a namespace changed which of its workloads are enabled", "namespace", namespace, "enabled", began, "no_longer_enabled", ended)
 	}
+}
+
+// reconsiderOne asks for a workload again whether it counts, unless it is gone meanwhile.
+func (c *Controller) reconsiderOne(ref catalog.WorkloadRef) (isEnabled, wasEnabled bool) {
+	c.optIns.mu.Lock()
+	defer c.optIns.mu.Unlock()
+	w := c.optIns.candidates[ref.Namespace][ref]
+	if w == nil {
+		return false, false
+	}
+	c.quarantine.Try(quarantine.Intake, nameOfWorkload(ref), func() {
+		enabled := c.optIns.counting(w)
+		isEnabled, wasEnabled = enabled != nil, c.catalog.Workload(ref) != nil
+		switch {
+		case isEnabled && !wasEnabled:
+			c.observeEnabled(enabled)
+		case wasEnabled && !isEnabled:
+			c.catalog.ForgetWorkload(ref)
+			c.drop(ref)
+		}
+	})
+	return isEnabled, wasEnabled
 }

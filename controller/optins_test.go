@@ -1,8 +1,11 @@
 package controller
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -326,5 +329,35 @@ func TestRulesAreNotedOnceForEachSetOfNamespaces(t *testing.T) {
 	object.Annotations[catalog.OptInsAnnotation] = "{not JSON"
 	if !o.noteOn(object) || len(catalog.ReadOptInNotes(object.Annotations[catalog.OptInsAnnotation])) != 1 {
 		t.Errorf("an unreadable note was not replaced: %q", object.Annotations)
+	}
+}
+
+func TestOthersAreServedWhileANamespaceChangesManyWorkloads(t *testing.T) {
+	const many = 100
+	w := ruled(t, catalog.OptInRules{ByNamespace: true})
+	for i := range many {
+		w.runsPlain(fmt.Sprint("a/web-", i), "")
+	}
+	var isServed, isOver atomic.Bool
+	var group sync.WaitGroup
+	group.Go(func() {
+		for o := w.controller.optIns; !isOver.Load() && !isServed.Load(); {
+			o.mu.Lock()
+			_, workloads := w.controller.catalog.Size()
+			o.mu.Unlock()
+			isServed.Store(workloads > 0 && workloads < many)
+		}
+	})
+	for range 1000 {
+		w.says("a", catalog.Enabled)
+		w.says("a", "")
+		if isServed.Load() {
+			break
+		}
+	}
+	isOver.Store(true)
+	group.Wait()
+	if !isServed.Load() {
+		t.Error("the lock was held for all workloads of the namespace")
 	}
 }
