@@ -66,7 +66,7 @@ func (w *world) optIn(t *rapid.T) {
 	w.optedOut = false
 	w.deployment.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(w.now), annotationField(EnabledAnnotation))}
 	for i := range w.pods {
-		w.pods[i].seen = w.content()
+		w.pods[i].read, w.pods[i].seen = w.content(), w.content()
 	}
 	w.now += 10
 	if rapid.Bool().Draw(t, "edited before it is seen") {
@@ -86,7 +86,8 @@ func (w *world) showAnother(*rapid.T) { w.shown = w.catalog.Sequence() }
 
 type simulatedPod struct {
 	started  float64 // 0 while it waits for its config
-	seen     string  // empty if there was none
+	read     string  // what it runs with, empty if there was no config
+	seen     string  // the same, as far as the controller can know
 	template string  // that it was made from
 	// caught means that the content was known to differ from the recorded one.
 	caught bool
@@ -128,7 +129,7 @@ func (w *world) newPod(template string) simulatedPod {
 			return simulatedPod{template: template}
 		}
 	}
-	return simulatedPod{started: w.now + 3, seen: w.content(), template: template, caught: w.contradicted > 0}
+	return simulatedPod{started: w.now + 3, read: w.content(), seen: w.content(), template: template, caught: w.contradicted > 0}
 }
 
 // idle reports whether no pods are wanted. Some may still run.
