@@ -1,6 +1,8 @@
 package test
 
 import (
+	"context"
+	"errors"
 	"strconv"
 	"testing"
 	"time"
@@ -124,6 +126,7 @@ func TestOneReleaseThatChangesConfigAndImageRollsOutOnce(t *testing.T) {
 
 	for app, config := range reads {
 		s.edit(config, set("used", "v2"))
+		s.awaitSeen(config)
 		s.patchImage(app, "example/main:2")
 	}
 	for app, config := range reads {
@@ -140,6 +143,18 @@ func TestOneReleaseThatChangesConfigAndImageRollsOutOnce(t *testing.T) {
 		}
 		s.requireRevisions(app, 2)
 	}
+}
+
+// awaitSeen waits until the controller has seen the first edit of a config that a workload reads. Of what pods have
+// read that start in the second of an edit, the order in which the watches show both decides.
+func (s *scene) awaitSeen(c config) {
+	s.Helper()
+	s.eventually("the controller has seen "+c.name, func(context.Context) error {
+		if len(s.controller.Log().Containing(`msg="config changed" config=`+c.key(s.namespace))) == 0 {
+			return errors.New("the log does not say so")
+		}
+		return nil
+	})
 }
 
 // awaitRecordAbout waits until the record of a workload says something new of a config.

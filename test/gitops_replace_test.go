@@ -79,8 +79,8 @@ func TestATimestampInTheRepositoryConflictsAndRevertsIfForced(t *testing.T) {
 	pinned := commit{"v1", "1", fmt.Sprintf(`{%q:"2026-01-20T19:46:46.176369916Z"}`, timestampAnnotation)}
 	kubectlSyncer(serverSide...)(s, pinned)
 	s.awaitTimestamp(app, started.restartedAt())
+	s.awaitRecordAfter(app, started)
 	s.awaitRollout(app)
-	s.awaitIdle()
 	last := s.now(app)
 
 	s.letTimePass()

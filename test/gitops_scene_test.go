@@ -178,19 +178,25 @@ func (s *scene) requireOneRestart(app workload, since state) state {
 // its pods have read, without a restart beside it.
 func (s *scene) requireOneRelease(app workload, last state) state {
 	s.Helper()
-	s.await("has a record for the new template", app, func(st state) error {
-		if st.Annotations[basisAnnotation] == last.Annotations[basisAnnotation] {
-			return fmt.Errorf("its basis is still %s", st.Annotations[basisAnnotation])
-		}
-		return nil
-	})
-	s.awaitIdle()
+	s.awaitRecordAfter(app, last)
 	s.awaitRollout(app)
 	st := s.now(app)
 	if st.restartedAt() != last.restartedAt() || st.revisions != last.revisions+1 {
 		s.Fatalf("restarted at %q, %d revisions; before that %q, %d", st.restartedAt(), st.revisions, last.restartedAt(), last.revisions)
 	}
 	return st
+}
+
+// awaitRecordAfter waits until the controller has written another record, and is idle.
+func (s *scene) awaitRecordAfter(app workload, last state) {
+	s.Helper()
+	s.await("has another record", app, func(st state) error {
+		if st.Annotations[basisAnnotation] == last.Annotations[basisAnnotation] {
+			return fmt.Errorf("its basis is still %s", st.Annotations[basisAnnotation])
+		}
+		return nil
+	})
+	s.awaitIdle()
 }
 
 // requireNothingUndone fails the test if the controller has seen a restart or a record undone.

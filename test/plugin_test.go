@@ -249,6 +249,8 @@ func TestThePluginResumesAHaltByItsID(t *testing.T) {
 func TestThePluginKnowsTheIDOfUrgentContent(t *testing.T) {
 	s := newSceneApart(t)
 	s.runReaders(2)
+	s.annotate(deployment("app-01"), holdAnnotation, "not yet") // otherwise the fan-out may be over before it is reported
+	s.awaitIdle()
 	s.edit(settings, set("used", "v2"))
 	id := s.awaitEventOn(settings, "FanOut", `^fan-out of (\w+): `)[1]
 	s.requirePlugin("Restarts for the content "+id+" skip the slow start", "urgent", "configmap/settings")
