@@ -46,6 +46,7 @@ type filteredWorld struct {
 	isOutdated bool // there is no record of the present pod template
 	away       bool // the controller
 	since      float64
+	changes    int // of the filter
 }
 
 // rule is which filter a workload has, and which configs are ignored by their own annotation.
@@ -172,7 +173,12 @@ func (w *filteredWorld) noteUncounted() {
 	}
 }
 
+// changeFilter changes the filter, as often as the catalog remembers.
 func (w *filteredWorld) changeFilter(t *rapid.T) {
+	if w.changes == maxFilterSteps-1 {
+		return
+	}
+	w.changes++
 	w.present.filter = rapid.IntRange(0, len(filters)-1).Draw(t, "filter")
 	w.noteUncounted()
 	delete(w.deployment.Annotations, OnlyAnnotation)
