@@ -170,7 +170,7 @@ func (w *Workload) RecordWriter() string { return w.writers().Record }
 func (w *Workload) rested() bool { return w.Idle || w.Woke > 0 && w.Woke >= w.RecordSeen }
 
 // IsEnabled reports whether a workload with these annotations opted in.
-func IsEnabled(meta *metav1.ObjectMeta) bool { return meta.Annotations[EnabledAnnotation] == Enabled }
+func IsEnabled(meta *metav1.ObjectMeta) bool { return ChoiceOf(meta) == OptsIn }
 
 // Parts holds what the kinds of workloads have in common, wherever each kind has it.
 type Parts struct {
