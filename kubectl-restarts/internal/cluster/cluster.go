@@ -88,14 +88,20 @@ func (c *Cluster) ReducedConfig(ctx context.Context, ref catalog.ConfigRef) (cat
 // Names lists the names of the objects of a resource, such as "configmaps" or "deployments". It reads
 // no more than their metadata.
 func (c *Cluster) Names(ctx context.Context, resource, namespace string) ([]string, error) {
-	list := apiclient.List{Client: c.clientOf(resource), Resource: resource, Namespace: namespace, Accept: apiclient.MetadataOnly}
+	list := apiclient.List{Client: c.clientOf(resource), Resource: resource, Namespace: namespace}
 	var names []string
-	err := apiclient.EachPage(ctx, list, func() *metav1.PartialObjectMetadataList { return &metav1.PartialObjectMetadataList{} },
-		func() { names = nil },
+	err := eachMeta(ctx, list, func() { names = nil }, func(meta *metav1.ObjectMeta) { names = append(names, meta.Name) })
+	return names, err
+}
+
+// eachMeta calls take with the metadata of each object of a list, of which it reads nothing else. It calls begin
+// before the first one, and again if the list has to start over.
+func eachMeta(ctx context.Context, list apiclient.List, begin func(), take func(*metav1.ObjectMeta)) error {
+	list.Accept = apiclient.MetadataOnly
+	return apiclient.EachPage(ctx, list, func() *metav1.PartialObjectMetadataList { return &metav1.PartialObjectMetadataList{} }, begin,
 		func(page *metav1.PartialObjectMetadataList) {
 			for i := range page.Items {
-				names = append(names, page.Items[i].Name)
+				take(&page.Items[i].ObjectMeta)
 			}
 		})
-	return names, err
 }

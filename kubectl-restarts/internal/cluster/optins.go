@@ -35,18 +35,12 @@ func (c *Cluster) Enable(ctx context.Context, namespace, name string, workloads 
 
 // namespacesOf reads the Namespaces of workloads, as metadata: the only one, or all.
 func (c *Cluster) namespacesOf(ctx context.Context, workloads []facts.Workload) (map[string]*metav1.ObjectMeta, error) {
-	list := apiclient.List{Client: c.core.RESTClient(), Resource: "namespaces", Accept: apiclient.MetadataOnly}
+	list := apiclient.List{Client: c.core.RESTClient(), Resource: "namespaces"}
 	if name := onlyNamespace(workloads); name != "" {
 		list.FieldSelector = "metadata.name=" + name
 	}
 	all := make(map[string]*metav1.ObjectMeta)
-	err := apiclient.EachPage(ctx, list, func() *metav1.PartialObjectMetadataList { return &metav1.PartialObjectMetadataList{} },
-		func() { clear(all) },
-		func(page *metav1.PartialObjectMetadataList) {
-			for i := range page.Items {
-				all[page.Items[i].Name] = &page.Items[i].ObjectMeta
-			}
-		})
+	err := eachMeta(ctx, list, func() { clear(all) }, func(meta *metav1.ObjectMeta) { all[meta.Name] = meta })
 	return all, err
 }
 

@@ -28,16 +28,12 @@ func (c *Cluster) Policies(ctx context.Context, namespace string) ([]*catalog.Co
 }
 
 func (c *Cluster) policies(ctx context.Context, list apiclient.List, reduce func(*metav1.ObjectMeta) catalog.Config) ([]*catalog.Config, error) {
-	list.Client, list.Accept = c.core.RESTClient(), apiclient.MetadataOnly
+	list.Client = c.core.RESTClient()
 	var configs []*catalog.Config
-	err := apiclient.EachPage(ctx, list, func() *metav1.PartialObjectMetadataList { return &metav1.PartialObjectMetadataList{} },
-		func() { configs = nil },
-		func(page *metav1.PartialObjectMetadataList) {
-			for i := range page.Items {
-				if config := reduce(&page.Items[i].ObjectMeta); config.Policy != nil {
-					configs = append(configs, &config)
-				}
-			}
-		})
+	err := eachMeta(ctx, list, func() { configs = nil }, func(meta *metav1.ObjectMeta) {
+		if config := reduce(meta); config.Policy != nil {
+			configs = append(configs, &config)
+		}
+	})
 	return configs, err
 }
