@@ -73,7 +73,7 @@ func (s statement) check(top, version string) ([]string, error) {
 	var differences []string
 	for _, match := range named {
 		if other := string(match[1]); other != version {
-			differences = append(differences, fmt.Sprintf("%s says %s instead of %s", s.file, other, version))
+			differences = append(differences, fmt.Sprintf("%s says %s instead of %s: %s", s.file, other, version, bytes.TrimSpace(match[0])))
 		}
 	}
 	return slices.Compact(differences), nil
