@@ -14,17 +14,19 @@ import (
 // The zero value is not usable; see [New]. All methods may be called by several
 // goroutines at once.
 type Catalog struct {
-	kinds       []ConfigKind // the kinds that the catalog keeps; empty means all
-	mu          sync.RWMutex
-	moment      Sequence
-	key         ChecksumKey
-	configs     scopes[ConfigKind, *Config]
-	complete    Sequence
-	listing     map[string]int // how many lists of configs the catalog is taking in, by namespace
-	gone        int            // how many configs are marked as deleted
-	past        map[ConfigRef][]Past
-	workloads   scopes[WorkloadKind, *Workload]
-	referencing map[ConfigRef]workloadSet
+	kinds     []ConfigKind // the kinds that the catalog keeps; empty means all
+	mu        sync.RWMutex
+	moment    Sequence
+	key       ChecksumKey
+	configs   scopes[ConfigKind, *Config]
+	complete  Sequence
+	listing   map[string]int // how many lists of configs the catalog is taking in, by namespace
+	gone      int            // how many configs are marked as deleted
+	past      map[ConfigRef][]Past
+	workloads scopes[WorkloadKind, *Workload]
+	// workloadKinds are the kinds of which there has been a workload.
+	workloadKinds []WorkloadKind
+	referencing   map[ConfigRef]workloadSet
 }
 
 // New returns an empty catalog for configs of these kinds, or of all kinds if no kind is given.

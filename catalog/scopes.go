@@ -92,12 +92,15 @@ func (c *Catalog) workload(ref WorkloadRef) *Workload {
 func (c *Catalog) HasWorkloads(namespace string) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return slices.ContainsFunc([]WorkloadKind{Deployment, StatefulSet, DaemonSet}, func(kind WorkloadKind) bool {
+	return slices.ContainsFunc(c.workloadKinds, func(kind WorkloadKind) bool {
 		return len(c.workloads.values[scope[WorkloadKind]{kind, namespace}]) > 0
 	})
 }
 
 func (c *Catalog) keepWorkload(workload *Workload) {
+	if kind := workload.Ref.Kind; !slices.Contains(c.workloadKinds, kind) {
+		c.workloadKinds = append(c.workloadKinds, kind)
+	}
 	c.workloads.put(workload.Ref.scope(), workload.Ref.Name, workload)
 }
 

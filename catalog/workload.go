@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // The annotations through which the controller and its users communicate.
@@ -26,10 +27,11 @@ const (
 	CauseAnnotation = "com.xing.deployment-restart.cause"
 )
 
-// WorkloadKind is the kind of a workload as the API spells it.
+// WorkloadKind is the kind of a workload: one of the following as the API spells it or, for any other kind, its
+// resource and API group, such as rollouts.argoproj.io.
 type WorkloadKind string
 
-// The kinds of workloads.
+// The kinds of workloads that are part of Kubernetes.
 const (
 	Deployment  WorkloadKind = "Deployment"
 	StatefulSet WorkloadKind = "StatefulSet"
@@ -52,12 +54,30 @@ func (r WorkloadRef) String() string {
 func ParseWorkloadRef(s string) (WorkloadRef, bool) {
 	kind, rest, _ := strings.Cut(s, "/")
 	namespace, name, found := strings.Cut(rest, "/")
+	known := knownKind(kind)
+	if !found || known == "" || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return WorkloadRef{}, false
+	}
+	return WorkloadRef{Kind: known, Namespace: namespace, Name: name}, true
+}
+
+// knownKind returns the kind that is written like this, in whatever case; empty if there is none.
+func knownKind(name string) WorkloadKind {
 	for _, known := range []WorkloadKind{Deployment, StatefulSet, DaemonSet} {
-		if strings.EqualFold(kind, string(known)) {
-			return WorkloadRef{Kind: known, Namespace: namespace, Name: name}, found && namespace != "" && name != "" && !strings.Contains(name, "/")
+		if strings.EqualFold(name, string(known)) {
+			return known
 		}
 	}
-	return WorkloadRef{}, false
+	if kind := WorkloadKind(strings.ToLower(name)); kind.IsCustom() {
+		return kind
+	}
+	return ""
+}
+
+// IsCustom reports whether the kind is not part of Kubernetes, but named by its resource and API group.
+func (k WorkloadKind) IsCustom() bool {
+	resource, group, _ := strings.Cut(string(k), ".")
+	return len(validation.IsDNS1035Label(resource)) == 0 && len(validation.IsDNS1123Subdomain(group)) == 0
 }
 
 // MarshalText makes logs of every format show the workload by its name.

@@ -108,3 +108,43 @@ func TestAWorkloadNamesEachConfigOnce(t *testing.T) {
 		t.Errorf("name %s", w.Ref)
 	}
 }
+
+func TestARefOfAWorkloadOfAnyKindIsReadFromItsText(t *testing.T) {
+	for text, want := range map[string]WorkloadRef{
+		"deployment/ns/web":           {Deployment, "ns", "web"},
+		"StatefulSet/ns/web":          {StatefulSet, "ns", "web"},
+		"rollouts.argoproj.io/ns/web": {"rollouts.argoproj.io", "ns", "web"},
+		"Rollouts.Argoproj.io/ns/web": {"rollouts.argoproj.io", "ns", "web"},
+		"a.b/ns/web":                  {"a.b", "ns", "web"},
+	} {
+		got, found := ParseWorkloadRef(text)
+		if !found || got != want {
+			t.Errorf("%q: got %v (%t), want %v", text, got, found, want)
+		}
+		if again, found := ParseWorkloadRef(got.String()); !found || again != want {
+			t.Errorf("%q: read again as %v (%t)", text, again, found)
+		}
+	}
+	for _, text := range []string{"", "/", "pod/ns/web", "rollouts/ns/web", "rollouts./ns/web", ".io/ns/web", "a_b.c/ns/web", "a.b/ns/", "a.b//web", "a.b/ns", "a.b/ns/web/more"} {
+		if got, found := ParseWorkloadRef(text); found {
+			t.Errorf("%q is read as %v", text, got)
+		}
+	}
+}
+
+func TestANamespaceHasWorkloadsOfAnyKind(t *testing.T) {
+	for _, kind := range []WorkloadKind{Deployment, StatefulSet, DaemonSet, "rollouts.argoproj.io"} {
+		c := New()
+		if c.HasWorkloads("ns") {
+			t.Error("an empty catalog has workloads")
+		}
+		c.ObserveWorkload(Workload{Ref: WorkloadRef{kind, "ns", "web"}, ResourceVersion: "1"})
+		if !c.HasWorkloads("ns") || c.HasWorkloads("other") {
+			t.Errorf("%s: in its namespace %t, in another one %t", kind, c.HasWorkloads("ns"), c.HasWorkloads("other"))
+		}
+		c.ForgetWorkload(WorkloadRef{kind, "ns", "web"})
+		if c.HasWorkloads("ns") {
+			t.Errorf("%s: one that is gone is still there", kind)
+		}
+	}
+}
