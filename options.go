@@ -57,6 +57,8 @@ type options struct {
 	NamespaceSelector    string   `long:"namespace-selector" env:"NAMESPACE_SELECTOR" description:"Label selector: workloads count only in the Namespaces that it selects. Needs rbac-namespaces.yaml"`
 	IgnoredNamespaces    []string `long:"ignore-namespace" env:"IGNORE_NAMESPACES" env-delim:"," description:"Pattern, can be given several times: in namespaces whose names it matches, such as 'preview-*', nothing counts. The environment variable splits on , (comma)"`
 
+	Understood []string `long:"understand" env:"UNDERSTAND" env-delim:"," choice:"reloader" choice:"wave" description:"Tool whose annotations count besides the controller's own, can be given several times. The environment variable splits on , (comma)"`
+
 	DeploymentEngine  string `long:"deployment-engine" env:"DEPLOYMENT_ENGINE" default:"off" choice:"on" choice:"standby" choice:"off" description:"Drive Deployments in place of kube-controller-manager's deployment controller (docs/engine.md explains how to turn that one off): on starts as soon as no other controller drives them, standby when the other controller falls silent"`
 	DeploymentWorkers int    `long:"deployment-workers" env:"DEPLOYMENT_WORKERS" default:"10" description:"How many Deployments the deployment engine works on at once"`
 
@@ -268,8 +270,18 @@ func (o *options) validateOptIns() error {
 func (o *options) optIns() catalog.OptInRules {
 	return catalog.OptInRules{
 		ByNamespace: o.NamespaceAnnotations, ByDefault: o.EnableByDefault, Named: o.Namespaces,
-		Selector: o.selector, Ignored: o.IgnoredNamespaces,
+		Selector: o.selector, Ignored: o.IgnoredNamespaces, Dialects: o.dialects(),
 	}
+}
+
+// dialects returns the tools whose annotations count, each once.
+func (o *options) dialects() []catalog.Dialect {
+	var dialects []catalog.Dialect
+	for _, name := range o.Understood {
+		dialects = append(dialects, catalog.Dialect(name))
+	}
+	slices.Sort(dialects)
+	return slices.Compact(dialects)
 }
 
 func (o *options) validateListenAddress() error {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"kubernetes-deployment-restart-controller/catalog"
 )
 
 func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
@@ -37,6 +39,7 @@ func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
 		{"--namespace-selector=(", "--namespace-selector \"(\" is not a label selector"},
 		{"--ignore-namespace=[a", "--ignore-namespace \"[a\" is not a pattern"},
 		{"--ignore-namespace=", "--ignore-namespace \"\" is not a pattern"},
+		{"--understand=helm", "understand"},
 		{"--kube-api-qps=0", "--kube-api-qps must be more than 0"},
 		{"--kube-api-qps=NaN", "--kube-api-qps must be more than 0"},
 		{"--kube-api-qps=+Inf", "--kube-api-qps must be more than 0"},
@@ -95,6 +98,7 @@ func TestOptionsComeFromTheEnvironmentUnlessGiven(t *testing.T) {
 	t.Setenv("DEPLOYMENT_ENGINE", "on")
 	t.Setenv("DEPLOYMENT_WORKERS", "3")
 	t.Setenv("CONTROLLER_NAMESPACE", "own")
+	t.Setenv("UNDERSTAND", "wave,reloader,wave")
 	o, err := parseOptions([]string{"-c", "200"})
 	if err != nil {
 		t.Fatal(err)
@@ -104,6 +108,9 @@ func TestOptionsComeFromTheEnvironmentUnlessGiven(t *testing.T) {
 	}
 	if got := strings.Join(o.Namespaces, " "); got != "a b" {
 		t.Errorf("namespaces: %s", got)
+	}
+	if got := o.optIns().Dialects; !slices.Equal(got, []catalog.Dialect{catalog.Reloader, catalog.Wave}) {
+		t.Errorf("understood: %v", got)
 	}
 	if !o.drivesDeployments() || o.DeploymentWorkers != 3 {
 		t.Errorf("deployment engine: %s with %d workers", o.DeploymentEngine, o.DeploymentWorkers)

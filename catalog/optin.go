@@ -55,6 +55,8 @@ type OptInRules struct {
 	Selector labels.Selector
 	// Ignored are patterns of names of namespaces in which no workload counts; see [path.Match].
 	Ignored []string
+	// Dialects are the tools whose annotations count as well, in this order.
+	Dialects []Dialect
 }
 
 // NeedNamespaces reports whether the rules depend on what Namespaces say.
@@ -92,7 +94,9 @@ func (r *OptInRules) Ignores(namespace string) bool {
 func isOfKubernetes(namespace string) bool { return strings.HasPrefix(namespace, "kube-") }
 
 // IsZero reports whether the rules leave it to each workload.
-func (r *OptInRules) IsZero() bool { return !r.NeedNamespaces() && len(r.Ignored) == 0 }
+func (r *OptInRules) IsZero() bool {
+	return !r.NeedNamespaces() && len(r.Ignored) == 0 && len(r.Dialects) == 0
+}
 
 // ReadNamespace reduces the metadata of a Namespace to what is kept of it.
 func (r *OptInRules) ReadNamespace(meta *metav1.ObjectMeta) Namespace {
@@ -131,7 +135,13 @@ func selectedBy(meta *metav1.ObjectMeta, selector labels.Selector) (by time.Time
 // Following returns a workload that says nothing itself as it counts by what its Namespace says, or by default,
 // with rules that have applied since the given time. It does not modify the workload.
 func (w *Workload) Following(namespace *Namespace, rules time.Time) *Workload {
-	following, since := *w, latest(namespace.Since, rules)
+	return w.EnabledBy(latest(namespace.Since, rules))
+}
+
+// EnabledBy returns a workload that has counted since the given time, whatever its own annotation says about that. It
+// does not modify the workload.
+func (w *Workload) EnabledBy(since time.Time) *Workload {
+	following := *w
 	if w.OptedIn.IsZero() || since.Before(w.OptedIn) { // otherwise there is an earlier record
 		following.OptedIn = since
 	}

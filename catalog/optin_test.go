@@ -119,6 +119,8 @@ func TestANoteIsAboutTheRulesThatItWasMadeOf(t *testing.T) {
 		{Selector: selecting(t, "tier=db")},
 		{Ignored: []string{"a"}},
 		{Ignored: []string{"a", "b"}},
+		{Dialects: []Dialect{Reloader}},
+		{Dialects: []Dialect{Reloader, Wave}},
 	}
 	for i := range all {
 		encoded, err := json.Marshal(map[string]OptInNote{"*": all[i].Note(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))})

@@ -23,12 +23,16 @@ type OptInNote struct {
 	Named       []string  `json:"named,omitempty"`
 	Selector    string    `json:"selector,omitempty"`
 	Ignored     []string  `json:"ignored,omitempty"`
+	Dialects    []Dialect `json:"dialects,omitempty"`
 	Since       time.Time `json:"since"`
 }
 
 // Note returns the note that says that the rules have applied since the given time.
 func (r *OptInRules) Note(since time.Time) OptInNote {
-	n := OptInNote{ByNamespace: r.ByNamespace || r.ByDefault, ByDefault: r.ByDefault, Ignored: r.Ignored, Since: since.UTC().Truncate(time.Second)}
+	n := OptInNote{
+		ByNamespace: r.ByNamespace || r.ByDefault, ByDefault: r.ByDefault, Ignored: r.Ignored, Dialects: r.Dialects,
+		Since: since.UTC().Truncate(time.Second),
+	}
 	for _, name := range r.Named {
 		if r.ByDefault && isOfKubernetes(name) { // the others make no difference
 			n.Named = append(n.Named, name)
@@ -42,7 +46,7 @@ func (r *OptInRules) Note(since time.Time) OptInNote {
 
 // Rules returns the rules that the note is about. The error says that the selector cannot be read.
 func (n *OptInNote) Rules() (OptInRules, error) {
-	r := OptInRules{ByNamespace: n.ByNamespace, ByDefault: n.ByDefault, Named: n.Named, Ignored: n.Ignored}
+	r := OptInRules{ByNamespace: n.ByNamespace, ByDefault: n.ByDefault, Named: n.Named, Ignored: n.Ignored, Dialects: n.Dialects}
 	if n.Selector == "" {
 		return r, nil
 	}
@@ -58,7 +62,7 @@ func (n *OptInNote) Rules() (OptInRules, error) {
 func (n *OptInNote) IsAbout(r *OptInRules) bool {
 	other := r.Note(n.Since)
 	return n.ByNamespace == other.ByNamespace && n.ByDefault == other.ByDefault && n.Selector == other.Selector &&
-		slices.Equal(n.Ignored, other.Ignored) && slices.Equal(n.Named, other.Named)
+		slices.Equal(n.Ignored, other.Ignored) && slices.Equal(n.Named, other.Named) && slices.Equal(n.Dialects, other.Dialects)
 }
 
 // ReadOptInNotes returns the notes in a value of [OptInsAnnotation] by the [NamespaceSet] that they are about, none

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -89,9 +90,9 @@ const (
 const noReason = "no reason given"
 
 // readWorkloadPolicy returns the policy of a workload, nil if its annotations ask for nothing, and its
-// filter. The policy names the problems of both.
-func readWorkloadPolicy(meta *metav1.ObjectMeta) (*WorkloadPolicy, Filter) {
-	r := policyReader{annotations: meta.Annotations}
+// filter. The policy names the problems of both, besides those that are given.
+func readWorkloadPolicy(meta *metav1.ObjectMeta, problems ...string) (*WorkloadPolicy, Filter) {
+	r := policyReader{annotations: meta.Annotations, problems: slices.DeleteFunc(problems, func(text string) bool { return text == "" })}
 	policy, filter := WorkloadPolicy{Wave: r.wave(), Window: r.window(), Hold: r.hold()}, r.filter()
 	policy.Problem = r.problem()
 	return unlessZero(policy), filter

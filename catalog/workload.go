@@ -201,6 +201,8 @@ type Parts struct {
 	Idle    bool
 	Hold    Hold
 	Rollout Rollout
+	// Understood is what [OptInRules.Understand] adds.
+	Understood Understood
 }
 
 // NewWorkload reduces a workload to what the catalog keeps of it. It does not modify the parts.
@@ -212,7 +214,7 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 	}
 	full, bare := fingerprints(template)
 	gracePeriod, problem := readGracePeriod(meta)
-	policy, filter := readWorkloadPolicy(meta)
+	policy, filter := readWorkloadPolicy(meta, parts.Understood.Problem)
 	references, fit := referencesOf(meta.Namespace, &template.Spec, filter)
 	w := Workload{
 		Ref:             WorkloadRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},

@@ -92,7 +92,7 @@ func (r *configReader) read(ctx context.Context, known *catalog.Config) (metav1.
 	if object == nil {
 		return nil, errConfigChanging
 	}
-	present, err := kindOfConfig(known.Ref.Kind).reduce(object)
+	present, err := kindOfConfig(known.Ref.Kind).reduce(object, &catalog.OptInRules{})
 	if err != nil {
 		return nil, err
 	}

@@ -41,14 +41,14 @@ func newOptIns(rules catalog.OptInRules, namespaces []string) *optIns {
 // take notes a workload, and returns what the catalog is to keep of it; nil if it does not count. The caller
 // holds the lock.
 func (o *optIns) take(w *workloadObservation) *catalog.Workload {
-	if o.rules.NeedNamespaces() {
+	if o.rules.NeedNamespaces() || len(o.rules.Dialects) > 0 {
 		o.note(w)
 	}
 	return o.counting(w)
 }
 
 func (o *optIns) note(w *workloadObservation) {
-	if w.workload == nil && !o.rules.MayCount(catalog.Unsaid, w.ref.Namespace) {
+	if !o.mattersLater(w) {
 		o.forget(w.ref)
 		return
 	}
@@ -68,9 +68,17 @@ func (w *workloadObservation) succeed(previous *workloadObservation, shown time.
 	case previous == nil:
 	case previous.choice == w.choice:
 		w.optedOutUntil = previous.optedOutUntil
-	case previous.choice == catalog.OptsOut && w.choice == catalog.Unsaid:
+	case previous.choice == catalog.OptsOut && (w.choice == catalog.Unsaid || w.isForeign):
 		w.optedOutUntil = shown
 	}
+}
+
+// mattersLater reports whether what is known of a workload decides later whether it counts, or since when.
+func (o *optIns) mattersLater(w *workloadObservation) bool {
+	if w.workload != nil && (w.isForeign || o.rules.NeedNamespaces()) || o.rules.MayCount(catalog.Unsaid, w.ref.Namespace) {
+		return true
+	}
+	return w.choice == catalog.OptsOut && len(o.rules.Dialects) > 0
 }
 
 // counting returns a workload as it counts, nil if it does not. The caller holds the lock.
@@ -79,13 +87,18 @@ func (o *optIns) counting(w *workloadObservation) *catalog.Workload {
 	switch {
 	case w.workload == nil || !o.rules.Counts(w.choice, w.ref.Namespace, namespace):
 		return nil
-	case w.choice == catalog.OptsIn:
+	case w.choice == catalog.OptsIn && !w.isForeign:
 		counting := *w.workload // the catalog takes it over
 		return &counting
 	}
 	since := o.since
-	if w.optedOutUntil.After(since) {
-		since = w.optedOutUntil
+	for _, at := range []time.Time{w.optedOutUntil, w.since} {
+		if at.After(since) {
+			since = at
+		}
+	}
+	if w.isForeign {
+		return w.workload.EnabledBy(since)
 	}
 	return w.workload.Following(namespace, since)
 }

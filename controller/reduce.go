@@ -27,6 +27,9 @@ type workloadObservation struct {
 	// last wrote to the workload, empty if it is not known.
 	optIn, lastWriter string
 	choice            catalog.Choice
+	// isForeign means that another tool's annotations make the choice, since when as far as is known.
+	isForeign bool
+	since     time.Time
 	// optedOutUntil is when the watch showed that the workload no longer opts out, zero if it did not.
 	optedOutUntil time.Time
 	// workload is nil for a workload that does not count, whatever its Namespace says.
@@ -36,7 +39,7 @@ type workloadObservation struct {
 // reduce reduces a config to an observation. It is called on each object as it arrives,
 // before anything else sees it, so that no config's data lives longer than the response that
 // it came in.
-func (k *configKind) reduce(object any) (*observation, error) {
+func (k *configKind) reduce(object any, rules *catalog.OptInRules) (*observation, error) {
 	config, isOne := k.read(object)
 	if !isOne {
 		return nil, fmt.Errorf("reduce object: unexpected type %T, want %s", object, k.name)
@@ -45,6 +48,7 @@ func (k *configKind) reduce(object any) (*observation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reduce %s: %w", config.Ref, err)
 	}
+	rules.UnderstandConfig(&config, accessor.GetAnnotations())
 	return &observation{resourceVersion: accessor.GetResourceVersion(), config: &config}, nil
 }
 
@@ -54,12 +58,17 @@ func (k *workloadKind) reduce(object any, rules *catalog.OptInRules) (*observati
 	if !isOne {
 		return nil, fmt.Errorf("reduce object: unexpected type %T, want %s", object, k.workload)
 	}
+	if len(rules.Dialects) > 0 {
+		parts = rules.Understand(k.workload, parts)
+	}
 	meta := parts.Meta
 	workload := &workloadObservation{
 		ref:        catalog.WorkloadRef{Kind: k.workload, Namespace: meta.Namespace, Name: meta.Name},
 		optIn:      excerpt(meta.Annotations[catalog.EnabledAnnotation]),
 		lastWriter: lastWriter(meta),
 		choice:     catalog.ChoiceOf(meta),
+		isForeign:  parts.Understood.Chooses,
+		since:      parts.Understood.Since,
 	}
 	if rules.MayCount(workload.choice, meta.Namespace) {
 		reduced, err := catalog.NewWorkload(k.workload, &parts)

@@ -29,7 +29,8 @@ type resourceWatch struct {
 
 func (c *Controller) watchConfigs(kind *configKind, namespace string, clients *apiclient.Clients) {
 	c.addWatch(&resourceWatch{config: kind, namespace: namespace}, watch.Options[*observation]{
-		Resource: kind.resource, Kind: kind.kind(), FieldSelector: kind.fieldSelector, Client: clients.WatchCore, Reduce: kind.reduce,
+		Resource: kind.resource, Kind: kind.kind(), FieldSelector: kind.fieldSelector, Client: clients.WatchCore,
+		Reduce: func(object any) (*observation, error) { return kind.reduce(object, &c.optIns.rules) },
 	})
 }
 

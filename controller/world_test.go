@@ -110,7 +110,7 @@ func (w *world) deployment(name string, configs ...string) *appsv1.Deployment {
 func reduce(object any, rules *catalog.OptInRules) (*observation, error) {
 	for _, k := range configKinds {
 		if _, isOne := k.read(object); isOne {
-			return k.reduce(object)
+			return k.reduce(object, rules)
 		}
 	}
 	for _, k := range workloadKinds {

@@ -114,6 +114,7 @@ func TestAValueBecomesAnArgument(t *testing.T) {
 		{values{"optIn": values{"byNamespace": true, "byDefault": true}}, "--enable-by-default"},
 		{values{"optIn": values{"namespaceSelector": "tier=web"}}, "--namespace-selector=tier=web"},
 		{values{"optIn": values{"ignoredNamespaces": []string{"preview-*", "b"}}}, "--ignore-namespace=preview-* --ignore-namespace=b"},
+		{values{"optIn": values{"understand": []string{"reloader", "wave"}}}, "--understand=reloader --understand=wave"},
 		{values{"logFormat": "json"}, "--log-format=json"},
 		{values{"dryRun": true}, "--dry-run"},
 		{values{"namespaces": []string{"team-a", "team-b"}}, "--namespace=team-a --namespace=team-b"},

@@ -125,6 +125,7 @@ metadata:
 {{- $values := dict "leader-elect" "replicas" "fan-out" "fanOut.mode" "fan-out-limit" "fanOut.limit" "fan-out-failures" "fanOut.failures"
     "fan-out-group" "fanOut.groups" "restart-window" "restartWindow" "namespace" "namespaces" "namespace-annotations" "optIn.byNamespace"
     "enable-by-default" "optIn.byDefault" "namespace-selector" "optIn.namespaceSelector" "ignore-namespace" "optIn.ignoredNamespaces"
+    "understand" "optIn.understand"
     "configs" "configs"
     "deployment-engine" "engine" "dry-run" "dryRun" "log-format" "logFormat" }}
 {{- range .Values.extraFlags }}

@@ -16,6 +16,9 @@
 {{- range .ignoredNamespaces }}
 - {{ printf "--ignore-namespace=%s" . | quote }}
 {{- end }}
+{{- range .understand }}
+- --understand={{ . }}
+{{- end }}
 {{- end }}
 - --fan-out={{ .Values.fanOut.mode }}
 {{- with .Values.fanOut }}

@@ -1,0 +1,174 @@
+package catalog
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The annotations of Reloader; see https://docs.stakater.com/reloader/1.4/reference/annotations.html.
+const (
+	reloaderAuto        = "reloader.stakater.com/auto"
+	reloaderSearch      = "reloader.stakater.com/search"
+	reloaderIgnore      = "reloader.stakater.com/ignore" // on a config
+	reloaderPausePeriod = "deployment.reloader.stakater.com/pause-period"
+)
+
+// reloaderKind are the annotations of Reloader about one kind of config.
+type reloaderKind struct {
+	kind                 ConfigKind
+	auto, named, exclude string
+}
+
+var reloaderKinds = []reloaderKind{
+	{ConfigMap, "configmap.reloader.stakater.com/auto", "configmap.reloader.stakater.com/reload", "configmaps.exclude.reloader.stakater.com/reload"},
+	{Secret, "secret.reloader.stakater.com/auto", "secret.reloader.stakater.com/reload", "secrets.exclude.reloader.stakater.com/reload"},
+}
+
+// reloaderSays is what a workload says about one kind of config: whether everything counts that its containers
+// read, which configs count by their names, and whether those count that are marked.
+type reloaderSays struct {
+	*reloaderKind
+	all, search     bool
+	names, excluded []string
+	// isOff means that the workload does not let everything count, and says so.
+	isOff bool
+	// by are the annotations of the workload itself that let configs count.
+	by []string
+}
+
+// read reads what a workload says about the kind. The annotations of its pod template count if it has none itself
+// that could let configs count. Only the workload itself excludes configs.
+func (k *reloaderKind) read(workload, template map[string]string) reloaderSays {
+	from, deciding := template, []string{k.auto, k.named, reloaderAuto, reloaderSearch}
+	isOwn := slices.ContainsFunc(deciding, func(name string) bool { _, found := workload[name]; return found })
+	if isOwn {
+		from = workload
+	}
+	s := reloaderSays{
+		reloaderKind: k,
+		all:          isTrueText(from[k.auto]) || isTrueText(from[reloaderAuto]),
+		search:       from[reloaderSearch] == "true",
+		names:        namesIn(from[k.named]),
+		excluded:     namesIn(workload[k.exclude]),
+	}
+	s.isOff = !s.all && from[k.auto]+from[reloaderAuto] != ""
+	if isOwn && s.optsIn() {
+		s.by = slices.DeleteFunc(deciding, func(name string) bool { _, found := workload[name]; return !found })
+	}
+	return s
+}
+
+func (s *reloaderSays) optsIn() bool { return s.all || s.search || len(s.names) > 0 }
+
+// isTrueText reads a truth value as Reloader does.
+func isTrueText(text string) bool {
+	is, err := strconv.ParseBool(text)
+	return err == nil && is
+}
+
+// namesIn returns the names in a list that is separated by commas.
+func namesIn(list string) []string {
+	var names []string
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// readReloader reads the annotations of Reloader. With [OptInRules.ByDefault], which is its --auto-reload-all, they
+// limit what counts only if they say so.
+func (r *OptInRules) readReloader(kind WorkloadKind, parts *Parts) said {
+	configMaps := reloaderKinds[0].read(parts.Meta.Annotations, parts.Template.Annotations)
+	secrets := reloaderKinds[1].read(parts.Meta.Annotations, parts.Template.Annotations)
+	var s said
+	switch {
+	case configMaps.optsIn() || secrets.optsIn():
+		s.choice, s.by = OptsIn, slices.Concat(configMaps.by, secrets.by)
+	case configMaps.isOff && secrets.isOff:
+		s.choice = OptsOut
+	}
+	for _, says := range []*reloaderSays{&configMaps, &secrets} {
+		says.all = says.all || !says.isOff && (r.ByDefault || s.choice != OptsIn)
+		s.exclude(says)
+		s.count(says)
+	}
+	if configMaps.all && secrets.all {
+		s.only = nil
+	}
+	s.limit()
+	if kind == Deployment {
+		s.readPausePeriod(parts.Meta.Annotations)
+	}
+	return s
+}
+
+// count takes in which configs of a kind count.
+func (s *said) count(says *reloaderSays) {
+	kind := says.kind.String() + "/"
+	if s.choice == Unsaid {
+		if !says.all {
+			s.ignore = append(s.ignore, kind+"*")
+		}
+		return
+	}
+	if says.all || says.search {
+		s.only = append(s.only, kind+"*")
+	}
+	for _, pattern := range says.names {
+		globs, err := globsOf(pattern)
+		if err != nil {
+			s.reject(says.named, "cannot use the pattern %.60q: %v; everything of this kind counts that the containers read", pattern, err)
+			globs = []string{"*"}
+		}
+		for _, glob := range globs {
+			if s.only = append(s.only, kind+glob); isLiteral(glob) {
+				s.also = append(s.also, kind+glob)
+			}
+		}
+	}
+}
+
+// exclude takes in which configs of a kind do not count. They are not patterns.
+func (s *said) exclude(says *reloaderSays) {
+	for _, name := range says.excluded {
+		if err := checkName(name); err != nil {
+			s.reject(says.reloaderKind.exclude, "cannot use the name %.60q: %v", name, err)
+			continue
+		}
+		s.ignore = append(s.ignore, says.kind.String()+"/"+name)
+	}
+}
+
+// readPausePeriod reads for how long Reloader would pause a Deployment before it restarts it, so that all changes in
+// that time cause one restart.
+func (s *said) readPausePeriod(annotations map[string]string) {
+	text, found := annotations[reloaderPausePeriod]
+	if !found {
+		return
+	}
+	if period, err := time.ParseDuration(text); err != nil || period < 0 {
+		s.reject(reloaderPausePeriod, "%.40q is not a duration such as 90s, 2m or 1h30m", text)
+		return
+	}
+	s.grace = text
+}
+
+// UnderstandConfig makes a config say in its policy what it said in the annotations of other tools, as far as the
+// rules understand these. Its own annotations have precedence.
+func (r *OptInRules) UnderstandConfig(config *Config, annotations map[string]string) {
+	if !slices.Contains(r.Dialects, Reloader) {
+		return
+	}
+	policy := ConfigPolicy{}
+	if config.Policy != nil {
+		policy = *config.Policy
+	}
+	if _, found := annotations[IgnoreAnnotation]; !found {
+		policy.Ignored = annotations[reloaderIgnore] == "true"
+	}
+	config.Policy = unlessZero(policy)
+}

@@ -1,0 +1,164 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A cluster may have many workloads and configs that carry the annotations of another tool. What such an
+// annotation asks for is put into the words of this package before anything reads the object: into the
+// annotations that its owner would have written for this controller.
+
+// Dialect is a tool whose annotations the controller understands besides its own.
+type Dialect string
+
+// The dialects.
+const (
+	Reloader Dialect = "reloader" // https://github.com/stakater/Reloader
+	Wave     Dialect = "wave"     // https://github.com/wave-k8s/wave
+)
+
+// AlsoAnnotation of a workload names configs that count although no container refers to them.
+const AlsoAnnotation = "com.xing.deployment-restart.also"
+
+// read reads what a workload says in a dialect.
+func (d Dialect) read(rules *OptInRules, kind WorkloadKind, parts *Parts) said {
+	switch d {
+	case Reloader:
+		return rules.readReloader(kind, parts)
+	case Wave:
+		return readWave(parts)
+	}
+	return said{} // a later version has noted it
+}
+
+// said is what a workload says in a dialect.
+type said struct {
+	choice Choice
+	// by are the annotations of the workload itself that opt it in.
+	by []string
+	// only, ignore and also are entries of the annotations of these names.
+	only, ignore, also []string
+	// grace is a duration, empty if nothing is said about it.
+	grace    string
+	problems []string
+}
+
+func (s *said) isSilent() bool {
+	return s.choice == Unsaid && len(s.ignore) == 0 && s.grace == "" && len(s.problems) == 0
+}
+
+// Understood is what the annotations of other tools said about a workload that is not in its annotations now.
+type Understood struct {
+	// Chooses means that they enable or disable it.
+	Chooses bool
+	// Since is the earliest known time by which they had enabled it, zero if it is not known.
+	Since time.Time
+	// Problem describes which of them cannot be used; empty if there are none.
+	Problem string
+}
+
+// Understand returns the parts of a workload that says in its own annotations what it said in those of other tools,
+// as far as the rules understand these. Its own annotations have precedence. It does not modify the workload.
+func (r *OptInRules) Understand(kind WorkloadKind, parts Parts) Parts {
+	for _, dialect := range r.Dialects {
+		s := dialect.read(r, kind, &parts)
+		if s.isSilent() {
+			continue
+		}
+		return parts.saying(&s)
+	}
+	return parts
+}
+
+// saying returns the parts with annotations that say the same.
+func (p Parts) saying(s *said) Parts {
+	meta, own := *p.Meta, p.Meta.Annotations
+	meta.Annotations = maps.Clone(own)
+	if meta.Annotations == nil {
+		meta.Annotations = make(map[string]string)
+	}
+	p.Meta = &meta
+	p.Understood.Problem = strings.Join(s.problems, "; ")
+	if _, found := own[EnabledAnnotation]; !found && s.choice != Unsaid {
+		meta.Annotations[EnabledAnnotation] = map[Choice]string{OptsIn: Enabled, OptsOut: "disabled"}[s.choice]
+		p.Understood.Chooses, p.Understood.Since = true, sinceAny(&meta, s.by)
+	}
+	if _, found := own[gracePeriodAnnotation]; !found && s.grace != "" {
+		meta.Annotations[gracePeriodAnnotation] = s.grace
+	}
+	if !hasFilter(own) {
+		for name, entries := range map[string][]string{OnlyAnnotation: s.only, IgnoreAnnotation: s.ignore, AlsoAnnotation: s.also} {
+			if len(entries) > 0 {
+				meta.Annotations[name] = strings.Join(entries, ",")
+			}
+		}
+	}
+	return p
+}
+
+// hasFilter reports whether a workload itself says which configs count. What other tools' annotations say about that
+// does not matter then: parts of both would be a third thing that nobody wrote.
+func hasFilter(annotations map[string]string) bool {
+	for _, name := range []string{OnlyAnnotation, IgnoreAnnotation, AlsoAnnotation} {
+		if _, found := annotations[name]; found {
+			return true
+		}
+	}
+	return false
+}
+
+// sinceAny returns the earliest known time by which the object had any of the annotations.
+func sinceAny(meta *metav1.ObjectMeta, names []string) (since time.Time) {
+	for _, name := range names {
+		if by := earliest(annotationOwners(meta, name)); since.IsZero() || !by.IsZero() && by.Before(since) {
+			since = by
+		}
+	}
+	return since
+}
+
+func (s *said) reject(annotation, format string, arguments ...any) {
+	if len(s.problems) < maxProblems {
+		s.problems = append(s.problems, "annotation "+annotation+": "+fmt.Sprintf(format, arguments...))
+	}
+}
+
+// maxProblems is how many problems of a workload's annotations are described.
+const maxProblems = 3
+
+// limit leaves out what our own annotations have no room for, so that more counts rather than less.
+func (s *said) limit() {
+	var isAll bool
+	if s.only, isAll = limited(s.only); !isAll {
+		s.only = nil
+		s.problems = append(s.problems, "there are too many names and patterns of configs that count, so everything counts that the containers read")
+	}
+	if s.ignore, isAll = limited(s.ignore); !isAll {
+		s.problems = append(s.problems, "there are too many names of configs that do not count, so the last ones count")
+	}
+	if s.also, isAll = limited(s.also); !isAll {
+		s.problems = append(s.problems, "there are too many names of configs that count, so the last ones count only if the containers read them")
+	}
+}
+
+// limited returns the entries that one annotation may have, sorted and each once, and reports whether these are all.
+func limited(entries []string) (kept []string, isAll bool) {
+	slices.Sort(entries)
+	entries = slices.Compact(entries)
+	size, globs := 0, 0
+	for i, entry := range entries {
+		if size += len(entry) + 1; !isLiteral(entry) {
+			globs++
+		}
+		if size > maxFilter || i == maxFilterEntries || globs > maxFilterGlobs {
+			return entries[:i], false
+		}
+	}
+	return entries, true
+}

@@ -1,0 +1,235 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+)
+
+const (
+	auto, configMapAuto, secretAuto   = "reloader.stakater.com/auto", "configmap.reloader.stakater.com/auto", "secret.reloader.stakater.com/auto"
+	configMapNamed, secretNamed       = "configmap.reloader.stakater.com/reload", "secret.reloader.stakater.com/reload"
+	configMapExcluded, secretExcluded = "configmaps.exclude.reloader.stakater.com/reload", "secrets.exclude.reloader.stakater.com/reload"
+	pausePeriod                       = "deployment.reloader.stakater.com/pause-period"
+	waveOptIn, waveConfigMaps         = "wave.pusher.com/update-on-config-change", "wave.pusher.com/extra-configmaps"
+	waveSecrets                       = "wave.pusher.com/extra-secrets"
+)
+
+// understood is what a workload says in its own annotations after those of other tools were understood.
+type understood struct {
+	choice             Choice
+	only, ignore, also string
+	grace, problem     string
+}
+
+func understandDeployment(rules *OptInRules, own, template map[string]string) understood {
+	parts := rules.Understand(Deployment, Parts{
+		Meta:     &metav1.ObjectMeta{Namespace: "ns", Name: "web", Annotations: own},
+		Template: &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: template}},
+	})
+	says := parts.Meta.Annotations
+	return understood{ChoiceOf(parts.Meta), says[OnlyAnnotation], says[IgnoreAnnotation], says[AlsoAnnotation], says[gracePeriodAnnotation], parts.Understood.Problem}
+}
+
+type annotations = map[string]string
+
+func TestReloadersAnnotationsSayWhatTheySayToReloader(t *testing.T) {
+	for name, test := range map[string]struct {
+		own, template annotations
+		byDefault     bool
+		want          understood
+	}{
+		"nothing":                     {},
+		"auto":                        {own: annotations{auto: "true"}, want: understood{choice: OptsIn}},
+		"auto in another spelling":    {own: annotations{auto: "1"}, want: understood{choice: OptsIn}},
+		"auto that is no truth value": {own: annotations{auto: "yes"}, want: understood{choice: OptsOut}},
+		"auto on the pod template":    {template: annotations{auto: "true"}, want: understood{choice: OptsIn}},
+		"the workload before the template": {
+			own: annotations{auto: "false"}, template: annotations{auto: "true"}, want: understood{choice: OptsOut},
+		},
+		"each kind from where it is said": {
+			own: annotations{configMapNamed: "a"}, template: annotations{secretAuto: "true"},
+			want: understood{choice: OptsIn, only: "configmap/a,secret/*", also: "configmap/a"},
+		},
+		"ConfigMaps only": {own: annotations{configMapAuto: "true"}, want: understood{choice: OptsIn, only: "configmap/*"}},
+		"Secrets only":    {own: annotations{secretAuto: "true"}, want: understood{choice: OptsIn, only: "secret/*"}},
+		"both kinds":      {own: annotations{configMapAuto: "true", secretAuto: "true"}, want: understood{choice: OptsIn}},
+		"auto for one kind although not for all": {
+			own: annotations{auto: "false", secretAuto: "true"}, want: understood{choice: OptsIn, only: "secret/*"},
+		},
+		"named": {
+			own:  annotations{configMapNamed: " a, b.c ,", secretNamed: "s"},
+			want: understood{choice: OptsIn, only: "configmap/a,configmap/b.c,secret/s", also: "configmap/a,configmap/b.c,secret/s"},
+		},
+		"named on the pod template": {template: annotations{secretNamed: "s"}, want: understood{choice: OptsIn, only: "secret/s", also: "secret/s"}},
+		"named besides all of its kind": {
+			own: annotations{auto: "true", configMapNamed: "a"}, want: understood{choice: OptsIn, also: "configmap/a"},
+		},
+		"named although not all": {
+			own: annotations{auto: "false", configMapNamed: "a"}, want: understood{choice: OptsIn, only: "configmap/a", also: "configmap/a"},
+		},
+		"an empty list": {own: annotations{configMapNamed: " , "}},
+		"patterns": {
+			own:  annotations{configMapNamed: "app-.*, .*-tls, web.+, ^x|y$"},
+			want: understood{choice: OptsIn, only: "configmap/*-tls,configmap/app-*,configmap/web?*,configmap/x,configmap/y", also: "configmap/x,configmap/y"},
+		},
+		"a pattern that globs cannot express": {
+			own: annotations{configMapNamed: "app-[0-9]+,a"},
+			want: understood{
+				choice: OptsIn, only: "configmap/*,configmap/a", also: "configmap/a",
+				problem: `annotation configmap.reloader.stakater.com/reload: cannot use the pattern "app-[0-9]+": of regular expressions, only .*, .+ and a|b can be used; everything of this kind counts that the containers read`,
+			},
+		},
+		"excluded": {
+			own:  annotations{auto: "true", configMapExcluded: "a,b", secretExcluded: "s"},
+			want: understood{choice: OptsIn, ignore: "configmap/a,configmap/b,secret/s"},
+		},
+		"excluded by a pattern, which Reloader does not know": {
+			own:  annotations{auto: "true", configMapExcluded: "a.*"},
+			want: understood{choice: OptsIn, problem: `annotation configmaps.exclude.reloader.stakater.com/reload: cannot use the name "a.*": it is a pattern, not a name`},
+		},
+		"only the workload excludes": {template: annotations{auto: "true", configMapExcluded: "a"}, want: understood{choice: OptsIn}},
+		"a pause":                    {own: annotations{auto: "true", pausePeriod: "5m"}, want: understood{choice: OptsIn, grace: "5m"}},
+		"a pause that is no time": {
+			own:  annotations{auto: "true", pausePeriod: "5 minutes"},
+			want: understood{choice: OptsIn, problem: `annotation deployment.reloader.stakater.com/pause-period: "5 minutes" is not a duration such as 90s, 2m or 1h30m`},
+		},
+		"all by default":                        {byDefault: true, own: annotations{configMapNamed: "a"}, want: understood{choice: OptsIn, also: "configmap/a"}},
+		"all by default but one kind":           {byDefault: true, own: annotations{secretAuto: "false"}, want: understood{ignore: "secret/*"}},
+		"all by default but an opt-out":         {byDefault: true, own: annotations{auto: "false"}, want: understood{choice: OptsOut}},
+		"all by default but an excluded one":    {byDefault: true, own: annotations{configMapExcluded: "a"}, want: understood{ignore: "configmap/a"}},
+		"one kind by default, names of another": {byDefault: true, own: annotations{configMapAuto: "false", configMapNamed: "a"}, want: understood{choice: OptsIn, only: "configmap/a,secret/*", also: "configmap/a"}},
+		"its own choice":                        {own: annotations{EnabledAnnotation: "disabled", auto: "true"}, want: understood{choice: OptsOut}},
+		"its own choice to count":               {own: annotations{EnabledAnnotation: Enabled, auto: "false"}, want: understood{choice: OptsIn}},
+		"its own filter": {
+			own:  annotations{IgnoreAnnotation: "configmap/x", configMapNamed: "a", configMapExcluded: "b"},
+			want: understood{choice: OptsIn, ignore: "configmap/x"},
+		},
+		"its own grace period": {own: annotations{auto: "true", pausePeriod: "5m", gracePeriodAnnotation: "1s"}, want: understood{choice: OptsIn, grace: "1s"}},
+		"what wave says":       {own: annotations{waveOptIn: "true"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := understandDeployment(&OptInRules{ByDefault: test.byDefault, Dialects: []Dialect{Reloader}}, test.own, test.template)
+			if got != test.want {
+				t.Errorf("understood\n%+v, want\n%+v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestWavesAnnotationsSayWhatTheySayToWave(t *testing.T) {
+	for name, test := range map[string]struct {
+		own  annotations
+		want understood
+	}{
+		"the opt-in":             {annotations{waveOptIn: "true"}, understood{choice: OptsIn}},
+		"another value":          {annotations{waveOptIn: "yes"}, understood{}},
+		"extra without opt-in":   {annotations{waveConfigMaps: "a"}, understood{}},
+		"extra configs":          {annotations{waveOptIn: "true", waveConfigMaps: "a, other/b,ns/c", waveSecrets: "s"}, understood{choice: OptsIn, also: "configmap/a,configmap/c,configmap/other/b,secret/s"}},
+		"what cannot be a name":  {annotations{waveOptIn: "true", waveConfigMaps: "a/b/c,d"}, understood{choice: OptsIn, also: "configmap/d", problem: `annotation wave.pusher.com/extra-configmaps: "a/b/c" is neither a name nor a namespace and a name`}},
+		"what Reloader says":     {annotations{auto: "true"}, understood{}},
+		"its own opt-out":        {annotations{waveOptIn: "true", EnabledAnnotation: "no"}, understood{choice: OptsOut}},
+		"no pattern":             {annotations{waveOptIn: "true", waveConfigMaps: "a*"}, understood{choice: OptsIn, problem: `annotation wave.pusher.com/extra-configmaps: "a*" is neither a name nor a namespace and a name`}},
+		"a name that is missing": {annotations{waveOptIn: "true", waveSecrets: "other/"}, understood{choice: OptsIn, problem: `annotation wave.pusher.com/extra-secrets: "other/" is neither a name nor a namespace and a name`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := understandDeployment(&OptInRules{Dialects: []Dialect{Wave}}, test.own, nil); got != test.want {
+				t.Errorf("understood\n%+v, want\n%+v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestWhatNobodyAskedToUnderstandMeansNothing(t *testing.T) {
+	own := annotations{auto: "true", waveOptIn: "true"}
+	if got := understandDeployment(&OptInRules{}, own, own); got != (understood{}) {
+		t.Errorf("understood %+v", got)
+	}
+}
+
+func TestOnlyADeploymentHasAPausePeriod(t *testing.T) {
+	rules := OptInRules{Dialects: []Dialect{Reloader}}
+	parts := rules.Understand(StatefulSet, Parts{
+		Meta: &metav1.ObjectMeta{Annotations: annotations{auto: "true", pausePeriod: "5m"}}, Template: &corev1.PodTemplateSpec{},
+	})
+	if grace := parts.Meta.Annotations[gracePeriodAnnotation]; grace != "" {
+		t.Errorf("a StatefulSet has the grace period %s", grace)
+	}
+}
+
+func TestTooManyNamesMakeMoreCountAndAreReported(t *testing.T) {
+	names := make([]string, 0, 20_000)
+	for i := range cap(names) {
+		names = append(names, fmt.Sprintf("c%04d", i))
+	}
+	list := strings.Join(names, ",") // more than 100 KiB
+	for name, own := range map[string]annotations{
+		"named":    {configMapNamed: list},
+		"patterns": {configMapNamed: strings.ReplaceAll(list, ",", ".*,")},
+		"excluded": {auto: "true", configMapExcluded: list},
+		"extra":    {waveOptIn: "true", waveConfigMaps: list},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := understandDeployment(&OptInRules{Dialects: []Dialect{Reloader, Wave}}, own, nil)
+			if got.choice != OptsIn || got.only != "" {
+				t.Errorf("it limits what counts to %.100q", got.only)
+			}
+			if len(got.problem) > 500 || !strings.Contains(got.problem, "too many names") {
+				t.Errorf("the problem is %.600q", got.problem)
+			}
+		})
+	}
+}
+
+func TestUnderstandingDoesNotChangeTheWorkload(t *testing.T) {
+	meta := &metav1.ObjectMeta{Annotations: annotations{auto: "true", pausePeriod: "5m"}}
+	rules := OptInRules{Dialects: []Dialect{Reloader}}
+	rules.Understand(Deployment, Parts{Meta: meta, Template: &corev1.PodTemplateSpec{}})
+	if len(meta.Annotations) != 2 {
+		t.Errorf("its annotations are now %v", meta.Annotations)
+	}
+}
+
+func TestAWorkloadIsEnabledSinceItsOwnerWroteTheAnnotationOfAnotherTool(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	fields := metav1.FieldsV1{}
+	fields.SetRawBytes([]byte(`{"f:metadata":{"f:annotations":{"f:` + secretNamed + `":{}}}}`))
+	meta := &metav1.ObjectMeta{
+		Annotations:   annotations{secretNamed: "s", auto: "false"},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "helm", Time: &metav1.Time{Time: at}, FieldsV1: &fields}},
+	}
+	rules := OptInRules{Dialects: []Dialect{Reloader}}
+	parts := rules.Understand(Deployment, Parts{Meta: meta, Template: &corev1.PodTemplateSpec{}})
+	if want := (Understood{Chooses: true, Since: at}); parts.Understood != want {
+		t.Errorf("understood %+v, want %+v", parts.Understood, want)
+	}
+}
+
+func TestWhateverOtherToolsAnnotationsSayCanBeUsed(t *testing.T) {
+	names := []string{auto, configMapAuto, secretAuto, configMapNamed, secretNamed, configMapExcluded, secretExcluded, pausePeriod, waveOptIn, waveConfigMaps, waveSecrets}
+	value := rapid.OneOf(
+		rapid.SampledFrom([]string{"", "true", "false", "5m"}), rapid.String(),
+		rapid.StringMatching(`([a-c.*+?|,/\\^$()-]|\.\*|\.\+){0,30}`),
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		said := rapid.MapOfN(rapid.SampledFrom(names), value, 0, len(names))
+		rules := OptInRules{ByDefault: rapid.Bool().Draw(t, "by default"), Dialects: []Dialect{Reloader, Wave}}
+		parts := rules.Understand(Deployment, Parts{
+			Meta:     &metav1.ObjectMeta{Namespace: "ns", Annotations: said.Draw(t, "annotations")},
+			Template: &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: said.Draw(t, "annotations of the template")}},
+		})
+		r := policyReader{annotations: parts.Meta.Annotations}
+		filter := r.filter()
+		if len(r.problems) > 0 || !filter.isUsable() {
+			t.Errorf("%v: %+v", r.problems, filter)
+		}
+		if _, problem := readGracePeriod(parts.Meta); problem != "" {
+			t.Error(problem)
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// Workloads and configs with the annotations of other tools, and nothing of ours.
+
+const reloaderAuto = "reloader.stakater.com/auto"
+
+func understands(dialects ...catalog.Dialect) catalog.OptInRules {
+	return catalog.OptInRules{Dialects: dialects}
+}
+
+// runsForeign creates a Deployment that reads configs, and has these annotations only.
+func (w *world) runsForeign(name string, annotations map[string]string, configs ...string) {
+	d := w.deployment(name, configs...)
+	d.Annotations = annotations
+	wholeStatus(d)
+	w.deployments[name] = d
+	w.show("deployments", d)
+}
+
+func TestWorkloadsOfOtherToolsAreOnlyRecordedAtTheSwitchAndRestartForLaterEdits(t *testing.T) {
+	w := ruled(t, understands(catalog.Reloader, catalog.Wave))
+	w.edited("a/c", "1")
+	w.edited("a/d", "1")
+	w.runsForeign("a/auto", map[string]string{reloaderAuto: "true"}, "c", "d")
+	w.runsForeign("a/named", map[string]string{"configmap.reloader.stakater.com/reload": "d"}, "c", "d")
+	w.runsForeign("a/out", map[string]string{reloaderAuto: "true", catalog.EnabledAnnotation: "disabled"}, "c")
+	w.runsForeign("a/silent", map[string]string{reloaderAuto: "false"}, "c")
+	w.runsForeign("a/wave", map[string]string{"wave.pusher.com/update-on-config-change": "true"}, "c")
+	w.requireRestarted(t, "at the switch")
+	for name, isRecorded := range map[string]bool{"a/auto": true, "a/named": true, "a/out": false, "a/silent": false, "a/wave": true} {
+		if _, found := w.deployments[name].Annotations[catalog.BasisAnnotation]; found != isRecorded {
+			t.Errorf("%s: it is %t that it is recorded", name, found)
+		}
+	}
+	w.edited("a/c", "2")
+	w.requireRestarted(t, "after an edit", "a/auto", "a/wave")
+}
+
+func TestNobodyUnderstandsOtherToolsUnlessAskedTo(t *testing.T) {
+	w := ruled(t, understands(catalog.Wave))
+	w.edited("a/c", "1")
+	w.runsForeign("a/auto", map[string]string{reloaderAuto: "true"}, "c")
+	settle(w)
+	w.edited("a/c", "2")
+	w.requireRestarted(t, "after an edit")
+}
+
+func TestAConfigThatReloaderIgnoresRestartsNobody(t *testing.T) {
+	for name, test := range map[string]struct {
+		annotations map[string]string
+		want        []string
+	}{
+		"ignored":           {map[string]string{"reloader.stakater.com/ignore": "true"}, nil},
+		"another value":     {map[string]string{"reloader.stakater.com/ignore": "yes"}, []string{"a/web"}},
+		"it is not ignored": {map[string]string{"reloader.stakater.com/ignore": "true", catalog.IgnoreAnnotation: "false"}, []string{"a/web"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := ruled(t, understands(catalog.Reloader))
+			show := func(value string) {
+				config := &corev1.ConfigMap{ObjectMeta: w.meta("a/c"), Data: map[string]string{"k": value}}
+				config.Annotations = test.annotations
+				w.show("configmaps", config)
+			}
+			show("1")
+			w.runsForeign("a/web", map[string]string{reloaderAuto: "true"}, "c")
+			settle(w)
+			show("2")
+			w.requireRestarted(t, "after an edit", test.want...)
+		})
+	}
+}
+
+// Reloader has restarted for what was edited before the switch, and nobody knows what this controller has missed.
+func TestEditsFromBeforeTheSwitchDoNotCount(t *testing.T) {
+	minutesAgo := func(n int) time.Time { return time.Now().Add(-time.Duration(n) * time.Minute) }
+	for name, test := range map[string]struct {
+		edited, switched, annotated int // minutes ago; 0 means that it is not known when it was annotated
+		want                        catalog.Outcome
+	}{
+		"edited before the switch":               {edited: 20, switched: 10, annotated: 60, want: catalog.RecordOnly},
+		"edited after the switch":                {edited: 10, switched: 20, annotated: 60, want: catalog.Restart},
+		"annotated after the switch":             {edited: 10, switched: 20, annotated: 5, want: catalog.RecordOnly},
+		"annotated in the template at some time": {edited: 10, switched: 20, want: catalog.Restart},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := ruled(t, understands(catalog.Reloader))
+			w.controller.optIns.since = minutesAgo(test.switched)
+			edited := &corev1.ConfigMap{ObjectMeta: w.meta("a/c"), Data: map[string]string{"k": "1"}}
+			edited.ManagedFields = []metav1.ManagedFieldsEntry{ownedSince(minutesAgo(test.edited), `{"f:data":{"f:k":{}}}`)}
+			list(w, "configmaps", map[string]*corev1.ConfigMap{"a/c": edited})
+			d := w.deployment("a/web", "c")
+			d.Annotations, d.Spec.Template.Annotations = map[string]string{reloaderAuto: "true"}, nil
+			d.ManagedFields = []metav1.ManagedFieldsEntry{ownedSince(minutesAgo(test.annotated), `{"f:metadata":{"f:annotations":{"f:`+reloaderAuto+`":{}}}}`)}
+			if test.annotated == 0 {
+				d.Annotations, d.Spec.Template.Annotations = nil, d.Annotations
+			}
+			w.deployments["a/web"] = d
+			list(w, "deployments", map[string]*appsv1.Deployment{"a/web": d})
+			if got := w.decidedFor(t, "a/web", minutesAgo(30)); got != test.want {
+				t.Errorf("decided to %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func ownedSince(at time.Time, fields string) metav1.ManagedFieldsEntry {
+	return metav1.ManagedFieldsEntry{
+		Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Time: &metav1.Time{Time: at},
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields),
+	}
+}
+
+func TestRemovingAnOptOutFromAWorkloadOfAnotherToolRestartsNothing(t *testing.T) {
+	for name, test := range map[string]struct {
+		meanwhile func(*world)
+		want      catalog.Outcome
+	}{
+		"no edit follows": {func(*world) {}, catalog.RecordOnly},
+		"an edit follows": {func(w *world) { w.edited("a/c", "3") }, catalog.Restart},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := ruled(t, understands(catalog.Reloader))
+			w.controller.optIns.since = time.Now().Add(-time.Hour)
+			w.edited("a/c", "1")
+			w.runsForeign("a/web", map[string]string{reloaderAuto: "true", catalog.EnabledAnnotation: "disabled"}, "c")
+			w.edited("a/c", "2")
+			w.changed("a/web", removeOptOut)
+			test.meanwhile(w)
+			if got := w.decidedFor(t, "a/web", time.Now().Add(-30*time.Minute)); got != test.want {
+				t.Errorf("decided to %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestAWorkloadOfAnotherToolThatIsGoneIsForgotten(t *testing.T) {
+	w := ruled(t, understands(catalog.Reloader))
+	w.runsForeign("a/web", map[string]string{reloaderAuto: "true"}, "c")
+	w.runsForeign("a/own", map[string]string{catalog.EnabledAnnotation: catalog.Enabled}, "c")
+	if kept := len(w.controller.optIns.candidates["a"]); kept != 1 {
+		t.Errorf("%d workloads are kept, want the one of the other tool", kept)
+	}
+	w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, reloaderAuto) })
+	if kept := len(w.controller.optIns.candidates); kept != 0 {
+		t.Error("a workload is kept that says nothing any more")
+	}
+	if _, workloads := w.controller.catalog.Size(); workloads != 1 {
+		t.Errorf("%d workloads count, want 1", workloads)
+	}
+}
