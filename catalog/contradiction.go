@@ -296,7 +296,7 @@ func (v *View) Mark(since time.Time) (map[string]string, bool, error) {
 	}
 	annotations, err := r.Checksums.Annotations(Basis{
 		Template: w.Template, Key: v.Key, Budget: r.Budget, Written: r.Written, Timestamp: timestamp, Contradicted: since, WasWhole: r.WasWhole,
-		RestartedFor: r.RestartedFor, Without: Without{r.filter(), r.ignored()},
+		RestartedFor: r.RestartedFor, Without: Without{r.filter(), r.ignored()}, Evict: w.evictMember(),
 	})
 	return annotations, err == nil, err
 }

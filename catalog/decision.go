@@ -82,6 +82,8 @@ func Decide(view View) Decision {
 		return decision.with(AskPods, "a config appeared that containers can start without, or changed since it appeared")
 	case len(spans) > 0:
 		return decision.with(AskPods, "the content is back to what is recorded, but pods may have read different content in between")
+	case w.changedMethod():
+		return decision.with(AskPods, reasonInterrupted)
 	case view.lacksContradicted(sights):
 		return decision.with(Keep, reasonLacking)
 	}
@@ -114,6 +116,8 @@ func DecideByPods(view View, pods []Pod) Decision {
 		return decision.with(Restart, "a container started while the content differed from the record")
 	case len(decision.Causes) > 0:
 		return decision.with(Restart, "a container started before the content changed")
+	case decision.addInterrupted(w, pods):
+		return decision.with(Restart, reasonInterrupted)
 	case w.Applied.Reverted != nil && w.lacksRecorded(sights):
 		return decision.with(Keep, "a restart was reverted, and a config that it was recorded with is gone")
 	case view.lacksContradicted(sights):
@@ -128,7 +132,7 @@ func DecideByPods(view View, pods []Pod) Decision {
 // newDecision returns a decision with what to record.
 func (v *View) newDecision(sights []sight) Decision {
 	return Decision{
-		Checksums: v.currentChecksums(sights).limitTo(v.Workload.Room),
+		Checksums: v.currentChecksums(sights).limitTo(int(v.Workload.Room)),
 		Without:   Without{v.Workload.Filter(), v.ignored()},
 	}
 }
@@ -162,7 +166,7 @@ func (d Decision) with(outcome Outcome, reason string) Decision {
 func (d Decision) recorded(w *Workload, reason string) Decision {
 	r := &w.Applied
 	says := r.Trusted && r.Reverted == nil && !r.Marked && !r.Exposed && !r.Others && r.Checksums.Equal(d.Checksums) &&
-		d.Without == Without{r.filter(), r.ignored()}
+		d.Without == Without{r.filter(), r.ignored()} && !w.changedMethod()
 	switch {
 	case !says:
 		return d.with(RecordOnly, reason)

@@ -114,7 +114,7 @@ func (s *story) decide(t *testing.T, pods ...Pod) verdict {
 	if decision.Reason == "" {
 		t.Error("a decision without a reason")
 	}
-	if want := view.currentChecksums(view.sights()).limitTo(view.Workload.Room); !decision.Checksums.Equal(want) {
+	if want := view.currentChecksums(view.sights()).limitTo(int(view.Workload.Room)); !decision.Checksums.Equal(want) {
 		t.Errorf("to be recorded: %v, want %v", decision.Checksums, want)
 	}
 	return verdict{asked, decision.Outcome, withoutMoments(t, decision.Causes)}

@@ -173,7 +173,7 @@ func TestARecordLeavesRoomForItsFilter(t *testing.T) {
 		t.Fatal(err)
 	}
 	annotation := len(IgnoreAnnotation) + len(d.Annotations[IgnoreAnnotation])
-	if more, less := len(with[BasisAnnotation])-len(without[BasisAnnotation]), before-w.Room-annotation; more > less {
+	if more, less := len(with[BasisAnnotation])-len(without[BasisAnnotation]), int(before-w.Room)-annotation; more > less {
 		t.Errorf("the basis is %d bytes longer, and there are %d for it", more, less)
 	}
 }

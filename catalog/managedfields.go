@@ -189,9 +189,18 @@ func unlessOurs(manager string) string {
 // ownsAnnotation reports whether the controller itself wrote the present value of
 // an annotation.
 func ownsAnnotation(meta *metav1.ObjectMeta, annotation string) bool {
-	return slices.ContainsFunc(annotationOwners(meta, annotation), func(owner *metav1.ManagedFieldsEntry) bool {
-		return owner.Manager == FieldManager && owner.Operation == metav1.ManagedFieldsOperationUpdate
-	})
+	return slices.ContainsFunc(annotationOwners(meta, annotation), isOurWrite)
+}
+
+// wroteAt returns when the controller itself last wrote an annotation, or anything else of the object. It is
+// zero if that is not known.
+func wroteAt(meta *metav1.ObjectMeta, annotation string) time.Time {
+	isOther := func(owner *metav1.ManagedFieldsEntry) bool { return !isOurWrite(owner) }
+	return earliest(slices.DeleteFunc(annotationOwners(meta, annotation), isOther))
+}
+
+func isOurWrite(owner *metav1.ManagedFieldsEntry) bool {
+	return owner.Manager == FieldManager && owner.Operation == metav1.ManagedFieldsOperationUpdate
 }
 
 // optedInBy returns the earliest time by which a workload is known to have opted in: the time of

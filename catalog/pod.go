@@ -10,6 +10,8 @@ import (
 
 // Pod is what a decision needs to know about a pod: when its containers read their configs.
 type Pod struct {
+	// Created is when the pod was created, in whole seconds.
+	Created time.Time
 	// Mounted is when the pod's volumes were mounted. It is zero if they are not mounted yet, or
 	// will be mounted again before anything starts.
 	Mounted time.Time
@@ -43,7 +45,7 @@ func NewPod(pod *corev1.Pod, containers []string) (Pod, bool) {
 	if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
 		return Pod{}, false
 	}
-	p := Pod{}
+	p := Pod{Created: pod.CreationTimestamp.Time}
 	for i := range pod.Status.InitContainerStatuses {
 		status := &pod.Status.InitContainerStatuses[i]
 		if t := status.State.Terminated; t != nil && t.ExitCode == 0 {

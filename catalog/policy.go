@@ -12,9 +12,10 @@ import (
 )
 
 // The annotations by which people say when restarts may begin. Windows and holds are read from
-// workloads and configs, waves from workloads only, and the others from configs only.
+// workloads and configs, waves and methods from workloads only, and the others from configs only.
 const (
 	WaveAnnotation   = "com.xing.deployment-restart.wave"
+	MethodAnnotation = "com.xing.deployment-restart.method"
 	WindowAnnotation = "com.xing.deployment-restart.window"
 	HoldAnnotation   = "com.xing.deployment-restart.hold"
 	FanOutAnnotation = "com.xing.deployment-restart.fan-out"
@@ -43,6 +44,8 @@ type WorkloadPolicy struct {
 	Window string
 	// Hold is why no restart may begin; empty means that the workload is not held.
 	Hold string
+	// Method is how it restarts.
+	Method Method
 	// Problem describes which values cannot be used, and why; empty if there are none.
 	Problem string
 }

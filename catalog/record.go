@@ -111,6 +111,9 @@ type basis struct {
 	Filter Filter `json:"filter,omitzero"`
 	// Ignored are the configs that were ignored; see [View.ignored].
 	Ignored string `json:"ignored,omitempty"`
+	// Evict is evictNow or the time of the write that had it, if the last restart was one by eviction. The template then
+	// has the evictMark.
+	Evict string `json:"evict,omitempty"`
 	Budget
 	// Copies means that revisions may have received copies of earlier annotations with digests
 	// of Secrets while this basis was written; see [AppliedState.Exposed].
@@ -195,7 +198,7 @@ func (b *basis) isAbout(template *corev1.PodTemplateSpec, fingerprint Fingerprin
 		return false, false
 	}
 	if len(b.Template) != earlierDigits {
-		return b.Template == templateMember(fingerprint, b.Filter), false
+		return b.Template == templateMember(fingerprint, b.Filter, b.Evict), false
 	}
 	isEarlier = b.Template == earlierFingerprint(template)
 	return isEarlier, isEarlier
@@ -266,6 +269,8 @@ type Basis struct {
 	Copies bool
 	// Without is what the record does not cover.
 	Without Without
+	// Evict is [Workload.EvictAfter].
+	Evict string
 }
 
 // Annotations returns the annotations that record the checksums and the budget. It returns an
@@ -293,7 +298,7 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 	encodedBasis, err := json.Marshal(basis{
 		Scheme:    keyedScheme,
 		Key:       key,
-		Template:  templateMember(on.Template, on.Without.Filter),
+		Template:  templateMember(on.Template, on.Without.Filter, on.Evict),
 		Checksums: checksumOf(string(encoded)).String(),
 		Written:   on.Written.UTC(),
 		Timestamp: &on.Timestamp,
@@ -303,6 +308,7 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 		For:       restarted,
 		Filter:    on.Without.Filter,
 		Ignored:   on.Without.Ignored,
+		Evict:     on.Evict,
 
 		Contradicted: on.Contradicted.UTC(),
 	})

@@ -57,7 +57,7 @@ func (c *Catalog) present(ref ConfigRef) *Config {
 
 // isProof reports whether the workload runs, with all its pods, what its record says.
 func (w *Workload) isProof() bool {
-	return w.Applied.Trusted && w.Applied.Reverted == nil && !w.Idle && w.Hold == NoHold && !w.Deleting && w.Rollout.IsWhole()
+	return w.Applied.Trusted && w.Applied.Reverted == nil && !w.Idle && w.Hold == NoHold && !w.Deleting && w.Rollout.IsWhole() && w.Evict == 0
 }
 
 // spread is what the edits of one moment made of a config, on its way to the workloads that

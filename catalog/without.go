@@ -21,9 +21,13 @@ func (r *AppliedState) readWithout(b *basis) {
 const filteredMark = "+filter"
 
 // templateMember returns how the basis names a pod template.
-func templateMember(fingerprint Fingerprint, filter Filter) string {
-	if filter == (Filter{}) {
-		return fingerprint.String()
+func templateMember(fingerprint Fingerprint, filter Filter, evict string) string {
+	member := fingerprint.String()
+	if filter != (Filter{}) {
+		member += filteredMark
 	}
-	return fingerprint.String() + filteredMark
+	if evict != "" {
+		member += evictMark
+	}
+	return member
 }

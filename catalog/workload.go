@@ -110,7 +110,10 @@ type Workload struct {
 	References []Reference
 	Applied    AppliedState
 	// Room is how many bytes of checksums can be recorded on the workload.
-	Room int
+	Room int32
+	// Evict is when the last restart began if it was one by eviction and may not be over, in seconds of Unix time by the clock
+	// of the API server; otherwise 0. See [Workload.EvictedAt].
+	Evict uint32
 	// Rollout is what the status says.
 	Rollout Rollout
 	// TooManyReferences means that the pod template has more than [MaxReferences]. The controller
@@ -122,6 +125,9 @@ type Workload struct {
 	// Deleting means that the workload is being deleted.
 	Deleting bool
 	Hold     Hold
+	// TemplateHold is what would be the Hold if the workload did not restart by eviction. It concerns only the rollout of
+	// another pod template; see [Workload.AwaitsRollout].
+	TemplateHold Hold
 	// OwnRecord means that the present record was decided on a view of the catalog, which
 	// therefore knew what the record says. A [Catalog] sets it.
 	OwnRecord bool
@@ -224,7 +230,7 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 		Template:        bare,
 		PodTemplate:     full,
 		References:      references,
-		Room:            roomForChecksums(meta, filter),
+		Room:            int32(roomForChecksums(meta, filter)), //nolint:gosec // no more than annotations may have
 		Deleting:        meta.DeletionTimestamp != nil,
 		GracePeriod:     gracePeriod,
 		Problem:         problem,
@@ -237,6 +243,7 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 
 		TooManyReferences: !fit,
 	}
+	w.keepTemplate()
 	if fit {
 		w.Applied = readRecord(meta, template, bare).keptFor(references)
 		w.Filtering = newFiltering(filter, &w.Applied, func(filter Filter) []Reference {
@@ -244,6 +251,7 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 			return recorded
 		})
 	}
+	w.Evict = readEvict(meta, &w.Applied)
 	if earlier := w.Applied.Earlier; earlier != nil && earlier.ByOriginal {
 		earlier.Beyond = beyondOriginal(&w, &template.Spec)
 	}

@@ -28,7 +28,7 @@ func TestADeploymentIsReducedToWhatMatters(t *testing.T) {
 			Config: configMapRef("web"), Keys: Selection{Names: []string{"color"}, DataOnly: true}, Container: "app", Optional: true,
 		}},
 		Applied: AppliedState{Checksums: Checksums{configMapRef("web"): 1}, Trusted: true},
-		Room:    annotationsLimit - annotationsReserve - len(EnabledAnnotation) - len(Enabled),
+		Room:    int32(annotationsLimit - annotationsReserve - len(EnabledAnnotation) - len(Enabled)),
 		Hold:    Paused, OptedIn: noon,
 	}
 	if diff := cmp.Diff(want, mustWorkload(d), untimed); diff != "" {

@@ -100,6 +100,7 @@ func (w *Workload) succeed(previous *Workload, moment Sequence) {
 	}
 	if previous.Applied.equal(w.Applied) || previous.Applied.isSame(&w.Applied) {
 		w.RecordSeen = previous.RecordSeen
+		w.keepReplaced(previous)
 		w.keepKnown(previous)
 	}
 }

@@ -1,0 +1,237 @@
+package catalog
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// evicts is the story of a Deployment that restarts by eviction and reads the ConfigMap web.
+func evicts() *story {
+	d := deployment(readsAll("web", false))
+	d.Annotations[MethodAnnotation] = string(ByEviction)
+	s := begin(d)
+	s.config("web", data{"a": "1"}, 0)
+	s.catalog.ObserveWorkload(s.reduced())
+	return s
+}
+
+// write does what the controller does to carry out a decision with the given outcome, which the API server dates
+// by its own clock.
+func (s *story) write(t *testing.T, outcome Outcome, seconds, dated float64) {
+	t.Helper()
+	view, _ := s.catalog.View(deploymentRef("web"))
+	w, d := view.Workload, s.deployment
+	restartedFor := w.Applied.RestartedFor
+	if outcome == Restart {
+		restartedFor = []Restarted{{configMapRef("web"), []string{"a"}}}
+	}
+	annotations, err := view.currentChecksums(view.sights()).Annotations(Basis{
+		Template: w.Template, Key: testKey, Written: noonPlus(seconds), Timestamp: w.Timestamp, RestartedFor: restartedFor, Evict: w.EvictAfter(outcome),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(d.Annotations, annotations)
+	s.dateRecord(dated)
+	s.catalog.ObserveWritten(s.reduced(), view.Sequence)
+}
+
+// dateRecord makes the controller the owner of the record since the given time.
+func (s *story) dateRecord(seconds float64) {
+	d := s.deployment
+	d.ManagedFields = append(slices.DeleteFunc(d.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool { return entry.Manager == FieldManager }),
+		owns(FieldManager, noonPlus(seconds).Truncate(time.Second), annotationField(ChecksumsAnnotation), annotationField(BasisAnnotation)))
+}
+
+func (s *story) present() *Workload { return s.catalog.Workload(deploymentRef("web")) }
+
+func (s *story) requireEvictedAt(t *testing.T, seconds float64) {
+	t.Helper()
+	if at, evicts := s.present().EvictedAt(); !evicts || !at.Equal(noonPlus(seconds)) {
+		t.Errorf("restarted by eviction at %v (%t), want %v", at, evicts, noonPlus(seconds))
+	}
+}
+
+func TestTheAPIServerDatesARestartByEvictionOnce(t *testing.T) {
+	s := evicts()
+	s.write(t, Restart, 59, 60.7) // the controller's clock is behind
+	s.requireEvictedAt(t, 60)
+	s.config("web", data{"a": "2"}, 65)
+	s.marked(t, 70)
+	s.dateRecord(70)
+	s.catalog.ObserveWorkload(s.reduced())
+	s.requireEvictedAt(t, 60)
+	s.write(t, RecordOnly, 79, 80)
+	s.requireEvictedAt(t, 60)
+	s.restartController(configMap("web", data{"a": "2"}))
+	s.requireEvictedAt(t, 60)
+	s.write(t, Restart, 89, 90)
+	s.requireEvictedAt(t, 90)
+}
+
+func TestWhichPodsAreFromBeforeARestartByEviction(t *testing.T) {
+	s := evicts()
+	if s.present().IsEarlierPod(noon) {
+		t.Error("a pod is earlier than a restart that was not made")
+	}
+	s.write(t, Restart, 60, 60)
+	for seconds, want := range map[float64]bool{0: true, 59: true, 60: true, 61: true, 62: false, 63: false} {
+		if got := s.present().IsEarlierPod(noonPlus(seconds)); got != want {
+			t.Errorf("a pod of second %v is earlier: %t", seconds, got)
+		}
+	}
+	dated := 60.0 // by a clock that is ahead, so that a pod that replaces another may seem to be older by a second
+	if first := noonPlus(dated).Add(EvictionDelay - clockTolerance).Truncate(time.Second); s.present().IsEarlierPod(first) {
+		t.Error("the first pod that replaces another is earlier itself")
+	}
+}
+
+func TestARecordWithoutTrustEvictsNothing(t *testing.T) {
+	for name, change := range map[string]func(d *appsv1.Deployment){
+		"another client wrote it":  func(d *appsv1.Deployment) { d.ManagedFields[len(d.ManagedFields)-1].Manager = "kubectl" },
+		"the template changed":     func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "v2" },
+		"the member was forged":    func(d *appsv1.Deployment) { replaceInBasis(d, `"now"`, `"soon"`) },
+		"the year was forged":      func(d *appsv1.Deployment) { replaceInBasis(d, `"now"`, `"9999-01-01T00:00:00Z"`) },
+		"the eviction was removed": func(d *appsv1.Deployment) { replaceInBasis(d, `"evict":"now"`, `"evict":""`) },
+	} {
+		s := evicts()
+		s.write(t, Restart, 60, 60)
+		change(s.deployment)
+		w := s.reduced()
+		if at, evicts := w.EvictedAt(); evicts || w.IsEarlierPod(noon) {
+			t.Errorf("%s: pods from before %v are evicted", name, at)
+		}
+	}
+}
+
+func replaceInBasis(d *appsv1.Deployment, old, with string) {
+	d.Annotations[BasisAnnotation] = strings.Replace(d.Annotations[BasisAnnotation], old, with, 1)
+}
+
+// It would not know that pods are left to replace.
+func TestAnEarlierVersionDoesNotTrustTheRecordOfARestartByEviction(t *testing.T) {
+	s := evicts()
+	s.write(t, Restart, 60, 60)
+	if basis := s.deployment.Annotations[BasisAnnotation]; !strings.Contains(basis, `"template":"`+s.present().Template.String()+`+evict"`) {
+		t.Errorf("the basis is %s", basis)
+	}
+	s.catalog.ObserveReplaced(s.present())
+	s.write(t, RecordOnly, 70, 70)
+	if basis := s.deployment.Annotations[BasisAnnotation]; strings.Contains(basis, "evict") || !s.present().Applied.Trusted {
+		t.Errorf("the basis is %s after all pods were replaced", basis)
+	}
+}
+
+func TestARestartByEvictionThatIsNotOverWhenTheMethodChanges(t *testing.T) {
+	for name, test := range map[string]struct {
+		replaced bool
+		pod      float64
+		want     Outcome
+	}{
+		"a pod is left":                 {pod: 10, want: Restart},
+		"all pods are younger":          {pod: 70, want: RecordOnly},
+		"all pods were known to be new": {replaced: true, pod: 10, want: Keep},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := evicts()
+			s.write(t, Restart, 60, 60)
+			if test.replaced {
+				s.catalog.ObserveReplaced(s.present())
+			}
+			delete(s.deployment.Annotations, MethodAnnotation)
+			if !s.catalog.ObserveWorkload(s.reduced()) {
+				t.Fatal("a change of the method needs no decision")
+			}
+			pod := startedAt(noonPlus(test.pod))
+			pod.Created = noonPlus(test.pod)
+			got := s.decide(t, pod)
+			if got.Outcome != test.want || test.want == Restart && (len(got.Causes) != 1 || !slices.Equal(got.Causes[0].Keys, []string{"a"})) {
+				t.Errorf("the decision is %+v", got)
+			}
+			if s.write(t, got.Outcome, 80, 80); got.Outcome != Keep && s.present().Evict > 0 {
+				t.Error("the record still names a restart by eviction")
+			}
+		})
+	}
+}
+
+func TestAPodThatIsToBeEvictedCausesNoOtherRestart(t *testing.T) {
+	s := evicts()
+	s.write(t, Restart, 60, 60)
+	pod := startedAt(noonPlus(10))
+	pod.Created = noonPlus(10)
+	if got := s.decide(t, pod); got.Outcome != Keep {
+		t.Errorf("the decision is %+v", got)
+	}
+	s.config("web", data{"a": "2"}, 65)
+	if got := s.decide(t); got.Outcome != Restart {
+		t.Errorf("the decision after an edit is %+v", got)
+	}
+}
+
+func TestAllPodsAreReplacedUntilTheNextRestartByEviction(t *testing.T) {
+	s := evicts()
+	s.write(t, Restart, 60, 60)
+	s.catalog.ObserveReplaced(s.present())
+	s.scale(5)
+	if s.present().Evict > 0 {
+		t.Error("pods are left after another write to the workload")
+	}
+	before := s.present()
+	s.write(t, Restart, 90, 90)
+	s.catalog.ObserveReplaced(before) // about the former restart, and late
+	if s.present().Evict == 0 {
+		t.Error("no pods are left after another restart")
+	}
+}
+
+func TestAWorkloadWithPodsToEvictDoesNotRunWithTheContent(t *testing.T) {
+	s := evicts()
+	s.config("web", data{"a": "2"}, 30)
+	moment := s.momentOf("a")
+	s.write(t, Restart, 60, 60)
+	w := s.reduced()
+	w.Rollout = whole
+	s.catalog.ObserveWorkload(w)
+	if running := s.catalog.Running(configMapRef("web"), moment); len(running) != 0 {
+		t.Errorf("%v run with the content", running)
+	}
+	s.catalog.ObserveReplaced(s.present())
+	if running := s.catalog.Running(configMapRef("web"), moment); len(running) != 1 {
+		t.Errorf("%v run with the content after all pods were replaced", running)
+	}
+}
+
+func TestWhatKeepsAWorkloadFromRollingOutDoesNotKeepItFromReplacingPods(t *testing.T) {
+	whole := Rollout{Wanted: 2, Updated: 2, Available: 2, Observed: true}
+	waits := Rollout{Wanted: 2, Updated: 1, Outdated: 1, Available: 2, Observed: true}
+	unseen := Rollout{Wanted: 2, Updated: 2, Available: 2}
+	for _, hold := range []Hold{Paused, OnDelete, Partitioned} {
+		for rollout, want := range map[Rollout]bool{whole: false, waits: true, unseen: true} {
+			w := Workload{Hold: hold, Rollout: rollout, Policy: &WorkloadPolicy{Method: ByEviction}}
+			w.keepTemplate()
+			if w.Hold != NoHold || w.AwaitsRollout() != want || (w.MethodHold(true) != "") != want {
+				t.Errorf("%d, %+v: hold %d, awaits its rollout: %t, held: %q", hold, rollout, w.Hold, w.AwaitsRollout(), w.MethodHold(true))
+			}
+		}
+	}
+	rolling := Workload{Rollout: waits, Policy: &WorkloadPolicy{Method: ByEviction}}
+	if rolling.keepTemplate(); rolling.AwaitsRollout() {
+		t.Error("a workload that rolls out by itself awaits its rollout")
+	}
+}
+
+func TestAMethodThatCannotBeCarriedOutHoldsTheRestart(t *testing.T) {
+	for method, wants := range map[Method][2]bool{ByTemplate: {false, false}, ByEviction: {false, true}, NoMethod: {true, true}} {
+		w := Workload{Policy: &WorkloadPolicy{Method: method}}
+		if got := [2]bool{w.MethodHold(true) != "", w.MethodHold(false) != ""}; got != wants {
+			t.Errorf("%q is held: %v with --evict and without, want %v", method, got, wants)
+		}
+	}
+}
