@@ -51,6 +51,11 @@ type Restart struct {
 	// the rest. Another one of either means that the restart is over.
 	Timestamp string
 	Template  catalog.Fingerprint
+	// Evict is [catalog.Workload.Evict]. If it is not 0, the restart is one by eviction, the timestamp is that of an
+	// earlier restart, and the statuses to judge are those that [Evicting] returns.
+	Evict uint32
+	// Held is why no pod may be evicted, whatever the pods do; empty if one may.
+	Held string
 	// WasWhole means that all pods ran before the restart. Otherwise its failure says nothing.
 	WasWhole bool
 
@@ -62,7 +67,7 @@ type Restart struct {
 
 // Begin returns the restart of a workload with this pod template, which began at the given time.
 func Begin(w *catalog.Workload, wasWhole bool, at time.Time) *Restart {
-	return &Restart{Timestamp: w.Timestamp, Template: w.Template, WasWhole: wasWhole, progressed: at, pause: firstAsk}
+	return &Restart{Timestamp: w.Timestamp, Template: w.Template, Evict: w.Evict, WasWhole: wasWhole, progressed: at, pause: firstAsk}
 }
 
 const (
@@ -77,8 +82,12 @@ const (
 // process that did not make it. If the clock of the other process was ahead, the restart began at the latest now.
 func Resumes(w *catalog.Workload, policy Policy, now time.Time) (began time.Time, isRolling bool) {
 	began, err := time.Parse(time.RFC3339Nano, w.Timestamp)
+	isOurs := !began.Before(w.Applied.Written)
+	if evicted, isByEviction := w.EvictedAt(); isByEviction {
+		began, err, isOurs = evicted, nil, true
+	}
 	longest := min(policy.deadline(w)+takeover, longestResumed)
-	isOurs := w.Applied.Trusted && w.Applied.Reverted == nil && !began.Before(w.Applied.Written)
+	isOurs = isOurs && w.Applied.Trusted && w.Applied.Reverted == nil
 	if err != nil || !isOurs || began.Before(now.Add(-longest)) || began.After(now.Add(longest)) {
 		return time.Time{}, false
 	}
@@ -86,7 +95,7 @@ func Resumes(w *catalog.Workload, policy Policy, now time.Time) (began time.Time
 		began = now
 	}
 	age := now.Sub(began)
-	hasCompleted := w.Rollout.IsWhole() || w.Rollout.Observed && w.Rollout.Completed
+	hasCompleted := (w.Rollout.IsWhole() || w.Rollout.Observed && w.Rollout.Completed) && w.Evict == 0
 	return began, age < policy.Soak || !hasCompleted
 }
 
@@ -111,6 +120,8 @@ func (r *Restart) end(w *catalog.Workload) string {
 	switch {
 	case w.Timestamp != r.Timestamp || w.Template != r.Template:
 		return "its pod template has changed since"
+	case r.Evict > 0 && !r.isRecordedBy(w):
+		return "its record has changed since"
 	case w.Deleting:
 		return "it is being deleted"
 	case w.Idle:
@@ -119,6 +130,17 @@ func (r *Restart) end(w *catalog.Workload) string {
 		return "its pods do not restart by themselves"
 	}
 	return ""
+}
+
+// isRecordedBy reports whether the record of a workload is still that of the restart by eviction. It need not name the
+// restart any more once all pods are replaced.
+func (r *Restart) isRecordedBy(w *catalog.Workload) bool {
+	return w.Applied.Trusted && (w.Evict == r.Evict || w.Evict == 0)
+}
+
+// IsOf reports whether the restart is the last one of a workload.
+func (r *Restart) IsOf(w *catalog.Workload) bool {
+	return r.Timestamp == w.Timestamp && r.Evict == w.Evict
 }
 
 // IsWhole reports whether all pods ran with the restart when it was last looked at.
@@ -206,6 +228,8 @@ func (r *Restart) LookAtPods(w *catalog.Workload, policy Policy, worst Condition
 		return Judgement{Verdict: Delivered}
 	case hasEnded && worst == Blocked:
 		return Judgement{Verdict: Neutral, Reason: "a pod cannot run: " + why}
+	case hasEnded && r.Held != "":
+		return Judgement{Verdict: Neutral, Reason: "no pod may be evicted: " + r.Held}
 	case hasEnded && w.Rollout.CannotCreate:
 		return Judgement{Verdict: Neutral, Reason: "pods cannot be created"}
 	case hasEnded:

@@ -1,0 +1,110 @@
+package delivery
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// Evicted is a pod to evict.
+type Evicted struct {
+	Name    string
+	UID     types.UID
+	IsReady bool
+
+	created time.Time
+}
+
+// Left is what is left to do for a restart by eviction. It takes in one pod of the workload after the other, and keeps
+// only the one to evict next.
+type Left struct {
+	// Earlier is how many pods from before the restart are left, without those that terminate.
+	Earlier int32
+
+	workload    *catalog.Workload
+	live        int32
+	terminating bool
+	unready     bool // a pod that is younger than the restart
+	next        Evicted
+}
+
+// LeftOf returns what is left to do for the restart of a workload without any pods.
+func LeftOf(w *catalog.Workload) *Left { return &Left{workload: w} }
+
+// Add takes in a pod that the workload, or one of its revisions, controls. It does not keep the pod.
+func (l *Left) Add(pod *corev1.Pod) {
+	isReady := conditionOf(pod, corev1.PodReady).Status == corev1.ConditionTrue
+	switch {
+	case pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded:
+		return
+	case pod.DeletionTimestamp != nil:
+		l.terminating = true
+		return
+	}
+	l.live++
+	if !l.workload.IsEarlierPod(pod.CreationTimestamp.Time) {
+		l.unready = l.unready || !isReady
+		return
+	}
+	l.Earlier++
+	candidate := Evicted{Name: pod.Name, UID: pod.UID, IsReady: isReady, created: pod.CreationTimestamp.Time}
+	if l.Earlier == 1 || compareEvicted(&candidate, &l.next) < 0 {
+		candidate.Name, candidate.UID = strings.Clone(candidate.Name), types.UID(strings.Clone(string(candidate.UID)))
+		l.next = candidate
+	}
+}
+
+// compareEvicted returns in which order pods go: those that are not ready first, because nobody misses them, and
+// then the oldest.
+func compareEvicted(a, b *Evicted) int {
+	switch {
+	case !a.IsReady && b.IsReady:
+		return -1
+	case a.IsReady && !b.IsReady:
+		return 1
+	}
+	return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.Name, b.Name))
+}
+
+// Step is the next step of a restart by eviction. It is over if neither member is set.
+type Step struct {
+	// Evict is the pod to evict, nil if none may be evicted now.
+	Evict *Evicted
+	// Wait is what the next eviction waits for, for a person.
+	Wait string
+}
+
+// Next returns the next step. It never lets the workload miss more than one pod because of the restart: the pod that
+// replaces another must be ready, and so must all others, unless the next one to go is not.
+func (l *Left) Next() Step {
+	status := &l.workload.Rollout
+	switch {
+	case l.Earlier == 0:
+		return Step{}
+	case l.workload.Idle:
+		return Step{Wait: "it wants no pods"}
+	case !status.Observed || status.Outdated > 0:
+		return Step{Wait: "its pod template is being rolled out"}
+	case l.terminating:
+		return Step{Wait: "a pod is terminating"}
+	case l.live < status.Wanted:
+		return Step{Wait: "a pod has not been replaced"}
+	case l.unready:
+		return Step{Wait: "a new pod is not ready"}
+	case l.next.IsReady && !status.IsWhole():
+		return Step{Wait: "not all pods are available"}
+	}
+	return Step{Evict: &l.next}
+}
+
+// Evicting returns the status of a workload that has this many pods from before its restart by eviction, which count
+// as pods of an earlier template.
+func Evicting(status catalog.Rollout, earlier int32) catalog.Rollout {
+	status.Updated, status.Outdated, status.Completed = status.Updated-earlier, max(status.Outdated, 0)+earlier, false
+	return status
+}
