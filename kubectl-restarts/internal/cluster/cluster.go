@@ -22,10 +22,14 @@ import (
 type Cluster struct {
 	apps rest.Interface
 	core apiclient.Core
+	// halts is the ConfigMap of halts, on which controllers note the rules.
+	halts Target
+	rules *[]facts.OptInRules // nil until they are read
 }
 
-// Connect makes a Cluster. It does not modify the configuration.
-func Connect(config *rest.Config) (*Cluster, error) {
+// Connect makes a Cluster whose controllers keep their halts in the given ConfigMap. It does not modify the
+// configuration.
+func Connect(config *rest.Config, halts Target) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
@@ -38,7 +42,7 @@ func Connect(config *rest.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{apps: apps, core: apiclient.NewCore(core)}, nil
+	return &Cluster{apps: apps, core: apiclient.NewCore(core), halts: halts}, nil
 }
 
 // Object is a ConfigMap or Secret, with the content that the API server has.
@@ -57,8 +61,8 @@ func (c *Cluster) Config(ctx context.Context, ref catalog.ConfigRef) (Object, er
 
 // Halts reads the ConfigMap of halts. The halts are not known if there is none, or if the caller may
 // not read it.
-func (c *Cluster) Halts(ctx context.Context, namespace, name string) (facts.Halts, error) {
-	object, err := c.core.ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
+func (c *Cluster) Halts(ctx context.Context) (facts.Halts, error) {
+	object, err := c.core.ConfigMaps(c.halts.Namespace).Get(ctx, c.halts.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 		return facts.Halts{}, nil
@@ -71,18 +75,22 @@ func (c *Cluster) Halts(ctx context.Context, namespace, name string) (facts.Halt
 // ReducedConfig reads a config and reduces it. Of a Secret it reads the metadata only, so that its
 // keys are missing. The error is one of k8s.io/apimachinery/pkg/api/errors.
 func (c *Cluster) ReducedConfig(ctx context.Context, ref catalog.ConfigRef) (catalog.Config, error) {
+	rules, err := c.Rules(ctx, ref.Namespace)
+	if err != nil {
+		return catalog.Config{}, err
+	}
 	if !ref.Kind.IsSecret() {
 		object, err := c.core.ConfigMaps(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 		if err != nil {
 			return catalog.Config{}, err
 		}
-		return catalog.NewConfigMap(object), nil
+		return rules.Config(catalog.NewConfigMap(object), object.Annotations), nil
 	}
 	meta, err := c.Meta(ctx, Target{"secrets", ref.Namespace, ref.Name})
 	if err != nil {
 		return catalog.Config{}, err
 	}
-	return catalog.NewSecret(&corev1.Secret{ObjectMeta: *meta}), nil
+	return rules.Config(catalog.NewSecret(&corev1.Secret{ObjectMeta: *meta}), meta.Annotations), nil
 }
 
 // Names lists the names of the objects of a resource, such as "configmaps" or "deployments". It reads

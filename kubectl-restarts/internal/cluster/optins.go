@@ -11,19 +11,40 @@ import (
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
-// Enable sets which workloads are enabled, by what controllers have noted on the ConfigMap of halts and what the
-// Namespaces say. What the caller may not read does not count; the workloads' own annotations always do.
-func (c *Cluster) Enable(ctx context.Context, namespace, name string, workloads []facts.Workload) error {
-	halts, err := c.Meta(ctx, Target{"configmaps", namespace, name})
+// allRules returns the rules that controllers have noted on the ConfigMap of halts, none if the caller may not read
+// it.
+func (c *Cluster) allRules(ctx context.Context) ([]facts.OptInRules, error) {
+	if c.rules != nil {
+		return *c.rules, nil
+	}
+	halts, err := c.Meta(ctx, c.halts)
+	var rules []facts.OptInRules
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-		return nil
 	case err != nil:
-		return fmt.Errorf("read which workloads are enabled: %w", err)
+		return nil, fmt.Errorf("read which workloads are enabled: %w", err)
+	default:
+		rules = facts.RulesIn(halts.Annotations)
 	}
-	rules := facts.RulesIn(halts.Annotations)
-	if len(rules) == 0 || len(workloads) == 0 {
-		return nil
+	c.rules = &rules
+	return rules, nil
+}
+
+// Refresh makes the Cluster read the rules again when it needs them.
+func (c *Cluster) Refresh() { c.rules = nil }
+
+// Rules returns the rules of the controller that watches a namespace.
+func (c *Cluster) Rules(ctx context.Context, namespace string) (*facts.OptInRules, error) {
+	all, err := c.allRules(ctx)
+	return facts.RulesFor(all, namespace), err
+}
+
+// Enable sets which workloads are enabled, by what controllers have noted on the ConfigMap of halts and what the
+// Namespaces say. What the caller may not read does not count; the workloads' own annotations always do.
+func (c *Cluster) Enable(ctx context.Context, workloads []facts.Workload) error {
+	rules, err := c.allRules(ctx)
+	if err != nil || len(rules) == 0 || len(workloads) == 0 {
+		return err
 	}
 	namespaces, err := c.namespacesOf(ctx, workloads)
 	if err != nil && !apierrors.IsForbidden(err) {

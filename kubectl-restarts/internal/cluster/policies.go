@@ -8,17 +8,22 @@ import (
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
 // Policies lists the configs of a namespace, or of all namespaces if it is empty, whose annotations ask
 // for something. It reads only metadata, so the configs have no keys. If one kind of config cannot be
 // listed, it returns those of the other one, and an error.
 func (c *Cluster) Policies(ctx context.Context, namespace string) ([]*catalog.Config, error) {
+	rules, err := c.allRules(ctx)
+	if err != nil {
+		return nil, err
+	}
 	configMaps, err1 := c.policies(ctx, apiclient.List{Resource: "configmaps", Namespace: namespace}, func(meta *metav1.ObjectMeta) catalog.Config {
-		return catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: *meta})
+		return facts.RulesFor(rules, meta.Namespace).Config(catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: *meta}), meta.Annotations)
 	})
 	secrets, err2 := c.policies(ctx, apiclient.List{Resource: "secrets", Namespace: namespace, FieldSelector: "type!=helm.sh/release.v1"}, func(meta *metav1.ObjectMeta) catalog.Config {
-		return catalog.NewSecret(&corev1.Secret{ObjectMeta: *meta})
+		return facts.RulesFor(rules, meta.Namespace).Config(catalog.NewSecret(&corev1.Secret{ObjectMeta: *meta}), meta.Annotations)
 	})
 	configMaps = append(configMaps, secrets...)
 	if err1 == nil {

@@ -73,13 +73,17 @@ const causeAnnotation = "com.xing.deployment-restart.cause"
 // Workloads lists all workloads of a namespace, or of all namespaces if it is empty. It leaves out
 // those that only the API server can read, such as ones with an invalid selector.
 func (c *Cluster) Workloads(ctx context.Context, namespace string) ([]facts.Workload, error) {
+	rules, err := c.allRules(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var all []facts.Workload
 	for i := range Kinds {
 		kind := &Kinds[i]
 		former := len(all)
 		list := apiclient.List{Client: c.apps, Resource: kind.Resource, Namespace: namespace}
 		err := kind.each(ctx, list, func() { all = all[:former] }, func(parts *catalog.Parts) {
-			if w, err := newWorkload(kind.Kind, parts); err == nil {
+			if w, err := newWorkload(rules, kind.Kind, parts); err == nil {
 				all = append(all, w)
 			}
 		})
@@ -98,14 +102,19 @@ func (c *Cluster) Workload(ctx context.Context, ref catalog.WorkloadRef) (facts.
 			if err != nil {
 				return facts.Workload{}, err
 			}
-			return newWorkload(kind.Kind, &parts)
+			rules, err := c.allRules(ctx)
+			if err != nil {
+				return facts.Workload{}, err
+			}
+			return newWorkload(rules, kind.Kind, &parts)
 		}
 	}
 	return facts.Workload{}, fmt.Errorf("%s is not a kind of workload", ref.Kind)
 }
 
-func newWorkload(kind catalog.WorkloadKind, parts *catalog.Parts) (facts.Workload, error) {
-	w, err := catalog.NewWorkload(kind, parts)
+func newWorkload(rules []facts.OptInRules, kind catalog.WorkloadKind, written *catalog.Parts) (facts.Workload, error) {
+	parts := facts.RulesFor(rules, written.Meta.Namespace).Understand(kind, *written)
+	w, err := catalog.NewWorkload(kind, &parts)
 	if err != nil {
 		return facts.Workload{}, err
 	}

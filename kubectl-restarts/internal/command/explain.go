@@ -70,14 +70,14 @@ func (s *session) explain(ctx context.Context, arguments []string, output *outpu
 		return err
 	}
 	alone := []facts.Workload{in.Workload}
-	if err := s.enable(ctx, from, alone); err != nil {
+	if err := from.Enable(ctx, alone); err != nil {
 		return err
 	}
 	in.Workload = alone[0]
 	if err := s.readConfigs(ctx, from, in); err != nil {
 		return err
 	}
-	if in.Halts, err = s.halts(ctx, from); err != nil {
+	if in.Halts, err = from.Halts(ctx); err != nil {
 		return err
 	}
 	if in.Events, err = from.Events(ctx, ref.Namespace, string(ref.Kind), ref.Name); apierrors.IsForbidden(err) {

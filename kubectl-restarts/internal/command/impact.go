@@ -116,7 +116,7 @@ func (c *impactCommand) read(ctx context.Context, arguments []string) (in *impac
 	if err != nil {
 		return nil, err
 	}
-	halts, err := c.halts(ctx, c.cluster)
+	halts, err := c.cluster.Halts(ctx)
 	in.Hold = halts.Hold
 	return in, err
 }
@@ -166,7 +166,7 @@ func (c *impactCommand) readWorkloads(ctx context.Context, in *impact.Input, ref
 		}
 		in.Workloads = append(in.Workloads, workloads...)
 	}
-	return c.enable(ctx, c.cluster, in.Workloads)
+	return c.cluster.Enable(ctx, in.Workloads)
 }
 
 // compare returns the change that a file makes.
@@ -181,15 +181,19 @@ func (c *impactCommand) compare(ctx context.Context, ref catalog.ConfigRef, file
 	case err != nil:
 		return impact.Change{}, explained(err, "you need permission to get what you want to compare")
 	}
+	rules, err := c.cluster.Rules(ctx, ref.Namespace)
+	if err != nil {
+		return impact.Change{}, err
+	}
 	var change impact.Change
 	switch file := file.(type) {
 	case *corev1.ConfigMap:
 		object, _ := present.(*corev1.ConfigMap)
-		change = impact.ConfigMapApplied(object, file)
+		change = impact.ConfigMapApplied(rules, object, file)
 		c.noteImmutable(&change, object != nil && object.Immutable != nil && *object.Immutable)
 	case *corev1.Secret:
 		object, _ := present.(*corev1.Secret)
-		change = impact.SecretApplied(object, file)
+		change = impact.SecretApplied(rules, object, file)
 		c.noteImmutable(&change, object != nil && object.Immutable != nil && *object.Immutable)
 	}
 	return change, nil
@@ -230,7 +234,11 @@ func (c *impactCommand) readNamed(ctx context.Context, in *impact.Input, argumen
 	case err != nil:
 		return err
 	}
-	in.Changes = []impact.Change{impact.KeysChanged(reduced(present), c.keys)}
+	rules, err := c.cluster.Rules(ctx, ref.Namespace)
+	if err != nil {
+		return err
+	}
+	in.Changes = []impact.Change{impact.KeysChanged(rules.Config(reduced(present), present.GetAnnotations()), c.keys)}
 	return nil
 }
 

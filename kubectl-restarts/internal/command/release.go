@@ -41,7 +41,7 @@ func (w *writer) resume(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	halts, err := w.halts(ctx, w.cluster)
+	halts, err := w.cluster.Halts(ctx)
 	if err != nil {
 		return err
 	}

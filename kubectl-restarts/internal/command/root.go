@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
-	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
@@ -79,22 +78,12 @@ func (s *session) connect() (*cluster.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cluster.Connect(config)
+	return cluster.Connect(config, cluster.Target{Resource: "configmaps", Namespace: s.controllerNamespace, Name: s.haltsConfigMap})
 }
 
 // namespace returns the namespace to act in, and whether a flag names it.
 func (s *session) namespace() (namespace string, isExplicit bool, err error) {
 	return s.flags.ToRawKubeConfigLoader().Namespace()
-}
-
-// halts reads the ConfigMap of halts, as far as the caller may.
-func (s *session) halts(ctx context.Context, from *cluster.Cluster) (facts.Halts, error) {
-	return from.Halts(ctx, s.controllerNamespace, s.haltsConfigMap)
-}
-
-// enable sets which workloads are enabled, as far as the caller may read what decides that.
-func (s *session) enable(ctx context.Context, from *cluster.Cluster, workloads []facts.Workload) error {
-	return from.Enable(ctx, s.controllerNamespace, s.haltsConfigMap, workloads)
 }
 
 // note tells the user something besides the result.

@@ -142,16 +142,17 @@ func (c *statusCommand) print(w io.Writer, report *overview.Report, now time.Tim
 // read reads what the caller may read. Without the workloads there is nothing to show.
 func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespace string) (*overview.Report, time.Time, error) {
 	in := &overview.Input{Namespace: namespace, Now: time.Now()}
+	from.Refresh()
 	var err error
 	if in.Workloads, err = from.Workloads(ctx, namespace); err != nil {
 		return nil, in.Now, explained(err, "you need permission to list workloads; without it for the whole cluster, name a namespace")
 	}
-	if err := c.enable(ctx, from, in.Workloads); err != nil {
+	if err := from.Enable(ctx, in.Workloads); err != nil {
 		return nil, in.Now, err
 	}
 	configs, err1 := from.Policies(ctx, namespace)
 	events, err2 := from.Events(ctx, namespace, "", "")
-	halts, err3 := c.halts(ctx, from)
+	halts, err3 := from.Halts(ctx)
 	in.Configs, in.Events, in.Halts = configs, events, halts
 	for _, err := range []error{err1, err2} {
 		if apierrors.IsForbidden(err) {

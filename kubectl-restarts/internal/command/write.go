@@ -104,11 +104,25 @@ func (w *writer) isEnabled(ctx context.Context, o *object) (bool, error) {
 	if !o.isWorkload {
 		return true, nil
 	}
-	choice := catalog.ChoiceOf(o.meta)
+	choice, err := w.choiceOf(ctx, o)
+	if err != nil {
+		return false, err
+	}
 	alone := []facts.Workload{{Choice: choice, Enabled: choice == catalog.OptsIn}}
 	alone[0].Ref.Namespace = o.Namespace
-	err := w.enable(ctx, w.cluster, alone)
+	err = w.cluster.Enable(ctx, alone)
 	return alone[0].Enabled, err
+}
+
+// choiceOf returns what a workload says. That takes its pod template if it may speak as to another tool.
+func (w *writer) choiceOf(ctx context.Context, o *object) (catalog.Choice, error) {
+	rules, err := w.cluster.Rules(ctx, o.Namespace)
+	if err != nil || len(rules.Dialects) == 0 {
+		return catalog.ChoiceOf(o.meta), err
+	}
+	kind, name, _ := strings.Cut(o.name, "/")
+	found, err := w.cluster.Workload(ctx, catalog.WorkloadRef{Kind: workloadKinds[kind], Namespace: o.Namespace, Name: name})
+	return found.Choice, err
 }
 
 // write sets the annotation, or removes it if the value is nil. The object must not have changed since

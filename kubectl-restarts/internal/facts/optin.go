@@ -24,6 +24,22 @@ func RulesIn(annotations map[string]string) []OptInRules {
 	return all
 }
 
+// RulesFor returns the rules of the controller that watches a namespace, as far as they are known.
+func RulesFor(rules []OptInRules, namespace string) *OptInRules {
+	for i := range rules {
+		if catalog.IsInSet(namespace, rules[i].Namespaces) {
+			return &rules[i]
+		}
+	}
+	return &OptInRules{}
+}
+
+// Config returns a config with these annotations as the rules understand them.
+func (r *OptInRules) Config(config catalog.Config, annotations map[string]string) catalog.Config {
+	r.UnderstandConfig(&config, annotations)
+	return config
+}
+
 // Follow sets which workloads are enabled by the rules of the controller that watches their Namespace. The Namespaces
 // are those that could be read; if one is missing, its workloads' own annotations decide.
 func Follow(workloads []Workload, rules []OptInRules, namespaces map[string]*metav1.ObjectMeta) {

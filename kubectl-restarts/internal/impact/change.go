@@ -13,26 +13,27 @@ import (
 )
 
 // ConfigMapApplied returns the change that a ConfigMap of a file makes to the one of the cluster,
-// which is nil if there is none. The file is the whole content: keys that it lacks are removed.
-func ConfigMapApplied(present, file *corev1.ConfigMap) Change {
+// which is nil if there is none. The file is the whole content: keys that it lacks are removed. The rules
+// say what their annotations mean.
+func ConfigMapApplied(rules *facts.OptInRules, present, file *corev1.ConfigMap) Change {
 	after := corev1.ConfigMap{ObjectMeta: file.ObjectMeta, Data: file.Data, BinaryData: file.BinaryData}
 	if present == nil {
-		return newChange(nil, catalog.NewConfigMap(&after))
+		return newChange(nil, rules.Config(catalog.NewConfigMap(&after), after.Annotations))
 	}
 	after.ObjectMeta = applied(&present.ObjectMeta, &file.ObjectMeta)
-	before := catalog.NewConfigMap(present)
-	return newChange(&before, catalog.NewConfigMap(&after))
+	before := rules.Config(catalog.NewConfigMap(present), present.Annotations)
+	return newChange(&before, rules.Config(catalog.NewConfigMap(&after), after.Annotations))
 }
 
 // SecretApplied is like [ConfigMapApplied] for a Secret.
-func SecretApplied(present, file *corev1.Secret) Change {
+func SecretApplied(rules *facts.OptInRules, present, file *corev1.Secret) Change {
 	after := corev1.Secret{ObjectMeta: file.ObjectMeta, Data: withStrings(file)}
 	if present == nil {
-		return newChange(nil, catalog.NewSecret(&after))
+		return newChange(nil, rules.Config(catalog.NewSecret(&after), after.Annotations))
 	}
 	after.ObjectMeta = applied(&present.ObjectMeta, &file.ObjectMeta)
-	before := catalog.NewSecret(present)
-	return newChange(&before, catalog.NewSecret(&after))
+	before := rules.Config(catalog.NewSecret(present), present.Annotations)
+	return newChange(&before, rules.Config(catalog.NewSecret(&after), after.Annotations))
 }
 
 // withStrings returns the data of a Secret as the API server would store it: stringData wins.

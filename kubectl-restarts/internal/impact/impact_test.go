@@ -110,7 +110,9 @@ func workloads(t *testing.T, all ...*appsv1.Deployment) []facts.Workload {
 
 var before, after = map[string]string{"LEVEL": "info", "COLOR": "red"}, map[string]string{"LEVEL": "debug", "COLOR": "red"}
 
-func edited() impact.Change { return impact.ConfigMapApplied(settings(before), settings(after)) }
+func edited() impact.Change {
+	return impact.ConfigMapApplied(&facts.OptInRules{}, settings(before), settings(after))
+}
 
 func compute(t *testing.T, change impact.Change, all ...*appsv1.Deployment) impact.Result {
 	t.Helper()
@@ -157,7 +159,7 @@ func TestAWorkloadThatSeesNoChangedKeyIsNotListed(t *testing.T) {
 	if result := compute(t, edited(), append(others, elsewhere)...); len(result.Rows) > 0 || result.Summary() != "Nothing would restart." {
 		t.Errorf("%+v, %s", result.Rows, result.Summary())
 	}
-	same := impact.ConfigMapApplied(settings(before), settings(before))
+	same := impact.ConfigMapApplied(&facts.OptInRules{}, settings(before), settings(before))
 	if result := compute(t, same, deployment("web")); len(result.Rows) > 0 || !same.IsEmpty() {
 		t.Errorf("the same content restarts %+v", result.Rows)
 	}
@@ -166,7 +168,7 @@ func TestAWorkloadThatSeesNoChangedKeyIsNotListed(t *testing.T) {
 func TestANewConfigRestartsOnlyThoseThatStartedWithoutIt(t *testing.T) {
 	optional := fromSettings()
 	optional.ConfigMapRef.Optional = new(true)
-	created := impact.ConfigMapApplied(nil, settings(after))
+	created := impact.ConfigMapApplied(&facts.OptInRules{}, nil, settings(after))
 	result := compute(t, created, deployment("optional", reads(optional)), deployment("required"))
 	want := []impact.Outcome{impact.Restarts, impact.Stays}
 	for i, row := range result.Rows {
@@ -182,7 +184,7 @@ func TestANewConfigRestartsOnlyThoseThatStartedWithoutIt(t *testing.T) {
 func TestAHoldOfTheConfigOrOfEverythingHolds(t *testing.T) {
 	file := settings(after)
 	file.Annotations = map[string]string{prefix + ".hold": "approval"}
-	in := &impact.Input{Changes: []impact.Change{impact.ConfigMapApplied(settings(before), file)}, Workloads: workloads(t, deployment("web")), Now: now}
+	in := &impact.Input{Changes: []impact.Change{impact.ConfigMapApplied(&facts.OptInRules{}, settings(before), file)}, Workloads: workloads(t, deployment("web")), Now: now}
 	if result := impact.Compute(in); result.Rows[0].Reason != "the configmap/settings is held: approval" {
 		t.Errorf("%+v", result.Rows)
 	}
@@ -197,11 +199,11 @@ func TestSecretsAreComparedWithoutNamingTheirKeys(t *testing.T) {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}, Data: data, StringData: strings}
 	}
 	present := secret(map[string][]byte{"user": []byte("shop"), "password": []byte("a")}, nil)
-	same := impact.SecretApplied(present, secret(map[string][]byte{"user": []byte("shop"), "password": []byte("x")}, map[string]string{"password": "a"}))
+	same := impact.SecretApplied(&facts.OptInRules{}, present, secret(map[string][]byte{"user": []byte("shop"), "password": []byte("x")}, map[string]string{"password": "a"}))
 	if !same.IsEmpty() {
 		t.Error("stringData does not win")
 	}
-	change := impact.SecretApplied(present, secret(nil, map[string]string{"user": "shop", "password": "b"}))
+	change := impact.SecretApplied(&facts.OptInRules{}, present, secret(nil, map[string]string{"user": "shop", "password": "b"}))
 	result := compute(t, change, deployment("reads-password", readsKey("db", "password")), deployment("reads-user", readsKey("db", "user")))
 	var out bytes.Buffer
 	if err := result.Print(&out, printers.PrintOptions{Wide: true, WithNamespace: true}); err != nil {
@@ -283,7 +285,7 @@ func TestTheOrderFollowsTheFanOutOfTheConfig(t *testing.T) {
 	} {
 		file := settings(after)
 		file.Annotations = map[string]string{prefix + ".fan-out": way}
-		result := compute(t, impact.ConfigMapApplied(settings(before), file), deployment("web"), deployment("api"))
+		result := compute(t, impact.ConfigMapApplied(&facts.OptInRules{}, settings(before), file), deployment("web"), deployment("api"))
 		if diff := cmp.Diff([]string{want}, result.Order); diff != "" {
 			t.Error(diff)
 		}
