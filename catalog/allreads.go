@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"time"
@@ -10,6 +11,8 @@ import (
 type allReads struct {
 	mounted []time.Time
 	started map[string][]time.Time
+	// any are the times in started, of whichever container, once something asked for them.
+	any []time.Time
 	// spans holds the pods of which only the first and the last start are known.
 	spans readSpans
 }
@@ -47,10 +50,23 @@ func (a *allReads) addStarts(starts []Start) {
 // isAny reports whether a pod read, or may have read, a config through a reference in an
 // interval.
 func (a *allReads) isAny(reader *Reference, from, until time.Time) bool {
-	if reader.Channel == Volume {
+	switch reader.Channel {
+	case Volume:
 		return isAnyIn(a.mounted, from, until)
+	case API:
+		return isAnyIn(a.ofAny(), from, until) || a.spans.meet(from, until)
+	case Environment:
 	}
 	return isAnyIn(a.started[reader.Container], from, until) || a.spans.meet(from, until)
+}
+
+// ofAny returns the times at which any container started.
+func (a *allReads) ofAny() []time.Time {
+	if a.any == nil {
+		a.any = slices.Concat(slices.Collect(maps.Values(a.started))...)
+		slices.SortFunc(a.any, time.Time.Compare)
+	}
+	return a.any
 }
 
 // isAnyIn reports whether one of sorted times lies in an interval.

@@ -75,7 +75,7 @@ func ParseConfigRef(s string) (ConfigRef, bool) {
 	kind, rest, _ := strings.Cut(s, "/")
 	namespace, name, found := strings.Cut(rest, "/")
 	ref := ConfigRef{Kind: parseConfigKind(kind), Namespace: namespace, Name: name}
-	return ref, found && ref.Kind != 0 && namespace != "" && name != "" && !strings.Contains(name, "/")
+	return ref, found && ref.Kind != 0 && namespace != "" && isConfigName(name)
 }
 
 // Key is what the catalog keeps of one key of a config.

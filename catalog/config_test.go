@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -138,17 +139,19 @@ func FuzzConfigRefsAreReadBackAsTheyAreWritten(f *testing.F) {
 	f.Add("configmap//web")
 	f.Add("configmap/ns/")
 	f.Add("configmap/ns/a/b")
+	f.Add("configmap/ns/a/b/c")
+	f.Add("configmap/ns//b")
 	f.Add("configmap")
 	f.Add("")
 	f.Fuzz(func(t *testing.T, s string) {
 		ref, ok := ParseConfigRef(s)
-		// The slow oracle: three parts, none empty, the first one of two.
+		// The slow oracle: three parts, or four for a config of another namespace, none empty, the first one of two.
 		parts := strings.Split(s, "/")
-		valid := len(parts) == 3 && (parts[0] == "configmap" || parts[0] == "secret") && parts[1] != "" && parts[2] != ""
+		valid := (len(parts) == 3 || len(parts) == 4) && (parts[0] == "configmap" || parts[0] == "secret") && !slices.Contains(parts, "")
 		if ok != valid {
 			t.Fatalf("%q: parsed %v, want %v", s, ok, valid)
 		}
-		if ok && (ref.String() != s || ref != ConfigRef{parseConfigKind(parts[0]), parts[1], parts[2]}) {
+		if ok && (ref.String() != s || ref != ConfigRef{parseConfigKind(parts[0]), parts[1], strings.Join(parts[2:], "/")}) {
 			t.Fatalf("%q was read as %#v", s, ref)
 		}
 	})

@@ -26,7 +26,7 @@ func NewExposure(view View) *Exposure {
 		differs = recordedOtherwise(w, sights)
 	}
 	return &Exposure{
-		workload: w, containers: w.EnvironmentReaders(), candidates: candidates(&view, sights, differs),
+		workload: w, containers: w.Readers(), candidates: candidates(&view, sights, differs),
 		first: firstReads(nil), last: firstReads(nil),
 	}
 }
@@ -39,9 +39,9 @@ func (e *Exposure) Add(pod *corev1.Pod) {
 	}
 	e.first.mounted, e.last.mounted = firstOf(e.first.mounted, p.Mounted), latest(e.last.mounted, p.Mounted)
 	for i, start := range p.Started {
-		e.first.started[start.Container] = firstOf(e.first.started[start.Container], start.At)
+		e.first.note(start, firstOf)
 		if start.Container != anyContainer || i == 0 { // only the first start is certainly not too late
-			e.noteLast(start)
+			e.last.note(start, latest)
 		}
 	}
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
@@ -60,13 +60,9 @@ func (e *Exposure) addCrash(status *corev1.ContainerStatus) {
 	if status.State.Running != nil || last == nil {
 		return
 	}
-	if i, found := slices.BinarySearch(e.containers, status.Name); found {
-		e.noteLast(Start{e.containers[i], last.StartedAt.Time})
+	if name, found := findContainer(e.containers, status.Name); found {
+		e.last.note(Start{name, last.StartedAt.Time}, latest)
 	}
-}
-
-func (e *Exposure) noteLast(start Start) {
-	e.last.started[start.Container] = latest(e.last.started[start.Container], start.At)
 }
 
 // Found reports whether one of the pods has read an edit that the others, or those that the record was
@@ -93,11 +89,7 @@ func (e *Exposure) Found() bool {
 // last returns when a reader last read its config, zero if none has.
 func (r reads) last(readers []Reference) (read time.Time) {
 	for i := range readers {
-		at := r.mounted
-		if readers[i].Channel == Environment {
-			at = latest(r.started[readers[i].Container], r.started[anyContainer])
-		}
-		read = latest(read, at)
+		read = latest(read, r.by(&readers[i], latest))
 	}
 	return read
 }

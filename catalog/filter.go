@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +14,8 @@ import (
 const (
 	OnlyAnnotation   = "com.xing.deployment-restart.only"
 	IgnoreAnnotation = "com.xing.deployment-restart.ignore"
+	// AlsoAnnotation names configs that a program reads through the API. They count, too.
+	AlsoAnnotation = "com.xing.deployment-restart.also"
 )
 
 // Filter is what the annotations of a workload say about which configs and keys count. Each text has
@@ -20,6 +24,8 @@ const (
 type Filter struct {
 	// Only limits what counts to what it names, unless it is empty.
 	Only string `json:"only,omitempty"`
+	// Also adds what it names, whatever Only says.
+	Also string `json:"also,omitempty"`
 	// Ignore leaves out of that what it names.
 	Ignore string `json:"ignore,omitempty"`
 }
@@ -41,21 +47,24 @@ func (f Filter) size() int {
 	if f == (Filter{}) {
 		return 0
 	}
-	return len(`,"filter":{"only":"","ignore":""}`) + len(filteredMark) + len(f.Only) + len(f.Ignore)
+	return len(`,"filter":{"only":"","also":"","ignore":""}`) + len(filteredMark) + len(f.Only) + len(f.Also) + len(f.Ignore)
 }
 
-// filter reads the annotations of a workload. Entries of [IgnoreAnnotation] that cannot be used count
-// as absent. The whole [OnlyAnnotation] does if one of its entries cannot be used. So a mistake makes
-// more count, and no restart is lost.
+// filter reads the annotations of a workload. Entries of [IgnoreAnnotation] and [AlsoAnnotation] that
+// cannot be used count as absent. The whole [OnlyAnnotation] does if one of its entries cannot be used.
+// So a mistake makes more count, and no restart is lost for what the containers read.
 func (r *policyReader) filter() Filter {
 	var f Filter
-	only, problem := r.entries(OnlyAnnotation)
+	only, problem := r.entries(OnlyAnnotation, entry.isOfOwnNamespace)
 	if problem != "" {
 		r.reject(OnlyAnnotation, "%s; it counts as absent, so everything counts", problem)
 	} else {
 		f.Only = only
 	}
-	if f.Ignore, problem = r.entries(IgnoreAnnotation); problem != "" {
+	if f.Also, problem = r.entries(AlsoAnnotation, entry.isOneConfig); problem != "" {
+		r.reject(AlsoAnnotation, "%s; what cannot be used does not count", problem)
+	}
+	if f.Ignore, problem = r.entries(IgnoreAnnotation, entry.isAny); problem != "" {
 		r.reject(IgnoreAnnotation, "%s; what cannot be used is not ignored", problem)
 	}
 	return f
@@ -64,19 +73,20 @@ func (r *policyReader) filter() Filter {
 // isUsable reports whether annotations can say this. Anyone may write a record under the name of the
 // controller, and nothing else limits what a filter there says.
 func (f Filter) isUsable() bool {
-	is := func(text string) bool {
-		usable, problem := readEntries(text)
+	is := func(text string, check func(entry) error) bool {
+		usable, problem := readEntries(text, check)
 		return usable == text && problem == ""
 	}
-	return is(f.Only) && is(f.Ignore)
+	return is(f.Only, entry.isOfOwnNamespace) && is(f.Also, entry.isOneConfig) && is(f.Ignore, entry.isAny)
 }
 
-// entries returns the usable entries of an annotation, and what is wrong with the others.
-func (r *policyReader) entries(name string) (usable, problem string) {
-	return readEntries(r.annotations[name])
+// entries returns the usable entries of an annotation, and what is wrong with the others. The function
+// check returns an error for an entry that this annotation cannot have.
+func (r *policyReader) entries(name string, check func(entry) error) (usable, problem string) {
+	return readEntries(r.annotations[name], check)
 }
 
-func readEntries(text string) (usable, problem string) {
+func readEntries(text string, check func(entry) error) (usable, problem string) {
 	if text == "" {
 		return "", ""
 	}
@@ -86,12 +96,12 @@ func readEntries(text string) (usable, problem string) {
 	if count := strings.Count(text, ",") + 1; count > maxFilterEntries {
 		return "", fmt.Sprintf("%d entries are too many, the limit is %d", count, maxFilterEntries)
 	}
-	return normalEntries(strings.Split(text, ","))
+	return normalEntries(strings.Split(text, ","), check)
 }
 
 // normalEntries returns the usable entries in their normal form, and what is wrong with the first of
 // the others.
-func normalEntries(entries []string) (usable, problem string) {
+func normalEntries(entries []string, check func(entry) error) (usable, problem string) {
 	kept, globs := make([]string, 0, len(entries)), 0
 	for _, text := range entries {
 		text = strings.TrimSpace(text)
@@ -99,6 +109,9 @@ func normalEntries(entries []string) (usable, problem string) {
 			continue
 		}
 		e, err := parseEntry(text)
+		if err == nil {
+			err = check(e)
+		}
 		if !isLiteral(text) {
 			if globs++; err == nil && globs > maxFilterGlobs {
 				err = fmt.Errorf("it is one of more than %d entries with wildcards", maxFilterGlobs)
@@ -114,7 +127,8 @@ func normalEntries(entries []string) (usable, problem string) {
 	return strings.Join(slices.Compact(kept), ","), problem
 }
 
-// entry names configs of a kind by a glob and, unless it is about the whole configs, their keys.
+// entry names configs of a kind by a glob and, unless it is about the whole configs, their keys. A
+// config of another namespace is named NAMESPACE/NAME, without wildcards.
 type entry struct {
 	kind      ConfigKind
 	name, key string
@@ -123,7 +137,7 @@ type entry struct {
 	rule string
 }
 
-// parseEntry parses an entry: KIND/NAME or KIND/NAME:KEY.
+// parseEntry parses an entry: KIND/NAME, KIND/NAME:KEY, or either with NAMESPACE/NAME.
 func parseEntry(text string) (entry, error) {
 	kind, rest, _ := strings.Cut(text, "/")
 	name, key, hasKey := strings.Cut(rest, ":")
@@ -131,13 +145,25 @@ func parseEntry(text string) (entry, error) {
 	if e.kind == 0 {
 		return entry{}, fmt.Errorf("it does not begin with %q or %q", ConfigMap.String()+"/", Secret.String()+"/")
 	}
-	if err := checkGlob(name); err != nil {
+	if err := checkConfigName(name); err != nil {
 		return entry{}, err
 	}
 	if hasKey {
 		return e, checkGlob(key)
 	}
 	return e, nil
+}
+
+// checkConfigName returns an error if a text is neither a usable glob nor NAMESPACE/NAME.
+func checkConfigName(text string) error {
+	namespace, name, isElsewhere := strings.Cut(text, "/")
+	switch {
+	case !isElsewhere:
+		return checkGlob(text)
+	case !isLiteral(text):
+		return errors.New("wildcards cannot name configs of other namespaces")
+	}
+	return cmp.Or(checkGlob(namespace), checkGlob(name))
 }
 
 // String is the inverse of [parseEntry].
@@ -149,26 +175,31 @@ func (e entry) String() string {
 }
 
 func (e entry) isAbout(ref ConfigRef) bool {
-	return e.kind == ref.Kind && (e.name == ref.Name || e.hasGlob && matchesGlob(e.name, ref.Name))
+	return e.kind == ref.Kind && (e.name == ref.Name || e.hasGlob && !ref.IsShared() && matchesGlob(e.name, ref.Name))
 }
 
 // rules are the entries of a [Filter].
 type rules struct {
-	only, ignore []entry
+	only, also, ignore []entry
 }
 
-// rules parses the texts of a filter.
-func (f Filter) rules() rules {
-	return rules{parseEntries(f.Only, onlyRule), parseEntries(f.Ignore, ignoreRule)}
+// rules parses the texts of a filter of a workload of the given namespace.
+func (f Filter) rules(namespace string) rules {
+	return rules{
+		only:   parseEntries(f.Only, onlyRule, namespace),
+		also:   parseEntries(f.Also, onlyRule, namespace),
+		ignore: parseEntries(f.Ignore, ignoreRule, namespace),
+	}
 }
 
-func parseEntries(text, mark string) []entry {
+func parseEntries(text, mark, namespace string) []entry {
 	if text == "" {
 		return nil
 	}
 	var entries []entry
 	for text := range strings.SplitSeq(text, ",") {
 		if e, err := parseEntry(text); err == nil {
+			e.name = strings.TrimPrefix(e.name, namespace+"/")
 			e.hasGlob, e.rule = !isLiteral(e.name), mark+e.key
 			entries = append(entries, e)
 		}
@@ -195,11 +226,24 @@ func (r rules) limit(references []Reference) []Reference {
 	return slices.Clone(limited)
 }
 
-// of returns which keys of a config count.
+// of returns which keys of a config count of those that the pod template refers to.
 func (r rules) of(ref ConfigRef) keyRules {
-	keys := keyRules{none: len(r.only) > 0}
-	hasWhole := false
-	for _, e := range r.only {
+	var keys keyRules
+	if len(r.only) > 0 {
+		keys = namedBy(r.only, ref)
+	}
+	return r.withoutIgnored(keys, ref)
+}
+
+// ofAlso returns which keys of a config count by [AlsoAnnotation].
+func (r rules) ofAlso(ref ConfigRef) keyRules {
+	return r.withoutIgnored(namedBy(r.also, ref), ref)
+}
+
+// namedBy returns which keys of a config the entries name.
+func namedBy(entries []entry, ref ConfigRef) keyRules {
+	keys, hasWhole := keyRules{none: true}, false
+	for _, e := range entries {
 		if e.isAbout(ref) {
 			keys.none, hasWhole = false, hasWhole || e.key == ""
 			keys.only = append(keys.only, e.rule)
@@ -208,6 +252,10 @@ func (r rules) of(ref ConfigRef) keyRules {
 	if hasWhole {
 		keys.only = nil
 	}
+	return keys
+}
+
+func (r rules) withoutIgnored(keys keyRules, ref ConfigRef) keyRules {
 	for _, e := range r.ignore {
 		if e.isAbout(ref) {
 			keys.none = keys.none || strings.Trim(e.key, "*") == ""
@@ -238,6 +286,9 @@ func (k *keyRules) counts(key string) bool {
 	matches := func(rule string) bool { return matchesGlob(rule[1:], key) }
 	return !k.none && (len(k.only) == 0 || slices.ContainsFunc(k.only, matches)) && !slices.ContainsFunc(k.ignore, matches)
 }
+
+// mayCount reports whether a key counts or, for one that is not known, whether any does.
+func (k *keyRules) mayCount(key string) bool { return !k.none && (key == "" || k.counts(key)) }
 
 // limit limits a selection to the keys that count. It returns false if no key can count.
 func (k *keyRules) limit(keys Selection) (Selection, bool) {

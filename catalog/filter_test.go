@@ -38,7 +38,13 @@ func TestEntriesThatCannotBeUsedHaveAMessage(t *testing.T) {
 		"configmap/":               "a name is missing",
 		"configmap/web:":           "a name is missing",
 		"configmap/web:a:b":        "a name has a character that no name has",
-		"configmap/shop/web":       "a name has a character that no name has",
+		"configmap/shop/web":       "",
+		"configmap/shop/web:a*":    "",
+		"configmap/shop/w*":        "wildcards cannot name configs of other namespaces",
+		"configmap/*/web":          "wildcards cannot name configs of other namespaces",
+		"configmap//web":           "a name is missing",
+		"configmap/shop/":          "a name is missing",
+		"configmap/a/b/c":          "a name has a character that no name has",
 		"configmap/[ab]":           "a name has a character that no name has",
 		"configmap/*?*":            "a question mark is between two asterisks",
 		"configmap/web:*a?a*":      "a question mark is between two asterisks",
@@ -59,20 +65,24 @@ func TestAFilterKeepsWhatItCanUse(t *testing.T) {
 		wild += fmt.Sprintf("configmap/web:%d*,", i)
 	}
 	for name, test := range map[string]struct {
-		only, ignore string
-		want         Filter
-		problem      string // a part of it
+		only, also, ignore string
+		want               Filter
+		problem            string // a part of it
 	}{
 		"nothing":               {},
 		"sorted, each once":     {ignore: " secret/b , ConfigMap/a,,configmap/a ", want: Filter{Ignore: "configmap/a,secret/b"}},
 		"both":                  {only: "configmap/a*", ignore: "configmap/ab", want: Filter{Only: "configmap/a*", Ignore: "configmap/ab"}},
 		"a wrong entry":         {ignore: "configmap/a,secrets/tls", want: Filter{Ignore: "configmap/a"}, problem: `.ignore: cannot use the entry "secrets/tls": it does not begin with "configmap/" or "secret/"; what cannot be used is not ignored`},
 		"a wrong entry of only": {only: "configmap/a,secrets/tls", problem: `.only: cannot use the entry "secrets/tls": it does not begin with "configmap/" or "secret/"; it counts as absent, so everything counts`},
-		"100 KiB":               {ignore: strings.Repeat("x", 100<<10), only: strings.Repeat("y", 100<<10), problem: "102400 bytes are too many, the limit is 4096"},
+		"a wrong entry of also": {also: "configmap/a,web,secret/shop/tls:*.crt", want: Filter{Also: "configmap/a,secret/shop/tls:*.crt"}, problem: `.also: cannot use the entry "web": it does not begin with "configmap/" or "secret/"; what cannot be used does not count`},
+		"a glob in also":        {also: "configmap/a*,secret/b", want: Filter{Also: "secret/b"}, problem: `.also: cannot use the entry "configmap/a*": wildcards cannot name configs that are read through the API, only their keys; what`},
+		"another namespace":     {only: "configmap/shop/a", ignore: "configmap/shop/a", want: Filter{Ignore: "configmap/shop/a"}, problem: `.only: cannot use the entry "configmap/shop/a": only annotations that name what is read through the API, or is ignored, name other namespaces; it counts as absent`},
+		"too many in also":      {also: many, problem: ".also: 101 entries are too many, the limit is 100"},
+		"100 KiB":               {also: strings.Repeat("z", 100<<10), ignore: strings.Repeat("x", 100<<10), only: strings.Repeat("y", 100<<10), problem: "102400 bytes are too many, the limit is 4096"},
 		"too many entries":      {ignore: many, problem: "101 entries are too many, the limit is 100"},
 		"too many wildcards":    {ignore: wild, want: Filter{Ignore: strings.Join(slices.Sorted(slices.Values(strings.Split(wild, ",")[:10])), ",")}, problem: `cannot use the entry "configmap/web:10*": it is one of more than 10 entries with wildcards`},
 	} {
-		meta := &metav1.ObjectMeta{Annotations: map[string]string{OnlyAnnotation: test.only, IgnoreAnnotation: test.ignore}}
+		meta := &metav1.ObjectMeta{Annotations: map[string]string{OnlyAnnotation: test.only, AlsoAnnotation: test.also, IgnoreAnnotation: test.ignore}}
 		policy, filter := readWorkloadPolicy(meta)
 		problem := ""
 		if policy != nil {
@@ -114,7 +124,7 @@ func TestAFilterLimitsWhatASelectionShows(t *testing.T) {
 		"only a listed key":        {Filter{Only: "configmap/web:Z,configmap/web:A"}, some, []string{"A"}, false, ""},
 		"only keys not listed":     {Filter{Only: "configmap/web:Z"}, some, nil, true, ""},
 	} {
-		references := test.filter.rules().limit([]Reference{{Config: configMapRef("web"), Keys: test.keys}})
+		references := test.filter.rules("ns").limit([]Reference{{Config: configMapRef("web"), Keys: test.keys}})
 		if len(references) == 0 {
 			if !test.isGone {
 				t.Errorf("%s: no reference", name)
@@ -165,14 +175,14 @@ func TestEarlierVersionsFindARecordOfAnotherTemplateIfItWasMadeByAFilter(t *test
 func TestARecordLeavesRoomForItsFilter(t *testing.T) {
 	d := deployment(readsAll("web", false))
 	before := mustWorkload(d).Room
-	d.Annotations[IgnoreAnnotation] = "configmap/" + longName
+	d.Annotations[IgnoreAnnotation], d.Annotations[AlsoAnnotation] = "configmap/"+longName, "secret/"+longName
 	without, _ := Checksums{}.Annotations(Basis{})
 	w := mustWorkload(d)
 	with, err := Checksums{}.Annotations(Basis{Without: Without{Filter: w.Filter()}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	annotation := len(IgnoreAnnotation) + len(d.Annotations[IgnoreAnnotation])
+	annotation := len(IgnoreAnnotation) + len(d.Annotations[IgnoreAnnotation]) + len(AlsoAnnotation) + len(d.Annotations[AlsoAnnotation])
 	if more, less := len(with[BasisAnnotation])-len(without[BasisAnnotation]), int(before-w.Room)-annotation; more > less {
 		t.Errorf("the basis is %d bytes longer, and there are %d for it", more, less)
 	}
@@ -192,6 +202,9 @@ func TestARecordIsNotTrustedIfNoAnnotationCanSayWhatItLeavesOut(t *testing.T) {
 		"in another form":            {Filter{Only: "configmap/web,configmap/shop"}, "", false},
 		"too many ignored configs":   {Filter{}, strings.Repeat("configmap/ns/web,", 100), false},
 		"unusable":                   {Filter{Only: "web"}, "", false},
+		"what is read by the API":    {Filter{Also: "configmap/shop/web,configmap/web:k*"}, "", true},
+		"that by wildcards":          {Filter{Also: "configmap/web*"}, "", false},
+		"other namespaces":           {Filter{Only: "configmap/shop/web"}, "", false},
 	} {
 		d := deployment(readsAll("web", false))
 		written, err := Checksums{configMapRef("web"): 1}.Annotations(Basis{Template: mustWorkload(d).Template, Key: testKey, Written: noonPlus(10), Without: Without{test.filter, test.ignored}})
@@ -248,6 +261,7 @@ func BenchmarkAHostileFilterOn10000References(b *testing.B) {
 	for _, count := range []int{0, maxFilterEntries} {
 		b.Run(fmt.Sprint(count, " entries"), func(b *testing.B) {
 			globs := min(count, maxFilterGlobs)
+			d.Annotations[AlsoAnnotation] = entriesOf("configmap/a%02d", count)
 			d.Annotations[IgnoreAnnotation] = entriesOf("configmap/*"+strings.Repeat("a", 25)+"*%02d", globs) + "," +
 				entriesOf("configmap/a%02d", count-globs)
 			b.ReportAllocs()

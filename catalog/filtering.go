@@ -15,6 +15,9 @@ type Filtering struct {
 	// that is not the present filter.
 	recorded []Reference
 	isOther  bool
+	// template are the references of the pod template to configs that are also read through the API,
+	// whether they count or not.
+	template []Reference
 }
 
 // filterStep is a filter and the moment at which the watch first showed it, 0 if the workload may have
@@ -36,10 +39,13 @@ func (w *Workload) Filter() Filter {
 	return w.Filtering.steps[len(w.Filtering.steps)-1].Filter
 }
 
-// newFiltering returns what is known of the filters of a workload with this filter and this record.
-// The function references returns the references that count by a filter.
-func newFiltering(present Filter, record *AppliedState, references func(Filter) []Reference) *Filtering {
+// newFiltering returns what is known of the filters of a workload with this filter, these references
+// that count, and this record. The function references returns the references that count by a filter.
+func newFiltering(present Filter, counting []Reference, record *AppliedState, references func(Filter) []Reference) *Filtering {
 	f := Filtering{steps: []filterStep{{Filter: present}}}
+	if present.Also != "" {
+		f.template = referencesToSame(references(Filter{}), counting)
+	}
 	if record.Trusted && record.filter() != present {
 		f.recorded, f.isOther = references(record.filter()), true
 	}
@@ -72,10 +78,11 @@ func (w *Workload) followFilters(previous *Workload, moment Sequence) {
 		before = slices.Clone(before[more:])
 		before[0].seen = first
 	}
-	followed := Filtering{steps: before}
+	var followed Filtering
 	if w.Filtering != nil {
-		followed.recorded, followed.isOther = w.Filtering.recorded, w.Filtering.isOther
+		followed = *w.Filtering
 	}
+	followed.steps = before
 	w.Filtering = &followed
 }
 
@@ -113,14 +120,20 @@ type narrowing struct {
 	isRecorded, differs bool
 	// isTrusted means that there is a trusted record, made by another filter.
 	isTrusted bool
-	steps     []narrowStep
+	// isAlso means that programs read the config through the API. Then template selects the keys that
+	// the pod template refers to, if there are any. Otherwise it refers to all keys in question.
+	isAlso   bool
+	template []Selection
+	steps    []narrowStep
 	// present is the checksum of what counts now.
 	present Checksum
 }
 
-// narrowStep is which keys of the config counted by one filter.
+// narrowStep is which keys of the config counted by one filter: of those that the pod template refers to,
+// and of all keys, because programs read them through the API.
 type narrowStep struct {
 	keyRules
+	also keyRules
 	seen Sequence
 }
 
@@ -133,7 +146,7 @@ func (w *Workload) narrowings() func(references []Reference) *narrowing {
 	}
 	steps := make([]rules, len(f.steps))
 	for i := range steps {
-		steps[i] = f.steps[i].rules()
+		steps[i] = f.steps[i].rules(w.Ref.Namespace)
 	}
 	return func(references []Reference) *narrowing {
 		ref := references[0].Config
@@ -143,8 +156,11 @@ func (w *Workload) narrowings() func(references []Reference) *narrowing {
 		}
 		n := narrowing{recorded: selections(recorded), isTrusted: f.isOther}
 		_, n.isRecorded = w.Applied.Checksums[ref]
+		if n.isAlso = references[len(references)-1].Channel == API; n.isAlso {
+			n.template = selections(referencesTo(f.template, ref))
+		}
 		for i := range steps {
-			n.steps = append(n.steps, narrowStep{steps[i].of(ref), f.steps[i].seen})
+			n.steps = append(n.steps, narrowStep{steps[i].of(ref), steps[i].ofAlso(ref), f.steps[i].seen})
 		}
 		return &n
 	}
@@ -160,12 +176,17 @@ func isSameReference(a, b Reference) bool {
 func (n *narrowing) since(key string) Sequence {
 	var since Sequence
 	for _, step := range slices.Backward(n.steps) {
-		if step.none || key != "" && !step.counts(key) {
+		if !step.also.mayCount(key) && !(n.isInTemplate(key) && step.mayCount(key)) {
 			break
 		}
 		since = step.seen
 	}
 	return since
+}
+
+// isInTemplate reports whether the pod template refers to a key, or may refer to one that is not known.
+func (n *narrowing) isInTemplate(key string) bool {
+	return !n.isAlso || slices.ContainsFunc(n.template, func(s Selection) bool { return key == "" || s.names(key) })
 }
 
 // isCovered reports whether the record covers the key of an edit.

@@ -27,6 +27,10 @@ type Pod struct {
 // thousands of pods with a thousand containers each.
 const maxStarts = 8
 
+// everyContainer stands for all containers among the names of containers: programs in any of them may
+// read configs through the API. No container has that name, and it sorts before those of containers.
+const everyContainer = "*"
+
 // anyContainer stands for each container of a pod with too many containers. Each may have
 // started at any time between the first and the last start, which at worst causes a needless
 // restart.
@@ -39,7 +43,7 @@ type Start struct {
 }
 
 // NewPod reduces a pod. It keeps only the containers with the given names, which must be sorted;
-// see [Workload.EnvironmentReaders]. It returns false for a pod that does not matter because it
+// see [Workload.Readers]. It returns false for a pod that does not matter because it
 // is terminating or has finished. It does not keep the pod itself.
 func NewPod(pod *corev1.Pod, containers []string) (Pod, bool) {
 	if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
@@ -90,9 +94,18 @@ func firstAndLast(starts []Start) []Start {
 
 // addStart adds the start of a container if it is one of the given containers.
 func (p *Pod) addStart(container string, at time.Time, containers []string) {
-	if i, found := slices.BinarySearch(containers, container); found {
-		p.Started = append(p.Started, Start{containers[i], at}) // not the pod's own copy of the name
+	if name, found := findContainer(containers, container); found {
+		p.Started = append(p.Started, Start{name, at})
 	}
+}
+
+// findContainer returns the name under which the starts of a container are kept, which is not the pod's
+// own copy. It returns false if they are not kept.
+func findContainer(containers []string, name string) (string, bool) {
+	if i, found := slices.BinarySearch(containers, name); found {
+		return containers[i], true
+	}
+	return everyContainer, len(containers) > 0 && containers[0] == everyContainer
 }
 
 // awaitsVolumes reports whether a pod has not started any container because its volumes are not
@@ -119,6 +132,8 @@ func awaitsVolumes(pod *corev1.Pod) bool {
 type reads struct {
 	mounted time.Time // zero if no pod has mounted its volumes
 	started map[string]time.Time
+	// any is when any of the containers started.
+	any time.Time
 }
 
 func firstReads(pods []Pod) reads {
@@ -126,23 +141,38 @@ func firstReads(pods []Pod) reads {
 	for _, pod := range pods {
 		first.mounted = firstOf(first.mounted, pod.Mounted)
 		for _, start := range pod.Started {
-			first.started[start.Container] = firstOf(first.started[start.Container], start.At)
+			first.note(start, firstOf)
 		}
 	}
 	return first
+}
+
+// note takes in a start. The function choose chooses between two times.
+func (r *reads) note(start Start, choose func(a, b time.Time) time.Time) {
+	r.started[start.Container] = choose(r.started[start.Container], start.At)
+	r.any = choose(r.any, start.At)
 }
 
 // of returns when the first reader read its config, and false if no reader has done so yet.
 func (r reads) of(readers []Reference) (time.Time, bool) {
 	var first time.Time
 	for i := range readers {
-		at := r.mounted
-		if readers[i].Channel == Environment {
-			at = firstOf(r.started[readers[i].Container], r.started[anyContainer])
-		}
-		first = firstOf(first, at)
+		first = firstOf(first, r.by(&readers[i], firstOf))
 	}
 	return first, !first.IsZero()
+}
+
+// by returns when a reader read its config. The function choose chooses between the starts of a container
+// and those of any container.
+func (r *reads) by(reader *Reference, choose func(a, b time.Time) time.Time) time.Time {
+	switch reader.Channel {
+	case Volume:
+		return r.mounted
+	case API:
+		return r.any
+	case Environment:
+	}
+	return choose(r.started[reader.Container], r.started[anyContainer])
 }
 
 // firstOf returns the earlier of two times. A zero time does not count.

@@ -144,7 +144,7 @@ func TestOnlyTheStartsOfContainersThatReadTheirEnvironmentAreKept(t *testing.T) 
 		{Container: "c7", Channel: Environment}, {Container: "c7", Channel: Environment}, {Container: "c5", Channel: Environment},
 		{Container: "c3", Channel: Volume},
 	}}
-	got, _ := NewPod(&pod, w.EnvironmentReaders())
+	got, _ := NewPod(&pod, w.Readers())
 	if diff := cmp.Diff(Pod{Mounted: noon, Started: []Start{{"c5", noonPlus(1)}, {"c7", noonPlus(1)}}}, got); diff != "" {
 		t.Errorf("pod (-want +got):\n%s", diff)
 	}
@@ -162,11 +162,11 @@ func TestOnlyTheFirstAndLastStartOfTooManyContainersAreKept(t *testing.T) {
 	for i := range maxStarts {
 		add(float64(20 + i%7))
 	}
-	if got, _ := NewPod(&pod, w.EnvironmentReaders()); len(got.Started) != maxStarts || got.Started[0].Container == anyContainer {
+	if got, _ := NewPod(&pod, w.Readers()); len(got.Started) != maxStarts || got.Started[0].Container == anyContainer {
 		t.Errorf("of as many as are kept: %+v", got)
 	}
 	add(10)
-	got, _ := NewPod(&pod, w.EnvironmentReaders())
+	got, _ := NewPod(&pod, w.Readers())
 	want := Pod{Mounted: noon, Started: []Start{{anyContainer, noonPlus(10)}, {anyContainer, noonPlus(26)}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("of one more (-want +got):\n%s", diff)

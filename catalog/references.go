@@ -60,15 +60,19 @@ const (
 	Environment Channel = iota
 	// Volume files are mounted when the pod starts.
 	Volume
+	// API means that a program reads the config by itself, which only the workload's annotations show.
+	// It counts as read when a container starts, whichever that is.
+	API
 )
 
-// Reference is a way in which a pod template makes its containers read a config, with all
-// the keys that they see in this way.
+// Reference is a way in which a pod template makes its containers read a config, or in which they read
+// one through the API, with all the keys that they see in this way.
 type Reference struct {
 	Config ConfigRef
 	Keys   Selection
 	// Container is the name of the container that reads its environment. It is empty for
-	// volumes: they are mounted when the pod starts, whichever containers use them.
+	// volumes: they are mounted when the pod starts, whichever containers use them. It is also empty
+	// for what is read through the API.
 	Container string
 	Channel   Channel
 	// Optional means that the container also starts without the config.
@@ -85,7 +89,8 @@ const MaxReferences = 10_000
 // and Secrets of the given namespace, each once, sorted: environment variables and mounted
 // volumes of all containers, including init containers. Containers do not read volumes that
 // they do not mount, nor credentials for pulling images and for volume drivers. It returns
-// false if there are more than [MaxReferences]. What does not count by the filter is left out.
+// false if there are more than [MaxReferences]. What does not count by the filter is left out, and what
+// else counts by it is added.
 func referencesOf(namespace string, spec *corev1.PodSpec, filter Filter) ([]Reference, bool) {
 	m := mentions{namespace: namespace}
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
@@ -97,7 +102,8 @@ func referencesOf(namespace string, spec *corev1.PodSpec, filter Filter) ([]Refe
 	if m.count > MaxReferences {
 		return nil, false
 	}
-	return filter.rules().limit(merged(m.list)), true
+	rules := filter.rules(namespace)
+	return rules.add(rules.limit(merged(m.list)), namespace), true
 }
 
 // mentions are the references of a pod template as written there: a container may read a

@@ -75,7 +75,7 @@ func decodeRestarted(encoded json.RawMessage, namespace string) []Restarted {
 	for name, keys := range entries {
 		kind, name, _ := strings.Cut(name, "/")
 		ref := ConfigRef{Kind: parseConfigKind(kind), Namespace: namespace, Name: name}
-		if ref.Kind != 0 && isPossibleName(name) {
+		if ref.Kind != 0 && isConfigName(name) && len(name) <= 2*longestName {
 			restarted = append(restarted, Restarted{ref, possibleKeys(ref.Kind, keys)})
 		}
 	}

@@ -15,20 +15,30 @@ import (
 // cell is a key of a config that containers read.
 type cell struct{ config, key string }
 
-var cells = []cell{{"web", "key"}, {"web", "other"}, {"shop", "key"}}
+// The pod template refers to all of them but one.
+var cells = []cell{{"web", "key"}, {"web", "other"}, {"shop", "key"}, {"flags", "other"}, unmentioned}
+
+var unmentioned = cell{"flags", "key"}
 
 // filters are annotations of a workload, with the cells that count by them.
 var filters = []struct {
 	annotations map[string]string
 	counting    []cell
 }{
-	{nil, cells},
-	{map[string]string{IgnoreAnnotation: "configmap/web:other"}, []cell{{"web", "key"}, {"shop", "key"}}},
-	{map[string]string{IgnoreAnnotation: "configmap/web:o*, configmap/shop"}, []cell{{"web", "key"}}},
-	{map[string]string{IgnoreAnnotation: "configmap/we?"}, []cell{{"shop", "key"}}},
+	{nil, cells[:4]},
+	{map[string]string{IgnoreAnnotation: "configmap/web:other"}, []cell{{"web", "key"}, {"shop", "key"}, {"flags", "other"}}},
+	{map[string]string{IgnoreAnnotation: "configmap/web:o*, configmap/shop"}, []cell{{"web", "key"}, {"flags", "other"}}},
+	{map[string]string{IgnoreAnnotation: "configmap/we?"}, []cell{{"shop", "key"}, {"flags", "other"}}},
 	{map[string]string{OnlyAnnotation: "configmap/web:*y"}, []cell{{"web", "key"}}},
 	{map[string]string{OnlyAnnotation: "configmap/*:key", IgnoreAnnotation: "configmap/w*:k*"}, []cell{{"shop", "key"}}},
 	{map[string]string{IgnoreAnnotation: "configmap/*"}, nil},
+	{map[string]string{AlsoAnnotation: "configmap/flags"}, cells},
+	{map[string]string{AlsoAnnotation: "configmap/flags:k*"}, cells},
+	{map[string]string{AlsoAnnotation: "configmap/flags:key", OnlyAnnotation: "configmap/web"}, []cell{{"web", "key"}, {"web", "other"}, unmentioned}},
+	{map[string]string{AlsoAnnotation: "configmap/ns/flags", OnlyAnnotation: "configmap/none"}, []cell{{"flags", "other"}, unmentioned}},
+	{map[string]string{AlsoAnnotation: "configmap/flags", IgnoreAnnotation: "configmap/flags:ot*"}, []cell{{"web", "key"}, {"web", "other"}, {"shop", "key"}, unmentioned}},
+	{map[string]string{AlsoAnnotation: "configmap/shop, configmap/web:o*", OnlyAnnotation: "configmap/*:key", IgnoreAnnotation: "configmap/web:key"}, []cell{{"web", "other"}, {"shop", "key"}}},
+	{map[string]string{AlsoAnnotation: "configmap/flags", IgnoreAnnotation: "configmap/flags"}, []cell{{"web", "key"}, {"web", "other"}, {"shop", "key"}}},
 }
 
 // filteredWorld is a cluster in which the filter of a workload changes among the edits of what its
@@ -51,13 +61,16 @@ type filteredWorld struct {
 
 // rule is which filter a workload has, and which configs are ignored by their own annotation.
 type rule struct {
-	filter                  int
-	ignoresWeb, ignoresShop bool
+	filter  int
+	ignores [3]bool // as in configNames
 }
 
+var configNames = []string{"flags", "shop", "web"}
+
+func (r rule) isIgnored(config string) bool { return r.ignores[slices.Index(configNames, config)] }
+
 func (r rule) counts(c cell) bool {
-	isIgnored := c.config == "web" && r.ignoresWeb || c.config == "shop" && r.ignoresShop
-	return !isIgnored && slices.Contains(filters[r.filter].counting, c)
+	return !r.isIgnored(c.config) && slices.Contains(filters[r.filter].counting, c)
 }
 
 func (r rule) differs(other rule) bool {
@@ -80,21 +93,29 @@ type filteredPod struct {
 func newFilteredWorld() *filteredWorld {
 	side := readsKey("web", "other", false)
 	side.Name = "side"
+	side.Env = append(side.Env, readsKey("flags", "other", false).Env...)
 	d := deployment(readsAll("web", false))
 	d.Spec.Template.Spec.Containers[0].EnvFrom = append(d.Spec.Template.Spec.Containers[0].EnvFrom, readsAll("shop", false).EnvFrom...)
 	d.Spec.Template.Spec.Containers = append(d.Spec.Template.Spec.Containers, side)
-	w := &filteredWorld{story: begin(d), values: make(map[cell]string), written: make(map[cell]float64)}
+	w := &filteredWorld{story: begin(d), values: make(map[cell]string), written: make(map[cell]float64), isOutdated: true}
 	for _, c := range cells {
 		w.values[c] = "first"
 	}
-	w.listed(w.configMap("web"), w.configMap("shop"))
+	w.listed(w.configMaps()...)
 	w.replacePods()
 	return w
 }
 
+func (w *filteredWorld) configMaps() (all []*corev1.ConfigMap) {
+	for _, name := range configNames {
+		all = append(all, w.configMap(name))
+	}
+	return all
+}
+
 func (w *filteredWorld) configMap(name string) *corev1.ConfigMap {
 	cm := configMap(name, data{})
-	if name == "web" && w.present.ignoresWeb || name == "shop" && w.present.ignoresShop {
+	if w.present.isIgnored(name) {
 		cm.Annotations = map[string]string{IgnoreAnnotation: "true"}
 	}
 	for _, c := range cells {
@@ -154,14 +175,10 @@ func (w *filteredWorld) showConfig(name string) {
 }
 
 func (w *filteredWorld) ignoreConfig(t *rapid.T) {
-	if rapid.Bool().Draw(t, "web") {
-		w.present.ignoresWeb = !w.present.ignoresWeb
-	} else {
-		w.present.ignoresShop = !w.present.ignoresShop
-	}
+	i := rapid.IntRange(0, len(configNames)-1).Draw(t, "config")
+	w.present.ignores[i] = !w.present.ignores[i]
 	w.noteUncounted()
-	w.showConfig("web")
-	w.showConfig("shop")
+	w.showConfig(configNames[i])
 }
 
 // noteUncounted notes that what does not count any more is no reason to restart.
@@ -183,6 +200,7 @@ func (w *filteredWorld) changeFilter(t *rapid.T) {
 	w.noteUncounted()
 	delete(w.deployment.Annotations, OnlyAnnotation)
 	delete(w.deployment.Annotations, IgnoreAnnotation)
+	delete(w.deployment.Annotations, AlsoAnnotation)
 	maps.Copy(w.deployment.Annotations, filters[w.present.filter].annotations)
 	w.showWorkload()
 }
@@ -200,7 +218,7 @@ func (w *filteredWorld) stop(*rapid.T) {
 func (w *filteredWorld) start(*rapid.T) {
 	if w.away {
 		w.away, w.since = false, w.now
-		w.restartController(w.configMap("web"), w.configMap("shop"))
+		w.restartController(w.configMaps()...)
 	}
 }
 

@@ -23,9 +23,6 @@ const (
 	Wave     Dialect = "wave"     // https://github.com/wave-k8s/wave
 )
 
-// AlsoAnnotation of a workload names configs that count although no container refers to them.
-const AlsoAnnotation = "com.xing.deployment-restart.also"
-
 // read reads what a workload says in a dialect.
 func (d Dialect) read(rules *OptInRules, kind WorkloadKind, parts *Parts) said {
 	switch d {

@@ -246,7 +246,7 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 	w.keepTemplate()
 	if fit {
 		w.Applied = readRecord(meta, template, bare).keptFor(references)
-		w.Filtering = newFiltering(filter, &w.Applied, func(filter Filter) []Reference {
+		w.Filtering = newFiltering(filter, references, &w.Applied, func(filter Filter) []Reference {
 			recorded, _ := referencesOf(meta.Namespace, &template.Spec, filter)
 			return recorded
 		})
@@ -293,13 +293,17 @@ func (w *Workload) Configs() []ConfigRef {
 
 func ofOneConfig(a, b *Reference) bool { return a.Config == b.Config }
 
-// EnvironmentReaders returns the containers that read configs from their environment,
-// sorted, each once: those whose starts matter to a decision.
-func (w *Workload) EnvironmentReaders() []string {
+// Readers returns the containers whose starts matter to a decision, sorted, each once: those that read
+// configs from their environment. If programs read configs through the API, all containers matter.
+func (w *Workload) Readers() []string {
 	var containers []string
 	for _, reference := range w.References {
-		if reference.Channel == Environment {
+		switch reference.Channel {
+		case Environment:
 			containers = append(containers, reference.Container)
+		case API:
+			containers = append(containers, everyContainer)
+		case Volume:
 		}
 	}
 	slices.Sort(containers)

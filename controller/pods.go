@@ -40,7 +40,7 @@ type origin struct {
 // any controller.
 func (r podReader) list(ctx context.Context, w *catalog.Workload) ([]livePod, error) {
 	var pods []livePod
-	containers := w.EnvironmentReaders()
+	containers := w.Readers()
 	err := r.each(ctx, w, func() { pods = nil }, func(pod *corev1.Pod, from origin) {
 		if reduced, isLive := catalog.NewPod(pod, containers); isLive {
 			pods = append(pods, livePod{reduced, from})

@@ -202,7 +202,7 @@ func (in *Input) configs() []ConfigRow {
 	for _, ref := range in.Workload.Configs() {
 		row := ConfigRow{Config: facts.ConfigName(ref), Content: in.content(ref), Optional: true}
 		var names []string
-		var channels [2]bool
+		var channels [3]bool
 		seesAll, rules := false, ""
 		for _, reference := range in.Workload.References {
 			if reference.Config != ref {
@@ -243,14 +243,14 @@ func keys(ref catalog.ConfigRef, names []string, seesAll bool) string {
 	return text.List(names, namedKeys)
 }
 
-func readAs(channels [2]bool) string {
-	switch channels {
-	case [2]bool{true, false}:
-		return "environment"
-	case [2]bool{false, true}:
-		return "files"
+func readAs(channels [3]bool) string {
+	var ways []string
+	for channel, name := range []string{catalog.Environment: "environment", catalog.Volume: "files", catalog.API: "API"} {
+		if channels[channel] {
+			ways = append(ways, name)
+		}
 	}
-	return "environment, files"
+	return strings.Join(ways, ", ")
 }
 
 // content says how the content of a config relates to the record.

@@ -252,7 +252,7 @@ const earlier = time.Minute
 func (k *known) pod(w *facts.Workload) catalog.Pod {
 	started := k.Now.Add(-earlier)
 	pod := catalog.Pod{Mounted: started}
-	for _, container := range w.EnvironmentReaders() {
+	for _, container := range w.Readers() {
 		pod.Started = append(pod.Started, catalog.Start{Container: container, At: started})
 	}
 	return pod

@@ -1,0 +1,85 @@
+package catalog
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// A workload names the configs that its programs read through the API, in [AlsoAnnotation]. Nothing else
+// shows what a program reads, so all containers count as if each read the configs when it starts. A
+// program that reads them again later needs no restart, and need not name them.
+
+// add adds the references to the configs that a workload of the namespace reads through the API. It takes
+// the references sorted, and returns them sorted.
+func (r rules) add(references []Reference, namespace string) []Reference {
+	if len(r.also) == 0 {
+		return references
+	}
+	named := slices.Clone(r.also)
+	slices.SortFunc(named, compareConfigsOfEntries)
+	for ofOne := range runs(named, func(a, b *entry) bool { return compareConfigsOfEntries(*a, *b) == 0 }) {
+		ref := ConfigRef{Kind: ofOne[0].kind, Namespace: namespace, Name: ofOne[0].name}
+		keys := r.ofAlso(ref)
+		if selected, is := keys.limit(Selection{}); is {
+			references = append(references, Reference{Config: ref, Keys: selected, Channel: API, Optional: true})
+		}
+	}
+	slices.SortStableFunc(references, func(a, b Reference) int { return compareWays(&a, &b) })
+	return references
+}
+
+// referencesToSame returns those of the references of a pod template that are to configs which are also
+// read through the API, by others of the references that count. Both are sorted.
+func referencesToSame(template, counting []Reference) []Reference {
+	var same []Reference
+	for _, reference := range counting {
+		if reference.Channel == API {
+			same = append(same, referencesTo(template, reference.Config)...)
+		}
+	}
+	return same
+}
+
+func compareConfigsOfEntries(a, b entry) int {
+	return cmp.Or(cmp.Compare(a.kind, b.kind), strings.Compare(a.name, b.name))
+}
+
+var (
+	errElsewhere    = errors.New("only annotations that name what is read through the API, or is ignored, name other namespaces")
+	errNotOneConfig = errors.New("wildcards cannot name configs that are read through the API, only their keys")
+)
+
+// isAny lets an annotation have each entry.
+func (entry) isAny() error { return nil }
+
+// isOfOwnNamespace returns an error for configs of other namespaces.
+func (e entry) isOfOwnNamespace() error {
+	if strings.Contains(e.name, "/") {
+		return errElsewhere
+	}
+	return nil
+}
+
+// isOneConfig returns an error unless the entry names one config, so that the workloads that read a config
+// are found by its name.
+func (e entry) isOneConfig() error {
+	if !isLiteral(e.name) {
+		return errNotOneConfig
+	}
+	return nil
+}
+
+// A config of another namespace that a workload names has a name with a slash in the workload's own
+// namespace: NAMESPACE/NAME. So whatever becomes of it there is told apart from what becomes of the config
+// itself.
+
+// IsShared reports whether the config is one of another namespace.
+func (r ConfigRef) IsShared() bool { return strings.Contains(r.Name, "/") }
+
+// isConfigName reports whether a text is the name of a config, or NAMESPACE/NAME.
+func isConfigName(text string) bool {
+	namespace, name, isShared := strings.Cut(text, "/")
+	return namespace != "" && (!isShared || name != "" && !strings.Contains(name, "/"))
+}

@@ -1,0 +1,185 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestWhatIsReadThroughTheAPIIsReferencedBesidesWhatTheTemplateSays(t *testing.T) {
+	byAPI := func(name string, rules bool, keys ...string) Reference {
+		return Reference{Config: configMapRef(name), Keys: Selection{Names: keys, ByRules: rules}, Channel: API, Optional: true}
+	}
+	web := Reference{Config: configMapRef("web"), Keys: Selection{DataOnly: true}, Container: "app", Channel: Environment}
+	for name, test := range map[string]struct {
+		filter Filter
+		want   []Reference
+	}{
+		"nothing":                      {Filter{}, []Reference{web}},
+		"a config":                     {Filter{Also: "configmap/flags"}, []Reference{byAPI("flags", false), web}},
+		"by its namespace":             {Filter{Also: "configmap/ns/flags"}, []Reference{byAPI("flags", false), web}},
+		"of another namespace":         {Filter{Also: "configmap/shop/flags"}, []Reference{byAPI("shop/flags", false), web}},
+		"keys":                         {Filter{Also: "configmap/flags:b,configmap/ns/flags:a"}, []Reference{byAPI("flags", false, "a", "b"), web}},
+		"keys by a glob":               {Filter{Also: "configmap/flags:a*"}, []Reference{byAPI("flags", true, "+a*"), web}},
+		"keys and all":                 {Filter{Also: "configmap/flags,configmap/flags:a"}, []Reference{byAPI("flags", false), web}},
+		"whatever only says":           {Filter{Also: "configmap/flags", Only: "configmap/web"}, []Reference{byAPI("flags", false), web}},
+		"and what only leaves out":     {Filter{Also: "configmap/web", Only: "configmap/flags"}, []Reference{byAPI("web", false)}},
+		"one in the template":          {Filter{Also: "configmap/web"}, []Reference{web, byAPI("web", false)}},
+		"ignored":                      {Filter{Also: "configmap/flags,configmap/shop/flags", Ignore: "configmap/f*"}, []Reference{byAPI("shop/flags", false), web}},
+		"a key ignored":                {Filter{Also: "configmap/flags", Ignore: "configmap/flags:a"}, []Reference{byAPI("flags", true, "-a"), web}},
+		"ignored in another namespace": {Filter{Also: "configmap/shop/flags", Ignore: "configmap/shop/flags"}, []Reference{web}},
+	} {
+		d := deployment(readsAll("web", false))
+		references, _ := referencesOf("ns", &d.Spec.Template.Spec, test.filter)
+		if diff := cmp.Diff(test.want, references); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// flagged is a story in which a Deployment reads the ConfigMap web, and the ConfigMap flags through the
+// API. The record covers both.
+func flagged() *story {
+	s := begin(deployment(readsAll("web", false)))
+	s.deployment.Annotations[AlsoAnnotation] = "configmap/flags"
+	s.listed(configMap("web", data{"key": "1"}), configMap("flags", data{"key": "1"}))
+	s.recorded(10)
+	return s
+}
+
+func TestAnEditOfWhatIsReadThroughTheAPIRestarts(t *testing.T) {
+	s := flagged()
+	s.config("flags", data{"key": "2"}, 20)
+	if got := s.decide(t, startedAt(noonPlus(5))); got.Outcome != Restart {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestNamingAConfigAndTheEndOfThatAreOnlyRecorded(t *testing.T) {
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(configMap("web", data{"key": "1"}), configMap("flags", data{"key": "1"}))
+	s.recorded(10)
+	s.config("flags", data{"key": "2"}, 20)
+	for _, also := range []string{"configmap/flags", "configmap/flags:other", ""} {
+		s.deployment.Annotations[AlsoAnnotation] = also
+		if !s.catalog.ObserveWorkload(s.reduced()) {
+			t.Errorf("%q is no news", also)
+		}
+		if got := s.decide(t, startedAt(noonPlus(5))); got.Outcome != RecordOnly {
+			t.Errorf("%q: %+v", also, got)
+		}
+		s.recorded(30)
+		if got := s.decide(t, startedAt(noonPlus(5))); got.Outcome != Keep {
+			t.Errorf("%q, then: %+v", also, got)
+		}
+	}
+}
+
+// A template may show one key of a config, and a program may read another one through the API. Then only
+// the edits of the latter depend on when the workload named it.
+func TestEachKeyCountsSinceTheTemplateOrAnAnnotationSaysSo(t *testing.T) {
+	for key, want := range map[string]Outcome{"shown": Restart, "read": RecordOnly} {
+		s := begin(deployment(readsKey("web", "shown", false)))
+		s.listed(configMap("web", data{"shown": "1", "read": "1"}))
+		s.recorded(10)
+		content := data{"shown": "1", "read": "1"}
+		content[key] = "2"
+		s.config("web", content, 20)
+		s.deployment.Annotations[AlsoAnnotation] = "configmap/web:read"
+		s.catalog.ObserveWorkload(s.reduced())
+		if got := s.decide(t, startedAt(noonPlus(5))); got.Outcome != want {
+			t.Errorf("an edit of %q before: %+v", key, got)
+		}
+		content["read"] = "3"
+		s.config("web", content, 30)
+		if got := s.decide(t, startedAt(noonPlus(5))); got.Outcome != Restart {
+			t.Errorf("an edit after that of %q: %+v", key, got)
+		}
+	}
+}
+
+// Pods run without a config that programs read through the API.
+func TestAConfigThatAppearsAfterThePodsRestartsThem(t *testing.T) {
+	s := begin(deployment(readsAll("web", false)))
+	s.deployment.Annotations[AlsoAnnotation] = "configmap/flags"
+	s.listed(configMap("web", data{"key": "1"}))
+	s.recorded(10)
+	s.created("flags", data{"key": "1"}, 20)
+	for started, want := range map[float64]Outcome{5: Restart, 30: RecordOnly} {
+		if got := s.decide(t, startedAt(noonPlus(started))); got.Outcome != want || !got.Asked {
+			t.Errorf("pods of %g: %+v", started, got)
+		}
+	}
+}
+
+func TestProgramsMayReadThroughTheAPIWheneverAnyContainerStarts(t *testing.T) {
+	started := func(name string, at float64) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: *stamp(noonPlus(at))}}}
+	}
+	w := Workload{References: []Reference{{Container: "c5", Channel: Environment}, {Channel: API}}}
+	pod := corev1.Pod{Status: corev1.PodStatus{StartTime: stamp(noon), ContainerStatuses: []corev1.ContainerStatus{started("c5", 20), started("c7", 30), started("c9", 10)}}}
+	got, _ := NewPod(&pod, w.Readers())
+	want := Pod{Mounted: noon, Started: []Start{{"c5", noonPlus(20)}, {everyContainer, noonPlus(30)}, {everyContainer, noonPlus(10)}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pod (-want +got):\n%s", diff)
+	}
+	first, all := firstReads([]Pod{got}), newAllReads([]Pod{got})
+	if at, _ := first.of(w.References[1:]); !at.Equal(noonPlus(10)) {
+		t.Errorf("first read at %s", at)
+	}
+	if at, _ := first.of(w.References[:1]); !at.Equal(noonPlus(20)) {
+		t.Errorf("the environment was first read at %s", at)
+	}
+	var read []float64
+	for _, second := range []float64{0, 10, 15, 20, 30} {
+		if all.isAny(&w.References[1], noonPlus(second), noonPlus(second)) {
+			read = append(read, second)
+		}
+	}
+	if !slices.Equal(read, []float64{10, 20, 30}) {
+		t.Errorf("read at %v", read)
+	}
+	for i := range maxStarts {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, started(fmt.Sprint("more", i), 25))
+	}
+	got, _ = NewPod(&pod, w.Readers())
+	if at, _ := firstReads([]Pod{got}).of(w.References[1:]); len(got.Started) != 2 || !at.Equal(noonPlus(10)) {
+		t.Errorf("with many containers: %+v", got)
+	}
+	if !newAllReads([]Pod{got}).isAny(&w.References[1], noonPlus(28), noonPlus(28)) {
+		t.Error("one of many containers may have started at any time in between")
+	}
+}
+
+// The other content is gone, but a container of a sidecar has read it.
+func TestContentThatAContainerReadThroughTheAPIBeforeItWasTakenBackRestarts(t *testing.T) {
+	for read, want := range map[float64]Outcome{5: RecordOnly, 25: Restart} {
+		s := flagged()
+		s.config("flags", data{"key": "2"}, 20)
+		s.config("flags", data{"key": "1"}, 30)
+		pod := Pod{Mounted: noonPlus(5), Started: []Start{{"app", noonPlus(5)}, {everyContainer, noonPlus(read)}}}
+		if got := s.decide(t, pod); got.Outcome != want && got.Outcome != Keep || (got.Outcome == Restart) != (want == Restart) {
+			t.Errorf("a container started at %g: %+v", read, got)
+		}
+	}
+}
+
+func TestAPodThatStartsAgainIsExposedToWhatItReadsThroughTheAPI(t *testing.T) {
+	for name, test := range map[string]struct {
+		pod  *corev1.Pod
+		want bool
+	}{
+		"before the edit":        {podSince(5, 5), false},
+		"after it":               {podSince(5, 50), true},
+		"after it, and crashing": {crashLooping(5, 50), true},
+	} {
+		s := flagged()
+		s.config("flags", data{"key": "2"}, 20)
+		if got := s.isExposed(t, test.pod); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
