@@ -48,6 +48,9 @@ type Clients struct {
 	Metadata metadata.Interface
 
 	events rest.Interface
+
+	watching, working *rest.Config // for [Clients.Custom]
+	client, limited   *http.Client
 }
 
 // Connect makes the clients, and does not modify the configuration. The limit requests applies to
@@ -86,6 +89,9 @@ func Connect(config *rest.Config, requests, events Rate) (*Clients, error) {
 		Core:      NewCore(core),
 		Metadata:  meta,
 		events:    recording,
+
+		watching: watching, working: working,
+		client: client, limited: &limited,
 	}, nil
 }
 

@@ -112,7 +112,7 @@ func (l *List) read(ctx context.Context, options *metav1.ListOptions, into Page)
 // fetch returns a page as it was sent. It reads little more than the maximum size.
 func (l *List) fetch(ctx context.Context, options *metav1.ListOptions) ([]byte, error) {
 	request := l.Client.Get().NamespaceIfScoped(l.Namespace, l.Namespace != "").Resource(l.Resource).
-		VersionedParams(options, ParameterCodec)
+		SpecificallyVersionedParams(options, metav1.ParameterCodec, metav1.SchemeGroupVersion)
 	if l.Accept != "" {
 		request.SetHeader("Accept", l.Accept)
 	}

@@ -72,7 +72,7 @@ func (w *Watch[T]) replace(all []T, resourceVersion string) (leftAlone []quarant
 // API server validates objects, and the other objects still work without it.
 func (w *Watch[T]) isReadable(err error) bool {
 	if err != nil {
-		w.options.Log.Error("ignoring an unreadable object", "resource", w.options.Resource, "error", err)
+		w.options.Log.Error("ignoring an unreadable object", "resource", w.options.Title, "error", err)
 	}
 	return err == nil
 }

@@ -6,12 +6,14 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"kubernetes-deployment-restart-controller/brief"
 )
 
 // Status is the state of a watch at one moment.
 type Status struct {
-	// Resource and Namespace are from the watch's [Options].
+	// Resource is the title of the watch's [Options], and Namespace is from there, too.
 	Resource, Namespace string
 	// Synced means that all objects have been seen at least once. It stays true when the
 	// watch breaks.
@@ -20,6 +22,8 @@ type Status struct {
 	// zero while the watch is broken or lists, and before it works for the first time.
 	// Earlier events may still arrive a moment later.
 	WorkingSince time.Time
+	// Missing means that the resource does not exist, which is none of the watch's problems: it waits.
+	Missing bool
 	// BrokenSince is zero while the watch works, and before its first attempt.
 	BrokenSince time.Time
 	// Problem is why the watch is broken, nil while it works.
@@ -35,6 +39,9 @@ func (s Status) String() string {
 	mark, state := "[+]", "synced"
 	if !s.Synced {
 		mark, state = "[-]", "not synced yet"
+	}
+	if s.Missing {
+		mark, state = "[+]", "not installed, waiting for it"
 	}
 	fmt.Fprintf(&line, "%s watch %s", mark, s.Resource)
 	if s.Namespace != "" {
@@ -88,7 +95,10 @@ func (w *Watch[T]) working() {
 		w.options.Log.Info("watching again", "resource", w.status.Resource, "namespace", w.status.Namespace,
 			"after", time.Since(w.status.BrokenSince).Round(time.Millisecond).String())
 	}
-	w.status.BrokenSince, w.status.Problem = time.Time{}, nil
+	if w.status.Missing {
+		w.options.Log.Info("the resource is installed now, watching it", "resource", w.status.Resource, "namespace", w.status.Namespace)
+	}
+	w.status.Missing, w.status.BrokenSince, w.status.Problem = false, time.Time{}, nil
 	if w.status.WorkingSince.IsZero() && !w.awaitsList {
 		w.status.WorkingSince = time.Now()
 	}
@@ -108,6 +118,11 @@ func (w *Watch[T]) broken(ctx context.Context, err error) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.options.MayBeMissing && apierrors.IsNotFound(err) {
+		w.missing()
+		return
+	}
+	w.status.Missing = false
 	if w.status.BrokenSince.IsZero() {
 		w.status.BrokenSince = time.Now()
 		w.options.Log.Warn("cannot watch, trying again", "resource", w.status.Resource, "namespace", w.status.Namespace, "error", err)
@@ -118,6 +133,16 @@ func (w *Watch[T]) broken(ctx context.Context, err error) {
 	w.markTried()
 }
 
+// missing notes that the resource does not exist. It must be called with the lock held.
+func (w *Watch[T]) missing() {
+	if !w.status.Missing {
+		w.options.Log.Warn("a resource is not installed, waiting for it", "resource", w.status.Resource, "namespace", w.status.Namespace)
+	}
+	w.status.Missing = true
+	w.status.WorkingSince, w.status.BrokenSince, w.status.Problem = time.Time{}, time.Time{}, nil
+	w.markTried()
+}
+
 // fellSilent notes that the watch gives up a stream. The next attempt shows whether the
 // watch is broken.
 func (w *Watch[T]) fellSilent() {
@@ -125,7 +150,7 @@ func (w *Watch[T]) fellSilent() {
 	defer w.mu.Unlock()
 	w.status.WorkingSince = time.Time{}
 	w.options.Log.Warn("a watch has been silent for too long, reopening it",
-		"resource", w.options.Resource, "namespace", w.options.Namespace, "silent", silenceLimit.String())
+		"resource", w.options.Title, "namespace", w.options.Namespace, "silent", silenceLimit.String())
 }
 
 // awaitList notes that a stream has been opened that begins with a list.
@@ -142,7 +167,7 @@ func (w *Watch[T]) wasCut() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.awaitsList {
-		w.options.Log.Warn("a list ended before it was complete, reading it page by page", "resource", w.options.Resource, "namespace", w.options.Namespace)
+		w.options.Log.Warn("a list ended before it was complete, reading it page by page", "resource", w.options.Title, "namespace", w.options.Namespace)
 	}
 	return w.awaitsList
 }

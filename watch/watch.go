@@ -46,6 +46,12 @@ type Options[T any] struct {
 	// Resource is the plural name in the API's paths, and Kind the kind of its objects.
 	Resource string
 	Kind     schema.GroupVersionKind
+	// Title names the resource in messages and in the status; empty means that Resource does.
+	Title string
+	// NewPage returns an empty list; nil means that of the kind that the program's scheme has.
+	NewPage func() apiclient.Page
+	// MayBeMissing means that the resource may not exist yet. Then the watch waits for it.
+	MayBeMissing bool
 	// Namespace is the namespace to watch; empty means all.
 	Namespace string
 	// Only, if not empty, is the name of the only object to watch, of a resource whose objects are in no
@@ -93,11 +99,12 @@ func New[T any](options Options[T]) *Watch[T] {
 	if options.Only != "" {
 		options.FieldSelector = "metadata.name=" + options.Only
 	}
+	options.Title = cmp.Or(options.Title, options.Resource)
 	return &Watch[T]{
 		options: options,
 		synced:  make(chan struct{}),
 		tried:   make(chan struct{}),
-		status:  Status{Resource: options.Resource, Namespace: cmp.Or(options.Namespace, options.Only)},
+		status:  Status{Resource: options.Title, Namespace: cmp.Or(options.Namespace, options.Only)},
 	}
 }
 
@@ -138,6 +145,9 @@ func (w *Watch[T]) list(ctx context.Context, _ metav1.ListOptions) (runtime.Obje
 
 // newPage returns an empty list of the watch's kind.
 func (w *Watch[T]) newPage() apiclient.Page {
+	if w.options.NewPage != nil {
+		return w.options.NewPage()
+	}
 	kind := w.options.Kind
 	kind.Kind += "List"
 	list, err := apiclient.Scheme.New(kind)
