@@ -53,6 +53,7 @@ func newEngines(o *options, config *rest.Config, log *slog.Logger) (engines, err
 		Namespaces:   o.Namespaces,
 		OptIns:       o.optIns(),
 		Configs:      o.configKinds(),
+		Workloads:    o.workloads,
 		OwnNamespace: o.ControllerNamespace,
 		KeySecret:    o.ChecksumKeySecret, HaltsConfigMap: o.HaltsConfigMap,
 		GracePeriod:  time.Duration(o.RestartGracePeriod) * time.Second,

@@ -20,6 +20,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller"
 	"kubernetes-deployment-restart-controller/controller/window"
+	"kubernetes-deployment-restart-controller/custom"
 	"kubernetes-deployment-restart-controller/statuspage"
 )
 
@@ -58,6 +59,7 @@ type options struct {
 	IgnoredNamespaces    []string `long:"ignore-namespace" env:"IGNORE_NAMESPACES" env-delim:"," description:"Pattern, can be given several times: in namespaces whose names it matches, such as 'preview-*', nothing counts. The environment variable splits on , (comma)"`
 
 	Understood []string `long:"understand" env:"UNDERSTAND" env-delim:"," choice:"reloader" choice:"wave" description:"Tool whose annotations count besides the controller's own, can be given several times. The environment variable splits on , (comma)"`
+	Workloads  []string `long:"workload" env:"WORKLOADS" env-delim:"," description:"Another kind of workload, can be given several times: RESOURCE.VERSION.GROUP, such as rollouts.v1alpha1.argoproj.io, or RESOURCE.VERSION.GROUP=PATH if its pod template is not at .spec.template. Needs rbac-workloads.yaml. The environment variable splits on , (comma)"`
 
 	DeploymentEngine  string `long:"deployment-engine" env:"DEPLOYMENT_ENGINE" default:"off" choice:"on" choice:"standby" choice:"off" description:"Drive Deployments in place of kube-controller-manager's deployment controller (docs/engine.md explains how to turn that one off): on starts as soon as no other controller drives them, standby when the other controller falls silent"`
 	DeploymentWorkers int    `long:"deployment-workers" env:"DEPLOYMENT_WORKERS" default:"10" description:"How many Deployments the deployment engine works on at once"`
@@ -77,6 +79,7 @@ type options struct {
 	window        window.Window       // of RestartWindow
 	groups        []catalog.ConfigRef // of FanOutGroups
 	selector      labels.Selector     // of NamespaceSelector, nil if there is none
+	workloads     []custom.Kind       // of Workloads
 }
 
 // errHelp carries the help text that the user asked for.
@@ -133,7 +136,7 @@ func (o *options) validate() error {
 	case o.DryRun && o.drivesDeployments():
 		return fmt.Errorf("--dry-run writes nothing to workloads, so it excludes --deployment-engine=%s", o.DeploymentEngine)
 	}
-	for _, check := range []func() error{o.validatePeriods, o.validateFanOut, o.validateRequests, o.validateNamespaces, o.validateOptIns, o.validateListenAddress, o.validateStatusAddress, o.readIgnoredErrors, o.takeOwnNamespace, o.validateOwnObjects, o.validateEngine, o.validateLeaderElection} {
+	for _, check := range []func() error{o.validatePeriods, o.validateFanOut, o.validateRequests, o.validateNamespaces, o.validateOptIns, o.validateWorkloads, o.validateListenAddress, o.validateStatusAddress, o.readIgnoredErrors, o.takeOwnNamespace, o.validateOwnObjects, o.validateEngine, o.validateLeaderElection} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -262,6 +265,15 @@ func (o *options) validateOptIns() error {
 	var err error
 	if o.selector, err = labels.Parse(o.NamespaceSelector); err != nil {
 		return fmt.Errorf("--namespace-selector %q is not a label selector such as restarts=enabled: %w", o.NamespaceSelector, err)
+	}
+	return nil
+}
+
+// validateWorkloads reads the kinds of workloads that are asked for.
+func (o *options) validateWorkloads() error {
+	var err error
+	if o.workloads, err = custom.ParseKinds(o.Workloads); err != nil {
+		return fmt.Errorf("--workload: %w", err)
 	}
 	return nil
 }

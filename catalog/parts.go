@@ -70,7 +70,7 @@ func rolloutOfStatefulSet(s *appsv1.StatefulSet) Rollout {
 		Wanted: wanted(s.Spec.Replicas), Updated: status.UpdatedReplicas, Outdated: status.Replicas - status.UpdatedReplicas,
 		Available: status.AvailableReplicas, Observed: status.ObservedGeneration >= s.Generation,
 		Completed: status.CurrentRevision == status.UpdateRevision,
-		Deadline:  replacementTime(s.Spec.MinReadySeconds, &s.Spec.Template),
+		Deadline:  ReplacementTime(s.Spec.MinReadySeconds, &s.Spec.Template),
 	}
 }
 
@@ -80,16 +80,16 @@ func rolloutOfDaemonSet(d *appsv1.DaemonSet) Rollout {
 		Wanted: status.DesiredNumberScheduled, Updated: status.UpdatedNumberScheduled,
 		Outdated:  status.CurrentNumberScheduled - status.UpdatedNumberScheduled,
 		Available: status.NumberAvailable, Observed: status.ObservedGeneration >= d.Generation,
-		Deadline: replacementTime(d.Spec.MinReadySeconds, &d.Spec.Template),
+		Deadline: ReplacementTime(d.Spec.MinReadySeconds, &d.Spec.Template),
 	}
 }
 
 // startTime is how many seconds a pod may take to start, besides what its workload declares.
 const startTime = 2 * 60
 
-// replacementTime returns how many seconds the replacement of a pod may take, in which the status
+// ReplacementTime returns how many seconds the replacement of a pod may take, in which the status
 // need not change: the earlier pod terminates, and the new one must be ready for a while.
-func replacementTime(minReadySeconds int32, template *corev1.PodTemplateSpec) int32 {
+func ReplacementTime(minReadySeconds int32, template *corev1.PodTemplateSpec) int32 {
 	seconds := int64(startTime) + int64(minReadySeconds)
 	if grace := template.Spec.TerminationGracePeriodSeconds; grace != nil {
 		seconds += max(*grace, 0)
@@ -97,7 +97,7 @@ func replacementTime(minReadySeconds int32, template *corev1.PodTemplateSpec) in
 	return int32(min(seconds, longestReplacement))
 }
 
-// longestReplacement limits [replacementTime], in seconds.
+// longestReplacement limits [ReplacementTime], in seconds.
 const longestReplacement = 24 * 60 * 60
 
 // wanted returns how many pods a workload wants, which is one by default.

@@ -12,7 +12,6 @@ const (
 	reloaderAuto        = "reloader.stakater.com/auto"
 	reloaderSearch      = "reloader.stakater.com/search"
 	reloaderIgnore      = "reloader.stakater.com/ignore" // on a config
-	reloaderMatch       = "reloader.stakater.com/match"  // on a config
 	reloaderPausePeriod = "deployment.reloader.stakater.com/pause-period"
 )
 
@@ -99,8 +98,6 @@ func (r *OptInRules) readReloader(kind WorkloadKind, parts *Parts) said {
 	}
 	if configMaps.all && secrets.all {
 		s.only = nil
-	} else {
-		s.marked = s.choice == OptsIn && (configMaps.search || secrets.search)
 	}
 	s.limit()
 	if kind == Deployment {
@@ -118,7 +115,7 @@ func (s *said) count(says *reloaderSays) {
 		}
 		return
 	}
-	if says.all {
+	if says.all || says.search {
 		s.only = append(s.only, kind+"*")
 	}
 	for _, pattern := range says.names {
@@ -173,6 +170,5 @@ func (r *OptInRules) UnderstandConfig(config *Config, annotations map[string]str
 	if _, found := annotations[IgnoreAnnotation]; !found {
 		policy.Ignored = annotations[reloaderIgnore] == "true"
 	}
-	policy.Marked = annotations[reloaderMatch] == "true"
 	config.Policy = unlessZero(policy)
 }

@@ -18,6 +18,11 @@ type Rollout struct {
 	// Completed means that the rollout was complete at some time, even if pods are missing now. The
 	// status of a DaemonSet does not show it.
 	Completed bool
+	// ByPods means that the status does not say how a rollout goes: only Wanted and Deadline are known, and what
+	// follows from the pods themselves is not part of the catalog.
+	ByPods bool
+	// Waits means that the rollout makes no progress until a person or a timer lets it, as between the steps of a canary.
+	Waits bool
 	// CannotCreate means that pods cannot be created, such as for lack of quota.
 	CannotCreate bool
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,17 +69,16 @@ func knownKind(name string) WorkloadKind {
 			return known
 		}
 	}
-	if kind := WorkloadKind(strings.ToLower(name)); kind.IsCustom() {
-		return kind
+	name = strings.ToLower(name)
+	resource, group, _ := strings.Cut(name, ".")
+	if len(validation.IsDNS1035Label(resource)) > 0 || len(validation.IsDNS1123Subdomain(group)) > 0 {
+		return ""
 	}
-	return ""
+	return WorkloadKind(name)
 }
 
 // IsCustom reports whether the kind is not part of Kubernetes, but named by its resource and API group.
-func (k WorkloadKind) IsCustom() bool {
-	resource, group, _ := strings.Cut(string(k), ".")
-	return len(validation.IsDNS1035Label(resource)) == 0 && len(validation.IsDNS1123Subdomain(group)) == 0
-}
+func (k WorkloadKind) IsCustom() bool { return strings.Contains(string(k), ".") }
 
 // MarshalText makes logs of every format show the workload by its name.
 func (r WorkloadRef) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
@@ -92,7 +92,20 @@ const (
 	Paused
 	OnDelete
 	Partitioned
+	// Untriggered workloads roll out nothing by themselves, whatever changes.
+	Untriggered
+	// InPlace workloads change the annotations of the pods that run, which restarts nothing. Unlike with the other
+	// holds, the pods would look as if they had restarted; see [Hold.Prevents].
+	InPlace
 )
+
+// Prevents returns why no restart may begin, empty if the patch of a restart does what it can.
+func (h Hold) Prevents() string {
+	if h != InPlace {
+		return ""
+	}
+	return "its update strategy updates pods in place, which restarts nothing: set it to ReCreate"
+}
 
 // Workload is what the catalog keeps of a workload that opted in.
 type Workload struct {
@@ -200,7 +213,9 @@ func IsEnabled(meta *metav1.ObjectMeta) bool { return ChoiceOf(meta) == OptsIn }
 
 // Parts holds what the kinds of workloads have in common, wherever each kind has it.
 type Parts struct {
-	Meta     *metav1.ObjectMeta
+	Meta *metav1.ObjectMeta
+	// Problem is why the object cannot be restarted, empty if it can. With a problem, only Meta is set.
+	Problem  string
 	Selector *metav1.LabelSelector
 	Template *corev1.PodTemplateSpec
 	// Idle, Hold and Rollout are those of the [Workload].
@@ -213,6 +228,9 @@ type Parts struct {
 
 // NewWorkload reduces a workload to what the catalog keeps of it. It does not modify the parts.
 func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
+	if parts.Problem != "" {
+		return Workload{}, errors.New(parts.Problem)
+	}
 	meta, template := parts.Meta, parts.Template
 	pods, err := metav1.LabelSelectorAsSelector(parts.Selector)
 	if err != nil {
@@ -221,7 +239,6 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 	full, bare := fingerprints(template)
 	gracePeriod, problem := readGracePeriod(meta)
 	policy, filter := readWorkloadPolicy(meta, parts.Understood.Problem)
-	filter.Marked = parts.Understood.Marked
 	references, fit := referencesOf(meta.Namespace, &template.Spec, filter)
 	w := Workload{
 		Ref:             WorkloadRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},

@@ -21,7 +21,12 @@ func (r *restarter) spacing(w *catalog.Workload) catalog.Spacing {
 
 // restart restarts a workload when the gate lets it.
 func (r *restarter) restart(ctx context.Context, view catalog.View, decision catalog.Decision, taken time.Time) error {
-	w, now := view.Workload, time.Now()
+	w, err := r.pods.measured(ctx, view.Workload) // whether all its pods run decides what a failure says
+	if err != nil && !isPermanent(err) {
+		return err
+	}
+	view.Workload = w
+	now := time.Now()
 	contradicted := r.noteContradiction(view, decision, now)
 	if r.backlogs.isAsking(w.Ref) && r.holdsConfigs(w.Ref) {
 		r.gate.failed(w.Ref, true, false, now) // the next edit waits for its grace period, and brings it back

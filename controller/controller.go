@@ -15,6 +15,7 @@ import (
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/custom"
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
@@ -41,6 +42,8 @@ type Options struct {
 	// Configs are the kinds of configs to watch; empty means all. Configs of other kinds are
 	// neither listed nor recorded, and their edits cause no restart.
 	Configs []catalog.ConfigKind
+	// Workloads are the kinds of workloads to watch besides those that are part of Kubernetes.
+	Workloads []custom.Kind
 	// OwnNamespace is where the key of the checksums of Secrets and the halts are kept; if it is
 	// empty, each process makes its own key, and halts end with the process.
 	OwnNamespace string
@@ -76,7 +79,10 @@ type Controller struct {
 	options    Options
 	log        *slog.Logger
 	catalog    *catalog.Catalog
+	kinds      []*workloadKind // of workloads: those of Kubernetes first
+	custom     customKinds
 	optIns     *optIns
+	unusable   unusable
 	changes    *changeQueue
 	restarter  *restarter
 	deliveries *deliveries
@@ -102,15 +108,21 @@ func New(options Options) (*Controller, error) {
 		return nil, err
 	}
 	c := &Controller{
-		options: options,
-		log:     options.Log,
-		catalog: catalog.New(options.Configs...),
-		optIns:  newOptIns(options.OptIns, options.Namespaces),
-		changes: newChangeQueue(),
-		metrics: newMetrics(),
-		events:  apiclient.NewBroadcaster(),
+		options:  options,
+		log:      options.Log,
+		catalog:  catalog.New(options.Configs...),
+		optIns:   newOptIns(options.OptIns, options.Namespaces),
+		changes:  newChangeQueue(),
+		unusable: make(unusable),
+		metrics:  newMetrics(),
+		events:   apiclient.NewBroadcaster(),
 	}
-	c.recorder = clients.Recorder(c.events, catalog.FieldManager)
+	if c.custom, err = newCustomKinds(options.Workloads, clients); err != nil {
+		return nil, err
+	}
+	c.kinds = append(slices.Clone(workloadKinds), c.custom...)
+	c.metrics.startKindsAtZero(c.custom)
+	c.recorder = spelledRecorder{clients.Recorder(c.events, catalog.FieldManager), c.custom}
 	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: options.Log}
 	c.quarantine = quarantine.New(quarantine.Options{Log: options.Log, Panicked: c.panicked})
 	c.staleness = newStaleness(c.catalog, c.tryToJudge)
@@ -125,7 +137,7 @@ func New(options Options) (*Controller, error) {
 			c.watchNamespaces(namespace, clients)
 		}
 	}
-	for _, kind := range workloadKinds {
+	for _, kind := range c.kinds {
 		for _, namespace := range apiclient.NamespacesOrAll(options.Namespaces) {
 			c.watchWorkloads(kind, namespace, clients)
 		}
@@ -167,7 +179,7 @@ func (c *Controller) newHaltKeeper(clients *apiclient.Clients) *haltKeeper {
 func (c *Controller) newDeliveries(clients *apiclient.Clients) *deliveries {
 	return &deliveries{
 		catalog:    c.catalog,
-		pods:       podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient()},
+		pods:       podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient(), kinds: c.custom},
 		gate:       c.gate,
 		halts:      c.halts,
 		reports:    c.reports,
@@ -187,9 +199,9 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 		optIns:        c.optIns,
 		changes:       c.changes,
 		knowsConfigs:  c.watches.knowConfigs,
-		pods:          podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient()},
+		pods:          podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient(), kinds: c.custom},
 		configs:       configReader{core: clients.Core},
-		workloads:     workloadWriter{apps: clients.Apps.RESTClient(), rules: &c.optIns.rules},
+		workloads:     workloadWriter{apps: clients.Apps.RESTClient(), kinds: c.custom, rules: &c.optIns.rules},
 		cleanup:       digestCleanup{apps: clients.Apps.RESTClient(), metadata: clients.Metadata},
 		events:        c.recorder,
 		metrics:       c.metrics,

@@ -281,6 +281,13 @@ const longestPlace = time.Hour
 // judge judges the restart of a workload, with its pods if necessary. If they cannot be read again and
 // again, the status alone decides.
 func (d *deliveries) judge(ctx context.Context, restart *rollingRestart, w *catalog.Workload) (delivery.Judgement, error) {
+	if w.Rollout.ByPods {
+		return d.judgeByPods(ctx, restart, w)
+	}
+	return d.judgeByStatus(ctx, restart, w)
+}
+
+func (d *deliveries) judgeByStatus(ctx context.Context, restart *rollingRestart, w *catalog.Workload) (delivery.Judgement, error) {
 	if restart.hasFailed {
 		return restart.LookAfterFailure(w, d.policy, time.Now()), nil
 	}

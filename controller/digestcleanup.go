@@ -82,6 +82,9 @@ func (r digestCleanup) remove(ctx context.Context, w *catalog.Workload) error {
 // the metadata that a patch of it needs.
 func (r digestCleanup) exposing(ctx context.Context, w *catalog.Workload) ([]metav1.ObjectMeta, error) {
 	var exposing []metav1.ObjectMeta
+	if revisionsOf(w).resource == "" {
+		return nil, nil
+	}
 	revisions := apiclient.List{
 		Client: r.apps, Resource: revisionsOf(w).resource, Namespace: w.Ref.Namespace, LabelSelector: w.Selector, Accept: apiclient.MetadataOnly,
 	}

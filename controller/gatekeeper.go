@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -114,7 +115,7 @@ func (g *gatekeeper) request(w *catalog.Workload, decision *catalog.Decision, wa
 		Causes:     g.causes(w, decision),
 	}
 	wishes := g.wishes(w, r.Causes)
-	r.Hold = holdOf(wishes)
+	r.Hold = cmp.Or(w.Hold.Prevents(), holdOf(wishes))
 	r.IsClosed, r.Opens = wishes.Closed(func(window catalog.Wish) (bool, time.Time) { return g.isClosed(window, now) })
 	return r
 }
@@ -131,7 +132,7 @@ func (g *gatekeeper) causes(w *catalog.Workload, decision *catalog.Decision) []g
 	}
 	for _, config := range w.Configs() {
 		isNamed := func(c gate.Cause) bool { return c.Config == config }
-		if policy := g.catalog.PolicyOf(config); !w.IgnoresBy(config, &policy) && !slices.ContainsFunc(causes[:len(decision.Causes)], isNamed) {
+		if policy := g.catalog.PolicyOf(config); !policy.Ignored && !slices.ContainsFunc(causes[:len(decision.Causes)], isNamed) {
 			causes = append(causes, g.inGroup(gate.Cause{Config: config, IsGradual: g.isGradual(policy)}))
 		}
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // Ready reports whether all objects have been seen at least once, with a line for
-// each watch. A watch that breaks later does not make the controller unready: the
+// each watch. A kind that is not installed has none. A watch that breaks later does not make the controller unready: the
 // controller continues with what it knows, and its metrics must stay reachable. Nor
 // does an object that is left alone after an internal error; it also has a line.
 func (c *Controller) Ready() (bool, string) {
@@ -14,7 +14,7 @@ func (c *Controller) Ready() (bool, string) {
 	var detail strings.Builder
 	for _, w := range c.watches {
 		status := w.Status()
-		ready = ready && status.Synced
+		ready = ready && (status.Synced || status.Missing)
 		fmt.Fprintln(&detail, status)
 	}
 	if leftAlone := c.quarantine.Detail(); leftAlone != "" {

@@ -28,7 +28,7 @@ type configKind struct {
 	read func(object any) (catalog.Config, bool)
 }
 
-// workloadKind is a kind of workload, of the API group apps.
+// workloadKind is a kind of workload, of the API group apps unless it is custom.
 type workloadKind struct {
 	workload catalog.WorkloadKind
 	resource string // plural, as in the API's paths
@@ -36,11 +36,14 @@ type workloadKind struct {
 	parts func(object any) (catalog.Parts, bool)
 	// revisions keep the workload's earlier pod templates. Every kind has them.
 	revisions *revisionKind
+	// custom is nil for the kinds that are part of Kubernetes.
+	custom *customKind
 }
 
 // revisionKind is a kind of object that keeps pod templates of workloads, of the API group apps.
 type revisionKind struct {
-	resource string // plural, as in the API's paths
+	// resource is plural, as in the API's paths. It is empty if nobody needs to know the kind.
+	resource string
 	// ownPods means that the revisions control the pods, and not the workload itself.
 	ownPods bool
 	// followAnnotations means that the workload's annotations are copied onto its newest
@@ -88,8 +91,15 @@ func (k *configKind) kind() schema.GroupVersionKind {
 	return corev1.SchemeGroupVersion.WithKind(k.name)
 }
 
-func (k *workloadKind) kind() schema.GroupVersionKind {
-	return appsv1.SchemeGroupVersion.WithKind(string(k.workload))
+func (k *workloadKind) kind() schema.GroupVersionKind { return kindNamed(k.workload) }
+
+// kindNamed returns the name under which the program knows a kind. Only with the kinds of Kubernetes the API knows it under
+// that name, too; see [customKinds.spelled].
+func kindNamed(kind catalog.WorkloadKind) schema.GroupVersionKind {
+	if kind.IsCustom() {
+		return schema.GroupVersionKind{Kind: string(kind)}
+	}
+	return appsv1.SchemeGroupVersion.WithKind(string(kind))
 }
 
 func (k *revisionKind) groupResource() schema.GroupVersionResource {
@@ -107,7 +117,14 @@ func kindOfWorkload(kind catalog.WorkloadKind) *workloadKind {
 	return mustFind(workloadKinds, func(k *workloadKind) bool { return k.workload == kind }, kind)
 }
 
-func revisionsOf(w *catalog.Workload) *revisionKind { return kindOfWorkload(w.Ref.Kind).revisions }
+// revisionsOf returns what keeps earlier pod templates of a workload. Copies of records on revisions are older than
+// custom kinds, so nobody needs to know what keeps theirs.
+func revisionsOf(w *catalog.Workload) *revisionKind {
+	if w.Ref.Kind.IsCustom() {
+		return &revisionKind{}
+	}
+	return kindOfWorkload(w.Ref.Kind).revisions
+}
 
 func mustFind[K any](kinds []*K, isWanted func(*K) bool, name any) *K {
 	i := slices.IndexFunc(kinds, isWanted)

@@ -115,12 +115,22 @@ func keysOf(cause catalog.Cause) string {
 // pods. It is empty if the pods restart by themselves.
 func describeHold(w *catalog.Workload) string {
 	kind := strings.ToLower(string(w.Ref.Kind))
+	if w.Ref.Kind.IsCustom() {
+		kind = "workload"
+	}
 	switch w.Hold {
 	case catalog.Paused:
 		return fmt.Sprintf(". The %s is paused: its pods restart when it is resumed", kind)
 	case catalog.OnDelete:
 		return fmt.Sprintf(". The update strategy of the %s is OnDelete: each pod restarts when it is deleted", kind)
+	case catalog.Untriggered:
+		return ". It has no trigger of the type ConfigChange: its pods restart with its next rollout"
+	case catalog.InPlace:
+		return ". The restart is held: " + w.Hold.Prevents()
 	case catalog.Partitioned:
+		if w.Ref.Kind.IsCustom() {
+			return ". The workload has a partition: some of its pods keep running until it is lowered"
+		}
 		return fmt.Sprintf(". The %s has a partition: pods with an ordinal below it keep running until it is lowered", kind)
 	}
 	return ""
@@ -148,7 +158,7 @@ func describeDisabled(w *workloadObservation) string {
 
 // objectReference names a workload as the object of an Event.
 func objectReference(w *catalog.Workload) runtime.Object {
-	version, kind := kindOfWorkload(w.Ref.Kind).kind().ToAPIVersionAndKind()
+	version, kind := kindNamed(w.Ref.Kind).ToAPIVersionAndKind()
 	return &corev1.ObjectReference{
 		APIVersion:      version,
 		Kind:            kind,

@@ -101,6 +101,8 @@ func TestOnlyAHoldLeavesSomethingToDo(t *testing.T) {
 		catalog.Paused:      ". The deployment is paused: its pods restart when it is resumed",
 		catalog.OnDelete:    ". The update strategy of the deployment is OnDelete: each pod restarts when it is deleted",
 		catalog.Partitioned: ". The deployment has a partition: pods with an ordinal below it keep running until it is lowered",
+		catalog.Untriggered: ". It has no trigger of the type ConfigChange: its pods restart with its next rollout",
+		catalog.InPlace:     ". The restart is held: its update strategy updates pods in place, which restarts nothing: set it to ReCreate",
 	}
 	got := make(map[catalog.Hold]string)
 	for _, hold := range allHolds(t) {

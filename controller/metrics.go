@@ -85,17 +85,21 @@ func newMetrics() *metrics {
 // startAtZero creates the series with known labels at zero, so that the first
 // increase is visible as an increase.
 func (m *metrics) startAtZero() {
-	for _, kind := range workloadKinds {
-		m.restartsByKind.WithLabelValues(string(kind.workload))
-		m.dryRunRestarts.WithLabelValues(string(kind.workload))
-		m.delivered.WithLabelValues(string(kind.workload))
-		m.failed.WithLabelValues(string(kind.workload))
-	}
+	m.startKindsAtZero(workloadKinds)
 	for _, outcome := range []catalog.Outcome{catalog.Keep, catalog.RecordOnly, catalog.Restart} {
 		m.decisions.WithLabelValues(string(outcome))
 	}
 	for _, place := range quarantine.Places {
 		m.panics.WithLabelValues(string(place))
+	}
+}
+
+func (m *metrics) startKindsAtZero(kinds []*workloadKind) {
+	for _, kind := range kinds {
+		m.restartsByKind.WithLabelValues(string(kind.workload))
+		m.dryRunRestarts.WithLabelValues(string(kind.workload))
+		m.delivered.WithLabelValues(string(kind.workload))
+		m.failed.WithLabelValues(string(kind.workload))
 	}
 }
 
@@ -181,6 +185,9 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 	}
 	for _, w := range c.watches {
 		status := w.Status()
+		if status.Missing {
+			continue
+		}
 		gauge(watchUpDesc, series.Bool(status.Up()), status.Resource, status.Namespace)
 		since := 0.0
 		if !status.BrokenSince.IsZero() {

@@ -53,6 +53,7 @@ func (c *Controller) observeWorkload(w *workloadObservation) {
 	} else {
 		c.forgetDisabled(w)
 	}
+	c.noteUnusable(w)
 }
 
 func (c *Controller) observeEnabled(w *catalog.Workload) {
@@ -117,6 +118,9 @@ func (c *Controller) forgetDisabled(w *workloadObservation) {
 	}
 	c.catalog.ForgetWorkload(w.ref)
 	c.drop(w.ref)
+	if w.problem != nil {
+		return // the workload is still enabled
+	}
 	c.log.Info("no longer enabled", "workload", w.ref, "annotation", w.optIn, "last_writer", w.lastWriter)
 	if !c.leading.Load() {
 		return
@@ -165,6 +169,7 @@ func (c *Controller) forgetWorkload(ref catalog.WorkloadRef) {
 	c.optIns.mu.Lock()
 	defer c.optIns.mu.Unlock()
 	c.optIns.forget(ref)
+	delete(c.unusable, ref)
 	c.catalog.ForgetWorkload(ref)
 	c.drop(ref)
 }
@@ -210,6 +215,7 @@ func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, 
 	c.optIns.mu.Lock()
 	defer c.optIns.mu.Unlock()
 	c.optIns.forgetListed(kind, namespace)
+	c.unusable.keep(kind, namespace, all)
 	enabled := make(map[catalog.WorkloadRef]*catalog.Workload)
 	listed := make([]*catalog.Workload, 0)
 	for _, o := range all {
@@ -219,6 +225,7 @@ func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, 
 		} else {
 			c.forgetDisabled(o.workload)
 		}
+		c.noteUnusable(o.workload)
 	}
 	former := make(map[catalog.WorkloadRef]string)
 	for ref := range enabled {

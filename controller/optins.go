@@ -230,6 +230,7 @@ func (c *Controller) reconsiderOne(ref catalog.WorkloadRef) (isEnabled, wasEnabl
 		return false, false
 	}
 	c.quarantine.Try(quarantine.Intake, nameOfWorkload(ref), func() {
+		c.noteUnusable(w)
 		enabled := c.optIns.counting(w)
 		isEnabled, wasEnabled = enabled != nil, c.catalog.Workload(ref) != nil
 		switch {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+
 	"kubernetes-deployment-restart-controller/apiclient"
 )
 
@@ -19,7 +21,7 @@ func (k *configKind) permissions() []apiclient.Permission {
 
 func (k *workloadKind) permissions(dryRun bool) []apiclient.Permission {
 	permission := func(verb, without string) apiclient.Permission {
-		return apiclient.Permission{Verb: verb, Group: k.kind().Group, Resource: k.resource, Impact: fmt.Sprintf(without, k.workload)}
+		return apiclient.Permission{Verb: verb, Group: k.group(), Resource: k.resource, Impact: fmt.Sprintf(without, k.singular())}
 	}
 	permissions := []apiclient.Permission{
 		permission("list", "%ss do not restart"),
@@ -30,6 +32,25 @@ func (k *workloadKind) permissions(dryRun bool) []apiclient.Permission {
 		permissions = append(permissions, permission("patch", "%ss neither restart nor get a record"))
 	}
 	return permissions
+}
+
+// group returns the API group of the kind.
+func (k *workloadKind) group() string {
+	if k.custom != nil {
+		return k.custom.Group
+	}
+	return appsv1.GroupName
+}
+
+// singular names one workload of the kind.
+func (k *workloadKind) singular() string {
+	if k.custom == nil {
+		return string(k.workload)
+	}
+	if kind := k.custom.ObjectKind(); kind != "" {
+		return kind
+	}
+	return strings.TrimSuffix(k.resource, "s")
 }
 
 // revisionPermissions returns the permissions to list the revisions of all kinds of workloads.
@@ -52,12 +73,12 @@ func revisionPermissions() []apiclient.Permission {
 	return permissions
 }
 
-func (o *Options) permissions() []apiclient.Permission {
+func (o *Options) permissions(workloads []*workloadKind) []apiclient.Permission {
 	var permissions []apiclient.Permission
 	for _, k := range o.configKinds() {
 		permissions = append(permissions, k.permissions()...)
 	}
-	for _, k := range workloadKinds {
+	for _, k := range workloads {
 		permissions = append(permissions, k.permissions(o.DryRun)...)
 	}
 	permissions = append(permissions, apiclient.Permission{Verb: "list", Resource: "pods", Impact: "workloads without a trusted record do not restart"})
@@ -106,7 +127,7 @@ func (o *Options) ownPermissions() []apiclient.Permission {
 func (c *Controller) Permissions() []apiclient.Permission {
 	permissions := c.options.ownPermissions()
 	for _, namespace := range apiclient.NamespacesOrAll(c.options.Namespaces) {
-		for _, permission := range c.options.permissions() {
+		for _, permission := range c.options.permissions(c.kinds) {
 			permission.Namespace = namespace
 			permissions = append(permissions, permission)
 		}

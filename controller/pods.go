@@ -21,7 +21,10 @@ import (
 // podReader reads pods from the API server. It is used only for the few workloads about which
 // the catalog alone cannot decide. It reads page by page and keeps little: a workload may
 // have thousands of pods, and revisions of a megabyte each.
-type podReader struct{ apps, core rest.Interface }
+type podReader struct {
+	apps, core rest.Interface
+	kinds      customKinds
+}
 
 // livePod is what podReader keeps of a pod that has not finished.
 type livePod struct {
@@ -32,7 +35,8 @@ type livePod struct {
 // origin shows which template a pod was made from.
 type origin struct {
 	controller types.UID
-	revision   string // the label that names its ControllerRevision
+	revision   string // the label that names its ControllerRevision, or what a custom kind has instead
+	timestamp  string // of the restart, only for custom kinds
 }
 
 // list returns the live pods that a workload selects, whatever their template. It returns
@@ -66,7 +70,7 @@ func (r podReader) worst(ctx context.Context, w *catalog.Workload) (delivery.Con
 		return delivery.Fine, "", err
 	}
 	if len(broken) > 0 {
-		isPresent, err := revisionsOf(w).present(r, ctx, w)
+		isPresent, err := r.kinds.row(w.Ref.Kind).revisions.present(r, ctx, w)
 		if err != nil {
 			return delivery.Fine, "", err
 		}
@@ -87,7 +91,7 @@ func (r podReader) worst(ctx context.Context, w *catalog.Workload) (delivery.Con
 // it begins anew.
 func (r podReader) each(ctx context.Context, w *catalog.Workload, reset func(), take func(*corev1.Pod, origin)) error {
 	var names namePool
-	revisionsOwnPods := revisionsOf(w).ownPods
+	kind := r.kinds.row(w.Ref.Kind)
 	return apiclient.EachPage(ctx, apiclient.List{Client: r.core, Resource: "pods", Namespace: w.Ref.Namespace, LabelSelector: w.Selector},
 		func() *corev1.PodList { return &corev1.PodList{} },
 		func() { names = make(namePool); reset() },
@@ -95,11 +99,23 @@ func (r podReader) each(ctx context.Context, w *catalog.Workload, reset func(), 
 			for i := range page.Items {
 				pod := &page.Items[i]
 				controller := metav1.GetControllerOfNoCopy(pod)
-				if controller != nil && (revisionsOwnPods || controller.UID == w.UID) {
-					take(pod, origin{types.UID(names.one(string(controller.UID))), names.one(pod.Labels[appsv1.ControllerRevisionHashLabelKey])})
+				if controller != nil && (kind.revisions.ownPods || controller.UID == w.UID) {
+					take(pod, kind.originOf(pod, controller.UID, names))
 				}
 			}
 		})
+}
+
+// originOf returns the origin of a pod.
+func (k *workloadKind) originOf(pod *corev1.Pod, controller types.UID, names namePool) origin {
+	from := origin{controller: types.UID(names.one(string(controller)))}
+	if k.custom == nil {
+		from.revision = names.one(pod.Labels[appsv1.ControllerRevisionHashLabelKey])
+		return from
+	}
+	from.revision = names.one(pod.Labels[k.custom.RevisionLabel()])
+	from.timestamp = names.one(pod.Annotations[catalog.TimestampAnnotation])
+	return from
 }
 
 // namePool keeps one copy of equal strings.
@@ -116,7 +132,7 @@ func (p namePool) one(name string) string {
 // ofPresentTemplate returns the workload's pods that were made from its present template.
 // Pods of an earlier template are about to be replaced anyway.
 func (r podReader) ofPresentTemplate(ctx context.Context, w *catalog.Workload, pods []livePod) ([]livePod, error) {
-	isPresent, err := revisionsOf(w).present(r, ctx, w)
+	isPresent, err := r.kinds.row(w.Ref.Kind).revisions.present(r, ctx, w)
 	if err != nil {
 		return nil, err
 	}

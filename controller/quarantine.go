@@ -14,7 +14,7 @@ func nameOfConfig(ref catalog.ConfigRef) quarantine.Object {
 }
 
 func nameOfWorkload(ref catalog.WorkloadRef) quarantine.Object {
-	return quarantine.Object{Kind: kindOfWorkload(ref.Kind).kind(), Namespace: ref.Namespace, Name: ref.Name}
+	return quarantine.Object{Kind: kindNamed(ref.Kind), Namespace: ref.Namespace, Name: ref.Name}
 }
 
 // name names the object that was observed.
@@ -43,7 +43,7 @@ func (c *Controller) panicked(place quarantine.Place, o quarantine.Object) {
 	}
 	c.recorder.Eventf(o.Reference(), corev1.EventTypeWarning, reasonInternalError,
 		"internal error: the controller leaves this object alone until it changes; the log has the details")
-	isWorkload := slices.ContainsFunc(workloadKinds, func(k *workloadKind) bool { return k.kind() == o.Kind })
+	isWorkload := slices.ContainsFunc(c.kinds, func(k *workloadKind) bool { return k.kind() == o.Kind })
 	if place == quarantine.Intake && isWorkload {
 		ref := catalog.WorkloadRef{Kind: catalog.WorkloadKind(o.Kind.Kind), Namespace: o.Namespace, Name: o.Name}
 		c.catalog.PurgeWorkload(ref)

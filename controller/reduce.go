@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/catalog"
 )
@@ -32,8 +33,16 @@ type workloadObservation struct {
 	since     time.Time
 	// optedOutUntil is when the watch showed that the workload no longer opts out, zero if it did not.
 	optedOutUntil time.Time
-	// workload is nil for a workload that does not count, whatever its Namespace says.
+	// workload is nil for a workload that does not count, whatever its Namespace says, or that has a problem.
 	workload *catalog.Workload
+	// problem is why the workload cannot be restarted, nil if it can, or if it does not count.
+	problem *problem
+}
+
+// problem is why a workload cannot be restarted.
+type problem struct {
+	uid  types.UID
+	text string
 }
 
 // reduce reduces a config to an observation. It is called on each object as it arrives,
@@ -70,7 +79,10 @@ func (k *workloadKind) reduce(object any, rules *catalog.OptInRules) (*observati
 		isForeign:  parts.Understood.Chooses,
 		since:      parts.Understood.Since,
 	}
-	if rules.MayCount(workload.choice, meta.Namespace) {
+	mayCount := rules.MayCount(workload.choice, meta.Namespace)
+	if mayCount && parts.Problem != "" {
+		workload.problem = &problem{meta.UID, parts.Problem}
+	} else if mayCount {
 		reduced, err := catalog.NewWorkload(k.workload, &parts)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", workload.ref, err)

@@ -9,6 +9,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/custom"
 	"kubernetes-deployment-restart-controller/watch"
 )
 
@@ -35,10 +36,15 @@ func (c *Controller) watchConfigs(kind *configKind, namespace string, clients *a
 }
 
 func (c *Controller) watchWorkloads(kind *workloadKind, namespace string, clients *apiclient.Clients) {
-	c.addWatch(&resourceWatch{workload: kind, namespace: namespace}, watch.Options[*observation]{
+	options := watch.Options[*observation]{
 		Resource: kind.resource, Kind: kind.kind(), Client: clients.WatchApps,
 		Reduce: func(object any) (*observation, error) { return kind.reduce(object, &c.optIns.rules) },
-	})
+	}
+	if kind.custom != nil {
+		options.Client, options.Title, options.MayBeMissing = kind.custom.Watch, string(kind.workload), true
+		options.NewPage = func() apiclient.Page { return &custom.List{} }
+	}
+	c.addWatch(&resourceWatch{workload: kind, namespace: namespace}, options)
 }
 
 // watchNamespaces watches one Namespace, or all of them.
@@ -98,10 +104,13 @@ func (w *resourceWatch) Replace(all []*observation, resourceVersion string) {
 // watches holds the watches of all kinds and namespaces.
 type watches []*resourceWatch
 
-// awaitLists returns when everything has been listed once, or false when the
-// context ends.
+// awaitLists returns when everything has been listed once, or false when the context ends. It does not wait for
+// custom kinds.
 func (all watches) awaitLists(ctx context.Context) bool {
 	for _, w := range all {
+		if w.workload != nil && w.workload.custom != nil {
+			continue
+		}
 		select {
 		case <-w.Synced():
 		case <-ctx.Done():
@@ -137,7 +146,7 @@ func (all watches) knowWorkloads(namespace string) bool {
 	return !slices.ContainsFunc(all, func(w *resourceWatch) bool {
 		status := w.Status()
 		isBroken := !status.BrokenSince.IsZero() && time.Since(status.BrokenSince) >= listPatience
-		return w.workload != nil && w.shows(namespace) && !status.Synced && !isBroken
+		return w.workload != nil && w.shows(namespace) && !status.Synced && !status.Missing && !isBroken
 	})
 }
 

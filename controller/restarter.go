@@ -48,6 +48,7 @@ const (
 	reasonHeld          = "RestartHeld"
 	reasonHalted        = "RestartsHalted"
 	reasonFanOut        = "FanOut"
+	reasonNotSupported  = "NotSupported"
 )
 
 // restarter decides about the workloads that changes affect and carries out the decisions. It

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,23 +17,24 @@ import (
 // workloadWriter reads and patches individual workloads.
 type workloadWriter struct {
 	apps  rest.Interface
+	kinds customKinds
 	rules *catalog.OptInRules
 }
 
 // patch sends a JSON merge patch and returns the reduced answer, even with the error of a
 // patch that was accepted without effect.
 func (w workloadWriter) patch(ctx context.Context, ref catalog.WorkloadRef, patch *workloadPatch) (*observation, error) {
-	body, err := json.Marshal(patch)
+	kind := w.kinds.row(ref.Kind)
+	body, err := kind.encode(patch)
 	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
-	kind := kindOfWorkload(ref.Kind)
 	options := &metav1.PatchOptions{FieldManager: catalog.FieldManager}
-	after, err := w.apps.Patch(types.MergePatchType).
+	after, err := w.clientOf(kind).Patch(types.MergePatchType).
 		Namespace(ref.Namespace).
 		Resource(kind.resource).
 		Name(ref.Name).
-		VersionedParams(options, apiclient.ParameterCodec).
+		SpecificallyVersionedParams(options, metav1.ParameterCodec, metav1.SchemeGroupVersion).
 		Body(body).
 		Do(ctx).
 		Get()
@@ -44,6 +46,9 @@ func (w workloadWriter) patch(ctx context.Context, ref catalog.WorkloadRef, patc
 		return nil, err
 	}
 	parts, _ := kind.parts(after)
+	if parts.Problem != "" {
+		return written, nil // somebody has changed it meanwhile, as the watch is about to show
+	}
 	if missing := patch.missingIn(&parts); missing != "" {
 		return written, &apiclient.IneffectiveError{Object: "the workload", Missing: missing}
 	}
@@ -52,8 +57,8 @@ func (w workloadWriter) patch(ctx context.Context, ref catalog.WorkloadRef, patc
 
 // get reads a workload and returns it reduced.
 func (w workloadWriter) get(ctx context.Context, ref catalog.WorkloadRef) (*observation, error) {
-	kind := kindOfWorkload(ref.Kind)
-	object, err := w.apps.Get().
+	kind := w.kinds.row(ref.Kind)
+	object, err := w.clientOf(kind).Get().
 		Namespace(ref.Namespace).
 		Resource(kind.resource).
 		Name(ref.Name).
@@ -63,4 +68,23 @@ func (w workloadWriter) get(ctx context.Context, ref catalog.WorkloadRef) (*obse
 		return nil, err
 	}
 	return kind.reduce(object, w.rules)
+}
+
+func (w workloadWriter) clientOf(kind *workloadKind) rest.Interface {
+	if kind.custom != nil {
+		return kind.custom.Objects
+	}
+	return w.apps
+}
+
+// encode encodes a patch for a workload of the kind.
+func (k *workloadKind) encode(patch *workloadPatch) ([]byte, error) {
+	if k.custom == nil || patch.Spec == nil {
+		return json.Marshal(patch)
+	}
+	var nested any = patch.Spec.Template
+	for _, step := range slices.Backward(k.custom.Path[1:]) {
+		nested = map[string]any{step: nested}
+	}
+	return json.Marshal(map[string]any{"metadata": patch.Metadata, k.custom.Path[0]: nested})
 }

@@ -111,6 +111,9 @@ func (r *Restart) Look(w *catalog.Workload, policy Policy, now time.Time) Judgem
 	if w.Rollout.Observed && w.Rollout.GaveUp {
 		return Judgement{Verdict: AskPods}
 	}
+	if w.Rollout.Waits {
+		return Judgement{Verdict: Rolling, Again: policy.deadline(w)} // the status changes earlier
+	}
 	next := r.progressed.Add(min(r.pause, policy.deadline(w))).Sub(now)
 	return r.rest(next)
 }
@@ -206,7 +209,7 @@ func (p progress) with(status catalog.Rollout) progress {
 
 // note notes a status.
 func (r *Restart) note(status catalog.Rollout, now time.Time) {
-	if best := r.best.with(status); best != r.best {
+	if best := r.best.with(status); best != r.best || status.Waits {
 		r.best, r.progressed, r.pause = best, now, firstAsk
 	}
 	switch {
@@ -253,6 +256,8 @@ func (r *Restart) failed(reason string) Judgement {
 func (r *Restart) isStuck(w *catalog.Workload, policy Policy, now time.Time) (how string, isStuck bool) {
 	deadline := policy.deadline(w)
 	switch {
+	case w.Rollout.Observed && w.Rollout.GaveUp && w.Ref.Kind.IsCustom():
+		return "its controller has given up the rollout", true
 	case w.Rollout.Observed && w.Rollout.GaveUp:
 		return "the rollout exceeded its progress deadline", true
 	case now.Sub(r.progressed) < deadline:

@@ -31,6 +31,10 @@ const (
 	optionalOnes = "metrics-service.yaml pod-disruption-budget.yaml"
 )
 
+var presetKinds = []string{
+	"rollouts.v1alpha1.argoproj.io", "clonesets.v1alpha1.apps.kruise.io", "statefulsets.v1beta1.apps.kruise.io", "deploymentconfigs.v1.apps.openshift.io",
+}
+
 var installations = []installation{
 	{name: "by default", files: strings.Fields("rbac.yaml admission-policy.yaml deployment.yaml " + optionalOnes)},
 	{
@@ -43,6 +47,12 @@ var installations = []installation{
 		values: values{"engine": "on"},
 		files:  strings.Fields("rbac.yaml rbac-deployment-engine.yaml admission-policy.yaml deployment.yaml " + optionalOnes),
 		edits:  []string{commented, uncommented},
+	},
+	{
+		name:   "with other kinds of workloads",
+		values: values{"workloads": presetKinds},
+		files:  strings.Fields("rbac.yaml rbac-workloads.yaml admission-policy.yaml deployment.yaml " + optionalOnes),
+		edits:  []string{elected, elected + "            - --workload=" + strings.Join(presetKinds, "\n            - --workload=") + "\n"},
 	},
 	{
 		name:   "by namespace",

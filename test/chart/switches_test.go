@@ -60,6 +60,14 @@ func TestASwitchAddsAndRemovesObjects(t *testing.T) {
 		{"enabled by namespace", values{"optIn": values{"byNamespace": true}}, []string{"ClusterRole /" + name + "-namespaces", "ClusterRoleBinding /" + name + "-namespaces"}, nil},
 		{"selected namespaces", values{"optIn": values{"namespaceSelector": "a=b"}}, []string{"ClusterRole /" + name + "-namespaces", "ClusterRoleBinding /" + name + "-namespaces"}, nil},
 		{"ignored namespaces", values{"optIn": values{"ignoredNamespaces": []string{"a"}}}, nil, nil},
+		{"other kinds", values{"workloads": []string{"gadgets.v1.example.com"}}, []string{"ClusterRole /" + name + "-workloads", "ClusterRoleBinding /" + name + "-workloads"}, nil},
+		{"other kinds in a namespace", values{"namespaces": []string{"team-a"}, "workloads": []string{"gadgets.v1.example.com"}}, []string{
+			"Role team-a/" + name, "RoleBinding team-a/" + name, "Role team-a/" + name + "-workloads", "RoleBinding team-a/" + name + "-workloads",
+		}, []string{"ClusterRole /" + name, "ClusterRoleBinding /" + name}},
+		{"a template elsewhere", values{"workloads": []string{"gadgets.v1.example.com=.spec.job.template"}}, []string{
+			"ClusterRole /" + name + "-workloads", "ClusterRoleBinding /" + name + "-workloads",
+			"ValidatingAdmissionPolicy /" + name + "-workloads-gadgets.example.com", "ValidatingAdmissionPolicyBinding /" + name + "-workloads-gadgets.example.com",
+		}, nil},
 		{"engine", values{"engine": "standby"}, []string{
 			"ClusterRole /" + name + "-deployment-engine", "ClusterRoleBinding /" + name + "-deployment-engine",
 			"Role " + namespace + "/" + name + "-probe", "RoleBinding " + namespace + "/" + name + "-probe",
@@ -115,6 +123,7 @@ func TestAValueBecomesAnArgument(t *testing.T) {
 		{values{"optIn": values{"namespaceSelector": "tier=web"}}, "--namespace-selector=tier=web"},
 		{values{"optIn": values{"ignoredNamespaces": []string{"preview-*", "b"}}}, "--ignore-namespace=preview-* --ignore-namespace=b"},
 		{values{"optIn": values{"understand": []string{"reloader", "wave"}}}, "--understand=reloader --understand=wave"},
+		{values{"workloads": []string{"rollouts.v1alpha1.argoproj.io", "gadgets.v1.example.com=.spec.job.template"}}, "--workload=rollouts.v1alpha1.argoproj.io --workload=gadgets.v1.example.com=.spec.job.template"},
 		{values{"logFormat": "json"}, "--log-format=json"},
 		{values{"dryRun": true}, "--dry-run"},
 		{values{"namespaces": []string{"team-a", "team-b"}}, "--namespace=team-a --namespace=team-b"},

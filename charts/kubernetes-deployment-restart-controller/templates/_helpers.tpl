@@ -105,6 +105,15 @@ metadata:
 {{ include "controller.binding" (dict "root" .root "kind" "Role" "name" .name) }}
 {{- end }}
 
+{{/* The resource, group and path of a kind of workload. The argument: its text, such as rollouts.v1alpha1.argoproj.io. */}}
+{{- define "controller.kind" -}}
+{{- $parts := splitList "=" . }}
+{{- $name := splitn "." 3 (first $parts) }}
+resource: {{ $name._0 }}
+group: {{ $name._2 }}
+path: {{ trimPrefix "." (index (append $parts ".spec.template") 1) }}
+{{- end }}
+
 {{/* What the schema cannot say. */}}
 {{- define "controller.validate" -}}
 {{- if and .Values.dryRun (ne (include "controller.engine" .) "off") }}
@@ -126,7 +135,7 @@ metadata:
     "fan-out-group" "fanOut.groups" "restart-window" "restartWindow" "namespace" "namespaces" "namespace-annotations" "optIn.byNamespace"
     "enable-by-default" "optIn.byDefault" "namespace-selector" "optIn.namespaceSelector" "ignore-namespace" "optIn.ignoredNamespaces"
     "understand" "optIn.understand"
-    "configs" "configs"
+    "configs" "configs" "workload" "workloads"
     "deployment-engine" "engine" "dry-run" "dryRun" "log-format" "logFormat" }}
 {{- range .Values.extraFlags }}
 {{- $flag := splitList "=" . | first }}

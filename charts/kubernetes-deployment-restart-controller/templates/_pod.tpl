@@ -20,6 +20,9 @@
 - --understand={{ . }}
 {{- end }}
 {{- end }}
+{{- range .Values.workloads }}
+- {{ printf "--workload=%s" . | quote }}
+{{- end }}
 - --fan-out={{ .Values.fanOut.mode }}
 {{- with .Values.fanOut }}
 {{- if not (kindIs "invalid" .limit) }}

@@ -9,8 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-
-	"kubernetes-deployment-restart-controller/apiclient"
 )
 
 // Target is a workload or a config by its resource, such as "deployments" or "configmaps".
@@ -48,7 +46,7 @@ func (c *Cluster) Annotate(ctx context.Context, target Target, annotation string
 		options.DryRun = []string{metav1.DryRunAll}
 	}
 	return c.clientOf(target.Resource).Patch(types.MergePatchType).Namespace(target.Namespace).Resource(target.Resource).Name(target.Name).
-		VersionedParams(&options, apiclient.ParameterCodec).SetHeader("Accept", metadataOnly).Body(patch).Do(ctx).Error()
+		SpecificallyVersionedParams(&options, metav1.ParameterCodec, metav1.SchemeGroupVersion).SetHeader("Accept", metadataOnly).Body(patch).Do(ctx).Error()
 }
 
 func (c *Cluster) clientOf(resource string) rest.Interface {

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -15,7 +16,7 @@ func (w *Workload) Admit(configs []*catalog.Config, everything string, halt *gat
 	wishes := w.Wishes(configs, everything)
 	isClosed, opens := wishes.Closed(func(window catalog.Wish) (bool, time.Time) { return Closed(window, now) })
 	return gate.Admit(&gate.Case{
-		Hold: holdOf(wishes), Halt: halt, CannotRoll: w.Hold != catalog.NoHold, IsClosed: isClosed, Opens: opens,
+		Hold: cmp.Or(w.Hold.Prevents(), holdOf(wishes)), Halt: halt, CannotRoll: w.Hold != catalog.NoHold, IsClosed: isClosed, Opens: opens,
 	}, now)
 }
 
@@ -92,6 +93,10 @@ func ByHand(hold catalog.Hold) string {
 		return "its update strategy is OnDelete: each pod restarts when it is deleted"
 	case catalog.Partitioned:
 		return "it has a partition: pods with an ordinal below it keep running until it is lowered"
+	case catalog.Untriggered:
+		return "it has no trigger of the type ConfigChange: the pods restart with its next rollout"
+	case catalog.InPlace:
+		return hold.Prevents()
 	case catalog.NoHold:
 	}
 	return ""

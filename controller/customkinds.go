@@ -1,0 +1,127 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/custom"
+)
+
+// customKind is what a row of the table has for a kind that is not part of Kubernetes.
+type customKind struct {
+	custom.Kind
+	apiclient.CustomClients
+	// spelled is the kind as the API spells it, nil until an object shows it.
+	spelled atomic.Pointer[string]
+}
+
+// customKinds are the rows of the kinds that a controller was asked for.
+type customKinds []*workloadKind
+
+// newCustomKinds makes the rows of kinds, with their connections.
+func newCustomKinds(kinds []custom.Kind, clients *apiclient.Clients) (customKinds, error) {
+	var rows customKinds
+	for _, kind := range kinds {
+		connected, err := clients.Custom(kind.GroupVersion(), custom.NewObject)
+		if err != nil {
+			return nil, fmt.Errorf("make clients of %s: %w", kind.Name(), err)
+		}
+		rows = append(rows, newCustomRow(kind, connected))
+	}
+	return rows, nil
+}
+
+func newCustomRow(kind custom.Kind, clients apiclient.CustomClients) *workloadKind {
+	row := &workloadKind{workload: kind.Name(), resource: kind.Resource, custom: &customKind{Kind: kind, CustomClients: clients}}
+	row.parts = reader(row.custom.read)
+	row.revisions = &revisionKind{ownPods: !kind.OwnsPods(), present: func(_ podReader, ctx context.Context, w *catalog.Workload) (func(origin) bool, error) {
+		return row.custom.present(ctx, w)
+	}}
+	return row
+}
+
+// row returns the row of a kind of workload; see [kindOfWorkload].
+func (all customKinds) row(kind catalog.WorkloadKind) *workloadKind {
+	if !kind.IsCustom() {
+		return kindOfWorkload(kind)
+	}
+	return mustFind(all, func(k *workloadKind) bool { return k.workload == kind }, kind)
+}
+
+// read returns the parts of an object, which shows how the API spells its kind.
+func (k *customKind) read(o *custom.Object) catalog.Parts {
+	if known := k.spelled.Load(); o.Kind != "" && (known == nil || *known != o.Kind) {
+		k.spelled.Store(&o.Kind)
+	}
+	return k.Parts(o)
+}
+
+// present returns a function that recognizes the pods of a workload's present template. If the workload's controller
+// says how it labels them, that decides. Otherwise, the template's restart timestamp does, which then also fits
+// pods of earlier templates from after the same restart: if in doubt, a pod counts.
+func (k *customKind) present(ctx context.Context, w *catalog.Workload) (func(origin) bool, error) {
+	if k.RevisionLabel() != "" {
+		object, err := k.get(ctx, w.Ref)
+		if err != nil {
+			return nil, fmt.Errorf("get %s: %w", w.Ref, err)
+		}
+		revision, parts := k.Revision(object), k.Parts(object)
+		if revision != "" && parts.Problem == "" && isMadeFrom(w, parts.Template) {
+			return func(pod origin) bool { return custom.IsRevision(pod.revision, revision) }, nil
+		}
+	}
+	return func(pod origin) bool { return pod.timestamp == w.Timestamp }, nil
+}
+
+func (k *customKind) get(ctx context.Context, ref catalog.WorkloadRef) (*custom.Object, error) {
+	object := &custom.Object{}
+	err := k.Objects.Get().Namespace(ref.Namespace).Resource(k.Resource).Name(ref.Name).Do(ctx).Into(object)
+	return object, err
+}
+
+// spelledRecorder completes the references of Events: the API spells custom kinds in another way than this program.
+type spelledRecorder struct {
+	record.EventRecorder
+	kinds customKinds
+}
+
+// spelled returns a reference as the API spells it.
+func (all customKinds) spelled(object runtime.Object) runtime.Object {
+	reference, isOne := object.(*corev1.ObjectReference)
+	if !isOne {
+		return object
+	}
+	i := slices.IndexFunc(all, func(k *workloadKind) bool { return string(k.workload) == reference.Kind })
+	if i < 0 {
+		return object
+	}
+	kind, completed := all[i].custom, *reference
+	completed.APIVersion, completed.Kind = kind.GroupVersion().String(), kind.ObjectKind()
+	if spelled := kind.spelled.Load(); spelled != nil {
+		completed.Kind = *spelled
+	}
+	return &completed
+}
+
+// Event implements record.EventRecorder.
+func (r spelledRecorder) Event(object runtime.Object, kind, reason, message string) {
+	r.EventRecorder.Event(r.kinds.spelled(object), kind, reason, message)
+}
+
+// Eventf implements record.EventRecorder.
+func (r spelledRecorder) Eventf(object runtime.Object, kind, reason, format string, args ...any) {
+	r.EventRecorder.Eventf(r.kinds.spelled(object), kind, reason, format, args...)
+}
+
+// AnnotatedEventf implements record.EventRecorder.
+func (r spelledRecorder) AnnotatedEventf(object runtime.Object, annotations map[string]string, kind, reason, format string, args ...any) {
+	r.EventRecorder.AnnotatedEventf(r.kinds.spelled(object), annotations, kind, reason, format, args...)
+}

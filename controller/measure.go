@@ -1,0 +1,77 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/delivery"
+)
+
+// measureAgain is after how long the pods of a workload are counted again while it restarts, if its status does not show how
+// that goes. Most controllers write some status, which is a reason to look earlier.
+const measureAgain = 15 * time.Second
+
+// measured returns a workload with what its pods say about its rollout, if its status does not say it. With an
+// error, it returns the workload as it is. It does not modify the workload.
+func (r podReader) measured(ctx context.Context, w *catalog.Workload) (*catalog.Workload, error) {
+	if !w.Rollout.ByPods {
+		return w, nil
+	}
+	isPresent, err := r.kinds.row(w.Ref.Kind).revisions.present(r, ctx, w)
+	if err != nil {
+		return w, err
+	}
+	measured := *w
+	rollout := &measured.Rollout
+	err = r.each(ctx, w, func() { *rollout = w.Rollout }, func(pod *corev1.Pod, from origin) { count(rollout, pod, isPresent(from)) })
+	if err != nil {
+		return w, err
+	}
+	rollout.Observed = rollout.Updated > 0
+	rollout.Wanted = max(rollout.Wanted, rollout.Updated+rollout.Outdated) // pods that are too many must run as well
+	return &measured, nil
+}
+
+// count counts a pod, unless it has finished or is being deleted.
+func count(rollout *catalog.Rollout, pod *corev1.Pod, isPresent bool) {
+	if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return
+	}
+	if isPresent {
+		rollout.Updated++
+	} else {
+		rollout.Outdated++
+	}
+	if isReady(pod) {
+		rollout.Available++
+	}
+}
+
+func isReady(pod *corev1.Pod) bool {
+	for i := range pod.Status.Conditions {
+		if condition := &pod.Status.Conditions[i]; condition.Type == corev1.PodReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// judgeByPods is for workloads whose status does not show how a rollout goes, so it counts their pods each time.
+func (d *deliveries) judgeByPods(ctx context.Context, restart *rollingRestart, w *catalog.Workload) (delivery.Judgement, error) {
+	measured, err := d.pods.measured(ctx, w)
+	switch {
+	case err != nil && (ctx.Err() != nil || d.queue.Failures(w.Ref) < passingFailures):
+		return delivery.Judgement{}, err
+	case err != nil:
+		d.log.Warn("cannot read the pods of a workload that restarts, which nothing else shows", "workload", w.Ref, "error", err)
+		return delivery.Judgement{Verdict: delivery.Neutral, Reason: "its pods cannot be read"}, nil
+	}
+	judgement, err := d.judgeByStatus(ctx, restart, measured)
+	if judgement.Again > 0 {
+		judgement.Again = min(judgement.Again, measureAgain)
+	}
+	return judgement, err
+}

@@ -1,0 +1,55 @@
+package controller
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// unusable are the workloads that are enabled but cannot be restarted, with the reasons that have been reported. Only
+// custom kinds have any: the API server checks the others. The lock of [optIns] protects it.
+type unusable map[catalog.WorkloadRef]string
+
+// take takes in a workload as it was shown, and reports whether it has a problem that is new.
+func (u unusable) take(w *workloadObservation, isEnabled func(*workloadObservation) bool) bool {
+	if w.problem == nil || !isEnabled(w) {
+		delete(u, w.ref)
+		return false
+	}
+	known := u[w.ref]
+	u[w.ref] = w.problem.text
+	return known != w.problem.text
+}
+
+// keep forgets the workloads of a kind in a namespace, or in all namespaces, that are not among those that were listed.
+func (u unusable) keep(kind catalog.WorkloadKind, namespace string, all []*observation) {
+	if len(u) == 0 {
+		return
+	}
+	listed := make(map[catalog.WorkloadRef]bool, len(all))
+	for _, o := range all {
+		listed[o.workload.ref] = true
+	}
+	maps.DeleteFunc(u, func(ref catalog.WorkloadRef, _ string) bool {
+		return ref.Kind == kind && (namespace == "" || ref.Namespace == namespace) && !listed[ref]
+	})
+}
+
+// noteUnusable reports once that a workload is enabled but cannot be restarted. The caller holds the lock of [optIns].
+func (c *Controller) noteUnusable(w *workloadObservation) {
+	if !c.unusable.take(w, c.optIns.enables) {
+		return
+	}
+	c.log.Warn("cannot restart a workload that is enabled", "workload", w.ref, "problem", w.problem.text)
+	if c.leading.Load() {
+		object := objectReference(&catalog.Workload{Ref: w.ref, UID: w.problem.uid})
+		c.recorder.Event(object, corev1.EventTypeWarning, reasonNotSupported, "config changes do not restart this workload: "+w.problem.text)
+	}
+}
+
+// enables reports whether a workload is enabled, whether or not it can be restarted. The caller holds the lock.
+func (o *optIns) enables(w *workloadObservation) bool {
+	return o.rules.Counts(w.choice, w.ref.Namespace, o.namespaces[w.ref.Namespace])
+}

@@ -1,0 +1,60 @@
+package custom
+
+import (
+	"encoding/json"
+	"errors"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// argoRollout is the Rollout of Argo Rollouts: https://argo-rollouts.readthedocs.io/en/stable/features/specification/.
+// A changed template runs through the steps of its strategy, as any other change of the template does.
+var argoRollout = &preset{
+	resource: "rollouts", group: "argoproj.io", kind: "Rollout",
+	refuse: refuseWorkloadRef, read: readArgoRollout,
+	revisionLabel: "rollouts-pod-template-hash",
+	revision: func(o *Object) string {
+		status := read[argoStatus](o.Status)
+		if !status.observes(o.Generation) {
+			return ""
+		}
+		return status.CurrentPodHash
+	},
+}
+
+type argoStatus struct {
+	counts
+	CurrentPodHash  string            `json:"currentPodHash"`
+	StableRS        string            `json:"stableRS"`
+	Phase           string            `json:"phase"`
+	Abort           bool              `json:"abort"`
+	PauseConditions []json.RawMessage `json:"pauseConditions"`
+	Conditions      []condition       `json:"conditions"`
+}
+
+func refuseWorkloadRef(o *Object) error {
+	if o.at([]string{"spec", "workloadRef"}) == nil {
+		return nil
+	}
+	return errors.New("its pod template is in another object (.spec.workloadRef), which is not supported: " +
+		"move the template to .spec.template of the Rollout; to enable the other object does not help, because its pods do not run")
+}
+
+func readArgoRollout(o *Object, parts *catalog.Parts) {
+	status, r := read[argoStatus](o.Status), &parts.Rollout
+	status.rollout(o, r)
+	isPromoted := status.CurrentPodHash != "" && status.StableRS == status.CurrentPodHash
+	switch {
+	case isPromoted && status.Phase == "Healthy":
+		r.Outdated = 0 // pods of the last version may run on for as long as scaleDownDelaySeconds says
+	case !isPromoted:
+		r.Outdated = max(r.Outdated, 1) // it has not taken its last step
+	}
+	r.Completed = isPromoted
+	r.Waits = len(status.PauseConditions) > 0
+	r.GaveUp = status.Abort || hasCondition(status.Conditions, "Progressing", "False")
+	r.CannotCreate = hasCondition(status.Conditions, "ReplicaFailure", "True")
+	if deadline := read[*int32](read[fields](o.Spec)["progressDeadlineSeconds"]); deadline != nil {
+		r.Deadline = *deadline
+	}
+}

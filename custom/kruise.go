@@ -1,0 +1,86 @@
+package custom
+
+import (
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// cloneSet is the CloneSet of OpenKruise: https://openkruise.io/docs/user-manuals/cloneset.
+var cloneSet = &preset{
+	resource: "clonesets", group: "apps.kruise.io", kind: "CloneSet",
+	read: func(o *Object, parts *catalog.Parts) {
+		strategy := read[kruiseSpec](o.Spec).UpdateStrategy
+		readKruise(o, parts, strategy.Type, strategy.kruiseRolling)
+	},
+	revisionLabel: appsv1.ControllerRevisionHashLabelKey, revision: kruiseRevision, ownsPods: true,
+}
+
+// advancedStatefulSet is the StatefulSet of OpenKruise: https://openkruise.io/docs/user-manuals/advancedstatefulset.
+var advancedStatefulSet = &preset{
+	resource: "statefulsets", group: "apps.kruise.io", kind: "StatefulSet",
+	read: func(o *Object, parts *catalog.Parts) {
+		strategy := read[kruiseSpec](o.Spec).UpdateStrategy
+		if readKruise(o, parts, strategy.RollingUpdate.PodUpdatePolicy, strategy.RollingUpdate); strategy.Type == string(appsv1.OnDeleteStatefulSetStrategyType) {
+			parts.Hold = catalog.OnDelete
+		}
+	},
+	revisionLabel: appsv1.ControllerRevisionHashLabelKey, revision: kruiseRevision, ownsPods: true,
+}
+
+type kruiseSpec struct {
+	UpdateStrategy struct {
+		Type          string        `json:"type"`
+		RollingUpdate kruiseRolling `json:"rollingUpdate"`
+		kruiseRolling               // a CloneSet has them here
+	} `json:"updateStrategy"`
+}
+
+type kruiseRolling struct {
+	PodUpdatePolicy string             `json:"podUpdatePolicy"`
+	Partition       intstr.IntOrString `json:"partition"`
+	Paused          bool               `json:"paused"`
+}
+
+type kruiseStatus struct {
+	counts
+	UpdateRevision  string `json:"updateRevision"`
+	CurrentRevision string `json:"currentRevision"`
+}
+
+// readKruise completes the parts. The policies InPlaceIfPossible and InPlaceOnly change annotations of the pods that
+// run, which restarts no container: https://openkruise.io/docs/core-concepts/inplace-update.
+func readKruise(o *Object, parts *catalog.Parts, policy string, rolling kruiseRolling) {
+	status := read[kruiseStatus](o.Status)
+	status.rollout(o, &parts.Rollout)
+	parts.Rollout.Completed = status.UpdateRevision != "" && status.CurrentRevision == status.UpdateRevision
+	switch {
+	case strings.HasPrefix(policy, "InPlace"):
+		parts.Hold = catalog.InPlace
+	case rolling.Paused:
+		parts.Hold = catalog.Paused
+	case leavesPods(rolling.Partition):
+		parts.Hold = catalog.Partitioned
+	}
+}
+
+// leavesPods reports whether a partition, which is a number or a percentage, leaves pods of the earlier revision.
+func leavesPods(partition intstr.IntOrString) bool {
+	if partition.Type == intstr.Int {
+		return partition.IntVal > 0
+	}
+	percent, err := strconv.Atoi(strings.TrimSuffix(partition.StrVal, "%"))
+	return err == nil && percent > 0
+}
+
+func kruiseRevision(o *Object) string {
+	status := read[kruiseStatus](o.Status)
+	if !status.observes(o.Generation) {
+		return ""
+	}
+	return status.UpdateRevision
+}

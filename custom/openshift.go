@@ -1,0 +1,37 @@
+package custom
+
+import (
+	"slices"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// deploymentConfig is the DeploymentConfig of OpenShift. Its status counts the pods of the latest rollout, which may
+// be one for an earlier template, so the pods themselves show how a rollout goes.
+var deploymentConfig = &preset{resource: "deploymentconfigs", group: "apps.openshift.io", kind: "DeploymentConfig", read: readDeploymentConfig}
+
+type deploymentConfigSpec struct {
+	// Triggers are what begins a rollout by itself; if they are missing, that is a change of the template.
+	Triggers *[]struct {
+		Type string `json:"type"`
+	} `json:"triggers"`
+}
+
+func readDeploymentConfig(o *Object, parts *catalog.Parts) {
+	triggers := read[deploymentConfigSpec](o.Spec).Triggers
+	if triggers != nil && parts.Hold == catalog.NoHold {
+		isTriggered := false
+		for _, trigger := range *triggers {
+			isTriggered = isTriggered || trigger.Type == "ConfigChange"
+		}
+		if !isTriggered {
+			parts.Hold = catalog.Untriggered
+		}
+	}
+	status := read[struct {
+		Conditions []condition `json:"conditions"`
+	}](o.Status)
+	parts.Rollout.GaveUp = slices.ContainsFunc(status.Conditions, func(c condition) bool {
+		return c.Type == "Progressing" && c.Status == "False" && c.Reason == "ProgressDeadlineExceeded"
+	})
+}

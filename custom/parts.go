@@ -1,0 +1,120 @@
+package custom
+
+import (
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// Parts returns the parts of an object, which may share its memory, or its problem.
+func (k Kind) Parts(o *Object) catalog.Parts {
+	parts, err := k.parts(o)
+	if err != nil {
+		return catalog.Parts{Meta: &o.ObjectMeta, Problem: err.Error()}
+	}
+	return parts
+}
+
+func (k Kind) parts(o *Object) (catalog.Parts, error) {
+	parts, preset := catalog.Parts{Meta: &o.ObjectMeta}, k.preset()
+	if o.Namespace == "" {
+		return parts, errors.New("it is in no namespace")
+	}
+	if preset != nil && preset.refuse != nil {
+		if err := preset.refuse(o); err != nil {
+			return parts, err
+		}
+	}
+	var err error
+	if parts.Template, err = k.template(o); err != nil {
+		return parts, err
+	}
+	if parts.Selector, err = readSelector(o); err != nil {
+		return parts, err
+	}
+	spec := read[fields](o.Spec)
+	parts.Rollout = catalog.Rollout{
+		ByPods: true, Wanted: wanted(read[*int32](spec["replicas"])),
+		Deadline: catalog.ReplacementTime(read[int32](spec["minReadySeconds"]), parts.Template),
+	}
+	if read[bool](spec["paused"]) {
+		parts.Hold = catalog.Paused
+	}
+	if preset != nil {
+		preset.read(o, &parts)
+	}
+	parts.Idle = parts.Rollout.Wanted == 0
+	return parts, nil
+}
+
+// wanted returns how many pods a workload wants, which is one if it does not say.
+func wanted(replicas *int32) int32 {
+	if replicas == nil {
+		return 1
+	}
+	return max(*replicas, 0)
+}
+
+// template reads the pod template of an object.
+func (k Kind) template(o *Object) (*corev1.PodTemplateSpec, error) {
+	part := o.at(k.Path)
+	if part == nil {
+		return nil, fmt.Errorf("it has no pod template at %s", k.PathText())
+	}
+	template, err := decode[corev1.PodTemplateSpec](part)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("what it has at %s is no pod template: %w", k.PathText(), err)
+	case len(template.Spec.Containers) == 0:
+		return nil, fmt.Errorf("what it has at %s is no pod template: it has no containers", k.PathText())
+	}
+	return &template, nil
+}
+
+// readSelector reads how an object selects its pods: as a label selector, as a map of labels, or as the text that its
+// status has for the API's scale.
+func readSelector(o *Object) (*metav1.LabelSelector, error) {
+	part := o.at([]string{"spec", "selector"})
+	if part == nil {
+		return readTextSelector(o)
+	}
+	if labels := read[map[string]string](part); len(labels) > 0 { // the members of a label selector are no texts
+		return checked(&metav1.LabelSelector{MatchLabels: labels})
+	}
+	selector, err := decode[metav1.LabelSelector](part)
+	if err != nil {
+		return nil, fmt.Errorf("its .spec.selector is no label selector: %w", err)
+	}
+	return checked(&selector)
+}
+
+func readTextSelector(o *Object) (*metav1.LabelSelector, error) {
+	status := read[fields](o.Status)
+	for _, name := range []string{"selector", "labelSelector"} {
+		if text := read[string](status[name]); text != "" {
+			selector, err := metav1.ParseToLabelSelector(text)
+			if err != nil {
+				return nil, fmt.Errorf("its .status.%s is no label selector", name)
+			}
+			return checked(selector)
+		}
+	}
+	return nil, errors.New("it does not say which pods are its own: it has no .spec.selector")
+}
+
+// checked returns a selector that can be used. One that selects all pods of the namespace would take those of others
+// for the workload's own.
+func checked(selector *metav1.LabelSelector) (*metav1.LabelSelector, error) {
+	parsed, err := metav1.LabelSelectorAsSelector(selector)
+	switch {
+	case err != nil:
+		return nil, errors.New("its .spec.selector is no valid label selector")
+	case parsed.Empty():
+		return nil, errors.New("its .spec.selector selects all pods of the namespace")
+	}
+	return selector, nil
+}

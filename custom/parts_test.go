@@ -1,0 +1,153 @@
+package custom
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+const template = `"template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app", "image": "i"}]}}`
+
+// object is one with this spec and status, in the second generation.
+func object(t testing.TB, spec, status string) *Object {
+	t.Helper()
+	o := &Object{}
+	text := `{"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"namespace": "ns", "name": "web", "generation": 2},
+		"spec": {` + spec + `}, "status": {` + status + `}}`
+	if err := utiljson.Unmarshal([]byte(text), o); err != nil {
+		t.Fatal(err, text)
+	}
+	return o
+}
+
+func kindOf(t testing.TB, text string) Kind {
+	t.Helper()
+	kind, err := ParseKind(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kind
+}
+
+const selector = `"selector": {"matchLabels": {"app": "web"}}`
+
+func TestAKindWithoutAPresetHasThePartsThatEveryWorkloadHas(t *testing.T) {
+	gadgets := kindOf(t, "gadgets.v1.example.com")
+	type parts struct {
+		Problem, App string
+		Idle         bool
+		Hold         catalog.Hold
+		Rollout      catalog.Rollout
+	}
+	byPods := func(n int32) catalog.Rollout { return catalog.Rollout{ByPods: true, Wanted: n, Deadline: 120} }
+	for name, c := range map[string]struct {
+		spec string
+		want parts
+	}{
+		"one that says nothing":         {selector + "," + template, parts{App: "web", Rollout: byPods(1)}},
+		"one with replicas":             {selector + "," + template + `, "replicas": 3`, parts{App: "web", Rollout: byPods(3)}},
+		"one that wants none":           {selector + "," + template + `, "replicas": 0`, parts{App: "web", Idle: true, Rollout: byPods(0)}},
+		"one that is paused":            {selector + "," + template + `, "paused": true`, parts{App: "web", Hold: catalog.Paused, Rollout: byPods(1)}},
+		"one with replicas of its own":  {selector + "," + template + `, "replicas": "three", "paused": "no"`, parts{App: "web", Rollout: byPods(1)}},
+		"one with a map as a selector":  {`"selector": {"app": "web"},` + template, parts{App: "web", Rollout: byPods(1)}},
+		"one with a slow start of pods": {selector + "," + template + `, "minReadySeconds": 60`, parts{App: "web", Rollout: catalog.Rollout{ByPods: true, Wanted: 1, Deadline: 180}}},
+	} {
+		got := gadgets.Parts(object(t, c.spec, ""))
+		have := parts{Problem: got.Problem, Idle: got.Idle, Hold: got.Hold, Rollout: got.Rollout}
+		if got.Template != nil && got.Selector != nil && got.Selector.MatchLabels["app"] == got.Template.Labels["app"] {
+			have.App = got.Template.Labels["app"]
+		}
+		if diff := cmp.Diff(c.want, have); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestASelectorMayBeATextOfTheStatus(t *testing.T) {
+	for _, field := range []string{"selector", "labelSelector"} {
+		got := kindOf(t, "gadgets.v1.example.com").Parts(object(t, template, `"`+field+`": "app=web,tier in (a,b)"`))
+		want := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}, MatchExpressions: []metav1.LabelSelectorRequirement{
+			{Key: "tier", Operator: metav1.LabelSelectorOpIn, Values: []string{"a", "b"}},
+		}}
+		if diff := cmp.Diff(want, got.Selector); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", field, got.Problem, diff)
+		}
+	}
+}
+
+func TestATemplateIsFoundByItsPath(t *testing.T) {
+	gadgets := kindOf(t, "gadgets.v1.example.com=.spec.jobTemplate.template")
+	got := gadgets.Parts(object(t, selector+`, "jobTemplate": {`+template+`}`, ""))
+	if got.Problem != "" || got.Template.Labels["app"] != "web" {
+		t.Errorf("parts: %+v", got)
+	}
+	got = gadgets.Parts(object(t, selector+","+template, ""))
+	if want := "it has no pod template at .spec.jobTemplate.template"; got.Problem != want {
+		t.Errorf("without one there: %q, want %q", got.Problem, want)
+	}
+}
+
+// No content of an object is repeated: a Secret may have been pasted into the wrong place.
+func TestABadObjectIsOneClearProblem(t *testing.T) {
+	const canary = "c4n4ry"
+	for spec, want := range map[string]string{
+		selector:                                      "it has no pod template at .spec.template",
+		selector + `, "template": null`:               "it has no pod template at .spec.template",
+		selector + `, "template": {}`:                 "is no pod template: it has no containers",
+		selector + `, "template": "` + canary + `"`:   "is no pod template",
+		selector + `, "template": ["` + canary + `"]`: "is no pod template",
+		selector + `, "template": {"spec": {"containers": "` + canary + `"}}`:                                       "is no pod template",
+		selector + `, "template": {"spec": {"containers": [{"env": [{"name": "A", "value": 45454545}]}]}}`:          "is no pod template",
+		selector + `, "template": {"spec": {"containers": [{"resources": {"limits": {"cpu": "` + canary + `"}}}]}}`: "is no pod template",
+		template:                             "it has no .spec.selector",
+		template + `, "selector": {}`:        "selects all pods of the namespace",
+		template + `, "selector": []`:        "is no label selector",
+		template + `, "selector": "app=web"`: "is no label selector",
+		template + `, "selector": {"matchLabels": {"a b": "` + canary + `"}}`:                         "is no valid label selector",
+		template + `, "selector": {"matchExpressions": [{"key": "a", "operator": "` + canary + `"}]}`: "is no valid label selector",
+		template + `, "selector": {"app": "` + canary + ` ?"}`:                                        "is no valid label selector",
+	} {
+		got := kindOf(t, "gadgets.v1.example.com").Parts(object(t, spec, ""))
+		switch {
+		case !strings.Contains(got.Problem, want):
+			t.Errorf("%s: got %q, want %q", spec, got.Problem, want)
+		case strings.Contains(got.Problem, canary) || strings.Contains(got.Problem, "45454545") || strings.Contains(got.Problem, "\n"):
+			t.Errorf("%s: the problem repeats content: %s", spec, got.Problem)
+		}
+	}
+	if got := kindOf(t, "gadgets.v1.example.com").Parts(&Object{}); got.Problem != "it is in no namespace" {
+		t.Errorf("of the cluster: %q", got.Problem)
+	}
+}
+
+func FuzzNoObjectPanics(f *testing.F) {
+	for _, seed := range []string{"{" + selector + "," + template + "}", "null", "[]", `{"selector": {"a": 1}, "template": {"spec": null}}`, `"x"`, "3"} {
+		f.Add([]byte(seed), []byte(`{"observedGeneration": "2", "conditions": [null]}`))
+	}
+	kinds := []Kind{
+		kindOf(f, "gadgets.v1.example.com"), kindOf(f, "gadgets.v1.example.com=.spec.a.b"), kindOf(f, "rollouts.v1alpha1.argoproj.io"), kindOf(f, "clonesets.v1alpha1.apps.kruise.io"),
+		kindOf(f, "statefulsets.v1beta1.apps.kruise.io"), kindOf(f, "deploymentconfigs.v1.apps.openshift.io"),
+	}
+	f.Fuzz(func(t *testing.T, spec, status []byte) {
+		if !json.Valid(spec) || !json.Valid(status) {
+			t.Skip()
+		}
+		o := &Object{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}, Spec: spec, Status: status}
+		for _, kind := range kinds {
+			parts := kind.Parts(o)
+			if isUsable := parts.Template != nil && parts.Selector != nil; isUsable != (parts.Problem == "") {
+				t.Errorf("%s: problem %q, usable %t", kind, parts.Problem, isUsable)
+			}
+			if _, err := catalog.NewWorkload(kind.Name(), &parts); parts.Problem == "" && err != nil {
+				t.Errorf("%s: %v", kind, err)
+			}
+			kind.Revision(o)
+		}
+	})
+}
