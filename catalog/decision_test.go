@@ -31,7 +31,7 @@ func begin(d *appsv1.Deployment) *story {
 func (s *story) listed(configs ...*corev1.ConfigMap) {
 	var reduced []Config
 	for _, cm := range configs {
-		reduced = append(reduced, NewConfigMap(cm))
+		reduced = append(reduced, reducedConfigMap(cm))
 	}
 	listConfigs(s.catalog, ConfigMap, "", listOf(reduced...), noon, true)
 	listWorkloads(s.catalog, Deployment, "", listOf(s.reduced()), 0)

@@ -28,6 +28,8 @@ type Filter struct {
 	Also string `json:"also,omitempty"`
 	// Ignore leaves out of that what it names.
 	Ignore string `json:"ignore,omitempty"`
+	// Marked limits what Only does not name to the configs that are marked; see [ConfigPolicy.Marked].
+	Marked bool `json:"marked,omitempty"`
 }
 
 const (
@@ -47,7 +49,7 @@ func (f Filter) size() int {
 	if f == (Filter{}) {
 		return 0
 	}
-	return len(`,"filter":{"only":"","also":"","ignore":""}`) + len(filteredMark) + len(f.Only) + len(f.Also) + len(f.Ignore)
+	return len(`,"filter":{"only":"","also":"","ignore":"","marked":true}`) + len(filteredMark) + len(f.Only) + len(f.Also) + len(f.Ignore)
 }
 
 // filter reads the annotations of a workload. Entries of [IgnoreAnnotation] and [AlsoAnnotation] that
@@ -181,6 +183,8 @@ func (e entry) isAbout(ref ConfigRef) bool {
 // rules are the entries of a [Filter].
 type rules struct {
 	only, also, ignore []entry
+	// marked is that of the [Filter].
+	marked bool
 }
 
 // rules parses the texts of a filter of a workload of the given namespace.
@@ -189,6 +193,7 @@ func (f Filter) rules(namespace string) rules {
 		only:   parseEntries(f.Only, onlyRule, namespace),
 		also:   parseEntries(f.Also, onlyRule, namespace),
 		ignore: parseEntries(f.Ignore, ignoreRule, namespace),
+		marked: f.Marked,
 	}
 }
 
@@ -210,14 +215,15 @@ func parseEntries(text, mark, namespace string) []entry {
 // limit returns the references with the keys that count. References of which no key can count are
 // left out. It takes the references sorted by config, and may change their list.
 func (r rules) limit(references []Reference) []Reference {
-	if len(r.only)+len(r.ignore) == 0 {
+	if len(r.only)+len(r.ignore) == 0 && !r.marked {
 		return references
 	}
 	limited := references[:0]
 	for ofOne := range runs(references, ofOneConfig) {
-		keys := r.of(ofOne[0].Config)
+		keys, needsMark := r.of(ofOne[0].Config), r.needsMark(ofOne[0].Config)
 		for _, reference := range ofOne {
 			var is bool
+			reference.NeedsMark = needsMark
 			if reference.Keys, is = keys.limit(reference.Keys); is {
 				limited = append(limited, reference)
 			}
@@ -229,7 +235,7 @@ func (r rules) limit(references []Reference) []Reference {
 // of returns which keys of a config count of those that the pod template refers to.
 func (r rules) of(ref ConfigRef) keyRules {
 	var keys keyRules
-	if len(r.only) > 0 {
+	if len(r.only) > 0 && !r.needsMark(ref) {
 		keys = namedBy(r.only, ref)
 	}
 	return r.withoutIgnored(keys, ref)

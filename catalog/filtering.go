@@ -125,6 +125,10 @@ type narrowing struct {
 	isAlso   bool
 	template []Selection
 	steps    []narrowStep
+	// marked is the moment from which on the config has been marked, and isMarked means that it is, for as long as
+	// that matters.
+	marked   Sequence
+	isMarked bool
 	// present is the checksum of what counts now.
 	present Checksum
 }
@@ -135,39 +139,48 @@ type narrowStep struct {
 	keyRules
 	also keyRules
 	seen Sequence
+	// needsMark means that what the pod template refers to counted only if it was marked.
+	needsMark bool
 }
 
-// narrowings returns a function that returns the narrowing of each config, nil for those about which
-// the filters of the workload say nothing.
-func (w *Workload) narrowings() func(references []Reference) *narrowing {
+// narrowings returns a function that returns the narrowing of each config, which may be nil, by the references to it. It
+// returns nil for those about which the filters of the workload say nothing.
+func (w *Workload) narrowings() func(references []Reference, config *Config) *narrowing {
 	f := w.Filtering
 	if f == nil || !f.isOther && (w.Applied.Trusted || len(f.steps) == 1) {
-		return func([]Reference) *narrowing { return nil }
+		return func([]Reference, *Config) *narrowing { return nil }
 	}
 	steps := make([]rules, len(f.steps))
 	for i := range steps {
 		steps[i] = f.steps[i].rules(w.Ref.Namespace)
 	}
-	return func(references []Reference) *narrowing {
+	return func(references []Reference, config *Config) *narrowing {
 		ref := references[0].Config
 		recorded := referencesTo(f.recorded, ref)
 		if f.isOther && slices.EqualFunc(recorded, references, isSameReference) {
 			return nil
 		}
-		n := narrowing{recorded: selections(recorded), isTrusted: f.isOther}
+		wasIgnored, marked := w.Applied.saysIgnored(ref), config.markedAfter()
+		if len(recorded) > 0 && recorded[0].NeedsMark && wasIgnored {
+			recorded = nil
+		}
+		n := narrowing{
+			recorded: selections(recorded), isTrusted: f.isOther,
+			marked: marked, isMarked: config.isMarked() && (marked > 0 || !wasIgnored),
+		}
 		_, n.isRecorded = w.Applied.Checksums[ref]
 		if n.isAlso = references[len(references)-1].Channel == API; n.isAlso {
 			n.template = selections(referencesTo(f.template, ref))
 		}
 		for i := range steps {
-			n.steps = append(n.steps, narrowStep{steps[i].of(ref), steps[i].ofAlso(ref), f.steps[i].seen})
+			n.steps = append(n.steps, narrowStep{steps[i].of(ref), steps[i].ofAlso(ref), f.steps[i].seen, steps[i].needsMark(ref)})
 		}
 		return &n
 	}
 }
 
 func isSameReference(a, b Reference) bool {
-	return compareWays(&a, &b) == 0 && a.Container == b.Container && a.Keys.DataOnly == b.Keys.DataOnly &&
+	return compareWays(&a, &b) == 0 && a.Container == b.Container && a.NeedsMark == b.NeedsMark && a.Keys.DataOnly == b.Keys.DataOnly &&
 		a.Keys.ByRules == b.Keys.ByRules && a.Keys.HasAll() == b.Keys.HasAll() && slices.Equal(a.Keys.Names, b.Keys.Names)
 }
 
@@ -176,8 +189,15 @@ func isSameReference(a, b Reference) bool {
 func (n *narrowing) since(key string) Sequence {
 	var since Sequence
 	for _, step := range slices.Backward(n.steps) {
-		if !step.also.mayCount(key) && !(n.isInTemplate(key) && step.mayCount(key)) {
-			break
+		switch {
+		case step.also.mayCount(key):
+		case !n.isInTemplate(key) || !step.mayCount(key) || step.needsMark && !n.isMarked:
+			return since
+		case !step.needsMark || n.marked == 0 || n.marked < step.seen: // it was marked before the filter was there
+		case since == 0 || n.marked < since:
+			return n.marked
+		default: // it was not marked yet
+			return since
 		}
 		since = step.seen
 	}

@@ -101,9 +101,20 @@ func partsOf(d *appsv1.Deployment) *Parts {
 	return parts
 }
 
+// understanding are the rules of all tests: without another tool's annotations they change nothing.
+var understanding = OptInRules{Dialects: []Dialect{Reloader, Wave}}
+
+// reducedConfigMap reduces a ConfigMap as the watch does.
+func reducedConfigMap(cm *corev1.ConfigMap) Config {
+	config := NewConfigMap(cm)
+	understanding.UnderstandConfig(&config, cm.Annotations)
+	return config
+}
+
 // mustWorkload reduces a Deployment whose selector is valid.
 func mustWorkload(d *appsv1.Deployment) Workload {
-	workload, err := NewWorkload(Deployment, partsOf(d))
+	parts := understanding.Understand(Deployment, *partsOf(d))
+	workload, err := NewWorkload(Deployment, &parts)
 	if err != nil {
 		panic(err)
 	}

@@ -21,28 +21,32 @@ func (c *Config) countsAfter() Sequence {
 }
 
 // followIgnored notes on a config that has arrived whether its previous state, which may be nil, was
-// ignored, and reports whether that has changed. What came with the end of the annotation counts,
+// ignored or lacked the mark, and reports whether that has changed. What came with the end of the annotation counts,
 // unless a list shows it: nobody knows then what came first.
 func (a *arrival) followIgnored(previous *Config, moment Sequence) (isNews bool) {
 	if previous == nil || previous.Deleted {
 		return a.config.isIgnored()
 	}
+	begins, marked := moment-1, previous.markedAfter()
+	if a.listed {
+		begins = moment
+	}
 	after := previous.countsAfter()
 	if previous.isIgnored() && !a.config.isIgnored() {
-		isNews = true
-		if after = moment - 1; a.listed {
-			after = moment
-		}
+		after = begins
 	}
-	if after > 0 {
+	if !previous.isMarked() && a.config.isMarked() {
+		marked = begins
+	}
+	if after > 0 || marked > 0 {
 		policy := ConfigPolicy{}
 		if a.config.Policy != nil {
 			policy = *a.config.Policy
 		}
-		policy.CountsAfter = after
+		policy.CountsAfter, policy.MarkedAfter = after, marked
 		a.config.Policy = &policy
 	}
-	return isNews || !previous.isIgnored() && a.config.isIgnored()
+	return previous.isIgnored() != a.config.isIgnored() || previous.isMarked() != a.config.isMarked()
 }
 
 const (
@@ -59,7 +63,7 @@ func (v *View) ignored() string {
 	for ofOne := range runs(v.Workload.References, ofOneConfig) {
 		ref := ofOne[0].Config
 		config := v.present(ref)
-		if config.isIgnored() || config == nil && v.Workload.Applied.saysIgnored(ref) {
+		if v.Workload.Ignores(config) || config == nil && v.Workload.Applied.saysIgnored(ref) {
 			names = append(names, ref.ignoredName())
 		}
 	}
@@ -96,7 +100,7 @@ func (r *AppliedState) saysIgnored(ref ConfigRef) bool {
 // wasIgnored reports whether an edit is no reason to restart, because the config was ignored at that
 // time, or may have been. What the record covers was not, or not for long enough to be recorded.
 func (h *history) wasIgnored(edit Edit) bool {
-	after, applied := h.config.countsAfter(), &h.workload.Applied
+	after, applied := h.workload.ignoredUntil(h.config), &h.workload.Applied
 	_, isRecorded := applied.Checksums[h.config.Ref]
 	if isRecorded && applied.Trusted && (h.narrowing == nil || h.narrowing.isCovered(edit)) {
 		return false

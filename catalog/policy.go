@@ -62,6 +62,10 @@ type ConfigPolicy struct {
 	// CountsAfter is the moment after which its edits count again, if the watch showed that it was
 	// ignored before; otherwise 0. A [Catalog] sets it.
 	CountsAfter Sequence
+	// Marked means that the config counts for workloads that only let those count; see [Filter.Marked].
+	// MarkedAfter is like CountsAfter for such workloads.
+	Marked      bool
+	MarkedAfter Sequence
 	// Urgent is the id of the content that must not wait; see [Catalog.ContentID].
 	Urgent string
 	// Resume is the id of the halt to end.

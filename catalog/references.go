@@ -77,6 +77,8 @@ type Reference struct {
 	Channel   Channel
 	// Optional means that the container also starts without the config.
 	Optional bool
+	// NeedsMark means that the config counts only if it is marked; see [Filter.Marked].
+	NeedsMark bool
 }
 
 // MaxReferences is how often a pod template may refer to configs. Each variable from a

@@ -12,6 +12,7 @@ const (
 	reloaderAuto        = "reloader.stakater.com/auto"
 	reloaderSearch      = "reloader.stakater.com/search"
 	reloaderIgnore      = "reloader.stakater.com/ignore" // on a config
+	reloaderMatch       = "reloader.stakater.com/match"  // on a config
 	reloaderPausePeriod = "deployment.reloader.stakater.com/pause-period"
 )
 
@@ -98,6 +99,8 @@ func (r *OptInRules) readReloader(kind WorkloadKind, parts *Parts) said {
 	}
 	if configMaps.all && secrets.all {
 		s.only = nil
+	} else {
+		s.marked = s.choice == OptsIn && (configMaps.search || secrets.search)
 	}
 	s.limit()
 	if kind == Deployment {
@@ -115,7 +118,7 @@ func (s *said) count(says *reloaderSays) {
 		}
 		return
 	}
-	if says.all || says.search {
+	if says.all {
 		s.only = append(s.only, kind+"*")
 	}
 	for _, pattern := range says.names {
@@ -170,5 +173,6 @@ func (r *OptInRules) UnderstandConfig(config *Config, annotations map[string]str
 	if _, found := annotations[IgnoreAnnotation]; !found {
 		policy.Ignored = annotations[reloaderIgnore] == "true"
 	}
+	policy.Marked = annotations[reloaderMatch] == "true"
 	config.Policy = unlessZero(policy)
 }

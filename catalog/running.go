@@ -22,7 +22,7 @@ func (c *Catalog) Running(config ConfigRef, moment Sequence) []WorkloadRef {
 	spread := newSpread(present, moment, key)
 	var running []WorkloadRef
 	for _, w := range readers {
-		if w.isProof() && spread.hasReached(w) {
+		if w.isProof() && !w.Ignores(present) && spread.hasReached(w) {
 			running = append(running, w.Ref)
 		}
 	}

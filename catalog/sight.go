@@ -18,10 +18,11 @@ type sight struct {
 func (v *View) sights() []sight {
 	sights, narrowing := make([]sight, 0, len(v.Configs)), v.Workload.narrowings()
 	for references := range runs(v.Workload.References, ofOneConfig) {
-		s := sight{ref: references[0].Config, references: references, narrowing: narrowing(references)}
-		if s.config = v.present(s.ref); s.config.isIgnored() {
+		s := sight{ref: references[0].Config, references: references}
+		if s.config = v.present(s.ref); v.Workload.Ignores(s.config) {
 			continue
 		}
+		s.narrowing = narrowing(references, s.config)
 		if s.config != nil {
 			s.seen = s.config.seen(selections(references))
 			s.checksum = s.config.checksumOf(s.seen, v.Key)

@@ -44,6 +44,8 @@ type said struct {
 	// grace is a duration, empty if nothing is said about it.
 	grace    string
 	problems []string
+	// marked means that what only does not name counts only if it is marked.
+	marked bool
 }
 
 func (s *said) isSilent() bool {
@@ -58,6 +60,8 @@ type Understood struct {
 	Since time.Time
 	// Problem describes which of them cannot be used; empty if there are none.
 	Problem string
+	// Marked is that of the [Filter].
+	Marked bool
 }
 
 // Understand returns the parts of a workload that says in its own annotations what it said in those of other tools,
@@ -90,6 +94,7 @@ func (p Parts) saying(s *said) Parts {
 		meta.Annotations[gracePeriodAnnotation] = s.grace
 	}
 	if !hasFilter(own) {
+		p.Understood.Marked = s.marked
 		for name, entries := range map[string][]string{OnlyAnnotation: s.only, IgnoreAnnotation: s.ignore, AlsoAnnotation: s.also} {
 			if len(entries) > 0 {
 				meta.Annotations[name] = strings.Join(entries, ",")
@@ -133,7 +138,7 @@ const maxProblems = 3
 func (s *said) limit() {
 	var isAll bool
 	if s.only, isAll = limited(s.only); !isAll {
-		s.only = nil
+		s.only, s.marked = nil, false
 		s.problems = append(s.problems, "there are too many names and patterns of configs that count, so everything counts that the containers read")
 	}
 	if s.ignore, isAll = limited(s.ignore); !isAll {

@@ -15,6 +15,7 @@ const (
 	auto, configMapAuto, secretAuto   = "reloader.stakater.com/auto", "configmap.reloader.stakater.com/auto", "secret.reloader.stakater.com/auto"
 	configMapNamed, secretNamed       = "configmap.reloader.stakater.com/reload", "secret.reloader.stakater.com/reload"
 	configMapExcluded, secretExcluded = "configmaps.exclude.reloader.stakater.com/reload", "secrets.exclude.reloader.stakater.com/reload"
+	search                            = "reloader.stakater.com/search"
 	pausePeriod                       = "deployment.reloader.stakater.com/pause-period"
 	waveOptIn, waveConfigMaps         = "wave.pusher.com/update-on-config-change", "wave.pusher.com/extra-configmaps"
 	waveSecrets                       = "wave.pusher.com/extra-secrets"
@@ -25,6 +26,7 @@ type understood struct {
 	choice             Choice
 	only, ignore, also string
 	grace, problem     string
+	marked             bool
 }
 
 func understandDeployment(rules *OptInRules, own, template map[string]string) understood {
@@ -33,7 +35,7 @@ func understandDeployment(rules *OptInRules, own, template map[string]string) un
 		Template: &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: template}},
 	})
 	says := parts.Meta.Annotations
-	return understood{ChoiceOf(parts.Meta), says[OnlyAnnotation], says[IgnoreAnnotation], says[AlsoAnnotation], says[gracePeriodAnnotation], parts.Understood.Problem}
+	return understood{ChoiceOf(parts.Meta), says[OnlyAnnotation], says[IgnoreAnnotation], says[AlsoAnnotation], says[gracePeriodAnnotation], parts.Understood.Problem, parts.Understood.Marked}
 }
 
 type annotations = map[string]string
@@ -73,7 +75,14 @@ func TestReloadersAnnotationsSayWhatTheySayToReloader(t *testing.T) {
 		"named although not all": {
 			own: annotations{auto: "false", configMapNamed: "a"}, want: understood{choice: OptsIn, only: "configmap/a", also: "configmap/a"},
 		},
-		"an empty list": {own: annotations{configMapNamed: " , "}},
+		"marked":                      {own: annotations{search: "true"}, want: understood{choice: OptsIn, marked: true}},
+		"marked, on the pod template": {template: annotations{search: "true"}, want: understood{choice: OptsIn, marked: true}},
+		"marked, in another spelling": {own: annotations{search: "1"}},
+		"everything, whether marked":  {own: annotations{search: "true", auto: "true"}, want: understood{choice: OptsIn}},
+		"marked, or of one kind":      {own: annotations{search: "true", secretAuto: "true"}, want: understood{choice: OptsIn, only: "secret/*", marked: true}},
+		"marked, or named":            {own: annotations{search: "true", configMapNamed: "a,b.*"}, want: understood{choice: OptsIn, only: "configmap/a,configmap/b*", also: "configmap/a", marked: true}},
+		"marked, but all by default":  {byDefault: true, own: annotations{search: "true"}, want: understood{choice: OptsIn}},
+		"an empty list":               {own: annotations{configMapNamed: " , "}},
 		"patterns": {
 			own:  annotations{configMapNamed: "app-.*, .*-tls, web.+, ^x|y$"},
 			want: understood{choice: OptsIn, only: "configmap/*-tls,configmap/app-*,configmap/web?*,configmap/x,configmap/y", also: "configmap/x,configmap/y"},
@@ -107,7 +116,7 @@ func TestReloadersAnnotationsSayWhatTheySayToReloader(t *testing.T) {
 		"its own choice":                        {own: annotations{EnabledAnnotation: "disabled", auto: "true"}, want: understood{choice: OptsOut}},
 		"its own choice to count":               {own: annotations{EnabledAnnotation: Enabled, auto: "false"}, want: understood{choice: OptsIn}},
 		"its own filter": {
-			own:  annotations{IgnoreAnnotation: "configmap/x", configMapNamed: "a", configMapExcluded: "b"},
+			own:  annotations{IgnoreAnnotation: "configmap/x", search: "true", configMapNamed: "a", configMapExcluded: "b"},
 			want: understood{choice: OptsIn, ignore: "configmap/x"},
 		},
 		"its own grace period": {own: annotations{auto: "true", pausePeriod: "5m", gracePeriodAnnotation: "1s"}, want: understood{choice: OptsIn, grace: "1s"}},
@@ -211,7 +220,7 @@ func TestAWorkloadIsEnabledSinceItsOwnerWroteTheAnnotationOfAnotherTool(t *testi
 }
 
 func TestWhateverOtherToolsAnnotationsSayCanBeUsed(t *testing.T) {
-	names := []string{auto, configMapAuto, secretAuto, configMapNamed, secretNamed, configMapExcluded, secretExcluded, pausePeriod, waveOptIn, waveConfigMaps, waveSecrets}
+	names := []string{auto, search, configMapAuto, secretAuto, configMapNamed, secretNamed, configMapExcluded, secretExcluded, pausePeriod, waveOptIn, waveConfigMaps, waveSecrets}
 	value := rapid.OneOf(
 		rapid.SampledFrom([]string{"", "true", "false", "5m"}), rapid.String(),
 		rapid.StringMatching(`([a-c.*+?|,/\\^$()-]|\.\*|\.\+){0,30}`),

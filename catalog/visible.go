@@ -4,7 +4,7 @@ package catalog
 // workload: of the keys that its containers see, those that were changed, added or removed. Either
 // content may be nil, for a config that does not exist. Changes of an ignored config are not visible.
 func (w *Workload) VisibleChanges(ref ConfigRef, before, after *Config) []string {
-	if after.isIgnored() {
+	if w.Ignores(after) {
 		return nil
 	}
 	selected := selections(referencesTo(w.References, ref))

@@ -125,7 +125,7 @@ func seenOf(view *catalog.View, config catalog.ConfigRef) status.Seen {
 	seen := status.Seen{Config: config.String(), Optional: true}
 	known := view.Configs[config]
 	seen.Exists = known != nil && !known.Deleted
-	seen.Ignored = seen.Exists && known.Policy != nil && known.Policy.Ignored
+	seen.Ignored = seen.Exists && view.Workload.Ignores(known)
 	var keys []string
 	var byRules []catalog.Reference
 	for i := range view.Workload.References {

@@ -132,7 +132,7 @@ func (g *gatekeeper) causes(w *catalog.Workload, decision *catalog.Decision) []g
 	}
 	for _, config := range w.Configs() {
 		isNamed := func(c gate.Cause) bool { return c.Config == config }
-		if policy := g.catalog.PolicyOf(config); !policy.Ignored && !slices.ContainsFunc(causes[:len(decision.Causes)], isNamed) {
+		if policy := g.catalog.PolicyOf(config); !w.IgnoresBy(config, &policy) && !slices.ContainsFunc(causes[:len(decision.Causes)], isNamed) {
 			causes = append(causes, g.inGroup(gate.Cause{Config: config, IsGradual: g.isGradual(policy)}))
 		}
 	}

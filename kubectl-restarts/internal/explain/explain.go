@@ -223,9 +223,9 @@ func (in *Input) configs() []ConfigRow {
 	return rows
 }
 
-// isIgnored reports whether the config's own annotation lets its changes restart nobody.
+// isIgnored reports whether the workload ignores a config, as far as its annotations are known.
 func (in *Input) isIgnored(ref catalog.ConfigRef) bool {
-	return slices.ContainsFunc(in.Configs, func(c *catalog.Config) bool { return c.Ref == ref && c.Policy != nil && c.Policy.Ignored })
+	return slices.ContainsFunc(in.Configs, func(c *catalog.Config) bool { return c.Ref == ref && in.Workload.Ignores(c) })
 }
 
 // namedKeys is how many keys of a config are named.

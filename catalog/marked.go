@@ -1,0 +1,62 @@
+package catalog
+
+import "slices"
+
+// A workload may let only those configs count that are marked, as with Reloader's annotations search and match. A config
+// without the mark is ignored for this workload, as one that ignores itself is for all workloads; see [View.ignored].
+
+// isMarked reports whether a config, which may be nil, is marked.
+func (c *Config) isMarked() bool { return c != nil && c.Policy != nil && c.Policy.Marked }
+
+// needsMark reports whether a config counts only if it is marked.
+func (r rules) needsMark(ref ConfigRef) bool {
+	isAbout := func(e entry) bool { return e.isAbout(ref) }
+	return r.marked && !slices.ContainsFunc(r.only, isAbout) && !slices.ContainsFunc(r.also, isAbout)
+}
+
+// Ignores reports whether the workload ignores a config, which may be nil, by an annotation of the config or for the
+// lack of one.
+func (w *Workload) Ignores(config *Config) bool {
+	return config != nil && w.IgnoresBy(config.Ref, config.Policy)
+}
+
+// IgnoresBy reports whether the workload ignores a config with that policy, which may be nil.
+func (w *Workload) IgnoresBy(ref ConfigRef, policy *ConfigPolicy) bool {
+	if policy != nil && (policy.Ignored || policy.Marked) {
+		return policy.Ignored
+	}
+	return w.needsMark(ref)
+}
+
+func (w *Workload) needsMark(ref ConfigRef) bool {
+	if w.Filtering == nil || !w.Filter().Marked {
+		return false
+	}
+	references := referencesTo(w.References, ref)
+	return len(references) > 0 && references[0].NeedsMark
+}
+
+// ignoredUntil returns a moment until which the workload ignored a config, as far as a watch showed it; 0 if none did.
+// An edit of the config by then does not count.
+func (w *Workload) ignoredUntil(config *Config) Sequence {
+	until, marked := config.countsAfter(), config.markedAfter()
+	if marked == 0 || w.Filtering == nil {
+		return until
+	}
+	end := marked
+	for _, step := range slices.Backward(w.Filtering.steps) {
+		if step.Marked && marked >= step.seen && step.rules(w.Ref.Namespace).needsMark(config.Ref) {
+			return max(until, min(marked, end))
+		}
+		end = step.seen
+	}
+	return until
+}
+
+// markedAfter is like [Config.countsAfter] for workloads that need the mark.
+func (c *Config) markedAfter() Sequence {
+	if c == nil || c.Policy == nil {
+		return 0
+	}
+	return c.Policy.MarkedAfter
+}
