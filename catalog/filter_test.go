@@ -83,7 +83,7 @@ func TestAFilterKeepsWhatItCanUse(t *testing.T) {
 		"too many wildcards":    {ignore: wild, want: Filter{Ignore: strings.Join(slices.Sorted(slices.Values(strings.Split(wild, ",")[:10])), ",")}, problem: `cannot use the entry "configmap/web:10*": it is one of more than 10 entries with wildcards`},
 	} {
 		meta := &metav1.ObjectMeta{Annotations: map[string]string{OnlyAnnotation: test.only, AlsoAnnotation: test.also, IgnoreAnnotation: test.ignore}}
-		policy, filter := readWorkloadPolicy(meta)
+		policy, filter := readWorkloadPolicy(meta, Understood{})
 		problem := ""
 		if policy != nil {
 			problem = policy.Problem

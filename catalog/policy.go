@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -48,6 +47,10 @@ type WorkloadPolicy struct {
 	Method Method
 	// Problem describes which values cannot be used, and why; empty if there are none.
 	Problem string
+	// Left describes what another tool has left behind on the workload, and what to do about it; empty if there is
+	// nothing. IsLeftHarmful means that pods do not start or stay because of it.
+	Left          string
+	IsLeftHarmful bool
 }
 
 // ConfigPolicy is what the annotations of a config ask of the restarts for it. A value that cannot
@@ -97,11 +100,15 @@ const (
 const noReason = "no reason given"
 
 // readWorkloadPolicy returns the policy of a workload, nil if its annotations ask for nothing, and its
-// filter. The policy names the problems of both, besides those that are given.
-func readWorkloadPolicy(meta *metav1.ObjectMeta, problems ...string) (*WorkloadPolicy, Filter) {
-	r := policyReader{annotations: meta.Annotations, problems: slices.DeleteFunc(problems, func(text string) bool { return text == "" })}
+// filter. The policy names the problems of both.
+func readWorkloadPolicy(meta *metav1.ObjectMeta, from Understood) (*WorkloadPolicy, Filter) {
+	r := policyReader{annotations: meta.Annotations}
+	if from.Problem != "" {
+		r.problems = append(r.problems, from.Problem)
+	}
 	policy, filter := WorkloadPolicy{Wave: r.wave(), Window: r.window(), Hold: r.hold()}, r.filter()
-	policy.Problem = r.problem()
+	policy.Problem, policy.Left, policy.IsLeftHarmful = r.problem(), from.Left, from.IsLeftHarmful
+	filter.Marked = from.Marked
 	return unlessZero(policy), filter
 }
 

@@ -98,7 +98,7 @@ func TestNoAnnotationMakesAPolicyLong(t *testing.T) {
 		names := rapid.SampledFrom([]string{WaveAnnotation, WindowAnnotation, HoldAnnotation, FanOutAnnotation, UrgentAnnotation, ResumeAnnotation})
 		meta := &metav1.ObjectMeta{Annotations: rapid.MapOf(names, value).Draw(t, "annotations")}
 		var workload WorkloadPolicy
-		if read, _ := readWorkloadPolicy(meta); read != nil {
+		if read, _ := readWorkloadPolicy(meta, Understood{}); read != nil {
 			workload = *read
 		}
 		var config ConfigPolicy

@@ -62,11 +62,15 @@ type Understood struct {
 	Problem string
 	// Marked is that of the [Filter].
 	Marked bool
+	// Left and IsLeftHarmful are those of the [WorkloadPolicy].
+	Left          string
+	IsLeftHarmful bool
 }
 
 // Understand returns the parts of a workload that says in its own annotations what it said in those of other tools,
 // as far as the rules understand these. Its own annotations have precedence. It does not modify the workload.
 func (r *OptInRules) Understand(kind WorkloadKind, parts Parts) Parts {
+	parts.Understood.Left, parts.Understood.IsLeftHarmful = r.left(&parts)
 	for _, dialect := range r.Dialects {
 		s := dialect.read(r, kind, &parts)
 		if s.isSilent() {

@@ -238,8 +238,7 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 	}
 	full, bare := fingerprints(template)
 	gracePeriod, problem := readGracePeriod(meta)
-	policy, filter := readWorkloadPolicy(meta, parts.Understood.Problem)
-	filter.Marked = parts.Understood.Marked
+	policy, filter := readWorkloadPolicy(meta, parts.Understood)
 	references, fit := referencesOf(meta.Namespace, &template.Spec, filter)
 	w := Workload{
 		Ref:             WorkloadRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},

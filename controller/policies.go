@@ -3,6 +3,8 @@ package controller
 import (
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
@@ -14,6 +16,26 @@ func (g *gatekeeper) problemOf(w *catalog.Workload) string {
 		return ""
 	}
 	return joinProblems(w.Policy.Problem, g.windows.problem(w.Policy.Window))
+}
+
+// leftOn describes what another tool has left behind on a workload; empty if there is nothing.
+func leftOn(w *catalog.Workload) string {
+	if w.Policy == nil {
+		return ""
+	}
+	return w.Policy.Left
+}
+
+// reportLeftovers reports, once, what another tool has left behind on a workload. Only what harms is worth an Event.
+func (r *restarter) reportLeftovers(w *catalog.Workload) {
+	switch left := leftOn(w); {
+	case !r.journal.noteProblem(w.Ref, reasonLeftBehind, left):
+	case w.Policy.IsLeftHarmful:
+		r.log.Warn("another tool has left something behind", "workload", w.Ref, "left", left)
+		r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonLeftBehind, left)
+	default:
+		r.log.Info("another tool has left something behind", "workload", w.Ref, "left", left)
+	}
 }
 
 // problemOfConfig does so for a config.

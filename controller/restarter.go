@@ -37,6 +37,7 @@ const (
 	reasonRestarting    = "Restarting"
 	reasonBackoff       = "RestartBackoff"
 	reasonInvalid       = "InvalidAnnotation"
+	reasonLeftBehind    = "LeftBehind"
 	reasonTooMany       = "TooManyReferences"
 	reasonWouldRestart  = "WouldRestart"
 	reasonRestartFailed = "RestartFailed"
@@ -286,6 +287,7 @@ func (r *restarter) reportProblems(w *catalog.Workload) {
 		r.log.Warn("cannot use an annotation of a workload", "workload", w.Ref, "problem", problem)
 		r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonInvalid, problem)
 	}
+	r.reportLeftovers(w)
 	if problem := tooManyReferences(w); r.journal.noteProblem(w.Ref, reasonTooMany, problem) {
 		r.log.Warn("a workload has too many references to configs, leaving it alone", "workload", w.Ref, "limit", catalog.MaxReferences)
 		r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonTooMany, problem)

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -157,5 +158,28 @@ func TestAWorkloadOfAnotherToolThatIsGoneIsForgotten(t *testing.T) {
 	}
 	if _, workloads := w.controller.catalog.Size(); workloads != 1 {
 		t.Errorf("%d workloads count, want 1", workloads)
+	}
+}
+
+func TestWhatAnotherToolHasLeftBehindIsReportedOnce(t *testing.T) {
+	w := ruled(t, understands(catalog.Reloader))
+	log := w.log()
+	w.edited("a/c", "1")
+	w.runsForeign("a/paused", map[string]string{reloaderAuto: "true", "deployment.reloader.stakater.com/paused-at": "2026-01-01T00:00:00Z"}, "c")
+	w.changed("a/paused", func(d *appsv1.Deployment) { d.Spec.Paused = true })
+	w.runsForeign("a/variable", map[string]string{reloaderAuto: "true"}, "c")
+	w.changed("a/variable", func(d *appsv1.Deployment) {
+		d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "STAKATER_C_CONFIGMAP", Value: "0"}}
+	})
+	settle(w)
+	w.edited("a/c", "2")
+	settle(w)
+	for _, line := range []string{"level=WARN msg=\"another tool has left something behind\" workload=deployment/a/paused", "level=INFO msg=\"another tool has left something behind\" workload=deployment/a/variable"} {
+		if got := strings.Count(log.String(), line); got != 1 {
+			t.Errorf("%d lines with %s:\n%s", got, line, log)
+		}
+	}
+	if explained := w.controller.ExplainWorkload("deployment/a/paused", time.Now()); len(explained.Problems) != 1 || !strings.Contains(explained.Problems[0], "kubectl rollout resume") {
+		t.Errorf("explained: %q", explained.Problems)
 	}
 }

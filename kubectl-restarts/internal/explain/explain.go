@@ -95,7 +95,7 @@ func Explain(in *Input) Report {
 	if !in.Halts.Known {
 		r.Halts = append(r.Halts, "not known: you may not read the ConfigMap of halts, or it is elsewhere (--controller-namespace)")
 	}
-	for _, problem := range []string{w.Problem, policyProblem(w.Policy), w.Applied.Problem} {
+	for _, problem := range append([]string{w.Problem, w.Applied.Problem}, policyProblems(w.Policy)...) {
 		if problem != "" {
 			r.Problems = append(r.Problems, problem)
 		}
@@ -111,11 +111,11 @@ func Explain(in *Input) Report {
 	return r
 }
 
-func policyProblem(policy *catalog.WorkloadPolicy) string {
+func policyProblems(policy *catalog.WorkloadPolicy) []string {
 	if policy == nil {
-		return ""
+		return nil
 	}
-	return policy.Problem
+	return []string{policy.Problem, policy.Left}
 }
 
 func (in *Input) pods() string {

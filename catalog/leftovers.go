@@ -1,0 +1,76 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// What other tools write on workloads stays there when they are gone. Most of it does nothing.
+
+const (
+	reloaderPausedAt = "deployment.reloader.stakater.com/paused-at"
+	reloaderLast     = "reloader.stakater.com/last-reloaded-from" // on the pod template
+	reloaderVariable = "STAKATER_"                                // what the names of its variables begin with
+	waveFinalizer    = "wave.pusher.com/finalizer"
+	waveDisabled     = "wave.pusher.com/scheduling-disabled"
+	waveScheduler    = "wave.pusher.com/"            // what the name of the scheduler begins with that does not exist
+	waveHash         = "wave.pusher.com/config-hash" // on the pod template
+)
+
+// leftover is something that a tool may have left behind.
+type leftover struct {
+	by   Dialect
+	isOn func(*Parts) bool
+	// isHarmful means that pods do not start, or stay, until a person has removed it.
+	isHarmful bool
+	text      string
+}
+
+var leftovers = []leftover{
+	{
+		Reloader, func(p *Parts) bool { return p.Hold == Paused && p.Meta.Annotations[reloaderPausedAt] != "" }, true,
+		"Reloader has paused this Deployment for its pause period. To let it roll out again, run kubectl rollout resume, and remove the annotation " + reloaderPausedAt,
+	},
+	{
+		Wave, func(p *Parts) bool { return slices.Contains(p.Meta.Finalizers, waveFinalizer) }, true,
+		"wave has left its finalizer " + waveFinalizer + ", so the workload cannot be deleted. Remove it from metadata.finalizers",
+	},
+	{
+		Wave, func(p *Parts) bool {
+			_, isDisabled := p.Meta.Annotations[waveDisabled]
+			return isDisabled || strings.HasPrefix(p.Template.Spec.SchedulerName, waveScheduler)
+		}, true,
+		"wave has given the pods a scheduler that does not exist, so new pods stay pending. Restore spec.template.spec.schedulerName, whose former value is in the annotation " +
+			waveDisabled + ", and remove that annotation",
+	},
+	{
+		Reloader, func(p *Parts) bool {
+			return p.Template.Annotations[reloaderLast] != "" || hasReloadersVariable(&p.Template.Spec)
+		}, false,
+		"Reloader has left variables " + reloaderVariable + "… or the annotation " + reloaderLast + " on the pod template. They have no effect. Remove them with the next release, since that restarts the pods",
+	},
+	{
+		Wave, func(p *Parts) bool { return p.Template.Annotations[waveHash] != "" }, false,
+		"wave has left the annotation " + waveHash + " on the pod template. It has no effect. Remove it with the next release, since that restarts the pods",
+	},
+}
+
+func hasReloadersVariable(spec *corev1.PodSpec) bool {
+	return slices.ContainsFunc(slices.Concat(spec.InitContainers, spec.Containers), func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.Env, func(v corev1.EnvVar) bool { return strings.HasPrefix(v.Name, reloaderVariable) })
+	})
+}
+
+// left returns what the tools that the rules understand have left behind on a workload, and what to do about it, the
+// harmful first.
+func (r *OptInRules) left(parts *Parts) (text string, isHarmful bool) {
+	var all []string
+	for i := range leftovers {
+		if l := &leftovers[i]; slices.Contains(r.Dialects, l.by) && l.isOn(parts) {
+			all, isHarmful = append(all, l.text), isHarmful || l.isHarmful
+		}
+	}
+	return strings.Join(all, "; "), isHarmful // for one, no memory of its own
+}
