@@ -1,0 +1,68 @@
+package catalog
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func markedConfigMap(name string, content data) *corev1.ConfigMap {
+	cm := configMap(name, content)
+	cm.Annotations = map[string]string{reloaderMatch: "true"}
+	return cm
+}
+
+func TestAMarkThatComesOrGoesIsNews(t *testing.T) {
+	d := deployment(readsAll("web", false))
+	d.Annotations[reloaderSearch] = "true"
+	s := begin(d)
+	s.listed(configMap("web", data{"key": "1"}))
+	for step, test := range []struct {
+		cm       *corev1.ConfigMap
+		isNews   bool
+		recorded string // of what is ignored
+	}{
+		{configMap("web", data{"key": "1"}), false, "configmap/web"},
+		{markedConfigMap("web", data{"key": "1"}), true, ""},
+		{markedConfigMap("web", data{"key": "1"}), false, ""},
+		{configMap("web", data{"key": "1"}), true, "configmap/web"},
+	} {
+		if news := s.catalog.ObserveConfig(reducedConfigMap(test.cm), noonPlus(float64(20+10*step))); news != test.isNews {
+			t.Errorf("step %d: it is news: %t", step, news)
+		}
+		view, _ := s.catalog.View(deploymentRef("web"))
+		if got := Decide(view).Without; got.Ignored != test.recorded || !got.Filter.Marked {
+			t.Errorf("step %d: the record is to lack %+v", step, got)
+		}
+	}
+}
+
+// Whoever writes new content along with the mark wants the content to count, unless a list shows both.
+func TestAnEditThatComesWithTheMarkCounts(t *testing.T) {
+	for name, test := range map[string]struct {
+		listed bool
+		want   Outcome
+	}{"in one event": {false, Restart}, "in a list": {true, RecordOnly}} {
+		d := deployment(readsAll("web", false))
+		d.Annotations[reloaderSearch] = "true"
+		s := begin(d)
+		s.listed(configMap("web", data{"key": "1"}))
+		view, _ := s.catalog.View(deploymentRef("web"))
+		decision := Decide(view)
+		writeRecordWithout(s.deployment, decision.Checksums, decision.Without, noonPlus(10))
+		s.catalog.ObserveWorkload(s.reduced())
+		after := reducedConfigMap(markedConfigMap("web", data{"key": "2"}))
+		if test.listed {
+			listConfigs(s.catalog, ConfigMap, "", listOf(after), noonPlus(60), false)
+		} else {
+			s.catalog.ObserveConfig(after, noonPlus(60))
+		}
+		view, _ = s.catalog.View(deploymentRef("web"))
+		if decision = Decide(view); decision.Outcome == AskPods {
+			decision = DecideByPods(view, []Pod{startedAt(noonPlus(5))})
+		}
+		if decision.Outcome != test.want {
+			t.Errorf("%s: %+v", name, decision)
+		}
+	}
+}
