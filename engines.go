@@ -52,6 +52,7 @@ func newEngines(o *options, config *rest.Config, log *slog.Logger) (engines, err
 		Burst:        o.KubeAPIBurst,
 		Namespaces:   o.Namespaces,
 		OptIns:       o.optIns(),
+		Evict:        o.Evict,
 		Configs:      o.configKinds(),
 		Workloads:    o.workloads,
 		OwnNamespace: o.ControllerNamespace,

@@ -94,6 +94,7 @@ func Decide(view View) Decision {
 // those of the workload's present template.
 func DecideByPods(view View, pods []Pod) Decision {
 	w := view.Workload
+	pods = w.withoutEvicted(pods)
 	sights, first := view.sights(), firstReads(pods)
 	decision := view.newDecision(sights)
 	spans := view.spans(sights)

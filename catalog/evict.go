@@ -55,6 +55,8 @@ func (w *Workload) MethodHold(canEvict bool) string {
 	switch {
 	case w.Method() == NoMethod:
 		return "the annotation " + MethodAnnotation + " cannot be read"
+	case w.Method() == ByEviction && w.Ref.Kind.IsCustom():
+		return "workloads of its kind do not restart by eviction"
 	case w.Method() == ByEviction && !canEvict:
 		return "it restarts by eviction, for which the controller needs the flag --evict"
 	case !w.AwaitsRollout():
@@ -139,6 +141,14 @@ func (w *Workload) changedMethod() bool {
 	return w.Evict > 0 && w.Method() == ByTemplate
 }
 
+// withoutEvicted returns the pods without those that a restart by eviction replaces anyway.
+func (w *Workload) withoutEvicted(pods []Pod) []Pod {
+	if w.Evict == 0 || w.Method() != ByEviction {
+		return pods
+	}
+	return slices.DeleteFunc(slices.Clone(pods), func(pod Pod) bool { return w.IsEarlierPod(pod.Created) })
+}
+
 const reasonInterrupted = "a restart by eviction was not over when the method changed"
 
 // addInterrupted reports whether one of the pods is from before a restart by eviction that was not over when the
@@ -176,5 +186,18 @@ func (c *Catalog) ObserveReplaced(w *Workload) {
 func (w *Workload) keepReplaced(previous *Workload) {
 	if previous.Applied.Trusted && previous.Evict == 0 && previous.Applied.isSame(&w.Applied) {
 		w.Evict = 0
+	}
+}
+
+// method reads how the workload restarts.
+func (r *policyReader) method() Method {
+	switch text, found := r.annotations[MethodAnnotation]; {
+	case !found:
+		return ByTemplate
+	case text == string(ByEviction):
+		return ByEviction
+	default:
+		r.reject(MethodAnnotation, "%.40q is not %q, so nothing restarts", text, ByEviction)
+		return NoMethod
 	}
 }

@@ -175,6 +175,26 @@ func TestAPodThatIsToBeEvictedCausesNoOtherRestart(t *testing.T) {
 	}
 }
 
+func TestAPodThatIsToBeEvictedHasNotMissedAnOptionalConfigThatAppears(t *testing.T) {
+	d := deployment(readsAll("web", true))
+	d.Annotations[MethodAnnotation] = string(ByEviction)
+	s := begin(d)
+	s.catalog.ObserveWorkload(s.reduced())
+	s.write(t, Restart, 60, 60)
+	s.created("web", data{"a": "1"}, 70)
+	pod := func(created float64) Pod {
+		p := startedAt(noonPlus(created))
+		p.Created = noonPlus(created)
+		return p
+	}
+	if got := s.decide(t, pod(10)); got.Outcome != RecordOnly {
+		t.Errorf("the decision is %+v", got)
+	}
+	if got := s.decide(t, pod(10), pod(65)); got.Outcome != Restart {
+		t.Errorf("the decision with a pod that was replaced before is %+v", got)
+	}
+}
+
 func TestAllPodsAreReplacedUntilTheNextRestartByEviction(t *testing.T) {
 	s := evicts()
 	s.write(t, Restart, 60, 60)
@@ -230,6 +250,11 @@ func TestWhatKeepsAWorkloadFromRollingOutDoesNotKeepItFromReplacingPods(t *testi
 func TestAMethodThatCannotBeCarriedOutHoldsTheRestart(t *testing.T) {
 	for method, wants := range map[Method][2]bool{ByTemplate: {false, false}, ByEviction: {false, true}, NoMethod: {true, true}} {
 		w := Workload{Policy: &WorkloadPolicy{Method: method}}
+		w.Ref.Kind = "rollouts.argoproj.io"
+		if method == ByEviction && w.MethodHold(true) == "" {
+			t.Error("a workload of a custom kind may restart by eviction")
+		}
+		w.Ref.Kind = Deployment
 		if got := [2]bool{w.MethodHold(true) != "", w.MethodHold(false) != ""}; got != wants {
 			t.Errorf("%q is held: %v with --evict and without, want %v", method, got, wants)
 		}

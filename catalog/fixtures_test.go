@@ -118,10 +118,6 @@ func mustWorkload(d *appsv1.Deployment) Workload {
 	if err != nil {
 		panic(err)
 	}
-	if d.Annotations[MethodAnnotation] == string(ByEviction) {
-		workload.Policy = &WorkloadPolicy{Method: ByEviction}
-		workload.keepTemplate()
-	}
 	return workload
 }
 

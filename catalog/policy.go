@@ -106,7 +106,7 @@ func readWorkloadPolicy(meta *metav1.ObjectMeta, from Understood) (*WorkloadPoli
 	if from.Problem != "" {
 		r.problems = append(r.problems, from.Problem)
 	}
-	policy, filter := WorkloadPolicy{Wave: r.wave(), Window: r.window(), Hold: r.hold()}, r.filter()
+	policy, filter := WorkloadPolicy{Wave: r.wave(), Window: r.window(), Hold: r.hold(), Method: r.method()}, r.filter()
 	policy.Problem, policy.Left, policy.IsLeftHarmful = r.problem(), from.Left, from.IsLeftHarmful
 	filter.Marked = from.Marked
 	return unlessZero(policy), filter

@@ -72,12 +72,12 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 	}
 	timestamp := timestampAfter(w, decision.Outcome, now)
 	if admitted != nil {
-		admitted.ID = timestamp
+		admitted.ID = now.UTC().Format(time.RFC3339Nano)
 	}
 	patch, err := newPatch(w, decision, catalog.Basis{
 		Template: w.Template, Key: view.Key, Budget: budget, Written: taken, Copies: copied || remain,
 		Timestamp: timestamp, WasWhole: r.deliveries.wasWholeAfter(w, decision.Outcome),
-		RestartedFor: restartedForAfter(w, &decision), Without: decision.Without,
+		RestartedFor: restartedForAfter(w, &decision), Without: decision.Without, Evict: w.EvictAfter(decision.Outcome),
 	})
 	if err != nil {
 		return err
@@ -169,11 +169,12 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision, admi
 	}
 	r.metrics.restarts.Inc()
 	r.metrics.restartsByKind.WithLabelValues(string(w.Ref.Kind)).Inc()
-	causes := describe(decision) + describeHold(w)
+	causes := describe(decision) + describeHold(w) + describeMethod(w)
 	r.log.Info("restarted", "workload", w.Ref, "causes", causes, "reason", decision.Reason, "changes", waited.count)
 	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRestarting, "restarting: "+causes)
 	now := time.Now()
 	r.gate.begun(admitted, now)
+	r.evictor.observe(w.Ref)
 	r.deliveries.begin(w.Ref, decision, admitted.ID, now)
 }
 
@@ -189,7 +190,7 @@ func (r *restarter) pretend(w *catalog.Workload, decision catalog.Decision) {
 		return
 	}
 	r.metrics.dryRunRestarts.WithLabelValues(string(w.Ref.Kind)).Inc()
-	causes := describe(decision) + describeHold(w)
+	causes := describe(decision) + describeHold(w) + describeMethod(w)
 	r.log.Info("would restart", "workload", w.Ref, "causes", causes, "reason", decision.Reason)
 	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonWouldRestart, "would restart: "+causes)
 }

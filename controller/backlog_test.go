@@ -91,7 +91,7 @@ func slowedUntil(until time.Time) gate.Answer { return gate.Answer{Reason: gate.
 
 func TestALongGracePeriodAndAPutOffRestartAreNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &restarter{deliveries: followed(catalog.New()), gate: openGate(catalog.New()), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), log: slog.New(slog.DiscardHandler)}
+		r := &restarter{deliveries: followed(catalog.New()), evictor: &evictor{}, gate: openGate(catalog.New()), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), log: slog.New(slog.DiscardHandler)}
 		edited := time.Now()
 		time.Sleep(2 * time.Minute)
 		r.backlogs.note(observedChange{Workload: web, Since: edited, Due: time.Now(), Count: 1})

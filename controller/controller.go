@@ -59,6 +59,8 @@ type Options struct {
 	// RestartSoak is how long all pods must run after a restart until it counts as delivered, and
 	// RestartDeadline is how long a rollout may make no progress until its restart counts as failed.
 	RestartSoak, RestartDeadline time.Duration
+	// Evict lets workloads restart by eviction that ask for it.
+	Evict bool
 	// FanOut determines how restarts that are due are held back.
 	FanOut FanOutOptions
 	// DryRun reports what would be restarted, and writes nothing to workloads.
@@ -87,6 +89,7 @@ type Controller struct {
 	restarter  *restarter
 	deliveries *deliveries
 	gate       *gatekeeper
+	evictor    *evictor
 	halts      *haltKeeper
 	reports    *fanOutReports
 	exposures  *exposures
@@ -127,6 +130,7 @@ func New(options Options) (*Controller, error) {
 	c.quarantine = quarantine.New(quarantine.Options{Log: options.Log, Panicked: c.panicked})
 	c.staleness = newStaleness(c.catalog, c.tryToJudge)
 	c.gate = newGatekeeper(options.FanOut, c.catalog, c.log)
+	c.gate.evicts = options.Evict
 	for _, kind := range options.configKinds() {
 		for _, namespace := range apiclient.NamespacesOrAll(options.Namespaces) {
 			c.watchConfigs(kind, namespace, clients)
@@ -150,6 +154,8 @@ func New(options Options) (*Controller, error) {
 	c.halts = c.newHaltKeeper(following)
 	c.deliveries = c.newDeliveries(following)
 	c.halts.deliveries = c.deliveries
+	c.evictor = c.newEvictor(following)
+	c.deliveries.evictor = c.evictor
 	c.restarter = c.newRestarter(clients)
 	c.exposures = &exposures{
 		catalog: c.catalog, pods: c.deliveries.pods, backlogs: c.restarter.backlogs, quarantine: c.quarantine, log: c.log, waiting: newTurns(),
@@ -216,6 +222,7 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 		failure:       make(chan error, 1),
 		deliveries:    c.deliveries,
 		gate:          c.gate,
+		evictor:       c.evictor,
 		backlogs:      newBacklogs(),
 		journal:       newJournal(),
 	}
@@ -323,6 +330,9 @@ func (c *Controller) Lead(ctx context.Context) error {
 	}
 	if !c.options.DryRun {
 		group.Go(func() { c.deliveries.run(ctx) })
+		if c.options.Evict {
+			group.Go(func() { c.evictor.run(ctx) })
+		}
 		group.Go(func() { c.gate.run(ctx) })
 		group.Go(func() { c.halts.run(ctx) })
 		group.Go(func() { c.reports.run(ctx) })
@@ -348,6 +358,7 @@ func (c *Controller) beginToLead() {
 	c.gate.reset() // before anything else can be noted
 	c.leading.Store(true)
 	if c.acts() {
+		c.evictor.observeAll() // before, so that it is known whose pods may be left
 		c.deliveries.resumeAll(time.Now())
 		c.gate.findWaves(c.isUndecided)
 	}

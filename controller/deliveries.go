@@ -30,6 +30,7 @@ type deliveries struct {
 	gate       *gatekeeper
 	halts      *haltKeeper
 	pods       podReader
+	evictor    *evictor
 	reports    *fanOutReports
 	events     record.EventRecorder
 	metrics    *metrics
@@ -105,23 +106,13 @@ func (d *deliveries) follow(w *catalog.Workload, restart *rollingRestart) {
 // not be complete.
 func (d *deliveries) resume(ref catalog.WorkloadRef, now time.Time) {
 	w, known := d.catalog.Workload(ref), d.of(ref)
-	if w == nil || known != nil && known.Timestamp == w.Timestamp {
+	if w == nil || known != nil && known.IsOf(w) {
 		return
 	}
 	began, isRolling := delivery.Resumes(w, d.policy, now)
-	if !isRolling {
-		return
+	if isRolling {
+		d.adopt(w, began, now)
 	}
-	restart := &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, began), id: w.Timestamp, began: began, decision: d.restartedFor(w)}
-	standing := gate.Unwell
-	if w.Applied.WasWhole {
-		standing = gate.Well
-	}
-	request := d.gate.request(w, &restart.decision, 0, standing, now)
-	request.ID = restart.id
-	d.gate.resumed(request, now)
-	d.history.begin(ref, restart.id, causeNote(restart.decision), began)
-	d.follow(w, restart)
 }
 
 // resumeLate follows a restart that another process made and that shows only now, after the restart with the
@@ -173,9 +164,9 @@ func (d *deliveries) followFailed(ref catalog.WorkloadRef, config catalog.Config
 	}) {
 		return
 	}
-	d.gate.ended(ref, w.Timestamp, false)
+	d.gate.ended(ref, restartID(w), false)
 	d.follow(w, &rollingRestart{
-		Restart: delivery.Begin(w, w.Applied.WasWhole, w.Applied.Written), id: w.Timestamp, began: w.Applied.Written, decision: decision, hasFailed: true,
+		Restart: delivery.Begin(w, w.Applied.WasWhole, w.Applied.Written), id: restartID(w), began: w.Applied.Written, decision: decision, hasFailed: true,
 	})
 }
 
@@ -237,7 +228,8 @@ func (d *deliveries) run(ctx context.Context) {
 
 // look judges the restart of a workload, and again later if it is not over.
 func (d *deliveries) look(ctx context.Context, ref catalog.WorkloadRef) {
-	restart, w := d.of(ref), d.catalog.Workload(ref)
+	restart := d.of(ref)
+	w, held := d.known(ref)
 	switch {
 	case restart == nil:
 		return
@@ -247,6 +239,7 @@ func (d *deliveries) look(ctx context.Context, ref catalog.WorkloadRef) {
 		d.history.end(ref, restart.id, status.Unknown, "the workload is gone or no longer enabled", time.Now())
 		return
 	}
+	restart.Held = held
 	judgement, err := d.judge(ctx, restart, w)
 	if err != nil {
 		if ctx.Err() == nil {

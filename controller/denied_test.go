@@ -91,7 +91,7 @@ func TestADenialWithTheCodeOfAPassingRefusalIsReported(t *testing.T) {
 // followed follows restarts in a catalog, until somebody looks.
 func followed(known *catalog.Catalog) *deliveries {
 	open := openGate(known)
-	return &deliveries{catalog: known, gate: open, halts: &haltKeeper{gate: open, changed: make(chan struct{}, 1)}, queue: newDeliveryQueue(), rolling: make(map[catalog.WorkloadRef]*rollingRestart)}
+	return &deliveries{catalog: known, evictor: &evictor{}, gate: open, halts: &haltKeeper{gate: open, changed: make(chan struct{}, 1)}, queue: newDeliveryQueue(), rolling: make(map[catalog.WorkloadRef]*rollingRestart)}
 }
 
 // openGate returns a gatekeeper that holds no restart back but for its budget.
@@ -112,7 +112,7 @@ func refusedRestarter(t *testing.T, server http.RoundTripper, recorder record.Ev
 	}
 	known := catalog.New()
 	return &restarter{
-		catalog: known, deliveries: followed(known), gate: openGate(known), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: recorder,
+		catalog: known, deliveries: followed(known), evictor: &evictor{}, gate: openGate(known), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: recorder,
 		queue: newQueue(), optIns: newOptIns(catalog.OptInRules{}, nil), workloads: workloadWriter{apps: clients.Apps.RESTClient(), rules: &catalog.OptInRules{}},
 		quarantine: quarantine.New(quarantine.Options{Log: slog.New(slog.DiscardHandler)}),
 		log:        slog.New(slog.NewTextHandler(log, nil)), knowsConfigs: func(string) bool { return true },

@@ -36,7 +36,7 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 		ByHand: byHand(w), GracePeriod: c.restarter.gracePeriod(w).Seconds(), Wave: int(waveOf(w)),
 		Reads: readsOf(&view), Record: recordOfWorkload(w), Change: c.changes.waiting(ref), Last: c.lastRestartOf(w),
 	}
-	explained.Pods = podsOf(w)
+	explained.Pods, explained.Method = podsOf(c.shown(w)), string(w.Method())
 	if w.Policy != nil {
 		explained.Window, explained.Hold = w.Policy.Window, w.Policy.Hold
 	}
@@ -51,7 +51,7 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 	case decision.Outcome == catalog.Restart:
 		explained.Decision.Causes = brief.Text(describe(decision))
 		explained.Gate = c.askGate(w, &decision, now)
-	case s.reason != "":
+	case s.reason != "" && s.reason != reasonEviction:
 		explained.Gate = &status.Answer{Reason: string(s.reason), On: explained.On, Why: explained.Text, Until: explained.Until}
 	}
 	return explained
@@ -64,6 +64,9 @@ func (c *Controller) standingOf(ref catalog.WorkloadRef) standing {
 	}
 	if restart := c.deliveries.of(ref); restart != nil {
 		return standingOfRestart(ref, restart)
+	}
+	if row, isUnderWay := c.evictor.of(ref); isUnderWay {
+		return standingOfEviction(ref, &row)
 	}
 	s := standing{ref: ref, state: status.Settled}
 	c.changes.of(ref, func(changes map[fmt.Stringer]*pendingChange) { s = standingOfChanges(ref, changes) })
@@ -173,6 +176,9 @@ func (c *Controller) lastRestartOf(w *catalog.Workload) *status.Restart {
 		return last
 	}
 	at, err := time.Parse(time.RFC3339, w.Timestamp)
+	if w.Method() == catalog.ByEviction && w.Applied.Trusted && len(w.Applied.RestartedFor) > 0 {
+		at, err = w.Applied.Written, nil
+	}
 	if err != nil {
 		return nil
 	}

@@ -35,6 +35,7 @@ type FanOutOptions struct {
 // methods may be called by several goroutines at once.
 type gatekeeper struct {
 	options FanOutOptions
+	evicts  bool // whether workloads may restart by eviction
 	catalog *catalog.Catalog
 	log     *slog.Logger
 	// wake makes a workload ask again.
@@ -115,7 +116,7 @@ func (g *gatekeeper) request(w *catalog.Workload, decision *catalog.Decision, wa
 		Causes:     g.causes(w, decision),
 	}
 	wishes := g.wishes(w, r.Causes)
-	r.Hold = cmp.Or(w.Hold.Prevents(), holdOf(wishes))
+	r.Hold = cmp.Or(w.Hold.Prevents(), holdOf(wishes), w.MethodHold(g.evicts))
 	r.IsClosed, r.Opens = wishes.Closed(func(window catalog.Wish) (bool, time.Time) { return g.isClosed(window, now) })
 	return r
 }

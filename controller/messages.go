@@ -136,6 +136,14 @@ func describeHold(w *catalog.Workload) string {
 	return ""
 }
 
+// describeMethod says how the pods restart, empty if their template restarts them.
+func describeMethod(w *catalog.Workload) string {
+	if w.Method() != catalog.ByEviction {
+		return ""
+	}
+	return ". Its pods are evicted one after the other"
+}
+
 // tooManyReferences describes what to do about a workload that refers to configs too
 // often. It is empty for other workloads.
 func tooManyReferences(w *catalog.Workload) string {

@@ -36,6 +36,8 @@ type metrics struct {
 	failed         *prometheus.CounterVec
 	deliveryTime   prometheus.Histogram
 	halts          prometheus.Counter
+	evictions      prometheus.Counter
+	evictionErrors *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -54,6 +56,8 @@ func newMetrics() *metrics {
 		delivered:         counters("restarts_delivered_total", "The number of restarts after which all pods ran and stayed up, by the kind of the workload.", "kind"),
 		failed:            counters("restarts_failed_total", "The number of restarts after which the pods did not run although they did before, by the kind of the workload.", "kind"),
 		halts:             counter("halts_total", "The number of times that the restarts for a content of a config were halted because it had broken workloads."),
+		evictions:         counter("evictions_total", "The number of pods evicted to restart workloads."),
+		evictionErrors:    counters("eviction_errors_total", "The number of failed evictions, apart from those that a PodDisruptionBudget refused, by reason.", "reason"),
 		deliveryTime: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: namespace,
 			Name:      "restart_delivery_seconds",
@@ -107,7 +111,7 @@ func (m *metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.resourceVersions, m.annotationUpdates, m.restarts, m.changesProcessed,
 		m.restartsByKind, m.dryRunRestarts, m.decisions, m.patchErrors, m.changeToPatch, m.dueToPatch, m.slowdowns, m.reverted, m.undone, m.panics,
-		m.delivered, m.failed, m.deliveryTime, m.halts,
+		m.delivered, m.failed, m.deliveryTime, m.halts, m.evictions, m.evictionErrors,
 	}
 }
 
@@ -136,6 +140,7 @@ var (
 	exposedDesc        = series.Desc(namespace, "held_workloads_exposed", "The number of workloads whose restart is held although pods of theirs were found to have read the new content, by what it waits for.", "namespace", "reason")
 	fanOutsDesc        = series.Desc(namespace, "fan_outs", "The number of contents of configs whose restarts start slowly and are under way, or are halted because the content has broken workloads.", "state")
 	undeliveredDesc    = series.Desc(namespace, "undelivered_restarts", "The number of restarts that have begun and are neither delivered nor given up.")
+	evictingDesc       = series.Desc(namespace, "evicting_workloads", "The number of restarts by eviction that are not over, by what the next eviction waits for.", "reason")
 	brokenSinceDesc    = series.Desc(namespace, "watch_broken_since_timestamp_seconds", "Since when a watch is broken, in seconds since the epoch; 0 while it works.", "resource", "namespace")
 )
 
@@ -145,7 +150,7 @@ func (c *Controller) Describe(descs chan<- *prometheus.Desc) {
 		collector.Describe(descs)
 	}
 	for _, desc := range []*prometheus.Desc{
-		configsDesc, workloadsDesc, changesWaitingDesc, staleDesc, longestWaitDesc, slowedDesc, queueDepthDesc, slowDesc, leftAloneDesc, leaderDesc, heldDesc, exposedDesc, fanOutsDesc, undeliveredDesc, watchUpDesc, brokenSinceDesc,
+		configsDesc, workloadsDesc, changesWaitingDesc, staleDesc, longestWaitDesc, slowedDesc, queueDepthDesc, slowDesc, leftAloneDesc, leaderDesc, heldDesc, exposedDesc, fanOutsDesc, undeliveredDesc, evictingDesc, watchUpDesc, brokenSinceDesc,
 	} {
 		descs <- desc
 	}
@@ -179,6 +184,7 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 	gauge(leftAloneDesc, float64(c.quarantine.Len()))
 	gauge(leaderDesc, series.Bool(c.leading.Load() && !c.options.DryRun))
 	c.gate.collect(gauge)
+	c.evictor.collect(gauge)
 	for _, s := range series.Largest(load.exposed, namedNamespaces, func(a, b float64) float64 { return a + b }) {
 		of, reason, _ := strings.Cut(s.Label, "/")
 		gauge(exposedDesc, s.Value, of, cmp.Or(reason, series.Other))

@@ -57,10 +57,11 @@ func (c *Controller) observeWorkload(w *workloadObservation) {
 }
 
 func (c *Controller) observeEnabled(w *catalog.Workload) {
-	former := c.timestampOf(w.Ref)
+	former, awaited := c.timestampOf(w.Ref), c.awaitsRollout(w.Ref)
 	if c.catalog.ObserveWorkload(*w) {
 		c.workloadChanged(w)
 	}
+	c.observeEviction(w.Ref, awaited)
 	if c.acts() && !c.gate.isBeginning(w.Ref) {
 		c.deliveries.resumeLate(w.Ref, former, time.Now())
 	}
@@ -74,6 +75,23 @@ func (c *Controller) timestampOf(ref catalog.WorkloadRef) string {
 		return w.Timestamp
 	}
 	return ""
+}
+
+// awaitsRollout reports whether a restart of a workload waits until its owner rolls out the pod template.
+func (c *Controller) awaitsRollout(ref catalog.WorkloadRef) bool {
+	w := c.catalog.Workload(ref)
+	return w != nil && w.AwaitsRollout()
+}
+
+// observeEviction lets a restart by eviction go on, or begin if the pod template is rolled out that it waited for.
+func (c *Controller) observeEviction(ref catalog.WorkloadRef, awaited bool) {
+	if !c.acts() {
+		return
+	}
+	c.evictor.observe(ref)
+	if awaited && !c.awaitsRollout(ref) {
+		c.restarter.askAgain(ref)
+	}
 }
 
 // workloadChanged queues the change of a workload.
@@ -134,6 +152,7 @@ func (c *Controller) drop(ref catalog.WorkloadRef) {
 	c.changes.Forget(ref)
 	c.restarter.Forget(ref)
 	c.deliveries.forget(ref)
+	c.evictor.forget(ref)
 	c.staleness.noteWorkload(ref)
 }
 
@@ -239,6 +258,7 @@ func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, 
 	}
 	for ref := range enabled {
 		c.staleness.noteWorkload(ref)
+		c.observeEviction(ref, true)
 		switch now := time.Now(); {
 		case !c.acts():
 		case shown == 0:

@@ -10,7 +10,7 @@ import (
 )
 
 // newPatch returns the JSON merge patch that carries out a decision: it records the checksums
-// with their basis and, for a restart, sets the timestamp and the cause on the pod template. The
+// with their basis and, for a restart that is not one by eviction, sets the timestamp and the cause on the pod template. The
 // resourceVersion makes the API server refuse the patch if the workload has changed.
 func newPatch(w *catalog.Workload, decision catalog.Decision, on catalog.Basis) (*workloadPatch, error) {
 	annotations, err := decision.Checksums.Annotations(on)
@@ -18,7 +18,7 @@ func newPatch(w *catalog.Workload, decision catalog.Decision, on catalog.Basis) 
 		return nil, fmt.Errorf("build patch: %w", err)
 	}
 	patch := &workloadPatch{Metadata: patchedMeta{ResourceVersion: w.ResourceVersion, Annotations: annotations}}
-	if decision.Outcome == catalog.Restart {
+	if decision.Outcome == catalog.Restart && w.Method() == catalog.ByTemplate {
 		restart := map[string]string{catalog.TimestampAnnotation: on.Timestamp, catalog.CauseAnnotation: causeNote(decision)}
 		patch.Spec = &patchedSpec{Template: patchedTemplate{Metadata: patchedMeta{Annotations: restart}}}
 	}
@@ -28,7 +28,7 @@ func newPatch(w *catalog.Workload, decision catalog.Decision, on catalog.Basis) 
 // timestampAfter returns the restart timestamp that the pod template has after a write at the
 // given time. Two restarts within a second must differ.
 func timestampAfter(w *catalog.Workload, outcome catalog.Outcome, at time.Time) string {
-	if outcome == catalog.Restart {
+	if outcome == catalog.Restart && w.Method() == catalog.ByTemplate {
 		return at.UTC().Format(time.RFC3339Nano)
 	}
 	return w.Timestamp

@@ -83,6 +83,9 @@ func (o *Options) permissions(workloads []*workloadKind) []apiclient.Permission 
 	}
 	permissions = append(permissions, apiclient.Permission{Verb: "list", Resource: "pods", Impact: "workloads without a trusted record do not restart"})
 	permissions = append(permissions, revisionPermissions()...)
+	if o.Evict && !o.DryRun {
+		permissions = append(permissions, apiclient.Permission{Verb: "create", Resource: "pods/eviction", Impact: "workloads do not restart that restart by eviction"})
+	}
 	return append(permissions,
 		apiclient.Permission{Verb: "create", Resource: "events", Impact: "Events do not report restarts"},
 		apiclient.Permission{Verb: "patch", Resource: "events", Impact: "repeated Events are not counted"})

@@ -54,13 +54,15 @@ func (r podReader) list(ctx context.Context, w *catalog.Workload) ([]livePod, er
 }
 
 // worst returns the worst condition of a workload's pods, and its reason. Of pods of an earlier
-// template it only reports that they are blocked.
+// template, and from before a restart by eviction, it only reports that they are blocked.
 func (r podReader) worst(ctx context.Context, w *catalog.Workload) (delivery.Condition, string, error) {
 	broken, blocked, now := make(map[origin]string), "", time.Now()
 	err := r.each(ctx, w, func() { clear(broken); blocked = "" }, func(pod *corev1.Pod, from origin) {
 		switch condition, reason := delivery.ConditionOf(pod, now); condition {
 		case delivery.Broken:
-			broken[from] = strings.Clone(reason)
+			if !w.IsEarlierPod(pod.CreationTimestamp.Time) {
+				broken[from] = strings.Clone(reason)
+			}
 		case delivery.Blocked:
 			blocked = strings.Clone(reason)
 		case delivery.Fine:

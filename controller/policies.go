@@ -15,7 +15,20 @@ func (g *gatekeeper) problemOf(w *catalog.Workload) string {
 	if w.Policy == nil {
 		return ""
 	}
-	return joinProblems(w.Policy.Problem, g.windows.problem(w.Policy.Window))
+	return joinProblems(w.Policy.Problem, g.problemOfMethod(w), g.windows.problem(w.Policy.Window))
+}
+
+// problemOfMethod describes why a workload cannot restart as it asks for, empty if it can.
+func (g *gatekeeper) problemOfMethod(w *catalog.Workload) string {
+	switch {
+	case w.Method() != catalog.ByEviction:
+		return ""
+	case w.Ref.Kind.IsCustom():
+		return "annotation " + catalog.MethodAnnotation + ": workloads of this kind do not restart by eviction, so restarts wait"
+	case !g.evicts:
+		return "annotation " + catalog.MethodAnnotation + ": the controller runs without the flag --evict, so restarts wait"
+	}
+	return ""
 }
 
 // leftOn describes what another tool has left behind on a workload; empty if there is nothing.

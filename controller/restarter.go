@@ -48,6 +48,7 @@ const (
 	reasonNotDelivered  = "RestartNotDelivered"
 	reasonHeld          = "RestartHeld"
 	reasonHalted        = "RestartsHalted"
+	reasonNotEvicted    = "PodNotEvicted"
 	reasonFanOut        = "FanOut"
 	reasonNotSupported  = "NotSupported"
 )
@@ -71,6 +72,7 @@ type restarter struct {
 	journal    *journal
 	deliveries *deliveries
 	gate       *gatekeeper
+	evictor    *evictor
 
 	// knowsConfigs reports whether all configs of a namespace have been listed.
 	knowsConfigs func(namespace string) bool

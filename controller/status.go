@@ -29,6 +29,7 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 		c.changes.each(lists.addPending)
 		c.restarter.backlogs.each(lists.addBacklog)
 		c.deliveries.each(lists.addRolling)
+		c.evictor.each(lists.addEviction)
 	}
 	list := func(state status.State) status.List[status.Entry] { return status.ListOf(lists.of[state], c.entry) }
 	o.Pending, o.Waiting, o.Held = list(status.Pending), list(status.Waiting), list(status.Held)
@@ -172,7 +173,9 @@ func (c *Controller) entry(s standing) status.Entry {
 	}
 	e.For = causeNote(*s.restart)
 	if w := c.catalog.Workload(s.ref); w != nil {
+		w = c.shown(w)
 		e.State, e.Pods = s.stateOf(w), podsOf(w)
+		c.noteEviction(&e, s.ref)
 	}
 	return e
 }

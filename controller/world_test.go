@@ -35,13 +35,14 @@ type world struct {
 	configMaps  map[string]*corev1.ConfigMap
 	secrets     map[string]*corev1.Secret
 	deployments map[string]*appsv1.Deployment
-	pods        map[string][]corev1.Pod // by namespace and selector
-	listings    []string                // of pods, likewise
-	refuse      int                     // the code of the answer to the next patches, 0 if they are accepted
-	refusePods  int                     // likewise for lists of pods
-	meanwhile   func()                  // what happens while the pods are listed next
-	patched     func()                  // what happens before the answer to the next patch arrives
-	passed      atomic.Int64            // makes what a test does visible to the goroutines of the controller
+	pods        map[string][]corev1.Pod                    // by namespace and selector
+	listings    []string                                   // of pods, likewise
+	refuse      int                                        // the code of the answer to the next patches, 0 if they are accepted
+	refusePods  int                                        // likewise for lists of pods
+	meanwhile   func()                                     // what happens while the pods are listed next
+	patched     func()                                     // what happens before the answer to the next patch arrives
+	answer      func(*http.Request) (code int, object any) // to what the world does not know, unless the code is 0
+	passed      atomic.Int64                               // makes what a test does visible to the goroutines of the controller
 }
 
 func newWorld(t testing.TB) *world {
@@ -173,6 +174,11 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.passed.Load()
 	path := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	resource, name := path[len(path)-1], path[len(path)-3]+"/"+path[len(path)-1]
+	if w.answer != nil {
+		if code, object := w.answer(r); code != 0 {
+			return w.respond(code, object)
+		}
+	}
 	switch {
 	case resource == "configmaps":
 		_, wanted, _ := strings.Cut(r.URL.Query().Get("fieldSelector"), "=")

@@ -12,6 +12,8 @@ type Workload struct {
 	Problems []string `json:"problems,omitempty"`
 	// ByHand says why its pods do not restart by themselves, empty if they do.
 	ByHand string `json:"byHand,omitempty"`
+	// Method is how its pods are replaced, empty if its pod template restarts them.
+	Method string `json:"method,omitempty"`
 	// GracePeriod is how many seconds a change waits for others.
 	GracePeriod float64 `json:"gracePeriodSeconds"`
 	// Wave, Window and Hold are those of its annotations.

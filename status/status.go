@@ -74,9 +74,10 @@ var States = []State{Settled, Soaking, Rolling, Deciding, Pending, Waiting, Slow
 type Entry struct {
 	Workload string `json:"workload"`
 	State    State  `json:"state"`
-	// Reason is why its restart may not begin, as in the metric of held workloads.
+	// Reason is why its restart may not begin, as in the metric of held workloads, or "eviction" if the restart has begun
+	// and its next eviction waits.
 	Reason string `json:"reason,omitempty"`
-	// On is the config whose fan-out or halt it waits for, and Text is why people hold it.
+	// On is the config whose fan-out or halt it waits for, and Text is why people hold it, or why no pod is evicted.
 	On   string `json:"on,omitempty"`
 	Text string `json:"text,omitempty"`
 	// Since is when it began to wait or to roll. Until is when the next step is due; zero if that is

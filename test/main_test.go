@@ -68,11 +68,11 @@ var placeApart = sync.OnceValues(func() (*place, error) { return openPlace() })
 
 // openPlace starts a cluster, with further arguments of "localcluster up".
 func openPlace(arguments ...string) (*place, error) {
-	return openPlaceWithPermissions([]string{"rbac.yaml", "rbac-upgrade.yaml", "rbac-namespaces.yaml"}, arguments...)
+	return openPlaceWithPermissions([]string{"rbac.yaml", "rbac-upgrade.yaml", "rbac-namespaces.yaml", "rbac-evict.yaml"}, arguments...)
 }
 
 // openPlaceWithPermissions starts a cluster where the controller has the permissions of these
-// manifests, with admission-policy.yaml in place.
+// manifests, with the admission policies in place.
 func openPlaceWithPermissions(names []string, arguments ...string) (*place, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
@@ -84,7 +84,7 @@ func openPlaceWithPermissions(names []string, arguments ...string) (*place, erro
 		return nil, err
 	}
 	undo.Add(cluster.Stop)
-	manifests, err := harness.Manifests(append(names, "admission-policy.yaml")...)
+	manifests, err := harness.Manifests(append(names, "admission-policy.yaml", "admission-policy-evict.yaml")...)
 	if err != nil {
 		return nil, err
 	}

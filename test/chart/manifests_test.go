@@ -61,6 +61,18 @@ var installations = []installation{
 		edits:  []string{elected, elected + "            - --namespace-annotations\n"},
 	},
 	{
+		name:   "with evictions",
+		values: values{"evict": true},
+		files:  strings.Fields("rbac.yaml rbac-evict.yaml admission-policy.yaml admission-policy-evict.yaml deployment.yaml " + optionalOnes),
+		edits:  []string{elected, elected + "            - --evict\n"},
+	},
+	{
+		name:   "with evictions in one namespace",
+		values: values{"namespaces": []string{"default"}, "evict": true},
+		files:  strings.Fields("rbac-namespaced.yaml rbac-evict-namespaced.yaml admission-policy.yaml admission-policy-evict.yaml deployment.yaml " + optionalOnes),
+		edits:  []string{elected, watchedOnly + "            - --evict\n"},
+	},
+	{
 		name:   "by default in one namespace",
 		values: values{"namespaces": []string{"default"}, "optIn": values{"byDefault": true}},
 		files:  strings.Fields("rbac-namespaced.yaml rbac-namespaces.yaml admission-policy.yaml deployment.yaml " + optionalOnes),

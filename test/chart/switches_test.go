@@ -72,6 +72,10 @@ func TestASwitchAddsAndRemovesObjects(t *testing.T) {
 			"ClusterRole /" + name + "-deployment-engine", "ClusterRoleBinding /" + name + "-deployment-engine",
 			"Role " + namespace + "/" + name + "-probe", "RoleBinding " + namespace + "/" + name + "-probe",
 		}, nil},
+		{"evictions", values{"evict": true}, []string{
+			"ClusterRole /" + name + "-evict", "ClusterRoleBinding /" + name + "-evict",
+			"ValidatingAdmissionPolicy /" + name + "-evict", "ValidatingAdmissionPolicyBinding /" + name + "-evict",
+		}, nil},
 		{"network policy", values{"networkPolicy": values{"enabled": true}}, []string{"NetworkPolicy " + namespace + "/" + name}, nil},
 		{"dashboard", values{"dashboard": values{"enabled": true}}, []string{"ConfigMap " + namespace + "/" + name + "-dashboard"}, nil},
 		{"rules", values{"monitors": values{"prometheusRule": values{"enabled": true}}}, []string{"PrometheusRule " + namespace + "/" + name}, nil},
@@ -124,6 +128,7 @@ func TestAValueBecomesAnArgument(t *testing.T) {
 		{values{"optIn": values{"ignoredNamespaces": []string{"preview-*", "b"}}}, "--ignore-namespace=preview-* --ignore-namespace=b"},
 		{values{"optIn": values{"understand": []string{"reloader", "wave"}}}, "--understand=reloader --understand=wave"},
 		{values{"workloads": []string{"rollouts.v1alpha1.argoproj.io", "gadgets.v1.example.com=.spec.job.template"}}, "--workload=rollouts.v1alpha1.argoproj.io --workload=gadgets.v1.example.com=.spec.job.template"},
+		{values{"evict": true}, "--evict"},
 		{values{"logFormat": "json"}, "--log-format=json"},
 		{values{"dryRun": true}, "--dry-run"},
 		{values{"namespaces": []string{"team-a", "team-b"}}, "--namespace=team-a --namespace=team-b"},

@@ -23,6 +23,9 @@
 {{- range .Values.workloads }}
 - {{ printf "--workload=%s" . | quote }}
 {{- end }}
+{{- if .Values.evict }}
+- --evict
+{{- end }}
 - --fan-out={{ .Values.fanOut.mode }}
 {{- with .Values.fanOut }}
 {{- if not (kindIs "invalid" .limit) }}

@@ -45,6 +45,7 @@ type Report struct {
 	Pods       string      `json:"pods"`
 	Last       *Restart    `json:"lastRestart,omitempty"`
 	Record     string      `json:"record"`
+	Method     string      `json:"method,omitempty"`
 	Wave       int16       `json:"wave"`
 	Windows    []string    `json:"windows"`
 	Holds      []string    `json:"holds"`
@@ -79,12 +80,12 @@ type ConfigRow struct {
 func Explain(in *Input) Report {
 	w := &in.Workload
 	r := Report{
-		Namespace: w.Ref.Namespace, Workload: w.Name(), Enabled: w.Enabled, Pods: in.pods(), Record: in.record(), Wave: w.Wave(),
+		Namespace: w.Ref.Namespace, Workload: w.Name(), Enabled: w.Enabled, Pods: in.pods(), Record: in.record(), Method: w.ByEviction(), Wave: w.Wave(),
 		Windows: in.windows(), Holds: in.holds(), Grace: "that of the controller", Halts: []string{}, Configs: in.configs(), Events: []string{},
 		OnlyLeader: OnlyLeader, now: in.Now,
 	}
-	if w.Timestamp != "" {
-		r.Last = &Restart{At: in.ago(w.Timestamp), Cause: w.Cause}
+	if at, cause := w.Restarted(); at != "" {
+		r.Last = &Restart{At: in.ago(at), Cause: cause}
 	}
 	if w.GracePeriod != nil {
 		r.Grace = w.GracePeriod.String()
@@ -332,6 +333,7 @@ func (in *Input) conclusion() string {
 		return name + " reads no ConfigMap or Secret, so no edit restarts it."
 	}
 	decision := in.decide()
+	restarted, _ := w.Restarted()
 	switch {
 	case decision.Outcome == catalog.Restart:
 		configs, names := in.changed(&decision)
@@ -340,8 +342,10 @@ func (in *Input) conclusion() string {
 		return name + " wants no pods; pods that start later read the present content."
 	case decision.Outcome == catalog.AskPods, decision.Outcome == catalog.AskConfigs:
 		return fmt.Sprintf("%s: the record alone does not decide, and the controller looks at the start times of the pods (%s).", name, decision.Reason)
-	case w.Timestamp != "" && !w.Rollout.IsWhole():
-		return fmt.Sprintf("%s is rolling, or cannot: it was restarted at %s, and not all of its pods run.", name, in.ago(w.Timestamp))
+	case restarted != "" && !w.Rollout.IsWhole():
+		return fmt.Sprintf("%s is rolling, or cannot: it was restarted at %s, and not all of its pods run.", name, in.ago(restarted))
+	case w.Evict > 0 && w.Method() == catalog.ByEviction:
+		return fmt.Sprintf("%s was restarted by eviction at %s; pods that were created before may be left.", name, in.ago(restarted))
 	}
 	if w.Applied.Checksums == nil {
 		return name + " has no record yet; the controller makes one after the grace period, if it runs and watches the namespace."

@@ -95,6 +95,12 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 			in.Configs = []*catalog.Config{configMap("debug", map[string]string{"com.xing.deployment-restart.hold": "approval"})}
 		}},
 		"it is halted, configmap/settings (LEVEL) has broken deployment/api, halted since 2026-11-20T11:46:46Z; revert it, or resume with: kubectl restarts resume -n shop configmap/settings k3v7x2ab": {edited, halted(halt)},
+		"was restarted by eviction at 2026-11-20T11:00:00Z (60m ago); pods that were created before may be left.": {
+			policy(catalog.WorkloadPolicy{Method: catalog.ByEviction}), func(in *explain.Input) { in.Workload.Evict = uint32(now.Add(-time.Hour).Unix()) }, //nolint:gosec // a time of this century
+		},
+		"its pod template has changed and is not rolled out": {edited, policy(catalog.WorkloadPolicy{Method: catalog.ByEviction}), func(in *explain.Input) {
+			in.Workload.TemplateHold, in.Workload.Rollout.Outdated = catalog.OnDelete, 1
+		}},
 		"it is paused": {edited, func(in *explain.Input) { in.Workload.Hold = catalog.Paused }},
 	} {
 		if got := explain.Explain(input(adjust...)).Conclusion; !strings.Contains(got, want) || !strings.HasPrefix(got, "deployment/web in shop ") || !strings.HasSuffix(got, ".") {

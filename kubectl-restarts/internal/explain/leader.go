@@ -28,6 +28,8 @@ func (l *FromLeader) conclusion(workload string, now time.Time) string {
 		return fmt.Sprintf("%s has not been looked at yet: %s.", workload, waitsFor(l.Gate, now))
 	case l.State == status.Failed && l.Last != nil && l.Last.Why != "":
 		return fmt.Sprintf("%s has failed after its restart: %s.", workload, strings.TrimSuffix(l.Last.Why, "."))
+	case l.Reason == "eviction":
+		return fmt.Sprintf("%s restarts by eviction, and no pod is evicted: %s.", workload, l.Text)
 	case l.isRolling() && l.Pods != nil:
 		return fmt.Sprintf("%s is %s: %d of %d pods updated, %d available.", workload, l.State, l.Pods.Updated, l.Pods.Wanted, l.Pods.Available)
 	}
@@ -97,6 +99,9 @@ func (l *FromLeader) lines(now time.Time) [][2]string {
 	state := string(l.State)
 	if !l.Since.IsZero() {
 		state += " for " + facts.Age(now.Sub(l.Since))
+	}
+	if l.Reason == "eviction" {
+		state += "; " + l.Text
 	}
 	if l.Exposed {
 		state += "; its pods have read the new content already"

@@ -36,6 +36,9 @@ func (r *Report) Print(w io.Writer) error {
 		line("  Cause", r.Last.Cause)
 	}
 	line("Record", r.Record)
+	if r.Method != "" {
+		line("Method", r.Method)
+	}
 	line("Wave", strconv.Itoa(int(r.Wave)))
 	lines("Window", "none that applies", r.Windows)
 	lines("Hold", "none", r.Holds)

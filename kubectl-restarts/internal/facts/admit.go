@@ -16,7 +16,7 @@ func (w *Workload) Admit(configs []*catalog.Config, everything string, halt *gat
 	wishes := w.Wishes(configs, everything)
 	isClosed, opens := wishes.Closed(func(window catalog.Wish) (bool, time.Time) { return Closed(window, now) })
 	return gate.Admit(&gate.Case{
-		Hold: cmp.Or(w.Hold.Prevents(), holdOf(wishes)), Halt: halt, CannotRoll: w.Hold != catalog.NoHold, IsClosed: isClosed, Opens: opens,
+		Hold: cmp.Or(w.Hold.Prevents(), holdOf(wishes), w.MethodHold(true)), Halt: halt, CannotRoll: w.Hold != catalog.NoHold, IsClosed: isClosed, Opens: opens,
 	}, now)
 }
 

@@ -3,6 +3,7 @@ package facts
 
 import (
 	"strings"
+	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
 )
@@ -23,6 +24,32 @@ func (w *Workload) Wave() int16 {
 		return 0
 	}
 	return w.Policy.Wave
+}
+
+// Restarted returns when the workload last restarted, empty if it never did, and what that was for. The record of a
+// restart by eviction shows it only as long as it is the last write of the record, or pods may be left.
+func (w *Workload) Restarted() (at, cause string) {
+	began, isUnderWay := w.EvictedAt()
+	switch {
+	case isUnderWay:
+	case w.Method() == catalog.ByEviction && w.Applied.Trusted && len(w.Applied.RestartedFor) > 0:
+		began = w.Applied.Written
+	default:
+		return w.Timestamp, w.Cause
+	}
+	causes := make([]string, 0, len(w.Applied.RestartedFor))
+	for _, r := range w.Applied.RestartedFor {
+		causes = append(causes, ConfigName(r.Config))
+	}
+	return began.UTC().Format(time.RFC3339), strings.Join(causes, "; ")
+}
+
+// ByEviction says how the workload restarts, empty if its pod template restarts it.
+func (w *Workload) ByEviction() string {
+	if w.Method() != catalog.ByEviction {
+		return ""
+	}
+	return "by eviction, one pod after the other"
 }
 
 // Name names the workload as kubectl does.

@@ -251,7 +251,7 @@ const earlier = time.Minute
 // pod returns a pod that runs with the present content.
 func (k *known) pod(w *facts.Workload) catalog.Pod {
 	started := k.Now.Add(-earlier)
-	pod := catalog.Pod{Mounted: started}
+	pod := catalog.Pod{Created: started, Mounted: started}
 	for _, container := range w.Readers() {
 		pod.Started = append(pod.Started, catalog.Start{Container: container, At: started})
 	}

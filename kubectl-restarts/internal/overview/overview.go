@@ -198,7 +198,8 @@ func newLook(in *Input) *look {
 
 func (l *look) row(w *facts.Workload) Row {
 	row := Row{Namespace: w.Ref.Namespace, Workload: w.Name(), Wave: w.Wave(), State: Settled}
-	restarted, err := time.Parse(time.RFC3339Nano, w.Timestamp)
+	last, cause := w.Restarted()
+	restarted, err := time.Parse(time.RFC3339Nano, last)
 	if err != nil {
 		restarted = time.Time{}
 	}
@@ -206,13 +207,13 @@ func (l *look) row(w *facts.Workload) Row {
 	switch {
 	case failed != nil && !w.Rollout.IsWhole():
 		row.State, row.Since, row.Why = Failed, failed.At, failed.Message
-	case w.Timestamp != "" && w.Rollout.GaveUp:
+	case last != "" && w.Rollout.GaveUp:
 		row.State, row.Since, row.Why = Failed, restarted, "its pods make no progress"
 	case !w.Applied.Contradicted.IsZero():
 		row.Since = w.Applied.Contradicted
 		row.State, row.Why = l.due(w, restarted)
-	case w.Timestamp != "" && w.Hold == catalog.NoHold && !w.Rollout.IsWhole():
-		row.State, row.Since, row.Why = Rolling, restarted, w.Cause
+	case last != "" && w.Hold == catalog.NoHold && !w.Rollout.IsWhole():
+		row.State, row.Since, row.Why = Rolling, restarted, cause
 	case w.Policy != nil && w.Policy.Hold != "":
 		row.State, row.Why = OnHold, w.Policy.Hold
 	}

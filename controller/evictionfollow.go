@@ -1,0 +1,49 @@
+package controller
+
+import (
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/controller/gate"
+)
+
+// restartID returns by which name the gate knows the restart of a workload that another process made.
+func restartID(w *catalog.Workload) string {
+	if at, isByEviction := w.EvictedAt(); isByEviction {
+		return "evict " + at.Format(time.RFC3339)
+	}
+	return w.Timestamp
+}
+
+// known returns a workload whose status says how far its restart has come, nil if the catalog does not know it, and
+// why no pod may be evicted, empty if one may.
+func (d *deliveries) known(ref catalog.WorkloadRef) (w *catalog.Workload, held string) {
+	if w = d.catalog.Workload(ref); w == nil {
+		return nil, ""
+	}
+	return d.evictor.statusOf(w)
+}
+
+// followEviction follows a restart by eviction that goes on and is not followed: another process may have begun it long
+// ago, or no pod could be evicted for so long that it was given up.
+func (d *deliveries) followEviction(w *catalog.Workload, now time.Time) {
+	if restart := d.of(w.Ref); restart != nil && restart.IsOf(w) {
+		return
+	}
+	d.adopt(w, now, now)
+}
+
+// adopt follows a restart that was made earlier, and makes the gate count it.
+func (d *deliveries) adopt(w *catalog.Workload, began, now time.Time) {
+	restart := &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, began), id: restartID(w), began: began, decision: d.restartedFor(w)}
+	standing := gate.Unwell
+	if w.Applied.WasWhole {
+		standing = gate.Well
+	}
+	request := d.gate.request(w, &restart.decision, 0, standing, now)
+	request.ID = restart.id
+	d.gate.resumed(request, now)
+	d.history.begin(w.Ref, restart.id, causeNote(restart.decision), began)
+	d.follow(w, restart)
+}

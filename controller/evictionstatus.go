@@ -1,0 +1,38 @@
+package controller
+
+import (
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// reasonEviction says that a restart by eviction is under way, and that its next eviction waits.
+const reasonEviction gate.Reason = "eviction"
+
+func standingOfEviction(ref catalog.WorkloadRef, row *eviction) standing {
+	s := standing{ref: ref, state: status.Rolling, since: row.seen}
+	if row.wait.isOutside() {
+		s.state, s.since, s.reason, s.by = status.Held, row.wait.since, reasonEviction, waitedFor{text: row.wait.text}
+	}
+	return s
+}
+
+// addEviction adds a restart by eviction that makes no progress, whatever its pods do.
+func (l entryLists) addEviction(ref catalog.WorkloadRef, row eviction) {
+	if row.wait.isOutside() {
+		l.add(standingOfEviction(ref, &row))
+	}
+}
+
+// shown returns a workload whose status says how far a restart by eviction has come.
+func (c *Controller) shown(w *catalog.Workload) *catalog.Workload {
+	shown, _ := c.evictor.statusOf(w)
+	return shown
+}
+
+// noteEviction completes what is known about a workload that rolls with what its next eviction waits for.
+func (c *Controller) noteEviction(e *status.Entry, ref catalog.WorkloadRef) {
+	if row, isUnderWay := c.evictor.of(ref); isUnderWay && row.wait.isOutside() {
+		e.Reason, e.Text = string(reasonEviction), row.wait.text
+	}
+}

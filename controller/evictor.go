@@ -1,0 +1,372 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/fairqueue"
+	"kubernetes-deployment-restart-controller/quarantine"
+)
+
+const (
+	// evictionWorkers is for how many workloads the evictor works at once. Each step takes two requests.
+	evictionWorkers = 2
+	// stepPause is after how long the evictor looks again, unless the status of the workload changes earlier; then after
+	// twice as long, up to longestPause. A look lists all pods, so looks are further apart if a list takes long: listing
+	// takes a tenth of the time at most.
+	stepPause    = 5 * time.Second
+	longestPause = time.Minute
+	listingShare = 10
+	// heldPause is after how long it asks again whether people hold the restart, which takes no request.
+	heldPause = 15 * time.Second
+)
+
+// evictor carries out the restarts by eviction that the restarter has recorded. Which pods are left follows from the
+// record and from the pods, so it goes on where another process stopped. Its methods may be called by several
+// goroutines at once.
+type evictor struct {
+	enabled    bool
+	catalog    *catalog.Catalog
+	gate       *gatekeeper
+	deliveries *deliveries
+	pods       podReader
+	core       rest.Interface
+	events     record.EventRecorder
+	metrics    *metrics
+	quarantine *quarantine.Set
+	log        *slog.Logger
+	queue      *fairqueue.Queue[catalog.WorkloadRef, struct{}]
+
+	mu   sync.Mutex
+	rows map[catalog.WorkloadRef]*eviction
+}
+
+// eviction is a restart by eviction that may not be over.
+type eviction struct {
+	of   uint32 // [catalog.Workload.Evict]
+	uid  types.UID
+	seen time.Time // since when this process knows the restart
+	// earlier is how many pods are left, if they were counted.
+	isCounted bool
+	earlier   int32
+	wait      evictionWait
+	// notBefore is when to look again at the earliest, looks is how often that was in vain since the last eviction, and
+	// refusals is how often in a row a pod was not evicted.
+	notBefore time.Time
+	looks     int
+	refusals  int
+	reported  bool // whether an Event has reported a refusal
+}
+
+// evictionWait is what the next eviction waits for; the zero value for nothing.
+type evictionWait struct {
+	reason evictionReason
+	text   string
+	since  time.Time
+}
+
+// evictionReason is a kind of wait. The set is closed, because a metric has it as a label.
+type evictionReason string
+
+const (
+	waitsForPods   evictionReason = "pods"              // the last pod has not been replaced
+	waitsForPerson evictionReason = "held"              // people hold the restart, or its content is halted
+	waitsForBudget evictionReason = "disruption-budget" // a PodDisruptionBudget refuses
+	waitsForError  evictionReason = "error"             // an eviction failed
+)
+
+var evictionReasons = []evictionReason{waitsForPods, waitsForPerson, waitsForBudget, waitsForError}
+
+// isOutside reports whether the wait has nothing to do with the pods of the workload.
+func (w *evictionWait) isOutside() bool { return w.reason != "" && w.reason != waitsForPods }
+
+func newEvictionQueue() *fairqueue.Queue[catalog.WorkloadRef, struct{}] {
+	return queueOf[struct{}](evictionWorkers, time.Second)
+}
+
+func (c *Controller) newEvictor(clients *apiclient.Clients) *evictor {
+	return &evictor{
+		enabled:    c.options.Evict,
+		catalog:    c.catalog,
+		gate:       c.gate,
+		deliveries: c.deliveries,
+		pods:       c.deliveries.pods,
+		core:       clients.Core.RESTClient(),
+		events:     c.recorder,
+		metrics:    c.metrics,
+		quarantine: c.quarantine,
+		log:        c.log,
+		queue:      newEvictionQueue(),
+		rows:       make(map[catalog.WorkloadRef]*eviction),
+	}
+}
+
+// observe takes in a workload that has changed, or its status. Only the process that leads calls it.
+func (e *evictor) observe(ref catalog.WorkloadRef) {
+	if !e.enabled {
+		return
+	}
+	w := e.catalog.Workload(ref)
+	if w == nil || w.Evict == 0 || w.Method() != catalog.ByEviction {
+		e.forget(ref)
+		return
+	}
+	e.mu.Lock()
+	if row := e.rows[ref]; row == nil || row.of != w.Evict || row.uid != w.UID {
+		e.rows[ref] = &eviction{of: w.Evict, uid: w.UID, seen: time.Now()}
+	}
+	e.mu.Unlock()
+	e.queue.Add(ref, struct{}{})
+}
+
+// observeAll takes in all workloads, as at the start of a leader.
+func (e *evictor) observeAll() {
+	if !e.enabled {
+		return
+	}
+	for _, ref := range e.catalog.Workloads() {
+		e.observe(ref)
+	}
+}
+
+func (e *evictor) forget(ref catalog.WorkloadRef) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.rows, ref)
+}
+
+// of returns the restart by eviction of a workload, and false if none is under way.
+func (e *evictor) of(ref catalog.WorkloadRef) (eviction, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if row := e.rows[ref]; row != nil {
+		return *row, true
+	}
+	return eviction{}, false
+}
+
+// each calls a function with each restart by eviction that may not be over.
+func (e *evictor) each(do func(catalog.WorkloadRef, eviction)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for ref, row := range e.rows {
+		do(ref, *row)
+	}
+}
+
+// update changes what is known of a restart by eviction, unless another one has begun.
+func (e *evictor) update(ref catalog.WorkloadRef, of uint32, change func(*eviction)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if row := e.rows[ref]; row != nil && row.of == of {
+		change(row)
+	}
+}
+
+// statusOf returns a workload whose status says how far a restart by eviction has come, and why no pod may be evicted
+// although the workload is ready for it; empty if one may.
+func (e *evictor) statusOf(w *catalog.Workload) (*catalog.Workload, string) {
+	row, isUnderWay := e.of(w.Ref)
+	if !isUnderWay || row.of != w.Evict {
+		return w, ""
+	}
+	earlier := row.earlier
+	if !row.isCounted {
+		earlier = max(1, w.Rollout.Wanted)
+	}
+	shown := *w
+	shown.Rollout = delivery.Evicting(w.Rollout, earlier)
+	if row.wait.isOutside() {
+		return &shown, row.wait.text
+	}
+	return &shown, ""
+}
+
+// run evicts pods until the context ends.
+func (e *evictor) run(ctx context.Context) {
+	e.queue.Run(ctx, func(ctx context.Context, ref catalog.WorkloadRef) {
+		if !e.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() { e.work(ctx, ref) }) {
+			e.forget(ref)
+		}
+	})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	clear(e.rows)
+}
+
+// work makes the next step of a restart by eviction.
+func (e *evictor) work(ctx context.Context, ref catalog.WorkloadRef) {
+	w := e.catalog.Workload(ref)
+	row, isUnderWay := e.of(ref)
+	if w == nil || !isUnderWay || w.Evict != row.of || w.Method() != catalog.ByEviction || w.Deleting {
+		return // whoever changes that brings the workload back
+	}
+	now := time.Now()
+	if pause := e.untilNext(w, &row, now); pause > 0 {
+		e.queue.AddAfter(ref, pause)
+		return
+	}
+	if why := e.heldBy(w, now); why != "" {
+		e.wait(w, evictionWait{waitsForPerson, why, now})
+		e.queue.AddAfter(ref, heldPause)
+		return
+	}
+	left, err := e.pods.left(ctx, w)
+	if err == nil {
+		e.note(w, left, now)
+		err = e.step(ctx, w, left.Next())
+	}
+	switch {
+	case err == nil:
+		e.queue.Forget(ref)
+	case ctx.Err() == nil:
+		e.failed(w, err)
+	}
+}
+
+// untilNext returns how long to wait before the next look. A time in the future is that of a clock that has jumped, or
+// was forged; until then, new pods would seem to be older than the restart.
+func (e *evictor) untilNext(w *catalog.Workload, row *eviction, now time.Time) time.Duration {
+	began, _ := w.EvictedAt()
+	next := row.seen.Add(catalog.EvictionDelay)
+	for _, other := range []time.Time{row.notBefore, began} {
+		if other.After(next) {
+			next = other
+		}
+	}
+	return min(next.Sub(now), longestWait)
+}
+
+// doubled returns a pause for the nth time in a row.
+func doubled(pause time.Duration, n int) time.Duration {
+	for ; n > 1 && pause < longestPause; n-- {
+		pause *= 2
+	}
+	return min(pause, longestPause)
+}
+
+// note notes how many pods are left, and when to look again at the earliest.
+func (e *evictor) note(w *catalog.Workload, left *delivery.Left, began time.Time) {
+	now := time.Now()
+	e.update(w.Ref, w.Evict, func(row *eviction) {
+		row.isCounted, row.earlier, row.notBefore = true, left.Earlier, now.Add(listingShare*now.Sub(began))
+	})
+	e.deliveries.observe(w.Ref)
+}
+
+// step carries out the next step.
+func (e *evictor) step(ctx context.Context, w *catalog.Workload, step delivery.Step) error {
+	switch {
+	case step.Evict != nil:
+		return e.evict(ctx, w, step.Evict)
+	case step.Wait != "":
+		e.wait(w, evictionWait{waitsForPods, step.Wait, time.Now()})
+		looks := 0
+		e.update(w.Ref, w.Evict, func(row *eviction) { row.looks++; looks = row.looks })
+		e.queue.AddAfter(w.Ref, doubled(stepPause, looks))
+		return nil
+	}
+	e.catalog.ObserveReplaced(w)
+	e.forget(w.Ref)
+	e.deliveries.observe(w.Ref)
+	e.log.Info("no pod is left to evict", "workload", w.Ref)
+	return nil
+}
+
+// evict evicts a pod.
+func (e *evictor) evict(ctx context.Context, w *catalog.Workload, pod *delivery.Evicted) error {
+	err := e.request(ctx, w.Ref.Namespace, pod)
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // another pod has its name by now
+	case err != nil:
+		return refused(err, pod)
+	default:
+		e.metrics.evictions.Inc()
+		e.log.Info("evicted a pod", "workload", w.Ref, "pod", pod.Name, "ready", pod.IsReady)
+		e.update(w.Ref, w.Evict, func(row *eviction) {
+			row.earlier, row.looks, row.refusals, row.reported = max(0, row.earlier-1), 0, 0, false
+		})
+		e.deliveries.followEviction(w, time.Now())
+		e.deliveries.observe(w.Ref)
+	}
+	e.wait(w, evictionWait{waitsForPods, "a pod has not been replaced", time.Now()})
+	e.queue.AddAfter(w.Ref, stepPause)
+	return nil
+}
+
+// heldBy returns why people hold a restart that is under way, empty if they do not: a halt must keep the content from
+// the pods that are left.
+func (e *evictor) heldBy(w *catalog.Workload, now time.Time) string {
+	decision := e.deliveries.restartedFor(w)
+	request := e.gate.request(w, &decision, 0, gate.Well, now)
+	if answer := e.gate.explain(request, now); answer.Reason.NeedsPerson() {
+		return describeWait(answer)
+	}
+	return ""
+}
+
+// wait notes what the next eviction waits for.
+func (e *evictor) wait(w *catalog.Workload, wait evictionWait) {
+	e.update(w.Ref, w.Evict, func(row *eviction) {
+		if row.wait.reason == wait.reason {
+			wait.since = row.wait.since
+		}
+		if row.wait.text != wait.text && wait.isOutside() {
+			e.log.Info("eviction waits", "workload", w.Ref, "reason", wait.reason, "why", wait.text)
+		}
+		row.wait = wait
+	})
+}
+
+// failed takes in that a pod was not evicted, or that the pods could not be read.
+func (e *evictor) failed(w *catalog.Workload, err error) {
+	wait, refusal := evictionWait{waitsForError, "trying again: " + err.Error(), time.Now()}, (*refusalError)(nil)
+	if errors.As(err, &refusal) {
+		wait.reason, wait.text = waitsForBudget, refusal.Error()
+	}
+	e.wait(w, wait)
+	isNews := false
+	e.update(w.Ref, w.Evict, func(row *eviction) {
+		row.refusals++
+		isNews = !row.reported && (refusal != nil || isPermanent(err) || row.refusals >= passingFailures)
+		row.reported = row.reported || isNews
+		if refusal != nil {
+			row.notBefore = time.Now().Add(refusal.pause(row.refusals))
+		}
+	})
+	if isNews {
+		e.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonNotEvicted, "cannot evict a pod, trying again: %s", wait.text)
+	}
+	if refusal != nil {
+		e.queue.Forget(w.Ref)
+		e.queue.AddAfter(w.Ref, refusal.pause(1))
+		return
+	}
+	e.metrics.evictionErrors.WithLabelValues(failureReason(err)).Inc()
+	e.log.Warn("cannot evict a pod, trying again", "workload", w.Ref, "error", err)
+	e.queue.Retry(w.Ref, failureOf(err))
+}
+
+// collect computes the metric of the restarts by eviction that are not over.
+func (e *evictor) collect(gauge func(desc *prometheus.Desc, value float64, labels ...string)) {
+	count := make(map[evictionReason]int)
+	e.each(func(_ catalog.WorkloadRef, row eviction) { count[cmp.Or(row.wait.reason, waitsForPods)]++ })
+	for _, reason := range evictionReasons {
+		gauge(evictingDesc, float64(count[reason]), string(reason))
+	}
+}
