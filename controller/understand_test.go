@@ -183,3 +183,24 @@ func TestWhatAnotherToolHasLeftBehindIsReportedOnce(t *testing.T) {
 		t.Errorf("explained: %q", explained.Problems)
 	}
 }
+
+func TestANewLeaderKnowsSinceWhenTheFormerOneUnderstoodAnotherTool(t *testing.T) {
+	w := ruled(t, understands(catalog.Reloader))
+	edited := &corev1.ConfigMap{ObjectMeta: w.meta("a/c"), Data: map[string]string{"k": "1"}}
+	edited.ManagedFields = []metav1.ManagedFieldsEntry{ownedSince(time.Now().Add(-20*time.Minute), `{"f:data":{"f:k":{}}}`)}
+	list(w, "configmaps", map[string]*corev1.ConfigMap{"a/c": edited})
+	w.runsForeign("a/web", map[string]string{reloaderAuto: "true"}, "c")
+	started := time.Now().Add(-30 * time.Minute)
+	if got := w.decidedFor(t, "a/web", started); got != catalog.RecordOnly {
+		t.Fatalf("decided to %s before it knew", got)
+	}
+	former := newOptIns(understands(catalog.Reloader), nil)
+	former.since = time.Now().Add(-time.Hour)
+	server := &haltServer{}
+	w.controller.halts.store = storeOf(t, server)
+	former.noteOn(&server.object)
+	w.controller.relearnOptIns(t.Context())
+	if got := w.decidedFor(t, "a/web", started); got != catalog.Restart {
+		t.Errorf("decided to %s", got)
+	}
+}
