@@ -355,3 +355,27 @@ func drain[F comparable](queue *fairqueue.Queue[catalog.WorkloadRef, F], work fu
 		queue.Done(ref)
 	}
 }
+
+// The pods that are left keep running with the old content, even if the one that was replaced runs after all.
+func TestAHaltStopsARestartByEvictionThatIsUnderWay(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.controller.gate.options = FanOutOptions{Gradual: true, Limit: 50}
+		w.controller.gate.reset()
+		w.controller.gate.setHaltsTried()
+		w.controller.gate.setHaltsKnown()
+		w.controller.gate.knowsWorkloads = func(string) bool { return true }
+		w.crashes = true
+		w.edited("a/c", "2")
+		w.pass(700) // longer than a rollout may make no progress
+		w.requireEvicted("web-1")
+		if halts := w.controller.Overview("", time.Now()).Halts.Items; len(halts) != 1 {
+			t.Fatalf("the halts are %+v", halts)
+		}
+		w.crashes = false
+		w.pass(300)
+		w.requireEvicted("web-1")
+		if held := w.controller.Overview("", time.Now()).Held.Items; len(held) != 1 || !strings.Contains(held[0].Text, "configmap/c has broken deployment/web") {
+			t.Errorf("held are %+v", held)
+		}
+	})
+}
