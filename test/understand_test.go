@@ -181,6 +181,15 @@ func TestASwitchFromReloaderMissesNoEditAndRestartsNothingTwice(t *testing.T) {
 	if outcomes := s.impact(2, "configmap/"+settings.name, "--key=used", "--controller-namespace="+s.installation.Namespace); outcomes["app"] != "restarts" {
 		t.Errorf("the plugin expects %v", outcomes)
 	}
+
+	// Our own annotation takes the place of theirs.
+	s.patch(app, fmt.Sprintf(`{"metadata":{"annotations":{%q:null,%q:"enabled"}}}`, reloaderAuto, enabledAnnotation))
+	s.settle()
+	if now := s.now(app); now.restartedAt() != before.restartedAt() {
+		t.Errorf("it restarted when its annotation was replaced, at %s", now.restartedAt())
+	}
+	s.edit(settings, set("used", "v6"))
+	s.awaitRestart(app, before)
 }
 
 func TestADeploymentThatReloaderHasLeftPausedIsReported(t *testing.T) {
@@ -197,6 +206,10 @@ func TestADeploymentThatReloaderHasLeftPausedIsReported(t *testing.T) {
 		t.Errorf("the Event is %s", event.Type)
 	}
 	before := s.awaitEnabled(app)
+	s.requirePlugin("1s", "explain", "deployment/app", "--controller-namespace="+s.installation.Namespace)
+	if events := s.kubectl("get", "events", "-n", s.namespace, "--field-selector", "reason=LeftBehind"); !strings.Contains(events, "deployment/app") {
+		t.Errorf("kubectl shows no Event about the Deployment:\n%s", events)
+	}
 	s.edit(settings, set("used", "v2"))
 	s.kubectl("-n", s.namespace, "rollout", "resume", "deployment/app")
 	s.kubectl("-n", s.namespace, "annotate", "deployment/app", "deployment.reloader.stakater.com/paused-at-")
