@@ -84,6 +84,7 @@ func (d *driver) value() string { return fmt.Sprintf("v%d", d.serial.Add(1)) }
 func (d *driver) setUp(ctx context.Context) error {
 	for _, name := range namespaces() {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		annotateNamespace(&namespace.ObjectMeta)
 		if _, err := d.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("create a namespace: %w", err)
 		}

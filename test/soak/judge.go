@@ -216,7 +216,7 @@ func sightOf(kind string, object metav1.Object, template *corev1.PodTemplateSpec
 	annotations := object.GetAnnotations()
 	s := model.Sight{
 		At: time.Now(), Version: versionOf(object), Listed: listed, Workload: refOf(kind, object), UID: string(object.GetUID()),
-		Created: object.GetCreationTimestamp().Time, Enabled: annotations[enabledAnnotation] == "enabled", WantsPods: wantsPods,
+		Created: object.GetCreationTimestamp().Time, Enabled: isEnabled(object), WantsPods: wantsPods,
 		Template: fingerprint(template), Terms: termsOf(annotations, time.Now()),
 	}
 	s.Wave, _ = strconv.Atoi(annotations[waveAnnotation]) // 0 if there is none

@@ -124,7 +124,7 @@ func (s *soak) open(ctx context.Context) error {
 		return err
 	}
 	s.cleanups.Add(s.cluster.Stop)
-	manifests, err := harness.Manifests("rbac.yaml", "rbac-deployment-engine.yaml", "admission-policy.yaml")
+	manifests, err := harness.Manifests("rbac.yaml", "rbac-deployment-engine.yaml", "rbac-namespaces.yaml", "admission-policy.yaml")
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (s *soak) open(ctx context.Context) error {
 	}
 	s.account = "system:serviceaccount:" + installation.Namespace + ":" + installation.ServiceAccount
 	s.replicas = &replicas{installation: installation, flags: []string{
-		"--restart-grace-period", strconv.Itoa(int(grace.Seconds())), "--deployment-engine=on",
+		"--restart-grace-period", strconv.Itoa(int(grace.Seconds())), "--deployment-engine=on", "--namespace-annotations",
 		"--restart-backoff-limit", backoffLimit.String(), "--leader-elect", "--controller-namespace", installation.Namespace,
 		"--leader-elect-lease-duration", "10s", "--leader-elect-renew-deadline", "8s", "--leader-elect-retry-period", "1s",
 		"--fan-out=gradual", "--restart-soak", restartSoak.String(), "--restart-deadline", restartDeadline.String(), "--fan-out-limit", strconv.Itoa(fanOutLimit),

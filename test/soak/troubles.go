@@ -110,7 +110,7 @@ func manyVariables(config string) corev1.PodSpec {
 }
 
 func hostileMeta(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": name}, Annotations: map[string]string{enabledAnnotation: "enabled"}}
+	return metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": name}, Annotations: map[string]string{enabledAnnotation: enabled}}
 }
 
 func hostileTemplate(name string, pod corev1.PodSpec) (*metav1.LabelSelector, corev1.PodTemplateSpec) {

@@ -19,9 +19,9 @@ func (d *driver) toggle(ctx context.Context, w *workload) error {
 	}
 	d.count("opt-in toggled")
 	w.enabled = !w.enabled
-	value := any("enabled")
-	if !w.enabled {
-		value = nil
+	var value any // removes the annotation
+	if own := w.optIn(); own != "" {
+		value = own
 	}
 	return d.patchWorkload(ctx, w, "opt", map[string]any{"metadata": map[string]any{"annotations": map[string]any{enabledAnnotation: value}}})
 }

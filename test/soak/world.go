@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	enabledAnnotation   = "com.xing.deployment-restart"
 	graceAnnotation     = "com.xing.deployment-restart.grace-period"
 	checksumsAnnotation = "com.xing.deployment-restart.applied-config-checksums"
 	basisAnnotation     = "com.xing.deployment-restart.applied-config-basis"
@@ -230,8 +229,8 @@ func (c *config) readersOf(key string) (readers []*workload) {
 
 func (d *workload) meta() metav1.ObjectMeta {
 	meta := metav1.ObjectMeta{Namespace: d.namespace, Name: d.name, Labels: map[string]string{"app": d.name}, Annotations: map[string]string{}}
-	if d.enabled {
-		meta.Annotations[enabledAnnotation] = "enabled"
+	if own := d.optIn(); own != "" {
+		meta.Annotations[enabledAnnotation] = own
 	}
 	if d.wave != 0 {
 		meta.Annotations[waveAnnotation] = strconv.Itoa(d.wave)
