@@ -32,7 +32,7 @@ func (m *Model) judgeDelays(ref WorkloadRef, life []Sight) (found []Violation) {
 		u := &life[0].Uses[i]
 		changes := m.changes(u)
 		for i, change := range changes {
-			limit := later(m.answerBy(h, u, &change, kept), afterWaits(change.End, m.options.Patience, waits))
+			limit := later(m.answerBy(h, u, &change, kept), m.turnBy(u.Config, changes[i:], waits))
 			if limit.Before(end) && !m.deletedBetween(u.Config, change.End, limit) && isOverlooked(life, change.Begin, limit) && !u.comesBack(changes, i, limit) {
 				found = append(found, Violation{ref, Overlooked, change.End, fmt.Sprintf(
 					"the record has not answered the change of %s %s at %s by %s", u.Config.Kind, u.Config.Name, clock(change.End), clock(limit))})
@@ -40,6 +40,36 @@ func (m *Model) judgeDelays(ref WorkloadRef, life []Sight) (found []Violation) {
 		}
 	}
 	return found
+}
+
+// manyReaders is how many workloads read a config whose slow start, of 1, 1, 2 and 4, leaves some of them out.
+const manyReaders = 8
+
+// turnBy returns when a change must be answered, the first of several of one config. A slow start begins
+// anew with each content, in another order, so if a config has many readers and changes again in the
+// meantime, the time begins anew, too.
+func (m *Model) turnBy(config ConfigRef, changes []Edit, waits []span) time.Time {
+	limit := afterWaits(changes[0].End, m.options.Patience, waits)
+	if m.readers(config) <= manyReaders {
+		return limit
+	}
+	for _, next := range changes[1:] {
+		if next.End.After(limit) {
+			break
+		}
+		limit = afterWaits(next.End, m.options.Patience, waits)
+	}
+	return limit
+}
+
+// readers returns how many workloads read a config.
+func (m *Model) readers(config ConfigRef) (readers int) {
+	for _, h := range m.workloads {
+		if len(h.sights) > 0 && slices.ContainsFunc(h.sights[0].Uses, func(u Use) bool { return u.Config == config }) {
+			readers++
+		}
+	}
+	return readers
 }
 
 // isOverlooked reports whether a workload was opted in from one time to another and kept its
