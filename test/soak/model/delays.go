@@ -30,9 +30,9 @@ func (m *Model) judgeDelays(ref WorkloadRef, life []Sight) (found []Violation) {
 	kept, waits := m.keepings(life, end), m.waits(ref, life, end)
 	for i := range life[0].Uses {
 		u := &life[0].Uses[i]
-		changes := m.changes(u)
+		changes, startsAnew := m.changes(u), m.readers(u.Config) > manyReaders
 		for i, change := range changes {
-			limit := later(m.answerBy(h, u, &change, kept), m.turnBy(u.Config, changes[i:], waits))
+			limit := later(m.answerBy(h, u, &change, kept), m.turnBy(changes[i:], waits, startsAnew))
 			if limit.Before(end) && !m.deletedBetween(u.Config, change.End, limit) && isOverlooked(life, change.Begin, limit) && !u.comesBack(changes, i, limit) {
 				found = append(found, Violation{ref, Overlooked, change.End, fmt.Sprintf(
 					"the record has not answered the change of %s %s at %s by %s", u.Config.Kind, u.Config.Name, clock(change.End), clock(limit))})
@@ -45,16 +45,12 @@ func (m *Model) judgeDelays(ref WorkloadRef, life []Sight) (found []Violation) {
 // manyReaders is how many workloads read a config whose slow start, of 1, 1, 2 and 4, leaves some of them out.
 const manyReaders = 8
 
-// turnBy returns when a change must be answered, the first of several of one config. A slow start begins
-// anew with each content, in another order, so if a config has many readers and changes again in the
-// meantime, the time begins anew, too.
-func (m *Model) turnBy(config ConfigRef, changes []Edit, waits []span) time.Time {
+// turnBy returns when a change must be answered, the first of several of one config. If the config has so many
+// readers that its slow start begins anew with each of them, so does the time.
+func (m *Model) turnBy(changes []Edit, waits []span, startsAnew bool) time.Time {
 	limit := afterWaits(changes[0].End, m.options.Patience, waits)
-	if m.readers(config) <= manyReaders {
-		return limit
-	}
 	for _, next := range changes[1:] {
-		if next.End.After(limit) {
+		if !startsAnew || next.End.After(limit) {
 			break
 		}
 		limit = afterWaits(next.End, m.options.Patience, waits)

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"strconv"
 	"testing"
 	"time"
 )
@@ -173,6 +174,25 @@ func TestTheTimeInWhichARestartIsHeldDoesNotCount(t *testing.T) {
 			p.hold(150, Terms{})
 			p.restart(220, "second")
 		}, []string{Overlooked}},
+		"for the slow start of a later content, if there are many readers": {func(p *play) {
+			p.crowd(manyReaders)
+			p.edit(20, "a=2 b=1")
+			p.edit(70, "a=3 b=1")
+			p.edit(120, "a=4 b=1")
+			p.restart(170, "fourth")
+		}, nil},
+		"but not for that of a content that came too late": {func(p *play) {
+			p.crowd(manyReaders)
+			p.edit(20, "a=2 b=1")
+			p.edit(90, "a=3 b=1")
+			p.restart(100, "third")
+		}, []string{Overlooked}},
+		"nor if there are few readers": {func(p *play) {
+			p.crowd(manyReaders - 1)
+			p.edit(20, "a=2 b=1")
+			p.edit(70, "a=3 b=1")
+			p.restart(100, "third")
+		}, []string{Overlooked}},
 		"but a hold of something else does": {func(p *play) {
 			p.Agree(TermsEdit{Begin: at(10), End: at(10), Config: other, Terms: onHold})
 			p.edit(20, "a=2 b=1")
@@ -185,6 +205,16 @@ func TestTheTimeInWhichARestartIsHeldDoesNotCount(t *testing.T) {
 			p.Note(at(400), "the end")
 			p.requireRules(t, c.want...)
 		})
+	}
+}
+
+// crowd adds workloads that read the same, and are not enabled.
+func (p *play) crowd(size int) {
+	for i := range size {
+		s := p.sight
+		s.Workload.Name += strconv.Itoa(i)
+		s.UID, s.At, s.Enabled = s.Workload.Name, at(0), false
+		p.See(s)
 	}
 }
 
