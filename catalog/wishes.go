@@ -48,12 +48,24 @@ const (
 	ByConfig
 )
 
-// Hold returns the hold that counts, and false if nothing holds the restart.
-func (w Wishes) Hold() (Wish, bool) {
+// Held says who holds the restart and why, by the hold that counts; empty if nobody does.
+func (w Wishes) Held() string {
 	for hold := range w.Holds() {
-		return hold, true
+		return hold.by() + " held: " + hold.Text
 	}
-	return Wish{}, false
+	return ""
+}
+
+// by names what a hold is written on.
+func (w Wish) by() string {
+	switch w.By {
+	case ByWorkload:
+		return "the workload is"
+	case ByConfig:
+		return "the " + w.Config.Kind.String() + "/" + w.Config.Name + " is"
+	case ByController:
+	}
+	return "all restarts are"
 }
 
 // Holds yields all holds, the one that counts first.

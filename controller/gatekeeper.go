@@ -116,7 +116,7 @@ func (g *gatekeeper) request(w *catalog.Workload, decision *catalog.Decision, wa
 		Causes:     g.causes(w, decision),
 	}
 	wishes := g.wishes(w, r.Causes)
-	r.Hold = cmp.Or(w.Hold.Prevents(), holdOf(wishes), w.MethodHold(g.evicts))
+	r.Hold = cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(g.evicts))
 	r.IsClosed, r.Opens = wishes.Closed(func(window catalog.Wish) (bool, time.Time) { return g.isClosed(window, now) })
 	return r
 }
@@ -189,18 +189,6 @@ func (g *gatekeeper) wishes(w *catalog.Workload, causes []gate.Cause) catalog.Wi
 			}
 		}
 	}}
-}
-
-// holdOf returns why people hold a restart, empty if they do not.
-func holdOf(wishes catalog.Wishes) string {
-	hold, _ := wishes.Hold()
-	switch {
-	case hold.Text == "" || hold.By == catalog.ByWorkload:
-		return hold.Text
-	case hold.By == catalog.ByConfig:
-		return "the " + configName(hold.Config) + " is held: " + hold.Text
-	}
-	return "all restarts are held: " + hold.Text
 }
 
 func (g *gatekeeper) everythingHeld() string {

@@ -180,10 +180,10 @@ func TestAnExplanationHasWhatTheAnnotationsAskForAndWhatIsWrongWithThem(t *testi
 	w.edited("a/c", "2")
 	settle(w)
 	got := w.controller.ExplainWorkload("deployment/a/web", time.Now())
-	if got.State != status.Held || got.Gate.Why != "an incident" || got.Hold != "an incident" || got.Wave != 3 || got.Window != "never" || len(got.Problems) != 2 {
+	if got.State != status.Held || got.Gate.Why != "the workload is held: an incident" || got.Hold != "an incident" || got.Wave != 3 || got.Window != "never" || len(got.Problems) != 2 {
 		t.Errorf("got %+v with %+v", got, got.Gate)
 	}
-	if e := w.overview().Held.Items[0]; e.Text != "an incident" || e.Reason != "hold" {
+	if e := w.overview().Held.Items[0]; e.Text != "the workload is held: an incident" || e.Reason != "hold" {
 		t.Errorf("held: %+v", e)
 	}
 	for _, unknown := range []string{"deployment/a/other", "configmap/a/c", "", "deployment/a", "x"} {

@@ -77,7 +77,7 @@ func TestAHeldWorkloadKeepsLaterWavesWaitingUntilItIsLetGo(t *testing.T) {
 	r := s.readersOf(database, client)
 	s.annotate(database, holdAnnotation, "the backup runs")
 	s.edit(settings, set("used", "v2"))
-	s.awaitEvent(database, "RestartHeld", "restart is held: the backup runs")
+	s.awaitEvent(database, "RestartHeld", "restart is held: the workload is held: the backup runs")
 	s.awaitMetric("held_workloads", map[string]string{"reason": "wave"}, 1)
 	s.settle()
 	r.requireRestarted()

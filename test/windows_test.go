@@ -128,7 +128,7 @@ func TestAHoldOfAWorkloadConcernsNobodyElse(t *testing.T) {
 	s.annotate(held, holdAnnotation, "the migration runs")
 	s.edit(settings, set("used", "v2"))
 	r.awaitRestarted(2)
-	s.awaitEvent(held, "RestartHeld", "restart is held: the migration runs")
+	s.awaitEvent(held, "RestartHeld", "restart is held: the workload is held: the migration runs")
 	s.settle()
 	r.requireRestarted(r.others(held)...)
 	s.annotate(held, holdAnnotation, "")

@@ -16,7 +16,7 @@ func (w *Workload) Admit(configs []*catalog.Config, everything string, halt *gat
 	wishes := w.Wishes(configs, everything)
 	isClosed, opens := wishes.Closed(func(window catalog.Wish) (bool, time.Time) { return Closed(window, now) })
 	return gate.Admit(&gate.Case{
-		Hold: cmp.Or(w.Hold.Prevents(), holdOf(wishes), w.MethodHold(true)), Halt: halt, CannotRoll: w.Hold != catalog.NoHold, IsClosed: isClosed, Opens: opens,
+		Hold: cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(true)), Halt: halt, CannotRoll: w.Hold != catalog.NoHold, IsClosed: isClosed, Opens: opens,
 	}, now)
 }
 
@@ -44,22 +44,6 @@ func isUrgent(config *catalog.Config) bool {
 // ContentID identifies the content of a ConfigMap.
 func ContentID(config *catalog.Config) string {
 	return config.Checksum([]catalog.Selection{{}}, catalog.ChecksumKey{}).String()
-}
-
-// holdOf returns why people hold a restart, empty if they do not.
-func holdOf(wishes catalog.Wishes) string {
-	hold, isHeld := wishes.Hold()
-	if !isHeld {
-		return ""
-	}
-	switch hold.By {
-	case catalog.ByWorkload:
-		return "the workload is held: " + hold.Text
-	case catalog.ByConfig:
-		return "the " + ConfigName(hold.Config) + " is held: " + hold.Text
-	case catalog.ByController:
-	}
-	return "all restarts are held: " + hold.Text
 }
 
 // Closed reports whether a window is closed, and when it opens; zero if it cannot be read or never
