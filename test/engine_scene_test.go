@@ -242,13 +242,14 @@ func (s *scene) engineSettles() {
 // changes any more: a rollout is over before that.
 func (s *scene) awaitNoPodTerminates() {
 	s.Helper()
+	isInStatus := s.minorVersion() >= 35 // the first version that has the field by default
 	s.eventually("no pods terminate", func(ctx context.Context) error {
 		all, err := s.client.AppsV1().Deployments(s.namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return err
 		}
 		for _, d := range all.Items {
-			if terminating := d.Status.TerminatingReplicas; terminating == nil || *terminating > 0 {
+			if terminating := d.Status.TerminatingReplicas; terminating == nil && isInStatus || terminating != nil && *terminating > 0 {
 				return fmt.Errorf("of %s some do", d.Name)
 			}
 		}

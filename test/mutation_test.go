@@ -17,6 +17,7 @@ import (
 // namespace, by the JSON patch that a CEL expression yields. It returns how to end that.
 func (s *scene) mutate(resource, expression string, isInForce func(context.Context) error) (end func()) {
 	s.Helper()
+	s.skipBefore(36, "MutatingAdmissionPolicies")
 	policies := s.client.AdmissionregistrationV1().MutatingAdmissionPolicies()
 	bindings := s.client.AdmissionregistrationV1().MutatingAdmissionPolicyBindings()
 	_, err := policies.Create(s.Context(), &registrationv1.MutatingAdmissionPolicy{

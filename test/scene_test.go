@@ -92,6 +92,24 @@ func skipIfShort(t *testing.T) {
 	}
 }
 
+// minorVersion returns the minor version of the API server's Kubernetes 1.
+func (s *scene) minorVersion() int {
+	s.Helper()
+	version, err := s.client.Discovery().ServerVersion()
+	s.must(err)
+	minor, err := strconv.Atoi(version.Minor)
+	s.must(err)
+	return minor
+}
+
+// skipBefore ends the test without a result on versions of Kubernetes before 1.minor, which lack something.
+func (s *scene) skipBefore(minor int, what string) {
+	s.Helper()
+	if present := s.minorVersion(); present < minor {
+		s.Skipf("Kubernetes 1.%d has no %s", present, what)
+	}
+}
+
 var (
 	namespaces    atomic.Int64
 	notInANameRun = regexp.MustCompile(`[^a-z0-9]+`)
