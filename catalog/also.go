@@ -70,16 +70,3 @@ func (e entry) isOneConfig() error {
 	}
 	return nil
 }
-
-// A config of another namespace that a workload names has a name with a slash in the workload's own
-// namespace: NAMESPACE/NAME. So whatever becomes of it there is told apart from what becomes of the config
-// itself.
-
-// IsShared reports whether the config is one of another namespace.
-func (r ConfigRef) IsShared() bool { return strings.Contains(r.Name, "/") }
-
-// isConfigName reports whether a text is the name of a config, or NAMESPACE/NAME.
-func isConfigName(text string) bool {
-	namespace, name, isShared := strings.Cut(text, "/")
-	return namespace != "" && (!isShared || name != "" && !strings.Contains(name, "/"))
-}

@@ -135,18 +135,25 @@ func (c *Catalog) arrive(a *arrival) {
 func (c *Catalog) oldestRecord(config ConfigRef, now time.Time) Sighting {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	oldest, readers := Sighting{now, c.moment}, c.referencing[config]
-	for ref := range readers.all {
-		w := c.workload(ref)
-		if w == nil || !w.Applied.Trusted && w.Applied.Written.IsZero() {
-			continue
-		}
-		oldest.Seen = min(oldest.Seen, w.RecordSeen)
-		if w.Applied.Written.Before(oldest.At) {
-			oldest.At = w.Applied.Written
+	oldest := Sighting{now, c.moment}
+	for _, name := range append(c.namesElsewhere(config), config) {
+		readers := c.referencing[name]
+		for ref := range readers.all {
+			c.notRecordedBefore(&oldest, c.workload(ref))
 		}
 	}
 	return oldest
+}
+
+// notRecordedBefore makes a sighting no later than the record of a workload, which may be nil.
+func (c *Catalog) notRecordedBefore(oldest *Sighting, w *Workload) {
+	if w == nil || !w.Applied.Trusted && w.Applied.Written.IsZero() {
+		return
+	}
+	oldest.Seen = min(oldest.Seen, w.RecordSeen)
+	if w.Applied.Written.Before(oldest.At) {
+		oldest.At = w.Applied.Written
+	}
 }
 
 // putConfig takes in a config that has arrived.
@@ -158,6 +165,7 @@ func (c *Catalog) putConfig(a *arrival) (news bool) {
 	}
 	a.stamp(c.moment)
 	isToggled := a.followIgnored(previous, c.moment)
+	isToggled = a.followSharing(previous, c.moment) || isToggled
 	if previous != nil && !previous.Deleted {
 		a.config.Created, a.config.Appeared = previous.Created, previous.Appeared
 	} else {

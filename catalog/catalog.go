@@ -27,6 +27,7 @@ type Catalog struct {
 	// workloadKinds are the kinds of which there has been a workload.
 	workloadKinds []WorkloadKind
 	referencing   map[ConfigRef]workloadSet
+	elsewhere     readersElsewhere
 }
 
 // New returns an empty catalog for configs of these kinds, or of all kinds if no kind is given.
@@ -39,6 +40,7 @@ func New(kinds ...ConfigKind) *Catalog {
 		past:        make(map[ConfigRef][]Past),
 		workloads:   newScopes[WorkloadKind, *Workload](),
 		referencing: make(map[ConfigRef]workloadSet),
+		elsewhere:   make(readersElsewhere),
 	}
 }
 
@@ -48,6 +50,8 @@ type View struct {
 	Workload *Workload
 	// Configs holds the referenced configs that are known.
 	Configs map[ConfigRef]*Config
+	// Sources holds those that are of other namespaces, as the catalog keeps them; see [View.Source].
+	Sources map[ConfigRef]*Config
 	// Past holds the past contents of these configs, the oldest first. Configs without past
 	// contents are absent.
 	Past     map[ConfigRef][]Past
@@ -98,6 +102,10 @@ func (c *Catalog) View(ref WorkloadRef) (View, bool) {
 	view := View{Workload: workload.readWith(c.key), Configs: make(map[ConfigRef]*Config), Sequence: c.moment, Complete: c.complete, Key: c.key}
 	view.Listing = c.listing[""] > 0 || c.listing[ref.Namespace] > 0
 	for _, reference := range workload.References {
+		if reference.Channel == API && reference.Config.IsShared() {
+			view.addShared(c, reference.Config)
+			continue
+		}
 		if config := c.config(reference.Config); config != nil {
 			view.Configs[reference.Config] = config
 		}
@@ -163,8 +171,8 @@ func (c *Catalog) Size() (configs, workloads int) {
 }
 
 // ObserveConfig takes in a config that the watch showed at the given time. It reports whether
-// it is news to a workload: the config is new, its content changed, or it is ignored from now on or no
-// longer; and at least one workload references it.
+// it is news to a workload: the config is new, its content changed, it is ignored from now on or no
+// longer, or shared with others than before; and at least one workload references it.
 func (c *Catalog) ObserveConfig(config Config, at time.Time) bool {
 	return c.take(newArrival(config, at, false))
 }
@@ -181,7 +189,7 @@ func (c *Catalog) ForgetConfig(ref ConfigRef, at time.Time) {
 
 func (c *Catalog) isReferenced(ref ConfigRef) bool {
 	_, referenced := c.referencing[ref]
-	return referenced
+	return referenced || c.isSharedWithAny(ref)
 }
 
 // removeConfig reports whether the config existed and is referenced.
@@ -195,7 +203,7 @@ func (c *Catalog) removeConfig(ref ConfigRef, at time.Time) bool {
 		return false
 	}
 	deleted := *config
-	deleted.Deleted, deleted.Policy = true, nil
+	deleted.Deleted, deleted.Policy = true, config.Policy.whenGone()
 	c.keepConfig(&deleted)
 	c.past[ref] = withGone(c.past[ref], Sighting{at, c.moment})
 	c.gone++
@@ -336,6 +344,9 @@ func (c *Catalog) reference(config ConfigRef, workload WorkloadRef) {
 	referencing := c.referencing[config]
 	referencing.add(workload)
 	c.referencing[config] = referencing
+	if config.IsShared() {
+		c.elsewhere.add(config)
+	}
 }
 
 // unreference removes a workload from the set of workloads that reference a config. The catalog
@@ -346,7 +357,17 @@ func (c *Catalog) unreference(config ConfigRef, workload WorkloadRef) {
 		c.referencing[config] = referencing
 		return
 	}
-	delete(c.referencing, config)
+	if delete(c.referencing, config); config.IsShared() {
+		c.elsewhere.remove(config)
+		config = config.Source()
+	}
+	if !c.isReferenced(config) {
+		c.forgetUnreferenced(config)
+	}
+}
+
+// forgetUnreferenced forgets what is only kept of configs that are referenced.
+func (c *Catalog) forgetUnreferenced(config ConfigRef) {
 	delete(c.past, config)
 	if c.gone == 0 {
 		return

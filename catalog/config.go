@@ -191,7 +191,7 @@ func (c *Config) Checksum(selections []Selection, key ChecksumKey) Checksum {
 // checksumOf returns the checksum to record of the given keys of the config.
 func (c *Config) checksumOf(seen []Key, key ChecksumKey) Checksum {
 	if c.Ref.Kind.IsSecret() {
-		return key.checksum(c.Ref, seen)
+		return key.checksum(c.Ref.Source(), seen)
 	}
 	return setChecksum(seen)
 }

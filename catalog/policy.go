@@ -62,6 +62,10 @@ type ConfigPolicy struct {
 	Window, Hold string
 	// Ignored means that changes of the config restart nobody.
 	Ignored bool
+	// Readers are patterns of the namespaces with which the config is shared, separated by commas; see
+	// [ReadersAnnotation]. Shared is how they have changed, nil if they have not; a [Catalog] sets it.
+	Readers string
+	Shared  *sharing
 	// CountsAfter is the moment after which its edits count again, if the watch showed that it was
 	// ignored before; otherwise 0. A [Catalog] sets it.
 	CountsAfter Sequence
@@ -117,6 +121,7 @@ func readConfigPolicy(meta *metav1.ObjectMeta) *ConfigPolicy {
 	r := policyReader{annotations: meta.Annotations}
 	policy := ConfigPolicy{
 		Ignored: r.ignored(),
+		Readers: r.readers(),
 		FanOut:  r.fanOut(),
 		Window:  r.window(),
 		Hold:    r.hold(),

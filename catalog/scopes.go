@@ -69,8 +69,12 @@ func (r ConfigRef) scope() scope[ConfigKind]     { return scope[ConfigKind]{r.Ki
 func (r WorkloadRef) scope() scope[WorkloadKind] { return scope[WorkloadKind]{r.Kind, r.Namespace} }
 
 // config returns what the catalog knows about a config, or nil if it does not know the
-// config.
+// config, or if the config is one of another namespace that is gone or not shared.
 func (c *Catalog) config(ref ConfigRef) *Config {
+	if source := ref.Source(); source != ref {
+		config, _ := c.configs.get(source.scope(), source.Name)
+		return config.As(ref)
+	}
 	config, _ := c.configs.get(ref.scope(), ref.Name)
 	return config
 }

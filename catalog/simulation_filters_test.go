@@ -16,9 +16,12 @@ import (
 type cell struct{ config, key string }
 
 // The pod template refers to all of them but one.
-var cells = []cell{{"web", "key"}, {"web", "other"}, {"shop", "key"}, {"flags", "other"}, unmentioned}
+var cells = []cell{{"web", "key"}, {"web", "other"}, {"shop", "key"}, {"flags", "other"}, unmentioned, elsewhere}
 
-var unmentioned = cell{"flags", "key"}
+var (
+	unmentioned = cell{"flags", "key"}
+	elsewhere   = cell{"flags of others", "key"} // in another namespace
+)
 
 // filters are annotations of a workload, with the cells that count by them.
 var filters = []struct {
@@ -33,16 +36,18 @@ var filters = []struct {
 	{map[string]string{OnlyAnnotation: "configmap/web:*y"}, []cell{{"web", "key"}}, nil},
 	{map[string]string{OnlyAnnotation: "configmap/*:key", IgnoreAnnotation: "configmap/w*:k*"}, []cell{{"shop", "key"}}, nil},
 	{map[string]string{IgnoreAnnotation: "configmap/*"}, nil, nil},
-	{map[string]string{AlsoAnnotation: "configmap/flags"}, cells, nil},
-	{map[string]string{AlsoAnnotation: "configmap/flags:k*"}, cells, nil},
+	{map[string]string{AlsoAnnotation: "configmap/flags"}, cells[:5], nil},
+	{map[string]string{AlsoAnnotation: "configmap/flags:k*"}, cells[:5], nil},
+	{map[string]string{AlsoAnnotation: "configmap/flags,configmap/others/flags"}, cells, nil},
+	{map[string]string{AlsoAnnotation: "configmap/others/flags:key", OnlyAnnotation: "configmap/web", IgnoreAnnotation: "configmap/*"}, []cell{elsewhere}, nil},
 	{map[string]string{AlsoAnnotation: "configmap/flags:key", OnlyAnnotation: "configmap/web"}, []cell{{"web", "key"}, {"web", "other"}, unmentioned}, nil},
 	{map[string]string{AlsoAnnotation: "configmap/ns/flags", OnlyAnnotation: "configmap/none"}, []cell{{"flags", "other"}, unmentioned}, nil},
 	{map[string]string{AlsoAnnotation: "configmap/flags", IgnoreAnnotation: "configmap/flags:ot*"}, []cell{{"web", "key"}, {"web", "other"}, {"shop", "key"}, unmentioned}, nil},
 	{map[string]string{AlsoAnnotation: "configmap/shop, configmap/web:o*", OnlyAnnotation: "configmap/*:key", IgnoreAnnotation: "configmap/web:key"}, []cell{{"web", "other"}, {"shop", "key"}}, nil},
 	{map[string]string{AlsoAnnotation: "configmap/flags", IgnoreAnnotation: "configmap/flags"}, []cell{{"web", "key"}, {"web", "other"}, {"shop", "key"}}, nil},
-	{map[string]string{reloaderSearch: "true"}, cells[:4], configNames},
+	{map[string]string{reloaderSearch: "true"}, cells[:4], configNames[:3]},
 	{map[string]string{reloaderSearch: "true", configMapNamed: "w.*"}, cells[:4], configNames[:2]},
-	{map[string]string{reloaderSearch: "true", configMapNamed: "flags"}, cells, configNames[1:]},
+	{map[string]string{reloaderSearch: "true", configMapNamed: "flags"}, cells[:5], configNames[1:3]},
 }
 
 // filteredWorld is a cluster in which the filter of a workload changes among the edits of what its
@@ -66,22 +71,25 @@ type filteredWorld struct {
 // rule is which filter a workload has, and which configs are ignored by their own annotation.
 type rule struct {
 	filter  int
-	ignores [3]bool // as in configNames
-	marks   [3]bool
+	ignores [4]bool // as in configNames
+	marks   [4]bool
+	// hides means that the config of others is not shared.
+	hides bool
 }
 
-var configNames = []string{"flags", "shop", "web"}
+var configNames = []string{"flags", "shop", "web", elsewhere.config}
 
 func (r rule) isIgnored(config string) bool { return r.ignores[slices.Index(configNames, config)] }
 
 func (r rule) counts(c cell) bool {
 	filter := filters[r.filter]
 	lacksMark := slices.Contains(filter.needsMark, c.config) && !r.marks[slices.Index(configNames, c.config)]
-	return !r.isIgnored(c.config) && !lacksMark && slices.Contains(filter.counting, c)
+	return !r.isIgnored(c.config) && !lacksMark && !(c == elsewhere && r.hides) && slices.Contains(filter.counting, c)
 }
 
 func (r rule) differs(other rule) bool {
-	return slices.ContainsFunc(cells, func(c cell) bool { return r.counts(c) != other.counts(c) })
+	isHidden := r.hides || other.hides // the record keeps what it has of a config that is not shared
+	return slices.ContainsFunc(cells, func(c cell) bool { return r.counts(c) != other.counts(c) && !(c == elsewhere && isHidden) })
 }
 
 type filteredEdit struct {
@@ -122,8 +130,15 @@ func (w *filteredWorld) configMaps() (all []*corev1.ConfigMap) {
 
 func (w *filteredWorld) configMap(name string) *corev1.ConfigMap {
 	cm := configMap(name, data{})
+	if name == elsewhere.config {
+		cm = configMap("flags", data{})
+		if cm.Namespace = "others"; !w.present.hides {
+			cm.Annotations = map[string]string{ReadersAnnotation: "n?"}
+		}
+	}
 	if w.present.isIgnored(name) {
-		cm.Annotations = map[string]string{IgnoreAnnotation: "true"}
+		cm.Annotations = maps.Clone(cm.Annotations)
+		metav1.SetMetaDataAnnotation(&cm.ObjectMeta, IgnoreAnnotation, "true")
 	}
 	if w.present.marks[slices.Index(configNames, name)] {
 		metav1.SetMetaDataAnnotation(&cm.ObjectMeta, reloaderMatch, "true")
@@ -167,7 +182,8 @@ func (w *filteredWorld) edit(t *rapid.T) {
 	counts, isRecorded := w.present.counts(c), w.recordedBy.counts(c)
 	// Nobody knows whether an edit came before the filter that lets it count, if no controller watched.
 	isDue := counts && (!w.away || isRecorded)
-	w.edits = append(w.edits, filteredEdit{c, w.now, isDue, isRecorded || w.isOutdated || w.isHiddenForNow(c)})
+	isNotShown := c == elsewhere && w.present.hides && !w.away // whatever the record says of it
+	w.edits = append(w.edits, filteredEdit{c, w.now, isDue, isRecorded && !isNotShown || w.isOutdated || w.isHiddenForNow(c)})
 	w.showConfig(c.config)
 }
 
@@ -203,6 +219,23 @@ func (w *filteredWorld) markConfig(t *rapid.T) {
 	w.showConfig(configNames[i])
 }
 
+// share shares the config of others, or ends that.
+func (w *filteredWorld) share(*rapid.T) {
+	w.present.hides = !w.present.hides
+	w.noteUncounted()
+	w.showConfig(elsewhere.config)
+	if w.away {
+		w.forgetSharing()
+	}
+}
+
+// forgetSharing lets edits of the config of others be possible reasons: nobody knows whether they came before.
+func (w *filteredWorld) forgetSharing() {
+	for i := range w.edits {
+		w.edits[i].isPossible = w.edits[i].isPossible || w.edits[i].cell == elsewhere
+	}
+}
+
 // noteUncounted notes that what does not count any more is no reason to restart.
 func (w *filteredWorld) noteUncounted() {
 	for i := range w.edits {
@@ -231,6 +264,7 @@ func (w *filteredWorld) changeFilter(t *rapid.T) {
 
 func (w *filteredWorld) stop(*rapid.T) {
 	w.away = true
+	w.forgetSharing()
 	w.forget(w.isOutdated, w.now)
 	for i := range w.edits { // the next process does not know that the filter came before the edit
 		if e := &w.edits[i]; !w.recordedBy.counts(e.cell) {
@@ -340,6 +374,9 @@ func TestPodsRestartForTheEditsThatCountWhileFiltersChange(t *testing.T) {
 	playHistories(t, "3000")
 	rapid.Check(t, func(t *rapid.T) {
 		w := newFilteredWorld()
+		if rapid.Bool().Draw(t, "filtered") {
+			w.changeFilter(t)
+		}
 		if w.deployment.ManagedFields = nil; rapid.Bool().Draw(t, "recorded") {
 			w.deployment.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noon, annotationField(EnabledAnnotation))}
 			w.now = 5
@@ -347,7 +384,7 @@ func TestPodsRestartForTheEditsThatCountWhileFiltersChange(t *testing.T) {
 		}
 		actions := map[string]func(*rapid.T){
 			"edit": w.edit, "change the filter": w.changeFilter, "release": w.release, "replace a pod": w.replaceAPod, "drop the record": w.dropTheRecord,
-			"ignore a config": w.ignoreConfig, "mark a config": w.markConfig,
+			"ignore a config": w.ignoreConfig, "mark a config": w.markConfig, "share": w.share,
 			"stop": w.stop, "start": w.start, "decide": w.decide,
 		}
 		names := rapid.Permutation(slices.Sorted(maps.Keys(actions))).Draw(t, "actions")

@@ -67,7 +67,7 @@ func (r *configReader) originals(ctx context.Context, view *catalog.View) (map[c
 // knows is no older than the workload's record.
 func (r *configReader) confirm(ctx context.Context, view *catalog.View) error {
 	for _, ref := range view.Unconfirmed() {
-		config := view.Configs[ref]
+		config := view.Source(ref)
 		known := r.recall(config)
 		if known.confirmed >= view.Workload.RecordSeen {
 			continue
@@ -106,6 +106,7 @@ func (r *configReader) read(ctx context.Context, known *catalog.Config) (metav1.
 // watches. It returns nil if there is no such object.
 func (r *configReader) find(ctx context.Context, ref catalog.ConfigRef) (runtime.Object, error) {
 	options := onlyNamed(ref.Name)
+	ref = ref.Source()
 	list, err := r.core.RESTClient().Get().
 		Namespace(ref.Namespace).
 		Resource(kindOfConfig(ref.Kind).resource).

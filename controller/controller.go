@@ -201,10 +201,13 @@ func (c *Controller) newDeliveries(clients *apiclient.Clients) *deliveries {
 
 func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 	return &restarter{
-		catalog:       c.catalog,
-		optIns:        c.optIns,
-		changes:       c.changes,
-		knowsConfigs:  c.watches.knowConfigs,
+		catalog:      c.catalog,
+		optIns:       c.optIns,
+		changes:      c.changes,
+		knowsConfigs: c.watches.knowConfigs,
+		watches: func(namespace string) bool {
+			return c.options.watchesNamespace(namespace) && !c.optIns.rules.Ignores(namespace)
+		},
 		pods:          podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient(), kinds: c.custom},
 		configs:       configReader{core: clients.Core},
 		workloads:     workloadWriter{apps: clients.Apps.RESTClient(), kinds: c.custom, rules: &c.optIns.rules},

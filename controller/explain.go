@@ -40,7 +40,7 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 	if w.Policy != nil {
 		explained.Window, explained.Hold = w.Policy.Window, w.Policy.Hold
 	}
-	for _, problem := range []string{w.Problem, c.gate.problemOf(w), leftOn(w), tooManyReferences(w)} {
+	for _, problem := range []string{w.Problem, c.gate.problemOf(w), c.restarter.unwatched(w), leftOn(w), tooManyReferences(w)} {
 		if problem != "" {
 			explained.Problems = append(explained.Problems, brief.Text(problem))
 		}

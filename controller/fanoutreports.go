@@ -57,8 +57,12 @@ func newFanOutReports(g *gatekeeper, configs configEvents, log *slog.Logger) *fa
 	return &fanOutReports{gate: g, configs: configs, log: log, of: make(map[string]int), reported: make(map[gate.FanOut]reportedProgress)}
 }
 
-// note creates an Event on a config soon.
+// note creates an Event on a config soon. The owner of a config that is shared with other namespaces hears nothing of
+// the workloads there.
 func (r *fanOutReports) note(config catalog.ConfigRef, eventType, reason, message string) {
+	if config.IsShared() {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.waiting) >= maxReports || r.of[config.Namespace] >= maxReportsOf {

@@ -156,7 +156,7 @@ func (k *haltKeeper) knows(config catalog.ConfigRef) bool {
 	if gate.IsGroup(config) {
 		return k.knowsAllConfigs()
 	}
-	return k.knowsConfigs(config.Namespace)
+	return k.knowsConfigs(config.Namespace) && k.knowsConfigs(config.Source().Namespace)
 }
 
 // sync takes in what the ConfigMap says, and writes what it lacks.
@@ -310,7 +310,8 @@ func (k *haltKeeper) isOurs(entry string) bool {
 // entryOf names the entry of a config. Names of entries may not have slashes, and are shorter than the
 // longest names of configs.
 func entryOf(config string) string {
-	name := strings.NewReplacer("/", ".", "*", "_").Replace(config)
+	parts := strings.SplitN(config, "/", 3) // the last one has a slash if the config is one of another namespace
+	name := strings.NewReplacer("/", "_", "*", "_").Replace(strings.Join(parts, "."))
 	if len(name) <= longestEntry {
 		return name
 	}

@@ -203,7 +203,8 @@ func resumeCommand(config catalog.ConfigRef, id string) string {
 	if gate.IsGroup(config) {
 		return fmt.Sprintf("removing its entry %s from the ConfigMap of halts", entryOf(config.String()))
 	}
-	return fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s=%s", config.Namespace, configName(config), catalog.ResumeAnnotation, id)
+	source := config.Source() // whose owner decides
+	return fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s=%s", source.Namespace, configName(source), catalog.ResumeAnnotation, id)
 }
 
 // remedyFor says what else must happen after a restart has failed; empty if the next restart replaces

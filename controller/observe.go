@@ -25,13 +25,16 @@ func (c *Controller) observeConfig(config *catalog.Config) {
 	if c.optIns.rules.Ignores(config.Ref.Namespace) {
 		return
 	}
-	now, policy := time.Now(), c.catalog.PolicyOf(config.Ref)
-	if c.catalog.ObserveConfig(*config, now) {
-		c.configChanged(config.Ref, now)
+	now, policy, before := time.Now(), c.catalog.PolicyOf(config.Ref), c.catalog.NamesElsewhere(config.Ref)
+	isNews := c.catalog.ObserveConfig(*config, now)
+	names := append(c.catalog.NamesElsewhere(config.Ref), config.Ref)
+	if isNews {
+		c.configsChanged(names, now)
 	}
 	if c.catalog.PolicyOf(config.Ref) != policy {
-		c.policyChanged(config.Ref)
+		c.policiesChanged(names)
 	}
+	c.configsGone(before, names) // it is no longer shared with them
 }
 
 // configChanged queues the change of a config for each workload that references it.
@@ -165,7 +168,9 @@ func (c *Controller) policyChanged(ref catalog.ConfigRef) {
 	if c.gate.resume(ref, time.Now()) {
 		c.halts.wakeUp()
 	}
-	c.reports.noteProblem(ref)
+	if !ref.IsShared() {
+		c.reports.noteProblem(ref)
+	}
 	for _, w := range c.catalog.WorkloadsReferencing(ref) {
 		c.restarter.askAgain(w.Ref)
 	}
@@ -175,8 +180,9 @@ func (c *Controller) policyChanged(ref catalog.ConfigRef) {
 func (c *Controller) forget(o *observation) {
 	switch {
 	case o.config != nil:
+		names := append(c.catalog.NamesElsewhere(o.config.Ref), o.config.Ref)
 		c.catalog.ForgetConfig(o.config.Ref, time.Now())
-		c.configGone(o.config.Ref)
+		c.configsGone(names, nil)
 	case o.namespace != nil:
 		c.forgetNamespace(o.namespace.Name)
 	default:
@@ -213,13 +219,14 @@ func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all 
 			configs = append(configs, o.config)
 		}
 	}
-	now := time.Now()
+	now, before := time.Now(), c.namesElsewhere(configs)
 	gone := c.catalog.ListConfigs(kind, namespace, configs, now, first, func(ref catalog.ConfigRef) {
-		c.quarantine.Try(quarantine.Queue, nameOfConfig(ref), func() { c.configChanged(ref, now) })
+		c.quarantine.Try(quarantine.Queue, nameOfConfig(ref), func() { c.configsChanged(append(c.catalog.NamesElsewhere(ref), ref), now) })
 	})
 	for _, ref := range gone {
-		c.quarantine.Try(quarantine.Queue, nameOfConfig(ref), func() { c.configGone(ref) })
+		c.quarantine.Try(quarantine.Queue, nameOfConfig(ref), func() { c.configsGone(append(c.catalog.NamesElsewhere(ref), ref), nil) })
 	}
+	c.sharingListed(before, configs)
 	if first {
 		c.staleness.noteEverything() // the first list causes no news
 	} else {

@@ -76,6 +76,8 @@ type restarter struct {
 
 	// knowsConfigs reports whether all configs of a namespace have been listed.
 	knowsConfigs func(namespace string) bool
+	// watches reports whether the configs of a namespace are watched.
+	watches func(namespace string) bool
 
 	grace         time.Duration // of workloads without one of their own
 	backoffLimit  time.Duration
@@ -221,7 +223,7 @@ func (r *restarter) attempt(ctx context.Context, workload catalog.WorkloadRef) {
 
 // handle decides about a workload and carries the decision out.
 func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
-	knowsConfigs, taken := r.knowsConfigs(ref.Namespace), time.Now() // the following view includes those configs
+	knowsConfigs, taken := r.knowsConfigsOf(ref), time.Now() // the following view includes those configs
 	view, found := r.look(ref)
 	if !found {
 		r.Forget(ref)
@@ -285,7 +287,7 @@ func (r *restarter) reportProblems(w *catalog.Workload) {
 		r.log.Warn("cannot read an annotation, using the default", "workload", w.Ref, "problem", w.Problem, "default", r.grace.String())
 		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonInvalid, "%s; the default of %s is used", w.Problem, r.grace)
 	}
-	if problem := r.gate.problemOf(w); r.journal.noteProblem(w.Ref, reasonHeld, problem) {
+	if problem := joinProblems(r.gate.problemOf(w), r.unwatched(w)); r.journal.noteProblem(w.Ref, reasonHeld, problem) {
 		r.log.Warn("cannot use an annotation of a workload", "workload", w.Ref, "problem", problem)
 		r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonInvalid, problem)
 	}

@@ -57,12 +57,14 @@ func New(source Source, log *slog.Logger) http.Handler {
 		}
 		return notFound("The controller knows no enabled workload of this name. Either it does not exist, it is not annotated, or its namespace is not watched.")
 	}))
-	h.add(mux, "/config/{kind}/{namespace}/{name}", h.ofLeader(func(name string) view {
+	config := h.ofLeader(func(name string) view {
 		if c := source.Config(name); c != nil {
 			return view{http.StatusOK, "config", c}
 		}
 		return notFound("The controller knows no ConfigMap or Secret of this name.")
-	}))
+	})
+	h.add(mux, "/config/{kind}/{namespace}/{name}", config)
+	h.add(mux, "/config/{kind}/{namespace}/{of}/{name}", config) // of another namespace
 	for _, name := range assetNames {
 		mux.HandleFunc("GET /"+name, serveAsset)
 	}
@@ -136,7 +138,11 @@ func (h *handler) ofLeader(find func(name string) view) look {
 		if !h.source.Leads() {
 			return view{http.StatusServiceUnavailable, "overview", h.source.Overview("")}
 		}
-		return find(r.PathValue("kind") + "/" + r.PathValue("namespace") + "/" + r.PathValue("name"))
+		name := r.PathValue("name")
+		if of := r.PathValue("of"); of != "" {
+			name = of + "/" + name
+		}
+		return find(r.PathValue("kind") + "/" + r.PathValue("namespace") + "/" + name)
 	}
 }
 

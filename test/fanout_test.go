@@ -224,14 +224,14 @@ func TestAnEditOfAnotherKeyIsNotHaltedAndAPersonCanResume(t *testing.T) {
 	s.awaitMetric("fan_outs", map[string]string{"state": "halted"}, 0)
 }
 
-// annotateConfig sets an annotation of a ConfigMap; an empty value removes it.
+// annotateConfig sets an annotation of a config; an empty value removes it.
 func (s *scene) annotateConfig(c config, name, value string) {
 	s.Helper()
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, name, value)
 	if value == "" {
 		patch = strings.ReplaceAll(patch, `:""`, ":null")
 	}
-	_, err := s.client.CoreV1().ConfigMaps(s.namespace).Patch(s.Context(), c.name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	err := s.client.CoreV1().RESTClient().Patch(types.MergePatchType).Namespace(s.namespace).Resource(c.kind + "s").Name(c.name).Body([]byte(patch)).Do(s.Context()).Error()
 	s.must(err)
 }
 

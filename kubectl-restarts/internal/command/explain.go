@@ -118,9 +118,13 @@ func (s *session) readConfigs(ctx context.Context, from *cluster.Cluster, in *ex
 		in.Unreadable, refs = refs[maxConfigs:], refs[:maxConfigs]
 	}
 	for _, ref := range refs {
-		switch config, err := from.ReducedConfig(ctx, ref); {
-		case err == nil:
+		switch config, err := from.ReducedConfig(ctx, ref.Source()); {
+		case err == nil && !ref.IsShared():
 			in.Configs = append(in.Configs, &config)
+		case err == nil:
+			if shared := config.As(ref); shared != nil {
+				in.Configs = append(in.Configs, shared)
+			}
 		case apierrors.IsForbidden(err):
 			in.Unreadable = append(in.Unreadable, ref)
 		case !apierrors.IsNotFound(err):

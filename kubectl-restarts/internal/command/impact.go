@@ -95,6 +95,11 @@ func (c *impactCommand) run(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
+	for i := range in.Changes {
+		if after := in.Changes[i].After; after != nil && after.Policy != nil && after.Policy.Readers != "" {
+			c.notes = append(c.notes, facts.ConfigName(after.Ref)+" is shared with other namespaces: their workloads are not listed here")
+		}
+	}
 	result := impact.Compute(in)
 	if err := c.print(&result); err != nil {
 		return err

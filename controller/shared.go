@@ -1,0 +1,87 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// A config that is shared with other namespaces has another name in each of them; see [catalog.ConfigRef.IsShared].
+// What happens to it happens under each name.
+
+// configsChanged queues the change of a config that has several names.
+func (c *Controller) configsChanged(names []catalog.ConfigRef, at time.Time) {
+	for _, name := range names {
+		c.configChanged(name, at)
+	}
+}
+
+// configsGone takes in that a config has lost names that it had, unless it still has them.
+func (c *Controller) configsGone(names, present []catalog.ConfigRef) {
+	for _, name := range names {
+		if !slices.Contains(present, name) {
+			c.configGone(name)
+		}
+	}
+}
+
+// policiesChanged acts on other annotations of a config that has several names.
+func (c *Controller) policiesChanged(names []catalog.ConfigRef) {
+	for _, name := range names {
+		c.policyChanged(name)
+	}
+}
+
+// namesElsewhere returns the names that configs have in other namespaces.
+func (c *Controller) namesElsewhere(configs []*catalog.Config) map[catalog.ConfigRef][]catalog.ConfigRef {
+	all := make(map[catalog.ConfigRef][]catalog.ConfigRef)
+	for _, config := range configs {
+		if names := c.catalog.NamesElsewhere(config.Ref); len(names) > 0 {
+			all[config.Ref] = names
+		}
+	}
+	return all
+}
+
+// sharingListed takes in with whom listed configs are shared, given the names that they had in other namespaces before
+// the list: their annotations may have changed.
+func (c *Controller) sharingListed(before map[catalog.ConfigRef][]catalog.ConfigRef, configs []*catalog.Config) {
+	present := c.namesElsewhere(configs)
+	for _, names := range present {
+		c.policiesChanged(names)
+	}
+	for ref, names := range before {
+		c.configsGone(names, present[ref])
+	}
+}
+
+// knowsConfigsOf reports whether all configs have been listed of the namespaces whose configs a workload reads.
+func (r *restarter) knowsConfigsOf(ref catalog.WorkloadRef) bool {
+	if !r.knowsConfigs(ref.Namespace) {
+		return false
+	}
+	w := r.catalog.Workload(ref)
+	return w == nil || !slices.ContainsFunc(w.References, func(reference catalog.Reference) bool {
+		return reference.Channel == catalog.API && !r.knowsConfigs(reference.Config.Source().Namespace)
+	})
+}
+
+// unwatched describes which configs of other namespaces a workload names in vain, because the controller does not
+// watch these namespaces; empty if there are none.
+func (r *restarter) unwatched(w *catalog.Workload) string {
+	var namespaces []string
+	for i := range w.References {
+		if source := w.References[i].Config.Source(); w.References[i].Channel == catalog.API && !r.watches(source.Namespace) {
+			namespaces = append(namespaces, source.Namespace)
+		}
+	}
+	if len(namespaces) == 0 {
+		return ""
+	}
+	slices.Sort(namespaces)
+	return fmt.Sprintf("annotation %s: the controller does not watch configs in %s; they do not count", catalog.AlsoAnnotation,
+		strings.Join(slices.Compact(namespaces), ", "))
+}

@@ -1,0 +1,156 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+)
+
+var alsoFlags = map[string]string{catalog.AlsoAnnotation: "configmap/others/flags"}
+
+// shared lets the watch show the ConfigMap flags of the namespace others.
+func (w *world) shared(value, readers string) {
+	cm := &corev1.ConfigMap{ObjectMeta: w.meta("others/flags"), Data: map[string]string{"k": value}}
+	if readers != "" {
+		cm.Annotations = map[string]string{catalog.ReadersAnnotation: readers}
+	}
+	w.configMaps["others/flags"] = cm
+	w.show("configmaps", cm)
+}
+
+func TestReadersElsewhereRestartForAConfigThatIsSharedWithThem(t *testing.T) {
+	w := ruled(t, catalog.OptInRules{})
+	w.shared("1", "")
+	w.runs("a/web", alsoFlags)
+	w.runs("b/web", alsoFlags)
+	settle(w)
+	w.shared("2", "")
+	w.requireRestarted(t, "while it is not shared")
+	w.shared("2", "a")
+	w.requireRestarted(t, "when it is shared")
+	w.shared("3", "a")
+	w.requireRestarted(t, "after an edit", "a/web")
+	for namespace, want := range map[string]bool{"a": true, "b": false} {
+		reads := w.controller.ExplainWorkload("deployment/"+namespace+"/web", time.Now()).Reads.Items
+		if reads[0].Config != "configmap/"+namespace+"/others/flags" || reads[0].Exists != want {
+			t.Errorf("%s reads %+v", namespace, reads)
+		}
+	}
+	if explained := w.controller.ExplainConfig("configmap/others/flags", time.Now()); explained.Readers.Total != 0 {
+		t.Errorf("its owner sees %+v", explained.Readers)
+	}
+	if explained := w.controller.ExplainConfig("configmap/a/others/flags", time.Now()); explained.Readers.Total != 1 || !explained.Exists {
+		t.Errorf("its readers see %+v", explained)
+	}
+}
+
+func TestAListShowsWithWhomAConfigIsShared(t *testing.T) {
+	w := ruled(t, catalog.OptInRules{})
+	w.shared("1", "")
+	w.runs("a/web", alsoFlags)
+	settle(w)
+	list(w, "configmaps", w.configMaps)
+	w.configMaps["others/flags"].Annotations = map[string]string{catalog.ReadersAnnotation: "a"}
+	list(w, "configmaps", w.configMaps)
+	settle(w)
+	if record := w.deployments["a/web"].Annotations[catalog.ChecksumsAnnotation]; !strings.Contains(record, `"configmap/a/others/flags"`) {
+		t.Errorf("the record is %s", record)
+	}
+	w.shared("2", "a")
+	w.requireRestarted(t, "after an edit", "a/web")
+	w.shared("3", "a")
+	w.configMaps["others/flags"].Annotations = nil
+	list(w, "configmaps", w.configMaps)
+	if waiting := w.controller.changes.Configs(deploymentNamed("a/web")); len(waiting) > 0 {
+		t.Errorf("%v waits, although it is no longer shared", waiting)
+	}
+}
+
+// Readers of one namespace can halt the content neither for its owner nor for readers elsewhere, and the owner
+// does not learn their names.
+func TestAFailureOfAReaderStaysInItsNamespace(t *testing.T) {
+	w := gradual(t)
+	log := w.log()
+	w.shared("1", "*")
+	for _, name := range []string{"a/web", "a/worker", "b/web"} {
+		w.runs(name, alsoFlags)
+	}
+	w.runs("others/web", nil, "flags")
+	settle(w)
+	w.shared("2", "*")
+	settle(w)
+	first := "a/web"
+	if w.deployments[first].Spec.Template.Annotations[catalog.TimestampAnnotation] == "" {
+		first = "a/worker"
+	}
+	w.requireRestarted(t, "slowly, in each namespace", first, "b/web", "others/web")
+	w.fails(t, first)
+	settle(w)
+	halted := w.controller.gate.activeHalts()
+	if here := (catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "others/flags"}); len(halted) != 1 || halted[0].Config != here {
+		t.Fatalf("halted: %+v", halted)
+	}
+	if waiting := w.controller.gate.ledger.Waiting(); waiting[gate.Halted]+waiting[gate.SlowStart] == 0 {
+		t.Errorf("nobody waits: %v", waiting)
+	}
+	if events := w.controller.reports.take(); len(events) > 0 {
+		t.Errorf("its owner is told %+v", events)
+	}
+	if !strings.Contains(log.String(), "configmap/a/others/flags") {
+		t.Errorf("the log does not name the config: %s", log)
+	}
+	w.configMaps["others/flags"].Annotations[catalog.ResumeAnnotation] = halted[0].ID
+	w.show("configmaps", w.configMaps["others/flags"])
+	w.requireRestarted(t, "when the owner resumes", "a/web", "a/worker", "b/web", "others/web")
+}
+
+func TestAHaltOfASharedConfigHasAnEntryOfItsOwn(t *testing.T) {
+	for config, want := range map[string]string{
+		"configmap/a/flags":        "configmap.a.flags",
+		"configmap/a/others.flags": "configmap.a.others.flags",
+		"configmap/a/others/flags": "configmap.a.others_flags",
+		"configmap/*/flags":        "configmap._.flags",
+	} {
+		if got := entryOf(config); got != want {
+			t.Errorf("%s: %s, want %s", config, got, want)
+		}
+	}
+	resume := resumeCommand(catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "others/flags"}, "id")
+	if resume != "kubectl annotate --overwrite -n others configmap/flags "+catalog.ResumeAnnotation+"=id" {
+		t.Errorf("resume with %s", resume)
+	}
+}
+
+func TestNamingConfigsOfANamespaceThatIsNotWatchedIsAProblem(t *testing.T) {
+	w := ruled(t, catalog.OptInRules{Ignored: []string{"others"}})
+	w.shared("1", "*")
+	w.runs("a/web", alsoFlags)
+	settle(w)
+	explained := w.controller.ExplainWorkload("deployment/a/web", time.Now())
+	const want = "annotation com.xing.deployment-restart.also: the controller does not watch configs in others; they do not count"
+	if len(explained.Problems) != 1 || explained.Problems[0] != want {
+		t.Errorf("problems: %q", explained.Problems)
+	}
+	w.controller.options.Namespaces = []string{"a", "others"}
+	if w.controller.restarter.watches("b") || !w.controller.restarter.watches("a") {
+		t.Error("another namespace is watched than those of the options")
+	}
+}
+
+// A decision waits until the configs of all namespaces are known that matter to it.
+func TestAWorkloadWaitsForTheConfigsOfOtherNamespaces(t *testing.T) {
+	w := ruled(t, catalog.OptInRules{})
+	w.runs("a/web", alsoFlags)
+	w.runs("b/web", nil, "c")
+	w.controller.restarter.knowsConfigs = func(namespace string) bool { return namespace != "others" }
+	for name, want := range map[string]bool{"a/web": false, "b/web": true} {
+		if got := w.controller.restarter.knowsConfigsOf(deploymentNamed(name)); got != want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
