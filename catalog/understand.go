@@ -70,6 +70,9 @@ type Understood struct {
 // Understand returns the parts of a workload that says in its own annotations what it said in those of other tools,
 // as far as the rules understand these. Its own annotations have precedence. It does not modify the workload.
 func (r *OptInRules) Understand(kind WorkloadKind, parts Parts) Parts {
+	if parts.Problem != "" {
+		return parts // there is no pod template to read
+	}
 	parts.Understood.Left, parts.Understood.IsLeftHarmful = r.left(&parts)
 	for _, dialect := range r.Dialects {
 		s := dialect.read(r, kind, &parts)

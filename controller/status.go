@@ -24,6 +24,7 @@ func (c *Controller) Leads() bool { return c.leading.Load() }
 func (c *Controller) Overview(namespace string, now time.Time) *status.Overview {
 	o := &status.Overview{Time: now.UTC(), Leads: c.Leads(), DryRun: c.options.DryRun, Namespace: namespace}
 	o.Configs, o.Workloads = c.catalog.Size()
+	o.Kinds = c.kindsAsked()
 	lists := newEntryLists(namespace)
 	if o.Leads {
 		c.changes.each(lists.addPending)
@@ -201,6 +202,9 @@ func (s *standing) changed() (names []string) {
 
 func podsOf(w *catalog.Workload) *status.Pods {
 	r := &w.Rollout
+	if r.ByPods {
+		return nil
+	}
 	return &status.Pods{Wanted: int(r.Wanted), Updated: int(r.Updated), Outdated: int(r.Outdated), Available: int(r.Available)}
 }
 

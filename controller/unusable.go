@@ -2,10 +2,12 @@ package controller
 
 import (
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // unusable are the workloads that are enabled but cannot be restarted, with the reasons that have been reported. Only
@@ -52,4 +54,25 @@ func (c *Controller) noteUnusable(w *workloadObservation) {
 // enables reports whether a workload is enabled, whether or not it can be restarted. The caller holds the lock.
 func (o *optIns) enables(w *workloadObservation) bool {
 	return o.rules.Counts(w.choice, w.ref.Namespace, o.namespaces[w.ref.Namespace])
+}
+
+// kindsAsked describes the kinds that the controller was asked for.
+func (c *Controller) kindsAsked() []status.Kind {
+	if len(c.custom) == 0 {
+		return nil
+	}
+	c.optIns.mu.Lock()
+	defer c.optIns.mu.Unlock()
+	kinds := make([]status.Kind, 0, len(c.custom))
+	for _, row := range c.custom {
+		kind := status.Kind{Workload: row.custom.String()}
+		kind.Missing = slices.ContainsFunc(c.watches, func(w *resourceWatch) bool { return w.workload == row && w.Status().Missing })
+		for ref := range c.unusable {
+			if ref.Kind == row.workload {
+				kind.Unusable++
+			}
+		}
+		kinds = append(kinds, kind)
+	}
+	return kinds
 }

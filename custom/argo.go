@@ -10,7 +10,7 @@ import (
 // argoRollout is the Rollout of Argo Rollouts: https://argo-rollouts.readthedocs.io/en/stable/features/specification/.
 // A changed template runs through the steps of its strategy, as any other change of the template does.
 var argoRollout = &preset{
-	resource: "rollouts", group: "argoproj.io", kind: "Rollout",
+	resource: "rollouts", group: "argoproj.io", kind: "Rollout", version: "v1alpha1",
 	refuse: refuseWorkloadRef, read: readArgoRollout,
 	revisionLabel: "rollouts-pod-template-hash",
 	revision: func(o *Object) string {

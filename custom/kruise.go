@@ -12,7 +12,7 @@ import (
 
 // cloneSet is the CloneSet of OpenKruise: https://openkruise.io/docs/user-manuals/cloneset.
 var cloneSet = &preset{
-	resource: "clonesets", group: "apps.kruise.io", kind: "CloneSet",
+	resource: "clonesets", group: "apps.kruise.io", kind: "CloneSet", version: "v1alpha1",
 	read: func(o *Object, parts *catalog.Parts) {
 		strategy := read[kruiseSpec](o.Spec).UpdateStrategy
 		readKruise(o, parts, strategy.Type, strategy.kruiseRolling)
@@ -22,7 +22,7 @@ var cloneSet = &preset{
 
 // advancedStatefulSet is the StatefulSet of OpenKruise: https://openkruise.io/docs/user-manuals/advancedstatefulset.
 var advancedStatefulSet = &preset{
-	resource: "statefulsets", group: "apps.kruise.io", kind: "StatefulSet",
+	resource: "statefulsets", group: "apps.kruise.io", kind: "StatefulSet", version: "v1beta1",
 	read: func(o *Object, parts *catalog.Parts) {
 		strategy := read[kruiseSpec](o.Spec).UpdateStrategy
 		if readKruise(o, parts, strategy.RollingUpdate.PodUpdatePolicy, strategy.RollingUpdate); strategy.Type == string(appsv1.OnDeleteStatefulSetStrategyType) {

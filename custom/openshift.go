@@ -8,7 +8,7 @@ import (
 
 // deploymentConfig is the DeploymentConfig of OpenShift. Its status counts the pods of the latest rollout, which may
 // be one for an earlier template, so the pods themselves show how a rollout goes.
-var deploymentConfig = &preset{resource: "deploymentconfigs", group: "apps.openshift.io", kind: "DeploymentConfig", read: readDeploymentConfig}
+var deploymentConfig = &preset{resource: "deploymentconfigs", group: "apps.openshift.io", kind: "DeploymentConfig", version: "v1", read: readDeploymentConfig}
 
 type deploymentConfigSpec struct {
 	// Triggers are what begins a rollout by itself; if they are missing, that is a change of the template.

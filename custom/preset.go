@@ -13,7 +13,7 @@ import (
 // preset is what is known about a kind, whatever its version.
 type preset struct {
 	resource, group string
-	kind            string // of its objects
+	kind, version   string // of its objects, as the API spells it, and the version that they usually have
 	// refuse returns why an object cannot be restarted, nil if it can. It may be nil itself.
 	refuse func(*Object) error
 	// read completes the parts, which are those of a kind without a preset.
@@ -34,6 +34,16 @@ func (k Kind) preset() *preset {
 		return nil
 	}
 	return presets[i]
+}
+
+// KindNamed returns the kind of that name in the version that it usually has, and false if there is no preset for it.
+func KindNamed(name catalog.WorkloadKind) (Kind, bool) {
+	for _, p := range presets {
+		if kind := (Kind{p.resource, p.version, p.group, []string{"spec", "template"}}); kind.Name() == name {
+			return kind, true
+		}
+	}
+	return Kind{}, false
 }
 
 // ObjectKind returns the kind of the objects as the API spells it, empty if it is not known before one of them is.

@@ -26,6 +26,9 @@ type Overview struct {
 	Workloads int `json:"workloads"`
 	Configs   int `json:"configs"`
 
+	// Kinds are those of workloads that the controller watches besides the ones that are part of Kubernetes.
+	Kinds []Kind `json:"kinds,omitempty"`
+
 	// The workloads by what they wait for. One that rolls may also wait for its next restart.
 	Pending List[Entry] `json:"pending"`
 	Waiting List[Entry] `json:"waiting"`
@@ -41,6 +44,16 @@ type Overview struct {
 	// Rollouts are those that the deployment engine drives, nil if it does not run or the overview is about one
 	// namespace.
 	Rollouts *Rollouts `json:"rollouts,omitempty"`
+}
+
+// Kind is a kind of workload that the controller was asked to watch.
+type Kind struct {
+	// Workload is the kind as the flag names it, such as rollouts.v1alpha1.argoproj.io.
+	Workload string `json:"workload"`
+	// Missing means that it is not installed.
+	Missing bool `json:"missing,omitempty"`
+	// Unusable is how many workloads are enabled and cannot be restarted.
+	Unusable int `json:"unusable,omitempty"`
 }
 
 // State is what a workload waits for.

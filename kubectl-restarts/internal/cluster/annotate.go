@@ -4,14 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/custom"
 )
 
-// Target is a workload or a config by its resource, such as "deployments" or "configmaps".
+// Target is a workload or a config by its resource, such as "deployments" or "configmaps", or by its custom kind, such as
+// "rollouts.argoproj.io".
 type Target struct{ Resource, Namespace, Name string }
 
 // fieldManager is the name under which the plugin writes.
@@ -23,9 +26,15 @@ const metadataOnly = "application/vnd.kubernetes.protobuf;as=PartialObjectMetada
 
 // Meta reads the metadata of an object. The error is one of k8s.io/apimachinery/pkg/api/errors.
 func (c *Cluster) Meta(ctx context.Context, target Target) (*metav1.ObjectMeta, error) {
+	client, path := c.endpointOf(target.Resource)
+	request := client.Get().Namespace(target.Namespace).Resource(path).Name(target.Name)
+	if isCustom(target.Resource) { // it is decoded into a type of its own
+		var object custom.Object
+		err := request.Do(ctx).Into(&object)
+		return &object.ObjectMeta, err
+	}
 	var object metav1.PartialObjectMetadata
-	err := c.clientOf(target.Resource).Get().Namespace(target.Namespace).Resource(target.Resource).Name(target.Name).
-		SetHeader("Accept", metadataOnly).Do(ctx).Into(&object)
+	err := request.SetHeader("Accept", metadataOnly).Do(ctx).Into(&object)
 	return &object.ObjectMeta, err
 }
 
@@ -45,13 +54,24 @@ func (c *Cluster) Annotate(ctx context.Context, target Target, annotation string
 	if dryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
-	return c.clientOf(target.Resource).Patch(types.MergePatchType).Namespace(target.Namespace).Resource(target.Resource).Name(target.Name).
-		SpecificallyVersionedParams(&options, metav1.ParameterCodec, metav1.SchemeGroupVersion).SetHeader("Accept", metadataOnly).Body(patch).Do(ctx).Error()
+	client, path := c.endpointOf(target.Resource)
+	request := client.Patch(types.MergePatchType).Namespace(target.Namespace).Resource(path).Name(target.Name).
+		SpecificallyVersionedParams(&options, metav1.ParameterCodec, metav1.SchemeGroupVersion).Body(patch)
+	if !isCustom(target.Resource) {
+		request.SetHeader("Accept", metadataOnly)
+	}
+	return request.Do(ctx).Error()
 }
 
-func (c *Cluster) clientOf(resource string) rest.Interface {
-	if slices.ContainsFunc(Kinds, func(k Kind) bool { return k.Resource == resource }) {
-		return c.apps
+// isCustom reports whether a resource is a kind of workload that is not part of Kubernetes.
+func isCustom(resource string) bool { return catalog.WorkloadKind(resource).IsCustom() }
+
+// endpointOf returns the client of a resource and its name in the API's paths.
+func (c *Cluster) endpointOf(resource string) (client rest.Interface, path string) {
+	for _, kind := range c.kinds() {
+		if kind.Resource == resource && kind.client == nil || string(kind.Kind) == resource {
+			return c.clientOf(&kind), kind.Resource
+		}
 	}
-	return c.core.RESTClient()
+	return c.core.RESTClient(), resource
 }

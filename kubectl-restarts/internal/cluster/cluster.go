@@ -5,6 +5,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,21 +16,24 @@ import (
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/custom"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
 // Cluster reads from one API server.
 type Cluster struct {
-	apps rest.Interface
-	core apiclient.Core
+	config *rest.Config
+	apps   rest.Interface
+	core   apiclient.Core
+	custom []Kind // besides Kinds
 	// halts is the ConfigMap of halts, on which controllers note the rules.
 	halts Target
 	rules *[]facts.OptInRules // nil until they are read
 }
 
-// Connect makes a Cluster whose controllers keep their halts in the given ConfigMap. It does not modify the
-// configuration.
-func Connect(config *rest.Config, halts Target) (*Cluster, error) {
+// Connect makes a Cluster whose controllers keep their halts in the given ConfigMap, and which may have workloads of
+// further kinds. It does not modify the configuration.
+func Connect(config *rest.Config, halts Target, kinds []custom.Kind) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
@@ -42,7 +46,23 @@ func Connect(config *rest.Config, halts Target) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{apps: apps, core: apiclient.NewCore(core), halts: halts}, nil
+	c := &Cluster{config: config, apps: apps, core: apiclient.NewCore(core), halts: halts}
+	return c, c.Add(kinds)
+}
+
+// Add adds kinds of workloads, unless it has them.
+func (c *Cluster) Add(kinds []custom.Kind) error {
+	for _, kind := range kinds {
+		if slices.ContainsFunc(c.custom, func(k Kind) bool { return k.Kind == kind.Name() }) {
+			continue
+		}
+		client, err := apiclient.ConnectCustom(c.config, kind.GroupVersion(), custom.NewObject)
+		if err != nil {
+			return err
+		}
+		c.custom = append(c.custom, customKind(kind, client))
+	}
+	return nil
 }
 
 // Object is a ConfigMap or Secret, with the content that the API server has.
@@ -96,7 +116,8 @@ func (c *Cluster) ReducedConfig(ctx context.Context, ref catalog.ConfigRef) (cat
 // Names lists the names of the objects of a resource, such as "configmaps" or "deployments". It reads
 // no more than their metadata.
 func (c *Cluster) Names(ctx context.Context, resource, namespace string) ([]string, error) {
-	list := apiclient.List{Client: c.clientOf(resource), Resource: resource, Namespace: namespace}
+	client, path := c.endpointOf(resource)
+	list := apiclient.List{Client: client, Resource: path, Namespace: namespace}
 	var names []string
 	err := eachMeta(ctx, list, func() { names = nil }, func(meta *metav1.ObjectMeta) { names = append(names, meta.Name) })
 	return names, err

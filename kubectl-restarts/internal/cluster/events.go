@@ -13,10 +13,11 @@ import (
 )
 
 // Events lists the controller's Events of a namespace, or of all namespaces if it is empty, on the
-// object of that kind and name, or on all objects if both are empty.
+// object of that kind and name, or on all objects if both are empty. Of custom kinds, the API spells the kind in
+// another way, so Events on other objects of that name may be among them.
 func (c *Cluster) Events(ctx context.Context, namespace, kind, name string) ([]facts.Event, error) {
 	selectors := []string{"source=" + catalog.FieldManager}
-	if kind != "" {
+	if kind != "" && !catalog.WorkloadKind(kind).IsCustom() {
 		selectors = append(selectors, "involvedObject.kind="+kind)
 	}
 	if name != "" {
@@ -28,22 +29,34 @@ func (c *Cluster) Events(ctx context.Context, namespace, kind, name string) ([]f
 		func(page *corev1.EventList) {
 			for i := range page.Items {
 				if e := &page.Items[i]; e.Source.Component == catalog.FieldManager || e.ReportingController == catalog.FieldManager {
-					events = append(events, newEvent(e))
+					events = append(events, c.newEvent(e))
 				}
 			}
 		})
 	return events, err
 }
 
-func newEvent(e *corev1.Event) facts.Event {
+func (c *Cluster) newEvent(e *corev1.Event) facts.Event {
 	event := facts.Event{
 		At: latest(e.LastTimestamp.Time, e.EventTime.Time, e.FirstTimestamp.Time), Type: e.Type, Reason: e.Reason, Message: e.Message, Count: e.Count,
-		Namespace: e.InvolvedObject.Namespace, On: strings.ToLower(e.InvolvedObject.Kind) + "/" + e.InvolvedObject.Name,
+		Namespace: e.InvolvedObject.Namespace, On: c.kindOf(&e.InvolvedObject) + "/" + e.InvolvedObject.Name,
 	}
 	if e.Series != nil {
 		event.At, event.Count = latest(event.At, e.Series.LastObservedTime.Time), max(event.Count, e.Series.Count)
 	}
 	return event
+}
+
+// kindOf returns the kind of an object as kubectl names it. A resource in the plural begins with its kind in the singular.
+func (c *Cluster) kindOf(object *corev1.ObjectReference) string {
+	kind := strings.ToLower(object.Kind)
+	group, _, _ := strings.Cut(object.APIVersion, "/")
+	for _, custom := range c.custom {
+		if strings.HasPrefix(custom.Resource, kind) && string(custom.Kind) == custom.Resource+"."+group {
+			return string(custom.Kind)
+		}
+	}
+	return kind
 }
 
 func latest(times ...time.Time) (last time.Time) {

@@ -3,19 +3,24 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/custom"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
-// Kind is a kind of workload in the API group apps.
+// Kind is a kind of workload.
 type Kind struct {
 	Kind     catalog.WorkloadKind
 	Resource string // the plural in the API's paths
+	// client is nil for the kinds of the API group apps.
+	client rest.Interface
 	// each calls take with the parts of each workload, page by page. It calls begin first, and
 	// again if the list has to start again.
 	each func(ctx context.Context, l apiclient.List, begin func(), take func(*catalog.Parts)) error
@@ -23,20 +28,20 @@ type Kind struct {
 	get func(ctx context.Context, client rest.Interface, resource, namespace, name string) (catalog.Parts, error)
 }
 
-// Kinds are all kinds of workloads.
+// Kinds are the kinds of workloads that are part of Kubernetes.
 var Kinds = []Kind{
 	{
-		catalog.Deployment, "deployments",
+		catalog.Deployment, "deployments", nil,
 		eachOf(func() *appsv1.DeploymentList { return &appsv1.DeploymentList{} }, func(l *appsv1.DeploymentList) []appsv1.Deployment { return l.Items }, catalog.PartsOfDeployment),
 		getOf(catalog.PartsOfDeployment),
 	},
 	{
-		catalog.StatefulSet, "statefulsets",
+		catalog.StatefulSet, "statefulsets", nil,
 		eachOf(func() *appsv1.StatefulSetList { return &appsv1.StatefulSetList{} }, func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items }, catalog.PartsOfStatefulSet),
 		getOf(catalog.PartsOfStatefulSet),
 	},
 	{
-		catalog.DaemonSet, "daemonsets",
+		catalog.DaemonSet, "daemonsets", nil,
 		eachOf(func() *appsv1.DaemonSetList { return &appsv1.DaemonSetList{} }, func(l *appsv1.DaemonSetList) []appsv1.DaemonSet { return l.Items }, catalog.PartsOfDaemonSet),
 		getOf(catalog.PartsOfDaemonSet),
 	},
@@ -78,27 +83,47 @@ func (c *Cluster) Workloads(ctx context.Context, namespace string) ([]facts.Work
 		return nil, err
 	}
 	var all []facts.Workload
-	for i := range Kinds {
-		kind := &Kinds[i]
+	for _, kind := range c.kinds() {
 		former := len(all)
-		list := apiclient.List{Client: c.apps, Resource: kind.Resource, Namespace: namespace}
+		list := apiclient.List{Client: c.clientOf(&kind), Resource: kind.Resource, Namespace: namespace}
 		err := kind.each(ctx, list, func() { all = all[:former] }, func(parts *catalog.Parts) {
 			if w, err := newWorkload(rules, kind.Kind, parts); err == nil {
 				all = append(all, w)
 			}
 		})
-		if err != nil {
+		switch {
+		case apierrors.IsNotFound(err) && kind.client != nil: // it is not installed
+		case err != nil:
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
+// kinds returns all kinds of workloads that the cluster may have.
+func (c *Cluster) kinds() []Kind { return slices.Concat(Kinds, c.custom) }
+
+func (c *Cluster) clientOf(kind *Kind) rest.Interface {
+	if kind.client != nil {
+		return kind.client
+	}
+	return c.apps
+}
+
+// customKind returns a kind of workload that is not part of Kubernetes.
+func customKind(kind custom.Kind, client rest.Interface) Kind {
+	return Kind{
+		kind.Name(), kind.Resource, client,
+		eachOf(func() *custom.List { return &custom.List{} }, func(l *custom.List) []custom.Object { return l.Items }, kind.Parts),
+		getOf(kind.Parts),
+	}
+}
+
 // Workload reads one workload. The error is one of k8s.io/apimachinery/pkg/api/errors.
 func (c *Cluster) Workload(ctx context.Context, ref catalog.WorkloadRef) (facts.Workload, error) {
-	for i := range Kinds {
-		if kind := &Kinds[i]; kind.Kind == ref.Kind {
-			parts, err := kind.get(ctx, c.apps, kind.Resource, ref.Namespace, ref.Name)
+	for _, kind := range c.kinds() {
+		if kind.Kind == ref.Kind {
+			parts, err := kind.get(ctx, c.clientOf(&kind), kind.Resource, ref.Namespace, ref.Name)
 			if err != nil {
 				return facts.Workload{}, err
 			}

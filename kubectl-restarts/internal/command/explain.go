@@ -57,7 +57,7 @@ func (s *session) explain(ctx context.Context, arguments []string, output *outpu
 	if err != nil {
 		return err
 	}
-	ref, err := parseWorkload(arguments, namespace)
+	ref, err := s.parseWorkload(arguments, namespace)
 	if err != nil {
 		return err
 	}

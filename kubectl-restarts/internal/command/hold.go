@@ -51,7 +51,7 @@ func (w *writer) hold(ctx context.Context, argument, reason string, overwrite bo
 		return err
 	}
 	next := "Edits of it restart no workload until you run: kubectl restarts unhold -n %s %s"
-	if o.isWorkload {
+	if o.kind != "" {
 		next = "No restart of it begins until you run: kubectl restarts unhold -n %s %s"
 	}
 	w.done(o, "held", fmt.Sprintf(next, o.Namespace, o.name))
@@ -87,7 +87,7 @@ func (w *writer) unhold(ctx context.Context, argument string) error {
 		return err
 	}
 	next := "Restarts that are due for it begin now, by the usual rules. The reason was: " + former
-	if o.isWorkload {
+	if o.kind != "" {
 		next = "A restart that is due begins after the grace period, by the usual rules. The reason was: " + former
 	}
 	w.done(o, "not held any more", next)

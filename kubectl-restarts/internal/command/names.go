@@ -19,14 +19,17 @@ var workloadKinds = map[string]catalog.WorkloadKind{
 }
 
 // parseWorkload reads the name of a workload from arguments of the form TYPE/NAME or TYPE NAME.
-func parseWorkload(arguments []string, namespace string) (catalog.WorkloadRef, error) {
+func (s *session) parseWorkload(arguments []string, namespace string) (catalog.WorkloadRef, error) {
 	kind, name, err := typeAndName(arguments)
 	if err != nil {
 		return catalog.WorkloadRef{}, err
 	}
-	known, found := workloadKinds[strings.ToLower(strings.TrimSuffix(kind, ".apps"))]
-	if !found {
-		return catalog.WorkloadRef{}, fmt.Errorf("%.40q is not a type of workload; use deployment/NAME, statefulset/NAME or daemonset/NAME", kind)
+	known, err := s.kindOf(kind)
+	switch {
+	case err != nil:
+		return catalog.WorkloadRef{}, err
+	case known == "":
+		return catalog.WorkloadRef{}, fmt.Errorf("%.40q is not a type of workload; use deployment/NAME, statefulset/NAME or daemonset/NAME, or RESOURCE.GROUP/NAME of a kind that --workload names", kind)
 	}
 	return catalog.WorkloadRef{Kind: known, Namespace: namespace, Name: name}, nil
 }

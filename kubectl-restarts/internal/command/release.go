@@ -154,7 +154,7 @@ func (w *writer) contentID(ctx context.Context, ref catalog.ConfigRef) (string, 
 // findConfig is like find for a config.
 func (w *writer) findConfig(ctx context.Context, argument string) (*object, error) {
 	o, err := w.find(ctx, argument)
-	if err == nil && o.isWorkload {
+	if err == nil && o.kind != "" {
 		return nil, errConfigOnly
 	}
 	return o, err

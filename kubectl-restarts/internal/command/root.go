@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +15,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/custom"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
@@ -50,6 +54,10 @@ type session struct {
 	flags *genericclioptions.ConfigFlags
 	// controllerNamespace and haltsConfigMap say where the controller keeps its halts.
 	controllerNamespace, haltsConfigMap string
+	// workloads are further kinds of workloads, in the form of the controller's flag.
+	workloads []string
+	// named is a further kind that an argument names.
+	named []custom.Kind
 }
 
 func newRoot(streams genericiooptions.IOStreams) *cobra.Command {
@@ -68,6 +76,7 @@ func newRoot(streams genericiooptions.IOStreams) *cobra.Command {
 	s.flags.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().StringVar(&s.controllerNamespace, "controller-namespace", "deployment-restart-controller", "Namespace in which the controller runs and keeps its halts")
 	root.PersistentFlags().StringVar(&s.haltsConfigMap, "halts-config-map", "kubernetes-deployment-restart-controller-halts", "Name of the ConfigMap of halts in that namespace")
+	root.PersistentFlags().StringSliceVar(&s.workloads, "workload", nil, "Further kind of workload, repeatable, as the controller's flag: RESOURCE.VERSION.GROUP, such as rollouts.v1alpha1.argoproj.io, or RESOURCE.VERSION.GROUP=PATH")
 	root.AddCommand(newImpact(s), newExplain(s), newHold(s), newUnhold(s), newResume(s), newUrgent(s), newStatus(s))
 	return root
 }
@@ -78,7 +87,47 @@ func (s *session) connect() (*cluster.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cluster.Connect(config, cluster.Target{Resource: "configmaps", Namespace: s.controllerNamespace, Name: s.haltsConfigMap})
+	kinds, err := s.kinds()
+	if err != nil {
+		return nil, err
+	}
+	return cluster.Connect(config, cluster.Target{Resource: "configmaps", Namespace: s.controllerNamespace, Name: s.haltsConfigMap}, kinds)
+}
+
+// kinds returns the further kinds of workloads that flags and arguments name.
+func (s *session) kinds() ([]custom.Kind, error) {
+	kinds, err := custom.ParseKinds(s.workloads)
+	if err != nil {
+		return nil, fmt.Errorf("--workload: %w", err)
+	}
+	for _, named := range s.named {
+		if !slices.ContainsFunc(kinds, func(k custom.Kind) bool { return k.Name() == named.Name() }) {
+			kinds = append(kinds, named)
+		}
+	}
+	return kinds, nil
+}
+
+// kindOf returns the kind of workload that an argument names, empty if it is none.
+func (s *session) kindOf(argument string) (catalog.WorkloadKind, error) {
+	name := strings.ToLower(argument)
+	if known, found := workloadKinds[strings.TrimSuffix(name, ".apps")]; found {
+		return known, nil
+	}
+	kinds, err := s.kinds()
+	if err != nil {
+		return "", err
+	}
+	for _, kind := range kinds {
+		if string(kind.Name()) == name {
+			return kind.Name(), nil
+		}
+	}
+	if kind, found := custom.KindNamed(catalog.WorkloadKind(name)); found {
+		s.named = append(s.named, kind)
+		return kind.Name(), nil
+	}
+	return "", nil
 }
 
 // namespace returns the namespace to act in, and whether a flag names it.

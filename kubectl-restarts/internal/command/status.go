@@ -10,8 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"kubernetes-deployment-restart-controller/custom"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/overview"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 const statusHelp = `Show which enabled workloads are not settled: those whose restart failed, is held, slowed or waits, and
@@ -144,6 +146,14 @@ func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespa
 	in := &overview.Input{Namespace: namespace, Now: time.Now()}
 	from.Refresh()
 	var err error
+	if in.Leader, err = c.askLeader(ctx, namespace); err != nil {
+		return nil, in.Now, err
+	}
+	if in.Leader != nil {
+		if err := from.Add(kindsOf(in.Leader.Overview)); err != nil {
+			return nil, in.Now, err
+		}
+	}
 	if in.Workloads, err = from.Workloads(ctx, namespace); err != nil {
 		return nil, in.Now, explained(err, "you need permission to list workloads; without it for the whole cluster, name a namespace")
 	}
@@ -164,11 +174,19 @@ func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespa
 	if err3 != nil {
 		return nil, in.Now, err3
 	}
-	if in.Leader, err = c.askLeader(ctx, namespace); err != nil {
-		return nil, in.Now, err
-	}
 	report := overview.Look(in)
 	return &report, in.Now, nil
+}
+
+// kindsOf returns the further kinds of workloads that the leader watches.
+func kindsOf(answer *status.Overview) []custom.Kind {
+	var kinds []custom.Kind
+	for _, k := range answer.Kinds {
+		if kind, err := custom.ParseKind(k.Workload); err == nil && len(kinds) < custom.MaxKinds {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
 }
 
 // askLeader returns what the leader says is under way, nil if it cannot be asked.

@@ -19,10 +19,10 @@ import (
 // object is a workload or a config that a command writes an annotation to.
 type object struct {
 	cluster.Target
-	name       string // as kubectl names it
-	isWorkload bool
-	enabled    bool // or a config
-	meta       *metav1.ObjectMeta
+	name    string               // as kubectl names it
+	kind    catalog.WorkloadKind // empty for a config
+	enabled bool                 // or a config
+	meta    *metav1.ObjectMeta
 }
 
 // dryRunFlag is --dry-run, as kubectl has it.
@@ -66,7 +66,7 @@ func (w *writer) find(ctx context.Context, argument string) (*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := parseObject(argument, namespace)
+	o, err := w.parseObject(argument, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (w *writer) find(ctx context.Context, argument string) (*object, error) {
 }
 
 // parseObject reads the name of a workload or a config.
-func parseObject(argument, namespace string) (*object, error) {
+func (s *session) parseObject(argument, namespace string) (*object, error) {
 	kind, name, err := typeAndName([]string{argument})
 	if err != nil {
 		return nil, err
@@ -89,19 +89,24 @@ func parseObject(argument, namespace string) (*object, error) {
 	var o object
 	if known, isConfig := configKinds[strings.ToLower(kind)]; isConfig {
 		o.name = known.String()
-	} else if known, isWorkload := workloadKinds[strings.ToLower(kind)]; isWorkload {
-		o.name, o.isWorkload = strings.ToLower(string(known)), true
+	} else if o.kind, err = s.kindOf(kind); err != nil {
+		return nil, err
+	} else if o.kind != "" {
+		o.name = strings.ToLower(string(o.kind))
 	} else {
-		return nil, fmt.Errorf("%.40q is neither a type of workload nor of config; use deployment, statefulset, daemonset, configmap or secret", kind)
+		return nil, fmt.Errorf("%.40q is neither a type of workload nor of config; use deployment, statefulset, daemonset, configmap or secret, or a kind that --workload names", kind)
 	}
 	o.Target = cluster.Target{Resource: o.name + "s", Namespace: namespace, Name: name}
+	if o.kind.IsCustom() {
+		o.Resource = o.name
+	}
 	o.name += "/" + name
 	return &o, nil
 }
 
 // isEnabled reports whether the object is a config, or a workload that counts.
 func (w *writer) isEnabled(ctx context.Context, o *object) (bool, error) {
-	if !o.isWorkload {
+	if o.kind == "" {
 		return true, nil
 	}
 	choice, err := w.choiceOf(ctx, o)
@@ -120,8 +125,7 @@ func (w *writer) choiceOf(ctx context.Context, o *object) (catalog.Choice, error
 	if err != nil || len(rules.Dialects) == 0 {
 		return catalog.ChoiceOf(o.meta), err
 	}
-	kind, name, _ := strings.Cut(o.name, "/")
-	found, err := w.cluster.Workload(ctx, catalog.WorkloadRef{Kind: workloadKinds[kind], Namespace: o.Namespace, Name: name})
+	found, err := w.cluster.Workload(ctx, catalog.WorkloadRef{Kind: o.kind, Namespace: o.Namespace, Name: o.Target.Name})
 	return found.Choice, err
 }
 

@@ -121,6 +121,9 @@ func policyProblems(policy *catalog.WorkloadPolicy) []string {
 
 func (in *Input) pods() string {
 	r := in.Workload.Rollout
+	if r.ByPods {
+		return fmt.Sprintf("%d wanted; the status of this kind says nothing about a rollout", r.Wanted)
+	}
 	if !r.Observed {
 		return fmt.Sprintf("%d wanted; the status is not up to date", r.Wanted)
 	}
@@ -342,7 +345,7 @@ func (in *Input) conclusion() string {
 		return name + " wants no pods; pods that start later read the present content."
 	case decision.Outcome == catalog.AskPods, decision.Outcome == catalog.AskConfigs:
 		return fmt.Sprintf("%s: the record alone does not decide, and the controller looks at the start times of the pods (%s).", name, decision.Reason)
-	case restarted != "" && !w.Rollout.IsWhole():
+	case restarted != "" && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
 		return fmt.Sprintf("%s is rolling, or cannot: it was restarted at %s, and not all of its pods run.", name, in.ago(restarted))
 	case w.Evict > 0 && w.Method() == catalog.ByEviction:
 		return fmt.Sprintf("%s was restarted by eviction at %s; pods that were created before may be left.", name, in.ago(restarted))

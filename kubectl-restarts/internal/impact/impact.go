@@ -156,15 +156,13 @@ func (in *Input) catalog() *catalog.Catalog {
 		}
 		c.ListConfigs(kind, "", configs, in.Now, true, func(catalog.ConfigRef) {})
 	}
-	for _, kind := range []catalog.WorkloadKind{catalog.Deployment, catalog.StatefulSet, catalog.DaemonSet} {
-		var workloads []*catalog.Workload
-		for i := range in.Workloads {
-			if in.Workloads[i].Ref.Kind == kind {
-				own := in.Workloads[i].Workload
-				workloads = append(workloads, &own)
-			}
-		}
-		c.ListWorkloads(kind, "", workloads, 0, func(catalog.WorkloadRef) {})
+	workloads := make(map[catalog.WorkloadKind][]*catalog.Workload)
+	for i := range in.Workloads {
+		own := in.Workloads[i].Workload
+		workloads[own.Ref.Kind] = append(workloads[own.Ref.Kind], &own)
+	}
+	for kind, all := range workloads {
+		c.ListWorkloads(kind, "", all, 0, func(catalog.WorkloadRef) {})
 	}
 	return c
 }

@@ -212,7 +212,7 @@ func (l *look) row(w *facts.Workload) Row {
 	case !w.Applied.Contradicted.IsZero():
 		row.Since = w.Applied.Contradicted
 		row.State, row.Why = l.due(w, restarted)
-	case last != "" && w.Hold == catalog.NoHold && !w.Rollout.IsWhole():
+	case last != "" && w.Hold == catalog.NoHold && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
 		row.State, row.Since, row.Why = Rolling, restarted, cause
 	case w.Policy != nil && w.Policy.Hold != "":
 		row.State, row.Why = OnHold, w.Policy.Hold
