@@ -109,7 +109,7 @@ func (s *scene) look(ctx context.Context, w workload) (state, error) {
 		}
 		return state{ObjectMeta: object.ObjectMeta, spec: &object.Spec, template: &object.Spec.Template, rollout: daemonSetRollout(object)}, nil
 	}
-	return state{}, fmt.Errorf("no such kind: %s", w.kind)
+	return s.lookOther(ctx, w)
 }
 
 // now looks at a workload.
@@ -222,6 +222,10 @@ func (s *scene) revisions(ctx context.Context, w workload) (int, error) {
 			return 0, err
 		}
 		return len(list.Items), nil
+	}
+	if _, isOther := otherKindNamed(w.kind); isOther {
+		st, err := s.lookOther(ctx, w)
+		return int(st.Generation), err
 	}
 	list, err := s.client.AppsV1().ControllerRevisions(s.namespace).List(ctx, of)
 	if err != nil {
