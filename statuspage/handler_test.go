@@ -37,7 +37,7 @@ func (c *cluster) source() statuspage.Source {
 			return &status.Workload{Entry: status.Entry{Workload: name, State: status.Settled}, Time: time.Now()}
 		},
 		Config: func(name string) *status.Config {
-			if name != "configmap/default/status.json" {
+			if name != "configmap/default/status.json" && name != "configmap/default/shared/flags" {
 				return nil
 			}
 			return &status.Config{Name: name, Exists: true, States: map[status.State]int{status.Settled: 3}}
@@ -97,6 +97,9 @@ func TestEachPageHasItsDataAsJSONBesideIt(t *testing.T) {
 		"/workload/deployment/default/other/status.json":           {http.StatusNotFound, "application/json", `"error":"`},
 		"/config/configmap/default/status.json":                    {http.StatusOK, "text/html; charset=utf-8", "<h1>configmap/default/status.json</h1>"},
 		"/config/configmap/default/status.json/status.json":        {http.StatusOK, "application/json", `"config":"configmap/default/status.json"`},
+		"/config/configmap/default/shared/flags":                   {http.StatusOK, "text/html; charset=utf-8", "<h1>configmap/default/shared/flags</h1>"},
+		"/config/configmap/default/shared/flags/status.json":       {http.StatusOK, "application/json", `"config":"configmap/default/shared/flags"`},
+		"/config/configmap/default/shared/other":                   {http.StatusNotFound, "text/html; charset=utf-8", "no ConfigMap or Secret of this name"},
 		"/config/configmap/default/other":                          {http.StatusNotFound, "text/html; charset=utf-8", "no ConfigMap or Secret of this name"},
 		"/style.css":                                               {http.StatusOK, "text/css; charset=utf-8", "prefers-color-scheme"},
 		"/script.js":                                               {http.StatusOK, "text/javascript; charset=utf-8", "EventSource"},

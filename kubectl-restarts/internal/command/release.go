@@ -45,7 +45,7 @@ func (w *writer) resume(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	active := slices.DeleteFunc(slices.Clone(halts.Active), func(h gate.Halt) bool { return h.Config != o.ref() })
+	active := slices.DeleteFunc(slices.Clone(halts.Active), func(h gate.Halt) bool { return h.Config.Source() != o.ref() })
 	if len(arguments) < 2 {
 		return fmt.Errorf("say which halt to end, by its id; %s", listHalts(o, active, halts.Known))
 	}

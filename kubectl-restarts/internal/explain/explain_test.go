@@ -128,6 +128,22 @@ func TestAHaltThatIsResumedOrCannotBeReadDoesNotCount(t *testing.T) {
 	}
 }
 
+func TestWhatIsReadThroughTheAPIIsShown(t *testing.T) {
+	in := input()
+	there := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "shared/flags"}
+	in.Workload.References = append(in.Workload.References,
+		catalog.Reference{Config: settings, Keys: catalog.Selection{}, Channel: catalog.API, Optional: true},
+		catalog.Reference{Config: there, Keys: catalog.Selection{}, Channel: catalog.API, Optional: true})
+	var got []string
+	for _, row := range explain.Explain(in).Configs {
+		got = append(got, row.Config+" as "+row.ReadAs+": "+row.Content)
+	}
+	want := []string{"configmap/settings as environment, API: differs from the record", "configmap/shared/flags as API: missing"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestTheReportIsSafeAndNamesNoKeyOfASecret(t *testing.T) {
 	in := input(edited, readsSecret, policy(catalog.WorkloadPolicy{Wave: -1, Hold: "\x1b[2Jmigration", Problem: "annotation x: \"\x1b\" is wrong"}), halted(halt))
 	in.Workload.Timestamp, in.Workload.Cause = "2026-11-20T11:58:00.123Z", "configmap/settings: LEVEL"

@@ -70,7 +70,8 @@ func ResumeCommand(h *gate.Halt) string {
 	if gate.IsGroup(h.Config) {
 		return "removing its entry from the ConfigMap of halts"
 	}
-	return fmt.Sprintf("kubectl restarts resume -n %s %s %s", h.Config.Namespace, ConfigName(h.Config), h.ID)
+	source := h.Config.Source() // whose owner decides
+	return fmt.Sprintf("kubectl restarts resume -n %s %s %s", source.Namespace, ConfigName(source), h.ID)
 }
 
 // Event is an Event of the controller.

@@ -1,0 +1,21 @@
+package facts_test
+
+import (
+	"testing"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+)
+
+func TestTheOwnerOfAConfigResumesTheHaltsOfItsReadersElsewhere(t *testing.T) {
+	for name, want := range map[string]string{
+		"flags":        "kubectl restarts resume -n team-a configmap/flags id",
+		"shared/flags": "kubectl restarts resume -n shared configmap/flags id",
+	} {
+		h := &gate.Halt{ID: "id", Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "team-a", Name: name}}
+		if got := facts.ResumeCommand(h); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
