@@ -170,3 +170,18 @@ func TestTheReadersOfAConfigAreAPictureOfAtMostSomeHundredSquares(t *testing.T) 
 		t.Errorf("%d and %d squares: %s", held, rolling, page)
 	}
 }
+
+func TestTheKindsThatTheControllerWasAskedForAreNamed(t *testing.T) {
+	overview := status.Overview{Leads: true, Kinds: []status.Kind{
+		{Workload: "rollouts.v1alpha1.argoproj.io", Missing: true}, {Workload: "gadgets.v1.example.com=.spec.<b>", Unusable: 2}, {Workload: "a.v1.b"},
+	}}
+	page := get((&cluster{overview: overview}).handler(), "/").Body.String()
+	for _, part := range []string{
+		"<code>rollouts.v1alpha1.argoproj.io</code>, which is not installed</p>",
+		"<code>gadgets.v1.example.com=.spec.&lt;b&gt;</code>; 2 enabled but cannot be restarted, see their Events</p>", "<code>a.v1.b</code></p>",
+	} {
+		if !strings.Contains(page, part) {
+			t.Errorf("it lacks %s:\n%s", part, page)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package controller
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/custom"
+)
+
+// objectsInMemory is how many objects of each kind are compared.
+const objectsInMemory = 1000
+
+// retainedBy returns how many bytes of the heap the workloads take that are made one by one from their texts.
+func retainedBy(t *testing.T, read func(text []byte) (*observation, error)) int {
+	t.Helper()
+	heap := func() int {
+		var stats runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&stats)
+		return int(stats.HeapAlloc) //nolint:gosec // far from the largest number
+	}
+	kept := make([]*workloadObservation, 0, objectsInMemory)
+	before := heap()
+	for i := range objectsInMemory {
+		text := objectText("Gadget", fmt.Sprint(i+1), podTemplateText+`, "padding": "`+strings.Repeat("x", 5000)+`"`, `"padding": "`+strings.Repeat("y", 5000)+`"`)
+		o, err := read([]byte(strings.Replace(text, `"name": "web"`, fmt.Sprintf(`"name": "web-%d"`, i), 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.workload.workload == nil {
+			t.Fatalf("not kept: %+v", o.workload.problem)
+		}
+		kept = append(kept, o.workload)
+	}
+	after := heap()
+	runtime.KeepAlive(kept)
+	return after - before
+}
+
+// Nothing of an object lives longer than the answer that it came in but what is kept of a Deployment, too.
+func TestWorkloadsOfACustomKindTakeAsMuchMemoryAsDeployments(t *testing.T) {
+	kind, err := custom.ParseKind("gadgets.v1.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, rules := newCustomRow(kind, apiclient.CustomClients{}), &catalog.OptInRules{}
+	ofGadgets := retainedBy(t, func(text []byte) (*observation, error) {
+		object := &custom.Object{}
+		if err := utiljson.Unmarshal(text, object); err != nil {
+			return nil, err
+		}
+		return row.reduce(object, rules)
+	})
+	ofDeployments := retainedBy(t, func(text []byte) (*observation, error) {
+		object := &appsv1.Deployment{}
+		if err := json.Unmarshal(text, object); err != nil {
+			return nil, err
+		}
+		return kindOfWorkload(catalog.Deployment).reduce(object, rules)
+	})
+	t.Logf("%d bytes a Gadget, %d a Deployment", ofGadgets/objectsInMemory, ofDeployments/objectsInMemory)
+	if 100*ofGadgets > 115*ofDeployments {
+		t.Errorf("%d Gadgets take %d bytes, and as many Deployments %d", objectsInMemory, ofGadgets, ofDeployments)
+	}
+}
