@@ -154,10 +154,14 @@ func tooManyReferences(w *catalog.Workload) string {
 		"Use envFrom and whole volumes instead of single keys, or fewer configs", catalog.MaxReferences)
 }
 
-// describeDisabled describes why config changes no longer restart a workload.
-func describeDisabled(w *workloadObservation) string {
+// describeDisabled describes why config changes no longer restart a workload, given the tools whose annotations count as
+// well.
+func describeDisabled(w *workloadObservation, dialects []catalog.Dialect) string {
 	message := fmt.Sprintf("config changes no longer restart this workload: its annotation %s is not %q",
 		catalog.EnabledAnnotation, catalog.Enabled)
+	for _, dialect := range dialects {
+		message += fmt.Sprintf(", and no annotation of %s enables it", dialect)
+	}
 	if w.lastWriter != "" {
 		message += fmt.Sprintf(" (last written by %s)", w.lastWriter)
 	}

@@ -115,3 +115,14 @@ func TestOnlyAHoldLeavesSomethingToDo(t *testing.T) {
 		t.Errorf("texts (-want +got):\n%s", diff)
 	}
 }
+
+func TestAWorkloadIsDisabledForLackOfAnyAnnotationThatCounts(t *testing.T) {
+	own := `config changes no longer restart this workload: its annotation com.xing.deployment-restart is not "enabled"`
+	if got := describeDisabled(&workloadObservation{}, nil); got != own {
+		t.Errorf("got %s", got)
+	}
+	want := own + ", and no annotation of reloader enables it (last written by helm)"
+	if got := describeDisabled(&workloadObservation{lastWriter: "helm"}, []catalog.Dialect{catalog.Reloader}); got != want {
+		t.Errorf("got %s", got)
+	}
+}

@@ -146,7 +146,7 @@ func (c *Controller) forgetDisabled(w *workloadObservation) {
 	if !c.leading.Load() {
 		return
 	}
-	c.recorder.Event(objectReference(known), corev1.EventTypeWarning, reasonDisabled, describeDisabled(w))
+	c.recorder.Event(objectReference(known), corev1.EventTypeWarning, reasonDisabled, describeDisabled(w, c.optIns.rules.Dialects))
 }
 
 // drop forgets everything that waits for a workload that is gone or no longer opted in.

@@ -49,7 +49,7 @@ func describeRevert(w *catalog.Workload, outcome catalog.Outcome) string {
 	}
 	text := fmt.Sprintf("%s reverted the restart of %s: it %s", by, restartTime(revert), how)
 	if outcome == catalog.Restart {
-		return text + fmt.Sprintf(". Pods from before it still run, so the %s restarts again; to keep them, opt out: remove the annotation %s",
+		return text + fmt.Sprintf(". Pods from before it still run, so the %s restarts again; to keep them, opt out: set the annotation %s to disabled",
 			w.Ref.Kind, catalog.EnabledAnnotation)
 	}
 	return text + ". No pod from before it is left to restart"

@@ -97,7 +97,7 @@ func (s *scene) awaitRevertEvent(w workload, manager string, restart state) {
 	s.Helper()
 	at := restart.restartTime(s).UTC().Format(time.RFC3339)
 	event := s.awaitEvent(w, "RestartReverted", fmt.Sprintf("field manager %q reverted the restart of %s: ", manager, at))
-	if !strings.Contains(event.Message, "remove the annotation "+enabledAnnotation) || event.Type != "Warning" {
+	if !strings.Contains(event.Message, "set the annotation "+enabledAnnotation+" to disabled") || event.Type != "Warning" {
 		s.Errorf("the event is %s: %s", event.Type, event.Message)
 	}
 }
