@@ -227,3 +227,35 @@ func TestWithoutTheFlagARestartByEvictionIsHeld(t *testing.T) {
 		t.Error("the pod template was written")
 	}
 }
+
+func TestTheAdmissionPolicyLimitsEvictions(t *testing.T) {
+	s := newScene(t)
+	app := s.run("app", podOf(), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(3)) })
+	s.awaitPods(app, 3, nil)
+	pods, err := s.podsOf(t.Context(), app)
+	s.must(err)
+	pod := pods[0]
+	evictions := s.asController().PolicyV1().Evictions(s.namespace)
+	evict := func(options *metav1.DeleteOptions) error {
+		return evictions.Evict(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: s.namespace}, DeleteOptions: options})
+	}
+	byUID := &metav1.Preconditions{UID: &pod.UID}
+	s.eventually("the policy is in force", func(context.Context) error {
+		if err := evict(&metav1.DeleteOptions{Preconditions: byUID, DryRun: []string{metav1.DryRunAll}}); !isFenced(err) {
+			return fmt.Errorf("the answer is %w", errors.Join(err, errors.New("no denial")))
+		}
+		return nil
+	})
+	for name, options := range map[string]*metav1.DeleteOptions{
+		"a pod without its UID":     nil,
+		"a shortened grace period":  {Preconditions: byUID, GracePeriodSeconds: new(int64(0))},
+		"a pod whose children stay": {Preconditions: byUID, PropagationPolicy: new(metav1.DeletePropagationOrphan)},
+		"only the version of a pod": {Preconditions: &metav1.Preconditions{ResourceVersion: &pod.ResourceVersion}},
+		"a UID of another pod":      {Preconditions: &metav1.Preconditions{UID: new(types.UID("other"))}},
+	} {
+		if err := evict(options); err == nil || name != "a UID of another pod" && !isFenced(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	s.must(evict(&metav1.DeleteOptions{Preconditions: byUID}))
+}
