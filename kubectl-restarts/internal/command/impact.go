@@ -95,11 +95,7 @@ func (c *impactCommand) run(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	for i := range in.Changes {
-		if after := in.Changes[i].After; after != nil && after.Policy != nil && after.Policy.Readers != "" {
-			c.notes = append(c.notes, facts.ConfigName(after.Ref)+" is shared with other namespaces: their workloads are not listed here")
-		}
-	}
+	c.noteShared(in)
 	result := impact.Compute(in)
 	if err := c.print(&result); err != nil {
 		return err
@@ -209,6 +205,14 @@ func unreadable(ref catalog.ConfigRef) string { return "you may not read " + fac
 func (c *impactCommand) noteImmutable(change *impact.Change, isImmutable bool) {
 	if isImmutable && !change.IsEmpty() {
 		c.notes = append(c.notes, facts.ConfigName(change.Ref)+" is immutable: the API server rejects the change until the config is deleted and created again")
+	}
+}
+
+func (c *impactCommand) noteShared(in *impact.Input) {
+	for i := range in.Changes {
+		if after := in.Changes[i].After; after != nil && after.Policy != nil && after.Policy.Readers != "" {
+			c.notes = append(c.notes, facts.ConfigName(after.Ref)+" is shared with other namespaces: their workloads are not listed here")
+		}
 	}
 }
 
