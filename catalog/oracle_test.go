@@ -327,10 +327,16 @@ func (o oracle) addReturned(causes []Cause, pods []Pod) []Cause {
 					if found[m.Config] == nil {
 						found[m.Config] = &Cause{Config: m.Config}
 					}
+					// Without an edit of that key, the config was gone at that time, or made again.
+					isNamed := false
 					for _, edit := range config.Edits {
 						if edit.Key == past.Key {
 							found[m.Config].add(edit)
+							isNamed = true
 						}
+					}
+					if !isNamed {
+						found[m.Config].addUnseen()
 					}
 				}
 			}
