@@ -22,11 +22,11 @@ func annotateNamespace(meta *metav1.ObjectMeta) {
 }
 
 // optIn returns the annotation by which a workload is enabled or is not, empty if it needs none.
-func (w *workload) optIn() string {
+func (d *workload) optIn() string {
 	switch {
-	case w.enabled && w.namespace != enabledNamespace:
+	case d.enabled && d.namespace != enabledNamespace:
 		return enabled
-	case !w.enabled && w.namespace == enabledNamespace:
+	case !d.enabled && d.namespace == enabledNamespace:
 		return disabled
 	}
 	return ""
