@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -133,5 +134,33 @@ func (s *scene) requireMissing(home, want string) {
 	}
 	if want != "" && !named {
 		s.Errorf("the log does not name %q, which is missing", want)
+	}
+}
+
+// What the optional manifests of evictions and of Namespaces grant is used, and suffices.
+func TestTheOptionalManifestsGrantWhatIsUsedAndNothingElse(t *testing.T) {
+	s := newEngineSceneApart(t)
+	manifests, home := s.manifestsApart("rbac-namespaced.yaml", "rbac-evict-namespaced.yaml", "rbac-namespaces.yaml")
+	var err error
+	s.installation, err = s.cluster.Install(t.Context(), manifests)
+	s.must(err)
+	s.startController("--evict", "--namespace-annotations")
+	s.make(settings, set("used", "v1"))
+	app := s.runStateful("app", podOf(envFrom(settings)), evictedOnDelete)
+	s.awaitRollout(app)
+	s.awaitRecorded(app)
+	old := s.awaitPods(app, 3, nil)
+	s.letTimePass()
+	s.edit(settings, set("used", "v2"))
+	s.awaitPods(app, 3, old)
+
+	s.requireUsed(s.namespace, home, s.rulesOf("rbac-evict-namespaced.yaml"))
+	s.requireUsed("", home, s.rulesOf("rbac-namespaces.yaml"))
+	for _, namespace := range []string{s.namespace, ""} {
+		for _, r := range s.requestsIn(namespace, func(r *request) bool {
+			return r.code == http.StatusForbidden && strings.Contains(r.account, ":"+home+":")
+		}) {
+			t.Errorf("lacks the permission to %s %s", r.verb, r.resource)
+		}
 	}
 }
