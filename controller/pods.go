@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/apiclient"
@@ -213,7 +213,11 @@ func templateOf(revision *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, e
 			Template corev1.PodTemplateSpec `json:"template"`
 		} `json:"spec"`
 	}
-	if err := json.Unmarshal(revision.Data.Raw, &patch); err != nil {
+	err := catalog.CheckQuantities(revision.Data.Raw) // anyone may have written it, and nobody has read it
+	if err == nil {
+		err = utiljson.Unmarshal(revision.Data.Raw, &patch)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read controllerrevision %s/%s: %w", revision.Namespace, revision.Name, err)
 	}
 	return &patch.Spec.Template, nil

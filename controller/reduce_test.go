@@ -122,4 +122,8 @@ func TestTheTemplateOfAControllerRevisionIsThatOfItsWorkload(t *testing.T) {
 	if _, err := templateOf(revision); err == nil || !strings.Contains(err.Error(), "controllerrevision") || errors.Unwrap(err) == nil {
 		t.Errorf("broken revision: %v", err)
 	}
+	revision.Data.Raw = []byte(`{"spec":{"template":{"spec":{"containers":[{"resources":{"limits":{"cpu":"1e-2147483648"}}}]}}}}`)
+	if _, err := templateOf(revision); err == nil || !strings.Contains(err.Error(), "quantity") {
+		t.Errorf("revision that takes long to decode: %v", err)
+	}
 }

@@ -65,6 +65,9 @@ func (k Kind) template(o *Object) (*corev1.PodTemplateSpec, error) {
 	if part == nil {
 		return nil, fmt.Errorf("it has no pod template at %s", k.PathText())
 	}
+	if err := catalog.CheckQuantities(part); err != nil {
+		return nil, fmt.Errorf("what it has at %s is no pod template: %w", k.PathText(), err)
+	}
 	template, err := decode[corev1.PodTemplateSpec](part)
 	switch {
 	case err != nil:

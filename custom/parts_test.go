@@ -105,6 +105,7 @@ func TestABadObjectIsOneClearProblem(t *testing.T) {
 		selector + `, "template": {"spec": {"containers": "` + canary + `"}}`:                                       "is no pod template",
 		selector + `, "template": {"spec": {"containers": [{"env": [{"name": "A", "value": 45454545}]}]}}`:          "is no pod template",
 		selector + `, "template": {"spec": {"containers": [{"resources": {"limits": {"cpu": "` + canary + `"}}}]}}`: "is no pod template",
+		selector + `, "template": {"spec": {"containers": [{"resources": {"limits": {"cpu": "1e-2147483648"}}}]}}`:  `is no pod template: its field "limits" has a quantity`,
 		template:                             "it has no .spec.selector",
 		template + `, "selector": {}`:        "selects all pods of the namespace",
 		template + `, "selector": []`:        "is no label selector",

@@ -1,0 +1,69 @@
+package catalog
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+func TestQuantitiesThatTakeLongToDecodeAreRefused(t *testing.T) {
+	const container = `{"spec":{"containers":[{"resources":{"limits":{"cpu":%s}}}]}}`
+	for _, quantity := range []string{
+		`"1e-2147483648"`, `"123456789012345678901234567890e99999999"`, `1e-2147483648`, `"1\u0065-2147483648"`,
+		`"` + strings.Repeat("9", 100_000) + `"`, `"0.` + strings.Repeat("0", 100) + `1"`,
+		`"1e-2147483648","cpu":"1"`, `[["1e-2147483648"]]`,
+	} {
+		if err := CheckQuantities(fmt.Appendf(nil, container, quantity)); err == nil || !strings.Contains(err.Error(), `"limits"`) || strings.Contains(err.Error(), "2147") {
+			t.Errorf("%.60s: got %v", quantity, err)
+		}
+	}
+	deep := strings.Repeat(`{"a":`, 100_000) + `"1e-2147483648"` + strings.Repeat("}", 100_000)
+	if err := CheckQuantities([]byte(deep)); err == nil {
+		t.Error("nested deeply: no error")
+	}
+}
+
+func TestUsualTemplatesPassTheCheckOfQuantities(t *testing.T) {
+	for _, template := range []string{
+		`{"spec":{"containers":[{"resources":{"limits":{"cpu":"100m","memory":"1.5Gi"},"requests":{"cpu":2,"memory":"1e9"}}}]}}`,
+		`{"spec":{"containers":[{"env":[{"name":"COMMIT","value":"12e45678"}],"image":"web@sha256:` + strings.Repeat("9e2345678", 7) + `"}]}}`,
+		`{"spec":{"containers":[{"args":["\u003c","1e-2147483648"],"resources":{"limits":{"cpu":"1"}}}]}}`,
+	} {
+		if err := CheckQuantities([]byte(template)); err != nil {
+			t.Errorf("%s: %v", template, err)
+		}
+	}
+}
+
+// A later version of the API may have more of them.
+func TestAllFieldsWithQuantitiesAreKnown(t *testing.T) {
+	found, seen := make(map[string]bool), make(map[reflect.Type]bool)
+	var visit func(reflect.Type, string)
+	visit = func(of reflect.Type, field string) {
+		switch {
+		case of == reflect.TypeFor[resource.Quantity]():
+			found[field] = true
+			return
+		case of.Kind() == reflect.Pointer, of.Kind() == reflect.Slice, of.Kind() == reflect.Map:
+			visit(of.Elem(), field)
+			return
+		case of.Kind() != reflect.Struct || seen[of]:
+			return
+		}
+		seen[of] = true
+		for i := range of.NumField() {
+			member := of.Field(i)
+			name, _, _ := strings.Cut(member.Tag.Get("json"), ",")
+			visit(member.Type, name)
+		}
+	}
+	visit(reflect.TypeFor[corev1.PodTemplateSpec](), "")
+	if diff := cmp.Diff(quantityFields, found); diff != "" {
+		t.Errorf("-known +found:\n%s", diff)
+	}
+}
