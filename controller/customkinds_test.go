@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,6 +36,7 @@ type customWorld struct {
 	pods       []corev1.Pod
 	requests   []string
 	bodies     []string
+	slow       time.Duration // how long a list of pods takes
 }
 
 func newCustomWorld(t *testing.T, kindText string) *customWorld {
@@ -68,6 +70,7 @@ func (w *customWorld) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.requests = append(w.requests, r.Method+" "+r.URL.Path)
 	switch {
 	case r.URL.Path == "/api/v1/namespaces/ns/pods":
+		time.Sleep(w.slow)
 		return respond(http.StatusOK, &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: w.pods})
 	case r.URL.Path == w.path && r.Method == http.MethodPatch:
 		body, err := io.ReadAll(r.Body)
@@ -224,6 +227,27 @@ func TestACustomWorkloadThatCannotBeTakenInIsForgotten(t *testing.T) {
 	}
 }
 
+// Anyone who may write the status of a workload may do so all the time, and its selector may select very many pods.
+func TestThePodsOfAKindWithoutAPresetAreCountedATenthOfTheTimeAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newCustomWorld(t, "gadgets.v1.example.com")
+		w.pods = []corev1.Pod{w.pod("web-1", nil)}
+		w.edit("1")
+		w.show(objectText("Gadget", "5", podTemplateText, ""))
+		ref := catalog.WorkloadRef{Kind: "gadgets.example.com", Namespace: "ns", Name: "web"}
+		w.controller.restarter.work(t.Context(), ref)
+		w.edit("2")
+		w.controller.restarter.work(t.Context(), ref)
+		w.requests, w.slow = nil, 2*time.Second
+		for begin := time.Now(); time.Since(begin) < 50*time.Second; time.Sleep(time.Second) { // as its status changes
+			w.controller.deliveries.look(t.Context(), ref)
+		}
+		if got := len(w.requests); got < 2 || got > 4 {
+			t.Errorf("%d requests: %q", got, w.requests)
+		}
+	})
+}
+
 // The pods of a kind without a preset show how its restart goes.
 func TestARestartOfAKindWithoutAPresetIsDeliveredWhenItsPodsAreReplaced(t *testing.T) {
 	w := newCustomWorld(t, "gadgets.v1.example.com")
@@ -239,6 +263,7 @@ func TestARestartOfAKindWithoutAPresetIsDeliveredWhenItsPodsAreReplaced(t *testi
 		t.Fatal("it has not restarted")
 	}
 	delivered := func() float64 {
+		w.controller.deliveries.of(ref).notBefore = time.Time{}
 		w.controller.deliveries.look(context.Background(), ref)
 		return testutil.ToFloat64(w.controller.metrics.delivered.WithLabelValues(string(ref.Kind)))
 	}

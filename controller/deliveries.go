@@ -55,6 +55,8 @@ type rollingRestart struct {
 	decision catalog.Decision
 	// hasFailed means that the restart failed and is followed because its pods may run after all.
 	hasFailed bool
+	// notBefore is when the pods may be counted again at the earliest; see [deliveries.judgeByPods].
+	notBefore time.Time
 }
 
 func newDeliveryQueue() *fairqueue.Queue[catalog.WorkloadRef, struct{}] {
@@ -237,6 +239,10 @@ func (d *deliveries) look(ctx context.Context, ref catalog.WorkloadRef) {
 		d.finish(ref, restart)
 		d.gate.ended(ref, restart.id, false)
 		d.history.end(ref, restart.id, status.Unknown, "the workload is gone or no longer enabled", time.Now())
+		return
+	}
+	if pause := time.Until(restart.notBefore); pause > 0 {
+		d.queue.AddAfter(ref, pause)
 		return
 	}
 	restart.Held = held

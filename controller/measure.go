@@ -59,8 +59,11 @@ func isReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// judgeByPods is for workloads whose status does not show how a rollout goes, so it counts their pods each time.
+// judgeByPods is for workloads whose status does not show how a rollout goes, so it counts their pods each time. The
+// status may change at any moment, so counting takes a part of the time only; see [listingShare].
 func (d *deliveries) judgeByPods(ctx context.Context, restart *rollingRestart, w *catalog.Workload) (delivery.Judgement, error) {
+	began := time.Now()
+	defer func() { restart.notBefore = time.Now().Add(listingShare * time.Since(began)) }()
 	measured, err := d.pods.measured(ctx, w)
 	switch {
 	case err != nil && (ctx.Err() != nil || d.queue.Failures(w.Ref) < passingFailures):
