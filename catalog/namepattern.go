@@ -48,10 +48,13 @@ func globOf(expression string) (string, error) {
 		if token != ".*" && token != ".+" && strings.HasPrefix(rest, "?") {
 			return "", errNotGlob
 		}
-		glob.WriteString(map[string]string{".*": "*", ".+": "?*", `\.`: ".", `\-`: "-"}[token])
-		if len(token) == 1 {
-			glob.WriteString(token)
+		switch token {
+		case ".*":
+			token = "*"
+		case ".+":
+			token = "?*"
 		}
+		glob.WriteString(strings.TrimPrefix(token, `\`))
 	}
 	usable := usableGlob(glob.String())
 	return usable, checkGlob(usable)

@@ -69,13 +69,24 @@ func isTrueText(text string) bool {
 	return err == nil && is
 }
 
-// namesIn returns the names in a list that is separated by commas.
+// longestList is how many bytes of a list of names are read, many times as many as all names that count can have.
+const longestList = 16 << 10
+
+// namesIn returns the names in a list that is separated by commas. The end of a list that is too long is one name,
+// which nothing can have, so that it is reported like any other name that cannot be used.
 func namesIn(list string) []string {
+	isCut := len(list) > longestList
+	if isCut {
+		list = list[:1+strings.LastIndexByte(list[:longestList], ',')]
+	}
 	var names []string
 	for name := range strings.SplitSeq(list, ",") {
 		if name = strings.TrimSpace(name); name != "" {
 			names = append(names, name)
 		}
+	}
+	if isCut {
+		names = append(names, "what comes after too many bytes")
 	}
 	return names
 }

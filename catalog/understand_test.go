@@ -195,6 +195,22 @@ func TestTooManyNamesMakeMoreCountAndAreReported(t *testing.T) {
 	}
 }
 
+// Workloads are taken in one after the other, so a large one delays all others.
+func TestUnderstandingALongListCostsNoMoreThanAShorterOne(t *testing.T) {
+	rules := OptInRules{Dialects: []Dialect{Reloader, Wave}}
+	for _, list := range []string{"a,", "(,", "a|", ".*"} {
+		for _, name := range []string{configMapNamed, configMapExcluded, waveConfigMaps} {
+			allocations := func(bytes int) float64 {
+				own := annotations{name: strings.Repeat(list, bytes/len(list)), waveOptIn: "true"}
+				return testing.AllocsPerRun(1, func() { understandDeployment(&rules, own, nil) })
+			}
+			if long, short := allocations(250_000), allocations(longestList); long > short+100 {
+				t.Errorf("%s of %q: %v allocations, %v for a shorter list", name, list, long, short)
+			}
+		}
+	}
+}
+
 func TestUnderstandingDoesNotChangeTheWorkload(t *testing.T) {
 	meta := &metav1.ObjectMeta{Annotations: annotations{auto: "true", pausePeriod: "5m"}}
 	rules := OptInRules{Dialects: []Dialect{Reloader}}
