@@ -87,7 +87,7 @@ func Decide(view View) Decision {
 	case view.lacksContradicted(sights):
 		return decision.with(Keep, reasonLacking)
 	}
-	return decision.recorded(w, "the pods are up to date")
+	return decision.recorded(w, reasonUpToDate(w))
 }
 
 // DecideByPods decides about a workload for which [Decide] returned [AskPods]. The pods must be
@@ -155,6 +155,13 @@ func reasonUnchanged(w *Workload) string {
 		return "no config changed since the record of an earlier controller"
 	}
 	return "no config changed since the workload opted in"
+}
+
+func reasonUpToDate(w *Workload) string {
+	if w.Evict > 0 {
+		return "the record is up to date, and pods from before it are evicted if any are left"
+	}
+	return "the pods are up to date"
 }
 
 func (d Decision) with(outcome Outcome, reason string) Decision {

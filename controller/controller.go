@@ -333,9 +333,7 @@ func (c *Controller) Lead(ctx context.Context) error {
 	}
 	if !c.options.DryRun {
 		group.Go(func() { c.deliveries.run(ctx) })
-		if c.options.Evict {
-			group.Go(func() { c.evictor.run(ctx) })
-		}
+		group.Go(func() { c.evictor.run(ctx) })
 		group.Go(func() { c.gate.run(ctx) })
 		group.Go(func() { c.halts.run(ctx) })
 		group.Go(func() { c.reports.run(ctx) })

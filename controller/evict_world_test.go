@@ -39,7 +39,7 @@ type evictingWorld struct {
 func newEvictingWorld(t *testing.T, annotations map[string]string) *evictingWorld {
 	w := &evictingWorld{world: newWorld(t), t: t}
 	c := w.controller
-	c.evictor.enabled, c.gate.evicts = true, true
+	c.gate.evicts = true
 	c.options.GracePeriod, c.restarter.grace = time.Millisecond, time.Millisecond
 	c.deliveries.policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
 	c.leading.Store(true)
@@ -82,7 +82,11 @@ func setReady(pod *corev1.Pod, isReady bool) {
 	if isReady {
 		condition.Status = corev1.ConditionTrue
 	}
-	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{condition}}
+	started := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: pod.CreationTimestamp}}
+	pod.Status = corev1.PodStatus{
+		Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{condition},
+		ContainerStatuses: []corev1.ContainerStatus{{Name: "app", State: started}},
+	}
 }
 
 // respondTo answers requests for ReplicaSets and evictions.
@@ -281,7 +285,7 @@ func TestAWorkloadThatAsksForEvictionsIsHeldWithoutTheFlag(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inEvictingWorld(t, map[string]string{catalog.MethodAnnotation: test.method}, func(w *evictingWorld) {
-				w.controller.evictor.enabled, w.controller.gate.evicts = false, false
+				w.controller.gate.evicts = false
 				w.edited("a/c", "2")
 				w.pass(100)
 				w.requireEvicted()

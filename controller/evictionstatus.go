@@ -32,7 +32,11 @@ func (c *Controller) shown(w *catalog.Workload) *catalog.Workload {
 
 // noteEviction completes what is known about a workload that rolls with what its next eviction waits for.
 func (c *Controller) noteEviction(e *status.Entry, ref catalog.WorkloadRef) {
-	if row, isUnderWay := c.evictor.of(ref); isUnderWay && row.wait.isOutside() {
-		e.Reason, e.Text = string(reasonEviction), row.wait.text
+	row, isUnderWay := c.evictor.of(ref)
+	if !isUnderWay {
+		return
+	}
+	if e.Text = row.wait.text; row.wait.isOutside() {
+		e.Reason = string(reasonEviction)
 	}
 }

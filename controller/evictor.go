@@ -32,15 +32,15 @@ const (
 	stepPause    = 5 * time.Second
 	longestPause = time.Minute
 	listingShare = 10
-	// heldPause is after how long it asks again whether people hold the restart, which takes no request.
+	// heldPause is after how long it asks again whether people hold the restart, which takes no request: it counts the
+	// pods only now and then, because people may delete them meanwhile.
 	heldPause = 15 * time.Second
 )
 
 // evictor carries out the restarts by eviction that the restarter has recorded. Which pods are left follows from the
-// record and from the pods, so it goes on where another process stopped. Its methods may be called by several
-// goroutines at once.
+// record and from the pods, so it goes on where another process stopped. What it may not evict, it still counts: such a
+// restart is not over. Its methods may be called by several goroutines at once.
 type evictor struct {
-	enabled    bool
 	catalog    *catalog.Catalog
 	gate       *gatekeeper
 	deliveries *deliveries
@@ -61,10 +61,10 @@ type eviction struct {
 	of   uint32 // [catalog.Workload.Evict]
 	uid  types.UID
 	seen time.Time // since when this process knows the restart
-	// earlier is how many pods are left, if they were counted.
-	isCounted bool
-	earlier   int32
-	wait      evictionWait
+	// earlier is how many pods are left, if they were counted, and counted is when they were.
+	earlier int32
+	counted time.Time
+	wait    evictionWait
 	// notBefore is when to look again at the earliest, looks is how often that was in vain since the last eviction, and
 	// refusals is how often in a row a pod was not evicted.
 	notBefore time.Time
@@ -101,7 +101,6 @@ func newEvictionQueue() *fairqueue.Queue[catalog.WorkloadRef, struct{}] {
 
 func (c *Controller) newEvictor(clients *apiclient.Clients) *evictor {
 	return &evictor{
-		enabled:    c.options.Evict,
 		catalog:    c.catalog,
 		gate:       c.gate,
 		deliveries: c.deliveries,
@@ -118,11 +117,8 @@ func (c *Controller) newEvictor(clients *apiclient.Clients) *evictor {
 
 // observe takes in a workload that has changed, or its status. Only the process that leads calls it.
 func (e *evictor) observe(ref catalog.WorkloadRef) {
-	if !e.enabled {
-		return
-	}
 	w := e.catalog.Workload(ref)
-	if w == nil || w.Evict == 0 || w.Method() != catalog.ByEviction {
+	if w == nil || w.Evict == 0 || w.Method() == catalog.ByTemplate {
 		e.forget(ref)
 		return
 	}
@@ -136,9 +132,6 @@ func (e *evictor) observe(ref catalog.WorkloadRef) {
 
 // observeAll takes in all workloads, as at the start of a leader.
 func (e *evictor) observeAll() {
-	if !e.enabled {
-		return
-	}
 	for _, ref := range e.catalog.Workloads() {
 		e.observe(ref)
 	}
@@ -186,7 +179,7 @@ func (e *evictor) statusOf(w *catalog.Workload) (*catalog.Workload, string) {
 		return w, ""
 	}
 	earlier := row.earlier
-	if !row.isCounted {
+	if row.counted.IsZero() {
 		earlier = max(1, w.Rollout.Wanted)
 	}
 	shown := *w
@@ -213,7 +206,7 @@ func (e *evictor) run(ctx context.Context) {
 func (e *evictor) work(ctx context.Context, ref catalog.WorkloadRef) {
 	w := e.catalog.Workload(ref)
 	row, isUnderWay := e.of(ref)
-	if w == nil || !isUnderWay || w.Evict != row.of || w.Method() != catalog.ByEviction || w.Deleting {
+	if w == nil || !isUnderWay || w.Evict != row.of || w.Method() == catalog.ByTemplate || w.Deleting {
 		return // whoever changes that brings the workload back
 	}
 	now := time.Now()
@@ -221,13 +214,18 @@ func (e *evictor) work(ctx context.Context, ref catalog.WorkloadRef) {
 		e.queue.AddAfter(ref, pause)
 		return
 	}
-	if why := e.heldBy(w, now); why != "" {
-		e.wait(w, evictionWait{waitsForPerson, why, now})
-		e.queue.AddAfter(ref, heldPause)
+	held := e.heldBy(w, now)
+	if held != "" && now.Sub(row.counted) < longestPause {
+		e.hold(w, held)
 		return
 	}
 	left, err := e.pods.left(ctx, w)
-	if err == nil {
+	switch {
+	case err != nil:
+	case held != "" && left.Earlier > 0:
+		e.note(w, left, now)
+		e.hold(w, held)
+	default:
 		e.note(w, left, now)
 		err = e.step(ctx, w, left.Next())
 	}
@@ -237,6 +235,12 @@ func (e *evictor) work(ctx context.Context, ref catalog.WorkloadRef) {
 	case ctx.Err() == nil:
 		e.failed(w, err)
 	}
+}
+
+// hold lets a restart wait for people.
+func (e *evictor) hold(w *catalog.Workload, why string) {
+	e.wait(w, evictionWait{waitsForPerson, why, time.Now()})
+	e.queue.AddAfter(w.Ref, heldPause)
 }
 
 // untilNext returns how long to wait before the next look. A time in the future is that of a clock that has jumped, or
@@ -264,7 +268,7 @@ func doubled(pause time.Duration, n int) time.Duration {
 func (e *evictor) note(w *catalog.Workload, left *delivery.Left, began time.Time) {
 	now := time.Now()
 	e.update(w.Ref, w.Evict, func(row *eviction) {
-		row.isCounted, row.earlier, row.notBefore = true, left.Earlier, now.Add(listingShare*now.Sub(began))
+		row.earlier, row.counted, row.notBefore = left.Earlier, now, now.Add(listingShare*now.Sub(began))
 	})
 	e.deliveries.observe(w.Ref)
 }

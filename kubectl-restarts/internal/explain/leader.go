@@ -31,9 +31,17 @@ func (l *FromLeader) conclusion(workload string, now time.Time) string {
 	case l.Reason == "eviction":
 		return fmt.Sprintf("%s restarts by eviction, and no pod is evicted: %s.", workload, l.Text)
 	case l.isRolling() && l.Pods != nil:
-		return fmt.Sprintf("%s is %s: %d of %d pods updated, %d available.", workload, l.State, l.Pods.Updated, l.Pods.Wanted, l.Pods.Available)
+		return fmt.Sprintf("%s is %s: %d of %d pods updated, %d available%s.", workload, l.State, l.Pods.Updated, l.Pods.Wanted, l.Pods.Available, l.nextEviction())
 	}
 	return fmt.Sprintf("%s is %s: %s.", workload, l.State, l.Decision.Reason)
+}
+
+// nextEviction says what the next eviction waits for, empty if there is none.
+func (l *FromLeader) nextEviction() string {
+	if l.Text == "" {
+		return ""
+	}
+	return "; the next eviction waits: " + l.Text
 }
 
 // due says what becomes of a restart that is due. The causes are a sentence, such as "configmap web changed".
