@@ -33,6 +33,7 @@ type evictingWorld struct {
 	made    int
 	refusal *apierrors.StatusError // the answer to evictions, nil if they succeed
 	evicted []string
+	asked   int  // evictions
 	crashes bool // whether new pods become ready
 }
 
@@ -121,6 +122,7 @@ func (w *evictingWorld) evict(r *http.Request) (int, any) {
 	if err := json.NewDecoder(r.Body).Decode(&eviction); err != nil || eviction.Kind != "Eviction" || r.Header.Get("Content-Type") != "application/json" {
 		w.t.Errorf("not an eviction: %+v (%v)", eviction, err)
 	}
+	w.asked++
 	if w.refusal != nil {
 		return int(w.refusal.ErrStatus.Code), w.refusal.ErrStatus
 	}
@@ -232,6 +234,22 @@ func TestARefusedEvictionIsRepeatedAndReported(t *testing.T) {
 		restarts := w.controller.Overview("", time.Now()).Restarts.Items
 		if len(restarts) != 2 || restarts[0].Outcome != status.Delivered || restarts[1].Outcome != status.Unknown {
 			t.Errorf("the restarts are %+v", restarts)
+		}
+	})
+}
+
+// Anyone who may write the status of a workload may do so all the time.
+func TestAnEvictionThatFailsIsNotRepeatedWithEachChangeOfTheStatus(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.refusal = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web-1", nil)
+		w.refusal.ErrStatus.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+		w.edited("a/c", "2")
+		for range 300 {
+			w.changed("a/web", func(d *appsv1.Deployment) { d.Status.CollisionCount = new(int32) })
+			w.pass(1)
+		}
+		if w.asked < 4 || w.asked > 10 {
+			t.Errorf("asked %d times", w.asked)
 		}
 	})
 }

@@ -233,7 +233,7 @@ func (e *evictor) work(ctx context.Context, ref catalog.WorkloadRef) {
 	case err == nil:
 		e.queue.Forget(ref)
 	case ctx.Err() == nil:
-		e.failed(w, err)
+		e.failed(w, now, err)
 	}
 }
 
@@ -337,8 +337,8 @@ func (e *evictor) wait(w *catalog.Workload, wait evictionWait) {
 	})
 }
 
-// failed takes in that a pod was not evicted, or that the pods could not be read.
-func (e *evictor) failed(w *catalog.Workload, err error) {
+// failed takes in that a pod was not evicted, or that the pods could not be read, in an attempt that began then.
+func (e *evictor) failed(w *catalog.Workload, began time.Time, err error) {
 	wait, refusal := evictionWait{waitsForError, "trying again: " + err.Error(), time.Now()}, (*refusalError)(nil)
 	if errors.As(err, &refusal) {
 		wait.reason, wait.text = waitsForBudget, refusal.Error()
@@ -349,8 +349,11 @@ func (e *evictor) failed(w *catalog.Workload, err error) {
 		row.refusals++
 		isNews = !row.reported && (refusal != nil || isPermanent(err) || row.refusals >= passingFailures)
 		row.reported = row.reported || isNews
-		if refusal != nil {
+		switch { // a status that changes brings the workload back at once
+		case refusal != nil:
 			row.notBefore = time.Now().Add(refusal.pause(row.refusals))
+		case failureOf(err) == fairqueue.Refused:
+			row.notBefore = time.Now().Add(max(doubled(stepPause, row.refusals), listingShare*time.Since(began)))
 		}
 	})
 	if isNews {
