@@ -101,9 +101,12 @@ func (c *Catalog) View(ref WorkloadRef) (View, bool) {
 	}
 	view := View{Workload: workload.readWith(c.key), Configs: make(map[ConfigRef]*Config), Sequence: c.moment, Complete: c.complete, Key: c.key}
 	view.Listing = c.listing[""] > 0 || c.listing[ref.Namespace] > 0
+	var unrecorded []ConfigRef
 	for _, reference := range workload.References {
 		if reference.Channel == API && reference.Config.IsShared() {
-			view.addShared(c, reference.Config)
+			if view.addShared(c, reference.Config) {
+				unrecorded = append(unrecorded, reference.Config)
+			}
 			continue
 		}
 		if config := c.config(reference.Config); config != nil {
@@ -113,6 +116,7 @@ func (c *Catalog) View(ref WorkloadRef) (View, bool) {
 			view.addPast(reference.Config, past)
 		}
 	}
+	view.Workload = view.Workload.withoutRecordOf(unrecorded)
 	return view, true
 }
 

@@ -234,14 +234,14 @@ func (c *Catalog) isSharedWithAny(ref ConfigRef) bool {
 	return false
 }
 
-// addShared adds what is known of a config of another namespace, if it is shared with the workload. A record
-// from before that says nothing about the config.
-func (v *View) addShared(c *Catalog, ref ConfigRef) {
+// addShared adds what is known of a config of another namespace, if it is shared with the workload. It reports
+// whether the record is from before that, so that it says nothing about the config.
+func (v *View) addShared(c *Catalog, ref ConfigRef) (isUnrecorded bool) {
 	source := ref.Source()
 	known, _ := c.configs.get(source.scope(), source.Name)
 	config := known.As(ref)
 	if config == nil {
-		return
+		return false
 	}
 	if v.Configs[ref] = config; v.Sources == nil {
 		v.Sources = make(map[ConfigRef]*Config)
@@ -251,9 +251,8 @@ func (v *View) addShared(c *Catalog, ref ConfigRef) {
 		v.addPast(ref, past)
 	}
 	v.Listing = v.Listing || c.listing[source.Namespace] > 0
-	if since, _ := config.sharedSince(ref.Namespace); since.began > v.Workload.RecordSeen {
-		v.Workload = v.Workload.withoutRecordOf(ref)
-	}
+	since, _ := config.sharedSince(ref.Namespace)
+	return since.began > v.Workload.RecordSeen
 }
 
 // Source returns what the catalog keeps of a config of the view: of the config itself if it is one of another
@@ -265,13 +264,16 @@ func (v *View) Source(ref ConfigRef) *Config {
 	return v.Configs[ref]
 }
 
-// withoutRecordOf returns the workload as if the record lacked a config. It does not modify the workload.
-func (w *Workload) withoutRecordOf(ref ConfigRef) *Workload {
-	if _, isRecorded := w.Applied.Checksums[ref]; !isRecorded {
+// withoutRecordOf returns the workload as if the record lacked these configs. It does not modify the workload.
+func (w *Workload) withoutRecordOf(configs []ConfigRef) *Workload {
+	isRecorded := func(ref ConfigRef) bool { _, found := w.Applied.Checksums[ref]; return found }
+	if !slices.ContainsFunc(configs, isRecorded) {
 		return w
 	}
 	without := *w
-	without.Applied.Checksums = maps.Clone(w.Applied.Checksums)
-	delete(without.Applied.Checksums, ref)
+	without.Applied.Checksums = maps.Clone(w.Applied.Checksums) // which may be many, so once for all
+	for _, ref := range configs {
+		delete(without.Applied.Checksums, ref)
+	}
 	return &without
 }

@@ -347,3 +347,33 @@ func TestTheIndexOfOtherNamespacesFollowsWorkloadsAndConfigs(t *testing.T) {
 		}
 	})
 }
+
+func TestARecordFromBeforeManyConfigsWereSharedIsCopiedOnce(t *testing.T) {
+	flags := make([]*corev1.ConfigMap, 0, maxFilterEntries)
+	var also []string
+	for i := range cap(flags) {
+		cm := othersFlags(data{"key": "1"}, "ns")
+		cm.Name = fmt.Sprintf("f%02d", i)
+		flags, also = append(flags, cm), append(also, "configmap/others/"+cm.Name)
+	}
+	s := begin(deployment(readsAll("web", false)))
+	s.deployment.Annotations[AlsoAnnotation] = strings.Join(also, ",")
+	s.listed(append(flags, configMap("web", data{"key": "1"}))...)
+	s.recorded(10)
+	allocations := func() float64 {
+		return testing.AllocsPerRun(10, func() { s.catalog.View(deploymentRef("web")) })
+	}
+	before := allocations()
+	for _, readers := range []string{"nobody", "ns"} {
+		for _, cm := range flags {
+			cm.Annotations[ReadersAnnotation] = readers
+			s.shows(cm, 20)
+		}
+	}
+	if view, _ := s.catalog.View(deploymentRef("web")); len(view.Workload.Applied.Checksums) != 1 || len(view.Configs) != 1+len(flags) {
+		t.Fatalf("%d configs are recorded, and %d known", len(view.Workload.Applied.Checksums), len(view.Configs))
+	}
+	if after := allocations(); after > before+50 {
+		t.Errorf("%v allocations, %v before", after, before)
+	}
+}
