@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -74,15 +75,40 @@ func (r *OptInRules) Understand(kind WorkloadKind, parts Parts) Parts {
 		return parts // there is no pod template to read
 	}
 	parts.Understood.Left, parts.Understood.IsLeftHarmful = r.left(&parts)
+	var all said
 	for _, dialect := range r.Dialects {
 		s := dialect.read(r, kind, &parts)
-		if s.isSilent() {
-			continue
-		}
-		return parts.saying(&s)
+		all = all.joined(&s)
 	}
-	return parts
+	if all.isSilent() {
+		return parts
+	}
+	return parts.saying(&all)
 }
+
+// joined returns what two tools say together. Each of them restarts the workload for the configs that it counts, whatever
+// the other one says, so a config counts if one of them counts it.
+func (s said) joined(other *said) said {
+	joined := s
+	switch {
+	case s.isSilent(), s.choice != OptsIn && other.choice == OptsIn:
+		joined = *other
+	case s.choice == OptsIn && other.choice == OptsIn:
+		joined.by, joined.also = slices.Concat(s.by, other.by), slices.Concat(s.also, other.also)
+		joined.marked = s.marked && other.marked
+		joined.ignore = slices.DeleteFunc(slices.Clone(s.ignore), func(entry string) bool { return !slices.Contains(other.ignore, entry) })
+		if joined.only = slices.Concat(s.only, other.only); s.countsAll() || other.countsAll() {
+			joined.only = nil
+		}
+	}
+	joined.grace = cmp.Or(s.grace, other.grace)
+	joined.problems = slices.Concat(s.problems, other.problems)
+	joined.limit()
+	return joined
+}
+
+// countsAll reports whether everything counts that the containers read, unless it is ignored.
+func (s *said) countsAll() bool { return len(s.only) == 0 && !s.marked }
 
 // saying returns the parts with annotations that say the same.
 func (p Parts) saying(s *said) Parts {

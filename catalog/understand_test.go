@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -257,4 +258,41 @@ func TestWhateverOtherToolsAnnotationsSayCanBeUsed(t *testing.T) {
 			t.Error(problem)
 		}
 	})
+}
+
+// Each tool restarts a workload for the configs that it counts, whatever the other one says.
+func TestWhatOneOfTwoToolsLetsCountCounts(t *testing.T) {
+	for name, test := range map[string]struct {
+		theirs, want map[string]string
+	}{
+		"one names configs, the other counts all": {
+			map[string]string{"configmap.reloader.stakater.com/reload": "a", waveExtraSecrets: "s"},
+			map[string]string{EnabledAnnotation: Enabled, AlsoAnnotation: "configmap/a,secret/s"},
+		},
+		"one counts what is marked": {
+			map[string]string{"reloader.stakater.com/search": "true"}, map[string]string{EnabledAnnotation: Enabled},
+		},
+		"one says that it does not count": {
+			map[string]string{"reloader.stakater.com/auto": "false"}, map[string]string{EnabledAnnotation: Enabled},
+		},
+		"one only excludes a config": {
+			map[string]string{"configmaps.exclude.reloader.stakater.com/reload": "a"}, map[string]string{EnabledAnnotation: Enabled},
+		},
+		"one only sets a period": {
+			map[string]string{"deployment.reloader.stakater.com/pause-period": "5m"},
+			map[string]string{EnabledAnnotation: Enabled, gracePeriodAnnotation: "5m"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rules := OptInRules{Dialects: []Dialect{Reloader, Wave}}
+			meta := &metav1.ObjectMeta{Namespace: "n", Annotations: map[string]string{waveEnabled: "true"}}
+			maps.Copy(meta.Annotations, test.theirs)
+			parts := rules.Understand(Deployment, Parts{Meta: meta, Template: &corev1.PodTemplateSpec{}})
+			got := maps.Clone(parts.Meta.Annotations)
+			maps.DeleteFunc(got, func(name, _ string) bool { return meta.Annotations[name] != "" })
+			if !maps.Equal(got, test.want) || parts.Understood.Marked {
+				t.Errorf("it says %v, want %v", got, test.want)
+			}
+		})
+	}
 }
