@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/brief"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/gate"
@@ -339,7 +340,7 @@ func (e *evictor) wait(w *catalog.Workload, wait evictionWait) {
 
 // failed takes in that a pod was not evicted, or that the pods could not be read, in an attempt that began then.
 func (e *evictor) failed(w *catalog.Workload, began time.Time, err error) {
-	wait, refusal := evictionWait{waitsForError, "trying again: " + err.Error(), time.Now()}, (*refusalError)(nil)
+	wait, refusal := evictionWait{waitsForError, "trying again: " + brief.Text(err.Error()), time.Now()}, (*refusalError)(nil)
 	if errors.As(err, &refusal) {
 		wait.reason, wait.text = waitsForBudget, refusal.Error()
 	}
