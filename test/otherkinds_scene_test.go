@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -88,13 +89,22 @@ func otherKindNamed(kind string) (otherKind, bool) {
 func (s *scene) define(kinds ...otherKind) {
 	s.Helper()
 	for _, k := range kinds {
-		_, err := s.cluster.Apply(s.Context(), []byte(k.definition()))
-		s.must(err)
+		s.must(s.applyDefinition(k.definition()))
 		s.eventually("the kind "+k.name()+" is served", func(ctx context.Context) error {
 			_, err := s.others(k).List(ctx, metav1.ListOptions{})
 			return err
 		})
 	}
+}
+
+// defining is held while a kind is defined: if two tests define the same one at once, kubectl apply fails for one of them.
+var defining sync.Mutex
+
+func (s *scene) applyDefinition(definition string) error {
+	defining.Lock()
+	defer defining.Unlock()
+	_, err := s.cluster.Apply(s.Context(), []byte(definition))
+	return err
 }
 
 func (s *scene) others(k otherKind) dynamic.ResourceInterface {

@@ -48,7 +48,7 @@ func TestAnyKindWithAPodTemplateRestarts(t *testing.T) {
 	s.plugin(0, "hold", gadgets.name()+"/app", "freeze", gadgets.flag())
 	held := s.now(app)
 	s.edit(settings, set("used", "v3"))
-	s.awaitEvent(app, "RestartHeld", "restart is held: freeze")
+	s.awaitEvent(app, "RestartHeld", "restart is held: the workload is held: freeze")
 	s.settle()
 	s.requireRestarts(app, held, 0)
 }
