@@ -180,6 +180,8 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	switch {
+	case resource == "events": // which a goroutine of their own sends
+		return w.respond(http.StatusCreated, corev1.Event{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Event"}})
 	case resource == "configmaps":
 		_, wanted, _ := strings.Cut(r.URL.Query().Get("fieldSelector"), "=")
 		found := corev1.ConfigMapList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}}
