@@ -68,6 +68,7 @@ var recreateScenarios = []scenario{
 		web.checkpoint("replaced")
 	}},
 	{"a rolling update becomes Recreate and comes back", func(s *scene) {
+		s.conditionsInAnyOrder("all pods may be replaced before the status reports that they are missing")
 		web := s.create(replicas(4), rolling("50%", 0))
 		web.await(complete)
 		web.change(recreate)
