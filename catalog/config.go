@@ -63,6 +63,9 @@ func (r ConfigRef) String() string {
 	return r.Kind.String() + "/" + r.Namespace + "/" + r.Name
 }
 
+// NameWithin names a config in its namespace: "kind/name".
+func (r ConfigRef) NameWithin() string { return r.Kind.String() + "/" + r.Name }
+
 // MarshalText makes logs of every format show the config by its name.
 func (r ConfigRef) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 

@@ -64,7 +64,7 @@ func (v *View) ignored() string {
 		ref := ofOne[0].Config
 		config := v.present(ref)
 		if v.Workload.Ignores(config) || config == nil && v.Workload.Applied.saysIgnored(ref) {
-			names = append(names, ref.ignoredName())
+			names = append(names, ref.NameWithin())
 		}
 	}
 	all := strings.Join(names, ",")
@@ -74,9 +74,6 @@ func (v *View) ignored() string {
 	fitting := all[:strings.LastIndex(all[:maxIgnored-len(otherIgnored)], ",")+1]
 	return fitting + otherIgnored
 }
-
-// ignoredName returns the name of a config in the list of ignored ones.
-func (r ConfigRef) ignoredName() string { return r.Kind.String() + "/" + r.Name }
 
 // ignored returns what the record says about ignored configs.
 func (r *AppliedState) ignored() string {
@@ -94,7 +91,7 @@ func (r *AppliedState) saysIgnored(ref ConfigRef) bool {
 	names, _ := strings.CutSuffix(r.Without.Ignored, ","+otherIgnored)
 	hasOthers := strings.HasSuffix(r.Without.Ignored, otherIgnored)
 	_, isRecorded := r.Checksums[ref]
-	return !isRecorded && (hasOthers || slices.Contains(strings.Split(names, ","), ref.ignoredName()))
+	return !isRecorded && (hasOthers || slices.Contains(strings.Split(names, ","), ref.NameWithin()))
 }
 
 // wasIgnored reports whether an edit is no reason to restart, because the config was ignored at that

@@ -47,7 +47,7 @@ func encodeRestarted(restarted []Restarted) (json.RawMessage, error) {
 	}
 	withKeys, without := make(map[string][]string), make(map[string][]string)
 	for _, r := range restarted {
-		name := r.Config.Kind.String() + "/" + r.Config.Name
+		name := r.Config.NameWithin()
 		withKeys[name], without[name] = []string{}, []string{}
 		if !r.Config.Kind.IsSecret() {
 			withKeys[name] = append(withKeys[name], r.Keys...)

@@ -71,10 +71,16 @@ func (r WorkloadRef) scope() scope[WorkloadKind] { return scope[WorkloadKind]{r.
 // config returns what the catalog knows about a config, or nil if it does not know the
 // config, or if the config is one of another namespace that is gone or not shared.
 func (c *Catalog) config(ref ConfigRef) *Config {
-	if source := ref.Source(); source != ref {
-		config, _ := c.configs.get(source.scope(), source.Name)
-		return config.As(ref)
+	if ref.IsShared() {
+		return c.source(ref).As(ref)
 	}
+	return c.source(ref)
+}
+
+// source returns what the catalog keeps of a config, or of the config of another namespace that the name stands for,
+// shared or not; nil if it keeps nothing.
+func (c *Catalog) source(ref ConfigRef) *Config {
+	ref = ref.Source()
 	config, _ := c.configs.get(ref.scope(), ref.Name)
 	return config
 }

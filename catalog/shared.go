@@ -210,7 +210,7 @@ func (c *Catalog) namesElsewhere(ref ConfigRef) (names []ConfigRef) {
 	if len(namespaces) == 0 {
 		return nil
 	}
-	config, _ := c.configs.get(ref.scope(), ref.Name)
+	config := c.source(ref)
 	for namespace := range namespaces {
 		if _, isShared := config.sharedSince(namespace); isShared {
 			names = append(names, ref.sharedIn(namespace))
@@ -222,7 +222,7 @@ func (c *Catalog) namesElsewhere(ref ConfigRef) (names []ConfigRef) {
 
 // isSharedWithAny reports whether workloads name a config that is shared with their namespace.
 func (c *Catalog) isSharedWithAny(ref ConfigRef) bool {
-	config, _ := c.configs.get(ref.scope(), ref.Name)
+	config := c.source(ref)
 	if config == nil || config.Policy == nil {
 		return false
 	}
@@ -238,7 +238,7 @@ func (c *Catalog) isSharedWithAny(ref ConfigRef) bool {
 // whether the record is from before that, so that it says nothing about the config.
 func (v *View) addShared(c *Catalog, ref ConfigRef) (isUnrecorded bool) {
 	source := ref.Source()
-	known, _ := c.configs.get(source.scope(), source.Name)
+	known := c.source(ref)
 	config := known.As(ref)
 	if config == nil {
 		return false

@@ -62,7 +62,7 @@ func (w Wish) by() string {
 	case ByWorkload:
 		return "the workload is"
 	case ByConfig:
-		return "the " + w.Config.Kind.String() + "/" + w.Config.Name + " is"
+		return "the " + w.Config.NameWithin() + " is"
 	case ByController:
 	}
 	return "all restarts are"
