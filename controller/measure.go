@@ -45,18 +45,9 @@ func count(rollout *catalog.Rollout, pod *corev1.Pod, isPresent bool) {
 	} else {
 		rollout.Outdated++
 	}
-	if isReady(pod) {
+	if delivery.IsReady(pod) {
 		rollout.Available++
 	}
-}
-
-func isReady(pod *corev1.Pod) bool {
-	for i := range pod.Status.Conditions {
-		if condition := &pod.Status.Conditions[i]; condition.Type == corev1.PodReady {
-			return condition.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }
 
 // judgeByPods is for workloads whose status does not show how a rollout goes, so it counts their pods each time. The

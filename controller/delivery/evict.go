@@ -38,7 +38,7 @@ func LeftOf(w *catalog.Workload) *Left { return &Left{workload: w} }
 
 // Add takes in a pod that the workload, or one of its revisions, controls. It does not keep the pod.
 func (l *Left) Add(pod *corev1.Pod) {
-	isReady := conditionOf(pod, corev1.PodReady).Status == corev1.ConditionTrue
+	isReady := IsReady(pod)
 	switch {
 	case pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded:
 		return

@@ -89,6 +89,11 @@ func placeOf(pod *corev1.Pod) (Condition, string) {
 	return Fine, ""
 }
 
+// IsReady reports whether a pod is ready.
+func IsReady(pod *corev1.Pod) bool {
+	return conditionOf(pod, corev1.PodReady).Status == corev1.ConditionTrue
+}
+
 // conditionOf returns a condition of a pod, or the zero value if the pod does not have it.
 func conditionOf(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
 	for i := range pod.Status.Conditions {
