@@ -41,8 +41,8 @@ type Page interface {
 	metav1.ListInterface
 }
 
-// MetadataOnly makes the API server answer with a metav1.PartialObjectMetadataList.
-const MetadataOnly = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1," +
+// metadataOnly makes the API server answer with a metav1.PartialObjectMetadataList.
+const metadataOnly = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1," +
 	"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 // List determines which objects a list has.
@@ -52,8 +52,20 @@ type List struct {
 	Namespace     string // empty for all
 	LabelSelector string
 	FieldSelector string
-	// Accept asks for a form of the list, such as [MetadataOnly]; empty for the usual one.
-	Accept string
+	// accept asks for a form of the list; empty for the usual one.
+	accept string
+}
+
+// EachMeta reads a list like [EachPage], but calls take with the metadata of each object, of which it reads nothing
+// else. What take keeps of it keeps the memory of the object.
+func EachMeta(ctx context.Context, l List, begin func(), take func(*metav1.ObjectMeta)) error {
+	l.accept = metadataOnly
+	return EachPage(ctx, l, func() *metav1.PartialObjectMetadataList { return &metav1.PartialObjectMetadataList{} }, begin,
+		func(page *metav1.PartialObjectMetadataList) {
+			for i := range page.Items {
+				take(&page.Items[i].ObjectMeta)
+			}
+		})
 }
 
 // EachPage reads a list page by page, each as large as the bounds allow. It calls begin before
@@ -113,8 +125,8 @@ func (l *List) read(ctx context.Context, options *metav1.ListOptions, into Page)
 func (l *List) fetch(ctx context.Context, options *metav1.ListOptions) ([]byte, error) {
 	request := l.Client.Get().NamespaceIfScoped(l.Namespace, l.Namespace != "").Resource(l.Resource).
 		SpecificallyVersionedParams(options, metav1.ParameterCodec, metav1.SchemeGroupVersion)
-	if l.Accept != "" {
-		request.SetHeader("Accept", l.Accept)
+	if l.accept != "" {
+		request.SetHeader("Accept", l.accept)
 	}
 	body, err := request.Stream(ctx)
 	if err != nil {

@@ -85,19 +85,12 @@ func (r digestCleanup) exposing(ctx context.Context, w *catalog.Workload) ([]met
 	if revisionsOf(w).resource == "" {
 		return nil, nil
 	}
-	revisions := apiclient.List{
-		Client: r.apps, Resource: revisionsOf(w).resource, Namespace: w.Ref.Namespace, LabelSelector: w.Selector, Accept: apiclient.MetadataOnly,
-	}
-	err := apiclient.EachPage(ctx, revisions,
-		func() *metav1.PartialObjectMetadataList { return &metav1.PartialObjectMetadataList{} },
-		func() { exposing = nil },
-		func(page *metav1.PartialObjectMetadataList) {
-			for i := range page.Items {
-				if revision := &page.Items[i]; isControlledBy(revision, w) && catalog.ExposesSecrets(revision.Annotations) {
-					exposing = append(exposing, metav1.ObjectMeta{Name: revision.Name, UID: revision.UID, ResourceVersion: revision.ResourceVersion})
-				}
-			}
-		})
+	revisions := apiclient.List{Client: r.apps, Resource: revisionsOf(w).resource, Namespace: w.Ref.Namespace, LabelSelector: w.Selector}
+	err := apiclient.EachMeta(ctx, revisions, func() { exposing = nil }, func(revision *metav1.ObjectMeta) {
+		if isControlledBy(revision, w) && catalog.ExposesSecrets(revision.Annotations) {
+			exposing = append(exposing, metav1.ObjectMeta{Name: revision.Name, UID: revision.UID, ResourceVersion: revision.ResourceVersion})
+		}
+	})
 	return exposing, err
 }
 

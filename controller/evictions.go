@@ -43,19 +43,12 @@ func (r podReader) own(ctx context.Context, w *catalog.Workload) (func(origin) b
 		return func(pod origin) bool { return pod.controller == w.UID }, nil
 	}
 	own := make(map[types.UID]bool)
-	revisions := apiclient.List{
-		Client: r.apps, Resource: kind.resource, Namespace: w.Ref.Namespace, LabelSelector: w.Selector, Accept: apiclient.MetadataOnly,
-	}
-	err := apiclient.EachPage(ctx, revisions,
-		func() *metav1.PartialObjectMetadataList { return &metav1.PartialObjectMetadataList{} },
-		func() { clear(own) },
-		func(page *metav1.PartialObjectMetadataList) {
-			for i := range page.Items {
-				if isControlledBy(&page.Items[i], w) {
-					own[types.UID(strings.Clone(string(page.Items[i].UID)))] = true
-				}
-			}
-		})
+	revisions := apiclient.List{Client: r.apps, Resource: kind.resource, Namespace: w.Ref.Namespace, LabelSelector: w.Selector}
+	err := apiclient.EachMeta(ctx, revisions, func() { clear(own) }, func(revision *metav1.ObjectMeta) {
+		if isControlledBy(revision, w) {
+			own[types.UID(strings.Clone(string(revision.UID)))] = true
+		}
+	})
 	return func(pod origin) bool { return own[pod.controller] }, err
 }
 

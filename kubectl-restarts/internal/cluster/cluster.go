@@ -119,18 +119,6 @@ func (c *Cluster) Names(ctx context.Context, resource, namespace string) ([]stri
 	client, path := c.endpointOf(resource)
 	list := apiclient.List{Client: client, Resource: path, Namespace: namespace}
 	var names []string
-	err := eachMeta(ctx, list, func() { names = nil }, func(meta *metav1.ObjectMeta) { names = append(names, meta.Name) })
+	err := apiclient.EachMeta(ctx, list, func() { names = nil }, func(meta *metav1.ObjectMeta) { names = append(names, meta.Name) })
 	return names, err
-}
-
-// eachMeta calls take with the metadata of each object of a list, of which it reads nothing else. It calls begin
-// before the first one, and again if the list has to start over.
-func eachMeta(ctx context.Context, list apiclient.List, begin func(), take func(*metav1.ObjectMeta)) error {
-	list.Accept = apiclient.MetadataOnly
-	return apiclient.EachPage(ctx, list, func() *metav1.PartialObjectMetadataList { return &metav1.PartialObjectMetadataList{} }, begin,
-		func(page *metav1.PartialObjectMetadataList) {
-			for i := range page.Items {
-				take(&page.Items[i].ObjectMeta)
-			}
-		})
 }

@@ -61,7 +61,7 @@ func (c *Cluster) namespacesOf(ctx context.Context, workloads []facts.Workload) 
 		list.FieldSelector = "metadata.name=" + name
 	}
 	all := make(map[string]*metav1.ObjectMeta)
-	err := eachMeta(ctx, list, func() { clear(all) }, func(meta *metav1.ObjectMeta) { all[meta.Name] = meta })
+	err := apiclient.EachMeta(ctx, list, func() { clear(all) }, func(meta *metav1.ObjectMeta) { all[meta.Name] = meta })
 	return all, err
 }
 

@@ -35,7 +35,7 @@ func (c *Cluster) Policies(ctx context.Context, namespace string) ([]*catalog.Co
 func (c *Cluster) policies(ctx context.Context, list apiclient.List, reduce func(*metav1.ObjectMeta) catalog.Config) ([]*catalog.Config, error) {
 	list.Client = c.core.RESTClient()
 	var configs []*catalog.Config
-	err := eachMeta(ctx, list, func() { configs = nil }, func(meta *metav1.ObjectMeta) {
+	err := apiclient.EachMeta(ctx, list, func() { configs = nil }, func(meta *metav1.ObjectMeta) {
 		if config := reduce(meta); config.Policy != nil {
 			configs = append(configs, &config)
 		}
