@@ -186,7 +186,7 @@ func configName(ref catalog.ConfigRef) string {
 	if gate.IsGroup(ref) {
 		return ref.String()
 	}
-	return ref.Kind.String() + "/" + ref.Name
+	return ref.NameWithin()
 }
 
 // workloadName names a workload as kubectl does in the namespace of the workload.

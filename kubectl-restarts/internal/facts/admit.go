@@ -87,4 +87,4 @@ func ByHand(hold catalog.Hold) string {
 }
 
 // ConfigName names a config as kubectl does.
-func ConfigName(ref catalog.ConfigRef) string { return ref.Kind.String() + "/" + ref.Name }
+func ConfigName(ref catalog.ConfigRef) string { return ref.NameWithin() }
