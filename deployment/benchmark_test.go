@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/deployment/rollout"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // A sync may cost no more for what else lives in the namespace.
@@ -60,5 +61,35 @@ func BenchmarkCollectOf10000Deployments(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		testutil.CollectAndCount(e)
+	}
+}
+
+// Each Deployment and its ReplicaSets have as many annotations as the API server allows, or none.
+func BenchmarkTheStatusOf50RolloutsWith(b *testing.B) {
+	for _, annotations := range []int{0, 20_000} {
+		b.Run(fmt.Sprint(annotations, " annotations"), func(b *testing.B) {
+			e := newIdleEngine(b)
+			chosen := map[string]string{}
+			for i := range annotations {
+				chosen[fmt.Sprint("a", i)] = ""
+			}
+			sets := e.caches.replicaSets.feed("")
+			for i := range status.Limit {
+				d := web(3, "v1")
+				d.Name, d.UID, d.Annotations = fmt.Sprint("web-", i), types.UID(fmt.Sprint("uid-", i)), chosen
+				e.caches.deployments.feed("").Observe(packDeployment(d))
+				for j := range maxShownSets {
+					rs := set(fmt.Sprint("v", j), 1, 1)
+					rs.Name, rs.Controller, rs.Annotations = fmt.Sprint(d.Name, "-", j), d.UID, chosen
+					sets.Observe(packReplicaSet(rs))
+				}
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if got := e.Rollouts().Rolling; len(got.Items) != status.Limit || got.Items[0].New.Sets+got.Items[0].Old.Sets != maxShownSets {
+					b.Fatal(got)
+				}
+			}
+		})
 	}
 }

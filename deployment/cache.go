@@ -72,20 +72,22 @@ func keyDigest(of *rollout.Meta) digest.Digest { return digest.Of(of.Namespace, 
 
 // get returns nil if there is no such object.
 func (c *cache[T, P]) get(key types.NamespacedName) (value T) {
-	c.mu.RLock()
-	e, found := c.entries[digest.Of(key.Namespace, key.Name)]
-	c.mu.RUnlock()
-	if found {
+	if e, found := c.entry(key); found {
 		value = e.packed.unpack()
 	}
 	return value
 }
 
-// has reports whether there is such an object.
-func (c *cache[T, P]) has(key types.NamespacedName) bool {
+func (c *cache[T, P]) entry(key types.NamespacedName) (e entry[P], found bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	_, found := c.entries[digest.Of(key.Namespace, key.Name)]
+	e, found = c.entries[digest.Of(key.Namespace, key.Name)]
+	return e, found
+}
+
+// has reports whether there is such an object.
+func (c *cache[T, P]) has(key types.NamespacedName) bool {
+	_, found := c.entry(key)
 	return found
 }
 

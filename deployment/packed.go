@@ -54,10 +54,18 @@ func packReplicaSet(rs *rollout.ReplicaSet) packedReplicaSet {
 	return packedReplicaSet{origin.handle(), copied.handle(), own.string()}
 }
 
-func (p packedReplicaSet) unpack() *rollout.ReplicaSet {
+func (p packedReplicaSet) unpack() *rollout.ReplicaSet { return p.read(true) }
+
+// outline returns what costs little to unpack: all but the labels and annotations that an author chooses.
+func (p packedReplicaSet) outline() *rollout.ReplicaSet { return p.read(false) }
+
+func (p packedReplicaSet) read(whole bool) *rollout.ReplicaSet {
 	origin, copied, own := unpacker{p.origin.Value()}, unpacker{p.copied.Value()}, unpacker{p.own}
 	rs := &rollout.ReplicaSet{Meta: rollout.Meta{Namespace: origin.ownText()}, Controller: types.UID(origin.ownText()), ControllerName: origin.ownText()}
-	rs.Labels, rs.Annotations = origin.textMap(len(hashKeys)), copied.textMap(len(rollout.OwnAnnotations))
+	rs.Labels, rs.Annotations = map[string]string{}, map[string]string{}
+	if whole {
+		rs.Labels, rs.Annotations = origin.textMap(len(hashKeys)), copied.textMap(len(rollout.OwnAnnotations))
+	}
 
 	var isNamedByHash, hasTerminating, hasFailure bool
 	own.flags(&rs.Deleting, &rs.Observed, &isNamedByHash, &hasTerminating, &hasFailure)
@@ -82,7 +90,7 @@ func (p packedReplicaSet) unpack() *rollout.ReplicaSet {
 	return rs
 }
 
-func (p packedReplicaSet) key() types.NamespacedName { return p.unpack().Key() }
+func (p packedReplicaSet) key() types.NamespacedName { return p.outline().Key() }
 
 func (p packedReplicaSet) namespace() string {
 	origin := unpacker{p.origin.Value()}
@@ -113,9 +121,16 @@ func packDeployment(d *rollout.Deployment) packedDeployment {
 	return packedDeployment{copied.handle(), own.string()}
 }
 
-func (p packedDeployment) unpack() *rollout.Deployment {
-	copied, own, d := unpacker{p.copied.Value()}, unpacker{p.own}, &rollout.Deployment{}
-	d.Annotations = copied.textMap(len(rollout.OwnAnnotations))
+func (p packedDeployment) unpack() *rollout.Deployment { return p.read(true) }
+
+// outline returns what costs little to unpack: all but the annotations and the selector that an author chooses.
+func (p packedDeployment) outline() *rollout.Deployment { return p.read(false) }
+
+func (p packedDeployment) read(whole bool) *rollout.Deployment {
+	copied, own, d := unpacker{p.copied.Value()}, unpacker{p.own}, &rollout.Deployment{Annotations: map[string]string{}}
+	if whole {
+		d.Annotations = copied.textMap(len(rollout.OwnAnnotations))
+	}
 
 	d.Namespace, d.Name = own.ownText(), own.ownText()
 	var hasHistoryLimit, hasDeadline, hasSelector, isInvalid bool
@@ -135,8 +150,11 @@ func (p packedDeployment) unpack() *rollout.Deployment {
 		d.ProgressDeadline = new(time.Duration(own.number()))
 	}
 	if hasSelector {
-		d.Selector = &metav1.LabelSelector{}
-		unmarshal(own.text(), d.Selector)
+		encoded := own.text()
+		if whole {
+			d.Selector = &metav1.LabelSelector{}
+			unmarshal(encoded, d.Selector)
+		}
 	}
 	if isInvalid {
 		d.Invalid = &rollout.Invalid{Reason: own.ownText(), Message: own.ownText()}

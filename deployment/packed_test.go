@@ -42,6 +42,17 @@ func drawnMeta(t *rapid.T) rollout.Meta {
 	return rollout.Meta{Namespace: texts(t, "namespace"), Name: texts(t, "name"), UID: types.UID(texts(t, "uid")), ResourceVersion: texts(t, "version")}
 }
 
+// only returns the entries with the given keys.
+func only(of map[string]string, keys []string) map[string]string {
+	found := map[string]string{}
+	for _, key := range keys {
+		if value, has := of[key]; has {
+			found[key] = value
+		}
+	}
+	return found
+}
+
 // sameTimes compares times as moments.
 var sameTimes = cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) })
 
@@ -68,6 +79,11 @@ func TestAReplicaSetIsUnpackedAsItWas(t *testing.T) {
 		packed := packReplicaSet(rs)
 		if diff := cmp.Diff(rs, packed.unpack(), sameTimes); diff != "" {
 			t.Fatal(diff)
+		}
+		outlined := *rs
+		outlined.Labels, outlined.Annotations = only(rs.Labels, hashKeys), only(rs.Annotations, rollout.OwnAnnotations)
+		if diff := cmp.Diff(&outlined, packed.outline(), sameTimes); diff != "" {
+			t.Fatalf("the outline differs (-unpacked +outline):\n%s", diff)
 		}
 		if packReplicaSet(packed.unpack()) != packed {
 			t.Fatal("one ReplicaSet is packed in two ways")
@@ -100,6 +116,11 @@ func TestADeploymentIsUnpackedAsItWas(t *testing.T) {
 			d.ManagedFields = []metav1.ManagedFieldsEntry{statusBy("somebody", 3)}
 		})
 		d := rollout.NewDeployment(object)
+		outlined := *d
+		outlined.Annotations, outlined.Selector = only(d.Annotations, rollout.OwnAnnotations), nil
+		if diff := cmp.Diff(&outlined, packDeployment(d).outline(), sameTimes); diff != "" {
+			t.Fatalf("the outline differs (-unpacked +outline):\n%s", diff)
+		}
 		if diff := cmp.Diff(d, packDeployment(d).unpack(), sameTimes); diff != "" {
 			t.Fatal(diff)
 		}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/brief"
+	"kubernetes-deployment-restart-controller/deployment/digest"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 	"kubernetes-deployment-restart-controller/status"
 )
@@ -33,11 +34,15 @@ func (e *Engine) Rollouts() *status.Rollouts {
 
 func (e *Engine) rollout(key types.NamespacedName) status.Rollout {
 	shown := status.Rollout{Deployment: "deployment/" + key.Namespace + "/" + key.Name}
-	d := e.caches.deployments.get(key)
-	if d == nil {
+	cached, found := e.caches.deployments.entry(key)
+	if !found {
 		return shown // it has just been deleted
 	}
-	sets := e.caches.replicaSets.find(maxShownSets, controlledBy(d.Namespace, d.UID))
+	d := cached.packed.outline()
+	var sets []*rollout.ReplicaSet
+	for _, member := range e.caches.replicaSets.members(maxShownSets, []digest.Digest{controlledBy(d.Namespace, d.UID)}) {
+		sets = append(sets, member.packed.outline())
+	}
 	present := d.NewReplicaSet(sets)
 	for _, rs := range sets {
 		if rs == present {
