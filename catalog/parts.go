@@ -1,13 +1,46 @@
 package catalog
 
 import (
+	"fmt"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// longestSelector is how many bytes the keys and values of a workload's selector may have. The selector is kept, and is
+// part of the address of each list of pods.
+const longestSelector = 16 << 10
+
+// SelectorProblem returns why a workload with the given selector cannot be restarted, empty if it can.
+func SelectorProblem(selector *metav1.LabelSelector) string {
+	if selector == nil {
+		return ""
+	}
+	size := 0
+	for key, value := range selector.MatchLabels {
+		size += len(key) + len(value)
+	}
+	for i := range selector.MatchExpressions {
+		expression := &selector.MatchExpressions[i]
+		size += len(expression.Key)
+		for _, value := range expression.Values {
+			size += len(value) + 1
+		}
+	}
+	if size <= longestSelector {
+		return ""
+	}
+	return fmt.Sprintf("its .spec.selector is longer than %d bytes", longestSelector)
+}
+
+func newParts(meta *metav1.ObjectMeta, selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, rollout Rollout) Parts {
+	return Parts{Meta: meta, Problem: SelectorProblem(selector), Selector: selector, Template: template, Rollout: rollout}
+}
 
 // PartsOfDeployment returns the parts of a Deployment, which share its memory.
 func PartsOfDeployment(d *appsv1.Deployment) Parts {
-	parts := Parts{Meta: &d.ObjectMeta, Selector: d.Spec.Selector, Template: &d.Spec.Template, Rollout: rolloutOfDeployment(d)}
+	parts := newParts(&d.ObjectMeta, d.Spec.Selector, &d.Spec.Template, rolloutOfDeployment(d))
 	parts.Idle = parts.Rollout.Wanted == 0
 	if d.Spec.Paused {
 		parts.Hold = Paused
@@ -17,7 +50,7 @@ func PartsOfDeployment(d *appsv1.Deployment) Parts {
 
 // PartsOfStatefulSet returns the parts of a StatefulSet, which share its memory.
 func PartsOfStatefulSet(s *appsv1.StatefulSet) Parts {
-	parts := Parts{Meta: &s.ObjectMeta, Selector: s.Spec.Selector, Template: &s.Spec.Template, Rollout: rolloutOfStatefulSet(s)}
+	parts := newParts(&s.ObjectMeta, s.Spec.Selector, &s.Spec.Template, rolloutOfStatefulSet(s))
 	parts.Idle = parts.Rollout.Wanted == 0
 	rolling := s.Spec.UpdateStrategy.RollingUpdate
 	switch {
@@ -32,7 +65,7 @@ func PartsOfStatefulSet(s *appsv1.StatefulSet) Parts {
 // PartsOfDaemonSet returns the parts of a DaemonSet, which share its memory. A DaemonSet is idle only if
 // its controller has said so about the present generation.
 func PartsOfDaemonSet(d *appsv1.DaemonSet) Parts {
-	parts := Parts{Meta: &d.ObjectMeta, Selector: d.Spec.Selector, Template: &d.Spec.Template, Rollout: rolloutOfDaemonSet(d)}
+	parts := newParts(&d.ObjectMeta, d.Spec.Selector, &d.Spec.Template, rolloutOfDaemonSet(d))
 	parts.Idle = parts.Rollout.Observed && parts.Rollout.Wanted == 0
 	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
 		parts.Hold = OnDelete

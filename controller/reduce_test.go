@@ -2,6 +2,7 @@ package controller
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +60,35 @@ func TestALongValueThatDoesNotOptInIsShortened(t *testing.T) {
 	o, err := reduce(d, &catalog.OptInRules{})
 	if err != nil || len(o.workload.optIn) > longestExcerpt+len("…") || !utf8.ValidString(o.workload.optIn) {
 		t.Errorf("%q, %v", o.workload.optIn, err)
+	}
+}
+
+func TestAWorkloadWithAVeryLongSelectorIsLeftAlone(t *testing.T) {
+	meta := metav1.ObjectMeta{Namespace: "ns", Name: "web", Annotations: map[string]string{catalog.EnabledAnnotation: catalog.Enabled}}
+	for _, c := range []struct {
+		values int
+		want   string
+	}{
+		{8_000, ""},
+		{9_000, "its .spec.selector is longer than 16384 bytes"},
+	} {
+		selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}, MatchExpressions: []metav1.LabelSelectorRequirement{
+			{Key: "tier", Operator: metav1.LabelSelectorOpNotIn, Values: slices.Repeat([]string{"x"}, c.values)},
+		}}
+		for _, object := range []any{
+			&appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Selector: selector}},
+			&appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Selector: selector}},
+			&appsv1.DaemonSet{ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Selector: selector}},
+		} {
+			o, err := reduce(object, &catalog.OptInRules{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			problem := o.workload.problem
+			if isUsable := o.workload.workload != nil; isUsable != (c.want == "") || problem == nil != isUsable || problem != nil && problem.text != c.want {
+				t.Errorf("a %T with %d values: usable %t, with the problem %+v", object, c.values, isUsable, problem)
+			}
+		}
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"kubernetes-deployment-restart-controller/status"
 )
 
-// unusable are the workloads that are enabled but cannot be restarted, with the reasons that have been reported. Only
-// custom kinds have any: the API server checks the others. The lock of [optIns] protects it.
+// unusable are the workloads that are enabled but cannot be restarted, with the reasons that have been reported. Nearly
+// all are of custom kinds, since the API server checks the others. The lock of [optIns] protects it.
 type unusable map[catalog.WorkloadRef]string
 
 // take takes in a workload as it was shown, and reports whether it has a problem that is new.

@@ -109,18 +109,16 @@ func readTextSelector(o *Object) (*metav1.LabelSelector, error) {
 	return nil, errors.New("it does not say which pods are its own: it has no .spec.selector")
 }
 
-// longestSelector is how many bytes a selector may have. It is kept, and is part of the address of each list of pods.
-const longestSelector = 16 << 10
-
 // checked returns a selector that can be used. One that selects all pods of the namespace would take those of others
 // for the workload's own.
 func checked(selector *metav1.LabelSelector) (*metav1.LabelSelector, error) {
+	if problem := catalog.SelectorProblem(selector); problem != "" {
+		return nil, errors.New(problem)
+	}
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
 	switch {
 	case err != nil:
 		return nil, errors.New("its .spec.selector is no valid label selector")
-	case len(parsed.String()) > longestSelector:
-		return nil, fmt.Errorf("its .spec.selector is longer than %d bytes", longestSelector)
 	case parsed.Empty():
 		return nil, errors.New("its .spec.selector selects all pods of the namespace")
 	}
