@@ -6,6 +6,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/status"
@@ -105,6 +106,26 @@ func TestARestartByEvictionThatIsHeldEndsWhenPeopleDeleteThePods(t *testing.T) {
 		if count := w.delivered(); count != 1 {
 			t.Errorf("%d restarts are delivered", count)
 		}
+	})
+}
+
+func TestARestartByEvictionWithARecordFromTheFutureSaysSo(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.edited("a/c", "2")
+		w.pass(5)
+		w.requireEvicted("web-1")
+		w.changed("a/web", func(d *appsv1.Deployment) {
+			for i := range d.ManagedFields {
+				d.ManagedFields[i].Time = &metav1.Time{Time: time.Now().Add(5 * time.Minute)}
+			}
+		})
+		w.pass(100)
+		w.requireEvicted("web-1")
+		if held := w.controller.Overview("", time.Now()).Held.Items; len(held) != 1 || !strings.Contains(held[0].Text, "is from the future") {
+			t.Errorf("held are %+v", held)
+		}
+		w.pass(300)
+		w.requireEvicted("web-1", "web-2", "web-3", "web-4")
 	})
 }
 

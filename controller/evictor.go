@@ -212,6 +212,7 @@ func (e *evictor) work(ctx context.Context, ref catalog.WorkloadRef) {
 	}
 	now := time.Now()
 	if pause := e.untilNext(w, &row, now); pause > 0 {
+		e.noteFuture(w, now)
 		e.queue.AddAfter(ref, pause)
 		return
 	}
@@ -249,12 +250,20 @@ func (e *evictor) hold(w *catalog.Workload, why string) {
 func (e *evictor) untilNext(w *catalog.Workload, row *eviction, now time.Time) time.Duration {
 	began, _ := w.EvictedAt()
 	next := row.seen.Add(catalog.EvictionDelay)
-	for _, other := range []time.Time{row.notBefore, began} {
+	for _, other := range []time.Time{row.notBefore, began.Add(catalog.EvictionDelay)} {
 		if other.After(next) {
 			next = other
 		}
 	}
 	return min(next.Sub(now), longestWait)
+}
+
+// noteFuture notes that a restart waits because its record is from the future.
+func (e *evictor) noteFuture(w *catalog.Workload, now time.Time) {
+	if began, _ := w.EvictedAt(); began.Sub(now) > catalog.EvictionDelay {
+		why := "its record is from the future, " + began.Format(time.RFC3339) + ": a clock was wrong, or somebody else has written it"
+		e.wait(w, evictionWait{waitsForError, why, now})
+	}
 }
 
 // doubled returns a pause for the nth time in a row.
