@@ -163,6 +163,16 @@ func TestTheOverviewHasASectionForEverythingThatIsUnderWay(t *testing.T) {
 	}
 }
 
+func TestAHaltSaysHowManyOthersWait(t *testing.T) {
+	for held, want := range map[int]string{0: " ago. Revert", 1: " ago, so 1 other waits. Revert", 2: " ago, so 2 others wait. Revert"} {
+		halt := status.Halt{Config: "configmap/a/c", Failed: []string{"deployment/a/web"}, Held: held, Since: time.Now().Add(-time.Minute)}
+		overview := status.Overview{Leads: true, Halts: status.List[status.Halt]{Total: 1, Items: []status.Halt{halt}}}
+		if page := get((&cluster{overview: overview}).handler(), "/").Body.String(); !strings.Contains(page, want) {
+			t.Errorf("with %d, it lacks %q:\n%s", held, want, page)
+		}
+	}
+}
+
 func TestTheReadersOfAConfigAreAPictureOfAtMostSomeHundredSquares(t *testing.T) {
 	page := pages("plain")["/config/configmap/a/c"]
 	held, rolling := strings.Count(page, `<rect class="held" x`), strings.Count(page, `<rect class="rolling" x`)-1 // without the bar
