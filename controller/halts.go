@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -25,7 +23,6 @@ import (
 // everything, which only people write.
 const (
 	holdEntry       = "hold"
-	longestEntry    = 253 // bytes of a name in a ConfigMap, see the API's validation
 	longestHaltKeys = 512 // bytes of the names of the keys of a halt
 )
 
@@ -246,7 +243,7 @@ func (k *haltKeeper) writeTo(data, written map[string]string) (hasChanged bool) 
 	entries, room := make(map[string]string), haltsRoom
 	for _, records := range inTurns(k.gate.records()) {
 		text, err := json.Marshal(records)
-		name := entryOf(records[0].Config)
+		name := gate.EntryOf(records[0].Config)
 		if room -= len(name) + len(text); err != nil || room < 0 {
 			k.log.Error("no room for a halt in the ConfigMap, keeping it in memory only", "config", records[0].Config, "error", err)
 			break
@@ -305,16 +302,4 @@ func (k *haltKeeper) keeps(config catalog.ConfigRef) bool {
 func (k *haltKeeper) isOurs(entry string) bool {
 	parts := strings.SplitN(entry, ".", 3) // namespaces have no dots
 	return len(parts) == 3 && (k.watches(parts[1]) || parts[1] == "_" && k.hasGroups)
-}
-
-// entryOf names the entry of a config. Names of entries may not have slashes, and are shorter than the
-// longest names of configs.
-func entryOf(config string) string {
-	parts := strings.SplitN(config, "/", 3) // the last one has a slash if the config is one of another namespace
-	name := strings.NewReplacer("/", "_", "*", "_").Replace(strings.Join(parts, "."))
-	if len(name) <= longestEntry {
-		return name
-	}
-	sum := fmt.Sprintf(".%x", sha256.Sum256([]byte(name)))
-	return name[:longestEntry-len(sum)] + sum
 }

@@ -205,7 +205,7 @@ func workloadNames(refs []catalog.WorkloadRef) string {
 // resumeCommand returns the command that ends a halt, or what to do instead.
 func resumeCommand(config catalog.ConfigRef, id string) string {
 	if gate.IsGroup(config) {
-		return fmt.Sprintf("removing its entry %s from the ConfigMap of halts", entryOf(config.String()))
+		return fmt.Sprintf("removing its entry %s from the ConfigMap of halts", gate.EntryOf(config.String()))
 	}
 	source := config.Source() // whose owner decides
 	return fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s=%s", source.Namespace, configName(source), catalog.ResumeAnnotation, id)

@@ -116,7 +116,7 @@ func TestAHaltOfASharedConfigHasAnEntryOfItsOwn(t *testing.T) {
 		"configmap/a/others/flags": "configmap.a.others_flags",
 		"configmap/*/flags":        "configmap._.flags",
 	} {
-		if got := entryOf(config); got != want {
+		if got := gate.EntryOf(config); got != want {
 			t.Errorf("%s: %s, want %s", config, got, want)
 		}
 	}

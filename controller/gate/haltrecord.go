@@ -1,8 +1,13 @@
 package gate
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"kubernetes-deployment-restart-controller/catalog"
 )
@@ -18,8 +23,9 @@ type HaltRecord struct {
 	Resumed time.Time `json:"resumed,omitzero"`
 }
 
-// Halt returns the halt, and false if the record lacks what a halt needs. Failed workloads whose names
-// cannot be read are left out.
+// Halt returns the halt, and false if the record lacks what a halt needs, or if its id or config is no name that the
+// API accepts: people paste both into a shell, as a part of the command that ends the halt. Failed workloads whose
+// names cannot be read are left out.
 func (r *HaltRecord) Halt() (Halt, bool) {
 	config, ok := catalog.ParseConfigRef(r.Config)
 	h := Halt{ID: r.ID, Config: config, Keys: r.Keys, Content: r.Content, Since: r.Since, Resumed: r.Resumed}
@@ -28,7 +34,17 @@ func (r *HaltRecord) Halt() (Halt, bool) {
 			h.Failed = append(h.Failed, ref)
 		}
 	}
-	return h, ok && r.ID != "" && r.Content != ""
+	return h, ok && len(validation.IsDNS1123Subdomain(strings.ToLower(r.ID))) == 0 && r.Content != "" && isNamed(config)
+}
+
+// isNamed reports whether a config can have its name, or can be a group.
+func isNamed(config catalog.ConfigRef) bool {
+	for _, namespace := range []string{config.Namespace, config.Source().Namespace} {
+		if namespace != everyNamespace && len(validation.IsDNS1123Label(namespace)) > 0 {
+			return false
+		}
+	}
+	return len(validation.IsDNS1123Subdomain(config.Source().Name)) == 0
 }
 
 // Record returns the record of the halt, which shares no memory with it.
@@ -39,4 +55,19 @@ func (h *Halt) Record() HaltRecord {
 		record.Failed = append(record.Failed, ref.String())
 	}
 	return record
+}
+
+// longestEntry is how many bytes the API server allows in the name of an entry of a ConfigMap.
+const longestEntry = 253
+
+// EntryOf names the entry of a config or group in the ConfigMap that keeps the halts. Names of entries may not have slashes, and are shorter than the
+// longest names of configs.
+func EntryOf(config string) string {
+	parts := strings.SplitN(config, "/", 3) // the last one has a slash if the config is one of another namespace
+	name := strings.NewReplacer("/", "_", "*", "_").Replace(strings.Join(parts, "."))
+	if len(name) <= longestEntry {
+		return name
+	}
+	sum := fmt.Sprintf(".%x", sha256.Sum256([]byte(name)))
+	return name[:longestEntry-len(sum)] + sum
 }

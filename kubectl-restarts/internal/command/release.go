@@ -45,13 +45,17 @@ func (w *writer) resume(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	active := slices.DeleteFunc(slices.Clone(halts.Active), func(h gate.Halt) bool { return h.Config.Source() != o.ref() })
+	active := slices.DeleteFunc(slices.Clone(halts.Active), func(h gate.Halt) bool { return h.Config.Source() != o.ref() && !facts.Concerns(&h, o.ref()) })
 	if len(arguments) < 2 {
 		return fmt.Errorf("say which halt to end, by its id; %s", listHalts(o, active, halts.Known))
 	}
 	id := arguments[1]
-	if halts.Known && !slices.ContainsFunc(active, func(h gate.Halt) bool { return h.ID == id }) {
+	i := slices.IndexFunc(active, func(h gate.Halt) bool { return h.ID == id })
+	switch {
+	case i < 0 && halts.Known:
 		return fmt.Errorf("no halt of %s has the id %.64q; %s", o.name, id, listHalts(o, active, true))
+	case i >= 0 && gate.IsGroup(active[i].Config):
+		return fmt.Errorf("the halt %s is one of all copies of %s, and ends by %s", id, o.name, facts.ResumeCommand(&active[i]))
 	}
 	if err := w.write(ctx, o, catalog.ResumeAnnotation, &id, true); err != nil {
 		return err

@@ -197,7 +197,9 @@ func by(wish catalog.Wish) string {
 // halts returns the halts of the configs that the workload reads.
 func (in *Input) halts() []gate.Halt {
 	configs := in.Workload.Configs()
-	return slices.DeleteFunc(slices.Clone(in.Halts.Active), func(h gate.Halt) bool { return !slices.Contains(configs, h.Config) })
+	return slices.DeleteFunc(slices.Clone(in.Halts.Active), func(h gate.Halt) bool {
+		return !slices.ContainsFunc(configs, func(ref catalog.ConfigRef) bool { return facts.Concerns(&h, ref) })
+	})
 }
 
 // configs returns a row for each config that the workload reads.
@@ -368,7 +370,7 @@ func (in *Input) waits(configs []*catalog.Config) string {
 	w := &in.Workload
 	var halt *gate.Halt
 	for _, active := range in.halts() {
-		if slices.ContainsFunc(configs, func(c *catalog.Config) bool { return c.Ref == active.Config }) {
+		if slices.ContainsFunc(configs, func(c *catalog.Config) bool { return facts.Concerns(&active, c.Ref) }) {
 			halt = &active
 			break
 		}

@@ -95,6 +95,9 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 			in.Configs = []*catalog.Config{configMap("debug", map[string]string{"com.xing.deployment-restart.hold": "approval"})}
 		}},
 		"it is halted, configmap/settings (LEVEL) has broken deployment/api, halted since 2026-11-20T11:46:46Z; revert it, or resume with: kubectl restarts resume -n shop configmap/settings k3v7x2ab": {edited, halted(halt)},
+		"it is halted, configmap/settings (LEVEL) has broken deployment/api, halted since 2026-11-20T11:46:46Z; revert it, or resume with: removing its entry configmap._.settings from the ConfigMap of halts": {
+			edited, halted(strings.Replace(halt, "configmap/shop", "configmap/*", 1)),
+		},
 		"was restarted by eviction at 2026-11-20T11:00:00Z (60m ago); pods that were created before may be left.": {
 			policy(catalog.WorkloadPolicy{Method: catalog.ByEviction}), func(in *explain.Input) { in.Workload.Evict = uint32(now.Add(-time.Hour).Unix()) }, //nolint:gosec // a time of this century
 		},
@@ -121,7 +124,7 @@ func TestUrgentContentWaitsForNoWindow(t *testing.T) {
 }
 
 func TestAHaltThatIsResumedOrCannotBeReadDoesNotCount(t *testing.T) {
-	for _, entry := range []string{strings.Replace(halt, `"since"`, `"resumed":"2026-11-20T11:50:00Z","since"`, 1), "{", `[{"id":"a"}]`} {
+	for _, entry := range []string{strings.Replace(halt, `"since"`, `"resumed":"2026-11-20T11:50:00Z","since"`, 1), "{", `[{"id":"a"}]`, strings.Replace(halt, "k3v7x2ab", "$(reboot)", 1)} {
 		if report := explain.Explain(input(edited, halted(entry))); len(report.Halts) > 0 || strings.Contains(report.Conclusion, "halted") {
 			t.Errorf("%s counts: %s", entry, report.Conclusion)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
@@ -51,6 +52,11 @@ func NewHalts(entries map[string]string) Halts {
 	return halts
 }
 
+// Concerns reports whether a halt is of a config, or of the group of its copies in other namespaces.
+func Concerns(h *gate.Halt, ref catalog.ConfigRef) bool {
+	return h.Config == ref || h.Config == gate.GroupOf(ref.Kind, ref.Name)
+}
+
 // DescribeHalt says what a halt is about, and how to end it.
 func DescribeHalt(h *gate.Halt) string {
 	failed := make([]string, 0, len(h.Failed))
@@ -68,7 +74,7 @@ func DescribeHalt(h *gate.Halt) string {
 // ResumeCommand returns the command that ends a halt.
 func ResumeCommand(h *gate.Halt) string {
 	if gate.IsGroup(h.Config) {
-		return "removing its entry from the ConfigMap of halts"
+		return "removing its entry " + gate.EntryOf(h.Config.String()) + " from the ConfigMap of halts"
 	}
 	source := h.Config.Source() // whose owner decides
 	return fmt.Sprintf("kubectl restarts resume -n %s %s %s", source.Namespace, ConfigName(source), h.ID)

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
@@ -60,18 +59,13 @@ func (l *FromLeader) halts(prefix func(namespace string) string) []string {
 	halts := []string{}
 	for i := range l.Halts.Items {
 		halt := &l.Halts.Items[i]
-		config, isConfig := catalog.ParseConfigRef(halt.Config)
-		if !isConfig {
-			halts = append(halts, fmt.Sprintf("%s has broken %s; revert it, or %s", halt.Config, text.List(halt.Failed, 3), halt.Resume))
+		record := gate.HaltRecord{ID: halt.ID, Config: halt.Config, Keys: halt.Keys, Content: "not shown", Failed: halt.Failed, Since: halt.Since}
+		known, isOne := record.Halt()
+		if !isOne {
+			halts = append(halts, fmt.Sprintf("%s has broken %s; revert it%s", halt.Config, text.List(halt.Failed, 3), holdsBack(halt.Held)))
 			continue
 		}
-		known := gate.Halt{ID: halt.ID, Config: config, Keys: halt.Keys, Since: halt.Since}
-		for _, name := range halt.Failed {
-			if failed, isWorkload := catalog.ParseWorkloadRef(name); isWorkload {
-				known.Failed = append(known.Failed, failed)
-			}
-		}
-		halts = append(halts, prefix(config.Namespace)+facts.DescribeHalt(&known)+holdsBack(halt.Held))
+		halts = append(halts, prefix(known.Config.Namespace)+facts.DescribeHalt(&known)+holdsBack(halt.Held))
 	}
 	return halts
 }

@@ -30,6 +30,8 @@ func fromLeader() *overview.FromLeader {
 		Halts: list(
 			status.Halt{ID: "k3v7x2ab", Config: "configmap/shop/broken", Keys: []string{"LEVEL"}, Failed: []string{"deployment/shop/api"}, Held: 2, Since: ago(10)},
 			status.Halt{ID: "x", Config: "nonsense", Failed: []string{"deployment/shop/api"}, Resume: "ask\nfor help"},
+			status.Halt{ID: "k3v7x2ab", Config: "configmap/*/ca-bundle", Failed: []string{"deployment/shop/api"}, Since: ago(10)},
+			status.Halt{ID: "x; reboot", Config: "configmap/shop/settings", Failed: []string{"deployment/shop/api"}, Held: 1},
 		),
 		Restarts: list(status.Restart{Time: ago(3), Workload: "deployment/shop/rolling", Cause: "configmap/calm: LEVEL"},
 			status.Restart{Time: ago(20), Workload: "odd", Cause: "secret/db", Outcome: status.Delivered, Took: 12}),
@@ -50,7 +52,9 @@ All restarts are held: incident 42
 
 Halts:
   configmap/broken (LEVEL) has broken deployment/api, halted since 2026-11-20T11:50:00Z; revert it, or resume with: kubectl restarts resume -n shop configmap/broken k3v7x2ab (2 workloads wait)
-  nonsense has broken deployment/shop/api; revert it, or ask\u000afor help
+  nonsense has broken deployment/shop/api; revert it
+  configmap/ca-bundle has broken deployment/api, halted since 2026-11-20T11:50:00Z; revert it, or resume with: removing its entry configmap._.ca-bundle from the ConfigMap of halts
+  configmap/shop/settings has broken deployment/shop/api; revert it (1 workload wait)
 
 Configs on hold:
   configmap/approved: edits need approval

@@ -249,9 +249,7 @@ func (l *look) admit(w *facts.Workload) gate.Answer {
 		if config := l.configs[ref]; config != nil {
 			configs = append(configs, config)
 		}
-		if active := l.halts[ref]; active != nil && halt == nil {
-			halt = active
-		}
+		halt = cmp.Or(halt, l.halts[ref], l.halts[gate.GroupOf(ref.Kind, ref.Name)])
 	}
 	return w.Admit(configs, l.Halts.Hold, halt, l.Now)
 }

@@ -1,0 +1,46 @@
+package gate
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+func TestARecordOfAHaltIsReadAsItWasWritten(t *testing.T) {
+	for _, ref := range []catalog.ConfigRef{
+		{Kind: catalog.ConfigMap, Namespace: "a", Name: "web-config"}, {Kind: catalog.Secret, Namespace: "a", Name: "b/shared.tls"}, GroupOf(catalog.ConfigMap, "ca-bundle"),
+	} {
+		want := Halt{ID: "k3v7x2ab", Config: ref, Keys: []string{"A"}, Content: "4d2877b176f6a31c", Failed: []catalog.WorkloadRef{workload("a", "web")}, Since: time.Unix(9, 0).UTC()}
+		record := want.Record()
+		if got, isOne := record.Halt(); !isOne || !reflect.DeepEqual(want, got) {
+			t.Errorf("%t: %+v, want %+v", isOne, got, want)
+		}
+	}
+}
+
+// People paste the command that ends a halt into a shell.
+func TestARecordWithNamesThatTheAPIDoesNotAcceptIsNoHalt(t *testing.T) {
+	for _, change := range []func(*HaltRecord){
+		func(r *HaltRecord) { r.ID = "" },
+		func(r *HaltRecord) { r.ID = "a; reboot" },
+		func(r *HaltRecord) { r.ID = strings.Repeat("a", 300) },
+		func(r *HaltRecord) { r.Config = "configmap/a/$(reboot)" },
+		func(r *HaltRecord) { r.Config = "configmap/`reboot`/c" },
+		func(r *HaltRecord) { r.Config = "configmap/a/b c/d" },
+		func(r *HaltRecord) { r.Config = "configmap/a/b/*" },
+		func(r *HaltRecord) { r.Config = "pod/a/c" },
+		func(r *HaltRecord) { r.Content = "" },
+	} {
+		record := HaltRecord{ID: "h1", Config: "configmap/a/c", Content: "bad"}
+		if _, isOne := record.Halt(); !isOne {
+			t.Fatal("a good record is no halt")
+		}
+		change(&record)
+		if h, isOne := record.Halt(); isOne {
+			t.Errorf("%+v is a halt", h)
+		}
+	}
+}
