@@ -38,6 +38,8 @@ type Place struct {
 const (
 	timeLimit = 3 * time.Second
 	maxAnswer = 4 << 20
+	// maxValues is how many values an answer may have. Short ones take many times their size when they are decoded.
+	maxValues = 50_000
 )
 
 // Leader is the leader of the controller.
@@ -100,11 +102,32 @@ func ask[T any](ctx context.Context, l *Leader, path string) (*T, string, error)
 	default:
 		return nil, name, fmt.Errorf("%s answers %d: %s", name, got.code, got.problem())
 	}
+	if countValues(got.body) > maxValues {
+		return nil, name, fmt.Errorf("%s cannot be it: it answers with more than %d values", name, maxValues)
+	}
 	into := new(T)
 	if err := json.Unmarshal(got.body, into); err != nil {
 		return nil, name, fmt.Errorf("what %s answers cannot be read: is it the status page of the same version? %w", name, err)
 	}
 	return into, name, nil
+}
+
+// countValues returns about how many values a text of JSON has.
+func countValues(text []byte) (count int) {
+	isString := false
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			isString = !isString
+		case '\\':
+			i++ // what follows ends no string
+		case ',', '[', '{':
+			if !isString {
+				count++
+			}
+		}
+	}
+	return count
 }
 
 // source answers requests for paths of the status page.

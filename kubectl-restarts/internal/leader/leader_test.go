@@ -136,6 +136,7 @@ func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 		"answers 404: no":                           answering(http.StatusNotFound, `{"error":"no"}`),
 		"answers 500: internal error":               answering(http.StatusInternalServerError, "internal error\n"),
 		"cannot be it: it answers with more than 4": answering(http.StatusOK, `{"workload":"`+strings.Repeat("x", 5<<20)+`"}`),
+		"it answers with more than 50000 values":    answering(http.StatusOK, `{"restarts":[`+strings.Repeat("{},", 60_000)+`{}]}`),
 		"cannot be read":                            answering(http.StatusOK, "<html>"),
 		"answers about something else":              answering(http.StatusOK, "null"),
 	} {
@@ -149,6 +150,14 @@ func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 	long := fmt.Sprintf(`{"error":%q}`, strings.Repeat("é", 10_000))
 	if _, _, err := newAPIServer(t, answering(http.StatusNotFound, long)).leader().Workload(t.Context(), web); err == nil || len(err.Error()) > 400 {
 		t.Errorf("the error is long: %d bytes", len(err.Error()))
+	}
+}
+
+func TestOnlyValuesAreCountedInAnAnswer(t *testing.T) {
+	text := strings.Repeat(`[{,\"\\`, 20_000)
+	page := answering(http.StatusOK, `{"workload":"deployment/shop/web","text":"`+text+`"}`)
+	if _, _, err := newAPIServer(t, page).leader().Workload(t.Context(), web); err != nil {
+		t.Error(err)
 	}
 }
 
