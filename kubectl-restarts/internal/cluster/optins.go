@@ -40,18 +40,22 @@ func (c *Cluster) Rules(ctx context.Context, namespace string) (*facts.OptInRule
 }
 
 // Enable sets which workloads are enabled, by what controllers have noted on the ConfigMap of halts and what the
-// Namespaces say. What the caller may not read does not count; the workloads' own annotations always do.
-func (c *Cluster) Enable(ctx context.Context, workloads []facts.Workload) error {
+// Namespaces say. What the caller may not read does not count; the workloads' own annotations always do. It returns why
+// some of the workloads may be enabled that do not seem to be, empty if that is known of all.
+func (c *Cluster) Enable(ctx context.Context, workloads []facts.Workload) (doubt string, err error) {
 	rules, err := c.allRules(ctx)
 	if err != nil || len(rules) == 0 || len(workloads) == 0 {
-		return err
+		return "", err
 	}
 	namespaces, err := c.namespacesOf(ctx, workloads)
-	if err != nil && !apierrors.IsForbidden(err) {
-		return fmt.Errorf("read which namespaces enable their workloads: %w", err)
+	switch {
+	case apierrors.IsForbidden(err) && facts.Depends(workloads, rules):
+		doubt = "you may not read Namespaces, which enable workloads here: more workloads may be enabled than it seems"
+	case err != nil && !apierrors.IsForbidden(err):
+		return "", fmt.Errorf("read which namespaces enable their workloads: %w", err)
 	}
 	facts.Follow(workloads, rules, namespaces)
-	return nil
+	return doubt, nil
 }
 
 // namespacesOf reads the Namespaces of workloads, as metadata: the only one, or all.

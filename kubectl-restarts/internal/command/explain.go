@@ -70,8 +70,12 @@ func (s *session) explain(ctx context.Context, arguments []string, output *outpu
 		return err
 	}
 	alone := []facts.Workload{in.Workload}
-	if err := from.Enable(ctx, alone); err != nil {
+	doubt, err := from.Enable(ctx, alone)
+	if err != nil {
 		return err
+	}
+	if doubt != "" {
+		s.note(doubt)
 	}
 	in.Workload = alone[0]
 	if err := s.readConfigs(ctx, from, in); err != nil {

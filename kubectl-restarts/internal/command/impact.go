@@ -29,7 +29,8 @@ all its keys count as changed, or only those that --key names.
 Nothing is written. You need permission to list Deployments, StatefulSets and DaemonSets in the
 namespaces of the configs, and to get the configs. A Secret that you may not read counts as changed.
 
-Exit code: 0; 1 after an error; with --exit-code, 2 if a workload would or might restart.`
+Exit code: 0; 1 after an error; with --exit-code, 2 if a workload would or might restart, and 1 if you
+may not read what decides that.`
 
 const impactExamples = `  # What would applying this file restart?
   kubectl restarts impact -f web-config.yaml
@@ -55,6 +56,7 @@ type impactCommand struct {
 
 	cluster *cluster.Cluster
 	notes   []string
+	doubt   string // why more workloads may restart than it seems
 }
 
 func newImpact(s *session) *cobra.Command {
@@ -100,8 +102,12 @@ func (c *impactCommand) run(ctx context.Context, arguments []string) error {
 	if err := c.print(&result); err != nil {
 		return err
 	}
-	if workloads, _ := result.Count(); c.exitCode && workloads+result.With(impact.Maybe) > 0 {
+	workloads, _ := result.Count()
+	switch {
+	case c.exitCode && workloads+result.With(impact.Maybe) > 0:
 		return errWouldRestart
+	case c.exitCode && c.doubt != "" && slices.ContainsFunc(in.Changes, func(change impact.Change) bool { return !change.IsEmpty() }):
+		return errors.New("cannot tell whether a workload would restart: " + c.doubt)
 	}
 	return nil
 }
@@ -155,7 +161,7 @@ func (c *impactCommand) readFiles(ctx context.Context, in *impact.Input) error {
 }
 
 // readWorkloads lists the workloads of the namespaces of the configs.
-func (c *impactCommand) readWorkloads(ctx context.Context, in *impact.Input, refs []catalog.ConfigRef) error {
+func (c *impactCommand) readWorkloads(ctx context.Context, in *impact.Input, refs []catalog.ConfigRef) (err error) {
 	namespaces := make(map[string]struct{})
 	for _, ref := range refs {
 		namespaces[ref.Namespace] = struct{}{}
@@ -167,7 +173,11 @@ func (c *impactCommand) readWorkloads(ctx context.Context, in *impact.Input, ref
 		}
 		in.Workloads = append(in.Workloads, workloads...)
 	}
-	return c.cluster.Enable(ctx, in.Workloads)
+	c.doubt, err = c.cluster.Enable(ctx, in.Workloads)
+	if c.doubt != "" {
+		c.notes = append(c.notes, c.doubt)
+	}
+	return err
 }
 
 // compare returns the change that a file makes.

@@ -157,8 +157,12 @@ func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespa
 	if in.Workloads, err = from.Workloads(ctx, namespace); err != nil {
 		return nil, in.Now, explained(err, "you need permission to list workloads; without it for the whole cluster, name a namespace")
 	}
-	if err := from.Enable(ctx, in.Workloads); err != nil {
+	doubt, err := from.Enable(ctx, in.Workloads)
+	if err != nil {
 		return nil, in.Now, err
+	}
+	if doubt != "" {
+		c.noteOnce(doubt)
 	}
 	configs, err1 := from.Policies(ctx, namespace)
 	events, err2 := from.Events(ctx, namespace, "", "")

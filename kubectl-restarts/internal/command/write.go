@@ -104,7 +104,7 @@ func (s *session) parseObject(argument, namespace string) (*object, error) {
 	return &o, nil
 }
 
-// isEnabled reports whether the object is a config, or a workload that counts.
+// isEnabled reports whether the object is a config, or a workload that counts or may count.
 func (w *writer) isEnabled(ctx context.Context, o *object) (bool, error) {
 	if o.kind == "" {
 		return true, nil
@@ -115,8 +115,8 @@ func (w *writer) isEnabled(ctx context.Context, o *object) (bool, error) {
 	}
 	alone := []facts.Workload{{Choice: choice, Enabled: choice == catalog.OptsIn}}
 	alone[0].Ref.Namespace = o.Namespace
-	err = w.cluster.Enable(ctx, alone)
-	return alone[0].Enabled, err
+	doubt, err := w.cluster.Enable(ctx, alone)
+	return alone[0].Enabled || doubt != "", err
 }
 
 // choiceOf returns what a workload says. That takes its pod template if it may speak as to another tool.

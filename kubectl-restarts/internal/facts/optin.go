@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -38,6 +40,17 @@ func RulesFor(rules []OptInRules, namespace string) *OptInRules {
 func (r *OptInRules) Config(config catalog.Config, annotations map[string]string) catalog.Config {
 	r.UnderstandConfig(&config, annotations)
 	return config
+}
+
+// Depends reports whether Namespaces decide whether some of the workloads are enabled.
+func Depends(workloads []Workload, rules []OptInRules) bool {
+	return slices.ContainsFunc(workloads, func(w Workload) bool {
+		return slices.ContainsFunc(rules, func(r OptInRules) bool {
+			willing := &catalog.Namespace{Name: w.Ref.Namespace, Choice: catalog.OptsIn, IsSelected: true}
+			return catalog.IsInSet(w.Ref.Namespace, r.Namespaces) &&
+				r.Counts(w.Choice, w.Ref.Namespace, nil) != r.Counts(w.Choice, w.Ref.Namespace, willing)
+		})
+	})
 }
 
 // Follow sets which workloads are enabled by the rules of the controller that watches their Namespace. The Namespaces

@@ -1,0 +1,61 @@
+package command_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestTheExitCodeIsAnErrorIfNamespacesThatDecideCannotBeRead(t *testing.T) {
+	const (
+		namespacesPath = "/api/v1/namespaces"
+		doubt          = "you may not read Namespaces"
+	)
+	rules := strings.Replace(understands, `\"dialects\":[\"reloader\"]`, `\"byNamespace\":true`, 1)
+	if rules == understands {
+		t.Fatal("there are no rules")
+	}
+	for name, c := range map[string]struct {
+		rules, annotations, file string
+		code                     int
+		want                     string
+	}{
+		"by their Namespaces":                     {rules, "{}", "LEVEL: debug", 1, "cannot tell whether a workload would restart: " + doubt},
+		"by their own annotations":                {understands, "{}", "LEVEL: debug", 0, "Nothing would restart."},
+		"by their own annotations if they are in": {rules, enabled, "LEVEL: debug", 2, "1 workload, 2 pods would restart."},
+		"by nothing if nothing has changed":       {rules, "{}", "LEVEL: info", 0, "Nothing would restart."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			s.objects[listPath], s.objects[settingPath], s.objects[haltsPath], s.denied = deployments(c.annotations), settings, c.rules, namespacesPath
+			code, stdout, stderr := s.run(t.Context(), "impact", "--exit-code", "-f", manifest(t, c.file))
+			if code != c.code || !strings.Contains(stdout+stderr, c.want) || strings.Contains(stderr, "note: "+doubt) != (c.rules == rules && c.annotations != enabled) {
+				t.Errorf("%d: %s%s", code, stdout, stderr)
+			}
+		})
+	}
+	s := newServer(t)
+	s.objects[webPath], s.objects[haltsPath], s.denied = deployment("{}"), rules, namespacesPath
+	if _, _, stderr := s.run(t.Context(), "explain", "deployment/web"); !strings.Contains(stderr, doubt) {
+		t.Errorf("explain says %s", stderr)
+	}
+	if _, _, stderr := s.run(t.Context(), "status"); strings.Contains(stderr, doubt) {
+		t.Errorf("without workloads, the status says %s", stderr)
+	}
+	s.objects[listPath] = deployments("{}")
+	if _, _, stderr := s.run(t.Context(), "status"); !strings.Contains(stderr, doubt) {
+		t.Errorf("the status says %s", stderr)
+	}
+}
+
+// manifest writes a file with the settings.
+func manifest(t *testing.T, data string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "settings.yaml")
+	text := "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {" + data + "}}"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
