@@ -47,11 +47,13 @@ func Connect(config *rest.Config, halts Target, kinds []custom.Kind) (*Cluster, 
 		return nil, err
 	}
 	c := &Cluster{config: config, apps: apps, core: apiclient.NewCore(core), halts: halts}
-	return c, c.Add(kinds)
+	return c, c.add(kinds, false)
 }
 
-// Add adds kinds of workloads, unless it has them.
-func (c *Cluster) Add(kinds []custom.Kind) error {
+// AddReported adds kinds of workloads that the leader has named, unless it has them.
+func (c *Cluster) AddReported(kinds []custom.Kind) error { return c.add(kinds, true) }
+
+func (c *Cluster) add(kinds []custom.Kind, reported bool) error {
 	for _, kind := range kinds {
 		if slices.ContainsFunc(c.custom, func(k Kind) bool { return k.Kind == kind.Name() }) {
 			continue
@@ -60,7 +62,7 @@ func (c *Cluster) Add(kinds []custom.Kind) error {
 		if err != nil {
 			return err
 		}
-		c.custom = append(c.custom, customKind(kind, client))
+		c.custom = append(c.custom, customKind(kind, client, reported))
 	}
 	return nil
 }

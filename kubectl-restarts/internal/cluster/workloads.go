@@ -21,6 +21,8 @@ type Kind struct {
 	Resource string // the plural in the API's paths
 	// client is nil for the kinds of the API group apps.
 	client rest.Interface
+	// reported means that the leader has named the kind, and not the caller, who may not be able to list it.
+	reported bool
 	// each calls take with the parts of each workload, page by page. It calls begin first, and
 	// again if the list has to start again.
 	each func(ctx context.Context, l apiclient.List, begin func(), take func(*catalog.Parts)) error
@@ -31,17 +33,17 @@ type Kind struct {
 // Kinds are the kinds of workloads that are part of Kubernetes.
 var Kinds = []Kind{
 	{
-		catalog.Deployment, "deployments", nil,
+		catalog.Deployment, "deployments", nil, false,
 		eachOf(func() *appsv1.DeploymentList { return &appsv1.DeploymentList{} }, func(l *appsv1.DeploymentList) []appsv1.Deployment { return l.Items }, catalog.PartsOfDeployment),
 		getOf(catalog.PartsOfDeployment),
 	},
 	{
-		catalog.StatefulSet, "statefulsets", nil,
+		catalog.StatefulSet, "statefulsets", nil, false,
 		eachOf(func() *appsv1.StatefulSetList { return &appsv1.StatefulSetList{} }, func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items }, catalog.PartsOfStatefulSet),
 		getOf(catalog.PartsOfStatefulSet),
 	},
 	{
-		catalog.DaemonSet, "daemonsets", nil,
+		catalog.DaemonSet, "daemonsets", nil, false,
 		eachOf(func() *appsv1.DaemonSetList { return &appsv1.DaemonSetList{} }, func(l *appsv1.DaemonSetList) []appsv1.DaemonSet { return l.Items }, catalog.PartsOfDaemonSet),
 		getOf(catalog.PartsOfDaemonSet),
 	},
@@ -76,13 +78,13 @@ func getOf[T any, PT interface {
 const causeAnnotation = "com.xing.deployment-restart.cause"
 
 // Workloads lists all workloads of a namespace, or of all namespaces if it is empty. It leaves out
-// those that only the API server can read, such as ones with an invalid selector.
-func (c *Cluster) Workloads(ctx context.Context, namespace string) ([]facts.Workload, error) {
+// those that only the API server can read, such as ones with an invalid selector. The errors of kinds that the leader
+// has named are returned beside the workloads of the others.
+func (c *Cluster) Workloads(ctx context.Context, namespace string) (all []facts.Workload, unlisted []error, err error) {
 	rules, err := c.allRules(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var all []facts.Workload
 	for _, kind := range c.kinds() {
 		former := len(all)
 		list := apiclient.List{Client: c.clientOf(&kind), Resource: kind.Resource, Namespace: namespace}
@@ -93,11 +95,14 @@ func (c *Cluster) Workloads(ctx context.Context, namespace string) ([]facts.Work
 		})
 		switch {
 		case apierrors.IsNotFound(err) && kind.client != nil: // it is not installed
+		case err != nil && kind.reported && ctx.Err() == nil:
+			all = all[:former]
+			unlisted = append(unlisted, fmt.Errorf("%s: %w", kind.Kind, err))
 		case err != nil:
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return all, nil
+	return all, unlisted, nil
 }
 
 // kinds returns all kinds of workloads that the cluster may have.
@@ -111,9 +116,9 @@ func (c *Cluster) clientOf(kind *Kind) rest.Interface {
 }
 
 // customKind returns a kind of workload that is not part of Kubernetes.
-func customKind(kind custom.Kind, client rest.Interface) Kind {
+func customKind(kind custom.Kind, client rest.Interface, reported bool) Kind {
 	return Kind{
-		kind.Name(), kind.Resource, client,
+		kind.Name(), kind.Resource, client, reported,
 		eachOf(func() *custom.List { return &custom.List{} }, func(l *custom.List) []custom.Object { return l.Items }, kind.Parts),
 		getOf(kind.Parts),
 	}

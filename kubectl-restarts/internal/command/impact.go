@@ -167,7 +167,7 @@ func (c *impactCommand) readWorkloads(ctx context.Context, in *impact.Input, ref
 		namespaces[ref.Namespace] = struct{}{}
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
-		workloads, err := c.cluster.Workloads(ctx, namespace)
+		workloads, _, err := c.cluster.Workloads(ctx, namespace)
 		if err != nil {
 			return explained(err, "without a list of all workloads, the result would be incomplete")
 		}

@@ -99,3 +99,19 @@ func TestTheStatusOfALeaderIsPrintedOnceIfNothingChanges(t *testing.T) {
 		}
 	}
 }
+
+func TestTheStatusLeavesOutKindsOfTheLeaderThatTheCallerMayNotList(t *testing.T) {
+	s := newServer(t)
+	s.objects[listPath], s.denied = deployments(enabled), "/apis/shop.example.com/v1/namespaces/shop/gadgets"
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"leads":true,"namespace":"shop","kinds":[{"workload":"gadgets.v1.shop.example.com"}]}`)
+	}))
+	t.Cleanup(page.Close)
+	code, stdout, stderr := s.run(t.Context(), "status", "--status-url="+page.URL)
+	if code != 0 || !strings.Contains(stdout, "1 workload enabled in shop.") || !strings.Contains(stderr, "is left out: gadgets.shop.example.com: list gadgets: not allowed") {
+		t.Errorf("%d, %s%s", code, stdout, stderr)
+	}
+	if code, _, stderr := s.run(t.Context(), "status", "--workload=gadgets.v1.shop.example.com"); code != 1 || !strings.Contains(stderr, "you need permission to list workloads") {
+		t.Errorf("a kind that the caller names: %d, %s", code, stderr)
+	}
+}

@@ -150,12 +150,17 @@ func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespa
 		return nil, in.Now, err
 	}
 	if in.Leader != nil {
-		if err := from.Add(kindsOf(in.Leader.Overview)); err != nil {
+		if err := from.AddReported(kindsOf(in.Leader.Overview)); err != nil {
 			return nil, in.Now, err
 		}
 	}
-	if in.Workloads, err = from.Workloads(ctx, namespace); err != nil {
+	workloads, unlisted, err := from.Workloads(ctx, namespace)
+	if err != nil {
 		return nil, in.Now, explained(err, "you need permission to list workloads; without it for the whole cluster, name a namespace")
+	}
+	in.Workloads = workloads
+	for _, err := range unlisted {
+		c.noteOnce("a kind of workload that the leader names is left out: " + err.Error())
 	}
 	doubt, err := from.Enable(ctx, in.Workloads)
 	if err != nil {
