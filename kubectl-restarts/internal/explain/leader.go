@@ -51,14 +51,14 @@ func (l *FromLeader) due(now time.Time) string {
 		because, although = ": "+causes, " although "+causes
 	}
 	switch {
-	case l.Change != nil:
-		return fmt.Sprintf("restarts when its grace period ends, %s%s", when(l.Change.Due, now), because)
 	case l.Gate == nil:
 		return "is due to restart, but the controller restarts nothing, as in a dry run" + because
 	case !l.Gate.MayBegin:
 		return fmt.Sprintf("has not restarted yet%s: %s", although, waitsFor(l.Gate, now))
 	case l.ByHand != "":
 		return fmt.Sprintf("does not restart by itself%s: %s", although, l.ByHand)
+	case l.Change != nil:
+		return fmt.Sprintf("restarts when its grace period ends, %s%s", when(l.Change.Due, now), because)
 	}
 	return "is about to restart" + because
 }

@@ -29,7 +29,9 @@ func TestTheConclusionIsWhatTheLeaderDecides(t *testing.T) {
 	in := func(state status.State) status.Entry { return status.Entry{State: state} }
 	rolling := status.Entry{State: status.Rolling, Pods: &status.Pods{Wanted: 3, Updated: 2, Available: 1}}
 	for want, answer := range map[string]status.Workload{
-		"restarts when its grace period ends, at 2026-11-20T12:01:30Z (in 90s): secret db changed.":                                            {Decision: due, Change: &status.Change{Due: soon}},
+		"restarts when its grace period ends, at 2026-11-20T12:01:30Z (in 90s): secret db changed.":                                            {Decision: due, Gate: &status.Answer{MayBegin: true}, Change: &status.Change{Due: soon}},
+		"has not restarted yet although secret db changed: frozen.":                                                                            {Decision: due, Gate: &status.Answer{Reason: "hold", Why: "frozen"}, Change: &status.Change{Due: soon}},
+		"does not restart by itself although secret db changed: it is OnDelete.":                                                               {Decision: due, Gate: &status.Answer{MayBegin: true}, ByHand: "it is OnDelete", Change: &status.Change{Due: soon}},
 		"is due to restart, but the controller restarts nothing, as in a dry run: secret db changed.":                                          {Decision: due},
 		"has not restarted yet although secret db changed: migration under way.":                                                               gate(status.Answer{Reason: "hold", Why: "migration under way"}),
 		"has not restarted yet although secret db changed: its window opens at ten.":                                                           gate(status.Answer{Reason: "window", Why: "its window opens at ten", Until: soon}),
