@@ -38,22 +38,22 @@ const OnlyLeader = "Only the leader of the controller knows what the record says
 
 // Report is what a program reads, and what [Report.Print] prints.
 type Report struct {
-	Namespace  string      `json:"namespace"`
-	Workload   string      `json:"workload"`
-	Conclusion string      `json:"conclusion"`
-	Enabled    bool        `json:"enabled"`
-	Pods       string      `json:"pods"`
-	Last       *Restart    `json:"lastRestart,omitempty"`
-	Record     string      `json:"record"`
-	Method     string      `json:"method,omitempty"`
-	Wave       int16       `json:"wave"`
-	Windows    []string    `json:"windows"`
-	Holds      []string    `json:"holds"`
-	Grace      string      `json:"gracePeriod"`
-	Halts      []string    `json:"halts"`
-	Problems   []string    `json:"problems,omitempty"`
-	Configs    []ConfigRow `json:"configs"`
-	Events     []string    `json:"events"`
+	Namespace  string        `json:"namespace"`
+	Workload   string        `json:"workload"`
+	Conclusion string        `json:"conclusion"`
+	Enabled    bool          `json:"enabled"`
+	Pods       string        `json:"pods"`
+	Last       *Restart      `json:"lastRestart,omitempty"`
+	Record     string        `json:"record"`
+	Method     string        `json:"method,omitempty"`
+	Wave       int16         `json:"wave"`
+	Windows    []string      `json:"windows"`
+	Holds      []string      `json:"holds"`
+	Grace      string        `json:"gracePeriod"`
+	Halts      []string      `json:"halts"`
+	Problems   []string      `json:"problems,omitempty"`
+	Configs    []ConfigRow   `json:"configs"`
+	Events     []facts.Event `json:"events"`
 	// Leader is what the leader answers. OnlyLeader says what is missing without it.
 	Leader     *FromLeader `json:"leader,omitempty"`
 	OnlyLeader string      `json:"onlyLeader,omitempty"`
@@ -62,6 +62,7 @@ type Report struct {
 
 // Restart is the last restart.
 type Restart struct {
+	// At is the time in RFC 3339, unless somebody has written something else to the workload.
 	At    string `json:"at"`
 	Cause string `json:"cause,omitempty"`
 }
@@ -81,11 +82,11 @@ func Explain(in *Input) Report {
 	w := &in.Workload
 	r := Report{
 		Namespace: w.Ref.Namespace, Workload: w.Name(), Enabled: w.Enabled, Pods: in.pods(), Record: in.record(), Method: w.ByEviction(), Wave: w.Wave(),
-		Windows: in.windows(), Holds: in.holds(), Grace: "that of the controller", Halts: []string{}, Configs: in.configs(), Events: []string{},
+		Windows: in.windows(), Holds: in.holds(), Grace: "that of the controller", Halts: []string{}, Configs: in.configs(), Events: in.Events,
 		OnlyLeader: OnlyLeader, now: in.Now,
 	}
 	if at, cause := w.Restarted(); at != "" {
-		r.Last = &Restart{At: in.ago(at), Cause: cause}
+		r.Last = &Restart{At: at, Cause: cause}
 	}
 	if w.GracePeriod != nil {
 		r.Grace = w.GracePeriod.String()
@@ -101,8 +102,8 @@ func Explain(in *Input) Report {
 			r.Problems = append(r.Problems, problem)
 		}
 	}
-	for i := range in.Events {
-		r.Events = append(r.Events, in.Events[i].String(in.Now))
+	if r.Events == nil {
+		r.Events = []facts.Event{}
 	}
 	if r.Leader = in.Leader; r.Leader == nil {
 		r.Conclusion = in.conclusion()
@@ -131,12 +132,12 @@ func (in *Input) pods() string {
 }
 
 // ago shows the timestamp of a restart, which anyone who may write the workload can choose.
-func (in *Input) ago(timestamp string) string {
+func ago(timestamp string, now time.Time) string {
 	at, err := time.Parse(time.RFC3339Nano, timestamp)
-	if err != nil || at.After(in.Now) {
+	if err != nil || at.After(now) {
 		return timestamp
 	}
-	return fmt.Sprintf("%s (%s ago)", at.UTC().Format(time.RFC3339), facts.Age(in.Now.Sub(at)))
+	return fmt.Sprintf("%s (%s ago)", at.UTC().Format(time.RFC3339), facts.Age(now.Sub(at)))
 }
 
 func (in *Input) record() string {
@@ -348,9 +349,9 @@ func (in *Input) conclusion() string {
 	case decision.Outcome == catalog.AskPods, decision.Outcome == catalog.AskConfigs:
 		return fmt.Sprintf("%s: the record alone does not decide, and the controller looks at the start times of the pods (%s).", name, decision.Reason)
 	case restarted != "" && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
-		return fmt.Sprintf("%s is rolling, or cannot: it was restarted at %s, and not all of its pods run.", name, in.ago(restarted))
+		return fmt.Sprintf("%s is rolling, or cannot: it was restarted at %s, and not all of its pods run.", name, ago(restarted, in.Now))
 	case w.Evict > 0 && w.Method() == catalog.ByEviction:
-		return fmt.Sprintf("%s was restarted by eviction at %s; pods that were created before may be left.", name, in.ago(restarted))
+		return fmt.Sprintf("%s was restarted by eviction at %s; pods that were created before may be left.", name, ago(restarted, in.Now))
 	}
 	if w.Applied.Checksums == nil {
 		return name + " has no record yet; the controller makes one after the grace period, if it runs and watches the namespace."

@@ -2,6 +2,7 @@ package explain_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -180,5 +181,16 @@ Events:       60s ago  Restarting  two\u000alines (2 times)
 `, "\n") + explain.OnlyLeader + "\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
+	}
+	encoded, err := json.Marshal(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"lastRestart":{"at":"2026-11-20T11:58:00.123Z","cause":`, `"events":[{"at":"2026-11-20T11:59:00Z","type":"","reason":"Restarting","message":"two\nlines","count":2}]`,
+	} {
+		if !strings.Contains(string(encoded), want) {
+			t.Errorf("the JSON lacks %s:\n%s", want, encoded)
+		}
 	}
 }

@@ -32,7 +32,7 @@ func (r *Report) Print(w io.Writer) error {
 	if r.Last == nil {
 		line("Last restart", "none by the controller")
 	} else {
-		line("Last restart", r.Last.At)
+		line("Last restart", ago(r.Last.At, r.now))
 		line("  Cause", r.Last.Cause)
 	}
 	line("Record", r.Record)
@@ -54,7 +54,11 @@ func (r *Report) Print(w io.Writer) error {
 		}
 	}
 	fmt.Fprintln(w)
-	lines("Events", "none of the controller", r.Events)
+	var events []string
+	for i := range r.Events {
+		events = append(events, r.Events[i].String(r.now))
+	}
+	lines("Events", "none of the controller", events)
 	if r.Leader == nil {
 		_, err := fmt.Fprintf(w, "\n%s\n", r.OnlyLeader)
 		return err

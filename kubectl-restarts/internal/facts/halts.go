@@ -82,13 +82,15 @@ func ResumeCommand(h *gate.Halt) string {
 
 // Event is an Event of the controller.
 type Event struct {
-	At              time.Time
-	Type            string
-	Reason, Message string
+	At      time.Time `json:"at"`
+	Type    string    `json:"type"`
+	Reason  string    `json:"reason"`
+	Message string    `json:"message"`
 	// Namespace and On name the object that it is about.
-	Namespace, On string
+	Namespace string `json:"-"`
+	On        string `json:"-"`
 	// Count is how often it happened.
-	Count int32
+	Count int32 `json:"count"`
 }
 
 // String returns the Event in one line.
