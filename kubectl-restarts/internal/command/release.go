@@ -7,8 +7,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
@@ -118,41 +120,62 @@ func (w *writer) urgent(ctx context.Context, arguments []string, remove bool) er
 		w.done(o, "not urgent any more", "Restarts that wait take part in the slow start again.")
 		return nil
 	}
-	id := ""
-	if len(arguments) > 1 {
+	id, from := "", ""
+	isGiven := len(arguments) > 1
+	if isGiven {
 		id = arguments[1]
-	} else if id, err = w.contentID(ctx, o.ref()); err != nil {
+	} else if id, from, err = w.contentID(ctx, o); err != nil {
 		return err
 	}
-	if err := w.write(ctx, o, catalog.UrgentAnnotation, &id, true); err != nil {
+	if err := w.write(ctx, o, catalog.UrgentAnnotation, &id, isGiven); err != nil {
 		return err
 	}
-	w.done(o, "urgent", "Restarts for the content "+id+" skip the slow start, and windows if all configs that they are for are urgent.")
+	w.done(o, "urgent", "Restarts for the content "+id+from+" skip the slow start, and windows if all configs that they are for are urgent.")
 	return nil
 }
 
 var fanOutID = regexp.MustCompile(`^fan-out of ([0-9a-f]{16})\b`)
 
-// contentID returns the id of the present content of a config.
-func (w *writer) contentID(ctx context.Context, ref catalog.ConfigRef) (string, error) {
+// contentID returns the id of the present content of a config, and where that comes from, if only the controller
+// knows it.
+func (w *writer) contentID(ctx context.Context, o *object) (id, from string, err error) {
+	ref := o.ref()
 	if !ref.Kind.IsSecret() {
 		config, err := w.cluster.ReducedConfig(ctx, ref)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
-		return facts.ContentID(&config), nil
+		return facts.ContentID(&config), "", nil
 	}
 	events, err := w.cluster.Events(ctx, ref.Namespace, "Secret", ref.Name)
 	if err != nil {
-		return "", explained(err, "give the id of the content, which is in the Event FanOut of the Secret")
+		return "", "", explained(err, "give the id of the content, which is in the Event FanOut of the Secret")
 	}
 	explain.SortEvents(events)
+	edited := editedAt(o.meta)
 	for i := range events {
-		if match := fanOutID.FindStringSubmatch(events[i].Message); match != nil && events[i].Reason == "FanOut" {
-			return match[1], nil
+		e := &events[i]
+		match := fanOutID.FindStringSubmatch(e.Message)
+		switch {
+		case match == nil || e.Reason != "FanOut":
+		case e.At.Before(edited):
+			return "", "", fmt.Errorf("the last Event FanOut of %s, of %s, is older than its last edit, of %s: try again when the controller has seen the edit, or give the id of the content",
+				facts.ConfigName(ref), e.At.UTC().Format(time.RFC3339), edited.UTC().Format(time.RFC3339))
+		default:
+			return match[1], ", which the Event FanOut of " + e.At.UTC().Format(time.RFC3339) + " names,", nil
 		}
 	}
-	return "", fmt.Errorf("no Event FanOut of %s has the id of its content; give the id, which is also in the record of each workload that has restarted with it", facts.ConfigName(ref))
+	return "", "", fmt.Errorf("no Event FanOut of %s has the id of its content; give the id, which is also in the record of each workload that has restarted with it", facts.ConfigName(ref))
+}
+
+// editedAt returns when somebody wrote to the data of a Secret last, as far as the API server tells.
+func editedAt(meta *metav1.ObjectMeta) (last time.Time) {
+	for _, entry := range meta.ManagedFields {
+		if entry.Time != nil && entry.FieldsV1 != nil && strings.Contains(entry.FieldsV1.GetRawString(), `"f:data"`) && entry.Time.After(last) {
+			last = entry.Time.Time
+		}
+	}
+	return last
 }
 
 // findConfig is like find for a config.
