@@ -47,7 +47,13 @@ const longestTimestamp = 64
 
 // restartTimestamp returns the restart timestamp of a pod template, empty if it has none.
 func restartTimestamp(template *corev1.PodTemplateSpec) string {
-	return shortened(template.Annotations[TimestampAnnotation])
+	return RestartTimestamp(template.Annotations)
+}
+
+// RestartTimestamp returns the timestamp of the restart that a pod template, or a pod, is from, empty if there was none.
+// It is comparable with [Workload.Timestamp].
+func RestartTimestamp(annotations map[string]string) string {
+	return shortened(annotations[TimestampAnnotation])
 }
 
 func shortened(timestamp string) string {

@@ -78,7 +78,7 @@ func (k *customKind) present(ctx context.Context, w *catalog.Workload) (func(ori
 			return func(pod origin) bool { return custom.IsRevision(pod.revision, revision) }, nil
 		}
 	}
-	return func(pod origin) bool { return pod.timestamp == w.Timestamp }, nil
+	return func(pod origin) bool { return !pod.unrestarted }, nil
 }
 
 func (k *customKind) get(ctx context.Context, ref catalog.WorkloadRef) (*custom.Object, error) {

@@ -294,7 +294,7 @@ func TestThePodsOfTheStatusRevisionAreThoseOfThePresentTemplate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return map[string]bool{"new": recognizes(origin{revision: "new"}), "old": recognizes(origin{revision: "old"}), "restarted": recognizes(origin{revision: "old", timestamp: "t"})}
+		return map[string]bool{"new": recognizes(origin{revision: "new"}), "old": recognizes(origin{revision: "old"}), "restarted": recognizes(origin{revision: "old", unrestarted: true})}
 	}
 	if diff := cmp.Diff(map[string]bool{"new": true, "old": false, "restarted": false}, isPresent()); diff != "" {
 		t.Errorf("with a status (-want +got):\n%s", diff)

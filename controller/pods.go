@@ -34,9 +34,9 @@ type livePod struct {
 
 // origin shows which template a pod was made from.
 type origin struct {
-	controller types.UID
-	revision   string // the label that names its ControllerRevision, or what a custom kind has instead
-	timestamp  string // of the restart, only for custom kinds
+	controller  types.UID
+	revision    string // the label that names its ControllerRevision, or what a custom kind has instead
+	unrestarted bool   // the pod is not from the restart that the present template is from
 }
 
 // list returns the live pods that a workload selects, whatever their template. It returns
@@ -102,22 +102,19 @@ func (r podReader) each(ctx context.Context, w *catalog.Workload, reset func(), 
 				pod := &page.Items[i]
 				controller := metav1.GetControllerOfNoCopy(pod)
 				if controller != nil && (kind.revisions.ownPods || controller.UID == w.UID) {
-					take(pod, kind.originOf(pod, controller.UID, names))
+					take(pod, kind.originOf(w, pod, controller.UID, names))
 				}
 			}
 		})
 }
 
-// originOf returns the origin of a pod.
-func (k *workloadKind) originOf(pod *corev1.Pod, controller types.UID, names namePool) origin {
-	from := origin{controller: types.UID(names.one(string(controller)))}
-	if k.custom == nil {
-		from.revision = names.one(pod.Labels[appsv1.ControllerRevisionHashLabelKey])
-		return from
+// originOf returns the origin of a pod of a workload.
+func (k *workloadKind) originOf(w *catalog.Workload, pod *corev1.Pod, controller types.UID, names namePool) origin {
+	label := appsv1.ControllerRevisionHashLabelKey
+	if k.custom != nil {
+		label = k.custom.RevisionLabel()
 	}
-	from.revision = names.one(pod.Labels[k.custom.RevisionLabel()])
-	from.timestamp = names.one(pod.Annotations[catalog.TimestampAnnotation])
-	return from
+	return origin{types.UID(names.one(string(controller))), names.one(pod.Labels[label]), catalog.RestartTimestamp(pod.Annotations) != w.Timestamp}
 }
 
 // namePool keeps one copy of equal strings.
@@ -177,30 +174,33 @@ func (r podReader) presentReplicaSet(ctx context.Context, w *catalog.Workload) (
 // that do not belong to a ControllerRevision with another template. A pod's label names the
 // revision: by its name for a StatefulSet, by its hash for a DaemonSet. The revision of the
 // present template may be missing, because a user deleted it, or because the garbage
-// collector deleted it with a former workload of the same name. If in doubt, a pod counts.
+// collector deleted it with a former workload of the same name. So may that of an earlier one. Then
+// a pod counts unless it is from another restart than the present template.
 func (r podReader) noEarlierRevision(ctx context.Context, w *catalog.Workload) (func(origin) bool, error) {
-	earlier := make(map[string]bool)
+	isEarlier := make(map[string]bool) // of all revisions of the workload
 	err := apiclient.EachPage(ctx, apiclient.List{Client: r.apps, Resource: "controllerrevisions", Namespace: w.Ref.Namespace, LabelSelector: w.Selector},
 		func() *appsv1.ControllerRevisionList { return &appsv1.ControllerRevisionList{} },
-		func() { clear(earlier) },
+		func() { clear(isEarlier) },
 		func(page *appsv1.ControllerRevisionList) {
 			for i := range page.Items {
-				if revision := &page.Items[i]; isOfEarlierTemplate(w, revision) {
-					earlier[revision.Name] = true
-					earlier[revision.Labels[appsv1.DefaultDaemonSetUniqueLabelKey]] = true
+				if revision := &page.Items[i]; isControlledBy(revision, w) { // others need not be readable
+					other := isOfEarlierTemplate(w, revision)
+					isEarlier[revision.Name], isEarlier[revision.Labels[appsv1.DefaultDaemonSetUniqueLabelKey]] = other, other
 				}
 			}
 		})
-	delete(earlier, "")
-	return func(pod origin) bool { return !earlier[pod.revision] }, err
+	delete(isEarlier, "")
+	return func(pod origin) bool {
+		if other, found := isEarlier[pod.revision]; found {
+			return !other
+		}
+		return !pod.unrestarted
+	}, err
 }
 
-// isOfEarlierTemplate reports whether a revision belongs to the workload and is known to have
-// another template than the present one. That is not known of a revision that cannot be read.
+// isOfEarlierTemplate reports whether a revision is known to have another template than the present one. That is not
+// known of a revision that cannot be read.
 func isOfEarlierTemplate(w *catalog.Workload, revision *appsv1.ControllerRevision) bool {
-	if !isControlledBy(revision, w) {
-		return false // it need not be readable
-	}
 	template, err := templateOf(revision)
 	return err == nil && !isMadeFrom(w, template)
 }

@@ -32,9 +32,10 @@ func agentReadingItsEnvironment() *catalog.Workload {
 func TestPodsOfAnEarlierRevisionDoNotCountAndThoseOfAnUnknownOneDo(t *testing.T) {
 	set := &appsv1.DaemonSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "agent", UID: agent},
-		Spec: appsv1.DaemonSetSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-			Containers: []corev1.Container{{Name: "main", Image: "agent:2"}},
-		}}},
+		Spec: appsv1.DaemonSetSpec{Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{catalog.TimestampAnnotation: "r2"}},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "agent:2"}}},
+		}},
 	}
 	w := workloadOf(t, set)
 	controlledBy := func(owner types.UID) []metav1.OwnerReference {
@@ -50,7 +51,7 @@ func TestPodsOfAnEarlierRevisionDoNotCountAndThoseOfAnUnknownOneDo(t *testing.T)
 		return r
 	}
 	template := func(image string) string {
-		return fmt.Sprintf(`{"spec":{"template":{"$patch":"replace","spec":{"containers":[{"name":"main","image":%q}]}}}}`, image)
+		return fmt.Sprintf(`{"spec":{"template":{"$patch":"replace","metadata":{"annotations":{%q:"r2"}},"spec":{"containers":[{"name":"main","image":%q}]}}}}`, catalog.TimestampAnnotation, image)
 	}
 	type revisions = []appsv1.ControllerRevision
 	earlier, present := revision(agent, "a", template("agent:1")), revision(agent, "b", template("agent:2"))
@@ -61,22 +62,27 @@ func TestPodsOfAnEarlierRevisionDoNotCountAndThoseOfAnUnknownOneDo(t *testing.T)
 		revisions revisions
 		owner     types.UID
 		label     string
+		restart   string // that the pod is from
 		want      bool
 	}{
-		"of the present template":                          {revisions{earlier, present}, agent, "b", true},
-		"of an earlier one":                                {revisions{earlier, present}, agent, "a", false},
-		"the revision is gone":                             {nil, agent, "b", true},
-		"the revision is that of a former workload":        {revisions{revision("former", "b", template("agent:2"))}, agent, "b", true},
-		"the pod is a former workload's":                   {revisions{present}, "former", "b", false},
-		"the pod has no controller":                        {revisions{present}, "", "b", false},
-		"the pod has no label":                             {revisions{earlier}, agent, "", true},
-		"the revision of a StatefulSet, which has no hash": {revisions{ofStatefulSet}, agent, "a", false},
-		"somebody else's revision cannot be read":          {revisions{revision("stranger", "x", unreadable), earlier}, agent, "a", false},
-		"its revision cannot be read":                      {revisions{revision(agent, "a", unreadable), present}, agent, "a", true},
-		"another revision of its own cannot be read":       {revisions{revision(agent, "x", unreadable), earlier}, agent, "a", false},
+		"of the present template":                          {revisions{earlier, present}, agent, "b", "r2", true},
+		"of an earlier one":                                {revisions{earlier, present}, agent, "a", "r2", false},
+		"the revision is gone":                             {nil, agent, "b", "r2", true},
+		"the revision is that of a former workload":        {revisions{revision("former", "b", template("agent:2"))}, agent, "b", "r2", true},
+		"the pod is a former workload's":                   {revisions{present}, "former", "b", "r2", false},
+		"the pod has no controller":                        {revisions{present}, "", "b", "r2", false},
+		"the pod has no label":                             {revisions{earlier}, agent, "", "r2", true},
+		"the revision of a StatefulSet, which has no hash": {revisions{ofStatefulSet}, agent, "a", "r2", false},
+		"somebody else's revision cannot be read":          {revisions{revision("stranger", "x", unreadable), earlier}, agent, "a", "r2", false},
+		"its revision cannot be read":                      {revisions{revision(agent, "a", unreadable), present}, agent, "a", "r2", true},
+		"another revision of its own cannot be read":       {revisions{revision(agent, "x", unreadable), earlier}, agent, "a", "r2", false},
+		"the revision of an earlier restart is gone":       {revisions{present}, agent, "a", "r1", false},
+		"of the present template, without the restart":     {revisions{present}, agent, "b", "r1", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{appsv1.ControllerRevisionHashLabelKey: test.label}}}
+			pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+				Labels: map[string]string{appsv1.ControllerRevisionHashLabelKey: test.label}, Annotations: map[string]string{catalog.TimestampAnnotation: test.restart},
+			}}
 			if test.owner != "" {
 				pod.OwnerReferences = controlledBy(test.owner)
 			}
