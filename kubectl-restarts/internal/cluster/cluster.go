@@ -29,6 +29,8 @@ type Cluster struct {
 	// halts is the ConfigMap of halts, on which controllers note the rules.
 	halts Target
 	rules *[]facts.OptInRules // nil until they are read
+	// rulesHidden means that the caller may not read the rules.
+	rulesHidden bool
 }
 
 // Connect makes a Cluster whose controllers keep their halts in the given ConfigMap, and which may have workloads of

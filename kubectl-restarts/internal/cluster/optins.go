@@ -19,6 +19,7 @@ func (c *Cluster) allRules(ctx context.Context) ([]facts.OptInRules, error) {
 	}
 	halts, err := c.Meta(ctx, c.halts)
 	var rules []facts.OptInRules
+	c.rulesHidden = apierrors.IsForbidden(err)
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 	case err != nil:
@@ -44,12 +45,15 @@ func (c *Cluster) Rules(ctx context.Context, namespace string) (*facts.OptInRule
 // some of the workloads may be enabled that do not seem to be, empty if that is known of all.
 func (c *Cluster) Enable(ctx context.Context, workloads []facts.Workload) (doubt string, err error) {
 	rules, err := c.allRules(ctx)
+	if err == nil && c.rulesHidden && facts.Doubt(workloads, facts.UnreadRules()) {
+		return "you may not read the ConfigMap of halts, which says which workloads are enabled besides those with the annotation: more may be enabled than it seems", nil
+	}
 	if err != nil || len(rules) == 0 || len(workloads) == 0 {
 		return "", err
 	}
 	namespaces, err := c.namespacesOf(ctx, workloads)
 	switch {
-	case apierrors.IsForbidden(err) && facts.Depends(workloads, rules):
+	case apierrors.IsForbidden(err) && facts.Doubt(workloads, rules):
 		doubt = "you may not read Namespaces, which enable workloads here: more workloads may be enabled than it seems"
 	case err != nil && !apierrors.IsForbidden(err):
 		return "", fmt.Errorf("read which namespaces enable their workloads: %w", err)

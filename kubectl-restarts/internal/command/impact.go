@@ -106,7 +106,7 @@ func (c *impactCommand) run(ctx context.Context, arguments []string) error {
 	switch {
 	case c.exitCode && workloads+result.With(impact.Maybe) > 0:
 		return errWouldRestart
-	case c.exitCode && c.doubt != "" && slices.ContainsFunc(in.Changes, func(change impact.Change) bool { return !change.IsEmpty() }):
+	case c.exitCode && result.Unknown() > 0:
 		return errors.New("cannot tell whether a workload would restart: " + c.doubt)
 	}
 	return nil

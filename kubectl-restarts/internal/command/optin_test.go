@@ -49,6 +49,38 @@ func TestTheExitCodeIsAnErrorIfNamespacesThatDecideCannotBeRead(t *testing.T) {
 	}
 }
 
+// Who may not even read what the controller has noted does not know whether Namespaces decide.
+func TestTheExitCodeIsAnErrorIfTheRulesCannotBeRead(t *testing.T) {
+	const doubt = "you may not read the ConfigMap of halts, which says which workloads are enabled besides those with the annotation"
+	elsewhere := strings.Replace(deployments("{}"), `"configMapRef":{"name":"settings"}`, `"configMapRef":{"name":"other"}`, 1)
+	for name, c := range map[string]struct {
+		workloads, file string
+		code            int
+		want            string
+	}{
+		"a reader says nothing":                   {deployments("{}"), "LEVEL: debug", 1, "cannot tell whether a workload would restart: " + doubt},
+		"a reader says nothing about a new key":   {deployments("{}"), "LEVEL: info, NEW: key", 1, "not enabled, as far as you may read"},
+		"a reader opts in":                        {deployments(enabled), "LEVEL: debug", 2, "1 workload, 2 pods would restart."},
+		"a reader opts out":                       {deployments(`{"com.xing.deployment-restart":"no"}`), "LEVEL: debug", 0, "Nothing would restart."},
+		"one that says nothing reads another one": {elsewhere, "LEVEL: debug", 0, "Nothing would restart."},
+		"nothing has changed":                     {deployments("{}"), "LEVEL: info", 0, "Nothing would restart."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			s.objects[listPath], s.objects[settingPath], s.denied = c.workloads, settings, haltsPath
+			code, stdout, stderr := s.run(t.Context(), "impact", "--exit-code", "-f", manifest(t, c.file))
+			if code != c.code || !strings.Contains(stdout+stderr, c.want) || strings.Contains(stdout, "Nothing would restart.") != (c.code == 0) {
+				t.Errorf("%d: %s%s", code, stdout, stderr)
+			}
+		})
+	}
+	s := newServer(t)
+	s.objects[webPath], s.denied = deployment("{}"), haltsPath
+	if _, stdout, stderr := s.run(t.Context(), "explain", "deployment/web"); !strings.Contains(stderr, doubt) || !strings.Contains(stdout, "does not seem to be enabled") {
+		t.Errorf("explain says %s%s", stdout, stderr)
+	}
+}
+
 // manifest writes a file with the settings.
 func manifest(t *testing.T, data string) string {
 	t.Helper()

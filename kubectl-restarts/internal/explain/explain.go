@@ -131,15 +131,6 @@ func (in *Input) pods() string {
 	return fmt.Sprintf("%d wanted, %d of the present template, %d of earlier ones, %d available", r.Wanted, r.Updated, r.Outdated, r.Available)
 }
 
-// ago shows the timestamp of a restart, which anyone who may write the workload can choose.
-func ago(timestamp string, now time.Time) string {
-	at, err := time.Parse(time.RFC3339Nano, timestamp)
-	if err != nil || at.After(now) {
-		return timestamp
-	}
-	return fmt.Sprintf("%s (%s ago)", at.UTC().Format(time.RFC3339), facts.Age(now.Sub(at)))
-}
-
 func (in *Input) record() string {
 	record := &in.Workload.Applied
 	switch {
@@ -329,6 +320,8 @@ func (in *Input) conclusion() string {
 	w := &in.Workload
 	name := in.name()
 	switch {
+	case w.EnabledUnknown:
+		return fmt.Sprintf("%s does not seem to be enabled: its annotation %s is missing, and you may not read what else may enable it.", name, catalog.EnabledAnnotation)
 	case !w.Enabled:
 		return fmt.Sprintf("%s is not enabled, so no edit restarts it: its annotation %s is not %q.", name, catalog.EnabledAnnotation, catalog.Enabled)
 	case w.Deleting:

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
@@ -68,6 +70,15 @@ func (r *Report) Print(w io.Writer) error {
 		line(l[0], l[1])
 	}
 	return nil
+}
+
+// ago shows the timestamp of a restart, which anyone who may write the workload can choose.
+func ago(timestamp string, now time.Time) string {
+	at, err := time.Parse(time.RFC3339Nano, timestamp)
+	if err != nil || at.After(now) {
+		return timestamp
+	}
+	return fmt.Sprintf("%s (%s ago)", at.UTC().Format(time.RFC3339), facts.Age(now.Sub(at)))
 }
 
 func (r *Report) table() *metav1.Table {

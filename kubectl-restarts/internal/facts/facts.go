@@ -14,6 +14,8 @@ type Workload struct {
 	// Choice is what its own annotation says, and Enabled whether it counts, as far as is known.
 	Choice  catalog.Choice
 	Enabled bool
+	// EnabledUnknown means that it may be enabled although it does not seem to be: the caller may not read what decides.
+	EnabledUnknown bool
 	// Cause is what the pod template says about the last restart.
 	Cause string
 }

@@ -42,15 +42,24 @@ func (r *OptInRules) Config(config catalog.Config, annotations map[string]string
 	return config
 }
 
-// Depends reports whether Namespaces decide whether some of the workloads are enabled.
-func Depends(workloads []Workload, rules []OptInRules) bool {
-	return slices.ContainsFunc(workloads, func(w Workload) bool {
-		return slices.ContainsFunc(rules, func(r OptInRules) bool {
+// UnreadRules stand for rules that cannot be read: Namespaces may decide about every workload that says nothing.
+func UnreadRules() []OptInRules {
+	return []OptInRules{{catalog.OptInRules{ByNamespace: true}, catalog.NamespaceSet(nil)}}
+}
+
+// Doubt notes for which workloads Namespaces that cannot be read decide whether they are enabled, and reports whether
+// there are any.
+func Doubt(workloads []Workload, rules []OptInRules) (isAny bool) {
+	for i := range workloads {
+		w := &workloads[i]
+		depends := slices.ContainsFunc(rules, func(r OptInRules) bool {
 			willing := &catalog.Namespace{Name: w.Ref.Namespace, Choice: catalog.OptsIn, IsSelected: true}
 			return catalog.IsInSet(w.Ref.Namespace, r.Namespaces) &&
 				r.Counts(w.Choice, w.Ref.Namespace, nil) != r.Counts(w.Choice, w.Ref.Namespace, willing)
 		})
-	})
+		w.EnabledUnknown, isAny = depends && !w.Enabled, isAny || depends
+	}
+	return isAny
 }
 
 // Follow sets which workloads are enabled by the rules of the controller that watches their Namespace. The Namespaces

@@ -78,6 +78,8 @@ type Row struct {
 	Changes   []Seen               `json:"changes"`
 	Outcome   Outcome              `json:"outcome"`
 	Reason    string               `json:"reason"`
+	// EnabledUnknown means that the pods stay only if the workload is as little enabled as it seems.
+	EnabledUnknown bool `json:"enabledUnknown,omitempty"`
 }
 
 // Result is the impact of all changes.
@@ -119,6 +121,16 @@ func (r *Result) Count() (workloads int, pods int64) {
 func (r *Result) With(outcome Outcome) (count int) {
 	for i := range r.Rows {
 		if r.Rows[i].Outcome == outcome {
+			count++
+		}
+	}
+	return count
+}
+
+// Unknown returns how many workloads may restart although they do not seem to be enabled.
+func (r *Result) Unknown() (count int) {
+	for i := range r.Rows {
+		if r.Rows[i].EnabledUnknown {
 			count++
 		}
 	}
@@ -169,7 +181,7 @@ func (in *Input) catalog() *catalog.Catalog {
 
 // row returns the row of a workload, and false if it sees no changed key.
 func (k *known) row(w *facts.Workload) (Row, bool) {
-	row := Row{Namespace: w.Ref.Namespace, Kind: w.Ref.Kind, Name: w.Ref.Name, Pods: w.Rollout.Wanted, Wave: w.Wave()}
+	row := Row{Namespace: w.Ref.Namespace, Kind: w.Ref.Kind, Name: w.Ref.Name, Pods: w.Rollout.Wanted, Wave: w.Wave(), EnabledUnknown: w.EnabledUnknown}
 	var seen []*Change
 	for i := range k.Changes {
 		change := &k.Changes[i]
@@ -200,7 +212,10 @@ func newSeen(change *Change, keys []string) Seen {
 
 // outcome returns what would become of a workload that sees the changes, and why.
 func (k *known) outcome(w *facts.Workload, seen []*Change) (Outcome, string) {
-	if !w.Enabled {
+	switch {
+	case w.EnabledUnknown:
+		return Stays, fmt.Sprintf("not enabled, as far as you may read: its annotation %s is missing", catalog.EnabledAnnotation)
+	case !w.Enabled:
 		return Stays, fmt.Sprintf("not enabled: its annotation %s is not %q", catalog.EnabledAnnotation, catalog.Enabled)
 	}
 	decision := k.decide(k.changed, w)

@@ -53,7 +53,7 @@ func (r *Result) Summary() string {
 	maybe := r.With(Maybe)
 	var summary strings.Builder
 	switch {
-	case workloads == 0 && maybe == 0:
+	case workloads == 0 && maybe == 0 && r.Unknown() == 0:
 		return "Nothing would restart."
 	case workloads == 0:
 		summary.WriteString("Nothing would certainly restart.")
@@ -70,6 +70,9 @@ func (r *Result) Summary() string {
 	}
 	if maybe > 0 {
 		fmt.Fprintf(&summary, " %d more might.", maybe)
+	}
+	if unknown := r.Unknown(); unknown > 0 {
+		fmt.Fprintf(&summary, " You may not read whether %d more are enabled.", unknown)
 	}
 	return summary.String()
 }
