@@ -29,8 +29,10 @@ type server struct {
 	objects map[string]string // by path; an item of a list or a single object
 	writes  []string
 	denied  string // the path that the caller may not use
-	served  int    // how many lists of Deployments
-	onList  func(served int)
+	// conflict is the path of an object that changes before each write; a write that names a version fails.
+	conflict string
+	served   int // how many lists of Deployments
+	onList   func(served int)
 }
 
 func newServer(t *testing.T) *server {
@@ -52,6 +54,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"not allowed"}`)
 	case r.Method == http.MethodPatch:
 		body, _ := io.ReadAll(r.Body)
+		if r.URL.Path == s.conflict && strings.Contains(string(body), `"resourceVersion":"`) {
+			w.WriteHeader(http.StatusConflict)
+			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","code":409,"message":"the object has been modified"}`)
+			return
+		}
 		s.writes = append(s.writes, r.URL.String()+" "+string(body))
 		fmt.Fprint(w, object)
 	case isKnown:

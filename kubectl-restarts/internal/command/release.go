@@ -158,8 +158,8 @@ func (w *writer) contentID(ctx context.Context, o *object) (id, from string, err
 		match := fanOutID.FindStringSubmatch(e.Message)
 		switch {
 		case match == nil || e.Reason != "FanOut":
-		case e.At.Before(edited):
-			return "", "", fmt.Errorf("the last Event FanOut of %s, of %s, is older than its last edit, of %s: try again when the controller has seen the edit, or give the id of the content",
+		case !e.At.After(edited): // within the same second, either may be the first
+			return "", "", fmt.Errorf("the last Event FanOut of %s, of %s, is not later than its last edit, of %s: try again when the controller has seen the edit, or give the id of the content",
 				facts.ConfigName(ref), e.At.UTC().Format(time.RFC3339), edited.UTC().Format(time.RFC3339))
 		default:
 			return match[1], ", which the Event FanOut of " + e.At.UTC().Format(time.RFC3339) + " names,", nil

@@ -42,8 +42,22 @@ func TestOnlyThePresentContentIsMarkedAsUrgent(t *testing.T) {
 		t.Errorf("it says %s", stdout)
 	}
 
-	s.objects[secretPath], s.writes = secretEdited("2026-01-20T12:00:06Z"), nil
-	if code, _, stderr := s.run(t.Context(), "urgent", "secret/db"); code != 1 || len(s.writes) > 0 || !strings.Contains(stderr, "is older than its last edit, of 2026-01-20T12:00:06Z: try again") {
-		t.Errorf("%d, %s, wrote %v", code, stderr, s.writes)
+	for _, edited := range []string{"2026-01-20T12:00:05Z", "2026-01-20T12:00:06Z"} { // both are in whole seconds
+		s.objects[secretPath], s.writes = secretEdited(edited), nil
+		if code, _, stderr := s.run(t.Context(), "urgent", "secret/db"); code != 1 || len(s.writes) > 0 || !strings.Contains(stderr, "is not later than its last edit, of "+edited+": try again") {
+			t.Errorf("%d, %s, wrote %v", code, stderr, s.writes)
+		}
+	}
+}
+
+func TestAConfigThatChangesInTheMeantimeIsNotMarked(t *testing.T) {
+	for _, test := range []struct{ path, config string }{{settingPath, "configmap/settings"}, {secretPath, "secret/db"}} {
+		s := newServer(t)
+		s.objects[settingPath], s.objects[secretPath], s.objects[eventsPath] = settings, secretEdited("2026-01-20T12:00:00Z"), fanOutEvent("2026-01-20T12:00:05Z")
+		s.conflict = test.path
+		code, stdout, stderr := s.run(t.Context(), "urgent", test.config)
+		if code != 1 || stdout != "" || !strings.Contains(stderr, test.config+" has just changed; try again") {
+			t.Errorf("%s: %d, %s%s", test.config, code, stdout, stderr)
+		}
 	}
 }
