@@ -27,7 +27,7 @@ func newResume(s *session) *cobra.Command {
 Resume only if you know that the content is right; otherwise revert it, which ends the halt, too.
 
 The id is in the Event RestartsHalted of the config. If you may read the ConfigMap of halts, the
-command checks that there is such a halt.`,
+command checks that there is such a halt. Otherwise a note says that it cannot.`,
 		Example: "  kubectl restarts resume configmap/web-config k3v7x2ab",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE:    func(c *cobra.Command, a []string) error { return w.resume(c.Context(), a) },
@@ -61,6 +61,12 @@ func (w *writer) resume(ctx context.Context, arguments []string) error {
 	}
 	if err := w.write(ctx, o, catalog.ResumeAnnotation, &id, true); err != nil {
 		return err
+	}
+	if i < 0 {
+		w.done(o, "annotated to resume", "If it has the halt "+id+", the workloads that this held back restart by the usual rules.")
+		w.note("you cannot read the ConfigMap of halts, so nothing shows that " + o.name + " has the halt " + id +
+			". One of all its copies does not end by this: somebody removes its entry from the ConfigMap of halts")
+		return nil
 	}
 	w.done(o, "resumed", "Workloads that the halt "+id+" held back restart by the usual rules. Another failure halts again, with another id.")
 	return nil

@@ -1,0 +1,41 @@
+package command_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// haltOf are the halts of a controller: one, of a config or a group.
+func haltOf(config string) string {
+	return fmt.Sprintf(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"halts"},
+		"data":{"a-halt":"[{\"id\":\"k3v7x2ab\",\"config\":\"%s\",\"content\":\"4d2877b176f6a31c\",\"failed\":[\"deployment/shop/web\"],\"since\":\"2026-01-20T12:00:00Z\"}]"}}`, config)
+}
+
+func TestOnlyAHaltOfTheConfigItselfIsResumed(t *testing.T) {
+	for name, test := range map[string]struct {
+		halts, id string // no halts mean that the caller may not read them
+		code      int
+		want      string
+	}{
+		"its halt":     {haltOf("configmap/shop/settings"), "k3v7x2ab", 0, "Workloads that the halt k3v7x2ab held back restart"},
+		"no such halt": {haltOf("configmap/shop/settings"), "other", 1, `no halt of configmap/settings has the id "other"; k3v7x2ab: configmap/settings has broken deployment/web`},
+		"a group's":    {haltOf("configmap/*/settings"), "k3v7x2ab", 1, "is one of all copies of configmap/settings, and ends by removing its entry configmap._.settings from the ConfigMap of halts"},
+		"not known":    {"", "k3v7x2ab", 0, "note: you cannot read the ConfigMap of halts, so nothing shows that configmap/settings has the halt k3v7x2ab. One of all its copies does not end by this"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			s.objects[settingPath], s.objects[haltsPath] = settings, test.halts
+			if test.halts == "" {
+				s.denied = haltsPath
+			}
+			code, stdout, stderr := s.run(t.Context(), "resume", "configmap/settings", test.id)
+			if code != test.code || !strings.Contains(stdout+stderr, test.want) || (len(s.writes) == 0) != (code != 0) {
+				t.Errorf("%d, %s%s, wrote %v", code, stdout, stderr, s.writes)
+			}
+			if test.halts == "" && strings.Contains(stdout, "Workloads that the halt") {
+				t.Errorf("it promises what is not known: %s", stdout)
+			}
+		})
+	}
+}
