@@ -53,6 +53,7 @@ func newEngines(o *options, config *rest.Config, log *slog.Logger) (engines, err
 		Namespaces:   o.Namespaces,
 		OptIns:       o.optIns(),
 		Evict:        o.Evict,
+		CSI:          o.CSI,
 		Configs:      o.configKinds(),
 		Workloads:    o.workloads,
 		OwnNamespace: o.ControllerNamespace,

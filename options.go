@@ -61,6 +61,7 @@ type options struct {
 	Understood []string `long:"understand" env:"UNDERSTAND" env-delim:"," choice:"reloader" choice:"wave" description:"Tool whose annotations count besides the controller's own, can be given several times. The environment variable splits on , (comma)"`
 	Workloads  []string `long:"workload" env:"WORKLOADS" env-delim:"," description:"Another kind of workload, can be given several times: RESOURCE.VERSION.GROUP, such as rollouts.v1alpha1.argoproj.io, or RESOURCE.VERSION.GROUP=PATH if its pod template is not at .spec.template. Needs rbac-workloads.yaml. The environment variable splits on , (comma)"`
 
+	CSI   bool `long:"csi" env:"CSI" description:"Restart workloads when the Secrets Store CSI driver has rotated files in their pods. Needs rbac-csi.yaml"`
 	Evict bool `long:"evict" env:"EVICT" description:"Restart workloads by the Eviction API, pod by pod, that ask for it with the annotation com.xing.deployment-restart.method: evict. Needs rbac-evict.yaml"`
 
 	DeploymentEngine  string `long:"deployment-engine" env:"DEPLOYMENT_ENGINE" default:"off" choice:"on" choice:"standby" choice:"off" description:"Drive Deployments in place of kube-controller-manager's deployment controller (docs/engine.md explains how to turn that one off): on starts as soon as no other controller drives them, standby when the other controller falls silent"`

@@ -76,7 +76,9 @@ func TestTheCheckedPermissionsAreThoseOfTheManifests(t *testing.T) {
 			"list  secrets ", "watch  secrets ",
 			"get  secrets kubernetes-deployment-restart-controller-checksum-key", "update  secrets kubernetes-deployment-restart-controller-checksum-key",
 		}},
-		"of Secrets only": {"--configs=secrets", []string{"rbac.yaml"}, []string{"list  configmaps ", "watch  configmaps "}},
+		"with CSI volumes":                         {"--csi", []string{"rbac.yaml", "rbac-csi.yaml"}, nil},
+		"with CSI volumes, and of ConfigMaps only": {"--csi --configs=configmaps", []string{"rbac.yaml", "rbac-csi.yaml"}, []string{"list  secrets ", "watch  secrets "}},
+		"of Secrets only":                          {"--configs=secrets", []string{"rbac.yaml"}, []string{"list  configmaps ", "watch  configmaps "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, err := parseOptions(append(strings.Fields(test.args), "--leader-elect", "--controller-namespace=deployment-restart-controller"))

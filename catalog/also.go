@@ -48,6 +48,8 @@ func compareConfigsOfEntries(a, b entry) int {
 
 var (
 	errElsewhere    = errors.New("only annotations that name what is read through the API, or is ignored, name other namespaces")
+	errNoKeys       = errors.New("a SecretProviderClass counts as a whole")
+	errNotAPI       = errors.New("no program reads a SecretProviderClass through the API")
 	errNotOneConfig = errors.New("wildcards cannot name configs that are read through the API, only their keys")
 )
 
@@ -65,8 +67,11 @@ func (e entry) isOfOwnNamespace() error {
 // isOneConfig returns an error unless the entry names one config, so that the workloads that read a config
 // are found by its name.
 func (e entry) isOneConfig() error {
-	if !isLiteral(e.name) {
+	switch {
+	case !isLiteral(e.name):
 		return errNotOneConfig
+	case e.kind.IsPerPod():
+		return errNotAPI
 	}
 	return nil
 }

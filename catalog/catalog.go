@@ -28,6 +28,7 @@ type Catalog struct {
 	workloadKinds []WorkloadKind
 	referencing   map[ConfigRef]workloadSet
 	elsewhere     readersElsewhere
+	mounts        mountTable
 }
 
 // New returns an empty catalog for configs of these kinds, or of all kinds if no kind is given.
@@ -41,6 +42,7 @@ func New(kinds ...ConfigKind) *Catalog {
 		workloads:   newScopes[WorkloadKind, *Workload](),
 		referencing: make(map[ConfigRef]workloadSet),
 		elsewhere:   make(readersElsewhere),
+		mounts:      newMountTable(),
 	}
 }
 
@@ -67,6 +69,8 @@ type View struct {
 	// Originals holds the [OriginalDigest]s of the configs that [View.UnsettledByOriginal]
 	// returns. A Catalog does not know them; the caller provides them.
 	Originals map[ConfigRef]Checksum
+	// Mounts is what is known of the referenced configs of which each pod has its own content.
+	Mounts map[ConfigRef]ClassMounts
 }
 
 // SetKey sets the key of the checksums of Secrets.
@@ -79,7 +83,7 @@ func (c *Catalog) SetKey(key ChecksumKey) {
 // LacksKey reports whether nothing can be recorded on the workload yet because it reads a
 // Secret and the key is not known.
 func (v *View) LacksKey() bool {
-	return v.Key.IsZero() && slices.ContainsFunc(v.Workload.References, func(r Reference) bool { return r.Config.Kind.IsSecret() })
+	return v.Key.IsZero() && slices.ContainsFunc(v.Workload.References, func(r Reference) bool { return r.Config.Kind.isKeyed() })
 }
 
 // present returns a referenced config that exists, or nil.
@@ -103,6 +107,7 @@ func (c *Catalog) View(ref WorkloadRef) (View, bool) {
 	view.Listing = c.listing[""] > 0 || c.listing[ref.Namespace] > 0
 	var unrecorded []ConfigRef
 	for _, reference := range workload.References {
+		view.addMounts(c, &reference)
 		if reference.Channel == API && reference.Config.IsShared() {
 			if view.addShared(c, reference.Config) {
 				unrecorded = append(unrecorded, reference.Config)
@@ -243,6 +248,7 @@ func (c *Catalog) PurgeWorkload(ref WorkloadRef) {
 	defer c.mu.Unlock()
 	c.moment++
 	c.dropWorkload(ref)
+	delete(c.mounts.readSince, ref)
 	for config := range c.referencing {
 		c.unreference(config, ref)
 	}
@@ -264,6 +270,7 @@ func (c *Catalog) putWorkload(workload *Workload, templateSeen, shown Sequence) 
 		workload.succeed(previous, c.moment)
 	}
 	workload.followFilters(previous, c.moment)
+	c.followMounts(workload)
 	c.index(previous, workload)
 	c.keepWorkload(workload) // only after indexing: a workload that causes a panic must not seem known
 	if previous == nil {
@@ -301,6 +308,7 @@ func (c *Catalog) removeWorkload(ref WorkloadRef) bool {
 		return false
 	}
 	c.dropWorkload(ref)
+	delete(c.mounts.readSince, ref)
 	c.index(workload, nil)
 	return true
 }
@@ -373,6 +381,7 @@ func (c *Catalog) unreference(config ConfigRef, workload WorkloadRef) {
 // forgetUnreferenced forgets what is only kept of configs that are referenced.
 func (c *Catalog) forgetUnreferenced(config ConfigRef) {
 	delete(c.past, config)
+	c.forgetUnmounted(config)
 	if c.gone == 0 {
 		return
 	}

@@ -19,26 +19,39 @@ type ConfigKind uint8
 const (
 	ConfigMap ConfigKind = iota + 1
 	Secret
+	// SecretProviderClass is a class of the Secrets Store CSI driver; see [Mount].
+	SecretProviderClass
 )
 
 // configKinds holds the properties of each kind.
 var configKinds = []configKindRow{
 	ConfigMap: {name: "configmap"},
 	Secret:    {name: "secret", isSecret: true},
+
+	SecretProviderClass: {name: "secretproviderclass", isSecret: true, isPerPod: true},
 }
 
 type configKindRow struct {
 	name string // in lower case, as in the checksums annotation
 	// isSecret means that a checksum must not reveal the content.
 	isSecret bool
+	// isPerPod means that each pod has content of its own.
+	isPerPod bool
 }
 
 // String returns the kind in lower case, as in the checksums annotation.
 func (k ConfigKind) String() string { return configKinds[k].name }
 
-// IsSecret reports whether the content is secret: its checksums are recorded with a
+// IsSecret reports whether the content is secret: checksums of it leave the process only with a
 // [ChecksumKey], and the names of its keys are not public either.
 func (k ConfigKind) IsSecret() bool { return configKinds[k].isSecret }
+
+// IsPerPod reports whether each pod has content of its own. Such content is not compared with a record,
+// and no checksum of it is recorded; see [Mount].
+func (k ConfigKind) IsPerPod() bool { return configKinds[k].isPerPod }
+
+// isKeyed reports whether checksums of the content are recorded, with a [ChecksumKey].
+func (k ConfigKind) isKeyed() bool { return k.IsSecret() && !k.IsPerPod() }
 
 // parseConfigKind is the inverse of [ConfigKind.String]. It returns 0 for any other string.
 func parseConfigKind(s string) ConfigKind {
@@ -50,7 +63,7 @@ func parseConfigKind(s string) ConfigKind {
 	return 0
 }
 
-// ConfigRef names a ConfigMap or Secret.
+// ConfigRef names a ConfigMap, a Secret or a SecretProviderClass.
 type ConfigRef struct {
 	Kind      ConfigKind
 	Namespace string

@@ -65,7 +65,7 @@ func Decide(view View) Decision {
 	case w.Applied.Reverted != nil:
 		return decision.with(AskPods, "a restart was reverted, and pods from before it may still run")
 	case !w.Applied.Trusted:
-		if len(candidates(&view, sights, anyConfig)) == 0 {
+		if !view.mayBeMissed(sights, anyConfig) {
 			return decision.recorded(w, reasonUnchanged(w))
 		}
 		return decision.with(AskPods, "a config changed, and no record shows whether the pods have read it")
@@ -78,8 +78,8 @@ func Decide(view View) Decision {
 	case len(causes) > 0:
 		decision.nameCauses(causes)
 		return decision.with(Restart, "the content differs from the record")
-	case len(candidates(&view, sights, appeared(w))) > 0:
-		return decision.with(AskPods, "a config appeared that containers can start without, or changed since it appeared")
+	case view.mayBeMissed(sights, appeared(w)):
+		return decision.with(AskPods, "a config appeared that containers can start without, or changed since it appeared, or files were rotated")
 	case len(spans) > 0:
 		return decision.with(AskPods, "the content is back to what is recorded, but pods may have read different content in between")
 	case w.changedMethod():
@@ -88,6 +88,11 @@ func Decide(view View) Decision {
 		return decision.with(Keep, reasonLacking)
 	}
 	return decision.recorded(w, reasonUpToDate(w))
+}
+
+// mayBeMissed reports whether containers may have missed something: an edit of a config that matters, or a rotation.
+func (v *View) mayBeMissed(sights []sight, matters func(ConfigRef) bool) bool {
+	return len(candidates(v, sights, matters)) > 0 || v.hasRotated()
 }
 
 // DecideByPods decides about a workload for which [Decide] returned [AskPods]. The pods must be
@@ -107,6 +112,7 @@ func DecideByPods(view View, pods []Pod) Decision {
 		}
 	}
 	returned := decision.addReturned(w, spans, pods)
+	rotated := decision.addRotated(&view, pods)
 	decision.nameCauses(decision.Causes)
 	switch {
 	case w.Applied.Reverted != nil && w.hasPodsBeforeRevert(sights, first):
@@ -116,7 +122,7 @@ func DecideByPods(view View, pods []Pod) Decision {
 	case returned:
 		return decision.with(Restart, "a container started while the content differed from the record")
 	case len(decision.Causes) > 0:
-		return decision.with(Restart, "a container started before the content changed")
+		return decision.with(Restart, reasonMissed(rotated))
 	case decision.addInterrupted(w, pods):
 		return decision.with(Restart, reasonInterrupted)
 	case w.Applied.Reverted != nil && w.lacksRecorded(sights):
@@ -148,6 +154,13 @@ func unknownToRecord(w *Workload, sights []sight) func(ConfigRef) bool {
 		return recordedOtherwise(w, sights)
 	}
 	return appeared(w)
+}
+
+func reasonMissed(rotated bool) string {
+	if rotated {
+		return "a container started before its files were rotated"
+	}
+	return "a container started before the content changed"
 }
 
 func reasonUnchanged(w *Workload) string {
@@ -213,6 +226,7 @@ func (d *Decision) nameCauses(causes []Cause) {
 // record, because running pods still have its content.
 func (v *View) currentChecksums(sights []sight) Checksums {
 	checksums, applied := make(Checksums, len(sights)), &v.Workload.Applied
+	v.addSince(checksums)
 	for i := range sights {
 		s := &sights[i]
 		recorded, found := applied.Checksums[s.ref]

@@ -65,7 +65,7 @@ func readOriginal(meta *metav1.ObjectMeta) *EarlierRecord {
 	for name, digits := range entries {
 		ref, isRef := ParseConfigRef(name)
 		checksum, err := parseChecksum(digits)
-		if isRef && err == nil {
+		if isRef && err == nil && !ref.Kind.IsPerPod() {
 			checksums[ref] = checksum
 		}
 	}

@@ -57,8 +57,8 @@ func (e Edit) isAmong(keys []string) bool {
 // watches began: it differs from the record, and no watch showed an edit since. Then nobody knows which
 // of its keys the workload still has.
 func (c *Catalog) MissedEdit(w *Workload, ref ConfigRef) bool {
-	if c.EditedSince(ref, nil, w.RecordSeen) {
-		return false
+	if ref.Kind.IsPerPod() || c.EditedSince(ref, nil, w.RecordSeen) {
+		return false // no record has its content
 	}
 	c.mu.RLock()
 	present, key := c.present(ref), c.key

@@ -150,7 +150,10 @@ func parseEntry(text string) (entry, error) {
 	if err := checkConfigName(name); err != nil {
 		return entry{}, err
 	}
-	if hasKey {
+	switch {
+	case hasKey && e.kind.IsPerPod():
+		return entry{}, errNoKeys
+	case hasKey:
 		return e, checkGlob(key)
 	}
 	return e, nil

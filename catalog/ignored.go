@@ -63,6 +63,9 @@ func (v *View) ignored() string {
 	for ofOne := range runs(v.Workload.References, ofOneConfig) {
 		ref := ofOne[0].Config
 		config := v.present(ref)
+		if ref.Kind.IsPerPod() {
+			continue // nobody can ignore it by an annotation of its own
+		}
 		if v.Workload.Ignores(config) || config == nil && v.Workload.Applied.saysIgnored(ref) {
 			names = append(names, ref.NameWithin())
 		}

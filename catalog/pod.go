@@ -6,10 +6,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Pod is what a decision needs to know about a pod: when its containers read their configs.
 type Pod struct {
+	// UID is empty unless the workload reads configs of which each pod has its own content; see [Workload.HasMounts].
+	UID types.UID
 	// Created is when the pod was created, in whole seconds.
 	Created time.Time
 	// Mounted is when the pod's volumes were mounted. It is zero if they are not mounted yet, or

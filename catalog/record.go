@@ -36,7 +36,8 @@ const keyedScheme = "keyed-v2"
 // unkeyedScheme computes the checksums of Secrets like those of ConfigMaps.
 const unkeyedScheme = "xxh64-keys-v1"
 
-// Checksums hold what a workload's pods run with: the checksum of each config.
+// Checksums hold what a workload's pods run with: the checksum of each config. For configs of which each
+// pod has its own content, there is a time in place of a checksum; see [sinceOf].
 type Checksums map[ConfigRef]Checksum
 
 // AppliedState is what a workload's annotations say about the configs that its pods run with.
@@ -280,10 +281,10 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 	entries := make(map[string]string, len(c))
 	for ref, checksum := range c {
 		entries[ref.String()] = checksum.String()
-		if ref.Kind.IsSecret() {
+		if ref.Kind.isKeyed() {
 			key = on.Key.ID()
 		}
-		if ref.Kind.IsSecret() && on.Key.IsZero() {
+		if ref.Kind.isKeyed() && on.Key.IsZero() {
 			return nil, fmt.Errorf("encode checksums: that of %s has no key", ref)
 		}
 	}
@@ -319,11 +320,11 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 }
 
 // secret returns the checksums of secret configs.
-func (c Checksums) secret() Checksums { return c.only(ConfigKind.IsSecret) }
+func (c Checksums) secret() Checksums { return c.only(ConfigKind.isKeyed) }
 
 // public returns the checksums of the other configs.
 func (c Checksums) public() Checksums {
-	return c.only(func(kind ConfigKind) bool { return !kind.IsSecret() })
+	return c.only(func(kind ConfigKind) bool { return !kind.isKeyed() })
 }
 
 func (c Checksums) only(isWanted func(ConfigKind) bool) Checksums {

@@ -87,8 +87,8 @@ type Reference struct {
 // fit in a workload's annotations anyway.
 const MaxReferences = 10_000
 
-// referencesOf returns every way in which the containers of a pod template read ConfigMaps
-// and Secrets of the given namespace, each once, sorted: environment variables and mounted
+// referencesOf returns every way in which the containers of a pod template read configs
+// of the given namespace, each once, sorted: environment variables and mounted
 // volumes of all containers, including init containers. Containers do not read volumes that
 // they do not mount, nor credentials for pulling images and for volume drivers. It returns
 // false if there are more than [MaxReferences]. What does not count by the filter is left out, and what

@@ -103,6 +103,9 @@ func (s *spread) add(edit Edit) {
 // hasReached reports whether a workload takes part, and has the present content by its record.
 func (s *spread) hasReached(w *Workload) bool {
 	ref := s.config.Ref
+	if ref.Kind.IsPerPod() {
+		return s.isRestarted(w)
+	}
 	recorded, found := w.Applied.Checksums[ref]
 	if !found || ref.Kind.IsSecret() && (s.key.IsZero() || !w.isReadableWith(s.key)) {
 		return false
@@ -113,12 +116,17 @@ func (s *spread) hasReached(w *Workload) bool {
 
 func (s *spread) concerns(w *Workload, references []Reference) bool {
 	if s.moment == 0 {
-		isFor := slices.ContainsFunc(w.Applied.RestartedFor, func(r Restarted) bool { return r.Config == s.config.Ref })
-		return isFor && !w.Applied.Written.Before(s.last.Truncate(time.Second))
+		return s.isRestarted(w)
 	}
 	return slices.ContainsFunc(references, func(r Reference) bool {
 		return slices.ContainsFunc(s.edits, func(edit Edit) bool { return s.config.isVisible(edit, r.Keys) })
 	})
+}
+
+// isRestarted reports whether the workload restarted for the config after the last of the edits.
+func (s *spread) isRestarted(w *Workload) bool {
+	isFor := slices.ContainsFunc(w.Applied.RestartedFor, func(r Restarted) bool { return r.Config == s.config.Ref })
+	return isFor && !w.Applied.Written.Before(s.last.Truncate(time.Second))
 }
 
 // checksum returns the checksum of what the references see of the config.

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // manyConfigs are reduced ConfigMaps of a namespace, with four keys each.
@@ -83,5 +84,22 @@ func TestAConfigAndAWorkloadFitTheirSizeClasses(t *testing.T) {
 	}
 	if got := unsafe.Sizeof(Workload{}); got > 512 {
 		t.Errorf("a workload has %d bytes", got)
+	}
+}
+
+func TestAMountTakesLittleMemory(t *testing.T) {
+	const pods = 10_000
+	_, size := retained(func() *Catalog {
+		c, all := New(), make([]*Mount, pods)
+		for i := range all {
+			meta := statusMeta(types.UID(fmt.Sprintf("0c5a4f56-8f34-4cf5-9b4b-%012d", i)))
+			meta.Name = fmt.Sprintf("deployment-5d4f8c7b9f-%05d-namespace-db", i)
+			all[i] = new(NewMount(&meta, "db", versionsOf([]string{"v1", "v2"})))
+		}
+		c.ListMounts("", all, noon, true, func(ConfigRef) {})
+		return c
+	})
+	if t.Logf("%d bytes a mount", size/pods); size > 512*pods {
+		t.Errorf("%d bytes a mount, want 512 at most", size/pods)
 	}
 }

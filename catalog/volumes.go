@@ -27,7 +27,9 @@ func (m *mentions) addVolumes(spec *corev1.PodSpec) {
 		shown := newShown(mounted)
 		for k := range sources {
 			source := &sources[k]
-			if keys, visible := source.keys(shown); visible {
+			if source.kind.IsPerPod() {
+				m.add(source.kind, source.name, Reference{Channel: Volume}) // nobody knows which of its files are which objects
+			} else if keys, visible := source.keys(shown); visible {
 				m.add(source.kind, source.name, Reference{Keys: keys, Channel: Volume, Optional: isTrue(source.optional)})
 			}
 		}
@@ -64,6 +66,9 @@ func configSources(volume *corev1.Volume) []configSource {
 	}
 	if v := volume.Secret; v != nil {
 		sources = append(sources, configSource{kind: Secret, name: v.SecretName, items: v.Items, optional: v.Optional})
+	}
+	if v := volume.CSI; v != nil && v.Driver == secretsStoreDriver && isPossibleName(v.VolumeAttributes[classAttribute]) {
+		sources = append(sources, configSource{kind: SecretProviderClass, name: v.VolumeAttributes[classAttribute]})
 	}
 	if volume.Projected == nil {
 		return sources

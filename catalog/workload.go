@@ -312,7 +312,8 @@ func (w *Workload) Configs() []ConfigRef {
 func ofOneConfig(a, b *Reference) bool { return a.Config == b.Config }
 
 // Readers returns the containers whose starts matter to a decision, sorted, each once: those that read
-// configs from their environment. If programs read configs through the API, all containers matter.
+// configs from their environment. If programs read configs through the API, or files that change, all
+// containers matter.
 func (w *Workload) Readers() []string {
 	var containers []string
 	for _, reference := range w.References {
@@ -322,6 +323,9 @@ func (w *Workload) Readers() []string {
 		case API:
 			containers = append(containers, everyContainer)
 		case Volume:
+			if reference.Config.Kind.IsPerPod() {
+				containers = append(containers, everyContainer)
+			}
 		}
 	}
 	slices.Sort(containers)

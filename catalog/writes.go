@@ -92,6 +92,7 @@ func (w *Workload) succeed(previous *Workload, moment Sequence) {
 		w.Applied.Reverted = revertSince(previous, w)
 		w.RecordUndone = previous.Template == w.Template && (previous.Applied.Trusted || previous.RecordUndone)
 		w.keepBudget(previous)
+		w.keepSince(previous)
 	}
 	if previous.PodTemplate == w.PodTemplate {
 		w.PodTemplateSeen = previous.PodTemplateSeen

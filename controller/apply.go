@@ -182,7 +182,7 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision, admi
 // to do when the workload changes next.
 func (r *restarter) pretend(w *catalog.Workload, decision catalog.Decision) {
 	r.backlogs.settle(w.Ref)
-	if !r.journal.noteDryRun(w.Ref, decision.Checksums) {
+	if !r.journal.noteDryRun(w.Ref, decision.Delivers()) {
 		return
 	}
 	if decision.Outcome == catalog.RecordOnly {

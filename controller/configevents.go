@@ -20,9 +20,10 @@ type configEvents struct {
 	log      *slog.Logger
 }
 
-// event creates an Event on a config, unless the config is gone. A group of configs is no object.
+// event creates an Event on a config, unless the config is gone. A group of configs is no object, and without a
+// permission that nothing else needs, the UID of a SecretProviderClass is not known.
 func (c *configEvents) event(ctx context.Context, ref catalog.ConfigRef, eventType, reason, message string) {
-	if gate.IsGroup(ref) {
+	if gate.IsGroup(ref) || ref.Kind.IsPerPod() {
 		return
 	}
 	config, err := c.reference(ctx, ref)

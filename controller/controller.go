@@ -42,6 +42,8 @@ type Options struct {
 	// Configs are the kinds of configs to watch; empty means all. Configs of other kinds are
 	// neither listed nor recorded, and their edits cause no restart.
 	Configs []catalog.ConfigKind
+	// CSI makes files that the Secrets Store CSI driver rotates count; see [catalog.Mount].
+	CSI bool
 	// Workloads are the kinds of workloads to watch besides those that are part of Kubernetes.
 	Workloads []custom.Kind
 	// OwnNamespace is where the key of the checksums of Secrets and the halts are kept; if it is
@@ -113,7 +115,7 @@ func New(options Options) (*Controller, error) {
 	c := &Controller{
 		options:  options,
 		log:      options.Log,
-		catalog:  catalog.New(options.Configs...),
+		catalog:  catalog.New(options.countingKinds()...),
 		optIns:   newOptIns(options.OptIns, options.Namespaces),
 		changes:  newChangeQueue(),
 		unusable: make(unusable),
@@ -134,6 +136,11 @@ func New(options Options) (*Controller, error) {
 	for _, kind := range options.configKinds() {
 		for _, namespace := range apiclient.NamespacesOrAll(options.Namespaces) {
 			c.watchConfigs(kind, namespace, clients)
+		}
+	}
+	if options.CSI {
+		if err := c.watchMounts(clients); err != nil {
+			return nil, err
 		}
 	}
 	for _, namespace := range apiclient.NamespacesOrAll(options.Namespaces) {
@@ -173,6 +180,7 @@ func (c *Controller) newHaltKeeper(clients *apiclient.Clients) *haltKeeper {
 		reports:      c.reports,
 		log:          c.log,
 		knowsConfigs: c.watches.knowConfigs,
+		knowsMounts:  c.watches.knowMounts,
 		watches:      c.options.watchesNamespace,
 		hasGroups:    len(c.options.FanOut.Groups) > 0,
 

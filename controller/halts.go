@@ -48,10 +48,12 @@ type haltKeeper struct {
 	// controller may keep the halts of other namespaces in the same place. hasGroups means that it is the
 	// one that keeps the halts of groups.
 	knowsConfigs, watches func(namespace string) bool
-	knowsAllConfigs       func() bool
-	hasGroups             bool
-	askAgain              func()        // makes all restarts ask again that the gate did not let begin
-	changed               chan struct{} // has an element when there is something to write
+	// knowsMounts reports whether all mounts of a namespace have been listed, or are not watched.
+	knowsMounts     func(namespace string) bool
+	knowsAllConfigs func() bool
+	hasGroups       bool
+	askAgain        func()        // makes all restarts ask again that the gate did not let begin
+	changed         chan struct{} // has an element when there is something to write
 
 	// hasRead means that the halts of former leaders were read. written are the entries of the halts that the
 	// ConfigMap had last, by the ids of the halts, and uid is which ConfigMap that was.
@@ -152,6 +154,9 @@ func (k *haltKeeper) endHaltsOf(config catalog.ConfigRef, now time.Time) {
 func (k *haltKeeper) knows(config catalog.ConfigRef) bool {
 	if gate.IsGroup(config) {
 		return k.knowsAllConfigs()
+	}
+	if config.Kind.IsPerPod() {
+		return k.knowsMounts(config.Namespace)
 	}
 	return k.knowsConfigs(config.Namespace) && k.knowsConfigs(config.Source().Namespace)
 }

@@ -65,7 +65,7 @@ func (j *journal) noteRevert(ref catalog.WorkloadRef, revert *catalog.Revert) bo
 	return !found || reported.Restart != revert.Restart || !reported.Recorded.Equal(revert.Recorded)
 }
 
-// noteDryRun notes the checksums that a dry run has reported it would record, and reports
+// noteDryRun notes the [catalog.Decision.Delivers] that a dry run has reported, and reports
 // whether they are new.
 func (j *journal) noteDryRun(ref catalog.WorkloadRef, checksums catalog.Checksums) bool {
 	j.mu.Lock()

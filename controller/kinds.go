@@ -10,17 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/custom"
 )
 
 // The tables of kinds. The controller watches, reads, patches and counts a kind, and needs
 // permissions for it, because it has a row here; no other part of this package distinguishes
 // kinds.
 
-// configKind is a kind of config, of the core API group.
+// configKind is a kind of config, of the core API group unless it has another one.
 type configKind struct {
 	config   catalog.ConfigKind
 	name     string // as the API spells it
 	resource string // plural, as in the API's paths
+	group    schema.GroupVersion
 	// fieldSelector leaves out objects that no container reads; it is empty if there are no such
 	// objects.
 	fieldSelector string
@@ -64,6 +66,11 @@ var configKinds = []*configKind{
 	},
 }
 
+// secretProviderClasses are only named: what counts is what other objects report of the pods. See [Controller.watchMounts].
+var secretProviderClasses = &configKind{
+	config: catalog.SecretProviderClass, name: "SecretProviderClass", resource: "secretproviderclasses", group: custom.MountKind.GroupVersion(),
+}
+
 // workloadKinds are in the order in which they are listed.
 var workloadKinds = []*workloadKind{
 	{workload: catalog.Deployment, resource: "deployments", parts: reader(catalog.PartsOfDeployment), revisions: replicaSets},
@@ -88,7 +95,10 @@ func reader[T, R any](read func(*T) R) func(any) (R, bool) {
 }
 
 func (k *configKind) kind() schema.GroupVersionKind {
-	return corev1.SchemeGroupVersion.WithKind(k.name)
+	if k.group.Empty() {
+		return corev1.SchemeGroupVersion.WithKind(k.name)
+	}
+	return k.group.WithKind(k.name)
 }
 
 func (k *workloadKind) kind() schema.GroupVersionKind { return kindNamed(k.workload) }
@@ -109,6 +119,9 @@ func (k *revisionKind) groupResource() schema.GroupVersionResource {
 // kindOfConfig returns the row of a kind of config. The kind must have a row, as every kind in
 // the catalog does.
 func kindOfConfig(kind catalog.ConfigKind) *configKind {
+	if kind == catalog.SecretProviderClass {
+		return secretProviderClasses
+	}
 	return mustFind(configKinds, func(k *configKind) bool { return k.config == kind }, kind)
 }
 
@@ -141,7 +154,19 @@ func (o *Options) configKinds() []*configKind {
 	})
 }
 
-// watchesSecrets reports whether a watched kind is recorded with a key.
+// countingKinds returns the kinds of configs that count.
+func (o *Options) countingKinds() []catalog.ConfigKind {
+	var kinds []catalog.ConfigKind
+	for _, k := range o.configKinds() {
+		kinds = append(kinds, k.config)
+	}
+	if o.CSI {
+		kinds = append(kinds, catalog.SecretProviderClass)
+	}
+	return kinds
+}
+
+// watchesSecrets reports whether checksums of secret content are written somewhere, with a key.
 func (o *Options) watchesSecrets() bool {
-	return slices.ContainsFunc(o.configKinds(), func(k *configKind) bool { return k.config.IsSecret() })
+	return o.CSI || slices.ContainsFunc(o.configKinds(), func(k *configKind) bool { return k.config.IsSecret() })
 }

@@ -22,6 +22,9 @@ const (
 // it gives only the number of keys, because their names may reveal something.
 func describe(decision catalog.Decision) string {
 	return describeCauses(decision, func(cause catalog.Cause) string {
+		if cause.Config.Kind.IsPerPod() {
+			return fmt.Sprintf("%s %s was rotated in running pods", cause.Config.Kind, cause.Config.Name)
+		}
 		return fmt.Sprintf("%s %s changed (%s)", cause.Config.Kind, cause.Config.Name, describeKeys(cause))
 	})
 }
@@ -101,6 +104,8 @@ func describeKeys(cause catalog.Cause) string {
 func keysOf(cause catalog.Cause) string {
 	count := len(cause.Keys) + cause.MoreKeys
 	switch {
+	case cause.Config.Kind.IsPerPod():
+		return "rotated"
 	case count == 0:
 		return "keys unknown"
 	case cause.Config.Kind.IsSecret() && count == 1:
@@ -204,7 +209,7 @@ func workloadNames(refs []catalog.WorkloadRef) string {
 
 // resumeCommand returns the command that ends a halt, or what to do instead.
 func resumeCommand(config catalog.ConfigRef, id string) string {
-	if gate.IsGroup(config) {
+	if gate.IsGroup(config) || config.Kind.IsPerPod() { // no annotation of these is read
 		return fmt.Sprintf("removing its entry %s from the ConfigMap of halts", gate.EntryOf(config.String()))
 	}
 	source := config.Source() // whose owner decides

@@ -14,6 +14,8 @@ func (c *Controller) observe(o *observation) {
 	switch {
 	case o.config != nil:
 		c.observeConfig(o.config)
+	case o.mount != nil:
+		c.observeMount(o.mount)
 	case o.namespace != nil:
 		c.observeNamespace(o.namespace, time.Now())
 	default:
@@ -183,6 +185,8 @@ func (c *Controller) forget(o *observation) {
 		names := append(c.catalog.NamesElsewhere(o.config.Ref), o.config.Ref)
 		c.catalog.ForgetConfig(o.config.Ref, time.Now())
 		c.configsGone(names, nil)
+	case o.mount != nil:
+		c.catalog.ForgetMount(*o.mount)
 	case o.namespace != nil:
 		c.forgetNamespace(o.namespace.Name)
 	default:

@@ -78,6 +78,9 @@ func (o *Options) permissions(workloads []*workloadKind) []apiclient.Permission 
 	for _, k := range o.configKinds() {
 		permissions = append(permissions, k.permissions()...)
 	}
+	if o.CSI {
+		permissions = append(permissions, mountPermissions()...)
+	}
 	for _, k := range workloads {
 		permissions = append(permissions, k.permissions(o.DryRun)...)
 	}

@@ -44,9 +44,12 @@ type origin struct {
 // any controller.
 func (r podReader) list(ctx context.Context, w *catalog.Workload) ([]livePod, error) {
 	var pods []livePod
-	containers := w.Readers()
+	containers, hasMounts := w.Readers(), w.HasMounts()
 	err := r.each(ctx, w, func() { pods = nil }, func(pod *corev1.Pod, from origin) {
 		if reduced, isLive := catalog.NewPod(pod, containers); isLive {
+			if hasMounts {
+				reduced.UID = pod.UID
+			}
 			pods = append(pods, livePod{reduced, from})
 		}
 	})

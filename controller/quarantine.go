@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/custom"
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
@@ -23,6 +24,8 @@ func (o *observation) name() quarantine.Object {
 	switch {
 	case o.config != nil:
 		object = nameOfConfig(o.config.Ref)
+	case o.mount != nil:
+		object = quarantine.Object{Kind: custom.MountKind, Namespace: o.mount.Class.Namespace, Name: o.mount.Name}
 	case o.namespace != nil:
 		object = quarantine.Object{Kind: namespaceKind{}.kind(), Name: o.namespace.Name}
 	default:

@@ -12,11 +12,12 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// observation is the reduced form of an object that a watch showed. One of config, workload and
+// observation is the reduced form of an object that a watch showed. One of config, mount, workload and
 // namespace is set.
 type observation struct {
 	resourceVersion string
 	config          *catalog.Config
+	mount           *catalog.Mount
 	workload        *workloadObservation
 	namespace       *catalog.Namespace
 }

@@ -17,9 +17,10 @@ import (
 // implements [watch.Observer].
 type resourceWatch struct {
 	*watch.Watch[*observation]
-	// config or workload is the watched kind; the other one is nil, and both are if Namespaces are watched.
+	// config or workload is the watched kind; the other one is nil, and both are if mounts or Namespaces are watched.
 	config     *configKind
 	workload   *workloadKind
+	mounts     bool
 	namespace  string // empty: all
 	controller *Controller
 	versions   versionCounter
@@ -58,7 +59,7 @@ func (c *Controller) watchNamespaces(name string, clients *apiclient.Clients) {
 // addWatch completes a watch with the options that all watches share.
 func (c *Controller) addWatch(w *resourceWatch, options watch.Options[*observation]) {
 	w.controller, w.versions = c, versionCounter{inc: c.metrics.resourceVersions.Inc}
-	if w.config != nil || w.workload != nil {
+	if w.config != nil || w.workload != nil || w.mounts {
 		options.Namespace = w.namespace // Namespaces are in none
 	}
 	options.Name, options.Observer = (*observation).name, w
@@ -95,6 +96,8 @@ func (w *resourceWatch) Replace(all []*observation, resourceVersion string) {
 		w.controller.listConfigs(w.config.config, w.namespace, all, !w.listed)
 	case w.workload != nil:
 		w.controller.listWorkloads(w.workload.workload, w.namespace, all, w.shown)
+	case w.mounts:
+		w.controller.listMounts(w.namespace, all, !w.listed)
 	default:
 		w.controller.listNamespaces(w.namespace, all)
 	}
@@ -105,10 +108,10 @@ func (w *resourceWatch) Replace(all []*observation, resourceVersion string) {
 type watches []*resourceWatch
 
 // awaitLists returns when everything has been listed once, or false when the context ends. It does not wait for
-// custom kinds.
+// what may not be installed.
 func (all watches) awaitLists(ctx context.Context) bool {
 	for _, w := range all {
-		if w.workload != nil && w.workload.custom != nil {
+		if w.mounts || w.workload != nil && w.workload.custom != nil {
 			continue
 		}
 		select {

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/custom"
 )
 
 // world is an API server with ConfigMaps, Secrets and Deployments, and a controller that
@@ -52,14 +53,22 @@ func newWorld(t testing.TB) *world {
 
 func newWorldWith(t testing.TB, rules catalog.OptInRules) *world {
 	t.Helper()
+	return newWorldOf(t, Options{OptIns: rules})
+}
+
+// newWorldOf is a world whose controller has further options.
+func newWorldOf(t testing.TB, options Options) *world {
+	t.Helper()
 	w := &world{
 		watches: make(map[string]*resourceWatch), configMaps: make(map[string]*corev1.ConfigMap),
 		secrets: make(map[string]*corev1.Secret), deployments: make(map[string]*appsv1.Deployment),
 	}
-	c, err := New(Options{
-		API: &rest.Config{Host: "http://world", Transport: w}, QPS: 1e6, Burst: 1e6, OptIns: rules,
-		GracePeriod: time.Second, BackoffLimit: time.Minute, Log: slog.New(slog.DiscardHandler),
-	})
+	options.API = &rest.Config{Host: "http://world", Transport: w}
+	options.QPS, options.Burst, options.GracePeriod, options.BackoffLimit = 1e6, 1e6, time.Second, time.Minute
+	if options.Log == nil {
+		options.Log = slog.New(slog.DiscardHandler)
+	}
+	c, err := New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,6 +127,9 @@ func reduce(object any, rules *catalog.OptInRules) (*observation, error) {
 		if _, isOne := k.parts(object); isOne {
 			return k.reduce(object, rules)
 		}
+	}
+	if _, isOne := object.(*custom.Object); isOne {
+		return reduceMount(object)
 	}
 	if namespaces := (namespaceKind{rules}); rules.NeedNamespaces() {
 		return namespaces.reduce(object)

@@ -40,7 +40,7 @@ const (
 
 var manifestSets = []manifestSet{
 	{
-		name: "with kustomize", overlay: plainOverlay, files: []string{"rbac-upgrade.yaml", "rbac-namespaces.yaml", "rbac-workloads.yaml", "rbac-evict.yaml", "admission-policy-evict.yaml"},
+		name: "with kustomize", overlay: plainOverlay, files: []string{"rbac-upgrade.yaml", "rbac-namespaces.yaml", "rbac-workloads.yaml", "rbac-csi.yaml", "rbac-evict.yaml", "admission-policy-evict.yaml"},
 	},
 	{name: "with kustomize and a prefix", overlay: "namePrefix: team-\n" + plainOverlay + "components: [k8s-manifests/components/network-policy]\n", prefix: "team-"},
 	{

@@ -61,6 +61,12 @@ var installations = []installation{
 		edits:  []string{elected, elected + "            - --namespace-annotations\n"},
 	},
 	{
+		name:   "with CSI volumes",
+		values: values{"csi": true},
+		files:  strings.Fields("rbac.yaml rbac-csi.yaml admission-policy.yaml deployment.yaml " + optionalOnes),
+		edits:  []string{elected, elected + "            - --csi\n"},
+	},
+	{
 		name:   "with evictions",
 		values: values{"evict": true},
 		files:  strings.Fields("rbac.yaml rbac-evict.yaml admission-policy.yaml admission-policy-evict.yaml deployment.yaml " + optionalOnes),

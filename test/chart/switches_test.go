@@ -72,6 +72,11 @@ func TestASwitchAddsAndRemovesObjects(t *testing.T) {
 			"ClusterRole /" + name + "-deployment-engine", "ClusterRoleBinding /" + name + "-deployment-engine",
 			"Role " + namespace + "/" + name + "-probe", "RoleBinding " + namespace + "/" + name + "-probe",
 		}, nil},
+		{"CSI volumes", values{"csi": true}, []string{"ClusterRole /" + name + "-csi", "ClusterRoleBinding /" + name + "-csi"}, nil},
+		{"CSI volumes in a namespace", values{"namespaces": []string{"team-a"}, "csi": true}, []string{
+			"Role team-a/" + name, "RoleBinding team-a/" + name, "Role team-a/" + name + "-csi", "RoleBinding team-a/" + name + "-csi",
+		}, []string{"ClusterRole /" + name, "ClusterRoleBinding /" + name}},
+		{"CSI volumes and ConfigMaps only", values{"configs": "configmaps", "csi": true}, []string{"ClusterRole /" + name + "-csi", "ClusterRoleBinding /" + name + "-csi"}, nil},
 		{"evictions", values{"evict": true}, []string{
 			"ClusterRole /" + name + "-evict", "ClusterRoleBinding /" + name + "-evict",
 			"ValidatingAdmissionPolicy /" + name + "-evict", "ValidatingAdmissionPolicyBinding /" + name + "-evict",
@@ -128,6 +133,7 @@ func TestAValueBecomesAnArgument(t *testing.T) {
 		{values{"optIn": values{"ignoredNamespaces": []string{"preview-*", "b"}}}, "--ignore-namespace=preview-* --ignore-namespace=b"},
 		{values{"optIn": values{"understand": []string{"reloader", "wave"}}}, "--understand=reloader --understand=wave"},
 		{values{"workloads": []string{"rollouts.v1alpha1.argoproj.io", "gadgets.v1.example.com=.spec.job.template"}}, "--workload=rollouts.v1alpha1.argoproj.io --workload=gadgets.v1.example.com=.spec.job.template"},
+		{values{"csi": true}, "--csi"},
 		{values{"evict": true}, "--evict"},
 		{values{"logFormat": "json"}, "--log-format=json"},
 		{values{"dryRun": true}, "--dry-run"},

@@ -135,7 +135,7 @@ path: {{ trimPrefix "." (index (append $parts ".spec.template") 1) }}
     "fan-out-group" "fanOut.groups" "restart-window" "restartWindow" "namespace" "namespaces" "namespace-annotations" "optIn.byNamespace"
     "enable-by-default" "optIn.byDefault" "namespace-selector" "optIn.namespaceSelector" "ignore-namespace" "optIn.ignoredNamespaces"
     "understand" "optIn.understand"
-    "evict" "evict" "configs" "configs" "workload" "workloads"
+    "csi" "csi" "evict" "evict" "configs" "configs" "workload" "workloads"
     "deployment-engine" "engine" "dry-run" "dryRun" "log-format" "logFormat" }}
 {{- range .Values.extraFlags }}
 {{- $flag := splitList "=" . | first }}

@@ -23,6 +23,9 @@
 {{- range .Values.workloads }}
 - {{ printf "--workload=%s" . | quote }}
 {{- end }}
+{{- if .Values.csi }}
+- --csi
+{{- end }}
 {{- if .Values.evict }}
 - --evict
 {{- end }}

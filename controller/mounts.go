@@ -1,0 +1,82 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/custom"
+	"kubernetes-deployment-restart-controller/quarantine"
+	"kubernetes-deployment-restart-controller/watch"
+)
+
+// watchMounts watches what the Secrets Store CSI driver reports of the volumes that it has mounted.
+func (c *Controller) watchMounts(clients *apiclient.Clients) error {
+	connected, err := clients.Custom(custom.MountKind.GroupVersion(), custom.NewObject)
+	if err != nil {
+		return fmt.Errorf("make clients of %s: %w", custom.MountResource, err)
+	}
+	for _, namespace := range apiclient.NamespacesOrAll(c.options.Namespaces) {
+		c.addWatch(&resourceWatch{mounts: true, namespace: namespace}, watch.Options[*observation]{
+			Resource: custom.MountResource, Kind: custom.MountKind, Client: connected.Watch, Reduce: reduceMount,
+			NewPage: func() apiclient.Page { return &custom.List{} }, MayBeMissing: true,
+		})
+	}
+	return nil
+}
+
+// mountPermissions returns the permissions to watch mounts.
+func mountPermissions() []apiclient.Permission {
+	permission := func(verb, without string) apiclient.Permission {
+		return apiclient.Permission{Verb: verb, Group: custom.MountKind.Group, Resource: custom.MountResource, Impact: without}
+	}
+	return []apiclient.Permission{
+		permission("list", "files that the Secrets Store CSI driver rotates restart nothing"),
+		permission("watch", "the controller notices late that the Secrets Store CSI driver has rotated files"),
+	}
+}
+
+// reduceMount reduces a mount to an observation. It is called on each object as it arrives, and keeps no version of a secret.
+func reduceMount(object any) (*observation, error) {
+	read, isOne := object.(*custom.Object)
+	if !isOne {
+		return nil, fmt.Errorf("reduce object: unexpected type %T, want %s", object, custom.MountKind.Kind)
+	}
+	mount := custom.Mount(read)
+	return &observation{resourceVersion: read.ResourceVersion, mount: &mount}, nil
+}
+
+// observeMount takes in a mount that is new or has changed.
+func (c *Controller) observeMount(mount *catalog.Mount) {
+	if c.optIns.rules.Ignores(mount.Class.Namespace) {
+		return
+	}
+	now := time.Now()
+	if class, isNews := c.catalog.ObserveMount(*mount, now); isNews {
+		c.configChanged(class, now)
+	}
+}
+
+// listMounts takes in all mounts of a namespace, or of all namespaces.
+func (c *Controller) listMounts(namespace string, all []*observation, first bool) {
+	mounts := make([]*catalog.Mount, 0, len(all))
+	for _, o := range all {
+		if !c.optIns.rules.Ignores(o.mount.Class.Namespace) {
+			mounts = append(mounts, o.mount)
+		}
+	}
+	now, changed := time.Now(), make(map[catalog.ConfigRef]struct{})
+	c.catalog.ListMounts(namespace, mounts, now, first, func(class catalog.ConfigRef) { changed[class] = struct{}{} })
+	for class := range changed {
+		c.quarantine.Try(quarantine.Queue, nameOfConfig(class), func() { c.configChanged(class, now) })
+	}
+}
+
+// knowMounts reports whether all mounts of a namespace have been listed once, or are not watched.
+func (all watches) knowMounts(namespace string) bool {
+	return !slices.ContainsFunc(all, func(w *resourceWatch) bool {
+		return w.mounts && w.shows(namespace) && !w.Status().Synced
+	})
+}

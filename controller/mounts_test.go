@@ -1,0 +1,267 @@
+package controller
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/custom"
+)
+
+// mountingWorld is a world whose Deployments mount the class db: a/web in its pods web-1 and web-2, and a/api likewise.
+type mountingWorld struct {
+	*world
+	log    *bytes.Buffer
+	events *record.FakeRecorder
+}
+
+func newMountingWorld(t *testing.T, options Options) *mountingWorld {
+	w := &mountingWorld{log: &bytes.Buffer{}, events: record.NewFakeRecorder(100)}
+	options.Log = slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	w.world = newWorldOf(t, options)
+	w.controller.recorder, w.controller.restarter.events = w.events, w.events
+	w.pods = make(map[string][]corev1.Pod)
+	statuses := make(map[string]*custom.Object)
+	for _, name := range []string{"web", "api"} {
+		w.deployments["a/"+name] = w.mounting(name)
+		for _, pod := range []types.UID{types.UID(name + "-1"), types.UID(name + "-2")} {
+			w.pods["a/app="+name] = append(w.pods["a/app="+name], startedPod(pod, types.UID("rs-"+name)))
+			statuses[string(pod)] = w.mountIn(pod, "version-1")
+		}
+	}
+	if options.CSI {
+		list(w.world, custom.MountResource, statuses)
+	}
+	w.answer = w.replicaSets()
+	for _, d := range w.deployments {
+		w.show("deployments", d)
+	}
+	settle(w.world)
+	time.Sleep(time.Minute)
+	return w
+}
+
+// mounting is a Deployment that mounts the class db.
+func (w *mountingWorld) mounting(name string) *appsv1.Deployment {
+	d := w.deployment("a/" + name)
+	d.Spec.Selector.MatchLabels = map[string]string{"app": name}
+	pod := &d.Spec.Template.Spec
+	pod.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "v"}}
+	pod.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{
+		Driver: "secrets-store.csi.k8s.io", VolumeAttributes: map[string]string{"secretProviderClass": "db"},
+	}}}}
+	wholeStatus(d)
+	return d
+}
+
+// replicaSets answers requests for ReplicaSets with those of the first pod templates.
+func (w *mountingWorld) replicaSets() func(*http.Request) (int, any) {
+	sets := appsv1.ReplicaSetList{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ReplicaSetList"}}
+	for _, d := range w.deployments {
+		owner := []metav1.OwnerReference{{UID: d.UID, Controller: new(true)}}
+		sets.Items = append(sets.Items, appsv1.ReplicaSet{
+			ObjectMeta: metav1.ObjectMeta{Name: d.Name, UID: types.UID("rs-" + d.Name), OwnerReferences: owner},
+			Spec:       appsv1.ReplicaSetSpec{Template: *d.Spec.Template.DeepCopy()},
+		})
+	}
+	return func(r *http.Request) (int, any) {
+		if !strings.HasSuffix(r.URL.Path, "/replicasets") {
+			return 0, nil
+		}
+		return http.StatusOK, sets
+	}
+}
+
+func startedPod(name, controller types.UID) corev1.Pod {
+	return corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: string(name), UID: name, OwnerReferences: []metav1.OwnerReference{{UID: controller, Controller: new(true)}}},
+		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "app", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
+		}}},
+	}
+}
+
+// mountIn is the status of a pod that mounts the class db in a version.
+func (w *mountingWorld) mountIn(pod types.UID, version string) *custom.Object {
+	meta := w.meta("a/" + string(pod) + "-a-db")
+	meta.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", UID: pod}}
+	return &custom.Object{ObjectMeta: meta, Status: fmt.Appendf(nil,
+		`{"mounted":true,"podName":%q,"secretProviderClassName":"db","objects":[{"id":"secret/password","version":%q}]}`, pod, version)}
+}
+
+// rotate lets the driver rotate the files of a pod.
+func (w *mountingWorld) rotate(pod types.UID, version string) {
+	w.show(custom.MountResource, w.mountIn(pod, version))
+	settle(w.world)
+}
+
+func (w *mountingWorld) restarts() string {
+	return w.deployments["a/web"].Spec.Template.Annotations[catalog.TimestampAnnotation]
+}
+
+// inMountingWorld runs a test with a clock of its own.
+func inMountingWorld(t *testing.T, options Options, test func(*testing.T, *mountingWorld)) {
+	synctest.Test(t, func(t *testing.T) { test(t, newMountingWorld(t, options)) })
+}
+
+func TestARotationRestartsTheWorkloadWhosePodsHaveTheFiles(t *testing.T) {
+	inMountingWorld(t, Options{CSI: true}, func(t *testing.T, w *mountingWorld) {
+		recorded := w.deployments["a/web"].Annotations[catalog.ChecksumsAnnotation]
+		if !strings.HasPrefix(recorded, `{"secretproviderclass/a/db":"`) || w.restarts() != "" {
+			t.Errorf("the record is %s, and the pods restarted at %q", recorded, w.restarts())
+		}
+		w.rotate("job-1", "version-1")
+		w.rotate("job-1", "version-2")
+		if w.restarts() != "" {
+			t.Error("the pod of somebody else restarts it")
+		}
+		w.rotate("web-1", "version-2")
+		if w.restarts() == "" {
+			t.Fatalf("it did not restart\n%s", w.log)
+		}
+		event := ""
+		for len(w.events.Events) > 0 {
+			event += <-w.events.Events + "\n"
+		}
+		if !strings.Contains(event, "restarting: secretproviderclass db was rotated in running pods") {
+			t.Errorf("the Events are\n%s", event)
+		}
+		first := w.restarts()
+		time.Sleep(time.Minute)
+		w.rotate("web-2", "version-2") // its turn comes while it is being replaced
+		if w.restarts() != first {
+			t.Error("it restarted again")
+		}
+		for _, text := range []string{w.log.String(), event, fmt.Sprint(w.deployments["a/web"])} {
+			for _, hidden := range []string{"secret/password", "version-2", "version-1"} {
+				if strings.Contains(text, hidden) {
+					t.Errorf("%q is in\n%s", hidden, text)
+				}
+			}
+		}
+	})
+}
+
+func TestWithoutTheFlagNoMountsAreWatched(t *testing.T) {
+	inMountingWorld(t, Options{}, func(t *testing.T, w *mountingWorld) {
+		if w.watches[custom.MountResource] != nil {
+			t.Error("they are watched")
+		}
+		if recorded := w.deployments["a/web"].Annotations[catalog.ChecksumsAnnotation]; recorded != "{}" {
+			t.Errorf("the record is %s", recorded)
+		}
+		if refs := w.controller.catalog.Workload(catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "a", Name: "web"}).References; len(refs) > 0 {
+			t.Errorf("the class counts: %v", refs)
+		}
+	})
+}
+
+func TestADryRunReportsEachRotation(t *testing.T) {
+	inMountingWorld(t, Options{CSI: true, DryRun: true}, func(t *testing.T, w *mountingWorld) {
+		for i, version := range []string{"version-2", "version-2", "version-3"} {
+			w.rotate(types.UID(fmt.Sprintf("web-%d", i%2+1)), version)
+			time.Sleep(time.Minute)
+		}
+		if got := strings.Count(w.log.String(), `msg="would restart"`); got != 2 {
+			t.Errorf("%d restarts are reported, want 2:\n%s", got, w.log)
+		}
+	})
+}
+
+// Versions that break one workload do not reach the others until something else is rotated.
+func TestARotationThatBreaksAWorkloadHaltsTheOthers(t *testing.T) {
+	inMountingWorld(t, Options{CSI: true}, func(t *testing.T, w *mountingWorld) {
+		c := w.controller
+		c.options.GracePeriod, c.restarter.grace, c.restarter.backoffLimit = time.Millisecond, time.Millisecond, 0
+		c.deliveries.policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
+		c.gate.options = FanOutOptions{Gradual: true, Limit: 50}
+		c.gate.knowsWorkloads = func(string) bool { return true }
+		c.beginToLead()
+		c.gate.setHaltsTried()
+		c.gate.setHaltsKnown()
+		c.useKey(catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{1}))
+		for _, pod := range []types.UID{"web-1", "api-1"} {
+			w.show(custom.MountResource, w.mountIn(pod, "version-2"))
+		}
+		settle(w.world)
+		first := w.restarted()
+		if len(first) != 1 {
+			t.Fatalf("%q restarted, want one of them first", first)
+		}
+		w.fails(t, first[0])
+		settle(w.world)
+		class := catalog.ConfigRef{Kind: catalog.SecretProviderClass, Namespace: "a", Name: "db"}
+		if halted := c.gate.halted(); len(w.restarted()) != 1 || !slices.Equal(halted, []catalog.ConfigRef{class}) {
+			t.Errorf("%q restarted, and %v are halted", w.restarted(), halted)
+		}
+		if resume := resumeCommand(class, "id"); !strings.Contains(resume, "removing its entry secretproviderclass.a.db ") {
+			t.Errorf("the halt ends by %s", resume)
+		}
+		other := types.UID("api-2")
+		if first[0] == "a/api" {
+			other = "web-2"
+		}
+		w.rotate(other, "version-3")
+		if restarted := w.restarted(); len(restarted) != 2 || len(c.gate.halted()) != 0 {
+			t.Errorf("%q restarted after the next rotation, and %v are halted", restarted, c.gate.halted())
+		}
+	})
+}
+
+// Until the mounts are listed, a class seems to have lost the content for which it is halted.
+func TestAHaltOfAClassWaitsForTheListOfMounts(t *testing.T) {
+	inMountingWorld(t, Options{CSI: true}, func(t *testing.T, w *mountingWorld) {
+		class := catalog.ConfigRef{Kind: catalog.SecretProviderClass, Namespace: "a", Name: "db"}
+		halts := w.controller.halts
+		halts.knowsConfigs = func(string) bool { return true }
+		if halts.knows(class) {
+			t.Error("it does not wait")
+		}
+		halts.knowsMounts = watches{}.knowMounts
+		if !halts.knows(class) {
+			t.Error("it waits although no mounts are watched")
+		}
+		w.controller.reports.configs.event(t.Context(), class, corev1.EventTypeNormal, "Reason", "message")
+		if len(w.controller.reports.configs.events.(*record.FakeRecorder).Events) > 0 || strings.Contains(w.log.String(), "cannot create an Event") {
+			t.Errorf("an Event on the class is tried\n%s", w.log)
+		}
+	})
+}
+
+// The driver may be installed after the controller, or its permission be granted later.
+func TestWorkloadsAreRecordedWhenTheMountsAreListedLate(t *testing.T) {
+	inMountingWorld(t, Options{CSI: true}, func(t *testing.T, w *mountingWorld) {
+		late := newWorldOf(t, Options{CSI: true})
+		late.version = w.version
+		for _, d := range w.deployments {
+			d = d.DeepCopy()
+			delete(d.Annotations, catalog.ChecksumsAnnotation)
+			delete(d.Annotations, catalog.BasisAnnotation)
+			late.deployments[nameOf(d)] = d
+			late.show("deployments", d)
+		}
+		settle(late)
+		if recorded := late.deployments["a/web"].Annotations[catalog.ChecksumsAnnotation]; recorded != "{}" {
+			t.Errorf("before the list, the record is %s", recorded)
+		}
+		list(late, custom.MountResource, map[string]*custom.Object{"1": w.mountIn("web-1", "version-2")})
+		settle(late)
+		if recorded := late.deployments["a/web"].Annotations[catalog.ChecksumsAnnotation]; !strings.Contains(recorded, "secretproviderclass/a/db") {
+			t.Errorf("after the list, the record is %s", recorded)
+		}
+	})
+}

@@ -1,0 +1,22 @@
+package custom
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// MountKind is the kind of object in which the Secrets Store CSI driver reports what it has mounted in a pod.
+var MountKind = schema.GroupVersionKind{Group: "secrets-store.csi.x-k8s.io", Version: "v1", Kind: "SecretProviderClassPodStatus"}
+
+// MountResource is the plural of [MountKind].
+const MountResource = "secretproviderclasspodstatuses"
+
+// Mount reads an object of the [MountKind]. The result shares no memory with it.
+func Mount(o *Object) catalog.Mount {
+	status := read[struct {
+		Class   string                  `json:"secretProviderClassName"`
+		Objects []catalog.MountedObject `json:"objects"`
+	}](o.Status)
+	return catalog.NewMount(&o.ObjectMeta, status.Class, status.Objects)
+}
