@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -116,7 +117,7 @@ func (s *session) askLeader(ctx context.Context, ref catalog.WorkloadRef, flags 
 
 // readConfigs reads the configs that the workload reads, of Secrets only the metadata.
 func (s *session) readConfigs(ctx context.Context, from *cluster.Cluster, in *explain.Input) error {
-	refs := in.Workload.Configs()
+	refs := slices.DeleteFunc(in.Workload.Configs(), func(ref catalog.ConfigRef) bool { return ref.Kind.IsPerPod() })
 	if len(refs) > maxConfigs {
 		s.note(fmt.Sprintf("%s reads %d configs; only the first %d are compared", facts.WorkloadName(in.Workload.Ref), len(refs), maxConfigs))
 		in.Unreadable, refs = refs[maxConfigs:], refs[:maxConfigs]

@@ -255,6 +255,8 @@ func readAs(channels [3]bool) string {
 func (in *Input) content(ref catalog.ConfigRef) string {
 	config := in.config(ref)
 	switch {
+	case ref.Kind.IsPerPod():
+		return "each pod has its own, which counts with --csi"
 	case slices.Contains(in.Unreadable, ref):
 		return "you may not read it"
 	case config == nil:

@@ -148,6 +148,22 @@ func TestWhatIsReadThroughTheAPIIsShown(t *testing.T) {
 	}
 }
 
+// What the pods have mounted is not read, and the record has no content of it.
+func TestAClassIsShownWithoutItsContent(t *testing.T) {
+	in := input()
+	class := catalog.ConfigRef{Kind: catalog.SecretProviderClass, Namespace: "shop", Name: "db"}
+	in.Workload.References = append(in.Workload.References, catalog.Reference{Config: class, Channel: catalog.Volume})
+	in.Workload.Applied.Checksums[class] = 1
+	report := explain.Explain(in)
+	want := explain.ConfigRow{Config: "secretproviderclass/db", Keys: "all", ReadAs: "files", Content: "each pod has its own, which counts with --csi"}
+	if diff := cmp.Diff(want, report.Configs[1]); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.Contains(report.Conclusion, "is up to date as far as its ConfigMaps show.") {
+		t.Errorf("the conclusion is %q", report.Conclusion)
+	}
+}
+
 func TestTheReportIsSafeAndNamesNoKeyOfASecret(t *testing.T) {
 	in := input(edited, readsSecret, policy(catalog.WorkloadPolicy{Wave: -1, Hold: "\x1b[2Jmigration", Problem: "annotation x: \"\x1b\" is wrong"}), halted(halt))
 	in.Workload.Timestamp, in.Workload.Cause = "2026-11-20T11:58:00.123Z", "configmap/settings: LEVEL"

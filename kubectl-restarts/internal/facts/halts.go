@@ -73,7 +73,7 @@ func DescribeHalt(h *gate.Halt) string {
 
 // ResumeCommand returns the command that ends a halt.
 func ResumeCommand(h *gate.Halt) string {
-	if gate.IsGroup(h.Config) {
+	if gate.IsGroup(h.Config) || h.Config.Kind.IsPerPod() { // no annotation of these is read
 		return "removing its entry " + gate.EntryOf(h.Config.String()) + " from the ConfigMap of halts"
 	}
 	source := h.Config.Source() // whose owner decides
