@@ -40,6 +40,8 @@ const (
 	maxAnswer = 4 << 20
 	// maxValues is how many values an answer may have. Short ones take many times their size when they are decoded.
 	maxValues = 50_000
+	// maxText is how many bytes each text in it may have: one that is wide widens all rows of a table.
+	maxText = 64 << 10
 )
 
 // Leader is the leader of the controller.
@@ -76,8 +78,21 @@ func (l *Leader) Overview(ctx context.Context, namespace string) (overview *stat
 	case overview.Namespace != namespace:
 		return nil, name, fmt.Errorf("%s answers about something else", name)
 	}
+	shorten(overview)
 	return overview, name, nil
 }
+
+// shorten cuts lists that are longer than those of a leader.
+func shorten(o *status.Overview) {
+	for _, entries := range []*status.List[status.Entry]{&o.Pending, &o.Waiting, &o.Held, &o.Slowed, &o.Rolling, &o.Failed} {
+		cut(entries)
+	}
+	cut(&o.FanOuts)
+	cut(&o.Halts)
+	cut(&o.Restarts)
+}
+
+func cut[T any](list *status.List[T]) { list.Items = list.Items[:min(len(list.Items), status.Limit)] }
 
 func standsBy(name string) error {
 	return fmt.Errorf("%s does not lead any more, or not yet; try again", name)
@@ -102,8 +117,11 @@ func ask[T any](ctx context.Context, l *Leader, path string) (*T, string, error)
 	default:
 		return nil, name, fmt.Errorf("%s answers %d: %s", name, got.code, got.problem())
 	}
-	if countValues(got.body) > maxValues {
+	switch values, longest := measure(got.body); {
+	case values > maxValues:
 		return nil, name, fmt.Errorf("%s cannot be it: it answers with more than %d values", name, maxValues)
+	case longest > maxText:
+		return nil, name, fmt.Errorf("%s cannot be it: it answers with a text of more than %d KiB", name, maxText>>10)
 	}
 	into := new(T)
 	if err := json.Unmarshal(got.body, into); err != nil {
@@ -112,22 +130,26 @@ func ask[T any](ctx context.Context, l *Leader, path string) (*T, string, error)
 	return into, name, nil
 }
 
-// countValues returns about how many values a text of JSON has.
-func countValues(text []byte) (count int) {
-	isString := false
+// measure returns about how many values a text of JSON has, and how many bytes its longest string has as it is written.
+func measure(text []byte) (values, longest int) {
+	isString, begin := false, 0
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '"':
-			isString = !isString
+			if isString = !isString; isString {
+				begin = i + 1
+			} else {
+				longest = max(longest, i-begin)
+			}
 		case '\\':
 			i++ // what follows ends no string
 		case ',', '[', '{':
 			if !isString {
-				count++
+				values++
 			}
 		}
 	}
-	return count
+	return values, longest
 }
 
 // source answers requests for paths of the status page.

@@ -137,6 +137,7 @@ func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 		"answers 500: internal error":               answering(http.StatusInternalServerError, "internal error\n"),
 		"cannot be it: it answers with more than 4": answering(http.StatusOK, `{"workload":"`+strings.Repeat("x", 5<<20)+`"}`),
 		"it answers with more than 50000 values":    answering(http.StatusOK, `{"restarts":[`+strings.Repeat("{},", 60_000)+`{}]}`),
+		"answers with a text of more than 64 KiB":   answering(http.StatusOK, `{"workload":"`+strings.Repeat(`\u202e`, 20_000)+`"}`),
 		"cannot be read":                            answering(http.StatusOK, "<html>"),
 		"answers about something else":              answering(http.StatusOK, "null"),
 	} {
@@ -154,10 +155,27 @@ func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 }
 
 func TestOnlyValuesAreCountedInAnAnswer(t *testing.T) {
-	text := strings.Repeat(`[{,\"\\`, 20_000)
-	page := answering(http.StatusOK, `{"workload":"deployment/shop/web","text":"`+text+`"}`)
+	text := `"` + strings.Repeat(`[{,\"\\`, 5_000) + `"`
+	page := answering(http.StatusOK, `{"workload":"deployment/shop/web","problems":[`+text+strings.Repeat(","+text, 3)+`]}`)
 	if _, _, err := newAPIServer(t, page).leader().Workload(t.Context(), web); err != nil {
 		t.Error(err)
+	}
+}
+
+// A table of many rows with one very wide cell would take gigabytes.
+func TestNoListOfAnAnswerIsLongerThanThoseOfALeader(t *testing.T) {
+	items := `{"total":1000,"items":[` + strings.Repeat("{},", 999) + `{}]}`
+	answer := `{"leads":true`
+	for _, name := range []string{"pending", "waiting", "held", "slowed", "rolling", "failed", "fanOuts", "halts", "restarts"} {
+		answer += `,"` + name + `":` + items
+	}
+	o, _, err := newAPIServer(t, answering(http.StatusOK, answer+"}")).leader().Overview(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []int{len(o.Pending.Items), len(o.Waiting.Items), len(o.Held.Items), len(o.Slowed.Items), len(o.Rolling.Items), len(o.Failed.Items), len(o.FanOuts.Items), len(o.Halts.Items), len(o.Restarts.Items)}
+	if want := slices.Repeat([]int{status.Limit}, len(got)); !slices.Equal(got, want) || o.Held.Total != 1000 {
+		t.Errorf("the lists have %v items, want %v; of %d", got, want, o.Held.Total)
 	}
 }
 
