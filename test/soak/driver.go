@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 )
 
@@ -24,13 +25,14 @@ import (
 // all, a label that is set later would move the time at which the API says that the
 // content was edited (docs/design.md, Limits).
 type driver struct {
-	client kubernetes.Interface
-	judge  *judge
-	world  *world
-	serial atomic.Int64 // makes each value another: content comes back only where it is flipped
-	calm   atomic.Int64 // until when there is a truce, in nanoseconds
-	tasks  [workers][]task
-	ending atomic.Bool // bad contents end, too
+	client  kubernetes.Interface
+	objects dynamic.Interface // for workloads of all kinds
+	judge   *judge
+	world   *world
+	serial  atomic.Int64 // makes each value another: content comes back only where it is flipped
+	calm    atomic.Int64 // until when there is a truce, in nanoseconds
+	tasks   [workers][]task
+	ending  atomic.Bool // bad contents end, too
 
 	breaker *breaker
 	people  *people

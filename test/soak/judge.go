@@ -2,16 +2,19 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"hash/fnv"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kubernetes-deployment-restart-controller/test/soak/model"
 )
@@ -111,6 +114,12 @@ func (j *judge) restarts() int {
 	return j.model.Restarts()
 }
 
+func (j *judge) restartsOf(ref model.WorkloadRef) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.model.RestartsOf(ref)
+}
+
 // see takes in an object that a watch or a list showed.
 func (j *judge) see(object metav1.Object, listed bool) {
 	if object.GetNamespace() == hostileNamespace {
@@ -129,6 +138,11 @@ func (j *judge) see(object metav1.Object, listed bool) {
 	case *appsv1.DaemonSet:
 		s := sightOf("DaemonSet", o, &o.Spec.Template, true, listed)
 		s.Whole = isWhole(o.Generation, o.Status.ObservedGeneration, o.Status.DesiredNumberScheduled, o.Status.UpdatedNumberScheduled, o.Status.NumberAvailable)
+		j.seeWorkload(s)
+	case *unstructured.Unstructured:
+		g := mustReadGadget(o)
+		s := sightOf(gadgetKind, g, &g.Spec.Template, *g.Spec.Replicas > 0, listed)
+		s.ByPods = true
 		j.seeWorkload(s)
 	case *appsv1.ReplicaSet:
 		j.seeSet(o, listed, false)
@@ -150,6 +164,8 @@ func (j *judge) forget(object metav1.Object) {
 		j.gone("StatefulSet", o)
 	case *appsv1.DaemonSet:
 		j.gone("DaemonSet", o)
+	case *unstructured.Unstructured:
+		j.gone(gadgetKind, o)
 	case *appsv1.ReplicaSet:
 		j.seeSet(o, false, true)
 	case *corev1.Pod:
@@ -223,7 +239,35 @@ func sightOf(kind string, object metav1.Object, template *corev1.PodTemplateSpec
 	// What cannot be read says nothing, which the model notices where it counts.
 	s.RestartedAt, _ = time.Parse(time.RFC3339Nano, template.Annotations[timestampAnnotation])
 	_ = json.Unmarshal([]byte(annotations[checksumsAnnotation]), &s.Record)
+	if _, s.ByPods = annotations[methodAnnotation]; s.ByPods {
+		s.RestartedAt, s.InSeconds = evictedAt(object), true
+	}
 	return s
+}
+
+// evictedAt returns when the last restart by eviction began, as late as that can have been; zero if nothing says that
+// there was one. The record names the second in which it began, or was written then.
+func evictedAt(object metav1.Object) time.Time {
+	var basis struct{ Evict string }
+	_ = json.Unmarshal([]byte(object.GetAnnotations()[basisAnnotation]), &basis) // as in sightOf
+	at, err := time.Parse(time.RFC3339, basis.Evict)
+	if basis.Evict == "now" {
+		at, err = writtenAt(object, basisAnnotation)
+	}
+	if err != nil {
+		return time.Time{}
+	}
+	return at.UTC().Add(time.Second)
+}
+
+// writtenAt returns when an annotation was written, as the API server dates it.
+func writtenAt(object metav1.Object, annotation string) (time.Time, error) {
+	for _, entry := range object.GetManagedFields() {
+		if entry.Time != nil && entry.FieldsV1 != nil && strings.Contains(entry.FieldsV1.GetRawString(), `"f:`+annotation+`"`) {
+			return entry.Time.Time, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("nothing says when %s of %s/%s was written", annotation, object.GetNamespace(), object.GetName())
 }
 
 // isWhole reports whether a status says that there are as many pods as wanted, by all counts.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -26,15 +27,16 @@ import (
 // itself, version by version. After the API server was killed, it continues where it was
 // if the new one lets it; otherwise it lists and reports the gap.
 type observer struct {
-	client kubernetes.Interface
-	judge  *judge
-	gaps   atomic.Int64
+	client  kubernetes.Interface
+	objects dynamic.Interface
+	judge   *judge
+	gaps    atomic.Int64
 
 	mu       sync.Mutex
 	versions map[string]int // by resource
 }
 
-var observed = []string{"deployments", "statefulsets", "daemonsets", "replicasets", "pods"}
+var observed = []string{"deployments", "statefulsets", "daemonsets", gadgets.Resource, "replicasets", "pods"}
 
 // observe begins to observe everything, and returns when all has been listed once.
 func (o *observer) observe(ctx context.Context) error {
@@ -77,6 +79,20 @@ func (f *following) rest() rest.Interface {
 	return f.client.AppsV1().RESTClient()
 }
 
+func (f *following) all(ctx context.Context) (runtime.Object, error) {
+	if f.resource == gadgets.Resource {
+		return f.objects.Resource(gadgets).List(ctx, metav1.ListOptions{})
+	}
+	return f.rest().Get().Resource(f.resource).Do(ctx).Get()
+}
+
+func (f *following) watch(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
+	if f.resource == gadgets.Resource {
+		return f.objects.Resource(gadgets).Watch(ctx, options)
+	}
+	return f.rest().Get().Resource(f.resource).VersionedParams(&options, scheme.ParameterCodec).Watch(ctx)
+}
+
 func (f *following) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := f.follow(ctx); err != nil {
@@ -100,8 +116,8 @@ func pause(ctx context.Context, duration time.Duration) {
 // follow shows the judge what changes until the stream ends. An error means that the
 // API server does not know any more what has changed since.
 func (f *following) follow(ctx context.Context) error {
-	options := &metav1.ListOptions{Watch: true, AllowWatchBookmarks: true, ResourceVersion: strconv.FormatUint(f.version, 10)}
-	stream, err := f.rest().Get().Resource(f.resource).VersionedParams(options, scheme.ParameterCodec).Watch(ctx)
+	options := metav1.ListOptions{Watch: true, AllowWatchBookmarks: true, ResourceVersion: strconv.FormatUint(f.version, 10)}
+	stream, err := f.watch(ctx, options)
 	if err != nil {
 		pause(ctx, 100*time.Millisecond)
 		return answered(err)
@@ -131,7 +147,7 @@ func (f *following) follow(ctx context.Context) error {
 
 // list shows the judge how everything is now, and what is gone since.
 func (f *following) list(ctx context.Context) error {
-	list, err := f.rest().Get().Resource(f.resource).Do(ctx).Get()
+	list, err := f.all(ctx)
 	if err != nil {
 		return fmt.Errorf("list %s: %w", f.resource, err)
 	}

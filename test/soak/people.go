@@ -111,7 +111,7 @@ func haltsIn(object *corev1.ConfigMap, now time.Time) (halts []keptHalt, err err
 	return halts, nil
 }
 
-var kindsByName = map[string]string{"deployment": "Deployment", "statefulset": "StatefulSet", "daemonset": "DaemonSet"}
+var kindsByName = map[string]string{"deployment": "Deployment", "statefulset": "StatefulSet", "daemonset": "DaemonSet", "gadgets.soak.example.com": gadgetKind}
 
 // haltedSince returns when the restarts for a config were halted, zero if they are not.
 func (p *people) haltedSince(c *config) time.Time {

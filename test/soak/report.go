@@ -77,12 +77,14 @@ func (s *soak) report(atEnd footprint) *report {
 	}
 	edits, kills := s.driver.counts(), s.saboteur.counts()
 	count, slowest := slowPods(s.pods)
-	figure("workloads", "%d, of three kinds, with %d configs", len(s.world.workloads), len(s.world.configs))
+	figure("workloads", "%d, of four kinds, with %d configs", len(s.world.workloads), len(s.world.configs))
 	r.stories = s.stories(r.violations)
 	figure("time", "%s, %s of it disturbed", time.Since(s.begin).Round(time.Second), s.duration)
 	figure("edits", "%d: %s", sum(edits), list(edits))
 	figure("restarts", "%d, of which %d were repeated after a revert, and %d were of pods that had read content that was undone",
 		s.judge.restarts()-s.firstLook, tally.Again, tally.Returned)
+	figure("of these", "%d by eviction; %d of Gadgets", s.restartsOf(func(d *workload) bool { return d.evicts }),
+		s.restartsOf(func(d *workload) bool { return d.kind == gadgetKind }))
 	calm, hostile := s.answers()
 	figure("answers", "from the edit to the restart: in calm times %s; with hostile objects in another namespace, %s", calm, hostile)
 	figure("hostility", "%d times: %s", len(s.spells), list(s.tenant.counts()))
@@ -109,6 +111,16 @@ func (s *soak) report(atEnd footprint) *report {
 		r.add("%s", crash)
 	}
 	return r
+}
+
+// restartsOf counts the restarts of some workloads.
+func (s *soak) restartsOf(is func(*workload) bool) (count int) {
+	for _, d := range s.world.workloads {
+		if is(d) {
+			count += s.judge.restartsOf(d.ref())
+		}
+	}
+	return count
 }
 
 // stories describes what happened to the first workload that went wrong by each rule, and what the
@@ -175,6 +187,8 @@ rules:
     resources:
       - group: apps
         resources: [deployments, statefulsets, daemonsets]
+      - group: soak.example.com
+        resources: [gadgets]
   - level: None
 `
 

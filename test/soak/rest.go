@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
@@ -86,11 +87,11 @@ func (s *soak) atRest(ctx context.Context) error {
 	if err := s.people.requireNone(ctx); err != nil {
 		return err
 	}
-	unfinished, err := unfinishedRollouts(ctx, s.cluster.Client())
+	unfinished, err := s.unfinishedRollouts(ctx)
 	if err != nil {
 		return err
 	}
-	for _, metric := range []string{"held_workloads", "undelivered_restarts"} {
+	for _, metric := range []string{"held_workloads", "undelivered_restarts", "evicting_workloads"} {
 		if count, err := leader.Metric(ctx, metric, nil); err != nil || count != 0 {
 			return errors.Join(fmt.Errorf("%s is %.0f", metric, count), err, errorOf(unfinished)) // which they may wait for
 		}
@@ -127,6 +128,9 @@ func look(ctx context.Context, client kubernetes.Interface) (*family, error) {
 	f := &family{pods: pods.Items, workloads: map[types.UID]model.WorkloadRef{}, emptied: map[types.UID]bool{}}
 	for i := range deployments.Items {
 		f.workloads[deployments.Items[i].UID] = refOf("Deployment", &deployments.Items[i])
+		if owner := metav1.GetControllerOf(&deployments.Items[i]); owner != nil && owner.Kind == gadgetKind {
+			f.workloads[deployments.Items[i].UID] = refOf(gadgetKind, &deployments.Items[i])
+		}
 	}
 	for i := range sets.Items {
 		f.workloads[sets.Items[i].UID] = refOf("StatefulSet", &sets.Items[i])
@@ -263,6 +267,11 @@ func (s *soak) lastLook(ctx context.Context) error {
 	see(s.judge, deployments.Items, func(d *appsv1.Deployment) metav1.Object { return d })
 	see(s.judge, sets.Items, func(d *appsv1.StatefulSet) metav1.Object { return d })
 	see(s.judge, daemons.Items, func(d *appsv1.DaemonSet) metav1.Object { return d })
+	list, err := s.objects.Resource(gadgets).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list gadgets: %w", err)
+	}
+	see(s.judge, list.Items, func(g *unstructured.Unstructured) metav1.Object { return g })
 	pods, err := podsAtRest(ctx, s.cluster.Client())
 	if err != nil {
 		return err

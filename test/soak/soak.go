@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/client-go/dynamic"
+
 	"kubernetes-deployment-restart-controller/test/faultproxy"
 	"kubernetes-deployment-restart-controller/test/harness"
 	"kubernetes-deployment-restart-controller/test/soak/model"
@@ -57,6 +59,7 @@ type soak struct {
 	options
 	begin       time.Time
 	cluster     *harness.Cluster
+	objects     dynamic.Interface
 	proxy       *faultproxy.Proxy
 	world       *world
 	judge       *judge
@@ -124,7 +127,11 @@ func (s *soak) open(ctx context.Context) error {
 		return err
 	}
 	s.cleanups.Add(s.cluster.Stop)
-	manifests, err := harness.Manifests("rbac.yaml", "rbac-deployment-engine.yaml", "rbac-namespaces.yaml", "admission-policy.yaml")
+	if s.objects, err = dynamic.NewForConfig(s.cluster.Config()); err != nil {
+		return fmt.Errorf("create a client: %w", err)
+	}
+	manifests, err := harness.Manifests("rbac.yaml", "rbac-deployment-engine.yaml", "rbac-namespaces.yaml", "admission-policy.yaml",
+		"rbac-evict.yaml", "admission-policy-evict.yaml")
 	if err != nil {
 		return err
 	}
@@ -144,11 +151,14 @@ func (s *soak) open(ctx context.Context) error {
 	}
 	s.account = "system:serviceaccount:" + installation.Namespace + ":" + installation.ServiceAccount
 	s.replicas = &replicas{installation: installation, flags: []string{
-		"--restart-grace-period", strconv.Itoa(int(grace.Seconds())), "--deployment-engine=on", "--namespace-annotations",
+		"--restart-grace-period", strconv.Itoa(int(grace.Seconds())), "--deployment-engine=on", "--namespace-annotations", "--evict", gadgetFlag,
 		"--restart-backoff-limit", backoffLimit.String(), "--leader-elect", "--controller-namespace", installation.Namespace,
 		"--leader-elect-lease-duration", "10s", "--leader-elect-renew-deadline", "8s", "--leader-elect-retry-period", "1s",
 		"--fan-out=gradual", "--restart-soak", restartSoak.String(), "--restart-deadline", restartDeadline.String(), "--fan-out-limit", strconv.Itoa(fanOutLimit),
 	}}
+	if err := s.defineGadgets(ctx); err != nil {
+		return err
+	}
 	s.cleanups.Add(s.replicas.stop)
 	s.cleanups.Add(func() error { s.proxy.Inject(nil); return nil }) // so that they can give back the lease
 	return nil
@@ -164,7 +174,7 @@ func (s *soak) setUp(ctx context.Context) error {
 	s.breaker = newBreaker(s.cluster.Client())
 	s.judge.breaker = s.breaker
 	s.people = newPeople(s.cluster.Client(), s.judge, s.replicas.installation.Namespace, s.seed)
-	s.driver = &driver{client: s.cluster.Client(), judge: s.judge, world: s.world, edits: map[string]int{}, breaker: s.breaker, people: s.people}
+	s.driver = &driver{client: s.cluster.Client(), objects: s.objects, judge: s.judge, world: s.world, edits: map[string]int{}, breaker: s.breaker, people: s.people}
 	s.saboteur = &saboteur{cluster: s.cluster, replicas: s.replicas, judge: s.judge, random: random, kills: map[string]int{}}
 	s.tenant = newTenant(s.cluster.Client(), s.account)
 	kept, stop := context.WithCancel(ctx)
@@ -172,7 +182,8 @@ func (s *soak) setUp(ctx context.Context) error {
 	go s.saboteur.keepUp(kept)
 	go s.breaker.work(kept)
 	go s.people.watch(kept)
-	s.observer = &observer{client: s.cluster.Client(), judge: s.judge, versions: map[string]int{}}
+	go (&operator{client: s.cluster.Client(), objects: s.objects}).run(kept)
+	s.observer = &observer{client: s.cluster.Client(), objects: s.objects, judge: s.judge, versions: map[string]int{}}
 	if err := s.observer.observe(ctx); err != nil {
 		return err
 	}

@@ -76,6 +76,7 @@ func TestTheWorldHasEverything(t *testing.T) {
 		found["steady"] += count(d.steady)
 		found["recreating"] += count(d.recreate)
 		found["patient"] += count(d.ownGrace > grace)
+		found["evicting "+d.kind] += count(d.evicts)
 	}
 	for _, c := range w.configs {
 		found[c.kind]++
@@ -86,7 +87,7 @@ func TestTheWorldHasEverything(t *testing.T) {
 		found["lively and read whole"] += count(c.lively && len(c.readersOf("data/a")) > 0 && len(c.readersOf("data/b")) > 0)
 	}
 	for _, what := range []string{
-		"Deployment", "StatefulSet", "DaemonSet", "never enabled", "steady", "recreating", "configmap", "secret",
+		"Deployment", "StatefulSet", "DaemonSet", gadgetKind, "evicting Deployment", "evicting StatefulSet", "evicting DaemonSet", "never enabled", "steady", "recreating", "configmap", "secret",
 		"deleted and made again", "with a key that no container reads", "left alone", "patient", "lively and read whole", "shared",
 	} {
 		if found[what] < 10 {

@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"kubernetes-deployment-restart-controller/test/harness"
 )
@@ -19,7 +20,7 @@ type rollout struct {
 	text     string
 }
 
-func unfinishedRollouts(ctx context.Context, client kubernetes.Interface) (unfinished []rollout, err error) {
+func (s *soak) unfinishedRollouts(ctx context.Context) (unfinished []rollout, err error) {
 	check := func(kind string, object metav1.Object, observed bool, want int32, counts ...int32) {
 		complete := observed
 		for _, count := range counts {
@@ -30,12 +31,17 @@ func unfinishedRollouts(ctx context.Context, client kubernetes.Interface) (unfin
 				kind, object.GetNamespace(), object.GetName(), observed, want, counts)})
 		}
 	}
-	apps := client.AppsV1()
+	apps := s.cluster.Client().AppsV1()
 	deployments, err1 := apps.Deployments("").List(ctx, metav1.ListOptions{})
 	sets, err2 := apps.StatefulSets("").List(ctx, metav1.ListOptions{})
 	daemons, err3 := apps.DaemonSets("").List(ctx, metav1.ListOptions{})
-	if err := errors.Join(err1, err2, err3); err != nil {
+	all, err4 := listGadgets(ctx, s.objects)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, err
+	}
+	for _, g := range all {
+		isRun := slices.ContainsFunc(deployments.Items, func(d appsv1.Deployment) bool { return g.isRunBy(&d) })
+		check(gadgetKind, g, isRun, 0)
 	}
 	for i := range deployments.Items {
 		d := &deployments.Items[i]
@@ -84,7 +90,7 @@ func (s *soak) unfinishedPods(ctx context.Context) string {
 // and Events whose names begin as its own, in JSON, and what the logs of the cluster have about it. The cluster is gone afterwards.
 func (s *soak) unrest(ctx context.Context) string {
 	client := s.cluster.Client()
-	rollouts, err := unfinishedRollouts(ctx, client)
+	rollouts, err := s.unfinishedRollouts(ctx)
 	if err != nil || len(rollouts) == 0 {
 		return fmt.Sprint("nothing is under way any more ", err)
 	}

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 )
 
 // toggle opts a workload in or out.
@@ -50,7 +53,7 @@ func (d *driver) scale(ctx context.Context, random *rand.Rand, w *workload) erro
 }
 
 func (d *driver) pause(ctx context.Context, w *workload) error {
-	if w.kind != "Deployment" {
+	if w.kind != "Deployment" || w.evicts { // which waits for as long as it is paused if its pod template has changed
 		return nil
 	}
 	d.count("paused or resumed")
@@ -66,24 +69,17 @@ func (d *driver) roll(ctx context.Context, w *workload) error {
 	d.count("pod template edited")
 	w.image++
 	return d.patchWorkload(ctx, w, "releaser", map[string]any{"spec": map[string]any{"template": map[string]any{
-		"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": fmt.Sprintf("example/main:%d", w.image)}}}}}})
+		"spec": map[string]any{"containers": w.template().Spec.Containers}}}})
 }
 
+// patchWorkload applies a merge patch.
 func (d *driver) patchWorkload(ctx context.Context, w *workload, manager string, patch any) error {
 	body, err := json.Marshal(patch)
 	if err != nil {
 		return fmt.Errorf("encode a patch: %w", err)
 	}
-	apps, options := d.client.AppsV1(), metav1.PatchOptions{FieldManager: manager}
-	err = until(ctx, nil, func(ctx context.Context) (err error) {
-		switch w.kind {
-		case "Deployment":
-			_, err = apps.Deployments(w.namespace).Patch(ctx, w.name, types.StrategicMergePatchType, body, options)
-		case "StatefulSet":
-			_, err = apps.StatefulSets(w.namespace).Patch(ctx, w.name, types.StrategicMergePatchType, body, options)
-		default:
-			_, err = apps.DaemonSets(w.namespace).Patch(ctx, w.name, types.StrategicMergePatchType, body, options)
-		}
+	err = until(ctx, nil, func(ctx context.Context) error {
+		_, err := d.api(w).Patch(ctx, w.name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: manager})
 		return err
 	})
 	if err != nil {
@@ -92,17 +88,22 @@ func (d *driver) patchWorkload(ctx context.Context, w *workload, manager string,
 	return nil
 }
 
+// api is where a workload is.
+func (d *driver) api(w *workload) dynamic.ResourceInterface {
+	resource := gadgets
+	if w.kind != gadgetKind {
+		resource = appsv1.SchemeGroupVersion.WithResource(strings.ToLower(w.kind) + "s")
+	}
+	return d.objects.Resource(resource).Namespace(w.namespace)
+}
+
 func (d *driver) makeWorkload(ctx context.Context, w *workload) error {
-	apps, options := d.client.AppsV1(), metav1.CreateOptions{FieldManager: maker}
-	err := until(ctx, apierrors.IsAlreadyExists, func(ctx context.Context) (err error) {
-		switch w.kind {
-		case "Deployment":
-			_, err = apps.Deployments(w.namespace).Create(ctx, w.deployment(), options)
-		case "StatefulSet":
-			_, err = apps.StatefulSets(w.namespace).Create(ctx, w.statefulSet(), options)
-		default:
-			_, err = apps.DaemonSets(w.namespace).Create(ctx, w.daemonSet(), options)
-		}
+	object, err := w.object()
+	if err != nil {
+		return fmt.Errorf("encode %s %s: %w", w.kind, w.name, err)
+	}
+	err = until(ctx, apierrors.IsAlreadyExists, func(ctx context.Context) error {
+		_, err := d.api(w).Create(ctx, object, metav1.CreateOptions{FieldManager: maker})
 		return err
 	})
 	if err != nil {
@@ -113,22 +114,12 @@ func (d *driver) makeWorkload(ctx context.Context, w *workload) error {
 
 // remakeWorkload deletes a workload and makes it again.
 func (d *driver) remakeWorkload(ctx context.Context, random *rand.Rand, w *workload) error {
-	if w.steady {
+	if w.steady || w.kind == gadgetKind { // whose pods the garbage collector would have to delete first
 		return nil
 	}
 	d.count("workload recreated")
-	apps := d.client.AppsV1()
 	options := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
-	err := until(ctx, apierrors.IsNotFound, func(ctx context.Context) error {
-		switch w.kind {
-		case "Deployment":
-			return apps.Deployments(w.namespace).Delete(ctx, w.name, options)
-		case "StatefulSet":
-			return apps.StatefulSets(w.namespace).Delete(ctx, w.name, options)
-		default:
-			return apps.DaemonSets(w.namespace).Delete(ctx, w.name, options)
-		}
-	})
+	err := until(ctx, apierrors.IsNotFound, func(ctx context.Context) error { return d.api(w).Delete(ctx, w.name, options) })
 	if err != nil {
 		return fmt.Errorf("delete %s %s: %w", w.kind, w.name, err)
 	}

@@ -10,12 +10,15 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"kubernetes-deployment-restart-controller/test/soak/model"
 )
 
 const (
+	methodAnnotation    = "com.xing.deployment-restart.method"
 	graceAnnotation     = "com.xing.deployment-restart.grace-period"
 	checksumsAnnotation = "com.xing.deployment-restart.applied-config-checksums"
 	basisAnnotation     = "com.xing.deployment-restart.applied-config-basis"
@@ -63,6 +66,9 @@ type workload struct {
 
 	// ownGrace is a grace period of its own, so long that pods start within it; 0 if it has none.
 	ownGrace time.Duration
+
+	// evicts is for those that restart by eviction. The StatefulSets among them that are steady are OnDelete.
+	evicts bool
 
 	enabled, paused bool
 	held            bool
@@ -181,6 +187,12 @@ func (w *world) newWorkload(random *rand.Rand, i int) *workload {
 	if i%waveEach == 0 {
 		d.wave = 1
 	}
+	switch i % 16 {
+	case 4, 12:
+		d.kind = gadgetKind
+	case 5, 6, 7: // one of each other kind
+		d.evicts = true
+	}
 	for range random.IntN(3) {
 		if c := w.configs[random.IntN(len(w.configs))]; c.namespace == d.namespace {
 			d.read(random, c)
@@ -234,6 +246,9 @@ func (d *workload) meta() metav1.ObjectMeta {
 	}
 	if d.wave != 0 {
 		meta.Annotations[waveAnnotation] = strconv.Itoa(d.wave)
+	}
+	if d.evicts {
+		meta.Annotations[methodAnnotation] = "evict"
 	}
 	if d.ownGrace > 0 {
 		meta.Annotations[graceAnnotation] = d.ownGrace.String()
@@ -289,6 +304,31 @@ func (u *use) addTo(spec *corev1.PodSpec, container *corev1.Container) {
 // remember, about the same from the beginning to the end.
 const historyLimit = 1
 
+// object is the workload as it is to be created.
+func (d *workload) object() (*unstructured.Unstructured, error) {
+	var typed any
+	switch d.kind {
+	case "Deployment":
+		typed = d.deployment()
+	case "StatefulSet":
+		typed = d.statefulSet()
+	case "DaemonSet":
+		typed = d.daemonSet()
+	default:
+		typed = d.gadget()
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+	if err != nil {
+		return nil, err
+	}
+	object := &unstructured.Unstructured{Object: fields}
+	object.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind(d.kind))
+	if d.kind == gadgetKind {
+		object.SetGroupVersionKind(gadgets.GroupVersion().WithKind(d.kind))
+	}
+	return object, nil
+}
+
 func (d *workload) deployment() *appsv1.Deployment {
 	strategy := appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
 	if !d.recreate {
@@ -306,10 +346,14 @@ func (d *workload) deployment() *appsv1.Deployment {
 }
 
 func (d *workload) statefulSet() *appsv1.StatefulSet {
-	return &appsv1.StatefulSet{ObjectMeta: d.meta(), Spec: appsv1.StatefulSetSpec{
+	spec := appsv1.StatefulSetSpec{
 		Replicas: &d.replicas, Selector: d.selector(), Template: d.template(), ServiceName: d.name,
 		RevisionHistoryLimit: new(int32(historyLimit)),
-	}}
+	}
+	if d.evicts && d.steady {
+		spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
+	}
+	return &appsv1.StatefulSet{ObjectMeta: d.meta(), Spec: spec}
 }
 
 func (d *workload) daemonSet() *appsv1.DaemonSet {

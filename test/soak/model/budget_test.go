@@ -31,3 +31,16 @@ func TestTheBudget(t *testing.T) {
 		})
 	}
 }
+
+func TestTheBudgetAllowsForTimesInSeconds(t *testing.T) {
+	for last, want := range map[float64][]string{104.2: nil, 104: {OverBudget}} { // two seconds after the one before are due
+		p := newPlay(Options{Budget: &Budget{Free: 3, Grace: time.Second, Limit: 10 * time.Second}}, usesAll)
+		p.sight.InSeconds = true
+		for i, restart := range []float64{100, 101, 102, 103.1, last} {
+			p.edit(restart-0.1, "a="+strings.Repeat("x", i+1))
+			p.restart(restart, strings.Repeat("x", i+1))
+		}
+		p.rest(200)
+		p.requireRules(t, want...)
+	}
+}

@@ -30,6 +30,10 @@
 //   - Out of bounds: an order of the deployment engine that makes too many pods or
 //     takes away too many available ones; see bounds.go.
 //
+// Some workloads restart by eviction, and of some only the pods show how far a restart is. Of both, the
+// model assumes what excuses most: they still roll while others wait for them, and have become whole where that
+// would end a halt.
+//
 // Order within one object is that of its resource versions; between ReplicaSets and
 // Deployments, too, since they live in one etcd. What happened while nobody could
 // observe, because the API server was away, is not judged. The model is then lenient,

@@ -77,7 +77,7 @@ func (m *Model) judgeHalts(ref WorkloadRef, life []Sight) (found []Violation) {
 		before, s := &life[i-1], &life[i]
 		if s.restartedSince(before) && !s.Listed {
 			for _, h := range m.halts {
-				if h.Version < s.Version && h.Since.Before(s.RestartedAt.Add(-decisionTime)) && m.brings(h, life[:i+1], recorded) && m.isHalted(h, s.RestartedAt) {
+				if h.Version < s.Version && h.Since.Before(s.decidedAt()) && m.brings(h, life[:i+1], recorded) && m.isHalted(h, s.RestartedAt) {
 					found = append(found, Violation{ref, Halted, s.At, fmt.Sprintf(
 						"it restarted for %s %s, which was halted since %s (halt %s)", h.Config.Kind, h.Config.Name, clock(h.Since), h.ID)})
 				}
@@ -114,7 +114,7 @@ func (m *Model) mayRunAfterAll(ref WorkloadRef, from, to time.Time) bool {
 		s := &sights[i]
 		isOver := i+1 < len(sights) && !sights[i+1].At.After(from)
 		hasLasted := s.RestartedAt.After(from) || s.At.Add(recovery).Before(to)
-		if s.Whole && !isOver && s.At.Before(to) && hasLasted {
+		if (s.Whole || s.ByPods) && !isOver && s.At.Before(to) && hasLasted {
 			return true
 		}
 	}

@@ -49,8 +49,15 @@ func TestNobodyRestartsForContentThatIsHalted(t *testing.T) {
 			p.recover(p.neighbor(22, 0), 30, 29)
 			p.restart(40, "second")
 		}, nil},
-		"unless its pods have read it": {nil, nil, func(p *play) { p.live(2, time.Time{}, at(30)); p.restart(40, "second") }, nil},
-		"but for other keys":           {onlyB, []string{"a"}, func(p *play) { p.edit(35, "a=2 b=2"); p.restart(40, "third") }, nil},
+		"unless its pods have read it":                 {nil, nil, func(p *play) { p.live(2, time.Time{}, at(30)); p.restart(40, "second") }, nil},
+		"unless it may be from the second of the halt": {nil, nil, func(p *play) { p.sight.InSeconds = true; p.restart(26.5, "second") }, nil},
+		"even if it is only known to the second":       {nil, nil, func(p *play) { p.sight.InSeconds = true; p.restart(40, "second") }, []string{Halted}},
+		"unless the one that failed is known by its pods": {nil, nil, func(p *play) {
+			p.sight.ByPods = true
+			p.neighbor(22, 0)
+			p.restart(55, "second")
+		}, nil},
+		"but for other keys": {onlyB, []string{"a"}, func(p *play) { p.edit(35, "a=2 b=2"); p.restart(40, "third") }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.uses == nil {

@@ -40,6 +40,14 @@ type Window struct {
 // decisionTime is how long before its timestamp a restart may have been decided.
 const decisionTime = time.Second
 
+// decidedAt returns the earliest time at which a restart may have been decided.
+func (s *Sight) decidedAt() time.Time {
+	if s.InSeconds {
+		return s.RestartedAt.Add(-time.Second - decisionTime)
+	}
+	return s.RestartedAt.Add(-decisionTime)
+}
+
 func (w Window) isClosed(at time.Time) bool {
 	return w.Exists && (at.Before(w.Opens) || !at.Before(w.Closes))
 }

@@ -168,6 +168,16 @@ func TestTheTimeInWhichARestartIsHeldDoesNotCount(t *testing.T) {
 			p.neighbor(25, 1)
 			p.restart(100, "second")
 		}, nil},
+		"for another workload that evicts its pods": {func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.evictor(25, 90)
+			p.restart(155, "second")
+		}, nil},
+		"but the time after its last pod does": {func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.evictor(25, 90)
+			p.restart(180, "second")
+		}, []string{Overlooked}},
 		"but the time after it does": {func(p *play) {
 			p.hold(10, onHold)
 			p.edit(20, "a=2 b=1")
@@ -206,6 +216,18 @@ func TestTheTimeInWhichARestartIsHeldDoesNotCount(t *testing.T) {
 			p.requireRules(t, c.want...)
 		})
 	}
+}
+
+// evictor shows that the app restarts by eviction, and when its pods were replaced, of which the last one takes a second
+// to start.
+func (p *play) evictor(seconds, replaced float64) {
+	p.sight.ByPods = true
+	p.neighbor(seconds, 0)
+	for _, old := range []Pod{{Name: "app-0", Gone: at(seconds + 10)}, {Name: "app-1", Gone: at(replaced)}} {
+		old.Workload, old.Created, old.Started = app, at(1), at(2)
+		p.SeePod(old)
+	}
+	p.SeePod(Pod{Name: "app-2", Workload: app, Created: at(replaced - 1), Started: at(replaced)})
 }
 
 // crowd adds workloads that read the same, and are not enabled.

@@ -40,7 +40,9 @@ type Sight struct {
 	Enabled     bool
 	WantsPods   bool
 	Paused      bool
-	RestartedAt time.Time         // of the timestamp annotation, zero for none
+	RestartedAt time.Time         // zero for never
+	InSeconds   bool              // RestartedAt is the end of the second in which it was; otherwise it is exact
+	ByPods      bool              // only the pods show how far a restart is, and Whole says nothing
 	Record      map[string]string // by the names that the record has for configs
 	Template    string            // anything that differs where pod templates do, the timestamp left out
 	Uses        []Use
@@ -283,10 +285,16 @@ func countRestarts(life []Sight) (count int) {
 
 // Restarts counts the restarts that were seen.
 func (m *Model) Restarts() (count int) {
-	for _, h := range m.workloads {
-		for _, life := range h.lives() {
-			count += countRestarts(life)
-		}
+	for ref := range m.workloads {
+		count += m.RestartsOf(ref)
+	}
+	return count
+}
+
+// RestartsOf counts those of one workload.
+func (m *Model) RestartsOf(ref WorkloadRef) (count int) {
+	for _, life := range m.history(ref).lives() {
+		count += countRestarts(life)
 	}
 	return count
 }

@@ -110,7 +110,10 @@ func (r *replay) judgeBudget(s *Sight) []Violation {
 		return nil
 	}
 	early := r.row.add(*r.options.Budget, s.RestartedAt)
-	if early == 0 {
+	if s.InSeconds {
+		early -= time.Second
+	}
+	if early <= 0 {
 		return nil
 	}
 	return []Violation{{s.Workload, OverBudget, s.At, fmt.Sprintf(

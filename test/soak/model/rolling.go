@@ -28,8 +28,9 @@ type roll struct {
 	wave     int
 	uses     []Use
 	at       time.Time // when it was seen
+	byPods   bool      // so that the versions do not tell when it ended
 	from, to uint64
-	span     // in time, until the deadline at most
+	span     // in time, until the deadline at most if the status shows how far it is
 }
 
 func (r *roll) includes(other *roll) bool {
@@ -48,8 +49,11 @@ func (m *Model) rollsOf(ref WorkloadRef, life []Sight, end time.Time) (rolls []r
 		if !s.restartedSince(&life[i-1]) || s.Listed || !s.isRolling(s) {
 			continue
 		}
-		r := roll{workload: ref, wave: s.Wave, uses: s.Uses, at: s.At, from: s.Version, to: ^uint64(0),
+		r := roll{workload: ref, wave: s.Wave, uses: s.Uses, at: s.At, byPods: s.ByPods, from: s.Version, to: ^uint64(0),
 			span: span{s.RestartedAt, s.RestartedAt.Add(m.options.Gate.Deadline)}}
+		if s.ByPods {
+			r.span.to = m.history(ref).replacedBy(s.RestartedAt)
+		}
 		if !end.IsZero() {
 			r.span = r.span.and(span{r.span.from, end})
 		}
@@ -61,7 +65,7 @@ func (m *Model) rollsOf(ref WorkloadRef, life []Sight, end time.Time) (rolls []r
 
 // endIn ends a restart with what comes after it.
 func (r *roll) endIn(sights []Sight) {
-	over := slices.IndexFunc(sights, func(later Sight) bool { return later.Listed || !sights[0].isRolling(&later) })
+	over := slices.IndexFunc(sights, func(later Sight) bool { return later.Listed && !r.byPods || !sights[0].isRolling(&later) })
 	if over < 0 {
 		return
 	}
@@ -75,6 +79,28 @@ func (r *roll) endIn(sights []Sight) {
 func (s *Sight) isRolling(later *Sight) bool {
 	return !later.Whole && later.Enabled && later.canRoll() && later.RestartedAt.Equal(s.RestartedAt) && later.Template == s.Template
 }
+
+// replacedBy returns when all pods were gone that had been created before a restart, and the last pod started that
+// had been created until then; the end of time if some are still there.
+func (h *history) replacedBy(restarted time.Time) (last time.Time) {
+	for _, pod := range h.pods {
+		if pod.Created.Before(restarted) {
+			if pod.Gone.IsZero() {
+				return endOfTime
+			}
+			last = later(last, pod.Gone)
+		}
+	}
+	for _, pod := range h.pods {
+		if pod.Created.Before(last) {
+			last = later(last, pod.readUntil())
+		}
+	}
+	return later(last, restarted)
+}
+
+// endOfTime is later than everything that a soak sees.
+var endOfTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // allRolls returns the restarts of all workloads that rolled, in order.
 func (m *Model) allRolls() (rolls []roll) {
@@ -100,7 +126,8 @@ func (m *Model) rollsFor(config ConfigRef, not WorkloadRef) (found []span) {
 }
 
 // judgeRolls finds restarts that began while as many others rolled as may, or while an earlier wave did.
-// What was not observed does not count.
+// What was not observed does not count, nor do others that only their pods show, since nobody knows when the
+// controllers have counted them.
 func (m *Model) judgeRolls() (found []Violation) {
 	if m.options.Gate.Limit == 0 {
 		return nil
@@ -119,7 +146,9 @@ func (m *Model) judgeRolls() (found []Violation) {
 				break
 			}
 		}
-		open = append(open, r)
+		if !r.byPods {
+			open = append(open, r)
+		}
 	}
 	return found
 }

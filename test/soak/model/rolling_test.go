@@ -124,3 +124,13 @@ func TestALaterWaveBeginsOnceTheOthersRun(t *testing.T) {
 		})
 	}
 }
+
+// The controllers may have counted the pods of one that they judge by its pods before others can see them.
+func TestOneThatIsKnownByItsPodsKeepsNobodyFromRestarting(t *testing.T) {
+	f := newFleet(4)
+	f.change(0, 10, func(s *Sight) { s.ByPods = true })
+	for i := range 4 {
+		f.restartOf(i, 22+float64(i)/10)
+	}
+	f.requireRules(t)
+}
