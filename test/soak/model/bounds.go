@@ -45,7 +45,10 @@ func (s SetSight) known(at time.Time) int {
 }
 
 // SeeSet takes in a ReplicaSet.
-func (m *Model) SeeSet(s SetSight) { m.sets[s.Deployment] = append(m.sets[s.Deployment], s) }
+func (m *Model) SeeSet(s SetSight) {
+	m.sets[s.Deployment] = append(m.sets[s.Deployment], s)
+	m.timeline.see(s.Version, s.At, s.Listed)
+}
 
 // gap is a span of resource versions of which something was not observed.
 type gap struct{ from, to uint64 }
@@ -79,7 +82,7 @@ func (m *Model) judgeBounds(ref WorkloadRef, life []Sight) (found []Violation) {
 		for ; next < len(life) && life[next].Version < sets[i].Version; next++ {
 			r.observe(life[next].Rollout)
 		}
-		what := r.order(sets[i])
+		what := r.order(sets[i], m.timeline.before(sets[i].Version, sets[i].At))
 		if what != "" && !sets[i].Listed && !m.isBlind(sets[i].Version) {
 			found = append(found, Violation{ref, OutOfBounds, sets[i].At, what})
 		}
@@ -101,12 +104,12 @@ func (r *rolling) observe(spec Rollout) {
 	r.specs = slices.DeleteFunc(r.specs, func(s Rollout) bool { return s.Generation < spec.Observed })
 }
 
-// order takes in a ReplicaSet and returns what is wrong with it.
-func (r *rolling) order(s SetSight) string {
+// order takes in a ReplicaSet, which may have been written since a time, and returns what is wrong with it.
+func (r *rolling) order(s SetSight, since time.Time) string {
 	before, known := r.sets[s.Name]
 	// The engine may know what is so, or what was so shortly before.
 	present := func(other SetSight) int { return other.Available }
-	former := func(other SetSight) int { return other.known(s.At) }
+	former := func(other SetSight) int { return other.known(since) }
 	total, available := r.count(present)
 	_, formerly := r.count(former)
 	if s.lost, s.lostAt = before.lost, before.lostAt; s.Available < before.Available {

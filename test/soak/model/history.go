@@ -96,6 +96,7 @@ type Model struct {
 	gaps      []gap
 	watched   []span
 	terms     map[ConfigRef][]TermsEdit
+	timeline  timeline
 	halts     map[string]*halt // by their ids
 	resumes   map[string]Resume
 	rolls     []roll
@@ -132,6 +133,7 @@ func (m *Model) Configure(e Edit) { m.configs[e.Config] = append(m.configs[e.Con
 // See takes in a workload. Sights of one name must come in order; of one workload those
 // that come too late are ignored.
 func (m *Model) See(s Sight) {
+	m.timeline.see(s.Version, s.At, s.Listed)
 	h := m.history(s.Workload)
 	if n := len(h.sights); n > 0 && h.sights[n-1].UID == s.UID && (h.sights[n-1].Version >= s.Version || h.sights[n-1].says(&s)) {
 		return
