@@ -38,9 +38,11 @@ const OnlyLeader = "Only the leader of the controller knows what the record says
 
 // Report is what a program reads, and what [Report.Print] prints.
 type Report struct {
-	Namespace  string        `json:"namespace"`
-	Workload   string        `json:"workload"`
-	Conclusion string        `json:"conclusion"`
+	Namespace string `json:"namespace"`
+	Workload  string `json:"workload"`
+	// Conclusion is for people. Timeless is the same without ages, such as 3m ago.
+	Conclusion string        `json:"-"`
+	Timeless   string        `json:"conclusion"`
 	Enabled    bool          `json:"enabled"`
 	Pods       string        `json:"pods"`
 	Last       *Restart      `json:"lastRestart,omitempty"`
@@ -106,10 +108,10 @@ func Explain(in *Input) Report {
 		r.Events = []facts.Event{}
 	}
 	if r.Leader = in.Leader; r.Leader == nil {
-		r.Conclusion = in.conclusion()
+		r.Conclusion, r.Timeless = in.conclusion(in.Now), in.conclusion(time.Time{})
 		return r
 	}
-	r.Conclusion, r.OnlyLeader = r.Leader.conclusion(in.name(), in.Now), ""
+	r.Conclusion, r.Timeless, r.OnlyLeader = r.Leader.conclusion(in.name(), in.Now), r.Leader.conclusion(in.name(), time.Time{}), ""
 	return r
 }
 
@@ -317,8 +319,8 @@ func (in *Input) name() string {
 	return fmt.Sprintf("%s in %s", in.Workload.Name(), in.Workload.Ref.Namespace)
 }
 
-// conclusion says in one sentence what is the case, as far as the cluster shows.
-func (in *Input) conclusion() string {
+// conclusion says in one sentence what is the case, as far as the cluster shows; without ages if the time is zero.
+func (in *Input) conclusion(now time.Time) string {
 	w := &in.Workload
 	name := in.name()
 	switch {
@@ -344,9 +346,9 @@ func (in *Input) conclusion() string {
 	case decision.Outcome == catalog.AskPods, decision.Outcome == catalog.AskConfigs:
 		return fmt.Sprintf("%s: the record alone does not decide, and the controller looks at the start times of the pods (%s).", name, decision.Reason)
 	case restarted != "" && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
-		return fmt.Sprintf("%s is rolling, or cannot: it was restarted at %s, and not all of its pods run.", name, ago(restarted, in.Now))
+		return fmt.Sprintf("%s is rolling, or cannot: it was restarted at %s, and not all of its pods run.", name, ago(restarted, now))
 	case w.Evict > 0 && w.Method() == catalog.ByEviction:
-		return fmt.Sprintf("%s was restarted by eviction at %s; pods that were created before may be left.", name, ago(restarted, in.Now))
+		return fmt.Sprintf("%s was restarted by eviction at %s; pods that were created before may be left.", name, ago(restarted, now))
 	}
 	if w.Applied.Checksums == nil {
 		return name + " has no record yet; the controller makes one after the grace period, if it runs and watches the namespace."

@@ -14,6 +14,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/explain"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 var (
@@ -109,6 +110,22 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 	} {
 		if got := explain.Explain(input(adjust...)).Conclusion; !strings.Contains(got, want) || !strings.HasPrefix(got, "deployment/web in shop ") || !strings.HasSuffix(got, ".") {
 			t.Errorf("the conclusion is %q, want %q", got, want)
+		}
+	}
+}
+
+func TestTheConclusionForProgramsHasTimesWithoutAges(t *testing.T) {
+	rolling := input(func(in *explain.Input) {
+		in.Workload.Timestamp, in.Workload.Rollout.Available = "2026-11-20T11:00:00Z", 1
+	})
+	due := asked(status.Workload{Decision: status.Decision{Outcome: "restart"}, Gate: &status.Answer{MayBegin: true}, Change: &status.Change{Due: now.Add(time.Minute)}})
+	for want, in := range map[string]*explain.Input{
+		"deployment/web in shop is rolling, or cannot: it was restarted at 2026-11-20T11:00:00Z, and not all of its pods run.": rolling,
+		"deployment/web in shop restarts when its grace period ends, at 2026-11-20T12:01:00Z.":                                 due,
+	} {
+		encoded, err := json.Marshal(explain.Explain(in))
+		if err != nil || !strings.Contains(string(encoded), `"conclusion":"`+want+`"`) {
+			t.Errorf("%s, %v, want %s", encoded, err, want)
 		}
 	}
 }

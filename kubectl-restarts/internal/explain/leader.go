@@ -19,7 +19,7 @@ type FromLeader struct {
 	*status.Workload
 }
 
-// conclusion says in one sentence what the leader decides.
+// conclusion says in one sentence what the leader decides; without ages if the time is zero.
 func (l *FromLeader) conclusion(workload string, now time.Time) string {
 	switch {
 	case l.Decision.Outcome == "restart":
@@ -96,7 +96,7 @@ func waitsFor(a *status.Answer, now time.Time) string {
 }
 
 func when(at, now time.Time) string {
-	if !at.After(now) {
+	if now.IsZero() || !at.After(now) {
 		return "at " + at.Format(time.RFC3339)
 	}
 	return fmt.Sprintf("at %s (in %s)", at.Format(time.RFC3339), facts.Age(at.Sub(now)))

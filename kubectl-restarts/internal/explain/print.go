@@ -75,7 +75,7 @@ func (r *Report) Print(w io.Writer) error {
 // ago shows the timestamp of a restart, which anyone who may write the workload can choose.
 func ago(timestamp string, now time.Time) string {
 	at, err := time.Parse(time.RFC3339Nano, timestamp)
-	if err != nil || at.After(now) {
+	if err != nil || at.After(now) { // such as after a zero time
 		return timestamp
 	}
 	return fmt.Sprintf("%s (%s ago)", at.UTC().Format(time.RFC3339), facts.Age(now.Sub(at)))
