@@ -65,7 +65,7 @@ func Decide(view View) Decision {
 	case w.Applied.Reverted != nil:
 		return decision.with(AskPods, "a restart was reverted, and pods from before it may still run")
 	case !w.Applied.Trusted:
-		if !view.mayBeMissed(sights, anyConfig) {
+		if len(candidates(&view, sights, anyConfig)) == 0 && !view.hasRotated() {
 			return decision.recorded(w, reasonUnchanged(w))
 		}
 		return decision.with(AskPods, "a config changed, and no record shows whether the pods have read it")
@@ -78,8 +78,10 @@ func Decide(view View) Decision {
 	case len(causes) > 0:
 		decision.nameCauses(causes)
 		return decision.with(Restart, "the content differs from the record")
-	case view.mayBeMissed(sights, appeared(w)):
-		return decision.with(AskPods, "a config appeared that containers can start without, or changed since it appeared, or files were rotated")
+	case len(candidates(&view, sights, appeared(w))) > 0:
+		return decision.with(AskPods, "a config appeared that containers can start without, or changed since it appeared")
+	case view.hasRotated():
+		return decision.with(AskPods, "files were rotated in some pods of the namespace")
 	case len(spans) > 0:
 		return decision.with(AskPods, "the content is back to what is recorded, but pods may have read different content in between")
 	case w.changedMethod():
@@ -88,11 +90,6 @@ func Decide(view View) Decision {
 		return decision.with(Keep, reasonLacking)
 	}
 	return decision.recorded(w, reasonUpToDate(w))
-}
-
-// mayBeMissed reports whether containers may have missed something: an edit of a config that matters, or a rotation.
-func (v *View) mayBeMissed(sights []sight, matters func(ConfigRef) bool) bool {
-	return len(candidates(v, sights, matters)) > 0 || v.hasRotated()
 }
 
 // DecideByPods decides about a workload for which [Decide] returned [AskPods]. The pods must be
