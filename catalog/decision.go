@@ -65,7 +65,7 @@ func Decide(view View) Decision {
 	case w.Applied.Reverted != nil:
 		return decision.with(AskPods, "a restart was reverted, and pods from before it may still run")
 	case !w.Applied.Trusted:
-		if len(candidates(&view, sights, anyConfig)) == 0 && !view.hasRotated() {
+		if !view.mayBeMissed(sights) {
 			return decision.recorded(w, reasonUnchanged(w))
 		}
 		return decision.with(AskPods, "a config changed, and no record shows whether the pods have read it")
@@ -90,6 +90,11 @@ func Decide(view View) Decision {
 		return decision.with(Keep, reasonLacking)
 	}
 	return decision.recorded(w, reasonUpToDate(w))
+}
+
+// mayBeMissed reports whether containers may have missed something: an edit of any config, or a rotation.
+func (v *View) mayBeMissed(sights []sight) bool {
+	return len(candidates(v, sights, anyConfig)) > 0 || v.hasRotated()
 }
 
 // DecideByPods decides about a workload for which [Decide] returned [AskPods]. The pods must be
