@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // tenKiB is the content of a config of 10 KiB in ten keys.
@@ -148,5 +149,33 @@ func BenchmarkUnderstandADeployment(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// The pods of one class were all rotated, and none of them is the workload's.
+func BenchmarkDecideOnAClassOf10000RotatedPods(b *testing.B) {
+	s := begin(deployment(mounts(corev1.VolumeMount{Name: "v"}), volumeOfClass("db")))
+	s.catalog.SetKey(testKey)
+	var before []Mount
+	for i := range 10_000 {
+		before = append(before, mountIn(types.UID(fmt.Sprint("pod-", i)), "v1"))
+	}
+	s.listMounts(1, before...)
+	s.catalog.ObserveWorkload(s.reduced())
+	s.recorded(2)
+	for i := range before {
+		s.mounted(mountIn(before[i].Pod, "v2"), 3)
+	}
+	pods := []Pod{{UID: "own", Created: noon, Started: []Start{{Container: "main", At: noon}}}}
+	ref := s.reduced().Ref
+	b.ReportAllocs()
+	for b.Loop() {
+		view, _ := s.catalog.View(ref)
+		if d := Decide(view); d.Outcome != AskPods {
+			b.Fatal(d)
+		}
+		if d := DecideByPods(view, pods); d.Outcome == Restart {
+			b.Fatal(d)
+		}
 	}
 }
