@@ -207,7 +207,13 @@ func (s *scene) requireFixToReachTheBrokenReaderFirst() {
 
 func TestAnEditOfAnotherKeyIsNotHaltedAndAPersonCanResume(t *testing.T) {
 	s := newSceneApart(t)
-	r := s.runReaders(3)
+	s.startGradually()
+	s.make(settings, set("used", "v1"), set("other", "v1"))
+	var apps []workload
+	for i := range 3 { // none of them reads the other key: the one that has failed would restart for it, and run
+		apps = append(apps, s.run(fmt.Sprintf("app-%02d", i), podOf(envKey(settings, "used"))))
+	}
+	r := s.readersOf(apps...)
 	bystander := s.run("bystander", podOf(envKey(settings, "other")))
 	before := s.started(bystander)
 	s.awaitRollout(bystander)
