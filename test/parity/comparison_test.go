@@ -97,3 +97,20 @@ func TestOnlyTimesAreLeftOutOfKubectlsWords(t *testing.T) {
 		t.Errorf("too much is left out: %s", one)
 	}
 }
+
+func TestTheStepsOfAScalingAreJoined(t *testing.T) {
+	t.Parallel()
+	said := func(messages ...string) *snapshot {
+		s := &snapshot{}
+		for _, message := range messages {
+			s.Events = append(s.Events, event{Deployment: "web", Message: message})
+		}
+		return s
+	}
+	down, up := "Scaled down replica set web-1 from ", "Scaled up replica set web-2 from "
+	got, want := said(up+"0 to 10", down+"10 to 9", up+"0 to 1", down+"9 to 7", up+"1 to 3", "other"), said(up+"0 to 10", down+"10 to 7", up+"0 to 3", "other")
+	got.joinScalings()
+	if difference := differenceOf(got, want); difference != "" {
+		t.Error(difference)
+	}
+}

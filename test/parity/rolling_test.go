@@ -2,8 +2,8 @@ package parity
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
-	"strings"
 )
 
 // How a rolling update goes, step by step.
@@ -81,15 +81,7 @@ var rollingScenarios = []scenario{
 		web.await(complete)
 		web.fail("i:1", 1)
 		web.await(available(9))
-		s.meant("one write and one Event for one ReplicaSet", func(oracle *snapshot) {
-			for i, e := range oracle.Events {
-				if name, found := strings.CutSuffix(e.Message, " from 10 to 9"); found && i+1 < len(oracle.Events) {
-					oracle.Events[i].Message = name + " from 10 to 7"
-					oracle.Events = slices.Delete(oracle.Events, i+1, i+2)
-					return
-				}
-			}
-		})
+		s.meant("one write and one Event for each ReplicaSet", (*snapshot).joinScalings)
 		web.roll(image("i:2"), held)
 		web.await(sizes(are{"i:1": 7, "i:2": 3}))
 		web.checkpoint("as far as it goes")
@@ -170,4 +162,28 @@ func surgeScenarios() []scenario {
 		}})
 	}
 	return all
+}
+
+// scaling is the message of an Event about a ReplicaSet that grew or shrank.
+var scaling = regexp.MustCompile(`^(Scaled (?:up|down) replica set \S+ from )(\d+) to (\d+)$`)
+
+// joinScalings makes one Event of those that together tell how a ReplicaSet grew, or shrank: "from
+// 10 to 9" and "from 9 to 7" become "from 10 to 7". In how many steps the original goes depends on
+// whether its second write in a sync meets a status that was written after the first one.
+func (s *snapshot) joinScalings() {
+	var joined []event
+	for _, e := range s.Events {
+		step := scaling.FindStringSubmatch(e.Message)
+		before := slices.IndexFunc(joined, func(earlier event) bool {
+			first := scaling.FindStringSubmatch(earlier.Message)
+			return step != nil && first != nil && earlier.Deployment == e.Deployment && first[1] == step[1] && first[3] == step[2]
+		})
+		if before == -1 {
+			joined = append(joined, e)
+			continue
+		}
+		first := scaling.FindStringSubmatch(joined[before].Message)
+		joined[before].Message = first[1] + first[2] + " to " + step[3]
+	}
+	s.Events = joined
 }
