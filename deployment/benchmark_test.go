@@ -2,6 +2,8 @@ package deployment
 
 import (
 	"fmt"
+	"maps"
+	"runtime"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -80,7 +82,8 @@ func BenchmarkTheStatusOf50RolloutsWith(b *testing.B) {
 				e.caches.deployments.feed("").Observe(packDeployment(d))
 				for j := range maxShownSets {
 					rs := set(fmt.Sprint("v", j), 1, 1)
-					rs.Name, rs.Controller, rs.Annotations = fmt.Sprint(d.Name, "-", j), d.UID, chosen
+					rs.Name, rs.Controller = fmt.Sprint(d.Name, "-", j), d.UID
+					rs.SetAnnotations(chosen)
 					sets.Observe(packReplicaSet(rs))
 				}
 			}
@@ -91,5 +94,63 @@ func BenchmarkTheStatusOf50RolloutsWith(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// chosenBy returns labels or annotations as an author may choose them.
+func chosenBy(count int) map[string]string {
+	chosen := map[string]string{"app": "web"}
+	for i := range count {
+		chosen[fmt.Sprint("a", i)] = ""
+	}
+	return chosen
+}
+
+// ofOneDeployment returns caches with a Deployment and its ReplicaSets, all of which have that many labels and annotations.
+func ofOneDeployment(sets, chosen int) (*caches, *rollout.Deployment) {
+	c, labels := crowd(0), chosenBy(chosen)
+	d := web(3, "v0", annotated(labels))
+	c.deployments.feed("").Observe(packDeployment(d))
+	for i := range sets {
+		rs := set(fmt.Sprint("v", i), 0, 0)
+		all := maps.Clone(labels)
+		all[rollout.RevisionAnnotation] = fmt.Sprint(i + 1)
+		rs.SetAnnotations(all)
+		rs.SetLabels(labels)
+		c.replicaSets.feed("").Observe(packReplicaSet(rs))
+	}
+	return c, d
+}
+
+// Each ReplicaSet has as many annotations as the API server allows, or none.
+func BenchmarkAPlanFor1000ReplicaSetsWith(b *testing.B) {
+	for _, chosen := range []int{0, 20_000} {
+		b.Run(fmt.Sprint(chosen, " labels and annotations"), func(b *testing.B) {
+			c, d := ofOneDeployment(1000, chosen)
+			b.ReportAllocs()
+			for b.Loop() {
+				if state := c.observe(c.deployments.get(d.Key()), writeHistory{}, now); len(state.ReplicaSets) != 1000 {
+					b.Fatal(len(state.ReplicaSets))
+				} else {
+					rollout.Plan(state)
+				}
+			}
+		})
+	}
+}
+
+func TestAPlanUnpacksWhatAnAuthorChoseOnlyOnce(t *testing.T) {
+	const chosen = 1000
+	bytes := func(sets, chosen int) uint64 {
+		c, d := ofOneDeployment(sets, chosen)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		rollout.Plan(c.observe(c.deployments.get(d.Key()), writeHistory{}, now))
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	one, many := bytes(1, chosen)-bytes(1, 0), bytes(50, chosen)-bytes(50, 0)
+	if many > 2*one {
+		t.Errorf("%d bytes for the labels and annotations of 50 ReplicaSets, %d for those of one", many, one)
 	}
 }

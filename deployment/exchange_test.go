@@ -88,7 +88,8 @@ func BenchmarkAReplicaSetOf60000Labels(b *testing.B) {
 		labels[fmt.Sprintf("%05x", i)] = "value"
 	}
 	c := newCache(packReplicaSet, groupsOfReplicaSet, func(_, _ *rollout.ReplicaSet) {})
-	rs := &rollout.ReplicaSet{Meta: rollout.Meta{Namespace: "ns", Name: "web-1", UID: "1", ResourceVersion: "5"}, Labels: labels}
+	rs := &rollout.ReplicaSet{Meta: rollout.Meta{Namespace: "ns", Name: "web-1", UID: "1", ResourceVersion: "5"}}
+	rs.SetLabels(labels)
 	packed := packReplicaSet(rs)
 	b.Run("taken in", func(b *testing.B) {
 		for b.Loop() {

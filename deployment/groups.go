@@ -104,14 +104,21 @@ func groupsOfReplicaSet(rs *rollout.ReplicaSet) []digest.Digest {
 		return []digest.Digest{controlledBy(rs.Namespace, rs.Controller)}
 	case rs.Deleting:
 		return nil
-	case len(rs.Labels) > maxPairs:
+	case numberOfLabels(rs) > maxPairs:
 		return []digest.Digest{orphansIn(rs.Namespace), manifoldOrphansIn(rs.Namespace)}
 	}
 	groups := []digest.Digest{orphansIn(rs.Namespace)}
-	for key, value := range rs.Labels {
+	for key, value := range rs.AllLabels() {
 		groups = append(groups, orphansWith(rs.Namespace, key, value))
 	}
 	return groups
+}
+
+func numberOfLabels(rs *rollout.ReplicaSet) int {
+	if rs.Hash == nil {
+		return rs.Labels.Len()
+	}
+	return rs.Labels.Len() + 1
 }
 
 // replicaSetsOf returns the ReplicaSets that a Deployment controls.
@@ -136,11 +143,11 @@ func (c *caches) orphansFor(d *rollout.Deployment) []*rollout.ReplicaSet {
 // adoptersOf returns the Deployments that may select a ReplicaSet. Each of them is in exactly one
 // of the groups.
 func (c *caches) adoptersOf(rs *rollout.ReplicaSet) []types.NamespacedName {
-	if len(rs.Labels) > maxWakingLabels {
+	if numberOfLabels(rs) > maxWakingLabels {
 		return nil
 	}
 	groups := []digest.Digest{adoptersIn(rs.Namespace)}
-	for key, value := range rs.Labels {
+	for key, value := range rs.AllLabels() {
 		groups = append(groups, adoptersOf(rs.Namespace, key, value))
 	}
 	return c.deployments.keys(maxAdopters, groups...)

@@ -19,7 +19,8 @@ import (
 // orphan is a ReplicaSet of nobody with these labels.
 func orphan(name string, labels map[string]string) *rollout.ReplicaSet {
 	return set("v1", 0, 0, func(rs *rollout.ReplicaSet) {
-		rs.Name, rs.UID, rs.Labels, rs.Controller, rs.ControllerName = name, types.UID("uid-of-"+name), labels, "", ""
+		rs.Name, rs.UID, rs.Controller, rs.ControllerName = name, types.UID("uid-of-"+name), "", ""
+		rs.SetLabels(labels)
 	})
 }
 
@@ -110,7 +111,7 @@ func TestOrphansAndTheirAdoptersFindEachOther(t *testing.T) {
 			}
 			for _, d := range deployments {
 				if d.Selects(rs) && !slices.Contains(found, d.Key()) {
-					t.Fatalf("%s with %v finds %v, want %s, too", rs.Name, slices.Sorted(maps.Keys(rs.Labels)), found, d.Name)
+					t.Fatalf("%s with %v finds %v, want %s, too", rs.Name, slices.Sorted(maps.Keys(rs.AllLabels())), found, d.Name)
 				}
 			}
 		}
@@ -144,9 +145,9 @@ func TestAnOrphanThatChangesWakesOnlyDeploymentsThatCouldNotAdoptItBefore(t *tes
 	labels = maps.Clone(labels)
 	labels["one more"] = ""
 	overladen := orphan("overladen", labels)
-	resized := orphan("free", other.Labels)
+	resized := orphan("free", other.AllLabels())
 	resized.Replicas = 7
-	dying := orphan("dying", free.Labels)
+	dying := orphan("dying", free.AllLabels())
 	dying.Deleting = true
 	for _, step := range []struct {
 		what          string
@@ -172,7 +173,8 @@ func TestAReplicaSetOfAnotherNamespaceHasNoPartInAPlan(t *testing.T) {
 	pretended := func(name string, replicas int64, annotations map[string]string) *rollout.ReplicaSet {
 		rs := set("v9", replicas, replicas)
 		rs.Namespace, rs.Name, rs.UID, rs.Controller = "another", name, types.UID(name), web(3, "v2").UID
-		rs.Labels, rs.Annotations = map[string]string{"app": "web"}, annotations
+		rs.SetLabels(map[string]string{"app": "web"})
+		rs.SetAnnotations(annotations)
 		return rs
 	}
 	plan := func(d *rollout.Deployment, sets ...*rollout.ReplicaSet) []rollout.Action {

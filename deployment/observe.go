@@ -2,7 +2,6 @@ package deployment
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -133,10 +132,14 @@ func (e *Engine) onReplicaSet(before, after *rollout.ReplicaSet) {
 	case after == nil:
 	case after.Controller != "":
 		e.wakeController(after)
-	case after.Deleting, before != nil && before.Controller == "" && maps.Equal(before.Labels, after.Labels):
+	case after.Deleting, before != nil && before.Controller == "" && hasSameLabels(before, after):
 	default:
 		e.wakeAdopters(after)
 	}
+}
+
+func hasSameLabels(a, b *rollout.ReplicaSet) bool {
+	return a.Labels == b.Labels && (a.Hash == nil) == (b.Hash == nil) && (a.Hash == nil || *a.Hash == *b.Hash)
 }
 
 func (e *Engine) wakeController(rs *rollout.ReplicaSet) {

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/brief"
-	"kubernetes-deployment-restart-controller/deployment/digest"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 	"kubernetes-deployment-restart-controller/status"
 )
@@ -39,10 +38,7 @@ func (e *Engine) rollout(key types.NamespacedName) status.Rollout {
 		return shown // it has just been deleted
 	}
 	d := cached.packed.outline()
-	var sets []*rollout.ReplicaSet
-	for _, member := range e.caches.replicaSets.members(maxShownSets, []digest.Digest{controlledBy(d.Namespace, d.UID)}) {
-		sets = append(sets, member.packed.outline())
-	}
+	sets := e.caches.replicaSets.find(maxShownSets, controlledBy(d.Namespace, d.UID))
 	present := d.NewReplicaSet(sets)
 	for _, rs := range sets {
 		if rs == present {

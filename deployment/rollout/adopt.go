@@ -18,25 +18,40 @@ func claim(s *State) []Action {
 	if d.Deleting {
 		return nil
 	}
-	selects := d.selector()
-	isForeign := func(rs *ReplicaSet) bool { return !selects(rs) }
+	ours, orphans := d.selected(s.ReplicaSets), d.selected(s.Orphans)
 	var actions []Action
-	for _, rs := range oldestFirst(s.ReplicaSets, isForeign) {
+	for _, rs := range oldestFirst(s.ReplicaSets, func(rs *ReplicaSet) bool { return !ours[rs] }) {
 		actions = append(actions, ReleaseReplicaSet{Target: rs.Meta})
 	}
-	isOwn := func(rs *ReplicaSet) bool { return !rs.Deleting && selects(rs) }
-	for _, rs := range oldestFirst(s.Orphans, isOwn) {
+	for _, rs := range oldestFirst(s.Orphans, func(rs *ReplicaSet) bool { return !rs.Deleting && orphans[rs] }) {
 		actions = append(actions, AdoptReplicaSet{Target: rs.Meta})
 	}
 	return actions[:min(len(actions), maxBatch)]
 }
 
 // Selects reports whether the Deployment selects a ReplicaSet.
-func (d *Deployment) Selects(rs *ReplicaSet) bool { return d.selector()(rs) }
+func (d *Deployment) Selects(rs *ReplicaSet) bool { return d.selected([]*ReplicaSet{rs})[rs] }
 
-// selector returns a function that reports whether the Deployment selects a ReplicaSet. Its
-// cost grows with the size of the selector, so each plan makes it only once.
-func (d *Deployment) selector() func(*ReplicaSet) bool {
+// selected returns those of the ReplicaSets that the Deployment selects. The ReplicaSets of one
+// Deployment mostly have the same labels, apart from the hash: these are unpacked only once.
+func (d *Deployment) selected(sets []*ReplicaSet) map[*ReplicaSet]bool {
 	matcher, _ := matcherOf(d.Selector) // an Event reports an invalid selector
-	return func(rs *ReplicaSet) bool { return matcher.Matches(labels.Set(rs.Labels)) }
+	alike := map[Pairs][]*ReplicaSet{}
+	for _, rs := range sets {
+		alike[rs.Labels] = append(alike[rs.Labels], rs)
+	}
+	selected := make(map[*ReplicaSet]bool, len(sets))
+	for shared, group := range alike {
+		all := labels.Set(shared.Map(1))
+		for _, rs := range group {
+			delete(all, HashLabel)
+			if rs.Hash != nil {
+				all[HashLabel] = *rs.Hash
+			}
+			if matcher.Matches(all) {
+				selected[rs] = true
+			}
+		}
+	}
+	return selected
 }

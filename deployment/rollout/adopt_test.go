@@ -10,7 +10,7 @@ import (
 
 func TestADeploymentClaimsWhatItSelects(t *testing.T) {
 	orphan := func(rs *ReplicaSet) { rs.Controller, rs.ControllerName = "", "" }
-	stranger := func(rs *ReplicaSet) { rs.Labels = map[string]string{"app": "api"} }
+	stranger := func(rs *ReplicaSet) { rs.SetLabels(map[string]string{"app": "api"}) }
 	dying := func(rs *ReplicaSet) { rs.Deleting = true }
 	deleting := func(d *appsv1.Deployment) { d.DeletionTimestamp = &metav1.Time{Time: noon} }
 	for name, test := range map[string]struct {
@@ -49,7 +49,7 @@ func TestAClaimComesAlone(t *testing.T) {
 // Thousands of ReplicaSets are dealt with a hundred at a time.
 func TestAPlanClaimsAndDeletesAHundredAtMost(t *testing.T) {
 	orphan := func(rs *ReplicaSet) { rs.Controller, rs.ControllerName = "", "" }
-	stranger := func(rs *ReplicaSet) { rs.Labels = map[string]string{"app": "api"} }
+	stranger := func(rs *ReplicaSet) { rs.SetLabels(map[string]string{"app": "api"}) }
 	adopting := stateOf(web(3, "v999"))
 	adopting.Orphans = finished(250, orphan)
 	releasing := stateOf(web(3, "v999"), finished(250, stranger)...)
@@ -60,4 +60,25 @@ func TestAPlanClaimsAndDeletesAHundredAtMost(t *testing.T) {
 			t.Errorf("%d to %s, from %s", len(orders), name, orders[0])
 		}
 	}
+}
+
+func TestASelectorMayNameTheHash(t *testing.T) {
+	hashed := func(hash map[string]string) func(*ReplicaSet) {
+		return func(rs *ReplicaSet) {
+			hash["app"] = "web"
+			rs.SetLabels(hash)
+		}
+	}
+	d := web(3, "v1", func(d *appsv1.Deployment) {
+		d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: HashLabel, Operator: metav1.LabelSelectorOpNotIn, Values: []string{"5d"}}}
+	})
+	sets := []*ReplicaSet{
+		set("v1", 0, 0, hashed(map[string]string{HashLabel: "6e"})), set("v2", 0, 0, hashed(map[string]string{HashLabel: "5d"})),
+		set("v3", 0, 0, hashed(map[string]string{})), set("v4", 0, 0, hashed(map[string]string{HashLabel: ""})),
+	}
+	selected := d.selected(sets)
+	expect(t, "selected", []bool{true, false, true, true}, []bool{selected[sets[0]], selected[sets[1]], selected[sets[2]], selected[sets[3]]})
+	d.Selector.MatchExpressions[0].Operator, d.Selector.MatchExpressions[0].Values = metav1.LabelSelectorOpExists, nil
+	selected = d.selected(sets)
+	expect(t, "selected by a hash at all", []bool{true, true, false, true}, []bool{selected[sets[0]], selected[sets[1]], selected[sets[2]], selected[sets[3]]})
 }

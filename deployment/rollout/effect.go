@@ -19,7 +19,7 @@ func (a *UpdateReplicaSet) MissingIn(after *ReplicaSet) string {
 	case a.MinReadySeconds != nil && after.MinReadySeconds != *a.MinReadySeconds:
 		return "minReadySeconds"
 	}
-	return missingAnnotation(a.Annotations, after.Annotations)
+	return missingAnnotation(a.Annotations, after.allAnnotations())
 }
 
 // missingAnnotation names the first requested annotation that is missing.

@@ -32,7 +32,7 @@ func (p *plan) refreshNew() bool {
 	if m == nil {
 		return false
 	}
-	m.set(annotationsOfNew(p.d, m.Annotations, p.nextRevision()))
+	m.set(annotationsOfNew(p.d, m.allAnnotations(), p.nextRevision()))
 	if m.MinReadySeconds != p.d.MinReadySeconds {
 		m.minReadySeconds = &p.d.MinReadySeconds
 	}
@@ -60,7 +60,7 @@ func (p *plan) orderNew(name, hash string) {
 	annotations := annotationsOfNew(p.d, nil, p.nextRevision())
 	maps.Copy(annotations, p.d.sizeAnnotations())
 	p.newRS = &member{
-		ReplicaSet: &ReplicaSet{Meta: Meta{Namespace: p.d.Namespace, Name: name}, Created: p.s.Now, Annotations: annotations, Sum: p.d.Sum},
+		ReplicaSet: &ReplicaSet{Meta: Meta{Namespace: p.d.Namespace, Name: name}, Created: p.s.Now, Annotations: own(annotations), Sum: p.d.Sum},
 		isOrdered:  true,
 	}
 	p.newRS.size = p.strategy.sizeOfNew(p)

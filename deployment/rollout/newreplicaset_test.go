@@ -36,7 +36,7 @@ func TestADeletionLeavesTheNewReplicaSetUpToDate(t *testing.T) {
 
 func TestADeletionDoesNotCountWhatIsNotSelectedAnyMore(t *testing.T) {
 	deleted := func(d *appsv1.Deployment) { d.DeletionTimestamp = &metav1.Time{Time: noon} }
-	other := set("v1", 2, 2, func(rs *ReplicaSet) { rs.Labels = map[string]string{"app": "other"} })
+	other := set("v1", 2, 2, func(rs *ReplicaSet) { rs.SetLabels(map[string]string{"app": "other"}) })
 	if got := statusOf(stateOf(web(3, "v2", deleted), other, set("v2", 3, 3))).Replicas; got != 3 {
 		t.Errorf("%d pods", got)
 	}
@@ -184,7 +184,7 @@ func TestADeploymentThatCannotBePlannedIsRejectedOncePerGeneration(t *testing.T)
 			if len(again) > 0 || !wake.IsZero() || !wakeAgain.IsZero() {
 				t.Errorf("again: %v", again)
 			}
-			if rs := set("v1", 0, 0); d.Invalid.Reason != reasonInvalidStrategy && d.selector()(rs) {
+			if rs := set("v1", 0, 0); d.Invalid.Reason != reasonInvalidStrategy && d.Selects(rs) {
 				t.Error("it selects something")
 			}
 		})

@@ -112,7 +112,8 @@ func newPlan(s *State) *plan {
 	}
 	isOwn := func(*ReplicaSet) bool { return true }
 	if p.d.Deleting {
-		isOwn = p.d.selector()
+		selected := p.d.selected(s.ReplicaSets)
+		isOwn = func(rs *ReplicaSet) bool { return selected[rs] }
 	}
 	own := oldestFirst(s.ReplicaSets, isOwn)
 	present := p.d.NewReplicaSet(own)

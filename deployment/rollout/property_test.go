@@ -150,7 +150,7 @@ func (d drawn) replicaSet(image string) *ReplicaSet {
 		}
 		rs.Deleting = d.chance("dying", 10)
 		if d.chance("stranger", 30) {
-			rs.Labels = map[string]string{"app": "other"}
+			rs.SetLabels(map[string]string{"app": "other"})
 		}
 		if d.chance("failing", 10) {
 			rs.Failure = &appsv1.ReplicaSetCondition{Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate"}
@@ -342,13 +342,15 @@ func carryOut(s *State, actions []Action) *State {
 		case CreateReplicaSet:
 			uid := types.UID(fmt.Sprint("new-", i))
 			sets[uid] = &ReplicaSet{
-				Meta: Meta{Namespace: "ns", Name: a.Name, UID: uid, ResourceVersion: "1"}, Created: s.Now, Labels: map[string]string{"app": "web"},
-				Annotations: a.Annotations, Controller: d.UID, ControllerName: d.Name, Sum: d.Sum, Replicas: a.Replicas, Terminating: new(int32(0)),
+				Meta: Meta{Namespace: "ns", Name: a.Name, UID: uid, ResourceVersion: "1"}, Created: s.Now, Controller: d.UID, ControllerName: d.Name, Sum: d.Sum, Replicas: a.Replicas, Terminating: new(int32(0)),
 			}
+			sets[uid].SetLabels(map[string]string{"app": "web"})
+			sets[uid].SetAnnotations(a.Annotations)
 		case UpdateReplicaSet:
 			rs := sets[a.Target.UID]
-			rs.Annotations = maps.Clone(rs.Annotations)
-			maps.Copy(rs.Annotations, a.Annotations)
+			all := rs.allAnnotations()
+			maps.Copy(all, a.Annotations)
+			rs.SetAnnotations(all)
 			if a.MinReadySeconds != nil {
 				rs.MinReadySeconds = *a.MinReadySeconds
 			}

@@ -98,13 +98,11 @@ func matcherOf(selector *metav1.LabelSelector) (labels.Selector, *Invalid) {
 }
 
 // NewReplicaSet reduces an API object to what plans may look at. It does not modify the
-// object, but shares its labels and annotations.
+// object.
 func NewReplicaSet(object *appsv1.ReplicaSet) *ReplicaSet {
 	rs := &ReplicaSet{
 		Meta:            MetaOf(&object.ObjectMeta),
 		Created:         object.CreationTimestamp.Time,
-		Labels:          object.Labels,
-		Annotations:     relevant(object.Annotations),
 		Deleting:        object.DeletionTimestamp != nil,
 		Sum:             sumTemplate(&object.Spec.Template),
 		Replicas:        wanted(object.Spec.Replicas),
@@ -117,6 +115,8 @@ func NewReplicaSet(object *appsv1.ReplicaSet) *ReplicaSet {
 		Failure:         replicaFailure(object.Status.Conditions),
 	}
 	rs.Controller, rs.ControllerName = controllerOf(object)
+	rs.SetLabels(object.Labels)
+	rs.SetAnnotations(object.Annotations)
 	return rs
 }
 
@@ -155,6 +155,17 @@ func relevant(annotations map[string]string) map[string]string {
 		}
 	}
 	return annotations
+}
+
+// own returns those of the annotations that ReplicaSets do not share, in a new map.
+func own(annotations map[string]string) map[string]string {
+	kept := map[string]string{}
+	for _, key := range OwnAnnotations {
+		if value, found := annotations[key]; found {
+			kept[key] = value
+		}
+	}
+	return kept
 }
 
 // controllerOf returns the UID of an object's controller, empty if there is no controller,

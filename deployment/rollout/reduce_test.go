@@ -52,7 +52,8 @@ func TestAReplicaSetIsReducedToWhatPlansLookAt(t *testing.T) {
 	object := &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns", Name: "web-v1", UID: "uid", ResourceVersion: "12", Generation: 4, CreationTimestamp: metav1.Time{Time: noon},
-			DeletionTimestamp: &metav1.Time{Time: noon}, Labels: map[string]string{"app": "web"}, Annotations: map[string]string{"a": "b"},
+			DeletionTimestamp: &metav1.Time{Time: noon}, Labels: map[string]string{"app": "web", HashLabel: "5d"},
+			Annotations:     map[string]string{"a": "b", RevisionAnnotation: "3", corev1.LastAppliedConfigAnnotation: "{}"},
 			OwnerReferences: []metav1.OwnerReference{{Kind: "Other", UID: "other"}, {APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "uid-of-web", Controller: new(true)}},
 		},
 		Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(5)), MinReadySeconds: 7, Template: template},
@@ -61,9 +62,10 @@ func TestAReplicaSetIsReducedToWhatPlansLookAt(t *testing.T) {
 			Conditions: []appsv1.ReplicaSetCondition{{Type: "Other"}, failure},
 		},
 	}
+	every := func(string) bool { return true }
 	want := &ReplicaSet{
 		Meta:    Meta{Namespace: "ns", Name: "web-v1", UID: "uid", ResourceVersion: "12"},
-		Created: noon, Labels: map[string]string{"app": "web"}, Annotations: map[string]string{"a": "b"},
+		Created: noon, Hash: new("5d"), Labels: PackPairs(map[string]string{"app": "web"}, every), Annotations: map[string]string{RevisionAnnotation: "3"}, Copied: PackPairs(map[string]string{"a": "b"}, every),
 		Controller: "uid-of-web", ControllerName: "web", Deleting: true, Sum: sumTemplate(&template), Replicas: 5, MinReadySeconds: 7,
 		Observed: true, Existing: 4, Ready: 3, Available: 2, Terminating: new(int32(1)), Failure: &failure,
 	}

@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -57,8 +56,7 @@ func (p *plan) recordEvent(kind, reason, message string) {
 // restore returns the action that restores the template and the annotations of a
 // ReplicaSet.
 func (p *plan) restore(source *member, revision int64) RollBack {
-	wanted := maps.Clone(source.Annotations)
-	maps.DeleteFunc(wanted, func(key, _ string) bool { return !IsCopied(key) })
+	wanted := source.Copied.Map(0)
 	remove := []string{RollbackAnnotation}
 	for key := range p.d.Annotations {
 		if _, kept := wanted[key]; IsCopied(key) && !kept {

@@ -57,18 +57,20 @@ func TestARollbackTakesTheTemplateOfARevision(t *testing.T) {
 
 func TestARollbackBringsTheAnnotationsOfItsRevision(t *testing.T) {
 	source := set("v1", 0, 0)
-	source.Annotations["kubernetes.io/change-cause"] = "the first"
-	source.Annotations["same"] = "same"
-	source.Annotations[revisionHistoryAnnotation] = "7"
-	source.Annotations[configChecksumsAnnotation] = "of then"
+	source.SetAnnotations(map[string]string{
+		RevisionAnnotation: source.Annotations[RevisionAnnotation], "kubernetes.io/change-cause": "the first", "same": "same",
+		revisionHistoryAnnotation: "7", configChecksumsAnnotation: "of then",
+	})
 	d := web(3, "v2", annotated(map[string]string{
 		RollbackAnnotation: "1", RevisionAnnotation: "2", "kubernetes.io/change-cause": "the second", "same": "same", "b": "goes", "a": "goes",
 		corev1.LastAppliedConfigAnnotation: "{}", configBasisAnnotation: "of now",
 	}))
 	current := set("v2", 3, 3)
+	all := current.allAnnotations()
 	for _, key := range []string{"kubernetes.io/change-cause", "same", "a", "b"} {
-		current.Annotations[key] = d.Annotations[key]
+		all[key] = d.Annotations[key]
 	}
+	current.SetAnnotations(all)
 	got, _ := Plan(stateOf(d, source, current))
 	expect(t, "actions", []Action{
 		RollBack{

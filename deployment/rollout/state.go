@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -113,8 +114,13 @@ func (d *Deployment) minAvailable() int64 { return d.Replicas - d.Limits.MaxUnav
 // ReplicaSet is the part of a ReplicaSet that a plan may look at. It is immutable.
 type ReplicaSet struct {
 	Meta
-	Created             time.Time
-	Labels, Annotations map[string]string
+	Created time.Time
+	// Hash is the value of its HashLabel, nil if it has no such label. Labels are its other labels.
+	Hash   *string
+	Labels Pairs
+	// Annotations are those of its OwnAnnotations. Copied are the ones that go with the template.
+	Annotations map[string]string
+	Copied      Pairs
 	// Controller is the UID of its controller, empty if it has no controller. If the
 	// controller is a Deployment, ControllerName is its name.
 	Controller     types.UID
@@ -130,6 +136,35 @@ type ReplicaSet struct {
 	Existing, Ready, Available int64
 	Terminating                *int32 // nil: not reported
 	Failure                    *appsv1.ReplicaSetCondition
+}
+
+// SetLabels sets all labels of a new ReplicaSet.
+func (rs *ReplicaSet) SetLabels(all map[string]string) {
+	rs.Hash, rs.Labels = nil, PackPairs(all, func(key string) bool { return key != HashLabel })
+	if hash, found := all[HashLabel]; found {
+		rs.Hash = &hash
+	}
+}
+
+// SetAnnotations sets all annotations of a new ReplicaSet that plans look at.
+func (rs *ReplicaSet) SetAnnotations(all map[string]string) {
+	rs.Annotations, rs.Copied = own(all), PackPairs(all, IsCopied)
+}
+
+// AllLabels returns its labels, including the hash, in a new map.
+func (rs *ReplicaSet) AllLabels() map[string]string {
+	all := rs.Labels.Map(1)
+	if rs.Hash != nil {
+		all[HashLabel] = *rs.Hash
+	}
+	return all
+}
+
+// allAnnotations returns its annotations, in a new map.
+func (rs *ReplicaSet) allAnnotations() map[string]string {
+	all := rs.Copied.Map(len(rs.Annotations))
+	maps.Copy(all, rs.Annotations)
+	return all
 }
 
 // NewReplicaSet returns that of the ReplicaSets which has the Deployment's template, nil if there is none. If
