@@ -32,12 +32,13 @@ func (c *Catalog) Running(config ConfigRef, moment Sequence) []WorkloadRef {
 // ContentID returns 16 hexadecimal digits that identify the present content of the given keys of a
 // config, or of all its keys if none is given. That a key is missing is part of the content; other
 // keys are not. The id of a Secret's content is made with the key of checksums, so that nobody can
-// test guesses against it. It is empty if the config is gone or the key of checksums is not known.
+// test guesses against it. It is empty if the config is gone, the key of checksums is not known, or no
+// rotation shows which of its contents is the newest.
 func (c *Catalog) ContentID(config ConfigRef, keys []string) string {
 	c.mu.RLock()
 	present, key := c.present(config), c.key
 	c.mu.RUnlock()
-	if present == nil || config.Kind.IsSecret() && key.IsZero() {
+	if present == nil || config.Kind.IsSecret() && key.IsZero() || config.Kind.IsPerPod() && len(present.Keys) == 0 {
 		return ""
 	}
 	var selection Selection

@@ -19,6 +19,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/custom"
 )
 
@@ -218,6 +219,39 @@ func TestARotationThatBreaksAWorkloadHaltsTheOthers(t *testing.T) {
 		w.rotate(other, "version-3")
 		if restarted := w.restarted(); len(restarted) != 2 || len(c.gate.halted()) != 0 {
 			t.Errorf("%q restarted after the next rotation, and %v are halted", restarted, c.gate.halted())
+		}
+	})
+}
+
+// Another process finds new pods with versions that nothing shows as rotated.
+func TestAHaltOfAClassOutlastsATakeover(t *testing.T) {
+	inMountingWorld(t, Options{CSI: true}, func(t *testing.T, w *mountingWorld) {
+		class := catalog.ConfigRef{Kind: catalog.SecretProviderClass, Namespace: "a", Name: "db"}
+		key := catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{1})
+		w.controller.useKey(key)
+		w.rotate("web-1", "version-2")
+		halt := gate.Halt{
+			ID: "former", Config: class, Content: w.controller.catalog.ContentID(class, nil), Since: time.Now(),
+			Failed: []catalog.WorkloadRef{{Kind: catalog.Deployment, Namespace: "a", Name: "web"}},
+		}
+		next := &mountingWorld{world: newWorldOf(t, Options{CSI: true})}
+		next.version = w.version
+		next.controller.useKey(key)
+		list(next.world, custom.MountResource, map[string]*custom.Object{"new": next.mountIn("web-3", "version-2"), "old": next.mountIn("api-1", "version-1")})
+		for _, d := range w.deployments {
+			next.deployments[nameOf(d)] = d
+			next.show("deployments", d)
+		}
+		next.controller.gate.restore(halt)
+		for _, rotation := range []struct {
+			version  string
+			isHalted bool
+		}{{"version-1", true}, {"version-2", true}, {"version-3", false}} {
+			next.show(custom.MountResource, next.mountIn("api-1", rotation.version))
+			next.controller.halts.gate.contentChanged(class, time.Now())
+			if isHalted := len(next.controller.gate.halted()) > 0; isHalted != rotation.isHalted {
+				t.Errorf("with %s, the class is halted: %t, want %t", rotation.version, isHalted, rotation.isHalted)
+			}
 		}
 	})
 }
