@@ -21,7 +21,7 @@ var functions = template.FuncMap{
 	"ago":     func(t time.Time) string { return ago(t, time.Now()) },
 	"seconds": seconds,
 	"join":    func(names []string) string { return strings.Join(names, ", ") },
-	"tiles":   tilesOf, "isIdle": isIdle, "sections": sectionsOf,
+	"tiles":   tilesOf, "isIdle": isIdle, "sections": sectionsOf, "plural": plural,
 	"fanOutBar": fanOutBar, "replicasBar": replicasBar, "readersGrid": readersGrid,
 }
 

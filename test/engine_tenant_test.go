@@ -33,7 +33,7 @@ func TestConstantStatusWritesStopTheEngineInOneNamespaceOnly(t *testing.T) {
 	stop := his.writeStatus(app)
 	s.eventually("the engine rests in his namespace", func(ctx context.Context) error {
 		status, body, err := engine.Get(ctx, "/readyz")
-		if err == nil && (status != http.StatusOK || !strings.Contains(body, "driving deployments, but resting in 1 namespaces; last tenant wrote the status of deployment "+his.namespace+"/app")) {
+		if err == nil && (status != http.StatusOK || !strings.Contains(body, "driving deployments, but resting in 1 namespace; last tenant wrote the status of deployment "+his.namespace+"/app")) {
 			err = fmt.Errorf("/readyz answers %d: %s", status, body)
 		}
 		return err

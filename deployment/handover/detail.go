@@ -41,8 +41,12 @@ func (m *Monitor) Detail(leads bool) string {
 	case m.detector.phase == driving && len(m.detector.unverified) == 0:
 		line.WriteString("driving deployments")
 	case m.detector.phase == driving:
-		fmt.Fprintf(&line, "driving deployments, but resting in %d namespaces; last %s at %s",
-			len(m.detector.unverified), m.lastForeign, m.lastForeign.time.UTC().Format(time.RFC3339))
+		namespaces := "1 namespace"
+		if resting := len(m.detector.unverified); resting > 1 {
+			namespaces = fmt.Sprintf("%d namespaces", resting)
+		}
+		fmt.Fprintf(&line, "driving deployments, but resting in %s; last %s at %s",
+			namespaces, m.lastForeign, m.lastForeign.time.UTC().Format(time.RFC3339))
 	case m.detector.phase == makingSure:
 		line.WriteString("making sure that no other controller drives deployments")
 	case m.rival == detection{}:

@@ -60,7 +60,7 @@ func TestAnEngineRestsInANamespaceAfterAForeignWriteThere(t *testing.T) {
 		c.after(time.Minute)
 		c.monitor.foreignWrite(writtenBy("kubectl-edit", "ns"))
 		expect(t, "history", []string{"drives at 3s", "rests in ns at 1m0s"}, c.history())
-		if detail := c.detail(); detail != "[+] deployment engine: driving deployments, but resting in 1 namespaces; last kubectl-edit wrote the status of deployment ns/web at 2000-01-01T00:01:00Z" {
+		if detail := c.detail(); detail != "[+] deployment engine: driving deployments, but resting in 1 namespace; last kubectl-edit wrote the status of deployment ns/web at 2000-01-01T00:01:00Z" {
 			t.Error(detail)
 		}
 		c.after(time.Hour)

@@ -72,7 +72,7 @@ func (r *Result) Summary() string {
 		fmt.Fprintf(&summary, " %d more might.", maybe)
 	}
 	if unknown := r.Unknown(); unknown > 0 {
-		fmt.Fprintf(&summary, " You may not read whether %d more are enabled.", unknown)
+		fmt.Fprintf(&summary, " You may not read whether %d more %s enabled.", unknown, text.Are(unknown))
 	}
 	return summary.String()
 }

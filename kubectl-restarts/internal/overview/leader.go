@@ -86,7 +86,7 @@ func (l *FromLeader) print(w io.Writer, options printers.PrintOptions, now time.
 	}
 	for _, list := range l.lists() {
 		if list.More() > 0 && len(list.Items) > 0 {
-			fmt.Fprintf(w, "\n%d more are %s.", list.More(), text.Safe(string(list.Items[0].State)))
+			fmt.Fprintf(w, "\n%d more %s %s.", list.More(), text.Are(list.More()), text.Safe(string(list.Items[0].State)))
 		}
 	}
 	fmt.Fprintln(w)

@@ -35,6 +35,14 @@ func Safe(s string) string {
 // isUnsafe also selects the character that stands for invalid UTF-8.
 func isUnsafe(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 
+// Are returns the verb for that many.
+func Are(count int) string {
+	if count == 1 {
+		return "is"
+	}
+	return "are"
+}
+
 // Count returns a number and what is counted, such as "1 workload" or "2 workloads".
 func Count[N int | int32 | int64](n N, noun string) string {
 	if n == 1 {

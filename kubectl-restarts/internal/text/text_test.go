@@ -40,3 +40,10 @@ func FuzzASafeTextIsVisible(f *testing.F) {
 		}
 	})
 }
+
+func TestOneIsAndManyAre(t *testing.T) {
+	t.Parallel()
+	if one, many := text.Are(1), text.Are(0)+text.Are(2); one != "is" || many != "areare" {
+		t.Errorf("one %s, many %s", one, many)
+	}
+}
