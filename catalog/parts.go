@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// longestSelector is how many bytes the keys and values of a workload's selector may have. The selector is kept, and is
-// part of the address of each list of pods.
+// longestSelector is how many bytes a workload's selector may have as a text, such as "app=web,tier in (front,back)". It is
+// kept, and is part of the address of each list of pods.
 const longestSelector = 16 << 10
 
 // SelectorProblem returns why a workload with the given selector cannot be restarted, empty if it can.
@@ -19,13 +19,13 @@ func SelectorProblem(selector *metav1.LabelSelector) string {
 	}
 	size := 0
 	for key, value := range selector.MatchLabels {
-		size += len(key) + len(value)
+		size += len(key) + len("=") + len(value) + len(",")
 	}
 	for i := range selector.MatchExpressions {
 		expression := &selector.MatchExpressions[i]
-		size += len(expression.Key)
+		size += len(expression.Key) + len(" in (),") + len(expression.Operator)
 		for _, value := range expression.Values {
-			size += len(value) + 1
+			size += len(value) + len(",")
 		}
 	}
 	if size <= longestSelector {

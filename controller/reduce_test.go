@@ -92,6 +92,17 @@ func TestAWorkloadWithAVeryLongSelectorIsLeftAlone(t *testing.T) {
 	}
 }
 
+// Requirements without values make the text long, too.
+func TestEachRequirementCountsAsPartOfALongSelector(t *testing.T) {
+	for count, isUsable := range map[int]bool{800: true, 2000: false} {
+		exists := metav1.LabelSelectorRequirement{Key: "a", Operator: metav1.LabelSelectorOpExists}
+		selector := &metav1.LabelSelector{MatchExpressions: slices.Repeat([]metav1.LabelSelectorRequirement{exists}, count)}
+		if problem := catalog.SelectorProblem(selector); (problem == "") != isUsable {
+			t.Errorf("with %d requirements, the problem is %q", count, problem)
+		}
+	}
+}
+
 func TestAnObjectThatCannotBeReadSaysSo(t *testing.T) {
 	broken := &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "db", Annotations: map[string]string{catalog.EnabledAnnotation: catalog.Enabled}},
