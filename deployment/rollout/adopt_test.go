@@ -76,9 +76,10 @@ func TestASelectorMayNameTheHash(t *testing.T) {
 		set("v1", 0, 0, hashed(map[string]string{HashLabel: "6e"})), set("v2", 0, 0, hashed(map[string]string{HashLabel: "5d"})),
 		set("v3", 0, 0, hashed(map[string]string{})), set("v4", 0, 0, hashed(map[string]string{HashLabel: ""})),
 	}
-	selected := d.selected(sets)
-	expect(t, "selected", []bool{true, false, true, true}, []bool{selected[sets[0]], selected[sets[1]], selected[sets[2]], selected[sets[3]]})
+	selected, others := d.selected(sets)
+	expect(t, "selected", []*ReplicaSet{sets[0], sets[2], sets[3]}, selected)
+	expect(t, "not selected", []*ReplicaSet{sets[1]}, others)
 	d.Selector.MatchExpressions[0].Operator, d.Selector.MatchExpressions[0].Values = metav1.LabelSelectorOpExists, nil
-	selected = d.selected(sets)
-	expect(t, "selected by a hash at all", []bool{true, true, false, true}, []bool{selected[sets[0]], selected[sets[1]], selected[sets[2]], selected[sets[3]]})
+	_, others = d.selected(sets)
+	expect(t, "not selected by a hash at all", []*ReplicaSet{sets[2]}, others)
 }

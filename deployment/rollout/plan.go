@@ -110,12 +110,11 @@ func newPlan(s *State) *plan {
 		conditions: newConditions(s.Now, s.Deployment.Status.Conditions),
 		collisions: s.Deployment.Status.CollisionCount,
 	}
-	isOwn := func(*ReplicaSet) bool { return true }
+	own := s.ReplicaSets
 	if p.d.Deleting {
-		selected := p.d.selected(s.ReplicaSets)
-		isOwn = func(rs *ReplicaSet) bool { return selected[rs] }
+		own, _ = p.d.selected(own)
 	}
-	own := oldestFirst(s.ReplicaSets, isOwn)
+	own = oldestFirst(own)
 	present := p.d.NewReplicaSet(own)
 	for _, rs := range own {
 		m := &member{ReplicaSet: rs, size: rs.Replicas}

@@ -195,16 +195,11 @@ func byAge(a, b *ReplicaSet) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// oldestFirst returns a sorted copy of the ReplicaSets that meet a condition.
-func oldestFirst(sets []*ReplicaSet, meets func(*ReplicaSet) bool) []*ReplicaSet {
-	var chosen []*ReplicaSet
-	for _, rs := range sets {
-		if meets(rs) {
-			chosen = append(chosen, rs)
-		}
-	}
-	slices.SortFunc(chosen, byAge)
-	return chosen
+// oldestFirst returns a sorted copy of the ReplicaSets.
+func oldestFirst(sets []*ReplicaSet) []*ReplicaSet {
+	sorted := slices.Clone(sets)
+	slices.SortFunc(sorted, byAge)
+	return sorted
 }
 
 // ToInt32 converts a number of pods for the API.
