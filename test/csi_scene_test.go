@@ -75,6 +75,10 @@ func podWithClass(class string, parts ...func(*corev1.Container)) corev1.PodSpec
 // report plays the driver: it says which version of the object of a class a pod has now.
 func (s *scene) report(pod *corev1.Pod, class, version string) {
 	s.Helper()
+	s.must(s.tryReport(pod, class, version))
+}
+
+func (s *scene) tryReport(pod *corev1.Pod, class, version string) error {
 	name := pod.Name + "-" + s.namespace + "-" + class
 	status := map[string]any{
 		"mounted": true, "podName": pod.Name, "secretProviderClassName": class, "targetPath": "/var/lib/kubelet/pods/" + string(pod.UID),
@@ -91,7 +95,7 @@ func (s *scene) report(pod *corev1.Pod, class, version string) {
 		object.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID}})
 		_, err = s.statuses().Create(s.Context(), object, metav1.CreateOptions{FieldManager: "secrets-store-csi-driver"})
 	}
-	s.must(err)
+	return err
 }
 
 // mountIn plays the driver for all pods of a workload, as when they start, and returns the pods.

@@ -1,9 +1,11 @@
 package test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -190,4 +192,60 @@ func TestTheManifestOfRotationsGrantsWhatIsUsedAndNothingElse(t *testing.T) {
 	for _, r := range s.requests(func(r *request) bool { return r.code == http.StatusForbidden }) {
 		t.Errorf("lacks the permission to %s %s", r.verb, r.resource)
 	}
+}
+
+// Who may write statuses can forge rotations of pods of somebody else, as fast as the API server lets them.
+func TestForgedRotationsRestartNothingAndDelayNobody(t *testing.T) {
+	s := newSceneApart(t)
+	s.installDriver()
+	s.namespace += "-his"
+	s.makeNamespace(s.namespace)
+	his := *s // the scene, seen from his namespace
+	s.namespace = strings.TrimSuffix(s.namespace, "-his")
+	web := configMap("web")
+	s.make(web, set("a", "1"))
+	app := s.run("app", podOf(envFrom(web)))
+	s.startController("--csi", "--namespace", his.namespace)
+	s.awaitRollout(app)
+	before := s.awaitRecorded(app)
+	reader, began := his.runMounting("reader", "db", "v1", 1)
+	for i := range 20 {
+		his.run(fmt.Sprint("another-", i), podWithClass("db"))
+	}
+	other := his.run("other", podOf())
+	his.awaitRollout(other)
+	pods, err := his.podsOf(t.Context(), other)
+	s.must(err)
+
+	stop, rounds := make(chan struct{}), 0
+	var failed error
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for ; failed == nil; rounds++ {
+			for i := range 50 {
+				select {
+				case <-stop:
+					return
+				default:
+					forged := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("forged-", i), UID: pods[0].UID}}
+					failed = errors.Join(failed, his.tryReport(forged, "db", fmt.Sprint(rounds)))
+				}
+			}
+		}
+	})
+	for i := range 5 {
+		s.letTimePass()
+		s.edit(web, set("a", fmt.Sprint("edited-", i)))
+		before = s.awaitRestart(app, before)
+	}
+	close(stop)
+	writing.Wait()
+	if rounds < 2 || failed != nil {
+		t.Errorf("%d rounds of rotations were forged: %v", rounds, failed)
+	}
+	last, lastBegan := his.runMounting("last", "db", "v1", 1)
+	his.letTimePass()
+	his.mountIn(last, "db", "v2")
+	his.awaitRestart(last, lastBegan)
+	his.requireRestarts(reader, began, 0)
 }
