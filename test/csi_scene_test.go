@@ -75,11 +75,11 @@ func podWithClass(class string, parts ...func(*corev1.Container)) corev1.PodSpec
 // report plays the driver: it says which version of the object of a class a pod has now.
 func (s *scene) report(pod *corev1.Pod, class, version string) {
 	s.Helper()
-	s.must(s.tryReport(pod, class, version))
+	s.must(s.tryReport(pod.Name+"-"+s.namespace+"-"+class, pod, class, version))
 }
 
-func (s *scene) tryReport(pod *corev1.Pod, class, version string) error {
-	name := pod.Name + "-" + s.namespace + "-" + class
+// tryReport is report in a status of any name.
+func (s *scene) tryReport(name string, pod *corev1.Pod, class, version string) error {
 	status := map[string]any{
 		"mounted": true, "podName": pod.Name, "secretProviderClassName": class, "targetPath": "/var/lib/kubelet/pods/" + string(pod.UID),
 		"objects": []any{map[string]any{"id": "secret/" + class, "version": version}},

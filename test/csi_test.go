@@ -227,8 +227,8 @@ func TestForgedRotationsRestartNothingAndDelayNobody(t *testing.T) {
 				case <-stop:
 					return
 				default:
-					forged := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("forged-", i), UID: pods[0].UID}}
-					failed = errors.Join(failed, his.tryReport(forged, "db", fmt.Sprint(rounds)))
+					// With an owner that exists, or the garbage collector would delete them.
+					failed = errors.Join(failed, his.tryReport(fmt.Sprint("forged-", i), &pods[0], "db", fmt.Sprint(rounds)))
 				}
 			}
 		}
