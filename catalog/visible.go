@@ -1,5 +1,7 @@
 package catalog
 
+import "slices"
+
 // VisibleChanges returns the names of the keys in which two contents of a config differ for the
 // workload: of the keys that its containers see, those that were changed, added or removed. Either
 // content may be nil, for a config that does not exist. Changes of an ignored config are not visible.
@@ -25,4 +27,13 @@ func (w *Workload) Recorded(config *Config) (isRecorded, isSame bool) {
 	recorded, isRecorded := w.Applied.Checksums[config.Ref]
 	selected := selections(w.recordedReferences(config.Ref))
 	return isRecorded, isRecorded && recorded == config.Checksum(selected, ChecksumKey{})
+}
+
+// Selects reports whether the workload reads all of these keys of a config, if the config has them. No keys mean all that it
+// reads.
+func (w *Workload) Selects(ref ConfigRef, keys []string) bool {
+	selected := selections(referencesTo(w.References, ref))
+	return len(selected) > 0 && !slices.ContainsFunc(keys, func(key string) bool {
+		return !slices.ContainsFunc(selected, func(s Selection) bool { return s.names(key) })
+	})
 }

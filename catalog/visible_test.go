@@ -62,3 +62,27 @@ func TestARecordIsComparedWithWhatTheWorkloadSees(t *testing.T) {
 		}
 	}
 }
+
+func TestAWorkloadSelectsKeysWhetherTheConfigHasThemOrNot(t *testing.T) {
+	ref, other := ConfigRef{Kind: ConfigMap, Namespace: "shop", Name: "settings"}, ConfigRef{Kind: ConfigMap, Namespace: "shop", Name: "other"}
+	w := &Workload{References: []Reference{
+		{Config: ref, Channel: Environment, Keys: Selection{Names: []string{"level"}, DataOnly: true}},
+		{Config: ref, Channel: Volume, Keys: Selection{Names: []string{"cert"}}},
+	}}
+	for _, test := range []struct {
+		config ConfigRef
+		keys   []string
+		want   bool
+	}{
+		{ref, nil, true},
+		{ref, []string{"level"}, true},
+		{ref, []string{"cert", "level"}, true},
+		{ref, []string{"level", "unread"}, false},
+		{other, nil, false},
+		{other, []string{"level"}, false},
+	} {
+		if got := w.Selects(test.config, test.keys); got != test.want {
+			t.Errorf("%v of %v: %v", test.keys, test.config, got)
+		}
+	}
+}

@@ -149,8 +149,9 @@ func (g *gatekeeper) recovered(w *catalog.Workload) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, config := range w.Configs() {
+		reads := func(keys []string) bool { return w.Selects(config, keys) }
 		for _, halted := range []catalog.ConfigRef{config, gate.GroupOf(config.Kind, config.Name)} {
-			for _, h := range g.ledger.Recovered(w.Ref, halted) {
+			for _, h := range g.ledger.Recovered(w.Ref, halted, reads) {
 				g.log.Info("a halt is over, because a workload runs after all", "config", halted, "halt", h.ID, "workload", w.Ref)
 			}
 		}

@@ -41,9 +41,13 @@ func (c *Cause) fanOuts() []FanOut {
 const namespacesForGroup = 2
 
 // isEnough reports whether enough restarts have failed for a halt.
-func (h *Halt) isEnough(policy Policy) bool {
+func (l *Ledger) isEnough(h *Halt) bool {
 	if IsGroup(h.Config) {
 		return len(h.namespaces) >= namespacesForGroup
 	}
-	return h.failures > policy.Failures
+	failures := 0
+	for _, related := range l.halts.related(h) {
+		failures += related.failures
+	}
+	return failures > l.policy.Failures
 }

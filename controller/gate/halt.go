@@ -41,9 +41,16 @@ const (
 func (h *Halt) IsActive() bool { return h.isActive }
 
 // concerns reports whether a restart for a cause delivers content that is halted.
-func (h *Halt) concerns(cause *Cause) bool {
-	return len(h.Keys) == 0 || len(cause.Keys) == 0 ||
-		slices.ContainsFunc(cause.Keys, func(key string) bool { return slices.Contains(h.Keys, key) })
+func (h *Halt) concerns(cause *Cause) bool { return shareKey(h.Keys, cause.Keys) }
+
+// shareKey reports whether two lists of keys have one in common. No keys mean all.
+func shareKey(a, b []string) bool {
+	return len(a) == 0 || len(b) == 0 || slices.ContainsFunc(a, func(key string) bool { return slices.Contains(b, key) })
+}
+
+// haveAll reports whether a list of keys has all those of another one. No keys mean all.
+func haveAll(all, keys []string) bool {
+	return len(all) == 0 || len(keys) > 0 && !slices.ContainsFunc(keys, func(key string) bool { return !slices.Contains(all, key) })
 }
 
 // halts holds the halts of all namespaces.
@@ -140,6 +147,25 @@ func (h *halts) fullOf(namespace string) *Halt {
 	return h.full[namespace]
 }
 
+// related returns the halts of a config that have content in common with one of them, itself included. Each reader
+// may have restarted for other keys, but the same key may have broken them all.
+func (h *halts) related(halt *Halt) []*Halt {
+	var related []*Halt
+	for _, other := range h.of[halt.Config] {
+		if other == halt || !IsGroup(halt.Config) && shareKey(other.Keys, halt.Keys) {
+			related = append(related, other)
+		}
+	}
+	return related
+}
+
+// isForgiven reports whether a person has resumed the restarts for all the content of a failed restart since it began.
+func (h *halts) isForgiven(failure *Failure) bool {
+	return slices.ContainsFunc(h.of[failure.Config], func(halt *Halt) bool {
+		return failure.Began.Before(halt.Resumed) && (halt.Content == failure.Content || !IsGroup(failure.Config) && haveAll(halt.Keys, failure.Keys))
+	})
+}
+
 func (h *halts) withContent(config catalog.ConfigRef, content string) *Halt {
 	i := slices.IndexFunc(h.of[config], func(halt *Halt) bool { return halt.Content == content })
 	if i < 0 {
@@ -163,6 +189,9 @@ type Failure struct {
 // of that; nil if there is none, because too few restarts failed or a person has forgiven the failure.
 // The id is for a halt that begins. The restart is not over with that; see [Ledger.End].
 func (l *Ledger) Fail(failure *Failure, id string, now time.Time) *Halt {
+	if l.halts.isForgiven(failure) {
+		return nil
+	}
 	h := l.halts.withContent(failure.Config, failure.Content)
 	switch {
 	case h == nil && !l.halts.makeRoom(failure.Config.Namespace):
@@ -170,8 +199,6 @@ func (l *Ledger) Fail(failure *Failure, id string, now time.Time) *Halt {
 	case h == nil:
 		h = &Halt{Config: failure.Config, Keys: failure.Keys, Content: failure.Content}
 		l.halts.add(h)
-	case !h.Resumed.IsZero() && failure.Began.Before(h.Resumed):
-		return nil
 	}
 	if h.failures++; len(h.Failed) < maxFailed && !slices.Contains(h.Failed, failure.Workload) {
 		h.Failed = append(h.Failed, failure.Workload)
@@ -179,7 +206,7 @@ func (l *Ledger) Fail(failure *Failure, id string, now time.Time) *Halt {
 	if IsGroup(h.Config) {
 		h.noteNamespace(failure.Workload.Namespace)
 	}
-	if !h.isActive && h.isEnough(l.policy) {
+	if !h.isActive && l.isEnough(h) {
 		h.ID, h.Since, h.Resumed = id, now, time.Time{}
 		l.activate(h, true)
 	}
@@ -222,11 +249,16 @@ func (l *Ledger) callAll(line *line) {
 }
 
 // Resume ends the halt of a config with this id on behalf of a person, and returns it; nil if there is no
-// such halt.
+// such halt. The failures that led to it count no more.
 func (l *Ledger) Resume(config catalog.ConfigRef, id string, now time.Time) *Halt {
 	for _, h := range l.halts.of[config] {
 		if h.isActive && h.ID == id {
-			h.Resumed, h.failures, h.namespaces = now, 0, nil
+			h.Resumed, h.namespaces = now, nil
+			for _, related := range l.halts.related(h) {
+				if related == h || !related.isActive {
+					related.failures = 0
+				}
+			}
 			l.activate(h, false)
 			return h
 		}
@@ -250,9 +282,12 @@ func (l *Ledger) Contents(config catalog.ConfigRef) map[string][]string {
 }
 
 // Recovered drops the halts of a config in which a workload failed that runs after all with the content,
-// and returns those of them that were active. What a person has forgiven stays forgiven.
-func (l *Ledger) Recovered(workload catalog.WorkloadRef, config catalog.ConfigRef) []*Halt {
-	return l.dropHalts(config, func(h *Halt) bool { return h.Resumed.IsZero() && slices.Contains(h.Failed, workload) })
+// and returns those of them that were active. The function reports whether the workload still reads the keys of a
+// halt: if it does not, that it runs says nothing. What a person has forgiven stays forgiven.
+func (l *Ledger) Recovered(workload catalog.WorkloadRef, config catalog.ConfigRef, reads func(keys []string) bool) []*Halt {
+	return l.dropHalts(config, func(h *Halt) bool {
+		return h.Resumed.IsZero() && slices.Contains(h.Failed, workload) && reads(h.Keys)
+	})
 }
 
 func (l *Ledger) dropHalts(config catalog.ConfigRef, isOver func(*Halt) bool) (ended []*Halt) {

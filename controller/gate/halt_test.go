@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -99,14 +100,75 @@ func TestAHaltEndsWhenAFailedWorkloadRunsAfterAll(t *testing.T) {
 	b.restart(canary)
 	b.fail(canary, "bad", "h1")
 	b.expect(Halted, second)
-	if ended := b.Recovered(workload("a", "stranger"), config("c")); len(ended) > 0 {
+	if ended := b.Recovered(workload("a", "stranger"), config("c"), readsAll); len(ended) > 0 {
 		t.Error("a workload that had not failed ended the halt")
 	}
-	if ended := b.Recovered(canary.Workload, config("c")); len(ended) != 1 {
+	if ended := b.Recovered(canary.Workload, config("c"), readsAll); len(ended) != 1 {
 		t.Error("the halt goes on")
 	}
 	b.wakes("second")
 	b.restart(second)
+}
+
+func TestAHaltGoesOnIfAFailedWorkloadReadsItsKeysNoMore(t *testing.T) {
+	b := newBook(t, gradual(50))
+	canary := due("canary", "bad")
+	b.restart(canary)
+	b.fail(canary, "bad", "h1")
+	released := func(keys []string) bool { return !slices.Contains(keys, "bad") }
+	if ended := b.Recovered(canary.Workload, config("c"), released); len(ended) > 0 {
+		t.Error("a workload that runs without the key ended the halt")
+	}
+	b.expect(Halted, due("second", "bad"))
+}
+
+func TestFailuresForAKeyThatTheyShareAddUp(t *testing.T) {
+	b := newBook(t, Policy{Gradual: true, Limit: 50, Failures: 1})
+	for i, want := range []string{"", "h1"} { // both read the key bad, and each another one
+		r := due(fmt.Sprintf("w%d", i), "bad", fmt.Sprintf("k%d", i))
+		b.restart(r)
+		if h := b.fail(r, fmt.Sprintf("content-%d", i), fmt.Sprintf("h%d", i)); (h == nil) != (want == "") {
+			t.Fatalf("failure %d: %+v", i, h)
+		}
+	}
+	b.expect(Halted, due("w2", "bad", "k2"))
+	b.expect("", due("w3", "k0"))
+	b.now = b.now.Add(time.Minute)
+	b.Resume(config("c"), "h1", b.now)
+	third := due("w4", "bad", "k4")
+	b.Begin(third, b.now)
+	if h := b.fail(third, "content-4", "h4"); h != nil {
+		t.Error("failures from before the resumption count again:", h)
+	}
+}
+
+func TestFailuresForKeysThatTheyDoNotShareDoNotAddUp(t *testing.T) {
+	b := newBook(t, Policy{Gradual: true, Limit: 50, Failures: 1})
+	for _, key := range []string{"a", "b", "c"} {
+		r := due("w-"+key, key)
+		b.Begin(r, b.now)
+		if h := b.fail(r, key, "h-"+key); h != nil {
+			t.Error("one failure halted the key", key)
+		}
+	}
+}
+
+func TestResumingForgivesAnEarlierFailureForSomeOfTheKeys(t *testing.T) {
+	b := newBook(t, gradual(50))
+	first, began := due("first", "k", "l"), b.now
+	b.restart(first)
+	b.fail(first, "kl", "h1")
+	b.now = b.now.Add(time.Minute)
+	b.Resume(config("c"), "h1", b.now)
+	earlier := func(content string, keys ...string) *Failure {
+		return &Failure{Workload: workload("a", "second"), Config: config("c"), Keys: keys, Content: content, Began: began}
+	}
+	if h := b.Fail(earlier("k", "k"), "h2", b.now); h != nil {
+		t.Error("what was resumed is halted again:", h)
+	}
+	if h := b.Fail(earlier("km", "k", "m"), "h3", b.now); h == nil {
+		t.Error("nobody has resumed another key of the failed restart")
+	}
 }
 
 func TestAPersonResumesAHaltByItsID(t *testing.T) {
@@ -145,7 +207,7 @@ func TestResumingForgivesPastFailuresAndNoLaterOnes(t *testing.T) {
 	if h := b.Fail(&past, "h2", b.now); h != nil {
 		t.Error("a failure of a restart from before halted again:", h)
 	}
-	b.Recovered(canary.Workload, config("c"))
+	b.Recovered(canary.Workload, config("c"), readsAll)
 	if h := b.Fail(&past, "h3", b.now); h != nil {
 		t.Error("a recovery took back what was forgiven:", h)
 	}
@@ -201,7 +263,7 @@ func TestANamespaceWithTooManyHaltsIsHeld(t *testing.T) {
 	elsewhere := &Request{Workload: workload("b", "w"), Standing: Well}
 	elsewhere.Causes = []Cause{{Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "b", Name: "c"}, IsGradual: true}}
 	b.expect("", elsewhere)
-	b.Recovered(workload("a", "w"), config("bad-3"))
+	b.Recovered(workload("a", "w"), config("bad-3"), readsAll)
 	b.check()
 	b.wakes("second", "third")
 }

@@ -30,6 +30,20 @@ func (h *trueHalt) concerns(cause *Cause) bool {
 	return len(h.keys) == 0
 }
 
+// isAbout reports whether the same key may have broken what both halts are about.
+func (h *trueHalt) isAbout(other *trueHalt) bool {
+	return h.config == other.config && h.concerns(&Cause{Config: other.config.ref, Keys: other.keys, IsGradual: true})
+}
+
+func includes(all, keys []string) bool {
+	for _, key := range keys {
+		if len(all) > 0 && !slices.Contains(all, key) {
+			return false
+		}
+	}
+	return len(all) == 0 || len(keys) > 0
+}
+
 func (f *fleet) breaks(format string, args ...any) {
 	if f.problem == "" {
 		f.problem = fmt.Sprintf(format, args...)
@@ -62,13 +76,21 @@ func (f *fleet) noteFailure(a *app, c *simConfig, keys []string, content, id str
 		f.halts = append(f.halts, &trueHalt{config: c, keys: keys, content: content})
 	}
 	h := f.halts[i]
-	if began.Before(h.resumed) {
-		return false
+	for _, other := range f.halts {
+		if other.config == c && began.Before(other.resumed) && (other.content == content || includes(other.keys, keys)) {
+			return false
+		}
 	}
 	if h.failures++; len(h.failed) < maxFailed && !slices.Contains(h.failed, a) {
 		h.failed = append(h.failed, a)
 	}
-	if !h.isActive && h.failures > f.policy.Failures {
+	failures := 0
+	for _, other := range f.halts {
+		if other.isAbout(h) {
+			failures += other.failures
+		}
+	}
+	if !h.isActive && failures > f.policy.Failures {
 		h.isActive, h.id, h.resumed = true, id, time.Time{}
 		f.tally.halts++
 		f.say("%s halts %s", id, content)
@@ -121,9 +143,24 @@ func (f *fleet) resume() {
 	}
 	if h.isActive {
 		f.say("resume %s", h.id)
+		for _, other := range f.halts {
+			if other.isAbout(h) && !other.isActive {
+				other.failures = 0
+			}
+		}
 		h.isActive, h.failures, h.resumed = false, 0, f.now
 	}
 	f.leader.store()
+}
+
+// keysOf returns the names of the keys that a workload reads of a config.
+func (a *app) keysOf(c *simConfig) (names []string) {
+	for _, k := range a.reads {
+		if a.of[k] == c {
+			names = append(names, k.name)
+		}
+	}
+	return names
 }
 
 // recover lets a broken workload run after all.
@@ -136,8 +173,9 @@ func (f *fleet) recover(a *app) {
 	for _, k := range a.reads {
 		a.immune[k.content] = true
 		c := a.of[k]
-		f.endHalts(c, func(h *trueHalt) bool { return h.resumed.IsZero() && slices.Contains(h.failed, a) })
-		f.leader.ledger.Recovered(a.ref, c.ref)
+		reads := func(keys []string) bool { return len(keys) == 0 || includes(a.keysOf(c), keys) }
+		f.endHalts(c, func(h *trueHalt) bool { return h.resumed.IsZero() && slices.Contains(h.failed, a) && reads(h.keys) })
+		f.leader.ledger.Recovered(a.ref, c.ref, reads)
 	}
 	f.leader.store()
 }

@@ -146,7 +146,7 @@ func (h *handler) restore(t *rapid.T) {
 
 func (h *handler) recover(t *rapid.T) {
 	ref := drawWorkload(t)
-	h.ledger.Recovered(ref, drawConfig(t, ref.Namespace))
+	h.ledger.Recovered(ref, drawConfig(t, ref.Namespace), readsAll)
 }
 
 func (h *handler) changeContent(t *rapid.T) {
