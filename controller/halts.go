@@ -84,8 +84,11 @@ func (k *haltKeeper) run(ctx context.Context) {
 		}
 		err := k.sync(ctx)
 		followsAll := k.followFailed() // before anybody is admitted
-		if k.gate.setHaltsTried(); err == nil {
+		if err == nil {
 			k.gate.setHaltsKnown()
+		}
+		if err == nil || isPermanent(err) || errors.Is(err, errNoHaltsNamespace) || time.Since(start) >= haltsPatience {
+			k.gate.setHaltsTried() // otherwise the next attempt may show that everything is held
 		}
 		k.endHalts()
 		k.remind(start, time.Now())
