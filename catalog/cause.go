@@ -60,6 +60,13 @@ func (c *Cause) AllKeys() []string {
 	return c.Keys
 }
 
+// SharesKey reports whether two causes may be about the same key of the same config.
+func (c *Cause) SharesKey(other *Cause) bool {
+	a, b := c.AllKeys(), other.AllKeys()
+	return c.Config == other.Config &&
+		(len(a) == 0 || len(b) == 0 || slices.ContainsFunc(a, func(key string) bool { return slices.Contains(b, key) }))
+}
+
 // addMoment adds a moment, unless it is the last one added: all keys of one edit share it.
 func (c *Cause) addMoment(moment Sequence) {
 	if last := len(c.Moments) - 1; last < 0 || c.Moments[last] != moment {

@@ -176,3 +176,21 @@ func TestACauseKeepsItsNewestMoments(t *testing.T) {
 		t.Errorf("moments (-want +got):\n%s", diff)
 	}
 }
+
+func TestCausesShareAKeyOrMayDoSo(t *testing.T) {
+	c, d := configMapRef("c"), configMapRef("d")
+	for _, test := range []struct {
+		a, b Cause
+		want bool
+	}{
+		{Cause{Config: c, Keys: []string{"k", "l"}}, Cause{Config: c, Keys: []string{"l", "m"}}, true},
+		{Cause{Config: c, Keys: []string{"k"}}, Cause{Config: c, Keys: []string{"l"}}, false},
+		{Cause{Config: c, Keys: []string{"k"}, Unnamed: true}, Cause{Config: c, Keys: []string{"l"}}, true},
+		{Cause{Config: c, Keys: []string{"k"}, MoreKeys: 1}, Cause{Config: c, Keys: []string{"l"}}, true},
+		{Cause{Config: c}, Cause{Config: d}, false},
+	} {
+		if got, back := test.a.SharesKey(&test.b), test.b.SharesKey(&test.a); got != test.want || back != test.want {
+			t.Errorf("%+v and %+v: %v and %v", test.a, test.b, got, back)
+		}
+	}
+}

@@ -50,7 +50,7 @@ func (r *restarter) restart(ctx context.Context, view catalog.View, decision cat
 // requestFor describes a restart that is due to the gate.
 func (r *restarter) requestFor(w *catalog.Workload, decision *catalog.Decision, now time.Time) *gate.Request {
 	wait := w.Applied.Budget.Wait(r.spacing(w), now)
-	return r.gate.request(w, decision, wait, r.deliveries.standingOf(w), now)
+	return r.gate.request(w, decision, wait, r.deliveries.standingOf(w, decision), now)
 }
 
 // apply sends the one patch that carries out a decision. The gate has admitted the request, which is nil if
@@ -76,7 +76,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 	}
 	patch, err := newPatch(w, decision, catalog.Basis{
 		Template: w.Template, Key: view.Key, Budget: budget, Written: taken, Copies: copied || remain,
-		Timestamp: timestamp, WasWhole: r.deliveries.wasWholeAfter(w, decision.Outcome),
+		Timestamp: timestamp, WasWhole: r.deliveries.wasWholeAfter(w, &decision),
 		RestartedFor: restartedForAfter(w, &decision), Without: decision.Without, Evict: w.EvictAfter(decision.Outcome),
 	})
 	if err != nil {

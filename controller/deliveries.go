@@ -45,41 +45,32 @@ type deliveries struct {
 	since   time.Time // when this process began to lead
 }
 
-// rollingRestart is a restart that is being followed.
-type rollingRestart struct {
-	*delivery.Restart
-	id    string // by which the gate knows it
-	began time.Time
-	// decision explains the restart. It has only the configs and their keys if another process
-	// decided it.
-	decision catalog.Decision
-	// hasFailed means that the restart failed and is followed because its pods may run after all.
-	hasFailed bool
-	// notBefore is when the pods may be counted again at the earliest; see [deliveries.judgeByPods].
-	notBefore time.Time
-}
-
 func newDeliveryQueue() *fairqueue.Queue[catalog.WorkloadRef, struct{}] {
 	return queueOf[struct{}](deliveryWorkers, time.Second)
 }
 
-// wasWholeAfter returns whether all pods ran before the last restart, which may be this one. If the
-// pods are still being replaced for a restart before, they did if they ran before that.
-func (d *deliveries) wasWholeAfter(w *catalog.Workload, outcome catalog.Outcome) bool {
-	if outcome != catalog.Restart {
+// wasWholeAfter returns whether all pods ran before the last restart, which may be this one.
+func (d *deliveries) wasWholeAfter(w *catalog.Workload, decision *catalog.Decision) bool {
+	if decision.Outcome != catalog.Restart {
 		return w.Applied.WasWhole && w.Applied.Trusted
 	}
+	return d.isWholeBefore(w, decision)
+}
+
+// isWholeBefore returns whether all pods run before a restart, or would but for content that it replaces. If they are
+// still being replaced for a restart before, they did if they ran before that.
+func (d *deliveries) isWholeBefore(w *catalog.Workload, decision *catalog.Decision) bool {
 	rolling := d.of(w.Ref)
-	return w.Rollout.IsWhole() || rolling != nil && rolling.WasWhole
+	return w.Rollout.IsWhole() || rolling != nil && (rolling.WasWhole && !rolling.hasFailed || rolling.isMendedBy(decision))
 }
 
 // standingOf returns how a workload is before a restart.
-func (d *deliveries) standingOf(w *catalog.Workload) gate.Standing {
+func (d *deliveries) standingOf(w *catalog.Workload, decision *catalog.Decision) gate.Standing {
 	rolling := d.of(w.Ref)
 	switch {
-	case rolling != nil && rolling.hasFailed:
+	case rolling != nil && rolling.isMendedBy(decision):
 		return gate.Failed
-	case d.wasWholeAfter(w, catalog.Restart):
+	case d.isWholeBefore(w, decision):
 		return gate.Well
 	}
 	return gate.Unwell
@@ -94,7 +85,11 @@ func (d *deliveries) begin(ref catalog.WorkloadRef, decision catalog.Decision, i
 		return
 	}
 	d.history.begin(ref, id, causeNote(decision), now)
-	d.follow(w, &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, now), id: id, began: now, decision: decision})
+	restart := &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, now), id: id, began: now, decision: decision}
+	if before := d.of(ref); before != nil {
+		restart.brokenBy = before.brokenAfter(&decision)
+	}
+	d.follow(w, restart)
 }
 
 func (d *deliveries) follow(w *catalog.Workload, restart *rollingRestart) {
@@ -312,8 +307,11 @@ func (d *deliveries) report(w *catalog.Workload, restart *rollingRestart, judgem
 		d.fail(w, restart, judgement.Reason, took)
 		return
 	}
-	d.finish(w.Ref, restart)
 	d.gate.ended(w.Ref, restart.id, judgement.Verdict == delivery.Delivered)
+	if judgement.Verdict != delivery.Delivered && len(restart.brokenBy) > 0 {
+		d.followOn(w.Ref, restart, catalog.Decision{Outcome: catalog.Restart, Causes: restart.brokenBy})
+	}
+	d.finish(w.Ref, restart)
 	if judgement.Verdict != delivery.Delivered {
 		d.history.end(w.Ref, restart.id, status.Unknown, judgement.Reason, time.Now())
 		d.log.Info("restart is not followed any further", "workload", w.Ref, "after", took.String(), "reason", judgement.Reason)
@@ -344,13 +342,13 @@ func (d *deliveries) fail(w *catalog.Workload, restart *rollingRestart, reason s
 		return
 	}
 	d.halts.wakeUp()
-	d.followOn(w.Ref, restart)
+	d.followOn(w.Ref, restart, restart.decision)
 }
 
-// followOn follows a restart that has failed further.
-func (d *deliveries) followOn(ref catalog.WorkloadRef, restart *rollingRestart) {
+// followOn follows a restart further, because the pods may run after all with the content that has broken them.
+func (d *deliveries) followOn(ref catalog.WorkloadRef, restart *rollingRestart, brokenBy catalog.Decision) {
 	failed := *restart
-	failed.hasFailed = true
+	failed.hasFailed, failed.decision = true, brokenBy
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.rolling[ref] == restart {

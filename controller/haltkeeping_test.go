@@ -11,6 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
 )
@@ -31,6 +34,18 @@ func (w *world) fails(t *testing.T, name string) {
 	t.Helper()
 	w.changed(name, failed)
 	w.controller.deliveries.look(t.Context(), deploymentNamed(name))
+}
+
+// delivers shows that all pods of a Deployment run, for as long as it takes until its restart is delivered, in a bubble of
+// synctest.
+func (w *world) delivers(t *testing.T, name string) {
+	t.Helper()
+	w.changed(name, wholeStatus)
+	for range 10 {
+		w.controller.deliveries.look(t.Context(), deploymentNamed(name))
+		time.Sleep(10 * time.Second)
+		settle(w)
+	}
 }
 
 const aEntry = "configmap.a.c" // of the halts of aConfig
@@ -227,6 +242,8 @@ func TestNothingRestartsBeforeItIsKnownWhetherEverythingIsHeld(t *testing.T) {
 		w.controller.beginToLead()
 		requireRestarted("before the hold could be read", 0)
 		pass := w.takeOver(t, server, map[string]string{holdEntry: "an incident"})
+		pass(time.Second / 2)
+		requireRestarted("before the second attempt to read the hold", 0)
 		pass(maxBackoff)
 		requireRestarted("while everything is held", 0)
 		server.mu.Lock()
@@ -264,6 +281,114 @@ func TestAFixOfOneOfTwoConfigsEndsTheHaltsOfBoth(t *testing.T) {
 		}
 		if restarted, n := w.restarted(), w.controller.gate.ledger.ActiveHalts(); n > 0 || !slices.Contains(restarted, "a/other") {
 			t.Errorf("%d halts are active although a/web runs with both contents; %q restarted", n, restarted)
+		}
+	})
+}
+
+// A release of the workload that failed reads another key of the config. That it runs then says nothing about the halted one.
+func TestAHaltGoesOnAfterARestartForOtherKeysOfItsConfig(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t)
+		edit := func(data map[string]string) {
+			cm := w.configMaps["a/c"].DeepCopy()
+			cm.Data, cm.ResourceVersion = data, w.nextVersion()
+			w.configMaps["a/c"] = cm
+			w.show("configmaps", cm)
+			settle(w)
+		}
+		edit(map[string]string{"k": "1", "o": "1"})
+		w.runs("a/web", map[string]string{catalog.WaveAnnotation: "-1"}, "c")
+		w.runs("a/other", nil, "c")
+		settle(w)
+		edit(map[string]string{"k": "bad", "o": "1"})
+		w.fails(t, "a/web")
+		settle(w)
+		w.changed("a/web", func(d *appsv1.Deployment) {
+			wholeStatus(d)
+			c := &d.Spec.Template.Spec.Containers[0]
+			c.EnvFrom, c.Env = nil, []corev1.EnvVar{{Name: "O", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
+				LocalObjectReference: corev1.LocalObjectReference{Name: "c"}, Key: "o",
+			}}}}
+		})
+		w.controller.deliveries.look(t.Context(), aWeb)
+		settle(w)
+		time.Sleep(time.Minute)
+		edit(map[string]string{"k": "bad", "o": "2"})
+		if cause := w.deployments["a/web"].Spec.Template.Annotations[catalog.CauseAnnotation]; cause != "configmap/c: o" {
+			t.Fatalf("the last restart was for %q", cause)
+		}
+		w.delivers(t, "a/web")
+		if n, restarted := len(w.controller.gate.activeHalts()), w.restarted(); n != 1 || slices.Contains(restarted, "a/other") {
+			t.Errorf("%d halts are active, and %q restarted", n, restarted)
+		}
+		if of := w.controller.deliveries.of(aWeb); of != nil {
+			t.Error("the restart for the other key is still followed")
+		}
+	})
+}
+
+// One config has broken a workload, which then restarts for another one. It fails again, but not because of that.
+func TestAWorkloadThatOneConfigHasBrokenHaltsNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t)
+		w.edited("a/d", "1")
+		w.runs("a/web", nil, "c", "d")
+		w.runs("a/ofC", map[string]string{catalog.WaveAnnotation: "1"}, "c")
+		w.runs("a/ofD", map[string]string{catalog.WaveAnnotation: "1"}, "d")
+		settle(w)
+		w.edited("a/c", "bad")
+		settle(w)
+		w.fails(t, "a/web")
+		settle(w)
+		time.Sleep(time.Second)
+		w.edited("a/d", "good")
+		settle(w)
+		w.fails(t, "a/web")
+		settle(w)
+		if halts := w.controller.gate.activeHalts(); len(halts) != 1 || halts[0].Config != aConfig {
+			t.Fatalf("halts: %+v", halts)
+		}
+		if restarted := w.restarted(); !slices.Equal(restarted, []string{"a/ofD", "a/web"}) {
+			t.Errorf("%q restarted", restarted)
+		}
+		w.delivers(t, "a/ofD")
+		time.Sleep(time.Second)
+		w.edited("a/c", "bad again")
+		settle(w)
+		if standing := w.controller.deliveries.of(aWeb); !standing.WasWhole {
+			t.Error("the restart that replaces what broke the pods is not judged")
+		}
+		w.fails(t, "a/web")
+		settle(w)
+		if restarted := w.restarted(); slices.Contains(restarted, "a/ofC") {
+			t.Errorf("%q restarted", restarted)
+		}
+		w.delivers(t, "a/web") // after all
+		if n, restarted := len(w.controller.gate.activeHalts()), w.restarted(); n > 0 || !slices.Contains(restarted, "a/ofC") {
+			t.Errorf("%d halts are active although a/web runs; %q restarted", n, restarted)
+		}
+	})
+}
+
+// After the second restart, the workload is still followed because of the first one.
+func TestAHaltEndsWhenTheWorkloadRunsWhateverItRestartedForMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t)
+		w.edited("a/d", "1")
+		w.runs("a/web", nil, "c", "d")
+		w.runs("a/ofC", map[string]string{catalog.WaveAnnotation: "1"}, "c")
+		settle(w)
+		w.edited("a/c", "bad")
+		settle(w)
+		w.fails(t, "a/web")
+		time.Sleep(time.Second)
+		w.edited("a/d", "good")
+		settle(w)
+		w.fails(t, "a/web") // still because of c
+		settle(w)
+		w.delivers(t, "a/web")
+		if n, restarted := len(w.controller.gate.activeHalts()), w.restarted(); n > 0 || !slices.Contains(restarted, "a/ofC") {
+			t.Errorf("%d halts are active although a/web runs; %q restarted", n, restarted)
 		}
 	})
 }

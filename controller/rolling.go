@@ -1,0 +1,65 @@
+package controller
+
+import (
+	"slices"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/delivery"
+)
+
+// rollingRestart is a restart that is being followed.
+type rollingRestart struct {
+	*delivery.Restart
+	id    string // by which the gate knows it
+	began time.Time
+	// decision explains the restart. It has only the configs and their keys if another process
+	// decided it.
+	decision catalog.Decision
+	// hasFailed means that the restart failed and is followed because its pods may run after all.
+	hasFailed bool
+	// brokenBy is what restarts before this one brought that failed, unless another one has replaced it since. Because of
+	// that, the pods may fail whatever this one brings. Only the last of these causes are kept.
+	brokenBy []catalog.Cause
+	// notBefore is when the pods may be counted again at the earliest; see [deliveries.judgeByPods].
+	notBefore time.Time
+}
+
+// longestBrokenBy is how many causes of failed restarts are kept for a workload.
+const longestBrokenBy = 10
+
+// isMendedBy reports whether a restart would replace something that broke the pods, as restarts that failed have shown. It
+// may if it is not known what one of them was for.
+func (r *rollingRestart) isMendedBy(decision *catalog.Decision) bool {
+	if r.hasFailed && (isUnclear(&r.decision) || replacesAny(decision, r.decision.Causes)) {
+		return true
+	}
+	return replacesAny(decision, r.brokenBy)
+}
+
+// brokenAfter returns [rollingRestart.brokenBy] of a restart that follows this one.
+func (r *rollingRestart) brokenAfter(decision *catalog.Decision) []catalog.Cause {
+	all := r.brokenBy
+	if r.hasFailed {
+		all = slices.Concat(all, r.decision.Causes)
+	}
+	var left []catalog.Cause
+	for i := range all {
+		if !replacesAny(decision, all[i:i+1]) {
+			left = append(left, all[i])
+		}
+	}
+	return left[max(0, len(left)-longestBrokenBy):]
+}
+
+// replacesAny reports whether a restart brings other content for one of these causes.
+func replacesAny(decision *catalog.Decision, causes []catalog.Cause) bool {
+	return len(causes) > 0 && (isUnclear(decision) || slices.ContainsFunc(causes, func(cause catalog.Cause) bool {
+		return slices.ContainsFunc(decision.Causes, func(c catalog.Cause) bool { return c.SharesKey(&cause) })
+	}))
+}
+
+// isUnclear reports whether a restart has causes that are not named.
+func isUnclear(decision *catalog.Decision) bool {
+	return len(decision.Causes) == 0 || decision.MoreCauses > 0
+}
