@@ -59,6 +59,8 @@ func TestAHaltOutlivesTheBrokenWorkload(t *testing.T) {
 	r.all = r.others(broken)
 	s.settle()
 	s.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, 2)
+	s.awaitMetric("stale_workloads", nil, 0) // what is held on purpose is neither stale nor late
+	s.awaitMetric("longest_wait_seconds", nil, 0)
 	r.requireRestarted()
 }
 

@@ -1,0 +1,99 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+)
+
+// groupOfC is the group of all ConfigMaps of the name c, and groupEntry its entry in the ConfigMap of halts.
+var groupOfC = gate.GroupOf(catalog.ConfigMap, "c")
+
+const groupEntry = "configmap._.c"
+
+// grouped returns a world in which a Deployment of each namespace reads a copy of a ConfigMap, which has just got another
+// content. The function that it returns lets the next restart fail, and returns in which namespace that was.
+func grouped(t *testing.T, server *haltServer, namespaces ...string) (w *world, failNext func() string, pass func(time.Duration)) {
+	w = gradual(t)
+	w.controller.gate.options.Groups = []catalog.ConfigRef{groupOfC}
+	w.controller.halts.knowsAllConfigs = func() bool { return true }
+	w.controller.halts.hasGroups = true
+	for _, namespace := range namespaces {
+		w.edited(namespace+"/c", "1")
+		w.runs(namespace+"/web", nil, "c")
+	}
+	settle(w)
+	pass = w.takeOver(t, server, nil)
+	pass(time.Second)
+	for _, namespace := range namespaces {
+		w.edited(namespace+"/c", "bad")
+	}
+	settle(w)
+	var before []string
+	return w, func() string {
+		t.Helper()
+		now := w.restarted()
+		if len(now) != len(before)+1 {
+			t.Fatalf("%q restarted, after %q", now, before)
+		}
+		next := slices.IndexFunc(now, func(name string) bool { return !slices.Contains(before, name) })
+		w.fails(t, now[next])
+		settle(w)
+		before = now
+		return deploymentNamed(now[next]).Namespace
+	}, pass
+}
+
+func TestAGroupIsHaltedByFailuresInTwoNamespacesAndResumedByItsEntry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &haltServer{}
+		w, failNext, pass := grouped(t, server, "b", "d", "e", "f")
+		failNext()
+		failNext()
+		pass(time.Second)
+		settle(w)
+		if restarted := w.restarted(); len(restarted) != 2 {
+			t.Fatalf("%q restarted", restarted)
+		}
+		server.mu.Lock()
+		entries := slices.Sorted(maps.Keys(server.object.Data))
+		for name := range server.object.Data { // also those of the two namespaces
+			delete(server.object.Data, name)
+		}
+		server.mu.Unlock()
+		if len(entries) != 3 || !slices.Contains(entries, groupEntry) {
+			t.Errorf("entries: %q", entries)
+		}
+		pass(2 * haltsPeriod)
+		settle(w)
+		if restarted := w.restarted(); len(restarted) != 3 {
+			t.Errorf("%q restarted after somebody resumed the group", restarted)
+		}
+	})
+}
+
+func TestTheHaltOfAGroupEndsWhenNoCopyHasItsContent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, failNext, pass := grouped(t, &haltServer{}, "b", "d", "e")
+		broken := []string{failNext(), failNext()}
+		isHalted := func() bool {
+			pass(2 * haltsPeriod)
+			return slices.Contains(w.controller.gate.halted(), groupOfC)
+		}
+		for i, namespace := range []string{"b", "d", "e"} {
+			if !isHalted() {
+				t.Fatalf("the halt is over although %d copies have the content; %q failed", 3-i, broken)
+			}
+			w.edited(namespace+"/c", "good")
+			settle(w)
+		}
+		if isHalted() {
+			t.Error("the halt goes on although no copy has the content")
+		}
+	})
+}
