@@ -104,7 +104,8 @@ type Key struct {
 	Binary bool
 }
 
-// Config is what the catalog keeps of a ConfigMap or Secret, which is never its data.
+// Config is what the catalog keeps of a ConfigMap or Secret, which is never its data. Of a SecretProviderClass it keeps a
+// [Mount] for each pod instead.
 type Config struct {
 	Ref  ConfigRef
 	Keys []Key // sorted by name

@@ -4,10 +4,13 @@
 //
 // Vocabulary:
 //
-//   - A config is a ConfigMap or a Secret. The catalog knows the checksum of
-//     each of its keys, never its data.
-//   - A workload is a Deployment, StatefulSet or DaemonSet that opted in. Only
-//     such workloads are in the catalog.
+//   - A config is a ConfigMap, a Secret or a SecretProviderClass. The catalog
+//     knows the checksum of each key of the first two, never their data. Of the
+//     last it knows only its mounts: for each pod, a checksum of which versions
+//     of its objects are mounted there.
+//   - A workload is a Deployment, a StatefulSet, a DaemonSet or an object of
+//     another kind with a pod template that the controller was asked for, and
+//     it opted in. Only such workloads are in the catalog.
 //   - A reference is one way in which a workload's pod template makes a
 //     container read a config, with the keys that the container sees.
 //   - The record is what the controller wrote to a workload: the checksums that

@@ -13,9 +13,8 @@ import (
 type journal struct {
 	mu     sync.Mutex
 	dryRun map[catalog.WorkloadRef]catalog.Checksums // what a dry run would have recorded
-	// problems are the problems that have been reported to the owners, by the reasons of
-	// the Events.
-	problems map[catalog.WorkloadRef]map[string]string
+	// problems are the problems that have been reported to the owners.
+	problems map[catalog.WorkloadRef]map[problemKind]string
 	// reverts are the reverts that have been reported.
 	reverts map[catalog.WorkloadRef]catalog.Revert
 	// rewrites are the rewrites of records that another client undid.
@@ -24,30 +23,40 @@ type journal struct {
 	attempts map[catalog.WorkloadRef][]attempt
 }
 
+// problemKind is a kind of problem of which a workload has one at most. Several kinds may share the reason of an Event.
+type problemKind string
+
+const (
+	graceProblem     problemKind = "grace period"
+	policyProblem    problemKind = "policy" // other annotations
+	leftoverProblem  problemKind = "leftovers"
+	referenceProblem problemKind = "references"
+)
+
 func newJournal() *journal {
 	return &journal{
 		dryRun:   make(map[catalog.WorkloadRef]catalog.Checksums),
-		problems: make(map[catalog.WorkloadRef]map[string]string),
+		problems: make(map[catalog.WorkloadRef]map[problemKind]string),
 		reverts:  make(map[catalog.WorkloadRef]catalog.Revert),
 		rewrites: make(map[catalog.WorkloadRef]rewrites),
 		attempts: make(map[catalog.WorkloadRef][]attempt),
 	}
 }
 
-// noteProblem notes the problem of a workload as reported to its owner, and reports whether it
-// is new. An empty problem means that there is no problem.
-func (j *journal) noteProblem(ref catalog.WorkloadRef, reason, problem string) bool {
+// noteProblem notes the problem of a kind that a workload has as reported to its owner, and reports
+// whether it is new. An empty problem means that there is none.
+func (j *journal) noteProblem(ref catalog.WorkloadRef, kind problemKind, problem string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if problem == "" {
-		delete(j.problems[ref], reason)
+		delete(j.problems[ref], kind)
 		return false
 	}
 	if j.problems[ref] == nil {
-		j.problems[ref] = make(map[string]string)
+		j.problems[ref] = make(map[problemKind]string)
 	}
-	isKnown := j.problems[ref][reason] == problem
-	j.problems[ref][reason] = problem
+	isKnown := j.problems[ref][kind] == problem
+	j.problems[ref][kind] = problem
 	return !isKnown
 }
 

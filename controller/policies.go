@@ -42,7 +42,7 @@ func leftOn(w *catalog.Workload) string {
 // reportLeftovers reports, once, what another tool has left behind on a workload. Only what harms is worth an Event.
 func (r *restarter) reportLeftovers(w *catalog.Workload) {
 	switch left := leftOn(w); {
-	case !r.journal.noteProblem(w.Ref, reasonLeftBehind, left):
+	case !r.journal.noteProblem(w.Ref, leftoverProblem, left):
 	case w.Policy.IsLeftHarmful:
 		r.log.Warn("another tool has left something behind", "workload", w.Ref, "left", left)
 		r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonLeftBehind, left)

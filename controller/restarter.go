@@ -283,16 +283,16 @@ func (r *restarter) keep(ctx context.Context, view catalog.View, decision catalo
 
 // reportProblems reports, once, the problems of a workload that its owner has to fix.
 func (r *restarter) reportProblems(w *catalog.Workload) {
-	if r.journal.noteProblem(w.Ref, reasonInvalid, w.Problem) {
+	if r.journal.noteProblem(w.Ref, graceProblem, w.Problem) {
 		r.log.Warn("cannot read an annotation, using the default", "workload", w.Ref, "problem", w.Problem, "default", r.grace.String())
 		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonInvalid, "%s; the default of %s is used", w.Problem, r.grace)
 	}
-	if problem := joinProblems(r.gate.problemOf(w), r.unwatched(w)); r.journal.noteProblem(w.Ref, reasonHeld, problem) {
+	if problem := joinProblems(r.gate.problemOf(w), r.unwatched(w)); r.journal.noteProblem(w.Ref, policyProblem, problem) {
 		r.log.Warn("cannot use an annotation of a workload", "workload", w.Ref, "problem", problem)
 		r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonInvalid, problem)
 	}
 	r.reportLeftovers(w)
-	if problem := tooManyReferences(w); r.journal.noteProblem(w.Ref, reasonTooMany, problem) {
+	if problem := tooManyReferences(w); r.journal.noteProblem(w.Ref, referenceProblem, problem) {
 		r.log.Warn("a workload has too many references to configs, leaving it alone", "workload", w.Ref, "limit", catalog.MaxReferences)
 		r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonTooMany, problem)
 	}
