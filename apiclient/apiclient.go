@@ -85,7 +85,7 @@ func Connect(config *rest.Config, requests, events Rate) (*Clients, error) {
 	return &Clients{
 		WatchCore: watchCore,
 		WatchApps: watchApps,
-		Apps:      NewApps(apps),
+		Apps:      group{apps},
 		Core:      NewCore(core),
 		Metadata:  meta,
 		events:    recording,

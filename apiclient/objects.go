@@ -50,9 +50,6 @@ type Core interface {
 	Secrets(namespace string) Secrets
 }
 
-// NewApps makes a client of the group apps from a REST client of that group.
-func NewApps(client rest.Interface) Apps { return group{client} }
-
 // NewCore makes a client of the core group from a REST client of that group.
 func NewCore(client rest.Interface) Core { return group{client} }
 

@@ -107,6 +107,11 @@ type Controller struct {
 
 // New returns a controller that does nothing until [Controller.Watch] and [Controller.Lead]
 // are called.
+//
+// Its parts refer to each other, so the order matters. Those that the watches need come first: what an object is
+// reduced with, and the gate. Those that follow restarts come next. Each of them gets the ones before it in its
+// constructor; what it needs of later ones is set as soon as they exist: the keeper of halts gets the deliveries, these
+// the evictor, and the gate the way to ask the restarter, which is last. The watches run only after New has returned.
 func New(options Options) (*Controller, error) {
 	clients, err := apiclient.Connect(options.API, apiclient.Rate{QPS: options.QPS, Burst: options.Burst}, eventRate)
 	if err != nil {
