@@ -38,13 +38,8 @@ func (c *windowCache) read(text string) (window.Window, error) {
 	return known.window, known.err
 }
 
-// closedBy reports whether a window is closed, and when it opens; zero if it never does. A window that
-// cannot be read is closed, because nobody knows when its owner wants no restarts.
+// closedBy reports whether a window is closed, and when it opens; see [window.IsClosed].
 func (c *windowCache) closedBy(text string, now time.Time) (isClosed bool, opens time.Time) {
 	w, err := c.read(text)
-	if err != nil {
-		return true, time.Time{}
-	}
-	isOpen, opens := w.At(now)
-	return !isOpen, opens
+	return window.IsClosed(w, err, now)
 }

@@ -21,8 +21,9 @@ var leapYear = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Parse returns the window that a text describes: an optional time zone with the prefix CRON_TZ= or
 // TZ= (otherwise UTC), a schedule, and a length of 1m to 168h in Go's syntax. The schedule consists of
-// the five fields of a CronJob's, or is a macro such as @daily. The text can come from anyone. An
-// error has one line of at most a few hundred bytes, and shows an example.
+// the five fields of a CronJob's, or is a macro such as @daily. A window that never opens, such as one on
+// 30 February, is an error. The text can come from anyone. An error has one line of at most a few hundred
+// bytes, and shows an example.
 func Parse(text string) (Window, error) {
 	w, err := parse(text)
 	if err != nil {
@@ -51,7 +52,10 @@ func parse(text string) (Window, error) {
 	if err != nil {
 		return Window{}, err
 	}
-	return Window{schedule: schedule, zone: zone, length: length, neverOpens: schedule.Next(leapYear).IsZero()}, nil
+	if schedule.Next(leapYear).IsZero() {
+		return Window{}, errors.New("it never opens")
+	}
+	return Window{schedule: schedule, zone: zone, length: length}, nil
 }
 
 // cutZone returns the time zone that the first field names, or UTC, and the other fields.

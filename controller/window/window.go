@@ -23,8 +23,17 @@ type Window struct {
 	schedule *cron.SpecSchedule // of readings
 	zone     *time.Location
 	length   time.Duration
-	// neverOpens spares At the search of five years, on 30 February for example.
-	neverOpens bool
+}
+
+// IsClosed reports whether a window is closed, and when it opens; zero if that is not known. The first two arguments
+// are what [Parse] has returned: a window that cannot be read is closed, because nobody knows when its owner wants no
+// restarts.
+func IsClosed(w Window, err error, now time.Time) (isClosed bool, opens time.Time) {
+	if err != nil {
+		return true, time.Time{}
+	}
+	isOpen, opens := w.At(now)
+	return !isOpen, opens
 }
 
 // At reports whether the window is open, and otherwise when it opens next, in its own time zone. That
@@ -33,9 +42,6 @@ type Window struct {
 func (w Window) At(now time.Time) (isOpen bool, opens time.Time) {
 	if w.schedule == nil {
 		return true, time.Time{}
-	}
-	if w.neverOpens {
-		return false, time.Time{}
 	}
 	opens = w.openingAfter(now.Add(-w.length))
 	if opens.IsZero() || opens.After(now) {

@@ -46,24 +46,20 @@ func ContentID(config *catalog.Config) string {
 	return config.Checksum([]catalog.Selection{{}}, catalog.ChecksumKey{}).String()
 }
 
-// Closed reports whether a window is closed, and when it opens; zero if it cannot be read or never
-// opens. That of the controller is not known here, and counts as open.
+// Closed reports whether a window is closed, and when it opens; zero if it cannot be read. That of the
+// controller is not known here, and counts as open.
 func Closed(wish catalog.Wish, now time.Time) (isClosed bool, opens time.Time) {
 	if wish.By == catalog.ByController {
 		return false, time.Time{}
 	}
 	w, err := window.Parse(wish.Text)
-	if err != nil {
-		return true, time.Time{}
-	}
-	isOpen, opens := w.At(now)
-	return !isOpen, opens
+	return window.IsClosed(w, err, now)
 }
 
 // Opening says when a closed window opens.
 func Opening(opens time.Time) string {
 	if opens.IsZero() {
-		return "its window cannot be read, or never opens"
+		return "its window cannot be read"
 	}
 	return "its window opens at " + opens.UTC().Format(time.RFC3339)
 }
