@@ -123,13 +123,25 @@ func (w Wishes) isUrgent() bool {
 	return isUrgent
 }
 
-// Closed reports whether the windows keep the restart from beginning, and when that ends; zero if that is not
-// known. The argument reports the same about one window.
-func (w Wishes) Closed(isClosed func(Wish) (bool, time.Time)) (closed bool, opens time.Time) {
+// Closed names the first window that keeps the restart from beginning, empty if none does, and says when that ends; zero
+// if that is not known. The argument reports whether one window is closed, and when it opens.
+func (w Wishes) Closed(isClosed func(Wish) (bool, time.Time)) (window string, opens time.Time) {
 	for window := range w.Windows() {
 		if closed, opens := isClosed(window); closed {
-			return true, opens
+			return window.whose(), opens
 		}
 	}
-	return false, time.Time{}
+	return "", time.Time{}
+}
+
+// whose names a window by what it is written on, for those who wait for it.
+func (w Wish) whose() string {
+	switch w.By {
+	case ByWorkload:
+		return "its window"
+	case ByConfig:
+		return "the window of " + w.Config.NameWithin()
+	case ByController:
+	}
+	return "the window of --restart-window"
 }

@@ -62,15 +62,23 @@ func TestTheFirstClosedWindowCounts(t *testing.T) {
 		{Config: configMapRef("c"), Policy: ConfigPolicy{Window: "never asked"}},
 	})}
 	var asked []string
-	closed, opens := wishes.Closed(func(window Wish) (bool, time.Time) {
+	window, opens := wishes.Closed(func(window Wish) (bool, time.Time) {
 		asked = append(asked, window.Text)
 		return window.Text == "closed", noon
 	})
-	if !closed || !opens.Equal(noon) || !cmp.Equal(asked, []string{"open", "closed"}) {
-		t.Errorf("closed: %t until %s, asked %q", closed, opens, asked)
+	if window != "the window of configmap/b" || !opens.Equal(noon) || !cmp.Equal(asked, []string{"open", "closed"}) {
+		t.Errorf("%q is closed until %s, asked %q", window, opens, asked)
 	}
-	closed, opens = wishes.Closed(func(Wish) (bool, time.Time) { return false, noon })
-	if closed || !opens.IsZero() {
-		t.Errorf("all are open, but: %t until %s", closed, opens)
+	window, opens = wishes.Closed(func(Wish) (bool, time.Time) { return false, noon })
+	if window != "" || !opens.IsZero() {
+		t.Errorf("all are open, but: %q until %s", window, opens)
+	}
+	for want, wishes := range map[string]Wishes{
+		"its window":                     {Workload: &WorkloadPolicy{Window: "closed"}, Delivered: wishes.Delivered},
+		"the window of --restart-window": {Delivered: slices.Values([]Delivery{{Config: configMapRef("a")}})},
+	} {
+		if window, _ := wishes.Closed(func(Wish) (bool, time.Time) { return true, noon }); window != want {
+			t.Errorf("%q is closed, want %q", window, want)
+		}
 	}
 }

@@ -117,7 +117,7 @@ func (g *gatekeeper) request(w *catalog.Workload, decision *catalog.Decision, wa
 	}
 	wishes := g.wishes(w, r.Causes)
 	r.Hold = cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(g.evicts))
-	r.IsClosed, r.Opens = wishes.Closed(func(window catalog.Wish) (bool, time.Time) { return g.isClosed(window, now) })
+	r.Closed, r.Opens = wishes.Closed(func(window catalog.Wish) (bool, time.Time) { return g.isClosed(window, now) })
 	return r
 }
 

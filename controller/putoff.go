@@ -71,9 +71,9 @@ func describeWait(answer gate.Answer) string {
 	case answer.Reason == gate.Halted:
 		return fmt.Sprintf("%s has broken %s; revert it, or resume with: %s", configName(answer.Halt.Config), brokenBy(answer.Halt), resumeCommand(answer.Halt.Config, answer.Halt.ID))
 	case answer.Until.IsZero():
-		return "its window cannot be read"
+		return answer.Text + " cannot be read"
 	}
-	return "its window opens at " + answer.Until.UTC().Format(time.RFC3339)
+	return answer.Text + " opens at " + answer.Until.UTC().Format(time.RFC3339)
 }
 
 // brokenBy names the workloads that failed, unless whoever reads it may not see their namespaces.

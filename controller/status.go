@@ -43,7 +43,7 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 // waitedFor is what a restart waits for that the gate does not let begin.
 type waitedFor struct {
 	config catalog.ConfigRef // of the fan-out or halt
-	text   string            // in the words of those who hold it
+	text   string            // in the words of those who hold it, or whose window it is
 }
 
 func waitedForBy(answer *gate.Answer) waitedFor {

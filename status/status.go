@@ -90,7 +90,8 @@ type Entry struct {
 	// Reason is why its restart may not begin, as in the metric of held workloads, or "eviction" if the restart has begun
 	// and its next eviction waits.
 	Reason string `json:"reason,omitempty"`
-	// On is the config whose fan-out or halt it waits for, and Text is why people hold it, or what its next eviction waits for.
+	// On is the config whose fan-out or halt it waits for. Text is why people hold it, whose window it waits for, or what
+	// its next eviction waits for.
 	On   string `json:"on,omitempty"`
 	Text string `json:"text,omitempty"`
 	// Since is when it began to wait or to roll. Until is when the next step is due; zero if that is

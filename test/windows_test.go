@@ -29,16 +29,19 @@ func openingSoon() (window string, opens time.Time) {
 
 func TestARestartWaitsUntilItsWindowOpens(t *testing.T) {
 	t.Parallel()
-	for name, setWindow := range map[string]func(s *scene, app workload, window string){
-		"of the workload": func(s *scene, app workload, window string) {
+	for name, test := range map[string]struct {
+		set   func(s *scene, app workload, window string)
+		waits string
+	}{
+		"of the workload": {func(s *scene, app workload, window string) {
 			s.annotateConfig(settings, windowAnnotation, alwaysOpen) // the workload's own takes precedence
 			s.annotate(app, windowAnnotation, window)
-		},
-		"of its config": func(s *scene, _ workload, window string) { s.annotateConfig(settings, windowAnnotation, window) },
-		"of the controller": func(s *scene, _ workload, window string) {
+		}, "its window"},
+		"of its config": {func(s *scene, _ workload, window string) { s.annotateConfig(settings, windowAnnotation, window) }, "the window of configmap/settings"},
+		"of the controller": {func(s *scene, _ workload, window string) {
 			s.must(s.controller.Stop())
 			s.startController("--restart-window", window)
-		},
+		}, "the window of --restart-window"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSceneApart(t)
@@ -48,9 +51,9 @@ func TestARestartWaitsUntilItsWindowOpens(t *testing.T) {
 			s.started(app)
 			s.letTimePass()
 			window, opens := openingSoon()
-			setWindow(s, app, window)
+			test.set(s, app, window)
 			s.edit(settings, set("used", "v2"))
-			s.awaitEvent(app, "RestartHeld", "restart is held: its window opens at "+opens.Format(time.RFC3339))
+			s.awaitEvent(app, "RestartHeld", "restart is held: "+test.waits+" opens at "+opens.Format(time.RFC3339))
 			s.awaitMetric("held_workloads", map[string]string{"reason": "window"}, 1)
 			s.edit(settings, set("used", "v3"))
 

@@ -44,7 +44,8 @@ type Answer struct {
 	// [Halted].
 	FanOut FanOut
 	Halt   *Halt
-	// Text is why people hold the restart, in their words.
+	// Text is why people hold the restart, in their words, if the reason is [Hold], and names the window if it is
+	// [Window].
 	Text string
 }
 
@@ -57,9 +58,9 @@ type Case struct {
 	// it, nil if there is none.
 	Hold string
 	Halt *Halt
-	// IsClosed means that the windows do not let it begin until Opens, or never if that is zero.
-	IsClosed bool
-	Opens    time.Time
+	// Closed names the window that does not let it begin until Opens, or never if that is zero; empty if all are open.
+	Closed string
+	Opens  time.Time
 	// Wait is how long the budget of the workload makes it wait.
 	Wait time.Duration
 	// CannotRoll means that the pods do not restart by themselves, so nobody needs to wait.
@@ -112,8 +113,8 @@ func Admit(c *Case, now time.Time) Answer {
 		return Answer{Reason: Backoff, Until: now.Add(c.Wait)}
 	case c.CannotRoll:
 		return Answer{}
-	case c.IsClosed:
-		return Answer{Reason: Window, Until: c.Opens}
+	case c.Closed != "":
+		return Answer{Reason: Window, Until: c.Opens, Text: c.Closed}
 	case c.AfterWave:
 		return Answer{Reason: Wave}
 	}

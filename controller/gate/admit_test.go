@@ -13,7 +13,7 @@ func TestTheFirstReasonInOrderIsTheAnswer(t *testing.T) {
 	halt := &Halt{ID: "h1"}
 	fanOut := FanOut{catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "c"}, 7}
 	everything := Case{
-		Hold: "a freeze", Halt: halt, Wait: time.Minute, IsClosed: true, Opens: start.Add(time.Hour), AfterWave: true, Standing: Well,
+		Hold: "a freeze", Halt: halt, Wait: time.Minute, Closed: "its window", Opens: start.Add(time.Hour), AfterWave: true, Standing: Well,
 		FanOuts:    []Tally{{FanOut: FanOut{Moment: 1}}, {FanOut: fanOut, InFlight: 1}},
 		TakesPlace: true, Places: 1, Taken: 1,
 	}
@@ -24,7 +24,7 @@ func TestTheFirstReasonInOrderIsTheAnswer(t *testing.T) {
 		{Answer{Reason: Hold, Text: "a freeze"}, func(c *Case) { c.Hold = "" }},
 		{Answer{Reason: Halted, Halt: halt}, func(c *Case) { c.Halt = nil }},
 		{Answer{Reason: Backoff, Until: start.Add(time.Minute)}, func(c *Case) { c.Wait = 0 }},
-		{Answer{Reason: Window, Until: start.Add(time.Hour)}, func(c *Case) { c.IsClosed = false }},
+		{Answer{Reason: Window, Until: start.Add(time.Hour), Text: "its window"}, func(c *Case) { c.Closed = "" }},
 		{Answer{Reason: Wave}, func(c *Case) { c.AfterWave = false }},
 		{Answer{Reason: SlowStart, FanOut: fanOut}, func(c *Case) { c.FanOuts[1].InFlight = 0 }},
 		{Answer{Reason: Limit}, func(c *Case) { c.Taken = 0 }},
@@ -56,7 +56,7 @@ func TestReasonsAreListedInTheOrderInWhichAdmitAsks(t *testing.T) {
 // Windows, waves, slow starts and the limit are about pods that restart.
 func TestAWorkloadThatCannotRollWaitsForNoOtherWorkload(t *testing.T) {
 	c := Case{
-		CannotRoll: true, IsClosed: true, AfterWave: true, Standing: Unwell,
+		CannotRoll: true, Closed: "its window", AfterWave: true, Standing: Unwell,
 		FanOuts: []Tally{{InFlight: 1}}, TakesPlace: true,
 	}
 	if answer := Admit(&c, start); !answer.MayBegin() {
@@ -79,7 +79,7 @@ func TestAWorkloadThatCannotRollWaitsForNoOtherWorkload(t *testing.T) {
 }
 
 func TestAWindowThatNeverOpensHasNoTimeToAskAgain(t *testing.T) {
-	if answer := Admit(&Case{IsClosed: true}, start); answer.Reason != Window || !answer.Until.IsZero() {
+	if answer := Admit(&Case{Closed: "its window"}, start); answer.Reason != Window || !answer.Until.IsZero() {
 		t.Errorf("%+v", answer)
 	}
 }

@@ -22,9 +22,9 @@ type Request struct {
 	Workload catalog.WorkloadRef
 	// ID tells the restarts of the workload apart, once they have begun; see [Ledger.Current].
 	ID string
-	// Hold, IsClosed, Opens, Wait, CannotRoll and Standing are those of the [Case].
+	// Hold, Closed, Opens, Wait, CannotRoll and Standing are those of the [Case].
 	Hold       string
-	IsClosed   bool
+	Closed     string
 	Opens      time.Time
 	Wait       time.Duration
 	CannotRoll bool

@@ -179,7 +179,10 @@ func (l *leader) process(a *app) {
 func (l *leader) request(a *app, changed []*simKey) *Request {
 	r := &Request{
 		Workload: a.ref, CannotRoll: a.cannotRoll, Standing: Well, Wave: a.wave, Causes: a.causes(changed, l.known),
-		IsClosed: l.clock().Before(a.closedUntil), Opens: a.closedUntil, Wait: max(0, a.slowedUntil.Sub(l.now)),
+		Opens: a.closedUntil, Wait: max(0, a.slowedUntil.Sub(l.now)),
+	}
+	if l.clock().Before(a.closedUntil) {
+		r.Closed = "its window"
 	}
 	if a.isHeld || slices.ContainsFunc(changed, func(k *simKey) bool { return a.of[k].isHeld }) {
 		r.Hold = "held"

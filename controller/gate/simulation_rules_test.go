@@ -205,7 +205,7 @@ func (l *leader) checkAnswer(a *app, r *Request, answer *Answer) {
 	if !answer.MayBegin() {
 		return
 	}
-	if r.Hold != "" || r.Wait > 0 || !r.CannotRoll && r.IsClosed {
+	if r.Hold != "" || r.Wait > 0 || !r.CannotRoll && r.Closed != "" {
 		l.breaks("%s restarts though it is held back", a)
 	}
 	for i := range r.Causes {

@@ -62,7 +62,7 @@ func drawRequest(t *rapid.T) *Request {
 	case 0:
 		r.Hold = "a freeze"
 	case 1:
-		r.IsClosed = true
+		r.Closed = "its window"
 	case 2:
 		r.Wait = time.Minute
 	}

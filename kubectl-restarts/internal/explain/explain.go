@@ -161,7 +161,7 @@ func (in *Input) windows() []string {
 		isClosed, opens := facts.Closed(window, in.Now)
 		state := "open now"
 		if isClosed {
-			state = facts.Opening(opens)
+			state = facts.Opening("its window", opens)
 		}
 		windows = append(windows, fmt.Sprintf("%s: %s (%s)", by(window), window.Text, state))
 	}
@@ -381,7 +381,7 @@ func (in *Input) waits(configs []*catalog.Config) string {
 	case w.Hold != catalog.NoHold:
 		return facts.ByHand(w.Hold)
 	case answer.Reason == gate.Window:
-		return facts.Opening(answer.Until)
+		return facts.Opening(answer.Text, answer.Until)
 	}
 	grace := "its grace period"
 	if w.GracePeriod != nil {

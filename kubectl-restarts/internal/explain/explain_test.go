@@ -141,6 +141,15 @@ func TestUrgentContentWaitsForNoWindow(t *testing.T) {
 	}
 }
 
+// Whoever waits may not know of it.
+func TestTheWindowOfAConfigIsNamed(t *testing.T) {
+	in := input()
+	in.Configs = []*catalog.Config{configMap("debug", map[string]string{"com.xing.deployment-restart.window": "0 22 * * 1-5 6h"})}
+	if got := explain.Explain(in).Conclusion; !strings.Contains(got, "the window of configmap/settings opens at 2026-11-20T22:00:00Z") {
+		t.Errorf("it says %q", got)
+	}
+}
+
 func TestAHaltThatIsResumedOrCannotBeReadDoesNotCount(t *testing.T) {
 	for _, entry := range []string{strings.Replace(halt, `"since"`, `"resumed":"2026-11-20T11:50:00Z","since"`, 1), "{", `[{"id":"a"}]`, strings.Replace(halt, "k3v7x2ab", "$(reboot)", 1)} {
 		if report := explain.Explain(input(edited, halted(entry))); len(report.Halts) > 0 || strings.Contains(report.Conclusion, "halted") {

@@ -14,9 +14,9 @@ import (
 // way is known to the controller's leader only.
 func (w *Workload) Admit(configs []*catalog.Config, everything string, halt *gate.Halt, now time.Time) gate.Answer {
 	wishes := w.Wishes(configs, everything)
-	isClosed, opens := wishes.Closed(func(window catalog.Wish) (bool, time.Time) { return Closed(window, now) })
+	closed, opens := wishes.Closed(func(window catalog.Wish) (bool, time.Time) { return Closed(window, now) })
 	return gate.Admit(&gate.Case{
-		Hold: cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(true)), Halt: halt, CannotRoll: w.Hold != catalog.NoHold, IsClosed: isClosed, Opens: opens,
+		Hold: cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(true)), Halt: halt, CannotRoll: w.Hold != catalog.NoHold, Closed: closed, Opens: opens,
 	}, now)
 }
 
@@ -57,11 +57,11 @@ func Closed(wish catalog.Wish, now time.Time) (isClosed bool, opens time.Time) {
 }
 
 // Opening says when a closed window opens.
-func Opening(opens time.Time) string {
+func Opening(window string, opens time.Time) string {
 	if opens.IsZero() {
-		return "its window cannot be read"
+		return window + " cannot be read"
 	}
-	return "its window opens at " + opens.UTC().Format(time.RFC3339)
+	return window + " opens at " + opens.UTC().Format(time.RFC3339)
 }
 
 // ByHand says what makes the pods restart of a workload that a patch does not restart.

@@ -284,7 +284,7 @@ func (k *known) admit(w *facts.Workload, seen []*Change, reason string) (Outcome
 	case w.Hold != catalog.NoHold:
 		return ByHand, facts.ByHand(w.Hold)
 	case answer.Reason == gate.Window:
-		return Waits, facts.Opening(answer.Until)
+		return Waits, facts.Opening(answer.Text, answer.Until)
 	}
 	return Restarts, reason
 }

@@ -132,7 +132,7 @@ func (l *FromLeader) workloadTable(options printers.PrintOptions, now time.Time)
 // why says what a workload waits for, or what it restarts for.
 func why(e *status.Entry) string {
 	var parts []string
-	if e.Reason != "" {
+	if e.Reason != "" && (e.Reason != string(gate.Window) || e.Text == "") { // otherwise the text names the window
 		parts = append(parts, e.Reason)
 	}
 	for _, part := range []string{e.On, e.Text, e.For} {

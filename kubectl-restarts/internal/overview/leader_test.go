@@ -18,7 +18,8 @@ func list[T any](items ...T) status.List[T] { return status.List[T]{Total: len(i
 func ago(minutes int) time.Time { return now.Add(-time.Duration(minutes) * time.Minute) }
 
 func fromLeader() *overview.FromLeader {
-	held := list(status.Entry{Workload: "deployment/shop/held", State: status.Held, Reason: "hold", Text: "migration\x1b[2J", Since: ago(5)})
+	held := list(status.Entry{Workload: "deployment/shop/held", State: status.Held, Reason: "hold", Text: "migration\x1b[2J", Since: ago(5)},
+		status.Entry{Workload: "deployment/shop/closed", State: status.Held, Reason: "window", Text: "the window of configmap/calm", Since: ago(6), Until: now.Add(10 * time.Hour)})
 	held.Total = 60
 	return &overview.FromLeader{Name: "pod leader-1", Overview: &status.Overview{
 		Time: now, Leads: true, Namespace: "shop", AllHeld: "incident 42",
@@ -64,6 +65,7 @@ configmap/calm   4m      2 of 5 delivered, 1 rolling, 1 waiting, 1 failed or not
 
 WORKLOAD             STATE     SINCE   UNTIL                  WHY
 deployment/held      held      5m                             hold; migration\u001b[2J
+deployment/closed    held      6m      2026-11-20T22:00:00Z   the window of configmap/calm
 deployment/waiting   waiting   2m                             slow-start; configmap/shop/calm
 deployment/rolling   soaking   3m                             configmap/calm: LEVEL; 2 of 3 pods updated, 1 available
 deployment/pending   pending   60s     2026-11-20T12:00:02Z   configmap/shop/calm
@@ -72,7 +74,7 @@ RESTARTED            AGO   OUTCOME     TOOK   CAUSE
 deployment/rolling   3m    rolling            configmap/calm: LEVEL
 odd                  20m   delivered   12s    secret/db
 
-59 more are held.
+58 more are held.
 `, "\n")
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)

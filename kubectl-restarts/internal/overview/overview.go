@@ -259,7 +259,7 @@ func describe(answer gate.Answer) string {
 	case gate.Halted:
 		return facts.ConfigName(answer.Halt.Config) + " is halted"
 	case gate.Window:
-		return facts.Opening(answer.Until)
+		return facts.Opening(answer.Text, answer.Until)
 	}
 	return answer.Text
 }
