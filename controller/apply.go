@@ -160,6 +160,8 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision, admi
 	waited := r.backlogs.settle(w.Ref)
 	if waited.count > 0 {
 		r.metrics.changeToPatch.Observe(time.Since(waited.since).Seconds())
+	}
+	if waited.count > 0 && !waited.owed.IsZero() { // what people held was not late
 		r.metrics.dueToPatch.Observe(max(0, time.Since(waited.owed)).Seconds())
 	}
 	if decision.Outcome == catalog.RecordOnly {

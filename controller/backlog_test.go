@@ -110,3 +110,20 @@ func TestALongGracePeriodAndAPutOffRestartAreNotLate(t *testing.T) {
 		}
 	})
 }
+
+// The config is reverted while a person holds the restart, so it is only recorded.
+func TestARecordAfterAHoldIsNotLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &restarter{deliveries: followed(catalog.New()), evictor: &evictor{}, gate: openGate(catalog.New()), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), log: slog.New(slog.DiscardHandler)}
+		r.backlogs.note(observedChange{Workload: web, Since: time.Now(), Due: time.Now(), Count: 1})
+		r.backlogs.putOff(web, nil, gate.Answer{Reason: gate.Hold, Text: "an incident"}, time.Now())
+		time.Sleep(time.Hour)
+		r.applied(&catalog.Workload{Ref: web}, catalog.Decision{Outcome: catalog.RecordOnly}, nil)
+		for want, histogram := range map[float64]prometheus.Histogram{60 * 60: r.metrics.changeToPatch, 0: r.metrics.dueToPatch} {
+			var got dto.Metric
+			if err := histogram.Write(&got); err != nil || got.GetHistogram().GetSampleSum() != want {
+				t.Errorf("%s has a sum of %v, want %v (%v)", histogram.Desc(), got.GetHistogram().GetSampleSum(), want, err)
+			}
+		}
+	})
+}
