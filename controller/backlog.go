@@ -27,15 +27,21 @@ type backlog struct {
 	slowedBy []catalog.ConfigRef
 	// putOff is what the restart waits for, and putOffSince since when; empty if it does not wait. putOffBy
 	// is the config whose fan-out or halt it waits for, or why people hold it. reported are the reasons that
-	// were news to the owner.
+	// were news to the owner, with when each was last.
 	putOff      gate.Reason
 	putOffSince time.Time
 	putOffBy    waitedFor
-	reported    []gate.Reason
+	reported    []reportedReason
 	// changed means that a change has become due since the restart was put off.
 	changed bool
 	// isExposed means that pods have read the new content, although the restart waits.
 	isExposed bool
+}
+
+// reportedReason is a reason to wait that the owner of a workload has been told.
+type reportedReason struct {
+	reason gate.Reason
+	at     time.Time
 }
 
 // isDeliberate reports whether the restart waits because the gate does not let it begin, and not
@@ -44,8 +50,25 @@ func (w *backlog) isDeliberate() bool { return w.putOff != "" && w.putOff != gat
 
 // isHeldForLong reports whether the restart waits for a person, a time or an earlier wave, which may last,
 // and not just for its turn.
-func (w *backlog) isHeldForLong() bool {
-	return w.putOff.NeedsPerson() || w.putOff == gate.Window || w.putOff == gate.Wave
+func (w *backlog) isHeldForLong() bool { return mayLast(w.putOff) }
+
+func mayLast(reason gate.Reason) bool {
+	return reason.NeedsPerson() || reason == gate.Window || reason == gate.Wave
+}
+
+// isNews notes that the owner of a workload hears of a reason, and reports whether that is news: it is new since the
+// last restart, or lasts so long that the Event about it may be gone.
+func (w *backlog) isNews(reason gate.Reason, now time.Time) bool {
+	i := slices.IndexFunc(w.reported, func(r reportedReason) bool { return r.reason == reason })
+	switch {
+	case i < 0:
+		w.reported = append(w.reported, reportedReason{reason, now})
+	case mayLast(reason) && now.Sub(w.reported[i].at) >= reminderPeriod:
+		w.reported[i].at = now
+	default:
+		return false
+	}
+	return true
 }
 
 // backlogs holds the backlogs of all workloads. It serves only logs, Events and metrics:
@@ -81,15 +104,13 @@ func (b *backlogs) note(change observedChange) {
 const maxSlowing = 10
 
 // putOff notes that a restart has to wait, and returns since when it does, and whether the reason is
-// news: it has not waited for it since the last restart. Waiting for an earlier wave is normal for a while.
+// news to the owner. Waiting for an earlier wave is normal for a while.
 func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answer gate.Answer, now time.Time) (since time.Time, news bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
 	isNormal := answer.Reason == gate.Wave && (w.putOff == "" || now.Sub(w.putOffSince) < longestWait)
-	if news = !isNormal && !slices.Contains(w.reported, answer.Reason); news {
-		w.reported = append(slices.Clip(w.reported), answer.Reason)
-	}
+	news = !isNormal && w.isNews(answer.Reason, now)
 	if w.putOff == "" {
 		w.putOffSince = now
 	}

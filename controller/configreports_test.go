@@ -31,7 +31,7 @@ func TestAHoldThatComesAndGoesCausesOneEventOnEachWorkload(t *testing.T) {
 		if first := w.restarted(); len(first) != 1 || len(events.Events) != 1 {
 			t.Fatalf("%q restarted, %d Events", first, len(events.Events))
 		}
-		for i := range 20 {
+		for i := range 10 { // for less than an hour
 			if w.annotate("a/c", catalog.HoldAnnotation, "an incident"); i%2 == 1 {
 				w.configMaps["a/c"].Annotations = nil
 			}
@@ -40,7 +40,7 @@ func TestAHoldThatComesAndGoesCausesOneEventOnEachWorkload(t *testing.T) {
 			settle(w)
 		}
 		if caused := len(events.Events) - 1; caused != len(names)-1 {
-			t.Errorf("ten holds caused %d Events on %d workloads that wait", caused, len(names)-1)
+			t.Errorf("five holds caused %d Events on %d workloads that wait", caused, len(names)-1)
 		}
 	})
 }
@@ -115,4 +115,32 @@ func TestAJudgementTakesNoRequestsForTheEventsOnItsConfigs(t *testing.T) {
 	if requests > 0 || len(d.reports.waiting) != 10 {
 		t.Errorf("%d requests, and %d Events wait", requests, len(d.reports.waiting))
 	}
+}
+
+// Events are gone after an hour.
+func TestAHoldThatLastsIsReportedInEachHourUntilItEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web")
+		events := record.NewFakeRecorder(100)
+		w.controller.restarter.events = events
+		w.annotate("a/c", catalog.HoldAnnotation, "an incident")
+		w.configMaps["a/c"].Data["k"] = "2"
+		w.show("configmaps", w.configMaps["a/c"])
+		for hour := range 3 {
+			for range int(time.Hour / longestWait) { // until it asks again
+				settle(w)
+				time.Sleep(longestWait)
+			}
+			reported := eventsOf(events)
+			if len(reported) < 1 || len(reported) > 2 || !strings.Contains(reported[0], "RestartHeld restart is held: the configmap/c is held: an incident") {
+				t.Errorf("the Events of hour %d are %q", hour+1, reported)
+			}
+		}
+		w.configMaps["a/c"].Annotations = nil
+		w.show("configmaps", w.configMaps["a/c"])
+		settle(w)
+		if reported := eventsOf(events); len(reported) != 1 || !strings.Contains(reported[0], "Restarting") {
+			t.Errorf("after the hold, the Events are %q", reported)
+		}
+	})
 }

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/delivery"
@@ -234,6 +235,26 @@ func TestARefusedEvictionIsRepeatedAndReported(t *testing.T) {
 		restarts := w.controller.Overview("", time.Now()).Restarts.Items
 		if len(restarts) != 2 || restarts[0].Outcome != status.Delivered || restarts[1].Outcome != status.Unknown {
 			t.Errorf("the restarts are %+v", restarts)
+		}
+	})
+}
+
+// Events are gone after an hour.
+func TestARefusalThatLastsIsReportedInEachHour(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		events := record.NewFakeRecorder(1000)
+		w.controller.evictor.events = events
+		w.refusal = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web-1", nil)
+		w.refusal.ErrStatus.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+		w.edited("a/c", "2")
+		for hour := range 3 {
+			for range 120 {
+				time.Sleep(29 * time.Second)
+				w.pass(1)
+			}
+			if reported := eventsOf(events); len(reported) < 1 || len(reported) > 2 || !strings.Contains(reported[0], "PodNotEvicted") {
+				t.Errorf("the Events of hour %d are %q", hour+1, reported)
+			}
 		}
 	})
 }

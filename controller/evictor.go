@@ -71,7 +71,7 @@ type eviction struct {
 	notBefore time.Time
 	looks     int
 	refusals  int
-	reported  bool // whether an Event has reported a refusal
+	reported  time.Time // when an Event has last reported a refusal since the last eviction
 }
 
 // evictionWait is what the next eviction waits for; the zero value for nothing.
@@ -313,7 +313,7 @@ func (e *evictor) evict(ctx context.Context, w *catalog.Workload, pod *delivery.
 		e.metrics.evictions.Inc()
 		e.log.Info("evicted a pod", "workload", w.Ref, "pod", pod.Name, "ready", pod.IsReady)
 		e.update(w.Ref, w.Evict, func(row *eviction) {
-			row.earlier, row.looks, row.refusals, row.reported = max(0, row.earlier-1), 0, 0, false
+			row.earlier, row.looks, row.refusals, row.reported = max(0, row.earlier-1), 0, 0, time.Time{}
 		})
 		e.deliveries.followEviction(w, time.Now())
 		e.deliveries.observe(w.Ref)
@@ -354,16 +354,18 @@ func (e *evictor) failed(w *catalog.Workload, began time.Time, err error) {
 		wait.reason, wait.text = waitsForBudget, refusal.Error()
 	}
 	e.wait(w, wait)
-	isNews := false
+	isNews, now := false, time.Now()
 	e.update(w.Ref, w.Evict, func(row *eviction) {
 		row.refusals++
-		isNews = !row.reported && (refusal != nil || isPermanent(err) || row.refusals >= passingFailures)
-		row.reported = row.reported || isNews
+		isWorthIt := refusal != nil || isPermanent(err) || row.refusals >= passingFailures
+		if isNews = isWorthIt && now.Sub(row.reported) >= reminderPeriod; isNews {
+			row.reported = now
+		}
 		switch { // a status that changes brings the workload back at once
 		case refusal != nil:
-			row.notBefore = time.Now().Add(refusal.pause(row.refusals))
+			row.notBefore = now.Add(refusal.pause(row.refusals))
 		case failureOf(err) == fairqueue.Refused:
-			row.notBefore = time.Now().Add(max(doubled(stepPause, row.refusals), listingShare*time.Since(began)))
+			row.notBefore = now.Add(max(doubled(stepPause, row.refusals), listingShare*time.Since(began)))
 		}
 	})
 	if isNews {

@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// reminderPeriod is how often an Event reports a halt again. API servers keep Events for an hour by default, and
-// a halt may have to be understood the next morning.
+// reminderPeriod is how often an Event reports again what lasts: a halt, a restart that is held, a pod that cannot be
+// evicted. API servers keep Events for an hour by default, and all that may have to be understood the next morning.
 const reminderPeriod = 50 * time.Minute
 
 // remind reports again which halts are in force: those of former leaders, whose Events and logs may be lost, and
