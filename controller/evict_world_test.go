@@ -259,6 +259,33 @@ func TestARefusalThatLastsIsReportedInEachHour(t *testing.T) {
 	})
 }
 
+// A replacement that cannot be scheduled says nothing about the content, so the restart is given up after a while. But the
+// pods that are left have the old content.
+func TestARestartByEvictionThatNobodyFollowsIsShownUntilItIsOver(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.crashes = true
+		w.edited("a/c", "2")
+		w.pass(60)
+		w.requireEvicted("web-1")
+		w.controller.deliveries.forget(aWeb)
+		w.pass(60)
+		overview := w.controller.Overview("", time.Now())
+		if rolling := overview.Rolling.Items; len(rolling) != 1 || rolling[0].Text != "a new pod is not ready" || rolling[0].For != "configmap/c: k" || rolling[0].Pods.Outdated != 2 {
+			t.Errorf("rolling are %+v", rolling)
+		}
+		explained := w.controller.ExplainWorkload("deployment/a/web", time.Now())
+		if explained.State != status.Rolling || explained.Text != "a new pod is not ready" || explained.Pods == nil || explained.Pods.Outdated != 2 {
+			t.Errorf("explained as %+v with %+v", explained.Entry, explained.Pods)
+		}
+		w.crashes = false
+		w.pass(200)
+		w.requireEvicted("web-1", "web-2", "web-3")
+		if rolling := w.controller.Overview("", time.Now()).Rolling.Items; len(rolling) != 0 {
+			t.Errorf("afterwards, rolling are %+v", rolling)
+		}
+	})
+}
+
 // Anyone who may write the status of a workload may do so all the time.
 func TestAnEvictionThatFailsIsNotRepeatedWithEachChangeOfTheStatus(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {

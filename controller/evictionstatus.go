@@ -10,17 +10,18 @@ import (
 const reasonEviction gate.Reason = "eviction"
 
 func standingOfEviction(ref catalog.WorkloadRef, row *eviction) standing {
-	s := standing{ref: ref, state: status.Rolling, since: row.seen}
+	s := standing{ref: ref, state: status.Rolling, since: row.seen, by: waitedFor{text: row.wait.text}}
 	if row.wait.isOutside() {
-		s.state, s.since, s.reason, s.by = status.Held, row.wait.since, reasonEviction, waitedFor{text: row.wait.text}
+		s.state, s.since, s.reason = status.Held, row.wait.since, reasonEviction
 	}
 	return s
 }
 
-// addEviction adds a restart by eviction that makes no progress, whatever its pods do.
-func (l entryLists) addEviction(ref catalog.WorkloadRef, row eviction) {
-	if row.wait.isOutside() {
-		l.add(standingOfEviction(ref, &row))
+// addEviction adds a restart by eviction that makes no progress, whatever its pods do, or that has pods left and is not
+// followed any more.
+func (c *Controller) addEviction(lists entryLists, ref catalog.WorkloadRef, row *eviction) {
+	if row.wait.isOutside() || row.earlier > 0 && c.deliveries.of(ref) == nil {
+		lists.add(standingOfEviction(ref, row))
 	}
 }
 

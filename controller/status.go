@@ -30,7 +30,7 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 		c.changes.each(lists.addPending)
 		c.restarter.backlogs.each(lists.addBacklog)
 		c.deliveries.each(lists.addRolling)
-		c.evictor.each(lists.addEviction)
+		c.evictor.each(func(ref catalog.WorkloadRef, row eviction) { c.addEviction(lists, ref, &row) })
 	}
 	list := func(state status.State) status.List[status.Entry] { return status.ListOf(lists.of[state], c.entry) }
 	o.Pending, o.Waiting, o.Held = list(status.Pending), list(status.Waiting), list(status.Held)
@@ -65,7 +65,7 @@ type standing struct {
 	by           waitedFor
 	isExposed    bool
 	subjects     [maxSubjects]fmt.Stringer // the first configs that changed, if it is pending; the others are nil
-	restart      *catalog.Decision         // what it restarts for, if it rolls
+	restart      *catalog.Decision         // what it restarts for, if it rolls and is followed
 }
 
 func compareStandings(a, b standing) int {
@@ -169,15 +169,19 @@ func (c *Controller) entry(s standing) status.Entry {
 		e.On = s.by.config.String()
 	}
 	e.For = strings.Join(s.changed(), ", ")
-	if s.restart == nil {
+	if s.restart != nil {
+		e.For = causeNote(*s.restart)
+	}
+	w := c.catalog.Workload(s.ref)
+	if w == nil || s.restart == nil && s.state != status.Rolling {
 		return e
 	}
-	e.For = causeNote(*s.restart)
-	if w := c.catalog.Workload(s.ref); w != nil {
-		w = c.shown(w)
-		e.State, e.Pods = s.stateOf(w), podsOf(w)
-		c.noteEviction(&e, s.ref)
+	if s.restart == nil {
+		e.For = causeNote(c.deliveries.restartedFor(w))
 	}
+	w = c.shown(w)
+	e.State, e.Pods = s.stateOf(w), podsOf(w)
+	c.noteEviction(&e, s.ref)
 	return e
 }
 
