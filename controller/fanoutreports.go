@@ -37,6 +37,8 @@ type fanOutReports struct {
 	mu      sync.Mutex
 	waiting []configEvent
 	of      map[string]int // how many wait, by namespace
+	// problems are checksums of the problems that this leader has reported, up to maxReports.
+	problems map[catalog.ConfigRef]uint64
 
 	reported map[gate.FanOut]reportedProgress // only the reporting goroutine uses it
 }
@@ -65,7 +67,7 @@ func (r *fanOutReports) note(config catalog.ConfigRef, eventType, reason, messag
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.waiting) >= maxReports || r.of[config.Namespace] >= maxReportsOf {
+	if !r.hasRoom(config.Namespace) {
 		r.log.Warn("too many Events on configs wait, dropping one", "config", config, "reason", reason, "message", message)
 		return
 	}
@@ -73,12 +75,9 @@ func (r *fanOutReports) note(config catalog.ConfigRef, eventType, reason, messag
 	r.waiting = append(r.waiting, configEvent{config, eventType, reason, message})
 }
 
-// noteProblem reports which annotations of a config cannot be used.
-func (r *fanOutReports) noteProblem(ref catalog.ConfigRef) {
-	if problem := r.gate.problemOfConfig(ref); problem != "" {
-		r.log.Warn("cannot use an annotation of a config", "config", ref, "problem", problem)
-		r.note(ref, corev1.EventTypeWarning, reasonInvalid, problem)
-	}
+// hasRoom reports whether another Event on a config of a namespace may wait. It must be called with the lock held.
+func (r *fanOutReports) hasRoom(namespace string) bool {
+	return len(r.waiting) < maxReports && r.of[namespace] < maxReportsOf
 }
 
 // take removes the Events whose turn it is, a few of each namespace, and returns them.

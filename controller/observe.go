@@ -231,6 +231,15 @@ func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all 
 		c.quarantine.Try(quarantine.Queue, nameOfConfig(ref), func() { c.configsGone(append(c.catalog.NamesElsewhere(ref), ref), nil) })
 	}
 	c.sharingListed(before, configs)
+	if c.acts() {
+		c.reportUnseenProblems(func(yield func(catalog.ConfigRef) bool) {
+			for _, config := range configs {
+				if !yield(config.Ref) {
+					return
+				}
+			}
+		})
+	}
 	if first {
 		c.staleness.noteEverything() // the first list causes no news
 	} else {

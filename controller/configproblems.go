@@ -1,0 +1,79 @@
+package controller
+
+import (
+	"iter"
+
+	"github.com/cespare/xxhash/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/quarantine"
+)
+
+// Problems of the annotations of configs are reported when an event shows them, and once by each leader if no event has:
+// they may be older than the process, or a list has shown them.
+
+// reportUnseenProblems reports problems of configs that this leader has not reported.
+func (c *Controller) reportUnseenProblems(configs iter.Seq[catalog.ConfigRef]) {
+	unreported := 0
+	for ref := range configs {
+		c.quarantine.Try(quarantine.Queue, nameOfConfig(ref), func() {
+			if !c.reports.noteUnseenProblem(ref) {
+				unreported++
+			}
+		})
+	}
+	if unreported > 0 {
+		c.log.Warn("cannot use annotations of further configs, too many to report", "configs", unreported)
+	}
+}
+
+// noteProblem reports which annotations of a config cannot be used.
+func (r *fanOutReports) noteProblem(ref catalog.ConfigRef) {
+	problem := r.gate.problemOfConfig(ref)
+	r.remember(ref, problem)
+	r.reportProblem(ref, problem)
+}
+
+// noteUnseenProblem does so unless this leader has reported the same. It returns false if there are too many to report.
+func (r *fanOutReports) noteUnseenProblem(ref catalog.ConfigRef) (isReported bool) {
+	problem := r.gate.problemOfConfig(ref)
+	r.mu.Lock()
+	isKnown := problem != "" && r.problems[ref] == xxhash.Sum64String(problem)
+	hasRoom := problem == "" || r.hasRoom(ref.Namespace)
+	r.mu.Unlock()
+	if isKnown || !hasRoom {
+		return isKnown
+	}
+	r.remember(ref, problem)
+	r.reportProblem(ref, problem)
+	return true
+}
+
+func (r *fanOutReports) reportProblem(ref catalog.ConfigRef, problem string) {
+	if problem != "" {
+		r.log.Warn("cannot use an annotation of a config", "config", ref, "problem", problem)
+		r.note(ref, corev1.EventTypeWarning, reasonInvalid, problem)
+	}
+}
+
+// remember remembers a problem as reported, or that there is none.
+func (r *fanOutReports) remember(ref catalog.ConfigRef, problem string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if problem == "" {
+		delete(r.problems, ref)
+		return
+	}
+	if r.problems == nil || len(r.problems) >= maxReports {
+		r.problems = make(map[catalog.ConfigRef]uint64)
+	}
+	r.problems[ref] = xxhash.Sum64String(problem)
+}
+
+// forgetProblems forgets what was reported, as at the start of a leader.
+func (r *fanOutReports) forgetProblems() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.problems = nil
+}
