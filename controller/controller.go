@@ -378,6 +378,7 @@ func (c *Controller) beginToLead() {
 		c.reports.forgetProblems()
 		c.reportUnseenProblems(slices.Values(c.catalog.ConfigsWithPolicies()))
 	}
+	c.reportUnusable()
 	c.staleness.noteLeading()
 }
 

@@ -10,9 +10,9 @@ import (
 	"kubernetes-deployment-restart-controller/status"
 )
 
-// unusable are the workloads that are enabled but cannot be restarted, with the reasons that have been reported. Nearly
-// all are of custom kinds, since the API server checks the others. The lock of [optIns] protects it.
-type unusable map[catalog.WorkloadRef]string
+// unusable are the workloads that are enabled but cannot be restarted, with their problems, which have been logged.
+// Nearly all are of custom kinds, since the API server checks the others. The lock of [optIns] protects it.
+type unusable map[catalog.WorkloadRef]problem
 
 // take takes in a workload as it was shown, and reports whether it has a problem that is new.
 func (u unusable) take(w *workloadObservation, isEnabled func(*workloadObservation) bool) bool {
@@ -21,8 +21,8 @@ func (u unusable) take(w *workloadObservation, isEnabled func(*workloadObservati
 		return false
 	}
 	known := u[w.ref]
-	u[w.ref] = w.problem.text
-	return known != w.problem.text
+	u[w.ref] = *w.problem
+	return known.text != w.problem.text
 }
 
 // keep forgets the workloads of a kind in a namespace, or in all namespaces, that are not among those that were listed.
@@ -34,7 +34,7 @@ func (u unusable) keep(kind catalog.WorkloadKind, namespace string, all []*obser
 	for _, o := range all {
 		listed[o.workload.ref] = true
 	}
-	maps.DeleteFunc(u, func(ref catalog.WorkloadRef, _ string) bool {
+	maps.DeleteFunc(u, func(ref catalog.WorkloadRef, _ problem) bool {
 		return ref.Kind == kind && (namespace == "" || ref.Namespace == namespace) && !listed[ref]
 	})
 }
@@ -46,8 +46,25 @@ func (c *Controller) noteUnusable(w *workloadObservation) {
 	}
 	c.log.Warn("cannot restart a workload that is enabled", "workload", w.ref, "problem", w.problem.text)
 	if c.leading.Load() {
-		object := objectReference(&catalog.Workload{Ref: w.ref, UID: w.problem.uid})
-		c.recorder.Event(object, corev1.EventTypeWarning, reasonNotSupported, "config changes do not restart this workload: "+w.problem.text)
+		c.eventUnusable(w.ref, *w.problem)
+	}
+}
+
+func (c *Controller) eventUnusable(ref catalog.WorkloadRef, p problem) {
+	object := objectReference(&catalog.Workload{Ref: ref, UID: p.uid})
+	c.recorder.Event(object, corev1.EventTypeWarning, reasonNotSupported, "config changes do not restart this workload: "+p.text)
+}
+
+// reportUnusable reports, as at the start of a leader, the workloads that cannot be restarted and were noticed before.
+// There may be very many, so only some of each namespace get an Event; the log has named all.
+func (c *Controller) reportUnusable() {
+	c.optIns.mu.Lock()
+	defer c.optIns.mu.Unlock()
+	reported := make(map[string]int)
+	for ref, p := range c.unusable {
+		if reported[ref.Namespace]++; reported[ref.Namespace] <= maxReportsOf {
+			c.eventUnusable(ref, p)
+		}
 	}
 }
 
