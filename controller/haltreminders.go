@@ -5,6 +5,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
 // reminderPeriod is how often an Event reports again what lasts: a halt, a restart that is held, a pod that cannot be
@@ -23,10 +26,20 @@ func (k *haltKeeper) remind(started, now time.Time) {
 		if k.knows(h.Config) && now.Sub(at) >= reminderPeriod {
 			at = now
 			k.log.Warn("the restarts for a config are halted", "config", h.Config, "halt", h.ID, "since", h.Since, "failed", workloadNames(h.Failed))
-			k.reports.note(h.Config, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted since %s, after %s failed; revert the change, or resume with: %s",
-				h.Since.UTC().Format(time.RFC3339), workloadNames(h.Failed), resumeCommand(h.Config, h.ID)))
+			on, where := reportedOn(&h)
+			k.reports.note(on, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted%s since %s, after %s failed; revert the change, or resume with: %s",
+				where, h.Since.UTC().Format(time.RFC3339), brokenBy(&h), resumeCommand(h.Config, h.ID)))
 		}
 		reminded[h.ID] = at
 	}
 	k.reminded = reminded
+}
+
+// reportedOn returns on which config an Event reports a halt, and where restarts are halted. A group is no object, so
+// that is one of the copies with which a workload has failed.
+func reportedOn(h *gate.Halt) (on catalog.ConfigRef, where string) {
+	if !gate.IsGroup(h.Config) || len(h.Failed) == 0 {
+		return h.Config, ""
+	}
+	return catalog.ConfigRef{Kind: h.Config.Kind, Namespace: h.Failed[0].Namespace, Name: h.Config.Name}, " in all namespaces"
 }

@@ -1,10 +1,13 @@
 package controller
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
 // eventsOf takes the Events on a config that wait to be created.
@@ -37,6 +40,30 @@ func TestAHaltOfAFormerLeaderIsReportedAgainWithTheCommandThatEndsIt(t *testing.
 		}
 		if n := strings.Count(log.String(), "the restarts for a config are halted"); n != 1 {
 			t.Errorf("%d lines of the log report it:\n%s", n, log)
+		}
+	})
+}
+
+// A group is no object, and has no owner of its own.
+func TestAHaltOfAGroupIsReportedAgainOnACopy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other")
+		k := w.controller.halts
+		k.hasGroups, k.knowsAllConfigs = true, func() bool { return true }
+		group := gate.GroupOf(aConfig.Kind, aConfig.Name)
+		text, err := json.Marshal([]gate.HaltRecord{{
+			ID: "former", Config: group.String(), Content: w.controller.catalog.ContentID(aConfig, nil),
+			Failed: []string{"deployment/a/web", "deployment/b/web"}, Since: time.Now().UTC(),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		pass := w.takeOver(t, &haltServer{}, map[string]string{gate.EntryOf(group.String()): string(text)})
+		pass(time.Minute)
+		events := w.eventsOf(reasonHalted)
+		if len(events) != 1 || !strings.HasPrefix(events[0], "halted in all namespaces since ") || !strings.Contains(events[0], "after workloads in several namespaces failed") {
+			t.Errorf("the Events are %q", events)
 		}
 	})
 }
