@@ -33,22 +33,41 @@ func readYAML(t *testing.T, path string, into any) {
 	}
 }
 
-// alertNames returns the names of the alerts in the chart's file of rules.
-func alertNames(t *testing.T) []string {
+// alert is an alerting rule, as far as the tests look at it.
+type alert struct {
+	Alert       string
+	Annotations struct{ Summary, Description string }
+}
+
+// alerts returns the alerts in the chart's file of rules.
+func alerts(t *testing.T) []alert {
 	t.Helper()
 	chart, err := harness.Chart()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file struct {
-		Groups []struct{ Rules []struct{ Alert string } }
-	}
+	var file struct{ Groups []struct{ Rules []alert } }
 	readYAML(t, filepath.Join(chart, "files", "alerts.yaml"), &file)
+	return file.Groups[0].Rules
+}
+
+// alertNames returns the names of the alerts in the chart's file of rules.
+func alertNames(t *testing.T) []string {
+	t.Helper()
 	var names []string
-	for _, rule := range file.Groups[0].Rules {
+	for _, rule := range alerts(t) {
 		names = append(names, rule.Alert)
 	}
 	return names
+}
+
+func TestEachAlertSaysWhatItIsAboutAndWhereToLook(t *testing.T) {
+	t.Parallel()
+	for _, rule := range alerts(t) {
+		if rule.Annotations.Summary == "" || rule.Annotations.Description == "" {
+			t.Errorf("%s: %+v", rule.Alert, rule.Annotations)
+		}
+	}
 }
 
 func TestPrometheusFiresTheAlertsWhenItShould(t *testing.T) {
