@@ -31,6 +31,26 @@ func TestAWatchWaitsForAResourceThatIsNotInstalled(t *testing.T) {
 	})
 }
 
+// What was enabled does not restart any more, so it should not look as if all were well.
+func TestAResourceThatIsUninstalledBreaksItsWatch(t *testing.T) {
+	play(t, twoConfigMaps, Options[string]{Title: "gadgets.example.com", MayBeMissing: true}, func(t *testing.T, s *scene) {
+		s.pass(time.Minute)
+		s.server.fail(status(http.StatusNotFound, metav1.StatusReasonNotFound))
+		s.server.events <- nil
+		s.pass(time.Minute)
+		status := s.watch.Status()
+		if status.Missing || !status.Synced || status.BrokenSince.IsZero() || status.Up() {
+			t.Errorf("status while it is uninstalled: %+v", status)
+		}
+		if got := status.String(); !strings.HasPrefix(got, "[+] watch gadgets.example.com: synced, broken since ") || !strings.Contains(got, string(metav1.StatusReasonNotFound)) {
+			t.Errorf("status while it is uninstalled: %s", got)
+		}
+		s.server.fail(nil)
+		s.pass(time.Minute)
+		require(t, "status when it is there again", "[+] watch gadgets.example.com: synced", s.watch.Status().String())
+	})
+}
+
 func TestAResourceThatMustExistIsNotWaitedFor(t *testing.T) {
 	play(t, func() *server {
 		s := twoConfigMaps()

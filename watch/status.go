@@ -22,7 +22,7 @@ type Status struct {
 	// zero while the watch is broken or lists, and before it works for the first time.
 	// Earlier events may still arrive a moment later.
 	WorkingSince time.Time
-	// Missing means that the resource does not exist, which is none of the watch's problems: it waits.
+	// Missing means that the resource has never existed since the watch began, which is none of its problems: it waits.
 	Missing bool
 	// BrokenSince is zero while the watch works, and before its first attempt.
 	BrokenSince time.Time
@@ -118,7 +118,7 @@ func (w *Watch[T]) broken(ctx context.Context, err error) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.options.MayBeMissing && apierrors.IsNotFound(err) {
+	if w.options.MayBeMissing && !w.status.Synced && apierrors.IsNotFound(err) {
 		w.missing()
 		return
 	}
@@ -133,7 +133,7 @@ func (w *Watch[T]) broken(ctx context.Context, err error) {
 	w.markTried()
 }
 
-// missing notes that the resource does not exist. It must be called with the lock held.
+// missing notes that the resource does not exist yet. It must be called with the lock held.
 func (w *Watch[T]) missing() {
 	if !w.status.Missing {
 		w.options.Log.Warn("a resource is not installed, waiting for it", "resource", w.status.Resource, "namespace", w.status.Namespace)

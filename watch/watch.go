@@ -50,7 +50,8 @@ type Options[T any] struct {
 	Title string
 	// NewPage returns an empty list; nil means that of the kind that the program's scheme has.
 	NewPage func() apiclient.Page
-	// MayBeMissing means that the resource may not exist yet. Then the watch waits for it.
+	// MayBeMissing means that the resource may not exist yet. Then the watch waits for it. If the resource goes away
+	// later, the watch is broken.
 	MayBeMissing bool
 	// Namespace is the namespace to watch; empty means all.
 	Namespace string
