@@ -225,6 +225,12 @@ func (g *gatekeeper) holdEverything(why string, isHeld bool) (hasChanged bool) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	switch {
+	case why != "" && why != g.everything:
+		g.log.Warn("all restarts are held", "why", why)
+	case why == "" && g.everything != "":
+		g.log.Info("the hold of all restarts is over", "was", g.everything)
+	}
 	hasChanged = (g.everything == "") != (why == "")
 	g.everything = why
 	return hasChanged

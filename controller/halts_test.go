@@ -85,6 +85,30 @@ func TestNamespacesWithManyHaltsLeaveRoomForTheOthers(t *testing.T) {
 	}
 }
 
+func TestTheHoldOfEverythingIsLoggedOnceAndSoIsItsEnd(t *testing.T) {
+	k, _ := halting(t)
+	var log strings.Builder
+	k.gate.log = slog.New(slog.NewTextHandler(&log, nil))
+	for _, step := range []struct {
+		data map[string]string
+		want string
+	}{
+		{map[string]string{}, ""},
+		{map[string]string{holdEntry: "incident 42"}, `level=WARN msg="all restarts are held" why="incident 42"`},
+		{map[string]string{holdEntry: "incident 42"}, ""},
+		{map[string]string{holdEntry: "incident 43"}, `level=WARN msg="all restarts are held" why="incident 43"`},
+		{map[string]string{}, `level=INFO msg="the hold of all restarts is over" was="incident 43"`},
+		{map[string]string{}, ""},
+	} {
+		log.Reset()
+		k.takeIn(step.data)
+		_, got, _ := strings.Cut(strings.TrimSpace(log.String()), " ") // without the time
+		if got != step.want {
+			t.Errorf("%q is logged as %q, want %q", step.data, got, step.want)
+		}
+	}
+}
+
 func TestWhatIsNoHaltIsIgnored(t *testing.T) {
 	k, _ := halting(t)
 	k.takeIn(map[string]string{
