@@ -144,7 +144,7 @@ func BenchmarkUnderstandADeployment(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if got := understanding.Understand(Deployment, *parts); got.Understood.Chooses != (name == "named") {
+				if got := understanding.Understand(Deployment, *parts); (got.Understood.By == "reloader") != (name == "named") {
 					b.Fatalf("%+v", got.Understood)
 				}
 			}

@@ -70,15 +70,7 @@ func (r *OptInRules) MayCount(choice Choice, namespace string) bool {
 // Counts reports whether a workload with that choice counts. The Namespace is nil if it is not known; until it
 // is, only the workload's own choice counts, and not even that if Namespaces are selected.
 func (r *OptInRules) Counts(choice Choice, name string, namespace *Namespace) bool {
-	switch {
-	case !r.MayCount(choice, name), r.Selector != nil && (namespace == nil || !namespace.IsSelected):
-		return false
-	case choice == OptsIn:
-		return true
-	case namespace == nil || namespace.Choice == OptsOut:
-		return false
-	}
-	return namespace.Choice == OptsIn || r.ByDefault && (!isOfKubernetes(name) || slices.Contains(r.Named, name))
+	return r.Ground(choice, name, namespace).Counts()
 }
 
 // Ignores reports whether no workload of a namespace counts.

@@ -38,6 +38,8 @@ func (d Dialect) read(rules *OptInRules, kind WorkloadKind, parts *Parts) said {
 // said is what a workload says in a dialect.
 type said struct {
 	choice Choice
+	// tools are those whose annotations make the choice.
+	tools []string
 	// by are the annotations of the workload itself that opt it in.
 	by []string
 	// only, ignore and also are entries of the annotations of these names.
@@ -55,8 +57,8 @@ func (s *said) isSilent() bool {
 
 // Understood is what the annotations of other tools said about a workload that is not in its annotations now.
 type Understood struct {
-	// Chooses means that they enable or disable it.
-	Chooses bool
+	// By names the tools whose annotations enable or disable it, such as "reloader and wave"; empty if there are none.
+	By string
 	// Since is the earliest known time by which they had enabled it, zero if it is not known.
 	Since time.Time
 	// Problem describes which of them cannot be used; empty if there are none.
@@ -78,6 +80,9 @@ func (r *OptInRules) Understand(kind WorkloadKind, parts Parts) Parts {
 	var all said
 	for _, dialect := range r.Dialects {
 		s := dialect.read(r, kind, &parts)
+		if s.choice != Unsaid {
+			s.tools = []string{string(dialect)}
+		}
 		all = all.joined(&s)
 	}
 	if all.isSilent() {
@@ -95,6 +100,7 @@ func (s said) joined(other *said) said {
 		joined = *other
 	case s.choice == OptsIn && other.choice == OptsIn:
 		joined.by, joined.also = slices.Concat(s.by, other.by), slices.Concat(s.also, other.also)
+		joined.tools = slices.Concat(s.tools, other.tools)
 		joined.marked = s.marked && other.marked
 		joined.ignore = slices.DeleteFunc(slices.Clone(s.ignore), func(entry string) bool { return !slices.Contains(other.ignore, entry) })
 		if joined.only = slices.Concat(s.only, other.only); s.countsAll() || other.countsAll() {
@@ -121,7 +127,7 @@ func (p Parts) saying(s *said) Parts {
 	p.Understood.Problem = strings.Join(s.problems, "; ")
 	if _, found := own[EnabledAnnotation]; !found && s.choice != Unsaid {
 		meta.Annotations[EnabledAnnotation] = map[Choice]string{OptsIn: Enabled, OptsOut: "disabled"}[s.choice]
-		p.Understood.Chooses, p.Understood.Since = true, sinceAny(&meta, s.by)
+		p.Understood.By, p.Understood.Since = strings.Join(s.tools, " and "), sinceAny(&meta, s.by)
 	}
 	if _, found := own[gracePeriodAnnotation]; !found && s.grace != "" {
 		meta.Annotations[gracePeriodAnnotation] = s.grace

@@ -231,8 +231,23 @@ func TestAWorkloadIsEnabledSinceItsOwnerWroteTheAnnotationOfAnotherTool(t *testi
 	}
 	rules := OptInRules{Dialects: []Dialect{Reloader}}
 	parts := rules.Understand(Deployment, Parts{Meta: meta, Template: &corev1.PodTemplateSpec{}})
-	if want := (Understood{Chooses: true, Since: at}); parts.Understood != want {
+	if want := (Understood{By: "reloader", Since: at}); parts.Understood != want {
 		t.Errorf("understood %+v, want %+v", parts.Understood, want)
+	}
+}
+
+func TestTheToolsWhoseAnnotationsDecideAreNamed(t *testing.T) {
+	for want, own := range map[string]annotations{
+		"":                  {EnabledAnnotation: Enabled, auto: "true", waveOptIn: "true"},
+		"reloader":          {auto: "false", waveOptIn: "no"},
+		"wave":              {auto: "false", waveOptIn: "true"},
+		"reloader and wave": {auto: "true", waveOptIn: "true"},
+	} {
+		rules := OptInRules{Dialects: []Dialect{Reloader, Wave}}
+		parts := rules.Understand(Deployment, Parts{Meta: &metav1.ObjectMeta{Annotations: own}, Template: &corev1.PodTemplateSpec{}})
+		if got := parts.Understood.By; got != want {
+			t.Errorf("%v: %q, want %q", own, got, want)
+		}
 	}
 }
 

@@ -68,14 +68,14 @@ func (w *workloadObservation) succeed(previous *workloadObservation, shown time.
 	case previous == nil:
 	case previous.choice == w.choice:
 		w.optedOutUntil = previous.optedOutUntil
-	case previous.choice == catalog.OptsOut && (w.choice == catalog.Unsaid || w.isForeign):
+	case previous.choice == catalog.OptsOut && (w.choice == catalog.Unsaid || w.isForeign()):
 		w.optedOutUntil = shown
 	}
 }
 
 // mattersLater reports whether what is known of a workload decides later whether it counts, or since when.
 func (o *optIns) mattersLater(w *workloadObservation) bool {
-	if w.workload != nil && (w.isForeign || o.rules.NeedNamespaces()) || o.rules.MayCount(catalog.Unsaid, w.ref.Namespace) {
+	if w.workload != nil && (w.isForeign() || o.rules.NeedNamespaces()) || o.rules.MayCount(catalog.Unsaid, w.ref.Namespace) {
 		return true
 	}
 	return w.choice == catalog.OptsOut && len(o.rules.Dialects) > 0
@@ -87,7 +87,7 @@ func (o *optIns) counting(w *workloadObservation) *catalog.Workload {
 	switch {
 	case w.workload == nil || !o.rules.Counts(w.choice, w.ref.Namespace, namespace):
 		return nil
-	case w.choice == catalog.OptsIn && !w.isForeign:
+	case w.choice == catalog.OptsIn && !w.isForeign():
 		counting := *w.workload // the catalog takes it over
 		return &counting
 	}
@@ -97,7 +97,7 @@ func (o *optIns) counting(w *workloadObservation) *catalog.Workload {
 			since = at
 		}
 	}
-	if w.isForeign {
+	if w.isForeign() {
 		return w.workload.EnabledBy(since)
 	}
 	return w.workload.Following(namespace, since)

@@ -29,9 +29,10 @@ type workloadObservation struct {
 	// last wrote to the workload, empty if it is not known.
 	optIn, lastWriter string
 	choice            catalog.Choice
-	// isForeign means that another tool's annotations make the choice, since when as far as is known.
-	isForeign bool
-	since     time.Time
+	// by names the other tools whose annotations make the choice, empty if it is the workload's own. They have made it
+	// since then, as far as is known.
+	by    string
+	since time.Time
 	// optedOutUntil is when the watch showed that the workload no longer opts out, zero if it did not.
 	optedOutUntil time.Time
 	// workload is nil for a workload that does not count, whatever its Namespace says, or that has a problem.
@@ -77,7 +78,7 @@ func (k *workloadKind) reduce(object any, rules *catalog.OptInRules) (*observati
 		optIn:      excerpt(meta.Annotations[catalog.EnabledAnnotation]),
 		lastWriter: lastWriter(meta),
 		choice:     catalog.ChoiceOf(meta),
-		isForeign:  parts.Understood.Chooses,
+		by:         parts.Understood.By,
 		since:      parts.Understood.Since,
 	}
 	mayCount := rules.MayCount(workload.choice, meta.Namespace)
@@ -92,6 +93,9 @@ func (k *workloadKind) reduce(object any, rules *catalog.OptInRules) (*observati
 	}
 	return &observation{resourceVersion: meta.ResourceVersion, workload: workload}, nil
 }
+
+// isForeign reports whether another tool's annotations make the choice.
+func (w *workloadObservation) isForeign() bool { return w.by != "" }
 
 // longestExcerpt is how many bytes are kept of a text that anyone may have written.
 const longestExcerpt = 64
