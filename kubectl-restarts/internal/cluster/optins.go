@@ -40,25 +40,26 @@ func (c *Cluster) Rules(ctx context.Context, namespace string) (*facts.OptInRule
 	return facts.RulesFor(all, namespace), err
 }
 
-// Enable sets which workloads are enabled, by what controllers have noted on the ConfigMap of halts and what the
+// Enable sets which workloads are enabled, and why, by what controllers have noted on the ConfigMap of halts and what the
 // Namespaces say. What the caller may not read does not count; the workloads' own annotations always do. It returns why
-// some of the workloads may be enabled that do not seem to be, empty if that is known of all.
+// others may be enabled than it seems, empty if that is known of all.
 func (c *Cluster) Enable(ctx context.Context, workloads []facts.Workload) (doubt string, err error) {
 	rules, err := c.allRules(ctx)
-	if err == nil && c.rulesHidden && facts.Doubt(workloads, facts.UnreadRules()) {
-		return "you may not read the ConfigMap of halts, which says which workloads are enabled besides those with the annotation: more may be enabled than it seems", nil
-	}
-	if err != nil || len(rules) == 0 || len(workloads) == 0 {
+	switch {
+	case err != nil:
 		return "", err
+	case c.rulesHidden && facts.Follow(workloads, facts.UnreadRules(), nil):
+		return "you may not read the ConfigMap of halts, which says which workloads are enabled besides those with the annotation: more may be enabled than it seems", nil
+	case c.rulesHidden, !facts.Follow(workloads, rules, nil):
+		return "", nil
 	}
 	namespaces, err := c.namespacesOf(ctx, workloads)
-	switch {
-	case apierrors.IsForbidden(err) && facts.Doubt(workloads, rules):
-		doubt = "you may not read Namespaces, which enable workloads here: more workloads may be enabled than it seems"
-	case err != nil && !apierrors.IsForbidden(err):
+	if err != nil && !apierrors.IsForbidden(err) {
 		return "", fmt.Errorf("read which namespaces enable their workloads: %w", err)
 	}
-	facts.Follow(workloads, rules, namespaces)
+	if facts.Follow(workloads, rules, namespaces) {
+		doubt = "you may not read Namespaces, which decide here which workloads are enabled: it may be others than it seems"
+	}
 	return doubt, nil
 }
 

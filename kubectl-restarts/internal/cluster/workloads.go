@@ -77,8 +77,8 @@ func getOf[T any, PT interface {
 // causeAnnotation on a pod template says what the last restart was for.
 const causeAnnotation = "com.xing.deployment-restart.cause"
 
-// Workloads lists all workloads of a namespace, or of all namespaces if it is empty. It leaves out
-// those that only the API server can read, such as ones with an invalid selector. The errors of kinds that the leader
+// Workloads lists all workloads of a namespace, or of all namespaces if it is empty; [Cluster.Enable] sets which are
+// enabled. It leaves out those that only the API server can read, such as ones with an invalid selector. The errors of kinds that the leader
 // has named are returned beside the workloads of the others.
 func (c *Cluster) Workloads(ctx context.Context, namespace string) (all []facts.Workload, unlisted []error, err error) {
 	rules, err := c.allRules(ctx)
@@ -124,7 +124,7 @@ func customKind(kind custom.Kind, client rest.Interface, reported bool) Kind {
 	}
 }
 
-// Workload reads one workload. The error is one of k8s.io/apimachinery/pkg/api/errors.
+// Workload reads one workload; [Cluster.Enable] sets whether it is enabled. The error is one of k8s.io/apimachinery/pkg/api/errors.
 func (c *Cluster) Workload(ctx context.Context, ref catalog.WorkloadRef) (facts.Workload, error) {
 	for _, kind := range c.kinds() {
 		if kind.Kind == ref.Kind {
@@ -149,5 +149,5 @@ func newWorkload(rules []facts.OptInRules, kind catalog.WorkloadKind, written *c
 		return facts.Workload{}, err
 	}
 	choice := catalog.ChoiceOf(parts.Meta)
-	return facts.Workload{Workload: w, Choice: choice, Enabled: choice == catalog.OptsIn, Cause: parts.Template.Annotations[causeAnnotation]}, nil
+	return facts.Workload{Workload: w, Choice: choice, Tools: parts.Understood.By, Cause: parts.Template.Annotations[causeAnnotation]}, nil
 }

@@ -81,6 +81,40 @@ func TestTheExitCodeIsAnErrorIfTheRulesCannotBeRead(t *testing.T) {
 	}
 }
 
+func TestWhyAWorkloadIsNotEnabledIsTheReasonThatCounts(t *testing.T) {
+	rules := func(note string) string {
+		return strings.Replace(understands, `\"dialects\":[\"reloader\"]`, note, 1)
+	}
+	for name, c := range map[string]struct{ rules, annotations, want string }{
+		"its namespace is ignored":          {rules(`\"ignored\":[\"sh*\"]`), enabled, "its namespace is ignored by --ignore-namespace"},
+		"its namespace is not selected":     {rules(`\"selector\":\"tier=web\"`), enabled, "its namespace is not selected by --namespace-selector"},
+		"it has another value":              {understands, `{"com.xing.deployment-restart":"no"}`, `its annotation com.xing.deployment-restart is not "enabled"`},
+		"it has no annotation":              {understands, "{}", "its annotation com.xing.deployment-restart is missing"},
+		"another tool's annotation says so": {understands, `{"reloader.stakater.com/auto":"false"}`, "its annotations of reloader disable it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			s.objects[listPath], s.objects[webPath], s.objects[settingPath], s.objects[haltsPath] = deployments(c.annotations), deployment(c.annotations), settings, c.rules
+			s.objects["/api/v1/namespaces"] = `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","items":[{"metadata":{"name":"shop"}}]}`
+			for _, arguments := range [][]string{{"explain", "deploy/web"}, {"impact", "cm/settings"}, {"hold", "deploy/web", "migration", "--dry-run=client"}} {
+				if code, stdout, stderr := s.run(t.Context(), arguments...); code != 0 || !strings.Contains(stdout+stderr, c.want) || strings.Contains(stdout+stderr, `is not "enabled"`) != strings.Contains(c.want, `is not "enabled"`) {
+					t.Errorf("%v: %d, %s%s", arguments, code, stdout, stderr)
+				}
+			}
+		})
+	}
+}
+
+// The name of a namespace is enough to know that it is ignored.
+func TestAnIgnoredNamespaceNeedNotBeRead(t *testing.T) {
+	s := newServer(t)
+	s.objects[listPath], s.objects[settingPath], s.denied = deployments(enabled), settings, "/api/v1/namespaces"
+	s.objects[haltsPath] = strings.Replace(understands, `\"dialects\":[\"reloader\"]`, `\"byNamespace\":true,\"ignored\":[\"sh*\"]`, 1)
+	if code, stdout, stderr := s.run(t.Context(), "impact", "cm/settings", "--exit-code"); code != 0 || stderr != "" || !strings.Contains(stdout, "its namespace is ignored") {
+		t.Errorf("%d, %s%s", code, stdout, stderr)
+	}
+}
+
 // manifest writes a file with the settings.
 func manifest(t *testing.T, data string) string {
 	t.Helper()

@@ -19,10 +19,11 @@ import (
 // object is a workload or a config that a command writes an annotation to.
 type object struct {
 	cluster.Target
-	name    string               // as kubectl names it
-	kind    catalog.WorkloadKind // empty for a config
-	enabled bool                 // or a config
-	meta    *metav1.ObjectMeta
+	name string               // as kubectl names it
+	kind catalog.WorkloadKind // empty for a config
+	// notEnabled is why a workload is not enabled, empty if it is or may be.
+	notEnabled string
+	meta       *metav1.ObjectMeta
 }
 
 // dryRunFlag is --dry-run, as kubectl has it.
@@ -76,7 +77,7 @@ func (w *writer) find(ctx context.Context, argument string) (*object, error) {
 	if o.meta, err = w.cluster.Meta(ctx, o.Target); err != nil {
 		return nil, err
 	}
-	o.enabled, err = w.isEnabled(ctx, o)
+	o.notEnabled, err = w.whyNotEnabled(ctx, o)
 	return o, err
 }
 
@@ -104,29 +105,31 @@ func (s *session) parseObject(argument, namespace string) (*object, error) {
 	return &o, nil
 }
 
-// isEnabled reports whether the object is a config, or a workload that counts or may count.
-func (w *writer) isEnabled(ctx context.Context, o *object) (bool, error) {
+// whyNotEnabled returns why a workload does not count, empty if it does or may count, and for a config.
+func (w *writer) whyNotEnabled(ctx context.Context, o *object) (string, error) {
 	if o.kind == "" {
-		return true, nil
+		return "", nil
 	}
-	choice, err := w.choiceOf(ctx, o)
+	found, err := w.choosing(ctx, o)
 	if err != nil {
-		return false, err
+		return "", err
 	}
-	alone := []facts.Workload{{Choice: choice, Enabled: choice == catalog.OptsIn}}
-	alone[0].Ref.Namespace = o.Namespace
-	doubt, err := w.cluster.Enable(ctx, alone)
-	return alone[0].Enabled || doubt != "", err
+	alone := []facts.Workload{found}
+	_, err = w.cluster.Enable(ctx, alone)
+	if alone[0].Enabled || alone[0].EnabledUnknown {
+		return "", err
+	}
+	return alone[0].Why(), err
 }
 
-// choiceOf returns what a workload says. That takes its pod template if it may speak as to another tool.
-func (w *writer) choiceOf(ctx context.Context, o *object) (catalog.Choice, error) {
+// choosing returns a workload with what it says. That takes its pod template if it may speak as to another tool.
+func (w *writer) choosing(ctx context.Context, o *object) (facts.Workload, error) {
+	ref := catalog.WorkloadRef{Kind: o.kind, Namespace: o.Namespace, Name: o.Target.Name}
 	rules, err := w.cluster.Rules(ctx, o.Namespace)
-	if err != nil || len(rules.Dialects) == 0 {
-		return catalog.ChoiceOf(o.meta), err
+	if err == nil && len(rules.Dialects) > 0 {
+		return w.cluster.Workload(ctx, ref)
 	}
-	found, err := w.cluster.Workload(ctx, catalog.WorkloadRef{Kind: o.kind, Namespace: o.Namespace, Name: o.Target.Name})
-	return found.Choice, err
+	return facts.Workload{Workload: catalog.Workload{Ref: ref}, Choice: catalog.ChoiceOf(o.meta)}, err
 }
 
 // write sets the annotation, or removes it if the value is nil. The object must not have changed since
@@ -152,8 +155,8 @@ func (w *writer) done(o *object, what, next string) {
 	if next != "" {
 		fmt.Fprintln(w.Out, text.Safe(next))
 	}
-	if !o.enabled {
-		w.note(fmt.Sprintf("%s is not enabled, so the controller leaves it alone: its annotation %s is not %q", o.name, catalog.EnabledAnnotation, catalog.Enabled))
+	if o.notEnabled != "" {
+		w.note(o.name + " is not enabled, so the controller leaves it alone: " + o.notEnabled)
 	}
 }
 

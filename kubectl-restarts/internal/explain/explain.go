@@ -44,6 +44,7 @@ type Report struct {
 	Conclusion string        `json:"-"`
 	Timeless   string        `json:"conclusion"`
 	Enabled    bool          `json:"enabled"`
+	EnabledBy  string        `json:"enabledBy,omitempty"`
 	Pods       string        `json:"pods"`
 	Last       *Restart      `json:"lastRestart,omitempty"`
 	Record     string        `json:"record"`
@@ -86,6 +87,9 @@ func Explain(in *Input) Report {
 		Namespace: w.Ref.Namespace, Workload: w.Name(), Enabled: w.Enabled, Pods: in.pods(), Record: in.record(), Method: w.ByEviction(), Wave: w.Wave(),
 		Windows: in.windows(), Holds: in.holds(), Grace: "that of the controller", Halts: []string{}, Configs: in.configs(), Events: in.Events,
 		OnlyLeader: OnlyLeader, now: in.Now,
+	}
+	if w.Enabled {
+		r.EnabledBy = w.Why()
 	}
 	if at, cause := w.Restarted(); at != "" {
 		r.Last = &Restart{At: at, Cause: cause}
@@ -327,7 +331,7 @@ func (in *Input) conclusion(now time.Time) string {
 	case w.EnabledUnknown:
 		return fmt.Sprintf("%s does not seem to be enabled: its annotation %s is missing, and you may not read what else may enable it.", name, catalog.EnabledAnnotation)
 	case !w.Enabled:
-		return fmt.Sprintf("%s is not enabled, so no edit restarts it: its annotation %s is not %q.", name, catalog.EnabledAnnotation, catalog.Enabled)
+		return fmt.Sprintf("%s is not enabled, so no edit restarts it: %s.", name, w.Why())
 	case w.Deleting:
 		return name + " is being deleted."
 	case w.TooManyReferences:

@@ -28,7 +28,7 @@ func input(adjust ...func(*explain.Input)) *explain.Input {
 	config := configMap("info", nil)
 	in := &explain.Input{Now: now, Configs: []*catalog.Config{config}, Halts: facts.Halts{Known: true}}
 	level := catalog.Selection{Names: []string{"LEVEL"}, DataOnly: true}
-	in.Workload = facts.Workload{Enabled: true, Workload: catalog.Workload{
+	in.Workload = facts.Workload{Enabled: true, Ground: catalog.EnabledByItself, Workload: catalog.Workload{
 		Ref:        catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "shop", Name: "web"},
 		References: []catalog.Reference{{Config: settings, Keys: level, Container: "main", Channel: catalog.Environment}},
 		Applied: catalog.AppliedState{
@@ -76,8 +76,10 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 	for want, adjust := range map[string][]func(*explain.Input){
 		"is up to date.": nil,
 		"is up to date as far as its ConfigMaps show.": {readsSecret},
-		"is not enabled, so no edit restarts it":       {func(in *explain.Input) { in.Workload.Enabled = false }},
-		"reads no ConfigMap or Secret":                 {func(in *explain.Input) { in.Workload.References = nil }},
+		"is not enabled, so no edit restarts it: its namespace is ignored by --ignore-namespace.": {func(in *explain.Input) {
+			in.Workload.Enabled, in.Workload.Ground = false, catalog.NamespaceIgnored
+		}},
+		"reads no ConfigMap or Secret": {func(in *explain.Input) { in.Workload.References = nil }},
 		"wants no pods": {func(in *explain.Input) {
 			in.Workload.Idle = true
 			in.Workload.Rollout = catalog.Rollout{Observed: true}
@@ -202,7 +204,7 @@ func TestTheReportIsSafeAndNamesNoKeyOfASecret(t *testing.T) {
 	want := strings.TrimPrefix(`
 deployment/web in shop has not restarted yet for what has changed in configmap/settings: the workload is held: \u001b[2Jmigration.
 
-Enabled:      yes
+Enabled:      yes, by its annotation com.xing.deployment-restart
 Pods:         3 wanted, 3 of the present template, 0 of earlier ones, 3 available
 Last restart: 2026-11-20T11:58:00Z (119s ago)
   Cause:      configmap/settings: LEVEL

@@ -29,7 +29,7 @@ func (r *Report) Print(w io.Writer) error {
 			}
 		}
 	}
-	line("Enabled", map[bool]string{true: "yes", false: "no"}[r.Enabled])
+	line("Enabled", r.enabled())
 	line("Pods", r.Pods)
 	if r.Last == nil {
 		line("Last restart", "none by the controller")
@@ -70,6 +70,13 @@ func (r *Report) Print(w io.Writer) error {
 		line(l[0], l[1])
 	}
 	return nil
+}
+
+func (r *Report) enabled() string {
+	if !r.Enabled {
+		return "no"
+	}
+	return "yes, by " + r.EnabledBy
 }
 
 // ago shows the timestamp of a restart, which anyone who may write the workload can choose.

@@ -11,14 +11,20 @@ import (
 // Workload is a workload as the catalog would keep it, whether or not it is enabled.
 type Workload struct {
 	catalog.Workload
-	// Choice is what its own annotation says, and Enabled whether it counts, as far as is known.
-	Choice  catalog.Choice
+	// Choice is what its own annotations say, or those of the Tools, which are named as by [catalog.Understood].
+	Choice catalog.Choice
+	Tools  string
+	// Enabled reports whether it counts, and Ground why it does or does not, as far as is known.
 	Enabled bool
+	Ground  catalog.Ground
 	// EnabledUnknown means that it may be enabled although it does not seem to be: the caller may not read what decides.
 	EnabledUnknown bool
 	// Cause is what the pod template says about the last restart.
 	Cause string
 }
+
+// Why says by what the workload is enabled, or why it is not.
+func (w *Workload) Why() string { return w.Ground.Describe(w.Tools) }
 
 // Wave returns the wave of the workload.
 func (w *Workload) Wave() int16 {

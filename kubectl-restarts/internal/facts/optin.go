@@ -1,8 +1,6 @@
 package facts
 
 import (
-	"slices"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -47,32 +45,29 @@ func UnreadRules() []OptInRules {
 	return []OptInRules{{catalog.OptInRules{ByNamespace: true}, catalog.NamespaceSet(nil)}}
 }
 
-// Doubt notes for which workloads Namespaces that cannot be read decide whether they are enabled, and reports whether
-// there are any.
-func Doubt(workloads []Workload, rules []OptInRules) (isAny bool) {
+// Follow sets which workloads are enabled, and why, by the rules of the controllers that watch their namespaces. The
+// Namespaces are those that could be read. Where the one that decides is missing, a workload's own annotation decides,
+// and the result is true.
+func Follow(workloads []Workload, rules []OptInRules, namespaces map[string]*metav1.ObjectMeta) (isDoubtful bool) {
 	for i := range workloads {
 		w := &workloads[i]
-		depends := slices.ContainsFunc(rules, func(r OptInRules) bool {
-			willing := &catalog.Namespace{Name: w.Ref.Namespace, Choice: catalog.OptsIn, IsSelected: true}
-			return catalog.IsInSet(w.Ref.Namespace, r.Namespaces) &&
-				r.Counts(w.Choice, w.Ref.Namespace, nil) != r.Counts(w.Choice, w.Ref.Namespace, willing)
-		})
-		w.EnabledUnknown, isAny = depends && !w.Enabled, isAny || depends
+		isKnown := w.follow(RulesFor(rules, w.Ref.Namespace), namespaces[w.Ref.Namespace])
+		w.EnabledUnknown, isDoubtful = !isKnown && !w.Enabled, isDoubtful || !isKnown
 	}
-	return isAny
+	return isDoubtful
 }
 
-// Follow sets which workloads are enabled by the rules of the controller that watches their Namespace. The Namespaces
-// are those that could be read; if one is missing, its workloads' own annotations decide.
-func Follow(workloads []Workload, rules []OptInRules, namespaces map[string]*metav1.ObjectMeta) {
-	for i := range workloads {
-		w := &workloads[i]
-		meta := namespaces[w.Ref.Namespace]
-		for r := range rules {
-			if meta != nil && catalog.IsInSet(w.Ref.Namespace, rules[r].Namespaces) {
-				namespace := rules[r].ReadNamespace(meta)
-				w.Enabled = rules[r].Counts(w.Choice, w.Ref.Namespace, &namespace)
-			}
-		}
+// follow sets whether the workload is enabled, and reports whether that is known. The metadata of the Namespace is nil
+// if it is not.
+func (w *Workload) follow(rules *OptInRules, meta *metav1.ObjectMeta) (isKnown bool) {
+	var namespace *catalog.Namespace
+	if meta != nil {
+		namespace = new(rules.ReadNamespace(meta))
 	}
+	w.Ground = rules.Ground(w.Choice, w.Ref.Namespace, namespace)
+	if isKnown = w.Ground != catalog.NamespaceUnknown; !isKnown {
+		w.Ground = (&catalog.OptInRules{}).Ground(w.Choice, w.Ref.Namespace, nil)
+	}
+	w.Enabled = w.Ground.Counts()
+	return isKnown
 }

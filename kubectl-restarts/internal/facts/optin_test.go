@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"kubernetes-deployment-restart-controller/catalog"
 )
@@ -18,41 +19,52 @@ func TestWorkloadsFollowTheRulesThatTheControllerHasNoted(t *testing.T) {
 	}
 	byNamespace, byDefault := &catalog.OptInRules{ByNamespace: true}, &catalog.OptInRules{ByDefault: true}
 	ignoring := &catalog.OptInRules{Ignored: []string{"p*"}}
+	selected, err := labels.Parse("tier=web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	selecting := &catalog.OptInRules{Selector: selected}
+	const own = "its annotation com.xing.deployment-restart"
 	for name, test := range map[string]struct {
 		rules     *catalog.OptInRules
 		choice    catalog.Choice
 		namespace string
-		want      bool
+		enabled   bool
+		why       string
+		doubtful  bool
 	}{
-		"nothing is noted":            {nil, catalog.OptsIn, "plain", true},
-		"nothing is noted or said":    {nil, catalog.Unsaid, "in", false},
-		"by its namespace":            {byNamespace, catalog.Unsaid, "in", true},
-		"not by its namespace":        {byNamespace, catalog.Unsaid, "plain", false},
-		"by default":                  {byDefault, catalog.Unsaid, "plain", true},
-		"by default, but not there":   {byDefault, catalog.Unsaid, "out", false},
-		"by default, but not it":      {byDefault, catalog.OptsOut, "plain", false},
-		"another controller's":        {byDefault, catalog.Unsaid, "elsewhere", false},
-		"ignored":                     {ignoring, catalog.OptsIn, "plain", false},
-		"a namespace it may not read": {byDefault, catalog.Unsaid, "unknown", false},
-		"its own, there, too":         {byDefault, catalog.OptsIn, "unknown", true},
+		"nothing is noted":            {nil, catalog.OptsIn, "plain", true, own, false},
+		"nothing is noted or said":    {nil, catalog.Unsaid, "in", false, own + " is missing", false},
+		"by its namespace":            {byNamespace, catalog.Unsaid, "in", true, "the annotation com.xing.deployment-restart of its Namespace", false},
+		"not by its namespace":        {byNamespace, catalog.Unsaid, "plain", false, own + " and that of its Namespace are missing", false},
+		"by default":                  {byDefault, catalog.Unsaid, "plain", true, "default (--enable-by-default)", false},
+		"by default, but not there":   {byDefault, catalog.Unsaid, "out", false, `the annotation com.xing.deployment-restart of its Namespace is not "enabled"`, false},
+		"by default, but not it":      {byDefault, catalog.OptsOut, "plain", false, own + ` is not "enabled"`, false},
+		"another controller's":        {byDefault, catalog.Unsaid, "elsewhere", false, own + " is missing", false},
+		"ignored":                     {ignoring, catalog.OptsIn, "plain", false, "its namespace is ignored by --ignore-namespace", false},
+		"ignored, but not read":       {ignoring, catalog.OptsIn, "private", false, "its namespace is ignored by --ignore-namespace", false},
+		"not selected":                {selecting, catalog.OptsIn, "plain", false, "its namespace is not selected by --namespace-selector", false},
+		"perhaps not selected":        {selecting, catalog.OptsIn, "private", true, own, true},
+		"a namespace it may not read": {byDefault, catalog.Unsaid, "private", false, own + " is missing", true},
+		"its own, there, too":         {byDefault, catalog.OptsIn, "private", true, own, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			annotations := make(map[string]string)
 			if test.rules != nil {
 				encoded, err := json.Marshal(map[string]catalog.OptInNote{
-					catalog.NamespaceSet([]string{"in", "out", "plain", "unknown"}): test.rules.Note(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
+					catalog.NamespaceSet([]string{"in", "out", "plain", "private"}): test.rules.Note(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
 				})
 				if err != nil {
 					t.Fatal(err)
 				}
 				annotations[catalog.OptInsAnnotation] = string(encoded)
 			}
-			w := Workload{Choice: test.choice, Enabled: test.choice == catalog.OptsIn}
+			w := Workload{Choice: test.choice}
 			w.Ref.Namespace = test.namespace
 			all := []Workload{w}
-			Follow(all, RulesIn(annotations), namespaces)
-			if all[0].Enabled != test.want {
-				t.Errorf("enabled: %t, want %t", all[0].Enabled, test.want)
+			isDoubtful := Follow(all, RulesIn(annotations), namespaces)
+			if got := all[0]; got.Enabled != test.enabled || got.Why() != test.why || isDoubtful != test.doubtful || got.EnabledUnknown != (test.doubtful && !test.enabled) {
+				t.Errorf("enabled: %t, %s; in doubt: %t; want %+v", got.Enabled, got.Why(), isDoubtful, test)
 			}
 		})
 	}

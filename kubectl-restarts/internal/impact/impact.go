@@ -216,7 +216,7 @@ func (k *known) outcome(w *facts.Workload, seen []*Change) (Outcome, string) {
 	case w.EnabledUnknown:
 		return Stays, fmt.Sprintf("not enabled, as far as you may read: its annotation %s is missing", catalog.EnabledAnnotation)
 	case !w.Enabled:
-		return Stays, fmt.Sprintf("not enabled: its annotation %s is not %q", catalog.EnabledAnnotation, catalog.Enabled)
+		return Stays, "not enabled: " + w.Why()
 	}
 	decision := k.decide(k.changed, w)
 	if decision.Outcome == catalog.AskConfigs { // what the original controller recorded differs from any other content

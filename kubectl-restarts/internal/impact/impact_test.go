@@ -103,8 +103,9 @@ func workloads(t *testing.T, all ...*appsv1.Deployment) []facts.Workload {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reduced = append(reduced, facts.Workload{Workload: w, Enabled: catalog.IsEnabled(&d.ObjectMeta)})
+		reduced = append(reduced, facts.Workload{Workload: w, Choice: catalog.ChoiceOf(&d.ObjectMeta)})
 	}
+	facts.Follow(reduced, nil, nil)
 	return reduced
 }
 
