@@ -254,6 +254,18 @@ func TestTheShellCompletesTypesAndNames(t *testing.T) {
 	}
 }
 
+func TestAnAnnotationThatNamesAKeyOfASecretDoesNotShowIt(t *testing.T) {
+	s := newServer(t)
+	s.objects[webPath] = strings.Replace(deployment(`{"com.xing.deployment-restart":"enabled","com.xing.deployment-restart.ignore":"secret/db:swordfish-key"}`),
+		`"configMapRef":{"name":"settings"}`, `"secretRef":{"name":"db"}`, 1)
+	for _, format := range []string{"", "json", "yaml"} {
+		code, stdout, stderr := s.run(t.Context(), "explain", "deploy/web", "-o", format)
+		if code != 0 || strings.Contains(stdout+stderr, "swordfish") || !strings.Contains(stdout, "those that only and ignore leave") {
+			t.Errorf("%q: %d, %s%s", format, code, stdout, stderr)
+		}
+	}
+}
+
 func TestJSONIsValidAndVisible(t *testing.T) {
 	s := newServer(t)
 	s.objects[webPath], s.objects[settingPath] = deployment(`{"com.xing.deployment-restart":"enabled","com.xing.deployment-restart.hold":"\u001b[2J\u009b\u202e\udb40\udc41"}`), settings

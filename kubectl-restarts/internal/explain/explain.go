@@ -73,7 +73,7 @@ type Restart struct {
 // ConfigRow is a config that the workload reads.
 type ConfigRow struct {
 	Config string `json:"config"`
-	// Keys names the keys that the containers see, and counts those of a Secret.
+	// Keys names the keys that the containers see. It counts those of a Secret, as far as they are known.
 	Keys     string `json:"keys"`
 	ReadAs   string `json:"readAs"`
 	Optional bool   `json:"optional"`
@@ -218,7 +218,7 @@ func (in *Input) configs() []ConfigRow {
 			channels[reference.Channel] = true
 			row.Optional = row.Optional && reference.Optional
 		}
-		row.Keys, row.ReadAs = cmp.Or(rules, keys(ref, names, seesAll)), readAs(channels)
+		row.Keys, row.ReadAs = keys(ref, names, seesAll, rules), readAs(channels)
 		if in.isIgnored(ref) {
 			row.Keys = "none: the config is ignored"
 		}
@@ -235,10 +235,15 @@ func (in *Input) isIgnored(ref catalog.ConfigRef) bool {
 // namedKeys is how many keys of a config are named.
 const namedKeys = 10
 
-func keys(ref catalog.ConfigRef, names []string, seesAll bool) string {
+// keys says which keys the containers see. The rules describe those that annotations leave, and name keys, too.
+func keys(ref catalog.ConfigRef, names []string, seesAll bool, rules string) string {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	switch {
+	case rules != "" && ref.Kind.IsSecret():
+		return "those that only and ignore leave"
+	case rules != "":
+		return rules
 	case seesAll:
 		return "all"
 	case ref.Kind.IsSecret():

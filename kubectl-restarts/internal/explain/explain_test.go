@@ -192,6 +192,22 @@ func TestAClassIsShownWithoutItsContent(t *testing.T) {
 	}
 }
 
+// Rules name keys. Which keys of a Secret they leave is not known, since its data is not read.
+func TestTheRulesAboutASecretAreNotShown(t *testing.T) {
+	in := input()
+	for _, ref := range []catalog.ConfigRef{settings, db} {
+		in.Workload.References = append(in.Workload.References, catalog.Reference{Config: ref, Keys: catalog.Selection{Names: []string{"-swordfish"}, ByRules: true}})
+	}
+	var got []string
+	for _, row := range explain.Explain(in).Configs {
+		got = append(got, row.Config+": "+row.Keys)
+	}
+	want := []string{"configmap/settings: all but swordfish", "secret/db: those that only and ignore leave"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestTheReportIsSafeAndNamesNoKeyOfASecret(t *testing.T) {
 	in := input(edited, readsSecret, policy(catalog.WorkloadPolicy{Wave: -1, Hold: "\x1b[2Jmigration", Problem: "annotation x: \"\x1b\" is wrong"}), halted(halt))
 	in.Workload.Timestamp, in.Workload.Cause = "2026-11-20T11:58:00.123Z", "configmap/settings: LEVEL"
