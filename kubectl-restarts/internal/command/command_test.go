@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -189,6 +190,20 @@ func TestTheImpactOfAFile(t *testing.T) {
 	s.denied = listPath
 	if code, _, stderr := s.run(t.Context(), "impact", "cm/settings"); code != 1 || !strings.Contains(stderr, "the result would be incomplete") {
 		t.Errorf("without permission: %d, %s", code, stderr)
+	}
+}
+
+func TestTablesHaveHeadersUnlessToldOtherwise(t *testing.T) {
+	s := newServer(t)
+	s.objects[listPath], s.objects[settingPath] = deployments(held), settings
+	s.objects["/apis/apps/v1/deployments"] = deployments(held)
+	for _, arguments := range [][]string{{"impact", "cm/settings"}, {"impact", "cm/settings", "-o", "wide"}, {"status", "--leader=false"}, {"status", "--leader=false", "-A"}} {
+		for _, has := range []bool{true, false} {
+			all := append(slices.Clone(arguments), fmt.Sprintf("--no-headers=%t", !has))
+			if code, stdout, stderr := s.run(t.Context(), all...); code != 0 || strings.Contains(stdout, "WORKLOAD") != has || !strings.Contains(stdout, "deployment/web") {
+				t.Errorf("%v: %d\n%s%s", all, code, stdout, stderr)
+			}
+		}
 	}
 }
 

@@ -82,7 +82,9 @@ var answers = map[Outcome]string{Restarts: "yes", Held: "held", Waits: "later", 
 // Print writes a table of the workloads, the order in which they restart, and the summary.
 func (r *Result) Print(w io.Writer, options printers.PrintOptions) error {
 	if len(r.Rows) > 0 {
-		if err := printers.NewTablePrinter(printers.PrintOptions{Wide: options.Wide}).PrintObj(r.table(options), w); err != nil {
+		table := r.table(options) // with its own column for namespaces: that of the printer would be empty
+		options.WithNamespace = false
+		if err := printers.NewTablePrinter(options).PrintObj(table, w); err != nil {
 			return err
 		}
 		fmt.Fprintln(w)

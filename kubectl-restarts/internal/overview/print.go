@@ -53,7 +53,8 @@ func printTable(w io.Writer, table *metav1.Table, options printers.PrintOptions)
 		return nil
 	}
 	fmt.Fprintln(w)
-	return printers.NewTablePrinter(printers.PrintOptions{Wide: options.Wide}).PrintObj(table, w)
+	options.WithNamespace = false
+	return printers.NewTablePrinter(options).PrintObj(table, w)
 }
 
 func newTable(options printers.PrintOptions, names ...string) *metav1.Table {
