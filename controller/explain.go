@@ -36,6 +36,7 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 		ByHand: byHand(w), GracePeriod: c.restarter.gracePeriod(w).Seconds(), Wave: int(waveOf(w)),
 		Reads: readsOf(&view), Record: recordOfWorkload(w), Change: c.changes.waiting(ref), Last: c.lastRestartOf(w),
 	}
+	explained.EnabledBy = c.optIns.enabledBy(ref)
 	explained.Pods, explained.Method = podsOf(c.shown(w)), string(w.Method())
 	if w.Policy != nil {
 		explained.Window, explained.Hold = w.Policy.Window, w.Policy.Hold

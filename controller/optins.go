@@ -103,6 +103,21 @@ func (o *optIns) counting(w *workloadObservation) *catalog.Workload {
 	return w.workload.Following(namespace, since)
 }
 
+// enabledBy says by what a workload is enabled that the catalog has; empty if it is not any more. If nothing is kept of
+// it here, it is by its own annotation.
+func (o *optIns) enabledBy(ref catalog.WorkloadRef) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	ground, tools := catalog.EnabledByItself, ""
+	if w := o.candidates[ref.Namespace][ref]; w != nil {
+		ground, tools = o.rules.Ground(w.choice, ref.Namespace, o.namespaces[ref.Namespace]), w.by
+	}
+	if !ground.Counts() {
+		return ""
+	}
+	return ground.Describe(tools)
+}
+
 // read returns a workload that was read apart from the watches as it counts, nil if it does not.
 func (o *optIns) read(found *observation) *catalog.Workload {
 	if found == nil || found.workload == nil {

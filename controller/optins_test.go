@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -63,6 +64,41 @@ func (w *world) requireRestarted(t *testing.T, when string, want ...string) {
 	settle(w)
 	if got := w.restarted(); !slices.Equal(got, want) {
 		t.Errorf("%s: %q restarted, want %q", when, got, want)
+	}
+}
+
+func TestAnExplanationSaysByWhatAWorkloadIsEnabled(t *testing.T) {
+	const own = "its annotation com.xing.deployment-restart"
+	for name, rules := range map[string]catalog.OptInRules{
+		"no rules": {}, "other tools": understands(catalog.Reloader), "everything": {ByDefault: true, Dialects: []catalog.Dialect{catalog.Reloader}},
+	} {
+		w := ruled(t, rules)
+		w.says("a", catalog.Enabled)
+		w.says("b", "")
+		w.edited("a/c", "1")
+		w.edited("b/c", "1")
+		w.runsPlain("a/own", catalog.Enabled)
+		w.runsPlain("a/none", "")
+		w.runsPlain("b/none", "")
+		w.runsForeign("a/auto", map[string]string{reloaderAuto: "true"}, "c")
+		settle(w)
+		got := make(map[string]string)
+		for _, name := range []string{"a/own", "a/none", "b/none", "a/auto"} {
+			if explained := w.controller.ExplainWorkload("deployment/"+name, time.Now()); explained != nil {
+				got[name] = explained.EnabledBy
+			}
+		}
+		want := map[string]map[string]string{
+			"no rules":    {"a/own": own},
+			"other tools": {"a/own": own, "a/auto": "its annotations of reloader"},
+			"everything": {
+				"a/own": own, "a/auto": "its annotations of reloader",
+				"a/none": "the annotation com.xing.deployment-restart of its Namespace", "b/none": "default (--enable-by-default)",
+			},
+		}[name]
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
 	}
 }
 

@@ -8,6 +8,8 @@ type Workload struct {
 	Time time.Time `json:"time"`
 	// Entry is its state.
 	Entry
+	// EnabledBy says by what it is enabled, such as "its annotation com.xing.deployment-restart".
+	EnabledBy string `json:"enabledBy,omitempty"`
 	// Problems describe annotations that cannot be used.
 	Problems []string `json:"problems,omitempty"`
 	// ByHand says why its pods do not restart by themselves, empty if they do.

@@ -55,7 +55,7 @@ func New(source Source, log *slog.Logger) http.Handler {
 		if w := source.Workload(name); w != nil {
 			return view{http.StatusOK, "workload", w}
 		}
-		return notFound("The controller knows no enabled workload of this name. Either it does not exist, it is not annotated, or its namespace is not watched.")
+		return notFound("The controller knows no enabled workload of this name. Either it does not exist, it is not enabled, or its kind or namespace is not watched.")
 	}))
 	config := h.ofLeader(func(name string) view {
 		if c := source.Config(name); c != nil {

@@ -93,7 +93,7 @@ func TestEachPageHasItsDataAsJSONBesideIt(t *testing.T) {
 		"/namespace/shop/status.json":      {http.StatusOK, "application/json", `"namespace":"shop"`},
 		"/workload/deployment/default/web": {http.StatusOK, "text/html; charset=utf-8", "<h1>deployment/default/web</h1>"},
 		"/workload/deployment/default/web/status.json":             {http.StatusOK, "application/json", `"workload":"deployment/default/web"`},
-		"/workload/deployment/default/other":                       {http.StatusNotFound, "text/html; charset=utf-8", "no enabled workload of this name"},
+		"/workload/deployment/default/other":                       {http.StatusNotFound, "text/html; charset=utf-8", "no enabled workload of this name. Either it does not exist, it is not enabled, or its kind or namespace is not watched."},
 		"/workload/deployment/default/other/status.json":           {http.StatusNotFound, "application/json", `"error":"`},
 		"/config/configmap/default/status.json":                    {http.StatusOK, "text/html; charset=utf-8", "<h1>configmap/default/status.json</h1>"},
 		"/config/configmap/default/status.json/status.json":        {http.StatusOK, "application/json", `"config":"configmap/default/status.json"`},

@@ -47,7 +47,7 @@ func pages(text string) map[string]string {
 	source := c.source()
 	source.Workload = func(name string) *status.Workload {
 		return &status.Workload{
-			Entry: fill(text).Waiting.Items[0], Problems: []string{text}, ByHand: text, Window: text, Hold: text, Wave: 3,
+			Entry: fill(text).Waiting.Items[0], EnabledBy: text, Problems: []string{text}, ByHand: text, Window: text, Hold: text, Wave: 3,
 			Reads:    list(status.Seen{Config: "configmap/a/c" + text, KeyCount: 1, Keys: []string{text}}),
 			Record:   status.Record{Problem: text, Reverted: true},
 			Decision: status.Decision{Outcome: "restart", Reason: text, Causes: text}, Gate: &status.Answer{Reason: "slow-start", On: "configmap/a/c" + text, Why: text},
@@ -178,6 +178,15 @@ func TestTheReadersOfAConfigAreAPictureOfAtMostSomeHundredSquares(t *testing.T) 
 	held, rolling := strings.Count(page, `<rect class="held" x`), strings.Count(page, `<rect class="rolling" x`)-1 // without the bar
 	if held != 300 || rolling < 1 || !strings.Contains(page, "Each square stands for 3 workloads") || !strings.Contains(page, `aria-label="3 rolling, 900 held"`) {
 		t.Errorf("%d and %d squares: %s", held, rolling, page)
+	}
+}
+
+func TestTheDetailsOfAWorkloadAreShown(t *testing.T) {
+	page := pages("plain")["/workload/deployment/a/web"]
+	for _, part := range []string{"<dt>Enabled</dt><dd>by plain</dd>"} {
+		if !strings.Contains(page, part) {
+			t.Errorf("it lacks %s:\n%s", part, page)
+		}
 	}
 }
 

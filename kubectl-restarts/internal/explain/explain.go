@@ -115,6 +115,7 @@ func Explain(in *Input) Report {
 		r.Conclusion, r.Timeless = in.conclusion(in.Now), in.conclusion(time.Time{})
 		return r
 	}
+	r.Enabled, r.EnabledBy = true, cmp.Or(r.Leader.EnabledBy, r.EnabledBy) // otherwise it knows no such workload
 	r.Conclusion, r.Timeless, r.OnlyLeader = r.Leader.conclusion(in.name(), in.Now), r.Leader.conclusion(in.name(), time.Time{}), ""
 	return r
 }

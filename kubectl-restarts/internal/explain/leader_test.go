@@ -57,6 +57,19 @@ func TestTheConclusionIsWhatTheLeaderDecides(t *testing.T) {
 	}
 }
 
+// The caller may not be able to read what enables it.
+func TestAWorkloadIsEnabledByWhatTheLeaderSays(t *testing.T) {
+	for by, want := range map[string]string{"its Namespace\x1b[2J": "Enabled:      yes, by its Namespace\\u001b[2J\n", "": "Enabled:      yes\n"} {
+		in := asked(status.Workload{EnabledBy: by})
+		in.Workload.Enabled, in.Workload.EnabledUnknown = false, true
+		report := explain.Explain(in)
+		var out bytes.Buffer
+		if err := report.Print(&out); err != nil || !report.Enabled || report.EnabledBy != by || !strings.Contains(out.String(), want) {
+			t.Errorf("%t, %q, %v:\n%s", report.Enabled, report.EnabledBy, err, out.String())
+		}
+	}
+}
+
 func TestWhatTheLeaderAnswersIsShownAndSafe(t *testing.T) {
 	report := explain.Explain(asked(status.Workload{
 		Entry:       status.Entry{State: status.Held, Since: now.Add(-time.Minute), Exposed: true},

@@ -73,8 +73,11 @@ func (r *Report) Print(w io.Writer) error {
 }
 
 func (r *Report) enabled() string {
-	if !r.Enabled {
+	switch {
+	case !r.Enabled:
 		return "no"
+	case r.EnabledBy == "": // an earlier version of the leader does not say it
+		return "yes"
 	}
 	return "yes, by " + r.EnabledBy
 }
