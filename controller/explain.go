@@ -232,6 +232,9 @@ func (c *Controller) ExplainConfig(name string, now time.Time) *status.Config {
 	}
 	policy := c.catalog.PolicyOf(ref)
 	explained.Ignored = policy.Ignored
+	if !ref.IsShared() { // its readers elsewhere see it, but not with whom else
+		explained.SharedWith = policy.Readers
+	}
 	explained.Gradual, explained.Window, explained.Hold = c.gate.isGradual(policy), policy.Window, policy.Hold
 	explained.Problem = brief.Text(c.gate.problemOfConfig(ref))
 	if known != nil {

@@ -41,10 +41,10 @@ func TestReadersElsewhereRestartForAConfigThatIsSharedWithThem(t *testing.T) {
 			t.Errorf("%s reads %+v", namespace, reads)
 		}
 	}
-	if explained := w.controller.ExplainConfig("configmap/others/flags", time.Now()); explained.Readers.Total != 0 {
-		t.Errorf("its owner sees %+v", explained.Readers)
+	if explained := w.controller.ExplainConfig("configmap/others/flags", time.Now()); explained.Readers.Total != 0 || explained.SharedWith != "a" {
+		t.Errorf("its owner sees %+v, shared with %q", explained.Readers, explained.SharedWith)
 	}
-	if explained := w.controller.ExplainConfig("configmap/a/others/flags", time.Now()); explained.Readers.Total != 1 || !explained.Exists {
+	if explained := w.controller.ExplainConfig("configmap/a/others/flags", time.Now()); explained.Readers.Total != 1 || !explained.Exists || explained.SharedWith != "" {
 		t.Errorf("its readers see %+v", explained)
 	}
 }

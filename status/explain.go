@@ -104,7 +104,10 @@ type Config struct {
 	Hold    string `json:"hold,omitempty"`
 	Problem string `json:"problem,omitempty"`
 
-	// States counts the enabled workloads that read it, and Readers lists them.
+	// SharedWith are the namespaces, or patterns of them, that its annotation shares it with.
+	SharedWith string `json:"sharedWith,omitempty"`
+
+	// States counts the enabled workloads of its own namespace that read it, and Readers lists them.
 	States  map[State]int `json:"states"`
 	Readers List[Entry]   `json:"readers"`
 	FanOuts List[FanOut]  `json:"fanOuts"`

@@ -56,7 +56,7 @@ func pages(text string) map[string]string {
 	}
 	source.Config = func(name string) *status.Config {
 		return &status.Config{
-			Name: name + text, Content: text, KeyCount: 9, Keys: []string{text}, Window: text, Hold: text, Problem: text, States: map[status.State]int{status.Rolling: 3, status.Held: 900},
+			Name: name + text, Content: text, KeyCount: 9, Keys: []string{text}, Window: text, Hold: text, Problem: text, SharedWith: text, States: map[status.State]int{status.Rolling: 3, status.Held: 900},
 			Readers: fill(text).Waiting, FanOuts: fill(text).FanOuts, Halts: fill(text).Halts,
 		}
 	}
@@ -186,6 +186,18 @@ func TestTheDetailsOfAWorkloadAreShown(t *testing.T) {
 	for _, part := range []string{"<dt>Enabled</dt><dd>by plain</dd>"} {
 		if !strings.Contains(page, part) {
 			t.Errorf("it lacks %s:\n%s", part, page)
+		}
+	}
+}
+
+func TestTheReadersOfASharedConfigElsewhereAreNotListed(t *testing.T) {
+	const note = "It is shared with other namespaces. Their workloads are not listed here."
+	for shared, want := range map[string]string{"": "No enabled workload reads it.", "team-?": "No enabled workload of its namespace reads it."} {
+		source := leading().source()
+		source.Config = func(name string) *status.Config { return &status.Config{Name: name, SharedWith: shared} }
+		page := get(newHandler(source), "/config/configmap/a/c").Body.String()
+		if !strings.Contains(page, want) || strings.Contains(page, note) != (shared != "") || strings.Contains(page, "<dt>Shared with</dt><dd><code>team-?</code></dd>") != (shared != "") {
+			t.Errorf("shared with %q, it says %s", shared, page)
 		}
 	}
 }
