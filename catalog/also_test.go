@@ -40,6 +40,20 @@ func TestWhatIsReadThroughTheAPIIsReferencedBesidesWhatTheTemplateSays(t *testin
 	}
 }
 
+func TestTheWaysInWhichAConfigIsReadAreNamed(t *testing.T) {
+	container := readsAll("web", false)
+	container.VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/etc/v"}}
+	d := deployment(container)
+	d.Spec.Template.Spec.Volumes = []corev1.Volume{volumeOf("files", false)}
+	d.Annotations[AlsoAnnotation] = "configmap/web,configmap/others/flags"
+	w := mustWorkload(d)
+	for name, want := range map[string]string{"web": "environment, API", "files": "files", "others/flags": "API", "none": ""} {
+		if got := w.ReadAs(configMapRef(name)); got != want {
+			t.Errorf("%s is read as %q, want %q", name, got, want)
+		}
+	}
+}
+
 // flagged is a story in which a Deployment reads the ConfigMap web, and the ConfigMap flags through the
 // API. The record covers both.
 func flagged() *story {

@@ -65,6 +65,26 @@ const (
 	API
 )
 
+// channelNames are how the channels are shown to people.
+var channelNames = [...]string{Environment: "environment", Volume: "files", API: "API"}
+
+// ReadAs says in which ways the containers read a config, such as "environment, files".
+func (w *Workload) ReadAs(config ConfigRef) string {
+	var isRead [len(channelNames)]bool
+	for i := range w.References {
+		if reference := &w.References[i]; reference.Config == config {
+			isRead[reference.Channel] = true
+		}
+	}
+	var ways []string
+	for channel, name := range channelNames {
+		if isRead[channel] {
+			ways = append(ways, name)
+		}
+	}
+	return strings.Join(ways, ", ")
+}
+
 // Reference is a way in which a pod template makes its containers read a config, or in which they read
 // one through the API, with all the keys that they see in this way.
 type Reference struct {

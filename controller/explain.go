@@ -126,7 +126,7 @@ func readsOf(view *catalog.View) status.List[status.Seen] {
 }
 
 func seenOf(view *catalog.View, config catalog.ConfigRef) status.Seen {
-	seen := status.Seen{Config: config.String(), Optional: true}
+	seen := status.Seen{Config: config.String(), Optional: true, ReadAs: view.Workload.ReadAs(config)}
 	known := view.Configs[config]
 	seen.Exists = known != nil && !known.Deleted
 	seen.Ignored = seen.Exists && view.Workload.Ignores(known)

@@ -37,7 +37,7 @@ func TestReadersElsewhereRestartForAConfigThatIsSharedWithThem(t *testing.T) {
 	w.requireRestarted(t, "after an edit", "a/web")
 	for namespace, want := range map[string]bool{"a": true, "b": false} {
 		reads := w.controller.ExplainWorkload("deployment/"+namespace+"/web", time.Now()).Reads.Items
-		if reads[0].Config != "configmap/"+namespace+"/others/flags" || reads[0].Exists != want {
+		if reads[0].Config != "configmap/"+namespace+"/others/flags" || reads[0].Exists != want || reads[0].ReadAs != "API" {
 			t.Errorf("%s reads %+v", namespace, reads)
 		}
 	}

@@ -39,6 +39,8 @@ type Seen struct {
 	Config   string `json:"config"`
 	Exists   bool   `json:"exists"`
 	Optional bool   `json:"optional,omitempty"`
+	// ReadAs says in which ways they read it, such as "environment, files"; "API" means that a program reads it by itself.
+	ReadAs string `json:"readAs,omitempty"`
 	// Ignored means that the config's own annotation lets its changes restart nobody.
 	Ignored bool `json:"ignored,omitempty"`
 	// AllKeys means that they see all keys. Otherwise KeyCount is how many they see, and Keys names

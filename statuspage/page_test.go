@@ -48,7 +48,7 @@ func pages(text string) map[string]string {
 	source.Workload = func(name string) *status.Workload {
 		return &status.Workload{
 			Entry: fill(text).Waiting.Items[0], EnabledBy: text, Problems: []string{text}, ByHand: text, Window: text, Hold: text, Wave: 3,
-			Reads:    list(status.Seen{Config: "configmap/a/c" + text, KeyCount: 1, Keys: []string{text}}),
+			Reads:    list(status.Seen{Config: "configmap/a/c" + text, KeyCount: 1, Keys: []string{text}, ReadAs: "files, API"}),
 			Record:   status.Record{Problem: text, Reverted: true},
 			Decision: status.Decision{Outcome: "restart", Reason: text, Causes: text}, Gate: &status.Answer{Reason: "slow-start", On: "configmap/a/c" + text, Why: text},
 			Change: &status.Change{Since: time.Now(), Due: time.Now(), For: []string{"configmap/a/c" + text}}, Last: &fill(text).Restarts.Items[0],
@@ -183,7 +183,7 @@ func TestTheReadersOfAConfigAreAPictureOfAtMostSomeHundredSquares(t *testing.T) 
 
 func TestTheDetailsOfAWorkloadAreShown(t *testing.T) {
 	page := pages("plain")["/workload/deployment/a/web"]
-	for _, part := range []string{"<dt>Enabled</dt><dd>by plain</dd>"} {
+	for _, part := range []string{"<dt>Enabled</dt><dd>by plain</dd>", `<td data-label="Read as">files, API</td>`} {
 		if !strings.Contains(page, part) {
 			t.Errorf("it lacks %s:\n%s", part, page)
 		}

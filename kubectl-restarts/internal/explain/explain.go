@@ -205,9 +205,8 @@ func (in *Input) halts() []gate.Halt {
 func (in *Input) configs() []ConfigRow {
 	rows := []ConfigRow{}
 	for _, ref := range in.Workload.Configs() {
-		row := ConfigRow{Config: facts.ConfigName(ref), Content: in.content(ref), Optional: true}
+		row := ConfigRow{Config: facts.ConfigName(ref), ReadAs: in.Workload.ReadAs(ref), Content: in.content(ref), Optional: true}
 		var names []string
-		var channels [3]bool
 		seesAll, rules := false, ""
 		for _, reference := range in.Workload.References {
 			if reference.Config != ref {
@@ -216,10 +215,9 @@ func (in *Input) configs() []ConfigRow {
 			listed, _ := reference.Keys.Listed()
 			names = append(names, listed...)
 			seesAll, rules = seesAll || reference.Keys.HasAll(), cmp.Or(rules, reference.Keys.Rules())
-			channels[reference.Channel] = true
 			row.Optional = row.Optional && reference.Optional
 		}
-		row.Keys, row.ReadAs = keys(ref, names, seesAll, rules), readAs(channels)
+		row.Keys = keys(ref, names, seesAll, rules)
 		if in.isIgnored(ref) {
 			row.Keys = "none: the config is ignored"
 		}
@@ -251,16 +249,6 @@ func keys(ref catalog.ConfigRef, names []string, seesAll bool, rules string) str
 		return text.Count(len(names), "key")
 	}
 	return text.List(names, namedKeys)
-}
-
-func readAs(channels [3]bool) string {
-	var ways []string
-	for channel, name := range []string{catalog.Environment: "environment", catalog.Volume: "files", catalog.API: "API"} {
-		if channels[channel] {
-			ways = append(ways, name)
-		}
-	}
-	return strings.Join(ways, ", ")
 }
 
 // content says how the content of a config relates to the record.
