@@ -54,6 +54,19 @@ func (l *FromLeader) summary() string {
 	return summary
 }
 
+// kinds describes the further kinds of workloads that the controller cannot watch, or not all of which it can restart.
+func (l *FromLeader) kinds() (kinds []string) {
+	for _, kind := range l.Kinds {
+		if kind.Missing {
+			kinds = append(kinds, kind.Workload+" is not installed")
+		}
+		if kind.Unusable > 0 {
+			kinds = append(kinds, fmt.Sprintf("%s: %d enabled but cannot be restarted, see their Events", kind.Workload, kind.Unusable))
+		}
+	}
+	return kinds
+}
+
 // halts describes the halts, each with the command that ends it.
 func (l *FromLeader) halts(prefix func(namespace string) string) []string {
 	halts := []string{}

@@ -27,6 +27,9 @@ func fromLeader() *overview.FromLeader {
 		Waiting: list(status.Entry{Workload: "deployment/shop/waiting", State: status.Waiting, Reason: "slow-start", On: "configmap/shop/calm", Since: ago(2)}),
 		Rolling: list(status.Entry{Workload: "deployment/shop/rolling", State: status.Soaking, For: "configmap/calm: LEVEL", Since: ago(3), Pods: &status.Pods{Wanted: 3, Updated: 2, Available: 1}}),
 		Held:    held,
+		Kinds: []status.Kind{
+			{Workload: "rollouts.v1alpha1.argoproj.io", Missing: true}, {Workload: "gadgets.v1.example.com=.spec\x1b", Unusable: 2}, {Workload: "a.v1.b"},
+		},
 		FanOuts: list(status.FanOut{Config: "configmap/shop/calm", Since: ago(4), Total: 5, Delivered: 2, Rolling: 1, Waiting: 1, Unserved: 1}),
 		Halts: list(
 			status.Halt{ID: "k3v7x2ab", Config: "configmap/shop/broken", Keys: []string{"LEVEL"}, Failed: []string{"deployment/shop/api"}, Held: 2, Since: ago(10)},
@@ -59,6 +62,10 @@ Halts:
 
 Configs on hold:
   configmap/approved: edits need approval
+
+Other kinds:
+  rollouts.v1alpha1.argoproj.io is not installed
+  gadgets.v1.example.com=.spec\u001b: 2 enabled but cannot be restarted, see their Events
 
 CONFIG           SINCE   FAN-OUT
 configmap/calm   4m      2 of 5 delivered, 1 rolling, 1 waiting, 1 failed or not needed

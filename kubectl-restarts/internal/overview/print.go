@@ -35,6 +35,7 @@ func (r *Report) Print(w io.Writer, options printers.PrintOptions, now time.Time
 	}
 	section("Configs on hold", r.Holds)
 	if r.Leader != nil {
+		section("Other kinds", r.Leader.kinds())
 		return r.Leader.print(w, options, now)
 	}
 	for _, table := range []*metav1.Table{r.fanOutTable(options, now), r.workloadTable(options, now)} {
