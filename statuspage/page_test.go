@@ -22,9 +22,11 @@ func fill(text string) status.Overview {
 	entries := func(state status.State, reason string) status.List[status.Entry] {
 		return list(status.Entry{Workload: "deployment/a/web" + text, State: state, Reason: reason, On: "configmap/a/c" + text, Text: text, For: text, Since: since, Until: since, Exposed: true, Pods: &status.Pods{Wanted: 3, Updated: 2, Available: 1}})
 	}
+	held := entries(status.Held, "hold")
+	held.Items = append(held.Items, entries(status.Held, "eviction").Items...)
 	return status.Overview{
 		Leads: true, AllHeld: text,
-		Pending: entries(status.Pending, ""), Waiting: entries(status.Waiting, "slow-start"), Held: entries(status.Held, "hold"),
+		Pending: entries(status.Pending, ""), Waiting: entries(status.Waiting, "slow-start"), Held: held,
 		Slowed: entries(status.Slowed, "backoff"), Rolling: entries(status.Rolling, ""), Failed: entries(status.Failed, ""),
 		FanOuts: list(status.FanOut{Config: "configmap/a/c" + text, Since: since, Total: 8, Delivered: 4, Rolling: 2, Waiting: 2, Unserved: 1}),
 		Halts:   list(status.Halt{ID: "id" + text, Config: "configmap/a/c" + text, Keys: []string{text}, Failed: []string{"deployment/a/web" + text}, Held: 3, Since: since, Resume: "kubectl " + text}),
@@ -47,8 +49,8 @@ func pages(text string) map[string]string {
 	source := c.source()
 	source.Workload = func(name string) *status.Workload {
 		return &status.Workload{
-			Entry: fill(text).Waiting.Items[0], EnabledBy: text, Problems: []string{text}, ByHand: text, Window: text, Hold: text, Wave: 3,
-			Reads:    list(status.Seen{Config: "configmap/a/c" + text, KeyCount: 1, Keys: []string{text}, ReadAs: "files, API"}),
+			Entry: fill(text).Waiting.Items[0], EnabledBy: text, Problems: []string{text}, ByHand: text, Method: text, Window: text, Hold: text, Wave: 3,
+			Reads:    list(status.Seen{Config: "configmap/a/c" + text, KeyCount: 1, Keys: []string{text}, ReadAs: "files, API", Exists: true, Ignored: true}),
 			Record:   status.Record{Problem: text, Reverted: true},
 			Decision: status.Decision{Outcome: "restart", Reason: text, Causes: text}, Gate: &status.Answer{Reason: "slow-start", On: "configmap/a/c" + text, Why: text},
 			Change: &status.Change{Since: time.Now(), Due: time.Now(), For: []string{"configmap/a/c" + text}}, Last: &fill(text).Restarts.Items[0],
@@ -56,7 +58,7 @@ func pages(text string) map[string]string {
 	}
 	source.Config = func(name string) *status.Config {
 		return &status.Config{
-			Name: name + text, Content: text, KeyCount: 9, Keys: []string{text}, Window: text, Hold: text, Problem: text, SharedWith: text, States: map[status.State]int{status.Rolling: 3, status.Held: 900},
+			Name: name + text, Content: text, KeyCount: 9, Keys: []string{text}, Window: text, Hold: text, Problem: text, SharedWith: text, Ignored: true, States: map[status.State]int{status.Rolling: 3, status.Held: 900},
 			Readers: fill(text).Waiting, FanOuts: fill(text).FanOuts, Halts: fill(text).Halts,
 		}
 	}
@@ -139,7 +141,7 @@ func TestTheOverviewHasASectionForEverythingThatIsUnderWay(t *testing.T) {
 	page := pages("plain")["/"]
 	for _, part := range []string{
 		`id="halts"`, `id="fanouts"`, `id="failed"`, `id="held"`, `id="rolling"`, `id="waiting"`, `id="slowed"`, `id="pending"`, `id="rollouts"`, `id="restarts"`,
-		`<pre><code>kubectl plain</code></pre>`, "4 of 8", "held: plain", "and 5 more", "1 min 30 s ago", "1 h 1 min", `<a href="/config/configmap/a/cplain">`, `<a href="/workload/deployment/a/webplain">`,
+		`<pre><code>kubectl plain</code></pre>`, "4 of 8", "held: plain", "no pod is evicted: plain", "restarted for plain; the next eviction waits: plain", "and 5 more", "1 min 30 s ago", "1 h 1 min", `<a href="/config/configmap/a/cplain">`, `<a href="/workload/deployment/a/webplain">`,
 		`<rect class="delivered" x="0" width="50" height="10"/><rect class="rolling" x="50" width="25" height="10"/><rect class="waiting" x="75" width="25" height="10"/>`,
 		`<rect class="delivered" x="0" width="25" height="10"/><rect class="rolling" x="25" width="50" height="10"/>`, // the new pods, of 4
 	} {
@@ -181,11 +183,18 @@ func TestTheReadersOfAConfigAreAPictureOfAtMostSomeHundredSquares(t *testing.T) 
 	}
 }
 
-func TestTheDetailsOfAWorkloadAreShown(t *testing.T) {
-	page := pages("plain")["/workload/deployment/a/web"]
-	for _, part := range []string{"<dt>Enabled</dt><dd>by plain</dd>", `<td data-label="Read as">files, API</td>`} {
-		if !strings.Contains(page, part) {
-			t.Errorf("it lacks %s:\n%s", part, page)
+func TestTheDetailsOfWorkloadsAndConfigsAreShown(t *testing.T) {
+	all := pages("plain")
+	for path, parts := range map[string][]string{
+		"/workload/deployment/a/web": {
+			"<dt>Enabled</dt><dd>by plain</dd>", "<dt>Method</dt><dd>plain</dd>", `<td data-label="Read as">files, API</td>`, `<td data-label="Exists">yes, ignored</td>`,
+		},
+		"/config/configmap/a/c": {"Its changes restart nobody: it is ignored."},
+	} {
+		for _, part := range parts {
+			if !strings.Contains(all[path], part) {
+				t.Errorf("%s lacks %s:\n%s", path, part, all[path])
+			}
 		}
 	}
 }

@@ -37,6 +37,7 @@ func busyOverview() *status.Overview {
 		Waiting: list(25, waiting()...),
 		Held: list(0, mailer, ledger,
 			status.Entry{Workload: "daemonset/infra/node-agent", State: status.Held, Reason: "window", For: "configmap/infra/agent: agent.yaml", Since: before(3 * time.Hour), Until: before(-30 * time.Hour)},
+			status.Entry{Workload: "deployment/search/query", State: status.Held, Reason: "eviction", Text: "a PodDisruptionBudget allows no disruption", For: "configmap/search/query: cache", Since: before(4 * time.Minute)},
 			status.Entry{Workload: "deployment/search/indexer", State: status.Held, Reason: "hold", Text: "reindexing until Thursday, ask Ana", For: "configmap/search/indexer: workers", Since: before(26 * time.Hour)}),
 		Slowed:  list(0, status.Entry{Workload: "deployment/ads/bidder", State: status.Slowed, Reason: "backoff", For: "configmap/ads/rates: rates.json", Since: before(90 * time.Second), Until: before(-4 * time.Minute)}),
 		Rolling: list(0, status.Entry{Workload: "deployment/shop/checkout", State: status.Rolling, For: webConfig + ": LOG_LEVEL", Since: before(12 * time.Second), Pods: &status.Pods{Wanted: 10, Updated: 4, Outdated: 8, Available: 9}}),
@@ -71,12 +72,12 @@ func restarts() status.List[status.Restart] {
 
 func busyWorkload(entry status.Entry) *status.Workload {
 	return &status.Workload{
-		Entry: entry, GracePeriod: 5, Problems: []string{"the window cannot be read: expected 5 fields"}, Window: "* *", Hold: "ask Ana", Wave: 2,
+		Entry: entry, EnabledBy: "its annotation com.xing.deployment-restart", Method: "evict", GracePeriod: 5, Problems: []string{"the window cannot be read: expected 5 fields"}, Window: "* *", Hold: "ask Ana", Wave: 2,
 		ByHand: "its update strategy is OnDelete",
 		Reads: list(3,
-			status.Seen{Config: webConfig, Exists: true, KeyCount: 2, Keys: []string{"LOG_LEVEL", "COLOR"}},
+			status.Seen{Config: webConfig, Exists: true, KeyCount: 2, Keys: []string{"LOG_LEVEL", "COLOR"}, ReadAs: "environment, files, API"},
 			status.Seen{Config: "secret/shop/checkout-credentials", Exists: true, AllKeys: true, KeyCount: 3},
-			status.Seen{Config: "configmap/shop/overrides", Optional: true, AllKeys: true}),
+			status.Seen{Config: "configmap/shop/overrides", Exists: true, Optional: true, AllKeys: true, ReadAs: "files", Ignored: true}),
 		Record:   status.Record{Trusted: true, Written: before(12 * time.Second), Configs: 2, Problem: "it is from a newer version"},
 		Decision: status.Decision{Outcome: "restart", Reason: "a config has changed", Causes: webConfig + ": LOG_LEVEL"},
 		Gate:     &status.Answer{Reason: "slow-start", On: webConfig, Why: "3 restarts are under way", Until: before(-time.Minute)},
@@ -88,7 +89,7 @@ func busyWorkload(entry status.Entry) *status.Workload {
 func busyConfig(o *status.Overview) *status.Config {
 	return &status.Config{
 		Name: webConfig, Exists: true, KeyCount: 3, Keys: []string{"COLOR", "GREETING", "LOG_LEVEL"}, Content: "8c1f0a22", Gradual: true,
-		Hold: "until the freeze ends", Problem: "its window cannot be read", Window: "* *",
+		Hold: "until the freeze ends", Problem: "its window cannot be read", Window: "* *", SharedWith: "team-a,team-b", Ignored: true,
 		States:  map[status.State]int{status.Settled: 5, status.Soaking: 2, status.Rolling: 3, status.Deciding: 2, status.Pending: 1, status.Waiting: 37, status.Slowed: 1, status.Held: 2, status.Failed: 1},
 		Readers: list(37, append(slices.Clone(o.Rolling.Items), o.Waiting.Items...)...), FanOuts: o.FanOuts, Halts: o.Halts,
 	}
