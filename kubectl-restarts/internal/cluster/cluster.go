@@ -4,12 +4,10 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -17,7 +15,6 @@ import (
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/custom"
-	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
 // Cluster reads from one API server.
@@ -26,11 +23,8 @@ type Cluster struct {
 	apps   rest.Interface
 	core   apiclient.Core
 	custom []Kind // besides Kinds
-	// halts is the ConfigMap of halts, on which controllers note the rules.
-	halts Target
-	rules *[]facts.OptInRules // nil until they are read
-	// rulesHidden means that the caller may not read the rules.
-	rulesHidden bool
+	halts  Target // the ConfigMap of halts
+	noted  *notes // what is on it, nil until it is read
 }
 
 // Connect makes a Cluster whose controllers keep their halts in the given ConfigMap, and which may have workloads of
@@ -81,19 +75,6 @@ func (c *Cluster) Config(ctx context.Context, ref catalog.ConfigRef) (Object, er
 		return c.core.Secrets(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	}
 	return c.core.ConfigMaps(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
-}
-
-// Halts reads the ConfigMap of halts. The halts are not known if there is none, or if the caller may
-// not read it.
-func (c *Cluster) Halts(ctx context.Context) (facts.Halts, error) {
-	object, err := c.core.ConfigMaps(c.halts.Namespace).Get(ctx, c.halts.Name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-		return facts.Halts{}, nil
-	case err != nil:
-		return facts.Halts{}, fmt.Errorf("read the halts: %w", err)
-	}
-	return facts.NewHalts(object.Data), nil
 }
 
 // ReducedConfig reads a config and reduces it. Of a Secret it reads the metadata only, so that its

@@ -11,53 +11,30 @@ import (
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
-// allRules returns the rules that controllers have noted on the ConfigMap of halts, none if the caller may not read
-// it.
-func (c *Cluster) allRules(ctx context.Context) ([]facts.OptInRules, error) {
-	if c.rules != nil {
-		return *c.rules, nil
-	}
-	halts, err := c.Meta(ctx, c.halts)
-	var rules []facts.OptInRules
-	c.rulesHidden = apierrors.IsForbidden(err)
-	switch {
-	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-	case err != nil:
-		return nil, fmt.Errorf("read which workloads are enabled: %w", err)
-	default:
-		rules = facts.RulesIn(halts.Annotations)
-	}
-	c.rules = &rules
-	return rules, nil
-}
-
-// Refresh makes the Cluster read the rules again when it needs them.
-func (c *Cluster) Refresh() { c.rules = nil }
-
 // Rules returns the rules of the controller that watches a namespace.
 func (c *Cluster) Rules(ctx context.Context, namespace string) (*facts.OptInRules, error) {
-	all, err := c.allRules(ctx)
-	return facts.RulesFor(all, namespace), err
+	noted, err := c.readNoted(ctx)
+	return facts.RulesFor(noted.rules, namespace), err
 }
 
 // Enable sets which workloads are enabled, and why, by what controllers have noted on the ConfigMap of halts and what the
 // Namespaces say. What the caller may not read does not count; the workloads' own annotations always do. It returns why
 // others may be enabled than it seems, empty if that is known of all.
 func (c *Cluster) Enable(ctx context.Context, workloads []facts.Workload) (doubt string, err error) {
-	rules, err := c.allRules(ctx)
+	noted, err := c.readNoted(ctx)
 	switch {
 	case err != nil:
 		return "", err
-	case c.rulesHidden && facts.Follow(workloads, facts.UnreadRules(), nil):
+	case noted.isHidden && facts.Follow(workloads, facts.UnreadRules(), nil):
 		return "you may not read the ConfigMap of halts, which says which workloads are enabled besides those with the annotation: more may be enabled than it seems", nil
-	case c.rulesHidden, !facts.Follow(workloads, rules, nil):
+	case noted.isHidden, !facts.Follow(workloads, noted.rules, nil):
 		return "", nil
 	}
 	namespaces, err := c.namespacesOf(ctx, workloads)
 	if err != nil && !apierrors.IsForbidden(err) {
 		return "", fmt.Errorf("read which namespaces enable their workloads: %w", err)
 	}
-	if facts.Follow(workloads, rules, namespaces) {
+	if facts.Follow(workloads, noted.rules, namespaces) {
 		doubt = "you may not read Namespaces, which decide here which workloads are enabled: it may be others than it seems"
 	}
 	return doubt, nil

@@ -15,15 +15,15 @@ import (
 // for something. It reads only metadata, so the configs have no keys. If one kind of config cannot be
 // listed, it returns those of the other one, and an error.
 func (c *Cluster) Policies(ctx context.Context, namespace string) ([]*catalog.Config, error) {
-	rules, err := c.allRules(ctx)
+	noted, err := c.readNoted(ctx)
 	if err != nil {
 		return nil, err
 	}
 	configMaps, err1 := c.policies(ctx, apiclient.List{Resource: "configmaps", Namespace: namespace}, func(meta *metav1.ObjectMeta) catalog.Config {
-		return facts.RulesFor(rules, meta.Namespace).Config(catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: *meta}), meta.Annotations)
+		return facts.RulesFor(noted.rules, meta.Namespace).Config(catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: *meta}), meta.Annotations)
 	})
 	secrets, err2 := c.policies(ctx, apiclient.List{Resource: "secrets", Namespace: namespace, FieldSelector: "type!=helm.sh/release.v1"}, func(meta *metav1.ObjectMeta) catalog.Config {
-		return facts.RulesFor(rules, meta.Namespace).Config(catalog.NewSecret(&corev1.Secret{ObjectMeta: *meta}), meta.Annotations)
+		return facts.RulesFor(noted.rules, meta.Namespace).Config(catalog.NewSecret(&corev1.Secret{ObjectMeta: *meta}), meta.Annotations)
 	})
 	configMaps = append(configMaps, secrets...)
 	if err1 == nil {

@@ -81,7 +81,7 @@ const causeAnnotation = "com.xing.deployment-restart.cause"
 // enabled. It leaves out those that only the API server can read, such as ones with an invalid selector. The errors of kinds that the leader
 // has named are returned beside the workloads of the others.
 func (c *Cluster) Workloads(ctx context.Context, namespace string) (all []facts.Workload, unlisted []error, err error) {
-	rules, err := c.allRules(ctx)
+	noted, err := c.readNoted(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -89,7 +89,7 @@ func (c *Cluster) Workloads(ctx context.Context, namespace string) (all []facts.
 		former := len(all)
 		list := apiclient.List{Client: c.clientOf(&kind), Resource: kind.Resource, Namespace: namespace}
 		err := kind.each(ctx, list, func() { all = all[:former] }, func(parts *catalog.Parts) {
-			if w, err := newWorkload(rules, kind.Kind, parts); err == nil {
+			if w, err := newWorkload(noted.rules, kind.Kind, parts); err == nil {
 				all = append(all, w)
 			}
 		})
@@ -132,11 +132,11 @@ func (c *Cluster) Workload(ctx context.Context, ref catalog.WorkloadRef) (facts.
 			if err != nil {
 				return facts.Workload{}, err
 			}
-			rules, err := c.allRules(ctx)
+			noted, err := c.readNoted(ctx)
 			if err != nil {
 				return facts.Workload{}, err
 			}
-			return newWorkload(rules, kind.Kind, &parts)
+			return newWorkload(noted.rules, kind.Kind, &parts)
 		}
 	}
 	return facts.Workload{}, fmt.Errorf("%s is not a kind of workload", ref.Kind)

@@ -32,12 +32,13 @@ type server struct {
 	denied  string // the path that the caller may not use
 	// conflict is the path of an object that changes before each write; a write that names a version fails.
 	conflict string
-	served   int // how many lists of Deployments
+	served   int            // how many lists of Deployments
+	reads    map[string]int // of objects, by path
 	onList   func(served int)
 }
 
 func newServer(t *testing.T) *server {
-	s := &server{t: t, objects: map[string]string{}}
+	s := &server{t: t, objects: map[string]string{}, reads: map[string]int{}}
 	web := httptest.NewServer(s)
 	t.Cleanup(web.Close)
 	s.address = web.URL
@@ -48,6 +49,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
+	s.reads[r.URL.Path]++
 	object, isKnown := s.objects[r.URL.Path]
 	switch {
 	case r.URL.Path == s.denied:

@@ -115,6 +115,16 @@ func TestAnIgnoredNamespaceNeedNotBeRead(t *testing.T) {
 	}
 }
 
+func TestTheConfigMapOfHaltsIsReadOnce(t *testing.T) {
+	for _, arguments := range [][]string{{"explain", "deploy/web"}, {"impact", "cm/settings"}, {"status", "--leader=false"}} {
+		s := newServer(t)
+		s.objects[listPath], s.objects[webPath], s.objects[settingPath], s.objects[haltsPath] = deployments(enabled), deployment(enabled), settings, understands
+		if code, stdout, stderr := s.run(t.Context(), arguments...); code != 0 || s.reads[haltsPath] != 1 {
+			t.Errorf("%v: read %d times; %d, %s%s", arguments, s.reads[haltsPath], code, stdout, stderr)
+		}
+	}
+}
+
 // manifest writes a file with the settings.
 func manifest(t *testing.T, data string) string {
 	t.Helper()
