@@ -98,12 +98,21 @@ func (c *Cluster) ReducedConfig(ctx context.Context, ref catalog.ConfigRef) (cat
 	return rules.Config(catalog.NewSecret(&corev1.Secret{ObjectMeta: *meta}), meta.Annotations), nil
 }
 
-// Names lists the names of the objects of a resource, such as "configmaps" or "deployments". It reads
-// no more than their metadata.
+// Names lists the names of the objects of a resource, such as "configmaps", "deployments" or "rollouts.argoproj.io". It
+// reads no more than their metadata, unless their kind is a custom one.
 func (c *Cluster) Names(ctx context.Context, resource, namespace string) ([]string, error) {
 	client, path := c.endpointOf(resource)
 	list := apiclient.List{Client: client, Resource: path, Namespace: namespace}
 	var names []string
-	err := apiclient.EachMeta(ctx, list, func() { names = nil }, func(meta *metav1.ObjectMeta) { names = append(names, meta.Name) })
+	begin := func() { names = nil }
+	if isCustom(resource) {
+		err := apiclient.EachPage(ctx, list, func() *custom.List { return &custom.List{} }, begin, func(page *custom.List) {
+			for i := range page.Items {
+				names = append(names, page.Items[i].Name)
+			}
+		})
+		return names, err
+	}
+	err := apiclient.EachMeta(ctx, list, begin, func(meta *metav1.ObjectMeta) { names = append(names, meta.Name) })
 	return names, err
 }

@@ -257,12 +257,15 @@ func TestTheStatusIsPrintedAgainWhenItChanges(t *testing.T) {
 func TestTheShellCompletesTypesAndNames(t *testing.T) {
 	s := newServer(t)
 	s.objects["/api/v1/namespaces/shop/configmaps"] = `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","items":[{"metadata":{"name":"settings"}}]}`
+	s.objects["/apis/argoproj.io/v1alpha1/namespaces/shop/rollouts"] = `{"kind":"RolloutList","apiVersion":"argoproj.io/v1alpha1","items":[{"metadata":{"name":"web"}}]}`
 	for want, arguments := range map[string][]string{
 		"configmap/\nsecret/\n:":                    {"impact", ""},
 		"configmap/settings\n:":                     {"impact", "configmap/"},
 		"deployment/\nstatefulset/\ndaemonset/\n:":  {"explain", ""},
 		"json\nyaml\nwide\n:":                       {"impact", "-o", ""},
 		"explain\tExplain why a workload restarted": {"exp"},
+		"deployment/\nstatefulset/\ndaemonset/\nrollouts.argoproj.io/\nconfigmap/\nsecret/\n:": {"hold", "--workload=rollouts.v1alpha1.argoproj.io", ""},
+		"rollouts.argoproj.io/web\n:": {"explain", "--workload=rollouts.v1alpha1.argoproj.io", "rollouts.argoproj.io/"},
 	} {
 		_, stdout, stderr := s.run(t.Context(), append([]string{"__complete"}, arguments...)...)
 		if !strings.HasPrefix(stdout, want) {

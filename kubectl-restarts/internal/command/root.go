@@ -96,7 +96,7 @@ func (s *session) connect() (*cluster.Cluster, error) {
 
 // kinds returns the further kinds of workloads that flags and arguments name.
 func (s *session) kinds() ([]custom.Kind, error) {
-	kinds, err := custom.ParseKinds(s.workloads)
+	kinds, err := custom.ParseKinds(slices.Compact(slices.Sorted(slices.Values(s.workloads)))) // completion parses flags twice
 	if err != nil {
 		return nil, fmt.Errorf("--workload: %w", err)
 	}
