@@ -49,6 +49,12 @@ var installations = []installation{
 		edits:  []string{commented, uncommented},
 	},
 	{
+		name:   "with the status page",
+		values: values{"statusAddress": "127.0.0.1:10255"},
+		files:  strings.Fields("rbac.yaml admission-policy.yaml deployment.yaml " + optionalOnes),
+		edits:  []string{"            # - --status-address=", "            - --status-address="},
+	},
+	{
 		name:   "with other kinds of workloads",
 		values: values{"workloads": presetKinds},
 		files:  strings.Fields("rbac.yaml rbac-workloads.yaml admission-policy.yaml deployment.yaml " + optionalOnes),

@@ -136,6 +136,8 @@ func TestAValueBecomesAnArgument(t *testing.T) {
 		{values{"csi": true}, "--csi"},
 		{values{"evict": true}, "--evict"},
 		{values{"logFormat": "json"}, "--log-format=json"},
+		{values{"statusAddress": "127.0.0.1:10255"}, "--status-address=127.0.0.1:10255"},
+		{values{"statusAddress": "[::1]:8080"}, "--status-address=[::1]:8080"},
 		{values{"dryRun": true}, "--dry-run"},
 		{values{"namespaces": []string{"team-a", "team-b"}}, "--namespace=team-a --namespace=team-b"},
 		{values{"extraFlags": []string{"--restart-grace-period=10", "-v=1"}}, "--restart-grace-period=10 -v=1"},
@@ -338,19 +340,45 @@ func TestThePodOfTheChartsTestIsPulledAndLimitedAsTheReplicasAre(t *testing.T) {
 	}
 }
 
-func TestTheNotesSayThatNoImageIsPublishedUnlessOneIsNamed(t *testing.T) {
-	t.Parallel()
+// notes returns what Helm would print after an installation, and the manifests.
+func notes(t *testing.T, v values) string {
+	t.Helper()
 	chart, err := harness.Chart()
 	if err != nil {
 		t.Fatal(err)
 	}
+	said, err := harness.Helm(t.Context(), t.TempDir(), "install", release, chart, "--namespace="+namespace, "--dry-run=client", "--values="+fileOf(t, v))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(said)
+}
+
+func TestTheNotesSayThatNoImageIsPublishedUnlessOneIsNamed(t *testing.T) {
+	t.Parallel()
 	for repository, isMissing := range map[string]bool{name: true, "registry.example.com/" + name: false} {
-		notes, err := harness.Helm(t.Context(), t.TempDir(), "install", release, chart, "--namespace="+namespace, "--dry-run=client", "--set=image.repository="+repository)
-		if err != nil {
-			t.Fatal(err)
+		said := notes(t, values{"image": values{"repository": repository}})
+		if got := strings.Contains(said, "No image of the controller is published"); got != isMissing {
+			t.Errorf("with %s: %s", repository, said)
 		}
-		if got := strings.Contains(string(notes), "No image of the controller is published"); got != isMissing {
-			t.Errorf("with %s: %s", repository, notes)
+	}
+}
+
+func TestTheNotesSayHowToReachTheStatusPageIfThereIsOne(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		values values
+		want   string
+	}{
+		{nil, ""},
+		{values{"statusAddress": "127.0.0.1:10255"}, "pod/LEADER 10255"},
+		{values{"statusAddress": "[::1]:8080"}, "pod/LEADER 8080"},
+		{values{"statusAddress": "127.0.0.1:10255", "dryRun": true}, "deployment/" + name + " 10255"}, // which has no lease
+	} {
+		said := notes(t, test.values)
+		_, after, _ := strings.Cut(said, "port-forward ")
+		if got, _, _ := strings.Cut(after, "\n"); got != test.want {
+			t.Errorf("with %v: %s", test.values, said)
 		}
 	}
 }

@@ -122,6 +122,9 @@ path: {{ trimPrefix "." (index (append $parts ".spec.template") 1) }}
 {{- if and .Values.dryRun .Values.upgradePermissions }}
 {{- fail "dryRun writes nothing to workloads, so it excludes upgradePermissions: set one of the two" }}
 {{- end }}
+{{- if hasSuffix ":10254" (.Values.statusAddress | default "") }}
+{{- fail (printf "statusAddress must not be %s: probes and Prometheus use port 10254" .Values.statusAddress) }}
+{{- end }}
 {{- if regexMatch ":[^/]*$|@" .Values.image.repository }}
 {{- fail (printf "image.repository must not contain a tag or a digest, as %s does: set image.tag or image.digest" .Values.image.repository) }}
 {{- end }}
@@ -136,7 +139,7 @@ path: {{ trimPrefix "." (index (append $parts ".spec.template") 1) }}
     "enable-by-default" "optIn.byDefault" "namespace-selector" "optIn.namespaceSelector" "ignore-namespace" "optIn.ignoredNamespaces"
     "understand" "optIn.understand"
     "csi" "csi" "evict" "evict" "configs" "configs" "workload" "workloads"
-    "deployment-engine" "engine" "dry-run" "dryRun" "log-format" "logFormat" }}
+    "deployment-engine" "engine" "dry-run" "dryRun" "log-format" "logFormat" "status-address" "statusAddress" }}
 {{- range .Values.extraFlags }}
 {{- $flag := splitList "=" . | first }}
 {{- with get $values (trimPrefix "--" $flag) }}

@@ -53,6 +53,9 @@
 {{- if ne .Values.logFormat "text" }}
 - --log-format={{ .Values.logFormat }}
 {{- end }}
+{{- with .Values.statusAddress }}
+- --status-address={{ . }}
+{{- end }}
 {{- if .Values.dryRun }}
 - --dry-run
 {{- end }}
