@@ -81,6 +81,7 @@ func TestASwitchAddsAndRemovesObjects(t *testing.T) {
 			"ClusterRole /" + name + "-evict", "ClusterRoleBinding /" + name + "-evict",
 			"ValidatingAdmissionPolicy /" + name + "-evict", "ValidatingAdmissionPolicyBinding /" + name + "-evict",
 		}, nil},
+		{"evictions in a dry run", values{"evict": true, "dryRun": true}, nil, nil},
 		{"network policy", values{"networkPolicy": values{"enabled": true}}, []string{"NetworkPolicy " + namespace + "/" + name}, nil},
 		{"dashboard", values{"dashboard": values{"enabled": true}}, []string{"ConfigMap " + namespace + "/" + name + "-dashboard"}, nil},
 		{"rules", values{"monitors": values{"prometheusRule": values{"enabled": true}}}, []string{"PrometheusRule " + namespace + "/" + name}, nil},
@@ -256,6 +257,17 @@ func TestTheControllerMayDoOnlyWhatItsValuesNeed(t *testing.T) {
 				t.Errorf("rules: %+v, of the halts: %+v", rules, halts)
 			}
 		})
+	}
+}
+
+func TestADryRunMayOnlyReadOtherKindsOfWorkloads(t *testing.T) {
+	t.Parallel()
+	for _, isDry := range []bool{false, true} {
+		all := render(t, values{"workloads": []string{"gadgets.v1.example.com"}, "dryRun": isDry})
+		rules := as[rbacv1.ClusterRole](t, all, clusterRoleID+"-workloads").Rules
+		if !may(rules, "list", "gadgets") || may(rules, "patch", "gadgets") == isDry {
+			t.Errorf("dry run: %t, rules: %+v", isDry, rules)
+		}
 	}
 }
 
