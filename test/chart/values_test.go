@@ -1,15 +1,9 @@
 package chart
 
 import (
-	"encoding/json"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"kubernetes-deployment-restart-controller/test/harness"
 )
@@ -83,82 +77,6 @@ func TestAValueThatIsNotKnownOrNotPossibleIsRejected(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Each value must be known to the schema, and have a comment.
-func TestEachValueHasADefaultACommentAndASchema(t *testing.T) {
-	t.Parallel()
-	chart, err := harness.Chart()
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoded, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var defaults map[string]any
-	if err := sigsyaml.UnmarshalStrict(encoded, &defaults); err != nil {
-		t.Fatal(err)
-	}
-	var schema node
-	encoded, err = os.ReadFile(filepath.Join(chart, "values.schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(encoded, &schema); err != nil {
-		t.Fatal(err)
-	}
-	requireSameKeys(t, "", &schema, defaults)
-}
-
-// node is a part of a JSON schema.
-type node struct {
-	Properties           map[string]*node
-	Required             []string
-	AdditionalProperties any
-	Description          string
-}
-
-// requireSameKeys requires that the schema knows the keys of the chart, and no others.
-func requireSameKeys(t *testing.T, path string, schema *node, defaults map[string]any) {
-	t.Helper()
-	for key, value := range defaults {
-		below, isKnown := schema.Properties[key]
-		if !isKnown {
-			t.Errorf("the schema does not know %s/%s", path, key)
-			continue
-		}
-		// null in a values file removes the default.
-		if needsDefault(value, below) != slices.Contains(schema.Required, key) {
-			t.Errorf("null for %s/%s is rejected: %t", path, key, slices.Contains(schema.Required, key))
-		}
-		if member, isMap := value.(map[string]any); isMap && len(below.Properties) > 0 && key != "resources" && key != "affinity" {
-			requireSameKeys(t, path+"/"+key, below, member)
-		}
-	}
-	for key, below := range schema.Properties {
-		if _, isThere := defaults[key]; !isThere && key != "global" {
-			t.Errorf("values.yaml does not have %s/%s", path, key)
-		}
-		if len(below.Properties) > 0 && below.AdditionalProperties != false {
-			t.Errorf("the schema allows keys below %s/%s that it does not know", path, key)
-		}
-	}
-}
-
-// needsDefault reports whether the templates need a value, because empty is not the default.
-func needsDefault(value any, schema *node) bool {
-	switch value := value.(type) {
-	case nil:
-		return false
-	case string:
-		return value != ""
-	case []any:
-		return false
-	case map[string]any:
-		return len(schema.Properties) > 0 && len(schema.Required) > 0
-	}
-	return true
 }
 
 // The flags of all combinations of values are flags that the controller has.
