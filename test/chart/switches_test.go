@@ -147,6 +147,7 @@ func TestAValueBecomesAnArgument(t *testing.T) {
 		t.Run(test.want, func(t *testing.T) {
 			t.Parallel()
 			args := container(t, render(t, test.values)).Args
+			requireAccepted(t, args)
 			if !slices.Contains(args, "--leader-elect") || !slices.Contains(args, "--fan-out=gradual") {
 				t.Errorf("arguments: %q", args)
 			}
