@@ -139,10 +139,15 @@ func checkImage(t *testing.T, image v1.Image, architecture string) {
 	if config.Config.User != "65532:65532" || !slices.Equal(config.Config.Entrypoint, []string{"/" + program}) || len(config.Config.Cmd) != 0 {
 		t.Errorf("user %q runs %q %q", config.Config.User, config.Config.Entrypoint, config.Config.Cmd)
 	}
-	labels := config.Config.Labels
-	if labels["org.opencontainers.image.version"] != "1.2.3" || labels["org.opencontainers.image.revision"] != "0123abcd" ||
-		labels["org.opencontainers.image.created"] != "2026-09-21T14:13:20Z" || labels["org.opencontainers.image.licenses"] != "Apache-2.0" {
-		t.Errorf("labels %v", labels)
+	if labels, want := config.Config.Labels, map[string]string{
+		"org.opencontainers.image.title":       program,
+		"org.opencontainers.image.description": "Restarts Kubernetes workloads when their ConfigMaps or Secrets change",
+		"org.opencontainers.image.licenses":    "Apache-2.0",
+		"org.opencontainers.image.version":     "1.2.3",
+		"org.opencontainers.image.revision":    "0123abcd",
+		"org.opencontainers.image.created":     "2026-09-21T14:13:20Z",
+	}; !maps.Equal(labels, want) {
+		t.Errorf("labels %v, want %v", labels, want)
 	}
 
 	files := filesOf(t, image)
