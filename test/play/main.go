@@ -41,7 +41,7 @@ func play(arguments []string) int {
 	defer stop()
 	switch arguments[0] {
 	case "run":
-		return finish(run(ctx, os.Stdout))
+		return finish(run(ctx, os.Stdout, clusterDirectory))
 	case "demo":
 		return finish(demo(ctx, os.Stdout, stepLimit))
 	case "demo-fan-out":

@@ -42,13 +42,16 @@ The controller's log:
 
 `
 
-// run starts everything and then only watches until ctx ends, which is no error.
-func run(ctx context.Context, out io.Writer) (err error) {
+// clusterDirectory is where the cluster of make run is, below the top directory of the repository.
+const clusterDirectory = ".localcluster"
+
+// run starts everything and then only watches until ctx ends, which is no error. The
+// directory of the cluster is relative to the top one, where a person types.
+func run(ctx context.Context, out io.Writer, directory string) (err error) {
 	root, err := harness.RepositoryRoot()
 	if err != nil {
 		return err
 	}
-	const directory = ".localcluster"
 	n := newNarrator(out)
 	s := &stage{limit: stepLimit}
 	defer func() { err = errors.Join(notInterrupted(ctx, err), s.clear()) }()
