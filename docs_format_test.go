@@ -148,6 +148,30 @@ func TestNoTableOfADocumentIsWrappedIntoProse(t *testing.T) {
 	}
 }
 
+// TestTheListOfDocumentsNamesEach also checks that no heading names the same place twice.
+func TestTheListOfDocumentsNamesEach(t *testing.T) {
+	all := readDocuments(t)
+	listed, heading := make(map[string]bool), make(map[string]bool)
+	for _, line := range all["docs/README.md"].lines {
+		if strings.HasPrefix(line.text, "#") {
+			clear(heading)
+		}
+		for _, match := range documentLink.FindAllStringSubmatch(line.text, -1) {
+			if heading[match[1]] {
+				t.Errorf("docs/README.md names %s twice under one heading", match[1])
+			}
+			heading[match[1]] = true
+			name, _, _ := strings.Cut(match[1], "#")
+			listed[path.Join("docs", name)] = true
+		}
+	}
+	for file := range all {
+		if path.Dir(file) == "docs" && file != "docs/README.md" && !listed[file] {
+			t.Errorf("docs/README.md does not name %s", file)
+		}
+	}
+}
+
 // TestTheReadmeIsShort keeps the first page one that people read to the end. What else there is to say belongs in docs/.
 func TestTheReadmeIsShort(t *testing.T) {
 	content, err := os.ReadFile("README.md")
