@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -176,6 +177,27 @@ func TestEveryManifestIsComparedWithTheChart(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Whoever installs with kubectl or kustomize learns from these two what else there is.
+func TestEachOptionalManifestIsListed(t *testing.T) {
+	t.Parallel()
+	manifests := manifestsDirectory(t)
+	paths, err := filepath.Glob(filepath.Join(manifests, "*.yaml"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%d manifests, %v", len(paths), err)
+	}
+	for _, list := range []string{"kustomization.yaml", "../docs/installation.md"} {
+		text, err := os.ReadFile(filepath.Join(manifests, list))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range paths {
+			if name := filepath.Base(file); !regexp.MustCompile(`[^-a-z]`+regexp.QuoteMeta(name)).Match(text) && !strings.HasPrefix(name, "kustom") {
+				t.Errorf("%s does not list %s", list, name)
+			}
+		}
 	}
 }
 
