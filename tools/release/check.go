@@ -66,14 +66,15 @@ func (s statement) check(top, version string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	named := s.pattern.FindAllSubmatch(content, -1)
+	named := s.pattern.FindAllSubmatchIndex(content, -1)
 	if len(named) == 0 {
 		return []string{fmt.Sprintf("%s names no version where one is expected (%s)", s.file, s.pattern)}, nil
 	}
 	var differences []string
 	for _, match := range named {
-		if other := string(match[1]); other != version {
-			differences = append(differences, fmt.Sprintf("%s says %s instead of %s: %s", s.file, other, version, bytes.TrimSpace(match[0])))
+		if other := string(content[match[2]:match[3]]); other != version {
+			line := 1 + bytes.Count(content[:match[2]], []byte("\n"))
+			differences = append(differences, fmt.Sprintf("%s:%d says %s instead of %s: %s", s.file, line, other, version, bytes.TrimSpace(content[match[0]:match[1]])))
 		}
 	}
 	return slices.Compact(differences), nil

@@ -64,19 +64,19 @@ func TestAReleaseOnWhichAllAgreePasses(t *testing.T) {
 func TestEachPlaceThatNamesAnotherVersionIsFound(t *testing.T) {
 	chart := "charts/" + program + "/Chart.yaml"
 	for want, change := range map[string]struct{ file, content string }{
-		program + ".go says 2.0.0 instead of 2.1.0":                   {program + ".go", "\tversion     = \"2.0.0\"\n"},
-		program + ".go names no version":                              {program + ".go", "package main\n"},
-		"k8s-manifests/deployment.yaml says latest instead of 2.1.0":  {"k8s-manifests/deployment.yaml", "  image: " + program + ":latest\n"},
-		"k8s-manifests/kustomization.yaml says 2.0.0":                 {"k8s-manifests/kustomization.yaml", "#     newTag: 2.0.0\n"},
-		chart + " says 2.0.0 instead of 2.1.0: version: 2.0.0":        {chart, "version: 2.0.0\nappVersion: 2.1.0\n"},
-		chart + " says 2.0.1 instead of 2.1.0: appVersion: 2.0.1":     {chart, "version: 2.1.0\nappVersion: 2.0.1\n"},
-		"README.md says 2.0.0 instead":                                {"README.md", "crane push dist/oci registry.example.com/" + program + ":2.0.0\n"},
-		"README.md names no version":                                  {"README.md", "nothing\n"},
-		"docs/installation.md says 1.9.0 instead":                     {"docs/installation.md", program + ":2.1.0 and " + program + ":1.9.0\n" + program + "-2.1.0-linux-\n"},
-		"docs/installation.md says 2.0.0 instead":                     {"docs/installation.md", program + ":2.1.0\n" + program + "-2.0.0-linux-arm64\n"},
-		"CHANGELOG.md has no section [2.1.0]":                         {"CHANGELOG.md", "## [2.0.0]\n"},
-		"CHANGELOG.md lists changes under [Unreleased]: move them to": {"CHANGELOG.md", "## [Unreleased]\n\n- Less.\n\n## [2.1.0]\n"},
-		"bin/" + program + " says \"" + program + " 2.1.00 (":         {"bin/" + program, "#!/bin/sh\necho " + program + " '2.1.00 (commit x)'\n"},
+		program + ".go:1 says 2.0.0 instead of 2.1.0":                  {program + ".go", "\tversion     = \"2.0.0\"\n"},
+		program + ".go names no version":                               {program + ".go", "package main\n"},
+		"k8s-manifests/deployment.yaml:1 says latest instead of 2.1.0": {"k8s-manifests/deployment.yaml", "  image: " + program + ":latest\n"},
+		"k8s-manifests/kustomization.yaml:1 says 2.0.0":                {"k8s-manifests/kustomization.yaml", "#     newTag: 2.0.0\n"},
+		chart + ":1 says 2.0.0 instead of 2.1.0: version: 2.0.0":       {chart, "version: 2.0.0\nappVersion: 2.1.0\n"},
+		chart + ":2 says 2.0.1 instead of 2.1.0: appVersion: 2.0.1":    {chart, "version: 2.1.0\nappVersion: 2.0.1\n"},
+		"README.md:1 says 2.0.0 instead":                               {"README.md", "crane push dist/oci registry.example.com/" + program + ":2.0.0\n"},
+		"README.md names no version":                                   {"README.md", "nothing\n"},
+		"docs/installation.md:1 says 1.9.0 instead":                    {"docs/installation.md", program + ":2.1.0 and " + program + ":1.9.0\n" + program + "-2.1.0-linux-\n"},
+		"docs/installation.md:2 says 2.0.0 instead":                    {"docs/installation.md", program + ":2.1.0\n" + program + "-2.0.0-linux-arm64\n"},
+		"CHANGELOG.md has no section [2.1.0]":                          {"CHANGELOG.md", "## [2.0.0]\n"},
+		"CHANGELOG.md lists changes under [Unreleased]: move them to":  {"CHANGELOG.md", "## [Unreleased]\n\n- Less.\n\n## [2.1.0]\n"},
+		"bin/" + program + " says \"" + program + " 2.1.00 (":          {"bin/" + program, "#!/bin/sh\necho " + program + " '2.1.00 (commit x)'\n"},
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
@@ -87,6 +87,21 @@ func TestEachPlaceThatNamesAnotherVersionIsFound(t *testing.T) {
 				t.Errorf("%q, %v", differences, err)
 			}
 		})
+	}
+}
+
+// A text that is there twice is two lines to change.
+func TestEachPlaceIsNamedOnce(t *testing.T) {
+	top := repository(t, "docs/installation.md", program+":2.0.0\n\nVERSION=2.1.0 and "+program+"-2.0.0\n"+program+":2.0.0 "+program+":2.0.0\n")
+	git(t, top, "tag", "v2.1.0")
+	differences, err := check(t.Context(), top, "2.1.0")
+	want := []string{
+		"docs/installation.md:1 says 2.0.0 instead of 2.1.0: " + program + ":2.0.0",
+		"docs/installation.md:3 says 2.0.0 instead of 2.1.0: " + program + "-2.0.0",
+		"docs/installation.md:4 says 2.0.0 instead of 2.1.0: " + program + ":2.0.0",
+	}
+	if err != nil || !slices.Equal(differences, want) {
+		t.Errorf("%q, %v, want %q", differences, err, want)
 	}
 }
 
