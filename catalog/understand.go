@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -74,21 +75,40 @@ type Understood struct {
 // as far as the rules understand these. Its own annotations have precedence. It does not modify the workload.
 func (r *OptInRules) Understand(kind WorkloadKind, parts Parts) Parts {
 	if parts.Problem != "" {
-		return parts // there is no pod template to read
+		return r.understandChoice(kind, parts)
 	}
 	parts.Understood.Left, parts.Understood.IsLeftHarmful = r.left(&parts)
-	var all said
+	all := r.read(kind, &parts)
+	if all.isSilent() {
+		return parts
+	}
+	return parts.choosing(&all).saying(&all)
+}
+
+// understandChoice is [OptInRules.Understand] of a workload that cannot be restarted. All that matters is whether it is
+// enabled, because that is a reason to report the problem.
+func (r *OptInRules) understandChoice(kind WorkloadKind, parts Parts) Parts {
+	readable := parts
+	if readable.Template == nil {
+		readable.Template = &corev1.PodTemplateSpec{}
+	}
+	all := r.read(kind, &readable)
+	if all.choice == Unsaid {
+		return parts
+	}
+	return parts.choosing(&all)
+}
+
+// read reads what a workload says in all dialects.
+func (r *OptInRules) read(kind WorkloadKind, parts *Parts) (all said) {
 	for _, dialect := range r.Dialects {
-		s := dialect.read(r, kind, &parts)
+		s := dialect.read(r, kind, parts)
 		if s.choice != Unsaid {
 			s.tools = []string{string(dialect)}
 		}
 		all = all.joined(&s)
 	}
-	if all.isSilent() {
-		return parts
-	}
-	return parts.saying(&all)
+	return all
 }
 
 // joined returns what two tools say together. Each of them restarts the workload for the configs that it counts, whatever
@@ -116,27 +136,34 @@ func (s said) joined(other *said) said {
 // countsAll reports whether everything counts that the containers read, unless it is ignored.
 func (s *said) countsAll() bool { return len(s.only) == 0 && !s.marked }
 
-// saying returns the parts with annotations that say the same.
-func (p Parts) saying(s *said) Parts {
-	meta, own := *p.Meta, p.Meta.Annotations
-	meta.Annotations = maps.Clone(own)
+// choosing returns the parts with annotations of their own, which make the same choice.
+func (p Parts) choosing(s *said) Parts {
+	meta := *p.Meta
+	meta.Annotations = maps.Clone(meta.Annotations)
 	if meta.Annotations == nil {
 		meta.Annotations = make(map[string]string)
 	}
 	p.Meta = &meta
-	p.Understood.Problem = strings.Join(s.problems, "; ")
-	if _, found := own[EnabledAnnotation]; !found && s.choice != Unsaid {
+	if _, found := meta.Annotations[EnabledAnnotation]; !found && s.choice != Unsaid {
 		meta.Annotations[EnabledAnnotation] = map[Choice]string{OptsIn: Enabled, OptsOut: "disabled"}[s.choice]
 		p.Understood.By, p.Understood.Since = strings.Join(s.tools, " and "), sinceAny(&meta, s.by)
 	}
-	if _, found := own[gracePeriodAnnotation]; !found && s.grace != "" {
-		meta.Annotations[gracePeriodAnnotation] = s.grace
+	return p
+}
+
+// saying returns the parts with annotations that say the same about everything but the choice. It modifies the
+// annotations, so these must be a copy.
+func (p Parts) saying(s *said) Parts {
+	says := p.Meta.Annotations
+	p.Understood.Problem = strings.Join(s.problems, "; ")
+	if _, found := says[gracePeriodAnnotation]; !found && s.grace != "" {
+		says[gracePeriodAnnotation] = s.grace
 	}
-	if !hasFilter(own) {
+	if !hasFilter(says) {
 		p.Understood.Marked = s.marked
 		for name, entries := range map[string][]string{OnlyAnnotation: s.only, IgnoreAnnotation: s.ignore, AlsoAnnotation: s.also} {
 			if len(entries) > 0 {
-				meta.Annotations[name] = strings.Join(entries, ",")
+				says[name] = strings.Join(entries, ",")
 			}
 		}
 	}

@@ -212,6 +212,45 @@ func TestUnderstandingALongListCostsNoMoreThanAShorterOne(t *testing.T) {
 	}
 }
 
+// It does not restart, which its owner must learn if it is enabled. There may be no pod template to read.
+func TestAWorkloadThatCannotBeRestartedIsEnabledByOtherToolsAllTheSame(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	fields := metav1.FieldsV1{}
+	fields.SetRawBytes([]byte(`{"f:metadata":{"f:annotations":{"f:` + auto + `":{}}}}`))
+	managed := []metav1.ManagedFieldsEntry{{Manager: "helm", Time: &metav1.Time{Time: at}, FieldsV1: &fields}}
+	templateOf := func(said annotations) *corev1.PodTemplateSpec {
+		return &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: said}}
+	}
+	rules := OptInRules{Dialects: []Dialect{Reloader, Wave}}
+	for name, test := range map[string]struct {
+		own      annotations
+		template *corev1.PodTemplateSpec
+		want     Choice
+		says     Understood
+	}{
+		"nothing":                        {},
+		"auto":                           {own: annotations{auto: "true", pausePeriod: "soon", configMapExcluded: "a"}, want: OptsIn, says: Understood{By: "reloader", Since: at}},
+		"an opt-out":                     {own: annotations{auto: "false"}, want: OptsOut, says: Understood{By: "reloader"}},
+		"wave":                           {own: annotations{waveOptIn: "true"}, want: OptsIn, says: Understood{By: "wave"}},
+		"only how long to wait":          {own: annotations{pausePeriod: "5m"}},
+		"its own opt-out":                {own: annotations{auto: "true", EnabledAnnotation: "no"}, want: OptsOut},
+		"auto on a template that it has": {template: templateOf(annotations{auto: "true"}), want: OptsIn, says: Understood{By: "reloader"}},
+		"its own word before that":       {own: annotations{auto: "false"}, template: templateOf(annotations{auto: "true"}), want: OptsOut, says: Understood{By: "reloader"}},
+		"what wave leaves on a template": {template: templateOf(annotations{waveHash: "0"})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			meta := &metav1.ObjectMeta{Annotations: test.own, ManagedFields: managed}
+			parts := rules.Understand("rollouts.argoproj.io", Parts{Meta: meta, Template: test.template, Problem: "it has none"})
+			if got := ChoiceOf(parts.Meta); got != test.want || parts.Understood != test.says {
+				t.Errorf("its choice is %d, understood %+v, want %d and %+v", got, parts.Understood, test.want, test.says)
+			}
+			if parts.Problem != "it has none" || parts.Template != test.template || len(meta.Annotations) != len(test.own) {
+				t.Errorf("it has changed: %+v", parts)
+			}
+		})
+	}
+}
+
 func TestUnderstandingDoesNotChangeTheWorkload(t *testing.T) {
 	meta := &metav1.ObjectMeta{Annotations: annotations{auto: "true", pausePeriod: "5m"}}
 	rules := OptInRules{Dialects: []Dialect{Reloader}}

@@ -214,7 +214,8 @@ func IsEnabled(meta *metav1.ObjectMeta) bool { return ChoiceOf(meta) == OptsIn }
 // Parts holds what the kinds of workloads have in common, wherever each kind has it.
 type Parts struct {
 	Meta *metav1.ObjectMeta
-	// Problem is why the object cannot be restarted, empty if it can. With a problem, only Meta is of use.
+	// Problem is why the object cannot be restarted, empty if it can. With a problem, only Meta is of use, and the
+	// annotations of Template, unless it is nil.
 	Problem  string
 	Selector *metav1.LabelSelector
 	Template *corev1.PodTemplateSpec

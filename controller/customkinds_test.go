@@ -41,6 +41,11 @@ type customWorld struct {
 
 func newCustomWorld(t *testing.T, kindText string) *customWorld {
 	t.Helper()
+	return newCustomWorldWith(t, kindText, catalog.OptInRules{})
+}
+
+func newCustomWorldWith(t *testing.T, kindText string, rules catalog.OptInRules) *customWorld {
+	t.Helper()
 	kind, err := custom.ParseKind(kindText)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +53,7 @@ func newCustomWorld(t *testing.T, kindText string) *customWorld {
 	w := &customWorld{t: t, path: "/apis/" + kind.Group + "/" + kind.Version + "/namespaces/ns/" + kind.Resource + "/web"}
 	c, err := New(Options{
 		API: &rest.Config{Host: "http://api", Transport: w}, QPS: 1e6, Burst: 1e6, Workloads: []custom.Kind{kind}, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
-		RestartSoak: 0, RestartDeadline: time.Minute,
+		RestartSoak: 0, RestartDeadline: time.Minute, OptIns: rules,
 	})
 	if err != nil {
 		t.Fatal(err)

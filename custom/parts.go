@@ -10,11 +10,12 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
-// Parts returns the parts of an object, which may share its memory, or its problem.
+// Parts returns the parts of an object, which may share its memory, or its problem, with the pod template if only
+// something else is wrong.
 func (k Kind) Parts(o *Object) catalog.Parts {
 	parts, err := k.parts(o)
 	if err != nil {
-		return catalog.Parts{Meta: &o.ObjectMeta, Problem: err.Error()}
+		return catalog.Parts{Meta: &o.ObjectMeta, Template: parts.Template, Problem: err.Error()}
 	}
 	return parts
 }

@@ -1,0 +1,52 @@
+package controller
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// Whoever comes from another tool has only its annotations, and must learn just as well what does not restart.
+func TestAWorkloadOfAnotherToolThatCannotBeRestartedIsReportedIfTheToolIsUnderstood(t *testing.T) {
+	const own, auto = `"com.xing.deployment-restart": "enabled"`, `"reloader.stakater.com/auto": "true"`
+	says := func(annotation, object string) string { return strings.Replace(object, own, annotation, 1) }
+	referring := objectText("Rollout", "5", `"workloadRef": {"kind": "Deployment", "name": "web"}`, "")
+	withoutTemplate := objectText("Rollout", "5", `"template": {}`, "")
+	ofTemplate := objectText("Rollout", "5", strings.Replace(podTemplateText, `"metadata": {`, `"metadata": {"annotations": {`+auto+`}, `, 1), "")
+	withoutSelector := strings.Replace(ofTemplate, `"selector"`, `"unselected"`, 1)
+	for name, test := range map[string]struct {
+		object   string
+		dialects []catalog.Dialect
+		want     int
+	}{
+		"of Reloader, with a workloadRef":     {says(auto, referring), []catalog.Dialect{catalog.Reloader}, 1},
+		"of Reloader, without a template":     {says(auto, withoutTemplate), []catalog.Dialect{catalog.Reloader}, 1},
+		"of Reloader, without a selector":     {says("", withoutSelector), []catalog.Dialect{catalog.Reloader}, 1},
+		"of wave":                             {says(`"wave.pusher.com/update-on-config-change": "true"`, referring), []catalog.Dialect{catalog.Reloader, catalog.Wave}, 1},
+		"of Reloader, which is not asked for": {says(auto, referring), nil, 0},
+		"of Reloader, if only wave is":        {says(auto, referring), []catalog.Dialect{catalog.Wave}, 0},
+		"that opts out":                       {says(strings.Replace(auto, "true", "false", 1), referring), []catalog.Dialect{catalog.Reloader}, 0},
+		"of nobody":                           {says("", referring), []catalog.Dialect{catalog.Reloader}, 0},
+		"of Reloader that can be restarted":   {says("", ofTemplate), []catalog.Dialect{catalog.Reloader}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			w := newCustomWorldWith(t, "rollouts.v1alpha1.argoproj.io", understands(test.dialects...))
+			w.controller.log = slog.New(slog.NewTextHandler(&log, nil))
+			w.controller.leading.Store(true)
+			w.show(test.object)
+			w.show(strings.Replace(test.object, `"resourceVersion": "5"`, `"resourceVersion": "6"`, 1)) // with another status
+			events, lines := eventsOf(w.recorder), strings.Count(log.String(), "cannot restart a workload that is enabled")
+			unusable := w.controller.kindsAsked()[0].Unusable
+			if len(events) != test.want || lines != test.want || unusable != test.want {
+				t.Errorf("%d lines, %d unusable workloads and the Events %q, want %d each", lines, unusable, events, test.want)
+			}
+			if test.want > 0 && len(events) > 0 && !strings.Contains(events[0], "NotSupported") {
+				t.Errorf("the Event is %s", events[0])
+			}
+		})
+	}
+}
