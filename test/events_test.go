@@ -13,8 +13,12 @@ import (
 
 // eventsOf lists the events of a workload that have the reason.
 func (s *scene) eventsOf(ctx context.Context, w workload, reason string) ([]corev1.Event, error) {
+	of, apiVersion := w.kind, "apps/v1"
+	if k, isOther := otherKindNamed(w.kind); isOther {
+		of, apiVersion = k.kind, k.apiVersion()
+	}
 	list, err := s.client.CoreV1().Events(s.namespace).List(ctx, metav1.ListOptions{
-		FieldSelector: fmt.Sprintf("reason=%s,involvedObject.kind=%s,involvedObject.name=%s", reason, w.kind, w.name),
+		FieldSelector: fmt.Sprintf("reason=%s,involvedObject.kind=%s,involvedObject.apiVersion=%s,involvedObject.name=%s", reason, of, apiVersion, w.name),
 	})
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ type otherKind struct {
 var (
 	rollouts          = otherKind{"rollouts", "v1alpha1", "argoproj.io", "Rollout", []string{"spec", "template"}}
 	cloneSets         = otherKind{"clonesets", "v1alpha1", "apps.kruise.io", "CloneSet", []string{"spec", "template"}}
-	advancedSets      = otherKind{"statefulsets", "v1beta1", "apps.kruise.io", "AdvancedStatefulSet", []string{"spec", "template"}}
+	advancedSets      = otherKind{"statefulsets", "v1beta1", "apps.kruise.io", "StatefulSet", []string{"spec", "template"}}
 	deploymentConfigs = otherKind{"deploymentconfigs", "v1", "apps.openshift.io", "DeploymentConfig", []string{"spec", "template"}}
 	gadgets           = otherKind{"gadgets", "v1", "test.example.com", "Gadget", []string{"spec", "job", "template"}}
 	latecomers        = otherKind{"latecomers", "v1", "late.example.com", "Latecomer", []string{"spec", "template"}}
@@ -46,6 +46,8 @@ func (k otherKind) flag() string {
 
 // name is how the controller calls the kind.
 func (k otherKind) name() string { return k.resource + "." + k.group }
+
+func (k otherKind) apiVersion() string { return k.group + "/" + k.version }
 
 func (k otherKind) groupResource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: k.group, Version: k.version, Resource: k.resource}
@@ -75,10 +77,11 @@ spec:
 `, k.resource, k.version, k.group, strings.ToLower(k.kind), k.kind)
 }
 
-// otherKindNamed returns the kind that the API spells like this.
-func otherKindNamed(kind string) (otherKind, bool) {
+// otherKindNamed returns the kind of a workload, which has the name that the controller gives to the kind: the API spells
+// some of them like kinds of Kubernetes.
+func otherKindNamed(name string) (otherKind, bool) {
 	for _, k := range otherKinds {
-		if k.kind == kind {
+		if k.name() == name {
 			return k, true
 		}
 	}
@@ -135,6 +138,12 @@ subjects: [{kind: ServiceAccount, name: %[4]s, namespace: %[5]s}]
 // runOther creates a workload of two replicas that has opted in. Nobody makes its pods; see [scene.replacePods].
 func (s *scene) runOther(k otherKind, name string, pod corev1.PodSpec, adjust ...func(spec map[string]any)) workload {
 	s.Helper()
+	return s.runOtherAs(k, name, enabled(), pod, adjust...)
+}
+
+// runOtherAs is runOther of a workload with these annotations.
+func (s *scene) runOtherAs(k otherKind, name string, annotations map[string]string, pod corev1.PodSpec, adjust ...func(spec map[string]any)) workload {
+	s.Helper()
 	template := podTemplate(name, pod)
 	encoded, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&template)
 	s.must(err)
@@ -144,12 +153,12 @@ func (s *scene) runOther(k otherKind, name string, pod corev1.PodSpec, adjust ..
 		adjust(spec)
 	}
 	object := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": k.group + "/" + k.version, "kind": k.kind,
-		"metadata": map[string]any{"name": name, "annotations": map[string]any{enabledAnnotation: "enabled"}}, "spec": spec,
+		"apiVersion": k.apiVersion(), "kind": k.kind, "metadata": map[string]any{"name": name}, "spec": spec,
 	}}
+	object.SetAnnotations(annotations)
 	_, err = s.others(k).Create(s.Context(), object, metav1.CreateOptions{})
 	s.must(err)
-	return workload{k.kind, name}
+	return workload{k.name(), name}
 }
 
 // lookOther is look at a workload of another kind. Each change of its spec counts as a template.
@@ -194,7 +203,7 @@ func (s *scene) replacePods(w workload, labels ...string) {
 		for i := 0; i+1 < len(labels); i += 2 {
 			pod.Labels[labels[i]] = labels[i+1]
 		}
-		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: k.group + "/" + k.version, Kind: k.kind, Name: w.name, UID: now.UID, Controller: new(true)}}
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: k.apiVersion(), Kind: k.kind, Name: w.name, UID: now.UID, Controller: new(true)}}
 		_, err := pods.Create(s.Context(), pod, metav1.CreateOptions{})
 		s.must(err)
 	}

@@ -204,3 +204,40 @@ func withoutVerb(rule rbacv1.PolicyRule, verb string) (others []string) {
 	}
 	return others
 }
+
+// The API spells a kind of OpenKruise like one of Kubernetes.
+func TestWorkloadsOfTheSameKindAndNameInTwoGroupsAreToldApart(t *testing.T) {
+	s := newSceneApart(t)
+	s.define(advancedSets)
+	other := configMap("other")
+	s.make(settings, set("used", "v1"))
+	s.make(other, set("used", "v1"))
+	own := s.runStateful("app", podOf(envFrom(settings)))
+	advanced := s.runOther(advancedSets, "app", podOf(envFrom(other)))
+	s.setStatus(advanced, `{"observedGeneration":GENERATION,"updateRevision":"a"}`)
+	s.startController(advancedSets.flag())
+	before := map[workload]state{own: s.started(own), advanced: s.awaitRecorded(advanced)}
+
+	s.edit(settings, set("used", "v2"))
+	s.awaitRestart(own, before[own])
+	s.awaitEvent(own, "Restarting", "restarting: configmap settings changed")
+	s.settle()
+	s.requireUnwritten(advanced, before[advanced])
+	before[own] = s.now(own)
+
+	s.edit(other, set("used", "v2"))
+	s.awaitRestart(advanced, before[advanced])
+	s.awaitEvent(advanced, "Restarting", "restarting: configmap other changed")
+	s.settle()
+	s.requireRestarts(own, before[own], 0)
+	for _, w := range []workload{own, advanced} {
+		if events, err := s.eventsOf(t.Context(), w, "Restarting"); err != nil || len(events) != 1 {
+			t.Errorf("%d Events about the %s, %v", len(events), w.kind, err)
+		}
+		if restarts := s.metric("restarts_total", map[string]string{"kind": w.kind}); restarts < 1 {
+			t.Errorf("no restart of a %s is counted", w.kind)
+		}
+	}
+	s.requirePlugin("configmap/other", "explain", advancedSets.name()+"/app", advancedSets.flag())
+	s.requirePlugin("configmap/settings", "explain", "statefulset/app", advancedSets.flag())
+}
