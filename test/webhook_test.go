@@ -12,13 +12,22 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	registrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // ask makes the API server ask a webhook before it carries out requests for a resource of
-// the namespace, and returns how to end that.
+// Kubernetes' own workloads in the namespace, and returns how to end that.
 func (s *scene) ask(operation registrationv1.OperationType, resource string,
+	answer func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) (end func()) {
+	s.Helper()
+	return s.askOf(operation, appsv1.SchemeGroupVersion.WithResource(resource), answer)
+}
+
+// askOf is ask about a resource of any group.
+func (s *scene) askOf(operation registrationv1.OperationType, resource schema.GroupVersionResource,
 	answer func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) (end func()) {
 	s.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +55,9 @@ func (s *scene) ask(operation registrationv1.OperationType, resource string,
 			},
 			Rules: []registrationv1.RuleWithOperations{{
 				Operations: []registrationv1.OperationType{operation},
-				Rule:       registrationv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{resource}},
+				Rule: registrationv1.Rule{
+					APIGroups: []string{resource.Group}, APIVersions: []string{resource.Version}, Resources: []string{resource.Resource},
+				},
 			}},
 			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: s.namespace}},
 			FailurePolicy:           new(registrationv1.Fail),
