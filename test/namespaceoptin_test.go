@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -113,6 +114,49 @@ func TestWorkloadsThatAreEnabledByDefaultRestartForLaterEditsOnly(t *testing.T) 
 	s.settle()
 	s.requireRestarts(app, before, 1)
 	s.requireUntouched(out, outBefore)
+}
+
+// The namespaces of Kubernetes itself are left alone unless --namespace names them.
+func TestByDefaultNoWorkloadOfKubernetesItselfIsEnabled(t *testing.T) {
+	s := newSceneApart(t)
+	s.installApart(nil)
+	s.allowEverywhere("kubernetes-deployment-restart-controller", "kubernetes-deployment-restart-controller-namespaces")
+	system := enterNamed(t, &place{cluster: s.cluster, installation: s.installation}, "kube-"+s.namespace)
+	app, both := deployment("app"), []*scene{s, system}
+	before := make(map[*scene]state)
+	for _, each := range both {
+		each.patchNamespace("labels", "of", s.namespace) // so that this controller leaves other tests alone
+		each.make(settings, set("used", "v1"))
+		each.run(app.name, podOf(envFrom(settings)), plain)
+		before[each] = each.awaitRollout(app)
+	}
+	system.controller = s.startControllerForAll("--enable-by-default", "--namespace-selector=of="+s.namespace)
+	before[s] = s.awaitEnabled(app)
+	for _, each := range both {
+		each.edit(settings, set("used", "v2"))
+	}
+	s.awaitRestart(app, before[s])
+	system.settle()
+	system.requireUntouched(app, before[system])
+	s.must(s.controller.Stop())
+
+	system.startController("--enable-by-default")
+	before[system] = system.awaitEnabled(app)
+	system.edit(settings, set("used", "v3"))
+	system.awaitRestart(app, before[system])
+}
+
+// allowEverywhere grants the controller of this scene in all namespaces what ClusterRoles of the manifests grant.
+func (s *scene) allowEverywhere(clusterRoles ...string) {
+	s.Helper()
+	for _, role := range clusterRoles {
+		_, err := s.client.RbacV1().ClusterRoleBindings().Create(s.Context(), &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: s.namespace + "-" + role},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: s.installation.Namespace, Name: s.installation.ServiceAccount}},
+		}, metav1.CreateOptions{})
+		s.must(err)
+	}
 }
 
 func TestOnlyNamespacesThatAreSelectedAndNotIgnoredAreLookedAt(t *testing.T) {

@@ -75,9 +75,15 @@ func openScene(t *testing.T, find func() (*place, error)) *scene {
 // enter makes a namespace in the place for the test.
 func enter(t *testing.T, p *place) *scene {
 	t.Helper()
+	return enterNamed(t, p, newNamespaceName(t.Name()))
+}
+
+// enterNamed is enter with a name for the namespace, which no other test may use.
+func enterNamed(t *testing.T, p *place, namespace string) *scene {
+	t.Helper()
 	s := &scene{
 		T: t, cluster: p.cluster, installation: p.installation, controller: p.controller, shared: p.controller != nil,
-		hasEngine: p.hasEngine, auditLog: p.auditLog, client: p.cluster.Client(), namespace: newNamespaceName(t.Name()), grace: time.Second,
+		hasEngine: p.hasEngine, auditLog: p.auditLog, client: p.cluster.Client(), namespace: namespace, grace: time.Second,
 	}
 	s.makeNamespace(s.namespace)
 	t.Cleanup(s.reportFailure)
@@ -137,7 +143,13 @@ func (s *scene) makeNamespace(name string) {
 // must then exit with 0.
 func (s *scene) startController(flags ...string) *harness.Controller {
 	s.Helper()
-	arguments := []string{"--namespace", s.namespace, "-r", strconv.Itoa(int(s.grace.Seconds())), "-v", "1"}
+	return s.startControllerForAll(append([]string{"--namespace", s.namespace}, flags...)...)
+}
+
+// startControllerForAll is startController for all namespaces, unless the flags name some.
+func (s *scene) startControllerForAll(flags ...string) *harness.Controller {
+	s.Helper()
+	arguments := []string{"-r", strconv.Itoa(int(s.grace.Seconds())), "-v", "1"}
 	controller, err := s.installation.StartController(s.Context(), append(arguments, flags...)...)
 	s.must(err)
 	s.controller = controller
