@@ -4,30 +4,38 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // The annotations of other tools, by what their documentation says about them.
 
 const (
-	reloaderAuto   = "reloader.stakater.com/auto"
-	reloaderSearch = "reloader.stakater.com/search"
-	reloaderNamed  = "configmap.reloader.stakater.com/reload"
-	waveOptIn      = "wave.pusher.com/update-on-config-change"
+	reloaderAuto        = "reloader.stakater.com/auto"
+	reloaderSearch      = "reloader.stakater.com/search"
+	reloaderNamed       = "configmap.reloader.stakater.com/reload"
+	reloaderNamedSecret = "secret.reloader.stakater.com/reload"
+	reloaderMaps        = "configmap.reloader.stakater.com/auto"
+	reloaderSecrets     = "secret.reloader.stakater.com/auto"
+	reloaderNoMaps      = "configmaps.exclude.reloader.stakater.com/reload"
+	reloaderNoSecrets   = "secrets.exclude.reloader.stakater.com/reload"
+	reloaderPause       = "deployment.reloader.stakater.com/pause-period"
+	reloaderPausedAt    = "deployment.reloader.stakater.com/paused-at"
+	waveOptIn           = "wave.pusher.com/update-on-config-change"
+	waveConfigMaps      = "wave.pusher.com/extra-configmaps"
+	waveSecrets         = "wave.pusher.com/extra-secrets"
 )
 
 // foreign is a Deployment with annotations of another tool, and an edit of one config. Its containers read the
-// ConfigMap read-N and the Secret read-N, of which they see the key used, but not the ConfigMap extra-N. N is the
-// number of the Deployment, which is written # in annotations.
+// ConfigMap read-N and the Secret read-N, of which they see the key used, but neither the ConfigMap nor the Secret
+// extra-N. N is the number of the Deployment, which is written # in annotations.
 type foreign struct {
 	does          string
 	own, template map[string]string
 	onConfig      map[string]string // annotations of the config that is edited
-	edits         string            // "configmap/read", "secret/read", "configmap/extra" or "unused"
+	edits         string            // a kind and "/read" or "/extra", or "unused"
 	restarts      bool
 
 	app    workload
@@ -44,21 +52,33 @@ func foreigners() []*foreign {
 		{does: "auto counts no key that nobody reads", own: notes{reloaderAuto: "true"}, edits: "unused"},
 		{does: "auto counts no config that nobody reads", own: notes{reloaderAuto: "true"}, edits: "configmap/extra"},
 		{does: "auto may opt out", own: notes{reloaderAuto: "false"}, template: notes{reloaderAuto: "true"}, edits: "configmap/read"},
-		{does: "one kind counts", own: notes{"secret.reloader.stakater.com/auto": "true"}, edits: "secret/read", restarts: true},
-		{does: "the other kind does not", own: notes{"secret.reloader.stakater.com/auto": "true"}, edits: "configmap/read"},
+		{does: "Secrets count", own: notes{reloaderSecrets: "true"}, edits: "secret/read", restarts: true},
+		{does: "ConfigMaps do not then", own: notes{reloaderSecrets: "true"}, edits: "configmap/read"},
+		{does: "ConfigMaps count", own: notes{reloaderMaps: "true"}, edits: "configmap/read", restarts: true},
+		{does: "Secrets do not then", own: notes{reloaderMaps: "true"}, edits: "secret/read"},
 		{does: "a name counts that no container refers to", own: notes{reloaderNamed: "other,extra-#"}, edits: "configmap/extra", restarts: true},
 		{does: "only names count", own: notes{reloaderNamed: "extra-#"}, edits: "configmap/read"},
+		{does: "a name of a Secret counts", own: notes{reloaderNamedSecret: "extra-#"}, edits: "secret/extra", restarts: true},
+		{does: "only names of Secrets count then", own: notes{reloaderNamedSecret: "extra-#"}, edits: "secret/read"},
+		{does: "a name of a Secret is none of a ConfigMap", own: notes{reloaderNamedSecret: "extra-#"}, edits: "configmap/extra"},
+		{does: "names count on the pod template", template: notes{reloaderNamed: "other,extra-#"}, edits: "configmap/extra", restarts: true},
+		{does: "only names count on the pod template", template: notes{reloaderNamed: "other,extra-#"}, edits: "configmap/read"},
 		{does: "a pattern counts", own: notes{reloaderNamed: "re.*-#"}, edits: "configmap/read", restarts: true},
 		{does: "a pattern counts only what containers refer to", own: notes{reloaderNamed: "ext.*-#"}, edits: "configmap/extra"},
 		{does: "a marked config counts", own: notes{reloaderSearch: "true"}, onConfig: notes{"reloader.stakater.com/match": "true"}, edits: "configmap/read", restarts: true},
 		{does: "a config without the mark does not", own: notes{reloaderSearch: "true"}, edits: "configmap/read"},
-		{does: "what is excluded does not count", own: notes{reloaderAuto: "true", "secrets.exclude.reloader.stakater.com/reload": "read-#"}, edits: "secret/read"},
+		{does: "an excluded Secret does not count", own: notes{reloaderAuto: "true", reloaderNoSecrets: "read-#"}, edits: "secret/read"},
+		{does: "a ConfigMap counts beside an excluded Secret", own: notes{reloaderAuto: "true", reloaderNoSecrets: "read-#"}, edits: "configmap/read", restarts: true},
+		{does: "an excluded ConfigMap does not count", own: notes{reloaderAuto: "true", reloaderNoMaps: "read-#"}, edits: "configmap/read"},
+		{does: "a Secret counts beside an excluded ConfigMap", own: notes{reloaderAuto: "true", reloaderNoMaps: "read-#"}, edits: "secret/read", restarts: true},
 		{does: "what is ignored does not count", own: notes{reloaderAuto: "true"}, onConfig: notes{"reloader.stakater.com/ignore": "true"}, edits: "configmap/read"},
 		{does: "our own annotation opts out", own: notes{reloaderAuto: "true", enabledAnnotation: "disabled"}, edits: "configmap/read"},
 		{does: "our own filter counts", own: notes{reloaderNamed: "extra-#", ignoreAnnotation: "secret/*"}, edits: "configmap/read", restarts: true},
 		{does: "wave counts", own: notes{waveOptIn: "true"}, edits: "secret/read", restarts: true},
-		{does: "wave counts what it names", own: notes{waveOptIn: "true", "wave.pusher.com/extra-configmaps": "extra-#"}, edits: "configmap/extra", restarts: true},
-		{does: "wave's names do not opt in", own: notes{"wave.pusher.com/extra-configmaps": "read-#"}, edits: "configmap/read"},
+		{does: "wave counts what it names", own: notes{waveOptIn: "true", waveConfigMaps: "extra-#"}, edits: "configmap/extra", restarts: true},
+		{does: "wave counts Secrets that it names", own: notes{waveOptIn: "true", waveSecrets: "extra-#"}, edits: "secret/extra", restarts: true},
+		{does: "wave counts no others", own: notes{waveOptIn: "true", waveSecrets: "extra-#"}, edits: "configmap/extra"},
+		{does: "wave's names do not opt in", own: notes{waveConfigMaps: "read-#"}, edits: "configmap/read"},
 	}
 }
 
@@ -107,7 +127,7 @@ func (f *foreign) run(s *scene, i int) {
 	}
 	read := configMap("read-" + number)
 	credentials := secret("read-" + number)
-	for _, c := range []config{read, credentials, configMap("extra-" + number)} {
+	for _, c := range []config{read, credentials, configMap("extra-" + number), secret("extra-" + number)} {
 		s.make(c, set("used", "1"), set("unused", "1"))
 	}
 	if f.edits == "configmap/read" {
@@ -135,83 +155,102 @@ func (f *foreign) edit(s *scene, i int) {
 	s.edit(config{kind, fmt.Sprintf("%s-%d", name, i)}, set("used", "2"))
 }
 
-// reloads does what Reloader does to a Deployment when a config has changed.
-func (s *scene) reloads(app workload, digest string) state {
-	s.Helper()
-	patch := fmt.Sprintf(`{"spec":{"template":{"spec":{"containers":[{"name":"main","env":[{"name":"STAKATER_SETTINGS_CONFIGMAP","value":%q}]}]}}}}`, digest)
-	_, err := s.client.AppsV1().Deployments(s.namespace).Patch(s.Context(), app.name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "Reloader"})
-	s.must(err)
-	return s.awaitRollout(app)
-}
-
-// A cluster that switches starts this controller, and then stops Reloader, so that no edit is missed.
-func TestASwitchFromReloaderMissesNoEditAndRestartsNothingTwice(t *testing.T) {
+// With a pause period, all edits of that time cause one restart, and the Deployment is not paused. A Deployment without
+// one, which reads the same, shows that the first edit has been seen before the second one is made.
+func TestAPausePeriodOfReloaderIsWaitedForWithoutAPause(t *testing.T) {
 	s := newSceneApart(t)
-	s.make(settings, set("used", "v1"))
-	app := s.run("app", podOf(envFrom(settings)), func(d *appsv1.Deployment) { d.Annotations = notes{reloaderAuto: "true"} })
-	s.awaitRollout(app)
-	s.letTimePass()
-	s.edit(settings, set("used", "v2"))
-	s.reloads(app, "2")
-	s.letTimePass()
-
-	controller := s.startController("--understand=reloader")
-	recorded, err := s.awaitEnabled(app).checksums()
-	s.must(err)
-	s.edit(settings, set("used", "v3"))
-	s.reloads(app, "3")
-	s.awaitRecordAbout(app, settings, recorded)
-	s.settle()
-	before := s.now(app)
-	if before.restartedAt() != "" {
-		t.Errorf("it restarted although Reloader restarted it, at %s", before.restartedAt())
-	}
-
-	// From here on there is no Reloader.
-	s.edit(settings, set("used", "v4"))
-	before = s.awaitRestart(app, before)
-	s.settle()
-	before = s.requireRestarts(app, before, 0)
-	s.must(controller.Stop())
-	s.edit(settings, set("used", "v5")) // while no controller runs
 	s.startController("--understand=reloader")
-	before = s.awaitRestart(app, before)
-	s.settle()
-	s.requireRestarts(app, before, 0)
-	if outcomes := s.impact(2, "configmap/"+settings.name, "--key=used", "--controller-namespace="+s.installation.Namespace); outcomes["app"] != "restarts" {
-		t.Errorf("the plugin expects %v", outcomes)
-	}
-
-	// Our own annotation takes the place of theirs.
-	s.patch(app, fmt.Sprintf(`{"metadata":{"annotations":{%q:null,%q:"enabled"}}}`, reloaderAuto, enabledAnnotation))
-	s.settle()
-	if now := s.now(app); now.restartedAt() != before.restartedAt() {
-		t.Errorf("it restarted when its annotation was replaced, at %s", now.restartedAt())
-	}
-	s.edit(settings, set("used", "v6"))
-	s.awaitRestart(app, before)
-}
-
-func TestADeploymentThatReloaderHasLeftPausedIsReported(t *testing.T) {
-	s := newSceneApart(t)
-	s.make(settings, set("used", "v1"))
-	app := s.run("app", podOf(envFrom(settings)), func(d *appsv1.Deployment) {
-		d.Annotations = notes{reloaderAuto: "true", "deployment.reloader.stakater.com/pause-period": "1s"}
+	version := 0
+	s.make(settings, set("used", fmt.Sprint(version)))
+	const period = 10 * time.Second
+	prompt := s.run("prompt", podOf(envFrom(settings)), func(d *appsv1.Deployment) { d.Annotations = notes{reloaderAuto: "true"} })
+	patient := s.run("patient", podOf(envFrom(settings)), func(d *appsv1.Deployment) {
+		d.Annotations = notes{reloaderAuto: "true", reloaderPause: period.String()}
 	})
-	s.awaitRollout(app)
-	s.patch(app, `{"metadata":{"annotations":{"deployment.reloader.stakater.com/paused-at":"2026-01-01T00:00:00Z"}},"spec":{"paused":true}}`)
-	s.startController("--understand=reloader")
-	event := s.awaitEvent(app, "LeftBehind", "Reloader has paused this Deployment")
-	if event.Type != corev1.EventTypeWarning {
-		t.Errorf("the Event is %s", event.Type)
+	edit := func() (began, ended time.Time) {
+		began, version = time.Now(), version+1
+		s.edit(settings, set("used", fmt.Sprint(version)))
+		return began, time.Now()
 	}
-	before := s.awaitEnabled(app)
-	s.requirePlugin("1s", "explain", "deployment/app", "--controller-namespace="+s.installation.Namespace)
-	if events := s.kubectl("get", "events", "-n", s.namespace, "--field-selector", "reason=LeftBehind"); !strings.Contains(events, "deployment/app") {
-		t.Errorf("kubectl shows no Event about the Deployment:\n%s", events)
+	for {
+		last, before := s.running(prompt), s.running(patient)
+		first, _ := edit()
+		last = s.awaitRestart(prompt, last)
+		_, second := edit()
+		s.awaitRestart(prompt, last)
+		if s.now(patient).paused() {
+			t.Error("the Deployment is paused")
+		}
+		restarted := s.awaitRestart(patient, before).restartTime(s)
+		s.settle()
+		if restarted.Before(first.Add(period)) {
+			t.Errorf("it restarted at %s, within the pause period that began after %s", restarted, first)
+		}
+		if restarted.After(second) {
+			s.requireRestarts(patient, before, 1)
+			break
+		} // this machine was so slow that the second edit came after the pause period
 	}
+	s.requireRecordOfPresentContent(patient, settings)
+}
+
+func TestWhatWaveHasLeftBehindIsReportedAndNothingElseIs(t *testing.T) {
+	s := newSceneApart(t)
+	s.make(settings, set("used", "v1"))
+	run := func(name, finalizer, scheduler string) workload {
+		return s.run(name, podOf(envFrom(settings)), func(d *appsv1.Deployment) {
+			d.Annotations, d.Finalizers, d.Spec.Template.Spec.SchedulerName = notes{waveOptIn: "true"}, []string{finalizer}, scheduler
+		})
+	}
+	kept := run("kept", "wave.pusher.com/finalizer", "")
+	pending := run("pending", "example.com/finalizer", "wave.pusher.com/invalid")
+	own := run("own", "example.com/finalizer", "")
+	s.awaitRollout(own)
+	s.startController("--understand=wave")
+	for w, message := range map[workload]string{kept: "wave has left its finalizer", pending: "wave has given the pods a scheduler that does not exist"} {
+		if event := s.awaitEvent(w, "LeftBehind", message); event.Type != corev1.EventTypeWarning {
+			t.Errorf("the Event about %s is %s", w.name, event.Type)
+		}
+	}
+	before := s.awaitEnabled(own)
 	s.edit(settings, set("used", "v2"))
-	s.kubectl("-n", s.namespace, "rollout", "resume", "deployment/app")
-	s.kubectl("-n", s.namespace, "annotate", "deployment/app", "deployment.reloader.stakater.com/paused-at-")
-	s.awaitRestart(app, before)
+	s.awaitRestart(own, before)
+	s.settle()
+	for w, want := range map[workload]int{kept: 1, pending: 1, own: 0} {
+		if events, err := s.eventsOf(t.Context(), w, "LeftBehind"); err != nil || len(events) != want {
+			t.Errorf("%d Events about %s, want %d; %v", len(events), w.name, want, err)
+		}
+	}
+
+	// The remedies that the Events name.
+	s.patch(pending, `{"spec":{"template":{"spec":{"schedulerName":null}}}}`)
+	s.awaitRollout(pending)
+	s.patch(kept, `{"metadata":{"finalizers":null}}`)
+	s.kubectl("delete", "deployment", kept.name, "--timeout=60s")
+}
+
+// Only with --workload, as any other kind.
+func TestReloadersAnnotationsCountOnARolloutToo(t *testing.T) {
+	s := newSceneApart(t)
+	s.define(rollouts)
+	s.startController(rollouts.flag(), "--understand=reloader")
+	s.make(settings, set("used", "v1"))
+	pod := podOf(envFrom(settings))
+	app := s.runOtherAs(rollouts, "app", notes{reloaderAuto: "true"}, pod)
+	out := s.runOtherAs(rollouts, "out", notes{reloaderAuto: "false"}, pod)
+	unusable := s.runOtherAs(rollouts, "unusable", notes{reloaderAuto: "true"}, pod, func(spec map[string]any) { delete(spec, "template") })
+	silent := s.runOtherAs(rollouts, "silent", nil, pod, func(spec map[string]any) { delete(spec, "template") })
+	before := map[workload]state{app: s.awaitRecorded(app), out: s.mustLookOther(out)}
+	s.awaitEvent(unusable, "NotSupported", "config changes do not restart this workload: it has no pod template")
+
+	s.edit(settings, set("used", "v2"))
+	s.awaitRestart(app, before[app])
+	s.settle()
+	s.requireRestarts(app, before[app], 1)
+	s.requireUnwritten(out, before[out])
+	for w, want := range map[workload]int{unusable: 1, silent: 0, out: 0} {
+		if events, err := s.eventsOf(t.Context(), w, "NotSupported"); err != nil || len(events) != want {
+			t.Errorf("%d Events about %s, want %d; %v", len(events), w.name, want, err)
+		}
+	}
 }
