@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -32,6 +33,8 @@ type document struct {
 type documentLine struct {
 	text    string
 	isTable bool
+	// begins means that a block begins here that does not follow on code.
+	begins bool
 }
 
 // isCode reports whether the line belongs to an indented code block.
@@ -75,11 +78,11 @@ func readDocuments(t *testing.T) map[string]document {
 // newDocument leaves out fenced code blocks, in which neither links nor widths count.
 func newDocument(content string) document {
 	d := document{anchors: make(map[string]bool)}
-	isCode, isTable := false, false
+	isCode, isTable, isAfterBlank, isAfterCode := false, false, true, false
 	for text := range strings.Lines(content) {
 		text = strings.TrimSuffix(text, "\n")
 		if strings.HasPrefix(strings.TrimSpace(text), "```") {
-			isCode = !isCode
+			isCode, isAfterBlank, isAfterCode = !isCode, false, true
 			continue
 		}
 		if isCode {
@@ -92,7 +95,11 @@ func newDocument(content string) document {
 			isTable = true
 			d.lines[len(d.lines)-1].isTable = true // the head of the table
 		}
-		d.lines = append(d.lines, documentLine{text, isTable})
+		line := documentLine{text, isTable, isAfterBlank && !isAfterCode}
+		d.lines = append(d.lines, line)
+		if isAfterBlank = strings.TrimSpace(text) == ""; !isAfterBlank {
+			isAfterCode = line.isCode()
+		}
 		if strings.HasPrefix(text, "#") {
 			d.anchors[anchorOf(strings.TrimLeft(text, "# "))] = true
 		}
@@ -168,6 +175,19 @@ func TestTheListOfDocumentsNamesEach(t *testing.T) {
 	for file := range all {
 		if path.Dir(file) == "docs" && file != "docs/README.md" && !listed[file] {
 			t.Errorf("docs/README.md does not name %s", file)
+		}
+	}
+}
+
+// TestParagraphsBeginLikeSentences finds what is left of a paragraph that has lost its beginning. Only after code, a
+// sentence may go on.
+func TestParagraphsBeginLikeSentences(t *testing.T) {
+	for file, d := range readDocuments(t) {
+		for _, line := range d.lines {
+			first, _ := utf8.DecodeRuneInString(strings.TrimSpace(line.text))
+			if line.begins && !line.isTable && !line.isCode() && unicode.IsLower(first) {
+				t.Errorf("%s: not the beginning of a sentence: %s", file, line.text)
+			}
 		}
 	}
 }
