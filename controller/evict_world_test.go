@@ -344,6 +344,48 @@ func TestAnEditMeanwhileRestartsAllPodsOnceMore(t *testing.T) {
 	})
 }
 
+func TestARestartThatBeginsDuringTheLastLookAtThePodsIsNotLost(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.edited("a/c", "2")
+		for len(w.evicted) < 3 {
+			w.pass(1)
+		}
+		w.meanwhile = func() {
+			w.edited("a/c", "3")
+			settle(w.world)
+			w.show("deployments", w.deployments["a/web"])
+			shown, _ := w.controller.evictor.statusOf(w.controller.catalog.Workload(aWeb))
+			if shown.Rollout.IsWhole() {
+				t.Error("a restart that has just begun is complete")
+			}
+		}
+		w.pass(600)
+		w.requireEvicted("web-1", "web-2", "web-3", "web-4", "web-5", "web-6")
+		if count := w.delivered(); count != 1 {
+			t.Errorf("%d restarts are delivered, want the last one", count)
+		}
+	})
+}
+
+func TestARestartByEvictionThatTheEvictorDoesNotKnowIsNotComplete(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.edited("a/c", "2")
+		w.pass(5)
+		w.requireEvicted("web-1")
+		w.controller.evictor.forget(aWeb)
+		w.controller.deliveries.observe(aWeb)
+		time.Sleep(5 * time.Minute)
+		drain(w.controller.deliveries.queue, w.controller.deliveries.look, w.t)
+		if count := w.delivered(); count != 0 {
+			t.Errorf("%d restarts are delivered, but two pods have the old content", count)
+		}
+		shown, why := w.controller.evictor.statusOf(w.controller.catalog.Workload(aWeb))
+		if shown.Rollout.IsWhole() || why == "" {
+			t.Errorf("the status is %+v (%q)", shown.Rollout, why)
+		}
+	})
+}
+
 func TestAWorkloadThatAsksForEvictionsIsHeldWithoutTheFlag(t *testing.T) {
 	for name, test := range map[string]struct{ method, why string }{
 		"without the flag": {"evict", "flag --evict"},

@@ -25,8 +25,11 @@ func (c *Controller) addEviction(lists entryLists, ref catalog.WorkloadRef, row 
 	}
 }
 
-// shown returns a workload whose status says how far a restart by eviction has come.
+// shown returns a workload whose status says how far a restart by eviction has come. Only the process that evicts knows.
 func (c *Controller) shown(w *catalog.Workload) *catalog.Workload {
+	if !c.acts() {
+		return w
+	}
 	shown, _ := c.evictor.statusOf(w)
 	return shown
 }

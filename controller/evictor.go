@@ -144,6 +144,15 @@ func (e *evictor) forget(ref catalog.WorkloadRef) {
 	delete(e.rows, ref)
 }
 
+// forgetReplaced forgets the restart by eviction of the given workload, unless another one has begun.
+func (e *evictor) forgetReplaced(w *catalog.Workload) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if row := e.rows[w.Ref]; row != nil && row.of == w.Evict && row.uid == w.UID {
+		delete(e.rows, w.Ref)
+	}
+}
+
 // of returns the restart by eviction of a workload, and false if none is under way.
 func (e *evictor) of(ref catalog.WorkloadRef) (eviction, bool) {
 	e.mu.Lock()
@@ -175,17 +184,21 @@ func (e *evictor) update(ref catalog.WorkloadRef, of uint32, change func(*evicti
 // statusOf returns a workload whose status says how far a restart by eviction has come, and why no pod may be evicted
 // although the workload is ready for it; empty if one may.
 func (e *evictor) statusOf(w *catalog.Workload) (*catalog.Workload, string) {
-	row, isUnderWay := e.of(w.Ref)
-	if !isUnderWay || row.of != w.Evict {
+	if w.Evict == 0 || w.Method() == catalog.ByTemplate {
 		return w, ""
 	}
+	row, isUnderWay := e.of(w.Ref)
+	isKnown := isUnderWay && row.of == w.Evict && row.uid == w.UID
 	earlier := row.earlier
-	if row.counted.IsZero() {
+	if !isKnown || row.counted.IsZero() {
 		earlier = max(1, w.Rollout.Wanted)
 	}
 	shown := *w
 	shown.Rollout = delivery.Evicting(w.Rollout, earlier)
-	if row.wait.isOutside() {
+	switch {
+	case !isKnown: // it has just begun, or was left alone after an internal error
+		return &shown, "its pods have not been counted"
+	case row.wait.isOutside():
 		return &shown, row.wait.text
 	}
 	return &shown, ""
@@ -296,7 +309,7 @@ func (e *evictor) step(ctx context.Context, w *catalog.Workload, step delivery.S
 		return nil
 	}
 	e.catalog.ObserveReplaced(w)
-	e.forget(w.Ref)
+	e.forgetReplaced(w)
 	e.deliveries.observe(w.Ref)
 	e.log.Info("no pod is left to evict", "workload", w.Ref)
 	return nil
