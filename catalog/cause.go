@@ -28,6 +28,8 @@ type Cause struct {
 	// writers are named; MoreWriters is the number of the others.
 	Writers     []string
 	MoreWriters int
+	// Former means that the last restart was for it already. It did not reach all pods, so this one brings it to the others.
+	Former bool
 	// Moments are the moments at which the watch showed the edits ([Edit.Seen]), sorted, each
 	// once; only the newest ones are kept. There is always at least one. 0 stands for edits that
 	// no watch showed, and for a change of which no edit is known.
@@ -58,6 +60,43 @@ func (c *Cause) AllKeys() []string {
 		return nil
 	}
 	return c.Keys
+}
+
+// Include adds what the last restart was for, if pods are left that it has not reached. A decision without causes may be for
+// any config already.
+func (d *Decision) Include(former []Cause) {
+	if len(d.Causes) == 0 {
+		return
+	}
+	all := slices.Clone(d.Causes)
+	for i := range former {
+		same := slices.IndexFunc(all, func(c Cause) bool { return c.Config == former[i].Config })
+		if same >= 0 {
+			all[same].includeKeys(&former[i])
+			continue
+		}
+		cause := former[i]
+		cause.Former = true
+		all = append(all, cause)
+	}
+	more := 0
+	d.Causes, more = firstNamed(all)
+	d.MoreCauses += more
+}
+
+// includeKeys adds the keys of another cause for the same config. Those of Secrets are not known of an earlier restart, and
+// nobody tells them apart.
+func (c *Cause) includeKeys(other *Cause) {
+	keys := other.AllKeys()
+	switch {
+	case c.Config.Kind.IsSecret() || len(c.AllKeys()) == 0:
+	case len(keys) == 0:
+		c.Unnamed = true
+	default:
+		all := slices.Concat(c.Keys, keys)
+		slices.Sort(all)
+		c.Keys, c.MoreKeys = firstNamed(slices.Compact(all))
+	}
 }
 
 // SharesKey reports whether two causes may be about the same key of the same config.

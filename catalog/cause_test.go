@@ -194,3 +194,30 @@ func TestCausesShareAKeyOrMayDoSo(t *testing.T) {
 		}
 	}
 }
+
+func TestADecisionIncludesWhatTheLastRestartDidNotFinish(t *testing.T) {
+	c, d := configMapRef("c"), configMapRef("d")
+	for name, test := range map[string]struct {
+		causes, former, want []Cause
+	}{
+		"another config":   {[]Cause{{Config: d, Keys: []string{"k"}}}, []Cause{{Config: c, Keys: []string{"k"}}}, []Cause{{Config: d, Keys: []string{"k"}}, {Config: c, Keys: []string{"k"}, Former: true}}},
+		"another key":      {[]Cause{{Config: c, Keys: []string{"k"}}}, []Cause{{Config: c, Keys: []string{"a", "k"}}}, []Cause{{Config: c, Keys: []string{"a", "k"}}}},
+		"unknown keys":     {[]Cause{{Config: c, Keys: []string{"k"}}}, []Cause{{Config: c}}, []Cause{{Config: c, Keys: []string{"k"}, Unnamed: true}}},
+		"any config":       {nil, []Cause{{Config: c}}, nil},
+		"nothing":          {[]Cause{{Config: d}}, nil, []Cause{{Config: d}}},
+		"keys of a Secret": {[]Cause{{Config: secretRef("s"), Keys: []string{"k"}}}, []Cause{{Config: secretRef("s")}}, []Cause{{Config: secretRef("s"), Keys: []string{"k"}}}},
+	} {
+		decision := Decision{Causes: test.causes}
+		decision.Include(test.former)
+		if diff := cmp.Diff(test.want, decision.Causes); diff != "" || decision.MoreCauses != 0 {
+			t.Errorf("%s (%d more): %s", name, decision.MoreCauses, diff)
+		}
+	}
+	var many Decision
+	for i := range maxNamed {
+		many.Causes = append(many.Causes, Cause{Config: configMapRef(fmt.Sprint(i))})
+	}
+	if many.Include([]Cause{{Config: c}}); len(many.Causes) != maxNamed || many.MoreCauses != 1 {
+		t.Errorf("%d causes and %d more", len(many.Causes), many.MoreCauses)
+	}
+}

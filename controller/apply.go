@@ -26,6 +26,7 @@ func (r *restarter) restart(ctx context.Context, view catalog.View, decision cat
 		return err
 	}
 	view.Workload = w
+	r.deliveries.includeLeft(w, &decision)
 	now := time.Now()
 	contradicted := r.noteContradiction(view, decision, now)
 	if r.backlogs.isAsking(w.Ref) && r.holdsConfigs(w.Ref) {

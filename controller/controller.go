@@ -169,6 +169,7 @@ func New(options Options) (*Controller, error) {
 	c.evictor = c.newEvictor(following)
 	c.deliveries.evictor = c.evictor
 	c.restarter = c.newRestarter(clients)
+	c.evictor.restarter = c.restarter
 	c.exposures = &exposures{
 		catalog: c.catalog, pods: c.deliveries.pods, backlogs: c.restarter.backlogs, quarantine: c.quarantine, log: c.log, waiting: newTurns(),
 	}

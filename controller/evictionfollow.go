@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -23,6 +24,28 @@ func (d *deliveries) known(ref catalog.WorkloadRef) (w *catalog.Workload, held s
 		return nil, ""
 	}
 	return d.evictor.statusOf(w)
+}
+
+// includeLeft adds to a restart what the last one was for, if that was one by eviction and pods are left: these get its
+// content with this restart. Otherwise the record would no longer show that a halt or a hold concerns them.
+func (d *deliveries) includeLeft(w *catalog.Workload, decision *catalog.Decision) {
+	if w.Evict > 0 && w.Method() == catalog.ByEviction {
+		decision.Include(d.restartedFor(w).Causes)
+	}
+}
+
+// nextWaits returns why the next restart of a workload waits, or may have to, empty if it does not: a pod that was evicted
+// meanwhile would read what that restart is to bring. Its budget is no such reason, because the pods that are left restart
+// once in any case.
+func (r *restarter) nextWaits(ref catalog.WorkloadRef) string {
+	next, isKnown := r.backlogs.of(ref)
+	switch {
+	case isKnown && next.isDeliberate():
+		return "its next restart waits: " + cmp.Or(next.putOffBy.text, string(next.putOff))
+	case !isKnown && r.holdsConfigs(ref):
+		return "a config has changed, for which it may have to restart again"
+	}
+	return ""
 }
 
 // followEviction follows a restart by eviction that goes on and is not followed: another process may have begun it long

@@ -45,6 +45,7 @@ type evictor struct {
 	catalog    *catalog.Catalog
 	gate       *gatekeeper
 	deliveries *deliveries
+	restarter  *restarter
 	pods       podReader
 	core       rest.Interface
 	events     record.EventRecorder
@@ -230,6 +231,9 @@ func (e *evictor) work(ctx context.Context, ref catalog.WorkloadRef) {
 		return
 	}
 	held := e.heldBy(w, now)
+	if held == "" {
+		held = e.restarter.nextWaits(ref)
+	}
 	if held != "" && now.Sub(row.counted) < longestPause {
 		e.hold(w, held)
 		return

@@ -47,6 +47,9 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 		}
 	}
 	decision := catalog.Decide(view)
+	if c.acts() { // otherwise nobody has counted which pods are left
+		c.deliveries.includeLeft(w, &decision)
+	}
 	explained.Decision = status.Decision{Outcome: string(decision.Outcome), Reason: decision.Reason}
 	switch {
 	case decision.Outcome == catalog.Restart:

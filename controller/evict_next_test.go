@@ -1,0 +1,160 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+)
+
+// startsSlowly makes restarts gradual, for a leader that knows all.
+func (w *evictingWorld) startsSlowly() {
+	w.controller.gate.options = FanOutOptions{Gradual: true, Limit: 50}
+	w.controller.gate.reset()
+	w.knowsAll()
+}
+
+func (w *evictingWorld) knowsAll() {
+	c := w.controller
+	c.gate.knowsWorkloads = func(string) bool { return true }
+	c.halts.knowsConfigs = func(string) bool { return true }
+	c.gate.setHaltsTried()
+	c.gate.setHaltsKnown()
+}
+
+// readsToo lets the workload read another ConfigMap, and waits until that is rolled out.
+func (w *evictingWorld) readsToo(name string) {
+	w.edited("a/"+name, "1")
+	w.changed("a/web", func(d *appsv1.Deployment) {
+		container := &d.Spec.Template.Spec.Containers[0]
+		from := corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}
+		container.EnvFrom = append(container.EnvFrom, corev1.EnvFromSource{ConfigMapRef: &from})
+	})
+	w.pass(60)
+	w.requireEvicted()
+}
+
+// editedAgain changes the content of a ConfigMap and leaves its annotations alone.
+func (w *evictingWorld) editedAgain(name, value string) {
+	cm := w.configMaps[name].DeepCopy()
+	cm.Data, cm.ResourceVersion = map[string]string{"k": value}, w.nextVersion()
+	w.configMaps[name] = cm
+	w.show("configmaps", cm)
+}
+
+func TestAnEvictionBringsNoContentThatIsHeld(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.readsToo("d")
+		w.annotate("a/d", catalog.HoldAnnotation, "needs approval")
+		w.show("configmaps", w.configMaps["a/d"])
+		w.edited("a/c", "2")
+		w.pass(5)
+		w.requireEvicted("web-1")
+		w.editedAgain("a/d", "2")
+		w.pass(300)
+		w.requireEvicted("web-1")
+		if explained := w.controller.ExplainWorkload("deployment/a/web", time.Now()); !strings.Contains(explained.Decision.Causes, "configmap d changed") || !strings.Contains(explained.Decision.Causes, "configmap c changed") {
+			t.Errorf("the next restart is for %q", explained.Decision.Causes)
+		}
+		w.annotate("a/d", "released", "now")
+		w.show("configmaps", w.configMaps["a/d"])
+		w.pass(100)
+		w.requireEvicted("web-1", "web-2", "web-3", "web-4")
+	})
+}
+
+func TestAnEvictionBringsNoContentThatHasYetToBeProven(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		c := w.controller
+		w.startsSlowly()
+		w.edited("a/c", "2")
+		w.pass(5)
+		w.requireEvicted("web-1")
+		ref := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "c"}
+		w.runs("a/first", nil, "c")
+		settle(w.world)
+		c.gate.restore(gate.Halt{ID: "x", Config: ref, Keys: []string{"k"}, Content: c.catalog.ContentID(ref, []string{"k"}), Since: time.Now(), Failed: []catalog.WorkloadRef{deploymentNamed("a/first")}})
+		w.pass(30)
+		w.requireEvicted("web-1")
+		w.edited("a/c", "3")
+		w.pass(200)
+		if restarted := w.restarted(); len(restarted) != 1 || restarted[0] != "a/first" {
+			t.Errorf("%q restarted first", restarted)
+		}
+		w.requireEvicted("web-1")
+	})
+}
+
+func TestARestartForAnotherConfigDoesNotLiftTheHaltOfPodsThatAreLeft(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.startsSlowly()
+		w.readsToo("d")
+		w.crashes = true
+		w.edited("a/c", "2")
+		w.pass(700)
+		w.requireEvicted("web-1")
+		if halts := w.controller.gate.activeHalts(); len(halts) != 1 {
+			t.Fatalf("the halts are %+v", halts)
+		}
+		w.crashes = false
+		w.pass(300)
+		w.edited("a/d", "2")
+		w.pass(600)
+		w.requireEvicted("web-1")
+		if halts := w.controller.gate.activeHalts(); len(halts) != 1 {
+			t.Errorf("after another edit, the halts are %+v", halts)
+		}
+	})
+}
+
+// What broke the pods is still there after a restart for something else.
+func TestARestartThatTakesOverTheLastOneMendsNothing(t *testing.T) {
+	c, d := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "c"}, catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "d"}
+	failed := &rollingRestart{hasFailed: true, decision: catalog.Decision{Causes: []catalog.Cause{{Config: c, Keys: []string{"k"}}}}}
+	for name, test := range map[string]struct {
+		next catalog.Decision
+		want bool
+	}{
+		"for another config": {catalog.Decision{Causes: []catalog.Cause{{Config: d, Keys: []string{"k"}}}}, false},
+		"for the same one":   {catalog.Decision{Causes: []catalog.Cause{{Config: c, Keys: []string{"k"}}}}, true},
+	} {
+		test.next.Include(failed.decision.Causes)
+		if got := failed.isMendedBy(&test.next); got != test.want || len(failed.brokenAfter(&test.next)) > 0 == test.want {
+			t.Errorf("%s: mended: %t, still broken by %+v", name, got, failed.brokenAfter(&test.next))
+		}
+	}
+}
+
+func TestNoPodIsEvictedWhileAnEditWaitsForItsGracePeriod(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.edited("a/c", "2")
+		w.pass(5)
+		w.requireEvicted("web-1")
+		w.edited("a/c", "3")
+		if why := w.controller.restarter.nextWaits(aWeb); why == "" {
+			t.Error("the next restart need not wait")
+		}
+		drain(w.controller.evictor.queue, w.controller.evictor.work, w.t)
+		w.requireEvicted("web-1")
+		w.pass(100)
+		w.requireEvicted("web-1", "web-2", "web-3", "web-4")
+	})
+}
+
+// The configs may keep changing for hours, and the pods that are left would have older content all the time.
+func TestARestartThatItsBudgetPutsOffKeepsNoPodFromTheLastOne(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.edited("a/c", "2")
+		w.pass(5)
+		w.controller.restarter.backlogs.putOff(aWeb, nil, gate.Answer{Reason: gate.Backoff, Until: time.Now().Add(time.Hour)}, time.Now())
+		w.edited("a/c", "3")
+		if why := w.controller.restarter.nextWaits(aWeb); why != "" {
+			t.Errorf("the next eviction waits: %s", why)
+		}
+	})
+}
