@@ -158,3 +158,27 @@ func TestARestartThatItsBudgetPutsOffKeepsNoPodFromTheLastOne(t *testing.T) {
 		}
 	})
 }
+
+func TestANewLeaderEvictsNothingBeforeItKnowsWhatIsHeld(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		c := w.controller
+		w.startsSlowly()
+		w.edited("a/c", "2")
+		w.pass(5)
+		c.gate.holdEverything("incident", true)
+		w.pass(60)
+		c.leading.Store(false)
+		c.evictor.forget(aWeb)
+		c.deliveries.forget(aWeb)
+		c.beginToLead()
+		w.pass(40) // nothing is read yet
+		w.requireEvicted("web-1")
+		w.knowsAll()
+		c.restarter.knowsConfigs = func(string) bool { return false }
+		w.pass(40)
+		w.requireEvicted("web-1")
+		c.restarter.knowsConfigs = func(string) bool { return true }
+		w.pass(100)
+		w.requireEvicted("web-1", "web-2", "web-3")
+	})
+}

@@ -48,6 +48,14 @@ func (r *restarter) nextWaits(ref catalog.WorkloadRef) string {
 	return ""
 }
 
+// knowsWhatHolds returns nil if all is known that may hold a restart, as it is some time after a process begins to lead.
+func (r *restarter) knowsWhatHolds(request *gate.Request) error {
+	if !r.knowsConfigsOf(request.Workload) {
+		return errConfigsUnknown // nor are their holds
+	}
+	return r.gate.knowsEnough(request)
+}
+
 // followEviction follows a restart by eviction that goes on and is not followed: another process may have begun it long
 // ago, or no pod could be evicted for so long that it was given up.
 func (d *deliveries) followEviction(w *catalog.Workload, now time.Time) {

@@ -345,6 +345,9 @@ func (e *evictor) evict(ctx context.Context, w *catalog.Workload, pod *delivery.
 func (e *evictor) heldBy(w *catalog.Workload, now time.Time) string {
 	decision := e.deliveries.restartedFor(w)
 	request := e.gate.request(w, &decision, 0, gate.Well, now)
+	if err := e.restarter.knowsWhatHolds(request); err != nil {
+		return err.Error()
+	}
 	if answer := e.gate.explain(request, now); answer.Reason.NeedsPerson() {
 		return describeWait(answer)
 	}
