@@ -260,3 +260,20 @@ func TestAMethodThatCannotBeCarriedOutHoldsTheRestart(t *testing.T) {
 		}
 	}
 }
+
+func TestADeploymentThatRestartsByEvictionMayTakeAsLongAsItsPodsTakeToTerminate(t *testing.T) {
+	for method, wants := range map[string]map[int32]int32{"evict": {0: 3750, 600: 3750, 5000: 5000}, "": {0: 0, 600: 600, 5000: 5000}} {
+		for deadline, want := range wants {
+			d := deployment(readsAll("web", false))
+			if d.Spec.ProgressDeadlineSeconds, d.Spec.MinReadySeconds = new(deadline), 30; method != "" {
+				d.Annotations[MethodAnnotation] = method
+			}
+			d.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64(3600))
+			parts := PartsOfDeployment(d)
+			w, err := NewWorkload(Deployment, &parts)
+			if got := w.Rollout.Deadline; err != nil || got != want {
+				t.Errorf("with the method %q and a deadline of %d s, it has %d s, want %d s", method, deadline, got, want)
+			}
+		}
+	}
+}

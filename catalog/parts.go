@@ -42,6 +42,7 @@ func newParts(meta *metav1.ObjectMeta, selector *metav1.LabelSelector, template 
 func PartsOfDeployment(d *appsv1.Deployment) Parts {
 	parts := newParts(&d.ObjectMeta, d.Spec.Selector, &d.Spec.Template, rolloutOfDeployment(d))
 	parts.Idle = parts.Rollout.Wanted == 0
+	parts.Replacement = ReplacementTime(d.Spec.MinReadySeconds, &d.Spec.Template)
 	if d.Spec.Paused {
 		parts.Hold = Paused
 	}

@@ -219,6 +219,9 @@ type Parts struct {
 	Problem  string
 	Selector *metav1.LabelSelector
 	Template *corev1.PodTemplateSpec
+	// Replacement is [ReplacementTime] if the deadline of the Rollout does not contain it: a Deployment need not wait
+	// until a pod has terminated, but a restart by eviction does.
+	Replacement int32
 	// Idle, Hold and Rollout are those of the [Workload].
 	Idle    bool
 	Hold    Hold
@@ -263,6 +266,9 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 		TooManyReferences: !fit,
 	}
 	w.keepTemplate()
+	if w.Method() == ByEviction {
+		w.Rollout.Deadline = max(w.Rollout.Deadline, parts.Replacement)
+	}
 	if fit {
 		w.Applied = readRecord(meta, template, bare).keptFor(references)
 		w.Filtering = newFiltering(filter, references, &w.Applied, func(filter Filter) []Reference {

@@ -1,12 +1,14 @@
 package controller
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
@@ -179,6 +181,32 @@ func TestANewLeaderEvictsNothingBeforeItKnowsWhatIsHeld(t *testing.T) {
 		w.requireEvicted("web-1")
 		c.restarter.knowsConfigs = func(string) bool { return true }
 		w.pass(100)
+		w.requireEvicted("web-1", "web-2", "web-3")
+	})
+}
+
+func TestAPodThatTerminatesSlowlyHaltsNothing(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.startsSlowly()
+		w.changed("a/web", func(d *appsv1.Deployment) {
+			d.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64(3600))
+			d.Spec.ProgressDeadlineSeconds = new(int32(600))
+		})
+		w.pass(60)
+		first := w.pods["a/app=web"][0]
+		w.edited("a/c", "2")
+		for len(w.evicted) == 0 {
+			w.pass(1)
+		}
+		first.DeletionTimestamp = &metav1.Time{Time: time.Now().Add(time.Hour)}
+		w.pods["a/app=web"] = append(w.pods["a/app=web"], first)
+		w.pass(1200)
+		w.requireEvicted("web-1")
+		if halts := w.controller.gate.activeHalts(); len(halts) > 0 {
+			t.Errorf("the halts are %+v", halts)
+		}
+		w.pods["a/app=web"] = slices.DeleteFunc(w.pods["a/app=web"], func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
+		w.pass(300)
 		w.requireEvicted("web-1", "web-2", "web-3")
 	})
 }
