@@ -143,7 +143,7 @@ func (r *restarter) lookAgain(ctx context.Context, w *catalog.Workload, refusal 
 		return fmt.Errorf("patch %s: %w: %w", w.Ref, errDenied, refusal)
 	}
 	if !r.journal.hasAttempted(r.catalog.Workload(w.Ref)) {
-		r.deliveries.resumeLate(w.Ref, w.Timestamp, time.Now())
+		r.deliveries.resumeLate(w.Ref, lastMade(w), time.Now())
 	}
 	return fmt.Errorf("patch %s: %w: %w", w.Ref, errOutdated, refusal)
 }

@@ -108,19 +108,32 @@ func (d *deliveries) resume(ref catalog.WorkloadRef, now time.Time) {
 	}
 	began, isRolling := delivery.Resumes(w, d.policy, now)
 	if isRolling {
-		d.adopt(w, began, now)
+		d.adopt(w, began, began, now)
 	}
 }
 
-// resumeLate follows a restart that another process made and that shows only now, after the restart with the
-// timestamp former: the watch of a new leader may be behind. A former leader cannot have made a restart long after
-// this process began to lead, but whoever may write to workloads can pretend so at any time.
-func (d *deliveries) resumeLate(ref catalog.WorkloadRef, former string, now time.Time) {
+// madeRestart names the restart that was the last one of a workload.
+type madeRestart struct {
+	timestamp string // of the pod template
+	evict     uint32 // [catalog.Workload.Evict]
+}
+
+func lastMade(w *catalog.Workload) madeRestart { return madeRestart{w.Timestamp, w.Evict} }
+
+// resumeLate follows a restart that another process made and that shows only now, after the given one: the watch of a new
+// leader may be behind. A former leader cannot have made a restart long after this process began to lead, but whoever may
+// write to workloads can pretend so at any time.
+func (d *deliveries) resumeLate(ref catalog.WorkloadRef, former madeRestart, now time.Time) {
 	d.mu.Lock()
 	until := d.since.Add(d.policy.Deadline) // the clock of a former leader may be ahead
 	d.mu.Unlock()
 	w := d.catalog.Workload(ref)
-	if w != nil && !w.OwnRecord && isLaterTimestamp(w.Timestamp, former) && !isLaterTimestamp(w.Timestamp, until.Format(time.RFC3339Nano)) {
+	if w == nil || w.OwnRecord {
+		return
+	}
+	evicted, _ := w.EvictedAt()
+	isLaterEviction := w.Evict > former.evict && !evicted.After(until)
+	if isLaterEviction || isLaterTimestamp(w.Timestamp, former.timestamp) && !isLaterTimestamp(w.Timestamp, until.Format(time.RFC3339Nano)) {
 		d.resume(ref, now)
 	}
 }

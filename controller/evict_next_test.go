@@ -210,3 +210,52 @@ func TestAPodThatTerminatesSlowlyHaltsNothing(t *testing.T) {
 		w.requireEvicted("web-1", "web-2", "web-3")
 	})
 }
+
+func TestAPodThatCrashesAtATakeoverFailsARestartThatLasts(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.startsSlowly()
+		w.edited("a/c", "2")
+		w.pass(5)
+		w.requireEvicted("web-1")
+		w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[catalog.HoldAnnotation] = "lunch" })
+		w.pass(900)
+		w.crashes = true
+		w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
+		w.pass(20)
+		w.requireEvicted("web-1", "web-2")
+		w.replaceLeader(true)
+		w.knowsAll()
+		w.pass(30)
+		if restart := w.controller.deliveries.of(aWeb); restart == nil || restart.hasFailed {
+			t.Errorf("after a takeover, the new leader follows %+v", restart)
+		}
+		w.pass(3000)
+		if halts := w.controller.gate.activeHalts(); len(halts) != 1 {
+			t.Errorf("the halts are %+v", halts)
+		}
+	})
+}
+
+func TestAPersonWhoResumedARestartByEvictionIsNotOverruledByANewLeader(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.startsSlowly()
+		w.crashes = true
+		w.edited("a/c", "2")
+		w.pass(700)
+		halts := w.controller.gate.activeHalts()
+		if len(halts) != 1 {
+			t.Fatalf("the halts are %+v", halts)
+		}
+		w.controller.gate.resumeByID(halts[0].ID)
+		records := w.controller.gate.records()
+		w.replaceLeader(true)
+		resumed, _ := records[0][0].Halt()
+		w.controller.gate.restore(resumed)
+		w.knowsAll()
+		w.pass(3000)
+		w.requireEvicted("web-1")
+		if halts := w.controller.gate.activeHalts(); len(halts) != 0 {
+			t.Errorf("the halts are %+v", halts)
+		}
+	})
+}

@@ -62,12 +62,30 @@ func (d *deliveries) followEviction(w *catalog.Workload, now time.Time) {
 	if restart := d.of(w.Ref); restart != nil && restart.IsOf(w) {
 		return
 	}
-	d.adopt(w, now, now)
+	d.adopt(w, now, now, now)
 }
 
-// adopt follows a restart that was made earlier, and makes the gate count it.
-func (d *deliveries) adopt(w *catalog.Workload, began, now time.Time) {
-	restart := &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, began), id: restartID(w), began: began, decision: d.restartedFor(w)}
+// followLeft follows a restart by eviction of which pods are left and that this process does not follow, however old it is:
+// it may last for hours, and the last pod of a former leader may crash only now. A person who has resumed the restarts
+// since it began has forgiven its failure.
+func (d *deliveries) followLeft(w *catalog.Workload, now time.Time) {
+	if restart := d.of(w.Ref); restart != nil && restart.IsOf(w) {
+		return
+	}
+	began, _ := w.EvictedAt()
+	d.adopt(w, earlierOf(began, now), now, now)
+}
+
+func earlierOf(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// adopt follows a restart that was made earlier and has made progress since, and makes the gate count it.
+func (d *deliveries) adopt(w *catalog.Workload, began, progressed, now time.Time) {
+	restart := &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, progressed), id: restartID(w), began: began, decision: d.restartedFor(w)}
 	standing := gate.Unwell
 	if w.Applied.WasWhole {
 		standing = gate.Well

@@ -67,6 +67,8 @@ type eviction struct {
 	earlier int32
 	counted time.Time
 	wait    evictionWait
+	// isFollowed means that this process has followed the restart. It may have given that up.
+	isFollowed bool
 	// notBefore is when to look again at the earliest, looks is how often that was in vain since the last eviction, and
 	// refusals is how often in a row a pod was not evicted.
 	notBefore time.Time
@@ -293,10 +295,15 @@ func doubled(pause time.Duration, n int) time.Duration {
 
 // note notes how many pods are left, and when to look again at the earliest.
 func (e *evictor) note(w *catalog.Workload, left *delivery.Left, began time.Time) {
-	now := time.Now()
+	now, isNew := time.Now(), false
 	e.update(w.Ref, w.Evict, func(row *eviction) {
 		row.earlier, row.counted, row.notBefore = left.Earlier, now, now.Add(listingShare*now.Sub(began))
+		isNew = left.Earlier > 0 && !row.isFollowed
+		row.isFollowed = row.isFollowed || isNew
 	})
+	if isNew {
+		e.deliveries.followLeft(w, now)
+	}
 	e.deliveries.observe(w.Ref)
 }
 

@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/quarantine"
@@ -136,6 +138,33 @@ func TestARestartThatFailsBetweenTwoLeadersHaltsTheOthers(t *testing.T) {
 		next.controller.deliveries.look(t.Context(), deploymentNamed("a/web"))
 		if halts := next.controller.gate.activeHalts(); len(halts) != 1 {
 			t.Errorf("there are the halts %v, want one", halts)
+		}
+	})
+}
+
+func TestALateRestartByEvictionOfAFormerLeaderIsFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leader, next := gradual(t, "a/web"), gradual(t, "a/web")
+		for _, w := range []*world{leader, next} {
+			w.controller.gate.evicts = true
+		}
+		leader.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[catalog.MethodAnnotation] = "evict" })
+		settle(leader)
+		next.deployments, next.version = leader.deployments, 1000
+		list(next, "deployments", next.deployments)
+		settle(next)
+		time.Sleep(time.Minute)
+		for _, w := range []*world{next, leader} {
+			w.edited("a/c", "2")
+		}
+		settle(leader)
+		if leader.controller.gate.ledger.UnderWay() != 1 {
+			t.Fatal("the leader restarts nothing")
+		}
+		next.show("deployments", next.deployments["a/web"])
+		settle(next)
+		if underWay := next.controller.gate.ledger.UnderWay(); underWay != 1 {
+			t.Errorf("%d restarts are under way, want that of the former leader", underWay)
 		}
 	})
 }

@@ -62,7 +62,7 @@ func (c *Controller) observeWorkload(w *workloadObservation) {
 }
 
 func (c *Controller) observeEnabled(w *catalog.Workload) {
-	former, awaited := c.timestampOf(w.Ref), c.awaitsRollout(w.Ref)
+	former, awaited := c.lastMadeOf(w.Ref), c.awaitsRollout(w.Ref)
 	if c.catalog.ObserveWorkload(*w) {
 		c.workloadChanged(w)
 	}
@@ -74,12 +74,12 @@ func (c *Controller) observeEnabled(w *catalog.Workload) {
 	c.deliveries.observe(w.Ref)
 }
 
-// timestampOf returns the restart timestamp of a workload as far as it is known.
-func (c *Controller) timestampOf(ref catalog.WorkloadRef) string {
+// lastMadeOf returns the last restart of a workload as far as it is known.
+func (c *Controller) lastMadeOf(ref catalog.WorkloadRef) madeRestart {
 	if w := c.catalog.Workload(ref); w != nil {
-		return w.Timestamp
+		return lastMade(w)
 	}
-	return ""
+	return madeRestart{}
 }
 
 // awaitsRollout reports whether a restart of a workload waits until its owner rolls out the pod template.
@@ -266,9 +266,9 @@ func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, 
 		}
 		c.noteUnusable(o.workload)
 	}
-	former := make(map[catalog.WorkloadRef]string)
+	former := make(map[catalog.WorkloadRef]madeRestart)
 	for ref := range enabled {
-		former[ref] = c.timestampOf(ref)
+		former[ref] = c.lastMadeOf(ref)
 	}
 	gone := c.catalog.ListWorkloads(kind, namespace, listed, shown, func(ref catalog.WorkloadRef) {
 		c.quarantine.Try(quarantine.Queue, nameOfWorkload(ref), func() { c.workloadChanged(enabled[ref]) })
