@@ -182,6 +182,15 @@ func (c *Catalog) ObserveReplaced(w *Workload) {
 	c.keepWorkload(&replaced)
 }
 
+// keepEvict keeps since when pods are evicted if another client removed the record. Otherwise an operator that does so at
+// once would keep the restart from being carried out, and each new record would begin it anew. What it was for is not
+// kept, so any config may hold it.
+func (w *Workload) keepEvict(previous *Workload) {
+	if w.RecordUndone && w.Method() != ByTemplate && previous.Method() != ByTemplate {
+		w.Evict = previous.Evict
+	}
+}
+
 // keepReplaced keeps that no pod was left for the record that the previous state had, too.
 func (w *Workload) keepReplaced(previous *Workload) {
 	if previous.Applied.Trusted && previous.Evict == 0 && previous.Applied.isSame(&w.Applied) {

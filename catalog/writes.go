@@ -93,6 +93,7 @@ func (w *Workload) succeed(previous *Workload, moment Sequence) {
 		w.RecordUndone = previous.Template == w.Template && (previous.Applied.Trusted || previous.RecordUndone)
 		w.keepBudget(previous)
 		w.keepSince(previous)
+		w.keepEvict(previous)
 	}
 	if previous.PodTemplate == w.PodTemplate {
 		w.PodTemplateSeen = previous.PodTemplateSeen

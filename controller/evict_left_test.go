@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/status"
@@ -138,7 +139,29 @@ func TestARestartByEvictionIsNotLostWithItsRecord(t *testing.T) {
 			delete(d.Annotations, catalog.ChecksumsAnnotation)
 		})
 		w.pass(300)
-		w.requireEvicted("web-1", "web-2", "web-3", "web-4")
+		w.requireEvicted("web-1", "web-2", "web-3")
+	})
+}
+
+func TestAnOperatorThatRemovesTheRecordAtOnceKeepsNoPodFromItsRestart(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		events := record.NewFakeRecorder(1000)
+		w.controller.restarter.events = events
+		w.edited("a/c", "2")
+		for range 3600 {
+			w.pass(1)
+			if w.deployments["a/web"].Annotations[catalog.BasisAnnotation] != "" {
+				w.changed("a/web", func(d *appsv1.Deployment) {
+					delete(d.Annotations, catalog.BasisAnnotation)
+					delete(d.Annotations, catalog.ChecksumsAnnotation)
+				})
+			}
+		}
+		w.requireEvicted("web-1", "web-2", "web-3")
+		reported := strings.Join(eventsOf(events), "\n")
+		if strings.Contains(reported, reasonBackoff) || !strings.Contains(reported, reasonUndone) {
+			t.Errorf("the Events are %s", reported)
+		}
 	})
 }
 
