@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"time"
 	"unique"
 
@@ -96,10 +97,12 @@ type mount struct {
 	Mount
 	// first is the content with which the pod began, 0 if that is not known.
 	first Checksum
-	// rotated is when other content replaced that; zero if the pod still has it. shown is the moment at which a watch
-	// showed it, 0 if no watch did.
+	// rotated is when other content last replaced what was there; zero if the pod always had the first one. shown is the
+	// moment at which a watch showed it, 0 if no watch did.
 	rotated time.Time
 	shown   Sequence
+	// left is when the first content was last replaced. returned is when it came back, zero if the pod has other content.
+	left, returned time.Time
 }
 
 // newMount returns a mount of which nothing was known. If only a list shows it, its files may have changed before.
@@ -125,10 +128,14 @@ func (m *mount) then(present Mount, at time.Time, isListed bool, moment Sequence
 	if isListed && present.Rewritten > 0 {
 		changed = earlierOf(time.Unix(int64(present.Rewritten), 0).UTC(), at)
 	}
-	next.Content, next.rotated, next.shown = present.Content, changed, moment
-	if next.Content == next.first {
-		next.rotated, next.shown = time.Time{}, 0
+	if next.Content = present.Content; next.Content == next.first {
+		next.returned = changed
+		return next, changed
 	}
+	if m.Content == m.first {
+		next.left = changed
+	}
+	next.rotated, next.returned, next.shown = changed, time.Time{}, moment
 	return next, changed
 }
 
@@ -139,11 +146,20 @@ func earlierOf(a, b time.Time) time.Time {
 	return a
 }
 
-// isMissedSince reports whether the files changed after a container of the pod started. If a watch showed that, a pod is
-// stale if in doubt. If not, the driver may have written the status when it mounted the volume, just before the container
-// started: a pod of a StatefulSet that comes back has the status of its predecessor.
-func (m *mount) isMissedSince(start time.Time) bool {
-	late := m.rotated.Sub(start)
+// isMissedBy reports whether a container of the pod that started at one of these times has other content than the pod now:
+// the files changed after the first one started, or one started before they changed back. If a watch showed the change, a
+// pod is stale if in doubt. If not, the driver may have written the status when it mounted the volume, just before the
+// container started: a pod of a StatefulSet that comes back has the status of its predecessor.
+func (m *mount) isMissedBy(starts []time.Time) bool {
+	if m.returned.IsZero() {
+		return m.isAfter(m.rotated, slices.MinFunc(starts, time.Time.Compare))
+	}
+	return slices.ContainsFunc(starts, func(start time.Time) bool { return m.isAfter(start, m.left) && m.isAfter(m.returned, start) })
+}
+
+// isAfter reports whether one of two events came after the other, or might have if a watch showed the change.
+func (m *mount) isAfter(event, other time.Time) bool {
+	late := event.Sub(other)
 	if m.shown > 0 {
 		return late >= -clockTolerance
 	}

@@ -161,6 +161,38 @@ func TestVersionsThatComeBackAreThoseThatThePodHas(t *testing.T) {
 	s.requireOutcome(t, Keep, startedIn("a", 1))
 }
 
+func TestAContainerThatStartedBeforeTheVersionsCameBackHasTheOthers(t *testing.T) {
+	s := beginMounted()
+	s.mounted(mountIn("a", "v2"), 100)
+	s.mounted(mountIn("a", "v3"), 200)
+	s.mounted(mountIn("a", "v1"), 300)
+	inPlace := func(seconds float64) Pod {
+		pod := startedIn("a", 1)
+		pod.Started = append(pod.Started, Start{everyContainer, noonPlus(seconds)})
+		return pod
+	}
+	for seconds, want := range map[float64]Outcome{98: Keep, 99.5: Restart, 150: Restart, 250: Restart, 300.5: Restart, 302: Keep} {
+		s.requireOutcome(t, want, inPlace(seconds))
+		s.requireOutcome(t, want, startedIn("a", seconds))
+	}
+	s.requireOutcome(t, Keep, startedIn("b", 150))
+	s.mounted(mountIn("a", "v2"), 400)
+	s.requireOutcome(t, Restart, startedIn("a", 350))
+	s.requireOutcome(t, Keep, startedIn("a", 450))
+	s.mounted(mountIn("a", "v1"), 500)
+	s.requireOutcome(t, Restart, inPlace(450))
+	s.requireOutcome(t, Keep, inPlace(350))
+}
+
+func TestVersionsThatCameBackInAGapAreDatedByTheirStatus(t *testing.T) {
+	s := beginMounted()
+	s.listMounts(150, rotatedIn("a", 100, "v2"))
+	s.listMounts(350, rotatedIn("a", 300, "v1"))
+	for seconds, want := range map[float64]Outcome{100.5: Restart, 200: Restart, 302: Keep} {
+		s.requireOutcome(t, want, startedIn("a", seconds))
+	}
+}
+
 func TestTurningItOnOnlyRecords(t *testing.T) {
 	s := begin(deployment(mounts(corev1.VolumeMount{Name: "v"}), volumeOfClass("db")))
 	s.catalog = New(ConfigMap, Secret)

@@ -119,13 +119,13 @@ func (v *View) hasRotated() (has bool) {
 // addRotated adds the classes of which pods of the workload have other files than when they started. It reports whether
 // there are such pods.
 func (d *Decision) addRotated(view *View, pods []Pod) (hasAny bool) {
-	var starts map[types.UID]time.Time
+	var starts map[types.UID][]time.Time
 	view.eachRotated(func(m *mount) bool {
 		if starts == nil {
 			starts = startsOf(pods)
 		}
 		last := len(d.Causes) - 1
-		if start, found := starts[m.Pod]; found && m.isMissedSince(start) && (last < 0 || d.Causes[last].Config != m.Class) {
+		if of := starts[m.Pod]; len(of) > 0 && m.isMissedBy(of) && (last < 0 || d.Causes[last].Config != m.Class) {
 			hasAny, d.Causes = true, append(d.Causes, view.causeOf(m.Class))
 		}
 		return true
@@ -133,13 +133,13 @@ func (d *Decision) addRotated(view *View, pods []Pod) (hasAny bool) {
 	return hasAny
 }
 
-// startsOf returns when the first container of each pod started that has started any.
-func startsOf(pods []Pod) map[types.UID]time.Time {
-	starts := make(map[types.UID]time.Time, len(pods))
+// startsOf returns when the containers of each pod started that has started any.
+func startsOf(pods []Pod) map[types.UID][]time.Time {
+	starts := make(map[types.UID][]time.Time, len(pods))
 	for i := range pods {
 		for _, start := range pods[i].Started {
 			if pods[i].UID != "" {
-				starts[pods[i].UID] = firstOf(starts[pods[i].UID], start.At)
+				starts[pods[i].UID] = append(starts[pods[i].UID], start.At)
 			}
 		}
 	}
