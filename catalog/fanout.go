@@ -48,6 +48,25 @@ func (c *Catalog) EditedSince(ref ConfigRef, keys []string, moment Sequence) boo
 		slices.ContainsFunc(config.Edits, func(edit Edit) bool { return edit.Seen > moment && edit.isAmong(keys) })
 }
 
+// ContentKey returns the id of the key with which [Catalog.ContentID] is made of a config, empty if it is made with none.
+func (c *Catalog) ContentKey(ref ConfigRef) string {
+	if !ref.Kind.IsSecret() {
+		return ""
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.key.ID()
+}
+
+// ShowedEdit reports whether a watch showed an edit of keys of a config after a time; no keys means any. It is true for a
+// config that is gone.
+func (c *Catalog) ShowedEdit(ref ConfigRef, keys []string, since time.Time) bool {
+	config := c.Config(ref)
+	return config == nil || slices.ContainsFunc(config.Edits, func(edit Edit) bool {
+		return edit.Seen > 0 && edit.At.After(since) && edit.isAmong(keys)
+	})
+}
+
 // isAmong reports whether the edit concerns one of the keys; no keys means any.
 func (e Edit) isAmong(keys []string) bool {
 	return len(keys) == 0 || e.Key == "" || slices.Contains(keys, e.Key)

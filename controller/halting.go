@@ -68,7 +68,7 @@ func (g *gatekeeper) failureOf(w *catalog.Workload, id string, cause *catalog.Ca
 	g.ofCurrent(w.Ref, id, func() { isDelivered = g.ledger.IsPartOf(w.Ref, cause.Config) })
 	isDelivered = isDelivered && content != "" && !g.catalog.MissedEdit(w, cause.Config) &&
 		!g.catalog.EditedSince(cause.Config, keys, w.RecordSeen) // which comes last
-	return &gate.Failure{Workload: w.Ref, Config: cause.Config, Keys: keys, Content: content}, isDelivered
+	return &gate.Failure{Workload: w.Ref, Config: cause.Config, Keys: keys, Content: content, Key: g.catalog.ContentKey(cause.Config)}, isDelivered
 }
 
 // haltedKeys returns the keys for which a cause halts restarts; none means all. The keys of Secrets are
@@ -99,9 +99,13 @@ func (g *gatekeeper) contentChanged(config catalog.ConfigRef, now time.Time) {
 	if len(contents) == 0 || g.catalog.HasConfig(config) && g.catalog.ContentID(config, nil) == "" {
 		return // there are no halts, or the key of Secrets is not known yet
 	}
-	isOver := make(map[string]bool)
-	for content, keys := range contents {
-		isOver[content] = g.catalog.ContentID(config, keys) != content
+	isOver, key := make(map[string]bool), g.catalog.ContentKey(config)
+	for content, failed := range contents {
+		if failed.Key != "" && failed.Key != key { // the same content has another id now
+			isOver[content] = g.catalog.ShowedEdit(config, failed.Keys, failed.Since)
+		} else {
+			isOver[content] = g.catalog.ContentID(config, failed.Keys) != content
+		}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -119,8 +123,8 @@ func (g *gatekeeper) contentChanged(config catalog.ConfigRef, now time.Time) {
 	}
 }
 
-// haltedContents returns the contents for which a config has halts, or failures, with their keys.
-func (g *gatekeeper) haltedContents(config catalog.ConfigRef) map[string][]string {
+// haltedContents returns the contents for which a config has halts, or failures.
+func (g *gatekeeper) haltedContents(config catalog.ConfigRef) map[string]gate.FailedContent {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.ledger.Contents(config)

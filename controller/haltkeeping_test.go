@@ -465,3 +465,39 @@ func TestAHaltOfAGroupNamesNoWorkloadsOfOtherNamespaces(t *testing.T) {
 		t.Errorf("%q", why)
 	}
 }
+
+// A key of this process only, or a new one after the old one was lost, gives the same content another id.
+func TestAHaltOfASecretOutlastsAnotherKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t)
+		c := w.controller
+		secret := &corev1.Secret{ObjectMeta: w.meta("a/s"), Data: map[string][]byte{"k": []byte("bad")}}
+		w.show("secrets", secret)
+		w.runs("a/web", nil, "s")
+		time.Sleep(time.Minute)
+		ref := catalog.ConfigRef{Kind: catalog.Secret, Namespace: "a", Name: "s"}
+		c.useKey(catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{1}))
+		c.gate.restore(gate.Halt{
+			ID: "former", Config: ref, Content: c.catalog.ContentID(ref, nil), Key: c.catalog.ContentKey(ref), Since: time.Now(), Failed: []catalog.WorkloadRef{aWeb},
+		})
+		require := func(want int) {
+			t.Helper()
+			c.halts.endHalts()
+			if halts := c.gate.activeHalts(); len(halts) != want {
+				t.Errorf("the halts are %+v, want %d", halts, want)
+			}
+		}
+		require(1)
+		c.useKey(catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{2}))
+		require(1)
+		time.Sleep(time.Minute)
+		secret = secret.DeepCopy()
+		secret.Labels, secret.ResourceVersion = map[string]string{"other": "label"}, w.nextVersion()
+		w.show("secrets", secret)
+		require(1)
+		secret = secret.DeepCopy()
+		secret.Data, secret.ResourceVersion = map[string][]byte{"k": []byte("good")}, w.nextVersion()
+		w.show("secrets", secret)
+		require(0)
+	})
+}

@@ -113,5 +113,5 @@ func readsAll([]string) bool { return true }
 // present content of keys.
 func (l *Ledger) ContentChanged(config catalog.ConfigRef, content func(keys []string) string) []*Halt {
 	contents := l.Contents(config)
-	return l.EndHalts(config, func(halted string) bool { return content(contents[halted]) != halted })
+	return l.EndHalts(config, func(halted string) bool { return content(contents[halted].Keys) != halted })
 }

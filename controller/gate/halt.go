@@ -17,6 +17,9 @@ type Halt struct {
 	// keys and their content.
 	Keys    []string
 	Content string
+	// Key is the id of the key with which Content was made, empty if it was made with none. With another key, the same
+	// content has another id.
+	Key string
 	// Failed are the first workloads that failed. If one of them runs after all, the halt ends.
 	Failed []catalog.WorkloadRef
 	// Since is when the halt began. Resumed is when a person resumed the restarts, zero if nobody did:
@@ -177,10 +180,11 @@ func (h *halts) withContent(config catalog.ConfigRef, content string) *Halt {
 // Failure is a restart that failed, as far as one of its configs is concerned.
 type Failure struct {
 	Workload catalog.WorkloadRef
-	// Config, Keys and Content are those of the [Halt] that may follow.
+	// Config, Keys, Content and Key are those of the [Halt] that may follow.
 	Config  catalog.ConfigRef
 	Keys    []string
 	Content string
+	Key     string
 	// Began is when the restart began.
 	Began time.Time
 }
@@ -197,7 +201,7 @@ func (l *Ledger) Fail(failure *Failure, id string, now time.Time) *Halt {
 	case h == nil && !l.halts.makeRoom(failure.Config.Namespace):
 		return l.halts.fullOf(failure.Config.Namespace)
 	case h == nil:
-		h = &Halt{Config: failure.Config, Keys: failure.Keys, Content: failure.Content}
+		h = &Halt{Config: failure.Config, Keys: failure.Keys, Content: failure.Content, Key: failure.Key}
 		l.halts.add(h)
 	}
 	if h.failures++; len(h.Failed) < maxFailed && !slices.Contains(h.Failed, failure.Workload) {
@@ -271,12 +275,19 @@ func (l *Ledger) EndHalts(config catalog.ConfigRef, isOver func(content string) 
 	return l.dropHalts(config, func(h *Halt) bool { return isOver(h.Content) })
 }
 
-// Contents returns the contents for which a config has halts, or failures that are too few for one, with their
-// keys.
-func (l *Ledger) Contents(config catalog.ConfigRef) map[string][]string {
-	contents := make(map[string][]string)
+// FailedContent is a content for which a config has a halt, or failures that are too few for one. Its members are those of the
+// [Halt].
+type FailedContent struct {
+	Keys  []string
+	Key   string
+	Since time.Time
+}
+
+// Contents returns the contents for which a config has halts, or failures that are too few for one.
+func (l *Ledger) Contents(config catalog.ConfigRef) map[string]FailedContent {
+	contents := make(map[string]FailedContent)
 	for _, h := range l.halts.of[config] {
-		contents[h.Content] = h.Keys
+		contents[h.Content] = FailedContent{Keys: h.Keys, Key: h.Key, Since: h.Since}
 	}
 	return contents
 }
@@ -319,7 +330,7 @@ func (l *Ledger) Restore(h Halt, now time.Time) {
 		return
 	}
 	*restored = Halt{
-		ID: h.ID, Config: h.Config, Keys: h.Keys, Content: h.Content, Failed: slices.Clone(h.Failed), Since: h.Since, Resumed: h.Resumed,
+		ID: h.ID, Config: h.Config, Keys: h.Keys, Content: h.Content, Key: h.Key, Failed: slices.Clone(h.Failed), Since: h.Since, Resumed: h.Resumed,
 	}
 	if h.Resumed.IsZero() {
 		restored.failures = l.policy.Failures + 1

@@ -18,6 +18,7 @@ type HaltRecord struct {
 	Config  string    `json:"config"`
 	Keys    []string  `json:"keys,omitempty"`
 	Content string    `json:"content"`
+	Key     string    `json:"key,omitempty"`
 	Failed  []string  `json:"failed"`
 	Since   time.Time `json:"since"`
 	Resumed time.Time `json:"resumed,omitzero"`
@@ -28,7 +29,7 @@ type HaltRecord struct {
 // names cannot be read are left out.
 func (r *HaltRecord) Halt() (Halt, bool) {
 	config, ok := catalog.ParseConfigRef(r.Config)
-	h := Halt{ID: r.ID, Config: config, Keys: r.Keys, Content: r.Content, Since: r.Since, Resumed: r.Resumed}
+	h := Halt{ID: r.ID, Config: config, Keys: r.Keys, Content: r.Content, Key: r.Key, Since: r.Since, Resumed: r.Resumed}
 	for _, name := range r.Failed {
 		if ref, isWorkload := catalog.ParseWorkloadRef(name); isWorkload {
 			h.Failed = append(h.Failed, ref)
@@ -49,7 +50,7 @@ func isNamed(config catalog.ConfigRef) bool {
 
 // Record returns the record of the halt, which shares no memory with it.
 func (h *Halt) Record() HaltRecord {
-	record := HaltRecord{ID: h.ID, Config: h.Config.String(), Content: h.Content, Since: h.Since.UTC(), Resumed: h.Resumed.UTC()}
+	record := HaltRecord{ID: h.ID, Config: h.Config.String(), Content: h.Content, Key: h.Key, Since: h.Since.UTC(), Resumed: h.Resumed.UTC()}
 	record.Keys = slices.Clone(h.Keys)
 	for _, ref := range h.Failed {
 		record.Failed = append(record.Failed, ref.String())
