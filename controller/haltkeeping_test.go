@@ -501,3 +501,40 @@ func TestAHaltOfASecretOutlastsAnotherKey(t *testing.T) {
 		require(0)
 	})
 }
+
+func TestAHaltThatIsOverIsNotTakenInAgainWhileItCannotBeWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other")
+		former := w.formerHalt(t)
+		former[aEntry] = " " + former[aEntry] // which is to be written again
+		server := &haltServer{readOnly: true}
+		pass := w.takeOver(t, server, former)
+		pass(time.Minute)
+		if halts := w.controller.gate.activeHalts(); len(halts) != 1 {
+			t.Fatalf("the halts are %+v", halts)
+		}
+		w.controller.gate.recovered(w.controller.catalog.Workload(aWeb))
+		pass(time.Minute)
+		if halts := w.controller.gate.activeHalts(); len(halts) != 0 {
+			t.Errorf("after the workload has recovered, the halts are %+v", halts)
+		}
+	})
+}
+
+func TestAHaltThatAFormerLeaderWritesInTheMeantimeIsTakenIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other")
+		former := w.formerHalt(t)
+		noted := map[string]string{aEntry: " []"} // which is to be removed
+		writes := 0
+		server := &haltServer{beforeWrite: func(s *haltServer) {
+			writes++
+			s.object.ResourceVersion = fmt.Sprintf("other-%d", writes)
+			if writes == maxHaltUpdates { // so that the update fails
+				s.object.Data, s.beforeWrite = former, nil
+			}
+		}}
+		w.takeOver(t, server, noted)(time.Minute)
+		w.requireHalts(t, server, "former")
+	})
+}

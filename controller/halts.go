@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -55,11 +56,12 @@ type haltKeeper struct {
 	askAgain        func()        // makes all restarts ask again that the gate did not let begin
 	changed         chan struct{} // has an element when there is something to write
 
-	// hasRead means that the halts of former leaders were read. written are the entries of the halts that the
-	// ConfigMap had last, by the ids of the halts, and uid is which ConfigMap that was.
-	hasRead bool
-	written map[string]string
-	uid     types.UID
+	// hasTakenIn means that the halts of former leaders were taken in. hasRead means that the ConfigMap was read, and
+	// written if it had to be: written are the entries of the halts that it had last, by the ids of the halts, and uid is
+	// which ConfigMap that was.
+	hasTakenIn, hasRead bool
+	written             map[string]string
+	uid                 types.UID
 	// reminded is when each halt was last reported, by their ids.
 	reminded map[string]time.Time
 }
@@ -168,14 +170,19 @@ func (k *haltKeeper) knows(config catalog.ConfigRef) bool {
 func (k *haltKeeper) sync(ctx context.Context) error {
 	written := make(map[string]string)
 	var uid types.UID
+	hasTakenIn := false
 	err := k.store.update(ctx, func(object *corev1.ConfigMap) bool {
 		clear(written)
 		uid = object.UID
 		isHoldLost := k.restoreLost(object)
 		k.takeIn(object.Data)
+		hasTakenIn = true
 		isNoted := k.optIns.noteOn(object)
 		return k.writeTo(object.Data, written) || isHoldLost || isNoted
 	})
+	if !apierrors.IsConflict(err) { // otherwise a former leader may have written another halt just now
+		k.hasTakenIn = k.hasTakenIn || hasTakenIn
+	}
 	if err != nil {
 		return err
 	}
@@ -214,7 +221,7 @@ func (k *haltKeeper) takeIn(data map[string]string) {
 		}
 		for _, h := range halts {
 			present[h.ID] = struct{}{}
-			if !k.hasRead {
+			if !k.hasTakenIn {
 				k.gate.restore(h)
 			}
 		}

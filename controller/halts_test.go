@@ -52,7 +52,7 @@ func TestAHaltThatAPersonRemovesIsResumed(t *testing.T) {
 	k, halt := halting(t)
 	halt("a", "web")
 	data := map[string]string{}
-	k.written, k.hasRead = make(map[string]string), true
+	k.written, k.hasTakenIn = make(map[string]string), true
 	k.writeTo(data, k.written)
 	k.takeIn(data)
 	k.takeIn(map[string]string{"configmap.a.web": "a typing error"})

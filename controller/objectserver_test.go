@@ -28,6 +28,8 @@ type objectServer[T any, P interface {
 	manager string
 	// missing is whether there is no object, and canCreate whether one may be created.
 	missing, canCreate bool
+	// readOnly is whether nothing may be written.
+	readOnly bool
 	// beforeWrite is what somebody else does just before each write.
 	beforeWrite func(*objectServer[T, P])
 }
@@ -57,7 +59,7 @@ func (s *objectServer[T, P]) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.beforeWrite(s)
 	}
 	switch {
-	case r.Method == http.MethodPost && !s.canCreate:
+	case r.Method == http.MethodPost && !s.canCreate, r.Method == http.MethodPut && s.readOnly:
 		s.refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden)
 	case r.Method == http.MethodPost && !s.missing:
 		s.refuse(w, http.StatusConflict, metav1.StatusReasonAlreadyExists)
