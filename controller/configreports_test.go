@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -141,6 +144,42 @@ func TestAHoldThatLastsIsReportedInEachHourUntilItEnds(t *testing.T) {
 		settle(w)
 		if reported := eventsOf(events); len(reported) != 1 || !strings.Contains(reported[0], "Restarting") {
 			t.Errorf("after the hold, the Events are %q", reported)
+		}
+	})
+}
+
+// bombedRecorder panics at Events on objects of this name.
+type bombedRecorder struct {
+	record.FakeRecorder
+	name string
+}
+
+func (r *bombedRecorder) Event(object runtime.Object, eventType, reason, message string) {
+	if object.(*corev1.ObjectReference).Name == r.name {
+		panic("canary")
+	}
+	r.FakeRecorder.Event(object, eventType, reason, message)
+}
+
+func TestAnEventOnAConfigThatPanicsKeepsNoOthersFromBeingCreated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		d := deliveriesOf(t, func(*http.Request) (*http.Response, error) {
+			list := metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"}}
+			list.Items = make([]metav1.PartialObjectMetadata, 1)
+			return respond(http.StatusOK, &list)
+		}, &log)
+		events := record.NewFakeRecorder(10)
+		d.reports.configs.events = &bombedRecorder{*events, "bad"}
+		for _, name := range []string{"bad", "good"} {
+			d.reports.note(catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: name}, corev1.EventTypeWarning, reasonHalted, "halted")
+		}
+		d.reports.note(catalog.ConfigRef{Namespace: "a"}, corev1.EventTypeWarning, reasonHalted, "no config")
+		ctx, stop := context.WithTimeout(t.Context(), 2*reportPeriod)
+		defer stop()
+		d.reports.run(ctx)
+		if len(events.Events) != 1 || strings.Count(log.String(), "internal error") != 1 || !strings.Contains(log.String(), "object=configmap/a/bad") {
+			t.Errorf("%d Events, and the log is\n%s", len(events.Events), &log)
 		}
 	})
 }

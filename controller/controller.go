@@ -162,7 +162,7 @@ func New(options Options) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.reports = newFanOutReports(c.gate, configEvents{metadata: following.Metadata, events: c.recorder, log: c.log}, c.log)
+	c.reports = newFanOutReports(c.gate, configEvents{metadata: following.Metadata, events: c.recorder, log: c.log}, c.quarantine, c.log)
 	c.halts = c.newHaltKeeper(following)
 	c.deliveries = c.newDeliveries(following)
 	c.halts.deliveries = c.deliveries

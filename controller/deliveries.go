@@ -392,19 +392,19 @@ func (d *deliveries) reportOnConfigs(w *catalog.Workload, decision catalog.Decis
 }
 
 // reportHalts reports to the owners of configs that nobody else restarts for their content. The halt of a group
-// is reported on the copy that it follows.
+// is reported on the copy that the last restart was for.
 func (d *deliveries) reportHalts(w *catalog.Workload, halts []haltNews) {
-	for i, h := range halts {
+	for _, h := range halts {
 		if !h.begins {
 			continue
 		}
-		on, where := h.config, ""
-		if gate.IsGroup(on) {
-			on, where = halts[i-1].config, " in all namespaces"
+		where := ""
+		if gate.IsGroup(h.config) {
+			where = " in all namespaces"
 		}
 		d.metrics.halts.Inc()
 		d.log.Warn("halted the restarts for a config", "config", h.config, "halt", h.id, "failed", w.Ref, "held", h.held)
-		d.reports.note(on, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted%s after %s failed: %d held; revert the change, or resume with: %s",
+		d.reports.note(h.on, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted%s after %s failed: %d held; revert the change, or resume with: %s",
 			where, workloadName(w.Ref), h.held, resumeCommand(h.config, h.id)))
 	}
 }

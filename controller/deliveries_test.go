@@ -40,11 +40,11 @@ func deliveriesOf(t *testing.T, server answers, log io.Writer) *deliveries {
 	}
 	known := catalog.New()
 	d := followed(known)
-	d.pods = podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient()}
-	d.reports = newFanOutReports(d.gate, configEvents{metadata: clients.Metadata, events: d.events, log: d.log}, d.log)
-	d.events, d.metrics = &record.FakeRecorder{}, newMetrics()
 	d.log = slog.New(slog.NewTextHandler(log, nil))
 	d.quarantine = quarantine.New(quarantine.Options{Log: d.log})
+	d.pods = podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient()}
+	d.reports = newFanOutReports(d.gate, configEvents{metadata: clients.Metadata, events: d.events, log: d.log}, d.quarantine, d.log)
+	d.events, d.metrics = &record.FakeRecorder{}, newMetrics()
 	d.policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
 	return d
 }

@@ -11,6 +11,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/quarantine"
 )
 
 const (
@@ -30,9 +31,10 @@ const (
 // their content has come, what it has broken, and which annotations cannot be used. An Event takes a request to
 // find the config, so nothing else waits for them.
 type fanOutReports struct {
-	gate    *gatekeeper
-	configs configEvents
-	log     *slog.Logger
+	gate       *gatekeeper
+	configs    configEvents
+	quarantine *quarantine.Set
+	log        *slog.Logger
 
 	mu      sync.Mutex
 	waiting []configEvent
@@ -55,14 +57,16 @@ type reportedProgress struct {
 	at       time.Time
 }
 
-func newFanOutReports(g *gatekeeper, configs configEvents, log *slog.Logger) *fanOutReports {
-	return &fanOutReports{gate: g, configs: configs, log: log, of: make(map[string]int), reported: make(map[gate.FanOut]reportedProgress)}
+func newFanOutReports(g *gatekeeper, configs configEvents, q *quarantine.Set, log *slog.Logger) *fanOutReports {
+	return &fanOutReports{
+		gate: g, configs: configs, quarantine: q, log: log, of: make(map[string]int), reported: make(map[gate.FanOut]reportedProgress),
+	}
 }
 
-// note creates an Event on a config soon. The owner of a config that is shared with other namespaces hears nothing of
-// the workloads there.
+// note creates an Event on a config soon, if it is one: what stands for the further halts of a namespace is none. The
+// owner of a config that is shared with other namespaces hears nothing of the workloads there.
 func (r *fanOutReports) note(config catalog.ConfigRef, eventType, reason, message string) {
-	if config.IsShared() {
+	if config.Kind == 0 || config.IsShared() {
 		return
 	}
 	r.mu.Lock()
@@ -107,7 +111,9 @@ func (r *fanOutReports) run(ctx context.Context) {
 	every(ctx, reportPeriod, func(now time.Time) {
 		r.lookAtFanOuts(now)
 		for _, e := range r.take() {
-			r.configs.event(ctx, e.config, e.eventType, e.reason, e.message)
+			r.quarantine.Try(quarantine.Delivery, nameOfConfig(e.config), func() {
+				r.configs.event(ctx, e.config, e.eventType, e.reason, e.message)
+			})
 		}
 	})
 }

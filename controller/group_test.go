@@ -1,8 +1,10 @@
 package controller
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,4 +98,41 @@ func TestTheHaltOfAGroupEndsWhenNoCopyHasItsContent(t *testing.T) {
 			t.Error("the halt goes on although no copy has the content")
 		}
 	})
+}
+
+// What stands for the further halts of the namespace is about no single config.
+func TestTheHaltOfAGroupIsReportedOnACopyWhoseNamespaceHasTooManyHalts(t *testing.T) {
+	w := gradual(t)
+	c := w.controller
+	c.gate.options.Groups = []catalog.ConfigRef{groupOfC}
+	names := []string{"a/reader"}
+	for i := range 16 {
+		own, name := fmt.Sprint("own-", i), fmt.Sprint("a/web-", i)
+		w.edited("a/"+own, "1")
+		w.runs(name, nil, own)
+		names = append(names, name)
+	}
+	for _, namespace := range []string{"a", "b"} {
+		w.edited(namespace+"/c", "1")
+		w.runs(namespace+"/reader", nil, "c")
+	}
+	settle(w)
+	w.edited("b/c", "bad")
+	settle(w)
+	w.fails(t, "b/reader")
+	for i := range 16 {
+		w.edited(fmt.Sprint("a/own-", i), "2")
+	}
+	w.edited("a/c", "bad")
+	settle(w)
+	for _, name := range slices.Backward(names) { // the reader of the copy last
+		w.fails(t, name)
+	}
+	if !slices.Contains(c.gate.halted(), groupOfC) {
+		t.Fatal("the group is not halted")
+	}
+	last := c.reports.waiting[len(c.reports.waiting)-1]
+	if last.config.String() != "configmap/a/c" || last.reason != reasonHalted || !strings.HasPrefix(last.message, "halted in all namespaces after ") {
+		t.Errorf("the last Event is about %q: %s %s", last.config, last.reason, last.message)
+	}
 }

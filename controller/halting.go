@@ -15,7 +15,10 @@ import (
 type haltNews struct {
 	id     string
 	config catalog.ConfigRef
-	held   int // how many restarts wait
+	// on is the config that the failed restart was for. It may be a copy of the one that is halted, and while a
+	// namespace has too many halts, no single config is halted.
+	on   catalog.ConfigRef
+	held int // how many restarts wait
 	// begins means that the halt begins with this failure.
 	begins bool
 }
@@ -35,6 +38,7 @@ func (g *gatekeeper) halt(w *catalog.Workload, restart *rollingRestart, now time
 		if local == nil {
 			continue
 		}
+		local.on = cause.Config
 		halts = append(halts, *local)
 		c := g.inGroup(gate.Cause{Config: cause.Config, IsGradual: true})
 		if !gate.IsGroup(c.Group) {
@@ -42,6 +46,7 @@ func (g *gatekeeper) halt(w *catalog.Workload, restart *rollingRestart, now time
 		}
 		ofGroup := &gate.Failure{Workload: w.Ref, Config: c.Group, Content: c.Content, Began: restart.began}
 		if h := g.fail(ofGroup, now); h != nil {
+			h.on = cause.Config
 			halts = append(halts, *h)
 		}
 	}
@@ -57,7 +62,7 @@ func (g *gatekeeper) fail(failure *gate.Failure, now time.Time) *haltNews {
 	if h == nil {
 		return nil
 	}
-	return &haltNews{h.ID, h.Config, g.ledger.Due(h.Config), h.ID == id}
+	return &haltNews{id: h.ID, config: h.Config, held: g.ledger.Due(h.Config), begins: h.ID == id}
 }
 
 // failureOf describes what failed, and reports whether the restart was part of a gradual fan-out of the config,
