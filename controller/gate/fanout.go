@@ -48,9 +48,16 @@ func (f *fanOut) count(r *restart, sign int) {
 	case r.isCalled():
 		f.called += sign
 	}
-	if r.isInTurn() {
+	if r.isInTurn() && f.letsGoFirst(r) {
 		f.inTurn[r.standing] += sign
 	}
+}
+
+// letsGoFirst reports whether others wait for a restart whose turn is earlier. In a group, that is only so while it waits
+// for the group itself: for how long it waits for a place, or for another fan-out, depends on its own namespace, which
+// may not keep others from restarting.
+func (f *fanOut) letsGoFirst(r *restart) bool {
+	return !IsGroup(f.id.Config) || r.line == &f.lines[r.standing]
 }
 
 // waitsFor reports whether a restart that has begun occupies a slot. All of them take a place until others may

@@ -75,6 +75,50 @@ func TestNoNamespaceOfAGroupWaitsForARestartInAnotherOneThatIsUncertainAgainAndA
 	}
 }
 
+// A tenant may keep all places of its namespace busy with restarts of its own, which need not be gradual.
+func TestNoNamespaceOfAGroupWaitsForAWorkloadThatGetsNoPlaceInAnotherOne(t *testing.T) {
+	for name, test := range map[string]struct{ first, then Standing }{
+		"a failed one before one that is well":        {Failed, Well},
+		"one that is well before one that lacks pods": {Well, Unwell},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBook(t, gradual(3))
+			for _, name := range []string{"own", "another"} {
+				b.restart(&Request{Workload: workload("a", name), Standing: Well, Causes: []Cause{{Config: config(name), Moments: []catalog.Sequence{1}}}})
+			}
+			first, other := dueIn("a", "new"), dueIn("b", "new")
+			first.Standing, other.Standing = test.first, test.then
+			b.expect(Limit, first)
+			b.restart(other)
+		})
+	}
+}
+
+func TestNoNamespaceOfAGroupWaitsForAWorkloadThatWaitsForAnotherFanOut(t *testing.T) {
+	b := newBook(t, gradual(10))
+	slow := due("slow")
+	b.restart(slow)
+	first, other := dueIn("a", "new"), dueIn("b", "new")
+	first.Standing = Failed
+	first.Causes = append(first.Causes, causeOf("c", 1))
+	b.expect(SlowStart, first)
+	b.restart(other)
+	b.deliver(slow)
+	b.deliver(other)
+	b.restart(first)
+}
+
+func TestAWorkloadThatFailedGoesFirstInAGroup(t *testing.T) {
+	b := newBook(t, gradual(10))
+	rolling, failed, other := dueIn("a", "new"), dueIn("b", "new"), dueIn("c", "new")
+	failed.Standing = Failed
+	b.restart(rolling)
+	b.expect(SlowStart, other, failed)
+	b.deliver(rolling)
+	b.expect(SlowStart, other)
+	b.restart(failed)
+}
+
 func TestAContentOfAGroupIsHaltedWhereItBrokeAWorkloadAndAfterTwoNamespacesEverywhere(t *testing.T) {
 	b := newBook(t, gradual(10))
 	first, neighbor, second, third := dueIn("a", "bad"), dueIn("a", "bad"), dueIn("b", "bad"), dueIn("c", "bad")

@@ -78,7 +78,7 @@ func (t *tallies) count(ref catalog.WorkloadRef, m *member) {
 			continue
 		}
 		for _, f := range r.fanOuts() {
-			t.FanOuts[f.id] = t.FanOuts[f.id].with(r, IsGroup(f.id.Config))
+			t.FanOuts[f.id] = t.FanOuts[f.id].with(r, f)
 		}
 		if r.phase == waiting {
 			t.Waiting[r.reason()]++
@@ -90,7 +90,8 @@ func (t *tallies) count(ref catalog.WorkloadRef, m *member) {
 	}
 }
 
-func (f fanOutTally) with(r *restart, isOfGroup bool) fanOutTally {
+func (f fanOutTally) with(r *restart, of *fanOut) fanOutTally {
+	isOfGroup := IsGroup(of.id.Config)
 	f.Members++
 	switch {
 	case r.standing == Unwell: // proves nothing
@@ -102,7 +103,11 @@ func (f fanOutTally) with(r *restart, isOfGroup bool) fanOutTally {
 	if r.phase <= called {
 		f.Waiting++
 	}
-	if r.phase <= called && (r.reason() == SlowStart || r.reason() == Limit) {
+	waitsForOthers := r.reason() == SlowStart || r.reason() == Limit
+	if isOfGroup {
+		waitsForOthers = r.reason() == SlowStart && r.line == &of.lines[r.standing]
+	}
+	if r.phase <= called && waitsForOthers {
 		f.InTurn[r.standing]++
 	}
 	return f
