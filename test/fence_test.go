@@ -137,9 +137,44 @@ func TestTheFenceLetsTheEngineChangeNoTemplateOfAReplicaSet(t *testing.T) {
 	}
 	_, err = thief.AppsV1().Deployments(home).Create(t.Context(), evil, metav1.CreateOptions{})
 	s.requireFenced("creates a Deployment that runs pods", "no Deployment but its probe", err)
-	status := `{"metadata":{"annotations":{"com.xing.deployment-restart":"enabled"}}}`
-	_, err = thief.AppsV1().Deployments(s.namespace).Patch(t.Context(), app.name, types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status")
-	s.requireFenced("opts in with the status", "no annotation but the revision", err)
+	for _, p := range []fencedPatch{
+		{"opts in with the status", `{"metadata":{"annotations":{"com.xing.deployment-restart":"enabled"}}}`, "nothing of the metadata but the revision"},
+		{"gives a Deployment away with the status", `{"metadata":{"ownerReferences":[` + nobody + `]}}`, "nothing of the metadata but the revision"},
+		{"adds a finalizer with the status", `{"metadata":{"finalizers":["example.com/stay"]}}`, "nothing of the metadata but the revision"},
+		{"reports a revision", `{"metadata":{"annotations":{"deployment.kubernetes.io/revision":"1"}},"status":{"observedGeneration":1}}`, ""},
+	} {
+		_, err = thief.AppsV1().Deployments(s.namespace).Patch(t.Context(), app.name, types.MergePatchType, []byte(p.patch), metav1.PatchOptions{}, "status")
+		s.requireFenced(p.name, p.denial, err)
+	}
+}
+
+// nobody is a reference to an owner that does not exist: the garbage collector removes what only that owns.
+const nobody = `{"apiVersion":"v1","kind":"ConfigMap","name":"none","uid":"00000000-0000-0000-0000-000000000001"}`
+
+// The permissions for the upgrade are to patch ReplicaSets and ControllerRevisions.
+func TestTheFenceLetsAnAccountWithoutTheEngineOnlyRemoveAnnotationsOfReplicaSets(t *testing.T) {
+	s := newSceneApart(t)
+	app := s.run("app", podOf())
+	sets, err := s.client.AppsV1().ReplicaSets(s.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=" + app.name})
+	s.must(err)
+	rs := sets.Items[0].Name
+	patch := func(client kubernetes.Interface, body string) error {
+		_, err := client.AppsV1().ReplicaSets(s.namespace).Patch(t.Context(), rs, types.MergePatchType, []byte(body), metav1.PatchOptions{})
+		return err
+	}
+	const record = "com.xing.deployment-restart.applied-config-checksums"
+	s.must(patch(s.client, `{"metadata":{"annotations":{"`+record+`":"{}"}}}`))
+	thief := s.stolenToken()
+	s.awaitFence(func(_ context.Context, body string) error { return patch(thief, body) })
+	for _, p := range []fencedPatch{
+		{"scales a ReplicaSet", `{"spec":{"replicas":0}}`, "nothing of a ReplicaSet but annotations"},
+		{"gives a ReplicaSet away", `{"metadata":{"ownerReferences":[` + nobody + `]}}`, "nothing of a ReplicaSet but annotations"},
+		{"orphans a ReplicaSet", `{"metadata":{"ownerReferences":null}}`, "nothing of a ReplicaSet but annotations"},
+		{"changes an annotation", `{"metadata":{"annotations":{"` + record + `":"{1}"}}}`, "nothing of a ReplicaSet but annotations"},
+		{"removes an annotation", `{"metadata":{"annotations":{"` + record + `":null}}}`, ""},
+	} {
+		s.requireFenced(p.name, p.denial, patch(thief, p.patch))
+	}
 }
 
 // requireFenced reports an error unless the answer to a write is the denial, or there is no denial
