@@ -118,7 +118,6 @@ const maxSubjects = 3
 
 func standingOfChanges(ref catalog.WorkloadRef, changes map[fmt.Stringer]*pendingChange) standing {
 	s := standing{ref: ref, state: status.Pending}
-	named := 0
 	for _, change := range changes {
 		if s.since.IsZero() || change.Since.Before(s.since) {
 			s.since = change.Since
@@ -126,12 +125,23 @@ func standingOfChanges(ref catalog.WorkloadRef, changes map[fmt.Stringer]*pendin
 		if s.until.IsZero() || change.Due.Before(s.until) {
 			s.until = change.Due
 		}
-		if _, isConfig := change.Subject.(catalog.ConfigRef); isConfig && named < maxSubjects {
-			s.subjects[named] = change.Subject
-			named++
+		if config, isConfig := change.Subject.(catalog.ConfigRef); isConfig {
+			s.addSubject(config)
 		}
 	}
 	return s
+}
+
+// addSubject adds a config that changed if it is one of the first in their order, so that the same ones are named each
+// time.
+func (s *standing) addSubject(config catalog.ConfigRef) {
+	for i, known := range s.subjects {
+		if known == nil || compareConfigs(config, known.(catalog.ConfigRef)) < 0 {
+			copy(s.subjects[i+1:], s.subjects[i:])
+			s.subjects[i] = config
+			return
+		}
+	}
 }
 
 func standingOfBacklog(ref catalog.WorkloadRef, w *backlog) standing {

@@ -99,6 +99,20 @@ func TestTheOverviewShowsAHaltWithWhatResumesIt(t *testing.T) {
 	}
 }
 
+func TestTheOverviewStaysTheSameWhileNothingHappens(t *testing.T) {
+	w := gradual(t, "a/web")
+	now := time.Now()
+	for i := range 3 * maxSubjects {
+		config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: fmt.Sprint("c-", i)}
+		w.controller.changes.Observe(deploymentNamed("a/web"), config, now, time.Hour)
+	}
+	for range 100 {
+		if shown := w.controller.Overview("", now).Pending.Items[0].For; shown != "configmap/a/c-0, configmap/a/c-1, configmap/a/c-2" {
+			t.Fatalf("it shows %q", shown)
+		}
+	}
+}
+
 func TestTheOverviewOfANamespaceIsAboutNoOther(t *testing.T) {
 	w := gradual(t, "a/one", "a/two")
 	w.edited("b/c", "1")
