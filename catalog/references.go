@@ -136,10 +136,10 @@ type mentions struct {
 	count     int
 }
 
-// add adds a reference. The API still accepts a reference without a name, which add
-// ignores.
+// add adds a reference. The API accepts any text as the name of a config, and none: add ignores what no config can have
+// as its name. One with a slash would be taken for a config of another namespace.
 func (m *mentions) add(kind ConfigKind, name string, reference Reference) {
-	if name == "" {
+	if !isPossibleName(name) {
 		return
 	}
 	if m.count += max(1, len(reference.Keys.Names)); m.count > MaxReferences {

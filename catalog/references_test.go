@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,6 +56,13 @@ func TestReferencesListsEveryWayToReadAConfig(t *testing.T) {
 			want: []Reference{{
 				Config: secretRef("tls"), Keys: Selection{Names: []string{"key"}, DataOnly: true}, Container: "app", Channel: Environment,
 			}},
+		},
+		"names that no config can have": {
+			spec: spec(corev1.Container{Name: "app", VolumeMounts: []corev1.VolumeMount{mount}, EnvFrom: []corev1.EnvFromSource{
+				{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: named("other/web")}},
+				{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: named(strings.Repeat("s", longestName+1))}},
+				{SecretRef: &corev1.SecretEnvSource{}},
+			}}, volumeOf("other/web", false)),
 		},
 		"an environment variable from a field of the pod": {
 			spec: spec(corev1.Container{Name: "app", Env: []corev1.EnvVar{{Name: "X", ValueFrom: &corev1.EnvVarSource{
