@@ -50,6 +50,8 @@ func waitedForBy(answer *gate.Answer) waitedFor {
 	switch {
 	case answer.Reason == gate.SlowStart:
 		return waitedFor{config: answer.FanOut.Config}
+	case answer.Halt != nil && answer.Halt.Config.Kind == 0: // the further halts of a namespace
+		return waitedFor{text: describeWait(*answer)}
 	case answer.Halt != nil:
 		return waitedFor{config: answer.Halt.Config}
 	}

@@ -99,6 +99,23 @@ func TestTheOverviewShowsAHaltWithWhatResumesIt(t *testing.T) {
 	}
 }
 
+func TestWhatWaitsInANamespaceWithTooManyHaltsNamesNoConfig(t *testing.T) {
+	w := gradual(t, "a/web")
+	for i := range 16 {
+		config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: fmt.Sprint("broken-", i)}
+		w.controller.gate.ledger.Fail(&gate.Failure{Workload: deploymentNamed("a/other"), Config: config, Content: "bad"}, fmt.Sprint(i), time.Now())
+	}
+	w.edited("a/c", "2")
+	settle(w)
+	const want = "too many configs of namespace a have broken workloads"
+	if held := w.overview().Held; held.Total != 1 || held.Items[0].Reason != string(gate.Halted) || held.Items[0].On != "" || held.Items[0].Text != want {
+		t.Errorf("held: %+v", held)
+	}
+	if answer := w.controller.ExplainWorkload("deployment/a/web", time.Now()).Gate; answer.On != "" || answer.Why != want {
+		t.Errorf("the gate answers %+v", answer)
+	}
+}
+
 func TestTheOverviewStaysTheSameWhileNothingHappens(t *testing.T) {
 	w := gradual(t, "a/web")
 	now := time.Now()

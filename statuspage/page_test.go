@@ -165,6 +165,15 @@ func TestTheOverviewHasASectionForEverythingThatIsUnderWay(t *testing.T) {
 	}
 }
 
+func TestAHaltOfNoSingleConfigIsShownAsText(t *testing.T) {
+	entry := status.Entry{Workload: "deployment/a/web", State: status.Held, Reason: "halt", Text: "too many configs", Since: time.Now()}
+	overview := status.Overview{Leads: true, Held: status.List[status.Entry]{Total: 1, Items: []status.Entry{entry}}}
+	page := get((&cluster{overview: overview}).handler(), "/").Body.String()
+	if !strings.Contains(page, "too many configs") || strings.Contains(page, "/config/") {
+		t.Errorf("the page is %s", page)
+	}
+}
+
 func TestAHaltSaysHowManyOthersWait(t *testing.T) {
 	for held, want := range map[int]string{0: " ago. Revert", 1: " ago, so 1 other waits. Revert", 2: " ago, so 2 others wait. Revert"} {
 		halt := status.Halt{Config: "configmap/a/c", Failed: []string{"deployment/a/web"}, Held: held, Since: time.Now().Add(-time.Minute)}
