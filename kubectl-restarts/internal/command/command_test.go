@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -282,6 +283,18 @@ func TestAnAnnotationThatNamesAKeyOfASecretDoesNotShowIt(t *testing.T) {
 		code, stdout, stderr := s.run(t.Context(), "explain", "deploy/web", "-o", format)
 		if code != 0 || strings.Contains(stdout+stderr, "swordfish") || !strings.Contains(stdout, "those that only and ignore leave") {
 			t.Errorf("%q: %d, %s%s", format, code, stdout, stderr)
+		}
+	}
+}
+
+// The API accepts any text as the name of a config in a pod template.
+func TestAConfigWhoseNameCannotBePartOfAPathIsMissing(t *testing.T) {
+	s := newServer(t)
+	for _, name := range []string{"a%b", ".."} {
+		s.objects[webPath] = strings.Replace(deployment(enabled), `"name":"settings"`, fmt.Sprintf(`"name":%q`, name), 1)
+		code, stdout, stderr := s.run(t.Context(), "explain", "deploy/web", "--leader=false")
+		if code != 0 || !regexp.MustCompile(`configmap/`+regexp.QuoteMeta(name)+` .* missing`).MatchString(stdout) {
+			t.Errorf("%q: %d, %s%s", name, code, stdout, stderr)
 		}
 	}
 }

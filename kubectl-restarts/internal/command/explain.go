@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
@@ -115,9 +116,12 @@ func (s *session) askLeader(ctx context.Context, ref catalog.WorkloadRef, flags 
 	return &explain.FromLeader{Name: name, Workload: answer}, nil
 }
 
-// readConfigs reads the configs that the workload reads, of Secrets only the metadata.
+// readConfigs reads the configs that the workload reads, of Secrets only the metadata. Those are missing whose names
+// cannot be part of a path.
 func (s *session) readConfigs(ctx context.Context, from *cluster.Cluster, in *explain.Input) error {
-	refs := slices.DeleteFunc(in.Workload.Configs(), func(ref catalog.ConfigRef) bool { return ref.Kind.IsPerPod() })
+	refs := slices.DeleteFunc(in.Workload.Configs(), func(ref catalog.ConfigRef) bool {
+		return ref.Kind.IsPerPod() || len(rest.IsValidPathSegmentName(ref.Source().Name)) > 0
+	})
 	if len(refs) > maxConfigs {
 		s.note(fmt.Sprintf("%s reads %d configs; only the first %d are compared", facts.WorkloadName(in.Workload.Ref), len(refs), maxConfigs))
 		in.Unreadable, refs = refs[maxConfigs:], refs[:maxConfigs]

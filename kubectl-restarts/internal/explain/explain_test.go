@@ -3,6 +3,7 @@ package explain_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -252,5 +253,42 @@ Events:       60s ago  Restarting  two\u000alines (2 times)
 		if !strings.Contains(string(encoded), want) {
 			t.Errorf("the JSON lacks %s:\n%s", want, encoded)
 		}
+	}
+}
+
+// The API accepts any text as the name of the ConfigMap of a volume, and as the key of an item.
+func TestTheTableOfConfigsIsSafeForATerminalWhateverAPodTemplateSays(t *testing.T) {
+	for _, name := range []string{"a\u009b2Jb", "a\u202eb", "a\bb", "a\tall\tfiles\tno\tas recorded"} {
+		report := explain.Explain(input(func(in *explain.Input) {
+			ref := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: name}
+			in.Workload.References = append(in.Workload.References, catalog.Reference{Config: ref, Channel: catalog.Volume})
+		}))
+		var out strings.Builder
+		if err := report.Print(&out); err != nil {
+			t.Fatal(err)
+		}
+		if strings.ContainsAny(out.String(), "\u009b\u202e\b\t") || strings.Count(out.String(), "as recorded") > 1 {
+			t.Errorf("%q is printed as it is: %q", name, out.String())
+		}
+	}
+}
+
+func TestTheTableOfConfigsIsNotMuchLargerThanItsPodTemplate(t *testing.T) {
+	report := explain.Explain(input(func(in *explain.Input) {
+		for i := range 2000 {
+			ref := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: fmt.Sprintf("c%04d", i)}
+			keys := catalog.Selection{Names: []string{"k"}}
+			if i == 0 {
+				keys.Names[0] = strings.Repeat("k", 100_000)
+			}
+			in.Workload.References = append(in.Workload.References, catalog.Reference{Config: ref, Keys: keys, Channel: catalog.Volume})
+		}
+	}))
+	var out strings.Builder
+	if err := report.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	if out.Len() > 1<<20 || !strings.Contains(out.String(), "and 1701 further configs\n") {
+		t.Errorf("%d bytes are printed", out.Len())
 	}
 }

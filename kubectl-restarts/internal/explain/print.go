@@ -54,6 +54,9 @@ func (r *Report) Print(w io.Writer) error {
 		if err := printers.NewTablePrinter(printers.PrintOptions{}).PrintObj(r.table(), w); err != nil {
 			return err
 		}
+		if more := len(r.Configs) - maxRows; more > 0 {
+			fmt.Fprintf(w, "and %s\n", text.Count(more, "further config"))
+		}
 	}
 	fmt.Fprintln(w)
 	var events []string
@@ -91,15 +94,19 @@ func ago(timestamp string, now time.Time) string {
 	return fmt.Sprintf("%s (%s ago)", at.UTC().Format(time.RFC3339), facts.Age(now.Sub(at)))
 }
 
+// maxRows is how many configs are printed.
+const maxRows = 300
+
+// table shows what a pod template says, in which anything may be the name of a config or a key.
 func (r *Report) table() *metav1.Table {
 	table := &metav1.Table{}
 	for _, name := range []string{"Config", "Keys", "Read as", "Optional", "Content"} {
 		table.ColumnDefinitions = append(table.ColumnDefinitions, metav1.TableColumnDefinition{Name: name, Type: "string"})
 	}
-	for i := range r.Configs {
+	for i := range r.Configs[:min(len(r.Configs), maxRows)] {
 		c := &r.Configs[i]
 		optional := map[bool]string{true: "yes", false: "no"}[c.Optional]
-		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{c.Config, text.Safe(c.Keys), c.ReadAs, optional, c.Content}})
+		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{text.Cell(c.Config), text.Cell(c.Keys), c.ReadAs, optional, c.Content}})
 	}
 	return table
 }

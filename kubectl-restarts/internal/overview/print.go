@@ -69,20 +69,15 @@ func newTable(options printers.PrintOptions, names ...string) *metav1.Table {
 	return table
 }
 
-// longestCell is how many characters a cell shows, unless it is the last one: more than any name in Kubernetes has. The
-// printer makes the column in all rows as wide as in the widest.
-const longestCell = 600
-
 func addRow(table *metav1.Table, options printers.PrintOptions, namespace string, cells ...any) {
 	if options.WithNamespace {
 		cells = append([]any{namespace}, cells...)
 	}
 	for i, cell := range cells {
 		if s, isText := cell.(string); isText {
-			if i < len(cells)-1 {
-				s = text.Short(s, longestCell)
+			if cells[i] = text.Safe(s); i < len(cells)-1 {
+				cells[i] = text.Cell(s)
 			}
-			cells[i] = text.Safe(s)
 		}
 	}
 	table.Rows = append(table.Rows, metav1.TableRow{Cells: cells})

@@ -59,6 +59,13 @@ func List(parts []string, limit int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(parts[:limit], ", "), len(parts)-limit)
 }
 
+// longestCell is how many characters a cell shows: more than any name in Kubernetes has.
+const longestCell = 600
+
+// Cell returns a text for a cell of a table that is not the last one of its row: safe, and not very long. The printer
+// makes the column in all rows as wide as in the widest.
+func Cell(s string) string { return Safe(Short(s, longestCell)) }
+
 // Short returns the first characters of a text that has more.
 func Short(s string, limit int) string {
 	runes := []rune(s)
