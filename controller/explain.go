@@ -115,8 +115,13 @@ func byHand(w *catalog.Workload) string {
 	return strings.TrimPrefix(describeHold(w), ". ")
 }
 
-// maxKeys is how many keys of a ConfigMap are named.
-const maxKeys = 20
+const (
+	// maxKeys is how many keys of a ConfigMap are named.
+	maxKeys = 20
+	// longestKey is how many bytes of the name of a key are shown. The API allows no longer ones in a ConfigMap, but any
+	// text in a pod template.
+	longestKey = 253
+)
 
 // readsOf returns the configs that the containers of a workload read.
 func readsOf(view *catalog.View) status.List[status.Seen] {
@@ -161,7 +166,9 @@ func seenOf(view *catalog.View, config catalog.ConfigRef) status.Seen {
 	keys = slices.Compact(keys)
 	seen.KeyCount = len(keys)
 	if !config.Kind.IsSecret() {
-		seen.Keys = keys[:min(len(keys), maxKeys)]
+		for _, key := range keys[:min(len(keys), maxKeys)] {
+			seen.Keys = append(seen.Keys, brief.Within(longestKey, key))
+		}
 	}
 	return seen
 }

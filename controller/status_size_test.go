@@ -37,6 +37,11 @@ func statusOfMany(t testing.TB, count int) http.Handler {
 		}}}, since)
 	}
 	w.edited("a/c", "2")
+	return pageOf(c)
+}
+
+// pageOf returns the status page of a controller.
+func pageOf(c *Controller) http.Handler {
 	return statuspage.New(statuspage.Source{
 		Leads:    c.Leads,
 		Overview: func(namespace string) *status.Overview { return c.Overview(namespace, time.Now()) },
@@ -70,6 +75,39 @@ func loadPage(t testing.TB, page http.Handler, path string) (size int) {
 		t.Fatalf("%s: %d", path, answer.code)
 	}
 	return answer.size
+}
+
+// The API accepts any text as the name of a config or a key.
+func TestThePageOfAWorkloadIsSmallWhateverItsPodTemplateSays(t *testing.T) {
+	for name, volume := range map[string]func(i int) *corev1.ConfigMapVolumeSource{
+		"names of configs": func(i int) *corev1.ConfigMapVolumeSource {
+			return &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: strings.Repeat("<", 100_000) + fmt.Sprint(i)}}
+		},
+		"names of keys": func(i int) *corev1.ConfigMapVolumeSource {
+			return &corev1.ConfigMapVolumeSource{
+				LocalObjectReference: corev1.LocalObjectReference{Name: fmt.Sprint("c-", i)},
+				Items:                []corev1.KeyToPath{{Key: strings.Repeat("<", 100_000), Path: "file"}},
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := gradual(t)
+			d := w.deployment("a/web", "c")
+			template := &d.Spec.Template.Spec
+			for i := range 10 {
+				v := corev1.Volume{Name: fmt.Sprint("v", i), VolumeSource: corev1.VolumeSource{ConfigMap: volume(i)}}
+				template.Volumes = append(template.Volumes, v)
+				template.Containers[0].VolumeMounts = append(template.Containers[0].VolumeMounts, corev1.VolumeMount{Name: v.Name, MountPath: "/" + v.Name})
+			}
+			w.show("deployments", d)
+			page := pageOf(w.controller)
+			for _, path := range []string{"/workload/deployment/a/web", "/workload/deployment/a/web/status.json"} {
+				if size := loadPage(t, page, path); size > 128<<10 {
+					t.Errorf("%s: %d KiB", path, size>>10)
+				}
+			}
+		})
+	}
 }
 
 func TestAPageOfTenThousandWorkloadsTakesLittleMemory(t *testing.T) {
