@@ -59,11 +59,30 @@ function catchUp() {
 
 document.addEventListener('selectionchange', catchUp);
 
-const events = new EventSource(document.body.dataset.events);
-events.addEventListener('change', () => {
-  isOutdated = true;
-  catchUp();
-});
-events.addEventListener('error', () => {
-  say(events.readyState === EventSource.CLOSED ? 'not live: reload the page' : 'connection lost', true);
-});
+let events;
+
+function openStream() {
+  const opened = new EventSource(document.body.dataset.events);
+  opened.addEventListener('change', () => {
+    isOutdated = true;
+    catchUp();
+  });
+  opened.addEventListener('error', () => {
+    say(opened.readyState === EventSource.CLOSED ? 'not live: reload the page' : 'connection lost', true);
+  });
+  return opened;
+}
+
+// A browser has few connections to a server, and each stream takes one. So hidden pages have none, and catch up when
+// they are visible again: a stream begins with a change.
+function follow() {
+  if (document.hidden) {
+    events?.close();
+    events = undefined;
+  } else {
+    events ??= openStream();
+  }
+}
+
+document.addEventListener('visibilitychange', follow);
+follow();

@@ -166,6 +166,34 @@ func TestAChangeIsShownWithoutALoss(t *testing.T) {
 	b.awaitText("#live", "connection lost")
 }
 
+func TestAHiddenPageTakesNoConnectionAndCatchesUpWhenItIsVisible(t *testing.T) {
+	t.Parallel()
+	s, b := serve(t, busy()), openTab(t)
+	b.visit(s.URL)
+	b.awaitText("#live", "live")
+	hide := func(isHidden bool) {
+		b.Helper()
+		b.run(fmt.Sprintf(`Object.defineProperty(document, "hidden", {value: %t, configurable: true}); document.dispatchEvent(new Event("visibilitychange"))`, isHidden))
+		b.eventually("only a visible page has a stream", func() error {
+			if open := s.streams.Load(); (open == 0) != isHidden {
+				return fmt.Errorf("%d streams are open", open)
+			}
+			return nil
+		})
+	}
+	for range 2 {
+		hide(true)
+	}
+	s.show(embellished(t, busy(), "-2"))
+	for range 2 {
+		hide(false)
+	}
+	b.awaitText("#halts h3", "secret/billing/database-2")
+	if open := s.streams.Load(); open != 1 {
+		t.Errorf("%d streams are open", open)
+	}
+}
+
 func TestTheKeyboardKeepsItsPlaceWhenThePageChanges(t *testing.T) {
 	t.Parallel()
 	c := busy()

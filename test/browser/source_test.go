@@ -3,10 +3,12 @@ package browser
 import (
 	"encoding/json"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,6 +27,8 @@ type content struct {
 type server struct {
 	*httptest.Server
 
+	streams atomic.Int32 // that are open
+
 	mu      sync.Mutex
 	content content
 }
@@ -41,12 +45,19 @@ var paths = []string{overviewPath, workloadPath, configPath}
 func serve(t *testing.T, c content) *server {
 	t.Helper()
 	s := &server{content: c}
-	s.Server = httptest.NewServer(statuspage.New(statuspage.Source{
+	page := statuspage.New(statuspage.Source{
 		Leads:    func() bool { return s.shown().Overview.Leads },
 		Overview: func(string) *status.Overview { return s.shown().Overview },
 		Workload: func(string) *status.Workload { return s.shown().Workload },
 		Config:   func(string) *status.Config { return s.shown().Config },
-	}, slog.New(slog.DiscardHandler)))
+	}, slog.New(slog.DiscardHandler))
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Accept") == "text/event-stream" {
+			s.streams.Add(1)
+			defer s.streams.Add(-1)
+		}
+		page.ServeHTTP(w, r)
+	}))
 	t.Cleanup(s.end)
 	return s
 }
