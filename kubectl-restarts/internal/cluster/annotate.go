@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -50,12 +51,27 @@ func (c *Cluster) Annotate(ctx context.Context, target Target, annotation string
 	if err != nil {
 		return fmt.Errorf("encode the patch: %w", err)
 	}
+	return c.patch(ctx, target, types.MergePatchType, patch, dryRun)
+}
+
+// RemoveAnnotation removes an annotation of an object. The error is that the object is invalid if the annotation has
+// another value than this one, or is not there.
+func (c *Cluster) RemoveAnnotation(ctx context.Context, target Target, annotation, value string, dryRun bool) error {
+	path := "/metadata/annotations/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(annotation)
+	patch, err := json.Marshal([]map[string]string{{"op": "test", "path": path, "value": value}, {"op": "remove", "path": path}})
+	if err != nil {
+		return fmt.Errorf("encode the patch: %w", err)
+	}
+	return c.patch(ctx, target, types.JSONPatchType, patch, dryRun)
+}
+
+func (c *Cluster) patch(ctx context.Context, target Target, patchType types.PatchType, patch []byte, dryRun bool) error {
 	options := metav1.PatchOptions{FieldManager: fieldManager}
 	if dryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
 	client, path := c.endpointOf(target.Resource)
-	request := client.Patch(types.MergePatchType).Namespace(target.Namespace).Resource(path).Name(target.Name).
+	request := client.Patch(patchType).Namespace(target.Namespace).Resource(path).Name(target.Name).
 		SpecificallyVersionedParams(&options, metav1.ParameterCodec, metav1.SchemeGroupVersion).Body(patch)
 	if !isCustom(target.Resource) {
 		request.SetHeader("Accept", metadataOnly)

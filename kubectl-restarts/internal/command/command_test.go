@@ -33,6 +33,8 @@ type server struct {
 	denied  string // the path that the caller may not use
 	// conflict is the path of an object that changes before each write; a write that names a version fails.
 	conflict string
+	// replaced is the path of an object whose annotations change before each write; a write that tests one fails.
+	replaced string
 	served   int            // how many lists of Deployments
 	reads    map[string]int // of objects, by path
 	onList   func(served int)
@@ -61,6 +63,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == s.conflict && strings.Contains(string(body), `"resourceVersion":"`) {
 			w.WriteHeader(http.StatusConflict)
 			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","code":409,"message":"the object has been modified"}`)
+			return
+		}
+		if r.URL.Path == s.replaced && strings.Contains(string(body), `"op":"test"`) {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422,"message":"the server rejected our request due to an error in our request"}`)
 			return
 		}
 		s.writes = append(s.writes, r.URL.String()+" "+string(body))
@@ -233,6 +240,23 @@ func TestAHoldIsWrittenOnceAndChecked(t *testing.T) {
 	s.objects[webPath] = deployment(`{}`)
 	if _, _, stderr := s.run(t.Context(), "hold", "deploy/web", "another"); !strings.Contains(stderr, "is not enabled") {
 		t.Errorf("nothing says that the workload is not enabled: %s", stderr)
+	}
+}
+
+func TestOnlyTheHoldIsRemovedThatWasFound(t *testing.T) {
+	s := newServer(t)
+	s.objects[webPath] = deployment(held)
+	if code, stdout, stderr := s.run(t.Context(), "unhold", "deploy/web", "--dry-run=client"); code != 0 || len(s.writes) > 0 || !strings.HasPrefix(stdout, "deployment/web not held any more (client dry run)\n") {
+		t.Errorf("%d, %s%s, %v", code, stdout, stderr, s.writes)
+	}
+	const path = `"path":"/metadata/annotations/com.xing.deployment-restart.hold"`
+	want := []string{webPath + `?fieldManager=kubectl-restarts [{"op":"test",` + path + `,"value":"migration"},{"op":"remove",` + path + `}]`}
+	if code, stdout, stderr := s.run(t.Context(), "unhold", "deploy/web"); code != 0 || fmt.Sprint(s.writes) != fmt.Sprint(want) {
+		t.Errorf("%d, %s%s, the writes are\n%v, want\n%v", code, stdout, stderr, s.writes, want)
+	}
+	s.replaced = webPath
+	if code, stdout, stderr := s.run(t.Context(), "unhold", "deploy/web"); code != 1 || stdout != "" || !strings.Contains(stderr, "the hold of deployment/web (migration) has just changed; look at it and try again") {
+		t.Errorf("%d, %s%s", code, stdout, stderr)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kubernetes-deployment-restart-controller/catalog"
 )
@@ -83,7 +84,7 @@ func (w *writer) unhold(ctx context.Context, argument string) error {
 	if !isHeld {
 		return fmt.Errorf("%s is not held", o.name)
 	}
-	if err := w.write(ctx, o, catalog.HoldAnnotation, nil, true); err != nil {
+	if err := w.removeHold(ctx, o, former); err != nil {
 		return err
 	}
 	next := "Restarts that are due for it begin now, by the usual rules. The reason was: " + former
@@ -92,4 +93,17 @@ func (w *writer) unhold(ctx context.Context, argument string) error {
 	}
 	w.done(o, "not held any more", next)
 	return nil
+}
+
+// removeHold removes the hold that was found. Somebody may have replaced it since, for a reason that the caller has not
+// seen.
+func (w *writer) removeHold(ctx context.Context, o *object, reason string) error {
+	if w.dryRun == "client" {
+		return nil
+	}
+	err := w.cluster.RemoveAnnotation(ctx, o.Target, catalog.HoldAnnotation, reason, w.dryRun == "server")
+	if apierrors.IsInvalid(err) {
+		return fmt.Errorf("the hold of %s (%s) has just changed; look at it and try again: %w", o.name, reason, err)
+	}
+	return explained(err, "you need permission to patch it")
 }
