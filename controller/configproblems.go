@@ -50,10 +50,10 @@ func (r *fanOutReports) noteUnseenProblem(ref catalog.ConfigRef) (isReported boo
 	return true
 }
 
+// reportProblem logs no more than there is an Event about: anybody who may annotate a config can do that often.
 func (r *fanOutReports) reportProblem(ref catalog.ConfigRef, problem string) {
-	if problem != "" {
+	if problem != "" && r.note(ref, corev1.EventTypeWarning, reasonInvalid, problem) {
 		r.log.Warn("cannot use an annotation of a config", "config", ref, "problem", problem)
-		r.note(ref, corev1.EventTypeWarning, reasonInvalid, problem)
 	}
 }
 

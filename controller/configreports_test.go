@@ -82,8 +82,8 @@ func TestTheEventsOnTheConfigsOfANamespaceLeaveThoseOfOthersTheirTurn(t *testing
 		reports.note(inNamespace("hostile", i), corev1.EventTypeWarning, reasonNotDelivered, "failed")
 	}
 	reports.note(inNamespace("other", 1), corev1.EventTypeWarning, reasonNotDelivered, "failed")
-	if dropped := strings.Count(log.String(), "dropping one"); dropped != 9*maxReportsOf || len(reports.waiting) != maxReportsOf+1 {
-		t.Errorf("%d Events wait, and the log reports %d that were dropped", len(reports.waiting), dropped)
+	if dropped := strings.Count(log.String(), "dropping some"); dropped != 1 || len(reports.waiting) != maxReportsOf+1 {
+		t.Errorf("%d Events wait, and the log reports %d times that others were dropped", len(reports.waiting), dropped)
 	}
 	taken := make(map[string]int)
 	for _, e := range reports.take() {
@@ -96,6 +96,26 @@ func TestTheEventsOnTheConfigsOfANamespaceLeaveThoseOfOthersTheirTurn(t *testing
 	}
 	if len(reports.of) > 0 {
 		t.Errorf("nothing waits, but the counts are %v", reports.of)
+	}
+}
+
+// Anybody who may annotate a config can do that often.
+func TestWrongAnnotationsOfAConfigAreLoggedNoMoreOftenThanThereAreEvents(t *testing.T) {
+	w := gradual(t)
+	log := w.log()
+	for i := range 10 * maxReportsOf {
+		w.annotate("a/c", catalog.WindowAnnotation, fmt.Sprint("wrong ", i))
+		w.show("configmaps", w.configMaps["a/c"])
+	}
+	logged, waiting := strings.Count(log.String(), "cannot use an annotation"), len(w.controller.reports.waiting)
+	if logged != maxReportsOf || waiting != maxReportsOf || strings.Count(log.String(), "dropping") != 1 {
+		t.Errorf("%d lines are logged, and %d Events wait:\n%.2000s", logged, waiting, log)
+	}
+	w.controller.reports.take()
+	w.annotate("a/c", catalog.WindowAnnotation, "wrong")
+	w.show("configmaps", w.configMaps["a/c"])
+	if again := strings.Count(log.String(), "cannot use an annotation"); again != logged+1 {
+		t.Errorf("%d lines are logged after some Events were created", again)
 	}
 }
 

@@ -39,6 +39,8 @@ type fanOutReports struct {
 	mu      sync.Mutex
 	waiting []configEvent
 	of      map[string]int // how many wait, by namespace
+	// dropped has the namespaces of Events that were dropped since the last look.
+	dropped map[string]struct{}
 	// problems are checksums of the problems that this leader has reported, up to maxReports.
 	problems map[catalog.ConfigRef]uint64
 
@@ -59,24 +61,30 @@ type reportedProgress struct {
 
 func newFanOutReports(g *gatekeeper, configs configEvents, q *quarantine.Set, log *slog.Logger) *fanOutReports {
 	return &fanOutReports{
-		gate: g, configs: configs, quarantine: q, log: log, of: make(map[string]int), reported: make(map[gate.FanOut]reportedProgress),
+		gate: g, configs: configs, quarantine: q, log: log,
+		of: make(map[string]int), dropped: make(map[string]struct{}), reported: make(map[gate.FanOut]reportedProgress),
 	}
 }
 
 // note creates an Event on a config soon, if it is one: what stands for the further halts of a namespace is none. The
-// owner of a config that is shared with other namespaces hears nothing of the workloads there.
-func (r *fanOutReports) note(config catalog.ConfigRef, eventType, reason, message string) {
+// owner of a config that is shared with other namespaces hears nothing of the workloads there. It returns false if too
+// many wait, which is logged once at each look: whoever causes Events can do that often.
+func (r *fanOutReports) note(config catalog.ConfigRef, eventType, reason, message string) (isNoted bool) {
 	if config.Kind == 0 || config.IsShared() {
-		return
+		return true
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.hasRoom(config.Namespace) {
-		r.log.Warn("too many Events on configs wait, dropping one", "config", config, "reason", reason, "message", message)
-		return
+	if r.hasRoom(config.Namespace) {
+		r.of[config.Namespace]++
+		r.waiting = append(r.waiting, configEvent{config, eventType, reason, message})
+		return true
 	}
-	r.of[config.Namespace]++
-	r.waiting = append(r.waiting, configEvent{config, eventType, reason, message})
+	if _, isLogged := r.dropped[config.Namespace]; !isLogged {
+		r.dropped[config.Namespace] = struct{}{}
+		r.log.Warn("too many Events on configs wait, dropping some", "config", config, "reason", reason, "message", message)
+	}
+	return false
 }
 
 // hasRoom reports whether another Event on a config of a namespace may wait. It must be called with the lock held.
@@ -88,6 +96,7 @@ func (r *fanOutReports) hasRoom(namespace string) bool {
 func (r *fanOutReports) take() (due []configEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	clear(r.dropped)
 	taken := make(map[string]int)
 	var later []configEvent
 	for _, e := range r.waiting {
