@@ -20,7 +20,7 @@ type Method string
 const (
 	// ByTemplate sets a timestamp on the pod template, and the workload's own controller replaces the pods.
 	ByTemplate Method = ""
-	// ByEviction evicts one pod after the other.
+	// ByEviction evicts one pod after the other, or lets the workload's own controller do so; see [OwnRestart].
 	ByEviction Method = "evict"
 	// NoMethod means that the owner asks for a method that does not exist. Nothing restarts then, since
 	// the owner may not want the pod template to be written.
@@ -36,8 +36,12 @@ func (w *Workload) Method() Method {
 }
 
 // AwaitsRollout reports whether the workload's owner has yet to roll out its present pod template, so that an
-// evicted pod would come back from that template. It is false for workloads that do not restart by eviction.
+// evicted pod would come back from that template. It is false for workloads that do not restart by eviction. A workload
+// that restarts by its own controller waits only while that does nothing: it replaces each pod by one of the same template.
 func (w *Workload) AwaitsRollout() bool {
+	if w.RestartsItself() {
+		return w.Rollout.OwnRestart == ReplacesNothing
+	}
 	return w.TemplateHold != NoHold && (!w.Rollout.Observed || w.Rollout.Outdated > 0)
 }
 

@@ -136,7 +136,7 @@ func timestampWriter(meta *metav1.ObjectMeta) string {
 		if ownsTimestamp(entry) {
 			return unlessOurs(entry.Manager)
 		}
-		isOther := entry.Manager != FieldManager && entry.Subresource == ""
+		isOther := entry.Manager != FieldManager && entry.Manager != RestartAtManager && entry.Subresource == ""
 		if isOther && entry.Time != nil && (last.Time == nil || last.Time.Before(entry.Time)) {
 			last = *entry
 		}

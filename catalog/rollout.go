@@ -30,6 +30,8 @@ type Rollout struct {
 	Waits bool
 	// CannotCreate means that pods cannot be created, such as for lack of quota.
 	CannotCreate bool
+	// OwnRestart says whether its controller replaces pods without another pod template.
+	OwnRestart OwnRestart
 }
 
 // IsWhole reports whether the workload runs with all pods that it wants, all of them made from

@@ -127,6 +127,9 @@ type Workload struct {
 	// Evict is when the last restart began if it was one by eviction and may not be over, in seconds of Unix time by the clock
 	// of the API server; otherwise 0. See [Workload.EvictedAt].
 	Evict uint32
+	// RestartAt is when the spec asks the workload's own controller to replace its pods, in seconds of Unix time, 0 if it
+	// does not; see [OwnRestart].
+	RestartAt uint32
 	// Rollout is what the status says.
 	Rollout Rollout
 	// TooManyReferences means that the pod template has more than [MaxReferences]. The controller
@@ -226,6 +229,8 @@ type Parts struct {
 	Idle    bool
 	Hold    Hold
 	Rollout Rollout
+	// RestartAt is when the spec asks the workload's own controller to replace its pods, zero if it does not.
+	RestartAt time.Time
 	// Understood is what [OptInRules.Understand] adds.
 	Understood Understood
 }
@@ -262,6 +267,7 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 		Idle:            parts.Idle,
 		Hold:            parts.Hold,
 		Rollout:         parts.Rollout,
+		RestartAt:       clampedSeconds(parts.RestartAt),
 
 		TooManyReferences: !fit,
 	}

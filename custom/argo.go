@@ -3,16 +3,19 @@ package custom
 import (
 	"encoding/json"
 	"errors"
+	"slices"
+	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
 // argoRollout is the Rollout of Argo Rollouts: https://argo-rollouts.readthedocs.io/en/stable/features/specification/.
-// A changed template runs through the steps of its strategy, as any other change of the template does.
+// A changed template runs through the steps of its strategy, as any other change of the template does. A restart by
+// .spec.restartAt does not: the ReplicaSets replace the pods that Argo Rollouts evicts.
 var argoRollout = &preset{
 	resource: "rollouts", group: "argoproj.io", kind: "Rollout", version: "v1alpha1",
 	refuse: refuseWorkloadRef, read: readArgoRollout,
-	revisionLabel: "rollouts-pod-template-hash",
+	revisionLabel: "rollouts-pod-template-hash", podOwner: "replicasets",
 	revision: func(o *Object) string {
 		status := read[argoStatus](o.Status)
 		if !status.observes(o.Generation) {
@@ -28,6 +31,7 @@ type argoStatus struct {
 	StableRS        string            `json:"stableRS"`
 	Phase           string            `json:"phase"`
 	Abort           bool              `json:"abort"`
+	RestartedAt     json.RawMessage   `json:"restartedAt"`
 	PauseConditions []json.RawMessage `json:"pauseConditions"`
 	Conditions      []condition       `json:"conditions"`
 }
@@ -54,7 +58,23 @@ func readArgoRollout(o *Object, parts *catalog.Parts) {
 	r.Waits = len(status.PauseConditions) > 0
 	r.GaveUp = status.Abort || hasCondition(status.Conditions, "Progressing", "False")
 	r.CannotCreate = hasCondition(status.Conditions, "ReplicaFailure", "True")
-	if deadline := read[*int32](read[fields](o.Spec)["progressDeadlineSeconds"]); deadline != nil {
+	spec := read[fields](o.Spec)
+	if deadline := read[*int32](spec["progressDeadlineSeconds"]); deadline != nil {
 		r.Deadline = *deadline
 	}
+	parts.RestartAt = read[time.Time](spec["restartAt"])
+	r.OwnRestart = status.ownRestart(parts)
+}
+
+// ownRestart says how a restart by .spec.restartAt goes. Argo Rollouts replaces no pods while somebody has paused the
+// Rollout, or an analysis without a result has; the pauses between steps do not matter.
+func (s *argoStatus) ownRestart(parts *catalog.Parts) catalog.OwnRestart {
+	isInconclusive := func(pause json.RawMessage) bool { return read[condition](pause).Reason == "InconclusiveAnalysisRun" }
+	switch {
+	case parts.Hold == catalog.Paused, slices.ContainsFunc(s.PauseConditions, isInconclusive):
+		return catalog.ReplacesNothing
+	case !parts.RestartAt.IsZero() && read[time.Time](s.RestartedAt).Unix() == parts.RestartAt.Unix():
+		return catalog.HasReplacedPods
+	}
+	return catalog.ReplacesPods
 }

@@ -24,6 +24,9 @@ type preset struct {
 	revision func(*Object) string
 	// ownsPods means that the workload itself controls its pods.
 	ownsPods bool
+	// podOwner is the resource of the API group apps whose objects control the pods and are controlled by the workload, empty
+	// if that is not known.
+	podOwner string
 }
 
 var presets = []*preset{argoRollout, cloneSet, advancedStatefulSet, deploymentConfig}
@@ -58,6 +61,15 @@ func (k Kind) ObjectKind() string {
 func (k Kind) OwnsPods() bool {
 	preset := k.preset()
 	return preset != nil && preset.ownsPods
+}
+
+// PodOwner returns the resource of the API group apps whose objects are known to control the pods of a workload of the
+// kind, and to be controlled by it; empty if none is known.
+func (k Kind) PodOwner() string {
+	if preset := k.preset(); preset != nil {
+		return preset.podOwner
+	}
+	return ""
 }
 
 // RevisionLabel returns the label by which pods show the revision of the template that they were made from, empty if none is

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -24,27 +25,27 @@ func TestAPresetReadsTheStatusOfItsKind(t *testing.T) {
 	}{
 		{
 			"a Rollout that is promoted", rollouts, whole + `"observedGeneration": "2", "currentPodHash": "a", "stableRS": "a", "phase": "Healthy"`,
-			catalog.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true, Completed: true, Deadline: 120},
+			catalog.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true, Completed: true, Deadline: 120, OwnRestart: catalog.ReplacesPods},
 		},
 		{
 			"one whose last version runs on for a while", rollouts, `"replicas": 6, "updatedReplicas": 3, "availableReplicas": 3, "observedGeneration": "2", "currentPodHash": "a", "stableRS": "a", "phase": "Healthy"`,
-			catalog.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true, Completed: true, Deadline: 120},
+			catalog.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true, Completed: true, Deadline: 120, OwnRestart: catalog.ReplacesPods},
 		},
 		{
 			"one that has all its pods but not taken its last step", rollouts, whole + `"observedGeneration": "2", "currentPodHash": "b", "stableRS": "a", "phase": "Progressing"`,
-			catalog.Rollout{Wanted: 3, Updated: 3, Outdated: 1, Available: 3, Observed: true, Deadline: 120},
+			catalog.Rollout{Wanted: 3, Updated: 3, Outdated: 1, Available: 3, Observed: true, Deadline: 120, OwnRestart: catalog.ReplacesPods},
 		},
 		{
 			"one that waits between two steps", rollouts, `"replicas": 3, "updatedReplicas": 1, "availableReplicas": 3, "observedGeneration": "2", "currentPodHash": "b", "stableRS": "a", "phase": "Paused", "pauseConditions": [{"reason": "CanaryPauseStep"}]`,
-			catalog.Rollout{Wanted: 3, Updated: 1, Outdated: 2, Available: 3, Observed: true, Waits: true, Deadline: 120},
+			catalog.Rollout{Wanted: 3, Updated: 1, Outdated: 2, Available: 3, Observed: true, Waits: true, Deadline: 120, OwnRestart: catalog.ReplacesPods},
 		},
 		{
 			"one that was aborted", rollouts, `"replicas": 3, "updatedReplicas": 0, "availableReplicas": 3, "observedGeneration": "2", "currentPodHash": "b", "stableRS": "a", "phase": "Degraded", "abort": true`,
-			catalog.Rollout{Wanted: 3, Outdated: 3, Available: 3, Observed: true, GaveUp: true, Deadline: 120},
+			catalog.Rollout{Wanted: 3, Outdated: 3, Available: 3, Observed: true, GaveUp: true, Deadline: 120, OwnRestart: catalog.ReplacesPods},
 		},
 		{
 			"one whose status is about an earlier generation", rollouts, whole + `"observedGeneration": "1", "currentPodHash": "a", "stableRS": "a", "phase": "Healthy"`,
-			catalog.Rollout{Wanted: 3, Updated: 3, Available: 3, Completed: true, Deadline: 120},
+			catalog.Rollout{Wanted: 3, Updated: 3, Available: 3, Completed: true, Deadline: 120, OwnRestart: catalog.ReplacesPods},
 		},
 		{
 			"a CloneSet", cloneSets, whole + `"observedGeneration": 2, "updateRevision": "web-a", "currentRevision": "web-a"`,
@@ -131,6 +132,41 @@ func TestThePodsOfThePresentTemplateAreRecognizedByALabel(t *testing.T) {
 	for label, want := range map[string]bool{"web-b": true, "b": true, "web-a": false, "a": false, "": false, "eb-b": false} {
 		if got := IsRevision(label, "web-b"); got != want {
 			t.Errorf("the label %q is that of web-b: %t, want %t", label, got, want)
+		}
+	}
+}
+
+func TestARolloutSaysHowItsRestartWithoutATemplateGoes(t *testing.T) {
+	at := func(second string) string { return `"2026-11-24T06:00:` + second + `Z"` }
+	for _, c := range []struct {
+		name, spec, status string
+		at                 string // empty for none
+		want               catalog.OwnRestart
+	}{
+		{"one that never restarted", "", "", "", catalog.ReplacesPods},
+		{"one that restarts", `, "restartAt": ` + at("05"), `"restartedAt": ` + at("03"), "05", catalog.ReplacesPods},
+		{"one that restarts for the first time", `, "restartAt": ` + at("05"), "", "05", catalog.ReplacesPods},
+		{"one that has restarted", `, "restartAt": ` + at("05"), `"restartedAt": ` + at("05"), "05", catalog.HasReplacedPods},
+		{"one whose time was removed", "", `"restartedAt": ` + at("05"), "", catalog.ReplacesPods},
+		{"one that is paused", `, "paused": true, "restartAt": ` + at("05"), "", "05", catalog.ReplacesNothing},
+		{"one that is paused and has restarted", `, "paused": true, "restartAt": ` + at("05"), `"restartedAt": ` + at("05"), "05", catalog.ReplacesNothing},
+		{"one that waits between two steps", `, "restartAt": ` + at("05"), `"pauseConditions": [{"reason": "CanaryPauseStep"}]`, "05", catalog.ReplacesPods},
+		{"one without a result of an analysis", "", `"pauseConditions": [{"reason": "CanaryPauseStep"}, {"reason": "InconclusiveAnalysisRun"}]`, "", catalog.ReplacesNothing},
+		{"one in another form", `, "restartAt": "soon"`, `"restartedAt": 5, "pauseConditions": [5]`, "", catalog.ReplacesPods},
+	} {
+		got := kindOf(t, "rollouts.v1alpha1.argoproj.io").Parts(object(t, selector+","+template+c.spec, c.status))
+		var want time.Time
+		if c.at != "" {
+			want, _ = time.Parse(time.RFC3339, strings.Trim(at(c.at), `"`))
+		}
+		if got.Problem != "" || got.Rollout.OwnRestart != c.want || !got.RestartAt.Equal(want) {
+			t.Errorf("%s: %d at %v (%s), want %d at %v", c.name, got.Rollout.OwnRestart, got.RestartAt, got.Problem, c.want, want)
+		}
+	}
+	for kind, want := range map[string]string{"rollouts.v1alpha1.argoproj.io": "replicasets", "clonesets.v1alpha1.apps.kruise.io": "", "gadgets.v1.example.com": ""} {
+		parts := kindOf(t, kind).Parts(object(t, selector+","+template+`, "restartAt": `+at("05"), ""))
+		if got := kindOf(t, kind).PodOwner(); got != want || (parts.Rollout.OwnRestart != catalog.NoOwnRestart) != (want != "") {
+			t.Errorf("%s: %q own the pods, and own restarts go %d", kind, got, parts.Rollout.OwnRestart)
 		}
 	}
 }
