@@ -170,7 +170,7 @@ func (e *evictor) statusOf(w *catalog.Workload) (*catalog.Workload, string) {
 		earlier = max(1, w.Rollout.Wanted)
 	}
 	shown := *w
-	shown.Rollout = delivery.Evicting(w.Rollout, earlier)
+	shown.Rollout = delivery.Evicting(w, earlier)
 	switch {
 	case !isKnown: // it has just begun, or was left alone after an internal error
 		return &shown, "its pods have not been counted"

@@ -71,12 +71,16 @@ func compareEvicted(a, b *Evicted) int {
 	return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.Name, b.Name))
 }
 
-// Step is the next step of a restart by eviction. It is over if neither member is set.
+// Step is the next step of a restart by eviction. It is over if no member is set.
 type Step struct {
 	// Evict is the pod to evict, nil if none may be evicted now.
 	Evict *Evicted
+	// RestartAt is what to ask the workload's own controller for, zero if there is nothing to ask for.
+	RestartAt time.Time
 	// Wait is what the next eviction waits for, for a person.
 	Wait string
+	// ByOwner means that nothing of the pods keeps the workload's own controller from replacing the next one.
+	ByOwner bool
 }
 
 // Next returns the next step. It never lets the workload miss more than one pod because of the restart: the pod that
@@ -88,6 +92,8 @@ func (l *Left) Next() Step {
 		return Step{}
 	case l.workload.Idle:
 		return Step{Wait: "it wants no pods"}
+	case l.workload.RestartsItself():
+		return l.nextByOwner()
 	case !status.Observed || status.Outdated > 0:
 		return Step{Wait: "its pod template is being rolled out"}
 	case l.terminating:
@@ -102,9 +108,45 @@ func (l *Left) Next() Step {
 	return Step{Evict: &l.next}
 }
 
+// nextByOwner returns the next step if the workload's own controller replaces the pods. How many it replaces at a time is
+// up to it. While it rolls out a template, it would end the restart, or miss more pods than it should.
+func (l *Left) nextByOwner() Step {
+	status := &l.workload.Rollout
+	due, isAsked := l.workload.DueRestartAt()
+	switch {
+	case !isAsked && !status.Observed:
+		return Step{Wait: "Argo Rollouts has yet to see its present spec"}
+	case !isAsked && status.Outdated > 0 && !status.Waits && !status.GaveUp:
+		return Step{Wait: "its pod template is being rolled out"}
+	case !isAsked:
+		return Step{RestartAt: due}
+	case l.terminating:
+		return Step{Wait: "a pod is terminating"}
+	case l.live < status.Wanted:
+		return Step{Wait: "a pod has not been replaced"}
+	case l.unready:
+		return Step{Wait: "a new pod is not ready"}
+	case status.Available < status.Wanted:
+		return Step{Wait: "not all pods are available"}
+	}
+	return Step{Wait: "Argo Rollouts has yet to replace pods", ByOwner: true}
+}
+
 // Evicting returns the status of a workload that has this many pods from before its restart by eviction, which count
 // as pods of an earlier template.
-func Evicting(status catalog.Rollout, earlier int32) catalog.Rollout {
+func Evicting(w *catalog.Workload, earlier int32) catalog.Rollout {
+	status := w.Rollout
+	if w.RestartsItself() {
+		status = ofAnyTemplate(status)
+	}
 	status.Updated, status.Outdated, status.Completed = status.Updated-earlier, max(status.Outdated, 0)+earlier, false
+	return status
+}
+
+// ofAnyTemplate returns a status in which it does not matter from which template the pods are: a workload's own controller
+// replaces those of all templates, also between two steps of a canary.
+func ofAnyTemplate(status catalog.Rollout) catalog.Rollout {
+	status.Updated, status.Outdated = status.Updated+max(status.Outdated, 0), 0
+	status.Waits, status.GaveUp = false, false
 	return status
 }

@@ -106,10 +106,10 @@ func TestAWorkloadThatWantsNoPodsIsLeftToItsController(t *testing.T) {
 }
 
 func TestARestartByEvictionIsWholeOnlyWithoutEarlierPods(t *testing.T) {
-	if got := delivery.Evicting(whole, 1); got.IsWhole() || got.Updated != 2 || got.Outdated != 1 {
+	if got := delivery.Evicting(evicting(whole), 1); got.IsWhole() || got.Updated != 2 || got.Outdated != 1 {
 		t.Errorf("with an earlier pod: %+v", got)
 	}
-	if got := delivery.Evicting(whole, 0); !got.IsWhole() {
+	if got := delivery.Evicting(evicting(whole), 0); !got.IsWhole() {
 		t.Errorf("without earlier pods: %+v", got)
 	}
 }
@@ -234,7 +234,7 @@ func (w *town) crash(t *rapid.T) {
 
 // evictionOf is a restart by eviction that began at noon.
 func evictionOf(wasWhole bool) *story {
-	s := &story{workload: *evicting(delivery.Evicting(whole, 3))}
+	s := &story{workload: *evicting(delivery.Evicting(evicting(whole), 3))}
 	s.restart = delivery.Begin(&s.workload, wasWhole, noon)
 	return s
 }
@@ -242,7 +242,7 @@ func evictionOf(wasWhole bool) *story {
 func TestARestartByEvictionIsDeliveredWhenNoEarlierPodIsLeft(t *testing.T) {
 	s := evictionOf(true)
 	for earlier := range int32(3) { // each replacement is progress
-		s.workload.Rollout = delivery.Evicting(whole, 3-earlier)
+		s.workload.Rollout = delivery.Evicting(evicting(whole), 3-earlier)
 		s.require(t, float64(earlier)*500, delivery.Rolling, "")
 	}
 	s.workload.Rollout = whole
@@ -289,5 +289,68 @@ func TestAnotherProcessFollowsARestartByEvictionUntilAllPodsAreReplaced(t *testi
 	w.Evict = 0
 	if _, got := delivery.Resumes(w, policy, at(300)); got {
 		t.Error("a restart is followed whose pods were all replaced")
+	}
+}
+
+// restartedByOwner is a workload whose restart was recorded at noon, and whose own controller replaces its pods. Its spec
+// asks for that at some seconds after noon, or not if they are 0.
+func restartedByOwner(status catalog.Rollout, own catalog.OwnRestart, seconds float64) *catalog.Workload {
+	status.OwnRestart = own
+	w := evicting(status)
+	if seconds > 0 {
+		w.RestartAt = uint32(at(seconds).Unix()) //nolint:gosec // a time of this century
+	}
+	return w
+}
+
+func TestWhatAWorkloadIsAskedForWhoseOwnControllerReplacesThePods(t *testing.T) {
+	old := []*corev1.Pod{madeAt(-60, true), madeAt(-50, true), madeAt(-40, true)}
+	between, rolling, aborted, unseen, lacking := whole, whole, whole, whole, whole
+	between.Updated, between.Outdated, between.Waits = 1, 2, true
+	rolling.Updated, rolling.Outdated = 1, 2
+	aborted.Updated, aborted.Outdated, aborted.GaveUp = 0, 3, true
+	unseen.Observed = false
+	lacking.Available = 2
+	const replaces, ended = catalog.ReplacesPods, catalog.HasReplacedPods
+	for name, test := range map[string]struct {
+		workload *catalog.Workload
+		pods     []*corev1.Pod
+		want     delivery.Step
+	}{
+		"nothing is asked for":           {restartedByOwner(whole, replaces, 0), old, delivery.Step{RestartAt: at(2)}},
+		"a pod is broken":                {restartedByOwner(lacking, replaces, 0), []*corev1.Pod{madeAt(-60, false), madeAt(-50, true), madeAt(-40, true)}, delivery.Step{RestartAt: at(2)}},
+		"it waits between two steps":     {restartedByOwner(between, replaces, 0), old, delivery.Step{RestartAt: at(2)}},
+		"it was aborted":                 {restartedByOwner(aborted, replaces, 0), old, delivery.Step{RestartAt: at(2)}},
+		"it ended too early":             {restartedByOwner(whole, ended, 2), old, delivery.Step{RestartAt: at(3)}},
+		"it is rolling out":              {restartedByOwner(rolling, replaces, 0), old, delivery.Step{Wait: "its pod template is being rolled out"}},
+		"its controller has not seen it": {restartedByOwner(unseen, replaces, 0), old, delivery.Step{Wait: "Argo Rollouts has yet to see its present spec"}},
+		"its controller has yet to act":  {restartedByOwner(whole, replaces, 2), old, delivery.Step{Wait: "Argo Rollouts has yet to replace pods", ByOwner: true}},
+		"one terminates":                 {restartedByOwner(whole, replaces, 2), append([]*corev1.Pod{terminating(madeAt(-70, true))}, old...), delivery.Step{Wait: "a pod is terminating"}},
+		"one has not been replaced":      {restartedByOwner(whole, replaces, 2), old[1:], delivery.Step{Wait: "a pod has not been replaced"}},
+		"a new one is not ready":         {restartedByOwner(lacking, replaces, 2), append([]*corev1.Pod{madeAt(5, false)}, old[1:]...), delivery.Step{Wait: "a new pod is not ready"}},
+		"an earlier one is not ready":    {restartedByOwner(lacking, replaces, 2), append([]*corev1.Pod{madeAt(-70, false)}, old[1:]...), delivery.Step{Wait: "not all pods are available"}},
+		"all are replaced":               {restartedByOwner(whole, ended, 2), []*corev1.Pod{madeAt(5, true), madeAt(6, true), madeAt(7, false)}, delivery.Step{}},
+	} {
+		if got, _ := nextOf(test.workload, test.pods...); got != test.want {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+	}
+}
+
+// Between two steps of a canary, pods of both templates are replaced.
+func TestARestartByTheOwnControllerIsDeliveredBetweenTwoSteps(t *testing.T) {
+	between := whole
+	between.Updated, between.Outdated, between.Waits, between.GaveUp, between.OwnRestart = 1, 2, true, true, catalog.ReplacesPods
+	s := &story{workload: *evicting(delivery.Evicting(evicting(between), 3))}
+	s.restart = delivery.Begin(&s.workload, true, noon)
+	for earlier := range int32(3) {
+		s.workload.Rollout = delivery.Evicting(evicting(between), 3-earlier)
+		s.require(t, float64(earlier)*500, delivery.Rolling, "")
+	}
+	s.workload.Rollout, s.workload.Evict = between, 0 // as the status says when no pods are left
+	s.require(t, 1500, delivery.Rolling, "")
+	s.require(t, 1530, delivery.Delivered, "")
+	if byTemplate := (&delivery.Restart{Timestamp: s.workload.Timestamp, Template: s.workload.Template}); byTemplate.Look(&s.workload, policy, at(1)).Verdict != delivery.AskPods || byTemplate.IsWhole() {
+		t.Error("a restart by the template is whole between two steps")
 	}
 }

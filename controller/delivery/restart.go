@@ -99,8 +99,20 @@ func Resumes(w *catalog.Workload, policy Policy, now time.Time) (began time.Time
 	return began, age < policy.Soak || !hasCompleted
 }
 
+// judged returns a workload with the status to judge. The workload's own controller, if that replaces the pods, replaces
+// those of all templates.
+func (r *Restart) judged(w *catalog.Workload) *catalog.Workload {
+	if r.Evict == 0 || w.Evict > 0 || !w.RestartsItself() { // as long as pods are left, it has the status that Evicting returns
+		return w
+	}
+	judged := *w
+	judged.Rollout = ofAnyTemplate(w.Rollout)
+	return &judged
+}
+
 // Look judges by the status.
 func (r *Restart) Look(w *catalog.Workload, policy Policy, now time.Time) Judgement {
+	w = r.judged(w)
 	if reason := r.end(w); reason != "" {
 		return Judgement{Verdict: Neutral, Reason: reason}
 	}
@@ -166,6 +178,7 @@ const recoverySoak = 30 * time.Second
 
 // LookAfterFailure judges whether the pods run after all, given the status after a restart that failed.
 func (r *Restart) LookAfterFailure(w *catalog.Workload, policy Policy, now time.Time) Judgement {
+	w = r.judged(w)
 	if reason := r.end(w); reason != "" {
 		return Judgement{Verdict: Neutral, Reason: reason}
 	}
@@ -223,6 +236,7 @@ func (r *Restart) note(status catalog.Rollout, now time.Time) {
 // LookAtPods judges after [AskPods], given the worst condition of the pods and its reason. Pods of
 // an earlier template only count if they are blocked.
 func (r *Restart) LookAtPods(w *catalog.Workload, policy Policy, worst Condition, why string, now time.Time) Judgement {
+	w = r.judged(w)
 	stuck, hasEnded := r.isStuck(w, policy, now)
 	switch {
 	case worst == Broken:
