@@ -54,11 +54,15 @@ func (w *Workload) keepTemplate() {
 }
 
 // MethodHold returns why the restarts of a workload are held because of its method, empty if they are not.
-// Only a controller with the flag --evict can evict.
+// Only a controller with the flag --evict can evict, but any can leave it to the workload's own controller.
 func (w *Workload) MethodHold(canEvict bool) string {
 	switch {
 	case w.Method() == NoMethod:
 		return "the annotation " + MethodAnnotation + " cannot be read"
+	case w.RestartsItself() && w.AwaitsRollout():
+		return "it is paused: Argo Rollouts replaces no pods before it is resumed"
+	case w.RestartsItself():
+		return ""
 	case w.Method() == ByEviction && w.Ref.Kind.IsCustom():
 		return "workloads of its kind do not restart by eviction"
 	case w.Method() == ByEviction && !canEvict:

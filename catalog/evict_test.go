@@ -277,3 +277,23 @@ func TestADeploymentThatRestartsByEvictionMayTakeAsLongAsItsPodsTakeToTerminate(
 		}
 	}
 }
+
+func TestAWorkloadThatRestartsItselfIsHeldWhileItsControllerDoesNothing(t *testing.T) {
+	for own, want := range map[OwnRestart]string{
+		NoOwnRestart: "do not restart by eviction", ReplacesPods: "", HasReplacedPods: "", ReplacesNothing: "it is paused",
+	} {
+		w := restartsItself(own, 0)
+		w.Rollout.Outdated = 1 // between two steps
+		why := w.MethodHold(false)
+		if (why == "") != (want == "") || !strings.Contains(why, want) {
+			t.Errorf("%d: held because %q, want %q", own, why, want)
+		}
+		if got := w.AwaitsRollout(); got != (own == ReplacesNothing) {
+			t.Errorf("%d: awaits its rollout: %t", own, got)
+		}
+		w.Policy = nil
+		if w.RestartsItself() || w.MethodHold(false) != "" || w.ScheduledRestart(noon) != "" {
+			t.Errorf("%d: without the method, it does not restart by its template", own)
+		}
+	}
+}

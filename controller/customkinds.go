@@ -42,7 +42,7 @@ func newCustomKinds(kinds []custom.Kind, clients *apiclient.Clients) (customKind
 func newCustomRow(kind custom.Kind, clients apiclient.CustomClients) *workloadKind {
 	row := &workloadKind{workload: kind.Name(), resource: kind.Resource, custom: &customKind{Kind: kind, CustomClients: clients}}
 	row.parts = reader(row.custom.read)
-	row.revisions = &revisionKind{ownPods: !kind.OwnsPods(), present: func(_ podReader, ctx context.Context, w *catalog.Workload) (func(origin) bool, error) {
+	row.revisions = &revisionKind{resource: kind.PodOwner(), ownPods: !kind.OwnsPods(), present: func(_ podReader, ctx context.Context, w *catalog.Workload) (func(origin) bool, error) {
 		return row.custom.present(ctx, w)
 	}}
 	return row

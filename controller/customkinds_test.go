@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -36,7 +38,8 @@ type customWorld struct {
 	pods       []corev1.Pod
 	requests   []string
 	bodies     []string
-	slow       time.Duration // how long a list of pods takes
+	slow       time.Duration                      // how long a list of pods takes
+	answer     func(*http.Request) *http.Response // to what this world does not know; nil if nothing answers
 }
 
 func newCustomWorld(t *testing.T, kindText string) *customWorld {
@@ -60,7 +63,7 @@ func newCustomWorldWith(t *testing.T, kindText string, rules catalog.OptInRules)
 	}
 	c.gate.setHaltsTried()
 	t.Cleanup(c.events.Shutdown)
-	w.controller, w.recorder = c, record.NewFakeRecorder(10)
+	w.controller, w.recorder = c, record.NewFakeRecorder(100)
 	w.recorder.IncludeObject = true
 	c.recorder = spelledRecorder{w.recorder, c.custom}
 	c.restarter.events, c.deliveries.events = c.recorder, c.recorder
@@ -73,23 +76,44 @@ func newCustomWorldWith(t *testing.T, kindText string, rules catalog.OptInRules)
 // RoundTrip answers the controller's requests.
 func (w *customWorld) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.requests = append(w.requests, r.Method+" "+r.URL.Path)
+	if w.answer != nil {
+		if answer := w.answer(r); answer != nil {
+			return answer, nil
+		}
+	}
 	switch {
 	case r.URL.Path == "/api/v1/namespaces/ns/pods":
 		time.Sleep(w.slow)
 		return respond(http.StatusOK, &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: w.pods})
 	case r.URL.Path == w.path && r.Method == http.MethodPatch:
 		body, err := io.ReadAll(r.Body)
+		if !strings.Contains(string(body), `"resourceVersion":"`+w.version()+`"`) {
+			return asJSON(http.StatusConflict, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 409, "reason": "Conflict"}`), err
+		}
 		w.bodies = append(w.bodies, string(body))
-		w.object = w.patched(body)
-		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(w.object))}, err
+		w.object = w.patched(body, r.URL.Query().Get("fieldManager"))
+		return asJSON(http.StatusOK, w.object), err
 	case r.URL.Path == w.path:
-		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(w.object))}, nil
+		return asJSON(http.StatusOK, w.object), nil
 	}
 	return respond(http.StatusNotFound, &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: http.StatusNotFound})
 }
 
-// patched applies a merge patch that adds members only, and lets the controller own the record.
-func (w *customWorld) patched(body []byte) string {
+func asJSON(code int, text string) *http.Response {
+	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(text))}
+}
+
+// version returns the resourceVersion of the workload.
+func (w *customWorld) version() string {
+	var object metav1.PartialObjectMetadata
+	if err := json.Unmarshal([]byte(w.object), &object); err != nil {
+		w.t.Error(err)
+	}
+	return object.ResourceVersion
+}
+
+// patched applies a merge patch that adds members only. It dates what the field manager owns.
+func (w *customWorld) patched(body []byte, manager string) string {
 	var object, patch map[string]any
 	if err := json.Unmarshal([]byte(w.object), &object); err != nil {
 		w.t.Error(err)
@@ -99,18 +123,36 @@ func (w *customWorld) patched(body []byte) string {
 	}
 	merge(object, patch)
 	meta := object["metadata"].(map[string]any)
-	meta["resourceVersion"] = "9"
-	meta["managedFields"] = []any{map[string]any{
-		"manager": catalog.FieldManager, "operation": "Update", "time": time.Now().UTC().Format(time.RFC3339), "fieldsType": "FieldsV1",
-		"fieldsV1": map[string]any{"f:metadata": map[string]any{"f:annotations": map[string]any{
-			"f:" + catalog.ChecksumsAnnotation: map[string]any{}, "f:" + catalog.BasisAnnotation: map[string]any{},
-		}}},
-	}}
+	advance(w.t, meta, "resourceVersion")
+	if patch["spec"] != nil {
+		advance(w.t, meta, "generation")
+	}
+	if manager == catalog.FieldManager { // of other managers, nobody needs to know what they own
+		meta["managedFields"] = []any{map[string]any{
+			"manager": manager, "operation": "Update", "time": time.Now().UTC().Format(time.RFC3339), "fieldsType": "FieldsV1",
+			"fieldsV1": map[string]any{"f:metadata": map[string]any{"f:annotations": map[string]any{
+				"f:" + catalog.ChecksumsAnnotation: map[string]any{}, "f:" + catalog.BasisAnnotation: map[string]any{},
+			}}},
+		}}
+	}
 	text, err := json.Marshal(object)
 	if err != nil {
 		w.t.Error(err)
 	}
 	return string(text)
+}
+
+// advance increments a number, which may be a text.
+func advance(t *testing.T, meta map[string]any, name string) {
+	number, err := strconv.Atoi(fmt.Sprint(meta[name]))
+	if err != nil {
+		t.Error(err)
+	}
+	if _, isText := meta[name].(string); isText {
+		meta[name] = strconv.Itoa(number + 1)
+	} else {
+		meta[name] = float64(number + 1)
+	}
 }
 
 func merge(into, from map[string]any) {

@@ -38,8 +38,8 @@ func (r podReader) left(ctx context.Context, w *catalog.Workload) (*delivery.Lef
 
 // own returns a function that recognizes the pods that a workload or its revisions control.
 func (r podReader) own(ctx context.Context, w *catalog.Workload) (func(origin) bool, error) {
-	kind := revisionsOf(w)
-	if !kind.ownPods {
+	kind := r.kinds.row(w.Ref.Kind).revisions
+	if !kind.ownPods || kind.resource == "" {
 		return func(pod origin) bool { return pod.controller == w.UID }, nil
 	}
 	own := make(map[types.UID]bool)

@@ -50,9 +50,11 @@ func (e *evictor) wait(w *catalog.Workload, wait evictionWait) {
 
 // failed takes in that a pod was not evicted, or that the pods could not be read, in an attempt that began then.
 func (e *evictor) failed(w *catalog.Workload, began time.Time, err error) {
-	wait, refusal := evictionWait{waitsForError, "trying again: " + brief.Text(err.Error()), time.Now()}, (*refusalError)(nil)
+	why, refusal := brief.Text(err.Error()), (*refusalError)(nil)
+	wait := evictionWait{waitsForError, "trying again: " + why, time.Now()}
 	if errors.As(err, &refusal) {
-		wait.reason, wait.text = waitsForBudget, refusal.Error()
+		why = refusal.Error()
+		wait.reason, wait.text = waitsForBudget, why
 	}
 	e.wait(w, wait)
 	isNews, now := false, time.Now()
@@ -70,7 +72,7 @@ func (e *evictor) failed(w *catalog.Workload, began time.Time, err error) {
 		}
 	})
 	if isNews {
-		e.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonNotEvicted, "cannot evict a pod, trying again: %s", wait.text)
+		e.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonNotEvicted, "cannot %s, trying again: %s", attemptOf(w), why)
 	}
 	if refusal != nil {
 		e.queue.Forget(w.Ref)
@@ -78,7 +80,7 @@ func (e *evictor) failed(w *catalog.Workload, began time.Time, err error) {
 		return
 	}
 	e.metrics.evictionErrors.WithLabelValues(failureReason(err)).Inc()
-	e.log.Warn("cannot evict a pod, trying again", "workload", w.Ref, "error", err)
+	e.log.Warn("cannot replace a pod, trying again", "workload", w.Ref, "error", err)
 	e.queue.Retry(w.Ref, failureOf(err))
 }
 

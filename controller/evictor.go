@@ -42,6 +42,7 @@ type evictor struct {
 	deliveries *deliveries
 	restarter  *restarter
 	pods       podReader
+	workloads  workloadWriter
 	core       rest.Interface
 	events     record.EventRecorder
 	metrics    *metrics
@@ -70,6 +71,7 @@ type eviction struct {
 	looks     int
 	refusals  int
 	reported  time.Time // when an Event has last reported a refusal since the last eviction
+	ownRestart
 }
 
 func newEvictionQueue() *fairqueue.Queue[catalog.WorkloadRef, struct{}] {
@@ -82,6 +84,7 @@ func (c *Controller) newEvictor(clients *apiclient.Clients) *evictor {
 		gate:       c.gate,
 		deliveries: c.deliveries,
 		pods:       c.deliveries.pods,
+		workloads:  workloadWriter{apps: clients.Apps.RESTClient(), kinds: c.custom, rules: &c.optIns.rules},
 		core:       clients.Core.RESTClient(),
 		events:     c.recorder,
 		metrics:    c.metrics,
@@ -269,6 +272,7 @@ func doubled(pause time.Duration, n int) time.Duration {
 // note notes how many pods are left, and when to look again at the earliest.
 func (e *evictor) note(w *catalog.Workload, left *delivery.Left, began time.Time) {
 	now, isNew := time.Now(), false
+	e.noteReplaced(w, left, now)
 	e.update(w.Ref, w.Evict, func(row *eviction) {
 		row.earlier, row.counted, row.notBefore = left.Earlier, now, now.Add(listingShare*now.Sub(began))
 		isNew = left.Earlier > 0 && !row.isFollowed
@@ -285,11 +289,11 @@ func (e *evictor) step(ctx context.Context, w *catalog.Workload, step delivery.S
 	switch {
 	case step.Evict != nil:
 		return e.evict(ctx, w, step.Evict)
+	case !step.RestartAt.IsZero():
+		return e.askForRestart(ctx, w, step.RestartAt)
 	case step.Wait != "":
-		e.wait(w, evictionWait{waitsForPods, step.Wait, time.Now()})
-		looks := 0
-		e.update(w.Ref, w.Evict, func(row *eviction) { row.looks++; looks = row.looks })
-		e.queue.AddAfter(w.Ref, doubled(stepPause, looks))
+		e.wait(w, e.waitOf(w, step, time.Now()))
+		e.lookLater(w)
 		return nil
 	}
 	e.catalog.ObserveReplaced(w)
@@ -297,6 +301,13 @@ func (e *evictor) step(ctx context.Context, w *catalog.Workload, step delivery.S
 	e.deliveries.observe(w.Ref)
 	e.log.Info("no pod is left to evict", "workload", w.Ref)
 	return nil
+}
+
+// lookLater makes the evictor look again after a pause, which grows.
+func (e *evictor) lookLater(w *catalog.Workload) {
+	looks := 0
+	e.update(w.Ref, w.Evict, func(row *eviction) { row.looks++; looks = row.looks })
+	e.queue.AddAfter(w.Ref, doubled(stepPause, looks))
 }
 
 // evict evicts a pod.
@@ -331,5 +342,5 @@ func (e *evictor) heldBy(w *catalog.Workload, now time.Time) string {
 	if answer := e.gate.explain(request, now); answer.Reason.NeedsPerson() {
 		return describeWait(answer)
 	}
-	return ""
+	return w.ScheduledRestart(now)
 }

@@ -44,7 +44,7 @@ type workloadKind struct {
 
 // revisionKind is a kind of object that keeps pod templates of workloads, of the API group apps.
 type revisionKind struct {
-	// resource is plural, as in the API's paths. It is empty if nobody needs to know the kind.
+	// resource is plural, as in the API's paths. It is empty if the kind is not known.
 	resource string
 	// ownPods means that the revisions control the pods, and not the workload itself.
 	ownPods bool

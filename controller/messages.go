@@ -143,10 +143,13 @@ func describeHold(w *catalog.Workload) string {
 
 // describeMethod says how the pods restart, empty if their template restarts them.
 func describeMethod(w *catalog.Workload) string {
-	if w.Method() != catalog.ByEviction {
-		return ""
+	switch {
+	case w.RestartsItself():
+		return ". Argo Rollouts replaces its pods (.spec.restartAt)"
+	case w.Method() == catalog.ByEviction:
+		return ". Its pods are evicted one after the other"
 	}
-	return ". Its pods are evicted one after the other"
+	return ""
 }
 
 // tooManyReferences describes what to do about a workload that refers to configs too

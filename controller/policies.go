@@ -21,7 +21,7 @@ func (g *gatekeeper) problemOf(w *catalog.Workload) string {
 // problemOfMethod describes why a workload cannot restart as it asks for, empty if it can.
 func (g *gatekeeper) problemOfMethod(w *catalog.Workload) string {
 	switch {
-	case w.Method() != catalog.ByEviction:
+	case w.Method() != catalog.ByEviction, w.RestartsItself():
 		return ""
 	case w.Ref.Kind.IsCustom():
 		return "annotation " + catalog.MethodAnnotation + ": workloads of this kind do not restart by eviction, so restarts wait"

@@ -119,7 +119,7 @@ func lastWriter(meta *metav1.ObjectMeta) string {
 			last = entry
 		}
 	}
-	if last.Manager == catalog.FieldManager {
+	if last.Manager == catalog.FieldManager || last.Manager == catalog.RestartAtManager {
 		return ""
 	}
 	return last.Manager

@@ -54,7 +54,7 @@ const (
 )
 
 // restarter decides about the workloads that changes affect and carries out the decisions. It
-// is the only component that writes to workloads.
+// is the only component that writes to workloads, apart from what the evictor asks of their own controllers.
 type restarter struct {
 	catalog    *catalog.Catalog
 	optIns     *optIns

@@ -54,10 +54,13 @@ func (w *Workload) Restarted() (at, cause string) {
 
 // ByEviction says how the workload restarts, empty if its pod template restarts it.
 func (w *Workload) ByEviction() string {
-	if w.Method() != catalog.ByEviction {
-		return ""
+	switch {
+	case w.RestartsItself():
+		return "by Argo Rollouts, which replaces its pods (.spec.restartAt)"
+	case w.Method() == catalog.ByEviction:
+		return "by eviction, one pod after the other"
 	}
-	return "by eviction, one pod after the other"
+	return ""
 }
 
 // Name names the workload as kubectl does.
