@@ -14,6 +14,7 @@ const (
 	reloaderIgnore      = "reloader.stakater.com/ignore" // on a config
 	reloaderMatch       = "reloader.stakater.com/match"  // on a config
 	reloaderPausePeriod = "deployment.reloader.stakater.com/pause-period"
+	reloaderStrategy    = "reloader.stakater.com/rollout-strategy" // on a Rollout of Argo Rollouts
 )
 
 // reloaderKind are the annotations of Reloader about one kind of config.
@@ -114,10 +115,18 @@ func (r *OptInRules) readReloader(kind WorkloadKind, parts *Parts) said {
 		s.marked = s.choice == OptsIn && (configMaps.search || secrets.search)
 	}
 	s.limit()
-	if kind == Deployment {
-		s.readPausePeriod(parts.Meta.Annotations)
-	}
+	s.readManner(kind, parts)
 	return s
+}
+
+// readManner reads how a workload of the kind restarts. It only concerns kinds that Reloader restarts in several ways.
+func (s *said) readManner(kind WorkloadKind, parts *Parts) {
+	switch {
+	case kind == Deployment:
+		s.readPausePeriod(parts.Meta.Annotations)
+	case parts.Rollout.OwnRestart != NoOwnRestart && parts.Meta.Annotations[reloaderStrategy] == "restart":
+		s.method = ByEviction
+	}
 }
 
 // count takes in which configs of a kind count.

@@ -46,14 +46,16 @@ type said struct {
 	// only, ignore and also are entries of the annotations of these names.
 	only, ignore, also []string
 	// grace is a duration, empty if nothing is said about it.
-	grace    string
+	grace string
+	// method is how it restarts.
+	method   Method
 	problems []string
 	// marked means that what only does not name counts only if it is marked.
 	marked bool
 }
 
 func (s *said) isSilent() bool {
-	return s.choice == Unsaid && len(s.ignore) == 0 && s.grace == "" && len(s.problems) == 0
+	return s.choice == Unsaid && len(s.ignore) == 0 && s.grace == "" && s.method == ByTemplate && len(s.problems) == 0
 }
 
 // Understood is what the annotations of other tools said about a workload that is not in its annotations now.
@@ -127,7 +129,7 @@ func (s said) joined(other *said) said {
 			joined.only = nil
 		}
 	}
-	joined.grace = cmp.Or(s.grace, other.grace)
+	joined.grace, joined.method = cmp.Or(s.grace, other.grace), cmp.Or(s.method, other.method)
 	joined.problems = slices.Concat(s.problems, other.problems)
 	joined.limit()
 	return joined
@@ -158,6 +160,9 @@ func (p Parts) saying(s *said) Parts {
 	p.Understood.Problem = strings.Join(s.problems, "; ")
 	if _, found := says[gracePeriodAnnotation]; !found && s.grace != "" {
 		says[gracePeriodAnnotation] = s.grace
+	}
+	if _, found := says[MethodAnnotation]; !found && s.method != ByTemplate {
+		says[MethodAnnotation] = string(s.method)
 	}
 	if !hasFilter(says) {
 		p.Understood.Marked = s.marked

@@ -350,3 +350,32 @@ func TestWhatOneOfTwoToolsLetsCountCounts(t *testing.T) {
 		})
 	}
 }
+
+func TestReloadersStrategyForArgoRolloutsIsAMethod(t *testing.T) {
+	const strategy = "reloader.stakater.com/rollout-strategy"
+	for name, test := range map[string]struct {
+		kind WorkloadKind
+		own  annotations
+		want string
+	}{
+		"a restart":                    {"rollouts.argoproj.io", annotations{auto: "true", strategy: "restart"}, "evict"},
+		"a restart, with our opt-in":   {"rollouts.argoproj.io", annotations{EnabledAnnotation: Enabled, strategy: "restart"}, "evict"},
+		"a rollout":                    {"rollouts.argoproj.io", annotations{auto: "true", strategy: "rollout"}, ""},
+		"another value":                {"rollouts.argoproj.io", annotations{auto: "true", strategy: "other"}, ""},
+		"nothing":                      {"rollouts.argoproj.io", annotations{auto: "true"}, ""},
+		"its own method":               {"rollouts.argoproj.io", annotations{auto: "true", strategy: "restart", MethodAnnotation: "other"}, "other"},
+		"a Deployment, as in Reloader": {Deployment, annotations{auto: "true", strategy: "restart"}, ""},
+	} {
+		parts := Parts{
+			Meta:     &metav1.ObjectMeta{Namespace: "ns", Name: "web", Annotations: test.own},
+			Template: &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: annotations{strategy: "restart"}}},
+		}
+		if test.kind != Deployment {
+			parts.Rollout.OwnRestart = ReplacesPods
+		}
+		rules := OptInRules{Dialects: []Dialect{Wave, Reloader}}
+		if got := rules.Understand(test.kind, parts).Meta.Annotations[MethodAnnotation]; got != test.want {
+			t.Errorf("%s: method %q, want %q", name, got, test.want)
+		}
+	}
+}
