@@ -47,6 +47,22 @@ func (s *scene) tryAsController(ctx context.Context, k otherKind, w workload, pa
 	return err
 }
 
+// awaitAnswer waits until the API server answers with a text to a write, or allows it if the text is empty.
+func (s *scene) awaitAnswer(what, want string, try func(context.Context) error) {
+	s.Helper()
+	s.eventually("the answer to a write of "+what, func(ctx context.Context) error {
+		switch err := try(ctx); {
+		case want == "":
+			return err
+		case err == nil:
+			return errors.New("it is allowed") // the API server compiles a policy in the background
+		case !strings.Contains(err.Error(), want):
+			return err
+		}
+		return nil
+	})
+}
+
 func TestThePolicyLimitsWhatTheControllerWritesToOtherKinds(t *testing.T) {
 	s := newSceneApart(t)
 	s.define(gadgets, rollouts)
@@ -72,19 +88,16 @@ func TestThePolicyLimitsWhatTheControllerWritesToOtherKinds(t *testing.T) {
 			gadget:  func(ctx context.Context) error { return s.tryAsController(ctx, gadgets, gadget, c.patch) },
 			rollout: func(ctx context.Context) error { return s.tryAsController(ctx, rollouts, rollout, c.rollout) },
 		} {
-			s.eventually(fmt.Sprintf("the answer to a write of %s of the %s", c.of, w.kind), func(ctx context.Context) error {
-				switch err := try(ctx); {
-				case c.want == "":
-					return err
-				case err == nil:
-					return errors.New("it is allowed") // the API server compiles a policy in the background
-				case !strings.Contains(err.Error(), c.want):
-					return err
-				}
-				return nil
-			})
+			s.awaitAnswer(fmt.Sprintf("%s of the %s", c.of, w.kind), c.want, try)
 		}
 	}
+	const restartAt = `{"spec":{"restartAt":"2026-01-02T03:04:05Z"}}`
+	s.patchRollout(rollout, `{"spec":{"restartAt":"2026-01-01T03:04:05Z"}}`)
+	s.awaitAnswer("restartAt of the Rollout", "", func(ctx context.Context) error { return s.tryAsController(ctx, rollouts, rollout, restartAt) })
+	s.awaitAnswer("no restartAt of the Rollout", spec, func(ctx context.Context) error {
+		return s.tryAsController(ctx, rollouts, rollout, `{"spec":{"restartAt":null}}`)
+	})
+	s.awaitAnswer("restartAt of the Gadget", spec, func(ctx context.Context) error { return s.tryAsController(ctx, gadgets, gadget, restartAt) })
 	s.startController(gadgets.flag(), rollouts.flag())
 	for _, w := range []workload{gadget, rollout} {
 		before := s.awaitRecorded(w)
