@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // The Secrets Store CSI driver mounts what a SecretProviderClass names as files. For each pod and class it writes a
@@ -44,13 +45,16 @@ type MountedObject struct {
 // NewMount reduces a status of a class with these objects.
 func NewMount(meta *metav1.ObjectMeta, class string, objects []MountedObject) Mount {
 	m := Mount{Class: ConfigRef{Kind: SecretProviderClass, Namespace: unique.Make(meta.Namespace).Value()}, Name: meta.Name}
-	if !isPossibleName(class) { // anyone may have written it, as long as they like
+	if !isClassName(class) { // anyone may have written it
 		return m
 	}
 	m.Class.Name = unique.Make(class).Value()
 	m.Pod, m.Content, m.Rewritten = ownerPod(meta), mountedContent(objects), rewrittenAt(meta)
 	return m
 }
+
+// isClassName reports whether a SecretProviderClass can have the name. Nobody checks names in statuses and volumes.
+func isClassName(name string) bool { return len(validation.IsDNS1123Subdomain(name)) == 0 }
 
 // mountedContent returns the checksum of objects in any order.
 func mountedContent(objects []MountedObject) Checksum {

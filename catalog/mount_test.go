@@ -410,6 +410,7 @@ func TestWhatAnyoneMayWriteIntoAStatusIsBounded(t *testing.T) {
 	for name, change := range map[string]func(meta *metav1.ObjectMeta, class *string){
 		"no class":          func(_ *metav1.ObjectMeta, class *string) { *class = "" },
 		"a class elsewhere": func(_ *metav1.ObjectMeta, class *string) { *class = "other/db" },
+		"no name":           func(_ *metav1.ObjectMeta, class *string) { *class = "db prod" },
 		"a long class":      func(_ *metav1.ObjectMeta, class *string) { *class = strings.Repeat("x", 1000) },
 		"a long UID": func(meta *metav1.ObjectMeta, _ *string) {
 			meta.OwnerReferences[0].UID = types.UID(strings.Repeat("x", 1000))
@@ -428,10 +429,12 @@ func TestWhatAnyoneMayWriteIntoAStatusIsBounded(t *testing.T) {
 			}
 		})
 	}
-	if references, _ := referencesOf("ns", &corev1.PodSpec{
-		Containers: []corev1.Container{mounts(corev1.VolumeMount{Name: "v"})}, Volumes: []corev1.Volume{volumeOfClass("other/db")},
-	}, Filter{}); len(references) > 0 {
-		t.Errorf("a class of another namespace is referenced: %v", references)
+	for _, class := range []string{"other/db", "db prod", "", strings.Repeat("x", 1000)} {
+		if references, _ := referencesOf("ns", &corev1.PodSpec{
+			Containers: []corev1.Container{mounts(corev1.VolumeMount{Name: "v"})}, Volumes: []corev1.Volume{volumeOfClass(class)},
+		}, Filter{}); len(references) > 0 {
+			t.Errorf("the class %.20q is referenced: %v", class, references)
+		}
 	}
 }
 

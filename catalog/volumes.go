@@ -67,7 +67,7 @@ func configSources(volume *corev1.Volume) []configSource {
 	if v := volume.Secret; v != nil {
 		sources = append(sources, configSource{kind: Secret, name: v.SecretName, items: v.Items, optional: v.Optional})
 	}
-	if v := volume.CSI; v != nil && v.Driver == secretsStoreDriver && isPossibleName(v.VolumeAttributes[classAttribute]) {
+	if v := volume.CSI; v != nil && v.Driver == secretsStoreDriver && isClassName(v.VolumeAttributes[classAttribute]) {
 		sources = append(sources, configSource{kind: SecretProviderClass, name: v.VolumeAttributes[classAttribute]})
 	}
 	if volume.Projected == nil {

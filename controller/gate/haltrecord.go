@@ -62,13 +62,23 @@ func (h *Halt) Record() HaltRecord {
 const longestEntry = 253
 
 // EntryOf names the entry of a config or group in the ConfigMap that keeps the halts. Names of entries may not have slashes, and are shorter than the
-// longest names of configs.
+// longest names of configs. It makes a name that the API server accepts of any text, since one that it rejects would keep
+// all other halts out of the ConfigMap.
 func EntryOf(config string) string {
 	parts := strings.SplitN(config, "/", 3) // the last one has a slash if the config is one of another namespace
 	name := strings.NewReplacer("/", "_", "*", "_").Replace(strings.Join(parts, "."))
-	if len(name) <= longestEntry {
+	entry := strings.TrimLeft(strings.Map(entryCharacter, name), ".")
+	if entry == name && name != "" && len(name) <= longestEntry {
 		return name
 	}
 	sum := fmt.Sprintf(".%x", sha256.Sum256([]byte(name)))
-	return name[:longestEntry-len(sum)] + sum
+	return entry[:min(len(entry), longestEntry-len(sum))] + sum
+}
+
+// entryCharacter returns the character that stands for another one in the name of an entry.
+func entryCharacter(r rune) rune {
+	if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._", r) {
+		return r
+	}
+	return '_'
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"kubernetes-deployment-restart-controller/catalog"
 )
 
@@ -43,4 +45,33 @@ func TestARecordWithNamesThatTheAPIDoesNotAcceptIsNoHalt(t *testing.T) {
 			t.Errorf("%+v is a halt", h)
 		}
 	}
+}
+
+func TestConfigsOfDifferentNamesHaveDifferentEntries(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	byEntry := make(map[string]string)
+	for _, config := range []string{
+		"", ".", "..", "secretproviderclass/a/db prod", "secretproviderclass/a/db!prod", "secretproviderclass/a/db_prod",
+		"configmap/a/" + long + "1", "configmap/a/" + long + "2", "configmap/a/" + long + " ",
+	} {
+		entry := EntryOf(config)
+		if other, found := byEntry[entry]; found {
+			t.Errorf("%q and %q have the entry %s", config, other, entry)
+		}
+		byEntry[entry] = config
+	}
+}
+
+// The API server rejects a ConfigMap as a whole if it does not accept the name of one entry.
+func FuzzTheAPIServerAcceptsEachEntry(f *testing.F) {
+	for _, config := range []string{
+		"", ".", "../a", "configmap/a/c", "configmap/*/c", "configmap/a/others/flags", "secretproviderclass/a/db prod", "configmap/a/\xff\u00e9", strings.Repeat("\u00e9", 300),
+	} {
+		f.Add(config)
+	}
+	f.Fuzz(func(t *testing.T, config string) {
+		if problems := validation.IsConfigMapKey(EntryOf(config)); len(problems) > 0 {
+			t.Errorf("the entry of %q is %q: %s", config, EntryOf(config), problems)
+		}
+	})
 }
