@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
@@ -59,7 +60,8 @@ func (all customKinds) row(kind catalog.WorkloadKind) *workloadKind {
 // read returns the parts of an object, which shows how the API spells its kind.
 func (k *customKind) read(o *custom.Object) catalog.Parts {
 	if known := k.spelled.Load(); o.Kind != "" && (known == nil || *known != o.Kind) {
-		k.spelled.Store(&o.Kind)
+		spelled := strings.Clone(o.Kind) // a part of the object would keep it in memory
+		k.spelled.Store(&spelled)
 	}
 	return k.Parts(o)
 }

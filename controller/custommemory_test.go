@@ -6,8 +6,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"weak"
 
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"kubernetes-deployment-restart-controller/apiclient"
@@ -71,4 +73,25 @@ func TestWorkloadsOfACustomKindTakeAsMuchMemoryAsDeployments(t *testing.T) {
 	if 100*ofGadgets > 115*ofDeployments {
 		t.Errorf("%d Gadgets take %d bytes, and as many Deployments %d", objectsInMemory, ofGadgets, ofDeployments)
 	}
+}
+
+func TestNothingIsKeptOfACustomResourceBesidesHowItsKindIsSpelled(t *testing.T) {
+	kind, err := custom.ParseKind("gadgets.v1.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := newCustomRow(kind, apiclient.CustomClients{})
+	object := func() weak.Pointer[custom.Object] {
+		page := &custom.List{Items: []custom.Object{{TypeMeta: metav1.TypeMeta{Kind: "Gadget"}, Spec: json.RawMessage("{}")}}}
+		row.parts(&page.Items[0])
+		return weak.Make(&page.Items[0])
+	}()
+	runtime.GC()
+	if object.Value() != nil {
+		t.Error("the object stays in memory")
+	}
+	if spelled := row.custom.spelled.Load(); spelled == nil || *spelled != "Gadget" {
+		t.Errorf("the kind is spelled %v", spelled)
+	}
+	runtime.KeepAlive(row)
 }
