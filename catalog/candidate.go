@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -91,17 +92,17 @@ func recordedOtherwise(w *Workload, sights []sight) func(ConfigRef) bool {
 // made always matter.
 func candidates(view *View, sights []sight, matters func(ConfigRef) bool) []candidate {
 	var found []candidate
-	lostBasis := view.lostBasis(sights)
+	lostBasis, past := view.lostBasis(sights), sync.OnceValue(view.Workload.pastRules)
 	for i := range sights {
 		if s := &sights[i]; s.config != nil && (matters(s.ref) || s.narrowing != nil) {
-			found = append(found, candidatesOf(view, s, lostBasis)...)
+			found = append(found, candidatesOf(view, s, lostBasis, past)...)
 		}
 	}
 	return found
 }
 
 // candidatesOf finds the edits that concern the references to one config.
-func candidatesOf(view *View, s *sight, lostBasis bool) []candidate {
+func candidatesOf(view *View, s *sight, lostBasis bool, past func() []rules) []candidate {
 	comparison, config := view.compareEarlier(s), s.config
 	if comparison == same {
 		return nil
@@ -109,7 +110,7 @@ func candidatesOf(view *View, s *sight, lostBasis bool) []candidate {
 	if comparison == sameData {
 		config = config.binary()
 	}
-	history, recordedOtherwise := newHistory(view, config, lostBasis), view.isRecordedOtherwise(s)
+	history, recordedOtherwise := newHistory(view, config, lostBasis, past), view.isRecordedOtherwise(s)
 	history.narrowing = s.narrowing
 	var found []candidate
 	for readers := range runs(s.references, seeTheSame) {

@@ -150,10 +150,7 @@ func (w *Workload) narrowings() func(references []Reference, config *Config) *na
 	if f == nil || !f.isOther && (w.Applied.Trusted || len(f.steps) == 1) {
 		return func([]Reference, *Config) *narrowing { return nil }
 	}
-	steps := make([]rules, len(f.steps))
-	for i := range steps {
-		steps[i] = f.steps[i].rules(w.Ref.Namespace)
-	}
+	steps := w.pastRules()
 	return func(references []Reference, config *Config) *narrowing {
 		ref := references[0].Config
 		recorded := referencesTo(f.recorded, ref)
@@ -177,6 +174,15 @@ func (w *Workload) narrowings() func(references []Reference, config *Config) *na
 		}
 		return &n
 	}
+}
+
+// pastRules parses the filters that are remembered, the present one last. That takes long for all configs of a workload.
+func (w *Workload) pastRules() []rules {
+	all := make([]rules, len(w.Filtering.steps))
+	for i := range all {
+		all[i] = w.Filtering.steps[i].rules(w.Ref.Namespace)
+	}
+	return all
 }
 
 func isSameReference(a, b Reference) bool {

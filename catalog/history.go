@@ -12,6 +12,10 @@ type history struct {
 	config   *Config
 	// narrowing is that of the [sight].
 	narrowing *narrowing
+	// ignoredUntil is the moment until which the workload ignored the config, as far as a watch showed it. wasIgnored
+	// means that it did so at all. Both take long to find out, and there may be very many edits.
+	ignoredUntil Sequence
+	wasIgnored   bool
 	// onlySeen leaves out the edits that no watch showed.
 	onlySeen bool
 	// byKey holds the edits by their keys. It is built for the first reference to single
@@ -22,8 +26,12 @@ type history struct {
 	hasChange bool
 }
 
-func newHistory(view *View, config *Config, lostBasis bool) *history {
-	return &history{workload: view.Workload, config: config, onlySeen: !lostBasis && view.Workload.Applied.isBeyondOriginal(config.Ref)}
+// newHistory returns the history of a config. The function past returns the rules of the workload's filters.
+func newHistory(view *View, config *Config, lostBasis bool, past func() []rules) *history {
+	h := &history{workload: view.Workload, config: config, onlySeen: !lostBasis && view.Workload.Applied.isBeyondOriginal(config.Ref)}
+	h.ignoredUntil = h.workload.ignoredUntil(config, past)
+	h.wasIgnored = h.ignoredUntil > 0 || h.workload.Applied.saysIgnored(config.Ref)
+	return h
 }
 
 // edits returns the edits that touched a selected key.
@@ -72,7 +80,7 @@ func (h *history) inspect(readers []Reference, recordedOtherwise bool) (candidat
 
 // offer adds an edit to those that the readers may have missed, if it counts.
 func (h *history) offer(s *candidate, edit Edit) {
-	if afterOptIn(edit, h.workload) && (edit.Seen > 0 || !h.onlySeen) && h.narrowing.isReason(edit) && !h.wasIgnored(edit) {
+	if afterOptIn(edit, h.workload) && (edit.Seen > 0 || !h.onlySeen) && h.narrowing.isReason(edit) && !h.cameIgnored(edit) {
 		s.edits = append(s.edits, edit)
 	}
 }

@@ -202,3 +202,37 @@ func BenchmarkDecideByPodsOf1000ContainersThatReadALargeConfig(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkDecideOnAMarkedConfigOf40000EditedKeys is a decision about a workload without a record, one of whose configs was marked
+// while a watch showed it, and then edited. Reloader's annotations were changed before.
+func BenchmarkDecideOnAMarkedConfigOf40000EditedKeys(b *testing.B) {
+	for _, filters := range []int{1, maxFilterSteps} {
+		b.Run(fmt.Sprint(filters, " filters"), func(b *testing.B) {
+			d := deployment(readsAll("large", false))
+			s := begin(d)
+			d.Annotations[reloaderSearch] = "true"
+			d.Annotations["configmaps.exclude.reloader.stakater.com/reload"] = entriesOf("another-config-name-%02d", maxFilterEntries-1)
+			s.listed(configMap("large", manyKeys(40000, "1")))
+			for i := range filters {
+				d.Annotations["configmap.reloader.stakater.com/reload"] = entriesOf("some-config-of-a-name-%02d", 40) + fmt.Sprintf(",step-%d", i)
+				if filters > 1 { // no filter needs the mark, so that each is looked at
+					d.Annotations["configmap.reloader.stakater.com/reload"] += ",large"
+				}
+				s.catalog.ObserveWorkload(s.reduced())
+			}
+			s.catalog.ObserveConfig(reducedConfigMap(markedConfigMap("large", manyKeys(40000, "1"))), noonPlus(20))
+			s.catalog.ObserveConfig(reducedConfigMap(markedConfigMap("large", manyKeys(40000, "2"))), noonPlus(60))
+			benchmarkDecisions(b, s, AskPods)
+		})
+	}
+}
+
+func benchmarkDecisions(b *testing.B, s *story, want Outcome) {
+	view, _ := s.catalog.View(deploymentRef("web"))
+	b.ReportAllocs()
+	for b.Loop() {
+		if got := Decide(view); got.Outcome != want {
+			b.Fatal(got.Outcome, got.Reason)
+		}
+	}
+}

@@ -97,13 +97,12 @@ func (r *AppliedState) saysIgnored(ref ConfigRef) bool {
 	return !isRecorded && (hasOthers || slices.Contains(strings.Split(names, ","), ref.NameWithin()))
 }
 
-// wasIgnored reports whether an edit is no reason to restart, because the config was ignored at that
+// cameIgnored reports whether an edit is no reason to restart, because the config was ignored at that
 // time, or may have been. What the record covers was not, or not for long enough to be recorded.
-func (h *history) wasIgnored(edit Edit) bool {
-	after, applied := h.workload.ignoredUntil(h.config), &h.workload.Applied
-	_, isRecorded := applied.Checksums[h.config.Ref]
-	if isRecorded && applied.Trusted && (h.narrowing == nil || h.narrowing.isCovered(edit)) {
+func (h *history) cameIgnored(edit Edit) bool {
+	if !h.wasIgnored || edit.Seen > h.ignoredUntil {
 		return false
 	}
-	return (after > 0 || applied.saysIgnored(h.config.Ref)) && edit.Seen <= after
+	_, isRecorded := h.workload.Applied.Checksums[h.config.Ref]
+	return !isRecorded || !h.workload.Applied.Trusted || h.narrowing != nil && !h.narrowing.isCovered(edit)
 }

@@ -37,15 +37,15 @@ func (w *Workload) needsMark(ref ConfigRef) bool {
 }
 
 // ignoredUntil returns a moment until which the workload ignored a config, as far as a watch showed it; 0 if none did.
-// An edit of the config by then does not count.
-func (w *Workload) ignoredUntil(config *Config) Sequence {
+// An edit of the config by then does not count. The function past returns what [Workload.pastRules] does.
+func (w *Workload) ignoredUntil(config *Config, past func() []rules) Sequence {
 	until, marked := config.countsAfter(), config.markedAfter()
 	if marked == 0 || w.Filtering == nil {
 		return until
 	}
 	end := marked
-	for _, step := range slices.Backward(w.Filtering.steps) {
-		if step.Marked && marked >= step.seen && step.rules(w.Ref.Namespace).needsMark(config.Ref) {
+	for i, step := range slices.Backward(w.Filtering.steps) {
+		if step.Marked && marked >= step.seen && past()[i].needsMark(config.Ref) {
 			return max(until, min(marked, end))
 		}
 		end = step.seen
