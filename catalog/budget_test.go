@@ -148,10 +148,10 @@ func TestABudgetIsReadFromTheWorkloadIfItIsTheControllersOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			meta := recorded()
 			test.change(meta)
-			if diff := cmp.Diff(test.want, readRecord(meta, noTemplate, Fingerprint{7}).Budget); diff != "" {
+			if diff := cmp.Diff(test.want, readRecord(meta, ownershipOf(meta), noTemplate, Fingerprint{7}).Budget); diff != "" {
 				t.Error(diff)
 			}
-			if other := readRecord(meta, noTemplate, Fingerprint{8}); other.Trusted || other.Budget != test.want {
+			if other := readRecord(meta, ownershipOf(meta), noTemplate, Fingerprint{8}); other.Trusted || other.Budget != test.want {
 				t.Errorf("with another template: %+v", other)
 			}
 		})

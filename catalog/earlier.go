@@ -56,7 +56,7 @@ func (r *AppliedState) separateUnkeyed(written time.Time) {
 // back. It returns nil if there is no such record. The original writes under the same field
 // manager's name; the time of that manager's last write counts only if no other manager restored
 // the record, as an undo does.
-func readOriginal(meta *metav1.ObjectMeta) *EarlierRecord {
+func readOriginal(meta *metav1.ObjectMeta, owned *ownership) *EarlierRecord {
 	var entries map[string]string
 	if json.Unmarshal([]byte(meta.Annotations[ChecksumsAnnotation]), &entries) != nil {
 		return nil
@@ -73,7 +73,7 @@ func readOriginal(meta *metav1.ObjectMeta) *EarlierRecord {
 		return nil
 	}
 	record := &EarlierRecord{Checksums: checksums, ByOriginal: true}
-	for _, owner := range annotationOwners(meta, ChecksumsAnnotation) {
+	for _, owner := range owned.ofAnnotation(ChecksumsAnnotation) {
 		if owner.Manager == FieldManager && owner.Operation == metav1.ManagedFieldsOperationUpdate && owner.Time != nil {
 			record.Made = owner.Time.Time
 		}

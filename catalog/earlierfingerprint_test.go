@@ -100,7 +100,7 @@ func TestTheEarlierFingerprintIsComputedOnlyForRecordsThatHaveOne(t *testing.T) 
 	writeRecord(d, Checksums{configMapRef("web"): 1}, noonPlus(10))
 	d.Annotations[BasisAnnotation] = strings.Replace(d.Annotations[BasisAnnotation], `,"timestamp":""`, "", 1)
 	_, bare := fingerprints(&d.Spec.Template)
-	if record := readRecord(&d.ObjectMeta, nil, bare); !record.Trusted || record.Outdated {
+	if record := readRecord(&d.ObjectMeta, ownershipOf(&d.ObjectMeta), nil, bare); !record.Trusted || record.Outdated {
 		t.Errorf("the record is trusted: %t, is outdated: %t", record.Trusted, record.Outdated)
 	}
 }

@@ -106,7 +106,7 @@ func (w *Workload) EvictAfter(outcome Outcome) string {
 }
 
 // readEvict returns when a restart by eviction began, if a trusted record says that it did; otherwise 0.
-func readEvict(meta *metav1.ObjectMeta, record *AppliedState) uint32 {
+func readEvict(meta *metav1.ObjectMeta, owned *ownership, record *AppliedState) uint32 {
 	encoded := meta.Annotations[BasisAnnotation]
 	if !record.Trusted || !strings.Contains(encoded, evictMark) {
 		return 0
@@ -116,7 +116,7 @@ func readEvict(meta *metav1.ObjectMeta, record *AppliedState) uint32 {
 		return 0
 	}
 	if b.Evict == evictNow {
-		return unixSeconds(wroteAt(meta, BasisAnnotation))
+		return unixSeconds(owned.wroteAt(BasisAnnotation))
 	}
 	at, err := time.Parse(evictLayout, b.Evict)
 	if err != nil {

@@ -236,3 +236,42 @@ func benchmarkDecisions(b *testing.B, s *story, want Outcome) {
 		}
 	}
 }
+
+// BenchmarkReadAWorkloadOfVeryManyManagedFields is an event of a workload with nearly as many managed fields as fit, the owner of
+// each of which is asked about several annotations.
+func BenchmarkReadAWorkloadOfVeryManyManagedFields(b *testing.B) {
+	foreign := []string{reloaderAuto, reloaderSearch, waveEnabled}
+	for _, kind := range reloaderKinds {
+		foreign = append(foreign, kind.auto, kind.named)
+	}
+	fields := make([]string, 0, 20010)
+	for _, name := range append([]string{EnabledAnnotation, BasisAnnotation, ChecksumsAnnotation}, foreign...) {
+		fields = append(fields, annotationField(name))
+	}
+	for i := range 20000 {
+		fields = append(fields, annotationField(fmt.Sprintf("a%05d", i)))
+	}
+	d := deployment(readsAll("web", false))
+	for i := range 4 {
+		d.ManagedFields = append(d.ManagedFields, owns(fmt.Sprint("m", i), noon, fields...))
+	}
+	b.Run("enabled", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			mustWorkload(d)
+		}
+	})
+	delete(d.Annotations, EnabledAnnotation)
+	for _, name := range foreign {
+		d.Annotations[name] = "true"
+	}
+	b.Run("by other tools", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			parts := understanding.Understand(Deployment, *partsOf(d))
+			if _, err := NewWorkload(Deployment, &parts); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -84,29 +84,68 @@ func appendEdits(edits []Edit, owned map[string]member, owner *metav1.ManagedFie
 	return edits
 }
 
-// annotationOwners returns the entries that own the value of an annotation.
-func annotationOwners(meta *metav1.ObjectMeta, annotation string) []*metav1.ManagedFieldsEntry {
-	return owners(meta, annotation, func(fields *ownedFields) map[string]member { return fields.Metadata.Annotations })
+// ownership is who owns which fields of an object. It decodes each entry of the managedFields once, however many fields it is
+// asked about, and only when it is asked about one that the entry mentions.
+type ownership struct {
+	entries []metav1.ManagedFieldsEntry
+	decoded []*objectFields // by entry, nil if not decoded yet
 }
 
-// labelOwners returns the entries that own the value of a label.
-func labelOwners(meta *metav1.ObjectMeta, label string) []*metav1.ManagedFieldsEntry {
-	return owners(meta, label, func(fields *ownedFields) map[string]member { return fields.Metadata.Labels })
+// objectFields are the fields of an object and of its pod template that an entry owns.
+type objectFields struct {
+	ownedFields
+	Spec struct {
+		Template ownedFields `json:"f:template"`
+	} `json:"f:spec"`
 }
 
-func owners(meta *metav1.ObjectMeta, name string, among func(*ownedFields) map[string]member) []*metav1.ManagedFieldsEntry {
-	var all []*metav1.ManagedFieldsEntry
-	for i := range meta.ManagedFields {
-		entry := &meta.ManagedFields[i]
-		if !mentionsField(entry, name) {
-			continue
+func ownershipOf(meta *metav1.ObjectMeta) *ownership {
+	return &ownership{entries: meta.ManagedFields, decoded: make([]*objectFields, len(meta.ManagedFields))}
+}
+
+// fields returns the fields that an entry owns. See [parseFields].
+func (o *ownership) fields(entry int) *objectFields {
+	if o.decoded[entry] == nil {
+		var fields objectFields
+		if json.Unmarshal(o.entries[entry].FieldsV1.GetRawBytes(), &fields) != nil {
+			fields = objectFields{}
 		}
-		fields := parseFields(entry)
-		if _, owns := among(&fields)["f:"+name]; owns {
-			all = append(all, entry)
+		o.decoded[entry] = &fields
+	}
+	return o.decoded[entry]
+}
+
+// ofAnnotation returns the entries that own the value of an annotation.
+func (o *ownership) ofAnnotation(name string) []*metav1.ManagedFieldsEntry {
+	return o.of(name, func(fields *objectFields) map[string]member { return fields.Metadata.Annotations })
+}
+
+// ofLabel returns the entries that own the value of a label.
+func (o *ownership) ofLabel(name string) []*metav1.ManagedFieldsEntry {
+	return o.of(name, func(fields *objectFields) map[string]member { return fields.Metadata.Labels })
+}
+
+func (o *ownership) of(name string, among func(*objectFields) map[string]member) []*metav1.ManagedFieldsEntry {
+	var all []*metav1.ManagedFieldsEntry
+	for i := range o.entries {
+		if o.owns(i, name, among) {
+			all = append(all, &o.entries[i])
 		}
 	}
 	return all
+}
+
+func (o *ownership) owns(entry int, name string, among func(*objectFields) map[string]member) bool {
+	if !mentionsField(&o.entries[entry], name) {
+		return false
+	}
+	_, owns := among(o.fields(entry))["f:"+name]
+	return owns
+}
+
+// ownsTimestamp reports whether an entry owns the restart timestamp of the pod template.
+func (o *ownership) ownsTimestamp(entry int) bool {
+	return o.owns(entry, TimestampAnnotation, func(fields *objectFields) map[string]member { return fields.Spec.Template.Metadata.Annotations })
 }
 
 // earliest returns the earliest time of the entries, zero if none has a time.
@@ -129,11 +168,11 @@ func mentionsField(entry *metav1.ManagedFieldsEntry, name string) bool {
 // If there is no timestamp, it returns the manager other than this controller that last wrote to
 // the workload, because a write that only removes fields leaves no trace of its own. It returns
 // the empty string if the manager is not known, or if the controller wrote the timestamp itself.
-func timestampWriter(meta *metav1.ObjectMeta) string {
+func (o *ownership) timestampWriter() string {
 	var last metav1.ManagedFieldsEntry
-	for i := range meta.ManagedFields {
-		entry := &meta.ManagedFields[i]
-		if ownsTimestamp(entry) {
+	for i := range o.entries {
+		entry := &o.entries[i]
+		if o.ownsTimestamp(i) {
 			return unlessOurs(entry.Manager)
 		}
 		isOther := entry.Manager != FieldManager && entry.Manager != RestartAtManager && entry.Subresource == ""
@@ -147,10 +186,10 @@ func timestampWriter(meta *metav1.ObjectMeta) string {
 // recordWriter returns the field manager that last wrote an annotation of the record. It returns
 // the empty string if no annotation is left, since a removal leaves no trace, or if this
 // controller wrote last.
-func recordWriter(meta *metav1.ObjectMeta) string {
+func (o *ownership) recordWriter() string {
 	last := &metav1.ManagedFieldsEntry{}
 	for _, annotation := range []string{ChecksumsAnnotation, BasisAnnotation} {
-		for _, owner := range annotationOwners(meta, annotation) {
+		for _, owner := range o.ofAnnotation(annotation) {
 			isLater := owner.Time != nil && (last.Time == nil || last.Time.Before(owner.Time))
 			isAsLate := owner.Time.Equal(last.Time) && last.Manager == FieldManager // within the same second, we wrote first
 			if isLater || isAsLate {
@@ -161,23 +200,6 @@ func recordWriter(meta *metav1.ObjectMeta) string {
 	return unlessOurs(last.Manager)
 }
 
-// ownsTimestamp reports whether an entry owns the restart timestamp of a pod template.
-func ownsTimestamp(entry *metav1.ManagedFieldsEntry) bool {
-	if !mentionsField(entry, TimestampAnnotation) {
-		return false
-	}
-	var fields struct {
-		Spec struct {
-			Template ownedFields `json:"f:template"`
-		} `json:"f:spec"`
-	}
-	if json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) != nil {
-		return false // no API server wrote it
-	}
-	_, owns := fields.Spec.Template.Metadata.Annotations["f:"+TimestampAnnotation]
-	return owns
-}
-
 // unlessOurs returns the name of a field manager, or the empty string for this controller's name.
 func unlessOurs(manager string) string {
 	if manager == FieldManager {
@@ -186,17 +208,17 @@ func unlessOurs(manager string) string {
 	return unique.Make(manager).Value()
 }
 
-// ownsAnnotation reports whether the controller itself wrote the present value of
+// isOurs reports whether the controller itself wrote the present value of
 // an annotation.
-func ownsAnnotation(meta *metav1.ObjectMeta, annotation string) bool {
-	return slices.ContainsFunc(annotationOwners(meta, annotation), isOurWrite)
+func (o *ownership) isOurs(annotation string) bool {
+	return slices.ContainsFunc(o.ofAnnotation(annotation), isOurWrite)
 }
 
 // wroteAt returns when the controller itself last wrote an annotation, or anything else of the object. It is
 // zero if that is not known.
-func wroteAt(meta *metav1.ObjectMeta, annotation string) time.Time {
+func (o *ownership) wroteAt(annotation string) time.Time {
 	isOther := func(owner *metav1.ManagedFieldsEntry) bool { return !isOurWrite(owner) }
-	return earliest(slices.DeleteFunc(annotationOwners(meta, annotation), isOther))
+	return earliest(slices.DeleteFunc(o.ofAnnotation(annotation), isOther))
 }
 
 func isOurWrite(owner *metav1.ManagedFieldsEntry) bool {
@@ -206,9 +228,9 @@ func isOurWrite(owner *metav1.ManagedFieldsEntry) bool {
 // optedInBy returns the earliest time by which a workload is known to have opted in: the time of
 // the last write of the annotation's owner, which may have changed something else, or of our own
 // record if that was earlier. It is zero if no such time is known.
-func optedInBy(meta *metav1.ObjectMeta) time.Time {
-	witnesses := annotationOwners(meta, EnabledAnnotation)
-	for _, owner := range annotationOwners(meta, BasisAnnotation) {
+func (o *ownership) optedInBy() time.Time {
+	witnesses := o.ofAnnotation(EnabledAnnotation)
+	for _, owner := range o.ofAnnotation(BasisAnnotation) {
 		if owner.Manager == FieldManager {
 			witnesses = append(witnesses, owner)
 		}

@@ -94,7 +94,7 @@ func (r *OptInRules) IsZero() bool {
 func (r *OptInRules) ReadNamespace(meta *metav1.ObjectMeta) Namespace {
 	n := Namespace{Name: meta.Name, Choice: ChoiceOf(meta), IsSelected: r.Selector == nil || r.Selector.Matches(labels.Set(meta.Labels))}
 	if n.Choice == OptsIn {
-		n.Since = earliest(annotationOwners(meta, EnabledAnnotation))
+		n.Since = earliest(ownershipOf(meta).ofAnnotation(EnabledAnnotation))
 	}
 	if r.Selector != nil && n.IsSelected {
 		n.Since = latest(n.Since, selectedBy(meta, r.Selector))
@@ -118,8 +118,9 @@ func (n *Namespace) Succeed(previous *Namespace, shown time.Time) {
 // selectedBy returns the earliest known time by which labels had come to match.
 func selectedBy(meta *metav1.ObjectMeta, selector labels.Selector) (by time.Time) {
 	requirements, _ := selector.Requirements()
+	owned := ownershipOf(meta)
 	for i := range requirements {
-		by = latest(by, earliest(labelOwners(meta, requirements[i].Key())))
+		by = latest(by, earliest(owned.ofLabel(requirements[i].Key())))
 	}
 	return by
 }

@@ -123,7 +123,7 @@ type basis struct {
 
 // readRecord reads the record of a workload with the given pod template, which has the given
 // fingerprint.
-func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, fingerprint Fingerprint) AppliedState {
+func readRecord(meta *metav1.ObjectMeta, owned *ownership, template *corev1.PodTemplateSpec, fingerprint Fingerprint) AppliedState {
 	encoded, found := meta.Annotations[ChecksumsAnnotation]
 	if !found {
 		return AppliedState{}
@@ -132,7 +132,7 @@ func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, finge
 	err := json.Unmarshal([]byte(meta.Annotations[BasisAnnotation]), &b)
 	b.discardForgedTimes()
 	isKnown := err == nil && b.isKnown()
-	isOurs := err == nil && ownsAnnotation(meta, BasisAnnotation)
+	isOurs := err == nil && owned.isOurs(BasisAnnotation)
 	if !isOurs {
 		b.Budget = Budget{}
 	}
@@ -141,7 +141,7 @@ func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, finge
 	if !isKnown || !fits {
 		record := AppliedState{Budget: b.Budget, Exposed: exposed, Problem: problemOf(encoded, isKnown)}
 		if !fits && record.Problem == "" {
-			record.Earlier = readOriginal(meta)
+			record.Earlier = readOriginal(meta, owned)
 		}
 		return record
 	}
@@ -163,7 +163,7 @@ func readRecord(meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, finge
 		record.readMark(&b)
 		record.RestartedFor = decodeRestarted(b.For, meta.Namespace)
 	}
-	record.readRevert(meta, &b, template)
+	record.readRevert(owned, &b, template)
 	if b.Scheme == unkeyedScheme {
 		record.separateUnkeyed(b.Written)
 	}

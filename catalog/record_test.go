@@ -304,7 +304,7 @@ func TestARecordIsReadBackAsItWasWritten(t *testing.T) {
 		checksums := someChecksums(t)
 		d := deployment(readsAll("web", false))
 		writeRecord(d, checksums, noonPlus(10))
-		if diff := cmp.Diff(trustedRecord(checksums), readRecord(&d.ObjectMeta, &d.Spec.Template, mustWorkload(d).Template), untimed); diff != "" {
+		if diff := cmp.Diff(trustedRecord(checksums), readRecord(&d.ObjectMeta, ownershipOf(&d.ObjectMeta), &d.Spec.Template, mustWorkload(d).Template), untimed); diff != "" {
 			t.Fatalf("record (-want +got):\n%s", diff)
 		}
 	})
@@ -432,7 +432,7 @@ func FuzzARecordOfAnyFormIsRepairedByTheNextWrite(f *testing.F) {
 			Annotations:   map[string]string{ChecksumsAnnotation: encoded, BasisAnnotation: encodedBasis},
 			ManagedFields: []metav1.ManagedFieldsEntry{owns(FieldManager, noon, annotationField(ChecksumsAnnotation), annotationField(BasisAnnotation))},
 		}
-		record := readRecord(&meta, noTemplate, Fingerprint{7})
+		record := readRecord(&meta, ownershipOf(&meta), noTemplate, Fingerprint{7})
 		if record.Problem != "" && (record.Trusted || record.Checksums != nil) {
 			t.Fatalf("a record with a problem is relied on: %+v", record)
 		}
@@ -447,7 +447,7 @@ func FuzzARecordOfAnyFormIsRepairedByTheNextWrite(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(trustedRecord(checksums), readRecord(&meta, noTemplate, Fingerprint{7}), untimed); diff != "" {
+		if diff := cmp.Diff(trustedRecord(checksums), readRecord(&meta, ownershipOf(&meta), noTemplate, Fingerprint{7}), untimed); diff != "" {
 			t.Fatalf("record (-want +got):\n%s", diff)
 		}
 	})

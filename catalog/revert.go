@@ -6,7 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Revert describes a restart that another client reverted: the record belongs to a restart timestamp
@@ -27,13 +26,13 @@ type Revert struct {
 // readRevert notes a revert if the record belongs to another timestamp than that of the pod
 // template. Otherwise it notes whether the timestamp comes from a restart made with the record; that
 // of somebody else can be any later time.
-func (r *AppliedState) readRevert(meta *metav1.ObjectMeta, b *basis, template *corev1.PodTemplateSpec) {
+func (r *AppliedState) readRevert(owned *ownership, b *basis, template *corev1.PodTemplateSpec) {
 	if !r.Trusted || b.Timestamp == nil {
 		return
 	}
 	present, recorded := restartTimestamp(template), shortened(*b.Timestamp)
 	if present != recorded {
-		r.Reverted = newRevert(recorded, b.Written, present, timestampWriter(meta))
+		r.Reverted = newRevert(recorded, b.Written, present, owned.timestampWriter())
 		return
 	}
 	restart, err := time.Parse(time.RFC3339Nano, recorded)

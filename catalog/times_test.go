@@ -15,7 +15,7 @@ func TestARecordOfForgedTimesCanBeWrittenAgain(t *testing.T) {
 		d.Annotations[BasisAnnotation] = fmt.Sprintf(
 			`{"scheme":%q,"template":%q,"checksums":%q,"written":%q,"contradicted":%[4]q,"restarts":3,"restarted":%[4]q}`,
 			keyedScheme, template, checksumOf(d.Annotations[ChecksumsAnnotation]), forged)
-		record := readRecord(&d.ObjectMeta, &d.Spec.Template, template)
+		record := readRecord(&d.ObjectMeta, ownershipOf(&d.ObjectMeta), &d.Spec.Template, template)
 		if !record.Trusted || record.Budget.Restarts != 3 {
 			t.Fatalf("%+v", record)
 		}

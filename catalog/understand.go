@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // A cluster may have many workloads and configs that carry the annotations of another tool. What such an
@@ -145,10 +144,10 @@ func (p Parts) choosing(s *said) Parts {
 	if meta.Annotations == nil {
 		meta.Annotations = make(map[string]string)
 	}
-	p.Meta = &meta
+	p.Meta, p.owned = &meta, p.ownership()
 	if _, found := meta.Annotations[EnabledAnnotation]; !found && s.choice != Unsaid {
 		meta.Annotations[EnabledAnnotation] = map[Choice]string{OptsIn: Enabled, OptsOut: "disabled"}[s.choice]
-		p.Understood.By, p.Understood.Since = strings.Join(s.tools, " and "), sinceAny(&meta, s.by)
+		p.Understood.By, p.Understood.Since = strings.Join(s.tools, " and "), p.owned.sinceAny(s.by)
 	}
 	return p
 }
@@ -187,9 +186,9 @@ func hasFilter(annotations map[string]string) bool {
 }
 
 // sinceAny returns the earliest known time by which the object had any of the annotations.
-func sinceAny(meta *metav1.ObjectMeta, names []string) (since time.Time) {
+func (o *ownership) sinceAny(names []string) (since time.Time) {
 	for _, name := range names {
-		if by := earliest(annotationOwners(meta, name)); since.IsZero() || !by.IsZero() && by.Before(since) {
+		if by := earliest(o.ofAnnotation(name)); since.IsZero() || !by.IsZero() && by.Before(since) {
 			since = by
 		}
 	}

@@ -233,6 +233,15 @@ type Parts struct {
 	RestartAt time.Time
 	// Understood is what [OptInRules.Understand] adds.
 	Understood Understood
+	// owned is who owns which fields, nil if nobody has asked yet.
+	owned *ownership
+}
+
+func (p *Parts) ownership() *ownership {
+	if p.owned != nil {
+		return p.owned
+	}
+	return ownershipOf(p.Meta)
 }
 
 // NewWorkload reduces a workload to what the catalog keeps of it. It does not modify the parts.
@@ -240,7 +249,7 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 	if parts.Problem != "" {
 		return Workload{}, errors.New(parts.Problem)
 	}
-	meta, template := parts.Meta, parts.Template
+	meta, template, owned := parts.Meta, parts.Template, parts.ownership()
 	pods, err := metav1.LabelSelectorAsSelector(parts.Selector)
 	if err != nil {
 		return Workload{}, fmt.Errorf("read selector: %w", err)
@@ -262,7 +271,7 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 		GracePeriod:     gracePeriod,
 		Problem:         problem,
 		Policy:          policy,
-		OptedIn:         optedInBy(meta),
+		OptedIn:         owned.optedInBy(),
 		Timestamp:       restartTimestamp(template),
 		Idle:            parts.Idle,
 		Hold:            parts.Hold,
@@ -276,18 +285,18 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 		w.Rollout.Deadline = max(w.Rollout.Deadline, parts.Replacement)
 	}
 	if fit {
-		w.Applied = readRecord(meta, template, bare).keptFor(references)
+		w.Applied = readRecord(meta, owned, template, bare).keptFor(references)
 		w.Filtering = newFiltering(filter, references, &w.Applied, func(filter Filter) []Reference {
 			recorded, _ := referencesOf(meta.Namespace, &template.Spec, filter)
 			return recorded
 		})
 	}
-	w.Evict = readEvict(meta, &w.Applied)
+	w.Evict = readEvict(meta, owned, &w.Applied)
 	if earlier := w.Applied.Earlier; earlier != nil && earlier.ByOriginal {
 		earlier.Beyond = beyondOriginal(&w, &template.Spec)
 	}
 	if fit && !w.Applied.Trusted {
-		w.Writers = &Writers{Template: timestampWriter(meta), Record: recordWriter(meta)}
+		w.Writers = &Writers{Template: owned.timestampWriter(), Record: owned.recordWriter()}
 	}
 	return w, nil
 }
