@@ -3,12 +3,14 @@ package catalog
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"pgregory.net/rapid"
 )
 
 func TestQuantitiesThatTakeLongToDecodeAreRefused(t *testing.T) {
@@ -38,6 +40,23 @@ func TestUsualTemplatesPassTheCheckOfQuantities(t *testing.T) {
 			t.Errorf("%s: %v", template, err)
 		}
 	}
+}
+
+// These regular expressions take long for some texts.
+func TestSuspiciousTextsAreFoundAsRegularExpressionsFindThem(t *testing.T) {
+	exponent, suspicious := regexp.MustCompile(`[eE][-+]?[0-9]{4}`), regexp.MustCompile(`[eE][-+]?[0-9]{4}|[0-9.]{50}|\\u`)
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOf(rapid.SampledFrom([]string{
+			"1", "23", "4567", ".", "e", "E", "+", "-", "x", `\`, "u", strings.Repeat("8", 47), strings.Repeat(".", 24),
+		})).Draw(t, "parts")
+		text := strings.Join(parts, "")
+		if want := exponent.MatchString(text); hasHugeExponent(text) != want {
+			t.Fatalf("%s: a huge exponent, not %t", text, want)
+		}
+		if want := suspicious.MatchString(text); isSuspicious([]byte(text)) != want {
+			t.Fatalf("%s: suspicious, not %t", text, want)
+		}
+	})
 }
 
 // A later version of the API may have more of them.
