@@ -69,6 +69,10 @@ func (k *workloadKind) reduce(object any, rules *catalog.OptInRules) (*observati
 	if !isOne {
 		return nil, fmt.Errorf("reduce object: unexpected type %T, want %s", object, k.workload)
 	}
+	return k.reduceParts(parts, rules)
+}
+
+func (k *workloadKind) reduceParts(parts catalog.Parts, rules *catalog.OptInRules) (*observation, error) {
 	if len(rules.Dialects) > 0 {
 		parts = rules.Understand(k.workload, parts)
 	}

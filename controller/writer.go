@@ -41,11 +41,14 @@ func (w workloadWriter) patch(ctx context.Context, ref catalog.WorkloadRef, patc
 	if err != nil {
 		return nil, err
 	}
-	written, err := kind.reduce(after, w.rules)
+	parts, isOne := kind.parts(after)
+	if !isOne {
+		return nil, fmt.Errorf("read answer: unexpected type %T, want %s", after, kind.workload)
+	}
+	written, err := kind.reduceParts(parts, w.rules)
 	if err != nil {
 		return nil, err
 	}
-	parts, _ := kind.parts(after)
 	if parts.Problem != "" {
 		return written, nil // somebody has changed it meanwhile, as the watch is about to show
 	}

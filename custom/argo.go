@@ -36,7 +36,7 @@ type argoStatus struct {
 	Conditions      []condition       `json:"conditions"`
 }
 
-func refuseWorkloadRef(o *Object) error {
+func refuseWorkloadRef(o *opened) error {
 	if o.at([]string{"spec", "workloadRef"}) == nil {
 		return nil
 	}
@@ -44,7 +44,7 @@ func refuseWorkloadRef(o *Object) error {
 		"move the template to .spec.template of the Rollout; to enable the other object does not help, because its pods do not run")
 }
 
-func readArgoRollout(o *Object, parts *catalog.Parts) {
+func readArgoRollout(o *opened, parts *catalog.Parts) {
 	status, r := read[argoStatus](o.Status), &parts.Rollout
 	status.rollout(o, r)
 	isPromoted := status.CurrentPodHash != "" && status.StableRS == status.CurrentPodHash
@@ -58,11 +58,10 @@ func readArgoRollout(o *Object, parts *catalog.Parts) {
 	r.Waits = len(status.PauseConditions) > 0
 	r.GaveUp = status.Abort || hasCondition(status.Conditions, "Progressing", "False")
 	r.CannotCreate = hasCondition(status.Conditions, "ReplicaFailure", "True")
-	spec := read[fields](o.Spec)
-	if deadline := read[*int32](spec["progressDeadlineSeconds"]); deadline != nil {
+	if deadline := read[*int32](o.spec["progressDeadlineSeconds"]); deadline != nil {
 		r.Deadline = *deadline
 	}
-	parts.RestartAt = read[time.Time](spec["restartAt"])
+	parts.RestartAt = read[time.Time](o.spec["restartAt"])
 	r.OwnRestart = status.ownRestart(parts)
 }
 

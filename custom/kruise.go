@@ -13,8 +13,8 @@ import (
 // cloneSet is the CloneSet of OpenKruise: https://openkruise.io/docs/user-manuals/cloneset.
 var cloneSet = &preset{
 	resource: "clonesets", group: "apps.kruise.io", kind: "CloneSet", version: "v1alpha1",
-	read: func(o *Object, parts *catalog.Parts) {
-		strategy := read[kruiseSpec](o.Spec).UpdateStrategy
+	read: func(o *opened, parts *catalog.Parts) {
+		strategy := read[kruiseStrategy](o.spec["updateStrategy"])
 		readKruise(o, parts, strategy.Type, strategy.kruiseRolling)
 	},
 	revisionLabel: appsv1.ControllerRevisionHashLabelKey, revision: kruiseRevision, ownsPods: true,
@@ -23,8 +23,8 @@ var cloneSet = &preset{
 // advancedStatefulSet is the StatefulSet of OpenKruise: https://openkruise.io/docs/user-manuals/advancedstatefulset.
 var advancedStatefulSet = &preset{
 	resource: "statefulsets", group: "apps.kruise.io", kind: "StatefulSet", version: "v1beta1",
-	read: func(o *Object, parts *catalog.Parts) {
-		strategy := read[kruiseSpec](o.Spec).UpdateStrategy
+	read: func(o *opened, parts *catalog.Parts) {
+		strategy := read[kruiseStrategy](o.spec["updateStrategy"])
 		if readKruise(o, parts, strategy.RollingUpdate.PodUpdatePolicy, strategy.RollingUpdate); strategy.Type == string(appsv1.OnDeleteStatefulSetStrategyType) {
 			parts.Hold = catalog.OnDelete
 		}
@@ -32,12 +32,10 @@ var advancedStatefulSet = &preset{
 	revisionLabel: appsv1.ControllerRevisionHashLabelKey, revision: kruiseRevision, ownsPods: true,
 }
 
-type kruiseSpec struct {
-	UpdateStrategy struct {
-		Type          string        `json:"type"`
-		RollingUpdate kruiseRolling `json:"rollingUpdate"`
-		kruiseRolling               // a CloneSet has them here
-	} `json:"updateStrategy"`
+type kruiseStrategy struct {
+	Type          string        `json:"type"`
+	RollingUpdate kruiseRolling `json:"rollingUpdate"`
+	kruiseRolling               // a CloneSet has them here
 }
 
 type kruiseRolling struct {
@@ -54,7 +52,7 @@ type kruiseStatus struct {
 
 // readKruise completes the parts. The policies InPlaceIfPossible and InPlaceOnly change annotations of the pods that
 // run, which restarts no container: https://openkruise.io/docs/core-concepts/inplace-update.
-func readKruise(o *Object, parts *catalog.Parts, policy string, rolling kruiseRolling) {
+func readKruise(o *opened, parts *catalog.Parts, policy string, rolling kruiseRolling) {
 	status := read[kruiseStatus](o.Status)
 	status.rollout(o, &parts.Rollout)
 	parts.Rollout.Completed = status.UpdateRevision != "" && status.CurrentRevision == status.UpdateRevision

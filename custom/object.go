@@ -38,10 +38,20 @@ func (l *List) DeepCopyObject() runtime.Object { return l }
 // fields are the fields of a part of an object, not decoded.
 type fields map[string]json.RawMessage
 
-// at returns the part of the spec to which a path leads, nil if there is none. The path begins with "spec".
-func (o *Object) at(path []string) json.RawMessage {
-	part := o.Spec
-	for _, step := range path[1:] {
+// opened is an object with the fields of its spec. There may be very many of them, so that they are decoded once, whatever
+// is to be known of them.
+type opened struct {
+	*Object
+	spec fields
+}
+
+func open(o *Object) *opened { return &opened{o, read[fields](o.Spec)} }
+
+// at returns the part of the spec to which a path leads, nil if there is none. The path begins with "spec" and one of its
+// fields.
+func (o *opened) at(path []string) json.RawMessage {
+	part := o.spec[path[1]]
+	for _, step := range path[2:] {
 		part = read[fields](part)[step]
 	}
 	if bytes.Equal(bytes.TrimSpace(part), []byte("null")) {

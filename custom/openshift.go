@@ -10,15 +10,13 @@ import (
 // be one for an earlier template, so the pods themselves show how a rollout goes.
 var deploymentConfig = &preset{resource: "deploymentconfigs", group: "apps.openshift.io", kind: "DeploymentConfig", version: "v1", read: readDeploymentConfig}
 
-type deploymentConfigSpec struct {
-	// Triggers are what begins a rollout by itself; if they are missing, that is a change of the template.
-	Triggers *[]struct {
-		Type string `json:"type"`
-	} `json:"triggers"`
+// triggers are what begins a rollout by itself; if they are missing, that is a change of the template.
+type triggers *[]struct {
+	Type string `json:"type"`
 }
 
-func readDeploymentConfig(o *Object, parts *catalog.Parts) {
-	triggers := read[deploymentConfigSpec](o.Spec).Triggers
+func readDeploymentConfig(o *opened, parts *catalog.Parts) {
+	triggers := read[triggers](o.spec["triggers"])
 	if triggers != nil && parts.Hold == catalog.NoHold {
 		isTriggered := false
 		for _, trigger := range *triggers {

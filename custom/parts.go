@@ -20,11 +20,12 @@ func (k Kind) Parts(o *Object) catalog.Parts {
 	return parts
 }
 
-func (k Kind) parts(o *Object) (catalog.Parts, error) {
-	parts, preset := catalog.Parts{Meta: &o.ObjectMeta}, k.preset()
-	if o.Namespace == "" {
+func (k Kind) parts(object *Object) (catalog.Parts, error) {
+	parts, preset := catalog.Parts{Meta: &object.ObjectMeta}, k.preset()
+	if object.Namespace == "" {
 		return parts, errors.New("it is in no namespace")
 	}
+	o := open(object)
 	if preset != nil && preset.refuse != nil {
 		if err := preset.refuse(o); err != nil {
 			return parts, err
@@ -37,12 +38,11 @@ func (k Kind) parts(o *Object) (catalog.Parts, error) {
 	if parts.Selector, err = readSelector(o); err != nil {
 		return parts, err
 	}
-	spec := read[fields](o.Spec)
 	parts.Rollout = catalog.Rollout{
-		ByPods: true, Wanted: wanted(read[*int32](spec["replicas"])),
-		Deadline: catalog.ReplacementTime(read[int32](spec["minReadySeconds"]), parts.Template),
+		ByPods: true, Wanted: wanted(read[*int32](o.spec["replicas"])),
+		Deadline: catalog.ReplacementTime(read[int32](o.spec["minReadySeconds"]), parts.Template),
 	}
-	if read[bool](spec["paused"]) {
+	if read[bool](o.spec["paused"]) {
 		parts.Hold = catalog.Paused
 	}
 	if preset != nil {
@@ -61,7 +61,7 @@ func wanted(replicas *int32) int32 {
 }
 
 // template reads the pod template of an object.
-func (k Kind) template(o *Object) (*corev1.PodTemplateSpec, error) {
+func (k Kind) template(o *opened) (*corev1.PodTemplateSpec, error) {
 	part := o.at(k.Path)
 	if part == nil {
 		return nil, fmt.Errorf("it has no pod template at %s", k.PathText())
@@ -81,7 +81,7 @@ func (k Kind) template(o *Object) (*corev1.PodTemplateSpec, error) {
 
 // readSelector reads how an object selects its pods: as a label selector, as a map of labels, or as the text that its
 // status has for the API's scale.
-func readSelector(o *Object) (*metav1.LabelSelector, error) {
+func readSelector(o *opened) (*metav1.LabelSelector, error) {
 	part := o.at([]string{"spec", "selector"})
 	if part == nil {
 		return readTextSelector(o)
@@ -96,7 +96,7 @@ func readSelector(o *Object) (*metav1.LabelSelector, error) {
 	return checked(&selector)
 }
 
-func readTextSelector(o *Object) (*metav1.LabelSelector, error) {
+func readTextSelector(o *opened) (*metav1.LabelSelector, error) {
 	status := read[fields](o.Status)
 	for _, name := range []string{"selector", "labelSelector"} {
 		if text := read[string](status[name]); text != "" {

@@ -15,9 +15,9 @@ type preset struct {
 	resource, group string
 	kind, version   string // of its objects, as the API spells it, and the version that they usually have
 	// refuse returns why an object cannot be restarted, nil if it can. It may be nil itself.
-	refuse func(*Object) error
+	refuse func(*opened) error
 	// read completes the parts, which are those of a kind without a preset.
-	read func(*Object, *catalog.Parts)
+	read func(*opened, *catalog.Parts)
 	// revisionLabel is the label by which pods show the revision of the template that they were made from.
 	revisionLabel string
 	// revision returns the revision of the present template, empty if the status does not show it.
@@ -103,7 +103,7 @@ type counts struct {
 }
 
 // rollout completes a rollout by the counts.
-func (c *counts) rollout(o *Object, r *catalog.Rollout) {
+func (c *counts) rollout(o *opened, r *catalog.Rollout) {
 	r.ByPods = false
 	r.Updated, r.Outdated, r.Available = c.UpdatedReplicas, c.Replicas-c.UpdatedReplicas, c.AvailableReplicas
 	r.Observed = c.observes(o.Generation)
