@@ -23,7 +23,7 @@ func TestWhatIsReadThroughTheAPIIsReferencedBesidesWhatTheTemplateSays(t *testin
 		"by its namespace":             {Filter{Also: "configmap/ns/flags"}, []Reference{byAPI("flags", false), web}},
 		"of another namespace":         {Filter{Also: "configmap/shop/flags"}, []Reference{byAPI("shop/flags", false), web}},
 		"keys":                         {Filter{Also: "configmap/flags:b,configmap/ns/flags:a"}, []Reference{byAPI("flags", false, "a", "b"), web}},
-		"keys by a glob":               {Filter{Also: "configmap/flags:a*"}, []Reference{byAPI("flags", true, "+a*"), web}},
+		"keys by a glob":               {Filter{Also: "configmap/flags:a*"}, []Reference{byAPI("flags", true, "*a*"), web}},
 		"keys and all":                 {Filter{Also: "configmap/flags,configmap/flags:a"}, []Reference{byAPI("flags", false), web}},
 		"whatever only says":           {Filter{Also: "configmap/flags", Only: "configmap/web"}, []Reference{byAPI("flags", false), web}},
 		"and what only leaves out":     {Filter{Also: "configmap/web", Only: "configmap/flags"}, []Reference{byAPI("web", false)}},

@@ -193,14 +193,14 @@ type rules struct {
 // rules parses the texts of a filter of a workload of the given namespace.
 func (f Filter) rules(namespace string) rules {
 	return rules{
-		only:   parseEntries(f.Only, onlyRule, namespace),
-		also:   parseEntries(f.Also, onlyRule, namespace),
-		ignore: parseEntries(f.Ignore, ignoreRule, namespace),
+		only:   parseEntries(f.Only, only, namespace),
+		also:   parseEntries(f.Also, only, namespace),
+		ignore: parseEntries(f.Ignore, ignore, namespace),
 		marked: f.Marked,
 	}
 }
 
-func parseEntries(text, mark, namespace string) []entry {
+func parseEntries(text string, mark ruleMark, namespace string) []entry {
 	if text == "" {
 		return nil
 	}
@@ -208,7 +208,7 @@ func parseEntries(text, mark, namespace string) []entry {
 	for text := range strings.SplitSeq(text, ",") {
 		if e, err := parseEntry(text); err == nil {
 			e.name = strings.TrimPrefix(e.name, namespace+"/")
-			e.hasGlob, e.rule = !isLiteral(e.name), mark+e.key
+			e.hasGlob, e.rule = !isLiteral(e.name), mark.of(e.key)
 			entries = append(entries, e)
 		}
 	}
@@ -274,26 +274,33 @@ func (r rules) withoutIgnored(keys keyRules, ref ConfigRef) keyRules {
 	return keys
 }
 
-// keyRules say which keys of a config count: those that match one of the globs in only, if there are
-// any, and none of those in ignore. Each glob follows the character that says in which of the two it is.
+// keyRules say which keys of a config count: those that one of the rules in only names, if there are
+// any, and none of those in ignore.
 type keyRules struct {
 	only, ignore []string
 	none         bool
+	// all are the rules of both, sorted. They are collected for the first key.
+	all []string
 	// names select what counts of all keys of the config, whichever container reads it; byRules means
 	// that they are rules. Both are computed once, for the first container.
 	names   []string
 	byRules bool
 }
 
-// The first characters of rules.
-const (
-	onlyRule   = "+"
-	ignoreRule = "-"
-)
+func (k *keyRules) counts(key string) bool { return !k.none && allowedBy(k.sorted(), key) }
 
-func (k *keyRules) counts(key string) bool {
-	matches := func(rule string) bool { return matchesGlob(rule[1:], key) }
-	return !k.none && (len(k.only) == 0 || slices.ContainsFunc(k.only, matches)) && !slices.ContainsFunc(k.ignore, matches)
+// sorted returns the rules as [allowedBy] takes them.
+func (k *keyRules) sorted() []string {
+	if k.all == nil {
+		k.all = slices.Concat(k.only, k.ignore)
+		slices.Sort(k.all)
+	}
+	return k.all
+}
+
+// isSame reports whether the same keys count by other rules.
+func (k *keyRules) isSame(other *keyRules) bool {
+	return k.none == other.none && slices.Equal(k.only, other.only) && slices.Equal(k.ignore, other.ignore)
 }
 
 // mayCount reports whether a key counts or, for one that is not known, whether any does.
@@ -319,14 +326,14 @@ func (k *keyRules) limit(keys Selection) (Selection, bool) {
 func (k *keyRules) ofAll() (names []string, byRules bool) {
 	switch {
 	case k.names != nil:
-	case len(k.only) > 0 && !slices.ContainsFunc(k.only, func(rule string) bool { return !isLiteral(rule) }):
+	case len(k.only) > 0 && !slices.ContainsFunc(k.only, func(rule string) bool { return rule[0] == onlyGlob }):
 		for _, rule := range k.only {
 			k.names = append(k.names, rule[1:])
 		}
 		slices.Sort(k.names)
 		k.names = k.counting(k.names)
 	default:
-		k.names, k.byRules = slices.Concat(k.only, k.ignore), true
+		k.names, k.byRules = k.sorted(), true
 	}
 	return k.names, k.byRules
 }
@@ -334,42 +341,4 @@ func (k *keyRules) ofAll() (names []string, byRules bool) {
 // counting returns those of sorted names that count.
 func (k *keyRules) counting(names []string) []string {
 	return slices.DeleteFunc(slices.Compact(slices.Clone(names)), func(name string) bool { return !k.counts(name) })
-}
-
-// allowedBy reports whether a key counts by rules.
-func allowedBy(rules []string, key string) bool {
-	hasOnly, isNamed := false, false
-	for _, rule := range rules {
-		mark, glob := rule[:1], rule[1:]
-		if mark == onlyRule {
-			hasOnly, isNamed = true, isNamed || matchesGlob(glob, key)
-		} else if matchesGlob(glob, key) {
-			return false
-		}
-	}
-	return isNamed || !hasOnly
-}
-
-// Rules describes the keys of a selection that a [Filter] limits to those that match patterns; empty if
-// none does.
-func (s Selection) Rules() string {
-	if !s.ByRules {
-		return ""
-	}
-	var only, ignored []string
-	for _, rule := range s.Names {
-		if rule[:1] == onlyRule {
-			only = append(only, rule[1:])
-		} else {
-			ignored = append(ignored, rule[1:])
-		}
-	}
-	described := "all"
-	if len(only) > 0 {
-		described = strings.Join(only, ", ")
-	}
-	if len(ignored) > 0 {
-		described += " but " + strings.Join(ignored, ", ")
-	}
-	return described
 }

@@ -26,6 +26,29 @@ func TestGlobsMatchAsThoseOfPathsDo(t *testing.T) {
 	})
 }
 
+func TestKeysCountAsIfEachRuleWereComparedWithThem(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(name string) []string { return rapid.SliceOf(rapid.StringMatching(`[a-c*]{1,3}`)).Draw(t, name) }
+		only, ignored, key := draw("only"), draw("ignored"), rapid.StringMatching(`[a-c]{1,3}`).Draw(t, "key")
+		matches := func(glob string) bool { return matchesGlob(glob, key) }
+		want := (len(only) == 0 || slices.ContainsFunc(only, matches)) && !slices.ContainsFunc(ignored, matches)
+		f := Filter{Only: strings.Join(only, ",configmap/web:"), Ignore: strings.Join(ignored, ",configmap/web:")}
+		for _, text := range []*string{&f.Only, &f.Ignore} {
+			if *text != "" {
+				*text = "configmap/web:" + *text
+			}
+		}
+		rules := f.rules("ns").of(configMapRef("web"))
+		if got := rules.counts(key); got != want {
+			t.Fatalf("%q by %+v: %t, want %t", key, f, got, want)
+		}
+		all, isAny := rules.limit(Selection{})
+		if got := isAny && all.names(key); got != want {
+			t.Fatalf("%q among all keys by %+v: %t, want %t", key, f, got, want)
+		}
+	})
+}
+
 func TestEntriesThatCannotBeUsedHaveAMessage(t *testing.T) {
 	const kinds = `it does not begin with "configmap/" or "secret/"`
 	for text, want := range map[string]string{
@@ -269,5 +292,19 @@ func BenchmarkAHostileFilterOn10000References(b *testing.B) {
 				mustWorkload(d)
 			}
 		})
+	}
+}
+
+func TestFiltersThatSayTheSameAboutAConfigAreOne(t *testing.T) {
+	s := begin(deployment(readsAll("web", true)))
+	s.listed(configMap("web", data{"a": "1"}))
+	for _, only := range []string{"configmap/web:a", "configmap/web:a,configmap/x", "configmap/web:a,configmap/y", "configmap/web:b", "configmap/web:a"} {
+		s.deployment.Annotations[OnlyAnnotation] = only
+		s.catalog.ObserveWorkload(s.reduced())
+	}
+	config := NewConfigMap(configMap("web", data{"a": "1"}))
+	narrowing := s.present().narrowings()(s.present().References, &config)
+	if steps := s.present().Filtering.steps; len(steps) != 6 || len(narrowing.steps) != 4 || narrowing.steps[1].seen != steps[1].seen || narrowing.steps[2].seen != steps[4].seen {
+		t.Errorf("%+v became %+v", steps, narrowing.steps)
 	}
 }

@@ -170,10 +170,18 @@ func (w *Workload) narrowings() func(references []Reference, config *Config) *na
 			n.template = selections(referencesTo(f.template, ref))
 		}
 		for i := range steps {
-			n.steps = append(n.steps, narrowStep{steps[i].of(ref), steps[i].ofAlso(ref), f.steps[i].seen, steps[i].needsMark(ref)})
+			n.add(narrowStep{steps[i].of(ref), steps[i].ofAlso(ref), f.steps[i].seen, steps[i].needsMark(ref)})
 		}
 		return &n
 	}
+}
+
+// add adds the next step. If it says the same about the config as the one before, that one goes on.
+func (n *narrowing) add(step narrowStep) {
+	if i := len(n.steps) - 1; i >= 0 && n.steps[i].needsMark == step.needsMark && n.steps[i].isSame(&step.keyRules) && n.steps[i].also.isSame(&step.also) {
+		return
+	}
+	n.steps = append(n.steps, step)
 }
 
 // pastRules parses the filters that are remembered, the present one last. That takes long for all configs of a workload.
@@ -191,10 +199,11 @@ func isSameReference(a, b Reference) bool {
 }
 
 // since returns the moment from which on a key has counted all the time, 0 if no watch showed how that
-// began. The empty name stands for a key that is not known.
-func (n *narrowing) since(key string) Sequence {
+// began. The empty name stands for a key that is not known. If the moment is before enough, any such moment may be returned.
+func (n *narrowing) since(key string, enough Sequence) Sequence {
 	var since Sequence
-	for _, step := range slices.Backward(n.steps) {
+	for i := range slices.Backward(n.steps) {
+		step := &n.steps[i]
 		switch {
 		case step.also.mayCount(key):
 		case !n.isInTemplate(key) || !step.mayCount(key) || step.needsMark && !n.isMarked:
@@ -205,7 +214,9 @@ func (n *narrowing) since(key string) Sequence {
 		default: // it was not marked yet
 			return since
 		}
-		since = step.seen
+		if since = step.seen; since < enough {
+			return since // earlier filters can only make it earlier
+		}
 	}
 	return since
 }
@@ -226,13 +237,14 @@ func (n *narrowing) isReason(edit Edit) bool {
 	if n == nil {
 		return true
 	}
-	since := n.since(edit.Key)
 	if !n.isTrusted {
+		since := n.since(edit.Key, edit.Seen)
 		return edit.Seen > since || since == 0
 	}
 	if n.isCovered(edit) {
 		return !n.isRecorded || n.differs
 	}
+	since := n.since(edit.Key, 0)
 	return since > 0 && edit.Seen > since
 }
 

@@ -238,6 +238,27 @@ func benchmarkDecisions(b *testing.B, s *story, want Outcome) {
 	}
 }
 
+// BenchmarkDecideOn40000EditedKeysByFilters is a decision about a workload without a record whose filters have as many entries as
+// they may, and were changed as often as is remembered.
+func BenchmarkDecideOn40000EditedKeysByFilters(b *testing.B) {
+	const hard = "configmap/large:*k*k*k*k*k*k*k*k%02dzz*"
+	for _, filters := range []int{0, 1, maxFilterSteps} {
+		b.Run(fmt.Sprint(filters, " filters"), func(b *testing.B) {
+			d := deployment(readsAll("large", false))
+			s := begin(d)
+			s.listed(configMap("large", manyKeys(40000, "1")))
+			for i := range filters {
+				d.Annotations[OnlyAnnotation] = entriesOf(hard, 9) + "," + entriesOf("configmap/large:some-key-%02d", 80) + fmt.Sprintf(",configmap/large:k*,configmap/large:step%d", i)
+				d.Annotations[IgnoreAnnotation] = entriesOf(hard, 10) + "," + entriesOf("configmap/large:some-key-%02d", 89)
+				d.Annotations[AlsoAnnotation] = d.Annotations[IgnoreAnnotation]
+				s.catalog.ObserveWorkload(s.reduced())
+			}
+			s.catalog.ObserveConfig(NewConfigMap(configMap("large", manyKeys(40000, "2"))), noonPlus(60))
+			benchmarkDecisions(b, s, AskPods)
+		})
+	}
+}
+
 // BenchmarkReadAWorkloadOfVeryManyManagedFields is an event of a workload with nearly as many managed fields as fit, the owner of
 // each of which is asked about several annotations.
 func BenchmarkReadAWorkloadOfVeryManyManagedFields(b *testing.B) {
