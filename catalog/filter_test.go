@@ -295,6 +295,34 @@ func BenchmarkAHostileFilterOn10000References(b *testing.B) {
 	}
 }
 
+func TestFormerFiltersAreForgottenWhenTheRecordHasThePresentOne(t *testing.T) {
+	s := begin(deployment(readsAll("web", true)))
+	s.deployment.Annotations[OnlyAnnotation] = "configmap/web:a"
+	s.listed(configMap("web", data{"a": "1", "b": "1"}))
+	s.recorded(10)
+	s.config("web", data{"a": "1", "b": "2"}, 20)
+	for i := range 3 {
+		s.deployment.Annotations[OnlyAnnotation] = fmt.Sprintf("configmap/web:a,configmap/web:b,configmap/other-%d", i)
+		s.catalog.ObserveWorkload(s.reduced())
+	}
+	before := s.present().Filtering.steps
+	s.recorded(30)
+	want := before[len(before)-1:]
+	if after := s.present().Filtering.steps; len(before) != 4 || want[0].seen == 0 || !slices.Equal(after, want) {
+		t.Errorf("%+v became %+v, want %+v", before, after, want)
+	}
+	// Without the record, what counts is still known.
+	s.strip(ChecksumsAnnotation, BasisAnnotation)
+	s.catalog.ObserveWorkload(s.reduced())
+	if got := s.decide(t, startedAt(noonPlus(5))); got.Outcome != RecordOnly {
+		t.Errorf("for an edit from before the key counted: %+v", got)
+	}
+	s.config("web", data{"a": "1", "b": "3"}, 40)
+	if got := s.decide(t, startedAt(noonPlus(5))); got.Outcome != Restart {
+		t.Errorf("for an edit from after the key counted: %+v", got)
+	}
+}
+
 func TestFiltersThatSayTheSameAboutAConfigAreOne(t *testing.T) {
 	s := begin(deployment(readsAll("web", true)))
 	s.listed(configMap("web", data{"a": "1"}))

@@ -9,7 +9,8 @@ import "slices"
 
 // Filtering is what is known of the filters of a workload that has one, or had one.
 type Filtering struct {
-	// steps are the last filters, the present one last.
+	// steps are the last filters, the present one last. Those before a filter by which a trusted record was made do not
+	// matter any more.
 	steps []filterStep
 	// recorded are the references that count by the filter of a trusted record. They are set only if
 	// that is not the present filter.
@@ -73,6 +74,9 @@ func (w *Workload) followFilters(previous *Workload, moment Sequence) {
 	if present := w.Filter(); before[len(before)-1].Filter != present {
 		before = append(slices.Clip(before), filterStep{present, moment})
 	}
+	if last := len(before) - 1; w.Applied.Trusted && !w.hasOtherFilter() {
+		before = slices.Clone(before[last:]) // what counted by the former ones is in the record
+	}
 	if more := len(before) - maxFilterSteps; more > 0 {
 		first := before[0].seen
 		before = slices.Clone(before[more:])
@@ -86,11 +90,14 @@ func (w *Workload) followFilters(previous *Workload, moment Sequence) {
 	w.Filtering = &followed
 }
 
+// hasOtherFilter reports whether a trusted record was made by another filter than the present one.
+func (w *Workload) hasOtherFilter() bool { return w.Filtering != nil && w.Filtering.isOther }
+
 // filtersBefore returns the filters that a workload had before, nil if nothing needs to be known of
 // them.
 func (w *Workload) filtersBefore(previous *Workload) []filterStep {
 	switch {
-	case previous == nil && (w.Filtering == nil || !w.Filtering.isOther):
+	case previous == nil && !w.hasOtherFilter():
 		return nil
 	case previous == nil:
 		return []filterStep{{Filter: w.Applied.filter()}}
@@ -104,7 +111,7 @@ func (w *Workload) filtersBefore(previous *Workload) []filterStep {
 
 // recordedReferences returns the references to a config that counted when the record was made.
 func (w *Workload) recordedReferences(ref ConfigRef) []Reference {
-	if w.Filtering != nil && w.Filtering.isOther {
+	if w.hasOtherFilter() {
 		return referencesTo(w.Filtering.recorded, ref)
 	}
 	return referencesTo(w.References, ref)
@@ -147,7 +154,7 @@ type narrowStep struct {
 // returns nil for those about which the filters of the workload say nothing.
 func (w *Workload) narrowings() func(references []Reference, config *Config) *narrowing {
 	f := w.Filtering
-	if f == nil || !f.isOther && (w.Applied.Trusted || len(f.steps) == 1) {
+	if f == nil || !f.isOther && (w.Applied.Trusted || len(f.steps) == 1 && f.steps[0].seen == 0) {
 		return func([]Reference, *Config) *narrowing { return nil }
 	}
 	steps := w.pastRules()

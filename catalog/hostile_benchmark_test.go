@@ -312,3 +312,29 @@ func BenchmarkCheckQuantities(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkObserve500WorkloadsThatHadOtherFilters reports what is kept of each workload when the record has its present filter.
+func BenchmarkObserve500WorkloadsThatHadOtherFilters(b *testing.B) {
+	const n = 500
+	for _, filters := range []int{1, maxFilterSteps} {
+		b.Run(fmt.Sprint(filters, " filters"), func(b *testing.B) {
+			var bytes uint64
+			for b.Loop() {
+				_, bytes = retained(func() *Catalog {
+					c := New()
+					for i := range n * filters {
+						d := deployment(readsAll("web", false))
+						d.Name, d.ResourceVersion = fmt.Sprint("web-", i/filters), strconv.Itoa(i+1)
+						for _, annotation := range []string{OnlyAnnotation, AlsoAnnotation, IgnoreAnnotation} {
+							d.Annotations[annotation] = entriesOf("configmap/"+strings.Repeat("x", 26)+"%02d", 90) + fmt.Sprintf(",configmap/step-%d", i)
+						}
+						writeRecord(d, Checksums{}, noonPlus(float64(i)))
+						c.ObserveWorkload(mustWorkload(d))
+					}
+					return c
+				})
+			}
+			b.ReportMetric(float64(bytes)/n, "retained-B/workload")
+		})
+	}
+}
