@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // What the objects of hostile_test.go cost.
@@ -310,6 +311,47 @@ func BenchmarkCheckQuantities(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// manyMounts observes so many statuses.
+func manyMounts(c *Catalog, n int, class func(i int) string, version string) {
+	for i := range n {
+		meta := statusMeta(types.UID(fmt.Sprintf("pod-%06d", i)))
+		c.ObserveMount(NewMount(&meta, class(i), versionsOf([]string{version})), noon)
+	}
+}
+
+// BenchmarkBeginAListOf100000Mounts is what a list that is read again does at once, under the lock.
+func BenchmarkBeginAListOf100000Mounts(b *testing.B) {
+	c := New()
+	manyMounts(c, 100_000, func(int) string { return "db" }, "v1")
+	for b.Loop() {
+		c.beginMounts("", noon)
+	}
+}
+
+// BenchmarkObserve20000Mounts reports what is kept of each status.
+func BenchmarkObserve20000Mounts(b *testing.B) {
+	const n = 20000
+	for name, class := range map[string]func(i int) string{
+		"of one class": func(int) string { return "db" }, "of a class each": func(i int) string { return fmt.Sprintf("db-%06d", i) },
+	} {
+		for _, isRotated := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s rotated %t", name, isRotated), func(b *testing.B) {
+				var bytes uint64
+				for b.Loop() {
+					_, bytes = retained(func() *Catalog {
+						c := New()
+						if manyMounts(c, n, class, "v1"); isRotated {
+							manyMounts(c, n, class, "v2")
+						}
+						return c
+					})
+				}
+				b.ReportMetric(float64(bytes)/n, "retained-B/status")
+			})
+		}
 	}
 }
 

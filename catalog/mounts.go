@@ -18,7 +18,7 @@ type mountTable struct {
 // mountedClass holds the mounts of a class.
 type mountedClass struct {
 	count   int
-	rotated map[string]*mount // by name
+	rotated map[string]*mount // by name; nil if there are none, since a class may have one pod only
 	// changed is when the newest content of the class was rotated into a pod; zero if that is not known.
 	changed time.Time
 }
@@ -53,6 +53,7 @@ func (c *Catalog) ForgetMount(m Mount) {
 // if the driver is installed late, the workloads are known before.
 func (c *Catalog) ListMounts(namespace string, all []*Mount, at time.Time, first bool, news func(ConfigRef)) {
 	before := c.beginMounts(namespace, at)
+	listed := make(map[mountName]struct{}, len(all))
 	if first {
 		defer func() {
 			for _, class := range c.referencedClasses(namespace) {
@@ -61,32 +62,33 @@ func (c *Catalog) ListMounts(namespace string, all []*Mount, at time.Time, first
 		}()
 	}
 	for _, m := range all {
-		delete(before, mountName{m.Class.Namespace, m.Name})
+		listed[mountName{m.Class.Namespace, m.Name}] = struct{}{}
 		if c.takeListedMount(*m, at, first) {
 			news(m.Class)
 		}
 	}
 	for _, m := range before {
-		c.missMount(m)
+		if _, found := listed[mountName{m.Class.Namespace, m.Name}]; !found {
+			c.missMount(m)
+		}
 	}
 }
 
 type mountName struct{ namespace, name string }
 
 // beginMounts returns the mounts that the catalog knows before it takes in a list of them.
-func (c *Catalog) beginMounts(namespace string, at time.Time) map[mountName]*mount {
+func (c *Catalog) beginMounts(namespace string, at time.Time) []*mount {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.mounts.listed[namespace].IsZero() {
 		c.mounts.listed[namespace] = at
 	}
-	before := make(map[mountName]*mount)
-	for in, mounts := range c.mounts.byName {
-		if namespace == "" || namespace == in {
-			for name, m := range mounts {
-				before[mountName{in, name}] = m
-			}
-		}
+	if namespace != "" {
+		return appendValues(nil, c.mounts.byName[namespace])
+	}
+	var before []*mount
+	for _, mounts := range c.mounts.byName {
+		before = appendValues(before, mounts)
 	}
 	return before
 }
@@ -153,17 +155,33 @@ func (c *Catalog) keepMount(m *mount) *mountedClass {
 	}
 	class := c.mounts.byClass[m.Class]
 	if class == nil {
-		class = &mountedClass{rotated: make(map[string]*mount)}
+		class = &mountedClass{}
 		c.mounts.byClass[m.Class] = class
 	}
 	if _, found := named[m.Name]; !found {
 		class.count++
 	}
 	named[m.Name] = m
-	if delete(class.rotated, m.Name); !m.rotated.IsZero() {
-		class.rotated[m.Name] = m
-	}
+	class.keepRotated(m)
 	return class
+}
+
+// keepRotated keeps a mount among the rotated ones if it is one.
+func (c *mountedClass) keepRotated(m *mount) {
+	if m.rotated.IsZero() {
+		c.forgetRotated(m.Name)
+		return
+	}
+	if c.rotated == nil {
+		c.rotated = make(map[string]*mount)
+	}
+	c.rotated[m.Name] = m
+}
+
+func (c *mountedClass) forgetRotated(name string) {
+	if delete(c.rotated, name); len(c.rotated) == 0 {
+		c.rotated = nil
+	}
 }
 
 // removeMount forgets a mount, unless it is nil.
@@ -176,7 +194,7 @@ func (c *Catalog) removeMount(m *mount) {
 		delete(c.mounts.byName, m.Class.Namespace)
 	}
 	class := c.mounts.byClass[m.Class]
-	delete(class.rotated, m.Name)
+	class.forgetRotated(m.Name)
 	if class.count--; class.count == 0 {
 		delete(c.mounts.byClass, m.Class)
 		c.forgetUnmounted(m.Class)
