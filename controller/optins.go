@@ -41,11 +41,14 @@ func newOptIns(rules catalog.OptInRules, namespaces []string) *optIns {
 // take notes a workload, and returns what the catalog is to keep of it; nil if it does not count. The caller
 // holds the lock.
 func (o *optIns) take(w *workloadObservation) *catalog.Workload {
-	if o.rules.NeedNamespaces() || len(o.rules.Dialects) > 0 {
+	if o.remembers() {
 		o.note(w)
 	}
 	return o.counting(w)
 }
+
+// remembers reports whether the rules depend on anything besides the workload itself.
+func (o *optIns) remembers() bool { return o.rules.NeedNamespaces() || len(o.rules.Dialects) > 0 }
 
 func (o *optIns) note(w *workloadObservation) {
 	if !o.mattersLater(w) {
@@ -81,7 +84,8 @@ func (o *optIns) mattersLater(w *workloadObservation) bool {
 	return w.choice == catalog.OptsOut && len(o.rules.Dialects) > 0
 }
 
-// counting returns a workload as it counts, nil if it does not. The caller holds the lock.
+// counting returns a workload as it counts, nil if it does not. The caller holds the lock, unless the rules depend on nothing
+// besides the workload.
 func (o *optIns) counting(w *workloadObservation) *catalog.Workload {
 	namespace := o.namespaces[w.ref.Namespace]
 	switch {
@@ -122,6 +126,9 @@ func (o *optIns) enabledBy(ref catalog.WorkloadRef) string {
 func (o *optIns) read(found *observation) *catalog.Workload {
 	if found == nil || found.workload == nil {
 		return nil
+	}
+	if !o.remembers() {
+		return o.counting(found.workload) // a worker that has just written need not wait until a list is taken in
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

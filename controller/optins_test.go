@@ -397,3 +397,37 @@ func TestOthersAreServedWhileANamespaceChangesManyWorkloads(t *testing.T) {
 		t.Error("the lock was held for all workloads of the namespace")
 	}
 }
+
+// Without rules, nothing is kept that a list could change.
+func TestAWriteDoesNotWaitForAListUnlessNamespacesMatter(t *testing.T) {
+	w := ruled(t, catalog.OptInRules{})
+	o, err := kindOfWorkload(catalog.Deployment).reduce(w.deployment("a/web", "c"), &w.controller.optIns.rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.controller.optIns.mu.Lock() // as listWorkloads does
+	defer w.controller.optIns.mu.Unlock()
+	if read := w.controller.optIns.read(o); read == nil || read.Ref != deploymentNamed("a/web") {
+		t.Errorf("got %+v", read)
+	}
+}
+
+// BenchmarkTakeInAListOf10000Workloads is how long others wait for the lock if Namespaces matter.
+func BenchmarkTakeInAListOf10000Workloads(b *testing.B) {
+	w := newWorldWith(b, catalog.OptInRules{ByNamespace: true})
+	var all []*observation
+	for i := range 10_000 {
+		d := w.deployment(fmt.Sprintf("n%d/web-%d", i%100, i), "c")
+		wholeStatus(d)
+		o, err := kindOfWorkload(catalog.Deployment).reduce(d, &w.controller.optIns.rules)
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, o)
+	}
+	w.controller.beginToLead()
+	w.controller.listWorkloads(catalog.Deployment, "", all, 0)
+	for b.Loop() {
+		w.controller.listWorkloads(catalog.Deployment, "", all, 1)
+	}
+}
