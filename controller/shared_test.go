@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,31 @@ func TestAFailureOfAReaderStaysInItsNamespace(t *testing.T) {
 	w.configMaps["others/flags"].Annotations[catalog.ResumeAnnotation] = halted[0].ID
 	w.show("configmaps", w.configMaps["others/flags"])
 	w.requireRestarted(t, "when the owner resumes", "a/web", "a/worker", "b/web", "others/web")
+}
+
+// The new content must reach nobody, and each restart would bring it.
+func TestAHoldOnASharedConfigHoldsEveryRestartOfAReaderUntilItIgnoresTheConfig(t *testing.T) {
+	w := ruled(t, catalog.OptInRules{})
+	w.shared("1", "*")
+	w.edited("a/c", "1")
+	w.runs("a/web", alsoFlags, "c")
+	settle(w)
+	held := &corev1.ConfigMap{ObjectMeta: w.meta("others/flags"), Data: map[string]string{"k": "2"}}
+	held.Annotations = map[string]string{catalog.ReadersAnnotation: "*", catalog.HoldAnnotation: "until Monday"}
+	w.configMaps["others/flags"] = held
+	w.show("configmaps", held)
+	settle(w)
+	w.edited("a/c", "2")
+	w.requireRestarted(t, "for its own config while the shared one is held")
+	if waits := fmt.Sprintf("%+v", w.controller.Overview("", time.Now()).Held.Items); !strings.Contains(waits, "the configmap/others/flags is held: until Monday") {
+		t.Errorf("it is not said that the shared config holds the restart: %s", waits)
+	}
+	ignoring := w.deployments["a/web"].DeepCopy()
+	ignoring.ResourceVersion = w.nextVersion()
+	ignoring.Annotations[catalog.IgnoreAnnotation] = "configmap/others/flags"
+	w.deployments["a/web"] = ignoring
+	w.show("deployments", ignoring)
+	w.requireRestarted(t, "for its own config when it ignores the shared one", "a/web")
 }
 
 func TestAHaltOfASharedConfigHasAnEntryOfItsOwn(t *testing.T) {
