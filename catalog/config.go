@@ -43,7 +43,8 @@ type configKindRow struct {
 func (k ConfigKind) String() string { return configKinds[k].name }
 
 // IsSecret reports whether the content is secret: checksums of it leave the process only with a
-// [ChecksumKey], and the names of its keys are not public either.
+// [ChecksumKey], and the names of its keys are not shown. They are no secret from whoever may select keys by a [Filter],
+// whose checksum shows whether there are any.
 func (k ConfigKind) IsSecret() bool { return configKinds[k].isSecret }
 
 // IsPerPod reports whether each pod has content of its own. Such content is not compared with a record,
