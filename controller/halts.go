@@ -89,9 +89,7 @@ func (k *haltKeeper) run(ctx context.Context) {
 		if err == nil {
 			k.gate.setHaltsKnown()
 		}
-		if err == nil || isPermanent(err) || errors.Is(err, errNoHaltsNamespace) || time.Since(start) >= haltsPatience {
-			k.gate.setHaltsTried() // otherwise the next attempt may show that everything is held
-		}
+		k.noteTried(err, start)
 		k.endHalts()
 		k.remind(start, time.Now())
 		switch {
@@ -111,6 +109,14 @@ func (k *haltKeeper) run(ctx context.Context) {
 				"consequence", "another leader will restart workloads for content that this one has halted", "remedy", "apply rbac.yaml, which contains the ConfigMap and the permission to read and update it")
 			k.gate.setHaltsKnown()
 		}
+	}
+}
+
+// noteTried notes that what is kept was read, or cannot be: restarts need not wait for that. After a passing failure, the
+// next attempt may show that everything is held.
+func (k *haltKeeper) noteTried(err error, start time.Time) {
+	if err == nil || isPermanent(err) || errors.Is(err, errNoHaltsNamespace) || time.Since(start) >= haltsPatience {
+		k.gate.setHaltsTried()
 	}
 }
 
