@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -137,6 +139,7 @@ func TestTheFenceLetsTheEngineChangeNoTemplateOfAReplicaSet(t *testing.T) {
 	}
 	_, err = thief.AppsV1().Deployments(home).Create(t.Context(), evil, metav1.CreateOptions{})
 	s.requireFenced("creates a Deployment that runs pods", "no Deployment but its probe", err)
+	s.letDelete(thief, "deployments")
 	for _, p := range []fencedPatch{
 		{"opts in with the status", `{"metadata":{"annotations":{"com.xing.deployment-restart":"enabled"}}}`, "nothing of the metadata but the revision"},
 		{"gives a Deployment away with the status", `{"metadata":{"ownerReferences":[` + nobody + `]}}`, "nothing of the metadata but the revision"},
@@ -150,6 +153,32 @@ func TestTheFenceLetsTheEngineChangeNoTemplateOfAReplicaSet(t *testing.T) {
 
 // nobody is a reference to an owner that does not exist: the garbage collector removes what only that owns.
 const nobody = `{"apiVersion":"v1","kind":"ConfigMap","name":"none","uid":"00000000-0000-0000-0000-000000000001"}`
+
+// letDelete gives the account a permission without which the admission plugin OwnerReferencesPermissionEnforcement lets it
+// change no owners. Few clusters have the plugin.
+func (s *scene) letDelete(thief kubernetes.Interface, resource string) {
+	s.Helper()
+	meta := metav1.ObjectMeta{Name: "delete"}
+	_, err := s.client.RbacV1().Roles(s.namespace).Create(s.Context(), &rbacv1.Role{
+		ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"apps"}, Resources: []string{resource}, Verbs: []string{"delete"}}},
+	}, metav1.CreateOptions{})
+	s.must(err)
+	_, err = s.client.RbacV1().RoleBindings(s.namespace).Create(s.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: controllerName, Namespace: s.installation.Namespace}},
+	}, metav1.CreateOptions{})
+	s.must(err)
+	may := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: s.namespace, Verb: "delete", Group: "apps", Resource: resource},
+	}}
+	s.eventually("the account may delete "+resource, func(ctx context.Context) error {
+		answer, err := thief.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, may, metav1.CreateOptions{})
+		if err == nil && !answer.Status.Allowed {
+			err = errors.New("it may not")
+		}
+		return err
+	})
+}
 
 // The permissions for the upgrade are to patch ReplicaSets and ControllerRevisions.
 func TestTheFenceLetsAnAccountWithoutTheEngineOnlyRemoveAnnotationsOfReplicaSets(t *testing.T) {
@@ -166,6 +195,7 @@ func TestTheFenceLetsAnAccountWithoutTheEngineOnlyRemoveAnnotationsOfReplicaSets
 	s.must(patch(s.client, `{"metadata":{"annotations":{"`+record+`":"{}"}}}`))
 	thief := s.stolenToken()
 	s.awaitFence(func(_ context.Context, body string) error { return patch(thief, body) })
+	s.letDelete(thief, "replicasets")
 	for _, p := range []fencedPatch{
 		{"scales a ReplicaSet", `{"spec":{"replicas":0}}`, "nothing of a ReplicaSet but annotations"},
 		{"gives a ReplicaSet away", `{"metadata":{"ownerReferences":[` + nobody + `]}}`, "nothing of a ReplicaSet but annotations"},
