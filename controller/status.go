@@ -127,8 +127,8 @@ func standingOfChanges(ref catalog.WorkloadRef, changes map[fmt.Stringer]*pendin
 		if s.until.IsZero() || change.Due.Before(s.until) {
 			s.until = change.Due
 		}
-		if config, isConfig := change.Subject.(catalog.ConfigRef); isConfig {
-			s.addSubject(config)
+		if _, isConfig := change.Subject.(catalog.ConfigRef); isConfig {
+			s.addSubject(change.Subject)
 		}
 	}
 	return s
@@ -136,9 +136,9 @@ func standingOfChanges(ref catalog.WorkloadRef, changes map[fmt.Stringer]*pendin
 
 // addSubject adds a config that changed if it is one of the first in their order, so that the same ones are named each
 // time.
-func (s *standing) addSubject(config catalog.ConfigRef) {
+func (s *standing) addSubject(config fmt.Stringer) {
 	for i, known := range s.subjects {
-		if known == nil || compareConfigs(config, known.(catalog.ConfigRef)) < 0 {
+		if known == nil || compareConfigs(config.(catalog.ConfigRef), known.(catalog.ConfigRef)) < 0 {
 			copy(s.subjects[i+1:], s.subjects[i:])
 			s.subjects[i] = config
 			return
