@@ -295,6 +295,22 @@ func BenchmarkAHostileFilterOn10000References(b *testing.B) {
 	}
 }
 
+func TestFormerFiltersAreRememberedIfTheRecordIsOlderThanTheyAre(t *testing.T) {
+	s := begin(deployment(readsAll("web", true)))
+	s.listed(configMap("web", data{"a": "1"}))
+	s.recorded(10)
+	s.config("web", data{"a": "2"}, 20)
+	for _, ignored := range []string{"configmap/web", ""} { // for a moment
+		if s.deployment.Annotations[IgnoreAnnotation] = ignored; ignored == "" {
+			delete(s.deployment.Annotations, IgnoreAnnotation)
+		}
+		s.catalog.ObserveWorkload(s.reduced())
+	}
+	if n := len(s.present().Filtering.steps); n != 3 {
+		t.Errorf("%d filters are remembered", n)
+	}
+}
+
 func TestFormerFiltersAreForgottenWhenTheRecordHasThePresentOne(t *testing.T) {
 	s := begin(deployment(readsAll("web", true)))
 	s.deployment.Annotations[OnlyAnnotation] = "configmap/web:a"

@@ -9,8 +9,8 @@ import "slices"
 
 // Filtering is what is known of the filters of a workload that has one, or had one.
 type Filtering struct {
-	// steps are the last filters, the present one last. Those before a filter by which a trusted record was made do not
-	// matter any more.
+	// steps are the last filters, the present one last. Those before the present one do not matter any more once a trusted
+	// record was made by it.
 	steps []filterStep
 	// recorded are the references that count by the filter of a trusted record. They are set only if
 	// that is not the present filter.
@@ -74,8 +74,8 @@ func (w *Workload) followFilters(previous *Workload, moment Sequence) {
 	if present := w.Filter(); before[len(before)-1].Filter != present {
 		before = append(slices.Clip(before), filterStep{present, moment})
 	}
-	if last := len(before) - 1; w.Applied.Trusted && !w.hasOtherFilter() {
-		before = slices.Clone(before[last:]) // what counted by the former ones is in the record
+	if last := len(before) - 1; w.Applied.Trusted && !w.hasOtherFilter() && w.RecordSeen > before[last].seen {
+		before = slices.Clone(before[last:]) // the record is newer than they are, and has what counted by them
 	}
 	if more := len(before) - maxFilterSteps; more > 0 {
 		first := before[0].seen
