@@ -107,7 +107,7 @@ func (b *bench) memoryRows(streaming, oneKey, paged starts) []row {
 // measures how fresh ones start.
 func (b *bench) measureStarts(ctx context.Context, p population, clusterFlags ...string) (starts, error) {
 	var measured starts
-	err := b.onStage(ctx, func(s *stage) error {
+	err := b.onOwnStage(ctx, func(s *stage) error {
 		if err := b.fill(ctx, s, p); err != nil {
 			return err
 		}

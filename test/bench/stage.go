@@ -28,17 +28,22 @@ type stage struct {
 	client       kubernetes.Interface // the administrator's, without limits
 }
 
-// onStage runs a measurement in a cluster of its own. In a quick run all of them
+// onStage runs a measurement in a cluster of its own. In a quick run those that name no flags
 // share one.
 func (b *bench) onStage(ctx context.Context, measure func(*stage) error, clusterFlags ...string) (err error) {
-	if b.quick && len(clusterFlags) == 0 {
-		if b.shared == nil {
-			if b.shared, err = b.openStage(ctx); err != nil {
-				return err
-			}
-		}
-		return measure(b.shared)
+	if !b.quick || len(clusterFlags) > 0 {
+		return b.onOwnStage(ctx, measure, clusterFlags...)
 	}
+	if b.shared == nil {
+		if b.shared, err = b.openStage(ctx); err != nil {
+			return err
+		}
+	}
+	return measure(b.shared)
+}
+
+// onOwnStage runs a measurement in a cluster of its own in a quick run, too.
+func (b *bench) onOwnStage(ctx context.Context, measure func(*stage) error, clusterFlags ...string) error {
 	s, err := b.openStage(ctx, clusterFlags...)
 	if err != nil {
 		return err
