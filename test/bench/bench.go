@@ -20,6 +20,7 @@ type measurement struct {
 var measurements = []measurement{
 	{"memory", (*bench).measureMemory},
 	{"memory-many", (*bench).measureMany},
+	{"memory-reach", (*bench).measureReach},
 	{"latency", (*bench).measureLatency},
 	{"shared", (*bench).measureShared},
 	{"fan-out", (*bench).measureFanOut},

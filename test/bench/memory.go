@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/test/harness"
@@ -131,7 +132,7 @@ func (b *bench) measureStarts(ctx context.Context, p population, clusterFlags ..
 // fill makes the configs, and Deployments that refer to five of them each.
 func (b *bench) fill(ctx context.Context, s *stage, p population) error {
 	b.progress.say("creating %d ConfigMaps and %d Secrets of %d bytes in %d keys, %d Deployments", p.configs, p.configs, p.configSize, p.keys, p.deployments)
-	namespaces := min(namespaceCount, p.configs/5)
+	namespaces := p.namespaces()
 	for number := range namespaces {
 		if err := s.makeNamespace(ctx, fillNamespace(number)); err != nil {
 			return err
@@ -149,13 +150,21 @@ func (b *bench) fill(ctx context.Context, s *stage, p population) error {
 	if err != nil {
 		return err
 	}
-	perNamespace := p.configs / namespaces
 	return inParallel(ctx, writers, p.deployments, func(ctx context.Context, number int) error {
-		name := func(step int) string { return fillName((number/namespaces + step) % perNamespace) }
-		deployment := newDeployment(fillNamespace(number%namespaces), fmt.Sprintf("deployment-%04d", number), name(0))
-		addReferences(deployment, name(1), name(2), name(3), name(4))
-		return s.createDeployment(ctx, deployment)
+		return s.createDeployment(ctx, p.deployment(fmt.Sprintf("deployment-%04d", number), number))
 	})
+}
+
+// namespaces is over how many namespaces the configs are spread.
+func (p population) namespaces() int { return min(namespaceCount, p.configs/5) }
+
+// deployment makes a Deployment that refers to five configs, which depend on the number.
+func (p population) deployment(name string, number int) *appsv1.Deployment {
+	namespaces := p.namespaces()
+	config := func(step int) string { return fillName((number/namespaces + step) % (p.configs / namespaces)) }
+	deployment := newDeployment(fillNamespace(number%namespaces), name, config(0))
+	addReferences(deployment, config(1), config(2), config(3), config(4))
+	return deployment
 }
 
 func fillNamespace(number int) string { return fmt.Sprintf("team-%02d", number) }
@@ -175,10 +184,10 @@ func (b *bench) recordAll(ctx context.Context, s *stage, count int) error {
 	}, "--restart-grace-period=0", "--kube-api-qps=100000", "--kube-api-burst=100000")
 }
 
-// measureStart starts a controller with its defaults and takes its measures.
-func (b *bench) measureStart(ctx context.Context, s *stage, measured *starts) error {
+// measureStart starts a controller, with its defaults but for the flags, and takes its measures.
+func (b *bench) measureStart(ctx context.Context, s *stage, measured *starts, flags ...string) error {
 	begun := time.Now()
-	controller, err := s.installation.LaunchController(ctx, nil)
+	controller, err := s.installation.LaunchController(ctx, nil, flags...)
 	if err != nil {
 		return err
 	}
