@@ -249,6 +249,12 @@ func (r rules) ofAlso(ref ConfigRef) keyRules {
 	return r.withoutIgnored(namedBy(r.also, ref), ref)
 }
 
+// counts reports whether any key of a config may count.
+func (r rules) counts(ref ConfigRef) bool {
+	keys, also := r.of(ref), r.ofAlso(ref)
+	return keys.mayCount("") || also.mayCount("")
+}
+
 // namedBy returns which keys of a config the entries name.
 func namedBy(entries []entry, ref ConfigRef) keyRules {
 	keys, hasWhole := keyRules{none: true}, false

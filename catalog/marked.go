@@ -45,8 +45,11 @@ func (w *Workload) ignoredUntil(config *Config, past func() []rules) Sequence {
 	}
 	end := marked
 	for i, step := range slices.Backward(w.Filtering.steps) {
-		if step.Marked && marked >= step.seen && past()[i].needsMark(config.Ref) {
+		switch r := past()[i]; {
+		case step.Marked && marked >= step.seen && r.needsMark(config.Ref):
 			return max(until, min(marked, end))
+		case !r.counts(config.Ref): // it began to count with the next filter
+			return max(until, end)
 		}
 		end = step.seen
 	}

@@ -66,3 +66,34 @@ func TestAnEditThatComesWithTheMarkCounts(t *testing.T) {
 		}
 	}
 }
+
+// Nothing is recorded meanwhile, so that the record has the filter that comes back.
+func TestAnEditDoesNotCountIfAFilterLeftItOutBeforeTheMarkCame(t *testing.T) {
+	for name, test := range map[string]struct {
+		ignored string
+		want    Outcome
+	}{"left out": {"configmap/web", RecordOnly}, "not left out": {"configmap/other", Restart}} {
+		d := deployment(readsAll("web", false))
+		d.Annotations[reloaderSearch] = "true"
+		s := begin(d)
+		s.listed(configMap("web", data{"key": "1"}))
+		view, _ := s.catalog.View(deploymentRef("web"))
+		decision := Decide(view)
+		writeRecordWithout(s.deployment, decision.Checksums, decision.Without, noonPlus(10))
+		s.catalog.ObserveWorkload(s.reduced())
+		filter := func(annotation, value string) {
+			delete(s.deployment.Annotations, reloaderSearch)
+			delete(s.deployment.Annotations, IgnoreAnnotation)
+			s.deployment.Annotations[annotation] = value
+			s.catalog.ObserveWorkload(s.reduced())
+		}
+		filter(IgnoreAnnotation, "configmap/none")
+		s.config("web", data{"key": "2"}, 20)
+		filter(IgnoreAnnotation, test.ignored)
+		s.catalog.ObserveConfig(reducedConfigMap(markedConfigMap("web", data{"key": "2"})), noonPlus(30))
+		filter(reloaderSearch, "true")
+		if got := s.decide(t, startedAt(noonPlus(5))); got.Outcome != test.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
