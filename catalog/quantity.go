@@ -93,7 +93,7 @@ func checkQuantities(decoder *json.Decoder, field string, depth int) error {
 	token, err := decoder.Token()
 	switch {
 	case err != nil:
-		return errors.New("it is no JSON")
+		return errors.New("it is not JSON")
 	case depth == 0:
 		return errNested
 	}
@@ -115,7 +115,7 @@ func checkMembers(decoder *json.Decoder, begin json.Delim, field string, depth i
 		if begin == '{' {
 			name, err := decoder.Token()
 			if err != nil {
-				return errors.New("it is no JSON")
+				return errors.New("it is not JSON")
 			}
 			if text, _ := name.(string); quantityFields[text] {
 				of = text
@@ -126,7 +126,7 @@ func checkMembers(decoder *json.Decoder, begin json.Delim, field string, depth i
 		}
 	}
 	if _, err := decoder.Token(); err != nil {
-		return errors.New("it is no JSON")
+		return errors.New("it is not JSON")
 	}
 	return nil
 }

@@ -67,14 +67,14 @@ func (k Kind) template(o *opened) (*corev1.PodTemplateSpec, error) {
 		return nil, fmt.Errorf("it has no pod template at %s", k.PathText())
 	}
 	if err := catalog.CheckQuantities(part); err != nil {
-		return nil, fmt.Errorf("what it has at %s is no pod template: %w", k.PathText(), err)
+		return nil, fmt.Errorf("%s is not a pod template: %w", k.PathText(), err)
 	}
 	template, err := decode[corev1.PodTemplateSpec](part)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("what it has at %s is no pod template: %w", k.PathText(), err)
+		return nil, fmt.Errorf("%s is not a pod template: %w", k.PathText(), err)
 	case len(template.Spec.Containers) == 0:
-		return nil, fmt.Errorf("what it has at %s is no pod template: it has no containers", k.PathText())
+		return nil, fmt.Errorf("%s is not a pod template: it has no containers", k.PathText())
 	}
 	return &template, nil
 }
@@ -91,7 +91,7 @@ func readSelector(o *opened) (*metav1.LabelSelector, error) {
 	}
 	selector, err := decode[metav1.LabelSelector](part)
 	if err != nil {
-		return nil, fmt.Errorf("its .spec.selector is no label selector: %w", err)
+		return nil, fmt.Errorf("its .spec.selector is not a label selector: %w", err)
 	}
 	return checked(&selector)
 }
@@ -102,7 +102,7 @@ func readTextSelector(o *opened) (*metav1.LabelSelector, error) {
 		if text := read[string](status[name]); text != "" {
 			selector, err := metav1.ParseToLabelSelector(text)
 			if err != nil {
-				return nil, fmt.Errorf("its .status.%s is no label selector", name)
+				return nil, fmt.Errorf("its .status.%s is not a label selector", name)
 			}
 			return checked(selector)
 		}

@@ -140,7 +140,7 @@ func TestAWorkloadThatCannotBeRestartedIsReportedAndHarmsNobody(t *testing.T) {
 	})
 	const cannot = "config changes do not restart this workload: "
 	s.awaitEvent(other, "NotSupported", cannot+"its pod template is in another object (.spec.workloadRef)")
-	s.awaitEvent(none, "NotSupported", cannot+"what it has at .spec.job.template is no pod template")
+	s.awaitEvent(none, "NotSupported", cannot+".spec.job.template is not a pod template")
 	s.awaitEvent(broad, "NotSupported", cannot+"its .spec.selector selects all pods of the namespace")
 	before := map[workload]state{other: s.mustLookOther(other), none: {}, broad: s.mustLookOther(broad), inPlace: s.awaitRecorded(inPlace)}
 

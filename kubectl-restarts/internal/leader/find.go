@@ -56,7 +56,7 @@ func (l *Leader) pod(ctx context.Context) (string, error) {
 	}
 	pod, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
 	if len(validation.IsDNS1123Subdomain(pod)) > 0 {
-		return "", fmt.Errorf("the holder of %s is %.80q, which is no pod; if it runs outside of the cluster, use --status-url", name, *lease.Spec.HolderIdentity)
+		return "", fmt.Errorf("the holder of %s is %.80q, which is not a pod; if it runs outside of the cluster, use --status-url", name, *lease.Spec.HolderIdentity)
 	}
 	return pod, nil
 }

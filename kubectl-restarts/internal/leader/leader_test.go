@@ -112,7 +112,7 @@ func TestALeaderThatCannotBeAskedSaysWhatToDo(t *testing.T) {
 		"you may not read the lease ctl/election: you need permission to get it":                    func(s *apiServer) { s.refuse = refusing(leasePath, http.StatusForbidden, "Forbidden") },
 		"read the lease ctl/election: ":                 func(s *apiServer) { s.refuse = refusing(leasePath, http.StatusUnauthorized, "Unauthorized") },
 		"no replica of the controller leads at present": func(s *apiServer) { s.holder = "" },
-		`is "../../secrets_1", which is no pod; if it runs outside of the cluster, use --status-url`: func(s *apiServer) {
+		`is "../../secrets_1", which is not a pod; if it runs outside of the cluster, use --status-url`: func(s *apiServer) {
 			s.holder = "../../secrets_1"
 		},
 		"there is no pod leader-2 in namespace ctl": func(s *apiServer) { s.holder = "leader-2_1" },
