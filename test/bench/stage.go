@@ -28,11 +28,10 @@ type stage struct {
 	client       kubernetes.Interface // the administrator's, without limits
 }
 
-// onStage runs a measurement in a cluster of its own. In a quick run those that name no flags
-// share one.
-func (b *bench) onStage(ctx context.Context, measure func(*stage) error, clusterFlags ...string) (err error) {
-	if !b.quick || len(clusterFlags) > 0 {
-		return b.onOwnStage(ctx, measure, clusterFlags...)
+// onStage runs a measurement in a cluster of its own, which in a quick run it shares with others.
+func (b *bench) onStage(ctx context.Context, measure func(*stage) error) (err error) {
+	if !b.quick {
+		return b.onOwnStage(ctx, measure)
 	}
 	if b.shared == nil {
 		if b.shared, err = b.openStage(ctx); err != nil {
