@@ -68,13 +68,14 @@ const (
 // channelNames are how the channels are shown to people.
 var channelNames = [...]string{Environment: "environment", Volume: "files", API: "API"}
 
+// ReferencesTo returns the references to a config. The caller must not modify them.
+func (w *Workload) ReferencesTo(config ConfigRef) []Reference { return referencesTo(w.References, config) }
+
 // ReadAs says in which ways the containers read a config, such as "environment, files".
 func (w *Workload) ReadAs(config ConfigRef) string {
 	var isRead [len(channelNames)]bool
-	for i := range w.References {
-		if reference := &w.References[i]; reference.Config == config {
-			isRead[reference.Channel] = true
-		}
+	for _, reference := range w.ReferencesTo(config) {
+		isRead[reference.Channel] = true
 	}
 	var ways []string
 	for channel, name := range channelNames {

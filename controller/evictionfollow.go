@@ -41,7 +41,7 @@ func (r *restarter) nextWaits(ref catalog.WorkloadRef) string {
 	next, isKnown := r.backlogs.of(ref)
 	switch {
 	case isKnown && next.isDeliberate():
-		return "its next restart waits: " + cmp.Or(next.putOffBy.text, string(next.putOff))
+		return "its next restart waits for: " + cmp.Or(next.putOffBy.text, string(next.putOff))
 	case !isKnown && r.holdsConfigs(ref):
 		return "a config has changed, for which it may have to restart again"
 	}

@@ -255,7 +255,7 @@ func TestOnlyTheHoldIsRemovedThatWasFound(t *testing.T) {
 		t.Errorf("%d, %s%s, the writes are\n%v, want\n%v", code, stdout, stderr, s.writes, want)
 	}
 	s.replaced = webPath
-	if code, stdout, stderr := s.run(t.Context(), "unhold", "deploy/web"); code != 1 || stdout != "" || !strings.Contains(stderr, "the hold of deployment/web (migration) has just changed; look at it and try again") {
+	if code, stdout, stderr := s.run(t.Context(), "unhold", "deploy/web"); code != 1 || stdout != "" || !strings.Contains(stderr, "the hold of deployment/web (migration) was not removed: it has just changed") {
 		t.Errorf("%d, %s%s", code, stdout, stderr)
 	}
 }

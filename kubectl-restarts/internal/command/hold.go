@@ -103,7 +103,7 @@ func (w *writer) removeHold(ctx context.Context, o *object, reason string) error
 	}
 	err := w.cluster.RemoveAnnotation(ctx, o.Target, catalog.HoldAnnotation, reason, w.dryRun == "server")
 	if apierrors.IsInvalid(err) {
-		return fmt.Errorf("the hold of %s (%s) has just changed; look at it and try again: %w", o.name, reason, err)
+		return fmt.Errorf("the hold of %s (%s) was not removed: it has just changed, or the API server refuses the write; look at it and try again: %w", o.name, reason, err)
 	}
 	return explained(err, "you need permission to patch it")
 }

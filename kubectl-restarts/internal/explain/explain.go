@@ -208,10 +208,7 @@ func (in *Input) configs() []ConfigRow {
 		row := ConfigRow{Config: facts.ConfigName(ref), ReadAs: in.Workload.ReadAs(ref), Content: in.content(ref), Optional: true}
 		var names []string
 		seesAll, rules := false, ""
-		for _, reference := range in.Workload.References {
-			if reference.Config != ref {
-				continue
-			}
+		for _, reference := range in.Workload.ReferencesTo(ref) {
 			listed, _ := reference.Keys.Listed()
 			names = append(names, listed...)
 			seesAll, rules = seesAll || reference.Keys.HasAll(), cmp.Or(rules, reference.Keys.Rules())
