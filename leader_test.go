@@ -70,7 +70,7 @@ func (s *leaseServer) lead(ctx context.Context, t *testing.T, lead func(context.
 	defer server.Close()
 	o := &options{
 		LeaderElectLeaseName: "lease", LeaderElectNamespace: "own",
-		LeaderElectLeaseDuration: 15 * time.Second, LeaderElectRenewDeadline: 200 * time.Millisecond, LeaderElectRetryPeriod: 10 * time.Millisecond,
+		LeaderElectLeaseDuration: 15 * time.Second, LeaderElectRenewDeadline: 2 * time.Second, LeaderElectRetryPeriod: 10 * time.Millisecond,
 	}
 	return elect(ctx, o, &rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, &watchdog{}, &leaderName{}, slog.New(slog.DiscardHandler), lead)
 }

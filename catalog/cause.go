@@ -29,7 +29,9 @@ type Cause struct {
 	Writers     []string
 	MoreWriters int
 	// Former means that the last restart was for it already. It did not reach all pods, so this one brings it to the others.
-	Former bool
+	// FormerKeys are those of the keys of which that is true, sorted.
+	Former     bool
+	FormerKeys []string
 	// Moments are the moments at which the watch showed the edits ([Edit.Seen]), sorted, each
 	// once; only the newest ones are kept. There is always at least one. 0 stands for edits that
 	// no watch showed, and for a change of which no edit is known.
@@ -93,6 +95,7 @@ func (c *Cause) includeKeys(other *Cause) {
 	case len(keys) == 0:
 		c.Unnamed = true
 	default:
+		c.FormerKeys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return slices.Contains(c.Keys, key) })
 		all := slices.Concat(c.Keys, keys)
 		slices.Sort(all)
 		c.Keys, c.MoreKeys = firstNamed(slices.Compact(all))
@@ -104,6 +107,16 @@ func (c *Cause) SharesKey(other *Cause) bool {
 	a, b := c.AllKeys(), other.AllKeys()
 	return c.Config == other.Config &&
 		(len(a) == 0 || len(b) == 0 || slices.ContainsFunc(a, func(key string) bool { return slices.Contains(b, key) }))
+}
+
+// Replaces reports whether a restart for the cause may bring other content of a key of another cause.
+func (c *Cause) Replaces(other *Cause) bool {
+	if c.Former {
+		return false
+	}
+	own := *c
+	own.Keys = slices.DeleteFunc(slices.Clone(c.Keys), func(key string) bool { return slices.Contains(c.FormerKeys, key) })
+	return own.SharesKey(other)
 }
 
 // addMoment adds a moment, unless it is the last one added: all keys of one edit share it.

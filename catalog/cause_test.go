@@ -195,13 +195,32 @@ func TestCausesShareAKeyOrMayDoSo(t *testing.T) {
 	}
 }
 
+func TestACauseReplacesOnlyWhatIsNewInIt(t *testing.T) {
+	c := configMapRef("c")
+	for name, test := range map[string]struct {
+		cause Cause
+		want  bool
+	}{
+		"the key":                         {Cause{Config: c, Keys: []string{"a", "k"}}, true},
+		"the key of the last restart":     {Cause{Config: c, Keys: []string{"a", "k"}, FormerKeys: []string{"k"}}, false},
+		"another key of the last restart": {Cause{Config: c, Keys: []string{"a", "k"}, FormerKeys: []string{"a"}}, true},
+		"the config of the last restart":  {Cause{Config: c, Keys: []string{"k"}, Former: true}, false},
+		"unknown keys":                    {Cause{Config: c, Keys: []string{"a", "k"}, FormerKeys: []string{"k"}, Unnamed: true}, true},
+		"another config":                  {Cause{Config: configMapRef("d"), Keys: []string{"k"}}, false},
+	} {
+		if got := test.cause.Replaces(&Cause{Config: c, Keys: []string{"k"}}); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 func TestADecisionIncludesWhatTheLastRestartDidNotFinish(t *testing.T) {
 	c, d := configMapRef("c"), configMapRef("d")
 	for name, test := range map[string]struct {
 		causes, former, want []Cause
 	}{
 		"another config":   {[]Cause{{Config: d, Keys: []string{"k"}}}, []Cause{{Config: c, Keys: []string{"k"}}}, []Cause{{Config: d, Keys: []string{"k"}}, {Config: c, Keys: []string{"k"}, Former: true}}},
-		"another key":      {[]Cause{{Config: c, Keys: []string{"k"}}}, []Cause{{Config: c, Keys: []string{"a", "k"}}}, []Cause{{Config: c, Keys: []string{"a", "k"}}}},
+		"another key":      {[]Cause{{Config: c, Keys: []string{"k"}}}, []Cause{{Config: c, Keys: []string{"a", "k"}}}, []Cause{{Config: c, Keys: []string{"a", "k"}, FormerKeys: []string{"a"}}}},
 		"unknown keys":     {[]Cause{{Config: c, Keys: []string{"k"}}}, []Cause{{Config: c}}, []Cause{{Config: c, Keys: []string{"k"}, Unnamed: true}}},
 		"any config":       {nil, []Cause{{Config: c}}, nil},
 		"nothing":          {[]Cause{{Config: d}}, nil, []Cause{{Config: d}}},

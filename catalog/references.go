@@ -69,7 +69,9 @@ const (
 var channelNames = [...]string{Environment: "environment", Volume: "files", API: "API"}
 
 // ReferencesTo returns the references to a config. The caller must not modify them.
-func (w *Workload) ReferencesTo(config ConfigRef) []Reference { return referencesTo(w.References, config) }
+func (w *Workload) ReferencesTo(config ConfigRef) []Reference {
+	return referencesTo(w.References, config)
+}
 
 // ReadAs says in which ways the containers read a config, such as "environment, files".
 func (w *Workload) ReadAs(config ConfigRef) string {

@@ -247,6 +247,6 @@ func (b *backlogs) putOffRecord(ref catalog.WorkloadRef, until time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	waiting := b.remove(ref)
-	waiting.due, waiting.slowedBy, waiting.owed, waiting.putOff, waiting.isExposed = false, nil, until, "", false
+	waiting.due, waiting.slowedBy, waiting.owed, waiting.putOff, waiting.isExposed, waiting.changed = false, nil, until, "", false, false
 	b.waiting[ref] = waiting
 }

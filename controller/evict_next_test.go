@@ -70,6 +70,34 @@ func TestAnEvictionBringsNoContentThatIsHeld(t *testing.T) {
 	})
 }
 
+func TestAnEvictionBringsNoContentThatANewProcessHasYetToLookAt(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.readsToo("d")
+		w.edited("a/c", "2")
+		w.pass(5)
+		w.requireEvicted("web-1")
+		// A list shows the edit, and then the workload may have to restart for it after its grace period.
+		w.controller.changes.Observe(aWeb, aWeb, time.Now(), time.Hour)
+		if why := w.controller.restarter.nextWaits(aWeb); !strings.Contains(why, "may have to restart again") {
+			t.Errorf("the evictor waits because %q", why)
+		}
+	})
+}
+
+func TestAnEvictionWaitsForADecisionThatIsDue(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.edited("a/c", "2")
+		w.pass(5)
+		w.requireEvicted("web-1")
+		w.controller.restarter.backlogs.note(observedChange{Workload: aWeb, Subject: aWeb, Since: time.Now(), Count: 1})
+		w.pass(60)
+		w.requireEvicted("web-1")
+		w.controller.restarter.backlogs.putOffRecord(aWeb, time.Now().Add(time.Hour))
+		w.pass(60)
+		w.requireEvicted("web-1", "web-2", "web-3")
+	})
+}
+
 func TestAnEvictionBringsNoContentThatHasYetToBeProven(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		c := w.controller

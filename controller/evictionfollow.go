@@ -42,7 +42,9 @@ func (r *restarter) nextWaits(ref catalog.WorkloadRef) string {
 	switch {
 	case isKnown && next.isDeliberate():
 		return "its next restart waits for: " + cmp.Or(next.putOffBy.text, string(next.putOff))
-	case !isKnown && r.holdsConfigs(ref):
+	case isKnown && next.putOff == "" && next.changed:
+		return "it is being decided whether it restarts again"
+	case !isKnown && r.changes.HoldsAny(ref): // also a change of the workload itself: a new process sees edits by that
 		return "a config has changed, for which it may have to restart again"
 	}
 	return ""

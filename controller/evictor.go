@@ -280,6 +280,7 @@ func (e *evictor) note(w *catalog.Workload, left *delivery.Left, began time.Time
 	})
 	if isNew {
 		e.deliveries.followLeft(w, now)
+		e.restarter.askAgain(w.Ref) // the gate has forgotten that its next restart waits
 	}
 	e.deliveries.observe(w.Ref)
 }
@@ -320,10 +321,14 @@ func (e *evictor) evict(ctx context.Context, w *catalog.Workload, pod *delivery.
 	default:
 		e.metrics.evictions.Inc()
 		e.log.Info("evicted a pod", "workload", w.Ref, "pod", pod.Name, "ready", pod.IsReady)
+		isPresent := false // another restart may have begun meanwhile
 		e.update(w.Ref, w.Evict, func(row *eviction) {
+			isPresent = true
 			row.earlier, row.looks, row.refusals, row.reported = max(0, row.earlier-1), 0, 0, time.Time{}
 		})
-		e.deliveries.followEviction(w, time.Now())
+		if isPresent {
+			e.deliveries.followEviction(w, time.Now())
+		}
 		e.deliveries.observe(w.Ref)
 	}
 	e.wait(w, evictionWait{waitsForPods, "a pod has not been replaced", time.Now()})

@@ -55,7 +55,7 @@ func (r *rollingRestart) brokenAfter(decision *catalog.Decision) []catalog.Cause
 // replacesAny reports whether a restart brings other content for one of these causes.
 func replacesAny(decision *catalog.Decision, causes []catalog.Cause) bool {
 	return len(causes) > 0 && (isUnclear(decision) || slices.ContainsFunc(causes, func(cause catalog.Cause) bool {
-		return slices.ContainsFunc(decision.Causes, func(c catalog.Cause) bool { return !c.Former && c.SharesKey(&cause) })
+		return slices.ContainsFunc(decision.Causes, func(c catalog.Cause) bool { return c.Replaces(&cause) })
 	}))
 }
 
