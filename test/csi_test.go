@@ -57,7 +57,9 @@ func TestWhatIsNoRotationRestartsNothing(t *testing.T) {
 	s.letTimePass()
 
 	pods := s.mountIn(app, "db", "v1") // again, which writes nothing
-	job := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "job", UID: "1a2b3c"}}
+	// It exists, or the garbage collector would delete its status.
+	job, err := s.client.CoreV1().Pods(s.namespace).Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "job"}, Spec: podOf()}, metav1.CreateOptions{})
+	s.must(err)
 	s.report(job, "db", "v1")
 	s.report(job, "db", "v2") // a pod of nobody
 	s.must(s.client.CoreV1().Pods(s.namespace).Delete(t.Context(), pods[0].Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))

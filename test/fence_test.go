@@ -155,12 +155,12 @@ func TestTheFenceLetsTheEngineChangeNoTemplateOfAReplicaSet(t *testing.T) {
 const nobody = `{"apiVersion":"v1","kind":"ConfigMap","name":"none","uid":"00000000-0000-0000-0000-000000000001"}`
 
 // letDelete gives the account a permission without which the admission plugin OwnerReferencesPermissionEnforcement lets it
-// change no owners. Few clusters have the plugin.
+// change no owners, not even through the status. Few clusters have the plugin.
 func (s *scene) letDelete(thief kubernetes.Interface, resource string) {
 	s.Helper()
 	meta := metav1.ObjectMeta{Name: "delete"}
 	_, err := s.client.RbacV1().Roles(s.namespace).Create(s.Context(), &rbacv1.Role{
-		ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"apps"}, Resources: []string{resource}, Verbs: []string{"delete"}}},
+		ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"apps"}, Resources: []string{resource, resource + "/status"}, Verbs: []string{"delete"}}},
 	}, metav1.CreateOptions{})
 	s.must(err)
 	_, err = s.client.RbacV1().RoleBindings(s.namespace).Create(s.Context(), &rbacv1.RoleBinding{
@@ -184,6 +184,7 @@ func (s *scene) letDelete(thief kubernetes.Interface, resource string) {
 func TestTheFenceLetsAnAccountWithoutTheEngineOnlyRemoveAnnotationsOfReplicaSets(t *testing.T) {
 	s := newSceneApart(t)
 	app := s.run("app", podOf())
+	s.awaitRollout(app)
 	sets, err := s.client.AppsV1().ReplicaSets(s.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=" + app.name})
 	s.must(err)
 	rs := sets.Items[0].Name

@@ -147,7 +147,7 @@ func TestTheSwitchFromReloaderGoesAsItsPageSays(t *testing.T) {
 
 	s.letTimePass()
 	s.startController("--understand=reloader")
-	page.play("kubectl restarts explain", `(?m)^Enabled: +yes$`, `(?m)^Record: +none yet$`, `(?m)^Grace period: +1m0s$`, `(?m)^configmap/settings +all +environment `)
+	page.play("kubectl restarts explain", `(?m)^Enabled: +yes, by its annotations of reloader$`, `(?m)^Record: +none yet$`, `(?m)^Grace period: +1m0s$`, `(?m)^configmap/settings +all +environment `)
 	page.play("kubectl get events", `(?m)^`+s.namespace+` .* InvalidAnnotation +deployment/odd .*settings-\[0-9\]\+`)
 	s.annotate(odd, reloaderNamed, "settings")
 	s.annotate(web, reloaderPause, "1s")
