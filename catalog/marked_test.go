@@ -37,28 +37,35 @@ func TestAMarkThatComesOrGoesIsNews(t *testing.T) {
 	}
 }
 
+// beginUnmarked begins with a Deployment that only wants marked configs, and whose record lacks the one that it reads.
+func beginUnmarked() *story {
+	d := deployment(readsAll("web", false))
+	d.Annotations[reloaderSearch] = "true"
+	s := begin(d)
+	s.listed(configMap("web", data{"key": "1"}))
+	view, _ := s.catalog.View(deploymentRef("web"))
+	decision := Decide(view)
+	writeRecordWithout(s.deployment, decision.Checksums, decision.Without, noonPlus(10))
+	s.catalog.ObserveWorkload(s.reduced())
+	return s
+}
+
 // Whoever writes new content along with the mark wants the content to count, unless a list shows both.
 func TestAnEditThatComesWithTheMarkCounts(t *testing.T) {
 	for name, test := range map[string]struct {
 		listed bool
 		want   Outcome
 	}{"in one event": {false, Restart}, "in a list": {true, RecordOnly}} {
-		d := deployment(readsAll("web", false))
-		d.Annotations[reloaderSearch] = "true"
-		s := begin(d)
-		s.listed(configMap("web", data{"key": "1"}))
-		view, _ := s.catalog.View(deploymentRef("web"))
-		decision := Decide(view)
-		writeRecordWithout(s.deployment, decision.Checksums, decision.Without, noonPlus(10))
-		s.catalog.ObserveWorkload(s.reduced())
+		s := beginUnmarked()
 		after := reducedConfigMap(markedConfigMap("web", data{"key": "2"}))
 		if test.listed {
 			listConfigs(s.catalog, ConfigMap, "", listOf(after), noonPlus(60), false)
 		} else {
 			s.catalog.ObserveConfig(after, noonPlus(60))
 		}
-		view, _ = s.catalog.View(deploymentRef("web"))
-		if decision = Decide(view); decision.Outcome == AskPods {
+		view, _ := s.catalog.View(deploymentRef("web"))
+		decision := Decide(view)
+		if decision.Outcome == AskPods {
 			decision = DecideByPods(view, []Pod{startedAt(noonPlus(5))})
 		}
 		if decision.Outcome != test.want {
@@ -73,14 +80,7 @@ func TestAnEditDoesNotCountIfAFilterLeftItOutBeforeTheMarkCame(t *testing.T) {
 		ignored string
 		want    Outcome
 	}{"left out": {"configmap/web", RecordOnly}, "not left out": {"configmap/other", Restart}} {
-		d := deployment(readsAll("web", false))
-		d.Annotations[reloaderSearch] = "true"
-		s := begin(d)
-		s.listed(configMap("web", data{"key": "1"}))
-		view, _ := s.catalog.View(deploymentRef("web"))
-		decision := Decide(view)
-		writeRecordWithout(s.deployment, decision.Checksums, decision.Without, noonPlus(10))
-		s.catalog.ObserveWorkload(s.reduced())
+		s := beginUnmarked()
 		filter := func(annotation, value string) {
 			delete(s.deployment.Annotations, reloaderSearch)
 			delete(s.deployment.Annotations, IgnoreAnnotation)
