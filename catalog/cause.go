@@ -104,9 +104,12 @@ func (c *Cause) includeKeys(other *Cause) {
 
 // SharesKey reports whether two causes may be about the same key of the same config.
 func (c *Cause) SharesKey(other *Cause) bool {
-	a, b := c.AllKeys(), other.AllKeys()
-	return c.Config == other.Config &&
-		(len(a) == 0 || len(b) == 0 || slices.ContainsFunc(a, func(key string) bool { return slices.Contains(b, key) }))
+	return c.Config == other.Config && ShareKey(c.AllKeys(), other.AllKeys())
+}
+
+// ShareKey reports whether two lists of keys have one in common. No keys mean all.
+func ShareKey(a, b []string) bool {
+	return len(a) == 0 || len(b) == 0 || slices.ContainsFunc(a, func(key string) bool { return slices.Contains(b, key) })
 }
 
 // Replaces reports whether a restart for the cause may bring other content of a key of another cause.

@@ -75,14 +75,10 @@ func (d *deliveries) followLeft(w *catalog.Workload, now time.Time) {
 		return
 	}
 	began, _ := w.EvictedAt()
-	d.adopt(w, earlierOf(began, now), now, now)
-}
-
-func earlierOf(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
+	if began.After(now) {
+		began = now
 	}
-	return a
+	d.adopt(w, began, now, now)
 }
 
 // adopt follows a restart that was made earlier and has made progress since, and makes the gate count it.

@@ -96,16 +96,27 @@ func (l *Left) Next() Step {
 		return l.nextByOwner()
 	case !status.Observed || status.Outdated > 0:
 		return Step{Wait: "its pod template is being rolled out"}
-	case l.terminating:
-		return Step{Wait: "a pod is terminating"}
-	case l.live < status.Wanted:
-		return Step{Wait: "a pod has not been replaced"}
-	case l.unready:
-		return Step{Wait: "a new pod is not ready"}
+	}
+	switch wait := l.lastPod(); {
+	case wait != "":
+		return Step{Wait: wait}
 	case l.next.IsReady && !status.IsWhole():
 		return Step{Wait: "not all pods are available"}
 	}
 	return Step{Evict: &l.next}
+}
+
+// lastPod returns why the pod that was replaced last keeps the next one waiting, empty if it does not.
+func (l *Left) lastPod() string {
+	switch {
+	case l.terminating:
+		return "a pod is terminating"
+	case l.live < l.workload.Rollout.Wanted:
+		return "a pod has not been replaced"
+	case l.unready:
+		return "a new pod is not ready"
+	}
+	return ""
 }
 
 // nextByOwner returns the next step if the workload's own controller replaces the pods. How many it replaces at a time is
@@ -120,12 +131,10 @@ func (l *Left) nextByOwner() Step {
 		return Step{Wait: "its pod template is being rolled out"}
 	case !isAsked:
 		return Step{RestartAt: due}
-	case l.terminating:
-		return Step{Wait: "a pod is terminating"}
-	case l.live < status.Wanted:
-		return Step{Wait: "a pod has not been replaced"}
-	case l.unready:
-		return Step{Wait: "a new pod is not ready"}
+	}
+	switch wait := l.lastPod(); {
+	case wait != "":
+		return Step{Wait: wait}
 	case status.Available < status.Wanted:
 		return Step{Wait: "not all pods are available"}
 	}

@@ -44,12 +44,7 @@ const (
 func (h *Halt) IsActive() bool { return h.isActive }
 
 // concerns reports whether a restart for a cause delivers content that is halted.
-func (h *Halt) concerns(cause *Cause) bool { return shareKey(h.Keys, cause.Keys) }
-
-// shareKey reports whether two lists of keys have one in common. No keys mean all.
-func shareKey(a, b []string) bool {
-	return len(a) == 0 || len(b) == 0 || slices.ContainsFunc(a, func(key string) bool { return slices.Contains(b, key) })
-}
+func (h *Halt) concerns(cause *Cause) bool { return catalog.ShareKey(h.Keys, cause.Keys) }
 
 // haveAll reports whether a list of keys has all those of another one. No keys mean all.
 func haveAll(all, keys []string) bool {
@@ -155,7 +150,7 @@ func (h *halts) fullOf(namespace string) *Halt {
 func (h *halts) related(halt *Halt) []*Halt {
 	var related []*Halt
 	for _, other := range h.of[halt.Config] {
-		if other == halt || !IsGroup(halt.Config) && shareKey(other.Keys, halt.Keys) {
+		if other == halt || !IsGroup(halt.Config) && catalog.ShareKey(other.Keys, halt.Keys) {
 			related = append(related, other)
 		}
 	}
