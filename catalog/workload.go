@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"kubernetes-deployment-restart-controller/values"
 )
 
 // The annotations through which the controller and its users communicate.
@@ -307,9 +309,12 @@ func readGracePeriod(meta *metav1.ObjectMeta) (period *time.Duration, problem st
 	if !found {
 		return nil, ""
 	}
-	parsed, err := time.ParseDuration(text)
-	if err != nil || parsed < 0 {
-		return nil, fmt.Sprintf("annotation %s: %.40q is not a duration such as 90s, 2m or 1h30m", gracePeriodAnnotation, text)
+	parsed, err := values.Duration(text)
+	if err == nil && parsed < 0 {
+		err = fmt.Errorf("%.40q is negative", text)
+	}
+	if err != nil {
+		return nil, fmt.Sprintf("annotation %s: %v", gracePeriodAnnotation, err)
 	}
 	return &parsed, ""
 }

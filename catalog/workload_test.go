@@ -39,7 +39,7 @@ func TestADeploymentIsReducedToWhatMatters(t *testing.T) {
 func TestAWorkloadMayHaveAGracePeriodOfItsOwn(t *testing.T) {
 	for text, want := range map[string]*time.Duration{
 		"2m": pointer(2 * time.Minute), "0s": pointer(time.Duration(0)), "0": pointer(time.Duration(0)), "1h1.5s": pointer(time.Hour + 1500*time.Millisecond),
-		"": nil, "90": nil, "-1s": nil, "soon": nil, "2 m": nil, "9999999999h": nil,
+		"90": pointer(90 * time.Second), "": nil, "-1s": nil, "-1": nil, "soon": nil, "2 m": nil, "9999999999h": nil,
 	} {
 		t.Run(text, func(t *testing.T) {
 			d := deployment(readsAll("web", false))

@@ -1,7 +1,6 @@
 package test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -159,10 +158,9 @@ func TestAnInvalidGracePeriodIsReportedAndTheDefaultIsUsed(t *testing.T) {
 	s.make(settings, set("a", "0"))
 	app := s.run("app", podOf(envFrom(settings)), withGrace("soon"))
 	s.started(app)
-	message := `annotation com.xing.deployment-restart.grace-period: "%s" is not a duration such as 90s, 2m or 1h30m; the default of 1s is used`
-	s.awaitEvent(app, "InvalidAnnotation", fmt.Sprintf(message, "soon"))
-	s.annotate(app, graceAnnotation, "-5s")
-	s.awaitEvent(app, "InvalidAnnotation", fmt.Sprintf(message, "-5s"))
+	s.awaitEvent(app, "InvalidAnnotation", `annotation com.xing.deployment-restart.grace-period: "soon" is not a duration such as 90s, 2m or 1h30m, or a number of seconds; the default of 1s is used`)
+	s.annotate(app, graceAnnotation, "-5")
+	s.awaitEvent(app, "InvalidAnnotation", `annotation com.xing.deployment-restart.grace-period: "-5" is negative; the default of 1s is used`)
 	before := s.now(app)
 	s.edit(settings, set("a", "1"))
 	s.awaitRestart(app, before)
