@@ -42,6 +42,39 @@ func TestUsualTemplatesPassTheCheckOfQuantities(t *testing.T) {
 	}
 }
 
+func TestJSONThatTakesFarMoreMemoryThanItsTextIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		text    string
+		isHeavy bool
+		refused string
+	}{
+		"a template":                  {`{"spec":{"containers":[{"name":"a","args":["1,2,3"]}]}}`, false, ""},
+		"nothing":                     {"", false, ""},
+		"a long text":                 {`"` + strings.Repeat(",[{", 90_000) + `"`, true, ""},
+		"a text with quotes":          {`["` + strings.Repeat(`\",\\\",[`, 20_001) + `"]`, false, ""},
+		"many variables":              {`{"env":[{"name":"A","value":"1"}` + strings.Repeat(`,{"name":"A","value":"1"}`, 9_900) + `]}`, true, ""},
+		"as many items as can be":     {`[1` + strings.Repeat(",1", 19_999) + `]`, true, ""},
+		"one more":                    {`[1` + strings.Repeat(",1", 20_000) + `]`, true, "too many values"},
+		"empty objects":               {`[{}` + strings.Repeat(",{}", 480_000) + `]`, true, "too many values"},
+		"nothings":                    {`[null` + strings.Repeat(", null", 200_000) + `]`, true, "too many values"},
+		"as many members as can be":   {`{"a":1` + strings.Repeat(`,"a":1`, 99_999) + `}`, true, ""},
+		"one member more":             {`{"a":1` + strings.Repeat(`,"a":1`, 100_000) + `}`, true, "too many values"},
+		"lists beside each other":     {`{"a":[` + strings.Repeat(`1,`, 10_000) + `1],"b":[` + strings.Repeat("1,", 10_000) + `1]}`, true, "too many values"},
+		"something deep":              {strings.Repeat("[", 101) + strings.Repeat("]", 101), true, "nested too deeply"},
+		"something as deep as can be": {strings.Repeat("[", 100) + strings.Repeat("]", 100), false, ""},
+		"ends without begins":         {strings.Repeat("]}", 200) + `[1` + strings.Repeat(",1", 20_000), true, "too many values"},
+		"many small ones, one by one": {strings.Repeat(`{"a":[1]}`, 10_000), true, ""},
+	} {
+		isHeavy, err := CheckSize([]byte(c.text))
+		if isHeavy != c.isHeavy || (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
+			t.Errorf("%s: heavy %t, %v", name, isHeavy, err)
+		}
+	}
+	if _, err := CheckSize([]byte(`[1`+strings.Repeat(",1", 12_000)), []byte(`[1`+strings.Repeat(",1", 12_000))); err == nil {
+		t.Error("two parts of one object are too many together, but pass")
+	}
+}
+
 // These regular expressions take long for some texts.
 func TestSuspiciousTextsAreFoundAsRegularExpressionsFindThem(t *testing.T) {
 	exponent, suspicious := regexp.MustCompile(`[eE][-+]?[0-9]{4}`), regexp.MustCompile(`[eE][-+]?[0-9]{4}|[0-9.]{50}|\\u`)
@@ -53,7 +86,7 @@ func TestSuspiciousTextsAreFoundAsRegularExpressionsFindThem(t *testing.T) {
 		if want := exponent.MatchString(text); hasHugeExponent(text) != want {
 			t.Fatalf("%s: a huge exponent, not %t", text, want)
 		}
-		if want := suspicious.MatchString(text); isSuspicious([]byte(text)) != want {
+		if want := suspicious.MatchString(text); scanOf([]byte(text)).isSuspicious != want {
 			t.Fatalf("%s: suspicious, not %t", text, want)
 		}
 	})

@@ -199,7 +199,7 @@ func (c *Controller) newHaltKeeper(clients *apiclient.Clients) *haltKeeper {
 func (c *Controller) newDeliveries(clients *apiclient.Clients) *deliveries {
 	return &deliveries{
 		catalog:    c.catalog,
-		pods:       podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient(), kinds: c.custom},
+		pods:       podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient(), kinds: c.custom, events: c.recorder},
 		gate:       c.gate,
 		halts:      c.halts,
 		reports:    c.reports,
@@ -222,7 +222,7 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 		watches: func(namespace string) bool {
 			return c.options.watchesNamespace(namespace) && !c.optIns.rules.Ignores(namespace)
 		},
-		pods:          podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient(), kinds: c.custom},
+		pods:          podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient(), kinds: c.custom, events: c.recorder},
 		configs:       configReader{core: clients.Core},
 		workloads:     workloadWriter{apps: clients.Apps.RESTClient(), kinds: c.custom, rules: &c.optIns.rules},
 		cleanup:       digestCleanup{apps: clients.Apps.RESTClient(), metadata: clients.Metadata},

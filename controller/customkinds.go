@@ -57,13 +57,20 @@ func (all customKinds) row(kind catalog.WorkloadKind) *workloadKind {
 	return mustFind(all, func(k *workloadKind) bool { return k.workload == kind }, kind)
 }
 
+// outline returns what shows whether an object is enabled.
+func (k *customKind) outline(o *custom.Object, rules *catalog.OptInRules) (outline catalog.Parts) {
+	decodeObject(o, func() { outline = k.Outline(o, len(rules.Dialects) > 0) })
+	return outline
+}
+
 // read returns the parts of an object, which shows how the API spells its kind.
-func (k *customKind) read(o *custom.Object) catalog.Parts {
+func (k *customKind) read(o *custom.Object) (parts catalog.Parts) {
 	if known := k.spelled.Load(); o.Kind != "" && (known == nil || *known != o.Kind) {
 		spelled := strings.Clone(o.Kind) // a part of the object would keep it in memory
 		k.spelled.Store(&spelled)
 	}
-	return k.Parts(o)
+	decodeObject(o, func() { parts = k.Parts(o) })
+	return parts
 }
 
 // present returns a function that recognizes the pods of a workload's present template. If the workload's controller
@@ -75,9 +82,10 @@ func (k *customKind) present(ctx context.Context, w *catalog.Workload) (func(ori
 		if err != nil {
 			return nil, fmt.Errorf("get %s: %w", w.Ref, err)
 		}
-		revision, parts := k.Revision(object), k.Parts(object)
-		if revision != "" && parts.Problem == "" && isMadeFrom(w, parts.Template) {
-			return func(pod origin) bool { return custom.IsRevision(pod.revision, revision) }, nil
+		if parts := k.read(object); parts.Problem == "" && isMadeFrom(w, parts.Template) {
+			if revision := k.Revision(object); revision != "" {
+				return func(pod origin) bool { return custom.IsRevision(pod.revision, revision) }, nil
+			}
 		}
 	}
 	return func(pod origin) bool { return !pod.unrestarted }, nil

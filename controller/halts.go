@@ -246,8 +246,8 @@ func (k *haltKeeper) takeIn(data map[string]string) {
 
 // parse reads an entry of the ConfigMap. What cannot be read stays there until the config has a halt.
 func (k *haltKeeper) parse(text string) ([]gate.Halt, error) {
-	var records []gate.HaltRecord
-	if err := json.Unmarshal([]byte(text), &records); err != nil {
+	records, err := gate.ParseHaltRecords(text)
+	if err != nil {
 		return nil, err
 	}
 	halts := make([]gate.Halt, 0, len(records))

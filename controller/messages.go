@@ -227,3 +227,9 @@ func remedyFor(w *catalog.Workload) string {
 	}
 	return ". Unless its podManagementPolicy is Parallel, a StatefulSet does not replace a broken pod: when the config is right again, delete the pod"
 }
+
+// describeUnread describes that a revision of a workload cannot be read.
+func describeUnread(problem error) string {
+	return "whether a pod is from the present pod template cannot be told by a revision, so its pods count as if they were: " +
+		brief.Text(problem.Error()) + "; delete the revision if nothing needs it"
+}

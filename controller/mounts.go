@@ -44,8 +44,10 @@ func reduceMount(object any) (*observation, error) {
 	if !isOne {
 		return nil, fmt.Errorf("reduce object: unexpected type %T, want %s", object, custom.MountKind.Kind)
 	}
-	mount := custom.Mount(read)
-	return &observation{resourceVersion: read.ResourceVersion, mount: &mount}, nil
+	var mount catalog.Mount
+	var err error
+	decodeObject(read, func() { mount, err = custom.Mount(read) })
+	return &observation{resourceVersion: read.ResourceVersion, mount: &mount}, err
 }
 
 // observeMount takes in a mount that is new or has changed.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
@@ -24,6 +25,7 @@ import (
 type podReader struct {
 	apps, core rest.Interface
 	kinds      customKinds
+	events     record.EventRecorder // nil to report nothing
 }
 
 // livePod is what podReader keeps of a pod that has not finished.
@@ -181,18 +183,25 @@ func (r podReader) presentReplicaSet(ctx context.Context, w *catalog.Workload) (
 // a pod counts unless it is from another restart than the present template.
 func (r podReader) noEarlierRevision(ctx context.Context, w *catalog.Workload) (func(origin) bool, error) {
 	isEarlier := make(map[string]bool) // of all revisions of the workload
+	var unread error
 	err := apiclient.EachPage(ctx, apiclient.List{Client: r.apps, Resource: "controllerrevisions", Namespace: w.Ref.Namespace, LabelSelector: w.Selector},
 		func() *appsv1.ControllerRevisionList { return &appsv1.ControllerRevisionList{} },
-		func() { clear(isEarlier) },
+		func() { clear(isEarlier); unread = nil },
 		func(page *appsv1.ControllerRevisionList) {
 			for i := range page.Items {
 				if revision := &page.Items[i]; isControlledBy(revision, w) { // others need not be readable
-					other := isOfEarlierTemplate(w, revision)
+					other, err := isOfEarlierTemplate(w, revision)
+					if unread == nil {
+						unread = err
+					}
 					isEarlier[revision.Name], isEarlier[revision.Labels[appsv1.DefaultDaemonSetUniqueLabelKey]] = other, other
 				}
 			}
 		})
 	delete(isEarlier, "")
+	if unread != nil && r.events != nil {
+		r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonUnread, describeUnread(unread))
+	}
 	return func(pod origin) bool {
 		if other, found := isEarlier[pod.revision]; found {
 			return !other
@@ -203,9 +212,18 @@ func (r podReader) noEarlierRevision(ctx context.Context, w *catalog.Workload) (
 
 // isOfEarlierTemplate reports whether a revision is known to have another template than the present one. That is not
 // known of a revision that cannot be read.
-func isOfEarlierTemplate(w *catalog.Workload, revision *appsv1.ControllerRevision) bool {
-	template, err := templateOf(revision)
-	return err == nil && !isMadeFrom(w, template)
+func isOfEarlierTemplate(w *catalog.Workload, revision *appsv1.ControllerRevision) (isEarlier bool, err error) {
+	isHeavy, err := catalog.CheckSize(revision.Data.Raw)
+	if err != nil {
+		return false, fmt.Errorf("read controllerrevision %s/%s: %w", revision.Namespace, revision.Name, err)
+	}
+	decode(revision.Namespace, isHeavy, func() {
+		var template *corev1.PodTemplateSpec
+		if template, err = templateOf(revision); err == nil {
+			isEarlier = !isMadeFrom(w, template)
+		}
+	})
+	return isEarlier, err
 }
 
 // templateOf reads the pod template out of a ControllerRevision, which holds it

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/custom"
 )
 
 // observation is the reduced form of an object that a watch showed. One of config, mount, workload and
@@ -65,6 +66,11 @@ func (k *configKind) reduce(object any, rules *catalog.OptInRules) (*observation
 
 // reduce reduces a workload to an observation.
 func (k *workloadKind) reduce(object any, rules *catalog.OptInRules) (*observation, error) {
+	if o, isOne := object.(*custom.Object); isOne && k.custom != nil {
+		if seen, err := k.reduceParts(k.custom.outline(o, rules), rules); err != nil || seen.workload.problem == nil {
+			return seen, err // it does not count, whatever else it has, which may take much memory
+		}
+	}
 	parts, isOne := k.parts(object)
 	if !isOne {
 		return nil, fmt.Errorf("reduce object: unexpected type %T, want %s", object, k.workload)

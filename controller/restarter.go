@@ -51,6 +51,7 @@ const (
 	reasonNotEvicted    = "PodNotEvicted"
 	reasonFanOut        = "FanOut"
 	reasonNotSupported  = "NotSupported"
+	reasonUnread        = "RevisionNotRead"
 )
 
 // restarter decides about the workloads that changes affect and carries out the decisions. It

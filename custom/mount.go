@@ -1,6 +1,8 @@
 package custom
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -13,10 +15,13 @@ var MountKind = schema.GroupVersionKind{Group: "secrets-store.csi.x-k8s.io", Ver
 const MountResource = "secretproviderclasspodstatuses"
 
 // Mount reads an object of the [MountKind]. The result shares no memory with it.
-func Mount(o *Object) catalog.Mount {
+func Mount(o *Object) (catalog.Mount, error) {
+	if _, err := o.CheckSize(); err != nil {
+		return catalog.Mount{}, fmt.Errorf("read %s %s/%s: %w", MountKind.Kind, o.Namespace, o.Name, err)
+	}
 	status := read[struct {
 		Class   string                  `json:"secretProviderClassName"`
 		Objects []catalog.MountedObject `json:"objects"`
 	}](o.Status)
-	return catalog.NewMount(&o.ObjectMeta, status.Class, status.Objects)
+	return catalog.NewMount(&o.ObjectMeta, status.Class, status.Objects), nil
 }

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"kubernetes-deployment-restart-controller/catalog"
 )
 
 // Object is a workload as it arrives, of which only the metadata has been decoded. It must not be modified.
@@ -18,6 +20,9 @@ type Object struct {
 	Spec              json.RawMessage `json:"spec,omitempty"`
 	Status            json.RawMessage `json:"status,omitempty"`
 }
+
+// CheckSize is [catalog.CheckSize] of the parts that have not been decoded.
+func (o *Object) CheckSize() (isHeavy bool, err error) { return catalog.CheckSize(o.Spec, o.Status) }
 
 // NewObject returns an empty object to decode into.
 func NewObject() runtime.Object { return &Object{} }

@@ -20,10 +20,30 @@ func (k Kind) Parts(o *Object) catalog.Parts {
 	return parts
 }
 
+// Outline returns parts of an object that show whether it is enabled, if need be with the annotations of its pod template.
+// The problem is that nothing else has been read.
+func (k Kind) Outline(o *Object, withTemplate bool) catalog.Parts {
+	outline := catalog.Parts{Meta: &o.ObjectMeta, Problem: "it has not been read"}
+	if _, err := o.CheckSize(); !withTemplate || err != nil {
+		return outline
+	}
+	template := read[struct {
+		Metadata struct {
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
+	}](open(o).at(k.Path))
+	outline.Template = &corev1.PodTemplateSpec{}
+	outline.Template.Annotations = template.Metadata.Annotations
+	return outline
+}
+
 func (k Kind) parts(object *Object) (catalog.Parts, error) {
 	parts, preset := catalog.Parts{Meta: &object.ObjectMeta}, k.preset()
 	if object.Namespace == "" {
 		return parts, errors.New("it is in no namespace")
+	}
+	if _, err := object.CheckSize(); err != nil {
+		return parts, err
 	}
 	o := open(object)
 	if preset != nil && preset.refuse != nil {

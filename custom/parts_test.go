@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
@@ -106,6 +107,8 @@ func TestABadObjectIsOneClearProblem(t *testing.T) {
 		selector + `, "template": {"spec": {"containers": [{"env": [{"name": "A", "value": 45454545}]}]}}`:          "is not a pod template",
 		selector + `, "template": {"spec": {"containers": [{"resources": {"limits": {"cpu": "` + canary + `"}}}]}}`: "is not a pod template",
 		selector + `, "template": {"spec": {"containers": [{"resources": {"limits": {"cpu": "1e-2147483648"}}}]}}`:  `is not a pod template: its field "limits" has a quantity`,
+		selector + `, "template": {"spec": {"containers": [` + strings.Repeat("{},", 20_000) + `{}]}}`:              "it has too many values",
+		selector + `, "template": ` + strings.Repeat(`{"a":`, 100) + `1` + strings.Repeat("}", 100):                 "it is nested too deeply",
 		template:                      "it has no .spec.selector",
 		template + `, "selector": {}`: "selects all pods of the namespace",
 		template + `, "selector": {"matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["b"` + strings.Repeat(`, "c"`, 10_000) + `]}]}`: "is longer than",
@@ -152,4 +155,35 @@ func FuzzNoObjectPanics(f *testing.F) {
 			kind.Revision(o)
 		}
 	})
+}
+
+// The status of a preset has lists, too.
+func TestAnObjectWithAVeryLongStatusIsRefused(t *testing.T) {
+	long := `"conditions": [` + strings.Repeat("{},", 20_000) + `{}]`
+	if got := kindOf(t, "rollouts.v1alpha1.argoproj.io").Parts(object(t, selector+","+template, long)); !strings.Contains(got.Problem, "too many values") {
+		t.Errorf("problem: %q", got.Problem)
+	}
+	if _, err := Mount(object(t, "", strings.Replace(long, "conditions", "objects", 1))); err == nil || !strings.Contains(err.Error(), "ns/web: it has too many values") {
+		t.Errorf("a mount: %v", err)
+	}
+}
+
+func TestAnOutlineHasWhatShowsWhetherAnObjectIsEnabled(t *testing.T) {
+	const annotated = `"template": {"metadata": {"annotations": {"a": "b"}}}`
+	for _, c := range []struct {
+		spec         string
+		withTemplate bool
+		want         *corev1.PodTemplateSpec
+	}{
+		{annotated, false, nil},
+		{annotated, true, &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"a": "b"}}}},
+		{"", true, &corev1.PodTemplateSpec{}},
+		{annotated + `, "list": [` + strings.Repeat("1,", 20_000) + `1]`, true, nil},
+	} {
+		o := object(t, c.spec, "")
+		got := kindOf(t, "gadgets.v1.example.com").Outline(o, c.withTemplate)
+		if diff := cmp.Diff(c.want, got.Template); diff != "" || got.Meta != &o.ObjectMeta || got.Problem == "" {
+			t.Errorf("%.60s: problem %q (-want +got):\n%s", c.spec, got.Problem, diff)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"encoding/json"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -22,6 +23,16 @@ type HaltRecord struct {
 	Failed  []string  `json:"failed"`
 	Since   time.Time `json:"since"`
 	Resumed time.Time `json:"resumed,omitzero"`
+}
+
+// ParseHaltRecords reads the halts of one entry.
+func ParseHaltRecords(text string) (records []HaltRecord, err error) {
+	encoded := []byte(text)
+	if _, err := catalog.CheckSize(encoded); err != nil {
+		return nil, err
+	}
+	err = json.Unmarshal(encoded, &records)
+	return records, err
 }
 
 // Halt returns the halt, and false if the record lacks what a halt needs, or if its id or config is no name that the

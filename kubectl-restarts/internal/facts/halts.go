@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,8 +37,8 @@ func NewHalts(entries map[string]string) Halts {
 			}
 			continue
 		}
-		var records []gate.HaltRecord
-		if json.Unmarshal([]byte(entry), &records) != nil {
+		records, err := gate.ParseHaltRecords(entry)
+		if err != nil {
 			continue
 		}
 		for i := range records {

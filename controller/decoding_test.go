@@ -1,0 +1,148 @@
+package controller
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/custom"
+)
+
+// manyContainers is a pod template of 1.44 MB.
+var manyContainers = `{"spec":{"containers":[` + strings.Repeat("{},", 480_000) + `{}]}}`
+
+// allocated returns how many MiB a function allocates.
+func allocated(f func()) int {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return int((after.TotalAlloc - before.TotalAlloc) >> 20) //nolint:gosec // far from the largest number
+}
+
+func TestARevisionThatTakesFarMoreMemoryThanBytesIsNotDecoded(t *testing.T) {
+	w := agentReadingItsEnvironment()
+	revision := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "large"}}
+	revision.Data.Raw = []byte(`{"spec":{"template":` + manyContainers + `}}`)
+	var isEarlier bool
+	var err error
+	took := allocated(func() { isEarlier, err = isOfEarlierTemplate(w, revision) })
+	if isEarlier || err == nil || !strings.Contains(err.Error(), "read controllerrevision ns/large: it has too many values") {
+		t.Errorf("earlier %t, %v", isEarlier, err)
+	}
+	if took > 0 {
+		t.Errorf("that took %d MiB", took)
+	}
+	revision.Data.Raw = []byte(`{"spec":{"template":` + strings.Replace(manyContainers, strings.Repeat("{},", 463_500), "", 1) + `}}`)
+	took = allocated(func() { isEarlier, err = isOfEarlierTemplate(w, revision) })
+	if !isEarlier || err != nil || took > 60 {
+		t.Errorf("the largest one that is decoded: earlier %t, %v, %d MiB", isEarlier, err, took)
+	}
+	t.Logf("the largest one that is decoded takes %d MiB", took)
+}
+
+func TestNothingIsDecodedOfAnObjectThatDoesNotCount(t *testing.T) {
+	kind, err := custom.ParseKind("gadgets.v1.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := newCustomRow(kind, apiclient.CustomClients{})
+	read := func(annotation string) *custom.Object {
+		o := &custom.Object{}
+		text := `{"metadata":{"namespace":"ns","name":"web","annotations":{"` + annotation + `"}},"spec":{"template":` + manyContainers + `}}`
+		if err := utiljson.Unmarshal([]byte(text), o); err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	for _, c := range []struct {
+		annotation, problem string
+		rules               catalog.OptInRules
+	}{
+		{`a":"b`, "", catalog.OptInRules{}},
+		{`a":"b`, "", catalog.OptInRules{Dialects: []catalog.Dialect{catalog.Reloader}}},
+		{`com.xing.deployment-restart":"enabled`, "it has too many values", catalog.OptInRules{}},
+		{`reloader.stakater.com/auto":"true`, "it has too many values", catalog.OptInRules{Dialects: []catalog.Dialect{catalog.Reloader}}},
+	} {
+		o, got := read(c.annotation), &observation{}
+		took := allocated(func() { got, err = row.reduce(o, &c.rules) })
+		switch {
+		case err != nil || got.workload.workload != nil || took > 0:
+			t.Errorf("%s: %+v, %v, %d MiB", c.annotation, got.workload, err, took)
+		case c.problem == "" && got.workload.problem != nil, c.problem != "" && (got.workload.problem == nil || !strings.Contains(got.workload.problem.text, c.problem)):
+			t.Errorf("%s: problem %+v, want %q", c.annotation, got.workload.problem, c.problem)
+		}
+	}
+}
+
+func TestHeavyDecodingsTakeTurnsByNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var line lineup
+		var order []string
+		line.enter("greedy")
+		for _, namespace := range []string{"greedy", "greedy", "greedy", "small", "other"} {
+			go func() {
+				line.enter(namespace)
+				defer line.leave()
+				order = append(order, namespace)
+			}()
+			synctest.Wait()
+		}
+		if len(order) > 0 {
+			t.Errorf("%v come in although one is in", order)
+		}
+		line.leave()
+		synctest.Wait()
+		if want := []string{"greedy", "small", "other", "greedy", "greedy"}; !slices.Equal(order, want) {
+			t.Errorf("the turns are %v, want %v", order, want)
+		}
+		line.enter("greedy") // nobody is in
+		line.leave()
+	})
+}
+
+func TestADecodingThatPanicsLetsTheNextOneIn(t *testing.T) {
+	func() {
+		defer func() { _ = recover() }()
+		decode("ns", true, func() { panic("bad") })
+	}()
+	isIn := false
+	decode("ns", true, func() { isIn = true })
+	if !isIn {
+		t.Error("it does not come in")
+	}
+}
+
+func TestAnEventSaysWhichRevisionIsNotDecoded(t *testing.T) {
+	w, events := agentReadingItsEnvironment(), record.NewFakeRecorder(1)
+	server := &listServer{lists: map[string]madeList{"controllerrevisions": {2, func(from, to int) apiclient.Page {
+		list := &appsv1.ControllerRevisionList{TypeMeta: metav1.TypeMeta{Kind: "ControllerRevisionList", APIVersion: "apps/v1"}}
+		for i := from; i < to; i++ {
+			list.Items = append(list.Items, appsv1.ControllerRevision{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("agent-", i), OwnerReferences: []metav1.OwnerReference{{UID: w.UID, Controller: new(true)}}},
+				Data:       apiruntime.RawExtension{Raw: []byte(`{"spec":{"template":` + []string{`{}`, manyContainers}[i] + `}}`)},
+			})
+		}
+		return list
+	}}}}
+	reader := server.reader(t)
+	reader.events = events
+	isPresent, err := reader.noEarlierRevision(t.Context(), w)
+	if err != nil || isPresent(origin{revision: "agent-0"}) || !isPresent(origin{revision: "agent-1"}) {
+		t.Errorf("%v, or the pods of the wrong revision count", err)
+	}
+	if got := <-events.Events; !strings.HasPrefix(got, "Warning RevisionNotRead ") || !strings.Contains(got, "read controllerrevision ns/agent-1: it has too many values") {
+		t.Errorf("the Event says: %s", got)
+	}
+}
