@@ -90,7 +90,7 @@ func (w *resourceWatch) Replace(all []*observation, resourceVersion string) {
 	for _, o := range all {
 		w.versions.count(o.resourceVersion)
 	}
-	w.versions.advance(resourceVersion)
+	w.versions.newest = resourceVersion // which is lower if etcd was restored from a backup
 	switch {
 	case w.config != nil:
 		w.controller.listConfigs(w.config.config, w.namespace, all, !w.listed)

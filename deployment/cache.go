@@ -47,6 +47,8 @@ type cache[T cached, P packed[T]] struct {
 	puts    uint64 // how many values the cache has received
 	// seen holds, by namespace, the version up to which each watch has shown everything.
 	seen map[string]string
+	// asked holds, by namespace, how many values the cache had received when each watch asked for its last list.
+	asked map[string]uint64
 }
 
 // entry is a value, and whether it comes from an answer that the watch has not shown yet.
@@ -64,6 +66,7 @@ func newCache[T cached, P packed[T]](pack func(T) P, groupsOf func(T) []digest.D
 		entries:  map[digest.Digest]entry[P]{},
 		groups:   index{},
 		seen:     map[string]string{},
+		asked:    map[string]uint64{},
 	}
 }
 

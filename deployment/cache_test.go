@@ -74,6 +74,7 @@ func TestACacheHoldsTheNewestThatIsKnown(t *testing.T) {
 	list := func(version string, all ...*thing) step {
 		return func(f feed[*thing, packedThing]) { f.Replace(packedThings(all...), version) }
 	}
+	listing := func(f feed[*thing, packedThing]) { f.listing() }
 	none := (*thing)(nil)
 	v1, v2, v3, v4 := version(101), version(102), version(103), version(104)
 	same2, again5 := version(102), version(105, again)
@@ -87,6 +88,9 @@ func TestACacheHoldsTheNewestThatIsKnown(t *testing.T) {
 		"what was answered":                  {[]step{observe(v1), answer(v2)}, v2, []string{notified(none, v1)}},
 		"the watch shows what was answered":  {[]step{observe(v1), answer(v2), observe(same2)}, same2, []string{notified(none, v1)}},
 		"the watch is behind":                {[]step{observe(v1), answer(v3), observe(v2)}, v3, []string{notified(none, v1)}},
+		"a list of before the answer":        {[]step{observe(v1), listing, answer(v3), list("102", v2)}, v3, []string{notified(none, v1)}},
+		"a list of an older backup":          {[]step{observe(v1), answer(v3), listing, list("102", v2)}, v2, []string{notified(none, v1), notified(v3, v2)}},
+		"a backup without the object":        {[]step{observe(v1), answer(v3), listing, list("102")}, none, []string{notified(none, v1), notified(v3, none)}},
 		"the watch gets ahead":               {[]step{observe(v1), answer(v2), observe(v3)}, v3, []string{notified(none, v1), notified(v2, v3)}},
 		"the watch was faster":               {[]step{observe(v1), observe(v3), answer(v2)}, v3, []string{notified(none, v1), notified(v1, v3)}},
 		"two answers, the first comes late":  {[]step{observe(v1), answer(v3), answer(v2)}, v3, []string{notified(none, v1)}},

@@ -141,13 +141,14 @@ func (e *Engine) add(key types.NamespacedName) { e.queue.Add(key, struct{}{}) }
 // not count the pods of a ReplicaSet that is not known.
 func (e *Engine) watch(namespaces []string, clients *apiclient.Clients) {
 	for _, namespace := range apiclient.NamespacesOrAll(namespaces) {
+		deploymentFeed, replicaSetFeed := e.caches.deployments.feed(namespace), e.caches.replicaSets.feed(namespace)
 		deployments := watch.New(watch.Options[packedDeployment]{
 			Resource: "deployments", Kind: rollout.DeploymentKind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceDeployment, Name: named[*rollout.Deployment, packedDeployment](rollout.DeploymentKind, uncontrolled),
-			Observer: deploymentObserver{e.caches.deployments.feed(namespace), e.monitor, e.monitor.NewStatusObserver()}, Quarantine: e.quarantine, Log: e.log,
+			Observer: deploymentObserver{deploymentFeed, e.monitor, e.monitor.NewStatusObserver()}, Listing: deploymentFeed.listing, Quarantine: e.quarantine, Log: e.log,
 		})
 		replicaSets := watch.New(watch.Options[packedReplicaSet]{
 			Resource: "replicasets", Kind: replicaSetKind, Namespace: namespace, Client: clients.WatchApps, Reduce: reduceReplicaSet, Name: named[*rollout.ReplicaSet, packedReplicaSet](replicaSetKind, controllerOfReplicaSet),
-			Observer: e.caches.replicaSets.feed(namespace), Quarantine: e.quarantine, Log: e.log,
+			Observer: replicaSetFeed, Listing: replicaSetFeed.listing, Quarantine: e.quarantine, Log: e.log,
 		})
 		e.watches = append(e.watches, replicaSets, deployments)
 	}

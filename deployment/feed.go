@@ -17,7 +17,7 @@ func (f feed[T, P]) Observe(shown P) { f.show(shown.unpack(), shown) }
 
 // show takes in what the watch shows, unpacked and packed.
 func (f feed[T, P]) show(value T, shown P) {
-	f.notify(f.observe(value, shown))
+	f.notify(f.observe(value, shown, 0))
 	f.saw(value.Identity().ResourceVersion)
 }
 
@@ -28,18 +28,33 @@ func (f feed[T, P]) Forget(shown P) {
 	f.notify(f.forget(value))
 }
 
+// listing takes in that the watch is about to ask for a list.
+func (f feed[T, P]) listing() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked[f.namespace] = f.puts
+}
+
+// askedAfter returns how many values the cache had received when the last list was asked for. None of their answers is
+// newer than the list, whatever the versions are: if etcd was restored from a backup, what was answered before is lost.
+func (f feed[T, P]) askedAfter() uint64 {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.asked[f.namespace]
+}
+
 // Replace implements watch.Observer.
 func (f feed[T, P]) Replace(all []P, version string) {
-	listed := make(map[digest.Digest]struct{}, len(all))
+	listed, asked := make(map[digest.Digest]struct{}, len(all)), f.askedAfter()
 	for _, shown := range all {
 		value := shown.unpack()
 		listed[keyDigest(value.Identity())] = struct{}{}
-		f.notify(f.observe(value, shown))
+		f.notify(f.observe(value, shown, asked))
 	}
 	if !f.saw(version) { // only after the values are stored: answers that are not newer are dropped from now on
 		return // the cache held nothing of this namespace before
 	}
-	for _, value := range f.missing(listed, version) {
+	for _, value := range f.missing(listed, version, asked) {
 		f.notify(f.forget(value))
 	}
 }
@@ -61,13 +76,13 @@ func (f feed[T, P]) notify(before, after T, isNews bool) {
 	}
 }
 
-// observe takes in what the watch shows, unless an answer was ahead of it. It returns the
-// previous value, the present value, and whether the present value is news.
-func (c *cache[T, P]) observe(value T, packed P) (before, after T, isNews bool) {
+// observe takes in what the watch shows, unless an answer was ahead of it, which none of the first values can be. It
+// returns the previous value, the present value, and whether the present value is news.
+func (c *cache[T, P]) observe(value T, packed P, first uint64) (before, after T, isNews bool) {
 	shown := c.newcomerOf(value, packed)
 	c.alter(shown.key, func(present known[T]) {
 		before, after = present.value, present.value
-		if present.answered && isNewer(present.version(), value.Identity().ResourceVersion) {
+		if present.answered && present.number > first && isNewer(present.version(), value.Identity().ResourceVersion) {
 			return
 		}
 		c.replace(present, shown, false)
@@ -91,11 +106,11 @@ func (c *cache[T, P]) forget(value T) (before, after T, isNews bool) {
 }
 
 // missing returns the values that a list of the given version would contain if they still
-// existed, but does not.
-func (f feed[T, P]) missing(listed map[digest.Digest]struct{}, version string) (gone []T) {
+// existed, but does not. None of the first values is later than the list.
+func (f feed[T, P]) missing(listed map[digest.Digest]struct{}, version string, first uint64) (gone []T) {
 	for _, e := range f.unlisted(listed) {
 		value := e.packed.unpack()
-		if isLater := e.answered && isNewer(value.Identity().ResourceVersion, version); !isLater {
+		if isLater := e.answered && e.number > first && isNewer(value.Identity().ResourceVersion, version); !isLater {
 			gone = append(gone, value)
 		}
 	}

@@ -12,13 +12,12 @@ import (
 // silenceLimit is how long a stream may show nothing, not even a bookmark, of which the
 // API server sends one a minute. A proxy in between may have lost the stream while the
 // connection still answers pings, and nothing else would ever notice. If a server sends
-// no bookmarks, this costs a request now and then.
+// no bookmarks, this costs a list now and then.
 const silenceLimit = 2 * time.Minute
 
 var errSilent = errors.New("the API server has been silent for " + silenceLimit.String())
 
-// attentive is a stream that ends by itself when it has been silent for too long. The
-// reflector then continues where it was.
+// attentive is a stream that ends by itself when it has been silent for too long.
 type attentive struct {
 	source  apiwatch.Interface
 	end     context.CancelCauseFunc // of the request

@@ -81,6 +81,7 @@ func (w *Watch[T]) listed() {
 		w.status.Synced = true
 		close(w.synced)
 	}
+	w.placeLost = false
 	if w.awaitsList { // the stream that brought the list continues
 		w.awaitsList = false
 		w.status.WorkingSince = time.Now()
@@ -129,8 +130,22 @@ func (w *Watch[T]) broken(ctx context.Context, err error) {
 	} else {
 		w.options.Log.Debug("still cannot watch", "resource", w.status.Resource, "namespace", w.status.Namespace, "error", err)
 	}
+	w.placeLost = w.placeLost || time.Since(w.status.BrokenSince) >= longBreak
 	w.status.WorkingSince, w.status.Problem = time.Time{}, err
 	w.markTried()
+}
+
+// longBreak is how long it takes at least to restore a backup of etcd, while no API server answers.
+const longBreak = 5 * time.Second
+
+// hasLostItsPlace reports whether the watch must list before it follows events again. A resource version says where it
+// was only as long as the API server has that past: after etcd was restored from a backup, the server shows nothing until
+// it has made as many versions again, and then what came later. A watch sees of this that it falls silent, or cannot be
+// opened for a while.
+func (w *Watch[T]) hasLostItsPlace() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.placeLost
 }
 
 // missing notes that the resource does not exist yet. It must be called with the lock held.
@@ -148,8 +163,8 @@ func (w *Watch[T]) missing() {
 func (w *Watch[T]) fellSilent() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.status.WorkingSince = time.Time{}
-	w.options.Log.Warn("a watch has been silent for too long, reopening it",
+	w.status.WorkingSince, w.placeLost = time.Time{}, true
+	w.options.Log.Warn("a watch has been silent for too long, listing again",
 		"resource", w.options.Title, "namespace", w.options.Namespace, "silent", silenceLimit.String())
 }
 

@@ -74,6 +74,8 @@ type Options[T any] struct {
 	Name func(T) quarantine.Object
 	// Observer receives the objects.
 	Observer Observer[T]
+	// Listing is called before each list is asked for, unless it is nil.
+	Listing func()
 	// Quarantine has the objects whose reduction or observation panics, until they change.
 	// They are skipped too; if the observer panicked, it may have taken in the object partly.
 	Quarantine *quarantine.Set
@@ -93,6 +95,9 @@ type Watch[T any] struct {
 	status Status
 	// awaitsList means that a stream was opened for a list that is not complete yet.
 	awaitsList bool
+	// placeLost means that the events since the last one that was shown may not follow on it; see
+	// [Watch.hasLostItsPlace].
+	placeLost bool
 }
 
 // New returns a watch that does nothing until [Watch.Run] is called.
@@ -128,6 +133,7 @@ func (w *Watch[T]) Run(ctx context.Context) {
 // paging would collect all pages, whose size in bytes is unlimited.
 func (w *Watch[T]) list(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 	w.hasGap()
+	w.listing()
 	var all *reductions[T]
 	var failure error // of taking in a page
 	list := apiclient.List{
@@ -158,6 +164,9 @@ func (w *Watch[T]) newPage() apiclient.Page {
 	return list.(apiclient.Page)
 }
 
+// errPlaceLost is what an API server answers if it has no events from that place any more.
+var errPlaceLost = apierrors.NewResourceExpired("the watch may have missed something")
+
 var errCut = errors.New("the last list ended before it was complete")
 
 // open opens a stream of events. If it fails to open a stream that begins with a list, the
@@ -166,8 +175,14 @@ var errCut = errors.New("the last list ended before it was complete")
 func (w *Watch[T]) open(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
 	options.Watch = true
 	isList := options.SendInitialEvents != nil
-	if isList && w.wasCut() {
+	switch {
+	case isList && w.wasCut():
 		return nil, errCut
+	case isList:
+		options.ResourceVersion = "" // the present one, even if the server has had later ones
+		w.listing()
+	case w.hasLostItsPlace():
+		return nil, errPlaceLost // the reflector lists
 	}
 	stream, err := openAttentively(ctx, w.request(&options).Watch, w.fellSilent)
 	if err != nil {
@@ -183,6 +198,12 @@ func (w *Watch[T]) open(ctx context.Context, options metav1.ListOptions) (apiwat
 	}
 	w.working()
 	return stream, nil
+}
+
+func (w *Watch[T]) listing() {
+	if w.options.Listing != nil {
+		w.options.Listing()
+	}
 }
 
 func (w *Watch[T]) request(options *metav1.ListOptions) *rest.Request {

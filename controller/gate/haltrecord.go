@@ -1,8 +1,8 @@
 package gate
 
 import (
-	"encoding/json"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
