@@ -8,16 +8,6 @@ import (
 	"strings"
 )
 
-// The annotations of a workload that say which of the configs and keys that its containers read
-// count. What does not count is not compared, not recorded and no reason to restart. On a config,
-// [IgnoreAnnotation] has the value "true", and lets nothing of the config count for any workload.
-const (
-	OnlyAnnotation   = "com.xing.deployment-restart.only"
-	IgnoreAnnotation = "com.xing.deployment-restart.ignore"
-	// AlsoAnnotation names configs that a program reads through the API. They count, too.
-	AlsoAnnotation = "com.xing.deployment-restart.also"
-)
-
 // Filter is what the annotations of a workload say about which configs and keys count. Each text has
 // the usable entries of one annotation, sorted, each once, and separated by commas. The zero value
 // stands for no annotations: everything counts.

@@ -11,11 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// OptInsAnnotation of the ConfigMap of halts holds an [OptInNote] for each set of namespaces that a controller
-// watches, so that other processes know since when its rules have applied. Pods from before have read content whose
-// edits do not count.
-const OptInsAnnotation = "com.xing.deployment-restart.opt-ins"
-
 // OptInNote says which rules apply, and since when.
 type OptInNote struct {
 	ByNamespace bool      `json:"byNamespace,omitempty"`

@@ -10,18 +10,6 @@ import (
 	"kubernetes-deployment-restart-controller/brief"
 )
 
-// The annotations by which people say when restarts may begin. Windows and holds are read from
-// workloads and configs, waves and methods from workloads only, and the others from configs only.
-const (
-	WaveAnnotation   = "com.xing.deployment-restart.wave"
-	MethodAnnotation = "com.xing.deployment-restart.method"
-	WindowAnnotation = "com.xing.deployment-restart.window"
-	HoldAnnotation   = "com.xing.deployment-restart.hold"
-	FanOutAnnotation = "com.xing.deployment-restart.fan-out"
-	UrgentAnnotation = "com.xing.deployment-restart.urgent"
-	ResumeAnnotation = "com.xing.deployment-restart.resume"
-)
-
 // FanOut is how a change of a config reaches the workloads that read it. The zero value leaves
 // that to the controller's default.
 type FanOut string

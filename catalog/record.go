@@ -11,15 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The annotations that hold the record.
-const (
-	// ChecksumsAnnotation maps the name of each config to the checksum of what
-	// the workload sees of it.
-	ChecksumsAnnotation = "com.xing.deployment-restart.applied-config-checksums"
-	// BasisAnnotation holds what the checksums rest on.
-	BasisAnnotation = "com.xing.deployment-restart.applied-config-basis"
-)
-
 // keyedScheme names the way in which checksums are computed, including the rules of
 // [referencesOf]. A recorded checksum covers all keys that the workload sees of the config, by
 // whichever references. So if a version selects other keys of a config that a record already has,

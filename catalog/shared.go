@@ -14,9 +14,6 @@ import (
 // that knows configs by their names, it is a config of the readers' own namespace: what becomes of their
 // restarts stays there, and concerns neither the config's owner nor readers elsewhere.
 
-// ReadersAnnotation of a config names the namespaces, or patterns of them, whose workloads may name it.
-const ReadersAnnotation = "com.xing.deployment-restart.readers"
-
 const (
 	// maxReaders is how many bytes the annotation may have, and maxReaderEntries how many entries. Each is
 	// compared with each namespace in which a workload names the config.

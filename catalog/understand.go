@@ -157,8 +157,8 @@ func (p Parts) choosing(s *said) Parts {
 func (p Parts) saying(s *said) Parts {
 	says := p.Meta.Annotations
 	p.Understood.Problem = strings.Join(s.problems, "; ")
-	if _, found := says[gracePeriodAnnotation]; !found && s.grace != "" {
-		says[gracePeriodAnnotation] = s.grace
+	if _, found := says[GracePeriodAnnotation]; !found && s.grace != "" {
+		says[GracePeriodAnnotation] = s.grace
 	}
 	if _, found := says[MethodAnnotation]; !found && s.method != ByTemplate {
 		says[MethodAnnotation] = string(s.method)

@@ -36,7 +36,7 @@ func understandDeployment(rules *OptInRules, own, template map[string]string) un
 		Template: &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: template}},
 	})
 	says := parts.Meta.Annotations
-	return understood{ChoiceOf(parts.Meta), says[OnlyAnnotation], says[IgnoreAnnotation], says[AlsoAnnotation], says[gracePeriodAnnotation], parts.Understood.Problem, parts.Understood.Marked}
+	return understood{ChoiceOf(parts.Meta), says[OnlyAnnotation], says[IgnoreAnnotation], says[AlsoAnnotation], says[GracePeriodAnnotation], parts.Understood.Problem, parts.Understood.Marked}
 }
 
 type annotations = map[string]string
@@ -120,7 +120,7 @@ func TestReloadersAnnotationsSayWhatTheySayToReloader(t *testing.T) {
 			own:  annotations{IgnoreAnnotation: "configmap/x", search: "true", configMapNamed: "a", configMapExcluded: "b"},
 			want: understood{choice: OptsIn, ignore: "configmap/x"},
 		},
-		"its own grace period": {own: annotations{auto: "true", pausePeriod: "5m", gracePeriodAnnotation: "1s"}, want: understood{choice: OptsIn, grace: "1s"}},
+		"its own grace period": {own: annotations{auto: "true", pausePeriod: "5m", GracePeriodAnnotation: "1s"}, want: understood{choice: OptsIn, grace: "1s"}},
 		"what wave says":       {own: annotations{waveOptIn: "true"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestOnlyADeploymentHasAPausePeriod(t *testing.T) {
 	parts := rules.Understand(StatefulSet, Parts{
 		Meta: &metav1.ObjectMeta{Annotations: annotations{auto: "true", pausePeriod: "5m"}}, Template: &corev1.PodTemplateSpec{},
 	})
-	if grace := parts.Meta.Annotations[gracePeriodAnnotation]; grace != "" {
+	if grace := parts.Meta.Annotations[GracePeriodAnnotation]; grace != "" {
 		t.Errorf("a StatefulSet has the grace period %s", grace)
 	}
 }
@@ -334,7 +334,7 @@ func TestWhatOneOfTwoToolsLetsCountCounts(t *testing.T) {
 		},
 		"one only sets a period": {
 			map[string]string{"deployment.reloader.stakater.com/pause-period": "5m"},
-			map[string]string{EnabledAnnotation: Enabled, gracePeriodAnnotation: "5m"},
+			map[string]string{EnabledAnnotation: Enabled, GracePeriodAnnotation: "5m"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,20 +16,6 @@ import (
 	"kubernetes-deployment-restart-controller/values"
 )
 
-// The annotations through which the controller and its users communicate.
-const (
-	// EnabledAnnotation opts a workload in if its value is [Enabled].
-	EnabledAnnotation = "com.xing.deployment-restart"
-	Enabled           = "enabled"
-	// gracePeriodAnnotation sets a workload's own grace period.
-	gracePeriodAnnotation = "com.xing.deployment-restart.grace-period"
-	// TimestampAnnotation is set on the pod template to restart the pods.
-	TimestampAnnotation = "com.xing.deployment-restart.timestamp"
-	// CauseAnnotation is set on the pod template along with the timestamp, to tell people what the
-	// restart was for. The controller never reads it.
-	CauseAnnotation = "com.xing.deployment-restart.cause"
-)
-
 // WorkloadKind is the kind of a workload: one of the following as the API spells it or, for any other kind, its
 // resource and API group, such as rollouts.argoproj.io.
 type WorkloadKind string
@@ -305,7 +291,7 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 
 // readGracePeriod reads the workload's own grace period, if it has one.
 func readGracePeriod(meta *metav1.ObjectMeta) (period *time.Duration, problem string) {
-	text, found := meta.Annotations[gracePeriodAnnotation]
+	text, found := meta.Annotations[GracePeriodAnnotation]
 	if !found {
 		return nil, ""
 	}
@@ -314,7 +300,7 @@ func readGracePeriod(meta *metav1.ObjectMeta) (period *time.Duration, problem st
 		err = fmt.Errorf("%.40q is negative", text)
 	}
 	if err != nil {
-		return nil, fmt.Sprintf("annotation %s: %v", gracePeriodAnnotation, err)
+		return nil, fmt.Sprintf("annotation %s: %v", GracePeriodAnnotation, err)
 	}
 	return &parsed, ""
 }

@@ -43,7 +43,7 @@ func TestAWorkloadMayHaveAGracePeriodOfItsOwn(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			d := deployment(readsAll("web", false))
-			d.Annotations[gracePeriodAnnotation] = text
+			d.Annotations[GracePeriodAnnotation] = text
 			w := mustWorkload(d)
 			if diff := cmp.Diff(want, w.GracePeriod); diff != "" {
 				t.Errorf("grace period (-want +got):\n%s", diff)
@@ -68,7 +68,7 @@ func TestAnotherGracePeriodCallsForADecision(t *testing.T) {
 		text string
 		want bool
 	}{{"soon", true}, {"soon", false}, {"later", true}, {"2m", true}, {"120s", false}, {"1m", true}, {"soon", true}} {
-		d.Annotations[gracePeriodAnnotation] = test.text
+		d.Annotations[GracePeriodAnnotation] = test.text
 		d.ResourceVersion = strconv.Itoa(i + 2)
 		if got := c.ObserveWorkload(mustWorkload(d)); got != test.want {
 			t.Errorf("%s: calls for a decision: %t, want %t", test.text, got, test.want)

@@ -1,0 +1,243 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A mistake is an annotation or a label by which a person means this controller, as its name shows, and that has no effect.
+// Values of annotations that have one are checked where they are read; see [policyReader].
+
+// WorkloadMistakes describes the mistakes of a workload and of its pod template; empty if there are none, as nearly always.
+// The parts must be as the API shows them, before [OptInRules.Understand].
+func (r *OptInRules) WorkloadMistakes(parts *Parts) string {
+	m := mistakes{rules: r, on: OnWorkload, own: parts.Meta.Annotations}
+	m.inspect(OnWorkload, parts.Meta.Annotations, parts.Meta.Labels)
+	if parts.Template != nil {
+		m.inspect(OnTemplate, parts.Template.Annotations, parts.Template.Labels)
+	}
+	return m.describe(parts.Meta.Namespace)
+}
+
+// ConfigMistakes is [OptInRules.WorkloadMistakes] for a config.
+func (r *OptInRules) ConfigMistakes(meta metav1.Object) string {
+	m := mistakes{rules: r, on: OnConfig, own: meta.GetAnnotations()}
+	m.inspect(OnConfig, meta.GetAnnotations(), meta.GetLabels())
+	return m.describe(meta.GetNamespace())
+}
+
+// NamespaceMistakes is [OptInRules.WorkloadMistakes] for a Namespace.
+func (r *OptInRules) NamespaceMistakes(meta metav1.Object) string {
+	m := mistakes{rules: r, on: OnNamespace, own: meta.GetAnnotations()}
+	m.inspect(OnNamespace, meta.GetAnnotations(), meta.GetLabels())
+	return m.describe(meta.GetName())
+}
+
+// mistakes collects the mistakes of an object. Whoever may write to the object chooses how many there are, so each is
+// described only if it is among the first.
+type mistakes struct {
+	rules *OptInRules
+	on    Place             // the object
+	own   map[string]string // its annotations
+	found []mistake
+}
+
+// mistake is an annotation, or a label, that has no effect.
+type mistake struct {
+	on      Place
+	isLabel bool
+	name    string
+	value   string
+}
+
+func (m *mistakes) inspect(on Place, annotations, labels map[string]string) {
+	for name, value := range annotations {
+		if m.isMistake(on, name, value) {
+			m.found = append(m.found, mistake{on, false, name, value})
+		}
+	}
+	for name, value := range labels {
+		if resemblesOurs(name) && !m.isMeantElsewhere(name, value) && !(on == OnNamespace && m.rules.selects(name)) {
+			m.found = append(m.found, mistake{on, true, name, value})
+		}
+	}
+}
+
+// isMistake reports whether an annotation is a mistake. It is called for all annotations of all objects.
+func (m *mistakes) isMistake(on Place, name, value string) bool {
+	if !resemblesOurs(name) {
+		return m.rules.lacksMeaning(on, name, value)
+	}
+	counts, isKnown := places[name]
+	switch {
+	case !isKnown:
+		return true
+	case counts&on == 0:
+		return !m.isMeantElsewhere(name, value)
+	case name != EnabledAnnotation:
+		return false
+	case on == OnNamespace && !m.rules.ByNamespace && !m.rules.ByDefault:
+		return true
+	}
+	return value != Enabled && !slices.Contains(optOuts, strings.ToLower(value))
+}
+
+// optOuts are the values of [EnabledAnnotation] that opt out as any value but [Enabled] does, and mean it.
+var optOuts = []string{"disabled", "false", "no", "off"}
+
+// isMeantElsewhere reports whether the object itself has the same annotation where it counts, so that what a person means
+// happens: tools add annotations to an object and its pod template alike, and labels as annotations.
+func (m *mistakes) isMeantElsewhere(name, value string) bool {
+	own, found := m.own[name]
+	return found && own == value && places[name]&m.on != 0
+}
+
+// selects reports whether the rules select Namespaces by a label.
+func (r *OptInRules) selects(label string) bool {
+	if r.Selector == nil {
+		return false
+	}
+	requirements, _ := r.Selector.Requirements()
+	for i := range requirements {
+		if requirements[i].Key() == label {
+			return true
+		}
+	}
+	return false
+}
+
+// describe describes the first mistakes of an object of a namespace.
+func (m *mistakes) describe(namespace string) string {
+	if len(m.found) == 0 || m.rules.Ignores(namespace) {
+		return ""
+	}
+	slices.SortFunc(m.found, func(a, b mistake) int {
+		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.on, b.on), strings.Compare(a.what(), b.what()))
+	})
+	var r policyReader
+	for _, found := range m.found[:min(len(m.found), maxProblems)] {
+		r.problems = append(r.problems, found.describe(m.rules, m.on))
+	}
+	if more := len(m.found) - maxProblems; more > 0 {
+		r.problems = append(r.problems, fmt.Sprintf("and %d more like these", more))
+	}
+	return r.problem()
+}
+
+func (m *mistake) what() string {
+	if m.isLabel {
+		return "label"
+	}
+	return "annotation"
+}
+
+// describe says what is wrong, and what is probably meant.
+func (m *mistake) describe(rules *OptInRules, object Place) string {
+	what := fmt.Sprintf("%s %.100s: ", m.what(), m.name)
+	if foreign, is := switches[m.name]; is {
+		return what + fmt.Sprintf("%.40q means nothing to %s; write %s", m.value, foreign.dialect, quoted(foreign.meant))
+	}
+	counts, isKnown := places[m.name]
+	meant := m.name
+	if !isKnown {
+		if meant = nearest(m.name, object); meant == "" {
+			return what + "the controller knows no such annotation"
+		}
+		counts, what = places[meant], what+fmt.Sprintf("the controller knows no such annotation, is %s meant? ", meant)
+	}
+	switch {
+	case m.isLabel && counts&object != 0:
+		return what + "it counts as an annotation, not as a label"
+	case m.on == OnTemplate && counts&object != 0:
+		return what + "it counts on the workload itself, not on the pod template"
+	case counts&object == 0:
+		return what + "it counts only on " + counts.named()
+	case !isKnown:
+		return strings.TrimSuffix(what, " ")
+	case object == OnNamespace && !rules.ByNamespace && !rules.ByDefault:
+		return what + "it counts on a Namespace only if the controller runs with --namespace-annotations"
+	}
+	return what + fmt.Sprintf("%.40q is not %q, so it enables nothing; to opt out, write %q", m.value, Enabled, "disabled")
+}
+
+// resemblesOurs reports whether a name begins like those of the controller's annotations, give or take one letter. It
+// ignores case.
+func resemblesOurs(name string) bool {
+	same := 0
+	for same < len(prefix) && same < len(name) && name[same]|0x20 == prefix[same]|0x20 {
+		same++
+	}
+	rest, want := name[same:], prefix[same:]
+	switch {
+	case want == "":
+		return true
+	case hasPrefixFold(rest, want[1:]): // a letter is missing
+		return true
+	case rest == "":
+		return false
+	case hasPrefixFold(rest[1:], want), hasPrefixFold(rest[1:], want[1:]): // one too many, or another one
+		return true
+	}
+	return len(rest) > 1 && len(want) > 1 && rest[0] == want[1] && rest[1] == want[0] && hasPrefixFold(rest[2:], want[2:])
+}
+
+func hasPrefixFold(s, start string) bool {
+	return len(s) >= len(start) && strings.EqualFold(s[:len(start)], start)
+}
+
+// nearest returns the annotation that is probably meant by a name, empty if none is near. Those that count on the object
+// come first.
+func nearest(name string, object Place) string {
+	if len(name) > 2*len(ChecksumsAnnotation) {
+		return ""
+	}
+	name = strings.ToLower(name)
+	best, least := "", 6 // half letters that differ
+	for _, known := range slices.Sorted(maps.Keys(places)) {
+		if places[known] == anywhere {
+			continue
+		}
+		differ := 2 * distance(name, known)
+		if isStart := len(name) > len(prefix)+1 && strings.HasPrefix(known, name); isStart || known == EnabledAnnotation && strings.Contains(name, "enable") {
+			differ = 1
+		}
+		if places[known]&object == 0 {
+			differ++
+		}
+		if differ < least {
+			best, least = known, differ
+		}
+	}
+	return best
+}
+
+// distance returns how many letters must be inserted, deleted, replaced or swapped with the next one to make one text of
+// another.
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			replaced := rows[i-1][j-1]
+			if a[i-1] != b[j-1] {
+				replaced++
+			}
+			rows[i][j] = min(replaced, rows[i-1][j]+1, rows[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}

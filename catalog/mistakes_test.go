@@ -1,0 +1,234 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"pgregory.net/rapid"
+)
+
+func deploymentParts(own, ownLabels, template, templateLabels map[string]string) *Parts {
+	return &Parts{
+		Meta:     &metav1.ObjectMeta{Namespace: "shop", Name: "web", Annotations: own, Labels: ownLabels},
+		Template: &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: template, Labels: templateLabels}},
+	}
+}
+
+func TestAMistakeOfAWorkloadNamesWhatIsMeant(t *testing.T) {
+	both := OptInRules{Dialects: []Dialect{Reloader, Wave}}
+	for name, test := range map[string]struct {
+		rules                          OptInRules
+		own, labels, template, ofLabel annotations
+		want                           string
+	}{
+		"a letter too few in the name": {
+			own:  annotations{prefix + ".hol": "x"},
+			want: "annotation com.xing.deployment-restart.hol: the controller knows no such annotation, is com.xing.deployment-restart.hold meant?",
+		},
+		"two letters swapped in the prefix": {
+			own:  annotations{"com.xing.deployemnt-restart.wave": "1"},
+			want: "annotation com.xing.deployemnt-restart.wave: the controller knows no such annotation, is com.xing.deployment-restart.wave meant?",
+		},
+		"a letter missing in the prefix": {
+			own:  annotations{"com.xing.deploymen-restart": Enabled},
+			want: "annotation com.xing.deploymen-restart: the controller knows no such annotation, is com.xing.deployment-restart meant?",
+		},
+		"a letter too many in the prefix": {
+			own:  annotations{"com.xing.deployment-restarts": Enabled},
+			want: "annotation com.xing.deployment-restarts: the controller knows no such annotation, is com.xing.deployment-restart meant?",
+		},
+		"another letter in the prefix": {
+			own:  annotations{"com.xing.deployment_restart.method": "evict"},
+			want: "annotation com.xing.deployment_restart.method: the controller knows no such annotation, is com.xing.deployment-restart.method meant?",
+		},
+		"capital letters": {
+			own:  annotations{"com.xing.Deployment-Restart.Window": "x"},
+			want: "annotation com.xing.Deployment-Restart.Window: the controller knows no such annotation, is com.xing.deployment-restart.window meant?",
+		},
+		"the beginning of a name": {
+			own:  annotations{prefix + ".grace": "5s"},
+			want: "annotation com.xing.deployment-restart.grace: the controller knows no such annotation, is com.xing.deployment-restart.grace-period meant?",
+		},
+		"enabled in the name": {
+			own:  annotations{prefix + ".enabled": "true"},
+			want: "annotation com.xing.deployment-restart.enabled: the controller knows no such annotation, is com.xing.deployment-restart meant?",
+		},
+		"nothing near": {
+			own:  annotations{prefix + ".something-else": "true"},
+			want: "annotation com.xing.deployment-restart.something-else: the controller knows no such annotation",
+		},
+		"of a config": {
+			own:  annotations{prefix + ".fan-out": "gradual"},
+			want: "annotation com.xing.deployment-restart.fan-out: it counts only on a ConfigMap or Secret",
+		},
+		"misspelled and of a config": {
+			own:  annotations{prefix + ".fanout": "gradual"},
+			want: "annotation com.xing.deployment-restart.fanout: the controller knows no such annotation, is com.xing.deployment-restart.fan-out meant? it counts only on a ConfigMap or Secret",
+		},
+		"on the pod template": {
+			template: annotations{EnabledAnnotation: Enabled},
+			want:     "annotation com.xing.deployment-restart: it counts on the workload itself, not on the pod template",
+		},
+		"a label": {
+			labels: annotations{EnabledAnnotation: Enabled},
+			want:   "label com.xing.deployment-restart: it counts as an annotation, not as a label",
+		},
+		"a label of the pod template": {
+			ofLabel: annotations{HoldAnnotation: "x"},
+			want:    "label com.xing.deployment-restart.hold: it counts as an annotation, not as a label",
+		},
+		"enabeld": {
+			own:  annotations{EnabledAnnotation: "enabeld"},
+			want: `annotation com.xing.deployment-restart: "enabeld" is not "enabled", so it enables nothing; to opt out, write "disabled"`,
+		},
+		"true": {
+			own:  annotations{EnabledAnnotation: "true"},
+			want: `annotation com.xing.deployment-restart: "true" is not "enabled", so it enables nothing; to opt out, write "disabled"`,
+		},
+		"Enabled": {
+			own:  annotations{EnabledAnnotation: "Enabled"},
+			want: `annotation com.xing.deployment-restart: "Enabled" is not "enabled", so it enables nothing; to opt out, write "disabled"`,
+		},
+		"Reloader's auto": {
+			rules: both, own: annotations{reloaderAuto: "yes"},
+			want: `annotation reloader.stakater.com/auto: "yes" means nothing to reloader; write "true" or "false"`,
+		},
+		"Reloader's search on the pod template, which is compared with true": {
+			rules: both, template: annotations{reloaderSearch: "1"},
+			want: `annotation reloader.stakater.com/search: "1" means nothing to reloader; write "true" or "false"`,
+		},
+		"wave's": {
+			rules: both, own: annotations{waveEnabled: "enabled"},
+			want: `annotation wave.pusher.com/update-on-config-change: "enabled" means nothing to wave; write "true" or "false"`,
+		},
+		"many": {
+			own: annotations{prefix + ".a-long-one": "", prefix + ".b-long-one": "", prefix + ".c-long-one": "", prefix + ".d-long-one": "", prefix + ".e-long-one": ""},
+			want: "annotation com.xing.deployment-restart.a-long-one: the controller knows no such annotation; " +
+				"annotation com.xing.deployment-restart.b-long-one: the controller knows no such annotation; " +
+				"annotation com.xing.deployment-restart.c-long-one: the controller knows no such annotation; and 2 more like these",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parts := deploymentParts(test.own, test.labels, test.template, test.ofLabel)
+			if got := test.rules.WorkloadMistakes(parts); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestWhatIsMeantAndCountsIsNoMistake(t *testing.T) {
+	selector, err := labels.Parse(EnabledAnnotation + "=enabled")
+	if err != nil {
+		t.Fatal(err)
+	}
+	byNamespace := &OptInRules{ByNamespace: true, Selector: selector}
+	understanding := &OptInRules{Dialects: []Dialect{Reloader, Wave}}
+	none := &OptInRules{}
+	meta := func(own, ownLabels annotations) *metav1.ObjectMeta {
+		return &metav1.ObjectMeta{Namespace: "shop", Name: "web", Annotations: own, Labels: ownLabels}
+	}
+	written := annotations{ChecksumsAnnotation: "{}", BasisAnnotation: "{}", TimestampAnnotation: "x", CauseAnnotation: "x", OptInsAnnotation: "{}", prefix + ".probe": "1", prefix + ".driving": "true"}
+	for name, got := range map[string]string{
+		"all annotations of workloads": none.WorkloadMistakes(deploymentParts(annotations{
+			EnabledAnnotation: Enabled, GracePeriodAnnotation: "", WaveAnnotation: "", MethodAnnotation: "", OnlyAnnotation: "",
+			AlsoAnnotation: "", IgnoreAnnotation: "", WindowAnnotation: "", HoldAnnotation: "",
+		}, nil, nil, nil)),
+		"all annotations of configs": none.ConfigMistakes(meta(annotations{
+			IgnoreAnnotation: "", WindowAnnotation: "", HoldAnnotation: "", FanOutAnnotation: "", ReadersAnnotation: "", UrgentAnnotation: "", ResumeAnnotation: "",
+		}, nil)),
+		"disabled":                         none.WorkloadMistakes(deploymentParts(annotations{EnabledAnnotation: "disabled"}, nil, nil, nil)),
+		"False":                            none.WorkloadMistakes(deploymentParts(annotations{EnabledAnnotation: "False"}, nil, nil, nil)),
+		"on the pod template, too":         none.WorkloadMistakes(deploymentParts(annotations{EnabledAnnotation: Enabled}, nil, annotations{EnabledAnnotation: Enabled}, nil)),
+		"as a label, too":                  none.WorkloadMistakes(deploymentParts(annotations{EnabledAnnotation: Enabled}, annotations{EnabledAnnotation: Enabled}, nil, nil)),
+		"what the controller writes":       none.WorkloadMistakes(deploymentParts(written, nil, written, nil)),
+		"a copy of it on a config":         none.ConfigMistakes(meta(written, nil)),
+		"a Namespace that opts in":         byNamespace.NamespaceMistakes(meta(annotations{EnabledAnnotation: Enabled}, nil)),
+		"a label that selects a Namespace": byNamespace.NamespaceMistakes(meta(nil, annotations{EnabledAnnotation: Enabled})),
+		"names alike": none.WorkloadMistakes(deploymentParts(annotations{
+			"com.xing.deployment": "x", "deployment-restart": "x", "com.xing": "x", "kubectl.kubernetes.io/last-applied-configuration": `{"com.xing.deployment-restart.wvae":"1"}`,
+		}, nil, nil, nil)),
+		"Reloader's as it reads them":     understanding.WorkloadMistakes(deploymentParts(annotations{reloaderAuto: "T", reloaderSearch: "false", reloaderStrategy: "rollout", waveEnabled: "false"}, nil, nil, nil)),
+		"Reloader's without --understand": none.WorkloadMistakes(deploymentParts(annotations{reloaderAuto: "yes"}, nil, nil, nil)),
+		"a namespace that is ignored":     (&OptInRules{Ignored: []string{"sh*"}}).WorkloadMistakes(deploymentParts(annotations{prefix + ".x": ""}, nil, nil, nil)),
+	} {
+		if got != "" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestMistakesOfConfigsAndNamespaces(t *testing.T) {
+	meta := &metav1.ObjectMeta{Namespace: "shop", Name: "shop", Annotations: annotations{WaveAnnotation: "1"}}
+	enabled := &metav1.ObjectMeta{Name: "shop", Annotations: annotations{EnabledAnnotation: Enabled}}
+	none, understanding := &OptInRules{}, &OptInRules{Dialects: []Dialect{Reloader}}
+	for name, test := range map[string]struct{ got, want string }{
+		"a config": {none.ConfigMistakes(meta), "annotation com.xing.deployment-restart.wave: it counts only on a workload"},
+		"an enabled config": {
+			none.ConfigMistakes(enabled), "annotation com.xing.deployment-restart: it counts only on a workload or, with --namespace-annotations, a Namespace",
+		},
+		"Reloader's match": {
+			understanding.ConfigMistakes(&metav1.ObjectMeta{Annotations: annotations{reloaderMatch: "yes"}}),
+			`annotation reloader.stakater.com/match: "yes" means nothing to reloader; write "true" or "false"`,
+		},
+		"a Namespace": {(&OptInRules{ByNamespace: true}).NamespaceMistakes(meta), "annotation com.xing.deployment-restart.wave: it counts only on a workload"},
+		"a Namespace without the flag": {
+			none.NamespaceMistakes(enabled),
+			"annotation com.xing.deployment-restart: it counts on a Namespace only if the controller runs with --namespace-annotations",
+		},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", name, test.got, test.want)
+		}
+	}
+}
+
+// TestEveryNameThatIsOneLetterOffResembles checks all that a slip of a finger makes of the prefix.
+func TestEveryNameThatIsOneLetterOffResembles(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		known := rapid.SampledFrom(slices.Sorted(maps.Keys(places))).Draw(t, "known")
+		at, letter := rapid.IntRange(0, len(prefix)-1).Draw(t, "at"), rapid.SampledFrom([]string{"a", "Z", "0", "-", "/"}).Draw(t, "letter")
+		for what, name := range map[string]string{
+			"insertion":    known[:at] + letter + known[at:],
+			"deletion":     known[:at] + known[at+1:],
+			"substitution": known[:at] + letter + known[at+1:],
+		} {
+			if !resemblesOurs(name) {
+				t.Fatalf("%s at %d: %s does not resemble", what, at, name)
+			}
+		}
+		if at < len(prefix)-1 && !resemblesOurs(known[:at]+known[at+1:at+2]+known[at:at+1]+known[at+2:]) {
+			t.Fatalf("transposition at %d", at)
+		}
+	})
+}
+
+func TestManyMistakesAreDescribedBriefly(t *testing.T) {
+	many := make(annotations)
+	for i := range 5000 {
+		many[fmt.Sprintf("%s.%s%d", prefix, strings.Repeat("x", 200), i)] = ""
+	}
+	if got := (&OptInRules{}).WorkloadMistakes(deploymentParts(many, nil, nil, nil)); len(got) > 700 || !strings.HasSuffix(got, "and 4997 more like these") {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+}
+
+func BenchmarkMistakesOfAnObjectWithNone(b *testing.B) {
+	parts := deploymentParts(
+		annotations{EnabledAnnotation: Enabled, "kubectl.kubernetes.io/last-applied-configuration": "{}", "deployment.kubernetes.io/revision": "1", "meta.helm.sh/release-name": "web"},
+		annotations{"app.kubernetes.io/name": "web", "app.kubernetes.io/instance": "web", "helm.sh/chart": "web-1"}, annotations{"prometheus.io/scrape": "true"},
+		annotations{"app.kubernetes.io/name": "web"})
+	rules := &OptInRules{Dialects: []Dialect{Reloader}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if rules.WorkloadMistakes(parts) != "" {
+			b.Fatal("a mistake")
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package catalog
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// foreignSwitch is an annotation of another tool that a person sets to one of a few values. The tool takes any other value
+// for the same as none.
+type foreignSwitch struct {
+	dialect Dialect
+	on      Place
+	// meant are the values that mean something. With isBool, all spellings that [strconv.ParseBool] knows do.
+	meant  []string
+	isBool bool
+}
+
+var yesOrNo = []string{"true", "false"}
+
+var switches = map[string]foreignSwitch{
+	reloaderAuto:          {Reloader, OnWorkload | OnTemplate, yesOrNo, true},
+	reloaderKinds[0].auto: {Reloader, OnWorkload | OnTemplate, yesOrNo, true},
+	reloaderKinds[1].auto: {Reloader, OnWorkload | OnTemplate, yesOrNo, true},
+	reloaderSearch:        {Reloader, OnWorkload | OnTemplate, yesOrNo, false},
+	reloaderStrategy:      {Reloader, OnWorkload, []string{"restart", "rollout"}, false},
+	reloaderIgnore:        {Reloader, OnConfig, yesOrNo, false},
+	reloaderMatch:         {Reloader, OnConfig, yesOrNo, false},
+	waveEnabled:           {Wave, OnWorkload, yesOrNo, false},
+}
+
+// lacksMeaning reports whether an annotation of another tool, which the rules understand, has a value that means nothing.
+func (r *OptInRules) lacksMeaning(on Place, name, value string) bool {
+	if len(r.Dialects) == 0 {
+		return false
+	}
+	s, found := switches[name]
+	if !found || s.on&on == 0 || !slices.Contains(r.Dialects, s.dialect) || slices.Contains(s.meant, value) {
+		return false
+	}
+	_, err := strconv.ParseBool(value)
+	return err != nil || !s.isBool
+}
+
+// quoted lists the values that a person can write.
+func quoted(values []string) string {
+	each := make([]string, len(values))
+	for i, value := range values {
+		each[i] = strconv.Quote(value)
+	}
+	return strings.Join(each, " or ")
+}
