@@ -127,9 +127,10 @@ func (l limiter) Wait(ctx context.Context) error {
 
 // Recorder returns a recorder of Events that writes through a broadcaster, which
 // its caller shuts down. The component is the source that the Events name. Another
-// component that writes through the same broadcaster calls [NewRecorder].
-func (c *Clients) Recorder(broadcaster record.EventBroadcaster, component string) record.EventRecorder {
-	broadcaster.StartRecordingToSink(eventSink{c.events, newEventQueues()})
+// component that writes through the same broadcaster calls [NewRecorder]. An Event with one of the lasting reasons is about
+// something that lasts longer than a process: it is not created as long as the API server has the same one of an earlier process.
+func (c *Clients) Recorder(broadcaster record.EventBroadcaster, component string, lasting ...string) record.EventRecorder {
+	broadcaster.StartRecordingToSink(eventSink{c.events, newEventQueues(), lasting})
 	return NewRecorder(broadcaster, component)
 }
 

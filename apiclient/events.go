@@ -2,6 +2,10 @@ package apiclient
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,12 +17,19 @@ import (
 // one goroutine, in which a hanging webhook of one namespace would delay the Events of all
 // others. It implements record.EventSink.
 type eventSink struct {
-	client rest.Interface
-	queues *eventQueues
+	client  rest.Interface
+	queues  *eventQueues
+	lasting []string // reasons
 }
 
-// Create implements record.EventSink.
+// Create implements record.EventSink. An Event with a lasting reason has a name that follows from what it says, so that the
+// API server refuses a second one.
 func (s eventSink) Create(event *corev1.Event) (*corev1.Event, error) {
+	if slices.Contains(s.lasting, event.Reason) {
+		named := *event
+		named.Name = lastingName(event)
+		event = &named
+	}
 	s.queues.add(event.Namespace, func(ctx context.Context) error { return s.create(ctx, event) })
 	return event, nil
 }
@@ -42,6 +53,13 @@ func (s eventSink) Patch(event *corev1.Event, body []byte) (*corev1.Event, error
 		return isWritten(err)
 	})
 	return event, nil
+}
+
+func lastingName(event *corev1.Event) string {
+	about := &event.InvolvedObject
+	said := sha256.Sum256([]byte(strings.Join([]string{string(about.UID), about.Kind, about.Name, event.Reason, event.Message}, "\x00")))
+	name := about.Name[:min(len(about.Name), 200)] // of 253 bytes
+	return fmt.Sprintf("%s.%x", strings.TrimRight(name, ".-"), said[:8])
 }
 
 func (s eventSink) create(ctx context.Context, event *corev1.Event) error {

@@ -184,3 +184,48 @@ func TestWaitingEventsAreLimitedAndManyNamespacesDoNotSilenceOthers(t *testing.T
 		}
 	})
 }
+
+func TestALastingEventIsCreatedUnderANameThatTheNextProcessGivesItToo(t *testing.T) {
+	var names []string
+	api := &eventAPI{respond: func(request *http.Request, _ int) (int, error) {
+		body, err := io.ReadAll(request.Body)
+		event, _, errOfBody := apiclient.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+		if request.Method == http.MethodPost && errOfBody == nil {
+			names = append(names, event.(*corev1.Event).Name)
+		}
+		return http.StatusCreated, errors.Join(err, errOfBody)
+	}}
+	for process := range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(time.Duration(process) * time.Hour)
+			rate := apiclient.Rate{QPS: 1e6, Burst: 1e6}
+			clients, err := apiclient.Connect(&rest.Config{Host: "http://api", Transport: api}, rate, rate)
+			if err != nil {
+				t.Fatal(err)
+			}
+			broadcaster := record.NewBroadcaster()
+			events := clients.Recorder(broadcaster, "test", "Lasting")
+			long := about("ns", strings.Repeat("x", 253))
+			for _, event := range []struct {
+				object          *corev1.ObjectReference
+				reason, message string
+			}{{about("ns", "web"), "Lasting", "x"}, {about("ns", "web"), "Lasting", "y"}, {about("ns", "api"), "Lasting", "x"}, {long, "Lasting", "x"}, {about("ns", "web"), "Passing", "x"}} {
+				events.Event(event.object, "Warning", event.reason, event.message)
+				synctest.Wait()
+			}
+			broadcaster.Shutdown()
+			time.Sleep(time.Minute)
+		})
+	}
+	if len(names) != 10 {
+		t.Fatalf("%d Events were created", len(names))
+	}
+	seen := make(map[string]bool)
+	for i := range 5 {
+		first, second := names[i], names[5+i]
+		if isPassing := i == 4; (first == second) == isPassing || seen[first] || len(first) > 253 {
+			t.Errorf("Event %d: %s in one process, %s in the next", i, first, second)
+		}
+		seen[first] = true
+	}
+}

@@ -146,6 +146,9 @@ func (v *View) newDecision(sights []sight) Decision {
 	}
 }
 
+// reasonReadsNothing is the reason to leave a workload alone that no edit can restart.
+const reasonReadsNothing = "the workload reads no ConfigMap or Secret that counts"
+
 // unknownToRecord selects the configs for which the workload's record does not say what its pods
 // have read.
 func unknownToRecord(w *Workload, sights []sight) func(ConfigRef) bool {
@@ -187,6 +190,9 @@ func (d Decision) with(outcome Outcome, reason string) Decision {
 // recorded decides to record the checksums, or to keep the present record if it says the same and
 // nothing that it should not.
 func (d Decision) recorded(w *Workload, reason string) Decision {
+	if len(w.References) == 0 {
+		reason = reasonReadsNothing
+	}
 	r := &w.Applied
 	says := r.Trusted && r.Reverted == nil && !r.Marked && !r.Exposed && !r.Others && r.Checksums.Equal(d.Checksums) &&
 		d.Without == Without{r.filter(), r.ignored()} && !w.changedMethod()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -229,6 +230,31 @@ func BenchmarkMistakesOfAnObjectWithNone(b *testing.B) {
 	for b.Loop() {
 		if rules.WorkloadMistakes(parts) != "" {
 			b.Fatal("a mistake")
+		}
+	}
+}
+
+func TestAWorkloadThatReadsNothingIsNotSaidToBeUpToDate(t *testing.T) {
+	for name, d := range map[string]*appsv1.Deployment{
+		"no config": deployment(corev1.Container{Name: "app"}),
+		"an ignored one": func() *appsv1.Deployment {
+			d := deployment(readsAll("settings", false))
+			d.Annotations[IgnoreAnnotation] = "configmap/*"
+			return d
+		}(),
+	} {
+		s := begin(d)
+		s.listed(configMap("settings", map[string]string{"k": "1"}))
+		view, _ := s.catalog.View(deploymentRef(d.Name))
+		decision := Decide(view)
+		if decision.Outcome != RecordOnly || decision.Reason != reasonReadsNothing {
+			t.Errorf("%s: %s: %s", name, decision.Outcome, decision.Reason)
+		}
+		writeRecord(d, Checksums{}, noon)
+		s.listed(configMap("settings", map[string]string{"k": "1"}))
+		view, _ = s.catalog.View(deploymentRef(d.Name))
+		if reason := Decide(view).Reason; reason != reasonReadsNothing {
+			t.Errorf("%s, with a record: %s", name, reason)
 		}
 	}
 }

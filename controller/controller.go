@@ -87,6 +87,7 @@ type Controller struct {
 	custom     customKinds
 	optIns     *optIns
 	unusable   unusable
+	mistakes   mistakes
 	changes    *changeQueue
 	restarter  *restarter
 	deliveries *deliveries
@@ -132,7 +133,7 @@ func New(options Options) (*Controller, error) {
 	}
 	c.kinds = append(slices.Clone(workloadKinds), c.custom...)
 	c.metrics.startKindsAtZero(c.custom)
-	c.recorder = spelledRecorder{clients.Recorder(c.events, catalog.FieldManager), c.custom}
+	c.recorder = spelledRecorder{clients.Recorder(c.events, catalog.FieldManager, lastingReasons...), c.custom}
 	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: options.Log}
 	c.quarantine = quarantine.New(quarantine.Options{Log: options.Log, Panicked: c.panicked})
 	c.staleness = newStaleness(c.catalog, c.tryToJudge)
@@ -380,6 +381,7 @@ func (c *Controller) beginToLead() {
 		c.reportUnseenProblems(slices.Values(c.catalog.ConfigsWithPolicies()))
 	}
 	c.reportUnusable()
+	c.reportMistakes()
 	c.staleness.noteLeading()
 }
 

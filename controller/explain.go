@@ -41,7 +41,7 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 	if w.Policy != nil {
 		explained.Window, explained.Hold = w.Policy.Window, w.Policy.Hold
 	}
-	for _, problem := range []string{w.Problem, c.gate.problemOf(w), c.restarter.unwatched(w), leftOn(w), tooManyReferences(w)} {
+	for _, problem := range []string{c.mistakes.textOf(nameOfWorkload(ref)), w.Problem, c.gate.problemOf(w), c.restarter.unwatched(w), leftOn(w), tooManyReferences(w)} {
 		if problem != "" {
 			explained.Problems = append(explained.Problems, brief.Text(problem))
 		}
@@ -246,7 +246,7 @@ func (c *Controller) ExplainConfig(name string, now time.Time) *status.Config {
 		explained.SharedWith = policy.Readers
 	}
 	explained.Gradual, explained.Window, explained.Hold = c.gate.isGradual(policy), policy.Window, policy.Hold
-	explained.Problem = brief.Text(c.gate.problemOfConfig(ref))
+	explained.Problem = brief.Text(joinProblems(c.mistakes.textOf(nameOfConfig(ref)), c.gate.problemOfConfig(ref)))
 	if known != nil {
 		explained.Content, explained.KeyCount = c.catalog.ContentID(ref, nil), len(known.Keys)
 		explained.Keys = keyNames(known)

@@ -21,6 +21,7 @@ func (c *Controller) observe(o *observation) {
 	default:
 		c.observeWorkload(o.workload)
 	}
+	c.noteMistake(o)
 }
 
 func (c *Controller) observeConfig(config *catalog.Config) {
@@ -192,6 +193,7 @@ func (c *Controller) forget(o *observation) {
 	default:
 		c.forgetWorkload(o.workload.ref)
 	}
+	c.mistakes.take(o.name(), nil)
 }
 
 func (c *Controller) forgetWorkload(ref catalog.WorkloadRef) {

@@ -179,7 +179,8 @@ func (k namespaceKind) reduce(object any) (*observation, error) {
 		return nil, fmt.Errorf("reduce object: unexpected type %T, want Namespace", object)
 	}
 	reduced := k.rules.ReadNamespace(&namespace.ObjectMeta)
-	return &observation{resourceVersion: namespace.ResourceVersion, namespace: &reduced}, nil
+	mistake := newMistake(namespace.UID, k.rules.NamespaceMistakes(namespace))
+	return &observation{resourceVersion: namespace.ResourceVersion, namespace: &reduced, mistake: mistake}, nil
 }
 
 // observeNamespace takes in a Namespace, and what that changes for its workloads. The watch showed it at the given

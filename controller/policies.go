@@ -1,11 +1,13 @@
 package controller
 
 import (
+	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
 // What is wrong with the annotations by which people say when restarts may begin.
@@ -54,7 +56,35 @@ func (r *restarter) reportLeftovers(w *catalog.Workload) {
 // problemOfConfig does so for a config.
 func (g *gatekeeper) problemOfConfig(ref catalog.ConfigRef) string {
 	policy := g.catalog.PolicyOf(ref)
-	return joinProblems(policy.Problem, g.windows.problem(policy.Window))
+	return joinProblems(policy.Problem, g.windows.problem(policy.Window), g.problemOfResume(ref, policy.Resume))
+}
+
+// problemOfResume describes why an id resumes nothing although restarts for a config are halted; empty if they are not, or
+// if the id is that of a halt.
+func (g *gatekeeper) problemOfResume(ref catalog.ConfigRef, id string) string {
+	if id == "" {
+		return ""
+	}
+	group := gate.GroupOf(ref.Kind, ref.Name)
+	elsewhere := g.catalog.NamesElsewhere(ref)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var active *gate.Halt
+	for _, config := range append(elsewhere, ref, group) {
+		for _, h := range g.ledger.HaltsOf(config) {
+			switch {
+			case h.ID == id && config != group:
+				return ""
+			case h.IsActive() && (config == ref || config == group && (active == nil || h.ID == id)):
+				active = h
+			}
+		}
+	}
+	if active == nil {
+		return ""
+	}
+	return fmt.Sprintf("annotation %s: %.40q ends no halt of this config. To end the halt %s: %s",
+		catalog.ResumeAnnotation, id, active.ID, resumeCommand(active.Config, active.ID))
 }
 
 // problem describes what is wrong with a window, and what that means; empty if nothing is.

@@ -21,6 +21,7 @@ type observation struct {
 	mount           *catalog.Mount
 	workload        *workloadObservation
 	namespace       *catalog.Namespace
+	mistake         *mistake // nil for nearly all objects
 }
 
 // workloadObservation is the reduced form of a workload.
@@ -61,7 +62,9 @@ func (k *configKind) reduce(object any, rules *catalog.OptInRules) (*observation
 		return nil, fmt.Errorf("reduce %s: %w", config.Ref, err)
 	}
 	rules.UnderstandConfig(&config, accessor.GetAnnotations())
-	return &observation{resourceVersion: accessor.GetResourceVersion(), config: &config}, nil
+	return &observation{
+		resourceVersion: accessor.GetResourceVersion(), config: &config, mistake: newMistake(accessor.GetUID(), rules.ConfigMistakes(accessor)),
+	}, nil
 }
 
 // reduce reduces a workload to an observation.
@@ -79,6 +82,7 @@ func (k *workloadKind) reduce(object any, rules *catalog.OptInRules) (*observati
 }
 
 func (k *workloadKind) reduceParts(parts catalog.Parts, rules *catalog.OptInRules) (*observation, error) {
+	mistake := newMistake(parts.Meta.UID, rules.WorkloadMistakes(&parts))
 	if len(rules.Dialects) > 0 {
 		parts = rules.Understand(k.workload, parts)
 	}
@@ -101,7 +105,7 @@ func (k *workloadKind) reduceParts(parts catalog.Parts, rules *catalog.OptInRule
 		}
 		workload.workload = &reduced
 	}
-	return &observation{resourceVersion: meta.ResourceVersion, workload: workload}, nil
+	return &observation{resourceVersion: meta.ResourceVersion, workload: workload, mistake: mistake}, nil
 }
 
 // isForeign reports whether another tool's annotations make the choice.

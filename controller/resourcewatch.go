@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"kubernetes-deployment-restart-controller/apiclient"
@@ -76,6 +77,17 @@ func (w *resourceWatch) Observe(o *observation) {
 	w.controller.observe(o)
 }
 
+// kind is how the API names the kind of the objects, unless they are mounts.
+func (w *resourceWatch) kind() schema.GroupVersionKind {
+	switch {
+	case w.config != nil:
+		return w.config.kind()
+	case w.workload != nil:
+		return w.workload.kind()
+	}
+	return namespaceKind{}.kind()
+}
+
 // Forget takes in that an object is gone.
 func (w *resourceWatch) Forget(o *observation) {
 	w.shown = w.controller.catalog.Sequence()
@@ -91,6 +103,9 @@ func (w *resourceWatch) Replace(all []*observation, resourceVersion string) {
 		w.versions.count(o.resourceVersion)
 	}
 	w.versions.newest = resourceVersion // which is lower if etcd was restored from a backup
+	if !w.mounts {
+		w.controller.listMistakes(w.kind(), w.namespace, all)
+	}
 	switch {
 	case w.config != nil:
 		w.controller.listConfigs(w.config.config, w.namespace, all, !w.listed)

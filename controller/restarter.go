@@ -54,6 +54,9 @@ const (
 	reasonUnread        = "RevisionNotRead"
 )
 
+// lastingReasons are those of Events about what lasts until a person changes it.
+var lastingReasons = []string{reasonInvalid, reasonLeftBehind, reasonTooMany, reasonNotSupported}
+
 // restarter decides about the workloads that changes affect and carries out the decisions. It
 // is the only component that writes to workloads, apart from what the evictor asks of their own controllers.
 type restarter struct {

@@ -25,6 +25,7 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 	o := &status.Overview{Time: now.UTC(), Leads: c.Leads(), DryRun: c.options.DryRun, Namespace: namespace}
 	o.Configs, o.Workloads = c.catalog.Size()
 	o.Kinds = c.kindsAsked()
+	o.Mistakes = c.mistakes.list(namespace)
 	lists := newEntryLists(namespace)
 	if o.Leads {
 		c.changes.each(lists.addPending)

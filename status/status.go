@@ -37,6 +37,9 @@ type Overview struct {
 	Rolling List[Entry] `json:"rolling"`
 	Failed  List[Entry] `json:"failed"`
 
+	// Mistakes are annotations and labels that have no effect.
+	Mistakes List[Mistake] `json:"mistakes"`
+
 	FanOuts List[FanOut] `json:"fanOuts"`
 	Halts   List[Halt]   `json:"halts"`
 	// Restarts are the last ones, the latest first.
@@ -54,6 +57,12 @@ type Kind struct {
 	Missing bool `json:"missing,omitempty"`
 	// Unusable is how many workloads are enabled and cannot be restarted.
 	Unusable int `json:"unusable,omitempty"`
+}
+
+// Mistake is what a person has got wrong on an object such as "deployment/namespace/name".
+type Mistake struct {
+	Object  string `json:"object"`
+	Problem string `json:"problem"`
 }
 
 // State is what a workload waits for.

@@ -28,8 +28,9 @@ func fill(text string) status.Overview {
 		Leads: true, AllHeld: text,
 		Pending: entries(status.Pending, ""), Waiting: entries(status.Waiting, "slow-start"), Held: held,
 		Slowed: entries(status.Slowed, "backoff"), Rolling: entries(status.Rolling, ""), Failed: entries(status.Failed, ""),
-		FanOuts: list(status.FanOut{Config: "configmap/a/c" + text, Since: since, Total: 8, Delivered: 4, Rolling: 2, Waiting: 2, Unserved: 1}),
-		Halts:   list(status.Halt{ID: "id" + text, Config: "configmap/a/c" + text, Keys: []string{text}, Failed: []string{"deployment/a/web" + text}, Held: 3, Since: since, Resume: "kubectl " + text}),
+		FanOuts:  list(status.FanOut{Config: "configmap/a/c" + text, Since: since, Total: 8, Delivered: 4, Rolling: 2, Waiting: 2, Unserved: 1}),
+		Halts:    list(status.Halt{ID: "id" + text, Config: "configmap/a/c" + text, Keys: []string{text}, Failed: []string{"deployment/a/web" + text}, Held: 3, Since: since, Resume: "kubectl " + text}),
+		Mistakes: list(status.Mistake{Object: "configmap/a/c" + text, Problem: text}),
 		Restarts: list(
 			status.Restart{Time: since, Workload: "deployment/a/web" + text, Cause: text, Outcome: status.Broken, Took: 3700, Why: text},
 			status.Restart{Time: since.Add(-48 * time.Hour), Workload: "deployment/a/web" + text, Cause: text},

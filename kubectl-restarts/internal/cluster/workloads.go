@@ -74,9 +74,6 @@ func getOf[T any, PT interface {
 	}
 }
 
-// causeAnnotation on a pod template says what the last restart was for.
-const causeAnnotation = "com.xing.deployment-restart.cause"
-
 // Workloads lists all workloads of a namespace, or of all namespaces if it is empty; [Cluster.Enable] sets which are
 // enabled. It leaves out those that only the API server can read, such as ones with an invalid selector. The errors of kinds that the leader
 // has named are returned beside the workloads of the others.
@@ -143,11 +140,15 @@ func (c *Cluster) Workload(ctx context.Context, ref catalog.WorkloadRef) (facts.
 }
 
 func newWorkload(rules []facts.OptInRules, kind catalog.WorkloadKind, written *catalog.Parts) (facts.Workload, error) {
-	parts := facts.RulesFor(rules, written.Meta.Namespace).Understand(kind, *written)
+	applying := facts.RulesFor(rules, written.Meta.Namespace)
+	parts := applying.Understand(kind, *written)
 	w, err := catalog.NewWorkload(kind, &parts)
 	if err != nil {
 		return facts.Workload{}, err
 	}
 	choice := catalog.ChoiceOf(parts.Meta)
-	return facts.Workload{Workload: w, Choice: choice, Tools: parts.Understood.By, Cause: parts.Template.Annotations[causeAnnotation]}, nil
+	return facts.Workload{
+		Workload: w, Choice: choice, Tools: parts.Understood.By, Cause: parts.Template.Annotations[catalog.CauseAnnotation],
+		Mistakes: applying.WorkloadMistakes(written),
+	}, nil
 }

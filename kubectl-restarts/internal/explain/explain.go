@@ -103,7 +103,7 @@ func Explain(in *Input) Report {
 	if !in.Halts.Known {
 		r.Halts = append(r.Halts, "not known: you may not read the ConfigMap of halts, or it is elsewhere (--controller-namespace)")
 	}
-	for _, problem := range append([]string{w.Problem, w.Applied.Problem}, policyProblems(w.Policy)...) {
+	for _, problem := range append([]string{w.Mistakes, w.Problem, w.Applied.Problem}, policyProblems(w.Policy)...) {
 		if problem != "" {
 			r.Problems = append(r.Problems, problem)
 		}
@@ -115,6 +115,9 @@ func Explain(in *Input) Report {
 		r.Conclusion, r.Timeless = in.conclusion(in.Now), in.conclusion(time.Time{})
 		return r
 	}
+	r.Problems = slices.DeleteFunc(r.Problems, func(own string) bool { // which the leader names, too
+		return slices.ContainsFunc(r.Leader.Problems, func(named string) bool { return strings.Contains(named, own) })
+	})
 	r.Enabled, r.EnabledBy = true, cmp.Or(r.Leader.EnabledBy, r.EnabledBy) // otherwise it knows no such workload
 	r.Conclusion, r.Timeless, r.OnlyLeader = r.Leader.conclusion(in.name(), in.Now), r.Leader.conclusion(in.name(), time.Time{}), ""
 	return r

@@ -102,3 +102,22 @@ Leader:       pod leader-1
 		t.Errorf("%s, %v", encoded, err)
 	}
 }
+
+func TestAProblemThatTheLeaderNamesIsPrintedOnce(t *testing.T) {
+	in := asked(status.Workload{Problems: []string{"annotation a: it has no effect", "annotation b: wrong; annotation c: wrong"}})
+	in.Workload.Mistakes, in.Workload.Problem = "annotation a: it has no effect", "annotation b: wrong"
+	var out bytes.Buffer
+	report := explain.Explain(in)
+	if err := report.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range []string{"annotation a:", "annotation b:", "annotation c:"} {
+		if n := strings.Count(out.String(), problem); n != 1 {
+			t.Errorf("%s is printed %d times:\n%s", problem, n, out.String())
+		}
+	}
+	in.Leader = nil
+	if report := explain.Explain(in); len(report.Problems) != 2 {
+		t.Errorf("without the leader, the problems are %q", report.Problems)
+	}
+}

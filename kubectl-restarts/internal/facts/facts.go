@@ -21,6 +21,8 @@ type Workload struct {
 	EnabledUnknown bool
 	// Cause is what the pod template says about the last restart.
 	Cause string
+	// Mistakes describes annotations and labels that have no effect, empty if there are none.
+	Mistakes string
 }
 
 // Why says by what the workload is enabled, or why it is not.

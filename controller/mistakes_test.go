@@ -1,0 +1,182 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// hearing returns a function that returns the warnings about annotations since its last call, sorted, each with the
+// kind of the object.
+func (w *world) hearing() func() []string {
+	recorder := record.NewFakeRecorder(1000)
+	recorder.IncludeObject = true
+	w.controller.recorder = recorder
+	return func() (heard []string) {
+		for {
+			select {
+			case e := <-recorder.Events:
+				text, isOne := strings.CutPrefix(e, "Warning "+reasonInvalid+" annotation ")
+				text, object, _ := strings.Cut(text, " involvedObject{kind=")
+				kind, _, _ := strings.Cut(object, ",")
+				if isOne {
+					heard = append(heard, kind+" "+text)
+				}
+			default:
+				slices.Sort(heard)
+				return heard
+			}
+		}
+	}
+}
+
+func (w *world) misspelt(name string) metav1.ObjectMeta {
+	meta := w.meta(name)
+	meta.Annotations = map[string]string{"com.xing.deployment-restart.hodl": "x"}
+	return meta
+}
+
+func TestAMistakeIsReportedOnceOnEachKindOfObjectThatIsWatched(t *testing.T) {
+	w := ruled(t, catalog.OptInRules{ByNamespace: true})
+	heard := w.hearing()
+	for resource, object := range map[string]any{
+		"deployments": &appsv1.Deployment{ObjectMeta: w.misspelt("a/x")}, "statefulsets": &appsv1.StatefulSet{ObjectMeta: w.misspelt("a/x")},
+		"daemonsets": &appsv1.DaemonSet{ObjectMeta: w.misspelt("a/x")}, "configmaps": &corev1.ConfigMap{ObjectMeta: w.misspelt("a/x")},
+		"secrets": &corev1.Secret{ObjectMeta: w.misspelt("a/x")}, "namespaces": &corev1.Namespace{ObjectMeta: w.misspelt("/a")},
+	} {
+		w.show(resource, object)
+		w.show(resource, object)
+	}
+	var want []string
+	for _, kind := range []string{"ConfigMap", "DaemonSet", "Deployment", "Secret", "StatefulSet"} {
+		want = append(want, kind+" com.xing.deployment-restart.hodl: the controller knows no such annotation, is com.xing.deployment-restart.hold meant?")
+	}
+	want = slices.Insert(want, 3, "Namespace com.xing.deployment-restart.hodl: the controller knows no such annotation, is com.xing.deployment-restart.hold meant? "+
+		"it counts only on a workload, ConfigMap or Secret")
+	if got := heard(); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if list := w.controller.Overview("a", time.Now()).Mistakes; list.Total != 6 {
+		t.Errorf("the page shows %v", list)
+	}
+}
+
+func TestAMistakeIsReportedAgainOnlyIfItIsAnotherOneOrByTheNextLeader(t *testing.T) {
+	w := ruled(t, catalog.OptInRules{})
+	heard := w.hearing()
+	require := func(when string, want int) {
+		t.Helper()
+		if got := heard(); len(got) != want {
+			t.Errorf("%s: the Events are %q, want %d", when, got, want)
+		}
+	}
+	cm := &corev1.ConfigMap{ObjectMeta: w.misspelt("a/c")}
+	w.configMaps["a/c"] = cm
+	list(w, "configmaps", w.configMaps)
+	require("a list", 1)
+	list(w, "configmaps", w.configMaps)
+	require("the same list", 0)
+	cm.Annotations = map[string]string{catalog.WaveAnnotation: "1"}
+	w.show("configmaps", cm)
+	require("another mistake", 1)
+	w.controller.leading.Store(false)
+	w.controller.beginToLead()
+	require("the next leader", 1)
+	cm.Annotations = nil
+	w.show("configmaps", cm)
+	w.controller.beginToLead()
+	require("after it is corrected", 0)
+	cm.Annotations = map[string]string{catalog.WaveAnnotation: "1"}
+	w.show("configmaps", cm)
+	require("the mistake again", 1)
+	delete(w.configMaps, "a/c")
+	list(w, "configmaps", w.configMaps)
+	w.controller.beginToLead()
+	require("a list without the object", 0)
+	w.show("configmaps", cm)
+	w.hide("configmaps", cm)
+	heard()
+	w.controller.beginToLead()
+	require("a deletion", 0)
+	if w.controller.mistakes.of["a"] != nil {
+		t.Error("the namespace is not forgotten")
+	}
+}
+
+// Anyone who may make objects can make very many.
+func TestTheMistakesOfANamespaceAreLimitedAndOthersAreStillReported(t *testing.T) {
+	w := ruled(t, catalog.OptInRules{})
+	heard := w.hearing()
+	for i := range 3 * maxMistakes {
+		w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.misspelt(fmt.Sprintf("hostile/c-%d", i))})
+	}
+	if got := heard(); len(got) != maxMistakes {
+		t.Errorf("%d Events", len(got))
+	}
+	w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.misspelt("a/c")})
+	if got := heard(); len(got) != 1 {
+		t.Errorf("in another namespace, the Events are %q", got)
+	}
+	if n := len(w.controller.mistakes.of["hostile"]); n != maxMistakes {
+		t.Errorf("%d mistakes are kept", n)
+	}
+}
+
+func TestAStandbyReportsNoMistakeAndTheOthersNothing(t *testing.T) {
+	w := newWorld(t)
+	heard := w.hearing()
+	w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.misspelt("a/c")})
+	if got := heard(); len(got) > 0 {
+		t.Errorf("the Events are %q", got)
+	}
+	for i := range 1000 {
+		w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.meta(fmt.Sprintf("b/c-%d", i))})
+	}
+	if len(w.controller.mistakes.of) != 1 {
+		t.Errorf("kept of objects without mistakes: %v", w.controller.mistakes.of)
+	}
+}
+
+func TestAnIDThatResumesNothingIsReportedWithTheOneThatDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other")
+		pass := w.takeOver(t, &haltServer{}, nil)
+		pass(time.Second)
+		resume := func(id string) {
+			w.annotate("a/c", catalog.ResumeAnnotation, id)
+			w.show("configmaps", w.configMaps["a/c"])
+		}
+		resume("of-an-earlier-one")
+		if events := w.eventsOf(reasonInvalid); len(events) > 0 {
+			t.Errorf("without a halt, the Events are %q", events)
+		}
+		w.edited("a/c", "2")
+		settle(w)
+		w.fails(t, w.restarted()[0])
+		id := w.controller.gate.activeHalts()[0].ID
+		w.eventsOf("")
+		resume("wrong")
+		want := `annotation com.xing.deployment-restart.resume: "wrong" ends no halt of this config. To end the halt ` + id +
+			": kubectl annotate --overwrite -n a configmap/c com.xing.deployment-restart.resume=" + id
+		if events := w.eventsOf(reasonInvalid); !slices.Equal(events, []string{want}) {
+			t.Errorf("the Events are %q, want %q", events, want)
+		}
+		if problem := w.controller.ExplainConfig(aConfig.String(), time.Now()).Problem; problem != want {
+			t.Errorf("the page says %q", problem)
+		}
+		resume(id)
+		if events := w.eventsOf(reasonInvalid); len(events) > 0 || len(w.controller.gate.activeHalts()) > 0 {
+			t.Errorf("with the right id, the Events are %q", events)
+		}
+	})
+}
