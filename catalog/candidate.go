@@ -135,5 +135,5 @@ func seeTheSame(a, b *Reference) bool {
 	}
 	_, isListA := a.Keys.Listed()
 	_, isListB := b.Keys.Listed()
-	return !isListA && !isListB // all references to a config have the same rules
+	return !isListA && !isListB && slices.Equal(a.Keys.Names, b.Keys.Names)
 }

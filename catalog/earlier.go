@@ -111,6 +111,15 @@ func beyondOriginal(w *Workload, spec *corev1.PodSpec) []ConfigRef {
 	return beyond
 }
 
+// hasEarlier reports whether an earlier record has the config.
+func (r *AppliedState) hasEarlier(ref ConfigRef) bool {
+	if r.Earlier == nil {
+		return false
+	}
+	_, found := r.Earlier.Checksums[ref]
+	return found
+}
+
 // isBeyondOriginal reports whether the record is from the original, which could not record the
 // config.
 func (r *AppliedState) isBeyondOriginal(ref ConfigRef) bool {
@@ -130,7 +139,7 @@ func ExposesSecrets(annotations map[string]string) bool {
 }
 
 func (b *basis) exposesSecrets(encoded string) bool {
-	isKeyed := b.Scheme == keyedScheme && b.Key != "" && b.Checksums == checksumOf(encoded).String()
+	isKeyed := b.isKeyed() && b.Key != "" && b.Checksums == checksumOf(encoded).String()
 	return !isKeyed && strings.Contains(encoded, `"`+Secret.String()+`/`)
 }
 

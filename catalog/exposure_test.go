@@ -89,7 +89,9 @@ func TestAWorkloadIsExposedIfAPodHasReadWhatItsRestartHasYetToBring(t *testing.T
 }
 
 func TestOnlyPodsThatReadAChangedKeyExposeAWorkload(t *testing.T) {
-	s := begin(deployment(corev1.Container{Name: "app", Env: append(readsKey("web", "a", false).Env, readsKey("other", "a", false).Env...)}))
+	both := corev1.Container{Name: "app", Env: append(readsKey("web", "a", false).Env, readsKey("other", "a", false).Env...)}
+	both.Env[1].Name = "Y"
+	s := begin(deployment(both))
 	s.listed(configMap("web", data{"a": "1", "b": "1"}), configMap("other", data{"a": "1"}))
 	s.config("other", data{"a": "2"}, 5)
 	s.recorded(10)

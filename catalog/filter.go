@@ -312,6 +312,9 @@ func (k *keyRules) limit(keys Selection) (Selection, bool) {
 		return keys, true
 	case isList:
 		keys.Names = k.counting(names)
+	case keys.ByRules && len(keys.Names)+len(k.only)+len(k.ignore) <= maxFilterEntries:
+		both := keyRules{only: k.only, ignore: slices.Concat(k.ignore, keys.Names)}
+		keys.Names, keys.ByRules = both.ofAll()
 	default:
 		keys.Names, keys.ByRules = k.ofAll()
 	}

@@ -3,7 +3,7 @@ package catalog
 import "slices"
 
 // A change of a filter restarts nothing: it changes what is compared, so the workload is only recorded
-// again. Until then the record says what the pods have of the keys that counted when it was made, and
+// again. So does an upgrade that lets other keys count. Until then the record says what the pods have of the keys that counted when it was made, and
 // for the others only those edits count that a watch showed later than the filter by which they
 // count.
 
@@ -12,8 +12,8 @@ type Filtering struct {
 	// steps are the last filters, the present one last. Those before the present one do not matter any more once a trusted
 	// record was made by it.
 	steps []filterStep
-	// recorded are the references that count by the filter of a trusted record. They are set only if
-	// that is not the present filter.
+	// recorded are the references that a trusted record covers. They are set only if it was made by another
+	// filter than the present one, or by an earlier version.
 	recorded []Reference
 	isOther  bool
 	// template are the references of the pod template to configs that are also read through the API,
@@ -41,14 +41,19 @@ func (w *Workload) Filter() Filter {
 }
 
 // newFiltering returns what is known of the filters of a workload with this filter, these references
-// that count, and this record. The function references returns the references that count by a filter.
-func newFiltering(present Filter, counting []Reference, record *AppliedState, references func(Filter) []Reference) *Filtering {
+// that count, and this record. The function references returns the references that count by a filter, in this version
+// or the former one.
+func newFiltering(present Filter, counting []Reference, record *AppliedState, references func(by Filter, former bool) []Reference) *Filtering {
 	f := Filtering{steps: []filterStep{{Filter: present}}}
 	if present.Also != "" {
-		f.template = referencesToSame(references(Filter{}), counting)
+		f.template = referencesToSame(references(Filter{}, false), counting)
 	}
-	if record.Trusted && record.filter() != present {
-		f.recorded, f.isOther = references(record.filter()), true
+	if record.Trusted && (record.filter() != present || record.IsFormer) {
+		f.recorded = references(record.filter(), record.IsFormer)
+		f.isOther = record.filter() != present || !slices.EqualFunc(f.recorded, counting, isSameReference)
+	}
+	if !f.isOther {
+		f.recorded = nil
 	}
 	if present == (Filter{}) && !f.isOther {
 		return nil
@@ -90,7 +95,8 @@ func (w *Workload) followFilters(previous *Workload, moment Sequence) {
 	w.Filtering = &followed
 }
 
-// hasOtherFilter reports whether a trusted record was made by another filter than the present one.
+// hasOtherFilter reports whether a trusted record was made by another filter than the present one, or by an earlier
+// version that let other keys count.
 func (w *Workload) hasOtherFilter() bool { return w.Filtering != nil && w.Filtering.isOther }
 
 // filtersBefore returns the filters that a workload had before, nil if nothing needs to be known of
@@ -281,11 +287,14 @@ func (n *narrowing) shows(w *Workload, s *sight) bool {
 func (n *narrowing) compare(v *View, s *sight) {
 	n.present = s.checksum
 	recorded, found := v.Workload.Applied.Checksums[s.ref]
-	if !n.isTrusted || !found {
+	if !n.isTrusted || !found && !v.Workload.Applied.hasEarlier(s.ref) {
 		return
 	}
 	s.seen = s.config.seen(n.recorded)
 	s.checksum = s.config.checksumOf(s.seen, v.Key)
+	if !found {
+		return
+	}
 	if n.differs = s.checksum != recorded && n.shows(v.Workload, s); !n.differs {
 		s.checksum = recorded
 	}

@@ -80,3 +80,31 @@ func (s Selection) Rules() string {
 	}
 	return described
 }
+
+// allowedOrNamed selects what rules allow and, besides, keys of these names, which only a rule about the key itself forbids.
+func allowedOrNamed(rules, names []string, dataOnly bool) Selection {
+	rules = slices.DeleteFunc(slices.Clone(rules), func(rule string) bool {
+		_, isNamed := slices.BinarySearch(names, rule[1:])
+		return rule[0] == ignoreName && isNamed
+	})
+	if len(rules) == 0 {
+		return Selection{DataOnly: dataOnly}
+	}
+	return Selection{Names: rules, DataOnly: dataOnly, ByRules: true}
+}
+
+// inBoth returns what is in both of two sorted lists.
+func inBoth(a, b []string) []string {
+	var both []string
+	for len(a) > 0 && len(b) > 0 {
+		switch order := strings.Compare(a[0], b[0]); {
+		case order < 0:
+			a = a[1:]
+		case order > 0:
+			b = b[1:]
+		default:
+			both, a, b = append(both, a[0]), a[1:], b[1:]
+		}
+	}
+	return both
+}

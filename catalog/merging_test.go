@@ -35,7 +35,7 @@ func drawReference(t *rapid.T) corev1.LocalObjectReference {
 	return corev1.LocalObjectReference{Name: rapid.SampledFrom([]string{"web", "web", "other", ""}).Draw(t, "config")}
 }
 
-func drawKey(t *rapid.T) string { return rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "key") }
+func drawKey(t *rapid.T) string { return rapid.SampledFrom(drawnKeys).Draw(t, "key") }
 
 func drawOptional(t *rapid.T) *bool {
 	return rapid.SampledFrom([]*bool{nil, pointer(false), pointer(true)}).Draw(t, "optional")
@@ -44,7 +44,7 @@ func drawOptional(t *rapid.T) *bool {
 func drawContainer(t *rapid.T, name string) corev1.Container {
 	container := corev1.Container{Name: name}
 	for range rapid.IntRange(0, 2).Draw(t, "envFrom") {
-		var from corev1.EnvFromSource
+		from := corev1.EnvFromSource{Prefix: rapid.SampledFrom([]string{"", "", "P_"}).Draw(t, "prefix")}
 		if rapid.Bool().Draw(t, "secret") {
 			from.SecretRef = &corev1.SecretEnvSource{LocalObjectReference: drawReference(t), Optional: drawOptional(t)}
 		} else {
@@ -52,14 +52,8 @@ func drawContainer(t *rapid.T, name string) corev1.Container {
 		}
 		container.EnvFrom = append(container.EnvFrom, from)
 	}
-	for range rapid.IntRange(0, 3).Draw(t, "env") {
-		var from corev1.EnvVarSource
-		if rapid.Bool().Draw(t, "secret") {
-			from.SecretKeyRef = &corev1.SecretKeySelector{LocalObjectReference: drawReference(t), Key: drawKey(t), Optional: drawOptional(t)}
-		} else {
-			from.ConfigMapKeyRef = &corev1.ConfigMapKeySelector{LocalObjectReference: drawReference(t), Key: drawKey(t), Optional: drawOptional(t)}
-		}
-		container.Env = append(container.Env, corev1.EnvVar{Name: "X", ValueFrom: &from})
+	for range rapid.IntRange(0, 4).Draw(t, "env") {
+		container.Env = append(container.Env, drawVariable(t))
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "mounts") {
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{
@@ -69,6 +63,20 @@ func drawContainer(t *rapid.T, name string) corev1.Container {
 		})
 	}
 	return container
+}
+
+func drawVariable(t *rapid.T) corev1.EnvVar {
+	variable := corev1.EnvVar{Name: rapid.SampledFrom([]string{"a", "b", "X", "P_a"}).Draw(t, "variable"), ValueFrom: &corev1.EnvVarSource{}}
+	switch from := variable.ValueFrom; rapid.IntRange(0, 2).Draw(t, "kind of variable") {
+	case 0:
+		from.SecretKeyRef = &corev1.SecretKeySelector{LocalObjectReference: drawReference(t), Key: drawKey(t), Optional: drawOptional(t)}
+	case 1:
+		from.ConfigMapKeyRef = &corev1.ConfigMapKeySelector{LocalObjectReference: drawReference(t), Key: drawKey(t), Optional: drawOptional(t)}
+	default:
+		variable.Value = rapid.SampledFrom([]string{"", "1", "$(a)", "$$(a)$(X)", "$(P_a) $(b"}).Draw(t, "value")
+		variable.ValueFrom = nil
+	}
+	return variable
 }
 
 func drawVolume(t *rapid.T, name string) corev1.Volume {
@@ -90,7 +98,8 @@ func drawVolume(t *rapid.T, name string) corev1.Volume {
 	case 1:
 		volume.Secret = &corev1.SecretVolumeSource{SecretName: drawReference(t).Name, Items: items(), Optional: drawOptional(t)}
 	case 2:
-		volume.Projected = &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{ConfigMap: configMap()}, {ConfigMap: configMap()}}}
+		token := corev1.ServiceAccountTokenProjection{Path: drawKey(t)}
+		volume.Projected = &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{ConfigMap: configMap()}, {ConfigMap: configMap()}, {ServiceAccountToken: &token}}}
 	}
 	return volume
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -35,30 +36,68 @@ func newOracle(view View, spec *corev1.PodSpec) oracle {
 	return oracle{view, slices.DeleteFunc(all, func(m mention) bool { return m.Config.Name == "" })}
 }
 
+// drawnKeys are all keys that drawn configs have.
+var drawnKeys = []string{"a", "b", "c"}
+
 func mentionsInEnvironment(container *corev1.Container) []mention {
 	var mentions []mention
-	add := func(kind ConfigKind, name string, optional *bool, keys ...string) {
+	add := func(kind ConfigKind, name string, optional *bool, keys Selection) {
+		keys.DataOnly = true
 		mentions = append(mentions, mention{Reference{
-			Config: ConfigRef{kind, "ns", name}, Keys: Selection{Names: keys, DataOnly: true}, Channel: Environment, Optional: isTrue(optional),
+			Config: ConfigRef{kind, "ns", name}, Keys: keys, Channel: Environment, Optional: isTrue(optional),
 		}, container.Name})
 	}
 	for _, from := range container.EnvFrom {
+		keys := allDrawnBut(func(key string) bool { return !isSeen(container.Env, from.Prefix+key) })
 		if ref := from.ConfigMapRef; ref != nil {
-			add(ConfigMap, ref.Name, ref.Optional)
+			add(ConfigMap, ref.Name, ref.Optional, keys)
 		}
 		if ref := from.SecretRef; ref != nil {
-			add(Secret, ref.Name, ref.Optional)
+			add(Secret, ref.Name, ref.Optional, keys)
 		}
 	}
-	for _, env := range container.Env {
+	for i, env := range container.Env {
+		if env.ValueFrom == nil || !isSeen(container.Env[i+1:], env.Name) {
+			continue
+		}
 		if ref := env.ValueFrom.ConfigMapKeyRef; ref != nil {
-			add(ConfigMap, ref.Name, ref.Optional, ref.Key)
+			add(ConfigMap, ref.Name, ref.Optional, Selection{Names: []string{ref.Key}})
 		}
 		if ref := env.ValueFrom.SecretKeyRef; ref != nil {
-			add(Secret, ref.Name, ref.Optional, ref.Key)
+			add(Secret, ref.Name, ref.Optional, Selection{Names: []string{ref.Key}})
 		}
 	}
 	return mentions
+}
+
+// isSeen reports whether anything is left of the value of a variable after others are set, whether they are or not
+// if they are optional.
+func isSeen(later []corev1.EnvVar, name string) bool {
+	for i, env := range later {
+		if refersTo(env.Value, name) && isSeen(later[i+1:], env.Name) {
+			return true
+		}
+		from := env.ValueFrom
+		mayBeUnset := from != nil && (from.ConfigMapKeyRef != nil && isTrue(from.ConfigMapKeyRef.Optional) || from.SecretKeyRef != nil && isTrue(from.SecretKeyRef.Optional))
+		if env.Name == name && !mayBeUnset {
+			return false
+		}
+	}
+	return true
+}
+
+var dollars = regexp.MustCompile(`\$\$|\$\(([^)]*)\)`)
+
+func refersTo(value, name string) bool {
+	return slices.ContainsFunc(dollars.FindAllStringSubmatch(value, -1), func(found []string) bool { return found[0] != "$$" && found[1] == name })
+}
+
+func allDrawnBut(isHidden func(key string) bool) Selection {
+	hidden := slices.DeleteFunc(slices.Clone(drawnKeys), func(key string) bool { return !isHidden(key) })
+	if len(hidden) == 0 {
+		return Selection{}
+	}
+	return allBut(hidden...)
 }
 
 func mentionsInVolumes(volumes []corev1.Volume, container *corev1.Container) []mention {
@@ -70,8 +109,9 @@ func mentionsInVolumes(volumes []corev1.Volume, container *corev1.Container) []m
 				mounts = append(mounts, mount)
 			}
 		}
-		for _, source := range configSources(&volumes[i]) {
-			if keys, visible := keysShownBy(mounts, source.items); visible {
+		sources := configSources(&volumes[i])
+		for k, source := range sources {
+			if keys, visible := keysShownBy(mounts, source.items, sources[k+1:], isTrue(source.optional)); visible && source.kind != 0 {
 				mentions = append(mentions, mention{Reference{
 					Config: ConfigRef{source.kind, "ns", source.name}, Keys: keys, Channel: Volume, Optional: isTrue(source.optional),
 				}, container.Name})
@@ -81,7 +121,16 @@ func mentionsInVolumes(volumes []corev1.Volume, container *corev1.Container) []m
 	return mentions
 }
 
-func keysShownBy(mounts []corev1.VolumeMount, items []corev1.KeyToPath) (Selection, bool) {
+// isReplaced reports whether a later source has a file at a path in any case.
+func isReplaced(path string, later []configSource) bool {
+	return slices.ContainsFunc(later, func(s configSource) bool { return !isTrue(s.optional) && hasPath(s.items, path) })
+}
+
+func hasPath(items []corev1.KeyToPath, path string) bool {
+	return slices.ContainsFunc(items, func(item corev1.KeyToPath) bool { return item.Path == path })
+}
+
+func keysShownBy(mounts []corev1.VolumeMount, items []corev1.KeyToPath, later []configSource, optional bool) (Selection, bool) {
 	names := []string{}
 	for _, mount := range mounts {
 		subPath := path.Clean(mount.SubPath)
@@ -89,14 +138,16 @@ func keysShownBy(mounts []corev1.VolumeMount, items []corev1.KeyToPath) (Selecti
 			subPath = path.Clean(below)
 		}
 		whole := mount.SubPathExpr != "" || subPath == "."
+		first := strings.Split(subPath, "/")[0]
 		switch {
 		case whole && len(items) == 0:
-			return Selection{}, true
-		case len(items) == 0:
-			names = append(names, strings.Split(subPath, "/")[0])
+			return allDrawnBut(func(key string) bool { return isReplaced(key, later) }), true
+		case len(items) == 0 && !isReplaced(first, later):
+			names = append(names, first)
 		}
-		for _, item := range items {
-			if whole || strings.HasPrefix(path.Clean(item.Path)+"/", subPath+"/") {
+		for i, item := range items {
+			replaced := isReplaced(item.Path, later) || !optional && hasPath(items[i+1:], item.Path)
+			if !replaced && (whole || strings.HasPrefix(path.Clean(item.Path)+"/", subPath+"/")) {
 				names = append(names, item.Key)
 			}
 		}

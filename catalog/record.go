@@ -14,18 +14,21 @@ import (
 // keyedScheme names the way in which checksums are computed, including the rules of
 // [referencesOf]. A recorded checksum covers all keys that the workload sees of the config, by
 // whichever references. So if a version selects other keys of a config that a record already has,
-// the checksum changes and the workload restarts at the upgrade. A new kind of reference does this
+// the checksum changes, and the workload would restart at the upgrade. A new kind of reference does this
 // wherever it selects further keys of a config that the workload also references in another way.
 //
-// To avoid that, rename the scheme and drop the entries of such configs from records of the former
-// one, as [AppliedState.separateUnkeyed] drops those of Secrets: the pods decide about configs that
-// a trusted record lacks. The former scheme must stay known, and keyed, to isKnown and
-// exposesSecrets; otherwise its records are not trusted, the pods decide about all configs, and the
-// digests of Secrets in them count as exposed.
-const keyedScheme = "keyed-v2"
+// To avoid that, rename the scheme, and let the references of the former one say what its records
+// cover: they are then compared by that, like records that were made by another [Filter]. The former
+// scheme must stay known to isKeyed; otherwise its records are not trusted, the pods decide about all
+// configs, and the digests of Secrets in them count as exposed.
+const keyedScheme = "keyed-v3"
 
-// unkeyedScheme computes the checksums of Secrets like those of ConfigMaps.
-const unkeyedScheme = "xxh64-keys-v1"
+const (
+	// formerScheme is of the version in which no key was hidden; see [hiddenKeys].
+	formerScheme = "keyed-v2"
+	// unkeyedScheme is older, and computes the checksums of Secrets like those of ConfigMaps.
+	unkeyedScheme = "xxh64-keys-v1"
+)
 
 // Checksums hold what a workload's pods run with: the checksum of each config. For configs of which each
 // pod has its own content, there is a time in place of a checksum; see [sinceOf].
@@ -48,6 +51,8 @@ type AppliedState struct {
 	// Outdated means that the record is trusted by the fingerprint of an earlier version, and
 	// must be written again.
 	Outdated bool
+	// IsFormer means that the checksums cover what the references of earlier versions select.
+	IsFormer bool
 	// Exposed means that the workload's annotations, or copies of them on its revisions, may
 	// hold digests of Secrets against which guesses can be tested.
 	Exposed bool
@@ -150,6 +155,7 @@ func readRecord(meta *metav1.ObjectMeta, owned *ownership, template *corev1.PodT
 	}
 	if isOurs {
 		record.Trusted, record.Outdated = b.isAbout(template, fingerprint)
+		record.IsFormer = record.Trusted && b.Scheme != keyedScheme
 		record.readWithout(&b)
 		record.readMark(&b)
 		record.RestartedFor = decodeRestarted(b.For, meta.Namespace)
@@ -180,8 +186,11 @@ const longestKeyID = 64
 
 // isKnown reports whether a version of this controller may have written the basis.
 func (b *basis) isKnown() bool {
-	return (b.Scheme == keyedScheme || b.Scheme == unkeyedScheme) && len(b.Key) <= longestKeyID
+	return (b.isKeyed() || b.Scheme == unkeyedScheme) && len(b.Key) <= longestKeyID
 }
+
+// isKeyed reports whether the checksums of Secrets have a key.
+func (b *basis) isKeyed() bool { return b.Scheme == keyedScheme || b.Scheme == formerScheme }
 
 // isAbout reports whether the basis names the given pod template, and whether it does so
 // by the fingerprint of an earlier version. A basis that says more than annotations can is about none.

@@ -14,12 +14,13 @@ type Selection struct {
 	Names []string
 	// DataOnly leaves out a ConfigMap's binaryData.
 	DataOnly bool
-	// ByRules means that Names are rules by which keys are selected; see [keyRules].
+	// ByRules means that Names are rules by which keys are selected; see [keyRules]. They are those of the workload's
+	// [Filter], if it has one, and one for each hidden key.
 	ByRules bool
 }
 
 // Listed returns the names of the selected keys, sorted, and false if the selection does not list
-// them: it selects all keys, or those that the [Filter] of a workload lets count.
+// them: it selects all keys, or those that rules let count.
 func (s Selection) Listed() ([]string, bool) {
 	if s.ByRules {
 		return nil, false
@@ -106,7 +107,7 @@ type Reference struct {
 
 // MaxReferences is how often a pod template may refer to configs. Each variable from a
 // config counts, each envFrom, and each config in a mounted volume; if the mounts or items
-// show single keys of the config, each key counts. More than about 5,000 checksums do not
+// show single keys of the config, each key counts; so does each key that is hidden. More than about 5,000 checksums do not
 // fit in a workload's annotations anyway.
 const MaxReferences = 10_000
 
@@ -118,6 +119,11 @@ const MaxReferences = 10_000
 // else counts by it is added.
 func referencesOf(namespace string, spec *corev1.PodSpec, filter Filter) ([]Reference, bool) {
 	m := mentions{namespace: namespace}
+	return m.references(spec, filter)
+}
+
+// references is [referencesOf], also as it was in the former version.
+func (m *mentions) references(spec *corev1.PodSpec, filter Filter) ([]Reference, bool) {
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
 			m.addEnvironment(&containers[i])
@@ -127,8 +133,8 @@ func referencesOf(namespace string, spec *corev1.PodSpec, filter Filter) ([]Refe
 	if m.count > MaxReferences {
 		return nil, false
 	}
-	rules := filter.rules(namespace)
-	return rules.add(rules.limit(merged(m.list)), namespace), true
+	rules := filter.rules(m.namespace)
+	return rules.add(rules.limit(merged(m.list)), m.namespace), true
 }
 
 // mentions are the references of a pod template as written there: a container may read a
@@ -137,6 +143,10 @@ type mentions struct {
 	namespace string
 	list      []Reference
 	count     int
+	// hidings is how many selections leave out hidden keys.
+	hidings int
+	// former means the references of the version of [formerScheme], in which no key was hidden.
+	former bool
 }
 
 // add adds a reference. The API accepts any text as the name of a config, and none: add ignores what no config can have
@@ -145,46 +155,16 @@ func (m *mentions) add(kind ConfigKind, name string, reference Reference) {
 	if !isPossibleName(name) {
 		return
 	}
-	if m.count += max(1, len(reference.Keys.Names)); m.count > MaxReferences {
+	names, _ := reference.Keys.Listed()
+	if m.count += max(1, len(names)); m.count > MaxReferences {
 		return
 	}
 	reference.Config = ConfigRef{Kind: kind, Namespace: m.namespace, Name: name}
 	m.list = append(m.list, reference)
 }
 
-func (m *mentions) addEnvironment(container *corev1.Container) {
-	add := func(kind ConfigKind, name string, optional *bool, keys ...string) {
-		m.add(kind, name, Reference{
-			Keys:      Selection{Names: keys, DataOnly: true},
-			Container: container.Name,
-			Channel:   Environment,
-			Optional:  isTrue(optional),
-		})
-	}
-	for i := range container.EnvFrom {
-		if ref := container.EnvFrom[i].ConfigMapRef; ref != nil {
-			add(ConfigMap, ref.Name, ref.Optional)
-		}
-		if ref := container.EnvFrom[i].SecretRef; ref != nil {
-			add(Secret, ref.Name, ref.Optional)
-		}
-	}
-	for i := range container.Env {
-		from := container.Env[i].ValueFrom
-		if from == nil {
-			continue
-		}
-		if ref := from.ConfigMapKeyRef; ref != nil {
-			add(ConfigMap, ref.Name, ref.Optional, ref.Key)
-		}
-		if ref := from.SecretKeyRef; ref != nil {
-			add(Secret, ref.Name, ref.Optional, ref.Key)
-		}
-	}
-}
-
 // merged joins references that differ only in their keys, and sorts the result by config.
-// References that see all keys come first, so that references that see the same are next to
+// References that list no keys come first, so that references that see the same are next to
 // each other.
 func merged(mentions []Reference) []Reference {
 	slices.SortFunc(mentions, func(a, b Reference) int {
@@ -197,7 +177,7 @@ func merged(mentions []Reference) []Reference {
 		references = append(references, reference)
 	}
 	slices.SortStableFunc(references, func(a, b Reference) int {
-		return cmp.Or(compareWays(&a, &b), cmp.Compare(min(1, len(a.Keys.Names)), min(1, len(b.Keys.Names))))
+		return cmp.Or(compareWays(&a, &b), cmp.Compare(a.Keys.rank(), b.Keys.rank()))
 	})
 	return slices.Clone(references) // there may have been many more
 }
@@ -213,21 +193,47 @@ func compareWays(a, b *Reference) int {
 	return 1
 }
 
-// union selects the keys that any of the references of one channel selects.
+// rank orders selections of all keys, those by rules, and lists.
+func (s Selection) rank() int {
+	switch {
+	case s.Names == nil:
+		return 0
+	case s.ByRules:
+		return 1
+	}
+	return 2
+}
+
+// union selects the keys that any of the references of one channel to one config selects.
 func union(references []Reference) Selection {
 	all := references[0].Keys
 	if len(references) == 1 {
 		return all
 	}
-	var names []string
+	var names, rules []string
+	lists := make(map[*string]struct{}) // of rules; many references may share one
 	for i := range references {
-		if _, isList := references[i].Keys.Listed(); !isList {
-			return references[i].Keys // all references to a config have the same rules
+		keys := references[i].Keys
+		switch {
+		case keys.HasAll():
+			return keys
+		case !keys.ByRules:
+			names = append(names, keys.Names...)
+			continue
+		case len(lists) == 0:
+			rules = keys.Names
 		}
-		names = append(names, references[i].Keys.Names...)
+		if _, isKnown := lists[&keys.Names[0]]; !isKnown && len(lists) > 0 {
+			rules = inBoth(rules, keys.Names)
+		}
+		lists[&keys.Names[0]] = struct{}{}
 	}
 	slices.Sort(names)
-	return Selection{Names: slices.Compact(names), DataOnly: all.DataOnly}
+	names = slices.Compact(names)
+	if len(lists) > 0 {
+		return allowedOrNamed(rules, names, all.DataOnly)
+	}
+	return Selection{Names: names, DataOnly: all.DataOnly}
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }

@@ -20,6 +20,15 @@ func mustReferences(t *testing.T, spec *corev1.PodSpec) []Reference {
 	return references
 }
 
+// allBut selects all keys but some, sorted.
+func allBut(hidden ...string) Selection {
+	s := Selection{ByRules: true}
+	for _, key := range hidden {
+		s.Names = append(s.Names, "-"+key)
+	}
+	return s
+}
+
 func TestReferencesListsEveryWayToReadAConfig(t *testing.T) {
 	named := func(name string) corev1.LocalObjectReference { return corev1.LocalObjectReference{Name: name} }
 	mount := corev1.VolumeMount{Name: "v", MountPath: "/etc/v"}
@@ -91,7 +100,7 @@ func TestReferencesListsEveryWayToReadAConfig(t *testing.T) {
 			}}),
 			want: []Reference{
 				{Config: configMapRef("web"), Keys: Selection{Names: []string{"a", "b"}}, Channel: Volume},
-				{Config: secretRef("tls"), Channel: Volume, Optional: true},
+				{Config: secretRef("tls"), Keys: allBut("anchors.pem", "token"), Channel: Volume, Optional: true},
 			},
 		},
 		"a volume that nobody mounts": {
@@ -208,15 +217,20 @@ func TestVisibleKeysAreThoseOfTheFilesUnderTheMounts(t *testing.T) {
 		}), 1, 4).Draw(t, "items")
 		subPaths := rapid.SliceOfN(nested, 1, 3).Draw(t, "subPaths")
 
-		want := map[string]bool{}
+		files := map[string][]string{} // a later item replaces the file of an earlier one
 		for _, item := range items {
+			files[joinPath(item[1:])] = item
+		}
+		want := map[string]bool{}
+		for _, item := range files {
 			for _, subPath := range subPaths {
 				if file := item[1:]; len(subPath) <= len(file) && slices.Equal(subPath, file[:len(subPath)]) {
 					want[item[0]] = true
 				}
 			}
 		}
-		keys, visible := newShown(subPathMounts(subPaths)).keys(keysToPaths(items))
+		source := configSource{items: keysToPaths(items)}
+		keys, visible := (&mentions{}).itemsOf(&source, newShown(subPathMounts(subPaths)), map[string]struct{}{})
 		if visible != (len(want) > 0) {
 			t.Fatalf("visible: %v, want %v", visible, want)
 		}

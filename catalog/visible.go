@@ -21,6 +21,22 @@ func (c *Config) seenBy(selections []Selection) []Key {
 	return c.seen(selections)
 }
 
+// Unseen returns the names of the keys that a config has and that no container of the workload sees, or that do not count.
+// It is sorted. The config may be nil.
+func (w *Workload) Unseen(config *Config) []string {
+	if config == nil {
+		return nil
+	}
+	return changedKeys(config.Keys, config.seen(selections(referencesTo(w.References, config.Ref))))
+}
+
+// SeesAllButHidden reports whether the workload sees all keys that a config may have, but for those that the pod template
+// hides, because something else has their names there. Its annotations then leave out none.
+func (w *Workload) SeesAllButHidden(ref ConfigRef) bool {
+	byRules := func(r Reference) bool { return r.Keys.ByRules }
+	return w.Filter() == (Filter{}) && slices.ContainsFunc(referencesTo(w.References, ref), byRules)
+}
+
 // Recorded reports whether the record has a checksum of the config, which must not be a Secret, and
 // whether it is that of what the workload sees of the config.
 func (w *Workload) Recorded(config *Config) (isRecorded, isSame bool) {

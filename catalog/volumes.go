@@ -24,14 +24,23 @@ func (m *mentions) addVolumes(spec *corev1.PodSpec) {
 		if len(mounted) == 0 {
 			continue
 		}
-		shown := newShown(mounted)
-		for k := range sources {
-			source := &sources[k]
-			if source.kind.IsPerPod() {
-				m.add(source.kind, source.name, Reference{Channel: Volume}) // nobody knows which of its files are which objects
-			} else if keys, visible := source.keys(shown); visible {
-				m.add(source.kind, source.name, Reference{Keys: keys, Channel: Volume, Optional: isTrue(source.optional)})
-			}
+		m.addSources(newShown(mounted), sources)
+	}
+}
+
+// addSources adds the sources of a mounted volume. A file of a later source replaces one of an earlier source at the same
+// path. If the later one is optional, the file may not be there.
+func (m *mentions) addSources(of shown, sources []configSource) {
+	replaced := make(map[string]struct{}) // the paths of files that nobody sees, if they come before this one
+	for i := range slices.Backward(sources) {
+		source := &sources[i]
+		keys, visible := m.keysOf(source, of, replaced)
+		switch {
+		case source.kind == 0: // it is no config
+		case source.kind.IsPerPod():
+			m.add(source.kind, source.name, Reference{Channel: Volume}) // nobody knows which of its files are which objects
+		case visible:
+			m.add(source.kind, source.name, Reference{Keys: keys, Channel: Volume, Optional: isTrue(source.optional)})
 		}
 	}
 }
@@ -51,7 +60,8 @@ func mountsByVolume(spec *corev1.PodSpec) map[string][]*corev1.VolumeMount {
 	return byVolume
 }
 
-// configSource is a config from which a volume is made.
+// configSource is a config from which a volume is made. In a projected volume, a source that is no config has the kind 0,
+// and its files as items.
 type configSource struct {
 	kind     ConfigKind
 	name     string
@@ -74,19 +84,35 @@ func configSources(volume *corev1.Volume) []configSource {
 		return sources
 	}
 	for i := range volume.Projected.Sources {
-		if p := volume.Projected.Sources[i].ConfigMap; p != nil {
-			sources = append(sources, configSource{kind: ConfigMap, name: p.Name, items: p.Items, optional: p.Optional})
-		}
-		if p := volume.Projected.Sources[i].Secret; p != nil {
-			sources = append(sources, configSource{kind: Secret, name: p.Name, items: p.Items, optional: p.Optional})
-		}
+		sources = append(sources, projectedSource(&volume.Projected.Sources[i]))
+	}
+	if !slices.ContainsFunc(sources, func(s configSource) bool { return s.kind != 0 }) {
+		return nil
 	}
 	return sources
 }
 
-// keys selects the keys of the config that count, given what the mounts show of the volume. It
-// returns false if no key does.
-func (s *configSource) keys(of shown) (Selection, bool) { return of.keys(s.items) }
+func projectedSource(projection *corev1.VolumeProjection) configSource {
+	var other configSource
+	file := func(path string) { other.items = append(other.items, corev1.KeyToPath{Path: path}) }
+	switch {
+	case projection.ConfigMap != nil:
+		p := projection.ConfigMap
+		return configSource{kind: ConfigMap, name: p.Name, items: p.Items, optional: p.Optional}
+	case projection.Secret != nil:
+		p := projection.Secret
+		return configSource{kind: Secret, name: p.Name, items: p.Items, optional: p.Optional}
+	case projection.DownwardAPI != nil:
+		for _, item := range projection.DownwardAPI.Items {
+			file(item.Path)
+		}
+	case projection.ServiceAccountToken != nil:
+		file(projection.ServiceAccountToken.Path)
+	case projection.ClusterTrustBundle != nil:
+		file(projection.ClusterTrustBundle.Path)
+	}
+	return other // an older kubelet may not know another kind of source, so that it replaces nothing
+}
 
 // shown is what the mounts of a volume show of it.
 type shown struct {
@@ -130,20 +156,35 @@ func newShown(mounts []*corev1.VolumeMount) shown {
 	return s
 }
 
-// keys selects the keys of a config that are shown, given the items of the volume's source.
-// Without items, every key is a file of its own name. It returns false if the mounts show
-// nothing of the config.
-func (s shown) keys(items []corev1.KeyToPath) (Selection, bool) {
+// keysOf selects the keys of a source that are shown, and not replaced by what comes after it. It adds the paths of its
+// files to those that replace what comes before it. It returns false if nothing of the source is shown.
+func (m *mentions) keysOf(source *configSource, of shown, replaced map[string]struct{}) (Selection, bool) {
 	switch {
-	case len(items) == 0 && s.whole:
-		return Selection{}, true
-	case len(items) == 0:
-		return Selection{Names: s.files}, true // the same for all configs of the volume
+	case len(source.items) > 0:
+		return m.itemsOf(source, of, replaced)
+	case of.whole:
+		return m.allBut(m.keysHiddenBy(replaced)), true
 	}
-	names := make([]string, 0, len(items))
-	for i := range items {
-		if s.whole || s.shows(path.Clean(items[i].Path)) {
-			names = append(names, items[i].Key)
+	names := of.files // without items, every key is a file of its own name: the same for all configs of the volume
+	if hidden := m.keysHiddenBy(replaced); len(hidden) > 0 {
+		m.hidings++
+		names = slices.DeleteFunc(slices.Clone(names), hidden.has)
+	}
+	return Selection{Names: names}, len(names) > 0
+}
+
+// itemsOf is [mentions.keysOf] of a source with items.
+func (m *mentions) itemsOf(source *configSource, of shown, replaced map[string]struct{}) (Selection, bool) {
+	names := make([]string, 0, len(source.items))
+	for _, item := range slices.Backward(source.items) {
+		if _, isReplaced := replaced[item.Path]; isReplaced && !m.former {
+			continue
+		}
+		if of.whole || of.shows(path.Clean(item.Path)) {
+			names = append(names, item.Key)
+		}
+		if !isTrue(source.optional) {
+			replaced[item.Path] = struct{}{}
 		}
 	}
 	slices.Sort(names)

@@ -274,10 +274,12 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 	}
 	if fit {
 		w.Applied = readRecord(meta, owned, template, bare).keptFor(references)
-		w.Filtering = newFiltering(filter, references, &w.Applied, func(filter Filter) []Reference {
-			recorded, _ := referencesOf(meta.Namespace, &template.Spec, filter)
+		w.Filtering = newFiltering(filter, references, &w.Applied, func(by Filter, former bool) []Reference {
+			m := mentions{namespace: meta.Namespace, former: former}
+			recorded, _ := m.references(&template.Spec, by)
 			return recorded
 		})
+		w.Applied.Outdated = w.Applied.Outdated || w.Applied.IsFormer && w.hasOtherFilter()
 	}
 	w.Evict = readEvict(meta, owned, &w.Applied)
 	if earlier := w.Applied.Earlier; earlier != nil && earlier.ByOriginal {

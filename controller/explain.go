@@ -153,7 +153,8 @@ func seenOf(view *catalog.View, config catalog.ConfigRef) status.Seen {
 			byRules = append(byRules, *reference)
 		}
 	}
-	if seen.AllKeys {
+	isHidden := view.Workload.SeesAllButHidden(config)
+	if seen.AllKeys = seen.AllKeys || isHidden && len(view.Workload.Unseen(known)) == 0; seen.AllKeys {
 		if seen.Exists {
 			seen.KeyCount = len(known.Keys)
 		}

@@ -32,6 +32,13 @@ func envFromSource(c config, optional *bool) func(*corev1.Container) {
 	return func(container *corev1.Container) { container.EnvFrom = append(container.EnvFrom, source) }
 }
 
+// literal sets a variable of the container.
+func literal(name, value string) func(*corev1.Container) {
+	return func(container *corev1.Container) {
+		container.Env = append(container.Env, corev1.EnvVar{Name: name, Value: value})
+	}
+}
+
 // envKey makes the container read one key of a config into its environment.
 func envKey(c config, key string) func(*corev1.Container) { return envKeySource(c, key, nil) }
 

@@ -67,6 +67,24 @@ var references = []reference{
 		harmful:  []edit{{credentials, []change{set("used", "v2")}}},
 	},
 	{
+		name:     "envFrom does not see a key that a literal replaces",
+		pod:      podOf(envFrom(settings), literal("used", "mine")),
+		harmless: []edit{{settings, []change{set("used", "v2")}}, {settings, []change{remove("used")}}},
+		harmful:  []edit{{settings, []change{set("unused", "v2")}}},
+	},
+	{
+		name:     "envFrom sees a key that a literal refers to, and a key with a prefix that none replaces",
+		pod:      podOf(envFrom(settings), literal("used", "$(used) and mine"), literal("P_unused", "mine")),
+		harmless: []edit{{settings, []change{setBinary("blob", "v2")}}},
+		harmful:  []edit{{settings, []change{set("used", "v2"), set("unused", "v2")}}},
+	},
+	{
+		name:     "of one name twice in env, the later one is seen",
+		pod:      podOf(envKey(settings, "used"), literal("VALUE_OF_used", "mine"), envKey(credentials, "used")),
+		harmless: []edit{{settings, []change{set("used", "v2")}}},
+		harmful:  []edit{{credentials, []change{set("used", "v2")}}},
+	},
+	{
 		name: "an init container sees its environment",
 		pod: corev1.PodSpec{
 			InitContainers: []corev1.Container{container("init", envKey(settings, "used"))},
@@ -160,6 +178,13 @@ var references = []reference{
 			projectedVolume("files", projection(settings, item("used", "used")), projection(credentials, item("used", "secret")))),
 		harmless: []edit{{settings, []change{set("unused", "v2")}}, {credentials, []change{set("unused", "v2")}}},
 		harmful:  []edit{{settings, []change{set("used", "v2")}}},
+	},
+	{
+		name: "a projected volume does not show a file that a later item replaces",
+		pod: withVolumes(podOf(mount("files")),
+			projectedVolume("files", projection(settings), projection(credentials, item("unused", "used")))),
+		harmless: []edit{{settings, []change{set("used", "v2")}}, {credentials, []change{set("used", "v2")}}},
+		harmful:  []edit{{settings, []change{set("unused", "v2")}}},
 	},
 	{
 		name: "a volume that no container mounts shows nothing",

@@ -217,9 +217,13 @@ func (in *Input) configs() []ConfigRow {
 			seesAll, rules = seesAll || reference.Keys.HasAll(), cmp.Or(rules, reference.Keys.Rules())
 			row.Optional = row.Optional && reference.Optional
 		}
-		row.Keys = keys(ref, names, seesAll, rules)
-		if in.isIgnored(ref) {
+		switch {
+		case in.isIgnored(ref):
 			row.Keys = "none: the config is ignored"
+		case !seesAll && in.Workload.SeesAllButHidden(ref):
+			row.Keys = in.allButHidden(ref)
+		default:
+			row.Keys = keys(ref, names, seesAll, rules)
 		}
 		rows = append(rows, row)
 	}
@@ -229,6 +233,18 @@ func (in *Input) configs() []ConfigRow {
 // isIgnored reports whether the workload ignores a config, as far as its annotations are known.
 func (in *Input) isIgnored(ref catalog.ConfigRef) bool {
 	return slices.ContainsFunc(in.Configs, func(c *catalog.Config) bool { return c.Ref == ref && in.Workload.Ignores(c) })
+}
+
+// allButHidden says that the containers see all keys but those that something else replaces, as a variable or as a file.
+func (in *Input) allButHidden(ref catalog.ConfigRef) string {
+	config := in.config(ref)
+	if config == nil || ref.Kind.IsSecret() {
+		return "all that nothing replaces"
+	}
+	if hidden := in.Workload.Unseen(config); len(hidden) > 0 {
+		return "all but " + text.List(hidden, namedKeys)
+	}
+	return "all"
 }
 
 // namedKeys is how many keys of a config are named.

@@ -199,13 +199,47 @@ func TestTheRulesAboutASecretAreNotShown(t *testing.T) {
 	for _, ref := range []catalog.ConfigRef{settings, db} {
 		in.Workload.References = append(in.Workload.References, catalog.Reference{Config: ref, Keys: catalog.Selection{Names: []string{"-swordfish"}, ByRules: true}})
 	}
-	var got []string
-	for _, row := range explain.Explain(in).Configs {
-		got = append(got, row.Config+": "+row.Keys)
-	}
+	in.Workload.Filtering = filteredBy(t, "configmap/settings:swordfish,secret/db:swordfish")
 	want := []string{"configmap/settings: all but swordfish", "secret/db: those that only and ignore leave"}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, keysOf(in)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func keysOf(in *explain.Input) (keys []string) {
+	for _, row := range explain.Explain(in).Configs {
+		keys = append(keys, row.Config+": "+row.Keys)
+	}
+	return keys
+}
+
+// filteredBy returns what a workload with the annotation has.
+func filteredBy(t *testing.T, ignored string) *catalog.Filtering {
+	t.Helper()
+	w, err := catalog.NewWorkload(catalog.Deployment, &catalog.Parts{
+		Meta:     &metav1.ObjectMeta{Namespace: "shop", Annotations: map[string]string{catalog.IgnoreAnnotation: ignored}},
+		Selector: &metav1.LabelSelector{}, Template: &corev1.PodTemplateSpec{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.Filtering
+}
+
+func TestKeysThatSomethingReplacesAreLeftOut(t *testing.T) {
+	missing := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "missing"}
+	for hidden, want := range map[string][]string{
+		"OTHER":     {"configmap/missing: all that nothing replaces", "configmap/settings: all but OTHER", "secret/db: all that nothing replaces"},
+		"swordfish": {"configmap/missing: all that nothing replaces", "configmap/settings: all", "secret/db: all that nothing replaces"},
+	} {
+		in := input()
+		in.Workload.References = nil
+		for _, ref := range []catalog.ConfigRef{missing, settings, db} {
+			in.Workload.References = append(in.Workload.References, catalog.Reference{Config: ref, Keys: catalog.Selection{Names: []string{"-" + hidden}, ByRules: true}})
+		}
+		if diff := cmp.Diff(want, keysOf(in)); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 
