@@ -63,23 +63,32 @@ func (s *leaseServer) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// lead elects a leader, alone, and returns when it has ended.
-func (s *leaseServer) lead(ctx context.Context, t *testing.T, lead func(context.Context) error) error {
+// RoundTrip implements http.RoundTripper, without a network.
+func (s *leaseServer) RoundTrip(request *http.Request) (*http.Response, error) {
+	answer := httptest.NewRecorder()
+	s.ServeHTTP(answer, request)
+	return answer.Result(), nil
+}
+
+// lead elects a leader, alone and in time that is played, and returns when it has ended.
+func (s *leaseServer) lead(t *testing.T, lead func(leading context.Context, stop func()) error) (err error) {
 	t.Helper()
-	server := httptest.NewServer(s)
-	defer server.Close()
 	o := &options{
 		LeaderElectLeaseName: "lease", LeaderElectNamespace: "own",
-		LeaderElectLeaseDuration: 15 * time.Second, LeaderElectRenewDeadline: 2 * time.Second, LeaderElectRetryPeriod: 10 * time.Millisecond,
+		LeaderElectLeaseDuration: 15 * time.Second, LeaderElectRenewDeadline: 10 * time.Second, LeaderElectRetryPeriod: 2 * time.Second,
 	}
-	return elect(ctx, o, &rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, &watchdog{}, &leaderName{}, slog.New(slog.DiscardHandler), lead)
+	config := &rest.Config{Host: "http://api", Transport: s, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		err = elect(ctx, o, config, &watchdog{}, &leaderName{}, slog.New(slog.DiscardHandler), func(leading context.Context) error { return lead(leading, stop) })
+	})
+	return err
 }
 
 func TestALeaderGivesUpItsLeaseWhenWhatItDidHasEnded(t *testing.T) {
 	s := &leaseServer{}
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	err := s.lead(ctx, t, func(leading context.Context) error {
+	err := s.lead(t, func(leading context.Context, stop func()) error {
 		stop()
 		<-leading.Done()
 		time.Sleep(100 * time.Millisecond) // the last requests
@@ -93,7 +102,7 @@ func TestALeaderGivesUpItsLeaseWhenWhatItDidHasEnded(t *testing.T) {
 
 func TestALeaderThatLosesItsLeaseEndsWhatItDoes(t *testing.T) {
 	s := &leaseServer{}
-	err := s.lead(t.Context(), t, func(leading context.Context) error {
+	err := s.lead(t, func(leading context.Context, _ func()) error {
 		s.mu.Lock()
 		thief, now := "a thief", metav1.NowMicro()
 		s.lease.Spec.HolderIdentity, s.lease.Spec.RenewTime = &thief, &now
@@ -111,7 +120,7 @@ func TestALeaderThatLosesItsLeaseEndsWhatItDoes(t *testing.T) {
 
 func TestALeaderThatCannotRenewItsLeaseEndsWhatItDoesFirst(t *testing.T) {
 	s := &leaseServer{}
-	err := s.lead(t.Context(), t, func(leading context.Context) error {
+	err := s.lead(t, func(leading context.Context, _ func()) error {
 		s.mu.Lock()
 		s.refuses = true
 		s.mu.Unlock()
@@ -127,7 +136,7 @@ func TestALeaderThatCannotRenewItsLeaseEndsWhatItDoesFirst(t *testing.T) {
 
 func TestALeaderThatGivesUpSaysWhy(t *testing.T) {
 	s, failure := &leaseServer{}, errors.New("permanent failure")
-	err := s.lead(t.Context(), t, func(context.Context) error { return failure })
+	err := s.lead(t, func(context.Context, func()) error { return failure })
 	if !errors.Is(err, failure) || !slices.Equal(s.diary, []string{"the lease is given up"}) {
 		t.Errorf("diary %q, error %v", s.diary, err)
 	}

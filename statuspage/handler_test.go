@@ -239,25 +239,6 @@ func (r *reader) next(t *testing.T) string {
 	return ""
 }
 
-func TestAStreamReportsWhatChangesForLongerThanOtherAnswersMayTake(t *testing.T) {
-	c := leading()
-	server := httptest.NewUnstartedServer(c.handler())
-	server.Config.ReadTimeout, server.Config.WriteTimeout = 500*time.Millisecond, 500*time.Millisecond
-	server.Start()
-	t.Cleanup(server.Close) // after the streams
-	events := open(t, server, "/events")
-	if got := events.response.Header.Get("Content-Type"); got != "text/event-stream" {
-		t.Errorf("content type %s", got)
-	}
-	first := events.next(t)
-	c.become(status.Overview{Leads: true, Workloads: 8})
-	second := events.next(t)
-	c.become(status.Overview{Leads: true, Workloads: 7})
-	if third := events.next(t); first == second || third != first {
-		t.Errorf("got %s, %s, %s", first, second, third)
-	}
-}
-
 func TestTheNumberOfStreamsIsLimited(t *testing.T) {
 	server := httptest.NewServer(leading().handler())
 	t.Cleanup(server.Close) // after the streams

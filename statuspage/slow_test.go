@@ -7,10 +7,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // pipes is a listener for connections without any buffer: what the client does not read, the server cannot write.
@@ -71,6 +75,43 @@ func code(t *testing.T, connection net.Conn) (code int) {
 		t.Fatal(err)
 	}
 	return code
+}
+
+func TestAStreamReportsWhatChangesForLongerThanOtherAnswersMayTake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := leading()
+		connection := servePipes(t, c.handler()).request(t, "/events")
+		response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer connection.Close()
+		if got := response.Header.Get("Content-Type"); got != "text/event-stream" {
+			t.Errorf("content type %s", got)
+		}
+		var mu sync.Mutex
+		var got []string
+		go func() {
+			for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+				if data, found := strings.CutPrefix(lines.Text(), "data: "); found {
+					mu.Lock()
+					got = append(got, data)
+					mu.Unlock()
+				}
+			}
+		}()
+		for _, workloads := range []int{8, 7} {
+			time.Sleep(20 * time.Second) // longer than the limit for an answer
+			c.become(status.Overview{Leads: true, Workloads: workloads})
+		}
+		time.Sleep(20 * time.Second)
+		mu.Lock()
+		defer mu.Unlock()
+		got = slices.Compact(got) // the last one is repeated, so that a proxy does not end the stream
+		if len(got) != 3 || got[2] != got[0] {
+			t.Errorf("got %q", got)
+		}
+	})
 }
 
 func TestStreamsThatNobodyReadsEndAndMakeRoomForOthers(t *testing.T) {
