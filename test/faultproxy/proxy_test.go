@@ -27,7 +27,7 @@ import (
 const (
 	protobuf = "application/vnd.kubernetes.protobuf"
 	token    = "the-token"
-	limit    = 20 * time.Second // far above what anything takes
+	limit    = 2 * time.Minute // far above what anything takes
 )
 
 // scene is a proxy before a server that has one ConfigMap, and a client.

@@ -26,8 +26,8 @@ const (
 )
 
 const (
-	clusterStartLimit = 3 * time.Minute // 4 s on an idle machine
-	clusterStopGrace  = 30 * time.Second
+	clusterStartLimit = 8 * time.Minute // 4 s on an idle machine
+	clusterStopGrace  = 2 * time.Minute
 	readyPrefix       = "the cluster is ready"
 
 	// A cluster chooses free ports before its components listen at them. Where

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-const componentStopGrace = 20 * time.Second
+const componentStopGrace = time.Minute
 
 // Component is a process of one of Kubernetes' programs that runs next to those of
 // the cluster, such as a second controller manager with other controllers.
@@ -24,6 +24,9 @@ func (c *Cluster) StartBeside(component string, flags ...string) (*Component, er
 // Running returns nil, or an error with the end of the output once the process has
 // ended.
 func (c *Component) Running() error { return c.process.running() }
+
+// Suspend is [Controller.Suspend].
+func (c *Component) Suspend() (resume func() error, err error) { return c.process.suspend() }
 
 // Stop ends the process with SIGTERM and waits for it.
 func (c *Component) Stop() error { return c.process.stop(componentStopGrace) }

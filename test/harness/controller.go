@@ -13,9 +13,11 @@ import (
 	"time"
 )
 
+// The limits only bound failures: on a busy machine, each step may take a hundred times as long as on an idle one.
 const (
-	controllerStartLimit = 30 * time.Second // a fraction of a second on an idle machine
-	controllerStopGrace  = 15 * time.Second
+	controllerStartLimit = 3 * time.Minute // a fraction of a second on an idle machine
+	controllerStopGrace  = time.Minute     // as short
+	controllerGetLimit   = time.Minute     // milliseconds
 	servingMessage       = "serving metrics and health"
 	statusMessage        = "serving the status page"
 )
@@ -59,7 +61,7 @@ func (i *Installation) LaunchController(ctx context.Context, echo io.Writer, fla
 	if err != nil {
 		return nil, err
 	}
-	c := &Controller{process: process, http: &http.Client{Timeout: 10 * time.Second}}
+	c := &Controller{process: process, http: &http.Client{Timeout: controllerGetLimit}}
 	if err := awaitLine(ctx, controllerStartLimit, process, c.readAddress); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the controller: %w", err), c.Kill())
 	}
@@ -195,6 +197,11 @@ func (c *Controller) Stop() error {
 		return fmt.Errorf("the controller exited with %d; the end of its log:\n%s", code, c.Log().Tail(tailLines))
 	}
 	return nil
+}
+
+// Suspend keeps the process from running until resume is called. It then finds all at once what has happened meanwhile.
+func (c *Controller) Suspend() (resume func() error, err error) {
+	return c.process.suspend()
 }
 
 // Kill ends the process with SIGKILL, as if the machine had failed, and waits for

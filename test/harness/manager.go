@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	managerStartLimit = time.Minute // 2 s on an idle machine
-	managerStopGrace  = 15 * time.Second
+	managerStartLimit = 5 * time.Minute // 2 s on an idle machine
+	managerStopGrace  = time.Minute
 
 	controllersFlag = "--controllers="
 )

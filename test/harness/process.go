@@ -120,6 +120,11 @@ func (p *process) kill() error {
 	return nil
 }
 
+// suspend keeps the process from running until resume is called. It then finds all at once what has happened meanwhile.
+func (p *process) suspend() (resume func() error, err error) {
+	return func() error { return p.signal(syscall.SIGCONT) }, p.signal(syscall.SIGSTOP)
+}
+
 func (p *process) signal(signal syscall.Signal) error {
 	if err := p.child.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("send %s to %s: %w", signal, p.name, err)

@@ -21,7 +21,7 @@ var (
 // Most of a scenario is waiting, for pods and for the clock.
 const parallelScenes = "16"
 
-const startLimit = 4 * time.Minute
+const startLimit = 10 * time.Minute
 
 func TestMain(m *testing.M) { os.Exit(undo.RunTests(m, parallelScenes)) }
 

@@ -20,7 +20,7 @@ import (
 
 const (
 	// waitLimit is far above what anything takes (seconds), for machines under load.
-	waitLimit = 90 * time.Second
+	waitLimit = 5 * time.Minute
 
 	// quietTime is how long nothing may change before a side is at rest. Whatever
 	// follows from a write follows within milliseconds, or a little later on a busy
@@ -31,7 +31,7 @@ const (
 	// patience is for how long both sides may be at rest and differ: Events take
 	// their time, and the original tries again what has failed at a rate that all its
 	// Deployments share, and that those which cannot be helped use up.
-	patience = 25 * time.Second
+	patience = time.Minute
 )
 
 // side is one of the two clusters.

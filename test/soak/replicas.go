@@ -29,7 +29,7 @@ type replicas struct {
 }
 
 const (
-	startLimit = time.Minute
+	startLimit = 3 * time.Minute
 	// exitLeaseLost is the exit code of a leader that could not renew its lease.
 	exitLeaseLost = 1
 	// leaseLost is what its log says then; it may give up for other reasons.

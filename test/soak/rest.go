@@ -21,7 +21,7 @@ import (
 
 // restLimit bounds the wait for everything to calm down. It covers retries that were
 // put off (30 s) and the rollouts that follow.
-const restLimit = 4 * time.Minute
+const restLimit = 15 * time.Minute
 
 // rolloutPatience is how long the cluster may take to complete the rollouts after the last restart, before its own
 // controllers are restarted.

@@ -31,7 +31,7 @@ const (
 	restartDeadline = 10 * time.Second
 	fanOutLimit     = 30
 
-	setUpLimit = 5 * time.Minute
+	setUpLimit = 15 * time.Minute
 
 	// lag is how long the controller may take to learn of a change: an API server
 	// that is killed and started on a busy machine, and the watches' pauses after that.

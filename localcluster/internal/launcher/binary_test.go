@@ -14,7 +14,7 @@ import (
 // binaryVariable names the localcluster binary to test. Without it the tests build one, unless they are -short.
 const binaryVariable = "LOCALCLUSTER_BINARY"
 
-const startPatience = 3 * time.Minute
+const startPatience = 8 * time.Minute
 
 func TestAClusterRunsPodsAndSurvivesTheDeathOfItsComponents(t *testing.T) {
 	binary := findBinary(t)

@@ -17,7 +17,7 @@ const (
 
 	// orphanGrace is how long the components of a killed `up` may take to notice and end: parentPollInterval, and
 	// what a busy machine adds to it.
-	orphanGrace = 5 * time.Second
+	orphanGrace = 30 * time.Second
 )
 
 // lock takes the directory's lock. If nobody answers at the socket, the holders are the components of a killed `up`,

@@ -14,8 +14,8 @@ import (
 
 const (
 	// readyTimeout is far above the 3 s that a start takes: machines under load are slow, not broken.
-	readyTimeout = 90 * time.Second
-	probeTimeout = 2 * time.Second
+	readyTimeout = 5 * time.Minute
+	probeTimeout = 10 * time.Second
 )
 
 var errProcessEnded = errors.New("process ended")
