@@ -98,7 +98,9 @@ type Tally struct {
 	Proven int
 	// InFlight is how many restarts have begun and have neither proven the content nor failed.
 	InFlight int
-	// FailedDue and WellDue count the workloads that wait for their turn, by their standing.
+	// OwnInFlight are those of them in the same namespace.
+	OwnInFlight int
+	// FailedDue and WellDue count the workloads whose turn is earlier, by their standing.
 	FailedDue, WellDue int
 }
 
@@ -139,7 +141,7 @@ func (t *Tally) admits(standing Standing) bool {
 	case Well:
 		return t.FailedDue == 0 && t.slots() > 0
 	}
-	return t.FailedDue == 0 && t.WellDue == 0 && t.InFlight == 0
+	return t.FailedDue == 0 && t.WellDue == 0 && t.OwnInFlight == 0 && t.slots() > 0
 }
 
 // slots returns how many further restarts may begin.

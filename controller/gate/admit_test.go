@@ -106,7 +106,9 @@ func TestAFanOutStartsSlowly(t *testing.T) {
 		{"a well one while others are due", Tally{WellDue: 9}, Well, true},
 		{"an unwell one while a failed one is due", Tally{FailedDue: 1}, Unwell, false},
 		{"an unwell one while a well one is due", Tally{WellDue: 1}, Unwell, false},
-		{"an unwell one while one is in flight", Tally{Proven: 9, InFlight: 1}, Unwell, false},
+		{"an unwell one while one is in flight", Tally{Proven: 9, InFlight: 1, OwnInFlight: 1}, Unwell, false},
+		{"an unwell one while one is in flight in another namespace", Tally{Proven: 9, InFlight: 1}, Unwell, true},
+		{"an unwell one while the first is in flight in another namespace", Tally{InFlight: 1}, Unwell, false},
 		{"an unwell one in the end, though nothing is proven", Tally{}, Unwell, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -36,7 +36,7 @@ func (l *Ledger) caseOf(r *Request, m *member) Case {
 			continue
 		}
 		for _, id := range cause.fanOuts() {
-			tally := l.tally(id)
+			tally := l.tally(id, r.Workload.Namespace)
 			if l.first.expects(r.Workload, id.Config) {
 				tally.FailedDue-- // nobody waits for itself
 			}

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -18,10 +19,23 @@ type fanOut struct {
 	delivered, running int
 	unserved           int // restarts that ended in another way, or never began
 	isCounted          bool
-	inFlight, called   int
-	inTurn             [Unwell + 1]int // restarts that wait for others, by standing
-	lines              [Unwell + 1]line
+	slotsTaken         int     // restarts in flight, and those that were called
+	parts              []*part // sorted by namespace; there are several only in a group
+	// fresh counts the restarts in turn of the namespaces that have had no turn yet.
+	fresh [Unwell + 1]int
 }
+
+// part is what a fan-out consists of in one namespace.
+type part struct {
+	namespace     string
+	called, ended int // restarts that were called or are under way, and those that are over
+	slotsTaken    int
+	inTurn        [Unwell + 1]int // restarts that wait for others, by standing
+	lines         [Unwell + 1]line
+}
+
+// turns returns how many turns the namespace has had.
+func (p *part) turns() int { return p.called + p.ended }
 
 func (l *Ledger) fanOut(id FanOut) *fanOut {
 	f := l.fanOuts[id]
@@ -36,45 +50,98 @@ func (l *Ledger) fanOut(id FanOut) *fanOut {
 	return f
 }
 
+func (f *fanOut) part(namespace string) *part {
+	i, found := slices.BinarySearchFunc(f.parts, namespace, func(p *part, namespace string) int { return cmp.Compare(p.namespace, namespace) })
+	if !found {
+		f.parts = slices.Insert(f.parts, i, &part{namespace: namespace})
+	}
+	return f.parts[i]
+}
+
 // count adds what a restart contributes, or takes it away.
 func (f *fanOut) count(r *restart, sign int) {
 	f.members += sign
 	if r.phase <= called {
 		f.waiting += sign
 	}
-	switch {
-	case r.isInFlight() && f.waitsFor(r):
-		f.inFlight += sign
-	case r.isCalled():
-		f.called += sign
+	p := f.part(r.workload.Namespace)
+	f.countFresh(p, -1)
+	defer f.countFresh(p, +1)
+	if f.takesSlot(r) {
+		f.slotsTaken += sign
+		p.slotsTaken += sign
 	}
-	if r.isInTurn() && f.letsGoFirst(r) {
-		f.inTurn[r.standing] += sign
+	if r.isInTurn() && f.letsGoFirst(r, p) {
+		p.inTurn[r.standing] += sign
+	}
+	if r.phase >= called {
+		p.called += sign
+	}
+}
+
+// noteEnd notes that a restart in a namespace is over.
+func (f *fanOut) noteEnd(namespace string) {
+	p := f.part(namespace)
+	f.countFresh(p, -1)
+	p.ended++
+	f.countFresh(p, +1)
+}
+
+func (f *fanOut) countFresh(p *part, sign int) {
+	if p.turns() > 0 {
+		return
+	}
+	for standing, count := range p.inTurn {
+		f.fresh[standing] += sign * count
 	}
 }
 
 // letsGoFirst reports whether others wait for a restart whose turn is earlier. In a group, that is only so while it waits
 // for the group itself: for how long it waits for a place, or for another fan-out, depends on its own namespace, which
 // may not keep others from restarting.
-func (f *fanOut) letsGoFirst(r *restart) bool {
-	return !IsGroup(f.id.Config) || r.line == &f.lines[r.standing]
+func (f *fanOut) letsGoFirst(r *restart, p *part) bool {
+	return !IsGroup(f.id.Config) || r.line == &p.lines[r.standing]
 }
 
-// waitsFor reports whether a restart that has begun occupies a slot. All of them take a place until others may
-// have it, and then they let those go on who share a group: no namespace may keep others from restarting.
-func (f *fanOut) waitsFor(r *restart) bool { return r.takesPlace || !IsGroup(f.id.Config) }
+// takesSlot reports whether a restart occupies a slot. In a group, one that has begun does as long as it takes a place,
+// so that no namespace can keep others from restarting. The restart of a workload that is unwell never proves anything, so
+// nobody waits for it; but in a group, it keeps its turn once it was called.
+func (f *fanOut) takesSlot(r *restart) bool {
+	isGroup := IsGroup(f.id.Config)
+	switch {
+	case r.phase == called:
+		return isGroup || r.standing != Unwell
+	case r.phase > called:
+		return r.standing != Unwell && (r.takesPlace || !isGroup)
+	}
+	return false
+}
 
 // proven returns how many workloads run with the content.
 func (f *fanOut) proven() int { return f.delivered + f.running }
 
-// tally returns what decides about another restart of a fan-out. Restarts that were called occupy a
+// tally returns what decides about another restart of a fan-out in a namespace. Restarts that were called occupy a
 // slot, so that no other takes it from them.
-func (l *Ledger) tally(id FanOut) Tally {
-	f := l.fanOuts[id]
-	if f == nil {
-		return Tally{FanOut: id, FailedDue: l.first.count(id.Config)}
+func (l *Ledger) tally(id FanOut, namespace string) Tally {
+	expected := l.first.count(id.Config)
+	if f := l.fanOuts[id]; f != nil {
+		return f.tally(f.part(namespace), expected)
 	}
-	return Tally{FanOut: id, Proven: f.proven(), InFlight: f.inFlight + f.called, FailedDue: f.inTurn[Failed] + l.first.count(id.Config), WellDue: f.inTurn[Well]}
+	return Tally{FanOut: id, FailedDue: expected}
+}
+
+// tally returns what decides about another restart, while so many workloads are expected that go first. Those of a
+// namespace that has had its turn go first only there.
+func (f *fanOut) tally(p *part, expected int) Tally {
+	t := Tally{
+		FanOut: f.id, Proven: f.proven(), InFlight: f.slotsTaken, OwnInFlight: p.slotsTaken,
+		FailedDue: expected + f.fresh[Failed], WellDue: f.fresh[Well],
+	}
+	if p.turns() > 0 {
+		t.FailedDue += p.inTurn[Failed]
+		t.WellDue += p.inTurn[Well]
+	}
+	return t
 }
 
 // callNext calls those whose turn it may be in a fan-out, and forgets the fan-out if it is over.
@@ -83,28 +150,42 @@ func (l *Ledger) callNext(f *fanOut) {
 		l.finish(f)
 		return
 	}
-	for standing := range f.lines {
-		for f.isTurnOf(Standing(standing), l.first.count(f.id.Config)) {
-			r := f.lines[standing].next()
-			if r == nil {
-				break
-			}
-			l.call(r)
-		}
+	for r := f.next(l.first.count(f.id.Config)); r != nil; r = f.next(l.first.count(f.id.Config)) {
+		l.call(r)
 	}
 }
 
-// isTurnOf reports whether a further restart of that standing might begin, while so many workloads are
-// expected that go first. Restarts that were called occupy a slot.
-func (f *fanOut) isTurnOf(standing Standing, expected int) bool {
-	t := Tally{Proven: f.proven(), InFlight: f.inFlight + f.called}
-	if standing > Failed {
-		t.FailedDue = f.inTurn[Failed] + expected
+// next takes the restart whose turn it is out of its line, and returns it; nil if it is nobody's turn. The namespace
+// that has had the fewest turns comes first, so that none waits for all restarts of another one.
+func (f *fanOut) next(expected int) *restart {
+	if f.slotsTaken >= max(1, f.proven()) {
+		return nil
 	}
-	if standing > Well {
-		t.WellDue = f.inTurn[Well]
+	var turn *line
+	fewest := 0
+	for _, p := range f.parts {
+		if turn != nil && p.turns() >= fewest {
+			continue
+		}
+		if line := f.turnIn(p, expected); line != nil {
+			turn, fewest = line, p.turns()
+		}
 	}
-	return t.admits(standing)
+	if turn == nil {
+		return nil
+	}
+	return turn.next()
+}
+
+// turnIn returns the line of a namespace whose first restart might begin, nil if there is none.
+func (f *fanOut) turnIn(p *part, expected int) *line {
+	t := f.tally(p, expected)
+	for standing := range p.lines {
+		if line := &p.lines[standing]; !line.isEmpty() && t.admits(Standing(standing)) {
+			return line
+		}
+	}
+	return nil
 }
 
 // NeedsCount reports whether it is not known yet how many workloads run with the content of a fan-out

@@ -98,6 +98,12 @@ func (b *book) wakes(want ...string) {
 	b.woken = nil
 }
 
+// takeWoken returns which workloads were woken since the last check.
+func (b *book) takeWoken() (woken []string) {
+	woken, b.woken = b.woken, nil
+	return woken
+}
+
 // check compares the tallies with the members.
 func (b *book) check() {
 	b.t.Helper()

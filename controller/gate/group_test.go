@@ -1,8 +1,11 @@
 package gate
 
 import (
+	"fmt"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"kubernetes-deployment-restart-controller/catalog"
 )
@@ -117,6 +120,65 @@ func TestAWorkloadThatFailedGoesFirstInAGroup(t *testing.T) {
 	b.deliver(rolling)
 	b.expect(SlowStart, other)
 	b.restart(failed)
+}
+
+// Whatever a namespace lets stall without failing, and in whatever order all ask, another one waits for one of its deadlines.
+func TestNoNamespaceOfAGroupWaitsForSeveralReadersOfAnotherOneThatStall(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		b := newBook(t, gradual(100))
+		for i := range rapid.IntRange(0, 3).Draw(rt, "proven") {
+			proof := dueIn(fmt.Sprint("proof-", i), "new")
+			b.restart(proof)
+			b.deliver(proof)
+		}
+		standing := func() Standing { return Standing(rapid.IntRange(0, int(Unwell)).Draw(rt, "standing")) }
+		victim := dueIn("victim", "new")
+		victim.Standing = standing()
+		requests := map[catalog.WorkloadRef]*Request{victim.Workload: victim}
+		order := []*Request{victim}
+		for i := range rapid.IntRange(1, 12).Draw(rt, "hostile readers") {
+			hostile := dueIn("hostile", "new")
+			hostile.Workload.Name, hostile.Standing = fmt.Sprint("hostile-", i), standing()
+			requests[hostile.Workload] = hostile
+			order = append(order, hostile)
+		}
+		rolling := make(map[catalog.WorkloadRef]bool)
+		ask := func(r *Request) {
+			if b.Ask(r, b.now).MayBegin() {
+				b.Begin(r, b.now)
+				rolling[r.Workload] = true
+			}
+			b.check()
+		}
+		for _, r := range rapid.Permutation(order).Draw(rt, "order") {
+			ask(r)
+		}
+		stall := func() {
+			for _, r := range order {
+				if ref := r.Workload; rolling[ref] && ref != victim.Workload {
+					if rapid.Bool().Draw(rt, "ends") {
+						b.End(ref, false)
+					} else {
+						b.FreePlace(ref)
+					}
+					rolling[ref] = false
+				}
+			}
+			for _, name := range b.takeWoken() {
+				for ref, r := range requests {
+					if ref.Name == name {
+						ask(r)
+					}
+				}
+			}
+		}
+		if !rolling[victim.Workload] {
+			stall()
+		}
+		if !rolling[victim.Workload] {
+			rt.Fatal("it waits for a second deadline")
+		}
+	})
 }
 
 func TestAContentOfAGroupIsHaltedWhereItBrokeAWorkloadAndAfterTwoNamespacesEverywhere(t *testing.T) {

@@ -290,6 +290,7 @@ func (l *Ledger) End(ref catalog.WorkloadRef, isDelivered bool) {
 	}
 	l.change(ref, func(m *member) {
 		for _, f := range m.current.fanOuts() {
+			f.noteEnd(ref.Namespace)
 			switch {
 			case !isDelivered:
 				f.unserved++

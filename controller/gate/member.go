@@ -56,13 +56,6 @@ const (
 	soaking               // all its pods run, but not for long
 )
 
-// isInFlight reports whether the restart has begun, or may begin, and has proven nothing yet. The
-// restart of a workload that is unwell never proves anything.
-func (r *restart) isInFlight() bool { return r.phase >= admitted && r.standing != Unwell }
-
-// isCalled reports whether the restart occupies a slot until it has asked again.
-func (r *restart) isCalled() bool { return r.phase == called && r.standing != Unwell }
-
 // isInTurn reports whether the restart waits only for other restarts that are under way, so that those
 // that come later can wait for it.
 func (r *restart) isInTurn() bool {
@@ -116,7 +109,7 @@ func (l *Ledger) join(m *member, answer *Answer) {
 	r.waitsFor = uint8(slices.Index(Reasons, answer.Reason))
 	switch answer.Reason {
 	case SlowStart:
-		l.fanOut(answer.FanOut).lines[r.standing].join(r)
+		l.fanOut(answer.FanOut).part(r.workload.Namespace).lines[r.standing].join(r)
 	case Limit:
 		l.places.lineOf(r.workload.Namespace).join(r)
 	case Wave:

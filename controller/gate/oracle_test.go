@@ -21,8 +21,14 @@ type tallies struct {
 }
 
 type fanOutTally struct {
-	Members, Waiting, InFlight, Called int
-	InTurn                             [Unwell + 1]int
+	Members, Waiting, SlotsTaken int
+	Fresh                        [Unwell + 1]int
+	Parts                        map[string]partTally
+}
+
+type partTally struct {
+	Turns, SlotsTaken int
+	InTurn            [Unwell + 1]int
 }
 
 // kept returns the tallies that the ledger keeps.
@@ -32,7 +38,11 @@ func (l *Ledger) kept() tallies {
 		FanOuts: map[FanOut]fanOutTally{}, Waves: map[string]map[int16]int{}, Waiting: map[Reason]int{},
 	}
 	for id, f := range l.fanOuts {
-		t.FanOuts[id] = fanOutTally{Members: f.members, Waiting: f.waiting, InFlight: f.inFlight, Called: f.called, InTurn: f.inTurn}
+		kept := fanOutTally{Members: f.members, Waiting: f.waiting, SlotsTaken: f.slotsTaken, Fresh: f.fresh, Parts: map[string]partTally{}}
+		for _, p := range f.parts {
+			kept.Parts[p.namespace] = partTally{p.turns(), p.slotsTaken, p.inTurn}
+		}
+		t.FanOuts[id] = kept
 	}
 	for namespace, w := range l.waves {
 		t.Waves[namespace] = map[int16]int{}
@@ -53,8 +63,27 @@ func (l *Ledger) kept() tallies {
 // counted computes the tallies from the members.
 func (l *Ledger) counted() tallies {
 	t := tallies{In: map[string]int{}, FanOuts: map[FanOut]fanOutTally{}, Waves: map[string]map[int16]int{}, Waiting: map[Reason]int{}}
+	for id, f := range l.fanOuts {
+		if f.members == 0 {
+			continue // it is over, and should be gone
+		}
+		t.FanOuts[id] = fanOutTally{Parts: map[string]partTally{}}
+		for _, p := range f.parts {
+			t.FanOuts[id].Parts[p.namespace] = partTally{Turns: p.ended} // which nobody else knows
+		}
+	}
 	for ref, m := range l.members {
 		t.count(ref, m)
+	}
+	for id, f := range t.FanOuts {
+		for _, p := range f.Parts {
+			for standing, count := range p.InTurn {
+				if p.Turns == 0 {
+					f.Fresh[standing] += count
+				}
+			}
+		}
+		t.FanOuts[id] = f
 	}
 	return t
 }
@@ -91,25 +120,28 @@ func (t *tallies) count(ref catalog.WorkloadRef, m *member) {
 }
 
 func (f fanOutTally) with(r *restart, of *fanOut) fanOutTally {
-	isOfGroup := IsGroup(of.id.Config)
+	isOfGroup, namespace := IsGroup(of.id.Config), r.workload.Namespace
+	own := f.Parts[namespace]
 	f.Members++
-	switch {
-	case r.standing == Unwell: // proves nothing
-	case r.phase == called:
-		f.Called++
-	case r.phase > called && (r.takesPlace || !isOfGroup):
-		f.InFlight++
+	if r.phase >= called {
+		own.Turns++
+	}
+	isCalled, hasBegun := r.phase == called, r.phase > called && (r.takesPlace || !isOfGroup)
+	if isCalled && isOfGroup || (isCalled || hasBegun) && r.standing != Unwell { // which proves nothing
+		f.SlotsTaken++
+		own.SlotsTaken++
 	}
 	if r.phase <= called {
 		f.Waiting++
 	}
 	waitsForOthers := r.reason() == SlowStart || r.reason() == Limit
 	if isOfGroup {
-		waitsForOthers = r.reason() == SlowStart && r.line == &of.lines[r.standing]
+		waitsForOthers = r.reason() == SlowStart && r.line == &of.part(namespace).lines[r.standing]
 	}
 	if r.phase <= called && waitsForOthers {
-		f.InTurn[r.standing]++
+		own.InTurn[r.standing]++
 	}
+	f.Parts[namespace] = own
 	return f
 }
 
@@ -139,8 +171,8 @@ func (l *Ledger) problemOf(m *member, r *restart) string {
 	over := false
 	switch r.reason() {
 	case SlowStart:
-		i := slices.IndexFunc(r.fanOuts(), func(f *fanOut) bool { return r.line == &f.lines[r.standing] })
-		tally := l.tally(r.fanOuts()[i].id)
+		i := slices.IndexFunc(r.fanOuts(), func(f *fanOut) bool { return r.line == &f.part(r.workload.Namespace).lines[r.standing] })
+		tally := l.tally(r.fanOuts()[i].id, r.workload.Namespace)
 		over = tally.admits(r.standing)
 	case Limit:
 		over = hasPlace(l.places.limit-l.places.taken-l.places.called, l.places.in[r.workload.Namespace])
