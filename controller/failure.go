@@ -93,6 +93,11 @@ func failureOf(err error) fairqueue.Failure {
 	return fairqueue.Refused
 }
 
+// isIgnored reports whether the operator wants to ignore a failure: then nothing waits for the workload either.
+func (r *restarter) isIgnored(err error) bool {
+	return !isWaiting(err) && !errors.Is(err, errOutdated) && r.ignoredErrors.matches(err)
+}
+
 // failed reports a request that failed and will be tried again.
 func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 	if isWaiting(err) {
@@ -100,7 +105,7 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 		r.log.Debug("waiting", "workload", ref, "for", err)
 		return
 	}
-	isIgnored := !errors.Is(err, errOutdated) && r.ignoredErrors.matches(err)
+	isIgnored := r.isIgnored(err)
 	reason := failureReason(err)
 	if isIgnored {
 		reason = "ignored"

@@ -112,7 +112,7 @@ func detached(answer gate.Answer) gate.Answer {
 func (g *gatekeeper) request(w *catalog.Workload, decision *catalog.Decision, wait time.Duration, standing gate.Standing, now time.Time) *gate.Request {
 	r := &gate.Request{
 		Workload: w.Ref, Wave: waveOf(w), Wait: wait, Standing: standing,
-		CannotRoll: w.Hold != catalog.NoHold || w.Idle,
+		CannotRoll: w.Hold != catalog.NoHold && w.Hold.Prevents() == "" || w.Idle,
 		Causes:     g.causes(w, decision),
 	}
 	wishes := g.wishes(w, r.Causes)

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
 func TestARestartNamesConfigsAndKeysButNotThoseOfSecrets(t *testing.T) {
@@ -124,5 +126,32 @@ func TestAWorkloadIsDisabledForLackOfAnyAnnotationThatCounts(t *testing.T) {
 	want := own + ", and no annotation of reloader enables it (last written by helm)"
 	if got := describeDisabled(&workloadObservation{lastWriter: "helm"}, []catalog.Dialect{catalog.Reloader}); got != want {
 		t.Errorf("got %s", got)
+	}
+}
+
+func TestAWaitForAnEarlierWaveNamesAWorkloadAndNoMoreThanIsKnownOfIt(t *testing.T) {
+	early := gate.Blocker{Wave: -1, Workload: deploymentNamed("a/early")}
+	held, refused := early, early
+	held.Reason, refused.IsFailing = gate.Hold, true
+	for want, blocker := range map[string]gate.Blocker{
+		"an earlier wave was not over":                                                             {},
+		"wave -1 is not over: deployment/early rolls, or is about to":                              early,
+		"wave -1 is not over: deployment/early waits for its hold":                                 held,
+		"wave -1 is not over: deployment/early could not be restarted yet, and its Events say why": refused,
+	} {
+		if got := describeEarlierWave(blocker); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Nobody waits for a workload whose pods do not restart by themselves, but that one is not even patched.
+func TestAWorkloadThatCannotBeRestartedIsDue(t *testing.T) {
+	g := openGate(catalog.New())
+	for hold, want := range map[catalog.Hold]bool{catalog.InPlace: false, catalog.Paused: true, catalog.NoHold: false} {
+		w := &catalog.Workload{Ref: deploymentNamed("a/web"), Hold: hold}
+		if got := g.request(w, &catalog.Decision{}, 0, gate.Well, time.Now()); got.CannotRoll != want {
+			t.Errorf("%v: nobody waits for it: %t", hold, got.CannotRoll)
+		}
 	}
 }

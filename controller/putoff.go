@@ -85,12 +85,15 @@ func brokenBy(halt *gate.Halt) string {
 }
 
 // describeEarlierWave says which wave has not ended, and names one workload of it.
-func describeEarlierWave(wave int16, blocker catalog.WorkloadRef, reason gate.Reason) string {
-	switch {
-	case blocker.Name == "":
+func describeEarlierWave(b gate.Blocker) string {
+	switch name := workloadName(b.Workload); {
+	case b.Workload.Name == "":
 		return "an earlier wave was not over"
-	case reason != "":
-		return fmt.Sprintf("wave %d is not over: %s waits for its %s", wave, workloadName(blocker), reason)
+	case b.Reason != "":
+		return fmt.Sprintf("wave %d is not over: %s waits for its %s", b.Wave, name, b.Reason)
+	case b.IsFailing:
+		return fmt.Sprintf("wave %d is not over: %s could not be restarted yet, and its Events say why", b.Wave, name)
+	default:
+		return fmt.Sprintf("wave %d is not over: %s rolls, or is about to", b.Wave, name)
 	}
-	return fmt.Sprintf("wave %d is not over: %s rolls, or is about to", wave, workloadName(blocker))
 }

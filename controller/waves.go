@@ -65,9 +65,8 @@ func (g *gatekeeper) usesWavesIn(namespace string) bool {
 	return uses
 }
 
-// earlierWave returns the first wave of a namespace that is not over, and a workload of it; see
-// [gate.Ledger.Blocker].
-func (g *gatekeeper) earlierWave(namespace string) (wave int16, blocker catalog.WorkloadRef, reason gate.Reason) {
+// earlierWave returns a workload for which later waves of a namespace wait; see [gate.Ledger.Blocker].
+func (g *gatekeeper) earlierWave(namespace string) gate.Blocker {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.ledger.Blocker(namespace)

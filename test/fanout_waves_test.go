@@ -1,6 +1,8 @@
 package test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"testing"
@@ -99,6 +101,44 @@ func TestAWorkloadThatFailedDoesNotKeepLaterWavesWaiting(t *testing.T) {
 	s.edit(settings, set("used", "v2"))
 	s.awaitEvent(first, "RestartNotDelivered", "failed ")
 	r.awaitRestarted(2)
+}
+
+// runRefused edits the settings while the API server refuses the restart of a workload of the first wave.
+func (s *scene) runRefused(flags ...string) (r *readers, refused workload, thaw func()) {
+	s.Helper()
+	s.startGradually(flags...)
+	s.leadTheWaves()
+	s.make(settings, set("used", "v1"))
+	refused = s.run("database", podOf(envFrom(settings)), inWave(-1))
+	r = s.readersOf(refused, s.run("client-a", podOf(envFrom(settings))), s.run("client-b", podOf(envFrom(settings))))
+	thaw = s.freeze(refused)
+	s.edit(settings, set("used", "v2"))
+	return r, refused, thaw
+}
+
+func TestAWorkloadWhosePatchIsDeniedKeepsLaterWavesWaitingUntilItRestarts(t *testing.T) {
+	s := newSceneApart(t)
+	r, refused, thaw := s.runRefused()
+	s.awaitEvent(refused, "RestartFailed", denial)
+	s.awaitMetric("held_workloads", map[string]string{"reason": "wave"}, 2)
+	s.settle()
+	r.requireRestarted()
+	thaw()
+	r.awaitRestarted(3)
+	s.awaitEventOn(settings, "FanOut", `^finished: 3 delivered in \d+s$`)
+}
+
+func TestAWorkloadWithAnIgnoredErrorKeepsNoLaterWaveWaitingAndIsNotCountedAsDelivered(t *testing.T) {
+	s := newSceneApart(t)
+	r, refused, _ := s.runRefused("--ignored-errors=" + denial)
+	r.awaitRestarted(2)
+	s.eventually("the fan-out is over", func(context.Context) error {
+		if len(s.controller.Log().Containing("fan-out is over", "delivered=2", "unserved=")) == 0 {
+			return errors.New("the log does not say so")
+		}
+		return nil
+	})
+	r.requireRestarted(r.others(refused)...)
 }
 
 // A release gives the pods the present content, whatever holds the workload back.

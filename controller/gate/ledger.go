@@ -99,6 +99,7 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 	var answer Answer
 	l.change(r.Workload, func(m *member) {
 		m.leave()
+		unserve(due, m.next)
 		m.wave, m.isPending, m.next = r.Wave, false, due
 		c := l.caseOf(r, m)
 		if answer = Admit(&c, now); answer.MayBegin() {
@@ -153,7 +154,9 @@ func (l *Ledger) Begin(r *Request, now time.Time) {
 		m.leave()
 		l.forgetUncertain(r.Workload, m)
 		m.wave, m.isPending = r.Wave, false
-		m.current, m.next = l.newRestart(r, now), nil
+		begun := l.newRestart(r, now)
+		unserve(begun, m.current, m.next)
+		m.current, m.next = begun, nil
 		if m.current.phase = rolling; r.CannotRoll {
 			m.current = nil
 		}
@@ -209,8 +212,8 @@ func (l *Ledger) IsPartOf(ref catalog.WorkloadRef, config catalog.ConfigRef) boo
 }
 
 // Release takes back that a restart may begin, or is due, because it failed to begin and will ask again
-// later. Nobody waits for it meanwhile, unless it is a matter of waves: then the restart counts as due
-// if isPending. If the API server may have accepted it after all, it keeps its place and its slots for a while, but the
+// later. Others do not wait for its turn meanwhile; but later waves and its fan-outs do if isPending.
+// If the API server may have accepted it after all, it keeps its place and its slots for a while, but the
 // slot in the fan-out of a group only the first time: other namespaces must have their turn.
 func (l *Ledger) Release(ref catalog.WorkloadRef, isPending, isUncertain bool, now time.Time) {
 	if !isPending {
@@ -221,11 +224,18 @@ func (l *Ledger) Release(ref catalog.WorkloadRef, isPending, isUncertain bool, n
 	}
 	l.change(ref, func(m *member) {
 		m.leave()
-		if isUncertain && m.next != nil && m.next.takesPlace && m.next.phase == admitted {
-			m.next.takesPlace = m.uncertain == nil
-			m.uncertain, l.uncertain[ref] = m.next, now
-		}
+		due := m.next
 		m.isPending, m.next = isPending, nil
+		switch {
+		case due == nil:
+		case isUncertain && due.takesPlace && due.phase == admitted:
+			due.takesPlace = m.uncertain == nil
+			m.uncertain, l.uncertain[ref] = due, now
+		case isPending:
+			m.fail(due)
+		default:
+			unserve(nil, due)
+		}
 	})
 }
 
@@ -237,11 +247,7 @@ func (l *Ledger) Settle(ref catalog.WorkloadRef) {
 	}
 	l.change(ref, func(m *member) {
 		m.leave()
-		if m.next != nil {
-			for _, f := range m.next.fanOuts() {
-				f.unserved++
-			}
-		}
+		unserve(nil, m.next)
 		m.isPending, m.next = false, nil
 	})
 }
@@ -311,7 +317,12 @@ const uncertainFor = 30 * time.Second
 func (l *Ledger) Tick(now time.Time) {
 	for ref, since := range l.uncertain {
 		if now.Sub(since) >= uncertainFor {
-			l.change(ref, func(m *member) { l.forgetUncertain(ref, m) })
+			l.change(ref, func(m *member) {
+				if m.isPending && m.next == nil {
+					m.fail(m.uncertain)
+				}
+				l.forgetUncertain(ref, m)
+			})
 		}
 	}
 	for _, config := range l.first.late(now) {

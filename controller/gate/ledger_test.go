@@ -345,6 +345,80 @@ func TestAReleasedRestartHoldsUpLaterWavesOnlyIfItCountsAsDue(t *testing.T) {
 	b.wakes("later")
 }
 
+// Everybody who has not got the content is missing when its fan-out ends.
+func TestAFanOutIsFinishedOnlyIfNobodyWasLeftOut(t *testing.T) {
+	for name, leaveOut := range map[string]func(*book, *Request){
+		"its patch is refused again and again": func(b *book, r *Request) {
+			for range 3 {
+				b.expect("", r)
+				b.Release(r.Workload, true, false, b.now)
+			}
+		},
+		"the answers are lost": func(b *book, r *Request) {
+			b.expect("", r)
+			b.Release(r.Workload, true, true, b.now)
+			b.now = b.now.Add(uncertainFor)
+			b.Tick(b.now)
+		},
+		"its error is ignored": func(b *book, r *Request) {
+			b.expect("", r)
+			b.Release(r.Workload, false, false, b.now)
+		},
+		"another edit replaced the content before it restarted": func(b *book, r *Request) {
+			r.Hold = "a freeze"
+			b.expect(Hold, r)
+			r.Causes = []Cause{causeOf("c", 2)}
+			b.expect(Hold, r)
+		},
+		"another restart replaced its own": func(b *book, r *Request) {
+			b.restart(r)
+			other := *r
+			other.Causes = []Cause{causeOf("c", 2)}
+			b.restart(&other)
+		},
+		"it was paused": func(b *book, r *Request) {
+			r.Hold = "a freeze"
+			b.expect(Hold, r)
+			r.Hold, r.CannotRoll = "", true
+			b.restart(r)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBook(t, gradual(50))
+			first, second, last := due("first"), due("second"), due("last")
+			second.Hold = "a freeze"
+			b.expect(Hold, second) // so that the fan-out goes on
+			leaveOut(b, last)
+			second.Hold = ""
+			b.End(last.Workload, false)
+			b.restart(first)
+			b.deliver(first)
+			b.restart(second)
+			b.deliver(second)
+			b.check()
+			for _, p := range b.TakeFinished() {
+				if p.FanOut.Moment == 1 && p.Unserved == 0 {
+					t.Errorf("finished with %d delivered", p.Delivered)
+				}
+			}
+		})
+	}
+}
+
+func TestAFanOutIsFinishedWhenAWorkloadThatWasRefusedHasGotTheContent(t *testing.T) {
+	b := newBook(t, gradual(50))
+	first, refused := due("first"), due("refused")
+	b.expect("", refused)
+	b.Release(refused.Workload, true, false, b.now)
+	b.restart(first)
+	b.deliver(first)
+	b.restart(refused)
+	b.deliver(refused)
+	if all := b.TakeFinished(); len(all) != 1 || all[0].Delivered != 2 || all[0].Unserved != 0 {
+		t.Errorf("finished: %+v", all)
+	}
+}
+
 func TestAWorkloadThatIsGoneHoldsUpNobody(t *testing.T) {
 	b := newBook(t, gradual(1))
 	first, second := due("first"), due("second")

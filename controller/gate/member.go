@@ -50,6 +50,7 @@ type phase uint8
 
 const (
 	waiting  phase = iota // for what its reason says
+	failing               // could not begin, and will ask again
 	called                // waited, and should ask again
 	admitted              // may begin
 	rolling               // its pods are being replaced
@@ -59,7 +60,7 @@ const (
 // isInTurn reports whether the restart waits only for other restarts that are under way, so that those
 // that come later can wait for it.
 func (r *restart) isInTurn() bool {
-	return r.phase <= called && (r.reason() == SlowStart || r.reason() == Limit)
+	return r.phase <= called && r.phase != failing && (r.reason() == SlowStart || r.reason() == Limit)
 }
 
 // holdsPlace reports whether the workload counts for the limit.
@@ -78,6 +79,13 @@ func (m *member) isEmpty() bool {
 	return m.current == nil && m.next == nil && !m.isPending && m.uncertain == nil
 }
 
+// fail keeps the restart that is due, or that was uncertain, as one that could not begin.
+func (m *member) fail(r *restart) {
+	failed := *r
+	failed.phase, failed.line = failing, nil
+	m.next = &failed
+}
+
 // fanOuts returns the fan-outs that the workload is part of.
 func (m *member) fanOuts() (all []*fanOut) {
 	for _, r := range m.restarts() {
@@ -90,6 +98,21 @@ func (m *member) fanOuts() (all []*fanOut) {
 		}
 	}
 	return all
+}
+
+// unserve notes that a restart does not bring its workload the content of all fan-outs of earlier ones. It is nil if none is
+// due any more; so may the others be.
+func unserve(due *restart, earlier ...*restart) {
+	for _, r := range earlier {
+		if r == nil {
+			continue
+		}
+		for _, f := range r.fanOuts() {
+			if due == nil || !slices.Contains(due.fanOuts(), f) {
+				f.unserved++
+			}
+		}
+	}
 }
 
 // leave takes the next restart out of the line in which it waits.

@@ -138,7 +138,7 @@ func (f fanOutTally) with(r *restart, of *fanOut) fanOutTally {
 	if isOfGroup {
 		waitsForOthers = r.reason() == SlowStart && r.line == &of.part(namespace).lines[r.standing]
 	}
-	if r.phase <= called && waitsForOthers {
+	if r.phase <= called && r.phase != failing && waitsForOthers {
 		own.InTurn[r.standing]++
 	}
 	f.Parts[namespace] = own

@@ -52,25 +52,39 @@ func (l *Ledger) isAfterWave(namespace string, number int16) bool {
 	return w != nil && slices.ContainsFunc(w.all, func(earlier *wave) bool { return earlier.number < number && earlier.unsettled > 0 })
 }
 
-// Blocker returns the first wave of a namespace that is not over, and a workload for which later waves wait,
-// with what that one waits for; the reason is empty if it rolls or is not decided about. It looks at each
-// workload. The workload is zero if no wave is under way.
-func (l *Ledger) Blocker(namespace string) (number int16, blocker catalog.WorkloadRef, reason Reason) {
+// Blocker is a workload for which later waves wait.
+type Blocker struct {
+	// Wave is its wave, the first of the namespace that is not over, and Workload is zero if no wave is under way.
+	Wave     int16
+	Workload catalog.WorkloadRef
+	// Reason is what it waits for. IsFailing means that it could not begin when it last tried. If it has neither, it rolls or
+	// is not decided about.
+	Reason    Reason
+	IsFailing bool
+}
+
+// Blocker returns a workload for which later waves of a namespace wait. It looks at each workload.
+func (l *Ledger) Blocker(namespace string) (b Blocker) {
 	w := l.waves[namespace]
 	if w == nil || w.first() == nil {
-		return 0, catalog.WorkloadRef{}, ""
+		return b
 	}
-	number = w.first().number
+	b.Wave = w.first().number
 	for ref, m := range l.members {
-		if ref.Namespace != namespace || m.wave != number || !m.isUnsettled() {
+		if ref.Namespace != namespace || m.wave != b.Wave || !m.isUnsettled() {
 			continue
 		}
-		if m.next != nil && m.next.phase == waiting {
-			return number, ref, m.next.reason()
+		switch {
+		case m.next != nil && m.next.phase == waiting:
+			b.Workload, b.Reason, b.IsFailing = ref, m.next.reason(), false
+			return b
+		case m.next != nil && m.next.phase == failing:
+			b.Workload, b.IsFailing = ref, true
+		case !b.IsFailing:
+			b.Workload = ref
 		}
-		blocker = ref
 	}
-	return number, blocker, ""
+	return b
 }
 
 // callWave calls those that wait for their wave if it has begun.
