@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,7 +22,7 @@ import (
 // kill all replicas.
 func endpoints(registry *prometheus.Registry, healthy func(*http.Request) error, ready func() (bool, string)) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", metricsHandler(registry))
+	mux.Handle("GET /metrics", newScrapes(registry))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
 		if err := healthy(r); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -27,6 +30,7 @@ func endpoints(registry *prometheus.Registry, healthy func(*http.Request) error,
 		}
 		writeText(w, http.StatusOK, "ok\n")
 	})
+	ready = atMostOnceASecond(ready)
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		isReady, detail := ready()
 		if !isReady {
@@ -38,14 +42,32 @@ func endpoints(registry *prometheus.Registry, healthy func(*http.Request) error,
 	return mux
 }
 
+// atMostOnceASecond returns a function that returns what another one has returned in the last second.
+func atMostOnceASecond(ready func() (bool, string)) func() (bool, string) {
+	var mu sync.Mutex
+	var asked time.Time
+	var isReady bool
+	var detail string
+	return func() (bool, string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if asked.IsZero() || time.Since(asked) >= time.Second {
+			isReady, detail = ready()
+			asked = time.Now()
+		}
+		return isReady, detail
+	}
+}
+
 func writeText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text) // the client may be gone, which needs no handling
 }
 
-// serve listens on an address and answers requests for something until stop is called.
-func serve(ctx context.Context, what, address string, handler http.Handler, log *slog.Logger) (stop func(), err error) {
+// serve listens on an address and answers requests for something until stop is called. At most limit connections are
+// open at the same time, and no more than a quarter of the files that this process may have open.
+func serve(ctx context.Context, what, address string, limit int, handler http.Handler, log *slog.Logger) (stop func(), err error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
@@ -57,14 +79,23 @@ func serve(ctx context.Context, what, address string, handler http.Handler, log 
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      15 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    1 << 16,
+		IdleTimeout:       10 * time.Second,
+		MaxHeaderBytes:    4 << 10, // the library reads another 4 KiB before it refuses a header
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	go func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := limitConnections(listener, min(limit, maxFiles()/4)).serve(server); !errors.Is(err, http.ErrServerClosed) {
 			log.Error("the server stopped", "of", what, "error", err)
 		}
 	}()
 	return func() { _ = server.Close() }, nil
+}
+
+// maxFiles returns how many files this process may have open.
+func maxFiles() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return math.MaxInt32
+	}
+	return int(min(limit.Cur, math.MaxInt32))
 }

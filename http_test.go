@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -21,9 +23,12 @@ func get(t *testing.T, handler http.Handler, path string) (int, string) {
 func TestEndpointsReportHealthAndReadinessWithDetail(t *testing.T) {
 	var unhealthy error
 	ready := false
-	handler := endpoints(prometheus.NewRegistry(),
-		func(*http.Request) error { return unhealthy },
-		func() (bool, string) { return ready, "[-] watch secrets: not synced yet\n" })
+	newHandler := func() http.Handler {
+		return endpoints(prometheus.NewRegistry(),
+			func(*http.Request) error { return unhealthy },
+			func() (bool, string) { return ready, "[-] watch secrets: not synced yet\n" })
+	}
+	handler := newHandler()
 
 	if code, body := get(t, handler, "/healthz"); code != http.StatusOK || body != "ok\n" {
 		t.Errorf("healthy: %d %q", code, body)
@@ -36,7 +41,7 @@ func TestEndpointsReportHealthAndReadinessWithDetail(t *testing.T) {
 		t.Errorf("not ready: %d %q", code, body)
 	}
 	ready = true
-	if code, _ := get(t, handler, "/readyz"); code != http.StatusOK {
+	if code, _ := get(t, newHandler(), "/readyz"); code != http.StatusOK {
 		t.Errorf("ready: %d", code)
 	}
 	if code, _ := get(t, handler, "/"); code != http.StatusNotFound {
@@ -44,9 +49,28 @@ func TestEndpointsReportHealthAndReadinessWithDetail(t *testing.T) {
 	}
 }
 
+func TestReadinessIsBuiltAtMostOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		built := 0
+		handler := endpoints(prometheus.NewRegistry(), func(*http.Request) error { return nil }, func() (bool, string) {
+			built++
+			return built > 1, ""
+		})
+		for range 10 {
+			if code, _ := get(t, handler, "/readyz"); code != http.StatusServiceUnavailable {
+				t.Errorf("got %d", code)
+			}
+		}
+		time.Sleep(time.Second)
+		if code, _ := get(t, handler, "/readyz"); code != http.StatusOK || built != 2 {
+			t.Errorf("a second later: %d, built %d times", code, built)
+		}
+	})
+}
+
 func TestPortZeroTakesAFreePortAndReportsIt(t *testing.T) {
 	var log strings.Builder
-	stop, err := serve(t.Context(), "metrics and health", "127.0.0.1:0", http.NotFoundHandler(), slog.New(slog.NewTextHandler(&log, nil)))
+	stop, err := serve(t.Context(), "metrics and health", "127.0.0.1:0", 8, http.NotFoundHandler(), slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +84,7 @@ func TestAnAddressInUseIsAClearError(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	if _, err := serve(t.Context(), "metrics and health", server.Listener.Addr().String(), http.NotFoundHandler(), quiet); err == nil || !strings.Contains(err.Error(), "in use") {
+	if _, err := serve(t.Context(), "metrics and health", server.Listener.Addr().String(), 8, http.NotFoundHandler(), quiet); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -32,6 +32,12 @@ const (
 // commit is set when the binary is built.
 var commit = "unknown"
 
+// How many connections there may be at the same time: from kubelets, Prometheus and other pods, and for the status page.
+const (
+	maxConnections     = 256
+	maxPageConnections = 32
+)
+
 // The exit codes.
 const (
 	exitFailure = 1
@@ -83,14 +89,14 @@ func control(ctx context.Context, o *options, config *rest.Config, log *slog.Log
 		return err
 	}
 	watchdog := &watchdog{}
-	stop, err := serve(ctx, "metrics and health", o.ListenAddress, endpoints(newRegistry(all), watchdog.Check, all.Ready), log)
+	stop, err := serve(ctx, "metrics and health", o.ListenAddress, maxConnections, endpoints(newRegistry(all), watchdog.Check, all.Ready), log)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	leader := &leaderName{}
 	if o.StatusAddress != "" {
-		stop, err := serve(ctx, "the status page", o.StatusAddress, statuspage.New(statusOf(all, leader), log), log)
+		stop, err := serve(ctx, "the status page", o.StatusAddress, maxPageConnections, statuspage.New(statusOf(all, leader), log), log)
 		if err != nil {
 			return err
 		}

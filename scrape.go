@@ -1,51 +1,98 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
 	"net/http"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
 )
 
-// concurrentScrapes is how many scrapes may be under way at once; further ones are
-// refused. A client that does not read its answer keeps its place until the server's write
-// timeout.
-const concurrentScrapes = 32
+// scrapeRest is how many times longer than it took to gather the metrics passes until they are gathered again, so that
+// scrapes take a fifth of a core at most.
+const scrapeRest = 4
 
-// metricsHandler answers scrapes. However many arrive at once, it gathers the metrics at
-// most twice for all of them.
-func metricsHandler(registry *prometheus.Registry) http.Handler {
-	return promhttp.HandlerFor(newSharedGatherer(registry), promhttp.HandlerOpts{
-		Registry: registry, MaxRequestsInFlight: concurrentScrapes,
-	})
+// scrapes answers scrapes. It gathers and encodes the metrics for one client at a time. Clients that wait in the
+// meantime share the next result, which is as fresh as if each had its own: it is begun after they ask.
+type scrapes struct {
+	gatherer prometheus.Gatherer
+	begun    atomic.Int64  // how many gatherings have begun
+	turn     chan struct{} // has an element while one of the clients gathers; guards the following fields
+
+	last int64     // the number of the gathering that produced the scrape
+	next time.Time // when the next one may begin
+	scrape
 }
 
-// sharedGatherer gathers for one caller at a time. Callers that wait in the meantime share
-// the next result, which is as fresh as if each had gathered by itself.
-type sharedGatherer struct {
-	inner prometheus.Gatherer
-	begun atomic.Int64  // how many gatherings have begun
-	turn  chan struct{} // has an element while a caller gathers; guards the following fields
-
-	last     int64 // the number of the gathering that produced the following fields
-	families []*dto.MetricFamily
-	err      error
+// scrape is the metrics of one time, encoded and also compressed, or why there are none.
+type scrape struct {
+	plain, zipped []byte
+	err           error
 }
 
-func newSharedGatherer(inner prometheus.Gatherer) *sharedGatherer {
-	return &sharedGatherer{inner: inner, turn: make(chan struct{}, 1)}
+func newScrapes(gatherer prometheus.Gatherer) *scrapes {
+	return &scrapes{gatherer: gatherer, turn: make(chan struct{}, 1)}
 }
 
-// Gather implements [prometheus.Gatherer].
-func (g *sharedGatherer) Gather() ([]*dto.MetricFamily, error) {
-	before := g.begun.Load()
-	g.turn <- struct{}{}
-	defer func() { <-g.turn }()
-	if g.last <= before {
-		g.last = g.begun.Add(1)
-		g.families, g.err = g.inner.Gather()
+// ServeHTTP implements [http.Handler].
+func (s *scrapes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	result := s.get(r.Context())
+	if result.err != nil {
+		http.Error(w, result.err.Error(), http.StatusInternalServerError)
+		return
 	}
-	return g.families, g.err
+	w.Header().Set("Content-Type", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
+	w.Header().Set("Vary", "Accept-Encoding")
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(result.zipped) // the client may be gone, which needs no handling
+		return
+	}
+	_, _ = w.Write(result.plain)
+}
+
+// get returns the metrics, or an error if the context ends before.
+func (s *scrapes) get(ctx context.Context) scrape {
+	before := s.begun.Load()
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return scrape{err: ctx.Err()}
+	}
+	defer func() { <-s.turn }()
+	if s.last > before {
+		return s.scrape
+	}
+	select {
+	case <-time.After(time.Until(s.next)):
+	case <-ctx.Done():
+		return scrape{err: ctx.Err()}
+	}
+	begin := time.Now()
+	s.last = s.begun.Add(1)
+	s.scrape = gather(s.gatherer)
+	s.next = time.Now().Add(scrapeRest * time.Since(begin))
+	return s.scrape
+}
+
+func gather(gatherer prometheus.Gatherer) scrape {
+	families, err := gatherer.Gather()
+	if err != nil {
+		return scrape{err: err}
+	}
+	var plain, zipped bytes.Buffer
+	encoder := expfmt.NewEncoder(&plain, expfmt.NewFormat(expfmt.TypeTextPlain))
+	for _, family := range families {
+		err = errors.Join(err, encoder.Encode(family))
+	}
+	compressor := gzip.NewWriter(&zipped)
+	_, _ = compressor.Write(plain.Bytes()) // a buffer takes everything
+	_ = compressor.Close()
+	return scrape{plain.Bytes(), zipped.Bytes(), err}
 }

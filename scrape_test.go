@@ -1,18 +1,20 @@
 package main
 
 import (
-	"bufio"
-	"fmt"
+	"compress/gzip"
+	"context"
+	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // slowCollector takes until it is released, and counts how often it is asked.
@@ -37,7 +39,7 @@ func TestScrapesThatComeAtOnceShareTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow, registry := newSlowCollector(), prometheus.NewRegistry()
 		registry.MustRegister(slow)
-		handler := metricsHandler(registry)
+		handler := newScrapes(registry)
 		var group sync.WaitGroup
 		first, later := "", make([]string, 5)
 		scrape := func(answer *string) {
@@ -64,56 +66,62 @@ func TestScrapesThatComeAtOnceShareTheWork(t *testing.T) {
 	})
 }
 
-func TestMoreScrapesThanCanBeAnsweredAtOnceAreRefused(t *testing.T) {
+func TestScrapesTakeNoMoreThanAFifthOfTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow, registry := newSlowCollector(), prometheus.NewRegistry()
-		registry.MustRegister(slow)
-		handler := metricsHandler(registry)
-		var group sync.WaitGroup
-		for range concurrentScrapes {
-			group.Go(func() { get(t, handler, "/metrics") })
+		taking := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "takes", Help: "A while."}, func() float64 {
+			time.Sleep(time.Second)
+			return 1
+		})
+		registry := prometheus.NewRegistry()
+		registry.MustRegister(taking)
+		handler, begin := newScrapes(registry), time.Now()
+		for range 3 {
+			if code, answer := get(t, handler, "/metrics"); code != http.StatusOK || !strings.Contains(answer, "takes 1\n") {
+				t.Errorf("got %d %s", code, answer)
+			}
 		}
-		synctest.Wait()
-		if code, _ := get(t, handler, "/metrics"); code != http.StatusServiceUnavailable {
-			t.Errorf("one more scrape got %d", code)
+		if took := time.Since(begin); took != 11*time.Second {
+			t.Errorf("three scrapes, one after the other, took %s", took)
 		}
-		close(slow.released)
-		group.Wait()
 	})
 }
 
-// Each of these clients asks for more than fits into the buffers of its connection, and
-// reads nothing of it.
-func TestClientsThatDoNotReadTheirAnswerDoNotBlockOthers(t *testing.T) {
+func TestAClientThatIsGoneDoesNotWaitForItsScrape(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow, registry := newSlowCollector(), prometheus.NewRegistry()
+		registry.MustRegister(slow)
+		handler := newScrapes(registry)
+		go get(t, handler, "/metrics")
+		synctest.Wait()
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, "/metrics", nil)) // returns
+		close(slow.released)
+	})
+}
+
+func TestAScrapeIsCompressedIfTheClientAsksForIt(t *testing.T) {
+	slow, registry := newSlowCollector(), prometheus.NewRegistry()
+	registry.MustRegister(slow)
+	close(slow.released)
+	request, answer := httptest.NewRequest(http.MethodGet, "/metrics", nil), httptest.NewRecorder()
+	request.Header.Set("Accept-Encoding", "gzip")
+	newScrapes(registry).ServeHTTP(answer, request)
+	reader, err := gzip.NewReader(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := io.ReadAll(reader)
+	if err != nil || !strings.Contains(string(plain), "asked 1\n") || answer.Header().Get("Content-Encoding") != "gzip" {
+		t.Errorf("got %q, %v, %v", plain, err, answer.Header())
+	}
+}
+
+func TestMetricsThatCannotBeGatheredAreAnError(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	large := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "large", Help: "A lot."}, []string{"text"})
-	for i := range 2000 {
-		large.WithLabelValues(fmt.Sprint(i, strings.Repeat("x", 8<<10)))
-	}
-	registry.MustRegister(large)
-	server := httptest.NewServer(metricsHandler(registry))
-	defer server.Close()
-	for range concurrentScrapes - 1 {
-		client, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer client.Close() //nolint:gocritic // all of them are to stay open until the end
-		fmt.Fprintf(client, "GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n")
-		if status, err := bufio.NewReader(io.LimitReader(client, 100)).ReadString('\n'); err != nil || !strings.Contains(status, "200") {
-			t.Fatalf("got %q, %v", status, err)
-		}
-	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	if answer.StatusCode != http.StatusOK {
-		t.Errorf("got %d", answer.StatusCode)
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "good", Help: "It."}, func() float64 { return 1 }))
+	failing := prometheus.Gatherers{registry, prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return nil, errors.New("no metrics") })}
+	if code, answer := get(t, newScrapes(failing), "/metrics"); code != http.StatusInternalServerError || !strings.Contains(answer, "no metrics") {
+		t.Errorf("got %d %s", code, answer)
 	}
 }

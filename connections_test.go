@@ -1,0 +1,194 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// listen serves until the test ends. The path /large answers with more than the buffers of a connection take.
+func listen(t *testing.T, limit int) *connections {
+	t.Helper()
+	inner, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok\n") })
+	mux.HandleFunc("GET /large", func(w http.ResponseWriter, _ *http.Request) {
+		part := make([]byte, 1<<20)
+		for range 64 {
+			if _, err := w.Write(part); err != nil {
+				return
+			}
+		}
+	})
+	server := &http.Server{Handler: mux} //nolint:gosec // without limits of time, so that only those of connections count
+	listener := limitConnections(inner, limit)
+	go func() {
+		if err := listener.serve(server); !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	}()
+	t.Cleanup(func() { _ = server.Close() })
+	return listener
+}
+
+func TestConnectionsThatNobodyEndsLockNoClientOut(t *testing.T) {
+	const limit = 8
+	for name, request := range map[string]string{
+		"silent":                        "",
+		"idle":                          "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n",
+		"in a header":                   "GET /healthz HTTP/1.1\r\nHost: a\r\nX: ",
+		"in a body":                     "GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n",
+		"not read":                      "GET /large HTTP/1.1\r\nHost: a\r\n\r\n",
+		"not read, with more to answer": strings.Repeat("GET /large HTTP/1.1\r\nHost: a\r\n\r\n", 50),
+	} {
+		t.Run(name, func(t *testing.T) {
+			listener := listen(t, limit)
+			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+			var first net.Conn
+			for range 5 * limit {
+				hostile, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer hostile.Close() //nolint:gocritic // all of them are to stay open until the end
+				if first == nil {
+					first = hostile
+				}
+				if _, err := io.WriteString(hostile, request); err != nil {
+					t.Fatal(err)
+				}
+				answer, err := client.Get("http://" + listener.Addr().String() + "/healthz")
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = answer.Body.Close()
+				listener.mu.Lock()
+				open := len(listener.open)
+				listener.mu.Unlock()
+				if open > limit || answer.StatusCode != http.StatusOK {
+					t.Fatalf("%d connections are open, the answer is %d", open, answer.StatusCode)
+				}
+			}
+			_ = first.SetReadDeadline(time.Now().Add(time.Minute))
+			if _, err := io.Copy(io.Discard, first); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Error("the first one is open to its client")
+			}
+		})
+	}
+}
+
+// world does to connections what clients and the server do, and remembers it.
+type world struct {
+	*connections
+	all      []*connection
+	later    map[*connection]int // how many came later, or became idle later
+	answered map[*connection]bool
+}
+
+func (w *world) arrive(t *rapid.T) {
+	inner, _ := net.Pipe()
+	c := &connection{Conn: inner, of: w.connections}
+	underWay := len(w.answered)
+	leaving := w.admit(c)
+	if !has(w.connections, c) {
+		t.Error("the new one is refused")
+	}
+	w.overtake(c)
+	switch {
+	case leaving == nil:
+	case w.answered[leaving]:
+		if underWay <= w.limit/2 {
+			t.Errorf("an answer is cut off, with %d under way", underWay)
+		}
+	case w.later[leaving] < w.limit/2:
+		t.Errorf("one that waits leaves when %d others have come", w.later[leaving])
+	}
+	w.all = append(w.all, c)
+	delete(w.answered, leaving)
+}
+
+// overtake notes that a connection is younger than all others.
+func (w *world) overtake(c *connection) {
+	for _, other := range w.all {
+		w.later[other]++
+	}
+	w.later[c] = 0
+}
+
+func TestNewConnectionsHaveTimeAndAnswersAreCompleted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{connections: limitConnections(nil, rapid.IntRange(2, 9).Draw(t, "limit")), later: map[*connection]int{}, answered: map[*connection]bool{}}
+		some := func(t *rapid.T) *connection {
+			if len(w.all) == 0 {
+				t.Skip("there is none")
+			}
+			return rapid.SampledFrom(w.all).Draw(t, "connection")
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"arrive": w.arrive,
+			"answer": func(t *rapid.T) {
+				c := some(t)
+				if c.become(true); has(w.connections, c) {
+					w.answered[c] = true
+				}
+			},
+			"complete": func(t *rapid.T) {
+				c := some(t)
+				c.become(false)
+				w.overtake(c)
+				delete(w.answered, c)
+			},
+			"close": func(t *rapid.T) {
+				c := some(t)
+				_ = c.Close()
+				delete(w.answered, c)
+			},
+			"": func(t *rapid.T) {
+				if len(w.open) > w.limit || w.connections.answered != len(w.answered) {
+					t.Errorf("%d are open and %d answered, of at most %d and %d", len(w.open), w.connections.answered, w.limit, len(w.answered))
+				}
+			},
+		})
+	})
+}
+
+func TestTheOldestAnswerThatNobodyReadsLeavesFirst(t *testing.T) {
+	l := limitConnections(nil, 4)
+	connect := func() (c *connection, client net.Conn) {
+		client, inner := net.Pipe()
+		c = &connection{Conn: inner, of: l}
+		l.admit(c)
+		return c, client
+	}
+	first, reader := connect()
+	second, _ := connect()
+	third, _ := connect()
+	waiting, _ := connect()
+	for _, c := range []*connection{first, second, third} {
+		c.become(true)
+	}
+	go func() { _, _ = reader.Read(make([]byte, 1)) }()
+	if _, err := first.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	connect()
+	if got := fmt.Sprint(has(l, first), has(l, second), has(l, third), has(l, waiting)); got != "true false true true" {
+		t.Errorf("those that stay: %s", got)
+	}
+}
+
+func has(l *connections, c *connection) bool {
+	_, isOpen := l.open[c]
+	return isOpen
+}
