@@ -232,6 +232,21 @@ func (c *Catalog) ObserveWorkload(workload Workload) bool {
 	return c.putWorkload(&workload, c.moment, c.moment)
 }
 
+// LeaveAlone takes in that the workloads of a namespace have too many references together, so that this one is left
+// alone; see [Workload.LeftAlone]. It returns nil if the catalog does not have the workload, or if that is known.
+func (c *Catalog) LeaveAlone(ref WorkloadRef) *Workload {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.workload(ref)
+	if known == nil || known.TooManyReferences {
+		return nil
+	}
+	c.moment++
+	left := known.LeftAlone()
+	c.putWorkload(left, 0, 0)
+	return left
+}
+
 // ForgetWorkload takes in that a workload is gone or no longer opts in, and reports whether the
 // catalog knew it.
 func (c *Catalog) ForgetWorkload(ref WorkloadRef) bool {
@@ -262,6 +277,10 @@ func (c *Catalog) putWorkload(workload *Workload, templateSeen, shown Sequence) 
 	if previous != nil && previous.UID != workload.UID {
 		c.removeWorkload(workload.Ref)
 		previous = nil
+	}
+	if previous != nil && previous.TooManyReferences != workload.TooManyReferences {
+		c.removeWorkload(workload.Ref) // nobody followed it while it was left alone
+		previous, templateSeen, shown = nil, 0, 0
 	}
 	workload.References = c.countingReferences(workload.References)
 	workload.EnabledAfter, workload.EnabledSeen = shown, c.moment
@@ -321,13 +340,17 @@ func (c *Catalog) index(previous, present *Workload) {
 		return // as in most changes
 	}
 	before, after := configsOf(previous), configsOf(present)
+	var name *WorkloadRef
+	if len(after) > 0 {
+		name = new(present.Ref) // for all its configs
+	}
 	for len(before) > 0 || len(after) > 0 {
 		switch order := compareFirst(before, after); {
 		case order < 0:
 			c.unreference(before[0], previous.Ref)
 			before = before[1:]
 		case order > 0:
-			c.reference(after[0], present.Ref)
+			c.reference(after[0], name)
 			after = after[1:]
 		default:
 			before, after = before[1:], after[1:]
@@ -352,7 +375,7 @@ func compareFirst(a, b []ConfigRef) int {
 	return compareConfigRefs(a[0], b[0])
 }
 
-func (c *Catalog) reference(config ConfigRef, workload WorkloadRef) {
+func (c *Catalog) reference(config ConfigRef, workload *WorkloadRef) {
 	referencing := c.referencing[config]
 	referencing.add(workload)
 	c.referencing[config] = referencing

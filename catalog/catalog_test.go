@@ -615,8 +615,8 @@ func TestAWorkloadThatWasTakenInHalfwayIsPurged(t *testing.T) {
 	whole, half := Workload{Ref: deploymentRef("whole"), ResourceVersion: "1"}, Workload{Ref: deploymentRef("half"), ResourceVersion: "1"}
 	whole.References, half.References = []Reference{{Config: config}}, []Reference{{Config: config}}
 	c.ObserveWorkload(whole)
-	c.reference(config, half.Ref) // and then it panicked
-	c.reference(ConfigRef{Kind: Secret, Namespace: "ns", Name: "secret"}, half.Ref)
+	c.reference(config, &half.Ref) // and then it panicked
+	c.reference(ConfigRef{Kind: Secret, Namespace: "ns", Name: "secret"}, &half.Ref)
 	if got := refsOf(c.WorkloadsReferencing(config)); len(got) != 1 || got[0] != whole.Ref {
 		t.Errorf("before the purge: %v", got)
 	}

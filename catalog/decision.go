@@ -53,7 +53,7 @@ const clockTolerance = time.Second
 func Decide(view View) Decision {
 	w := view.Workload
 	if w.TooManyReferences {
-		return Decision{}.with(Keep, "the pod template has too many references to configs")
+		return Decision{}.with(Keep, "there are too many references to configs")
 	}
 	sights := view.sights()
 	decision := view.newDecision(sights)

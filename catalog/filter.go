@@ -39,8 +39,11 @@ func (f Filter) size() int {
 	if f == (Filter{}) {
 		return 0
 	}
-	return len(`,"filter":{"only":"","also":"","ignore":"","marked":true}`) + len(filteredMark) + len(f.Only) + len(f.Also) + len(f.Ignore)
+	return len(`,"filter":{"only":"","also":"","ignore":"","marked":true}`) + len(filteredMark) + f.length()
 }
+
+// length returns how many bytes of text the filter has.
+func (f Filter) length() int { return len(f.Only) + len(f.Also) + len(f.Ignore) }
 
 // filter reads the annotations of a workload. Entries of [IgnoreAnnotation] and [AlsoAnnotation] that
 // cannot be used count as absent. The whole [OnlyAnnotation] does if one of its entries cannot be used.

@@ -28,9 +28,24 @@ type filterStep struct {
 	seen Sequence
 }
 
-// maxFilterSteps is how many filters of a workload are remembered. If it has had more since its record,
-// the time of the earlier ones counts as that of the first that is remembered.
-const maxFilterSteps = 8
+// maxFilterSteps is how many filters of a workload are remembered, and maxFilterTexts how many bytes of the ones before the
+// present one. If it has had more since its record, the time of the earlier ones counts as that of the first that is
+// remembered.
+const (
+	maxFilterSteps = 8
+	maxFilterTexts = 4096
+)
+
+// tooManySteps returns how many of the filters, the first ones, cannot be remembered.
+func tooManySteps(steps []filterStep) int {
+	texts := 0
+	for i := len(steps) - 2; i >= 0; i-- {
+		if texts += steps[i].length(); texts > maxFilterTexts || len(steps)-i > maxFilterSteps {
+			return i + 1
+		}
+	}
+	return 0
+}
 
 // Filter returns the present filter.
 func (w *Workload) Filter() Filter {
@@ -82,7 +97,7 @@ func (w *Workload) followFilters(previous *Workload, moment Sequence) {
 	if last := len(before) - 1; w.Applied.Trusted && !w.hasOtherFilter() && w.RecordSeen > before[last].seen {
 		before = slices.Clone(before[last:]) // the record is newer than they are, and has what counted by them
 	}
-	if more := len(before) - maxFilterSteps; more > 0 {
+	if more := tooManySteps(before); more > 0 {
 		first := before[0].seen
 		before = slices.Clone(before[more:])
 		before[0].seen = first

@@ -6,22 +6,39 @@ const fewWorkloads = 16
 
 // workloadSet is a set of workloads. There is a set for each config, and most have one
 // or two workloads, so a small set is a slice. A set that has grown large is a map, so
-// that ten thousand workloads that share a config do not search through each other.
+// that ten thousand workloads that share a config do not search through each other. Names are shared by the sets of all
+// configs that a workload references.
 type workloadSet struct {
-	few  []WorkloadRef
+	first *WorkloadRef // nil if the set is empty
+	more  *moreWorkloads
+}
+
+type moreWorkloads struct {
+	few  []*WorkloadRef
 	many map[WorkloadRef]struct{} // instead of few, if it is not nil
 }
 
-func (s *workloadSet) len() int { return len(s.few) + len(s.many) }
+func (s workloadSet) len() int {
+	switch {
+	case s.first == nil:
+		return 0
+	case s.more == nil:
+		return 1
+	}
+	return 1 + len(s.more.few) + len(s.more.many)
+}
 
 // all calls the function with each workload, in no particular order.
-func (s *workloadSet) all(yield func(WorkloadRef) bool) {
-	for _, ref := range s.few {
-		if !yield(ref) {
+func (s workloadSet) all(yield func(WorkloadRef) bool) {
+	if s.first == nil || !yield(*s.first) || s.more == nil {
+		return
+	}
+	for _, ref := range s.more.few {
+		if !yield(*ref) {
 			return
 		}
 	}
-	for ref := range s.many {
+	for ref := range s.more.many {
 		if !yield(ref) {
 			return
 		}
@@ -29,29 +46,64 @@ func (s *workloadSet) all(yield func(WorkloadRef) bool) {
 }
 
 // add adds a workload that is not in the set.
-func (s *workloadSet) add(ref WorkloadRef) {
+func (s *workloadSet) add(ref *WorkloadRef) {
 	switch {
-	case s.many != nil:
-		s.many[ref] = struct{}{}
-	case len(s.few) < fewWorkloads:
-		s.few = append(s.few, ref)
+	case s.first == nil:
+		s.first = ref
+		return
+	case s.more == nil:
+		s.more = &moreWorkloads{}
+	}
+	switch more := s.more; {
+	case more.many != nil:
+		more.many[*ref] = struct{}{}
+	case len(more.few) < fewWorkloads:
+		more.few = append(more.few, ref)
 	default:
-		s.many = map[WorkloadRef]struct{}{ref: {}}
-		for _, other := range s.few {
-			s.many[other] = struct{}{}
+		more.many = map[WorkloadRef]struct{}{*ref: {}}
+		for _, other := range more.few {
+			more.many[*other] = struct{}{}
 		}
-		s.few = nil
+		more.few = nil
 	}
 }
 
 // remove removes a workload. It does nothing if the workload is not in the set.
 func (s *workloadSet) remove(ref WorkloadRef) {
-	delete(s.many, ref)
-	for i := range s.few {
-		if s.few[i] == ref {
-			last := len(s.few) - 1
-			s.few[i] = s.few[last]
-			s.few = s.few[:last]
+	if s.first != nil && *s.first == ref {
+		s.first = s.more.takeAny()
+	} else if s.more != nil {
+		s.more.remove(ref)
+	}
+	if s.more != nil && len(s.more.few)+len(s.more.many) == 0 {
+		s.more = nil
+	}
+}
+
+// takeAny removes one workload and returns it, nil if there is none.
+func (m *moreWorkloads) takeAny() *WorkloadRef {
+	if m == nil {
+		return nil
+	}
+	if last := len(m.few) - 1; last >= 0 {
+		ref := m.few[last]
+		m.few = m.few[:last]
+		return ref
+	}
+	for ref := range m.many {
+		delete(m.many, ref)
+		return &ref
+	}
+	return nil
+}
+
+func (m *moreWorkloads) remove(ref WorkloadRef) {
+	delete(m.many, ref)
+	for i := range m.few {
+		if *m.few[i] == ref {
+			last := len(m.few) - 1
+			m.few[i] = m.few[last]
+			m.few = m.few[:last]
 			return
 		}
 	}

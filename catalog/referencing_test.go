@@ -49,7 +49,7 @@ func TestAWorkloadSetHoldsWhatWasAddedAndNotRemoved(t *testing.T) {
 				set.remove(deploymentRef(name))
 				delete(want, name)
 			} else if !want[name] {
-				set.add(deploymentRef(name))
+				set.add(new(deploymentRef(name)))
 				want[name] = true
 			}
 		}

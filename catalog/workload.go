@@ -120,9 +120,10 @@ type Workload struct {
 	RestartAt uint32
 	// Rollout is what the status says.
 	Rollout Rollout
-	// TooManyReferences means that the pod template has more than [MaxReferences]. The controller
-	// leaves such a workload alone.
+	// TooManyReferences means that the pod template has more than [MaxReferences], or, with NamespaceFull, that the
+	// workloads of the namespace have too many together. The controller leaves such a workload alone.
 	TooManyReferences bool
+	NamespaceFull     bool
 	// Idle means that the workload wants no pods. Some may still run, and stay if it wants pods
 	// again before its controller has deleted them.
 	Idle bool
@@ -289,6 +290,36 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 		w.Writers = &Writers{Template: owned.timestampWriter(), Record: owned.recordWriter()}
 	}
 	return w, nil
+}
+
+// bytesPerReference is how much text counts like a reference in [Workload.Size].
+const bytesPerReference = 200
+
+// Size returns how much the references of the workload take, and its texts of any length: a number of references. It
+// follows from the workload alone.
+func (w *Workload) Size() int {
+	size := len(w.Selector) / bytesPerReference
+	add := func(references []Reference) {
+		for i := range references {
+			size += max(1, len(references[i].Keys.Names))
+		}
+	}
+	add(w.References)
+	if f := w.Filtering; f != nil {
+		add(f.recorded)
+		add(f.template)
+		size += w.Filter().length() / bytesPerReference
+	}
+	return size
+}
+
+// LeftAlone returns the workload without references, as one of a namespace that has too many. It does not modify the
+// workload.
+func (w *Workload) LeftAlone() *Workload {
+	left := *w
+	left.References, left.Applied, left.Writers, left.Filtering = nil, AppliedState{}, nil, nil
+	left.TooManyReferences, left.NamespaceFull = true, true
+	return &left
 }
 
 // readGracePeriod reads the workload's own grace period, if it has one.

@@ -155,8 +155,13 @@ func describeMethod(w *catalog.Workload) string {
 // tooManyReferences describes what to do about a workload that refers to configs too
 // often. It is empty for other workloads.
 func tooManyReferences(w *catalog.Workload) string {
-	if !w.TooManyReferences {
+	switch {
+	case !w.TooManyReferences:
 		return ""
+	case w.NamespaceFull:
+		return fmt.Sprintf("config changes do not restart this workload: the workloads of its namespace together have more than %d references to "+
+			"ConfigMaps and Secrets, and those with the most are left alone. Use envFrom and whole volumes instead of single keys, or fewer configs",
+			maxReferencesOfNamespace)
 	}
 	return fmt.Sprintf("config changes do not restart this workload: its pod template has more than %d references to ConfigMaps and Secrets. "+
 		"Use envFrom and whole volumes instead of single keys, or fewer configs", catalog.MaxReferences)

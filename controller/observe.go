@@ -54,6 +54,7 @@ func (c *Controller) configChanged(ref catalog.ConfigRef, at time.Time) {
 func (c *Controller) observeWorkload(w *workloadObservation) {
 	c.optIns.mu.Lock()
 	defer c.optIns.mu.Unlock()
+	defer c.sharesChanged(c.optIns.shares.put(w.ref.Namespace, w.ref, w.size))
 	if enabled := c.optIns.take(w); enabled != nil {
 		c.observeEnabled(enabled)
 	} else {
@@ -199,6 +200,7 @@ func (c *Controller) forget(o *observation) {
 func (c *Controller) forgetWorkload(ref catalog.WorkloadRef) {
 	c.optIns.mu.Lock()
 	defer c.optIns.mu.Unlock()
+	defer c.sharesChanged(c.optIns.shares.put(ref.Namespace, ref, 0))
 	c.optIns.forget(ref)
 	delete(c.unusable, ref)
 	c.catalog.ForgetWorkload(ref)
@@ -255,6 +257,7 @@ func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all 
 func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, all []*observation, shown catalog.Sequence) {
 	c.optIns.mu.Lock()
 	defer c.optIns.mu.Unlock()
+	defer c.sharesChanged(c.optIns.listSizes(kind, namespace, all))
 	c.optIns.forgetListed(kind, namespace)
 	c.unusable.keep(kind, namespace, all)
 	enabled := make(map[catalog.WorkloadRef]*catalog.Workload)

@@ -17,8 +17,9 @@ import (
 // optIns knows which workloads count, from what they and their Namespaces say. It keeps those that may come to
 // count when a Namespace changes, so that they need not be listed again.
 type optIns struct {
-	rules catalog.OptInRules
-	set   string // of the namespaces that are watched
+	rules  catalog.OptInRules
+	set    string // of the namespaces that are watched
+	shares *shares[catalog.WorkloadRef]
 
 	// mu protects everything below. It is held from the decision whether a workload counts until the catalog has it, so that a
 	// Namespace that changes meanwhile affects the workload, too.
@@ -33,6 +34,7 @@ type optIns struct {
 func newOptIns(rules catalog.OptInRules, namespaces []string) *optIns {
 	return &optIns{
 		rules: rules, set: catalog.NamespaceSet(namespaces), since: time.Now(),
+		shares:     newShares(maxReferencesOfNamespace, compareNames),
 		namespaces: make(map[string]*catalog.Namespace),
 		candidates: make(map[string]map[catalog.WorkloadRef]*workloadObservation),
 	}
@@ -41,6 +43,7 @@ func newOptIns(rules catalog.OptInRules, namespaces []string) *optIns {
 // take notes a workload, and returns what the catalog is to keep of it; nil if it does not count. The caller
 // holds the lock.
 func (o *optIns) take(w *workloadObservation) *catalog.Workload {
+	o.limit(w)
 	if o.remembers() {
 		o.note(w)
 	}
@@ -127,7 +130,7 @@ func (o *optIns) read(found *observation) *catalog.Workload {
 	if found == nil || found.workload == nil {
 		return nil
 	}
-	if !o.remembers() {
+	if o.limit(found.workload); !o.remembers() {
 		return o.counting(found.workload) // a worker that has just written need not wait until a list is taken in
 	}
 	o.mu.Lock()

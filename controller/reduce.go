@@ -39,6 +39,8 @@ type workloadObservation struct {
 	optedOutUntil time.Time
 	// workload is nil for a workload that does not count, whatever its Namespace says, or that has a problem.
 	workload *catalog.Workload
+	// size is how much it takes; see [catalog.Workload.Size].
+	size int
 	// problem is why the workload cannot be restarted, nil if it can, or if it does not count.
 	problem *problem
 }
@@ -103,7 +105,7 @@ func (k *workloadKind) reduceParts(parts catalog.Parts, rules *catalog.OptInRule
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", workload.ref, err)
 		}
-		workload.workload = &reduced
+		workload.workload, workload.size = &reduced, reduced.Size()
 	}
 	return &observation{resourceVersion: meta.ResourceVersion, workload: workload, mistake: mistake}, nil
 }

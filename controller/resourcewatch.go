@@ -26,6 +26,9 @@ type resourceWatch struct {
 	controller *Controller
 	versions   versionCounter
 	listed     bool
+	// buffered is how much the workloads take together that have been reduced since the last one was taken in, by
+	// namespace: those of an incomplete list.
+	buffered map[string]int
 	// shown is the moment of the last event or list, up to which the watch has shown everything.
 	shown catalog.Sequence
 }
@@ -38,15 +41,22 @@ func (c *Controller) watchConfigs(kind *configKind, namespace string, clients *a
 }
 
 func (c *Controller) watchWorkloads(kind *workloadKind, namespace string, clients *apiclient.Clients) {
+	w := &resourceWatch{workload: kind, namespace: namespace, buffered: make(map[string]int)}
 	options := watch.Options[*observation]{
 		Resource: kind.resource, Kind: kind.kind(), Client: clients.WatchApps,
-		Reduce: func(object any) (*observation, error) { return kind.reduce(object, &c.optIns.rules) },
+		Reduce: func(object any) (*observation, error) {
+			reduced, err := kind.reduce(object, &c.optIns.rules)
+			if err == nil {
+				w.buffer(reduced.workload)
+			}
+			return reduced, err
+		},
 	}
 	if kind.custom != nil {
 		options.Client, options.Title, options.MayBeMissing = kind.custom.Watch, string(kind.workload), true
 		options.NewPage = func() apiclient.Page { return &custom.List{} }
 	}
-	c.addWatch(&resourceWatch{workload: kind, namespace: namespace}, options)
+	c.addWatch(w, options)
 }
 
 // watchNamespaces watches one Namespace, or all of them.
@@ -71,6 +81,7 @@ func (c *Controller) addWatch(w *resourceWatch, options watch.Options[*observati
 
 // Observe takes in an object that is new or has changed.
 func (w *resourceWatch) Observe(o *observation) {
+	clear(w.buffered)
 	w.shown = w.controller.catalog.Sequence()
 	w.versions.count(o.resourceVersion)
 	w.versions.advance(o.resourceVersion)
@@ -90,6 +101,7 @@ func (w *resourceWatch) kind() schema.GroupVersionKind {
 
 // Forget takes in that an object is gone.
 func (w *resourceWatch) Forget(o *observation) {
+	clear(w.buffered)
 	w.shown = w.controller.catalog.Sequence()
 	w.versions.count(o.resourceVersion)
 	w.versions.advance(o.resourceVersion)
@@ -98,6 +110,7 @@ func (w *resourceWatch) Forget(o *observation) {
 
 // Replace takes in all objects.
 func (w *resourceWatch) Replace(all []*observation, resourceVersion string) {
+	clear(w.buffered)
 	shown := w.controller.catalog.Sequence()
 	for _, o := range all {
 		w.versions.count(o.resourceVersion)

@@ -228,6 +228,9 @@ func (r *restarter) attempt(ctx context.Context, workload catalog.WorkloadRef) {
 // handle decides about a workload and carries the decision out.
 func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	knowsConfigs, taken := r.knowsConfigsOf(ref), time.Now() // the following view includes those configs
+	if err := r.readmit(ctx, ref); err != nil {
+		return err
+	}
 	view, found := r.look(ref)
 	if !found {
 		r.Forget(ref)
@@ -297,7 +300,7 @@ func (r *restarter) reportProblems(w *catalog.Workload) {
 	}
 	r.reportLeftovers(w)
 	if problem := tooManyReferences(w); r.journal.noteProblem(w.Ref, referenceProblem, problem) {
-		r.log.Warn("a workload has too many references to configs, leaving it alone", "workload", w.Ref, "limit", catalog.MaxReferences)
+		r.log.Warn("a workload has too many references to configs, leaving it alone", "workload", w.Ref, "problem", problem)
 		r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonTooMany, problem)
 	}
 }

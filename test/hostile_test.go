@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -87,4 +90,51 @@ func TestLargeObjectsDoNotHoldUpOthers(t *testing.T) {
 	})
 	s.settle()
 	s.requireRestarts(app, before, 1)
+}
+
+// Each workload has nearly as many references as one may have, and a namespace may have any number of workloads.
+func TestANamespaceWithTooManyReferencesTakesLittleMemory(t *testing.T) {
+	s := newSceneApart(t)
+	hostile := enter(t, &place{cluster: s.cluster, installation: s.installation})
+	s.startController("--namespace", hostile.namespace)
+	s.make(settings, set("a", "1"))
+	app := s.run("app", podOf(envFrom(settings)))
+	before := s.started(app)
+	calm, _ := s.memory()
+	var last workload
+	for i := range 60 {
+		pod := podOf()
+		for source := range 9_900 {
+			envFrom(configMap(fmt.Sprintf("c%d-%d", i, source)))(&pod.Containers[0])
+		}
+		last = hostile.run(fmt.Sprintf("large-%02d", i), pod, withoutPods)
+	}
+	hostile.awaitEvent(last, "TooManyReferences", "config changes do not restart this workload: the workloads of its namespace together have more than 100000 references")
+	begun := time.Now()
+	s.edit(settings, set("a", "2"))
+	s.awaitRestart(app, before)
+	restarted := time.Since(begun)
+	while, peak := s.memory()
+	s.must(s.controller.Stop())
+	s.startController("--namespace", hostile.namespace)
+	s.settle()
+	hostile.settle()
+	again, peakAgain := s.memory()
+	t.Logf("calm %d KiB; with 60 workloads %d, at most %d; after a start %d, at most %d; another restart took %s", calm, while, peak, again, peakAgain, restarted)
+	if most := max(peak, peakAgain); most > calm+60<<10 {
+		t.Errorf("the controller took %d KiB, and %d before", most, calm)
+	}
+}
+
+// memory returns the resident memory of the controller, and the most that it was, in KiB.
+func (s *scene) memory() (now, most int) {
+	s.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.controller.PID()))
+	s.must(err)
+	for name, value := range map[string]*int{"VmRSS": &now, "VmHWM": &most} {
+		_, rest, _ := strings.Cut(string(text), name+":")
+		_, err := fmt.Sscan(rest, value)
+		s.must(err)
+	}
+	return now, most
 }

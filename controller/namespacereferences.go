@@ -1,0 +1,91 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// maxReferencesOfNamespace is how often the workloads of a namespace may refer to configs together, those apart that do
+// so [littleSize] times at most. Anyone may create many workloads, each with as many references as one may have. Above
+// the limit, those with the most references are left alone.
+const maxReferencesOfNamespace = 100_000
+
+func compareNames(a, b catalog.WorkloadRef) int { return strings.Compare(a.String(), b.String()) }
+
+// limit leaves out what is known of a workload that is left alone because its namespace has too many references.
+func (o *optIns) limit(w *workloadObservation) {
+	if w.workload != nil && !w.workload.TooManyReferences && o.shares.leaves(w.ref.Namespace, w.ref) {
+		w.workload = w.workload.LeftAlone()
+	}
+}
+
+// listSizes notes how much the workloads of a list take, all of a kind in a namespace or in all of them.
+func (o *optIns) listSizes(kind catalog.WorkloadKind, namespace string, all []*observation) (leave, readmit []catalog.WorkloadRef) {
+	listed := make(map[catalog.WorkloadRef]int)
+	for _, o := range all {
+		listed[o.workload.ref] = o.workload.size
+	}
+	for _, ref := range o.shares.those(namespace) {
+		if _, found := listed[ref]; ref.Kind == kind && !found {
+			listed[ref] = 0
+		}
+	}
+	for ref, size := range listed {
+		left, readmitted := o.shares.put(ref.Namespace, ref, size)
+		leave, readmit = append(leave, left...), append(readmit, readmitted...)
+	}
+	return leave, readmit
+}
+
+// buffer notes that a workload is kept until its list is complete. Only then is it clear which workloads of a namespace
+// are left alone, so of those that do not fit by then little is kept: they are read again if they do fit.
+func (w *resourceWatch) buffer(reduced *workloadObservation) {
+	if reduced.size <= littleSize {
+		return
+	}
+	if w.buffered[reduced.ref.Namespace] += reduced.size; w.buffered[reduced.ref.Namespace] > maxReferencesOfNamespace {
+		reduced.workload = reduced.workload.LeftAlone()
+	}
+}
+
+// sharesChanged leaves workloads alone whose namespace has too many references now, and decides about those again that are
+// left alone no longer. The caller holds the lock of [optIns].
+func (c *Controller) sharesChanged(leave, readmit []catalog.WorkloadRef) {
+	for _, ref := range leave {
+		if w := c.optIns.candidates[ref.Namespace][ref]; w != nil {
+			c.optIns.limit(w)
+		}
+		if c.optIns.shares.leaves(ref.Namespace, ref) {
+			if left := c.catalog.LeaveAlone(ref); left != nil {
+				c.workloadChanged(left)
+			}
+		}
+	}
+	for _, ref := range readmit {
+		if w := c.catalog.Workload(ref); w != nil && w.NamespaceFull {
+			c.workloadChanged(w)
+		}
+	}
+}
+
+// readmit reads a workload again that was left alone because its namespace had too many references, once it fits. If it
+// is gone, the watch is about to show that.
+func (r *restarter) readmit(ctx context.Context, ref catalog.WorkloadRef) error {
+	if w := r.catalog.Workload(ref); w == nil || !w.NamespaceFull || r.optIns.shares.leaves(ref.Namespace, ref) {
+		return nil
+	}
+	found, err := r.workloads.get(ctx, ref)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("get %s: %w", ref, err)
+	}
+	r.observeRead(found)
+	return nil
+}
