@@ -38,7 +38,7 @@ func newLogger(o *options, out io.Writer) *slog.Logger {
 	klog.SetSlogLogger(slog.New(cappedHandler{handler, slog.Level(-verbosity)}))
 	var klogLevel klog.Level
 	_ = klogLevel.Set(strconv.Itoa(verbosity)) // a number is always accepted
-	return slog.New(handler)
+	return slog.New(newThrottledHandler(handler))
 }
 
 // briefErrors shortens the texts of errors, because others may write them.
