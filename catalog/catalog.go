@@ -238,7 +238,7 @@ func (c *Catalog) LeaveAlone(ref WorkloadRef) *Workload {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.workload(ref)
-	if known == nil || known.TooManyReferences {
+	if known == nil || known.Excess != NoExcess {
 		return nil
 	}
 	c.moment++
@@ -278,7 +278,7 @@ func (c *Catalog) putWorkload(workload *Workload, templateSeen, shown Sequence) 
 		c.removeWorkload(workload.Ref)
 		previous = nil
 	}
-	if previous != nil && previous.TooManyReferences != workload.TooManyReferences {
+	if previous != nil && previous.Excess != workload.Excess {
 		c.removeWorkload(workload.Ref) // nobody followed it while it was left alone
 		previous, templateSeen, shown = nil, 0, 0
 	}

@@ -52,7 +52,7 @@ const clockTolerance = time.Second
 // Decide decides about a workload with what the catalog alone knows.
 func Decide(view View) Decision {
 	w := view.Workload
-	if w.TooManyReferences {
+	if w.Excess != NoExcess {
 		return Decision{}.with(Keep, "there are too many references to configs")
 	}
 	sights := view.sights()

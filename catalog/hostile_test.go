@@ -146,8 +146,8 @@ func TestATemplateMayReferToConfigsAsOftenAsTheLimitSays(t *testing.T) {
 		"millions of keys in files, shared": {shownKeys(2500, 1000), 0},
 	} {
 		w := mustWorkload(test.deployment)
-		if len(w.References) != test.want || w.TooManyReferences != (test.want == 0) {
-			t.Errorf("%s: %d references, too many: %t; want %d", name, len(w.References), w.TooManyReferences, test.want)
+		if len(w.References) != test.want || (w.Excess == TooManyReferences) != (test.want == 0) {
+			t.Errorf("%s: %d references, too many: %t; want %d", name, len(w.References), w.Excess == TooManyReferences, test.want)
 		}
 	}
 }

@@ -173,11 +173,15 @@ func (s *said) readPausePeriod(annotations map[string]string) {
 	if !found {
 		return
 	}
-	if period, err := time.ParseDuration(text); err != nil || period < 0 {
+	switch period, err := time.ParseDuration(text); {
+	case err != nil || period < 0:
 		s.reject(reloaderPausePeriod, "%.40q is not a duration such as 90s, 2m or 1h30m", text)
-		return
+	case period > LongestGracePeriod:
+		s.reject(reloaderPausePeriod, "%.40q is longer than a day; %s is used instead", text, LongestGracePeriod)
+		s.grace = LongestGracePeriod.String()
+	default:
+		s.grace = text
 	}
-	s.grace = text
 }
 
 // UnderstandConfig makes a config say in its policy what it said in the annotations of other tools, as far as the

@@ -109,6 +109,10 @@ func TestReloadersAnnotationsSayWhatTheySayToReloader(t *testing.T) {
 			own:  annotations{auto: "true", pausePeriod: "5 minutes"},
 			want: understood{choice: OptsIn, problem: `annotation deployment.reloader.stakater.com/pause-period: "5 minutes" is not a duration such as 90s, 2m or 1h30m`},
 		},
+		"a pause of more than a day": {
+			own:  annotations{auto: "true", pausePeriod: "30h"},
+			want: understood{choice: OptsIn, grace: "24h0m0s", problem: `annotation deployment.reloader.stakater.com/pause-period: "30h" is longer than a day; 24h0m0s is used instead`},
+		},
 		"all by default":                        {byDefault: true, own: annotations{configMapNamed: "a"}, want: understood{choice: OptsIn, also: "configmap/a"}},
 		"all by default but one kind":           {byDefault: true, own: annotations{secretAuto: "false"}, want: understood{ignore: "secret/*"}},
 		"all by default but an opt-out":         {byDefault: true, own: annotations{auto: "false"}, want: understood{choice: OptsOut}},

@@ -95,6 +95,19 @@ func (h Hold) Prevents() string {
 	return "its update strategy updates pods in place, which restarts nothing: set it to ReCreate"
 }
 
+// Excess says of what there is too much for a workload to count.
+type Excess uint8
+
+const (
+	// NoExcess means that the workload counts.
+	NoExcess Excess = iota
+	// TooManyReferences means that its pod template has more than [MaxReferences].
+	TooManyReferences
+	// NamespaceFull means that the workloads of its namespace have too many references together, and that this one is
+	// among those with the most.
+	NamespaceFull
+)
+
 // Workload is what the catalog keeps of a workload that opted in.
 type Workload struct {
 	Ref             WorkloadRef
@@ -120,10 +133,8 @@ type Workload struct {
 	RestartAt uint32
 	// Rollout is what the status says.
 	Rollout Rollout
-	// TooManyReferences means that the pod template has more than [MaxReferences], or, with NamespaceFull, that the
-	// workloads of the namespace have too many together. The controller leaves such a workload alone.
-	TooManyReferences bool
-	NamespaceFull     bool
+	// Excess says whether there are too many references. The controller then leaves the workload alone.
+	Excess Excess
 	// Idle means that the workload wants no pods. Some may still run, and stay if it wants pods
 	// again before its controller has deleted them.
 	Idle bool
@@ -144,7 +155,7 @@ type Workload struct {
 	RecordUndone bool
 	// GracePeriod is how long changes are held back for this workload; nil means the controller's
 	// default. Problem describes what is wrong with the annotation that sets it, and is empty if
-	// the annotation is valid or absent.
+	// the annotation is valid or absent. Neither is nil nor empty if the annotation exceeds [LongestGracePeriod].
 	GracePeriod *time.Duration
 	Problem     string
 	// Policy is what the annotations ask of restarts, nil for most workloads.
@@ -266,8 +277,9 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 		Hold:            parts.Hold,
 		Rollout:         parts.Rollout,
 		RestartAt:       clampedSeconds(parts.RestartAt),
-
-		TooManyReferences: !fit,
+	}
+	if !fit {
+		w.Excess = TooManyReferences
 	}
 	w.keepTemplate()
 	if w.Method() == ByEviction {
@@ -318,22 +330,27 @@ func (w *Workload) Size() int {
 func (w *Workload) LeftAlone() *Workload {
 	left := *w
 	left.References, left.Applied, left.Writers, left.Filtering = nil, AppliedState{}, nil, nil
-	left.TooManyReferences, left.NamespaceFull = true, true
+	left.Excess = NamespaceFull
 	return &left
 }
 
-// readGracePeriod reads the workload's own grace period, if it has one.
+// LongestGracePeriod is the longest grace period that a workload may have. Changes are remembered until it ends.
+const LongestGracePeriod = 24 * time.Hour
+
+// readGracePeriod reads the workload's own grace period, if it has one. One that is too long counts as the longest.
 func readGracePeriod(meta *metav1.ObjectMeta) (period *time.Duration, problem string) {
 	text, found := meta.Annotations[GracePeriodAnnotation]
 	if !found {
 		return nil, ""
 	}
 	parsed, err := values.Duration(text)
-	if err == nil && parsed < 0 {
-		err = fmt.Errorf("%.40q is negative", text)
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, fmt.Sprintf("annotation %s: %v", GracePeriodAnnotation, err)
+	case parsed < 0:
+		return nil, fmt.Sprintf("annotation %s: %.40q is negative", GracePeriodAnnotation, text)
+	case parsed > LongestGracePeriod:
+		return new(LongestGracePeriod), fmt.Sprintf("annotation %s: %.40q is longer than a day", GracePeriodAnnotation, text)
 	}
 	return &parsed, ""
 }

@@ -58,6 +58,17 @@ func TestAWorkloadMayHaveAGracePeriodOfItsOwn(t *testing.T) {
 	}
 }
 
+func TestAGracePeriodOfMoreThanADayIsADayAndSaysSo(t *testing.T) {
+	for text, isTooLong := range map[string]bool{"24h": false, "86400": false, "24h1s": true, "876000h": true} {
+		d := deployment(readsAll("web", false))
+		d.Annotations[GracePeriodAnnotation] = text
+		w := mustWorkload(d)
+		if got := w.Grace(time.Second); got != 24*time.Hour || (w.Problem != "") != isTooLong {
+			t.Errorf("%s: %s, problem %q", text, got, w.Problem)
+		}
+	}
+}
+
 // The owner has to learn about an invalid grace period, and waiting changes may
 // wait for too long.
 func TestAnotherGracePeriodCallsForADecision(t *testing.T) {

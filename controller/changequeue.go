@@ -28,6 +28,14 @@ type observedChange struct {
 	Last bool
 }
 
+const (
+	// maxChanges is for how many changes of configs a workload waits one by one, and maxChangesIn for how many pairs of
+	// a change and a workload all workloads of a namespace do. Further changes count as changes of the workload itself:
+	// whatever changed, a decision looks at everything.
+	maxChanges   = 100
+	maxChangesIn = 10_000
+)
+
 // changeQueue holds changes back for a grace period, so that several edits lead to one
 // restart. Each pair of change and workload has a deadline, because workloads may have grace
 // periods of their own. It is safe for use by several goroutines.
@@ -37,6 +45,7 @@ type changeQueue struct {
 	mu       sync.Mutex
 	pending  map[catalog.WorkloadRef]map[fmt.Stringer]*pendingChange
 	subjects map[fmt.Stringer]int // how many workloads wait for a change of each subject
+	numbers  map[string]int       // how many changes of configs the workloads of each namespace wait for
 	order    dueOrder
 	observed int // how many changes were ever observed
 }
@@ -57,6 +66,7 @@ func newChangeQueue() *changeQueue {
 // clear drops all changes, and the memory that many of them took.
 func (q *changeQueue) clear() {
 	q.pending, q.subjects, q.order = make(map[catalog.WorkloadRef]map[fmt.Stringer]*pendingChange), make(map[fmt.Stringer]int), nil
+	q.numbers = make(map[string]int)
 }
 
 // Observe notes that the subject changed at the given time and that this may concern the
@@ -65,7 +75,11 @@ func (q *changeQueue) clear() {
 func (q *changeQueue) Observe(workload catalog.WorkloadRef, subject fmt.Stringer, at time.Time, grace time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if change, found := q.pending[workload][subject]; found {
+	waiting := q.pending[workload]
+	if waiting[subject] == nil && (len(waiting) >= maxChanges || q.numbers[workload.Namespace] >= maxChangesIn) {
+		subject = workload
+	}
+	if change, found := waiting[subject]; found {
 		change.Count++
 		return
 	}
@@ -80,6 +94,7 @@ func (q *changeQueue) push(change observedChange) {
 	}
 	q.pending[change.Workload][change.Subject] = pending
 	q.subjects[change.Subject]++
+	q.count(change, 1)
 	heap.Push(&q.order, pending)
 	q.signalIfFirst(pending)
 }
@@ -209,11 +224,23 @@ func (q *changeQueue) remove(pending *pendingChange) observedChange {
 	if len(q.pending[change.Workload]) == 0 {
 		delete(q.pending, change.Workload)
 	}
+	q.count(change, -1)
 	q.subjects[change.Subject]--
 	if change.Last = q.subjects[change.Subject] == 0; change.Last {
 		delete(q.subjects, change.Subject)
 	}
 	return change
+}
+
+// count counts a change of a config.
+func (q *changeQueue) count(change observedChange, more int) {
+	if change.Subject == change.Workload {
+		return
+	}
+	namespace := change.Workload.Namespace
+	if q.numbers[namespace] += more; q.numbers[namespace] == 0 {
+		delete(q.numbers, namespace)
+	}
 }
 
 // signalIfFirst wakes [changeQueue.Run] if the change is the next one that is due.

@@ -237,3 +237,59 @@ func TestAQueueThatIsEmptyAgainKeepsNoMemoryOfWhatItHeld(t *testing.T) {
 	runtime.KeepAlive(queue)
 	runtime.KeepAlive(backlogs)
 }
+
+// sizeOf returns how many entries a queue has, and for how many changes they stand.
+func sizeOf(q *changeQueue) (entries, changes int) {
+	for _, waiting := range q.pending {
+		for _, change := range waiting {
+			entries, changes = entries+1, changes+change.Count
+		}
+	}
+	return entries, changes
+}
+
+func TestOneEntryStandsForAllFurtherChangesOfAWorkloadThatWaitsForMany(t *testing.T) {
+	var entries, changes int
+	got := runQueue(t, time.Hour, func(queue *changeQueue) {
+		for i := range 2000 {
+			config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "ns", Name: fmt.Sprint("c-", i)}
+			queue.Observe(web, config, time.Now(), time.Minute)
+			queue.Observe(web, config, time.Now(), time.Minute)
+		}
+		entries, changes = sizeOf(queue)
+		time.Sleep(2 * time.Minute)
+	})
+	if entries != maxChanges+1 || changes != 4000 {
+		t.Errorf("%d entries for %d changes", entries, changes)
+	}
+	if last := got[len(got)-1]; len(got) != entries || last.Subject != web.String() || last.Count != 2*(2000-maxChanges) || last.After != time.Minute {
+		t.Errorf("%d were due, the last one was %v", len(got), last)
+	}
+}
+
+func TestTheWorkloadsOfANamespaceWaitForALimitedNumberOfChangesOneByOne(t *testing.T) {
+	queue := newChangeQueue()
+	observe := func(namespace string, workloads, changes int) {
+		for i := range workloads {
+			for j := range changes {
+				config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: fmt.Sprint("c-", j)}
+				queue.Observe(catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: namespace, Name: fmt.Sprint("web-", i)}, config, time.Now(), time.Hour)
+			}
+		}
+	}
+	observe("hostile", 300, maxChanges)
+	if entries, changes := sizeOf(queue); entries > maxChangesIn+300 || changes != 300*maxChanges {
+		t.Errorf("%d entries for %d changes", entries, changes)
+	}
+	before, _ := sizeOf(queue)
+	observe("other", 3, 50)
+	if entries, _ := sizeOf(queue); entries != before+150 {
+		t.Errorf("%d entries of another namespace", entries-before)
+	}
+	for workload := range queue.pending {
+		queue.Forget(workload)
+	}
+	if len(queue.numbers) > 0 || len(queue.subjects) > 0 {
+		t.Errorf("%v and %d subjects are left", queue.numbers, len(queue.subjects))
+	}
+}

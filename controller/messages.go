@@ -156,9 +156,9 @@ func describeMethod(w *catalog.Workload) string {
 // often. It is empty for other workloads.
 func tooManyReferences(w *catalog.Workload) string {
 	switch {
-	case !w.TooManyReferences:
+	case w.Excess == catalog.NoExcess:
 		return ""
-	case w.NamespaceFull:
+	case w.Excess == catalog.NamespaceFull:
 		return fmt.Sprintf("config changes do not restart this workload: the workloads of its namespace together have more than %d references to "+
 			"ConfigMaps and Secrets, and those with the most are left alone. Use envFrom and whole volumes instead of single keys, or fewer configs",
 			maxReferencesOfNamespace)

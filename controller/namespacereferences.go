@@ -19,7 +19,7 @@ func compareNames(a, b catalog.WorkloadRef) int { return strings.Compare(a.Strin
 
 // limit leaves out what is known of a workload that is left alone because its namespace has too many references.
 func (o *optIns) limit(w *workloadObservation) {
-	if w.workload != nil && !w.workload.TooManyReferences && o.shares.leaves(w.ref.Namespace, w.ref) {
+	if w.workload != nil && w.workload.Excess == catalog.NoExcess && o.shares.leaves(w.ref.Namespace, w.ref) {
 		w.workload = w.workload.LeftAlone()
 	}
 }
@@ -67,7 +67,7 @@ func (c *Controller) sharesChanged(leave, readmit []catalog.WorkloadRef) {
 		}
 	}
 	for _, ref := range readmit {
-		if w := c.catalog.Workload(ref); w != nil && w.NamespaceFull {
+		if w := c.catalog.Workload(ref); w != nil && w.Excess == catalog.NamespaceFull {
 			c.workloadChanged(w)
 		}
 	}
@@ -76,7 +76,7 @@ func (c *Controller) sharesChanged(leave, readmit []catalog.WorkloadRef) {
 // readmit reads a workload again that was left alone because its namespace had too many references, once it fits. If it
 // is gone, the watch is about to show that.
 func (r *restarter) readmit(ctx context.Context, ref catalog.WorkloadRef) error {
-	if w := r.catalog.Workload(ref); w == nil || !w.NamespaceFull || r.optIns.shares.leaves(ref.Namespace, ref) {
+	if w := r.catalog.Workload(ref); w == nil || w.Excess != catalog.NamespaceFull || r.optIns.shares.leaves(ref.Namespace, ref) {
 		return nil
 	}
 	found, err := r.workloads.get(ctx, ref)

@@ -56,11 +56,12 @@ func (w *world) leftAlone(t *testing.T) (names []string) {
 	t.Helper()
 	for _, ref := range w.controller.catalog.Workloads() {
 		known := w.controller.catalog.Workload(ref)
-		if known.NamespaceFull {
+		isLeft := known.Excess == catalog.NamespaceFull
+		if isLeft {
 			names = append(names, ref.Namespace+"/"+ref.Name)
 		}
-		if known.NamespaceFull != (len(known.References) == 0) || known.NamespaceFull != known.TooManyReferences {
-			t.Errorf("%s is left alone: %t, %d references", ref, known.NamespaceFull, len(known.References))
+		if isLeft != (len(known.References) == 0) {
+			t.Errorf("%s is left alone: %t, %d references", ref, isLeft, len(known.References))
 		}
 	}
 	slices.Sort(names)

@@ -26,7 +26,7 @@ func TestWhatIsWrongWithAWorkloadIsReportedOnceForEachReason(t *testing.T) {
 		catalog: c, gate: openGate(c), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: recorder, grace: time.Second,
 		log: slog.New(slog.DiscardHandler), knowsConfigs: func(string) bool { return true },
 	}
-	tooMany := catalog.Workload{Ref: web, UID: "1", TooManyReferences: true}
+	tooMany := catalog.Workload{Ref: web, UID: "1", Excess: catalog.TooManyReferences}
 	wrongToo := tooMany
 	wrongToo.Problem = "a wrong annotation"
 	var version string

@@ -291,8 +291,9 @@ func (r *restarter) keep(ctx context.Context, view catalog.View, decision catalo
 // reportProblems reports, once, the problems of a workload that its owner has to fix.
 func (r *restarter) reportProblems(w *catalog.Workload) {
 	if r.journal.noteProblem(w.Ref, graceProblem, w.Problem) {
-		r.log.Warn("cannot read an annotation, using the default", "workload", w.Ref, "problem", w.Problem, "default", r.grace.String())
-		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonInvalid, "%s; the default of %s is used", w.Problem, r.grace)
+		instead := r.gracePeriod(w)
+		r.log.Warn("cannot use the grace period of a workload", "workload", w.Ref, "problem", w.Problem, "instead", instead.String())
+		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonInvalid, "%s; %s is used instead", w.Problem, instead)
 	}
 	if problem := joinProblems(r.gate.problemOf(w), r.unwatched(w)); r.journal.noteProblem(w.Ref, policyProblem, problem) {
 		r.log.Warn("cannot use an annotation of a workload", "workload", w.Ref, "problem", problem)

@@ -344,7 +344,7 @@ func (in *Input) conclusion(now time.Time) string {
 		return fmt.Sprintf("%s is not enabled, so no edit restarts it: %s.", name, w.Why())
 	case w.Deleting:
 		return name + " is being deleted."
-	case w.TooManyReferences:
+	case w.Excess != catalog.NoExcess:
 		return fmt.Sprintf("%s has more than %d references to configs, so the controller leaves it alone.", name, catalog.MaxReferences)
 	case len(w.References) == 0:
 		return name + " reads no ConfigMap or Secret, so no edit restarts it."

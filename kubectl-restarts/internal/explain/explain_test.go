@@ -87,7 +87,7 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 		}},
 		"has no record yet":              {func(in *explain.Input) { in.Workload.Applied = catalog.AppliedState{} }},
 		"is being deleted":               {func(in *explain.Input) { in.Workload.Deleting = true }},
-		"has more than 10000 references": {func(in *explain.Input) { in.Workload.TooManyReferences = true }},
+		"has more than 10000 references": {func(in *explain.Input) { in.Workload.Excess = catalog.TooManyReferences }},
 		"is rolling, or cannot: it was restarted at 2026-11-20T11:00:00Z (60m ago)": {func(in *explain.Input) {
 			in.Workload.Timestamp, in.Workload.Rollout.Available = "2026-11-20T11:00:00Z", 1
 		}},
