@@ -8,25 +8,41 @@ import (
 	"time"
 )
 
-// severalWrites is a grace period within which a test makes several writes, also on
-// a machine under load.
-const severalWrites = 4 * time.Second
+// stretchGrace gives workloads a grace period that ends when the test says so, with [scene.endGrace]: whatever it writes
+// until then is within the period, on however busy a machine. Both are writes to the workloads.
+func (s *scene) stretchGrace(all ...workload) {
+	s.Helper()
+	for _, w := range all {
+		s.annotate(w, graceAnnotation, "1h")
+	}
+}
+
+// endGrace gives workloads the controller's own grace period again, so that what waits is due.
+func (s *scene) endGrace(all ...workload) {
+	s.Helper()
+	for _, w := range all {
+		s.annotate(w, graceAnnotation, "")
+	}
+}
 
 func TestSeveralEditsInTheGracePeriodMakeOneRestart(t *testing.T) {
-	s := newSceneApart(t)
-	s.grace = severalWrites
-	s.startController()
+	s := newScene(t)
 	s.make(settings, set("used", "v0"))
 	s.make(credentials, set("used", "v0"))
 	app := s.run("app", podOf(envFrom(settings), envFrom(credentials)))
-	before := s.started(app)
+	s.started(app)
+	s.stretchGrace(app)
+	before := s.now(app)
 	for round := range 5 {
 		s.edit(settings, set("used", "v"+strconv.Itoa(round+1)))
 		s.edit(credentials, set("used", "v"+strconv.Itoa(round+1)))
 	}
+	s.settle()
+	s.requireRestarts(app, before, 0)
+	s.endGrace(app)
 	s.awaitRestart(app, before)
 	s.settle()
-	s.requireRestarts(app, before, 1)
+	s.requireWrites(app, before, 1, 1)
 	s.requireRecordOfPresentContent(app, settings)
 }
 
@@ -108,7 +124,6 @@ func TestAConfigThatManyWorkloadsShareRestartsEachOfThemOnce(t *testing.T) {
 // image start with the new config.
 func TestOneReleaseThatChangesConfigAndImageRollsOutOnce(t *testing.T) {
 	s := newSceneApart(t)
-	s.grace = severalWrites
 	s.startController()
 	files := configMap("files")
 	for _, config := range []config{settings, credentials, files} {
@@ -121,13 +136,17 @@ func TestOneReleaseThatChangesConfigAndImageRollsOutOnce(t *testing.T) {
 	}
 	before := map[workload]state{}
 	for app := range reads {
-		before[app] = s.started(app)
+		s.started(app)
+		s.stretchGrace(app)
+		before[app] = s.now(app)
 	}
 
 	for app, config := range reads {
 		s.edit(config, set("used", "v2"))
 		s.awaitSeen(config)
 		s.patchImage(app, "example/main:2")
+		s.awaitRollout(app)
+		s.endGrace(app)
 	}
 	for app, config := range reads {
 		was, err := before[app].checksums()
@@ -136,8 +155,8 @@ func TestOneReleaseThatChangesConfigAndImageRollsOutOnce(t *testing.T) {
 	}
 	s.settle()
 	for app := range reads {
-		// One write for the image, one for the record; the other ReplicaSet is the image's.
-		if st := s.now(app); st.restartedAt() != "" || st.Generation != before[app].Generation+2 {
+		// One write for the image, one for the record, one for the end of the grace period; the other ReplicaSet is the image's.
+		if st := s.now(app); st.restartedAt() != "" || st.Generation != before[app].Generation+3 {
 			t.Errorf("%s: metadata.generation went from %d to %d, restart timestamp %q: want only the change of the image",
 				app.name, before[app].Generation, st.Generation, st.restartedAt())
 		}

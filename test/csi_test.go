@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,8 +24,11 @@ func TestFilesThatTheDriverRotatesRestartTheirWorkloadOnce(t *testing.T) {
 	s.letTimePass()
 
 	pods := s.mountIn(app, "db", "v1")
+	resume, err := s.controller.Suspend() // so that both are seen within one grace period
+	s.must(err)
 	s.report(&pods[0], "db", "canary-2")
 	s.report(&pods[1], "db", "canary-2")
+	s.must(resume())
 	after := s.awaitRestart(app, before)
 	s.awaitEvent(app, "Restarting", "restarting: secretproviderclass db was rotated in running pods")
 	s.mountIn(app, "db", "canary-2") // in the new pods
@@ -144,7 +146,7 @@ func TestAnotherControllerGoesOnWithRotations(t *testing.T) {
 func TestAStandbyGoesOnWithRotations(t *testing.T) {
 	s := newSceneApart(t)
 	s.installDriver()
-	leader, standby := s.startReplicas(6*time.Second, "--csi")
+	leader, standby := s.startReplicas(longLease, "--csi")
 	app, before := s.runMounting("app", "db", "v1", 2)
 	other, otherBefore := s.runMounting("other", "files", "v1", 1)
 	s.letTimePass()
@@ -152,6 +154,7 @@ func TestAStandbyGoesOnWithRotations(t *testing.T) {
 	otherAfter := s.awaitRestart(other, otherBefore)
 	s.mountIn(app, "db", "v2")
 	s.must(leader.Kill())
+	s.expireLease()
 	s.controller = standby
 	s.awaitRestart(app, before)
 	s.settleMounts()

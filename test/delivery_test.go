@@ -29,9 +29,9 @@ var kindsOfThree = map[string]func(*scene, corev1.PodSpec) workload{
 
 // runWhole starts a controller and a workload that reads the settings, and waits until all its pods
 // run.
-func (s *scene) runWhole(run func(*scene, corev1.PodSpec) workload) (workload, state) {
+func (s *scene) runWhole(run func(*scene, corev1.PodSpec) workload, soak string) (workload, state) {
 	s.Helper()
-	s.startController("--restart-soak=2s")
+	s.startController("--restart-soak=" + soak)
 	s.make(settings, set("used", "v1"))
 	app := run(s, podOf(envFrom(settings)))
 	before := s.started(app)
@@ -44,7 +44,7 @@ func TestARestartIsDeliveredWhenAllItsPodsRun(t *testing.T) {
 	for kind, run := range kindsOfThree {
 		t.Run(kind, func(t *testing.T) {
 			s := newSceneApart(t)
-			app, before := s.runWhole(run)
+			app, before := s.runWhole(run, "2s")
 			s.edit(settings, set("used", "v2"))
 			s.awaitRestart(app, before)
 			s.awaitMetric("restarts_delivered_total", map[string]string{"kind": kind}, 1)
@@ -55,27 +55,9 @@ func TestARestartIsDeliveredWhenAllItsPodsRun(t *testing.T) {
 	}
 }
 
-// crashRestartedPods makes each pod crash that has the annotation of a restart, as a kubelet reports
-// it, until the test ends. KWOK leaves pods alone once they run.
-func (s *scene) crashRestartedPods() {
-	s.Helper()
-	s.crashRestartedPodsUntil()
-}
-
-// crashRestartedPodsUntil does so until the returned function is called.
-func (s *scene) crashRestartedPodsUntil() (heal func()) {
-	s.Helper()
-	stop, err := harness.CrashPods(s.Context(), s.client, s.namespace, func(pod *corev1.Pod) bool {
-		return pod.Annotations[timestampAnnotation] != "" && !strings.HasPrefix(pod.Name, markerName)
-	})
-	s.must(err)
-	heal = func() {
-		if err := stop(); err != nil {
-			s.Error(err)
-		}
-	}
-	s.Cleanup(heal)
-	return heal
+// isRestarted reports whether a pod has the annotation of a restart. The marker's do not count.
+func isRestarted(pod *corev1.Pod) bool {
+	return pod.Annotations[timestampAnnotation] != "" && !strings.HasPrefix(pod.Name, markerName)
 }
 
 func TestARestartThatBreaksThePodsIsReportedOnTheWorkloadAndOnTheConfig(t *testing.T) {
@@ -83,8 +65,10 @@ func TestARestartThatBreaksThePodsIsReportedOnTheWorkloadAndOnTheConfig(t *testi
 	for kind, run := range kindsOfThree {
 		t.Run(kind, func(t *testing.T) {
 			s := newSceneApart(t)
-			app, before := s.runWhole(run)
-			s.crashRestartedPods()
+			app, before := s.runWhole(run, "5m") // surely not over when the pods crash, which run before
+			heal, err := harness.CrashPods(s.Context(), s.client, s.namespace, isRestarted)
+			s.must(err)
+			s.Cleanup(func() { s.must(heal()) })
 			s.edit(settings, set("used", "v2"))
 			s.awaitTimestamp(app, before.restartedAt())
 			s.awaitMetric("restarts_failed_total", map[string]string{"kind": kind}, 1)
@@ -122,7 +106,7 @@ func (s *scene) requireFailureOnConfig(c config, begin string) {
 
 func TestALeaderThatTakesOverReportsARestartOfTheFormerOne(t *testing.T) {
 	s := newSceneApart(t)
-	app, before := s.runWhole(kindsOfThree["Deployment"])
+	app, before := s.runWhole(kindsOfThree["Deployment"], "2s")
 	s.crashRestartedPods()
 	s.edit(settings, set("used", "v2"))
 	s.awaitTimestamp(app, before.restartedAt())

@@ -10,7 +10,7 @@ import (
 
 func TestADryRunReportsWhatItWouldRestartAndWritesNothing(t *testing.T) {
 	s := newSceneApart(t)
-	s.grace = severalWrites
+	s.grace = 3 * time.Second // far above the time between the first and the last of what was missed while suspended
 	s.make(settings, set("used", "v1"))
 	s.make(credentials, set("used", "v1"))
 	pod := podOf(envFrom(settings), envFrom(credentials))
@@ -26,11 +26,13 @@ func TestADryRunReportsWhatItWouldRestartAndWritesNothing(t *testing.T) {
 	s.awaitRollout(unrecorded)
 	before := s.versions()
 
-	s.startController("--dry-run")
+	resume, err := s.startController("--dry-run").Suspend()
+	s.must(err)
 	edited := []config{settings, credentials}
 	for _, config := range edited {
 		s.edit(config, set("used", "v2"))
 	}
+	s.must(resume())
 	for _, w := range all[:3] {
 		s.awaitEvent(w, "WouldRestart",
 			"would restart: configmap settings changed (keys: used); secret credentials changed (1 key)")
@@ -62,7 +64,7 @@ func (s *scene) wouldRestart(kind string) float64 {
 // What a dry run would have held is the lease of the process that does the work.
 func TestADryRunActsAsIfElectedAndLeavesTheLeaseAlone(t *testing.T) {
 	s := newSceneApart(t)
-	flags := s.openElection(6 * time.Second)
+	flags := s.openElection(longLease)
 	s.make(settings, set("used", "v1"))
 	app := s.run("app", podOf(envFrom(settings)))
 	s.awaitRollout(app)

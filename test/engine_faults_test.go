@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -143,7 +142,7 @@ func TestAnOutageOfTheAPIServerInTheMiddleOfRollouts(t *testing.T) {
 
 func TestOnlyTheLeaderDrivesDeploymentsAndAStandbyTakesOver(t *testing.T) {
 	s := newEngineSceneApart(t)
-	leader, standby := s.startReplicas(10*time.Second, engineOn, "--controller-namespace", s.ownNamespace())
+	leader, standby := s.startReplicas(longLease, engineOn, "--controller-namespace", s.ownNamespace())
 	fleet := s.launchFleet(4)
 	if status, body, err := standby.Get(t.Context(), "/readyz"); err != nil || status != 200 {
 		t.Errorf("the standby is not ready: %d %s %v", status, body, err)
@@ -156,6 +155,7 @@ func TestOnlyTheLeaderDrivesDeploymentsAndAStandbyTakesOver(t *testing.T) {
 		t.Errorf("the standby has carried out %v actions, %v", done, err)
 	}
 	s.must(leader.Kill())
+	s.expireLease()
 	s.controller = standby
 	fleet.requireRolledOut()
 	s.requireLeads(standby, 1)
@@ -180,7 +180,7 @@ func (s *scene) creationsOf(w workload) (created []request) {
 
 func TestALeaderThatStopsTakesItsProbeAway(t *testing.T) {
 	s := newEngineSceneApart(t)
-	leader, standby := s.startReplicas(20*time.Second, engineOn, "--controller-namespace", s.ownNamespace())
+	leader, standby := s.startReplicas(longLease, engineOn, "--controller-namespace", s.ownNamespace())
 	s.must(leader.AwaitDriving(t.Context(), waitLimit))
 	s.must(standby.Stop()) // which would make one of its own
 	probes := s.client.AppsV1().Deployments(s.ownNamespace())

@@ -39,14 +39,14 @@ func TestKubectlFollowsARollout(t *testing.T) {
 	})
 	requireContains(t, s.kubectl("rollout", "status", app.ref(), "--watch=false"),
 		"Waiting for deployment \"app\" rollout to finish: 1 out of 3 new replicas have been updated")
-	_, complaint := s.kubectlFails("rollout", "status", app.ref(), "--timeout=1s")
+	_, complaint := s.kubectlFails("rollout", "status", app.ref(), "--timeout=3s")
 	requireContains(t, complaint, "timed out waiting for the condition")
 
 	followed := s.background("rollout", "status", app.ref())
 	s.letAllGo(app)
 	requireContains(t, followed(), `deployment "app" successfully rolled out`)
 	requireContains(t, s.kubectl("rollout", "status", app.ref(), "--watch=false"), "successfully rolled out")
-	requireContains(t, s.kubectl("wait", "--for=condition=Available", app.ref(), "--timeout=10s"), "condition met")
+	requireContains(t, s.kubectl("wait", "--for=condition=Available", app.ref(), "--timeout=3m"), "condition met")
 }
 
 func TestKubectlReportsARolloutThatExceedsItsDeadline(t *testing.T) {

@@ -39,12 +39,23 @@ func TestTheEngineAndKubernetesOwnControllerOnOneCluster(t *testing.T) {
 	}
 
 	// The original is killed in the middle of rollouts: the engine finishes them.
-	fleet.patchImages("example/main:4")
-	fleet.awaitProgress(2)
-	s.must(original.Kill())
-	if fleet.isRolledOut() {
-		t.Error("the rollouts were over before their controller was killed")
+	templates := 3
+	roll := func() {
+		templates++
+		fleet.patchImages(fmt.Sprintf("example/main:%d", templates))
 	}
+	harness.Again(t, func() (held bool) {
+		roll()
+		fleet.awaitProgress(2)
+		resume, err := original.Suspend()
+		s.must(err)
+		if fleet.isRolledOut() {
+			s.must(resume())
+			return false
+		}
+		s.must(original.Kill())
+		return true
+	})
 	s.must(engine.AwaitDriving(t.Context(), waitLimit))
 	fleet.awaitRolledOut()
 	s.requireEvent(sharedHome, "TookOver", "drives Deployments")
@@ -56,7 +67,7 @@ func TestTheEngineAndKubernetesOwnControllerOnOneCluster(t *testing.T) {
 	s.must(second.Stop())
 
 	// The original comes back in the middle of rollouts: it finishes them.
-	fleet.patchImages("example/main:5")
+	roll()
 	fleet.awaitProgress(2)
 	s.startOriginal()
 	s.awaitStandingBy(engine, "wrote the status of deployment")
@@ -65,13 +76,13 @@ func TestTheEngineAndKubernetesOwnControllerOnOneCluster(t *testing.T) {
 	s.requireEvent(sharedHome, "RivalEngine", "stands by")
 	before, err := s.actions(t.Context(), engine, "") // what was under way has ended
 	s.must(err)
-	fleet.patchImages("example/main:6")
+	roll()
 	fleet.awaitRolledOut()
 	if after, err := s.actions(t.Context(), engine, ""); err != nil || after != before {
 		t.Errorf("an engine that stands by has carried out %v actions, %v", after-before, err)
 	}
 
-	referee.requireFair(6)
+	referee.requireFair(templates)
 	s.must(engine.Stop())
 	if _, err := s.client.AppsV1().Deployments(sharedHome).Get(t.Context(), probeName, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the probe is left behind: %v", err)
@@ -170,7 +181,7 @@ func (f *fleet) isRolledOut() bool {
 	})
 }
 
-// awaitProgress waits until one of the Deployments has so many pods of the new template.
+// awaitProgress waits until one of the Deployments has so many pods of the new template, or all are rolled out.
 func (f *fleet) awaitProgress(pods int32) {
 	f.s.Helper()
 	f.s.eventually("the rollouts are under way", func(ctx context.Context) error {
@@ -179,12 +190,15 @@ func (f *fleet) awaitProgress(pods int32) {
 			return err
 		}
 		var most int32
+		isOver := true
 		for i := range list.Items {
-			if d := &list.Items[i]; d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas < d.Status.Replicas {
+			d := &list.Items[i]
+			isOver = isOver && deploymentRollout(d) == nil
+			if d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas < d.Status.Replicas {
 				most = max(most, d.Status.UpdatedReplicas)
 			}
 		}
-		if most < pods {
+		if most < pods && !isOver {
 			return fmt.Errorf("at most %d pods are new", most)
 		}
 		return nil

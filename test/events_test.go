@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,7 +29,13 @@ func (s *scene) eventsOf(ctx context.Context, w workload, reason string) ([]core
 func (s *scene) awaitEvent(w workload, reason, begin string) corev1.Event {
 	s.Helper()
 	var found corev1.Event
-	s.eventually(fmt.Sprintf("an event %s of %s: %s…", reason, w.name, begin), func(ctx context.Context) error {
+	s.eventually(fmt.Sprintf("an event %s of %s: %s…", reason, w.name, begin), s.hasEvent(w, reason, begin, &found))
+	return found
+}
+
+// hasEvent is the condition that there is such an event.
+func (s *scene) hasEvent(w workload, reason, begin string, found *corev1.Event) func(context.Context) error {
+	return func(ctx context.Context) error {
 		events, err := s.eventsOf(ctx, w, reason)
 		if err != nil {
 			return err
@@ -38,14 +43,13 @@ func (s *scene) awaitEvent(w workload, reason, begin string) corev1.Event {
 		var others []string
 		for _, event := range events {
 			if strings.HasPrefix(event.Message, begin) {
-				found = event
+				*found = event
 				return nil
 			}
 			others = append(others, event.Message)
 		}
 		return fmt.Errorf("there are only: %q", others)
-	})
-	return found
+	}
 }
 
 // awaitRestartEvent waits for a Restarting event with exactly this message.
@@ -104,17 +108,14 @@ func TestTheEventOfARestartSaysWhatChanged(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newSceneApart(t)
-			s.grace = time.Second
-			if len(c.edits) > 1 {
-				s.grace = severalWrites
-			}
-			s.startController()
+			s := newScene(t)
 			s.make(settings, set("a", "v1"), set("b", "v1"), set("c", "v1"))
 			s.make(credentials, set("a", "v1"), set("b", "v1"))
 			app := s.run("app", c.pod)
 			before := s.started(app)
+			s.stretchGrace(app)
 			s.apply(c.edits)
+			s.endGrace(app)
 			event := s.awaitRestartEvent(app, c.message)
 			s.requireOwnEvent(event, before)
 		})

@@ -13,8 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-
-	"kubernetes-deployment-restart-controller/test/harness"
 )
 
 const methodAnnotation = "com.xing.deployment-restart.method"
@@ -181,18 +179,8 @@ func TestAnotherLeaderGoesOnWithARestartByEviction(t *testing.T) {
 
 func TestAPodThatCrashesStopsARestartByEviction(t *testing.T) {
 	s := newSceneApart(t)
-	app, _, old := s.evicting(func(s *scene, pod corev1.PodSpec) workload {
-		return s.run("app", pod, evictedDeployment, func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 5 })
-	})
-	heal, err := harness.CrashPods(t.Context(), s.client, s.namespace, func(pod *corev1.Pod) bool {
-		return pod.Labels["app"] == app.name && !old[pod.UID]
-	})
-	s.must(err)
-	t.Cleanup(func() {
-		if err := heal(); err != nil {
-			t.Error(err)
-		}
-	})
+	app, _, old := s.evicting(func(s *scene, pod corev1.PodSpec) workload { return s.run("app", pod, evictedDeployment) })
+	s.crashAtStart(func(pod *corev1.Pod) bool { return pod.Labels["app"] == app.name && !old[pod.UID] })
 	s.edit(settings, set("used", "bad"))
 	s.awaitMetric("restarts_failed_total", map[string]string{"kind": app.kind}, 1)
 	s.awaitEvent(app, "RestartNotDelivered", "failed ")

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -14,11 +13,11 @@ import (
 
 // runHalted runs so many readers of the settings, one of which bad content has broken, and returns it. The
 // pods that restart crash until heal is called.
-func (s *scene) runHalted(count int, adjust ...func(*appsv1.Deployment)) (r *readers, broken workload, heal func()) {
+func (s *scene) runHalted(count int) (r *readers, broken workload, heal func()) {
 	s.Helper()
 	s.startGradually()
 	s.make(settings, set("used", "v1"))
-	r = s.runApps(count, adjust...)
+	r = s.runApps(count)
 	heal = s.crashRestartedPodsUntil()
 	s.edit(settings, set("used", "bad"))
 	broken = r.awaitRestarted(1)[0]
@@ -38,7 +37,7 @@ func (r *readers) others(than workload) (others []workload) {
 
 func TestUndoingTheBrokenWorkloadEndsNoHaltAndItIsNotRestartedIntoTheBadContent(t *testing.T) {
 	s := newSceneApart(t)
-	r, broken, heal := s.runHalted(4, func(d *appsv1.Deployment) { d.Spec.MinReadySeconds = 5 }) // the former pod stays when the new one breaks
+	r, broken, heal := s.runHalted(4)
 	s.undo(broken)
 	s.awaitRollout(broken)
 	s.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, 4)
@@ -109,7 +108,6 @@ func TestAHeldWorkloadThatIsReleasedIsNotRestartedWhenTheHaltEnds(t *testing.T) 
 
 func TestARestartForTwoConfigsHaltsBothIfItFails(t *testing.T) {
 	s := newSceneApart(t)
-	s.grace = severalWrites
 	s.startController("--fan-out=gradual", "--restart-soak=1s")
 	s.leadTheWaves()
 	second := configMap("second")
@@ -120,8 +118,10 @@ func TestARestartForTwoConfigsHaltsBothIfItFails(t *testing.T) {
 	ofOther := s.run("of-other", podOf(envFrom(second)))
 	r := s.readersOf(both, ofOne, ofOther)
 	heal := s.crashRestartedPodsUntil()
+	s.stretchGrace(both)
 	s.edit(settings, set("used", "bad"))
 	s.edit(second, set("used", "bad"))
+	s.endGrace(both)
 	s.awaitMetric("fan_outs", map[string]string{"state": "halted"}, 2)
 	for _, c := range []config{settings, second} {
 		s.awaitEventOn(c, "RestartsHalted", "^halted after deployment/both failed: 1 held; ")

@@ -2,7 +2,6 @@ package test
 
 import (
 	"testing"
-	"time"
 
 	"kubernetes-deployment-restart-controller/test/harness"
 )
@@ -21,6 +20,7 @@ func (s *scene) replaceLeader() {
 func (s *scene) takeOver(standby *harness.Controller, flags []string) (next *harness.Controller) {
 	s.Helper()
 	s.must(s.controller.Kill())
+	s.expireLease()
 	s.controller = standby
 	s.awaitMetric("leader", nil, 1)
 	next = s.startController(flags...)
@@ -36,7 +36,7 @@ func TestAFanOutIsNoFasterWhenANewLeaderStartsAtEachStep(t *testing.T) {
 
 func TestAFanOutIsNoFasterWhenAStandbyTakesOverAtEachStep(t *testing.T) {
 	s := newSceneApart(t)
-	flags := append(s.openElection(8*time.Second), "--fan-out=gradual", "--restart-soak=1s")
+	flags := append(s.openElection(longLease), "--fan-out=gradual", "--restart-soak=1s")
 	leader := s.startController(flags...)
 	s.awaitMetric("leader", nil, 1)
 	standby := s.startController(flags...)
@@ -166,7 +166,7 @@ func TestAFixThatNoLeaderSeesEndsTheHalt(t *testing.T) {
 // The standby has watched the fix, and no leader has acted on it.
 func TestAFixThatOnlyTheStandbySeesEndsTheHalt(t *testing.T) {
 	s := newSceneApart(t)
-	flags := append(s.openElection(6*time.Second), "--fan-out=gradual", "--restart-soak=1s")
+	flags := append(s.openElection(longLease), "--fan-out=gradual", "--restart-soak=1s")
 	leader := s.startController(flags...)
 	s.awaitMetric("leader", nil, 1)
 	standby := s.startController(flags...)
@@ -182,6 +182,7 @@ func TestAFixThatOnlyTheStandbySeesEndsTheHalt(t *testing.T) {
 	heal()
 	r.note()
 	s.edit(settings, set("used", "good"))
+	s.expireLease()
 	s.controller = standby
 	r.awaitRestarted(4)
 	r.requireFirst(broken)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -57,11 +56,11 @@ func withEachDriver(t *testing.T, test func(*scene)) {
 }
 
 // runApps runs so many Deployments that read the settings.
-func (s *scene) runApps(count int, adjust ...func(*appsv1.Deployment)) *readers {
+func (s *scene) runApps(count int) *readers {
 	s.Helper()
 	var all []workload
 	for i := range count {
-		all = append(all, s.run(fmt.Sprintf("app-%02d", i), podOf(envFrom(settings)), adjust...))
+		all = append(all, s.run(fmt.Sprintf("app-%02d", i), podOf(envFrom(settings))))
 	}
 	return s.readersOf(all...)
 }

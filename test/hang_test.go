@@ -10,11 +10,13 @@ import (
 	registrationv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// hanging is a webhook that lets the controller's requests hang until [hanging.release], or
+// hanging is a webhook that lets the controller's requests hang until it is released, or
 // until the API server gives up, which it does after 30 seconds at the latest. Those of
-// others pass.
+// others pass. What a test does while requests hang is a race against these 30 seconds, so
+// that it is for [scene.again].
 type hanging struct {
 	released chan struct{}
+	release  func() // lets all calls pass; may be called again
 
 	mu                   sync.Mutex
 	passed, began, ended int // how many calls
@@ -23,7 +25,8 @@ type hanging struct {
 // hang lets the controller's requests for a resource of the scene's namespace hang.
 func (s *scene) hang(operation registrationv1.OperationType, resource string) *hanging {
 	s.Helper()
-	w := &hanging{released: make(chan struct{})}
+	released := make(chan struct{})
+	w := &hanging{released: released, release: sync.OnceFunc(func() { close(released) })}
 	s.ask(operation, resource, func(ctx context.Context, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 		if isOfController(request) {
 			w.hold(ctx)
@@ -35,10 +38,7 @@ func (s *scene) hang(operation registrationv1.OperationType, resource string) *h
 	return w
 }
 
-// release lets all calls pass.
-func (w *hanging) release() { close(w.released) }
-
-// awaitHanging waits until so many requests hang.
+// awaitHanging waits until so many requests have begun to hang.
 func (s *scene) awaitHanging(w *hanging, want int) {
 	s.Helper()
 	s.eventually("requests hang", func(context.Context) error {
@@ -67,14 +67,21 @@ func (s *scene) awaitInForce(w *hanging, try func(context.Context) error) {
 	})
 }
 
-// requireNoneEnded fails the test if a request that hangs has ended.
-func (s *scene) requireNoneEnded(w *hanging) {
+// whileHanging waits for a condition, and reports whether it came true before the first of the
+// requests that hang had ended.
+func (s *scene) whileHanging(w *hanging, what string, condition func(context.Context) error) (held bool) {
 	s.Helper()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.ended > 0 {
-		s.Errorf("%d of the requests that hang have ended by now", w.ended)
-	}
+	s.eventually(what, func(ctx context.Context) error {
+		err := condition(ctx)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		held = w.ended == 0
+		if !held {
+			return nil
+		}
+		return err
+	})
+	return held
 }
 
 // hold returns when the webhook is released or its client is gone.

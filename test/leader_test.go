@@ -7,25 +7,40 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/test/faultproxy"
 	"kubernetes-deployment-restart-controller/test/harness"
 )
 
 // The permissions for the lease are for one name in one namespace: one election at a time.
-var election sync.Mutex
+var election struct {
+	sync.Mutex
+	holder atomic.Pointer[testing.T]
+}
+
+// longLease is a duration after which no leader loses its lease because the machine is busy. Nobody waits for
+// its end: see [scene.expireLease].
+const longLease = time.Hour
 
 // openElection returns the flags of replicas that elect a leader, for as long as the test
 // runs.
 func (s *scene) openElection(leaseDuration time.Duration) []string {
 	s.Helper()
-	election.Lock()
-	s.Cleanup(election.Unlock) // runs after the replicas have been stopped
+	if election.holder.Load() != s.T { // or another attempt of the test has it already
+		election.Lock()
+		election.holder.Store(s.T)
+		s.Cleanup(func() { // runs after the replicas have been stopped
+			election.holder.Store(nil)
+			election.Unlock()
+		})
+	}
 	err := s.client.CoordinationV1().Leases(s.installation.Namespace).Delete(s.Context(), controllerName, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		s.Fatal(err)
@@ -61,6 +76,15 @@ func (s *scene) startReplicas(leaseDuration time.Duration, further ...string) (l
 	return leader, standby
 }
 
+// expireLease frees the lease of a leader that was killed. By itself it is free when it has not been renewed for
+// its duration.
+func (s *scene) expireLease() {
+	s.Helper()
+	_, err := s.client.CoordinationV1().Leases(s.installation.Namespace).Patch(s.Context(), controllerName, types.MergePatchType,
+		[]byte(`{"spec":{"holderIdentity":null}}`), metav1.PatchOptions{})
+	s.must(err)
+}
+
 func (s *scene) requireLeads(c *harness.Controller, want float64) {
 	s.Helper()
 	got, err := c.Metric(s.Context(), "leader", nil)
@@ -72,7 +96,7 @@ func (s *scene) requireLeads(c *harness.Controller, want float64) {
 
 func TestOnlyTheLeaderActsAndAStandbyTakesOverWhenItIsKilled(t *testing.T) {
 	s := newSceneApart(t)
-	leader, standby := s.startReplicas(6 * time.Second)
+	leader, standby := s.startReplicas(15 * time.Second)
 	crowd := s.gather(9)
 	crowd.note()
 	s.requireLeads(standby, 0)
@@ -94,7 +118,7 @@ func TestOnlyTheLeaderActsAndAStandbyTakesOverWhenItIsKilled(t *testing.T) {
 // what it knows for newer, and make the pods restart for it.
 func TestAStandbyWhoseWatchesOfConfigsAreBehindWaitsForThem(t *testing.T) {
 	s := newSceneApart(t)
-	flags := s.openElection(6 * time.Second)
+	flags := s.openElection(longLease)
 	leader := s.startController(flags...)
 	s.awaitMetric("leader", nil, 1)
 	crowd := s.gather(3) // the last one reads a Secret
@@ -116,6 +140,7 @@ func TestAStandbyWhoseWatchesOfConfigsAreBehindWaitsForThem(t *testing.T) {
 	edited := crowd.edit(3, "v2")
 	crowd.requireRestartsOf(edited)
 	s.must(leader.Kill())
+	s.expireLease()
 	s.controller = standby
 	s.awaitMetric("leader", nil, 1)
 	s.eventually("the standby waits for each config", func(context.Context) error {
@@ -132,20 +157,16 @@ func TestAStandbyWhoseWatchesOfConfigsAreBehindWaitsForThem(t *testing.T) {
 
 func TestALeaderThatStopsGivesUpItsLease(t *testing.T) {
 	s := newSceneApart(t)
-	leader, standby := s.startReplicas(20 * time.Second)
+	leader, standby := s.startReplicas(longLease)
 	s.must(leader.Stop())
-	stopped := time.Now()
 	s.controller = standby
-	s.awaitMetric("leader", nil, 1)
-	if waited := time.Since(stopped); waited > 10*time.Second {
-		t.Errorf("the standby took over after %s, as if the leader had been killed", waited)
-	}
+	s.awaitMetric("leader", nil, 1) // long before the end of the lease
 	s.settle()
 }
 
 func TestALeaderThatLosesItsLeaseEndsAndNothingIsRestartedTwice(t *testing.T) {
 	s := newSceneApart(t)
-	leader, standby := s.startReplicas(6 * time.Second)
+	leader, standby := s.startReplicas(longLease)
 	crowd := s.gather(6)
 	crowd.note()
 	edited := crowd.edit(4, "v2")
@@ -160,7 +181,8 @@ func TestALeaderThatLosesItsLeaseEndsAndNothingIsRestartedTwice(t *testing.T) {
 		t.Error("a process that lost its lease exited with 0")
 	}
 	s.controller = standby
-	s.awaitMetric("leader", nil, 1) // the thief does not renew
+	s.expireLease() // the thief does not renew it
+	s.awaitMetric("leader", nil, 1)
 	crowd.requireRestartsOf(edited)
 }
 

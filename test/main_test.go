@@ -33,7 +33,7 @@ import (
 // than there are processors run side by side.
 const parallelTests = "12"
 
-const startLimit = 4 * time.Minute
+const startLimit = 10 * time.Minute
 
 func TestMain(m *testing.M) { os.Exit(undo.RunTests(m, parallelTests)) }
 

@@ -22,13 +22,18 @@ import (
 // awaitMetric waits until a metric of the controller has a value.
 func (s *scene) awaitMetric(name string, labels map[string]string, want float64) {
 	s.Helper()
-	s.eventually("metric "+name, func(ctx context.Context) error {
+	s.eventually("metric "+name, s.hasMetric(name, labels, want))
+}
+
+// hasMetric is the condition that a metric of the controller has a value.
+func (s *scene) hasMetric(name string, labels map[string]string, want float64) func(context.Context) error {
+	return func(ctx context.Context) error {
 		got, err := s.controller.Metric(ctx, name, labels)
 		if err == nil && got != want {
 			err = fmt.Errorf("%s%v is %v, want %v", name, labels, got, want)
 		}
 		return err
-	})
+	}
 }
 
 // makeHelmRelease makes a Secret as Helm keeps its releases in.

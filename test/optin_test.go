@@ -69,22 +69,23 @@ func TestOptingOutIsHonouredAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, value := range map[string]string{"by removing the annotation": "", "by another value": "disabled"} {
 		t.Run(name, func(t *testing.T) {
-			s := newSceneApart(t)
-			s.grace = severalWrites
-			s.startController()
+			s := newScene(t)
 			s.make(settings, set("used", "v1"))
 			app := s.run("app", podOf(envFrom(settings)))
-			before := s.started(app)
+			s.started(app)
+			s.stretchGrace(app)
+			before := s.now(app)
 
 			s.edit(settings, set("used", "v2"))
-			s.annotate(app, enabledAnnotation, value) // within the grace period of the edit
+			s.annotate(app, enabledAnnotation, value)
+			s.endGrace(app)
 			s.settle()
-			s.requireWrites(app, before, 0, 1)
+			s.requireWrites(app, before, 0, 2)
 			s.requireNoWriteAfterOptOut(app, before)
 
 			s.edit(settings, set("used", "v3"))
 			s.settle()
-			s.requireWrites(app, before, 0, 1)
+			s.requireWrites(app, before, 0, 2)
 			s.requireNoWriteAfterOptOut(app, before)
 		})
 	}

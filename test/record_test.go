@@ -135,14 +135,13 @@ func TestAConfigThatIsEditedAndThenReferencedByARunningWorkloadRestartsNothing(t
 }
 
 func TestAWorkloadThatIsEditedInItsFirstMomentsIsRestartedOnceWithTheLastContent(t *testing.T) {
-	s := newSceneApart(t)
-	s.grace = severalWrites
-	s.startController()
+	s := newScene(t)
 	s.make(settings, set("used", "v1"))
-	app := s.run("app", podOf(envFrom(settings)))
+	app := s.run("app", podOf(envFrom(settings)), withGrace("1h"))
 	before := s.awaitRollout(app)
 	s.edit(settings, set("used", "v2"))
 	s.edit(settings, set("used", "v3"))
+	s.endGrace(app)
 	s.awaitRestart(app, before)
 	s.settle()
 	s.requireRevisions(app, 2)

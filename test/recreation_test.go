@@ -60,17 +60,18 @@ func TestAConfigThatIsMadeAgain(t *testing.T) {
 }
 
 func TestWritingTheSameContentAgainIsNotAChange(t *testing.T) {
-	s := newSceneApart(t)
-	s.grace = severalWrites
-	s.startController()
+	s := newScene(t)
 	s.make(settings, set("used", "v1"))
 	app := s.run("app", podOf(envFrom(settings)))
-	before := s.started(app)
+	s.started(app)
+	s.stretchGrace(app)
+	before := s.now(app)
 
 	s.edit(settings, set("used", "v2"))
 	s.edit(settings, set("used", "v1"), label("edit", "undone"))
+	s.endGrace(app)
 	s.settle()
-	s.requireRestarts(app, before, 0)
+	before = s.requireWrites(app, before, 0, 1)
 	s.edit(settings, set("used", "v1"))
 	s.edit(settings, label("edit", "none"))
 	s.settle()

@@ -127,7 +127,7 @@ func TestARestartThatIsRevertedHalfwayIsMadeAgain(t *testing.T) {
 	for _, kind := range []string{"Deployment", "StatefulSet"} {
 		t.Run(kind, func(t *testing.T) {
 			s := newSceneApart(t)
-			leader, standby := s.startReplicas(6 * time.Second)
+			leader, standby := s.startReplicas(longLease)
 			app := s.runHalfway(kind)
 			s.letTimePass()
 			edited := time.Now()
@@ -141,6 +141,7 @@ func TestARestartThatIsRevertedHalfwayIsMadeAgain(t *testing.T) {
 
 			s.must(leader.Kill())
 			s.rebuild(app.workload) // while no process leads
+			s.expireLease()
 			s.controller = standby
 			third := s.awaitTimestamp(app.workload, first.restartedAt(), second.restartedAt())
 			s.awaitRevertEvent(app.workload, "rebuilder", second)
@@ -194,8 +195,13 @@ func TestARevertThatLeavesNoOldPodIsOnlyRecorded(t *testing.T) {
 
 // Two that fight each other must not do it at full speed.
 func TestARestartThatIsRevertedAgainAndAgainIsSpacedOut(t *testing.T) {
-	s := newSceneApart(t)
-	s.startController("--restart-backoff-limit=4s")
+	newSceneApart(t).again((*scene).tryFight)
+}
+
+func (s *scene) tryFight() (held bool) {
+	s.Helper()
+	const limit = 8 * time.Second
+	s.startController("--restart-backoff-limit=" + limit.String())
 	s.make(settings, set("used", "v1"))
 	app := s.run("app", podOf(envFrom(settings)))
 	s.started(app)
@@ -209,8 +215,12 @@ func TestARestartThatIsRevertedAgainAndAgainIsSpacedOut(t *testing.T) {
 		last = s.awaitTimestamp(app, last.restartedAt())
 		restarts = append(restarts, last.restartTime(s))
 	}
+	if !isRow(restarts, limit) {
+		return false
+	}
 	s.requireSpacing(restarts, 0, 0, time.Second, 2*time.Second, 4*time.Second)
 	s.awaitEvent(app, "RestartBackoff", "restart put off until ")
+	return true
 }
 
 // kubectl brings back the annotations of the ReplicaSet, too; this process knew the record.

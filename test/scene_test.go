@@ -29,7 +29,7 @@ const (
 )
 
 // waitLimit is far above what anything takes (seconds), for machines under load.
-const waitLimit = time.Minute
+const waitLimit = 3 * time.Minute
 
 // scene is one test's namespace and the controller that watches it.
 type scene struct {
@@ -44,7 +44,8 @@ type scene struct {
 	namespace    string
 	grace        time.Duration // of the controller
 	markerRound  int
-	round        int // of edits that go on
+	round        int                   // of edits that go on
+	controllers  []*harness.Controller // by [scene.startController]
 }
 
 // newScene opens a namespace that the shared controller watches. The test runs in
@@ -89,6 +90,24 @@ func enterNamed(t *testing.T, p *place, namespace string) *scene {
 	t.Cleanup(s.reportFailure)
 	s.placeMarker()
 	return s
+}
+
+// again is [harness.Again] with a namespace and controllers of its own for each attempt.
+func (s *scene) again(attempt func(*scene) (held bool)) {
+	s.Helper()
+	fresh := s
+	harness.Again(s.T, func() bool {
+		if attempt(fresh) {
+			return true
+		}
+		for _, controller := range fresh.controllers {
+			s.stopUnlessEnded(controller)
+		}
+		fresh = enter(s.T, &place{
+			cluster: s.cluster, installation: s.installation, hasEngine: s.hasEngine, auditLog: s.auditLog,
+		})
+		return false
+	})
 }
 
 func skipIfShort(t *testing.T) {
@@ -153,16 +172,21 @@ func (s *scene) startControllerForAll(flags ...string) *harness.Controller {
 	controller, err := s.installation.StartController(s.Context(), append(arguments, flags...)...)
 	s.must(err)
 	s.controller = controller
-	s.Cleanup(func() {
-		select {
-		case <-controller.Exited(): // the test ended it
-		default:
-			if err := controller.Stop(); err != nil {
-				s.Error(err)
-			}
-		}
-	})
+	s.controllers = append(s.controllers, controller)
+	s.Cleanup(func() { s.stopUnlessEnded(controller) })
 	return controller
+}
+
+// stopUnlessEnded stops a controller that the test has not ended.
+func (s *scene) stopUnlessEnded(controller *harness.Controller) {
+	s.Helper()
+	select {
+	case <-controller.Exited():
+	default:
+		if err := controller.Stop(); err != nil {
+			s.Error(err)
+		}
+	}
 }
 
 // reportFailure logs what the controller did in the namespace of a failed test.

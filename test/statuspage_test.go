@@ -11,7 +11,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -66,7 +65,6 @@ func (p *statusPage) await(what string, isShown func(*status.Overview, *status.C
 
 func TestTheStatusPageShowsAnEditOnItsWayAndWhatHaltsIt(t *testing.T) {
 	s := newEngineSceneApart(t)
-	s.grace = severalWrites
 	s.startEngine("--fan-out=gradual", "--restart-soak=2s", "--status-address=127.0.0.1:0")
 	p := &statusPage{scene: s}
 	s.make(settings, set("used", "canary-first"))
@@ -78,10 +76,12 @@ func TestTheStatusPageShowsAnEditOnItsWayAndWhatHaltsIt(t *testing.T) {
 	r := s.readersOf(all...)
 
 	heal := s.crashRestartedPodsUntil()
+	s.stretchGrace(all...)
 	s.edit(settings, set("used", "canary-bad"))
 	p.await("the readers in their grace period", func(o *status.Overview, c *status.Config) bool {
 		return o.Pending.Total == 3 && c.States[status.Pending] == 3 && o.Pending.Items[0].For == settings.key(s.namespace)
 	})
+	s.endGrace(all...)
 	o := p.await("one that rolls, and those that wait for it", func(o *status.Overview, c *status.Config) bool {
 		return o.Rolling.Total == 1 && o.Waiting.Total == 2 && c.States[status.Waiting] == 2 && c.FanOuts.Total == 1
 	})
@@ -141,7 +141,7 @@ func (p *statusPage) requireHalt(halt *status.Halt, broken string) {
 
 func TestTheStatusPageOfAStandbyNamesTheLeader(t *testing.T) {
 	s := newSceneApart(t)
-	leader, standby := s.startReplicas(5*time.Second, "--status-address=127.0.0.1:0")
+	leader, standby := s.startReplicas(longLease, "--status-address=127.0.0.1:0")
 	host, err := os.Hostname()
 	s.must(err)
 	for replica, leads := range map[*harness.Controller]bool{leader: true, standby: false} {

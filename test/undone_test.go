@@ -44,7 +44,7 @@ func TestTheRecordThatSomebodyKeepsUndoingIsSpacedOut(t *testing.T) {
 			}
 			s.requireSpacing(writes, 0, 0, 0, time.Second, 2*time.Second, 4*time.Second)
 			s.awaitEvent(app, "RecordUndone", test.by+" keeps removing or replacing the annotations "+checksumsAnnotation)
-			if got := s.metric("records_undone_total", nil); got != rewrites {
+			if got := s.metric("records_undone_total", nil); got != rewrites && got != rewrites+1 { // the next one waits for 8 s only
 				t.Errorf("%v records were written again, want %d", got, rewrites)
 			}
 			before := s.now(app)

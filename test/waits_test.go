@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/test/harness"
 )
 
 // await returns the first state of a workload in which the condition holds.
@@ -156,6 +158,16 @@ func (s *scene) awaitTime(moment time.Time) {
 		}
 		return nil
 	})
+}
+
+// happensBefore waits until a condition holds, and reports whether it did before a moment.
+func (s *scene) happensBefore(moment time.Time, condition func(context.Context) error) bool {
+	s.Helper()
+	err := harness.Eventually(s.Context(), time.Until(moment), condition)
+	if err != nil {
+		s.Logf("before %s: %v", moment, err)
+	}
+	return err == nil
 }
 
 // podsOf lists the pods of a workload that are not on their way out.

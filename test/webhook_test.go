@@ -30,6 +30,45 @@ func (s *scene) ask(operation registrationv1.OperationType, resource string,
 func (s *scene) askOf(operation registrationv1.OperationType, resource schema.GroupVersionResource,
 	answer func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) (end func()) {
 	s.Helper()
+	client := s.serveWebhook(answer)
+	webhooks := s.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	_, err := webhooks.Create(s.Context(), &registrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: s.namespace},
+		Webhooks: []registrationv1.ValidatingWebhook{{
+			Name:                    "webhook.example.com",
+			ClientConfig:            client,
+			Rules:                   []registrationv1.RuleWithOperations{ruleOf(operation, resource)},
+			NamespaceSelector:       s.namespaceSelector(),
+			FailurePolicy:           new(registrationv1.Fail),
+			TimeoutSeconds:          new(int32(30)),
+			SideEffects:             new(registrationv1.SideEffectClassNone),
+			AdmissionReviewVersions: []string{"v1"},
+		}},
+	}, metav1.CreateOptions{})
+	s.must(err)
+	end = sync.OnceFunc(func() {
+		s.must(webhooks.Delete(context.WithoutCancel(s.Context()), s.namespace, metav1.DeleteOptions{}))
+	})
+	s.Cleanup(end)
+	return end
+}
+
+func ruleOf(operation registrationv1.OperationType, resource schema.GroupVersionResource) registrationv1.RuleWithOperations {
+	return registrationv1.RuleWithOperations{
+		Operations: []registrationv1.OperationType{operation},
+		Rule: registrationv1.Rule{
+			APIGroups: []string{resource.Group}, APIVersions: []string{resource.Version}, Resources: []string{resource.Resource},
+		},
+	}
+}
+
+func (s *scene) namespaceSelector() *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: s.namespace}}
+}
+
+// serveWebhook runs a webhook for as long as the test runs, and returns how the API server reaches it.
+func (s *scene) serveWebhook(answer func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) registrationv1.WebhookClientConfig {
+	s.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var review admissionv1.AdmissionReview
 		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
@@ -44,34 +83,10 @@ func (s *scene) askOf(operation registrationv1.OperationType, resource schema.Gr
 		server.CloseClientConnections() // one that hangs would delay the end
 		server.Close()
 	})
-	webhooks := s.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	_, err := webhooks.Create(s.Context(), &registrationv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: s.namespace},
-		Webhooks: []registrationv1.ValidatingWebhook{{
-			Name: "webhook.example.com",
-			ClientConfig: registrationv1.WebhookClientConfig{
-				URL:      &server.URL,
-				CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
-			},
-			Rules: []registrationv1.RuleWithOperations{{
-				Operations: []registrationv1.OperationType{operation},
-				Rule: registrationv1.Rule{
-					APIGroups: []string{resource.Group}, APIVersions: []string{resource.Version}, Resources: []string{resource.Resource},
-				},
-			}},
-			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: s.namespace}},
-			FailurePolicy:           new(registrationv1.Fail),
-			TimeoutSeconds:          new(int32(30)),
-			SideEffects:             new(registrationv1.SideEffectClassNone),
-			AdmissionReviewVersions: []string{"v1"},
-		}},
-	}, metav1.CreateOptions{})
-	s.must(err)
-	end = sync.OnceFunc(func() {
-		s.must(webhooks.Delete(context.WithoutCancel(s.Context()), s.namespace, metav1.DeleteOptions{}))
-	})
-	s.Cleanup(end)
-	return end
+	return registrationv1.WebhookClientConfig{
+		URL:      &server.URL,
+		CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+	}
 }
 
 // isOfController reports whether the controller has sent a request.
