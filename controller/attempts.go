@@ -29,8 +29,12 @@ type attempt struct {
 }
 
 // maxAttempts is the highest number of attempts remembered for a workload, which are the last
-// ones. Each try of a worker adds at most one attempt.
-const maxAttempts = 16
+// ones. Each try of a worker adds at most one attempt. Once maxAttemptsIn are remembered of a namespace, only the last one
+// of a workload is: each may have several kilobytes of causes.
+const (
+	maxAttempts   = 16
+	maxAttemptsIn = 1000
+)
 
 // isUncertain reports whether a failed request may still have succeeded: it was sent but not
 // answered, or a server failed on the way.
@@ -53,9 +57,23 @@ func (j *journal) noteAttempt(ref catalog.WorkloadRef, a attempt) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	a.decision.Checksums, a.decision.Without = nil, catalog.Without{}
-	attempts := j.attempts[ref]
-	attempts = append(attempts, a)
-	j.attempts[ref] = slices.Clone(attempts[max(0, len(attempts)-maxAttempts):])
+	most := maxAttempts
+	if j.attemptsIn[ref.Namespace] >= maxAttemptsIn {
+		most = 1
+	}
+	attempts := append(j.attempts[ref], a)
+	j.keepAttempts(ref, slices.Clone(attempts[max(0, len(attempts)-most):]))
+}
+
+// keepAttempts replaces the attempts of a workload. The caller holds the lock.
+func (j *journal) keepAttempts(ref catalog.WorkloadRef, attempts []attempt) {
+	j.attemptsIn[ref.Namespace] += len(attempts) - len(j.attempts[ref])
+	if j.attemptsIn[ref.Namespace] == 0 {
+		delete(j.attemptsIn, ref.Namespace)
+	}
+	if j.attempts[ref] = attempts; len(attempts) == 0 {
+		delete(j.attempts, ref)
+	}
 }
 
 // takeCarriedOut returns the attempt that made the present record of a workload, and false if
@@ -67,7 +85,7 @@ func (j *journal) takeCarriedOut(w *catalog.Workload) (attempt, bool) {
 	attempts := j.attempts[w.Ref]
 	i := slices.IndexFunc(attempts, func(a attempt) bool { return a.written.Equal(w.Applied.Written) })
 	if i >= 0 || slices.ContainsFunc(attempts, func(a attempt) bool { return isLaterVersion(w.ResourceVersion, a.version) }) {
-		delete(j.attempts, w.Ref)
+		j.keepAttempts(w.Ref, nil)
 	}
 	if i < 0 {
 		return attempt{}, false

@@ -3,6 +3,7 @@ package controller
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -223,4 +224,33 @@ func settingsOf(value string) catalog.Config {
 	return catalog.NewConfigMap(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: "settings"}, Data: map[string]string{"used": value},
 	})
+}
+
+func TestTheAttemptsOfANamespaceTakeLittleMemory(t *testing.T) {
+	j := newJournal()
+	for range 100 {
+		for i := range 300 {
+			j.noteAttempt(workloadNamed(fmt.Sprint("web-", i)), attempt{written: time.Unix(int64(i), 0)})
+		}
+	}
+	if n := j.attemptsIn["ns"]; n > maxAttemptsIn+300 || len(j.attempts) != 300 {
+		t.Errorf("%d attempts of %d workloads are remembered", n, len(j.attempts))
+	}
+	other := web
+	other.Namespace = "other"
+	for range 100 {
+		j.noteAttempt(other, attempt{})
+	}
+	if n := len(j.attempts[other]); n != maxAttempts {
+		t.Errorf("%d attempts of a workload of another namespace are remembered", n)
+	}
+	for ref, attempts := range j.attempts {
+		if last := attempts[len(attempts)-1]; ref != other && !j.hasAttempted(&catalog.Workload{Ref: ref, Applied: catalog.AppliedState{Written: last.written}}) {
+			t.Errorf("the last attempt of %s is forgotten", ref)
+		}
+		j.forget(ref)
+	}
+	if len(j.attemptsIn) > 0 {
+		t.Errorf("%v are left", j.attemptsIn)
+	}
 }

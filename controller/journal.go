@@ -21,6 +21,8 @@ type journal struct {
 	rewrites map[catalog.WorkloadRef]rewrites
 	// attempts are writes that may have succeeded, with a lost answer.
 	attempts map[catalog.WorkloadRef][]attempt
+	// attemptsIn is how many there are in each namespace.
+	attemptsIn map[string]int
 }
 
 // problemKind is a kind of problem of which a workload has one at most. Several kinds may share the reason of an Event.
@@ -40,6 +42,8 @@ func newJournal() *journal {
 		reverts:  make(map[catalog.WorkloadRef]catalog.Revert),
 		rewrites: make(map[catalog.WorkloadRef]rewrites),
 		attempts: make(map[catalog.WorkloadRef][]attempt),
+
+		attemptsIn: make(map[string]int),
 	}
 }
 
@@ -99,5 +103,5 @@ func (j *journal) forget(ref catalog.WorkloadRef) {
 	delete(j.problems, ref)
 	delete(j.reverts, ref)
 	delete(j.rewrites, ref)
-	delete(j.attempts, ref)
+	j.keepAttempts(ref, nil)
 }
