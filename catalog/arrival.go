@@ -63,13 +63,13 @@ func (a *arrival) date(recorded Edit) time.Time {
 	return a.at
 }
 
-// dated returns when a key changed by the API server's clock, in seconds of Unix time, given what
+// dated returns when a key changed by the API server's clock, in seconds of Unix time, given whether it is gone and what
 // the managedFields say about it; 0 if they say nothing. They say nothing about a key that is gone:
 // a time that they still have for it is that of an earlier change.
-func (a *arrival) dated(key string, recorded Edit) uint32 {
+func (a *arrival) dated(isGone bool, recorded Edit) uint32 {
 	at := recorded.At
 	switch isNew := a.previous.Deleted && !a.listed; {
-	case key != "" && !hasKey(a.config.Keys, key):
+	case isGone:
 		return 0
 	case at.IsZero() && isNew: // the key has been there since the config was created again
 		at = a.config.creation().At
@@ -80,11 +80,11 @@ func (a *arrival) dated(key string, recorded Edit) uint32 {
 	return unixSeconds(at)
 }
 
-// doneBy returns a time by which a key had changed: when the watch showed that, or earlier if the
-// API server dates it earlier. An empty key stands for the whole config.
-func (a *arrival) doneBy(key string, recorded Edit) time.Time {
+// doneBy returns a time by which a key, or the whole config, had changed: when the watch showed that, or earlier if the
+// API server dates it earlier.
+func (a *arrival) doneBy(isGone bool, recorded Edit) time.Time {
 	shown := a.date(recorded)
-	if dated := a.dated(key, recorded); dated > 0 {
+	if dated := a.dated(isGone, recorded); dated > 0 {
 		if at := time.Unix(int64(dated)+1, 0); at.Before(shown) { // the API truncates times
 			return at
 		}

@@ -186,8 +186,9 @@ func newConfig(kind ConfigKind, meta *metav1.ObjectMeta, keys []Key) Config {
 		}
 	}
 	edits := recordedEdits(meta)
+	byName := newKeyFinder(keys)
 	for i := range edits { // one copy of each name, here too
-		if key, found := findKey(keys, edits[i].Key); found {
+		if key, found := byName.find(edits[i].Key); found {
 			edits[i].Key = key.Name
 		}
 	}

@@ -1,10 +1,6 @@
 package catalog
 
-import (
-	"slices"
-	"strings"
-	"time"
-)
+import "time"
 
 // maxLostKeys is the highest number of edits kept for keys that a config no longer has. The
 // oldest edits beyond it become one edit of unknown keys, so that a config that keeps
@@ -17,10 +13,12 @@ func mergeEdits(previous *Config, present *arrival, changed []string) []Edit {
 	if len(changed) == 0 {
 		return previous.Edits
 	}
+	again := newNameFinder(changed)
 	stays := func(edit Edit) bool {
-		_, again := slices.BinarySearch(changed, edit.Key)
-		return !again
+		_, isAgain := again.find(edit.Key)
+		return !isAgain
 	}
+	keys, formerKeys, recordedEdits := newKeyFinder(present.config.Keys), newKeyFinder(previous.Keys), newEditFinder(present.recorded)
 	kept := 0
 	for _, edit := range previous.Edits {
 		if stays(edit) {
@@ -30,36 +28,32 @@ func mergeEdits(previous *Config, present *arrival, changed []string) []Edit {
 	edits := make([]Edit, 0, kept+len(changed)) // the exact capacity: the edits are kept, and there may be very many
 	for _, edit := range previous.Edits {
 		if stays(edit) {
-			if key, found := findKey(present.config.Keys, edit.Key); found {
+			if key, found := keys.find(edit.Key); found {
 				edit.Key = key.Name // otherwise the names of the former content stay in memory too
 			}
 			edits = append(edits, edit)
 		}
 	}
 	for _, key := range changed {
-		recorded := findEdit(present.recorded, key)
+		recorded, _ := recordedEdits.find(key)
+		now, isThere := keys.find(key)
+		before, wasThere := formerKeys.find(key)
 		edits = append(edits, Edit{
-			Key: key, At: present.date(recorded), Seen: notYet, Writer: recorded.Writer, dated: present.dated(key, recorded),
-			binary: !inData(previous.Keys, key) && !inData(present.config.Keys, key),
+			Key: key, At: present.date(recorded), Seen: notYet, Writer: recorded.Writer, dated: present.dated(key != "" && !isThere, recorded),
+			binary: !(wasThere && !before.Binary) && !(isThere && !now.Binary),
 		})
 	}
 	return foldLostKeys(edits, present.config.Keys)
 }
 
-// findEdit finds the edit of a key in a sorted list. It returns the zero value if there is
-// no such edit.
-func findEdit(edits []Edit, key string) Edit {
-	i, found := slices.BinarySearchFunc(edits, key, func(edit Edit, key string) int { return strings.Compare(edit.Key, key) })
-	if !found {
-		return Edit{}
-	}
-	return edits[i]
-}
-
 // foldLostKeys joins the oldest edits of lost keys into one edit, which comes first, if
 // there are too many of them.
 func foldLostKeys(edits []Edit, keys []Key) []Edit {
-	isLost := func(edit Edit) bool { return edit.Key != "" && !hasKey(keys, edit.Key) }
+	there := newKeyFinder(keys)
+	isLost := func(edit Edit) bool {
+		_, found := there.find(edit.Key)
+		return edit.Key != "" && !found
+	}
 	lost := 0
 	for _, edit := range edits {
 		if isLost(edit) {

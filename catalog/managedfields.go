@@ -17,18 +17,13 @@ import (
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management.
 const FieldManager = "kubernetes-deployment-restart-controller"
 
-// ownedFields is the part of a managedFields entry's fieldsV1 that matters
-// here: the members of an object, each under "f:" and its name.
+// ownedFields is the part of the fieldsV1 of a workload's managedFields that matters
+// here: the members of an object, each under "f:" and its name. See [eachOwnedKey] for configs.
 type ownedFields struct {
 	Metadata struct {
 		Annotations map[string]member `json:"f:annotations"`
 		Labels      map[string]member `json:"f:labels"`
 	} `json:"f:metadata"`
-	Data       map[string]member `json:"f:data"`
-	BinaryData map[string]member `json:"f:binaryData"`
-	// StringData holds the ownership of the keys of a Secret that was written with server-side
-	// apply: the API server moves the values to the data, but not the ownership.
-	StringData map[string]member `json:"f:stringData"`
 }
 
 // member is an owned member. Its own content does not matter.
@@ -36,16 +31,6 @@ type member struct{}
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (*member) UnmarshalJSON([]byte) error { return nil }
-
-// parseFields returns the fields that an entry owns. An entry that cannot be parsed owns nothing
-// that matters: no API server wrote it.
-func parseFields(entry *metav1.ManagedFieldsEntry) ownedFields {
-	var fields ownedFields
-	if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) != nil {
-		return ownedFields{}
-	}
-	return fields
-}
 
 // recordedEdits reads from the managedFields when the keys of a config changed after its
 // creation, and which managers changed them. An entry's time is that of the last write in which
@@ -58,29 +43,37 @@ func recordedEdits(meta *metav1.ObjectMeta) []Edit {
 		if entry.Time == nil || !entry.Time.After(meta.CreationTimestamp.Time) {
 			continue
 		}
-		fields := parseFields(entry)
-		for _, owned := range []map[string]member{fields.Data, fields.BinaryData, fields.StringData} {
-			edits = appendEdits(edits, owned, entry)
-		}
+		edits = appendEdits(edits, entry)
 	}
-	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Or(strings.Compare(a.Key, b.Key), b.At.Compare(a.At)) })
+	if !slices.IsSortedFunc(edits, compareEdits) { // as they are if there is one entry
+		slices.SortFunc(edits, compareEdits)
+	}
+	if len(edits) == 0 {
+		return nil
+	}
 	// The list may have been much longer, since each manager of a key adds an edit.
 	return slices.Clone(slices.CompactFunc(edits, func(a, b Edit) bool { return a.Key == b.Key }))
 }
 
-// appendEdits appends an edit for each field such as "f:key". The field "." is the map itself,
-// not a key.
-func appendEdits(edits []Edit, owned map[string]member, owner *metav1.ManagedFieldsEntry) []Edit {
-	if len(owned) > 1 {
-		edits = slices.Grow(edits, len(owned))
+// compareEdits orders edits by their keys, and those of a key by their times, the last one first.
+func compareEdits(a, b Edit) int {
+	if order := strings.Compare(a.Key, b.Key); order != 0 { // nearly always
+		return order
 	}
-	// There are few managers, and many edits.
-	manager := unique.Make(owner.Manager).Value()
-	for field := range owned {
-		if key, isMember := strings.CutPrefix(field, "f:"); isMember {
-			edits = append(edits, Edit{Key: key, At: owner.Time.Time, Writer: manager})
-		}
+	return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Writer, b.Writer))
+}
+
+// appendEdits appends an edit for each key that an entry owns.
+func appendEdits(edits []Edit, owner *metav1.ManagedFieldsEntry) []Edit {
+	if owner.FieldsV1 == nil {
+		return edits
 	}
+	manager := unique.Make(owner.Manager).Value() // there are few managers, and many edits
+	fields := owner.FieldsV1.GetRawBytes()
+	edits = slices.Grow(edits, bytes.Count(fields, []byte(`"f:`)))
+	eachOwnedKey(fields, func(key string) {
+		edits = append(edits, Edit{Key: key, At: owner.Time.Time, Writer: manager})
+	})
 	return edits
 }
 
@@ -103,7 +96,7 @@ func ownershipOf(meta *metav1.ObjectMeta) *ownership {
 	return &ownership{entries: meta.ManagedFields, decoded: make([]*objectFields, len(meta.ManagedFields))}
 }
 
-// fields returns the fields that an entry owns. See [parseFields].
+// fields returns the fields that an entry owns. One that cannot be parsed owns nothing that matters: no API server wrote it.
 func (o *ownership) fields(entry int) *objectFields {
 	if o.decoded[entry] == nil {
 		var fields objectFields

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -50,21 +51,24 @@ func pastOf(known []Past, previous *Config, present *arrival, changed []string) 
 	var ended []Past
 	if last := len(known) - 1; previous.Deleted && last >= 0 && known[last].isOpen() {
 		back := known[last]
-		back.end(Sighting{present.doneBy("", Edit{}), notYet})
+		back.end(Sighting{present.doneBy(false, Edit{}), notYet})
 		known, ended = known[:last:last], append(ended, back)
 	}
 	since := seenSince(previous, changed)
+	formerKeys, keys, recordedEdits := newKeyFinder(previous.Keys), newKeyFinder(present.config.Keys), newEditFinder(present.recorded)
 	for _, key := range changed {
 		from, isSeen := since(key)
 		if !isSeen {
 			continue
 		}
-		before, _ := findKey(previous.Keys, key)
+		before, wasThere := formerKeys.find(key)
+		now, isThere := keys.find(key)
+		recorded, _ := recordedEdits.find(key)
 		past := Past{
-			Key: key, Content: before.Checksum, WasBinary: before.Binary, Binary: !inData(previous.Keys, key) && !inData(present.config.Keys, key),
-			From: from,
+			Key: key, Content: before.Checksum, WasBinary: before.Binary, From: from,
+			Binary: !(wasThere && !before.Binary) && !(isThere && !now.Binary),
 		}
-		past.end(Sighting{present.doneBy(key, findEdit(present.recorded, key)), notYet})
+		past.end(Sighting{present.doneBy(key != "" && !isThere, recorded), notYet})
 		ended = append(ended, past)
 	}
 	if len(ended) == 0 {
@@ -101,15 +105,21 @@ func withoutSettled(past []Past, now time.Time, recorded func() Sighting) []Past
 // seenSince returns a function that returns when the watch showed the content of a key, and false
 // if the watch did not show how the content came.
 func seenSince(config *Config, keys []string) func(key string) (Sighting, bool) {
-	seen := make(map[string]Sighting)
+	changed := newNameFinder(keys)
+	var seen []Edit
 	for _, edit := range config.Edits {
-		if _, isOne := slices.BinarySearch(keys, edit.Key); isOne && edit.Seen > 0 {
-			seen[edit.Key] = Sighting{edit.earliest(), edit.Seen}
+		if _, isOne := changed.find(edit.Key); isOne && edit.Seen > 0 {
+			seen = append(seen, edit)
 		}
 	}
+	byKey := func(a, b Edit) int { return strings.Compare(a.Key, b.Key) }
+	if !slices.IsSortedFunc(seen, byKey) {
+		slices.SortFunc(seen, byKey)
+	}
+	edits := newEditFinder(seen)
 	return func(key string) (Sighting, bool) {
-		if from, found := seen[key]; found {
-			return from, true
+		if edit, isSeen := edits.find(key); isSeen {
+			return Sighting{edit.earliest(), edit.Seen}, true
 		}
 		creation := config.creation()
 		return Sighting{creation.At, creation.Seen}, creation.Seen > 0

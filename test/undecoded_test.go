@@ -18,9 +18,13 @@ import (
 // mostAboveCalm is how much more memory than usual the controller may take for what a tenant has made, in MiB.
 const mostAboveCalm = 60
 
-// emptyContainers is a pod template of 1.44 MB with as many containers as fit. No API server has decoded it if it is in an
-// object of a kind that Kubernetes does not know, or in a ControllerRevision.
-var emptyContainers = `{"spec":{"containers":[` + strings.Repeat("{},", 480_000-1) + `{}]}}`
+// manyContainers take 150 MiB and more to decode. An object may have four times as many, but then an API server on a busy
+// machine takes longer than its limit to store it.
+const manyContainers = 120_000
+
+// emptyContainers is a pod template of 360 KB. No API server has decoded it if it is in an object of a kind that Kubernetes
+// does not know, or in a ControllerRevision.
+var emptyContainers = `{"spec":{"containers":[` + strings.Repeat("{},", manyContainers-1) + `{}]}}`
 
 // peak returns how much memory a controller has taken at most, in MiB.
 func (s *scene) peak(c *harness.Controller) int {
@@ -66,7 +70,7 @@ func (s *scene) makeRevision(of workload, name, template string) {
 	s.must(err)
 }
 
-// Each of them once took 500 MiB, and all of them at the same time 2.8 GiB.
+// Each of them once took 150 MiB, and more if several were decoded at the same time.
 func TestRevisionsThatTakeFarMoreMemoryThanBytesAreNotDecoded(t *testing.T) {
 	s := newSceneApart(t)
 	s.make(settings, set("used", "v1"))
@@ -97,7 +101,7 @@ func TestObjectsThatTakeFarMoreMemoryThanBytesAreNotDecoded(t *testing.T) {
 	s.replacePods(victim)
 	calm := s.calmPeak(victim, gadgets.flag())
 	large := func(spec map[string]any) {
-		containers := make([]any, 480_000)
+		containers := make([]any, manyContainers)
 		for i := range containers {
 			containers[i] = map[string]any{}
 		}
