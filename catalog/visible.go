@@ -53,3 +53,13 @@ func (w *Workload) Selects(ref ConfigRef, keys []string) bool {
 		return !slices.ContainsFunc(selected, func(s Selection) bool { return s.names(key) })
 	})
 }
+
+// LacksRequired reports whether a config does not exist, or lacks a key, without which the containers of a workload cannot
+// start.
+func (c *Catalog) LacksRequired(w *Workload, ref ConfigRef) bool {
+	present := c.Config(ref)
+	return !ref.Kind.IsPerPod() && slices.ContainsFunc(referencesTo(w.References, ref), func(reference Reference) bool {
+		names, _ := reference.Keys.Listed()
+		return !reference.Optional && (present == nil || slices.ContainsFunc(names, func(name string) bool { return !hasKey(present.Keys, name) }))
+	})
+}

@@ -3,6 +3,7 @@ package catalog
 import (
 	"slices"
 	"testing"
+	"time"
 )
 
 func TestOnlyKeysThatAContainerSeesAreVisibleChanges(t *testing.T) {
@@ -83,6 +84,28 @@ func TestAWorkloadSelectsKeysWhetherTheConfigHasThemOrNot(t *testing.T) {
 	} {
 		if got := w.Selects(test.config, test.keys); got != test.want {
 			t.Errorf("%v of %v: %v", test.keys, test.config, got)
+		}
+	}
+}
+
+func TestAConfigLacksWhatAWorkloadRequires(t *testing.T) {
+	ref, gone := ConfigRef{Kind: ConfigMap, Namespace: "shop", Name: "settings"}, ConfigRef{Kind: ConfigMap, Namespace: "shop", Name: "gone"}
+	c := New()
+	c.ObserveConfig(Config{Ref: ref, Keys: []Key{{Name: "there", Checksum: 1}}}, time.Time{})
+	for name, test := range map[string]struct {
+		reference Reference
+		want      bool
+	}{
+		"all keys":              {Reference{Config: ref}, false},
+		"a key":                 {Reference{Config: ref, Keys: Selection{Names: []string{"there"}}}, false},
+		"a missing key":         {Reference{Config: ref, Keys: Selection{Names: []string{"missing"}}}, true},
+		"an optional one":       {Reference{Config: ref, Keys: Selection{Names: []string{"missing"}}, Optional: true}, false},
+		"a missing config":      {Reference{Config: gone}, true},
+		"an optional one, gone": {Reference{Config: gone, Optional: true}, false},
+	} {
+		w := &Workload{References: []Reference{test.reference}}
+		if got := c.LacksRequired(w, test.reference.Config); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
 }

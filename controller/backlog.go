@@ -113,6 +113,9 @@ func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answe
 	news = !isNormal && w.isNews(answer.Reason, now)
 	if w.putOff == "" {
 		w.putOffSince = now
+		if h := answer.Halt; h != nil && h.IsFormer() && h.Since.Before(now) {
+			w.putOffSince = h.Since // the former leader held it
+		}
 	}
 	w.due, w.owed, w.putOff, w.putOffBy, w.changed = true, answer.Until, answer.Reason, waitedForBy(&answer), false
 	b.countSlowing(w.slowedBy, -1)

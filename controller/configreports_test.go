@@ -10,9 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -123,12 +125,21 @@ func TestWrongAnnotationsOfAConfigAreLoggedNoMoreOftenThanThereAreEvents(t *test
 func TestAJudgementTakesNoRequestsForTheEventsOnItsConfigs(t *testing.T) {
 	requests := 0
 	d := deliveriesOf(t, func(r *http.Request) (*http.Response, error) {
-		if !strings.HasSuffix(r.URL.Path, "/pods") { // which the judgement needs
-			requests++
+		ownedBy := func(owner types.UID) metav1.ObjectMeta {
+			return metav1.ObjectMeta{Name: "web", UID: "rs", OwnerReferences: []metav1.OwnerReference{{UID: owner, Controller: new(true)}}}
 		}
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/pods"): // which the judgement needs
+			hangs := corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}}
+			return respond(http.StatusOK, &corev1.PodList{Items: []corev1.Pod{{ObjectMeta: ownedBy("rs"), Status: hangs}}})
+		case strings.HasSuffix(r.URL.Path, "/replicasets"): // so are these
+			return respond(http.StatusOK, &appsv1.ReplicaSetList{Items: []appsv1.ReplicaSet{{ObjectMeta: ownedBy("web-uid")}}})
+		}
+		requests++
 		return respond(http.StatusOK, &corev1.PodList{})
 	}, io.Discard)
 	followWeb(d, catalog.Rollout{Wanted: 3, Updated: 1, Outdated: 2, Available: 2, Observed: true, GaveUp: true})
+	d.catalog.Workload(webRef).PodTemplate = catalog.RevisionFingerprint(&corev1.PodTemplateSpec{})
 	restart := d.of(webRef)
 	for i := range 10 {
 		config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: webRef.Namespace, Name: fmt.Sprint(i)}

@@ -249,6 +249,10 @@ func (d *deliveries) look(ctx context.Context, ref catalog.WorkloadRef) {
 		d.history.end(ref, restart.id, status.Unknown, "the workload is gone or no longer enabled", time.Now())
 		return
 	}
+	if _, knowsHalts := d.gate.knowsOfHalts(); restart.isFormer && !knowsHalts { // the former leader may have seen it fail
+		d.queue.AddAfter(ref, time.Second)
+		return
+	}
 	if pause := time.Until(restart.notBefore); pause > 0 {
 		d.queue.AddAfter(ref, pause)
 		return
@@ -302,14 +306,37 @@ func (d *deliveries) judgeByStatus(ctx context.Context, restart *rollingRestart,
 	if judgement.Verdict != delivery.AskPods {
 		return judgement, nil
 	}
-	worst, why, err := d.pods.worst(ctx, w)
+	seen, err := d.pods.sight(ctx, w, configsOf(&restart.decision))
 	if err != nil && (ctx.Err() != nil || d.queue.Failures(w.Ref) < passingFailures) {
 		return delivery.Judgement{}, err
 	}
 	if err != nil {
 		d.log.Warn("cannot read the pods of a workload that restarts, judging it by its status", "workload", w.Ref, "error", err)
+		seen = delivery.Sight{Condition: delivery.Unstarted, Reason: "its pods cannot be read"}
 	}
-	return restart.LookAtPods(w, d.policy, worst, why, time.Now()), nil
+	return restart.LookAtPods(w, d.policy, seen, d.missing(w, &restart.decision), time.Now()), nil
+}
+
+// configsOf returns the configs that a restart is for, none if they are not all known.
+func configsOf(decision *catalog.Decision) (configs []catalog.ConfigRef) {
+	if isUnclear(decision) {
+		return nil
+	}
+	for i := range decision.Causes {
+		configs = append(configs, decision.Causes[i].Config)
+	}
+	return configs
+}
+
+// missing says which of the configs that a restart is for keeps containers from starting, because it or a key does not
+// exist; empty if none does. The status of a pod does not show that if it is about a volume.
+func (d *deliveries) missing(w *catalog.Workload, decision *catalog.Decision) string {
+	for _, config := range configsOf(decision) {
+		if d.catalog.LacksRequired(w, config) {
+			return configName(config) + " does not exist, or lacks a key that the pod template requires"
+		}
+	}
+	return ""
 }
 
 // report reports what became of a restart, and tells the gate. A restart that failed is followed
@@ -317,7 +344,7 @@ func (d *deliveries) judgeByStatus(ctx context.Context, restart *rollingRestart,
 func (d *deliveries) report(w *catalog.Workload, restart *rollingRestart, judgement delivery.Judgement) {
 	took := time.Since(restart.began).Round(time.Second)
 	if judgement.Verdict == delivery.Failed {
-		d.fail(w, restart, judgement.Reason, took)
+		d.fail(w, restart, judgement, took)
 		return
 	}
 	d.gate.ended(w.Ref, restart.id, judgement.Verdict == delivery.Delivered)
@@ -337,7 +364,8 @@ func (d *deliveries) report(w *catalog.Workload, restart *rollingRestart, judgem
 	d.log.Info("restart is delivered", "workload", w.Ref, "after", took.String())
 }
 
-func (d *deliveries) fail(w *catalog.Workload, restart *rollingRestart, reason string, took time.Duration) {
+func (d *deliveries) fail(w *catalog.Workload, restart *rollingRestart, judgement delivery.Judgement, took time.Duration) {
+	reason, evidence := judgement.Reason, evidenceOf(&judgement.Seen)
 	d.metrics.failed.WithLabelValues(string(w.Ref.Kind)).Inc()
 	d.history.end(w.Ref, restart.id, status.Broken, reason, time.Now())
 	causes := describeFailed(restart.decision)
@@ -345,11 +373,15 @@ func (d *deliveries) fail(w *catalog.Workload, restart *rollingRestart, reason s
 	if causes != "" {
 		causes = " for " + causes
 	}
-	d.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonNotDelivered, "failed %s after it restarted%s: %s%s", took, causes, reason, remedyFor(w))
-	halts, counts := d.gate.halt(w, restart, time.Now())
+	failed, look := fmt.Sprintf("failed %s after it restarted", took), lookAt(w.Ref.Namespace, evidence)
+	if restart.isFormer { // which may have failed earlier
+		failed = fmt.Sprintf("has failed, as seen %s after it restarted", took)
+	}
+	d.events.Event(objectReference(w), corev1.EventTypeWarning, reasonNotDelivered, failed+causes+": "+reason+look+remedyFor(w))
+	halts, counts := d.gate.halt(w, restart, evidence, time.Now())
 	d.gate.ended(w.Ref, restart.id, false) // only now, so that nobody takes its turn before the halt
-	d.reportOnConfigs(w, restart.decision, took, reason)
-	d.reportHalts(w, halts)
+	d.reportOnConfigs(w, restart.decision, failed, reason+look)
+	d.reportHalts(w, halts, look)
 	if !counts {
 		d.finish(w.Ref, restart)
 		return
@@ -384,16 +416,16 @@ func (d *deliveries) noteRecovery(w *catalog.Workload, restart *rollingRestart, 
 
 // reportOnConfigs reports a failed restart to the owners of the configs that it was for, who may not
 // be those of the workload.
-func (d *deliveries) reportOnConfigs(w *catalog.Workload, decision catalog.Decision, took time.Duration, reason string) {
+func (d *deliveries) reportOnConfigs(w *catalog.Workload, decision catalog.Decision, failed, reason string) {
 	for _, cause := range decision.Causes {
-		d.reports.note(cause.Config, corev1.EventTypeWarning, reasonNotDelivered, fmt.Sprintf("%s failed %s after it restarted for this change (%s): %s",
-			workloadName(w.Ref), took, describeEdit(cause), reason))
+		d.reports.note(cause.Config, corev1.EventTypeWarning, reasonNotDelivered, fmt.Sprintf("%s %s for this change (%s): %s",
+			workloadName(w.Ref), failed, describeEdit(cause), reason))
 	}
 }
 
 // reportHalts reports to the owners of configs that nobody else restarts for their content. The halt of a group
 // is reported on the copy that the last restart was for.
-func (d *deliveries) reportHalts(w *catalog.Workload, halts []haltNews) {
+func (d *deliveries) reportHalts(w *catalog.Workload, halts []haltNews, look string) {
 	for _, h := range halts {
 		if !h.begins {
 			continue
@@ -404,7 +436,7 @@ func (d *deliveries) reportHalts(w *catalog.Workload, halts []haltNews) {
 		}
 		d.metrics.halts.Inc()
 		d.log.Warn("halted the restarts for a config", "config", h.config, "halt", h.id, "failed", w.Ref, "held", h.held)
-		d.reports.note(h.on, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted%s after %s failed: %d held; revert the change, or resume with: %s",
-			where, workloadName(w.Ref), h.held, resumeCommand(h.config, h.id)))
+		d.reports.note(h.on, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted%s after %s failed: %d held%s; revert the change, or resume with: %s",
+			where, workloadName(w.Ref), h.held, look, resumeCommand(h.config, h.id)))
 	}
 }

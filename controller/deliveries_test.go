@@ -98,11 +98,11 @@ func TestAnEarlierPodOnADeadNodeIsNoFailure(t *testing.T) {
 		Rollout: catalog.Rollout{Wanted: 5, Updated: 4, Outdated: 1, Available: 4, Observed: true}}
 	restart := delivery.Begin(w, true, time.Now())
 	restart.Look(w, d.policy, time.Now())
-	worst, why, err := d.pods.worst(t.Context(), w)
+	seen, err := d.pods.sight(t.Context(), w, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := restart.LookAtPods(w, d.policy, worst, why, time.Now().Add(11*time.Minute)); got.Verdict != delivery.Neutral {
+	if got := restart.LookAtPods(w, d.policy, seen, "", time.Now().Add(11*time.Minute)); got.Verdict != delivery.Neutral {
 		t.Errorf("%+v", got)
 	}
 }

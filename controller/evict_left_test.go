@@ -22,6 +22,7 @@ func (w *evictingWorld) replaceLeader(evicts bool) {
 	c.gate.evicts = evicts
 	c.beginToLead()
 	c.gate.setHaltsTried()
+	c.gate.setHaltsKnown()
 }
 
 // delivered counts the restarts that are said to be delivered.

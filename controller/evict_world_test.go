@@ -314,6 +314,7 @@ func TestAnotherProcessGoesOnWithARestartByEviction(t *testing.T) {
 		w.requireEvicted("web-1")
 		w.controller.beginToLead()
 		w.controller.gate.setHaltsTried()
+		w.controller.gate.setHaltsKnown()
 		w.pass(100)
 		w.requireEvicted("web-1", "web-2", "web-3")
 	})

@@ -8,6 +8,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/brief"
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
@@ -23,17 +24,22 @@ type haltNews struct {
 	begins bool
 }
 
+// evidenceOf returns what a pod showed.
+func evidenceOf(seen *delivery.Sight) gate.Evidence {
+	return gate.Evidence{Pod: seen.Pod, Container: seen.Container, HasRestarted: seen.HasRestarted}
+}
+
 // halt notes a restart that failed, and returns the halts that begin or go on because of that, and whether
 // the failure counts at all: only configs count whose restarts are gradual, and whose content is still what the
 // restart delivered.
-func (g *gatekeeper) halt(w *catalog.Workload, restart *rollingRestart, now time.Time) (halts []haltNews, counts bool) {
+func (g *gatekeeper) halt(w *catalog.Workload, restart *rollingRestart, seen gate.Evidence, now time.Time) (halts []haltNews, counts bool) {
 	for i := range restart.decision.Causes {
 		cause := &restart.decision.Causes[i]
 		failure, isDelivered := g.failureOf(w, restart.id, cause)
 		if !isDelivered {
 			continue
 		}
-		failure.Began, counts = restart.began, true
+		failure.Began, failure.Evidence, counts = restart.began, seen, true
 		local := g.fail(failure, now)
 		if local == nil {
 			continue

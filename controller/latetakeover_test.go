@@ -8,6 +8,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
+	"k8s.io/client-go/tools/record"
+
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/quarantine"
@@ -135,6 +137,7 @@ func TestARestartThatFailsBetweenTwoLeadersHaltsTheOthers(t *testing.T) {
 		time.Sleep(10*time.Minute + 10*time.Second)
 		next.changed("a/web", failed)
 		next.controller.beginToLead()
+		next.controller.gate.setHaltsKnown()
 		next.controller.deliveries.look(t.Context(), deploymentNamed("a/web"))
 		if halts := next.controller.gate.activeHalts(); len(halts) != 1 {
 			t.Errorf("there are the halts %v, want one", halts)
@@ -165,6 +168,51 @@ func TestALateRestartByEvictionOfAFormerLeaderIsFollowed(t *testing.T) {
 		settle(next)
 		if underWay := next.controller.gate.ledger.UnderWay(); underWay != 1 {
 			t.Errorf("%d restarts are under way, want that of the former leader", underWay)
+		}
+	})
+}
+
+// A leader takes over long after the canary has failed. The others have been held since then, and the failure is no news.
+func TestANewLeaderKnowsSinceWhenAHaltHoldsAndDoesNotReportTheFailureAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leader, next := gradual(t, "a/web", "a/other"), gradual(t, "a/web", "a/other")
+		next.deployments, next.version = leader.deployments, 1000
+		list(next, "deployments", next.deployments)
+		next.controller.leading.Store(false)
+		time.Sleep(time.Minute)
+		for _, w := range []*world{next, leader} {
+			w.edited("a/c", "2")
+		}
+		settle(leader)
+		broken := leader.restarted()[0]
+		leader.fails(t, broken)
+		settle(leader)
+		halts := leader.controller.gate.activeHalts()
+		if len(halts) != 1 || halts[0].Evidence.Pod == "" || halts[0].Evidence.Container != "app" {
+			t.Fatalf("the halts are %+v", halts)
+		}
+		time.Sleep(2 * time.Minute)
+		list(next, "deployments", next.deployments)
+		events := record.NewFakeRecorder(100)
+		next.controller.deliveries.events = events
+		next.controller.beginToLead()
+		next.controller.deliveries.look(t.Context(), deploymentNamed(broken))
+		written := halts[0].Record()
+		kept, ok := written.Halt()
+		if !ok || kept.Evidence != halts[0].Evidence {
+			t.Fatalf("kept is %+v", kept)
+		}
+		next.controller.gate.setHaltsTried()
+		next.controller.gate.restore(kept)
+		next.controller.halts.followFailed()
+		next.controller.gate.setHaltsKnown()
+		settle(next)
+		overview := next.controller.Overview("", time.Now())
+		if held := overview.Held.Items; len(held) != 1 || held[0].Since.Sub(kept.Since).Abs() > time.Second {
+			t.Errorf("held are %+v, and the halt began at %s", held, kept.Since)
+		}
+		if failed := overview.Failed.Items; len(failed) != 1 || len(events.Events) > 0 {
+			t.Errorf("failed are %+v, with %d Events", failed, len(events.Events))
 		}
 	})
 }

@@ -155,3 +155,15 @@ func TestAWorkloadThatCannotBeRestartedIsDue(t *testing.T) {
 		}
 	}
 }
+
+func TestAFailureNamesTheCommandThatShowsIt(t *testing.T) {
+	for want, seen := range map[string]gate.Evidence{
+		"": {},
+		"; look with: kubectl logs -n a web-1 -c app --previous": {Pod: "web-1", Container: "app", HasRestarted: true},
+		"; look with: kubectl describe pod -n a web-1":           {Pod: "web-1", Container: "app"},
+	} {
+		if got := lookAt("a", seen); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

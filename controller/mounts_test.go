@@ -83,7 +83,9 @@ func (w *mountingWorld) replicaSets() func(*http.Request) (int, any) {
 		if !strings.HasSuffix(r.URL.Path, "/replicasets") {
 			return 0, nil
 		}
-		return http.StatusOK, sets
+		all := sets
+		all.Items = append(slices.Clip(sets.Items), w.presentReplicaSets("a")...)
+		return http.StatusOK, all
 	}
 }
 

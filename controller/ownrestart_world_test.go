@@ -58,7 +58,7 @@ func (w *rolloutWorld) makePod(owner types.UID) {
 	w.made++
 	pod := w.pod(fmt.Sprintf("web-%d", w.made), nil)
 	pod.UID, pod.CreationTimestamp = types.UID("uid of "+pod.Name), metav1.Time{Time: time.Now().Truncate(time.Second)}
-	pod.OwnerReferences[0].UID = owner
+	pod.OwnerReferences[0].UID, pod.Labels = owner, map[string]string{"rollouts-pod-template-hash": "a"}
 	w.pods = append(w.pods, pod)
 }
 

@@ -58,39 +58,44 @@ func (r podReader) list(ctx context.Context, w *catalog.Workload) ([]livePod, er
 	return pods, err
 }
 
-// worst returns the worst condition of a workload's pods, and its reason. Of pods of an earlier
-// template, and from before a restart by eviction, it only reports that they are blocked.
-func (r podReader) worst(ctx context.Context, w *catalog.Workload) (delivery.Condition, string, error) {
-	broken, blocked, now := make(map[origin]string), "", time.Now()
-	err := r.each(ctx, w, func() { clear(broken); blocked = "" }, func(pod *corev1.Pod, from origin) {
-		switch condition, reason := delivery.ConditionOf(pod, now); condition {
-		case delivery.Broken:
-			if !w.IsEarlierPod(pod.CreationTimestamp.Time) {
-				broken[from] = strings.Clone(reason)
-			}
-		case delivery.Blocked:
-			blocked = strings.Clone(reason)
-		case delivery.Fine:
+// sight returns what a workload's pods show of its last restart, which was for these configs. Of pods of an earlier
+// template, and from before a restart by eviction, it only reports that they are blocked or leave.
+func (r podReader) sight(ctx context.Context, w *catalog.Workload, causes []catalog.ConfigRef) (delivery.Sight, error) {
+	var blocked delivery.Sight
+	isLeaving, worst, now := false, make(map[origin]delivery.Sight), time.Now()
+	err := r.each(ctx, w, func() { isLeaving, blocked = false, delivery.Sight{}; clear(worst) }, func(pod *corev1.Pod, from origin) {
+		seen := delivery.SightOf(pod, causes, now)
+		isLeaving = isLeaving || seen.IsLeaving
+		switch {
+		case seen.Condition == delivery.Blocked:
+			blocked = cloned(seen)
+		case seen.Condition > worst[from].Condition && !w.IsEarlierPod(pod.CreationTimestamp.Time):
+			worst[from] = cloned(seen)
 		}
 	})
 	if err != nil {
-		return delivery.Fine, "", err
+		return delivery.Sight{}, err
 	}
-	if len(broken) > 0 {
+	seen := blocked
+	if len(worst) > 0 {
 		isPresent, err := r.kinds.row(w.Ref.Kind).revisions.present(r, ctx, w)
 		if err != nil {
-			return delivery.Fine, "", err
+			return delivery.Sight{}, err
 		}
-		for from, reason := range broken {
-			if isPresent(from) {
-				return delivery.Broken, reason, nil
+		for from, one := range worst {
+			if one.Condition > seen.Condition && isPresent(from) {
+				seen = one
 			}
 		}
 	}
-	if blocked != "" {
-		return delivery.Blocked, blocked, nil
-	}
-	return delivery.Fine, "", nil
+	seen.IsLeaving = isLeaving
+	return seen, nil
+}
+
+// cloned returns what was seen without the memory of the pod.
+func cloned(seen delivery.Sight) delivery.Sight {
+	seen.Reason, seen.Pod, seen.Container = strings.Clone(seen.Reason), strings.Clone(seen.Pod), strings.Clone(seen.Container)
+	return seen
 }
 
 // each calls a function with each pod that a workload selects, and that it controls or, if its

@@ -16,6 +16,8 @@ type rollingRestart struct {
 	// decision explains the restart. It has only the configs and their keys if another process
 	// decided it.
 	decision catalog.Decision
+	// isFormer means that another process made the restart.
+	isFormer bool
 	// hasFailed means that the restart failed and is followed because its pods may run after all.
 	hasFailed bool
 	// brokenBy is what restarts before this one brought that failed, unless another one has replaced it since. Because of

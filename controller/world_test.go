@@ -73,6 +73,7 @@ func newWorldOf(t testing.TB, options Options) *world {
 		t.Fatal(err)
 	}
 	c.gate.setHaltsTried()
+	c.gate.setHaltsKnown()
 	t.Cleanup(c.events.Shutdown)
 	w.controller = c
 	c.recorder = &record.FakeRecorder{}
@@ -210,7 +211,9 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 		if w.listings = append(w.listings, of); w.refusePods != 0 {
 			return w.status(w.refusePods, "refused")
 		}
-		return w.respond(http.StatusOK, corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: w.pods[of]})
+		return w.respond(http.StatusOK, corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: append(slices.Clip(w.pods[of]), w.hangingPods(path[len(path)-2])...)})
+	case resource == "replicasets":
+		return w.respond(http.StatusOK, appsv1.ReplicaSetList{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ReplicaSetList"}, Items: w.presentReplicaSets(path[len(path)-2])})
 	case r.Method == http.MethodPatch && w.refuse != 0:
 		return w.status(w.refuse, "refused")
 	case w.deployments[name] == nil:
@@ -219,6 +222,39 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 		return w.patch(w.deployments[name], r.Body)
 	}
 	return w.respond(http.StatusOK, w.deployments[name])
+}
+
+// hangingPods returns a pod of each Deployment of a namespace that has given up its rollout, of which a container has
+// started.
+func (w *world) hangingPods(namespace string) (pods []corev1.Pod) {
+	for _, d := range w.deployments {
+		if d.Namespace != namespace || !slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool { return c.Reason == "ProgressDeadlineExceeded" }) {
+			continue
+		}
+		began, _ := time.Parse(time.RFC3339Nano, d.Spec.Template.Annotations[catalog.TimestampAnnotation])
+		started := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Time{Time: began}}}
+		pods = append(pods, corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: d.Name + "-hangs", Namespace: namespace, UID: "pod-" + d.UID, CreationTimestamp: metav1.Time{Time: began},
+				OwnerReferences: []metav1.OwnerReference{{UID: "rs-" + d.UID, Controller: new(true)}},
+			},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "app", State: started}}},
+		})
+	}
+	return pods
+}
+
+// presentReplicaSets returns the ReplicaSets of the present templates of a namespace.
+func (w *world) presentReplicaSets(namespace string) (sets []appsv1.ReplicaSet) {
+	for _, d := range w.deployments {
+		if d.Namespace == namespace {
+			sets = append(sets, appsv1.ReplicaSet{
+				ObjectMeta: metav1.ObjectMeta{Name: d.Name, Namespace: namespace, UID: "rs-" + d.UID, OwnerReferences: []metav1.OwnerReference{{UID: d.UID, Controller: new(true)}}},
+				Spec:       appsv1.ReplicaSetSpec{Template: d.Spec.Template},
+			})
+		}
+	}
+	return sets
 }
 
 // patch applies a patch of the controller's, and lets it own the record.

@@ -159,7 +159,7 @@ func TestABadContentBreaksOneReaderAndHaltsTheOthersUntilItIsReverted(t *testing
 	s.edit(settings, set("used", "bad"))
 	broken := r.awaitRestarted(1)
 	s.awaitMetric("restarts_failed_total", map[string]string{"kind": "Deployment"}, 1)
-	s.awaitEventOn(settings, "RestartsHalted", `^halted after deployment/`+broken[0].name+` failed: 7 held; revert the change, or resume with: kubectl annotate --overwrite -n \S+ configmap/settings `+regexp.QuoteMeta(resumeAnnotation)+`=(\w+)$`)
+	s.awaitEventOn(settings, "RestartsHalted", `^halted after deployment/`+broken[0].name+` failed: 7 held; look with: kubectl (?:logs|describe pod) [^;]+; revert the change, or resume with: kubectl annotate --overwrite -n \S+ configmap/settings `+regexp.QuoteMeta(resumeAnnotation)+`=(\w+)$`)
 	s.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, 7)
 	s.awaitMetric("fan_outs", map[string]string{"state": "halted"}, 1)
 	s.settle()

@@ -119,7 +119,7 @@ func (s *scene) runRefused(flags ...string) (r *readers, refused workload, thaw 
 func TestAWorkloadWhosePatchIsDeniedKeepsLaterWavesWaitingUntilItRestarts(t *testing.T) {
 	s := newSceneApart(t)
 	r, refused, thaw := s.runRefused()
-	s.awaitEvent(refused, "RestartFailed", denial)
+	s.awaitEvent(refused, "RestartFailed", "cannot apply a config change")
 	s.awaitMetric("held_workloads", map[string]string{"reason": "wave"}, 2)
 	s.settle()
 	r.requireRestarted()

@@ -258,7 +258,8 @@ func TestARestartWhosePodsMayNotBeEvictedSaysNothingAboutTheContent(t *testing.T
 	s.require(t, 601, delivery.Neutral, "no pod may be evicted: the budget refuses")
 	s = evictionOf(true)
 	s.require(t, 1, delivery.Rolling, "")
-	s.require(t, 601, delivery.Failed, "no progress for 10m0s")
+	s.condition, s.why = delivery.Hanging, "it hangs"
+	s.require(t, 601, delivery.Failed, "no progress for 10m0s: it hangs")
 }
 
 func TestAnotherRecordEndsARestartByEviction(t *testing.T) {

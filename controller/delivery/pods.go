@@ -2,9 +2,13 @@ package delivery
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
 )
 
 // Condition is how a pod is, as far as it says something about the restart that created it. Of
@@ -14,12 +18,41 @@ type Condition uint8
 const (
 	// Fine pods run, or are on the way.
 	Fine Condition = iota
+	// Unstarted pods have a container that has not started yet, so that it has not read any config.
+	Unstarted
+	// Hanging pods have a container that has started and is not ready.
+	Hanging
 	// Blocked pods cannot run for a reason that has nothing to do with their configs: no node has
 	// room, the image cannot be pulled, or the node is gone.
 	Blocked
 	// Broken pods crash, or their containers cannot be created with these configs.
 	Broken
 )
+
+// Sight is what the pods of a workload show of its last restart.
+type Sight struct {
+	Condition Condition
+	// Reason is why, as the API gives it or in words of ours. It contains no message of the API, since these name keys.
+	Reason string
+	// Pod and Container name what shows it; empty if nothing in particular does.
+	Pod, Container string
+	// HasRestarted means that the container runs for another time, so that its earlier logs may say why.
+	HasRestarted bool
+	// IsLeaving means that a pod terminates, within its grace period. Others may have to wait for that.
+	IsLeaving bool
+}
+
+// String names the container and the pod, and says how they are.
+func (s *Sight) String() string {
+	named := s.Reason
+	switch {
+	case s.Pod == "":
+		return named
+	case s.Container == "":
+		return "pod " + s.Pod + ": " + named
+	}
+	return "container " + s.Container + " of pod " + s.Pod + ": " + named
+}
 
 // manyRestarts is how often a container of a new pod has to restart to count as broken. A single
 // restart can have other causes, such as a dependency that was not ready.
@@ -28,49 +61,87 @@ const manyRestarts = 2
 // The reasons that the kubelet gives for containers that wait. See
 // https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-state-waiting.
 var (
-	brokenReasons  = []string{"CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
+	brokenReasons  = []string{"CrashLoopBackOff", configError, "CreateContainerError", "RunContainerError"}
 	blockedReasons = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable"}
 )
 
-// ConditionOf judges a pod at the given time. It returns the condition, and the reason as the API
-// gives it. A pod that terminates or has finished is fine, unless no kubelet ends it.
-func ConditionOf(pod *corev1.Pod, now time.Time) (Condition, string) {
+// SightOf judges a pod at the given time, after a restart for these configs; none if it is not known for which. A pod
+// that terminates or has finished is fine, unless no kubelet ends it. What it returns shares memory with the pod.
+func SightOf(pod *corev1.Pod, causes []catalog.ConfigRef, now time.Time) Sight {
+	worst := Sight{Pod: pod.Name}
 	switch {
 	case pod.DeletionTimestamp != nil && now.Sub(pod.DeletionTimestamp.Time) > terminationDelay:
-		return Blocked, "it does not terminate"
-	case pod.DeletionTimestamp != nil, pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded:
-		return Fine, ""
-	}
-	worst, reason := Fine, ""
-	note := func(condition Condition, why string) {
-		if condition > worst {
-			worst, reason = condition, why
-		}
+		worst.Condition, worst.Reason = Blocked, "it does not terminate"
+		return worst
+	case pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded:
+		return Sight{}
+	case pod.DeletionTimestamp != nil:
+		return Sight{IsLeaving: true}
 	}
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range statuses {
-			note(conditionOfContainer(&statuses[i]))
+			status := &statuses[i]
+			if condition, why := conditionOfContainer(status, causes); condition > worst.Condition && (condition > Hanging || !IsReady(pod)) {
+				worst = Sight{Condition: condition, Reason: why, Pod: pod.Name, Container: status.Name, HasRestarted: status.RestartCount > 0 || status.LastTerminationState.Terminated != nil}
+			}
 		}
 	}
-	note(placeOf(pod))
-	return worst, reason
+	if condition, why := placeOf(pod); condition > worst.Condition {
+		worst = Sight{Condition: condition, Reason: why, Pod: pod.Name}
+	}
+	if worst.Condition == Fine && !IsReady(pod) && len(pod.Status.ContainerStatuses) == 0 {
+		worst.Condition, worst.Reason = Unstarted, "no container has started"
+	}
+	return worst
 }
 
 // terminationDelay is how long after its deletion timestamp, which includes its grace period, a pod
 // may still be there.
 const terminationDelay = 30 * time.Second
 
-func conditionOfContainer(status *corev1.ContainerStatus) (Condition, string) {
+func conditionOfContainer(status *corev1.ContainerStatus, causes []catalog.ConfigRef) (Condition, string) {
 	waiting := status.State.Waiting
 	switch {
+	case waiting != nil && waiting.Reason == configError && !isAbout(waiting.Message, causes):
+		return Blocked, waiting.Reason
 	case waiting != nil && slices.Contains(brokenReasons, waiting.Reason):
 		return Broken, waiting.Reason
 	case status.RestartCount >= manyRestarts:
 		return Broken, "it restarts again and again"
 	case waiting != nil && slices.Contains(blockedReasons, waiting.Reason):
 		return Blocked, waiting.Reason
+	case status.Ready:
+		return Fine, ""
+	case hasStarted(status):
+		return Hanging, "it has started and is not ready"
+	case waiting != nil && waiting.Reason != "":
+		return Unstarted, "it has not started: " + waiting.Reason
 	}
-	return Fine, ""
+	return Unstarted, "it has not started"
+}
+
+func hasStarted(status *corev1.ContainerStatus) bool {
+	return status.State.Running != nil || status.State.Terminated != nil || status.LastTerminationState.Terminated != nil || status.RestartCount > 0
+}
+
+// configError is the kubelet's reason if it cannot make a container from its spec, mostly because of a config or key that
+// does not exist.
+const configError = "CreateContainerConfigError"
+
+// isAbout reports whether the kubelet's message about a container may be about one of these configs. See
+// https://github.com/kubernetes/kubernetes/blob/v1.35.0/pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables.
+func isAbout(message string, causes []catalog.ConfigRef) bool {
+	if message == "" || len(causes) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(causes, func(config catalog.ConfigRef) bool {
+		kind := "ConfigMap"
+		if config.Kind.IsSecret() {
+			kind = "Secret"
+		}
+		return strings.Contains(message, strings.ToLower(kind)+" "+strconv.Quote(config.Name)+" not found") ||
+			strings.HasSuffix(message, " in "+kind+" "+config.Namespace+"/"+config.Name)
+	})
 }
 
 // placeOf reports whether a pod has no node, or has lost it. When a node does not answer, its pods are

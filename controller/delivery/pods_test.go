@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 )
 
@@ -26,15 +27,33 @@ func TestTheConditionOfAPod(t *testing.T) {
 	of := func(statuses ...corev1.ContainerStatus) corev1.PodStatus {
 		return corev1.PodStatus{ContainerStatuses: statuses}
 	}
+	ready := running
+	ready.Ready = true
+	lacks := func(message string) corev1.PodStatus {
+		status := waiting("CreateContainerConfigError")
+		status.State.Waiting.Message = message
+		return of(running, status)
+	}
+	const started = "it has started and is not ready"
+	causes := []catalog.ConfigRef{{Kind: catalog.ConfigMap, Namespace: "default", Name: "web"}, {Kind: catalog.Secret, Namespace: "default", Name: "tls"}}
 	for name, test := range map[string]struct {
 		status corev1.PodStatus
 		want   delivery.Condition
 		reason string
 	}{
-		"new":                       {corev1.PodStatus{}, delivery.Fine, ""},
-		"running":                   {of(running), delivery.Fine, ""},
-		"starting":                  {of(waiting("ContainerCreating")), delivery.Fine, ""},
-		"restarted once":            {of(restarted(1)), delivery.Fine, ""},
+		"new":                       {corev1.PodStatus{}, delivery.Unstarted, "no container has started"},
+		"running":                   {of(running), delivery.Hanging, started},
+		"ready":                     {of(ready), delivery.Fine, ""},
+		"a sidecar starts":          {of(ready, waiting("ContainerCreating")), delivery.Unstarted, "it has not started: ContainerCreating"},
+		"starting":                  {of(waiting("ContainerCreating")), delivery.Unstarted, "it has not started: ContainerCreating"},
+		"restarted once":            {of(restarted(1)), delivery.Hanging, started},
+		"an init container waits":   {corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{running}, ContainerStatuses: []corev1.ContainerStatus{waiting("PodInitializing")}}, delivery.Hanging, started},
+		"its config does not exist": {lacks(`configmap "web" not found`), delivery.Broken, "CreateContainerConfigError"},
+		"its config lacks a key":    {lacks("couldn't find key A in ConfigMap default/web"), delivery.Broken, "CreateContainerConfigError"},
+		"its Secret lacks a key":    {lacks("couldn't find key A in Secret default/tls"), delivery.Broken, "CreateContainerConfigError"},
+		"another config is missing": {lacks(`configmap "other" not found`), delivery.Blocked, "CreateContainerConfigError"},
+		"another Secret lacks it":   {lacks("couldn't find key A in Secret default/web"), delivery.Blocked, "CreateContainerConfigError"},
+		"it may not run as root":    {lacks("container has runAsNonRoot and image will run as root"), delivery.Blocked, "CreateContainerConfigError"},
 		"restarted twice":           {of(running, restarted(2)), delivery.Broken, "it restarts again and again"},
 		"crashing":                  {of(running, waiting("CrashLoopBackOff")), delivery.Broken, "CrashLoopBackOff"},
 		"a key is missing":          {of(waiting("CreateContainerConfigError")), delivery.Broken, "CreateContainerConfigError"},
@@ -42,16 +61,16 @@ func TestTheConditionOfAPod(t *testing.T) {
 		"no image":                  {of(waiting("ImagePullBackOff")), delivery.Blocked, "ImagePullBackOff"},
 		"no image, another crashes": {of(waiting("ImagePullBackOff"), waiting("CrashLoopBackOff")), delivery.Broken, "CrashLoopBackOff"},
 		"no node":                   {is(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable"), delivery.Blocked, "Unschedulable"},
-		"scheduled":                 {is(corev1.PodScheduled, corev1.ConditionTrue, ""), delivery.Fine, ""},
-		"not ready":                 {is(corev1.PodReady, corev1.ConditionFalse, "ContainersNotReady"), delivery.Fine, ""},
+		"scheduled":                 {is(corev1.PodScheduled, corev1.ConditionTrue, ""), delivery.Unstarted, "no container has started"},
+		"not ready":                 {is(corev1.PodReady, corev1.ConditionFalse, "ContainersNotReady"), delivery.Unstarted, "no container has started"},
 		"its node does not answer": {corev1.PodStatus{Conditions: []corev1.PodCondition{
 			{Type: corev1.PodReady, Status: corev1.ConditionFalse}, {Type: corev1.ContainersReady, Status: corev1.ConditionTrue},
 		}}, delivery.Blocked, "it is not ready, but its containers are"},
 		"its condition is not known": {is(corev1.PodReady, corev1.ConditionUnknown, "NodeStatusUnknown"), delivery.Blocked, "its node is gone"},
 		"evicted by a taint":         {is(corev1.DisruptionTarget, corev1.ConditionTrue, "DeletionByTaintManager"), delivery.Blocked, "its node is gone"},
 	} {
-		if got, reason := delivery.ConditionOf(&corev1.Pod{Status: test.status}, noon); got != test.want || reason != test.reason {
-			t.Errorf("%s: %d %q, want %d %q", name, got, reason, test.want, test.reason)
+		if got := delivery.SightOf(&corev1.Pod{Status: test.status}, causes, noon); got.Condition != test.want || got.Reason != test.reason {
+			t.Errorf("%s: %d %q, want %d %q", name, got.Condition, got.Reason, test.want, test.reason)
 		}
 	}
 }
@@ -60,12 +79,13 @@ func TestAPodThatTerminatesIsFineUnlessNoKubeletEndsIt(t *testing.T) {
 	for seconds, want := range map[float64]delivery.Condition{-10: delivery.Fine, 29: delivery.Fine, 31: delivery.Blocked} {
 		pod := corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{waiting("CrashLoopBackOff")}}}
 		pod.DeletionTimestamp = &metav1.Time{Time: at(-seconds)}
-		if got, reason := delivery.ConditionOf(&pod, noon); got != want || got == delivery.Blocked && reason != "it does not terminate" {
-			t.Errorf("%v s after its deletion timestamp: %d %q, want %d", seconds, got, reason, want)
+		got := delivery.SightOf(&pod, nil, noon)
+		if got.Condition != want || got.IsLeaving != (want == delivery.Fine) || want == delivery.Blocked && got.Reason != "it does not terminate" {
+			t.Errorf("%v s after its deletion timestamp: %+v, want %d", seconds, got, want)
 		}
 	}
 	evicted := corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{waiting("CrashLoopBackOff")}}}
-	if got, _ := delivery.ConditionOf(&evicted, noon); got != delivery.Fine {
-		t.Errorf("a pod that has finished: %d", got)
+	if got := delivery.SightOf(&evicted, nil, noon); got.Condition != delivery.Fine {
+		t.Errorf("a pod that has finished: %+v", got)
 	}
 }

@@ -38,6 +38,8 @@ type Judgement struct {
 	Verdict Verdict
 	Reason  string
 	Again   time.Duration
+	// Seen is the pod that shows a failure.
+	Seen Sight
 }
 
 // firstAsk is after how long without progress the pods are read for the first time. The time
@@ -233,37 +235,53 @@ func (r *Restart) note(status catalog.Rollout, now time.Time) {
 	}
 }
 
-// LookAtPods judges after [AskPods], given the worst condition of the pods and its reason. Pods of
-// an earlier template only count if they are blocked.
-func (r *Restart) LookAtPods(w *catalog.Workload, policy Policy, worst Condition, why string, now time.Time) Judgement {
+// LookAtPods judges after [AskPods], given what the pods show. Pods of an earlier template only count if they are
+// blocked or leave. That nothing happens is a failure only if a container has started, since no other one has read any
+// config. It is one, too, if what is missing says so: a key without which no container can start.
+func (r *Restart) LookAtPods(w *catalog.Workload, policy Policy, seen Sight, missing string, now time.Time) Judgement {
 	w = r.judged(w)
 	stuck, hasEnded := r.isStuck(w, policy, now)
 	switch {
-	case worst == Broken:
-		return r.failed("a pod is broken: " + why)
+	case seen.Condition == Broken:
+		return r.failed(seen.String(), seen)
 	case !r.whole.IsZero():
 		return Judgement{Verdict: Delivered}
-	case hasEnded && worst == Blocked:
-		return Judgement{Verdict: Neutral, Reason: "a pod cannot run: " + why}
-	case hasEnded && r.Held != "":
+	case !hasEnded, seen.IsLeaving && seen.Condition != Hanging:
+		return r.askAgain(w, policy, now)
+	case seen.Condition == Blocked:
+		return Judgement{Verdict: Neutral, Reason: "a pod cannot run: " + seen.Reason}
+	case r.Held != "":
 		return Judgement{Verdict: Neutral, Reason: "no pod may be evicted: " + r.Held}
-	case hasEnded && w.Rollout.CannotCreate:
+	case seen.Condition == Hanging:
+		return r.failed(stuck+": "+seen.String(), seen)
+	case missing != "":
+		return r.failed(stuck+": "+missing, seen)
+	case w.Rollout.CannotCreate:
 		return Judgement{Verdict: Neutral, Reason: "pods cannot be created"}
-	case hasEnded:
-		return r.failed(stuck)
+	case seen.Condition == Unstarted:
+		return Judgement{Verdict: Neutral, Reason: stuck + ": " + seen.String()}
 	}
+	return Judgement{Verdict: Neutral, Reason: stuck + ", but no pod shows a failure"}
+}
+
+// askAgain reads the pods again after twice the time without progress.
+func (r *Restart) askAgain(w *catalog.Workload, policy Policy, now time.Time) Judgement {
 	stalled := now.Sub(r.progressed)
 	for r.pause <= stalled {
 		r.pause *= 2
 	}
-	return Judgement{Verdict: Rolling, Again: min(r.pause, policy.deadline(w)) - stalled}
+	next := r.pause
+	if deadline := policy.deadline(w); stalled < deadline {
+		next = min(next, deadline)
+	}
+	return Judgement{Verdict: Rolling, Again: next - stalled}
 }
 
-func (r *Restart) failed(reason string) Judgement {
+func (r *Restart) failed(reason string, seen Sight) Judgement {
 	if !r.WasWhole {
 		return Judgement{Verdict: Neutral, Reason: reason + "; but pods were missing before"}
 	}
-	return Judgement{Verdict: Failed, Reason: reason}
+	return Judgement{Verdict: Failed, Reason: reason, Seen: seen}
 }
 
 // isStuck reports whether a rollout has made no progress for too long, and how that is known.

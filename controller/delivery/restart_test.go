@@ -25,6 +25,8 @@ type story struct {
 	restart   *delivery.Restart
 	condition delivery.Condition
 	why       string
+	isLeaving bool
+	missing   string
 	asked     int
 }
 
@@ -39,7 +41,7 @@ func (s *story) look(seconds float64) delivery.Judgement {
 	got := s.restart.Look(&s.workload, policy, at(seconds))
 	if got.Verdict == delivery.AskPods {
 		s.asked++
-		got = s.restart.LookAtPods(&s.workload, policy, s.condition, s.why, at(seconds))
+		got = s.restart.LookAtPods(&s.workload, policy, delivery.Sight{Condition: s.condition, Reason: s.why, IsLeaving: s.isLeaving}, s.missing, at(seconds))
 	}
 	return got
 }
@@ -98,15 +100,17 @@ func TestARestartFails(t *testing.T) {
 		want      string
 	}{
 		"a pod crashes while the rollout stalls": {
-			func(*story) {}, delivery.Broken, "CrashLoopBackOff", 20, "a pod is broken: CrashLoopBackOff"},
+			func(*story) {}, delivery.Broken, "CrashLoopBackOff", 20, "CrashLoopBackOff"},
 		"a pod crashed in the soak time": {
-			func(s *story) { s.workload.Rollout = whole; s.look(2) }, delivery.Broken, "it restarts again and again", 32, "a pod is broken: it restarts again and again"},
+			func(s *story) { s.workload.Rollout = whole; s.look(2) }, delivery.Broken, "it restarts again and again", 32, "it restarts again and again"},
 		"its controller gave up": {
-			func(s *story) { s.workload.Rollout.GaveUp = true }, delivery.Fine, "", 3, "the rollout exceeded its progress deadline"},
+			func(s *story) { s.workload.Rollout.GaveUp = true }, delivery.Hanging, "it hangs", 3, "the rollout exceeded its progress deadline: it hangs"},
 		"no progress": {
-			func(*story) {}, delivery.Fine, "", 601, "no progress for 10m0s"},
+			func(*story) {}, delivery.Hanging, "it hangs", 601, "no progress for 10m0s: it hangs"},
+		"no progress, because of a key that is missing": {
+			func(s *story) { s.missing = "a key is missing" }, delivery.Unstarted, "it waits", 601, "no progress for 10m0s: a key is missing"},
 		"no progress for a longer deadline of its own": {
-			func(s *story) { s.workload.Rollout.Deadline = 900; s.look(2) }, delivery.Fine, "", 902, "no progress for 15m0s"},
+			func(s *story) { s.workload.Rollout.Deadline = 900; s.look(2) }, delivery.Hanging, "it hangs", 902, "no progress for 15m0s: it hangs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, wasWhole := range []bool{true, false} {
@@ -152,6 +156,51 @@ func TestAPodThatCannotRunIsWaitedForAndThenNeutral(t *testing.T) {
 	s.condition, s.why = delivery.Blocked, "Unschedulable"
 	s.require(t, 100, delivery.Rolling, "")
 	s.require(t, 701, delivery.Neutral, "a pod cannot run: Unschedulable")
+}
+
+// Only a container that has started can have read a config.
+func TestARestartOfWhichNoContainerHasStartedIsNoFailure(t *testing.T) {
+	for name, test := range map[string]struct {
+		play      func(s *story)
+		condition delivery.Condition
+		want      string
+	}{
+		"its volume is attached elsewhere":   {func(*story) {}, delivery.Unstarted, "no progress for 10m0s: it waits"},
+		"nothing is seen":                    {func(*story) {}, delivery.Fine, "no progress for 10m0s, but no pod shows a failure"},
+		"its controller does nothing":        {func(s *story) { s.workload.Rollout.Observed = false }, delivery.Fine, "its controller has not begun the rollout for 10m0s, but no pod shows a failure"},
+		"its controller gave up the rollout": {func(s *story) { s.workload.Rollout.GaveUp = true }, delivery.Unstarted, "the rollout exceeded its progress deadline: it waits"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begin(true)
+			test.play(s)
+			s.look(0)
+			s.condition, s.why = test.condition, "it waits"
+			s.require(t, 601, delivery.Neutral, test.want)
+		})
+	}
+}
+
+// The strategy Recreate makes new pods only when all earlier ones are gone, which may take longer than the deadline.
+func TestARestartGoesOnWhileEarlierPodsTerminate(t *testing.T) {
+	s := begin(true)
+	s.look(1)
+	s.isLeaving, s.workload.Rollout.GaveUp = true, true
+	s.require(t, 601, delivery.Rolling, "")
+	s.condition = delivery.Blocked // it has no room yet
+	s.require(t, 3000, delivery.Rolling, "")
+	s.isLeaving, s.condition = false, delivery.Fine
+	s.workload.Rollout = whole
+	s.require(t, 3010, delivery.Rolling, "")
+	s.require(t, 3040, delivery.Delivered, "")
+
+	s = begin(true)
+	s.look(1)
+	s.isLeaving, s.condition = true, delivery.Hanging
+	s.require(t, 602, delivery.Failed, "")
+	s = begin(true)
+	s.look(1)
+	s.isLeaving, s.condition = true, delivery.Broken
+	s.require(t, 20, delivery.Failed, "")
 }
 
 func TestPodsAreReadLessAndLessOftenWithoutProgress(t *testing.T) {
@@ -218,7 +267,8 @@ func TestPodsThatComeAndGoAreNoProgress(t *testing.T) {
 	if s.asked < 4 || s.asked > 8 {
 		t.Errorf("the pods were read %d times in ten minutes", s.asked)
 	}
-	s.require(t, 620, delivery.Failed, "no progress for 10m0s")
+	s.condition = delivery.Hanging
+	s.require(t, 620, delivery.Failed, "")
 }
 
 func TestPodsThatCannotBeCreatedSayNothingAboutTheContent(t *testing.T) {
@@ -240,7 +290,7 @@ func TestARestartIsOverAtSomeTime(t *testing.T) {
 					Wanted: 3, Updated: count.Draw(t, "updated"), Outdated: count.Draw(t, "outdated"), Available: count.Draw(t, "available"),
 					Observed: rapid.Bool().Draw(t, "observed"), GaveUp: rapid.Bool().Draw(t, "gave up"),
 				}
-				s.condition = rapid.SampledFrom([]delivery.Condition{delivery.Fine, delivery.Fine, delivery.Blocked, delivery.Broken}).Draw(t, "condition")
+				s.condition = rapid.SampledFrom([]delivery.Condition{delivery.Fine, delivery.Unstarted, delivery.Hanging, delivery.Blocked, delivery.Broken}).Draw(t, "condition")
 			}
 			if !s.workload.Rollout.IsWhole() {
 				wholeSince = -1

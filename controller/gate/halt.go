@@ -22,6 +22,8 @@ type Halt struct {
 	Key string
 	// Failed are the first workloads that failed. If one of them runs after all, the halt ends.
 	Failed []catalog.WorkloadRef
+	// Evidence is what the first of them showed.
+	Evidence Evidence
 	// Since is when the halt began. Resumed is when a person resumed the restarts, zero if nobody did:
 	// that forgives failures of restarts from before, and no later ones.
 	Since, Resumed time.Time
@@ -29,7 +31,15 @@ type Halt struct {
 	failures   int
 	namespaces map[string]struct{} // in which it failed, for a group
 	isActive   bool
+	isFormer   bool // another process began it
 	line       line // those that wait for the end
+}
+
+// Evidence names the pod and the container that showed a failure; empty if none did.
+type Evidence struct {
+	Pod, Container string
+	// HasRestarted means that the container has logs of an earlier run.
+	HasRestarted bool
 }
 
 const (
@@ -39,6 +49,9 @@ const (
 	// gradual restarts are halted.
 	maxHalts = 16
 )
+
+// IsFormer reports whether another process began the halt, which may have held restarts before this process began.
+func (h *Halt) IsFormer() bool { return h.isFormer }
 
 // IsActive reports whether the halt stops restarts.
 func (h *Halt) IsActive() bool { return h.isActive }
@@ -181,7 +194,8 @@ type Failure struct {
 	Content string
 	Key     string
 	// Began is when the restart began.
-	Began time.Time
+	Began    time.Time
+	Evidence Evidence
 }
 
 // Fail notes a failed restart for one of its configs, and returns the halt that begins or goes on because
@@ -196,7 +210,7 @@ func (l *Ledger) Fail(failure *Failure, id string, now time.Time) *Halt {
 	case h == nil && !l.halts.makeRoom(failure.Config.Namespace):
 		return l.halts.fullOf(failure.Config.Namespace)
 	case h == nil:
-		h = &Halt{Config: failure.Config, Keys: failure.Keys, Content: failure.Content, Key: failure.Key}
+		h = &Halt{Config: failure.Config, Keys: failure.Keys, Content: failure.Content, Key: failure.Key, Evidence: failure.Evidence}
 		l.halts.add(h)
 	}
 	if h.failures++; len(h.Failed) < maxFailed && !slices.Contains(h.Failed, failure.Workload) {
@@ -325,7 +339,8 @@ func (l *Ledger) Restore(h Halt, now time.Time) {
 		return
 	}
 	*restored = Halt{
-		ID: h.ID, Config: h.Config, Keys: h.Keys, Content: h.Content, Key: h.Key, Failed: slices.Clone(h.Failed), Since: h.Since, Resumed: h.Resumed,
+		ID: h.ID, Config: h.Config, Keys: h.Keys, Content: h.Content, Key: h.Key, Failed: slices.Clone(h.Failed), Evidence: h.Evidence,
+		Since: h.Since, Resumed: h.Resumed, isFormer: true,
 	}
 	if h.Resumed.IsZero() {
 		restored.failures = l.policy.Failures + 1

@@ -15,14 +15,18 @@ import (
 
 // HaltRecord is a halt as it is kept outside the process, in JSON.
 type HaltRecord struct {
-	ID      string    `json:"id"`
-	Config  string    `json:"config"`
-	Keys    []string  `json:"keys,omitempty"`
-	Content string    `json:"content"`
-	Key     string    `json:"key,omitempty"`
-	Failed  []string  `json:"failed"`
-	Since   time.Time `json:"since"`
-	Resumed time.Time `json:"resumed,omitzero"`
+	ID      string   `json:"id"`
+	Config  string   `json:"config"`
+	Keys    []string `json:"keys,omitempty"`
+	Content string   `json:"content"`
+	Key     string   `json:"key,omitempty"`
+	Failed  []string `json:"failed"`
+	// Pod, Container and Restarted are those of the [Evidence].
+	Pod       string    `json:"pod,omitempty"`
+	Container string    `json:"container,omitempty"`
+	Restarted bool      `json:"restarted,omitempty"`
+	Since     time.Time `json:"since"`
+	Resumed   time.Time `json:"resumed,omitzero"`
 }
 
 // ParseHaltRecords reads the halts of one entry.
@@ -46,6 +50,9 @@ func (r *HaltRecord) Halt() (Halt, bool) {
 			h.Failed = append(h.Failed, ref)
 		}
 	}
+	if isNamed := len(validation.IsDNS1123Subdomain(r.Pod)) == 0 && (r.Container == "" || len(validation.IsDNS1123Label(r.Container)) == 0); isNamed {
+		h.Evidence = Evidence{r.Pod, r.Container, r.Restarted} // people paste it into a shell, too
+	}
 	return h, ok && len(validation.IsDNS1123Subdomain(strings.ToLower(r.ID))) == 0 && r.Content != "" && isNamed(config)
 }
 
@@ -63,6 +70,7 @@ func isNamed(config catalog.ConfigRef) bool {
 func (h *Halt) Record() HaltRecord {
 	record := HaltRecord{ID: h.ID, Config: h.Config.String(), Content: h.Content, Key: h.Key, Since: h.Since.UTC(), Resumed: h.Resumed.UTC()}
 	record.Keys = slices.Clone(h.Keys)
+	record.Pod, record.Container, record.Restarted = h.Evidence.Pod, h.Evidence.Container, h.Evidence.HasRestarted
 	for _, ref := range h.Failed {
 		record.Failed = append(record.Failed, ref.String())
 	}

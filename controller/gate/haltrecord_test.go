@@ -75,3 +75,13 @@ func FuzzTheAPIServerAcceptsEachEntry(f *testing.F) {
 		}
 	})
 }
+
+// People paste the names into a shell.
+func TestAHaltRecordNamesNoPodThatTheAPIWouldNotAccept(t *testing.T) {
+	for _, r := range []HaltRecord{{Pod: "web; reboot"}, {Pod: "web", Container: "$(reboot)"}, {Container: "app"}} {
+		r.ID, r.Config, r.Content = "id", "configmap/a/c", "x"
+		if h, ok := r.Halt(); !ok || h.Evidence != (Evidence{}) {
+			t.Errorf("%+v: %t, %+v", r, ok, h.Evidence)
+		}
+	}
+}
