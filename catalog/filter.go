@@ -18,8 +18,9 @@ type Filter struct {
 	Also string `json:"also,omitempty"`
 	// Ignore leaves out of that what it names.
 	Ignore string `json:"ignore,omitempty"`
-	// Marked limits what Only does not name to the configs that are marked; see [ConfigPolicy.Marked].
-	Marked bool `json:"marked,omitempty"`
+	// Marked are the kinds of configs of which those also count that are marked; see [ConfigPolicy.Marked]. If there are
+	// any, what Only does not name counts for no other reason.
+	Marked Kinds `json:"marked,omitempty"`
 }
 
 const (
@@ -39,7 +40,7 @@ func (f Filter) size() int {
 	if f == (Filter{}) {
 		return 0
 	}
-	return len(`,"filter":{"only":"","also":"","ignore":"","marked":true}`) + len(filteredMark) + f.length()
+	return len(`,"filter":{"only":"","also":"","ignore":"","marked":"configmap"}`) + len(filteredMark) + f.length()
 }
 
 // length returns how many bytes of text the filter has.
@@ -180,7 +181,7 @@ func (e entry) isAbout(ref ConfigRef) bool {
 type rules struct {
 	only, also, ignore []entry
 	// marked is that of the [Filter].
-	marked bool
+	marked Kinds
 }
 
 // rules parses the texts of a filter of a workload of the given namespace.
@@ -211,7 +212,7 @@ func parseEntries(text string, mark ruleMark, namespace string) []entry {
 // limit returns the references with the keys that count. References of which no key can count are
 // left out. It takes the references sorted by config, and may change their list.
 func (r rules) limit(references []Reference) []Reference {
-	if len(r.only)+len(r.ignore) == 0 && !r.marked {
+	if len(r.only)+len(r.ignore) == 0 && r.marked == 0 {
 		return references
 	}
 	limited := references[:0]
@@ -231,7 +232,7 @@ func (r rules) limit(references []Reference) []Reference {
 // of returns which keys of a config count of those that the pod template refers to.
 func (r rules) of(ref ConfigRef) keyRules {
 	var keys keyRules
-	if len(r.only) > 0 && !r.needsMark(ref) {
+	if (len(r.only) > 0 || r.marked != 0) && !r.needsMark(ref) {
 		keys = namedBy(r.only, ref)
 	}
 	return r.withoutIgnored(keys, ref)

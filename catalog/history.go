@@ -34,7 +34,7 @@ func newHistory(view *View, config *Config, lostBasis bool, past func() []rules)
 	return h
 }
 
-// edits returns the edits that touched a selected key.
+// edits returns the edits that touched a selected key; those of all keys if the selection does not list them.
 func (h *history) edits(selection Selection) []Edit {
 	names, isList := selection.Listed()
 	if !isList || len(h.config.Edits) == 0 {
@@ -89,7 +89,7 @@ func (h *history) offer(s *candidate, edit Edit) {
 func (h *history) inspectDifferent(readers []Reference) candidate {
 	s := candidate{readers: readers, differs: true, change: h.lastChange(), templateSeen: h.workload.PodTemplateSeen}
 	for _, edit := range h.edits(readers[0].Keys) {
-		if h.isSinceEarlier(edit) {
+		if h.isSinceEarlier(edit) && edit.concerns(readers[0].Keys) {
 			s.edits = append(s.edits, edit)
 		}
 	}

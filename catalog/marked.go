@@ -1,9 +1,50 @@
 package catalog
 
-import "slices"
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
 
 // A workload may let only those configs count that are marked, as with Reloader's annotations search and match. A config
 // without the mark is ignored for this workload, as one that ignores itself is for all workloads; see [View.ignored].
+
+// Kinds are kinds of configs of which some count that are marked.
+type Kinds uint8
+
+// bothKinds are all that can be marked. In a record, they are the value true.
+const bothKinds = Kinds(1<<ConfigMap | 1<<Secret)
+
+func (k Kinds) has(kind ConfigKind) bool { return k>>kind&1 == 1 }
+
+// MarshalJSON encodes one kind by its name, which earlier versions cannot read: they do not trust such a record.
+func (k Kinds) MarshalJSON() ([]byte, error) {
+	for _, kind := range []ConfigKind{ConfigMap, Secret} {
+		if k == 1<<kind {
+			return json.Marshal(kind.String())
+		}
+	}
+	return json.Marshal(k == bothKinds)
+}
+
+// UnmarshalJSON is the inverse of [Kinds.MarshalJSON].
+func (k *Kinds) UnmarshalJSON(encoded []byte) error {
+	var name string
+	if json.Unmarshal(encoded, &name) == nil {
+		if *k = 1 << parseConfigKind(name) & bothKinds; *k == 0 {
+			return fmt.Errorf("no config of the kind %.40q is marked", name)
+		}
+		return nil
+	}
+	var both bool
+	if err := json.Unmarshal(encoded, &both); err != nil {
+		return err
+	}
+	if *k = 0; both {
+		*k = bothKinds
+	}
+	return nil
+}
 
 // isMarked reports whether a config, which may be nil, is marked.
 func (c *Config) isMarked() bool { return c != nil && c.Policy != nil && c.Policy.Marked }
@@ -11,7 +52,7 @@ func (c *Config) isMarked() bool { return c != nil && c.Policy != nil && c.Polic
 // needsMark reports whether a config counts only if it is marked.
 func (r rules) needsMark(ref ConfigRef) bool {
 	isAbout := func(e entry) bool { return e.isAbout(ref) }
-	return r.marked && !slices.ContainsFunc(r.only, isAbout) && !slices.ContainsFunc(r.also, isAbout)
+	return r.marked.has(ref.Kind) && !slices.ContainsFunc(r.only, isAbout) && !slices.ContainsFunc(r.also, isAbout)
 }
 
 // Ignores reports whether the workload ignores a config, which may be nil, by an annotation of the config or for the
@@ -29,7 +70,7 @@ func (w *Workload) IgnoresBy(ref ConfigRef, policy *ConfigPolicy) bool {
 }
 
 func (w *Workload) needsMark(ref ConfigRef) bool {
-	if w.Filtering == nil || !w.Filter().Marked {
+	if w.Filtering == nil || w.Filter().Marked == 0 {
 		return false
 	}
 	references := referencesTo(w.References, ref)
@@ -46,7 +87,7 @@ func (w *Workload) ignoredUntil(config *Config, past func() []rules) Sequence {
 	end := marked
 	for i, step := range slices.Backward(w.Filtering.steps) {
 		switch r := past()[i]; {
-		case step.Marked && marked >= step.seen && r.needsMark(config.Ref):
+		case step.Marked != 0 && marked >= step.seen && r.needsMark(config.Ref):
 			return max(until, min(marked, end))
 		case !r.counts(config.Ref): // it began to count with the next filter
 			return max(until, end)

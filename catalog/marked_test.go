@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"encoding/json"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,7 +32,7 @@ func TestAMarkThatComesOrGoesIsNews(t *testing.T) {
 			t.Errorf("step %d: it is news: %t", step, news)
 		}
 		view, _ := s.catalog.View(deploymentRef("web"))
-		if got := Decide(view).Without; got.Ignored != test.recorded || !got.Filter.Marked {
+		if got := Decide(view).Without; got.Ignored != test.recorded || got.Filter.Marked == 0 {
 			t.Errorf("step %d: the record is to lack %+v", step, got)
 		}
 	}
@@ -94,6 +95,25 @@ func TestAnEditDoesNotCountIfAFilterLeftItOutBeforeTheMarkCame(t *testing.T) {
 		filter(reloaderSearch, "true")
 		if got := s.decide(t, startedAt(noonPlus(5))); got.Outcome != test.want {
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestTheKindsThatNeedAMarkAreInTheRecord(t *testing.T) {
+	for kinds, want := range map[Kinds]string{0: "{}", bothKinds: `{"marked":true}`, 1 << ConfigMap: `{"marked":"configmap"}`, 1 << Secret: `{"marked":"secret"}`} {
+		encoded, err := json.Marshal(Filter{Marked: kinds})
+		if err != nil || string(encoded) != want {
+			t.Errorf("encoded %s, %v, want %s", encoded, err, want)
+		}
+		var decoded Filter
+		if err := json.Unmarshal(encoded, &decoded); err != nil || decoded.Marked != kinds {
+			t.Errorf("%s: decoded %+v, %v", encoded, decoded, err)
+		}
+	}
+	for _, other := range []string{`"secretproviderclass"`, `"x"`, `""`, "1", "{}"} {
+		var decoded Filter
+		if err := json.Unmarshal([]byte(`{"marked":`+other+`}`), &decoded); err == nil {
+			t.Errorf("%s: decoded %+v", other, decoded)
 		}
 	}
 }

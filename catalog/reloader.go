@@ -110,9 +110,7 @@ func (r *OptInRules) readReloader(kind WorkloadKind, parts *Parts) said {
 		s.count(says)
 	}
 	if configMaps.all && secrets.all {
-		s.only = nil
-	} else {
-		s.marked = s.choice == OptsIn && (configMaps.search || secrets.search)
+		s.only, s.marked = nil, 0
 	}
 	s.limit()
 	s.readManner(kind, parts)
@@ -140,6 +138,9 @@ func (s *said) count(says *reloaderSays) {
 	}
 	if says.all {
 		s.only = append(s.only, kind+"*")
+	}
+	if says.search {
+		s.marked |= 1 << says.kind
 	}
 	for _, pattern := range says.names {
 		globs, err := globsOf(pattern)

@@ -49,8 +49,8 @@ type said struct {
 	// method is how it restarts.
 	method   Method
 	problems []string
-	// marked means that what only does not name counts only if it is marked.
-	marked bool
+	// marked is that of the [Filter].
+	marked Kinds
 }
 
 func (s *said) isSilent() bool {
@@ -66,7 +66,7 @@ type Understood struct {
 	// Problem describes which of them cannot be used; empty if there are none.
 	Problem string
 	// Marked is that of the [Filter].
-	Marked bool
+	Marked Kinds
 	// Left and IsLeftHarmful are those of the [WorkloadPolicy].
 	Left          string
 	IsLeftHarmful bool
@@ -122,10 +122,10 @@ func (s said) joined(other *said) said {
 	case s.choice == OptsIn && other.choice == OptsIn:
 		joined.by, joined.also = slices.Concat(s.by, other.by), slices.Concat(s.also, other.also)
 		joined.tools = slices.Concat(s.tools, other.tools)
-		joined.marked = s.marked && other.marked
 		joined.ignore = slices.DeleteFunc(slices.Clone(s.ignore), func(entry string) bool { return !slices.Contains(other.ignore, entry) })
-		if joined.only = slices.Concat(s.only, other.only); s.countsAll() || other.countsAll() {
-			joined.only = nil
+		joined.only, joined.marked = slices.Concat(s.only, other.only), s.marked|other.marked
+		if s.countsAll() || other.countsAll() {
+			joined.only, joined.marked = nil, 0
 		}
 	}
 	joined.grace, joined.method = cmp.Or(s.grace, other.grace), cmp.Or(s.method, other.method)
@@ -135,7 +135,7 @@ func (s said) joined(other *said) said {
 }
 
 // countsAll reports whether everything counts that the containers read, unless it is ignored.
-func (s *said) countsAll() bool { return len(s.only) == 0 && !s.marked }
+func (s *said) countsAll() bool { return len(s.only) == 0 && s.marked == 0 }
 
 // choosing returns the parts with annotations of their own, which make the same choice.
 func (p Parts) choosing(s *said) Parts {
@@ -208,7 +208,7 @@ const maxProblems = 3
 func (s *said) limit() {
 	var isAll bool
 	if s.only, isAll = limited(s.only); !isAll {
-		s.only, s.marked = nil, false
+		s.only, s.marked = nil, 0
 		s.problems = append(s.problems, "there are too many names and patterns of configs that count, so everything counts that the containers read")
 	}
 	if s.ignore, isAll = limited(s.ignore); !isAll {

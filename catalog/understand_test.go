@@ -27,7 +27,7 @@ type understood struct {
 	choice             Choice
 	only, ignore, also string
 	grace, problem     string
-	marked             bool
+	marked             Kinds
 }
 
 func understandDeployment(rules *OptInRules, own, template map[string]string) understood {
@@ -76,12 +76,19 @@ func TestReloadersAnnotationsSayWhatTheySayToReloader(t *testing.T) {
 		"named although not all": {
 			own: annotations{auto: "false", configMapNamed: "a"}, want: understood{choice: OptsIn, only: "configmap/a", also: "configmap/a"},
 		},
-		"marked":                      {own: annotations{search: "true"}, want: understood{choice: OptsIn, marked: true}},
-		"marked, on the pod template": {template: annotations{search: "true"}, want: understood{choice: OptsIn, marked: true}},
+		"marked":                      {own: annotations{search: "true"}, want: understood{choice: OptsIn, marked: bothKinds}},
+		"marked, on the pod template": {template: annotations{search: "true"}, want: understood{choice: OptsIn, marked: bothKinds}},
+		"marked on the pod template, but only where the workload says nothing": {
+			own: annotations{secretAuto: "false"}, template: annotations{search: "true"}, want: understood{choice: OptsIn, marked: 1 << ConfigMap},
+		},
+		"marked on the pod template, and named by the workload": {
+			own: annotations{configMapNamed: "a"}, template: annotations{search: "true"},
+			want: understood{choice: OptsIn, only: "configmap/a", also: "configmap/a", marked: 1 << Secret},
+		},
 		"marked, in another spelling": {own: annotations{search: "1"}},
 		"everything, whether marked":  {own: annotations{search: "true", auto: "true"}, want: understood{choice: OptsIn}},
-		"marked, or of one kind":      {own: annotations{search: "true", secretAuto: "true"}, want: understood{choice: OptsIn, only: "secret/*", marked: true}},
-		"marked, or named":            {own: annotations{search: "true", configMapNamed: "a,b.*"}, want: understood{choice: OptsIn, only: "configmap/a,configmap/b*", also: "configmap/a", marked: true}},
+		"marked, or of one kind":      {own: annotations{search: "true", secretAuto: "true"}, want: understood{choice: OptsIn, only: "secret/*", marked: bothKinds}},
+		"marked, or named":            {own: annotations{search: "true", configMapNamed: "a,b.*"}, want: understood{choice: OptsIn, only: "configmap/a,configmap/b*", also: "configmap/a", marked: bothKinds}},
 		"marked, but all by default":  {byDefault: true, own: annotations{search: "true"}, want: understood{choice: OptsIn}},
 		"an empty list":               {own: annotations{configMapNamed: " , "}},
 		"patterns": {
@@ -348,7 +355,7 @@ func TestWhatOneOfTwoToolsLetsCountCounts(t *testing.T) {
 			parts := rules.Understand(Deployment, Parts{Meta: meta, Template: &corev1.PodTemplateSpec{}})
 			got := maps.Clone(parts.Meta.Annotations)
 			maps.DeleteFunc(got, func(name, _ string) bool { return meta.Annotations[name] != "" })
-			if !maps.Equal(got, test.want) || parts.Understood.Marked {
+			if !maps.Equal(got, test.want) || parts.Understood.Marked != 0 {
 				t.Errorf("it says %v, want %v", got, test.want)
 			}
 		})
