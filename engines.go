@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
@@ -58,10 +57,10 @@ func newEngines(o *options, config *rest.Config, log *slog.Logger) (engines, err
 		Workloads:    o.workloads,
 		OwnNamespace: o.ControllerNamespace,
 		KeySecret:    o.ChecksumKeySecret, HaltsConfigMap: o.HaltsConfigMap,
-		GracePeriod:  time.Duration(o.RestartGracePeriod) * time.Second,
-		CheckPeriod:  time.Duration(o.RestartCheckPeriod) * time.Millisecond,
-		BackoffLimit: o.RestartBackoffLimit,
-		RestartSoak:  o.RestartSoak, RestartDeadline: o.RestartDeadline,
+		GracePeriod:  o.RestartGracePeriod.Duration,
+		CheckPeriod:  o.RestartCheckPeriod.Duration,
+		BackoffLimit: o.RestartBackoffLimit.Duration,
+		RestartSoak:  o.RestartSoak.Duration, RestartDeadline: o.RestartDeadline.Duration,
 		FanOut:         o.fanOut(),
 		DryRun:         o.DryRun,
 		ExitOnError:    o.ExitOnError,

@@ -48,7 +48,7 @@ func elect(ctx context.Context, o *options, config *rest.Config, watchdog *watch
 	if err != nil {
 		return fmt.Errorf("set up leader election: %w", err)
 	}
-	e := &election{lease: l, renewDeadline: o.LeaderElectRenewDeadline, retryPeriod: o.LeaderElectRetryPeriod, watchdog: watchdog, leader: leader, log: log}
+	e := &election{lease: l, renewDeadline: o.LeaderElectRenewDeadline.Duration, retryPeriod: o.LeaderElectRetryPeriod.Duration, watchdog: watchdog, leader: leader, log: log}
 	if !e.win(ctx) {
 		return nil
 	}

@@ -75,7 +75,7 @@ func (s *leaseServer) lead(t *testing.T, lead func(leading context.Context, stop
 	t.Helper()
 	o := &options{
 		LeaderElectLeaseName: "lease", LeaderElectNamespace: "own",
-		LeaderElectLeaseDuration: 15 * time.Second, LeaderElectRenewDeadline: 10 * time.Second, LeaderElectRetryPeriod: 2 * time.Second,
+		LeaderElectLeaseDuration: duration{15 * time.Second}, LeaderElectRenewDeadline: duration{10 * time.Second}, LeaderElectRetryPeriod: duration{2 * time.Second},
 	}
 	config := &rest.Config{Host: "http://api", Transport: s, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
 	synctest.Test(t, func(t *testing.T) {

@@ -43,7 +43,7 @@ func newLease(o *options, config *rest.Config) (*lease, error) {
 		return nil, fmt.Errorf("get host name: %w", err)
 	}
 	limited := rest.CopyConfig(config)
-	limited.Timeout = max(o.LeaderElectRenewDeadline/2, time.Second) // so that a single silent connection does not cause the loss of the lease
+	limited.Timeout = max(o.LeaderElectRenewDeadline.Duration/2, time.Second) // so that a single silent connection does not cause the loss of the lease
 	client, err := apiclient.ConnectGroup(limited, coordinationv1.SchemeGroupVersion)
 	if err != nil {
 		return nil, fmt.Errorf("make client for the lease: %w", err)
@@ -52,7 +52,7 @@ func newLease(o *options, config *rest.Config) (*lease, error) {
 		client:   apiclient.NewLeases(client, o.LeaderElectNamespace),
 		name:     o.LeaderElectLeaseName,
 		identity: host + "_" + string(uuid.NewUUID()),
-		duration: o.LeaderElectLeaseDuration,
+		duration: o.LeaderElectLeaseDuration.Duration,
 	}, nil
 }
 

@@ -105,7 +105,7 @@ func (s *leaseStore) open(t *testing.T) *lease {
 func electionOptions() *options {
 	return &options{
 		LeaderElectLeaseName: "lease", LeaderElectNamespace: "own",
-		LeaderElectLeaseDuration: 15 * time.Second, LeaderElectRenewDeadline: 10 * time.Second, LeaderElectRetryPeriod: 2 * time.Second,
+		LeaderElectLeaseDuration: duration{15 * time.Second}, LeaderElectRenewDeadline: duration{10 * time.Second}, LeaderElectRetryPeriod: duration{2 * time.Second},
 	}
 }
 

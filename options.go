@@ -6,7 +6,6 @@ import (
 	"math"
 	"net"
 	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,57 +25,57 @@ import (
 
 // options are the command line arguments, each with its environment variable.
 type options struct {
-	RestartCheckPeriod  int           `short:"c" long:"restart-check-period" env:"RESTART_CHECK_PERIOD" default:"500" description:"Longest time in milliseconds for which a due restart can be overlooked"`
-	RestartGracePeriod  int           `short:"r" long:"restart-grace-period" env:"RESTART_GRACE_PERIOD" default:"5" description:"How many seconds a change waits for further changes, so that they share one restart"`
-	RestartBackoffLimit time.Duration `long:"restart-backoff-limit" env:"RESTART_BACKOFF_LIMIT" default:"10m" description:"Longest time between two restarts of a workload whose configs keep changing; 0 restarts it whenever they change"`
-	RestartSoak         time.Duration `long:"restart-soak" env:"RESTART_SOAK" default:"30s" description:"How long all pods must run after a restart until it counts as delivered"`
-	RestartDeadline     time.Duration `long:"restart-deadline" env:"RESTART_DEADLINE" default:"10m" description:"How long the rollout after a restart may make no progress until the restart counts as failed. A longer progress deadline of a Deployment takes precedence"`
-	FanOut              string        `long:"fan-out" env:"FAN_OUT" default:"all-at-once" choice:"gradual" choice:"all-at-once" description:"How a changed config restarts the workloads that read it: gradual restarts one first, and more as restarts are delivered; all-at-once restarts all as soon as they are due. An annotation of the config takes precedence"`
-	FanOutLimit         int           `long:"fan-out-limit" env:"FAN_OUT_LIMIT" default:"50" description:"How many restarts may be under way at the same time with --fan-out=gradual"`
-	FanOutFailures      int           `long:"fan-out-failures" env:"FAN_OUT_FAILURES" default:"0" description:"How many gradual restarts may fail for the same content of a config before no other workload is restarted for it"`
-	FanOutGroups        []string      `long:"fan-out-group" env:"FAN_OUT_GROUPS" env-delim:"," description:"ConfigMaps with copies in many namespaces, such as 'configmap/*/ca-bundle'; the restarts of all their readers form one fan-out. Can be given several times. The environment variable splits on , (comma)"`
-	RestartWindow       string        `long:"restart-window" env:"RESTART_WINDOW" description:"When restarts may begin, unless an annotation of the workload or of the config says otherwise: a time zone, a cron expression and a duration, such as 'CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h' (default: at any time)"`
-	IgnoredErrors       []string      `long:"ignored-errors" env:"IGNORED_ERRORS" env-delim:";" description:"Text, can be given several times: an error that contains one of them only causes a warning. Useful for objects that cannot be updated for a known reason, such as a new admission policy. The environment variable splits on ; (semicolon)"`
-	IgnoredPatterns     []string      `long:"ignored-error-patterns" env:"IGNORED_ERROR_PATTERNS" env-delim:";" description:"Regular expression, can be given several times: an error that matches one of them only causes a warning, too. The environment variable splits on ; (semicolon)"`
-	Verbose             int           `short:"v" long:"verbose" env:"VERBOSE" default:"0" description:"Verbosity: 1 logs every change; 4 and above also log the client library's messages"`
-	Version             bool          `long:"version" description:"Print version information and exit"`
+	RestartCheckPeriod  milliseconds `short:"c" long:"restart-check-period" env:"RESTART_CHECK_PERIOD" default:"500" description:"Longest time for which a due restart can be overlooked; a number without a unit counts milliseconds"`
+	RestartGracePeriod  duration     `short:"r" long:"restart-grace-period" env:"RESTART_GRACE_PERIOD" default:"5" description:"How long a change waits for further changes, so that they share one restart. As in all durations that follow, a number without a unit counts seconds"`
+	RestartBackoffLimit duration     `long:"restart-backoff-limit" env:"RESTART_BACKOFF_LIMIT" default:"10m" description:"Longest time between two restarts of a workload whose configs keep changing; 0 restarts it whenever they change"`
+	RestartSoak         duration     `long:"restart-soak" env:"RESTART_SOAK" default:"30s" description:"How long all pods must run after a restart until it counts as delivered"`
+	RestartDeadline     duration     `long:"restart-deadline" env:"RESTART_DEADLINE" default:"10m" description:"How long the rollout after a restart may make no progress until the restart counts as failed. A longer progress deadline of a Deployment takes precedence"`
+	FanOut              string       `long:"fan-out" env:"FAN_OUT" default:"all-at-once" choice:"gradual" choice:"all-at-once" description:"How a changed config restarts the workloads that read it: gradual restarts one first, and more as restarts are delivered; all-at-once restarts all as soon as they are due. An annotation of the config takes precedence"`
+	FanOutLimit         int          `base:"10" long:"fan-out-limit" env:"FAN_OUT_LIMIT" default:"50" description:"How many restarts may be under way at the same time with --fan-out=gradual"`
+	FanOutFailures      int          `base:"10" long:"fan-out-failures" env:"FAN_OUT_FAILURES" default:"0" description:"How many gradual restarts may fail for the same content of a config before no other workload is restarted for it"`
+	FanOutGroups        list         `long:"fan-out-group" env:"FAN_OUT_GROUPS" description:"ConfigMaps with copies in many namespaces, such as 'configmap/*/ca-bundle'; the restarts of all their readers form one fan-out. Can be given several times or have several, separated by commas"`
+	RestartWindow       string       `long:"restart-window" env:"RESTART_WINDOW" description:"When restarts may begin, unless an annotation of the workload or of the config says otherwise: a time zone, a cron expression and a duration, such as 'CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h' (default: at any time)"`
+	IgnoredErrors       []string     `long:"ignored-errors" env:"IGNORED_ERRORS" env-delim:";" description:"Text, can be given several times: an error that contains one of them only causes a warning. Useful for objects that cannot be updated for a known reason, such as a new admission policy. The environment variable splits on ; (semicolon)"`
+	IgnoredPatterns     []string     `long:"ignored-error-patterns" env:"IGNORED_ERROR_PATTERNS" env-delim:";" description:"Regular expression, can be given several times: an error that matches one of them only causes a warning, too. The environment variable splits on ; (semicolon)"`
+	Verbose             int          `base:"10" short:"v" long:"verbose" env:"VERBOSE" default:"0" description:"Verbosity: 1 logs every change; 4 and above also log the client library's messages"`
+	Version             bool         `long:"version" description:"Print version information and exit"`
 
-	Kubeconfig    string   `long:"kubeconfig" env:"KUBECONFIG" description:"Path of a kubeconfig file (default: the service account in a cluster, else the user's kubeconfig)"`
-	Context       string   `long:"context" env:"KUBE_CONTEXT" description:"Context of the kubeconfig to use (default: its current one)"`
-	Namespaces    []string `long:"namespace" env:"WATCH_NAMESPACES" env-delim:"," description:"Namespace to watch, can be given several times (default: all). The environment variable splits on , (comma)"`
-	Configs       string   `long:"configs" env:"CONFIGS" default:"all" choice:"all" choice:"configmaps" choice:"secrets" description:"Kinds of configs whose changes restart workloads. The controller does not read the others and needs no permissions for them"`
-	ListenAddress string   `long:"listen-address" env:"LISTEN_ADDRESS" default:"0.0.0.0:10254" description:"Address for /metrics, /healthz and /readyz; port 0 selects a free one"`
-	StatusAddress string   `long:"status-address" env:"STATUS_ADDRESS" description:"Loopback address for the status page, such as 127.0.0.1:10255, to be reached with kubectl port-forward (default: no status page); port 0 selects a free one"`
-	LogFormat     string   `long:"log-format" env:"LOG_FORMAT" default:"text" choice:"text" choice:"json" description:"Log format"`
-	DryRun        bool     `long:"dry-run" env:"DRY_RUN" description:"Report in the log, in Events and in metrics what would be restarted and why, without writing to workloads or taking part in the leader election"`
-	ExitOnError   bool     `long:"exit-on-error" env:"EXIT_ON_ERROR" description:"Exit if an update of a workload is forbidden, invalid, denied or without effect, instead of retrying"`
-	KubeAPIQPS    float32  `long:"kube-api-qps" env:"KUBE_API_QPS" default:"300" description:"Requests per second to the API server, apart from Events and watches"`
-	KubeAPIBurst  int      `long:"kube-api-burst" env:"KUBE_API_BURST" default:"600" description:"Burst of requests to the API server beyond that rate"`
+	Kubeconfig    string  `long:"kubeconfig" env:"KUBECONFIG" description:"Path of a kubeconfig file (default: the service account in a cluster, else the user's kubeconfig)"`
+	Context       string  `long:"context" env:"KUBE_CONTEXT" description:"Context of the kubeconfig to use (default: its current one)"`
+	Namespaces    list    `long:"namespace" env:"WATCH_NAMESPACES" description:"Namespace to watch, can be given several times or be a list separated by commas (default: all)"`
+	Configs       string  `long:"configs" env:"CONFIGS" default:"all" choice:"all" choice:"configmaps" choice:"secrets" description:"Kinds of configs whose changes restart workloads. The controller does not read the others and needs no permissions for them"`
+	ListenAddress string  `long:"listen-address" env:"LISTEN_ADDRESS" default:"0.0.0.0:10254" description:"Address for /metrics, /healthz and /readyz; port 0 selects a free one"`
+	StatusAddress string  `long:"status-address" env:"STATUS_ADDRESS" description:"Loopback address for the status page, such as 127.0.0.1:10255, to be reached with kubectl port-forward (default: no status page); port 0 selects a free one"`
+	LogFormat     string  `long:"log-format" env:"LOG_FORMAT" default:"text" choice:"text" choice:"json" description:"Log format"`
+	DryRun        bool    `long:"dry-run" env:"DRY_RUN" description:"Report in the log, in Events and in metrics what would be restarted and why, without writing to workloads or taking part in the leader election"`
+	ExitOnError   bool    `long:"exit-on-error" env:"EXIT_ON_ERROR" description:"Exit if an update of a workload is forbidden, invalid, denied or without effect, instead of retrying"`
+	KubeAPIQPS    float32 `long:"kube-api-qps" env:"KUBE_API_QPS" default:"300" description:"Requests per second to the API server, apart from Events and watches"`
+	KubeAPIBurst  int     `base:"10" long:"kube-api-burst" env:"KUBE_API_BURST" default:"600" description:"Burst of requests to the API server beyond that rate"`
 
-	NamespaceAnnotations bool     `long:"namespace-annotations" env:"NAMESPACE_ANNOTATIONS" description:"Workloads without the annotation com.xing.deployment-restart follow that of their Namespace. Needs rbac-namespaces.yaml"`
-	EnableByDefault      bool     `long:"enable-by-default" env:"ENABLE_BY_DEFAULT" description:"Workloads are enabled unless they or their Namespaces opt out; in namespaces whose names begin with kube- only if they opt in, or with --namespace. Includes --namespace-annotations"`
-	NamespaceSelector    string   `long:"namespace-selector" env:"NAMESPACE_SELECTOR" description:"Label selector: workloads count only in the Namespaces that it selects. Needs rbac-namespaces.yaml"`
-	IgnoredNamespaces    []string `long:"ignore-namespace" env:"IGNORE_NAMESPACES" env-delim:"," description:"Pattern, can be given several times: in namespaces whose names it matches, such as 'preview-*', nothing counts. The environment variable splits on , (comma)"`
+	NamespaceAnnotations bool   `long:"namespace-annotations" env:"NAMESPACE_ANNOTATIONS" description:"Workloads without the annotation com.xing.deployment-restart follow that of their Namespace. Needs rbac-namespaces.yaml"`
+	EnableByDefault      bool   `long:"enable-by-default" env:"ENABLE_BY_DEFAULT" description:"Workloads are enabled unless they or their Namespaces opt out; in namespaces whose names begin with kube- only if they opt in, or with --namespace. Includes --namespace-annotations"`
+	NamespaceSelector    string `long:"namespace-selector" env:"NAMESPACE_SELECTOR" description:"Label selector: workloads count only in the Namespaces that it selects. Needs rbac-namespaces.yaml"`
+	IgnoredNamespaces    list   `long:"ignore-namespace" env:"IGNORE_NAMESPACES" description:"Name or pattern, can be given several times or be a list separated by commas: in namespaces whose names it matches, such as 'preview-*', nothing counts"`
 
-	Understood []string `long:"understand" env:"UNDERSTAND" env-delim:"," choice:"reloader" choice:"wave" description:"Tool whose annotations count besides the controller's own, can be given several times. The environment variable splits on , (comma)"`
-	Workloads  []string `long:"workload" env:"WORKLOADS" env-delim:"," description:"Another kind of workload, can be given several times: RESOURCE.VERSION.GROUP, such as rollouts.v1alpha1.argoproj.io, or RESOURCE.VERSION.GROUP=PATH if its pod template is not at .spec.template. Needs rbac-workloads.yaml. The environment variable splits on , (comma)"`
+	Understood list `long:"understand" env:"UNDERSTAND" description:"Tool whose annotations count besides the controller's own: reloader or wave. Can be given several times or be a list separated by commas"`
+	Workloads  list `long:"workload" env:"WORKLOADS" description:"Another kind of workload, can be given several times or be a list separated by commas: RESOURCE.VERSION.GROUP, such as rollouts.v1alpha1.argoproj.io, or RESOURCE.VERSION.GROUP=PATH if its pod template is not at .spec.template. Needs rbac-workloads.yaml"`
 
 	CSI   bool `long:"csi" env:"CSI" description:"Restart workloads when the Secrets Store CSI driver has rotated files in their pods. Needs rbac-csi.yaml"`
 	Evict bool `long:"evict" env:"EVICT" description:"Restart workloads with the annotation com.xing.deployment-restart.method: evict pod by pod, through the Eviction API. Needs rbac-evict.yaml"`
 
 	DeploymentEngine  string `long:"deployment-engine" env:"DEPLOYMENT_ENGINE" default:"off" choice:"on" choice:"standby" choice:"off" description:"Drive Deployments in place of kube-controller-manager's deployment controller (docs/engine.md explains how to turn that one off): on starts as soon as no other controller drives them, standby when the other controller falls silent"`
-	DeploymentWorkers int    `long:"deployment-workers" env:"DEPLOYMENT_WORKERS" default:"10" description:"How many Deployments the deployment engine works on at once"`
+	DeploymentWorkers int    `base:"10" long:"deployment-workers" env:"DEPLOYMENT_WORKERS" default:"10" description:"How many Deployments the deployment engine works on at once"`
 
 	ChecksumKeySecret   string `long:"checksum-key-secret" env:"CHECKSUM_KEY_SECRET" default:"kubernetes-deployment-restart-controller-checksum-key" description:"Name of the Secret, in the namespace of --controller-namespace, that holds the key of the recorded checksums of Secrets"`
 	HaltsConfigMap      string `long:"halts-config-map" env:"HALTS_CONFIG_MAP" default:"kubernetes-deployment-restart-controller-halts" description:"Name of the ConfigMap, in the namespace of --controller-namespace, that holds the halts of fan-outs"`
 	ControllerNamespace string `long:"controller-namespace" env:"CONTROLLER_NAMESPACE" description:"Namespace of the controller's own objects (default: the one that it runs in)"`
 
-	LeaderElect              bool          `long:"leader-elect" env:"LEADER_ELECT" description:"Act only while holding a lease, so that several replicas can run"`
-	LeaderElectLeaseName     string        `long:"leader-elect-lease-name" env:"LEADER_ELECT_LEASE_NAME" default:"kubernetes-deployment-restart-controller" description:"Name of the lease"`
-	LeaderElectNamespace     string        `long:"leader-elect-lease-namespace" env:"LEADER_ELECT_LEASE_NAMESPACE" description:"Namespace of the lease (default: that of --controller-namespace)"`
-	LeaderElectLeaseDuration time.Duration `long:"leader-elect-lease-duration" env:"LEADER_ELECT_LEASE_DURATION" default:"15s" description:"How long a standby waits for a silent leader before it takes over"`
-	LeaderElectRenewDeadline time.Duration `long:"leader-elect-renew-deadline" env:"LEADER_ELECT_RENEW_DEADLINE" default:"10s" description:"How long a leader tries to renew its lease before it gives up"`
-	LeaderElectRetryPeriod   time.Duration `long:"leader-elect-retry-period" env:"LEADER_ELECT_RETRY_PERIOD" default:"2s" description:"Time between two attempts to get or renew the lease"`
+	LeaderElect              bool     `long:"leader-elect" env:"LEADER_ELECT" description:"Act only while holding a lease, so that several replicas can run"`
+	LeaderElectLeaseName     string   `long:"leader-elect-lease-name" env:"LEADER_ELECT_LEASE_NAME" default:"kubernetes-deployment-restart-controller" description:"Name of the lease"`
+	LeaderElectNamespace     string   `long:"leader-elect-lease-namespace" env:"LEADER_ELECT_LEASE_NAMESPACE" description:"Namespace of the lease (default: that of --controller-namespace)"`
+	LeaderElectLeaseDuration duration `long:"leader-elect-lease-duration" env:"LEADER_ELECT_LEASE_DURATION" default:"15s" description:"How long a standby waits for a silent leader before it takes over"`
+	LeaderElectRenewDeadline duration `long:"leader-elect-renew-deadline" env:"LEADER_ELECT_RENEW_DEADLINE" default:"10s" description:"How long a leader tries to renew its lease before it gives up"`
+	LeaderElectRetryPeriod   duration `long:"leader-elect-retry-period" env:"LEADER_ELECT_RETRY_PERIOD" default:"2s" description:"Time between two attempts to get or renew the lease"`
 
 	ignoredErrors controller.ErrorFilter
 	window        window.Window       // of RestartWindow
@@ -94,7 +93,7 @@ func (e errHelp) Error() string { return e.text }
 // describes in one line what is wrong.
 func parseOptions(args []string) (*options, error) {
 	var o options
-	parser := flags.NewNamedParser(programName, flags.HelpFlag|flags.PassDoubleDash)
+	parser := flags.NewNamedParser(programName, flags.HelpFlag|flags.PassDoubleDash|flags.AllowBoolValues)
 	if _, err := parser.AddGroup("Application Options", "", &o); err != nil {
 		return nil, fmt.Errorf("define options: %w", err)
 	}
@@ -104,8 +103,10 @@ func parseOptions(args []string) (*options, error) {
 	switch {
 	case errors.As(err, &flagsError) && flagsError.Type == flags.ErrHelp:
 		return nil, errHelp{flagsError.Message}
+	case flagsError != nil:
+		return nil, plain(flagsError)
 	case err != nil:
-		return nil, errors.New(strings.ReplaceAll(err.Error(), "\n", " "))
+		return nil, err
 	case len(rest) > 0:
 		return nil, fmt.Errorf("unexpected argument %q", rest[0])
 	}
@@ -125,8 +126,8 @@ func ignoreEmptyVariables(group *flags.Group) {
 	}
 }
 
-// longestPeriod limits the periods, in seconds. Nobody wants to wait longer.
-const longestPeriod = 24 * 60 * 60
+// longestPeriod limits the periods. Nobody wants to wait longer.
+const longestPeriod = 24 * time.Hour
 
 func (o *options) validate() error {
 	switch {
@@ -148,18 +149,24 @@ func (o *options) validate() error {
 }
 
 func (o *options) validatePeriods() error {
-	const longest = longestPeriod * time.Second
-	switch {
-	case o.RestartCheckPeriod < 1 || o.RestartCheckPeriod > longestPeriod*1000:
-		return fmt.Errorf("--restart-check-period must be at least 1 (millisecond) and at most %d (a day), not %d", longestPeriod*1000, o.RestartCheckPeriod)
-	case o.RestartGracePeriod < 0 || o.RestartGracePeriod > longestPeriod:
-		return fmt.Errorf("--restart-grace-period must not be negative and at most %d (seconds, a day), but is %d", longestPeriod, o.RestartGracePeriod)
-	case o.RestartBackoffLimit < 0 || o.RestartBackoffLimit > longest:
-		return fmt.Errorf("--restart-backoff-limit must not be negative and at most %s, but is %s", longest, o.RestartBackoffLimit)
-	case o.RestartSoak < 0 || o.RestartSoak > longest:
-		return fmt.Errorf("--restart-soak must not be negative and at most %s, but is %s", longest, o.RestartSoak)
-	case o.RestartDeadline <= 0 || o.RestartDeadline > longest:
-		return fmt.Errorf("--restart-deadline must be positive and at most %s, but is %s", longest, o.RestartDeadline)
+	for _, period := range []struct {
+		option       string
+		value, least time.Duration
+	}{
+		{"--restart-check-period", o.RestartCheckPeriod.Duration, time.Millisecond},
+		{"--restart-grace-period", o.RestartGracePeriod.Duration, 0},
+		{"--restart-backoff-limit", o.RestartBackoffLimit.Duration, 0},
+		{"--restart-soak", o.RestartSoak.Duration, 0},
+		{"--restart-deadline", o.RestartDeadline.Duration, time.Nanosecond},
+	} {
+		switch {
+		case period.value > longestPeriod:
+			return fmt.Errorf("%s must be at most %s, not %s", period.option, longestPeriod, period.value)
+		case period.value < 0:
+			return fmt.Errorf("%s must not be negative, but is %s", period.option, period.value)
+		case period.value < period.least:
+			return fmt.Errorf("%s must be at least %s, not %s", period.option, period.least, period.value)
+		}
 	}
 	return nil
 }
@@ -228,6 +235,7 @@ func (o *options) validateOwnObjects() error {
 	for _, object := range []struct{ option, name string }{
 		{"--checksum-key-secret", o.ChecksumKeySecret},
 		{"--halts-config-map", o.HaltsConfigMap},
+		{"--leader-elect-lease-name", o.LeaderElectLeaseName},
 	} {
 		if problems := validation.IsDNS1123Subdomain(object.name); len(problems) > 0 {
 			return fmt.Errorf("%s %q is invalid: %s", object.option, object.name, problems[0])
@@ -258,8 +266,13 @@ func (o *options) validateNamespaces() error {
 // validateOptIns reads which workloads count.
 func (o *options) validateOptIns() error {
 	for _, pattern := range o.IgnoredNamespaces {
-		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			return fmt.Errorf("--ignore-namespace %q is not a pattern of names such as preview-*", pattern)
+		if !canMatchNamespace(pattern) {
+			return fmt.Errorf("--ignore-namespace %q can match no namespace; write names or patterns such as preview-*", pattern)
+		}
+	}
+	for _, name := range o.Understood {
+		if dialect := catalog.Dialect(name); dialect != catalog.Reloader && dialect != catalog.Wave {
+			return fmt.Errorf("--understand %q is not a tool whose annotations can count; write reloader or wave", name)
 		}
 	}
 	if o.NamespaceSelector == "" {
@@ -350,14 +363,14 @@ func (o *options) validateLeaderElection() error {
 	switch {
 	case !o.elects():
 		return nil
-	case o.LeaderElectRetryPeriod <= 0:
-		return fmt.Errorf("--leader-elect-retry-period must be more than 0, not %s", o.LeaderElectRetryPeriod)
-	case float64(o.LeaderElectRenewDeadline) <= 1.2*float64(o.LeaderElectRetryPeriod):
-		return fmt.Errorf("--leader-elect-renew-deadline (%s) must be more than 1.2 times --leader-elect-retry-period (%s)", o.LeaderElectRenewDeadline, o.LeaderElectRetryPeriod)
-	case o.LeaderElectLeaseDuration <= o.LeaderElectRenewDeadline:
-		return fmt.Errorf("--leader-elect-lease-duration (%s) must be more than --leader-elect-renew-deadline (%s)", o.LeaderElectLeaseDuration, o.LeaderElectRenewDeadline)
-	case o.LeaderElectLeaseName == "":
-		return errors.New("--leader-elect-lease-name must not be empty")
+	case o.LeaderElectRetryPeriod.Duration <= 0:
+		return fmt.Errorf("--leader-elect-retry-period must be more than 0, not %s", o.LeaderElectRetryPeriod.Duration)
+	case float64(o.LeaderElectRenewDeadline.Duration) <= 1.2*float64(o.LeaderElectRetryPeriod.Duration):
+		return fmt.Errorf("--leader-elect-renew-deadline (%s) must be more than 1.2 times --leader-elect-retry-period (%s)", o.LeaderElectRenewDeadline.Duration, o.LeaderElectRetryPeriod.Duration)
+	case o.LeaderElectLeaseDuration.Duration <= o.LeaderElectRenewDeadline.Duration:
+		return fmt.Errorf("--leader-elect-lease-duration (%s) must be more than --leader-elect-renew-deadline (%s)", o.LeaderElectLeaseDuration.Duration, o.LeaderElectRenewDeadline.Duration)
+	case o.LeaderElectNamespace != "" && len(validation.IsDNS1123Label(o.LeaderElectNamespace)) > 0:
+		return fmt.Errorf("--leader-elect-lease-namespace %q is not the name of a namespace", o.LeaderElectNamespace)
 	case o.LeaderElectNamespace == "" && o.ControllerNamespace == "":
 		return errors.New("--leader-elect needs --controller-namespace outside a cluster")
 	case o.LeaderElectNamespace == "":

@@ -3,10 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -15,15 +15,18 @@ import (
 
 func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
 	for _, test := range []struct{ args, message string }{
-		{"--restart-check-period=0", "--restart-check-period must be at least 1"},
-		{"-c 1.5", "restart-check-period"},
-		{"-r -1", "restart-grace-period"},
-		{"--restart-grace-period=soon", "restart-grace-period"},
+		{"--restart-check-period=0", "--restart-check-period must be at least 1ms, not 0s"},
+		{"-c often", "--restart-check-period: \"often\" is not a duration such as 90s, 2m or 1h30m, or a number of milliseconds"},
+		{"--restart-grace-period=-1", "--restart-grace-period must not be negative, but is -1s"},
+		{"--restart-grace-period=soon", "--restart-grace-period: \"soon\" is not a duration such as 90s, 2m or 1h30m, or a number of seconds"},
 		{"--restart-backoff-limit=-1s", "--restart-backoff-limit must not be negative"},
-		{"--restart-backoff-limit=10", "restart-backoff-limit"},
-		{"--restart-backoff-limit=1000000h", "--restart-backoff-limit must not be negative and at most 24h0m0s"},
+		{"--leader-elect=maybe", "--leader-elect: \"maybe\" is not true or false"},
+		{"--fan-out-limit=many", "--fan-out-limit: \"many\" is not a whole number"},
+		{"--kube-api-qps=fast", "--kube-api-qps: \"fast\" is not a number"},
+		{"--leader-elect-retry-period=2x", "--leader-elect-retry-period: \"2x\" is not a duration"},
+		{"--restart-backoff-limit=1000000h", "--restart-backoff-limit must be at most 24h0m0s, not 1000000h0m0s"},
 		{"--restart-soak=-1s", "--restart-soak must not be negative"},
-		{"--restart-deadline=0", "--restart-deadline must be positive"},
+		{"--restart-deadline=0", "--restart-deadline must be at least 1ns, not 0s"},
 		{"--restart-deadline=25h", "at most 24h0m0s"},
 		{"--verbose=-1", "--verbose must not be negative"},
 		{"--ignored-error-patterns=(", "--ignored-error-patterns"},
@@ -37,9 +40,15 @@ func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
 		{"--namespace=Not_A_Name", "--namespace \"Not_A_Name\" is invalid"},
 		{"--log-format=xml", "log-format"},
 		{"--namespace-selector=(", "--namespace-selector \"(\" is not a label selector"},
-		{"--ignore-namespace=[a", "--ignore-namespace \"[a\" is not a pattern"},
-		{"--ignore-namespace=", "--ignore-namespace \"\" is not a pattern"},
-		{"--understand=helm", "understand"},
+		{"--ignore-namespace=[a", "--ignore-namespace \"[a\" can match no namespace"},
+		{"--ignore-namespace=", "--ignore-namespace: \"\" is not a list such as a,b"},
+		{"--ignore-namespace=payments,Grafana", "--ignore-namespace \"Grafana\" can match no namespace; write names or patterns such as preview-*"},
+		{"--ignore-namespace=a;b", "--ignore-namespace \"a;b\" can match no namespace"},
+		{"--namespace=,", "--namespace: \",\" is not a list"},
+		{"--namespace=a,B", "--namespace \"B\" is invalid"},
+		{"--leader-elect-lease-name=Not_A_Name", "--leader-elect-lease-name \"Not_A_Name\" is invalid"},
+		{"--leader-elect --leader-elect-lease-namespace=Not_A_Name", "--leader-elect-lease-namespace \"Not_A_Name\" is not the name of a namespace"},
+		{"--understand=wave,helm", "--understand \"helm\" is not a tool whose annotations can count; write reloader or wave"},
 		{"--workload=rollouts", "--workload: \"rollouts\" is not a kind of workload; write RESOURCE.VERSION.GROUP"},
 		{"--workload=gadgets.v1.example.com=template", "--workload: \"gadgets.v1.example.com=template\": \"template\" is not the path of a pod template"},
 		{"--workload=cronjobs.v1.batch", "--workload: cronjobs.batch need no restart"},
@@ -47,8 +56,9 @@ func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
 		{"--kube-api-qps=0", "--kube-api-qps must be more than 0"},
 		{"--kube-api-qps=NaN", "--kube-api-qps must be more than 0"},
 		{"--kube-api-qps=+Inf", "--kube-api-qps must be more than 0"},
-		{"-r 9223372037", "--restart-grace-period must not be negative and at most 86400"},
-		{"-c 9223372036855", "--restart-check-period must be at least 1 (millisecond) and at most 86400000"},
+		{"-r 9223372037", "--restart-grace-period: \"9223372037\" is not a duration"},
+		{"-r 86401", "--restart-grace-period must be at most 24h0m0s, not 24h0m1s"},
+		{"-c 9223372036855", "--restart-check-period: \"9223372036855\" is not a duration"},
 		{"--kube-api-burst=0", "--kube-api-burst must be at least 1"},
 		{"--deployment-engine=maybe", "deployment-engine"},
 		{"--deployment-engine", "deployment-engine"},
@@ -61,7 +71,7 @@ func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
 		{"--leader-elect --leader-elect-lease-duration=5s", "--leader-elect-lease-duration (5s) must be more"},
 		{"--leader-elect --leader-elect-renew-deadline=2s", "--leader-elect-renew-deadline (2s) must be more"},
 		{"--leader-elect --leader-elect-retry-period=0s", "--leader-elect-retry-period must be more than 0"},
-		{"--leader-elect --leader-elect-lease-name=", "--leader-elect-lease-name must not be empty"},
+		{"--leader-elect --leader-elect-lease-name=", "--leader-elect-lease-name \"\" is invalid"},
 		{"--leader-elect", "--leader-elect needs --controller-namespace outside a cluster"},
 		{"--controller-namespace=Not_A_Name", "--controller-namespace \"Not_A_Name\" is invalid"},
 		{"--configs=none", "configs"},
@@ -107,7 +117,7 @@ func TestOptionsComeFromTheEnvironmentUnlessGiven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.RestartGracePeriod != 7 || o.RestartCheckPeriod != 200 || o.Verbose != 1 || o.LeaderElectRetryPeriod != 3*time.Second {
+	if o.RestartGracePeriod.Seconds() != 7 || o.RestartCheckPeriod.Milliseconds() != 200 || o.Verbose != 1 || o.LeaderElectRetryPeriod.Seconds() != 3 {
 		t.Errorf("got %+v", o)
 	}
 	if got := strings.Join(o.Namespaces, " "); got != "a b" {
@@ -124,6 +134,58 @@ func TestOptionsComeFromTheEnvironmentUnlessGiven(t *testing.T) {
 	}
 	if patterns := o.ignoredErrors.Patterns; len(patterns) != 2 || !patterns[0].MatchString("a third thing") {
 		t.Errorf("patterns of ignored errors: %v", patterns)
+	}
+}
+
+func TestListsOfNamesAreSplitAlikeEverywhere(t *testing.T) {
+	const names = " b , a"
+	t.Setenv("WATCH_NAMESPACES", names)
+	t.Setenv("IGNORE_NAMESPACES", names)
+	t.Setenv("UNDERSTAND", " wave , reloader")
+	fromEnvironment, err := parseOptions([]string{"--fan-out-group=configmap/*/a, configmap/*/b", "--workload=a.v1.b, c.v1.d"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"WATCH_NAMESPACES", "IGNORE_NAMESPACES", "UNDERSTAND"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("FAN_OUT_GROUPS", "configmap/*/a ,configmap/*/b")
+	t.Setenv("WORKLOADS", "a.v1.b ,c.v1.d,")
+	fromFlags, err := parseOptions([]string{"--namespace=" + names, "--ignore-namespace=b", "--ignore-namespace", "a", "--understand=wave,reloader"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []*options{fromEnvironment, fromFlags} {
+		if got := fmt.Sprint(o.Namespaces, o.IgnoredNamespaces, o.dialects(), len(o.groups), len(o.workloads)); got != "[a b] [b a] [reloader wave] 2 2" {
+			t.Errorf("got %s", got)
+		}
+	}
+}
+
+func TestPatternsThatCanMatchANamespaceAreAccepted(t *testing.T) {
+	for _, pattern := range []string{"grafana", "preview-*", "*", "team-[a-f]", "team-[^x]?", "a1"} {
+		if o, err := parseOptions([]string{"--ignore-namespace=" + pattern}); err != nil || !slices.Equal(o.IgnoredNamespaces, list{pattern}) {
+			t.Errorf("%s: %v", pattern, err)
+		}
+	}
+}
+
+func TestDurationsAndSwitchesAreReadAsPeopleWriteThem(t *testing.T) {
+	for arg, want := range map[string]string{"-r 10": "10s", "--restart-grace-period=10s": "10s", "-r 2m": "2m0s", "-r 010": "10s"} {
+		if o, err := parseOptions(strings.Fields(arg)); err != nil || o.RestartGracePeriod.String() != want {
+			t.Errorf("%s: %v", arg, err)
+		}
+	}
+	o, err := parseOptions([]string{"-c", "1s", "--restart-backoff-limit=600", "--restart-soak=20", "--restart-deadline=60", "--fan-out-limit=010", "--dry-run=false", "--csi=true", "--evict"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(o.RestartCheckPeriod, o.RestartBackoffLimit, o.RestartSoak, o.RestartDeadline, o.FanOutLimit, o.DryRun, o.CSI, o.Evict); got != "1s 10m0s 20s 1m0s 10 false true true" {
+		t.Errorf("got %s", got)
+	}
+	t.Setenv("LEADER_ELECT", "true")
+	if o, err := parseOptions([]string{"--leader-elect=false"}); err != nil || o.LeaderElect {
+		t.Errorf("a flag does not turn off what the environment turns on: %v", err)
 	}
 }
 
@@ -191,7 +253,7 @@ func TestTheDefaultsAreThoseOfTheOriginal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.RestartCheckPeriod != 500 || o.RestartGracePeriod != 5 || o.ListenAddress != "0.0.0.0:10254" || o.LeaderElect || o.DryRun {
+	if o.RestartCheckPeriod.Milliseconds() != 500 || o.RestartGracePeriod.Seconds() != 5 || o.ListenAddress != "0.0.0.0:10254" || o.LeaderElect || o.DryRun {
 		t.Errorf("got %+v", o)
 	}
 }
@@ -236,7 +298,7 @@ func TestAnEmptyVariableCountsAsUnset(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.DryRun || o.ExitOnError || o.LeaderElect || o.RestartGracePeriod != 5 || len(o.Namespaces) > 0 || o.drivesDeployments() || o.LogFormat != "text" {
+	if o.DryRun || o.ExitOnError || o.LeaderElect || o.RestartGracePeriod.Seconds() != 5 || len(o.Namespaces) > 0 || o.drivesDeployments() || o.LogFormat != "text" {
 		t.Errorf("got %+v", o)
 	}
 }

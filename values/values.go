@@ -25,3 +25,18 @@ func durationIn(unit, units, text string) (time.Duration, error) {
 	}
 	return duration, nil
 }
+
+// List reads a list of names or patterns, separated by commas, with or without spaces. Empty parts are left out, but a
+// list has at least one that is not.
+func List(text string) ([]string, error) {
+	var parts []string
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 {
+		return nil, fmt.Errorf("%.40q is not a list such as a,b", text)
+	}
+	return parts, nil
+}

@@ -2,6 +2,7 @@ package values_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -43,4 +44,17 @@ func TestEveryDurationIsReadAsItIsPrinted(t *testing.T) {
 			t.Errorf("%s: got %s, %v", want, got, err)
 		}
 	})
+}
+
+func TestAListHasItsPartsBetweenCommasWithoutSpaces(t *testing.T) {
+	for text, want := range map[string][]string{"a": {"a"}, "a,b": {"a", "b"}, " a , b,,c\n": {"a", "b", "c"}} {
+		if got, err := values.List(text); !slices.Equal(got, want) || err != nil {
+			t.Errorf("%q: got %q, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", " ", ",", " , "} {
+		if got, err := values.List(text); err == nil || err.Error() != fmt.Sprintf("%q is not a list such as a,b", text) {
+			t.Errorf("%q: got %q, %v", text, got, err)
+		}
+	}
 }

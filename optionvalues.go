@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/jessevdk/go-flags"
+
+	"kubernetes-deployment-restart-controller/values"
+)
+
+// duration is the value of a flag: a number alone counts seconds.
+type duration struct{ time.Duration }
+
+// UnmarshalFlag implements [flags.Unmarshaler].
+func (d *duration) UnmarshalFlag(text string) (err error) {
+	d.Duration, err = values.Duration(text)
+	return err
+}
+
+// milliseconds is the value of a flag: a number alone counts milliseconds.
+type milliseconds struct{ time.Duration }
+
+// UnmarshalFlag implements [flags.Unmarshaler].
+func (m *milliseconds) UnmarshalFlag(text string) (err error) {
+	m.Duration, err = values.Milliseconds(text)
+	return err
+}
+
+// list is the value of a flag that can be given several times, each time with one or several parts.
+type list []string
+
+// UnmarshalFlag implements [flags.Unmarshaler].
+func (l *list) UnmarshalFlag(text string) error {
+	parts, err := values.List(text)
+	*l = append(*l, parts...)
+	return err
+}
+
+// theirError is what the library says of a value that it cannot use, with the names of types and functions.
+var theirError = regexp.MustCompile(`^invalid argument for flag .*?(--[-a-z]+)' \(expected ([^)]*)\): (?:strconv\.\w+: parsing (".*"): )?(.*)$`)
+
+// plain returns an error of the library in words for users: the flag, its value, and what is accepted.
+func plain(err *flags.Error) error {
+	text := strings.ReplaceAll(err.Error(), "\n", " ")
+	found := theirError.FindStringSubmatch(text)
+	if found == nil {
+		return errors.New(text)
+	}
+	flag, kind, value, problem := found[1], found[2], found[3], found[4]
+	if value == "" {
+		return fmt.Errorf("%s: %s", flag, problem)
+	}
+	accepted := map[string]string{"bool": "true or false", "int": "a whole number", "float32": "a number"}
+	return fmt.Errorf("%s: %s is not %s", flag, value, accepted[kind])
+}
+
+// namespacePattern is a pattern that [path.Match] understands, of characters that names of namespaces have.
+var namespacePattern = regexp.MustCompile(`^(?:[-a-z0-9*?]|\[\^?[-a-z0-9]+\])+$`)
+
+// canMatchNamespace reports whether a name or a pattern can match the name of a namespace.
+func canMatchNamespace(pattern string) bool {
+	_, err := path.Match(pattern, "")
+	return err == nil && namespacePattern.MatchString(pattern) && !strings.HasPrefix(pattern, "-") && !strings.HasSuffix(pattern, "-")
+}
