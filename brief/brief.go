@@ -1,4 +1,5 @@
-// Package brief limits the length of texts from others before they are logged, written or kept.
+// Package brief limits the length of texts from others before they are logged, written or kept, and makes them safe to
+// show.
 package brief
 
 import "unicode/utf8"

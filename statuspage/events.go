@@ -1,15 +1,18 @@
 package statuspage
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
 )
 
 const (
-	// maxStreams is how many streams there may be at the same time.
+	// maxStreams is how many streams there may be at the same time. Another one ends the oldest.
 	maxStreams = 16
 	// lookPeriod is how often a stream looks for changes.
 	lookPeriod = time.Second
@@ -22,14 +25,12 @@ const (
 
 // stream reports changes of what a path shows, until the client is gone.
 func (h *handler) stream(w http.ResponseWriter, r *http.Request, look look) {
-	if !enter(h.streams) {
-		refuse(w, "too many pages are open", "30")
-		return
-	}
-	defer leave(h.streams)
 	if r.Method == http.MethodHead {
 		return
 	}
+	ctx, end := context.WithCancel(r.Context())
+	defer end()
+	defer h.streams.begin(end)()
 	s := &stream{writer: w, control: http.NewResponseController(w)}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
@@ -37,10 +38,32 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, look look) {
 	defer ticker.Stop()
 	for s.show(look(r), time.Now()) == nil {
 		select {
-		case <-r.Context().Done():
+		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
+	}
+}
+
+// streams are how the open ones end, the oldest first.
+type streams struct {
+	mu   sync.Mutex
+	open []*context.CancelFunc
+}
+
+// begin adds a stream, and returns how to remove it. So nobody can lock others out by opening streams.
+func (s *streams) begin(end context.CancelFunc) (remove func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.open) == maxStreams {
+		(*s.open[0])()
+		s.open = slices.Delete(s.open, 0, 1)
+	}
+	s.open = append(s.open, &end)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.open = slices.DeleteFunc(s.open, func(other *context.CancelFunc) bool { return other == &end })
 	}
 }
 

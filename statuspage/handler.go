@@ -37,7 +37,7 @@ type Source struct {
 type handler struct {
 	source  Source
 	log     *slog.Logger
-	streams chan struct{} // has an element for each stream
+	streams streams
 	answers chan struct{} // has an element for each other answer that is not complete
 }
 
@@ -47,7 +47,7 @@ const maxAnswers = 32
 
 // New returns a handler that serves the pages of a source.
 func New(source Source, log *slog.Logger) http.Handler {
-	h := &handler{source: source, log: log, streams: make(chan struct{}, maxStreams), answers: make(chan struct{}, maxAnswers)}
+	h := &handler{source: source, log: log, answers: make(chan struct{}, maxAnswers)}
 	mux := http.NewServeMux()
 	h.add(mux, "/", h.overview)
 	h.add(mux, "/namespace/{namespace}", h.overview)
@@ -152,7 +152,7 @@ func (h *handler) respondJSON(w http.ResponseWriter, v view) {
 		h.fail(w, fmt.Errorf("encode JSON: %w", err))
 		return
 	}
-	respond(w, v.code, "application/json", append(body, '\n'))
+	respond(w, v.code, "application/json", append(visibleJSON(body), '\n'))
 }
 
 func (h *handler) respondPage(w http.ResponseWriter, r *http.Request, v view) {
@@ -163,7 +163,7 @@ func (h *handler) respondPage(w http.ResponseWriter, r *http.Request, v view) {
 		h.fail(w, fmt.Errorf("write page: %w", err))
 		return
 	}
-	respond(w, v.code, "text/html; charset=utf-8", body.Bytes())
+	respond(w, v.code, "text/html; charset=utf-8", visibleHTML(body.Bytes()))
 }
 
 // buffers are reused by pages, which may have some hundred KiB.

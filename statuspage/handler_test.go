@@ -3,7 +3,6 @@ package statuspage_test
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 
 	"kubernetes-deployment-restart-controller/status"
 	"kubernetes-deployment-restart-controller/statuspage"
@@ -239,25 +239,57 @@ func (r *reader) next(t *testing.T) string {
 	return ""
 }
 
-func TestTheNumberOfStreamsIsLimited(t *testing.T) {
+func TestAnotherStreamEndsTheOldest(t *testing.T) {
 	server := httptest.NewServer(leading().handler())
 	t.Cleanup(server.Close) // after the streams
-	for i := range 17 {
+	var streams []*reader
+	for range 17 {
 		events := open(t, server, "/workload/deployment/default/web/events")
-		if i < 16 {
-			events.next(t)
-			continue
+		events.next(t)
+		streams = append(streams, events)
+	}
+	for streams[0].lines.Scan() { // until it ends
+	}
+	leading := streams[1].next(t) // it lives
+	if leading == "" {
+		t.Error("the second stream reports nothing")
+	}
+}
+
+func TestWhatTenantsWriteIsVisible(t *testing.T) {
+	hostile := "a\u202eb\u2066c\u009bd\x7fe\U000e0041f"
+	c := leading()
+	source := c.source()
+	source.Workload = func(name string) *status.Workload {
+		return &status.Workload{Entry: status.Entry{Workload: name, State: status.Held, Reason: "hold", Text: hostile}, Time: time.Now()}
+	}
+	handler := newHandler(source)
+	for _, path := range []string{"/workload/deployment/default/web", "/workload/deployment/default/web/status.json"} {
+		body := get(handler, path).Body.String()
+		for _, r := range body {
+			if r != '\n' && !unicode.IsPrint(r) {
+				t.Errorf("%s shows %U", path, r)
+			}
 		}
-		if events.response.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("stream %d: %d", i, events.response.StatusCode)
+		if !strings.Contains(body, `a\u202eb\u2066c\u009bd\u007fe`) {
+			t.Errorf("%s: %s", path, body)
 		}
 	}
-	response, err := server.Client().Get(server.URL + "/status.json") //nolint:noctx // it answers at once
-	if err != nil {
-		t.Fatal(err)
+	var got status.Workload
+	if err := json.Unmarshal(get(handler, "/workload/deployment/default/web/status.json").Body.Bytes(), &got); err != nil || got.Text != hostile {
+		t.Errorf("tools read %q, %v", got.Text, err)
 	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		t.Error(fmt.Sprint("while all streams are in use: ", response.StatusCode))
+}
+
+func TestStreamsAndFramesAreNothingToLinkTo(t *testing.T) {
+	for path, into := range map[string]string{"/events": "document", "/workload/deployment/default/web/events": "document", "/": "iframe", "/status.json": "embed"} {
+		answer := get(leading().handler(), path, func(r *http.Request) {
+			r.Header.Set("Sec-Fetch-Site", "cross-site")
+			r.Header.Set("Sec-Fetch-Mode", "navigate")
+			r.Header.Set("Sec-Fetch-Dest", into)
+		})
+		if answer.Code != http.StatusForbidden {
+			t.Errorf("%s into %s: %d", path, into, answer.Code)
+		}
 	}
 }

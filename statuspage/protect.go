@@ -53,10 +53,11 @@ func IsLoopback(host string) bool {
 }
 
 // isFromElsewhere reports whether a page of another site wants to load something, rather than link to it.
-// Browsers say so.
+// Browsers say so. A stream is nothing to link to, and frames load what they show.
 func isFromElsewhere(r *http.Request) bool {
-	site, mode := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Sec-Fetch-Mode")
-	return site != "" && site != "same-origin" && site != "none" && mode != "navigate"
+	site, mode, shownIn := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Sec-Fetch-Mode"), r.Header.Get("Sec-Fetch-Dest")
+	isLink := mode == "navigate" && (shownIn == "" || shownIn == "document") && !strings.HasSuffix(r.URL.Path, "/events")
+	return site != "" && site != "same-origin" && site != "none" && !isLink
 }
 
 // recovered makes an internal error end one answer only. The log does not show the value, which may come from an

@@ -1,0 +1,40 @@
+package statuspage
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"kubernetes-deployment-restart-controller/brief"
+)
+
+// What tenants write is shown as the plugin shows it: whoever chooses a text must not make it read other than it is, by
+// characters that are invisible or change the direction of writing. Pages and JSON are looked at as a whole, so that no
+// template and no field is forgotten.
+
+// visibleHTML returns a page with such characters replaced. The templates have none but line breaks and tabs.
+func visibleHTML(page []byte) []byte {
+	lines := strings.Split(string(page), "\n")
+	for i, line := range lines {
+		lines[i] = strings.ReplaceAll(brief.Safe(line), `\u0009`, "\t")
+	}
+	return []byte(strings.Join(lines, "\n"))
+}
+
+// visibleJSON returns the same JSON with such characters written as escapes, which mean the same. In JSON, only strings
+// can have them.
+func visibleJSON(text []byte) []byte {
+	visible := make([]byte, 0, len(text))
+	for _, r := range string(text) {
+		if unicode.IsPrint(r) {
+			visible = utf8.AppendRune(visible, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			visible = fmt.Appendf(visible, `\u%04x`, unit)
+		}
+	}
+	return visible
+}
