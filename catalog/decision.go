@@ -43,6 +43,9 @@ type Decision struct {
 	Contradicted Sighting
 	// Verified means that the pods were found to have the content to record.
 	Verified bool
+	// Unserved means that the content differs from a trusted record, and that nothing restarts for that, because the workload
+	// wants no pods.
+	Unserved bool
 }
 
 // clockTolerance is how far the clocks of the controller, the API server and the nodes may differ,
@@ -133,9 +136,10 @@ func DecideByPods(view View, pods []Pod) Decision {
 		return decision.with(Keep, reasonLacking)
 	}
 	if decision.Verified = true; w.Idle {
+		decision.Unserved = w.Applied.Trusted && len(differences(w, sights)) > 0
 		return decision.recorded(w, "the workload wants no pods")
 	}
-	return decision.recorded(w, "all containers started after the last change")
+	return decision.recorded(w, "no pod is known to have read other content")
 }
 
 // newDecision returns a decision with what to record.

@@ -33,6 +33,7 @@ const (
 	policyProblem    problemKind = "policy" // other annotations
 	leftoverProblem  problemKind = "leftovers"
 	referenceProblem problemKind = "references"
+	idleProblem      problemKind = "no pods"
 )
 
 func newJournal() *journal {

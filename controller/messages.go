@@ -167,6 +167,10 @@ func tooManyReferences(w *catalog.Workload) string {
 		"Use envFrom and whole volumes instead of single keys, or fewer configs", catalog.MaxReferences)
 }
 
+// nothingRuns says why nothing restarts for an edit, and what to do if pods run that this workload does not want itself.
+const nothingRuns = "a config has changed, and nothing restarts, because this workload wants no pods: those that it gets later read the new content. " +
+	"If another controller makes pods from its pod template, as Argo Rollouts does with .spec.workloadRef, and Flagger, restart those with kubectl rollout restart on this workload"
+
 // describeDisabled describes why config changes no longer restart a workload, given the tools whose annotations count as
 // well.
 func describeDisabled(w *workloadObservation, dialects []catalog.Dialect) string {

@@ -39,6 +39,7 @@ const (
 	reasonInvalid       = "InvalidAnnotation"
 	reasonLeftBehind    = "LeftBehind"
 	reasonTooMany       = "TooManyReferences"
+	reasonNothingRuns   = "NothingToRestart"
 	reasonWouldRestart  = "WouldRestart"
 	reasonRestartFailed = "RestartFailed"
 	reasonDisabled      = "RestartDisabled"
@@ -55,7 +56,7 @@ const (
 )
 
 // lastingReasons are those of Events about what lasts until a person changes it.
-var lastingReasons = []string{reasonInvalid, reasonLeftBehind, reasonTooMany, reasonNotSupported}
+var lastingReasons = []string{reasonInvalid, reasonLeftBehind, reasonTooMany, reasonNothingRuns, reasonNotSupported}
 
 // restarter decides about the workloads that changes affect and carries out the decisions. It
 // is the only component that writes to workloads, apart from what the evictor asks of their own controllers.
@@ -249,6 +250,7 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	}
 	r.metrics.decisions.WithLabelValues(string(decision.Outcome)).Inc()
 	r.reportRevert(view.Workload, decision.Outcome)
+	r.reportIdle(view.Workload, &decision)
 	if decision.Outcome != catalog.Restart {
 		r.gate.settle(ref) // now, because the write of a record may take long
 	}
@@ -303,6 +305,18 @@ func (r *restarter) reportProblems(w *catalog.Workload) {
 	if problem := tooManyReferences(w); r.journal.noteProblem(w.Ref, referenceProblem, problem) {
 		r.log.Warn("a workload has too many references to configs, leaving it alone", "workload", w.Ref, "problem", problem)
 		r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonTooMany, problem)
+	}
+}
+
+// reportIdle reports, once for as long as a workload wants no pods, that a config has changed and why nothing restarts. The
+// message is the same for each edit, so that the next leader does not create the Event again.
+func (r *restarter) reportIdle(w *catalog.Workload, decision *catalog.Decision) {
+	if !w.Idle {
+		r.journal.noteProblem(w.Ref, idleProblem, "")
+		return
+	}
+	if decision.Unserved && r.journal.noteProblem(w.Ref, idleProblem, nothingRuns) {
+		r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonNothingRuns, nothingRuns)
 	}
 }
 
