@@ -174,16 +174,16 @@ func reasonMissed(rotated bool) string {
 
 func reasonUnchanged(w *Workload) string {
 	if w.Applied.Earlier != nil {
-		return "no config changed since the record of an earlier controller"
+		return "the content is that of the record of an earlier controller"
 	}
-	return "no config changed since the workload opted in"
+	return "no config is known to have changed since the workload opted in"
 }
 
 func reasonUpToDate(w *Workload) string {
 	if w.Evict > 0 {
 		return "the record is up to date, and pods from before it are evicted if any are left"
 	}
-	return "the pods are up to date"
+	return "the content is as recorded"
 }
 
 func (d Decision) with(outcome Outcome, reason string) Decision {

@@ -31,18 +31,20 @@ type leftover struct {
 var leftovers = []leftover{
 	{
 		Reloader, func(p *Parts) bool { return p.Hold == Paused && p.Meta.Annotations[reloaderPausedAt] != "" }, true,
-		"Reloader has paused this Deployment for its pause period. To let it roll out again, run kubectl rollout resume, and remove the annotation " + reloaderPausedAt,
+		"this Deployment is paused, and has the annotation " + reloaderPausedAt + " by which Reloader marks its pause period. Unless Reloader still runs, run kubectl rollout resume, and remove the annotation",
 	},
 	{
 		Wave, func(p *Parts) bool { return slices.Contains(p.Meta.Finalizers, waveFinalizer) }, true,
-		"wave has left its finalizer " + waveFinalizer + ", so the workload cannot be deleted. Remove it from metadata.finalizers",
+		"the workload has the finalizer " + waveFinalizer + ", so it cannot be deleted unless wave runs. Without wave, remove it from metadata.finalizers",
 	},
 	{
 		Wave, func(p *Parts) bool {
-			_, isDisabled := p.Meta.Annotations[waveDisabled]
-			return isDisabled || strings.HasPrefix(p.Template.Spec.SchedulerName, waveScheduler)
+			former, isDisabled := p.Meta.Annotations[waveDisabled]
+			scheduler := p.Template.Spec.SchedulerName
+			isOther := scheduler != "" && scheduler != former && scheduler != corev1.DefaultSchedulerName
+			return isDisabled && isOther || strings.HasPrefix(scheduler, waveScheduler)
 		}, true,
-		"wave has given the pods a scheduler that does not exist, so new pods stay pending. Restore spec.template.spec.schedulerName, whose former value is in the annotation " +
+		"the pod template names a scheduler by which wave keeps pods pending. Without wave, restore spec.template.spec.schedulerName, whose former value is in the annotation " +
 			waveDisabled + ", and remove that annotation",
 	},
 	{

@@ -31,6 +31,14 @@ func TestWhatOtherToolsLeaveBehindIsNamedWithTheRemedy(t *testing.T) {
 			parts:    Parts{Meta: &metav1.ObjectMeta{Annotations: annotations{waveDisabled: ""}}},
 			template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{SchedulerName: "invalid"}}, want: "schedulerName", isHarmful: true,
 		},
+		"a scheduler of wave that was restored": {
+			parts:    Parts{Meta: &metav1.ObjectMeta{Annotations: annotations{waveDisabled: "own"}}},
+			template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{SchedulerName: "own"}},
+		},
+		"an annotation of wave beside the default scheduler": {
+			parts:    Parts{Meta: &metav1.ObjectMeta{Annotations: annotations{waveDisabled: ""}}},
+			template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{SchedulerName: corev1.DefaultSchedulerName}},
+		},
 		"a hash of wave": {
 			parts:    Parts{Meta: &metav1.ObjectMeta{}},
 			template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: annotations{waveHash: "0"}}}, want: "with the next release",

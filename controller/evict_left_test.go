@@ -172,7 +172,7 @@ func TestWhatTheNextEvictionWaitsForIsShown(t *testing.T) {
 		w.edited("a/c", "2")
 		w.pass(100)
 		explained := w.controller.ExplainWorkload("deployment/a/web", time.Now())
-		if explained.Text != "a new pod is not ready" || explained.Reason != "" || strings.Contains(explained.Decision.Reason, "pods are up to date") {
+		if explained.Text != "a new pod is not ready" || explained.Reason != "" || strings.Contains(explained.Decision.Reason, "is as recorded") {
 			t.Errorf("explained as %+v: %+v", explained.Entry, explained.Decision)
 		}
 	})

@@ -52,7 +52,7 @@ func (e *evictor) waitOf(w *catalog.Workload, step delivery.Step, now time.Time)
 		stood = row.stood
 	})
 	if !stood.IsZero() && now.Sub(stood) >= ownPatience {
-		why := "Argo Rollouts replaces no pods, although all are ready: it does not run, or a PodDisruptionBudget refuses"
+		why := "Argo Rollouts replaces no pods, although all are ready: see whether it runs, and whether a PodDisruptionBudget refuses"
 		return evictionWait{waitsForPerson, why, now}
 	}
 	return evictionWait{waitsForPods, step.Wait, now}

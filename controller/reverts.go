@@ -16,7 +16,7 @@ const (
 	unknownManager = "unknown"
 )
 
-// reportRevert reports, once, that another client reverted a restart, and the decision that follows.
+// reportRevert reports, once, that a restart was reverted, and the decision that follows.
 // A dry run leaves that to the controller that it runs beside.
 func (r *restarter) reportRevert(w *catalog.Workload, outcome catalog.Outcome) {
 	revert := w.Applied.Reverted
@@ -31,28 +31,33 @@ func (r *restarter) reportRevert(w *catalog.Workload, outcome catalog.Outcome) {
 		manager = unknownManager
 	}
 	r.metrics.reverted.Inc(manager)
-	r.log.Warn("a restart was reverted", "workload", w.Ref, "restart", revert.Restart, "manager", manager, "outcome", outcome)
+	r.log.Warn("a restart was reverted", "workload", w.Ref, "restart", revert.Restart, "last_writer", manager, "outcome", outcome)
 	r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonReverted, describeRevert(w, outcome))
 }
 
-// describeRevert describes which restart was reverted, by whom, what follows, and how to
-// prevent that.
+// describeRevert describes which restart was reverted, what the API shows of who did it, what follows, and how to prevent
+// that. A write that only removes a field leaves no trace: the last writer of the workload may be somebody else.
 func describeRevert(w *catalog.Workload, outcome catalog.Outcome) string {
 	revert := w.Applied.Reverted
-	how := "removed its timestamp from the pod template"
-	if w.Timestamp != "" {
-		how = "set the pod template back to another timestamp"
+	text := fmt.Sprintf("the restart of %s was reverted: ", restartTime(revert))
+	switch {
+	case w.Timestamp == "" && revert.By == "":
+		text += "its timestamp is gone from the pod template"
+	case w.Timestamp == "":
+		text += fmt.Sprintf("its timestamp is gone from the pod template. The API does not show who removed it; the last write by another client is that of %.64q", revert.By)
+	case revert.By == "":
+		text += "the pod template has another timestamp"
+	default:
+		text += fmt.Sprintf("field manager %.64q has given the pod template another timestamp", revert.By)
 	}
-	by := "another client"
-	if revert.By != "" {
-		by = fmt.Sprintf("field manager %.64q", revert.By)
+	if outcome != catalog.Restart {
+		return text + ". No pod from before it is known to be left, so nothing restarts"
 	}
-	text := fmt.Sprintf("%s reverted the restart of %s: it %s", by, restartTime(revert), how)
-	if outcome == catalog.Restart {
-		return text + fmt.Sprintf(". Pods from before it still run, so the %s restarts again; to keep them, opt out: set the annotation %s to disabled",
-			w.Ref.Kind, catalog.EnabledAnnotation)
+	text += fmt.Sprintf(". Pods from before it may still run, so the workload restarts again. To prevent that, make the other client leave the annotation %s of the pod template alone", catalog.TimestampAnnotation)
+	if !w.Ref.Kind.IsCustom() || w.Rollout.OwnRestart != catalog.NoOwnRestart {
+		text += fmt.Sprintf(", or restart by eviction, which leaves the pod template as it is: set the annotation %s to %s", catalog.MethodAnnotation, catalog.ByEviction)
 	}
-	return text + ". No pod from before it is left to restart"
+	return text + fmt.Sprintf(". To keep the pods, opt out: set the annotation %s to disabled", catalog.EnabledAnnotation)
 }
 
 // restartTime returns the time of a reverted restart in a readable form.

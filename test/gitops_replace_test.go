@@ -24,7 +24,7 @@ func TestReplacesRevertARestartOnceAndCauseNoOthers(t *testing.T) {
 
 	s.letTimePass()
 	replace(s, edit)
-	event := s.awaitEvent(app, "RestartReverted", "field manager \"kubectl-create\" reverted the restart of ")
+	event := s.awaitEvent(app, "RestartReverted", `the last write by another client is that of "kubectl-create"`)
 	requireContains(t, event.Message, "No pod from before it")
 	s.awaitRecorded(app)
 	replaced := s.awaitRollout(app)
@@ -92,5 +92,5 @@ func TestATimestampInTheRepositoryConflictsAndRevertsIfForced(t *testing.T) {
 	s.requireRestarts(app, restarted, 0)
 
 	s.kubectl(with(serverSideForced, manifest)...)
-	s.awaitEvent(app, "RestartReverted", "field manager \"gitops\" reverted the restart of ")
+	s.awaitEvent(app, "RestartReverted", `the last write by another client is that of "gitops"`)
 }

@@ -23,7 +23,7 @@ func asked(answer status.Workload) *explain.Input {
 
 func TestTheConclusionIsWhatTheLeaderDecides(t *testing.T) {
 	due := status.Decision{Outcome: "restart", Reason: "the content differs from the record", Causes: "secret db changed"}
-	upToDate := status.Decision{Outcome: "keep", Reason: "the pods are up to date"}
+	upToDate := status.Decision{Outcome: "keep", Reason: "the content is as recorded"}
 	soon := now.Add(90 * time.Second)
 	gate := func(a status.Answer) status.Workload { return status.Workload{Decision: due, Gate: &a} }
 	in := func(state status.State) status.Entry { return status.Entry{State: state} }
@@ -48,7 +48,7 @@ func TestTheConclusionIsWhatTheLeaderDecides(t *testing.T) {
 		"is rolling: 2 of 3 pods updated, 1 available.":                                                                                        {Entry: rolling, Decision: upToDate},
 		"restarts by eviction, and no pod is evicted: a PodDisruptionBudget refuses.":                                                          {Entry: status.Entry{State: status.Held, Reason: "eviction", Text: "a PodDisruptionBudget refuses"}, Decision: upToDate},
 		"has failed after its restart: its pods crash.":                                                                                        {Entry: in(status.Failed), Decision: upToDate, Last: &status.Restart{Why: "its pods crash."}},
-		"is settled: the pods are up to date.":                                                                                                 {Entry: in(status.Settled), Decision: upToDate},
+		"is settled: the content is as recorded.":                                                                                              {Entry: in(status.Settled), Decision: upToDate},
 		"is deciding: a config changed, and no record shows whether the pods have read it.":                                                    {Entry: in(status.Deciding), Decision: status.Decision{Outcome: "ask", Reason: "a config changed, and no record shows whether the pods have read it"}},
 	} {
 		if got := explain.Explain(asked(answer)).Conclusion; got != "deployment/web in shop "+want {
