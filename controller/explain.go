@@ -37,7 +37,10 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 		Reads: readsOf(&view), Record: recordOfWorkload(w), Change: c.changes.waiting(ref), Last: c.lastRestartOf(w),
 	}
 	explained.EnabledBy = c.optIns.enabledBy(ref)
-	explained.Pods, explained.Method = podsOf(c.shown(w)), string(w.Method())
+	explained.Pods = podsOf(c.shown(w))
+	if w.Method() != catalog.NoMethod { // which is among the problems
+		explained.Method = string(w.Method())
+	}
 	if w.Policy != nil {
 		explained.Window, explained.Hold = w.Policy.Window, w.Policy.Hold
 	}

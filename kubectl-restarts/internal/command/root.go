@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -43,9 +44,42 @@ func Run(ctx context.Context, version string, arguments []string, streams generi
 	case errors.Is(err, errWouldRestart):
 		return exitWouldRestart
 	default:
-		fmt.Fprintln(streams.ErrOut, "error:", text.Safe(err.Error()))
+		fmt.Fprintln(streams.ErrOut, "error:", text.Safe(inOneLine(err)))
 		return exitError
 	}
+}
+
+// inOneLine returns the text of an error, to which cobra adds lines if a command is misspelled.
+func inOneLine(err error) string {
+	message, suggestions, areSome := strings.Cut(err.Error(), "Did you mean this?")
+	message = strings.Join(strings.Fields(message), " ")
+	if !areSome {
+		return message
+	}
+	return fmt.Sprintf("%s; did you mean %s?", message, strings.Join(strings.Fields(suggestions), " or "))
+}
+
+// withUsage returns a check of the number of arguments that says which ones a command takes.
+func withUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(command *cobra.Command, arguments []string) error {
+		if check(command, arguments) != nil {
+			return fmt.Errorf("got %s; use %s", text.Count(len(arguments), "argument"), command.UseLine())
+		}
+		return nil
+	}
+}
+
+// wrongFlag says which flag is wrong, and what it accepts.
+func wrongFlag(_ *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	accepted := map[string]string{"bool": "true or false", "duration": "a duration such as 10s"}[invalid.GetFlag().Value.Type()]
+	if accepted == "" {
+		return err
+	}
+	return fmt.Errorf("--%s: %.40q is not %s", invalid.GetFlag().Name, invalid.GetValue(), accepted)
 }
 
 // session is what all commands share.
@@ -73,11 +107,15 @@ func newRoot(streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
+	root.SetFlagErrorFunc(wrongFlag)
 	s.flags.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().StringVar(&s.controllerNamespace, "controller-namespace", "deployment-restart-controller", "Namespace in which the controller runs and keeps its halts")
 	root.PersistentFlags().StringVar(&s.haltsConfigMap, "halts-config-map", "kubernetes-deployment-restart-controller-halts", "Name of the ConfigMap of halts in that namespace")
 	root.PersistentFlags().StringSliceVar(&s.workloads, "workload", nil, "Further kind of workload, repeatable, as the controller's flag: RESOURCE.VERSION.GROUP, such as rollouts.v1alpha1.argoproj.io, or RESOURCE.VERSION.GROUP=PATH")
 	root.AddCommand(newImpact(s), newExplain(s), newHold(s), newUnhold(s), newResume(s), newUrgent(s), newStatus(s))
+	for _, command := range root.Commands() {
+		command.Args = withUsage(command.Args)
+	}
 	return root
 }
 

@@ -118,6 +118,7 @@ func Explain(in *Input) Report {
 	r.Problems = slices.DeleteFunc(r.Problems, func(own string) bool { // which the leader names, too
 		return slices.ContainsFunc(r.Leader.Problems, func(named string) bool { return strings.Contains(named, own) })
 	})
+	r.Grace = time.Duration(r.Leader.GracePeriod * float64(time.Second)).String()
 	r.Enabled, r.EnabledBy = true, cmp.Or(r.Leader.EnabledBy, r.EnabledBy) // otherwise it knows no such workload
 	r.Conclusion, r.Timeless, r.OnlyLeader = r.Leader.conclusion(in.name(), in.Now), r.Leader.conclusion(in.name(), time.Time{}), ""
 	return r

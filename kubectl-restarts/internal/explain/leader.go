@@ -136,7 +136,6 @@ func (l *FromLeader) lines(now time.Time) [][2]string {
 		}
 		lines = append(lines, [2]string{"  Restart", join(", ", last.Time.Format(time.RFC3339), last.Cause, took, last.Why)})
 	}
-	lines = append(lines, [2]string{"  Grace", (time.Duration(l.GracePeriod * float64(time.Second))).String()})
 	for _, problem := range l.Problems {
 		lines = append(lines, [2]string{"  Problem", problem})
 	}

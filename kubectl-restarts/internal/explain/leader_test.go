@@ -91,7 +91,6 @@ Leader:       pod leader-1
   Gate:       hold: two\u000alines\u202e
   Change:     configmap/shop/settings waits until 2026-11-20T12:00:01Z
   Restart:    2026-11-20T11:00:00Z, secret/db, delivered after 12s
-  Grace:      2.5s
   Problem:    annotation x\u001b[2J is wrong
 `, "\n")
 	if diff := cmp.Diff(want, got); !found || diff != "" {

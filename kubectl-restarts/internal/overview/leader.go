@@ -145,7 +145,8 @@ func (l *FromLeader) workloadTable(options printers.PrintOptions, now time.Time)
 // why says what a workload waits for, or what it restarts for.
 func why(e *status.Entry) string {
 	var parts []string
-	if e.Reason != "" && (e.Reason != string(gate.Window) || e.Text == "") { // otherwise the text names the window
+	isSaid := e.Text != "" && (e.Reason == string(gate.Window) || e.Reason == string(gate.Hold)) // by the text
+	if e.Reason != "" && !isSaid {
 		parts = append(parts, e.Reason)
 	}
 	for _, part := range []string{e.On, e.Text, e.For} {

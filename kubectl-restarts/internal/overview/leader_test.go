@@ -71,7 +71,7 @@ CONFIG           SINCE   FAN-OUT
 configmap/calm   4m      2 of 5 delivered, 1 rolling, 1 waiting, 1 failed or not needed
 
 WORKLOAD             STATE     SINCE   UNTIL                  WHY
-deployment/held      held      5m                             hold; migration\u001b[2J
+deployment/held      held      5m                             migration\u001b[2J
 deployment/closed    held      6m      2026-11-20T22:00:00Z   the window of configmap/calm
 deployment/waiting   waiting   2m                             slow-start; configmap/shop/calm
 deployment/rolling   soaking   3m                             configmap/calm: LEVEL; 2 of 3 pods updated, 1 available
