@@ -88,27 +88,26 @@ func control(ctx context.Context, o *options, config *rest.Config, log *slog.Log
 	if err != nil {
 		return err
 	}
-	watchdog := &watchdog{}
-	stop, err := serve(ctx, "metrics and health", o.ListenAddress, maxConnections, endpoints(newRegistry(all), watchdog.Check, all.Ready), log)
+	watchdog, lease := &watchdog{}, &leaseView{}
+	stop, err := serve(ctx, "metrics and health", o.ListenAddress, maxConnections, endpoints(newRegistry(all), watchdog.Check, readiness(all, lease, watchdog)), log)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	leader := &leaderName{}
 	if o.StatusAddress != "" {
-		stop, err := serve(ctx, "the status page", o.StatusAddress, maxPageConnections, statuspage.New(statusOf(all, leader), log), log)
+		stop, err := serve(ctx, "the status page", o.StatusAddress, maxPageConnections, statuspage.New(statusOf(all, lease), log), log)
 		if err != nil {
 			return err
 		}
 		defer stop()
 	}
 	go logMissingPermissions(ctx, config, neededPermissions(o, all), log)
-	return runEngines(ctx, o, config, watchdog, leader, all, log)
+	return runEngines(ctx, o, config, watchdog, lease, all, log)
 }
 
 // runEngines keeps the engines' knowledge up to date all the time, and lets
 // them act while this process leads.
-func runEngines(ctx context.Context, o *options, config *rest.Config, watchdog *watchdog, leader *leaderName, all engines, log *slog.Logger) error {
+func runEngines(ctx context.Context, o *options, config *rest.Config, watchdog *watchdog, lease *leaseView, all engines, log *slog.Logger) error {
 	watching, stop := context.WithCancel(ctx)
 	watched := make(chan struct{})
 	go func() {
@@ -124,7 +123,7 @@ func runEngines(ctx context.Context, o *options, config *rest.Config, watchdog *
 		return all.Lead(ctx)
 	}
 	if o.elects() {
-		return elect(ctx, o, config, watchdog, leader, log, lead)
+		return elect(ctx, o, config, watchdog, lease, log, lead)
 	}
 	if o.LeaderElect {
 		log.Info("a dry run takes no part in the leader election, acting as if elected")

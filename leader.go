@@ -37,18 +37,18 @@ type election struct {
 	lease                      *lease
 	renewDeadline, retryPeriod time.Duration
 	watchdog                   *watchdog
-	leader                     *leaderName
+	view                       *leaseView
 	log                        *slog.Logger
 }
 
 // elect takes part in an election until the context ends, and leads while it
 // holds the lease. It returns what leading returned, or errLeaseLost.
-func elect(ctx context.Context, o *options, config *rest.Config, watchdog *watchdog, leader *leaderName, log *slog.Logger, lead func(context.Context) error) error {
+func elect(ctx context.Context, o *options, config *rest.Config, watchdog *watchdog, view *leaseView, log *slog.Logger, lead func(context.Context) error) error {
 	l, err := newLease(o, config)
 	if err != nil {
 		return fmt.Errorf("set up leader election: %w", err)
 	}
-	e := &election{lease: l, renewDeadline: o.LeaderElectRenewDeadline.Duration, retryPeriod: o.LeaderElectRetryPeriod.Duration, watchdog: watchdog, leader: leader, log: log}
+	e := &election{lease: l, renewDeadline: o.LeaderElectRenewDeadline.Duration, retryPeriod: o.LeaderElectRetryPeriod.Duration, watchdog: watchdog, view: view, log: log}
 	if !e.win(ctx) {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (e *election) win(ctx context.Context) bool {
 	var leader string
 	for {
 		err := e.lease.hold(ctx)
-		e.leader.set(e.lease.holder())
+		e.view.see(e.lease.status(err))
 		switch {
 		case err == nil:
 			return true
@@ -136,6 +136,7 @@ func (e *election) renew(ctx context.Context) {
 		attempt, cancel := context.WithDeadline(ctx, last.Add(e.renewDeadline))
 		err := e.lease.hold(attempt)
 		cancel()
+		e.view.see(e.lease.status(err))
 		switch {
 		case err == nil:
 			last = time.Now()
@@ -177,6 +178,13 @@ func (w *watchdog) expect(due time.Time) {
 
 // rest makes the watchdog expect nothing any more.
 func (w *watchdog) rest() { w.expect(time.Time{}) }
+
+// expects reports whether the loop runs, as it does while this process leads.
+func (w *watchdog) expects() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.due.IsZero()
+}
 
 // Check returns an error if the loop hangs.
 func (w *watchdog) Check(*http.Request) error {

@@ -81,7 +81,7 @@ func (s *leaseServer) lead(t *testing.T, lead func(leading context.Context, stop
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		err = elect(ctx, o, config, &watchdog{}, &leaderName{}, slog.New(slog.DiscardHandler), func(leading context.Context) error { return lead(leading, stop) })
+		err = elect(ctx, o, config, &watchdog{}, &leaseView{}, slog.New(slog.DiscardHandler), func(leading context.Context) error { return lead(leading, stop) })
 	})
 	return err
 }

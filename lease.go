@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -14,6 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/brief"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // errHeldByOther means that another process holds the lease.
@@ -63,6 +66,26 @@ func (l *lease) holder() string {
 		return ""
 	}
 	return *l.known.Spec.HolderIdentity
+}
+
+// status describes the lease after an attempt to hold it, which may have failed. An identity is the name of a host, which
+// is that of the pod, followed by an underscore, which is in no such name.
+func (l *lease) status(err error) *status.Lease {
+	s := &status.Lease{Renewed: l.changed}
+	s.Holder, _, _ = strings.Cut(l.holder(), "_")
+	if l.known != nil && s.Holder != "" {
+		spec := &l.known.Spec
+		if spec.AcquireTime != nil {
+			s.Since = spec.AcquireTime.UTC()
+		}
+		if spec.LeaseDurationSeconds != nil {
+			s.Seconds = int(*spec.LeaseDurationSeconds)
+		}
+	}
+	if err != nil && !errors.Is(err, errHeldByOther) {
+		s.Problem = brief.Text(err.Error())
+	}
+	return s
 }
 
 func (l *lease) isHeld() bool { return l.holder() == l.identity }

@@ -271,7 +271,7 @@ func playElection(t *testing.T, seed uint64) {
 					case <-life.Done():
 					}
 				}()
-				err := elect(life, electionOptions(), store.config(), &watchdog{}, &leaderName{}, slog.New(slog.DiscardHandler), lead)
+				err := elect(life, electionOptions(), store.config(), &watchdog{}, &leaseView{}, slog.New(slog.DiscardHandler), lead)
 				if err != nil && !errors.Is(err, errLeaseLost) {
 					t.Errorf("seed %d: %v", seed, err)
 				}

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"strings"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -12,44 +12,50 @@ import (
 )
 
 // statusOf returns what the status page shows of the engines.
-func statusOf(all engines, leader *leaderName) statuspage.Source {
-	var source statuspage.Source
+func statusOf(all engines, lease *leaseView) statuspage.Source {
+	var restarts *controller.Controller
 	var rollouts func() *status.Rollouts
 	for _, e := range all {
 		switch e := e.(type) {
 		case *controller.Controller:
-			source.Leads = e.Leads
-			source.Overview = func(namespace string) *status.Overview { return e.Overview(namespace, time.Now()) }
-			source.Workload = func(name string) *status.Workload { return e.ExplainWorkload(name, time.Now()) }
-			source.Config = func(name string) *status.Config { return e.ExplainConfig(name, time.Now()) }
+			restarts = e
 		case *deployment.Engine:
 			rollouts = e.Rollouts
 		}
 	}
-	restarts := source.Overview
-	source.Overview = func(namespace string) *status.Overview {
-		overview := restarts(namespace)
-		if overview.Leader = leader.pod(); overview.Leads && rollouts != nil && namespace == "" {
-			overview.Rollouts = rollouts()
+	return statuspage.Source{
+		Leads: restarts.Leads,
+		Knowledge: func(namespace string) status.Knowledge {
+			return status.NewKnowledge(restarts.Leads(), lease.seen(), restarts.Watches(namespace), time.Now())
+		},
+		Overview: func(namespace string) *status.Overview {
+			overview := restarts.Overview(namespace, time.Now())
+			if overview.Leads && rollouts != nil && namespace == "" {
+				overview.Rollouts = rollouts()
+			}
+			return overview
+		},
+		Workload: func(name string) *status.Workload { return restarts.ExplainWorkload(name, time.Now()) },
+		Config:   func(name string) *status.Config { return restarts.ExplainConfig(name, time.Now()) },
+	}
+}
+
+// readiness returns whether all engines are ready, with details, and whether anybody leads.
+func readiness(all engines, lease *leaseView, watchdog *watchdog) func() (bool, string) {
+	return func() (bool, string) {
+		isReady, detail := all.Ready()
+		if l := lease.seen(); l != nil {
+			detail += fmt.Sprintln(l.Line(watchdog.expects(), time.Now()))
 		}
-		return overview
+		return isReady, detail
 	}
-	return source
 }
 
-// leaderName is the identity of the process that leads, as far as this process knows. The zero value knows of
-// none. It may be used by several goroutines at once.
-type leaderName struct{ identity atomic.Pointer[string] }
+// leaseView is the lease as this process saw it last. The zero value has seen none. It may be used by several
+// goroutines at once.
+type leaseView struct{ last atomic.Pointer[status.Lease] }
 
-func (l *leaderName) set(identity string) { l.identity.Store(&identity) }
+// seen returns the lease, nil if there is no election. It must not be modified.
+func (v *leaseView) seen() *status.Lease { return v.last.Load() }
 
-// pod returns the name of the leader's pod, empty if no process is known to lead. An identity is the name of a
-// host, which is that of the pod, followed by an underscore, which is in no such name.
-func (l *leaderName) pod() string {
-	identity := l.identity.Load()
-	if identity == nil {
-		return ""
-	}
-	pod, _, _ := strings.Cut(*identity, "_")
-	return pod
-}
+func (v *leaseView) see(lease *status.Lease) { v.last.Store(lease) }

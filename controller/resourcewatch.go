@@ -9,8 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/brief"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/custom"
+	"kubernetes-deployment-restart-controller/status"
 	"kubernetes-deployment-restart-controller/watch"
 )
 
@@ -130,6 +132,40 @@ func (w *resourceWatch) Replace(all []*observation, resourceVersion string) {
 		w.controller.listNamespaces(w.namespace, all)
 	}
 	w.listed, w.shown = true, shown
+}
+
+// status describes what the watch sees.
+func (w *resourceWatch) status() status.Watch {
+	s := w.Status()
+	shown := status.Watch{
+		Resource: s.Resource, Namespace: s.Namespace, Works: s.Up() || s.Missing, Listed: s.Synced, Since: s.WorkingSince.UTC(), Remedy: s.Remedy(), Without: w.without(s.Synced),
+	}
+	if !s.BrokenSince.IsZero() {
+		shown.Since, shown.Problem = s.BrokenSince.UTC(), brief.Text(s.Problem.Error())
+	}
+	if shown.Works {
+		shown.Without = ""
+	}
+	return shown
+}
+
+// without says what does not work while the watch does not, or has not listed its objects yet.
+func (w *resourceWatch) without(isListed bool) string {
+	switch {
+	case w.config != nil && isListed:
+		return "it does not notice edits of them"
+	case w.config != nil && w.namespace != "":
+		return "no workload restarts there"
+	case w.config != nil:
+		return "no workload restarts"
+	case w.workload != nil && isListed:
+		return "it does not notice new and changed ones"
+	case w.workload != nil:
+		return "none of them restarts"
+	case w.mounts:
+		return "it does not notice rotated files"
+	}
+	return "it does not notice which of them enable their workloads"
 }
 
 // watches holds the watches of all kinds and namespaces.

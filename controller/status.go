@@ -41,6 +41,17 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 	return o
 }
 
+// Watches returns what the controller sees of a namespace, or of all if it is empty.
+func (c *Controller) Watches(namespace string) *status.Shortlist[status.Watch] {
+	list := status.NewWatches()
+	for _, w := range c.watches {
+		if namespace == "" || w.shows(namespace) {
+			list.Add(w.status())
+		}
+	}
+	return list
+}
+
 // waitedFor is what a restart waits for that the gate does not let begin.
 type waitedFor struct {
 	config catalog.ConfigRef // of the fan-out or halt

@@ -43,6 +43,9 @@ func statusOfMany(t testing.TB, count int) http.Handler {
 // pageOf returns the status page of a controller.
 func pageOf(c *Controller) http.Handler {
 	return statuspage.New(statuspage.Source{
+		Knowledge: func(namespace string) status.Knowledge {
+			return status.NewKnowledge(true, nil, c.Watches(namespace), time.Now())
+		},
 		Leads:    c.Leads,
 		Overview: func(namespace string) *status.Overview { return c.Overview(namespace, time.Now()) },
 		Workload: func(name string) *status.Workload { return c.ExplainWorkload(name, time.Now()) },

@@ -6,6 +6,7 @@ import "time"
 type Workload struct {
 	// Time is when the explanation was made.
 	Time time.Time `json:"time"`
+	Knowledge
 	// Entry is its state.
 	Entry
 	// EnabledBy says by what it is enabled, such as "its annotation com.xing.deployment-restart".
@@ -32,6 +33,13 @@ type Workload struct {
 	Change *Change `json:"change,omitempty"`
 	// Last is the last restart that is known, nil if there is none.
 	Last *Restart `json:"lastRestart,omitempty"`
+}
+
+// Timeless returns the same without what changes although nothing happens.
+func (w *Workload) Timeless() *Workload {
+	timeless := *w
+	timeless.Time, timeless.Knowledge = time.Time{}, w.timeless()
+	return &timeless
 }
 
 // Seen is a config that the containers of a workload read.
@@ -90,9 +98,10 @@ type Change struct {
 // Config explains one config.
 type Config struct {
 	// Time is when the explanation was made.
-	Time   time.Time `json:"time"`
-	Name   string    `json:"config"`
-	Exists bool      `json:"exists"`
+	Time time.Time `json:"time"`
+	Knowledge
+	Name   string `json:"config"`
+	Exists bool   `json:"exists"`
 	// Keys names the first of the keys, unless it is a Secret.
 	KeyCount int      `json:"keyCount"`
 	Keys     []string `json:"keys,omitempty"`
@@ -114,4 +123,11 @@ type Config struct {
 	Readers List[Entry]   `json:"readers"`
 	FanOuts List[FanOut]  `json:"fanOuts"`
 	Halts   List[Halt]    `json:"halts"`
+}
+
+// Timeless returns the same without what changes although nothing happens.
+func (c *Config) Timeless() *Config {
+	timeless := *c
+	timeless.Time, timeless.Knowledge = time.Time{}, c.timeless()
+	return &timeless
 }

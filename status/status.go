@@ -14,10 +14,11 @@ type Overview struct {
 	// Time is when the overview was made.
 	Time time.Time `json:"time"`
 	// Leads means that this process acts. Otherwise the overview has nothing but the leader's name,
-	// which is empty if it is not known.
+	// which is empty if it is not known, and what this process knows.
 	Leads  bool   `json:"leads"`
 	Leader string `json:"leader,omitempty"`
-	DryRun bool   `json:"dryRun,omitempty"`
+	Knowledge
+	DryRun bool `json:"dryRun,omitempty"`
 	// AllHeld is why all restarts are held, empty if they are not.
 	AllHeld string `json:"allHeld,omitempty"`
 	// Namespace is the only one that the lists are about, empty if they are about all.
@@ -47,6 +48,13 @@ type Overview struct {
 	// Rollouts are those that the deployment engine drives, nil if it does not run or the overview is about one
 	// namespace.
 	Rollouts *Rollouts `json:"rollouts,omitempty"`
+}
+
+// Timeless returns the same without what changes although nothing happens.
+func (o *Overview) Timeless() *Overview {
+	timeless := *o
+	timeless.Time, timeless.Knowledge = time.Time{}, o.timeless()
+	return &timeless
 }
 
 // Kind is a kind of workload that the controller was asked to watch.

@@ -23,8 +23,12 @@ import (
 
 // Source is what the pages show. Its functions may be called by several goroutines at once.
 type Source struct {
-	// Leads reports whether this process acts. If it does not, only Overview is called.
+	// Leads reports whether this process acts. If it does not, only Overview and Knowledge are called.
 	Leads func() bool
+	// Knowledge is how much this process knows of one namespace, or of all if it is empty.
+	Knowledge func(namespace string) status.Knowledge
+	// The following need not say how much this process knows.
+
 	// Overview is about one namespace, or about all if it is empty.
 	Overview func(namespace string) *status.Overview
 	// Workload and Config take names such as "deployment/namespace/name", and return nil for what is
@@ -51,17 +55,19 @@ func New(source Source, log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	h.add(mux, "/", h.overview)
 	h.add(mux, "/namespace/{namespace}", h.overview)
-	h.add(mux, "/workload/{kind}/{namespace}/{name}", h.ofLeader(func(name string) view {
+	h.add(mux, "/workload/{kind}/{namespace}/{name}", h.ofLeader(func(name string, known status.Knowledge) view {
 		if w := source.Workload(name); w != nil {
+			w.Knowledge = known
 			return view{http.StatusOK, "workload", w}
 		}
-		return notFound("The controller knows no enabled workload of this name. Either it does not exist, it is not enabled, or its kind or namespace is not watched.")
+		return notFound("The controller knows no enabled workload of this name. Either it does not exist, it is not enabled, or its kind or namespace is not watched.", known)
 	}))
-	config := h.ofLeader(func(name string) view {
+	config := h.ofLeader(func(name string, known status.Knowledge) view {
 		if c := source.Config(name); c != nil {
+			c.Knowledge = known
 			return view{http.StatusOK, "config", c}
 		}
-		return notFound("The controller knows no ConfigMap or Secret of this name.")
+		return notFound("The controller knows no ConfigMap or Secret of this name.", known)
 	})
 	h.add(mux, "/config/{kind}/{namespace}/{name}", config)
 	h.add(mux, "/config/{kind}/{namespace}/{of}/{name}", config) // of another namespace
@@ -79,10 +85,13 @@ type view struct {
 }
 
 type problem struct {
-	Error string `json:"error"`
+	Error string       `json:"error"`
+	Gaps  []status.Gap `json:"gaps,omitempty"`
 }
 
-func notFound(text string) view { return view{http.StatusNotFound, "problem", problem{text}} }
+func notFound(text string, known status.Knowledge) view {
+	return view{http.StatusNotFound, "problem", problem{text, known.Gaps}}
+}
 
 // look finds out what a path shows.
 type look func(*http.Request) view
@@ -129,20 +138,29 @@ func refuse(w http.ResponseWriter, why, after string) {
 }
 
 func (h *handler) overview(r *http.Request) view {
-	return view{http.StatusOK, "overview", h.source.Overview(r.PathValue("namespace"))}
+	return view{http.StatusOK, "overview", h.overviewOf(r.PathValue("namespace"))}
+}
+
+func (h *handler) overviewOf(namespace string) *status.Overview {
+	o := h.source.Overview(namespace)
+	o.Knowledge = h.source.Knowledge(namespace)
+	if o.Lease != nil {
+		o.Leader = o.Lease.Holder
+	}
+	return o
 }
 
 // ofLeader looks something up by its name, if this process leads. Otherwise it shows who does.
-func (h *handler) ofLeader(find func(name string) view) look {
+func (h *handler) ofLeader(find func(name string, known status.Knowledge) view) look {
 	return func(r *http.Request) view {
 		if !h.source.Leads() {
-			return view{http.StatusServiceUnavailable, "overview", h.source.Overview("")}
+			return view{http.StatusServiceUnavailable, "overview", h.overviewOf("")}
 		}
-		name := r.PathValue("name")
+		name, namespace := r.PathValue("name"), r.PathValue("namespace")
 		if of := r.PathValue("of"); of != "" {
 			name = of + "/" + name
 		}
-		return find(r.PathValue("kind") + "/" + r.PathValue("namespace") + "/" + name)
+		return find(r.PathValue("kind")+"/"+namespace+"/"+name, h.source.Knowledge(namespace))
 	}
 }
 

@@ -24,7 +24,8 @@ type cluster struct {
 
 func (c *cluster) source() statuspage.Source {
 	return statuspage.Source{
-		Leads: func() bool { return c.shown().Leads },
+		Leads:     func() bool { return c.shown().Leads },
+		Knowledge: func(string) status.Knowledge { return c.shown().Knowledge },
 		Overview: func(namespace string) *status.Overview {
 			shown := c.shown()
 			shown.Namespace = namespace

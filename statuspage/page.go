@@ -36,23 +36,27 @@ type page struct {
 	// Part names the template that shows the data.
 	Part string
 	Data any
+	// IsIncomplete means that the page does not show everything.
+	IsIncomplete bool
 }
 
 // writePage writes a page.
 func writePage(out io.Writer, path string, v view) error {
 	title := "Restart controller"
+	var known status.Knowledge
 	switch data := v.data.(type) {
 	case *status.Overview:
+		known = data.Knowledge
 		if data.Namespace != "" {
 			title = data.Namespace
 		}
 	case *status.Workload:
-		title = data.Workload
+		title, known = data.Workload, data.Knowledge
 	case *status.Config:
-		title = data.Name
+		title, known = data.Name, data.Knowledge
 	}
 	return templates.ExecuteTemplate(out, "page.html", page{
-		Title: title, Below: strings.TrimSuffix(path, "/"), Time: time.Now().UTC(), Part: v.template, Data: v.data,
+		Title: title, Below: strings.TrimSuffix(path, "/"), Time: time.Now().UTC(), Part: v.template, Data: v.data, IsIncomplete: len(known.Gaps) > 0,
 	})
 }
 
@@ -60,17 +64,11 @@ func writePage(out io.Writer, path string, v view) error {
 func withoutTime(data any) any {
 	switch data := data.(type) {
 	case *status.Overview:
-		timeless := *data
-		timeless.Time = time.Time{}
-		return &timeless
+		return data.Timeless()
 	case *status.Workload:
-		timeless := *data
-		timeless.Time = time.Time{}
-		return &timeless
+		return data.Timeless()
 	case *status.Config:
-		timeless := *data
-		timeless.Time = time.Time{}
-		return &timeless
+		return data.Timeless()
 	}
 	return data
 }

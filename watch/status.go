@@ -33,6 +33,14 @@ type Status struct {
 // Up reports whether the watch has seen all objects and works.
 func (s Status) Up() bool { return s.Synced && s.BrokenSince.IsZero() }
 
+// Remedy says what to do about the problem, empty if nobody needs to do anything.
+func (s Status) Remedy() string {
+	if apierrors.IsForbidden(s.Problem) {
+		return `Grant the permission, such as with the manifests or the chart: at its start, the controller logs each "missing permission".`
+	}
+	return ""
+}
+
 // String describes the state in one line, as /readyz shows it.
 func (s Status) String() string {
 	var line strings.Builder
@@ -50,6 +58,9 @@ func (s Status) String() string {
 	fmt.Fprintf(&line, ": %s", state)
 	if !s.BrokenSince.IsZero() {
 		fmt.Fprintf(&line, ", broken since %s: %s", s.BrokenSince.UTC().Format(time.RFC3339), brief.Text(fmt.Sprint(s.Problem)))
+	}
+	if remedy := s.Remedy(); remedy != "" {
+		line.WriteString(". " + remedy)
 	}
 	return line.String()
 }
@@ -158,12 +169,12 @@ func (w *Watch[T]) missing() {
 	w.markTried()
 }
 
-// fellSilent notes that the watch gives up a stream. The next attempt shows whether the
-// watch is broken.
+// fellSilent notes that the watch gives up a stream. It is broken until the next attempt shows that it is not.
 func (w *Watch[T]) fellSilent() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.status.WorkingSince, w.placeLost = time.Time{}, true
+	w.status.WorkingSince, w.status.BrokenSince, w.status.Problem = time.Time{}, time.Now().Add(-silenceLimit), errSilent
+	w.placeLost = true
 	w.options.Log.Warn("a watch has been silent for too long, listing again",
 		"resource", w.options.Title, "namespace", w.options.Namespace, "silent", silenceLimit.String())
 }

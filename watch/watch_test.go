@@ -206,8 +206,11 @@ func TestAWatchThatBreaksLaterStaysSyncedAndGoesOnWhereItWas(t *testing.T) {
 		s.send(&event{"MODIFIED", configMap("a", "6")})
 		s.server.fail(status(http.StatusForbidden, metav1.StatusReasonForbidden))
 		s.send(nil)
-		require(t, "status", Status{Synced: true, Resource: "configmaps", BrokenSince: time.Now()}.String(),
-			strings.Replace(s.watch.Status().String(), "it is Forbidden", "<nil>", 1))
+		broken := s.watch.Status()
+		require(t, "status", "[+] watch configmaps: synced, broken since "+time.Now().UTC().Format(time.RFC3339)+": it is Forbidden. "+broken.Remedy(), broken.String())
+		if !strings.Contains(broken.Remedy(), "missing permission") {
+			t.Errorf("it says to do this: %s", broken.Remedy())
+		}
 		require(t, "working since", time.Time{}, s.watch.Status().WorkingSince)
 		s.server.fail(nil)
 		s.server.asked()
@@ -271,7 +274,8 @@ func TestAWatchThatFallsSilentListsAgain(t *testing.T) {
 			t.Errorf("silent until %s", silent)
 		}
 		require(t, "status", "[+] watch configmaps: synced", s.watch.Status().String())
-		require(t, "log", `level=WARN msg="a watch has been silent for too long, listing again" resource=configmaps namespace="" silent=2m0s`+"\n", s.log.String())
+		require(t, "log", `level=WARN msg="a watch has been silent for too long, listing again" resource=configmaps namespace="" silent=2m0s`+"\n"+
+			`level=INFO msg="watching again" resource=configmaps namespace="" after=2m0s`+"\n", s.log.String())
 		require(t, "asked", []string{"/api/v1/configmaps watch=true sendInitialEvents=true"}, s.server.asked())
 		s.send(&event{"MODIFIED", configMap("a", "8")})
 		require(t, "received", []string{"replace a@1,b@2 at 5", "replace a@1,b@2 at 5", "observe a@8"}, s.received)
@@ -422,4 +426,16 @@ func TestNothingIsLoggedBehindTheWatchsBack(t *testing.T) {
 		s.pass(time.Minute)
 	})
 	require(t, "log", "", log.String())
+}
+
+// Until the server answers, nobody knows what happened since the last sign of life.
+func TestAWatchThatFallsSilentIsBrokenUntilItIsOpenAgain(t *testing.T) {
+	play(t, twoConfigMaps, Options[string]{}, func(t *testing.T, s *scene) {
+		silentSince := time.Now()
+		s.server.hangs = true
+		s.pass(silenceLimit + time.Second)
+		if status := s.watch.Status(); status.Up() || !status.BrokenSince.Equal(silentSince) || status.Problem == nil {
+			t.Errorf("status: %+v", status)
+		}
+	})
 }

@@ -37,7 +37,8 @@ async function reload() {
       isOutdated = true;
     } else {
       replaceMain(fresh);
-      say('live', false);
+      const isIncomplete = 'incomplete' in fresh.dataset;
+      say(isIncomplete ? 'live, but incomplete' : 'live', isIncomplete);
     }
   } catch {
     say('connection lost', true);

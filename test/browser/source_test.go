@@ -46,10 +46,11 @@ func serve(t *testing.T, c content) *server {
 	t.Helper()
 	s := &server{content: c}
 	page := statuspage.New(statuspage.Source{
-		Leads:    func() bool { return s.shown().Overview.Leads },
-		Overview: func(string) *status.Overview { return s.shown().Overview },
-		Workload: func(string) *status.Workload { return s.shown().Workload },
-		Config:   func(string) *status.Config { return s.shown().Config },
+		Leads:     func() bool { return s.shown().Overview.Leads },
+		Knowledge: func(string) status.Knowledge { return s.shown().Overview.Knowledge },
+		Overview:  func(string) *status.Overview { return s.shown().Overview },
+		Workload:  func(string) *status.Workload { return s.shown().Workload },
+		Config:    func(string) *status.Config { return s.shown().Config },
 	}, slog.New(slog.DiscardHandler))
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Accept") == "text/event-stream" {

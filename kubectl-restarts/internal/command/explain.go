@@ -92,7 +92,7 @@ func (s *session) explain(ctx context.Context, arguments []string, output *outpu
 		return err
 	}
 	explain.SortEvents(in.Events)
-	if in.Leader, err = s.askLeader(ctx, ref, flags); err != nil {
+	if err := s.askLeader(ctx, ref, flags, in); err != nil {
 		return err
 	}
 	report := explain.Explain(in)
@@ -102,18 +102,19 @@ func (s *session) explain(ctx context.Context, arguments []string, output *outpu
 	return report.Print(s.Out)
 }
 
-// askLeader returns what the leader answers about a workload, nil if it cannot be asked.
-func (s *session) askLeader(ctx context.Context, ref catalog.WorkloadRef, flags *leaderFlags) (*explain.FromLeader, error) {
+// askLeader adds what the leader answers about a workload, or why it cannot be asked.
+func (s *session) askLeader(ctx context.Context, ref catalog.WorkloadRef, flags *leaderFlags, in *explain.Input) error {
 	from, err := s.leader(flags)
 	if from == nil || err != nil {
-		return nil, err
+		return err
 	}
 	answer, name, err := from.Workload(ctx, ref)
 	if err != nil {
-		s.note(whyNot(err))
-		return nil, ctx.Err()
+		in.Gaps = append(in.Gaps, from.Gap(whyNot(err), in.Now))
+		return ctx.Err()
 	}
-	return &explain.FromLeader{Name: name, Workload: answer}, nil
+	in.Leader = &explain.FromLeader{Name: name, Workload: answer}
+	return nil
 }
 
 // readConfigs reads the configs that the workload reads, of Secrets only the metadata. Those are missing whose names

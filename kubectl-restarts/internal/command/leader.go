@@ -1,6 +1,8 @@
 package command
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/leader"
@@ -35,6 +37,4 @@ func (s *session) leader(flags *leaderFlags) (*leader.Leader, error) {
 }
 
 // whyNot says why the leader did not answer.
-func whyNot(err error) string {
-	return "this is what the cluster shows, not what the leader knows: " + err.Error() + " (--leader=false leaves it out)"
-}
+func whyNot(err error) error { return fmt.Errorf("%w (--leader=false does not ask it)", err) }

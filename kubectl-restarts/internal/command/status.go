@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/custom"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/overview"
@@ -146,7 +147,7 @@ func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespa
 	in := &overview.Input{Namespace: namespace, Now: time.Now()}
 	from.Refresh()
 	var err error
-	if in.Leader, err = c.askLeader(ctx, namespace); err != nil {
+	if err = c.askLeader(ctx, namespace, in); err != nil {
 		return nil, in.Now, err
 	}
 	if in.Leader != nil {
@@ -169,7 +170,7 @@ func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespa
 	if doubt != "" {
 		c.noteOnce(doubt)
 	}
-	configs, err1 := from.Policies(ctx, namespace)
+	configs, err1 := from.ConfigMetas(ctx, namespace)
 	events, err2 := from.Events(ctx, namespace, "", "")
 	halts, err3 := from.Halts(ctx)
 	in.Configs, in.Events, in.Halts = configs, events, halts
@@ -183,8 +184,30 @@ func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespa
 	if err3 != nil {
 		return nil, in.Now, err3
 	}
+	if err := readSuspects(ctx, from, in); err != nil {
+		return nil, in.Now, err
+	}
 	report := overview.Look(in)
 	return &report, in.Now, nil
+}
+
+// maxSuspects is how many ConfigMaps are read to find out whether an edit of them matters.
+const maxSuspects = 300
+
+// readSuspects reads the ConfigMaps of which the metadata alone does not decide.
+func readSuspects(ctx context.Context, from *cluster.Cluster, in *overview.Input) error {
+	suspects := overview.Suspects(in)
+	in.Contents = make(map[catalog.ConfigRef]*catalog.Config)
+	for _, ref := range suspects[:min(len(suspects), maxSuspects)] {
+		config, err := from.ReducedConfig(ctx, ref)
+		switch {
+		case err == nil:
+			in.Contents[ref] = &config
+		case !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err):
+			return err
+		}
+	}
+	return nil
 }
 
 // kindsOf returns the further kinds of workloads that the leader watches.
@@ -198,18 +221,19 @@ func kindsOf(answer *status.Overview) []custom.Kind {
 	return kinds
 }
 
-// askLeader returns what the leader says is under way, nil if it cannot be asked.
-func (c *statusCommand) askLeader(ctx context.Context, namespace string) (*overview.FromLeader, error) {
+// askLeader adds what the leader says is under way, or why it cannot be asked.
+func (c *statusCommand) askLeader(ctx context.Context, namespace string, in *overview.Input) error {
 	from, err := c.leader(&c.flags)
 	if from == nil || err != nil {
-		return nil, err
+		return err
 	}
 	answer, name, err := from.Overview(ctx, namespace)
 	if err != nil {
-		c.noteOnce(whyNot(err))
-		return nil, ctx.Err()
+		in.Gaps = append(in.Gaps, from.Gap(whyNot(err), in.Now))
+		return ctx.Err()
 	}
-	return &overview.FromLeader{Name: name, Overview: answer}, nil
+	in.Leader = &overview.FromLeader{Name: name, Overview: answer}
+	return nil
 }
 
 func (c *statusCommand) noteOnce(message string) {

@@ -15,6 +15,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // Input is what the cluster shows.
@@ -30,7 +31,9 @@ type Input struct {
 	Events     []facts.Event
 	// Leader is what the leader answers, nil if it was not asked.
 	Leader *FromLeader
-	Now    time.Time
+	// Gaps are why the leader could not be asked.
+	Gaps []status.Gap
+	Now  time.Time
 }
 
 // OnlyLeader says what is missing.
@@ -38,8 +41,10 @@ const OnlyLeader = "Only the leader of the controller knows what the record says
 
 // Report is what a program reads, and what [Report.Print] prints.
 type Report struct {
-	Namespace string `json:"namespace"`
-	Workload  string `json:"workload"`
+	// Gaps are why the rest is incomplete.
+	Gaps      []status.Gap `json:"gaps,omitempty"`
+	Namespace string       `json:"namespace"`
+	Workload  string       `json:"workload"`
 	// Conclusion is for people. Timeless is the same without ages, such as 3m ago.
 	Conclusion string        `json:"-"`
 	Timeless   string        `json:"conclusion"`
@@ -84,7 +89,7 @@ type ConfigRow struct {
 func Explain(in *Input) Report {
 	w := &in.Workload
 	r := Report{
-		Namespace: w.Ref.Namespace, Workload: w.Name(), Enabled: w.Enabled, Pods: in.pods(), Record: in.record(), Method: w.ByEviction(), Wave: w.Wave(),
+		Gaps: in.Gaps, Namespace: w.Ref.Namespace, Workload: w.Name(), Enabled: w.Enabled, Pods: in.pods(), Record: in.record(), Method: w.ByEviction(), Wave: w.Wave(),
 		Windows: in.windows(), Holds: in.holds(), Grace: "that of the controller", Halts: []string{}, Configs: in.configs(), Events: in.Events,
 		OnlyLeader: OnlyLeader, now: in.Now,
 	}
@@ -119,6 +124,7 @@ func Explain(in *Input) Report {
 		return slices.ContainsFunc(r.Leader.Problems, func(named string) bool { return strings.Contains(named, own) })
 	})
 	r.Grace = time.Duration(r.Leader.GracePeriod * float64(time.Second)).String()
+	r.Gaps = r.Leader.Gaps
 	r.Enabled, r.EnabledBy = true, cmp.Or(r.Leader.EnabledBy, r.EnabledBy) // otherwise it knows no such workload
 	r.Conclusion, r.Timeless, r.OnlyLeader = r.Leader.conclusion(in.name(), in.Now), r.Leader.conclusion(in.name(), time.Time{}), ""
 	return r

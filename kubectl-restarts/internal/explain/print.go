@@ -15,6 +15,7 @@ import (
 
 // Print writes the report for a person, the conclusion first.
 func (r *Report) Print(w io.Writer) error {
+	facts.PrintGaps(w, r.Gaps, r.now)
 	fmt.Fprintf(w, "%s\n\n", text.Safe(r.Conclusion))
 	line := func(name, value string) { fmt.Fprintf(w, "%-14s%s\n", name+":", text.Safe(value)) }
 	lines := func(name, none string, values []string) {

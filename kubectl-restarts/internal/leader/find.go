@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // find returns how to ask the leader, and its name.
@@ -51,6 +53,9 @@ func (l *Leader) pod(ctx context.Context) (string, error) {
 		return "", late("the API server")
 	case err != nil:
 		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	l.see(&lease.Spec)
+	switch {
 	case lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "":
 		return "", fmt.Errorf("no replica of the controller leads at present: nobody holds %s", name)
 	}
@@ -59,6 +64,38 @@ func (l *Leader) pod(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("the holder of %s is %.80q, which is not a pod; if it runs outside of the cluster, use --status-url", name, *lease.Spec.HolderIdentity)
 	}
 	return pod, nil
+}
+
+// see remembers the lease.
+func (l *Leader) see(spec *coordinationv1.LeaseSpec) {
+	l.lease = &status.Lease{}
+	if spec.HolderIdentity != nil {
+		l.lease.Holder, _, _ = strings.Cut(*spec.HolderIdentity, "_")
+	}
+	if spec.AcquireTime != nil {
+		l.lease.Since = spec.AcquireTime.Time
+	}
+	if spec.RenewTime != nil {
+		l.lease.Renewed = spec.RenewTime.Time
+	}
+	if spec.LeaseDurationSeconds != nil {
+		l.lease.Seconds = int(*spec.LeaseDurationSeconds)
+	}
+}
+
+// clockSlack is how far the clock of this machine may be ahead of the leader's.
+const clockSlack = 10 * time.Second
+
+// Gap says what it means that the leader could not be asked, for which reason.
+func (l *Leader) Gap(err error, now time.Time) status.Gap {
+	switch {
+	case l.lease == nil:
+	case !l.lease.IsHeld(now.Add(-clockSlack)):
+		return l.lease.NobodyLeads()
+	case l.lease.Holder != "":
+		return status.Gap{Text: "The leader cannot be asked, so this is only what the cluster shows: pod " + l.lease.Holder + " leads", Since: l.lease.Since, Why: err.Error()}
+	}
+	return status.Gap{Text: "The leader cannot be asked, so this is only what the cluster shows", Why: err.Error()}
 }
 
 func late(who string) error {

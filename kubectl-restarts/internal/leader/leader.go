@@ -48,10 +48,11 @@ const (
 type Leader struct {
 	config *rest.Config
 	place  Place
+	lease  *status.Lease // as it was read last, nil if it was not
 }
 
 // New returns the leader at a place. It does not modify the configuration.
-func New(config *rest.Config, place Place) *Leader { return &Leader{config, place} }
+func New(config *rest.Config, place Place) *Leader { return &Leader{config: config, place: place} }
 
 // Workload returns what the leader knows of an enabled workload, and the name of the leader.
 func (l *Leader) Workload(ctx context.Context, ref catalog.WorkloadRef) (workload *status.Workload, name string, err error) {
@@ -87,6 +88,8 @@ func shorten(o *status.Overview) {
 	for _, entries := range []*status.List[status.Entry]{&o.Pending, &o.Waiting, &o.Held, &o.Slowed, &o.Rolling, &o.Failed} {
 		cut(entries)
 	}
+	o.Gaps = o.Gaps[:min(len(o.Gaps), status.Limit)]
+	cut(&o.Watches)
 	cut(&o.FanOuts)
 	cut(&o.Halts)
 	cut(&o.Restarts)
@@ -208,9 +211,15 @@ const maxProblem = 300
 
 // problem returns what the page says is wrong.
 func (a answer) problem() string {
-	var said struct{ Error string }
+	var said struct {
+		Error string
+		Gaps  []status.Gap
+	}
 	if json.Unmarshal(a.body, &said) != nil || said.Error == "" {
 		said.Error = strings.TrimSpace(string(a.body))
+	}
+	if len(said.Gaps) > 0 {
+		said.Error = said.Gaps[0].Text + ". " + said.Error
 	}
 	return said.Error[:min(len(said.Error), maxProblem)]
 }

@@ -25,7 +25,8 @@ var web = catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "shop", Name:
 // statusPage is the page of a leader that knows one workload.
 func statusPage(leads bool) http.Handler {
 	return statuspage.New(statuspage.Source{
-		Leads: func() bool { return leads },
+		Knowledge: func(string) status.Knowledge { return status.Knowledge{} },
+		Leads:     func() bool { return leads },
 		Overview: func(namespace string) *status.Overview {
 			return &status.Overview{Leads: leads, Namespace: namespace, Workloads: 7}
 		},

@@ -29,9 +29,7 @@ func (l *FromLeader) Timeless() *FromLeader {
 	if l == nil {
 		return nil
 	}
-	overview := *l.Overview
-	overview.Time = time.Time{}
-	return &FromLeader{l.Name, &overview}
+	return &FromLeader{l.Name, l.Overview.Timeless()}
 }
 
 // lists returns the workloads by what they wait for, those first that need attention.
@@ -47,7 +45,11 @@ func (l *FromLeader) summary() string {
 			parts = append(parts, fmt.Sprintf("%d %s", total, name))
 		}
 	}
-	summary := "The leader (" + l.Name + ") says: " + cmp.Or(strings.Join(parts, ", "), "nothing is under way") + "."
+	nothing := "nothing is under way"
+	if len(l.Gaps) > 0 {
+		nothing = "it knows of nothing that is under way, but does not see everything"
+	}
+	summary := "The leader (" + l.Name + ") says: " + cmp.Or(strings.Join(parts, ", "), nothing) + "."
 	if l.DryRun {
 		summary += " It is a dry run: nothing is restarted."
 	}

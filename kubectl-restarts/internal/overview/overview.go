@@ -13,6 +13,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // Input is what the cluster shows.
@@ -20,12 +21,14 @@ type Input struct {
 	// Namespace is empty for all.
 	Namespace string
 	Workloads []facts.Workload
-	// Configs holds the configs whose annotations ask for something.
-	Configs []*catalog.Config
-	Halts   facts.Halts
-	Events  []facts.Event
-	// Leader is what the leader says, nil if it was not asked.
+	// Configs holds the metadata of the configs, and Contents those that were read.
+	Configs  []*catalog.Config
+	Contents map[catalog.ConfigRef]*catalog.Config
+	Halts    facts.Halts
+	Events   []facts.Event
+	// Leader is what the leader says, nil if it was not asked. Gaps are why it could not be asked.
 	Leader *FromLeader
+	Gaps   []status.Gap
 	Now    time.Time
 }
 
@@ -42,6 +45,10 @@ const (
 	Slowed State = "slowed"
 	// Waiting means that a restart is due, and waits for others.
 	Waiting State = "waiting"
+	// Behind means that a config has been edited since the record was made, and nothing shows that anybody acts.
+	Behind State = "behind"
+	// Unknown means that there is no record that says what the pods have read.
+	Unknown State = "unknown"
 	// Rolling means that not all pods run yet after a restart.
 	Rolling State = "rolling"
 	// OnHold means that a hold is set, and no restart is known to be due.
@@ -50,7 +57,7 @@ const (
 	Settled State = "settled"
 )
 
-var states = []State{Failed, Held, Slowed, Waiting, Rolling, OnHold, Settled}
+var states = []State{Failed, Held, Slowed, Waiting, Behind, Unknown, Rolling, OnHold, Settled}
 
 // Row is a workload that is not settled.
 type Row struct {
@@ -73,6 +80,8 @@ type FanOut struct {
 
 // Report is the overview.
 type Report struct {
+	// Gaps are why the rest is incomplete.
+	Gaps      []status.Gap  `json:"gaps,omitempty"`
 	Summary   string        `json:"summary"`
 	Counts    map[State]int `json:"counts"`
 	Hold      string        `json:"hold,omitempty"` // of everything
@@ -94,7 +103,7 @@ const (
 
 // Look returns the overview.
 func Look(in *Input) Report {
-	r := Report{Counts: make(map[State]int), Hold: in.Halts.Hold, HaltsRead: in.Halts.Known, Halts: []string{}, Holds: []string{}, Workloads: []Row{}}
+	r := Report{Gaps: in.Gaps, Counts: make(map[State]int), Hold: in.Halts.Hold, HaltsRead: in.Halts.Known, Halts: []string{}, Holds: []string{}, Workloads: []Row{}}
 	look := newLook(in)
 	for i := range in.Workloads {
 		if w := &in.Workloads[i]; w.Enabled {
@@ -120,7 +129,7 @@ func Look(in *Input) Report {
 	slices.Sort(r.Holds)
 	r.FanOuts, r.Summary = look.fanOuts(), in.summary(r.Counts)
 	if r.Leader = in.Leader; r.Leader != nil {
-		r.Hold = cmp.Or(r.Hold, r.Leader.AllHeld)
+		r.Gaps, r.Hold = r.Leader.Gaps, cmp.Or(r.Hold, r.Leader.AllHeld)
 		r.Summary, r.Halts, r.HaltsRead = in.count(r.Counts)+". "+r.Leader.summary(), r.Leader.halts(in.prefix), true
 	}
 	return r
@@ -214,10 +223,26 @@ func (l *look) row(w *facts.Workload) Row {
 		row.State, row.Why = l.due(w, restarted)
 	case last != "" && w.Hold == catalog.NoHold && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
 		row.State, row.Since, row.Why = Rolling, restarted, cause
-	case w.Policy != nil && w.Policy.Hold != "":
-		row.State, row.Why = OnHold, w.Policy.Hold
+	default:
+		l.judge(w, &row, restarted)
 	}
 	return row
+}
+
+// judge finds out whether a workload waits for nothing, unless the leader says so.
+func (l *look) judge(w *facts.Workload, row *Row, restarted time.Time) {
+	since, why := l.behind(w)
+	switch {
+	case why != "":
+		row.Since = since
+		if row.State, row.Why = l.due(w, restarted); row.State == Waiting {
+			row.State, row.Why = Behind, why
+		}
+	case w.Policy != nil && w.Policy.Hold != "":
+		row.State, row.Why = OnHold, w.Policy.Hold
+	case l.Leader == nil && !w.Idle && !w.Applied.Trusted && len(w.References) > 0:
+		row.State, row.Why = Unknown, "no trusted record says what its pods have read"
+	}
 }
 
 // due returns the state of a workload that should restart, and why it does not.

@@ -27,6 +27,7 @@ func workload(name, config string, adjust ...func(*facts.Workload)) facts.Worklo
 	w := facts.Workload{Enabled: true, Workload: catalog.Workload{
 		Ref:        catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "shop", Name: name},
 		References: []catalog.Reference{{Config: configRef(config)}},
+		Applied:    catalog.AppliedState{Trusted: true, Written: now.Add(-time.Hour)},
 		Rollout:    catalog.Rollout{Wanted: 1, Updated: 1, Available: 1, Observed: true},
 	}}
 	for _, f := range adjust {
@@ -149,5 +150,64 @@ func TestTheOverviewOfAllNamespacesNamesThem(t *testing.T) {
 	}
 	if got := overview.Look(&overview.Input{Namespace: "shop"}); got.Summary != "No workload is enabled in shop." {
 		t.Error(got.Summary)
+	}
+}
+
+// edited returns a config of which only the metadata were read.
+func edited(ref catalog.ConfigRef, key string, minutesAgo int) *catalog.Config {
+	return &catalog.Config{Ref: ref, Edits: []catalog.Edit{{Key: key, At: now.Add(-time.Duration(minutesAgo) * time.Minute)}}}
+}
+
+func TestWithoutTheLeaderAWorkloadWhoseConfigWasEditedIsNotSettled(t *testing.T) {
+	content := func(value string) *catalog.Config {
+		config := catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "settings"}, Data: map[string]string{"LEVEL": value}})
+		return &config
+	}
+	secret := catalog.ConfigRef{Kind: catalog.Secret, Namespace: "shop", Name: "db"}
+	recorded := func(w *facts.Workload) {
+		w.Applied.Checksums = map[catalog.ConfigRef]catalog.Checksum{configRef("settings"): content("old").Checksum([]catalog.Selection{{}}, catalog.ChecksumKey{})}
+	}
+	reads := func(ref catalog.ConfigRef, names ...string) func(*facts.Workload) {
+		return func(w *facts.Workload) {
+			w.References = []catalog.Reference{{Config: ref, Keys: catalog.Selection{Names: names}}}
+		}
+	}
+	in := func() *overview.Input {
+		return &overview.Input{
+			Namespace: "shop", Now: now,
+			Workloads: []facts.Workload{
+				workload("web", "settings", recorded), workload("held", "settings", recorded, policy(catalog.WorkloadPolicy{Hold: "migration"})),
+				workload("db", "", reads(secret, "password")), workload("other-key", "", reads(secret, "other")),
+				workload("new", "settings", func(w *facts.Workload) { w.Applied.Trusted = false }), workload("off", "settings", recorded, func(w *facts.Workload) { w.Enabled = false }),
+			},
+			Configs: []*catalog.Config{edited(configRef("settings"), "LEVEL", 5), edited(secret, "password", 3)},
+		}
+	}
+	unread, read, same := in(), in(), in()
+	read.Contents = map[catalog.ConfigRef]*catalog.Config{configRef("settings"): content("new")}
+	same.Contents = map[catalog.ConfigRef]*catalog.Config{configRef("settings"): content("old")}
+	led := in()
+	led.Leader = fromLeader()
+	for name, test := range map[string]struct {
+		in   *overview.Input
+		want string
+	}{
+		"metadata alone":   {unread, "1 held, 2 behind, 1 unknown, 1 settled"},
+		"other content":    {read, "1 held, 2 behind, 1 unknown, 1 settled"},
+		"the same content": {same, "1 behind, 1 unknown, 1 on hold, 2 settled"},
+	} {
+		report := overview.Look(test.in)
+		if want := "5 workloads enabled in shop: " + test.want + "."; report.Summary != want {
+			t.Errorf("%s: %s, want %s", name, report.Summary, want)
+		}
+	}
+	if suspects := overview.Suspects(unread); len(suspects) != 1 || suspects[0] != configRef("settings") {
+		t.Errorf("suspects: %v", suspects)
+	}
+	if suspects, report := overview.Suspects(led), overview.Look(led); len(suspects) > 0 || report.Counts[overview.Settled] != 4 {
+		t.Errorf("the leader decides: %v, %v", suspects, report.Counts)
+	}
+	if row := overview.Look(read).Workloads[1]; row.Why != "secret/db was edited after the record was made" || !row.Since.Equal(now.Add(-3*time.Minute)) {
+		t.Errorf("%+v", row)
 	}
 }

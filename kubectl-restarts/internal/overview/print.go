@@ -17,6 +17,7 @@ const OnlyLeader = "Only the leader of the controller knows what waits for its g
 
 // Print writes the report for a person.
 func (r *Report) Print(w io.Writer, options printers.PrintOptions, now time.Time) error {
+	facts.PrintGaps(w, r.Gaps, now)
 	fmt.Fprintln(w, text.Safe(r.Summary))
 	if r.Hold != "" {
 		fmt.Fprintln(w, "All restarts are held: "+text.Safe(r.Hold))

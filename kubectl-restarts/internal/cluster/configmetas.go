@@ -11,18 +11,18 @@ import (
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
-// Policies lists the configs of a namespace, or of all namespaces if it is empty, whose annotations ask
-// for something. It reads only metadata, so the configs have no keys. If one kind of config cannot be
+// ConfigMetas lists the configs of a namespace, or of all namespaces if it is empty. It reads only metadata, so the
+// configs have no keys. If one kind of config cannot be
 // listed, it returns those of the other one, and an error.
-func (c *Cluster) Policies(ctx context.Context, namespace string) ([]*catalog.Config, error) {
+func (c *Cluster) ConfigMetas(ctx context.Context, namespace string) ([]*catalog.Config, error) {
 	noted, err := c.readNoted(ctx)
 	if err != nil {
 		return nil, err
 	}
-	configMaps, err1 := c.policies(ctx, apiclient.List{Resource: "configmaps", Namespace: namespace}, func(meta *metav1.ObjectMeta) catalog.Config {
+	configMaps, err1 := c.metas(ctx, apiclient.List{Resource: "configmaps", Namespace: namespace}, func(meta *metav1.ObjectMeta) catalog.Config {
 		return facts.RulesFor(noted.rules, meta.Namespace).Config(catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: *meta}), meta.Annotations)
 	})
-	secrets, err2 := c.policies(ctx, apiclient.List{Resource: "secrets", Namespace: namespace, FieldSelector: "type!=helm.sh/release.v1"}, func(meta *metav1.ObjectMeta) catalog.Config {
+	secrets, err2 := c.metas(ctx, apiclient.List{Resource: "secrets", Namespace: namespace, FieldSelector: "type!=helm.sh/release.v1"}, func(meta *metav1.ObjectMeta) catalog.Config {
 		return facts.RulesFor(noted.rules, meta.Namespace).Config(catalog.NewSecret(&corev1.Secret{ObjectMeta: *meta}), meta.Annotations)
 	})
 	configMaps = append(configMaps, secrets...)
@@ -32,13 +32,12 @@ func (c *Cluster) Policies(ctx context.Context, namespace string) ([]*catalog.Co
 	return configMaps, err1
 }
 
-func (c *Cluster) policies(ctx context.Context, list apiclient.List, reduce func(*metav1.ObjectMeta) catalog.Config) ([]*catalog.Config, error) {
+func (c *Cluster) metas(ctx context.Context, list apiclient.List, reduce func(*metav1.ObjectMeta) catalog.Config) ([]*catalog.Config, error) {
 	list.Client = c.core.RESTClient()
 	var configs []*catalog.Config
 	err := apiclient.EachMeta(ctx, list, func() { configs = nil }, func(meta *metav1.ObjectMeta) {
-		if config := reduce(meta); config.Policy != nil {
-			configs = append(configs, &config)
-		}
+		config := reduce(meta)
+		configs = append(configs, &config)
 	})
 	return configs, err
 }

@@ -1,0 +1,44 @@
+package facts
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// maxGaps is how many gaps are printed.
+const maxGaps = 10
+
+// PrintGaps writes why the rest of a report is incomplete, without ages if the time is zero. It writes nothing if there
+// are no gaps.
+func PrintGaps(w io.Writer, gaps []status.Gap, now time.Time) {
+	if len(gaps) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "What follows is incomplete:")
+	for i := range gaps[:min(len(gaps), maxGaps)] {
+		fmt.Fprintln(w, "  "+text.Safe(describeGap(&gaps[i], now)))
+	}
+	if more := len(gaps) - maxGaps; more > 0 {
+		fmt.Fprintf(w, "  and for %s\n", text.Count(more, "more reason"))
+	}
+	fmt.Fprintln(w)
+}
+
+func describeGap(gap *status.Gap, now time.Time) string {
+	description := gap.Text
+	if !gap.Since.IsZero() {
+		description += " since " + gap.Since.UTC().Format(time.RFC3339)
+		if now.After(gap.Since) {
+			description += " (" + Age(now.Sub(gap.Since)) + " ago)"
+		}
+	}
+	if gap.Why != "" {
+		description += ": " + gap.Why
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(description, ".")+". "+gap.Remedy, " ")
+}

@@ -1,0 +1,67 @@
+package overview
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+)
+
+// Without the leader, the metadata of a config show when each key was edited, and a record when it was made. A manager's
+// write of one key also dates its others, so the content of a ConfigMap decides if it can be read. The checksums of
+// Secrets cannot be compared.
+
+// Suspects returns the ConfigMaps that were edited after a record of a workload that reads them was made. Their content
+// decides whether the edit matters. There are none if the leader was asked.
+func Suspects(in *Input) []catalog.ConfigRef {
+	l, found := newLook(in), make(map[catalog.ConfigRef]bool)
+	for i := range in.Workloads {
+		w := &in.Workloads[i]
+		for _, ref := range w.Configs() {
+			if at := l.editedAt(w, ref); !at.IsZero() && !ref.Kind.IsSecret() {
+				found[ref] = true
+			}
+		}
+	}
+	all := make([]catalog.ConfigRef, 0, len(found))
+	for ref := range found {
+		all = append(all, ref)
+	}
+	slices.SortFunc(all, func(a, b catalog.ConfigRef) int { return strings.Compare(a.String(), b.String()) })
+	return all
+}
+
+// editedAt returns when a key of a config that the workload reads was edited after its record was made, zero if none was,
+// or if there is no record to compare with.
+func (l *look) editedAt(w *facts.Workload, ref catalog.ConfigRef) (at time.Time) {
+	config := l.configs[ref]
+	if l.Leader != nil || !w.Enabled || !w.Applied.Trusted || config == nil || w.Ignores(config) {
+		return time.Time{}
+	}
+	for _, edit := range config.Edits {
+		if edit.At.After(w.Applied.Written) && edit.At.After(at) && w.Selects(ref, []string{edit.Key}) {
+			at = edit.At
+		}
+	}
+	return at
+}
+
+// behind says which config was edited after the record of a workload was made, and when; nothing if none was.
+func (l *look) behind(w *facts.Workload) (since time.Time, why string) {
+	for _, ref := range w.Configs() {
+		at := l.editedAt(w, ref)
+		content := l.Contents[ref]
+		switch {
+		case at.IsZero():
+		case content == nil:
+			return at, facts.ConfigName(ref) + " was edited after the record was made"
+		default:
+			if isRecorded, isSame := w.Recorded(content); isRecorded && !isSame {
+				return at, facts.ConfigName(ref) + " differs from the record"
+			}
+		}
+	}
+	return time.Time{}, ""
+}

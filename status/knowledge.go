@@ -1,0 +1,171 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+)
+
+// Knowledge says how much a replica knows, and thus how far to trust what it shows.
+type Knowledge struct {
+	// Gaps are why what it shows is incomplete, or why nothing is done about it. Whoever shows it shows these first.
+	Gaps []Gap `json:"gaps,omitempty"`
+	// Lease is that of the leader election, nil if the replica takes no part in one.
+	Lease *Lease `json:"lease,omitempty"`
+	// Watches are those whose objects are shown, the broken ones first.
+	Watches List[Watch] `json:"watches"`
+}
+
+// NewKnowledge returns what follows from a lease and watches. Leads means that this replica acts.
+func NewKnowledge(leads bool, lease *Lease, watches *Shortlist[Watch], now time.Time) Knowledge {
+	k := Knowledge{Lease: lease, Watches: ListOf(watches, func(w Watch) Watch { return w })}
+	if gap, found := lease.gap(leads, now); found {
+		k.Gaps = append(k.Gaps, gap)
+	}
+	for i := range k.Watches.Items {
+		if w := &k.Watches.Items[i]; !w.Works {
+			k.Gaps = append(k.Gaps, w.gap())
+		}
+	}
+	return k
+}
+
+// timeless returns the same without what changes although nothing happens.
+func (k Knowledge) timeless() Knowledge {
+	if k.Lease != nil {
+		lease := *k.Lease
+		lease.Renewed = time.Time{}
+		k.Lease = &lease
+	}
+	return k
+}
+
+// Gap is something that is not known, or not done.
+type Gap struct {
+	// Text is a clause without a full stop that says what is not known, and what follows from that.
+	Text string `json:"text"`
+	// Since is when it began, zero if that is not known.
+	Since time.Time `json:"since,omitzero"`
+	// Why is the error that causes it, empty if there is none.
+	Why string `json:"why,omitempty"`
+	// Remedy is a sentence that says what to do.
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// Watch is what a replica sees of the objects of a resource.
+type Watch struct {
+	// Resource and Namespace are those of the watch's metrics. An empty namespace means all.
+	Resource  string `json:"resource"`
+	Namespace string `json:"namespace,omitempty"`
+	// Works means that all objects have been listed, and that changes arrive.
+	Works bool `json:"works"`
+	// Listed means that all objects have been listed at least once.
+	Listed bool `json:"listed"`
+	// Since is since when it works, or does not. It is zero before the first attempt has ended.
+	Since time.Time `json:"since,omitzero"`
+	// Problem is why it does not work, and Remedy what to do.
+	Problem string `json:"problem,omitempty"`
+	Remedy  string `json:"remedy,omitempty"`
+	// Without says what does not work meanwhile.
+	Without string `json:"without,omitempty"`
+}
+
+// NewWatches returns an empty list of watches.
+func NewWatches() *Shortlist[Watch] {
+	return NewShortlist(func(a, b Watch) int {
+		return cmp.Or(compareBools(a.Works, b.Works), compareBools(a.Listed, b.Listed), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Namespace, b.Namespace))
+	})
+}
+
+// compareBools sorts false first.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+func (w *Watch) gap() Gap {
+	what := "The controller cannot watch "
+	switch {
+	case !w.Listed && w.Problem == "":
+		what = "The controller has not yet listed all "
+	case !w.Listed:
+		what = "The controller cannot list "
+	}
+	if what += w.Resource; w.Namespace != "" {
+		what += " in " + w.Namespace
+	}
+	if w.Without != "" {
+		what += ", so " + w.Without
+	}
+	return Gap{Text: what, Since: w.Since, Why: w.Problem, Remedy: w.Remedy}
+}
+
+// Lease is the Lease by which replicas elect their leader.
+type Lease struct {
+	// Holder names the pod that holds it, empty if nobody is known to hold it.
+	Holder string `json:"holder,omitempty"`
+	// Since is since when it holds it, and Renewed is when it last renewed it. It holds it for so many seconds after that.
+	Since   time.Time `json:"since,omitzero"`
+	Renewed time.Time `json:"renewed,omitzero"`
+	Seconds int       `json:"seconds,omitempty"`
+	// Problem is why this replica can neither take nor renew it, empty if it can.
+	Problem string `json:"problem,omitempty"`
+}
+
+// IsHeld reports whether somebody holds the lease.
+func (l *Lease) IsHeld(now time.Time) bool {
+	return l.Holder != "" && !now.After(l.Renewed.Add(time.Duration(l.Seconds)*time.Second))
+}
+
+// findPods says what to do if nobody leads.
+const findPods = "Look at the controller's pods and their logs."
+
+// NobodyLeads says that nobody holds the lease.
+func (l *Lease) NobodyLeads() Gap {
+	gap := Gap{Text: "No replica of the controller leads, so nothing restarts", Since: l.Renewed, Why: l.Problem, Remedy: findPods}
+	if l.Holder != "" {
+		gap.Text += fmt.Sprintf(": pod %s held the lease and has not renewed it", l.Holder)
+	}
+	return gap
+}
+
+// gap says what is wrong with the lease of a replica.
+func (l *Lease) gap(leads bool, now time.Time) (gap Gap, found bool) {
+	switch {
+	case l == nil:
+		return Gap{}, false
+	case !l.IsHeld(now) && leads:
+		return Gap{Text: "This replica has not renewed its lease, so another one may lead", Since: l.Renewed, Why: l.Problem, Remedy: findPods}, true
+	case !l.IsHeld(now):
+		return l.NobodyLeads(), true
+	case l.Problem != "" && leads:
+		return Gap{Text: "This replica cannot renew its lease and is about to stop leading", Since: l.Renewed, Why: l.Problem}, true
+	case l.Problem != "":
+		return Gap{Text: "This replica cannot take part in the leader election", Why: l.Problem, Remedy: findPods}, true
+	}
+	return Gap{}, false
+}
+
+// Line describes the lease of a replica in one line, as /readyz shows it.
+func (l *Lease) Line(leads bool, now time.Time) string {
+	gap, found := l.gap(leads, now)
+	switch {
+	case found:
+		line := "[!] " + gap.Text
+		if !gap.Since.IsZero() {
+			line += " since " + gap.Since.UTC().Format(time.RFC3339)
+		}
+		if gap.Why != "" {
+			line += ": " + gap.Why
+		}
+		return line
+	case leads:
+		return "[+] leading since " + l.Since.UTC().Format(time.RFC3339)
+	}
+	return fmt.Sprintf("[+] standing by, pod %s leads since %s", l.Holder, l.Since.UTC().Format(time.RFC3339))
+}

@@ -1,0 +1,120 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"html"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+)
+
+// What a person sees: the text of a page without its markup.
+var markup = regexp.MustCompile(`<[^>]*>`)
+
+// awaitPage waits until a page of the status has a text that matches, and returns the text.
+func (s *scene) awaitPage(c *harness.Controller, path string, want *regexp.Regexp) string {
+	s.Helper()
+	var shown string
+	s.eventually(path+" shows "+want.String(), func(ctx context.Context) error {
+		_, page, err := c.GetStatus(ctx, path)
+		shown = html.UnescapeString(markup.ReplaceAllString(page, ""))
+		if err == nil && !want.MatchString(shown) {
+			err = errors.New("it shows " + shown)
+		}
+		return err
+	})
+	return shown
+}
+
+// withoutPermission installs the controller for the scene's namespace, without these verbs of a resource there.
+func (s *scene) withoutPermission(resource string, verbs ...string) (home string) {
+	s.Helper()
+	manifests, home := s.manifestsApart("rbac-namespaced.yaml")
+	var err error
+	s.installation, err = s.cluster.Install(s.Context(), manifests)
+	s.must(err)
+	s.takeAway(resource, verbs...)
+	return home
+}
+
+// takeAway takes these verbs of a resource away from the controller in the scene's namespace.
+func (s *scene) takeAway(resource string, verbs ...string) {
+	s.Helper()
+	role, rules := s.inOneRole(s.namespace)
+	isTaken := func(r rbacv1.PolicyRule) bool {
+		return r.Resources[0] == resource && slices.Contains(verbs, r.Verbs[0])
+	}
+	s.setRules(role, slices.DeleteFunc(slices.Clone(rules), isTaken))
+	for _, rule := range rules {
+		if isTaken(rule) {
+			s.awaitAccess(s.namespace, rule, false)
+		}
+	}
+}
+
+func TestAPageThatCannotSeeTheSecretsSaysSoFirstAndCountsNothing(t *testing.T) {
+	s := newSceneApart(t)
+	s.withoutPermission("secrets", "list", "watch")
+	c, err := s.installation.LaunchController(t.Context(), nil, "--namespace", s.namespace, "--leader-elect=false", "--status-address=127.0.0.1:0")
+	s.must(err)
+	s.controller = c
+	t.Cleanup(func() { s.must(c.Stop()) })
+	s.make(settings, set("used", "v1"))
+	s.run("web", podOf(envFrom(settings)))
+
+	why := regexp.MustCompile(`What is under way\s+The controller cannot list secrets in ` + s.namespace + `, so no workload restarts there, since .*forbidden.*missing permission`)
+	shown := s.awaitPage(c, "/", why)
+	for _, unknown := range []string{"Nothing waits", "enabled workload", "0 halts", "0 failed"} {
+		if strings.Contains(shown, unknown) {
+			t.Errorf("the page claims %q although it does not know: %s", unknown, shown)
+		}
+	}
+	s.awaitPage(c, "/workload/deployment/"+s.namespace+"/web", regexp.MustCompile(`The controller cannot list secrets in `+s.namespace))
+	leader := "--status-url=http://" + c.StatusAddress()
+	s.awaitPlugin(regexp.MustCompile(`^What follows is incomplete:\n  The controller cannot list secrets in `+s.namespace), "status", leader)
+	s.awaitPlugin(regexp.MustCompile(`^What follows is incomplete:\n  The controller cannot list secrets in `+s.namespace), "explain", "deployment/web", leader)
+	stdout, _ := s.plugin(0, "status", leader)
+	if strings.Contains(stdout, "nothing is under way") {
+		t.Errorf("the plugin claims what it cannot know: %s", stdout)
+	}
+	status, body, err := c.Get(t.Context(), "/readyz")
+	s.must(err)
+	if status != http.StatusServiceUnavailable || !regexp.MustCompile(`\[-\] watch secrets in \S+: not synced yet, broken since \S+: .*forbidden.*missing permission`).MatchString(body) {
+		t.Errorf("/readyz: %d %s", status, body)
+	}
+}
+
+func TestThePluginSaysThatNoReplicaLeadsAndWhoMayHaveMissedAnEdit(t *testing.T) {
+	s := newSceneApart(t)
+	flags := s.openElection(3 * time.Second)
+	leader := s.startController(flags...)
+	s.make(settings, set("used", "v1"))
+	s.make(credentials, set("hush-key", "hush-value"))
+	web, db, calm := s.run("web", podOf(envFrom(settings))), s.run("db", podOf(envFrom(credentials))), s.run("calm", podOf(envKey(settings, "calm-key")))
+	for _, w := range []workload{web, db, calm} {
+		s.started(w)
+	}
+	s.letTimePass()
+	s.must(leader.Kill())
+	s.edit(settings, set("used", "v2"))
+	s.edit(credentials, set("hush-key", "hush-other"))
+
+	place := "--controller-namespace=" + s.installation.Namespace
+	want := `(?s)^What follows is incomplete:\n  No replica of the controller leads, so nothing restarts: pod \S+ held the lease and has not renewed it since \S+ .*` +
+		`5 workloads enabled in ` + s.namespace + `: 2 behind, 3 settled.*` +
+		`deployment/db +behind .*secret/credentials.*\n.*deployment/web +behind .*configmap/settings`
+	s.awaitPlugin(regexp.MustCompile(want), "status", place)
+	s.awaitPlugin(regexp.MustCompile(`(?s)^What follows is incomplete:\n  No replica of the controller leads`), "explain", "deployment/web", place)
+	if stdout, stderr := s.plugin(0, "status", place); strings.Contains(stdout+stderr, "hush-key") {
+		t.Error(stdout, stderr)
+	}
+}
+
