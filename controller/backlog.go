@@ -1,10 +1,12 @@
 package controller
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"time"
 
+	"kubernetes-deployment-restart-controller/brief"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/series"
@@ -22,6 +24,8 @@ type backlog struct {
 	// isIgnored means that the workload waits because of an error that the operator wants
 	// to ignore.
 	isIgnored bool
+	// failure is why the last attempt failed, the zero value if it did not.
+	failure failedAttempts
 	// slowedBy holds the first configs whose restart has to wait because the workload has
 	// no budget left; nil if no restart has to wait for that reason.
 	slowedBy []catalog.ConfigRef
@@ -36,6 +40,14 @@ type backlog struct {
 	changed bool
 	// isExposed means that pods have read the new content, although the restart waits.
 	isExposed bool
+}
+
+// failedAttempts describes the attempts at a workload that have failed in a row.
+type failedAttempts struct {
+	problem     string // a bounded text; empty if the workload only waits until everything is known that a decision needs
+	unknown     string // what is not known, empty if all is
+	count       int
+	since, next time.Time
 }
 
 // reportedReason is a reason to wait that the owner of a workload has been told.
@@ -117,7 +129,7 @@ func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answe
 			w.putOffSince = h.Since // the former leader held it
 		}
 	}
-	w.due, w.owed, w.putOff, w.putOffBy, w.changed = true, answer.Until, answer.Reason, waitedForBy(&answer), false
+	w.due, w.owed, w.putOff, w.putOffBy, w.changed, w.failure = true, answer.Until, answer.Reason, waitedForBy(&answer), false, failedAttempts{}
 	b.countSlowing(w.slowedBy, -1)
 	if w.slowedBy = nil; answer.Reason == gate.Backoff {
 		w.slowedBy = make([]catalog.ConfigRef, 0, min(len(causes), maxSlowing))
@@ -150,12 +162,37 @@ func (b *backlogs) slowed() []series.Sample {
 	return samples
 }
 
-// noteFailure notes whether a workload waits because of an ignored error or another one.
-func (b *backlogs) noteFailure(ref catalog.WorkloadRef, isIgnored bool) {
+// longestFailure is how many bytes of an error are kept for each workload.
+const longestFailure = 512
+
+// noteFailure notes why an attempt failed, and whether the operator wants to ignore that.
+func (b *backlogs) noteFailure(ref catalog.WorkloadRef, err error, isIgnored bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w, found := b.waiting[ref]
+	if !found {
+		return
+	}
+	w.isIgnored = isIgnored
+	switch text := brief.Within(longestFailure, err.Error()); {
+	case errors.Is(err, errOutdated): // which is no failure
+	case isWaiting(err):
+		w.failure = failedAttempts{unknown: text}
+	default:
+		if w.failure.count++; w.failure.count == 1 {
+			w.failure.since = time.Now()
+		}
+		w.failure.problem, w.failure.unknown = text, ""
+	}
+	b.waiting[ref] = w
+}
+
+// noteRetry notes when the next attempt follows on one that failed.
+func (b *backlogs) noteRetry(ref catalog.WorkloadRef, next time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if w, found := b.waiting[ref]; found {
-		w.isIgnored = isIgnored
+		w.failure.next = next
 		b.waiting[ref] = w
 	}
 }
@@ -250,6 +287,6 @@ func (b *backlogs) putOffRecord(ref catalog.WorkloadRef, until time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	waiting := b.remove(ref)
-	waiting.due, waiting.slowedBy, waiting.owed, waiting.putOff, waiting.isExposed, waiting.changed = false, nil, until, "", false, false
+	waiting.due, waiting.slowedBy, waiting.owed, waiting.putOff, waiting.isExposed, waiting.changed, waiting.failure = false, nil, until, "", false, false, failedAttempts{}
 	b.waiting[ref] = waiting
 }

@@ -101,7 +101,7 @@ func (r *restarter) isIgnored(err error) bool {
 // failed reports a request that failed and will be tried again.
 func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 	if isWaiting(err) {
-		r.backlogs.noteFailure(ref, false)
+		r.backlogs.noteFailure(ref, err, false)
 		r.log.Debug("waiting", "workload", ref, "for", err)
 		return
 	}
@@ -111,7 +111,7 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 		reason = "ignored"
 	}
 	r.metrics.patchErrors.WithLabelValues(reason).Inc()
-	r.backlogs.noteFailure(ref, isIgnored)
+	r.backlogs.noteFailure(ref, err, isIgnored)
 	attempts := r.queue.Failures(ref) + 1
 	permanent := isPermanent(err) || keepsConflicting(err, attempts)
 	switch {

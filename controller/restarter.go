@@ -220,7 +220,7 @@ func (r *restarter) attempt(ctx context.Context, workload catalog.WorkloadRef) {
 		r.failed(workload, err)
 		// An internal error is that of an admission webhook, so nothing was written.
 		r.gate.failed(workload, !r.isIgnored(err), isUncertain(err) && !apierrors.IsInternalError(err), time.Now())
-		r.queue.Retry(workload, failureOf(err))
+		r.backlogs.noteRetry(workload, r.queue.Retry(workload, failureOf(err)))
 	} else {
 		r.queue.Forget(workload)
 	}

@@ -35,7 +35,7 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 	}
 	list := func(state status.State) status.List[status.Entry] { return status.ListOf(lists.of[state], c.entry) }
 	o.Pending, o.Waiting, o.Held = list(status.Pending), list(status.Waiting), list(status.Held)
-	o.Slowed, o.Rolling, o.Failed = list(status.Slowed), list(status.Rolling), list(status.Failed)
+	o.Slowed, o.Rolling, o.Failed, o.Retrying = list(status.Slowed), list(status.Rolling), list(status.Failed), list(status.Retrying)
 	o.FanOuts, o.Halts, o.AllHeld = c.gate.overview(o.Leads, namespace)
 	o.Restarts = c.deliveries.history.all(namespace)
 	return o
@@ -80,6 +80,7 @@ type standing struct {
 	isExposed    bool
 	subjects     [maxSubjects]fmt.Stringer // the first configs that changed, if it is pending; the others are nil
 	restart      *catalog.Decision         // what it restarts for, if it rolls and is followed
+	failure      failedAttempts
 }
 
 func compareStandings(a, b standing) int {
@@ -94,7 +95,7 @@ type entryLists struct {
 
 func newEntryLists(namespace string) entryLists {
 	lists := entryLists{namespace, make(map[status.State]*status.Shortlist[standing])}
-	for _, state := range []status.State{status.Pending, status.Waiting, status.Held, status.Slowed, status.Rolling, status.Failed} {
+	for _, state := range []status.State{status.Pending, status.Waiting, status.Held, status.Slowed, status.Rolling, status.Failed, status.Retrying} {
 		lists.of[state] = status.NewShortlist(compareStandings)
 	}
 	return lists
@@ -162,7 +163,10 @@ func standingOfBacklog(ref catalog.WorkloadRef, w *backlog) standing {
 	s := standing{ref: ref, state: status.Deciding, since: w.since, until: w.owed, reason: w.putOff, by: w.putOffBy, isExposed: w.isExposed}
 	switch {
 	case w.putOff == "":
-		s.until, s.by = time.Time{}, waitedFor{}
+		s.until, s.by, s.failure = time.Time{}, waitedFor{text: w.failure.unknown}, w.failure
+		if w.failure.problem != "" {
+			s.state, s.since, s.until = status.Retrying, w.failure.since, w.failure.next
+		}
 		return s
 	case w.putOff == gate.Backoff:
 		s.state = status.Slowed
@@ -187,7 +191,7 @@ func standingOfRestart(ref catalog.WorkloadRef, r *rollingRestart) standing {
 func (c *Controller) entry(s standing) status.Entry {
 	e := status.Entry{
 		Workload: s.ref.String(), State: s.state, Reason: string(s.reason), Text: s.by.text,
-		Since: s.since.UTC(), Until: s.until.UTC(), Exposed: s.isExposed,
+		Since: s.since.UTC(), Until: s.until.UTC(), Exposed: s.isExposed, Error: s.failure.problem, Attempts: s.failure.count,
 	}
 	if s.by.config != (catalog.ConfigRef{}) {
 		e.On = s.by.config.String()

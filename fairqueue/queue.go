@@ -122,8 +122,8 @@ func (q *Queue[T, F]) AddAfter(item T, pause time.Duration) {
 }
 
 // Retry adds an item again after a failed attempt, after a pause that grows with each failure
-// in a row; see [Backoff].
-func (q *Queue[T, F]) Retry(item T, failure Failure) {
+// in a row; see [Backoff]. It returns when the pause ends.
+func (q *Queue[T, F]) Retry(item T, failure Failure) time.Time {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e := q.know(item)
@@ -137,7 +137,9 @@ func (q *Queue[T, F]) Retry(item T, failure Failure) {
 		}
 	}
 	e.failures.add(failure)
-	q.delay(e, q.options.Backoff.pause(e.failures, failure, q.unanswered > awayAfter))
+	pause := q.options.Backoff.pause(e.failures, failure, q.unanswered > awayAfter)
+	q.delay(e, pause)
+	return time.Now().Add(pause)
 }
 
 // Forget ends a row of failures: the next failure is the first again. Workers call it after a

@@ -37,6 +37,8 @@ type Overview struct {
 	Slowed  List[Entry] `json:"slowed"`
 	Rolling List[Entry] `json:"rolling"`
 	Failed  List[Entry] `json:"failed"`
+	// Retrying workloads are those of which the last attempt failed.
+	Retrying List[Entry] `json:"retrying"`
 
 	// Mistakes are annotations and labels that have no effect.
 	Mistakes List[Mistake] `json:"mistakes"`
@@ -82,12 +84,14 @@ const (
 	Settled State = "settled"
 	// Pending workloads wait for the end of their grace period.
 	Pending State = "pending"
-	// Deciding workloads are looked at, or will be tried again after an error.
+	// Deciding workloads are looked at, or wait until everything is known that a decision needs.
 	Deciding State = "deciding"
 	// Waiting workloads wait for other restarts.
 	Waiting State = "waiting"
 	// Held workloads wait for a person, or for a window of time.
 	Held State = "held"
+	// Retrying workloads could not be written or decided about, and are tried again.
+	Retrying State = "retrying"
 	// Slowed workloads have configs that keep changing.
 	Slowed State = "slowed"
 	// Rolling workloads replace their pods, and Soaking ones have not run for long after that.
@@ -98,7 +102,7 @@ const (
 )
 
 // States are all states, in the order in which pages show them.
-var States = []State{Settled, Soaking, Rolling, Deciding, Pending, Waiting, Slowed, Held, Failed}
+var States = []State{Settled, Soaking, Rolling, Deciding, Pending, Waiting, Slowed, Held, Retrying, Failed}
 
 // Entry is a workload and what it waits for.
 type Entry struct {
@@ -107,14 +111,17 @@ type Entry struct {
 	// Reason is why its restart may not begin, as in the metric of held workloads, or "eviction" if the restart has begun
 	// and its next eviction waits.
 	Reason string `json:"reason,omitempty"`
-	// On is the config whose fan-out or halt it waits for. Text is why people hold it, whose window it waits for, or what
-	// its next eviction waits for.
+	// On is the config whose fan-out or halt it waits for. Text is why people hold it, whose window it waits for, what
+	// its next eviction waits for, or what the controller does not know yet.
 	On   string `json:"on,omitempty"`
 	Text string `json:"text,omitempty"`
 	// Since is when it began to wait or to roll. Until is when the next step is due; zero if that is
 	// not known.
 	Since time.Time `json:"since,omitzero"`
 	Until time.Time `json:"until,omitzero"`
+	// Error is why the last attempt failed, and Attempts is how many have failed in a row. The next one is at Until.
+	Error    string `json:"error,omitempty"`
+	Attempts int    `json:"attempts,omitempty"`
 	// For is what changed.
 	For string `json:"for,omitempty"`
 	// Exposed means that pods have read the new content already, although the restart waits.

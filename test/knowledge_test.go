@@ -118,3 +118,25 @@ func TestThePluginSaysThatNoReplicaLeadsAndWhoMayHaveMissedAnEdit(t *testing.T) 
 	}
 }
 
+func TestARefusedRestartIsShownWithItsErrorAttemptsAndNextTry(t *testing.T) {
+	s := newSceneApart(t)
+	s.withoutPermission("secrets", "none")
+	s.startController("--status-address=127.0.0.1:0")
+	s.make(settings, set("used", "v1"))
+	web := s.run("web", podOf(envFrom(settings)))
+	before := s.started(web)
+	s.letTimePass()
+	s.takeAway("deployments", "patch")
+	s.edit(settings, set("used", "v2"))
+
+	leader := "--status-url=http://" + s.controller.StatusAddress()
+	s.awaitPage(s.controller, "/", regexp.MustCompile(`1 retrying(?s:.*)web\s*retrying\s*patch deployment/\S+/web: .*forbidden.*failed attempts: \d+`))
+	s.awaitPlugin(regexp.MustCompile(`says: 1 retrying\.\n(?s:.*)deployment/web +retrying +\S+ +\S+Z +\d+ failed attempts?: patch deployment/\S+/web: .*forbidden`), "status", leader, "-o", "wide")
+	s.awaitPlugin(regexp.MustCompile(`^deployment/web in \S+ could not be restarted or recorded, and is, (at \S+Z|at \S+Z \(in \S+\)), tried again: patch .*forbidden`), "explain", "deployment/web", leader)
+	s.awaitPlugin(regexp.MustCompile(`1 retrying.*\n(?s:.*)deployment/web +retrying .*cannot apply a config change`), "status", "--leader=false", "-o", "wide")
+
+	role, rules := s.inOneRole(s.namespace)
+	s.setRules(role, append(rules, rbacv1.PolicyRule{Verbs: []string{"patch"}, APIGroups: []string{"apps"}, Resources: []string{"deployments"}}))
+	s.awaitRestart(web, before)
+	s.awaitPlugin(regexp.MustCompile(`says: (nothing is under way|1 rolling)`), "status", leader)
+}

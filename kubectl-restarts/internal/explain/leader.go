@@ -22,6 +22,8 @@ type FromLeader struct {
 // conclusion says in one sentence what the leader decides; without ages if the time is zero.
 func (l *FromLeader) conclusion(workload string, now time.Time) string {
 	switch {
+	case l.Error != "":
+		return fmt.Sprintf("%s could not be restarted or recorded, and %s tried again: %s.", workload, l.nextAttempt(now), strings.TrimSuffix(l.Error, "."))
 	case l.Decision.Outcome == "restart":
 		return workload + " " + l.due(now) + "."
 	case l.Gate != nil && !l.Gate.MayBegin:
@@ -34,6 +36,14 @@ func (l *FromLeader) conclusion(workload string, now time.Time) string {
 		return fmt.Sprintf("%s is %s: %d of %d pods updated, %d available%s.", workload, l.State, l.Pods.Updated, l.Pods.Wanted, l.Pods.Available, l.nextEviction())
 	}
 	return fmt.Sprintf("%s is %s: %s.", workload, l.State, l.Decision.Reason)
+}
+
+// nextAttempt says when an attempt follows on one that failed.
+func (l *FromLeader) nextAttempt(now time.Time) string {
+	if l.Until.IsZero() {
+		return "is"
+	}
+	return "is, " + when(l.Until, now) + ","
 }
 
 // nextEviction says what the next eviction waits for, empty if there is none.
@@ -107,6 +117,9 @@ func (l *FromLeader) lines(now time.Time) [][2]string {
 	state := string(l.State)
 	if !l.Since.IsZero() {
 		state += " for " + facts.Age(now.Sub(l.Since))
+	}
+	if l.Error != "" {
+		state += "; " + text.Count(l.Attempts, "failed attempt") + ": " + l.Error
 	}
 	if l.Reason == "eviction" {
 		state += "; " + l.Text

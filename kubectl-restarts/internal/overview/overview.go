@@ -39,6 +39,8 @@ type State string
 const (
 	// Failed means that the pods do not run after a restart.
 	Failed State = "failed"
+	// Retrying means that a restart is due, and an Event says why an attempt failed.
+	Retrying State = "retrying"
 	// Held means that a restart is due, and a person or a window keeps it from beginning.
 	Held State = "held"
 	// Slowed means that a restart is due, and is put off because the configs keep changing.
@@ -57,7 +59,7 @@ const (
 	Settled State = "settled"
 )
 
-var states = []State{Failed, Held, Slowed, Waiting, Behind, Unknown, Rolling, OnHold, Settled}
+var states = []State{Failed, Retrying, Held, Slowed, Waiting, Behind, Unknown, Rolling, OnHold, Settled}
 
 // Row is a workload that is not settled.
 type Row struct {
@@ -98,6 +100,7 @@ type Report struct {
 const (
 	notDelivered = "RestartNotDelivered"
 	backoff      = "RestartBackoff"
+	refused      = "RestartFailed"
 	fanOut       = "FanOut"
 )
 
@@ -252,6 +255,9 @@ func (l *look) due(w *facts.Workload, restarted time.Time) (State, string) {
 	}
 	if slowed := l.since(w, backoff, restarted); slowed != nil {
 		return Slowed, slowed.Message
+	}
+	if failed := l.since(w, refused, restarted); failed != nil {
+		return Retrying, failed.Message
 	}
 	return Waiting, ""
 }

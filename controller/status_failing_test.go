@@ -1,0 +1,59 @@
+package controller
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+func TestTheStatusSaysWhyAttemptsFailAndWhenTheNextFollows(t *testing.T) {
+	w := gradual(t, "a/one")
+	w.refuse = http.StatusForbidden
+	w.edited("a/c", "2")
+	settle(w)
+	o := w.overview()
+	if o.Retrying.Total != 1 || o.Waiting.Total != 0 {
+		t.Fatalf("retrying: %+v, waiting: %+v", o.Retrying, o.Waiting)
+	}
+	e := o.Retrying.Items[0]
+	if e.State != status.Retrying || !strings.HasPrefix(e.Error, "patch deployment/a/one") || e.Attempts < 1 || e.Since.IsZero() || !e.Until.After(e.Since) {
+		t.Errorf("retrying: %+v", e)
+	}
+	if c := w.controller.ExplainConfig("configmap/a/c", time.Now()); c.States[status.Retrying] != 1 {
+		t.Errorf("its config: %+v", c.States)
+	}
+	if got := w.controller.ExplainWorkload(e.Workload, time.Now()); got.Error != e.Error || got.Attempts != e.Attempts {
+		t.Errorf("explained: %+v", got.Entry)
+	}
+
+	w.controller.restarter.queue.Add(deploymentNamed("a/one"), catalog.ConfigRef{})
+	settle(w)
+	if again := w.overview().Retrying.Items[0]; again.Attempts != e.Attempts+1 || !again.Since.Equal(e.Since) {
+		t.Errorf("after another attempt: %+v", again)
+	}
+
+	w.refuse = 0
+	w.controller.restarter.queue.Add(deploymentNamed("a/one"), catalog.ConfigRef{})
+	settle(w)
+	if o := w.overview(); o.Retrying.Total != 0 || o.Rolling.Total != 1 {
+		t.Errorf("after a success: %+v, %+v", o.Retrying, o.Rolling)
+	}
+}
+
+func TestTheStatusSaysWhatADecisionWaitsFor(t *testing.T) {
+	w := gradual(t, "a/one")
+	w.controller.restarter.knowsConfigs = func(string) bool { return false }
+	w.edited("a/c", "2")
+	settle(w)
+	o := w.overview()
+	if o.Waiting.Total != 1 || o.Retrying.Total != 0 {
+		t.Fatalf("waiting: %+v, retrying: %+v", o.Waiting, o.Retrying)
+	}
+	if e := o.Waiting.Items[0]; e.State != status.Deciding || e.Text != errConfigsUnknown.Error() || e.Error != "" {
+		t.Errorf("waiting: %+v", e)
+	}
+}
