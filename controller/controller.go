@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
@@ -99,6 +100,7 @@ type Controller struct {
 	watches    watches
 	metrics    *metrics
 	staleness  *staleness
+	absences   *absences
 	quarantine *quarantine.Set
 	events     record.EventBroadcaster
 	recorder   record.EventRecorder // writes through events
@@ -137,6 +139,9 @@ func New(options Options) (*Controller, error) {
 	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: options.Log}
 	c.quarantine = quarantine.New(quarantine.Options{Log: options.Log, Panicked: c.panicked})
 	c.staleness = newStaleness(c.catalog, c.tryToJudge)
+	c.absences = &absences{of: make(map[catalog.WorkloadRef]absence), catalog: c.catalog, log: c.log, report: func(w *catalog.Workload, message string) {
+		c.recorder.Event(objectReference(w), corev1.EventTypeWarning, reasonMissing, message)
+	}}
 	c.gate = newGatekeeper(options.FanOut, c.catalog, c.log)
 	c.gate.evicts = options.Evict
 	for _, kind := range options.configKinds() {
@@ -263,7 +268,8 @@ func (c *Controller) Watch(ctx context.Context) {
 	if c.watches.awaitLists(ctx) {
 		configs, workloads := c.catalog.Size()
 		c.log.Info("caches are synced", "configs", configs, "workloads", workloads, "after", time.Since(start).Round(time.Millisecond).String())
-		debug.FreeOSMemory() // the memory that the lists used
+		debug.FreeOSMemory()         // the memory that the lists used
+		c.staleness.noteEverything() // now it is known which configs are missing
 		c.releaseGarbageOnceDecided(ctx)
 	}
 	group.Wait()
@@ -314,7 +320,11 @@ func (c *Controller) tryToJudge(ref catalog.WorkloadRef) verdict {
 func (c *Controller) judge(ref catalog.WorkloadRef) verdict {
 	view, found := c.catalog.View(ref)
 	if !found {
+		c.absences.put(ref, "", time.Now())
 		return fresh
+	}
+	if c.restarter.knowsConfigs(ref.Namespace) {
+		c.absences.put(ref, describeMissing(&view), time.Now())
 	}
 	held := c.changes.HoldsAny(ref) // before the change moves on to the backlogs
 	due, waits := c.restarter.State(ref)
@@ -354,6 +364,7 @@ func (c *Controller) Lead(ctx context.Context) error {
 		group.Go(func() { c.reports.run(ctx) })
 		group.Go(func() { c.exposures.run(ctx) })
 	}
+	group.Go(func() { c.absences.run(ctx) })
 	group.Go(func() { c.changes.Run(ctx, c.options.CheckPeriod, c.due) })
 	err := c.restarter.Run(ctx, c.staleness.noteWorkload)
 	stop()

@@ -44,6 +44,9 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 	if w.Policy != nil {
 		explained.Window, explained.Hold = w.Policy.Window, w.Policy.Hold
 	}
+	if absence, found := c.absences.find(ref); found && s.state != status.Lacking {
+		explained.Problems = append(explained.Problems, brief.Text(absence.text+": no new pod can start"))
+	}
 	for _, problem := range []string{c.mistakes.textOf(nameOfWorkload(ref)), w.Problem, c.gate.problemOf(w), c.restarter.unwatched(w), leftOn(w), tooManyReferences(w)} {
 		if problem != "" {
 			explained.Problems = append(explained.Problems, brief.Text(problem))
@@ -76,6 +79,9 @@ func (c *Controller) standingOf(ref catalog.WorkloadRef) standing {
 		return standingOfEviction(ref, &row)
 	}
 	s := standing{ref: ref, state: status.Settled}
+	if absence, found := c.absences.find(ref); found {
+		s = standingOfAbsence(ref, absence)
+	}
 	c.changes.of(ref, func(changes map[fmt.Stringer]*pendingChange) { s = standingOfChanges(ref, changes) })
 	return s
 }

@@ -136,6 +136,7 @@ var (
 	leftAloneDesc      = series.Desc(namespace, "objects_left_alone", "The number of objects that are left alone after an internal error.")
 	leaderDesc         = series.Desc(namespace, "leader", "Whether this process acts (1), or stands by or is a dry run (0).")
 	watchUpDesc        = series.Desc(namespace, "watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
+	lackingDesc        = series.Desc(namespace, "lacking_workloads", "The number of enabled workloads that need a config or a key that does not exist, so that no new pod of theirs can start.")
 	heldDesc           = series.Desc(namespace, "held_workloads", "The number of workloads whose restart is due and may not begin yet, by what it waits for.", "reason")
 	exposedDesc        = series.Desc(namespace, "held_workloads_exposed", "The number of workloads whose restart is held although pods of theirs were found to have read the new content, by what it waits for.", "namespace", "reason")
 	fanOutsDesc        = series.Desc(namespace, "fan_outs", "The number of contents of configs whose restarts start slowly and are under way, or are halted because the content has broken workloads.", "state")
@@ -150,7 +151,7 @@ func (c *Controller) Describe(descs chan<- *prometheus.Desc) {
 		collector.Describe(descs)
 	}
 	for _, desc := range []*prometheus.Desc{
-		configsDesc, workloadsDesc, changesWaitingDesc, staleDesc, longestWaitDesc, slowedDesc, queueDepthDesc, slowDesc, leftAloneDesc, leaderDesc, heldDesc, exposedDesc, fanOutsDesc, undeliveredDesc, evictingDesc, watchUpDesc, brokenSinceDesc,
+		configsDesc, workloadsDesc, changesWaitingDesc, staleDesc, longestWaitDesc, slowedDesc, queueDepthDesc, slowDesc, leftAloneDesc, lackingDesc, leaderDesc, heldDesc, exposedDesc, fanOutsDesc, undeliveredDesc, evictingDesc, watchUpDesc, brokenSinceDesc,
 	} {
 		descs <- desc
 	}
@@ -182,6 +183,7 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 	gauge(queueDepthDesc, float64(load.queued))
 	gauge(slowDesc, float64(load.slow))
 	gauge(leftAloneDesc, float64(c.quarantine.Len()))
+	gauge(lackingDesc, float64(c.absences.count()))
 	gauge(leaderDesc, series.Bool(c.leading.Load() && !c.options.DryRun))
 	c.gate.collect(gauge)
 	c.evictor.collect(gauge)

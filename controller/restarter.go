@@ -37,6 +37,7 @@ const (
 	reasonRestarting    = "Restarting"
 	reasonBackoff       = "RestartBackoff"
 	reasonInvalid       = "InvalidAnnotation"
+	reasonMissing       = "MissingConfig"
 	reasonLeftBehind    = "LeftBehind"
 	reasonTooMany       = "TooManyReferences"
 	reasonNothingRuns   = "NothingToRestart"
@@ -56,7 +57,7 @@ const (
 )
 
 // lastingReasons are those of Events about what lasts until a person changes it.
-var lastingReasons = []string{reasonInvalid, reasonLeftBehind, reasonTooMany, reasonNothingRuns, reasonNotSupported}
+var lastingReasons = []string{reasonInvalid, reasonMissing, reasonLeftBehind, reasonTooMany, reasonNothingRuns, reasonNotSupported}
 
 // restarter decides about the workloads that changes affect and carries out the decisions. It
 // is the only component that writes to workloads, apart from what the evictor asks of their own controllers.

@@ -32,10 +32,12 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 		c.restarter.backlogs.each(lists.addBacklog)
 		c.deliveries.each(lists.addRolling)
 		c.evictor.each(func(ref catalog.WorkloadRef, row eviction) { c.addEviction(lists, ref, &row) })
+		c.absences.each(func(ref catalog.WorkloadRef, a absence) { lists.add(standingOfAbsence(ref, a)) })
 	}
 	list := func(state status.State) status.List[status.Entry] { return status.ListOf(lists.of[state], c.entry) }
 	o.Pending, o.Waiting, o.Held = list(status.Pending), list(status.Waiting), list(status.Held)
 	o.Slowed, o.Rolling, o.Failed, o.Retrying = list(status.Slowed), list(status.Rolling), list(status.Failed), list(status.Retrying)
+	o.Lacking = list(status.Lacking)
 	o.FanOuts, o.Halts, o.AllHeld = c.gate.overview(o.Leads, namespace)
 	o.Restarts = c.deliveries.history.all(namespace)
 	return o
@@ -95,7 +97,7 @@ type entryLists struct {
 
 func newEntryLists(namespace string) entryLists {
 	lists := entryLists{namespace, make(map[status.State]*status.Shortlist[standing])}
-	for _, state := range []status.State{status.Pending, status.Waiting, status.Held, status.Slowed, status.Rolling, status.Failed, status.Retrying} {
+	for _, state := range []status.State{status.Pending, status.Waiting, status.Held, status.Slowed, status.Rolling, status.Failed, status.Retrying, status.Lacking} {
 		lists.of[state] = status.NewShortlist(compareStandings)
 	}
 	return lists

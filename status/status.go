@@ -39,6 +39,8 @@ type Overview struct {
 	Failed  List[Entry] `json:"failed"`
 	// Retrying workloads are those of which the last attempt failed.
 	Retrying List[Entry] `json:"retrying"`
+	// Lacking workloads are those whose new pods cannot start, whatever else they wait for.
+	Lacking List[Entry] `json:"lacking"`
 
 	// Mistakes are annotations and labels that have no effect.
 	Mistakes List[Mistake] `json:"mistakes"`
@@ -97,12 +99,14 @@ const (
 	// Rolling workloads replace their pods, and Soaking ones have not run for long after that.
 	Rolling State = "rolling"
 	Soaking State = "soaking"
+	// Lacking workloads need a config or a key that does not exist, so that no new pod of theirs can start.
+	Lacking State = "lacking"
 	// Failed workloads do not run after their restart.
 	Failed State = "failed"
 )
 
 // States are all states, in the order in which pages show them.
-var States = []State{Settled, Soaking, Rolling, Deciding, Pending, Waiting, Slowed, Held, Retrying, Failed}
+var States = []State{Settled, Soaking, Rolling, Deciding, Pending, Waiting, Slowed, Held, Retrying, Lacking, Failed}
 
 // Entry is a workload and what it waits for.
 type Entry struct {
@@ -112,7 +116,7 @@ type Entry struct {
 	// and its next eviction waits.
 	Reason string `json:"reason,omitempty"`
 	// On is the config whose fan-out or halt it waits for. Text is why people hold it, whose window it waits for, what
-	// its next eviction waits for, or what the controller does not know yet.
+	// its next eviction waits for, or what the controller does not know yet, or which config is missing.
 	On   string `json:"on,omitempty"`
 	Text string `json:"text,omitempty"`
 	// Since is when it began to wait or to roll. Until is when the next step is due; zero if that is

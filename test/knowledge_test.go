@@ -140,3 +140,37 @@ func TestARefusedRestartIsShownWithItsErrorAttemptsAndNextTry(t *testing.T) {
 	s.awaitRestart(web, before)
 	s.awaitPlugin(regexp.MustCompile(`says: (nothing is under way|1 rolling)`), "status", leader)
 }
+
+func TestAWorkloadWhoseRequiredConfigIsDeletedIsNotSettled(t *testing.T) {
+	s := newSceneApart(t)
+	flags := append(s.openElection(3*time.Second), "--status-address=127.0.0.1:0")
+	leader := s.startController(flags...)
+	s.make(settings, set("used", "v1"))
+	web, late := s.run("web", podOf(envFrom(settings))), s.run("late", podOf(envFrom(configMap("late"))))
+	s.started(web)
+	s.make(configMap("late"), set("used", "v1"))
+	s.delete(settings)
+
+	s.awaitPage(leader, "/", regexp.MustCompile(`1 lacking(?s:.*)web\s*lacking\s*configmap/settings does not exist: pods that run go on, but no new one can start`))
+	at := "--status-url=http://" + leader.StatusAddress()
+	s.awaitPlugin(regexp.MustCompile(`says: 1 lacking a config\.\n(?s:.*)deployment/web +lacking +\S+ +configmap/settings does not exist`), "status", at)
+	s.awaitPlugin(regexp.MustCompile(`^deployment/web in \S+ lacks what its pods need: configmap/settings does not exist\.`), "explain", "deployment/web", at)
+	s.awaitPlugin(regexp.MustCompile(`1 lacking.*\n(?s:.*)deployment/web +lacking .*configmap/settings does not exist`), "status", "--leader=false")
+	s.awaitMetric("lacking_workloads", nil, 1)
+	s.awaitEvent(web, "MissingConfig", "configmap/settings does not exist")
+
+	s.must(leader.Kill())
+	s.controller = s.startController(flags...)
+	s.awaitMetric("lacking_workloads", nil, 1)
+	other := s.run("other", podOf(envFrom(settings)))
+	s.awaitEvent(other, "MissingConfig", "configmap/settings does not exist") // by the new leader, which had to wait as long for the first
+	for w, want := range map[workload]int{web: 1, other: 1, late: 0} {
+		events, err := s.eventsOf(t.Context(), w, "MissingConfig")
+		s.must(err)
+		if len(events) != want {
+			t.Errorf("%s has %d Events, want %d", w.name, len(events), want)
+		}
+	}
+	s.make(settings, set("used", "v1"))
+	s.awaitMetric("lacking_workloads", nil, 0)
+}

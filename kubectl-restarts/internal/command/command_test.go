@@ -262,6 +262,7 @@ func TestOnlyTheHoldIsRemovedThatWasFound(t *testing.T) {
 
 func TestTheStatusIsPrintedAgainWhenItChanges(t *testing.T) {
 	s := newServer(t)
+	s.objects["/api/v1/namespaces/shop/configmaps"] = `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","items":[{"metadata":{"namespace":"shop","name":"settings"}}]}`
 	s.objects[listPath] = deployments(enabled)
 	ctx, cancel := context.WithCancel(t.Context())
 	s.onList = func(served int) {

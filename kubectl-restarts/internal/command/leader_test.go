@@ -33,6 +33,7 @@ func statusPage(t *testing.T) (address string) {
 
 func TestTheLeaderIsAskedUnlessItCannotBe(t *testing.T) {
 	s := newServer(t)
+	s.objects["/api/v1/namespaces/shop/configmaps"] = `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","items":[{"metadata":{"namespace":"shop","name":"settings"}}]}`
 	s.objects[webPath], s.objects[settingPath], s.objects[listPath] = deployment(enabled), settings, deployments(enabled)
 	s.objects["/apis/apps/v1/deployments"] = deployments(enabled)
 	s.objects[listPath+"/other"] = strings.Replace(deployment(enabled), `"name":"web"`, `"name":"other"`, 1)

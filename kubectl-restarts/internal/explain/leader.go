@@ -32,6 +32,8 @@ func (l *FromLeader) conclusion(workload string, now time.Time) string {
 		return fmt.Sprintf("%s has failed after its restart: %s.", workload, strings.TrimSuffix(l.Last.Why, "."))
 	case l.Reason == "eviction":
 		return fmt.Sprintf("%s restarts by eviction, and no pod is evicted: %s.", workload, l.Text)
+	case l.State == status.Lacking:
+		return fmt.Sprintf("%s lacks what its pods need: %s. Pods that run go on, but no new one can start.", workload, l.Text)
 	case l.isRolling() && l.Pods != nil:
 		return fmt.Sprintf("%s is %s: %d of %d pods updated, %d available%s.", workload, l.State, l.Pods.Updated, l.Pods.Wanted, l.Pods.Available, l.nextEviction())
 	}
@@ -121,7 +123,7 @@ func (l *FromLeader) lines(now time.Time) [][2]string {
 	if l.Error != "" {
 		state += "; " + text.Count(l.Attempts, "failed attempt") + ": " + l.Error
 	}
-	if l.Reason == "eviction" {
+	if l.Reason == "eviction" || l.State == status.Lacking {
 		state += "; " + l.Text
 	}
 	if l.Exposed {

@@ -85,7 +85,7 @@ func (l *Leader) Overview(ctx context.Context, namespace string) (overview *stat
 
 // shorten cuts lists that are longer than those of a leader.
 func shorten(o *status.Overview) {
-	for _, entries := range []*status.List[status.Entry]{&o.Pending, &o.Waiting, &o.Held, &o.Slowed, &o.Rolling, &o.Failed, &o.Retrying} {
+	for _, entries := range []*status.List[status.Entry]{&o.Pending, &o.Waiting, &o.Held, &o.Slowed, &o.Rolling, &o.Failed, &o.Retrying, &o.Lacking} {
 		cut(entries)
 	}
 	o.Gaps = o.Gaps[:min(len(o.Gaps), status.Limit)]

@@ -65,3 +65,16 @@ func (l *look) behind(w *facts.Workload) (since time.Time, why string) {
 	}
 	return time.Time{}, ""
 }
+
+// lacks says which config does not exist that new pods of a workload need; nothing if all do, or if the leader was asked.
+func (l *look) lacks(w *facts.Workload) string {
+	if l.Leader != nil || !l.KnowsConfigs || w.Idle {
+		return ""
+	}
+	for i := range w.References {
+		if r := &w.References[i]; r.IsRequired() && l.configs[r.Config] == nil {
+			return facts.ConfigName(r.Config) + " does not exist: no new pod can start"
+		}
+	}
+	return ""
+}

@@ -22,10 +22,12 @@ type Input struct {
 	Namespace string
 	Workloads []facts.Workload
 	// Configs holds the metadata of the configs, and Contents those that were read.
-	Configs  []*catalog.Config
-	Contents map[catalog.ConfigRef]*catalog.Config
-	Halts    facts.Halts
-	Events   []facts.Event
+	// KnowsConfigs means that the former are all that there are.
+	Configs      []*catalog.Config
+	KnowsConfigs bool
+	Contents     map[catalog.ConfigRef]*catalog.Config
+	Halts        facts.Halts
+	Events       []facts.Event
 	// Leader is what the leader says, nil if it was not asked. Gaps are why it could not be asked.
 	Leader *FromLeader
 	Gaps   []status.Gap
@@ -39,6 +41,8 @@ type State string
 const (
 	// Failed means that the pods do not run after a restart.
 	Failed State = "failed"
+	// Lacking means that a config does not exist that new pods need to start.
+	Lacking State = "lacking"
 	// Retrying means that a restart is due, and an Event says why an attempt failed.
 	Retrying State = "retrying"
 	// Held means that a restart is due, and a person or a window keeps it from beginning.
@@ -59,7 +63,7 @@ const (
 	Settled State = "settled"
 )
 
-var states = []State{Failed, Retrying, Held, Slowed, Waiting, Behind, Unknown, Rolling, OnHold, Settled}
+var states = []State{Failed, Lacking, Retrying, Held, Slowed, Waiting, Behind, Unknown, Rolling, OnHold, Settled}
 
 // Row is a workload that is not settled.
 type Row struct {
@@ -235,12 +239,15 @@ func (l *look) row(w *facts.Workload) Row {
 // judge finds out whether a workload waits for nothing, unless the leader says so.
 func (l *look) judge(w *facts.Workload, row *Row, restarted time.Time) {
 	since, why := l.behind(w)
+	lacks := l.lacks(w)
 	switch {
 	case why != "":
 		row.Since = since
 		if row.State, row.Why = l.due(w, restarted); row.State == Waiting {
 			row.State, row.Why = Behind, why
 		}
+	case lacks != "":
+		row.State, row.Why = Lacking, lacks
 	case w.Policy != nil && w.Policy.Hold != "":
 		row.State, row.Why = OnHold, w.Policy.Hold
 	case l.Leader == nil && !w.Idle && !w.Applied.Trusted && len(w.References) > 0:

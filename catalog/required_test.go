@@ -1,0 +1,50 @@
+package catalog
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestPodsLackTheRequiredConfigsAndVariablesThatDoNotExist(t *testing.T) {
+	ref := func(name string) ConfigRef { return ConfigRef{ConfigMap, "shop", name} }
+	settings := NewConfigMap(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "settings"}, Data: map[string]string{"LEVEL": "1"}, BinaryData: map[string][]byte{"BYTES": {1}},
+	})
+	gone := Config{Ref: ref("gone"), Deleted: true}
+	configs := map[ConfigRef]*Config{ref("settings"): &settings, ref("gone"): &gone}
+	variable := func(name string, keys ...string) Reference {
+		return Reference{Config: ref(name), Keys: Selection{Names: keys, DataOnly: true}}
+	}
+	optional := variable("none")
+	optional.Optional = true
+	for name, test := range map[string]struct {
+		references []Reference
+		want       Missing
+		count      int
+	}{
+		"nothing":                       {nil, Missing{}, 0},
+		"all keys of one that exists":   {[]Reference{variable("settings")}, Missing{}, 0},
+		"a key that exists":             {[]Reference{variable("settings", "LEVEL")}, Missing{}, 0},
+		"a key that does not":           {[]Reference{variable("settings", "LEVEL", "OTHER")}, Missing{ref("settings"), "OTHER"}, 1},
+		"binary data as a variable":     {[]Reference{variable("settings", "BYTES")}, Missing{ref("settings"), "BYTES"}, 1},
+		"one that never existed":        {[]Reference{variable("none")}, Missing{ref("none"), ""}, 1},
+		"one that is gone, in two ways": {[]Reference{variable("gone"), variable("gone", "LEVEL"), variable("none")}, Missing{ref("gone"), ""}, 2},
+		"an optional one":               {[]Reference{optional}, Missing{}, 0},
+		"a file of a volume":            {[]Reference{{Config: ref("settings"), Channel: Volume, Keys: Selection{Names: []string{"other"}}}}, Missing{}, 0},
+		"a volume":                      {[]Reference{{Config: ref("none"), Channel: Volume}}, Missing{ref("none"), ""}, 1},
+		"what a program reads":          {[]Reference{{Config: ref("none"), Channel: API}}, Missing{}, 0},
+		"what a driver mounts":          {[]Reference{{Config: ConfigRef{SecretProviderClass, "shop", "none"}, Channel: Volume}}, Missing{}, 0},
+		"a release of Helm":             {[]Reference{{Config: ConfigRef{Secret, "shop", "sh.helm.release.v1.web.v1"}, Channel: Volume}}, Missing{}, 0},
+	} {
+		view := View{Workload: &Workload{References: test.references}, Configs: configs}
+		if got, count := view.Missing(); got != test.want || count != test.count {
+			t.Errorf("%s: %d, %+v", name, count, got)
+		}
+		view.Workload.Idle = true
+		if _, count := view.Missing(); count != 0 {
+			t.Errorf("%s, without pods: %d", name, count)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// absencePatience is how long a config may be missing before an Event says so: at the first deployment, workloads are
+// often created before their configs.
+const absencePatience = 30 * time.Second
+
+// absencePeriod is how often the leader looks for absences to report.
+const absencePeriod = 5 * time.Second
+
+// absences are the enabled workloads that need a config, or a key of one, that does not exist. Their pods go on running,
+// but none can start. An absence begins when a judgement of the workload finds it, and ends with one that does not. If it
+// lasts, the leader reports it once. Its methods may be called by several goroutines at once.
+type absences struct {
+	mu sync.Mutex
+	of map[catalog.WorkloadRef]absence
+
+	catalog *catalog.Catalog
+	// report creates an Event unless there is one that says the same, such as that of a former leader.
+	report func(w *catalog.Workload, message string)
+	log    *slog.Logger
+}
+
+type absence struct {
+	text       string // what is missing
+	since      time.Time
+	isReported bool
+}
+
+// put notes what a workload lacks, empty if nothing.
+func (a *absences) put(ref catalog.WorkloadRef, text string, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch known, found := a.of[ref]; {
+	case text == "":
+		delete(a.of, ref)
+	case !found || known.text != text:
+		a.of[ref] = absence{text: text, since: now}
+	}
+}
+
+// find returns what a workload lacks.
+func (a *absences) find(ref catalog.WorkloadRef) (absence, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	found, isOne := a.of[ref]
+	return found, isOne
+}
+
+// each calls a function with each absence.
+func (a *absences) each(do func(catalog.WorkloadRef, absence)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for ref, absence := range a.of {
+		do(ref, absence)
+	}
+}
+
+func (a *absences) count() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.of)
+}
+
+// run reports absences until the context ends.
+func (a *absences) run(ctx context.Context) {
+	ticker := time.NewTicker(absencePeriod)
+	defer ticker.Stop()
+	for {
+		for ref, text := range a.due(time.Now()) {
+			if w := a.catalog.Workload(ref); w != nil {
+				a.log.Warn("a workload needs a config that does not exist", "workload", ref, "missing", text)
+				a.report(w, text+", which pods need to start: pods that run go on, but no new one can start. Create it, or make the reference optional")
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// due takes the absences that are to be reported. In each namespace, only so many of those that last are.
+func (a *absences) due(now time.Time) map[catalog.WorkloadRef]string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	due, reported := make(map[catalog.WorkloadRef]string), make(map[string]int)
+	for ref, absence := range a.of {
+		if absence.isReported {
+			reported[ref.Namespace]++
+		}
+	}
+	for ref, absence := range a.of {
+		if absence.isReported || now.Sub(absence.since) < absencePatience || reported[ref.Namespace] >= maxReportsOf {
+			continue
+		}
+		reported[ref.Namespace]++
+		due[ref], absence.isReported = absence.text, true
+		a.of[ref] = absence
+	}
+	return due
+}
+
+// describeMissing says what a workload lacks, empty if nothing. It names no keys of Secrets.
+func describeMissing(view *catalog.View) string {
+	first, count := view.Missing()
+	if count == 0 {
+		return ""
+	}
+	text := configName(first.Config) + " does not exist"
+	switch {
+	case first.Key == "":
+	case first.Config.Kind.IsSecret():
+		text = configName(first.Config) + " lacks a key"
+	default:
+		text = configName(first.Config) + " has no key " + first.Key
+	}
+	if count > 1 {
+		text += fmt.Sprintf(" (and %d more)", count-1)
+	}
+	return text
+}
+
+func standingOfAbsence(ref catalog.WorkloadRef, a absence) standing {
+	return standing{ref: ref, state: status.Lacking, since: a.since, by: waitedFor{text: a.text}}
+}

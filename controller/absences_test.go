@@ -1,0 +1,110 @@
+package controller
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// judged lets the controller judge all workloads.
+func (w *world) judged(t *testing.T) {
+	t.Helper()
+	w.controller.staleness.noteEverything()
+	w.controller.staleness.update(t.Context(), time.Minute)
+}
+
+func TestAWorkloadWhoseRequiredConfigIsDeletedLacksIt(t *testing.T) {
+	w := gradual(t, "a/one", "a/two")
+	w.judged(t)
+	if o := w.overview(); o.Lacking.Total != 0 {
+		t.Fatalf("before: %+v", o.Lacking)
+	}
+	w.hide("configmaps", w.configMaps["a/c"])
+	settle(w)
+	w.judged(t)
+	o := w.overview()
+	if o.Lacking.Total != 2 {
+		t.Fatalf("lacking: %+v", o.Lacking)
+	}
+	if e := o.Lacking.Items[0]; e.State != status.Lacking || e.Text != "configmap/c does not exist" || e.Since.IsZero() {
+		t.Errorf("lacking: %+v", e)
+	}
+	if states := w.controller.ExplainConfig("configmap/a/c", time.Now()).States; states[status.Lacking] != 2 {
+		t.Errorf("its readers: %v", states)
+	}
+	w.show("configmaps", w.configMaps["a/c"])
+	settle(w)
+	w.judged(t)
+	if o := w.overview(); o.Lacking.Total != 0 {
+		t.Errorf("after it is back: %+v", o.Lacking)
+	}
+}
+
+// absenceScene are absences of a leader, and what it has reported.
+type absenceScene struct {
+	*absences
+	reported []string
+}
+
+func newAbsenceScene(workloads ...string) *absenceScene {
+	known := catalog.New()
+	for _, name := range workloads {
+		known.ObserveWorkload(catalog.Workload{Ref: deploymentNamed(name), UID: "u"})
+	}
+	s := &absenceScene{}
+	s.absences = &absences{of: make(map[catalog.WorkloadRef]absence), catalog: known, log: slog.New(slog.DiscardHandler), report: func(w *catalog.Workload, message string) {
+		s.reported = append(s.reported, w.Ref.String()+": "+message)
+	}}
+	return s
+}
+
+func TestAnAbsenceIsReportedOnceIfItLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newAbsenceScene("a/early", "a/web")
+		go s.run(t.Context())
+		s.put(deploymentNamed("a/early"), "configmap/c does not exist", time.Now())
+		s.put(deploymentNamed("a/web"), "configmap/c does not exist", time.Now())
+		time.Sleep(absencePatience / 2)
+		s.put(deploymentNamed("a/early"), "", time.Now()) // its config was created a little later
+		for range 10 {
+			time.Sleep(absencePatience)
+			s.put(deploymentNamed("a/web"), "configmap/c does not exist", time.Now())
+		}
+		synctest.Wait()
+		if len(s.reported) != 1 || !strings.HasPrefix(s.reported[0], "deployment/a/web: configmap/c does not exist, which pods need to start") {
+			t.Fatalf("reported: %q", s.reported)
+		}
+		s.put(deploymentNamed("a/web"), "", time.Now())
+		s.put(deploymentNamed("a/web"), "configmap/other does not exist", time.Now())
+		time.Sleep(2 * absencePatience)
+		synctest.Wait()
+		if len(s.reported) != 2 {
+			t.Errorf("another config: %q", s.reported)
+		}
+	})
+}
+
+func TestANamespaceGetsFewReportsOfAbsences(t *testing.T) {
+	s, start := newAbsenceScene(), time.Now()
+	for i := range 10 * maxReportsOf {
+		s.put(deploymentNamed(fmt.Sprintf("a/web-%d", i)), "configmap/c does not exist", start)
+	}
+	s.put(deploymentNamed("b/web"), "configmap/c does not exist", start)
+	var namespaces []string
+	for range 3 {
+		for ref := range s.due(start.Add(absencePatience)) {
+			namespaces = append(namespaces, ref.Namespace)
+		}
+	}
+	slices.Sort(namespaces)
+	if len(namespaces) != maxReportsOf+1 || namespaces[maxReportsOf] != "b" {
+		t.Errorf("%d reports: %v", len(namespaces), namespaces)
+	}
+}
