@@ -28,6 +28,7 @@ type Catalog struct {
 	workloadKinds []WorkloadKind
 	referencing   map[ConfigRef]workloadSet
 	elsewhere     readersElsewhere
+	held          holdIndex
 	mounts        mountTable
 }
 
@@ -42,6 +43,7 @@ func New(kinds ...ConfigKind) *Catalog {
 		workloads:   newScopes[WorkloadKind, *Workload](),
 		referencing: make(map[ConfigRef]workloadSet),
 		elsewhere:   make(readersElsewhere),
+		held:        make(holdIndex),
 		mounts:      newMountTable(),
 	}
 }

@@ -40,7 +40,20 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 	o.Lacking = list(status.Lacking)
 	o.FanOuts, o.Halts, o.AllHeld = c.gate.overview(o.Leads, namespace)
 	o.Restarts = c.deliveries.history.all(namespace)
+	o.Holds = c.holdsIn(namespace)
 	return o
+}
+
+// holdsIn lists the workloads and configs of a namespace, or of all, whose annotations hold restarts.
+func (c *Controller) holdsIn(namespace string) status.List[status.Hold] {
+	list := status.NewShortlist(func(a, b status.Hold) int { return cmp.Compare(a.On, b.On) })
+	c.catalog.Holds(func(h catalog.HoldNote) {
+		if isInside(namespace, h.Namespace) {
+			_, isConfig := h.On.(catalog.ConfigRef)
+			list.Add(status.Hold{On: h.On.String(), IsConfig: isConfig, Text: h.Text})
+		}
+	})
+	return status.ListOf(list, func(h status.Hold) status.Hold { return h })
 }
 
 // Watches returns what the controller sees of a namespace, or of all if it is empty.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/status"
 )
@@ -55,5 +57,24 @@ func TestTheStatusSaysWhatADecisionWaitsFor(t *testing.T) {
 	}
 	if e := o.Waiting.Items[0]; e.State != status.Deciding || e.Text != errConfigsUnknown.Error() || e.Error != "" {
 		t.Errorf("waiting: %+v", e)
+	}
+}
+
+func TestTheStatusShowsHoldsAlthoughNothingIsDue(t *testing.T) {
+	w := gradual(t, "a/one")
+	w.runs("a/held", map[string]string{catalog.HoldAnnotation: "migration"}, "c")
+	w.runs("b/held", map[string]string{catalog.HoldAnnotation: "elsewhere"})
+	w.annotate("a/c", catalog.HoldAnnotation, "approval")
+	w.show("configmaps", w.configMaps["a/c"])
+	settle(w)
+	want := status.List[status.Hold]{Total: 2, Items: []status.Hold{
+		{On: "configmap/a/c", IsConfig: true, Text: "approval"}, {On: "deployment/a/held", Text: "migration"},
+	}}
+	o := w.controller.Overview("a", time.Now())
+	if diff := cmp.Diff(want, o.Holds); diff != "" || o.Held.Total != 0 {
+		t.Errorf("held: %v, holds (-want +got):\n%s", o.Held, diff)
+	}
+	if all := w.overview().Holds; all.Total != 3 {
+		t.Errorf("of all namespaces: %+v", all)
 	}
 }

@@ -47,6 +47,8 @@ type Overview struct {
 
 	FanOuts List[FanOut] `json:"fanOuts"`
 	Halts   List[Halt]   `json:"halts"`
+	// Holds are the workloads and configs whose annotations hold restarts, whether or not one is due.
+	Holds List[Hold] `json:"holds"`
 	// Restarts are the last ones, the latest first.
 	Restarts List[Restart] `json:"restarts"`
 	// Rollouts are those that the deployment engine drives, nil if it does not run or the overview is about one
@@ -167,6 +169,15 @@ type Halt struct {
 	Since  time.Time `json:"since"`
 	// Resume is what a person does to let the others restart nevertheless.
 	Resume string `json:"resume"`
+}
+
+// Hold is an annotation that holds restarts.
+type Hold struct {
+	// On is a workload, or a config whose new content is held.
+	On       string `json:"on"`
+	IsConfig bool   `json:"isConfig,omitempty"`
+	// Text is why.
+	Text string `json:"text"`
 }
 
 // Outcome is what became of a restart.

@@ -63,7 +63,7 @@ func (s *scene) takeAway(resource string, verbs ...string) {
 func TestAPageThatCannotSeeTheSecretsSaysSoFirstAndCountsNothing(t *testing.T) {
 	s := newSceneApart(t)
 	s.withoutPermission("secrets", "list", "watch")
-	c, err := s.installation.LaunchController(t.Context(), nil, "--namespace", s.namespace, "--leader-elect=false", "--status-address=127.0.0.1:0")
+	c, err := s.installation.LaunchController(t.Context(), nil, "--namespace", s.namespace, "--status-address=127.0.0.1:0")
 	s.must(err)
 	s.controller = c
 	t.Cleanup(func() { s.must(c.Stop()) })
@@ -109,7 +109,7 @@ func TestThePluginSaysThatNoReplicaLeadsAndWhoMayHaveMissedAnEdit(t *testing.T) 
 
 	place := "--controller-namespace=" + s.installation.Namespace
 	want := `(?s)^What follows is incomplete:\n  No replica of the controller leads, so nothing restarts: pod \S+ held the lease and has not renewed it since \S+ .*` +
-		`5 workloads enabled in ` + s.namespace + `: 2 behind, 3 settled.*` +
+		`4 workloads enabled in ` + s.namespace + `: 2 behind, 2 settled.*` +
 		`deployment/db +behind .*secret/credentials.*\n.*deployment/web +behind .*configmap/settings`
 	s.awaitPlugin(regexp.MustCompile(want), "status", place)
 	s.awaitPlugin(regexp.MustCompile(`(?s)^What follows is incomplete:\n  No replica of the controller leads`), "explain", "deployment/web", place)

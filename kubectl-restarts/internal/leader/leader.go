@@ -90,6 +90,7 @@ func shorten(o *status.Overview) {
 	}
 	o.Gaps = o.Gaps[:min(len(o.Gaps), status.Limit)]
 	cut(&o.Watches)
+	cut(&o.Holds)
 	cut(&o.FanOuts)
 	cut(&o.Halts)
 	cut(&o.Restarts)

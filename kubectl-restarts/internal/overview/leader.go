@@ -92,6 +92,20 @@ func holdsBack(held int) string {
 	return " (" + text.Count(held, "workload") + " wait)"
 }
 
+// holds lists the workloads on hold. Those of configs are read from their annotations.
+func (l *FromLeader) holds(prefix func(namespace string) string) (holds []string) {
+	for i := range l.Holds.Items {
+		if hold := &l.Holds.Items[i]; !hold.IsConfig {
+			namespace, name := split(hold.On)
+			holds = append(holds, prefix(namespace)+name+": "+hold.Text)
+		}
+	}
+	if l.Holds.More() > 0 {
+		holds = append(holds, fmt.Sprintf("and %d more workloads or configs", l.Holds.More()))
+	}
+	return holds
+}
+
 // print writes the tables.
 func (l *FromLeader) print(w io.Writer, options printers.PrintOptions, now time.Time) error {
 	for _, table := range []*metav1.Table{l.fanOutTable(options, now), l.workloadTable(options, now), l.restartTable(options, now)} {

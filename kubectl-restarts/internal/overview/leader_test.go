@@ -27,6 +27,7 @@ func fromLeader() *overview.FromLeader {
 		Waiting: list(status.Entry{Workload: "deployment/shop/waiting", State: status.Waiting, Reason: "slow-start", On: "configmap/shop/calm", Since: ago(2)}),
 		Rolling: list(status.Entry{Workload: "deployment/shop/rolling", State: status.Soaking, For: "configmap/calm: LEVEL", Since: ago(3), Pods: &status.Pods{Wanted: 3, Updated: 2, Available: 1}}),
 		Held:    held,
+		Holds:   list(status.Hold{On: "deployment/shop/calm", Text: "just\x1b in case"}, status.Hold{On: "configmap/shop/approved", IsConfig: true, Text: "edits need approval"}),
 		Kinds: []status.Kind{
 			{Workload: "rollouts.v1alpha1.argoproj.io", Missing: true}, {Workload: "gadgets.v1.example.com=.spec\x1b", Unusable: 2}, {Workload: "a.v1.b"},
 		},
@@ -62,6 +63,9 @@ Halts:
 
 Configs on hold:
   configmap/approved: edits need approval
+
+Workloads on hold:
+  deployment/calm: just\u001b in case
 
 Other kinds:
   rollouts.v1alpha1.argoproj.io is not installed

@@ -97,7 +97,8 @@ type Report struct {
 	FanOuts   []FanOut      `json:"fanOuts"`
 	Workloads []Row         `json:"workloads"`
 	// Leader is what the leader says is under way, nil if it was not asked.
-	Leader *FromLeader `json:"leader,omitempty"`
+	Leader        *FromLeader `json:"leader,omitempty"`
+	heldWorkloads []string
 }
 
 // The reasons of the Events that matter here.
@@ -138,6 +139,7 @@ func Look(in *Input) Report {
 	if r.Leader = in.Leader; r.Leader != nil {
 		r.Gaps, r.Hold = r.Leader.Gaps, cmp.Or(r.Hold, r.Leader.AllHeld)
 		r.Summary, r.Halts, r.HaltsRead = in.count(r.Counts)+". "+r.Leader.summary(), r.Leader.halts(in.prefix), true
+		r.heldWorkloads = r.Leader.holds(in.prefix)
 	}
 	return r
 }

@@ -36,6 +36,7 @@ func (r *Report) Print(w io.Writer, options printers.PrintOptions, now time.Time
 	}
 	section("Configs on hold", r.Holds)
 	if r.Leader != nil {
+		section("Workloads on hold", r.heldWorkloads)
 		section("Other kinds", r.Leader.kinds())
 		return r.Leader.print(w, options, now)
 	}
