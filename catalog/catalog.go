@@ -43,7 +43,7 @@ func New(kinds ...ConfigKind) *Catalog {
 		workloads:   newScopes[WorkloadKind, *Workload](),
 		referencing: make(map[ConfigRef]workloadSet),
 		elsewhere:   make(readersElsewhere),
-		held:        make(holdIndex),
+		held:        newHoldIndex(),
 		mounts:      newMountTable(),
 	}
 }

@@ -135,11 +135,16 @@ func DecideByPods(view View, pods []Pod) Decision {
 	case view.lacksContradicted(sights):
 		return decision.with(Keep, reasonLacking)
 	}
-	if decision.Verified = true; w.Idle {
-		decision.Unserved = w.Applied.Trusted && len(differences(w, sights)) > 0
-		return decision.recorded(w, "the workload wants no pods")
+	return decision.verified(w, sights)
+}
+
+// verified returns the decision of a workload none of whose pods need a restart.
+func (d *Decision) verified(w *Workload, sights []sight) Decision {
+	if d.Verified = true; w.Idle {
+		d.Unserved = w.Applied.Trusted && len(differences(w, sights)) > 0
+		return d.recorded(w, "the workload wants no pods")
 	}
-	return decision.recorded(w, "no pod is known to have read other content")
+	return d.recorded(w, "no pod is known to have read other content")
 }
 
 // newDecision returns a decision with what to record.

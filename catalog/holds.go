@@ -9,16 +9,23 @@ type HoldNote struct {
 	Text      string
 }
 
-// holdIndex finds the holds without a search through all objects.
-type holdIndex map[fmt.Stringer]HoldNote
+// holdIndex finds the holds without a search through all objects: why each of these holds restarts.
+type holdIndex struct {
+	workloads map[WorkloadRef]string
+	configs   map[ConfigRef]string
+}
 
-// note takes in why an object holds restarts, empty if it does not.
-func (x holdIndex) note(on fmt.Stringer, namespace, text string) {
+func newHoldIndex() holdIndex {
+	return holdIndex{make(map[WorkloadRef]string), make(map[ConfigRef]string)}
+}
+
+// noteHold takes in why an object holds restarts, empty if it does not.
+func noteHold[R comparable](holds map[R]string, ref R, text string) {
 	if text == "" {
-		delete(x, on)
+		delete(holds, ref)
 		return
 	}
-	x[on] = HoldNote{on, namespace, text}
+	holds[ref] = text
 }
 
 // Holds calls a function with the hold of each workload and config that has one, whether or not anything is due. The
@@ -26,8 +33,11 @@ func (x holdIndex) note(on fmt.Stringer, namespace, text string) {
 func (c *Catalog) Holds(do func(HoldNote)) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	for _, hold := range c.held {
-		do(hold)
+	for ref, text := range c.held.workloads {
+		do(HoldNote{ref, ref.Namespace, text})
+	}
+	for ref, text := range c.held.configs {
+		do(HoldNote{ref, ref.Namespace, text})
 	}
 }
 

@@ -3,11 +3,10 @@ package catalog
 import (
 	"slices"
 	"testing"
-	"time"
 )
 
 func TestTheCatalogKnowsWhatHoldsRestarts(t *testing.T) {
-	c, now := New(), time.Now()
+	c, now := New(), noon
 	holds := func() (all []string) {
 		c.Holds(func(h HoldNote) { all = append(all, h.Namespace+" "+h.On.String()+": "+h.Text) })
 		slices.Sort(all)

@@ -143,9 +143,9 @@ func (m *mistake) describe(rules *OptInRules, object Place) string {
 		return what + fmt.Sprintf("%.40q means nothing to %s; write %s", m.value, foreign.dialect, quoted(foreign.meant))
 	}
 	counts, isKnown := places[m.name]
-	meant := m.name
 	if !isKnown {
-		if meant = nearest(m.name, object); meant == "" {
+		meant := nearest(m.name, object)
+		if meant == "" {
 			return what + "the controller knows no such annotation"
 		}
 		counts, what = places[meant], what+fmt.Sprintf("the controller knows no such annotation, is %s meant? ", meant)

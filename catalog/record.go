@@ -155,16 +155,21 @@ func readRecord(meta *metav1.ObjectMeta, owned *ownership, template *corev1.PodT
 	}
 	if isOurs {
 		record.Trusted, record.Outdated = b.isAbout(template, fingerprint)
-		record.IsFormer = record.Trusted && b.Scheme != keyedScheme
-		record.readWithout(&b)
-		record.readMark(&b)
-		record.RestartedFor = decodeRestarted(b.For, meta.Namespace)
+		record.readOwn(&b, meta.Namespace)
 	}
 	record.readRevert(owned, &b, template)
 	if b.Scheme == unkeyedScheme {
 		record.separateUnkeyed(b.Written)
 	}
 	return record
+}
+
+// readOwn reads what counts only if the controller wrote it itself.
+func (r *AppliedState) readOwn(b *basis, namespace string) {
+	r.IsFormer = r.Trusted && b.Scheme != keyedScheme
+	r.readWithout(b)
+	r.readMark(b)
+	r.RestartedFor = decodeRestarted(b.For, namespace)
 }
 
 // isSame reports whether both come from the same write of a record, since each write has its own

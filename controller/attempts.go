@@ -61,7 +61,8 @@ func (j *journal) noteAttempt(ref catalog.WorkloadRef, a attempt) {
 	if j.attemptsIn[ref.Namespace] >= maxAttemptsIn {
 		most = 1
 	}
-	attempts := append(j.attempts[ref], a)
+	attempts := j.attempts[ref]
+	attempts = append(attempts, a)
 	j.keepAttempts(ref, slices.Clone(attempts[max(0, len(attempts)-most):]))
 }
 

@@ -155,10 +155,10 @@ func describeMethod(w *catalog.Workload) string {
 // tooManyReferences describes what to do about a workload that refers to configs too
 // often. It is empty for other workloads.
 func tooManyReferences(w *catalog.Workload) string {
-	switch {
-	case w.Excess == catalog.NoExcess:
+	switch w.Excess {
+	case catalog.NoExcess:
 		return ""
-	case w.Excess == catalog.NamespaceFull:
+	case catalog.NamespaceFull:
 		return fmt.Sprintf("config changes do not restart this workload: the workloads of its namespace together have more than %d references to "+
 			"ConfigMaps and Secrets, and those with the most are left alone. Use envFrom and whole volumes instead of single keys, or fewer configs",
 			maxReferencesOfNamespace)

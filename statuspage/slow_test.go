@@ -81,7 +81,7 @@ func TestAStreamReportsWhatChangesForLongerThanOtherAnswersMayTake(t *testing.T)
 	synctest.Test(t, func(t *testing.T) {
 		c := leading()
 		connection := servePipes(t, c.handler()).request(t, "/events")
-		response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+		response, err := http.ReadResponse(bufio.NewReader(connection), nil) //nolint:bodyclose // the body ends with the connection
 		if err != nil {
 			t.Fatal(err)
 		}
