@@ -240,6 +240,8 @@ func TestAQueueThatIsEmptyAgainKeepsNoMemoryOfWhatItHeld(t *testing.T) {
 
 // sizeOf returns how many entries a queue has, and for how many changes they stand.
 func sizeOf(q *changeQueue) (entries, changes int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	for _, waiting := range q.pending {
 		for _, change := range waiting {
 			entries, changes = entries+1, changes+change.Count

@@ -1,6 +1,7 @@
 package statuspage
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode"
@@ -16,6 +17,9 @@ import (
 
 // visibleHTML returns a page with such characters replaced. The templates have none but line breaks and tabs.
 func visibleHTML(page []byte) []byte {
+	if !bytes.ContainsFunc(page, func(r rune) bool { return r != '\n' && r != '\t' && (r == utf8.RuneError || !unicode.IsPrint(r)) }) {
+		return page
+	}
 	lines := strings.Split(string(page), "\n")
 	for i, line := range lines {
 		lines[i] = strings.ReplaceAll(brief.Safe(line), `\u0009`, "\t")
@@ -26,6 +30,9 @@ func visibleHTML(page []byte) []byte {
 // visibleJSON returns the same JSON with such characters written as escapes, which mean the same. In JSON, only strings
 // can have them.
 func visibleJSON(text []byte) []byte {
+	if !bytes.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return text
+	}
 	visible := make([]byte, 0, len(text))
 	for _, r := range string(text) {
 		if unicode.IsPrint(r) {

@@ -25,16 +25,16 @@ func (s *scene) eventsOf(ctx context.Context, w workload, reason string) ([]core
 	return list.Items, nil
 }
 
-// awaitEvent waits for an event of a workload whose message begins like this.
-func (s *scene) awaitEvent(w workload, reason, begin string) corev1.Event {
+// awaitEvent waits for an event of a workload whose message has this part.
+func (s *scene) awaitEvent(w workload, reason, part string) corev1.Event {
 	s.Helper()
 	var found corev1.Event
-	s.eventually(fmt.Sprintf("an event %s of %s: %s…", reason, w.name, begin), s.hasEvent(w, reason, begin, &found))
+	s.eventually(fmt.Sprintf("an event %s of %s: …%s…", reason, w.name, part), s.hasEvent(w, reason, part, &found))
 	return found
 }
 
 // hasEvent is the condition that there is such an event.
-func (s *scene) hasEvent(w workload, reason, begin string, found *corev1.Event) func(context.Context) error {
+func (s *scene) hasEvent(w workload, reason, part string, found *corev1.Event) func(context.Context) error {
 	return func(ctx context.Context) error {
 		events, err := s.eventsOf(ctx, w, reason)
 		if err != nil {
@@ -42,7 +42,7 @@ func (s *scene) hasEvent(w workload, reason, begin string, found *corev1.Event) 
 		}
 		var others []string
 		for _, event := range events {
-			if strings.HasPrefix(event.Message, begin) {
+			if strings.Contains(event.Message, part) {
 				*found = event
 				return nil
 			}

@@ -66,6 +66,7 @@ func TestWritingTheSameContentAgainIsNotAChange(t *testing.T) {
 	s.started(app)
 	s.stretchGrace(app)
 	before := s.now(app)
+	s.letTimePass() // or the pods may have read what is undone
 
 	s.edit(settings, set("used", "v2"))
 	s.edit(settings, set("used", "v1"), label("edit", "undone"))

@@ -162,7 +162,7 @@ func TestTheSwitchFromReloaderGoesAsItsPageSays(t *testing.T) {
 	if stopped, err := s.client.AppsV1().Deployments(s.namespace).Get(t.Context(), reloader.name, metav1.GetOptions{}); err != nil || *stopped.Spec.Replicas != 0 {
 		t.Errorf("Reloader is not stopped: %v", err)
 	}
-	page.play("kubectl get events", `(?m)^`+s.namespace+` .* Warning +LeftBehind +deployment/web .*Reloader has paused this Deployment`)
+	page.play("kubectl get events", `(?m)^`+s.namespace+` .* Warning +LeftBehind +deployment/web .*this Deployment is paused, and has the annotation`)
 	page.play("kubectl -n shop rollout resume")
 	page.play("kubectl -n shop annotate")
 	now := s.now(web)

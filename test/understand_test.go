@@ -209,7 +209,7 @@ func TestWhatWaveHasLeftBehindIsReportedAndNothingElseIs(t *testing.T) {
 	own := run("own", "example.com/finalizer", "")
 	s.awaitRollout(own)
 	s.startController("--understand=wave")
-	for w, message := range map[workload]string{kept: "wave has left its finalizer", pending: "wave has given the pods a scheduler that does not exist"} {
+	for w, message := range map[workload]string{kept: "the workload has the finalizer wave.pusher.com/finalizer", pending: "the pod template names a scheduler by which wave keeps pods pending"} {
 		if event := s.awaitEvent(w, "LeftBehind", message); event.Type != corev1.EventTypeWarning {
 			t.Errorf("the Event about %s is %s", w.name, event.Type)
 		}

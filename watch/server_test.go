@@ -53,6 +53,12 @@ func (s *server) client() rest.Interface {
 	return client.RESTClient()
 }
 
+func (s *server) hang() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hangs = true
+}
+
 func (s *server) fail(failure *metav1.Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -232,9 +232,9 @@ func TestAWatchThatWasBrokenForLongListsWhateverTheVersionsAreNow(t *testing.T) 
 		s.server.fail(status(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable))
 		s.send(nil)
 		s.pass(longBreak)
+		s.server.pages, s.server.version = [][]*corev1.ConfigMap{{configMap("a", "3")}}, "4"
 		s.server.fail(nil)
 		s.server.asked()
-		s.server.pages, s.server.version = [][]*corev1.ConfigMap{{configMap("a", "3")}}, "4"
 		s.pass(time.Minute)
 		require(t, "asked", []string{"/api/v1/configmaps watch=true sendInitialEvents=true"}, s.server.asked())
 		s.send(&event{"MODIFIED", configMap("a", "5")}, nil)
@@ -435,7 +435,7 @@ func TestNothingIsLoggedBehindTheWatchsBack(t *testing.T) {
 func TestAWatchThatFallsSilentIsBrokenUntilItIsOpenAgain(t *testing.T) {
 	play(t, twoConfigMaps, Options[string]{}, func(t *testing.T, s *scene) {
 		silentSince := time.Now()
-		s.server.hangs = true
+		s.server.hang()
 		s.pass(silenceLimit + time.Second)
 		if status := s.watch.Status(); status.Up() || !status.BrokenSince.Equal(silentSince) || status.Problem == nil {
 			t.Errorf("status: %+v", status)
