@@ -20,6 +20,9 @@ type Rollout struct {
 	Observed bool
 	// GaveUp means that its controller has found no progress for too long.
 	GaveUp bool
+	// Aborted means that its controller has given up the present template and taken its pods away, as Argo Rollouts does if
+	// an analysis fails, so that no pod is left to show why.
+	Aborted bool
 	// Completed means that the rollout was complete at some time, even if pods are missing now. The
 	// status of a DaemonSet does not show it.
 	Completed bool

@@ -56,6 +56,7 @@ func readArgoRollout(o *opened, parts *catalog.Parts) {
 	}
 	r.Completed = isPromoted
 	r.Waits = len(status.PauseConditions) > 0
+	r.Aborted = status.Abort
 	r.GaveUp = status.Abort || hasCondition(status.Conditions, "Progressing", "False")
 	r.CannotCreate = hasCondition(status.Conditions, "ReplicaFailure", "True")
 	if deadline := read[*int32](o.spec["progressDeadlineSeconds"]); deadline != nil {

@@ -41,7 +41,7 @@ func TestAPresetReadsTheStatusOfItsKind(t *testing.T) {
 		},
 		{
 			"one that was aborted", rollouts, `"replicas": 3, "updatedReplicas": 0, "availableReplicas": 3, "observedGeneration": "2", "currentPodHash": "b", "stableRS": "a", "phase": "Degraded", "abort": true`,
-			catalog.Rollout{Wanted: 3, Outdated: 3, Available: 3, Observed: true, GaveUp: true, Deadline: 120, OwnRestart: catalog.ReplacesPods},
+			catalog.Rollout{Wanted: 3, Outdated: 3, Available: 3, Observed: true, GaveUp: true, Aborted: true, Deadline: 120, OwnRestart: catalog.ReplacesPods},
 		},
 		{
 			"one whose status is about an earlier generation", rollouts, whole + `"observedGeneration": "1", "currentPodHash": "a", "stableRS": "a", "phase": "Healthy"`,

@@ -156,6 +156,6 @@ func Evicting(w *catalog.Workload, earlier int32) catalog.Rollout {
 // replaces those of all templates, also between two steps of a canary.
 func ofAnyTemplate(status catalog.Rollout) catalog.Rollout {
 	status.Updated, status.Outdated = status.Updated+max(status.Outdated, 0), 0
-	status.Waits, status.GaveUp = false, false
+	status.Waits, status.GaveUp, status.Aborted = false, false, false
 	return status
 }

@@ -260,6 +260,8 @@ func (r *Restart) LookAtPods(w *catalog.Workload, policy Policy, seen Sight, mis
 		return Judgement{Verdict: Neutral, Reason: "pods cannot be created"}
 	case seen.Condition == Unstarted:
 		return Judgement{Verdict: Neutral, Reason: stuck + ": " + seen.String()}
+	case w.Rollout.Observed && w.Rollout.Aborted:
+		return r.failed("its controller has aborted the rollout", seen)
 	}
 	return Judgement{Verdict: Neutral, Reason: stuck + ", but no pod shows a failure"}
 }

@@ -105,6 +105,8 @@ func TestARestartFails(t *testing.T) {
 			func(s *story) { s.workload.Rollout = whole; s.look(2) }, delivery.Broken, "it restarts again and again", 32, "it restarts again and again"},
 		"its controller gave up": {
 			func(s *story) { s.workload.Rollout.GaveUp = true }, delivery.Hanging, "it hangs", 3, "the rollout exceeded its progress deadline: it hangs"},
+		"its controller aborted the rollout": {
+			func(s *story) { s.workload.Rollout.GaveUp, s.workload.Rollout.Aborted = true, true }, delivery.Fine, "", 3, "its controller has aborted the rollout"},
 		"no progress": {
 			func(*story) {}, delivery.Hanging, "it hangs", 601, "no progress for 10m0s: it hangs"},
 		"no progress, because of a key that is missing": {
