@@ -72,7 +72,7 @@ func TestARestartThatBreaksThePodsIsReportedOnTheWorkloadAndOnTheConfig(t *testi
 			s.edit(settings, set("used", "v2"))
 			s.awaitTimestamp(app, before.restartedAt())
 			s.awaitMetric("restarts_failed_total", map[string]string{"kind": kind}, 1)
-			event := s.awaitEvent(app, "RestartNotDelivered", "failed ")
+			event := s.awaitEvent(app, "RestartNotDelivered", "failed")
 			if !regexp.MustCompile(`^failed \d+s after it restarted for configmap settings \(keys: used; written by .+\): container \S+ of pod \S+: CrashLoopBackOff; look with: kubectl \S+ .+(\. Unless its podManagementPolicy is Parallel, .+)?$`).MatchString(event.Message) {
 				t.Errorf("the Event of the workload says %q", event.Message)
 			}

@@ -183,7 +183,7 @@ func TestAPodThatCrashesStopsARestartByEviction(t *testing.T) {
 	s.crashAtStart(func(pod *corev1.Pod) bool { return pod.Labels["app"] == app.name && !old[pod.UID] })
 	s.edit(settings, set("used", "bad"))
 	s.awaitMetric("restarts_failed_total", map[string]string{"kind": app.kind}, 1)
-	s.awaitEvent(app, "RestartNotDelivered", "failed ")
+	s.awaitEvent(app, "RestartNotDelivered", "failed")
 	s.settle()
 	pods, err := s.podsOf(t.Context(), app)
 	s.must(err)

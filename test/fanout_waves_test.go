@@ -99,7 +99,7 @@ func TestAWorkloadThatFailedDoesNotKeepLaterWavesWaiting(t *testing.T) {
 	r := s.readersOf(first, last)
 	s.crashRestartedPods()
 	s.edit(settings, set("used", "v2"))
-	s.awaitEvent(first, "RestartNotDelivered", "failed ")
+	s.awaitEvent(first, "RestartNotDelivered", "failed")
 	r.awaitRestarted(2)
 }
 
