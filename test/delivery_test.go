@@ -113,5 +113,5 @@ func TestALeaderThatTakesOverReportsARestartOfTheFormerOne(t *testing.T) {
 	s.must(s.controller.Stop())
 	s.startController("--restart-soak=2s")
 	s.awaitMetric("restarts_failed_total", map[string]string{"kind": "Deployment"}, 1)
-	s.awaitEvent(app, "RestartNotDelivered", "failed ")
+	s.awaitEvent(app, "RestartNotDelivered", "failed")
 }

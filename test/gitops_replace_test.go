@@ -92,5 +92,5 @@ func TestATimestampInTheRepositoryConflictsAndRevertsIfForced(t *testing.T) {
 	s.requireRestarts(app, restarted, 0)
 
 	s.kubectl(with(serverSideForced, manifest)...)
-	s.awaitEvent(app, "RestartReverted", `the last write by another client is that of "gitops"`)
+	s.awaitEvent(app, "RestartReverted", `field manager "gitops" has given the pod template another timestamp`)
 }

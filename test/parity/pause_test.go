@@ -64,11 +64,11 @@ var pauseScenarios = []scenario{
 		web.settle("rolled")
 	}},
 	{"there is no deadline while paused", func(s *scene) {
-		web := s.create(replicas(2), held, deadline(2))
+		web := s.create(replicas(2), held, deadline(10))
 		web.await(sizes(are{"i:1": 2}))
 		web.pause()
 		web.await(observed, progressing("DeploymentPaused"))
-		s.passTime(4 * time.Second)
+		s.passTime(12 * time.Second)
 		web.checkpoint("long after the deadline")
 		web.resume()
 		web.await(observed, progressing("ProgressDeadlineExceeded"))
