@@ -202,7 +202,10 @@ func nearest(name string, object Place) string {
 		if places[known] == anywhere {
 			continue
 		}
-		differ := 2 * distance(name, known)
+		differ := least
+		if longer := len(name) - len(known); 2*max(longer, -longer) < least { // at least as many letters differ
+			differ = 2 * distance(name, known)
+		}
 		if isStart := len(name) > len(prefix)+1 && strings.HasPrefix(known, name); isStart || known == EnabledAnnotation && strings.Contains(name, "enable") {
 			differ = 1
 		}

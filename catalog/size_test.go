@@ -124,3 +124,22 @@ func TestAMountTakesLittleMemory(t *testing.T) {
 		t.Errorf("%d bytes a mount, want 512 at most", size/pods)
 	}
 }
+
+// Workloads with many variables and a few configs are the most frequent ones: the names of variables that hide keys are
+// kept once, whatever refers to them.
+func TestTheNamesOfVariablesDoNotCountForEachConfig(t *testing.T) {
+	container := corev1.Container{Name: "app"}
+	for i := range 50 {
+		container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprintf("SOME_VARIABLE_%d", i), Value: "x"})
+	}
+	for i := range 2 {
+		container.EnvFrom = append(container.EnvFrom, readsAll(fmt.Sprint("c-", i), false).EnvFrom...)
+	}
+	w := mustWorkload(deployment(container))
+	if len(w.References) != 2 || !w.References[0].Keys.ByRules {
+		t.Fatalf("the references are %v", w.References)
+	}
+	if size := w.Size(); size > 16 {
+		t.Errorf("it counts like %d references", size)
+	}
+}

@@ -310,19 +310,31 @@ const bytesPerReference = 200
 // Size returns how much the references of the workload take, and its texts of any length: a number of references. It
 // follows from the workload alone.
 func (w *Workload) Size() int {
-	size := len(w.Selector) / bytesPerReference
+	text := len(w.Selector)
+	size, lists := 0, make(map[*string]struct{}) // of rules, which many references may share
 	add := func(references []Reference) {
 		for i := range references {
-			size += max(1, len(references[i].Keys.Names))
+			keys := references[i].Keys
+			if !keys.ByRules || len(keys.Names) == 0 {
+				size += max(1, len(keys.Names))
+				continue
+			}
+			size++
+			if _, isKnown := lists[&keys.Names[0]]; !isKnown {
+				lists[&keys.Names[0]] = struct{}{}
+				for _, rule := range keys.Names {
+					text += len(rule) + 16 // for the string itself
+				}
+			}
 		}
 	}
 	add(w.References)
 	if f := w.Filtering; f != nil {
 		add(f.recorded)
 		add(f.template)
-		size += w.Filter().length() / bytesPerReference
+		text += w.Filter().length()
 	}
-	return size
+	return size + text/bytesPerReference
 }
 
 // LeftAlone returns the workload without references, as one of a namespace that has too many. It does not modify the
@@ -330,7 +342,7 @@ func (w *Workload) Size() int {
 func (w *Workload) LeftAlone() *Workload {
 	left := *w
 	left.References, left.Applied, left.Writers, left.Filtering = nil, AppliedState{}, nil, nil
-	left.Excess = NamespaceFull
+	left.Excess, left.Evict = NamespaceFull, 0 // nothing is known of what an eviction would bring
 	return &left
 }
 

@@ -290,7 +290,7 @@ func (d *deliveries) look(ctx context.Context, ref catalog.WorkloadRef) {
 const longestPlace = time.Hour
 
 // judge judges the restart of a workload, with its pods if necessary. If they cannot be read again and
-// again, the status alone decides.
+// again, only the status can end it, by showing that all pods run.
 func (d *deliveries) judge(ctx context.Context, restart *rollingRestart, w *catalog.Workload) (delivery.Judgement, error) {
 	if w.Rollout.ByPods {
 		return d.judgeByPods(ctx, restart, w)
@@ -311,8 +311,10 @@ func (d *deliveries) judgeByStatus(ctx context.Context, restart *rollingRestart,
 		return delivery.Judgement{}, err
 	}
 	if err != nil {
-		d.log.Warn("cannot read the pods of a workload that restarts, judging it by its status", "workload", w.Ref, "error", err)
-		seen = delivery.Sight{Condition: delivery.Unstarted, Reason: "its pods cannot be read"}
+		d.log.Warn("cannot read the pods of a workload that restarts, so only its status can show that they run", "workload", w.Ref, "error", err)
+		if !restart.IsWhole() { // its content may be bad: others wait until the pods can be read
+			return delivery.Judgement{Verdict: delivery.Rolling, Again: measureAgain}, nil
+		}
 	}
 	return restart.LookAtPods(w, d.policy, seen, d.missing(w, &restart.decision), time.Now()), nil
 }
