@@ -53,6 +53,7 @@ func (c *Controller) watchWorkloads(kind *workloadKind, namespace string, client
 			}
 			return reduced, err
 		},
+		Listing: func() { clear(w.buffered) }, // also after a list that broke off
 	}
 	if kind.custom != nil {
 		options.Client, options.Title, options.MayBeMissing = kind.custom.Watch, string(kind.workload), true

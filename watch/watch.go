@@ -133,7 +133,6 @@ func (w *Watch[T]) Run(ctx context.Context) {
 // paging would collect all pages, whose size in bytes is unlimited.
 func (w *Watch[T]) list(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 	w.hasGap()
-	w.listing()
 	var all *reductions[T]
 	var failure error // of taking in a page
 	list := apiclient.List{
@@ -141,7 +140,7 @@ func (w *Watch[T]) list(ctx context.Context, _ metav1.ListOptions) (runtime.Obje
 		Namespace: w.options.Namespace, FieldSelector: w.options.FieldSelector,
 	}
 	err := apiclient.EachPage(ctx, list, w.newPage,
-		func() { all = &reductions[T]{} },
+		func() { w.listing(); all = &reductions[T]{} },
 		func(page apiclient.Page) { failure = errors.Join(failure, all.add(page, w.reduce)) })
 	if err := errors.Join(err, failure); err != nil {
 		w.broken(ctx, err)

@@ -78,6 +78,20 @@ func TestNoNamespaceOfAGroupWaitsForARestartInAnotherOneThatIsUncertainAgainAndA
 	}
 }
 
+// A webhook of its own, which hangs or denies, must not give a namespace each turn again.
+func TestNoNamespaceOfAGroupWaitsForSeveralRestartsInAnotherOneThatAreRefused(t *testing.T) {
+	b := newBook(t, gradual(10))
+	first, second, other := dueIn("a", "new"), dueIn("a", "new"), dueIn("b", "new")
+	second.Workload.Name = "second"
+	b.expect("", first)
+	b.expect(SlowStart, second)
+	b.expect(SlowStart, other)
+	b.Release(first.Workload, true, false, b.now)
+	b.check()
+	b.expect(SlowStart, second) // it is the turn of the other
+	b.restart(other)
+}
+
 // A tenant may keep all places of its namespace busy with restarts of its own, which need not be gradual.
 func TestNoNamespaceOfAGroupWaitsForAWorkloadThatGetsNoPlaceInAnotherOne(t *testing.T) {
 	for name, test := range map[string]struct{ first, then Standing }{

@@ -232,8 +232,10 @@ func (l *Ledger) Release(ref catalog.WorkloadRef, isPending, isUncertain bool, n
 			due.takesPlace = m.uncertain == nil
 			m.uncertain, l.uncertain[ref] = due, now
 		case isPending:
+			due.endTurn()
 			m.fail(due)
 		default:
+			due.endTurn()
 			unserve(nil, due)
 		}
 	})

@@ -86,6 +86,17 @@ func (m *member) fail(r *restart) {
 	m.next = &failed
 }
 
+// endTurn notes that a restart was admitted, and does not begin: its namespace has had its turn nevertheless, so that one in
+// which all are refused does not always come first.
+func (r *restart) endTurn() {
+	if r.phase != admitted {
+		return
+	}
+	for _, f := range r.fanOuts() {
+		f.noteEnd(r.workload.Namespace)
+	}
+}
+
 // fanOuts returns the fan-outs that the workload is part of.
 func (m *member) fanOuts() (all []*fanOut) {
 	for _, r := range m.restarts() {
