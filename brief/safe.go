@@ -11,7 +11,7 @@ import (
 // breaks, invisible characters and those that change the direction of writing are replaced by
 // escapes such as \u001b. Letters of all scripts stay as they are.
 func Safe(s string) string {
-	if !strings.ContainsFunc(s, isUnsafe) {
+	if !strings.ContainsFunc(s, IsUnsafe) {
 		return s
 	}
 	var safe strings.Builder
@@ -19,9 +19,9 @@ func Safe(s string) string {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
 			fmt.Fprintf(&safe, `\x%02x`, s[i])
-		case isUnsafe(r) && r > 0xffff:
+		case IsUnsafe(r) && r > 0xffff:
 			fmt.Fprintf(&safe, `\U%08x`, r)
-		case isUnsafe(r) && r != utf8.RuneError:
+		case IsUnsafe(r) && r != utf8.RuneError:
 			fmt.Fprintf(&safe, `\u%04x`, r)
 		default:
 			safe.WriteRune(r)
@@ -30,5 +30,5 @@ func Safe(s string) string {
 	return safe.String()
 }
 
-// isUnsafe also selects the character that stands for invalid UTF-8.
-func isUnsafe(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
+// IsUnsafe reports whether [Safe] replaces a character, also if it stands for invalid UTF-8.
+func IsUnsafe(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }

@@ -5,6 +5,9 @@ import "slices"
 // Limit is how many elements a list has at most.
 const Limit = 50
 
+// fewItems is how many elements most lists have that do not become full.
+const fewItems = 4
+
 // List is the beginning of a list.
 type List[T any] struct {
 	// Total is how many elements the whole list has.
@@ -36,6 +39,9 @@ func (s *Shortlist[T]) Add(value T) {
 	}
 	if isFull {
 		s.first = s.first[:Limit-1]
+	}
+	if len(s.first) == fewItems {
+		s.first = slices.Grow(s.first, Limit-fewItems) // at once: most longer lists become full
 	}
 	i, _ := slices.BinarySearchFunc(s.first, value, s.compare)
 	s.first = slices.Insert(s.first, i, value)

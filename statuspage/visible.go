@@ -17,7 +17,7 @@ import (
 
 // visibleHTML returns a page with such characters replaced. The templates have none but line breaks and tabs.
 func visibleHTML(page []byte) []byte {
-	if !bytes.ContainsFunc(page, func(r rune) bool { return r != '\n' && r != '\t' && (r == utf8.RuneError || !unicode.IsPrint(r)) }) {
+	if !bytes.ContainsFunc(page, func(r rune) bool { return r != '\n' && r != '\t' && brief.IsUnsafe(r) }) {
 		return page
 	}
 	lines := strings.Split(string(page), "\n")
