@@ -1,14 +1,10 @@
 package controller
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/quarantine"
@@ -27,6 +23,7 @@ type optIns struct {
 	// since is when the rules began to apply; see [catalog.OptInNote].
 	since      time.Time
 	namespaces map[string]*catalog.Namespace
+	selection  selection
 	// candidates are the workloads whose Namespace matters, or will if they no longer opt out, by namespace.
 	candidates map[string]map[catalog.WorkloadRef]*workloadObservation
 }
@@ -35,7 +32,7 @@ func newOptIns(rules catalog.OptInRules, namespaces []string) *optIns {
 	return &optIns{
 		rules: rules, set: catalog.NamespaceSet(namespaces), since: time.Now(),
 		shares:     newShares(maxReferencesOfNamespace, compareNames),
-		namespaces: make(map[string]*catalog.Namespace),
+		namespaces: make(map[string]*catalog.Namespace), selection: newSelection(namespaces),
 		candidates: make(map[string]map[catalog.WorkloadRef]*workloadObservation),
 	}
 }
@@ -166,66 +163,6 @@ func (o *optIns) forgetListed(kind catalog.WorkloadKind, namespace string) {
 			delete(o.candidates, name)
 		}
 	}
-}
-
-// namespaceKind is how Namespaces are read, which are watched only if the rules need them.
-type namespaceKind struct{ rules *catalog.OptInRules }
-
-func (namespaceKind) kind() schema.GroupVersionKind {
-	return corev1.SchemeGroupVersion.WithKind("Namespace")
-}
-
-// reduce reduces a Namespace to an observation.
-func (k namespaceKind) reduce(object any) (*observation, error) {
-	namespace, isOne := object.(*corev1.Namespace)
-	if !isOne {
-		return nil, fmt.Errorf("reduce object: unexpected type %T, want Namespace", object)
-	}
-	reduced := k.rules.ReadNamespace(&namespace.ObjectMeta)
-	mistake := newMistake(namespace.UID, k.rules.NamespaceMistakes(namespace))
-	return &observation{resourceVersion: namespace.ResourceVersion, namespace: &reduced, mistake: mistake}, nil
-}
-
-// observeNamespace takes in a Namespace, and what that changes for its workloads. The watch showed it at the given
-// time, as far as it shows more than a list does; otherwise that is zero.
-func (c *Controller) observeNamespace(namespace *catalog.Namespace, shown time.Time) {
-	if c.optIns.takeNamespace(namespace, shown) {
-		c.reconsider(namespace.Name)
-	}
-}
-
-// takeNamespace notes a Namespace, and reports whether it says something else about its workloads than before.
-func (o *optIns) takeNamespace(namespace *catalog.Namespace, shown time.Time) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	known := o.namespaces[namespace.Name]
-	if known != nil {
-		namespace.Succeed(known, shown)
-	}
-	o.namespaces[namespace.Name] = namespace
-	return known == nil || known.Choice != namespace.Choice || known.IsSelected != namespace.IsSelected
-}
-
-// forgetNamespace takes in that a Namespace is gone, as its workloads are or soon will be.
-func (c *Controller) forgetNamespace(name string) {
-	c.optIns.mu.Lock()
-	defer c.optIns.mu.Unlock()
-	delete(c.optIns.namespaces, name)
-}
-
-// listNamespaces takes in all Namespaces, or, unless it is empty, the only one of that name that is watched.
-func (c *Controller) listNamespaces(only string, all []*observation) {
-	listed := make(map[string]struct{}, len(all))
-	for _, o := range all {
-		listed[o.namespace.Name] = struct{}{}
-		c.observeNamespace(o.namespace, time.Time{})
-	}
-	c.optIns.mu.Lock()
-	defer c.optIns.mu.Unlock()
-	maps.DeleteFunc(c.optIns.namespaces, func(name string, _ *catalog.Namespace) bool {
-		_, isListed := listed[name]
-		return !isListed && (only == "" || only == name)
-	})
 }
 
 // reconsider asks for each workload of a namespace again whether it counts. One message reports what came of it:
