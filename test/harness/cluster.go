@@ -22,6 +22,7 @@ import (
 const (
 	APIServer         = "kube-apiserver"
 	ControllerManager = "kube-controller-manager"
+	Etcd              = "etcd"
 	KWOK              = "kwok"
 )
 
