@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
+
+	"kubernetes-deployment-restart-controller/test/harness"
 )
 
 func withoutPods(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(0)) }
@@ -134,12 +134,7 @@ func TestANamespaceWithTooManyReferencesTakesLittleMemory(t *testing.T) {
 // memory returns the resident memory of the controller, and the most that it was, in KiB.
 func (s *scene) memory() (now, most int) {
 	s.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.controller.PID()))
+	resident, highest, err := harness.Resident(s.controller.PID())
 	s.must(err)
-	for name, value := range map[string]*int{"VmRSS": &now, "VmHWM": &most} {
-		_, rest, _ := strings.Cut(string(text), name+":")
-		_, err := fmt.Sscan(rest, value)
-		s.must(err)
-	}
-	return now, most
+	return int(resident >> 10), int(highest >> 10)
 }

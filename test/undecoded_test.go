@@ -2,8 +2,6 @@ package test
 
 import (
 	"fmt"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -29,12 +27,9 @@ var emptyContainers = `{"spec":{"containers":[` + strings.Repeat("{},", manyCont
 // peak returns how much memory a controller has taken at most, in MiB.
 func (s *scene) peak(c *harness.Controller) int {
 	s.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.PID()))
+	_, most, err := harness.Resident(c.PID())
 	s.must(err)
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
-	kibibytes, err := strconv.Atoi(strings.Fields(rest)[0])
-	s.must(err)
-	return kibibytes >> 10
+	return int(most >> 20)
 }
 
 // calmPeak returns how much memory a controller takes at most for what there is now, in MiB.

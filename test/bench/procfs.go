@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"kubernetes-deployment-restart-controller/test/harness"
 )
 
 // clockTicks is the kernel's USER_HZ, the unit of times in /proc: 100 on every
@@ -16,17 +18,8 @@ type memory struct{ resident, peak float64 }
 
 // memoryOf reads the resident memory of a process and its greatest value so far.
 func memoryOf(pid int) (memory, error) {
-	path := fmt.Sprintf("/proc/%d/status", pid)
-	var m memory
-	for name, value := range map[string]*float64{"VmRSS": &m.resident, "VmHWM": &m.peak} {
-		text := strings.TrimSuffix(fileField(path, name), " kB")
-		kibibytes, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return memory{}, fmt.Errorf("read %s of %s: %w", name, path, err)
-		}
-		*value = kibibytes / 1024
-	}
-	return m, nil
+	now, most, err := harness.Resident(pid)
+	return memory{float64(now) / (1 << 20), float64(most) / (1 << 20)}, err
 }
 
 // cpuSecondsOf reads the user and system time that a process has used.

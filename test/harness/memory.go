@@ -9,6 +9,22 @@ import (
 	"strings"
 )
 
+// Resident returns how many bytes a process has in RAM, and the most that it has had. It works on Linux.
+func Resident(pid int) (now, most int64, err error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, 0, fmt.Errorf("read what a process takes: %w", err)
+	}
+	for name, value := range map[string]*int64{"\nVmRSS:": &now, "\nVmHWM:": &most} {
+		_, rest, _ := strings.Cut(string(status), name)
+		if _, err := fmt.Sscan(rest, value); err != nil {
+			return 0, 0, fmt.Errorf("read %q of process %d: %w", name, pid, err)
+		}
+		*value <<= 10 // from KiB
+	}
+	return now, most, nil
+}
+
 // Memory calls visit with each part of the process's memory that it can write to:
 // heap, stacks and variables. A part is only valid during the call. It works on
 // Linux.

@@ -26,13 +26,15 @@ import (
 const (
 	gadgetKind = "Gadget"
 	gadgetFlag = "--workload=gadgets.v1.soak.example.com"
+	// widgetFlag names the kind of hostile objects that no API server has decoded.
+	widgetFlag = "--workload=widgets.v1.soak.example.com"
 	// generationAnnotation on a Deployment says which generation of its Gadget it runs.
 	generationAnnotation = "soak.example.com/generation"
 )
 
 var gadgets = schema.GroupVersionResource{Group: "soak.example.com", Version: "v1", Resource: "gadgets"}
 
-// gadgetManifest defines the kind, and grants a ServiceAccount what the controllers need for it.
+// gadgetManifest defines the kind and that of Widgets, and grants a ServiceAccount what the controllers need for it.
 const gadgetManifest = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: gadgets.soak.example.com}
@@ -50,10 +52,23 @@ spec:
           properties:
             spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
 ---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.soak.example.com}
+spec:
+  group: soak.example.com
+  scope: Namespaced
+  names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: soak-gadgets}
-rules: [{apiGroups: [soak.example.com], resources: [gadgets], verbs: [list, watch, get, patch]}]
+rules: [{apiGroups: [soak.example.com], resources: [gadgets, widgets], verbs: [list, watch, get, patch]}]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding

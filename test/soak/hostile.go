@@ -22,9 +22,10 @@ const hostileNamespace = "hostile"
 
 // tenant makes hostile objects, works on them, and removes them.
 type tenant struct {
-	client  kubernetes.Interface
-	account string // of the controller
-	serial  atomic.Int64
+	client    kubernetes.Interface
+	account   string          // of the controller
+	addresses func() []string // where controllers serve their metrics
+	serial    atomic.Int64
 
 	mu   sync.Mutex
 	acts map[string]int
@@ -38,8 +39,8 @@ type trouble struct {
 	act   func(ctx context.Context) error
 }
 
-func newTenant(client kubernetes.Interface, account string) *tenant {
-	return &tenant{client: client, account: account, acts: map[string]int{}}
+func newTenant(client kubernetes.Interface, account string, addresses func() []string) *tenant {
+	return &tenant{client: client, account: account, addresses: addresses, acts: map[string]int{}}
 }
 
 func (t *tenant) counts() map[string]int {
@@ -80,7 +81,7 @@ func (t *tenant) haunts(ctx context.Context, end time.Time) error {
 	if err := t.makeNamespace(ctx); err != nil {
 		return err
 	}
-	troubles := t.troubles()
+	troubles := append(t.troubles(), t.excesses()...)
 	errs := make([]error, len(troubles))
 	var wait sync.WaitGroup
 	for i := range troubles {

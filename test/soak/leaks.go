@@ -25,6 +25,20 @@ const (
 	looks = 12
 )
 
+// mostResident is half the limit of a controller's container in the manifest, in bytes.
+const mostResident = 192 * mebi
+
+// followMemory keeps the most that any controller has in RAM, of those that are killed, too, until the context ends.
+func (s *soak) followMemory(ctx context.Context) {
+	for ; ctx.Err() == nil; pause(ctx, time.Second) {
+		for _, c := range s.replicas.all() {
+			if _, most, err := harness.Resident(c.PID()); err == nil { // it may have ended
+				s.most.Store(max(s.most.Load(), most))
+			}
+		}
+	}
+}
+
 // measure returns the largest footprint of the controllers, and the age of the older
 // one.
 func measure(ctx context.Context, controllers []*harness.Controller) (largest footprint, err error) {

@@ -106,6 +106,16 @@ func (r *replicas) all() []*harness.Controller {
 	return slices.Clone(r.running[:])
 }
 
+// addresses returns where the controllers that run serve their metrics.
+func (r *replicas) addresses() (addresses []string) {
+	for _, c := range r.all() {
+		if c.Running() == nil {
+			addresses = append(addresses, c.Address())
+		}
+	}
+	return addresses
+}
+
 // logs returns what all controllers have logged about something.
 func (r *replicas) logs(about string) string {
 	r.mu.Lock()
@@ -172,8 +182,6 @@ type saboteur struct {
 	remembering time.Time
 }
 
-const etcd = "etcd"
-
 // work kills something every few seconds until the context ends, and leaves nothing
 // dead behind.
 func (s *saboteur) work(ctx context.Context, every time.Duration) error {
@@ -222,7 +230,7 @@ func (s *saboteur) strike(ctx context.Context) error {
 	case dice < 9:
 		return s.kill(harness.APIServer, func() error { return s.replace(ctx, harness.APIServer, away) })
 	default:
-		return s.kill(etcd, func() error { return s.replace(ctx, etcd, away) })
+		return s.kill(harness.Etcd, func() error { return s.replace(ctx, harness.Etcd, away) })
 	}
 }
 

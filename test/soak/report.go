@@ -107,6 +107,11 @@ func (s *soak) report(atEnd footprint) *report {
 	figure("pods", "%d, of which %d started more than 10 s after their creation, the slowest after %s", len(s.pods), count, slowest)
 	figure("at start", "%s", s.atStart)
 	figure("at end", "%s", atEnd)
+	most := float64(s.most.Load())
+	figure("at most", "%.0f MiB resident", most/mebi)
+	if most > mostResident {
+		r.add("a controller has had %.0f MiB in RAM, more than %d", most/mebi, mostResident/mebi)
+	}
 	for _, crash := range s.replicas.crashed() {
 		r.add("%s", crash)
 	}

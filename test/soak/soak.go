@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/dynamic"
@@ -77,9 +78,10 @@ type soak struct {
 	firstLook   int // restarts before the disturbances
 	startedAnew int // how often the cluster's own controllers were, so that everything came to rest
 	truces      int
-	disturbed   spell       // the time of the disturbances
-	spells      []spell     // of hostility
-	pods        []model.Pod // that run at the end
+	disturbed   spell        // the time of the disturbances
+	spells      []spell      // of hostility
+	pods        []model.Pod  // that run at the end
+	most        atomic.Int64 // bytes that a controller has had in RAM
 }
 
 // run plays a soak and returns its report. An error means that it could not be played;
@@ -151,7 +153,7 @@ func (s *soak) open(ctx context.Context) error {
 	}
 	s.account = "system:serviceaccount:" + installation.Namespace + ":" + installation.ServiceAccount
 	s.replicas = &replicas{installation: installation, flags: []string{
-		"--restart-grace-period", strconv.Itoa(int(grace.Seconds())), "--deployment-engine=on", "--namespace-annotations", "--evict", gadgetFlag,
+		"--restart-grace-period", strconv.Itoa(int(grace.Seconds())), "--deployment-engine=on", "--namespace-annotations", "--evict", gadgetFlag, widgetFlag,
 		"--restart-backoff-limit", backoffLimit.String(), "--leader-elect", "--controller-namespace", installation.Namespace,
 		"--leader-elect-lease-duration", "10s", "--leader-elect-renew-deadline", "8s", "--leader-elect-retry-period", "1s",
 		"--fan-out=gradual", "--restart-soak", restartSoak.String(), "--restart-deadline", restartDeadline.String(), "--fan-out-limit", strconv.Itoa(fanOutLimit),
@@ -176,7 +178,7 @@ func (s *soak) setUp(ctx context.Context) error {
 	s.people = newPeople(s.cluster.Client(), s.judge, s.replicas.installation.Namespace, s.seed)
 	s.driver = &driver{client: s.cluster.Client(), objects: s.objects, judge: s.judge, world: s.world, edits: map[string]int{}, breaker: s.breaker, people: s.people}
 	s.saboteur = &saboteur{cluster: s.cluster, replicas: s.replicas, judge: s.judge, random: random, kills: map[string]int{}}
-	s.tenant = newTenant(s.cluster.Client(), s.account)
+	s.tenant = newTenant(s.cluster.Client(), s.account, s.replicas.addresses)
 	kept, stop := context.WithCancel(ctx)
 	s.cleanups.Add(func() error { stop(); return nil })
 	go s.saboteur.keepUp(kept)
@@ -204,6 +206,7 @@ func (s *soak) setUp(ctx context.Context) error {
 	if s.atStart, err = measure(ctx, s.replicas.all()); err != nil {
 		return err
 	}
+	go s.followMemory(kept)
 	s.printf("everything runs; each controller uses at most %s", s.atStart)
 	return nil
 }

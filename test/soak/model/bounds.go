@@ -32,9 +32,9 @@ type SetSight struct {
 	lostAt time.Time
 }
 
-// notice is how long the engine may take to act on a pod that is not available any more. An order that
-// comes earlier was given before.
-const notice = time.Second
+// notice is how long the engine may take to act on a pod that is not available any more, on a busy machine and with
+// requests that are delayed. An order that comes earlier was given before.
+const notice = 5 * time.Second
 
 // known returns how many available pods the engine may have known of at a time.
 func (s SetSight) known(at time.Time) int {

@@ -54,8 +54,8 @@ func TestARollout(t *testing.T) {
 		}, nil},
 		{"may not take away pods long after others are lost", func(p *play) {
 			p.set(7, "new", 2, 0)
-			p.see(8, func(s *Sight) { s.Wave = 1 })
-			p.set(8.1, "old", 2, 3)
+			p.see(12, func(s *Sight) { s.Wave = 1 })
+			p.set(12.1, "old", 2, 3)
 		}, []string{OutOfBounds}},
 		{"may take away pods before anybody sees that others are lost", func(p *play) {
 			p.set(7, "new", 2, 0)
