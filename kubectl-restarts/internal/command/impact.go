@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -51,7 +52,7 @@ type impactCommand struct {
 	names    []string
 	kustom   string
 	recurse  bool
-	keys     []string
+	keys     list
 	exitCode bool
 
 	cluster *cluster.Cluster
@@ -77,7 +78,7 @@ func newImpact(s *session) *cobra.Command {
 	flags := command.Flags()
 	c.files.AddFlags(flags)
 	c.output.add(command)
-	flags.StringSliceVar(&c.keys, "key", nil, "Key that changes, repeatable; all keys if it is missing. Only with TYPE/NAME")
+	flags.Var(&c.keys, "key", "Key that changes, repeatable; all keys if it is missing. Only with TYPE/NAME")
 	flags.BoolVar(&c.exitCode, "exit-code", false, "End with exit code 2 if a workload would or might restart")
 	return command
 }
@@ -108,6 +109,15 @@ func (c *impactCommand) run(ctx context.Context, arguments []string) error {
 		return errWouldRestart
 	case c.exitCode && result.Unknown() > 0:
 		return errors.New("cannot tell whether a workload would restart: " + c.doubt)
+	}
+	return nil
+}
+
+func (c *impactCommand) validateKeys() error {
+	for _, key := range c.keys {
+		if problems := validation.IsConfigMapKey(key); len(problems) > 0 {
+			return fmt.Errorf("--key: %.40q cannot be a key; keys have letters, digits, '-', '_' and '.'", key)
+		}
 	}
 	return nil
 }
@@ -236,6 +246,9 @@ func (c *impactCommand) readNamed(ctx context.Context, in *impact.Input, argumen
 	if err != nil {
 		return err
 	}
+	if err := c.validateKeys(); err != nil {
+		return err
+	}
 	if c.cluster, err = c.connect(); err != nil {
 		return err
 	}
@@ -257,7 +270,13 @@ func (c *impactCommand) readNamed(ctx context.Context, in *impact.Input, argumen
 	if err != nil {
 		return err
 	}
-	in.Changes = []impact.Change{impact.KeysChanged(rules.Config(reduced(present), present.GetAnnotations()), c.keys)}
+	change := impact.KeysChanged(rules.Config(reduced(present), present.GetAnnotations()), c.keys)
+	for _, key := range c.keys {
+		if !slices.ContainsFunc(change.Before.Keys, func(k catalog.Key) bool { return k.Name == key }) {
+			c.notes = append(c.notes, fmt.Sprintf("%s has no key %s: it counts as added", facts.ConfigName(ref), key))
+		}
+	}
+	in.Changes = []impact.Change{change}
 	return nil
 }
 

@@ -29,6 +29,9 @@ func (s *session) leader(flags *leaderFlags) (*leader.Leader, error) {
 	if !flags.ask {
 		return nil, nil
 	}
+	if err := validName("lease", flags.lease); err != nil {
+		return nil, err
+	}
 	config, err := s.flags.ToRESTConfig()
 	if err != nil {
 		return nil, err

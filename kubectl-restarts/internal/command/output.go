@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -37,10 +36,10 @@ func (f *outputFlags) addFormats(command *cobra.Command, formats ...string) {
 }
 
 func (f *outputFlags) validate() error {
-	if f.format == "" || slices.Contains(f.formats, f.format) {
+	if f.format == "" {
 		return nil
 	}
-	return fmt.Errorf("unknown output format %.40q; use one of %s", f.format, strings.Join(f.formats, ", "))
+	return oneOf("output", f.format, f.formats...)
 }
 
 func (f *outputFlags) isStructured() bool { return f.format == "json" || f.format == "yaml" }

@@ -6,11 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -35,7 +35,8 @@ var errWouldRestart = errors.New("workloads would restart")
 // Run runs the plugin of a version with the given arguments, and returns the exit code.
 func Run(ctx context.Context, version string, arguments []string, streams genericiooptions.IOStreams) int {
 	rest.SetDefaultWarningHandler(rest.NoWarnings{})
-	root := newRoot(streams) //nolint:contextcheck // cobra passes the context to the commands
+	s := &session{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true)}
+	root := newRoot(s) //nolint:contextcheck // cobra passes the context to the commands
 	root.Version = version
 	root.SetArgs(arguments)
 	switch err := root.ExecuteContext(ctx); {
@@ -44,7 +45,7 @@ func Run(ctx context.Context, version string, arguments []string, streams generi
 	case errors.Is(err, errWouldRestart):
 		return exitWouldRestart
 	default:
-		fmt.Fprintln(streams.ErrOut, "error:", text.Safe(inOneLine(err)))
+		fmt.Fprintln(streams.ErrOut, "error:", text.Safe(inOneLine(s.unreached(err))))
 		return exitError
 	}
 }
@@ -59,29 +60,6 @@ func inOneLine(err error) string {
 	return fmt.Sprintf("%s; did you mean %s?", message, strings.Join(strings.Fields(suggestions), " or "))
 }
 
-// withUsage returns a check of the number of arguments that says which ones a command takes.
-func withUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(command *cobra.Command, arguments []string) error {
-		if check(command, arguments) != nil {
-			return fmt.Errorf("got %s; use %s", text.Count(len(arguments), "argument"), command.UseLine())
-		}
-		return nil
-	}
-}
-
-// wrongFlag says which flag is wrong, and what it accepts.
-func wrongFlag(_ *cobra.Command, err error) error {
-	var invalid *pflag.InvalidValueError
-	if !errors.As(err, &invalid) {
-		return err
-	}
-	accepted := map[string]string{"bool": "true or false", "duration": "a duration such as 10s"}[invalid.GetFlag().Value.Type()]
-	if accepted == "" {
-		return err
-	}
-	return fmt.Errorf("--%s: %.40q is not %s", invalid.GetFlag().Name, invalid.GetValue(), accepted)
-}
-
 // session is what all commands share.
 type session struct {
 	genericiooptions.IOStreams
@@ -89,13 +67,12 @@ type session struct {
 	// controllerNamespace and haltsConfigMap say where the controller keeps its halts.
 	controllerNamespace, haltsConfigMap string
 	// workloads are further kinds of workloads, in the form of the controller's flag.
-	workloads []string
+	workloads list
 	// named is a further kind that an argument names.
 	named []custom.Kind
 }
 
-func newRoot(streams genericiooptions.IOStreams) *cobra.Command {
-	s := &session{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true)}
+func newRoot(s *session) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "kubectl-restarts",
 		Short:         "See which workloads restart when a ConfigMap or Secret changes",
@@ -103,15 +80,17 @@ func newRoot(streams genericiooptions.IOStreams) *cobra.Command {
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl restarts"},
 		SilenceUsage:  true,
 		SilenceErrors: true,
+
+		PersistentPreRunE: func(*cobra.Command, []string) error { return s.validate() },
 	}
-	root.SetIn(streams.In)
-	root.SetOut(streams.Out)
-	root.SetErr(streams.ErrOut)
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.ErrOut)
 	root.SetFlagErrorFunc(wrongFlag)
 	s.flags.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().StringVar(&s.controllerNamespace, "controller-namespace", "deployment-restart-controller", "Namespace in which the controller runs and keeps its halts")
 	root.PersistentFlags().StringVar(&s.haltsConfigMap, "halts-config-map", "kubernetes-deployment-restart-controller-halts", "Name of the ConfigMap of halts in that namespace")
-	root.PersistentFlags().StringSliceVar(&s.workloads, "workload", nil, "Further kind of workload, repeatable, as the controller's flag: RESOURCE.VERSION.GROUP, such as rollouts.v1alpha1.argoproj.io, or RESOURCE.VERSION.GROUP=PATH")
+	root.PersistentFlags().Var(&s.workloads, "workload", "Further kind of workload, repeatable, as the controller's flag: RESOURCE.VERSION.GROUP, such as rollouts.v1alpha1.argoproj.io, or RESOURCE.VERSION.GROUP=PATH")
 	root.AddCommand(newImpact(s), newExplain(s), newHold(s), newUnhold(s), newResume(s), newUrgent(s), newStatus(s))
 	for _, command := range root.Commands() {
 		command.Args = withUsage(command.Args)
@@ -166,6 +145,20 @@ func (s *session) kindOf(argument string) (catalog.WorkloadKind, error) {
 		return kind.Name(), nil
 	}
 	return "", nil
+}
+
+// unreached says which API server cannot be reached, if that is the error, in place of what was asked of it first.
+func (s *session) unreached(err error) error {
+	var failed *url.Error
+	if !errors.As(err, &failed) {
+		return err
+	}
+	config, _ := s.flags.ToRESTConfig()
+	asked, _ := url.Parse(failed.URL)
+	if config == nil || asked == nil || asked.Host == "" || !strings.Contains(config.Host, asked.Host) {
+		return err
+	}
+	return fmt.Errorf("cannot reach the API server %s: %w; check --kubeconfig, --context and --server", config.Host, failed.Err)
 }
 
 // namespace returns the namespace to act in, and whether a flag names it.

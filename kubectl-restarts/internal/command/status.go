@@ -36,12 +36,12 @@ type statusCommand struct {
 	flags    leaderFlags
 	all      bool
 	watch    bool
-	interval time.Duration
+	interval duration
 	noted    map[string]bool
 }
 
 func newStatus(s *session) *cobra.Command {
-	c := &statusCommand{session: s, noted: make(map[string]bool)}
+	c := &statusCommand{session: s, interval: duration{5 * time.Second}, noted: make(map[string]bool)}
 	command := &cobra.Command{
 		Use:     "status",
 		Short:   "Show what is held, halted, failed, slowed or rolling",
@@ -54,7 +54,7 @@ func newStatus(s *session) *cobra.Command {
 	c.flags.add(command)
 	command.Flags().BoolVarP(&c.all, "all-namespaces", "A", false, "Look at all namespaces")
 	command.Flags().BoolVarP(&c.watch, "watch", "w", false, "Look again and again, and print what has changed")
-	command.Flags().DurationVar(&c.interval, "interval", 5*time.Second, "How often to look with --watch")
+	command.Flags().Var(&c.interval, "interval", "How often to look with --watch")
 	return command
 }
 
@@ -65,8 +65,8 @@ func (c *statusCommand) run(ctx context.Context) error {
 	if err := c.output.validate(); err != nil {
 		return err
 	}
-	if c.interval < shortestInterval {
-		return fmt.Errorf("--interval must be at least %s", shortestInterval)
+	if c.interval.Duration < shortestInterval {
+		return fmt.Errorf("--interval must be at least %s, not %s", shortestInterval, c.interval)
 	}
 	namespace, _, err := c.namespace()
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *statusCommand) run(ctx context.Context) error {
 
 // look prints the report whenever it has changed, until the context ends.
 func (c *statusCommand) look(ctx context.Context, from *cluster.Cluster, namespace string) error {
-	ticker := time.NewTicker(c.interval)
+	ticker := time.NewTicker(c.interval.Duration)
 	defer ticker.Stop()
 	last := ""
 	for {

@@ -36,11 +36,7 @@ func (f *dryRunFlag) add(command *cobra.Command) {
 }
 
 func (f *dryRunFlag) validate() error {
-	switch *f {
-	case "none", "server", "client":
-		return nil
-	}
-	return fmt.Errorf("unknown dry run %.40q; use none, server or client", string(*f))
+	return oneOf("dry-run", string(*f), "none", "server", "client")
 }
 
 // suffix is what kubectl appends to what it says that it has done.
