@@ -83,7 +83,7 @@ func (l *lease) status(err error) *status.Lease {
 		}
 	}
 	if err != nil && !errors.Is(err, errHeldByOther) {
-		s.Problem = brief.Text(err.Error())
+		s.Problem = brief.Line(err.Error())
 	}
 	return s
 }

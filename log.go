@@ -27,9 +27,9 @@ func newLogger(o *options, out io.Writer) *slog.Logger {
 		level = min(slog.LevelDebug, slog.Level(-o.Verbose))
 	}
 	handlerOptions := &slog.HandlerOptions{Level: level, ReplaceAttr: briefErrors}
-	var handler slog.Handler = slog.NewTextHandler(out, handlerOptions)
+	var handler slog.Handler = slog.NewTextHandler(out, handlerOptions) // which quotes what is invisible
 	if o.LogFormat == "json" {
-		handler = slog.NewJSONHandler(out, handlerOptions)
+		handler = slog.NewJSONHandler(visibleJSON{out}, handlerOptions)
 	}
 	verbosity := 0
 	if o.Verbose >= minClientVerbosity {
@@ -39,6 +39,15 @@ func newLogger(o *options, out io.Writer) *slog.Logger {
 	var klogLevel klog.Level
 	_ = klogLevel.Set(strconv.Itoa(verbosity)) // a number is always accepted
 	return slog.New(newThrottledHandler(handler))
+}
+
+// visibleJSON writes whole lines of JSON, in which whatever others have written is visible.
+type visibleJSON struct{ io.Writer }
+
+// Write implements [io.Writer].
+func (w visibleJSON) Write(line []byte) (int, error) {
+	_, err := w.Writer.Write(brief.JSON(line))
+	return len(line), err
 }
 
 // briefErrors shortens the texts of errors, because others may write them.

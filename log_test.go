@@ -1,11 +1,15 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"k8s.io/klog/v2"
+
+	"kubernetes-deployment-restart-controller/brief"
 )
 
 func TestTheClientLibraryNeverLogsResponses(t *testing.T) {
@@ -43,6 +47,32 @@ func TestTheTextOfAnErrorIsCutInTheLog(t *testing.T) {
 		log.Warn("cannot write", "error", errors.New("denied: it is Friday"))
 		if !strings.Contains(out.String(), "denied: it is Friday") || strings.Count(out.String(), "[cut]") != 2 {
 			t.Errorf("%s: %.5000s", format, &out)
+		}
+	}
+}
+
+// A tenant chooses reasons of holds, and webhooks choose the texts of their denials.
+func TestWhatOthersWriteIsVisibleInTheLog(t *testing.T) {
+	const hostile = "a\u202eb\u2066c\u009bd\x1be\U000e0041f\ng\xff"
+	for _, format := range []string{"text", "json"} {
+		var out strings.Builder
+		log := newLogger(&options{LogFormat: format}, &out)
+		log.Warn("held", "why", hostile, "error", errors.New(hostile), "any", map[string]string{"k": hostile})
+		log.With("why", hostile).Info("held")
+		klog.Background().Error(errors.New(hostile), "Server rejected event", "event", hostile)
+		if lines := strings.Count(out.String(), "\n"); lines != 3 {
+			t.Errorf("%s: %d lines", format, lines)
+		}
+		for _, r := range out.String() {
+			if r != '\n' && brief.IsUnsafe(r) && r != utf8.RuneError {
+				t.Errorf("%s: the log has %U", format, r)
+			}
+		}
+		if format == "json" {
+			var line struct{ Why, Error string }
+			if err := json.Unmarshal([]byte(strings.SplitAfter(out.String(), "\n")[0]), &line); err != nil || line.Why != strings.ToValidUTF8(hostile, "\ufffd") || line.Error != line.Why {
+				t.Errorf("tools read %q, %v", line, err)
+			}
 		}
 	}
 }

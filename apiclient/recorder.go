@@ -9,13 +9,13 @@ import (
 	"kubernetes-deployment-restart-controller/brief"
 )
 
-// briefRecorder shortens the messages of Events, because client-go keeps
-// thousands of them.
+// briefRecorder shortens the messages of Events, because client-go keeps thousands of them, and makes what others
+// have written in them visible.
 type briefRecorder struct{ record.EventRecorder }
 
 // Event implements record.EventRecorder.
 func (r briefRecorder) Event(object runtime.Object, kind, reason, message string) {
-	r.EventRecorder.Event(object, kind, reason, brief.Text(message))
+	r.EventRecorder.Event(object, kind, reason, brief.Line(message))
 }
 
 // Eventf implements record.EventRecorder.
@@ -25,7 +25,7 @@ func (r briefRecorder) Eventf(object runtime.Object, kind, reason, format string
 
 // AnnotatedEventf implements record.EventRecorder.
 func (r briefRecorder) AnnotatedEventf(object runtime.Object, annotations map[string]string, kind, reason, format string, args ...any) {
-	r.EventRecorder.AnnotatedEventf(object, annotations, kind, reason, "%s", brief.Text(fmt.Sprintf(format, args...)))
+	r.EventRecorder.AnnotatedEventf(object, annotations, kind, reason, "%s", brief.Line(fmt.Sprintf(format, args...)))
 }
 
 // correlation limits for how many Events client-go remembers whether similar ones were written lately. Its

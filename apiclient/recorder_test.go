@@ -3,6 +3,7 @@ package apiclient
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,5 +44,21 @@ func TestTheMemoryOfPastEventsIsSmall(t *testing.T) {
 	runtime.KeepAlive(correlator)
 	if took := int64(after) - int64(before); took > 3<<20 { //nolint:gosec // a size
 		t.Errorf("10,000 Events leave %d KiB behind", took>>10)
+	}
+}
+
+// Whoever writes the text of an Event must not make it read other than it is, nor add lines to it.
+func TestWhatOthersWriteIsVisibleInEvents(t *testing.T) {
+	const hostile, want = "held: a\u202eb\u2066c\u009bd\x1b[2J\n\n  Normal  Restarted\tall\U000e0041 is well", `held: a\u202eb\u2066c\u009bd\u001b[2J Normal Restarted all\U000e0041 is well`
+	fake := record.NewFakeRecorder(9)
+	r := briefRecorder{fake}
+	r.Event(nil, "Normal", "Held", hostile)
+	r.Eventf(nil, "Normal", "Held", "%s", hostile)
+	r.AnnotatedEventf(nil, nil, "Normal", "Held", "%s", hostile)
+	r.Event(nil, "Normal", "Held", "two  spaces, 日本語")
+	for _, want := range []string{want, want, want, "two  spaces, 日本語"} {
+		if got := strings.TrimPrefix(<-fake.Events, "Normal Held "); strings.TrimSuffix(got, "map[]") != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

@@ -1,9 +1,11 @@
 package brief
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -32,3 +34,32 @@ func Safe(s string) string {
 
 // IsUnsafe reports whether [Safe] replaces a character, also if it stands for invalid UTF-8.
 func IsUnsafe(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
+
+// Line returns a text of others as logs, Events and status lines show it: in one line, as [Safe] shows it, and in the
+// length of [Text]. White space around line breaks becomes a space, because the denials of some webhooks have paragraphs.
+func Line(text string) string {
+	if strings.ContainsFunc(text, IsUnsafe) {
+		text = Safe(strings.Join(strings.Fields(text), " "))
+	}
+	return Text(text)
+}
+
+// JSON returns the same JSON with the characters that [Safe] replaces written as escapes, which mean the same. Only strings
+// can have them; line breaks between values stay.
+func JSON(text []byte) []byte {
+	isVisible := func(r rune) bool { return r == '\n' || unicode.IsPrint(r) }
+	if !bytes.ContainsFunc(text, func(r rune) bool { return !isVisible(r) }) {
+		return text
+	}
+	visible := make([]byte, 0, len(text))
+	for _, r := range string(text) {
+		if isVisible(r) {
+			visible = utf8.AppendRune(visible, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			visible = fmt.Appendf(visible, `\u%04x`, unit)
+		}
+	}
+	return visible
+}

@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"sync"
 
+	"kubernetes-deployment-restart-controller/brief"
 	"kubernetes-deployment-restart-controller/status"
 )
 
@@ -170,7 +171,7 @@ func (h *handler) respondJSON(w http.ResponseWriter, v view) {
 		h.fail(w, fmt.Errorf("encode JSON: %w", err))
 		return
 	}
-	respond(w, v.code, "application/json", append(visibleJSON(body), '\n'))
+	respond(w, v.code, "application/json", append(brief.JSON(body), '\n'))
 }
 
 func (h *handler) respondPage(w http.ResponseWriter, r *http.Request, v view) {

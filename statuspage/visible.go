@@ -2,11 +2,7 @@ package statuspage
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"kubernetes-deployment-restart-controller/brief"
 )
@@ -25,23 +21,4 @@ func visibleHTML(page []byte) []byte {
 		lines[i] = strings.ReplaceAll(brief.Safe(line), `\u0009`, "\t")
 	}
 	return []byte(strings.Join(lines, "\n"))
-}
-
-// visibleJSON returns the same JSON with such characters written as escapes, which mean the same. In JSON, only strings
-// can have them.
-func visibleJSON(text []byte) []byte {
-	if !bytes.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return text
-	}
-	visible := make([]byte, 0, len(text))
-	for _, r := range string(text) {
-		if unicode.IsPrint(r) {
-			visible = utf8.AppendRune(visible, r)
-			continue
-		}
-		for _, unit := range utf16.AppendRune(nil, r) {
-			visible = fmt.Appendf(visible, `\u%04x`, unit)
-		}
-	}
-	return visible
 }

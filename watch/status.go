@@ -57,7 +57,7 @@ func (s Status) String() string {
 	}
 	fmt.Fprintf(&line, ": %s", state)
 	if !s.BrokenSince.IsZero() {
-		fmt.Fprintf(&line, ", broken since %s: %s", s.BrokenSince.UTC().Format(time.RFC3339), brief.Text(fmt.Sprint(s.Problem)))
+		fmt.Fprintf(&line, ", broken since %s: %s", s.BrokenSince.UTC().Format(time.RFC3339), brief.Line(fmt.Sprint(s.Problem)))
 	}
 	if remedy := s.Remedy(); remedy != "" {
 		line.WriteString(". " + remedy)

@@ -55,10 +55,10 @@ func (m *Monitor) Detail(leads bool) string {
 		fmt.Fprintf(&line, "standing by, since %s at %s", m.rival, m.rival.time.UTC().Format(time.RFC3339))
 	}
 	if m.problem != nil {
-		fmt.Fprintf(&line, "; cannot make its probe: %s", brief.Text(m.problem.Error()))
+		fmt.Fprintf(&line, "; cannot make its probe: %s", brief.Line(m.problem.Error()))
 	}
 	if probes := m.probes.Status(); probes.Problem != nil {
-		fmt.Fprintf(&line, "; cannot watch its probe: %s", brief.Text(probes.Problem.Error()))
+		fmt.Fprintf(&line, "; cannot watch its probe: %s", brief.Line(probes.Problem.Error()))
 	}
 	return line.String()
 }

@@ -335,4 +335,7 @@ func TestJSONIsValidAndVisible(t *testing.T) {
 	if strings.ContainsAny(stdout, "\x1b\u009b\u202e\U000e0041") {
 		t.Errorf("the output is %q", stdout)
 	}
+	if code, asYAML, _ := s.run(t.Context(), "explain", "deploy/web", "-o", "yaml"); code != 0 || asYAML != stdout {
+		t.Errorf("as YAML, the output is %q", asYAML)
+	}
 }

@@ -1,16 +1,16 @@
 package command
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/printers"
 	"sigs.k8s.io/yaml"
+
+	"kubernetes-deployment-restart-controller/brief"
 )
 
 // outputFlags choose the form of the result.
@@ -54,29 +54,15 @@ func (f *outputFlags) print(w io.Writer, value any) error {
 	if err != nil {
 		return fmt.Errorf("encode the result: %w", err)
 	}
-	if f.format == "yaml" {
+	visible := brief.JSON(encoded)
+	if f.format == "yaml" && len(visible) == len(encoded) { // otherwise JSON, which is YAML, has escapes
 		if encoded, err = yaml.JSONToYAML(encoded); err != nil {
 			return fmt.Errorf("encode the result: %w", err)
 		}
 	} else {
-		encoded = append(visible(encoded), '\n')
+		encoded = visible
+		encoded = append(encoded, '\n')
 	}
 	_, err = w.Write(encoded)
 	return err
-}
-
-// visible escapes the invisible characters of a JSON text, which are all in strings.
-func visible(encoded []byte) []byte {
-	var safe bytes.Buffer
-	for _, r := range string(encoded) {
-		switch {
-		case r == '\n' || unicode.IsPrint(r):
-			safe.WriteRune(r)
-		case r > 0xffff: // as JSON writes it, in two halves
-			fmt.Fprintf(&safe, `\u%04x\u%04x`, 0xd800+(r-0x10000)>>10, 0xdc00+(r-0x10000)&0x3ff)
-		default:
-			fmt.Fprintf(&safe, `\u%04x`, r)
-		}
-	}
-	return safe.Bytes()
 }
