@@ -27,7 +27,7 @@ func (e *Engine) Rollouts() *status.Rollouts {
 	for _, key := range e.caches.deployments.keys(noLimit, inProgress) {
 		list.Add(key)
 	}
-	detail := strings.TrimPrefix(e.monitor.Detail(e.leads.Load()), "[+] deployment engine: ")
+	_, detail, _ := strings.Cut(e.monitor.Detail(e.leads.Load()), " deployment engine: ")
 	return &status.Rollouts{Driving: e.driving.Load(), Detail: brief.Text(detail), Rolling: status.ListOf(list, e.rollout)}
 }
 

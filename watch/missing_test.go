@@ -42,7 +42,7 @@ func TestAResourceThatIsUninstalledBreaksItsWatch(t *testing.T) {
 		if status.Missing || !status.Synced || status.BrokenSince.IsZero() || status.Up() {
 			t.Errorf("status while it is uninstalled: %+v", status)
 		}
-		if got := status.String(); !strings.HasPrefix(got, "[+] watch gadgets.example.com: synced, broken since ") || !strings.Contains(got, string(metav1.StatusReasonNotFound)) {
+		if got := status.String(); !strings.HasPrefix(got, "[!] watch gadgets.example.com: synced before, broken since ") || !strings.Contains(got, string(metav1.StatusReasonNotFound)) {
 			t.Errorf("status while it is uninstalled: %s", got)
 		}
 		s.server.fail(nil)

@@ -33,8 +33,9 @@ func (w *Watch[T]) nameOfList() quarantine.Object {
 func (w *Watch[T]) reduce(object any) (reduced T, err error) {
 	name := w.name(object)
 	if !w.options.Quarantine.Try(quarantine.Intake, name, func() { reduced, err = w.options.Reduce(object) }) {
-		err = &leftAloneError{name}
+		return reduced, &leftAloneError{name}
 	}
+	w.isReadable(name, err)
 	return reduced, err
 }
 
@@ -42,7 +43,7 @@ func (w *Watch[T]) reduce(object any) (reduced T, err error) {
 // left alone.
 func (w *Watch[T]) take(object any, name quarantine.Object, pass func(T)) {
 	w.options.Quarantine.Try(quarantine.Intake, name, func() {
-		if reduced, err := w.options.Reduce(object); w.isReadable(err) {
+		if reduced, err := w.options.Reduce(object); w.isReadable(name, err) {
 			pass(reduced)
 		}
 	})
@@ -70,9 +71,9 @@ func (w *Watch[T]) replace(all []T, resourceVersion string) (leftAlone []quarant
 
 // isReadable returns false for an object that could not be read. That is rare, because the
 // API server validates objects, and the other objects still work without it.
-func (w *Watch[T]) isReadable(err error) bool {
+func (w *Watch[T]) isReadable(name quarantine.Object, err error) bool {
 	if err != nil {
-		w.options.Log.Error("ignoring an unreadable object", "resource", w.options.Title, "error", err)
+		w.options.Log.Error("ignoring an unreadable object", "resource", w.options.Title, "object", name.String(), "error", err)
 	}
 	return err == nil
 }

@@ -41,15 +41,18 @@ func (s Status) Remedy() string {
 	return ""
 }
 
-// String describes the state in one line, as /readyz shows it.
+// String describes the state in one line, as /readyz shows it. What has the mark [-] is not ready, and what has the mark
+// [!] is not well, which does not change whether the process is ready.
 func (s Status) String() string {
 	var line strings.Builder
 	mark, state := "[+]", "synced"
-	if !s.Synced {
+	switch {
+	case s.Missing:
+		state = "not installed, waiting for it"
+	case !s.Synced:
 		mark, state = "[-]", "not synced yet"
-	}
-	if s.Missing {
-		mark, state = "[+]", "not installed, waiting for it"
+	case !s.Up():
+		mark, state = "[!]", "synced before"
 	}
 	fmt.Fprintf(&line, "%s watch %s", mark, s.Resource)
 	if s.Namespace != "" {

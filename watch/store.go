@@ -94,7 +94,7 @@ func (s reducingStore[T]) Replace(list []any, resourceVersion string) error {
 		case !isReduced:
 		case errors.As(r.err, &e):
 			leftAlone = append(leftAlone, e.object)
-		case s.watch.isReadable(r.err):
+		case r.err == nil:
 			all = append(all, r.object)
 		}
 	}

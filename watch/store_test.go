@@ -107,8 +107,8 @@ func TestAnObjectThatCannotBeReadIsSkippedWithoutAnErrorAndLoggedWithoutItsConte
 	if diff := cmp.Diff([]string{"observe b@2", "observe b@3", "forget b@4", "replace a@1 at 5"}, observer.received); diff != "" {
 		t.Error(diff)
 	}
-	for _, name := range []string{"added", "modified", "deleted", "in-a-list"} {
-		line := `level=ERROR msg="ignoring an unreadable object" resource=configmaps error="read configmap ` + name + `: unreadable"`
+	for _, name := range []string{"added", "modified", "deleted", "in-a-list"} { // with the object, by whose namespace the log leaves out lines
+		line := `level=ERROR msg="ignoring an unreadable object" resource=configmaps object=configmap/ns/` + name + ` error="read configmap ` + name + `: unreadable"`
 		if strings.Count(log.String(), line) != 1 {
 			t.Errorf("%s is not logged once in\n%s", line, log)
 		}

@@ -207,7 +207,7 @@ func TestAWatchThatBreaksLaterStaysSyncedAndGoesOnWhereItWas(t *testing.T) {
 		s.server.fail(status(http.StatusForbidden, metav1.StatusReasonForbidden))
 		s.send(nil)
 		broken := s.watch.Status()
-		require(t, "status", "[+] watch configmaps: synced, broken since "+time.Now().UTC().Format(time.RFC3339)+": it is Forbidden. "+broken.Remedy(), broken.String())
+		require(t, "status", "[!] watch configmaps: synced before, broken since "+time.Now().UTC().Format(time.RFC3339)+": it is Forbidden. "+broken.Remedy(), broken.String())
 		if !strings.Contains(broken.Remedy(), "missing permission") {
 			t.Errorf("it says to do this: %s", broken.Remedy())
 		}

@@ -32,7 +32,12 @@ func (m *Monitor) Detail(leads bool) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var line strings.Builder
-	line.WriteString("[+] deployment engine: ")
+	probes := m.probes.Status()
+	if m.problem != nil || probes.Problem != nil {
+		line.WriteString("[!] deployment engine: ")
+	} else {
+		line.WriteString("[+] deployment engine: ")
+	}
 	switch {
 	case m.detector == nil && leads:
 		line.WriteString("waiting until its watches are synced")
@@ -57,7 +62,7 @@ func (m *Monitor) Detail(leads bool) string {
 	if m.problem != nil {
 		fmt.Fprintf(&line, "; cannot make its probe: %s", brief.Line(m.problem.Error()))
 	}
-	if probes := m.probes.Status(); probes.Problem != nil {
+	if probes.Problem != nil {
 		fmt.Fprintf(&line, "; cannot watch its probe: %s", brief.Line(probes.Problem.Error()))
 	}
 	return line.String()
