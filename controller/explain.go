@@ -44,7 +44,7 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 	if w.Policy != nil {
 		explained.Window, explained.Hold = w.Policy.Window, w.Policy.Hold
 	}
-	if absence, found := c.absences.find(ref); found && s.state != status.Lacking {
+	if absence, found := c.absences.find(ref); found && s.state != status.Lacking && s.reason != gate.Missing {
 		explained.Problems = append(explained.Problems, brief.Text(absence.text+": no new pod can start"))
 	}
 	for _, problem := range []string{c.mistakes.textOf(nameOfWorkload(ref)), w.Problem, c.gate.problemOf(w), c.restarter.unwatched(w), leftOn(w), tooManyReferences(w)} {
@@ -102,7 +102,7 @@ func (c *Controller) askGate(w *catalog.Workload, decision *catalog.Decision, no
 		explained.On = by.config.String()
 	}
 	switch answer.Reason {
-	case gate.Hold, gate.Halted, gate.Window:
+	case gate.Hold, gate.Halted, gate.Missing, gate.Window:
 		explained.Why = brief.Text(describeWait(answer))
 	case gate.Wave:
 		explained.Why = describeEarlierWave(c.gate.earlierWave(w.Ref.Namespace))

@@ -136,7 +136,7 @@ func TestTheReasonsThatMayLastExposeAndWaitsForATurnDoNot(t *testing.T) {
 			exposed = append(exposed, reason)
 		}
 	}
-	if want := []gate.Reason{gate.Hold, gate.Halted, gate.Window, gate.Wave}; !slices.Equal(exposed, want) {
+	if want := []gate.Reason{gate.Hold, gate.Halted, gate.Missing, gate.Window, gate.Wave}; !slices.Equal(exposed, want) {
 		t.Errorf("%q expose, want %q", exposed, want)
 	}
 	b.noteDue(web, time.Now())

@@ -42,6 +42,9 @@ type gatekeeper struct {
 	wake func(catalog.WorkloadRef)
 	// knowsWorkloads reports whether all workloads of a namespace have been listed.
 	knowsWorkloads func(namespace string) bool
+	// seesConfigs reports whether the watches of the configs of a namespace work. Otherwise a config that seems to be
+	// missing may have been created.
+	seesConfigs func(namespace string) bool
 	windows        windowCache
 
 	mu     sync.Mutex
@@ -57,7 +60,10 @@ type gatekeeper struct {
 
 // newGatekeeper returns a gatekeeper that knows of no restarts; see [gatekeeper.reset].
 func newGatekeeper(options FanOutOptions, known *catalog.Catalog, log *slog.Logger) *gatekeeper {
-	g := &gatekeeper{options: options, catalog: known, log: log, usesWaves: make(map[string]struct{})}
+	g := &gatekeeper{
+		options: options, catalog: known, log: log, usesWaves: make(map[string]struct{}),
+		seesConfigs: func(string) bool { return false }, // until there are watches
+	}
 	g.reset()
 	return g
 }
@@ -117,8 +123,19 @@ func (g *gatekeeper) request(w *catalog.Workload, decision *catalog.Decision, wa
 	}
 	wishes := g.wishes(w, r.Causes)
 	r.Hold = cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(g.evicts))
+	r.Missing = g.missing(w)
 	r.Closed, r.Opens = wishes.Closed(func(window catalog.Wish) (bool, time.Time) { return g.isClosed(window, now) })
 	return r
+}
+
+// missing says which config does not exist that new pods of a workload need to start. It is empty if all do, or if that is
+// not known.
+func (g *gatekeeper) missing(w *catalog.Workload) string {
+	view, found := g.catalog.View(w.Ref)
+	if !found || !g.seesConfigs(w.Ref.Namespace) {
+		return ""
+	}
+	return describeMissing(&view)
 }
 
 // causes returns the configs that a restart delivers. If it has further causes than the decision names,

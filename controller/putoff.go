@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -49,7 +50,7 @@ func (r *restarter) reportPutOff(w *catalog.Workload, decision catalog.Decision,
 		r.log.Warn("restart put off, the configs keep changing", "workload", w.Ref, "causes", causes, "restarts", w.Applied.Budget.Restarts, "until", next)
 		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonBackoff,
 			"restart put off until %s after %d restarts in a row: %s", next, w.Applied.Budget.Restarts, causes)
-	case gate.Hold, gate.Halted, gate.Window, gate.Wave:
+	case gate.Hold, gate.Halted, gate.Missing, gate.Window, gate.Wave:
 		why := describeWait(answer)
 		if answer.Reason == gate.Wave {
 			why = describeEarlierWave(r.gate.earlierWave(w.Ref.Namespace))
@@ -66,6 +67,8 @@ func describeWait(answer gate.Answer) string {
 	switch {
 	case answer.Reason == gate.Hold:
 		return answer.Text
+	case answer.Reason == gate.Missing:
+		return answer.Text + ", which new pods need to start; create it, or make the reference optional"
 	case answer.Reason == gate.Halted && answer.Halt.ID == "":
 		return fmt.Sprintf("too many configs of namespace %s have broken workloads", answer.Halt.Config.Namespace)
 	case answer.Reason == gate.Halted:
@@ -91,7 +94,7 @@ func describeEarlierWave(b gate.Blocker) string {
 	case b.Workload.Name == "":
 		return "an earlier wave was not over"
 	case b.Reason != "":
-		return fmt.Sprintf("wave %d is not over: %s waits for its %s", b.Wave, name, b.Reason)
+		return fmt.Sprintf("wave %d is not over: %s waits for its %s", b.Wave, name, strings.ReplaceAll(string(b.Reason), "-", " "))
 	case b.IsFailing:
 		return fmt.Sprintf("wave %d is not over: %s could not be restarted yet, and its Events say why", b.Wave, name)
 	default:

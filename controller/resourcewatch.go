@@ -196,6 +196,13 @@ func (all watches) knowConfigs(namespace string) bool {
 	})
 }
 
+// seeConfigs reports whether all configs of a namespace have been listed and their changes are seen now.
+func (all watches) seeConfigs(namespace string) bool {
+	return !slices.ContainsFunc(all, func(w *resourceWatch) bool {
+		return w.config != nil && w.shows(namespace) && !w.Status().Up()
+	})
+}
+
 func (w *resourceWatch) shows(namespace string) bool {
 	return w.namespace == "" || w.namespace == namespace
 }

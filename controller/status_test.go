@@ -247,7 +247,7 @@ func TestNeitherDataNorTheKeysOfSecretsAreShown(t *testing.T) {
 	w.runs("a/web", nil, "c", "s")
 	w.changed("a/web", func(d *appsv1.Deployment) {
 		container := &d.Spec.Template.Spec.Containers[0]
-		container.Env = []corev1.EnvVar{{Name: "X", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "hush", LocalObjectReference: corev1.LocalObjectReference{Name: "one"}}}}}
+		container.Env = []corev1.EnvVar{{Name: "X", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "hush", Optional: new(true), LocalObjectReference: corev1.LocalObjectReference{Name: "one"}}}}}
 	})
 	settle(w)
 	edited := secret.DeepCopy()

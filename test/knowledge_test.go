@@ -174,3 +174,28 @@ func TestAWorkloadWhoseRequiredConfigIsDeletedIsNotSettled(t *testing.T) {
 	s.make(settings, set("used", "v1"))
 	s.awaitMetric("lacking_workloads", nil, 0)
 }
+
+func TestNoWorkloadRestartsWhileAConfigIsMissingThatItsPodsNeed(t *testing.T) {
+	s := newSceneApart(t)
+	leader := s.startController("--status-address=127.0.0.1:0", "--fan-out=gradual", "--restart-soak=1s")
+	needed := secret("needed")
+	s.make(settings, set("used", "v1"))
+	s.make(needed, set("used", "v1"))
+	web, api := s.run("web", podOf(envFrom(settings), envFrom(needed))), s.run("api", podOf(envFrom(settings), envFrom(needed)))
+	before := map[workload]state{web: s.started(web), api: s.started(api)}
+	s.letTimePass()
+	s.delete(needed)
+	s.edit(settings, set("used", "v2"))
+
+	for w := range before {
+		s.awaitEvent(w, "RestartHeld", "restart is held: secret/needed does not exist, which new pods need to start")
+	}
+	s.awaitMetric("held_workloads", map[string]string{"reason": "missing-config"}, 2)
+	s.awaitPage(leader, "/", regexp.MustCompile(`web\s*held\s*(?s:.*)secret/needed does not exist`))
+	s.awaitPlugin(regexp.MustCompile(`deployment/web +held +\S+ +missing-config; secret/needed does not exist`), "status", "--status-url=http://"+leader.StatusAddress(), "-o", "wide")
+	s.awaitPlugin(regexp.MustCompile(`deployment/web +(held|lacking) .*secret/needed does not exist`), "status", "--leader=false", "-o", "wide")
+	s.make(needed, set("used", "v1"))
+	for w, at := range before {
+		s.awaitRestart(w, at)
+	}
+}

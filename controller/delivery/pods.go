@@ -1,8 +1,8 @@
 package delivery
 
 import (
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -102,7 +102,7 @@ const terminationDelay = 30 * time.Second
 func conditionOfContainer(status *corev1.ContainerStatus, causes []catalog.ConfigRef) (Condition, string) {
 	waiting := status.State.Waiting
 	switch {
-	case waiting != nil && waiting.Reason == configError && !isAbout(waiting.Message, causes):
+	case waiting != nil && waiting.Reason == configError && isAboutOthers(waiting.Message, causes):
 		return Blocked, waiting.Reason
 	case waiting != nil && slices.Contains(brokenReasons, waiting.Reason):
 		return Broken, waiting.Reason
@@ -128,19 +128,27 @@ func hasStarted(status *corev1.ContainerStatus) bool {
 // does not exist.
 const configError = "CreateContainerConfigError"
 
-// isAbout reports whether the kubelet's message about a container may be about one of these configs. See
-// https://github.com/kubernetes/kubernetes/blob/v1.35.0/pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables.
-func isAbout(message string, causes []catalog.ConfigRef) bool {
-	if message == "" || len(causes) == 0 {
-		return true
+// How the kubelet's message about a container names a config, and how it begins if the kubelet has not read the configs of
+// the pod yet. See https://github.com/kubernetes/kubernetes/blob/v1.35.0/pkg/kubelet/kubelet_pods.go,
+// makeEnvironmentVariables.
+var (
+	namedConfig = regexp.MustCompile(`(?i)\b(configmap|secret)s? "([^"]+)"|\bin (ConfigMap|Secret) [^/ ]+/(\S+)$`)
+	unreadYet   = "failed to sync "
+)
+
+// isAboutOthers reports whether the kubelet's message about a container names configs, and none of these, or says that the
+// kubelet has read none yet. A message that names none may well be about their content, such as the path that a subPath
+// gets from a variable: if it is not, the next workload would fail just the same.
+func isAboutOthers(message string, causes []catalog.ConfigRef) bool {
+	named := namedConfig.FindAllStringSubmatch(message, -1)
+	if len(causes) == 0 || len(named) == 0 {
+		return strings.HasPrefix(message, unreadYet)
 	}
-	return slices.ContainsFunc(causes, func(config catalog.ConfigRef) bool {
-		kind := "ConfigMap"
-		if config.Kind.IsSecret() {
-			kind = "Secret"
-		}
-		return strings.Contains(message, strings.ToLower(kind)+" "+strconv.Quote(config.Name)+" not found") ||
-			strings.HasSuffix(message, " in "+kind+" "+config.Namespace+"/"+config.Name)
+	return !slices.ContainsFunc(named, func(n []string) bool {
+		kind, name := n[1]+n[3], n[2]+n[4]
+		return slices.ContainsFunc(causes, func(config catalog.ConfigRef) bool {
+			return config.Name == name && config.Kind.IsSecret() == strings.EqualFold(kind, "secret")
+		})
 	})
 }
 

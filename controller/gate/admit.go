@@ -9,13 +9,15 @@ import (
 // Reason says what a restart waits for. The set is closed, because metrics have it as a label.
 type Reason string
 
-// The reasons, in the order in which [Admit] asks. A person has to act on the first two.
+// The reasons, in the order in which [Admit] asks. A person has to act on the first three.
 const (
 	// Hold means that an annotation on the workload or on a changed config holds the restart, or
 	// that all restarts are held.
 	Hold Reason = "hold"
 	// Halted means that the content that the restart would deliver has broken other workloads.
 	Halted Reason = "halt"
+	// Missing means that a config, or a key of one, does not exist without which the new pods could not start.
+	Missing Reason = "missing-config"
 	// Backoff means that the configs keep changing, and the workload has used up its budget.
 	Backoff Reason = "backoff"
 	// Window means that the restart may only begin in a window of time.
@@ -29,10 +31,10 @@ const (
 )
 
 // Reasons are all reasons.
-var Reasons = []Reason{Hold, Halted, Backoff, Window, Wave, SlowStart, Limit}
+var Reasons = []Reason{Hold, Halted, Missing, Backoff, Window, Wave, SlowStart, Limit}
 
 // NeedsPerson reports whether the restart waits until a person acts.
-func (r Reason) NeedsPerson() bool { return r == Hold || r == Halted }
+func (r Reason) NeedsPerson() bool { return r == Hold || r == Halted || r == Missing }
 
 // Answer is what becomes of a restart that is due: it may begin if Reason is empty, and waits
 // otherwise.
@@ -44,8 +46,8 @@ type Answer struct {
 	// [Halted].
 	FanOut FanOut
 	Halt   *Halt
-	// Text is why people hold the restart, in their words, if the reason is [Hold], and names the window if it is
-	// [Window].
+	// Text is why people hold the restart, in their words, if the reason is [Hold], says what does not exist if it is
+	// [Missing], and names the window if it is [Window].
 	Text string
 }
 
@@ -58,6 +60,8 @@ type Case struct {
 	// it, nil if there is none.
 	Hold string
 	Halt *Halt
+	// Missing says what does not exist that the new pods need to start, empty if they can start.
+	Missing string
 	// Closed names the window that does not let it begin until Opens, or never if that is zero; empty if all are open.
 	Closed string
 	Opens  time.Time
@@ -111,6 +115,8 @@ func Admit(c *Case, now time.Time) Answer {
 		return Answer{Reason: Hold, Text: c.Hold}
 	case c.Halt != nil:
 		return Answer{Reason: Halted, Halt: c.Halt}
+	case c.Missing != "":
+		return Answer{Reason: Missing, Text: c.Missing}
 	case c.Wait > 0:
 		return Answer{Reason: Backoff, Until: now.Add(c.Wait)}
 	case c.CannotRoll:

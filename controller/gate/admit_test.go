@@ -13,7 +13,7 @@ func TestTheFirstReasonInOrderIsTheAnswer(t *testing.T) {
 	halt := &Halt{ID: "h1"}
 	fanOut := FanOut{catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "c"}, 7}
 	everything := Case{
-		Hold: "a freeze", Halt: halt, Wait: time.Minute, Closed: "its window", Opens: start.Add(time.Hour), AfterWave: true, Standing: Well,
+		Hold: "a freeze", Halt: halt, Missing: "configmap/c does not exist", Wait: time.Minute, Closed: "its window", Opens: start.Add(time.Hour), AfterWave: true, Standing: Well,
 		FanOuts:    []Tally{{FanOut: FanOut{Moment: 1}}, {FanOut: fanOut, InFlight: 1}},
 		TakesPlace: true, Places: 1, Taken: 1,
 	}
@@ -23,6 +23,7 @@ func TestTheFirstReasonInOrderIsTheAnswer(t *testing.T) {
 	}{
 		{Answer{Reason: Hold, Text: "a freeze"}, func(c *Case) { c.Hold = "" }},
 		{Answer{Reason: Halted, Halt: halt}, func(c *Case) { c.Halt = nil }},
+		{Answer{Reason: Missing, Text: "configmap/c does not exist"}, func(c *Case) { c.Missing = "" }},
 		{Answer{Reason: Backoff, Until: start.Add(time.Minute)}, func(c *Case) { c.Wait = 0 }},
 		{Answer{Reason: Window, Until: start.Add(time.Hour), Text: "its window"}, func(c *Case) { c.Closed = "" }},
 		{Answer{Reason: Wave}, func(c *Case) { c.AfterWave = false }},
@@ -42,12 +43,12 @@ func TestTheFirstReasonInOrderIsTheAnswer(t *testing.T) {
 }
 
 func TestReasonsAreListedInTheOrderInWhichAdmitAsks(t *testing.T) {
-	want := []Reason{Hold, Halted, Backoff, Window, Wave, SlowStart, Limit}
+	want := []Reason{Hold, Halted, Missing, Backoff, Window, Wave, SlowStart, Limit}
 	if diff := cmp.Diff(want, Reasons); diff != "" {
 		t.Error(diff)
 	}
 	for i, reason := range Reasons {
-		if reason.NeedsPerson() != (i < 2) {
+		if reason.NeedsPerson() != (i < 3) {
 			t.Errorf("%s: a person has to act: %v", reason, reason.NeedsPerson())
 		}
 	}

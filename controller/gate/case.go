@@ -24,7 +24,7 @@ func (l *Ledger) Explain(r *Request, now time.Time) Answer {
 // caseOf returns what decides about a restart, which does not count yet. Neither does the workload.
 func (l *Ledger) caseOf(r *Request, m *member) Case {
 	c := Case{
-		Hold: r.Hold, Halt: l.halts.find(r.Causes), Closed: r.Closed, Opens: r.Opens, Wait: r.Wait, CannotRoll: r.CannotRoll,
+		Hold: r.Hold, Halt: l.halts.find(r.Causes), Missing: r.Missing, Closed: r.Closed, Opens: r.Opens, Wait: r.Wait, CannotRoll: r.CannotRoll,
 		AfterWave:  l.isAfterWave(r.Workload.Namespace, r.Wave),
 		Standing:   r.Standing,
 		TakesPlace: l.takesPlace(r) && !m.holdsPlace(),

@@ -22,8 +22,9 @@ type Request struct {
 	Workload catalog.WorkloadRef
 	// ID tells the restarts of the workload apart, once they have begun; see [Ledger.Current].
 	ID string
-	// Hold, Closed, Opens, Wait, CannotRoll and Standing are those of the [Case].
+	// Hold, Missing, Closed, Opens, Wait, CannotRoll and Standing are those of the [Case].
 	Hold       string
+	Missing    string
 	Closed     string
 	Opens      time.Time
 	Wait       time.Duration

@@ -384,6 +384,18 @@ func (in *Input) reservation() string {
 	return ""
 }
 
+// lacks says which config does not exist that new pods need to start, empty if all exist or it is not known.
+func (in *Input) lacks() string {
+	for i := range in.Workload.References {
+		r := &in.Workload.References[i]
+		exists := slices.ContainsFunc(in.Configs, func(c *catalog.Config) bool { return c.Ref == r.Config })
+		if r.IsRequired() && !exists && !slices.Contains(in.Unreadable, r.Config) {
+			return facts.ConfigName(r.Config) + " does not exist: no new pod can start"
+		}
+	}
+	return ""
+}
+
 // waits says what a restart that is due waits for.
 func (in *Input) waits(configs []*catalog.Config) string {
 	w := &in.Workload
@@ -394,11 +406,13 @@ func (in *Input) waits(configs []*catalog.Config) string {
 			break
 		}
 	}
-	switch answer := w.Admit(configs, in.Halts.Hold, halt, in.Now); {
+	switch answer := w.Admit(configs, in.Halts.Hold, halt, in.lacks(), in.Now); {
 	case answer.Reason == gate.Hold:
 		return answer.Text
 	case answer.Reason == gate.Halted:
 		return "it is halted, " + facts.DescribeHalt(halt)
+	case answer.Reason == gate.Missing:
+		return answer.Text
 	case w.Hold != catalog.NoHold:
 		return facts.ByHand(w.Hold)
 	case answer.Reason == gate.Window:

@@ -93,6 +93,8 @@ func waitsFor(a *status.Answer, now time.Time) string {
 		return "it is held"
 	case gate.Halted:
 		return a.On + " is halted"
+	case gate.Missing:
+		return "it lacks a config that new pods need to start"
 	case gate.Backoff:
 		return "its configs keep changing, so it restarts later" + until
 	case gate.Window:

@@ -10,13 +10,13 @@ import (
 )
 
 // Admit answers whether a restart of the workload for the configs may begin, as far as annotations, the
-// hold of everything (empty if there is none) and a halt (nil if there is none) say. What else is under
-// way is known to the controller's leader only.
-func (w *Workload) Admit(configs []*catalog.Config, everything string, halt *gate.Halt, now time.Time) gate.Answer {
+// hold of everything (empty if there is none), a halt (nil if there is none) and what its pods lack (empty if nothing is
+// known) say. What else is under way is known to the controller's leader only.
+func (w *Workload) Admit(configs []*catalog.Config, everything string, halt *gate.Halt, lacks string, now time.Time) gate.Answer {
 	wishes := w.Wishes(configs, everything)
 	closed, opens := wishes.Closed(func(window catalog.Wish) (bool, time.Time) { return Closed(window, now) })
 	return gate.Admit(&gate.Case{
-		Hold: cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(true)), Halt: halt, CannotRoll: w.Hold != catalog.NoHold, Closed: closed, Opens: opens,
+		Hold: cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(true)), Halt: halt, Missing: lacks, CannotRoll: w.Hold != catalog.NoHold, Closed: closed, Opens: opens,
 	}, now)
 }
 

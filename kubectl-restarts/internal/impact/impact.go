@@ -277,7 +277,7 @@ func (k *known) admit(w *facts.Workload, seen []*Change, reason string) (Outcome
 	for _, change := range seen {
 		configs = append(configs, change.After)
 	}
-	answer := w.Admit(configs, k.Hold, nil, k.Now)
+	answer := w.Admit(configs, k.Hold, nil, "", k.Now)
 	switch {
 	case answer.Reason == gate.Hold:
 		return Held, answer.Text

@@ -291,7 +291,7 @@ func (l *look) admit(w *facts.Workload) gate.Answer {
 		}
 		halt = cmp.Or(halt, l.halts[ref], l.halts[gate.GroupOf(ref.Kind, ref.Name)])
 	}
-	return w.Admit(configs, l.Halts.Hold, halt, l.Now)
+	return w.Admit(configs, l.Halts.Hold, halt, l.lacks(w), l.Now)
 }
 
 func describe(answer gate.Answer) string {
