@@ -29,7 +29,9 @@ func readDeploymentConfig(o *opened, parts *catalog.Parts) {
 	status := read[struct {
 		Conditions []condition `json:"conditions"`
 	}](o.Status)
-	parts.Rollout.GaveUp = slices.ContainsFunc(status.Conditions, func(c condition) bool {
+	// A rollout that has failed is rolled back at once; one that somebody has canceled has another reason.
+	parts.Rollout.Aborted = slices.ContainsFunc(status.Conditions, func(c condition) bool {
 		return c.Type == "Progressing" && c.Status == "False" && c.Reason == "ProgressDeadlineExceeded"
 	})
+	parts.Rollout.GaveUp = parts.Rollout.Aborted
 }

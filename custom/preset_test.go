@@ -57,7 +57,11 @@ func TestAPresetReadsTheStatusOfItsKind(t *testing.T) {
 		},
 		{
 			"a DeploymentConfig, whose status may be about an earlier rollout", configs, whole + `"observedGeneration": 2, "conditions": [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]`,
-			catalog.Rollout{ByPods: true, Wanted: 3, GaveUp: true, Deadline: 120},
+			catalog.Rollout{ByPods: true, Wanted: 3, GaveUp: true, Aborted: true, Deadline: 120},
+		},
+		{
+			"a DeploymentConfig whose rollout somebody has canceled", configs, whole + `"observedGeneration": 2, "conditions": [{"type": "Progressing", "status": "False", "reason": "RolloutCancelled"}]`,
+			catalog.Rollout{ByPods: true, Wanted: 3, Deadline: 120},
 		},
 		{
 			"a status that cannot be read", cloneSets, `"replicas": "many"`,

@@ -122,7 +122,7 @@ func (r *Restart) Look(w *catalog.Workload, policy Policy, now time.Time) Judgem
 	if !r.whole.IsZero() {
 		return r.rest(r.whole.Add(policy.Soak).Sub(now))
 	}
-	if w.Rollout.Observed && w.Rollout.GaveUp {
+	if r.gaveUp(w) {
 		return Judgement{Verdict: AskPods}
 	}
 	if w.Rollout.Waits {
@@ -260,7 +260,7 @@ func (r *Restart) LookAtPods(w *catalog.Workload, policy Policy, seen Sight, mis
 		return Judgement{Verdict: Neutral, Reason: "pods cannot be created"}
 	case seen.Condition == Unstarted:
 		return Judgement{Verdict: Neutral, Reason: stuck + ": " + seen.String()}
-	case w.Rollout.Observed && w.Rollout.Aborted:
+	case w.Rollout.Aborted && (w.Rollout.Observed || w.Rollout.ByPods):
 		return r.failed("its controller has aborted the rollout", seen)
 	}
 	return Judgement{Verdict: Neutral, Reason: stuck + ", but no pod shows a failure"}
@@ -286,13 +286,19 @@ func (r *Restart) failed(reason string, seen Sight) Judgement {
 	return Judgement{Verdict: Failed, Reason: reason, Seen: seen}
 }
 
+// gaveUp reports whether the controller of a workload has given up this rollout, and not one before it. If the pods show
+// how it goes, none may be left of it.
+func (r *Restart) gaveUp(w *catalog.Workload) bool {
+	return w.Rollout.GaveUp && (w.Rollout.Observed || w.Rollout.ByPods && r.best.observed)
+}
+
 // isStuck reports whether a rollout has made no progress for too long, and how that is known.
 func (r *Restart) isStuck(w *catalog.Workload, policy Policy, now time.Time) (how string, isStuck bool) {
 	deadline := policy.deadline(w)
 	switch {
-	case w.Rollout.Observed && w.Rollout.GaveUp && w.Ref.Kind.IsCustom():
+	case r.gaveUp(w) && w.Ref.Kind.IsCustom():
 		return "its controller has given up the rollout", true
-	case w.Rollout.Observed && w.Rollout.GaveUp:
+	case r.gaveUp(w):
 		return "the rollout exceeded its progress deadline", true
 	case now.Sub(r.progressed) < deadline:
 		return "", false

@@ -107,6 +107,11 @@ func TestARestartFails(t *testing.T) {
 			func(s *story) { s.workload.Rollout.GaveUp = true }, delivery.Hanging, "it hangs", 3, "the rollout exceeded its progress deadline: it hangs"},
 		"its controller aborted the rollout": {
 			func(s *story) { s.workload.Rollout.GaveUp, s.workload.Rollout.Aborted = true, true }, delivery.Fine, "", 3, "its controller has aborted the rollout"},
+		"its controller took back pods that alone show it": {
+			func(s *story) {
+				s.workload.Ref.Kind = "deploymentconfigs.v1.apps.openshift.io"
+				s.workload.Rollout = catalog.Rollout{ByPods: true, Wanted: 3, Outdated: 3, Available: 3, GaveUp: true, Aborted: true}
+			}, delivery.Fine, "", 3, "its controller has aborted the rollout"},
 		"no progress": {
 			func(*story) {}, delivery.Hanging, "it hangs", 601, "no progress for 10m0s: it hangs"},
 		"no progress, because of a key that is missing": {
@@ -317,4 +322,13 @@ func TestARestartIsOverAtSomeTime(t *testing.T) {
 		}
 		t.Fatal("it is not over")
 	})
+}
+
+func TestThatAnEarlierRolloutWasAbortedSaysNothing(t *testing.T) {
+	s := begin(true)
+	s.workload.Rollout = catalog.Rollout{ByPods: true, Wanted: 3, Outdated: 3, Available: 3, GaveUp: true, Aborted: true}
+	s.require(t, 3, delivery.Rolling, "")
+	s.workload.Rollout.GaveUp, s.workload.Rollout.Aborted = false, false // its controller begins
+	s.workload.Rollout.Updated, s.workload.Rollout.Observed = 1, true
+	s.require(t, 4, delivery.Rolling, "")
 }
