@@ -38,6 +38,7 @@ func (r *restarter) restart(ctx context.Context, view catalog.View, decision cat
 		return err
 	}
 	answer := r.gate.ask(request, now)
+	r.reportResumed(w, answer)
 	if answer.MayBegin() {
 		request.Causes = slices.DeleteFunc(request.Causes, func(c gate.Cause) bool { return len(c.Moments) == 0 }) // there may be very many
 		return r.apply(ctx, view, decision, taken, request)
@@ -166,6 +167,7 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision, admi
 		r.metrics.dueToPatch.Observe(max(0, time.Since(waited.owed)).Seconds())
 	}
 	if decision.Outcome == catalog.RecordOnly {
+		r.reportNotDue(w, waited)
 		r.noteRewritten(w)
 		r.log.Info("recorded", "workload", w.Ref, "configs", len(decision.Checksums), "reason", decision.Reason)
 		return

@@ -53,6 +53,7 @@ type failedAttempts struct {
 // reportedReason is a reason to wait that the owner of a workload has been told.
 type reportedReason struct {
 	reason gate.Reason
+	on     catalog.ConfigRef // whose halt it is, if it is one
 	at     time.Time
 }
 
@@ -70,17 +71,34 @@ func mayLast(reason gate.Reason) bool {
 
 // isNews notes that the owner of a workload hears of a reason, and reports whether that is news: it is new since the
 // last restart, or lasts so long that the Event about it may be gone.
-func (w *backlog) isNews(reason gate.Reason, now time.Time) bool {
+func (w *backlog) isNews(answer *gate.Answer, now time.Time) bool {
+	reason, on := answer.Reason, waitedForBy(answer).config
 	i := slices.IndexFunc(w.reported, func(r reportedReason) bool { return r.reason == reason })
 	switch {
 	case i < 0:
-		w.reported = append(w.reported, reportedReason{reason, now})
+		w.reported = append(w.reported, reportedReason{reason, on, now})
 	case mayLast(reason) && now.Sub(w.reported[i].at) >= reminderPeriod:
 		w.reported[i].at = now
 	default:
 		return false
 	}
 	return true
+}
+
+// takeHalt takes from what the owner of a workload has been told that a halt holds its restart, and returns of which config,
+// and false if the owner has not been told so.
+func (b *backlogs) takeHalt(ref catalog.WorkloadRef) (on catalog.ConfigRef, wasTold bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w := b.waiting[ref]
+	i := slices.IndexFunc(w.reported, func(r reportedReason) bool { return r.reason == gate.Halted })
+	if i < 0 {
+		return catalog.ConfigRef{}, false
+	}
+	on = w.reported[i].on
+	w.reported = slices.Delete(w.reported, i, i+1)
+	b.waiting[ref] = w
+	return on, true
 }
 
 // backlogs holds the backlogs of all workloads. It serves only logs, Events and metrics:
@@ -122,7 +140,7 @@ func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answe
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
 	isNormal := answer.Reason == gate.Wave && (w.putOff == "" || now.Sub(w.putOffSince) < longestWait)
-	news = !isNormal && w.isNews(answer.Reason, now)
+	news = !isNormal && w.isNews(&answer, now)
 	if w.putOff == "" {
 		w.putOffSince = now
 		if h := answer.Halt; h != nil && h.IsFormer() && h.Since.Before(now) {

@@ -60,10 +60,12 @@ type reportedProgress struct {
 }
 
 func newFanOutReports(g *gatekeeper, configs configEvents, q *quarantine.Set, log *slog.Logger) *fanOutReports {
-	return &fanOutReports{
+	r := &fanOutReports{
 		gate: g, configs: configs, quarantine: q, log: log,
 		of: make(map[string]int), dropped: make(map[string]struct{}), reported: make(map[gate.FanOut]reportedProgress),
 	}
+	g.report = r.note
+	return r
 }
 
 // note creates an Event on a config soon, if it is one: what stands for the further halts of a namespace is none. The

@@ -45,7 +45,9 @@ type gatekeeper struct {
 	// seesConfigs reports whether the watches of the configs of a namespace work. Otherwise a config that seems to be
 	// missing may have been created.
 	seesConfigs func(namespace string) bool
-	windows        windowCache
+	// report creates an Event on a config; see [fanOutReports.note]. It is called with the lock held.
+	report  func(config catalog.ConfigRef, eventType, reason, message string) (isNoted bool)
+	windows windowCache
 
 	mu     sync.Mutex
 	ledger *gate.Ledger
@@ -56,13 +58,16 @@ type gatekeeper struct {
 	hasTried, knowsHalts bool
 	// usesWaves holds the namespaces in which workloads have waves of their own.
 	usesWaves map[string]struct{}
+	// whyOver says why the last halt of a config is over, of at most maxReports configs.
+	whyOver map[catalog.ConfigRef]string
 }
 
 // newGatekeeper returns a gatekeeper that knows of no restarts; see [gatekeeper.reset].
 func newGatekeeper(options FanOutOptions, known *catalog.Catalog, log *slog.Logger) *gatekeeper {
 	g := &gatekeeper{
-		options: options, catalog: known, log: log, usesWaves: make(map[string]struct{}),
+		options: options, catalog: known, log: log, usesWaves: make(map[string]struct{}), whyOver: make(map[catalog.ConfigRef]string),
 		seesConfigs: func(string) bool { return false }, // until there are watches
+		report:      func(catalog.ConfigRef, string, string, string) bool { return true },
 	}
 	g.reset()
 	return g
@@ -76,6 +81,7 @@ func (g *gatekeeper) reset() {
 	g.ledger = gate.New(policy, func(ref catalog.WorkloadRef) { g.wake(ref) })
 	g.everything, g.hasTried, g.knowsHalts = "", false, false
 	clear(g.usesWaves)
+	clear(g.whyOver)
 }
 
 // ask asks whether a restart may begin.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"kubernetes-deployment-restart-controller/brief"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/delivery"
@@ -118,11 +120,15 @@ func (g *gatekeeper) contentChanged(config catalog.ConfigRef, now time.Time) {
 			isOver[content] = g.catalog.ContentID(config, failed.Keys) != content
 		}
 	}
+	why := "its content has changed"
+	if !g.catalog.HasConfig(config) {
+		why = "it is gone"
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var broken []catalog.WorkloadRef
 	for _, h := range g.ledger.EndHalts(config, func(content string) bool { return isOver[content] }) {
-		g.log.Info("a halt is over, because the content has changed", "config", config, "halt", h.ID)
+		g.over(h, why)
 		for _, ref := range h.Failed {
 			if w := g.catalog.Workload(ref); w != nil && slices.Contains(w.Configs(), config) {
 				broken = append(broken, ref)
@@ -155,7 +161,7 @@ func (g *gatekeeper) contentGone(group catalog.ConfigRef, gone string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, h := range g.ledger.EndHalts(group, func(content string) bool { return content == gone }) {
-		g.log.Info("a halt is over, because no copy has the content", "config", group, "halt", h.ID)
+		g.over(h, "no copy has the content any more")
 	}
 }
 
@@ -167,7 +173,7 @@ func (g *gatekeeper) recovered(w *catalog.Workload) {
 		reads := func(keys []string) bool { return w.Selects(config, keys) }
 		for _, halted := range []catalog.ConfigRef{config, gate.GroupOf(config.Kind, config.Name)} {
 			for _, h := range g.ledger.Recovered(w.Ref, halted, reads) {
-				g.log.Info("a halt is over, because a workload runs after all", "config", halted, "halt", h.ID, "workload", w.Ref)
+				g.over(h, recovery(w.Ref, halted))
 			}
 		}
 	}
@@ -182,10 +188,11 @@ func (g *gatekeeper) resume(config catalog.ConfigRef, now time.Time) bool {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.ledger.Resume(config, id, now) == nil {
+	h := g.ledger.Resume(config, id, now)
+	if h == nil {
 		return false
 	}
-	g.log.Info("restarts for a config are resumed", "config", config, "halt", id)
+	g.over(h, "a person has set "+catalog.ResumeAnnotation+"="+id)
 	return true
 }
 
@@ -194,10 +201,37 @@ func (g *gatekeeper) resumeByID(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, config := range g.ledger.Halted() {
-		if g.ledger.Resume(config, id, time.Now()) != nil {
-			g.log.Info("a halt is resumed, because it was removed from the ConfigMap", "config", config, "halt", id)
+		if h := g.ledger.Resume(config, id, time.Now()); h != nil {
+			g.over(h, "a person has removed it from the ConfigMap of halts")
 		}
 	}
+}
+
+// over reports that a halt is over, and why. It must be called with the lock held.
+func (g *gatekeeper) over(h *gate.Halt, why string) {
+	g.log.Info("restarts for a config are resumed", "config", h.Config, "halt", h.ID, "because", why)
+	if len(g.whyOver) >= maxReports {
+		clear(g.whyOver)
+	}
+	g.whyOver[h.Config] = why
+	on, where := reportedOn(h)
+	g.report(on, corev1.EventTypeNormal, reasonResumed, "resumed"+where+": "+why)
+}
+
+// whyResumed returns why the last halt of a config is over, empty if that is not known any more.
+func (g *gatekeeper) whyResumed(config catalog.ConfigRef) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.whyOver[config]
+}
+
+// recovery names a workload that runs after all, unless whoever reads it may not see its namespace.
+func recovery(ref catalog.WorkloadRef, halted catalog.ConfigRef) string {
+	name := workloadName(ref)
+	if gate.IsGroup(halted) {
+		name = "a workload that failed"
+	}
+	return name + " runs after all"
 }
 
 // restore takes in a halt of a former leader.

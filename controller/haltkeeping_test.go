@@ -188,7 +188,7 @@ func TestATypingErrorInTheConfigMapOfHaltsResumesNothing(t *testing.T) {
 		server.mu.Unlock()
 		pass(2 * haltsPeriod)
 		w.requireHalts(t, server)
-		if !strings.Contains(log.String(), "a halt is resumed, because it was removed from the ConfigMap") {
+		if !strings.Contains(log.String(), "a person has removed it from the ConfigMap of halts") {
 			t.Errorf("the log is\n%s", log)
 		}
 	})

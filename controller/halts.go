@@ -154,7 +154,7 @@ func (k *haltKeeper) endHalts() {
 }
 
 func (k *haltKeeper) endHaltsOf(config catalog.ConfigRef, now time.Time) {
-	if k.knows(config) {
+	if k.knows(config) && k.gate.knowsWorkloads(config.Namespace) { // those that are broken go first
 		k.gate.contentChanged(config, now)
 	}
 	if k.gate.resume(config, now) {

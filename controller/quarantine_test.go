@@ -201,7 +201,7 @@ func TestAHaltThatCannotBeLookedAtEndsNeitherTheProcessNorKeepsOtherHalts(t *tes
 	for _, config := range []catalog.ConfigRef{aConfig, other} {
 		g.restore(gate.Halt{ID: config.Name, Config: config, Content: "former"})
 	}
-	g.log = slog.New(&bomb{slog.NewTextHandler(io.Discard, nil), "a halt is over, because the content has changed", aConfig.String()})
+	g.log = slog.New(&bomb{slog.NewTextHandler(io.Discard, nil), "restarts for a config are resumed", aConfig.String()})
 	w.controller.halts.endHalts()
 	if halts := g.activeHalts(); len(halts) > 0 {
 		t.Errorf("there are still the halts %v", halts)

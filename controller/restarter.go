@@ -49,6 +49,7 @@ const (
 	reasonUndone        = "RecordUndone"
 	reasonNotDelivered  = "RestartNotDelivered"
 	reasonHeld          = "RestartHeld"
+	reasonResumed       = "RestartsResumed"
 	reasonHalted        = "RestartsHalted"
 	reasonNotEvicted    = "PodNotEvicted"
 	reasonFanOut        = "FanOut"
@@ -286,7 +287,7 @@ func (r *restarter) keep(ctx context.Context, view catalog.View, decision catalo
 			return err
 		}
 	}
-	r.backlogs.settle(view.Workload.Ref)
+	r.reportNotDue(view.Workload, r.backlogs.settle(view.Workload.Ref))
 	r.journal.clearDryRun(view.Workload.Ref)
 	return nil
 }

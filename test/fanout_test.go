@@ -174,6 +174,12 @@ func TestABadContentBreaksOneReaderAndHaltsTheOthersUntilItIsReverted(t *testing
 	s.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, 0)
 	s.awaitMetric("fan_outs", map[string]string{"state": "halted"}, 0)
 	s.awaitMetric("restarts_delivered_total", map[string]string{"kind": "Deployment"}, 1)
+	s.awaitEventOn(settings, "RestartsResumed", `^resumed: its content has changed$`)
+	for _, w := range r.all {
+		if w != broken[0] {
+			s.awaitEvent(w, "RestartsResumed", "restart is no longer held: restarts for configmap/settings are resumed, because its content has changed. None is due any more")
+		}
+	}
 	s.settle()
 	r.awaitRestarted(1)
 }
@@ -227,6 +233,7 @@ func TestAnEditOfAnotherKeyIsNotHaltedAndAPersonCanResume(t *testing.T) {
 	s.annotateConfig(settings, resumeAnnotation, id)
 	r.awaitRestarted(3)
 	s.awaitMetric("fan_outs", map[string]string{"state": "halted"}, 0)
+	s.awaitEventOn(settings, "RestartsResumed", `^resumed: a person has set `+regexp.QuoteMeta(resumeAnnotation)+"="+id+"$")
 }
 
 // annotateConfig sets an annotation of a config; an empty value removes it.
@@ -257,6 +264,7 @@ func TestTheNextLeaderHaltsWhatTheFormerOneHalted(t *testing.T) {
 	r.awaitRestarted(0)
 	s.edit(settings, set("used", "good"))
 	r.awaitRestarted(4)
+	s.awaitEventOn(settings, "RestartsResumed", `^resumed: its content has changed$`)
 }
 
 func TestAHoldKeepsARestartFromBeginningUntilItIsRemoved(t *testing.T) {

@@ -1,0 +1,132 @@
+package controller
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// halted returns a world in which the content 2 of a config has broken one Deployment and two others are held, and a
+// function that takes the Events of a reason on these.
+func halted(t *testing.T) (w *world, broken string, told func(reason string) []string) {
+	t.Helper()
+	w = gradual(t, "a/one", "a/two", "a/three")
+	told = w.listens()
+	w.edited("a/c", "2")
+	settle(w)
+	if broken = strings.Join(w.restarted(), " "); broken == "" || strings.Contains(broken, " ") {
+		t.Fatalf("restarted: %q", broken)
+	}
+	w.fails(t, broken)
+	settle(w)
+	if held := told(reasonHeld); len(held) != 2 {
+		t.Fatalf("held: %q", held)
+	}
+	w.eventsOf("")
+	return w, broken, told
+}
+
+func TestTheEndOfAHaltIsReportedOnTheConfigAndOnThoseThatWereHeld(t *testing.T) {
+	for name, test := range map[string]struct {
+		end  func(t *testing.T, w *world, broken string)
+		why  string
+		rest string
+	}{
+		"another content": {func(_ *testing.T, w *world, _ string) { w.edited("a/c", "3") }, "its content has changed", ""},
+		"the former content": {func(_ *testing.T, w *world, _ string) {
+			w.edited("a/c", "1")
+		}, "its content has changed", ". None is due any more"},
+		"the workload runs": {func(t *testing.T, w *world, broken string) { w.delivers(t, broken) }, " runs after all", ""},
+		"a person": {func(_ *testing.T, w *world, _ string) {
+			w.annotate("a/c", catalog.ResumeAnnotation, w.controller.gate.activeHalts()[0].ID)
+			w.show("configmaps", w.configMaps["a/c"])
+		}, "a person has set " + catalog.ResumeAnnotation + "=", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, broken, told := halted(t)
+				test.end(t, w, broken)
+				time.Sleep(time.Second)
+				settle(w)
+				if events := w.eventsOf(reasonResumed); len(events) != 1 || !strings.HasPrefix(events[0], "resumed: ") || !strings.Contains(events[0], test.why) {
+					t.Errorf("on the config: %q", events)
+				}
+				events := told(reasonResumed)
+				isWrong := func(e string) bool {
+					return !strings.HasPrefix(e, "restart is no longer held: restarts for configmap/c are resumed, because ") ||
+						!strings.Contains(e, test.why) || !strings.HasSuffix(e, test.rest)
+				}
+				if len(events) != 2 || slices.ContainsFunc(events, isWrong) {
+					t.Errorf("on the workloads: %q", events)
+				}
+				settle(w)
+				if events := append(told(reasonResumed), w.eventsOf(reasonResumed)...); len(events) > 0 {
+					t.Errorf("again: %q", events)
+				}
+			})
+		})
+	}
+}
+
+func TestNobodyHearsThatAHaltIsOverWhileItIsNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, broken, told := halted(t)
+		for _, name := range []string{"a/one", "a/two", "a/three"} {
+			if name != broken {
+				w.changed(name, holdIt)
+			}
+		}
+		time.Sleep(time.Second)
+		settle(w)
+		if events := told(reasonResumed); len(events) > 0 {
+			t.Errorf("on the workloads: %q", events)
+		}
+	})
+}
+
+func TestARestartThatWasHeldAndIsNotDueAnyMoreIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/one")
+		told := w.listens()
+		w.changed("a/one", holdIt)
+		w.edited("a/c", "2")
+		settle(w)
+		if held := told(reasonHeld); len(held) != 1 {
+			t.Fatalf("held: %q", held)
+		}
+		w.edited("a/c", "1")
+		time.Sleep(time.Second)
+		settle(w)
+		if events := told(reasonResumed); len(events) != 1 || events[0] != "restart is no longer held. None is due any more" {
+			t.Errorf("resumed: %q", events)
+		}
+	})
+}
+
+func TestAHaltOfAFormerLeaderEndsOnlyWhenTheWorkloadsAreKnownThatGoFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other")
+		server := &haltServer{}
+		data := w.formerHalt(t)
+		w.edited("a/c", "2")
+		knows := false
+		w.controller.gate.knowsWorkloads = func(string) bool { return knows }
+		pass := w.takeOver(t, server, data)
+		pass(5 * time.Second)
+		w.requireHalts(t, server, "former")
+		knows = true
+		pass(2 * haltsPeriod)
+		w.requireHalts(t, server)
+		if events := w.eventsOf(reasonResumed); len(events) != 1 || events[0] != "resumed: its content has changed" {
+			t.Errorf("on the config: %q", events)
+		}
+	})
+}
+
+func holdIt(d *appsv1.Deployment) { d.Annotations[catalog.HoldAnnotation] = "wait" }
