@@ -191,7 +191,7 @@ func TestNoWorkloadRestartsWhileAConfigIsMissingThatItsPodsNeed(t *testing.T) {
 		s.awaitEvent(w, "RestartHeld", "restart is held: secret/needed does not exist, which new pods need to start")
 	}
 	s.awaitMetric("held_workloads", map[string]string{"reason": "missing-config"}, 2)
-	s.awaitPage(leader, "/", regexp.MustCompile(`web\s*held\s*(?s:.*)secret/needed does not exist`))
+	s.awaitPage(leader, "/", regexp.MustCompile(`web\s*held\s*(?s:.*)secret/needed does not exist: no new pod could start`))
 	s.awaitPlugin(regexp.MustCompile(`deployment/web +held +\S+ +missing-config; secret/needed does not exist`), "status", "--status-url=http://"+leader.StatusAddress(), "-o", "wide")
 	s.awaitPlugin(regexp.MustCompile(`deployment/web +(held|lacking) .*secret/needed does not exist`), "status", "--leader=false", "-o", "wide")
 	s.make(needed, set("used", "v1"))
