@@ -164,6 +164,8 @@ func (o *options) validatePeriods() error {
 			return fmt.Errorf("%s must be at most %s, not %s", period.option, longestPeriod, period.value)
 		case period.value < 0:
 			return fmt.Errorf("%s must not be negative, but is %s", period.option, period.value)
+		case period.value < period.least && period.least == time.Nanosecond:
+			return fmt.Errorf("%s must be more than 0", period.option)
 		case period.value < period.least:
 			return fmt.Errorf("%s must be at least %s, not %s", period.option, period.least, period.value)
 		}
@@ -238,7 +240,7 @@ func (o *options) validateOwnObjects() error {
 		{"--leader-elect-lease-name", o.LeaderElectLeaseName},
 	} {
 		if problems := validation.IsDNS1123Subdomain(object.name); len(problems) > 0 {
-			return fmt.Errorf("%s %q is invalid: %s", object.option, object.name, problems[0])
+			return fmt.Errorf("%s %q cannot be the name of an object", object.option, object.name)
 		}
 	}
 	return nil
@@ -255,7 +257,7 @@ func (o *options) validateEngine() error {
 func (o *options) validateNamespaces() error {
 	for _, namespace := range o.Namespaces {
 		if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
-			return fmt.Errorf("--namespace %q is invalid: %s", namespace, problems[0])
+			return fmt.Errorf("--namespace %q cannot be the name of a namespace", namespace)
 		}
 	}
 	slices.Sort(o.Namespaces)
@@ -392,7 +394,7 @@ func (o *options) takeOwnNamespace() error {
 		return nil
 	}
 	if problems := validation.IsDNS1123Label(o.ControllerNamespace); len(problems) > 0 {
-		return fmt.Errorf("--controller-namespace %q is invalid: %s", o.ControllerNamespace, problems[0])
+		return fmt.Errorf("--controller-namespace %q cannot be the name of a namespace", o.ControllerNamespace)
 	}
 	return nil
 }

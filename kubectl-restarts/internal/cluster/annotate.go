@@ -25,10 +25,10 @@ const fieldManager = "kubectl-restarts"
 const metadataOnly = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1," +
 	"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
-// Meta reads the metadata of an object. The error is one of k8s.io/apimachinery/pkg/api/errors.
+// Meta reads the metadata of an object, which is in no namespace if that is empty. The error is one of k8s.io/apimachinery/pkg/api/errors.
 func (c *Cluster) Meta(ctx context.Context, target Target) (*metav1.ObjectMeta, error) {
 	client, path := c.endpointOf(target.Resource)
-	request := client.Get().Namespace(target.Namespace).Resource(path).Name(target.Name)
+	request := client.Get().NamespaceIfScoped(target.Namespace, target.Namespace != "").Resource(path).Name(target.Name)
 	if isCustom(target.Resource) { // it is decoded into a type of its own
 		var object custom.Object
 		err := request.Do(ctx).Into(&object)

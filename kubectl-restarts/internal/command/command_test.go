@@ -76,7 +76,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, object)
 	case kindOf(r) == "":
 		w.WriteHeader(http.StatusNotFound)
-		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"message":"not found"}`)
+		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"message":"\"%[1]s\" not found","details":{"name":%[1]q}}`, path.Base(r.URL.Path))
 	default:
 		fmt.Fprintf(w, `{"kind":%q,"apiVersion":%q,"items":[]}`, kindOf(r), versionOf(r))
 	}

@@ -62,3 +62,27 @@ func TestListsAndDurationsAreReadAsTheControllerReadsItsFlags(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsMissingOrForbiddenIsNamedWithItsNamespace(t *testing.T) {
+	for line, want := range map[string]string{
+		"explain deploy/web":              `"web" not found in namespace shop`,
+		"hold cm/settings why":            `"settings" not found in namespace shop`,
+		"status --leader=false":           "note: there is no namespace shop",
+		"status --leader=false denied":    "not allowed; you need permission to list workloads there",
+		"status --leader=false -A denied": "without permission to list the workloads of the whole cluster, leave out -A",
+	} {
+		s := newServer(t)
+		if line, isDenied := strings.CutSuffix(line, " denied"); isDenied {
+			s.denied = map[bool]string{true: "/apis/apps/v1/deployments", false: listPath}[strings.HasSuffix(line, "-A")]
+		}
+		_, stdout, stderr := s.run(t.Context(), strings.Fields(strings.TrimSuffix(line, " denied"))...)
+		if !strings.Contains(stderr, want) {
+			t.Errorf("%s: %s%s, want %s", line, stdout, stderr, want)
+		}
+	}
+	s := newServer(t)
+	s.objects["/api/v1/namespaces/shop"] = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"shop"}}`
+	if _, stdout, stderr := s.run(t.Context(), "status", "--leader=false"); strings.Contains(stderr, "no namespace") || !strings.Contains(stdout, "No workload is enabled in shop.") {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+}

@@ -63,7 +63,7 @@ type impactCommand struct {
 func newImpact(s *session) *cobra.Command {
 	c := &impactCommand{session: s}
 	c.files = genericclioptions.FileNameFlags{
-		Usage: "to compare with the cluster.", Filenames: &c.names, Kustomize: &c.kustom, Recursive: &c.recurse,
+		Usage: "File, directory or URL to compare with the cluster", Filenames: &c.names, Kustomize: &c.kustom, Recursive: &c.recurse,
 	}
 	command := &cobra.Command{
 		Use:     "impact (-f FILENAME | TYPE/NAME [--key=KEY])",

@@ -151,7 +151,7 @@ func (s *session) kindOf(argument string) (catalog.WorkloadKind, error) {
 func (s *session) unreached(err error) error {
 	var failed *url.Error
 	if !errors.As(err, &failed) {
-		return err
+		return s.missing(err)
 	}
 	config, _ := s.flags.ToRESTConfig()
 	asked, _ := url.Parse(failed.URL)
@@ -159,6 +159,16 @@ func (s *session) unreached(err error) error {
 		return err
 	}
 	return fmt.Errorf("cannot reach the API server %s: %w; check --kubeconfig, --context and --server", config.Host, failed.Err)
+}
+
+// missing says in which namespace an object is missing, if that is the error.
+func (s *session) missing(err error) error {
+	var answer apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &answer) || answer.Status().Details == nil || answer.Status().Details.Name == "" {
+		return err
+	}
+	namespace, _, _ := s.namespace()
+	return fmt.Errorf("%w in namespace %s", err, namespace)
 }
 
 // namespace returns the namespace to act in, and whether a flag names it.

@@ -157,9 +157,12 @@ func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespa
 	}
 	workloads, unlisted, err := from.Workloads(ctx, namespace)
 	if err != nil {
-		return nil, in.Now, explained(err, "you need permission to list workloads; without it for the whole cluster, name a namespace")
+		return nil, in.Now, explained(err, listRemedy(namespace))
 	}
 	in.Workloads = workloads
+	if namespace != "" && len(workloads) == 0 {
+		c.noteIfMissing(ctx, from, namespace)
+	}
 	for _, err := range unlisted {
 		c.noteOnce("a kind of workload that the leader names is left out: " + err.Error())
 	}
@@ -189,6 +192,20 @@ func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespa
 	}
 	report := overview.Look(in)
 	return &report, in.Now, nil
+}
+
+func listRemedy(namespace string) string {
+	if namespace == "" {
+		return "without permission to list the workloads of the whole cluster, leave out -A"
+	}
+	return "you need permission to list workloads there"
+}
+
+// noteIfMissing says that there is no such namespace, where nothing is found.
+func (c *statusCommand) noteIfMissing(ctx context.Context, from *cluster.Cluster, namespace string) {
+	if _, err := from.Meta(ctx, cluster.Target{Resource: "namespaces", Name: namespace}); apierrors.IsNotFound(err) {
+		c.noteOnce("there is no namespace " + namespace)
+	}
 }
 
 // maxSuspects is how many ConfigMaps are read to find out whether an edit of them matters.

@@ -377,7 +377,22 @@ func (in *Input) conclusion(now time.Time) string {
 	return fmt.Sprintf("%s is up to date%s.", name, in.reservation())
 }
 
+// lastFailure returns what the last Event since the last restart says about why it does not follow; empty if there is none.
+func (in *Input) lastFailure() (message string) {
+	restarted, _ := in.Workload.Restarted()
+	since, _ := time.Parse(time.RFC3339Nano, restarted) // zero if it never restarted
+	for _, e := range in.Events {                       // the latest first
+		if (e.Reason == facts.RestartFailed || e.Reason == facts.RestartBackoff) && !e.At.Before(since.Truncate(time.Second)) {
+			return e.Message
+		}
+	}
+	return ""
+}
+
 func (in *Input) reservation() string {
+	if len(in.Unreadable) > 0 {
+		return ", as far as you may read what it reads"
+	}
 	if slices.ContainsFunc(in.Workload.References, func(r catalog.Reference) bool { return r.Config.Kind.IsSecret() }) {
 		return " as far as its ConfigMaps show"
 	}
@@ -417,6 +432,9 @@ func (in *Input) waits(configs []*catalog.Config) string {
 		return facts.ByHand(w.Hold)
 	case answer.Reason == gate.Window:
 		return facts.Opening(answer.Text, answer.Until)
+	}
+	if failed := in.lastFailure(); failed != "" {
+		return "the last Event about that says: " + strings.TrimSuffix(failed, ".")
 	}
 	grace := "its grace period"
 	if w.GracePeriod != nil {

@@ -61,6 +61,13 @@ func readsSecret(in *explain.Input) {
 	in.Configs = append(in.Configs, &config)
 }
 
+func events(reason, at string) func(*explain.Input) {
+	return func(in *explain.Input) {
+		parsed, _ := time.Parse(time.RFC3339, at)
+		in.Events = []facts.Event{{At: parsed, Reason: reason, Message: "cannot apply a config change, trying again: no restarts on a Friday."}}
+	}
+}
+
 func policy(p catalog.WorkloadPolicy) func(*explain.Input) {
 	return func(in *explain.Input) { in.Workload.Policy = &p }
 }
@@ -91,7 +98,10 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 		"is rolling, or cannot: it was restarted at 2026-11-20T11:00:00Z (60m ago)": {func(in *explain.Input) {
 			in.Workload.Timestamp, in.Workload.Rollout.Available = "2026-11-20T11:00:00Z", 1
 		}},
-		"has not restarted yet for what has changed in configmap/settings: nothing that you can see": {edited},
+		"has not restarted yet for what has changed in configmap/settings: nothing that you can see":                                                                             {edited},
+		"has not restarted yet for what has changed in configmap/settings: the last Event about that says: cannot apply a config change, trying again: no restarts on a Friday.": {edited, events("RestartFailed", "2026-11-20T11:46:46Z")},
+		"configmap/settings: nothing that you can see holds it back":                                                                                                             {edited, events("RestartFailed", "2026-11-20T10:00:00Z"), func(in *explain.Input) { in.Workload.Timestamp = "2026-11-20T11:00:00Z" }},
+		"is up to date, as far as you may read what it reads.":                                                                                                                   {func(in *explain.Input) { in.Unreadable = in.Workload.Configs()[:1] }},
 		"its grace period of 2m0s":             {edited, func(in *explain.Input) { in.Workload.GracePeriod = new(2 * time.Minute) }},
 		"the workload is held: migration":      {edited, policy(catalog.WorkloadPolicy{Hold: "migration"})},
 		"all restarts are held: incident":      {edited, func(in *explain.Input) { in.Halts.Hold = "incident" }},

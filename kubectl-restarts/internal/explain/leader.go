@@ -23,7 +23,7 @@ type FromLeader struct {
 func (l *FromLeader) conclusion(workload string, now time.Time) string {
 	switch {
 	case l.Error != "":
-		return fmt.Sprintf("%s could not be restarted or recorded, and %s tried again: %s.", workload, l.nextAttempt(now), strings.TrimSuffix(l.Error, "."))
+		return fmt.Sprintf("%s could not be restarted or recorded, and the next attempt %s: %s.", workload, l.nextAttempt(now), strings.TrimSuffix(l.Error, "."))
 	case l.Decision.Outcome == "restart":
 		return workload + " " + l.due(now) + "."
 	case l.Gate != nil && !l.Gate.MayBegin:
@@ -43,9 +43,9 @@ func (l *FromLeader) conclusion(workload string, now time.Time) string {
 // nextAttempt says when an attempt follows on one that failed.
 func (l *FromLeader) nextAttempt(now time.Time) string {
 	if l.Until.IsZero() {
-		return "is"
+		return "is under way"
 	}
-	return "is, " + when(l.Until, now) + ","
+	return "follows " + when(l.Until, now)
 }
 
 // nextEviction says what the next eviction waits for, empty if there is none.

@@ -79,6 +79,12 @@ func ResumeCommand(h *gate.Halt) string {
 	return fmt.Sprintf("kubectl restarts resume -n %s %s %s", source.Namespace, ConfigName(source), h.ID)
 }
 
+// The reasons of Events that say why a restart does not follow.
+const (
+	RestartFailed  = "RestartFailed"
+	RestartBackoff = "RestartBackoff"
+)
+
 // Event is an Event of the controller.
 type Event struct {
 	At      time.Time `json:"at"`

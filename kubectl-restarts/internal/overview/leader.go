@@ -213,10 +213,10 @@ func clock(at time.Time) string {
 	return at.UTC().Format(time.RFC3339)
 }
 
-// short cuts a reason that is too long for a table.
+// short leaves out the middle of a reason that is too long for a table: errors begin with what failed, and end with why.
 func short(s string, options printers.PrintOptions) string {
 	if options.Wide {
 		return s
 	}
-	return text.Short(s, shortWhy)
+	return text.Middle(s, shortWhy)
 }

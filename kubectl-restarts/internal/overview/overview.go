@@ -104,8 +104,6 @@ type Report struct {
 // The reasons of the Events that matter here.
 const (
 	notDelivered = "RestartNotDelivered"
-	backoff      = "RestartBackoff"
-	refused      = "RestartFailed"
 	fanOut       = "FanOut"
 )
 
@@ -180,7 +178,7 @@ func (in *Input) count(counts map[State]int) string {
 		where = "in " + in.Namespace
 	}
 	if total == 0 {
-		return "No workload is enabled " + where
+		return "No workload is enabled " + strings.Replace(where, "all namespaces", "any namespace", 1)
 	}
 	return text.Count(total, "workload") + " enabled " + where
 }
@@ -262,10 +260,10 @@ func (l *look) due(w *facts.Workload, restarted time.Time) (State, string) {
 	if answer := l.admit(w); !answer.MayBegin() {
 		return Held, describe(answer)
 	}
-	if slowed := l.since(w, backoff, restarted); slowed != nil {
+	if slowed := l.since(w, facts.RestartBackoff, restarted); slowed != nil {
 		return Slowed, slowed.Message
 	}
-	if failed := l.since(w, refused, restarted); failed != nil {
+	if failed := l.since(w, facts.RestartFailed, restarted); failed != nil {
 		return Retrying, failed.Message
 	}
 	return Waiting, ""

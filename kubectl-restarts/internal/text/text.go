@@ -43,6 +43,16 @@ const longestCell = 600
 // makes the column in all rows as wide as in the widest.
 func Cell(s string) string { return Safe(Short(s, longestCell)) }
 
+// Middle returns the first and the last characters of a text that has more.
+func Middle(s string, limit int) string {
+	runes := []rune(s)
+	if len(runes) <= limit {
+		return s
+	}
+	first := limit / 3
+	return strings.TrimSpace(string(runes[:first])) + " … " + strings.TrimSpace(string(runes[len(runes)-limit+first+3:]))
+}
+
 // Short returns the first characters of a text that has more.
 func Short(s string, limit int) string {
 	runes := []rune(s)

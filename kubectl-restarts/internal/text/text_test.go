@@ -12,3 +12,15 @@ func TestOneIsAndManyAre(t *testing.T) {
 		t.Errorf("one %s, many %s", one, many)
 	}
 }
+
+func TestTheMiddleOfALongTextIsLeftOut(t *testing.T) {
+	for whole, want := range map[string]string{
+		"short":                          "short",
+		"30 characters, äöü, of no more": "30 characters, äöü, of no more",
+		"patch web: forbidden by a policy: it is Friday": "patch web: … icy: it is Friday",
+	} {
+		if got := text.Middle(whole, 30); got != want {
+			t.Errorf("got %q (%d), want %q", got, len([]rune(got)), want)
+		}
+	}
+}
