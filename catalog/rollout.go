@@ -43,6 +43,18 @@ func (r Rollout) IsWhole() bool {
 	return r.Observed && r.Updated >= r.Wanted && r.Outdated <= 0 && r.Available >= r.Wanted
 }
 
+// LacksPods reports whether the status of the workload shows that not all pods run that it wants. Pods of an earlier template
+// count if nothing replaces them by itself. The status of some kinds does not show it.
+func (w *Workload) LacksPods() bool {
+	switch {
+	case w.Idle, w.Rollout.ByPods:
+		return false
+	case w.Hold != NoHold:
+		return w.Rollout.Available < w.Rollout.Wanted
+	}
+	return !w.Rollout.IsWhole()
+}
+
 // How the status of each kind of workload describes a rollout. kubectl rollout status reads the
 // same fields: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#deployment-status.
 

@@ -78,12 +78,27 @@ func (c *Controller) standingOf(ref catalog.WorkloadRef) standing {
 	if row, isUnderWay := c.evictor.of(ref); isUnderWay {
 		return standingOfEviction(ref, &row)
 	}
-	s := standing{ref: ref, state: status.Settled}
+	s := c.standingAtRest(ref)
 	if absence, found := c.absences.find(ref); found {
 		s = standingOfAbsence(ref, absence)
 	}
 	c.changes.of(ref, func(changes map[fmt.Stringer]*pendingChange) { s = standingOfChanges(ref, changes) })
 	return s
+}
+
+// standingAtRest returns how a workload is for which nothing is under way, with what became of its last restart if that is
+// not known to be good.
+func (c *Controller) standingAtRest(ref catalog.WorkloadRef) standing {
+	last := c.deliveries.history.of(ref)
+	isOpen := last != nil && last.Why != "" && (last.Outcome == status.Unknown || last.Outcome == status.Broken)
+	w := c.catalog.Workload(ref)
+	switch {
+	case w == nil, !w.LacksPods() && (!w.Rollout.ByPods || !isOpen):
+		return standing{ref: ref, state: status.Settled}
+	case isOpen:
+		return standing{ref: ref, state: status.Unready, since: last.Time, by: waitedFor{text: "not all of its pods were seen to run since it restarted: " + last.Why}}
+	}
+	return standing{ref: ref, state: status.Unready, by: waitedFor{text: "not all of its pods run, and why is not known here"}}
 }
 
 // askGate returns what the gate answers to a restart that is due. Asking changes nothing. It is nil if this

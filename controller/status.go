@@ -216,6 +216,9 @@ func (c *Controller) entry(s standing) status.Entry {
 		e.For = causeNote(*s.restart)
 	}
 	w := c.catalog.Workload(s.ref)
+	if w != nil && s.state == status.Unready {
+		e.Pods = podsOf(w)
+	}
 	if w == nil || s.restart == nil && s.state != status.Rolling {
 		return e
 	}

@@ -84,8 +84,10 @@ type State string
 
 // The states.
 const (
-	// Settled workloads wait for nothing.
+	// Settled workloads wait for nothing, and nothing shows that pods of theirs do not run.
 	Settled State = "settled"
+	// Unready workloads wait for nothing, but not all of their pods run.
+	Unready State = "unready"
 	// Pending workloads wait for the end of their grace period.
 	Pending State = "pending"
 	// Deciding workloads are looked at, or wait until everything is known that a decision needs.
@@ -108,7 +110,7 @@ const (
 )
 
 // States are all states, in the order in which pages show them.
-var States = []State{Settled, Soaking, Rolling, Deciding, Pending, Waiting, Slowed, Held, Retrying, Lacking, Failed}
+var States = []State{Settled, Soaking, Rolling, Deciding, Pending, Waiting, Slowed, Held, Unready, Retrying, Lacking, Failed}
 
 // Entry is a workload and what it waits for.
 type Entry struct {
@@ -118,7 +120,8 @@ type Entry struct {
 	// and its next eviction waits.
 	Reason string `json:"reason,omitempty"`
 	// On is the config whose fan-out or halt it waits for. Text is why people hold it, whose window it waits for, what
-	// its next eviction waits for, or what the controller does not know yet, or which config is missing.
+	// its next eviction waits for, what the controller does not know yet, which config is missing, or what is known of pods
+	// that do not run.
 	On   string `json:"on,omitempty"`
 	Text string `json:"text,omitempty"`
 	// Since is when it began to wait or to roll. Until is when the next step is due; zero if that is

@@ -371,8 +371,17 @@ func (in *Input) conclusion(now time.Time) string {
 	case w.Evict > 0 && w.Method() == catalog.ByEviction:
 		return fmt.Sprintf("%s was restarted by eviction at %s; pods that were created before may be left.", name, ago(restarted, now))
 	}
-	if w.Applied.Checksums == nil {
+	return in.atRest()
+}
+
+// atRest says how a workload is for which nothing seems to be under way.
+func (in *Input) atRest() string {
+	w, name := &in.Workload, in.name()
+	switch {
+	case w.Applied.Checksums == nil:
 		return name + " has no record yet; the controller makes one after the grace period, if it runs and watches the namespace."
+	case w.LacksPods():
+		return fmt.Sprintf("%s waits for no restart%s, but not all of its pods run: %s.", name, in.reservation(), in.pods())
 	}
 	return fmt.Sprintf("%s is up to date%s.", name, in.reservation())
 }

@@ -34,6 +34,10 @@ func (l *FromLeader) conclusion(workload string, now time.Time) string {
 		return fmt.Sprintf("%s restarts by eviction, and no pod is evicted: %s.", workload, l.Text)
 	case l.State == status.Lacking:
 		return fmt.Sprintf("%s lacks what its pods need: %s. Pods that run go on, but no new one can start.", workload, l.Text)
+	case l.State == status.Unready && l.Pods != nil:
+		return fmt.Sprintf("%s waits for no restart, but %s: %d of %d pods updated, %d available.", workload, l.Text, l.Pods.Updated, l.Pods.Wanted, l.Pods.Available)
+	case l.State == status.Unready:
+		return fmt.Sprintf("%s waits for no restart, but %s.", workload, strings.TrimSuffix(l.Text, "."))
 	case l.isRolling() && l.Pods != nil:
 		return fmt.Sprintf("%s is %s: %d of %d pods updated, %d available%s.", workload, l.State, l.Pods.Updated, l.Pods.Wanted, l.Pods.Available, l.nextEviction())
 	}
@@ -125,7 +129,7 @@ func (l *FromLeader) lines(now time.Time) [][2]string {
 	if l.Error != "" {
 		state += "; " + text.Count(l.Attempts, "failed attempt") + ": " + l.Error
 	}
-	if l.Reason == "eviction" || l.State == status.Lacking {
+	if l.Reason == "eviction" || l.State == status.Lacking || l.State == status.Unready {
 		state += "; " + l.Text
 	}
 	if l.Exposed {

@@ -48,6 +48,7 @@ func TestTheConclusionIsWhatTheLeaderDecides(t *testing.T) {
 		"is rolling: 2 of 3 pods updated, 1 available.":                                                                                        {Entry: rolling, Decision: upToDate},
 		"restarts by eviction, and no pod is evicted: a PodDisruptionBudget refuses.":                                                          {Entry: status.Entry{State: status.Held, Reason: "eviction", Text: "a PodDisruptionBudget refuses"}, Decision: upToDate},
 		"has failed after its restart: its pods crash.":                                                                                        {Entry: in(status.Failed), Decision: upToDate, Last: &status.Restart{Why: "its pods crash."}},
+		"waits for no restart, but not all of its pods run: 3 of 3 pods updated, 2 available.":                                                 {Entry: status.Entry{State: status.Unready, Text: "not all of its pods run", Pods: &status.Pods{Wanted: 3, Updated: 3, Available: 2}}, Decision: upToDate},
 		"is settled: the content is as recorded.":                                                                                              {Entry: in(status.Settled), Decision: upToDate},
 		"is deciding: a config changed, and no record shows whether the pods have read it.":                                                    {Entry: in(status.Deciding), Decision: status.Decision{Outcome: "ask", Reason: "a config changed, and no record shows whether the pods have read it"}},
 	} {

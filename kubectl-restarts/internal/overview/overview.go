@@ -55,6 +55,8 @@ const (
 	Behind State = "behind"
 	// Unknown means that there is no record that says what the pods have read.
 	Unknown State = "unknown"
+	// Unready means that no restart is known to be due, and not all pods run.
+	Unready State = "unready"
 	// Rolling means that not all pods run yet after a restart.
 	Rolling State = "rolling"
 	// OnHold means that a hold is set, and no restart is known to be due.
@@ -63,7 +65,7 @@ const (
 	Settled State = "settled"
 )
 
-var states = []State{Failed, Lacking, Retrying, Held, Slowed, Waiting, Behind, Unknown, Rolling, OnHold, Settled}
+var states = []State{Failed, Lacking, Retrying, Held, Slowed, Waiting, Behind, Unknown, Unready, Rolling, OnHold, Settled}
 
 // Row is a workload that is not settled.
 type Row struct {
@@ -229,7 +231,7 @@ func (l *look) row(w *facts.Workload) Row {
 		row.Since = w.Applied.Contradicted
 		row.State, row.Why = l.due(w, restarted)
 	case last != "" && w.Hold == catalog.NoHold && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
-		row.State, row.Since, row.Why = Rolling, restarted, cause
+		row.State, row.Since, row.Why = Rolling, restarted, cause+"; "+podsOf(w)
 	default:
 		l.judge(w, &row, restarted)
 	}
@@ -252,7 +254,14 @@ func (l *look) judge(w *facts.Workload, row *Row, restarted time.Time) {
 		row.State, row.Why = OnHold, w.Policy.Hold
 	case l.Leader == nil && !w.Idle && !w.Applied.Trusted && len(w.References) > 0:
 		row.State, row.Why = Unknown, "no trusted record says what its pods have read"
+	case w.LacksPods():
+		row.State, row.Why = Unready, podsOf(w)
 	}
+}
+
+// podsOf says what the status of a workload says about its pods.
+func podsOf(w *facts.Workload) string {
+	return fmt.Sprintf("%d of %d pods updated, %d available", w.Rollout.Updated, w.Rollout.Wanted, w.Rollout.Available)
 }
 
 // due returns the state of a workload that should restart, and why it does not.

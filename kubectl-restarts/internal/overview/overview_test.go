@@ -120,7 +120,7 @@ deployment/held-config   held      5m      0      the configmap/approved is held
 deployment/window        held      5m      7      its window opens at 2026-11-20T22:00:00Z
 deployment/slowed        slowed    5m      0      configmap calm keeps changing
 deployment/waiting       waiting   5m      0      
-deployment/rolling       rolling   3m      -1     configmap/calm: LEVEL
+deployment/rolling       rolling   3m      -1     configmap/calm: LEVEL; 1 of 1 pods updated, 0 available
 deployment/on-hold       on hold           0      just in case
 
 `, "\n") + overview.OnlyLeader + "\n"
@@ -209,5 +209,15 @@ func TestWithoutTheLeaderAWorkloadWhoseConfigWasEditedIsNotSettled(t *testing.T)
 	}
 	if row := overview.Look(read).Workloads[1]; row.Why != "secret/db was edited after the record was made" || !row.Since.Equal(now.Add(-3*time.Minute)) {
 		t.Errorf("%+v", row)
+	}
+}
+
+func TestAWorkloadWhosePodNeverCameIsNotSettled(t *testing.T) {
+	in := &overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{
+		workload("calm", "calm"), workload("missing", "calm", func(w *facts.Workload) { w.Rollout.Available = 0 }),
+	}}
+	report := overview.Look(in)
+	if len(report.Workloads) != 1 || report.Workloads[0].State != overview.Unready || report.Workloads[0].Why != "1 of 1 pods updated, 0 available" {
+		t.Errorf("%+v", report.Workloads)
 	}
 }

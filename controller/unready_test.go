@@ -1,0 +1,37 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"kubernetes-deployment-restart-controller/status"
+)
+
+func TestAWorkloadWhosePodNeverCameIsNotSettled(t *testing.T) {
+	w := gradual(t, "a/one")
+	look := func() *status.Workload { return w.controller.ExplainWorkload("deployment/a/one", time.Now()) }
+	if got := look(); got.State != status.Settled || got.Text != "" {
+		t.Errorf("while all run: %s %q", got.State, got.Text)
+	}
+	w.changed("a/one", func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 2 })
+	if got := look(); got.State != status.Unready || got.Text != "not all of its pods run, and why is not known here" || got.Pods.Available != 2 || !got.Since.IsZero() {
+		t.Errorf("while one is missing: %s %q, %+v since %s", got.State, got.Text, got.Pods, got.Since)
+	}
+	if states := w.controller.ExplainConfig("configmap/a/c", time.Now()).States; states[status.Unready] != 1 || states[status.Settled] != 0 {
+		t.Errorf("the readers: %v", states)
+	}
+	began := time.Now().Add(-time.Hour)
+	history := &w.controller.deliveries.history
+	history.begin(deploymentNamed("a/one"), "id", "configmap/c: k", began)
+	history.end(deploymentNamed("a/one"), "id", status.Unknown, "no progress for 10m0s: pod one-x: no container has started", time.Now())
+	if got := look(); got.State != status.Unready || !strings.HasSuffix(got.Text, ": no progress for 10m0s: pod one-x: no container has started") || !got.Since.Equal(began.UTC()) {
+		t.Errorf("after a restart: %s %q since %s", got.State, got.Text, got.Since)
+	}
+	w.changed("a/one", wholeStatus)
+	if got := look(); got.State != status.Settled {
+		t.Errorf("when all run: %s %q", got.State, got.Text)
+	}
+}
