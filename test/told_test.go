@@ -1,0 +1,79 @@
+package test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"testing"
+)
+
+// told waits until an Event has been written, and fails if it is there more than once.
+func (s *scene) told(w workload, reason, part string) {
+	s.Helper()
+	s.awaitEvent(w, reason, part)
+	events, err := s.eventsOf(s.Context(), w, reason)
+	s.must(err)
+	if len(events) != 1 || events[0].Count != 1 {
+		s.Errorf("%s of %s: %d Events, the first %d times", reason, w.name, len(events), events[0].Count)
+	}
+}
+
+func TestWhatAPolicyDeniesATypoAndAHoldAreToldOnThePageAndByThePlugin(t *testing.T) {
+	const typo = "annotation com.xing.deployment-restart.graceperiod: the controller knows no such annotation, is com.xing.deployment-restart.grace-period meant?"
+	s := newSceneApart(t)
+	s.startController("--status-address=127.0.0.1:0")
+	s.make(settings, set("used", "v1"))
+	web := s.run("web", podOf(envFrom(settings)), annotated("com.xing.deployment-restart.graceperiod", "5s"))
+	calm := s.run("calm", podOf(envFrom(settings)), annotated(holdAnnotation, "migration"))
+	before := s.started(web)
+	s.started(calm)
+	s.letTimePass()
+	page, leader := s.controller, "--status-url=http://"+s.controller.StatusAddress()
+
+	s.told(web, "InvalidAnnotation", typo)
+	s.awaitPage(page, "/", regexp.MustCompile(`Annotations without effect(?s:.*)web\s*`+regexp.QuoteMeta(typo)+`(?s:.*)Holds(?s:.*)calm\s*migration`))
+	s.awaitPlugin(regexp.MustCompile(`says: nothing is under way\.\n\nWorkloads on hold:\n.*deployment/calm: migration\n`), "status", leader)
+	s.awaitPlugin(regexp.MustCompile(regexp.QuoteMeta(typo)), "explain", "deployment/web", leader)
+
+	thaw := s.freeze(web)
+	s.edit(settings, set("used", "v2"))
+	s.awaitEvent(web, "RestartFailed", "trying again: patch deployment/"+s.namespace+"/web: ")
+	s.awaitPage(page, "/", regexp.MustCompile(`1 retrying(?s:.*)web\s*retrying\s*patch .*`+denial+`.*failed attempts: \d+`))
+	s.awaitPlugin(regexp.MustCompile(`says: 1 retrying, 1 held\.\n(?s:.*)deployment/web +retrying .*`+denial), "status", leader)
+	s.awaitPlugin(regexp.MustCompile(`and the next attempt (is under way|follows at .*): patch .*`+denial+`\.\n`), "explain", "deployment/web", leader)
+	s.must(s.controller.Kill())
+	s.awaitPlugin(regexp.MustCompile(`1 retrying, 1 held.*\n(?s:.*)deployment/web +retrying .*`+denial), "status", leader)
+	s.awaitPlugin(regexp.MustCompile(`has not restarted yet for what has changed in configmap/settings: the last Event about that says: .*`+denial), "explain", "deployment/web", leader)
+
+	thaw()
+	s.startController()
+	s.awaitRestart(web, before)
+	s.told(web, "InvalidAnnotation", typo)
+}
+
+// Argo Rollouts makes pods from the template of a Deployment at 0 replicas, which nothing restarts by itself.
+func TestATemplateOfARolloutSaysOnceWhyItsEditsRestartNothing(t *testing.T) {
+	s := newSceneApart(t)
+	s.define(rollouts)
+	s.startController(rollouts.flag())
+	s.make(settings, set("used", "v1"))
+	template := s.run("web", podOf(envFrom(settings)), withoutPods)
+	user := s.runOther(rollouts, "web", podOf(envFrom(settings)), func(spec map[string]any) {
+		delete(spec, "template")
+		spec["workloadRef"] = map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+	})
+	s.told(user, "NotSupported", "its pod template is in another object (.spec.workloadRef)")
+	recorded := s.awaitRecorded(template)
+	for _, value := range []string{"v2", "v3"} {
+		s.edit(settings, set("used", value))
+		s.eventually("the edit is recorded", func(ctx context.Context) error {
+			now, err := s.look(ctx, template)
+			if err == nil && now.Annotations[checksumsAnnotation] == recorded.Annotations[checksumsAnnotation] {
+				err = fmt.Errorf("the record is still %s", now.Annotations[checksumsAnnotation])
+			}
+			recorded = now
+			return err
+		})
+		s.told(template, "NothingToRestart", "nothing restarts, because this workload wants no pods")
+	}
+}
