@@ -43,14 +43,22 @@ const longestCell = 600
 // makes the column in all rows as wide as in the widest.
 func Cell(s string) string { return Safe(Short(s, longestCell)) }
 
-// Middle returns the first and the last characters of a text that has more.
+// Middle returns the first and the last words of a text that has more characters.
 func Middle(s string, limit int) string {
 	runes := []rune(s)
 	if len(runes) <= limit {
 		return s
 	}
-	first := limit / 3
-	return strings.TrimSpace(string(runes[:first])) + " … " + strings.TrimSpace(string(runes[len(runes)-limit+first+3:]))
+	const longestWord = 20
+	first, last := limit/3, len(runes)-limit+limit/3+3
+	head, tail := string(runes[:first]), string(runes[last:])
+	if i := strings.LastIndexByte(head, ' '); i > len(head)-longestWord && i > 0 {
+		head = head[:i]
+	}
+	if i := strings.IndexByte(tail, ' '); i >= 0 && i < longestWord {
+		tail = tail[i+1:]
+	}
+	return head + " … " + tail
 }
 
 // Short returns the first characters of a text that has more.

@@ -1,6 +1,7 @@
 package text_test
 
 import (
+	"strings"
 	"testing"
 
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
@@ -17,7 +18,8 @@ func TestTheMiddleOfALongTextIsLeftOut(t *testing.T) {
 	for whole, want := range map[string]string{
 		"short":                          "short",
 		"30 characters, äöü, of no more": "30 characters, äöü, of no more",
-		"patch web: forbidden by a policy: it is Friday": "patch web: … icy: it is Friday",
+		"patch web x: forbidden by a policy: it is Friday": "patch web … it is Friday",
+		strings.Repeat("x", 40):                            "xxxxxxxxxx … xxxxxxxxxxxxxxxxx",
 	} {
 		if got := text.Middle(whole, 30); got != want {
 			t.Errorf("got %q (%d), want %q", got, len([]rune(got)), want)
