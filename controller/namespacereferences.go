@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -15,7 +16,9 @@ import (
 // the limit, those with the most references are left alone.
 const maxReferencesOfNamespace = 100_000
 
-func compareNames(a, b catalog.WorkloadRef) int { return strings.Compare(a.String(), b.String()) }
+func compareNames(a, b catalog.WorkloadRef) int {
+	return cmp.Or(strings.Compare(string(a.Kind), string(b.Kind)), strings.Compare(a.Name, b.Name))
+}
 
 // limit leaves out what is known of a workload that is left alone because its namespace has too many references.
 func (o *optIns) limit(w *workloadObservation) {
@@ -26,17 +29,23 @@ func (o *optIns) limit(w *workloadObservation) {
 
 // listSizes notes how much the workloads of a list take, all of a kind in a namespace or in all of them.
 func (o *optIns) listSizes(kind catalog.WorkloadKind, namespace string, all []*observation) (leave, readmit []catalog.WorkloadRef) {
-	listed := make(map[catalog.WorkloadRef]int)
-	for _, o := range all {
-		listed[o.workload.ref] = o.workload.size
+	sizes := make(map[string]map[catalog.WorkloadRef]int)
+	note := func(ref catalog.WorkloadRef, size int) {
+		if sizes[ref.Namespace] == nil {
+			sizes[ref.Namespace] = make(map[catalog.WorkloadRef]int)
+		}
+		sizes[ref.Namespace][ref] = size
 	}
 	for _, ref := range o.shares.those(namespace) {
-		if _, found := listed[ref]; ref.Kind == kind && !found {
-			listed[ref] = 0
+		if ref.Kind == kind {
+			note(ref, 0) // unless the list has it
 		}
 	}
-	for ref, size := range listed {
-		left, readmitted := o.shares.put(ref.Namespace, ref, size)
+	for _, listed := range all {
+		note(listed.workload.ref, listed.workload.size)
+	}
+	for namespace, those := range sizes {
+		left, readmitted := o.shares.putAll(namespace, those)
 		leave, readmit = append(leave, left...), append(readmit, readmitted...)
 	}
 	return leave, readmit

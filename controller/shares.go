@@ -2,6 +2,7 @@ package controller
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 )
@@ -64,6 +65,49 @@ func (s *shares[K]) put(namespace string, key K, size int) (leave, readmit []K) 
 	}
 	isOther := func(other K) bool { return other != key }
 	return filtered(leave, isOther), filtered(readmit, isOther)
+}
+
+// putAll notes, as put does, how much many objects of a namespace take. It sorts all of them once: putting them one by one
+// would take quadratic time. What it returns includes these objects themselves.
+func (s *shares[K]) putAll(namespace string, sizes map[K]int) (leave, readmit []K) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.namespaces[namespace]
+	if before == nil {
+		before = new(share[K])
+	}
+	in := &share[K]{sizes: make(map[K]int)}
+	maps.Copy(in.sizes, before.sizes)
+	for key, size := range sizes {
+		if in.sizes[key] = size; size <= littleSize {
+			delete(in.sizes, key)
+		}
+	}
+	if len(in.sizes) == 0 {
+		delete(s.namespaces, namespace)
+	} else {
+		s.namespaces[namespace] = in
+	}
+	for key, size := range in.sizes {
+		in.objects = append(in.objects, sized[K]{size, key})
+	}
+	slices.SortFunc(in.objects, s.order)
+	in.settle(s.limit)
+	return moved(before.objects[:before.kept], in.objects[in.kept:]), moved(before.objects[before.kept:], in.objects[:in.kept])
+}
+
+// moved returns the objects that were among the former ones and are among the present ones.
+func moved[K comparable](former, present []sized[K]) (keys []K) {
+	were := make(map[K]struct{}, len(former))
+	for _, object := range former {
+		were[object.key] = struct{}{}
+	}
+	for _, object := range present {
+		if _, found := were[object.key]; found {
+			keys = append(keys, object.key)
+		}
+	}
+	return keys
 }
 
 // leaves reports whether an object is left alone.

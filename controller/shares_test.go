@@ -2,11 +2,14 @@ package controller
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"kubernetes-deployment-restart-controller/catalog"
 )
 
 // largestOf says it again, slowly: of all objects that count, the largest are left alone until the others fit.
@@ -56,6 +59,54 @@ func TestWhichObjectsAreLeftAloneFollowsFromTheObjectsAlone(t *testing.T) {
 			t.Fatal("an empty namespace is remembered")
 		}
 	})
+}
+
+func TestAListLeavesAloneWhatItsObjectsOneByOneWould(t *testing.T) {
+	sizes := rapid.MapOfN(rapid.IntRange(1, 12), rapid.SampledFrom([]int{0, 1, 16, 17, 40, 40, 90, 180, 201}), 0, 12)
+	rapid.Check(t, func(t *rapid.T) {
+		const limit = 200
+		atOnce, single, all := newShares(limit, cmp.Compare[int]), newShares(limit, cmp.Compare[int]), make(map[int]int)
+		for range rapid.IntRange(1, 4).Draw(t, "lists") {
+			before := largestOf(all, limit)
+			listed := sizes.Draw(t, "listed")
+			former := maps.Clone(all)
+			leave, readmit := atOnce.putAll("a", listed)
+			for key, size := range listed {
+				single.put("a", key, size)
+			}
+			maps.Copy(all, listed)
+			left := largestOf(all, limit)
+			for key := range 13 {
+				if atOnce.leaves("a", key) != left[key] || single.leaves("a", key) != left[key] {
+					t.Fatalf("%v: %d is left alone: %t", all, key, atOnce.leaves("a", key))
+				}
+				counts := all[key] > littleSize && former[key] > littleSize
+				if slices.Contains(leave, key) != (counts && left[key] && !before[key]) || slices.Contains(readmit, key) != (counts && !left[key] && before[key]) {
+					t.Fatalf("%v, then %v: %v are left alone, %v no longer", former, listed, leave, readmit)
+				}
+			}
+		}
+		for key := range all {
+			all[key] = 0
+		}
+		if atOnce.putAll("a", all); len(atOnce.namespaces) > 0 {
+			t.Fatal("an empty namespace is remembered")
+		}
+	})
+}
+
+// The first list of a leader may show a namespace with very many workloads, while others wait.
+func BenchmarkTakeInSizesOf100000WorkloadsOfANamespace(b *testing.B) {
+	all := make([]*observation, 100_000)
+	for i := range all {
+		all[i] = &observation{workload: &workloadObservation{
+			ref:  catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "a", Name: fmt.Sprintf("deployment-%06d", (i*7919)%len(all))},
+			size: 17 + i%100,
+		}}
+	}
+	for b.Loop() {
+		newOptIns(catalog.OptInRules{}, nil).listSizes(catalog.Deployment, "", all)
+	}
 }
 
 func TestNamespacesHaveSharesOfTheirOwn(t *testing.T) {
