@@ -172,7 +172,7 @@ func (v *View) markedSpans(sights []sight, known []span) []span {
 	covers := func(s span) bool {
 		return !s.from.At.After(since.Add(clockTolerance)) && (s.until.Seen == 0 || s.until.At.After(since))
 	}
-	if since.IsZero() || w.MarkSeen || slices.ContainsFunc(known, covers) {
+	if since.IsZero() || w.Applied.MarkSeen || slices.ContainsFunc(known, covers) {
 		return nil
 	}
 	var marked []span
@@ -296,7 +296,7 @@ func (v *View) Mark(since time.Time) (map[string]string, bool, error) {
 	}
 	annotations, err := r.Checksums.Annotations(Basis{
 		Template: w.Template, Key: v.Key, Budget: r.Budget, Written: r.Written, Timestamp: timestamp, Contradicted: since, WasWhole: r.WasWhole,
-		RestartedFor: r.RestartedFor, Without: Without{r.filter(), r.ignored()}, Evict: w.evictMember(),
+		RestartedFor: r.RestartedFor, Without: r.without(), Evict: w.evictMember(),
 	})
 	return annotations, err == nil, err
 }

@@ -149,10 +149,13 @@ func (d *Decision) verified(w *Workload, sights []sight) Decision {
 
 // newDecision returns a decision with what to record.
 func (v *View) newDecision(sights []sight) Decision {
-	return Decision{
-		Checksums: v.currentChecksums(sights).limitTo(int(v.Workload.Room)),
-		Without:   Without{v.Workload.Filter(), v.ignored()},
+	without := Without{v.Workload.Filter(), v.ignored(), v.Workload.Hides}
+	staysAsRecorded := slices.ContainsFunc(sights, func(s sight) bool { return v.isOnlyRecorded(&s) })
+	if staysAsRecorded {
+		recorded := v.Workload.Applied.without()
+		without.Filter, without.Hidden = recorded.Filter, recorded.Hidden
 	}
+	return Decision{Checksums: v.currentChecksums(sights, staysAsRecorded).limitTo(int(v.Workload.Room)), Without: without}
 }
 
 // reasonReadsNothing is the reason to leave a workload alone that no edit can restart.
@@ -204,7 +207,7 @@ func (d Decision) recorded(w *Workload, reason string) Decision {
 	}
 	r := &w.Applied
 	says := r.Trusted && r.Reverted == nil && !r.Marked && !r.Exposed && !r.Others && r.Checksums.Equal(d.Checksums) &&
-		d.Without == Without{r.filter(), r.ignored()} && !w.changedMethod()
+		d.Without == r.without() && !w.changedMethod()
 	switch {
 	case !says:
 		return d.with(RecordOnly, reason)
@@ -240,22 +243,41 @@ func (d *Decision) nameCauses(causes []Cause) {
 }
 
 // currentChecksums computes what to record. A config that is gone keeps its entry from a trusted
-// record, because running pods still have its content.
-func (v *View) currentChecksums(sights []sight) Checksums {
+// record, because running pods still have its content. If asked to, it computes the checksums by what that record covers.
+func (v *View) currentChecksums(sights []sight, asRecorded bool) Checksums {
 	checksums, applied := make(Checksums, len(sights)), &v.Workload.Applied
 	v.addSince(checksums)
 	for i := range sights {
 		s := &sights[i]
 		recorded, found := applied.Checksums[s.ref]
-		if s.config != nil {
+		switch {
+		case s.config != nil && asRecorded && s.narrowing != nil:
+			if covered := s.narrowing.recorded; len(covered) > 0 {
+				checksums[s.ref] = s.config.Checksum(covered, v.Key)
+			}
+		case s.config != nil:
 			checksums[s.ref] = s.present()
-		} else if found && applied.Trusted {
+		case found && applied.Trusted && asRecorded:
+			checksums[s.ref] = recorded
+		case found && applied.Trusted:
 			if recorded, found = v.checksumOfGone(s, recorded); found {
 				checksums[s.ref] = recorded
 			}
 		}
 	}
 	return checksums
+}
+
+// isOnlyRecorded reports whether a config is gone that a record of another filter has, so that its content at that time is
+// not known by the present filter. When it is back, it can be compared only by what the record covers. That makes no
+// difference if containers start without it: its creation is then a reason to restart them.
+func (v *View) isOnlyRecorded(s *sight) bool {
+	recorded, found := v.Workload.Applied.Checksums[s.ref]
+	if s.config != nil || s.narrowing == nil || len(s.narrowing.recorded) == 0 || !found || !v.Workload.Applied.Trusted {
+		return false
+	}
+	_, isKnown := v.checksumOfGone(s, recorded)
+	return !isKnown && slices.ContainsFunc(s.references, func(r Reference) bool { return !r.Optional })
 }
 
 // checksumOfGone returns what to record of a config that is gone, given what is recorded. If the record

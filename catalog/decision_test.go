@@ -64,7 +64,8 @@ func (s *story) deleted(name string, seconds float64) {
 // recorded does what the controller does after it decided to record.
 func (s *story) recorded(seconds float64) {
 	view, _ := s.catalog.View(deploymentRef("web"))
-	writeRecord(s.deployment, Decide(view).Checksums, noonPlus(seconds))
+	decision := Decide(view)
+	writeRecordWithout(s.deployment, decision.Checksums, decision.Without, noonPlus(seconds))
 	s.catalog.ObserveWritten(s.reduced(), view.Sequence)
 }
 
@@ -114,8 +115,8 @@ func (s *story) decide(t *testing.T, pods ...Pod) verdict {
 	if decision.Reason == "" {
 		t.Error("a decision without a reason")
 	}
-	if want := view.currentChecksums(view.sights()).limitTo(int(view.Workload.Room)); !decision.Checksums.Equal(want) {
-		t.Errorf("to be recorded: %v, want %v", decision.Checksums, want)
+	if want := view.newDecision(view.sights()); !decision.Checksums.Equal(want.Checksums) || decision.Without != want.Without {
+		t.Errorf("to be recorded: %v, want %v", decision.Checksums, want.Checksums)
 	}
 	return verdict{asked, decision.Outcome, withoutMoments(t, decision.Causes)}
 }

@@ -31,7 +31,7 @@ func (s *story) write(t *testing.T, outcome Outcome, seconds, dated float64) {
 	if outcome == Restart {
 		restartedFor = []Restarted{{configMapRef("web"), []string{"a"}}}
 	}
-	annotations, err := view.currentChecksums(view.sights()).Annotations(Basis{
+	annotations, err := view.currentChecksums(view.sights(), false).Annotations(Basis{
 		Template: w.Template, Key: testKey, Written: noonPlus(seconds), Timestamp: w.Timestamp, RestartedFor: restartedFor, Evict: w.EvictAfter(outcome),
 	})
 	if err != nil {

@@ -230,7 +230,7 @@ func TestARecordIsNotTrustedIfNoAnnotationCanSayWhatItLeavesOut(t *testing.T) {
 		"other namespaces":           {Filter{Only: "configmap/shop/web"}, "", false},
 	} {
 		d := deployment(readsAll("web", false))
-		written, err := Checksums{configMapRef("web"): 1}.Annotations(Basis{Template: mustWorkload(d).Template, Key: testKey, Written: noonPlus(10), Without: Without{test.filter, test.ignored}})
+		written, err := Checksums{configMapRef("web"): 1}.Annotations(Basis{Template: mustWorkload(d).Template, Key: testKey, Written: noonPlus(10), Without: Without{Filter: test.filter, Ignored: test.ignored}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,15 +56,15 @@ func (w *Workload) Filter() Filter {
 }
 
 // newFiltering returns what is known of the filters of a workload with this filter, these references
-// that count, and this record. The function references returns the references that count by a filter, in this version
-// or the former one.
-func newFiltering(present Filter, counting []Reference, record *AppliedState, references func(by Filter, former bool) []Reference) *Filtering {
+// that count, and this record. Its pod template may hide keys. The function references returns the references that count
+// by a filter, with the hidden keys or without them.
+func newFiltering(present Filter, counting []Reference, hides bool, record *AppliedState, references func(by Filter, withHidden bool) []Reference) *Filtering {
 	f := Filtering{steps: []filterStep{{Filter: present}}}
 	if present.Also != "" {
 		f.template = referencesToSame(references(Filter{}, false), counting)
 	}
-	if record.Trusted && (record.filter() != present || record.IsFormer) {
-		f.recorded = references(record.filter(), record.IsFormer)
+	if isCovering := hides && !record.without().Hidden; record.Trusted && (record.filter() != present || isCovering) {
+		f.recorded = references(record.filter(), isCovering)
 		f.isOther = record.filter() != present || !slices.EqualFunc(f.recorded, counting, isSameReference)
 	}
 	if !f.isOther {
@@ -77,12 +77,7 @@ func newFiltering(present Filter, counting []Reference, record *AppliedState, re
 }
 
 // filter returns the filter by which the checksums were made.
-func (r *AppliedState) filter() Filter {
-	if r.Without == nil {
-		return Filter{}
-	}
-	return r.Without.Filter
-}
+func (r *AppliedState) filter() Filter { return r.without().Filter }
 
 // followFilters notes at the given moment which filters the workload had before. What is known of its
 // previous state may be nil.

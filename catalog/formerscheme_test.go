@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,7 +27,7 @@ func recordedByFormer(t *testing.T, scheme string, container corev1.Container, s
 	s := begin(deployment(container))
 	known := data{"a": "1", "b": "1"}
 	before := map[ConfigRef]Config{configMapRef("web"): NewConfigMap(configMap("web", known)), secretRef("web"): NewSecret(secret("web", known))}
-	m := mentions{namespace: "ns", former: true}
+	m := mentions{namespace: "ns", withHidden: true}
 	references, _ := m.references(&s.deployment.Spec.Template.Spec, Filter{})
 	checksums, key := Checksums{}, testKey
 	if scheme == unkeyedScheme {
@@ -53,14 +54,18 @@ func recordedByFormer(t *testing.T, scheme string, container corev1.Container, s
 	s.deployment.Annotations[BasisAnnotation] = string(encoded)
 	s.catalog.SetKey(testKey)
 	listConfigs(s.catalog, Secret, "", listOf(NewSecret(credentials)), noon, true)
-	s.listed(settings)
+	if settings == nil {
+		s.listed()
+	} else {
+		s.listed(settings)
+	}
 	return s
 }
 
 func TestAnUpgradeAfterWhichAKeyNoLongerCountsRestartsNothing(t *testing.T) {
 	same := data{"a": "1", "b": "1"}
 	pod := Pod{Mounted: noonPlus(5), Started: []Start{{"app", noonPlus(5)}}}
-	for _, scheme := range []string{formerScheme, unkeyedScheme} {
+	for _, scheme := range []string{keyedScheme, unkeyedScheme} {
 		t.Run(scheme, func(t *testing.T) {
 			s := recordedByFormer(t, scheme, hidesA(), configMap("web", same), secret("web", same))
 			if diff := cmp.Diff(verdict{Outcome: RecordOnly}, s.decide(t, pod), cmpopts.EquateEmpty()); diff != "" {
@@ -82,11 +87,115 @@ func TestAnUpgradeAfterWhichAKeyNoLongerCountsRestartsNothing(t *testing.T) {
 	}
 }
 
+// The config is not there when the present version starts, so nobody knows what its other keys were.
+func TestNoRestartIsLostForAConfigThatIsGoneAtAnUpgrade(t *testing.T) {
+	same, pod := data{"a": "1", "b": "1"}, Pod{Mounted: noonPlus(5), Started: []Start{{"app", noonPlus(5)}}}
+	for name, test := range map[string]struct {
+		returns data
+		happens func(*story)
+		want    Outcome
+	}{
+		"it returns as it was":                     {same, func(*story) {}, RecordOnly},
+		"with other content that a container sees": {data{"a": "1", "b": "2"}, func(*story) {}, Restart},
+		"so, and another config was edited before": {data{"a": "1", "b": "2"}, func(s *story) {
+			s.catalog.ObserveConfig(NewSecret(secret("web", data{"a": "2", "b": "1"})), noonPlus(15))
+		}, Restart},
+		"so, and the controller was replaced before": {data{"a": "1", "b": "2"}, func(s *story) { s.takeOver(secret("web", same)) }, Restart},
+		"as it was, and the controller was replaced": {same, func(s *story) { s.takeOver(secret("web", same)) }, RecordOnly},
+		"as it was, and an edit that nobody sees was before": {same, func(s *story) {
+			s.catalog.ObserveConfig(NewSecret(secret("web", data{"a": "2", "b": "1"})), noonPlus(15))
+		}, RecordOnly},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := recordedByFormer(t, keyedScheme, hidesA(), nil, secret("web", same))
+			s.decide(t, pod)
+			s.recorded(12)
+			test.happens(s)
+			if got := s.decide(t, pod); got.Outcome == Restart {
+				t.Fatalf("while it is gone: %+v", got)
+			}
+			s.recorded(20)
+			if got := s.decide(t, pod); got.Outcome != Keep {
+				t.Errorf("it is recorded, but %+v", got)
+			}
+			s.created("web", test.returns, 30)
+			if got := s.decide(t, pod); got.Outcome != test.want {
+				t.Errorf("%+v, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// takeOver replaces the controller by one that finds a Secret, and no ConfigMap.
+func (s *story) takeOver(credentials *corev1.Secret) {
+	s.catalog = New()
+	s.catalog.SetKey(testKey)
+	listConfigs(s.catalog, Secret, "", listOf(NewSecret(credentials)), noon, true)
+	s.listed()
+}
+
+// Nobody knows the keys of the config that counted by the former filter and count by the present one.
+func TestNoRestartIsLostForAConfigThatIsGoneWhileTheFilterChanges(t *testing.T) {
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(configMap("web", data{"a": "1", "b": "1"}))
+	s.recorded(10)
+	s.restartController()
+	s.deployment.Annotations[IgnoreAnnotation] = "configmap/web:a"
+	s.catalog.ObserveWorkload(s.reduced())
+	s.recorded(20)
+	s.created("web", data{"a": "1", "b": "2"}, 30)
+	if got := s.decide(t); got.Outcome != Restart {
+		t.Errorf("%+v", got)
+	}
+	s.recorded(40)
+	if got := s.present().Applied.filter(); got != (Filter{Ignore: "configmap/web:a"}) {
+		t.Errorf("recorded by %+v", got)
+	}
+}
+
+func TestARecordThatIsMarkedKeepsItsScheme(t *testing.T) {
+	same := data{"a": "1", "b": "1"}
+	for _, scheme := range []string{keyedScheme, hidingScheme} {
+		s := recordedByFormer(t, keyedScheme, hidesA(), configMap("web", same), secret("web", same))
+		if scheme == hidingScheme {
+			s.recorded(20)
+		}
+		view, _ := s.catalog.View(deploymentRef("web"))
+		marked, isMarked, err := view.Mark(noonPlus(30))
+		if err != nil || !isMarked {
+			t.Fatal(isMarked, err)
+		}
+		if basis := marked[BasisAnnotation]; !strings.HasPrefix(basis, `{"scheme":"`+scheme+`"`) {
+			t.Errorf("%s: marked as %s", scheme, basis)
+		}
+	}
+}
+
+// Earlier versions can read them.
+func TestOnlyRecordsOfTemplatesThatHideKeysHaveTheirOwnScheme(t *testing.T) {
+	plain, twice := readsAll("web", false), corev1.Container{Name: "app", Env: []corev1.EnvVar{taken("x", "web", "a", false), taken("x", "web", "b", false)}}
+	plainWithKey := readsAll("web", false)
+	plainWithKey.Env = []corev1.EnvVar{taken("x", "web", "a", true)}
+	for want, containers := range map[string][]corev1.Container{keyedScheme: {plain, plainWithKey}, hidingScheme: {hidesA(), twice}} {
+		for _, container := range containers {
+			s := begin(deployment(container))
+			s.listed(configMap("web", data{"a": "1", "b": "1"}))
+			s.recorded(10)
+			if basis := s.deployment.Annotations[BasisAnnotation]; !strings.HasPrefix(basis, `{"scheme":"`+want+`"`) {
+				t.Errorf("%+v: %s", container.Env, basis)
+			}
+			if got := s.decide(t); got.Outcome != Keep {
+				t.Errorf("%+v", got)
+			}
+		}
+	}
+}
+
 // The records of all others are as good as before.
 func TestAnUpgradeWritesOnlyTheWorkloadsInWhichAKeyMayNoLongerCount(t *testing.T) {
 	same, container := data{"a": "1", "b": "1"}, hidesA()
 	for _, want := range []Outcome{RecordOnly, Keep} {
-		s := recordedByFormer(t, formerScheme, container, configMap("web", same), secret("web", same))
+		s := recordedByFormer(t, keyedScheme, container, configMap("web", same), secret("web", same))
 		if got := s.decide(t); got.Outcome != want {
 			t.Errorf("with %d variables: %+v, want %s", len(container.Env), got, want)
 		}
@@ -123,7 +232,7 @@ func TestAnEditAcrossAnUpgradeCountsIfAContainerSeesIt(t *testing.T) {
 		"a new one that a container sees, just after the upgrade": {found: configMap("web", same), later: data{"a": "1", "b": "1", "c": "1"}, want: Restart},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := recordedByFormer(t, formerScheme, hidesA(), test.found, secret("web", same))
+			s := recordedByFormer(t, keyedScheme, hidesA(), test.found, secret("web", same))
 			if test.later != nil {
 				s.config("web", test.later, 40)
 			}
@@ -137,7 +246,7 @@ func TestAnEditAcrossAnUpgradeCountsIfAContainerSeesIt(t *testing.T) {
 func TestAConfigOfWhichNobodySeesAnythingLeavesTheRecordAtAnUpgrade(t *testing.T) {
 	same := data{"a": "1", "b": "1"}
 	container := corev1.Container{Name: "app", Env: []corev1.EnvVar{taken("x", "web", "a", false), literal("x", "1")}}
-	s := recordedByFormer(t, formerScheme, container, configMap("web", data{"a": "2", "b": "1"}), secret("web", same))
+	s := recordedByFormer(t, keyedScheme, container, configMap("web", data{"a": "2", "b": "1"}), secret("web", same))
 	if got := s.decide(t); got.Outcome != RecordOnly {
 		t.Fatalf("%+v", got)
 	}

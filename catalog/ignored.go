@@ -78,14 +78,6 @@ func (v *View) ignored() string {
 	return fitting + otherIgnored
 }
 
-// ignored returns what the record says about ignored configs.
-func (r *AppliedState) ignored() string {
-	if r.Without == nil {
-		return ""
-	}
-	return r.Without.Ignored
-}
-
 // saysIgnored reports whether a trusted record lacks a config because it was ignored.
 func (r *AppliedState) saysIgnored(ref ConfigRef) bool {
 	if r.Without == nil || r.Without.Ignored == "" {

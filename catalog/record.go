@@ -17,15 +17,16 @@ import (
 // the checksum changes, and the workload would restart at the upgrade. A new kind of reference does this
 // wherever it selects further keys of a config that the workload also references in another way.
 //
-// To avoid that, rename the scheme, and let the references of the former one say what its records
-// cover: they are then compared by that, like records that were made by another [Filter]. The former
+// To avoid that, add a scheme for the templates in which it does, and let the references of the former one say what its
+// records cover: they are then compared by that, like records that were made by another [Filter]. The former
 // scheme must stay known to isKeyed; otherwise its records are not trusted, the pods decide about all
-// configs, and the digests of Secrets in them count as exposed.
-const keyedScheme = "keyed-v3"
+// configs, and the digests of Secrets in them count as exposed. All other records keep it, so that earlier versions
+// can read them.
+const keyedScheme = "keyed-v2"
 
 const (
-	// formerScheme is of the version in which no key was hidden; see [hiddenKeys].
-	formerScheme = "keyed-v2"
+	// hidingScheme is [keyedScheme] without the keys that the pod template hides; see [hiddenKeys].
+	hidingScheme = "keyed-v3"
 	// unkeyedScheme is older, and computes the checksums of Secrets like those of ConfigMaps.
 	unkeyedScheme = "xxh64-keys-v1"
 )
@@ -51,13 +52,13 @@ type AppliedState struct {
 	// Outdated means that the record is trusted by the fingerprint of an earlier version, and
 	// must be written again.
 	Outdated bool
-	// IsFormer means that the checksums cover what the references of earlier versions select.
-	IsFormer bool
 	// Exposed means that the workload's annotations, or copies of them on its revisions, may
 	// hold digests of Secrets against which guesses can be tested.
 	Exposed bool
 	// Marked means that the basis says Contradicted; otherwise only the [Catalog] knows it.
 	Marked bool
+	// MarkSeen means that it is marked, and that the watch showed how the contradiction began. A [Catalog] sets it.
+	MarkSeen bool
 	// Budget is what the workload has used of its restarts, if we wrote it.
 	Budget Budget
 	// RestartedFor is what the last restart was for, as the record says.
@@ -166,7 +167,6 @@ func readRecord(meta *metav1.ObjectMeta, owned *ownership, template *corev1.PodT
 
 // readOwn reads what counts only if the controller wrote it itself.
 func (r *AppliedState) readOwn(b *basis, namespace string) {
-	r.IsFormer = r.Trusted && b.Scheme != keyedScheme
 	r.readWithout(b)
 	r.readMark(b)
 	r.RestartedFor = decodeRestarted(b.For, namespace)
@@ -195,7 +195,7 @@ func (b *basis) isKnown() bool {
 }
 
 // isKeyed reports whether the checksums of Secrets have a key.
-func (b *basis) isKeyed() bool { return b.Scheme == keyedScheme || b.Scheme == formerScheme }
+func (b *basis) isKeyed() bool { return b.Scheme == keyedScheme || b.Scheme == hidingScheme }
 
 // isAbout reports whether the basis names the given pod template, and whether it does so
 // by the fingerprint of an earlier version. A basis that says more than annotations can is about none.
@@ -302,7 +302,7 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 		return nil, err
 	}
 	encodedBasis, err := json.Marshal(basis{
-		Scheme:    keyedScheme,
+		Scheme:    on.Without.scheme(),
 		Key:       key,
 		Template:  templateMember(on.Template, on.Without.Filter, on.Evict),
 		Checksums: checksumOf(string(encoded)).String(),

@@ -121,14 +121,14 @@ func TestARecordIsTrustedOnlyIfAllThatItRestsOnHolds(t *testing.T) {
 			func(d *appsv1.Deployment) { setBasis(d, func(b *basis) { b.Copies = true }) },
 			AppliedState{Checksums: checksums, Trusted: true, Key: testKey.ID(), Exposed: true},
 		},
-		"the version's in which no key was hidden": {
-			func(d *appsv1.Deployment) { setBasis(d, func(b *basis) { b.Scheme = "keyed-v2" }) },
-			AppliedState{Checksums: checksums, Trusted: true, IsFormer: true, Key: testKey.ID()},
+		"one without hidden keys": {
+			func(d *appsv1.Deployment) { setBasis(d, func(b *basis) { b.Scheme = "keyed-v3" }) },
+			AppliedState{Checksums: checksums, Trusted: true, Key: testKey.ID(), Without: &Without{Hidden: true}},
 		},
 		"an early version's, whose checksums of Secrets have no key": {
 			func(d *appsv1.Deployment) { setBasis(d, func(b *basis) { b.Scheme, b.Key = "xxh64-keys-v1", "" }) },
 			AppliedState{
-				Checksums: Checksums{configMapRef("web"): 1}, Trusted: true, IsFormer: true,
+				Checksums: Checksums{configMapRef("web"): 1}, Trusted: true,
 				Earlier: &EarlierRecord{Checksums: Checksums{secretRef("tls"): 0xabc}, Made: noonPlus(10)}, Exposed: true,
 			},
 		},
@@ -234,7 +234,7 @@ func TestTheAnnotationsHaveTheFormThatIsDocumented(t *testing.T) {
 	}
 	want := map[string]string{
 		ChecksumsAnnotation: `{"configmap/ns/one":"189832cc316e7594","secret/ns/two":"6e79832c18c31594"}`,
-		BasisAnnotation: `{"scheme":"keyed-v3","key":"1c245def7ce7a116","template":"1f000000000000000000000000000000",` +
+		BasisAnnotation: `{"scheme":"keyed-v2","key":"1c245def7ce7a116","template":"1f000000000000000000000000000000",` +
 			`"checksums":"7480bee130b1ad0b","written":"2026-03-01T12:00:00.123456789Z","timestamp":"2026-03-01T12:00:00.1Z"}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -271,7 +271,7 @@ func TestTheOtherAnnotationsLeaveRoomForTheChecksums(t *testing.T) {
 	meta := &metav1.ObjectMeta{Annotations: map[string]string{
 		"note": strings.Repeat("x", 100_000), ChecksumsAnnotation: strings.Repeat("x", 100_000), BasisAnnotation: "x",
 	}}
-	if got, want := roomForChecksums(meta, Filter{}), 256*1024-8*1024-100_004; got != want {
+	if got, want := roomForChecksums(meta, Filter{}, Filter{}), 256*1024-8*1024-100_004; got != want {
 		t.Errorf("room for %d bytes, want %d", got, want)
 	}
 }
@@ -423,10 +423,10 @@ func TestEqualChecksumsAreTheSameOfTheSameConfigs(t *testing.T) {
 }
 
 func FuzzARecordOfAnyFormIsRepairedByTheNextWrite(f *testing.F) {
-	const ours = `{"scheme":"keyed-v3","template":"07000000000000000000000000000000"}`
+	const ours = `{"scheme":"keyed-v2","template":"07000000000000000000000000000000"}`
 	f.Add(`{"configmap/ns/web":"189832cc316e7594"}`, ours)
 	f.Add(`{"configmap/ns/web":"189832cc316e7594","configmap/ns/web":"189832cc316e7595"}`, ours)
-	f.Add(`{"configmap/ns/web":"189832cc316e7594"}`, `{"scheme":"keyed-v3","template":"2343ac7f000d936b"}`)
+	f.Add(`{"configmap/ns/web":"189832cc316e7594"}`, `{"scheme":"keyed-v2","template":"2343ac7f000d936b"}`)
 	f.Add(`null`, ours)
 	f.Add(`{"configmap/ns/web":null}`, ours)
 	f.Add(`{"":""}`, `{}`)

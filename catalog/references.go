@@ -116,13 +116,14 @@ const MaxReferences = 10_000
 // volumes of all containers, including init containers. Containers do not read volumes that
 // they do not mount, nor credentials for pulling images and for volume drivers. It returns
 // false if there are more than [MaxReferences]. What does not count by the filter is left out, and what
-// else counts by it is added.
-func referencesOf(namespace string, spec *corev1.PodSpec, filter Filter) ([]Reference, bool) {
+// else counts by it is added. The template hides keys if one that is left out is hidden.
+func referencesOf(namespace string, spec *corev1.PodSpec, filter Filter) (references []Reference, hides, fit bool) {
 	m := mentions{namespace: namespace}
-	return m.references(spec, filter)
+	references, fit = m.references(spec, filter)
+	return references, m.hides, fit
 }
 
-// references is [referencesOf], also as it was in the former version.
+// references is [referencesOf], also with the hidden keys.
 func (m *mentions) references(spec *corev1.PodSpec, filter Filter) ([]Reference, bool) {
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
@@ -145,8 +146,8 @@ type mentions struct {
 	count     int
 	// hidings is how many selections leave out hidden keys.
 	hidings int
-	// former means the references of the version of [formerScheme], in which no key was hidden.
-	former bool
+	// withHidden lets no key be hidden, as what [keyedScheme] covers. Otherwise hides means that one is.
+	withHidden, hides bool
 }
 
 // add adds a reference. The API accepts any text as the name of a config, and none: add ignores what no config can have

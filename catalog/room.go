@@ -17,9 +17,9 @@ const (
 )
 
 // roomForChecksums returns how many bytes the other annotations of a workload leave for the
-// checksums.
-func roomForChecksums(meta *metav1.ObjectMeta, filter Filter) int {
-	room := annotationsLimit - annotationsReserve - filter.size()
+// checksums. The record has one of the filters.
+func roomForChecksums(meta *metav1.ObjectMeta, present, recorded Filter) int {
+	room := annotationsLimit - annotationsReserve - max(present.size(), recorded.size())
 	for name, value := range meta.Annotations {
 		if name != ChecksumsAnnotation && name != BasisAnnotation {
 			room -= len(name) + len(value)

@@ -17,7 +17,7 @@ var whole = Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true}
 // the given time, with a restart for the named ConfigMaps.
 func (s *story) caughtUp(seconds float64, change func(*Workload), restartedFor ...string) {
 	view, _ := s.catalog.View(deploymentRef("web"))
-	checksums := view.currentChecksums(view.sights())
+	checksums := view.currentChecksums(view.sights(), false)
 	writeRecord(s.deployment, checksums, noonPlus(seconds))
 	w := s.reduced()
 	w.Rollout = whole

@@ -141,15 +141,14 @@ type Workload struct {
 	// Deleting means that the workload is being deleted.
 	Deleting bool
 	Hold     Hold
+	// Hides means that the pod template hides keys of configs, which References leave out; see [hiddenKeys].
+	Hides bool
 	// TemplateHold is what would be the Hold if the workload did not restart by eviction. It concerns only the rollout of
 	// another pod template; see [Workload.AwaitsRollout].
 	TemplateHold Hold
 	// OwnRecord means that the present record was decided on a view of the catalog, which
 	// therefore knew what the record says. A [Catalog] sets it.
 	OwnRecord bool
-	// MarkSeen means that the record is marked as contradicted, and that the watch showed how the
-	// contradiction began. A [Catalog] sets it.
-	MarkSeen bool
 	// RecordUndone means that the record was trusted for the present template before, apart from
 	// restarts, and that another client removed or replaced it. A [Catalog] sets it.
 	RecordUndone bool
@@ -257,7 +256,7 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 	full, bare := fingerprints(template)
 	gracePeriod, problem := readGracePeriod(meta)
 	policy, filter := readWorkloadPolicy(meta, parts.Understood)
-	references, fit := referencesOf(meta.Namespace, &template.Spec, filter)
+	references, hides, fit := referencesOf(meta.Namespace, &template.Spec, filter)
 	w := Workload{
 		Ref:             WorkloadRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
 		UID:             meta.UID,
@@ -266,7 +265,7 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 		Template:        bare,
 		PodTemplate:     full,
 		References:      references,
-		Room:            int32(roomForChecksums(meta, filter)), //nolint:gosec // no more than annotations may have
+		Hides:           hides,
 		Deleting:        meta.DeletionTimestamp != nil,
 		GracePeriod:     gracePeriod,
 		Problem:         problem,
@@ -287,13 +286,13 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 	}
 	if fit {
 		w.Applied = readRecord(meta, owned, template, bare).keptFor(references)
-		w.Filtering = newFiltering(filter, references, &w.Applied, func(by Filter, former bool) []Reference {
-			m := mentions{namespace: meta.Namespace, former: former}
+		w.Filtering = newFiltering(filter, references, hides, &w.Applied, func(by Filter, withHidden bool) []Reference {
+			m := mentions{namespace: meta.Namespace, withHidden: withHidden}
 			recorded, _ := m.references(&template.Spec, by)
 			return recorded
 		})
-		w.Applied.Outdated = w.Applied.Outdated || w.Applied.IsFormer && w.hasOtherFilter()
 	}
+	w.Room = int32(roomForChecksums(meta, filter, w.Applied.filter())) //nolint:gosec // no more than annotations may have
 	w.Evict = readEvict(meta, owned, &w.Applied)
 	if earlier := w.Applied.Earlier; earlier != nil && earlier.ByOriginal {
 		earlier.Beyond = beyondOriginal(&w, &template.Spec)

@@ -63,7 +63,7 @@ func (c *Catalog) ObserveMarked(workload Workload, seen bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.refresh(workload) {
-		c.workload(workload.Ref).MarkSeen = seen
+		c.workload(workload.Ref).Applied.MarkSeen = seen
 	}
 }
 
@@ -121,7 +121,7 @@ func (w *Workload) keepKnown(previous *Workload) {
 	if !previous.Applied.Written.Equal(w.Applied.Written) {
 		return
 	}
-	w.OwnRecord, w.MarkSeen = previous.OwnRecord, previous.MarkSeen
+	w.OwnRecord, w.Applied.MarkSeen = previous.OwnRecord, previous.Applied.MarkSeen
 	if w.PodTemplate == previous.PodTemplate {
 		w.PodsSeen = previous.PodsSeen
 	}

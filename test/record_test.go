@@ -47,7 +47,7 @@ func requireBasis(t *testing.T, st state) {
 	if err := json.Unmarshal([]byte(st.Annotations[basisAnnotation]), &basis); err != nil {
 		t.Fatalf("basis %q: %v", st.Annotations[basisAnnotation], err)
 	}
-	if basis["scheme"] != "keyed-v3" || !sixteenDigits.MatchString(basis["key"]) || !thirtyTwoDigits.MatchString(basis["template"]) {
+	if basis["scheme"] != "keyed-v2" || !sixteenDigits.MatchString(basis["key"]) || !thirtyTwoDigits.MatchString(basis["template"]) {
 		t.Errorf("basis is %v, want the scheme, the id of the key and the fingerprint of the template", basis)
 	}
 }

@@ -75,7 +75,7 @@ func (u *upgraded) awaitKeyed() {
 	for _, w := range u.all {
 		u.s.await("has a record of the present scheme", w, func(st state) error {
 			basis := st.Annotations[basisAnnotation]
-			if !strings.Contains(basis, `"scheme":"keyed-v3"`) || strings.Contains(basis, `"copies"`) {
+			if !strings.Contains(basis, `"scheme":"keyed-v2"`) || strings.Contains(basis, `"copies"`) {
 				return fmt.Errorf("the basis is %q", basis)
 			}
 			return nil
