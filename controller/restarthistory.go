@@ -71,6 +71,14 @@ func (h *restartHistory) all(namespace string) status.List[status.Restart] {
 	return status.List[status.Restart]{Total: len(all), Items: all}
 }
 
+// whyOf says what became of the last restart of a workload, empty if that is not remembered.
+func (h *restartHistory) whyOf(ref catalog.WorkloadRef) string {
+	if last := h.of(ref); last != nil {
+		return last.Why
+	}
+	return ""
+}
+
 // of returns the last restart of a workload, nil if it is not remembered.
 func (h *restartHistory) of(ref catalog.WorkloadRef) *status.Restart {
 	h.mu.Lock()

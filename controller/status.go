@@ -228,6 +228,9 @@ func (c *Controller) entry(s standing) status.Entry {
 	w = c.shown(w)
 	e.State, e.Pods = s.stateOf(w), podsOf(w)
 	c.noteEviction(&e, s.ref)
+	if e.State == status.Failed && e.Reason == "" {
+		e.Text = c.deliveries.history.whyOf(s.ref)
+	}
 	return e
 }
 

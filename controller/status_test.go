@@ -79,6 +79,9 @@ func TestTheOverviewShowsAHaltWithWhatResumesIt(t *testing.T) {
 	if o.Failed.Total != 1 || o.Held.Total != 2 || o.Halts.Total != 1 {
 		t.Fatalf("failed %v, held %v, halts %v", o.Failed, o.Held, o.Halts)
 	}
+	if e, last := o.Failed.Items[0], o.Restarts.Items[0]; e.Text == "" || e.Text != last.Why || e.For != "configmap/c: k" {
+		t.Errorf("failed: %+v, want why as in %+v", e, last)
+	}
 	h := o.Halts.Items[0]
 	want := status.Halt{
 		ID: h.ID, Config: "configmap/a/c", Keys: []string{"k"}, Failed: []string{deploymentNamed(first).String()}, Held: 2, Since: h.Since,
