@@ -369,13 +369,14 @@ func (d *deliveries) report(w *catalog.Workload, restart *rollingRestart, judgem
 func (d *deliveries) fail(w *catalog.Workload, restart *rollingRestart, judgement delivery.Judgement, took time.Duration) {
 	reason, evidence := judgement.Reason, evidenceOf(&judgement.Seen)
 	d.metrics.failed.WithLabelValues(string(w.Ref.Kind)).Inc()
-	d.history.end(w.Ref, restart.id, status.Broken, reason, time.Now())
+	command := evidence.Command(w.Ref.Namespace)
+	d.history.fail(w.Ref, restart.id, reason, command, time.Now())
 	causes := describeFailed(restart.decision)
 	d.log.Warn("restart failed", "workload", w.Ref, "after", took.String(), "reason", reason, "causes", causes)
 	if causes != "" {
 		causes = " for " + causes
 	}
-	failed, look := fmt.Sprintf("failed %s after it restarted", took), lookAt(w.Ref.Namespace, evidence)
+	failed, look := fmt.Sprintf("failed %s after it restarted", took), lookWith(command)
 	if restart.isFormer { // which may have failed earlier
 		failed = fmt.Sprintf("has failed, as seen %s after it restarted", took)
 	}

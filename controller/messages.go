@@ -228,23 +228,12 @@ func resumeCommand(config catalog.ConfigRef, id string) string {
 	return fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s=%s", source.Namespace, configName(source), catalog.ResumeAnnotation, id)
 }
 
-// lookAt says with which command a person sees why a pod fails, empty if none shows it.
-func lookAt(namespace string, seen gate.Evidence) string {
-	switch {
-	case seen.Pod == "":
-		return ""
-	case seen.HasRestarted && seen.Container != "":
-		return fmt.Sprintf("; look with: kubectl logs -n %s %s -c %s --previous", namespace, seen.Pod, seen.Container)
-	}
-	return fmt.Sprintf("; look with: kubectl describe pod -n %s %s", namespace, seen.Pod)
-}
-
-// lookAtHalted does so for a halt. The pods of a group are in namespaces that whoever reads it may not see.
-func lookAtHalted(halt *gate.Halt) string {
-	if gate.IsGroup(halt.Config) || len(halt.Failed) == 0 {
+// lookWith tells a person to run a command that shows why a pod fails, empty if none does.
+func lookWith(command string) string {
+	if command == "" {
 		return ""
 	}
-	return lookAt(halt.Failed[0].Namespace, halt.Evidence)
+	return "; look with: " + command
 }
 
 // remedyFor says what else must happen after a restart has failed; empty if the next restart replaces

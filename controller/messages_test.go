@@ -162,7 +162,7 @@ func TestAFailureNamesTheCommandThatShowsIt(t *testing.T) {
 		"; look with: kubectl logs -n a web-1 -c app --previous": {Pod: "web-1", Container: "app", HasRestarted: true},
 		"; look with: kubectl describe pod -n a web-1":           {Pod: "web-1", Container: "app"},
 	} {
-		if got := lookAt("a", seen); got != want {
+		if got := lookWith(seen.Command("a")); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

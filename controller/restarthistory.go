@@ -45,13 +45,22 @@ func (h *restartHistory) begin(ref catalog.WorkloadRef, id, cause string, at tim
 	h.last = append(h.last, pastRestart{ref, id, status.Restart{Time: at.UTC(), Workload: ref.String(), Cause: brief.Within(longestWhy, cause)}})
 }
 
+// fail notes that a restart has failed, why, and which command shows more.
+func (h *restartHistory) fail(ref catalog.WorkloadRef, id, why, command string, now time.Time) {
+	h.finish(ref, id, status.Restart{Outcome: status.Broken, Why: why, Command: command}, now)
+}
+
 // end notes what became of a restart, or that this has changed.
 func (h *restartHistory) end(ref catalog.WorkloadRef, id string, outcome status.Outcome, why string, now time.Time) {
+	h.finish(ref, id, status.Restart{Outcome: outcome, Why: why}, now)
+}
+
+func (h *restartHistory) finish(ref catalog.WorkloadRef, id string, end status.Restart, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range slices.Backward(h.last) {
 		if past := &h.last[i]; past.workload == ref && past.id == id {
-			past.restart.Outcome, past.restart.Why = outcome, brief.Within(longestWhy, why)
+			past.restart.Outcome, past.restart.Why, past.restart.Command = end.Outcome, brief.Within(longestWhy, end.Why), end.Command
 			past.restart.Took = int(now.Sub(past.restart.Time).Seconds())
 			return
 		}

@@ -170,6 +170,8 @@ type Halt struct {
 	Failed []string  `json:"failed"`
 	Held   int       `json:"held"`
 	Since  time.Time `json:"since"`
+	// Command shows why a pod of the first one fails, empty if that is not known.
+	Command string `json:"command,omitempty"`
 	// Resume is what a person does to let the others restart nevertheless.
 	Resume string `json:"resume"`
 }
@@ -206,6 +208,8 @@ type Restart struct {
 	// Took is how long it took until the outcome was known, in seconds. Why explains it.
 	Took int    `json:"tookSeconds,omitempty"`
 	Why  string `json:"why,omitempty"`
+	// Command shows why a pod fails, empty if none does.
+	Command string `json:"command,omitempty"`
 }
 
 // Rollouts are those that the deployment engine drives.

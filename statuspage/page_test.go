@@ -29,10 +29,10 @@ func fill(text string) status.Overview {
 		Pending: entries(status.Pending, ""), Waiting: entries(status.Waiting, "slow-start"), Held: held,
 		Slowed: entries(status.Slowed, "backoff"), Rolling: entries(status.Rolling, ""), Failed: entries(status.Failed, ""),
 		FanOuts:  list(status.FanOut{Config: "configmap/a/c" + text, Since: since, Total: 8, Delivered: 4, Rolling: 2, Waiting: 2, Unserved: 1}),
-		Halts:    list(status.Halt{ID: "id" + text, Config: "configmap/a/c" + text, Keys: []string{text}, Failed: []string{"deployment/a/web" + text}, Held: 3, Since: since, Resume: "kubectl " + text}),
+		Halts:    list(status.Halt{ID: "id" + text, Config: "configmap/a/c" + text, Keys: []string{text}, Failed: []string{"deployment/a/web" + text}, Held: 3, Since: since, Command: "kubectl logs " + text, Resume: "kubectl " + text}),
 		Mistakes: list(status.Mistake{Object: "configmap/a/c" + text, Problem: text}),
 		Restarts: list(
-			status.Restart{Time: since, Workload: "deployment/a/web" + text, Cause: text, Outcome: status.Broken, Took: 3700, Why: text},
+			status.Restart{Time: since, Workload: "deployment/a/web" + text, Cause: text, Outcome: status.Broken, Took: 3700, Why: text, Command: "kubectl describe pod " + text},
 			status.Restart{Time: since.Add(-48 * time.Hour), Workload: "deployment/a/web" + text, Cause: text},
 		),
 		Rollouts: &status.Rollouts{Driving: true, Detail: text, Rolling: list(status.Rollout{
@@ -232,6 +232,15 @@ func TestTheKindsThatTheControllerWasAskedForAreNamed(t *testing.T) {
 	} {
 		if !strings.Contains(page, part) {
 			t.Errorf("it lacks %s:\n%s", part, page)
+		}
+	}
+}
+
+func TestAHaltAndAFailedRestartNameTheCommandThatShowsWhy(t *testing.T) {
+	all := pages("plain")
+	for path, want := range map[string]string{"/": "kubectl logs plain", "/workload/deployment/a/web": "kubectl describe pod plain"} {
+		if !strings.Contains(all[path], "<pre><code>"+want+"</code></pre>") {
+			t.Errorf("%s lacks %s: %s", path, want, all[path])
 		}
 	}
 }

@@ -126,7 +126,7 @@ func (p *statusPage) requireHalt(halt *status.Halt, broken string) {
 	p.Helper()
 	id := p.awaitEventOn(settings, "RestartsHalted", resumeAnnotation+`=(\w+)$`)[1]
 	want := status.Halt{
-		ID: id, Config: settings.key(p.namespace), Keys: []string{"used"}, Failed: []string{broken}, Held: 2, Since: halt.Since,
+		ID: id, Config: settings.key(p.namespace), Keys: []string{"used"}, Failed: []string{broken}, Held: 2, Since: halt.Since, Command: halt.Command,
 		Resume: "kubectl annotate --overwrite -n " + p.namespace + " configmap/settings " + resumeAnnotation + "=" + id,
 	}
 	if diff := cmp.Diff(want, *halt); diff != "" {
@@ -134,8 +134,10 @@ func (p *statusPage) requireHalt(halt *status.Halt, broken string) {
 	}
 	page, err := p.get(p.Context(), "/")
 	p.must(err)
-	if !strings.Contains(html.UnescapeString(page), halt.Resume) {
-		p.Errorf("the page lacks %s: %s", halt.Resume, page)
+	for _, command := range []string{halt.Resume, halt.Command} {
+		if command == "" || !strings.Contains(html.UnescapeString(page), "<code>"+command+"</code>") {
+			p.Errorf("the page lacks the command %q: %s", command, page)
+		}
 	}
 }
 

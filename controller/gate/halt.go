@@ -35,13 +35,6 @@ type Halt struct {
 	line       line // those that wait for the end
 }
 
-// Evidence names the pod and the container that showed a failure; empty if none did.
-type Evidence struct {
-	Pod, Container string
-	// HasRestarted means that the container has logs of an earlier run.
-	HasRestarted bool
-}
-
 const (
 	// maxFailed is how many failed workloads a halt remembers.
 	maxFailed = 3

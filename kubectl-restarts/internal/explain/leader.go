@@ -156,6 +156,9 @@ func (l *FromLeader) lines(now time.Time) [][2]string {
 			took = fmt.Sprintf("%s after %ds", last.Outcome, last.Took)
 		}
 		lines = append(lines, [2]string{"  Restart", join(", ", last.Time.Format(time.RFC3339), last.Cause, took, last.Why)})
+		if facts.IsLookCommand(last.Command) {
+			lines = append(lines, [2]string{"  Look with", last.Command})
+		}
 	}
 	for _, problem := range l.Problems {
 		lines = append(lines, [2]string{"  Problem", problem})

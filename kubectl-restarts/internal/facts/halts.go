@@ -2,6 +2,7 @@ package facts
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -56,8 +57,21 @@ func Concerns(h *gate.Halt, ref catalog.ConfigRef) bool {
 	return h.Config == ref || h.Config == gate.GroupOf(ref.Kind, ref.Name)
 }
 
-// DescribeHalt says what a halt is about, and how to end it.
-func DescribeHalt(h *gate.Halt) string {
+// DescribeHalt says what a halt is about, how to see why, and how to end it.
+func DescribeHalt(h *gate.Halt) string { return DescribeHaltWith(h, h.Command()) }
+
+// lookCommand is what a command may consist of that the leader names: people paste it into a shell.
+var lookCommand = regexp.MustCompile(`^kubectl (logs|describe pod) [a-z0-9. -]+$`)
+
+// IsLookCommand reports whether a command is one that shows why a pod fails, and nothing else.
+func IsLookCommand(command string) bool { return lookCommand.MatchString(command) }
+
+// DescribeHaltWith does so with a command that shows why, empty if there is none.
+func DescribeHaltWith(h *gate.Halt, command string) string {
+	look := ""
+	if IsLookCommand(command) {
+		look = "; look with: " + command
+	}
 	failed := make([]string, 0, len(h.Failed))
 	for _, ref := range h.Failed {
 		failed = append(failed, WorkloadName(ref))
@@ -66,8 +80,8 @@ func DescribeHalt(h *gate.Halt) string {
 	if len(h.Keys) > 0 {
 		what += " (" + text.List(h.Keys, 10) + ")"
 	}
-	return fmt.Sprintf("%s has broken %s, halted since %s; revert it, or resume with: %s",
-		what, text.List(failed, 3), h.Since.UTC().Format(time.RFC3339), ResumeCommand(h))
+	return fmt.Sprintf("%s has broken %s, halted since %s%s; revert it, or resume with: %s",
+		what, text.List(failed, 3), h.Since.UTC().Format(time.RFC3339), look, ResumeCommand(h))
 }
 
 // ResumeCommand returns the command that ends a halt.

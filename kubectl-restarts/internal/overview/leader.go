@@ -80,7 +80,7 @@ func (l *FromLeader) halts(prefix func(namespace string) string) []string {
 			halts = append(halts, fmt.Sprintf("%s has broken %s; revert it%s", halt.Config, text.List(halt.Failed, 3), holdsBack(halt.Held)))
 			continue
 		}
-		halts = append(halts, prefix(known.Config.Namespace)+facts.DescribeHalt(&known)+holdsBack(halt.Held))
+		halts = append(halts, prefix(known.Config.Namespace)+facts.DescribeHaltWith(&known, halt.Command)+holdsBack(halt.Held))
 	}
 	return halts
 }

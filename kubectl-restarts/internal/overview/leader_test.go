@@ -33,9 +33,9 @@ func fromLeader() *overview.FromLeader {
 		},
 		FanOuts: list(status.FanOut{Config: "configmap/shop/calm", Since: ago(4), Total: 5, Delivered: 2, Rolling: 1, Waiting: 1, Unserved: 1}),
 		Halts: list(
-			status.Halt{ID: "k3v7x2ab", Config: "configmap/shop/broken", Keys: []string{"LEVEL"}, Failed: []string{"deployment/shop/api"}, Held: 2, Since: ago(10)},
+			status.Halt{ID: "k3v7x2ab", Config: "configmap/shop/broken", Keys: []string{"LEVEL"}, Failed: []string{"deployment/shop/api"}, Held: 2, Since: ago(10), Command: "kubectl logs -n shop api-1 -c app --previous"},
 			status.Halt{ID: "x", Config: "nonsense", Failed: []string{"deployment/shop/api"}, Resume: "ask\nfor help"},
-			status.Halt{ID: "k3v7x2ab", Config: "configmap/*/ca-bundle", Failed: []string{"deployment/shop/api"}, Since: ago(10)},
+			status.Halt{ID: "k3v7x2ab", Config: "configmap/*/ca-bundle", Failed: []string{"deployment/shop/api"}, Since: ago(10), Command: "kubectl logs -n shop api-1; reboot"},
 			status.Halt{ID: "x; reboot", Config: "configmap/shop/settings", Failed: []string{"deployment/shop/api"}, Held: 1},
 		),
 		Restarts: list(status.Restart{Time: ago(3), Workload: "deployment/shop/rolling", Cause: "configmap/calm: LEVEL"},
@@ -56,7 +56,7 @@ func TestTheOverviewShowsWhatTheLeaderSaysInsteadOfWhatTheClusterShows(t *testin
 All restarts are held: incident 42
 
 Halts:
-  configmap/broken (LEVEL) has broken deployment/api, halted since 2026-11-20T11:50:00Z; revert it, or resume with: kubectl restarts resume -n shop configmap/broken k3v7x2ab (2 workloads wait)
+  configmap/broken (LEVEL) has broken deployment/api, halted since 2026-11-20T11:50:00Z; look with: kubectl logs -n shop api-1 -c app --previous; revert it, or resume with: kubectl restarts resume -n shop configmap/broken k3v7x2ab (2 workloads wait)
   nonsense has broken deployment/shop/api; revert it
   configmap/ca-bundle has broken deployment/api, halted since 2026-11-20T11:50:00Z; revert it, or resume with: removing its entry configmap._.ca-bundle from the ConfigMap of halts
   configmap/shop/settings has broken deployment/shop/api; revert it (1 workload wait)
