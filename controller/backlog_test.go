@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
@@ -114,7 +115,7 @@ func TestALongGracePeriodAndAPutOffRestartAreNotLate(t *testing.T) {
 // The config is reverted while a person holds the restart, so it is only recorded.
 func TestARecordAfterAHoldIsNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &restarter{deliveries: followed(catalog.New()), evictor: &evictor{}, gate: openGate(catalog.New()), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), log: slog.New(slog.DiscardHandler)}
+		r := &restarter{deliveries: followed(catalog.New()), evictor: &evictor{}, gate: openGate(catalog.New()), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: &record.FakeRecorder{}, log: slog.New(slog.DiscardHandler)}
 		r.backlogs.note(observedChange{Workload: web, Since: time.Now(), Due: time.Now(), Count: 1})
 		r.backlogs.putOff(web, nil, gate.Answer{Reason: gate.Hold, Text: "an incident"}, time.Now())
 		time.Sleep(time.Hour)

@@ -85,7 +85,7 @@ func TestTheOverviewShowsAHaltWithWhatResumesIt(t *testing.T) {
 	h := o.Halts.Items[0]
 	want := status.Halt{
 		ID: h.ID, Config: "configmap/a/c", Keys: []string{"k"}, Failed: []string{deploymentNamed(first).String()}, Held: 2, Since: h.Since,
-		Command: "kubectl describe pod -n a one-hangs", Resume: "kubectl annotate --overwrite -n a configmap/c com.xing.deployment-restart.resume=" + h.ID,
+		Command: "kubectl describe pod -n " + strings.Replace(first, "/", " ", 1) + "-hangs", Resume: "kubectl annotate --overwrite -n a configmap/c com.xing.deployment-restart.resume=" + h.ID,
 	}
 	if fmt.Sprint(h) != fmt.Sprint(want) || h.Since.IsZero() {
 		t.Errorf("got %+v, want %+v", h, want)

@@ -183,6 +183,9 @@ type Hold struct {
 	IsConfig bool   `json:"isConfig,omitempty"`
 	// Text is why.
 	Text string `json:"text"`
+	// Since is when it was set, as far as that is known; AtLeast means that it may have been set earlier.
+	Since   time.Time `json:"since,omitzero"`
+	AtLeast bool      `json:"atLeast,omitempty"`
 }
 
 // Outcome is what became of a restart.

@@ -97,13 +97,24 @@ func (l *FromLeader) holds(prefix func(namespace string) string) (holds []string
 	for i := range l.Holds.Items {
 		if hold := &l.Holds.Items[i]; !hold.IsConfig {
 			namespace, name := split(hold.On)
-			holds = append(holds, prefix(namespace)+name+": "+hold.Text)
+			holds = append(holds, prefix(namespace)+name+": "+hold.Text+heldSince(hold))
 		}
 	}
 	if l.Holds.More() > 0 {
 		holds = append(holds, fmt.Sprintf("and %d more workloads or configs", l.Holds.More()))
 	}
 	return holds
+}
+
+// heldSince says since when a hold is known, empty if that is not known.
+func heldSince(hold *status.Hold) string {
+	switch {
+	case hold.Since.IsZero():
+		return ""
+	case hold.AtLeast:
+		return " (at least since " + clock(hold.Since) + ")"
+	}
+	return " (since " + clock(hold.Since) + ")"
 }
 
 // print writes the tables.

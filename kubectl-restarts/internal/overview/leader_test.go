@@ -27,7 +27,7 @@ func fromLeader() *overview.FromLeader {
 		Waiting: list(status.Entry{Workload: "deployment/shop/waiting", State: status.Waiting, Reason: "slow-start", On: "configmap/shop/calm", Since: ago(2)}),
 		Rolling: list(status.Entry{Workload: "deployment/shop/rolling", State: status.Soaking, For: "configmap/calm: LEVEL", Since: ago(3), Pods: &status.Pods{Wanted: 3, Updated: 2, Available: 1}}),
 		Held:    held,
-		Holds:   list(status.Hold{On: "deployment/shop/calm", Text: "just\x1b in case"}, status.Hold{On: "configmap/shop/approved", IsConfig: true, Text: "edits need approval"}),
+		Holds:   list(status.Hold{On: "deployment/shop/calm", Text: "just\x1b in case", Since: ago(7), AtLeast: true}, status.Hold{On: "configmap/shop/approved", IsConfig: true, Text: "edits need approval"}),
 		Kinds: []status.Kind{
 			{Workload: "rollouts.v1alpha1.argoproj.io", Missing: true}, {Workload: "gadgets.v1.example.com=.spec\x1b", Unusable: 2}, {Workload: "a.v1.b"},
 		},
@@ -65,7 +65,7 @@ Configs on hold:
   configmap/approved: edits need approval
 
 Workloads on hold:
-  deployment/calm: just\u001b in case
+  deployment/calm: just\u001b in case (at least since 2026-11-20T11:53:00Z)
 
 Other kinds:
   rollouts.v1alpha1.argoproj.io is not installed

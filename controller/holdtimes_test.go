@@ -1,0 +1,47 @@
+package controller
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+func TestAHoldIsShownWithWhenItBegan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t)
+		w.runs("a/early", map[string]string{catalog.HoldAnnotation: "wait"}, "c")
+		w.runs("a/late", nil, "c")
+		start := time.Now()
+		go w.controller.holdTimes.run(t.Context())
+		time.Sleep(time.Hour)
+		w.changed("a/late", holdIt)
+		set := time.Now()
+		w.annotate("a/c", catalog.HoldAnnotation, "wait")
+		w.show("configmaps", w.configMaps["a/c"])
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		holds := make(map[string]status.Hold)
+		for _, h := range w.overview().Holds.Items {
+			holds[h.On] = h
+		}
+		if h := holds["deployment/a/early"]; !h.AtLeast || !h.Since.Equal(start) {
+			t.Errorf("from before this process: %+v", h)
+		}
+		for _, name := range []string{"deployment/a/late", "configmap/a/c"} {
+			if h := holds[name]; h.AtLeast || h.Since.Sub(set).Abs() > holdPeriod {
+				t.Errorf("%s, seen when it was set at %s: %+v", name, set, h)
+			}
+		}
+		w.changed("a/late", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := len(w.controller.holdTimes.of); n != 2 {
+			t.Errorf("%d holds are remembered", n)
+		}
+	})
+}
