@@ -112,9 +112,18 @@ func (m *mistakes) textOf(object quarantine.Object) string {
 // list returns the first mistakes of a namespace, or of all if it is empty, for people.
 func (m *mistakes) list(namespace string) status.List[status.Mistake] {
 	first := status.NewShortlist(func(a, b status.Mistake) int { return cmp.Compare(a.Object, b.Object) })
-	for object, known := range m.all() {
-		if isInside(namespace, place(object)) {
+	add := func(inside map[quarantine.Object]mistake) {
+		for object, known := range inside {
 			first.Add(status.Mistake{Object: object.String(), Problem: known.text})
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if namespace != "" {
+		add(m.of[namespace])
+	} else {
+		for _, inside := range m.of {
+			add(inside)
 		}
 	}
 	return status.ListOf(first, func(mistake status.Mistake) status.Mistake { return mistake })
