@@ -19,7 +19,7 @@ func TestTheRecordHoldsTheChecksumOfEachConfigAndWhatItRestsOn(t *testing.T) {
 	s := newScene(t)
 	s.make(settings, set("used", "v1"))
 	s.make(credentials, set("used", "v1"))
-	app := s.run("app", podOf(envFrom(credentials), envKey(settings, "used")))
+	app := s.run("app", podOf(envFrom(credentials), envFrom(settings)))
 	st := s.started(app)
 
 	checksums, err := st.checksums()
