@@ -151,8 +151,8 @@ type FanOut struct {
 	Config string    `json:"config"`
 	Since  time.Time `json:"since"`
 	// Total is how many workloads take part: Delivered run with the content, Rolling restart for it,
-	// and Waiting have not begun. Unserved is how many restarts have failed, said nothing, or were not
-	// needed any more.
+	// and Waiting have not begun. Unserved is how many other workloads have no restart any more: theirs
+	// has failed, said nothing, or was not needed any more.
 	Total     int `json:"total"`
 	Delivered int `json:"delivered"`
 	Rolling   int `json:"rolling"`

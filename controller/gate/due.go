@@ -15,7 +15,8 @@ type Progress struct {
 	// Proven is how many workloads run with the content; Delivered is how many of them were restarted
 	// for it. UnderWay is how many restarts have begun, and Waiting how many are due.
 	Proven, Delivered, UnderWay, Waiting int
-	// Unserved is how many restarts have failed or said nothing, or were no longer due before they began.
+	// Unserved is how many other workloads have no restart any more: theirs has failed or said nothing, or was no longer
+	// due before it began.
 	Unserved int
 }
 
@@ -23,7 +24,7 @@ type Progress struct {
 func (p *Progress) Total() int { return p.Proven + p.UnderWay + p.Waiting }
 
 func (f *fanOut) progress() Progress {
-	return Progress{f.id, f.since, f.proven(), f.delivered, f.members - f.waiting, f.waiting, f.unserved}
+	return Progress{f.id, f.since, f.proven(), f.delivered, f.members - f.waiting, f.waiting, len(f.unserved)}
 }
 
 // Progress returns how far all fan-outs have come that are not over, in no particular order.

@@ -17,10 +17,12 @@ type fanOut struct {
 	// delivered is how many restarts have proven the content. running is how many other workloads ran
 	// with it already, once that was counted.
 	delivered, running int
-	unserved           int // restarts that ended in another way, or never began
 	isCounted          bool
-	slotsTaken         int     // restarts in flight, and those that were called
-	parts              []*part // sorted by namespace; there are several only in a group
+	// unserved are the workloads that have no restart in the fan-out any more, because theirs ended in another way, or
+	// never began. One that is tried again is no longer among them.
+	unserved   map[catalog.WorkloadRef]struct{}
+	slotsTaken int     // restarts in flight, and those that were called
+	parts      []*part // sorted by namespace; there are several only in a group
 	// fresh counts the restarts in turn of the namespaces that have had no turn yet.
 	fresh [Unwell + 1]int
 }
@@ -61,6 +63,9 @@ func (f *fanOut) part(namespace string) *part {
 // count adds what a restart contributes, or takes it away.
 func (f *fanOut) count(r *restart, sign int) {
 	f.members += sign
+	if sign > 0 {
+		delete(f.unserved, r.workload)
+	}
 	if r.phase <= called {
 		f.waiting += sign
 	}
@@ -77,6 +82,14 @@ func (f *fanOut) count(r *restart, sign int) {
 	if r.phase >= called {
 		p.called += sign
 	}
+}
+
+// leaveOut notes that a workload has no restart in the fan-out any more, and did not get the content.
+func (f *fanOut) leaveOut(ref catalog.WorkloadRef) {
+	if f.unserved == nil {
+		f.unserved = make(map[catalog.WorkloadRef]struct{})
+	}
+	f.unserved[ref] = struct{}{}
 }
 
 // noteEnd notes that a restart in a namespace is over.

@@ -87,6 +87,14 @@ func (b *book) fail(r *Request, content, id string) *Halt {
 	return h
 }
 
+// unserved returns how many workloads the fan-out of [due] has not reached so far.
+func (b *book) unserved() (unserved int) {
+	for p := range b.ProgressOf(config("c")) {
+		unserved = p.Unserved
+	}
+	return unserved
+}
+
 // wakes checks which workloads were woken since the last check, in any order.
 func (b *book) wakes(want ...string) {
 	b.t.Helper()

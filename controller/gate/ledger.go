@@ -302,7 +302,7 @@ func (l *Ledger) End(ref catalog.WorkloadRef, isDelivered bool) {
 			f.noteEnd(ref.Namespace)
 			switch {
 			case !isDelivered:
-				f.unserved++
+				f.leaveOut(ref)
 			case m.current.standing != Unwell:
 				f.delivered++
 			}

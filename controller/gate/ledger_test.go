@@ -419,6 +419,52 @@ func TestAFanOutIsFinishedWhenAWorkloadThatWasRefusedHasGotTheContent(t *testing
 	}
 }
 
+// Each retry joins the fan-out again, and is passed by again.
+func TestAWorkloadWhoseErrorIsIgnoredCountsOnceHoweverOftenItIsRetried(t *testing.T) {
+	b := newBook(t, gradual(50))
+	ignored, other := due("ignored"), due("other")
+	other.Hold = "a freeze"
+	b.expect(Hold, other) // so that the fan-out goes on
+	for range 10 {
+		b.expect("", ignored)
+		if b.check(); b.unserved() != 0 {
+			t.Fatalf("%d are unserved while it is tried again", b.unserved())
+		}
+		b.Release(ignored.Workload, false, false, b.now)
+		if b.check(); b.unserved() != 1 {
+			t.Fatalf("%d are unserved", b.unserved())
+		}
+	}
+	other.Hold = ""
+	b.restart(ignored)
+	b.deliver(ignored)
+	b.restart(other)
+	b.deliver(other)
+	if all := b.TakeFinished(); len(all) != 1 || all[0].Delivered != 2 || all[0].Unserved != 0 {
+		t.Errorf("finished: %+v", all)
+	}
+}
+
+func TestARestartThatFailedAndIsRepeatedCountsOnce(t *testing.T) {
+	b := newBook(t, gradual(50))
+	failing, other := due("failing"), due("other")
+	other.Hold = "a freeze"
+	b.expect(Hold, other)
+	for range 3 {
+		b.restart(failing)
+		b.End(failing.Workload, false)
+		if b.check(); b.unserved() != 1 {
+			t.Fatalf("%d are unserved", b.unserved())
+		}
+	}
+	b.Settle(other.Workload)
+	b.restart(failing)
+	b.deliver(failing)
+	if b.unserved() != 0 {
+		t.Errorf("%d are unserved in a fan-out that is over", b.unserved())
+	}
+}
+
 func TestAWorkloadThatIsGoneHoldsUpNobody(t *testing.T) {
 	b := newBook(t, gradual(1))
 	first, second := due("first"), due("second")

@@ -120,7 +120,7 @@ func unserve(due *restart, earlier ...*restart) {
 		}
 		for _, f := range r.fanOuts() {
 			if due == nil || !slices.Contains(due.fanOuts(), f) {
-				f.unserved++
+				f.leaveOut(r.workload)
 			}
 		}
 	}
