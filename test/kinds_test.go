@@ -215,7 +215,7 @@ func TestAWorkloadThatWantsNoPodsIsOnlyRecorded(t *testing.T) {
 			s := newScene(t)
 			s.make(settings, set("used", "v1"))
 			app := run(s)
-			before := s.awaitRecorded(app)
+			before := s.running(app) // only its status says that it wants no pods
 			s.edit(settings, set("used", "v2"))
 			s.settle()
 			after := s.requireWrites(app, before, 0, 1)
