@@ -128,7 +128,8 @@ func (l limiter) Wait(ctx context.Context) error {
 // Recorder returns a recorder of Events that writes through a broadcaster, which
 // its caller shuts down. The component is the source that the Events name. Another
 // component that writes through the same broadcaster calls [NewRecorder]. An Event with one of the lasting reasons is about
-// something that lasts longer than a process: it is not created as long as the API server has the same one of an earlier process.
+// something that lasts longer than a process: as long as the API server has the same one of an earlier process, no other is
+// created, and that one gets the present time.
 func (c *Clients) Recorder(broadcaster record.EventBroadcaster, component string, lasting ...string) record.EventRecorder {
 	broadcaster.StartRecordingToSink(eventSink{c.events, newEventQueues(), lasting})
 	return NewRecorder(broadcaster, component)

@@ -3,6 +3,7 @@ package apiclient
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,12 +24,14 @@ type eventSink struct {
 }
 
 // Create implements record.EventSink. An Event with a lasting reason has a name that follows from what it says, so that the
-// API server refuses a second one.
+// API server refuses a second one. That of an earlier process then says when it was seen last: what it reports may have ended
+// and begun again since.
 func (s eventSink) Create(event *corev1.Event) (*corev1.Event, error) {
 	if slices.Contains(s.lasting, event.Reason) {
 		named := *event
 		named.Name = lastingName(event)
-		event = &named
+		s.queues.add(named.Namespace, func(ctx context.Context) error { return s.createOrRenew(ctx, &named) })
+		return &named, nil
 	}
 	s.queues.add(event.Namespace, func(ctx context.Context) error { return s.create(ctx, event) })
 	return event, nil
@@ -63,9 +66,26 @@ func lastingName(event *corev1.Event) string {
 }
 
 func (s eventSink) create(ctx context.Context, event *corev1.Event) error {
+	return isWritten(s.post(ctx, event))
+}
+
+func (s eventSink) post(ctx context.Context, event *corev1.Event) error {
 	created := *event
 	created.ResourceVersion = "" // the API does not accept one in a creation
-	return isWritten(s.client.Post().Namespace(event.Namespace).Resource("events").Body(&created).Do(ctx).Error())
+	return s.client.Post().Namespace(event.Namespace).Resource("events").Body(&created).Do(ctx).Error()
+}
+
+// createOrRenew creates an Event, or gives the one of its name the present time.
+func (s eventSink) createOrRenew(ctx context.Context, event *corev1.Event) error {
+	err := s.post(ctx, event)
+	if !apierrors.IsAlreadyExists(err) {
+		return isWritten(err)
+	}
+	at, err := json.Marshal(map[string]any{"lastTimestamp": event.LastTimestamp})
+	if err != nil {
+		return fmt.Errorf("encode the time of an Event: %w", err)
+	}
+	return isWritten(s.client.Patch(types.MergePatchType).Namespace(event.Namespace).Resource("events").Name(event.Name).Body(at).Do(ctx).Error())
 }
 
 // isWritten returns nil for an Event that already exists, because the answer to an earlier try

@@ -1,10 +1,12 @@
 package apiclient_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -227,5 +229,64 @@ func TestALastingEventIsCreatedUnderANameThatTheNextProcessGivesItToo(t *testing
 			t.Errorf("Event %d: %s in one process, %s in the next", i, first, second)
 		}
 		seen[first] = true
+	}
+}
+
+// storedEvents is an API server that knows when each Event was seen last.
+type storedEvents map[string]time.Time
+
+func (stored storedEvents) RoundTrip(request *http.Request) (*http.Response, error) {
+	respond := func(code int, content string) (*http.Response, error) {
+		return &http.Response{
+			StatusCode: code, Request: request, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(content)),
+		}, nil
+	}
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return nil, err
+	}
+	var event corev1.Event
+	if request.Method == http.MethodPost {
+		if _, _, err := apiclient.Codecs.UniversalDeserializer().Decode(body, nil, &event); err != nil {
+			return nil, err
+		}
+		if _, exists := stored[event.Name]; exists {
+			return respond(http.StatusConflict, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"AlreadyExists","code":409}`)
+		}
+	} else {
+		if err := json.Unmarshal(body, &event); err != nil {
+			return nil, err
+		}
+		event.Name = path.Base(request.URL.Path)
+	}
+	stored[event.Name] = event.LastTimestamp.Time
+	return respond(http.StatusOK, `{"kind":"Event","apiVersion":"v1"}`)
+}
+
+// What has ended and begins again under the next leader is news, whatever a former one has said of it.
+func TestALastingEventOfAFormerProcessSaysWhenItWasSeenLast(t *testing.T) {
+	stored := storedEvents{}
+	for process := range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(time.Duration(process) * time.Hour)
+			rate := apiclient.Rate{QPS: 1e6, Burst: 1e6}
+			clients, err := apiclient.Connect(&rest.Config{Host: "http://api", Transport: stored}, rate, rate)
+			if err != nil {
+				t.Fatal(err)
+			}
+			broadcaster := record.NewBroadcaster()
+			clients.Recorder(broadcaster, "test", "Lasting").Event(about("ns", "web"), "Warning", "Lasting", "x")
+			synctest.Wait()
+			for name, at := range stored {
+				if !at.Equal(time.Now()) {
+					t.Errorf("%s was seen last at %v, want %v", name, at.UTC(), time.Now().UTC())
+				}
+			}
+			broadcaster.Shutdown()
+			time.Sleep(time.Minute)
+		})
+	}
+	if len(stored) != 1 {
+		t.Errorf("there are %d Events", len(stored))
 	}
 }

@@ -26,7 +26,7 @@ type absences struct {
 	of map[catalog.WorkloadRef]absence
 
 	catalog *catalog.Catalog
-	// report creates an Event unless there is one that says the same, such as that of a former leader.
+	// report creates an Event, or renews that of a former leader that says the same.
 	report func(w *catalog.Workload, message string)
 	log    *slog.Logger
 }

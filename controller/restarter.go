@@ -311,7 +311,7 @@ func (r *restarter) reportProblems(w *catalog.Workload) {
 }
 
 // reportIdle reports, once for as long as a workload wants no pods, that a config has changed and why nothing restarts. The
-// message is the same for each edit, so that the next leader does not create the Event again.
+// message is the same for each edit, so that the next leader finds the Event of this one.
 func (r *restarter) reportIdle(w *catalog.Workload, decision *catalog.Decision) {
 	if !w.Idle {
 		r.journal.noteProblem(w.Ref, idleProblem, "")
