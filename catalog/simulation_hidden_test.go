@@ -1,0 +1,217 @@
+package catalog
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// hidingWorld is a cluster with a workload that requires a ConfigMap and a Secret, and hides the key "a" of both. An earlier
+// version has recorded it. Both configs are edited, deleted and made again, also while no controller watches.
+type hidingWorld struct {
+	*story
+	now     float64
+	configs map[ConfigRef]*madeConfig // nil if it is gone
+	seen    map[ConfigRef]string      // what the pods have read of the key that they see
+	covered map[ConfigRef]string      // what the record of an earlier version covers of the hidden key
+	started float64                   // the pods
+	values  int
+	away    bool // the controller
+}
+
+type madeConfig struct {
+	content data
+	at      float64 // 0 if it has been there since the beginning
+	written map[string]float64
+}
+
+var hidingConfigs = []ConfigRef{configMapRef("web"), secretRef("web")}
+
+func newHidingWorld(t *testing.T) *hidingWorld {
+	first := data{"a": "1", "b": "1"} // as recorded
+	w := &hidingWorld{started: 5, now: 20, away: true, configs: map[ConfigRef]*madeConfig{}, seen: map[ConfigRef]string{}, covered: map[ConfigRef]string{}}
+	w.story = recordedByFormer(t, keyedScheme, hidesA(), configMap("web", first), secret("web", first))
+	for _, ref := range hidingConfigs {
+		w.configs[ref] = &madeConfig{content: maps.Clone(first), written: map[string]float64{}}
+		w.seen[ref], w.covered[ref] = "1", "1"
+	}
+	return w
+}
+
+// object returns a config as the API server shows it.
+func (w *hidingWorld) object(ref ConfigRef) Config {
+	made := w.configs[ref]
+	cm, s := configMap("web", maps.Clone(made.content)), secret("web", maps.Clone(made.content))
+	meta := &cm.ObjectMeta
+	if ref.Kind == Secret {
+		meta = &s.ObjectMeta
+	}
+	if made.at > 0 {
+		meta.CreationTimestamp.Time = noonPlus(made.at)
+	}
+	for _, key := range slices.Sorted(maps.Keys(made.written)) {
+		meta.ManagedFields = append(meta.ManagedFields, owns("editor of "+key, noonPlus(made.written[key]), "f:data/f:"+key))
+	}
+	if ref.Kind == Secret {
+		return NewSecret(s)
+	}
+	return NewConfigMap(cm)
+}
+
+func (w *hidingWorld) show(ref ConfigRef) {
+	if !w.away {
+		w.catalog.ObserveConfig(w.object(ref), noonPlus(w.now))
+	}
+}
+
+func drawHiding(t *rapid.T) ConfigRef { return rapid.SampledFrom(hidingConfigs).Draw(t, "config") }
+
+func (w *hidingWorld) edit(t *rapid.T) {
+	ref := drawHiding(t)
+	if made := w.configs[ref]; made != nil {
+		key := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "key")
+		w.values++
+		made.content[key], made.written[key] = "value "+strconv.Itoa(w.values), w.now
+		w.show(ref)
+	}
+}
+
+func (w *hidingWorld) remove(t *rapid.T) {
+	ref := drawHiding(t)
+	if w.configs[ref] == nil {
+		return
+	}
+	if w.configs[ref] = nil; !w.away {
+		w.catalog.ForgetConfig(ref, noonPlus(w.now))
+	}
+}
+
+func (w *hidingWorld) create(t *rapid.T) { w.make(t, drawHiding(t)) }
+
+// make makes a config again, with the content that the pods have, or another one.
+func (w *hidingWorld) make(t *rapid.T, ref ConfigRef) {
+	if w.configs[ref] != nil {
+		return
+	}
+	w.values++
+	value := "value " + strconv.Itoa(w.values)
+	made := &madeConfig{content: data{"a": w.covered[ref], "b": w.seen[ref]}, at: w.now, written: map[string]float64{}}
+	for _, key := range []string{"a", "b"} {
+		if rapid.Bool().Draw(t, "another "+key) {
+			made.content[key] = value
+		}
+	}
+	w.configs[ref] = made
+	w.show(ref)
+}
+
+func (w *hidingWorld) stop(*rapid.T) { w.away = true }
+
+func (w *hidingWorld) start(*rapid.T) {
+	if !w.away {
+		return
+	}
+	w.away, w.catalog = false, New()
+	w.catalog.SetKey(testKey)
+	for _, ref := range hidingConfigs {
+		var listed []*Config
+		if w.configs[ref] != nil {
+			listed = listOf(w.object(ref))
+		}
+		listConfigs(w.catalog, ref.Kind, "", listed, noonPlus(w.now), true)
+	}
+	listWorkloads(w.catalog, Deployment, "", listOf(w.reduced()), 0)
+}
+
+// isOfEarlier reports whether the record still covers the hidden keys.
+func (w *hidingWorld) isOfEarlier() bool {
+	return strings.Contains(w.deployment.Annotations[BasisAnnotation], `"`+keyedScheme+`"`)
+}
+
+// isInDoubt reports whether nobody can know whether only the hidden key of a config is another one: it was made again, and the
+// record covers both.
+func (w *hidingWorld) isInDoubt() bool {
+	return w.isOfEarlier() && slices.ContainsFunc(hidingConfigs, func(ref ConfigRef) bool {
+		made := w.configs[ref]
+		return made != nil && made.at > 0 && made.content["a"] != w.covered[ref]
+	})
+}
+
+func (w *hidingWorld) isDue() bool {
+	return slices.ContainsFunc(hidingConfigs, func(ref ConfigRef) bool {
+		return w.configs[ref] != nil && w.configs[ref].content["b"] != w.seen[ref]
+	})
+}
+
+func (w *hidingWorld) decide(t *rapid.T) {
+	if w.away {
+		return
+	}
+	view, _ := w.catalog.View(deploymentRef("web"))
+	decision := Decide(view)
+	if decision.Outcome == AskPods {
+		decision = DecideByPods(view, []Pod{{Mounted: noonPlus(w.started), Started: []Start{{"app", noonPlus(w.started)}}}})
+	}
+	_, missing := view.Missing()
+	switch restarts := decision.Outcome == Restart; {
+	case w.isDue() && !restarts:
+		t.Fatalf("lost a restart: %+v", decision)
+	case restarts && !w.isDue() && !w.isInDoubt():
+		t.Fatalf("a needless restart: %+v", decision)
+	case decision.Outcome == Keep:
+		if decision.Verified {
+			w.catalog.ObserveKept(view)
+		}
+		return
+	case restarts && missing > 0:
+		return // it is held
+	case restarts:
+		setTimestamp(w.deployment, noonPlus(w.now).Format(time.RFC3339Nano))
+		w.started = w.now + 3
+		for ref, made := range w.configs {
+			w.seen[ref] = made.content["b"]
+		}
+	}
+	writeRecordWithout(w.deployment, decision.Checksums, decision.Without, noonPlus(w.now))
+	for ref, made := range w.configs {
+		if made != nil {
+			w.covered[ref] = made.content["a"]
+		}
+	}
+	w.catalog.ObserveWritten(w.reduced(), view.Sequence)
+	after, _ := w.catalog.View(deploymentRef("web"))
+	if again := Decide(after); again.Outcome != Keep {
+		t.Fatalf("not done after %s: %+v", decision.Outcome, again)
+	}
+}
+
+// No restart is lost and none is needless while required configs are gone and return, before an upgrade, across it and later.
+func TestPodsRestartForWhatTheySeeOfConfigsThatAreGoneAndReturnAcrossAnUpgrade(t *testing.T) {
+	playHistories(t, "3000")
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newHidingWorld(t)
+		actions := map[string]func(*rapid.T){
+			"edit": w.edit, "remove": w.remove, "create": w.create, "stop": w.stop, "start": w.start, "decide": w.decide,
+		}
+		names := slices.Sorted(maps.Keys(actions))
+		for range rapid.IntRange(5, 40).Draw(rt, "steps") {
+			w.now += 10
+			actions[rapid.SampledFrom(names).Draw(rt, "action")](rt)
+		}
+		w.now += 10
+		w.start(rt)
+		for _, ref := range hidingConfigs {
+			w.make(rt, ref)
+		}
+		w.now += 10
+		w.decide(rt)
+		if w.isDue() || w.isOfEarlier() {
+			rt.Fatal("in the end, pods run with another content, or the record is that of an earlier version")
+		}
+	})
+}
