@@ -2,11 +2,13 @@ package test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -195,6 +197,22 @@ func TestAPausedDeploymentThatIsResumedRollsOutOnce(t *testing.T) {
 	s.requireRevisions(app, 2)
 }
 
+// awaitStatus waits until the controller of a workload without pods has written its status.
+func (s *scene) awaitStatus(w workload) {
+	s.Helper()
+	if w.kind != "DaemonSet" {
+		s.awaitRollout(w)
+		return
+	}
+	s.eventually("the DaemonSet is observed", func(ctx context.Context) error {
+		object, err := s.client.AppsV1().DaemonSets(s.namespace).Get(ctx, w.name, metav1.GetOptions{})
+		if err == nil && object.Status.ObservedGeneration < object.Generation {
+			err = errors.New("it is not")
+		}
+		return err
+	})
+}
+
 func TestAWorkloadThatWantsNoPodsIsOnlyRecorded(t *testing.T) {
 	t.Parallel()
 	pod := podOf(envFrom(settings))
@@ -215,7 +233,8 @@ func TestAWorkloadThatWantsNoPodsIsOnlyRecorded(t *testing.T) {
 			s := newScene(t)
 			s.make(settings, set("used", "v1"))
 			app := run(s)
-			before := s.running(app) // only its status says that it wants no pods
+			s.awaitStatus(app) // a status says that a DaemonSet wants no pods
+			before := s.awaitRecorded(app)
 			s.edit(settings, set("used", "v2"))
 			s.settle()
 			after := s.requireWrites(app, before, 0, 1)
