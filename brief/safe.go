@@ -38,6 +38,7 @@ func IsUnsafe(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 // Line returns a text of others as logs, Events and status lines show it: in one line, as [Safe] shows it, and in the
 // length of [Text]. White space around line breaks becomes a space, because the denials of some webhooks have paragraphs.
 func Line(text string) string {
+	text = Within(2*maxText, text) // whoever writes it chooses its length
 	if strings.ContainsFunc(text, IsUnsafe) {
 		text = Safe(strings.Join(strings.Fields(text), " "))
 	}

@@ -13,15 +13,16 @@ type Missing struct {
 }
 
 // Missing returns the first config that pods need to start and do not find, and how many there are. Of volumes, only
-// whole configs count: a template does not say what happens without a file. All configs must have been listed.
-func (v *View) Missing() (first Missing, count int) {
+// whole configs count: a template does not say what happens without a file. Only kinds of configs count of which all have been
+// listed, which isKnown reports.
+func (v *View) Missing(isKnown func(ConfigKind) bool) (first Missing, count int) {
 	if v.Workload.Idle {
 		return Missing{}, 0
 	}
 	var last ConfigRef // the references to a config are next to each other
 	for i := range v.Workload.References {
 		r := &v.Workload.References[i]
-		if key, isMissing := v.misses(r); isMissing && r.Config != last {
+		if key, isMissing := v.misses(r); isMissing && r.Config != last && isKnown(r.Config.Kind) {
 			last = r.Config
 			if count++; count == 1 {
 				first = Missing{r.Config, key}

@@ -39,12 +39,22 @@ func TestPodsLackTheRequiredConfigsAndVariablesThatDoNotExist(t *testing.T) {
 		"a release of Helm":             {[]Reference{{Config: ConfigRef{Secret, "shop", "sh.helm.release.v1.web.v1"}, Channel: Volume}}, Missing{}, 0},
 	} {
 		view := View{Workload: &Workload{References: test.references}, Configs: configs}
-		if got, count := view.Missing(); got != test.want || count != test.count {
+		if got, count := view.Missing(allKinds); got != test.want || count != test.count {
 			t.Errorf("%s: %d, %+v", name, count, got)
 		}
 		view.Workload.Idle = true
-		if _, count := view.Missing(); count != 0 {
+		if _, count := view.Missing(allKinds); count != 0 {
 			t.Errorf("%s, without pods: %d", name, count)
 		}
+	}
+}
+
+func allKinds(ConfigKind) bool { return true }
+
+func TestAKindOfConfigsThatIsNotKnownIsNotMissing(t *testing.T) {
+	view := View{Workload: &Workload{References: []Reference{{Config: ConfigRef{ConfigMap, "ns", "c"}, Channel: Environment}, {Config: ConfigRef{Secret, "ns", "s"}, Channel: Environment}}}}
+	want := Missing{Config: ConfigRef{Secret, "ns", "s"}}
+	if got, count := view.Missing(func(kind ConfigKind) bool { return kind == Secret }); got != want || count != 1 {
+		t.Errorf("%+v, and %d in all", got, count)
 	}
 }

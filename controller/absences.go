@@ -112,9 +112,9 @@ func (a *absences) due(now time.Time) map[catalog.WorkloadRef]string {
 	return due
 }
 
-// describeMissing says what a workload lacks, empty if nothing. It names no keys of Secrets.
-func describeMissing(view *catalog.View) string {
-	first, count := view.Missing()
+// describeMissing says what a workload lacks of the kinds of configs that are known, empty if nothing. It names no keys of Secrets.
+func describeMissing(view *catalog.View, isKnown func(catalog.ConfigKind) bool) string {
+	first, count := view.Missing(isKnown)
 	if count == 0 {
 		return ""
 	}

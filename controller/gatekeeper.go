@@ -42,9 +42,9 @@ type gatekeeper struct {
 	wake func(catalog.WorkloadRef)
 	// knowsWorkloads reports whether all workloads of a namespace have been listed.
 	knowsWorkloads func(namespace string) bool
-	// seesConfigs reports whether the watches of the configs of a namespace work. Otherwise a config that seems to be
+	// seesConfigs reports whether the watch of a kind of configs in a namespace works. Otherwise a config that seems to be
 	// missing may have been created.
-	seesConfigs func(namespace string) bool
+	seesConfigs func(kind catalog.ConfigKind, namespace string) bool
 	// report creates an Event on a config; see [fanOutReports.note]. It is called with the lock held.
 	report  func(config catalog.ConfigRef, eventType, reason, message string) (isNoted bool)
 	windows windowCache
@@ -66,7 +66,7 @@ type gatekeeper struct {
 func newGatekeeper(options FanOutOptions, known *catalog.Catalog, log *slog.Logger) *gatekeeper {
 	g := &gatekeeper{
 		options: options, catalog: known, log: log, usesWaves: make(map[string]struct{}), whyOver: make(map[catalog.ConfigRef]string),
-		seesConfigs: func(string) bool { return false }, // until there are watches
+		seesConfigs: func(catalog.ConfigKind, string) bool { return false }, // until there are watches
 		report:      func(catalog.ConfigRef, string, string, string) bool { return true },
 	}
 	g.reset()
@@ -138,10 +138,10 @@ func (g *gatekeeper) request(w *catalog.Workload, decision *catalog.Decision, wa
 // not known.
 func (g *gatekeeper) missing(w *catalog.Workload) string {
 	view, found := g.catalog.View(w.Ref)
-	if !found || !g.seesConfigs(w.Ref.Namespace) {
+	if !found {
 		return ""
 	}
-	return describeMissing(&view)
+	return describeMissing(&view, func(kind catalog.ConfigKind) bool { return g.seesConfigs(kind, w.Ref.Namespace) })
 }
 
 // causes returns the configs that a restart delivers. If it has further causes than the decision names,

@@ -70,7 +70,7 @@ func TestNoRestartBeginsWhileARequiredConfigIsMissing(t *testing.T) {
 
 func TestAConfigThatCannotBeSeenIsNotMissing(t *testing.T) {
 	w := lacking(t, "a/one")
-	w.controller.gate.seesConfigs = func(string) bool { return false }
+	w.controller.gate.seesConfigs = func(kind catalog.ConfigKind, _ string) bool { return kind != catalog.ConfigMap }
 	w.edited("a/c", "2")
 	settle(w)
 	if got := w.restarted(); !slices.Equal(got, []string{"a/one"}) {
@@ -163,9 +163,19 @@ func TestAnEditThatRemovesARequiredKeyBreaksNobody(t *testing.T) {
 	}
 }
 
+func TestAConfigIsMissingAlsoWhileConfigsOfAnotherKindCannotBeSeen(t *testing.T) {
+	w := lacking(t, "a/one")
+	w.controller.gate.seesConfigs = func(kind catalog.ConfigKind, _ string) bool { return kind == catalog.ConfigMap }
+	w.edited("a/c", "2")
+	settle(w)
+	if got := w.restarted(); len(got) > 0 {
+		t.Errorf("restarted without the config: %v", got)
+	}
+}
+
 func TestNoFurtherPodIsEvictedWhileARequiredConfigIsMissing(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
-		w.controller.gate.seesConfigs = func(string) bool { return true }
+		w.controller.gate.seesConfigs = func(catalog.ConfigKind, string) bool { return true }
 		w.edited("a/c", "2")
 		w.pass(5)
 		w.requireEvicted("web-1")

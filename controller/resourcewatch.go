@@ -196,10 +196,10 @@ func (all watches) knowConfigs(namespace string) bool {
 	})
 }
 
-// seeConfigs reports whether all configs of a namespace have been listed and their changes are seen now.
-func (all watches) seeConfigs(namespace string) bool {
-	return !slices.ContainsFunc(all, func(w *resourceWatch) bool {
-		return w.config != nil && w.shows(namespace) && !w.Status().Up()
+// seeConfigs reports whether all configs of a kind in a namespace have been listed and their changes are seen now.
+func (all watches) seeConfigs(kind catalog.ConfigKind, namespace string) bool {
+	return slices.ContainsFunc(all, func(w *resourceWatch) bool {
+		return w.config != nil && w.config.config == kind && w.shows(namespace) && w.Status().Up()
 	})
 }
 
@@ -219,9 +219,12 @@ const listPatience = time.Minute
 // knowWorkloads reports whether all workloads of a namespace have been listed once, as far as they can be.
 func (all watches) knowWorkloads(namespace string) bool {
 	return !slices.ContainsFunc(all, func(w *resourceWatch) bool {
+		if w.workload == nil || !w.shows(namespace) {
+			return false
+		}
 		status := w.Status()
 		isBroken := !status.BrokenSince.IsZero() && time.Since(status.BrokenSince) >= listPatience
-		return w.workload != nil && w.shows(namespace) && !status.Synced && !status.Missing && !isBroken
+		return !status.Synced && !status.Missing && !isBroken
 	})
 }
 

@@ -37,7 +37,7 @@ func (r *restarter) reportNotDue(w *catalog.Workload, waited backlog) {
 
 // describeResumed says whose halt holds a restart no longer, and why if that is known.
 func (r *restarter) describeResumed(on catalog.ConfigRef) string {
-	message := "restart is no longer held"
+	message := "restart is no longer held by a halt"
 	if on.Kind == 0 { // the further halts of a namespace
 		return message
 	}

@@ -59,7 +59,7 @@ func TestTheEndOfAHaltIsReportedOnTheConfigAndOnThoseThatWereHeld(t *testing.T) 
 				}
 				events := told(reasonResumed)
 				isWrong := func(e string) bool {
-					return !strings.HasPrefix(e, "restart is no longer held: restarts for configmap/c are resumed, because ") ||
+					return !strings.HasPrefix(e, "restart is no longer held by a halt: restarts for configmap/c are resumed, because ") ||
 						!strings.Contains(e, test.why) || !strings.HasSuffix(e, test.rest)
 				}
 				if len(events) != 2 || slices.ContainsFunc(events, isWrong) {

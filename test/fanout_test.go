@@ -177,7 +177,7 @@ func TestABadContentBreaksOneReaderAndHaltsTheOthersUntilItIsReverted(t *testing
 	s.awaitEventOn(settings, "RestartsResumed", `^resumed: its content has changed$`)
 	for _, w := range r.all {
 		if w != broken[0] {
-			s.awaitEvent(w, "RestartsResumed", "restart is no longer held: restarts for configmap/settings are resumed, because its content has changed. None is due any more")
+			s.awaitEvent(w, "RestartsResumed", "restart is no longer held by a halt: restarts for configmap/settings are resumed, because its content has changed. None is due any more")
 		}
 	}
 	s.settle()

@@ -115,7 +115,7 @@ func Admit(c *Case, now time.Time) Answer {
 		return Answer{Reason: Hold, Text: c.Hold}
 	case c.Halt != nil:
 		return Answer{Reason: Halted, Halt: c.Halt}
-	case c.Missing != "":
+	case c.Missing != "" && !c.CannotRoll: // what only replaces pods when others delete them begins now, as it always does
 		return Answer{Reason: Missing, Text: c.Missing}
 	case c.Wait > 0:
 		return Answer{Reason: Backoff, Until: now.Add(c.Wait)}

@@ -24,7 +24,7 @@ type Progress struct {
 func (p *Progress) Total() int { return p.Proven + p.UnderWay + p.Waiting }
 
 func (f *fanOut) progress() Progress {
-	return Progress{f.id, f.since, f.proven(), f.delivered, f.members - f.waiting, f.waiting, len(f.unserved)}
+	return Progress{f.id, f.since, f.proven(), f.delivered, f.members - f.waiting, f.waiting, len(f.unserved) + f.unlisted}
 }
 
 // Progress returns how far all fan-outs have come that are not over, in no particular order.

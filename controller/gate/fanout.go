@@ -19,13 +19,18 @@ type fanOut struct {
 	delivered, running int
 	isCounted          bool
 	// unserved are the workloads that have no restart in the fan-out any more, because theirs ended in another way, or
-	// never began. One that is tried again is no longer among them.
+	// never began. One that is tried again is no longer among them. unlisted counts those beyond maxUnserved, one of which
+	// may count repeatedly.
 	unserved   map[catalog.WorkloadRef]struct{}
+	unlisted   int
 	slotsTaken int     // restarts in flight, and those that were called
 	parts      []*part // sorted by namespace; there are several only in a group
 	// fresh counts the restarts in turn of the namespaces that have had no turn yet.
 	fresh [Unwell + 1]int
 }
+
+// maxUnserved bounds what a fan-out remembers of workloads that are gone, whose number their owners choose.
+const maxUnserved = 1000
 
 // part is what a fan-out consists of in one namespace.
 type part struct {
@@ -88,6 +93,10 @@ func (f *fanOut) count(r *restart, sign int) {
 func (f *fanOut) leaveOut(ref catalog.WorkloadRef) {
 	if f.unserved == nil {
 		f.unserved = make(map[catalog.WorkloadRef]struct{})
+	}
+	if len(f.unserved) >= maxUnserved {
+		f.unlisted++
+		return
 	}
 	f.unserved[ref] = struct{}{}
 }
