@@ -31,14 +31,15 @@ func newLogger(o *options, out io.Writer) *slog.Logger {
 	if o.LogFormat == "json" {
 		handler = slog.NewJSONHandler(visibleJSON{out}, handlerOptions)
 	}
+	throttled := newThrottledHandler(handler)
 	verbosity := 0
 	if o.Verbose >= minClientVerbosity {
 		verbosity = min(o.Verbose, maxClientVerbosity)
 	}
-	klog.SetSlogLogger(slog.New(cappedHandler{handler, slog.Level(-verbosity)}))
+	klog.SetSlogLogger(slog.New(cappedHandler{throttled, slog.Level(-verbosity)}))
 	var klogLevel klog.Level
 	_ = klogLevel.Set(strconv.Itoa(verbosity)) // a number is always accepted
-	return slog.New(newThrottledHandler(handler))
+	return slog.New(throttled)
 }
 
 // visibleJSON writes whole lines of JSON, in which whatever others have written is visible.

@@ -51,6 +51,21 @@ func TestTheTextOfAnErrorIsCutInTheLog(t *testing.T) {
 	}
 }
 
+func TestLostEventsOfANamespaceDoNotFloodTheLog(t *testing.T) {
+	var out strings.Builder
+	newLogger(&options{LogFormat: "text"}, &out)
+	for range linesAtOnce + 500 {
+		klog.Background().Error(errors.New("forbidden"), "Unable to write an Event", "namespace", "hostile", "tries", 1)
+	}
+	if lines := strings.Count(out.String(), "\n"); lines < linesAtOnce || lines > linesAtOnce+100 {
+		t.Errorf("%d lines", lines)
+	}
+	klog.Background().Error(errors.New("forbidden"), "Unable to write an Event", "namespace", "other", "tries", 1)
+	if !strings.Contains(out.String(), "namespace=other") {
+		t.Error("the line about another namespace is missing")
+	}
+}
+
 // A tenant chooses reasons of holds, and webhooks choose the texts of their denials.
 func TestWhatOthersWriteIsVisibleInTheLog(t *testing.T) {
 	const hostile = "a\u202eb\u2066c\u009bd\x1be\U000e0041f\ng\xff"
