@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"kubernetes-deployment-restart-controller/brief"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/series"
@@ -192,7 +191,7 @@ func (b *backlogs) noteFailure(ref catalog.WorkloadRef, err error, isIgnored boo
 		return
 	}
 	w.isIgnored = isIgnored
-	switch text := brief.Within(longestFailure, err.Error()); {
+	switch text := described(err, longestFailure); {
 	case errors.Is(err, errOutdated): // which is no failure
 	case isWaiting(err):
 		w.failure = failedAttempts{unknown: text}

@@ -140,6 +140,6 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 func (r *restarter) reportFailure(ref catalog.WorkloadRef, err error) {
 	if w := r.catalog.Workload(ref); w != nil {
 		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonRestartFailed,
-			"cannot apply a config change, trying again: %v", err)
+			"cannot apply a config change, trying again: %s", described(err, longestEventError))
 	}
 }
