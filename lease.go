@@ -38,6 +38,10 @@ type lease struct {
 	// first seen in that state.
 	known   *coordinationv1.Lease
 	changed time.Time
+	// hasWatched means that the Lease has changed while this process looked at it. headStart is by how much later than
+	// such a process another one takes a Lease that nobody renews.
+	hasWatched bool
+	headStart  time.Duration
 }
 
 func newLease(o *options, config *rest.Config) (*lease, error) {
@@ -56,6 +60,8 @@ func newLease(o *options, config *rest.Config) (*lease, error) {
 		name:     o.LeaderElectLeaseName,
 		identity: host + "_" + string(uuid.NewUUID()),
 		duration: o.LeaderElectLeaseDuration.Duration,
+		// Within that time, a process that waits for the lease asks for it at least once; see [retryJitter].
+		headStart: 3 * o.LeaderElectRetryPeriod.Duration,
 	}, nil
 }
 
@@ -90,10 +96,19 @@ func (l *lease) status(err error) *status.Lease {
 
 func (l *lease) isHeld() bool { return l.holder() == l.identity }
 
-// isFree reports whether anyone may take the lease.
+// isFree reports whether this process may take the lease. After an outage of the API server, all that wait for it see at
+// the same time when it was renewed last. One that has just started, as a former leader does, lets the others go first: they
+// have seen edits that were undone, of which no object tells.
 func (l *lease) isFree() bool {
 	seconds := l.known.Spec.LeaseDurationSeconds
-	return l.holder() == "" || seconds == nil || time.Since(l.changed) > time.Duration(*seconds)*time.Second
+	if l.holder() == "" || seconds == nil {
+		return true
+	}
+	limit := time.Duration(*seconds) * time.Second
+	if !l.hasWatched {
+		limit += l.headStart
+	}
+	return time.Since(l.changed) > limit
 }
 
 // hold takes the lease, or renews it. It returns errHeldByOther if another process holds it.
@@ -118,7 +133,7 @@ func (l *lease) hold(ctx context.Context) error {
 // see takes in the Lease from an answer of the API server.
 func (l *lease) see(present *coordinationv1.Lease) {
 	if l.known == nil || l.known.ResourceVersion != present.ResourceVersion || l.known.UID != present.UID {
-		l.changed = time.Now()
+		l.changed, l.hasWatched = time.Now(), l.known != nil
 	}
 	l.known = present
 }

@@ -137,6 +137,34 @@ func TestALeaseIsTakenWhenItHasNotChangedForItsDuration(t *testing.T) {
 	})
 }
 
+// The API server is away until the leader gives up. Its last renewal shows to all at the same time.
+func TestWhoHasWaitedForALeaseGoesBeforeWhoHasJustStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leaseStore{}
+		leader, standby := store.open(t), store.open(t)
+		hold := func(l *lease, want error) {
+			t.Helper()
+			if err := l.hold(t.Context()); !errors.Is(err, want) {
+				t.Fatalf("error %v, want %v", err, want)
+			}
+		}
+		hold(leader, nil)
+		hold(standby, errHeldByOther)
+		time.Sleep(time.Second)
+		hold(leader, nil) // which the standby does not see
+		time.Sleep(time.Minute)
+		restarted := store.open(t)
+		hold(restarted, errHeldByOther)
+		hold(standby, errHeldByOther)
+		time.Sleep(16 * time.Second)
+		hold(restarted, errHeldByOther)
+		time.Sleep(4400 * time.Millisecond) // the longest pause between two attempts
+		hold(restarted, errHeldByOther)
+		time.Sleep(time.Second)
+		hold(restarted, nil) // there might be nobody else
+	})
+}
+
 // The times in a Lease come from another clock.
 func TestTheClockOfTheHolderDoesNotMatter(t *testing.T) {
 	for name, skew := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
@@ -152,7 +180,7 @@ func TestTheClockOfTheHolderDoesNotMatter(t *testing.T) {
 				if err := l.hold(t.Context()); !errors.Is(err, errHeldByOther) {
 					t.Errorf("error %v", err)
 				}
-				time.Sleep(16 * time.Second)
+				time.Sleep(22 * time.Second)
 				if err := l.hold(t.Context()); err != nil {
 					t.Errorf("after it has expired: %v", err)
 				}

@@ -25,8 +25,8 @@ const (
 	looks = 12
 )
 
-// mostResident is half the limit of a controller's container in the manifest, in bytes.
-const mostResident = 192 * mebi
+// mostResident is two thirds of the limit of a controller's container in the manifest, in bytes.
+const mostResident = 256 * mebi
 
 // followMemory keeps the most that any controller has in RAM, of those that are killed, too, until the context ends.
 func (s *soak) followMemory(ctx context.Context) {
