@@ -7,6 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"kubernetes-deployment-restart-controller/brief"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/status"
 )
@@ -112,6 +115,9 @@ func (a *absences) due(now time.Time) map[catalog.WorkloadRef]string {
 	return due
 }
 
+// maxQuoted is how long the names are, in bytes, that texts quote and no API server has checked.
+const maxQuoted = 100
+
 // describeMissing says what a workload lacks of the kinds of configs that are known, empty if nothing. It names no keys of Secrets.
 func describeMissing(view *catalog.View, isKnown func(catalog.ConfigKind) bool) string {
 	first, count := view.Missing(isKnown)
@@ -120,9 +126,13 @@ func describeMissing(view *catalog.View, isKnown func(catalog.ConfigKind) bool) 
 	}
 	text := configName(first.Config) + " does not exist"
 	switch {
+	case len(validation.IsDNS1123Subdomain(first.Config.Name)) > 0: // which the API accepts in a template
+		text = fmt.Sprintf("a config does not exist, because no object can have its name: %q", brief.Within(maxQuoted, first.Config.Name))
 	case first.Key == "":
 	case first.Config.Kind.IsSecret():
 		text = configName(first.Config) + " lacks a key"
+	case len(validation.IsConfigMapKey(first.Key)) > 0:
+		text = fmt.Sprintf("%s cannot have the key %q", configName(first.Config), brief.Within(maxQuoted, first.Key))
 	default:
 		text = configName(first.Config) + " has no key " + first.Key
 	}

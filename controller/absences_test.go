@@ -108,3 +108,19 @@ func TestANamespaceGetsFewReportsOfAbsences(t *testing.T) {
 		t.Errorf("%d reports: %v", len(namespaces), namespaces)
 	}
 }
+
+// The API server accepts any text as the name of a config that a template refers to.
+func TestANameThatNoObjectCanHaveIsQuotedAndShort(t *testing.T) {
+	anything := func(catalog.ConfigKind) bool { return true }
+	lacking := func(name string) string {
+		references := []catalog.Reference{{Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: name}, Channel: catalog.Environment}}
+		return describeMissing(&catalog.View{Workload: &catalog.Workload{References: references}}, anything)
+	}
+	text := lacking("x does not exist; look with: kubectl delete ns prod" + strings.Repeat("x", 200))
+	if !strings.HasPrefix(text, `a config does not exist, because no object can have its name: "x does not exist; look`) || len(text) > 200 {
+		t.Errorf("%s", text)
+	}
+	if text := lacking("c"); text != "configmap/c does not exist" {
+		t.Errorf("%s", text)
+	}
+}
