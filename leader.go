@@ -80,7 +80,7 @@ func (e *election) win(ctx context.Context) bool {
 
 // lead leads until the leader's work ends by itself, the context ends or the lease is lost.
 // It renews the lease until the work that the lease protects has ended, and then releases
-// it, so that no standby waits until it expires.
+// it, so that no standby waits until it expires. It does not release a lease that it could not renew.
 func (e *election) lead(ctx context.Context, lead func(context.Context) error) error {
 	leading, end := context.WithCancel(ctx)
 	defer end()
@@ -96,11 +96,11 @@ func (e *election) lead(ctx context.Context, lead func(context.Context) error) e
 	stop()
 	<-renewed
 	e.watchdog.rest()
+	if err == nil && ctx.Err() == nil {
+		return errLeaseLost // and not released: this process starts anew at once, and a standby should go before it
+	}
 	if !errors.Is(err, errUnfinished) {
 		e.release(context.WithoutCancel(ctx))
-	}
-	if err == nil && ctx.Err() == nil {
-		err = errLeaseLost
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package controller
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,12 +116,12 @@ func TestAHaltOfAFormerLeaderEndsOnlyWhenTheWorkloadsAreKnownThatGoFirst(t *test
 		server := &haltServer{}
 		data := w.formerHalt(t)
 		w.edited("a/c", "2")
-		knows := false
-		w.controller.gate.knowsWorkloads = func(string) bool { return knows }
+		var knows atomic.Bool
+		w.controller.gate.knowsWorkloads = func(string) bool { return knows.Load() }
 		pass := w.takeOver(t, server, data)
 		pass(5 * time.Second)
 		w.requireHalts(t, server, "former")
-		knows = true
+		knows.Store(true)
 		pass(2 * haltsPeriod)
 		w.requireHalts(t, server)
 		if events := w.eventsOf(reasonResumed); len(events) != 1 || events[0] != "resumed: its content has changed" {
