@@ -114,7 +114,7 @@ func TestThePageOfAWorkloadIsSmallWhateverItsPodTemplateSays(t *testing.T) {
 }
 
 func TestAPageOfTenThousandWorkloadsTakesLittleMemory(t *testing.T) {
-	const most = 9 << 18 // 2.25 MiB, of which the race detector takes a part
+	const most = 2 << 20
 	page := statusOfMany(t, 10_000)
 	for _, path := range statusPaths {
 		size, taken := 0, uint64(math.MaxUint64)
