@@ -68,11 +68,16 @@ func mayLast(reason gate.Reason) bool {
 	return reason.NeedsPerson() || reason == gate.Window || reason == gate.Wave
 }
 
+// told returns where the reason stands among those that the owner of a workload has been told, -1 if it does not.
+func (w *backlog) told(reason gate.Reason) int {
+	return slices.IndexFunc(w.reported, func(r reportedReason) bool { return r.reason == reason })
+}
+
 // isNews notes that the owner of a workload hears of a reason, and reports whether that is news: it is new since the
 // last restart, or lasts so long that the Event about it may be gone.
 func (w *backlog) isNews(answer *gate.Answer, now time.Time) bool {
 	reason, on := answer.Reason, waitedForBy(answer).config
-	i := slices.IndexFunc(w.reported, func(r reportedReason) bool { return r.reason == reason })
+	i := w.told(reason)
 	switch {
 	case i < 0:
 		w.reported = append(w.reported, reportedReason{reason, on, now})
@@ -90,7 +95,7 @@ func (b *backlogs) takeHalt(ref catalog.WorkloadRef) (on catalog.ConfigRef, wasT
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
-	i := slices.IndexFunc(w.reported, func(r reportedReason) bool { return r.reason == gate.Halted })
+	i := w.told(gate.Halted)
 	if i < 0 {
 		return catalog.ConfigRef{}, false
 	}

@@ -112,18 +112,15 @@ func (m *mistakes) textOf(object quarantine.Object) string {
 // list returns the first mistakes of a namespace, or of all if it is empty, for people.
 func (m *mistakes) list(namespace string) status.List[status.Mistake] {
 	first := status.NewShortlist(func(a, b status.Mistake) int { return cmp.Compare(a.Object, b.Object) })
-	add := func(inside map[quarantine.Object]mistake) {
-		for object, known := range inside {
-			first.Add(status.Mistake{Object: object.String(), Problem: known.text})
-		}
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	listed := m.of
 	if namespace != "" {
-		add(m.of[namespace])
-	} else {
-		for _, inside := range m.of {
-			add(inside)
+		listed = map[string]map[quarantine.Object]mistake{namespace: m.of[namespace]}
+	}
+	for _, inside := range listed {
+		for object, known := range inside {
+			first.Add(status.Mistake{Object: object.String(), Problem: known.text})
 		}
 	}
 	return status.ListOf(first, func(mistake status.Mistake) status.Mistake { return mistake })

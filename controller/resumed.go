@@ -29,7 +29,7 @@ func (r *restarter) reportNotDue(w *catalog.Workload, waited backlog) {
 		return
 	}
 	message := "restart is no longer held"
-	if i := slices.IndexFunc(waited.reported, func(told reportedReason) bool { return told.reason == gate.Halted }); i >= 0 {
+	if i := waited.told(gate.Halted); i >= 0 {
 		message = r.describeResumed(waited.reported[i].on)
 	}
 	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonResumed, message+". None is due any more")

@@ -77,6 +77,18 @@ func (b *book) deliver(requests ...*Request) {
 	}
 }
 
+// requireBothDelivered lets two restarts begin and be delivered, and requires that this ends their fan-out.
+func (b *book) requireBothDelivered(first, second *Request) {
+	b.t.Helper()
+	for _, r := range []*Request{first, second} {
+		b.restart(r)
+		b.deliver(r)
+	}
+	if all := b.TakeFinished(); len(all) != 1 || all[0].Delivered != 2 || all[0].Unserved != 0 {
+		b.t.Errorf("finished: %+v", all)
+	}
+}
+
 // fail ends a restart that failed, and returns the halt.
 func (b *book) fail(r *Request, content, id string) *Halt {
 	b.t.Helper()

@@ -410,13 +410,7 @@ func TestAFanOutIsFinishedWhenAWorkloadThatWasRefusedHasGotTheContent(t *testing
 	first, refused := due("first"), due("refused")
 	b.expect("", refused)
 	b.Release(refused.Workload, true, false, b.now)
-	b.restart(first)
-	b.deliver(first)
-	b.restart(refused)
-	b.deliver(refused)
-	if all := b.TakeFinished(); len(all) != 1 || all[0].Delivered != 2 || all[0].Unserved != 0 {
-		t.Errorf("finished: %+v", all)
-	}
+	b.requireBothDelivered(first, refused)
 }
 
 // Each retry joins the fan-out again, and is passed by again.
@@ -436,13 +430,7 @@ func TestAWorkloadWhoseErrorIsIgnoredCountsOnceHoweverOftenItIsRetried(t *testin
 		}
 	}
 	other.Hold = ""
-	b.restart(ignored)
-	b.deliver(ignored)
-	b.restart(other)
-	b.deliver(other)
-	if all := b.TakeFinished(); len(all) != 1 || all[0].Delivered != 2 || all[0].Unserved != 0 {
-		t.Errorf("finished: %+v", all)
-	}
+	b.requireBothDelivered(ignored, other)
 }
 
 func TestARestartThatFailedAndIsRepeatedCountsOnce(t *testing.T) {
