@@ -102,6 +102,14 @@ func (s *leaseStore) open(t *testing.T) *lease {
 	return l
 }
 
+// requireHold lets a process take or renew the lease, and requires what comes of it.
+func requireHold(t *testing.T, l *lease, want error) {
+	t.Helper()
+	if err := l.hold(t.Context()); !errors.Is(err, want) {
+		t.Fatalf("error %v, want %v", err, want)
+	}
+}
+
 func electionOptions() *options {
 	return &options{
 		LeaderElectLeaseName: "lease", LeaderElectNamespace: "own",
@@ -113,24 +121,18 @@ func TestALeaseIsTakenWhenItHasNotChangedForItsDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leaseStore{}
 		first, second := store.open(t), store.open(t)
-		hold := func(l *lease, want error) {
-			t.Helper()
-			if err := l.hold(t.Context()); !errors.Is(err, want) {
-				t.Fatalf("error %v, want %v", err, want)
-			}
-		}
-		hold(first, nil)
-		hold(second, errHeldByOther)
+		requireHold(t, first, nil)
+		requireHold(t, second, errHeldByOther)
 		for range 20 {
 			time.Sleep(2 * time.Second)
-			hold(first, nil)
-			hold(second, errHeldByOther)
+			requireHold(t, first, nil)
+			requireHold(t, second, errHeldByOther)
 		}
 		time.Sleep(14 * time.Second)
-		hold(second, errHeldByOther)
+		requireHold(t, second, errHeldByOther)
 		time.Sleep(2 * time.Second)
-		hold(second, nil)
-		hold(first, errHeldByOther)
+		requireHold(t, second, nil)
+		requireHold(t, first, errHeldByOther)
 		if got := *store.lease.Spec.LeaseTransitions; got != 1 {
 			t.Errorf("%d transitions, want 1", got)
 		}
@@ -142,26 +144,20 @@ func TestWhoHasWaitedForALeaseGoesBeforeWhoHasJustStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leaseStore{}
 		leader, standby := store.open(t), store.open(t)
-		hold := func(l *lease, want error) {
-			t.Helper()
-			if err := l.hold(t.Context()); !errors.Is(err, want) {
-				t.Fatalf("error %v, want %v", err, want)
-			}
-		}
-		hold(leader, nil)
-		hold(standby, errHeldByOther)
+		requireHold(t, leader, nil)
+		requireHold(t, standby, errHeldByOther)
 		time.Sleep(time.Second)
-		hold(leader, nil) // which the standby does not see
+		requireHold(t, leader, nil) // which the standby does not see
 		time.Sleep(time.Minute)
 		restarted := store.open(t)
-		hold(restarted, errHeldByOther)
-		hold(standby, errHeldByOther)
+		requireHold(t, restarted, errHeldByOther)
+		requireHold(t, standby, errHeldByOther)
 		time.Sleep(16 * time.Second)
-		hold(restarted, errHeldByOther)
+		requireHold(t, restarted, errHeldByOther)
 		time.Sleep(4400 * time.Millisecond) // the longest pause between two attempts
-		hold(restarted, errHeldByOther)
+		requireHold(t, restarted, errHeldByOther)
 		time.Sleep(time.Second)
-		hold(restarted, nil) // there might be nobody else
+		requireHold(t, restarted, nil) // there might be nobody else
 	})
 }
 
