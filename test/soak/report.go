@@ -21,6 +21,7 @@ type report struct {
 	figures    []string
 	violations []model.Violation
 	stories    string
+	logs       []string // about the failures
 	failures   []string // beside the violations
 }
 
@@ -46,8 +47,8 @@ func (r *report) String() string {
 	for _, figure := range r.figures {
 		fmt.Fprintln(&text, figure)
 	}
-	for _, failure := range r.failures {
-		fmt.Fprintf(&text, "WRONG: %s\n", failure)
+	for _, log := range r.logs {
+		fmt.Fprintln(&text, log)
 	}
 	byRule := map[string]int{}
 	for i := range r.violations {
@@ -60,6 +61,9 @@ func (r *report) String() string {
 		fmt.Fprintf(&text, "       in all: %s\n", list(byRule))
 	}
 	text.WriteString(r.stories)
+	for _, failure := range r.failures { // last, because what shows only the end of a log must show them
+		fmt.Fprintf(&text, "WRONG: %s\n", failure)
+	}
 	verdict := "nothing lost, nothing needless, nothing leaked"
 	if r.failed() {
 		verdict = "WRONG, see above"
@@ -179,7 +183,7 @@ func (r *replicas) crashed() []string {
 	return slices.Clone(r.crashes)
 }
 
-// auditPolicy makes the API server log what ServiceAccounts write to workloads. The
+// auditPolicy makes the API server log what ServiceAccounts write to workloads, and who creates and deletes pods. The
 // status is not among it: the deployment engine writes that of all Deployments.
 const auditPolicy = `
 apiVersion: audit.k8s.io/v1
@@ -194,6 +198,11 @@ rules:
         resources: [deployments, statefulsets, daemonsets]
       - group: soak.example.com
         resources: [gadgets]
+  - level: Metadata
+    verbs: [create, delete, deletecollection]
+    resources:
+      - group: ""
+        resources: [pods, pods/eviction]
   - level: None
 `
 

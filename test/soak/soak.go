@@ -317,7 +317,8 @@ func (s *soak) conclude(ctx context.Context) *report {
 		}
 	}
 	if restless != nil {
-		r.add("it does not come to rest: %v; %s; the first of them:%s", restless, s.unfinishedPods(ctx), s.unrest(ctx))
+		r.add("it does not come to rest: %v; %s", restless, s.unfinishedPods(ctx))
+		r.logs = append(r.logs, "the first rollout that is not complete: "+s.unrest(ctx))
 	}
 	if measured == nil {
 		if err := leaked(s.atStart, atEnd); err != nil {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -87,7 +89,8 @@ func (s *soak) unfinishedPods(ctx context.Context) string {
 }
 
 // unrest shows the first rollout that is not complete: its workload, and the revisions, pods
-// and Events whose names begin as its own, in JSON, and what the logs of the cluster have about it. The cluster is gone afterwards.
+// and Events whose names begin as its own, in JSON, and what the logs of the cluster and the audit log have about it.
+// The cluster is gone afterwards.
 func (s *soak) unrest(ctx context.Context) string {
 	client := s.cluster.Client()
 	rollouts, err := s.unfinishedRollouts(ctx)
@@ -129,6 +132,11 @@ func (s *soak) unrest(ctx context.Context) string {
 		}
 		fmt.Fprintf(&text, "\nthe log of %s about it:\n%s", component, lastAbout(log, name))
 	}
+	audit, err := os.ReadFile(filepath.Join(s.directory, auditLog))
+	if err != nil {
+		audit = []byte(err.Error())
+	}
+	fmt.Fprintf(&text, "\nwhat was written to it and its pods:\n%s", lastAbout(string(audit), name))
 	return text.String()
 }
 
