@@ -13,6 +13,9 @@ import (
 // command line says how many: they take little time, and some mistakes show in few of them.
 func playHistories(t *testing.T, count string) {
 	t.Helper()
+	if isRaced {
+		return
+	}
 	checks := flag.Lookup("rapid.checks")
 	if usual := checks.Value.String(); usual == checks.DefValue {
 		t.Cleanup(func() { _ = checks.Value.Set(usual) })

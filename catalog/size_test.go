@@ -37,44 +37,6 @@ func manyWorkloads(n, configs int) []*Workload {
 	return workloads
 }
 
-func TestTheCatalogTakesLittleMemoryForEachConfigAndWorkload(t *testing.T) {
-	const configs, workloads = 10_000, 2_000
-	c, forConfigs := retained(func() *Catalog {
-		c := New()
-		listConfigs(c, ConfigMap, "", manyConfigs(configs), noon, true)
-		return c
-	})
-	_, forWorkloads := retained(func() *Catalog {
-		listWorkloads(c, Deployment, "", manyWorkloads(workloads, configs), 0)
-		return c
-	})
-	t.Logf("%d bytes a config, %d a workload", forConfigs/configs, forWorkloads/workloads)
-	if forConfigs > 305*configs || forWorkloads > 2010*workloads {
-		t.Errorf("%d bytes a config and %d a workload, want 305 and 2010 at most", forConfigs/configs, forWorkloads/workloads)
-	}
-}
-
-// A tenant may refer to as many configs as a namespace's budget allows, whether they exist or not.
-func TestTheCatalogTakesLittleMemoryForEachReference(t *testing.T) {
-	const workloads, references = 10, 9_900
-	_, size := retained(func() *Catalog {
-		c := New()
-		for i := range workloads {
-			container := corev1.Container{Name: "app"}
-			for step := range references {
-				container.EnvFrom = append(container.EnvFrom, readsAll(fmt.Sprintf("c%02d-%04d", i, step), false).EnvFrom...)
-			}
-			d := deployment(container)
-			d.Name = fmt.Sprintf("deployment-%04d", i)
-			c.ObserveWorkload(mustWorkload(d))
-		}
-		return c
-	})
-	if t.Logf("%d bytes a reference", size/(workloads*references)); size > 210*workloads*references {
-		t.Errorf("%d bytes a reference, want 210 at most", size/(workloads*references))
-	}
-}
-
 func TestAChangeOfAWorkloadThatReferencesTheSameDoesNotListItsConfigs(t *testing.T) {
 	c, w, version := New(), *manyWorkloads(1, 10)[0], 0
 	allocations := testing.AllocsPerRun(100, func() {
