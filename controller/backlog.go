@@ -6,9 +6,11 @@ import (
 	"sync"
 	"time"
 
+	"kubernetes-deployment-restart-controller/brief"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/series"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // backlog is what a workload with unapplied changes waits for.
@@ -44,6 +46,7 @@ type backlog struct {
 // failedAttempts describes the attempts at a workload that have failed in a row.
 type failedAttempts struct {
 	problem     string // a bounded text; empty if the workload only waits until everything is known that a decision needs
+	remedy      status.Remedy
 	unknown     string // what is not known, empty if all is
 	count       int
 	since, next time.Time
@@ -196,7 +199,7 @@ func (b *backlogs) noteFailure(ref catalog.WorkloadRef, err error, isIgnored boo
 		return
 	}
 	w.isIgnored = isIgnored
-	switch text := described(err, longestFailure); {
+	switch text := brief.Within(longestFailure, brief.Line(err.Error())); {
 	case errors.Is(err, errOutdated): // which is no failure
 	case isWaiting(err):
 		w.failure = failedAttempts{unknown: text}
@@ -204,7 +207,7 @@ func (b *backlogs) noteFailure(ref catalog.WorkloadRef, err error, isIgnored boo
 		if w.failure.count++; w.failure.count == 1 {
 			w.failure.since = time.Now()
 		}
-		w.failure.problem, w.failure.unknown = text, ""
+		w.failure.problem, w.failure.remedy, w.failure.unknown = text, remedyOf(err), ""
 	}
 	b.waiting[ref] = w
 }

@@ -376,7 +376,7 @@ func (d *deliveries) fail(w *catalog.Workload, restart *rollingRestart, judgemen
 	if causes != "" {
 		causes = " for " + causes
 	}
-	failed, look := fmt.Sprintf("failed %s after it restarted", took), lookWith(command)
+	failed, look := fmt.Sprintf("failed %s after it restarted", took), status.LookWith(command)
 	if restart.isFormer { // which may have failed earlier
 		failed = fmt.Sprintf("has failed, as seen %s after it restarted", took)
 	}

@@ -228,14 +228,6 @@ func resumeCommand(config catalog.ConfigRef, id string) string {
 	return fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s=%s", source.Namespace, configName(source), catalog.ResumeAnnotation, id)
 }
 
-// lookWith tells a person to run a command that shows why a pod fails, empty if none does.
-func lookWith(command string) string {
-	if command == "" {
-		return ""
-	}
-	return "; look with: " + command
-}
-
 // remedyFor says what else must happen after a restart has failed; empty if the next restart replaces
 // the pods. See https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#forced-rollback.
 func remedyFor(w *catalog.Workload) string {

@@ -13,6 +13,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 func TestARestartNamesConfigsAndKeysButNotThoseOfSecrets(t *testing.T) {
@@ -162,7 +163,7 @@ func TestAFailureNamesTheCommandThatShowsIt(t *testing.T) {
 		"; look with: kubectl logs -n a web-1 -c app --previous": {Pod: "web-1", Container: "app", HasRestarted: true},
 		"; look with: kubectl describe pod -n a web-1":           {Pod: "web-1", Container: "app"},
 	} {
-		if got := lookWith(seen.Command("a")); got != want {
+		if got := status.LookWith(seen.Command("a")); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 const (
@@ -72,7 +73,7 @@ func describeWait(answer gate.Answer) string {
 	case answer.Reason == gate.Halted && answer.Halt.ID == "":
 		return fmt.Sprintf("too many configs of namespace %s have broken workloads", answer.Halt.Config.Namespace)
 	case answer.Reason == gate.Halted:
-		return fmt.Sprintf("%s has broken %s%s; revert it, or resume with: %s", configName(answer.Halt.Config), brokenBy(answer.Halt), lookWith(answer.Halt.Command()),
+		return fmt.Sprintf("%s has broken %s%s; revert it, or resume with: %s", configName(answer.Halt.Config), brokenBy(answer.Halt), status.LookWith(answer.Halt.Command()),
 			resumeCommand(answer.Halt.Config, answer.Halt.ID))
 	case answer.Until.IsZero():
 		return answer.Text + " cannot be read"

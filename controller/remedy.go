@@ -7,17 +7,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kubernetes-deployment-restart-controller/brief"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // longestEventError is how many bytes of an Event's message describe an error. The rest of the
 // message must fit as well, so that the remedy at the end is not cut off.
 const longestEventError = 3 << 10
-
-const (
-	permissionRemedy = "; the controller lacks this permission: apply the RBAC manifest that you installed it with, " +
-		"such as k8s-manifests/rbac.yaml, or upgrade the chart"
-	admissionRemedy = "; let the controller's account do this in that policy, or restart the workload by hand"
-)
 
 // The API server's texts tell its refusals apart; their reasons do not, because a policy or a
 // webhook chooses the reason of its denials.
@@ -27,16 +22,16 @@ var (
 )
 
 // remedyOf says what helps against the refusal of a request, empty if that is not known.
-func remedyOf(err error) string {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
+func remedyOf(err error) status.Remedy {
+	var refusal apierrors.APIStatus
+	if !errors.As(err, &refusal) {
 		return ""
 	}
-	switch text := status.Status().Message; {
+	switch text := refusal.Status().Message; {
 	case admissionDenial.MatchString(text):
-		return admissionRemedy
+		return status.ChangePolicy
 	case apierrors.IsForbidden(err) && rbacDenial.MatchString(text):
-		return permissionRemedy
+		return status.GrantPermission
 	}
 	return ""
 }
@@ -44,5 +39,5 @@ func remedyOf(err error) string {
 // described returns an error as one line of at most so many bytes. The line ends with the remedy, if there is one.
 func described(err error, limit int) string {
 	remedy := remedyOf(err)
-	return brief.Within(limit-len(remedy), brief.Line(err.Error())) + remedy
+	return remedy.After(brief.Within(limit-remedy.Len(), brief.Line(err.Error())))
 }

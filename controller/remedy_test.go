@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 const lackedPermission = `deployments.apps "web" is forbidden: User "system:serviceaccount:a:b" cannot patch resource "deployments" in API group "apps" in the namespace "ns"`
@@ -28,16 +29,16 @@ func TestARefusalSaysWhatHelps(t *testing.T) {
 	)
 	for name, test := range map[string]struct {
 		err  error
-		want string
+		want status.Remedy
 	}{
-		"a permission":              {refusalWith(403, metav1.StatusReasonForbidden, lackedPermission), permissionRemedy},
-		"a policy":                  {refusalWith(422, metav1.StatusReasonInvalid, policy+"it is Friday"), admissionRemedy},
-		"a policy that forbids":     {refusalWith(403, metav1.StatusReasonForbidden, policy+"it is Friday"), admissionRemedy},
-		"a policy that quotes RBAC": {refusalWith(403, metav1.StatusReasonForbidden, policy+lackedPermission), admissionRemedy},
-		"a webhook":                 {refusalWith(400, "", webhook+": no"), admissionRemedy},
-		"a webhook without reasons": {refusalWith(403, metav1.StatusReasonForbidden, webhook+" without explanation"), admissionRemedy},
+		"a permission":              {refusalWith(403, metav1.StatusReasonForbidden, lackedPermission), status.GrantPermission},
+		"a policy":                  {refusalWith(422, metav1.StatusReasonInvalid, policy+"it is Friday"), status.ChangePolicy},
+		"a policy that forbids":     {refusalWith(403, metav1.StatusReasonForbidden, policy+"it is Friday"), status.ChangePolicy},
+		"a policy that quotes RBAC": {refusalWith(403, metav1.StatusReasonForbidden, policy+lackedPermission), status.ChangePolicy},
+		"a webhook":                 {refusalWith(400, "", webhook+": no"), status.ChangePolicy},
+		"a webhook without reasons": {refusalWith(403, metav1.StatusReasonForbidden, webhook+" without explanation"), status.ChangePolicy},
 		"a webhook that looks like a conflict": {
-			fmt.Errorf("patch web: %w: %w", errDenied, refusalWith(409, metav1.StatusReasonConflict, webhook+": no")), admissionRemedy,
+			fmt.Errorf("patch web: %w: %w", errDenied, refusalWith(409, metav1.StatusReasonConflict, webhook+": no")), status.ChangePolicy,
 		},
 		"another refusal": {refusalWith(403, metav1.StatusReasonForbidden, `deployments.apps "web" is forbidden: exceeded quota`), ""},
 		"a webhook that fails": {
@@ -61,11 +62,11 @@ func TestTheRemedyIsInTheEventAndTheStatusAndIsNotCutOff(t *testing.T) {
 		c.restarter.backlogs.note(observedChange{Workload: web, Count: 1, Due: time.Now()})
 		c.catalog.ObserveWorkload(catalog.Workload{Ref: web, UID: uidOf(1), ResourceVersion: "1"})
 		c.restarter.failed(web, refusalWith(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "a" denied the request: `+text))
-		if event := <-events.Events; !strings.HasSuffix(event, admissionRemedy) || len(event) > 4096 {
+		if event := <-events.Events; !strings.HasSuffix(event, string(status.ChangePolicy)) || len(event) > 4096 {
 			t.Errorf("%s: the Event has %d bytes: %s", name, len(event), event)
 		}
-		if got := c.restarter.backlogs.waiting[web].failure.problem; !strings.HasSuffix(got, admissionRemedy) || len(got) > longestFailure {
-			t.Errorf("%s: %d bytes are kept: %s", name, len(got), got)
+		if got := c.restarter.backlogs.waiting[web].failure; got.remedy != status.ChangePolicy || !strings.HasPrefix(got.problem, "patch web: ") || len(got.problem) > longestFailure {
+			t.Errorf("%s: kept is %+v", name, got)
 		}
 	}
 }

@@ -209,7 +209,7 @@ func standingOfRestart(ref catalog.WorkloadRef, r *rollingRestart) standing {
 func (c *Controller) entry(s standing) status.Entry {
 	e := status.Entry{
 		Workload: s.ref.String(), State: s.state, Reason: string(s.reason), Text: s.by.text,
-		Since: s.since.UTC(), Until: s.until.UTC(), Exposed: s.isExposed, Error: s.failure.problem, Attempts: s.failure.count,
+		Since: s.since.UTC(), Until: s.until.UTC(), Exposed: s.isExposed, Error: s.failure.problem, Remedy: s.failure.remedy, Attempts: s.failure.count,
 	}
 	if s.by.config != (catalog.ConfigRef{}) {
 		e.On = s.by.config.String()

@@ -130,6 +130,7 @@ type Entry struct {
 	Until time.Time `json:"until,omitzero"`
 	// Error is why the last attempt failed, and Attempts is how many have failed in a row. The next one is at Until.
 	Error    string `json:"error,omitempty"`
+	Remedy   Remedy `json:"remedy,omitempty"`
 	Attempts int    `json:"attempts,omitempty"`
 	// For is what changed.
 	For string `json:"for,omitempty"`

@@ -23,7 +23,7 @@ type FromLeader struct {
 func (l *FromLeader) conclusion(workload string, now time.Time) string {
 	switch {
 	case l.Error != "":
-		return fmt.Sprintf("%s could not be restarted or recorded, and the next attempt %s: %s.", workload, l.nextAttempt(now), strings.TrimSuffix(l.Error, "."))
+		return fmt.Sprintf("%s could not be restarted or recorded, and the next attempt %s: %s.%s", workload, l.nextAttempt(now), strings.TrimSuffix(l.Error, "."), l.remedy())
 	case l.Decision.Outcome == "restart":
 		return workload + " " + l.due(now) + "."
 	case l.Gate != nil && !l.Gate.MayBegin:
@@ -50,6 +50,14 @@ func (l *FromLeader) nextAttempt(now time.Time) string {
 		return "is under way"
 	}
 	return "follows " + when(l.Until, now)
+}
+
+// remedy says what helps against the error, empty if that is not known.
+func (l *FromLeader) remedy() string {
+	if l.Remedy == "" {
+		return ""
+	}
+	return " What helps: " + string(l.Remedy) + "."
 }
 
 // nextEviction says what the next eviction waits for, empty if there is none.
@@ -127,7 +135,7 @@ func (l *FromLeader) lines(now time.Time) [][2]string {
 		state += " for " + facts.Age(now.Sub(l.Since))
 	}
 	if l.Error != "" {
-		state += "; " + text.Count(l.Attempts, "failed attempt") + ": " + l.Error
+		state += "; " + text.Count(l.Attempts, "failed attempt")
 	}
 	if l.Reason == "eviction" || l.State == status.Lacking || l.State == status.Unready {
 		state += "; " + l.Text

@@ -12,6 +12,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // Halts are what the ConfigMap of halts says.
@@ -70,7 +71,7 @@ func IsLookCommand(command string) bool { return lookCommand.MatchString(command
 func DescribeHaltWith(h *gate.Halt, command string) string {
 	look := ""
 	if IsLookCommand(command) {
-		look = "; look with: " + command
+		look = status.LookWith(command)
 	}
 	failed := make([]string, 0, len(h.Failed))
 	for _, ref := range h.Failed {

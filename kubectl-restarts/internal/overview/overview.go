@@ -224,7 +224,7 @@ func (l *look) row(w *facts.Workload) Row {
 	failed := l.since(w, notDelivered, restarted)
 	switch {
 	case failed != nil && !w.Rollout.IsWhole():
-		row.State, row.Since, row.Why = Failed, failed.At, failed.Message
+		row.State, row.Since, row.Why = Failed, failed.At, status.WithoutRemedy(failed.Message)
 	case last != "" && w.Rollout.GaveUp:
 		row.State, row.Since, row.Why = Failed, restarted, "its pods make no progress"
 	case !w.Applied.Contradicted.IsZero():
@@ -273,7 +273,7 @@ func (l *look) due(w *facts.Workload, restarted time.Time) (State, string) {
 		return Slowed, slowed.Message
 	}
 	if failed := l.since(w, facts.RestartFailed, restarted); failed != nil {
-		return Retrying, failed.Message
+		return Retrying, status.WithoutRemedy(failed.Message)
 	}
 	return Waiting, ""
 }

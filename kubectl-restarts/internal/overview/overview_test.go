@@ -14,6 +14,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/overview"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -126,6 +127,22 @@ deployment/on-hold       on hold           0      just in case
 `, "\n") + overview.OnlyLeader + "\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The middle of a long reason is left out, so its end must not be what helps.
+func TestTheRowOfARefusalOrAFailureEndsWithWhy(t *testing.T) {
+	const denial = "admission webhook frozen.example.com denied the request, as on every Friday: no restarts"
+	in := input()
+	in.Workloads = []facts.Workload{workload("refused", "calm", due), workload("failed", "calm", restarted)}
+	in.Events = []facts.Event{
+		event(2, "deployment/refused", "RestartFailed", status.ChangePolicy.After("cannot apply a config change, trying again: "+denial)),
+		event(2, "deployment/failed", "RestartNotDelivered", "failed 31s after it restarted: container app crashes"+status.LookWith("kubectl logs -n shop failed-1 app")+". Delete the pod"),
+	}
+	for i, want := range []string{"container app crashes", "no restarts"} {
+		if row := overview.Look(in).Workloads[i]; !strings.HasSuffix(row.Why, want) {
+			t.Errorf("%s is %s: %s", row.Workload, row.State, row.Why)
+		}
 	}
 }
 

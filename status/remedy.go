@@ -1,0 +1,47 @@
+package status
+
+import "strings"
+
+// Remedy says what helps against the refusal of a request, as a clause without a full stop; empty if that is not known.
+type Remedy string
+
+// The remedies.
+const (
+	GrantPermission Remedy = "the controller lacks this permission: apply the RBAC manifest that you installed it with, " +
+		"such as k8s-manifests/rbac.yaml, or upgrade the chart"
+	ChangePolicy Remedy = "let the controller's account do this in that policy, or restart the workload by hand"
+)
+
+// After returns a text that ends with the remedy, if there is one.
+func (r Remedy) After(text string) string { return text + r.suffix() }
+
+// Len returns how many bytes the remedy adds to a text.
+func (r Remedy) Len() int { return len(r.suffix()) }
+
+func (r Remedy) suffix() string {
+	if r == "" {
+		return ""
+	}
+	return "; " + string(r)
+}
+
+const look = "; look with: "
+
+// LookWith tells a person, at the end of a text, to run a command that shows why a pod fails; empty if there is none.
+func LookWith(command string) string {
+	if command == "" {
+		return ""
+	}
+	return look + command
+}
+
+// WithoutRemedy returns the text of an Event up to what to do about it.
+func WithoutRemedy(text string) string {
+	if i := strings.LastIndex(text, look); i >= 0 {
+		text = text[:i]
+	}
+	for _, remedy := range []Remedy{GrantPermission, ChangePolicy} {
+		text = strings.TrimSuffix(text, remedy.suffix())
+	}
+	return text
+}
