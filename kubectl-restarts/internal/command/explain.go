@@ -110,7 +110,7 @@ func (s *session) askLeader(ctx context.Context, ref catalog.WorkloadRef, flags 
 	}
 	answer, name, err := from.Workload(ctx, ref)
 	if err != nil {
-		in.Gaps = append(in.Gaps, from.Gap(whyNot(err), in.Now))
+		in.Leads, in.Gaps = from.Leads(in.Now), append(in.Gaps, from.Gap(whyNot(err), in.Now))
 		return ctx.Err()
 	}
 	in.Leader = &explain.FromLeader{Name: name, Workload: answer}

@@ -31,6 +31,8 @@ type Input struct {
 	Events     []facts.Event
 	// Leader is what the leader answers, nil if it was not asked.
 	Leader *FromLeader
+	// Leads says whether the lease is held, nil if that is not known.
+	Leads *bool
 	// Gaps are why the leader could not be asked.
 	Gaps []status.Gap
 	Now  time.Time
@@ -442,6 +444,9 @@ func (in *Input) waits(configs []*catalog.Config) string {
 	case answer.Reason == gate.Window:
 		return facts.Opening(answer.Text, answer.Until)
 	}
+	if in.Leads != nil && !*in.Leads {
+		return "it waits because no replica of the controller leads"
+	}
 	if failed := in.lastFailure(); failed != "" {
 		return "the last Event about that says: " + strings.TrimSuffix(failed, ".")
 	}
@@ -449,7 +454,11 @@ func (in *Input) waits(configs []*catalog.Config) string {
 	if w.GracePeriod != nil {
 		grace += " of " + w.GracePeriod.String()
 	}
-	return "nothing that you can see holds it back; it waits for " + grace + ", or its turn, or the controller does not run"
+	why := "nothing that you can see holds it back; it waits for " + grace + ", or its turn, or the controller does not run"
+	if in.Leads != nil {
+		why += ", or has lost its permissions: look at its log"
+	}
+	return why
 }
 
 // SortEvents sorts events, the latest first.

@@ -68,6 +68,8 @@ func events(reason, at string) func(*explain.Input) {
 	}
 }
 
+func leads(is bool) func(*explain.Input) { return func(in *explain.Input) { in.Leads = &is } }
+
 func policy(p catalog.WorkloadPolicy) func(*explain.Input) {
 	return func(in *explain.Input) { in.Workload.Policy = &p }
 }
@@ -102,6 +104,9 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 		"has not restarted yet for what has changed in configmap/settings: the last Event about that says: cannot apply a config change, trying again: no restarts on a Friday.": {edited, events("RestartFailed", "2026-11-20T11:46:46Z")},
 		"configmap/settings: nothing that you can see holds it back":                                                                                                             {edited, events("RestartFailed", "2026-11-20T10:00:00Z"), func(in *explain.Input) { in.Workload.Timestamp = "2026-11-20T11:00:00Z" }},
 		"is up to date, as far as you may read what it reads.":                                                                                                                   {func(in *explain.Input) { in.Unreadable = in.Workload.Configs()[:1] }},
+		"has changed in configmap/settings: it waits because no replica of the controller leads.":                                                                                {edited, leads(false), events("RestartFailed", "2026-11-20T11:46:46Z")},
+		"or its turn, or the controller does not run, or has lost its permissions: look at its log.":                                                                             {edited, leads(true)},
+		"or its turn, or the controller does not run.":                                                                                                                           {edited},
 		"its grace period of 2m0s":             {edited, func(in *explain.Input) { in.Workload.GracePeriod = new(2 * time.Minute) }},
 		"the workload is held: migration":      {edited, policy(catalog.WorkloadPolicy{Hold: "migration"})},
 		"all restarts are held: incident":      {edited, func(in *explain.Input) { in.Halts.Hold = "incident" }},

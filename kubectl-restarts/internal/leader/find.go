@@ -86,11 +86,19 @@ func (l *Leader) see(spec *coordinationv1.LeaseSpec) {
 // clockSlack is how far the clock of this machine may be ahead of the leader's.
 const clockSlack = 10 * time.Second
 
+// Leads reports whether the lease was held when it was read last, nil if it was not read.
+func (l *Leader) Leads(now time.Time) *bool {
+	if l.lease == nil {
+		return nil
+	}
+	return new(l.lease.IsHeld(now.Add(-clockSlack)))
+}
+
 // Gap says what it means that the leader could not be asked, for which reason.
 func (l *Leader) Gap(err error, now time.Time) status.Gap {
-	switch {
-	case l.lease == nil:
-	case !l.lease.IsHeld(now.Add(-clockSlack)):
+	switch leads := l.Leads(now); {
+	case leads == nil:
+	case !*leads:
 		return l.lease.NobodyLeads()
 	case l.lease.Holder != "":
 		return status.Gap{Text: "The leader cannot be asked, so this is only what the cluster shows: pod " + l.lease.Holder + " leads", Since: l.lease.Since, Why: err.Error()}
