@@ -128,7 +128,7 @@ func Explain(in *Input) Report {
 	r.Grace = time.Duration(r.Leader.GracePeriod * float64(time.Second)).String()
 	r.Gaps = r.Leader.Gaps
 	r.Enabled, r.EnabledBy = true, cmp.Or(r.Leader.EnabledBy, r.EnabledBy) // otherwise it knows no such workload
-	r.Conclusion, r.Timeless, r.OnlyLeader = r.Leader.conclusion(in.name(), in.Now), r.Leader.conclusion(in.name(), time.Time{}), ""
+	r.Conclusion, r.Timeless, r.OnlyLeader = in.ledConclusion(in.Now), in.ledConclusion(time.Time{}), ""
 	return r
 }
 
@@ -365,7 +365,7 @@ func (in *Input) conclusion(now time.Time) string {
 		configs, names := in.changed(&decision)
 		return fmt.Sprintf("%s has not restarted yet for what has changed in %s: %s.", name, names, in.waits(configs))
 	case w.Idle:
-		return name + " wants no pods; pods that start later read the present content."
+		return in.idle()
 	case decision.Outcome == catalog.AskPods, decision.Outcome == catalog.AskConfigs:
 		return fmt.Sprintf("%s: the record alone does not decide, and the controller looks at the start times of the pods (%s).", name, decision.Reason)
 	case restarted != "" && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
@@ -385,7 +385,35 @@ func (in *Input) atRest() string {
 	case w.LacksPods():
 		return fmt.Sprintf("%s waits for no restart%s, but not all of its pods run: %s.", name, in.reservation(), in.pods())
 	}
-	return fmt.Sprintf("%s is up to date%s.", name, in.reservation())
+	return fmt.Sprintf("%s is up to date%s%s.", name, in.reservation(), in.wouldHold())
+}
+
+func (in *Input) idle() string {
+	return in.name() + " wants no pods; pods that start later read the present content."
+}
+
+// ledConclusion says in one sentence what is the case, as the leader decides; without ages if the time is zero.
+func (in *Input) ledConclusion(now time.Time) string {
+	switch conclusion := in.Leader.conclusion(in.name(), now); {
+	case !in.Leader.isSettled():
+		return conclusion
+	case in.Workload.Idle:
+		return in.idle()
+	default:
+		return strings.TrimSuffix(conclusion, ".") + in.wouldHold() + "."
+	}
+}
+
+// wouldHold says what would hold the next restart, empty if nothing would.
+func (in *Input) wouldHold() string {
+	for hold := range in.Workload.Wishes(in.Configs, in.Halts.Hold).Holds() {
+		edit := "an edit"
+		if hold.By == catalog.ByConfig {
+			edit += " of " + facts.ConfigName(hold.Config)
+		}
+		return "; " + edit + " would be held: " + strings.TrimSuffix(hold.Text, ".")
+	}
+	return ""
 }
 
 // lastFailure returns what the last Event since the last restart says about why it does not follow; empty if there is none.

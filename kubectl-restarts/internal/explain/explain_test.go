@@ -85,7 +85,8 @@ const halt = `[{"id":"k3v7x2ab","config":"configmap/shop/settings","keys":["LEVE
 func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 	for want, adjust := range map[string][]func(*explain.Input){
 		"is up to date.": nil,
-		"is up to date as far as its ConfigMaps show.": {readsSecret},
+		"is up to date; an edit would be held: migration.": {policy(catalog.WorkloadPolicy{Hold: "migration"})},
+		"is up to date as far as its ConfigMaps show.":     {readsSecret},
 		"is not enabled, so no edit restarts it: its namespace is ignored by --ignore-namespace.": {func(in *explain.Input) {
 			in.Workload.Enabled, in.Workload.Ground = false, catalog.NamespaceIgnored
 		}},
@@ -94,6 +95,7 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 			in.Workload.Idle = true
 			in.Workload.Rollout = catalog.Rollout{Observed: true}
 		}},
+		"wants no pods; pods that start later read the present content.": {edited, func(in *explain.Input) { in.Workload.Idle = true }},
 		"has no record yet":              {func(in *explain.Input) { in.Workload.Applied = catalog.AppliedState{} }},
 		"is being deleted":               {func(in *explain.Input) { in.Workload.Deleting = true }},
 		"has more than 10000 references": {func(in *explain.Input) { in.Workload.Excess = catalog.TooManyReferences }},

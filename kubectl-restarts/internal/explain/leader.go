@@ -44,6 +44,11 @@ func (l *FromLeader) conclusion(workload string, now time.Time) string {
 	return fmt.Sprintf("%s is %s: %s.", workload, l.State, l.Decision.Reason)
 }
 
+// isSettled reports whether nothing is due or under way.
+func (l *FromLeader) isSettled() bool {
+	return l.State == status.Settled && l.Error == "" && l.Decision.Outcome != "restart" && (l.Gate == nil || l.Gate.MayBegin)
+}
+
 // nextAttempt says when an attempt follows on one that failed.
 func (l *FromLeader) nextAttempt(now time.Time) string {
 	if l.Until.IsZero() {

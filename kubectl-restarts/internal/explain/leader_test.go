@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/explain"
 	"kubernetes-deployment-restart-controller/status"
 )
@@ -54,6 +55,28 @@ func TestTheConclusionIsWhatTheLeaderDecides(t *testing.T) {
 		"is deciding: a config changed, and no record shows whether the pods have read it.":                                                                                                      {Entry: in(status.Deciding), Decision: status.Decision{Outcome: "ask", Reason: "a config changed, and no record shows whether the pods have read it"}},
 	} {
 		if got := explain.Explain(asked(answer)).Conclusion; got != "deployment/web in shop "+want {
+			t.Errorf("the conclusion is %q, want %q", got, want)
+		}
+	}
+}
+
+func TestASettledWorkloadWithoutPodsOrWithAHoldSaysSo(t *testing.T) {
+	approval := map[string]string{"com.xing.deployment-restart.hold": "approval"}
+	settled := status.Workload{Entry: status.Entry{State: status.Settled}, Decision: status.Decision{Outcome: "keep", Reason: "the content is as recorded"}}
+	due := status.Workload{Entry: status.Entry{State: status.Settled}, Decision: status.Decision{Outcome: "restart"}, Gate: &status.Answer{MayBegin: true}}
+	for want, test := range map[string]struct {
+		answer status.Workload
+		adjust func(*explain.Input)
+	}{
+		"wants no pods; pods that start later read the present content.":                                 {settled, func(in *explain.Input) { in.Workload.Idle = true }},
+		"is settled: the content is as recorded; an edit would be held: migration.":                      {settled, policy(catalog.WorkloadPolicy{Hold: "migration"})},
+		"is settled: the content is as recorded; an edit would be held: incident.":                       {settled, func(in *explain.Input) { in.Halts.Hold = "incident." }},
+		"is settled: the content is as recorded; an edit of configmap/settings would be held: approval.": {settled, func(in *explain.Input) { in.Configs = []*catalog.Config{configMap("debug", approval)} }},
+		"is about to restart.": {due, policy(catalog.WorkloadPolicy{Hold: "migration"})},
+	} {
+		in := asked(test.answer)
+		test.adjust(in)
+		if got := explain.Explain(in).Conclusion; got != "deployment/web in shop "+want {
 			t.Errorf("the conclusion is %q, want %q", got, want)
 		}
 	}
