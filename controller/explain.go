@@ -42,8 +42,9 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 		explained.Method = string(w.Method())
 	}
 	if w.Policy != nil {
-		explained.Window, explained.Hold = w.Policy.Window, w.Policy.Hold
+		explained.Window = w.Policy.Window
 	}
+	explained.Holds = c.holdsOf(&view)
 	if absence, found := c.absences.find(ref); found && s.state != status.Lacking && s.reason != gate.Missing {
 		explained.Problems = append(explained.Problems, brief.Text(absence.text+": no new pod can start"))
 	}
@@ -52,6 +53,7 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 			explained.Problems = append(explained.Problems, brief.Text(problem))
 		}
 	}
+	explained.Problems = append(explained.Problems, c.mistakes.around(&view)...)
 	decision := catalog.Decide(view)
 	if c.acts() { // otherwise nobody has counted which pods are left
 		c.deliveries.includeLeft(w, &decision)

@@ -1,12 +1,14 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // holdTimes are since when annotations of workloads and configs hold restarts, which no object says. What is there when this
@@ -52,4 +54,39 @@ func (h *holdTimes) find(on fmt.Stringer) holdTime {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.of[on]
+}
+
+// holdsIn lists the workloads and configs of a namespace, or of all, whose annotations hold restarts.
+func (c *Controller) holdsIn(namespace string) status.List[status.Hold] {
+	list := newHoldList()
+	c.catalog.Holds(func(h catalog.HoldNote) {
+		if isInside(namespace, h.Namespace) {
+			list.Add(h)
+		}
+	})
+	return status.ListOf(list, c.hold)
+}
+
+// holdsOf lists what holds the restarts of a workload: its own annotation, and those of the configs that it reads.
+func (c *Controller) holdsOf(view *catalog.View) status.List[status.Hold] {
+	list := newHoldList()
+	if w := view.Workload; w.Policy != nil && w.Policy.Hold != "" {
+		list.Add(catalog.HoldNote{On: w.Ref, Namespace: w.Ref.Namespace, Text: w.Policy.Hold})
+	}
+	for ref := range view.Configs {
+		if policy := c.catalog.PolicyOf(ref); policy.Hold != "" {
+			list.Add(catalog.HoldNote{On: ref, Namespace: ref.Namespace, Text: policy.Hold})
+		}
+	}
+	return status.ListOf(list, c.hold)
+}
+
+func newHoldList() *status.Shortlist[catalog.HoldNote] {
+	return status.NewShortlist(func(a, b catalog.HoldNote) int { return cmp.Compare(a.On.String(), b.On.String()) })
+}
+
+func (c *Controller) hold(h catalog.HoldNote) status.Hold {
+	_, isConfig := h.On.(catalog.ConfigRef)
+	began := c.holdTimes.find(h.On)
+	return status.Hold{On: h.On.String(), IsConfig: isConfig, Text: h.Text, Since: began.since.UTC(), AtLeast: began.atLeast}
 }

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,6 +37,9 @@ func TestAHoldIsShownWithWhenItBegan(t *testing.T) {
 			if h := holds[name]; h.AtLeast || h.Since.Sub(set).Abs() > holdPeriod {
 				t.Errorf("%s, seen when it was set at %s: %+v", name, set, h)
 			}
+		}
+		if of := w.controller.ExplainWorkload("deployment/a/late", time.Now()).Holds; !slices.Equal(of.Items, []status.Hold{holds["configmap/a/c"], holds["deployment/a/late"]}) {
+			t.Errorf("of a workload: %+v", of)
 		}
 		w.changed("a/late", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
 		time.Sleep(time.Minute)

@@ -2,6 +2,8 @@ package controller
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/brief"
+	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/quarantine"
 	"kubernetes-deployment-restart-controller/status"
 )
@@ -124,6 +127,20 @@ func (m *mistakes) list(namespace string) status.List[status.Mistake] {
 		}
 	}
 	return status.ListOf(first, func(mistake status.Mistake) status.Mistake { return mistake })
+}
+
+// around describes the mistakes on the Namespace of a workload, and on the configs of that namespace that it reads.
+func (m *mistakes) around(view *catalog.View) (problems []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for object, known := range m.of[view.Workload.Ref.Namespace] {
+		ref, isConfig := catalog.ParseConfigRef(object.String())
+		if isConfig && view.Configs[ref] != nil || object.Namespace == "" {
+			problems = append(problems, strings.ToLower(object.Kind.Kind)+"/"+object.Name+": "+known.text)
+		}
+	}
+	slices.Sort(problems)
+	return problems
 }
 
 // noteMistake takes in what a person has got wrong on an object, and reports it if it is news.

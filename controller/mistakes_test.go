@@ -180,3 +180,19 @@ func TestAnIDThatResumesNothingIsReportedWithTheOneThatDoes(t *testing.T) {
 		}
 	})
 }
+
+func TestAWorkloadIsExplainedWithTheMistakesOnItsConfigsAndItsNamespace(t *testing.T) {
+	w := gradual(t)
+	w.runs("a/web", nil, "c")
+	settle(w)
+	w.annotate("a/c", "com.xing.deployment-restart.hodl", "x")
+	w.show("configmaps", w.configMaps["a/c"])
+	w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.misspelt("a/other")})
+	for _, name := range []string{"a", "b"} {
+		w.controller.noteMistake(&observation{mistake: newMistake("u", "label x"), namespace: &catalog.Namespace{Name: name}})
+	}
+	problems := w.controller.ExplainWorkload("deployment/a/web", time.Now()).Problems
+	if len(problems) != 2 || !strings.HasPrefix(problems[0], "configmap/c: annotation com.xing.deployment-restart.hodl") || problems[1] != "namespace/a: label x" {
+		t.Errorf("got %q", problems)
+	}
+}

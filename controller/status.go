@@ -44,21 +44,6 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 	return o
 }
 
-// holdsIn lists the workloads and configs of a namespace, or of all, whose annotations hold restarts.
-func (c *Controller) holdsIn(namespace string) status.List[status.Hold] {
-	list := status.NewShortlist(func(a, b catalog.HoldNote) int { return cmp.Compare(a.On.String(), b.On.String()) })
-	c.catalog.Holds(func(h catalog.HoldNote) {
-		if isInside(namespace, h.Namespace) {
-			list.Add(h)
-		}
-	})
-	return status.ListOf(list, func(h catalog.HoldNote) status.Hold {
-		_, isConfig := h.On.(catalog.ConfigRef)
-		began := c.holdTimes.find(h.On)
-		return status.Hold{On: h.On.String(), IsConfig: isConfig, Text: h.Text, Since: began.since.UTC(), AtLeast: began.atLeast}
-	})
-}
-
 // Watches returns what the controller sees of a namespace, or of all if it is empty.
 func (c *Controller) Watches(namespace string) *status.Shortlist[status.Watch] {
 	list := status.NewWatches()

@@ -19,10 +19,10 @@ type Workload struct {
 	Method string `json:"method,omitempty"`
 	// GracePeriod is how many seconds a change waits for others.
 	GracePeriod float64 `json:"gracePeriodSeconds"`
-	// Wave, Window and Hold are those of its annotations.
-	Wave   int    `json:"wave"`
-	Window string `json:"window,omitempty"`
-	Hold   string `json:"hold,omitempty"`
+	// Wave and Window are those of its annotations. Holds are its own and those of the configs that it reads.
+	Wave   int        `json:"wave"`
+	Window string     `json:"window,omitempty"`
+	Holds  List[Hold] `json:"holds"`
 
 	Reads    List[Seen] `json:"reads"`
 	Record   Record     `json:"record"`

@@ -32,7 +32,7 @@ func TestWhatAPolicyDeniesATypoAndAHoldAreToldOnThePageAndByThePlugin(t *testing
 
 	s.told(web, "InvalidAnnotation", typo)
 	s.awaitPage(page, "/", regexp.MustCompile(`Annotations without effect(?s:.*)web\s*`+regexp.QuoteMeta(typo)+`(?s:.*)Holds(?s:.*)calm\s*migration`))
-	s.awaitPlugin(regexp.MustCompile(`says: nothing is under way\.\n\nWorkloads on hold:\n.*deployment/calm: migration \(since .*\)\n`), "status", leader)
+	s.awaitPlugin(regexp.MustCompile(`says: nothing is under way\.\n\nWorkloads on hold \(release with: kubectl restarts unhold -n `+s.namespace+` TYPE/NAME\):\n.*deployment/calm: migration \(since .*\)\n`), "status", leader)
 	s.awaitPlugin(regexp.MustCompile(regexp.QuoteMeta(typo)), "explain", "deployment/web", leader)
 
 	thaw := s.freeze(web)

@@ -14,7 +14,6 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
-	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 	"kubernetes-deployment-restart-controller/status"
 )
 
@@ -75,16 +74,6 @@ type Restart struct {
 	// At is the time in RFC 3339, unless somebody has written something else to the workload.
 	At    string `json:"at"`
 	Cause string `json:"cause,omitempty"`
-}
-
-// ConfigRow is a config that the workload reads.
-type ConfigRow struct {
-	Config string `json:"config"`
-	// Keys names the keys that the containers see. It counts those of a Secret, as far as they are known.
-	Keys     string `json:"keys"`
-	ReadAs   string `json:"readAs"`
-	Optional bool   `json:"optional"`
-	Content  string `json:"content"`
 }
 
 // Explain explains a workload.
@@ -188,9 +177,22 @@ func (in *Input) windows() []string {
 func (in *Input) holds() []string {
 	holds := []string{}
 	for hold := range in.Workload.Wishes(in.Configs, in.Halts.Hold).Holds() {
-		holds = append(holds, by(hold)+": "+hold.Text)
+		holds = append(holds, by(hold)+" ("+facts.Release(hold, &in.Workload)+"): "+hold.Text+in.heldSince(hold))
 	}
 	return holds
+}
+
+// heldSince says since when a hold is known to the leader, empty if it is not.
+func (in *Input) heldSince(hold catalog.Wish) string {
+	switch {
+	case in.Leader == nil:
+		return ""
+	case hold.By == catalog.ByConfig:
+		return facts.HeldSince(&in.Leader.Holds, hold.Config)
+	case hold.By == catalog.ByWorkload:
+		return facts.HeldSince(&in.Leader.Holds, in.Workload.Ref)
+	}
+	return ""
 }
 
 // by says who has a wish.
@@ -211,282 +213,6 @@ func (in *Input) halts() []gate.Halt {
 	return slices.DeleteFunc(slices.Clone(in.Halts.Active), func(h gate.Halt) bool {
 		return !slices.ContainsFunc(configs, func(ref catalog.ConfigRef) bool { return facts.Concerns(&h, ref) })
 	})
-}
-
-// configs returns a row for each config that the workload reads.
-func (in *Input) configs() []ConfigRow {
-	rows := []ConfigRow{}
-	for _, ref := range in.Workload.Configs() {
-		row := ConfigRow{Config: facts.ConfigName(ref), ReadAs: in.Workload.ReadAs(ref), Content: in.content(ref), Optional: true}
-		var names []string
-		seesAll, rules := false, ""
-		for _, reference := range in.Workload.ReferencesTo(ref) {
-			listed, _ := reference.Keys.Listed()
-			names = append(names, listed...)
-			seesAll, rules = seesAll || reference.Keys.HasAll(), cmp.Or(rules, reference.Keys.Rules())
-			row.Optional = row.Optional && reference.Optional
-		}
-		switch {
-		case in.isIgnored(ref):
-			row.Keys = "none: the config is ignored"
-		case !seesAll && in.Workload.SeesAllButHidden(ref):
-			row.Keys = in.allButHidden(ref)
-		default:
-			row.Keys = keys(ref, names, seesAll, rules)
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-// isIgnored reports whether the workload ignores a config, as far as its annotations are known.
-func (in *Input) isIgnored(ref catalog.ConfigRef) bool {
-	return slices.ContainsFunc(in.Configs, func(c *catalog.Config) bool { return c.Ref == ref && in.Workload.Ignores(c) })
-}
-
-// allButHidden says that the containers see all keys but those that something else replaces, as a variable or as a file.
-func (in *Input) allButHidden(ref catalog.ConfigRef) string {
-	config := in.config(ref)
-	if config == nil || ref.Kind.IsSecret() {
-		return "all that nothing replaces"
-	}
-	if hidden := in.Workload.Unseen(config); len(hidden) > 0 {
-		return "all but " + text.List(hidden, namedKeys)
-	}
-	return "all"
-}
-
-// namedKeys is how many keys of a config are named.
-const namedKeys = 10
-
-// keys says which keys the containers see. The rules describe those that annotations leave, and name keys, too.
-func keys(ref catalog.ConfigRef, names []string, seesAll bool, rules string) string {
-	slices.Sort(names)
-	names = slices.Compact(names)
-	switch {
-	case rules != "" && ref.Kind.IsSecret():
-		return "those that only and ignore leave"
-	case rules != "":
-		return rules
-	case seesAll:
-		return "all"
-	case ref.Kind.IsSecret():
-		return text.Count(len(names), "key")
-	}
-	return text.List(names, namedKeys)
-}
-
-// content says how the content of a config relates to the record.
-func (in *Input) content(ref catalog.ConfigRef) string {
-	config := in.config(ref)
-	switch {
-	case ref.Kind.IsPerPod():
-		return "each pod has its own, which counts with --csi"
-	case slices.Contains(in.Unreadable, ref):
-		return "you may not read it"
-	case config == nil:
-		return "missing"
-	case ref.Kind.IsSecret():
-		return "only the leader knows"
-	case !in.Workload.Applied.Trusted:
-		return "not compared: there is no trusted record"
-	}
-	switch isRecorded, isSame := in.Workload.Recorded(config); {
-	case !isRecorded:
-		return "not in the record"
-	case isSame:
-		return "as recorded"
-	}
-	return "differs from the record"
-}
-
-func (in *Input) config(ref catalog.ConfigRef) *catalog.Config {
-	for _, config := range in.Configs {
-		if config.Ref == ref {
-			return config
-		}
-	}
-	return nil
-}
-
-// decide decides about the workload with the ConfigMaps, because what the record says about Secrets
-// cannot be read.
-func (in *Input) decide() catalog.Decision {
-	c := catalog.New(catalog.ConfigMap)
-	var configs []*catalog.Config
-	for _, config := range in.Configs {
-		if config.Ref.Kind == catalog.ConfigMap {
-			own := *config
-			configs = append(configs, &own)
-		}
-	}
-	c.ListConfigs(catalog.ConfigMap, "", configs, in.Now, true, func(catalog.ConfigRef) {})
-	w := in.Workload.Workload
-	c.ListWorkloads(w.Ref.Kind, "", []*catalog.Workload{&w}, 0, func(catalog.WorkloadRef) {})
-	view, _ := c.View(w.Ref)
-	return catalog.Decide(view)
-}
-
-// changed returns the configs that cause a restart, with their names.
-func (in *Input) changed(decision *catalog.Decision) (configs []*catalog.Config, names string) {
-	var all []string
-	for i := range decision.Causes {
-		ref := decision.Causes[i].Config
-		all = append(all, facts.ConfigName(ref))
-		configs = append(configs, in.config(ref))
-	}
-	return configs, text.List(all, namedKeys)
-}
-
-func (in *Input) name() string {
-	return fmt.Sprintf("%s in %s", in.Workload.Name(), in.Workload.Ref.Namespace)
-}
-
-// conclusion says in one sentence what is the case, as far as the cluster shows; without ages if the time is zero.
-func (in *Input) conclusion(now time.Time) string {
-	w := &in.Workload
-	name := in.name()
-	switch {
-	case w.EnabledUnknown:
-		return fmt.Sprintf("%s does not seem to be enabled: its annotation %s is missing, and you may not read what else may enable it.", name, catalog.EnabledAnnotation)
-	case !w.Enabled:
-		return fmt.Sprintf("%s is not enabled, so no edit restarts it: %s.", name, w.Why())
-	case w.Deleting:
-		return name + " is being deleted."
-	case w.Excess != catalog.NoExcess:
-		return fmt.Sprintf("%s has more than %d references to configs, so the controller leaves it alone.", name, catalog.MaxReferences)
-	case len(w.References) == 0:
-		return name + " reads no ConfigMap or Secret, so no edit restarts it."
-	}
-	decision := in.decide()
-	restarted, _ := w.Restarted()
-	switch {
-	case decision.Outcome == catalog.Restart:
-		configs, names := in.changed(&decision)
-		return fmt.Sprintf("%s has not restarted yet for what has changed in %s: %s.", name, names, in.waits(configs))
-	case w.Idle:
-		return in.idle()
-	case decision.Outcome == catalog.AskPods, decision.Outcome == catalog.AskConfigs:
-		return fmt.Sprintf("%s: the record alone does not decide, and the controller looks at the start times of the pods (%s).", name, decision.Reason)
-	case restarted != "" && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
-		return fmt.Sprintf("%s is rolling, or cannot: it was restarted at %s, and not all of its pods run.", name, ago(restarted, now))
-	case w.Evict > 0 && w.Method() == catalog.ByEviction:
-		return fmt.Sprintf("%s was restarted by eviction at %s; pods that were created before may be left.", name, ago(restarted, now))
-	}
-	return in.atRest()
-}
-
-// atRest says how a workload is for which nothing seems to be under way.
-func (in *Input) atRest() string {
-	w, name := &in.Workload, in.name()
-	switch {
-	case w.Applied.Checksums == nil:
-		return name + " has no record yet; the controller makes one after the grace period, if it runs and watches the namespace."
-	case w.LacksPods():
-		return fmt.Sprintf("%s waits for no restart%s, but not all of its pods run: %s.", name, in.reservation(), in.pods())
-	}
-	return fmt.Sprintf("%s is up to date%s%s.", name, in.reservation(), in.wouldHold())
-}
-
-func (in *Input) idle() string {
-	return in.name() + " wants no pods; pods that start later read the present content."
-}
-
-// ledConclusion says in one sentence what is the case, as the leader decides; without ages if the time is zero.
-func (in *Input) ledConclusion(now time.Time) string {
-	switch conclusion := in.Leader.conclusion(in.name(), now); {
-	case !in.Leader.isSettled():
-		return conclusion
-	case in.Workload.Idle:
-		return in.idle()
-	default:
-		return strings.TrimSuffix(conclusion, ".") + in.wouldHold() + "."
-	}
-}
-
-// wouldHold says what would hold the next restart, empty if nothing would.
-func (in *Input) wouldHold() string {
-	for hold := range in.Workload.Wishes(in.Configs, in.Halts.Hold).Holds() {
-		edit := "an edit"
-		if hold.By == catalog.ByConfig {
-			edit += " of " + facts.ConfigName(hold.Config)
-		}
-		return "; " + edit + " would be held: " + strings.TrimSuffix(hold.Text, ".")
-	}
-	return ""
-}
-
-// lastFailure returns what the last Event since the last restart says about why it does not follow; empty if there is none.
-func (in *Input) lastFailure() (message string) {
-	restarted, _ := in.Workload.Restarted()
-	since, _ := time.Parse(time.RFC3339Nano, restarted) // zero if it never restarted
-	for _, e := range in.Events {                       // the latest first
-		if (e.Reason == facts.RestartFailed || e.Reason == facts.RestartBackoff) && !e.At.Before(since.Truncate(time.Second)) {
-			return e.Message
-		}
-	}
-	return ""
-}
-
-func (in *Input) reservation() string {
-	if len(in.Unreadable) > 0 {
-		return ", as far as you may read what it reads"
-	}
-	if slices.ContainsFunc(in.Workload.References, func(r catalog.Reference) bool { return r.Config.Kind.IsSecret() }) {
-		return " as far as its ConfigMaps show"
-	}
-	return ""
-}
-
-// lacks says which config does not exist that new pods need to start, empty if all exist or it is not known.
-func (in *Input) lacks() string {
-	for i := range in.Workload.References {
-		r := &in.Workload.References[i]
-		exists := slices.ContainsFunc(in.Configs, func(c *catalog.Config) bool { return c.Ref == r.Config })
-		if r.IsRequired() && !exists && !slices.Contains(in.Unreadable, r.Config) {
-			return facts.ConfigName(r.Config) + " does not exist: no new pod can start"
-		}
-	}
-	return ""
-}
-
-// waits says what a restart that is due waits for.
-func (in *Input) waits(configs []*catalog.Config) string {
-	w := &in.Workload
-	var halt *gate.Halt
-	for _, active := range in.halts() {
-		if slices.ContainsFunc(configs, func(c *catalog.Config) bool { return facts.Concerns(&active, c.Ref) }) {
-			halt = &active
-			break
-		}
-	}
-	switch answer := w.Admit(configs, in.Halts.Hold, halt, in.lacks(), in.Now); {
-	case answer.Reason == gate.Hold:
-		return answer.Text
-	case answer.Reason == gate.Halted:
-		return "it is halted, " + facts.DescribeHalt(halt)
-	case answer.Reason == gate.Missing:
-		return answer.Text
-	case w.Hold != catalog.NoHold:
-		return facts.ByHand(w.Hold)
-	case answer.Reason == gate.Window:
-		return facts.Opening(answer.Text, answer.Until)
-	}
-	if in.Leads != nil && !*in.Leads {
-		return "it waits because no replica of the controller leads"
-	}
-	if failed := in.lastFailure(); failed != "" {
-		return "the last Event about that says: " + strings.TrimSuffix(failed, ".")
-	}
-	grace := "its grace period"
-	if w.GracePeriod != nil {
-		grace += " of " + w.GracePeriod.String()
-	}
-	why := "nothing that you can see holds it back; it waits for " + grace + ", or its turn, or the controller does not run"
-	if in.Leads != nil {
-		why += ", or has lost its permissions: look at its log"
-	}
-	return why
 }
 
 // SortEvents sorts events, the latest first.

@@ -279,7 +279,7 @@ Last restart: 2026-11-20T11:58:00Z (119s ago)
 Record:       made at 2026-11-20T11:00:00Z for the present pod template
 Wave:         -1
 Window:       none that applies
-Hold:         the workload: \u001b[2Jmigration
+Hold:         the workload (release with: kubectl restarts unhold -n shop deployment/web): \u001b[2Jmigration
 Grace period: that of the controller
 Halts:        configmap/settings (LEVEL) has broken deployment/api, halted since 2026-11-20T11:46:46Z; revert it, or resume with: kubectl restarts resume -n shop configmap/settings k3v7x2ab
 Problems:     annotation x: "\u001b" is wrong

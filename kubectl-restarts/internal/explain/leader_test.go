@@ -82,6 +82,23 @@ func TestASettledWorkloadWithoutPodsOrWithAHoldSaysSo(t *testing.T) {
 	}
 }
 
+func TestEachHoldSaysSinceWhenAndHowToReleaseIt(t *testing.T) {
+	in := asked(status.Workload{Entry: status.Entry{State: status.Settled}, Holds: status.List[status.Hold]{Items: []status.Hold{
+		{On: "deployment/shop/web", Since: now.Add(-time.Hour)}, {On: "configmap/shop/settings", IsConfig: true, Since: now.Add(-time.Minute), AtLeast: true},
+	}}})
+	policy(catalog.WorkloadPolicy{Hold: "migration"})(in)
+	in.Configs = []*catalog.Config{configMap("debug", map[string]string{"com.xing.deployment-restart.hold": "approval"})}
+	in.Halts.Hold = "incident"
+	want := []string{
+		"everything (release by removing the entry hold from the ConfigMap of halts): incident",
+		"the workload (release with: kubectl restarts unhold -n shop deployment/web): migration (since 2026-11-20T11:00:00Z)",
+		"configmap/settings (release with: kubectl restarts unhold -n shop configmap/settings): approval (at least since 2026-11-20T11:59:00Z)",
+	}
+	if diff := cmp.Diff(want, explain.Explain(in).Holds); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // The caller may not be able to read what enables it.
 func TestAWorkloadIsEnabledByWhatTheLeaderSays(t *testing.T) {
 	for by, want := range map[string]string{"its Namespace\x1b[2J": "Enabled:      yes, by its Namespace\\u001b[2J\n", "": "Enabled:      yes\n"} {

@@ -89,7 +89,10 @@ func holdsBack(held int) string {
 	if held == 0 {
 		return ""
 	}
-	return " (" + text.Count(held, "workload") + " wait)"
+	if held == 1 {
+		return " (1 workload waits)"
+	}
+	return fmt.Sprintf(" (%d workloads wait)", held)
 }
 
 // holds lists the workloads on hold. Those of configs are read from their annotations.
@@ -97,7 +100,7 @@ func (l *FromLeader) holds(prefix func(namespace string) string) (holds []string
 	for i := range l.Holds.Items {
 		if hold := &l.Holds.Items[i]; !hold.IsConfig {
 			namespace, name := split(hold.On)
-			holds = append(holds, prefix(namespace)+name+": "+hold.Text+heldSince(hold))
+			holds = append(holds, prefix(namespace)+name+": "+hold.Text+facts.Since(hold))
 		}
 	}
 	if l.Holds.More() > 0 {
@@ -106,15 +109,23 @@ func (l *FromLeader) holds(prefix func(namespace string) string) (holds []string
 	return holds
 }
 
-// heldSince says since when a hold is known, empty if that is not known.
-func heldSince(hold *status.Hold) string {
-	switch {
-	case hold.Since.IsZero():
-		return ""
-	case hold.AtLeast:
-		return " (at least since " + clock(hold.Since) + ")"
+// someMistakes is how many annotations without effect are shown.
+const someMistakes = 10
+
+// mistakes lists annotations and labels without effect.
+func (l *FromLeader) mistakes(prefix func(namespace string) string) (mistakes []string) {
+	items := l.Mistakes.Items[:min(len(l.Mistakes.Items), someMistakes)]
+	for i := range items {
+		namespace, name := split(items[i].Object)
+		if namespace != "" {
+			name = prefix(namespace) + name
+		}
+		mistakes = append(mistakes, name+": "+items[i].Problem)
 	}
-	return " (since " + clock(hold.Since) + ")"
+	if more := l.Mistakes.Total - len(items); more > 0 {
+		mistakes = append(mistakes, fmt.Sprintf("and %d more", more))
+	}
+	return mistakes
 }
 
 // print writes the tables.

@@ -27,7 +27,10 @@ func fromLeader() *overview.FromLeader {
 		Waiting: list(status.Entry{Workload: "deployment/shop/waiting", State: status.Waiting, Reason: "slow-start", On: "configmap/shop/calm", Since: ago(2)}),
 		Rolling: list(status.Entry{Workload: "deployment/shop/rolling", State: status.Soaking, For: "configmap/calm: LEVEL", Since: ago(3), Pods: &status.Pods{Wanted: 3, Updated: 2, Available: 1}}),
 		Held:    held,
-		Holds:   list(status.Hold{On: "deployment/shop/calm", Text: "just\x1b in case", Since: ago(7), AtLeast: true}, status.Hold{On: "configmap/shop/approved", IsConfig: true, Text: "edits need approval"}),
+		Holds:   list(status.Hold{On: "deployment/shop/calm", Text: "just\x1b in case", Since: ago(7), AtLeast: true}, status.Hold{On: "configmap/shop/approved", IsConfig: true, Text: "edits need approval", Since: ago(8)}),
+		Mistakes: status.List[status.Mistake]{Total: 3, Items: []status.Mistake{
+			{Object: "configmap/shop/settings", Problem: "annotation x\x1b: the controller knows no such annotation"}, {Object: "namespace//shop", Problem: "label y"},
+		}},
 		Kinds: []status.Kind{
 			{Workload: "rollouts.v1alpha1.argoproj.io", Missing: true}, {Workload: "gadgets.v1.example.com=.spec\x1b", Unusable: 2}, {Workload: "a.v1.b"},
 		},
@@ -53,19 +56,24 @@ func TestTheOverviewShowsWhatTheLeaderSaysInsteadOfWhatTheClusterShows(t *testin
 	}
 	want := strings.TrimPrefix(`
 12 workloads enabled in shop. The leader (pod leader-1) says: 60 held, 1 due or waiting, 1 rolling, 1 pending.
-All restarts are held: incident 42
+All restarts are held (release by removing the entry hold from the ConfigMap of halts): incident 42
 
 Halts:
   configmap/broken (LEVEL) has broken deployment/api, halted since 2026-11-20T11:50:00Z; look with: kubectl logs -n shop api-1 -c app --previous; revert it, or resume with: kubectl restarts resume -n shop configmap/broken k3v7x2ab (2 workloads wait)
   nonsense has broken deployment/shop/api; revert it
   configmap/ca-bundle has broken deployment/api, halted since 2026-11-20T11:50:00Z; revert it, or resume with: removing its entry configmap._.ca-bundle from the ConfigMap of halts
-  configmap/shop/settings has broken deployment/shop/api; revert it (1 workload wait)
+  configmap/shop/settings has broken deployment/shop/api; revert it (1 workload waits)
 
-Configs on hold:
-  configmap/approved: edits need approval
+Configs on hold (release with: kubectl restarts unhold -n shop TYPE/NAME):
+  configmap/approved: edits need approval (since 2026-11-20T11:52:00Z)
 
-Workloads on hold:
+Workloads on hold (release with: kubectl restarts unhold -n shop TYPE/NAME):
   deployment/calm: just\u001b in case (at least since 2026-11-20T11:53:00Z)
+
+Annotations without effect:
+  configmap/settings: annotation x\u001b: the controller knows no such annotation
+  namespace/shop: label y
+  and 1 more
 
 Other kinds:
   rollouts.v1alpha1.argoproj.io is not installed

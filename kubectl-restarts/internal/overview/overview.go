@@ -101,6 +101,8 @@ type Report struct {
 	// Leader is what the leader says is under way, nil if it was not asked.
 	Leader        *FromLeader `json:"leader,omitempty"`
 	heldWorkloads []string
+	mistakes      []string
+	release       string // how to release the holds of workloads and configs
 }
 
 // The reasons of the Events that matter here.
@@ -111,7 +113,8 @@ const (
 
 // Look returns the overview.
 func Look(in *Input) Report {
-	r := Report{Gaps: in.Gaps, Counts: make(map[State]int), Hold: in.Halts.Hold, HaltsRead: in.Halts.Known, Halts: []string{}, Holds: []string{}, Workloads: []Row{}}
+	r := Report{Gaps: in.Gaps, Counts: make(map[State]int), Hold: in.Halts.Hold, HaltsRead: in.Halts.Known, Halts: []string{}, Workloads: []Row{}}
+	r.release = facts.ReleaseCommand(cmp.Or(in.Namespace, "NAMESPACE"), "TYPE/NAME")
 	look := newLook(in)
 	for i := range in.Workloads {
 		if w := &in.Workloads[i]; w.Enabled {
@@ -129,19 +132,31 @@ func Look(in *Input) Report {
 			r.Halts = append(r.Halts, in.prefix(halt.Config.Namespace)+facts.DescribeHalt(halt))
 		}
 	}
-	for _, config := range in.Configs {
-		if config.Policy != nil && config.Policy.Hold != "" {
-			r.Holds = append(r.Holds, in.prefix(config.Ref.Namespace)+facts.ConfigName(config.Ref)+": "+config.Policy.Hold)
-		}
-	}
-	slices.Sort(r.Holds)
+	r.Holds = in.holds()
 	r.FanOuts, r.Summary = look.fanOuts(), in.summary(r.Counts)
 	if r.Leader = in.Leader; r.Leader != nil {
 		r.Gaps, r.Hold = r.Leader.Gaps, cmp.Or(r.Hold, r.Leader.AllHeld)
 		r.Summary, r.Halts, r.HaltsRead = in.count(r.Counts)+". "+r.Leader.summary(), r.Leader.halts(in.prefix), true
-		r.heldWorkloads = r.Leader.holds(in.prefix)
+		r.heldWorkloads, r.mistakes = r.Leader.holds(in.prefix), r.Leader.mistakes(in.prefix)
 	}
 	return r
+}
+
+// holds lists the configs on hold, since when if the leader says so.
+func (in *Input) holds() []string {
+	holds := []string{}
+	for _, config := range in.Configs {
+		if config.Policy == nil || config.Policy.Hold == "" {
+			continue
+		}
+		since := ""
+		if in.Leader != nil {
+			since = facts.HeldSince(&in.Leader.Holds, config.Ref)
+		}
+		holds = append(holds, in.prefix(config.Ref.Namespace)+facts.ConfigName(config.Ref)+": "+config.Policy.Hold+since)
+	}
+	slices.Sort(holds)
+	return holds
 }
 
 func (in *Input) isInside(namespace string) bool {

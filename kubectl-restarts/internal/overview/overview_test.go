@@ -106,7 +106,7 @@ func TestTheOverviewShowsWhatIsNotSettled(t *testing.T) {
 Halts:
   configmap/broken has broken deployment/api, halted since 2026-11-20T11:46:46Z; revert it, or resume with: kubectl restarts resume -n shop configmap/broken k3v7x2ab
 
-Configs on hold:
+Configs on hold (release with: kubectl restarts unhold -n shop TYPE/NAME):
   configmap/approved: edits need approval
 
 CONFIG           LAST HEARD   FAN-OUT

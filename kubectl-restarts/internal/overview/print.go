@@ -20,7 +20,7 @@ func (r *Report) Print(w io.Writer, options printers.PrintOptions, now time.Time
 	facts.PrintGaps(w, r.Gaps, now)
 	fmt.Fprintln(w, text.Safe(r.Summary))
 	if r.Hold != "" {
-		fmt.Fprintln(w, "All restarts are held: "+text.Safe(r.Hold))
+		fmt.Fprintln(w, "All restarts are held ("+facts.ReleaseAll+"): "+text.Safe(r.Hold))
 	}
 	section := func(name string, lines []string) {
 		if len(lines) > 0 {
@@ -34,9 +34,10 @@ func (r *Report) Print(w io.Writer, options printers.PrintOptions, now time.Time
 	if !r.HaltsRead {
 		section("Halts", []string{"not known: you may not read the ConfigMap of halts, or it is elsewhere (--controller-namespace)"})
 	}
-	section("Configs on hold", r.Holds)
+	section("Configs on hold (release with: "+r.release+")", r.Holds)
 	if r.Leader != nil {
-		section("Workloads on hold", r.heldWorkloads)
+		section("Workloads on hold (release with: "+r.release+")", r.heldWorkloads)
+		section("Annotations without effect", r.mistakes)
 		section("Other kinds", r.Leader.kinds())
 		return r.Leader.print(w, options, now)
 	}

@@ -1,0 +1,195 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
+)
+
+// The sentence that a report begins with.
+
+// decide decides about the workload with the ConfigMaps, because what the record says about Secrets
+// cannot be read.
+func (in *Input) decide() catalog.Decision {
+	c := catalog.New(catalog.ConfigMap)
+	var configs []*catalog.Config
+	for _, config := range in.Configs {
+		if config.Ref.Kind == catalog.ConfigMap {
+			own := *config
+			configs = append(configs, &own)
+		}
+	}
+	c.ListConfigs(catalog.ConfigMap, "", configs, in.Now, true, func(catalog.ConfigRef) {})
+	w := in.Workload.Workload
+	c.ListWorkloads(w.Ref.Kind, "", []*catalog.Workload{&w}, 0, func(catalog.WorkloadRef) {})
+	view, _ := c.View(w.Ref)
+	return catalog.Decide(view)
+}
+
+// changed returns the configs that cause a restart, with their names.
+func (in *Input) changed(decision *catalog.Decision) (configs []*catalog.Config, names string) {
+	var all []string
+	for i := range decision.Causes {
+		ref := decision.Causes[i].Config
+		all = append(all, facts.ConfigName(ref))
+		configs = append(configs, in.config(ref))
+	}
+	return configs, text.List(all, namedKeys)
+}
+
+func (in *Input) name() string {
+	return fmt.Sprintf("%s in %s", in.Workload.Name(), in.Workload.Ref.Namespace)
+}
+
+// conclusion says in one sentence what is the case, as far as the cluster shows; without ages if the time is zero.
+func (in *Input) conclusion(now time.Time) string {
+	w := &in.Workload
+	name := in.name()
+	switch {
+	case w.EnabledUnknown:
+		return fmt.Sprintf("%s does not seem to be enabled: its annotation %s is missing, and you may not read what else may enable it.", name, catalog.EnabledAnnotation)
+	case !w.Enabled:
+		return fmt.Sprintf("%s is not enabled, so no edit restarts it: %s.", name, w.Why())
+	case w.Deleting:
+		return name + " is being deleted."
+	case w.Excess != catalog.NoExcess:
+		return fmt.Sprintf("%s has more than %d references to configs, so the controller leaves it alone.", name, catalog.MaxReferences)
+	case len(w.References) == 0:
+		return name + " reads no ConfigMap or Secret, so no edit restarts it."
+	}
+	decision := in.decide()
+	restarted, _ := w.Restarted()
+	switch {
+	case decision.Outcome == catalog.Restart:
+		configs, names := in.changed(&decision)
+		return fmt.Sprintf("%s has not restarted yet for what has changed in %s: %s.", name, names, in.waits(configs))
+	case w.Idle:
+		return in.idle()
+	case decision.Outcome == catalog.AskPods, decision.Outcome == catalog.AskConfigs:
+		return fmt.Sprintf("%s: the record alone does not decide, and the controller looks at the start times of the pods (%s).", name, decision.Reason)
+	case restarted != "" && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
+		return fmt.Sprintf("%s is rolling, or cannot: it was restarted at %s, and not all of its pods run.", name, ago(restarted, now))
+	case w.Evict > 0 && w.Method() == catalog.ByEviction:
+		return fmt.Sprintf("%s was restarted by eviction at %s; pods that were created before may be left.", name, ago(restarted, now))
+	}
+	return in.atRest()
+}
+
+// atRest says how a workload is for which nothing seems to be under way.
+func (in *Input) atRest() string {
+	w, name := &in.Workload, in.name()
+	switch {
+	case w.Applied.Checksums == nil:
+		return name + " has no record yet; the controller makes one after the grace period, if it runs and watches the namespace."
+	case w.LacksPods():
+		return fmt.Sprintf("%s waits for no restart%s, but not all of its pods run: %s.", name, in.reservation(), in.pods())
+	}
+	return fmt.Sprintf("%s is up to date%s%s.", name, in.reservation(), in.wouldHold())
+}
+
+func (in *Input) idle() string {
+	return in.name() + " wants no pods; pods that start later read the present content."
+}
+
+// ledConclusion says in one sentence what is the case, as the leader decides; without ages if the time is zero.
+func (in *Input) ledConclusion(now time.Time) string {
+	switch conclusion := in.Leader.conclusion(in.name(), now); {
+	case !in.Leader.isSettled():
+		return conclusion
+	case in.Workload.Idle:
+		return in.idle()
+	default:
+		return strings.TrimSuffix(conclusion, ".") + in.wouldHold() + "."
+	}
+}
+
+// wouldHold says what would hold the next restart, empty if nothing would.
+func (in *Input) wouldHold() string {
+	for hold := range in.Workload.Wishes(in.Configs, in.Halts.Hold).Holds() {
+		edit := "an edit"
+		if hold.By == catalog.ByConfig {
+			edit += " of " + facts.ConfigName(hold.Config)
+		}
+		return "; " + edit + " would be held: " + strings.TrimSuffix(hold.Text, ".")
+	}
+	return ""
+}
+
+// lastFailure returns what the last Event since the last restart says about why it does not follow; empty if there is none.
+func (in *Input) lastFailure() (message string) {
+	restarted, _ := in.Workload.Restarted()
+	since, _ := time.Parse(time.RFC3339Nano, restarted) // zero if it never restarted
+	for _, e := range in.Events {                       // the latest first
+		if (e.Reason == facts.RestartFailed || e.Reason == facts.RestartBackoff) && !e.At.Before(since.Truncate(time.Second)) {
+			return e.Message
+		}
+	}
+	return ""
+}
+
+func (in *Input) reservation() string {
+	if len(in.Unreadable) > 0 {
+		return ", as far as you may read what it reads"
+	}
+	if slices.ContainsFunc(in.Workload.References, func(r catalog.Reference) bool { return r.Config.Kind.IsSecret() }) {
+		return " as far as its ConfigMaps show"
+	}
+	return ""
+}
+
+// lacks says which config does not exist that new pods need to start, empty if all exist or it is not known.
+func (in *Input) lacks() string {
+	for i := range in.Workload.References {
+		r := &in.Workload.References[i]
+		exists := slices.ContainsFunc(in.Configs, func(c *catalog.Config) bool { return c.Ref == r.Config })
+		if r.IsRequired() && !exists && !slices.Contains(in.Unreadable, r.Config) {
+			return facts.ConfigName(r.Config) + " does not exist: no new pod can start"
+		}
+	}
+	return ""
+}
+
+// waits says what a restart that is due waits for.
+func (in *Input) waits(configs []*catalog.Config) string {
+	w := &in.Workload
+	var halt *gate.Halt
+	for _, active := range in.halts() {
+		if slices.ContainsFunc(configs, func(c *catalog.Config) bool { return facts.Concerns(&active, c.Ref) }) {
+			halt = &active
+			break
+		}
+	}
+	switch answer := w.Admit(configs, in.Halts.Hold, halt, in.lacks(), in.Now); {
+	case answer.Reason == gate.Hold:
+		return answer.Text
+	case answer.Reason == gate.Halted:
+		return "it is halted, " + facts.DescribeHalt(halt)
+	case answer.Reason == gate.Missing:
+		return answer.Text
+	case w.Hold != catalog.NoHold:
+		return facts.ByHand(w.Hold)
+	case answer.Reason == gate.Window:
+		return facts.Opening(answer.Text, answer.Until)
+	}
+	if in.Leads != nil && !*in.Leads {
+		return "it waits because no replica of the controller leads"
+	}
+	if failed := in.lastFailure(); failed != "" {
+		return "the last Event about that says: " + strings.TrimSuffix(failed, ".")
+	}
+	grace := "its grace period"
+	if w.GracePeriod != nil {
+		grace += " of " + w.GracePeriod.String()
+	}
+	why := "nothing that you can see holds it back; it waits for " + grace + ", or its turn, or the controller does not run"
+	if in.Leads != nil {
+		why += ", or has lost its permissions: look at its log"
+	}
+	return why
+}

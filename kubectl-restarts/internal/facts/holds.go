@@ -1,0 +1,51 @@
+package facts
+
+import (
+	"fmt"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// ReleaseAll says how to release the hold of everything.
+const ReleaseAll = "release by removing the entry " + holdEntry + " from the ConfigMap of halts"
+
+// ReleaseCommand returns the command that removes the hold of a workload or a config.
+func ReleaseCommand(namespace, name string) string {
+	return fmt.Sprintf("kubectl restarts unhold -n %s %s", namespace, name)
+}
+
+// Release says how to release a hold of a workload.
+func Release(hold catalog.Wish, w *Workload) string {
+	switch hold.By {
+	case catalog.ByWorkload:
+		return "release with: " + ReleaseCommand(w.Ref.Namespace, w.Name())
+	case catalog.ByConfig:
+		source := hold.Config.Source() // whose owner decides
+		return "release with: " + ReleaseCommand(source.Namespace, ConfigName(source))
+	case catalog.ByController:
+	}
+	return ReleaseAll
+}
+
+// HeldSince says since when the leader knows an object to hold restarts; empty if it does not know.
+func HeldSince(holds *status.List[status.Hold], on fmt.Stringer) string {
+	for i := range holds.Items {
+		if hold := &holds.Items[i]; hold.On == on.String() {
+			return Since(hold)
+		}
+	}
+	return ""
+}
+
+// Since says since when a hold is known, empty if that is not known.
+func Since(hold *status.Hold) string {
+	switch {
+	case hold.Since.IsZero():
+		return ""
+	case hold.AtLeast:
+		return " (at least since " + hold.Since.UTC().Format(time.RFC3339) + ")"
+	}
+	return " (since " + hold.Since.UTC().Format(time.RFC3339) + ")"
+}
