@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -37,6 +38,10 @@ func (a *arrival) compare(previous *Config, past []Past, recorded func() Sightin
 	a.previous, a.past, a.changed = previous, nil, true
 	if previous == nil {
 		a.config.Edits = a.recorded
+		if len(a.recorded) > maxEdits {
+			byTime := func(a, b Edit) int { return a.At.Compare(b.At) }
+			a.config.Edits = foldEdits(slices.SortedStableFunc(slices.Values(a.recorded), byTime), a.config.Keys, maxEdits, maxLostKeys)
+		}
 		return
 	}
 	changed := changedKeys(previous.Keys, a.config.Keys)
@@ -93,7 +98,7 @@ func (a *arrival) doneBy(isGone bool, recorded Edit) time.Time {
 }
 
 // stamp sets the moment at which the catalog took in the changes. They are the last edits, and
-// perhaps the first one; see [foldLostKeys].
+// perhaps the first one; see [foldEdits].
 func (a *arrival) stamp(moment Sequence) {
 	edits := a.config.Edits
 	for i := len(edits) - 1; i >= 0 && edits[i].Seen == notYet; i-- {

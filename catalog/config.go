@@ -128,7 +128,7 @@ type Config struct {
 
 // Edit is the last known change of one key's content.
 type Edit struct {
-	// Key is the name of the key, empty if it is no longer known.
+	// Key is the name of the key, empty if the edit stands for several ones, of keys that are no longer known; see [foldEdits].
 	Key string
 	// At is when the edit happened: the time at which the watch showed it or, if no
 	// controller watched, the time in the config's managedFields, in whole seconds.
@@ -145,6 +145,8 @@ type Edit struct {
 	binary bool
 	// creation means that the edit is the creation of the whole config.
 	creation bool
+	// onlyLost means that an edit stands for several ones, of keys that the config no longer had.
+	onlyLost bool
 }
 
 // Sequence orders the observations of the watches: a later observation has a larger

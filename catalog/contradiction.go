@@ -87,7 +87,7 @@ func (s *sight) appendPastSpans(found []span, w *Workload, past []Past) []span {
 // that outlasted the record began to matter with the record.
 func (p *Past) since(w *Workload) (Sighting, bool) {
 	from := Sighting{At: p.From.At, Seen: p.Until.Seen}
-	if p.Mixed && p.From.Seen <= w.lastRight() {
+	if (p.Mixed || p.Vague) && p.From.Seen <= w.lastRight() {
 		from.At = w.Applied.Written
 	}
 	return from, w.isLater(p.Until) && !p.isGoneBefore(w)
@@ -108,7 +108,7 @@ func (p *Past) isGoneBefore(w *Workload) bool {
 	if p.Until.Seen > w.RecordSeen {
 		isClear = !until.Add(clockTolerance).After(written)
 	}
-	wasKnown := !p.Mixed && !p.isAbsence() && !p.From.At.Add(clockTolerance).After(written)
+	wasKnown := !p.Mixed && !p.Vague && !p.isAbsence() && !p.From.At.Add(clockTolerance).After(written)
 	return isClear || wasKnown && !until.After(written.Add(clockTolerance))
 }
 
@@ -154,10 +154,12 @@ func (v *View) isRecordedSame(s *sight) bool {
 	return s.config != nil && found && v.Workload.Applied.Trusted && recorded == s.checksum
 }
 
-// lastOfKey returns the last edit of a key, or the zero Edit if no edit is known.
+// lastOfKey returns the last edit of a key, or the one that may stand for it, or the zero Edit if no edit is known.
 func lastOfKey(edits []Edit, key string) Edit {
-	if i := slices.IndexFunc(edits, func(edit Edit) bool { return edit.Key == key }); i >= 0 {
-		return edits[i]
+	for _, edit := range slices.Backward(edits) { // one that stands for others comes first
+		if edit.Key == key || edit.Key == "" {
+			return edit
+		}
 	}
 	return Edit{}
 }
@@ -267,8 +269,13 @@ func (s *sight) eachChange(w *Workload, past []Past, change func(Sighting)) {
 	note(Sighting{creation.At, creation.Seen})
 	selected := selections(s.references)
 	for _, edit := range s.config.Edits {
-		if slices.ContainsFunc(selected, edit.concerns) {
-			note(Sighting{edit.At, edit.Seen})
+		shown := Sighting{edit.At, edit.Seen}
+		switch {
+		case !slices.ContainsFunc(selected, edit.concerns):
+		case !edit.isJoined():
+			note(shown)
+		case w.isLater(shown): // any time since the record
+			change(Sighting{w.Applied.Written, edit.Seen})
 		}
 	}
 	for i := range past {

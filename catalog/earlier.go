@@ -250,6 +250,9 @@ func (c *Config) binary() *Config {
 	isText := func(key Key) bool { return !key.Binary }
 	rest := *c
 	rest.Keys = slices.DeleteFunc(slices.Clone(c.Keys), isText)
-	rest.Edits = slices.DeleteFunc(slices.Clone(c.Edits), func(edit Edit) bool { return !hasKey(rest.Keys, edit.Key) })
+	rest.Edits = slices.DeleteFunc(slices.Clone(c.Edits), func(edit Edit) bool {
+		mayBe := edit.isJoined() && len(rest.Keys) > 0
+		return !mayBe && !hasKey(rest.Keys, edit.Key)
+	})
 	return &rest
 }

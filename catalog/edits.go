@@ -2,10 +2,14 @@ package catalog
 
 import "time"
 
-// maxLostKeys is the highest number of edits kept for keys that a config no longer has. The
-// oldest edits beyond it become one edit of unknown keys, so that a config that keeps
-// getting new keys does not use more and more memory.
-const maxLostKeys = 32
+const (
+	// maxEdits is the highest number of edits kept of a config. The oldest edits beyond it become one edit of unknown keys, so
+	// that whoever edits very many keys does not multiply the memory of the config.
+	maxEdits = 1000
+	// maxLostKeys is the highest number of edits kept for keys that a config no longer has, for the same reason: a config
+	// can get new keys again and again.
+	maxLostKeys = 32
+)
 
 // mergeEdits returns the known edits of a config after the given keys changed. New edits
 // come last, and their moment is [notYet].
@@ -43,41 +47,67 @@ func mergeEdits(previous *Config, present *arrival, changed []string) []Edit {
 			binary: !(wasThere && !before.Binary) && !(isThere && !now.Binary),
 		})
 	}
-	return foldLostKeys(edits, present.config.Keys)
+	return foldEdits(edits, present.config.Keys, maxEdits, maxLostKeys)
 }
 
-// foldLostKeys joins the oldest edits of lost keys into one edit, which comes first, if
-// there are too many of them.
-func foldLostKeys(edits []Edit, keys []Key) []Edit {
+// foldEdits joins the oldest edits into one edit, which comes first, if there are more than a limit in all, or more of lost
+// keys than a limit. It leaves the list as it is.
+func foldEdits(edits []Edit, keys []Key, limit, lostLimit int) []Edit {
 	there := newKeyFinder(keys)
 	isLost := func(edit Edit) bool {
 		_, found := there.find(edit.Key)
 		return edit.Key != "" && !found
 	}
-	lost := 0
+	known, lost := 0, 0
 	for _, edit := range edits {
+		if edit.Key != "" {
+			known++
+		}
 		if isLost(edit) {
 			lost++
 		}
 	}
-	if lost <= maxLostKeys {
+	if known <= limit && lost <= lostLimit {
 		return edits
 	}
-	var folded Edit
-	kept := edits[:0]
+	kept := make([]Edit, 1, min(known, limit)+1)
+	kept[0].onlyLost = true
 	for _, edit := range edits { // the oldest come first
-		switch {
-		case edit.Key == "":
-			folded = edit
-		case isLost(edit) && lost > maxLostKeys:
-			folded = Edit{At: edit.At, Seen: edit.Seen, Writer: edit.Writer}
-			lost--
-		default:
+		isLost := isLost(edit)
+		if edit.Key != "" && known <= limit && !(isLost && lost > lostLimit) {
 			kept = append(kept, edit)
+			continue
+		}
+		kept[0].join(edit, isLost)
+		if edit.Key != "" {
+			known--
+		}
+		if isLost {
+			lost--
 		}
 	}
-	return append([]Edit{folded}, kept...)
+	return kept
 }
+
+// join makes an edit of any key stand for one more. It is as late as the latest of them: a pod that has missed one of them
+// has missed this one.
+func (e *Edit) join(edit Edit, isLost bool) {
+	isFirst := e.At.IsZero()
+	e.onlyLost = e.onlyLost && (isLost || edit.onlyLost)
+	e.binary = edit.binary && (isFirst || e.binary)
+	if edit.At.After(e.At) {
+		e.At = edit.At
+	}
+	if e.Seen = max(e.Seen, edit.Seen); isFirst {
+		e.Writer = edit.Writer
+	} else if e.Writer != edit.Writer {
+		e.Writer = ""
+	}
+}
+
+// isJoined reports whether the edit stands for several ones, of keys that are not known. All but one of them may have
+// happened earlier.
+func (e Edit) isJoined() bool { return e.Key == "" && !e.creation }
 
 // earliest returns when the edit happened, or an earlier time: when the watch showed it or, if the
 // API server dates it earlier, that time.

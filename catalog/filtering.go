@@ -264,11 +264,29 @@ func (n *narrowing) isReason(edit Edit) bool {
 		since := n.since(edit.Key, edit.Seen)
 		return edit.Seen > since || since == 0
 	}
-	if n.isCovered(edit) {
-		return !n.isRecorded || n.differs
+	var since Sequence
+	switch isCovered := n.isCovered(edit); {
+	case isCovered && (!n.isRecorded || n.differs):
+		return true
+	case edit.isJoined():
+		since = n.firstSince()
+	case isCovered:
+		return false
+	default:
+		since = n.since(edit.Key, 0)
 	}
-	since := n.since(edit.Key, 0)
 	return since > 0 && edit.Seen > since
+}
+
+// firstSince returns the first moment at which a watch showed that a key may have begun to count, 0 if it showed none.
+func (n *narrowing) firstSince() Sequence {
+	first := n.marked
+	for _, step := range n.steps {
+		if first == 0 || step.seen > 0 && step.seen < first {
+			first = step.seen
+		}
+	}
+	return first
 }
 
 // isCause reports whether an edit can be what makes the content differ from the record, or a reason

@@ -29,6 +29,8 @@ type Past struct {
 	// Mixed means that there was more than one content, and that Content is not the checksum of
 	// any of them.
 	Mixed bool
+	// Vague means that the content came at From or later.
+	Vague bool
 	// WasBinary means that the key was in the binaryData, and Binary that it was not in the data
 	// before or after.
 	WasBinary, Binary bool
@@ -57,15 +59,15 @@ func pastOf(known []Past, previous *Config, present *arrival, changed []string) 
 	since := seenSince(previous, changed)
 	formerKeys, keys, recordedEdits := newKeyFinder(previous.Keys), newKeyFinder(present.config.Keys), newEditFinder(present.recorded)
 	for _, key := range changed {
-		from, isSeen := since(key)
-		if !isSeen {
+		before, wasThere := formerKeys.find(key)
+		from, isExact := since(key, wasThere)
+		if from.Seen == 0 {
 			continue
 		}
-		before, wasThere := formerKeys.find(key)
 		now, isThere := keys.find(key)
 		recorded, _ := recordedEdits.find(key)
 		past := Past{
-			Key: key, Content: before.Checksum, WasBinary: before.Binary, From: from,
+			Key: key, Content: before.Checksum, Vague: !isExact, WasBinary: before.Binary, From: from,
 			Binary: !(wasThere && !before.Binary) && !(isThere && !now.Binary),
 		}
 		past.end(Sighting{present.doneBy(key != "" && !isThere, recorded), notYet})
@@ -102,13 +104,20 @@ func withoutSettled(past []Past, now time.Time, recorded func() Sighting) []Past
 	})
 }
 
-// seenSince returns a function that returns when the watch showed the content of a key, and false
-// if the watch did not show how the content came.
-func seenSince(config *Config, keys []string) func(key string) (Sighting, bool) {
+// seenSince returns a function that returns when the watch showed the content of a key, which the config has or lacks: zero
+// if the watch did not show how the content came. It returns false if that is not known because the edit was joined with
+// others. The content may then have come at any time since the one that it returns.
+func seenSince(config *Config, keys []string) func(key string, isThere bool) (from Sighting, isExact bool) {
 	changed := newNameFinder(keys)
 	var seen []Edit
+	var joined Edit
 	for _, edit := range config.Edits {
-		if _, isOne := changed.find(edit.Key); isOne && edit.Seen > 0 {
+		_, isOne := changed.find(edit.Key)
+		switch {
+		case edit.Seen == 0:
+		case edit.isJoined():
+			joined = edit
+		case isOne:
 			seen = append(seen, edit)
 		}
 	}
@@ -117,12 +126,16 @@ func seenSince(config *Config, keys []string) func(key string) (Sighting, bool) 
 		slices.SortFunc(seen, byKey)
 	}
 	edits := newEditFinder(seen)
-	return func(key string) (Sighting, bool) {
-		if edit, isSeen := edits.find(key); isSeen {
+	first := Sighting{config.creation().At, config.Appeared}
+	return func(key string, isThere bool) (Sighting, bool) {
+		edit, isSeen := edits.find(key)
+		switch {
+		case isSeen:
 			return Sighting{edit.earliest(), edit.Seen}, true
+		case joined.Seen == 0 || joined.onlyLost && isThere:
+			return first, true
 		}
-		creation := config.creation()
-		return Sighting{creation.At, creation.Seen}, creation.Seen > 0
+		return Sighting{first.At, max(first.Seen, 1)}, false
 	}
 }
 
