@@ -26,7 +26,9 @@ func statusOf(all engines, lease *leaseView) statuspage.Source {
 	return statuspage.Source{
 		Leads: restarts.Leads,
 		Knowledge: func(namespace string) status.Knowledge {
-			return status.NewKnowledge(restarts.Leads(), lease.seen(), restarts.Watches(namespace), time.Now())
+			known := status.NewKnowledge(restarts.Leads(), lease.seen(), restarts.Watches(namespace), time.Now())
+			known.Gaps = append(known.Gaps, restarts.LostPermissions(namespace)...)
+			return known
 		},
 		Overview: func(namespace string) *status.Overview {
 			overview := restarts.Overview(namespace, time.Now())

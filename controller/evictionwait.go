@@ -8,9 +8,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/brief"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/fairqueue"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // evictionWait is what the next eviction waits for; the zero value for nothing.
@@ -18,6 +18,7 @@ type evictionWait struct {
 	reason evictionReason
 	text   string
 	since  time.Time
+	remedy status.Remedy
 }
 
 // evictionReason is a kind of wait. The set is closed, because a metric has it as a label.
@@ -50,8 +51,8 @@ func (e *evictor) wait(w *catalog.Workload, wait evictionWait) {
 
 // failed takes in that a pod was not evicted, or that the pods could not be read, in an attempt that began then.
 func (e *evictor) failed(w *catalog.Workload, began time.Time, err error) {
-	why, refusal := brief.Text(err.Error()), (*refusalError)(nil)
-	wait := evictionWait{waitsForError, "trying again: " + why, time.Now()}
+	why, refusal := described(err, longestEventError), (*refusalError)(nil)
+	wait := evictionWait{waitsForError, "trying again: " + why, time.Now(), remedyOf(err)}
 	if errors.As(err, &refusal) {
 		why = refusal.Error()
 		wait.reason, wait.text = waitsForBudget, why

@@ -236,7 +236,7 @@ func (e *evictor) work(ctx context.Context, ref catalog.WorkloadRef) {
 
 // hold lets a restart wait for people.
 func (e *evictor) hold(w *catalog.Workload, why string) {
-	e.wait(w, evictionWait{waitsForPerson, why, time.Now()})
+	e.wait(w, evictionWait{reason: waitsForPerson, text: why, since: time.Now()})
 	e.queue.AddAfter(w.Ref, heldPause)
 }
 
@@ -257,7 +257,7 @@ func (e *evictor) untilNext(w *catalog.Workload, row *eviction, now time.Time) t
 func (e *evictor) noteFuture(w *catalog.Workload, now time.Time) {
 	if began, _ := w.EvictedAt(); began.Sub(now) > catalog.EvictionDelay {
 		why := "its record is from the future, " + began.Format(time.RFC3339) + ": a clock was wrong, or somebody else has written it"
-		e.wait(w, evictionWait{waitsForError, why, now})
+		e.wait(w, evictionWait{reason: waitsForError, text: why, since: now})
 	}
 }
 
@@ -331,7 +331,7 @@ func (e *evictor) evict(ctx context.Context, w *catalog.Workload, pod *delivery.
 		}
 		e.deliveries.observe(w.Ref)
 	}
-	e.wait(w, evictionWait{waitsForPods, "a pod has not been replaced", time.Now()})
+	e.wait(w, evictionWait{reason: waitsForPods, text: "a pod has not been replaced", since: time.Now()})
 	e.queue.AddAfter(w.Ref, stepPause)
 	return nil
 }

@@ -53,9 +53,9 @@ func (e *evictor) waitOf(w *catalog.Workload, step delivery.Step, now time.Time)
 	})
 	if !stood.IsZero() && now.Sub(stood) >= ownPatience {
 		why := "Argo Rollouts replaces no pods, although all are ready: see whether it runs, and whether a PodDisruptionBudget refuses"
-		return evictionWait{waitsForPerson, why, now}
+		return evictionWait{reason: waitsForPerson, text: why, since: now}
 	}
-	return evictionWait{waitsForPods, step.Wait, now}
+	return evictionWait{reason: waitsForPods, text: step.Wait, since: now}
 }
 
 // noteReplaced notes that the workload's own controller has replaced pods since they were last counted.
@@ -90,7 +90,7 @@ func (e *evictor) askForRestart(ctx context.Context, w *catalog.Workload, at tim
 			e.noteAsked(present, at)
 		}
 	}
-	e.wait(w, evictionWait{waitsForPods, "Argo Rollouts has yet to replace pods", time.Now()})
+	e.wait(w, evictionWait{reason: waitsForPods, text: "Argo Rollouts has yet to replace pods", since: time.Now()})
 	e.lookLater(w)
 	return nil
 }

@@ -39,6 +39,7 @@ type world struct {
 	pods        map[string][]corev1.Pod                    // by namespace and selector
 	listings    []string                                   // of pods, likewise
 	refuse      int                                        // the code of the answer to the next patches, 0 if they are accepted
+	refusedWith string                                     // the message of that answer, empty for any
 	refusePods  int                                        // likewise for lists of pods
 	meanwhile   func()                                     // what happens while the pods are listed next
 	patched     func()                                     // what happens before the answer to the next patch arrives
@@ -215,7 +216,9 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	case resource == "replicasets":
 		return w.respond(http.StatusOK, appsv1.ReplicaSetList{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ReplicaSetList"}, Items: w.presentReplicaSets(path[len(path)-2])})
 	case r.Method == http.MethodPatch && w.refuse != 0:
-		return w.status(w.refuse, "refused")
+		return w.respond(w.refuse, metav1.Status{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(w.refuse), Reason: "refused", Message: w.refusedWith, //nolint:gosec // an HTTP code
+		})
 	case w.deployments[name] == nil:
 		return w.status(http.StatusNotFound, string(metav1.StatusReasonNotFound))
 	case r.Method == http.MethodPatch:

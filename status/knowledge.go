@@ -52,6 +52,21 @@ type Gap struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
+// Line describes the gap in one line, as /readyz shows it.
+func (g *Gap) Line() string {
+	line := "[!] " + g.Text
+	if !g.Since.IsZero() {
+		line += " since " + g.Since.UTC().Format(time.RFC3339)
+	}
+	if g.Why != "" {
+		line += ": " + g.Why
+	}
+	if g.Remedy != "" {
+		line += ". " + g.Remedy
+	}
+	return line
+}
+
 // Watch is what a replica sees of the objects of a resource.
 type Watch struct {
 	// Resource and Namespace are those of the watch's metrics. An empty namespace means all.
@@ -156,14 +171,7 @@ func (l *Lease) Line(leads bool, now time.Time) string {
 	gap, found := l.gap(leads, now)
 	switch {
 	case found:
-		line := "[!] " + gap.Text
-		if !gap.Since.IsZero() {
-			line += " since " + gap.Since.UTC().Format(time.RFC3339)
-		}
-		if gap.Why != "" {
-			line += ": " + gap.Why
-		}
-		return line
+		return gap.Line()
 	case leads:
 		return "[+] leading since " + l.Since.UTC().Format(time.RFC3339)
 	}

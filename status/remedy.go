@@ -5,11 +5,15 @@ import "strings"
 // Remedy says what helps against the refusal of a request, as a clause without a full stop; empty if that is not known.
 type Remedy string
 
+const manifest = "the RBAC manifest that you installed it with, such as k8s-manifests/rbac.yaml, or upgrade the chart"
+
+// ApplyManifest says how to grant a permission that was named before.
+const ApplyManifest = "Apply " + manifest + "."
+
 // The remedies.
 const (
-	GrantPermission Remedy = "the controller lacks this permission: apply the RBAC manifest that you installed it with, " +
-		"such as k8s-manifests/rbac.yaml, or upgrade the chart"
-	ChangePolicy Remedy = "let the controller's account do this in that policy, or restart the workload by hand"
+	GrantPermission Remedy = "the controller lacks this permission: apply " + manifest
+	ChangePolicy    Remedy = "let the controller's account do this in that policy, or restart the workload by hand"
 )
 
 // After returns a text that ends with the remedy, if there is one.

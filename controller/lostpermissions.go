@@ -1,0 +1,56 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// lostPermission is a permission without which workloads of a kind do not restart, as the last attempts at them show.
+type lostPermission struct {
+	what    string
+	waiting int
+	since   time.Time
+	why     string // of the first
+}
+
+// LostPermissions says for which permissions workloads of a namespace, or of all if it is empty, wait. A new attempt at any of
+// them forgets it.
+func (c *Controller) LostPermissions(namespace string) (gaps []status.Gap) {
+	var lost []lostPermission
+	note := func(ref catalog.WorkloadRef, verb string, found lostPermission) {
+		if !isInside(namespace, ref.Namespace) {
+			return
+		}
+		found.what = fmt.Sprintf("%s workloads of the kind %s", verb, ref.Kind)
+		i := slices.IndexFunc(lost, func(l lostPermission) bool { return l.what == found.what })
+		if i < 0 {
+			i, lost = len(lost), append(lost, found)
+		} else if found.since.Before(lost[i].since) {
+			lost[i].since, lost[i].why = found.since, found.why
+		}
+		lost[i].waiting++
+	}
+	c.restarter.backlogs.each(func(ref catalog.WorkloadRef, w backlog) {
+		if w.failure.remedy == status.GrantPermission {
+			note(ref, "patch", lostPermission{since: w.failure.since, why: w.failure.problem})
+		}
+	})
+	c.evictor.each(func(ref catalog.WorkloadRef, row eviction) {
+		if row.wait.remedy == status.GrantPermission {
+			note(ref, "replace the pods of", lostPermission{since: row.wait.since, why: row.wait.text})
+		}
+	})
+	slices.SortFunc(lost, func(a, b lostPermission) int { return strings.Compare(a.what, b.what) })
+	for _, l := range lost {
+		gaps = append(gaps, status.Gap{
+			Text:  fmt.Sprintf("The controller lacks the permission to %s, so they do not restart (waiting: %d)", l.what, l.waiting),
+			Since: l.since.UTC(), Why: l.why, Remedy: status.ApplyManifest,
+		})
+	}
+	return gaps
+}
