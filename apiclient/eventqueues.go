@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	// maxEvents is how many Events may wait altogether, as in client-go, and
-	// maxNamespaceEvents how many of one namespace. fewEvents of each namespace may wait in
-	// any case, so that ten namespaces cannot silence all others.
-	maxEvents, maxNamespaceEvents, fewEvents = 1000, 100, 5
+	// maxEvents is how many Events may wait altogether, and maxNamespaceEvents how many of one
+	// namespace: the end of a halt is told to all that it held at once, and who isn't told keeps
+	// a warning as the last word. fewEvents of each namespace may wait in any case, so that ten
+	// namespaces cannot silence all others.
+	maxEvents, maxNamespaceEvents, fewEvents = 5000, 500, 5
 	// eventTries is how often an Event is sent if no answer comes, with a pause in between.
 	// client-go does the same.
 	eventTries, eventPause = 12, 10 * time.Second

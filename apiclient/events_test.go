@@ -98,7 +98,7 @@ func TestAWebhookThatHangsForEventsOfOneNamespaceDoesNotDelayOthers(t *testing.T
 				return http.StatusCreated, nil
 			}}
 			recording(t, api, func(events record.EventRecorder) {
-				for i := range 300 {
+				for i := range 600 {
 					events.Event(about("hostile", fmt.Sprint("d", i)), "Normal", "Restarting", "x")
 				}
 				synctest.Wait()
@@ -106,16 +106,16 @@ func TestAWebhookThatHangsForEventsOfOneNamespaceDoesNotDelayOthers(t *testing.T
 				if written, at := api.writes(); len(written) != 1 || written[0] != "POST other" || at[0] != 0 {
 					t.Errorf("written at once: %q after %v", written, at)
 				}
-				time.Sleep(24 * time.Hour)
+				time.Sleep(72 * time.Hour)
 				if name != "the Event is written in the end" {
 					return
 				}
-				if written, _ := api.writes(); len(written) != 101 {
-					t.Errorf("%d Events are written; the first 100 of a namespace should be", len(written))
+				if written, _ := api.writes(); len(written) != 501 {
+					t.Errorf("%d Events are written; the first 500 of a namespace should be", len(written))
 				}
 				events.Event(about("hostile", "later"), "Normal", "Restarting", "x")
 				time.Sleep(time.Minute)
-				if written, _ := api.writes(); len(written) != 102 {
+				if written, _ := api.writes(); len(written) != 502 {
 					t.Error("an Event is dropped although none waits")
 				}
 			})
@@ -171,16 +171,16 @@ func TestWaitingEventsAreLimitedAndManyNamespacesDoNotSilenceOthers(t *testing.T
 		return http.StatusCreated, nil
 	}}
 	recording(t, api, func(events record.EventRecorder) {
-		for i := range 20 * 150 {
-			events.Event(about(fmt.Sprint("hostile", i/150), fmt.Sprint("d", i)), "Normal", "Restarting", "x")
+		for i := range 20 * 600 {
+			events.Event(about(fmt.Sprint("hostile", i/600), fmt.Sprint("d", i)), "Normal", "Restarting", "x")
 			synctest.Wait()
 		}
 		events.Event(about("other", "web"), "Normal", "Restarting", "x")
 		if written, _ := api.writes(); len(written) != 1 || written[0] != "POST other" {
 			t.Errorf("written at once: %q", written)
 		}
-		time.Sleep(time.Hour)
-		want := 10*100 + 10*5 + 1
+		time.Sleep(5 * time.Hour)
+		want := 10*500 + 10*5 + 1
 		if written, _ := api.writes(); len(written) != want {
 			t.Errorf("%d Events are written, want %d", len(written), want)
 		}
