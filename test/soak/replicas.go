@@ -276,7 +276,9 @@ func (s *saboteur) replace(ctx context.Context, component string, after time.Dur
 		s.judge.note(err.Error()) // it may have ended by itself; else it cannot be started now
 	}
 	pause(ctx, after)
-	if err := s.cluster.StartComponent(ctx, component); err != nil {
+	// On a busy machine, a start can take longer than the cluster waits for it.
+	start := func(ctx context.Context) error { return s.cluster.StartComponent(ctx, component) }
+	if err := harness.Eventually(ctx, setUpLimit, start); err != nil {
 		return err
 	}
 	s.judge.note(component + " is back")
