@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -122,5 +123,20 @@ func TestWorkloadsOfOneShapeShareTheNamesOfTheirHiddenKeys(t *testing.T) {
 	})
 	if t.Logf("%d bytes a workload", size/workloads); size > 1800*workloads {
 		t.Errorf("%d bytes a workload, want 1800 at most", size/workloads)
+	}
+}
+
+// The API limits neither a subPath, whose first element is the key of a config, nor any name in a custom resource.
+func TestNamesOfAnyLengthCountByTheirLength(t *testing.T) {
+	const long = 100_000
+	spec := corev1.PodSpec{
+		Containers: []corev1.Container{{Name: "app", VolumeMounts: []corev1.VolumeMount{{Name: "v", SubPath: strings.Repeat("p", long)}}}},
+		Volumes:    []corev1.Volume{volumeOf("web", false)},
+	}
+	references, _, _ := referencesOf("ns", &spec, Filter{})
+	references = append(references, Reference{Config: configMapRef("web"), Container: strings.Repeat("c", long)})
+	w := Workload{References: references}
+	if got, want := w.Size(), 2*long/bytesPerReference; got < want {
+		t.Errorf("it counts like %d references, want %d", got, want)
 	}
 }

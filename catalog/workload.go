@@ -314,8 +314,12 @@ func (w *Workload) Size() int {
 	add := func(references []Reference) {
 		for i := range references {
 			keys := references[i].Keys
+			size += len(references[i].Container) / bytesPerReference
 			if !keys.ByRules || len(keys.Names) == 0 {
 				size += max(1, len(keys.Names))
+				for _, name := range keys.Names {
+					size += len(name) / bytesPerReference
+				}
 				continue
 			}
 			size++

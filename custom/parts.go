@@ -96,6 +96,9 @@ func (k Kind) template(o *opened) (*corev1.PodTemplateSpec, error) {
 	case len(template.Spec.Containers) == 0:
 		return nil, fmt.Errorf("%s is not a pod template: it has no containers", k.PathText())
 	}
+	if err := checkNames(&template.Spec); err != nil {
+		return nil, fmt.Errorf("%s is not a pod template: %w", k.PathText(), err)
+	}
 	return &template, nil
 }
 

@@ -187,3 +187,41 @@ func TestAnOutlineHasWhatShowsWhetherAnObjectIsEnabled(t *testing.T) {
 		}
 	}
 }
+
+// The API limits these names in the templates of its own kinds.
+func TestATemplateWithNamesThatTheAPIWouldRefuseIsRefused(t *testing.T) {
+	name := func(n int) string { return strings.Repeat("n", n) }
+	gadgets := kindOf(t, "gadgets.v1.example.com")
+	for about, c := range map[string]struct {
+		longest int
+		spec    func(name string) string
+	}{
+		"a container":      {63, func(name string) string { return `"containers": [{"name": "` + name + `"}]` }},
+		"an initContainer": {63, func(name string) string { return `"containers": [{"name": "app"}], "initContainers": [{"name": "` + name + `"}]` }},
+		"a variable": {253, func(name string) string {
+			return `"containers": [{"name": "app", "env": [{"name": "E", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "` + name + `"}}}]}]`
+		}},
+		"a variable of a Secret": {253, func(name string) string {
+			return `"containers": [{"name": "app", "env": [{"name": "E", "valueFrom": {"secretKeyRef": {"name": "c", "key": "` + name + `"}}}]}]`
+		}},
+		"a file": {253, func(name string) string {
+			return `"containers": [{"name": "app"}], "volumes": [{"name": "v", "configMap": {"name": "c", "items": [{"key": "` + name + `", "path": "p"}]}}]`
+		}},
+		"a file of a Secret": {253, func(name string) string {
+			return `"containers": [{"name": "app"}], "volumes": [{"name": "v", "secret": {"secretName": "c", "items": [{"key": "` + name + `", "path": "p"}]}}]`
+		}},
+		"a projected file": {253, func(name string) string {
+			return `"containers": [{"name": "app"}], "volumes": [{"name": "v", "projected": {"sources": [{"configMap": {"name": "c", "items": [{"key": "` + name + `", "path": "p"}]}}]}}]`
+		}},
+	} {
+		problem := func(length int) string {
+			return gadgets.Parts(object(t, selector+`, "template": {"metadata": {"labels": {"app": "web"}}, "spec": {`+c.spec(name(length))+`}}`, "")).Problem
+		}
+		if got := problem(c.longest); got != "" {
+			t.Errorf("%s with a name of %d bytes: %s", about, c.longest, got)
+		}
+		if got := problem(c.longest + 1); !strings.HasPrefix(got, ".spec.template is not a pod template: it has ") || len(got) > 200 {
+			t.Errorf("%s with a longer name: %.300q", about, got)
+		}
+	}
+}
