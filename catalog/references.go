@@ -101,6 +101,9 @@ type Reference struct {
 	Channel   Channel
 	// Optional means that the container also starts without the config.
 	Optional bool
+	// Items means that the keys are items of a volume: a pod does not start if one is missing, unlike a file that is only
+	// mounted by its name.
+	Items bool
 	// NeedsMark means that the config counts only if it is marked; see [Filter.Marked].
 	NeedsMark bool
 }
@@ -175,6 +178,7 @@ func merged(mentions []Reference) []Reference {
 	for same := range runs(mentions, func(a, b *Reference) bool { return compareWays(a, b) == 0 && a.Container == b.Container }) {
 		reference := same[0]
 		reference.Keys = union(same)
+		reference.Items = !slices.ContainsFunc(same, func(r Reference) bool { return !r.Items })
 		references = append(references, reference)
 	}
 	slices.SortStableFunc(references, func(a, b Reference) int {

@@ -99,7 +99,7 @@ func TestReferencesListsEveryWayToReadAConfig(t *testing.T) {
 				}},
 			}}),
 			want: []Reference{
-				{Config: configMapRef("web"), Keys: Selection{Names: []string{"a", "b"}}, Channel: Volume},
+				{Config: configMapRef("web"), Keys: Selection{Names: []string{"a", "b"}}, Channel: Volume, Items: true},
 				{Config: secretRef("tls"), Keys: allBut("anchors.pem", "token"), Channel: Volume, Optional: true},
 			},
 		},

@@ -1,9 +1,10 @@
 package catalog
 
-import "strings"
+import (
+	"strings"
 
-// helmReleasePrefix begins the names of Secrets that the controller does not watch.
-const helmReleasePrefix = "sh.helm.release.v1."
+	"k8s.io/apimachinery/pkg/util/validation"
+)
 
 // Missing is a config that the containers need to start, and that does not exist or lacks a key.
 type Missing struct {
@@ -12,17 +13,16 @@ type Missing struct {
 	Key string
 }
 
-// Missing returns the first config that pods need to start and do not find, and how many there are. Of volumes, only
-// whole configs count: a template does not say what happens without a file. Only kinds of configs count of which all have been
-// listed, which isKnown reports.
-func (v *View) Missing(isKnown func(ConfigKind) bool) (first Missing, count int) {
+// Missing returns the first config that pods need to start and do not find, and how many there are. Only those configs
+// count that isKnown reports on: all of their kind have been listed, for example.
+func (v *View) Missing(isKnown func(ConfigRef) bool) (first Missing, count int) {
 	if v.Workload.Idle {
 		return Missing{}, 0
 	}
 	var last ConfigRef // the references to a config are next to each other
 	for i := range v.Workload.References {
 		r := &v.Workload.References[i]
-		if key, isMissing := v.misses(r); isMissing && r.Config != last && isKnown(r.Config.Kind) {
+		if key, isMissing := v.misses(r); isMissing && r.Config != last && isKnown(r.Config) {
 			last = r.Config
 			if count++; count == 1 {
 				first = Missing{r.Config, key}
@@ -32,6 +32,13 @@ func (v *View) Missing(isKnown func(ConfigKind) bool) (first Missing, count int)
 	return first, count
 }
 
+// MayBeUnwatched reports whether a config that seems to be missing may be a Secret of the type that the controller does
+// not watch, which its name does not show. One that was seen, or that a record has, was of another type.
+func (v *View) MayBeUnwatched(ref ConfigRef) bool {
+	_, isRecorded := v.Workload.Applied.Checksums[ref]
+	return ref.Kind == Secret && v.Configs[ref] == nil && !isRecorded && len(validation.IsDNS1123Subdomain(ref.Name)) == 0
+}
+
 // misses reports whether the config of a reference is missing, or which of its keys is.
 func (v *View) misses(r *Reference) (key string, isMissing bool) {
 	if !r.IsRequired() {
@@ -39,18 +46,18 @@ func (v *View) misses(r *Reference) (key string, isMissing bool) {
 	}
 	config := v.present(r.Config)
 	names, isList := r.Keys.Listed()
-	if config == nil || r.Channel != Environment || !isList {
+	if config == nil || !r.Items && r.Channel != Environment || !isList {
 		return "", config == nil
 	}
 	for _, name := range names {
-		if !inData(config.Keys, name) {
+		if key, found := findKey(config.Keys, name); !found || !r.Keys.selects(key) {
 			return name, true
 		}
 	}
 	return "", false
 }
 
-// IsRequired reports whether a pod needs the config to start.
+// IsRequired reports whether a pod needs the config to start. Helm gives the Secrets that are not watched names of its own.
 func (r *Reference) IsRequired() bool {
-	return !r.Optional && r.Channel != API && !r.Config.Kind.IsPerPod() && !r.Config.IsShared() && !strings.HasPrefix(r.Config.Name, helmReleasePrefix)
+	return !r.Optional && r.Channel != API && !r.Config.Kind.IsPerPod() && !r.Config.IsShared() && !strings.HasPrefix(r.Config.Name, "sh.helm.release.v1.")
 }

@@ -157,7 +157,7 @@ func (w *hidingWorld) decide(t *rapid.T) {
 	if decision.Outcome == AskPods {
 		decision = DecideByPods(view, []Pod{{Mounted: noonPlus(w.started), Started: []Start{{"app", noonPlus(w.started)}}}})
 	}
-	_, missing := view.Missing(allKinds)
+	_, missing := view.Missing(allConfigs)
 	switch restarts := decision.Outcome == Restart; {
 	case w.isDue() && !restarts:
 		t.Fatalf("lost a restart: %+v", decision)

@@ -40,7 +40,7 @@ func (m *mentions) addSources(of shown, sources []configSource) {
 		case source.kind.IsPerPod():
 			m.add(source.kind, source.name, Reference{Channel: Volume}) // nobody knows which of its files are which objects
 		case visible:
-			m.add(source.kind, source.name, Reference{Keys: keys, Channel: Volume, Optional: isTrue(source.optional)})
+			m.add(source.kind, source.name, Reference{Keys: keys, Channel: Volume, Optional: isTrue(source.optional), Items: len(source.items) > 0})
 		}
 	}
 }

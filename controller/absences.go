@@ -118,8 +118,8 @@ func (a *absences) due(now time.Time) map[catalog.WorkloadRef]string {
 // maxQuoted is how long the names are, in bytes, that texts quote and no API server has checked.
 const maxQuoted = 100
 
-// describeMissing says what a workload lacks of the kinds of configs that are known, empty if nothing. It names no keys of Secrets.
-func describeMissing(view *catalog.View, isKnown func(catalog.ConfigKind) bool) string {
+// describeMissing says what a workload lacks of the configs that are known, empty if nothing. It names no keys of Secrets.
+func describeMissing(view *catalog.View, isKnown func(catalog.ConfigRef) bool) string {
 	first, count := view.Missing(isKnown)
 	if count == 0 {
 		return ""
@@ -128,6 +128,8 @@ func describeMissing(view *catalog.View, isKnown func(catalog.ConfigKind) bool) 
 	switch {
 	case len(validation.IsDNS1123Subdomain(first.Config.Name)) > 0: // which the API accepts in a template
 		text = fmt.Sprintf("a config does not exist, because no object can have its name: %q", brief.Within(maxQuoted, first.Config.Name))
+	case view.MayBeUnwatched(first.Config):
+		text = "no " + configName(first.Config) + " is watched: it does not exist, or is of type helm.sh/release.v1"
 	case first.Key == "":
 	case first.Config.Kind.IsSecret():
 		text = configName(first.Config) + " lacks a key"

@@ -111,7 +111,7 @@ func TestANamespaceGetsFewReportsOfAbsences(t *testing.T) {
 
 // The API server accepts any text as the name of a config that a template refers to.
 func TestANameThatNoObjectCanHaveIsQuotedAndShort(t *testing.T) {
-	anything := func(catalog.ConfigKind) bool { return true }
+	anything := func(catalog.ConfigRef) bool { return true }
 	lacking := func(name string) string {
 		references := []catalog.Reference{{Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: name}, Channel: catalog.Environment}}
 		return describeMissing(&catalog.View{Workload: &catalog.Workload{References: references}}, anything)

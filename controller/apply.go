@@ -33,7 +33,7 @@ func (r *restarter) restart(ctx context.Context, view catalog.View, decision cat
 		r.gate.failed(w.Ref, true, false, now) // the next edit waits for its grace period, and brings it back
 		return nil
 	}
-	request := r.requestFor(w, &decision, now)
+	request := r.requestFor(&view, &decision, now)
 	if err := r.gate.knowsEnough(request); err != nil {
 		return err
 	}
@@ -50,9 +50,12 @@ func (r *restarter) restart(ctx context.Context, view catalog.View, decision cat
 }
 
 // requestFor describes a restart that is due to the gate.
-func (r *restarter) requestFor(w *catalog.Workload, decision *catalog.Decision, now time.Time) *gate.Request {
+func (r *restarter) requestFor(view *catalog.View, decision *catalog.Decision, now time.Time) *gate.Request {
+	w := view.Workload
 	wait := w.Applied.Budget.Wait(r.spacing(w), now)
-	return r.gate.request(w, decision, wait, r.deliveries.standingOf(w, decision), now)
+	request := r.gate.request(w, decision, wait, r.deliveries.standingOf(w, decision), now)
+	request.Missing = r.gate.missing(view)
+	return request
 }
 
 // apply sends the one patch that carries out a decision. The gate has admitted the request, which is nil if

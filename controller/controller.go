@@ -327,7 +327,7 @@ func (c *Controller) judge(ref catalog.WorkloadRef) verdict {
 		return fresh
 	}
 	if c.restarter.knowsConfigs(ref.Namespace) {
-		c.absences.put(ref, describeMissing(&view, func(catalog.ConfigKind) bool { return true }), time.Now())
+		c.absences.put(ref, describeMissing(&view, func(catalog.ConfigRef) bool { return true }), time.Now())
 	}
 	held := c.changes.HoldsAny(ref) // before the change moves on to the backlogs
 	due, waits := c.restarter.State(ref)

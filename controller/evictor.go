@@ -341,6 +341,9 @@ func (e *evictor) evict(ctx context.Context, w *catalog.Workload, pod *delivery.
 func (e *evictor) heldBy(w *catalog.Workload, now time.Time) string {
 	decision := e.deliveries.restartedFor(w)
 	request := e.gate.request(w, &decision, 0, gate.Well, now)
+	if view, found := e.catalog.View(w.Ref); found {
+		request.Missing = e.gate.missing(&view)
+	}
 	if err := e.restarter.knowsWhatHolds(request); err != nil {
 		return err.Error()
 	}

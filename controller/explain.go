@@ -62,7 +62,7 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 	switch {
 	case decision.Outcome == catalog.Restart:
 		explained.Decision.Causes = brief.Text(describe(decision))
-		explained.Gate = c.askGate(w, &decision, now)
+		explained.Gate = c.askGate(&view, &decision, now)
 	case s.reason != "" && s.reason != reasonEviction:
 		explained.Gate = &status.Answer{Reason: string(s.reason), On: explained.On, Why: explained.Text, Until: explained.Until}
 	}
@@ -105,11 +105,11 @@ func (c *Controller) standingAtRest(ref catalog.WorkloadRef) standing {
 
 // askGate returns what the gate answers to a restart that is due. Asking changes nothing. It is nil if this
 // process makes no restarts.
-func (c *Controller) askGate(w *catalog.Workload, decision *catalog.Decision, now time.Time) *status.Answer {
+func (c *Controller) askGate(view *catalog.View, decision *catalog.Decision, now time.Time) *status.Answer {
 	if !c.acts() {
 		return nil
 	}
-	request := c.restarter.requestFor(w, decision, now)
+	request := c.restarter.requestFor(view, decision, now)
 	if err := c.gate.knowsEnough(request); err != nil {
 		return &status.Answer{Why: err.Error()}
 	}
@@ -122,7 +122,7 @@ func (c *Controller) askGate(w *catalog.Workload, decision *catalog.Decision, no
 	case gate.Hold, gate.Halted, gate.Missing, gate.Window:
 		explained.Why = brief.Text(describeWait(answer))
 	case gate.Wave:
-		explained.Why = describeEarlierWave(c.gate.earlierWave(w.Ref.Namespace))
+		explained.Why = describeEarlierWave(c.gate.earlierWave(view.Workload.Ref.Namespace))
 	}
 	return explained
 }

@@ -120,7 +120,7 @@ func detached(answer gate.Answer) gate.Answer {
 }
 
 // request describes a restart that is due to the gate: how long the budget of the workload makes it wait, and
-// how the workload is before it.
+// how the workload is before it. It does not say what is missing; see [gatekeeper.missing].
 func (g *gatekeeper) request(w *catalog.Workload, decision *catalog.Decision, wait time.Duration, standing gate.Standing, now time.Time) *gate.Request {
 	r := &gate.Request{
 		Workload: w.Ref, Wave: waveOf(w), Wait: wait, Standing: standing,
@@ -129,19 +129,16 @@ func (g *gatekeeper) request(w *catalog.Workload, decision *catalog.Decision, wa
 	}
 	wishes := g.wishes(w, r.Causes)
 	r.Hold = cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(g.evicts))
-	r.Missing = g.missing(w)
 	r.Closed, r.Opens = wishes.Closed(func(window catalog.Wish) (bool, time.Time) { return g.isClosed(window, now) })
 	return r
 }
 
 // missing says which config does not exist that new pods of a workload need to start. It is empty if all do, or if that is
 // not known.
-func (g *gatekeeper) missing(w *catalog.Workload) string {
-	view, found := g.catalog.View(w.Ref)
-	if !found {
-		return ""
-	}
-	return describeMissing(&view, func(kind catalog.ConfigKind) bool { return g.seesConfigs(kind, w.Ref.Namespace) })
+func (g *gatekeeper) missing(view *catalog.View) string {
+	return describeMissing(view, func(config catalog.ConfigRef) bool {
+		return g.seesConfigs(config.Kind, config.Namespace) && !view.MayBeUnwatched(config)
+	})
 }
 
 // causes returns the configs that a restart delivers. If it has further causes than the decision names,

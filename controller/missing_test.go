@@ -136,33 +136,6 @@ func TestARestartThatLacksAConfigTakesNoSlotOfOthers(t *testing.T) {
 	}
 }
 
-func TestAnEditThatRemovesARequiredKeyBreaksNobody(t *testing.T) {
-	w := gradual(t)
-	d := w.deployment("a/one")
-	d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "K", ValueFrom: &corev1.EnvVarSource{
-		ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "c"}, Key: "k"},
-	}}}
-	wholeStatus(d)
-	w.deployments["a/one"] = d
-	w.show("deployments", d)
-	settle(w)
-	without := w.configMaps["a/c"].DeepCopy()
-	without.Data = map[string]string{"other": "1"}
-	w.show("configmaps", without)
-	settle(w)
-	if got := w.restarted(); len(got) != 0 {
-		t.Fatalf("restarted: %v", got)
-	}
-	if held := w.overview().Held; held.Total != 1 || held.Items[0].Text != "configmap/c has no key k" {
-		t.Errorf("held: %+v", held)
-	}
-	w.edited("a/c", "2")
-	settle(w)
-	if got := w.restarted(); !slices.Equal(got, []string{"a/one"}) {
-		t.Errorf("restarted: %v", got)
-	}
-}
-
 func TestAConfigIsMissingAlsoWhileConfigsOfAnotherKindCannotBeSeen(t *testing.T) {
 	w := lacking(t, "a/one")
 	w.controller.gate.seesConfigs = func(kind catalog.ConfigKind, _ string) bool { return kind == catalog.ConfigMap }
@@ -186,4 +159,122 @@ func TestNoFurtherPodIsEvictedWhileARequiredConfigIsMissing(t *testing.T) {
 		w.pass(100)
 		w.requireEvicted("web-1", "web-2", "web-3")
 	})
+}
+
+// A Secret of the type helm.sh/release.v1 looks so: the watch never shows it.
+func TestASecretThatWasNeverSeenKeepsNoRestartWaiting(t *testing.T) {
+	w := gradual(t)
+	w.controller.useKey(catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{1}))
+	w.runs("a/one", nil, "c", "s")
+	settle(w)
+	w.edited("a/c", "2")
+	settle(w)
+	if got := w.restarted(); !slices.Equal(got, []string{"a/one"}) {
+		t.Errorf("restarted: %v, held: %+v", got, w.overview().Held)
+	}
+	w.judged(t)
+	if o := w.overview(); o.Lacking.Total != 1 || o.Lacking.Items[0].Text != "no secret/s is watched: it does not exist, or is of type helm.sh/release.v1" {
+		t.Errorf("lacking: %+v", o.Lacking)
+	}
+}
+
+func TestNoRestartBeginsWhileASecretIsGone(t *testing.T) {
+	w := gradual(t)
+	w.controller.useKey(catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{1}))
+	w.secrets["a/s"] = &corev1.Secret{ObjectMeta: w.meta("a/s"), Data: map[string][]byte{"k": []byte("1")}}
+	w.show("secrets", w.secrets["a/s"])
+	w.runs("a/one", nil, "c", "s")
+	settle(w)
+	w.hide("secrets", w.secrets["a/s"])
+	settle(w)
+	w.edited("a/c", "2")
+	settle(w)
+	if got := w.restarted(); len(got) > 0 {
+		t.Errorf("restarted without the Secret: %v", got)
+	}
+	if held := w.overview().Held; held.Total != 1 || held.Items[0].Text != "secret/s does not exist" {
+		t.Errorf("held: %+v", held)
+	}
+}
+
+// keysMissing lets a Deployment need the key "k" of a config, and removes it.
+func keysMissing(t *testing.T, need func(*corev1.PodSpec)) *world {
+	w := gradual(t)
+	w.controller.useKey(catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{1}))
+	w.secrets["a/s"] = &corev1.Secret{ObjectMeta: w.meta("a/s"), Data: map[string][]byte{"k": []byte("1")}}
+	w.show("secrets", w.secrets["a/s"])
+	d := w.deployment("a/one")
+	need(&d.Spec.Template.Spec)
+	for _, volume := range d.Spec.Template.Spec.Volumes {
+		d.Spec.Template.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: volume.Name, MountPath: "/etc/app"}}
+	}
+	wholeStatus(d)
+	w.deployments["a/one"] = d
+	w.show("deployments", d)
+	settle(w)
+	config := w.configMaps["a/c"].DeepCopy()
+	config.Data = map[string]string{"other": "1"}
+	w.show("configmaps", config)
+	secret := w.secrets["a/s"].DeepCopy()
+	secret.Data = map[string][]byte{"other": []byte("1")}
+	w.show("secrets", secret)
+	settle(w)
+	return w
+}
+
+func TestNoRestartBeginsWhileARequiredKeyIsMissing(t *testing.T) {
+	config, secret := corev1.LocalObjectReference{Name: "c"}, corev1.LocalObjectReference{Name: "s"}
+	items := []corev1.KeyToPath{{Key: "k", Path: "file"}}
+	variable := func(spec *corev1.PodSpec, from corev1.EnvVarSource) {
+		spec.Containers[0].Env = []corev1.EnvVar{{Name: "K", ValueFrom: &from}}
+	}
+	volume := func(spec *corev1.PodSpec, source corev1.VolumeSource) {
+		spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: source}}
+	}
+	projected := func(source corev1.VolumeProjection) corev1.VolumeSource {
+		return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{source}}}
+	}
+	for name, test := range map[string]struct {
+		need func(*corev1.PodSpec)
+		want string // empty if nothing keeps the pods from starting
+	}{
+		"a variable": {func(s *corev1.PodSpec) {
+			variable(s, corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: config, Key: "k"}})
+		}, "configmap/c has no key k"},
+		"an optional variable": {func(s *corev1.PodSpec) {
+			variable(s, corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: config, Key: "k", Optional: new(true)}})
+		}, ""},
+		"a variable of a Secret": {func(s *corev1.PodSpec) {
+			variable(s, corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: secret, Key: "k"}})
+		}, "secret/s lacks a key"},
+		"a file": {func(s *corev1.PodSpec) {
+			volume(s, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: config, Items: items}})
+		}, "configmap/c has no key k"},
+		"an optional file": {func(s *corev1.PodSpec) {
+			volume(s, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: config, Items: items, Optional: new(true)}})
+		}, ""},
+		"a file of a Secret": {func(s *corev1.PodSpec) {
+			volume(s, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s", Items: items}})
+		}, "secret/s lacks a key"},
+		"a projected file": {func(s *corev1.PodSpec) {
+			volume(s, projected(corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: config, Items: items}}))
+		}, "configmap/c has no key k"},
+		"a projected file of a Secret": {func(s *corev1.PodSpec) {
+			volume(s, projected(corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: secret, Items: items}}))
+		}, "secret/s lacks a key"},
+		"all files": {func(s *corev1.PodSpec) {
+			volume(s, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: config}})
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := keysMissing(t, test.need)
+			if got := w.restarted(); test.want != "" && len(got) > 0 || test.want == "" && len(got) == 0 {
+				t.Errorf("restarted: %v", got)
+			}
+			held := w.overview().Held
+			if (held.Total == 1) != (test.want != "") || held.Total == 1 && held.Items[0].Text != test.want {
+				t.Errorf("held: %+v", held)
+			}
+		})
+	}
 }

@@ -196,8 +196,10 @@ func TestATemplateWithNamesThatTheAPIWouldRefuseIsRefused(t *testing.T) {
 		longest int
 		spec    func(name string) string
 	}{
-		"a container":      {63, func(name string) string { return `"containers": [{"name": "` + name + `"}]` }},
-		"an initContainer": {63, func(name string) string { return `"containers": [{"name": "app"}], "initContainers": [{"name": "` + name + `"}]` }},
+		"a container": {63, func(name string) string { return `"containers": [{"name": "` + name + `"}]` }},
+		"an initContainer": {63, func(name string) string {
+			return `"containers": [{"name": "app"}], "initContainers": [{"name": "` + name + `"}]`
+		}},
 		"a variable": {253, func(name string) string {
 			return `"containers": [{"name": "app", "env": [{"name": "E", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "` + name + `"}}}]}]`
 		}},
