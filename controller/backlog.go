@@ -32,7 +32,7 @@ type backlog struct {
 	slowedBy []catalog.ConfigRef
 	// putOff is what the restart waits for, and putOffSince since when; empty if it does not wait. putOffBy
 	// is the config whose fan-out or halt it waits for, or why people hold it. reported are the reasons that
-	// were news to the owner, with when each was last.
+	// were news to the owner, with when each was last, in the order in which they were told.
 	putOff      gate.Reason
 	putOffSince time.Time
 	putOffBy    waitedFor
@@ -77,18 +77,21 @@ func (w *backlog) told(reason gate.Reason) int {
 }
 
 // isNews notes that the owner of a workload hears of a reason, and reports whether that is news: it is new since the
-// last restart, or lasts so long that the Event about it may be gone.
+// last restart, it lasts so long that the Event about it may be gone, or another reason was told after it. The latter is
+// told after some minutes at the earliest.
 func (w *backlog) isNews(answer *gate.Answer, now time.Time) bool {
-	reason, on := answer.Reason, waitedForBy(answer).config
-	i := w.told(reason)
-	switch {
-	case i < 0:
-		w.reported = append(w.reported, reportedReason{reason, on, now})
-	case mayLast(reason) && now.Sub(w.reported[i].at) >= reminderPeriod:
-		w.reported[i].at = now
-	default:
-		return false
+	told := reportedReason{answer.Reason, waitedForBy(answer).config, now}
+	i := w.told(told.reason)
+	if i >= 0 {
+		former := w.reported[i]
+		isLast := i == len(w.reported)-1 && former.on == told.on
+		age := now.Sub(former.at)
+		if !mayLast(told.reason) || age < longestWait || isLast && age < reminderPeriod {
+			return false
+		}
+		w.reported = slices.Delete(w.reported, i, i+1)
 	}
+	w.reported = append(w.reported, told)
 	return true
 }
 
@@ -103,7 +106,7 @@ func (b *backlogs) takeHalt(ref catalog.WorkloadRef) (on catalog.ConfigRef, wasT
 		return catalog.ConfigRef{}, false
 	}
 	on = w.reported[i].on
-	w.reported = slices.Delete(w.reported, i, i+1)
+	w.reported = slices.DeleteFunc(w.reported, func(r reportedReason) bool { return mayLast(r.reason) }) // what still holds it is told anew
 	b.waiting[ref] = w
 	return on, true
 }

@@ -128,3 +128,33 @@ func TestARecordAfterAHoldIsNotLate(t *testing.T) {
 		}
 	})
 }
+
+func TestTheOwnerHearsOfAReasonAgainWhenAnotherOneWasTheLast(t *testing.T) {
+	begin := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	settings := func(name string) catalog.ConfigRef {
+		return catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "ns", Name: name}
+	}
+	halt := func(name string) gate.Answer {
+		return gate.Answer{Reason: gate.Halted, Halt: &gate.Halt{Config: settings(name)}}
+	}
+	hold, wave := gate.Answer{Reason: gate.Hold, Text: "migration"}, gate.Answer{Reason: gate.Wave}
+	b := newBacklogs()
+	for i, step := range []struct {
+		minute int
+		answer gate.Answer
+		isNews bool
+	}{
+		{0, hold, true}, {1, hold, false}, {2, halt("c"), true}, {3, hold, false}, {6, hold, true}, {20, hold, false}, {57, hold, true},
+		{58, halt("d"), true}, {59, halt("c"), false}, {64, halt("c"), true}, {65, wave, true}, {66, wave, false},
+	} {
+		if _, isNews := b.putOff(web, nil, step.answer, begin.Add(time.Duration(step.minute)*time.Minute)); isNews != step.isNews {
+			t.Errorf("step %d, %s after %d minutes: news: %t", i, step.answer.Reason, step.minute, isNews)
+		}
+	}
+	if on, wasTold := b.takeHalt(web); !wasTold || on != settings("c") {
+		t.Errorf("took the halt of %s, %t", on, wasTold)
+	}
+	if _, isNews := b.putOff(web, nil, wave, begin.Add(67*time.Minute)); !isNews {
+		t.Error("what still holds a restart after a halt is not told")
+	}
+}

@@ -84,11 +84,12 @@ func (d *deliveries) begin(ref catalog.WorkloadRef, decision catalog.Decision, i
 		d.gate.forget(ref) // nobody would notice its end
 		return
 	}
-	d.history.begin(ref, id, causeNote(decision), now)
-	restart := &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, now), id: id, began: now, decision: decision}
+	restart := &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, now), id: id, began: now, decision: decision, mends: d.history.hasFailed(ref)}
 	if before := d.of(ref); before != nil {
 		restart.brokenBy = before.brokenAfter(&decision)
+		restart.mends = restart.mends || before.mends || before.hasFailed
 	}
+	d.history.begin(ref, id, causeNote(decision), now)
 	d.follow(w, restart)
 }
 
@@ -360,6 +361,10 @@ func (d *deliveries) report(w *catalog.Workload, restart *rollingRestart, judgem
 		return
 	}
 	d.gate.recovered(w)
+	if restart.mends {
+		d.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRecovered, fmt.Sprintf("runs again, %s after it restarted: %s. A restart before had failed",
+			took, describe(restart.decision)))
+	}
 	d.history.end(w.Ref, restart.id, status.Delivered, "", time.Now())
 	d.metrics.delivered.WithLabelValues(string(w.Ref.Kind)).Inc()
 	d.metrics.deliveryTime.Observe(took.Seconds())
@@ -411,8 +416,10 @@ func (d *deliveries) noteRecovery(w *catalog.Workload, restart *rollingRestart, 
 		d.log.Info("restart that failed is not followed any further", "workload", w.Ref, "reason", judgement.Reason)
 		return
 	}
+	after := time.Since(restart.began).Round(time.Second).String()
+	d.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRecovered, "runs after all, "+after+" after the restart that failed")
 	d.history.end(w.Ref, restart.id, status.Recovered, "", time.Now())
-	d.log.Info("workload runs after all, although its restart failed", "workload", w.Ref, "after", time.Since(restart.began).Round(time.Second).String())
+	d.log.Info("workload runs after all, although its restart failed", "workload", w.Ref, "after", after)
 	d.gate.recovered(w)
 	d.halts.wakeUp()
 }

@@ -48,6 +48,7 @@ const (
 	reasonReverted      = "RestartReverted"
 	reasonUndone        = "RecordUndone"
 	reasonNotDelivered  = "RestartNotDelivered"
+	reasonRecovered     = "RestartRecovered"
 	reasonHeld          = "RestartHeld"
 	reasonResumed       = "RestartsResumed"
 	reasonHalted        = "RestartsHalted"

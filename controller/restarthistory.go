@@ -88,6 +88,12 @@ func (h *restartHistory) whyOf(ref catalog.WorkloadRef) string {
 	return ""
 }
 
+// hasFailed reports whether the last restart of a workload failed, as far as that is remembered.
+func (h *restartHistory) hasFailed(ref catalog.WorkloadRef) bool {
+	last := h.of(ref)
+	return last != nil && last.Outcome == status.Broken
+}
+
 // of returns the last restart of a workload, nil if it is not remembered.
 func (h *restartHistory) of(ref catalog.WorkloadRef) *status.Restart {
 	h.mu.Lock()

@@ -131,3 +131,31 @@ func TestAHaltOfAFormerLeaderEndsOnlyWhenTheWorkloadsAreKnownThatGoFirst(t *test
 }
 
 func holdIt(d *appsv1.Deployment) { d.Annotations[catalog.HoldAnnotation] = "wait" }
+
+func TestAWorkloadThatHadFailedSaysOnceThatItRunsAgain(t *testing.T) {
+	for content, want := range map[string]string{"3": "runs again, ", "2": "runs after all, "} {
+		synctest.Test(t, func(t *testing.T) {
+			w, broken, told := halted(t)
+			if content != "2" {
+				w.edited("a/c", content)
+				time.Sleep(time.Second)
+				settle(w)
+			}
+			if early := told(reasonRecovered); len(early) > 0 {
+				t.Errorf("before it runs: %q", early)
+			}
+			w.delivers(t, broken)
+			settle(w)
+			if events := told(reasonRecovered); len(events) != 1 || !strings.HasPrefix(events[0], want) {
+				t.Errorf("with the content %s: %q", content, events)
+			}
+			for _, name := range w.restarted() {
+				w.delivers(t, name)
+			}
+			settle(w)
+			if events := told(reasonRecovered); len(events) > 0 {
+				t.Errorf("again, or of others: %q", events)
+			}
+		})
+	}
+}

@@ -20,6 +20,8 @@ type rollingRestart struct {
 	isFormer bool
 	// hasFailed means that the restart failed and is followed because its pods may run after all.
 	hasFailed bool
+	// mends means that a restart before this one failed, and none has been delivered since.
+	mends bool
 	// brokenBy is what restarts before this one brought that failed, unless another one has replaced it since. Because of
 	// that, the pods may fail whatever this one brings. Only the last of these causes are kept.
 	brokenBy []catalog.Cause

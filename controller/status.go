@@ -217,7 +217,7 @@ func (c *Controller) entry(s standing) status.Entry {
 	e.State, e.Pods = s.stateOf(w), podsOf(w)
 	c.noteEviction(&e, s.ref)
 	if e.State == status.Failed && e.Reason == "" {
-		e.Text = c.deliveries.history.whyOf(s.ref)
+		e.Text = cmp.Or(c.deliveries.history.whyOf(s.ref), "an earlier leader saw it fail")
 	}
 	return e
 }

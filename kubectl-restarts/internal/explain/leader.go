@@ -99,7 +99,7 @@ func (l *FromLeader) isRolling() bool {
 // waitsFor says what a restart waits for.
 func waitsFor(a *status.Answer, now time.Time) string {
 	if a.Why != "" {
-		return a.Why
+		return facts.OwnCommands(a.Why)
 	}
 	until := ""
 	if !a.Until.IsZero() {

@@ -119,8 +119,15 @@ func (e *Event) String(now time.Time) string {
 	if e.Count > 1 {
 		times = fmt.Sprintf(" (%d times)", e.Count)
 	}
-	return fmt.Sprintf("%s ago  %s  %s%s", Age(now.Sub(e.At)), e.Reason, e.Message, times)
+	return fmt.Sprintf("%s ago  %s  %s%s", Age(now.Sub(e.At)), e.Reason, OwnCommands(e.Message), times)
 }
 
 // Age returns how long ago something was, as kubectl shows it.
 func Age(d time.Duration) string { return duration.HumanDuration(max(d, 0)) }
+
+var annotateToResume = regexp.MustCompile(`kubectl annotate --overwrite -n (\S+) (\S+) ` + regexp.QuoteMeta(catalog.ResumeAnnotation) + `=([a-z0-9]+)`)
+
+// OwnCommands returns a text of the controller with the command of the plugin that resumes a halt in place of kubectl's.
+func OwnCommands(text string) string {
+	return annotateToResume.ReplaceAllString(text, "kubectl restarts resume -n $1 $2 $3")
+}

@@ -19,3 +19,10 @@ func TestTheOwnerOfAConfigResumesTheHaltsOfItsReadersElsewhere(t *testing.T) {
 		}
 	}
 }
+
+func TestThePluginNamesOneCommandThatResumes(t *testing.T) {
+	const text = "revert it, or resume with: kubectl annotate --overwrite -n shop configmap/web com.xing.deployment-restart.resume=k3v7x2ab. It is due"
+	if got, want := facts.OwnCommands(text), "revert it, or resume with: kubectl restarts resume -n shop configmap/web k3v7x2ab. It is due"; got != want {
+		t.Error(got)
+	}
+}
