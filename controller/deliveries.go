@@ -2,13 +2,10 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -100,87 +97,6 @@ func (d *deliveries) follow(w *catalog.Workload, restart *rollingRestart) {
 	d.queue.Add(w.Ref, struct{}{})
 }
 
-// resume follows the restart of a workload that another process made a short while ago, if it may
-// not be complete.
-func (d *deliveries) resume(ref catalog.WorkloadRef, now time.Time) {
-	w, known := d.catalog.Workload(ref), d.of(ref)
-	if w == nil || known != nil && known.IsOf(w) {
-		return
-	}
-	began, isRolling := delivery.Resumes(w, d.policy, now)
-	if isRolling {
-		d.adopt(w, began, began, now)
-	}
-}
-
-// madeRestart names the restart that was the last one of a workload.
-type madeRestart struct {
-	timestamp string // of the pod template
-	evict     uint32 // [catalog.Workload.Evict]
-}
-
-func lastMade(w *catalog.Workload) madeRestart { return madeRestart{w.Timestamp, w.Evict} }
-
-// resumeLate follows a restart that another process made and that shows only now, after the given one: the watch of a new
-// leader may be behind. A former leader cannot have made a restart long after this process began to lead, but whoever may
-// write to workloads can pretend so at any time.
-func (d *deliveries) resumeLate(ref catalog.WorkloadRef, former madeRestart, now time.Time) {
-	d.mu.Lock()
-	until := d.since.Add(d.policy.Deadline) // the clock of a former leader may be ahead
-	d.mu.Unlock()
-	w := d.catalog.Workload(ref)
-	if w == nil || w.OwnRecord {
-		return
-	}
-	evicted, _ := w.EvictedAt()
-	isLaterEviction := w.Evict > former.evict && !evicted.After(until)
-	if isLaterEviction || isLaterTimestamp(w.Timestamp, former.timestamp) && !isLaterTimestamp(w.Timestamp, until.Format(time.RFC3339Nano)) {
-		d.resume(ref, now)
-	}
-}
-
-// isLaterTimestamp reports whether a restart came after another. No timestamp is earlier than all others.
-func isLaterTimestamp(timestamp, former string) bool {
-	at, err := time.Parse(time.RFC3339Nano, timestamp)
-	before, _ := time.Parse(time.RFC3339Nano, former)
-	return err == nil && at.After(before)
-}
-
-// restartedFor returns what the record of a workload says about its last restart.
-func (d *deliveries) restartedFor(w *catalog.Workload) catalog.Decision {
-	decision := catalog.Decision{Outcome: catalog.Restart}
-	for _, r := range w.Applied.RestartedFor {
-		cause := catalog.Cause{Config: r.Config, Keys: r.Keys}
-		if !d.catalog.MissedEdit(w, r.Config) { // otherwise it is not part of the fan-out of that edit
-			cause.Moments = d.catalog.MomentsUntil(r.Config, r.Keys, w.Applied.Written)
-		}
-		decision.Causes = append(decision.Causes, cause)
-	}
-	return decision
-}
-
-// followFailed follows a workload that failed under another leader after a restart for a config, to
-// notice if it runs after all. A restart from after that time is another one.
-func (d *deliveries) followFailed(ref catalog.WorkloadRef, config catalog.ConfigRef, failed time.Time) {
-	w := d.catalog.Workload(ref)
-	if known := d.of(ref); known != nil && known.hasFailed {
-		return
-	}
-	if w == nil || !w.Applied.Trusted || w.Applied.Reverted != nil || w.Applied.Written.After(failed) || w.Idle || w.Hold != catalog.NoHold || w.Deleting {
-		return
-	}
-	decision := d.restartedFor(w)
-	if !slices.ContainsFunc(decision.Causes, func(c catalog.Cause) bool {
-		return c.Config == config || gate.GroupOf(c.Config.Kind, c.Config.Name) == config
-	}) {
-		return
-	}
-	d.gate.ended(ref, restartID(w), false)
-	d.follow(w, &rollingRestart{
-		Restart: delivery.Begin(w, w.Applied.WasWhole, w.Applied.Written), id: restartID(w), began: w.Applied.Written, decision: decision, hasFailed: true,
-	})
-}
-
 // observe takes in that a workload has changed, or its status.
 func (d *deliveries) observe(ref catalog.WorkloadRef) {
 	if d.of(ref) != nil {
@@ -207,19 +123,6 @@ func (d *deliveries) finish(ref catalog.WorkloadRef, restart *rollingRestart) {
 	defer d.mu.Unlock()
 	if d.rolling[ref] == restart {
 		delete(d.rolling, ref)
-	}
-}
-
-// resumeAll follows the restarts that another process has left.
-func (d *deliveries) resumeAll(now time.Time) {
-	d.mu.Lock()
-	d.since = now
-	d.mu.Unlock()
-	for _, ref := range d.catalog.Workloads() {
-		if !d.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() { d.resume(ref, now) }) {
-			d.forget(ref)
-			d.gate.forget(ref) // so that nobody waits for it
-		}
 	}
 }
 
@@ -340,113 +243,4 @@ func (d *deliveries) missing(w *catalog.Workload, decision *catalog.Decision) st
 		}
 	}
 	return ""
-}
-
-// report reports what became of a restart, and tells the gate. A restart that failed is followed
-// further, because its pods may run after all.
-func (d *deliveries) report(w *catalog.Workload, restart *rollingRestart, judgement delivery.Judgement) {
-	took := time.Since(restart.began).Round(time.Second)
-	if judgement.Verdict == delivery.Failed {
-		d.fail(w, restart, judgement, took)
-		return
-	}
-	d.gate.ended(w.Ref, restart.id, judgement.Verdict == delivery.Delivered)
-	if judgement.Verdict != delivery.Delivered && len(restart.brokenBy) > 0 {
-		d.followOn(w.Ref, restart, catalog.Decision{Outcome: catalog.Restart, Causes: restart.brokenBy})
-	}
-	d.finish(w.Ref, restart)
-	if judgement.Verdict != delivery.Delivered {
-		d.history.end(w.Ref, restart.id, status.Unknown, judgement.Reason, time.Now())
-		d.log.Info("restart is not followed any further", "workload", w.Ref, "after", took.String(), "reason", judgement.Reason)
-		return
-	}
-	d.gate.recovered(w)
-	if restart.mends {
-		d.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRecovered, fmt.Sprintf("runs again, %s after it restarted: %s. A restart before had failed",
-			took, describe(restart.decision)))
-	}
-	d.history.end(w.Ref, restart.id, status.Delivered, "", time.Now())
-	d.metrics.delivered.WithLabelValues(string(w.Ref.Kind)).Inc()
-	d.metrics.deliveryTime.Observe(took.Seconds())
-	d.log.Info("restart is delivered", "workload", w.Ref, "after", took.String())
-}
-
-func (d *deliveries) fail(w *catalog.Workload, restart *rollingRestart, judgement delivery.Judgement, took time.Duration) {
-	reason, evidence := judgement.Reason, evidenceOf(&judgement.Seen)
-	d.metrics.failed.WithLabelValues(string(w.Ref.Kind)).Inc()
-	command := evidence.Command(w.Ref.Namespace)
-	d.history.fail(w.Ref, restart.id, reason, command, time.Now())
-	causes := describeFailed(restart.decision)
-	d.log.Warn("restart failed", "workload", w.Ref, "after", took.String(), "reason", reason, "causes", causes)
-	if causes != "" {
-		causes = " for " + causes
-	}
-	failed, look := fmt.Sprintf("failed %s after it restarted", took), status.LookWith(command)
-	if restart.isFormer { // which may have failed earlier
-		failed = fmt.Sprintf("has failed, as seen %s after it restarted", took)
-	}
-	d.events.Event(objectReference(w), corev1.EventTypeWarning, reasonNotDelivered, failed+causes+": "+reason+look+remedyFor(w))
-	halts, counts := d.gate.halt(w, restart, evidence, time.Now())
-	d.gate.ended(w.Ref, restart.id, false) // only now, so that nobody takes its turn before the halt
-	d.reportOnConfigs(w, restart.decision, failed, reason+look)
-	d.reportHalts(w, halts, look)
-	if !counts {
-		d.finish(w.Ref, restart)
-		return
-	}
-	d.halts.wakeUp()
-	d.followOn(w.Ref, restart, restart.decision)
-}
-
-// followOn follows a restart further, because the pods may run after all with the content that has broken them.
-func (d *deliveries) followOn(ref catalog.WorkloadRef, restart *rollingRestart, brokenBy catalog.Decision) {
-	failed := *restart
-	failed.hasFailed, failed.decision = true, brokenBy
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.rolling[ref] == restart {
-		d.rolling[ref] = &failed
-		d.queue.Add(ref, struct{}{})
-	}
-}
-
-// noteRecovery notes whether the pods run after all after a restart that failed.
-func (d *deliveries) noteRecovery(w *catalog.Workload, restart *rollingRestart, judgement delivery.Judgement) {
-	if judgement.Verdict != delivery.Delivered {
-		d.log.Info("restart that failed is not followed any further", "workload", w.Ref, "reason", judgement.Reason)
-		return
-	}
-	after := time.Since(restart.began).Round(time.Second).String()
-	d.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRecovered, "runs after all, "+after+" after the restart that failed")
-	d.history.end(w.Ref, restart.id, status.Recovered, "", time.Now())
-	d.log.Info("workload runs after all, although its restart failed", "workload", w.Ref, "after", after)
-	d.gate.recovered(w)
-	d.halts.wakeUp()
-}
-
-// reportOnConfigs reports a failed restart to the owners of the configs that it was for, who may not
-// be those of the workload.
-func (d *deliveries) reportOnConfigs(w *catalog.Workload, decision catalog.Decision, failed, reason string) {
-	for _, cause := range decision.Causes {
-		d.reports.note(cause.Config, corev1.EventTypeWarning, reasonNotDelivered, fmt.Sprintf("%s %s for this change (%s): %s",
-			workloadName(w.Ref), failed, describeEdit(cause), reason))
-	}
-}
-
-// reportHalts reports to the owners of configs that nobody else restarts for their content. The halt of a group
-// is reported on the copy that the last restart was for.
-func (d *deliveries) reportHalts(w *catalog.Workload, halts []haltNews, look string) {
-	for _, h := range halts {
-		if !h.begins {
-			continue
-		}
-		where := ""
-		if gate.IsGroup(h.config) {
-			where = " in all namespaces"
-		}
-		d.metrics.halts.Inc()
-		d.log.Warn("halted the restarts for a config", "config", h.config, "halt", h.id, "failed", w.Ref, "held", h.held)
-		d.reports.note(h.on, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted%s after %s failed: %d held%s; revert the change, or resume with: %s",
-			where, workloadName(w.Ref), h.held, look, resumeCommand(h.config, h.id)))
-	}
 }

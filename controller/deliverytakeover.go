@@ -1,0 +1,107 @@
+package controller
+
+import (
+	"slices"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/quarantine"
+)
+
+// Restarts that another process made are followed by the next leader.
+
+// resume follows the restart of a workload that another process made a short while ago, if it may
+// not be complete.
+func (d *deliveries) resume(ref catalog.WorkloadRef, now time.Time) {
+	w, known := d.catalog.Workload(ref), d.of(ref)
+	if w == nil || known != nil && known.IsOf(w) {
+		return
+	}
+	began, isRolling := delivery.Resumes(w, d.policy, now)
+	if isRolling {
+		d.adopt(w, began, began, now)
+	}
+}
+
+// madeRestart names the restart that was the last one of a workload.
+type madeRestart struct {
+	timestamp string // of the pod template
+	evict     uint32 // [catalog.Workload.Evict]
+}
+
+func lastMade(w *catalog.Workload) madeRestart { return madeRestart{w.Timestamp, w.Evict} }
+
+// resumeLate follows a restart that another process made and that shows only now, after the given one: the watch of a new
+// leader may be behind. A former leader cannot have made a restart long after this process began to lead, but whoever may
+// write to workloads can pretend so at any time.
+func (d *deliveries) resumeLate(ref catalog.WorkloadRef, former madeRestart, now time.Time) {
+	d.mu.Lock()
+	until := d.since.Add(d.policy.Deadline) // the clock of a former leader may be ahead
+	d.mu.Unlock()
+	w := d.catalog.Workload(ref)
+	if w == nil || w.OwnRecord {
+		return
+	}
+	evicted, _ := w.EvictedAt()
+	isLaterEviction := w.Evict > former.evict && !evicted.After(until)
+	if isLaterEviction || isLaterTimestamp(w.Timestamp, former.timestamp) && !isLaterTimestamp(w.Timestamp, until.Format(time.RFC3339Nano)) {
+		d.resume(ref, now)
+	}
+}
+
+// isLaterTimestamp reports whether a restart came after another. No timestamp is earlier than all others.
+func isLaterTimestamp(timestamp, former string) bool {
+	at, err := time.Parse(time.RFC3339Nano, timestamp)
+	before, _ := time.Parse(time.RFC3339Nano, former)
+	return err == nil && at.After(before)
+}
+
+// restartedFor returns what the record of a workload says about its last restart.
+func (d *deliveries) restartedFor(w *catalog.Workload) catalog.Decision {
+	decision := catalog.Decision{Outcome: catalog.Restart}
+	for _, r := range w.Applied.RestartedFor {
+		cause := catalog.Cause{Config: r.Config, Keys: r.Keys}
+		if !d.catalog.MissedEdit(w, r.Config) { // otherwise it is not part of the fan-out of that edit
+			cause.Moments = d.catalog.MomentsUntil(r.Config, r.Keys, w.Applied.Written)
+		}
+		decision.Causes = append(decision.Causes, cause)
+	}
+	return decision
+}
+
+// followFailed follows a workload that failed under another leader after a restart for a config, to
+// notice if it runs after all. A restart from after that time is another one.
+func (d *deliveries) followFailed(ref catalog.WorkloadRef, config catalog.ConfigRef, failed time.Time) {
+	w := d.catalog.Workload(ref)
+	if known := d.of(ref); known != nil && known.hasFailed {
+		return
+	}
+	if w == nil || !w.Applied.Trusted || w.Applied.Reverted != nil || w.Applied.Written.After(failed) || w.Idle || w.Hold != catalog.NoHold || w.Deleting {
+		return
+	}
+	decision := d.restartedFor(w)
+	if !slices.ContainsFunc(decision.Causes, func(c catalog.Cause) bool {
+		return c.Config == config || gate.GroupOf(c.Config.Kind, c.Config.Name) == config
+	}) {
+		return
+	}
+	d.gate.ended(ref, restartID(w), false)
+	d.follow(w, &rollingRestart{
+		Restart: delivery.Begin(w, w.Applied.WasWhole, w.Applied.Written), id: restartID(w), began: w.Applied.Written, decision: decision, hasFailed: true,
+	})
+}
+
+// resumeAll follows the restarts that another process has left.
+func (d *deliveries) resumeAll(now time.Time) {
+	d.mu.Lock()
+	d.since = now
+	d.mu.Unlock()
+	for _, ref := range d.catalog.Workloads() {
+		if !d.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() { d.resume(ref, now) }) {
+			d.forget(ref)
+			d.gate.forget(ref) // so that nobody waits for it
+		}
+	}
+}
