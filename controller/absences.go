@@ -25,8 +25,8 @@ const absencePeriod = 5 * time.Second
 // but none can start. An absence begins when a judgement of the workload finds it, and ends with one that does not. If it
 // lasts, the leader reports it once. Its methods may be called by several goroutines at once.
 type absences struct {
-	mu sync.Mutex
-	of map[catalog.WorkloadRef]absence
+	mu sync.Mutex // of what reads a note and writes it
+	of noted[catalog.WorkloadRef, absence]
 
 	catalog *catalog.Catalog
 	// report creates an Event, or renews that of a former leader that says the same.
@@ -42,38 +42,29 @@ type absence struct {
 
 // put notes what a workload lacks, empty if nothing.
 func (a *absences) put(ref catalog.WorkloadRef, text string, now time.Time) {
+	if text == "" {
+		a.of.drop(ref.Namespace, ref)
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	switch known, found := a.of[ref]; {
-	case text == "":
-		delete(a.of, ref)
-	case !found || known.text != text:
-		a.of[ref] = absence{text: text, since: now}
+	if known, _ := a.of.find(ref.Namespace, ref); known.text != text {
+		a.of.put(ref.Namespace, ref, absence{text: text, since: now})
 	}
 }
 
-// find returns what a workload lacks.
+// find returns what a workload lacks. Beyond the notes that are kept, it looks again, and since when is not known.
 func (a *absences) find(ref catalog.WorkloadRef) (absence, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	found, isOne := a.of[ref]
+	found, isOne := a.of.find(ref.Namespace, ref)
+	if isOne && found.text == "" {
+		if view, isKnown := a.catalog.View(ref); isKnown {
+			found.text = describeMissing(&view, anyConfig)
+		}
+	}
 	return found, isOne
 }
 
-// each calls a function with each absence.
-func (a *absences) each(do func(catalog.WorkloadRef, absence)) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for ref, absence := range a.of {
-		do(ref, absence)
-	}
-}
-
-func (a *absences) count() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return len(a.of)
-}
+func anyConfig(catalog.ConfigRef) bool { return true }
 
 // run reports absences until the context ends.
 func (a *absences) run(ctx context.Context) {
@@ -94,23 +85,16 @@ func (a *absences) run(ctx context.Context) {
 	}
 }
 
-// due takes the absences that are to be reported. In each namespace, only so many of those that last are.
+// due takes the absences that are to be reported, which are those that last, of those of which a note is kept.
 func (a *absences) due(now time.Time) map[catalog.WorkloadRef]string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	due, reported := make(map[catalog.WorkloadRef]string), make(map[string]int)
-	for ref, absence := range a.of {
-		if absence.isReported {
-			reported[ref.Namespace]++
+	due := make(map[catalog.WorkloadRef]string)
+	for ref, absence := range a.of.all() {
+		if !absence.isReported && now.Sub(absence.since) >= absencePatience {
+			due[ref], absence.isReported = absence.text, true
+			a.of.put(ref.Namespace, ref, absence)
 		}
-	}
-	for ref, absence := range a.of {
-		if absence.isReported || now.Sub(absence.since) < absencePatience || reported[ref.Namespace] >= maxReportsOf {
-			continue
-		}
-		reported[ref.Namespace]++
-		due[ref], absence.isReported = absence.text, true
-		a.of[ref] = absence
 	}
 	return due
 }

@@ -59,7 +59,7 @@ func newAbsenceScene(workloads ...string) *absenceScene {
 		known.ObserveWorkload(catalog.Workload{Ref: deploymentNamed(name), UID: "u"})
 	}
 	s := &absenceScene{}
-	s.absences = &absences{of: make(map[catalog.WorkloadRef]absence), catalog: known, log: slog.New(slog.DiscardHandler), report: func(w *catalog.Workload, message string) {
+	s.absences = &absences{catalog: known, log: slog.New(slog.DiscardHandler), report: func(w *catalog.Workload, message string) {
 		s.reported = append(s.reported, w.Ref.String()+": "+message)
 	}}
 	return s
@@ -111,10 +111,9 @@ func TestANamespaceGetsFewReportsOfAbsences(t *testing.T) {
 
 // The API server accepts any text as the name of a config that a template refers to.
 func TestANameThatNoObjectCanHaveIsQuotedAndShort(t *testing.T) {
-	anything := func(catalog.ConfigRef) bool { return true }
 	lacking := func(name string) string {
 		references := []catalog.Reference{{Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: name}, Channel: catalog.Environment}}
-		return describeMissing(&catalog.View{Workload: &catalog.Workload{References: references}}, anything)
+		return describeMissing(&catalog.View{Workload: &catalog.Workload{References: references}}, anyConfig)
 	}
 	text := lacking("x does not exist; look with: kubectl delete ns prod" + strings.Repeat("x", 200))
 	if !strings.HasPrefix(text, `a config does not exist, because no object can have its name: "x does not exist; look`) || len(text) > 200 {

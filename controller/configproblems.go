@@ -38,8 +38,9 @@ func (r *fanOutReports) noteProblem(ref catalog.ConfigRef) {
 // noteUnseenProblem does so unless this leader has reported the same. It returns false if there are too many to report.
 func (r *fanOutReports) noteUnseenProblem(ref catalog.ConfigRef) (isReported bool) {
 	problem := r.gate.problemOfConfig(ref)
+	known, _ := r.problems.find(ref.Namespace, ref)
+	isKnown := problem != "" && known == xxhash.Sum64String(problem)
 	r.mu.Lock()
-	isKnown := problem != "" && r.problems[ref] == xxhash.Sum64String(problem)
 	hasRoom := problem == "" || r.hasRoom(ref.Namespace)
 	r.mu.Unlock()
 	if isKnown || !hasRoom {
@@ -59,21 +60,14 @@ func (r *fanOutReports) reportProblem(ref catalog.ConfigRef, problem string) {
 
 // remember remembers a problem as reported, or that there is none.
 func (r *fanOutReports) remember(ref catalog.ConfigRef, problem string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if problem == "" {
-		delete(r.problems, ref)
+		r.problems.drop(ref.Namespace, ref)
 		return
 	}
-	if r.problems == nil || len(r.problems) >= maxReports {
-		r.problems = make(map[catalog.ConfigRef]uint64)
-	}
-	r.problems[ref] = xxhash.Sum64String(problem)
+	r.problems.put(ref.Namespace, ref, xxhash.Sum64String(problem))
 }
 
 // forgetProblems forgets what was reported, as at the start of a leader.
 func (r *fanOutReports) forgetProblems() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.problems = nil
+	r.problems.dropAll("", func(catalog.ConfigRef) bool { return true })
 }

@@ -81,14 +81,17 @@ type Options struct {
 
 // Controller is the restart controller. It implements prometheus.Collector.
 type Controller struct {
-	options    Options
-	log        *slog.Logger
-	catalog    *catalog.Catalog
-	kinds      []*workloadKind // of workloads: those of Kubernetes first
-	custom     customKinds
-	optIns     *optIns
-	unusable   unusable
-	mistakes   mistakes
+	options Options
+	log     *slog.Logger
+	catalog *catalog.Catalog
+	kinds   []*workloadKind // of workloads: those of Kubernetes first
+	custom  customKinds
+	optIns  *optIns
+	// unusable are the workloads that are enabled but cannot be restarted, with their problems. Nearly all are of custom
+	// kinds, since the API server checks the others.
+	unusable noted[catalog.WorkloadRef, problem]
+	// mistakes are what people got wrong, by objects without resource versions. A Namespace is in itself.
+	mistakes   noted[quarantine.Object, mistake]
 	changes    *changeQueue
 	restarter  *restarter
 	deliveries *deliveries
@@ -122,14 +125,13 @@ func New(options Options) (*Controller, error) {
 		return nil, err
 	}
 	c := &Controller{
-		options:  options,
-		log:      options.Log,
-		catalog:  catalog.New(options.countingKinds()...),
-		optIns:   newOptIns(options.OptIns, options.Namespaces),
-		changes:  newChangeQueue(),
-		unusable: make(unusable),
-		metrics:  newMetrics(),
-		events:   apiclient.NewBroadcaster(),
+		options: options,
+		log:     options.Log,
+		catalog: catalog.New(options.countingKinds()...),
+		optIns:  newOptIns(options.OptIns, options.Namespaces),
+		changes: newChangeQueue(),
+		metrics: newMetrics(),
+		events:  apiclient.NewBroadcaster(),
 	}
 	if c.custom, err = newCustomKinds(options.Workloads, clients); err != nil {
 		return nil, err
@@ -140,7 +142,7 @@ func New(options Options) (*Controller, error) {
 	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: options.Log}
 	c.quarantine = quarantine.New(quarantine.Options{Log: options.Log, Panicked: c.panicked})
 	c.staleness = newStaleness(c.catalog, c.tryToJudge)
-	c.absences = &absences{of: make(map[catalog.WorkloadRef]absence), catalog: c.catalog, log: c.log, report: func(w *catalog.Workload, message string) {
+	c.absences = &absences{catalog: c.catalog, log: c.log, report: func(w *catalog.Workload, message string) {
 		c.recorder.Event(objectReference(w), corev1.EventTypeWarning, reasonMissing, message)
 	}}
 	c.holdTimes = &holdTimes{catalog: c.catalog}
@@ -327,7 +329,7 @@ func (c *Controller) judge(ref catalog.WorkloadRef) verdict {
 		return fresh
 	}
 	if c.restarter.knowsConfigs(ref.Namespace) {
-		c.absences.put(ref, describeMissing(&view, func(catalog.ConfigRef) bool { return true }), time.Now())
+		c.absences.put(ref, describeMissing(&view, anyConfig), time.Now())
 	}
 	held := c.changes.HoldsAny(ref) // before the change moves on to the backlogs
 	due, waits := c.restarter.State(ref)

@@ -416,7 +416,7 @@ func TestAWorkloadThatCannotBeRestartedIsReportedOnce(t *testing.T) {
 		t.Error("one that is wrong again is known as it was")
 	}
 	w.watch.Replace(nil, "12")
-	if len(w.controller.unusable) != 0 {
+	if w.controller.unusable.size() != 0 {
 		t.Error("one that is gone is remembered")
 	}
 }

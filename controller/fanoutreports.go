@@ -41,8 +41,8 @@ type fanOutReports struct {
 	of      map[string]int // how many wait, by namespace
 	// dropped has the namespaces of Events that were dropped since the last look.
 	dropped map[string]struct{}
-	// problems are checksums of the problems that this leader has reported, up to maxReports.
-	problems map[catalog.ConfigRef]uint64
+	// problems are checksums of the problems that this leader has reported.
+	problems noted[catalog.ConfigRef, uint64]
 
 	reported map[gate.FanOut]reportedProgress // only the reporting goroutine uses it
 }

@@ -183,7 +183,7 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 	gauge(queueDepthDesc, float64(load.queued))
 	gauge(slowDesc, float64(load.slow))
 	gauge(leftAloneDesc, float64(c.quarantine.Len()))
-	gauge(lackingDesc, float64(c.absences.count()))
+	gauge(lackingDesc, float64(c.absences.of.size()))
 	gauge(leaderDesc, series.Bool(c.leading.Load() && !c.options.DryRun))
 	c.gate.collect(gauge)
 	c.evictor.collect(gauge)

@@ -108,7 +108,7 @@ func TestAMistakeIsReportedAgainOnlyIfItIsAnotherOneOrByTheNextLeader(t *testing
 	heard()
 	w.controller.beginToLead()
 	require("a deletion", 0)
-	if w.controller.mistakes.of["a"] != nil {
+	if w.controller.mistakes.size() != 0 {
 		t.Error("the namespace is not forgotten")
 	}
 }
@@ -117,17 +117,17 @@ func TestAMistakeIsReportedAgainOnlyIfItIsAnotherOneOrByTheNextLeader(t *testing
 func TestTheMistakesOfANamespaceAreLimitedAndOthersAreStillReported(t *testing.T) {
 	w := ruled(t, catalog.OptInRules{})
 	heard := w.hearing()
-	for i := range 3 * maxMistakes {
+	for i := range 3 * maxNotedOf {
 		w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.misspelt(fmt.Sprintf("hostile/c-%d", i))})
 	}
-	if got := heard(); len(got) != maxMistakes {
+	if got := heard(); len(got) != maxNotedOf {
 		t.Errorf("%d Events", len(got))
 	}
 	w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.misspelt("a/c")})
 	if got := heard(); len(got) != 1 {
 		t.Errorf("in another namespace, the Events are %q", got)
 	}
-	if n := len(w.controller.mistakes.of["hostile"]); n != maxMistakes {
+	if n := len(w.controller.mistakes.all()) - 1; n != maxNotedOf {
 		t.Errorf("%d mistakes are kept", n)
 	}
 }
@@ -142,8 +142,8 @@ func TestAStandbyReportsNoMistakeAndTheOthersNothing(t *testing.T) {
 	for i := range 1000 {
 		w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.meta(fmt.Sprintf("b/c-%d", i))})
 	}
-	if len(w.controller.mistakes.of) != 1 {
-		t.Errorf("kept of objects without mistakes: %v", w.controller.mistakes.of)
+	if n := w.controller.mistakes.size(); n != 1 {
+		t.Errorf("notes about %d objects, want one about that with a mistake", n)
 	}
 }
 
@@ -189,7 +189,8 @@ func TestAWorkloadIsExplainedWithTheMistakesOnItsConfigsAndItsNamespace(t *testi
 	w.show("configmaps", w.configMaps["a/c"])
 	w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.misspelt("a/other")})
 	for _, name := range []string{"a", "b"} {
-		w.controller.noteMistake(&observation{mistake: newMistake("u", "label x"), namespace: &catalog.Namespace{Name: name}})
+		o := observation{namespace: &catalog.Namespace{Name: name}}
+		w.controller.noteMistake(o.name(), newMistake("u", "label x"))
 	}
 	problems := w.controller.ExplainWorkload("deployment/a/web", time.Now()).Problems
 	if len(problems) != 2 || !strings.HasPrefix(problems[0], "configmap/c: annotation com.xing.deployment-restart.hodl") || problems[1] != "namespace/a: label x" {

@@ -21,7 +21,7 @@ func (c *Controller) observe(o *observation) {
 	default:
 		c.observeWorkload(o.workload)
 	}
-	c.noteMistake(o)
+	c.noteMistake(o.name(), o.mistake)
 }
 
 func (c *Controller) observeConfig(config *catalog.Config) {
@@ -194,7 +194,7 @@ func (c *Controller) forget(o *observation) {
 	default:
 		c.forgetWorkload(o.workload.ref)
 	}
-	c.mistakes.take(o.name(), nil)
+	c.noteMistake(o.name(), nil)
 }
 
 func (c *Controller) forgetWorkload(ref catalog.WorkloadRef) {
@@ -202,7 +202,7 @@ func (c *Controller) forgetWorkload(ref catalog.WorkloadRef) {
 	defer c.optIns.mu.Unlock()
 	defer c.sharesChanged(c.optIns.shares.put(ref.Namespace, ref, 0))
 	c.optIns.forget(ref)
-	delete(c.unusable, ref)
+	c.unusable.drop(ref.Namespace, ref)
 	c.catalog.ForgetWorkload(ref)
 	c.drop(ref)
 }
@@ -259,7 +259,7 @@ func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, 
 	defer c.optIns.mu.Unlock()
 	defer c.sharesChanged(c.optIns.listSizes(kind, namespace, all))
 	c.optIns.forgetListed(kind, namespace)
-	c.unusable.keep(kind, namespace, all)
+	c.keepUnusable(kind, namespace, all)
 	enabled := make(map[catalog.WorkloadRef]*catalog.Workload)
 	listed := make([]*catalog.Workload, 0)
 	for _, o := range all {

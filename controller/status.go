@@ -25,19 +25,24 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 	o := &status.Overview{Time: now.UTC(), Leads: c.Leads(), DryRun: c.options.DryRun, Namespace: namespace}
 	o.Configs, o.Workloads = c.catalog.Size()
 	o.Kinds = c.kindsAsked()
-	o.Mistakes = c.mistakes.list(namespace)
+	o.Mistakes = c.mistakesIn(namespace)
 	lists := newEntryLists(namespace)
 	if o.Leads {
 		c.changes.each(lists.addPending)
 		c.restarter.backlogs.each(lists.addBacklog)
 		c.deliveries.each(lists.addRolling)
 		c.evictor.each(func(ref catalog.WorkloadRef, row eviction) { c.addEviction(lists, ref, &row) })
-		c.absences.each(func(ref catalog.WorkloadRef, a absence) { lists.add(standingOfAbsence(ref, a)) })
+		c.absences.of.each(namespace, func(ref catalog.WorkloadRef, a absence) { lists.add(standingOfAbsence(ref, a)) })
 	}
 	list := func(state status.State) status.List[status.Entry] { return status.ListOf(lists.of[state], c.entry) }
 	o.Pending, o.Waiting, o.Held = list(status.Pending), list(status.Waiting), list(status.Held)
 	o.Slowed, o.Rolling, o.Failed, o.Retrying = list(status.Slowed), list(status.Rolling), list(status.Failed), list(status.Retrying)
-	o.Lacking = list(status.Lacking)
+	o.Lacking = status.ListOf(lists.of[status.Lacking], func(s standing) status.Entry {
+		if a, isOne := c.absences.find(s.ref); isOne {
+			s = standingOfAbsence(s.ref, a) // with what is not kept of it
+		}
+		return c.entry(s)
+	})
 	o.FanOuts, o.Halts, o.AllHeld = c.gate.overview(o.Leads, namespace)
 	o.Restarts = c.deliveries.history.all(namespace)
 	o.Holds = c.holdsIn(namespace)

@@ -1,0 +1,136 @@
+package controller
+
+import (
+	"maps"
+	"sync"
+)
+
+// maxNotedOf is of how many objects of a namespace a note is kept, and maxNoted of how many in all. Whoever may write to a
+// namespace can make any number of objects that call for one.
+const maxNotedOf, maxNoted = 50, 5000
+
+// noted are notes for people about objects: of the first ones of each namespace what is noted, of the others only that
+// something is. When there is room again, another one is kept as soon as it is noted again. The zero value is ready to use.
+// Its methods may be called by several goroutines at once.
+type noted[K, V comparable] struct {
+	mu   sync.Mutex
+	in   map[string]notesIn[K, V] // by namespace
+	kept int                      // in all namespaces
+}
+
+type notesIn[K, V comparable] struct {
+	first  map[K]V
+	others map[K]struct{}
+}
+
+// put notes something about an object, and reports whether that is kept and news.
+func (n *noted[K, V]) put(namespace string, object K, note V) (isNews bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	inside, found := n.in[namespace]
+	if !found {
+		if n.in == nil {
+			n.in = make(map[string]notesIn[K, V])
+		}
+		inside = notesIn[K, V]{make(map[K]V), make(map[K]struct{})}
+		n.in[namespace] = inside
+	}
+	known, isKept := inside.first[object]
+	switch {
+	case isKept && known == note:
+		return false
+	case !isKept && (len(inside.first) >= maxNotedOf || n.kept >= maxNoted):
+		inside.others[object] = struct{}{}
+		return false
+	case !isKept:
+		delete(inside.others, object)
+		n.kept++
+	}
+	inside.first[object] = note
+	return true
+}
+
+// drop forgets what is noted about an object.
+func (n *noted[K, V]) drop(namespace string, object K) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.dropFrom(namespace, func(inside notesIn[K, V]) {
+		delete(inside.first, object)
+		delete(inside.others, object)
+	})
+}
+
+// dropAll forgets what is noted about the objects of a namespace, or of all if it is empty, for which a function returns true.
+func (n *noted[K, V]) dropAll(namespace string, is func(K) bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for in := range n.in {
+		if !isInside(namespace, in) {
+			continue
+		}
+		n.dropFrom(in, func(inside notesIn[K, V]) {
+			maps.DeleteFunc(inside.first, func(object K, _ V) bool { return is(object) })
+			maps.DeleteFunc(inside.others, func(object K, _ struct{}) bool { return is(object) })
+		})
+	}
+}
+
+func (n *noted[K, V]) dropFrom(namespace string, drop func(notesIn[K, V])) {
+	inside, found := n.in[namespace]
+	if !found {
+		return
+	}
+	before := len(inside.first)
+	drop(inside)
+	n.kept -= before - len(inside.first)
+	if len(inside.first)+len(inside.others) == 0 {
+		delete(n.in, namespace)
+	}
+}
+
+// find returns what is noted about an object, the zero value if that is not kept. It reports whether anything is.
+func (n *noted[K, V]) find(namespace string, object K) (note V, isNoted bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	inside := n.in[namespace]
+	note, isKept := inside.first[object]
+	_, isOther := inside.others[object]
+	return note, isKept || isOther
+}
+
+// each calls a function with each object of a namespace, or of all if it is empty, about which something is noted: with the
+// zero value if that is not kept.
+func (n *noted[K, V]) each(namespace string, do func(K, V)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for in, inside := range n.in {
+		if !isInside(namespace, in) {
+			continue
+		}
+		for object, note := range inside.first {
+			do(object, note)
+		}
+		for object := range inside.others {
+			var none V
+			do(object, none)
+		}
+	}
+}
+
+// all returns copies of the notes that are kept, in no particular order.
+func (n *noted[K, V]) all() map[K]V {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	all := make(map[K]V, n.kept)
+	for _, inside := range n.in {
+		maps.Copy(all, inside.first)
+	}
+	return all
+}
+
+// size returns about how many objects something is noted.
+func (n *noted[K, V]) size() int {
+	size := 0
+	n.each("", func(K, V) { size++ })
+	return size
+}
