@@ -92,6 +92,31 @@ func TestNoNamespaceOfAGroupWaitsForSeveralRestartsInAnotherOneThatAreRefused(t 
 	b.restart(other)
 }
 
+// A hold of its own, or a config that it deletes, must not give a namespace each turn again.
+func TestNoNamespaceOfAGroupWaitsForSeveralRestartsInAnotherOneThatTurnOutNotToBegin(t *testing.T) {
+	for name, end := range map[string]func(b *book, r *Request){
+		"a config is missing": func(b *book, r *Request) { r.Missing = "configmap/c does not exist"; b.expect(Missing, r) },
+		"a hold":              func(b *book, r *Request) { r.Hold = "wait"; b.expect(Hold, r) },
+		"a closed window":     func(b *book, r *Request) { r.Closed, r.Opens = "Sunday", b.now.Add(time.Hour); b.expect(Window, r) },
+		"it is not due":       func(b *book, r *Request) { b.Settle(r.Workload) },
+		"it asks no more":     func(b *book, r *Request) { b.Release(r.Workload, true, false, b.now) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBook(t, gradual(10))
+			rolling, first, second, other := dueIn("c", "new"), dueIn("a", "new"), dueIn("a", "new"), dueIn("b", "new")
+			first.Workload.Name, second.Workload.Name, other.Workload.Name = "first", "second", "other"
+			b.restart(rolling)
+			b.expect(SlowStart, first, second, other)
+			b.FreePlace(rolling.Workload)
+			b.wakes("first")
+			end(b, first)
+			b.check()
+			b.wakes("other")
+			b.restart(other)
+		})
+	}
+}
+
 // A tenant may keep all places of its namespace busy with restarts of its own, which need not be gradual.
 func TestNoNamespaceOfAGroupWaitsForAWorkloadThatGetsNoPlaceInAnotherOne(t *testing.T) {
 	for name, test := range map[string]struct{ first, then Standing }{

@@ -99,6 +99,7 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 	decided := l.first.decided(r.Workload)
 	var answer Answer
 	l.change(r.Workload, func(m *member) {
+		turns := m.next.turns()
 		m.leave()
 		unserve(due, m.next)
 		m.wave, m.isPending, m.next = r.Wave, false, due
@@ -107,7 +108,9 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 			due.phase = admitted
 			return
 		}
-		l.join(m, &answer)
+		if l.join(m, &answer); answer.Reason != SlowStart && answer.Reason != Limit { // which wait for others that are under way
+			endTurns(r.Workload.Namespace, turns)
+		}
 	})
 	for _, config := range decided {
 		l.callFanOuts(config)
@@ -224,6 +227,7 @@ func (l *Ledger) Release(ref catalog.WorkloadRef, isPending, isUncertain bool, n
 		return
 	}
 	l.change(ref, func(m *member) {
+		turns := m.next.turns()
 		m.leave()
 		due := m.next
 		m.isPending, m.next = isPending, nil
@@ -233,10 +237,10 @@ func (l *Ledger) Release(ref catalog.WorkloadRef, isPending, isUncertain bool, n
 			due.takesPlace = m.uncertain == nil
 			m.uncertain, l.uncertain[ref] = due, now
 		case isPending:
-			due.endTurn()
+			endTurns(ref.Namespace, turns)
 			m.fail(due)
 		default:
-			due.endTurn()
+			endTurns(ref.Namespace, turns)
 			unserve(nil, due)
 		}
 	})
@@ -249,6 +253,7 @@ func (l *Ledger) Settle(ref catalog.WorkloadRef) {
 		return
 	}
 	l.change(ref, func(m *member) {
+		endTurns(ref.Namespace, m.next.turns())
 		m.leave()
 		unserve(nil, m.next)
 		m.isPending, m.next = false, nil

@@ -86,14 +86,28 @@ func (m *member) fail(r *restart) {
 	m.next = &failed
 }
 
-// endTurn notes that a restart was admitted, and does not begin: its namespace has had its turn nevertheless, so that one in
-// which all are refused does not always come first.
-func (r *restart) endTurn() {
-	if r.phase != admitted {
-		return
+// turns returns the fan-outs in which it is the turn of a restart, which may be nil: it was admitted, or called from their
+// line.
+func (r *restart) turns() (all []*fanOut) {
+	switch {
+	case r == nil:
+	case r.phase == admitted:
+		return r.fanOuts()
+	case r.phase == called:
+		for _, f := range r.fanOuts() {
+			if r.line == &f.part(r.workload.Namespace).lines[r.standing] {
+				all = append(all, f)
+			}
+		}
 	}
-	for _, f := range r.fanOuts() {
-		f.noteEnd(r.workload.Namespace)
+	return all
+}
+
+// endTurns notes that a restart does not begin although it was its turn: its namespace has had its turn nevertheless, so
+// that one in which all are refused, or held, does not always come first.
+func endTurns(namespace string, turns []*fanOut) {
+	for _, f := range turns {
+		f.noteEnd(namespace)
 	}
 }
 
