@@ -33,10 +33,16 @@ func (v *View) Missing(isKnown func(ConfigRef) bool) (first Missing, count int) 
 }
 
 // MayBeUnwatched reports whether a config that seems to be missing may be a Secret of the type that the controller does
-// not watch, which its name does not show. One that was seen, or that a record has, was of another type.
+// not watch; see [Workload.MayBeUnwatched]. One that was seen was of another type.
 func (v *View) MayBeUnwatched(ref ConfigRef) bool {
-	_, isRecorded := v.Workload.Applied.Checksums[ref]
-	return ref.Kind == Secret && v.Configs[ref] == nil && !isRecorded && len(validation.IsDNS1123Subdomain(ref.Name)) == 0
+	return v.Configs[ref] == nil && v.Workload.MayBeUnwatched(ref)
+}
+
+// MayBeUnwatched reports whether a config that is not among those that are watched may be a Secret of the type that the
+// controller does not watch, which its name does not show. One that the record has was of another type.
+func (w *Workload) MayBeUnwatched(ref ConfigRef) bool {
+	_, isRecorded := w.Applied.Checksums[ref]
+	return ref.Kind == Secret && !isRecorded && len(validation.IsDNS1123Subdomain(ref.Name)) == 0
 }
 
 // misses reports whether the config of a reference is missing, or which of its keys is.

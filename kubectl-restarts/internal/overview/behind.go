@@ -72,7 +72,7 @@ func (l *look) lacks(w *facts.Workload) string {
 		return ""
 	}
 	for i := range w.References {
-		if r := &w.References[i]; r.IsRequired() && l.configs[r.Config] == nil {
+		if r := &w.References[i]; r.IsRequired() && l.configs[r.Config] == nil && !w.MayBeUnwatched(r.Config) {
 			return facts.ConfigName(r.Config) + " does not exist: no new pod can start"
 		}
 	}

@@ -238,3 +238,17 @@ func TestAWorkloadWhosePodNeverCameIsNotSettled(t *testing.T) {
 		t.Errorf("%+v", report.Workloads)
 	}
 }
+
+func TestASecretOfATypeThatIsNotWatchedIsNotCalledMissing(t *testing.T) {
+	secret := catalog.ConfigRef{Kind: catalog.Secret, Namespace: "shop", Name: "db"}
+	reads := func(w *facts.Workload) {
+		w.References = []catalog.Reference{{Config: secret, Channel: catalog.Environment}}
+	}
+	recorded := func(w *facts.Workload) { w.Applied.Checksums = map[catalog.ConfigRef]catalog.Checksum{secret: 1} }
+	report := overview.Look(&overview.Input{Namespace: "shop", Now: now, KnowsConfigs: true, Workloads: []facts.Workload{
+		workload("never-seen", "", reads), workload("deleted", "", reads, recorded),
+	}})
+	if rows := report.Workloads; len(rows) != 1 || rows[0].State != overview.Lacking || !strings.HasSuffix(rows[0].Workload, "deleted") {
+		t.Errorf("%+v", rows)
+	}
+}
