@@ -100,6 +100,36 @@ func TestNoNamespaceOfAGroupWaitsForSeveralRestartsInAnotherOneThatTurnOutNotToB
 		"a closed window":     func(b *book, r *Request) { r.Closed, r.Opens = "Sunday", b.now.Add(time.Hour); b.expect(Window, r) },
 		"it is not due":       func(b *book, r *Request) { b.Settle(r.Workload) },
 		"it asks no more":     func(b *book, r *Request) { b.Release(r.Workload, true, false, b.now) },
+		"it is deleted":       func(b *book, r *Request) { b.Forget(r.Workload) },
+		"another fan-out": func(b *book, r *Request) {
+			r.Causes = append(r.Causes, causeOf("own", 1))
+			b.restart(&Request{Workload: workload("a", "stalled"), Standing: Well, Causes: []Cause{causeOf("own", 1)}})
+			b.expect(SlowStart, r)
+		},
+		"no place": func(b *book, r *Request) {
+			own := func(i int) *Request {
+				return &Request{Workload: workload("a", fmt.Sprint("own-", i)), Standing: Well, Causes: []Cause{{Config: config("own"), Moments: []catalog.Sequence{1}}}}
+			}
+			for i := 0; b.Ask(own(i), b.now).MayBegin(); i++ {
+				b.Begin(own(i), b.now)
+			}
+			b.expect(Limit, r)
+		},
+		"it is deleted as it rolls": func(b *book, r *Request) {
+			b.restart(r)
+			b.Forget(r.Workload)
+		},
+		"it restarts for something else": func(b *book, r *Request) {
+			b.restart(r)
+			r.ID, r.Causes = "another", []Cause{causeOf("own", 1)}
+			b.restart(r)
+		},
+		"its answers are lost": func(b *book, r *Request) {
+			b.expect("", r)
+			b.Release(r.Workload, true, true, b.now)
+			b.now = b.now.Add(uncertainFor)
+			b.Tick(b.now)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBook(t, gradual(10))

@@ -108,9 +108,9 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 			due.phase = admitted
 			return
 		}
-		if l.join(m, &answer); answer.Reason != SlowStart && answer.Reason != Limit { // which wait for others that are under way
-			endTurns(r.Workload.Namespace, turns)
-		}
+		l.join(m, &answer)
+		isLate := func(f *fanOut) bool { return answer.Reason == SlowStart && answer.FanOut == f.id } // another one was faster
+		endTurns(r.Workload.Namespace, slices.DeleteFunc(slices.Clone(turns), isLate))
 	})
 	for _, config := range decided {
 		l.callFanOuts(config)
@@ -159,6 +159,9 @@ func (l *Ledger) Begin(r *Request, now time.Time) {
 		l.forgetUncertain(r.Workload, m)
 		m.wave, m.isPending = r.Wave, false
 		begun := l.newRestart(r, now)
+		if m.current != nil && m.current.id != r.ID {
+			endTurns(r.Workload.Namespace, m.current.turns())
+		}
 		unserve(begun, m.current, m.next)
 		m.current, m.next = begun, nil
 		if m.current.phase = rolling; r.CannotRoll {
@@ -283,6 +286,9 @@ func (l *Ledger) Forget(ref catalog.WorkloadRef) {
 		return
 	}
 	l.change(ref, func(m *member) {
+		for _, r := range m.restarts() {
+			endTurns(ref.Namespace, r.turns())
+		}
 		m.leave()
 		l.forgetUncertain(ref, m)
 		*m = member{}
@@ -326,6 +332,7 @@ func (l *Ledger) Tick(now time.Time) {
 	for ref, since := range l.uncertain {
 		if now.Sub(since) >= uncertainFor {
 			l.change(ref, func(m *member) {
+				endTurns(ref.Namespace, m.uncertain.turns())
 				if m.isPending && m.next == nil {
 					m.fail(m.uncertain)
 				}

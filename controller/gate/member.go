@@ -86,12 +86,12 @@ func (m *member) fail(r *restart) {
 	m.next = &failed
 }
 
-// turns returns the fan-outs in which it is the turn of a restart, which may be nil: it was admitted, or called from their
-// line.
+// turns returns the fan-outs in which it is the turn of a restart, which may be nil: it was admitted, also if it has begun
+// since, or called from their line.
 func (r *restart) turns() (all []*fanOut) {
 	switch {
 	case r == nil:
-	case r.phase == admitted:
+	case r.phase >= admitted:
 		return r.fanOuts()
 	case r.phase == called:
 		for _, f := range r.fanOuts() {
@@ -103,8 +103,8 @@ func (r *restart) turns() (all []*fanOut) {
 	return all
 }
 
-// endTurns notes that a restart does not begin although it was its turn: its namespace has had its turn nevertheless, so
-// that one in which all are refused, or held, does not always come first.
+// endTurns notes that a restart does not begin although it was its turn, or is not followed to its end: its namespace has had
+// its turn nevertheless, so that one in which all are refused, held, or deleted does not always come first.
 func endTurns(namespace string, turns []*fanOut) {
 	for _, f := range turns {
 		f.noteEnd(namespace)
