@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"math"
-	"slices"
 	"time"
 )
 
@@ -37,11 +36,7 @@ func newArrival(config Config, at time.Time, listed bool) *arrival {
 func (a *arrival) compare(previous *Config, past []Past, recorded func() Sighting) {
 	a.previous, a.past, a.changed = previous, nil, true
 	if previous == nil {
-		a.config.Edits = a.recorded
-		if len(a.recorded) > maxEdits {
-			byTime := func(a, b Edit) int { return a.At.Compare(b.At) }
-			a.config.Edits = foldEdits(slices.SortedStableFunc(slices.Values(a.recorded), byTime), a.config.Keys, maxEdits, maxLostKeys)
-		}
+		a.config.Edits = foldRecorded(a.recorded, a.config.Keys)
 		return
 	}
 	changed := changedKeys(previous.Keys, a.config.Keys)

@@ -1,6 +1,9 @@
 package catalog
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	// maxEdits is the highest number of edits kept of a config. The oldest edits beyond it become one edit of unknown keys, so
@@ -48,6 +51,15 @@ func mergeEdits(previous *Config, present *arrival, changed []string) []Edit {
 		})
 	}
 	return foldEdits(edits, present.config.Keys, maxEdits, maxLostKeys)
+}
+
+// foldRecorded is foldEdits of what the managedFields of a config show, which is not sorted by time.
+func foldRecorded(edits []Edit, keys []Key) []Edit {
+	if len(edits) <= maxEdits {
+		return edits
+	}
+	byTime := func(a, b Edit) int { return a.At.Compare(b.At) }
+	return foldEdits(slices.SortedStableFunc(slices.Values(edits), byTime), keys, maxEdits, maxLostKeys)
 }
 
 // foldEdits joins the oldest edits into one edit, which comes first, if there are more than a limit in all, or more of lost

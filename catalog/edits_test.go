@@ -221,11 +221,18 @@ func TestALargeConfigThatIsEditedByTwoKeepsWhenTheOldestEditsWere(t *testing.T) 
 	cm := editedManyKeys(maxEdits+100, "1", noonPlus(100))
 	last := owns("another", noonPlus(200), "f:data/f:"+slices.Min(slices.Collect(maps.Keys(cm.Data))))
 	cm.ManagedFields = append(cm.ManagedFields, last)
-	c := New()
-	c.ObserveConfig(NewConfigMap(cm), noonPlus(300))
-	edits := c.config(configMapRef(cm.Name)).Edits
-	if len(edits) != maxEdits+1 || !edits[0].At.Equal(noonPlus(100)) || edits[0].Key != "" {
-		t.Errorf("%d edits, first %+v, want %d and one of any key at %v", len(edits), edits[0], maxEdits+1, noonPlus(100))
+	for name, show := range map[string]func(*Catalog, Config){
+		"an event": func(c *Catalog, config Config) { c.ObserveConfig(config, noonPlus(300)) },
+		"the first list": func(c *Catalog, config Config) {
+			c.ListConfigs(ConfigMap, "", []*Config{&config}, noonPlus(300), true, func(ConfigRef) {})
+		},
+	} {
+		c := New()
+		show(c, NewConfigMap(cm))
+		edits := c.config(configMapRef(cm.Name)).Edits
+		if len(edits) != maxEdits+1 || !edits[0].At.Equal(noonPlus(100)) || edits[0].Key != "" {
+			t.Errorf("%s: %d edits, first %+v, want %d and one of any key at %v", name, len(edits), edits[0], maxEdits+1, noonPlus(100))
+		}
 	}
 }
 

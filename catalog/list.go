@@ -19,6 +19,7 @@ func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []*Conf
 	for _, config := range configs {
 		listed[config.Ref] = struct{}{}
 		if first {
+			config.Edits = foldRecorded(config.Edits, config.Keys)
 			c.takeFirst(config)
 		} else if c.take(newArrival(*config, at, true)) {
 			news(config.Ref)
