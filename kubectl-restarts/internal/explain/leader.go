@@ -39,7 +39,7 @@ func (l *FromLeader) conclusion(workload string, now time.Time) string {
 	case l.State == status.Unready:
 		return fmt.Sprintf("%s waits for no restart, but %s.", workload, strings.TrimSuffix(l.Text, "."))
 	case l.isRolling() && l.Pods != nil:
-		return fmt.Sprintf("%s is %s: %d of %d pods updated, %d available%s.", workload, l.State, l.Pods.Updated, l.Pods.Wanted, l.Pods.Available, l.nextEviction())
+		return fmt.Sprintf("%s is %s: %d of %d pods updated, %d available%s.", workload, l.State, l.Pods.Updated, l.Pods.Wanted, l.Pods.Available, l.remark())
 	}
 	return fmt.Sprintf("%s is %s: %s.", workload, l.State, l.Decision.Reason)
 }
@@ -65,12 +65,15 @@ func (l *FromLeader) remedy() string {
 	return " What helps: " + string(l.Remedy) + "."
 }
 
-// nextEviction says what the next eviction waits for, empty if there is none.
-func (l *FromLeader) nextEviction() string {
-	if l.Text == "" {
+// remark says what else is known of the restart that is under way, empty if nothing is.
+func (l *FromLeader) remark() string {
+	switch {
+	case l.Text == "":
 		return ""
+	case l.Method == "evict":
+		return "; the next eviction waits: " + l.Text
 	}
-	return "; the next eviction waits: " + l.Text
+	return "; " + l.Text
 }
 
 // due says what becomes of a restart that is due. The causes are a sentence, such as "configmap web changed".
