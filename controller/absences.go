@@ -42,12 +42,12 @@ type absence struct {
 
 // put notes what a workload lacks, empty if nothing.
 func (a *absences) put(ref catalog.WorkloadRef, text string, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if text == "" {
 		a.of.drop(ref.Namespace, ref)
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if known, _ := a.of.find(ref.Namespace, ref); known.text != text {
 		a.of.put(ref.Namespace, ref, absence{text: text, since: now})
 	}
@@ -74,7 +74,7 @@ func (a *absences) run(ctx context.Context) {
 		for ref, text := range a.due(time.Now()) {
 			if w := a.catalog.Workload(ref); w != nil {
 				a.log.Warn("a workload needs a config that does not exist", "workload", ref, "missing", text)
-				a.report(w, text+", which pods need to start: pods that run go on, but no new one can start. Create it, or make the reference optional")
+				a.report(w, text+", which pods need to start: without it, those that run go on, but no new one can start. Create it, or make the reference optional")
 			}
 		}
 		select {

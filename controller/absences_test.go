@@ -59,7 +59,7 @@ func newAbsenceScene(workloads ...string) *absenceScene {
 		known.ObserveWorkload(catalog.Workload{Ref: deploymentNamed(name), UID: "u"})
 	}
 	s := &absenceScene{}
-	s.absences = &absences{catalog: known, log: slog.New(slog.DiscardHandler), report: func(w *catalog.Workload, message string) {
+	s.absences = &absences{of: noted[catalog.WorkloadRef, absence]{countsAll: true}, catalog: known, log: slog.New(slog.DiscardHandler), report: func(w *catalog.Workload, message string) {
 		s.reported = append(s.reported, w.Ref.String()+": "+message)
 	}}
 	return s

@@ -86,3 +86,17 @@ func TestVeryManyConfigsWithProblemsAreReportedInBounds(t *testing.T) {
 		t.Errorf("%d Events", n)
 	}
 }
+
+// Whoever may create configs can create and delete them under ever new names.
+func TestWhatWasReportedOfAConfigGoesWithIt(t *testing.T) {
+	w := gradual(t, "a/web")
+	w.annotate("a/c", catalog.FanOutAnnotation, "at night")
+	w.show("configmaps", w.configMaps["a/c"])
+	if size := w.controller.reports.problems.size(); size != 1 {
+		t.Fatalf("%d problems are remembered", size)
+	}
+	w.hide("configmaps", w.configMaps["a/c"])
+	if size := w.controller.reports.problems.size(); size != 0 {
+		t.Errorf("%d problems are remembered of a config that is gone", size)
+	}
+}

@@ -125,13 +125,14 @@ func New(options Options) (*Controller, error) {
 		return nil, err
 	}
 	c := &Controller{
-		options: options,
-		log:     options.Log,
-		catalog: catalog.New(options.countingKinds()...),
-		optIns:  newOptIns(options.OptIns, options.Namespaces),
-		changes: newChangeQueue(),
-		metrics: newMetrics(),
-		events:  apiclient.NewBroadcaster(),
+		options:  options,
+		log:      options.Log,
+		catalog:  catalog.New(options.countingKinds()...),
+		optIns:   newOptIns(options.OptIns, options.Namespaces),
+		changes:  newChangeQueue(),
+		unusable: noted[catalog.WorkloadRef, problem]{countsAll: true},
+		metrics:  newMetrics(),
+		events:   apiclient.NewBroadcaster(),
 	}
 	if c.custom, err = newCustomKinds(options.Workloads, clients); err != nil {
 		return nil, err
@@ -142,7 +143,7 @@ func New(options Options) (*Controller, error) {
 	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: options.Log}
 	c.quarantine = quarantine.New(quarantine.Options{Log: options.Log, Panicked: c.panicked})
 	c.staleness = newStaleness(c.catalog, c.tryToJudge)
-	c.absences = &absences{catalog: c.catalog, log: c.log, report: func(w *catalog.Workload, message string) {
+	c.absences = &absences{of: noted[catalog.WorkloadRef, absence]{countsAll: true}, catalog: c.catalog, log: c.log, report: func(w *catalog.Workload, message string) {
 		c.recorder.Event(objectReference(w), corev1.EventTypeWarning, reasonMissing, message)
 	}}
 	c.holdTimes = &holdTimes{catalog: c.catalog}

@@ -43,9 +43,7 @@ func (c *Controller) mistakeOn(object quarantine.Object) string {
 func (c *Controller) mistakesIn(namespace string) status.List[status.Mistake] {
 	first := status.NewShortlist(func(a, b status.Mistake) int { return cmp.Compare(a.Object, b.Object) })
 	c.mistakes.each(namespace, func(object quarantine.Object, known mistake) {
-		if known.text != "" {
-			first.Add(status.Mistake{Object: object.String(), Problem: known.text})
-		}
+		first.Add(status.Mistake{Object: object.String(), Problem: known.text})
 	})
 	return status.ListOf(first, func(mistake status.Mistake) status.Mistake { return mistake })
 }
@@ -53,8 +51,7 @@ func (c *Controller) mistakesIn(namespace string) status.List[status.Mistake] {
 // mistakesAround describes the mistakes on the Namespace of a workload, and on the configs of that namespace that it reads.
 func (c *Controller) mistakesAround(view *catalog.View) (problems []string) {
 	c.mistakes.each(view.Workload.Ref.Namespace, func(object quarantine.Object, known mistake) {
-		ref, isConfig := catalog.ParseConfigRef(object.String())
-		if known.text != "" && (isConfig && view.Configs[ref] != nil || object.Namespace == "") {
+		if ref, isConfig := catalog.ParseConfigRef(object.String()); isConfig && view.Configs[ref] != nil || object.Namespace == "" {
 			problems = append(problems, strings.ToLower(object.Kind.Kind)+"/"+object.Name+": "+known.text)
 		}
 	})

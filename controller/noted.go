@@ -5,14 +5,17 @@ import (
 	"sync"
 )
 
-// maxNotedOf is of how many objects of a namespace a note is kept, and maxNoted of how many in all. Whoever may write to a
-// namespace can make any number of objects that call for one.
-const maxNotedOf, maxNoted = 50, 5000
+// maxNotedOf is of how many objects of a namespace a note is kept, and maxNoted of how many in all, beyond fewNoted of each
+// namespace. Whoever may write to a namespace can make any number of objects that call for one.
+const maxNotedOf, maxNoted, fewNoted = 50, 5000, 5
 
-// noted are notes for people about objects: of the first ones of each namespace what is noted, of the others only that
+// noted are notes for people about objects: of the first ones of each namespace what is noted, of the others at most that
 // something is. When there is room again, another one is kept as soon as it is noted again. The zero value is ready to use.
 // Its methods may be called by several goroutines at once.
 type noted[K, V comparable] struct {
+	// countsAll means that the others are known, too.
+	countsAll bool
+
 	mu   sync.Mutex
 	in   map[string]notesIn[K, V] // by namespace
 	kept int                      // in all namespaces
@@ -39,8 +42,10 @@ func (n *noted[K, V]) put(namespace string, object K, note V) (isNews bool) {
 	switch {
 	case isKept && known == note:
 		return false
-	case !isKept && (len(inside.first) >= maxNotedOf || n.kept >= maxNoted):
-		inside.others[object] = struct{}{}
+	case !isKept && (len(inside.first) >= maxNotedOf || len(inside.first) >= fewNoted && n.kept >= maxNoted):
+		if n.countsAll {
+			inside.others[object] = struct{}{}
+		}
 		return false
 	case !isKept:
 		delete(inside.others, object)

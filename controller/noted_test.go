@@ -11,7 +11,7 @@ import (
 )
 
 func TestOfEachNamespaceFewNotesAreKeptAndTheOthersAreCounted(t *testing.T) {
-	var n noted[string, int]
+	n := noted[string, int]{countsAll: true}
 	for i := range 3 * maxNotedOf {
 		if isNews := n.put("hostile", fmt.Sprint(i), i+1); isNews != (i < maxNotedOf) {
 			t.Fatalf("note %d is news: %t", i, isNews)
@@ -38,11 +38,12 @@ func TestOfEachNamespaceFewNotesAreKeptAndTheOthersAreCounted(t *testing.T) {
 }
 
 func TestInAllNamespacesNotVeryManyNotesAreKept(t *testing.T) {
-	var n noted[int, int]
-	for i := range 2 * maxNoted {
-		n.put(fmt.Sprint(i), i, 1)
+	n := noted[int, int]{countsAll: true}
+	const full, further = maxNoted / maxNotedOf, 10
+	for i := range (full + further) * maxNotedOf {
+		n.put(fmt.Sprint(i/maxNotedOf), i, 1)
 	}
-	if kept, size := len(n.all()), n.size(); kept != maxNoted || size != 2*maxNoted {
+	if kept, size := len(n.all()), n.size(); kept != maxNoted+further*fewNoted || size != (full+further)*maxNotedOf {
 		t.Errorf("%d of %d notes are kept", kept, size)
 	}
 }
@@ -96,5 +97,15 @@ func BenchmarkAbsencesOf10000Workloads(b *testing.B) {
 		}
 		b.ReportMetric(float64(inUse()-before)/n, "B/workload")
 		runtime.KeepAlive(&all)
+	}
+}
+
+func TestOfOthersNothingIsKeptIfNobodyCountsThem(t *testing.T) {
+	var n noted[int, int]
+	for i := range 3 * maxNotedOf {
+		n.put("hostile", i, 1)
+	}
+	if kept, size := len(n.all()), n.size(); kept != maxNotedOf || size != maxNotedOf {
+		t.Errorf("%d of %d notes are kept", kept, size)
 	}
 }

@@ -207,10 +207,11 @@ func (c *Controller) forgetWorkload(ref catalog.WorkloadRef) {
 	c.drop(ref)
 }
 
-// configGone drops the changes of a config that is gone. A standby, which does not act on
+// configGone drops the changes of a config that is gone, and what was reported of it. A standby, which does not act on
 // changes, would keep them forever.
 func (c *Controller) configGone(ref catalog.ConfigRef) {
 	c.staleness.noteConfig(ref)
+	c.reports.remember(ref, "")
 	c.gate.contentChanged(ref, time.Now())
 	for _, w := range c.catalog.WorkloadsReferencing(ref) {
 		c.changes.Abandon(w.Ref, ref)

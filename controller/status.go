@@ -91,8 +91,15 @@ type standing struct {
 	failure      failedAttempts
 }
 
+// compareStandings puts those first that have waited longest, as far as that is known.
 func compareStandings(a, b standing) int {
-	return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.ref.Namespace, b.ref.Namespace), cmp.Compare(a.ref.Name, b.ref.Name), cmp.Compare(a.ref.Kind, b.ref.Kind))
+	isUnknown := func(s standing) int {
+		if s.since.IsZero() {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(isUnknown(a)-isUnknown(b), a.since.Compare(b.since), cmp.Compare(a.ref.Namespace, b.ref.Namespace), cmp.Compare(a.ref.Name, b.ref.Name), cmp.Compare(a.ref.Kind, b.ref.Kind))
 }
 
 // entryLists are short lists of the workloads of a namespace, those that have waited longest first.
