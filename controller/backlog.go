@@ -207,10 +207,11 @@ func (b *backlogs) noteFailure(ref catalog.WorkloadRef, err error, isIgnored boo
 	case isWaiting(err):
 		w.failure = failedAttempts{unknown: text}
 	default:
-		if w.failure.count++; w.failure.count == 1 {
-			w.failure.since = time.Now()
+		if remedy := remedyOf(err); w.failure.count == 0 || remedy != w.failure.remedy { // another failure begins now
+			w.failure.count, w.failure.since, w.failure.remedy = 0, time.Now(), remedy
 		}
-		w.failure.problem, w.failure.remedy, w.failure.unknown = text, remedyOf(err), ""
+		w.failure.count++
+		w.failure.problem, w.failure.unknown = text, ""
 	}
 	b.waiting[ref] = w
 }

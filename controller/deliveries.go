@@ -81,7 +81,7 @@ func (d *deliveries) begin(ref catalog.WorkloadRef, decision catalog.Decision, i
 		d.gate.forget(ref) // nobody would notice its end
 		return
 	}
-	restart := &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, now), id: id, began: now, decision: decision, mends: d.history.hasFailed(ref)}
+	restart := &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, now), id: id, began: now, decision: decision, mends: !w.Applied.WasWhole && d.history.hasFailed(ref)}
 	if before := d.of(ref); before != nil {
 		restart.brokenBy = before.brokenAfter(&decision)
 		restart.mends = restart.mends || before.mends || before.hasFailed

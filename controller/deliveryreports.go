@@ -89,7 +89,7 @@ func (d *deliveries) noteRecovery(w *catalog.Workload, restart *rollingRestart, 
 		return
 	}
 	after := time.Since(restart.began).Round(time.Second).String()
-	d.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRecovered, "runs after all, "+after+" after the restart that failed")
+	d.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRecovered, "runs after all, although a restart failed")
 	d.history.end(w.Ref, restart.id, status.Recovered, "", time.Now())
 	d.log.Info("workload runs after all, although its restart failed", "workload", w.Ref, "after", after)
 	d.gate.recovered(w)

@@ -37,7 +37,7 @@ func (c *Controller) LostPermissions(namespace string) (gaps []status.Gap) {
 	}
 	c.restarter.backlogs.each(func(ref catalog.WorkloadRef, w backlog) {
 		if w.failure.remedy == status.GrantPermission {
-			note(ref, "patch", lostPermission{since: w.failure.since, why: w.failure.problem})
+			note(ref, "restart", lostPermission{since: w.failure.since, why: w.failure.problem})
 		}
 	})
 	c.evictor.each(func(ref catalog.WorkloadRef, row eviction) {
@@ -48,7 +48,7 @@ func (c *Controller) LostPermissions(namespace string) (gaps []status.Gap) {
 	slices.SortFunc(lost, func(a, b lostPermission) int { return strings.Compare(a.what, b.what) })
 	for _, l := range lost {
 		gaps = append(gaps, status.Gap{
-			Text:  fmt.Sprintf("The controller lacks the permission to %s, so they do not restart (waiting: %d)", l.what, l.waiting),
+			Text:  fmt.Sprintf("The controller lacks a permission that it needs to %s (waiting: %d)", l.what, l.waiting),
 			Since: l.since.UTC(), Why: l.why, Remedy: status.ApplyManifest,
 		})
 	}

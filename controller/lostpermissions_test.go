@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,7 +20,7 @@ func TestALostPermissionIsToldUntilAnAttemptSucceeds(t *testing.T) {
 	w.edited("a/c", "2")
 	w.edited("b/c", "2")
 	settle(w)
-	const want = "The controller lacks the permission to patch workloads of the kind Deployment, so they do not restart (waiting: %d)"
+	const want = "The controller lacks a permission that it needs to restart workloads of the kind Deployment (waiting: %d)"
 	for namespace, waiting := range map[string]int{"": 3, "a": 2, "b": 1} {
 		gaps := w.controller.LostPermissions(namespace)
 		if len(gaps) != 1 || gaps[0].Text != fmt.Sprintf(want, waiting) || gaps[0].Since.IsZero() || !strings.Contains(gaps[0].Why, lackedPermission) || gaps[0].Remedy != status.ApplyManifest {
@@ -54,13 +55,36 @@ func TestAPolicyIsNoLostPermission(t *testing.T) {
 	}
 }
 
+// The workload has failed for longer, but for another reason.
+func TestALostPermissionIsToldSinceTheFirstAttemptThatItRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/one")
+		try := func(refusal string) {
+			w.refuse, w.refusedWith = http.StatusForbidden, refusal
+			w.controller.restarter.queue.Add(deploymentNamed("a/one"), catalog.ConfigRef{})
+			settle(w)
+		}
+		w.edited("a/c", "2")
+		try(`admission webhook "a.example.com" denied the request: no`)
+		time.Sleep(time.Hour)
+		lost := time.Now()
+		for range 3 {
+			try(lackedPermission)
+			time.Sleep(time.Hour)
+		}
+		if gaps := w.controller.LostPermissions(""); len(gaps) != 1 || !gaps[0].Since.Equal(lost) {
+			t.Errorf("got %+v, want since %v", gaps, lost)
+		}
+	})
+}
+
 func TestALostPermissionToEvictIsTold(t *testing.T) {
 	c, _ := newIdleController(t)
 	c.evictor.rows = map[catalog.WorkloadRef]*eviction{web: {}}
 	err := refusalWith(http.StatusForbidden, metav1.StatusReasonForbidden, strings.Replace(lackedPermission, "patch", "create", 1))
 	w := &catalog.Workload{Ref: web}
 	c.evictor.failed(w, time.Now(), err)
-	if gaps := c.LostPermissions(web.Namespace); len(gaps) != 1 || !strings.HasPrefix(gaps[0].Text, "The controller lacks the permission to replace the pods of workloads of the kind Deployment") {
+	if gaps := c.LostPermissions(web.Namespace); len(gaps) != 1 || !strings.HasPrefix(gaps[0].Text, "The controller lacks a permission that it needs to replace the pods of workloads of the kind Deployment") {
 		t.Errorf("got %+v", gaps)
 	}
 }

@@ -159,3 +159,31 @@ func TestAWorkloadThatHadFailedSaysOnceThatItRunsAgain(t *testing.T) {
 		})
 	}
 }
+
+// A failure that nobody follows, because its config restarts all at once, says nothing about restarts much later.
+func TestAWorkloadThatRanAgainByItselfSaysNothingOfItAtTheNextRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web")
+		told := w.listens()
+		edit := func(content string) {
+			w.annotate("a/c", catalog.FanOutAnnotation, "all-at-once")
+			w.configMaps["a/c"].Data = map[string]string{"k": content}
+			w.show("configmaps", w.configMaps["a/c"])
+			time.Sleep(time.Hour)
+			settle(w)
+		}
+		edit("2")
+		w.fails(t, "a/web")
+		if failed := told(reasonNotDelivered); len(failed) != 1 {
+			t.Fatalf("failed: %q", failed)
+		}
+		w.delivers(t, "a/web")
+		told(reasonRestarting)
+		edit("3")
+		w.delivers(t, "a/web")
+		settle(w)
+		if restarts, recovered := told(reasonRestarting), told(reasonRecovered); len(restarts) == 0 || len(recovered) > 0 {
+			t.Errorf("restarts: %q, recovered: %q", restarts, recovered)
+		}
+	})
+}
