@@ -103,6 +103,10 @@ func describeKeys(cause catalog.Cause) string {
 // keysOf names the changed keys of a ConfigMap, or counts those of a Secret.
 func keysOf(cause catalog.Cause) string {
 	count := len(cause.Keys) + cause.MoreKeys
+	atLeast := ""
+	if cause.Unnamed && cause.MoreKeys > 0 { // the catalog doesn't remember more of them
+		atLeast = "at least "
+	}
 	switch {
 	case cause.Config.Kind.IsPerPod():
 		return "rotated"
@@ -111,7 +115,9 @@ func keysOf(cause catalog.Cause) string {
 	case cause.Config.Kind.IsSecret() && count == 1:
 		return "1 key"
 	case cause.Config.Kind.IsSecret():
-		return fmt.Sprintf("%d keys", count)
+		return fmt.Sprintf("%s%d keys", atLeast, count)
+	case atLeast != "":
+		return fmt.Sprintf("%s and %s%d more", strings.Join(cause.Keys, ", "), atLeast, cause.MoreKeys)
 	}
 	return listed(cause.Keys, cause.MoreKeys)
 }

@@ -29,6 +29,8 @@ func TestARestartNamesConfigsAndKeysButNotThoseOfSecrets(t *testing.T) {
 		{"one key of a secret", []catalog.Cause{{Config: secret, Keys: []string{"x"}}}, "secret tls changed (1 key)", "secret/tls: 1 key"},
 		{"keys of a secret", []catalog.Cause{{Config: secret, Keys: []string{"x", "y"}}}, "secret tls changed (2 keys)", "secret/tls: 2 keys"},
 		{"several configs", []catalog.Cause{{Config: mapA, Keys: []string{"x"}}, {Config: secret}}, "configmap a changed (keys: x); secret tls changed (keys unknown)", "configmap/a: x; secret/tls: keys unknown"},
+		{"more keys than are remembered", []catalog.Cause{{Config: mapA, Keys: []string{"x", "y"}, MoreKeys: 2, Unnamed: true}}, "configmap a changed (keys: x, y and at least 2 more)", "configmap/a: x, y and at least 2 more"},
+		{"more keys of a Secret than are remembered", []catalog.Cause{{Config: secret, Keys: []string{"x", "y"}, MoreKeys: 2, Unnamed: true}}, "secret tls changed (at least 4 keys)", "secret/tls: at least 4 keys"},
 		{"very many keys", []catalog.Cause{{Config: mapA, Keys: []string{"x", "y"}, MoreKeys: 2}}, "configmap a changed (keys: x, y and 2 more)", "configmap/a: x, y and 2 more"},
 		{"very many keys of a secret", []catalog.Cause{{Config: secret, Keys: []string{"x", "y"}, MoreKeys: 2}}, "secret tls changed (4 keys)", "secret/tls: 4 keys"},
 	} {

@@ -132,7 +132,7 @@ func TestARefusedRestartIsShownWithItsErrorAttemptsAndNextTry(t *testing.T) {
 	leader := "--status-url=http://" + s.controller.StatusAddress()
 	s.awaitPage(s.controller, "/", regexp.MustCompile(`1 retrying(?s:.*)web\s*retrying\s*patch deployment/\S+/web: .*forbidden.*failed attempts: \d+`))
 	s.awaitPlugin(regexp.MustCompile(`says: 1 retrying\.\n(?s:.*)deployment/web +retrying +\S+ +\S+Z +\d+ failed attempts?: patch deployment/\S+/web: .*forbidden`), "status", leader, "-o", "wide")
-	s.awaitPlugin(regexp.MustCompile(`^deployment/web in \S+ could not be restarted or recorded, and the next attempt (is under way|follows at \S+Z( \(in \S+\))?): patch .*forbidden`), "explain", "deployment/web", leader)
+	s.awaitPlugin(regexp.MustCompile(`^What follows is incomplete:\n  The controller lacks a permission that it needs to restart workloads of the kind Deployment \(waiting: 1\) since .*\n\ndeployment/web in \S+ could not be restarted or recorded, and the next attempt (is under way|follows at \S+Z( \(in \S+\))?): patch .*forbidden`), "explain", "deployment/web", leader)
 	s.awaitPlugin(regexp.MustCompile(`1 retrying.*\n(?s:.*)deployment/web +retrying .*cannot apply a config change`), "status", "--leader=false", "-o", "wide")
 
 	role, rules := s.inOneRole(s.namespace)

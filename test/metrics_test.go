@@ -127,7 +127,8 @@ func TestTheOtherMetricsAreThere(t *testing.T) {
 func TestTheMetricsCountWhatHappens(t *testing.T) {
 	s := newSceneApart(t)
 	s.startController()
-	s.settle() // the marker is one workload with two configs
+	s.settle()                               // the marker is one workload with two configs
+	s.awaitMetric("stale_workloads", nil, 0) // and may have to restart for each of them
 	configs, versions := s.metric("configs_total", nil), s.metric("resource_versions_total", nil)
 	s.awaitMetric("deployments_total", nil, 1)
 	processed := s.metric("changes_processed_total", nil)
