@@ -94,7 +94,7 @@ func TestAPageThatCannotSeeTheSecretsSaysSoFirstAndCountsNothing(t *testing.T) {
 
 func TestThePluginSaysThatNoReplicaLeadsAndWhoMayHaveMissedAnEdit(t *testing.T) {
 	s := newSceneApart(t)
-	flags := s.openElection(3 * time.Second)
+	flags := s.openElection(15 * time.Second) // long enough for a busy machine
 	leader := s.startController(flags...)
 	s.make(settings, set("used", "v1"))
 	s.make(credentials, set("hush-key", "hush-value"))
@@ -143,7 +143,7 @@ func TestARefusedRestartIsShownWithItsErrorAttemptsAndNextTry(t *testing.T) {
 
 func TestAWorkloadWhoseRequiredConfigIsDeletedIsNotSettled(t *testing.T) {
 	s := newSceneApart(t)
-	flags := append(s.openElection(3*time.Second), "--status-address=127.0.0.1:0")
+	flags := append(s.openElection(longLease), "--status-address=127.0.0.1:0")
 	leader := s.startController(flags...)
 	s.make(settings, set("used", "v1"))
 	web, late := s.run("web", podOf(envFrom(settings))), s.run("late", podOf(envFrom(configMap("late"))))
@@ -160,6 +160,7 @@ func TestAWorkloadWhoseRequiredConfigIsDeletedIsNotSettled(t *testing.T) {
 	s.awaitEvent(web, "MissingConfig", "configmap/settings does not exist")
 
 	s.must(leader.Kill())
+	s.expireLease()
 	s.controller = s.startController(flags...)
 	s.awaitMetric("lacking_workloads", nil, 1)
 	other := s.run("other", podOf(envFrom(settings)))
