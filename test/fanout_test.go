@@ -147,7 +147,7 @@ func TestAGoodContentReachesAllReadersOneAfterAnother(t *testing.T) {
 	s.edit(settings, set("used", "v2"))
 	r.awaitRestarted(6)
 	s.awaitMetric("restarts_delivered_total", map[string]string{"kind": "Deployment"}, 6)
-	s.awaitEventOn(settings, "FanOut", `^finished: 6 delivered in \d+s$`)
+	s.awaitEventOn(settings, "FanOut", `^finished: 6 delivered in \S+s$`)
 	s.awaitMetric("held_workloads", map[string]string{"reason": "slow-start"}, 0)
 	s.awaitMetric("undelivered_restarts", nil, 0)
 }
