@@ -125,7 +125,7 @@ func TestAWorkloadWhosePatchIsDeniedKeepsLaterWavesWaitingUntilItRestarts(t *tes
 	r.requireRestarted()
 	thaw()
 	r.awaitRestarted(3)
-	s.awaitEventOn(settings, "FanOut", `^finished: 3 delivered in \d+s$`)
+	s.awaitEventOn(settings, "FanOut", `^finished: 3 delivered in \S+s$`)
 }
 
 func TestAWorkloadWithAnIgnoredErrorKeepsNoLaterWaveWaitingAndIsNotCountedAsDelivered(t *testing.T) {

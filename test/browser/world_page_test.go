@@ -75,7 +75,7 @@ func TestThePagesFollowACluster(t *testing.T) {
 		}
 		return nil
 	})
-	w.kubectl(strings.Fields(b.text("#halts pre"))[1:]...)
+	w.kubectl(strings.Fields(b.text("#halts pre:last-of-type"))[1:]...)
 	b.eventually("the command of the page ends the halt", func() error {
 		if shown := b.text("#halts"); shown != "" {
 			return errors.New(shown)
