@@ -130,6 +130,34 @@ func (e Edit) earliest() time.Time {
 	return e.At
 }
 
+// editedAt returns when the watch showed the edits of a moment, the zero value if that is not known any more.
+func (c *Config) editedAt(moment Sequence) time.Time {
+	i := slices.IndexFunc(c.Edits, func(edit Edit) bool { return edit.Seen == moment && !edit.isJoined() })
+	if i < 0 || moment == 0 {
+		return time.Time{}
+	}
+	return c.Edits[i].At
+}
+
+// EditedAt returns when the first of the edits was made that a restart is for, as far as a watch showed them; the zero value
+// if it showed none. It also reports whether a watch showed all of them; the others may be earlier.
+func (v *View) EditedAt(d *Decision) (first time.Time, knowsAll bool) {
+	knowsAll = len(d.Causes) > 0 && d.MoreCauses == 0
+	for i := range d.Causes {
+		config := v.Configs[d.Causes[i].Config]
+		for _, moment := range d.Causes[i].Moments {
+			at := time.Time{}
+			if config != nil {
+				at = config.editedAt(moment)
+			}
+			if knowsAll = knowsAll && !at.IsZero(); !at.IsZero() && (first.IsZero() || at.Before(first)) {
+				first = at
+			}
+		}
+	}
+	return first, knowsAll
+}
+
 func hasKey(keys []Key, name string) bool {
 	_, found := findKey(keys, name)
 	return found

@@ -15,9 +15,11 @@ import (
 
 // backlog is what a workload with unapplied changes waits for.
 type backlog struct {
-	since time.Time // when the first of the changes was observed
+	since time.Time // when the first of the changes was made or observed, as far as that is known
 	count int       // how often changes were observed
 	due   bool      // whether the pods are known to need a restart
+	// isInherited means that the first change came before this process led, and atLeast that it may be earlier than since.
+	isInherited, atLeast bool
 	// owed is since when the workload has waited longer than it should: the grace period
 	// is over, and the budget allows a restart. It is zero if nothing is due, and in the
 	// future while a restart is put off.
@@ -118,17 +120,33 @@ type backlogs struct {
 	mu      sync.Mutex
 	waiting map[catalog.WorkloadRef]backlog
 	slowing map[catalog.ConfigRef]int // how many waiting workloads each config slows down
+	began   time.Time                 // when this process began to lead
 }
 
 func newBacklogs() *backlogs {
 	return &backlogs{waiting: make(map[catalog.WorkloadRef]backlog), slowing: make(map[catalog.ConfigRef]int)}
 }
 
-// note adds a change that may concern its workload.
+// begin notes that this process begins to lead.
+func (b *backlogs) begin(now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.began = now
+}
+
+// note adds a change that may concern its workload. One that came while this process stood by may have been acted on long
+// ago, so its workload waits since this process leads, or since an edit; see [backlogs.date].
 func (b *backlogs) note(change observedChange) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[change.Workload]
+	if change.Since.Before(b.began) {
+		w.isInherited, w.atLeast = true, true
+		change.Since = b.began
+		if change.Due.Before(b.began) {
+			change.Due = b.began
+		}
+	}
 	if w.count == 0 || change.Since.Before(w.since) {
 		w.since = change.Since
 	}
@@ -138,6 +156,24 @@ func (b *backlogs) note(change observedChange) {
 	w.count += change.Count
 	w.changed = true
 	b.waiting[change.Workload] = w
+}
+
+// date notes when the first of the edits was made that a restart is for, zero if that is not known, and whether none can be
+// earlier. It matters if that was before this process led, or before it listed the objects.
+func (b *backlogs) date(ref catalog.WorkloadRef, edited time.Time, knowsAll bool, grace time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w, found := b.waiting[ref]
+	if !found || w.count == 0 || !w.putOffSince.IsZero() {
+		return
+	}
+	switch {
+	case edited.IsZero():
+		w.isInherited, w.atLeast = true, true
+	case w.atLeast && knowsAll, edited.Before(w.since):
+		w.since, w.owed, w.isInherited, w.atLeast = edited, edited.Add(grace), edited.Before(b.began), !knowsAll
+	}
+	b.waiting[ref] = w
 }
 
 // maxSlowing is the highest number of configs remembered as slowing down one workload.
@@ -155,6 +191,8 @@ func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answe
 		w.putOffSince = now
 		if h := answer.Halt; h != nil && h.IsFormer() && h.Since.Before(now) {
 			w.putOffSince = h.Since // the former leader held it
+		} else if w.isInherited && w.owed.Before(now) {
+			w.putOffSince = w.owed // likewise, or nobody led
 		}
 	}
 	w.due, w.owed, w.putOff, w.putOffBy, w.changed, w.failure = true, answer.Until, answer.Reason, waitedForBy(&answer), false, failedAttempts{}

@@ -389,6 +389,7 @@ func (c *Controller) due(change observedChange) {
 // before the gate is asked.
 func (c *Controller) beginToLead() {
 	c.gate.reset() // before anything else can be noted
+	c.restarter.backlogs.begin(time.Now())
 	c.leading.Store(true)
 	if c.acts() {
 		c.evictor.observeAll() // before, so that it is known whose pods may be left

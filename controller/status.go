@@ -181,6 +181,9 @@ func standingOfBacklog(ref catalog.WorkloadRef, w *backlog) standing {
 		s.until, s.by, s.failure = time.Time{}, waitedFor{text: w.failure.unknown}, w.failure
 		if w.failure.problem != "" {
 			s.state, s.since, s.until = status.Retrying, w.failure.since, w.failure.next
+			if w.isInherited && w.putOffSince.IsZero() {
+				s.since = w.owed // it was tried before
+			}
 		}
 		return s
 	case w.putOff == gate.Backoff:

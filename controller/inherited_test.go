@@ -1,0 +1,132 @@
+package controller
+
+import (
+	"math"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// takenOver returns a world whose controller begins to lead now. It has stood by for a week, in which a former leader has
+// restarted a/web for an edit. Another edit followed so long ago, of which the former leader knew nothing.
+func takenOver(t *testing.T, ago time.Duration) (w *world, edited time.Time) {
+	leader, next := gradual(t, "a/web"), gradual(t, "a/web")
+	next.deployments, next.version = leader.deployments, 1000
+	list(next, "deployments", next.deployments)
+	time.Sleep(3 * 24 * time.Hour)
+	for _, w := range []*world{next, leader} {
+		w.edited("a/c", "2")
+	}
+	settle(leader)
+	next.show("deployments", leader.deployments["a/web"])
+	time.Sleep(4 * 24 * time.Hour)
+	edited = time.Now()
+	next.edited("a/c", "3")
+	time.Sleep(ago)
+	next.leads()
+	return next, edited
+}
+
+// startedLate returns a world whose controller has just started and leads, and a workload that should have restarted before.
+func startedLate(t *testing.T) *world {
+	former, next := gradual(t, "a/web"), gradual(t)
+	next.deployments, next.version = former.deployments, 1000
+	next.edited("a/c", "2")
+	time.Sleep(time.Minute)
+	next.leads()
+	list(next, "configmaps", next.configMaps)
+	list(next, "deployments", next.deployments)
+	return next
+}
+
+func (w *world) leads() {
+	w.controller.beginToLead()
+	w.controller.gate.setHaltsTried()
+	w.controller.gate.setHaltsKnown()
+}
+
+func TestAWaitAfterATakeoverCountsFromTheEdit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, edited := takenOver(t, 42*time.Second)
+		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		settle(w)
+		w.requireSince(t, status.Retrying, edited, false)
+		w.requireWait(t, 42*time.Second)
+		time.Sleep(time.Minute)
+		w.requireWait(t, 102*time.Second)
+
+		w.refuse = 0
+		time.Sleep(time.Minute)
+		w.controller.restarter.queue.Add(deploymentNamed("a/web"), catalog.ConfigRef{})
+		settle(w)
+		w.requireWait(t, 0)
+		for _, histogram := range []prometheus.Histogram{w.controller.metrics.changeToPatch, w.controller.metrics.dueToPatch} {
+			var got dto.Metric
+			if err := histogram.Write(&got); err != nil || math.Round(got.GetHistogram().GetSampleSum()) != 162 {
+				t.Errorf("%s has a sum of %v (%v)", histogram.Desc(), got.GetHistogram().GetSampleSum(), err)
+			}
+		}
+	})
+}
+
+// The former leader has put the restart off, too.
+func TestARestartThatIsHeldAfterATakeoverIsHeldSinceItWasDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, edited := takenOver(t, 42*time.Second)
+		w.controller.gate.holdEverything("an incident", true)
+		settle(w)
+		w.requireSince(t, status.Held, edited, false)
+		w.requireWait(t, 0)
+	})
+}
+
+func TestAWaitOfWhichNoWatchShowedTheEditCountsFromWhenTheLeaderSawIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := startedLate(t)
+		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		began := time.Now()
+		settle(w)
+		time.Sleep(5 * time.Second)
+		w.requireSince(t, status.Retrying, began, true)
+		w.requireWait(t, 5*time.Second)
+	})
+}
+
+func TestAWaitForAnEditThatTheLeaderSawCountsFromTheEdit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web")
+		time.Sleep(time.Hour)
+		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		edited := time.Now()
+		w.edited("a/c", "2")
+		settle(w)
+		time.Sleep(time.Minute)
+		w.requireSince(t, status.Retrying, edited, false)
+		w.requireWait(t, time.Minute)
+	})
+}
+
+// requireWait requires how long the workloads of the namespace have waited at most.
+func (w *world) requireWait(t *testing.T, want time.Duration) {
+	t.Helper()
+	got := w.controller.restarter.Load(time.Now()).waits["a"]
+	if got > want || got < want-time.Second {
+		t.Errorf("the longest wait is %s, want %s", got, want)
+	}
+}
+
+// requireSince requires that one workload is in a state, and since when.
+func (w *world) requireSince(t *testing.T, state status.State, since time.Time, atLeast bool) {
+	t.Helper()
+	e := w.controller.explain(deploymentNamed("a/web"), time.Now()).Entry
+	if e.State != state || e.Since.Sub(since).Abs() > time.Second {
+		t.Errorf("it is %s since %v, want %s since %v", e.State, e.Since, state, since)
+	}
+}
