@@ -16,12 +16,27 @@ import (
 // WorkloadMistakes describes the mistakes of a workload and of its pod template; empty if there are none, as nearly always.
 // The parts must be as the API shows them, before [OptInRules.Understand].
 func (r *OptInRules) WorkloadMistakes(parts *Parts) string {
+	m := r.mistakesOf(parts)
+	return m.describe(parts.Meta.Namespace)
+}
+
+// maxCompared is how many mistakes of one workload are compared with all annotations.
+const maxCompared = 100
+
+// EnablingMistakes is [OptInRules.WorkloadMistakes] for those by which a person means to enable the workload.
+func (r *OptInRules) EnablingMistakes(parts *Parts) string {
+	m := r.mistakesOf(parts)
+	m.found = slices.DeleteFunc(m.found[:min(len(m.found), maxCompared)], func(found mistake) bool { return !found.isEnabling(OnWorkload) })
+	return m.describe(parts.Meta.Namespace)
+}
+
+func (r *OptInRules) mistakesOf(parts *Parts) mistakes {
 	m := mistakes{rules: r, on: OnWorkload, own: parts.Meta.Annotations}
 	m.inspect(OnWorkload, parts.Meta.Annotations, parts.Meta.Labels)
 	if parts.Template != nil {
 		m.inspect(OnTemplate, parts.Template.Annotations, parts.Template.Labels)
 	}
-	return m.describe(parts.Meta.Namespace)
+	return m
 }
 
 // ConfigMistakes is [OptInRules.WorkloadMistakes] for a config.
@@ -136,19 +151,35 @@ func (m *mistake) what() string {
 	return "annotation"
 }
 
+// isEnabling reports whether a person means to enable an object by a mistake on it.
+func (m *mistake) isEnabling(object Place) bool {
+	foreign, isForeign := switches[m.name]
+	return isForeign && foreign.enables || !isForeign && m.meant(object) == EnabledAnnotation
+}
+
+// meant returns the annotation that is probably meant, empty if none is near.
+func (m *mistake) meant(object Place) string {
+	if _, isKnown := places[m.name]; isKnown {
+		return m.name
+	}
+	return nearest(m.name, object)
+}
+
 // describe says what is wrong, and what is probably meant.
 func (m *mistake) describe(rules *OptInRules, object Place) string {
-	what := fmt.Sprintf("%s %.100s: ", m.what(), m.name)
+	what := fmt.Sprintf("%s %.100s", m.what(), m.name)
 	if foreign, is := switches[m.name]; is {
-		return what + fmt.Sprintf("%.40q means nothing to %s; write %s", m.value, foreign.dialect, quoted(foreign.meant))
+		return what + fmt.Sprintf(": %.40q means nothing to %s; write %s", m.value, foreign.dialect, quoted(foreign.meant))
 	}
+	meant := m.meant(object)
 	counts, isKnown := places[m.name]
-	if !isKnown {
-		meant := nearest(m.name, object)
-		if meant == "" {
-			return what + "the controller knows no such annotation"
-		}
-		counts, what = places[meant], what+fmt.Sprintf("the controller knows no such annotation, is %s meant? ", meant)
+	switch {
+	case meant == "":
+		return what + ": the controller knows no such annotation"
+	case isKnown:
+		what += ": "
+	default:
+		counts, what = places[meant], what+" looks like a misspelling of "+meant+"; "
 	}
 	switch {
 	case m.isLabel && counts&object != 0:
@@ -158,7 +189,7 @@ func (m *mistake) describe(rules *OptInRules, object Place) string {
 	case counts&object == 0:
 		return what + "it counts only on " + counts.named()
 	case !isKnown:
-		return strings.TrimSuffix(what, " ")
+		return strings.TrimSuffix(what, "; ")
 	case object == OnNamespace && !rules.ByNamespace && !rules.ByDefault:
 		return what + "it counts on a Namespace only if the controller runs with --namespace-annotations"
 	}

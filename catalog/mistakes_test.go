@@ -30,35 +30,35 @@ func TestAMistakeOfAWorkloadNamesWhatIsMeant(t *testing.T) {
 	}{
 		"a letter too few in the name": {
 			own:  annotations{prefix + ".hol": "x"},
-			want: "annotation com.xing.deployment-restart.hol: the controller knows no such annotation, is com.xing.deployment-restart.hold meant?",
+			want: "annotation com.xing.deployment-restart.hol looks like a misspelling of com.xing.deployment-restart.hold",
 		},
 		"two letters swapped in the prefix": {
 			own:  annotations{"com.xing.deployemnt-restart.wave": "1"},
-			want: "annotation com.xing.deployemnt-restart.wave: the controller knows no such annotation, is com.xing.deployment-restart.wave meant?",
+			want: "annotation com.xing.deployemnt-restart.wave looks like a misspelling of com.xing.deployment-restart.wave",
 		},
 		"a letter missing in the prefix": {
 			own:  annotations{"com.xing.deploymen-restart": Enabled},
-			want: "annotation com.xing.deploymen-restart: the controller knows no such annotation, is com.xing.deployment-restart meant?",
+			want: "annotation com.xing.deploymen-restart looks like a misspelling of com.xing.deployment-restart",
 		},
 		"a letter too many in the prefix": {
 			own:  annotations{"com.xing.deployment-restarts": Enabled},
-			want: "annotation com.xing.deployment-restarts: the controller knows no such annotation, is com.xing.deployment-restart meant?",
+			want: "annotation com.xing.deployment-restarts looks like a misspelling of com.xing.deployment-restart",
 		},
 		"another letter in the prefix": {
 			own:  annotations{"com.xing.deployment_restart.method": "evict"},
-			want: "annotation com.xing.deployment_restart.method: the controller knows no such annotation, is com.xing.deployment-restart.method meant?",
+			want: "annotation com.xing.deployment_restart.method looks like a misspelling of com.xing.deployment-restart.method",
 		},
 		"capital letters": {
 			own:  annotations{"com.xing.Deployment-Restart.Window": "x"},
-			want: "annotation com.xing.Deployment-Restart.Window: the controller knows no such annotation, is com.xing.deployment-restart.window meant?",
+			want: "annotation com.xing.Deployment-Restart.Window looks like a misspelling of com.xing.deployment-restart.window",
 		},
 		"the beginning of a name": {
 			own:  annotations{prefix + ".grace": "5s"},
-			want: "annotation com.xing.deployment-restart.grace: the controller knows no such annotation, is com.xing.deployment-restart.grace-period meant?",
+			want: "annotation com.xing.deployment-restart.grace looks like a misspelling of com.xing.deployment-restart.grace-period",
 		},
 		"enabled in the name": {
 			own:  annotations{prefix + ".enabled": "true"},
-			want: "annotation com.xing.deployment-restart.enabled: the controller knows no such annotation, is com.xing.deployment-restart meant?",
+			want: "annotation com.xing.deployment-restart.enabled looks like a misspelling of com.xing.deployment-restart",
 		},
 		"nothing near": {
 			own:  annotations{prefix + ".something-else": "true"},
@@ -70,7 +70,7 @@ func TestAMistakeOfAWorkloadNamesWhatIsMeant(t *testing.T) {
 		},
 		"misspelled and of a config": {
 			own:  annotations{prefix + ".fanout": "gradual"},
-			want: "annotation com.xing.deployment-restart.fanout: the controller knows no such annotation, is com.xing.deployment-restart.fan-out meant? it counts only on a ConfigMap or Secret",
+			want: "annotation com.xing.deployment-restart.fanout looks like a misspelling of com.xing.deployment-restart.fan-out; it counts only on a ConfigMap or Secret",
 		},
 		"on the pod template": {
 			template: annotations{EnabledAnnotation: Enabled},

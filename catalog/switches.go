@@ -14,19 +14,21 @@ type foreignSwitch struct {
 	// meant are the values that mean something. With isBool, all spellings that [strconv.ParseBool] knows do.
 	meant  []string
 	isBool bool
+	// enables means that it enables a workload.
+	enables bool
 }
 
 var yesOrNo = []string{"true", "false"}
 
 var switches = map[string]foreignSwitch{
-	reloaderAuto:          {Reloader, OnWorkload | OnTemplate, yesOrNo, true},
-	reloaderKinds[0].auto: {Reloader, OnWorkload | OnTemplate, yesOrNo, true},
-	reloaderKinds[1].auto: {Reloader, OnWorkload | OnTemplate, yesOrNo, true},
-	reloaderSearch:        {Reloader, OnWorkload | OnTemplate, yesOrNo, false},
-	reloaderStrategy:      {Reloader, OnWorkload, []string{"restart", "rollout"}, false},
-	reloaderIgnore:        {Reloader, OnConfig, yesOrNo, false},
-	reloaderMatch:         {Reloader, OnConfig, yesOrNo, false},
-	waveEnabled:           {Wave, OnWorkload, yesOrNo, false},
+	reloaderAuto:          {Reloader, OnWorkload | OnTemplate, yesOrNo, true, true},
+	reloaderKinds[0].auto: {Reloader, OnWorkload | OnTemplate, yesOrNo, true, true},
+	reloaderKinds[1].auto: {Reloader, OnWorkload | OnTemplate, yesOrNo, true, true},
+	reloaderSearch:        {Reloader, OnWorkload | OnTemplate, yesOrNo, false, true},
+	reloaderStrategy:      {Reloader, OnWorkload, []string{"restart", "rollout"}, false, false},
+	reloaderIgnore:        {Reloader, OnConfig, yesOrNo, false, false},
+	reloaderMatch:         {Reloader, OnConfig, yesOrNo, false, false},
+	waveEnabled:           {Wave, OnWorkload, yesOrNo, false, true},
 }
 
 // lacksMeaning reports whether an annotation of another tool, which the rules understand, has a value that means nothing.

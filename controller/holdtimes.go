@@ -88,5 +88,5 @@ func newHoldList() *status.Shortlist[catalog.HoldNote] {
 func (c *Controller) hold(h catalog.HoldNote) status.Hold {
 	_, isConfig := h.On.(catalog.ConfigRef)
 	began := c.holdTimes.find(h.On)
-	return status.Hold{On: h.On.String(), IsConfig: isConfig, Text: h.Text, Since: began.since.UTC(), AtLeast: began.atLeast}
+	return status.Hold{On: h.On.String(), IsConfig: isConfig, Text: h.Text, Beginning: status.Beginning{Since: began.since.UTC(), AtLeast: began.atLeast}}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,6 +21,9 @@ import (
 type mistake struct {
 	uid  types.UID
 	text string
+	// since is when the watch showed it first, and atLeast that a list did, so that it may be older.
+	since   time.Time
+	atLeast bool
 }
 
 // newMistake returns nil if the text is empty.
@@ -27,7 +31,7 @@ func newMistake(uid types.UID, text string) *mistake {
 	if text == "" {
 		return nil
 	}
-	return &mistake{uid, brief.Text(text)}
+	return &mistake{uid: uid, text: brief.Text(text)}
 }
 
 // place returns the namespace whose owner made a mistake on an object: a Namespace is in itself.
@@ -43,9 +47,13 @@ func (c *Controller) mistakeOn(object quarantine.Object) string {
 func (c *Controller) mistakesIn(namespace string) status.List[status.Mistake] {
 	first := status.NewShortlist(func(a, b status.Mistake) int { return cmp.Compare(a.Object, b.Object) })
 	c.mistakes.each(namespace, func(object quarantine.Object, known mistake) {
-		first.Add(status.Mistake{Object: object.String(), Problem: known.text})
+		first.Add(known.on(object))
 	})
 	return status.ListOf(first, func(mistake status.Mistake) status.Mistake { return mistake })
+}
+
+func (m mistake) on(object quarantine.Object) status.Mistake {
+	return status.Mistake{Object: object.String(), Problem: m.text, Beginning: status.Beginning{Since: m.since.UTC(), AtLeast: m.atLeast}}
 }
 
 // mistakesAround describes the mistakes on the Namespace of a workload, and on the configs of that namespace that it reads.
@@ -59,13 +67,19 @@ func (c *Controller) mistakesAround(view *catalog.View) (problems []string) {
 	return problems
 }
 
-// noteMistake takes in what a person has got wrong on an object, nil if nothing, and reports it if it is news.
-func (c *Controller) noteMistake(object quarantine.Object, found *mistake) {
+// noteMistake takes in what a person has got wrong on an object, nil if nothing, and reports it if it is news. It is listed
+// if no event shows when it came to be.
+func (c *Controller) noteMistake(object quarantine.Object, found *mistake, isListed bool) {
 	object.ResourceVersion = ""
-	switch {
-	case found == nil:
+	if found == nil {
 		c.mistakes.drop(place(object), object)
-	case c.mistakes.put(place(object), object, *found) && c.leading.Load():
+		return
+	}
+	if known, _ := c.mistakes.find(place(object), object); known.uid == found.uid && known.text == found.text {
+		return
+	}
+	found.since, found.atLeast = time.Now(), isListed
+	if c.mistakes.put(place(object), object, *found) && c.leading.Load() {
 		c.reportMistake(object, *found)
 	}
 }
@@ -86,7 +100,7 @@ func (c *Controller) listMistakes(kind schema.GroupVersionKind, namespace string
 	})
 	for _, o := range all {
 		if o.mistake != nil {
-			c.noteMistake(o.name(), o.mistake)
+			c.noteMistake(o.name(), o.mistake, true)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // hearing returns a function that returns the warnings about annotations since its last call, sorted, each with the
@@ -59,9 +60,9 @@ func TestAMistakeIsReportedOnceOnEachKindOfObjectThatIsWatched(t *testing.T) {
 	}
 	var want []string
 	for _, kind := range []string{"ConfigMap", "DaemonSet", "Deployment", "Secret", "StatefulSet"} {
-		want = append(want, kind+" com.xing.deployment-restart.hodl: the controller knows no such annotation, is com.xing.deployment-restart.hold meant?")
+		want = append(want, kind+" com.xing.deployment-restart.hodl looks like a misspelling of com.xing.deployment-restart.hold")
 	}
-	want = slices.Insert(want, 3, "Namespace com.xing.deployment-restart.hodl: the controller knows no such annotation, is com.xing.deployment-restart.hold meant? "+
+	want = slices.Insert(want, 3, "Namespace com.xing.deployment-restart.hodl looks like a misspelling of com.xing.deployment-restart.hold; "+
 		"it counts only on a workload, ConfigMap or Secret")
 	if got := heard(); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -147,6 +148,30 @@ func TestAStandbyReportsNoMistakeAndTheOthersNothing(t *testing.T) {
 	}
 }
 
+func TestAMistakeIsSinceItWasNoticedUnlessAListShowsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := ruled(t, catalog.OptInRules{})
+		w.configMaps["a/listed"] = &corev1.ConfigMap{ObjectMeta: w.misspelt("a/listed")}
+		list(w, "configmaps", w.configMaps)
+		start := time.Now()
+		time.Sleep(time.Minute)
+		list(w, "configmaps", w.configMaps)
+		web := &appsv1.Deployment{ObjectMeta: w.misspelt("a/web")} // which is not enabled
+		w.show("deployments", web)
+		time.Sleep(time.Minute)
+		web.Labels = map[string]string{"another": "event"}
+		w.show("deployments", web)
+		o := w.controller.Overview("a", time.Now())
+		for object, want := range map[string]status.Beginning{
+			"configmap/a/listed": {Since: start.UTC(), AtLeast: true}, "deployment/a/web": {Since: start.Add(time.Minute).UTC()},
+		} {
+			if m := o.MistakeOn(object); m == nil || !m.Since.Equal(want.Since) || m.AtLeast != want.AtLeast {
+				t.Errorf("%s: %+v, want %+v", object, m, want)
+			}
+		}
+	})
+}
+
 func TestAnIDThatResumesNothingIsReportedWithTheOneThatDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web", "a/other")
@@ -190,7 +215,7 @@ func TestAWorkloadIsExplainedWithTheMistakesOnItsConfigsAndItsNamespace(t *testi
 	w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.misspelt("a/other")})
 	for _, name := range []string{"a", "b"} {
 		o := observation{namespace: &catalog.Namespace{Name: name}}
-		w.controller.noteMistake(o.name(), newMistake("u", "label x"))
+		w.controller.noteMistake(o.name(), newMistake("u", "label x"), false)
 	}
 	problems := w.controller.ExplainWorkload("deployment/a/web", time.Now()).Problems
 	if len(problems) != 2 || !strings.HasPrefix(problems[0], "configmap/c: annotation com.xing.deployment-restart.hodl") || problems[1] != "namespace/a: label x" {

@@ -21,7 +21,7 @@ func (c *Controller) observe(o *observation) {
 	default:
 		c.observeWorkload(o.workload)
 	}
-	c.noteMistake(o.name(), o.mistake)
+	c.noteMistake(o.name(), o.mistake, false)
 }
 
 func (c *Controller) observeConfig(config *catalog.Config) {
@@ -194,7 +194,7 @@ func (c *Controller) forget(o *observation) {
 	default:
 		c.forgetWorkload(o.workload.ref)
 	}
-	c.noteMistake(o.name(), nil)
+	c.noteMistake(o.name(), nil, false)
 }
 
 func (c *Controller) forgetWorkload(ref catalog.WorkloadRef) {

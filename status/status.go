@@ -7,7 +7,10 @@
 // under way.
 package status
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Overview is what is under way, in the whole cluster or in one namespace.
 type Overview struct {
@@ -77,6 +80,30 @@ type Kind struct {
 type Mistake struct {
 	Object  string `json:"object"`
 	Problem string `json:"problem"`
+	Beginning
+}
+
+// MistakeOn returns the mistake on an object, nil if none is listed.
+func (o *Overview) MistakeOn(object string) *Mistake {
+	if i := slices.IndexFunc(o.Mistakes.Items, func(m Mistake) bool { return m.Object == object }); i >= 0 {
+		return &o.Mistakes.Items[i]
+	}
+	return nil
+}
+
+// Problem is why there is nothing to show of an object.
+type Problem struct {
+	Error string `json:"error"`
+	Gaps  []Gap  `json:"gaps,omitempty"`
+	// Mistake is that of the object, nil if none is known.
+	Mistake *Mistake `json:"mistake,omitempty"`
+}
+
+// Beginning is since when something is there, as far as that is known.
+type Beginning struct {
+	Since time.Time `json:"since,omitzero"`
+	// AtLeast means that it may have been there earlier.
+	AtLeast bool `json:"atLeast,omitempty"`
 }
 
 // State is what a workload waits for.
@@ -184,9 +211,7 @@ type Hold struct {
 	IsConfig bool   `json:"isConfig,omitempty"`
 	// Text is why.
 	Text string `json:"text"`
-	// Since is when it was set, as far as that is known; AtLeast means that it may have been set earlier.
-	Since   time.Time `json:"since,omitzero"`
-	AtLeast bool      `json:"atLeast,omitempty"`
+	Beginning
 }
 
 // Outcome is what became of a restart.

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 
 	"kubernetes-deployment-restart-controller/brief"
@@ -61,14 +62,19 @@ func New(source Source, log *slog.Logger) http.Handler {
 			w.Knowledge = known
 			return view{http.StatusOK, "workload", w}
 		}
-		return notFound("The controller knows no enabled workload of this name. Either it does not exist, it is not enabled, or its kind or namespace is not watched.", known)
+		_, rest, _ := strings.Cut(name, "/")
+		namespace, _, _ := strings.Cut(rest, "/")
+		return notFound(status.Problem{
+			Error: "The controller knows no enabled workload of this name. Either it does not exist, it is not enabled, or its kind or namespace is not watched.",
+			Gaps:  known.Gaps, Mistake: source.Overview(namespace).MistakeOn(name),
+		})
 	}))
 	config := h.ofLeader(func(name string, known status.Knowledge) view {
 		if c := source.Config(name); c != nil {
 			c.Knowledge = known
 			return view{http.StatusOK, "config", c}
 		}
-		return notFound("The controller knows no ConfigMap or Secret of this name.", known)
+		return notFound(status.Problem{Error: "The controller knows no ConfigMap or Secret of this name.", Gaps: known.Gaps})
 	})
 	h.add(mux, "/config/{kind}/{namespace}/{name}", config)
 	h.add(mux, "/config/{kind}/{namespace}/{of}/{name}", config) // of another namespace
@@ -85,14 +91,7 @@ type view struct {
 	data     any
 }
 
-type problem struct {
-	Error string       `json:"error"`
-	Gaps  []status.Gap `json:"gaps,omitempty"`
-}
-
-func notFound(text string, known status.Knowledge) view {
-	return view{http.StatusNotFound, "problem", problem{text, known.Gaps}}
-}
+func notFound(p status.Problem) view { return view{http.StatusNotFound, "problem", p} }
 
 // look finds out what a path shows.
 type look func(*http.Request) view

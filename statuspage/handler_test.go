@@ -82,7 +82,9 @@ func get(handler http.Handler, path string, adjust ...func(*http.Request)) *http
 }
 
 func TestEachPageHasItsDataAsJSONBesideIt(t *testing.T) {
-	handler := leading().handler()
+	known := leading()
+	known.overview.Mistakes.Items = []status.Mistake{{Object: "deployment/default/typo", Problem: "it is a typo", Beginning: status.Beginning{Since: time.Now().Add(-time.Hour)}}}
+	handler := known.handler()
 	for path, want := range map[string]struct {
 		code        int
 		contentType string
@@ -96,6 +98,8 @@ func TestEachPageHasItsDataAsJSONBesideIt(t *testing.T) {
 		"/workload/deployment/default/web/status.json":             {http.StatusOK, "application/json", `"workload":"deployment/default/web"`},
 		"/workload/deployment/default/other":                       {http.StatusNotFound, "text/html; charset=utf-8", "no enabled workload of this name. Either it does not exist, it is not enabled, or its kind or namespace is not watched."},
 		"/workload/deployment/default/other/status.json":           {http.StatusNotFound, "application/json", `"error":"`},
+		"/workload/deployment/default/typo":                        {http.StatusNotFound, "text/html; charset=utf-8", `it is a typo (1 h`},
+		"/workload/deployment/default/typo/status.json":            {http.StatusNotFound, "application/json", `"mistake":{"object":"deployment/default/typo","problem":"it is a typo","since":"`},
 		"/config/configmap/default/status.json":                    {http.StatusOK, "text/html; charset=utf-8", "<h1>configmap/default/status.json</h1>"},
 		"/config/configmap/default/status.json/status.json":        {http.StatusOK, "application/json", `"config":"configmap/default/status.json"`},
 		"/config/configmap/default/shared/flags":                   {http.StatusOK, "text/html; charset=utf-8", "<h1>configmap/default/shared/flags</h1>"},

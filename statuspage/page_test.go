@@ -51,7 +51,7 @@ func pages(text string) map[string]string {
 	source.Workload = func(name string) *status.Workload {
 		return &status.Workload{
 			Entry: fill(text).Waiting.Items[0], EnabledBy: text, Problems: []string{text}, ByHand: text, Method: text, Window: text, Wave: 3,
-			Holds:    list(status.Hold{On: "configmap/a/c" + text, IsConfig: true, Text: text, Since: time.Now(), AtLeast: true}),
+			Holds:    list(status.Hold{On: "configmap/a/c" + text, IsConfig: true, Text: text, Beginning: status.Beginning{Since: time.Now(), AtLeast: true}}),
 			Reads:    list(status.Seen{Config: "configmap/a/c" + text, KeyCount: 1, Keys: []string{text}, ReadAs: "files, API", Exists: true, Ignored: true}),
 			Record:   status.Record{Problem: text, Reverted: true},
 			Decision: status.Decision{Outcome: "restart", Reason: text, Causes: text}, Gate: &status.Answer{Reason: "slow-start", On: "configmap/a/c" + text, Why: text},

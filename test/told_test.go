@@ -19,7 +19,7 @@ func (s *scene) told(w workload, reason, part string) {
 }
 
 func TestWhatAPolicyDeniesATypoAndAHoldAreToldOnThePageAndByThePlugin(t *testing.T) {
-	const typo = "annotation com.xing.deployment-restart.graceperiod: the controller knows no such annotation, is com.xing.deployment-restart.grace-period meant?"
+	const typo = "annotation com.xing.deployment-restart.graceperiod looks like a misspelling of com.xing.deployment-restart.grace-period"
 	s := newSceneApart(t)
 	s.startController("--status-address=127.0.0.1:0")
 	s.make(settings, set("used", "v1"))
@@ -34,6 +34,11 @@ func TestWhatAPolicyDeniesATypoAndAHoldAreToldOnThePageAndByThePlugin(t *testing
 	s.awaitPage(page, "/", regexp.MustCompile(`Annotations without effect(?s:.*)web\s*`+regexp.QuoteMeta(typo)+`(?s:.*)Holds(?s:.*)calm\s*migration`))
 	s.awaitPlugin(regexp.MustCompile(`says: nothing is under way\.\n\nWorkloads on hold \(release with: kubectl restarts unhold -n `+s.namespace+` TYPE/NAME\):\n.*deployment/calm: migration \(since .*\)\n`), "status", leader)
 	s.awaitPlugin(regexp.MustCompile(regexp.QuoteMeta(typo)), "explain", "deployment/web", leader)
+
+	mistyped := s.run("mistyped", podOf(envFrom(settings)), plain, annotated("com.xing.deployment-restrat", "enabled"))
+	s.told(mistyped, "InvalidAnnotation", "annotation com.xing.deployment-restrat looks like a misspelling of com.xing.deployment-restart")
+	s.awaitPlugin(regexp.MustCompile(`^deployment/mistyped in `+s.namespace+` is not enabled, so no edit restarts it: annotation com\.xing\.deployment-restrat looks like a misspelling of com\.xing\.deployment-restart\.\n(?s:.*)`+
+		`Problems: .*com\.xing\.deployment-restart \(since \S+Z\)\n(?s:.*)\nThe leader \(\S+\) knows no enabled workload of this name\.\n$`), "explain", "deployment/mistyped", leader)
 
 	thaw := s.freeze(web)
 	s.edit(settings, set("used", "v2"))

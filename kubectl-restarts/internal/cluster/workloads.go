@@ -146,9 +146,12 @@ func newWorkload(rules []facts.OptInRules, kind catalog.WorkloadKind, written *c
 	if err != nil {
 		return facts.Workload{}, err
 	}
-	choice := catalog.ChoiceOf(parts.Meta)
-	return facts.Workload{
-		Workload: w, Choice: choice, Tools: parts.Understood.By, Cause: parts.Template.Annotations[catalog.CauseAnnotation],
+	found := facts.Workload{
+		Workload: w, Choice: catalog.ChoiceOf(parts.Meta), Tools: parts.Understood.By, Cause: parts.Template.Annotations[catalog.CauseAnnotation],
 		Mistakes: applying.WorkloadMistakes(written),
-	}, nil
+	}
+	if found.Mistakes != "" {
+		found.Mistyped = applying.EnablingMistakes(written)
+	}
+	return found, nil
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/explain"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/leader"
 )
 
 const explainHelp = `Explain why a workload restarted last, or why it did not: whether it is enabled, which configs and keys
@@ -109,6 +111,10 @@ func (s *session) askLeader(ctx context.Context, ref catalog.WorkloadRef, flags 
 		return err
 	}
 	answer, name, err := from.Workload(ctx, ref)
+	if unknown := (*leader.Unknown)(nil); errors.As(err, &unknown) {
+		in.Unknown = &explain.Unknown{Name: name, Problem: unknown.Problem}
+		return nil
+	}
 	if err != nil {
 		in.Leads, in.Gaps = from.Leads(in.Now), append(in.Gaps, from.Gap(whyNot(err), in.Now))
 		return ctx.Err()

@@ -90,6 +90,10 @@ func TestWhyAWorkloadIsNotEnabledIsTheReasonThatCounts(t *testing.T) {
 		"its namespace is not selected":     {rules(`\"selector\":\"tier=web\"`), enabled, "its namespace is not selected by --namespace-selector"},
 		"it has another value":              {understands, `{"com.xing.deployment-restart":"no"}`, `its annotation com.xing.deployment-restart is not "enabled"`},
 		"it has no annotation":              {understands, "{}", "its annotation com.xing.deployment-restart is missing"},
+		"it is misspelled":                  {understands, `{"com.xing.deployment-restrat":"enabled"}`, "annotation com.xing.deployment-restrat looks like a misspelling of com.xing.deployment-restart"},
+		"its value is misspelled":           {understands, `{"com.xing.deployment-restart":"enabeld"}`, `annotation com.xing.deployment-restart: "enabeld" is not "enabled", so it enables nothing`},
+		"another tool's is misspelled":      {understands, `{"reloader.stakater.com/auto":"yes"}`, `annotation reloader.stakater.com/auto: "yes" means nothing to reloader`},
+		"something else is misspelled":      {understands, `{"com.xing.deployment-restart.wav":"1"}`, "its annotation com.xing.deployment-restart is missing"},
 		"another tool's annotation says so": {understands, `{"reloader.stakater.com/auto":"false"}`, "its annotations of reloader disable it"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -125,7 +125,8 @@ func (w *writer) choosing(ctx context.Context, o *object) (facts.Workload, error
 	if err == nil && len(rules.Dialects) > 0 {
 		return w.cluster.Workload(ctx, ref)
 	}
-	return facts.Workload{Workload: catalog.Workload{Ref: ref}, Choice: catalog.ChoiceOf(o.meta)}, err
+	mistyped := rules.EnablingMistakes(&catalog.Parts{Meta: o.meta})
+	return facts.Workload{Workload: catalog.Workload{Ref: ref}, Choice: catalog.ChoiceOf(o.meta), Mistyped: mistyped}, err
 }
 
 // write sets the annotation, or removes it if the value is nil. The object must not have changed since

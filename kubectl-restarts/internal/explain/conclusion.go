@@ -52,10 +52,8 @@ func (in *Input) conclusion(now time.Time) string {
 	w := &in.Workload
 	name := in.name()
 	switch {
-	case w.EnabledUnknown:
-		return fmt.Sprintf("%s does not seem to be enabled: its annotation %s is missing, and you may not read what else may enable it.", name, catalog.EnabledAnnotation)
-	case !w.Enabled:
-		return fmt.Sprintf("%s is not enabled, so no edit restarts it: %s.", name, w.Why())
+	case !w.Enabled || in.Unknown != nil:
+		return name + " " + in.notEnabled()
 	case w.Deleting:
 		return name + " is being deleted."
 	case w.Excess != catalog.NoExcess:
@@ -79,6 +77,19 @@ func (in *Input) conclusion(now time.Time) string {
 		return fmt.Sprintf("%s was restarted by eviction at %s; pods that were created before may be left.", name, ago(restarted, now))
 	}
 	return in.atRest()
+}
+
+// notEnabled says why no edit restarts the workload: it is not enabled, or the leader does not know it.
+func (in *Input) notEnabled() string {
+	w := &in.Workload
+	switch {
+	case w.Enabled:
+		return fmt.Sprintf("seems to be enabled, by %s, but the leader knows no enabled workload of this name, so no edit restarts it: %s.", w.Why(),
+			"either it has just been enabled, or its kind or namespace is not watched, which the flags --workload and --namespace of the controller decide")
+	case w.EnabledUnknown && in.Unknown == nil:
+		return fmt.Sprintf("does not seem to be enabled: %s, and you may not read what else may enable it.", w.Why())
+	}
+	return fmt.Sprintf("is not enabled, so no edit restarts it: %s.", w.Why())
 }
 
 // atRest says how a workload is for which nothing seems to be under way.

@@ -30,6 +30,8 @@ type Input struct {
 	Events     []facts.Event
 	// Leader is what the leader answers, nil if it was not asked.
 	Leader *FromLeader
+	// Unknown is what it answers instead if it knows no enabled workload of this name.
+	Unknown *Unknown
 	// Leads says whether the lease is held, nil if that is not known.
 	Leads *bool
 	// Gaps are why the leader could not be asked.
@@ -99,13 +101,16 @@ func Explain(in *Input) Report {
 	if !in.Halts.Known {
 		r.Halts = append(r.Halts, "not known: you may not read the ConfigMap of halts, or it is elsewhere (--controller-namespace)")
 	}
-	for _, problem := range append([]string{w.Mistakes, w.Problem, w.Applied.Problem}, policyProblems(w.Policy)...) {
+	for _, problem := range append([]string{in.mistakes(), w.Problem, w.Applied.Problem}, policyProblems(w.Policy)...) {
 		if problem != "" {
 			r.Problems = append(r.Problems, problem)
 		}
 	}
 	if r.Events == nil {
 		r.Events = []facts.Event{}
+	}
+	if in.Unknown != nil {
+		r.Gaps, r.OnlyLeader = in.Unknown.Gaps, "The leader ("+in.Unknown.Name+") knows no enabled workload of this name."
 	}
 	if r.Leader = in.Leader; r.Leader == nil {
 		r.Conclusion, r.Timeless = in.conclusion(in.Now), in.conclusion(time.Time{})

@@ -19,6 +19,21 @@ type FromLeader struct {
 	*status.Workload
 }
 
+// Unknown is what a leader answers that knows no enabled workload of this name.
+type Unknown struct {
+	// Name names the leader.
+	Name string
+	status.Problem
+}
+
+// mistakes describes annotations and labels that have no effect, since when if the leader knows it.
+func (in *Input) mistakes() string {
+	if known := in.Unknown; known != nil && known.Mistake != nil && known.Mistake.Problem == in.Workload.Mistakes {
+		return in.Workload.Mistakes + facts.Since(known.Mistake.Beginning)
+	}
+	return in.Workload.Mistakes
+}
+
 // conclusion says in one sentence what the leader decides; without ages if the time is zero.
 func (l *FromLeader) conclusion(workload string, now time.Time) string {
 	switch {

@@ -87,7 +87,7 @@ func TestASettledWorkloadWithoutPodsOrWithAHoldSaysSo(t *testing.T) {
 
 func TestEachHoldSaysSinceWhenAndHowToReleaseIt(t *testing.T) {
 	in := asked(status.Workload{Entry: status.Entry{State: status.Settled}, Holds: status.List[status.Hold]{Items: []status.Hold{
-		{On: "deployment/shop/web", Since: now.Add(-time.Hour)}, {On: "configmap/shop/settings", IsConfig: true, Since: now.Add(-time.Minute), AtLeast: true},
+		{On: "deployment/shop/web", Beginning: status.Beginning{Since: now.Add(-time.Hour)}}, {On: "configmap/shop/settings", IsConfig: true, Beginning: status.Beginning{Since: now.Add(-time.Minute), AtLeast: true}},
 	}}})
 	policy(catalog.WorkloadPolicy{Hold: "migration"})(in)
 	in.Configs = []*catalog.Config{configMap("debug", map[string]string{"com.xing.deployment-restart.hold": "approval"})}

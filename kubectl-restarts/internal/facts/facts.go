@@ -21,12 +21,19 @@ type Workload struct {
 	EnabledUnknown bool
 	// Cause is what the pod template says about the last restart.
 	Cause string
-	// Mistakes describes annotations and labels that have no effect, empty if there are none.
+	// Mistakes describes annotations and labels that have no effect, empty if there are none. Mistyped are those by which a
+	// person means to enable the workload.
 	Mistakes string
+	Mistyped string
 }
 
 // Why says by what the workload is enabled, or why it is not.
-func (w *Workload) Why() string { return w.Ground.Describe(w.Tools) }
+func (w *Workload) Why() string {
+	if !w.Ground.Counts() && w.Mistyped != "" {
+		return w.Mistyped
+	}
+	return w.Ground.Describe(w.Tools)
+}
 
 // Wave returns the wave of the workload.
 func (w *Workload) Wave() int16 {

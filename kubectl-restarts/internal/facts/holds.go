@@ -33,19 +33,19 @@ func Release(hold catalog.Wish, w *Workload) string {
 func HeldSince(holds *status.List[status.Hold], on fmt.Stringer) string {
 	for i := range holds.Items {
 		if hold := &holds.Items[i]; hold.On == on.String() {
-			return Since(hold)
+			return Since(hold.Beginning)
 		}
 	}
 	return ""
 }
 
-// Since says since when a hold is known, empty if that is not known.
-func Since(hold *status.Hold) string {
+// Since says since when something is there, empty if that is not known.
+func Since(began status.Beginning) string {
 	switch {
-	case hold.Since.IsZero():
+	case began.Since.IsZero():
 		return ""
-	case hold.AtLeast:
-		return " (at least since " + hold.Since.UTC().Format(time.RFC3339) + ")"
+	case began.AtLeast:
+		return " (at least since " + began.Since.UTC().Format(time.RFC3339) + ")"
 	}
-	return " (since " + hold.Since.UTC().Format(time.RFC3339) + ")"
+	return " (since " + began.Since.UTC().Format(time.RFC3339) + ")"
 }

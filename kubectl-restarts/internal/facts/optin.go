@@ -69,5 +69,10 @@ func (w *Workload) follow(rules *OptInRules, meta *metav1.ObjectMeta) (isKnown b
 		w.Ground = (&catalog.OptInRules{}).Ground(w.Choice, w.Ref.Namespace, nil)
 	}
 	w.Enabled = w.Ground.Counts()
+	if meta != nil && w.Ground == catalog.NotEnabledThere && w.Mistyped == "" {
+		if mistakes := rules.NamespaceMistakes(meta); mistakes != "" {
+			w.Mistyped = "on its Namespace, " + mistakes
+		}
+	}
 	return isKnown
 }

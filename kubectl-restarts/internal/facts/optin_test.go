@@ -15,6 +15,7 @@ func TestWorkloadsFollowTheRulesThatTheControllerHasNoted(t *testing.T) {
 	namespaces := map[string]*metav1.ObjectMeta{
 		"in":    {Name: "in", Annotations: map[string]string{catalog.EnabledAnnotation: catalog.Enabled}},
 		"out":   {Name: "out", Annotations: map[string]string{catalog.EnabledAnnotation: "no"}},
+		"typo":  {Name: "typo", Annotations: map[string]string{"com.xing.deployment-restrat": catalog.Enabled}},
 		"plain": {Name: "plain"}, "elsewhere": {Name: "elsewhere"},
 	}
 	byNamespace, byDefault := &catalog.OptInRules{ByNamespace: true}, &catalog.OptInRules{ByDefault: true}
@@ -37,6 +38,7 @@ func TestWorkloadsFollowTheRulesThatTheControllerHasNoted(t *testing.T) {
 		"nothing is noted or said":    {nil, catalog.Unsaid, "in", false, own + " is missing", false},
 		"by its namespace":            {byNamespace, catalog.Unsaid, "in", true, "the annotation com.xing.deployment-restart of its Namespace", false},
 		"not by its namespace":        {byNamespace, catalog.Unsaid, "plain", false, own + " and that of its Namespace are missing", false},
+		"misspelled there":            {byNamespace, catalog.Unsaid, "typo", false, "on its Namespace, annotation com.xing.deployment-restrat looks like a misspelling of com.xing.deployment-restart", false},
 		"by default":                  {byDefault, catalog.Unsaid, "plain", true, "default (--enable-by-default)", false},
 		"by default, but not there":   {byDefault, catalog.Unsaid, "out", false, `the annotation com.xing.deployment-restart of its Namespace is not "enabled"`, false},
 		"by default, but not it":      {byDefault, catalog.OptsOut, "plain", false, own + ` is not "enabled"`, false},
@@ -52,7 +54,7 @@ func TestWorkloadsFollowTheRulesThatTheControllerHasNoted(t *testing.T) {
 			annotations := make(map[string]string)
 			if test.rules != nil {
 				encoded, err := json.Marshal(map[string]catalog.OptInNote{
-					catalog.NamespaceSet([]string{"in", "out", "plain", "private"}): test.rules.Note(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
+					catalog.NamespaceSet([]string{"in", "out", "plain", "private", "typo"}): test.rules.Note(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -7,7 +7,6 @@ package impact
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -214,7 +213,7 @@ func newSeen(change *Change, keys []string) Seen {
 func (k *known) outcome(w *facts.Workload, seen []*Change) (Outcome, string) {
 	switch {
 	case w.EnabledUnknown:
-		return Stays, fmt.Sprintf("not enabled, as far as you may read: its annotation %s is missing", catalog.EnabledAnnotation)
+		return Stays, "not enabled, as far as you may read: " + w.Why()
 	case !w.Enabled:
 		return Stays, "not enabled: " + w.Why()
 	}

@@ -114,18 +114,15 @@ func ask[T any](ctx context.Context, l *Leader, path string) (*T, string, error)
 	if err != nil {
 		return nil, name, l.explained(ctx, err, name)
 	}
-	switch got.code {
-	case http.StatusOK:
-	case http.StatusServiceUnavailable:
-		return nil, name, standsBy(name)
-	default:
-		return nil, name, fmt.Errorf("%s answers %d: %s", name, got.code, got.problem())
-	}
 	switch values, longest := measure(got.body); {
+	case got.code == http.StatusServiceUnavailable:
+		return nil, name, standsBy(name)
 	case values > maxValues:
 		return nil, name, fmt.Errorf("%s cannot be it: it answers with more than %d values", name, maxValues)
 	case longest > maxText:
 		return nil, name, fmt.Errorf("%s cannot be it: it answers with a text of more than %d KiB", name, maxText>>10)
+	case got.code != http.StatusOK:
+		return nil, name, got.problem(name)
 	}
 	into := new(T)
 	if err := json.Unmarshal(got.body, into); err != nil {
@@ -210,19 +207,26 @@ func newAnswer(response *http.Response) (answer, error) {
 // maxProblem is how many bytes of an error are shown.
 const maxProblem = 300
 
-// problem returns what the page says is wrong.
-func (a answer) problem() string {
-	var said struct {
-		Error string
-		Gaps  []status.Gap
+// Unknown is the answer of a leader that knows no enabled workload of that name.
+type Unknown struct {
+	status.Problem
+	said string
+}
+
+func (u *Unknown) Error() string { return u.said }
+
+// problem returns what the page says is wrong: an [Unknown] if it is that of a leader.
+func (a answer) problem(name string) error {
+	var p status.Problem
+	isOurs := json.Unmarshal(a.body, &p) == nil && p.Error != ""
+	if !isOurs {
+		p.Error = strings.TrimSpace(string(a.body))
 	}
-	if json.Unmarshal(a.body, &said) != nil || said.Error == "" {
-		said.Error = strings.TrimSpace(string(a.body))
+	said := fmt.Sprintf("%s answers %d: %s", name, a.code, p.Error[:min(len(p.Error), maxProblem)])
+	if isOurs && a.code == http.StatusNotFound {
+		return &Unknown{p, said}
 	}
-	if len(said.Gaps) > 0 {
-		said.Error = said.Gaps[0].Text + ". " + said.Error
-	}
-	return said.Error[:min(len(said.Error), maxProblem)]
+	return errors.New(said)
 }
 
 func loopback(port uint16) string { return net.JoinHostPort("localhost", strconv.Itoa(int(port))) }

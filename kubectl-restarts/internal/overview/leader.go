@@ -100,7 +100,7 @@ func (l *FromLeader) holds(prefix func(namespace string) string) (holds []string
 	for i := range l.Holds.Items {
 		if hold := &l.Holds.Items[i]; !hold.IsConfig {
 			namespace, name := split(hold.On)
-			holds = append(holds, prefix(namespace)+name+": "+hold.Text+facts.Since(hold))
+			holds = append(holds, prefix(namespace)+name+": "+hold.Text+facts.Since(hold.Beginning))
 		}
 	}
 	if l.Holds.More() > 0 {
@@ -120,7 +120,7 @@ func (l *FromLeader) mistakes(prefix func(namespace string) string) (mistakes []
 		if namespace != "" {
 			name = prefix(namespace) + name
 		}
-		mistakes = append(mistakes, name+": "+items[i].Problem)
+		mistakes = append(mistakes, name+": "+items[i].Problem+facts.Since(items[i].Beginning))
 	}
 	if more := l.Mistakes.Total - len(items); more > 0 {
 		mistakes = append(mistakes, fmt.Sprintf("and %d more", more))

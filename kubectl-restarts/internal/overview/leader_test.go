@@ -27,7 +27,7 @@ func fromLeader() *overview.FromLeader {
 		Waiting: list(status.Entry{Workload: "deployment/shop/waiting", State: status.Waiting, Reason: "slow-start", On: "configmap/shop/calm", Since: ago(2)}),
 		Rolling: list(status.Entry{Workload: "deployment/shop/rolling", State: status.Soaking, For: "configmap/calm: LEVEL", Since: ago(3), Pods: &status.Pods{Wanted: 3, Updated: 2, Available: 1}}),
 		Held:    held,
-		Holds:   list(status.Hold{On: "deployment/shop/calm", Text: "just\x1b in case", Since: ago(7), AtLeast: true}, status.Hold{On: "configmap/shop/approved", IsConfig: true, Text: "edits need approval", Since: ago(8)}),
+		Holds:   list(status.Hold{On: "deployment/shop/calm", Text: "just\x1b in case", Beginning: status.Beginning{Since: ago(7), AtLeast: true}}, status.Hold{On: "configmap/shop/approved", IsConfig: true, Text: "edits need approval", Beginning: status.Beginning{Since: ago(8)}}),
 		Mistakes: status.List[status.Mistake]{Total: 3, Items: []status.Mistake{
 			{Object: "configmap/shop/settings", Problem: "annotation x\x1b: the controller knows no such annotation"}, {Object: "namespace//shop", Problem: "label y"},
 		}},
