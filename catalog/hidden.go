@@ -3,7 +3,6 @@ package catalog
 import (
 	"slices"
 	"strings"
-	"unique"
 )
 
 // hiddenKeys are keys of any config that nobody sees there: something else has their names as a variable, or their
@@ -67,7 +66,7 @@ func (m *mentions) allBut(hidden hiddenKeys) Selection {
 	m.count += len(hidden)
 	names := make([]string, 0, len(hidden))
 	for _, key := range hidden {
-		names = append(names, unique.Make(string(ignoreName)+key).Value()) // never a glob, whatever is in the name of a variable
+		names = append(names, string(ignoreName)+key) // never a glob, whatever is in the name of a variable
 	}
 	return Selection{Names: names, ByRules: true}
 }

@@ -138,7 +138,37 @@ func (m *mentions) references(spec *corev1.PodSpec, filter Filter) ([]Reference,
 		return nil, false
 	}
 	rules := filter.rules(m.namespace)
-	return rules.add(rules.limit(merged(m.list)), m.namespace), true
+	references := rules.add(rules.limit(merged(m.list)), m.namespace)
+	keepNamesOnly(references)
+	return references, true
+}
+
+// keepNamesOnly copies the names of the selected keys, so that nothing else of the pod template stays in memory: a name may
+// be the first part of a long path, and a list may have been much longer. Lists that references share stay shared.
+func keepNamesOnly(references []Reference) {
+	copies := make(map[*string][]string)
+	for i := range references {
+		names := references[i].Keys.Names
+		if len(names) == 0 {
+			continue
+		}
+		kept, isKnown := copies[&names[0]]
+		if !isKnown {
+			kept = inOneText(names)
+			copies[&names[0]] = kept
+		}
+		references[i].Keys.Names = kept
+	}
+}
+
+// inOneText returns the same names as parts of one text, which takes less memory than a text for each.
+func inOneText(names []string) []string {
+	text := strings.Join(names, "")
+	same := make([]string, 0, len(names))
+	for _, name := range names {
+		same, text = append(same, text[:len(name)]), text[len(name):]
+	}
+	return same
 }
 
 // mentions are the references of a pod template as written there: a container may read a

@@ -107,25 +107,6 @@ func TestTheNamesOfVariablesDoNotCountForEachConfig(t *testing.T) {
 	}
 }
 
-// Workloads of one shape hide the same keys.
-func TestWorkloadsOfOneShapeShareTheNamesOfTheirHiddenKeys(t *testing.T) {
-	const workloads = 1_000
-	_, size := retained(func() []Workload {
-		all := make([]Workload, 0, workloads)
-		for range workloads {
-			container := readsAll("web", false)
-			for i := range 50 {
-				container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprintf("SOME_LONGER_NAME_OF_A_VARIABLE_%02d", i), Value: "x"})
-			}
-			all = append(all, mustWorkload(deployment(container)))
-		}
-		return all
-	})
-	if t.Logf("%d bytes a workload", size/workloads); size > 1800*workloads {
-		t.Errorf("%d bytes a workload, want 1800 at most", size/workloads)
-	}
-}
-
 // The API limits neither a subPath, whose first element is the key of a config, nor any name in a custom resource.
 func TestNamesOfAnyLengthCountByTheirLength(t *testing.T) {
 	const long = 100_000

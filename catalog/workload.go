@@ -303,22 +303,26 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 	return w, nil
 }
 
-// bytesPerReference is how much text counts like a reference in [Workload.Size].
-const bytesPerReference = 200
+const (
+	// bytesPerReference is how much text counts like a reference in [Workload.Size].
+	bytesPerReference = 200
+	// ordinaryName is how many bytes of a name do not count as text.
+	ordinaryName = 63
+)
 
 // Size returns how much the references of the workload take, and its texts of any length: a number of references. It
-// follows from the workload alone.
+// follows from the workload alone. A workload takes at most 2 * [bytesPerReference] for each, besides what all take.
 func (w *Workload) Size() int {
 	text := len(w.Selector)
 	size, lists := 0, make(map[*string]struct{}) // of rules, which many references may share
 	add := func(references []Reference) {
 		for i := range references {
 			keys := references[i].Keys
-			size += len(references[i].Container) / bytesPerReference
+			text += max(0, len(references[i].Container)-ordinaryName) + max(0, len(references[i].Config.Name)-ordinaryName)
 			if !keys.ByRules || len(keys.Names) == 0 {
 				size += max(1, len(keys.Names))
 				for _, name := range keys.Names {
-					size += len(name) / bytesPerReference
+					text += max(0, len(name)-ordinaryName)
 				}
 				continue
 			}
