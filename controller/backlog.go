@@ -59,6 +59,7 @@ type reportedReason struct {
 	reason gate.Reason
 	on     catalog.ConfigRef // whose halt it is, if it is one
 	at     time.Time
+	isOver bool // and the owner has been told that, too
 }
 
 // isDeliberate reports whether the restart waits because the gate does not let it begin, and not
@@ -82,7 +83,7 @@ func (w *backlog) told(reason gate.Reason) int {
 // last restart, it lasts so long that the Event about it may be gone, or another reason was told after it. The latter is
 // told after some minutes at the earliest.
 func (w *backlog) isNews(answer *gate.Answer, now time.Time) bool {
-	told := reportedReason{answer.Reason, waitedForBy(answer).config, now}
+	told := reportedReason{reason: answer.Reason, on: waitedForBy(answer).config, at: now}
 	i := w.told(told.reason)
 	if i >= 0 {
 		former := w.reported[i]
@@ -97,20 +98,39 @@ func (w *backlog) isNews(answer *gate.Answer, now time.Time) bool {
 	return true
 }
 
-// takeHalt takes from what the owner of a workload has been told that a halt holds its restart, and returns of which config,
-// and false if the owner has not been told so.
-func (b *backlogs) takeHalt(ref catalog.WorkloadRef) (on catalog.ConfigRef, wasTold bool) {
+// lastTold returns the last of the reasons that the owner of a workload has been told and that a function accepts, and false
+// if there is none. The halt is the last one that held the restart, which need not be the one that was told.
+func (w *backlog) lastTold(is func(gate.Reason) bool) (last reportedReason, wasTold bool) {
+	for _, told := range w.reported {
+		if !told.isOver && is(told.reason) {
+			last, wasTold = told, true
+		}
+	}
+	if last.reason == gate.Halted && w.putOff == gate.Halted {
+		last.on = w.putOffBy.config
+	}
+	return last, wasTold
+}
+
+// takeEnded takes from what the owner of a workload has been told that a person has to act, if the gate answers otherwise
+// now, and returns what was told last. It returns false if there is no such thing, or if it need not be over. Whoever may
+// set a hold can set and remove it often, so it is remembered when it was told.
+func (b *backlogs) takeEnded(ref catalog.WorkloadRef, answer gate.Reason) (told reportedReason, hasEnded bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
-	i := w.told(gate.Halted)
-	if i < 0 {
-		return catalog.ConfigRef{}, false
+	isOver := func(r gate.Reason) bool {
+		return r.NeedsPerson() && (answer == "" || slices.Index(gate.Reasons, r) < slices.Index(gate.Reasons, answer))
 	}
-	on = w.reported[i].on
-	w.reported = slices.DeleteFunc(w.reported, func(r reportedReason) bool { return mayLast(r.reason) }) // what still holds it is told anew
+	if told, hasEnded = w.lastTold(isOver); !hasEnded {
+		return told, false
+	}
+	for i := range w.reported {
+		w.reported[i].isOver = w.reported[i].reason != gate.Halted && isOver(w.reported[i].reason)
+	}
+	w.reported = slices.DeleteFunc(w.reported, func(r reportedReason) bool { return !r.isOver && mayLast(r.reason) }) // what still holds it is told anew
 	b.waiting[ref] = w
-	return on, true
+	return told, true
 }
 
 // backlogs holds the backlogs of all workloads. It serves only logs, Events and metrics:

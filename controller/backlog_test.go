@@ -151,8 +151,8 @@ func TestTheOwnerHearsOfAReasonAgainWhenAnotherOneWasTheLast(t *testing.T) {
 			t.Errorf("step %d, %s after %d minutes: news: %t", i, step.answer.Reason, step.minute, isNews)
 		}
 	}
-	if on, wasTold := b.takeHalt(web); !wasTold || on != settings("c") {
-		t.Errorf("took the halt of %s, %t", on, wasTold)
+	if told, hasEnded := b.takeEnded(web, gate.Wave); !hasEnded || told.on != settings("c") {
+		t.Errorf("took the halt of %s, %t", told.on, hasEnded)
 	}
 	if _, isNews := b.putOff(web, nil, wave, begin.Add(67*time.Minute)); !isNews {
 		t.Error("what still holds a restart after a halt is not told")

@@ -22,7 +22,7 @@ import (
 )
 
 // Anybody who may annotate a config can do that often.
-func TestAHoldThatComesAndGoesCausesOneEventOnEachWorkload(t *testing.T) {
+func TestAHoldThatComesAndGoesIsReportedOnceOnEachWorkloadAndSoIsItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var names []string
 		for i := range 20 {
@@ -44,7 +44,7 @@ func TestAHoldThatComesAndGoesCausesOneEventOnEachWorkload(t *testing.T) {
 			time.Sleep(longestWait) // until they ask again
 			settle(w)
 		}
-		if caused := len(events.Events) - 1; caused != len(names)-1 {
+		if caused := len(events.Events) - 1; caused != 2*(len(names)-1) {
 			t.Errorf("five holds caused %d Events on %d workloads that wait", caused, len(names)-1)
 		}
 	})
@@ -173,7 +173,7 @@ func TestAHoldThatLastsIsReportedInEachHourUntilItEnds(t *testing.T) {
 		w.configMaps["a/c"].Annotations = nil
 		w.show("configmaps", w.configMaps["a/c"])
 		settle(w)
-		if reported := eventsOf(events); len(reported) != 1 || !strings.Contains(reported[0], "Restarting") {
+		if reported := eventsOf(events); len(reported) != 2 || !strings.Contains(reported[0], "no longer held by a hold") || !strings.Contains(reported[1], "Restarting") {
 			t.Errorf("after the hold, the Events are %q", reported)
 		}
 	})

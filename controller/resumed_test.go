@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
 // halted returns a world in which the content 2 of a config has broken one Deployment and two others are held, and a
@@ -104,7 +105,7 @@ func TestARestartThatWasHeldAndIsNotDueAnyMoreIsReported(t *testing.T) {
 		w.edited("a/c", "1")
 		time.Sleep(time.Second)
 		settle(w)
-		if events := told(reasonResumed); len(events) != 1 || events[0] != "restart is no longer held. None is due any more" {
+		if events := told(reasonResumed); len(events) != 1 || events[0] != "restart is no longer held by a hold. None is due any more" {
 			t.Errorf("resumed: %q", events)
 		}
 	})
@@ -157,6 +158,63 @@ func TestAWorkloadThatHadFailedSaysOnceThatItRunsAgain(t *testing.T) {
 				t.Errorf("again, or of others: %q", events)
 			}
 		})
+	}
+}
+
+func TestTheEndOfAHoldOrAnAbsenceIsReportedOnceToThoseWhoHeardOfIt(t *testing.T) {
+	hold := func(w *world, on string) {
+		w.changed("a/one", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
+		w.annotate("a/c", catalog.HoldAnnotation, on)
+		w.show("configmaps", w.configMaps["a/c"])
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/one")
+		told := w.listens()
+		w.changed("a/one", holdIt)
+		w.edited("a/c", "2")
+		settle(w)
+		hold(w, "approval") // in place of that of the workload
+		time.Sleep(time.Second)
+		settle(w)
+		if held, ended := told(reasonHeld), told(reasonResumed); len(held) != 1 || len(ended) > 0 {
+			t.Errorf("held: %q, no longer: %q", held, ended)
+		}
+		delete(w.configMaps["a/c"].Annotations, catalog.HoldAnnotation)
+		w.show("configmaps", w.configMaps["a/c"])
+		time.Sleep(time.Second)
+		settle(w)
+		if ended := told(reasonResumed); !slices.Equal(ended, []string{"restart is no longer held by a hold"}) || len(w.restarted()) != 1 {
+			t.Errorf("no longer held: %q", ended)
+		}
+		settle(w)
+		if ended := told(reasonResumed); len(ended) > 0 {
+			t.Errorf("again: %q", ended)
+		}
+	})
+}
+
+// What holds a restart after the first halt may be another one, of which nobody is told for a while.
+func TestTheEndOfAHaltIsToldOfTheLastOne(t *testing.T) {
+	now, later := time.Now(), time.Now().Add(time.Minute)
+	answer := func(name string) gate.Answer {
+		return gate.Answer{Reason: gate.Halted, Halt: &gate.Halt{Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "ns", Name: name}}}
+	}
+	b := newBacklogs()
+	b.note(observedChange{Workload: web, Since: now, Due: now, Count: 1})
+	b.putOff(web, nil, answer("first"), now)
+	if _, isNews := b.putOff(web, nil, answer("second"), later); isNews {
+		t.Error("the second halt is told at once")
+	}
+	for _, reason := range []gate.Reason{gate.Hold, gate.Halted} {
+		if _, hasEnded := b.takeEnded(web, reason); hasEnded {
+			t.Errorf("it ends with the answer %s", reason)
+		}
+	}
+	if told, hasEnded := b.takeEnded(web, gate.Window); !hasEnded || told.on.Name != "second" {
+		t.Errorf("%t: %v", hasEnded, told)
+	}
+	if _, hasEnded := b.takeEnded(web, ""); hasEnded {
+		t.Error("it ends twice")
 	}
 }
 

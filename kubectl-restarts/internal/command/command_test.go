@@ -260,6 +260,39 @@ func TestOnlyTheHoldIsRemovedThatWasFound(t *testing.T) {
 	}
 }
 
+func TestUnholdSaysWhatStillHoldsRestarts(t *testing.T) {
+	const approval = `"annotations":{"com.xing.deployment-restart.hold":"approval"},`
+	everything := `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"halts"},"data":{"hold":"incident 42"}}`
+	const all = "Still held: all restarts (release by removing the entry hold from the ConfigMap of halts): incident 42\n"
+	for name, test := range map[string]struct {
+		settings, halts, web, argument string
+		says                           []string
+	}{
+		"nothing":                {settings, "", held, "deploy/web", []string{"A restart that is due begins after the grace period, by the usual rules. The reason was: migration\n"}},
+		"its config":             {heldSettings(approval), "", held, "deploy/web", []string{"A restart that is due begins, by the usual rules, when nothing else holds it. The reason was: migration\n", "Still held: restarts for configmap/settings (release with: kubectl restarts unhold -n shop configmap/settings): approval\n"}},
+		"everything":             {settings, everything, held, "deploy/web", []string{all}},
+		"nothing of a config":    {heldSettings(approval), "", enabled, "cm/settings", []string{"Restarts that are due for it begin now, by the usual rules. The reason was: approval\n"}},
+		"a workload of a config": {heldSettings(approval), everything, held, "cm/settings", []string{all, "Still held: restarts of deployment/web (release with: kubectl restarts unhold -n shop deployment/web): migration\n"}},
+	} {
+		s := newServer(t)
+		s.objects[webPath], s.objects[listPath], s.objects[settingPath] = deployment(test.web), deployments(test.web), test.settings
+		if test.halts != "" {
+			s.objects[haltsPath] = test.halts
+		}
+		code, stdout, stderr := s.run(t.Context(), "unhold", test.argument)
+		for _, want := range test.says {
+			if code != 0 || !strings.Contains(stdout, want) || strings.Count(stdout, "Still ") != strings.Count(strings.Join(test.says, ""), "Still ") {
+				t.Errorf("%s: %d, %s%s, want %q", name, code, stdout, stderr, want)
+			}
+		}
+	}
+}
+
+// heldSettings returns the settings with annotations.
+func heldSettings(annotations string) string {
+	return strings.Replace(settings, `"metadata":{`, `"metadata":{`+annotations, 1)
+}
+
 func TestTheStatusIsPrintedAgainWhenItChanges(t *testing.T) {
 	s := newServer(t)
 	s.objects["/api/v1/namespaces/shop/configmaps"] = `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","items":[{"metadata":{"namespace":"shop","name":"settings"}}]}`

@@ -69,8 +69,8 @@ func (s *session) explain(ctx context.Context, arguments []string, output *outpu
 	if err != nil {
 		return err
 	}
-	in := &explain.Input{Now: time.Now()}
-	if in.Workload, err = from.Workload(ctx, ref); err != nil {
+	in, err := s.gather(ctx, from, ref)
+	if err != nil {
 		return err
 	}
 	alone := []facts.Workload{in.Workload}
@@ -82,12 +82,6 @@ func (s *session) explain(ctx context.Context, arguments []string, output *outpu
 		s.note(doubt)
 	}
 	in.Workload = alone[0]
-	if err := s.readConfigs(ctx, from, in); err != nil {
-		return err
-	}
-	if in.Halts, err = from.Halts(ctx); err != nil {
-		return err
-	}
 	if in.Events, err = from.Events(ctx, ref.Namespace, string(ref.Kind), ref.Name); apierrors.IsForbidden(err) {
 		s.note("you may not list Events, so they are missing")
 	} else if err != nil {
@@ -102,6 +96,19 @@ func (s *session) explain(ctx context.Context, arguments []string, output *outpu
 		return output.print(s.Out, report)
 	}
 	return report.Print(s.Out)
+}
+
+// gather reads a workload, its configs and the halts.
+func (s *session) gather(ctx context.Context, from *cluster.Cluster, ref catalog.WorkloadRef) (in *explain.Input, err error) {
+	in = &explain.Input{Now: time.Now()}
+	if in.Workload, err = from.Workload(ctx, ref); err != nil {
+		return nil, err
+	}
+	if err = s.readConfigs(ctx, from, in); err != nil {
+		return nil, err
+	}
+	in.Halts, err = from.Halts(ctx)
+	return in, err
 }
 
 // askLeader adds what the leader answers about a workload, or why it cannot be asked.

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
 func newHold(s *session) *cobra.Command {
@@ -88,11 +91,63 @@ func (w *writer) unhold(ctx context.Context, argument string) error {
 		return err
 	}
 	next := "Restarts that are due for it begin now, by the usual rules. The reason was: " + former
+	others, err := w.heldBesides(ctx, o)
 	if o.kind != "" {
 		next = "A restart that is due begins after the grace period, by the usual rules. The reason was: " + former
 	}
+	if len(others) > 0 {
+		next = "A restart that is due begins, by the usual rules, when nothing else holds it. The reason was: " + former
+	}
 	w.done(o, "not held any more", next)
+	for _, other := range others[:min(len(others), maxOthers)] {
+		fmt.Fprintln(w.Out, "Still "+text.Safe(other))
+	}
+	if more := len(others) - maxOthers; more > 0 {
+		fmt.Fprintf(w.Out, "and %d more\n", more)
+	}
+	if err != nil {
+		w.note("what else holds restarts is not known: " + err.Error())
+	}
 	return nil
+}
+
+// maxOthers is how many further holds and halts are shown.
+const maxOthers = 10
+
+// heldBesides describes what else holds the restarts that the hold of an object has held.
+func (w *writer) heldBesides(ctx context.Context, o *object) (others []string, err error) {
+	if o.kind != "" {
+		in, err := w.gather(ctx, w.cluster, catalog.WorkloadRef{Kind: o.kind, Namespace: o.Namespace, Name: o.Target.Name})
+		if err != nil {
+			return nil, err
+		}
+		return in.HeldBesides(), nil
+	}
+	halts, err := w.cluster.Halts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if halts.Hold != "" {
+		others = append(others, facts.DescribeHold(catalog.Wish{By: catalog.ByController, Text: halts.Hold}, nil))
+	}
+	kind, name, _ := strings.Cut(o.name, "/")
+	ref := catalog.ConfigRef{Kind: configKinds[kind], Namespace: o.Namespace, Name: name}
+	for i := range halts.Active {
+		if halt := &halts.Active[i]; facts.Concerns(halt, ref) {
+			others = append(others, "halted: "+facts.DescribeHalt(halt))
+		}
+	}
+	workloads, _, err := w.cluster.Workloads(ctx, o.Namespace)
+	if err == nil {
+		_, err = w.cluster.Enable(ctx, workloads)
+	}
+	for i := range workloads {
+		reader := &workloads[i]
+		if reader.Enabled && reader.Policy != nil && reader.Policy.Hold != "" && slices.Contains(reader.Configs(), ref) {
+			others = append(others, facts.DescribeHold(catalog.Wish{By: catalog.ByWorkload, Text: reader.Policy.Hold}, reader))
+		}
+	}
+	return others, err
 }
 
 // removeHold removes the hold that was found. Somebody may have replaced it since, for a reason that the caller has not

@@ -187,6 +187,19 @@ func (in *Input) holds() []string {
 	return holds
 }
 
+// HeldBesides describes what holds restarts of the workload besides its own hold: other holds, and halts.
+func (in *Input) HeldBesides() (others []string) {
+	for hold := range in.Workload.Wishes(in.Configs, in.Halts.Hold).Holds() {
+		if hold.By != catalog.ByWorkload {
+			others = append(others, facts.DescribeHold(hold, &in.Workload))
+		}
+	}
+	for _, halt := range in.halts() {
+		others = append(others, "halted: "+facts.DescribeHalt(&halt))
+	}
+	return others
+}
+
 // heldSince says since when a hold is known to the leader, empty if it is not.
 func (in *Input) heldSince(hold catalog.Wish) string {
 	switch {

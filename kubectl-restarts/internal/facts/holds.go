@@ -29,6 +29,19 @@ func Release(hold catalog.Wish, w *Workload) string {
 	return ReleaseAll
 }
 
+// DescribeHold says which restarts of a workload a hold holds, why, and how to release it.
+func DescribeHold(hold catalog.Wish, w *Workload) string {
+	what := "all restarts"
+	switch hold.By {
+	case catalog.ByWorkload:
+		what = "restarts of " + w.Name()
+	case catalog.ByConfig:
+		what = "restarts for " + ConfigName(hold.Config)
+	case catalog.ByController:
+	}
+	return "held: " + what + " (" + Release(hold, w) + "): " + hold.Text
+}
+
 // HeldSince says since when the leader knows an object to hold restarts; empty if it does not know.
 func HeldSince(holds *status.List[status.Hold], on fmt.Stringer) string {
 	for i := range holds.Items {
