@@ -27,7 +27,7 @@ func statusOf(all engines, lease *leaseView) statuspage.Source {
 		Leads: restarts.Leads,
 		Knowledge: func(namespace string) status.Knowledge {
 			known := status.NewKnowledge(restarts.Leads(), lease.seen(), restarts.Watches(namespace), time.Now())
-			known.Gaps = append(known.Gaps, restarts.LostPermissions(namespace)...)
+			known.Gaps = append(known.Gaps, restarts.Gaps(namespace)...)
 			return known
 		},
 		Overview: func(namespace string) *status.Overview {

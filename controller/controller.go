@@ -251,6 +251,7 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 		deliveries:    c.deliveries,
 		gate:          c.gate,
 		evictor:       c.evictor,
+		keyObject:     &c.keys.object,
 		backlogs:      newBacklogs(),
 		journal:       newJournal(),
 	}

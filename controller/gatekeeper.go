@@ -56,6 +56,8 @@ type gatekeeper struct {
 	// hasTried means that it was tried to read what is kept for all leaders, and knowsHalts that the halts of
 	// former leaders were read, or cannot be.
 	hasTried, knowsHalts bool
+	// haltsObject is the ConfigMap of halts; it needs no lock.
+	haltsObject ownObject
 	// usesWaves holds the namespaces in which workloads have waves of their own.
 	usesWaves map[string]struct{}
 	// whyOver says why the last halt of a config is over, of at most maxReports configs.
@@ -354,11 +356,11 @@ func (g *gatekeeper) knowsEnough(r *gate.Request) error {
 	isGradual := slices.ContainsFunc(r.Causes, func(c gate.Cause) bool { return c.IsGradual })
 	switch {
 	case !hasTried:
-		return errHaltsUnknown // everything may be held
+		return g.haltsObject.waits(errHaltsUnknown) // everything may be held
 	case !isGradual && !g.options.Gradual && !g.usesWavesIn(r.Workload.Namespace):
 		return nil
 	case !knowsHalts:
-		return errHaltsUnknown
+		return g.haltsObject.waits(errHaltsUnknown)
 	case !g.knowsWorkloads(r.Workload.Namespace):
 		return errWorkloadsUnknown
 	}

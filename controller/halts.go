@@ -18,6 +18,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/quarantine"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // What the ConfigMap of halts contains: an entry for each config with halts, and the hold of
@@ -90,6 +91,7 @@ func (k *haltKeeper) run(ctx context.Context) {
 			k.gate.setHaltsKnown()
 		}
 		k.noteTried(err, start)
+		k.noteObject(ctx, err)
 		k.endHalts()
 		k.remind(start, time.Now())
 		switch {
@@ -117,6 +119,13 @@ func (k *haltKeeper) run(ctx context.Context) {
 func (k *haltKeeper) noteTried(err error, start time.Time) {
 	if err == nil || isPermanent(err) || errors.Is(err, errNoHaltsNamespace) || time.Since(start) >= haltsPatience {
 		k.gate.setHaltsTried()
+	}
+}
+
+// noteObject notes whether the ConfigMap can be used, unless there is none or the context has ended.
+func (k *haltKeeper) noteObject(ctx context.Context, err error) {
+	if ctx.Err() == nil && !errors.Is(err, errNoHaltsNamespace) {
+		k.gate.haltsObject.note(err, status.ApplyManifest, time.Now())
 	}
 }
 

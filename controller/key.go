@@ -14,6 +14,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 const (
@@ -38,6 +39,8 @@ type keyKeeper struct {
 	// readOnly leaves an empty Secret empty.
 	readOnly bool
 	log      *slog.Logger
+	// object is how it goes.
+	object ownObject
 }
 
 // errKeyMalformed means that the entry is not a valid key. The controller does not replace
@@ -62,6 +65,7 @@ func (k *keyKeeper) find(ctx context.Context) (catalog.ChecksumKey, bool) {
 	start := time.Now()
 	for attempt, backoff := 1, minBackoff; ; attempt, backoff = attempt+1, min(2*backoff, maxKeyBackoff) {
 		key, err := k.load(ctx)
+		k.noteObject(ctx, err)
 		switch {
 		case err == nil:
 			if attempt > 1 {
@@ -85,6 +89,17 @@ func (k *keyKeeper) find(ctx context.Context) (catalog.ChecksumKey, bool) {
 		case <-ctx.Done():
 			return catalog.ChecksumKey{}, false
 		}
+	}
+}
+
+// noteObject notes whether the key can be loaded, unless the context has ended.
+func (k *keyKeeper) noteObject(ctx context.Context, err error) {
+	remedy := status.ApplyManifest + " Then restart the controller if workloads no longer wait."
+	if errors.Is(err, errKeyMalformed) {
+		remedy = "Restore the entry, or remove it so that the controller creates a new key, and restart the controller."
+	}
+	if ctx.Err() == nil {
+		k.object.note(err, remedy, time.Now())
 	}
 }
 

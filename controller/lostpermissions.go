@@ -18,9 +18,9 @@ type lostPermission struct {
 	why     string // of the first
 }
 
-// LostPermissions says for which permissions workloads of a namespace, or of all if it is empty, wait. A new attempt at any of
+// lostPermissions says for which permissions workloads of a namespace, or of all if it is empty, wait. A new attempt at any of
 // them forgets it.
-func (c *Controller) LostPermissions(namespace string) (gaps []status.Gap) {
+func (c *Controller) lostPermissions(namespace string) (gaps []status.Gap) {
 	var lost []lostPermission
 	note := func(ref catalog.WorkloadRef, verb string, found lostPermission) {
 		if !isInside(namespace, ref.Namespace) {

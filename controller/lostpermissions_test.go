@@ -22,7 +22,7 @@ func TestALostPermissionIsToldUntilAnAttemptSucceeds(t *testing.T) {
 	settle(w)
 	const want = "The controller lacks a permission that it needs to restart workloads of the kind Deployment (waiting: %d)"
 	for namespace, waiting := range map[string]int{"": 3, "a": 2, "b": 1} {
-		gaps := w.controller.LostPermissions(namespace)
+		gaps := w.controller.lostPermissions(namespace)
 		if len(gaps) != 1 || gaps[0].Text != fmt.Sprintf(want, waiting) || gaps[0].Since.IsZero() || !strings.Contains(gaps[0].Why, lackedPermission) || gaps[0].Remedy != status.ApplyManifest {
 			t.Errorf("in %q: %+v", namespace, gaps)
 		}
@@ -31,7 +31,7 @@ func TestALostPermissionIsToldUntilAnAttemptSucceeds(t *testing.T) {
 	if line := "[!] " + fmt.Sprintf(want, 3) + " since "; !strings.Contains(detail, line) {
 		t.Errorf("/readyz says: %s", detail)
 	}
-	if gaps := w.controller.LostPermissions("c"); len(gaps) > 0 {
+	if gaps := w.controller.lostPermissions("c"); len(gaps) > 0 {
 		t.Errorf("elsewhere: %+v", gaps)
 	}
 
@@ -50,7 +50,7 @@ func TestAPolicyIsNoLostPermission(t *testing.T) {
 	w.refuse, w.refusedWith = http.StatusForbidden, `admission webhook "a.example.com" denied the request: no`
 	w.edited("a/c", "2")
 	settle(w)
-	if gaps := w.controller.LostPermissions(""); w.overview().Retrying.Total != 1 || len(gaps) > 0 {
+	if gaps := w.controller.lostPermissions(""); w.overview().Retrying.Total != 1 || len(gaps) > 0 {
 		t.Errorf("got %+v", gaps)
 	}
 }
@@ -72,7 +72,7 @@ func TestALostPermissionIsToldSinceTheFirstAttemptThatItRefused(t *testing.T) {
 			try(lackedPermission)
 			time.Sleep(time.Hour)
 		}
-		if gaps := w.controller.LostPermissions(""); len(gaps) != 1 || !gaps[0].Since.Equal(lost) {
+		if gaps := w.controller.lostPermissions(""); len(gaps) != 1 || !gaps[0].Since.Equal(lost) {
 			t.Errorf("got %+v, want since %v", gaps, lost)
 		}
 	})
@@ -84,7 +84,7 @@ func TestALostPermissionToEvictIsTold(t *testing.T) {
 	err := refusalWith(http.StatusForbidden, metav1.StatusReasonForbidden, strings.Replace(lackedPermission, "patch", "create", 1))
 	w := &catalog.Workload{Ref: web}
 	c.evictor.failed(w, time.Now(), err)
-	if gaps := c.LostPermissions(web.Namespace); len(gaps) != 1 || !strings.HasPrefix(gaps[0].Text, "The controller lacks a permission that it needs to replace the pods of workloads of the kind Deployment") {
+	if gaps := c.lostPermissions(web.Namespace); len(gaps) != 1 || !strings.HasPrefix(gaps[0].Text, "The controller lacks a permission that it needs to replace the pods of workloads of the kind Deployment") {
 		t.Errorf("got %+v", gaps)
 	}
 }

@@ -81,6 +81,7 @@ type restarter struct {
 	deliveries *deliveries
 	gate       *gatekeeper
 	evictor    *evictor
+	keyObject  *ownObject // that holds the key of Secrets' checksums
 
 	// knowsConfigs reports whether all configs of a namespace have been listed.
 	knowsConfigs func(namespace string) bool
@@ -244,7 +245,7 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 		return errConfigsUnknown
 	}
 	if view.LacksKey() {
-		return errKeyUnknown
+		return r.keyObject.waits(errKeyUnknown)
 	}
 	r.reportProblems(view.Workload)
 	decision, err := r.decide(ctx, view)

@@ -58,13 +58,18 @@ func (g *Gap) Line() string {
 	if !g.Since.IsZero() {
 		line += " since " + g.Since.UTC().Format(time.RFC3339)
 	}
-	if g.Why != "" {
-		line += ": " + g.Why
-	}
-	if g.Remedy != "" {
-		line += ". " + g.Remedy
+	if reason := g.Reason(); reason != "" {
+		line += ": " + reason
 	}
 	return line
+}
+
+// Reason says why, and what to do; empty if neither is known.
+func (g *Gap) Reason() string {
+	if g.Why == "" || g.Remedy == "" {
+		return g.Why + g.Remedy
+	}
+	return g.Why + ". " + g.Remedy
 }
 
 // Watch is what a replica sees of the objects of a resource.

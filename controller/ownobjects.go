@@ -1,0 +1,72 @@
+package controller
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"kubernetes-deployment-restart-controller/brief"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// ownObject is how the attempts go to read and write an object in which the controller keeps what must outlive a process.
+// The zero value and nil have seen none. Its methods may be called by several goroutines at once.
+type ownObject struct {
+	mu sync.Mutex
+	// since is since when all attempts have failed, zero if the last one did not; why is the error of the last one.
+	since       time.Time
+	why, remedy string
+}
+
+// longestOwnError is how many bytes of an error are kept, so that a text has room for what helps.
+const longestOwnError = 300
+
+// note takes in how an attempt ended, and what helps if it is refused.
+func (o *ownObject) note(err error, remedy string, now time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err == nil {
+		o.since, o.why, o.remedy = time.Time{}, "", ""
+		return
+	}
+	if o.since.IsZero() {
+		o.since = now
+	}
+	if o.why, o.remedy = brief.Within(longestOwnError, brief.Line(err.Error())), ""; isPermanent(err) {
+		o.remedy = remedy
+	}
+}
+
+// waits completes an error that says what is not known yet because of the object with why.
+func (o *ownObject) waits(unknown error) error {
+	if gap, found := o.gap(""); found {
+		return fmt.Errorf("%w: %s", unknown, gap.Reason())
+	}
+	return unknown
+}
+
+// gap describes since when and why the object cannot be used. The text says what, and what follows from that.
+func (o *ownObject) gap(text string) (gap status.Gap, found bool) {
+	if o == nil {
+		return status.Gap{}, false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return status.Gap{Text: text, Since: o.since.UTC(), Why: o.why, Remedy: o.remedy}, !o.since.IsZero()
+}
+
+// Gaps says which of its own objects the controller cannot use, and for which permissions workloads of a namespace, or of
+// all if it is empty, wait.
+func (c *Controller) Gaps(namespace string) (gaps []status.Gap) {
+	halts := "The controller cannot read or update the ConfigMap of halts, so restarts wait"
+	if _, knowsHalts := c.gate.knowsOfHalts(); knowsHalts {
+		halts = "The controller cannot read or update the ConfigMap of halts, so the next leader will not know of new halts"
+	}
+	if gap, found := c.gate.haltsObject.gap(halts); found {
+		gaps = append(gaps, gap)
+	}
+	if gap, found := c.keys.object.gap("The controller cannot load the key of Secrets' checksums, so workloads that read Secrets wait, or are judged by when their pods started"); found {
+		gaps = append(gaps, gap)
+	}
+	return append(gaps, c.lostPermissions(namespace)...)
+}

@@ -1,0 +1,76 @@
+package controller
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/status"
+)
+
+func TestAConfigMapOfHaltsThatCannotBeReadIsTheFirstThingThatIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web")
+		server := &haltServer{failures: slices.Repeat([]int{http.StatusForbidden}, 100)}
+		began := time.Now()
+		pass := w.takeOver(t, server, nil)
+		w.edited("a/c", "2")
+		pass(5 * time.Second)
+		settle(w)
+		explained := w.controller.explain(deploymentNamed("a/web"), time.Now())
+		const remedy = status.ApplyManifest
+		if text := explained.Text; explained.State != status.Deciding || !strings.HasPrefix(text, errHaltsUnknown.Error()+": get configmap own/halts: ") || !strings.Contains(text, remedy) {
+			t.Errorf("it is %s: %s", explained.State, text)
+		}
+		const cannot = "The controller cannot read or update the ConfigMap of halts, so "
+		gaps := w.controller.Gaps("a")
+		if len(gaps) != 1 || gaps[0].Text != cannot+"restarts wait" || !gaps[0].Since.Equal(began) || gaps[0].Why == "" || gaps[0].Remedy != status.ApplyManifest {
+			t.Errorf("it says: %+v", gaps)
+		}
+		if _, detail := w.controller.Ready(); !strings.Contains(detail, "[!] "+cannot) || !strings.Contains(detail, remedy) {
+			t.Errorf("/readyz says: %s", detail)
+		}
+		pass(70 * time.Second)
+		settle(w)
+		if gaps := w.controller.Gaps(""); len(w.restarted()) != 1 || len(gaps) != 1 || !strings.HasPrefix(gaps[0].Text, cannot+"the next leader") {
+			t.Errorf("restarted %v, and it says: %+v", w.restarted(), gaps)
+		}
+		server.mu.Lock()
+		server.failures = nil
+		server.mu.Unlock()
+		pass(2 * haltsPeriod)
+		if gaps := w.controller.Gaps(""); len(gaps) > 0 {
+			t.Errorf("afterwards: %+v", gaps)
+		}
+	})
+}
+
+// The Secret of the key is such an object, too.
+func TestAKeyThatCannotBeLoadedIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newWorld(t).controller
+		server := &secretServer{failures: slices.Repeat([]int{http.StatusForbidden}, 100)}
+		server.object.TypeMeta = metav1.TypeMeta{Kind: "Secret", APIVersion: "v1"}
+		server.object.Name, server.object.Namespace, server.object.ResourceVersion = testKeySecret, "own", "1"
+		c.keys.core, c.keys.namespace, c.keys.secret = server.core(t), "own", testKeySecret
+		if _, found := c.keys.find(t.Context()); !found {
+			t.Fatal("no key")
+		}
+		if gaps := c.Gaps(""); len(gaps) != 1 || !strings.HasPrefix(gaps[0].Text, "The controller cannot load the key") || !strings.Contains(gaps[0].Remedy, status.ApplyManifest) {
+			t.Errorf("it says: %+v", gaps)
+		}
+		if err := c.restarter.keyObject.waits(errKeyUnknown); !strings.Contains(err.Error(), ": get secret own/") || !isWaiting(err) {
+			t.Errorf("workloads wait because %v", err)
+		}
+		server.failures = nil
+		c.keys.find(t.Context())
+		if gaps := c.Gaps(""); len(gaps) > 0 {
+			t.Errorf("afterwards: %+v", gaps)
+		}
+	})
+}
