@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 const (
@@ -12,6 +14,8 @@ const (
 	// maxPastOfKey is the highest number of past contents kept for one key, so that a key that
 	// changes all the time does not displace the others. The older contents are joined into one.
 	maxPastOfKey = 8
+	// maxJoinedKeys is the highest number of keys that content of several keys is known to concern. Beyond it, it concerns all.
+	maxJoinedKeys = 1000
 	// settledAfter is how long a past content is kept although it went before all records were
 	// made. It is longer than any request takes: the watch can show a record before the answer to
 	// its write shows that the decision was made earlier.
@@ -22,8 +26,10 @@ const (
 // came and went. Pods that read the config then may have other content than the present one, even
 // if the present content is the same as before.
 type Past struct {
-	// Key is the name of the key, empty if the content concerns all keys.
+	// Key is the name of the key, empty if the content concerns several keys, or all.
 	Key string
+	// joined are the hashes of the names of several keys, sorted; nil means all keys.
+	joined []uint64
 	// Content is the checksum of the key, 0 if the key or the whole config was missing.
 	Content Checksum
 	// Mixed means that there was more than one content, and that Content is not the checksum of
@@ -187,7 +193,33 @@ func mix(key string, several ...Past) Past {
 		mixed.From.Seen, mixed.Until.Seen = min(mixed.From.Seen, p.From.Seen), max(mixed.Until.Seen, p.Until.Seen)
 		mixed.Binary = mixed.Binary && p.Binary
 	}
+	if key == "" {
+		mixed.joined = joinedKeys(several)
+	}
 	return mixed
+}
+
+// joinedKeys returns the hashes of the keys that several past contents concern, nil if they may concern all. Hashes take
+// little memory, however long the names are; two keys of one hash may only cause a needless restart.
+func joinedKeys(several []Past) []uint64 {
+	if len(several) > maxJoinedKeys {
+		return nil
+	}
+	var joined []uint64
+	for _, p := range several {
+		switch {
+		case p.Key != "":
+			joined = append(joined, xxhash.Sum64String(p.Key))
+		case p.joined == nil:
+			return nil
+		}
+		joined = append(joined, p.joined...)
+	}
+	slices.Sort(joined)
+	if joined = slices.Compact(joined); len(joined) > maxJoinedKeys {
+		return nil
+	}
+	return slices.Clone(joined) // there may have been many more
 }
 
 // concerns reports whether a reference could read the content. The absence of the whole config
@@ -197,9 +229,19 @@ func (p *Past) concerns(reference *Reference) bool {
 	case p.isAbsence():
 		return reference.Optional
 	case p.Key == "":
-		return true
+		return p.concernsListed(reference.Keys)
 	}
 	return reference.Keys.names(p.Key) && !(reference.Keys.DataOnly && p.Binary)
+}
+
+// concernsListed reports whether content of several keys may concern keys of a selection. Rules are not compared with each of
+// the keys: there may be very many of both.
+func (p *Past) concernsListed(selection Selection) bool {
+	names, isList := selection.Listed()
+	return p.joined == nil || !isList || slices.ContainsFunc(names, func(name string) bool {
+		_, found := slices.BinarySearch(p.joined, xxhash.Sum64String(name))
+		return found
+	})
 }
 
 // concernsAny reports whether one of the references could read the content.
