@@ -53,6 +53,10 @@ func TestNoRestartBeginsWhileARequiredConfigIsMissing(t *testing.T) {
 	if held.Total != 2 || held.Items[0].Reason != string(gate.Missing) || held.Items[0].Text != "configmap/b does not exist" || held.Items[0].State != status.Held {
 		t.Errorf("held: %+v", held)
 	}
+	w.judged(t)
+	if o := w.overview(); o.Held.Total != 0 || o.Lacking.Total != 2 {
+		t.Errorf("after it was noticed: %d held and %d lacking, want each workload once", o.Held.Total, o.Lacking.Total)
+	}
 	explained := w.controller.ExplainWorkload("deployment/a/one", time.Now())
 	if why := explained.Gate.Why; why != "configmap/b does not exist, which new pods need to start; create it, or make the reference optional" {
 		t.Errorf("why: %q", why)

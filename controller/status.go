@@ -28,11 +28,12 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 	o.Mistakes = c.mistakesIn(namespace)
 	lists := newEntryLists(namespace)
 	if o.Leads {
+		c.absences.of.each(namespace, func(ref catalog.WorkloadRef, a absence) { lists.lacking[ref] = a })
 		c.changes.each(lists.addPending)
 		c.restarter.backlogs.each(lists.addBacklog)
 		c.deliveries.each(lists.addRolling)
 		c.evictor.each(func(ref catalog.WorkloadRef, row eviction) { c.addEviction(lists, ref, &row) })
-		c.absences.of.each(namespace, func(ref catalog.WorkloadRef, a absence) { lists.add(standingOfAbsence(ref, a)) })
+		lists.addLacking()
 	}
 	list := func(state status.State) status.List[status.Entry] { return status.ListOf(lists.of[state], c.entry) }
 	o.Pending, o.Waiting, o.Held = list(status.Pending), list(status.Waiting), list(status.Held)
@@ -106,10 +107,12 @@ func compareStandings(a, b standing) int {
 type entryLists struct {
 	namespace string // empty for all
 	of        map[status.State]*status.Shortlist[standing]
+	// lacking are the workloads that lack a config. Unless they have failed, that matters more than what they wait for.
+	lacking map[catalog.WorkloadRef]absence
 }
 
 func newEntryLists(namespace string) entryLists {
-	lists := entryLists{namespace, make(map[status.State]*status.Shortlist[standing])}
+	lists := entryLists{namespace, make(map[status.State]*status.Shortlist[standing]), make(map[catalog.WorkloadRef]absence)}
 	for _, state := range []status.State{status.Pending, status.Waiting, status.Held, status.Slowed, status.Rolling, status.Failed, status.Retrying, status.Lacking} {
 		lists.of[state] = status.NewShortlist(compareStandings)
 	}
@@ -124,7 +127,18 @@ func (l entryLists) add(s standing) {
 	if state == status.Deciding {
 		state = status.Waiting
 	}
+	if _, lacks := l.lacking[s.ref]; lacks && state != status.Failed {
+		return
+	}
+	delete(l.lacking, s.ref)
 	l.of[state].Add(s)
+}
+
+// addLacking adds the workloads that lack a config and have not failed, after all others.
+func (l entryLists) addLacking() {
+	for ref, a := range l.lacking {
+		l.of[status.Lacking].Add(standingOfAbsence(ref, a))
+	}
 }
 
 // isInside reports whether a namespace is the one that an overview is about, or one of all if that is empty.

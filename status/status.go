@@ -42,7 +42,8 @@ type Overview struct {
 	Failed  List[Entry] `json:"failed"`
 	// Retrying workloads are those of which the last attempt failed.
 	Retrying List[Entry] `json:"retrying"`
-	// Lacking workloads are those whose new pods cannot start, whatever else they wait for.
+	// Lacking workloads are those whose new pods cannot start, whatever else they wait for. Only those that have failed are
+	// in another list.
 	Lacking List[Entry] `json:"lacking"`
 
 	// Mistakes are annotations and labels that have no effect.

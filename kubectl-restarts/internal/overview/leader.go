@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/printers"
@@ -22,6 +23,8 @@ type FromLeader struct {
 	// Name names the leader.
 	Name string `json:"name"`
 	*status.Overview
+	// unready are the workloads that it does not list, and not all of whose pods run, as their own status shows.
+	unready status.List[status.Entry]
 }
 
 // Timeless returns the same without the time at which it was made.
@@ -29,12 +32,36 @@ func (l *FromLeader) Timeless() *FromLeader {
 	if l == nil {
 		return nil
 	}
-	return &FromLeader{l.Name, l.Overview.Timeless()}
+	return &FromLeader{l.Name, l.Overview.Timeless(), l.unready}
 }
 
 // lists returns the workloads by what they wait for, those first that need attention.
 func (l *FromLeader) lists() []status.List[status.Entry] {
 	return []status.List[status.Entry]{l.Failed, l.Lacking, l.Retrying, l.Held, l.Slowed, l.Waiting, l.Rolling, l.Pending}
+}
+
+// seeUnready takes in workloads of which the leader lists nothing, and not all of whose pods run. There are none if its lists
+// are not whole.
+func (l *FromLeader) seeUnready(workloads []facts.Workload) {
+	listed := make(map[string]bool)
+	for _, list := range l.lists() {
+		if list.More() > 0 {
+			return
+		}
+		for i := range list.Items {
+			listed[list.Items[i].Workload] = true
+		}
+	}
+	for i := range workloads {
+		w := &workloads[i]
+		if !w.Enabled || !w.LacksPods() || listed[w.Ref.String()] {
+			continue
+		}
+		if l.unready.Total++; l.unready.Total <= status.Limit {
+			pods := status.Pods{Wanted: int(w.Rollout.Wanted), Updated: int(w.Rollout.Updated), Available: int(w.Rollout.Available)}
+			l.unready.Items = append(l.unready.Items, status.Entry{Workload: w.Ref.String(), State: status.Unready, Pods: &pods})
+		}
+	}
 }
 
 // summary counts what is under way.
@@ -50,6 +77,9 @@ func (l *FromLeader) summary() string {
 		nothing = "it knows of nothing that is under way, but does not see everything"
 	}
 	summary := "The leader (" + l.Name + ") says: " + cmp.Or(strings.Join(parts, ", "), nothing) + "."
+	if n := l.unready.Total; n > 0 {
+		summary += fmt.Sprintf(" Not all pods run of %s that it does not list.", text.Count(n, "workload"))
+	}
 	if l.DryRun {
 		summary += " It is a dry run: nothing is restarted."
 	}
@@ -135,7 +165,7 @@ func (l *FromLeader) print(w io.Writer, options printers.PrintOptions, now time.
 			return err
 		}
 	}
-	for _, list := range l.lists() {
+	for _, list := range append(l.lists(), l.unready) {
 		if list.More() > 0 && len(list.Items) > 0 {
 			fmt.Fprintf(w, "\n%d more %s %s.", list.More(), text.Are(list.More()), text.Safe(string(list.Items[0].State)))
 		}
@@ -170,18 +200,18 @@ func (l *FromLeader) fanOutTable(options printers.PrintOptions, now time.Time) *
 
 func (l *FromLeader) workloadTable(options printers.PrintOptions, now time.Time) *metav1.Table {
 	table := newTable(options, "Workload", "State", "Since", "Until", "Why")
-	for _, list := range l.lists() {
+	for _, list := range append(l.lists(), l.unready) {
 		for i := range list.Items {
 			e := &list.Items[i]
 			namespace, name := split(e.Workload)
-			addRow(table, options, namespace, name, string(e.State), age(now, e.Since), clock(e.Until), short(why(e), options))
+			addRow(table, options, namespace, name, string(e.State), age(now, e.Since), clock(e.Until), shortest(why(e), options))
 		}
 	}
 	return table
 }
 
-// why says what a workload waits for, or what it restarts for.
-func why(e *status.Entry) string {
+// why says what a workload waits for, or what it restarts for, the most important part first.
+func why(e *status.Entry) []string {
 	var parts []string
 	isSaid := e.Text != "" && (e.Reason == string(gate.Window) || e.Reason == string(gate.Hold)) // by the text
 	if e.Reason != "" && !isSaid {
@@ -190,18 +220,35 @@ func why(e *status.Entry) string {
 	if e.Error != "" {
 		parts = append(parts, text.Count(e.Attempts, "failed attempt")+": "+e.Error)
 	}
-	for _, part := range []string{e.On, e.Text, e.For} {
+	for _, part := range []string{e.On, e.Text} {
 		if part != "" {
 			parts = append(parts, part)
 		}
 	}
-	if e.Pods != nil {
-		parts = append(parts, fmt.Sprintf("%d of %d pods updated, %d available", e.Pods.Updated, e.Pods.Wanted, e.Pods.Available))
-	}
+	parts = []string{strings.Join(parts, "; ")} // which is never left out
 	if e.Exposed {
 		parts = append(parts, "its pods have read the new content already")
 	}
-	return strings.Join(parts, "; ")
+	if e.For != "" {
+		parts = append(parts, e.For)
+	}
+	if e.Pods != nil {
+		parts = append(parts, fmt.Sprintf("%d of %d pods updated, %d available", e.Pods.Updated, e.Pods.Wanted, e.Pods.Available))
+	}
+	if parts[0] == "" {
+		parts = parts[1:]
+	}
+	return parts
+}
+
+// shortest joins the first parts for a table: as many as there is room for, and the first one in any case.
+func shortest(parts []string, options printers.PrintOptions) string {
+	whole := strings.Join(parts, "; ")
+	for !options.Wide && len(parts) > 1 && utf8.RuneCountInString(whole) > shortWhy {
+		parts = parts[:len(parts)-1]
+		whole = strings.Join(parts, "; ")
+	}
+	return short(whole, options)
 }
 
 // someRestarts is how many of the last restarts are shown.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/overview"
 	"kubernetes-deployment-restart-controller/status"
 )
@@ -97,6 +98,48 @@ odd                  20m   delivered   12s    secret/db
 `, "\n")
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// printed prints what a leader says about a namespace in which all but one of two workloads run.
+func printed(t *testing.T, answer status.Overview, options printers.PrintOptions) string {
+	t.Helper()
+	crashing := workload("web", "settings", func(w *facts.Workload) { w.Rollout.Wanted, w.Rollout.Updated, w.Rollout.Available = 3, 3, 2 })
+	calm := workload("calm", "settings")
+	report := overview.Look(&overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{crashing, calm}, Leader: &overview.FromLeader{Name: "pod leader-1", Overview: &answer}})
+	var out bytes.Buffer
+	if err := report.Print(&out, options, now); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestAWorkloadThatCrashesAfterItsRestartWasDeliveredIsListed(t *testing.T) {
+	const says = "2 workloads enabled in shop. The leader (pod leader-1) says: nothing is under way. Not all pods run of 1 workload that it does not list.\n"
+	if got := printed(t, status.Overview{}, printers.PrintOptions{}); !strings.HasPrefix(got, says) || !strings.Contains(got, "deployment/web   unready                   3 of 3 pods updated, 2 available\n") || strings.Contains(got, "calm") {
+		t.Errorf("got\n%s", got)
+	}
+	entry := status.Entry{Workload: "deployment/shop/web", State: status.Rolling}
+	for name, answer := range map[string]status.Overview{
+		"one that the leader lists":                 {Rolling: list(entry)},
+		"one that the leader's lists may leave out": {Held: status.List[status.Entry]{Total: 51}},
+	} {
+		if got := printed(t, answer, printers.PrintOptions{}); strings.Contains(got, "unready") || strings.Contains(got, "does not list") {
+			t.Errorf("%s: got\n%s", name, got)
+		}
+	}
+}
+
+func TestARowThatIsTooLongKeepsItsReason(t *testing.T) {
+	const reason = "pod web-6d4cf5-x2lq does not run: its container main restarts again and again"
+	answer := status.Overview{Failed: list(status.Entry{
+		Workload: "deployment/shop/web", State: status.Failed, Text: reason, For: "configmap/web-config: LEVEL", Pods: &status.Pods{Wanted: 3, Updated: 1, Available: 2},
+	})}
+	if got := printed(t, answer, printers.PrintOptions{}); !strings.Contains(got, reason+"\n") {
+		t.Errorf("got\n%s", got)
+	}
+	if got := printed(t, answer, printers.PrintOptions{Wide: true}); !strings.Contains(got, reason+"; configmap/web-config: LEVEL; 1 of 3 pods updated, 2 available\n") {
+		t.Errorf("wide, got\n%s", got)
 	}
 }
 
