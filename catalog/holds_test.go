@@ -3,6 +3,7 @@ package catalog
 import (
 	"slices"
 	"testing"
+	"time"
 )
 
 func TestTheCatalogKnowsWhatHoldsRestarts(t *testing.T) {
@@ -32,4 +33,31 @@ func TestTheCatalogKnowsWhatHoldsRestarts(t *testing.T) {
 	c.ObserveWorkload(web)
 	c.ForgetWorkload(web.Ref)
 	require("without the workload")
+}
+
+func TestAHoldIsAsOldAsItWasWhenItWasLastNotThere(t *testing.T) {
+	c := New()
+	early, late := Config{Ref: configMapRef("early"), Policy: &ConfigPolicy{Hold: "a"}}, Config{Ref: configMapRef("late"), Policy: &ConfigPolicy{Hold: "b"}}
+	require := func(ref ConfigRef, want time.Time, wantAtLeast bool) {
+		t.Helper()
+		if since, atLeast := c.HeldSince(ref); !since.Equal(want) || atLeast != wantAtLeast {
+			t.Errorf("%s: since %s, at least: %t; want %s, %t", ref, since, atLeast, want, wantAtLeast)
+		}
+	}
+	c.ObserveConfig(early, noon)
+	require(early.Ref, time.Time{}, false)
+	c.PassTime(noonPlus(10))
+	require(early.Ref, noonPlus(10), true)
+	c.PassTime(noonPlus(20))
+	c.ObserveConfig(late, noonPlus(21))
+	c.PassTime(noonPlus(30))
+	late.Policy = &ConfigPolicy{Hold: "for another reason"}
+	c.ObserveConfig(late, noonPlus(31))
+	require(early.Ref, noonPlus(10), true)
+	require(late.Ref, noonPlus(20), false)
+	c.ForgetConfig(late.Ref, noonPlus(40))
+	require(late.Ref, time.Time{}, false)
+	c.PassTime(noonPlus(50))
+	c.ObserveConfig(late, noonPlus(51))
+	require(late.Ref, noonPlus(50), false)
 }

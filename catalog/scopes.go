@@ -87,12 +87,12 @@ func (c *Catalog) source(ref ConfigRef) *Config {
 
 func (c *Catalog) keepConfig(config *Config) {
 	c.configs.put(config.Ref.scope(), config.Ref.Name, config)
-	noteHold(c.held.configs, config.Ref, config.holdText())
+	noteHold(c.held.configs, config.Ref, config.holdText(), c.held.now)
 }
 
 func (c *Catalog) dropConfig(ref ConfigRef) {
 	c.configs.remove(ref.scope(), ref.Name)
-	noteHold(c.held.configs, ref, "")
+	noteHold(c.held.configs, ref, "", c.held.now)
 }
 
 // workload returns what the catalog knows about a workload, or nil if it does not know the
@@ -116,10 +116,10 @@ func (c *Catalog) keepWorkload(workload *Workload) {
 		c.workloadKinds = append(c.workloadKinds, kind)
 	}
 	c.workloads.put(workload.Ref.scope(), workload.Ref.Name, workload)
-	noteHold(c.held.workloads, workload.Ref, workload.holdText())
+	noteHold(c.held.workloads, workload.Ref, workload.holdText(), c.held.now)
 }
 
 func (c *Catalog) dropWorkload(ref WorkloadRef) {
 	c.workloads.remove(ref.scope(), ref.Name)
-	noteHold(c.held.workloads, ref, "")
+	noteHold(c.held.workloads, ref, "", c.held.now)
 }

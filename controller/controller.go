@@ -104,7 +104,6 @@ type Controller struct {
 	metrics    *metrics
 	staleness  *staleness
 	absences   *absences
-	holdTimes  *holdTimes
 	quarantine *quarantine.Set
 	events     record.EventBroadcaster
 	recorder   record.EventRecorder // writes through events
@@ -146,7 +145,6 @@ func New(options Options) (*Controller, error) {
 	c.absences = &absences{of: noted[catalog.WorkloadRef, absence]{countsAll: true}, catalog: c.catalog, log: c.log, report: func(w *catalog.Workload, message string) {
 		c.recorder.Event(objectReference(w), corev1.EventTypeWarning, reasonMissing, message)
 	}}
-	c.holdTimes = &holdTimes{catalog: c.catalog}
 	c.gate = newGatekeeper(options.FanOut, c.catalog, c.log)
 	c.gate.evicts = options.Evict
 	for _, kind := range options.configKinds() {
@@ -276,7 +274,7 @@ func (c *Controller) Watch(ctx context.Context) {
 		c.log.Info("caches are synced", "configs", configs, "workloads", workloads, "after", time.Since(start).Round(time.Millisecond).String())
 		debug.FreeOSMemory()         // the memory that the lists used
 		c.staleness.noteEverything() // now it is known which configs are missing
-		group.Go(func() { c.holdTimes.run(ctx) })
+		group.Go(func() { passTime(ctx, c.catalog) })
 		c.releaseGarbageOnceDecided(ctx)
 	}
 	group.Wait()

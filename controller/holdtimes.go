@@ -3,57 +3,19 @@ package controller
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"sync"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/status"
 )
 
-// holdTimes are since when annotations of workloads and configs hold restarts, which no object says. What is there when this
-// process has listed everything has held for longer. They are as many as the holds. Its methods may be called by several
-// goroutines at once.
-type holdTimes struct {
-	catalog *catalog.Catalog
-
-	mu sync.Mutex
-	of map[fmt.Stringer]holdTime
-}
-
-type holdTime struct {
-	since   time.Time
-	atLeast bool // it may have begun earlier
-}
-
-// holdPeriod is how often new holds are looked for.
+// holdPeriod is how exactly it is known since when annotations hold restarts.
 const holdPeriod = 5 * time.Second
 
-// run takes in holds until the context ends. Everything must have been listed.
-func (h *holdTimes) run(ctx context.Context) {
-	h.take(time.Now(), true)
-	every(ctx, holdPeriod, func(now time.Time) { h.take(now, false) })
-}
-
-func (h *holdTimes) take(now time.Time, isFirst bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	present := make(map[fmt.Stringer]holdTime, len(h.of))
-	h.catalog.Holds(func(note catalog.HoldNote) {
-		known, found := h.of[note.On]
-		if !found {
-			known = holdTime{now, isFirst}
-		}
-		present[note.On] = known
-	})
-	h.of = present
-}
-
-// find returns since when an object holds restarts, the zero value if that is not known yet.
-func (h *holdTimes) find(on fmt.Stringer) holdTime {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.of[on]
+// passTime lets the catalog know since when there are holds, until the context ends. Everything must have been listed.
+func passTime(ctx context.Context, c *catalog.Catalog) {
+	c.PassTime(time.Now())
+	every(ctx, holdPeriod, c.PassTime)
 }
 
 // holdsIn lists the workloads and configs of a namespace, or of all, whose annotations hold restarts.
@@ -87,6 +49,6 @@ func newHoldList() *status.Shortlist[catalog.HoldNote] {
 
 func (c *Controller) hold(h catalog.HoldNote) status.Hold {
 	_, isConfig := h.On.(catalog.ConfigRef)
-	began := c.holdTimes.find(h.On)
-	return status.Hold{On: h.On.String(), IsConfig: isConfig, Text: h.Text, Beginning: status.Beginning{Since: began.since.UTC(), AtLeast: began.atLeast}}
+	since, atLeast := c.catalog.HeldSince(h.On)
+	return status.Hold{On: h.On.String(), IsConfig: isConfig, Text: h.Text, Beginning: status.Beginning{Since: since.UTC(), AtLeast: atLeast}}
 }

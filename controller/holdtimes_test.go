@@ -18,7 +18,7 @@ func TestAHoldIsShownWithWhenItBegan(t *testing.T) {
 		w.runs("a/early", map[string]string{catalog.HoldAnnotation: "wait"}, "c")
 		w.runs("a/late", nil, "c")
 		start := time.Now()
-		go w.controller.holdTimes.run(t.Context())
+		go passTime(t.Context(), w.controller.catalog)
 		time.Sleep(time.Hour)
 		w.changed("a/late", holdIt)
 		set := time.Now()
@@ -44,8 +44,8 @@ func TestAHoldIsShownWithWhenItBegan(t *testing.T) {
 		w.changed("a/late", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if n := len(w.controller.holdTimes.of); n != 2 {
-			t.Errorf("%d holds are remembered", n)
+		if since, atLeast := w.controller.catalog.HeldSince(deploymentNamed("a/late")); !since.IsZero() || atLeast {
+			t.Errorf("a hold that has ended is remembered since %s", since)
 		}
 	})
 }

@@ -1,9 +1,9 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -12,7 +12,8 @@ import (
 
 // lostPermission is a permission without which workloads of a kind do not restart, as the last attempts at them show.
 type lostPermission struct {
-	what    string
+	verb    string
+	kind    catalog.WorkloadKind
 	waiting int
 	since   time.Time
 	why     string // of the first
@@ -22,12 +23,11 @@ type lostPermission struct {
 // them forgets it.
 func (c *Controller) lostPermissions(namespace string) (gaps []status.Gap) {
 	var lost []lostPermission
-	note := func(ref catalog.WorkloadRef, verb string, found lostPermission) {
+	note := func(ref catalog.WorkloadRef, found lostPermission) {
 		if !isInside(namespace, ref.Namespace) {
 			return
 		}
-		found.what = fmt.Sprintf("%s workloads of the kind %s", verb, ref.Kind)
-		i := slices.IndexFunc(lost, func(l lostPermission) bool { return l.what == found.what })
+		i := slices.IndexFunc(lost, func(l lostPermission) bool { return l.verb == found.verb && l.kind == found.kind })
 		if i < 0 {
 			i, lost = len(lost), append(lost, found)
 		} else if found.since.Before(lost[i].since) {
@@ -37,18 +37,18 @@ func (c *Controller) lostPermissions(namespace string) (gaps []status.Gap) {
 	}
 	c.restarter.backlogs.each(func(ref catalog.WorkloadRef, w backlog) {
 		if w.failure.remedy == status.GrantPermission {
-			note(ref, "restart", lostPermission{since: w.failure.since, why: w.failure.problem})
+			note(ref, lostPermission{verb: "restart", kind: ref.Kind, since: w.failure.since, why: w.failure.problem})
 		}
 	})
 	c.evictor.each(func(ref catalog.WorkloadRef, row eviction) {
 		if row.wait.remedy == status.GrantPermission {
-			note(ref, "replace the pods of", lostPermission{since: row.wait.since, why: row.wait.text})
+			note(ref, lostPermission{verb: "replace the pods of", kind: ref.Kind, since: row.wait.since, why: row.wait.text})
 		}
 	})
-	slices.SortFunc(lost, func(a, b lostPermission) int { return strings.Compare(a.what, b.what) })
+	slices.SortFunc(lost, func(a, b lostPermission) int { return cmp.Or(cmp.Compare(a.verb, b.verb), cmp.Compare(a.kind, b.kind)) })
 	for _, l := range lost {
 		gaps = append(gaps, status.Gap{
-			Text:  fmt.Sprintf("The controller lacks a permission that it needs to %s (waiting: %d)", l.what, l.waiting),
+			Text:  fmt.Sprintf("The controller lacks a permission that it needs to %s workloads of the kind %s (waiting: %d)", l.verb, l.kind, l.waiting),
 			Since: l.since.UTC(), Why: l.why, Remedy: status.ApplyManifest,
 		})
 	}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"iter"
 	"maps"
 	"sync"
 )
@@ -69,10 +70,7 @@ func (n *noted[K, V]) drop(namespace string, object K) {
 func (n *noted[K, V]) dropAll(namespace string, is func(K) bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for in := range n.in {
-		if !isInside(namespace, in) {
-			continue
-		}
+	for in := range inside(n.in, namespace) {
 		n.dropFrom(in, func(inside notesIn[K, V]) {
 			maps.DeleteFunc(inside.first, func(object K, _ V) bool { return is(object) })
 			maps.DeleteFunc(inside.others, func(object K, _ struct{}) bool { return is(object) })
@@ -108,16 +106,25 @@ func (n *noted[K, V]) find(namespace string, object K) (note V, isNoted bool) {
 func (n *noted[K, V]) each(namespace string, do func(K, V)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for in, inside := range n.in {
-		if !isInside(namespace, in) {
-			continue
-		}
-		for object, note := range inside.first {
+	for _, notes := range inside(n.in, namespace) {
+		for object, note := range notes.first {
 			do(object, note)
 		}
-		for object := range inside.others {
+		for object := range notes.others {
 			var none V
 			do(object, none)
+		}
+	}
+}
+
+// inside yields what there is of a namespace, or of all if it is empty, without a look at the others.
+func inside[V any](all map[string]V, namespace string) iter.Seq2[string, V] {
+	if namespace == "" {
+		return maps.All(all)
+	}
+	return func(yield func(string, V) bool) {
+		if of, found := all[namespace]; found {
+			yield(namespace, of)
 		}
 	}
 }

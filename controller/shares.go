@@ -125,11 +125,9 @@ func (s *shares[K]) leaves(namespace string, key K) bool {
 func (s *shares[K]) those(namespace string) (keys []K) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name, in := range s.namespaces {
-		if namespace == "" || name == namespace {
-			for _, object := range in.objects {
-				keys = append(keys, object.key)
-			}
+	for _, in := range inside(s.namespaces, namespace) {
+		for _, object := range in.objects {
+			keys = append(keys, object.key)
 		}
 	}
 	return keys

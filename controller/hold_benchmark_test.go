@@ -1,0 +1,37 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+func BenchmarkPassTimeOver100000Holds(b *testing.B) {
+	c := catalog.New()
+	for i := range 100_000 {
+		c.ObserveConfig(catalog.Config{
+			Ref: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: fmt.Sprint(i)}, Policy: &catalog.ConfigPolicy{Hold: "wait"},
+		}, time.Now())
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		c.PassTime(time.Now())
+	}
+}
+
+func BenchmarkLostPermissionsOf10000Workloads(b *testing.B) {
+	c := &Controller{restarter: &restarter{backlogs: new(backlogs)}, evictor: &evictor{}}
+	lost := backlog{failure: failedAttempts{remedy: status.GrantPermission, problem: lackedPermission, since: time.Now()}}
+	c.restarter.backlogs.waiting = make(map[catalog.WorkloadRef]backlog)
+	for i := range 10_000 {
+		ref := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "a", Name: fmt.Sprint(i)}
+		c.restarter.backlogs.waiting[ref] = lost
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		c.lostPermissions("")
+	}
+}
