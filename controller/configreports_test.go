@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -98,6 +99,44 @@ func TestTheEventsOnTheConfigsOfANamespaceLeaveThoseOfOthersTheirTurn(t *testing
 	}
 	if len(reports.of) > 0 {
 		t.Errorf("nothing waits, but the counts are %v", reports.of)
+	}
+}
+
+func TestTheLastWordOnAFanOutIsThatNothingOfItIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/one")
+		told := func(content string) []string {
+			w.edited("a/c", content)
+			time.Sleep(time.Second)
+			settle(w)
+			w.controller.reports.lookAtFanOuts(time.Now())
+			return w.eventsOf(reasonFanOut)
+		}
+		w.changed("a/one", holdIt)
+		if events := told("2"); len(events) != 1 || !strings.HasSuffix(events[0], ": 0 of 1 delivered, 0 rolling") {
+			t.Fatalf("while it is held: %q", events)
+		}
+		if events := told("3"); slices.ContainsFunc(events, func(e string) bool { return strings.HasPrefix(e, "ended") }) {
+			t.Errorf("while another content is held: %q", events)
+		}
+		time.Sleep(progressPeriod)
+		told("3")
+		if events := told("1"); !slices.Equal(events, []string{"ended: no restart for it is due or under way any more"}) {
+			t.Errorf("when none is due any more: %q", events)
+		}
+		if events := told("1"); len(events) > 0 {
+			t.Errorf("again: %q", events)
+		}
+	})
+}
+
+func TestAFinishedFanOutCountsThoseThatAFormerLeaderRestarted(t *testing.T) {
+	w := gradual(t)
+	for want, delivered := range map[string]int{"finished: 4 delivered in 1m0s": 4, "finished: 3 delivered in 1m0s; 1 more ran with it before": 3} {
+		w.controller.reports.reportFinished(&gate.Progress{FanOut: gate.FanOut{Config: aConfig}, Since: time.Now().Add(-time.Minute), Proven: 4, Delivered: delivered}, time.Now())
+		if events := w.eventsOf(reasonFanOut); !slices.Equal(events, []string{want}) {
+			t.Errorf("%q, want %q", events, want)
+		}
 	}
 }
 

@@ -135,6 +135,7 @@ func (r *fanOutReports) lookAtFanOuts(now time.Time) {
 	for i := range finished {
 		r.reportFinished(&finished[i], now)
 	}
+	r.reportEnded(underWay, finished)
 	kept := make(map[gate.FanOut]reportedProgress)
 	for i := range underWay {
 		p := &underWay[i]
@@ -166,7 +167,33 @@ func (r *fanOutReports) reportFinished(p *gate.Progress, now time.Time) {
 		return
 	}
 	r.log.Info("fan-out is finished", "config", p.FanOut.Config, "delivered", p.Delivered, "after", took.String())
-	r.note(p.FanOut.Config, corev1.EventTypeNormal, reasonFanOut, fmt.Sprintf("finished: %d delivered in %s", p.Delivered, took))
+	text := fmt.Sprintf("finished: %d delivered in %s", p.Delivered, took)
+	if others := p.Proven - p.Delivered; others > 0 { // such as those that a former leader has restarted
+		text += fmt.Sprintf("; %d more ran with it before", others)
+	}
+	r.note(p.FanOut.Config, corev1.EventTypeNormal, reasonFanOut, text)
+}
+
+// reportEnded reports that nothing is left of fan-outs whose progress was reported last, unless they finished, or the config
+// has another one.
+func (r *fanOutReports) reportEnded(underWay, finished []gate.Progress) {
+	told := make(map[catalog.ConfigRef]bool)
+	for id, last := range r.reported {
+		told[id.Config] = told[id.Config] || !last.at.IsZero()
+	}
+	for i := range underWay {
+		delete(told, underWay[i].FanOut.Config)
+	}
+	for i := range finished {
+		if finished[i].Unserved == 0 {
+			delete(told, finished[i].FanOut.Config)
+		}
+	}
+	for config, isTold := range told {
+		if isTold {
+			r.note(config, corev1.EventTypeNormal, reasonFanOut, "ended: no restart for it is due or under way any more")
+		}
+	}
 }
 
 // contentOf names the present content of a config, by which a person can call it urgent.

@@ -331,7 +331,7 @@ func describe(answer gate.Answer) string {
 func (l *look) fanOuts() []FanOut {
 	all := []FanOut{}
 	for key, e := range l.events {
-		if key.reason == fanOut && !strings.HasPrefix(e.Message, "finished") {
+		if key.reason == fanOut && !strings.HasPrefix(e.Message, "finished") && !strings.HasPrefix(e.Message, "ended") {
 			all = append(all, FanOut{key.namespace, key.on, e.At, e.Message})
 		}
 	}

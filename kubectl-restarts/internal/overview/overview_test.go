@@ -90,6 +90,7 @@ func input() *overview.Input {
 			event(4, "configmap/calm", "FanOut", "fan-out of 9f161f04f7ef4b51: 1 of 4 delivered, 1 rolling"),
 			event(1, "configmap/calm", "FanOut", "fan-out of 9f161f04f7ef4b51: 2 of 4 delivered, 1 rolling"),
 			event(1, "configmap/done", "FanOut", "finished: 4 delivered in 10s"),
+			event(2, "configmap/over", "FanOut", "fan-out of 9f16: 0 of 1 delivered, 0 rolling"), event(1, "configmap/over", "FanOut", "ended: no restart for it is due or under way any more"),
 		},
 	}
 }
