@@ -13,7 +13,7 @@ func fullSet() (*Set, []Object) {
 	var left []Object
 	for i := range maxObjects {
 		o := object(strconv.Itoa(i), "1")
-		o.UID = types.UID(strconv.Itoa(i))
+		o.UID, o.Namespace = types.UID(strconv.Itoa(i)), strconv.Itoa(i/maxObjectsOf)
 		s.add(Intake, o)
 		left = append(left, o)
 	}
@@ -33,7 +33,7 @@ func BenchmarkAListIn10000ObjectsCouldNotBeTakenIn(b *testing.B) {
 func BenchmarkLookingUp10000ObjectsAmongThoseThatAreLeftAlone(b *testing.B) {
 	s, _ := fullSet()
 	for b.Loop() {
-		left := s.NotTakenIn("ns")
+		left := s.NotTakenIn("0")
 		for i := range 10 * maxObjects {
 			left.Has(types.UID(strconv.Itoa(-i)))
 		}

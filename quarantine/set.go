@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// maxObjects is how many objects a set remembers. It does not remember further objects, so they
-// are tried again whenever they come up.
-const maxObjects = 1000
+// maxObjectsOf is how many objects of a namespace a set remembers, and maxObjects how many in all, beyond fewObjects of each
+// namespace. It does not remember further objects, so they are tried again whenever they come up.
+const maxObjectsOf, maxObjects, fewObjects = 200, 1000, 5
 
 // maxNamed is how many objects [Set.Detail] names.
 const maxNamed = 5
@@ -49,6 +49,7 @@ type Set struct {
 
 	mu      sync.Mutex
 	objects map[entry]Object
+	of      map[string]int // how many of a namespace
 }
 
 type entry struct {
@@ -60,7 +61,7 @@ func at(place Place, o Object) entry { return entry{place, o.Kind.Kind, o.Namesp
 
 // New returns an empty set.
 func New(options Options) *Set {
-	return &Set{options: options, objects: make(map[entry]Object)}
+	return &Set{options: options, objects: make(map[entry]Object), of: make(map[string]int)}
 }
 
 // Try does some work on an object, and reports whether the work completed. It does not try an
@@ -91,7 +92,18 @@ func (s *Set) leavesAlone(place Place, o Object) bool {
 func (s *Set) release(e entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.forget(e)
+}
+
+// forget forgets an object at a place. The set must be locked.
+func (s *Set) forget(e entry) {
+	if _, found := s.objects[e]; !found {
+		return
+	}
 	delete(s.objects, e)
+	if s.of[e.namespace]--; s.of[e.namespace] == 0 {
+		delete(s.of, e.namespace)
+	}
 }
 
 // panicked adds and reports an object that has just caused a panic. It must be called while the stack is
@@ -116,9 +128,14 @@ func (s *Set) panicked(place Place, o Object, value any) {
 func (s *Set) add(place Place, o Object) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, known := s.objects[at(place, o)]
-	if known || len(s.objects) < maxObjects {
-		s.objects[at(place, o)] = o
+	e := at(place, o)
+	_, known := s.objects[e]
+	of := s.of[e.namespace]
+	if !known && (of >= maxObjectsOf || of >= fewObjects && len(s.objects) >= maxObjects) {
+		return true
+	}
+	if s.objects[e] = o; !known {
+		s.of[e.namespace]++
 	}
 	return !known
 }
@@ -128,7 +145,7 @@ func (s *Set) Release(o Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, place := range Places {
-		delete(s.objects, at(place, o))
+		s.forget(at(place, o))
 	}
 }
 
@@ -142,9 +159,11 @@ func (s *Set) ReleaseIntake(kind, namespace string, except []Object) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.objects, func(e entry, _ Object) bool {
-		return e.place == Intake && e.kind == kind && (namespace == "" || e.namespace == namespace) && !there.Has(e)
-	})
+	for e := range s.objects {
+		if e.place == Intake && e.kind == kind && (namespace == "" || e.namespace == namespace) && !there.Has(e) {
+			s.forget(e)
+		}
+	}
 }
 
 // NotTakenIn returns the UIDs of the objects of a namespace that are left alone at their

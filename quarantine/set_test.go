@@ -140,16 +140,46 @@ func TestTheLineForReadyzNamesAFew(t *testing.T) {
 	}
 }
 
-func TestASetRemembersNoMoreThanItsLimit(t *testing.T) {
+func TestASetRemembersNoMoreThanItsLimits(t *testing.T) {
 	s, _, reported := newSet()
-	for i := range maxObjects + 10 {
-		s.Try(Intake, object(fmt.Sprint(i), "1"), bad)
+	of := func(namespace, name string) Object {
+		o := object(name, "1")
+		o.Namespace = namespace
+		return o
 	}
-	if len(s.objects) != maxObjects || len(*reported) != maxObjects+10 {
-		t.Errorf("%d are left, %d reported", len(s.objects), len(*reported))
+	fail := func(namespace string, n int) {
+		for i := range n {
+			s.Try(Intake, of(namespace, fmt.Sprint(i)), bad)
+		}
 	}
-	if s.Try(Intake, object("0", "1"), good) || !s.Try(Intake, object(fmt.Sprint(maxObjects), "1"), good) {
-		t.Error("what is remembered is tried, or what is not is left alone")
+	isLeft := func(namespace string, i int) bool { return s.leavesAlone(Intake, of(namespace, fmt.Sprint(i))) }
+	require := func(want int) {
+		t.Helper()
+		if s.Len() != want {
+			t.Errorf("%d are left, want %d", s.Len(), want)
+		}
+	}
+	fail("greedy", maxObjects+10)
+	require(maxObjectsOf)
+	if len(*reported) != maxObjects+10 || !isLeft("greedy", maxObjectsOf-1) || isLeft("greedy", maxObjectsOf) {
+		t.Errorf("%d reported; what is remembered is tried, or what is not is left alone", len(*reported))
+	}
+	for i := range maxObjects/maxObjectsOf - 1 {
+		fail(fmt.Sprint("other-", i), maxObjectsOf)
+	}
+	require(maxObjects)
+	fail("late", fewObjects+1)
+	if require(maxObjects + fewObjects); !isLeft("late", fewObjects-1) {
+		t.Error("an object is tried again because other namespaces have so many")
+	}
+	s.Release(of("greedy", "0"))
+	s.Try(Intake, of("greedy", "new"), bad)
+	if !s.leavesAlone(Intake, of("greedy", "1")) || s.leavesAlone(Intake, of("greedy", "new")) {
+		t.Error("there is room again only below the limit for all")
+	}
+	s.ReleaseIntake(configMaps.Kind, "", nil)
+	if require(0); len(s.of) > 0 {
+		t.Errorf("%d namespaces are remembered", len(s.of))
 	}
 }
 
