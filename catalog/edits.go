@@ -139,6 +139,14 @@ func (c *Config) editedAt(moment Sequence) time.Time {
 	return c.Edits[i].At
 }
 
+// EditedAt returns when the watch showed the edits of a config of a moment, the zero value if that is not known any more.
+func (c *Catalog) EditedAt(ref ConfigRef, moment Sequence) time.Time {
+	if config := c.Config(ref); config != nil {
+		return config.editedAt(moment)
+	}
+	return time.Time{}
+}
+
 // EditedAt returns when the first of the edits was made that a restart is for, as far as a watch showed them; the zero value
 // if it showed none. It also reports whether a watch showed all of them; the others may be earlier.
 func (v *View) EditedAt(d *Decision) (first time.Time, knowsAll bool) {

@@ -18,6 +18,9 @@ import (
 // often created before their configs.
 const absencePatience = 30 * time.Second
 
+// absencesAtStart is for how long after the start an absence may be one that was there before.
+const absencesAtStart = time.Minute
+
 // absencePeriod is how often the leader looks for absences to report.
 const absencePeriod = 5 * time.Second
 
@@ -32,11 +35,13 @@ type absences struct {
 	// report creates an Event, or renews that of a former leader that says the same.
 	report func(w *catalog.Workload, message string)
 	log    *slog.Logger
+	began  time.Time // when the process began
 }
 
 type absence struct {
 	text       string // what is missing
 	since      time.Time
+	atLeast    bool // it was found soon after the start, so it may have begun earlier
 	isReported bool
 }
 
@@ -49,7 +54,7 @@ func (a *absences) put(ref catalog.WorkloadRef, text string, now time.Time) {
 		return
 	}
 	if known, _ := a.of.find(ref.Namespace, ref); known.text != text {
-		a.of.put(ref.Namespace, ref, absence{text: text, since: now})
+		a.of.put(ref.Namespace, ref, absence{text: text, since: now, atLeast: now.Sub(a.began) < absencesAtStart})
 	}
 }
 
@@ -129,5 +134,5 @@ func describeMissing(view *catalog.View, isKnown func(catalog.ConfigRef) bool) s
 }
 
 func standingOfAbsence(ref catalog.WorkloadRef, a absence) standing {
-	return standing{ref: ref, state: status.Lacking, since: a.since, by: waitedFor{text: a.text}}
+	return standing{ref: ref, state: status.Lacking, since: a.since, atLeast: a.atLeast, by: waitedFor{text: a.text}}
 }

@@ -142,7 +142,7 @@ func New(options Options) (*Controller, error) {
 	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: options.Log}
 	c.quarantine = quarantine.New(quarantine.Options{Log: options.Log, Panicked: c.panicked})
 	c.staleness = newStaleness(c.catalog, c.tryToJudge)
-	c.absences = &absences{of: noted[catalog.WorkloadRef, absence]{countsAll: true}, catalog: c.catalog, log: c.log, report: func(w *catalog.Workload, message string) {
+	c.absences = &absences{of: noted[catalog.WorkloadRef, absence]{countsAll: true}, catalog: c.catalog, log: c.log, began: time.Now(), report: func(w *catalog.Workload, message string) {
 		c.recorder.Event(objectReference(w), corev1.EventTypeWarning, reasonMissing, message)
 	}}
 	c.gate = newGatekeeper(options.FanOut, c.catalog, c.log)

@@ -313,5 +313,5 @@ func (g *gatekeeper) overviewOf(config catalog.ConfigRef) (status.List[status.Fa
 		progress.Add(p)
 	}
 	g.addHalts(active, config)
-	return status.ListOf(progress, fanOutOf), status.ListOf(active, g.haltOf)
+	return status.ListOf(progress, g.fanOutOf), status.ListOf(active, g.haltOf)
 }

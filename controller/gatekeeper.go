@@ -51,6 +51,7 @@ type gatekeeper struct {
 
 	mu     sync.Mutex
 	ledger *gate.Ledger
+	began  time.Time // when this process began to lead
 	// everything is why all restarts are held, empty if they are not.
 	everything string
 	// hasTried means that it was tried to read what is kept for all leaders, and knowsHalts that the halts of
@@ -81,6 +82,7 @@ func (g *gatekeeper) reset() {
 	defer g.mu.Unlock()
 	policy := gate.Policy{Gradual: g.options.Gradual, Limit: g.options.Limit, Failures: g.options.Failures}
 	g.ledger = gate.New(policy, func(ref catalog.WorkloadRef) { g.wake(ref) })
+	g.began = time.Now()
 	g.everything, g.hasTried, g.knowsHalts = "", false, false
 	clear(g.usesWaves)
 	clear(g.whyOver)

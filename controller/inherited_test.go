@@ -83,6 +83,9 @@ func TestARestartThatIsHeldAfterATakeoverIsHeldSinceItWasDue(t *testing.T) {
 		w.controller.gate.holdEverything("an incident", true)
 		settle(w)
 		w.requireSince(t, status.Held, edited, false)
+		if fanOuts := w.overview().FanOuts.Items; len(fanOuts) != 1 || fanOuts[0].AtLeast || !fanOuts[0].Since.Equal(edited) {
+			t.Errorf("the fan-out has not begun with the edit: %+v", fanOuts)
+		}
 		w.requireWait(t, 0)
 	})
 }
@@ -95,6 +98,12 @@ func TestAWaitOfWhichNoWatchShowedTheEditCountsFromWhenTheLeaderSawIt(t *testing
 		settle(w)
 		time.Sleep(5 * time.Second)
 		w.requireSince(t, status.Retrying, began, true)
+		if gaps := w.controller.Gaps(""); len(gaps) != 1 || !gaps[0].AtLeast {
+			t.Errorf("the permission may have been lost earlier: %+v", gaps)
+		}
+		if fanOuts := w.overview().FanOuts.Items; len(fanOuts) != 1 || !fanOuts[0].AtLeast {
+			t.Errorf("the fan-out may have begun earlier: %+v", fanOuts)
+		}
 		w.requireWait(t, 5*time.Second)
 	})
 }
@@ -126,7 +135,7 @@ func (w *world) requireWait(t *testing.T, want time.Duration) {
 func (w *world) requireSince(t *testing.T, state status.State, since time.Time, atLeast bool) {
 	t.Helper()
 	e := w.controller.explain(deploymentNamed("a/web"), time.Now()).Entry
-	if e.State != state || e.Since.Sub(since).Abs() > time.Second {
-		t.Errorf("it is %s since %v, want %s since %v", e.State, e.Since, state, since)
+	if e.State != state || e.Since.Sub(since).Abs() > time.Second || e.AtLeast != atLeast {
+		t.Errorf("it is %s since %v (at least: %t), want %s since %v (%t)", e.State, e.Since, e.AtLeast, state, since, atLeast)
 	}
 }

@@ -16,6 +16,7 @@ type lostPermission struct {
 	kind    catalog.WorkloadKind
 	waiting int
 	since   time.Time
+	atLeast bool   // it may have been lost before since
 	why     string // of the first
 }
 
@@ -31,13 +32,13 @@ func (c *Controller) lostPermissions(namespace string) (gaps []status.Gap) {
 		if i < 0 {
 			i, lost = len(lost), append(lost, found)
 		} else if found.since.Before(lost[i].since) {
-			lost[i].since, lost[i].why = found.since, found.why
+			lost[i].since, lost[i].atLeast, lost[i].why = found.since, found.atLeast, found.why
 		}
 		lost[i].waiting++
 	}
 	c.restarter.backlogs.each(func(ref catalog.WorkloadRef, w backlog) {
 		if w.failure.remedy == status.GrantPermission {
-			note(ref, lostPermission{verb: "restart", kind: ref.Kind, since: w.failure.since, why: w.failure.problem})
+			note(ref, lostPermission{verb: "restart", kind: ref.Kind, since: w.failure.since, atLeast: w.isInherited, why: w.failure.problem})
 		}
 	})
 	c.evictor.each(func(ref catalog.WorkloadRef, row eviction) {
@@ -49,7 +50,7 @@ func (c *Controller) lostPermissions(namespace string) (gaps []status.Gap) {
 	for _, l := range lost {
 		gaps = append(gaps, status.Gap{
 			Text:  fmt.Sprintf("The controller lacks a permission that it needs to %s workloads of the kind %s (waiting: %d)", l.verb, l.kind, l.waiting),
-			Since: l.since.UTC(), Why: l.why, Remedy: status.ApplyManifest,
+			Since: l.since.UTC(), AtLeast: l.atLeast, Why: l.why, Remedy: status.ApplyManifest,
 		})
 	}
 	return gaps

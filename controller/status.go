@@ -84,6 +84,7 @@ type standing struct {
 	ref          catalog.WorkloadRef
 	state        status.State
 	since, until time.Time
+	atLeast      bool // it may have begun before since
 	reason       gate.Reason
 	by           waitedFor
 	isExposed    bool
@@ -189,7 +190,7 @@ func (s *standing) addSubject(config fmt.Stringer) {
 }
 
 func standingOfBacklog(ref catalog.WorkloadRef, w *backlog) standing {
-	s := standing{ref: ref, state: status.Deciding, since: w.since, until: w.owed, reason: w.putOff, by: w.putOffBy, isExposed: w.isExposed}
+	s := standing{ref: ref, state: status.Deciding, since: w.since, until: w.owed, atLeast: w.atLeast, reason: w.putOff, by: w.putOffBy, isExposed: w.isExposed}
 	switch {
 	case w.putOff == "":
 		s.until, s.by, s.failure = time.Time{}, waitedFor{text: w.failure.unknown}, w.failure
@@ -223,7 +224,7 @@ func standingOfRestart(ref catalog.WorkloadRef, r *rollingRestart) standing {
 func (c *Controller) entry(s standing) status.Entry {
 	e := status.Entry{
 		Workload: s.ref.String(), State: s.state, Reason: string(s.reason), Text: s.by.text,
-		Since: s.since.UTC(), Until: s.until.UTC(), Exposed: s.isExposed, Error: s.failure.problem, Remedy: s.failure.remedy, Attempts: s.failure.count,
+		Since: s.since.UTC(), AtLeast: s.atLeast, Until: s.until.UTC(), Exposed: s.isExposed, Error: s.failure.problem, Remedy: s.failure.remedy, Attempts: s.failure.count,
 	}
 	if s.by.config != (catalog.ConfigRef{}) {
 		e.On = s.by.config.String()
@@ -322,7 +323,7 @@ func (g *gatekeeper) overview(leads bool, namespace string) (fanOuts status.List
 			}
 		}
 	}
-	return status.ListOf(progress, fanOutOf), status.ListOf(active, g.haltOf), g.everything
+	return status.ListOf(progress, g.fanOutOf), status.ListOf(active, g.haltOf), g.everything
 }
 
 func newProgressList() *status.Shortlist[gate.Progress] {
@@ -350,9 +351,14 @@ func (g *gatekeeper) addHalts(list *status.Shortlist[*gate.Halt], config catalog
 	}
 }
 
-func fanOutOf(p gate.Progress) status.FanOut {
+// fanOutOf must be called with the lock held.
+func (g *gatekeeper) fanOutOf(p gate.Progress) status.FanOut {
+	since, edited := p.Since, g.catalog.EditedAt(p.FanOut.Config, p.FanOut.Moment)
+	if edited.Before(g.began) && !edited.IsZero() {
+		since = edited // under a former leader
+	}
 	return status.FanOut{
-		Config: p.FanOut.Config.String(), Since: p.Since.UTC(),
+		Config: p.FanOut.Config.String(), Since: since.UTC(), AtLeast: edited.IsZero(),
 		Total: p.Total(), Delivered: p.Proven, Rolling: p.UnderWay, Waiting: p.Waiting, Unserved: p.Unserved,
 	}
 }

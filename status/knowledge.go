@@ -44,8 +44,9 @@ func (k Knowledge) timeless() Knowledge {
 type Gap struct {
 	// Text is a clause without a full stop that says what is not known, and what follows from that.
 	Text string `json:"text"`
-	// Since is when it began, zero if that is not known.
-	Since time.Time `json:"since,omitzero"`
+	// Since is when it began, zero if that is not known; AtLeast means that it may have been earlier.
+	Since   time.Time `json:"since,omitzero"`
+	AtLeast bool      `json:"atLeast,omitempty"`
 	// Why is the error that causes it, empty if there is none.
 	Why string `json:"why,omitempty"`
 	// Remedy is a sentence that says what to do.
@@ -56,12 +57,20 @@ type Gap struct {
 func (g *Gap) Line() string {
 	line := "[!] " + g.Text
 	if !g.Since.IsZero() {
-		line += " since " + g.Since.UTC().Format(time.RFC3339)
+		line += g.Word() + "since " + g.Since.UTC().Format(time.RFC3339)
 	}
 	if reason := g.Reason(); reason != "" {
 		line += ": " + reason
 	}
 	return line
+}
+
+// Word is what stands before since when the gap is there.
+func (g *Gap) Word() string {
+	if g.AtLeast {
+		return " at least "
+	}
+	return " "
 }
 
 // Reason says why, and what to do; empty if neither is known.

@@ -32,7 +32,7 @@ func PrintGaps(w io.Writer, gaps []status.Gap, now time.Time) {
 func describeGap(gap *status.Gap, now time.Time) string {
 	description := gap.Text
 	if !gap.Since.IsZero() {
-		description += " since " + gap.Since.UTC().Format(time.RFC3339)
+		description += gap.Word() + "since " + gap.Since.UTC().Format(time.RFC3339)
 		if now.After(gap.Since) {
 			description += " (" + Age(now.Sub(gap.Since)) + " ago)"
 		}
