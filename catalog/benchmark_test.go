@@ -179,3 +179,26 @@ func BenchmarkDecideOnAClassOf10000RotatedPods(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkAnEventOfTheLargestConfigMap is what the watch does for an edit of one of 140,000 keys. Other configs wait for it.
+func BenchmarkAnEventOfTheLargestConfigMap(b *testing.B) {
+	var edits [2][]byte
+	for i := range edits {
+		content := manyKeys(140_000, "")
+		content[keyNamed(7)] = string(rune('a' + i))
+		encoded, err := configMap("large", content).Marshal()
+		if err != nil {
+			b.Fatal(err)
+		}
+		edits[i] = encoded
+	}
+	c := New()
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		var cm corev1.ConfigMap
+		if err := cm.Unmarshal(edits[i%2]); err != nil {
+			b.Fatal(err)
+		}
+		c.ObserveConfig(NewConfigMap(&cm), noon)
+	}
+}
