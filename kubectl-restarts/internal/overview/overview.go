@@ -53,7 +53,7 @@ const (
 	Waiting State = "waiting"
 	// Behind means that a config has been edited since the record was made, and nothing shows that anybody acts.
 	Behind State = "behind"
-	// Unknown means that there is no record that says what the pods have read.
+	// Unknown means that there is no record that says what the pods have read, or no status that says whether they run.
 	Unknown State = "unknown"
 	// Unready means that no restart is known to be due, and not all pods run.
 	Unready State = "unready"
@@ -270,6 +270,8 @@ func (l *look) judge(w *facts.Workload, row *Row, restarted time.Time) {
 		row.State, row.Why = OnHold, w.Policy.Hold
 	case l.Leader == nil && !w.Idle && !w.Applied.Trusted && len(w.References) > 0:
 		row.State, row.Why = Unknown, "no trusted record says what its pods have read"
+	case l.Leader == nil && !w.Idle && w.Rollout.ByPods:
+		row.State, row.Why = Unknown, "its status does not say whether its pods run"
 	case w.LacksPods():
 		row.State, row.Why = Unready, podsOf(w)
 	}

@@ -240,6 +240,23 @@ func TestAWorkloadWhosePodNeverCameIsNotSettled(t *testing.T) {
 	}
 }
 
+// The status of some kinds does not say whether their pods run. Only the leader looks at the pods.
+func TestAWorkloadOfWhichOnlyThePodsAreTellingIsNotSettledIfNobodyLooks(t *testing.T) {
+	byPods := func(w *facts.Workload) { w.Rollout = catalog.Rollout{ByPods: true, Wanted: 1} }
+	idle := func(w *facts.Workload) { w.Rollout, w.Idle = catalog.Rollout{ByPods: true}, true }
+	in := &overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{
+		workload("calm", "calm"), workload("gadget", "calm", byPods), workload("idle", "calm", idle),
+	}}
+	report := overview.Look(in)
+	if len(report.Workloads) != 1 || report.Workloads[0].State != overview.Unknown || report.Workloads[0].Why != "its status does not say whether its pods run" {
+		t.Errorf("without a leader: %+v", report.Workloads)
+	}
+	in.Leader = &overview.FromLeader{Overview: &status.Overview{}}
+	if report := overview.Look(in); report.Counts[overview.Settled] != 3 {
+		t.Errorf("the leader decides: %v", report.Counts)
+	}
+}
+
 func TestASecretOfATypeThatIsNotWatchedIsNotCalledMissing(t *testing.T) {
 	secret := catalog.ConfigRef{Kind: catalog.Secret, Namespace: "shop", Name: "db"}
 	reads := func(w *facts.Workload) {
