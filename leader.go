@@ -126,6 +126,7 @@ func awaitEnd(leading context.Context, lead func(context.Context) error) error {
 // renew renews the lease until the context ends, another process holds it, or renewing has
 // failed for too long.
 func (e *election) renew(ctx context.Context) {
+	hasFailed := false
 	for last := time.Now(); ; {
 		e.watchdog.expect(last.Add(2 * e.lease.duration))
 		select {
@@ -139,7 +140,7 @@ func (e *election) renew(ctx context.Context) {
 		e.view.see(e.lease.status(err))
 		switch {
 		case err == nil:
-			last = time.Now()
+			last, hasFailed = time.Now(), false
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, errHeldByOther):
@@ -148,6 +149,9 @@ func (e *election) renew(ctx context.Context) {
 		case time.Since(last) >= e.renewDeadline:
 			e.log.Warn("cannot renew the lease", "error", err)
 			return
+		case !hasFailed: // the last error is mostly that there is no time left
+			hasFailed = true
+			e.log.Warn("cannot renew the lease for now, trying again", "error", err)
 		}
 	}
 }

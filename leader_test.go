@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -25,6 +26,7 @@ type leaseServer struct {
 	diary []string
 	// refuses renewals.
 	refuses bool
+	log     strings.Builder
 }
 
 func (s *leaseServer) write(what string) {
@@ -81,7 +83,7 @@ func (s *leaseServer) lead(t *testing.T, lead func(leading context.Context, stop
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		err = elect(ctx, o, config, &watchdog{}, &leaseView{}, slog.New(slog.DiscardHandler), func(leading context.Context) error { return lead(leading, stop) })
+		err = elect(ctx, o, config, &watchdog{}, &leaseView{}, slog.New(slog.NewTextHandler(&s.log, nil)), func(leading context.Context) error { return lead(leading, stop) })
 	})
 	return err
 }
@@ -130,6 +132,9 @@ func TestALeaderThatCannotRenewItsLeaseEndsWhatItDoesFirst(t *testing.T) {
 		s.write("leading has ended")
 		return nil
 	})
+	if log := s.log.String(); strings.Count(log, "cannot renew the lease for now") != 1 || !strings.Contains(log, "(put leases.coordination.k8s.io lease)") {
+		t.Errorf("the log does not say once why:\n%s", log)
+	}
 	if want := []string{"leading has ended"}; !errors.Is(err, errLeaseLost) || !slices.Equal(s.diary, want) {
 		t.Errorf("diary %q, want %q; error %v", s.diary, want, err)
 	}

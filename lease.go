@@ -84,12 +84,18 @@ func (l *lease) status(err error) *status.Lease {
 		if spec.AcquireTime != nil {
 			s.Since = spec.AcquireTime.UTC()
 		}
+		if !l.hasWatched && spec.RenewTime != nil && spec.RenewTime.Time.Before(l.changed) {
+			s.Renewed = spec.RenewTime.UTC() // maybe long before this process saw it
+		}
 		if spec.LeaseDurationSeconds != nil {
 			s.Seconds = int(*spec.LeaseDurationSeconds)
 		}
 	}
 	if err != nil && !errors.Is(err, errHeldByOther) {
 		s.Problem = brief.Line(err.Error())
+		if apierrors.IsForbidden(err) {
+			s.Remedy = status.ApplyManifest
+		}
 	}
 	return s
 }

@@ -18,8 +18,11 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // leaseStore is an API server that has one Lease, and the network to it. A bubble of
@@ -340,4 +343,42 @@ func TestALeaseWithoutAHolderOrADurationIsFree(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestALeaseWasLastRenewedWhenItSaysUntilItIsSeenToChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &leaseStore{}
+		holder := s.open(t)
+		requireHold(t, holder, nil)
+		renewed := time.Now()
+		time.Sleep(time.Hour)
+		late := s.open(t)
+		requireHold(t, late, errHeldByOther)
+		if seen := late.status(nil); !seen.Renewed.Equal(renewed) || seen.IsHeld(time.Now()) {
+			t.Errorf("first seen: renewed at %v, want %v", seen.Renewed, renewed)
+		}
+		requireHold(t, holder, nil)
+		time.Sleep(time.Second)
+		requireHold(t, late, errHeldByOther)
+		if seen := late.status(nil); !seen.Renewed.Equal(time.Now()) || !seen.IsHeld(time.Now()) { // by the own clock
+			t.Errorf("seen to change: renewed at %v", seen.Renewed)
+		}
+	})
+}
+
+func TestALeaseThatMayNotBeWrittenSaysSinceWhenAndWhatHelps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		forbidden := fmt.Errorf("get lease: %w", &apierrors.StatusError{ErrStatus: *failure(metav1.StatusReasonForbidden, http.StatusForbidden)})
+		l, view, began := (&leaseStore{}).open(t), &leaseView{}, time.Now()
+		for range 3 {
+			view.see(l.status(forbidden))
+			time.Sleep(time.Minute)
+		}
+		if seen := view.seen(); !seen.ProblemSince.Equal(began) || seen.Remedy != status.ApplyManifest {
+			t.Errorf("got %+v", seen)
+		}
+		if view.see(l.status(errors.New("timeout"))); view.seen().Remedy != "" {
+			t.Errorf("a timeout: %+v", view.seen())
+		}
+	})
 }

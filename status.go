@@ -60,4 +60,13 @@ type leaseView struct{ last atomic.Pointer[status.Lease] }
 // seen returns the lease, nil if there is no election. It must not be modified.
 func (v *leaseView) seen() *status.Lease { return v.last.Load() }
 
-func (v *leaseView) see(lease *status.Lease) { v.last.Store(lease) }
+// see takes in the lease after another attempt. Only one goroutine at a time may call it.
+func (v *leaseView) see(lease *status.Lease) {
+	if lease.Problem != "" {
+		lease.ProblemSince = time.Now().UTC()
+		if last := v.last.Load(); last != nil && last.Problem != "" {
+			lease.ProblemSince = last.ProblemSince
+		}
+	}
+	v.last.Store(lease)
+}

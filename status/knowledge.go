@@ -142,8 +142,11 @@ type Lease struct {
 	Since   time.Time `json:"since,omitzero"`
 	Renewed time.Time `json:"renewed,omitzero"`
 	Seconds int       `json:"seconds,omitempty"`
-	// Problem is why this replica can neither take nor renew it, empty if it can.
-	Problem string `json:"problem,omitempty"`
+	// Problem is why this replica can neither take nor renew it, empty if it can; ProblemSince is since when, and Remedy what
+	// to do, empty if that is not known.
+	Problem      string    `json:"problem,omitempty"`
+	ProblemSince time.Time `json:"problemSince,omitzero"`
+	Remedy       string    `json:"remedy,omitempty"`
 }
 
 // IsHeld reports whether somebody holds the lease.
@@ -156,12 +159,17 @@ const findPods = "Look at the controller's pods and their logs."
 
 // NobodyLeads says that nobody holds the lease.
 func (l *Lease) NobodyLeads() Gap {
-	gap := Gap{Text: "No replica of the controller leads, so nothing restarts", Since: l.Renewed, Why: l.Problem, Remedy: findPods}
+	gap := Gap{Text: "No replica of the controller leads, so nothing restarts", Since: l.Renewed, Why: l.Problem, Remedy: l.remedy()}
+	if l.Renewed.IsZero() {
+		gap.Since = l.ProblemSince
+	}
 	if l.Holder != "" {
 		gap.Text += fmt.Sprintf(": pod %s held the lease and has not renewed it", l.Holder)
 	}
 	return gap
 }
+
+func (l *Lease) remedy() string { return cmp.Or(l.Remedy, findPods) }
 
 // gap says what is wrong with the lease of a replica.
 func (l *Lease) gap(leads bool, now time.Time) (gap Gap, found bool) {
@@ -169,13 +177,13 @@ func (l *Lease) gap(leads bool, now time.Time) (gap Gap, found bool) {
 	case l == nil:
 		return Gap{}, false
 	case !l.IsHeld(now) && leads:
-		return Gap{Text: "This replica has not renewed its lease, so another one may lead", Since: l.Renewed, Why: l.Problem, Remedy: findPods}, true
+		return Gap{Text: "This replica has not renewed its lease, so another one may lead", Since: l.Renewed, Why: l.Problem, Remedy: l.remedy()}, true
 	case !l.IsHeld(now):
 		return l.NobodyLeads(), true
 	case l.Problem != "" && leads:
-		return Gap{Text: "This replica cannot renew its lease and is about to stop leading", Since: l.Renewed, Why: l.Problem}, true
+		return Gap{Text: "This replica cannot renew its lease and is about to stop leading", Since: l.Renewed, Why: l.Problem, Remedy: l.Remedy}, true
 	case l.Problem != "":
-		return Gap{Text: "This replica cannot take part in the leader election", Why: l.Problem, Remedy: findPods}, true
+		return Gap{Text: "This replica cannot take part in the leader election", Since: l.ProblemSince, Why: l.Problem, Remedy: l.remedy()}, true
 	}
 	return Gap{}, false
 }
@@ -189,5 +197,5 @@ func (l *Lease) Line(leads bool, now time.Time) string {
 	case leads:
 		return "[+] leading since " + l.Since.UTC().Format(time.RFC3339)
 	}
-	return fmt.Sprintf("[+] standing by, pod %s leads since %s", l.Holder, l.Since.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("[+] standing by, pod %s leads since %s and last renewed its lease at %s", l.Holder, l.Since.UTC().Format(time.RFC3339), l.Renewed.UTC().Format(time.RFC3339))
 }

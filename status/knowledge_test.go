@@ -23,11 +23,12 @@ func TestAReplicaSaysWhetherAnybodyLeadsAndSinceWhen(t *testing.T) {
 		gap, ready string
 	}{
 		{true, held(2, ""), "", "[+] leading" + since + "50:00Z"},
-		{false, held(2, ""), "", "[+] standing by, pod pod-1 leads" + since + "50:00Z"},
+		{false, held(2, ""), "", "[+] standing by, pod pod-1 leads" + since + "50:00Z and last renewed its lease at 2026-11-20T11:59:58Z"},
 		{true, held(8, "timeout"), "This replica cannot renew its lease and is about to stop leading", "[!] This replica cannot renew its lease and is about to stop leading" + since + "59:52Z: timeout"},
 		{true, held(20, "timeout"), "This replica has not renewed its lease, so another one may lead", "[!] This replica has not renewed its lease, so another one may lead" + since + "59:40Z: timeout. Look at the controller's pods and their logs."},
 		{false, held(480, "forbidden"), "No replica of the controller leads, so nothing restarts: pod pod-1 held the lease and has not renewed it", "[!] No replica of the controller leads, so nothing restarts: pod pod-1 held the lease and has not renewed it" + since + "52:00Z: forbidden. Look at the controller's pods and their logs."},
 		{false, &status.Lease{Problem: "forbidden"}, "No replica of the controller leads, so nothing restarts", "[!] No replica of the controller leads, so nothing restarts: forbidden. Look at the controller's pods and their logs."},
+		{false, &status.Lease{Problem: "forbidden", ProblemSince: before(60), Remedy: status.ApplyManifest}, "No replica of the controller leads, so nothing restarts", "[!] No replica of the controller leads, so nothing restarts" + since + "59:00Z: forbidden. " + status.ApplyManifest},
 		{false, held(2, "forbidden"), "This replica cannot take part in the leader election", "[!] This replica cannot take part in the leader election: forbidden. Look at the controller's pods and their logs."},
 	} {
 		if got := test.lease.Line(test.leads, noon); got != test.ready {
