@@ -4,72 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"kubernetes-deployment-restart-controller/values"
 )
-
-// WorkloadKind is the kind of a workload: one of the following as the API spells it or, for any other kind, its
-// resource and API group, such as rollouts.argoproj.io.
-type WorkloadKind string
-
-// The kinds of workloads that are part of Kubernetes.
-const (
-	Deployment  WorkloadKind = "Deployment"
-	StatefulSet WorkloadKind = "StatefulSet"
-	DaemonSet   WorkloadKind = "DaemonSet"
-)
-
-// WorkloadRef names a workload.
-type WorkloadRef struct {
-	Kind      WorkloadKind
-	Namespace string
-	Name      string
-}
-
-// String returns "kind/namespace/name" with the kind in lower case.
-func (r WorkloadRef) String() string {
-	return strings.ToLower(string(r.Kind)) + "/" + r.Namespace + "/" + r.Name
-}
-
-// ParseWorkloadRef is the inverse of [WorkloadRef.String]. It reports false for any other text.
-func ParseWorkloadRef(s string) (WorkloadRef, bool) {
-	kind, rest, _ := strings.Cut(s, "/")
-	namespace, name, found := strings.Cut(rest, "/")
-	known := knownKind(kind)
-	if !found || known == "" || namespace == "" || name == "" || strings.Contains(name, "/") {
-		return WorkloadRef{}, false
-	}
-	return WorkloadRef{Kind: known, Namespace: namespace, Name: name}, true
-}
-
-// knownKind returns the kind that is written like this, in whatever case; empty if there is none.
-func knownKind(name string) WorkloadKind {
-	for _, known := range []WorkloadKind{Deployment, StatefulSet, DaemonSet} {
-		if strings.EqualFold(name, string(known)) {
-			return known
-		}
-	}
-	name = strings.ToLower(name)
-	resource, group, _ := strings.Cut(name, ".")
-	if len(validation.IsDNS1035Label(resource)) > 0 || len(validation.IsDNS1123Subdomain(group)) > 0 {
-		return ""
-	}
-	return WorkloadKind(name)
-}
-
-// IsCustom reports whether the kind is not part of Kubernetes, but named by its resource and API group.
-func (k WorkloadKind) IsCustom() bool { return strings.Contains(string(k), ".") }
-
-// MarshalText makes logs of every format show the workload by its name.
-func (r WorkloadRef) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // Hold is what prevents a patched workload from restarting its pods by itself.
 type Hold uint8
@@ -94,19 +37,6 @@ func (h Hold) Prevents() string {
 	}
 	return "its update strategy updates pods in place, which restarts nothing: set it to ReCreate"
 }
-
-// Excess says of what there is too much for a workload to count.
-type Excess uint8
-
-const (
-	// NoExcess means that the workload counts.
-	NoExcess Excess = iota
-	// TooManyReferences means that its pod template has more than [MaxReferences].
-	TooManyReferences
-	// NamespaceFull means that the workloads of its namespace have too many references together, and that this one is
-	// among those with the most.
-	NamespaceFull
-)
 
 // Workload is what the catalog keeps of a workload that opted in.
 type Workload struct {
@@ -301,56 +231,6 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 		w.Writers = &Writers{Template: owned.timestampWriter(), Record: owned.recordWriter()}
 	}
 	return w, nil
-}
-
-const (
-	// bytesPerReference is how much text counts like a reference in [Workload.Size].
-	bytesPerReference = 200
-	// ordinaryName is how many bytes of a name do not count as text.
-	ordinaryName = 63
-)
-
-// Size returns how much the references of the workload take, and its texts of any length: a number of references. It
-// follows from the workload alone. A workload takes at most 2 * [bytesPerReference] for each, besides what all take.
-func (w *Workload) Size() int {
-	text := len(w.Selector)
-	size, lists := 0, make(map[*string]struct{}) // of rules, which many references may share
-	add := func(references []Reference) {
-		for i := range references {
-			keys := references[i].Keys
-			text += max(0, len(references[i].Container)-ordinaryName) + max(0, len(references[i].Config.Name)-ordinaryName)
-			if !keys.ByRules || len(keys.Names) == 0 {
-				size += max(1, len(keys.Names))
-				for _, name := range keys.Names {
-					text += max(0, len(name)-ordinaryName)
-				}
-				continue
-			}
-			size++
-			if _, isKnown := lists[&keys.Names[0]]; !isKnown {
-				lists[&keys.Names[0]] = struct{}{}
-				for _, rule := range keys.Names {
-					text += len(rule) + 16 // for the string itself
-				}
-			}
-		}
-	}
-	add(w.References)
-	if f := w.Filtering; f != nil {
-		add(f.recorded)
-		add(f.template)
-		text += w.Filter().length()
-	}
-	return size + text/bytesPerReference
-}
-
-// LeftAlone returns the workload without references, as one of a namespace that has too many. It does not modify the
-// workload.
-func (w *Workload) LeftAlone() *Workload {
-	left := *w
-	left.References, left.Applied, left.Writers, left.Filtering = nil, AppliedState{}, nil, nil
-	left.Excess, left.Evict = NamespaceFull, 0 // nothing is known of what an eviction would bring
-	return &left
 }
 
 // LongestGracePeriod is the longest grace period that a workload may have. Changes are remembered until it ends.
