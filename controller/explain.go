@@ -46,7 +46,7 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 	}
 	explained.Holds = c.holdsOf(&view)
 	if absence, found := c.absences.find(ref); found && s.state != status.Lacking && s.reason != gate.Missing {
-		explained.Problems = append(explained.Problems, brief.Text(absence.text+": no new pod can start"))
+		explained.Problems = append(explained.Problems, brief.Text(absence.text+": without it, no new pod can start"))
 	}
 	for _, problem := range []string{c.mistakeOn(nameOfWorkload(ref)), w.Problem, c.gate.problemOf(w), c.restarter.unwatched(w), leftOn(w), tooManyReferences(w)} {
 		if problem != "" {

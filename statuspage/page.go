@@ -140,7 +140,7 @@ type section struct {
 
 func sectionsOf(o *status.Overview) []section {
 	return []section{
-		{"failed", "Failed", o.Failed}, {"lacking", "Lack a config or key, so no new pod can start", o.Lacking}, {"retrying", "Failing to restart, and tried again", o.Retrying}, {"held", "Held", o.Held}, {"rolling", "Rolling", o.Rolling}, {"waiting", "Due, or waiting for other restarts", o.Waiting},
+		{"failed", "Failed", o.Failed}, {"lacking", "Lack a config or key that new pods need", o.Lacking}, {"retrying", "Failing to restart, and tried again", o.Retrying}, {"held", "Held", o.Held}, {"rolling", "Rolling", o.Rolling}, {"waiting", "Due, or waiting for other restarts", o.Waiting},
 		{"slowed", "Slowed down", o.Slowed}, {"pending", "In their grace period", o.Pending},
 	}
 }

@@ -151,10 +151,10 @@ func TestAWorkloadWhoseRequiredConfigIsDeletedIsNotSettled(t *testing.T) {
 	s.make(configMap("late"), set("used", "v1"))
 	s.delete(settings)
 
-	s.awaitPage(leader, "/", regexp.MustCompile(`1 lacking(?s:.*)web\s*lacking\s*configmap/settings does not exist: pods that run go on, but no new one can start`))
+	s.awaitPage(leader, "/", regexp.MustCompile(`1 lacking(?s:.*)web\s*lacking\s*configmap/settings does not exist: without it, pods that run go on, but no new one can start`))
 	at := "--status-url=http://" + leader.StatusAddress()
 	s.awaitPlugin(regexp.MustCompile(`says: 1 lacking a config\.\n(?s:.*)deployment/web +lacking +\S+ +configmap/settings does not exist`), "status", at)
-	s.awaitPlugin(regexp.MustCompile(`^deployment/web in \S+ lacks what its pods need: configmap/settings does not exist\.`), "explain", "deployment/web", at)
+	s.awaitPlugin(regexp.MustCompile(`^deployment/web in \S+ waits for no restart, but configmap/settings does not exist\. Pods need it to start: without it, `), "explain", "deployment/web", at)
 	s.awaitPlugin(regexp.MustCompile(`1 lacking.*\n(?s:.*)deployment/web +lacking .*configmap/settings does not exist`), "status", "--leader=false")
 	s.awaitMetric("lacking_workloads", nil, 1)
 	s.awaitEvent(web, "MissingConfig", "configmap/settings does not exist")
@@ -192,8 +192,8 @@ func TestNoWorkloadRestartsWhileAConfigIsMissingThatItsPodsNeed(t *testing.T) {
 		s.awaitEvent(w, "RestartHeld", "restart is held: secret/needed does not exist, which new pods need to start")
 	}
 	s.awaitMetric("held_workloads", map[string]string{"reason": "missing-config"}, 2)
-	s.awaitPage(leader, "/", regexp.MustCompile(`web\s*held\s*(?s:.*)secret/needed does not exist: no new pod could start`))
-	s.awaitPlugin(regexp.MustCompile(`deployment/web +held +\S+ +missing-config; secret/needed does not exist`), "status", "--status-url=http://"+leader.StatusAddress(), "-o", "wide")
+	s.awaitPage(leader, "/", regexp.MustCompile(`web\s*lacking\s*secret/needed does not exist: without it, pods that run go on, but no new one can start`))
+	s.awaitPlugin(regexp.MustCompile(`deployment/web +lacking +\S+ +secret/needed does not exist`), "status", "--status-url=http://"+leader.StatusAddress(), "-o", "wide")
 	s.awaitPlugin(regexp.MustCompile(`deployment/web +(held|lacking) .*secret/needed does not exist`), "status", "--leader=false", "-o", "wide")
 	s.make(needed, set("used", "v1"))
 	for w, at := range before {

@@ -54,8 +54,10 @@ func TestTheConclusionIsWhatTheLeaderDecides(t *testing.T) {
 		"is rolling: 3 of 3 pods updated, 2 available; the next eviction waits: a PodDisruptionBudget refuses.": {
 			Entry: status.Entry{State: status.Rolling, Text: "a PodDisruptionBudget refuses", Pods: &status.Pods{Wanted: 3, Updated: 3, Available: 2}}, Decision: upToDate, Method: "evict"},
 		"waits for no restart, but not all of its pods run: 3 of 3 pods updated, 2 available.": {Entry: status.Entry{State: status.Unready, Text: "not all of its pods run", Pods: &status.Pods{Wanted: 3, Updated: 3, Available: 2}}, Decision: upToDate},
-		"is settled: the content is as recorded.":                                              {Entry: in(status.Settled), Decision: upToDate},
-		"is deciding: a config changed, and no record shows whether the pods have read it.":    {Entry: in(status.Deciding), Decision: status.Decision{Outcome: "ask", Reason: "a config changed, and no record shows whether the pods have read it"}},
+		"waits for no restart, but no secret/s is watched: it does not exist, or is of type helm.sh/release.v1. Pods need it to start: without it, those that run go on, but no new one can start.": {
+			Entry: status.Entry{State: status.Lacking, Text: "no secret/s is watched: it does not exist, or is of type helm.sh/release.v1"}, Decision: upToDate},
+		"is settled: the content is as recorded.":                                           {Entry: in(status.Settled), Decision: upToDate},
+		"is deciding: a config changed, and no record shows whether the pods have read it.": {Entry: in(status.Deciding), Decision: status.Decision{Outcome: "ask", Reason: "a config changed, and no record shows whether the pods have read it"}},
 	} {
 		if got := explain.Explain(asked(answer)).Conclusion; got != "deployment/web in shop "+want {
 			t.Errorf("the conclusion is %q, want %q", got, want)
