@@ -373,7 +373,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 
 func compareWithModel(t *rapid.T, c *Catalog, m *model) {
 	inAnyOrder := []cmp.Option{
-		cmpopts.EquateEmpty(), cmp.AllowUnexported(Edit{}),
+		cmpopts.EquateEmpty(), cmp.AllowUnexported(Edit{}, Past{}),
 		cmpopts.SortSlices(func(a, b WorkloadRef) bool { return a.String() < b.String() }),
 		cmpopts.SortSlices(func(a, b Edit) bool { return a.Key < b.Key }),
 	}
@@ -604,7 +604,7 @@ func TestAViewStaysAsItWas(t *testing.T) {
 	if want := []WorkloadRef{deploymentRef("web"), deploymentRef("another")}; !slices.Equal(refsOf(referencing), want) {
 		t.Errorf("referencing: %v, want %v", referencing, want)
 	}
-	if diff := cmp.Diff(want, view, cmp.AllowUnexported(Edit{})); diff != "" {
+	if diff := cmp.Diff(want, view, cmp.AllowUnexported(Edit{}, Past{})); diff != "" {
 		t.Errorf("view (-want +got):\n%s", diff)
 	}
 }

@@ -759,7 +759,7 @@ func TestDecidingModifiesNothing(t *testing.T) {
 	s.config("b", data{"k": "1"}, 10)
 	s.config("a", data{"k": "2"}, 20)
 	view, _ := s.catalog.View(deploymentRef("web"))
-	exact := cmp.AllowUnexported(Edit{})
+	exact := cmp.AllowUnexported(Edit{}, Past{})
 	want := View{Workload: pointer(*view.Workload), Configs: map[ConfigRef]*Config{}, Sequence: view.Sequence, Complete: view.Complete}
 	want.Workload.References = append([]Reference(nil), view.Workload.References...)
 	for ref, config := range view.Configs {
