@@ -2,6 +2,7 @@ package controller
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
 	"regexp"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/fairqueue"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // These errors say what it means if the API server refuses a patch, or seems to, because of
@@ -26,8 +28,8 @@ var (
 
 // failureReason names the kind of a failure for metrics; see [apiclient.FailureReason].
 func failureReason(err error) string {
-	if errors.Is(err, errDenied) {
-		return "denied"
+	if errors.Is(err, errDenied) || remedyOf(err) == status.ChangePolicy {
+		return "denied" // whatever reason the policy or webhook gives
 	}
 	return apiclient.FailureReason(err)
 }
@@ -45,11 +47,11 @@ func isPermanent(err error) bool {
 	if apiclient.IsIneffective(err) {
 		return true
 	}
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || errors.Is(err, errOutdated) {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) || errors.Is(err, errOutdated) {
 		return false
 	}
-	switch code := status.Status().Code; code {
+	switch code := answer.Status().Code; code {
 	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
 		return false
 	default:
@@ -119,22 +121,31 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 		r.log.Debug("workload has changed, deciding again", "workload", ref)
 		return
 	case isIgnored:
-		r.log.Warn("cannot update workload (ignored error), trying again", "workload", ref, "attempts", attempts, "error", err)
+		atTimes(attempts, r.log, r.log.Warn)("cannot update workload (ignored error), trying again", "workload", ref, "attempts", attempts, "error", err)
 		return
 	case permanent && r.exitOnError:
 		r.reportFailure(ref, err)
 		r.fail(err)
 		return
 	case permanent:
-		r.log.Error("cannot update workload, trying again", "workload", ref, "attempts", attempts, "error", err)
+		atTimes(attempts, r.log, r.log.Error)("cannot update workload, trying again", "workload", ref, "attempts", attempts, "error", err)
 	default:
-		r.log.Warn("cannot update workload for now, trying again", "workload", ref, "attempts", attempts, "error", err)
+		atTimes(attempts, r.log, r.log.Warn)("cannot update workload for now, trying again", "workload", ref, "attempts", attempts, "error", err)
 	}
 	switch {
 	case apiclient.IsIneffective(err) && attempts > 1: // already reported
 	case permanent || attempts >= passingFailures:
 		r.reportFailure(ref, err)
 	}
+}
+
+// atTimes returns a function that writes a line about the first attempt in a row, and then about the second, fourth, eighth
+// and so on. About the others, it writes one at the debug level.
+func atTimes(attempts int, log *slog.Logger, write func(string, ...any)) func(string, ...any) {
+	if attempts&(attempts-1) != 0 {
+		return log.Debug
+	}
+	return write
 }
 
 func (r *restarter) reportFailure(ref catalog.WorkloadRef, err error) {

@@ -193,7 +193,7 @@ func TestAWebhookThatDeniesWithANewReasonEachTimeMakesOneSeriesAndAnOverdueWorkl
 	ofNamespace := map[string]string{"namespace": s.namespace}
 	s.awaitMetric("stale_workloads", ofNamespace, 1)
 	s.eventually("several denials are counted and make the restart overdue", func(ctx context.Context) error {
-		denied, err1 := s.controller.Metric(ctx, "patch_errors_total", map[string]string{"reason": "forbidden"})
+		denied, err1 := s.controller.Metric(ctx, "patch_errors_total", map[string]string{"reason": "denied"})
 		overdue, err2 := s.controller.Metric(ctx, "longest_wait_seconds", ofNamespace)
 		if err := errors.Join(err1, err2); err != nil || denied >= 5 && overdue > 0 {
 			return err

@@ -1,0 +1,44 @@
+package controller
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+func TestAFailureThatLastsHasFewLines(t *testing.T) {
+	names := []string{"a/one", "a/two", "b/one", "b/two"}
+	w := gradual(t, names...)
+	log := w.log()
+	w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+	w.edited("a/c", "2")
+	w.edited("b/c", "2")
+	settle(w)
+	const attempts = 25
+	for range attempts {
+		for _, name := range names {
+			w.controller.restarter.queue.Add(deploymentNamed(name), catalog.ConfigRef{})
+		}
+		settle(w)
+	}
+	if lines := strings.Count(log.String(), "cannot update workload"); lines < len(names) || lines > 6*len(names) {
+		t.Errorf("%d lines after %d attempts at %d workloads", lines, attempts, len(names))
+	}
+}
+
+func TestAPolicyThatDeniesCountsAsDenied(t *testing.T) {
+	const policy = `ValidatingAdmissionPolicy 'frozen' with binding 'frozen' denied request: no`
+	for want, err := range map[string]error{
+		"denied":    refusalWith(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, policy),
+		"invalid":   refusalWith(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "spec: invalid"),
+		"forbidden": refusalWith(http.StatusForbidden, metav1.StatusReasonForbidden, lackedPermission),
+	} {
+		if reason := failureReason(err); reason != want {
+			t.Errorf("%v counts as %s, want %s", err, reason, want)
+		}
+	}
+}
