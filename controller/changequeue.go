@@ -18,7 +18,8 @@ type observedChange struct {
 	// Subject is the catalog.ConfigRef or catalog.WorkloadRef that changed; the change goes
 	// by its name.
 	Subject fmt.Stringer
-	// Since is when the change was first observed. The grace period starts then.
+	// Since is when the change was first observed, without those whose grace period was over when the next one came. The
+	// grace period starts then.
 	Since time.Time
 	// Due is when the grace period ends.
 	Due time.Time
@@ -47,7 +48,8 @@ type changeQueue struct {
 	subjects map[fmt.Stringer]int // how many workloads wait for a change of each subject
 	numbers  map[string]int       // how many changes of configs the workloads of each namespace wait for
 	order    dueOrder
-	observed int // how many changes were ever observed
+	observed int  // how many changes were ever observed
+	runs     bool // whether what is due is taken out: not on a standby
 }
 
 type pendingChange struct {
@@ -81,6 +83,10 @@ func (q *changeQueue) Observe(workload catalog.WorkloadRef, subject fmt.Stringer
 	}
 	if change, found := waiting[subject]; found {
 		change.Count++
+		if !q.runs && change.Due.Before(at) { // the leader has acted on the earlier ones
+			change.Since, change.Due = at, at.Add(grace)
+			heap.Fix(&q.order, change.place)
+		}
 		return
 	}
 	q.push(observedChange{Workload: workload, Subject: subject, Since: at, Due: at.Add(grace), Count: 1})
@@ -182,6 +188,8 @@ func (q *changeQueue) Len() int {
 // next change is due, and at least once in every check period, so that a jump of the clock
 // cannot delay a change for longer.
 func (q *changeQueue) Run(ctx context.Context, checkPeriod time.Duration, due func(observedChange)) {
+	q.setRuns(true)
+	defer q.setRuns(false)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -197,6 +205,12 @@ func (q *changeQueue) Run(ctx context.Context, checkPeriod time.Duration, due fu
 		}
 		timer.Reset(next)
 	}
+}
+
+func (q *changeQueue) setRuns(runs bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.runs = runs
 }
 
 // takeDue removes and returns the changes that are due, and returns the time until the next

@@ -118,6 +118,30 @@ func TestAStandbysChangesAreDueWhenItBeginsToRun(t *testing.T) {
 	})
 }
 
+// A standby may have watched for a week. What it saw first says nothing about an edit right before it leads.
+func TestAStandbysLastEditHasItsGracePeriodAfterATakeover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := newChangeQueue()
+		queue.Observe(web, mapA, time.Now(), time.Hour)
+		queue.Observe(web, mapB, time.Now(), time.Hour)
+		time.Sleep(24 * time.Hour)
+		edited := time.Now()
+		queue.Observe(web, mapA, edited, time.Hour)
+		time.Sleep(5 * time.Minute)
+		queue.Observe(web, mapA, time.Now(), time.Hour)
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		handed := make(chan observedChange)
+		go queue.Run(ctx, time.Minute, func(change observedChange) { handed <- change })
+		if change := <-handed; change.Subject != mapB || time.Since(edited) != 5*time.Minute {
+			t.Errorf("first came %v, %s after the edit", change, time.Since(edited))
+		}
+		if change := <-handed; change.Subject != mapA || change.Count != 3 || !change.Since.Equal(edited) || time.Since(edited) != time.Hour {
+			t.Errorf("then came %v, %s after the edit", change, time.Since(edited))
+		}
+	})
+}
+
 func TestAnOverlookedChangeIsDueAtTheNextCheck(t *testing.T) {
 	got := runQueue(t, 500*time.Millisecond, func(queue *changeQueue) {
 		queue.Observe(web, mapA, time.Now().Add(-59*time.Second), time.Minute) // as if the clock had jumped

@@ -73,7 +73,7 @@ func restarts() status.List[status.Restart] {
 func busyWorkload(entry status.Entry) *status.Workload {
 	return &status.Workload{
 		Entry: entry, EnabledBy: "its annotation com.xing.deployment-restart", Method: "evict", GracePeriod: 5, Problems: []string{"the window cannot be read: expected 5 fields"}, Window: "* *", Wave: 2,
-		Holds:  list(0, status.Hold{On: entry.Workload, Text: "ask Ana", Since: before(time.Hour)}),
+		Holds:  list(0, status.Hold{On: entry.Workload, Text: "ask Ana", Beginning: status.Beginning{Since: before(time.Hour)}}),
 		ByHand: "its update strategy is OnDelete",
 		Reads: list(3,
 			status.Seen{Config: webConfig, Exists: true, KeyCount: 2, Keys: []string{"LOG_LEVEL", "COLOR"}, ReadAs: "environment, files, API"},
