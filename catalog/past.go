@@ -15,7 +15,7 @@ const (
 	// changes all the time does not displace the others. The older contents are joined into one.
 	maxPastOfKey = 8
 	// maxJoinedKeys is the highest number of keys that content of several keys is known to concern. Beyond it, it concerns all.
-	maxJoinedKeys = 1000
+	maxJoinedKeys = 128
 	// settledAfter is how long a past content is kept although it went before all records were
 	// made. It is longer than any request takes: the watch can show a record before the answer to
 	// its write shows that the decision was made earlier.

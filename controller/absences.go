@@ -18,8 +18,8 @@ import (
 // often created before their configs.
 const absencePatience = 30 * time.Second
 
-// absencesAtStart is for how long after the start an absence may be one that was there before.
-const absencesAtStart = time.Minute
+// atStart is for how long after the start what begins may have been there before.
+const atStart = time.Minute
 
 // absencePeriod is how often the leader looks for absences to report.
 const absencePeriod = 5 * time.Second
@@ -54,7 +54,7 @@ func (a *absences) put(ref catalog.WorkloadRef, text string, now time.Time) {
 		return
 	}
 	if known, _ := a.of.find(ref.Namespace, ref); known.text != text {
-		a.of.put(ref.Namespace, ref, absence{text: text, since: now, atLeast: now.Sub(a.began) < absencesAtStart})
+		a.of.put(ref.Namespace, ref, absence{text: text, since: now, atLeast: now.Sub(a.began) < atStart})
 	}
 }
 

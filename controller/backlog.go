@@ -52,6 +52,8 @@ type failedAttempts struct {
 	unknown     string // what is not known, empty if all is
 	count       int
 	since, next time.Time
+	reason      string // the last one's reason in metrics
+	alike       int    // how many in a row had it
 }
 
 // reportedReason is a reason to wait that the owner of a workload has been told.
@@ -179,7 +181,8 @@ func (b *backlogs) note(change observedChange) {
 }
 
 // date notes when the first of the edits was made that a restart is for, zero if that is not known, and whether none can be
-// earlier. It matters if that was before this process led, or before it listed the objects.
+// earlier. It matters only if a change came before this process led: others are as old as they were seen, such as that a
+// workload is enabled long after an edit.
 func (b *backlogs) date(ref catalog.WorkloadRef, edited time.Time, knowsAll bool, grace time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -189,8 +192,8 @@ func (b *backlogs) date(ref catalog.WorkloadRef, edited time.Time, knowsAll bool
 	}
 	switch {
 	case edited.IsZero():
-		w.isInherited, w.atLeast = true, true
-	case w.atLeast && knowsAll, edited.Before(w.since):
+		w.atLeast = true
+	case w.isInherited && (knowsAll || edited.Before(w.since)):
 		w.since, w.owed, w.isInherited, w.atLeast = edited, edited.Add(grace), edited.Before(b.began), !knowsAll
 	}
 	b.waiting[ref] = w
@@ -251,13 +254,14 @@ func (b *backlogs) slowed() []series.Sample {
 // longestFailure is how many bytes of an error are kept for each workload.
 const longestFailure = 512
 
-// noteFailure notes why an attempt failed, and whether the operator wants to ignore that.
-func (b *backlogs) noteFailure(ref catalog.WorkloadRef, err error, isIgnored bool) {
+// noteFailure notes why an attempt failed, and whether the operator wants to ignore that. It returns how many in a row have
+// failed for this reason.
+func (b *backlogs) noteFailure(ref catalog.WorkloadRef, err error, isIgnored bool) (alike int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w, found := b.waiting[ref]
 	if !found {
-		return
+		return 1
 	}
 	w.isIgnored = isIgnored
 	switch text := brief.Within(longestFailure, brief.Line(err.Error())); {
@@ -269,9 +273,14 @@ func (b *backlogs) noteFailure(ref catalog.WorkloadRef, err error, isIgnored boo
 			w.failure.count, w.failure.since, w.failure.remedy = 0, time.Now(), remedy
 		}
 		w.failure.count++
+		if reason := failureReason(err); reason != w.failure.reason {
+			w.failure.reason, w.failure.alike = reason, 0
+		}
+		w.failure.alike++
 		w.failure.problem, w.failure.unknown = text, ""
 	}
 	b.waiting[ref] = w
+	return w.failure.alike
 }
 
 // noteRetry notes when the next attempt follows on one that failed.

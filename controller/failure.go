@@ -113,7 +113,7 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 		reason = "ignored"
 	}
 	r.metrics.patchErrors.WithLabelValues(reason).Inc()
-	r.backlogs.noteFailure(ref, err, isIgnored)
+	alike := r.backlogs.noteFailure(ref, err, isIgnored)
 	attempts := r.queue.Failures(ref) + 1
 	permanent := isPermanent(err) || keepsConflicting(err, attempts)
 	switch {
@@ -121,16 +121,16 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 		r.log.Debug("workload has changed, deciding again", "workload", ref)
 		return
 	case isIgnored:
-		atTimes(attempts, r.log, r.log.Warn)("cannot update workload (ignored error), trying again", "workload", ref, "attempts", attempts, "error", err)
+		atTimes(alike, r.log, r.log.Warn)("cannot update workload (ignored error), trying again", "workload", ref, "attempts", attempts, "error", err)
 		return
 	case permanent && r.exitOnError:
 		r.reportFailure(ref, err)
 		r.fail(err)
 		return
 	case permanent:
-		atTimes(attempts, r.log, r.log.Error)("cannot update workload, trying again", "workload", ref, "attempts", attempts, "error", err)
+		atTimes(alike, r.log, r.log.Error)("cannot update workload, trying again", "workload", ref, "attempts", attempts, "error", err)
 	default:
-		atTimes(attempts, r.log, r.log.Warn)("cannot update workload for now, trying again", "workload", ref, "attempts", attempts, "error", err)
+		atTimes(alike, r.log, r.log.Warn)("cannot update workload for now, trying again", "workload", ref, "attempts", attempts, "error", err)
 	}
 	switch {
 	case apiclient.IsIneffective(err) && attempts > 1: // already reported
@@ -139,10 +139,10 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 	}
 }
 
-// atTimes returns a function that writes a line about the first attempt in a row, and then about the second, fourth, eighth
+// atTimes returns a function that writes a line about the first attempt in a row with one reason, and then about the second, fourth, eighth
 // and so on. About the others, it writes one at the debug level.
-func atTimes(attempts int, log *slog.Logger, write func(string, ...any)) func(string, ...any) {
-	if attempts&(attempts-1) != 0 {
+func atTimes(alike int, log *slog.Logger, write func(string, ...any)) func(string, ...any) {
+	if alike&(alike-1) != 0 {
 		return log.Debug
 	}
 	return write

@@ -42,3 +42,23 @@ func TestAPolicyThatDeniesCountsAsDenied(t *testing.T) {
 		}
 	}
 }
+
+func TestAnotherFailureHasItsLineHoweverLongTheFirstLasted(t *testing.T) {
+	w := gradual(t, "a/web")
+	log := w.log()
+	w.refuse, w.refusedWith = http.StatusServiceUnavailable, "the server is down"
+	w.edited("a/c", "2")
+	settle(w)
+	again := func() {
+		w.controller.restarter.queue.Add(deploymentNamed("a/web"), catalog.ConfigRef{})
+		settle(w)
+	}
+	for range 40 {
+		again()
+	}
+	w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+	again()
+	if !strings.Contains(log.String(), "is forbidden") {
+		t.Errorf("the log does not say what fails now:\n%s", log)
+	}
+}

@@ -139,3 +139,24 @@ func (w *world) requireSince(t *testing.T, state status.State, since time.Time, 
 		t.Errorf("it is %s since %v (at least: %t), want %s since %v (%t)", e.State, e.Since, e.AtLeast, state, since, atLeast)
 	}
 }
+
+// The edit is old, but there was nothing to restart before.
+func TestAWorkloadThatIsEnabledLongAfterAnEditWaitsSinceThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web")
+		web := w.deployments["a/web"].DeepCopy()
+		off := web.DeepCopy()
+		delete(off.Annotations, catalog.EnabledAnnotation)
+		w.show("deployments", off)
+		time.Sleep(time.Hour)
+		w.edited("a/c", "2")
+		time.Sleep(72 * time.Hour)
+		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.show("deployments", web)
+		enabled := time.Now()
+		settle(w)
+		time.Sleep(5 * time.Second)
+		w.requireSince(t, status.Retrying, enabled, false)
+		w.requireWait(t, 5*time.Second)
+	})
+}

@@ -38,7 +38,7 @@ func (c *Controller) lostPermissions(namespace string) (gaps []status.Gap) {
 	}
 	c.restarter.backlogs.each(func(ref catalog.WorkloadRef, w backlog) {
 		if w.failure.remedy == status.GrantPermission {
-			note(ref, lostPermission{verb: "restart", kind: ref.Kind, since: w.failure.since, atLeast: w.isInherited, why: w.failure.problem})
+			note(ref, lostPermission{verb: "restart", kind: ref.Kind, since: w.failure.since, atLeast: w.isInherited || w.atLeast, why: w.failure.problem})
 		}
 	})
 	c.evictor.each(func(ref catalog.WorkloadRef, row eviction) {

@@ -26,9 +26,8 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 	o.Configs, o.Workloads = c.catalog.Size()
 	o.Kinds = c.kindsAsked()
 	o.Mistakes = c.mistakesIn(namespace)
-	lists := newEntryLists(namespace)
+	lists := newEntryLists(namespace, &c.absences.of)
 	if o.Leads {
-		c.absences.of.each(namespace, func(ref catalog.WorkloadRef, a absence) { lists.lacking[ref] = a })
 		c.changes.each(lists.addPending)
 		c.restarter.backlogs.each(lists.addBacklog)
 		c.deliveries.each(lists.addRolling)
@@ -109,11 +108,12 @@ type entryLists struct {
 	namespace string // empty for all
 	of        map[status.State]*status.Shortlist[standing]
 	// lacking are the workloads that lack a config. Unless they have failed, that matters more than what they wait for.
-	lacking map[catalog.WorkloadRef]absence
+	lacking *noted[catalog.WorkloadRef, absence]
+	failed  map[catalog.WorkloadRef]struct{} // those of them
 }
 
-func newEntryLists(namespace string) entryLists {
-	lists := entryLists{namespace, make(map[status.State]*status.Shortlist[standing]), make(map[catalog.WorkloadRef]absence)}
+func newEntryLists(namespace string, lacking *noted[catalog.WorkloadRef, absence]) entryLists {
+	lists := entryLists{namespace, make(map[status.State]*status.Shortlist[standing]), lacking, make(map[catalog.WorkloadRef]struct{})}
 	for _, state := range []status.State{status.Pending, status.Waiting, status.Held, status.Slowed, status.Rolling, status.Failed, status.Retrying, status.Lacking} {
 		lists.of[state] = status.NewShortlist(compareStandings)
 	}
@@ -128,18 +128,22 @@ func (l entryLists) add(s standing) {
 	if state == status.Deciding {
 		state = status.Waiting
 	}
-	if _, lacks := l.lacking[s.ref]; lacks && state != status.Failed {
-		return
+	if _, lacks := l.lacking.find(s.ref.Namespace, s.ref); lacks {
+		if state != status.Failed {
+			return
+		}
+		l.failed[s.ref] = struct{}{}
 	}
-	delete(l.lacking, s.ref)
 	l.of[state].Add(s)
 }
 
 // addLacking adds the workloads that lack a config and have not failed, after all others.
 func (l entryLists) addLacking() {
-	for ref, a := range l.lacking {
-		l.of[status.Lacking].Add(standingOfAbsence(ref, a))
-	}
+	l.lacking.each(l.namespace, func(ref catalog.WorkloadRef, a absence) {
+		if _, hasFailed := l.failed[ref]; !hasFailed {
+			l.of[status.Lacking].Add(standingOfAbsence(ref, a))
+		}
+	})
 }
 
 // isInside reports whether a namespace is the one that an overview is about, or one of all if that is empty.
@@ -358,7 +362,7 @@ func (g *gatekeeper) fanOutOf(p gate.Progress) status.FanOut {
 		since = edited // under a former leader
 	}
 	return status.FanOut{
-		Config: p.FanOut.Config.String(), Since: since.UTC(), AtLeast: edited.IsZero(),
+		Config: p.FanOut.Config.String(), Since: since.UTC(), AtLeast: edited.IsZero() && p.Since.Sub(g.began) < atStart,
 		Total: p.Total(), Delivered: p.Proven, Rolling: p.UnderWay, Waiting: p.Waiting, Unserved: p.Unserved,
 	}
 }

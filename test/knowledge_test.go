@@ -153,7 +153,7 @@ func TestAWorkloadWhoseRequiredConfigIsDeletedIsNotSettled(t *testing.T) {
 
 	s.awaitPage(leader, "/", regexp.MustCompile(`1 lacking(?s:.*)web\s*lacking\s*configmap/settings does not exist: without it, pods that run go on, but no new one can start`))
 	at := "--status-url=http://" + leader.StatusAddress()
-	s.awaitPlugin(regexp.MustCompile(`says: 1 lacking a config\.\n(?s:.*)deployment/web +lacking +\S+ +configmap/settings does not exist`), "status", at)
+	s.awaitPlugin(regexp.MustCompile(`says: 1 lacking a config\.\n(?s:.*)deployment/web +lacking +(at least )?\S+ +configmap/settings does not exist`), "status", at)
 	s.awaitPlugin(regexp.MustCompile(`^deployment/web in \S+ waits for no restart, but configmap/settings does not exist\. Pods need it to start: without it, `), "explain", "deployment/web", at)
 	s.awaitPlugin(regexp.MustCompile(`1 lacking.*\n(?s:.*)deployment/web +lacking .*configmap/settings does not exist`), "status", "--leader=false")
 	s.awaitMetric("lacking_workloads", nil, 1)
@@ -193,7 +193,7 @@ func TestNoWorkloadRestartsWhileAConfigIsMissingThatItsPodsNeed(t *testing.T) {
 	}
 	s.awaitMetric("held_workloads", map[string]string{"reason": "missing-config"}, 2)
 	s.awaitPage(leader, "/", regexp.MustCompile(`web\s*lacking\s*secret/needed does not exist: without it, pods that run go on, but no new one can start`))
-	s.awaitPlugin(regexp.MustCompile(`deployment/web +lacking +\S+ +secret/needed does not exist`), "status", "--status-url=http://"+leader.StatusAddress(), "-o", "wide")
+	s.awaitPlugin(regexp.MustCompile(`deployment/web +lacking +(at least )?\S+ +secret/needed does not exist`), "status", "--status-url=http://"+leader.StatusAddress(), "-o", "wide")
 	s.awaitPlugin(regexp.MustCompile(`deployment/web +(held|lacking) .*secret/needed does not exist`), "status", "--leader=false", "-o", "wide")
 	s.make(needed, set("used", "v1"))
 	for w, at := range before {
