@@ -26,10 +26,10 @@ func (r *restarter) restart(ctx context.Context, view catalog.View, decision cat
 		return err
 	}
 	view.Workload = w
+	edited, knowsAll := view.EditedAt(&decision) // without what the last restart was for, too
 	r.deliveries.includeLeft(w, &decision)
 	now := time.Now()
 	contradicted := r.noteContradiction(view, decision, now)
-	edited, knowsAll := view.EditedAt(&decision)
 	r.backlogs.date(w.Ref, edited, knowsAll, r.gracePeriod(w))
 	if r.backlogs.isAsking(w.Ref) && r.holdsConfigs(w.Ref) {
 		r.gate.failed(w.Ref, true, false, now) // the next edit waits for its grace period, and brings it back

@@ -18,7 +18,8 @@ type backlog struct {
 	since time.Time // when the first of the changes was made or observed, as far as that is known
 	count int       // how often changes were observed
 	due   bool      // whether the pods are known to need a restart
-	// isInherited means that the first change came before this process led, and atLeast that it may be earlier than since.
+	// isInherited means that a config changed before this process led, and atLeast that the first change may be earlier than
+	// since.
 	isInherited, atLeast bool
 	// owed is since when the workload has waited longer than it should: the grace period
 	// is over, and the budget allows a restart. It is zero if nothing is due, and in the
@@ -163,7 +164,8 @@ func (b *backlogs) note(change observedChange) {
 	defer b.mu.Unlock()
 	w := b.waiting[change.Workload]
 	if change.Since.Before(b.began) {
-		w.isInherited, w.atLeast = true, true
+		_, isConfig := change.Subject.(catalog.ConfigRef)
+		w.isInherited, w.atLeast = w.isInherited || isConfig, true
 		change.Since = b.began
 		if change.Due.Before(b.began) {
 			change.Due = b.began
@@ -193,7 +195,7 @@ func (b *backlogs) date(ref catalog.WorkloadRef, edited time.Time, knowsAll bool
 	switch {
 	case edited.IsZero():
 		w.atLeast = true
-	case w.isInherited && (knowsAll || edited.Before(w.since)):
+	case w.isInherited && edited.Before(w.since):
 		w.since, w.owed, w.isInherited, w.atLeast = edited, edited.Add(grace), edited.Before(b.began), !knowsAll
 	}
 	b.waiting[ref] = w

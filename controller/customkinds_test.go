@@ -62,7 +62,7 @@ func newCustomWorldWith(t *testing.T, kindText string, rules catalog.OptInRules)
 		t.Fatal(err)
 	}
 	c.gate.setHaltsTried()
-	c.gate.setHaltsKnown()
+	c.gate.setHaltsKnown(true)
 	t.Cleanup(c.events.Shutdown)
 	w.controller, w.recorder = c, record.NewFakeRecorder(100)
 	w.recorder.IncludeObject = true

@@ -100,7 +100,7 @@ func openGate(known *catalog.Catalog) *gatekeeper {
 	g.wake = func(catalog.WorkloadRef) {}
 	g.knowsWorkloads = func(string) bool { return true }
 	g.setHaltsTried()
-	g.setHaltsKnown()
+	g.setHaltsKnown(true)
 	return g
 }
 

@@ -22,7 +22,7 @@ func (w *evictingWorld) replaceLeader(evicts bool) {
 	c.gate.evicts = evicts
 	c.beginToLead()
 	c.gate.setHaltsTried()
-	c.gate.setHaltsKnown()
+	c.gate.setHaltsKnown(true)
 }
 
 // delivered counts the restarts that are said to be delivered.

@@ -26,7 +26,7 @@ func (w *evictingWorld) knowsAll() {
 	c.gate.knowsWorkloads = func(string) bool { return true }
 	c.halts.knowsConfigs = func(string) bool { return true }
 	c.gate.setHaltsTried()
-	c.gate.setHaltsKnown()
+	c.gate.setHaltsKnown(true)
 }
 
 // readsToo lets the workload read another ConfigMap, and waits until that is rolled out.

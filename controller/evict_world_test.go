@@ -314,7 +314,7 @@ func TestAnotherProcessGoesOnWithARestartByEviction(t *testing.T) {
 		w.requireEvicted("web-1")
 		w.controller.beginToLead()
 		w.controller.gate.setHaltsTried()
-		w.controller.gate.setHaltsKnown()
+		w.controller.gate.setHaltsKnown(true)
 		w.pass(100)
 		w.requireEvicted("web-1", "web-2", "web-3")
 	})
@@ -475,7 +475,7 @@ func TestAHaltStopsARestartByEvictionThatIsUnderWay(t *testing.T) {
 		w.controller.gate.options = FanOutOptions{Gradual: true, Limit: 50}
 		w.controller.gate.reset()
 		w.controller.gate.setHaltsTried()
-		w.controller.gate.setHaltsKnown()
+		w.controller.gate.setHaltsKnown(true)
 		w.controller.gate.knowsWorkloads = func(string) bool { return true }
 		w.crashes = true
 		w.edited("a/c", "2")

@@ -55,8 +55,8 @@ type gatekeeper struct {
 	// everything is why all restarts are held, empty if they are not.
 	everything string
 	// hasTried means that it was tried to read what is kept for all leaders, and knowsHalts that the halts of
-	// former leaders were read, or cannot be.
-	hasTried, knowsHalts bool
+	// former leaders were read, or cannot be; hasReadHalts, that they were.
+	hasTried, knowsHalts, hasReadHalts bool
 	// haltsObject is the ConfigMap of halts; it needs no lock.
 	haltsObject ownObject
 	// usesWaves holds the namespaces in which workloads have waves of their own.
@@ -83,7 +83,7 @@ func (g *gatekeeper) reset() {
 	policy := gate.Policy{Gradual: g.options.Gradual, Limit: g.options.Limit, Failures: g.options.Failures}
 	g.ledger = gate.New(policy, func(ref catalog.WorkloadRef) { g.wake(ref) })
 	g.began = time.Now()
-	g.everything, g.hasTried, g.knowsHalts = "", false, false
+	g.everything, g.hasTried, g.knowsHalts, g.hasReadHalts = "", false, false, false
 	clear(g.usesWaves)
 	clear(g.whyOver)
 }

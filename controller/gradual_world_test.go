@@ -29,7 +29,7 @@ func gradual(t testing.TB, names ...string) *world {
 	c.halts.knowsConfigs = func(string) bool { return true }
 	c.beginToLead()
 	c.gate.setHaltsTried()
-	c.gate.setHaltsKnown()
+	c.gate.setHaltsKnown(true)
 	w.edited("a/c", "1")
 	for _, name := range names {
 		w.runs(name, nil, "c")

@@ -12,6 +12,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // haltNews describes a halt of the restarts for a config, for the report of it.
@@ -288,11 +289,25 @@ func (g *gatekeeper) holdEverything(why string, isHeld bool) (hasChanged bool) {
 // longestHold is how many bytes of the reason of a hold are repeated in Events and logs.
 const longestHold = 200
 
-// setHaltsKnown notes that the halts of former leaders were read, or cannot be.
-func (g *gatekeeper) setHaltsKnown() {
+// setHaltsKnown notes that the halts of former leaders were read, or that restarts go on without them.
+func (g *gatekeeper) setHaltsKnown(wereRead bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.knowsHalts = true
+	g.knowsHalts, g.hasReadHalts = true, g.hasReadHalts || wereRead
+}
+
+// haltsGap says what follows if the ConfigMap of halts cannot be used.
+func (g *gatekeeper) haltsGap() (gap status.Gap, found bool) {
+	g.mu.Lock()
+	text := "The controller cannot read or update the ConfigMap of halts, so the next leader will not know of new halts"
+	switch {
+	case !g.knowsHalts:
+		text = "The controller cannot read or update the ConfigMap of halts, so restarts wait for a minute, and then begin without the halts of former leaders"
+	case !g.hasReadHalts:
+		text = "The controller cannot read the ConfigMap of halts, so halts of former leaders are ignored: workloads that they hold restart"
+	}
+	g.mu.Unlock()
+	return g.haltsObject.gap(text)
 }
 
 // setHaltsTried notes that it was tried to read what is kept for all leaders.

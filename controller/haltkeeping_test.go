@@ -418,7 +418,7 @@ func TestFailuresWithFormerContentsAreForgotten(t *testing.T) {
 	w.controller.gate.options.Failures = 1
 	w.controller.beginToLead()
 	w.controller.gate.setHaltsTried()
-	w.controller.gate.setHaltsKnown()
+	w.controller.gate.setHaltsKnown(true)
 	for i := range 10 {
 		w.edited("a/c", fmt.Sprintf("bad %d", i))
 		settle(w)

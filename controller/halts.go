@@ -88,7 +88,7 @@ func (k *haltKeeper) run(ctx context.Context) {
 		err := k.sync(ctx)
 		followsAll := k.followFailed() // before anybody is admitted
 		if err == nil {
-			k.gate.setHaltsKnown()
+			k.gate.setHaltsKnown(true)
 		}
 		k.noteTried(err, start)
 		k.noteObject(ctx, err)
@@ -102,14 +102,14 @@ func (k *haltKeeper) run(ctx context.Context) {
 				retry.Reset(time.Second)
 			}
 		case errors.Is(err, errNoHaltsNamespace):
-			k.gate.setHaltsKnown() // there is nothing to read
+			k.gate.setHaltsKnown(true) // there is nothing to read
 		case time.Since(start) < haltsPatience:
 			retry.Reset(time.Second)
 		case !hasReported:
 			hasReported = true
 			k.log.Error("cannot keep the halts of restarts, keeping them in memory only", "error", err,
 				"consequence", "another leader will restart workloads for content that this one has halted", "remedy", "apply rbac.yaml, which contains the ConfigMap and the permission to read and update it")
-			k.gate.setHaltsKnown()
+			k.gate.setHaltsKnown(false)
 		}
 	}
 }

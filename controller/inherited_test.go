@@ -49,7 +49,7 @@ func startedLate(t *testing.T) *world {
 func (w *world) leads() {
 	w.controller.beginToLead()
 	w.controller.gate.setHaltsTried()
-	w.controller.gate.setHaltsKnown()
+	w.controller.gate.setHaltsKnown(true)
 }
 
 func TestAWaitAfterATakeoverCountsFromTheEdit(t *testing.T) {
@@ -157,6 +157,41 @@ func TestAWorkloadThatIsEnabledLongAfterAnEditWaitsSinceThen(t *testing.T) {
 		settle(w)
 		time.Sleep(5 * time.Second)
 		w.requireSince(t, status.Retrying, enabled, false)
+		w.requireWait(t, 5*time.Second)
+	})
+}
+
+func TestALaterEditOfTheSameKeyDoesNotShortenAWaitAfterATakeover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, edited := takenOver(t, 42*time.Second)
+		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		settle(w)
+		time.Sleep(2 * time.Hour)
+		w.edited("a/c", "4")
+		settle(w)
+		w.requireSince(t, status.Retrying, edited, false)
+		w.requireWait(t, 2*time.Hour+42*time.Second)
+	})
+}
+
+// What a former leader saw as this one does is no older for that.
+func TestAWorkloadThatWasEnabledLongAfterAnEditWaitsSinceTheTakeover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web")
+		w.controller.leading.Store(false)
+		web := w.deployments["a/web"].DeepCopy()
+		off := web.DeepCopy()
+		delete(off.Annotations, catalog.EnabledAnnotation)
+		w.show("deployments", off)
+		w.edited("a/c", "2")
+		time.Sleep(72 * time.Hour)
+		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.show("deployments", web)
+		time.Sleep(time.Minute)
+		w.leads()
+		settle(w)
+		w.requireSince(t, status.Retrying, time.Now(), true)
+		time.Sleep(5 * time.Second)
 		w.requireWait(t, 5*time.Second)
 	})
 }

@@ -196,7 +196,7 @@ func TestAKindIsServedBecauseItHasARow(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.gate.setHaltsTried()
-	c.gate.setHaltsKnown()
+	c.gate.setHaltsKnown(true)
 	t.Cleanup(c.events.Shutdown)
 	recorder := record.NewFakeRecorder(10)
 	recorder.IncludeObject = true

@@ -106,7 +106,7 @@ func TestARestartThatShowsBeforeItsAnswerIsNotThatOfAFormerLeader(t *testing.T) 
 		w.controller.gate.options.Limit = 1
 		w.controller.beginToLead()
 		w.controller.gate.setHaltsTried()
-		w.controller.gate.setHaltsKnown()
+		w.controller.gate.setHaltsKnown(true)
 		time.Sleep(time.Minute)
 		var followed int
 		w.patched = func() {
@@ -137,7 +137,7 @@ func TestARestartThatFailsBetweenTwoLeadersHaltsTheOthers(t *testing.T) {
 		time.Sleep(10*time.Minute + 10*time.Second)
 		next.changed("a/web", failed)
 		next.controller.beginToLead()
-		next.controller.gate.setHaltsKnown()
+		next.controller.gate.setHaltsKnown(true)
 		next.controller.deliveries.look(t.Context(), deploymentNamed("a/web"))
 		if halts := next.controller.gate.activeHalts(); len(halts) != 1 {
 			t.Errorf("there are the halts %v, want one", halts)
@@ -205,7 +205,7 @@ func TestANewLeaderKnowsSinceWhenAHaltHoldsAndDoesNotReportTheFailureAgain(t *te
 		next.controller.gate.setHaltsTried()
 		next.controller.gate.restore(kept)
 		next.controller.halts.followFailed()
-		next.controller.gate.setHaltsKnown()
+		next.controller.gate.setHaltsKnown(true)
 		settle(next)
 		overview := next.controller.Overview("", time.Now())
 		if held := overview.Held.Items; len(held) != 1 || held[0].Since.Sub(kept.Since).Abs() > time.Second {

@@ -195,7 +195,7 @@ func TestARotationThatBreaksAWorkloadHaltsTheOthers(t *testing.T) {
 		c.gate.knowsWorkloads = func(string) bool { return true }
 		c.beginToLead()
 		c.gate.setHaltsTried()
-		c.gate.setHaltsKnown()
+		c.gate.setHaltsKnown(true)
 		c.useKey(catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{1}))
 		for _, pod := range []types.UID{"web-1", "api-1"} {
 			w.show(custom.MountResource, w.mountIn(pod, "version-2"))

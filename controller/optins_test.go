@@ -28,7 +28,7 @@ func ruled(t *testing.T, rules catalog.OptInRules) *world {
 	c.gate.knowsWorkloads = func(string) bool { return true }
 	c.beginToLead()
 	c.gate.setHaltsTried()
-	c.gate.setHaltsKnown()
+	c.gate.setHaltsKnown(true)
 	return w
 }
 

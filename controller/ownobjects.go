@@ -58,11 +58,7 @@ func (o *ownObject) gap(text string) (gap status.Gap, found bool) {
 // Gaps says which of its own objects the controller cannot use, and for which permissions workloads of a namespace, or of
 // all if it is empty, wait.
 func (c *Controller) Gaps(namespace string) (gaps []status.Gap) {
-	halts := "The controller cannot read or update the ConfigMap of halts, so restarts wait"
-	if _, knowsHalts := c.gate.knowsOfHalts(); knowsHalts {
-		halts = "The controller cannot read or update the ConfigMap of halts, so the next leader will not know of new halts"
-	}
-	if gap, found := c.gate.haltsObject.gap(halts); found {
+	if gap, found := c.gate.haltsGap(); found {
 		gaps = append(gaps, gap)
 	}
 	if gap, found := c.keys.object.gap("The controller cannot load the key of Secrets' checksums, so workloads that read Secrets wait, or are judged by when their pods started"); found {

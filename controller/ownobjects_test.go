@@ -29,7 +29,7 @@ func TestAConfigMapOfHaltsThatCannotBeReadIsTheFirstThingThatIsTold(t *testing.T
 		}
 		const cannot = "The controller cannot read or update the ConfigMap of halts, so "
 		gaps := w.controller.Gaps("a")
-		if len(gaps) != 1 || gaps[0].Text != cannot+"restarts wait" || !gaps[0].Since.Equal(began) || gaps[0].Why == "" || gaps[0].Remedy != status.ApplyManifest {
+		if len(gaps) != 1 || gaps[0].Text != cannot+"restarts wait for a minute, and then begin without the halts of former leaders" || !gaps[0].Since.Equal(began) || gaps[0].Why == "" || gaps[0].Remedy != status.ApplyManifest {
 			t.Errorf("it says: %+v", gaps)
 		}
 		if _, detail := w.controller.Ready(); !strings.Contains(detail, "[!] "+cannot) || !strings.Contains(detail, remedy) {
@@ -37,7 +37,7 @@ func TestAConfigMapOfHaltsThatCannotBeReadIsTheFirstThingThatIsTold(t *testing.T
 		}
 		pass(70 * time.Second)
 		settle(w)
-		if gaps := w.controller.Gaps(""); len(w.restarted()) != 1 || len(gaps) != 1 || !strings.HasPrefix(gaps[0].Text, cannot+"the next leader") {
+		if gaps := w.controller.Gaps(""); len(w.restarted()) != 1 || len(gaps) != 1 || !strings.HasSuffix(gaps[0].Text, "so halts of former leaders are ignored: workloads that they hold restart") {
 			t.Errorf("restarted %v, and it says: %+v", w.restarted(), gaps)
 		}
 		server.mu.Lock()

@@ -55,7 +55,7 @@ func TestAnotherProcessGoesOnWithARestartByArgoRollouts(t *testing.T) {
 		c.deliveries.forget(ofRollout)
 		c.beginToLead()
 		c.gate.setHaltsTried()
-		c.gate.setHaltsKnown()
+		c.gate.setHaltsKnown(true)
 		w.pass(100)
 		w.requireReplaced("web-1", "web-2", "web-3")
 		if got := w.asked(); got != 1 {

@@ -244,7 +244,7 @@ func TestWaitingForTheHaltsOfFormerLeadersIsNoFailure(t *testing.T) {
 			t.Errorf("%q restarted, %d Events, and the log:\n%s", restarted, len(events.Events), log)
 		}
 		w.controller.gate.setHaltsTried()
-		w.controller.gate.setHaltsKnown()
+		w.controller.gate.setHaltsKnown(true)
 		time.Sleep(maxBackoff)
 		settle(w)
 		if len(w.restarted()) != 1 {

@@ -74,7 +74,7 @@ func newWorldOf(t testing.TB, options Options) *world {
 		t.Fatal(err)
 	}
 	c.gate.setHaltsTried()
-	c.gate.setHaltsKnown()
+	c.gate.setHaltsKnown(true)
 	t.Cleanup(c.events.Shutdown)
 	w.controller = c
 	c.recorder = &record.FakeRecorder{}

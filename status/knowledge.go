@@ -160,8 +160,8 @@ const findPods = "Look at the controller's pods and their logs."
 // NobodyLeads says that nobody holds the lease.
 func (l *Lease) NobodyLeads() Gap {
 	gap := Gap{Text: "No replica of the controller leads, so nothing restarts", Since: l.Renewed, Why: l.Problem, Remedy: l.remedy()}
-	if l.Renewed.IsZero() {
-		gap.Since = l.ProblemSince
+	if l.Holder == "" && l.Problem != "" {
+		gap.Text, gap.Since = "This replica cannot read or take the lease, so it does not know whether another one leads", l.ProblemSince
 	}
 	if l.Holder != "" {
 		gap.Text += fmt.Sprintf(": pod %s held the lease and has not renewed it", l.Holder)

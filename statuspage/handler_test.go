@@ -201,6 +201,17 @@ func TestAStandbyNamesTheLeaderOnEachPage(t *testing.T) {
 	}
 }
 
+func TestAStandbyNamesNoLeaderWhoseLeaseHasRunOut(t *testing.T) {
+	now := time.Now()
+	for renewed, names := range map[time.Duration]bool{2 * time.Second: true, time.Minute: false} {
+		c := &cluster{overview: status.Overview{Time: now, Leader: "controller-abc"}}
+		c.overview.Lease = &status.Lease{Holder: "controller-abc", Renewed: now.Add(-renewed), Seconds: 15}
+		if page := get(c.handler(), "/").Body.String(); strings.Contains(page, "The leader is") != names {
+			t.Errorf("renewed %s ago: %s", renewed, page)
+		}
+	}
+}
+
 func TestAnInternalErrorEndsOneAnswerAndRevealsNothing(t *testing.T) {
 	c := leading()
 	source := c.source()
