@@ -130,8 +130,11 @@ func (e Edit) earliest() time.Time {
 	return e.At
 }
 
-// editedAt returns when the watch showed the edits of a moment, the zero value if that is not known any more.
+// editedAt returns when the watch showed the edits of a moment, the zero value if that is not known any more, or if c is nil.
 func (c *Config) editedAt(moment Sequence) time.Time {
+	if c == nil {
+		return time.Time{}
+	}
 	i := slices.IndexFunc(c.Edits, func(edit Edit) bool { return edit.Seen == moment && !edit.isJoined() })
 	if i < 0 || moment == 0 {
 		return time.Time{}
@@ -141,10 +144,7 @@ func (c *Config) editedAt(moment Sequence) time.Time {
 
 // EditedAt returns when the watch showed the edits of a config of a moment, the zero value if that is not known any more.
 func (c *Catalog) EditedAt(ref ConfigRef, moment Sequence) time.Time {
-	if config := c.Config(ref); config != nil {
-		return config.editedAt(moment)
-	}
-	return time.Time{}
+	return c.Config(ref).editedAt(moment)
 }
 
 // EditedAt returns when the first of the edits was made that a restart is for, as far as a watch showed them; the zero value
@@ -154,10 +154,7 @@ func (v *View) EditedAt(d *Decision) (first time.Time, knowsAll bool) {
 	for i := range d.Causes {
 		config := v.Configs[d.Causes[i].Config]
 		for _, moment := range d.Causes[i].Moments {
-			at := time.Time{}
-			if config != nil {
-				at = config.editedAt(moment)
-			}
+			at := config.editedAt(moment)
 			if knowsAll = knowsAll && !at.IsZero(); !at.IsZero() && (first.IsZero() || at.Before(first)) {
 				first = at
 			}

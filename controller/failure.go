@@ -139,10 +139,10 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 	}
 }
 
-// atTimes returns a function that writes a line about each of the first four attempts in a row with one reason, up to one after
-// that of the Event, and then about the eighth, sixteenth and so on. About the others, it writes one at the debug level.
+// atTimes returns a function that writes a line about each of the first four attempts in a row with one reason, of which an
+// Event reports the third, and then about the eighth, sixteenth and so on. About the others, it writes one at the debug level.
 func atTimes(alike int, log *slog.Logger, write func(string, ...any)) func(string, ...any) {
-	if alike > passingFailures+1 && alike&(alike-1) != 0 {
+	if alike > passingFailures && alike&(alike-1) != 0 {
 		return log.Debug
 	}
 	return write

@@ -177,9 +177,11 @@ func (r *fanOutReports) reportFinished(p *gate.Progress, now time.Time) {
 // reportEnded reports that nothing is left of fan-outs whose progress was reported last, unless they finished, or the config
 // has another one.
 func (r *fanOutReports) reportEnded(underWay, finished []gate.Progress) {
-	told := make(map[catalog.ConfigRef]bool)
+	told := make(map[catalog.ConfigRef]struct{})
 	for id, last := range r.reported {
-		told[id.Config] = told[id.Config] || !last.at.IsZero()
+		if !last.at.IsZero() {
+			told[id.Config] = struct{}{}
+		}
 	}
 	for i := range underWay {
 		delete(told, underWay[i].FanOut.Config)
@@ -189,10 +191,8 @@ func (r *fanOutReports) reportEnded(underWay, finished []gate.Progress) {
 			delete(told, finished[i].FanOut.Config)
 		}
 	}
-	for config, isTold := range told {
-		if isTold {
-			r.note(config, corev1.EventTypeNormal, reasonFanOut, "ended: no restart for it is due or under way any more")
-		}
+	for config := range told {
+		r.note(config, corev1.EventTypeNormal, reasonFanOut, "ended: no restart for it is due or under way any more")
 	}
 }
 
