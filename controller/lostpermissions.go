@@ -49,8 +49,8 @@ func (c *Controller) lostPermissions(namespace string) (gaps []status.Gap) {
 	slices.SortFunc(lost, func(a, b lostPermission) int { return cmp.Or(cmp.Compare(a.verb, b.verb), cmp.Compare(a.kind, b.kind)) })
 	for _, l := range lost {
 		gaps = append(gaps, status.Gap{
-			Text:  fmt.Sprintf("The controller lacks a permission that it needs to %s workloads of the kind %s (waiting: %d)", l.verb, l.kind, l.waiting),
-			Since: l.since.UTC(), AtLeast: l.atLeast, Why: l.why, Remedy: status.ApplyManifest,
+			Text:      fmt.Sprintf("The controller lacks a permission that it needs to %s workloads of the kind %s (waiting: %d)", l.verb, l.kind, l.waiting),
+			Beginning: status.Beginning{Since: l.since.UTC(), AtLeast: l.atLeast}, Why: l.why, Remedy: status.ApplyManifest,
 		})
 	}
 	return gaps

@@ -52,7 +52,7 @@ func (o *ownObject) gap(text string) (gap status.Gap, found bool) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return status.Gap{Text: text, Since: o.since.UTC(), Why: o.why, Remedy: o.remedy}, !o.since.IsZero()
+	return status.Gap{Text: text, Beginning: status.Beginning{Since: o.since.UTC()}, Why: o.why, Remedy: o.remedy}, !o.since.IsZero()
 }
 
 // Gaps says which of its own objects the controller cannot use, and for which permissions workloads of a namespace, or of

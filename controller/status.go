@@ -228,7 +228,7 @@ func standingOfRestart(ref catalog.WorkloadRef, r *rollingRestart) standing {
 func (c *Controller) entry(s standing) status.Entry {
 	e := status.Entry{
 		Workload: s.ref.String(), State: s.state, Reason: string(s.reason), Text: s.by.text,
-		Since: s.since.UTC(), AtLeast: s.atLeast, Until: s.until.UTC(), Exposed: s.isExposed, Error: s.failure.problem, Remedy: s.failure.remedy, Attempts: s.failure.count,
+		Beginning: status.Beginning{Since: s.since.UTC(), AtLeast: s.atLeast}, Until: s.until.UTC(), Exposed: s.isExposed, Error: s.failure.problem, Remedy: s.failure.remedy, Attempts: s.failure.count,
 	}
 	if s.by.config != (catalog.ConfigRef{}) {
 		e.On = s.by.config.String()
@@ -362,7 +362,7 @@ func (g *gatekeeper) fanOutOf(p gate.Progress) status.FanOut {
 		since = edited // under a former leader
 	}
 	return status.FanOut{
-		Config: p.FanOut.Config.String(), Since: since.UTC(), AtLeast: edited.IsZero() && p.Since.Sub(g.began) < atStart,
+		Config: p.FanOut.Config.String(), Beginning: status.Beginning{Since: since.UTC(), AtLeast: edited.IsZero() && p.Since.Sub(g.began) < atStart},
 		Total: p.Total(), Delivered: p.Proven, Rolling: p.UnderWay, Waiting: p.Waiting, Unserved: p.Unserved,
 	}
 }

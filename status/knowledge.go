@@ -44,9 +44,7 @@ func (k Knowledge) timeless() Knowledge {
 type Gap struct {
 	// Text is a clause without a full stop that says what is not known, and what follows from that.
 	Text string `json:"text"`
-	// Since is when it began, zero if that is not known; AtLeast means that it may have been earlier.
-	Since   time.Time `json:"since,omitzero"`
-	AtLeast bool      `json:"atLeast,omitempty"`
+	Beginning
 	// Why is the error that causes it, empty if there is none.
 	Why string `json:"why,omitempty"`
 	// Remedy is a sentence that says what to do.
@@ -131,7 +129,7 @@ func (w *Watch) gap() Gap {
 	if w.Without != "" {
 		what += ", so " + w.Without
 	}
-	return Gap{Text: what, Since: w.Since, Why: w.Problem, Remedy: w.Remedy}
+	return Gap{Text: what, Beginning: Beginning{Since: w.Since}, Why: w.Problem, Remedy: w.Remedy}
 }
 
 // Lease is the Lease by which replicas elect their leader.
@@ -159,7 +157,7 @@ const findPods = "Look at the controller's pods and their logs."
 
 // NobodyLeads says that nobody holds the lease.
 func (l *Lease) NobodyLeads() Gap {
-	gap := Gap{Text: "No replica of the controller leads, so nothing restarts", Since: l.Renewed, Why: l.Problem, Remedy: l.remedy()}
+	gap := Gap{Text: "No replica of the controller leads, so nothing restarts", Beginning: Beginning{Since: l.Renewed}, Why: l.Problem, Remedy: l.remedy()}
 	if l.Holder == "" && l.Problem != "" {
 		gap.Text, gap.Since = "This replica cannot read or take the lease, so it does not know whether another one leads", l.ProblemSince
 	}
@@ -177,13 +175,13 @@ func (l *Lease) gap(leads bool, now time.Time) (gap Gap, found bool) {
 	case l == nil:
 		return Gap{}, false
 	case !l.IsHeld(now) && leads:
-		return Gap{Text: "This replica has not renewed its lease, so another one may lead", Since: l.Renewed, Why: l.Problem, Remedy: l.remedy()}, true
+		return Gap{Text: "This replica has not renewed its lease, so another one may lead", Beginning: Beginning{Since: l.Renewed}, Why: l.Problem, Remedy: l.remedy()}, true
 	case !l.IsHeld(now):
 		return l.NobodyLeads(), true
 	case l.Problem != "" && leads:
-		return Gap{Text: "This replica cannot renew its lease and is about to stop leading", Since: l.Renewed, Why: l.Problem, Remedy: l.Remedy}, true
+		return Gap{Text: "This replica cannot renew its lease and is about to stop leading", Beginning: Beginning{Since: l.Renewed}, Why: l.Problem, Remedy: l.Remedy}, true
 	case l.Problem != "":
-		return Gap{Text: "This replica cannot take part in the leader election", Since: l.ProblemSince, Why: l.Problem, Remedy: l.remedy()}, true
+		return Gap{Text: "This replica cannot take part in the leader election", Beginning: Beginning{Since: l.ProblemSince}, Why: l.Problem, Remedy: l.remedy()}, true
 	}
 	return Gap{}, false
 }

@@ -152,11 +152,9 @@ type Entry struct {
 	// that do not run.
 	On   string `json:"on,omitempty"`
 	Text string `json:"text,omitempty"`
-	// Since is when it began to wait or to roll; AtLeast means that it may have been earlier. Until is when the next step is
-	// due; zero if that is not known.
-	Since   time.Time `json:"since,omitzero"`
-	AtLeast bool      `json:"atLeast,omitempty"`
-	Until   time.Time `json:"until,omitzero"`
+	// Beginning is that of its waiting or rolling. Until is when the next step is due; zero if that is not known.
+	Beginning
+	Until time.Time `json:"until,omitzero"`
 	// Error is why the last attempt failed, and Attempts is how many have failed in a row. The next one is at Until.
 	Error    string `json:"error,omitempty"`
 	Remedy   Remedy `json:"remedy,omitempty"`
@@ -179,10 +177,8 @@ type Pods struct {
 // FanOut is how far one content of a config has come.
 type FanOut struct {
 	Config string `json:"config"`
-	// Since is when its first restart was due, or when the edit was made if that was under a former leader; AtLeast means
-	// that it may have been earlier.
-	Since   time.Time `json:"since"`
-	AtLeast bool      `json:"atLeast,omitempty"`
+	// Beginning is when its first restart was due, or when the edit was made if that was under a former leader.
+	Beginning
 	// Total is how many workloads take part: Delivered run with the content, Rolling restart for it,
 	// and Waiting have not begun. Unserved is how many other workloads have no restart any more: theirs
 	// has failed, said nothing, or was not needed any more.

@@ -20,7 +20,7 @@ const hostile = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>{{.}}`
 func fill(text string) status.Overview {
 	since := time.Now().Add(-90 * time.Second)
 	entries := func(state status.State, reason string) status.List[status.Entry] {
-		return list(status.Entry{Workload: "deployment/a/web" + text, State: state, Reason: reason, On: "configmap/a/c" + text, Text: text, For: text, Since: since, Until: since, Exposed: true, Pods: &status.Pods{Wanted: 3, Updated: 2, Available: 1}})
+		return list(status.Entry{Workload: "deployment/a/web" + text, State: state, Reason: reason, On: "configmap/a/c" + text, Text: text, For: text, Beginning: status.Beginning{Since: since}, Until: since, Exposed: true, Pods: &status.Pods{Wanted: 3, Updated: 2, Available: 1}})
 	}
 	held := entries(status.Held, "hold")
 	held.Items = append(held.Items, entries(status.Held, "eviction").Items...)
@@ -28,7 +28,7 @@ func fill(text string) status.Overview {
 		Leads: true, AllHeld: text,
 		Pending: entries(status.Pending, ""), Waiting: entries(status.Waiting, "slow-start"), Held: held,
 		Slowed: entries(status.Slowed, "backoff"), Rolling: entries(status.Rolling, ""), Failed: entries(status.Failed, ""),
-		FanOuts:  list(status.FanOut{Config: "configmap/a/c" + text, Since: since, Total: 8, Delivered: 4, Rolling: 2, Waiting: 2, Unserved: 1}),
+		FanOuts:  list(status.FanOut{Config: "configmap/a/c" + text, Beginning: status.Beginning{Since: since}, Total: 8, Delivered: 4, Rolling: 2, Waiting: 2, Unserved: 1}),
 		Halts:    list(status.Halt{ID: "id" + text, Config: "configmap/a/c" + text, Keys: []string{text}, Failed: []string{"deployment/a/web" + text}, Held: 3, Since: since, Command: "kubectl logs " + text, Resume: "kubectl " + text}),
 		Mistakes: list(status.Mistake{Object: "configmap/a/c" + text, Problem: text}),
 		Restarts: list(
@@ -168,7 +168,7 @@ func TestTheOverviewHasASectionForEverythingThatIsUnderWay(t *testing.T) {
 }
 
 func TestAHaltOfNoSingleConfigIsShownAsText(t *testing.T) {
-	entry := status.Entry{Workload: "deployment/a/web", State: status.Held, Reason: "halt", Text: "too many configs", Since: time.Now()}
+	entry := status.Entry{Workload: "deployment/a/web", State: status.Held, Reason: "halt", Text: "too many configs", Beginning: status.Beginning{Since: time.Now()}}
 	overview := status.Overview{Leads: true, Held: status.List[status.Entry]{Total: 1, Items: []status.Entry{entry}}}
 	page := get((&cluster{overview: overview}).handler(), "/").Body.String()
 	if !strings.Contains(page, "too many configs") || strings.Contains(page, "/config/") {

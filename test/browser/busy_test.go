@@ -28,23 +28,23 @@ const (
 )
 
 func busyOverview() *status.Overview {
-	ofDatabase := status.Entry{State: status.Held, Reason: "halt", On: database, For: database, Since: before(5 * time.Minute)}
+	ofDatabase := status.Entry{State: status.Held, Reason: "halt", On: database, For: database, Beginning: status.Beginning{Since: before(5 * time.Minute)}}
 	mailer, ledger := ofDatabase, ofDatabase
 	mailer.Workload, ledger.Workload = "deployment/billing/invoice-mailer", "deployment/billing/ledger"
 	return &status.Overview{
 		Leads: true, Workloads: 214, Configs: 1032,
-		Pending: list(0, status.Entry{Workload: "statefulset/data/kafka", State: status.Pending, For: "configmap/data/kafka-config: server.properties", Since: before(2 * time.Second), Until: before(-3 * time.Second)}),
+		Pending: list(0, status.Entry{Workload: "statefulset/data/kafka", State: status.Pending, For: "configmap/data/kafka-config: server.properties", Beginning: status.Beginning{Since: before(2 * time.Second)}, Until: before(-3 * time.Second)}),
 		Waiting: list(25, waiting()...),
 		Held: list(0, mailer, ledger,
-			status.Entry{Workload: "daemonset/infra/node-agent", State: status.Held, Reason: "window", For: "configmap/infra/agent: agent.yaml", Since: before(3 * time.Hour), Until: before(-30 * time.Hour)},
-			status.Entry{Workload: "deployment/search/query", State: status.Held, Reason: "eviction", Text: "a PodDisruptionBudget allows no disruption", For: "configmap/search/query: cache", Since: before(4 * time.Minute)},
-			status.Entry{Workload: "deployment/search/indexer", State: status.Held, Reason: "hold", Text: "reindexing until Thursday, ask Ana", For: "configmap/search/indexer: workers", Since: before(26 * time.Hour)}),
-		Slowed:  list(0, status.Entry{Workload: "deployment/ads/bidder", State: status.Slowed, Reason: "backoff", For: "configmap/ads/rates: rates.json", Since: before(90 * time.Second), Until: before(-4 * time.Minute)}),
-		Rolling: list(0, status.Entry{Workload: "deployment/shop/checkout", State: status.Rolling, For: webConfig + ": LOG_LEVEL", Since: before(12 * time.Second), Pods: &status.Pods{Wanted: 10, Updated: 4, Outdated: 8, Available: 9}}),
-		Failed:  list(0, status.Entry{Workload: invoiceRenderer, State: status.Failed, For: database, Since: before(312 * time.Second), Pods: &status.Pods{Wanted: 6, Updated: 2, Outdated: 5, Available: 5}}),
+			status.Entry{Workload: "daemonset/infra/node-agent", State: status.Held, Reason: "window", For: "configmap/infra/agent: agent.yaml", Beginning: status.Beginning{Since: before(3 * time.Hour)}, Until: before(-30 * time.Hour)},
+			status.Entry{Workload: "deployment/search/query", State: status.Held, Reason: "eviction", Text: "a PodDisruptionBudget allows no disruption", For: "configmap/search/query: cache", Beginning: status.Beginning{Since: before(4 * time.Minute)}},
+			status.Entry{Workload: "deployment/search/indexer", State: status.Held, Reason: "hold", Text: "reindexing until Thursday, ask Ana", For: "configmap/search/indexer: workers", Beginning: status.Beginning{Since: before(26 * time.Hour)}}),
+		Slowed:  list(0, status.Entry{Workload: "deployment/ads/bidder", State: status.Slowed, Reason: "backoff", For: "configmap/ads/rates: rates.json", Beginning: status.Beginning{Since: before(90 * time.Second)}, Until: before(-4 * time.Minute)}),
+		Rolling: list(0, status.Entry{Workload: "deployment/shop/checkout", State: status.Rolling, For: webConfig + ": LOG_LEVEL", Beginning: status.Beginning{Since: before(12 * time.Second)}, Pods: &status.Pods{Wanted: 10, Updated: 4, Outdated: 8, Available: 9}}),
+		Failed:  list(0, status.Entry{Workload: invoiceRenderer, State: status.Failed, For: database, Beginning: status.Beginning{Since: before(312 * time.Second)}, Pods: &status.Pods{Wanted: 6, Updated: 2, Outdated: 5, Available: 5}}),
 		FanOuts: list(0,
-			status.FanOut{Config: webConfig, Since: before(80 * time.Second), Total: 47, Delivered: 7, Rolling: 3, Waiting: 37},
-			status.FanOut{Config: database, Since: before(310 * time.Second), Total: 3, Waiting: 2, Unserved: 1}),
+			status.FanOut{Config: webConfig, Beginning: status.Beginning{Since: before(80 * time.Second)}, Total: 47, Delivered: 7, Rolling: 3, Waiting: 37},
+			status.FanOut{Config: database, Beginning: status.Beginning{Since: before(310 * time.Second)}, Total: 3, Waiting: 2, Unserved: 1}),
 		Halts:    list(0, status.Halt{ID: "3f9a", Config: database, Failed: []string{invoiceRenderer}, Held: 2, Since: before(5 * time.Minute), Resume: "kubectl annotate --overwrite -n billing secret/database com.xing.deployment-restart.resume=3f9a"}),
 		Restarts: restarts(),
 		Rollouts: &status.Rollouts{Driving: true, Detail: "driving 214 Deployments", Rolling: list(0,
@@ -55,7 +55,7 @@ func busyOverview() *status.Overview {
 
 func waiting() (all []status.Entry) {
 	for i := range 12 {
-		all = append(all, status.Entry{Workload: fmt.Sprintf("deployment/shop/front-%02d", i), State: status.Waiting, Reason: "slow-start", On: webConfig, For: webConfig + ": LOG_LEVEL", Since: before(40 * time.Second)})
+		all = append(all, status.Entry{Workload: fmt.Sprintf("deployment/shop/front-%02d", i), State: status.Waiting, Reason: "slow-start", On: webConfig, For: webConfig + ": LOG_LEVEL", Beginning: status.Beginning{Since: before(40 * time.Second)}})
 	}
 	all[3].Exposed = true
 	all[4].Reason, all[4].On = "limit", ""

@@ -155,11 +155,7 @@ func when(at, now time.Time) string {
 func (l *FromLeader) lines(now time.Time) [][2]string {
 	state := string(l.State)
 	if !l.Since.IsZero() {
-		state += " for "
-		if l.AtLeast {
-			state += "at least "
-		}
-		state += facts.Age(now.Sub(l.Since))
+		state += " for " + facts.AgeOf(l.Beginning, now)
 	}
 	if l.Error != "" {
 		state += "; " + text.Count(l.Attempts, "failed attempt")

@@ -119,7 +119,7 @@ func TestAWorkloadIsEnabledByWhatTheLeaderSays(t *testing.T) {
 
 func TestWhatTheLeaderAnswersIsShownAndSafe(t *testing.T) {
 	report := explain.Explain(asked(status.Workload{
-		Entry:       status.Entry{State: status.Held, Since: now.Add(-time.Minute), Exposed: true},
+		Entry:       status.Entry{State: status.Held, Beginning: status.Beginning{Since: now.Add(-time.Minute)}, Exposed: true},
 		GracePeriod: 2.5, Problems: []string{"annotation x\x1b[2J is wrong"},
 		Decision: status.Decision{Outcome: "restart", Reason: "the content differs from the record", Causes: "configmap settings changed (keys: LEVEL)"},
 		Gate:     &status.Answer{Reason: "hold", Why: "two\nlines\u202e"},

@@ -62,3 +62,14 @@ func Since(began status.Beginning) string {
 	}
 	return " (since " + began.Since.UTC().Format(time.RFC3339) + ")"
 }
+
+// AgeOf says for how long something has been there, empty if that is not known.
+func AgeOf(began status.Beginning, now time.Time) string {
+	switch {
+	case began.Since.IsZero():
+		return ""
+	case began.AtLeast:
+		return "at least " + Age(now.Sub(began.Since))
+	}
+	return Age(now.Sub(began.Since))
+}

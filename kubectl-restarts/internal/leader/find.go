@@ -101,7 +101,7 @@ func (l *Leader) Gap(err error, now time.Time) status.Gap {
 	case !*leads:
 		return l.lease.NobodyLeads()
 	case l.lease.Holder != "":
-		return status.Gap{Text: "The leader cannot be asked, so this is only what the cluster shows: pod " + l.lease.Holder + " leads", Since: l.lease.Since, Why: err.Error()}
+		return status.Gap{Text: "The leader cannot be asked, so this is only what the cluster shows: pod " + l.lease.Holder + " leads", Beginning: status.Beginning{Since: l.lease.Since}, Why: err.Error()}
 	}
 	return status.Gap{Text: "The leader cannot be asked, so this is only what the cluster shows", Why: err.Error()}
 }

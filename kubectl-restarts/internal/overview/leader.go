@@ -193,7 +193,7 @@ func (l *FromLeader) fanOutTable(options printers.PrintOptions, now time.Time) *
 		if f.Unserved > 0 {
 			progress += fmt.Sprintf(", %d failed or not needed", f.Unserved)
 		}
-		addRow(table, options, namespace, name, age(now, status.Beginning{Since: f.Since, AtLeast: f.AtLeast}), progress)
+		addRow(table, options, namespace, name, facts.AgeOf(f.Beginning, now), progress)
 	}
 	return table
 }
@@ -204,7 +204,7 @@ func (l *FromLeader) workloadTable(options printers.PrintOptions, now time.Time)
 		for i := range list.Items {
 			e := &list.Items[i]
 			namespace, name := split(e.Workload)
-			addRow(table, options, namespace, name, string(e.State), age(now, status.Beginning{Since: e.Since, AtLeast: e.AtLeast}), clock(e.Until), shortest(why(e), options))
+			addRow(table, options, namespace, name, string(e.State), facts.AgeOf(e.Beginning, now), clock(e.Until), shortest(why(e), options))
 		}
 	}
 	return table
@@ -263,19 +263,9 @@ func (l *FromLeader) restartTable(options printers.PrintOptions, now time.Time) 
 		if r.Outcome != "" {
 			outcome, took = string(r.Outcome), fmt.Sprintf("%ds", r.Took)
 		}
-		addRow(table, options, namespace, name, age(now, status.Beginning{Since: r.Time}), outcome, took, short(r.Cause, options))
+		addRow(table, options, namespace, name, facts.AgeOf(status.Beginning{Since: r.Time}, now), outcome, took, short(r.Cause, options))
 	}
 	return table
-}
-
-func age(now time.Time, began status.Beginning) string {
-	switch {
-	case began.Since.IsZero():
-		return ""
-	case began.AtLeast:
-		return "at least " + facts.Age(now.Sub(began.Since))
-	}
-	return facts.Age(now.Sub(began.Since))
 }
 
 func clock(at time.Time) string {

@@ -19,14 +19,14 @@ func list[T any](items ...T) status.List[T] { return status.List[T]{Total: len(i
 func ago(minutes int) time.Time { return now.Add(-time.Duration(minutes) * time.Minute) }
 
 func fromLeader() *overview.FromLeader {
-	held := list(status.Entry{Workload: "deployment/shop/held", State: status.Held, Reason: "hold", Text: "migration\x1b[2J", Since: ago(5)},
-		status.Entry{Workload: "deployment/shop/closed", State: status.Held, Reason: "window", Text: "the window of configmap/calm", Since: ago(6), Until: now.Add(10 * time.Hour)})
+	held := list(status.Entry{Workload: "deployment/shop/held", State: status.Held, Reason: "hold", Text: "migration\x1b[2J", Beginning: status.Beginning{Since: ago(5)}},
+		status.Entry{Workload: "deployment/shop/closed", State: status.Held, Reason: "window", Text: "the window of configmap/calm", Beginning: status.Beginning{Since: ago(6)}, Until: now.Add(10 * time.Hour)})
 	held.Total = 60
 	return &overview.FromLeader{Name: "pod leader-1", Overview: &status.Overview{
 		Time: now, Leads: true, Namespace: "shop", AllHeld: "incident 42",
-		Pending: list(status.Entry{Workload: "deployment/shop/pending", State: status.Pending, Since: ago(1), Until: now.Add(2 * time.Second), For: "configmap/shop/calm"}),
-		Waiting: list(status.Entry{Workload: "deployment/shop/waiting", State: status.Waiting, Reason: "slow-start", On: "configmap/shop/calm", Since: ago(2)}),
-		Rolling: list(status.Entry{Workload: "deployment/shop/rolling", State: status.Soaking, For: "configmap/calm: LEVEL", Since: ago(3), Pods: &status.Pods{Wanted: 3, Updated: 2, Available: 1}}),
+		Pending: list(status.Entry{Workload: "deployment/shop/pending", State: status.Pending, Beginning: status.Beginning{Since: ago(1)}, Until: now.Add(2 * time.Second), For: "configmap/shop/calm"}),
+		Waiting: list(status.Entry{Workload: "deployment/shop/waiting", State: status.Waiting, Reason: "slow-start", On: "configmap/shop/calm", Beginning: status.Beginning{Since: ago(2)}}),
+		Rolling: list(status.Entry{Workload: "deployment/shop/rolling", State: status.Soaking, For: "configmap/calm: LEVEL", Beginning: status.Beginning{Since: ago(3)}, Pods: &status.Pods{Wanted: 3, Updated: 2, Available: 1}}),
 		Held:    held,
 		Holds:   list(status.Hold{On: "deployment/shop/calm", Text: "just\x1b in case", Beginning: status.Beginning{Since: ago(7), AtLeast: true}}, status.Hold{On: "configmap/shop/approved", IsConfig: true, Text: "edits need approval", Beginning: status.Beginning{Since: ago(8)}}),
 		Mistakes: status.List[status.Mistake]{Total: 3, Items: []status.Mistake{
@@ -35,7 +35,7 @@ func fromLeader() *overview.FromLeader {
 		Kinds: []status.Kind{
 			{Workload: "rollouts.v1alpha1.argoproj.io", Missing: true}, {Workload: "gadgets.v1.example.com=.spec\x1b", Unusable: 2}, {Workload: "a.v1.b"},
 		},
-		FanOuts: list(status.FanOut{Config: "configmap/shop/calm", Since: ago(4), Total: 5, Delivered: 2, Rolling: 1, Waiting: 1, Unserved: 1}),
+		FanOuts: list(status.FanOut{Config: "configmap/shop/calm", Beginning: status.Beginning{Since: ago(4)}, Total: 5, Delivered: 2, Rolling: 1, Waiting: 1, Unserved: 1}),
 		Halts: list(
 			status.Halt{ID: "k3v7x2ab", Config: "configmap/shop/broken", Keys: []string{"LEVEL"}, Failed: []string{"deployment/shop/api"}, Held: 2, Since: ago(10), Command: "kubectl logs -n shop api-1 -c app --previous"},
 			status.Halt{ID: "x", Config: "nonsense", Failed: []string{"deployment/shop/api"}, Resume: "ask\nfor help"},
