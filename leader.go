@@ -25,8 +25,9 @@ var errUnfinished = errors.New("pending work did not finish in time")
 // request may take, and shorter than the kubelet waits.
 const endingLimit = 5 * time.Second
 
-// releaseLimit is how long a request to release the lease may take.
-const releaseLimit = 2 * time.Second
+// releaseLimit is how long a request to release the lease may take, also on a busy API server: together with
+// endingLimit, half of what the kubelet waits.
+const releaseLimit = 10 * time.Second
 
 // retryJitter spreads the attempts of standbys to take the lease: up to this multiple of
 // the retry period is added to it.
