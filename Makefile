@@ -168,6 +168,7 @@ test-versions: bin/localcluster bin/helm bin/promtool build plugin $(OLDER_VERSI
 	done; \
 	if [[ -n $$failed ]]; then echo "failed on:$$failed" >&2; exit 1; fi
 
+# The end-to-end tests and the soak each fill a small machine; of the others, which wait a good deal, two packages go at once.
 .PHONY: test
 test: bin/localcluster bin/helm bin/promtool build plugin bin/testreport ## Run all tests, the end-to-end ones on the local cluster included
 	@$(if $(RACE),:,echo 'no C compiler: the tests run without the race detector')
@@ -179,7 +180,8 @@ test: bin/localcluster bin/helm bin/promtool build plugin bin/testreport ## Run 
 	  echo '== the local cluster' && \
 	  go test -C localcluster -json $(call packages_of,localcluster) && \
 	  echo '== end-to-end tests' && \
-	  go test -json -count=1 -p 1 ./test/... && \
+	  go test -json -count=1 -p 1 ./test ./test/soak && \
+	  go test -json -count=1 -p 2 $$(go list ./test/... | grep -vE '/test(/soak)?$$') && \
 	  echo '== the status page in Chromium' && \
 	  go test -C test/browser -json -count=1 ./... ; } | bin/testreport
 

@@ -7,9 +7,13 @@ import (
 	"time"
 )
 
-// pollInterval is short compared with everything that is waited for (a grace period of
-// a second, a pod of KWOK's) and long compared with a request to a local API server.
-const pollInterval = 50 * time.Millisecond
+// A wait begins with polls that are close to one another, for what is about to be so. Each pause is
+// a fifth longer than the last one, up to the longest: dozens of tests that wait side by side would
+// keep the API server busy otherwise.
+const (
+	shortestPause = 50 * time.Millisecond
+	longestPause  = 250 * time.Millisecond
+)
 
 // Eventually calls condition until it returns nil, and returns nil then. A
 // condition returns an error that says what is not so yet; when limit or ctx
@@ -18,9 +22,7 @@ const pollInterval = 50 * time.Millisecond
 func Eventually(ctx context.Context, limit time.Duration, condition func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-
+	pause := shortestPause
 	var unmet error
 	for {
 		err := condition(ctx)
@@ -36,7 +38,8 @@ func Eventually(ctx context.Context, limit time.Duration, condition func(context
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("waited up to %s: %w", limit, unmet)
-		case <-ticker.C:
+		case <-time.After(pause):
+			pause = min(pause*6/5, longestPause)
 		}
 	}
 }

@@ -96,10 +96,14 @@ func endpoints(component string, ports Ports) (url, health string) {
 	panic("no member of a cluster: " + component)
 }
 
-// environment keeps KWOK from reading the user's own configuration in the home directory.
+// environment keeps KWOK from reading the user's own configuration in the home directory, and lets the API server, which
+// takes most of a cluster's time, collect its garbage less often than by default: a tenth of that time for 100 MiB.
 func environment(component string, layout Layout) []string {
-	if component == KWOK {
+	switch component {
+	case KWOK:
 		return []string{"KWOK_WORKDIR=" + layout.kwokHome()}
+	case APIServer:
+		return []string{"GOGC=400"}
 	}
 	return nil
 }
