@@ -30,10 +30,10 @@ var errHeldByOther = errors.New("another process holds the lease")
 //
 // It is for use by one goroutine at a time.
 type lease struct {
-	client   apiclient.Leases
-	name     string
-	identity string
-	duration time.Duration
+	client          apiclient.Leases
+	namespace, name string
+	identity        string
+	duration        time.Duration
 	// known is the Lease as last seen, nil if it has not been seen; changed is when it was
 	// first seen in that state.
 	known   *coordinationv1.Lease
@@ -56,10 +56,11 @@ func newLease(o *options, config *rest.Config) (*lease, error) {
 		return nil, fmt.Errorf("make client for the lease: %w", err)
 	}
 	return &lease{
-		client:   apiclient.NewLeases(client, o.LeaderElectNamespace),
-		name:     o.LeaderElectLeaseName,
-		identity: host + "_" + string(uuid.NewUUID()),
-		duration: o.LeaderElectLeaseDuration.Duration,
+		client:    apiclient.NewLeases(client, o.LeaderElectNamespace),
+		namespace: o.LeaderElectNamespace,
+		name:      o.LeaderElectLeaseName,
+		identity:  host + "_" + string(uuid.NewUUID()),
+		duration:  o.LeaderElectLeaseDuration.Duration,
 		// Within that time, a process that waits for the lease asks for it at least once; see [retryJitter].
 		headStart: 3 * o.LeaderElectRetryPeriod.Duration,
 	}, nil
@@ -77,7 +78,7 @@ func (l *lease) holder() string {
 // status describes the lease after an attempt to hold it, which may have failed. An identity is the name of a host, which
 // is that of the pod, followed by an underscore, which is in no such name.
 func (l *lease) status(err error) *status.Lease {
-	s := &status.Lease{Renewed: l.changed}
+	s := &status.Lease{Namespace: l.namespace, Renewed: l.changed}
 	s.Holder, _, _ = strings.Cut(l.holder(), "_")
 	if l.known != nil && s.Holder != "" {
 		spec := &l.known.Spec

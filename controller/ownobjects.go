@@ -19,7 +19,7 @@ type ownObject struct {
 }
 
 // longestOwnError is how many bytes of an error are kept, so that a text has room for what helps.
-const longestOwnError = 300
+const longestOwnError = 600
 
 // note takes in how an attempt ended, and what helps if it is refused.
 func (o *ownObject) note(err error, remedy string, now time.Time) {
@@ -37,10 +37,10 @@ func (o *ownObject) note(err error, remedy string, now time.Time) {
 	}
 }
 
-// waits completes an error that says what is not known yet because of the object with why.
+// waits completes an error that says what is not known yet because of the object with why. The gap says what helps.
 func (o *ownObject) waits(unknown error) error {
 	if gap, found := o.gap(""); found {
-		return fmt.Errorf("%w: %s", unknown, gap.Reason())
+		return fmt.Errorf("%w: %s", unknown, gap.Why)
 	}
 	return unknown
 }

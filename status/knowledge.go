@@ -134,6 +134,8 @@ func (w *Watch) gap() Gap {
 
 // Lease is the Lease by which replicas elect their leader.
 type Lease struct {
+	// Namespace is that of the replicas.
+	Namespace string `json:"namespace,omitempty"`
 	// Holder names the pod that holds it, empty if nobody is known to hold it.
 	Holder string `json:"holder,omitempty"`
 	// Since is since when it holds it, and Renewed is when it last renewed it. It holds it for so many seconds after that.
@@ -152,22 +154,22 @@ func (l *Lease) IsHeld(now time.Time) bool {
 	return l.Holder != "" && !now.After(l.Renewed.Add(time.Duration(l.Seconds)*time.Second))
 }
 
-// findPods says what to do if nobody leads.
-const findPods = "Look at the controller's pods and their logs."
-
-// NobodyLeads says that nobody holds the lease.
+// NobodyLeads says that nobody is known to hold the lease any more.
 func (l *Lease) NobodyLeads() Gap {
 	gap := Gap{Text: "No replica of the controller leads, so nothing restarts", Beginning: Beginning{Since: l.Renewed}, Why: l.Problem, Remedy: l.remedy()}
-	if l.Holder == "" && l.Problem != "" {
+	switch {
+	case l.Holder != "":
+		gap.Text = fmt.Sprintf("Probably no replica of the controller leads, so nothing restarts: pod %s has not renewed its lease of %d s", l.Holder, l.Seconds)
+	case l.Problem != "":
 		gap.Text, gap.Since = "This replica cannot read or take the lease, so it does not know whether another one leads", l.ProblemSince
-	}
-	if l.Holder != "" {
-		gap.Text += fmt.Sprintf(": pod %s held the lease and has not renewed it", l.Holder)
 	}
 	return gap
 }
 
-func (l *Lease) remedy() string { return cmp.Or(l.Remedy, findPods) }
+// remedy says what to do if nobody leads.
+func (l *Lease) remedy() string {
+	return cmp.Or(l.Remedy, fmt.Sprintf("Look at the controller's pods, and why they ended: kubectl get pods -n %[1]s, kubectl logs -n %[1]s --previous POD.", l.Namespace))
+}
 
 // gap says what is wrong with the lease of a replica.
 func (l *Lease) gap(leads bool, now time.Time) (gap Gap, found bool) {

@@ -14,9 +14,11 @@ func before(seconds int) time.Time { return noon.Add(-time.Duration(seconds) * t
 
 func TestAReplicaSaysWhetherAnybodyLeadsAndSinceWhen(t *testing.T) {
 	held := func(renewed int, problem string) *status.Lease {
-		return &status.Lease{Holder: "pod-1", Since: before(600), Renewed: before(renewed), Seconds: 15, Problem: problem}
+		return &status.Lease{Namespace: "ctl", Holder: "pod-1", Since: before(600), Renewed: before(renewed), Seconds: 15, Problem: problem}
 	}
 	const since = " since 2026-11-20T11:"
+	const look = "Look at the controller's pods, and why they ended: kubectl get pods -n ctl, kubectl logs -n ctl --previous POD."
+	const nobody = "Probably no replica of the controller leads, so nothing restarts: pod pod-1 has not renewed its lease of 15 s"
 	for _, test := range []struct {
 		leads      bool
 		lease      *status.Lease
@@ -25,11 +27,11 @@ func TestAReplicaSaysWhetherAnybodyLeadsAndSinceWhen(t *testing.T) {
 		{true, held(2, ""), "", "[+] leading" + since + "50:00Z"},
 		{false, held(2, ""), "", "[+] standing by, pod pod-1 leads" + since + "50:00Z and last renewed its lease at 2026-11-20T11:59:58Z"},
 		{true, held(8, "timeout"), "This replica cannot renew its lease and is about to stop leading", "[!] This replica cannot renew its lease and is about to stop leading" + since + "59:52Z: timeout"},
-		{true, held(20, "timeout"), "This replica has not renewed its lease, so another one may lead", "[!] This replica has not renewed its lease, so another one may lead" + since + "59:40Z: timeout. Look at the controller's pods and their logs."},
-		{false, held(480, "forbidden"), "No replica of the controller leads, so nothing restarts: pod pod-1 held the lease and has not renewed it", "[!] No replica of the controller leads, so nothing restarts: pod pod-1 held the lease and has not renewed it" + since + "52:00Z: forbidden. Look at the controller's pods and their logs."},
-		{false, &status.Lease{Problem: "forbidden"}, "This replica cannot read or take the lease, so it does not know whether another one leads", "[!] This replica cannot read or take the lease, so it does not know whether another one leads: forbidden. Look at the controller's pods and their logs."},
+		{true, held(20, "timeout"), "This replica has not renewed its lease, so another one may lead", "[!] This replica has not renewed its lease, so another one may lead" + since + "59:40Z: timeout. " + look},
+		{false, held(480, "forbidden"), nobody, "[!] " + nobody + since + "52:00Z: forbidden. " + look},
+		{false, &status.Lease{Namespace: "ctl", Problem: "forbidden"}, "This replica cannot read or take the lease, so it does not know whether another one leads", "[!] This replica cannot read or take the lease, so it does not know whether another one leads: forbidden. " + look},
 		{false, &status.Lease{Problem: "forbidden", ProblemSince: before(60), Remedy: status.ApplyManifest}, "This replica cannot read or take the lease, so it does not know whether another one leads", "[!] This replica cannot read or take the lease, so it does not know whether another one leads" + since + "59:00Z: forbidden. " + status.ApplyManifest},
-		{false, held(2, "forbidden"), "This replica cannot take part in the leader election", "[!] This replica cannot take part in the leader election: forbidden. Look at the controller's pods and their logs."},
+		{false, held(2, "forbidden"), "This replica cannot take part in the leader election", "[!] This replica cannot take part in the leader election: forbidden. " + look},
 	} {
 		if got := test.lease.Line(test.leads, noon); got != test.ready {
 			t.Errorf("got %s, want %s", got, test.ready)

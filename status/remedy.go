@@ -44,8 +44,15 @@ func WithoutRemedy(text string) string {
 	if i := strings.LastIndex(text, look); i >= 0 {
 		text = text[:i]
 	}
+	return strings.TrimSuffix(text, RemedyIn(text).suffix())
+}
+
+// RemedyIn returns the remedy at the end of the text of an Event, empty if there is none.
+func RemedyIn(text string) Remedy {
 	for _, remedy := range []Remedy{GrantPermission, ChangePolicy} {
-		text = strings.TrimSuffix(text, remedy.suffix())
+		if strings.HasSuffix(text, remedy.suffix()) {
+			return remedy
+		}
 	}
-	return text
+	return ""
 }

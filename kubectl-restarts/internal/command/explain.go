@@ -123,7 +123,8 @@ func (s *session) askLeader(ctx context.Context, ref catalog.WorkloadRef, flags 
 		return nil
 	}
 	if err != nil {
-		in.Leads, in.Gaps = from.Leads(in.Now), append(in.Gaps, from.Gap(whyNot(err), in.Now))
+		in.Gaps = from.Gaps(ctx, whyNot(err), in.Now)
+		in.Leads = from.Leads(in.Now)
 		return ctx.Err()
 	}
 	in.Leader = &explain.FromLeader{Name: name, Workload: answer}

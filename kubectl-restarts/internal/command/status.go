@@ -246,7 +246,7 @@ func (c *statusCommand) askLeader(ctx context.Context, namespace string, in *ove
 	}
 	answer, name, err := from.Overview(ctx, namespace)
 	if err != nil {
-		in.Gaps = append(in.Gaps, from.Gap(whyNot(err), in.Now))
+		in.Gaps = from.Gaps(ctx, whyNot(err), in.Now)
 		return ctx.Err()
 	}
 	in.Leader = &overview.FromLeader{Name: name, Overview: answer}

@@ -42,7 +42,7 @@ func (l *FromLeader) conclusion(workload string, now time.Time) string {
 	case l.Decision.Outcome == "restart":
 		return workload + " " + l.due(now) + "."
 	case l.Gate != nil && !l.Gate.MayBegin:
-		return fmt.Sprintf("%s has not been looked at yet: %s.", workload, waitsFor(l.Gate, now))
+		return fmt.Sprintf("%s has not been looked at yet: %s.", workload, strings.TrimSuffix(waitsFor(l.Gate, now), "."))
 	case l.State == status.Failed && l.Last != nil && l.Last.Why != "":
 		return fmt.Sprintf("%s has failed after its restart: %s.", workload, strings.TrimSuffix(l.Last.Why, "."))
 	case l.Reason == "eviction":
@@ -56,7 +56,15 @@ func (l *FromLeader) conclusion(workload string, now time.Time) string {
 	case l.isRolling() && l.Pods != nil:
 		return fmt.Sprintf("%s is %s: %d of %d pods updated, %d available%s.", workload, l.State, l.Pods.Updated, l.Pods.Wanted, l.Pods.Available, l.remark())
 	}
-	return fmt.Sprintf("%s is %s: %s.", workload, l.State, l.Decision.Reason)
+	return fmt.Sprintf("%s is %s: %s.", workload, l.State, l.reason())
+}
+
+// reason says why it is in its state: what the controller does not know yet, or what it decides.
+func (l *FromLeader) reason() string {
+	if l.State == status.Deciding && l.Text != "" {
+		return fmt.Sprintf("%s (%s)", strings.TrimSuffix(l.Text, "."), l.Decision.Reason)
+	}
+	return l.Decision.Reason
 }
 
 // isSettled reports whether nothing is due or under way.
@@ -101,7 +109,7 @@ func (l *FromLeader) due(now time.Time) string {
 	case l.Gate == nil:
 		return "is due to restart, but the controller restarts nothing, as in a dry run" + because
 	case !l.Gate.MayBegin:
-		return fmt.Sprintf("has not restarted yet%s: %s", although, waitsFor(l.Gate, now))
+		return fmt.Sprintf("has not restarted yet%s: %s", although, strings.TrimSuffix(waitsFor(l.Gate, now), "."))
 	case l.ByHand != "":
 		return fmt.Sprintf("does not restart by itself%s: %s", although, l.ByHand)
 	case l.Change != nil:

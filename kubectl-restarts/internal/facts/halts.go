@@ -100,6 +100,14 @@ const (
 	RestartBackoff = "RestartBackoff"
 )
 
+// FailureIn returns the error in the message of an Event about an attempt that failed, without what helps.
+func FailureIn(message string) string {
+	if _, failure, isOurs := strings.Cut(message, "trying again: "); isOurs {
+		message = failure
+	}
+	return status.WithoutRemedy(message)
+}
+
 // Event is an Event of the controller.
 type Event struct {
 	At      time.Time `json:"at"`

@@ -68,7 +68,7 @@ func (l *Leader) pod(ctx context.Context) (string, error) {
 
 // see remembers the lease.
 func (l *Leader) see(spec *coordinationv1.LeaseSpec) {
-	l.lease = &status.Lease{}
+	l.lease = &status.Lease{Namespace: l.place.Namespace}
 	if spec.HolderIdentity != nil {
 		l.lease.Holder, _, _ = strings.Cut(*spec.HolderIdentity, "_")
 	}
@@ -83,27 +83,56 @@ func (l *Leader) see(spec *coordinationv1.LeaseSpec) {
 	}
 }
 
-// clockSlack is how far the clock of this machine may be ahead of the leader's.
-const clockSlack = 10 * time.Second
-
-// Leads reports whether the lease was held when it was read last, nil if it was not read.
+// Leads reports whether the lease was held when it was read last, by the clock of this machine; nil if it was not read.
 func (l *Leader) Leads(now time.Time) *bool {
 	if l.lease == nil {
 		return nil
 	}
-	return new(l.lease.IsHeld(now.Add(-clockSlack)))
+	return new(l.lease.IsHeld(now))
 }
 
-// Gap says what it means that the leader could not be asked, for which reason.
-func (l *Leader) Gap(err error, now time.Time) status.Gap {
+// Gaps says what it means that the leader could not be asked, for which reason: first what is known of the leader, then what
+// a replica says that stands by.
+func (l *Leader) Gaps(ctx context.Context, err error, now time.Time) []status.Gap {
+	var asked *standby
+	isStandby := errors.As(err, &asked)
+	why := err.Error()
+	if problem := l.seek(ctx); problem != nil && isStandby && asked.Lease != nil && asked.Lease.Holder != "" {
+		l.lease = asked.Lease
+	} else if problem != nil {
+		why += "; nor is it known whether anybody leads: " + problem.Error()
+	}
+	gap := status.Gap{Text: "The leader cannot be asked, so this is only what the cluster shows", Why: why}
 	switch leads := l.Leads(now); {
 	case leads == nil:
 	case !*leads:
-		return l.lease.NobodyLeads()
-	case l.lease.Holder != "":
-		return status.Gap{Text: "The leader cannot be asked, so this is only what the cluster shows: pod " + l.lease.Holder + " leads", Beginning: status.Beginning{Since: l.lease.Since}, Why: err.Error()}
+		gap = l.lease.NobodyLeads()
+		gap.Why = why
+	default:
+		gap.Text += fmt.Sprintf(": by its lease of %d s, pod %s leads", l.lease.Seconds, l.lease.Holder)
+		gap.Since = l.lease.Since
 	}
-	return status.Gap{Text: "The leader cannot be asked, so this is only what the cluster shows", Why: err.Error()}
+	gaps := []status.Gap{gap}
+	if isStandby {
+		for _, gap := range asked.Overview.Gaps {
+			gap.Text = asked.name + " says: " + gap.Text
+			gaps = append(gaps, gap)
+		}
+	}
+	return gaps
+}
+
+// seek reads the lease if that was not needed to find the leader. It returns an error only if the lease is unknown then.
+func (l *Leader) seek(ctx context.Context) error {
+	if l.place.URL == "" || l.lease != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeLimit)
+	defer cancel()
+	if _, err := l.pod(ctx); l.lease == nil {
+		return err
+	}
+	return nil
 }
 
 func late(who string) error {
@@ -123,7 +152,7 @@ func (l *Leader) explained(ctx context.Context, err error, name string) error {
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("you may not reach %s: you need permission to create pods/portforward in namespace %s", name, l.place.Namespace)
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("there is no %s in namespace %s; if the leader runs outside of the cluster, use --status-url", name, l.place.Namespace)
+		return fmt.Errorf("there is no %s in namespace %s: it is gone, or it runs outside of the cluster, which --status-url is for", name, l.place.Namespace)
 	case errors.As(err, &port):
 		return fmt.Errorf("%s serves no status page at port %d: start the controller with --status-address=127.0.0.1:%d, or say which port it is with --status-port (%.200q)", name, l.place.Port, l.place.Port, port.said)
 	}

@@ -75,7 +75,7 @@ func (l *Leader) Overview(ctx context.Context, namespace string) (overview *stat
 	case err != nil:
 		return nil, name, err
 	case !overview.Leads:
-		return nil, name, standsBy(name)
+		return nil, name, &standby{name, overview}
 	case overview.Namespace != namespace:
 		return nil, name, fmt.Errorf("%s answers about something else", name)
 	}
@@ -98,8 +98,26 @@ func shorten(o *status.Overview) {
 
 func cut[T any](list *status.List[T]) { list.Items = list.Items[:min(len(list.Items), status.Limit)] }
 
-func standsBy(name string) error {
-	return fmt.Errorf("%s does not lead any more, or not yet; try again", name)
+// standby is the answer of a replica that does not lead.
+type standby struct {
+	name string
+	*status.Overview
+}
+
+func (s *standby) Error() string { return s.name + " stands by, so it does not know what is under way" }
+
+// newStandby reads the answer of a replica that does not lead, nil if it is none.
+func newStandby(name string, a answer) *standby {
+	said := struct {
+		Leads *bool `json:"leads"`
+		*status.Overview
+	}{Overview: new(status.Overview)}
+	isRead := a.code == http.StatusServiceUnavailable && json.Unmarshal(a.body, &said) == nil
+	if !isRead || said.Leads == nil || *said.Leads {
+		return nil
+	}
+	shorten(said.Overview)
+	return &standby{name, said.Overview}
 }
 
 // ask returns what the leader answers, and its name.
@@ -115,13 +133,15 @@ func ask[T any](ctx context.Context, l *Leader, path string) (*T, string, error)
 		return nil, name, l.explained(ctx, err, name)
 	}
 	switch values, longest := measure(got.body); {
-	case got.code == http.StatusServiceUnavailable:
-		return nil, name, standsBy(name)
 	case values > maxValues:
 		return nil, name, fmt.Errorf("%s cannot be it: it answers with more than %d values", name, maxValues)
 	case longest > maxText:
 		return nil, name, fmt.Errorf("%s cannot be it: it answers with a text of more than %d KiB", name, maxText>>10)
-	case got.code != http.StatusOK:
+	}
+	if standby := newStandby(name, got); standby != nil {
+		return nil, name, standby
+	}
+	if got.code != http.StatusOK {
 		return nil, name, got.problem(name)
 	}
 	into := new(T)

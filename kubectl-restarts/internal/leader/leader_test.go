@@ -116,7 +116,7 @@ func TestALeaderThatCannotBeAskedSaysWhatToDo(t *testing.T) {
 		`is "../../secrets_1", which is not a pod; if it runs outside of the cluster, use --status-url`: func(s *apiServer) {
 			s.holder = "../../secrets_1"
 		},
-		"there is no pod leader-2 in namespace ctl": func(s *apiServer) { s.holder = "leader-2_1" },
+		"there is no pod leader-2 in namespace ctl: it is gone, or it runs outside of the cluster": func(s *apiServer) { s.holder = "leader-2_1" },
 		"you may not reach pod leader-1: you need permission to create pods/portforward in namespace ctl": func(s *apiServer) {
 			s.refuse = refusing(forwardPath, http.StatusForbidden, "Forbidden")
 		},
@@ -133,7 +133,8 @@ func TestALeaderThatCannotBeAskedSaysWhatToDo(t *testing.T) {
 
 func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 	for want, page := range map[string]http.Handler{
-		"pod leader-1 does not lead any more":       statusPage(false),
+		"pod leader-1 stands by":                    statusPage(false),
+		"answers 503: too many requests":            answering(http.StatusServiceUnavailable, "too many requests are under way\n"),
 		"answers 404: no":                           answering(http.StatusNotFound, `{"error":"no"}`),
 		"answers 500: internal error":               answering(http.StatusInternalServerError, "internal error\n"),
 		"cannot be it: it answers with more than 4": answering(http.StatusOK, `{"workload":"`+strings.Repeat("x", 5<<20)+`"}`),
@@ -146,7 +147,7 @@ func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if _, _, err := newAPIServer(t, statusPage(false)).leader().Overview(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "does not lead") {
+	if _, _, err := newAPIServer(t, statusPage(false)).leader().Overview(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "stands by") {
 		t.Errorf("the overview of a standby: %v", err)
 	}
 	long := fmt.Sprintf(`{"error":%q}`, strings.Repeat("é", 10_000))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gorilla/websocket"
 	corev1 "k8s.io/api/core/v1"
@@ -33,6 +34,8 @@ type apiServer struct {
 	config *rest.Config
 	page   string // its address; no page is served if it is empty
 	holder string
+	// renewed is when the Lease was renewed last, for 15 seconds.
+	renewed time.Time
 	// refuse answers instead, if it returns true.
 	refuse func(http.ResponseWriter, *http.Request) bool
 
@@ -65,7 +68,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.refuse != nil && s.refuse(w, r):
 	case r.URL.Path == leasePath:
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"election"},"spec":{"holderIdentity":%q}}`, s.holder)
+		fmt.Fprintf(w, `{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"election"},"spec":{"holderIdentity":%q,"leaseDurationSeconds":15,"acquireTime":"2026-11-20T11:00:00.000000Z","renewTime":%q}}`, s.holder, s.renewed.UTC().Format("2006-01-02T15:04:05.000000Z"))
 	case r.URL.Path == forwardPath:
 		s.note(r)
 		s.forward(w, r)

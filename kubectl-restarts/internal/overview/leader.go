@@ -165,12 +165,18 @@ func (l *FromLeader) print(w io.Writer, options printers.PrintOptions, now time.
 			return err
 		}
 	}
+	helped := remedies{}
 	for _, list := range append(l.lists(), l.unready) {
+		for i := range list.Items {
+			namespace, name := split(list.Items[i].Workload)
+			helped.add(list.Items[i].Remedy, namespace, name, options)
+		}
 		if list.More() > 0 && len(list.Items) > 0 {
 			fmt.Fprintf(w, "\n%d more %s %s.", list.More(), text.Are(list.More()), text.Safe(string(list.Items[0].State)))
 		}
 	}
 	fmt.Fprintln(w)
+	helped.print(w)
 	return nil
 }
 
@@ -273,12 +279,4 @@ func clock(at time.Time) string {
 		return ""
 	}
 	return at.UTC().Format(time.RFC3339)
-}
-
-// short leaves out the middle of a reason that is too long for a table: errors begin with what failed, and end with why.
-func short(s string, options printers.PrintOptions) string {
-	if options.Wide {
-		return s
-	}
-	return text.Middle(s, shortWhy)
 }

@@ -43,8 +43,9 @@ const (
 	Failed State = "failed"
 	// Lacking means that a config does not exist that new pods need to start.
 	Lacking State = "lacking"
-	// Retrying means that a restart is due, and an Event says why an attempt failed.
-	Retrying State = "retrying"
+	// NotApplied means that a restart is due, and an Event says why the last attempt failed. Whether another one follows is not
+	// known.
+	NotApplied State = "not applied"
 	// Held means that a restart is due, and a person or a window keeps it from beginning.
 	Held State = "held"
 	// Slowed means that a restart is due, and is put off because the configs keep changing.
@@ -65,7 +66,7 @@ const (
 	Settled State = "settled"
 )
 
-var states = []State{Failed, Lacking, Retrying, Held, Slowed, Waiting, Behind, Unknown, Unready, Rolling, OnHold, Settled}
+var states = []State{Failed, Lacking, NotApplied, Held, Slowed, Waiting, Behind, Unknown, Unready, Rolling, OnHold, Settled}
 
 // Row is a workload that is not settled.
 type Row struct {
@@ -76,6 +77,8 @@ type Row struct {
 	Since time.Time `json:"since,omitzero"`
 	Wave  int16     `json:"wave"`
 	Why   string    `json:"why,omitempty"`
+	// Remedy is what helps, empty if that is not known.
+	Remedy status.Remedy `json:"remedy,omitempty"`
 }
 
 // FanOut is the last that an Event said about the fan-out of a config.
@@ -251,6 +254,9 @@ func (l *look) row(w *facts.Workload) Row {
 	default:
 		l.judge(w, &row, restarted)
 	}
+	if row.State == NotApplied {
+		row.Remedy = status.RemedyIn(l.since(w, facts.RestartFailed, restarted).Message)
+	}
 	return row
 }
 
@@ -291,7 +297,7 @@ func (l *look) due(w *facts.Workload, restarted time.Time) (State, string) {
 		return Slowed, slowed.Message
 	}
 	if failed := l.since(w, facts.RestartFailed, restarted); failed != nil {
-		return Retrying, status.WithoutRemedy(failed.Message)
+		return NotApplied, "the last attempt failed: " + facts.FailureIn(failed.Message)
 	}
 	return Waiting, ""
 }

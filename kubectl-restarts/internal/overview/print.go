@@ -47,6 +47,14 @@ func (r *Report) Print(w io.Writer, options printers.PrintOptions, now time.Time
 			return err
 		}
 	}
+	helped := remedies{}
+	for i := range r.Workloads {
+		helped.add(r.Workloads[i].Remedy, r.Workloads[i].Namespace, r.Workloads[i].Workload, options)
+	}
+	if len(helped) > 0 {
+		fmt.Fprintln(w)
+	}
+	helped.print(w)
 	_, err := fmt.Fprintf(w, "\n%s\n", OnlyLeader)
 	return err
 }
@@ -95,9 +103,6 @@ func (r *Report) fanOutTable(options printers.PrintOptions, now time.Time) *meta
 	}
 	return table
 }
-
-// shortWhy is how many bytes of a reason a table shows.
-const shortWhy = 100
 
 func (r *Report) workloadTable(options printers.PrintOptions, now time.Time) *metav1.Table {
 	table := newTable(options, "Workload", "State", "Since", "Wave", "Why")

@@ -1,0 +1,63 @@
+package overview
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// The reasons of a table, which has a line for each workload, and what helps, below it.
+
+// shortWhy is how many characters of a reason a table shows.
+const shortWhy = 100
+
+// refusals are what the API server says of requests that it refuses, and what counts of that in the row of a workload.
+var refusals = []struct {
+	said   *regexp.Regexp
+	counts string
+}{
+	{regexp.MustCompile(`(?:patch|get|list|create) \S+ .*?is forbidden: User "[^"]*" (cannot [a-z]+) resource "([^"]*)"( in API group "[^"]*")?( in the namespace "[^"]*")?`), `forbidden: it $1 $2`},
+	{regexp.MustCompile(`(?:patch|get|list|create) \S+ .*?is forbidden: ValidatingAdmissionPolicy ('[^']*') with binding '[^']*' denied request`), `policy $1 denies it`},
+	{regexp.MustCompile(`(?:patch|get|list|create) \S+ .*?admission webhook ("[^"]*") denied the request`), `webhook $1 denies it`},
+}
+
+// short returns what counts of a reason, in a table. Of what is too long it leaves out the middle:
+// errors begin with what failed, and end with why.
+func short(s string, options printers.PrintOptions) string {
+	if options.Wide {
+		return s
+	}
+	for _, r := range refusals {
+		s = r.said.ReplaceAllString(s, r.counts)
+	}
+	return text.Middle(s, shortWhy)
+}
+
+// remedies are what helps workloads, by their names.
+type remedies map[status.Remedy][]string
+
+func (r remedies) add(remedy status.Remedy, namespace, name string, options printers.PrintOptions) {
+	if remedy == "" {
+		return
+	}
+	if options.WithNamespace {
+		name += " in " + namespace
+	}
+	r[remedy] = append(r[remedy], name)
+}
+
+// someHelped is how many workloads are named that the same helps.
+const someHelped = 3
+
+func (r remedies) print(w io.Writer) {
+	for _, remedy := range slices.Sorted(maps.Keys(r)) {
+		fmt.Fprintf(w, "What helps %s: %s.\n", text.Safe(text.List(r[remedy], someHelped)), text.Safe(string(remedy)))
+	}
+}

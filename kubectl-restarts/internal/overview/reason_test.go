@@ -1,0 +1,45 @@
+package overview_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/overview"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+func TestARefusedRestartIsShownWithWhoRefusesItAndWhatHelps(t *testing.T) {
+	const account = `"system:serviceaccount:deployment-restart-controller:kubernetes-deployment-restart-controller"`
+	for _, test := range []struct {
+		refusal string
+		remedy  status.Remedy
+		want    string
+	}{
+		{`deployments.apps "web" is forbidden: User ` + account + ` cannot patch resource "deployments" in API group "apps" in the namespace "shop"`, status.GrantPermission, `forbidden: it cannot patch deployments`},
+		{`deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'frozen-while-we-move' with binding 'frozen-while-we-move' denied request: this workload is frozen`, status.ChangePolicy, `policy 'frozen-while-we-move' denies it: this workload is frozen`},
+		{`admission webhook "quota.platform-team.example.com" denied the request: too much of it`, status.ChangePolicy, `webhook "quota.platform-team.example.com" denies it: too much of it`},
+		{`the server was unable to return a response`, "", `patch deployment/shop/web: the server was unable to return a response`},
+	} {
+		refusal := "patch deployment/shop/web: " + test.refusal
+		help := "\nWhat helps deployment/web: " + string(test.remedy) + ".\n"
+		led := printed(t, status.Overview{Retrying: list(status.Entry{Workload: "deployment/shop/web", State: status.Retrying, Attempts: 3, Error: refusal, Remedy: test.remedy})}, printers.PrintOptions{})
+		if !strings.Contains(led, " 3 failed attempts: "+test.want+"\n") || strings.Contains(led, "What helps") != (test.remedy != "") || test.remedy != "" && !strings.HasSuffix(led, help) {
+			t.Errorf("the leader:\n%s", led)
+		}
+		failed := event(2, "deployment/web", "RestartFailed", test.remedy.After("cannot apply a config change, trying again: "+refusal))
+		report := overview.Look(&overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{workload("web", "settings", due)}, Events: []facts.Event{failed}})
+		var out bytes.Buffer
+		if err := report.Print(&out, printers.PrintOptions{}, now); err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("the last attempt failed: %s\n", test.want)
+		if alone := out.String(); !strings.HasPrefix(alone, "1 workload enabled in shop: 1 not applied.\n") || !strings.Contains(alone, want) || (test.remedy != "") != strings.Contains(alone, help) || strings.Contains(alone, "trying again") {
+			t.Errorf("without the leader, which may be gone:\n%s\nwant %s%s", alone, want, help)
+		}
+	}
+}
