@@ -88,20 +88,20 @@ func control(ctx context.Context, o *options, config *rest.Config, log *slog.Log
 	if err != nil {
 		return err
 	}
-	watchdog, lease := &watchdog{}, &leaseView{}
-	stop, err := serve(ctx, "metrics and health", o.ListenAddress, maxConnections, endpoints(newRegistry(all), watchdog.Check, readiness(all, lease, watchdog)), log)
+	watchdog, lease, missing := &watchdog{}, &leaseView{}, &missingPermissions{}
+	stop, err := serve(ctx, "metrics and health", o.ListenAddress, maxConnections, endpoints(newRegistry(all), watchdog.Check, readiness(all, lease, watchdog, missing)), log)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	if o.StatusAddress != "" {
-		stop, err := serve(ctx, "the status page", o.StatusAddress, maxPageConnections, statuspage.New(statusOf(all, lease), log), log)
+		stop, err := serve(ctx, "the status page", o.StatusAddress, maxPageConnections, statuspage.New(statusOf(all, lease, missing), log), log)
 		if err != nil {
 			return err
 		}
 		defer stop()
 	}
-	go logMissingPermissions(ctx, config, neededPermissions(o, all), log)
+	go missing.check(ctx, config, neededPermissions(o, all), log)
 	return runEngines(ctx, o, config, watchdog, lease, all, log)
 }
 

@@ -58,7 +58,7 @@ func elect(ctx context.Context, o *options, config *rest.Config, watchdog *watch
 
 // win returns when this process holds the lease, or false when the context ends.
 func (e *election) win(ctx context.Context) bool {
-	var leader string
+	var leader, problem string
 	for {
 		err := e.lease.hold(ctx)
 		e.view.see(e.lease.status(err))
@@ -66,10 +66,16 @@ func (e *election) win(ctx context.Context) bool {
 		case err == nil:
 			return true
 		case !errors.Is(err, errHeldByOther) && ctx.Err() == nil:
-			e.log.Warn("cannot take part in the leader election for now, trying again", "error", err)
+			if err.Error() != problem { // once for each outage, mostly
+				e.log.Warn("cannot take part in the leader election for now, trying again", "error", err)
+			}
+			problem = err.Error()
 		case e.lease.holder() != leader && ctx.Err() == nil:
 			leader = e.lease.holder()
 			e.log.Info("waiting for leadership", "leader", leader)
+		}
+		if errors.Is(err, errHeldByOther) {
+			problem = ""
 		}
 		select {
 		case <-time.After(wait.Jitter(e.retryPeriod, retryJitter)):

@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // neededPermissions returns the permissions that the engines and the leader election
@@ -35,23 +39,82 @@ func neededPermissions(o *options, all engines) []apiclient.Permission {
 	return permissions
 }
 
-// logMissingPermissions logs each missing permission, once the API server answers.
-func logMissingPermissions(ctx context.Context, config *rest.Config, permissions []apiclient.Permission, log *slog.Logger) {
+// checkPeriod is how often the permissions that were missing are checked again.
+const checkPeriod = 20 * time.Second
+
+// missingPermissions are those that were missing when they were checked last. The zero value has found none. It may be used
+// by several goroutines at once.
+type missingPermissions struct {
+	last  atomic.Pointer[[]apiclient.Permission]
+	since time.Time // of the first check, which is before the first that is stored
+}
+
+// check checks the permissions once the API server answers, logs each missing one, and checks those again until none is
+// missing or the context ends.
+func (m *missingPermissions) check(ctx context.Context, config *rest.Config, permissions []apiclient.Permission, log *slog.Logger) {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Steps: 6, Cap: time.Minute}
-	for {
-		missing, err := apiclient.Missing(ctx, config, permissions)
-		if err == nil {
-			for _, permission := range missing {
-				log.Warn("missing permission", "right", permission.String(), "without_it", permission.Impact)
-			}
+	for len(permissions) > 0 {
+		pause := checkPeriod
+		switch missing, err := apiclient.Missing(ctx, config, permissions); {
+		case err != nil:
+			log.Debug("cannot check permissions, trying again", "error", err)
+			pause = backoff.Step()
+		default:
 			log.Debug("permissions checked", "needed", len(permissions), "missing", len(missing))
-			return
+			m.see(missing, log)
+			permissions = missing
 		}
-		log.Debug("cannot check permissions, trying again", "error", err)
 		select {
-		case <-time.After(backoff.Step()):
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// see takes in what a check has found missing, and logs it if it is the first check. Only one goroutine at a time may call it.
+func (m *missingPermissions) see(missing []apiclient.Permission, log *slog.Logger) {
+	if m.last.Load() == nil {
+		m.since = time.Now().UTC()
+		for _, permission := range missing {
+			log.Warn("missing permission", "right", permission.String(), "without_it", permission.Impact, "remedy", remedyFor(&permission))
+		}
+	}
+	m.last.Store(&missing)
+}
+
+// maxMissing is how many missing permissions are described. The log names all.
+const maxMissing = 10
+
+// gaps describes the missing permissions that concern a namespace, or all if it is empty, but for those whose refusals are
+// part of what is said already.
+func (m *missingPermissions) gaps(namespace, said string) (gaps []status.Gap) {
+	missing := m.last.Load()
+	if missing == nil {
+		return nil
+	}
+	for i := range *missing {
+		p := &(*missing)[i]
+		resource, subresource, _ := strings.Cut(p.Resource, "/")
+		isElsewhere := namespace != "" && p.Namespace != "" && p.Namespace != namespace && p.Name == ""
+		if isElsewhere || subresource == "" && strings.Contains(said, fmt.Sprintf("cannot %s resource %q", p.Verb, resource)) {
+			continue
+		}
+		if len(gaps) == maxMissing {
+			return append(gaps, status.Gap{Text: `The controller lacks more permissions: at its start it logs each "missing permission"`, Remedy: status.ApplyManifest})
+		}
+		gaps = append(gaps, status.Gap{
+			Text:      fmt.Sprintf("The controller lacks the permission to %s, so %s", p, p.Impact),
+			Beginning: status.Beginning{Since: m.since, AtLeast: true}, Remedy: remedyFor(p),
+		})
+	}
+	return gaps
+}
+
+// remedyFor says how to grant a permission.
+func remedyFor(p *apiclient.Permission) string {
+	if p.Manifest == "" {
+		return status.ApplyManifest
+	}
+	return "Apply k8s-manifests/" + p.Manifest + ", or what you installed in its place, or upgrade the chart."
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"maps"
@@ -11,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	diff "github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -95,10 +96,13 @@ func TestTheCheckedPermissionsAreThoseOfTheManifests(t *testing.T) {
 				if permission.Impact == "" {
 					t.Errorf("no impact is given for the permission to %s", permission)
 				}
+				if one := strings.Join([]string{permission.Verb, permission.Group, permission.Resource, permission.Name}, " "); !slices.Contains(grants(t, cmp.Or(permission.Manifest, "rbac.yaml")), one) {
+					t.Errorf("the manifest that is named does not grant the permission to %s", permission)
+				}
 			}
 			granted := slices.DeleteFunc(grants(t, test.manifests...), func(permission string) bool { return slices.Contains(test.unneeded, permission) })
-			if diff := cmp.Diff(granted, slices.Sorted(maps.Keys(needed))); diff != "" {
-				t.Errorf("permissions (-granted +needed):\n%s", diff)
+			if differs := diff.Diff(granted, slices.Sorted(maps.Keys(needed))); differs != "" {
+				t.Errorf("permissions (-granted +needed):\n%s", differs)
 			}
 		})
 	}
@@ -149,7 +153,7 @@ func TestTheFenceCoversEachKindOfWorkloadThatMayBePatched(t *testing.T) {
 	slices.Sort(patched)
 	covered := fenced(t, "kubernetes-deployment-restart-controller-workloads")
 	slices.Sort(covered)
-	if diff := cmp.Diff(patched, covered); diff != "" || len(patched) == 0 {
-		t.Errorf("kinds of workloads (-patched +fenced):\n%s", diff)
+	if differs := diff.Diff(patched, covered); differs != "" || len(patched) == 0 {
+		t.Errorf("kinds of workloads (-patched +fenced):\n%s", differs)
 	}
 }

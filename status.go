@@ -12,7 +12,7 @@ import (
 )
 
 // statusOf returns what the status page shows of the engines.
-func statusOf(all engines, lease *leaseView) statuspage.Source {
+func statusOf(all engines, lease *leaseView, missing *missingPermissions) statuspage.Source {
 	var restarts *controller.Controller
 	var rollouts func() *status.Rollouts
 	for _, e := range all {
@@ -28,6 +28,11 @@ func statusOf(all engines, lease *leaseView) statuspage.Source {
 		Knowledge: func(namespace string) status.Knowledge {
 			known := status.NewKnowledge(restarts.Leads(), lease.seen(), restarts.Watches(namespace), time.Now())
 			known.Gaps = append(known.Gaps, restarts.Gaps(namespace)...)
+			said := ""
+			for i := range known.Gaps {
+				said += known.Gaps[i].Why
+			}
+			known.Gaps = append(known.Gaps, missing.gaps(namespace, said)...)
 			return known
 		},
 		Overview: func(namespace string) *status.Overview {
@@ -42,12 +47,15 @@ func statusOf(all engines, lease *leaseView) statuspage.Source {
 	}
 }
 
-// readiness returns whether all engines are ready, with details, and whether anybody leads.
-func readiness(all engines, lease *leaseView, watchdog *watchdog) func() (bool, string) {
+// readiness returns whether all engines are ready, with details, whether anybody leads, and which permissions are missing.
+func readiness(all engines, lease *leaseView, watchdog *watchdog, missing *missingPermissions) func() (bool, string) {
 	return func() (bool, string) {
 		isReady, detail := all.Ready()
 		if l := lease.seen(); l != nil {
 			detail += fmt.Sprintln(l.Line(watchdog.expects(), time.Now()))
+		}
+		for _, gap := range missing.gaps("", detail) {
+			detail += fmt.Sprintln(gap.Line())
 		}
 		return isReady, detail
 	}

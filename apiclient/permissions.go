@@ -16,6 +16,8 @@ type Permission struct {
 	Name                  string // the only object that it is needed for; empty: all
 	// Impact is what does not work without the permission.
 	Impact string
+	// Manifest names the one that grants it, beside those of the same name that grant it in single namespaces.
+	Manifest string
 }
 
 // String returns the permission as RBAC would name it, such as "patch

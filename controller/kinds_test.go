@@ -251,9 +251,9 @@ func TestThePermissionsThatARowNeedsAreChecked(t *testing.T) {
 		}
 	}
 	want := []apiclient.Permission{
-		{Verb: "list", Resource: "serviceaccounts", Impact: "no workload restarts, because the controller must know all ServiceAccounts first"},
+		{Verb: "list", Resource: "serviceaccounts", Impact: "no workload restarts unless the API server streams lists, because the controller must know all ServiceAccounts first"},
 		{Verb: "watch", Resource: "serviceaccounts", Impact: "the controller notices edits of ServiceAccounts late"},
-		{Verb: "list", Group: "apps", Resource: "gadgets", Impact: "Gadgets do not restart"},
+		{Verb: "list", Group: "apps", Resource: "gadgets", Impact: "Gadgets do not restart unless the API server streams lists"},
 		{Verb: "watch", Group: "apps", Resource: "gadgets", Impact: "the controller notices new and changed Gadgets late"},
 		{Verb: "get", Group: "apps", Resource: "gadgets", Impact: "a Gadget that changes while the controller decides about it restarts late"},
 		{Verb: "patch", Group: "apps", Resource: "gadgets", Impact: "Gadgets neither restart nor get a record"},

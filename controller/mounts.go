@@ -30,7 +30,7 @@ func (c *Controller) watchMounts(clients *apiclient.Clients) error {
 // mountPermissions returns the permissions to watch mounts.
 func mountPermissions() []apiclient.Permission {
 	permission := func(verb, without string) apiclient.Permission {
-		return apiclient.Permission{Verb: verb, Group: custom.MountKind.Group, Resource: custom.MountResource, Impact: without}
+		return apiclient.Permission{Verb: verb, Group: custom.MountKind.Group, Resource: custom.MountResource, Impact: without, Manifest: "rbac-csi.yaml"}
 	}
 	return []apiclient.Permission{
 		permission("list", "files that the Secrets Store CSI driver rotates restart nothing"),

@@ -14,17 +14,21 @@ import (
 
 func (k *configKind) permissions() []apiclient.Permission {
 	return []apiclient.Permission{
-		{Verb: "list", Resource: k.resource, Impact: fmt.Sprintf("no workload restarts, because the controller must know all %ss first", k.name)},
+		{Verb: "list", Resource: k.resource, Impact: fmt.Sprintf("no workload restarts unless the API server streams lists, because the controller must know all %ss first", k.name)},
 		{Verb: "watch", Resource: k.resource, Impact: fmt.Sprintf("the controller notices edits of %ss late", k.name)},
 	}
 }
 
 func (k *workloadKind) permissions(dryRun bool) []apiclient.Permission {
 	permission := func(verb, without string) apiclient.Permission {
-		return apiclient.Permission{Verb: verb, Group: k.group(), Resource: k.resource, Impact: fmt.Sprintf(without, k.singular())}
+		p := apiclient.Permission{Verb: verb, Group: k.group(), Resource: k.resource, Impact: fmt.Sprintf(without, k.singular())}
+		if k.custom != nil {
+			p.Manifest = "rbac-workloads.yaml"
+		}
+		return p
 	}
 	permissions := []apiclient.Permission{
-		permission("list", "%ss do not restart"),
+		permission("list", "%ss do not restart unless the API server streams lists"),
 		permission("watch", "the controller notices new and changed %ss late"),
 		permission("get", "a %s that changes while the controller decides about it restarts late"),
 	}
@@ -87,7 +91,7 @@ func (o *Options) permissions(workloads []*workloadKind) []apiclient.Permission 
 	permissions = append(permissions, apiclient.Permission{Verb: "list", Resource: "pods", Impact: "workloads without a trusted record do not restart"})
 	permissions = append(permissions, revisionPermissions()...)
 	if o.Evict && !o.DryRun {
-		permissions = append(permissions, apiclient.Permission{Verb: "create", Resource: "pods/eviction", Impact: "workloads do not restart that restart by eviction"})
+		permissions = append(permissions, apiclient.Permission{Verb: "create", Resource: "pods/eviction", Impact: "workloads do not restart that restart by eviction", Manifest: "rbac-evict.yaml"})
 	}
 	return append(permissions,
 		apiclient.Permission{Verb: "create", Resource: "events", Impact: "Events do not report restarts"},
@@ -97,7 +101,7 @@ func (o *Options) permissions(workloads []*workloadKind) []apiclient.Permission 
 // permissions returns those for one Namespace, or for all.
 func (namespaceKind) permissions(name string) []apiclient.Permission {
 	permission := func(verb, without string) apiclient.Permission {
-		return apiclient.Permission{Verb: verb, Resource: "namespaces", Name: name, Impact: without}
+		return apiclient.Permission{Verb: verb, Resource: "namespaces", Name: name, Impact: without, Manifest: "rbac-namespaces.yaml"}
 	}
 	return []apiclient.Permission{
 		permission("list", "workloads do not restart that are enabled by their Namespace, by default, or only in selected Namespaces"),
@@ -122,10 +126,10 @@ func (o *Options) ownPermissions() []apiclient.Permission {
 	}
 	if o.watchesSecrets() {
 		add("secrets", o.KeySecret,
-			"the key of Secrets' checksums is lost when the process ends", "a new key of Secrets' checksums is lost when the process ends")
+			"workloads that read Secrets wait, or are judged by when their pods started", "a new key of Secrets' checksums is lost when the process ends")
 	}
 	add("configmaps", o.HaltsConfigMap,
-		"halts of fan-outs are lost when the process ends", "new halts of fan-outs are lost when the process ends")
+		"restarts wait for a minute, and then begin without the halts of former leaders", "new halts of fan-outs are lost when the process ends")
 	return permissions
 }
 

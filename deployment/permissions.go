@@ -36,6 +36,9 @@ func permissionsOf(options *Options) []apiclient.Permission {
 			permissions = append(permissions, permission)
 		}
 	}
+	for i := range permissions {
+		permissions[i].Manifest = "rbac-deployment-engine.yaml"
+	}
 	return permissions
 }
 

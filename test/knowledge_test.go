@@ -70,7 +70,7 @@ func TestAPageThatCannotSeeTheSecretsSaysSoFirstAndCountsNothing(t *testing.T) {
 	s.make(settings, set("used", "v1"))
 	s.run("web", podOf(envFrom(settings)))
 
-	why := regexp.MustCompile(`What is under way\s+The controller cannot list secrets in ` + s.namespace + `, so no workload restarts there, since .*forbidden.*missing permission`)
+	why := regexp.MustCompile(`What is under way\s+The controller cannot list secrets in ` + s.namespace + `, so no workload restarts there, since .*forbidden.*Apply the RBAC manifest`)
 	shown := s.awaitPage(c, "/", why)
 	for _, unknown := range []string{"Nothing waits", "enabled workload", "0 halts", "0 failed"} {
 		if strings.Contains(shown, unknown) {
@@ -87,7 +87,7 @@ func TestAPageThatCannotSeeTheSecretsSaysSoFirstAndCountsNothing(t *testing.T) {
 	}
 	status, body, err := c.Get(t.Context(), "/readyz")
 	s.must(err)
-	if status != http.StatusServiceUnavailable || !regexp.MustCompile(`\[-\] watch secrets in \S+: not synced yet, broken since \S+: .*forbidden.*missing permission`).MatchString(body) {
+	if status != http.StatusServiceUnavailable || !regexp.MustCompile(`\[-\] watch secrets in \S+: not synced yet, broken since \S+: .*forbidden.*Apply the RBAC manifest`).MatchString(body) {
 		t.Errorf("/readyz: %d %s", status, body)
 	}
 }

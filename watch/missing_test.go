@@ -12,7 +12,7 @@ import (
 func TestAWatchWaitsForAResourceThatIsNotInstalled(t *testing.T) {
 	play(t, func() *server {
 		s := twoConfigMaps()
-		s.fail(status(http.StatusNotFound, metav1.StatusReasonNotFound))
+		s.fail(refusal(http.StatusNotFound, metav1.StatusReasonNotFound))
 		return s
 	}, Options[string]{Title: "gadgets.example.com", MayBeMissing: true}, func(t *testing.T, s *scene) {
 		s.pass(time.Hour)
@@ -35,7 +35,7 @@ func TestAWatchWaitsForAResourceThatIsNotInstalled(t *testing.T) {
 func TestAResourceThatIsUninstalledBreaksItsWatch(t *testing.T) {
 	play(t, twoConfigMaps, Options[string]{Title: "gadgets.example.com", MayBeMissing: true}, func(t *testing.T, s *scene) {
 		s.pass(time.Minute)
-		s.server.fail(status(http.StatusNotFound, metav1.StatusReasonNotFound))
+		s.server.fail(refusal(http.StatusNotFound, metav1.StatusReasonNotFound))
 		s.server.events <- nil
 		s.pass(time.Minute)
 		status := s.watch.Status()
@@ -54,7 +54,7 @@ func TestAResourceThatIsUninstalledBreaksItsWatch(t *testing.T) {
 func TestAResourceThatMustExistIsNotWaitedFor(t *testing.T) {
 	play(t, func() *server {
 		s := twoConfigMaps()
-		s.fail(status(http.StatusNotFound, metav1.StatusReasonNotFound))
+		s.fail(refusal(http.StatusNotFound, metav1.StatusReasonNotFound))
 		return s
 	}, Options[string]{}, func(t *testing.T, s *scene) {
 		s.pass(time.Minute)

@@ -86,9 +86,9 @@ func (s *server) RoundTrip(request *http.Request) (*http.Response, error) {
 	case failure != nil:
 		return answer(int(failure.Code), failure), nil
 	case s.noWatches && query.Get("watch") == "true":
-		return answer(http.StatusForbidden, status(http.StatusForbidden, metav1.StatusReasonForbidden)), nil
+		return answer(http.StatusForbidden, refusal(http.StatusForbidden, metav1.StatusReasonForbidden)), nil
 	case isStreamingList && s.noStreams:
-		return answer(http.StatusUnprocessableEntity, status(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)), nil
+		return answer(http.StatusUnprocessableEntity, refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)), nil
 	case query.Get("watch") == "true":
 		return s.stream(request.Context(), isStreamingList), nil
 	}
@@ -179,7 +179,7 @@ func response(code int, body io.ReadCloser) *http.Response {
 	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: body}
 }
 
-func status(code int32, reason metav1.StatusReason) *metav1.Status {
+func refusal(code int32, reason metav1.StatusReason) *metav1.Status {
 	return &metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
 		Status:   metav1.StatusFailure, Code: code, Reason: reason, Message: fmt.Sprintf("it is %s", reason),

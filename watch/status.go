@@ -36,7 +36,7 @@ func (s Status) Up() bool { return s.Synced && s.BrokenSince.IsZero() }
 // Remedy says what to do about the problem, empty if nobody needs to do anything.
 func (s Status) Remedy() string {
 	if apierrors.IsForbidden(s.Problem) {
-		return `Grant the permission, such as with the manifests or the chart: at its start, the controller logs each "missing permission".`
+		return "Apply the RBAC manifest that you installed it with, such as k8s-manifests/rbac.yaml, or upgrade the chart."
 	}
 	return ""
 }

@@ -148,7 +148,7 @@ func TestAServerThatCannotStreamListsIsReadPageByPage(t *testing.T) {
 func TestAWatchThatCannotStartTriesAgainUntilItWorks(t *testing.T) {
 	forbidden := func() *server {
 		s := twoConfigMaps()
-		s.fail(status(http.StatusForbidden, metav1.StatusReasonForbidden))
+		s.fail(refusal(http.StatusForbidden, metav1.StatusReasonForbidden))
 		return s
 	}
 	play(t, forbidden, Options[string]{Namespace: "ns"}, func(t *testing.T, s *scene) {
@@ -204,11 +204,11 @@ func TestAWatchThatMayOnlyListIsBroken(t *testing.T) {
 func TestAWatchThatBreaksLaterStaysSyncedAndGoesOnWhereItWas(t *testing.T) {
 	play(t, twoConfigMaps, Options[string]{}, func(t *testing.T, s *scene) {
 		s.send(&event{"MODIFIED", configMap("a", "6")})
-		s.server.fail(status(http.StatusForbidden, metav1.StatusReasonForbidden))
+		s.server.fail(refusal(http.StatusForbidden, metav1.StatusReasonForbidden))
 		s.send(nil)
 		broken := s.watch.Status()
 		require(t, "status", "[!] watch configmaps: synced before, broken since "+time.Now().UTC().Format(time.RFC3339)+": it is Forbidden. "+broken.Remedy(), broken.String())
-		if !strings.Contains(broken.Remedy(), "missing permission") {
+		if !strings.Contains(broken.Remedy(), "k8s-manifests/rbac.yaml") {
 			t.Errorf("it says to do this: %s", broken.Remedy())
 		}
 		require(t, "working since", time.Time{}, s.watch.Status().WorkingSince)
@@ -229,7 +229,7 @@ func TestAWatchThatBreaksLaterStaysSyncedAndGoesOnWhereItWas(t *testing.T) {
 func TestAWatchThatWasBrokenForLongListsWhateverTheVersionsAreNow(t *testing.T) {
 	play(t, twoConfigMaps, Options[string]{}, func(t *testing.T, s *scene) {
 		s.send(&event{"MODIFIED", configMap("a", "9")})
-		s.server.fail(status(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable))
+		s.server.fail(refusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable))
 		s.send(nil)
 		s.pass(longBreak)
 		s.server.pages, s.server.version = [][]*corev1.ConfigMap{{configMap("a", "3")}}, "4"
@@ -247,7 +247,7 @@ func TestAWatchThatWasBrokenForLongListsWhateverTheVersionsAreNow(t *testing.T) 
 func TestAWatchThatWasBrokenForAMomentGoesOnWhereItWas(t *testing.T) {
 	play(t, twoConfigMaps, Options[string]{}, func(t *testing.T, s *scene) {
 		s.send(&event{"MODIFIED", configMap("a", "6")})
-		s.server.fail(status(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests))
+		s.server.fail(refusal(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests))
 		s.send(nil)
 		s.pass(longBreak / 5)
 		s.server.fail(nil)
@@ -344,7 +344,7 @@ func TestAStreamingListThatIsCutIsReadPageByPage(t *testing.T) {
 		require(t, "status", "[+] watch configmaps: synced", s.watch.Status().String())
 		require(t, "log", `level=WARN msg="a list ended before it was complete, reading it page by page" resource=configmaps namespace=""`+"\n", s.log.String())
 		s.server.cuts = false
-		s.send(&event{"ERROR", status(http.StatusGone, metav1.StatusReasonExpired)})
+		s.send(&event{"ERROR", refusal(http.StatusGone, metav1.StatusReasonExpired)})
 		s.pass(time.Minute)
 		require(t, "received again", "replace a@1,b@2 at 5", s.received[len(s.received)-1])
 		require(t, "asked again", "/api/v1/configmaps watch=true sendInitialEvents=true", s.server.asked()[0])
@@ -373,7 +373,7 @@ func TestWhatAWatchMissedComesWithAnotherList(t *testing.T) {
 	play(t, twoConfigMaps, Options[string]{}, func(t *testing.T, s *scene) {
 		start := s.watch.Status().WorkingSince
 		s.server.pages, s.server.version = [][]*corev1.ConfigMap{{configMap("b", "7")}}, "9"
-		s.send(&event{"ERROR", status(http.StatusGone, metav1.StatusReasonExpired)})
+		s.send(&event{"ERROR", refusal(http.StatusGone, metav1.StatusReasonExpired)})
 		s.pass(time.Minute)
 		require(t, "received", []string{"replace a@1,b@2 at 5", "replace b@7 at 9"}, s.received)
 		require(t, "log", "", s.log.String())
@@ -424,7 +424,7 @@ func TestNothingIsLoggedBehindTheWatchsBack(t *testing.T) {
 	})
 	play(t, twoConfigMaps, Options[string]{}, func(_ *testing.T, s *scene) {
 		s.send(&event{"MODIFIED", configMap("a", "6")}, &event{"ADDED", unreadable("c")})
-		s.server.fail(status(http.StatusForbidden, metav1.StatusReasonForbidden))
+		s.server.fail(refusal(http.StatusForbidden, metav1.StatusReasonForbidden))
 		s.send(nil)
 		s.pass(time.Minute)
 	})

@@ -15,8 +15,12 @@ import (
 
 // The reasons of a table, which has a line for each workload, and what helps, below it.
 
-// shortWhy is how many characters of a reason a table shows.
-const shortWhy = 100
+const (
+	// shortWhy is how many characters the parts of a reason have in a table, but for the first part.
+	shortWhy = 100
+	// longestWhy is how many the first part has.
+	longestWhy = 160
+)
 
 // refusals are what the API server says of requests that it refuses, and what counts of that in the row of a workload.
 var refusals = []struct {
@@ -37,7 +41,7 @@ func short(s string, options printers.PrintOptions) string {
 	for _, r := range refusals {
 		s = r.said.ReplaceAllString(s, r.counts)
 	}
-	return text.Middle(s, shortWhy)
+	return text.Middle(s, longestWhy)
 }
 
 // remedies are what helps workloads, by their names.

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+func TestMissingPermissionsAreToldWithWhatHelpsUntilTheyAreGranted(t *testing.T) {
+	var written bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&written, nil))
+	missing := &missingPermissions{}
+	if gaps := missing.gaps("", ""); len(gaps) > 0 {
+		t.Errorf("before a check: %+v", gaps)
+	}
+	lacked := []apiclient.Permission{
+		{Verb: "list", Resource: "secrets", Namespace: "shop", Impact: "no workload restarts"},
+		{Verb: "create", Resource: "pods/eviction", Namespace: "shop", Impact: "nothing is evicted", Manifest: "rbac-evict.yaml"},
+		{Verb: "create", Resource: "pods", Namespace: "office", Impact: "no pods"},
+		{Verb: "get", Resource: "configmaps", Namespace: "own", Name: "halts", Impact: "halts are ignored"},
+	}
+	missing.see(lacked, log)
+	for _, want := range []string{`right="list secrets in namespace shop" without_it="no workload restarts" remedy="` + status.ApplyManifest, `remedy="Apply k8s-manifests/rbac-evict.yaml, `} {
+		if !strings.Contains(written.String(), want) {
+			t.Errorf("the log lacks %s:\n%s", want, &written)
+		}
+	}
+	const lacks = "[!] The controller lacks the permission to "
+	for name, test := range map[string]struct {
+		namespace, said string
+		want            []string
+	}{
+		"all":                               {"", "", []string{"list secrets in namespace shop, so no workload restarts at least since ", "create pods/eviction in namespace shop, ", "create pods in namespace office, ", "get configmaps halts in namespace own, "}},
+		"but for what a watch says":         {"shop", `secrets is forbidden: User "x" cannot list resource "secrets" in API group`, []string{"create pods/eviction in namespace shop, ", "get configmaps halts in namespace own, "}},
+		"a subresource is not its resource": {"office", `cannot create resource "pods" in API group`, []string{"get configmaps halts in namespace own, "}},
+	} {
+		gaps := missing.gaps(test.namespace, test.said)
+		for i := range gaps {
+			if line := gaps[i].Line(); len(gaps) != len(test.want) || !strings.HasPrefix(line, lacks+test.want[i]) || !strings.Contains(line, ": Apply ") {
+				t.Errorf("%s: %s of %d, want %s", name, line, len(gaps), test.want)
+			}
+		}
+	}
+	missing.see(nil, log)
+	if gaps := missing.gaps("", ""); len(gaps) > 0 || strings.Count(written.String(), "missing permission") != len(lacked) {
+		t.Errorf("once they are granted: %+v\n%s", gaps, &written)
+	}
+	missing.see(make([]apiclient.Permission, 500), log)
+	if gaps := missing.gaps("", "?"); len(gaps) != maxMissing+1 {
+		t.Errorf("of 500, it describes %d", len(gaps))
+	}
+}
