@@ -1,8 +1,12 @@
 package catalog
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // HoldNote is a workload or a config whose annotation holds restarts, and why.
@@ -20,30 +24,61 @@ type holdIndex struct {
 	began, now time.Time
 }
 
-// hold is why an object holds restarts, and since when, as far as that is known: zero if it did when time began to pass.
+// hold is why an object holds restarts, and since when, as far as that is known: zero if it did when time began to pass, and
+// no field manager says more.
 type hold struct {
-	text  string
-	since time.Time
+	text    string
+	since   time.Time
+	atLeast bool // it may have begun earlier
+}
+
+// HoldTime is when the annotation of a hold was set, as the managedFields date it in whole seconds; zero if they do not.
+// IsExact means that it was not set earlier: its owner has set nothing else that is still there, or created the object.
+type HoldTime struct {
+	At      time.Time
+	IsExact bool
+}
+
+// holdTimeOf returns when an object with that hold got it.
+func holdTimeOf(meta *metav1.ObjectMeta, text string) HoldTime {
+	if text == "" {
+		return HoldTime{}
+	}
+	owners := ownershipOf(meta).ofAnnotation(HoldAnnotation)
+	at := earliest(owners)
+	isExact := slices.ContainsFunc(owners, func(owner *metav1.ManagedFieldsEntry) bool {
+		return owner.Time != nil && owner.Time.Time.Equal(at) && ownsOneField(owner)
+	})
+	return HoldTime{at, isExact || !at.IsZero() && !at.After(meta.CreationTimestamp.Time)}
+}
+
+// ownsOneField reports whether an entry owns one annotation or label, and no other field.
+func ownsOneField(owner *metav1.ManagedFieldsEntry) bool {
+	return bytes.Count(owner.FieldsV1.GetRawBytes(), []byte(`"f:`)) == 3 // metadata, annotations or labels, and the name
 }
 
 func newHoldIndex() holdIndex {
 	return holdIndex{workloads: make(map[WorkloadRef]hold), configs: make(map[ConfigRef]hold)}
 }
 
-// noteHold takes in why an object holds restarts now, empty if it does not.
-func noteHold[R comparable](holds map[R]hold, ref R, text string, now time.Time) {
-	if text == "" {
+// noteHold takes in why an object holds restarts now, empty if it does not. If the object was known without the hold, nobody had
+// set it before the time that the object shows.
+func noteHold[R comparable](holds map[R]hold, ref R, text string, set HoldTime, wasKnown bool, now time.Time) {
+	known, found := holds[ref]
+	switch {
+	case text == "":
 		delete(holds, ref)
-		return
+	case found:
+		holds[ref] = hold{text, known.since, known.atLeast}
+	case set.At.IsZero():
+		holds[ref] = hold{text, now, false}
+	default:
+		holds[ref] = hold{text, set.At, !set.IsExact && !wasKnown}
 	}
-	if known, found := holds[ref]; found {
-		now = known.since
-	}
-	holds[ref] = hold{text, now}
 }
 
-// PassTime says what time it is, once everything is listed, and again every few seconds. No object says when its hold
-// began: a new hold counts as of the last of these times.
+// PassTime says what time it is, once everything is listed, and again every few seconds. A new hold of an object without
+// managedFields counts as of the last of these times.
 func (c *Catalog) PassTime(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +103,7 @@ func (c *Catalog) HeldSince(on fmt.Stringer) (since time.Time, atLeast bool) {
 	if found && known.since.IsZero() {
 		return c.held.began, !c.held.began.IsZero()
 	}
-	return known.since, false
+	return known.since, known.atLeast
 }
 
 // Holds calls a function with the hold of each workload and config that has one, whether or not anything is due. The
@@ -84,16 +119,16 @@ func (c *Catalog) Holds(do func(HoldNote)) {
 	}
 }
 
-func (w *Workload) holdText() string {
+func (w *Workload) hold() (text string, set HoldTime) {
 	if w.Policy == nil {
-		return ""
+		return "", HoldTime{}
 	}
-	return w.Policy.Hold
+	return w.Policy.Hold, w.Policy.HoldSet
 }
 
-func (c *Config) holdText() string {
+func (c *Config) hold() (text string, set HoldTime) {
 	if c.Policy == nil || c.Deleted {
-		return ""
+		return "", HoldTime{}
 	}
-	return c.Policy.Hold
+	return c.Policy.Hold, c.Policy.HoldSet
 }

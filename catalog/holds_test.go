@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestTheCatalogKnowsWhatHoldsRestarts(t *testing.T) {
@@ -33,6 +35,59 @@ func TestTheCatalogKnowsWhatHoldsRestarts(t *testing.T) {
 	c.ObserveWorkload(web)
 	c.ForgetWorkload(web.Ref)
 	require("without the workload")
+}
+
+func TestAHoldIsAsOldAsItsFieldManagerSays(t *testing.T) {
+	created, set, later := noonPlus(-60), noonPlus(-30), noonPlus(-10)
+	only := `{"f:metadata":{"f:annotations":{"f:` + HoldAnnotation + `":{}}}}`
+	manifest := `{"f:data":{"f:k":{}},"f:metadata":{"f:annotations":{".":{},"f:` + HoldAnnotation + `":{}}}}`
+	owner := func(fields string, at time.Time) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: "m", Operation: "Update", Time: &metav1.Time{Time: at}, FieldsV1: metav1.NewFieldsV1(fields)}
+	}
+	read := func(owners ...metav1.ManagedFieldsEntry) Config {
+		meta := metav1.ObjectMeta{CreationTimestamp: metav1.Time{Time: created}, Annotations: map[string]string{HoldAnnotation: "wait"}, ManagedFields: owners}
+		return Config{Ref: configMapRef("c"), Policy: readConfigPolicy(&meta)}
+	}
+	for name, test := range map[string]struct {
+		config      Config
+		wasKnown    bool
+		want        time.Time
+		wantAtLeast bool
+	}{
+		"set alone":                               {read(owner(only, set), owner(`{"f:data":{"f:k":{}}}`, later)), false, set, false},
+		"set by an owner of more":                 {read(owner(manifest, later)), false, later, true},
+		"set at the creation":                     {read(owner(manifest, created)), false, created, false},
+		"set by an owner of more, as was seen":    {read(owner(manifest, later)), true, later, false},
+		"set by nobody who is known":              {read(), false, noon, true},
+		"set by nobody who is known, as was seen": {read(), true, noon, false},
+	} {
+		c := New()
+		if test.wasKnown {
+			c.ObserveConfig(Config{Ref: configMapRef("c")}, noon)
+			c.PassTime(noon)
+		}
+		c.ObserveConfig(test.config, noon)
+		c.PassTime(noon)
+		if since, atLeast := c.HeldSince(configMapRef("c")); !since.Equal(test.want) || atLeast != test.wantAtLeast {
+			t.Errorf("%s: since %s, at least: %t; want %s, %t", name, since, atLeast, test.want, test.wantAtLeast)
+		}
+	}
+}
+
+// As when the references of a namespace become too many, and fewer again.
+func TestAHoldKeepsItsAgeWhileItsWorkloadIsForgotten(t *testing.T) {
+	c := New()
+	c.PassTime(noon)
+	web := Workload{Ref: WorkloadRef{Deployment, "shop", "web"}, UID: "1", ResourceVersion: "1", Policy: &WorkloadPolicy{Hold: "migration", HoldSet: HoldTime{noonPlus(-60), true}}}
+	for range 2 {
+		observed := web
+		c.ObserveWorkload(observed)
+		c.LeaveAlone(web.Ref)
+		if since, atLeast := c.HeldSince(web.Ref); !since.Equal(noonPlus(-60)) || atLeast {
+			t.Errorf("since %s, at least: %t", since, atLeast)
+		}
+		c.ForgetWorkload(web.Ref)
+	}
 }
 
 func TestAHoldIsAsOldAsItWasWhenItWasLastNotThere(t *testing.T) {

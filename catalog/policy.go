@@ -31,6 +31,8 @@ type WorkloadPolicy struct {
 	Window string
 	// Hold is why no restart may begin; empty means that the workload is not held.
 	Hold string
+	// HoldSet is when that was set.
+	HoldSet HoldTime
 	// Method is how it restarts.
 	Method Method
 	// Problem describes which values cannot be used, and why; empty if there are none.
@@ -48,6 +50,7 @@ type ConfigPolicy struct {
 	// Window and Hold are as in [WorkloadPolicy], for the restarts that would bring the config's
 	// new content.
 	Window, Hold string
+	HoldSet      HoldTime
 	// Ignored means that changes of the config restart nobody.
 	Ignored bool
 	// Readers are patterns of the namespaces with which the config is shared, separated by commas; see
@@ -113,6 +116,7 @@ func readWorkloadPolicy(meta *metav1.ObjectMeta, from Understood) (*WorkloadPoli
 		r.problems = append(r.problems, from.Problem)
 	}
 	policy, filter := WorkloadPolicy{Wave: r.wave(), Window: r.window(), Hold: r.hold(), Method: r.method()}, r.filter()
+	policy.HoldSet = holdTimeOf(meta, policy.Hold)
 	policy.Problem, policy.Left, policy.IsLeftHarmful = r.problem(), from.Left, from.IsLeftHarmful
 	filter.Marked = from.Marked
 	return unlessZero(policy), filter
@@ -130,6 +134,7 @@ func readConfigPolicy(meta *metav1.ObjectMeta) *ConfigPolicy {
 		Urgent:  r.text(UrgentAnnotation, maxID),
 		Resume:  r.text(ResumeAnnotation, maxID),
 	}
+	policy.HoldSet = holdTimeOf(meta, policy.Hold)
 	policy.Problem = r.problem()
 	return unlessZero(policy)
 }

@@ -86,13 +86,15 @@ func (c *Catalog) source(ref ConfigRef) *Config {
 }
 
 func (c *Catalog) keepConfig(config *Config) {
+	former, _ := c.configs.get(config.Ref.scope(), config.Ref.Name)
 	c.configs.put(config.Ref.scope(), config.Ref.Name, config)
-	noteHold(c.held.configs, config.Ref, config.holdText(), c.held.now)
+	text, set := config.hold()
+	noteHold(c.held.configs, config.Ref, text, set, former != nil && !former.Deleted, c.held.now)
 }
 
 func (c *Catalog) dropConfig(ref ConfigRef) {
 	c.configs.remove(ref.scope(), ref.Name)
-	noteHold(c.held.configs, ref, "", c.held.now)
+	delete(c.held.configs, ref)
 }
 
 // workload returns what the catalog knows about a workload, or nil if it does not know the
@@ -115,11 +117,13 @@ func (c *Catalog) keepWorkload(workload *Workload) {
 	if kind := workload.Ref.Kind; !slices.Contains(c.workloadKinds, kind) {
 		c.workloadKinds = append(c.workloadKinds, kind)
 	}
+	former := c.workload(workload.Ref)
 	c.workloads.put(workload.Ref.scope(), workload.Ref.Name, workload)
-	noteHold(c.held.workloads, workload.Ref, workload.holdText(), c.held.now)
+	text, set := workload.hold()
+	noteHold(c.held.workloads, workload.Ref, text, set, former != nil, c.held.now)
 }
 
 func (c *Catalog) dropWorkload(ref WorkloadRef) {
 	c.workloads.remove(ref.scope(), ref.Name)
-	noteHold(c.held.workloads, ref, "", c.held.now)
+	delete(c.held.workloads, ref)
 }

@@ -66,7 +66,7 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 	w, now := view.Workload, time.Now()
 	budget := w.Applied.Budget
 	if decision.Outcome == catalog.Restart {
-		r.backlogs.noteDue(w.Ref, now)
+		r.backlogs.noteDue(w.Ref, w.Applied.Marked, now)
 		budget = budget.Spend(r.spacing(w), now)
 	}
 	copied := mayBeCopiedMeanwhile(w, decision)
@@ -172,7 +172,7 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision, admi
 		r.metrics.dueToPatch.Observe(max(0, time.Since(waited.owed)).Seconds())
 	}
 	if decision.Outcome == catalog.RecordOnly {
-		r.reportNotDue(w, waited)
+		r.reportRecorded(w, waited)
 		r.noteRewritten(w)
 		r.log.Info("recorded", "workload", w.Ref, "configs", len(decision.Checksums), "reason", decision.Reason)
 		return
@@ -185,7 +185,7 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision, admi
 	now := time.Now()
 	r.gate.begun(admitted, now)
 	r.evictor.observe(w.Ref)
-	r.deliveries.begin(w.Ref, decision, admitted.ID, now)
+	r.deliveries.begin(w, decision, admitted.ID, now)
 }
 
 // pretend reports once what a dry run would do. Since nothing is written, the same is still

@@ -55,6 +55,7 @@ type failedAttempts struct {
 	since, next time.Time
 	reason      string // the last one's reason in metrics
 	alike       int    // how many in a row had it
+	isTold      bool   // the owner has been told
 }
 
 // reportedReason is a reason to wait that the owner of a workload has been told.
@@ -63,6 +64,7 @@ type reportedReason struct {
 	on     catalog.ConfigRef // whose halt it is, if it is one
 	at     time.Time
 	isOver bool // and the owner has been told that, too
+	again  int  // how often it was told again after that
 }
 
 // isDeliberate reports whether the restart waits because the gate does not let it begin, and not
@@ -83,16 +85,22 @@ func (w *backlog) told(reason gate.Reason) int {
 }
 
 // isNews notes that the owner of a workload hears of a reason, and reports whether that is news: it is new since the
-// last restart, it lasts so long that the Event about it may be gone, or another reason was told after it. The latter is
-// told after some minutes at the earliest.
+// last restart, it lasts so long that the Event about it may be gone, it is back after its end was told, or another reason was
+// told after it. The latter is told after some minutes at the earliest. What comes and goes is told again after four times as long
+// each time: anybody can set and remove a hold often.
 func (w *backlog) isNews(answer *gate.Answer, now time.Time) bool {
 	told := reportedReason{reason: answer.Reason, on: waitedForBy(answer).config, at: now}
 	i := w.told(told.reason)
 	if i >= 0 {
 		former := w.reported[i]
-		isLast := i == len(w.reported)-1 && former.on == told.on
-		age := now.Sub(former.at)
-		if !mayLast(told.reason) || age < longestWait || isLast && age < reminderPeriod {
+		pause := longestWait
+		switch isLast := i == len(w.reported)-1 && former.on == told.on; {
+		case former.isOver:
+			pause, told.again = min(longestWait<<(2*former.again), reminderPeriod), min(former.again+1, 2)
+		case isLast:
+			pause = reminderPeriod
+		}
+		if !mayLast(told.reason) || now.Sub(former.at) < pause {
 			return false
 		}
 		w.reported = slices.Delete(w.reported, i, i+1)
@@ -269,7 +277,7 @@ func (b *backlogs) noteFailure(ref catalog.WorkloadRef, err error, isIgnored boo
 	switch text := brief.Within(longestFailure, brief.Line(err.Error())); {
 	case errors.Is(err, errOutdated): // which is no failure
 	case isWaiting(err):
-		w.failure = failedAttempts{unknown: text}
+		w.failure = failedAttempts{unknown: text, isTold: w.failure.isTold}
 	default:
 		if remedy := remedyOf(err); w.failure.count == 0 || remedy != w.failure.remedy { // another failure begins now
 			w.failure.count, w.failure.since, w.failure.remedy = 0, time.Now(), remedy
@@ -283,6 +291,16 @@ func (b *backlogs) noteFailure(ref catalog.WorkloadRef, err error, isIgnored boo
 	}
 	b.waiting[ref] = w
 	return w.failure.alike
+}
+
+// noteFailureTold notes that the owner of a workload has been told of a failure.
+func (b *backlogs) noteFailureTold(ref catalog.WorkloadRef) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if w, found := b.waiting[ref]; found {
+		w.failure.isTold = true
+		b.waiting[ref] = w
+	}
 }
 
 // noteRetry notes when the next attempt follows on one that failed.
@@ -312,13 +330,17 @@ func (b *backlogs) longestWaits(now time.Time) map[string]time.Duration {
 	return longest
 }
 
-// noteDue notes that a restart of a workload is due now.
-func (b *backlogs) noteDue(ref catalog.WorkloadRef, now time.Time) {
+// noteDue notes that a restart of a workload is due now, and whether its record says that it was put off. If a former leader did
+// that, it is not known for how long, so nothing is late that was due before this process led.
+func (b *backlogs) noteDue(ref catalog.WorkloadRef, wasPutOff bool, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
 	if w.due = true; w.owed.IsZero() || w.isDeliberate() {
 		w.owed = now
+	}
+	if wasPutOff && w.owed.Before(b.began) {
+		w.owed = b.began
 	}
 	w.putOff, w.isExposed = "", false
 	b.waiting[ref] = w

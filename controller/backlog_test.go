@@ -44,7 +44,7 @@ func TestAWaitCountsFromWhenTheRestartWasDue(t *testing.T) {
 	require("the spacing of the budget does not count", 8*time.Minute, waits{"other-ns": 5 * time.Minute})
 	b.note(observedChange{Workload: web, Since: after(6 * time.Minute), Due: after(8 * time.Minute), Count: 1})
 	require("nor does an edit meanwhile", 9*time.Minute, waits{"ns": time.Minute, "other-ns": 6 * time.Minute})
-	b.noteDue(web, after(10*time.Minute))
+	b.noteDue(web, false, after(10*time.Minute))
 	require("what follows counts", 12*time.Minute, waits{"ns": 4 * time.Minute, "other-ns": 9 * time.Minute})
 
 	b.settle(api)
@@ -52,7 +52,7 @@ func TestAWaitCountsFromWhenTheRestartWasDue(t *testing.T) {
 	b.settle(web)
 	b.settle(other)
 	require("all are applied or gone", 12*time.Minute, waits{})
-	b.noteDue(web, after(12*time.Minute))
+	b.noteDue(web, false, after(12*time.Minute))
 	require("a restart without a change", 13*time.Minute, waits{"ns": time.Minute})
 }
 

@@ -23,7 +23,7 @@ import (
 )
 
 // Anybody who may annotate a config can do that often.
-func TestAHoldThatComesAndGoesIsReportedOnceOnEachWorkloadAndSoIsItsEnd(t *testing.T) {
+func TestAHoldThatComesAndGoesIsReportedLessAndLessOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var names []string
 		for i := range 20 {
@@ -45,7 +45,7 @@ func TestAHoldThatComesAndGoesIsReportedOnceOnEachWorkloadAndSoIsItsEnd(t *testi
 			time.Sleep(longestWait) // until they ask again
 			settle(w)
 		}
-		if caused := len(events.Events) - 1; caused != 2*(len(names)-1) {
+		if caused := len(events.Events) - 1; caused != 3*2*(len(names)-1) { // after 0, 5 and 20 minutes
 			t.Errorf("five holds caused %d Events on %d workloads that wait", caused, len(names)-1)
 		}
 	})
@@ -126,6 +126,25 @@ func TestTheLastWordOnAFanOutIsThatNothingOfItIsLeft(t *testing.T) {
 		}
 		if events := told("1"); len(events) > 0 {
 			t.Errorf("again: %q", events)
+		}
+	})
+}
+
+// An operator ignores that a policy refuses the restart.
+func TestAFanOutWhoseOtherRestartIsRefusedDoesNotFinish(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/one", "a/two")
+		w.controller.restarter.ignoredErrors.Texts = []string{"refused"}
+		w.edited("a/c", "2")
+		settle(w)
+		w.controller.reports.lookAtFanOuts(time.Now())
+		first := w.restarted()[0]
+		w.refuse, w.refusedWith = http.StatusForbidden, "refused"
+		w.delivers(t, first)
+		w.controller.reports.lookAtFanOuts(time.Now())
+		events := w.eventsOf(reasonFanOut)
+		if last := events[len(events)-1]; last != "ended: no restart for it is due or under way any more; 1 delivered" {
+			t.Errorf("%q", events)
 		}
 	})
 }

@@ -172,6 +172,10 @@ func New(options Options) (*Controller, error) {
 		return nil, err
 	}
 	c.reports = newFanOutReports(c.gate, configEvents{metadata: following.Metadata, events: c.recorder, log: c.log}, c.quarantine, c.log)
+	c.reports.isUndecided = func(ref catalog.WorkloadRef) bool {
+		isDue, waits := c.restarter.State(ref)
+		return waits && !isDue || c.changes.HoldsAny(ref)
+	}
 	c.halts = c.newHaltKeeper(following)
 	c.deliveries = c.newDeliveries(following)
 	c.halts.deliveries = c.deliveries

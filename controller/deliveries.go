@@ -73,18 +73,23 @@ func (d *deliveries) standingOf(w *catalog.Workload, decision *catalog.Decision)
 	return gate.Unwell
 }
 
-// begin follows a restart that has just been made, instead of an earlier one.
-func (d *deliveries) begin(ref catalog.WorkloadRef, decision catalog.Decision, id string, now time.Time) {
+// begin follows a restart that has just been made, instead of an earlier one. The argument is the workload as it was before.
+func (d *deliveries) begin(former *catalog.Workload, decision catalog.Decision, id string, now time.Time) {
 	decision.Checksums = nil // of which there may be very many
+	ref := former.Ref
 	w := d.catalog.Workload(ref)
 	if w == nil {
 		d.gate.forget(ref) // nobody would notice its end
 		return
 	}
-	restart := &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, now), id: id, began: now, decision: decision, mends: !w.Applied.WasWhole && d.history.hasFailed(ref)}
+	restart := &rollingRestart{
+		Restart: delivery.Begin(w, w.Applied.WasWhole, now), id: id, began: now, decision: decision,
+		mends: !w.Applied.WasWhole && d.history.hasFailed(ref), mayMend: !w.Applied.WasWhole && ranBeforeRestart(former),
+	}
 	if before := d.of(ref); before != nil {
-		restart.brokenBy = before.brokenAfter(&decision)
+		restart.brokenBy, restart.failed = before.brokenAfter(&decision), before.failed
 		restart.mends = restart.mends || before.mends || before.hasFailed
+		restart.mayMend = restart.mayMend || before.mayMend
 	}
 	d.history.begin(ref, id, causeNote(decision), now)
 	d.follow(w, restart)

@@ -55,7 +55,7 @@ func followWeb(d *deliveries, rollout catalog.Rollout) {
 	w := catalog.Workload{Ref: webRef, UID: "web-uid", ResourceVersion: "1", Selector: "app=web", Timestamp: time.Now().UTC().Format(time.RFC3339Nano), Rollout: rollout}
 	w.Applied.WasWhole = true
 	d.catalog.ObserveWorkload(w)
-	d.begin(webRef, catalog.Decision{Outcome: catalog.Restart}, "", time.Now())
+	d.begin(&w, catalog.Decision{Outcome: catalog.Restart}, "", time.Now())
 }
 
 func TestARestartWhosePodsCannotBeReadIsJudgedByItsStatus(t *testing.T) {

@@ -24,7 +24,7 @@ func (d *deliveries) report(w *catalog.Workload, restart *rollingRestart, judgem
 	}
 	d.gate.ended(w.Ref, restart.id, judgement.Verdict == delivery.Delivered)
 	if judgement.Verdict != delivery.Delivered && len(restart.brokenBy) > 0 {
-		d.followOn(w.Ref, restart, catalog.Decision{Outcome: catalog.Restart, Causes: restart.brokenBy})
+		d.followOn(w.Ref, restart, catalog.Decision{Outcome: catalog.Restart, Causes: restart.brokenBy}, restart.failed)
 	}
 	d.finish(w.Ref, restart)
 	if judgement.Verdict != delivery.Delivered {
@@ -33,9 +33,11 @@ func (d *deliveries) report(w *catalog.Workload, restart *rollingRestart, judgem
 		return
 	}
 	d.gate.recovered(w)
-	if restart.mends {
-		d.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRecovered, fmt.Sprintf("runs again, %s after it restarted: %s. A restart before had failed",
-			took, describe(restart.decision)))
+	switch text := fmt.Sprintf("%s after it restarted: %s", took, describe(restart.decision)); {
+	case restart.mends:
+		d.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRecovered, "runs again, "+text+". A restart before had failed")
+	case restart.mayMend: // the last word may be the Warning of a former leader
+		d.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRecovered, "runs, "+text+". Whether a restart before had failed, under a former leader, is not known")
 	}
 	d.history.end(w.Ref, restart.id, status.Delivered, "", time.Now())
 	d.metrics.delivered.WithLabelValues(string(w.Ref.Kind)).Inc()
@@ -67,13 +69,14 @@ func (d *deliveries) fail(w *catalog.Workload, restart *rollingRestart, judgemen
 		return
 	}
 	d.halts.wakeUp()
-	d.followOn(w.Ref, restart, restart.decision)
+	d.followOn(w.Ref, restart, restart.decision, time.Now())
 }
 
-// followOn follows a restart further, because the pods may run after all with the content that has broken them.
-func (d *deliveries) followOn(ref catalog.WorkloadRef, restart *rollingRestart, brokenBy catalog.Decision) {
+// followOn follows a restart further, because the pods may run after all with the content that has broken them, as was seen
+// at the given time.
+func (d *deliveries) followOn(ref catalog.WorkloadRef, restart *rollingRestart, brokenBy catalog.Decision, seen time.Time) {
 	failed := *restart
-	failed.hasFailed, failed.decision = true, brokenBy
+	failed.hasFailed, failed.decision, failed.failed = true, brokenBy, seen
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.rolling[ref] == restart {

@@ -23,6 +23,23 @@ func (d *deliveries) resume(ref catalog.WorkloadRef, now time.Time) {
 	if isRolling {
 		d.adopt(w, began, began, now)
 	}
+	if !began.IsZero() {
+		d.reports.noteFormer(w, began)
+	}
+}
+
+// restartedAt returns when the last restart of a workload began, zero if it has none.
+func restartedAt(w *catalog.Workload) time.Time {
+	if evicted, isByEviction := w.EvictedAt(); isByEviction {
+		return evicted
+	}
+	at, _ := time.Parse(time.RFC3339Nano, w.Timestamp) // the zero time if it has none, or it is no time
+	return at
+}
+
+// ranBeforeRestart reports whether all pods of a workload ran before its last restart, which another process made.
+func ranBeforeRestart(w *catalog.Workload) bool {
+	return w.Applied.Trusted && w.Applied.WasWhole && !w.OwnRecord && !restartedAt(w).IsZero()
 }
 
 // madeRestart names the restart that was the last one of a workload.
@@ -89,7 +106,7 @@ func (d *deliveries) followFailed(ref catalog.WorkloadRef, config catalog.Config
 	}
 	d.gate.ended(ref, restartID(w), false)
 	d.follow(w, &rollingRestart{
-		Restart: delivery.Begin(w, w.Applied.WasWhole, w.Applied.Written), id: restartID(w), began: w.Applied.Written, decision: decision, hasFailed: true,
+		Restart: delivery.Begin(w, w.Applied.WasWhole, w.Applied.Written), id: restartID(w), began: w.Applied.Written, decision: decision, hasFailed: true, failed: failed,
 	})
 }
 

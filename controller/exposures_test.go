@@ -139,7 +139,7 @@ func TestTheReasonsThatMayLastExposeAndWaitsForATurnDoNot(t *testing.T) {
 	if want := []gate.Reason{gate.Hold, gate.Halted, gate.Missing, gate.Window, gate.Wave}; !slices.Equal(exposed, want) {
 		t.Errorf("%q expose, want %q", exposed, want)
 	}
-	b.noteDue(web, time.Now())
+	b.noteDue(web, false, time.Now())
 	b.putOff(web, nil, gate.Answer{Reason: gate.Hold}, time.Now())
 	if len(b.exposed()) > 0 {
 		t.Error("it is exposed to the content of its next restart at once")

@@ -150,6 +150,7 @@ func atTimes(alike int, log *slog.Logger, write func(string, ...any)) func(strin
 
 func (r *restarter) reportFailure(ref catalog.WorkloadRef, err error) {
 	if w := r.catalog.Workload(ref); w != nil {
+		r.backlogs.noteFailureTold(ref)
 		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonRestartFailed,
 			"cannot apply a config change, trying again: %s", described(err, longestEventError))
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,6 +45,10 @@ type fanOutReports struct {
 	dropped map[string]struct{}
 	// problems are checksums of the problems that this leader has reported.
 	problems noted[catalog.ConfigRef, uint64]
+	// unfinished are the configs of fan-outs whose progress may be the last that was reported, with when these began.
+	unfinished map[catalog.ConfigRef]time.Time
+	// isUndecided reports whether it is not known yet whether a restart of a workload is due.
+	isUndecided func(catalog.WorkloadRef) bool
 
 	reported map[gate.FanOut]reportedProgress // only the reporting goroutine uses it
 }
@@ -63,6 +69,7 @@ func newFanOutReports(g *gatekeeper, configs configEvents, q *quarantine.Set, lo
 	r := &fanOutReports{
 		gate: g, configs: configs, quarantine: q, log: log,
 		of: make(map[string]int), dropped: make(map[string]struct{}), reported: make(map[gate.FanOut]reportedProgress),
+		unfinished: make(map[catalog.ConfigRef]time.Time), isUndecided: func(catalog.WorkloadRef) bool { return false },
 	}
 	g.report = r.note
 	return r
@@ -156,7 +163,29 @@ func isWorthReporting(p *gate.Progress) bool { return p.Total() > 1 || p.Waiting
 func (r *fanOutReports) reportProgress(p *gate.Progress) {
 	text := fmt.Sprintf("fan-out%s: %d of %d delivered, %d rolling", r.contentOf(p.FanOut), p.Proven, p.Total(), p.UnderWay)
 	r.log.Info("fan-out is under way", "config", p.FanOut.Config, "delivered", p.Proven, "of", p.Total(), "rolling", p.UnderWay)
-	r.note(p.FanOut.Config, corev1.EventTypeNormal, reasonFanOut, text)
+	if r.note(p.FanOut.Config, corev1.EventTypeNormal, reasonFanOut, text) {
+		r.noteUnfinished(p.FanOut.Config, p.Since)
+	}
+}
+
+// noteUnfinished notes that the progress of a fan-out that began at the given time may be the last that is reported.
+func (r *fanOutReports) noteUnfinished(config catalog.ConfigRef, began time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known, found := r.unfinished[config]; !found || began.Before(known) {
+		r.unfinished[config] = began
+	}
+}
+
+// noteFormer notes that a former leader has restarted a workload at the given time, and may have reported the progress of the
+// fan-out.
+func (r *fanOutReports) noteFormer(w *catalog.Workload, began time.Time) {
+	for _, restarted := range w.Applied.RestartedFor {
+		cause := r.gate.cause(&catalog.Cause{Config: restarted.Config})
+		if cause.IsGradual && !gate.IsGroup(cause.Group) {
+			r.noteUnfinished(cause.Config, began)
+		}
+	}
 }
 
 // reportFinished reports a fan-out that reached everybody. One that did not is superseded or halted.
@@ -172,28 +201,72 @@ func (r *fanOutReports) reportFinished(p *gate.Progress, now time.Time) {
 		text += fmt.Sprintf("; %d more ran with it before", others)
 	}
 	r.note(p.FanOut.Config, corev1.EventTypeNormal, reasonFanOut, text)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.unfinished, p.FanOut.Config)
 }
 
-// reportEnded reports that nothing is left of fan-outs whose progress was reported last, unless they finished, or the config
-// has another one.
+// reportEnded reports that nothing is left of fan-outs whose progress may be the last that was reported.
 func (r *fanOutReports) reportEnded(underWay, finished []gate.Progress) {
-	told := make(map[catalog.ConfigRef]struct{})
-	for id, last := range r.reported {
-		if !last.at.IsZero() {
-			told[id.Config] = struct{}{}
+	for config, began := range r.takeEnded(underWay) {
+		delivered, isWhole := r.outcomeOf(config, began)
+		isUnserved := slices.ContainsFunc(finished, func(p gate.Progress) bool { return p.FanOut.Config == config && p.Unserved > 0 })
+		text := "ended: no restart for it is due or under way any more"
+		switch {
+		case delivered > 0 && isWhole && !isUnserved:
+			text = fmt.Sprintf("finished: %d delivered", delivered)
+		case delivered > 0:
+			text += fmt.Sprintf("; %d delivered", delivered)
 		}
+		r.note(config, corev1.EventTypeNormal, reasonFanOut, text)
 	}
+}
+
+// takeEnded takes the fan-outs of which nothing is left, a few of each namespace.
+func (r *fanOutReports) takeEnded(underWay []gate.Progress) (ended map[catalog.ConfigRef]time.Time) {
+	r.mu.Lock()
+	left, taken := maps.Clone(r.unfinished), make(map[string]int)
+	r.mu.Unlock()
 	for i := range underWay {
-		delete(told, underWay[i].FanOut.Config)
+		delete(left, underWay[i].FanOut.Config)
 	}
-	for i := range finished {
-		if finished[i].Unserved == 0 {
-			delete(told, finished[i].FanOut.Config)
+	maps.DeleteFunc(left, func(config catalog.ConfigRef, _ time.Time) bool {
+		if taken[config.Namespace] >= reportsOfNamespace || r.mayBeDue(config) {
+			return true
+		}
+		taken[config.Namespace]++
+		return false
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for config := range left {
+		delete(r.unfinished, config)
+	}
+	return left
+}
+
+func (r *fanOutReports) mayBeDue(config catalog.ConfigRef) bool {
+	return slices.ContainsFunc(r.gate.catalog.WorkloadsReferencing(config), func(w *catalog.Workload) bool { return r.isUndecided(w.Ref) })
+}
+
+// outcomeOf returns how many workloads run that restarted for a config since a time, and whether all of those do, and no other
+// reader has earlier content.
+func (r *fanOutReports) outcomeOf(config catalog.ConfigRef, since time.Time) (delivered int, isWhole bool) {
+	isWhole = true
+	for _, w := range r.gate.catalog.WorkloadsReferencing(config) {
+		isFor := func(r catalog.Restarted) bool { return r.Config == config }
+		view, isEnabled := r.gate.catalog.View(w.Ref)
+		switch {
+		case isEnabled && catalog.Decide(view).Outcome == catalog.Restart:
+			isWhole = false
+		case restartedAt(w).Before(since) || !slices.ContainsFunc(w.Applied.RestartedFor, isFor):
+		case w.Rollout.IsWhole():
+			delivered++
+		default:
+			isWhole = false
 		}
 	}
-	for config := range told {
-		r.note(config, corev1.EventTypeNormal, reasonFanOut, "ended: no restart for it is due or under way any more")
-	}
+	return delivered, isWhole
 }
 
 // contentOf names the present content of a config, by which a person can call it urgent.

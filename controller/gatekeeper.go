@@ -215,6 +215,25 @@ func (g *gatekeeper) wishes(w *catalog.Workload, causes []gate.Cause) catalog.Wi
 	}}
 }
 
+// release says how to release the hold that keeps a restart from beginning, empty if no person has set it.
+func (g *gatekeeper) release(w *catalog.Workload, decision *catalog.Decision) string {
+	if w.Hold.Prevents() != "" {
+		return ""
+	}
+	for hold := range g.wishes(w, g.causes(w, decision)).Holds() {
+		switch hold.By {
+		case catalog.ByWorkload:
+			return "; release with: " + releaseCommand(w.Ref.Namespace, workloadName(w.Ref))
+		case catalog.ByConfig:
+			source := hold.Config.Source() // whose owner decides
+			return "; release with: " + releaseCommand(source.Namespace, configName(source))
+		case catalog.ByController:
+		}
+		return "; release by removing the entry " + holdEntry + " from the ConfigMap of halts"
+	}
+	return ""
+}
+
 func (g *gatekeeper) everythingHeld() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"kubernetes-deployment-restart-controller/status"
 )
 
-// holdPeriod is how exactly it is known since when annotations hold restarts.
+// holdPeriod is how exactly it is known since when annotations hold restarts, if no managedFields say so.
 const holdPeriod = 5 * time.Second
 
 // passTime lets the catalog know since when there are holds, until the context ends. Everything must have been listed.
@@ -48,7 +48,15 @@ func newHoldList() *status.Shortlist[catalog.HoldNote] {
 }
 
 func (c *Controller) hold(h catalog.HoldNote) status.Hold {
-	_, isConfig := h.On.(catalog.ConfigRef)
+	shown := status.Hold{On: h.On.String(), Text: h.Text}
+	switch on := h.On.(type) {
+	case catalog.WorkloadRef:
+		shown.Release = releaseCommand(on.Namespace, workloadName(on))
+	case catalog.ConfigRef:
+		source := on.Source() // whose owner decides
+		shown.IsConfig, shown.Release = true, releaseCommand(source.Namespace, configName(source))
+	}
 	since, atLeast := c.catalog.HeldSince(h.On)
-	return status.Hold{On: h.On.String(), IsConfig: isConfig, Text: h.Text, Beginning: status.Beginning{Since: since.UTC(), AtLeast: atLeast}}
+	shown.Beginning = status.Beginning{Since: since.UTC(), AtLeast: atLeast}
+	return shown
 }

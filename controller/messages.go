@@ -234,6 +234,11 @@ func resumeCommand(config catalog.ConfigRef, id string) string {
 	return fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s=%s", source.Namespace, configName(source), catalog.ResumeAnnotation, id)
 }
 
+// releaseCommand returns the command that removes the hold of a workload or a config.
+func releaseCommand(namespace, name string) string {
+	return fmt.Sprintf("kubectl annotate -n %s %s %s-", namespace, name, catalog.HoldAnnotation)
+}
+
 // remedyFor says what else must happen after a restart has failed; empty if the next restart replaces
 // the pods. See https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#forced-rollback.
 func remedyFor(w *catalog.Workload) string {

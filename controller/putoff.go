@@ -53,8 +53,12 @@ func (r *restarter) reportPutOff(w *catalog.Workload, decision catalog.Decision,
 			"restart put off until %s after %d restarts in a row: %s", next, w.Applied.Budget.Restarts, causes)
 	case gate.Hold, gate.Halted, gate.Missing, gate.Window, gate.Wave:
 		why := describeWait(answer)
-		if answer.Reason == gate.Wave {
+		switch answer.Reason {
+		case gate.Wave:
 			why = describeEarlierWave(r.gate.earlierWave(w.Ref.Namespace))
+		case gate.Hold:
+			why += r.gate.release(w, &decision)
+		default:
 		}
 		r.log.Info("restart is held", "workload", w.Ref, "reason", answer.Reason, "why", why, "causes", describe(decision))
 		r.events.Eventf(objectReference(w), corev1.EventTypeNormal, reasonHeld, "restart is held: %s. It is due because %s", why, describe(decision))

@@ -162,7 +162,7 @@ func TestAWorkloadThatCannotBeTakenInIsForgottenUntilItCan(t *testing.T) {
 	c, _, recorder, _ := newBombedController(t, "", "")
 	bad := seenWorkload("bad", "1")
 	c.observeWorkload(bad)
-	c.restarter.backlogs.noteDue(bad.ref, time.Unix(0, 0))
+	c.restarter.backlogs.noteDue(bad.ref, false, time.Unix(0, 0))
 	named := nameOfWorkload(bad.ref)
 	named.ResourceVersion = "2"
 	c.quarantine.Try(quarantine.Intake, named, func() { panic("canary") })

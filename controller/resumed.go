@@ -18,10 +18,26 @@ func (r *restarter) reportResumed(w *catalog.Workload, answer gate.Answer) {
 	}
 }
 
-// reportNotDue reports to the owner of a workload, who has heard that its restart is held, that none is due any more.
-func (r *restarter) reportNotDue(w *catalog.Workload, waited backlog) {
+// reportNotDue reports to the owner of a workload, who has heard that its restart is held, or cannot be made, that none is due
+// any more. It reports whether it did.
+func (r *restarter) reportNotDue(w *catalog.Workload, waited backlog) bool {
+	text := ""
 	if told, wasTold := waited.lastTold(mayLast); wasTold {
-		r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonResumed, r.describeResumed(told)+". None is due any more")
+		text = r.describeResumed(told) + ". None is due any more"
+	} else if waited.failure.isTold {
+		text = "no restart is due any more, and nothing is left to apply"
+	}
+	if text != "" {
+		r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonResumed, text)
+	}
+	return text != ""
+}
+
+// reportRecorded reports likewise about a workload whose record was written without a restart. Under a former leader, its
+// restart was put off if the record is marked.
+func (r *restarter) reportRecorded(w *catalog.Workload, waited backlog) {
+	if !r.reportNotDue(w, waited) && w.Applied.Marked && !w.OwnRecord {
+		r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonResumed, "no restart is due any more, whatever held it under a former leader")
 	}
 }
 

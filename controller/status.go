@@ -83,7 +83,8 @@ type standing struct {
 	ref          catalog.WorkloadRef
 	state        status.State
 	since, until time.Time
-	atLeast      bool // it may have begun before since
+	restarted    time.Time // if it has failed
+	atLeast      bool      // it may have begun before since
 	reason       gate.Reason
 	by           waitedFor
 	isExposed    bool
@@ -219,7 +220,7 @@ func standingOfBacklog(ref catalog.WorkloadRef, w *backlog) standing {
 func standingOfRestart(ref catalog.WorkloadRef, r *rollingRestart) standing {
 	s := standing{ref: ref, state: status.Rolling, since: r.began, restart: &r.decision}
 	if r.hasFailed {
-		s.state = status.Failed
+		s.state, s.since, s.restarted = status.Failed, r.failed, r.began
 	}
 	return s
 }
@@ -250,6 +251,9 @@ func (c *Controller) entry(s standing) status.Entry {
 	w = c.shown(w)
 	e.State, e.Pods = s.stateOf(w), podsOf(w)
 	c.noteEviction(&e, s.ref)
+	if e.State == status.Failed {
+		e.Restarted = s.restarted.UTC()
+	}
 	if e.State == status.Failed && e.Reason == "" {
 		e.Text = cmp.Or(c.deliveries.history.whyOf(s.ref), "an earlier leader saw it fail")
 	}

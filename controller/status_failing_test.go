@@ -68,7 +68,8 @@ func TestTheStatusShowsHoldsAlthoughNothingIsDue(t *testing.T) {
 	w.show("configmaps", w.configMaps["a/c"])
 	settle(w)
 	want := status.List[status.Hold]{Total: 2, Items: []status.Hold{
-		{On: "configmap/a/c", IsConfig: true, Text: "approval"}, {On: "deployment/a/held", Text: "migration"},
+		{On: "configmap/a/c", IsConfig: true, Text: "approval", Release: "kubectl annotate -n a configmap/c com.xing.deployment-restart.hold-"},
+		{On: "deployment/a/held", Text: "migration", Release: "kubectl annotate -n a deployment/held com.xing.deployment-restart.hold-"},
 	}}
 	o := w.controller.Overview("a", time.Now())
 	if diff := cmp.Diff(want, o.Holds); diff != "" || o.Held.Total != 0 {

@@ -152,9 +152,11 @@ type Entry struct {
 	// that do not run.
 	On   string `json:"on,omitempty"`
 	Text string `json:"text,omitempty"`
-	// Beginning is that of its waiting or rolling. Until is when the next step is due; zero if that is not known.
+	// Beginning is that of its waiting or rolling, or when its failure was seen; Restarted is when the restart that failed
+	// began, zero for others. Until is when the next step is due; zero if that is not known.
 	Beginning
-	Until time.Time `json:"until,omitzero"`
+	Restarted time.Time `json:"restarted,omitzero"`
+	Until     time.Time `json:"until,omitzero"`
 	// Error is why the last attempt failed, and Attempts is how many have failed in a row. The next one is at Until.
 	Error    string `json:"error,omitempty"`
 	Remedy   Remedy `json:"remedy,omitempty"`
@@ -210,8 +212,9 @@ type Hold struct {
 	// On is a workload, or a config whose new content is held.
 	On       string `json:"on"`
 	IsConfig bool   `json:"isConfig,omitempty"`
-	// Text is why.
-	Text string `json:"text"`
+	// Text is why, and Release the command that removes the annotation.
+	Text    string `json:"text"`
+	Release string `json:"release"`
 	Beginning
 }
 

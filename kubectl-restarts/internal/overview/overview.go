@@ -136,7 +136,7 @@ func Look(in *Input) Report {
 		}
 	}
 	r.Holds = in.holds()
-	r.FanOuts, r.Summary = look.fanOuts(), in.summary(r.Counts)
+	r.FanOuts, r.Summary = look.fanOuts(r.Workloads), in.summary(r.Counts)
 	if r.Leader = in.Leader; r.Leader != nil {
 		r.Leader.seeUnready(in.Workloads)
 		r.Gaps, r.Hold = r.Leader.Gaps, cmp.Or(r.Hold, r.Leader.AllHeld)
@@ -245,7 +245,7 @@ func (l *look) row(w *facts.Workload) Row {
 	case failed != nil && !w.Rollout.IsWhole():
 		row.State, row.Since, row.Why = Failed, failed.At, status.WithoutRemedy(failed.Message)
 	case last != "" && w.Rollout.GaveUp:
-		row.State, row.Since, row.Why = Failed, restarted, "its pods make no progress"
+		row.State, row.Since, row.Why = Failed, restarted, "its pods make no progress since it restarted"
 	case !w.Applied.Contradicted.IsZero():
 		row.Since = w.Applied.Contradicted
 		row.State, row.Why = l.due(w, restarted)
@@ -335,11 +335,24 @@ func describe(answer gate.Answer) string {
 	return answer.Text
 }
 
-// fanOuts returns the fan-outs that have not finished, by what Events said last.
-func (l *look) fanOuts() []FanOut {
+// fanOuts returns the fan-outs that have not finished, by what Events said last. That may be from a leader who did not see the
+// end, so those count of which a reader is among the rows.
+func (l *look) fanOuts(rows []Row) []FanOut {
+	isRow, isRead := make(map[about]bool), make(map[about]bool)
+	for i := range rows {
+		isRow[about{namespace: rows[i].Namespace, on: rows[i].Workload}] = rows[i].State != OnHold
+	}
+	for i := range l.Workloads {
+		w := &l.Workloads[i]
+		for _, config := range w.Configs() {
+			if isRow[about{namespace: w.Ref.Namespace, on: w.Name()}] {
+				isRead[about{config.Namespace, facts.ConfigName(config), fanOut}] = true
+			}
+		}
+	}
 	all := []FanOut{}
 	for key, e := range l.events {
-		if key.reason == fanOut && !strings.HasPrefix(e.Message, "finished") && !strings.HasPrefix(e.Message, "ended") {
+		if isRead[key] && !strings.HasPrefix(e.Message, "finished") && !strings.HasPrefix(e.Message, "ended") {
 			all = append(all, FanOut{key.namespace, key.on, e.At, e.Message})
 		}
 	}

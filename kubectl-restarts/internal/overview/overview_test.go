@@ -90,6 +90,7 @@ func input() *overview.Input {
 			event(4, "configmap/calm", "FanOut", "fan-out of 9f161f04f7ef4b51: 1 of 4 delivered, 1 rolling"),
 			event(1, "configmap/calm", "FanOut", "fan-out of 9f161f04f7ef4b51: 2 of 4 delivered, 1 rolling"),
 			event(1, "configmap/done", "FanOut", "finished: 4 delivered in 10s"),
+			event(4, "configmap/forgotten", "FanOut", "fan-out of 9f16: 0 of 1 delivered, 1 rolling"), // the leader ended before its end
 			event(2, "configmap/over", "FanOut", "fan-out of 9f16: 0 of 1 delivered, 0 rolling"), event(1, "configmap/over", "FanOut", "ended: no restart for it is due or under way any more"),
 		},
 	}
@@ -115,7 +116,7 @@ configmap/calm   60s          fan-out of 9f161f04f7ef4b51: 2 of 4 delivered, 1 r
 
 WORKLOAD                 STATE     SINCE   WAVE   WHY
 deployment/failed        failed    2m      0      the restart failed
-deployment/gave-up       failed    3m      0      its pods make no progress
+deployment/gave-up       failed    3m      0      its pods make no progress since it restarted
 deployment/halted        held      5m      0      configmap/broken is halted
 deployment/held          held      5m      0      the workload is held: migration\u001b[2J
 deployment/held-config   held      5m      0      the configmap/approved is held: edits need approval

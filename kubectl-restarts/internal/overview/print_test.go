@@ -16,9 +16,13 @@ import (
 func TestOneVeryLongNameDoesNotWidenAllRows(t *testing.T) {
 	in := &overview.Input{Namespace: "shop", Now: now}
 	for i := range 100 {
-		in.Events = append(in.Events, facts.Event{At: now, Reason: "FanOut", Message: "fan-out", Namespace: "shop", On: fmt.Sprintf("configmap/%d", i)})
+		name := fmt.Sprint(i)
+		if i == 0 {
+			name = strings.Repeat("x", 100_000)
+		}
+		in.Events = append(in.Events, facts.Event{At: now, Reason: "FanOut", Message: "fan-out", Namespace: "shop", On: "configmap/" + name})
+		in.Workloads = append(in.Workloads, workload("reader", name, due))
 	}
-	in.Events[0].On = "configmap/" + strings.Repeat("x", 100_000)
 	report := overview.Look(in)
 	var out bytes.Buffer
 	if err := report.Print(&out, printers.PrintOptions{}, now); err != nil {

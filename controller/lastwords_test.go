@@ -1,0 +1,328 @@
+package controller
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/client-go/tools/record"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// twoLeaders returns the worlds of a leader and of a standby, which watch the same Deployments.
+func twoLeaders(t *testing.T, names ...string) (leader, standby *world) {
+	standby = gradual(t, names...)
+	time.Sleep(time.Second) // so that no record seems to be its own
+	leader = gradual(t, names...)
+	standby.controller.leading.Store(false)
+	list(standby, "configmaps", standby.configMaps)
+	list(standby, "deployments", leader.deployments)
+	time.Sleep(time.Minute)
+	return leader, standby
+}
+
+// succeed lets a standby lead after a leader. The first function that it returns lets time pass, the second one takes the
+// Events of a reason on workloads, and those of configs behind "on the config: ".
+func succeed(t *testing.T, leader, standby *world) (pass func(time.Duration), told func(reason string) []string) {
+	halts := make(map[string]string)
+	leader.controller.halts.writeTo(halts, make(map[string]string))
+	standby.deployments, standby.version = leader.deployments, leader.version+1000
+	list(standby, "deployments", standby.deployments)
+	events := record.NewFakeRecorder(1000)
+	standby.controller.restarter.events, standby.controller.deliveries.events = events, events
+	wait := standby.takeOver(t, &haltServer{}, halts)
+	pass = func(d time.Duration) {
+		for range 4 {
+			wait(d / 4)
+			settle(standby)
+			for name := range standby.deployments {
+				standby.controller.deliveries.look(t.Context(), deploymentNamed(name))
+			}
+			standby.controller.reports.lookAtFanOuts(time.Now())
+		}
+	}
+	return pass, func(reason string) (messages []string) {
+		for len(events.Events) > 0 {
+			if _, message, isOne := strings.Cut(<-events.Events, " "+reason+" "); isOne {
+				messages = append(messages, message)
+			}
+		}
+		for _, message := range standby.eventsOf(reason) {
+			messages = append(messages, "on the config: "+message)
+		}
+		return messages
+	}
+}
+
+// runAll shows that all pods run of the Deployments that were restarted.
+func (w *world) runAll() {
+	for _, name := range w.restarted() {
+		w.changed(name, wholeStatus)
+	}
+}
+
+func TestTheLastWordOnAWorkloadThatFailedIsThatItRunsWhoeverLeads(t *testing.T) {
+	const known, unknown = ". A restart before had failed", ". Whether a restart before had failed, under a former leader, is not known"
+	for name, test := range map[string]struct {
+		wave, fixed func(leader, standby *world)
+		ends        string
+	}{
+		"the next leader restarts it": {fixed: func(_, standby *world) { standby.edited("a/c", "3") }, ends: known},
+		"nobody leads at the fix": {wave: func(_, standby *world) {
+			standby.edited("a/c", "3")
+			time.Sleep(20 * time.Minute)
+		}, ends: known},
+		"the former leader restarts it": {wave: func(leader, standby *world) {
+			leader.edited("a/c", "3")
+			standby.edited("a/c", "3")
+			settle(leader)
+		}, ends: unknown},
+		"the halt is forgotten": {wave: func(leader, _ *world) {
+			leader.controller.gate.reset()
+			time.Sleep(20 * time.Minute)
+		}, fixed: func(_, standby *world) { standby.edited("a/c", "3") }, ends: unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				leader, standby := twoLeaders(t, "a/web")
+				for _, w := range []*world{leader, standby} {
+					w.edited("a/c", "2")
+				}
+				settle(leader)
+				time.Sleep(time.Minute)
+				leader.fails(t, "a/web")
+				if test.wave != nil {
+					test.wave(leader, standby)
+				}
+				pass, told := succeed(t, leader, standby)
+				pass(time.Minute)
+				if test.fixed != nil {
+					test.fixed(leader, standby)
+				}
+				pass(time.Minute)
+				if early := told(reasonRecovered); len(early) > 0 {
+					t.Errorf("before it runs: %q", early)
+				}
+				standby.runAll()
+				pass(2 * time.Minute)
+				if events := told(reasonRecovered); len(events) != 1 || !strings.HasPrefix(events[0], "runs") || !strings.HasSuffix(events[0], test.ends) {
+					t.Errorf("in the end: %q", events)
+				}
+				standby.edited("a/c", "4")
+				pass(time.Minute)
+				standby.runAll()
+				pass(2 * time.Minute)
+				if events := told(reasonRecovered); len(events) > 0 {
+					t.Errorf("after another restart: %q", events)
+				}
+			})
+		})
+	}
+}
+
+func TestTheLastWordOnAFanOutOfAFormerLeader(t *testing.T) {
+	for name, test := range map[string]struct {
+		before func(leader *world)
+		want   string
+	}{
+		"its only restart is delivered later": {func(*world) {}, "finished: 1 delivered"},
+		"its only restart was delivered": {func(leader *world) {
+			leader.runAll()
+			time.Sleep(5 * time.Minute)
+		}, "finished: 1 delivered"},
+		"its only restart is not due any more": {func(leader *world) {
+			leader.edited("a/c", "1")
+			settle(leader)
+		}, "ended: no restart for it is due or under way any more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				leader, standby := twoLeaders(t, "a/web")
+				for _, w := range []*world{leader, standby} {
+					w.edited("a/c", "2")
+				}
+				settle(leader)
+				test.before(leader)
+				pass, told := succeed(t, leader, standby)
+				pass(time.Minute)
+				if !strings.HasPrefix(test.want, "finished") {
+					standby.changed("a/web", failed)
+					pass(20 * time.Minute)
+				}
+				standby.runAll()
+				pass(2 * time.Minute)
+				if events := told(reasonFanOut); len(events) != 1 || events[0] != "on the config: "+test.want {
+					t.Errorf("%q", events)
+				}
+			})
+		})
+	}
+}
+
+// The next leader has yet to find out that the second restart is due.
+func TestAFanOutOfAFormerLeaderIsNotOverBeforeAllIsDecided(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leader, standby := twoLeaders(t, "a/web", "a/other")
+		for _, w := range []*world{leader, standby} {
+			w.edited("a/c", "2")
+		}
+		settle(leader)
+		leader.runAll()
+		time.Sleep(time.Minute)
+		pass, told := succeed(t, leader, standby)
+		standby.controller.reports.lookAtFanOuts(time.Now())
+		if events := told(reasonFanOut); len(events) > 0 {
+			t.Errorf("too early: %q", events)
+		}
+		pass(time.Minute)
+		standby.runAll()
+		pass(2 * time.Minute)
+		if events := told(reasonFanOut); strings.Count(strings.Join(events, " "), "finished: 2 delivered") != 1 || !strings.Contains(events[len(events)-1], "finished") {
+			t.Errorf("%q", events)
+		}
+	})
+}
+
+func TestARestartThatAFormerLeaderHeldIsReportedWhenItIsNotDueAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leader, standby := twoLeaders(t, "a/web")
+		leader.changed("a/web", holdIt)
+		for _, w := range []*world{leader, standby} {
+			w.edited("a/c", "2")
+		}
+		settle(leader)
+		time.Sleep(time.Hour)
+		standby.edited("a/c", "1")
+		pass, told := succeed(t, leader, standby)
+		pass(time.Minute)
+		if events := told(reasonResumed); !slices.Equal(events, []string{"no restart is due any more, whatever held it under a former leader"}) {
+			t.Errorf("%q", events)
+		}
+		pass(time.Minute)
+		if events := told(reasonResumed); len(events) > 0 {
+			t.Errorf("again: %q", events)
+		}
+	})
+}
+
+func TestARestartThatCouldNotBeMadeAndIsNotDueAnyMoreIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web")
+		told := w.listens()
+		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.edited("a/c", "2")
+		settle(w)
+		if events := told(reasonRestartFailed); len(events) == 0 {
+			t.Fatal("nothing failed")
+		}
+		w.refuse = 0
+		w.edited("a/c", "1")
+		time.Sleep(time.Minute)
+		settle(w)
+		if events := told(reasonResumed); !slices.Equal(events, []string{"no restart is due any more, and nothing is left to apply"}) {
+			t.Errorf("%q", events)
+		}
+	})
+}
+
+func TestAHoldThatIsSetAgainIsTheLastWordAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other")
+		w.edited("a/c", "2")
+		settle(w)
+		told := w.listens()
+		for range 2 {
+			w.annotate("a/c", catalog.HoldAnnotation, "an incident")
+			w.show("configmaps", w.configMaps["a/c"])
+			time.Sleep(longestWait)
+			settle(w)
+			events := told(reasonHeld)
+			if len(events) != 1 || !strings.Contains(events[0], "an incident; release with: kubectl annotate -n a configmap/c "+catalog.HoldAnnotation+"-. It is due") {
+				t.Errorf("held: %q", events)
+			}
+			w.configMaps["a/c"].Annotations = nil
+			w.show("configmaps", w.configMaps["a/c"])
+			time.Sleep(time.Second)
+			settle(w)
+			if events := told(reasonResumed); len(events) != 1 {
+				t.Errorf("no longer held: %q", events)
+			}
+		}
+	})
+}
+
+// The same page says when the halt began.
+func TestAFailureIsAsOldAsItWasSeenNotAsTheRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leader, standby := twoLeaders(t, "a/web", "a/other")
+		for _, w := range []*world{leader, standby} {
+			w.edited("a/c", "2")
+		}
+		restarted := time.Now()
+		settle(leader)
+		time.Sleep(15 * time.Second)
+		seen := time.Now()
+		leader.fails(t, leader.restarted()[0])
+		time.Sleep(12 * time.Second)
+		pass, _ := succeed(t, leader, standby)
+		pass(time.Second)
+		for who, w := range map[string]*world{"the leader": leader, "the next one": standby} {
+			overview := w.overview()
+			if len(overview.Failed.Items) != 1 || len(overview.Halts.Items) != 1 {
+				t.Fatalf("%s: %+v", who, overview)
+			}
+			e := overview.Failed.Items[0]
+			if e.State != status.Failed || !e.Since.Equal(seen) || !overview.Halts.Items[0].Since.Equal(seen) || !e.Restarted.Equal(restarted) {
+				t.Errorf("%s: %+v, with the halt %+v; seen at %s, restarted at %s", who, e, overview.Halts.Items[0], seen, restarted)
+			}
+		}
+	})
+}
+
+func TestWhatPeopleHeldUnderAFormerLeaderIsNotLate(t *testing.T) {
+	for held, want := range map[bool]float64{true: 0, false: 7200} {
+		synctest.Test(t, func(t *testing.T) {
+			leader, standby := twoLeaders(t, "a/web")
+			if held {
+				leader.changed("a/web", holdIt)
+			} else {
+				leader.refuse = http.StatusForbidden
+			}
+			for _, w := range []*world{leader, standby} {
+				w.edited("a/c", "2")
+			}
+			settle(leader)
+			time.Sleep(2 * time.Hour)
+			leader.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
+			pass, _ := succeed(t, leader, standby)
+			pass(time.Second)
+			var got dto.Metric
+			if err := standby.controller.metrics.dueToPatch.Write(&got); err != nil || len(standby.restarted()) != 1 {
+				t.Fatalf("%q restarted (%v)", standby.restarted(), err)
+			}
+			if late := got.GetHistogram().GetSampleSum(); late < want || late > want+10 {
+				t.Errorf("held: %t: it was %v seconds late, want %v", held, late, want)
+			}
+		})
+	}
+}
+
+func TestAHoldThatPeopleCannotRemoveNamesNoCommand(t *testing.T) {
+	w := gradual(t, "a/web")
+	inPlace := *w.controller.catalog.Workload(deploymentNamed("a/web"))
+	inPlace.Hold = catalog.InPlace
+	w.controller.gate.holdEverything("an incident", true)
+	for want, of := range map[string]*catalog.Workload{"": &inPlace, "the entry hold": w.controller.catalog.Workload(deploymentNamed("a/web"))} {
+		if got := w.controller.gate.release(of, &catalog.Decision{}); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
