@@ -23,7 +23,7 @@ func neededPermissions(o *options, all engines) []apiclient.Permission {
 		permissions = append(permissions, e.Permissions()...)
 	}
 	if o.elects() {
-		const without = "no leader is elected, so the controller does nothing"
+		const without = "no leader is elected and the controller does nothing"
 		lease := apiclient.Permission{
 			Group: "coordination.k8s.io", Resource: "leases", Namespace: o.LeaderElectNamespace, Name: o.LeaderElectLeaseName, Impact: without,
 		}
