@@ -42,8 +42,9 @@ func statusOf(all engines, lease *leaseView, missing *missingPermissions) status
 			}
 			return overview
 		},
-		Workload: func(name string) *status.Workload { return restarts.ExplainWorkload(name, time.Now()) },
-		Config:   func(name string) *status.Config { return restarts.ExplainConfig(name, time.Now()) },
+		Workload:  func(name string) *status.Workload { return restarts.ExplainWorkload(name, time.Now()) },
+		Config:    func(name string) *status.Config { return restarts.ExplainConfig(name, time.Now()) },
+		MistakeOn: restarts.MistakeOn,
 	}
 }
 

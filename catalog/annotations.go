@@ -1,7 +1,10 @@
 package catalog
 
-// prefix begins the names of all annotations that people and the controller use.
-const prefix = "com.xing.deployment-restart"
+// prefix begins the names of all annotations that people and the controller use: a domain, and the product.
+const (
+	product = "deployment-restart"
+	prefix  = "com.xing." + product
+)
 
 // The annotations that people write; see [places] for the objects on which they count.
 const (

@@ -11,7 +11,7 @@ import (
 )
 
 // A mistake is an annotation or a label by which a person means this controller, as its name shows, and that has no effect.
-// Values of annotations that have one are checked where they are read; see [policyReader].
+// Values of annotations that have one are checked where they are read; see [policyReader]. The controller joins both.
 
 // WorkloadMistakes describes the mistakes of a workload and of its pod template; empty if there are none, as nearly always.
 // The parts must be as the API shows them, before [OptInRules.Understand].
@@ -196,9 +196,39 @@ func (m *mistake) describe(rules *OptInRules, object Place) string {
 	return what + fmt.Sprintf("%.40q is not %q, so it enables nothing; to opt out, write %q", m.value, Enabled, "disabled")
 }
 
-// resemblesOurs reports whether a name begins like those of the controller's annotations, give or take one letter. It
-// ignores case.
+// resemblesOurs reports whether a name begins like those of the controller's annotations, give or take one letter, or has
+// another form of their domain, such as xing.com/deployment-restart. It ignores case.
 func resemblesOurs(name string) bool {
+	if beginsLikeOurs(name) {
+		return true
+	}
+	_, isOne := withoutDomain(name)
+	return isOne
+}
+
+// withoutDomain returns what follows the product in a name, and false if the name does not have the product, give or take one
+// letter, and the domain in some form.
+func withoutDomain(name string) (rest string, isOne bool) {
+	if strings.IndexByte(name, 'x') < 0 && strings.IndexByte(name, 'X') < 0 {
+		return "", false
+	}
+	if name = strings.ToLower(name); !strings.Contains(name, "xing") { // as nearly always
+		return "", false
+	}
+	var others []string
+	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == '/' }) {
+		longer := len(part) - len(product)
+		switch {
+		case !isOne && max(longer, -longer) <= 1 && distance(part, product) <= 1:
+			isOne = true
+		case part != "com" && part != "xing":
+			others = append(others, part)
+		}
+	}
+	return strings.Join(others, "."), isOne
+}
+
+func beginsLikeOurs(name string) bool {
 	same := 0
 	for same < len(prefix) && same < len(name) && name[same]|0x20 == prefix[same]|0x20 {
 		same++
@@ -228,6 +258,9 @@ func nearest(name string, object Place) string {
 		return ""
 	}
 	name = strings.ToLower(name)
+	if rest, isOne := withoutDomain(name); isOne {
+		name = strings.TrimSuffix(prefix+"."+rest, ".")
+	}
 	best, least := "", 6 // half letters that differ
 	for _, known := range slices.Sorted(maps.Keys(places)) {
 		if places[known] == anywhere {

@@ -48,6 +48,26 @@ func TestAMistakeOfAWorkloadNamesWhatIsMeant(t *testing.T) {
 			own:  annotations{"com.xing.deployment_restart.method": "evict"},
 			want: "annotation com.xing.deployment_restart.method looks like a misspelling of com.xing.deployment-restart.method",
 		},
+		"the prefix the other way round": {
+			own:  annotations{"xing.com.deployment-restart.hold": "x"},
+			want: "annotation xing.com.deployment-restart.hold looks like a misspelling of com.xing.deployment-restart.hold",
+		},
+		"a domain before a slash": {
+			own:  annotations{"xing.com/deployment-restart": Enabled},
+			want: "annotation xing.com/deployment-restart looks like a misspelling of com.xing.deployment-restart",
+		},
+		"a domain after the rest, and a letter too few": {
+			own:  annotations{"deploymet-restart.xing.com/grace-period": "5s"},
+			want: "annotation deploymet-restart.xing.com/grace-period looks like a misspelling of com.xing.deployment-restart.grace-period",
+		},
+		"half of the domain": {
+			labels: annotations{"xing.Deployment-Restart/hold": "x"},
+			want:   "label xing.Deployment-Restart/hold looks like a misspelling of com.xing.deployment-restart.hold; it counts as an annotation, not as a label",
+		},
+		"a prefix with a letter too few": {
+			own:  annotations{"com.xing.deploymet-restart": Enabled},
+			want: "annotation com.xing.deploymet-restart looks like a misspelling of com.xing.deployment-restart",
+		},
 		"capital letters": {
 			own:  annotations{"com.xing.Deployment-Restart.Window": "x"},
 			want: "annotation com.xing.Deployment-Restart.Window looks like a misspelling of com.xing.deployment-restart.window",
@@ -153,7 +173,8 @@ func TestWhatIsMeantAndCountsIsNoMistake(t *testing.T) {
 		"a Namespace that opts in":         byNamespace.NamespaceMistakes(meta(annotations{EnabledAnnotation: Enabled}, nil)),
 		"a label that selects a Namespace": byNamespace.NamespaceMistakes(meta(nil, annotations{EnabledAnnotation: Enabled})),
 		"names alike": none.WorkloadMistakes(deploymentParts(annotations{
-			"com.xing.deployment": "x", "deployment-restart": "x", "com.xing": "x", "kubectl.kubernetes.io/last-applied-configuration": `{"com.xing.deployment-restart.wvae":"1"}`,
+			"com.xing.deployment": "x", "deployment-restart": "x", "com.xing": "x", "xing.com/deployment": "x", "xing.com/restart": "x", "xing.com/deployment-restart-board": "x",
+			"example.com/deployment-restart.hold": "x", "kubectl.kubernetes.io/last-applied-configuration": `{"com.xing.deployment-restart.wvae":"1"}`,
 		}, nil, nil, nil)),
 		"Reloader's as it reads them":     understanding.WorkloadMistakes(deploymentParts(annotations{reloaderAuto: "T", reloaderSearch: "false", reloaderStrategy: "rollout", waveEnabled: "false"}, nil, nil, nil)),
 		"Reloader's without --understand": none.WorkloadMistakes(deploymentParts(annotations{reloaderAuto: "yes"}, nil, nil, nil)),

@@ -72,20 +72,6 @@ type ConfigPolicy struct {
 	Problem string
 }
 
-// ConfigsWithPolicies returns the configs whose annotations ask something of restarts, in no particular order.
-func (c *Catalog) ConfigsWithPolicies() (refs []ConfigRef) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	for _, configs := range c.configs.values {
-		for _, config := range configs {
-			if config.Policy != nil && !config.Deleted {
-				refs = append(refs, config.Ref)
-			}
-		}
-	}
-	return refs
-}
-
 // PolicyOf returns what the annotations of a config ask for. It is the zero value for a config that
 // is gone.
 func (c *Catalog) PolicyOf(ref ConfigRef) ConfigPolicy {

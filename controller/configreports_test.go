@@ -159,26 +159,6 @@ func TestAFinishedFanOutCountsThoseThatAFormerLeaderRestarted(t *testing.T) {
 	}
 }
 
-// Anybody who may annotate a config can do that often.
-func TestWrongAnnotationsOfAConfigAreLoggedNoMoreOftenThanThereAreEvents(t *testing.T) {
-	w := gradual(t)
-	log := w.log()
-	for i := range 10 * maxReportsOf {
-		w.annotate("a/c", catalog.WindowAnnotation, fmt.Sprint("wrong ", i))
-		w.show("configmaps", w.configMaps["a/c"])
-	}
-	logged, waiting := strings.Count(log.String(), "cannot use an annotation"), len(w.controller.reports.waiting)
-	if logged != maxReportsOf || waiting != maxReportsOf || strings.Count(log.String(), "dropping") != 1 {
-		t.Errorf("%d lines are logged, and %d Events wait:\n%.2000s", logged, waiting, log)
-	}
-	w.controller.reports.take()
-	w.annotate("a/c", catalog.WindowAnnotation, "wrong")
-	w.show("configmaps", w.configMaps["a/c"])
-	if again := strings.Count(log.String(), "cannot use an annotation"); again != logged+1 {
-		t.Errorf("%d lines are logged after some Events were created", again)
-	}
-}
-
 // Few workers judge the restarts of all namespaces.
 func TestAJudgementTakesNoRequestsForTheEventsOnItsConfigs(t *testing.T) {
 	requests := 0

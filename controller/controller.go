@@ -398,8 +398,6 @@ func (c *Controller) beginToLead() {
 		c.evictor.observeAll() // before, so that it is known whose pods may be left
 		c.deliveries.resumeAll(time.Now())
 		c.gate.findWaves(c.isUndecided)
-		c.reports.forgetProblems()
-		c.reportUnseenProblems(slices.Values(c.catalog.ConfigsWithPolicies()))
 	}
 	c.reportUnusable()
 	c.reportMistakes()

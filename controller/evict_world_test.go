@@ -399,8 +399,8 @@ func TestAWorkloadThatAsksForEvictionsIsHeldWithoutTheFlag(t *testing.T) {
 				w.pass(100)
 				w.requireEvicted()
 				explained := w.controller.ExplainWorkload("deployment/a/web", time.Now())
-				if explained.State != status.Held || !strings.Contains(explained.Text, test.why) || len(explained.Problems) != 1 {
-					t.Errorf("explained as %+v: %v", explained.Entry, explained.Problems)
+				if explained.State != status.Held || !strings.Contains(explained.Text, test.why) || len(explained.Mistakes) != 1 {
+					t.Errorf("explained as %+v: %v", explained.Entry, explained.Mistakes)
 				}
 				if len(w.deployments["a/web"].Spec.Template.Annotations) > 0 {
 					t.Error("the pod template was changed")

@@ -48,12 +48,12 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 	if absence, found := c.absences.find(ref); found && s.state != status.Lacking && s.reason != gate.Missing {
 		explained.Problems = append(explained.Problems, brief.Text(absence.text+": without it, no new pod can start"))
 	}
-	for _, problem := range []string{c.mistakeOn(nameOfWorkload(ref)), w.Problem, c.gate.problemOf(w), c.restarter.unwatched(w), leftOn(w), tooManyReferences(w)} {
+	explained.Mistakes = c.mistakesAbout(&view)
+	for _, problem := range []string{leftOn(w), tooManyReferences(w)} {
 		if problem != "" {
 			explained.Problems = append(explained.Problems, brief.Text(problem))
 		}
 	}
-	explained.Problems = append(explained.Problems, c.mistakesAround(&view)...)
 	decision := catalog.Decide(view)
 	if c.acts() { // otherwise nobody has counted which pods are left
 		c.deliveries.includeLeft(w, &decision)
@@ -273,7 +273,10 @@ func (c *Controller) ExplainConfig(name string, now time.Time) *status.Config {
 		explained.SharedWith = policy.Readers
 	}
 	explained.Gradual, explained.Window, explained.Hold = c.gate.isGradual(policy), policy.Window, policy.Hold
-	explained.Problem = brief.Text(joinProblems(c.mistakeOn(nameOfConfig(ref)), c.gate.problemOfConfig(ref)))
+	if explained.Mistake = c.mistakeOn(nameOfConfig(ref)); explained.Mistake == nil {
+		problem := joinProblems(c.gate.problemOfConfig(&policy), c.gate.problemOfResume(ref, policy.Resume))
+		explained.Mistake = c.shownMistake(nameOfConfig(ref), mistake{text: brief.Text(problem)})
+	}
 	if known != nil {
 		explained.Content, explained.KeyCount = c.catalog.ContentID(ref, nil), len(known.Keys)
 		explained.Keys = keyNames(known)

@@ -30,8 +30,7 @@ const (
 )
 
 // fanOutReports creates Events on configs, for their owners, who may not be those of the workloads: how far
-// their content has come, what it has broken, and which annotations cannot be used. An Event takes a request to
-// find the config, so nothing else waits for them.
+// their content has come, and what it has broken. An Event takes a request to find the config, so nothing else waits for them.
 type fanOutReports struct {
 	gate       *gatekeeper
 	configs    configEvents
@@ -43,8 +42,6 @@ type fanOutReports struct {
 	of      map[string]int // how many wait, by namespace
 	// dropped has the namespaces of Events that were dropped since the last look.
 	dropped map[string]struct{}
-	// problems are checksums of the problems that this leader has reported.
-	problems noted[catalog.ConfigRef, uint64]
 	// unfinished are the configs of fan-outs whose progress may be the last that was reported, with when these began.
 	unfinished map[catalog.ConfigRef]time.Time
 	// isUndecided reports whether it is not known yet whether a restart of a workload is due.

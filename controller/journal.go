@@ -29,8 +29,6 @@ type journal struct {
 type problemKind string
 
 const (
-	graceProblem     problemKind = "grace period"
-	policyProblem    problemKind = "policy" // other annotations
 	leftoverProblem  problemKind = "leftovers"
 	referenceProblem problemKind = "references"
 	idleProblem      problemKind = "no pods"

@@ -3,7 +3,6 @@ package controller
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,11 +15,13 @@ import (
 	"kubernetes-deployment-restart-controller/status"
 )
 
-// mistake is what a person has got wrong on an object, as the watch showed it: annotations and labels that have no effect. An
-// observation of nearly all objects has none.
+// mistake is what a person has got wrong on an object, as the watch showed it: annotations and labels that have no effect, and
+// values that cannot be used.
 type mistake struct {
 	uid  types.UID
 	text string
+	// resume is the id of a halt that an annotation of a config resumes. It is a mistake as long as another halt is active.
+	resume string
 	// since is when the watch showed it first, and atLeast that a list did, so that it may be older.
 	since   time.Time
 	atLeast bool
@@ -31,40 +32,105 @@ func newMistake(uid types.UID, text string) *mistake {
 	if text == "" {
 		return nil
 	}
-	return &mistake{uid: uid, text: brief.Text(text)}
+	return &mistake{uid: uid, text: text}
+}
+
+// mistakeOf returns what a person has got wrong on an object, nil if nothing, as nearly always. It is the only place that
+// decides that. The object must have been taken in.
+func (c *Controller) mistakeOf(o *observation) *mistake {
+	var found mistake
+	if o.mistake != nil {
+		found = *o.mistake
+	}
+	switch {
+	case o.config != nil && o.config.Policy != nil && !c.optIns.rules.Ignores(o.config.Ref.Namespace):
+		found.text, found.resume = joinProblems(found.text, c.gate.problemOfConfig(o.config.Policy)), o.config.Policy.Resume
+	case o.workload != nil && o.workload.workload != nil:
+		found.uid, found.text = o.workload.workload.UID, joinProblems(found.text, c.problemOfValues(o.workload.workload))
+	}
+	found.text = brief.Text(found.text)
+	if c.describe(o.name(), found) == "" {
+		return nil
+	}
+	return &found
+}
+
+// problemOfValues describes which values of a workload's annotations cannot be used, empty if there are none.
+func (c *Controller) problemOfValues(w *catalog.Workload) string {
+	grace := w.Problem
+	if grace != "" {
+		grace += "; " + c.restarter.gracePeriod(w).String() + " is used instead"
+	}
+	return joinProblems(grace, c.gate.problemOf(w), c.restarter.unwatched(w))
+}
+
+// describe describes a mistake on an object; empty if it is none now.
+func (c *Controller) describe(object quarantine.Object, m mistake) string {
+	if m.resume == "" {
+		return m.text
+	}
+	ref, _ := catalog.ParseConfigRef(object.String())
+	return brief.Text(joinProblems(m.text, c.gate.problemOfResume(ref, m.resume)))
 }
 
 // place returns the namespace whose owner made a mistake on an object: a Namespace is in itself.
 func place(object quarantine.Object) string { return cmp.Or(object.Namespace, object.Name) }
 
-// mistakeOn describes the mistake of an object; empty if it has none, or if it is not kept.
-func (c *Controller) mistakeOn(object quarantine.Object) string {
+// MistakeOn returns what a person has got wrong on an object with a name such as "deployment/namespace/name", nil if nothing is
+// known of it.
+func (c *Controller) MistakeOn(name string) *status.Mistake {
+	if ref, isWorkload := catalog.ParseWorkloadRef(name); isWorkload {
+		return c.mistakeOn(nameOfWorkload(ref))
+	}
+	return nil
+}
+
+func (c *Controller) mistakeOn(object quarantine.Object) *status.Mistake {
 	known, _ := c.mistakes.find(place(object), object)
-	return known.text
+	return c.shownMistake(object, known)
+}
+
+// shownMistake returns a mistake for people, nil if it is none now.
+func (c *Controller) shownMistake(object quarantine.Object, m mistake) *status.Mistake {
+	text := c.describe(object, m)
+	if text == "" {
+		return nil
+	}
+	return &status.Mistake{Object: object.String(), Problem: text, Beginning: status.Beginning{Since: m.since.UTC(), AtLeast: m.atLeast}}
 }
 
 // mistakesIn returns the first mistakes of a namespace, or of all if it is empty, for people.
 func (c *Controller) mistakesIn(namespace string) status.List[status.Mistake] {
-	first := status.NewShortlist(func(a, b status.Mistake) int { return cmp.Compare(a.Object, b.Object) })
+	first := status.NewShortlist(compareMistakes)
 	c.mistakes.each(namespace, func(object quarantine.Object, known mistake) {
-		first.Add(known.on(object))
+		if m := c.shownMistake(object, known); m != nil {
+			first.Add(*m)
+		}
 	})
 	return status.ListOf(first, func(mistake status.Mistake) status.Mistake { return mistake })
 }
 
-func (m mistake) on(object quarantine.Object) status.Mistake {
-	return status.Mistake{Object: object.String(), Problem: m.text, Beginning: status.Beginning{Since: m.since.UTC(), AtLeast: m.atLeast}}
-}
+func compareMistakes(a, b status.Mistake) int { return cmp.Compare(a.Object, b.Object) }
 
-// mistakesAround describes the mistakes on the Namespace of a workload, and on the configs of that namespace that it reads.
-func (c *Controller) mistakesAround(view *catalog.View) (problems []string) {
+// mistakesAbout returns the mistakes on a workload, on the configs of its namespace that it reads, and on its Namespace. Its own
+// come first, even if too many of the namespace are known to keep them.
+func (c *Controller) mistakesAbout(view *catalog.View) (mistakes []status.Mistake) {
 	c.mistakes.each(view.Workload.Ref.Namespace, func(object quarantine.Object, known mistake) {
 		if ref, isConfig := catalog.ParseConfigRef(object.String()); isConfig && view.Configs[ref] != nil || object.Namespace == "" {
-			problems = append(problems, strings.ToLower(object.Kind.Kind)+"/"+object.Name+": "+known.text)
+			if m := c.shownMistake(object, known); m != nil {
+				mistakes = append(mistakes, *m)
+			}
 		}
 	})
-	slices.Sort(problems)
-	return problems
+	slices.SortFunc(mistakes, compareMistakes)
+	own := c.mistakeOn(nameOfWorkload(view.Workload.Ref))
+	if text := brief.Text(c.problemOfValues(view.Workload)); own == nil && text != "" {
+		own = &status.Mistake{Object: view.Workload.Ref.String(), Problem: text}
+	}
+	if own != nil {
+		mistakes = slices.Insert(mistakes, 0, *own)
+	}
+	return mistakes
 }
 
 // noteMistake takes in what a person has got wrong on an object, nil if nothing, and reports it if it is news. It is listed
@@ -75,7 +141,7 @@ func (c *Controller) noteMistake(object quarantine.Object, found *mistake, isLis
 		c.mistakes.drop(place(object), object)
 		return
 	}
-	if known, _ := c.mistakes.find(place(object), object); known.uid == found.uid && known.text == found.text {
+	if known, _ := c.mistakes.find(place(object), object); known.uid == found.uid && known.text == found.text && known.resume == found.resume {
 		return
 	}
 	found.since, found.atLeast = time.Now(), isListed
@@ -86,22 +152,20 @@ func (c *Controller) noteMistake(object quarantine.Object, found *mistake, isLis
 
 // listMistakes takes in the mistakes of all objects of a kind in a namespace, or in all namespaces.
 func (c *Controller) listMistakes(kind schema.GroupVersionKind, namespace string, all []*observation) {
-	listed := make(map[quarantine.Object]struct{})
+	listed := make(map[quarantine.Object]*mistake)
 	for _, o := range all {
-		if o.mistake != nil {
+		if m := c.mistakeOf(o); m != nil {
 			object := o.name()
 			object.ResourceVersion = ""
-			listed[object] = struct{}{}
+			listed[object] = m
 		}
 	}
 	c.mistakes.dropAll(namespace, func(object quarantine.Object) bool {
 		_, isListed := listed[object]
 		return object.Kind == kind && !isListed
 	})
-	for _, o := range all {
-		if o.mistake != nil {
-			c.noteMistake(o.name(), o.mistake, true)
-		}
+	for object, m := range listed {
+		c.noteMistake(object, m, true)
 	}
 }
 
@@ -114,7 +178,12 @@ func (c *Controller) reportMistakes() {
 }
 
 func (c *Controller) reportMistake(object quarantine.Object, m mistake) {
+	text := c.describe(object, m)
+	if text == "" {
+		return
+	}
 	reference := object.Reference()
 	reference.UID, reference.Namespace = m.uid, place(object) // where those look who made it
-	c.recorder.Event(reference, corev1.EventTypeWarning, reasonInvalid, m.text)
+	c.log.Warn("an annotation or a label cannot be used", "object", object.String(), "problem", text)
+	c.recorder.Event(reference, corev1.EventTypeWarning, reasonInvalid, text)
 }

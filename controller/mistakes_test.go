@@ -165,9 +165,58 @@ func TestAMistakeIsSinceItWasNoticedUnlessAListShowsIt(t *testing.T) {
 		for object, want := range map[string]status.Beginning{
 			"configmap/a/listed": {Since: start.UTC(), AtLeast: true}, "deployment/a/web": {Since: start.Add(time.Minute).UTC()},
 		} {
-			if m := o.MistakeOn(object); m == nil || !m.Since.Equal(want.Since) || m.AtLeast != want.AtLeast {
+			i := slices.IndexFunc(o.Mistakes.Items, func(m status.Mistake) bool { return m.Object == object })
+			if m := &o.Mistakes.Items[max(i, 0)]; i < 0 || !m.Since.Equal(want.Since) || m.AtLeast != want.AtLeast {
 				t.Errorf("%s: %+v, want %+v", object, m, want)
 			}
+		}
+	})
+}
+
+func TestAValueThatCannotBeUsedIsToldLikeAMisspelledName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t)
+		heard := w.hearing()
+		log := w.log()
+		start := time.Now()
+		w.annotate("a/c", catalog.FanOutAnnotation, "at night")
+		w.show("configmaps", w.configMaps["a/c"])
+		w.runs("a/web", map[string]string{catalog.WaveAnnotation: "first", catalog.WindowAnnotation: "every night", catalog.GracePeriodAnnotation: "soon", "com.xing.deployment-restart.hodl": "x"}, "c")
+		settle(w)
+		time.Sleep(time.Hour)
+		w.show("deployments", w.deployments["a/web"])
+		w.show("configmaps", w.configMaps["a/c"])
+		settle(w)
+		if events := heard(); len(events) != 2 {
+			t.Errorf("the Events are %q", events)
+		}
+		if lines := strings.Count(log.String(), "cannot be used"); lines != 2 {
+			t.Errorf("the log is %s", log)
+		}
+		list := w.overview().Mistakes
+		if list.Total != 2 {
+			t.Fatalf("the list is %v", list)
+		}
+		for i, parts := range [][]string{
+			{`.fan-out: "at night" is neither "gradual" nor "all-at-once"`},
+			{"hodl looks like a misspelling", `.grace-period: "soon" is not a duration`, "is used instead", `.wave: "first" is not an integer from`, ".window: ", "Restarts wait until it is corrected"},
+		} {
+			for _, part := range parts {
+				if m := list.Items[i]; !strings.Contains(m.Problem, part) || !m.Since.Equal(start) {
+					t.Errorf("%s is not in %+v", part, m)
+				}
+			}
+		}
+		explained := w.controller.ExplainWorkload("deployment/a/web", time.Now()).Mistakes
+		if len(explained) != 2 || explained[0] != list.Items[1] || explained[1] != list.Items[0] || *w.controller.MistakeOn("deployment/a/web") != list.Items[1] {
+			t.Errorf("explained as %v", explained)
+		}
+		w.deployments["a/web"].Annotations = map[string]string{catalog.EnabledAnnotation: catalog.Enabled, catalog.WaveAnnotation: "1"}
+		w.show("deployments", w.deployments["a/web"])
+		w.annotate("a/c", catalog.FanOutAnnotation, string(catalog.Gradual))
+		w.show("configmaps", w.configMaps["a/c"])
+		if list := w.overview().Mistakes; list.Total != 0 {
+			t.Errorf("corrected, the list is %v", list)
 		}
 	})
 }
@@ -177,30 +226,37 @@ func TestAnIDThatResumesNothingIsReportedWithTheOneThatDoes(t *testing.T) {
 		w := gradual(t, "a/web", "a/other")
 		pass := w.takeOver(t, &haltServer{}, nil)
 		pass(time.Second)
+		heard := w.hearing()
 		resume := func(id string) {
 			w.annotate("a/c", catalog.ResumeAnnotation, id)
 			w.show("configmaps", w.configMaps["a/c"])
 		}
 		resume("of-an-earlier-one")
-		if events := w.eventsOf(reasonInvalid); len(events) > 0 {
+		if events := heard(); len(events) > 0 {
 			t.Errorf("without a halt, the Events are %q", events)
 		}
 		w.edited("a/c", "2")
 		settle(w)
 		w.fails(t, w.restarted()[0])
 		id := w.controller.gate.activeHalts()[0].ID
-		w.eventsOf("")
 		resume("wrong")
 		want := `annotation com.xing.deployment-restart.resume: "wrong" ends no halt of this config. To end the halt ` + id +
 			": kubectl annotate --overwrite -n a configmap/c com.xing.deployment-restart.resume=" + id
-		if events := w.eventsOf(reasonInvalid); !slices.Equal(events, []string{want}) {
+		if events := heard(); !slices.Equal(events, []string{"ConfigMap " + strings.TrimPrefix(want, "annotation ")}) {
 			t.Errorf("the Events are %q, want %q", events, want)
 		}
-		if problem := w.controller.ExplainConfig(aConfig.String(), time.Now()).Problem; problem != want {
-			t.Errorf("the page says %q", problem)
+		if problem := w.controller.ExplainConfig(aConfig.String(), time.Now()).Mistake; problem == nil || problem.Problem != want || problem.Since.IsZero() {
+			t.Errorf("the page says %+v", problem)
+		}
+		if list := w.overview().Mistakes; list.Total != 1 || list.Items[0].Problem != want {
+			t.Errorf("the list is %v", list)
+		}
+		w.controller.gate.resumeByID(id) // without an event of the config
+		if list := w.overview().Mistakes; list.Total != 0 {
+			t.Errorf("after the halt, the list is %v", list)
 		}
 		resume(id)
-		if events := w.eventsOf(reasonInvalid); len(events) > 0 || len(w.controller.gate.activeHalts()) > 0 {
+		if events := heard(); len(events) > 0 || len(w.controller.gate.activeHalts()) > 0 {
 			t.Errorf("with the right id, the Events are %q", events)
 		}
 	})
@@ -217,8 +273,23 @@ func TestAWorkloadIsExplainedWithTheMistakesOnItsConfigsAndItsNamespace(t *testi
 		o := observation{namespace: &catalog.Namespace{Name: name}}
 		w.controller.noteMistake(o.name(), newMistake("u", "label x"), false)
 	}
-	problems := w.controller.ExplainWorkload("deployment/a/web", time.Now()).Problems
-	if len(problems) != 2 || !strings.HasPrefix(problems[0], "configmap/c: annotation com.xing.deployment-restart.hodl") || problems[1] != "namespace/a: label x" {
-		t.Errorf("got %q", problems)
+	problems := w.controller.ExplainWorkload("deployment/a/web", time.Now()).Mistakes
+	if len(problems) != 2 || problems[0].Object != "configmap/a/c" || !strings.HasPrefix(problems[0].Problem, "annotation com.xing.deployment-restart.hodl") || problems[1].Object != "namespace//a" {
+		t.Errorf("got %+v", problems)
+	}
+}
+
+// BenchmarkMistakeOnAWorkloadThatIsNotEnabled is what the page of such a workload costs, which a stream looks at once a second.
+func BenchmarkMistakeOnAWorkloadThatIsNotEnabled(b *testing.B) {
+	c := &Controller{restarter: &restarter{backlogs: newBacklogs()}}
+	for i := range 2 * maxNotedOf {
+		object := nameOfWorkload(deploymentNamed(fmt.Sprintf("a/w-%d", i)))
+		c.mistakes.put("a", object, mistake{text: "a typo"})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if c.MistakeOn("deployment/a/w-7") == nil {
+			b.Fatal("not found")
+		}
 	}
 }

@@ -21,7 +21,7 @@ func (c *Controller) observe(o *observation) {
 	default:
 		c.observeWorkload(o.workload)
 	}
-	c.noteMistake(o.name(), o.mistake, false)
+	c.noteMistake(o.name(), c.mistakeOf(o), false)
 }
 
 func (c *Controller) observeConfig(config *catalog.Config) {
@@ -172,9 +172,6 @@ func (c *Controller) policyChanged(ref catalog.ConfigRef) {
 	if c.gate.resume(ref, time.Now()) {
 		c.halts.wakeUp()
 	}
-	if !ref.IsShared() {
-		c.reports.noteProblem(ref)
-	}
 	for _, w := range c.catalog.WorkloadsReferencing(ref) {
 		c.restarter.askAgain(w.Ref)
 	}
@@ -211,7 +208,6 @@ func (c *Controller) forgetWorkload(ref catalog.WorkloadRef) {
 // changes, would keep them forever.
 func (c *Controller) configGone(ref catalog.ConfigRef) {
 	c.staleness.noteConfig(ref)
-	c.reports.remember(ref, "")
 	c.gate.contentChanged(ref, time.Now())
 	for _, w := range c.catalog.WorkloadsReferencing(ref) {
 		c.changes.Abandon(w.Ref, ref)
@@ -236,15 +232,6 @@ func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all 
 		c.quarantine.Try(quarantine.Queue, nameOfConfig(ref), func() { c.configsGone(append(c.catalog.NamesElsewhere(ref), ref), nil) })
 	}
 	c.sharingListed(before, configs)
-	if c.acts() {
-		c.reportUnseenProblems(func(yield func(catalog.ConfigRef) bool) {
-			for _, config := range configs {
-				if !yield(config.Ref) {
-					return
-				}
-			}
-		})
-	}
 	if first {
 		c.staleness.noteEverything() // the first list causes no news
 	} else {

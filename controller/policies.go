@@ -53,10 +53,9 @@ func (r *restarter) reportLeftovers(w *catalog.Workload) {
 	}
 }
 
-// problemOfConfig does so for a config.
-func (g *gatekeeper) problemOfConfig(ref catalog.ConfigRef) string {
-	policy := g.catalog.PolicyOf(ref)
-	return joinProblems(policy.Problem, g.windows.problem(policy.Window), g.problemOfResume(ref, policy.Resume))
+// problemOfConfig does so for a config, except for [gatekeeper.problemOfResume].
+func (g *gatekeeper) problemOfConfig(policy *catalog.ConfigPolicy) string {
+	return joinProblems(policy.Problem, g.windows.problem(policy.Window))
 }
 
 // problemOfResume describes why an id resumes nothing although restarts for a config are halted; empty if they are not, or

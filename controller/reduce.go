@@ -21,7 +21,7 @@ type observation struct {
 	mount           *catalog.Mount
 	workload        *workloadObservation
 	namespace       *catalog.Namespace
-	mistake         *mistake // nil for nearly all objects
+	mistake         *mistake // the names that are wrong, and the UID if values may be; nil for nearly all objects
 }
 
 // workloadObservation is the reduced form of a workload.
@@ -64,9 +64,11 @@ func (k *configKind) reduce(object any, rules *catalog.OptInRules) (*observation
 		return nil, fmt.Errorf("reduce %s: %w", config.Ref, err)
 	}
 	rules.UnderstandConfig(&config, accessor.GetAnnotations())
-	return &observation{
-		resourceVersion: accessor.GetResourceVersion(), config: &config, mistake: newMistake(accessor.GetUID(), rules.ConfigMistakes(accessor)),
-	}, nil
+	wrong := newMistake(accessor.GetUID(), rules.ConfigMistakes(accessor))
+	if wrong == nil && config.Policy != nil {
+		wrong = &mistake{uid: accessor.GetUID()}
+	}
+	return &observation{resourceVersion: accessor.GetResourceVersion(), config: &config, mistake: wrong}, nil
 }
 
 // reduce reduces a workload to an observation.

@@ -119,9 +119,6 @@ func (w *resourceWatch) Replace(all []*observation, resourceVersion string) {
 		w.versions.count(o.resourceVersion)
 	}
 	w.versions.newest = resourceVersion // which is lower if etcd was restored from a backup
-	if !w.mounts {
-		w.controller.listMistakes(w.kind(), w.namespace, all)
-	}
 	switch {
 	case w.config != nil:
 		w.controller.listConfigs(w.config.config, w.namespace, all, !w.listed)
@@ -131,6 +128,9 @@ func (w *resourceWatch) Replace(all []*observation, resourceVersion string) {
 		w.controller.listMounts(w.namespace, all, !w.listed)
 	default:
 		w.controller.listNamespaces(w.namespace, all)
+	}
+	if !w.mounts {
+		w.controller.listMistakes(w.kind(), w.namespace, all)
 	}
 	w.listed, w.shown = true, shown
 }

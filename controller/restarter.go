@@ -294,17 +294,8 @@ func (r *restarter) keep(ctx context.Context, view catalog.View, decision catalo
 	return nil
 }
 
-// reportProblems reports, once, the problems of a workload that its owner has to fix.
+// reportProblems reports, once, the problems of a workload that its owner has to fix, except for [mistake].
 func (r *restarter) reportProblems(w *catalog.Workload) {
-	if r.journal.noteProblem(w.Ref, graceProblem, w.Problem) {
-		instead := r.gracePeriod(w)
-		r.log.Warn("cannot use the grace period of a workload", "workload", w.Ref, "problem", w.Problem, "instead", instead.String())
-		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonInvalid, "%s; %s is used instead", w.Problem, instead)
-	}
-	if problem := joinProblems(r.gate.problemOf(w), r.unwatched(w)); r.journal.noteProblem(w.Ref, policyProblem, problem) {
-		r.log.Warn("cannot use an annotation of a workload", "workload", w.Ref, "problem", problem)
-		r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonInvalid, problem)
-	}
 	r.reportLeftovers(w)
 	if problem := tooManyReferences(w); r.journal.noteProblem(w.Ref, referenceProblem, problem) {
 		r.log.Warn("a workload has too many references to configs, leaving it alone", "workload", w.Ref, "problem", problem)

@@ -159,8 +159,8 @@ func TestNamingConfigsOfANamespaceThatIsNotWatchedIsAProblem(t *testing.T) {
 	settle(w)
 	explained := w.controller.ExplainWorkload("deployment/a/web", time.Now())
 	const want = "annotation com.xing.deployment-restart.also: the controller does not watch configs in others; they do not count"
-	if len(explained.Problems) != 1 || explained.Problems[0] != want {
-		t.Errorf("problems: %q", explained.Problems)
+	if len(explained.Mistakes) != 1 || explained.Mistakes[0].Problem != want {
+		t.Errorf("mistakes: %+v", explained.Mistakes)
 	}
 	w.controller.options.Namespaces = []string{"a", "others"}
 	if w.controller.restarter.watches("b") || !w.controller.restarter.watches("a") {

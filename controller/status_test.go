@@ -214,7 +214,7 @@ func TestAnExplanationHasWhatTheAnnotationsAskForAndWhatIsWrongWithThem(t *testi
 	w.edited("a/c", "2")
 	settle(w)
 	got := w.controller.ExplainWorkload("deployment/a/web", time.Now())
-	if got.State != status.Held || got.Gate.Why != "the workload is held: an incident" || got.Holds.Items[0].Text != "an incident" || got.Wave != 3 || got.Window != "never" || len(got.Problems) != 2 {
+	if got.State != status.Held || got.Gate.Why != "the workload is held: an incident" || got.Holds.Items[0].Text != "an incident" || got.Wave != 3 || got.Window != "never" || len(got.Mistakes) != 1 || strings.Count(got.Mistakes[0].Problem, "annotation ") != 2 {
 		t.Errorf("got %+v with %+v", got, got.Gate)
 	}
 	if e := w.overview().Held.Items[0]; e.Text != "the workload is held: an incident" || e.Reason != "hold" {

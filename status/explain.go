@@ -11,8 +11,10 @@ type Workload struct {
 	Entry
 	// EnabledBy says by what it is enabled, such as "its annotation com.xing.deployment-restart".
 	EnabledBy string `json:"enabledBy,omitempty"`
-	// Problems describe annotations that cannot be used.
-	Problems []string `json:"problems,omitempty"`
+	// Mistakes are those on it, on configs that it reads and on its Namespace, its own ones first. Problems are others that a
+	// person has to solve.
+	Mistakes []Mistake `json:"mistakes,omitempty"`
+	Problems []string  `json:"problems,omitempty"`
 	// ByHand says why its pods do not restart by themselves, empty if they do.
 	ByHand string `json:"byHand,omitempty"`
 	// Method is how its pods are replaced, empty if its pod template restarts them.
@@ -110,10 +112,10 @@ type Config struct {
 	Gradual bool   `json:"gradual"`
 	// Ignored means that its annotation lets its changes restart nobody.
 	Ignored bool `json:"ignored,omitempty"`
-	// Window and Hold are those of its annotations, and Problem is what is wrong with them.
-	Window  string `json:"window,omitempty"`
-	Hold    string `json:"hold,omitempty"`
-	Problem string `json:"problem,omitempty"`
+	// Window and Hold are those of its annotations, and Mistake is what is wrong with these, nil if nothing is.
+	Window  string   `json:"window,omitempty"`
+	Hold    string   `json:"hold,omitempty"`
+	Mistake *Mistake `json:"mistake,omitempty"`
 
 	// SharedWith are the namespaces, or patterns of them, that its annotation shares it with.
 	SharedWith string `json:"sharedWith,omitempty"`

@@ -7,10 +7,7 @@
 // under way.
 package status
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Overview is what is under way, in the whole cluster or in one namespace.
 type Overview struct {
@@ -46,7 +43,7 @@ type Overview struct {
 	// in another list.
 	Lacking List[Entry] `json:"lacking"`
 
-	// Mistakes are annotations and labels that have no effect.
+	// Mistakes are annotations and labels that have no effect, and values that cannot be used.
 	Mistakes List[Mistake] `json:"mistakes"`
 
 	FanOuts List[FanOut] `json:"fanOuts"`
@@ -82,14 +79,6 @@ type Mistake struct {
 	Object  string `json:"object"`
 	Problem string `json:"problem"`
 	Beginning
-}
-
-// MistakeOn returns the mistake on an object, nil if none is listed.
-func (o *Overview) MistakeOn(object string) *Mistake {
-	if i := slices.IndexFunc(o.Mistakes.Items, func(m Mistake) bool { return m.Object == object }); i >= 0 {
-		return &o.Mistakes.Items[i]
-	}
-	return nil
 }
 
 // Problem is why there is nothing to show of an object.

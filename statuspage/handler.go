@@ -16,7 +16,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 
 	"kubernetes-deployment-restart-controller/brief"
@@ -37,6 +36,8 @@ type Source struct {
 	// not known.
 	Workload func(name string) *status.Workload
 	Config   func(name string) *status.Config
+	// MistakeOn returns what a person has got wrong on a workload, enabled or not, nil if nothing is known of it.
+	MistakeOn func(name string) *status.Mistake
 }
 
 // handler serves the pages of a source.
@@ -62,11 +63,9 @@ func New(source Source, log *slog.Logger) http.Handler {
 			w.Knowledge = known
 			return view{http.StatusOK, "workload", w}
 		}
-		_, rest, _ := strings.Cut(name, "/")
-		namespace, _, _ := strings.Cut(rest, "/")
 		return notFound(status.Problem{
 			Error: "The controller knows no enabled workload of this name. Either it does not exist, it is not enabled, or its kind or namespace is not watched.",
-			Gaps:  known.Gaps, Mistake: source.Overview(namespace).MistakeOn(name),
+			Gaps:  known.Gaps, Mistake: source.MistakeOn(name),
 		})
 	}))
 	config := h.ofLeader(func(name string, known status.Knowledge) view {

@@ -43,6 +43,14 @@ func (c *cluster) source() statuspage.Source {
 			}
 			return &status.Config{Name: name, Exists: true, States: map[status.State]int{status.Settled: 3}}
 		},
+		MistakeOn: func(name string) *status.Mistake {
+			for _, m := range c.shown().Mistakes.Items {
+				if m.Object == name {
+					return &m
+				}
+			}
+			return nil
+		},
 	}
 }
 

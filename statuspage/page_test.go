@@ -50,7 +50,7 @@ func pages(text string) map[string]string {
 	source := c.source()
 	source.Workload = func(name string) *status.Workload {
 		return &status.Workload{
-			Entry: fill(text).Waiting.Items[0], EnabledBy: text, Problems: []string{text}, ByHand: text, Method: text, Window: text, Wave: 3,
+			Entry: fill(text).Waiting.Items[0], EnabledBy: text, Problems: []string{text}, Mistakes: fill(text).Mistakes.Items, ByHand: text, Method: text, Window: text, Wave: 3,
 			Holds:    list(status.Hold{On: "configmap/a/c" + text, IsConfig: true, Text: text, Beginning: status.Beginning{Since: time.Now(), AtLeast: true}}),
 			Reads:    list(status.Seen{Config: "configmap/a/c" + text, KeyCount: 1, Keys: []string{text}, ReadAs: "files, API", Exists: true, Ignored: true}),
 			Record:   status.Record{Problem: text, Reverted: true},
@@ -60,7 +60,7 @@ func pages(text string) map[string]string {
 	}
 	source.Config = func(name string) *status.Config {
 		return &status.Config{
-			Name: name + text, Content: text, KeyCount: 9, Keys: []string{text}, Window: text, Hold: text, Problem: text, SharedWith: text, Ignored: true, States: map[status.State]int{status.Rolling: 3, status.Held: 900},
+			Name: name + text, Content: text, KeyCount: 9, Keys: []string{text}, Window: text, Hold: text, Mistake: &fill(text).Mistakes.Items[0], SharedWith: text, Ignored: true, States: map[status.State]int{status.Rolling: 3, status.Held: 900},
 			Readers: fill(text).Waiting, FanOuts: fill(text).FanOuts, Halts: fill(text).Halts,
 		}
 	}

@@ -176,7 +176,8 @@ func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespa
 	configs, err1 := from.ConfigMetas(ctx, namespace)
 	events, err2 := from.Events(ctx, namespace, "", "")
 	halts, err3 := from.Halts(ctx)
-	in.Configs, in.KnowsConfigs, in.Events, in.Halts = configs, err1 == nil, events, halts
+	in.Take(configs)
+	in.KnowsConfigs, in.Events, in.Halts = err1 == nil, events, halts
 	for _, err := range []error{err1, err2} {
 		if apierrors.IsForbidden(err) {
 			c.noteOnce("what it says is incomplete: " + err.Error())

@@ -117,7 +117,7 @@ func Explain(in *Input) Report {
 		return r
 	}
 	r.Problems = slices.DeleteFunc(r.Problems, func(own string) bool { // which the leader names, too
-		return slices.ContainsFunc(r.Leader.Problems, func(named string) bool { return strings.Contains(named, own) })
+		return slices.ContainsFunc(r.Leader.problems(), func(named string) bool { return strings.Contains(named, own) })
 	})
 	r.Grace = time.Duration(r.Leader.GracePeriod * float64(time.Second)).String()
 	r.Gaps = r.Leader.Gaps

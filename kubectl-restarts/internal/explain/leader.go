@@ -28,7 +28,7 @@ type Unknown struct {
 
 // mistakes describes annotations and labels that have no effect, since when if the leader knows it.
 func (in *Input) mistakes() string {
-	if known := in.Unknown; known != nil && known.Mistake != nil && known.Mistake.Problem == in.Workload.Mistakes {
+	if known := in.Unknown; known != nil && known.Mistake != nil && strings.Contains(known.Mistake.Problem, in.Workload.Mistakes) {
 		return in.Workload.Mistakes + facts.Since(known.Mistake.Beginning)
 	}
 	return in.Workload.Mistakes
@@ -199,10 +199,22 @@ func (l *FromLeader) lines(now time.Time) [][2]string {
 			lines = append(lines, [2]string{"  Look with", last.Command})
 		}
 	}
-	for _, problem := range l.Problems {
+	for _, problem := range l.problems() {
 		lines = append(lines, [2]string{"  Problem", problem})
 	}
 	return lines
+}
+
+// problems are those that the leader names, with since when mistakes are there.
+func (l *FromLeader) problems() (all []string) {
+	for i := range l.Mistakes {
+		on := ""
+		if m := &l.Mistakes[i]; m.Object != l.Workload.Workload {
+			on = m.Object + ": "
+		}
+		all = append(all, on+l.Mistakes[i].Problem+facts.Since(l.Mistakes[i].Beginning))
+	}
+	return append(all, l.Problems...)
 }
 
 // join joins the parts that are not empty.

@@ -2,10 +2,12 @@
 package facts
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/window"
 )
 
 // Workload is a workload as the catalog would keep it, whether or not it is enabled.
@@ -25,6 +27,44 @@ type Workload struct {
 	// person means to enable the workload.
 	Mistakes string
 	Mistyped string
+}
+
+// Config is a config of which the metadata was read.
+type Config struct {
+	*catalog.Config
+	// Mistakes are as those of a [Workload].
+	Mistakes string
+}
+
+// Wrong describes annotations and labels that have no effect, and values that cannot be used, empty if there are none. Which
+// flags the controller has is not known here.
+func (w *Workload) Wrong() string {
+	values, window := "", ""
+	if w.Policy != nil {
+		values, window = w.Policy.Problem, w.Policy.Window
+	}
+	return join("; ", w.Mistakes, w.Problem, values, windowProblem(window))
+}
+
+// Wrong is as [Workload.Wrong].
+func (c *Config) Wrong() string {
+	values, window := "", ""
+	if c.Policy != nil {
+		values, window = c.Policy.Problem, c.Policy.Window
+	}
+	return join("; ", c.Mistakes, values, windowProblem(window))
+}
+
+func windowProblem(text string) string {
+	if _, err := window.Parse(text); text != "" && err != nil {
+		return "annotation " + catalog.WindowAnnotation + ": " + err.Error() + ". Restarts wait until it is corrected or removed"
+	}
+	return ""
+}
+
+// join joins the parts that are not empty.
+func join(separator string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), separator)
 }
 
 // Why says by what the workload is enabled, or why it is not.

@@ -40,6 +40,12 @@ func (r *OptInRules) Config(config catalog.Config, annotations map[string]string
 	return config
 }
 
+// WithMistakes is [OptInRules.Config] with what is wrong with the annotations and labels.
+func (r *OptInRules) WithMistakes(config catalog.Config, meta *metav1.ObjectMeta) Config {
+	config = r.Config(config, meta.Annotations)
+	return Config{&config, r.ConfigMistakes(meta)}
+}
+
 // UnreadRules stand for rules that cannot be read: Namespaces may decide about every workload that says nothing.
 func UnreadRules() []OptInRules {
 	return []OptInRules{{catalog.OptInRules{ByNamespace: true}, catalog.NamespaceSet(nil)}}

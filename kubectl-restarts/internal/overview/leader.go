@@ -139,25 +139,6 @@ func (l *FromLeader) holds(prefix func(namespace string) string) (holds []string
 	return holds
 }
 
-// someMistakes is how many annotations without effect are shown.
-const someMistakes = 10
-
-// mistakes lists annotations and labels without effect.
-func (l *FromLeader) mistakes(prefix func(namespace string) string) (mistakes []string) {
-	items := l.Mistakes.Items[:min(len(l.Mistakes.Items), someMistakes)]
-	for i := range items {
-		namespace, name := split(items[i].Object)
-		if namespace != "" {
-			name = prefix(namespace) + name
-		}
-		mistakes = append(mistakes, name+": "+items[i].Problem+facts.Since(items[i].Beginning))
-	}
-	if more := l.Mistakes.Total - len(items); more > 0 {
-		mistakes = append(mistakes, fmt.Sprintf("and %d more", more))
-	}
-	return mistakes
-}
-
 // print writes the tables.
 func (l *FromLeader) print(w io.Writer, options printers.PrintOptions, now time.Time) error {
 	for _, table := range []*metav1.Table{l.fanOutTable(options, now), l.workloadTable(options, now), l.restartTable(options, now)} {

@@ -21,6 +21,8 @@ type Input struct {
 	// Namespace is empty for all.
 	Namespace string
 	Workloads []facts.Workload
+	// Mistakes are those of the objects, as far as the caller could read these; see [Input.Take].
+	Mistakes []status.Mistake
 	// Configs holds the metadata of the configs, and Contents those that were read.
 	// KnowsConfigs means that the former are all that there are.
 	Configs      []*catalog.Config
@@ -114,6 +116,42 @@ const (
 	fanOut       = "FanOut"
 )
 
+// Take takes in the configs, and what is wrong with the annotations of them and of the workloads.
+func (in *Input) Take(configs []facts.Config) {
+	note := func(on fmt.Stringer, problem string) {
+		if problem != "" {
+			in.Mistakes = append(in.Mistakes, status.Mistake{Object: on.String(), Problem: problem})
+		}
+	}
+	for i := range in.Workloads {
+		note(in.Workloads[i].Ref, in.Workloads[i].Wrong())
+	}
+	for i := range configs {
+		in.Configs = append(in.Configs, configs[i].Config)
+		note(configs[i].Ref, configs[i].Wrong())
+	}
+	slices.SortFunc(in.Mistakes, func(a, b status.Mistake) int { return strings.Compare(a.Object, b.Object) })
+}
+
+// someMistakes is how many annotations without effect are shown.
+const someMistakes = 10
+
+// mistakes describes the first annotations and labels without effect of so many.
+func (in *Input) mistakes(total int) (mistakes []string) {
+	items := in.Mistakes[:min(len(in.Mistakes), someMistakes)]
+	for i := range items {
+		namespace, name := split(items[i].Object)
+		if namespace != "" {
+			name = in.prefix(namespace) + name
+		}
+		mistakes = append(mistakes, name+": "+items[i].Problem+facts.Since(items[i].Beginning))
+	}
+	if more := total - len(items); more > 0 {
+		mistakes = append(mistakes, fmt.Sprintf("and %d more", more))
+	}
+	return mistakes
+}
+
 // Look returns the overview.
 func Look(in *Input) Report {
 	r := Report{Gaps: in.Gaps, Counts: make(map[State]int), Hold: in.Halts.Hold, HaltsRead: in.Halts.Known, Halts: []string{}, Workloads: []Row{}}
@@ -141,8 +179,11 @@ func Look(in *Input) Report {
 		r.Leader.seeUnready(in.Workloads)
 		r.Gaps, r.Hold = r.Leader.Gaps, cmp.Or(r.Hold, r.Leader.AllHeld)
 		r.Summary, r.Halts, r.HaltsRead = in.count(r.Counts)+". "+r.Leader.summary(), r.Leader.halts(in.prefix), true
-		r.heldWorkloads, r.mistakes = r.Leader.holds(in.prefix), r.Leader.mistakes(in.prefix)
+		r.heldWorkloads, in.Mistakes = r.Leader.holds(in.prefix), r.Leader.Mistakes.Items
+		r.mistakes = in.mistakes(r.Leader.Mistakes.Total)
+		return r
 	}
+	r.mistakes = in.mistakes(len(in.Mistakes))
 	return r
 }
 

@@ -271,3 +271,27 @@ func TestASecretOfATypeThatIsNotWatchedIsNotCalledMissing(t *testing.T) {
 		t.Errorf("%+v", rows)
 	}
 }
+
+func TestAnnotationsWithoutEffectAreListedWithoutTheLeader(t *testing.T) {
+	in := &overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{
+		{Workload: catalog.Workload{Ref: catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "shop", Name: "web"}, Problem: "annotation grace: wrong", Policy: &catalog.WorkloadPolicy{Problem: "annotation wave: wrong", Window: "every night"}}, Mistakes: "annotation hodl: unknown"},
+		{Workload: catalog.Workload{Ref: catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "shop", Name: "fine"}, Policy: &catalog.WorkloadPolicy{Window: "0 22 * * * 6h"}}},
+	}}
+	in.Take([]facts.Config{
+		{Config: &catalog.Config{Ref: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "settings"}, Policy: &catalog.ConfigPolicy{Problem: "annotation fan-out: wrong"}}, Mistakes: "label x: unknown"},
+		{Config: &catalog.Config{Ref: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "fine"}}},
+	})
+	report := overview.Look(in)
+	var out bytes.Buffer
+	if err := report.Print(&out, printers.PrintOptions{}, now); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\nAnnotations without effect:\n  configmap/settings: label x: unknown; annotation fan-out: wrong\n  deployment/web: annotation hodl: unknown; annotation grace: wrong; annotation wave: wrong; annotation com.xing.deployment-restart.window: ",
+		"Restarts wait until it is corrected or removed\n",
+	} {
+		if !strings.Contains(out.String(), want) || strings.Contains(out.String(), "fine") {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}

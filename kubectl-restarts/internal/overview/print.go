@@ -36,9 +36,9 @@ func (r *Report) Print(w io.Writer, options printers.PrintOptions, now time.Time
 		section("Halts", []string{"not known: you may not read the ConfigMap of halts, or it is elsewhere (--controller-namespace)"})
 	}
 	section("Configs on hold (release with: "+r.release+")", r.Holds)
+	section("Workloads on hold (release with: "+r.release+")", r.heldWorkloads)
+	section("Annotations without effect", r.mistakes)
 	if r.Leader != nil {
-		section("Workloads on hold (release with: "+r.release+")", r.heldWorkloads)
-		section("Annotations without effect", r.mistakes)
 		section("Other kinds", r.Leader.kinds())
 		return r.Leader.print(w, options, now)
 	}
