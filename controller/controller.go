@@ -18,6 +18,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/custom"
 	"kubernetes-deployment-restart-controller/quarantine"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // eventRate limits the Events. They come in bursts with the patches that they report, and may
@@ -91,7 +92,9 @@ type Controller struct {
 	// kinds, since the API server checks the others.
 	unusable noted[catalog.WorkloadRef, problem]
 	// mistakes are what people got wrong, by objects without resource versions. A Namespace is in itself.
-	mistakes   noted[quarantine.Object, mistake]
+	mistakes noted[quarantine.Object, mistake]
+	// unready are the enabled workloads not all of whose pods run, whatever else they wait for.
+	unready    noted[catalog.WorkloadRef, status.Beginning]
 	changes    *changeQueue
 	restarter  *restarter
 	deliveries *deliveries
@@ -130,6 +133,7 @@ func New(options Options) (*Controller, error) {
 		optIns:   newOptIns(options.OptIns, options.Namespaces),
 		changes:  newChangeQueue(),
 		unusable: noted[catalog.WorkloadRef, problem]{countsAll: true},
+		unready:  noted[catalog.WorkloadRef, status.Beginning]{countsAll: true},
 		metrics:  newMetrics(),
 		events:   apiclient.NewBroadcaster(),
 	}
@@ -330,8 +334,10 @@ func (c *Controller) judge(ref catalog.WorkloadRef) verdict {
 	view, found := c.catalog.View(ref)
 	if !found {
 		c.absences.put(ref, "", time.Now())
+		c.unready.drop(ref.Namespace, ref)
 		return fresh
 	}
+	c.judgePods(view.Workload, time.Now())
 	if c.restarter.knowsConfigs(ref.Namespace) {
 		c.absences.put(ref, describeMissing(&view, anyConfig), time.Now())
 	}

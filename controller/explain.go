@@ -88,6 +88,15 @@ func (c *Controller) standingOf(ref catalog.WorkloadRef) standing {
 	return s
 }
 
+// judgePods notes since when not all pods of a workload run.
+func (c *Controller) judgePods(w *catalog.Workload, now time.Time) {
+	if c.standingAtRest(w.Ref).state != status.Unready {
+		c.unready.drop(w.Ref.Namespace, w.Ref)
+	} else if _, isNoted := c.unready.find(w.Ref.Namespace, w.Ref); !isNoted {
+		c.unready.put(w.Ref.Namespace, w.Ref, status.Beginning{Since: now, AtLeast: now.Sub(c.absences.began) < atStart})
+	}
+}
+
 // standingAtRest returns how a workload is for which nothing is under way, with what became of its last restart if that is
 // not known to be good.
 func (c *Controller) standingAtRest(ref catalog.WorkloadRef) standing {
@@ -100,7 +109,8 @@ func (c *Controller) standingAtRest(ref catalog.WorkloadRef) standing {
 	case isOpen:
 		return standing{ref: ref, state: status.Unready, since: last.Time, by: waitedFor{text: "not all of its pods were seen to run since it restarted: " + last.Why}}
 	}
-	return standing{ref: ref, state: status.Unready, by: waitedFor{text: "not all of its pods run, and why is not known here"}}
+	began, _ := c.unready.find(ref.Namespace, ref)
+	return standing{ref: ref, state: status.Unready, since: began.Since, atLeast: began.AtLeast, by: waitedFor{text: "not all of its pods run, and why is not known here"}}
 }
 
 // askGate returns what the gate answers to a restart that is due. Asking changes nothing. It is nil if this

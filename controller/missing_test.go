@@ -286,3 +286,21 @@ func TestNoRestartBeginsWhileARequiredKeyIsMissing(t *testing.T) {
 		})
 	}
 }
+
+func TestTheRestartThatIsDueIsInTheRowOfTheConfigThatIsMissing(t *testing.T) {
+	w := lacking(t, "a/one")
+	w.judged(t)
+	if o := w.overview(); o.Lacking.Total != 1 || o.Lacking.Items[0].Due != "" {
+		t.Fatalf("before an edit: %+v", o.Lacking)
+	}
+	w.edited("a/c", "2")
+	settle(w)
+	o := w.overview()
+	if o.Lacking.Total != 1 {
+		t.Fatalf("lacking: %+v", o.Lacking)
+	}
+	row := o.Lacking.Items[0]
+	if row.Text != "configmap/b does not exist" || !strings.HasPrefix(row.Due, "a restart is due since ") || !strings.HasSuffix(row.Due, "Z and waits for it, because configmap c changed (keys: k)") {
+		t.Errorf("the row says %q and %q", row.Text, row.Due)
+	}
+}

@@ -117,6 +117,12 @@ func (n *noted[K, V]) each(namespace string, do func(K, V)) {
 	}
 }
 
+// those returns the objects of a namespace, or of all if it is empty, about which something is noted.
+func (n *noted[K, V]) those(namespace string) (objects []K) {
+	n.each(namespace, func(object K, _ V) { objects = append(objects, object) })
+	return objects
+}
+
 // inside yields what there is of a namespace, or of all if it is empty, without a look at the others.
 func inside[V any](all map[string]V, namespace string) iter.Seq2[string, V] {
 	if namespace == "" {

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"kubernetes-deployment-restart-controller/brief"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/quarantine"
 	"kubernetes-deployment-restart-controller/status"
 )
 
@@ -33,20 +35,50 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 		c.deliveries.each(lists.addRolling)
 		c.evictor.each(func(ref catalog.WorkloadRef, row eviction) { c.addEviction(lists, ref, &row) })
 		lists.addLacking()
+		for _, ref := range c.unready.those(namespace) {
+			if s := c.standingOf(ref); s.state == status.Unready {
+				lists.of[status.Unready].Add(s)
+			}
+		}
 	}
 	list := func(state status.State) status.List[status.Entry] { return status.ListOf(lists.of[state], c.entry) }
 	o.Pending, o.Waiting, o.Held = list(status.Pending), list(status.Waiting), list(status.Held)
 	o.Slowed, o.Rolling, o.Failed, o.Retrying = list(status.Slowed), list(status.Rolling), list(status.Failed), list(status.Retrying)
+	o.Unready = list(status.Unready)
 	o.Lacking = status.ListOf(lists.of[status.Lacking], func(s standing) status.Entry {
 		if a, isOne := c.absences.find(s.ref); isOne {
 			s = standingOfAbsence(s.ref, a) // with what is not kept of it
 		}
-		return c.entry(s)
+		e := c.entry(s)
+		c.quarantine.Try(quarantine.Metrics, nameOfWorkload(s.ref), func() { e.Due = c.dueBesides(s.ref) })
+		return e
 	})
 	o.FanOuts, o.Halts, o.AllHeld = c.gate.overview(o.Leads, namespace)
 	o.Restarts = c.deliveries.history.all(namespace)
 	o.Holds = c.holdsIn(namespace)
 	return o
+}
+
+// dueBesides says which restart is due of a workload that lacks a config, and what it waits for; empty if none is known to be.
+func (c *Controller) dueBesides(ref catalog.WorkloadRef) string {
+	w, waits := c.restarter.backlogs.of(ref)
+	view, found := c.catalog.View(ref)
+	if !waits || !w.due || !found {
+		return ""
+	}
+	text := "a restart is due since " + w.since.UTC().Format(time.RFC3339)
+	switch {
+	case w.failure.problem != "":
+		text += " and its last attempt failed: " + w.failure.problem
+	case w.putOff == gate.Missing:
+		text += " and waits for it"
+	case w.putOff != "":
+		text += " and waits (" + string(w.putOff) + ")"
+	}
+	if decision := catalog.Decide(view); decision.Outcome == catalog.Restart {
+		text += ", because " + describe(decision)
+	}
+	return brief.Text(text)
 }
 
 // Watches returns what the controller sees of a namespace, or of all if it is empty.
@@ -115,7 +147,7 @@ type entryLists struct {
 
 func newEntryLists(namespace string, lacking *noted[catalog.WorkloadRef, absence]) entryLists {
 	lists := entryLists{namespace, make(map[status.State]*status.Shortlist[standing]), lacking, make(map[catalog.WorkloadRef]struct{})}
-	for _, state := range []status.State{status.Pending, status.Waiting, status.Held, status.Slowed, status.Rolling, status.Failed, status.Retrying, status.Lacking} {
+	for _, state := range []status.State{status.Pending, status.Waiting, status.Held, status.Slowed, status.Rolling, status.Failed, status.Retrying, status.Lacking, status.Unready} {
 		lists.of[state] = status.NewShortlist(compareStandings)
 	}
 	return lists

@@ -35,3 +35,26 @@ func TestAWorkloadWhosePodNeverCameIsNotSettled(t *testing.T) {
 		t.Errorf("when all run: %s %q", got.State, got.Text)
 	}
 }
+
+func TestAWorkloadThatCrashesAfterItsRestartWasDeliveredIsOnThePage(t *testing.T) {
+	w := gradual(t, "a/one", "a/two")
+	w.changed("a/one", func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 0 })
+	w.judged(t)
+	list := w.overview().Unready
+	if list.Total != 1 || list.Items[0].Workload != "deployment/a/one" || list.Items[0].Text != "not all of its pods run, and why is not known here" || list.Items[0].Since.IsZero() || list.Items[0].Pods == nil {
+		t.Errorf("the list is %+v", list)
+	}
+	if got := w.controller.ExplainWorkload("deployment/a/one", time.Now()); !got.Since.Equal(list.Items[0].Since) {
+		t.Errorf("explained since %s", got.Since)
+	}
+	w.edited("a/c", "2")
+	settle(w)
+	if o := w.overview(); o.Unready.Total != 0 {
+		t.Errorf("while a restart is under way or due: %+v", o.Unready)
+	}
+	w.changed("a/one", wholeStatus)
+	w.judged(t)
+	if _, isNoted := w.controller.unready.find("a", deploymentNamed("a/one")); isNoted {
+		t.Error("it is kept although all its pods run")
+	}
+}

@@ -42,6 +42,8 @@ type Overview struct {
 	// Lacking workloads are those whose new pods cannot start, whatever else they wait for. Only those that have failed are
 	// in another list.
 	Lacking List[Entry] `json:"lacking"`
+	// Unready workloads wait for nothing, but not all of their pods run.
+	Unready List[Entry] `json:"unready"`
 
 	// Mistakes are annotations and labels that have no effect, and values that cannot be used.
 	Mistakes List[Mistake] `json:"mistakes"`
@@ -150,6 +152,8 @@ type Entry struct {
 	Error    string `json:"error,omitempty"`
 	Remedy   Remedy `json:"remedy,omitempty"`
 	Attempts int    `json:"attempts,omitempty"`
+	// Due says which restart is due besides what the workload lacks, and what it waits for; empty if none is known to be.
+	Due string `json:"due,omitempty"`
 	// For is what changed.
 	For string `json:"for,omitempty"`
 	// Exposed means that pods have read the new content already, although the restart waits.

@@ -245,3 +245,21 @@ func TestAHaltAndAFailedRestartNameTheCommandThatShowsWhy(t *testing.T) {
 		}
 	}
 }
+
+func TestAPageOfARefusedRestartSaysSoBesideTheGate(t *testing.T) {
+	source := leading().source()
+	entry := status.Entry{Workload: "deployment/a/web", State: status.Retrying, Error: "patch is forbidden", Remedy: status.ChangePolicy, Attempts: 4, Until: time.Now().Add(time.Hour)}
+	source.Workload = func(string) *status.Workload {
+		return &status.Workload{Entry: entry, Gate: &status.Answer{MayBegin: true}}
+	}
+	body := get(newHandler(source), "/workload/deployment/a/web").Body.String()
+	for _, want := range []string{"the restart may begin, but its last attempt failed: see its state", "patch is forbidden", "failed attempts: 4", ", next attempt at "} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%q is not in\n%s", want, body)
+		}
+	}
+	entry = status.Entry{Workload: "deployment/a/web", State: status.Deciding}
+	if body := get(newHandler(source), "/workload/deployment/a/web").Body.String(); !strings.Contains(body, "<dd>the restart may begin</dd>") || strings.Contains(body, "next attempt") {
+		t.Errorf("without a failure:\n%s", body)
+	}
+}

@@ -181,6 +181,9 @@ func (l *FromLeader) lines(now time.Time) [][2]string {
 	}
 	if l.Gate != nil {
 		admits := "the restart may begin"
+		if l.Error != "" {
+			admits += ", but its last attempt failed"
+		}
 		if !l.Gate.MayBegin {
 			admits = join(": ", l.Gate.Reason, waitsFor(l.Gate, now))
 		}

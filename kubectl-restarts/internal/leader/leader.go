@@ -85,12 +85,13 @@ func (l *Leader) Overview(ctx context.Context, namespace string) (overview *stat
 
 // shorten cuts lists that are longer than those of a leader.
 func shorten(o *status.Overview) {
-	for _, entries := range []*status.List[status.Entry]{&o.Pending, &o.Waiting, &o.Held, &o.Slowed, &o.Rolling, &o.Failed, &o.Retrying, &o.Lacking} {
+	for _, entries := range []*status.List[status.Entry]{&o.Pending, &o.Waiting, &o.Held, &o.Slowed, &o.Rolling, &o.Failed, &o.Retrying, &o.Lacking, &o.Unready} {
 		cut(entries)
 	}
 	o.Gaps = o.Gaps[:min(len(o.Gaps), status.Limit)]
 	cut(&o.Watches)
 	cut(&o.Holds)
+	cut(&o.Mistakes)
 	cut(&o.FanOuts)
 	cut(&o.Halts)
 	cut(&o.Restarts)

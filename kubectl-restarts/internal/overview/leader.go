@@ -23,8 +23,6 @@ type FromLeader struct {
 	// Name names the leader.
 	Name string `json:"name"`
 	*status.Overview
-	// unready are the workloads that it does not list, and not all of whose pods run, as their own status shows.
-	unready status.List[status.Entry]
 }
 
 // Timeless returns the same without the time at which it was made.
@@ -32,42 +30,18 @@ func (l *FromLeader) Timeless() *FromLeader {
 	if l == nil {
 		return nil
 	}
-	return &FromLeader{l.Name, l.Overview.Timeless(), l.unready}
+	return &FromLeader{l.Name, l.Overview.Timeless()}
 }
 
 // lists returns the workloads by what they wait for, those first that need attention.
 func (l *FromLeader) lists() []status.List[status.Entry] {
-	return []status.List[status.Entry]{l.Failed, l.Lacking, l.Retrying, l.Held, l.Slowed, l.Waiting, l.Rolling, l.Pending}
-}
-
-// seeUnready takes in workloads of which the leader lists nothing, and not all of whose pods run. There are none if its lists
-// are not whole.
-func (l *FromLeader) seeUnready(workloads []facts.Workload) {
-	listed := make(map[string]bool)
-	for _, list := range l.lists() {
-		if list.More() > 0 {
-			return
-		}
-		for i := range list.Items {
-			listed[list.Items[i].Workload] = true
-		}
-	}
-	for i := range workloads {
-		w := &workloads[i]
-		if !w.Enabled || !w.LacksPods() || listed[w.Ref.String()] {
-			continue
-		}
-		if l.unready.Total++; l.unready.Total <= status.Limit {
-			pods := status.Pods{Wanted: int(w.Rollout.Wanted), Updated: int(w.Rollout.Updated), Available: int(w.Rollout.Available)}
-			l.unready.Items = append(l.unready.Items, status.Entry{Workload: w.Ref.String(), State: status.Unready, Pods: &pods})
-		}
-	}
+	return []status.List[status.Entry]{l.Failed, l.Lacking, l.Retrying, l.Unready, l.Held, l.Slowed, l.Waiting, l.Rolling, l.Pending}
 }
 
 // summary counts what is under way.
 func (l *FromLeader) summary() string {
 	var parts []string
-	for i, name := range []string{"failed", "lacking a config", "retrying", "held", "slowed", "due or waiting", "rolling", "pending"} {
+	for i, name := range []string{"failed", "lacking a config", "retrying", "unready", "held", "slowed", "due or waiting", "rolling", "pending"} {
 		if total := l.lists()[i].Total; total > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", total, name))
 		}
@@ -77,9 +51,6 @@ func (l *FromLeader) summary() string {
 		nothing = "it knows of nothing that is under way, but does not see everything"
 	}
 	summary := "The leader (" + l.Name + ") says: " + cmp.Or(strings.Join(parts, ", "), nothing) + "."
-	if n := l.unready.Total; n > 0 {
-		summary += fmt.Sprintf(" Not all pods run of %s that it does not list.", text.Count(n, "workload"))
-	}
 	if l.DryRun {
 		summary += " It is a dry run: nothing is restarted."
 	}
@@ -147,7 +118,7 @@ func (l *FromLeader) print(w io.Writer, options printers.PrintOptions, now time.
 		}
 	}
 	helped := remedies{}
-	for _, list := range append(l.lists(), l.unready) {
+	for _, list := range l.lists() {
 		for i := range list.Items {
 			namespace, name := split(list.Items[i].Workload)
 			helped.add(list.Items[i].Remedy, namespace, name, options)
@@ -187,7 +158,7 @@ func (l *FromLeader) fanOutTable(options printers.PrintOptions, now time.Time) *
 
 func (l *FromLeader) workloadTable(options printers.PrintOptions, now time.Time) *metav1.Table {
 	table := newTable(options, "Workload", "State", "Since", "Until", "Why")
-	for _, list := range append(l.lists(), l.unready) {
+	for _, list := range l.lists() {
 		for i := range list.Items {
 			e := &list.Items[i]
 			namespace, name := split(e.Workload)
@@ -207,7 +178,7 @@ func why(e *status.Entry) []string {
 	if e.Error != "" {
 		parts = append(parts, text.Count(e.Attempts, "failed attempt")+": "+e.Error)
 	}
-	for _, part := range []string{e.On, e.Text} {
+	for _, part := range []string{e.On, e.Text, e.Due} {
 		if part != "" {
 			parts = append(parts, part)
 		}

@@ -115,18 +115,17 @@ func printed(t *testing.T, answer status.Overview, options printers.PrintOptions
 }
 
 func TestAWorkloadThatCrashesAfterItsRestartWasDeliveredIsListed(t *testing.T) {
-	const says = "2 workloads enabled in shop. The leader (pod leader-1) says: nothing is under way. Not all pods run of 1 workload that it does not list.\n"
-	if got := printed(t, status.Overview{}, printers.PrintOptions{}); !strings.HasPrefix(got, says) || !strings.Contains(got, "deployment/web   unready                   3 of 3 pods updated, 2 available\n") || strings.Contains(got, "calm") {
+	const says = "2 workloads enabled in shop. The leader (pod leader-1) says: 1 unready.\n"
+	answer := status.Overview{Unready: list(status.Entry{Workload: "deployment/shop/web", State: status.Unready, Text: "not all of its pods run", Beginning: status.Beginning{Since: ago(1)}, Pods: &status.Pods{Wanted: 3, Updated: 3, Available: 2}})}
+	if got := printed(t, answer, printers.PrintOptions{}); !strings.HasPrefix(got, says) || !strings.Contains(got, "deployment/web   unready   60s             not all of its pods run; 3 of 3 pods updated, 2 available\n") || strings.Contains(got, "calm") {
 		t.Errorf("got\n%s", got)
 	}
-	entry := status.Entry{Workload: "deployment/shop/web", State: status.Rolling}
-	for name, answer := range map[string]status.Overview{
-		"one that the leader lists":                 {Rolling: list(entry)},
-		"one that the leader's lists may leave out": {Held: status.List[status.Entry]{Total: 51}},
-	} {
-		if got := printed(t, answer, printers.PrintOptions{}); strings.Contains(got, "unready") || strings.Contains(got, "does not list") {
-			t.Errorf("%s: got\n%s", name, got)
-		}
+}
+
+func TestARowOfALackingWorkloadHasTheRestartThatIsDueBesides(t *testing.T) {
+	answer := status.Overview{Lacking: list(status.Entry{Workload: "deployment/shop/web", State: status.Lacking, Text: "configmap/x does not exist", Due: "a restart is due"})}
+	if got := printed(t, answer, printers.PrintOptions{}); !strings.Contains(got, "configmap/x does not exist; a restart is due\n") {
+		t.Errorf("got\n%s", got)
 	}
 }
 

@@ -176,7 +176,6 @@ func Look(in *Input) Report {
 	r.Holds = in.holds()
 	r.FanOuts, r.Summary = look.fanOuts(r.Workloads), in.summary(r.Counts)
 	if r.Leader = in.Leader; r.Leader != nil {
-		r.Leader.seeUnready(in.Workloads)
 		r.Gaps, r.Hold = r.Leader.Gaps, cmp.Or(r.Hold, r.Leader.AllHeld)
 		r.Summary, r.Halts, r.HaltsRead = in.count(r.Counts)+". "+r.Leader.summary(), r.Leader.halts(in.prefix), true
 		r.heldWorkloads, in.Mistakes = r.Leader.holds(in.prefix), r.Leader.Mistakes.Items
