@@ -171,8 +171,8 @@ func (m *Model) changesFor(u *Use, recorded time.Time, s *Sight) (found []Edit) 
 }
 
 // waits returns when a restart of a workload may have been held for a stated reason, in the order of
-// their beginnings: by the terms of the workload and of its configs, by halts, and by restarts of other
-// workloads for the same configs, which come first.
+// their beginnings: by the terms of the workload and of its configs, by the lack of a config that new pods
+// need, by halts, and by restarts of other workloads for the same configs, which come first.
 func (m *Model) waits(ref WorkloadRef, life []Sight, end time.Time) (found []span) {
 	for i := range life {
 		until := end
@@ -182,7 +182,9 @@ func (m *Model) waits(ref WorkloadRef, life []Sight, end time.Time) (found []spa
 		found = append(found, life[i].Terms.during(span{life[i].At, until})...)
 	}
 	for i := range life[0].Uses {
-		config := life[0].Uses[i].Config
+		u := &life[0].Uses[i]
+		config := u.Config
+		found = append(found, m.lacks(u, end)...)
 		edits := m.terms[config]
 		for j := range edits {
 			until := end
@@ -196,6 +198,25 @@ func (m *Model) waits(ref WorkloadRef, life []Sight, end time.Time) (found []spa
 	}
 	found = slices.DeleteFunc(found, func(s span) bool { return !s.to.After(s.from) })
 	slices.SortFunc(found, func(a, b span) int { return a.from.Compare(b.from) })
+	return found
+}
+
+// lacks returns when what new pods need of a config was not there, with the time that a controller takes to see that
+// it is back.
+func (m *Model) lacks(u *Use, end time.Time) (found []span) {
+	if u.Optional {
+		return nil
+	}
+	edits := m.configs[u.Config]
+	for i := range edits {
+		until := end
+		if i+1 < len(edits) {
+			until = edits[i+1].End.Add(m.options.Lag)
+		}
+		if edits[i].Content == nil {
+			found = append(found, span{edits[i].Begin, until})
+		}
+	}
 	return found
 }
 

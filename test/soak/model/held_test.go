@@ -218,6 +218,20 @@ func TestTheTimeInWhichARestartIsHeldDoesNotCount(t *testing.T) {
 	}
 }
 
+// Another config that the pods read is gone from 10 to 150.
+func TestTheTimeInWhichNewPodsLackAConfigDoesNotCount(t *testing.T) {
+	for optional, want := range map[bool][]string{false: nil, true: {Overlooked}} {
+		p := newPlay(Options{Patience: time.Minute}, []Use{{Config: settings}, {Config: other, Optional: optional}})
+		p.ignored = Disagreeing // the records do not name the other config
+		p.Configure(Edit{Begin: at(10), End: at(10), Config: other})
+		p.edit(20, "a=2 b=1")
+		p.Configure(Edit{Begin: at(150), End: at(150), Config: other, Content: map[string]string{"c": "3"}})
+		p.restart(200, "second")
+		p.Note(at(400), "the end")
+		p.requireRules(t, want...)
+	}
+}
+
 // evictor shows that the app restarts by eviction, and when its pods were replaced, of which the last one takes a second
 // to start.
 func (p *play) evictor(seconds, replaced float64) {

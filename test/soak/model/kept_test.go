@@ -10,7 +10,7 @@ import (
 // config is gone unless a test says otherwise.
 func newKeptPlay(isGone bool) *play {
 	more := ConfigRef{"secret", "ns/more"}
-	p := newPlay(Options{Patience: time.Minute}, []Use{{Config: settings}, {Config: more}})
+	p := newPlay(Options{Patience: time.Minute}, []Use{{Config: settings}, {Config: more, Optional: true}})
 	p.Configure(Edit{Begin: at(-60), End: at(-60), Config: more, Content: map[string]string{"c": "1"}})
 	p.recordBoth(2, "first")
 	p.edit(20, "a=2 b=1")
