@@ -90,7 +90,7 @@ func busyWorkload(entry status.Entry) *status.Workload {
 func busyConfig(o *status.Overview) *status.Config {
 	return &status.Config{
 		Name: webConfig, Exists: true, KeyCount: 3, Keys: []string{"COLOR", "GREETING", "LOG_LEVEL"}, Content: "8c1f0a22", Gradual: true,
-		Hold: "until the freeze ends", Problem: "its window cannot be read", Window: "* *", SharedWith: "team-a,team-b", Ignored: true,
+		Hold: "until the freeze ends", Mistake: &status.Mistake{Problem: "its window cannot be read", Beginning: status.Beginning{Since: before(time.Minute)}}, Window: "* *", SharedWith: "team-a,team-b", Ignored: true,
 		States:  map[status.State]int{status.Settled: 5, status.Soaking: 2, status.Rolling: 3, status.Deciding: 2, status.Pending: 1, status.Waiting: 37, status.Slowed: 1, status.Held: 2, status.Failed: 1},
 		Readers: list(37, append(slices.Clone(o.Rolling.Items), o.Waiting.Items...)...), FanOuts: o.FanOuts, Halts: o.Halts,
 	}
