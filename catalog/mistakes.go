@@ -206,26 +206,41 @@ func resemblesOurs(name string) bool {
 	return isOne
 }
 
+// longestCompared is how many bytes of a name are compared with those of the controller's annotations.
+const longestCompared = 2 * len(ChecksumsAnnotation)
+
 // withoutDomain returns what follows the product in a name, and false if the name does not have the product, give or take one
-// letter, and the domain in some form.
+// letter, and the domain in some form. It is called for all annotations and labels of all objects.
 func withoutDomain(name string) (rest string, isOne bool) {
-	if strings.IndexByte(name, 'x') < 0 && strings.IndexByte(name, 'X') < 0 {
+	if len(name) > longestCompared || strings.IndexByte(name, 'x') < 0 && strings.IndexByte(name, 'X') < 0 {
 		return "", false
 	}
 	if name = strings.ToLower(name); !strings.Contains(name, "xing") { // as nearly always
 		return "", false
 	}
-	var others []string
-	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == '/' }) {
-		longer := len(part) - len(product)
-		switch {
-		case !isOne && max(longer, -longer) <= 1 && distance(part, product) <= 1:
-			isOne = true
-		case part != "com" && part != "xing":
-			others = append(others, part)
-		}
+	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == '/' })
+	at := slices.IndexFunc(parts, isLikeProduct)
+	if at < 0 {
+		return "", false
 	}
-	return strings.Join(others, "."), isOne
+	parts = slices.DeleteFunc(slices.Delete(parts, at, at+1), func(part string) bool { return part == "com" || part == "xing" })
+	return strings.Join(parts, "."), true
+}
+
+// isLikeProduct reports whether a text is the product, give or take one letter or two that are swapped. What differs is what is
+// left without the same beginning and the same end.
+func isLikeProduct(part string) bool {
+	want := product
+	if longer := len(part) - len(want); max(longer, -longer) > 1 {
+		return false
+	}
+	for part != "" && want != "" && part[0] == want[0] {
+		part, want = part[1:], want[1:]
+	}
+	for part != "" && want != "" && part[len(part)-1] == want[len(want)-1] {
+		part, want = part[:len(part)-1], want[:len(want)-1]
+	}
+	return len(part) <= 1 && len(want) <= 1 || len(part) == 2 && len(want) == 2 && part[0] == want[1] && part[1] == want[0]
 }
 
 func beginsLikeOurs(name string) bool {
@@ -254,7 +269,7 @@ func hasPrefixFold(s, start string) bool {
 // nearest returns the annotation that is probably meant by a name, empty if none is near. Those that count on the object
 // come first.
 func nearest(name string, object Place) string {
-	if len(name) > 2*len(ChecksumsAnnotation) {
+	if len(name) > longestCompared {
 		return ""
 	}
 	name = strings.ToLower(name)

@@ -231,6 +231,28 @@ func TestEveryNameThatIsOneLetterOffResembles(t *testing.T) {
 	})
 }
 
+func TestThePartThatIsLikeTheProductIsOneSlipAwayFromIt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		part := []byte(product)
+		for range rapid.IntRange(0, 3).Draw(t, "slips") {
+			at, letter := rapid.IntRange(0, len(part)-2).Draw(t, "at"), rapid.SampledFrom([]byte("etx-")).Draw(t, "letter")
+			switch rapid.IntRange(0, 3).Draw(t, "kind") {
+			case 0:
+				part = slices.Insert(part, at, letter)
+			case 1:
+				part = slices.Delete(part, at, at+1)
+			case 2:
+				part[at] = letter
+			case 3:
+				part[at], part[at+1] = part[at+1], part[at]
+			}
+		}
+		if got, want := isLikeProduct(string(part)), distance(string(part), product) <= 1; got != want {
+			t.Fatalf("%s: %v, want %v", part, got, want)
+		}
+	})
+}
+
 func TestManyMistakesAreDescribedBriefly(t *testing.T) {
 	many := make(annotations)
 	for i := range 5000 {
@@ -252,6 +274,36 @@ func BenchmarkMistakesOfAnObjectWithNone(b *testing.B) {
 		if rules.WorkloadMistakes(parts) != "" {
 			b.Fatal("a mistake")
 		}
+	}
+}
+
+// BenchmarkMistakesOfAConfigWithAsManyAnnotationsAsItCanHave is one event of a ConfigMap that nobody enabled.
+func BenchmarkMistakesOfAConfigWithAsManyAnnotationsAsItCanHave(b *testing.B) {
+	for what, names := range map[string]func(i int) string{
+		"without the domain": func(i int) string {
+			return fmt.Sprintf("ping.%s%d", strings.Repeat(strings.Repeat("a", 17)+".", 16), i)
+		},
+		"with the domain": func(i int) string {
+			return fmt.Sprintf("xing.%s%d", strings.Repeat(strings.Repeat("a", 17)+".", 16), i)
+		},
+		"with the domain, as ours":       func(i int) string { return fmt.Sprintf("xing.%s.%d", strings.Repeat("a", 18), i) },
+		"with the domain and many parts": func(i int) string { return fmt.Sprintf("xing%s.%d", strings.Repeat(".a", 40), i) },
+	} {
+		meta := &metav1.ObjectMeta{Namespace: "shop", Name: "web", Annotations: make(annotations)}
+		for i, size := 0, 0; size < 256<<10; i++ {
+			name := names(i)
+			meta.Annotations[name] = ""
+			size += len(name)
+		}
+		b.Run(what, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if (&OptInRules{}).ConfigMistakes(meta) != "" {
+					b.Fatal("a mistake")
+				}
+			}
+			b.ReportMetric(float64(len(meta.Annotations)), "names")
+		})
 	}
 }
 
