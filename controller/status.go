@@ -36,6 +36,9 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 		c.evictor.each(func(ref catalog.WorkloadRef, row eviction) { c.addEviction(lists, ref, &row) })
 		lists.addLacking()
 		for _, ref := range c.unready.those(namespace) {
+			if _, lacks := lists.lacking.find(ref.Namespace, ref); lacks { // and what it lacks takes long to find
+				continue
+			}
 			if s := c.standingOf(ref); s.state == status.Unready {
 				lists.of[status.Unready].Add(s)
 			}
@@ -62,8 +65,11 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 // dueBesides says which restart is due of a workload that lacks a config, and what it waits for; empty if none is known to be.
 func (c *Controller) dueBesides(ref catalog.WorkloadRef) string {
 	w, waits := c.restarter.backlogs.of(ref)
+	if !waits || !w.due {
+		return ""
+	}
 	view, found := c.catalog.View(ref)
-	if !waits || !w.due || !found {
+	if !found {
 		return ""
 	}
 	text := "a restart is due since " + w.since.UTC().Format(time.RFC3339)
