@@ -228,7 +228,7 @@ func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answe
 			w.putOffSince = w.owed // likewise, or nobody led
 		}
 	}
-	w.due, w.owed, w.putOff, w.putOffBy, w.changed, w.failure = true, answer.Until, answer.Reason, waitedForBy(&answer), false, failedAttempts{}
+	w.due, w.owed, w.putOff, w.putOffBy, w.changed, w.failure = true, answer.Until, answer.Reason, waitedForBy(&answer), false, failedAttempts{isTold: w.failure.isTold}
 	b.countSlowing(w.slowedBy, -1)
 	if w.slowedBy = nil; answer.Reason == gate.Backoff {
 		w.slowedBy = make([]catalog.ConfigRef, 0, min(len(causes), maxSlowing))

@@ -20,6 +20,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/quarantine"
 )
 
 // Anybody who may annotate a config can do that often.
@@ -143,7 +144,7 @@ func TestAFanOutWhoseOtherRestartIsRefusedDoesNotFinish(t *testing.T) {
 		w.delivers(t, first)
 		w.controller.reports.lookAtFanOuts(time.Now())
 		events := w.eventsOf(reasonFanOut)
-		if last := events[len(events)-1]; last != "ended: no restart for it is due or under way any more; 1 delivered" {
+		if last := events[len(events)-1]; last != "ended: no restart for it is under way any more; 1 not restarted; at least 1 delivered" {
 			t.Errorf("%q", events)
 		}
 	})
@@ -215,6 +216,23 @@ func TestAHoldThatLastsIsReportedInEachHourUntilItEnds(t *testing.T) {
 			t.Errorf("after the hold, the Events are %q", reported)
 		}
 	})
+}
+
+// A look is outside of what the workers do, and would end the process.
+func TestAnEndOfAFanOutThatPanicsKeepsNoOthersFromBeingReported(t *testing.T) {
+	w := gradual(t, "a/web")
+	r := w.controller.reports
+	r.noteUnfinished(aConfig, time.Now())
+	r.noteUnfinished(catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "without-readers"}, time.Now())
+	r.isUndecided = func(ref catalog.WorkloadRef) bool { panic(ref) }
+	r.lookAtFanOuts(time.Now())
+	w.controller.requirePanics(t, quarantine.Delivery, 1, "configmap/a/c")
+	if due := r.take(); len(due) != 1 || due[0].config.Name != "without-readers" {
+		t.Errorf("%v is reported", due)
+	}
+	if len(r.unfinished) > 0 {
+		t.Errorf("%v would panic again", r.unfinished)
+	}
 }
 
 // bombedRecorder panics at Events on objects of this name.

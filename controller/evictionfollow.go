@@ -83,7 +83,7 @@ func (d *deliveries) followLeft(w *catalog.Workload, now time.Time) {
 
 // adopt follows a restart that was made earlier and has made progress since, and makes the gate count it.
 func (d *deliveries) adopt(w *catalog.Workload, began, progressed, now time.Time) {
-	restart := &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, progressed), id: restartID(w), began: began, decision: d.restartedFor(w), isFormer: true, mayMend: true}
+	restart := &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, progressed), id: restartID(w), began: began, decision: d.restartedFor(w), isFormer: true, mayMend: !w.OwnRecord}
 	standing := gate.Unwell
 	if w.Applied.WasWhole {
 		standing = gate.Well

@@ -25,6 +25,8 @@ const (
 	// configs of one tenant take neither the requests of others nor their turns. The others follow later.
 	reportsAtOnce      = 20
 	reportsOfNamespace = 4
+	// endedLimit is how long a look takes for fan-outs that have ended, which costs a decision about each of their readers.
+	endedLimit = 200 * time.Millisecond
 	// maxReports is how many Events wait for their turn at most, and maxReportsOf those of one namespace.
 	maxReports, maxReportsOf = 2000, 50
 )
@@ -135,11 +137,15 @@ func (r *fanOutReports) run(ctx context.Context) {
 
 // lookAtFanOuts notes the progress of the fan-outs.
 func (r *fanOutReports) lookAtFanOuts(now time.Time) {
+	decided := r.decided() // before what is under way is read: what is decided about in between is in one of them
 	underWay, finished := r.gate.progress()
 	for i := range finished {
 		r.reportFinished(&finished[i], now)
 	}
-	r.reportEnded(underWay, finished)
+	for i := range underWay {
+		delete(decided, underWay[i].FanOut.Config)
+	}
+	r.reportEnded(decided, finished)
 	kept := make(map[gate.FanOut]reportedProgress)
 	for i := range underWay {
 		p := &underWay[i]
@@ -198,72 +204,104 @@ func (r *fanOutReports) reportFinished(p *gate.Progress, now time.Time) {
 		text += fmt.Sprintf("; %d more ran with it before", others)
 	}
 	r.note(p.FanOut.Config, corev1.EventTypeNormal, reasonFanOut, text)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.unfinished, p.FanOut.Config)
+	r.noteOver(p.FanOut.Config)
 }
 
-// reportEnded reports that nothing is left of fan-outs whose progress may be the last that was reported.
-func (r *fanOutReports) reportEnded(underWay, finished []gate.Progress) {
-	for config, began := range r.takeEnded(underWay) {
-		delivered, isWhole := r.outcomeOf(config, began)
-		isUnserved := slices.ContainsFunc(finished, func(p gate.Progress) bool { return p.FanOut.Config == config && p.Unserved > 0 })
-		text := "ended: no restart for it is due or under way any more"
-		switch {
-		case delivered > 0 && isWhole && !isUnserved:
-			text = fmt.Sprintf("finished: %d delivered", delivered)
-		case delivered > 0:
-			text += fmt.Sprintf("; %d delivered", delivered)
-		}
-		r.note(config, corev1.EventTypeNormal, reasonFanOut, text)
-	}
-}
-
-// takeEnded takes the fan-outs of which nothing is left, a few of each namespace.
-func (r *fanOutReports) takeEnded(underWay []gate.Progress) (ended map[catalog.ConfigRef]time.Time) {
+// decided returns the fan-outs whose progress may be the last that was reported, with when they began, if it is known of all
+// readers whether they restart.
+func (r *fanOutReports) decided() map[catalog.ConfigRef]time.Time {
 	r.mu.Lock()
-	left, taken := maps.Clone(r.unfinished), make(map[string]int)
+	decided := maps.Clone(r.unfinished)
 	r.mu.Unlock()
-	for i := range underWay {
-		delete(left, underWay[i].FanOut.Config)
-	}
-	maps.DeleteFunc(left, func(config catalog.ConfigRef, _ time.Time) bool {
-		if taken[config.Namespace] >= reportsOfNamespace || r.mayBeDue(config) {
-			return true
+	for config := range decided {
+		if !r.quarantine.Try(quarantine.Delivery, nameOfConfig(config), func() {
+			if r.mayBeDue(config) {
+				delete(decided, config)
+			}
+		}) {
+			delete(decided, config)
+			r.noteOver(config)
 		}
-		taken[config.Namespace]++
-		return false
-	})
+	}
+	return decided
+}
+
+// reportEnded reports that nothing is under way any more of fan-outs: a few of each namespace at once, and no more than there
+// is time for, because each reader may read very many configs.
+func (r *fanOutReports) reportEnded(ended map[catalog.ConfigRef]time.Time, finished []gate.Progress) {
+	begin, reported := time.Now(), make(map[string]int)
+	for config, began := range ended {
+		if time.Since(begin) > endedLimit || r.haveWaiting(reportsAtOnce) {
+			return // the others follow at a later look
+		}
+		if reported[config.Namespace]++; reported[config.Namespace] > reportsOfNamespace {
+			continue
+		}
+		isUnserved := slices.ContainsFunc(finished, func(p gate.Progress) bool { return p.FanOut.Config == config && p.Unserved > 0 })
+		isOver := true // also if it is left alone because of a panic
+		r.quarantine.Try(quarantine.Delivery, nameOfConfig(config), func() {
+			text := r.endOf(config, began, isUnserved)
+			isOver = r.note(config, corev1.EventTypeNormal, reasonFanOut, text)
+		})
+		if isOver {
+			r.noteOver(config)
+		}
+	}
+}
+
+// haveWaiting reports whether at least so many Events wait.
+func (r *fanOutReports) haveWaiting(many int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for config := range left {
-		delete(r.unfinished, config)
+	return len(r.waiting) >= many
+}
+
+// endOf describes how a fan-out ended that began at a time, or earlier under a former leader.
+func (r *fanOutReports) endOf(config catalog.ConfigRef, began time.Time, isUnserved bool) string {
+	o := r.outcomeOf(config, began)
+	delivered := ""
+	if o.delivered > 0 {
+		delivered = fmt.Sprintf("at least %d delivered", o.delivered)
 	}
-	return left
+	switch {
+	case o.delivered > 0 && o.due == 0 && o.unwell == 0 && !isUnserved:
+		return "finished: " + delivered
+	case o.due > 0:
+		return joinProblems(fmt.Sprintf("ended: no restart for it is under way any more; %d not restarted", o.due), delivered)
+	}
+	return joinProblems("ended: no restart for it is due or under way any more", delivered)
+}
+
+// noteOver notes that nothing of a fan-out is left to report.
+func (r *fanOutReports) noteOver(config catalog.ConfigRef) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.unfinished, config)
 }
 
 func (r *fanOutReports) mayBeDue(config catalog.ConfigRef) bool {
 	return slices.ContainsFunc(r.gate.catalog.WorkloadsReferencing(config), func(w *catalog.Workload) bool { return r.isUndecided(w.Ref) })
 }
 
-// outcomeOf returns how many workloads run that restarted for a config since a time, and whether all of those do, and no other
-// reader has earlier content.
-func (r *fanOutReports) outcomeOf(config catalog.ConfigRef, since time.Time) (delivered int, isWhole bool) {
-	isWhole = true
+// outcome is how many workloads restarted for a config since a time and run, how many have earlier content and would restart,
+// and how many restarted for it at any time and do not run.
+type outcome struct{ delivered, due, unwell int }
+
+func (r *fanOutReports) outcomeOf(config catalog.ConfigRef, since time.Time) (o outcome) {
 	for _, w := range r.gate.catalog.WorkloadsReferencing(config) {
 		isFor := func(r catalog.Restarted) bool { return r.Config == config }
 		view, isEnabled := r.gate.catalog.View(w.Ref)
 		switch {
 		case isEnabled && catalog.Decide(view).Outcome == catalog.Restart:
-			isWhole = false
-		case restartedAt(w).Before(since) || !slices.ContainsFunc(w.Applied.RestartedFor, isFor):
-		case w.Rollout.IsWhole():
-			delivered++
-		default:
-			isWhole = false
+			o.due++
+		case !slices.ContainsFunc(w.Applied.RestartedFor, isFor):
+		case !w.Rollout.IsWhole():
+			o.unwell++
+		case !restartedAt(w).Before(since):
+			o.delivered++
 		}
 	}
-	return delivered, isWhole
+	return o
 }
 
 // contentOf names the present content of a config, by which a person can call it urgent.

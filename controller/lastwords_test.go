@@ -133,11 +133,11 @@ func TestTheLastWordOnAFanOutOfAFormerLeader(t *testing.T) {
 		before func(leader *world)
 		want   string
 	}{
-		"its only restart is delivered later": {func(*world) {}, "finished: 1 delivered"},
+		"its only restart is delivered later": {func(*world) {}, "finished: at least 1 delivered"},
 		"its only restart was delivered": {func(leader *world) {
 			leader.runAll()
 			time.Sleep(5 * time.Minute)
-		}, "finished: 1 delivered"},
+		}, "finished: at least 1 delivered"},
 		"its only restart is not due any more": {func(leader *world) {
 			leader.edited("a/c", "1")
 			settle(leader)
@@ -185,7 +185,7 @@ func TestAFanOutOfAFormerLeaderIsNotOverBeforeAllIsDecided(t *testing.T) {
 		pass(time.Minute)
 		standby.runAll()
 		pass(2 * time.Minute)
-		if events := told(reasonFanOut); strings.Count(strings.Join(events, " "), "finished: 2 delivered") != 1 || !strings.Contains(events[len(events)-1], "finished") {
+		if events := told(reasonFanOut); strings.Count(strings.Join(events, " "), "finished: at least 2 delivered") != 1 || !strings.Contains(events[len(events)-1], "finished") {
 			t.Errorf("%q", events)
 		}
 	})
