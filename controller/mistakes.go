@@ -3,6 +3,7 @@ package controller
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,9 +23,15 @@ type mistake struct {
 	text string
 	// resume is the id of a halt that an annotation of a config resumes. It is a mistake as long as another halt is active.
 	resume string
-	// since is when the watch showed it first, and atLeast that a list did, so that it may be older.
+	// since is when the watch showed the first of them that is still there, and atLeast that a list did, so that it may be older.
 	since   time.Time
 	atLeast bool
+}
+
+// shares reports whether something of what was wrong with the object before is still wrong.
+func (m *mistake) shares(known *mistake) bool {
+	before := strings.Split(known.text, "; ")
+	return m.uid == known.uid && known.text != "" && slices.ContainsFunc(strings.Split(m.text, "; "), func(part string) bool { return slices.Contains(before, part) })
 }
 
 // newMistake returns nil if the text is empty.
@@ -141,10 +148,13 @@ func (c *Controller) noteMistake(object quarantine.Object, found *mistake, isLis
 		c.mistakes.drop(place(object), object)
 		return
 	}
-	if known, _ := c.mistakes.find(place(object), object); known.uid == found.uid && known.text == found.text && known.resume == found.resume {
+	known, _ := c.mistakes.find(place(object), object)
+	if known.uid == found.uid && known.text == found.text && known.resume == found.resume {
 		return
 	}
-	found.since, found.atLeast = time.Now(), isListed
+	if found.since, found.atLeast = time.Now(), isListed; found.shares(&known) {
+		found.since, found.atLeast = known.since, known.atLeast
+	}
 	if c.mistakes.put(place(object), object, *found) && c.leading.Load() {
 		c.reportMistake(object, *found)
 	}

@@ -168,7 +168,7 @@ func (l *Lease) NobodyLeads() Gap {
 
 // remedy says what to do if nobody leads.
 func (l *Lease) remedy() string {
-	return cmp.Or(l.Remedy, fmt.Sprintf("Look at the controller's pods, and why they ended: kubectl get pods -n %[1]s, kubectl logs -n %[1]s --previous POD.", l.Namespace))
+	return cmp.Or(l.Remedy, fmt.Sprintf("Look at the controller's pods and their logs: kubectl get pods -n %[1]s, kubectl logs -n %[1]s POD, with --previous if it has ended.", l.Namespace))
 }
 
 // gap says what is wrong with the lease of a replica.

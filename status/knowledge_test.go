@@ -17,7 +17,7 @@ func TestAReplicaSaysWhetherAnybodyLeadsAndSinceWhen(t *testing.T) {
 		return &status.Lease{Namespace: "ctl", Holder: "pod-1", Since: before(600), Renewed: before(renewed), Seconds: 15, Problem: problem}
 	}
 	const since = " since 2026-11-20T11:"
-	const look = "Look at the controller's pods, and why they ended: kubectl get pods -n ctl, kubectl logs -n ctl --previous POD."
+	const look = "Look at the controller's pods and their logs: kubectl get pods -n ctl, kubectl logs -n ctl POD, with --previous if it has ended."
 	const nobody = "Probably no replica of the controller leads, so nothing restarts: pod pod-1 has not renewed its lease of 15 s"
 	for _, test := range []struct {
 		leads      bool

@@ -259,7 +259,7 @@ func TestAPageOfARefusedRestartSaysSoBesideTheGate(t *testing.T) {
 		}
 	}
 	entry = status.Entry{Workload: "deployment/a/web", State: status.Deciding}
-	if body := get(newHandler(source), "/workload/deployment/a/web").Body.String(); !strings.Contains(body, "<dd>the restart may begin</dd>") || strings.Contains(body, "next attempt") {
+	if body := get(newHandler(source), "/workload/deployment/a/web").Body.String(); !strings.Contains(body, "<dd>nothing, once the controller can decide</dd>") || strings.Contains(body, "next attempt") {
 		t.Errorf("without a failure:\n%s", body)
 	}
 }

@@ -31,7 +31,7 @@ func TestWhatAPolicyDeniesATypoAndAHoldAreToldOnThePageAndByThePlugin(t *testing
 	page, leader := s.controller, "--status-url=http://"+s.controller.StatusAddress()
 
 	s.told(web, "InvalidAnnotation", typo)
-	s.awaitPage(page, "/", regexp.MustCompile(`Annotations without effect(?s:.*)web\s*`+regexp.QuoteMeta(typo)+`(?s:.*)Holds(?s:.*)calm\s*migration`))
+	s.awaitPage(page, "/", regexp.MustCompile(`Annotations that cannot be used(?s:.*)web\s*`+regexp.QuoteMeta(typo)+`(?s:.*)Holds(?s:.*)calm\s*migration`))
 	s.awaitPlugin(regexp.MustCompile(`says: nothing is under way\.\n\nWorkloads on hold \(release with: kubectl restarts unhold -n `+s.namespace+` TYPE/NAME\):\n.*deployment/calm: migration \(since .*\)\n`), "status", leader)
 	s.awaitPlugin(regexp.MustCompile(regexp.QuoteMeta(typo)), "explain", "deployment/web", leader)
 
@@ -48,7 +48,7 @@ func TestWhatAPolicyDeniesATypoAndAHoldAreToldOnThePageAndByThePlugin(t *testing
 	s.awaitPlugin(regexp.MustCompile(`and the next attempt (is under way|follows at .*): patch .*`+denial+`\. What helps: let the controller's account do this in that policy, or restart the workload by hand\.\n`), "explain", "deployment/web", leader)
 	s.must(s.controller.Kill())
 	s.awaitPlugin(regexp.MustCompile(`1 not applied, 1 held.*\n(?s:.*)deployment/web +not applied .*`+denial), "status", leader)
-	s.awaitPlugin(regexp.MustCompile(`has not restarted yet for what has changed in configmap/settings: the last Event about that says: .*`+denial), "explain", "deployment/web", leader)
+	s.awaitPlugin(regexp.MustCompile(`has not restarted yet for what has changed in configmap/settings: (?s:.*)RestartFailed .*`+denial), "explain", "deployment/web", leader)
 
 	thaw()
 	s.startController()

@@ -61,11 +61,14 @@ func (l *FromLeader) conclusion(workload string, now time.Time) string {
 
 // reason says why it is in its state: what the controller does not know yet, or what it decides.
 func (l *FromLeader) reason() string {
-	if l.State == status.Deciding && l.Text != "" {
+	if l.isUndecided() {
 		return fmt.Sprintf("%s (%s)", strings.TrimSuffix(l.Text, "."), l.Decision.Reason)
 	}
 	return l.Decision.Reason
 }
+
+// isUndecided reports whether the controller does not know enough yet to decide.
+func (l *FromLeader) isUndecided() bool { return l.State == status.Deciding && l.Text != "" }
 
 // isSettled reports whether nothing is due or under way.
 func (l *FromLeader) isSettled() bool {
@@ -110,6 +113,8 @@ func (l *FromLeader) due(now time.Time) string {
 		return "is due to restart, but the controller restarts nothing, as in a dry run" + because
 	case !l.Gate.MayBegin:
 		return fmt.Sprintf("has not restarted yet%s: %s", although, strings.TrimSuffix(waitsFor(l.Gate, now), "."))
+	case l.isUndecided():
+		return fmt.Sprintf("has not restarted yet%s: %s", although, strings.TrimSuffix(l.Text, "."))
 	case l.ByHand != "":
 		return fmt.Sprintf("does not restart by itself%s: %s", although, l.ByHand)
 	case l.Change != nil:
@@ -183,6 +188,8 @@ func (l *FromLeader) lines(now time.Time) [][2]string {
 		admits := "the restart may begin"
 		if l.Error != "" {
 			admits += ", but its last attempt failed"
+		} else if l.isUndecided() {
+			admits = "nothing, once the controller can decide"
 		}
 		if !l.Gate.MayBegin {
 			admits = join(": ", l.Gate.Reason, waitsFor(l.Gate, now))

@@ -57,9 +57,11 @@ func TestTheConclusionIsWhatTheLeaderDecides(t *testing.T) {
 		"waits for no restart, but no secret/s is watched: it does not exist, or is of type helm.sh/release.v1. Pods need it to start: without it, those that run go on, but no new one can start.": {
 			Entry: status.Entry{State: status.Lacking, Text: "no secret/s is watched: it does not exist, or is of type helm.sh/release.v1"}, Decision: upToDate},
 		"has not restarted yet although secret db changed: the halts have not been read: upgrade the chart.": gate(status.Answer{Why: "the halts have not been read: upgrade the chart."}),
-		"is deciding: the configs of the namespace have not all been listed yet (a config changed).":         {Entry: status.Entry{State: status.Deciding, Text: "the configs of the namespace have not all been listed yet"}, Decision: status.Decision{Outcome: "ask", Reason: "a config changed"}},
-		"is settled: the content is as recorded.":                                                            {Entry: in(status.Settled), Decision: upToDate},
-		"is deciding: a config changed, and no record shows whether the pods have read it.":                  {Entry: in(status.Deciding), Decision: status.Decision{Outcome: "ask", Reason: "a config changed, and no record shows whether the pods have read it"}},
+		"has not restarted yet although secret db changed: the configs have not all been listed yet.": {
+			Entry: status.Entry{State: status.Deciding, Text: "the configs have not all been listed yet"}, Decision: due, Gate: &status.Answer{MayBegin: true}},
+		"is deciding: the configs of the namespace have not all been listed yet (a config changed).": {Entry: status.Entry{State: status.Deciding, Text: "the configs of the namespace have not all been listed yet"}, Decision: status.Decision{Outcome: "ask", Reason: "a config changed"}},
+		"is settled: the content is as recorded.":                                                    {Entry: in(status.Settled), Decision: upToDate},
+		"is deciding: a config changed, and no record shows whether the pods have read it.":          {Entry: in(status.Deciding), Decision: status.Decision{Outcome: "ask", Reason: "a config changed, and no record shows whether the pods have read it"}},
 	} {
 		if got := explain.Explain(asked(answer)).Conclusion; got != "deployment/web in shop "+want {
 			t.Errorf("the conclusion is %q, want %q", got, want)

@@ -32,7 +32,7 @@ func TestWhoeverCannotAskTheLeaderIsToldWhetherAnybodyLeads(t *testing.T) {
 		nobody = "Probably no replica of the controller leads, so nothing restarts: pod leader-2 has not renewed its lease of 15 s since 11:59:39: "
 		leads  = "The leader cannot be asked, so this is only what the cluster shows: by its lease of 15 s, pod leader-2 leads since 11:00:00: "
 		gone   = "there is no pod leader-2 in namespace ctl: it is gone, or it runs outside of the cluster, which --status-url is for"
-		look   = " Look at the controller's pods, and why they ended: kubectl get pods -n ctl, kubectl logs -n ctl --previous POD."
+		look   = " Look at the controller's pods and their logs: kubectl get pods -n ctl, kubectl logs -n ctl POD, with --previous if it has ended."
 	)
 	refused := newStandby(t, status.Knowledge{Lease: &status.Lease{}, Gaps: []status.Gap{{Text: "This replica cannot read the lease", Why: "forbidden", Remedy: "Grant it."}}})
 	informed := newStandby(t, status.Knowledge{Lease: &status.Lease{Holder: "leader-2", Since: noon.Add(-time.Hour), Renewed: noon, Seconds: 15}})

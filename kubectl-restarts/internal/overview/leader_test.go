@@ -71,7 +71,7 @@ Configs on hold (release with: kubectl restarts unhold -n shop TYPE/NAME):
 Workloads on hold (release with: kubectl restarts unhold -n shop TYPE/NAME):
   deployment/calm: just\u001b in case (at least since 2026-11-20T11:53:00Z)
 
-Annotations without effect:
+Annotations that cannot be used:
   configmap/settings: annotation x\u001b: the controller knows no such annotation
   namespace/shop: label y
   and 1 more

@@ -287,7 +287,7 @@ func TestAnnotationsWithoutEffectAreListedWithoutTheLeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"\nAnnotations without effect:\n  configmap/settings: label x: unknown; annotation fan-out: wrong\n  deployment/web: annotation hodl: unknown; annotation grace: wrong; annotation wave: wrong; annotation com.xing.deployment-restart.window: ",
+		"\nAnnotations that cannot be used:\n  configmap/settings: label x: unknown; annotation fan-out: wrong\n  deployment/web: annotation hodl: unknown; annotation grace: wrong; annotation wave: wrong; annotation com.xing.deployment-restart.window: ",
 		"Restarts wait until it is corrected or removed\n",
 	} {
 		if !strings.Contains(out.String(), want) || strings.Contains(out.String(), "fine") {

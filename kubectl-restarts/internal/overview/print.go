@@ -37,7 +37,7 @@ func (r *Report) Print(w io.Writer, options printers.PrintOptions, now time.Time
 	}
 	section("Configs on hold (release with: "+r.release+")", r.Holds)
 	section("Workloads on hold (release with: "+r.release+")", r.heldWorkloads)
-	section("Annotations without effect", r.mistakes)
+	section("Annotations that cannot be used", r.mistakes)
 	if r.Leader != nil {
 		section("Other kinds", r.Leader.kinds())
 		return r.Leader.print(w, options, now)
