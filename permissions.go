@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -39,8 +40,15 @@ func neededPermissions(o *options, all engines) []apiclient.Permission {
 	return permissions
 }
 
-// checkPeriod is how often the permissions that were missing are checked again.
-const checkPeriod = 20 * time.Second
+// Missing permissions are checked again after recheckPeriod, and ever less often, down to once in longestRecheckPeriod, while all
+// of them stay missing. A person may leave one out on purpose in each of very many namespaces, so only maxRechecked are checked
+// at once. Each pause is longer by up to a fifth, so that replicas do not check at the same time.
+const (
+	recheckPeriod        = 20 * time.Second
+	longestRecheckPeriod = 5 * time.Minute
+	maxRechecked         = 50
+	recheckJitter        = 0.2
+)
 
 // missingPermissions are those that were missing when they were checked last. The zero value has found none. It may be used
 // by several goroutines at once.
@@ -49,20 +57,30 @@ type missingPermissions struct {
 	since time.Time // of the first check, which is before the first that is stored
 }
 
-// check checks the permissions once the API server answers, logs each missing one, and checks those again until none is
-// missing or the context ends.
+// check checks the permissions once the API server answers, logs each missing one, and checks those again, in turns, until none
+// is missing or the context ends.
 func (m *missingPermissions) check(ctx context.Context, config *rest.Config, permissions []apiclient.Permission, log *slog.Logger) {
-	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Steps: 6, Cap: time.Minute}
+	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: recheckJitter, Steps: 6, Cap: time.Minute}
+	period := recheckPeriod
+	next, end := 0, len(permissions) // the first time, all are checked
 	for len(permissions) > 0 {
-		pause := checkPeriod
-		switch missing, err := apiclient.Missing(ctx, config, permissions); {
+		var pause time.Duration
+		switch missing, err := apiclient.Missing(ctx, config, permissions[next:end]); {
 		case err != nil:
 			log.Debug("cannot check permissions, trying again", "error", err)
 			pause = backoff.Step()
 		default:
-			log.Debug("permissions checked", "needed", len(permissions), "missing", len(missing))
-			m.see(missing, log)
-			permissions = missing
+			log.Debug("permissions checked", "checked", end-next, "missing", len(missing))
+			if len(missing) < end-next {
+				period = recheckPeriod // whoever grants one may be about to grant others
+			}
+			permissions = slices.Concat(permissions[:next], missing, permissions[end:])
+			m.see(permissions, log)
+			pause = wait.Jitter(period, recheckJitter)
+			if next += len(missing); next == len(permissions) { // each has had its turn
+				next, period = 0, min(2*period, longestRecheckPeriod)
+			}
+			end = min(next+maxRechecked, len(permissions))
 		}
 		select {
 		case <-time.After(pause):
