@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"strings"
@@ -101,7 +102,7 @@ func namespaceOf(record slog.Record) (namespace string) {
 }
 
 // namespaceIn returns the namespace in the text of an attribute: a Deployment is "namespace/name", an object that is left
-// alone "kind/namespace/name".
+// alone "kind/namespace/name", and a Namespace, which is in itself, "namespace//name".
 func namespaceIn(key, text string) string {
 	switch key {
 	case "namespace":
@@ -111,8 +112,8 @@ func namespaceIn(key, text string) string {
 		return namespace
 	case "object":
 		_, name, _ := strings.Cut(text, "/")
-		namespace, _, _ := strings.Cut(name, "/")
-		return namespace
+		namespace, name, _ := strings.Cut(name, "/")
+		return cmp.Or(namespace, name)
 	}
 	return ""
 }

@@ -21,6 +21,7 @@ func TestTheLogHasFewLinesOfAKindAboutANamespace(t *testing.T) {
 		},
 		"of Deployments of the engine":      func(n string, i int) (string, any) { return "deployment", fmt.Sprint(n, "/web-", i) },
 		"of objects that are left alone":    func(n string, i int) (string, any) { return "object", fmt.Sprint("pod/", n, "/web-", i) },
+		"of a Namespace as an object":       func(n string, _ int) (string, any) { return "object", "namespace//" + n },
 		"of the namespace and other things": func(n string, _ int) (string, any) { return "namespace", n },
 	} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { testThrottledLog(t, of) }) })

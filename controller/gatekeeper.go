@@ -223,13 +223,13 @@ func (g *gatekeeper) release(w *catalog.Workload, decision *catalog.Decision) st
 	for hold := range g.wishes(w, g.causes(w, decision)).Holds() {
 		switch hold.By {
 		case catalog.ByWorkload:
-			return "; release with: " + releaseCommand(w.Ref.Namespace, workloadName(w.Ref))
+			return ". Release it with: " + releaseCommand(w.Ref.Namespace, workloadName(w.Ref))
 		case catalog.ByConfig:
 			source := hold.Config.Source() // whose owner decides
-			return "; release with: " + releaseCommand(source.Namespace, configName(source))
+			return ". Release it with: " + releaseCommand(source.Namespace, configName(source))
 		case catalog.ByController:
 		}
-		return "; release by removing the entry " + holdEntry + " from the ConfigMap of halts"
+		return ". Release it by removing the entry " + holdEntry + " from the ConfigMap of halts"
 	}
 	return ""
 }

@@ -52,16 +52,16 @@ func (r *restarter) reportPutOff(w *catalog.Workload, decision catalog.Decision,
 		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonBackoff,
 			"restart put off until %s after %d restarts in a row: %s", next, w.Applied.Budget.Restarts, causes)
 	case gate.Hold, gate.Halted, gate.Missing, gate.Window, gate.Wave:
-		why := describeWait(answer)
+		why, release := describeWait(answer), ""
 		switch answer.Reason {
 		case gate.Wave:
 			why = describeEarlierWave(r.gate.earlierWave(w.Ref.Namespace))
 		case gate.Hold:
-			why += r.gate.release(w, &decision)
+			release = r.gate.release(w, &decision) // far from the text of people, which could name another command
 		default:
 		}
 		r.log.Info("restart is held", "workload", w.Ref, "reason", answer.Reason, "why", why, "causes", describe(decision))
-		r.events.Eventf(objectReference(w), corev1.EventTypeNormal, reasonHeld, "restart is held: %s. It is due because %s", why, describe(decision))
+		r.events.Eventf(objectReference(w), corev1.EventTypeNormal, reasonHeld, "restart is held: %s. It is due because %s%s", why, describe(decision), release)
 	default:
 		r.log.Debug("restart waits", "workload", w.Ref, "reason", answer.Reason, "fan_out", answer.FanOut.Config)
 	}
