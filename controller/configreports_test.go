@@ -152,8 +152,13 @@ func TestAFanOutWhoseOtherRestartIsRefusedDoesNotFinish(t *testing.T) {
 
 func TestAFinishedFanOutCountsThoseThatAFormerLeaderRestarted(t *testing.T) {
 	w := gradual(t)
-	for want, delivered := range map[string]int{"finished: 4 delivered in 1m0s": 4, "finished: 3 delivered in 1m0s; 1 more ran with it before": 3} {
-		w.controller.reports.reportFinished(&gate.Progress{FanOut: gate.FanOut{Config: aConfig}, Since: time.Now().Add(-time.Minute), Proven: 4, Delivered: delivered}, time.Now())
+	for want, p := range map[string]gate.Progress{
+		"finished: 4 delivered in 1m0s":                                 {Proven: 4, Delivered: 4},
+		"finished: 3 delivered in 1m0s; 1 more ran with it before":      {Proven: 4, Delivered: 3},
+		"finished: 4 delivered in 1m0s; 2 more that lacked pods before": {Proven: 4, Delivered: 4, Mended: 2},
+	} {
+		p.FanOut.Config, p.Since = aConfig, time.Now().Add(-time.Minute)
+		w.controller.reports.reportFinished(&p, time.Now())
 		if events := w.eventsOf(reasonFanOut); !slices.Equal(events, []string{want}) {
 			t.Errorf("%q, want %q", events, want)
 		}

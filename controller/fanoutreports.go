@@ -203,6 +203,9 @@ func (r *fanOutReports) reportFinished(p *gate.Progress, now time.Time) {
 	if others := p.Proven - p.Delivered; others > 0 { // such as those that a former leader has restarted
 		text += fmt.Sprintf("; %d more ran with it before", others)
 	}
+	if p.Mended > 0 {
+		text += fmt.Sprintf("; %d more that lacked pods before", p.Mended)
+	}
 	r.note(p.FanOut.Config, corev1.EventTypeNormal, reasonFanOut, text)
 	r.noteOver(p.FanOut.Config)
 }

@@ -18,13 +18,15 @@ type Progress struct {
 	// Unserved is how many other workloads have no restart any more: theirs has failed or said nothing, or was no longer
 	// due before it began.
 	Unserved int
+	// Mended is how many more restarts were delivered, to workloads that lacked pods before.
+	Mended int
 }
 
 // Total returns how many workloads take part.
 func (p *Progress) Total() int { return p.Proven + p.UnderWay + p.Waiting }
 
 func (f *fanOut) progress() Progress {
-	return Progress{f.id, f.since, f.proven(), f.delivered, f.members - f.waiting, f.waiting, len(f.unserved) + f.unlisted}
+	return Progress{f.id, f.since, f.proven(), f.delivered, f.members - f.waiting, f.waiting, len(f.unserved) + f.unlisted, f.mended}
 }
 
 // Progress returns how far all fan-outs have come that are not over, in no particular order.

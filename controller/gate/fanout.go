@@ -17,7 +17,9 @@ type fanOut struct {
 	// delivered is how many restarts have proven the content. running is how many other workloads ran
 	// with it already, once that was counted.
 	delivered, running int
-	isCounted          bool
+	// mended is how many more were delivered to workloads that lacked pods before, which proves nothing.
+	mended    int
+	isCounted bool
 	// unserved are the workloads that have no restart in the fan-out any more, because theirs ended in another way, or
 	// never began. One that is tried again is no longer among them. unlisted counts those beyond maxUnserved, one of which
 	// may count repeatedly.

@@ -316,6 +316,8 @@ func (l *Ledger) End(ref catalog.WorkloadRef, isDelivered bool) {
 				f.leaveOut(ref)
 			case m.current.standing != Unwell:
 				f.delivered++
+			default:
+				f.mended++
 			}
 		}
 		m.current = nil

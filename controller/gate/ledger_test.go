@@ -211,6 +211,11 @@ func TestAnUnwellWorkloadProvesNothing(t *testing.T) {
 	b.expect(SlowStart, second)
 	b.deliver(unwell)
 	b.wakes()
+	for p := range b.Progress() {
+		if p.Proven != 0 || p.Mended != 1 {
+			t.Errorf("%+v", p)
+		}
+	}
 }
 
 func TestUrgentRestartsSkipTheSlowStartButNotTheLimit(t *testing.T) {

@@ -123,6 +123,19 @@ func (l *FromLeader) due(now time.Time) string {
 	return "is about to restart" + because
 }
 
+// gate says what a restart waits for, or that it may begin.
+func (l *FromLeader) gate(now time.Time) string {
+	switch {
+	case !l.Gate.MayBegin:
+		return join(": ", l.Gate.Reason, waitsFor(l.Gate, now))
+	case l.Error != "":
+		return "the restart may begin, but its last attempt failed"
+	case l.isUndecided():
+		return "nothing, once the controller can decide"
+	}
+	return "the restart may begin"
+}
+
 func (l *FromLeader) isRolling() bool {
 	return l.State == status.Rolling || l.State == status.Soaking || l.State == status.Failed
 }
@@ -185,16 +198,7 @@ func (l *FromLeader) lines(now time.Time) [][2]string {
 		{"  Decision", join(": ", l.Decision.Outcome, l.Decision.Reason, l.Decision.Causes)},
 	}
 	if l.Gate != nil {
-		admits := "the restart may begin"
-		if l.Error != "" {
-			admits += ", but its last attempt failed"
-		} else if l.isUndecided() {
-			admits = "nothing, once the controller can decide"
-		}
-		if !l.Gate.MayBegin {
-			admits = join(": ", l.Gate.Reason, waitsFor(l.Gate, now))
-		}
-		lines = append(lines, [2]string{"  Gate", admits})
+		lines = append(lines, [2]string{"  Gate", l.gate(now)})
 	}
 	if l.Change != nil {
 		lines = append(lines, [2]string{"  Change", join(" ", text.List(l.Change.For, namedKeys), "waits until", l.Change.Due.Format(time.RFC3339))})
