@@ -51,6 +51,7 @@ func serve(t *testing.T, c content) *server {
 		Overview:  func(string) *status.Overview { return s.shown().Overview },
 		Workload:  func(string) *status.Workload { return s.shown().Workload },
 		Config:    func(string) *status.Config { return s.shown().Config },
+		MistakeOn: func(string) *status.Mistake { return nil },
 	}, slog.New(slog.DiscardHandler))
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Accept") == "text/event-stream" {
