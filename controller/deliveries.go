@@ -84,7 +84,7 @@ func (d *deliveries) begin(former *catalog.Workload, decision catalog.Decision, 
 	}
 	restart := &rollingRestart{
 		Restart: delivery.Begin(w, w.Applied.WasWhole, now), id: id, began: now, decision: decision,
-		mends: !w.Applied.WasWhole && d.history.hasFailed(ref), mayMend: !w.Applied.WasWhole && ranBeforeRestart(former),
+		mends: d.history.hasFailed(ref), mayMend: !w.Applied.WasWhole && ranBeforeRestart(former),
 	}
 	if before := d.of(ref); before != nil {
 		restart.brokenBy, restart.failed = before.brokenAfter(&decision), before.failed

@@ -161,6 +161,23 @@ func TestAWorkloadThatHadFailedSaysOnceThatItRunsAgain(t *testing.T) {
 	}
 }
 
+// A worker may see that the record has changed, and no longer follow what failed, before the next restart is followed.
+func TestAWorkloadWhoseFailureIsNoLongerFollowedSaysThatItRunsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, broken, told := halted(t)
+		w.controller.deliveries.forget(deploymentNamed(broken))
+		w.changed(broken, wholeStatus)
+		w.edited("a/c", "3")
+		time.Sleep(time.Second)
+		settle(w)
+		w.delivers(t, broken)
+		settle(w)
+		if events := told(reasonRecovered); len(events) != 1 || !strings.HasPrefix(events[0], "runs again, ") {
+			t.Errorf("%q", events)
+		}
+	})
+}
+
 func TestTheEndOfAHoldOrAnAbsenceIsReportedOnceToThoseWhoHeardOfIt(t *testing.T) {
 	hold := func(w *world, on string) {
 		w.changed("a/one", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
