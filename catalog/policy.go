@@ -72,6 +72,11 @@ type ConfigPolicy struct {
 	Problem string
 }
 
+// WindowProblem describes why a window cannot be read, and what that means.
+func WindowProblem(err error) string {
+	return "annotation " + WindowAnnotation + ": " + err.Error() + ". Restarts wait until it is corrected or removed"
+}
+
 // PolicyOf returns what the annotations of a config ask for. It is the zero value for a config that
 // is gone.
 func (c *Catalog) PolicyOf(ref ConfigRef) ConfigPolicy {

@@ -223,10 +223,9 @@ func (g *gatekeeper) release(w *catalog.Workload, decision *catalog.Decision) st
 	for hold := range g.wishes(w, g.causes(w, decision)).Holds() {
 		switch hold.By {
 		case catalog.ByWorkload:
-			return ". Release it with: " + releaseCommand(w.Ref.Namespace, workloadName(w.Ref))
+			return ". Release it with: " + releaseCommand(w.Ref)
 		case catalog.ByConfig:
-			source := hold.Config.Source() // whose owner decides
-			return ". Release it with: " + releaseCommand(source.Namespace, configName(source))
+			return ". Release it with: " + releaseCommand(hold.Config)
 		case catalog.ByController:
 		}
 		return ". Release it by removing the entry " + holdEntry + " from the ConfigMap of halts"

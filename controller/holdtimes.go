@@ -48,15 +48,10 @@ func newHoldList() *status.Shortlist[catalog.HoldNote] {
 }
 
 func (c *Controller) hold(h catalog.HoldNote) status.Hold {
-	shown := status.Hold{On: h.On.String(), Text: h.Text}
-	switch on := h.On.(type) {
-	case catalog.WorkloadRef:
-		shown.Release = releaseCommand(on.Namespace, workloadName(on))
-	case catalog.ConfigRef:
-		source := on.Source() // whose owner decides
-		shown.IsConfig, shown.Release = true, releaseCommand(source.Namespace, configName(source))
-	}
+	_, isConfig := h.On.(catalog.ConfigRef)
 	since, atLeast := c.catalog.HeldSince(h.On)
-	shown.Beginning = status.Beginning{Since: since.UTC(), AtLeast: atLeast}
-	return shown
+	return status.Hold{
+		On: h.On.String(), IsConfig: isConfig, Text: h.Text, Release: releaseCommand(h.On),
+		Beginning: status.Beginning{Since: since.UTC(), AtLeast: atLeast},
+	}
 }

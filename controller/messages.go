@@ -235,7 +235,15 @@ func resumeCommand(config catalog.ConfigRef, id string) string {
 }
 
 // releaseCommand returns the command that removes the hold of a workload or a config.
-func releaseCommand(namespace, name string) string {
+func releaseCommand(on fmt.Stringer) string {
+	var namespace, name string
+	switch on := on.(type) {
+	case catalog.WorkloadRef:
+		namespace, name = on.Namespace, workloadName(on)
+	case catalog.ConfigRef:
+		source := on.Source() // whose owner decides
+		namespace, name = source.Namespace, configName(source)
+	}
 	return fmt.Sprintf("kubectl annotate -n %s %s %s-", namespace, name, catalog.HoldAnnotation)
 }
 

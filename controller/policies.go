@@ -92,7 +92,7 @@ func (c *windowCache) problem(text string) string {
 		return ""
 	}
 	if _, err := c.read(text); err != nil {
-		return "annotation " + catalog.WindowAnnotation + ": " + err.Error() + ". Restarts wait until it is corrected or removed"
+		return catalog.WindowProblem(err)
 	}
 	return ""
 }

@@ -127,7 +127,7 @@ func (l *FromLeader) due(now time.Time) string {
 func (l *FromLeader) gate(now time.Time) string {
 	switch {
 	case !l.Gate.MayBegin:
-		return join(": ", l.Gate.Reason, waitsFor(l.Gate, now))
+		return text.Join(": ", l.Gate.Reason, waitsFor(l.Gate, now))
 	case l.Error != "":
 		return "the restart may begin, but its last attempt failed"
 	case l.isUndecided():
@@ -195,20 +195,20 @@ func (l *FromLeader) lines(now time.Time) [][2]string {
 	lines := [][2]string{
 		{"Leader", l.Name},
 		{"  State", state},
-		{"  Decision", join(": ", l.Decision.Outcome, l.Decision.Reason, l.Decision.Causes)},
+		{"  Decision", text.Join(": ", l.Decision.Outcome, l.Decision.Reason, l.Decision.Causes)},
 	}
 	if l.Gate != nil {
 		lines = append(lines, [2]string{"  Gate", l.gate(now)})
 	}
 	if l.Change != nil {
-		lines = append(lines, [2]string{"  Change", join(" ", text.List(l.Change.For, namedKeys), "waits until", l.Change.Due.Format(time.RFC3339))})
+		lines = append(lines, [2]string{"  Change", text.Join(" ", text.List(l.Change.For, namedKeys), "waits until", l.Change.Due.Format(time.RFC3339))})
 	}
 	if last := l.Last; last != nil {
 		took := ""
 		if last.Outcome != "" {
 			took = fmt.Sprintf("%s after %ds", last.Outcome, last.Took)
 		}
-		lines = append(lines, [2]string{"  Restart", join(", ", last.Time.Format(time.RFC3339), last.Cause, took, last.Why)})
+		lines = append(lines, [2]string{"  Restart", text.Join(", ", last.Time.Format(time.RFC3339), last.Cause, took, last.Why)})
 		if facts.IsLookCommand(last.Command) {
 			lines = append(lines, [2]string{"  Look with", last.Command})
 		}
@@ -229,15 +229,4 @@ func (l *FromLeader) problems() (all []string) {
 		all = append(all, on+l.Mistakes[i].Problem+facts.Since(l.Mistakes[i].Beginning))
 	}
 	return append(all, l.Problems...)
-}
-
-// join joins the parts that are not empty.
-func join(separator string, parts ...string) string {
-	all := parts[:0]
-	for _, part := range parts {
-		if part != "" {
-			all = append(all, part)
-		}
-	}
-	return strings.Join(all, separator)
 }

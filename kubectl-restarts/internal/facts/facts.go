@@ -2,12 +2,12 @@
 package facts
 
 import (
-	"slices"
 	"strings"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/window"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
 // Workload is a workload as the catalog would keep it, whether or not it is enabled.
@@ -43,7 +43,7 @@ func (w *Workload) Wrong() string {
 	if w.Policy != nil {
 		values, window = w.Policy.Problem, w.Policy.Window
 	}
-	return join("; ", w.Mistakes, w.Problem, values, windowProblem(window))
+	return text.Join("; ", w.Mistakes, w.Problem, values, windowProblem(window))
 }
 
 // Wrong is as [Workload.Wrong].
@@ -52,19 +52,14 @@ func (c *Config) Wrong() string {
 	if c.Policy != nil {
 		values, window = c.Policy.Problem, c.Policy.Window
 	}
-	return join("; ", c.Mistakes, values, windowProblem(window))
+	return text.Join("; ", c.Mistakes, values, windowProblem(window))
 }
 
-func windowProblem(text string) string {
-	if _, err := window.Parse(text); text != "" && err != nil {
-		return "annotation " + catalog.WindowAnnotation + ": " + err.Error() + ". Restarts wait until it is corrected or removed"
+func windowProblem(schedule string) string {
+	if _, err := window.Parse(schedule); schedule != "" && err != nil {
+		return catalog.WindowProblem(err)
 	}
 	return ""
-}
-
-// join joins the parts that are not empty.
-func join(separator string, parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), separator)
 }
 
 // Why says by what the workload is enabled, or why it is not.

@@ -12,6 +12,17 @@ import (
 // Safe returns a text in one line, in which every character is visible; see [brief.Safe].
 func Safe(s string) string { return brief.Safe(s) }
 
+// Join joins the parts that are not empty.
+func Join(separator string, parts ...string) string {
+	all := parts[:0]
+	for _, part := range parts {
+		if part != "" {
+			all = append(all, part)
+		}
+	}
+	return strings.Join(all, separator)
+}
+
 // Are returns the verb for that many.
 func Are(count int) string {
 	if count == 1 {
