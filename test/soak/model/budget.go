@@ -17,11 +17,12 @@ type row struct {
 	last     time.Time
 }
 
-// add adds a restart and returns by how much it came too soon.
-func (r *row) add(b Budget, at time.Time) time.Duration {
+// add adds a restart and returns by how much it came too soon. The time between two
+// restarts may have been longer by rounded: that it was, is assumed.
+func (r *row) add(b Budget, at time.Time, rounded time.Duration) time.Duration {
 	spacing := b.after(r.restarts)
-	early := r.last.Add(spacing).Sub(at)
-	if r.last.Add(spacing + b.Limit).Before(at) {
+	early := r.last.Add(spacing - rounded).Sub(at)
+	if r.last.Add(spacing + b.Limit - rounded).Before(at) {
 		r.restarts = 0
 	}
 	r.restarts++

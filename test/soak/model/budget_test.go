@@ -44,3 +44,17 @@ func TestTheBudgetAllowsForTimesInSeconds(t *testing.T) {
 		p.requireRules(t, want...)
 	}
 }
+
+// The third restart may have come 11.5 s after the second, although their times are 11 s apart.
+func TestARowMayHaveEndedWithinASecondOfItsTimes(t *testing.T) {
+	for third, want := range map[float64][]string{112: nil, 111: {OverBudget}} {
+		p := newPlay(Options{Budget: &Budget{Free: 2, Grace: time.Second, Limit: 10 * time.Second}}, usesAll)
+		p.sight.InSeconds = true
+		for i, restart := range []float64{100, 101, third, third + 1, third + 2} {
+			p.edit(restart-0.1, "a="+strings.Repeat("x", i+1))
+			p.restart(restart, strings.Repeat("x", i+1))
+		}
+		p.rest(200)
+		p.requireRules(t, want...)
+	}
+}

@@ -109,10 +109,11 @@ func (r *replay) judgeBudget(s *Sight) []Violation {
 	if r.options.Budget == nil {
 		return nil
 	}
-	early := r.row.add(*r.options.Budget, s.RestartedAt)
+	rounded := time.Duration(0)
 	if s.InSeconds {
-		early -= time.Second
+		rounded = time.Second
 	}
+	early := r.row.add(*r.options.Budget, s.RestartedAt, rounded)
 	if early <= 0 {
 		return nil
 	}
