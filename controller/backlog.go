@@ -1,16 +1,13 @@
 package controller
 
 import (
-	"errors"
 	"slices"
 	"sync"
 	"time"
 
-	"kubernetes-deployment-restart-controller/brief"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/series"
-	"kubernetes-deployment-restart-controller/status"
 )
 
 // backlog is what a workload with unapplied changes waits for.
@@ -28,7 +25,9 @@ type backlog struct {
 	// isIgnored means that the workload waits because of an error that the operator wants
 	// to ignore.
 	isIgnored bool
-	// failure is why the last attempt failed, the zero value if it did not.
+	// isRecord means that only the record is left to write, and that no pods wait for that.
+	isRecord bool
+	// failure is why attempts failed. It ends with the backlog, and not while the restart waits for another reason.
 	failure failedAttempts
 	// slowedBy holds the first configs whose restart has to wait because the workload has
 	// no budget left; nil if no restart has to wait for that reason.
@@ -44,18 +43,6 @@ type backlog struct {
 	changed bool
 	// isExposed means that pods have read the new content, although the restart waits.
 	isExposed bool
-}
-
-// failedAttempts describes the attempts at a workload that have failed in a row.
-type failedAttempts struct {
-	problem     string // a bounded text; empty if the workload only waits until everything is known that a decision needs
-	remedy      status.Remedy
-	unknown     string // what is not known, empty if all is
-	count       int
-	since, next time.Time
-	reason      string // the last one's reason in metrics
-	alike       int    // how many in a row had it
-	isTold      bool   // the owner has been told
 }
 
 // reportedReason is a reason to wait that the owner of a workload has been told.
@@ -186,7 +173,7 @@ func (b *backlogs) note(change observedChange) {
 		w.owed = change.Due
 	}
 	w.count += change.Count
-	w.changed = true
+	w.changed, w.isRecord = true, false
 	b.waiting[change.Workload] = w
 }
 
@@ -228,7 +215,8 @@ func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answe
 			w.putOffSince = w.owed // likewise, or nobody led
 		}
 	}
-	w.due, w.owed, w.putOff, w.putOffBy, w.changed, w.failure = true, answer.Until, answer.Reason, waitedForBy(&answer), false, failedAttempts{isTold: w.failure.isTold}
+	w.due, w.owed, w.putOff, w.putOffBy, w.changed = true, answer.Until, answer.Reason, waitedForBy(&answer), false
+	w.failure.unknown, w.failure.next = "", time.Time{}
 	b.countSlowing(w.slowedBy, -1)
 	if w.slowedBy = nil; answer.Reason == gate.Backoff {
 		w.slowedBy = make([]catalog.ConfigRef, 0, min(len(causes), maxSlowing))
@@ -259,58 +247,6 @@ func (b *backlogs) slowed() []series.Sample {
 		samples = append(samples, series.Sample{Label: config.String(), Value: float64(workloads)})
 	}
 	return samples
-}
-
-// longestFailure is how many bytes of an error are kept for each workload.
-const longestFailure = 512
-
-// noteFailure notes why an attempt failed, and whether the operator wants to ignore that. It returns how many in a row have
-// failed for this reason.
-func (b *backlogs) noteFailure(ref catalog.WorkloadRef, err error, isIgnored bool) (alike int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	w, found := b.waiting[ref]
-	if !found {
-		return 1
-	}
-	w.isIgnored = isIgnored
-	switch text := brief.Within(longestFailure, brief.Line(err.Error())); {
-	case errors.Is(err, errOutdated): // which is no failure
-	case isWaiting(err):
-		w.failure = failedAttempts{unknown: text, isTold: w.failure.isTold}
-	default:
-		if remedy := remedyOf(err); w.failure.count == 0 || remedy != w.failure.remedy { // another failure begins now
-			w.failure.count, w.failure.since, w.failure.remedy = 0, time.Now(), remedy
-		}
-		w.failure.count++
-		if reason := failureReason(err); reason != w.failure.reason {
-			w.failure.reason, w.failure.alike = reason, 0
-		}
-		w.failure.alike++
-		w.failure.problem, w.failure.unknown = text, ""
-	}
-	b.waiting[ref] = w
-	return w.failure.alike
-}
-
-// noteFailureTold notes that the owner of a workload has been told of a failure.
-func (b *backlogs) noteFailureTold(ref catalog.WorkloadRef) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if w, found := b.waiting[ref]; found {
-		w.failure.isTold = true
-		b.waiting[ref] = w
-	}
-}
-
-// noteRetry notes when the next attempt follows on one that failed.
-func (b *backlogs) noteRetry(ref catalog.WorkloadRef, next time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if w, found := b.waiting[ref]; found {
-		w.failure.next = next
-		b.waiting[ref] = w
-	}
 }
 
 // longestWaits returns for each namespace how long the most overdue restart or record has
@@ -346,13 +282,12 @@ func (b *backlogs) noteDue(ref catalog.WorkloadRef, wasPutOff bool, now time.Tim
 	b.waiting[ref] = w
 }
 
-// state reports whether a restart of a workload is due, and whether work for it is under
-// way.
-func (b *backlogs) state(ref catalog.WorkloadRef) (due, waits bool) {
+// state reports whether a restart of a workload is due, and whether one is or may turn out to be.
+func (b *backlogs) state(ref catalog.WorkloadRef) (due, mayBe bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	w, waits := b.waiting[ref]
-	return w.due, waits
+	w, found := b.waiting[ref]
+	return w.due, found && !w.isRecord
 }
 
 // isHeld reports whether a restart of a workload waits because the gate does not let it begin.
@@ -407,6 +342,7 @@ func (b *backlogs) putOffRecord(ref catalog.WorkloadRef, until time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	waiting := b.remove(ref)
-	waiting.due, waiting.slowedBy, waiting.owed, waiting.putOff, waiting.isExposed, waiting.changed, waiting.failure = false, nil, until, "", false, false, failedAttempts{}
+	waiting.due, waiting.slowedBy, waiting.owed, waiting.putOff, waiting.isExposed, waiting.changed, waiting.failure = false, nil, until, "", false, false, failedAttempts{isTold: waiting.failure.isTold}
+	waiting.isRecord = true
 	b.waiting[ref] = waiting
 }

@@ -26,6 +26,9 @@ var (
 	errDenied = errors.New("denied, although the workload has not changed")
 )
 
+// errOnlyRecord means that no restart is due of a workload that could not be patched.
+var errOnlyRecord = errors.New("its record cannot be written, and no pods wait for that")
+
 // failureReason names the kind of a failure for metrics; see [apiclient.FailureReason].
 func failureReason(err error) string {
 	if errors.Is(err, errDenied) || remedyOf(err) == status.ChangePolicy {
@@ -113,8 +116,8 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 		reason = "ignored"
 	}
 	r.metrics.patchErrors.WithLabelValues(reason).Inc()
-	alike := r.backlogs.noteFailure(ref, err, isIgnored)
-	attempts := r.queue.Failures(ref) + 1
+	attempts, alike := r.backlogs.noteFailure(ref, err, isIgnored)
+	attempts = max(attempts, r.queue.Failures(ref)+1)
 	permanent := isPermanent(err) || keepsConflicting(err, attempts)
 	switch {
 	case errors.Is(err, errOutdated):

@@ -13,15 +13,17 @@ import (
 // lostPermission is a permission without which workloads of a kind do not restart, as the last attempts at them show.
 type lostPermission struct {
 	verb    string
+	besides string // what else is known of the workloads
 	kind    catalog.WorkloadKind
 	waiting int
 	since   time.Time
 	atLeast bool   // it may have been lost before since
+	isSeen  bool   // an attempt is to be repeated; otherwise all wait for something else, and it may be there again
 	why     string // of the first
 }
 
-// lostPermissions says for which permissions workloads of a namespace, or of all if it is empty, wait. A new attempt at any of
-// them forgets it.
+// lostPermissions says for which permissions workloads of a namespace, or of all if it is empty, wait. An attempt that
+// succeeds forgets it.
 func (c *Controller) lostPermissions(namespace string) (gaps []status.Gap) {
 	var lost []lostPermission
 	note := func(ref catalog.WorkloadRef, found lostPermission) {
@@ -35,21 +37,27 @@ func (c *Controller) lostPermissions(namespace string) (gaps []status.Gap) {
 			lost[i].since, lost[i].atLeast, lost[i].why = found.since, found.atLeast, found.why
 		}
 		lost[i].waiting++
+		lost[i].isSeen = lost[i].isSeen || found.isSeen
 	}
 	c.restarter.backlogs.each(func(ref catalog.WorkloadRef, w backlog) {
 		if w.failure.remedy == status.GrantPermission {
-			note(ref, lostPermission{verb: "restart", kind: ref.Kind, since: w.failure.since, atLeast: w.isInherited || w.atLeast, why: w.failure.problem})
+			found := lostPermission{verb: "restart", isSeen: !w.failure.next.IsZero(), kind: ref.Kind, since: w.failure.since, atLeast: w.isInherited || w.atLeast, why: w.failure.problem}
+			if w.failure.isRecord {
+				found.verb, found.besides = "write the records of", ", no pods of which wait"
+			}
+			note(ref, found)
 		}
 	})
 	c.evictor.each(func(ref catalog.WorkloadRef, row eviction) {
 		if row.wait.remedy == status.GrantPermission {
-			note(ref, lostPermission{verb: "replace the pods of", kind: ref.Kind, since: row.wait.since, why: row.wait.text})
+			note(ref, lostPermission{verb: "replace the pods of", isSeen: true, kind: ref.Kind, since: row.wait.since, why: row.wait.text})
 		}
 	})
+	lost = slices.DeleteFunc(lost, func(l lostPermission) bool { return !l.isSeen })
 	slices.SortFunc(lost, func(a, b lostPermission) int { return cmp.Or(cmp.Compare(a.verb, b.verb), cmp.Compare(a.kind, b.kind)) })
 	for _, l := range lost {
 		gaps = append(gaps, status.Gap{
-			Text:      fmt.Sprintf("The controller lacks a permission that it needs to %s workloads of the kind %s (waiting: %d)", l.verb, l.kind, l.waiting),
+			Text:      fmt.Sprintf("The controller lacks a permission that it needs to %s workloads of the kind %s (waiting: %d)%s", l.verb, l.kind, l.waiting, l.besides),
 			Beginning: status.Beginning{Since: l.since.UTC(), AtLeast: l.atLeast}, Why: l.why, Remedy: status.ApplyManifest,
 		})
 	}

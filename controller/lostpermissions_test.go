@@ -16,6 +16,8 @@ import (
 
 func TestALostPermissionIsToldUntilAnAttemptSucceeds(t *testing.T) {
 	w := gradual(t, "a/one", "a/two", "b/one")
+	w.edited("b/c", "1")
+	settle(w)
 	w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
 	w.edited("a/c", "2")
 	w.edited("b/c", "2")

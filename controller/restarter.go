@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -163,8 +164,8 @@ func (r *restarter) holdsConfigs(workload catalog.WorkloadRef) bool {
 	})
 }
 
-// State reports whether a restart of a workload is due, and whether work for it is under way.
-func (r *restarter) State(workload catalog.WorkloadRef) (due, waits bool) {
+// State reports whether a restart of a workload is due, and whether one is or may turn out to be.
+func (r *restarter) State(workload catalog.WorkloadRef) (due, mayBe bool) {
 	return r.backlogs.state(workload)
 }
 
@@ -223,7 +224,7 @@ func (r *restarter) attempt(ctx context.Context, workload catalog.WorkloadRef) {
 	if err := r.handle(ctx, workload); err != nil && ctx.Err() == nil {
 		r.failed(workload, err)
 		// An internal error is that of an admission webhook, so nothing was written.
-		r.gate.failed(workload, !r.isIgnored(err), isUncertain(err) && !apierrors.IsInternalError(err), time.Now())
+		r.gate.failed(workload, !r.isIgnored(err) && !errors.Is(err, errOnlyRecord), isUncertain(err) && !apierrors.IsInternalError(err), time.Now())
 		r.backlogs.noteRetry(workload, r.queue.Retry(workload, failureOf(err)))
 	} else {
 		r.queue.Forget(workload)
@@ -272,9 +273,17 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 		return r.restart(ctx, view, decision, taken)
 	case decision.Outcome == catalog.RecordOnly && (r.awaitCleanup(view.Workload) || r.putOffRecord(view.Workload)):
 	default:
-		return r.apply(ctx, view, decision, taken, nil)
+		return onlyRecord(r.apply(ctx, view, decision, taken, nil))
 	}
 	return nil
+}
+
+// onlyRecord returns the error of a write without which no pods lack anything.
+func onlyRecord(err error) error {
+	if err == nil || errors.Is(err, errOutdated) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errOnlyRecord, err)
 }
 
 // keep leaves a workload and its record as they are. If the record stays although the content
@@ -286,7 +295,7 @@ func (r *restarter) keep(ctx context.Context, view catalog.View, decision catalo
 	}
 	if decision.Contradicts && !decision.Verified && !r.dryRun {
 		if err := r.mark(ctx, view, r.noteContradiction(view, decision, time.Now())); err != nil {
-			return err
+			return onlyRecord(err)
 		}
 	}
 	r.reportNotDue(view.Workload, r.backlogs.settle(view.Workload.Ref))

@@ -233,25 +233,22 @@ func (s *standing) addSubject(config fmt.Stringer) {
 }
 
 func standingOfBacklog(ref catalog.WorkloadRef, w *backlog) standing {
-	s := standing{ref: ref, state: status.Deciding, since: w.since, until: w.owed, atLeast: w.atLeast, reason: w.putOff, by: w.putOffBy, isExposed: w.isExposed}
-	switch {
-	case w.putOff == "":
-		s.until, s.by, s.failure = time.Time{}, waitedFor{text: w.failure.unknown}, w.failure
-		if w.failure.problem != "" {
-			s.state, s.since, s.until = status.Retrying, w.failure.since, w.failure.next
-			if w.isInherited && w.putOffSince.IsZero() {
-				s.since = w.owed // it was tried before
-			}
-		}
-		return s
+	s := standing{ref: ref, state: status.Deciding, since: w.putOffSince, until: w.owed, atLeast: w.atLeast, reason: w.putOff, by: w.putOffBy, isExposed: w.isExposed, failure: w.failure}
+	switch hasFailed := w.failure.problem != ""; {
 	case w.putOff == gate.Backoff:
 		s.state = status.Slowed
 	case w.putOff.NeedsPerson(), w.putOff == gate.Window:
 		s.state = status.Held
-	default:
+	case hasFailed: // whoever has the turn meanwhile
+		s.state, s.since, s.until = status.Retrying, w.failure.since, w.failure.next
+	case w.putOff != "":
 		s.state = status.Waiting
+	default:
+		s.since, s.until = w.since, time.Time{}
 	}
-	s.since = w.putOffSince
+	if w.putOff == "" {
+		s.by = waitedFor{text: w.failure.unknown}
+	}
 	return s
 }
 

@@ -21,3 +21,22 @@ func TestAPageSaysWhatMayHaveBegunEarlier(t *testing.T) {
 		}
 	}
 }
+
+func TestTheRowOfARefusalSaysWhatTheNextAttemptWaitsFor(t *testing.T) {
+	refused := status.Entry{State: status.Retrying, Error: "forbidden", Attempts: 7}
+	waits, unknown, held := refused, refused, refused
+	waits.Reason, waits.On = "slow-start", "configmap/a/c"
+	unknown.Text = "the halts are not known"
+	held.State, held.Reason, held.Text = status.Held, "hold", "an incident"
+	for want, e := range map[string]status.Entry{
+		"<strong>forbidden</strong>; failed attempts: 7": refused,
+		`<strong>forbidden</strong>; failed attempts: 7; the next one waits: the slow start of <a href="/config/configmap/a/c">configmap/a/c</a>`: waits,
+		"<strong>forbidden</strong>; failed attempts: 7; the next one waits: the halts are not known":                                             unknown,
+		"an incident; before, its last attempt failed: <strong>forbidden</strong>":                                                                held,
+	} {
+		var row strings.Builder
+		if err := templates.ExecuteTemplate(&row, "wait", e); err != nil || row.String() != want {
+			t.Errorf("%v: %s, want %s", err, &row, want)
+		}
+	}
+}

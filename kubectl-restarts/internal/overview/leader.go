@@ -171,12 +171,12 @@ func (l *FromLeader) workloadTable(options printers.PrintOptions, now time.Time)
 // why says what a workload waits for, or what it restarts for, the most important part first.
 func why(e *status.Entry) []string {
 	var parts []string
+	if e.Error != "" {
+		parts = append(parts, text.Count(e.Attempts, "failed attempt")+": "+e.Error)
+	}
 	isSaid := e.Text != "" && (e.Reason == string(gate.Window) || e.Reason == string(gate.Hold)) // by the text
 	if e.Reason != "" && !isSaid {
 		parts = append(parts, e.Reason)
-	}
-	if e.Error != "" {
-		parts = append(parts, text.Count(e.Attempts, "failed attempt")+": "+e.Error)
 	}
 	for _, part := range []string{e.On, e.Text, e.Due} {
 		if part != "" {

@@ -43,3 +43,12 @@ func TestARefusedRestartIsShownWithWhoRefusesItAndWhatHelps(t *testing.T) {
 		}
 	}
 }
+
+func TestTheRowOfARefusalSaysFirstWhyItFailed(t *testing.T) {
+	out := printed(t, status.Overview{Retrying: list(status.Entry{
+		Workload: "deployment/shop/web", State: status.Retrying, Attempts: 7, Error: "forbidden", Reason: "slow-start", On: "configmap/shop/settings",
+	})}, printers.PrintOptions{})
+	if !strings.Contains(out, " 7 failed attempts: forbidden; slow-start; configmap/shop/settings") {
+		t.Error(out)
+	}
+}

@@ -1,0 +1,87 @@
+package controller
+
+import (
+	"errors"
+	"time"
+
+	"kubernetes-deployment-restart-controller/brief"
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// failedAttempts describes the attempts at a workload that have failed in a row.
+type failedAttempts struct {
+	problem     string // a bounded text, empty if none has failed
+	remedy      status.Remedy
+	isRecord    bool   // they were only about the record
+	unknown     string // what the next one needs that is not known, empty if all is
+	count       int
+	since, next time.Time
+	reason      string // the last one's reason in metrics
+	alike       int    // how many in a row had it
+	isTold      bool   // the owner has been told
+}
+
+// longestFailure is how many bytes of an error are kept for each workload.
+const longestFailure = 512
+
+// noteFailure notes why an attempt failed, and whether the operator wants to ignore that. It returns how many attempts have
+// failed, and how many of them in a row for this reason.
+func (b *backlogs) noteFailure(ref catalog.WorkloadRef, err error, isIgnored bool) (count, alike int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w, found := b.waiting[ref]
+	if !found {
+		return 1, 1
+	}
+	w.isIgnored = isIgnored
+	switch {
+	case errors.Is(err, errOutdated): // which is no failure
+	case isWaiting(err):
+		w.failure.unknown = brief.Within(longestFailure, brief.Line(err.Error()))
+	default:
+		w.fail(err, time.Now())
+	}
+	b.waiting[ref] = w
+	return w.failure.count, w.failure.alike
+}
+
+// fail notes that an attempt has failed.
+func (w *backlog) fail(err error, now time.Time) {
+	f, remedy, isRecord := &w.failure, remedyOf(err), errors.Is(err, errOnlyRecord)
+	if f.count == 0 && w.isInherited && w.putOffSince.IsZero() && w.owed.Before(now) {
+		now = w.owed // it was tried before
+	}
+	if f.count == 0 || remedy != f.remedy || isRecord != f.isRecord { // another failure begins now
+		f.count, f.since, f.remedy, f.isRecord = 0, now, remedy, isRecord
+	}
+	f.count++
+	if reason := failureReason(err); reason != f.reason {
+		f.reason, f.alike = reason, 0
+	}
+	f.alike++
+	f.problem, f.unknown = brief.Within(longestFailure, brief.Line(err.Error())), ""
+	if w.isRecord = isRecord; isRecord {
+		w.due, w.putOff = false, ""
+	}
+}
+
+// noteFailureTold notes that the owner of a workload has been told of a failure.
+func (b *backlogs) noteFailureTold(ref catalog.WorkloadRef) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if w, found := b.waiting[ref]; found {
+		w.failure.isTold = true
+		b.waiting[ref] = w
+	}
+}
+
+// noteRetry notes when the next attempt follows on one that failed.
+func (b *backlogs) noteRetry(ref catalog.WorkloadRef, next time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if w, found := b.waiting[ref]; found {
+		w.failure.next = next
+		b.waiting[ref] = w
+	}
+}

@@ -1,0 +1,230 @@
+package controller
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// refusals are the retried workloads by their names.
+func (w *world) refusals() map[string]status.Entry {
+	all := make(map[string]status.Entry)
+	for _, e := range w.overview().Retrying.Items {
+		all[e.Workload] = e
+	}
+	return all
+}
+
+// While a worker tries to restart one, the other one has to wait for its turn.
+func TestARefusalIsAsOldAsItsFirstAttemptWhoeverHasTheTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/one", "a/two")
+		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.edited("a/c", "2")
+		settle(w)
+		before := w.refusals()
+		if len(before) != 2 {
+			t.Fatalf("refused: %+v", before)
+		}
+		w.answer = func(r *http.Request) (int, any) {
+			if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/one") {
+				w.controller.restarter.work(t.Context(), deploymentNamed("a/two"))
+				if e := w.refusals()["deployment/a/two"]; e.Reason != string(gate.SlowStart) || !e.Until.IsZero() {
+					t.Errorf("meanwhile: %+v", e)
+				}
+			}
+			return 0, nil
+		}
+		for range 10 {
+			time.Sleep(10 * time.Second)
+			settle(w)
+			now := w.refusals()
+			for name, e := range before {
+				if got := now[name]; !got.Since.Equal(e.Since) || got.Attempts < e.Attempts || got.Error == "" || got.Remedy != status.GrantPermission {
+					t.Fatalf("%s: %+v, before: %+v", name, got, e)
+				}
+			}
+			if gaps := w.controller.lostPermissions(""); len(gaps) != 1 || !strings.Contains(gaps[0].Text, "(waiting: 2)") {
+				t.Errorf("%+v", gaps)
+			}
+			before = now
+		}
+		if attempts := before["deployment/a/two"].Attempts; attempts < 10 {
+			t.Errorf("counted %d attempts", attempts)
+		}
+		w.refuse, w.answer = 0, nil
+		time.Sleep(time.Minute)
+		settle(w)
+		for name, e := range w.refusals() {
+			if len(w.restarted()) != 1 || e.Reason != string(gate.SlowStart) || e.Attempts != before[name].Attempts {
+				t.Errorf("after one success: %q, %+v", w.restarted(), e)
+			}
+		}
+		if gaps := w.controller.lostPermissions(""); len(gaps) > 0 {
+			t.Errorf("after one success: %+v", gaps)
+		}
+		w.delivers(t, w.restarted()[0])
+		settle(w)
+		if len(w.restarted()) != 2 || len(w.refusals()) > 0 {
+			t.Errorf("in the end: %q, %+v", w.restarted(), w.refusals())
+		}
+	})
+}
+
+func TestARefusalIsAsOldAsItsFirstAttemptWhateverIsNotKnownMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web")
+		again := func() status.Entry {
+			time.Sleep(time.Minute)
+			settle(w)
+			return w.refusals()["deployment/a/web"]
+		}
+		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.edited("a/c", "2")
+		first := again()
+		w.controller.restarter.knowsConfigs = func(string) bool { return false }
+		if e := again(); e.Text != errConfigsUnknown.Error() || e.Error == "" || !e.Since.Equal(first.Since) {
+			t.Errorf("while not all is known: %+v, before: %+v", e, first)
+		}
+		w.controller.restarter.knowsConfigs = func(string) bool { return true }
+		if e := again(); e.Text != "" || e.Attempts <= first.Attempts || !e.Since.Equal(first.Since) {
+			t.Errorf("when all is known again: %+v, before: %+v", e, first)
+		}
+	})
+}
+
+func TestARestartThatPeopleHoldAfterItWasRefusedIsHeldAndSaysBoth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web")
+		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.edited("a/c", "2")
+		settle(w)
+		time.Sleep(time.Minute)
+		w.changed("a/web", holdIt)
+		time.Sleep(time.Minute)
+		settle(w)
+		if o := w.overview(); o.Retrying.Total != 0 || o.Held.Total != 1 || o.Held.Items[0].Error == "" || o.Held.Items[0].Attempts < 1 {
+			t.Errorf("retrying %+v, held %+v", o.Retrying, o.Held)
+		}
+	})
+}
+
+// Nothing restarts for the edit of a workload without pods, but its record is to be written.
+func TestARecordThatIsRefusedIsNoRestart(t *testing.T) {
+	for name, before := range map[string]func(*world){
+		"a workload without pods": func(w *world) {
+			w.changed("a/web", func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) })
+			settle(w)
+			w.refuse = http.StatusForbidden
+			w.edited("a/c", "2")
+		},
+		"one that is scaled down after its restart was refused": func(w *world) {
+			w.refuse = http.StatusForbidden
+			w.edited("a/c", "2")
+			settle(w)
+			time.Sleep(time.Minute)
+			w.changed("a/web", func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) })
+		},
+		"one whose edit was undone after its restart was refused": func(w *world) {
+			w.refuse = http.StatusForbidden
+			w.edited("a/c", "2")
+			settle(w)
+			time.Sleep(time.Minute)
+			w.edited("a/c", "1")
+			w.changed("a/web", removed)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := gradual(t, "a/web")
+				w.refusedWith = lackedPermission
+				told := w.listens()
+				before(w)
+				changed := time.Now()
+				settle(w)
+				time.Sleep(30 * time.Second)
+				settle(w)
+				w.judged(t)
+				e := w.refusals()["deployment/a/web"]
+				if !strings.HasPrefix(e.Error, errOnlyRecord.Error()) || e.Attempts < 2 || !e.Since.Equal(changed) {
+					t.Errorf("%+v, changed at %s", e, changed)
+				}
+				if gaps := w.controller.lostPermissions(""); len(gaps) != 1 || !strings.Contains(gaps[0].Text, "to write the records of workloads of the kind Deployment (waiting: 1), no pods of which wait") {
+					t.Errorf("%+v", gaps)
+				}
+				if events := told(reasonRestartFailed); len(events) == 0 || !strings.Contains(events[len(events)-1], errOnlyRecord.Error()) {
+					t.Errorf("%q", events)
+				}
+				if stale := w.controller.staleness.namespaces; len(stale) > 0 {
+					t.Errorf("stale: %v", stale)
+				}
+			})
+		})
+	}
+}
+
+func TestNobodyWaitsForARecordThatIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/idle", "a/web")
+		w.runs("a/later", map[string]string{catalog.WaveAnnotation: "1"}, "c")
+		w.changed("a/idle", func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) })
+		settle(w)
+		told := func() []string { return w.eventsOf(reasonFanOut) }
+		w.answer = func(r *http.Request) (int, any) {
+			if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/idle") {
+				return http.StatusForbidden, metav1.Status{
+					TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: http.StatusForbidden, Message: lackedPermission,
+				}
+			}
+			return 0, nil
+		}
+		w.edited("a/c", "2")
+		for range 10 {
+			settle(w)
+			for _, name := range w.restarted() {
+				w.changed(name, wholeStatus)
+				w.controller.deliveries.look(t.Context(), deploymentNamed(name))
+			}
+			w.controller.reports.lookAtFanOuts(time.Now())
+			time.Sleep(time.Minute)
+		}
+		if got := w.restarted(); len(got) != 2 || len(w.refusals()) != 1 {
+			t.Errorf("restarted %q, refused %+v", got, w.refusals())
+		}
+		if events := told(); len(events) == 0 || !strings.HasPrefix(events[len(events)-1], "finished: ") {
+			t.Errorf("the end of the fan-out: %q", events)
+		}
+	})
+}
+
+func TestARefusedRestartThatIsOnlyToBeRecordedLaterHasALastWord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newContest(t, removed)
+		v.backoffLimit = time.Hour
+		v.fight(20)
+		v.backlogs.note(observedChange{Workload: web, Subject: web, Since: time.Now(), Due: time.Now(), Count: 1})
+		v.failed(web, refusalWith(http.StatusForbidden, metav1.StatusReasonForbidden, lackedPermission))
+		if v.step() {
+			t.Fatal("the record is not put off")
+		}
+		v.undo = nil
+		time.Sleep(2 * time.Hour)
+		v.step()
+		var last string
+		for len(v.recorder.Events) > 0 {
+			last = <-v.recorder.Events
+		}
+		if last != "Normal RestartsResumed no restart is due any more, and nothing is left to apply" {
+			t.Errorf("the last word is %q", last)
+		}
+	})
+}
