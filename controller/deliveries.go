@@ -168,6 +168,9 @@ func (d *deliveries) look(ctx context.Context, ref catalog.WorkloadRef) {
 	}
 	restart.Held = held
 	judgement, err := d.judge(ctx, restart, w)
+	if err == nil && judgement.Again > 0 {
+		err = d.explain(ctx, restart, w)
+	}
 	if err != nil {
 		if ctx.Err() == nil {
 			d.queue.Retry(ref, failureOf(err))

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -104,10 +105,31 @@ func (d *deliveries) followFailed(ref catalog.WorkloadRef, config catalog.Config
 	}) {
 		return
 	}
-	d.gate.ended(ref, restartID(w), false)
-	d.follow(w, &rollingRestart{
+	restart := &rollingRestart{
 		Restart: delivery.Begin(w, w.Applied.WasWhole, w.Applied.Written), id: restartID(w), began: w.Applied.Written, decision: decision, hasFailed: true, failed: failed,
-	})
+		isUnexplained: true,
+	}
+	d.gate.ended(ref, restart.id, false)
+	d.history.begin(ref, restart.id, causeNote(decision), restart.began)
+	d.history.fail(ref, restart.id, "an earlier leader saw it fail", "", failed)
+	d.follow(w, restart)
+}
+
+// explain finds out once what the pods show of a restart that failed under another leader. They may show nothing any more.
+func (d *deliveries) explain(ctx context.Context, restart *rollingRestart, w *catalog.Workload) error {
+	if !restart.isUnexplained {
+		return nil
+	}
+	seen, err := d.pods.sight(ctx, w, configsOf(&restart.decision))
+	if err != nil && (ctx.Err() != nil || d.queue.Failures(w.Ref) < passingFailures) {
+		return err
+	}
+	restart.isUnexplained = false
+	if err == nil && seen.Condition >= delivery.Hanging {
+		evidence := evidenceOf(&seen)
+		d.history.fail(w.Ref, restart.id, seen.String(), evidence.Command(w.Ref.Namespace), restart.failed)
+	}
+	return nil
 }
 
 // resumeAll follows the restarts that another process has left.

@@ -30,10 +30,13 @@ type pastRestart struct {
 	restart  status.Restart
 }
 
-// begin notes that a restart has begun.
+// begin notes that a restart has begun, unless that is known.
 func (h *restartHistory) begin(ref catalog.WorkloadRef, id, cause string, at time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if slices.ContainsFunc(h.last, func(past pastRestart) bool { return past.workload == ref && past.id == id }) {
+		return
+	}
 	for i := range h.last {
 		if past := &h.last[i]; past.workload == ref && past.restart.Outcome == "" {
 			past.restart.Outcome, past.restart.Why = status.Unknown, "another restart followed"

@@ -20,6 +20,8 @@ type rollingRestart struct {
 	isFormer bool
 	// hasFailed means that the restart failed and is followed because its pods may run after all.
 	hasFailed bool
+	// isUnexplained means that it failed under another leader, and that its pods have not been read since.
+	isUnexplained bool
 	// failed is when that was seen, of this restart or of one before it; zero if none failed.
 	failed time.Time
 	// mends means that a restart before this one failed, and none has been delivered since. mayMend means that this may be so,

@@ -290,7 +290,7 @@ func (c *Controller) entry(s standing) status.Entry {
 		e.Restarted = s.restarted.UTC()
 	}
 	if e.State == status.Failed && e.Reason == "" {
-		e.Text = cmp.Or(c.deliveries.history.whyOf(s.ref), "an earlier leader saw it fail")
+		e.Text = c.deliveries.history.whyOf(s.ref)
 	}
 	return e
 }

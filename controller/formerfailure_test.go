@@ -1,0 +1,87 @@
+package controller
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// crashes lets a pod of a Deployment crash that is from its present template.
+func (w *world) crashes(name string) {
+	d := w.deployments[name]
+	waits := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	w.pods = map[string][]corev1.Pod{d.Namespace + "/": {{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: d.Name + "-crashes", Namespace: d.Namespace, UID: "pod-" + d.UID, CreationTimestamp: metav1.Now(),
+			OwnerReferences: []metav1.OwnerReference{{UID: "rs-" + d.UID, Controller: new(true)}},
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "app", RestartCount: 3, State: waits}}},
+	}}}
+}
+
+func TestTheNextLeaderShowsWhatThePodsOfAFailedWorkloadShow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leader, standby := twoLeaders(t, "a/web", "a/other")
+		for _, w := range []*world{leader, standby} {
+			w.edited("a/c", "2")
+		}
+		settle(leader)
+		failed := leader.restarted()[0]
+		leader.crashes(failed)
+		time.Sleep(15 * time.Second)
+		leader.fails(t, failed)
+		time.Sleep(time.Minute)
+		pass, _ := succeed(t, leader, standby)
+		standby.crashes(failed)
+		pass(time.Second)
+		shown := func(w *world) (status.Entry, *status.Restart) {
+			e := w.overview().Failed.Items[0]
+			explained := w.controller.ExplainWorkload(e.Workload, time.Now())
+			e.Pods = nil // which each world counts itself
+			return e, explained.Last
+		}
+		want, wantLast := shown(leader)
+		got, gotLast := shown(standby)
+		if diff := cmp.Diff(want, got); diff != "" || want.Text == "" {
+			t.Errorf("the row (-the former leader +the next one):\n%s", diff)
+		}
+		wantLast.Cause, gotLast.Cause = "", ""
+		if diff := cmp.Diff(wantLast, gotLast); diff != "" || wantLast.Command == "" {
+			t.Errorf("its last restart (-the former leader +the next one):\n%s", diff)
+		}
+		listings := len(standby.listings)
+		for range 10 {
+			pass(time.Minute)
+			standby.changed(failed, func(d *appsv1.Deployment) { d.Labels = map[string]string{"at": time.Now().String()} })
+		}
+		if more := len(standby.listings) - listings; more > 0 {
+			t.Errorf("listed the pods %d more times", more)
+		}
+	})
+}
+
+// The pod may be gone, or run for the moment.
+func TestTheNextLeaderSaysWhoSawAFailureThatNoPodShows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leader, standby := twoLeaders(t, "a/web")
+		for _, w := range []*world{leader, standby} {
+			w.edited("a/c", "2")
+		}
+		settle(leader)
+		time.Sleep(time.Minute)
+		leader.fails(t, "a/web")
+		leader.changed("a/web", func(d *appsv1.Deployment) { d.Status.Conditions = nil })
+		pass, _ := succeed(t, leader, standby)
+		pass(time.Second)
+		if rows := standby.overview().Failed; rows.Total != 1 || rows.Items[0].Text != "an earlier leader saw it fail" {
+			t.Errorf("%+v", rows)
+		}
+	})
+}
