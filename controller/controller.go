@@ -208,6 +208,7 @@ func (c *Controller) newHaltKeeper(clients *apiclient.Clients) *haltKeeper {
 		hasGroups:    len(c.options.FanOut.Groups) > 0,
 
 		knowsAllConfigs: c.watches.knowAllConfigs,
+		judgeResumes:    c.judgeResumes,
 		askAgain:        func() { c.restarter.askAgainAll("") },
 		changed:         make(chan struct{}, 1),
 	}

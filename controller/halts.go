@@ -54,6 +54,7 @@ type haltKeeper struct {
 	knowsMounts     func(namespace string) bool
 	knowsAllConfigs func() bool
 	hasGroups       bool
+	judgeResumes    func()        // finds out which annotations resume nothing, once it is known which halts there are
 	askAgain        func()        // makes all restarts ask again that the gate did not let begin
 	changed         chan struct{} // has an element when there is something to write
 
@@ -72,7 +73,7 @@ func newHaltID() string { return strings.ToLower(rand.Text()[:8]) }
 
 // run reads and writes the halts until the context ends.
 func (k *haltKeeper) run(ctx context.Context) {
-	start, hasReported := time.Now(), false
+	start, hasReported, knewHalts := time.Now(), false, false
 	ticker := time.NewTicker(haltsPeriod)
 	defer ticker.Stop()
 	retry := time.NewTimer(0)
@@ -93,6 +94,10 @@ func (k *haltKeeper) run(ctx context.Context) {
 		k.noteTried(err, start)
 		k.noteObject(ctx, err)
 		k.endHalts()
+		if _, knowsHalts := k.gate.knowsOfHalts(); knowsHalts && !knewHalts {
+			knewHalts = true
+			k.judgeResumes()
+		}
 		k.remind(start, time.Now())
 		switch {
 		case ctx.Err() != nil:

@@ -19,7 +19,7 @@ func halting(t *testing.T) (*haltKeeper, func(namespace, name string) string) {
 	g.wake = func(catalog.WorkloadRef) {}
 	k := &haltKeeper{
 		optIns: newOptIns(catalog.OptInRules{}, nil),
-		gate:   g, log: slog.New(slog.DiscardHandler), askAgain: func() {},
+		gate:   g, log: slog.New(slog.DiscardHandler), askAgain: func() {}, judgeResumes: func() {},
 		watches: func(namespace string) bool { return namespace != "elsewhere" },
 	}
 	return k, func(namespace, name string) string {

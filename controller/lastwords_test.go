@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/client-go/tools/record"
 
@@ -325,4 +326,47 @@ func TestAHoldThatPeopleCannotRemoveNamesNoCommand(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+}
+
+// The watch of the standby shows the annotations, and it does not know of halts.
+func TestAWrongResumeIsToldByTheNextLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leader, standby := twoLeaders(t, "a/web", "a/other")
+		for _, w := range []*world{leader, standby} {
+			w.edited("b/c", "1")
+			w.edited("a/c", "2")
+		}
+		settle(leader)
+		leader.fails(t, leader.restarted()[0])
+		id := leader.controller.gate.activeHalts()[0].ID
+		for _, w := range []*world{leader, standby} {
+			for _, name := range []string{"a/c", "b/c"} { // of which the other one has no halt
+				w.annotate(name, catalog.ResumeAnnotation, "wrong")
+				w.show("configmaps", w.configMaps[name])
+			}
+		}
+		seen := time.Now()
+		time.Sleep(time.Minute)
+		heard := standby.hearing()
+		if list := standby.overview().Mistakes; list.Total > 0 {
+			t.Errorf("while it stands by, it lists %+v", list)
+		}
+		pass, _ := succeed(t, leader, standby)
+		pass(time.Minute)
+		list := standby.overview().Mistakes
+		if diff := cmp.Diff(leader.overview().Mistakes, list); diff != "" || list.Total != 1 || !list.Items[0].Since.Equal(seen) || !strings.Contains(list.Items[0].Problem, id) {
+			t.Errorf("the list (-the former leader +the next one):\n%s", diff)
+		}
+		if events := heard(); len(events) != 1 || !strings.Contains(events[0], id) {
+			t.Errorf("the Events are %q", events)
+		}
+		if noted := standby.controller.mistakes.size(); noted != 1 {
+			t.Errorf("%d are noted", noted)
+		}
+		standby.annotate("a/c", catalog.ResumeAnnotation, id)
+		standby.show("configmaps", standby.configMaps["a/c"])
+		if list := standby.overview().Mistakes; list.Total > 0 || len(standby.controller.gate.activeHalts()) > 0 {
+			t.Errorf("with the right id: %+v", list)
+		}
+	})
 }

@@ -21,7 +21,8 @@ import (
 type mistake struct {
 	uid  types.UID
 	text string
-	// resume is the id of a halt that an annotation of a config resumes. It is a mistake as long as another halt is active.
+	// resume is the id of a halt that an annotation of a config resumes. It is a mistake as long as another halt is active, so
+	// it is kept for as long as it is not known which ones are.
 	resume string
 	// since is when the watch showed the first of them that is still there, and atLeast that a list did, so that it may be older.
 	since   time.Time
@@ -56,10 +57,29 @@ func (c *Controller) mistakeOf(o *observation) *mistake {
 		found.uid, found.text = o.workload.workload.UID, joinProblems(found.text, c.problemOfValues(o.workload.workload))
 	}
 	found.text = brief.Text(found.text)
-	if c.describe(o.name(), found) == "" {
+	if c.describe(o.name(), found) == "" && (found.resume == "" || c.knowsHalts()) {
 		return nil
 	}
 	return &found
+}
+
+// knowsHalts reports whether it is known which halts there are. A standby never knows.
+func (c *Controller) knowsHalts() bool {
+	_, knows := c.gate.knowsOfHalts()
+	return knows && c.leading.Load()
+}
+
+// judgeResumes reports, once it is known which halts there are, which ids end none of them, and forgets the others.
+func (c *Controller) judgeResumes() {
+	for object, known := range c.mistakes.all() {
+		switch {
+		case known.resume == "":
+		case c.describe(object, known) == "":
+			c.mistakes.drop(place(object), object)
+		case c.describe(object, known) != known.text: // otherwise it was reported before
+			c.reportMistake(object, known)
+		}
+	}
 }
 
 // problemOfValues describes which values of a workload's annotations cannot be used, empty if there are none.
