@@ -114,7 +114,7 @@ func TestTheLastWordOnAFanOutIsThatNothingOfItIsLeft(t *testing.T) {
 			return w.eventsOf(reasonFanOut)
 		}
 		w.changed("a/one", holdIt)
-		if events := told("2"); len(events) != 1 || !strings.HasSuffix(events[0], ": 0 of 1 delivered, 0 rolling") {
+		if events := told("2"); len(events) != 1 || !strings.HasSuffix(events[0], ": 0 of 1 delivered, 0 rolling, 1 waiting") {
 			t.Fatalf("while it is held: %q", events)
 		}
 		if events := told("3"); slices.ContainsFunc(events, func(e string) bool { return strings.HasPrefix(e, "ended") }) {

@@ -164,8 +164,8 @@ func (r *fanOutReports) lookAtFanOuts(now time.Time) {
 func isWorthReporting(p *gate.Progress) bool { return p.Total() > 1 || p.Waiting > 0 }
 
 func (r *fanOutReports) reportProgress(p *gate.Progress) {
-	text := fmt.Sprintf("fan-out%s: %d of %d delivered, %d rolling", r.contentOf(p.FanOut), p.Proven, p.Total(), p.UnderWay)
-	r.log.Info("fan-out is under way", "config", p.FanOut.Config, "delivered", p.Proven, "of", p.Total(), "rolling", p.UnderWay)
+	text := fmt.Sprintf("fan-out%s: %s", r.contentOf(p.FanOut), r.gate.progressOf(*p))
+	r.log.Info("fan-out is under way", "config", p.FanOut.Config, "delivered", p.Done(), "of", p.Total(), "rolling", p.UnderWay)
 	if r.note(p.FanOut.Config, corev1.EventTypeNormal, reasonFanOut, text) {
 		r.noteUnfinished(p.FanOut.Config, p.Since)
 	}

@@ -402,8 +402,16 @@ func (g *gatekeeper) fanOutOf(p gate.Progress) status.FanOut {
 	}
 	return status.FanOut{
 		Config: p.FanOut.Config.String(), Beginning: status.Beginning{Since: since.UTC(), AtLeast: edited.IsZero() && p.Since.Sub(g.began) < atStart},
-		Total: p.Total(), Delivered: p.Proven, Rolling: p.UnderWay, Waiting: p.Waiting, Unserved: p.Unserved,
+		Total: p.Total(), Delivered: p.Done(), Rolling: p.UnderWay, Waiting: p.Waiting, Unserved: p.Unserved,
 	}
+}
+
+// progressOf says how far a fan-out has come.
+func (g *gatekeeper) progressOf(p gate.Progress) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	f := g.fanOutOf(p)
+	return f.Progress()
 }
 
 // haltOf must be called with the lock held.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -314,4 +315,51 @@ func TestTheLastRestartsAreRememberedWithTheirOutcomes(t *testing.T) {
 	if h.of(workloadNamed("app-0")) != nil || h.of(last).Outcome != "" {
 		t.Error("wrong last restarts")
 	}
+}
+
+func TestAFanOutSaysTheSameWhereverItIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/one", "a/two", "a/three")
+		says := func(want string) {
+			t.Helper()
+			time.Sleep(progressPeriod)
+			settle(w)
+			w.controller.reports.lookAtFanOuts(time.Now())
+			events, shown := w.eventsOf(reasonFanOut), w.overview().FanOuts.Items[0].Progress()
+			if shown != want || len(events) != 1 || !strings.HasSuffix(events[0], ": "+want) {
+				t.Errorf("the list says %q, and the Events %q, want %q", shown, events, want)
+			}
+		}
+		w.edited("a/c", "2")
+		says("0 of 3 delivered, 1 rolling, 2 waiting")
+		w.fails(t, w.restarted()[0])
+		says("0 of 3 delivered, 0 rolling, 2 waiting, 1 failed or not needed")
+	})
+}
+
+// One that lacks pods restarts last, and proves nothing.
+func TestAFanOutCountsWorkloadsThatLackedPodsAsDelivered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/one", "a/two", "a/unwell-1", "a/unwell-2")
+		for _, name := range []string{"a/unwell-1", "a/unwell-2"} {
+			w.changed(name, func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 1 })
+		}
+		w.edited("a/c", "2")
+		settle(w)
+		delivered := make(map[string]bool)
+		for range 4 {
+			i := slices.IndexFunc(w.restarted(), func(name string) bool { return !delivered[name] })
+			name := w.restarted()[i]
+			delivered[name] = true
+			w.delivers(t, name)
+			for _, f := range w.overview().FanOuts.Items {
+				if f.Total != 4 || f.Delivered+f.Rolling+f.Waiting != 4 {
+					t.Errorf("%+v", f)
+				}
+			}
+		}
+		if got := w.restarted(); len(got) != 4 {
+			t.Errorf("restarted: %q", got)
+		}
+	})
 }

@@ -7,7 +7,10 @@
 // under way.
 package status
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Overview is what is under way, in the whole cluster or in one namespace.
 type Overview struct {
@@ -175,13 +178,22 @@ type FanOut struct {
 	// Beginning is when its first restart was due, or when the edit was made if that was under a former leader.
 	Beginning
 	// Total is how many workloads take part: Delivered run with the content, Rolling restart for it,
-	// and Waiting have not begun. Unserved is how many other workloads have no restart any more: theirs
-	// has failed, said nothing, or was not needed any more.
+	// and Waiting have not begun. Unserved is how many have no restart any more: theirs has failed, said nothing, or was
+	// not needed any more.
 	Total     int `json:"total"`
 	Delivered int `json:"delivered"`
 	Rolling   int `json:"rolling"`
 	Waiting   int `json:"waiting"`
 	Unserved  int `json:"unserved"`
+}
+
+// Progress describes how far it has come, in the same words wherever that is said.
+func (f *FanOut) Progress() string {
+	text := fmt.Sprintf("%d of %d delivered, %d rolling, %d waiting", f.Delivered, f.Total, f.Rolling, f.Waiting)
+	if f.Unserved > 0 {
+		text += fmt.Sprintf(", %d failed or not needed", f.Unserved)
+	}
+	return text
 }
 
 // Halt stops the restarts for a content that has broken workloads.

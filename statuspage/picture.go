@@ -39,8 +39,7 @@ func newBar(label string, whole int, parts ...part) bar {
 }
 
 func fanOutBar(f status.FanOut) bar {
-	label := fmt.Sprintf("%d delivered, %d rolling, %d waiting", f.Delivered, f.Rolling, f.Waiting)
-	return newBar(label, f.Total, part{"delivered", f.Delivered}, part{"rolling", f.Rolling}) // what waits is empty
+	return newBar(f.Progress(), f.Total, part{"delivered", f.Delivered}, part{"rolling", f.Rolling}) // what waits is empty
 }
 
 // replicasBar shows one side of a rollout. Both sides have the same scale, so that one sees them trade pods.

@@ -223,7 +223,7 @@ func TestUrgentContentSkipsTheSlowStart(t *testing.T) {
 	checksums, err := s.now(first).checksums()
 	s.must(err)
 	id := checksums[settings.key(s.namespace)]
-	s.awaitEventOn(settings, "FanOut", "^fan-out of "+id+": 0 of 5 delivered, 1 rolling$")
+	s.awaitEventOn(settings, "FanOut", "^fan-out of "+id+": 0 of 5 delivered, 1 rolling, 4 waiting$")
 	s.annotateConfig(settings, urgentAnnotation, id)
 	r.awaitRestarted(5)
 	s.awaitMetric("restarts_delivered_total", nil, 0)

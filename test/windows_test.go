@@ -85,7 +85,7 @@ func TestUrgentContentDoesNotWaitForTheWindow(t *testing.T) {
 	tomorrow := time.Now().UTC().Add(-2 * time.Hour)
 	s.annotateConfig(settings, windowAnnotation, fmt.Sprintf("%d %d * * * 10m", tomorrow.Minute(), tomorrow.Hour()))
 	s.edit(settings, set("used", "v2"))
-	id := s.awaitEventOn(settings, "FanOut", `^fan-out of (\w+): 0 of 1 delivered, 0 rolling$`)[1]
+	id := s.awaitEventOn(settings, "FanOut", `^fan-out of (\w+): 0 of 1 delivered, 0 rolling, 1 waiting$`)[1]
 	s.settle()
 	r.requireRestarted()
 	s.annotateConfig(settings, urgentAnnotation, id)

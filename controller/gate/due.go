@@ -15,15 +15,18 @@ type Progress struct {
 	// Proven is how many workloads run with the content; Delivered is how many of them were restarted
 	// for it. UnderWay is how many restarts have begun, and Waiting how many are due.
 	Proven, Delivered, UnderWay, Waiting int
-	// Unserved is how many other workloads have no restart any more: theirs has failed or said nothing, or was no longer
+	// Unserved is how many workloads have no restart any more: theirs has failed or said nothing, or was no longer
 	// due before it began.
 	Unserved int
 	// Mended is how many more restarts were delivered, to workloads that lacked pods before.
 	Mended int
 }
 
-// Total returns how many workloads take part.
-func (p *Progress) Total() int { return p.Proven + p.UnderWay + p.Waiting }
+// Done returns how many workloads have the content, whether or not they prove it.
+func (p *Progress) Done() int { return p.Proven + p.Mended }
+
+// Total returns how many workloads take part, or did.
+func (p *Progress) Total() int { return p.Done() + p.UnderWay + p.Waiting + p.Unserved }
 
 func (f *fanOut) progress() Progress {
 	return Progress{f.id, f.since, f.proven(), f.delivered, f.members - f.waiting, f.waiting, len(f.unserved) + f.unlisted, f.mended}

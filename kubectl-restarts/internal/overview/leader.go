@@ -147,11 +147,7 @@ func (l *FromLeader) fanOutTable(options printers.PrintOptions, now time.Time) *
 	for i := range l.FanOuts.Items {
 		f := &l.FanOuts.Items[i]
 		namespace, name := split(f.Config)
-		progress := fmt.Sprintf("%d of %d delivered, %d rolling, %d waiting", f.Delivered, f.Total, f.Rolling, f.Waiting)
-		if f.Unserved > 0 {
-			progress += fmt.Sprintf(", %d failed or not needed", f.Unserved)
-		}
-		addRow(table, options, namespace, name, facts.AgeOf(f.Beginning, now), progress)
+		addRow(table, options, namespace, name, facts.AgeOf(f.Beginning, now), f.Progress())
 	}
 	return table
 }
