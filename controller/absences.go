@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"kubernetes-deployment-restart-controller/brief"
@@ -33,7 +34,8 @@ type absences struct {
 
 	catalog *catalog.Catalog
 	// report creates an Event, or renews that of a former leader that says the same.
-	report func(w *catalog.Workload, message string)
+	report func(w *catalog.Workload, eventType, reason, message string)
+	leads  func() bool // reports whether this process acts
 	log    *slog.Logger
 	began  time.Time // when the process began
 }
@@ -49,12 +51,28 @@ type absence struct {
 func (a *absences) put(ref catalog.WorkloadRef, text string, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	known, _ := a.of.find(ref.Namespace, ref)
 	if text == "" {
+		a.reportEnd(ref, known, now)
 		a.of.drop(ref.Namespace, ref)
 		return
 	}
-	if known, _ := a.of.find(ref.Namespace, ref); known.text != text {
+	if known.text != text {
 		a.of.put(ref.Namespace, ref, absence{text: text, since: now, atLeast: now.Sub(a.began) < atStart})
+	}
+}
+
+// reportEnd takes back the Event about an absence, which a former leader may have created. Without that, it would be the last
+// word on the workload.
+func (a *absences) reportEnd(ref catalog.WorkloadRef, known absence, now time.Time) {
+	wasTold := known.isReported || known.text != "" && now.Sub(known.since) >= absencePatience+absencePeriod
+	w := a.catalog.Workload(ref)
+	switch {
+	case !wasTold || w == nil || !a.leads():
+	case w.Idle:
+		a.report(w, corev1.EventTypeNormal, reasonFound, "it wants no pods any more, so they lack no config")
+	default:
+		a.report(w, corev1.EventTypeNormal, reasonFound, "no config is missing any more that pods need to start")
 	}
 }
 
@@ -79,7 +97,7 @@ func (a *absences) run(ctx context.Context) {
 		for ref, text := range a.due(time.Now()) {
 			if w := a.catalog.Workload(ref); w != nil {
 				a.log.Warn("a workload needs a config that does not exist", "workload", ref, "missing", text)
-				a.report(w, text+", which pods need to start: without it, those that run go on, but no new one can start. Create it, or make the reference optional")
+				a.report(w, corev1.EventTypeWarning, reasonMissing, text+", which pods need to start: without it, those that run go on, but no new one can start. Create it, or make the reference optional")
 			}
 		}
 		select {

@@ -33,7 +33,7 @@ func TestAWorkloadWhoseRequiredConfigIsDeletedLacksIt(t *testing.T) {
 	if o.Lacking.Total != 2 {
 		t.Fatalf("lacking: %+v", o.Lacking)
 	}
-	if e := o.Lacking.Items[0]; e.State != status.Lacking || e.Text != "configmap/c does not exist" || e.Since.IsZero() {
+	if e := o.Lacking.Items[0]; e.State != status.Lacking || e.Text != "configmap/c does not exist" || e.Since.IsZero() || e.Remedy != status.CreateConfig {
 		t.Errorf("lacking: %+v", e)
 	}
 	if states := w.controller.ExplainConfig("configmap/a/c", time.Now()).States; states[status.Lacking] != 2 {
@@ -51,6 +51,7 @@ func TestAWorkloadWhoseRequiredConfigIsDeletedLacksIt(t *testing.T) {
 type absenceScene struct {
 	*absences
 	reported []string
+	last     string // of all Events
 }
 
 func newAbsenceScene(workloads ...string) *absenceScene {
@@ -59,8 +60,11 @@ func newAbsenceScene(workloads ...string) *absenceScene {
 		known.ObserveWorkload(catalog.Workload{Ref: deploymentNamed(name), UID: "u"})
 	}
 	s := &absenceScene{}
-	s.absences = &absences{of: noted[catalog.WorkloadRef, absence]{countsAll: true}, catalog: known, log: slog.New(slog.DiscardHandler), report: func(w *catalog.Workload, message string) {
-		s.reported = append(s.reported, w.Ref.String()+": "+message)
+	s.absences = &absences{of: noted[catalog.WorkloadRef, absence]{countsAll: true}, catalog: known, log: slog.New(slog.DiscardHandler), leads: func() bool { return true }, report: func(w *catalog.Workload, eventType, reason, message string) {
+		if reason == reasonMissing {
+			s.reported = append(s.reported, w.Ref.String()+": "+message)
+		}
+		s.last = eventType + " " + message
 	}}
 	return s
 }
@@ -121,5 +125,49 @@ func TestANameThatNoObjectCanHaveIsQuotedAndShort(t *testing.T) {
 	}
 	if text := lacking("c"); text != "configmap/c does not exist" {
 		t.Errorf("%s", text)
+	}
+}
+
+func TestTheLastWordOnAnAbsenceThatWasReportedIsThatItIsOver(t *testing.T) {
+	const over = "Normal no config is missing any more that pods need to start"
+	for name, test := range map[string]struct {
+		lasts   time.Duration
+		unheard bool // it began under a former leader, and ends before this one has reported it
+		isIdle  bool
+		want    string
+	}{
+		"a short one":                   {lasts: absencePatience / 2},
+		"one that was reported":         {lasts: 2 * absencePatience, want: over},
+		"that of a former leader":       {lasts: 2 * absencePatience, unheard: true, want: over},
+		"one of a workload scaled down": {lasts: 2 * absencePatience, isIdle: true, want: "Normal it wants no pods any more, so they lack no config"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newAbsenceScene("a/web")
+				ref := deploymentNamed("a/web")
+				s.put(ref, "configmap/c does not exist", time.Now())
+				if !test.unheard {
+					go s.run(t.Context())
+				}
+				time.Sleep(test.lasts)
+				synctest.Wait()
+				s.catalog.ObserveWorkload(catalog.Workload{Ref: ref, UID: "u", ResourceVersion: "2", Idle: test.isIdle})
+				s.put(ref, "", time.Now())
+				if s.last != test.want {
+					t.Errorf("the last word is %q, want %q", s.last, test.want)
+				}
+				s.last = ""
+				if s.put(ref, "", time.Now()); s.last != "" {
+					t.Errorf("again: %q", s.last)
+				}
+				s.put(ref, "configmap/c does not exist", time.Now())
+				time.Sleep(2 * absencePatience)
+				s.leads = func() bool { return false }
+				synctest.Wait()
+				if s.put(ref, "", time.Now()); strings.HasPrefix(s.last, "Normal") {
+					t.Errorf("a standby says %q", s.last)
+				}
+			})
+		})
 	}
 }

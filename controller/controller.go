@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
@@ -146,8 +145,8 @@ func New(options Options) (*Controller, error) {
 	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: options.Log}
 	c.quarantine = quarantine.New(quarantine.Options{Log: options.Log, Panicked: c.panicked})
 	c.staleness = newStaleness(c.catalog, c.tryToJudge)
-	c.absences = &absences{of: noted[catalog.WorkloadRef, absence]{countsAll: true}, catalog: c.catalog, log: c.log, began: time.Now(), report: func(w *catalog.Workload, message string) {
-		c.recorder.Event(objectReference(w), corev1.EventTypeWarning, reasonMissing, message)
+	c.absences = &absences{of: noted[catalog.WorkloadRef, absence]{countsAll: true}, catalog: c.catalog, log: c.log, began: time.Now(), leads: c.leading.Load, report: func(w *catalog.Workload, eventType, reason, message string) {
+		c.recorder.Event(objectReference(w), eventType, reason, message)
 	}}
 	c.gate = newGatekeeper(options.FanOut, c.catalog, c.log)
 	c.gate.evicts = options.Evict

@@ -39,6 +39,7 @@ const (
 	reasonBackoff       = "RestartBackoff"
 	reasonInvalid       = "InvalidAnnotation"
 	reasonMissing       = "MissingConfig"
+	reasonFound         = "ConfigFound"
 	reasonLeftBehind    = "LeftBehind"
 	reasonTooMany       = "TooManyReferences"
 	reasonNothingRuns   = "NothingToRestart"

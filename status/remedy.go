@@ -2,7 +2,7 @@ package status
 
 import "strings"
 
-// Remedy says what helps against the refusal of a request, as a clause without a full stop; empty if that is not known.
+// Remedy says what helps against the refusal of a request, or a config that is missing, as a clause without a full stop; empty if that is not known.
 type Remedy string
 
 const manifest = "the RBAC manifest that you installed it with, such as k8s-manifests/rbac.yaml, or upgrade the chart"
@@ -13,6 +13,7 @@ const ApplyManifest = "Apply " + manifest + "."
 // The remedies.
 const (
 	GrantPermission Remedy = "the controller lacks this permission: apply " + manifest
+	CreateConfig    Remedy = "create the config or key that is missing, or make the reference optional"
 	ChangePolicy    Remedy = "let the controller's account do this in that policy, or restart the workload by hand"
 )
 

@@ -174,6 +174,7 @@ func TestAWorkloadWhoseRequiredConfigIsDeletedIsNotSettled(t *testing.T) {
 	}
 	s.make(settings, set("used", "v1"))
 	s.awaitMetric("lacking_workloads", nil, 0)
+	s.awaitEvent(web, "ConfigFound", "no config is missing any more that pods need to start")
 }
 
 func TestNoWorkloadRestartsWhileAConfigIsMissingThatItsPodsNeed(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // The sentence that a report begins with.
@@ -160,7 +161,7 @@ func (in *Input) lacks() string {
 		r := &in.Workload.References[i]
 		exists := slices.ContainsFunc(in.Configs, func(c *catalog.Config) bool { return c.Ref == r.Config })
 		if r.IsRequired() && !exists && !slices.Contains(in.Unreadable, r.Config) {
-			return facts.ConfigName(r.Config) + " does not exist: no new pod can start"
+			return facts.ConfigName(r.Config) + " does not exist: no new pod can start; " + string(status.CreateConfig)
 		}
 	}
 	return ""

@@ -48,7 +48,7 @@ func (l *FromLeader) conclusion(workload string, now time.Time) string {
 	case l.Reason == "eviction":
 		return fmt.Sprintf("%s restarts by eviction, and no pod is evicted: %s.", workload, l.Text)
 	case l.State == status.Lacking:
-		return fmt.Sprintf("%s waits for no restart, but %s. Pods need it to start: without it, those that run go on, but no new one can start.", workload, l.Text)
+		return fmt.Sprintf("%s waits for no restart, but %s. Pods need it to start: without it, those that run go on, but no new one can start.%s", workload, l.Text, l.remedy())
 	case l.State == status.Unready && l.Pods != nil:
 		return fmt.Sprintf("%s waits for no restart, but %s: %d of %d pods updated, %d available.", workload, l.Text, l.Pods.Updated, l.Pods.Wanted, l.Pods.Available)
 	case l.State == status.Unready:
@@ -83,7 +83,7 @@ func (l *FromLeader) nextAttempt(now time.Time) string {
 	return "follows " + when(l.Until, now)
 }
 
-// remedy says what helps against the error, empty if that is not known.
+// remedy says what helps, empty if that is not known.
 func (l *FromLeader) remedy() string {
 	if l.Remedy == "" {
 		return ""

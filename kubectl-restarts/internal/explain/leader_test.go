@@ -54,8 +54,8 @@ func TestTheConclusionIsWhatTheLeaderDecides(t *testing.T) {
 		"is rolling: 3 of 3 pods updated, 2 available; the next eviction waits: a PodDisruptionBudget refuses.": {
 			Entry: status.Entry{State: status.Rolling, Text: "a PodDisruptionBudget refuses", Pods: &status.Pods{Wanted: 3, Updated: 3, Available: 2}}, Decision: upToDate, Method: "evict"},
 		"waits for no restart, but not all of its pods run: 3 of 3 pods updated, 2 available.": {Entry: status.Entry{State: status.Unready, Text: "not all of its pods run", Pods: &status.Pods{Wanted: 3, Updated: 3, Available: 2}}, Decision: upToDate},
-		"waits for no restart, but no secret/s is watched: it does not exist, or is of type helm.sh/release.v1. Pods need it to start: without it, those that run go on, but no new one can start.": {
-			Entry: status.Entry{State: status.Lacking, Text: "no secret/s is watched: it does not exist, or is of type helm.sh/release.v1"}, Decision: upToDate},
+		"waits for no restart, but no secret/s is watched: it does not exist, or is of type helm.sh/release.v1. Pods need it to start: without it, those that run go on, but no new one can start. What helps: " + string(status.CreateConfig) + ".": {
+			Entry: status.Entry{State: status.Lacking, Remedy: status.CreateConfig, Text: "no secret/s is watched: it does not exist, or is of type helm.sh/release.v1"}, Decision: upToDate},
 		"has not restarted yet although secret db changed: the halts have not been read: upgrade the chart.": gate(status.Answer{Why: "the halts have not been read: upgrade the chart."}),
 		"has not restarted yet although secret db changed: the configs have not all been listed yet.": {
 			Entry: status.Entry{State: status.Deciding, Text: "the configs have not all been listed yet"}, Decision: due, Gate: &status.Answer{MayBegin: true}},

@@ -311,7 +311,7 @@ func (l *look) judge(w *facts.Workload, row *Row, restarted time.Time) {
 			row.State, row.Why = Behind, why
 		}
 	case lacks != "":
-		row.State, row.Why = Lacking, lacks
+		row.State, row.Why, row.Remedy = Lacking, lacks, status.CreateConfig
 	case w.Policy != nil && w.Policy.Hold != "":
 		row.State, row.Why = OnHold, w.Policy.Hold
 	case l.Leader == nil && !w.Idle && !w.Applied.Trusted && len(w.References) > 0:
