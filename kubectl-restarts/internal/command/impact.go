@@ -134,7 +134,14 @@ func (c *impactCommand) read(ctx context.Context, arguments []string) (in *impac
 		return nil, err
 	}
 	halts, err := c.cluster.Halts(ctx)
+	if err != nil {
+		return nil, err
+	}
 	in.Hold = halts.Hold
+	nobodyLeads, err := c.nobodyLeads(ctx)
+	if nobodyLeads != "" {
+		c.notes = slices.Insert(c.notes, 0, nobodyLeads)
+	}
 	return in, err
 }
 

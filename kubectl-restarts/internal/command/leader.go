@@ -1,42 +1,56 @@
 package command
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/leader"
 )
 
-// leaderFlags say whether to ask the leader of the controller, and where it is.
+// leaderFlags say where the status page of the leader is.
 type leaderFlags struct {
-	ask       bool
-	lease     string
 	port      uint16
 	statusURL string
 }
 
 func (f *leaderFlags) add(command *cobra.Command) {
 	flags := command.Flags()
-	flags.BoolVar(&f.ask, "leader", true, "Ask the leader of the controller; if it cannot be asked, show what the cluster shows")
-	flags.StringVar(&f.lease, "lease", "kubernetes-deployment-restart-controller", "Name of the Lease by which the controller elects its leader")
 	flags.Uint16Var(&f.port, "status-port", 10255, "Port of the status page in the leader's pod (the controller's --status-address)")
 	flags.StringVar(&f.statusURL, "status-url", "", "URL of the status page, if the leader runs outside of the cluster; otherwise it is reached as by kubectl port-forward")
 }
 
 // leader returns the leader that the flags name, nil if it is not to be asked.
 func (s *session) leader(flags *leaderFlags) (*leader.Leader, error) {
-	if !flags.ask {
+	if !s.ask {
 		return nil, nil
 	}
-	if err := validName("lease", flags.lease); err != nil {
+	if err := validName("lease", s.lease); err != nil {
 		return nil, err
 	}
 	config, err := s.flags.ToRESTConfig()
 	if err != nil {
 		return nil, err
 	}
-	return leader.New(config, leader.Place{Namespace: s.controllerNamespace, Lease: flags.lease, Port: flags.port, URL: flags.statusURL}), nil
+	return leader.New(config, leader.Place{Namespace: s.controllerNamespace, Lease: s.lease, Port: flags.port, URL: flags.statusURL}), nil
+}
+
+// nobodyLeads says that nobody leads, so that nothing restarts, whatever a command promises. It is empty if somebody leads, or
+// if the caller cannot know.
+func (s *session) nobodyLeads(ctx context.Context) (string, error) {
+	from, err := s.leader(&leaderFlags{})
+	if from == nil || err != nil {
+		return "", err
+	}
+	now := time.Now()
+	gap, isKnown := from.Nobody(ctx, now)
+	if !isKnown {
+		return "", nil
+	}
+	return facts.DescribeGap(&gap, now), nil
 }
 
 // whyNot says why the leader did not answer.

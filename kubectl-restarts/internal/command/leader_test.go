@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,5 +121,49 @@ func TestTheStatusLeavesOutKindsOfTheLeaderThatTheCallerMayNotList(t *testing.T)
 	}
 	if code, _, stderr := s.run(t.Context(), "status", "--workload=gadgets.v1.shop.example.com"); code != 1 || !strings.Contains(stderr, "you need permission to list workloads") {
 		t.Errorf("a kind that the caller names: %d, %s", code, stderr)
+	}
+}
+
+// What these commands promise happens only if somebody leads.
+func TestEachCommandThatPromisesRestartsSaysFirstThatNobodyLeads(t *testing.T) {
+	const leasePath = "/apis/coordination.k8s.io/v1/namespaces/deployment-restart-controller/leases/kubernetes-deployment-restart-controller"
+	leaseOf := func(holder string, renewed time.Time) string {
+		return fmt.Sprintf(`{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"l"},"spec":{"holderIdentity":%q,"leaseDurationSeconds":15,"renewTime":%q}}`, holder, renewed.UTC().Format("2006-01-02T15:04:05.000000Z"))
+	}
+	const ended, nobody = "note: Probably no replica of the controller leads, so nothing restarts: pod ctl-1 has not renewed its lease of 15 s since 20", "note: No replica of the controller leads, so nothing restarts since 20"
+	s := newServer(t)
+	s.objects[webPath], s.objects[listPath] = deployment(held), deployments(held)
+	s.objects[settingPath] = heldSettings(`"annotations":{"com.xing.deployment-restart.hold":"approval"},`)
+	for _, arguments := range [][]string{
+		{"impact", "cm/settings"}, {"impact", "-f", manifest(t, "LEVEL: debug"), "-o", "json"},
+		{"hold", "deploy/web", "why", "--overwrite"}, {"unhold", "cm/settings"}, {"resume", "cm/settings", "k3v7x2ab"}, {"urgent", "cm/settings"},
+	} {
+		for name, test := range map[string]struct {
+			lease, says string
+			also        string
+		}{
+			"it has run out":  {leaseOf("ctl-1_f3b1", time.Now().Add(-8*time.Minute)), ended, ""},
+			"it was given up": {leaseOf("", time.Now().Add(-8*time.Minute)), nobody, ""},
+			"it is held":      {leaseOf("ctl-1_f3b1", time.Now()), "", ""},
+			"nobody is asked": {leaseOf("", time.Now().Add(-8*time.Minute)), "", "--leader=false"},
+			"there is none":   {"", "", ""},
+		} {
+			if s.objects[leasePath] = test.lease; test.lease == "" {
+				delete(s.objects, leasePath)
+			}
+			all := arguments
+			if test.also != "" {
+				all = append(slices.Clone(arguments), test.also)
+			}
+			code, stdout, stderr := s.run(t.Context(), all...)
+			said := stderr
+			if i := strings.Index(stdout, `"notes": [`); i >= 0 { // where programs find it
+				said = "note: " + strings.TrimLeft(strings.TrimPrefix(stdout[i:], `"notes": [`), " \n\"")
+			}
+			isSaid := strings.Contains(said, "leads, so nothing restarts")
+			if code != 0 || isSaid != (test.says != "") || isSaid && (!strings.HasPrefix(said, test.says) || !strings.Contains(said, "Look at the controller's pods")) {
+				t.Errorf("%v, %s: %d, %s%s, want %q first", all, name, code, stdout, stderr, test.says)
+			}
+		}
 	}
 }

@@ -66,6 +66,9 @@ type session struct {
 	flags *genericclioptions.ConfigFlags
 	// controllerNamespace and haltsConfigMap say where the controller keeps its halts.
 	controllerNamespace, haltsConfigMap string
+	// ask means that the leader of the controller, or whether there is one, is of interest; lease names its Lease.
+	ask   bool
+	lease string
 	// workloads are further kinds of workloads, in the form of the controller's flag.
 	workloads list
 	// named is a further kind that an argument names.
@@ -90,6 +93,8 @@ func newRoot(s *session) *cobra.Command {
 	s.flags.AddFlags(root.PersistentFlags())
 	root.PersistentFlags().StringVar(&s.controllerNamespace, "controller-namespace", "deployment-restart-controller", "Namespace in which the controller runs and keeps its halts")
 	root.PersistentFlags().StringVar(&s.haltsConfigMap, "halts-config-map", "kubernetes-deployment-restart-controller-halts", "Name of the ConfigMap of halts in that namespace")
+	root.PersistentFlags().BoolVar(&s.ask, "leader", true, "Ask the leader of the controller, and whether anybody leads; otherwise show what the cluster shows")
+	root.PersistentFlags().StringVar(&s.lease, "lease", "kubernetes-deployment-restart-controller", "Name of the Lease by which the controller elects its leader")
 	root.PersistentFlags().Var(&s.workloads, "workload", "Further kind of workload, repeatable, as the controller's flag: RESOURCE.VERSION.GROUP, such as rollouts.v1alpha1.argoproj.io, or RESOURCE.VERSION.GROUP=PATH")
 	root.AddCommand(newImpact(s), newExplain(s), newHold(s), newUnhold(s), newResume(s), newUrgent(s), newStatus(s))
 	for _, command := range root.Commands() {

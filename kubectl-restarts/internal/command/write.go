@@ -73,7 +73,13 @@ func (w *writer) find(ctx context.Context, argument string) (*object, error) {
 	if o.meta, err = w.cluster.Meta(ctx, o.Target); err != nil {
 		return nil, err
 	}
-	o.notEnabled, err = w.whyNotEnabled(ctx, o)
+	if o.notEnabled, err = w.whyNotEnabled(ctx, o); err != nil {
+		return nil, err
+	}
+	nobodyLeads, err := w.nobodyLeads(ctx)
+	if nobodyLeads != "" {
+		w.note(nobodyLeads)
+	}
 	return o, err
 }
 

@@ -21,7 +21,7 @@ func PrintGaps(w io.Writer, gaps []status.Gap, now time.Time) {
 	}
 	fmt.Fprintln(w, "What follows is incomplete:")
 	for i := range gaps[:min(len(gaps), maxGaps)] {
-		fmt.Fprintln(w, "  "+text.Safe(describeGap(&gaps[i], now)))
+		fmt.Fprintln(w, "  "+text.Safe(DescribeGap(&gaps[i], now)))
 	}
 	if more := len(gaps) - maxGaps; more > 0 {
 		fmt.Fprintf(w, "  and for %s\n", text.Count(more, "more reason"))
@@ -29,7 +29,8 @@ func PrintGaps(w io.Writer, gaps []status.Gap, now time.Time) {
 	fmt.Fprintln(w)
 }
 
-func describeGap(gap *status.Gap, now time.Time) string {
+// DescribeGap describes a gap in one line, without its age if the time is zero.
+func DescribeGap(gap *status.Gap, now time.Time) string {
 	description := gap.Text
 	if !gap.Since.IsZero() {
 		description += gap.Word() + "since " + gap.Since.UTC().Format(time.RFC3339)

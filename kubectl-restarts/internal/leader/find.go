@@ -91,6 +91,17 @@ func (l *Leader) Leads(now time.Time) *bool {
 	return new(l.lease.IsHeld(now))
 }
 
+// Nobody returns what follows if nobody leads; false if somebody does, or if the caller cannot know.
+func (l *Leader) Nobody(ctx context.Context, now time.Time) (status.Gap, bool) {
+	ctx, cancel := context.WithTimeout(ctx, timeLimit)
+	defer cancel()
+	_, _ = l.pod(ctx) // which reads the lease, unless the caller may not
+	if leads := l.Leads(now); leads == nil || *leads {
+		return status.Gap{}, false
+	}
+	return l.lease.NobodyLeads(), true
+}
+
 // Gaps says what it means that the leader could not be asked, for which reason: first what is known of the leader, then what
 // a replica says that stands by.
 func (l *Leader) Gaps(ctx context.Context, err error, now time.Time) []status.Gap {
