@@ -34,7 +34,7 @@ func TestMissingPermissionsAreToldWithWhatHelpsUntilTheyAreGranted(t *testing.T)
 		namespace, said string
 		want            []string
 	}{
-		"all":                               {"", "", []string{"list secrets in namespace shop, so no workload restarts at least since ", "create pods/eviction in namespace shop, ", "create pods in namespace office, ", "get configmaps halts in namespace own, "}},
+		"all":                               {"", "", []string{"list secrets in namespace shop, so no workload restarts, at least since ", "create pods/eviction in namespace shop, ", "create pods in namespace office, ", "get configmaps halts in namespace own, "}},
 		"but for what a watch says":         {"shop", `secrets is forbidden: User "x" cannot list resource "secrets" in API group`, []string{"create pods/eviction in namespace shop, ", "get configmaps halts in namespace own, "}},
 		"a subresource is not its resource": {"office", `cannot create resource "pods" in API group`, []string{"get configmaps halts in namespace own, "}},
 	} {

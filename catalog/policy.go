@@ -158,7 +158,7 @@ func (r *policyReader) wave() int16 {
 	}
 	wave, err := strconv.ParseInt(text, 10, 16)
 	if err != nil || wave < -maxWave || wave > maxWave {
-		r.reject(WaveAnnotation, "%.40q is not an integer from %d to %d", text, -maxWave, maxWave)
+		r.reject(WaveAnnotation, "%.40q is not an integer from %d to %d, so wave 0 is used", text, -maxWave, maxWave)
 		return 0
 	}
 	return int16(wave)
@@ -168,7 +168,7 @@ func (r *policyReader) fanOut() FanOut {
 	text, found := r.annotations[FanOutAnnotation]
 	way := FanOut(text)
 	if found && way != Gradual && way != AllAtOnce {
-		r.reject(FanOutAnnotation, "%.40q is neither %q nor %q", text, Gradual, AllAtOnce)
+		r.reject(FanOutAnnotation, "%.40q is neither %q nor %q, so --fan-out of the controller is used", text, Gradual, AllAtOnce)
 		return ""
 	}
 	return way
@@ -185,7 +185,7 @@ func (r *policyReader) ignored() bool {
 func (r *policyReader) text(name string, limit int) string {
 	text := r.annotations[name]
 	if len(text) > limit {
-		r.reject(name, "%d bytes are too many, the limit is %d", len(text), limit)
+		r.reject(name, "%d bytes are too many, the limit is %d, so it counts as absent", len(text), limit)
 		return ""
 	}
 	return text

@@ -31,13 +31,13 @@ func TestAWorkloadSaysByAnnotationsWhenItsRestartsMayBegin(t *testing.T) {
 		"a hold with a long text": {data{HoldAnnotation: long}, &WorkloadPolicy{Hold: long[:194] + " [cut]"}},
 		"a wave that is too late": {
 			data{WaveAnnotation: "1001"},
-			&WorkloadPolicy{Problem: `annotation com.xing.deployment-restart.wave: "1001" is not an integer from -1000 to 1000`},
+			&WorkloadPolicy{Problem: `annotation com.xing.deployment-restart.wave: "1001" is not an integer from -1000 to 1000, so wave 0 is used`},
 		},
 		"wrong values, beside one that counts": {
 			data{WaveAnnotation: "first" + long, WindowAnnotation: long, HoldAnnotation: "why"},
 			&WorkloadPolicy{
 				Hold: "why", Window: long[:250] + " [cut]", // which is no window
-				Problem: `annotation com.xing.deployment-restart.wave: "first` + long[:35] + `" is not an integer from -1000 to 1000`,
+				Problem: `annotation com.xing.deployment-restart.wave: "first` + long[:35] + `" is not an integer from -1000 to 1000, so wave 0 is used`,
 			},
 		},
 	} {
@@ -67,13 +67,13 @@ func TestAConfigSaysByAnnotationsHowItsChangesSpread(t *testing.T) {
 		"a window, a hold and ids": {data{WindowAnnotation: "w", HoldAnnotation: "h", UrgentAnnotation: "u", ResumeAnnotation: "r"}, &ConfigPolicy{Window: "w", Hold: "h", Urgent: "u", Resume: "r"}},
 		"wrong values": {
 			data{FanOutAnnotation: "slow", UrgentAnnotation: long, ResumeAnnotation: long},
-			&ConfigPolicy{Problem: `annotation com.xing.deployment-restart.fan-out: "slow" is neither "gradual" nor "all-at-once"; ` +
-				`annotation com.xing.deployment-restart.urgent: 65 bytes are too many, the limit is 64; ` +
-				`annotation com.xing.deployment-restart.resume: 65 bytes are too many, the limit is 64`},
+			&ConfigPolicy{Problem: `annotation com.xing.deployment-restart.fan-out: "slow" is neither "gradual" nor "all-at-once", so --fan-out of the controller is used; ` +
+				`annotation com.xing.deployment-restart.urgent: 65 bytes are too many, the limit is 64, so it counts as absent; ` +
+				`annotation com.xing.deployment-restart.resume: 65 bytes are too many, the limit is 64, so it counts as absent`},
 		},
 		"no way at all": {
 			data{FanOutAnnotation: ""},
-			&ConfigPolicy{Problem: `annotation com.xing.deployment-restart.fan-out: "" is neither "gradual" nor "all-at-once"`},
+			&ConfigPolicy{Problem: `annotation com.xing.deployment-restart.fan-out: "" is neither "gradual" nor "all-at-once", so --fan-out of the controller is used`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

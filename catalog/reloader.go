@@ -160,7 +160,7 @@ func (s *said) count(says *reloaderSays) {
 func (s *said) exclude(says *reloaderSays) {
 	for _, name := range says.excluded {
 		if err := checkName(name); err != nil {
-			s.reject(says.reloaderKind.exclude, "cannot use the name %.60q: %v", name, err)
+			s.reject(says.reloaderKind.exclude, "cannot use the name %.60q: %v, so it is not excluded", name, err)
 			continue
 		}
 		s.ignore = append(s.ignore, says.kind.String()+"/"+name)
@@ -176,7 +176,7 @@ func (s *said) readPausePeriod(annotations map[string]string) {
 	}
 	switch period, err := time.ParseDuration(text); {
 	case err != nil || period < 0:
-		s.reject(reloaderPausePeriod, "%.40q is not a duration such as 90s, 2m or 1h30m", text)
+		s.reject(reloaderPausePeriod, "%.40q is not a duration such as 90s, 2m or 1h30m, so it counts as absent", text)
 	case period > LongestGracePeriod:
 		s.reject(reloaderPausePeriod, "%.40q is longer than a day; %s is used instead", text, LongestGracePeriod)
 		s.grace = LongestGracePeriod.String()

@@ -37,7 +37,7 @@ func (r *policyReader) readers() string {
 			continue
 		}
 		if err := checkGlob(glob); err != nil {
-			r.reject(ReadersAnnotation, "cannot use %.60q: %v", glob, err)
+			r.reject(ReadersAnnotation, "cannot use %.60q: %v, so it shares the config with nobody", glob, err)
 			continue
 		}
 		usable = append(usable, glob)

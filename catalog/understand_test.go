@@ -108,13 +108,13 @@ func TestReloadersAnnotationsSayWhatTheySayToReloader(t *testing.T) {
 		},
 		"excluded by a pattern, which Reloader does not know": {
 			own:  annotations{auto: "true", configMapExcluded: "a.*"},
-			want: understood{choice: OptsIn, problem: `annotation configmaps.exclude.reloader.stakater.com/reload: cannot use the name "a.*": it is a pattern, not a name`},
+			want: understood{choice: OptsIn, problem: `annotation configmaps.exclude.reloader.stakater.com/reload: cannot use the name "a.*": it is a pattern, not a name, so it is not excluded`},
 		},
 		"only the workload excludes": {template: annotations{auto: "true", configMapExcluded: "a"}, want: understood{choice: OptsIn}},
 		"a pause":                    {own: annotations{auto: "true", pausePeriod: "5m"}, want: understood{choice: OptsIn, grace: "5m"}},
 		"a pause that is no time": {
 			own:  annotations{auto: "true", pausePeriod: "5 minutes"},
-			want: understood{choice: OptsIn, problem: `annotation deployment.reloader.stakater.com/pause-period: "5 minutes" is not a duration such as 90s, 2m or 1h30m`},
+			want: understood{choice: OptsIn, problem: `annotation deployment.reloader.stakater.com/pause-period: "5 minutes" is not a duration such as 90s, 2m or 1h30m, so it counts as absent`},
 		},
 		"a pause of more than a day": {
 			own:  annotations{auto: "true", pausePeriod: "30h"},
@@ -152,11 +152,11 @@ func TestWavesAnnotationsSayWhatTheySayToWave(t *testing.T) {
 		"another value":          {annotations{waveOptIn: "yes"}, understood{}},
 		"extra without opt-in":   {annotations{waveConfigMaps: "a"}, understood{}},
 		"extra configs":          {annotations{waveOptIn: "true", waveConfigMaps: "a, other/b,ns/c", waveSecrets: "s"}, understood{choice: OptsIn, also: "configmap/a,configmap/c,configmap/other/b,secret/s"}},
-		"what cannot be a name":  {annotations{waveOptIn: "true", waveConfigMaps: "a/b/c,d"}, understood{choice: OptsIn, also: "configmap/d", problem: `annotation wave.pusher.com/extra-configmaps: "a/b/c" is neither a name nor a namespace and a name`}},
+		"what cannot be a name":  {annotations{waveOptIn: "true", waveConfigMaps: "a/b/c,d"}, understood{choice: OptsIn, also: "configmap/d", problem: `annotation wave.pusher.com/extra-configmaps: "a/b/c" is neither a name nor a namespace and a name, so it does not count`}},
 		"what Reloader says":     {annotations{auto: "true"}, understood{}},
 		"its own opt-out":        {annotations{waveOptIn: "true", EnabledAnnotation: "no"}, understood{choice: OptsOut}},
-		"no pattern":             {annotations{waveOptIn: "true", waveConfigMaps: "a*"}, understood{choice: OptsIn, problem: `annotation wave.pusher.com/extra-configmaps: "a*" is neither a name nor a namespace and a name`}},
-		"a name that is missing": {annotations{waveOptIn: "true", waveSecrets: "other/"}, understood{choice: OptsIn, problem: `annotation wave.pusher.com/extra-secrets: "other/" is neither a name nor a namespace and a name`}},
+		"no pattern":             {annotations{waveOptIn: "true", waveConfigMaps: "a*"}, understood{choice: OptsIn, problem: `annotation wave.pusher.com/extra-configmaps: "a*" is neither a name nor a namespace and a name, so it does not count`}},
+		"a name that is missing": {annotations{waveOptIn: "true", waveSecrets: "other/"}, understood{choice: OptsIn, problem: `annotation wave.pusher.com/extra-secrets: "other/" is neither a name nor a namespace and a name, so it does not count`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := understandDeployment(&OptInRules{Dialects: []Dialect{Wave}}, test.own, nil); got != test.want {

@@ -32,7 +32,7 @@ func (s *said) readExtra(kind ConfigKind, annotation string, meta *metav1.Object
 		name := strings.TrimPrefix(text, meta.Namespace+"/")
 		for part := range strings.SplitSeq(name, "/") {
 			if err := checkName(part); err != nil || strings.Count(name, "/") > 1 {
-				s.reject(annotation, "%.60q is neither a name nor a namespace and a name", text)
+				s.reject(annotation, "%.60q is neither a name nor a namespace and a name, so it does not count", text)
 				name = ""
 			}
 		}

@@ -123,11 +123,17 @@ func (w Wishes) isUrgent() bool {
 	return isUrgent
 }
 
-// Closed names the first window that keeps the restart from beginning, empty if none does, and says when that ends; zero
-// if that is not known. The argument reports whether one window is closed, and when it opens.
-func (w Wishes) Closed(isClosed func(Wish) (bool, time.Time)) (window string, opens time.Time) {
+// Closed names the first window that keeps the restart from beginning, empty if none does, and says when that ends. The time
+// is zero if that is not known; the text says why. The argument reports whether one window is closed, when it opens, and why
+// it cannot be read.
+func (w Wishes) Closed(isClosed func(Wish) (bool, time.Time, error)) (window string, opens time.Time) {
 	for window := range w.Windows() {
-		if closed, opens := isClosed(window); closed {
+		switch closed, opens, err := isClosed(window); {
+		case err != nil:
+			return window.whose() + " cannot be read: " + err.Error(), time.Time{}
+		case closed && opens.IsZero():
+			return window.whose() + " does not open within five years", opens
+		case closed:
 			return window.whose(), opens
 		}
 	}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -62,14 +63,14 @@ func TestTheFirstClosedWindowCounts(t *testing.T) {
 		{Config: configMapRef("c"), Policy: ConfigPolicy{Window: "never asked"}},
 	})}
 	var asked []string
-	window, opens := wishes.Closed(func(window Wish) (bool, time.Time) {
+	window, opens := wishes.Closed(func(window Wish) (bool, time.Time, error) {
 		asked = append(asked, window.Text)
-		return window.Text == "closed", noon
+		return window.Text == "closed", noon, nil
 	})
 	if window != "the window of configmap/b" || !opens.Equal(noon) || !cmp.Equal(asked, []string{"open", "closed"}) {
 		t.Errorf("%q is closed until %s, asked %q", window, opens, asked)
 	}
-	window, opens = wishes.Closed(func(Wish) (bool, time.Time) { return false, noon })
+	window, opens = wishes.Closed(func(Wish) (bool, time.Time, error) { return false, noon, nil })
 	if window != "" || !opens.IsZero() {
 		t.Errorf("all are open, but: %q until %s", window, opens)
 	}
@@ -77,7 +78,13 @@ func TestTheFirstClosedWindowCounts(t *testing.T) {
 		"its window":                     {Workload: &WorkloadPolicy{Window: "closed"}, Delivered: wishes.Delivered},
 		"the window of --restart-window": {Delivered: slices.Values([]Delivery{{Config: configMapRef("a")}})},
 	} {
-		if window, _ := wishes.Closed(func(Wish) (bool, time.Time) { return true, noon }); window != want {
+		if window, _ := wishes.Closed(func(Wish) (bool, time.Time, error) { return true, noon, nil }); window != want {
+			t.Errorf("%q is closed, want %q", window, want)
+		}
+	}
+	mine := Wishes{Workload: &WorkloadPolicy{Window: "at night"}, Delivered: wishes.Delivered}
+	for want, err := range map[string]error{"its window cannot be read: two words, an example is six": errors.New("two words, an example is six"), "its window does not open within five years": nil} {
+		if window, opens := mine.Closed(func(Wish) (bool, time.Time, error) { return true, time.Time{}, err }); window != want || !opens.IsZero() {
 			t.Errorf("%q is closed, want %q", window, want)
 		}
 	}

@@ -133,7 +133,7 @@ func (g *gatekeeper) request(w *catalog.Workload, decision *catalog.Decision, wa
 	}
 	wishes := g.wishes(w, r.Causes)
 	r.Hold = cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(g.evicts))
-	r.Closed, r.Opens = wishes.Closed(func(window catalog.Wish) (bool, time.Time) { return g.isClosed(window, now) })
+	r.Closed, r.Opens = wishes.Closed(func(window catalog.Wish) (bool, time.Time, error) { return g.isClosed(window, now) })
 	return r
 }
 
@@ -239,13 +239,13 @@ func (g *gatekeeper) everythingHeld() string {
 	return g.everything
 }
 
-// isClosed reports whether a window is closed, and when it opens; zero if that is not known.
-func (g *gatekeeper) isClosed(window catalog.Wish, now time.Time) (isClosed bool, opens time.Time) {
+// isClosed reports whether a window is closed, when it opens, zero if that is not known, and why it cannot be read.
+func (g *gatekeeper) isClosed(window catalog.Wish, now time.Time) (isClosed bool, opens time.Time, err error) {
 	if window.By != catalog.ByController {
 		return g.windows.closedBy(window.Text, now)
 	}
 	isOpen, opens := g.options.Window.At(now)
-	return !isOpen, opens
+	return !isOpen, opens, nil
 }
 
 // begun notes that a restart has begun.

@@ -198,8 +198,8 @@ func TestAValueThatCannotBeUsedIsToldLikeAMisspelledName(t *testing.T) {
 			t.Fatalf("the list is %v", list)
 		}
 		for i, parts := range [][]string{
-			{`.fan-out: "at night" is neither "gradual" nor "all-at-once"`},
-			{"hodl looks like a misspelling", `.grace-period: "soon" is not a duration`, "is used instead", `.wave: "first" is not an integer from`, ".window: ", "Restarts wait until it is corrected"},
+			{`.fan-out: "at night" is neither "gradual" nor "all-at-once", so --fan-out of the controller is used`},
+			{"hodl looks like a misspelling", `.grace-period: "soon" is not a duration`, "is used instead", `.wave: "first" is not an integer from -1000 to 1000, so wave 0 is used`, ".window: ", "Restarts wait until it is corrected"},
 		} {
 			for _, part := range parts {
 				if m := list.Items[i]; !strings.Contains(m.Problem, part) || !m.Since.Equal(start) {

@@ -80,7 +80,7 @@ func describeWait(answer gate.Answer) string {
 		return fmt.Sprintf("%s has broken %s%s; revert it, or resume with: %s", configName(answer.Halt.Config), brokenBy(answer.Halt), status.LookWith(answer.Halt.Command()),
 			resumeCommand(answer.Halt.Config, answer.Halt.ID))
 	case answer.Until.IsZero():
-		return answer.Text + " cannot be read"
+		return answer.Text
 	}
 	return answer.Text + " opens at " + answer.Until.UTC().Format(time.RFC3339)
 }

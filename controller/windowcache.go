@@ -38,8 +38,9 @@ func (c *windowCache) read(text string) (window.Window, error) {
 	return known.window, known.err
 }
 
-// closedBy reports whether a window is closed, and when it opens; see [window.IsClosed].
-func (c *windowCache) closedBy(text string, now time.Time) (isClosed bool, opens time.Time) {
+// closedBy reports whether a window is closed, when it opens, and why it cannot be read; see [window.IsClosed].
+func (c *windowCache) closedBy(text string, now time.Time) (isClosed bool, opens time.Time, err error) {
 	w, err := c.read(text)
-	return window.IsClosed(w, err, now)
+	isClosed, opens = window.IsClosed(w, err, now)
+	return isClosed, opens, err
 }

@@ -66,7 +66,7 @@ func (g *Gap) Line() string {
 // Word is what stands before since when the gap is there.
 func (g *Gap) Word() string {
 	if g.AtLeast {
-		return " at least "
+		return ", at least "
 	}
 	return " "
 }

@@ -169,10 +169,14 @@ func (in *Input) windows() []string {
 		if window.By == catalog.ByController {
 			continue
 		}
-		isClosed, opens := facts.Closed(window, in.Now)
 		state := "open now"
-		if isClosed {
-			state = facts.Opening("its window", opens)
+		switch isClosed, opens, err := facts.Closed(window, in.Now); {
+		case err != nil:
+			state = "cannot be read: " + err.Error()
+		case isClosed && opens.IsZero():
+			state = "does not open within five years"
+		case isClosed:
+			state = facts.Opening("it", opens)
 		}
 		windows = append(windows, fmt.Sprintf("%s: %s (%s)", by(window), window.Text, state))
 	}

@@ -14,7 +14,7 @@ import (
 // known) say. What else is under way is known to the controller's leader only.
 func (w *Workload) Admit(configs []*catalog.Config, everything string, halt *gate.Halt, lacks string, now time.Time) gate.Answer {
 	wishes := w.Wishes(configs, everything)
-	closed, opens := wishes.Closed(func(window catalog.Wish) (bool, time.Time) { return Closed(window, now) })
+	closed, opens := wishes.Closed(func(window catalog.Wish) (bool, time.Time, error) { return Closed(window, now) })
 	return gate.Admit(&gate.Case{
 		Hold: cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(true)), Halt: halt, Missing: lacks, CannotRoll: w.Hold != catalog.NoHold, Closed: closed, Opens: opens,
 	}, now)
@@ -46,20 +46,21 @@ func ContentID(config *catalog.Config) string {
 	return config.Checksum([]catalog.Selection{{}}, catalog.ChecksumKey{}).String()
 }
 
-// Closed reports whether a window is closed, and when it opens; zero if it cannot be read. That of the
-// controller is not known here, and counts as open.
-func Closed(wish catalog.Wish, now time.Time) (isClosed bool, opens time.Time) {
+// Closed reports whether a window is closed, when it opens, zero if that is not known, and why it cannot be read. That of
+// the controller is not known here, and counts as open.
+func Closed(wish catalog.Wish, now time.Time) (isClosed bool, opens time.Time, err error) {
 	if wish.By == catalog.ByController {
-		return false, time.Time{}
+		return false, time.Time{}, nil
 	}
 	w, err := window.Parse(wish.Text)
-	return window.IsClosed(w, err, now)
+	isClosed, opens = window.IsClosed(w, err, now)
+	return isClosed, opens, err
 }
 
-// Opening says when a closed window opens.
+// Opening says when a closed window opens, as [catalog.Wishes.Closed] names it.
 func Opening(window string, opens time.Time) string {
 	if opens.IsZero() {
-		return window + " cannot be read"
+		return window
 	}
 	return window + " opens at " + opens.UTC().Format(time.RFC3339)
 }

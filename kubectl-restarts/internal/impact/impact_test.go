@@ -136,7 +136,7 @@ func TestWhatBecomesOfAWorkload(t *testing.T) {
 		"it is held":                    {deployment("web", annotated(".hold", "migration")), impact.Held, "the workload is held: migration"},
 		"its window is closed":          {deployment("web", annotated(".window", "0 22 * * 1-5 6h")), impact.Waits, "its window opens at 2026-11-20T22:00:00Z"},
 		"its window is open":            {deployment("web", annotated(".window", "0 11 * * 1-5 6h")), impact.Restarts, ""},
-		"its window cannot be read":     {deployment("web", annotated(".window", "tonight")), impact.Waits, "its window cannot be read"},
+		"its window cannot be read":     {deployment("web", annotated(".window", "tonight")), impact.Waits, `its window cannot be read: window "tonight": expected six words (five fields and a duration), found 1; an example is "CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h"`},
 		"it is paused":                  {deployment("web", func(d *appsv1.Deployment) { d.Spec.Paused = true }), impact.ByHand, "it is paused"},
 		"it is paused and held":         {deployment("web", func(d *appsv1.Deployment) { d.Spec.Paused = true }, annotated(".hold", "")), impact.Held, "no reason given"},
 		"a paused one has no window":    {deployment("web", func(d *appsv1.Deployment) { d.Spec.Paused = true }, annotated(".window", "0 22 * * 1-5 6h")), impact.ByHand, "it is paused"},
