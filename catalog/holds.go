@@ -52,6 +52,17 @@ func holdTimeOf(meta *metav1.ObjectMeta, text string) HoldTime {
 	return HoldTime{at, isExact || !at.IsZero() && !at.After(meta.CreationTimestamp.Time)}
 }
 
+// HeldBy returns the field manager that has set the annotation of a hold, as far as the managedFields name it.
+func HeldBy(meta *metav1.ObjectMeta) string {
+	owners := ownershipOf(meta).ofAnnotation(HoldAnnotation)
+	for _, owner := range owners {
+		if owner.Time != nil && owner.Time.Time.Equal(earliest(owners)) {
+			return owner.Manager
+		}
+	}
+	return ""
+}
+
 // ownsOneField reports whether an entry owns one annotation or label, and no other field.
 func ownsOneField(owner *metav1.ManagedFieldsEntry) bool {
 	return bytes.Count(owner.FieldsV1.GetRawBytes(), []byte(`"f:`)) == 3 // metadata, annotations or labels, and the name

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"iter"
+	"strings"
 	"time"
 )
 
@@ -48,10 +49,16 @@ const (
 	ByConfig
 )
 
+// isHeld stands between who holds a restart and why.
+const isHeld = " held: "
+
+// IsWish reports whether a reason for which a restart is held is one of [Wishes.Held], and not how the workload is set up.
+func IsWish(reason string) bool { return strings.Contains(reason, isHeld) }
+
 // Held says who holds the restart and why, by the hold that counts; empty if nobody does.
 func (w Wishes) Held() string {
 	for hold := range w.Holds() {
-		return hold.by() + " held: " + hold.Text
+		return hold.by() + isHeld + hold.Text
 	}
 	return ""
 }

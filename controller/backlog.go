@@ -49,6 +49,7 @@ type backlog struct {
 type reportedReason struct {
 	reason gate.Reason
 	on     catalog.ConfigRef // whose halt it is, if it is one
+	why    string            // set by lastTold, if it is known what held the restart last
 	at     time.Time
 	isOver bool // and the owner has been told that, too
 	again  int  // how often it was told again after that
@@ -106,6 +107,9 @@ func (w *backlog) lastTold(is func(gate.Reason) bool) (last reportedReason, wasT
 	}
 	if last.reason == gate.Halted && w.putOff == gate.Halted {
 		last.on = w.putOffBy.config
+	}
+	if last.reason == w.putOff {
+		last.why = w.putOffBy.text
 	}
 	return last, wasTold
 }

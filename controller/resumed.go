@@ -46,6 +46,9 @@ func (r *restarter) describeResumed(told reportedReason) string {
 	message, on := "restart is no longer held", told.on
 	switch told.reason {
 	case gate.Hold:
+		if told.why != "" && !catalog.IsWish(told.why) {
+			return message + " for this reason: " + told.why
+		}
 		message += " by a hold"
 	case gate.Missing:
 		message += " by a missing config"

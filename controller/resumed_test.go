@@ -262,3 +262,23 @@ func TestAWorkloadThatRanAgainByItselfSaysNothingOfItAtTheNextRestart(t *testing
 		}
 	})
 }
+
+func TestTheEndOfAWrongMethodIsNotCalledThatOfAHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/one")
+		told := w.listens()
+		w.changed("a/one", func(d *appsv1.Deployment) { d.Annotations[catalog.MethodAnnotation] = "evikt" })
+		w.edited("a/c", "2")
+		settle(w)
+		const why = "the annotation com.xing.deployment-restart.method cannot be read"
+		if held := told(reasonHeld); len(held) != 1 || !strings.HasPrefix(held[0], "restart is held: "+why) {
+			t.Fatalf("held: %q", held)
+		}
+		w.changed("a/one", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.MethodAnnotation) })
+		time.Sleep(time.Second)
+		settle(w)
+		if ended := told(reasonResumed); !slices.Equal(ended, []string{"restart is no longer held for this reason: " + why}) || len(w.restarted()) != 1 {
+			t.Errorf("no longer held: %q", ended)
+		}
+	})
+}

@@ -150,6 +150,9 @@ func newWorkload(rules []facts.OptInRules, kind catalog.WorkloadKind, written *c
 		Workload: w, Choice: catalog.ChoiceOf(parts.Meta), Tools: parts.Understood.By, Cause: parts.Template.Annotations[catalog.CauseAnnotation],
 		Mistakes: applying.WorkloadMistakes(written),
 	}
+	if w.Policy != nil && w.Policy.Hold != "" {
+		found.HeldBy = catalog.HeldBy(written.Meta)
+	}
 	if found.Mistakes != "" {
 		found.Mistyped = applying.EnablingMistakes(written)
 	}

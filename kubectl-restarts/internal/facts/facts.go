@@ -27,6 +27,8 @@ type Workload struct {
 	// person means to enable the workload.
 	Mistakes string
 	Mistyped string
+	// HeldBy is the field manager that has set its hold, empty if that is not known.
+	HeldBy string
 }
 
 // Config is a config of which the metadata was read.

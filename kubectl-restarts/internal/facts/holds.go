@@ -52,6 +52,11 @@ func HeldSince(holds *status.List[status.Hold], on fmt.Stringer) string {
 	return ""
 }
 
+// SetAt says since when an object has its hold, by its managedFields; empty if these do not say so.
+func SetAt(set catalog.HoldTime) string {
+	return Since(status.Beginning{Since: set.At, AtLeast: !set.IsExact})
+}
+
 // Since says since when something is there, empty if that is not known.
 func Since(began status.Beginning) string {
 	switch {

@@ -182,18 +182,36 @@ func Look(in *Input) Report {
 		r.mistakes = in.mistakes(r.Leader.Mistakes.Total)
 		return r
 	}
+	r.heldWorkloads = in.heldWorkloads()
 	r.mistakes = in.mistakes(len(in.Mistakes))
 	return r
 }
 
-// holds lists the configs on hold, since when if the leader says so.
+// heldWorkloads lists the workloads on hold, by whom and since when as far as their managedFields say so.
+func (in *Input) heldWorkloads() (holds []string) {
+	for i := range in.Workloads {
+		w := &in.Workloads[i]
+		if !w.Enabled || w.Policy == nil || w.Policy.Hold == "" {
+			continue
+		}
+		hold := in.prefix(w.Ref.Namespace) + w.Name() + ": " + w.Policy.Hold + facts.SetAt(w.Policy.HoldSet)
+		if w.HeldBy != "" {
+			hold += fmt.Sprintf(" (set by %s)", w.HeldBy)
+		}
+		holds = append(holds, hold)
+	}
+	slices.Sort(holds)
+	return holds
+}
+
+// holds lists the configs on hold, since when if the leader or their managedFields say so.
 func (in *Input) holds() []string {
 	holds := []string{}
 	for _, config := range in.Configs {
 		if config.Policy == nil || config.Policy.Hold == "" {
 			continue
 		}
-		since := ""
+		since := facts.SetAt(config.Policy.HoldSet)
 		if in.Leader != nil {
 			since = facts.HeldSince(&in.Leader.Holds, config.Ref)
 		}

@@ -111,6 +111,10 @@ Halts:
 Configs on hold (release with: kubectl restarts unhold -n shop TYPE/NAME):
   configmap/approved: edits need approval
 
+Workloads on hold (release with: kubectl restarts unhold -n shop TYPE/NAME):
+  deployment/held: migration\u001b[2J
+  deployment/on-hold: just in case
+
 CONFIG           LAST HEARD   FAN-OUT
 configmap/calm   60s          fan-out of 9f161f04f7ef4b51: 2 of 4 delivered, 1 rolling
 
@@ -291,6 +295,31 @@ func TestAnnotationsWithoutEffectAreListedWithoutTheLeader(t *testing.T) {
 		"Restarts wait until it is corrected or removed\n",
 	} {
 		if !strings.Contains(out.String(), want) || strings.Contains(out.String(), "fine") {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}
+
+func TestTheHoldsOfWorkloadsAreListedWithoutTheLeader(t *testing.T) {
+	in := &overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{workload("web", "settings", due), workload("api", "settings"), workload("off", "settings")}}
+	in.Workloads[0].Policy = &catalog.WorkloadPolicy{Hold: "migration\x1b", HoldSet: catalog.HoldTime{At: ago(7), IsExact: true}}
+	in.Workloads[0].HeldBy = "kubectl-annotate"
+	in.Workloads[1].Policy = &catalog.WorkloadPolicy{Hold: "audit"}
+	in.Workloads[2].Policy, in.Workloads[2].Enabled = in.Workloads[1].Policy, false
+	in.Take([]facts.Config{{Config: &catalog.Config{
+		Ref:    catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "settings"},
+		Policy: &catalog.ConfigPolicy{Hold: "approval", HoldSet: catalog.HoldTime{At: ago(8)}},
+	}}})
+	report := overview.Look(in)
+	var out bytes.Buffer
+	if err := report.Print(&out, printers.PrintOptions{}, now); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\nWorkloads on hold (release with: kubectl restarts unhold -n shop TYPE/NAME):\n  deployment/api: audit\n  deployment/web: migration\\u001b (since 2026-11-20T11:53:00Z) (set by kubectl-annotate)\n\n",
+		"  configmap/settings: approval (at least since 2026-11-20T11:52:00Z)\n",
+	} {
+		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
 	}
