@@ -29,9 +29,9 @@ import (
 	"kubernetes-deployment-restart-controller/test/harness"
 )
 
-// The tests wait most of the time, for grace periods and pods: far more of them
-// than there are processors run side by side.
-const parallelTests = "12"
+// The tests wait most of the time, for grace periods, pods and clusters of their own:
+// far more of them than there are processors run side by side.
+const parallelTests = "14"
 
 const startLimit = 10 * time.Minute
 

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,9 +15,9 @@ import (
 	"kubernetes-deployment-restart-controller/test/harness"
 )
 
-// oneMoreCluster lets one test at a time have a cluster of its own: each cluster
+// moreClusters lets two tests at a time have a cluster of their own: each cluster
 // takes a good part of a small machine.
-var oneMoreCluster sync.Mutex
+var moreClusters = make(chan struct{}, 2)
 
 // newSceneOfItsOwn opens a namespace in a cluster that only this test uses, and may
 // break, started with further arguments of "localcluster up".
@@ -31,8 +30,8 @@ func openSceneOfItsOwn(t *testing.T, open func() (*place, error)) *scene {
 	t.Helper()
 	skipIfShort(t)
 	t.Parallel()
-	oneMoreCluster.Lock()
-	t.Cleanup(oneMoreCluster.Unlock)
+	moreClusters <- struct{}{}
+	t.Cleanup(func() { <-moreClusters })
 	p, err := open()
 	if err != nil {
 		t.Fatal(err)
