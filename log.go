@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strconv"
 
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
 	"kubernetes-deployment-restart-controller/brief"
@@ -20,7 +21,8 @@ const (
 )
 
 // newLogger returns the program's logger and makes the client library log
-// through the same handler.
+// through the same handler. Warnings of the API server are dropped: they are about what
+// others have written, and admission webhooks and pod templates choose their text and number.
 func newLogger(o *options, out io.Writer) *slog.Logger {
 	level := slog.LevelInfo
 	if o.Verbose > 0 {
@@ -39,6 +41,7 @@ func newLogger(o *options, out io.Writer) *slog.Logger {
 	klog.SetSlogLogger(slog.New(cappedHandler{throttled, slog.Level(-verbosity)}))
 	var klogLevel klog.Level
 	_ = klogLevel.Set(strconv.Itoa(verbosity)) // a number is always accepted
+	rest.SetDefaultWarningHandler(rest.NoWarnings{})
 	return slog.New(throttled)
 }
 

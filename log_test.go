@@ -3,12 +3,18 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/brief"
 )
 
@@ -32,6 +38,27 @@ func TestTheClientLibraryNeverLogsResponses(t *testing.T) {
 func logClient(verbosity int, message string) {
 	klog.Background().V(verbosity).Info(message)
 	klog.V(klog.Level(verbosity)).Info(message)
+}
+
+func TestWarningsOfTheAPIServerAreNotLogged(t *testing.T) {
+	rest.SetDefaultWarningHandler(rest.WarningLogger{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Add("Warning", `299 - "whatever a webhook says"`)
+		_, _ = io.WriteString(w, "{}")
+	}))
+	defer server.Close()
+	var out strings.Builder
+	newLogger(&options{LogFormat: "text"}, &out)
+	core, err := apiclient.ConnectGroup(&rest.Config{Host: server.URL}, corev1.SchemeGroupVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := core.Get().Resource("pods").Do(t.Context()).Error(); err != nil {
+		t.Fatal(err)
+	}
+	if out.Len() > 0 {
+		t.Errorf("the log says %s", &out)
+	}
 }
 
 func TestTheTextOfAnErrorIsCutInTheLog(t *testing.T) {
