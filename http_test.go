@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"errors"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -78,6 +82,54 @@ func TestPortZeroTakesAFreePortAndReportsIt(t *testing.T) {
 	if strings.Contains(log.String(), "address=127.0.0.1:0\n") || !strings.Contains(log.String(), "address=127.0.0.1:") {
 		t.Errorf("log: %s", log.String())
 	}
+}
+
+func TestThePortKeepsFewConnectionsAndShortHeaders(t *testing.T) {
+	const limit = 8
+	var log strings.Builder
+	stop, err := serve(t.Context(), "metrics and health", "127.0.0.1:0", limit, http.NotFoundHandler(), slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	_, address, _ := strings.Cut(strings.TrimSpace(log.String()), "address=")
+	dial := func(beginning string) net.Conn {
+		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = connection.Close() })
+		_ = connection.SetReadDeadline(time.Now().Add(time.Minute))
+		if _, err := io.WriteString(connection, beginning); err != nil {
+			t.Fatal(err)
+		}
+		return connection
+	}
+	long := dial("GET /healthz HTTP/1.1\r\nHost: a\r\nX-Long: " + strings.Repeat("x", 10<<10))
+	answer, err := http.ReadResponse(bufio.NewReader(long), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("10 KiB of a header that has not ended are answered with %d", answer.StatusCode)
+	}
+	// Each header has five seconds to end. Those of the oldest connections do not get them.
+	for range 5 {
+		many, begun := make([]net.Conn, 3*limit), time.Now()
+		for i := range many {
+			many[i] = dial("GET /healthz HTTP/1.1\r\nHost: a\r\nX: ")
+		}
+		for _, connection := range many[:2*limit] {
+			if _, err := io.Copy(io.Discard, connection); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Fatal("the header of a connection may take for ever")
+			}
+		}
+		if time.Since(begun) < 4*time.Second {
+			return
+		}
+	}
+	t.Errorf("of %d connections, the oldest stay as long as the others", 3*limit)
 }
 
 func TestAnAddressInUseIsAClearError(t *testing.T) {
