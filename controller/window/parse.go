@@ -77,6 +77,26 @@ func cutZone(fields []string) (*time.Location, []string, error) {
 	return zone, fields[1:], nil
 }
 
+// parts are the fields of a schedule.
+var parts = [...]struct{ name, example string }{
+	{"minute", "0 to 59"}, {"hour", "0 to 23"}, {"day of the month", "1 to 31"}, {"month", "1 to 12 or JAN to DEC"}, {"weekday", "0 to 6 or SUN to SAT"},
+}
+
+// problemOf says what is wrong with the fields of a schedule that the library does not accept.
+func problemOf(fields []string) error {
+	if len(fields) == 1 {
+		return fmt.Errorf("%.40q is no macro such as @daily", fields[0])
+	}
+	for i, part := range parts {
+		alone := []string{"*", "*", "*", "*", "*"}
+		alone[i] = fields[i]
+		if _, err := parser.Parse(strings.Join(alone, " ")); err != nil {
+			return fmt.Errorf("%.40q is no %s: %s, *, or a list, range or step of these", fields[i], part.name, part.example)
+		}
+	}
+	return errors.New("its schedule cannot be read")
+}
+
 var parser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
 
 // parseSchedule returns a schedule of readings. There must be five fields, or one that is a macro,
@@ -87,8 +107,8 @@ func parseSchedule(fields []string) (*cron.SpecSchedule, error) {
 		return nil, errors.New("its schedule has characters other than printable ASCII") // which the library's errors would repeat
 	}
 	parsed, err := parser.Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("%.100s", err.Error())
+	if err != nil { // whose text is for programmers
+		return nil, problemOf(fields)
 	}
 	schedule, isSpec := parsed.(*cron.SpecSchedule)
 	if !isSpec {
