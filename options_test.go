@@ -43,6 +43,7 @@ func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
 		{"--ignore-namespace=[a", "--ignore-namespace \"[a\" can match no namespace"},
 		{"--ignore-namespace=", "--ignore-namespace: \"\" is not a list such as a,b"},
 		{"--ignore-namespace=payments,Grafana", "--ignore-namespace \"Grafana\" can match no namespace; write names or patterns such as preview-*"},
+		{"--ignore-namespace=" + strings.Repeat("a", 64), "can match no namespace"},
 		{"--ignore-namespace=a;b", "--ignore-namespace \"a;b\" can match no namespace"},
 		{"--namespace=,", "--namespace: \",\" is not a list"},
 		{"--namespace=a,B", "--namespace \"B\" cannot be the name of a namespace"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jessevdk/go-flags"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"kubernetes-deployment-restart-controller/values"
 )
@@ -65,5 +66,6 @@ var namespacePattern = regexp.MustCompile(`^(?:[-a-z0-9*?]|\[\^?[-a-z0-9]+\])+$`
 // canMatchNamespace reports whether a name or a pattern can match the name of a namespace.
 func canMatchNamespace(pattern string) bool {
 	_, err := path.Match(pattern, "")
-	return err == nil && namespacePattern.MatchString(pattern) && !strings.HasPrefix(pattern, "-") && !strings.HasSuffix(pattern, "-")
+	return err == nil && namespacePattern.MatchString(pattern) && !strings.HasPrefix(pattern, "-") && !strings.HasSuffix(pattern, "-") &&
+		(strings.ContainsAny(pattern, "*?[") || len(pattern) <= validation.DNS1123LabelMaxLength)
 }

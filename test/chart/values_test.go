@@ -65,6 +65,7 @@ func TestAValueThatIsNotKnownOrNotPossibleIsRejected(t *testing.T) {
 		{values{"image": values{"repository": "registry.example.com:5000/a@sha256:0"}}, []string{"must not contain", "digest"}},
 		{values{"replicas": 99_999_999_999}, []string{"/replicas", "maximum"}}, // the API server would take the lower 32 bits
 		{values{"engine": nil}, []string{"missing", "engine"}},
+		{values{"optIn": values{"ignoredNamespaces": []string{"payments-"}}}, []string{"/ignoredNamespaces", "pattern"}},
 		{values{"fanOut": nil}, []string{"missing", "fanOut"}},
 		{values{"image": values{"repository": nil}}, []string{"/image", "missing", "repository"}},
 	} {
