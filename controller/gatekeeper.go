@@ -59,6 +59,9 @@ type gatekeeper struct {
 	hasTried, knowsHalts, hasReadHalts bool
 	// haltsObject is the ConfigMap of halts; it needs no lock.
 	haltsObject ownObject
+	// unread are the entries of the ConfigMap of halts that cannot be read, and why; unreadSince is since when there are any.
+	unread      map[string]string
+	unreadSince time.Time
 	// usesWaves holds the namespaces in which workloads have waves of their own.
 	usesWaves map[string]struct{}
 	// whyOver says why the last halt of a config is over, of at most maxReports configs.
@@ -84,6 +87,7 @@ func (g *gatekeeper) reset() {
 	g.ledger = gate.New(policy, func(ref catalog.WorkloadRef) { g.wake(ref) })
 	g.began = time.Now()
 	g.everything, g.hasTried, g.knowsHalts, g.hasReadHalts = "", false, false, false
+	g.unread, g.unreadSince = nil, time.Time{}
 	clear(g.usesWaves)
 	clear(g.whyOver)
 }

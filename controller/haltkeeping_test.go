@@ -194,6 +194,30 @@ func TestATypingErrorInTheConfigMapOfHaltsResumesNothing(t *testing.T) {
 	})
 }
 
+func TestAMisspelledHoldOfEverythingIsToldOnceAndForAsLongAsItIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other")
+		log := w.log()
+		server, began := &haltServer{}, time.Now()
+		pass := w.takeOver(t, server, map[string]string{"Hold": "incident 42"})
+		pass(3 * haltsPeriod)
+		if n := strings.Count(log.String(), "cannot read an entry of the ConfigMap of halts"); n != 1 {
+			t.Errorf("%d lines of the log say so:\n%s", n, log)
+		}
+		gaps := w.controller.Gaps("")
+		if len(gaps) != 1 || !strings.Contains(gaps[0].Text, `"Hold"`) || !gaps[0].Since.Equal(began) || gaps[0].Why != "it is no list of halts" || !strings.Contains(gaps[0].Remedy, `"hold"`) {
+			t.Errorf("what is not known: %+v", gaps)
+		}
+		server.mu.Lock()
+		server.object.Data = map[string]string{"hold": "incident 42"}
+		server.mu.Unlock()
+		pass(2 * haltsPeriod)
+		if gaps := w.controller.Gaps(""); len(gaps) > 0 || w.controller.gate.everythingHeld() != "incident 42" {
+			t.Errorf("afterwards: %+v", gaps)
+		}
+	})
+}
+
 // Somebody applies the manifests anew after deleting what they contain, while a halt is in force and everything is
 // held.
 func TestADeletedConfigMapOfHaltsResumesNothing(t *testing.T) {

@@ -229,15 +229,14 @@ func (k *haltKeeper) restoreLost(object *corev1.ConfigMap) (isHoldLost bool) {
 // takeIn takes in halts of former leaders, halts that a person has removed, and the hold of everything.
 func (k *haltKeeper) takeIn(data map[string]string) {
 	present := make(map[string]struct{})
-	unread := make(map[string]struct{}) // entries that say nothing about what a person wants
+	unread := make(map[string]string) // entries that say nothing about what a person wants, and why
 	for name, text := range data {
 		if name == holdEntry {
 			continue
 		}
 		halts, err := k.parse(text)
 		if err != nil {
-			k.log.Warn("cannot read an entry of the ConfigMap of halts, ignoring it", "entry", name, "error", err)
-			unread[name] = struct{}{}
+			unread[name] = err.Error()
 		}
 		for _, h := range halts {
 			present[h.ID] = struct{}{}
@@ -252,6 +251,7 @@ func (k *haltKeeper) takeIn(data map[string]string) {
 			k.gate.resumeByID(id)
 		}
 	}
+	k.gate.setUnread(unread, time.Now())
 	hold, isHeld := data[holdEntry]
 	if k.gate.holdEverything(hold, isHeld) {
 		k.askAgain()

@@ -61,6 +61,9 @@ func (c *Controller) Gaps(namespace string) (gaps []status.Gap) {
 	if gap, found := c.gate.haltsGap(); found {
 		gaps = append(gaps, gap)
 	}
+	if gap, found := c.gate.unreadGap(); found {
+		gaps = append(gaps, gap)
+	}
 	if gap, found := c.keys.object.gap("The controller cannot load the key of Secrets' checksums, so workloads that read Secrets wait, or are judged by when their pods started"); found {
 		gaps = append(gaps, gap)
 	}

@@ -3,6 +3,7 @@ package gate
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,8 +36,10 @@ func ParseHaltRecords(text string) (records []HaltRecord, err error) {
 	if _, err := catalog.CheckSize(encoded); err != nil {
 		return nil, err
 	}
-	err = json.Unmarshal(encoded, &records)
-	return records, err
+	if err := json.Unmarshal(encoded, &records); err != nil { // whose text is for programmers
+		return nil, errors.New("it is no list of halts")
+	}
+	return records, nil
 }
 
 // Halt returns the halt, and false if the record lacks what a halt needs, or if its id or config is no name that the
