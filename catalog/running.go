@@ -41,11 +41,16 @@ func (c *Catalog) ContentID(config ConfigRef, keys []string) string {
 	if present == nil || config.Kind.IsSecret() && key.IsZero() || config.Kind.IsPerPod() && len(present.Keys) == 0 {
 		return ""
 	}
+	return present.ContentID(keys, key)
+}
+
+// ContentID is [Catalog.ContentID] for a config that exists.
+func (c *Config) ContentID(keys []string, key ChecksumKey) string {
 	var selection Selection
 	if len(keys) > 0 {
 		selection.Names = slices.Sorted(slices.Values(keys))
 	}
-	return present.Checksum([]Selection{selection}, key).String()
+	return c.Checksum([]Selection{selection}, key).String()
 }
 
 // present returns a config that exists, or nil.

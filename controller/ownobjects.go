@@ -32,7 +32,7 @@ func (o *ownObject) note(err error, remedy string, now time.Time) {
 	if o.since.IsZero() {
 		o.since = now
 	}
-	if o.why, o.remedy = brief.Within(longestOwnError, brief.Line(err.Error())), ""; isPermanent(err) {
+	if o.why, o.remedy = brief.Within(longestOwnError, brief.Line(err.Error())), status.AwaitAPIServer; isPermanent(err) {
 		o.remedy = remedy
 	}
 }

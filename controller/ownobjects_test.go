@@ -50,6 +50,22 @@ func TestAConfigMapOfHaltsThatCannotBeReadIsTheFirstThingThatIsTold(t *testing.T
 	})
 }
 
+func TestRestartsThatWaitForHaltsThatTheAPIServerDoesNotServeSayWhatToDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web")
+		server := &haltServer{failures: slices.Repeat([]int{http.StatusInternalServerError}, 100)}
+		began := time.Now()
+		w.takeOver(t, server, nil)(5 * time.Second)
+		gaps := w.controller.Gaps("a")
+		if len(gaps) != 1 || !strings.Contains(gaps[0].Text, "so restarts wait for a minute") || !gaps[0].Since.Equal(began) || gaps[0].Why == "" || gaps[0].Remedy != status.AwaitAPIServer {
+			t.Errorf("it says: %+v", gaps)
+		}
+		if _, detail := w.controller.Ready(); !strings.Contains(detail, status.AwaitAPIServer) {
+			t.Errorf("/readyz says: %s", detail)
+		}
+	})
+}
+
 // The Secret of the key is such an object, too.
 func TestAKeyThatCannotBeLoadedIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

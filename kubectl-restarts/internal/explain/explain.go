@@ -233,7 +233,8 @@ func by(wish catalog.Wish) string {
 func (in *Input) halts() []gate.Halt {
 	configs := in.Workload.Configs()
 	return slices.DeleteFunc(slices.Clone(in.Halts.Active), func(h gate.Halt) bool {
-		return !slices.ContainsFunc(configs, func(ref catalog.ConfigRef) bool { return facts.Concerns(&h, ref) })
+		isOver := slices.ContainsFunc(in.Configs, func(c *catalog.Config) bool { return facts.IsOver(&h, c, true) })
+		return isOver || !slices.ContainsFunc(configs, func(ref catalog.ConfigRef) bool { return facts.Concerns(&h, ref) })
 	})
 }
 

@@ -76,11 +76,15 @@ func policy(p catalog.WorkloadPolicy) func(*explain.Input) {
 
 func halted(entry string) func(*explain.Input) {
 	return func(in *explain.Input) {
-		in.Halts = facts.NewHalts(map[string]string{"configmap.shop.settings": entry})
+		content := in.Configs[0].ContentID([]string{"LEVEL"}, catalog.ChecksumKey{})
+		in.Halts = facts.NewHalts(map[string]string{"configmap.shop.settings": strings.Replace(entry, present, content, 1)})
 	}
 }
 
-const halt = `[{"id":"k3v7x2ab","config":"configmap/shop/settings","keys":["LEVEL"],"content":"4d2877b176f6a31c","failed":["deployment/shop/api"],"since":"2026-11-20T11:46:46Z"}]`
+// present stands for the id of the content that is there.
+const present = "4d2877b176f6a31c"
+
+const halt = `[{"id":"k3v7x2ab","config":"configmap/shop/settings","keys":["LEVEL"],"content":"` + present + `","failed":["deployment/shop/api"],"since":"2026-11-20T11:46:46Z"}]`
 
 func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 	for want, adjust := range map[string][]func(*explain.Input){
@@ -171,7 +175,7 @@ func TestTheWindowOfAConfigIsNamed(t *testing.T) {
 }
 
 func TestAHaltThatIsResumedOrCannotBeReadDoesNotCount(t *testing.T) {
-	for _, entry := range []string{strings.Replace(halt, `"since"`, `"resumed":"2026-11-20T11:50:00Z","since"`, 1), "{", `[{"id":"a"}]`, strings.Replace(halt, "k3v7x2ab", "$(reboot)", 1)} {
+	for _, entry := range []string{strings.Replace(halt, present, "ffff77b176f6a31c", 1), strings.Replace(halt, `"since"`, `"resumed":"2026-11-20T11:50:00Z","since"`, 1), "{", `[{"id":"a"}]`, strings.Replace(halt, "k3v7x2ab", "$(reboot)", 1)} {
 		if report := explain.Explain(input(edited, halted(entry))); len(report.Halts) > 0 || strings.Contains(report.Conclusion, "halted") {
 			t.Errorf("%s counts: %s", entry, report.Conclusion)
 		}

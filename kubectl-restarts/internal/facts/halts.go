@@ -53,6 +53,18 @@ func NewHalts(entries map[string]string) Halts {
 	return halts
 }
 
+// IsOver reports whether a leader ends a halt of a config, or has just ended it: its owner resumes it, or its content has
+// changed. HasContent means that the content of the config was read.
+func IsOver(h *gate.Halt, config *catalog.Config, hasContent bool) bool {
+	switch {
+	case h.Config != config.Ref:
+		return false
+	case config.Policy != nil && config.Policy.Resume == h.ID:
+		return true
+	}
+	return hasContent && !config.Ref.Kind.IsSecret() && config.ContentID(h.Keys, catalog.ChecksumKey{}) != h.Content
+}
+
 // Concerns reports whether a halt is of a config, or of the group of its copies in other namespaces.
 func Concerns(h *gate.Halt, ref catalog.ConfigRef) bool {
 	return h.Config == ref || h.Config == gate.GroupOf(ref.Kind, ref.Name)

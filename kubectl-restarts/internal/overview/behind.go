@@ -13,8 +13,8 @@ import (
 // write of one key also dates its others, so the content of a ConfigMap decides if it can be read. The checksums of
 // Secrets cannot be compared.
 
-// Suspects returns the ConfigMaps that were edited after a record of a workload that reads them was made. Their content
-// decides whether the edit matters. There are none if the leader was asked.
+// Suspects returns the ConfigMaps that were edited after a record of a workload that reads them was made, and those with
+// halts. Their content decides whether the edit matters, or the halt is over. There are none if the leader was asked.
 func Suspects(in *Input) []catalog.ConfigRef {
 	l, found := newLook(in), make(map[catalog.ConfigRef]bool)
 	for i := range in.Workloads {
@@ -23,6 +23,11 @@ func Suspects(in *Input) []catalog.ConfigRef {
 			if at := l.editedAt(w, ref); !at.IsZero() && !ref.Kind.IsSecret() {
 				found[ref] = true
 			}
+		}
+	}
+	for i := range in.Halts.Active {
+		if ref := in.Halts.Active[i].Config; in.Leader == nil && l.configs[ref] != nil && ref.Kind == catalog.ConfigMap {
+			found[ref] = true
 		}
 	}
 	all := make([]catalog.ConfigRef, 0, len(found))

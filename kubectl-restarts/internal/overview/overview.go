@@ -168,8 +168,8 @@ func Look(in *Input) Report {
 	slices.SortFunc(r.Workloads, func(a, b Row) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), cmp.Compare(slices.Index(states, a.State), slices.Index(states, b.State)), cmp.Compare(a.Wave, b.Wave), strings.Compare(a.Workload, b.Workload))
 	})
-	for i := range in.Halts.Active {
-		if halt := &in.Halts.Active[i]; in.isInside(halt.Config.Namespace) {
+	for i := range look.Halts.Active {
+		if halt := &look.Halts.Active[i]; in.isInside(halt.Config.Namespace) {
 			r.Halts = append(r.Halts, in.prefix(halt.Config.Namespace)+facts.DescribeHalt(halt))
 		}
 	}
@@ -278,6 +278,7 @@ func newLook(in *Input) *look {
 	for _, config := range in.Configs {
 		l.configs[config.Ref] = config
 	}
+	l.dropEndedHalts()
 	for i := range in.Halts.Active {
 		l.halts[in.Halts.Active[i].Config] = &in.Halts.Active[i]
 	}
@@ -289,6 +290,20 @@ func newLook(in *Input) *look {
 		}
 	}
 	return l
+}
+
+// dropEndedHalts leaves out the halts that a leader ends, as far as the caller can see; see [facts.IsOver].
+func (l *look) dropEndedHalts() {
+	l.Halts.Active = slices.DeleteFunc(slices.Clone(l.Halts.Active), func(h gate.Halt) bool {
+		config, content := l.configs[h.Config], l.Contents[h.Config]
+		switch {
+		case content != nil:
+			return facts.IsOver(&h, content, true)
+		case config != nil:
+			return facts.IsOver(&h, config, false)
+		}
+		return false
+	})
 }
 
 func (l *look) row(w *facts.Workload) Row {

@@ -2,6 +2,7 @@ package overview_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/overview"
 	"kubernetes-deployment-restart-controller/status"
@@ -321,6 +323,43 @@ func TestTheHoldsOfWorkloadsAreListedWithoutTheLeader(t *testing.T) {
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}
+
+// A new leader ends them at once.
+func TestHaltsThatALeaderEndsAreNotListedWithoutIt(t *testing.T) {
+	ref := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "settings"}
+	content := catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "settings"}, Data: map[string]string{"LEVEL": "info"}})
+	bad := gate.Halt{ID: "k3v7x2ab", Config: ref, Keys: []string{"LEVEL"}, Content: content.ContentID([]string{"LEVEL"}, catalog.ChecksumKey{}), Since: ago(10)}
+	former := bad
+	former.Content = "4d2877b176f6a31c"
+	for name, test := range map[string]struct {
+		halt    gate.Halt
+		resume  string
+		content *catalog.Config
+		listed  int
+	}{
+		"it has the content that broke a workload": {bad, "", &content, 1},
+		"another halt is resumed":                  {bad, "zzzzzzzz", &content, 1},
+		"it has other content":                     {former, "", &content, 0},
+		"its content cannot be read":               {former, "", nil, 1},
+		"it is resumed":                            {bad, bad.ID, nil, 0},
+	} {
+		config := &catalog.Config{Ref: ref, Policy: &catalog.ConfigPolicy{Resume: test.resume}}
+		in := &overview.Input{Namespace: "shop", Now: now, KnowsConfigs: true, Configs: []*catalog.Config{config}, Halts: facts.Halts{Known: true, Active: []gate.Halt{test.halt}}}
+		in.Workloads = []facts.Workload{workload("web", "settings", due)}
+		if test.resume == "" && !slices.Contains(overview.Suspects(in), ref) {
+			t.Errorf("%s: its content is not read", name)
+		}
+		if in.Contents = nil; test.content != nil {
+			own := *test.content
+			own.Policy = config.Policy
+			in.Contents = map[catalog.ConfigRef]*catalog.Config{ref: &own}
+		}
+		report := overview.Look(in)
+		if isHeld := report.Counts[overview.Held] > 0; len(report.Halts) != test.listed || isHeld != (test.listed > 0) {
+			t.Errorf("%s: %q, %v", name, report.Halts, report.Counts)
 		}
 	}
 }
