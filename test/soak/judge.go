@@ -89,6 +89,12 @@ func (j *judge) watched(from, to time.Time) {
 	j.model.Watched(from, to)
 }
 
+func (j *judge) away(from, to time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.model.Away(from, to)
+}
+
 // restartedAt returns when a workload was restarted last, zero if never or if that was reverted.
 func (j *judge) restartedAt(ref model.WorkloadRef) time.Time {
 	j.mu.Lock()

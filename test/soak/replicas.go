@@ -272,6 +272,7 @@ func (s *saboteur) startExited(ctx context.Context) {
 func (s *saboteur) replace(ctx context.Context, component string, after time.Duration) error {
 	s.repair.Lock()
 	defer s.repair.Unlock()
+	begin := time.Now()
 	if err := s.cluster.KillComponent(ctx, component); err != nil {
 		s.judge.note(err.Error()) // it may have ended by itself; else it cannot be started now
 	}
@@ -282,5 +283,6 @@ func (s *saboteur) replace(ctx context.Context, component string, after time.Dur
 		return err
 	}
 	s.judge.note(component + " is back")
+	s.judge.away(begin, time.Now().Add(leaseDuration))
 	return nil
 }

@@ -32,6 +32,9 @@ const (
 	restartDeadline = 10 * time.Second
 	fanOutLimit     = 30
 
+	// leaseDuration is how long nobody may lead after the leader could not renew its lease.
+	leaseDuration = 10 * time.Second
+
 	setUpLimit = 15 * time.Minute
 
 	// lag is how long the controller may take to learn of a change: an API server
@@ -155,7 +158,7 @@ func (s *soak) open(ctx context.Context) error {
 	s.replicas = &replicas{installation: installation, flags: []string{
 		"--restart-grace-period", strconv.Itoa(int(grace.Seconds())), "--deployment-engine=on", "--namespace-annotations", "--evict", gadgetFlag, widgetFlag,
 		"--restart-backoff-limit", backoffLimit.String(), "--leader-elect", "--controller-namespace", installation.Namespace,
-		"--leader-elect-lease-duration", "10s", "--leader-elect-renew-deadline", "8s", "--leader-elect-retry-period", "1s",
+		"--leader-elect-lease-duration", leaseDuration.String(), "--leader-elect-renew-deadline", "8s", "--leader-elect-retry-period", "1s",
 		"--fan-out=gradual", "--restart-soak", restartSoak.String(), "--restart-deadline", restartDeadline.String(), "--fan-out-limit", strconv.Itoa(fanOutLimit),
 	}}
 	if err := s.defineGadgets(ctx); err != nil {

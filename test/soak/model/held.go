@@ -171,9 +171,10 @@ func (m *Model) changesFor(u *Use, recorded time.Time, s *Sight) (found []Edit) 
 }
 
 // waits returns when a restart of a workload may have been held for a stated reason, in the order of
-// their beginnings: by the terms of the workload and of its configs, by the lack of a config that new pods
-// need, by halts, and by restarts of other workloads for the same configs, which come first.
+// their beginnings: by a cluster that was away, by the terms of the workload and of its configs, by the lack of a
+// config that new pods need, by halts, and by restarts of other workloads for the same configs, which come first.
 func (m *Model) waits(ref WorkloadRef, life []Sight, end time.Time) (found []span) {
+	found = slices.Clone(m.away)
 	for i := range life {
 		until := end
 		if i+1 < len(life) {
@@ -200,6 +201,9 @@ func (m *Model) waits(ref WorkloadRef, life []Sight, end time.Time) (found []spa
 	slices.SortFunc(found, func(a, b span) int { return a.from.Compare(b.from) })
 	return found
 }
+
+// Away takes in that between two times the cluster could not be written to, or nobody led after that.
+func (m *Model) Away(from, to time.Time) { m.away = append(m.away, span{from, to}) }
 
 // lacks returns when what new pods need of a config was not there, with the time that a controller takes to see that
 // it is back.

@@ -232,6 +232,17 @@ func TestTheTimeInWhichNewPodsLackAConfigDoesNotCount(t *testing.T) {
 	}
 }
 
+func TestTheTimeInWhichTheClusterIsAwayDoesNotCount(t *testing.T) {
+	for back, want := range map[float64][]string{130: nil, 70: {Overlooked}} {
+		p := newPlay(Options{Patience: time.Minute}, usesAll)
+		p.edit(20, "a=2 b=1")
+		p.Away(at(30), at(back))
+		p.restart(150, "second")
+		p.Note(at(400), "the end")
+		p.requireRules(t, want...)
+	}
+}
+
 // evictor shows that the app restarts by eviction, and when its pods were replaced, of which the last one takes a second
 // to start.
 func (p *play) evictor(seconds, replaced float64) {

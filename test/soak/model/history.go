@@ -95,6 +95,7 @@ type Model struct {
 	sets      map[string][]SetSight // by the UID of their Deployment
 	gaps      []gap
 	watched   []span
+	away      []span
 	terms     map[ConfigRef][]TermsEdit
 	timeline  timeline
 	halts     map[string]*halt // by their ids
