@@ -17,7 +17,6 @@ import (
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/custom"
 	"kubernetes-deployment-restart-controller/quarantine"
-	"kubernetes-deployment-restart-controller/status"
 )
 
 // eventRate limits the Events. They come in bursts with the patches that they report, and may
@@ -92,8 +91,8 @@ type Controller struct {
 	unusable noted[catalog.WorkloadRef, problem]
 	// mistakes are what people got wrong, by objects without resource versions. A Namespace is in itself.
 	mistakes noted[quarantine.Object, mistake]
-	// unready are the enabled workloads not all of whose pods run, whatever else they wait for.
-	unready    noted[catalog.WorkloadRef, status.Beginning]
+	// unsettled are the enabled workloads that are left alone, or not all of whose pods run, whatever else they wait for.
+	unsettled  noted[catalog.WorkloadRef, unsettled]
 	changes    *changeQueue
 	restarter  *restarter
 	deliveries *deliveries
@@ -126,15 +125,15 @@ func New(options Options) (*Controller, error) {
 		return nil, err
 	}
 	c := &Controller{
-		options:  options,
-		log:      options.Log,
-		catalog:  catalog.New(options.countingKinds()...),
-		optIns:   newOptIns(options.OptIns, options.Namespaces),
-		changes:  newChangeQueue(),
-		unusable: noted[catalog.WorkloadRef, problem]{countsAll: true},
-		unready:  noted[catalog.WorkloadRef, status.Beginning]{countsAll: true},
-		metrics:  newMetrics(),
-		events:   apiclient.NewBroadcaster(),
+		options:   options,
+		log:       options.Log,
+		catalog:   catalog.New(options.countingKinds()...),
+		optIns:    newOptIns(options.OptIns, options.Namespaces),
+		changes:   newChangeQueue(),
+		unusable:  noted[catalog.WorkloadRef, problem]{countsAll: true},
+		unsettled: noted[catalog.WorkloadRef, unsettled]{countsAll: true},
+		metrics:   newMetrics(),
+		events:    apiclient.NewBroadcaster(),
 	}
 	if c.custom, err = newCustomKinds(options.Workloads, clients); err != nil {
 		return nil, err
@@ -334,10 +333,10 @@ func (c *Controller) judge(ref catalog.WorkloadRef) verdict {
 	view, found := c.catalog.View(ref)
 	if !found {
 		c.absences.put(ref, "", time.Now())
-		c.unready.drop(ref.Namespace, ref)
+		c.unsettled.drop(ref.Namespace, ref)
 		return fresh
 	}
-	c.judgePods(view.Workload, time.Now())
+	c.judgeRest(view.Workload, time.Now())
 	if c.restarter.knowsConfigs(ref.Namespace) {
 		c.absences.put(ref, describeMissing(&view, anyConfig), time.Now())
 	}

@@ -28,7 +28,7 @@ func (c *Controller) ExplainWorkload(name string, now time.Time) (explained *sta
 func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Workload {
 	view, found := c.catalog.View(ref)
 	if !found {
-		return nil
+		return c.explainUnknown(ref, now)
 	}
 	w, s := view.Workload, c.standingOf(ref)
 	explained := &status.Workload{
@@ -49,10 +49,8 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 		explained.Problems = append(explained.Problems, brief.Text(absence.text+": without it, no new pod can start"))
 	}
 	explained.Mistakes = c.mistakesAbout(&view)
-	for _, problem := range []string{leftOn(w), tooManyReferences(w)} {
-		if problem != "" {
-			explained.Problems = append(explained.Problems, brief.Text(problem))
-		}
+	if problem := leftOn(w); problem != "" {
+		explained.Problems = append(explained.Problems, brief.Text(problem))
 	}
 	decision := catalog.Decide(view)
 	if c.acts() { // otherwise nobody has counted which pods are left
@@ -71,6 +69,9 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 
 // standingOf returns what a workload waits for: for its next restart, or else for the end of the last one.
 func (c *Controller) standingOf(ref catalog.WorkloadRef) standing {
+	if s, isAlone := c.standingAlone(ref); isAlone {
+		return s
+	}
 	if w, waits := c.restarter.backlogs.of(ref); waits {
 		return standingOfBacklog(ref, &w)
 	}
@@ -88,12 +89,24 @@ func (c *Controller) standingOf(ref catalog.WorkloadRef) standing {
 	return s
 }
 
-// judgePods notes since when not all pods of a workload run.
-func (c *Controller) judgePods(w *catalog.Workload, now time.Time) {
-	if c.standingAtRest(w.Ref).state != status.Unready {
-		c.unready.drop(w.Ref.Namespace, w.Ref)
-	} else if _, isNoted := c.unready.find(w.Ref.Namespace, w.Ref); !isNoted {
-		c.unready.put(w.Ref.Namespace, w.Ref, status.Beginning{Since: now, AtLeast: now.Sub(c.absences.began) < atStart})
+// unsettled is since when a workload at rest is in a state.
+type unsettled struct {
+	state status.State
+	status.Beginning
+}
+
+// beginning returns when something began that has just been found.
+func (c *Controller) beginning(now time.Time) status.Beginning {
+	return status.Beginning{Since: now, AtLeast: now.Sub(c.absences.began) < atStart}
+}
+
+// judgeRest notes since when a workload is left alone, or not all of its pods run.
+func (c *Controller) judgeRest(w *catalog.Workload, now time.Time) {
+	state := c.standingAtRest(w.Ref).state
+	if state == status.Settled {
+		c.unsettled.drop(w.Ref.Namespace, w.Ref)
+	} else if known, _ := c.unsettled.find(w.Ref.Namespace, w.Ref); known.state != state {
+		c.unsettled.put(w.Ref.Namespace, w.Ref, unsettled{state, c.beginning(now)})
 	}
 }
 
@@ -104,12 +117,14 @@ func (c *Controller) standingAtRest(ref catalog.WorkloadRef) standing {
 	isOpen := last != nil && last.Why != "" && (last.Outcome == status.Unknown || last.Outcome == status.Broken)
 	w := c.catalog.Workload(ref)
 	switch {
+	case w != nil && w.Excess != catalog.NoExcess:
+		return standing{ref: ref, state: status.LeftAlone}
 	case w == nil, !w.LacksPods() && (!w.Rollout.ByPods || !isOpen):
 		return standing{ref: ref, state: status.Settled}
 	case isOpen:
 		return standing{ref: ref, state: status.Unready, since: last.Time, by: waitedFor{text: "not all of its pods were seen to run since it restarted: " + last.Why}}
 	}
-	began, _ := c.unready.find(ref.Namespace, ref)
+	began, _ := c.unsettled.find(ref.Namespace, ref)
 	return standing{ref: ref, state: status.Unready, since: began.Since, atLeast: began.AtLeast, by: waitedFor{text: "not all of its pods run, and why is not known here"}}
 }
 

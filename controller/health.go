@@ -21,8 +21,5 @@ func (c *Controller) Ready() (bool, string) {
 	for _, gap := range c.Gaps("") {
 		fmt.Fprintln(&detail, gap.Line())
 	}
-	if leftAlone := c.quarantine.Detail(); leftAlone != "" {
-		fmt.Fprintln(&detail, leftAlone)
-	}
 	return ready, detail.String()
 }

@@ -25,7 +25,7 @@ func BenchmarkOverviewOfLargeWorkloadsThatLackAConfig(b *testing.B) {
 		w.show("deployments", d)
 		ref := deploymentNamed(name)
 		w.controller.absences.put(ref, "configmap/gone does not exist", w.controller.absences.began)
-		w.controller.judgePods(w.controller.catalog.Workload(ref), w.controller.absences.began)
+		w.controller.judgeRest(w.controller.catalog.Workload(ref), w.controller.absences.began)
 	}
 	for namespace := range 5 {
 		for i := range maxNotedOf {

@@ -10,6 +10,7 @@ import (
 	"kubernetes-deployment-restart-controller/brief"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // These are the causes of a restart for which there is no config to name.
@@ -165,11 +166,11 @@ func tooManyReferences(w *catalog.Workload) string {
 	case catalog.NoExcess:
 		return ""
 	case catalog.NamespaceFull:
-		return fmt.Sprintf("config changes do not restart this workload: the workloads of its namespace together have more than %d references to "+
+		return fmt.Sprintf(status.NotRestarted+"the workloads of its namespace together have more than %d references to "+
 			"ConfigMaps and Secrets, and those with the most are left alone. Use envFrom and whole volumes instead of single keys, or fewer configs",
 			maxReferencesOfNamespace)
 	}
-	return fmt.Sprintf("config changes do not restart this workload: its pod template has more than %d references to ConfigMaps and Secrets. "+
+	return fmt.Sprintf(status.NotRestarted+"its pod template has more than %d references to ConfigMaps and Secrets. "+
 		"Use envFrom and whole volumes instead of single keys, or fewer configs", catalog.MaxReferences)
 }
 

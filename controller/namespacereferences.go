@@ -72,6 +72,7 @@ func (c *Controller) sharesChanged(leave, readmit []catalog.WorkloadRef) {
 		if c.optIns.shares.leaves(ref.Namespace, ref) {
 			if left := c.catalog.LeaveAlone(ref); left != nil {
 				c.workloadChanged(left)
+				c.staleness.noteWorkload(ref)
 			}
 		}
 	}

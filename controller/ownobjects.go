@@ -67,5 +67,8 @@ func (c *Controller) Gaps(namespace string) (gaps []status.Gap) {
 	if gap, found := c.keys.object.gap("The controller cannot load the key of Secrets' checksums, so workloads that read Secrets wait, or are judged by when their pods started"); found {
 		gaps = append(gaps, gap)
 	}
+	if gap, found := c.quarantineGap(namespace); found {
+		gaps = append(gaps, gap)
+	}
 	return append(gaps, c.lostPermissions(namespace)...)
 }

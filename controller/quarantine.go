@@ -8,6 +8,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/custom"
 	"kubernetes-deployment-restart-controller/quarantine"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 func nameOfConfig(ref catalog.ConfigRef) quarantine.Object {
@@ -46,12 +47,25 @@ func (c *Controller) panicked(place quarantine.Place, o quarantine.Object) {
 	}
 	c.recorder.Eventf(o.Reference(), corev1.EventTypeWarning, reasonInternalError,
 		"internal error: the controller leaves this object alone until it changes; the log has the details")
-	isWorkload := slices.ContainsFunc(c.kinds, func(k *workloadKind) bool { return k.kind() == o.Kind })
-	if place == quarantine.Intake && isWorkload {
-		ref := catalog.WorkloadRef{Kind: catalog.WorkloadKind(o.Kind.Kind), Namespace: o.Namespace, Name: o.Name}
+	if ref, isWorkload := c.workloadNamed(o); place == quarantine.Intake && isWorkload {
 		c.catalog.PurgeWorkload(ref)
 		c.changes.Forget(ref)
 		c.restarter.Forget(ref)
 		c.staleness.noteWorkload(ref)
 	}
+}
+
+// workloadNamed returns the workload that an object is, and false if it is none.
+func (c *Controller) workloadNamed(o quarantine.Object) (ref catalog.WorkloadRef, isWorkload bool) {
+	isWorkload = slices.ContainsFunc(c.kinds, func(k *workloadKind) bool { return k.kind() == o.Kind })
+	return catalog.WorkloadRef{Kind: catalog.WorkloadKind(o.Kind.Kind), Namespace: o.Namespace, Name: o.Name}, isWorkload
+}
+
+// quarantineGap names the objects of a namespace, or of all, that are left alone after an internal error.
+func (c *Controller) quarantineGap(namespace string) (gap status.Gap, found bool) {
+	text, since := c.quarantine.Describe(namespace)
+	return status.Gap{
+		Text: text, Beginning: status.Beginning{Since: since.UTC()},
+		Remedy: "Changes of what is left alone may restart nothing. This is a bug: report the stack in the controller's log. To make the controller try again, set any annotation on the object.",
+	}, text != ""
 }

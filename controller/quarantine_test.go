@@ -69,7 +69,7 @@ func (c *Controller) requirePanics(t *testing.T, place quarantine.Place, want fl
 	}
 }
 
-const leftAlone = "[!] 1 object left alone after an internal error: deployment/ns/bad\n"
+const leftAlone = "[!] 1 object left alone after an internal error: deployment/ns/bad since "
 
 // To find what panicked in a list, the watch takes in its objects one by one, and lists the
 // others again. The objects before the one that panics are then no news any more.

@@ -11,6 +11,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/custom"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // observation is the reduced form of an object that a watch showed. One of config, mount, workload and
@@ -49,6 +50,8 @@ type workloadObservation struct {
 type problem struct {
 	uid  types.UID
 	text string
+	// began is set when the problem is noted.
+	began status.Beginning
 }
 
 // reduce reduces a config to an observation. It is called on each object as it arrives,
@@ -101,7 +104,7 @@ func (k *workloadKind) reduceParts(parts catalog.Parts, rules *catalog.OptInRule
 	}
 	mayCount := rules.MayCount(workload.choice, meta.Namespace)
 	if mayCount && parts.Problem != "" {
-		workload.problem = &problem{meta.UID, parts.Problem}
+		workload.problem = &problem{uid: meta.UID, text: parts.Problem}
 	} else if mayCount {
 		reduced, err := catalog.NewWorkload(k.workload, &parts)
 		if err != nil {

@@ -28,14 +28,14 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 	o.Configs, o.Workloads = c.catalog.Size()
 	o.Kinds = c.kindsAsked()
 	o.Mistakes = c.mistakesIn(namespace)
-	lists := newEntryLists(namespace, &c.absences.of)
+	lists := newEntryLists(namespace, &c.absences.of, c.alone(namespace))
 	if o.Leads {
 		c.changes.each(lists.addPending)
 		c.restarter.backlogs.each(lists.addBacklog)
 		c.deliveries.each(lists.addRolling)
 		c.evictor.each(func(ref catalog.WorkloadRef, row eviction) { c.addEviction(lists, ref, &row) })
 		lists.addLacking()
-		for _, ref := range c.unready.those(namespace) {
+		for _, ref := range c.unsettled.those(namespace) {
 			if _, lacks := lists.lacking.find(ref.Namespace, ref); lacks { // and what it lacks takes long to find
 				continue
 			}
@@ -43,11 +43,14 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 				lists.of[status.Unready].Add(s)
 			}
 		}
+		for _, s := range lists.alone {
+			lists.of[status.LeftAlone].Add(s)
+		}
 	}
 	list := func(state status.State) status.List[status.Entry] { return status.ListOf(lists.of[state], c.entry) }
 	o.Pending, o.Waiting, o.Held = list(status.Pending), list(status.Waiting), list(status.Held)
 	o.Slowed, o.Rolling, o.Failed, o.Retrying = list(status.Slowed), list(status.Rolling), list(status.Failed), list(status.Retrying)
-	o.Unready = list(status.Unready)
+	o.Unready, o.LeftAlone = list(status.Unready), list(status.LeftAlone)
 	o.Lacking = status.ListOf(lists.of[status.Lacking], func(s standing) status.Entry {
 		if a, isOne := c.absences.find(s.ref); isOne {
 			s = standingOfAbsence(s.ref, a) // with what is not kept of it
@@ -149,11 +152,13 @@ type entryLists struct {
 	// lacking are the workloads that lack a config. Unless they have failed, that matters more than what they wait for.
 	lacking *noted[catalog.WorkloadRef, absence]
 	failed  map[catalog.WorkloadRef]struct{} // those of them
+	// alone are the workloads that are left alone, which wait for nothing else.
+	alone map[catalog.WorkloadRef]standing
 }
 
-func newEntryLists(namespace string, lacking *noted[catalog.WorkloadRef, absence]) entryLists {
-	lists := entryLists{namespace, make(map[status.State]*status.Shortlist[standing]), lacking, make(map[catalog.WorkloadRef]struct{})}
-	for _, state := range []status.State{status.Pending, status.Waiting, status.Held, status.Slowed, status.Rolling, status.Failed, status.Retrying, status.Lacking, status.Unready} {
+func newEntryLists(namespace string, lacking *noted[catalog.WorkloadRef, absence], alone map[catalog.WorkloadRef]standing) entryLists {
+	lists := entryLists{namespace, make(map[status.State]*status.Shortlist[standing]), lacking, make(map[catalog.WorkloadRef]struct{}), alone}
+	for _, state := range []status.State{status.Pending, status.Waiting, status.Held, status.Slowed, status.Rolling, status.Failed, status.Retrying, status.Lacking, status.Unready, status.LeftAlone} {
 		lists.of[state] = status.NewShortlist(compareStandings)
 	}
 	return lists
@@ -164,6 +169,9 @@ func (l entryLists) add(s standing) {
 		return
 	}
 	state := s.state
+	if _, isAlone := l.alone[s.ref]; isAlone && state != status.Rolling && state != status.Failed {
+		return
+	}
 	if state == status.Deciding {
 		state = status.Waiting
 	}

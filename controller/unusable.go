@@ -2,6 +2,7 @@ package controller
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -15,7 +16,12 @@ func (c *Controller) noteUnusable(w *workloadObservation) {
 		c.unusable.drop(w.ref.Namespace, w.ref)
 		return
 	}
-	if !c.unusable.put(w.ref.Namespace, w.ref, *w.problem) {
+	known, _ := c.unusable.find(w.ref.Namespace, w.ref)
+	if known.uid == w.problem.uid && known.text == w.problem.text {
+		return
+	}
+	noted := *w.problem
+	if noted.began = c.beginning(time.Now()); !c.unusable.put(w.ref.Namespace, w.ref, noted) {
 		return
 	}
 	c.log.Warn("cannot restart a workload that is enabled", "workload", w.ref, "problem", w.problem.text)
@@ -38,7 +44,7 @@ func (c *Controller) keepUnusable(kind catalog.WorkloadKind, namespace string, a
 
 func (c *Controller) eventUnusable(ref catalog.WorkloadRef, p problem) {
 	object := objectReference(&catalog.Workload{Ref: ref, UID: p.uid})
-	c.recorder.Event(object, corev1.EventTypeWarning, reasonNotSupported, "config changes do not restart this workload: "+p.text)
+	c.recorder.Event(object, corev1.EventTypeWarning, reasonNotSupported, status.NotRestarted+p.text)
 }
 
 // reportUnusable reports, as at the start of a leader, the workloads that cannot be restarted and were noticed before.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -48,8 +49,14 @@ type Set struct {
 	options Options
 
 	mu      sync.Mutex
-	objects map[entry]Object
+	objects map[entry]left
 	of      map[string]int // how many of a namespace
+}
+
+// left is an object that is left alone, since when.
+type left struct {
+	Object
+	since time.Time
 }
 
 type entry struct {
@@ -61,7 +68,7 @@ func at(place Place, o Object) entry { return entry{place, o.Kind.Kind, o.Namesp
 
 // New returns an empty set.
 func New(options Options) *Set {
-	return &Set{options: options, objects: make(map[entry]Object), of: make(map[string]int)}
+	return &Set{options: options, objects: make(map[entry]left), of: make(map[string]int)}
 }
 
 // Try does some work on an object, and reports whether the work completed. It does not try an
@@ -134,7 +141,11 @@ func (s *Set) add(place Place, o Object) bool {
 	if !known && (of >= maxObjectsOf || of >= fewObjects && len(s.objects) >= maxObjects) {
 		return true
 	}
-	if s.objects[e] = o; !known {
+	began := time.Now()
+	if known {
+		began = s.objects[e].since
+	}
+	if s.objects[e] = (left{o, began}); !known {
 		s.of[e.namespace]++
 	}
 	return !known
@@ -180,35 +191,76 @@ func (s *Set) NotTakenIn(namespace string) sets.Set[types.UID] {
 	return uids
 }
 
+// Since returns since when an object is left alone at any of the places, and false if it is at none.
+func (s *Set) Since(o Object, places ...Place) (since time.Time, isLeft bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, place := range places {
+		if known, found := s.objects[at(place, o)]; found && (!isLeft || known.since.Before(since)) {
+			since, isLeft = known.since, true
+		}
+	}
+	return since, isLeft
+}
+
+// Objects returns the objects that are left alone anywhere.
+func (s *Set) Objects() []Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	objects := make([]Object, 0, len(s.objects))
+	for _, o := range s.objects {
+		objects = append(objects, o.Object)
+	}
+	return objects
+}
+
 // Detail names in one line for /readyz the objects that are left alone. It is empty if there are
 // none.
 func (s *Set) Detail() string {
-	sorted := slices.Sorted(maps.Keys(s.names()))
+	if text, _ := s.Describe(""); text != "" {
+		return "[!] " + text
+	}
+	return ""
+}
+
+// Describe names the objects of a namespace, or of all if it is empty, that are left alone, and says since when the first
+// of them is. The text is empty if there are none. What is in no namespace counts as in each.
+func (s *Set) Describe(namespace string) (text string, since time.Time) {
+	names, since := s.names(namespace)
+	sorted := slices.Sorted(maps.Keys(names))
 	if len(sorted) == 0 {
-		return ""
+		return "", time.Time{}
 	}
 	noun := "objects"
 	if len(sorted) == 1 {
 		noun = "object"
 	}
-	line := fmt.Sprintf("[!] %d %s left alone after an internal error: %s", len(sorted), noun, strings.Join(sorted[:min(len(sorted), maxNamed)], ", "))
+	text = fmt.Sprintf("%d %s left alone after an internal error: %s", len(sorted), noun, strings.Join(sorted[:min(len(sorted), maxNamed)], ", "))
 	if more := len(sorted) - maxNamed; more > 0 {
-		line += fmt.Sprintf(" and %d more", more)
+		text += fmt.Sprintf(" and %d more", more)
 	}
-	return line
+	return text, since
 }
 
 // Len returns how many objects are left alone.
-func (s *Set) Len() int { return len(s.names()) }
+func (s *Set) Len() int {
+	names, _ := s.names("")
+	return len(names)
+}
 
-// names returns the names of the objects that are left alone. An object that is left alone at
-// several places counts once.
-func (s *Set) names() sets.Set[string] {
+// names returns the names of the objects of a namespace, or of all, that are left alone, and since when the first of them
+// is. An object that is left alone at several places counts once.
+func (s *Set) names(namespace string) (names sets.Set[string], since time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	names := sets.New[string]()
+	names = sets.New[string]()
 	for _, o := range s.objects {
-		names.Insert(o.String())
+		if namespace != "" && o.Namespace != "" && o.Namespace != namespace {
+			continue
+		}
+		if names.Insert(o.String()); since.IsZero() || o.since.Before(since) {
+			since = o.since
+		}
 	}
-	return names
+	return names, since
 }

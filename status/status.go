@@ -47,6 +47,8 @@ type Overview struct {
 	Lacking List[Entry] `json:"lacking"`
 	// Unready workloads wait for nothing, but not all of their pods run.
 	Unready List[Entry] `json:"unready"`
+	// LeftAlone workloads are enabled, but no config change restarts them.
+	LeftAlone List[Entry] `json:"leftAlone"`
 
 	// Mistakes are annotations and labels that have no effect, and values that cannot be used.
 	Mistakes List[Mistake] `json:"mistakes"`
@@ -110,6 +112,8 @@ const (
 	Settled State = "settled"
 	// Unready workloads wait for nothing, but not all of their pods run.
 	Unready State = "unready"
+	// LeftAlone workloads are those that no config change restarts, although they are enabled.
+	LeftAlone State = "left alone"
 	// Pending workloads wait for the end of their grace period.
 	Pending State = "pending"
 	// Deciding workloads are looked at, or wait until everything is known that a decision needs.
@@ -131,8 +135,11 @@ const (
 	Failed State = "failed"
 )
 
+// NotRestarted is how the Events begin that say why a workload is left alone.
+const NotRestarted = "config changes do not restart this workload: "
+
 // States are all states, in the order in which pages show them.
-var States = []State{Settled, Soaking, Rolling, Deciding, Pending, Waiting, Slowed, Held, Unready, Retrying, Lacking, Failed}
+var States = []State{Settled, Soaking, Rolling, Deciding, Pending, Waiting, Slowed, Held, Unready, LeftAlone, Retrying, Lacking, Failed}
 
 // Entry is a workload and what it waits for.
 type Entry struct {
@@ -142,8 +149,8 @@ type Entry struct {
 	// and its next eviction waits.
 	Reason string `json:"reason,omitempty"`
 	// On is the config whose fan-out or halt it waits for. Text is why people hold it, whose window it waits for, what
-	// its next eviction waits for, what the controller does not know yet, which config is missing, or what is known of pods
-	// that do not run.
+	// its next eviction waits for, what the controller does not know yet, which config is missing, what is known of pods
+	// that do not run, or why the workload is left alone and what to do.
 	On   string `json:"on,omitempty"`
 	Text string `json:"text,omitempty"`
 	// Beginning is that of its waiting or rolling, or when its failure was seen; Restarted is when the restart that failed

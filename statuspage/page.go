@@ -114,7 +114,7 @@ type tile struct {
 // tilesOf returns what needs a person first.
 func tilesOf(o *status.Overview) []tile {
 	return []tile{
-		{"halts", plural("halt", o.Halts.Total), o.Halts.Total}, {"failed", "failed", o.Failed.Total}, {"lacking", "lacking", o.Lacking.Total}, {"retrying", "retrying", o.Retrying.Total}, {"unready", "unready", o.Unready.Total}, {"held", "held", o.Held.Total},
+		{"halts", plural("halt", o.Halts.Total), o.Halts.Total}, {"failed", "failed", o.Failed.Total}, {"lacking", "lacking", o.Lacking.Total}, {"retrying", "retrying", o.Retrying.Total}, {"unready", "unready", o.Unready.Total}, {"alone", "left alone", o.LeftAlone.Total}, {"held", "held", o.Held.Total},
 		{"fanouts", plural("fan-out", o.FanOuts.Total), o.FanOuts.Total}, {"rolling", "rolling", o.Rolling.Total}, {"waiting", "waiting", o.Waiting.Total},
 		{"slowed", "slowed", o.Slowed.Total}, {"pending", "pending", o.Pending.Total},
 	}
@@ -140,7 +140,7 @@ type section struct {
 
 func sectionsOf(o *status.Overview) []section {
 	return []section{
-		{"failed", "Failed", o.Failed}, {"lacking", "Lack a config or key that new pods need", o.Lacking}, {"retrying", "Could not be written or decided about, and are tried again", o.Retrying}, {"unready", "Not all of their pods run", o.Unready}, {"held", "Held", o.Held}, {"rolling", "Rolling", o.Rolling}, {"waiting", "Due, or waiting for other restarts", o.Waiting},
+		{"failed", "Failed", o.Failed}, {"lacking", "Lack a config or key that new pods need", o.Lacking}, {"retrying", "Could not be written or decided about, and are tried again", o.Retrying}, {"unready", "Not all of their pods run", o.Unready}, {"alone", "Left alone, so no config change restarts them", o.LeftAlone}, {"held", "Held", o.Held}, {"rolling", "Rolling", o.Rolling}, {"waiting", "Due, or waiting for other restarts", o.Waiting},
 		{"slowed", "Slowed down", o.Slowed}, {"pending", "In their grace period", o.Pending},
 	}
 }

@@ -142,15 +142,19 @@ func (c *Cluster) Workload(ctx context.Context, ref catalog.WorkloadRef) (facts.
 func newWorkload(rules []facts.OptInRules, kind catalog.WorkloadKind, written *catalog.Parts) (facts.Workload, error) {
 	applying := facts.RulesFor(rules, written.Meta.Namespace)
 	parts := applying.Understand(kind, *written)
-	w, err := catalog.NewWorkload(kind, &parts)
-	if err != nil {
-		return facts.Workload{}, err
-	}
 	found := facts.Workload{
-		Workload: w, Choice: catalog.ChoiceOf(parts.Meta), Tools: parts.Understood.By, Cause: parts.Template.Annotations[catalog.CauseAnnotation],
-		Mistakes: applying.WorkloadMistakes(written),
+		Choice: catalog.ChoiceOf(parts.Meta), Tools: parts.Understood.By, Mistakes: applying.WorkloadMistakes(written), Unsupported: parts.Problem,
 	}
-	if w.Policy != nil && w.Policy.Hold != "" {
+	if parts.Problem == "" {
+		w, err := catalog.NewWorkload(kind, &parts)
+		if err != nil {
+			return facts.Workload{}, err
+		}
+		found.Workload, found.Cause = w, parts.Template.Annotations[catalog.CauseAnnotation]
+	} else {
+		found.Ref, found.UID = catalog.WorkloadRef{Kind: kind, Namespace: parts.Meta.Namespace, Name: parts.Meta.Name}, parts.Meta.UID
+	}
+	if found.Policy != nil && found.Policy.Hold != "" {
 		found.HeldBy = catalog.HeldBy(written.Meta)
 	}
 	if found.Mistakes != "" {

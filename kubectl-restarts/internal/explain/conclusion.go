@@ -57,8 +57,8 @@ func (in *Input) conclusion(now time.Time) string {
 		return name + " " + in.notEnabled()
 	case w.Deleting:
 		return name + " is being deleted."
-	case w.Excess != catalog.NoExcess:
-		return fmt.Sprintf("%s has more than %d references to configs, so the controller leaves it alone.", name, catalog.MaxReferences)
+	case w.LeftAlone(in.lastOf(facts.TooManyReferences)) != "":
+		return fmt.Sprintf("%s is left alone, so no config change restarts it: %s.", name, w.LeftAlone(in.lastOf(facts.TooManyReferences)))
 	case len(w.References) == 0:
 		return name + " reads no ConfigMap or Secret, so no edit restarts it."
 	}
@@ -143,6 +143,16 @@ func (in *Input) lastFailure() (message string) {
 		}
 	}
 	return ""
+}
+
+// lastOf returns the last Event of a reason, nil if there is none.
+func (in *Input) lastOf(reason string) *facts.Event {
+	for i := range in.Events { // the latest first
+		if in.Events[i].Reason == reason {
+			return &in.Events[i]
+		}
+	}
+	return nil
 }
 
 func (in *Input) reservation() string {

@@ -100,9 +100,13 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 			in.Workload.Rollout = catalog.Rollout{Observed: true}
 		}},
 		"wants no pods; pods that start later read the present content.": {edited, func(in *explain.Input) { in.Workload.Idle = true }},
-		"has no record yet":              {func(in *explain.Input) { in.Workload.Applied = catalog.AppliedState{} }},
-		"is being deleted":               {func(in *explain.Input) { in.Workload.Deleting = true }},
-		"has more than 10000 references": {func(in *explain.Input) { in.Workload.Excess = catalog.TooManyReferences }},
+		"has no record yet": {func(in *explain.Input) { in.Workload.Applied = catalog.AppliedState{} }},
+		"is being deleted":  {func(in *explain.Input) { in.Workload.Deleting = true }},
+		"is left alone, so no config change restarts it: its pod template has more than 10000 references": {func(in *explain.Input) { in.Workload.Excess = catalog.TooManyReferences }},
+		"is left alone, so no config change restarts it: it has no pod template.":                         {func(in *explain.Input) { in.Workload.Unsupported = "it has no pod template" }},
+		"is left alone, so no config change restarts it: the workloads of its namespace": {func(in *explain.Input) {
+			in.Events = []facts.Event{{Reason: "TooManyReferences", Type: "Warning", Message: status.NotRestarted + "the workloads of its namespace together have too many"}}
+		}},
 		"is rolling, or cannot: it was restarted at 2026-11-20T11:00:00Z (60m ago)": {func(in *explain.Input) {
 			in.Workload.Timestamp, in.Workload.Rollout.Available = "2026-11-20T11:00:00Z", 1
 		}},

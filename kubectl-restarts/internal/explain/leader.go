@@ -37,6 +37,8 @@ func (in *Input) mistakes() string {
 // conclusion says in one sentence what the leader decides; without ages if the time is zero.
 func (l *FromLeader) conclusion(workload string, now time.Time) string {
 	switch {
+	case l.State == status.LeftAlone:
+		return fmt.Sprintf("%s is left alone, so no config change restarts it: %s.", workload, strings.TrimSuffix(l.Text, "."))
 	case l.Error != "":
 		return fmt.Sprintf("%s could not be restarted or recorded, and the next attempt %s: %s.%s", workload, l.nextAttempt(now), strings.TrimSuffix(l.Error, "."), l.remedy())
 	case l.Decision.Outcome == "restart":
@@ -49,14 +51,20 @@ func (l *FromLeader) conclusion(workload string, now time.Time) string {
 		return fmt.Sprintf("%s restarts by eviction, and no pod is evicted: %s.", workload, l.Text)
 	case l.State == status.Lacking:
 		return fmt.Sprintf("%s waits for no restart, but %s. Pods need it to start: without it, those that run go on, but no new one can start.%s", workload, l.Text, l.remedy())
-	case l.State == status.Unready && l.Pods != nil:
-		return fmt.Sprintf("%s waits for no restart, but %s: %d of %d pods updated, %d available.", workload, l.Text, l.Pods.Updated, l.Pods.Wanted, l.Pods.Available)
 	case l.State == status.Unready:
-		return fmt.Sprintf("%s waits for no restart, but %s.", workload, strings.TrimSuffix(l.Text, "."))
+		return fmt.Sprintf("%s waits for no restart, but %s%s.", workload, strings.TrimSuffix(l.Text, "."), l.pods())
 	case l.isRolling() && l.Pods != nil:
-		return fmt.Sprintf("%s is %s: %d of %d pods updated, %d available%s.", workload, l.State, l.Pods.Updated, l.Pods.Wanted, l.Pods.Available, l.remark())
+		return fmt.Sprintf("%s is %s%s%s.", workload, l.State, l.pods(), l.remark())
 	}
 	return fmt.Sprintf("%s is %s: %s.", workload, l.State, l.reason())
+}
+
+// pods says how many pods are updated and available, empty if that is not known.
+func (l *FromLeader) pods() string {
+	if l.Pods == nil {
+		return ""
+	}
+	return fmt.Sprintf(": %d of %d pods updated, %d available", l.Pods.Updated, l.Pods.Wanted, l.Pods.Available)
 }
 
 // reason says why it is in its state: what the controller does not know yet, or what it decides.
@@ -186,7 +194,7 @@ func (l *FromLeader) lines(now time.Time) [][2]string {
 	if l.Error != "" {
 		state += "; " + text.Count(l.Attempts, "failed attempt")
 	}
-	if l.Reason == "eviction" || l.State == status.Lacking || l.State == status.Unready {
+	if l.Reason == "eviction" || l.State == status.Lacking || l.State == status.Unready || l.State == status.LeftAlone {
 		state += "; " + l.Text
 	}
 	if l.Exposed {

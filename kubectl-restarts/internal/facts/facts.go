@@ -2,12 +2,16 @@
 package facts
 
 import (
+	"fmt"
 	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/window"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // Workload is a workload as the catalog would keep it, whether or not it is enabled.
@@ -23,6 +27,8 @@ type Workload struct {
 	EnabledUnknown bool
 	// Cause is what the pod template says about the last restart.
 	Cause string
+	// Unsupported is why the workload cannot be restarted, empty if it can. Little else is known of it then.
+	Unsupported string
 	// Mistakes describes annotations and labels that have no effect, empty if there are none. Mistyped are those by which a
 	// person means to enable the workload.
 	Mistakes string
@@ -60,6 +66,20 @@ func (c *Config) Wrong() string {
 func windowProblem(schedule string) string {
 	if _, err := window.Parse(schedule); schedule != "" && err != nil {
 		return catalog.WindowProblem(err)
+	}
+	return ""
+}
+
+// LeftAlone says why no config change restarts the workload, as far as it and the last Event [TooManyReferences] on it show,
+// which is nil if there is none; empty if nothing does.
+func (w *Workload) LeftAlone(last *Event) string {
+	switch {
+	case w.Unsupported != "":
+		return w.Unsupported
+	case w.Excess != catalog.NoExcess:
+		return fmt.Sprintf("its pod template has more than %d references to ConfigMaps and Secrets", catalog.MaxReferences)
+	case last != nil && last.Type == corev1.EventTypeWarning:
+		return strings.TrimSuffix(strings.TrimPrefix(last.Message, status.NotRestarted), ".")
 	}
 	return ""
 }

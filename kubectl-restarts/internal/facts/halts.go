@@ -110,6 +110,9 @@ func ResumeCommand(h *gate.Halt) string {
 const (
 	RestartFailed  = "RestartFailed"
 	RestartBackoff = "RestartBackoff"
+
+	TooManyReferences = "TooManyReferences"
+	NotSupported      = "NotSupported"
 )
 
 // FailureIn returns the error in the message of an Event about an attempt that failed, without what helps.

@@ -35,13 +35,13 @@ func (l *FromLeader) Timeless() *FromLeader {
 
 // lists returns the workloads by what they wait for, those first that need attention.
 func (l *FromLeader) lists() []status.List[status.Entry] {
-	return []status.List[status.Entry]{l.Failed, l.Lacking, l.Retrying, l.Unready, l.Held, l.Slowed, l.Waiting, l.Rolling, l.Pending}
+	return []status.List[status.Entry]{l.Failed, l.Lacking, l.Retrying, l.Unready, l.LeftAlone, l.Held, l.Slowed, l.Waiting, l.Rolling, l.Pending}
 }
 
 // summary counts what is under way.
 func (l *FromLeader) summary() string {
 	var parts []string
-	for i, name := range []string{"failed", "lacking a config", "retrying", "unready", "held", "slowed", "due or waiting", "rolling", "pending"} {
+	for i, name := range []string{"failed", "lacking a config", "retrying", "unready", "left alone", "held", "slowed", "due or waiting", "rolling", "pending"} {
 		if total := l.lists()[i].Total; total > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", total, name))
 		}

@@ -58,6 +58,8 @@ const (
 	Behind State = "behind"
 	// Unknown means that there is no record that says what the pods have read, or no status that says whether they run.
 	Unknown State = "unknown"
+	// LeftAlone means that no config change restarts the workload, although it is enabled.
+	LeftAlone State = "left alone"
 	// Unready means that no restart is known to be due, and not all pods run.
 	Unready State = "unready"
 	// Rolling means that not all pods run yet after a restart.
@@ -68,7 +70,7 @@ const (
 	Settled State = "settled"
 )
 
-var states = []State{Failed, Lacking, NotApplied, Held, Slowed, Waiting, Behind, Unknown, Unready, Rolling, OnHold, Settled}
+var states = []State{Failed, Lacking, NotApplied, Held, Slowed, Waiting, Behind, Unknown, LeftAlone, Unready, Rolling, OnHold, Settled}
 
 // Row is a workload that is not settled.
 type Row struct {
@@ -313,12 +315,17 @@ func (l *look) row(w *facts.Workload) Row {
 	if err != nil {
 		restarted = time.Time{}
 	}
-	failed := l.since(w, notDelivered, restarted)
-	switch {
+	failed, excess := l.since(w, notDelivered, restarted), l.events[about{w.Ref.Namespace, w.Name(), facts.TooManyReferences}]
+	switch alone := w.LeftAlone(excess); {
 	case failed != nil && !w.Rollout.IsWhole():
 		row.State, row.Since, row.Why = Failed, failed.At, status.WithoutRemedy(failed.Message)
 	case last != "" && w.Rollout.GaveUp:
 		row.State, row.Since, row.Why = Failed, restarted, "its pods make no progress since it restarted"
+	case alone != "":
+		row.State, row.Why = LeftAlone, alone
+		if told := cmp.Or(excess, l.events[about{w.Ref.Namespace, w.Name(), facts.NotSupported}]); told != nil {
+			row.Since = told.At
+		}
 	case !w.Applied.Contradicted.IsZero():
 		row.Since = w.Applied.Contradicted
 		row.State, row.Why = l.due(w, restarted)

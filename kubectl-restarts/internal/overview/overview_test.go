@@ -363,3 +363,29 @@ func TestHaltsThatALeaderEndsAreNotListedWithoutIt(t *testing.T) {
 		}
 	}
 }
+
+func TestWithoutTheLeaderAWorkloadThatIsLeftAloneIsNotSettled(t *testing.T) {
+	warning := event(9, "deployment/neighbour", "TooManyReferences", status.NotRestarted+"the workloads of its namespace together have more than 100000 references")
+	warning.Type = corev1.EventTypeWarning
+	over := event(8, "deployment/fits-again", "TooManyReferences", "no longer")
+	over.Type = corev1.EventTypeNormal
+	earlier := warning
+	earlier.On = over.On
+	in := &overview.Input{Namespace: "shop", Now: now, KnowsConfigs: true, Events: []facts.Event{warning, earlier, over}, Workloads: []facts.Workload{
+		workload("large", "calm", func(w *facts.Workload) { w.Excess, w.References = catalog.TooManyReferences, nil }),
+		workload("neighbour", "calm"), workload("fits-again", "calm"),
+		workload("odd", "calm", func(w *facts.Workload) { w.Unsupported = "it has no pod template" }),
+	}, Configs: []*catalog.Config{heldConfig("calm", "")}}
+	r := overview.Look(in)
+	want := []overview.Row{
+		{Namespace: "shop", Workload: "deployment/large", State: overview.LeftAlone, Why: "its pod template has more than 10000 references to ConfigMaps and Secrets"},
+		{Namespace: "shop", Workload: "deployment/neighbour", State: overview.LeftAlone, Since: warning.At, Why: "the workloads of its namespace together have more than 100000 references"},
+		{Namespace: "shop", Workload: "deployment/odd", State: overview.LeftAlone, Why: "it has no pod template"},
+	}
+	if diff := cmp.Diff(want, r.Workloads); diff != "" {
+		t.Errorf("the rows differ:\n%s", diff)
+	}
+	if r.Counts[overview.Settled] != 1 {
+		t.Errorf("%s", r.Summary)
+	}
+}

@@ -1,0 +1,68 @@
+package controller
+
+import (
+	"strings"
+	"time"
+
+	"kubernetes-deployment-restart-controller/brief"
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/quarantine"
+	"kubernetes-deployment-restart-controller/status"
+)
+
+// The workloads that are enabled, but that no config change restarts: those with too many references, those that cannot be
+// restarted (see [Controller.noteUnusable]), and those that are left alone after an internal error.
+
+// standingAlone returns how a workload is that is left alone, and false if it is not.
+func (c *Controller) standingAlone(ref catalog.WorkloadRef) (s standing, isAlone bool) {
+	s = standing{ref: ref, state: status.LeftAlone}
+	w := c.catalog.Workload(ref)
+	unusable, isUnusable := c.unusable.find(ref.Namespace, ref)
+	broken, isBroken := c.quarantine.Since(nameOfWorkload(ref), quarantine.Intake, quarantine.Queue, quarantine.Decision)
+	switch {
+	case w != nil && w.Excess != catalog.NoExcess:
+		began, _ := c.unsettled.find(ref.Namespace, ref)
+		s.since, s.atLeast, s.by.text = began.Since, began.AtLeast, strings.TrimPrefix(tooManyReferences(w), status.NotRestarted)
+	case isUnusable && unusable.text == "": // too many of its namespace are
+		s.by.text = "it cannot be restarted, and its Event " + reasonNotSupported + " says why"
+	case isUnusable:
+		s.since, s.atLeast, s.by.text = unusable.began.Since, unusable.began.AtLeast, brief.Text(unusable.text+". Change that, or restart the workload by hand")
+	case isBroken:
+		s.since, s.by.text = broken, "internal error: the controller tries again when the workload changes. Report the stack in its log, and restart the workload by hand"
+	default:
+		return standing{}, false
+	}
+	return s, true
+}
+
+// alone returns the workloads of a namespace, or of all if it is empty, that are left alone.
+func (c *Controller) alone(namespace string) map[catalog.WorkloadRef]standing {
+	alone := make(map[catalog.WorkloadRef]standing)
+	note := func(refs ...catalog.WorkloadRef) {
+		for _, ref := range refs {
+			if s, isAlone := c.standingAlone(ref); isAlone {
+				alone[ref] = s
+			}
+		}
+	}
+	note(c.unsettled.those(namespace)...)
+	note(c.unusable.those(namespace)...)
+	for _, o := range c.quarantine.Objects() {
+		if ref, isWorkload := c.workloadNamed(o); isWorkload && isInside(namespace, o.Namespace) {
+			note(ref)
+		}
+	}
+	return alone
+}
+
+// explainUnknown explains a workload that the catalog does not have; nil if it is not left alone either.
+func (c *Controller) explainUnknown(ref catalog.WorkloadRef, now time.Time) *status.Workload {
+	s, isAlone := c.standingAlone(ref)
+	if !isAlone {
+		return nil
+	}
+	return &status.Workload{
+		Time: now.UTC(), Entry: c.entry(s), EnabledBy: c.optIns.enabledBy(ref), Reads: status.List[status.Seen]{Items: []status.Seen{}}, Holds: status.List[status.Hold]{Items: []status.Hold{}},
+		Decision: status.Decision{Outcome: string(catalog.Keep), Reason: "no config change restarts it"},
+	}
+}
