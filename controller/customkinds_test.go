@@ -404,7 +404,7 @@ func TestAWorkloadThatCannotBeRestartedIsReportedOnce(t *testing.T) {
 		{"does not opt in", strings.Replace(bad("7"), "enabled", "no", 1), 0, 0},
 		{"opts in again", bad("8"), 1, 1},
 		{"has another problem", objectText("Rollout", "9", `"template": {}`, ""), 1, 1},
-		{"is right", objectText("Rollout", "10", podTemplateText, ""), 0, 0},
+		{"is right", objectText("Rollout", "10", podTemplateText, ""), 1, 0},
 		{"is wrong again", bad("11"), 1, 1},
 	} {
 		w.show(step.object)

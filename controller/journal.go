@@ -30,6 +30,7 @@ type problemKind string
 
 const (
 	leftoverProblem  problemKind = "leftovers"
+	harmlessProblem  problemKind = "harmless leftovers"
 	referenceProblem problemKind = "references"
 	idleProblem      problemKind = "no pods"
 )
@@ -47,13 +48,14 @@ func newJournal() *journal {
 }
 
 // noteProblem notes the problem of a kind that a workload has as reported to its owner, and reports
-// whether it is new. An empty problem means that there is none.
+// whether it is new. An empty problem means that there is none, which is new if there was one.
 func (j *journal) noteProblem(ref catalog.WorkloadRef, kind problemKind, problem string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if problem == "" {
+		_, isOver := j.problems[ref][kind]
 		delete(j.problems[ref], kind)
-		return false
+		return isOver
 	}
 	if j.problems[ref] == nil {
 		j.problems[ref] = make(map[problemKind]string)

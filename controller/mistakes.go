@@ -160,15 +160,18 @@ func (c *Controller) mistakesAbout(view *catalog.View) (mistakes []status.Mistak
 	return mistakes
 }
 
-// noteMistake takes in what a person has got wrong on an object, nil if nothing, and reports it if it is news. It is listed
+// noteMistake takes in what a person has got wrong on an object that exists, nil if nothing, and reports it, or its end, if it
+// is news. It is listed
 // if no event shows when it came to be.
 func (c *Controller) noteMistake(object quarantine.Object, found *mistake, isListed bool) {
 	object.ResourceVersion = ""
+	known, _ := c.mistakes.find(place(object), object)
 	if found == nil {
-		c.mistakes.drop(place(object), object)
+		if c.mistakes.drop(place(object), object); c.leading.Load() && c.describe(object, known) != "" {
+			c.eventMistake(object, known.uid, corev1.EventTypeNormal, "nothing is wrong with its annotations and labels any more")
+		}
 		return
 	}
-	known, _ := c.mistakes.find(place(object), object)
 	if known.uid == found.uid && known.text == found.text && known.resume == found.resume {
 		return
 	}
@@ -180,14 +183,22 @@ func (c *Controller) noteMistake(object quarantine.Object, found *mistake, isLis
 	}
 }
 
+// forgetMistake forgets what is wrong with an object that is gone.
+func (c *Controller) forgetMistake(object quarantine.Object) {
+	object.ResourceVersion = ""
+	c.mistakes.drop(place(object), object)
+}
+
 // listMistakes takes in the mistakes of all objects of a kind in a namespace, or in all namespaces.
 func (c *Controller) listMistakes(kind schema.GroupVersionKind, namespace string, all []*observation) {
 	listed := make(map[quarantine.Object]*mistake)
 	for _, o := range all {
+		object := o.name()
+		object.ResourceVersion = ""
 		if m := c.mistakeOf(o); m != nil {
-			object := o.name()
-			object.ResourceVersion = ""
 			listed[object] = m
+		} else {
+			c.noteMistake(object, nil, true)
 		}
 	}
 	c.mistakes.dropAll(namespace, func(object quarantine.Object) bool {
@@ -212,8 +223,12 @@ func (c *Controller) reportMistake(object quarantine.Object, m mistake) {
 	if text == "" {
 		return
 	}
-	reference := object.Reference()
-	reference.UID, reference.Namespace = m.uid, place(object) // where those look who made it
 	c.log.Warn("an annotation or a label cannot be used", "object", object.String(), "problem", text)
-	c.recorder.Event(reference, corev1.EventTypeWarning, reasonInvalid, text)
+	c.eventMistake(object, m.uid, corev1.EventTypeWarning, text)
+}
+
+func (c *Controller) eventMistake(object quarantine.Object, uid types.UID, eventType, text string) {
+	reference := object.Reference()
+	reference.UID, reference.Namespace = uid, place(object) // where those look who made it
+	c.recorder.Event(reference, eventType, reasonInvalid, text)
 }

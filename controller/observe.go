@@ -191,7 +191,7 @@ func (c *Controller) forget(o *observation) {
 	default:
 		c.forgetWorkload(o.workload.ref)
 	}
-	c.noteMistake(o.name(), nil, false)
+	c.forgetMistake(o.name())
 }
 
 func (c *Controller) forgetWorkload(ref catalog.WorkloadRef) {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
 )
@@ -43,13 +41,15 @@ func leftOn(w *catalog.Workload) string {
 
 // reportLeftovers reports, once, what another tool has left behind on a workload. Only what harms is worth an Event.
 func (r *restarter) reportLeftovers(w *catalog.Workload) {
-	switch left := leftOn(w); {
-	case !r.journal.noteProblem(w.Ref, leftoverProblem, left):
-	case w.Policy.IsLeftHarmful:
-		r.log.Warn("another tool has left something behind", "workload", w.Ref, "left", left)
-		r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonLeftBehind, left)
-	default:
-		r.log.Info("another tool has left something behind", "workload", w.Ref, "left", left)
+	harmful, harmless := leftOn(w), ""
+	if harmful != "" && !w.Policy.IsLeftHarmful {
+		harmful, harmless = "", harmful
+	}
+	if r.reportProblem(w, leftoverProblem, reasonLeftBehind, harmful, "what another tool had left behind does no harm any more") {
+		r.log.Warn("another tool has left something behind", "workload", w.Ref, "left", harmful)
+	}
+	if r.journal.noteProblem(w.Ref, harmlessProblem, harmless) && harmless != "" {
+		r.log.Info("another tool has left something behind", "workload", w.Ref, "left", harmless)
 	}
 }
 

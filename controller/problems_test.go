@@ -32,10 +32,11 @@ func TestWhatIsWrongWithAWorkloadIsReportedOnceForEachReason(t *testing.T) {
 		workload catalog.Workload
 		want     []string
 	}{
-		{tooMany, []string{reasonTooMany}},
+		{tooMany, []string{"Warning " + reasonTooMany}},
 		{tooMany, nil},
+		{catalog.Workload{Ref: web, UID: "1", Applied: catalog.AppliedState{Trusted: true}}, []string{"Normal " + reasonTooMany}},
 		{catalog.Workload{Ref: web, UID: "1", Applied: catalog.AppliedState{Trusted: true}}, nil},
-		{tooMany, []string{reasonTooMany}},
+		{tooMany, []string{"Warning " + reasonTooMany}},
 	} {
 		version += "1"
 		test.workload.ResourceVersion = version
@@ -49,7 +50,7 @@ func TestWhatIsWrongWithAWorkloadIsReportedOnceForEachReason(t *testing.T) {
 			continue
 		}
 		for j, want := range test.want {
-			if !strings.HasPrefix(got[j], "Warning "+want+" ") {
+			if !strings.HasPrefix(got[j], want+" ") {
 				t.Errorf("step %d: event %q, want %s", i, got[j], want)
 			}
 		}

@@ -307,10 +307,24 @@ func (r *restarter) keep(ctx context.Context, view catalog.View, decision catalo
 // reportProblems reports, once, the problems of a workload that its owner has to fix, except for [mistake].
 func (r *restarter) reportProblems(w *catalog.Workload) {
 	r.reportLeftovers(w)
-	if problem := tooManyReferences(w); r.journal.noteProblem(w.Ref, referenceProblem, problem) {
+	const fits = "config changes restart this workload again: it is no longer left alone for too many references to ConfigMaps and Secrets"
+	if problem := tooManyReferences(w); r.reportProblem(w, referenceProblem, reasonTooMany, problem, fits) {
 		r.log.Warn("a workload has too many references to configs, leaving it alone", "workload", w.Ref, "problem", problem)
-		r.events.Event(objectReference(w), corev1.EventTypeWarning, reasonTooMany, problem)
 	}
+}
+
+// reportProblem reports a problem of a workload once, and its end, so that the last Event is true. The problem is empty if there
+// is none. It returns whether there is a new one.
+func (r *restarter) reportProblem(w *catalog.Workload, kind problemKind, reason, problem, over string) (isNew bool) {
+	switch isNews := r.journal.noteProblem(w.Ref, kind, problem); {
+	case !isNews:
+		return false
+	case problem == "":
+		r.events.Event(objectReference(w), corev1.EventTypeNormal, reason, over)
+		return false
+	}
+	r.events.Event(objectReference(w), corev1.EventTypeWarning, reason, problem)
+	return true
 }
 
 // reportIdle reports, once for as long as a workload wants no pods, that a config has changed and why nothing restarts. The

@@ -5,18 +5,24 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/status"
 )
 
-// noteUnusable reports once that a workload is enabled but cannot be restarted. The caller holds the lock of [optIns].
+// noteUnusable reports once that a workload is enabled but cannot be restarted, and that this is over. The caller holds the lock of [optIns].
 func (c *Controller) noteUnusable(w *workloadObservation) {
+	known, _ := c.unusable.find(w.ref.Namespace, w.ref)
 	if w.problem == nil || !c.optIns.enables(w) {
+		if known.text != "" && w.problem == nil && c.leading.Load() && c.optIns.enables(w) {
+			c.recorder.Event(referenceTo(w.ref, known.uid), corev1.EventTypeNormal, reasonNotSupported, "config changes restart this workload again: "+
+				"what was not supported is gone")
+		}
 		c.unusable.drop(w.ref.Namespace, w.ref)
 		return
 	}
-	known, _ := c.unusable.find(w.ref.Namespace, w.ref)
 	if known.uid == w.problem.uid && known.text == w.problem.text {
 		return
 	}
@@ -43,8 +49,11 @@ func (c *Controller) keepUnusable(kind catalog.WorkloadKind, namespace string, a
 }
 
 func (c *Controller) eventUnusable(ref catalog.WorkloadRef, p problem) {
-	object := objectReference(&catalog.Workload{Ref: ref, UID: p.uid})
-	c.recorder.Event(object, corev1.EventTypeWarning, reasonNotSupported, status.NotRestarted+p.text)
+	c.recorder.Event(referenceTo(ref, p.uid), corev1.EventTypeWarning, reasonNotSupported, status.NotRestarted+p.text)
+}
+
+func referenceTo(ref catalog.WorkloadRef, uid types.UID) runtime.Object {
+	return objectReference(&catalog.Workload{Ref: ref, UID: uid})
 }
 
 // reportUnusable reports, as at the start of a leader, the workloads that cannot be restarted and were noticed before.

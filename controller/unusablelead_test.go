@@ -24,6 +24,9 @@ func TestAWorkloadThatCannotBeRestartedIsReportedByAProcessThatNoticedItBeforeIt
 		t.Errorf("when the status changes, it sends %q", events)
 	}
 	w.show(objectText("Rollout", "7", podTemplateText, ""))
+	if events := eventsOf(w.recorder); len(events) != 1 || !strings.HasPrefix(events[0], "Normal NotSupported ") {
+		t.Errorf("when it can be restarted, it sends %q", events)
+	}
 	w.controller.beginToLead()
 	if events := eventsOf(w.recorder); len(events) > 0 {
 		t.Errorf("about a workload that can be restarted, it sends %q", events)
