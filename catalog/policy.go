@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/brief"
@@ -111,6 +112,32 @@ func readWorkloadPolicy(meta *metav1.ObjectMeta, from Understood) (*WorkloadPoli
 	policy.Problem, policy.Left, policy.IsLeftHarmful = r.problem(), from.Left, from.IsLeftHarmful
 	filter.Marked = from.Marked
 	return unlessZero(policy), filter
+}
+
+// leavesNothing reports whether [OnlyAnnotation] alone is why nothing counts of what a pod template reads. The references are
+// those that count.
+func (f Filter) leavesNothing(namespace string, spec *corev1.PodSpec, references []Reference) bool {
+	if f.Only == "" || len(references) > 0 {
+		return false
+	}
+	all, _, _ := referencesOf(namespace, spec, Filter{})
+	named, _, _ := referencesOf(namespace, spec, Filter{Only: f.Only})
+	return len(all) > 0 && len(named) == 0
+}
+
+// rejecting returns the policy, which may be nil, with a further problem of an annotation.
+func (p *WorkloadPolicy) rejecting(name, format string, arguments ...any) *WorkloadPolicy {
+	var policy WorkloadPolicy
+	if p != nil {
+		policy = *p
+	}
+	var r policyReader
+	if policy.Problem != "" {
+		r.problems = append(r.problems, policy.Problem)
+	}
+	r.reject(name, format, arguments...)
+	policy.Problem = r.problem()
+	return &policy
 }
 
 // readConfigPolicy returns the policy of a config, nil if its annotations ask for nothing.

@@ -210,6 +210,9 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 	if !fit {
 		w.Excess = TooManyReferences
 	}
+	if fit && filter.leavesNothing(meta.Namespace, &template.Spec, references) {
+		w.Policy = policy.rejecting(OnlyAnnotation, "%.60q names nothing that the pod template reads, so no edit restarts this workload", filter.Only)
+	}
 	w.keepTemplate()
 	if w.Method() == ByEviction {
 		w.Rollout.Deadline = max(w.Rollout.Deadline, parts.Replacement)

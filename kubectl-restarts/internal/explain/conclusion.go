@@ -60,7 +60,7 @@ func (in *Input) conclusion(now time.Time) string {
 	case w.LeftAlone(in.lastOf(facts.TooManyReferences)) != "":
 		return fmt.Sprintf("%s is left alone, so no config change restarts it: %s.", name, w.LeftAlone(in.lastOf(facts.TooManyReferences)))
 	case len(w.References) == 0:
-		return name + " reads no ConfigMap or Secret, so no edit restarts it."
+		return name + " reads no ConfigMap or Secret that counts, so no edit restarts it" + limits(w.Filter()) + "."
 	}
 	decision := in.decide()
 	restarted, _ := w.Restarted()
@@ -78,6 +78,21 @@ func (in *Input) conclusion(now time.Time) string {
 		return fmt.Sprintf("%s was restarted by eviction at %s; pods that were created before may be left.", name, ago(restarted, now))
 	}
 	return in.atRest()
+}
+
+// limits says what annotations leave of what a workload reads, empty if they say nothing.
+func limits(f catalog.Filter) string {
+	var limits []string
+	if f.Only != "" {
+		limits = append(limits, fmt.Sprintf("`only` names %.60q", f.Only))
+	}
+	if f.Ignore != "" {
+		limits = append(limits, fmt.Sprintf("`ignore` names %.60q", f.Ignore))
+	}
+	if len(limits) == 0 {
+		return ""
+	}
+	return " (its annotation " + strings.Join(limits, ", and ") + ")"
 }
 
 // notEnabled says why no edit restarts the workload: it is not enabled, or the leader does not know it.

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -94,7 +96,7 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 		"is not enabled, so no edit restarts it: its namespace is ignored by --ignore-namespace.": {func(in *explain.Input) {
 			in.Workload.Enabled, in.Workload.Ground = false, catalog.NamespaceIgnored
 		}},
-		"reads no ConfigMap or Secret": {func(in *explain.Input) { in.Workload.References = nil }},
+		"reads no ConfigMap or Secret that counts, so no edit restarts it.": {func(in *explain.Input) { in.Workload.References = nil }},
 		"wants no pods": {func(in *explain.Input) {
 			in.Workload.Idle = true
 			in.Workload.Rollout = catalog.Rollout{Observed: true}
@@ -349,5 +351,35 @@ func TestTheTableOfConfigsIsNotMuchLargerThanItsPodTemplate(t *testing.T) {
 	}
 	if out.Len() > 1<<20 || !strings.Contains(out.String(), "and 1701 further configs\n") {
 		t.Errorf("%d bytes are printed", out.Len())
+	}
+}
+
+func TestAWorkloadWhoseAnnotationsLeaveNothingIsSaidToReadNothingThatCounts(t *testing.T) {
+	for annotation, want := range map[string]string{
+		catalog.OnlyAnnotation + "=configmap/setings": "deployment/web in shop reads no ConfigMap or Secret that counts, so no edit restarts it (its annotation `only` names \"configmap/setings\").",
+		catalog.IgnoreAnnotation + "=configmap/*":     "deployment/web in shop reads no ConfigMap or Secret that counts, so no edit restarts it (its annotation `ignore` names \"configmap/*\").",
+	} {
+		name, value, _ := strings.Cut(annotation, "=")
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Annotations: map[string]string{name: value}}}
+		d.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+		d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: "settings"},
+		}}}}}
+		parts := catalog.PartsOfDeployment(d)
+		w, err := catalog.NewWorkload(catalog.Deployment, &parts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := input(func(in *explain.Input) { in.Workload.Workload = w })
+		r := explain.Explain(in)
+		if r.Conclusion != want {
+			t.Errorf("%s: %s", annotation, r.Conclusion)
+		}
+		if isMistake := name == catalog.OnlyAnnotation; isMistake != slices.ContainsFunc(r.Problems, func(p string) bool { return strings.Contains(p, "names nothing that the pod template reads") }) {
+			t.Errorf("%s: the problems %q", annotation, r.Problems)
+		}
+		if isMistake := in.Workload.Wrong() != ""; isMistake != (name == catalog.OnlyAnnotation) {
+			t.Errorf("%s: %q", annotation, in.Workload.Wrong())
+		}
 	}
 }
