@@ -100,7 +100,7 @@ func TestAPoisonedObjectIsLeftAloneAndTheOthersContinue(t *testing.T) {
 	}
 	s.eventually("the poisoned workloads have a line, and the controller is ready", func(context.Context) error {
 		ready, detail := c.Ready()
-		if want := fmt.Sprintf("[!] 3 objects left alone after an internal error: %s, %s, %s\n", called("not-decided"), called("not-queued"), called("not-taken-in")); !ready || !strings.Contains(detail, want) {
+		if want := fmt.Sprintf("[!] 3 objects left alone after an internal error: %s, %s, %s since ", called("not-decided"), called("not-queued"), called("not-taken-in")); !ready || !strings.Contains(detail, want) {
 			return fmt.Errorf("ready: %t, want %q in\n%s", ready, want, detail)
 		}
 		return nil
