@@ -141,6 +141,9 @@ func (r *fanOutReports) lookAtFanOuts(now time.Time) {
 	underWay, finished := r.gate.progress()
 	for i := range finished {
 		r.reportFinished(&finished[i], now)
+		if finished[i].Unserved == 0 { // otherwise its end is still to be told
+			delete(decided, finished[i].FanOut.Config)
+		}
 	}
 	for i := range underWay {
 		delete(decided, underWay[i].FanOut.Config)

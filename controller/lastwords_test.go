@@ -370,3 +370,24 @@ func TestAWrongResumeIsToldByTheNextLeader(t *testing.T) {
 		}
 	})
 }
+
+func TestTheEndOfAFanOutIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/one", "a/two")
+		settle(w)
+		w.edited("a/c", "2")
+		for range 10 {
+			settle(w)
+			w.controller.reports.lookAtFanOuts(time.Now())
+			time.Sleep(time.Minute)
+			for _, name := range w.restarted() {
+				w.changed(name, wholeStatus)
+				w.controller.deliveries.look(t.Context(), deploymentNamed(name))
+			}
+		}
+		ends := slices.DeleteFunc(w.eventsOf(reasonFanOut), func(event string) bool { return !strings.HasPrefix(event, "finished: ") })
+		if len(ends) != 1 {
+			t.Errorf("the end is told %d times: %q", len(ends), ends)
+		}
+	})
+}
