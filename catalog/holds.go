@@ -55,8 +55,9 @@ func holdTimeOf(meta *metav1.ObjectMeta, text string) HoldTime {
 // HeldBy returns the field manager that has set the annotation of a hold, as far as the managedFields name it.
 func HeldBy(meta *metav1.ObjectMeta) string {
 	owners := ownershipOf(meta).ofAnnotation(HoldAnnotation)
+	at := earliest(owners)
 	for _, owner := range owners {
-		if owner.Time != nil && owner.Time.Time.Equal(earliest(owners)) {
+		if owner.Time != nil && owner.Time.Time.Equal(at) {
 			return owner.Manager
 		}
 	}

@@ -45,6 +45,7 @@ type absence struct {
 	since      time.Time
 	atLeast    bool // it was found soon after the start, so it may have begun earlier
 	isReported bool
+	wasTold    bool // something else that it lacked was reported, and that has not ended
 }
 
 // put notes what a workload lacks, empty if nothing.
@@ -58,17 +59,21 @@ func (a *absences) put(ref catalog.WorkloadRef, text string, now time.Time) {
 		return
 	}
 	if known.text != text {
-		a.of.put(ref.Namespace, ref, absence{text: text, since: now, atLeast: now.Sub(a.began) < atStart})
+		a.of.put(ref.Namespace, ref, absence{text: text, since: now, atLeast: now.Sub(a.began) < atStart, wasTold: known.wasReported(now)})
 	}
+}
+
+// wasReported reports whether an Event says that the workload lacks something, perhaps of a former leader.
+func (a absence) wasReported(now time.Time) bool {
+	return a.isReported || a.wasTold || a.text != "" && now.Sub(a.since) >= absencePatience+absencePeriod
 }
 
 // reportEnd takes back the Event about an absence, which a former leader may have created. Without that, it would be the last
 // word on the workload.
 func (a *absences) reportEnd(ref catalog.WorkloadRef, known absence, now time.Time) {
-	wasTold := known.isReported || known.text != "" && now.Sub(known.since) >= absencePatience+absencePeriod
 	w := a.catalog.Workload(ref)
 	switch {
-	case !wasTold || w == nil || !a.leads():
+	case !known.wasReported(now) || w == nil || !a.leads():
 	case w.Idle:
 		a.report(w, corev1.EventTypeNormal, reasonFound, "it wants no pods any more, so they lack no config")
 	default:

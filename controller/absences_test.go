@@ -128,6 +128,21 @@ func TestANameThatNoObjectCanHaveIsQuotedAndShort(t *testing.T) {
 	}
 }
 
+func TestTheEndOfSeveralAbsencesIsToldIfTheFirstWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, ref := newAbsenceScene("a/web"), deploymentNamed("a/web")
+		go s.run(t.Context())
+		s.put(ref, "configmap/c and configmap/d do not exist", time.Now())
+		time.Sleep(2 * absencePatience)
+		synctest.Wait()
+		s.put(ref, "configmap/d does not exist", time.Now())
+		time.Sleep(time.Second)
+		if s.put(ref, "", time.Now()); s.last != "Normal no config is missing any more that pods need to start" {
+			t.Errorf("the last word is %q", s.last)
+		}
+	})
+}
+
 func TestTheLastWordOnAnAbsenceThatWasReportedIsThatItIsOver(t *testing.T) {
 	const over = "Normal no config is missing any more that pods need to start"
 	for name, test := range map[string]struct {
