@@ -35,24 +35,29 @@ func (c *Controller) standingAlone(ref catalog.WorkloadRef) (s standing, isAlone
 	return s, true
 }
 
-// alone returns the workloads of a namespace, or of all if it is empty, that are left alone.
-func (c *Controller) alone(namespace string) map[catalog.WorkloadRef]standing {
-	alone := make(map[catalog.WorkloadRef]standing)
-	note := func(refs ...catalog.WorkloadRef) {
-		for _, ref := range refs {
-			if s, isAlone := c.standingAlone(ref); isAlone {
-				alone[ref] = s
-			}
+// addAlone adds the workloads that are left alone. A workload may be so for several reasons, and counts once.
+func (c *Controller) addAlone(l entryLists) {
+	add := func(ref catalog.WorkloadRef) {
+		if s, isAlone := c.standingAlone(ref); isAlone {
+			l.of[status.LeftAlone].Add(s)
 		}
 	}
-	note(c.unsettled.those(namespace)...)
-	note(c.unusable.those(namespace)...)
+	for _, ref := range c.unsettled.those(l.namespace) {
+		add(ref)
+	}
+	for _, ref := range c.unusable.those(l.namespace) {
+		if _, isKnown := c.unsettled.find(ref.Namespace, ref); !isKnown {
+			add(ref)
+		}
+	}
 	for _, o := range c.quarantine.Objects() {
-		if ref, isWorkload := c.workloadNamed(o); isWorkload && isInside(namespace, o.Namespace) {
-			note(ref)
+		ref, isWorkload := c.workloadNamed(o)
+		_, isUnsettled := c.unsettled.find(ref.Namespace, ref)
+		_, isUnusable := c.unusable.find(ref.Namespace, ref)
+		if isWorkload && isInside(l.namespace, o.Namespace) && !isUnsettled && !isUnusable {
+			add(ref)
 		}
 	}
-	return alone
 }
 
 // explainUnknown explains a workload that the catalog does not have; nil if it is not left alone either.

@@ -28,7 +28,7 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 	o.Configs, o.Workloads = c.catalog.Size()
 	o.Kinds = c.kindsAsked()
 	o.Mistakes = c.mistakesIn(namespace)
-	lists := newEntryLists(namespace, &c.absences.of, c.alone(namespace))
+	lists := newEntryLists(namespace, &c.absences.of, func(ref catalog.WorkloadRef) bool { _, isAlone := c.standingAlone(ref); return isAlone })
 	if o.Leads {
 		c.changes.each(lists.addPending)
 		c.restarter.backlogs.each(lists.addBacklog)
@@ -43,9 +43,7 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 				lists.of[status.Unready].Add(s)
 			}
 		}
-		for _, s := range lists.alone {
-			lists.of[status.LeftAlone].Add(s)
-		}
+		c.addAlone(lists)
 	}
 	list := func(state status.State) status.List[status.Entry] { return status.ListOf(lists.of[state], c.entry) }
 	o.Pending, o.Waiting, o.Held = list(status.Pending), list(status.Waiting), list(status.Held)
@@ -152,12 +150,12 @@ type entryLists struct {
 	// lacking are the workloads that lack a config. Unless they have failed, that matters more than what they wait for.
 	lacking *noted[catalog.WorkloadRef, absence]
 	failed  map[catalog.WorkloadRef]struct{} // those of them
-	// alone are the workloads that are left alone, which wait for nothing else.
-	alone map[catalog.WorkloadRef]standing
+	// isAlone reports whether a workload is left alone, which waits for nothing else.
+	isAlone func(catalog.WorkloadRef) bool
 }
 
-func newEntryLists(namespace string, lacking *noted[catalog.WorkloadRef, absence], alone map[catalog.WorkloadRef]standing) entryLists {
-	lists := entryLists{namespace, make(map[status.State]*status.Shortlist[standing]), lacking, make(map[catalog.WorkloadRef]struct{}), alone}
+func newEntryLists(namespace string, lacking *noted[catalog.WorkloadRef, absence], isAlone func(catalog.WorkloadRef) bool) entryLists {
+	lists := entryLists{namespace, make(map[status.State]*status.Shortlist[standing]), lacking, make(map[catalog.WorkloadRef]struct{}), isAlone}
 	for _, state := range []status.State{status.Pending, status.Waiting, status.Held, status.Slowed, status.Rolling, status.Failed, status.Retrying, status.Lacking, status.Unready, status.LeftAlone} {
 		lists.of[state] = status.NewShortlist(compareStandings)
 	}
@@ -169,7 +167,7 @@ func (l entryLists) add(s standing) {
 		return
 	}
 	state := s.state
-	if _, isAlone := l.alone[s.ref]; isAlone && state != status.Rolling && state != status.Failed {
+	if state != status.Rolling && state != status.Failed && l.isAlone(s.ref) {
 		return
 	}
 	if state == status.Deciding {
