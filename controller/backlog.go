@@ -25,8 +25,6 @@ type backlog struct {
 	// isIgnored means that the workload waits because of an error that the operator wants
 	// to ignore.
 	isIgnored bool
-	// isRecord means that only the record is left to write, and that no pods wait for that.
-	isRecord bool
 	// failure is why attempts failed. It ends with the backlog, and not while the restart waits for another reason.
 	failure failedAttempts
 	// slowedBy holds the first configs whose restart has to wait because the workload has
@@ -177,7 +175,7 @@ func (b *backlogs) note(change observedChange) {
 		w.owed = change.Due
 	}
 	w.count += change.Count
-	w.changed, w.isRecord = true, false
+	w.changed = true
 	b.waiting[change.Workload] = w
 }
 
@@ -286,12 +284,12 @@ func (b *backlogs) noteDue(ref catalog.WorkloadRef, wasPutOff bool, now time.Tim
 	b.waiting[ref] = w
 }
 
-// state reports whether a restart of a workload is due, and whether one is or may turn out to be.
-func (b *backlogs) state(ref catalog.WorkloadRef) (due, mayBe bool) {
+// state reports whether a restart of a workload is due, and whether work for it is under way.
+func (b *backlogs) state(ref catalog.WorkloadRef) (due, waits bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w, found := b.waiting[ref]
-	return w.due, found && !w.isRecord
+	return w.due, found
 }
 
 // isHeld reports whether a restart of a workload waits because the gate does not let it begin.
@@ -347,6 +345,5 @@ func (b *backlogs) putOffRecord(ref catalog.WorkloadRef, until time.Time) {
 	defer b.mu.Unlock()
 	waiting := b.remove(ref)
 	waiting.due, waiting.slowedBy, waiting.owed, waiting.putOff, waiting.isExposed, waiting.changed, waiting.failure = false, nil, until, "", false, false, failedAttempts{isTold: waiting.failure.isTold}
-	waiting.isRecord = true
 	b.waiting[ref] = waiting
 }

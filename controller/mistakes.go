@@ -66,7 +66,7 @@ func (c *Controller) mistakeOf(o *observation) *mistake {
 // knowsHalts reports whether it is known which halts there are. A standby never knows.
 func (c *Controller) knowsHalts() bool {
 	_, knows := c.gate.knowsOfHalts()
-	return knows && c.leading.Load()
+	return c.options.DryRun || knows && c.leading.Load()
 }
 
 // judgeResumes reports, once it is known which halts there are, which ids end none of them, and forgets the others.

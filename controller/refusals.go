@@ -61,7 +61,10 @@ func (w *backlog) fail(err error, now time.Time) {
 	}
 	f.alike++
 	f.problem, f.unknown = brief.Within(longestFailure, brief.Line(err.Error())), ""
-	if w.isRecord = isRecord; isRecord {
+	if isRecord {
+		if w.putOff != "" {
+			w.owed = now // what it was put off to is over
+		}
 		w.due, w.putOff = false, ""
 	}
 }

@@ -10,7 +10,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/status"
 )
@@ -170,40 +169,6 @@ func TestARecordThatIsRefusedIsNoRestart(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestNobodyWaitsForARecordThatIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := gradual(t, "a/idle", "a/web")
-		w.runs("a/later", map[string]string{catalog.WaveAnnotation: "1"}, "c")
-		w.changed("a/idle", func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32) })
-		settle(w)
-		told := func() []string { return w.eventsOf(reasonFanOut) }
-		w.answer = func(r *http.Request) (int, any) {
-			if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/idle") {
-				return http.StatusForbidden, metav1.Status{
-					TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: http.StatusForbidden, Message: lackedPermission,
-				}
-			}
-			return 0, nil
-		}
-		w.edited("a/c", "2")
-		for range 10 {
-			settle(w)
-			for _, name := range w.restarted() {
-				w.changed(name, wholeStatus)
-				w.controller.deliveries.look(t.Context(), deploymentNamed(name))
-			}
-			w.controller.reports.lookAtFanOuts(time.Now())
-			time.Sleep(time.Minute)
-		}
-		if got := w.restarted(); len(got) != 2 || len(w.refusals()) != 1 {
-			t.Errorf("restarted %q, refused %+v", got, w.refusals())
-		}
-		if events := told(); len(events) == 0 || !strings.HasPrefix(events[len(events)-1], "finished: ") {
-			t.Errorf("the end of the fan-out: %q", events)
-		}
-	})
 }
 
 func TestARefusedRestartThatIsOnlyToBeRecordedLaterHasALastWord(t *testing.T) {

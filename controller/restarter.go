@@ -165,8 +165,8 @@ func (r *restarter) holdsConfigs(workload catalog.WorkloadRef) bool {
 	})
 }
 
-// State reports whether a restart of a workload is due, and whether one is or may turn out to be.
-func (r *restarter) State(workload catalog.WorkloadRef) (due, mayBe bool) {
+// State reports whether a restart of a workload is due, and whether work for it is under way.
+func (r *restarter) State(workload catalog.WorkloadRef) (due, waits bool) {
 	return r.backlogs.state(workload)
 }
 
@@ -225,7 +225,7 @@ func (r *restarter) attempt(ctx context.Context, workload catalog.WorkloadRef) {
 	if err := r.handle(ctx, workload); err != nil && ctx.Err() == nil {
 		r.failed(workload, err)
 		// An internal error is that of an admission webhook, so nothing was written.
-		r.gate.failed(workload, !r.isIgnored(err) && !errors.Is(err, errOnlyRecord), isUncertain(err) && !apierrors.IsInternalError(err), time.Now())
+		r.gate.failed(workload, !r.isIgnored(err), isUncertain(err) && !apierrors.IsInternalError(err), time.Now())
 		r.backlogs.noteRetry(workload, r.queue.Retry(workload, failureOf(err)))
 	} else {
 		r.queue.Forget(workload)
