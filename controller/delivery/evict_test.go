@@ -119,6 +119,7 @@ type town struct {
 	now    float64
 	wanted int
 	pods   []*corev1.Pod
+	made   int // pods so far
 	status catalog.Rollout
 	seen   float64 // since when the present process knows the restart
 
@@ -127,7 +128,8 @@ type town struct {
 
 func (w *town) make() {
 	pod := madeAt(w.now, false)
-	pod.UID = types.UID(fmt.Sprintf("%d", len(w.pods)+1000*len(w.evicted)+int(w.now*1000)))
+	w.made++
+	pod.UID = types.UID(fmt.Sprint(w.made))
 	w.pods = append(w.pods, pod)
 }
 
