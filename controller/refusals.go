@@ -69,6 +69,13 @@ func (w *backlog) fail(err error, now time.Time) {
 	}
 }
 
+// hasFailed reports whether what a workload waits for has failed, and may fail again.
+func (b *backlogs) hasFailed(ref catalog.WorkloadRef) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.waiting[ref].failure.count > 0
+}
+
 // noteFailureTold notes that the owner of a workload has been told of a failure.
 func (b *backlogs) noteFailureTold(ref catalog.WorkloadRef) {
 	b.mu.Lock()

@@ -1,8 +1,10 @@
 package controller
 
 import (
+	"context"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/status"
 )
@@ -113,6 +116,38 @@ func TestARestartThatPeopleHoldAfterItWasRefusedIsHeldAndSaysBoth(t *testing.T) 
 		settle(w)
 		if o := w.overview(); o.Retrying.Total != 0 || o.Held.Total != 1 || o.Held.Items[0].Error == "" || o.Held.Items[0].Attempts < 1 {
 			t.Errorf("retrying %+v, held %+v", o.Retrying, o.Held)
+		}
+	})
+}
+
+// Otherwise each that asks while another one is being refused would be tried at once, again and again.
+func TestRestartsThatAreAllRefusedAreTriedLessAndLessOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/v", "a/w", "a/x", "a/y", "a/z")
+		settle(w)
+		var refused atomic.Int64
+		w.answer = func(r *http.Request) (int, any) {
+			if r.Method != http.MethodPatch {
+				return 0, nil
+			}
+			refused.Add(1)
+			time.Sleep(20 * time.Millisecond)
+			return http.StatusForbidden, metav1.Status{
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: http.StatusForbidden, Message: "denied by a policy",
+			}
+		}
+		w.edited("a/c", "2")
+		time.Sleep(2 * time.Second)
+		for _, change := range w.takeChanges() {
+			w.controller.due(change)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		if err := w.controller.restarter.Run(ctx, func(catalog.WorkloadRef) {}); err != nil {
+			t.Error(err)
+		}
+		if n := refused.Load(); n < 20 || n > 200 {
+			t.Errorf("five workloads were tried %d times in a minute", n)
 		}
 	})
 }

@@ -227,7 +227,7 @@ func (r *restarter) attempt(ctx context.Context, workload catalog.WorkloadRef) {
 		// An internal error is that of an admission webhook, so nothing was written.
 		r.gate.failed(workload, !r.isIgnored(err), isUncertain(err) && !apierrors.IsInternalError(err), time.Now())
 		r.backlogs.noteRetry(workload, r.queue.Retry(workload, failureOf(err)))
-	} else {
+	} else if !r.backlogs.hasFailed(workload) { // one that only waits for its turn is refused again
 		r.queue.Forget(workload)
 	}
 }
