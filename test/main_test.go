@@ -31,7 +31,7 @@ import (
 
 // The tests wait most of the time, for grace periods, pods and clusters of their own:
 // far more of them than there are processors run side by side.
-const parallelTests = "14"
+const parallelTests = "12"
 
 const startLimit = 10 * time.Minute
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,9 +16,9 @@ import (
 	"kubernetes-deployment-restart-controller/test/harness"
 )
 
-// moreClusters lets two tests at a time have a cluster of their own: each cluster
+// oneMoreCluster lets one test at a time have a cluster of its own: each cluster
 // takes a good part of a small machine.
-var moreClusters = make(chan struct{}, 2)
+var oneMoreCluster sync.Mutex
 
 // newSceneOfItsOwn opens a namespace in a cluster that only this test uses, and may
 // break, started with further arguments of "localcluster up".
@@ -30,8 +31,8 @@ func openSceneOfItsOwn(t *testing.T, open func() (*place, error)) *scene {
 	t.Helper()
 	skipIfShort(t)
 	t.Parallel()
-	moreClusters <- struct{}{}
-	t.Cleanup(func() { <-moreClusters })
+	oneMoreCluster.Lock()
+	t.Cleanup(oneMoreCluster.Unlock)
 	p, err := open()
 	if err != nil {
 		t.Fatal(err)
