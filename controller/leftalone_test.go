@@ -57,6 +57,14 @@ func TestAnEnabledWorkloadThatIsLeftAloneIsListedWithWhyAndNeverSettled(t *testi
 			begin: func(w *world) { w.controller.quarantine.Try(quarantine.Intake, name, func() { panic("canary") }) },
 			text:  "internal error: the controller tries again when the workload changes. ", isGap: true,
 		},
+		"internal errors at two places": {
+			begin: func(w *world) {
+				for _, place := range []quarantine.Place{quarantine.Queue, quarantine.Decision} {
+					w.controller.quarantine.Try(place, name, func() { panic("canary") })
+				}
+			},
+			text: "internal error: the controller tries again when the workload changes. ", isGap: true,
+		},
 		"an internal error when it was decided about": {
 			begin: func(w *world) { w.controller.quarantine.Try(quarantine.Decision, name, func() { panic("canary") }) },
 			end:   func(w *world) { w.controller.quarantine.Try(quarantine.Decision, name, func() {}) },

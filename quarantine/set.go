@@ -203,15 +203,15 @@ func (s *Set) Since(o Object, places ...Place) (since time.Time, isLeft bool) {
 	return since, isLeft
 }
 
-// Objects returns the objects that are left alone anywhere.
+// Objects returns the objects that are left alone. One that is left alone at several places is there once.
 func (s *Set) Objects() []Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	objects := make([]Object, 0, len(s.objects))
+	objects := make(map[string]Object, len(s.objects))
 	for _, o := range s.objects {
-		objects = append(objects, o.Object)
+		objects[o.String()] = o.Object
 	}
-	return objects
+	return slices.Collect(maps.Values(objects))
 }
 
 // Detail names in one line for /readyz the objects that are left alone. It is empty if there are
