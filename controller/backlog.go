@@ -284,12 +284,13 @@ func (b *backlogs) noteDue(ref catalog.WorkloadRef, wasPutOff bool, now time.Tim
 	b.waiting[ref] = w
 }
 
-// state reports whether a restart of a workload is due, and whether work for it is under way.
+// state reports whether a restart of a workload is due, and whether work for it is under
+// way.
 func (b *backlogs) state(ref catalog.WorkloadRef) (due, waits bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	w, found := b.waiting[ref]
-	return w.due, found
+	w, waits := b.waiting[ref]
+	return w.due, waits
 }
 
 // isHeld reports whether a restart of a workload waits because the gate does not let it begin.

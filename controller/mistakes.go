@@ -72,11 +72,11 @@ func (c *Controller) knowsHalts() bool {
 // judgeResumes reports, once it is known which halts there are, which ids end none of them, and forgets the others.
 func (c *Controller) judgeResumes() {
 	for object, known := range c.mistakes.all() {
-		switch {
+		switch text := c.describe(object, known); {
 		case known.resume == "":
-		case c.describe(object, known) == "":
+		case text == "":
 			c.mistakes.drop(place(object), object)
-		case c.describe(object, known) != known.text: // otherwise it was reported before
+		case text != known.text: // otherwise it was reported before
 			c.reportMistake(object, known)
 		}
 	}
@@ -161,8 +161,7 @@ func (c *Controller) mistakesAbout(view *catalog.View) (mistakes []status.Mistak
 }
 
 // noteMistake takes in what a person has got wrong on an object that exists, nil if nothing, and reports it, or its end, if it
-// is news. It is listed
-// if no event shows when it came to be.
+// is news. It is listed if no event shows when it came to be.
 func (c *Controller) noteMistake(object quarantine.Object, found *mistake, isListed bool) {
 	object.ResourceVersion = ""
 	known, _ := c.mistakes.find(place(object), object)

@@ -43,7 +43,7 @@ func isUrgent(config *catalog.Config) bool {
 
 // ContentID identifies the content of a ConfigMap.
 func ContentID(config *catalog.Config) string {
-	return config.Checksum([]catalog.Selection{{}}, catalog.ChecksumKey{}).String()
+	return config.ContentID(nil, catalog.ChecksumKey{})
 }
 
 // Closed reports whether a window is closed, when it opens, zero if that is not known, and why it cannot be read. That of
