@@ -15,9 +15,9 @@ import (
 	"kubernetes-deployment-restart-controller/status"
 )
 
-// absencePatience is how long a config may be missing before an Event says so: at the first deployment, workloads are
-// often created before their configs.
-const absencePatience = 30 * time.Second
+// absencePatience is how long a config may be missing before an Event says so: tools delete and create an object to replace it,
+// and create workloads before their configs.
+const absencePatience = 10 * time.Second
 
 // atStart is for how long after the start what begins may have been there before.
 const atStart = time.Minute
