@@ -97,8 +97,14 @@ const (
 	maxID     = 64
 )
 
-// noReason stands for the reason of a hold that gives none.
-const noReason = "no reason given"
+// ReasonOf returns why restarts are held, in the length that Events, logs and memory may have, by what somebody wrote. It is
+// never empty.
+func ReasonOf(written string) string {
+	if written = strings.TrimSpace(written); written == "" {
+		return "no reason given"
+	}
+	return brief.Within(maxHold, written)
+}
 
 // readWorkloadPolicy returns the policy of a workload, nil if its annotations ask for nothing, and its
 // filter. The policy names the problems of both.
@@ -225,8 +231,8 @@ func (r *policyReader) window() string {
 
 func (r *policyReader) hold() string {
 	why, found := r.annotations[HoldAnnotation]
-	if found && strings.TrimSpace(why) == "" {
-		return noReason
+	if !found {
+		return ""
 	}
-	return brief.Within(maxHold, why)
+	return ReasonOf(why)
 }

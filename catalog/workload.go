@@ -257,6 +257,18 @@ func readGracePeriod(meta *metav1.ObjectMeta) (period *time.Duration, problem st
 	return &parsed, ""
 }
 
+// GraceProblem describes why the workload's own grace period cannot be used, and what is used instead: the standard, unless
+// it was too long. It is empty if nothing is wrong.
+func (w *Workload) GraceProblem(standard string) string {
+	if w.Problem == "" {
+		return ""
+	}
+	if w.GracePeriod != nil {
+		standard = w.GracePeriod.String()
+	}
+	return w.Problem + "; " + standard + " is used instead"
+}
+
 // Grace returns how long changes are held back for the workload, given the controller's default.
 func (w *Workload) Grace(standard time.Duration) time.Duration {
 	if w.GracePeriod != nil {

@@ -58,7 +58,7 @@ func TestAHoldIsReportedAtOnceOnWorkloadsThatWaitForSomethingElse(t *testing.T) 
 			w.annotate("a/c", catalog.HoldAnnotation, "an incident")
 			w.show("configmaps", w.configMaps["a/c"])
 		},
-		"of everything": func(w *world) { w.controller.halts.takeIn(map[string]string{holdEntry: "an incident"}) },
+		"of everything": func(w *world) { w.controller.halts.takeIn(map[string]string{gate.HoldEntry: "an incident"}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := gradual(t, "a/web", "a/other")

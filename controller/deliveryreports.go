@@ -122,6 +122,6 @@ func (d *deliveries) reportHalts(w *catalog.Workload, halts []haltNews, look str
 		d.metrics.halts.Inc()
 		d.log.Warn("halted the restarts for a config", "config", h.config, "halt", h.id, "failed", w.Ref, "held", h.held)
 		d.reports.note(h.on, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted%s after %s failed: %d held%s; revert the change, or resume with: %s",
-			where, workloadName(w.Ref), h.held, look, resumeCommand(h.config, h.id)))
+			where, workloadName(w.Ref), h.held, look, gate.ResumeCommand(h.config, h.id)))
 	}
 }

@@ -195,7 +195,7 @@ func TestANewLeaderEvictsNothingBeforeItKnowsWhatIsHeld(t *testing.T) {
 		w.startsSlowly()
 		w.edited("a/c", "2")
 		w.pass(5)
-		c.gate.holdEverything("incident", true)
+		c.gate.holdEverything("incident")
 		w.pass(60)
 		c.leading.Store(false)
 		c.evictor.forget(aWeb)

@@ -232,7 +232,7 @@ func (g *gatekeeper) release(w *catalog.Workload, decision *catalog.Decision) st
 			return ". Release it with: " + releaseCommand(hold.Config)
 		case catalog.ByController:
 		}
-		return ". Release it by removing the entry " + holdEntry + " from the ConfigMap of halts"
+		return ". Release it by removing the entry " + gate.HoldEntry + " from the ConfigMap of halts"
 	}
 	return ""
 }

@@ -3,12 +3,10 @@ package controller
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/brief"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/gate"
@@ -267,12 +265,8 @@ func (g *gatekeeper) records() [][]gate.HaltRecord {
 	return all
 }
 
-// holdEverything takes in whether all restarts are held, and why, and reports whether that has begun or
-// is over.
-func (g *gatekeeper) holdEverything(why string, isHeld bool) (hasChanged bool) {
-	if why = brief.Within(longestHold, strings.TrimSpace(why)); isHeld && why == "" {
-		why = "no reason given"
-	}
+// holdEverything takes in why all restarts are held, empty if they are not, and reports whether that has begun or is over.
+func (g *gatekeeper) holdEverything(why string) (hasChanged bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
@@ -285,9 +279,6 @@ func (g *gatekeeper) holdEverything(why string, isHeld bool) (hasChanged bool) {
 	g.everything = why
 	return hasChanged
 }
-
-// longestHold is how many bytes of the reason of a hold are repeated in Events and logs.
-const longestHold = 200
 
 // setHaltsKnown notes that the halts of former leaders were read, or that restarts go on without them.
 func (g *gatekeeper) setHaltsKnown(wereRead bool) {

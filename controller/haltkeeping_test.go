@@ -225,7 +225,7 @@ func TestADeletedConfigMapOfHaltsResumesNothing(t *testing.T) {
 		w := gradual(t, "a/web", "a/other")
 		server := &haltServer{}
 		data := w.formerHalt(t)
-		data[holdEntry] = "an incident"
+		data[gate.HoldEntry] = "an incident"
 		server.object.UID = "first"
 		pass := w.takeOver(t, server, data)
 		pass(time.Second)
@@ -238,7 +238,7 @@ func TestADeletedConfigMapOfHaltsResumesNothing(t *testing.T) {
 		change(func(s *haltServer) { s.missing = true })
 		change(func(s *haltServer) { s.missing, s.object.UID, s.object.Data = false, "second", nil })
 		w.requireHalts(t, server, "former")
-		if hold := server.object.Data[holdEntry]; hold != "an incident" || w.controller.gate.everythingHeld() != hold {
+		if hold := server.object.Data[gate.HoldEntry]; hold != "an incident" || w.controller.gate.everythingHeld() != hold {
 			t.Errorf("the ConfigMap holds everything for %q, and so does the gate for %q", hold, w.controller.gate.everythingHeld())
 		}
 		change(func(s *haltServer) { s.object.Data = nil })
@@ -265,7 +265,7 @@ func TestNothingRestartsBeforeItIsKnownWhetherEverythingIsHeld(t *testing.T) {
 		w.edited("a/c", "2")
 		w.controller.beginToLead()
 		requireRestarted("before the hold could be read", 0)
-		pass := w.takeOver(t, server, map[string]string{holdEntry: "an incident"})
+		pass := w.takeOver(t, server, map[string]string{gate.HoldEntry: "an incident"})
 		pass(time.Second / 2)
 		requireRestarted("before the second attempt to read the hold", 0)
 		pass(maxBackoff)

@@ -29,7 +29,7 @@ func (k *haltKeeper) remind(started, now time.Time) {
 			k.log.Warn("the restarts for a config are halted", "config", h.Config, "halt", h.ID, "since", h.Since, "failed", workloadNames(h.Failed))
 			on, where := reportedOn(&h)
 			k.reports.note(on, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted%s since %s, after %s failed%s; revert the change, or resume with: %s",
-				where, h.Since.UTC().Format(time.RFC3339), brokenBy(&h), status.LookWith(h.Command()), resumeCommand(h.Config, h.ID)))
+				where, h.Since.UTC().Format(time.RFC3339), brokenBy(&h), status.LookWith(h.Command()), gate.ResumeCommand(h.Config, h.ID)))
 		}
 		reminded[h.ID] = at
 	}

@@ -22,11 +22,8 @@ import (
 )
 
 // What the ConfigMap of halts contains: an entry for each config with halts, and the hold of
-// everything, which only people write.
-const (
-	holdEntry       = "hold"
-	longestHaltKeys = 512 // bytes of the names of the keys of a halt
-)
+// everything, which only people write; see [gate.Entries].
+const longestHaltKeys = 512 // bytes of the names of the keys of a halt
 
 const (
 	// haltsPeriod is how often the ConfigMap of halts is read.
@@ -218,62 +215,37 @@ func (k *haltKeeper) restoreLost(object *corev1.ConfigMap) (isHoldLost bool) {
 	}
 	k.log.Warn("the ConfigMap of halts was deleted and created again, writing its entries again")
 	k.written = nil
-	_, isHeld := object.Data[holdEntry]
+	_, isHeld := object.Data[gate.HoldEntry]
 	hold := k.gate.everythingHeld()
 	if isHoldLost = hold != "" && !isHeld; isHoldLost {
-		object.Data[holdEntry] = hold
+		object.Data[gate.HoldEntry] = hold
 	}
 	return isHoldLost
 }
 
 // takeIn takes in halts of former leaders, halts that a person has removed, and the hold of everything.
 func (k *haltKeeper) takeIn(data map[string]string) {
-	present := make(map[string]struct{})
-	unread := make(map[string]string) // entries that say nothing about what a person wants, and why
-	for name, text := range data {
-		if name == holdEntry {
-			continue
-		}
-		halts, err := k.parse(text)
-		if err != nil {
-			unread[name] = err.Error()
-		}
-		for _, h := range halts {
-			present[h.ID] = struct{}{}
-			if !k.hasTakenIn {
-				k.gate.restore(h)
-			}
+	entries, present := gate.ReadEntries(data), make(map[string]struct{})
+	for _, h := range entries.Halts {
+		present[h.ID] = struct{}{}
+		if !k.hasTakenIn && k.keeps(h.Config) {
+			k.gate.restore(h)
 		}
 	}
 	for id, entry := range k.written {
 		_, isPresent := present[id]
-		if _, isUnread := unread[entry]; !isPresent && !isUnread {
+		if _, isUnread := entries.Unread[entry]; !isPresent && !isUnread { // which says nothing about what a person wants
 			k.gate.resumeByID(id)
 		}
 	}
-	k.gate.setUnread(unread, time.Now())
-	hold, isHeld := data[holdEntry]
-	if k.gate.holdEverything(hold, isHeld) {
+	k.gate.setUnread(entries.Unread, time.Now())
+	if k.gate.holdEverything(entries.Hold) {
 		k.askAgain()
 	}
 }
 
-// parse reads an entry of the ConfigMap. What cannot be read stays there until the config has a halt.
-func (k *haltKeeper) parse(text string) ([]gate.Halt, error) {
-	records, err := gate.ParseHaltRecords(text)
-	if err != nil {
-		return nil, err
-	}
-	halts := make([]gate.Halt, 0, len(records))
-	for i := range records {
-		if h, ok := records[i].Halt(); ok && k.keeps(h.Config) {
-			halts = append(halts, h)
-		}
-	}
-	return halts, nil
-}
-
-// writeTo writes the halts into the data, notes their entries by their ids, and reports whether the data has changed.
+// writeTo writes the halts into the data, notes their entries by their ids, and reports whether the data has changed. An entry
+// that cannot be read stays there until its config has a halt.
 func (k *haltKeeper) writeTo(data, written map[string]string) (hasChanged bool) {
 	entries, room := make(map[string]string), haltsRoom
 	for _, records := range inTurns(k.gate.records()) {
@@ -288,11 +260,10 @@ func (k *haltKeeper) writeTo(data, written map[string]string) (hasChanged bool) 
 			written[records[i].ID] = name
 		}
 	}
-	for name, text := range data {
-		if _, isWritten := entries[name]; isWritten || name == holdEntry || !k.isOurs(name) {
-			continue
-		}
-		if _, err := k.parse(text); err == nil {
+	unread := gate.ReadEntries(data).Unread
+	for name := range data {
+		_, isWritten := entries[name]
+		if _, isUnread := unread[name]; !isWritten && !isUnread && name != gate.HoldEntry && k.isOurs(name) {
 			delete(data, name)
 			hasChanged = true
 		}

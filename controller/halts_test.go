@@ -94,9 +94,9 @@ func TestTheHoldOfEverythingIsLoggedOnceAndSoIsItsEnd(t *testing.T) {
 		want string
 	}{
 		{map[string]string{}, ""},
-		{map[string]string{holdEntry: "incident 42"}, `level=WARN msg="all restarts are held" why="incident 42"`},
-		{map[string]string{holdEntry: "incident 42"}, ""},
-		{map[string]string{holdEntry: "incident 43"}, `level=WARN msg="all restarts are held" why="incident 43"`},
+		{map[string]string{gate.HoldEntry: "incident 42"}, `level=WARN msg="all restarts are held" why="incident 42"`},
+		{map[string]string{gate.HoldEntry: "incident 42"}, ""},
+		{map[string]string{gate.HoldEntry: "incident 43"}, `level=WARN msg="all restarts are held" why="incident 43"`},
 		{map[string]string{}, `level=INFO msg="the hold of all restarts is over" was="incident 43"`},
 		{map[string]string{}, ""},
 	} {

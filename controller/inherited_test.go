@@ -80,7 +80,7 @@ func TestAWaitAfterATakeoverCountsFromTheEdit(t *testing.T) {
 func TestARestartThatIsHeldAfterATakeoverIsHeldSinceItWasDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, edited := takenOver(t, 42*time.Second)
-		w.controller.gate.holdEverything("an incident", true)
+		w.controller.gate.holdEverything("an incident")
 		settle(w)
 		w.requireSince(t, status.Held, edited, false)
 		if fanOuts := w.overview().FanOuts.Items; len(fanOuts) != 1 || fanOuts[0].AtLeast || !fanOuts[0].Since.Equal(edited) {

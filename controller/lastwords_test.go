@@ -320,7 +320,7 @@ func TestAHoldThatPeopleCannotRemoveNamesNoCommand(t *testing.T) {
 	w := gradual(t, "a/web")
 	inPlace := *w.controller.catalog.Workload(deploymentNamed("a/web"))
 	inPlace.Hold = catalog.InPlace
-	w.controller.gate.holdEverything("an incident", true)
+	w.controller.gate.holdEverything("an incident")
 	for want, of := range map[string]*catalog.Workload{"": &inPlace, "the entry hold": w.controller.catalog.Workload(deploymentNamed("a/web"))} {
 		if got := w.controller.gate.release(of, &catalog.Decision{}); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%q, want %q", got, want)

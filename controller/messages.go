@@ -226,15 +226,6 @@ func workloadNames(refs []catalog.WorkloadRef) string {
 	return strings.Join(names, ", ")
 }
 
-// resumeCommand returns the command that ends a halt, or what to do instead.
-func resumeCommand(config catalog.ConfigRef, id string) string {
-	if gate.IsGroup(config) || config.Kind.IsPerPod() { // no annotation of these is read
-		return fmt.Sprintf("removing its entry %s from the ConfigMap of halts", gate.EntryOf(config.String()))
-	}
-	source := config.Source() // whose owner decides
-	return fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s=%s", source.Namespace, configName(source), catalog.ResumeAnnotation, id)
-}
-
 // releaseCommand returns the command that removes the hold of a workload or a config.
 func releaseCommand(on fmt.Stringer) string {
 	var namespace, name string

@@ -84,11 +84,7 @@ func (c *Controller) judgeResumes() {
 
 // problemOfValues describes which values of a workload's annotations cannot be used, empty if there are none.
 func (c *Controller) problemOfValues(w *catalog.Workload) string {
-	grace := w.Problem
-	if grace != "" {
-		grace += "; " + c.restarter.gracePeriod(w).String() + " is used instead"
-	}
-	return joinProblems(grace, c.gate.problemOf(w), c.restarter.unwatched(w))
+	return joinProblems(w.GraceProblem(c.restarter.gracePeriod(w).String()), c.gate.problemOf(w), c.restarter.unwatched(w))
 }
 
 // describe describes a mistake on an object; empty if it is none now.

@@ -211,7 +211,7 @@ func TestARotationThatBreaksAWorkloadHaltsTheOthers(t *testing.T) {
 		if halted := c.gate.halted(); len(w.restarted()) != 1 || !slices.Equal(halted, []catalog.ConfigRef{class}) {
 			t.Errorf("%q restarted, and %v are halted", w.restarted(), halted)
 		}
-		if resume := resumeCommand(class, "id"); !strings.Contains(resume, "removing its entry secretproviderclass.a.db ") {
+		if resume := gate.ResumeCommand(class, "id"); !strings.Contains(resume, "removing its entry secretproviderclass.a.db ") {
 			t.Errorf("the halt ends by %s", resume)
 		}
 		other := types.UID("api-2")

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"fmt"
 	"strings"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -58,32 +57,23 @@ func (g *gatekeeper) problemOfConfig(policy *catalog.ConfigPolicy) string {
 	return joinProblems(policy.Problem, g.windows.problem(policy.Window))
 }
 
-// problemOfResume describes why an id resumes nothing although restarts for a config are halted; empty if they are not, or
-// if the id is that of a halt.
+// problemOfResume is [gate.ProblemOfResume] of the halts that are known.
 func (g *gatekeeper) problemOfResume(ref catalog.ConfigRef, id string) string {
-	if id == "" {
+	if id == "" { // as nearly always
 		return ""
 	}
-	group := gate.GroupOf(ref.Kind, ref.Name)
-	elsewhere := g.catalog.NamesElsewhere(ref)
+	names := append(g.catalog.NamesElsewhere(ref), ref, gate.GroupOf(ref.Kind, ref.Name))
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var active *gate.Halt
-	for _, config := range append(elsewhere, ref, group) {
-		for _, h := range g.ledger.HaltsOf(config) {
-			switch {
-			case h.ID == id && config != group:
-				return ""
-			case h.IsActive() && (config == ref || config == group && (active == nil || h.ID == id)):
-				active = h
+	return gate.ProblemOfResume(ref, id, func(yield func(*gate.Halt) bool) {
+		for _, name := range names {
+			for _, h := range g.ledger.HaltsOf(name) {
+				if !yield(h) {
+					return
+				}
 			}
 		}
-	}
-	if active == nil {
-		return ""
-	}
-	return fmt.Sprintf("annotation %s: %.40q ends no halt of this config. To end the halt %s: %s",
-		catalog.ResumeAnnotation, id, active.ID, resumeCommand(active.Config, active.ID))
+	})
 }
 
 // problem describes what is wrong with a window, and what that means; empty if nothing is.

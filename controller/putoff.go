@@ -78,7 +78,7 @@ func describeWait(answer gate.Answer) string {
 		return fmt.Sprintf("too many configs of namespace %s have broken workloads", answer.Halt.Config.Namespace)
 	case answer.Reason == gate.Halted:
 		return fmt.Sprintf("%s has broken %s%s; revert it, or resume with: %s", configName(answer.Halt.Config), brokenBy(answer.Halt), status.LookWith(answer.Halt.Command()),
-			resumeCommand(answer.Halt.Config, answer.Halt.ID))
+			gate.ResumeCommand(answer.Halt.Config, answer.Halt.ID))
 	case answer.Until.IsZero():
 		return answer.Text
 	}

@@ -146,7 +146,7 @@ func TestAHaltOfASharedConfigHasAnEntryOfItsOwn(t *testing.T) {
 			t.Errorf("%s: %s, want %s", config, got, want)
 		}
 	}
-	resume := resumeCommand(catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "others/flags"}, "id")
+	resume := gate.ResumeCommand(catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "others/flags"}, "id")
 	if resume != "kubectl annotate --overwrite -n others configmap/flags "+catalog.ResumeAnnotation+"=id" {
 		t.Errorf("resume with %s", resume)
 	}

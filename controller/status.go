@@ -427,7 +427,7 @@ func (g *gatekeeper) progressOf(p gate.Progress) string {
 func (g *gatekeeper) haltOf(h *gate.Halt) status.Halt {
 	shown := status.Halt{
 		ID: h.ID, Config: h.Config.String(), Keys: slices.Clone(h.Keys), Held: g.ledger.Due(h.Config), Since: h.Since.UTC(),
-		Command: h.Command(), Resume: resumeCommand(h.Config, h.ID), Failed: make([]string, 0, len(h.Failed)),
+		Command: h.Command(), Resume: gate.ResumeCommand(h.Config, h.ID), Failed: make([]string, 0, len(h.Failed)),
 	}
 	for _, ref := range h.Failed {
 		shown.Failed = append(shown.Failed, ref.String())

@@ -1,11 +1,9 @@
 package controller
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"time"
 
+	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/status"
 )
 
@@ -35,10 +33,5 @@ func (g *gatekeeper) unreadGap() (gap status.Gap, found bool) {
 	if len(g.unread) == 0 {
 		return status.Gap{}, false
 	}
-	name := slices.Min(slices.Collect(maps.Keys(g.unread)))
-	return status.Gap{
-		Text:      fmt.Sprintf("The ConfigMap of halts has an entry that cannot be read and is ignored: %q (such entries: %d)", name, len(g.unread)),
-		Beginning: status.Beginning{Since: g.unreadSince.UTC(), AtLeast: true}, Why: g.unread[name],
-		Remedy: fmt.Sprintf("An entry that holds all restarts must have the name %q. Otherwise remove the entry.", holdEntry),
-	}, true
+	return status.UnreadEntries(g.unread, gate.HoldEntry, status.Beginning{Since: g.unreadSince.UTC(), AtLeast: true}), true
 }

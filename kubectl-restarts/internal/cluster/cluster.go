@@ -15,6 +15,7 @@ import (
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/custom"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
 // Cluster reads from one API server.
@@ -79,23 +80,23 @@ func (c *Cluster) Config(ctx context.Context, ref catalog.ConfigRef) (Object, er
 
 // ReducedConfig reads a config and reduces it. Of a Secret it reads the metadata only, so that its
 // keys are missing. The error is one of k8s.io/apimachinery/pkg/api/errors.
-func (c *Cluster) ReducedConfig(ctx context.Context, ref catalog.ConfigRef) (catalog.Config, error) {
+func (c *Cluster) ReducedConfig(ctx context.Context, ref catalog.ConfigRef) (facts.Config, error) {
 	rules, err := c.Rules(ctx, ref.Namespace)
 	if err != nil {
-		return catalog.Config{}, err
+		return facts.Config{}, err
 	}
 	if !ref.Kind.IsSecret() {
 		object, err := c.core.ConfigMaps(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 		if err != nil {
-			return catalog.Config{}, err
+			return facts.Config{}, err
 		}
-		return rules.Config(catalog.NewConfigMap(object), object.Annotations), nil
+		return rules.WithMistakes(catalog.NewConfigMap(object), &object.ObjectMeta), nil
 	}
 	meta, err := c.Meta(ctx, Target{"secrets", ref.Namespace, ref.Name})
 	if err != nil {
-		return catalog.Config{}, err
+		return facts.Config{}, err
 	}
-	return rules.Config(catalog.NewSecret(&corev1.Secret{ObjectMeta: *meta}), meta.Annotations), nil
+	return rules.WithMistakes(catalog.NewSecret(&corev1.Secret{ObjectMeta: *meta}), meta), nil
 }
 
 // Names lists the names of the objects of a resource, such as "configmaps", "deployments" or "rollouts.argoproj.io". It

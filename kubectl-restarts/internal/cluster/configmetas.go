@@ -11,25 +11,26 @@ import (
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
-// ConfigMetas lists the configs of a namespace, or of all namespaces if it is empty. It reads only metadata, so the
-// configs have no keys. If one kind of config cannot be
-// listed, it returns those of the other one, and an error.
-func (c *Cluster) ConfigMetas(ctx context.Context, namespace string) ([]facts.Config, error) {
+// ConfigMetas lists the configs of a kind in a namespace, or in all namespaces if it is empty. It reads only metadata, so the
+// configs have no keys. The error is one of k8s.io/apimachinery/pkg/api/errors, unless the ConfigMap of halts cannot be read.
+func (c *Cluster) ConfigMetas(ctx context.Context, kind catalog.ConfigKind, namespace string) ([]facts.Config, error) {
 	noted, err := c.readNoted(ctx)
 	if err != nil {
 		return nil, err
 	}
-	configMaps, err1 := c.metas(ctx, apiclient.List{Resource: "configmaps", Namespace: namespace}, func(meta *metav1.ObjectMeta) facts.Config {
-		return facts.RulesFor(noted.rules, meta.Namespace).WithMistakes(catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: *meta}), meta)
-	})
-	secrets, err2 := c.metas(ctx, apiclient.List{Resource: "secrets", Namespace: namespace, FieldSelector: "type!=helm.sh/release.v1"}, func(meta *metav1.ObjectMeta) facts.Config {
-		return facts.RulesFor(noted.rules, meta.Namespace).WithMistakes(catalog.NewSecret(&corev1.Secret{ObjectMeta: *meta}), meta)
-	})
-	configMaps = append(configMaps, secrets...)
-	if err1 == nil {
-		return configMaps, err2
+	list := apiclient.List{Resource: "configmaps", Namespace: namespace}
+	reduce := func(meta *metav1.ObjectMeta) catalog.Config {
+		return catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: *meta})
 	}
-	return configMaps, err1
+	if kind.IsSecret() {
+		list.Resource, list.FieldSelector = "secrets", "type!=helm.sh/release.v1"
+		reduce = func(meta *metav1.ObjectMeta) catalog.Config {
+			return catalog.NewSecret(&corev1.Secret{ObjectMeta: *meta})
+		}
+	}
+	return c.metas(ctx, list, func(meta *metav1.ObjectMeta) facts.Config {
+		return facts.RulesFor(noted.rules, meta.Namespace).WithMistakes(reduce(meta), meta)
+	})
 }
 
 func (c *Cluster) metas(ctx context.Context, list apiclient.List, reduce func(*metav1.ObjectMeta) facts.Config) ([]facts.Config, error) {

@@ -104,11 +104,10 @@ func (s *session) gather(ctx context.Context, from *cluster.Cluster, ref catalog
 	if in.Workload, err = from.Workload(ctx, ref); err != nil {
 		return nil, err
 	}
-	if err = s.readConfigs(ctx, from, in); err != nil {
+	if in.Halts, err = from.Halts(ctx); err != nil {
 		return nil, err
 	}
-	in.Halts, err = from.Halts(ctx)
-	return in, err
+	return in, s.readConfigs(ctx, from, in)
 }
 
 // askLeader adds what the leader answers about a workload, or why it cannot be asked.
@@ -143,12 +142,8 @@ func (s *session) readConfigs(ctx context.Context, from *cluster.Cluster, in *ex
 	}
 	for _, ref := range refs {
 		switch config, err := from.ReducedConfig(ctx, ref.Source()); {
-		case err == nil && !ref.IsShared():
-			in.Configs = append(in.Configs, &config)
 		case err == nil:
-			if shared := config.As(ref); shared != nil {
-				in.Configs = append(in.Configs, shared)
-			}
+			in.Take(ref, &config)
 		case apierrors.IsForbidden(err):
 			in.Unreadable = append(in.Unreadable, ref)
 		case !apierrors.IsNotFound(err):

@@ -123,19 +123,16 @@ func (w *writer) heldBesides(ctx context.Context, o *object) (others []string, e
 		}
 		return in.HeldBesides(), nil
 	}
-	halts, err := w.cluster.Halts(ctx)
+	ref := o.ref()
+	halts, err := w.haltsOf(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	if halts.Hold != "" {
 		others = append(others, facts.DescribeHold(catalog.Wish{By: catalog.ByController, Text: halts.Hold}, nil))
 	}
-	kind, name, _ := strings.Cut(o.name, "/")
-	ref := catalog.ConfigRef{Kind: configKinds[kind], Namespace: o.Namespace, Name: name}
 	for i := range halts.Active {
-		if halt := &halts.Active[i]; facts.Concerns(halt, ref) {
-			others = append(others, "halted: "+facts.DescribeHalt(halt))
-		}
+		others = append(others, "halted: "+facts.DescribeHalt(&halts.Active[i]))
 	}
 	workloads, _, err := w.cluster.Workloads(ctx, o.Namespace)
 	if err == nil {

@@ -43,19 +43,18 @@ func (w *writer) resume(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	halts, err := w.cluster.Halts(ctx)
+	halts, err := w.haltsOf(ctx, o.ref())
 	if err != nil {
 		return err
 	}
-	active := slices.DeleteFunc(slices.Clone(halts.Active), func(h gate.Halt) bool { return h.Config.Source() != o.ref() && !facts.Concerns(&h, o.ref()) })
 	if len(arguments) < 2 {
-		return fmt.Errorf("say which halt to end, by its id; %s", listHalts(o, active, halts.Known))
+		return fmt.Errorf("say which halt to end, by its id; %s", listHalts(o, &halts))
 	}
-	id := arguments[1]
+	id, active := arguments[1], halts.Active
 	i := slices.IndexFunc(active, func(h gate.Halt) bool { return h.ID == id })
 	switch {
 	case i < 0 && halts.Known:
-		return fmt.Errorf("no halt of %s has the id %.64q; %s", o.name, id, listHalts(o, active, true))
+		return fmt.Errorf("no halt of %s has the id %.64q; %s", o.name, id, listHalts(o, &halts))
 	case i >= 0 && gate.IsGroup(active[i].Config):
 		return fmt.Errorf("the halt %s is one of all copies of %s, and ends by %s", id, o.name, facts.ResumeCommand(&active[i]))
 	}
@@ -72,16 +71,30 @@ func (w *writer) resume(ctx context.Context, arguments []string) error {
 	return nil
 }
 
-func listHalts(o *object, active []gate.Halt, isKnown bool) string {
-	if !isKnown {
+// haltsOf returns the halts, of the active ones only those of a config that no leader ends anyway.
+func (w *writer) haltsOf(ctx context.Context, ref catalog.ConfigRef) (facts.Halts, error) {
+	halts, err := w.cluster.Halts(ctx)
+	if err != nil {
+		return halts, err
+	}
+	config, unread := w.cluster.ReducedConfig(ctx, ref)
+	halts.Active = slices.DeleteFunc(slices.Clone(halts.Active), func(h gate.Halt) bool {
+		isOf := h.Config.Source() == ref || facts.Concerns(&h, ref)
+		return !isOf || unread == nil && facts.IsOver(&h, config.Config, true)
+	})
+	return halts, nil
+}
+
+func listHalts(o *object, halts *facts.Halts) string {
+	if !halts.Known {
 		return "it is in the Event RestartsHalted: kubectl events -n " + o.Namespace + " --for " + o.name
 	}
-	if len(active) == 0 {
-		return o.name + " has no halt"
+	if len(halts.Active) == 0 {
+		return o.name + " has no halt, or only one that a leader ends anyway: it is resumed, or the content has changed"
 	}
 	var all []string
-	for i := range active {
-		all = append(all, active[i].ID+": "+facts.DescribeHalt(&active[i]))
+	for i := range halts.Active {
+		all = append(all, halts.Active[i].ID+": "+facts.DescribeHalt(&halts.Active[i]))
 	}
 	return strings.Join(all, "; ")
 }
@@ -151,7 +164,7 @@ func (w *writer) contentID(ctx context.Context, o *object) (id, from string, err
 		if err != nil {
 			return "", "", err
 		}
-		return facts.ContentID(&config), "", nil
+		return facts.ContentID(config.Config), "", nil
 	}
 	events, err := w.cluster.Events(ctx, ref.Namespace, "Secret", ref.Name)
 	if err != nil {

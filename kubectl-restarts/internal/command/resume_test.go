@@ -4,12 +4,18 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
-// haltOf are the halts of a controller: one, of a config or a group.
+// haltOf are the halts of a controller: one, of the present content of a config or a group.
 func haltOf(config string) string {
+	content := catalog.NewConfigMap(&corev1.ConfigMap{Data: map[string]string{"LEVEL": "info"}})
 	return fmt.Sprintf(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"halts"},
-		"data":{"a-halt":"[{\"id\":\"k3v7x2ab\",\"config\":\"%s\",\"content\":\"4d2877b176f6a31c\",\"failed\":[\"deployment/shop/web\"],\"since\":\"2026-01-20T12:00:00Z\"}]"}}`, config)
+		"data":{"a-halt":"[{\"id\":\"k3v7x2ab\",\"config\":\"%s\",\"content\":\"%s\",\"failed\":[\"deployment/shop/web\"],\"since\":\"2026-01-20T12:00:00Z\"}]"}}`, config, facts.ContentID(&content))
 }
 
 func TestOnlyAHaltOfTheConfigItselfIsResumed(t *testing.T) {
@@ -35,6 +41,31 @@ func TestOnlyAHaltOfTheConfigItselfIsResumed(t *testing.T) {
 			}
 			if test.halts == "" && strings.Contains(stdout, "Workloads that the halt") {
 				t.Errorf("it promises what is not known: %s", stdout)
+			}
+		})
+	}
+}
+
+func TestAHaltThatALeaderEndsIsNotOffered(t *testing.T) {
+	const id = `"annotations":{"com.xing.deployment-restart.resume":"k3v7x2ab","com.xing.deployment-restart.hold":"why"},`
+	present := haltOf("configmap/shop/settings")
+	changed := strings.Replace(present, `\"content\":\"`, `\"content\":\"former-`, 1)
+	for name, test := range map[string]struct {
+		settings, halts string
+		isOffered       bool
+	}{
+		"of the present content": {heldSettings(strings.Replace(id, "k3v7x2ab", "other", 1)), present, true},
+		"that is resumed":        {heldSettings(id), present, false},
+		"of a former content":    {heldSettings(strings.Replace(id, "k3v7x2ab", "other", 1)), changed, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			s.objects[settingPath], s.objects[haltsPath] = test.settings, test.halts
+			if _, _, stderr := s.run(t.Context(), "resume", "configmap/settings"); strings.Contains(stderr, "k3v7x2ab: configmap/settings has broken") != test.isOffered {
+				t.Errorf("resume: %s", stderr)
+			}
+			if _, stdout, stderr := s.run(t.Context(), "unhold", "configmap/settings"); strings.Contains(stdout, "Still halted: ") != test.isOffered {
+				t.Errorf("unhold: %s%s", stdout, stderr)
 			}
 		})
 	}

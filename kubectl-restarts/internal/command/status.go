@@ -13,6 +13,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/custom"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/overview"
 	"kubernetes-deployment-restart-controller/status"
 )
@@ -173,26 +174,54 @@ func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespa
 	if doubt != "" {
 		c.noteOnce(doubt)
 	}
-	configs, err1 := from.ConfigMetas(ctx, namespace)
-	events, err2 := from.Events(ctx, namespace, "", "")
-	halts, err3 := from.Halts(ctx)
-	in.Take(configs)
-	in.KnowsConfigs, in.Events, in.Halts = err1 == nil, events, halts
-	for _, err := range []error{err1, err2} {
-		if apierrors.IsForbidden(err) {
-			c.noteOnce("what it says is incomplete: " + err.Error())
-		} else if err != nil {
-			return nil, in.Now, err
-		}
+	if in.Halts, err = from.Halts(ctx); err != nil {
+		return nil, in.Now, err
 	}
-	if err3 != nil {
-		return nil, in.Now, err3
+	if err := c.readConfigs(ctx, from, namespace, in); err != nil {
+		return nil, in.Now, err
+	}
+	in.Events, err = from.Events(ctx, namespace, "", "")
+	if err := c.lack(in, "Events, so restarts that failed or were refused may be missing", err); err != nil {
+		return nil, in.Now, err
 	}
 	if err := readSuspects(ctx, from, in); err != nil {
 		return nil, in.Now, err
 	}
 	report := overview.Look(in)
 	return &report, in.Now, nil
+}
+
+// resources names the configs that are listed.
+var resources = map[catalog.ConfigKind]string{catalog.ConfigMap: "ConfigMaps", catalog.Secret: "Secrets"}
+
+// readConfigs reads the metadata of the configs.
+func (c *statusCommand) readConfigs(ctx context.Context, from *cluster.Cluster, namespace string, in *overview.Input) error {
+	var all []facts.Config
+	in.Unlisted = make(map[catalog.ConfigKind]bool)
+	for _, kind := range []catalog.ConfigKind{catalog.ConfigMap, catalog.Secret} {
+		configs, err := from.ConfigMetas(ctx, kind, namespace)
+		if err := c.lack(in, resources[kind]+", so it is not known which have changed, which are missing, and which hold restarts", err); err != nil {
+			return err
+		}
+		in.Unlisted[kind] = err != nil
+		all = append(all, configs...)
+	}
+	in.Take(all)
+	return nil
+}
+
+// lack notes what the caller may not list, and what follows from that, if that is the error. Otherwise it returns the error.
+// Only beside the answer of the leader it is no more than a note.
+func (c *statusCommand) lack(in *overview.Input, what string, err error) error {
+	switch {
+	case !apierrors.IsForbidden(err):
+		return err
+	case in.Leader != nil:
+		c.noteOnce("what it says is incomplete: " + err.Error())
+	default:
+		in.Gaps = append(in.Gaps, status.Gap{Text: "You may not list " + what, Why: err.Error()})
+	}
+	return nil
 }
 
 func listRemedy(namespace string) string {
@@ -220,7 +249,7 @@ func readSuspects(ctx context.Context, from *cluster.Cluster, in *overview.Input
 		config, err := from.ReducedConfig(ctx, ref)
 		switch {
 		case err == nil:
-			in.Contents[ref] = &config
+			in.Contents[ref] = config.Config
 		case !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err):
 			return err
 		}

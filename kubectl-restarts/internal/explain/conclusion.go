@@ -114,6 +114,8 @@ func (in *Input) atRest() string {
 	switch {
 	case w.Applied.Checksums == nil:
 		return name + " has no record yet; the controller makes one after the grace period, if it runs and watches the namespace."
+	case len(in.Unreadable) > 0:
+		return fmt.Sprintf("%s may or may not be up to date, because you may not read all that it reads, such as %s%s.", name, facts.ConfigName(in.Unreadable[0]), in.wouldHold())
 	case w.LacksPods():
 		return fmt.Sprintf("%s waits for no restart%s, but not all of its pods run: %s.", name, in.reservation(), in.pods())
 	}
@@ -171,9 +173,6 @@ func (in *Input) lastOf(reason string) *facts.Event {
 }
 
 func (in *Input) reservation() string {
-	if len(in.Unreadable) > 0 {
-		return ", as far as you may read what it reads"
-	}
 	if slices.ContainsFunc(in.Workload.References, func(r catalog.Reference) bool { return r.Config.Kind.IsSecret() }) {
 		return " as far as its ConfigMaps show"
 	}

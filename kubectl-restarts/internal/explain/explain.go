@@ -28,6 +28,8 @@ type Input struct {
 	Unreadable []catalog.ConfigRef
 	Halts      facts.Halts
 	Events     []facts.Event
+	// wrong describes what is wrong with the annotations of configs, with their names.
+	wrong []string
 	// Leader is what the leader answers, nil if it was not asked.
 	Leader *FromLeader
 	// Unknown is what it answers instead if it knows no enabled workload of this name.
@@ -37,6 +39,33 @@ type Input struct {
 	// Gaps are why the leader could not be asked.
 	Gaps []status.Gap
 	Now  time.Time
+}
+
+// Take takes in a config that exists, under the name by which the workload reads it. The halts must be there.
+func (in *Input) Take(ref catalog.ConfigRef, config *facts.Config) {
+	if wrong := config.Wrong(&in.Halts); wrong != "" {
+		in.wrong = append(in.wrong, config.Ref.String()+": "+wrong)
+	}
+	switch shared := config.As(ref); {
+	case !ref.IsShared():
+		in.Configs = append(in.Configs, config.Config)
+	case shared != nil:
+		in.Configs = append(in.Configs, shared)
+	}
+}
+
+// problems describes what is wrong with the annotations of the workload and of the configs that it reads, as the leader does.
+func (in *Input) problems() (problems []string) {
+	w, grace := &in.Workload, facts.UnknownGrace
+	if in.Leader != nil {
+		grace = in.Leader.grace()
+	}
+	all := append([]string{in.mistakes()}, w.WrongValues(grace)...)
+	all = append(append(all, w.Applied.Problem), in.wrong...)
+	if w.Policy != nil {
+		all = append(all, w.Policy.Left)
+	}
+	return slices.DeleteFunc(all, func(problem string) bool { return problem == "" })
 }
 
 // OnlyLeader says what is missing.
@@ -82,8 +111,8 @@ type Restart struct {
 func Explain(in *Input) Report {
 	w := &in.Workload
 	r := Report{
-		Gaps: in.Gaps, Namespace: w.Ref.Namespace, Workload: w.Name(), Enabled: w.Enabled, Pods: in.pods(), Record: in.record(), Method: w.ByEviction(), Wave: w.Wave(),
-		Windows: in.windows(), Holds: in.holds(), Grace: "that of the controller", Halts: []string{}, Configs: in.configs(), Events: in.Events,
+		Gaps: slices.Concat(in.Gaps, in.Halts.Gaps()), Namespace: w.Ref.Namespace, Workload: w.Name(), Enabled: w.Enabled, Pods: in.pods(), Record: in.record(), Method: w.ByEviction(), Wave: w.Wave(),
+		Windows: in.windows(), Holds: in.holds(), Grace: "that of the controller", Halts: []string{}, Problems: in.problems(), Configs: in.configs(), Events: in.Events,
 		OnlyLeader: OnlyLeader, now: in.Now,
 	}
 	if w.Enabled {
@@ -101,11 +130,6 @@ func Explain(in *Input) Report {
 	if !in.Halts.Known {
 		r.Halts = append(r.Halts, "not known: you may not read the ConfigMap of halts, or it is elsewhere (--controller-namespace)")
 	}
-	for _, problem := range append([]string{in.mistakes(), w.Problem, w.Applied.Problem}, policyProblems(w.Policy)...) {
-		if problem != "" {
-			r.Problems = append(r.Problems, problem)
-		}
-	}
 	if r.Events == nil {
 		r.Events = []facts.Event{}
 	}
@@ -119,18 +143,11 @@ func Explain(in *Input) Report {
 	r.Problems = slices.DeleteFunc(r.Problems, func(own string) bool { // which the leader names, too
 		return slices.ContainsFunc(r.Leader.problems(), func(named string) bool { return strings.Contains(named, own) })
 	})
-	r.Grace = time.Duration(r.Leader.GracePeriod * float64(time.Second)).String()
+	r.Grace = r.Leader.grace()
 	r.Gaps = r.Leader.Gaps
 	r.Enabled, r.EnabledBy = true, cmp.Or(r.Leader.EnabledBy, r.EnabledBy) // otherwise it knows no such workload
 	r.Conclusion, r.Timeless, r.OnlyLeader = in.ledConclusion(in.Now), in.ledConclusion(time.Time{}), ""
 	return r
-}
-
-func policyProblems(policy *catalog.WorkloadPolicy) []string {
-	if policy == nil {
-		return nil
-	}
-	return []string{policy.Problem, policy.Left}
 }
 
 func (in *Input) pods() string {

@@ -107,7 +107,7 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 		"is left alone, so no config change restarts it: its pod template has more than 10000 references": {func(in *explain.Input) { in.Workload.Excess = catalog.TooManyReferences }},
 		"is left alone, so no config change restarts it: it has no pod template.":                         {func(in *explain.Input) { in.Workload.Unsupported = "it has no pod template" }},
 		"is left alone, so no config change restarts it: the workloads of its namespace": {func(in *explain.Input) {
-			in.Events = []facts.Event{{Reason: "TooManyReferences", Type: "Warning", Message: status.NotRestarted + "the workloads of its namespace together have too many"}}
+			in.Events = []facts.Event{{Reason: "TooManyReferences", Type: "Warning", At: now, Message: status.NotRestarted + "the workloads of its namespace together have too many"}}
 		}},
 		"is rolling, or cannot: it was restarted at 2026-11-20T11:00:00Z (60m ago)": {func(in *explain.Input) {
 			in.Workload.Timestamp, in.Workload.Rollout.Available = "2026-11-20T11:00:00Z", 1
@@ -115,7 +115,7 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 		"has not restarted yet for what has changed in configmap/settings: nothing that you can see":                                                                             {edited},
 		"has not restarted yet for what has changed in configmap/settings: the last Event about that says: cannot apply a config change, trying again: no restarts on a Friday.": {edited, events("RestartFailed", "2026-11-20T11:46:46Z")},
 		"configmap/settings: nothing that you can see holds it back":                                                                                                             {edited, events("RestartFailed", "2026-11-20T10:00:00Z"), func(in *explain.Input) { in.Workload.Timestamp = "2026-11-20T11:00:00Z" }},
-		"is up to date, as far as you may read what it reads.":                                                                                                                   {func(in *explain.Input) { in.Unreadable = in.Workload.Configs()[:1] }},
+		"may or may not be up to date, because you may not read all that it reads, such as configmap/settings.":                                                                  {func(in *explain.Input) { in.Unreadable = in.Workload.Configs()[:1] }},
 		"has changed in configmap/settings: it waits, probably because no replica of the controller leads.":                                                                      {edited, leads(false), events("RestartFailed", "2026-11-20T11:46:46Z")},
 		"or its turn, or the controller does not run, or has lost its permissions: look at its log.":                                                                             {edited, leads(true)},
 		"or its turn, or the controller does not run.":                                                                                                                           {edited},

@@ -34,6 +34,11 @@ func (in *Input) mistakes() string {
 	return in.Workload.Mistakes
 }
 
+// grace is the grace period of the workload.
+func (l *FromLeader) grace() string {
+	return time.Duration(l.GracePeriod * float64(time.Second)).String()
+}
+
 // conclusion says in one sentence what the leader decides; without ages if the time is zero.
 func (l *FromLeader) conclusion(workload string, now time.Time) string {
 	switch {

@@ -155,7 +155,7 @@ Leader:       pod leader-1
 }
 
 func TestAProblemThatTheLeaderNamesIsPrintedOnce(t *testing.T) {
-	in := asked(status.Workload{Mistakes: []status.Mistake{{Object: "deployment/shop/web", Problem: "annotation a: it has no effect; annotation b: wrong; annotation c: wrong", Beginning: status.Beginning{Since: now}}}})
+	in := asked(status.Workload{Mistakes: []status.Mistake{{Object: "deployment/shop/web", Problem: "annotation a: it has no effect; annotation b: wrong; 0s is used instead; annotation c: wrong", Beginning: status.Beginning{Since: now}}}})
 	in.Workload.Mistakes, in.Workload.Problem = "annotation a: it has no effect", "annotation b: wrong"
 	var out bytes.Buffer
 	report := explain.Explain(in)

@@ -47,20 +47,29 @@ type Config struct {
 // Wrong describes annotations and labels that have no effect, and values that cannot be used, empty if there are none. Which
 // flags the controller has is not known here.
 func (w *Workload) Wrong() string {
-	values, window := "", ""
-	if w.Policy != nil {
-		values, window = w.Policy.Problem, w.Policy.Window
-	}
-	return text.Join("; ", w.Mistakes, w.Problem, values, windowProblem(window))
+	return text.Join("; ", w.Mistakes, text.Join("; ", w.WrongValues(UnknownGrace)...))
 }
 
-// Wrong is as [Workload.Wrong].
-func (c *Config) Wrong() string {
+// UnknownGrace stands for the grace period that workloads have by default.
+const UnknownGrace = "--restart-grace-period of the controller"
+
+// WrongValues describes the values that cannot be used, as the leader does; some of the texts are empty. The grace period is
+// that which the workload has otherwise.
+func (w *Workload) WrongValues(grace string) []string {
+	wrong := []string{w.GraceProblem(grace)}
+	if w.Policy != nil {
+		wrong = append(wrong, w.Policy.Problem, windowProblem(w.Policy.Window))
+	}
+	return wrong
+}
+
+// Wrong is as [Workload.Wrong], with what the id in the annotation to resume a halt has none of.
+func (c *Config) Wrong(halts *Halts) string {
 	values, window := "", ""
 	if c.Policy != nil {
 		values, window = c.Policy.Problem, c.Policy.Window
 	}
-	return text.Join("; ", c.Mistakes, values, windowProblem(window))
+	return text.Join("; ", c.Mistakes, values, windowProblem(window), halts.wrongResume(c.Config))
 }
 
 func windowProblem(schedule string) string {
@@ -71,14 +80,15 @@ func windowProblem(schedule string) string {
 }
 
 // LeftAlone says why no config change restarts the workload, as far as it and the last Event [TooManyReferences] on it show,
-// which is nil if there is none; empty if nothing does.
+// which is nil if there is none; empty if nothing does. A record that is later than the Event shows that this is over, of
+// which a new leader says nothing.
 func (w *Workload) LeftAlone(last *Event) string {
 	switch {
 	case w.Unsupported != "":
 		return w.Unsupported
 	case w.Excess != catalog.NoExcess:
 		return fmt.Sprintf("its pod template has more than %d references to ConfigMaps and Secrets", catalog.MaxReferences)
-	case last != nil && last.Type == corev1.EventTypeWarning:
+	case last != nil && last.Type == corev1.EventTypeWarning && !(w.Applied.Trusted && w.Applied.Written.After(last.At)):
 		return strings.TrimSuffix(strings.TrimPrefix(last.Message, status.NotRestarted), ".")
 	}
 	return ""

@@ -21,36 +21,49 @@ type Halts struct {
 	Known bool
 	// Hold is why all restarts are held, empty if they are not.
 	Hold string
-	// Active are the halts that nobody has resumed, sorted by config.
-	Active []gate.Halt
+	// Active are the halts that nobody has resumed, and resumed the others, both sorted by config.
+	Active, resumed []gate.Halt
+	// unread are the entries that cannot be read, and why.
+	unread map[string]string
 }
 
-// holdEntry is the entry that holds all restarts.
-const holdEntry = "hold"
-
-// NewHalts reads the entries of the ConfigMap of halts. Those that cannot be read are left out, as by
-// the controller.
-func NewHalts(entries map[string]string) Halts {
-	halts := Halts{Known: true}
-	for name, entry := range entries {
-		if name == holdEntry {
-			if halts.Hold = entry; strings.TrimSpace(entry) == "" {
-				halts.Hold = "no reason given"
-			}
-			continue
-		}
-		records, err := gate.ParseHaltRecords(entry)
-		if err != nil {
-			continue
-		}
-		for i := range records {
-			if halt, ok := records[i].Halt(); ok && halt.Resumed.IsZero() {
-				halts.Active = append(halts.Active, halt)
-			}
+// NewHalts reads the entries of the ConfigMap of halts as the controller does.
+func NewHalts(data map[string]string) Halts {
+	entries := gate.ReadEntries(data)
+	slices.SortFunc(entries.Halts, func(a, b gate.Halt) int { return strings.Compare(a.Config.String()+a.ID, b.Config.String()+b.ID) })
+	halts := Halts{Known: true, Hold: entries.Hold, unread: entries.Unread}
+	for i := range entries.Halts {
+		if h := &entries.Halts[i]; h.Resumed.IsZero() {
+			halts.Active = append(halts.Active, *h)
+		} else {
+			halts.resumed = append(halts.resumed, *h)
 		}
 	}
-	slices.SortFunc(halts.Active, func(a, b gate.Halt) int { return strings.Compare(a.Config.String()+a.ID, b.Config.String()+b.ID) })
 	return halts
+}
+
+// Gaps says which entries have no effect.
+func (h *Halts) Gaps() []status.Gap {
+	if len(h.unread) == 0 {
+		return nil
+	}
+	return []status.Gap{status.UnreadEntries(h.unread, gate.HoldEntry, status.Beginning{})}
+}
+
+// wrongResume describes why the annotation of a config resumes nothing; see [gate.ProblemOfResume].
+func (h *Halts) wrongResume(config *catalog.Config) string {
+	if config.Policy == nil {
+		return ""
+	}
+	return gate.ProblemOfResume(config.Ref, config.Policy.Resume, func(yield func(*gate.Halt) bool) {
+		for _, halts := range [][]gate.Halt{h.Active, h.resumed} {
+			for i := range halts {
+				if halt := &halts[i]; (halt.Config.Source() == config.Ref || Concerns(halt, config.Ref)) && !yield(halt) {
+					return
+				}
+			}
+		}
+	})
 }
 
 // IsOver reports whether a leader ends a halt of a config, or has just ended it: its owner resumes it, or its content has

@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/status"
 )
 
 // ReleaseAll says how to release the hold of everything.
-const ReleaseAll = "release by removing the entry " + holdEntry + " from the ConfigMap of halts"
+const ReleaseAll = "release by removing the entry " + gate.HoldEntry + " from the ConfigMap of halts"
 
 // ReleaseCommand returns the command that removes the hold of a workload or a config.
 func ReleaseCommand(namespace, name string) string {

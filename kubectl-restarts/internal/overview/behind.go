@@ -41,7 +41,7 @@ func Suspects(in *Input) []catalog.ConfigRef {
 // editedAt returns when a key of a config that the workload reads was edited after its record was made, zero if none was,
 // or if there is no record to compare with.
 func (l *look) editedAt(w *facts.Workload, ref catalog.ConfigRef) (at time.Time) {
-	config := l.configs[ref]
+	config := l.config(ref)
 	if l.Leader != nil || !w.Enabled || !w.Applied.Trusted || config == nil || w.Ignores(config) {
 		return time.Time{}
 	}
@@ -73,12 +73,51 @@ func (l *look) behind(w *facts.Workload) (since time.Time, why string) {
 
 // lacks says which config does not exist that new pods of a workload need; nothing if all do, or if the leader was asked.
 func (l *look) lacks(w *facts.Workload) string {
-	if l.Leader != nil || !l.KnowsConfigs || w.Idle {
+	if l.Leader != nil || w.Idle {
 		return ""
 	}
 	for i := range w.References {
-		if r := &w.References[i]; r.IsRequired() && l.configs[r.Config] == nil && !w.MayBeUnwatched(r.Config) {
+		if r := &w.References[i]; r.IsRequired() && l.isKnown(r.Config) && l.config(r.Config) == nil && !w.MayBeUnwatched(r.Config) {
 			return facts.ConfigName(r.Config) + " does not exist: no new pod can start"
+		}
+	}
+	return ""
+}
+
+// config returns the metadata of a config as its readers see it, nil if it is not known, not shared, or not there.
+func (l *look) config(ref catalog.ConfigRef) *catalog.Config {
+	if source := l.configs[ref.Source()]; source != nil && ref.IsShared() {
+		return source.As(ref)
+	}
+	return l.configs[ref]
+}
+
+// isKnown reports whether a config would be among those that were listed.
+func (l *look) isKnown(ref catalog.ConfigRef) bool {
+	return !l.Unlisted[ref.Kind] && !ref.Kind.IsPerPod() && l.isInside(ref.Source().Namespace)
+}
+
+// unknown says why nothing shows how a workload is without the leader; empty if something does.
+func (l *look) unknown(w *facts.Workload) string {
+	unread := l.unread(w)
+	switch {
+	case !w.Applied.Trusted && len(w.References) > 0:
+		return "no trusted record says what its pods have read"
+	case unread == "" && w.Rollout.ByPods:
+		return "its status does not say whether its pods run"
+	}
+	return unread
+}
+
+// unread says which config of a workload was not looked at, so that it is not known whether anything is due; empty if all were.
+func (l *look) unread(w *facts.Workload) string {
+	for _, ref := range w.Configs() {
+		switch name := facts.ConfigName(ref); {
+		case l.isKnown(ref), ref.Kind.IsPerPod():
+		case l.Unlisted[ref.Kind]:
+			return "you may not list what it reads: " + name
+		default:
+			return name + " is of another namespace; -A looks at all"
 		}
 	}
 	return ""

@@ -83,6 +83,9 @@ func (l *FromLeader) halts(prefix func(namespace string) string) []string {
 		}
 		halts = append(halts, prefix(known.Config.Namespace)+facts.DescribeHaltWith(&known, halt.Command)+holdsBack(halt.Held))
 	}
+	if l.Halts.More() > 0 {
+		halts = append(halts, fmt.Sprintf("and %d more", l.Halts.More()))
+	}
 	return halts
 }
 

@@ -50,7 +50,7 @@ func fromLeader() *overview.FromLeader {
 func TestTheOverviewShowsWhatTheLeaderSaysInsteadOfWhatTheClusterShows(t *testing.T) {
 	in := input()
 	in.Leader = fromLeader()
-	report := overview.Look(in)
+	report := lookAt(in)
 	var out bytes.Buffer
 	if err := report.Print(&out, printers.PrintOptions{}, now); err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func printed(t *testing.T, answer status.Overview, options printers.PrintOptions
 	t.Helper()
 	crashing := workload("web", "settings", func(w *facts.Workload) { w.Rollout.Wanted, w.Rollout.Updated, w.Rollout.Available = 3, 3, 2 })
 	calm := workload("calm", "settings")
-	report := overview.Look(&overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{crashing, calm}, Leader: &overview.FromLeader{Name: "pod leader-1", Overview: &answer}})
+	report := lookAt(&overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{crashing, calm}, Leader: &overview.FromLeader{Name: "pod leader-1", Overview: &answer}})
 	var out bytes.Buffer
 	if err := report.Print(&out, options, now); err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestARowThatIsTooLongKeepsItsReason(t *testing.T) {
 }
 
 func TestALeaderWithNothingUnderWaySaysSo(t *testing.T) {
-	report := overview.Look(&overview.Input{Namespace: "shop", Leader: &overview.FromLeader{Name: "pod leader-1", Overview: &status.Overview{DryRun: true}}})
+	report := lookAt(&overview.Input{Namespace: "shop", Leader: &overview.FromLeader{Name: "pod leader-1", Overview: &status.Overview{DryRun: true}}})
 	if want := "No workload is enabled in shop. The leader (pod leader-1) says: nothing is under way. It is a dry run: nothing is restarted."; report.Summary != want {
 		t.Errorf("%s, want %s", report.Summary, want)
 	}

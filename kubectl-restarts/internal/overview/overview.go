@@ -23,14 +23,15 @@ type Input struct {
 	Workloads []facts.Workload
 	// Mistakes are those of the objects, as far as the caller could read these; see [Input.Take].
 	Mistakes []status.Mistake
-	// Configs holds the metadata of the configs, and Contents those that were read.
-	// KnowsConfigs means that the former are all that there are.
-	Configs      []*catalog.Config
-	KnowsConfigs bool
-	Contents     map[catalog.ConfigRef]*catalog.Config
-	Halts        facts.Halts
-	Events       []facts.Event
-	// Leader is what the leader says, nil if it was not asked. Gaps are why it could not be asked.
+	// Configs holds the metadata of the configs, and Contents those that were read. Unlisted are the kinds that are missing
+	// among the former because the caller may not list them.
+	Configs  []*catalog.Config
+	Unlisted map[catalog.ConfigKind]bool
+	Contents map[catalog.ConfigRef]*catalog.Config
+	Halts    facts.Halts
+	Events   []facts.Event
+	// Leader is what the leader says, nil if it was not asked. Gaps are why it could not be asked, and what the caller may not
+	// read.
 	Leader *FromLeader
 	Gaps   []status.Gap
 	Now    time.Time
@@ -56,7 +57,8 @@ const (
 	Waiting State = "waiting"
 	// Behind means that a config has been edited since the record was made, and nothing shows that anybody acts.
 	Behind State = "behind"
-	// Unknown means that there is no record that says what the pods have read, or no status that says whether they run.
+	// Unknown means that there is no record that says what the pods have read, or no status that says whether they run, or that
+	// the caller may not read what the workload reads.
 	Unknown State = "unknown"
 	// LeftAlone means that no config change restarts the workload, although it is enabled.
 	LeftAlone State = "left alone"
@@ -118,7 +120,7 @@ const (
 	fanOut       = "FanOut"
 )
 
-// Take takes in the configs, and what is wrong with the annotations of them and of the workloads.
+// Take takes in the configs, and what is wrong with the annotations of them and of the workloads. The halts must be there.
 func (in *Input) Take(configs []facts.Config) {
 	note := func(on fmt.Stringer, problem string) {
 		if problem != "" {
@@ -130,7 +132,7 @@ func (in *Input) Take(configs []facts.Config) {
 	}
 	for i := range configs {
 		in.Configs = append(in.Configs, configs[i].Config)
-		note(configs[i].Ref, configs[i].Wrong())
+		note(configs[i].Ref, configs[i].Wrong(&in.Halts))
 	}
 	slices.SortFunc(in.Mistakes, func(a, b status.Mistake) int { return strings.Compare(a.Object, b.Object) })
 }
@@ -156,7 +158,7 @@ func (in *Input) mistakes(total int) (mistakes []string) {
 
 // Look returns the overview.
 func Look(in *Input) Report {
-	r := Report{Gaps: in.Gaps, Counts: make(map[State]int), Hold: in.Halts.Hold, HaltsRead: in.Halts.Known, Halts: []string{}, Workloads: []Row{}}
+	r := Report{Gaps: slices.Concat(in.Gaps, in.Halts.Gaps()), Counts: make(map[State]int), Hold: in.Halts.Hold, HaltsRead: in.Halts.Known, Halts: []string{}, Workloads: []Row{}}
 	r.release = facts.ReleaseCommand(cmp.Or(in.Namespace, "NAMESPACE"), "TYPE/NAME")
 	look := newLook(in)
 	for i := range in.Workloads {
@@ -184,9 +186,17 @@ func Look(in *Input) Report {
 		r.mistakes = in.mistakes(r.Leader.Mistakes.Total)
 		return r
 	}
-	r.heldWorkloads = in.heldWorkloads()
+	r.heldWorkloads = some(in.heldWorkloads())
 	r.mistakes = in.mistakes(len(in.Mistakes))
 	return r
+}
+
+// some returns the first lines of a list, and counts the others.
+func some(lines []string) []string {
+	if len(lines) <= status.Limit+1 { // the last one takes no more room than their number
+		return lines
+	}
+	return append(slices.Clip(lines[:status.Limit]), fmt.Sprintf("and %d more", len(lines)-status.Limit))
 }
 
 // heldWorkloads lists the workloads on hold, by whom and since when as far as their managedFields say so.
@@ -354,10 +364,8 @@ func (l *look) judge(w *facts.Workload, row *Row, restarted time.Time) {
 		row.State, row.Why, row.Remedy = Lacking, lacks, status.CreateConfig
 	case w.Policy != nil && w.Policy.Hold != "":
 		row.State, row.Why = OnHold, w.Policy.Hold
-	case l.Leader == nil && !w.Idle && !w.Applied.Trusted && len(w.References) > 0:
-		row.State, row.Why = Unknown, "no trusted record says what its pods have read"
-	case l.Leader == nil && !w.Idle && w.Rollout.ByPods:
-		row.State, row.Why = Unknown, "its status does not say whether its pods run"
+	case l.Leader == nil && !w.Idle && l.unknown(w) != "":
+		row.State, row.Why = Unknown, l.unknown(w)
 	case w.LacksPods():
 		row.State, row.Why = Unready, podsOf(w)
 	}

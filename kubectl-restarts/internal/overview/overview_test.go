@@ -2,6 +2,7 @@ package overview_test
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,18 @@ func event(minutesAgo int, on, reason, message string) facts.Event {
 	return facts.Event{At: now.Add(-time.Duration(minutesAgo) * time.Minute), Namespace: "shop", On: on, Reason: reason, Message: message}
 }
 
+// lookAt looks at workloads all of whose configs exist.
+func lookAt(in *overview.Input) overview.Report {
+	for i := range in.Workloads {
+		for _, ref := range in.Workloads[i].Configs() {
+			if !slices.ContainsFunc(in.Configs, func(c *catalog.Config) bool { return c.Ref == ref }) {
+				in.Configs = append(in.Configs, &catalog.Config{Ref: ref})
+			}
+		}
+	}
+	return overview.Look(in)
+}
+
 func input() *overview.Input {
 	return &overview.Input{
 		Namespace: "shop", Now: now,
@@ -100,7 +113,7 @@ func input() *overview.Input {
 
 func TestTheOverviewShowsWhatIsNotSettled(t *testing.T) {
 	var out bytes.Buffer
-	report := overview.Look(input())
+	report := lookAt(input())
 	if err := report.Print(&out, printers.PrintOptions{}, now); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +161,7 @@ func TestTheRowOfARefusalOrAFailureEndsWithWhy(t *testing.T) {
 		event(2, "deployment/failed", "RestartNotDelivered", "failed 31s after it restarted: container app crashes"+status.LookWith("kubectl logs -n shop failed-1 app")+". Delete the pod"),
 	}
 	for i, want := range []string{"container app crashes", "no restarts"} {
-		if row := overview.Look(in).Workloads[i]; !strings.HasSuffix(row.Why, want) {
+		if row := lookAt(in).Workloads[i]; !strings.HasSuffix(row.Why, want) {
 			t.Errorf("%s is %s: %s", row.Workload, row.State, row.Why)
 		}
 	}
@@ -157,7 +170,7 @@ func TestTheRowOfARefusalOrAFailureEndsWithWhy(t *testing.T) {
 func TestTheOverviewOfAllNamespacesNamesThem(t *testing.T) {
 	in := input()
 	in.Namespace, in.Halts.Hold = "", "incident 42"
-	report := overview.Look(in)
+	report := lookAt(in)
 	if len(report.Halts) != 2 || !strings.HasPrefix(report.Halts[0], "office: ") || !strings.HasPrefix(report.Holds[0], "shop: ") {
 		t.Errorf("%q, %q", report.Halts, report.Holds)
 	}
@@ -173,7 +186,7 @@ func TestTheOverviewOfAllNamespacesNamesThem(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, &out)
 		}
 	}
-	if got := overview.Look(&overview.Input{Namespace: "shop"}); got.Summary != "No workload is enabled in shop." {
+	if got := lookAt(&overview.Input{Namespace: "shop"}); got.Summary != "No workload is enabled in shop." {
 		t.Error(got.Summary)
 	}
 }
@@ -221,7 +234,7 @@ func TestWithoutTheLeaderAWorkloadWhoseConfigWasEditedIsNotSettled(t *testing.T)
 		"other content":    {read, "1 held, 2 behind, 1 unknown, 1 settled"},
 		"the same content": {same, "1 behind, 1 unknown, 1 on hold, 2 settled"},
 	} {
-		report := overview.Look(test.in)
+		report := lookAt(test.in)
 		if want := "5 workloads enabled in shop: " + test.want + "."; report.Summary != want {
 			t.Errorf("%s: %s, want %s", name, report.Summary, want)
 		}
@@ -229,10 +242,10 @@ func TestWithoutTheLeaderAWorkloadWhoseConfigWasEditedIsNotSettled(t *testing.T)
 	if suspects := overview.Suspects(unread); len(suspects) != 1 || suspects[0] != configRef("settings") {
 		t.Errorf("suspects: %v", suspects)
 	}
-	if suspects, report := overview.Suspects(led), overview.Look(led); len(suspects) > 0 || report.Counts[overview.Settled] != 4 {
+	if suspects, report := overview.Suspects(led), lookAt(led); len(suspects) > 0 || report.Counts[overview.Settled] != 4 {
 		t.Errorf("the leader decides: %v, %v", suspects, report.Counts)
 	}
-	if row := overview.Look(read).Workloads[1]; row.Why != "secret/db was edited after the record was made" || !row.Since.Equal(now.Add(-3*time.Minute)) {
+	if row := lookAt(read).Workloads[1]; row.Why != "secret/db was edited after the record was made" || !row.Since.Equal(now.Add(-3*time.Minute)) {
 		t.Errorf("%+v", row)
 	}
 }
@@ -241,7 +254,7 @@ func TestAWorkloadWhosePodNeverCameIsNotSettled(t *testing.T) {
 	in := &overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{
 		workload("calm", "calm"), workload("missing", "calm", func(w *facts.Workload) { w.Rollout.Available = 0 }),
 	}}
-	report := overview.Look(in)
+	report := lookAt(in)
 	if len(report.Workloads) != 1 || report.Workloads[0].State != overview.Unready || report.Workloads[0].Why != "1 of 1 pods updated, 0 available" {
 		t.Errorf("%+v", report.Workloads)
 	}
@@ -254,12 +267,12 @@ func TestAWorkloadOfWhichOnlyThePodsAreTellingIsNotSettledIfNobodyLooks(t *testi
 	in := &overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{
 		workload("calm", "calm"), workload("gadget", "calm", byPods), workload("idle", "calm", idle),
 	}}
-	report := overview.Look(in)
+	report := lookAt(in)
 	if len(report.Workloads) != 1 || report.Workloads[0].State != overview.Unknown || report.Workloads[0].Why != "its status does not say whether its pods run" {
 		t.Errorf("without a leader: %+v", report.Workloads)
 	}
 	in.Leader = &overview.FromLeader{Overview: &status.Overview{}}
-	if report := overview.Look(in); report.Counts[overview.Settled] != 3 {
+	if report := lookAt(in); report.Counts[overview.Settled] != 3 {
 		t.Errorf("the leader decides: %v", report.Counts)
 	}
 }
@@ -270,7 +283,7 @@ func TestASecretOfATypeThatIsNotWatchedIsNotCalledMissing(t *testing.T) {
 		w.References = []catalog.Reference{{Config: secret, Channel: catalog.Environment}}
 	}
 	recorded := func(w *facts.Workload) { w.Applied.Checksums = map[catalog.ConfigRef]catalog.Checksum{secret: 1} }
-	report := overview.Look(&overview.Input{Namespace: "shop", Now: now, KnowsConfigs: true, Workloads: []facts.Workload{
+	report := overview.Look(&overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{
 		workload("never-seen", "", reads), workload("deleted", "", reads, recorded),
 	}})
 	if rows := report.Workloads; len(rows) != 1 || rows[0].State != overview.Lacking || !strings.HasSuffix(rows[0].Workload, "deleted") {
@@ -287,13 +300,13 @@ func TestAnnotationsWithoutEffectAreListedWithoutTheLeader(t *testing.T) {
 		{Config: &catalog.Config{Ref: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "settings"}, Policy: &catalog.ConfigPolicy{Problem: "annotation fan-out: wrong"}}, Mistakes: "label x: unknown"},
 		{Config: &catalog.Config{Ref: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "fine"}}},
 	})
-	report := overview.Look(in)
+	report := lookAt(in)
 	var out bytes.Buffer
 	if err := report.Print(&out, printers.PrintOptions{}, now); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"\nAnnotations that cannot be used:\n  configmap/settings: label x: unknown; annotation fan-out: wrong\n  deployment/web: annotation hodl: unknown; annotation grace: wrong; annotation wave: wrong; annotation com.xing.deployment-restart.window: ",
+		"\nAnnotations that cannot be used:\n  configmap/settings: label x: unknown; annotation fan-out: wrong\n  deployment/web: annotation hodl: unknown; annotation grace: wrong; --restart-grace-period of the controller is used instead; annotation wave: wrong; annotation com.xing.deployment-restart.window: ",
 		"Restarts wait until it is corrected or removed\n",
 	} {
 		if !strings.Contains(out.String(), want) || strings.Contains(out.String(), "fine") {
@@ -312,7 +325,7 @@ func TestTheHoldsOfWorkloadsAreListedWithoutTheLeader(t *testing.T) {
 		Ref:    catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "settings"},
 		Policy: &catalog.ConfigPolicy{Hold: "approval", HoldSet: catalog.HoldTime{At: ago(8)}},
 	}}})
-	report := overview.Look(in)
+	report := lookAt(in)
 	var out bytes.Buffer
 	if err := report.Print(&out, printers.PrintOptions{}, now); err != nil {
 		t.Fatal(err)
@@ -347,7 +360,7 @@ func TestHaltsThatALeaderEndsAreNotListedWithoutIt(t *testing.T) {
 		"it is resumed":                            {bad, bad.ID, nil, 0},
 	} {
 		config := &catalog.Config{Ref: ref, Policy: &catalog.ConfigPolicy{Resume: test.resume}}
-		in := &overview.Input{Namespace: "shop", Now: now, KnowsConfigs: true, Configs: []*catalog.Config{config}, Halts: facts.Halts{Known: true, Active: []gate.Halt{test.halt}}}
+		in := &overview.Input{Namespace: "shop", Now: now, Configs: []*catalog.Config{config}, Halts: facts.Halts{Known: true, Active: []gate.Halt{test.halt}}}
 		in.Workloads = []facts.Workload{workload("web", "settings", due)}
 		if test.resume == "" && !slices.Contains(overview.Suspects(in), ref) {
 			t.Errorf("%s: its content is not read", name)
@@ -369,11 +382,12 @@ func TestWithoutTheLeaderAWorkloadThatIsLeftAloneIsNotSettled(t *testing.T) {
 	warning.Type = corev1.EventTypeWarning
 	over := event(8, "deployment/fits-again", "TooManyReferences", "no longer")
 	over.Type = corev1.EventTypeNormal
-	earlier := warning
-	earlier.On = over.On
-	in := &overview.Input{Namespace: "shop", Now: now, KnowsConfigs: true, Events: []facts.Event{warning, earlier, over}, Workloads: []facts.Workload{
+	earlier, former := warning, warning
+	earlier.On, former.On = over.On, "deployment/recorded-since"
+	former.At = now.Add(-2 * time.Hour) // before the record
+	in := &overview.Input{Namespace: "shop", Now: now, Events: []facts.Event{warning, earlier, over, former}, Workloads: []facts.Workload{
 		workload("large", "calm", func(w *facts.Workload) { w.Excess, w.References = catalog.TooManyReferences, nil }),
-		workload("neighbour", "calm"), workload("fits-again", "calm"),
+		workload("neighbour", "calm"), workload("fits-again", "calm"), workload("recorded-since", "calm"),
 		workload("odd", "calm", func(w *facts.Workload) { w.Unsupported = "it has no pod template" }),
 	}, Configs: []*catalog.Config{heldConfig("calm", "")}}
 	r := overview.Look(in)
@@ -385,7 +399,48 @@ func TestWithoutTheLeaderAWorkloadThatIsLeftAloneIsNotSettled(t *testing.T) {
 	if diff := cmp.Diff(want, r.Workloads); diff != "" {
 		t.Errorf("the rows differ:\n%s", diff)
 	}
-	if r.Counts[overview.Settled] != 1 {
+	if r.Counts[overview.Settled] != 2 {
 		t.Errorf("%s", r.Summary)
+	}
+}
+
+func TestAWorkloadIsNotSettledIfWhatItReadsCannotBeRead(t *testing.T) {
+	secret := catalog.ConfigRef{Kind: catalog.Secret, Namespace: "shop", Name: "db"}
+	elsewhere := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "office/flags"}
+	reads := func(ref catalog.ConfigRef) func(*facts.Workload) {
+		return func(w *facts.Workload) {
+			w.References = append(w.References, catalog.Reference{Config: ref})
+			w.Applied.Checksums = catalog.Checksums{ref: 1}
+		}
+	}
+	in := &overview.Input{Namespace: "shop", Now: now, Unlisted: map[catalog.ConfigKind]bool{catalog.Secret: true}, Configs: []*catalog.Config{heldConfig("calm", "")}, Workloads: []facts.Workload{
+		workload("calm", "calm"), workload("secret", "calm", reads(secret)), workload("shared", "calm", reads(elsewhere)),
+		workload("idle", "calm", reads(secret), func(w *facts.Workload) { w.Idle = true }),
+	}}
+	report := overview.Look(in)
+	if report.Summary != "4 workloads enabled in shop: 2 unknown, 2 settled." || report.Workloads[0].Why != "you may not list what it reads: secret/db" || report.Workloads[1].Why != "configmap/office/flags is of another namespace; -A looks at all" {
+		t.Errorf("%s %+v", report.Summary, report.Workloads)
+	}
+	in.Namespace, in.Unlisted = "", nil
+	if report := overview.Look(in); report.Counts[overview.Unknown] != 0 {
+		t.Errorf("if all can be read: %+v", report.Workloads)
+	}
+}
+
+func TestWithoutTheLeaderLongListsOfHoldsAndHaltsAreCut(t *testing.T) {
+	in := &overview.Input{Namespace: "shop", Now: now, Halts: facts.Halts{Known: true}}
+	for i := range 60 {
+		name := fmt.Sprintf("c%02d", i)
+		in.Workloads = append(in.Workloads, workload(name, name, policy(catalog.WorkloadPolicy{Hold: "why"})))
+		in.Configs = append(in.Configs, heldConfig(name, "why"))
+		in.Halts.Active = append(in.Halts.Active, gate.Halt{ID: name, Config: configRef(name)})
+	}
+	var out bytes.Buffer
+	report := lookAt(in)
+	if err := report.Print(&out, printers.PrintOptions{}, now); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); strings.Count(got, "\n  and 10 more\n") != 3 || strings.Count(got, ": why\n") != 100 || strings.Count(got, " has broken ") != 50 {
+		t.Error(got)
 	}
 }

@@ -31,11 +31,11 @@ func (r *Report) Print(w io.Writer, options printers.PrintOptions, now time.Time
 			fmt.Fprintln(w, "  "+text.Safe(line))
 		}
 	}
-	section("Halts", r.Halts)
+	section("Halts", some(r.Halts))
 	if !r.HaltsRead {
 		section("Halts", []string{"not known: you may not read the ConfigMap of halts, or it is elsewhere (--controller-namespace)"})
 	}
-	section("Configs on hold (release with: "+r.release+")", r.Holds)
+	section("Configs on hold (release with: "+r.release+")", some(r.Holds))
 	section("Workloads on hold (release with: "+r.release+")", r.heldWorkloads)
 	section("Annotations that cannot be used", r.mistakes)
 	if r.Leader != nil {

@@ -23,7 +23,7 @@ func TestOneVeryLongNameDoesNotWidenAllRows(t *testing.T) {
 		in.Events = append(in.Events, facts.Event{At: now, Reason: "FanOut", Message: "fan-out", Namespace: "shop", On: "configmap/" + name})
 		in.Workloads = append(in.Workloads, workload("reader", name, due))
 	}
-	report := overview.Look(in)
+	report := lookAt(in)
 	var out bytes.Buffer
 	if err := report.Print(&out, printers.PrintOptions{}, now); err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ func TestARefusedRestartIsShownWithWhoRefusesItAndWhatHelps(t *testing.T) {
 			t.Errorf("the leader:\n%s", led)
 		}
 		failed := event(2, "deployment/web", "RestartFailed", test.remedy.After("cannot apply a config change, trying again: "+refusal))
-		report := overview.Look(&overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{workload("web", "settings", due)}, Events: []facts.Event{failed}})
+		report := lookAt(&overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{workload("web", "settings", due)}, Events: []facts.Event{failed}})
 		var out bytes.Buffer
 		if err := report.Print(&out, printers.PrintOptions{}, now); err != nil {
 			t.Fatal(err)

@@ -1,0 +1,77 @@
+package gate
+
+import (
+	"fmt"
+	"iter"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// HoldEntry is the entry of the ConfigMap of halts that holds all restarts. Only people write it.
+const HoldEntry = "hold"
+
+// Entries are what the ConfigMap of halts says.
+type Entries struct {
+	// Hold is why all restarts are held, empty if they are not.
+	Hold string
+	// Halts are those of all entries that can be read, in no order.
+	Halts []Halt
+	// Unread says why other entries cannot be read, by their names. They have no effect.
+	Unread map[string]string
+}
+
+// ReadEntries reads the ConfigMap of halts.
+func ReadEntries(data map[string]string) Entries {
+	entries := Entries{Unread: make(map[string]string)}
+	for name, text := range data {
+		if name == HoldEntry {
+			entries.Hold = catalog.ReasonOf(text)
+			continue
+		}
+		records, err := ParseHaltRecords(text)
+		if err != nil {
+			entries.Unread[name] = err.Error()
+		}
+		for i := range records {
+			if h, ok := records[i].Halt(); ok {
+				entries.Halts = append(entries.Halts, h)
+			} else {
+				entries.Unread[name] = "a halt in it lacks its id, its config or its content"
+			}
+		}
+	}
+	return entries
+}
+
+// ResumeCommand returns the command that ends a halt of a config, or what to do instead.
+func ResumeCommand(config catalog.ConfigRef, id string) string {
+	if IsGroup(config) || config.Kind.IsPerPod() { // no annotation of these is read
+		return fmt.Sprintf("removing its entry %s from the ConfigMap of halts", EntryOf(config.String()))
+	}
+	source := config.Source() // whose owner decides
+	return fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s=%s", source.Namespace, source.NameWithin(), catalog.ResumeAnnotation, id)
+}
+
+// ProblemOfResume describes why the id in an annotation of a config resumes nothing although restarts for the config are
+// halted; empty if they are not, or if the id is that of a halt. The halts are those of the config, also under its names in
+// other namespaces, and those of its group.
+func ProblemOfResume(ref catalog.ConfigRef, id string, halts iter.Seq[*Halt]) string {
+	if id == "" {
+		return ""
+	}
+	group := GroupOf(ref.Kind, ref.Name)
+	var active *Halt
+	for h := range halts {
+		switch {
+		case h.ID == id && h.Config != group:
+			return ""
+		case h.Resumed.IsZero() && (h.Config == ref || h.Config == group && (active == nil || h.ID == id)):
+			active = h
+		}
+	}
+	if active == nil {
+		return ""
+	}
+	return fmt.Sprintf("annotation %s: %.40q ends no halt of this config. To end the halt %s: %s",
+		catalog.ResumeAnnotation, id, active.ID, ResumeCommand(active.Config, active.ID))
+}
