@@ -20,7 +20,8 @@ func (r *OptInRules) WorkloadMistakes(parts *Parts) string {
 	return m.describe(parts.Meta.Namespace)
 }
 
-// maxCompared is how many mistakes of one workload are compared with all annotations.
+// maxCompared is how many mistakes of one workload are compared with all annotations, and how many of the configs that it
+// reads are compared with a name that is mistyped.
 const maxCompared = 100
 
 // EnablingMistakes is [OptInRules.WorkloadMistakes] for those by which a person means to enable the workload.
@@ -165,8 +166,17 @@ func (m *mistake) meant(object Place) string {
 	return nearest(m.name, object)
 }
 
-// describe says what is wrong, and what is probably meant.
+// describe says what is wrong, and what is probably meant. Whoever means a hold counts on it.
 func (m *mistake) describe(rules *OptInRules, object Place) string {
+	_, isForeign := switches[m.name]
+	what := m.diagnose(rules, object)
+	if !isForeign && m.meant(object) == HoldAnnotation {
+		what += ", so nothing is held by it"
+	}
+	return what
+}
+
+func (m *mistake) diagnose(rules *OptInRules, object Place) string {
 	what := fmt.Sprintf("%s %.100s", m.what(), m.name)
 	if foreign, is := switches[m.name]; is {
 		return what + fmt.Sprintf(": %.40q means nothing to %s; write %s", m.value, foreign.dialect, quoted(foreign.meant))

@@ -30,7 +30,7 @@ func TestAMistakeOfAWorkloadNamesWhatIsMeant(t *testing.T) {
 	}{
 		"a letter too few in the name": {
 			own:  annotations{prefix + ".hol": "x"},
-			want: "annotation com.xing.deployment-restart.hol looks like a misspelling of com.xing.deployment-restart.hold",
+			want: "annotation com.xing.deployment-restart.hol looks like a misspelling of com.xing.deployment-restart.hold, so nothing is held by it",
 		},
 		"two letters swapped in the prefix": {
 			own:  annotations{"com.xing.deployemnt-restart.wave": "1"},
@@ -50,7 +50,7 @@ func TestAMistakeOfAWorkloadNamesWhatIsMeant(t *testing.T) {
 		},
 		"the prefix the other way round": {
 			own:  annotations{"xing.com.deployment-restart.hold": "x"},
-			want: "annotation xing.com.deployment-restart.hold looks like a misspelling of com.xing.deployment-restart.hold",
+			want: "annotation xing.com.deployment-restart.hold looks like a misspelling of com.xing.deployment-restart.hold, so nothing is held by it",
 		},
 		"a domain before a slash": {
 			own:  annotations{"xing.com/deployment-restart": Enabled},
@@ -62,7 +62,7 @@ func TestAMistakeOfAWorkloadNamesWhatIsMeant(t *testing.T) {
 		},
 		"half of the domain": {
 			labels: annotations{"xing.Deployment-Restart/hold": "x"},
-			want:   "label xing.Deployment-Restart/hold looks like a misspelling of com.xing.deployment-restart.hold; it counts as an annotation, not as a label",
+			want:   "label xing.Deployment-Restart/hold looks like a misspelling of com.xing.deployment-restart.hold; it counts as an annotation, not as a label, so nothing is held by it",
 		},
 		"a prefix with a letter too few": {
 			own:  annotations{"com.xing.deploymet-restart": Enabled},
@@ -102,7 +102,7 @@ func TestAMistakeOfAWorkloadNamesWhatIsMeant(t *testing.T) {
 		},
 		"a label of the pod template": {
 			ofLabel: annotations{HoldAnnotation: "x"},
-			want:    "label com.xing.deployment-restart.hold: it counts as an annotation, not as a label",
+			want:    "label com.xing.deployment-restart.hold: it counts as an annotation, not as a label, so nothing is held by it",
 		},
 		"enabeld": {
 			own:  annotations{EnabledAnnotation: "enabeld"},

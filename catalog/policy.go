@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -97,6 +98,10 @@ const (
 	maxID     = 64
 )
 
+// noHolds are values of [HoldAnnotation] by which people may mean that nothing is held. Any value holds: a reason that was
+// misread would let restarts begin.
+var noHolds = append([]string{"", "0", "none", "null"}, optOuts...)
+
 // ReasonOf returns why restarts are held, in the length that Events, logs and memory may have, by what somebody wrote. It is
 // never empty.
 func ReasonOf(written string) string {
@@ -120,19 +125,53 @@ func readWorkloadPolicy(meta *metav1.ObjectMeta, from Understood) (*WorkloadPoli
 	return unlessZero(policy), filter
 }
 
-// leavesNothing reports whether [OnlyAnnotation] alone is why nothing counts of what a pod template reads. The references are
-// those that count.
-func (f Filter) leavesNothing(namespace string, spec *corev1.PodSpec, references []Reference) bool {
+// problemOfOnly describes that [OnlyAnnotation] alone is why nothing counts of what a pod template reads, and what is probably
+// meant; empty if it is not. The references are those that count.
+func (f Filter) problemOfOnly(namespace string, spec *corev1.PodSpec, references []Reference) string {
 	if f.Only == "" || len(references) > 0 {
-		return false
+		return ""
 	}
 	all, _, _ := referencesOf(namespace, spec, Filter{})
-	named, _, _ := referencesOf(namespace, spec, Filter{Only: f.Only})
-	return len(all) > 0 && len(named) == 0
+	rules := Filter{Only: f.Only}.rules(namespace)
+	meant := rules.only[0].meant(all)
+	if len(all) == 0 || len(rules.limit(all)) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.60q names nothing that the pod template reads, so no edit restarts this workload%s", f.Only, meant)
 }
 
-// rejecting returns the policy, which may be nil, with a further problem of an annotation.
-func (p *WorkloadPolicy) rejecting(name, format string, arguments ...any) *WorkloadPolicy {
+// meant says which of the configs that a pod template reads is probably meant by an entry that names none of them, or none of
+// their keys; empty if none is near. Anyone may write very long templates, so it looks at the first configs only.
+func (e entry) meant(all []Reference) (meant string) {
+	least, left := 6, maxCompared // half letters that differ, as in nearest
+	for ofOne := range runs(all, ofOneConfig) {
+		if left--; left < 0 {
+			break
+		}
+		ref := ofOne[0].Config
+		if longer := len(ref.Name) - len(e.name); 2*max(longer, -longer) >= least || len(e.name) > longestCompared {
+			continue
+		}
+		letters := distance(e.name, ref.Name)
+		differ := 2 * letters
+		if ref.Kind != e.kind {
+			differ++
+		}
+		if differ >= least || 3*letters > len(e.name) { // short names are near to everything
+			continue
+		}
+		if least, meant = differ, "; "+ref.NameWithin()+" is probably meant"; differ == 0 {
+			meant = "; it reads other keys of " + ref.NameWithin()
+		}
+	}
+	return meant
+}
+
+// rejecting returns the policy, which may be nil, with a further problem of an annotation, unless that is empty.
+func (p *WorkloadPolicy) rejecting(name, problem string) *WorkloadPolicy {
+	if problem == "" {
+		return p
+	}
 	var policy WorkloadPolicy
 	if p != nil {
 		policy = *p
@@ -141,7 +180,7 @@ func (p *WorkloadPolicy) rejecting(name, format string, arguments ...any) *Workl
 	if policy.Problem != "" {
 		r.problems = append(r.problems, policy.Problem)
 	}
-	r.reject(name, format, arguments...)
+	r.reject(name, "%s", problem)
 	policy.Problem = r.problem()
 	return &policy
 }
@@ -233,6 +272,9 @@ func (r *policyReader) hold() string {
 	why, found := r.annotations[HoldAnnotation]
 	if !found {
 		return ""
+	}
+	if why = strings.TrimSpace(why); slices.Contains(noHolds, strings.ToLower(why)) {
+		r.reject(HoldAnnotation, "%q holds all the same; to release the hold, remove the annotation", why)
 	}
 	return ReasonOf(why)
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -10,6 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 )
+
+func holdsAllTheSame(value string) string {
+	return fmt.Sprintf("annotation com.xing.deployment-restart.hold: %q holds all the same; to release the hold, remove the annotation", value)
+}
 
 func TestAWorkloadSaysByAnnotationsWhenItsRestartsMayBegin(t *testing.T) {
 	long := strings.Repeat("x", 300)
@@ -26,8 +31,10 @@ func TestAWorkloadSaysByAnnotationsWhenItsRestartsMayBegin(t *testing.T) {
 		"the first wave":          {data{WaveAnnotation: "-1000"}, &WorkloadPolicy{Wave: -1000}},
 		"the last wave":           {data{WaveAnnotation: "1000"}, &WorkloadPolicy{Wave: 1000}},
 		"the default wave":        {data{WaveAnnotation: "0"}, nil},
-		"an empty hold":           {data{HoldAnnotation: ""}, &WorkloadPolicy{Hold: "no reason given"}},
-		"a hold of spaces":        {data{HoldAnnotation: " \n"}, &WorkloadPolicy{Hold: "no reason given"}},
+		"an empty hold":           {data{HoldAnnotation: ""}, &WorkloadPolicy{Hold: "no reason given", Problem: holdsAllTheSame("")}},
+		"a hold of false":         {data{HoldAnnotation: "False"}, &WorkloadPolicy{Hold: "False", Problem: holdsAllTheSame("False")}},
+		"a hold for no release":   {data{HoldAnnotation: "no release on Fridays"}, &WorkloadPolicy{Hold: "no release on Fridays"}},
+		"a hold of spaces":        {data{HoldAnnotation: " \n"}, &WorkloadPolicy{Hold: "no reason given", Problem: holdsAllTheSame("")}},
 		"a hold with a long text": {data{HoldAnnotation: long}, &WorkloadPolicy{Hold: long[:194] + " [cut]"}},
 		"a wave that is too late": {
 			data{WaveAnnotation: "1001"},
@@ -63,7 +70,7 @@ func TestAConfigSaysByAnnotationsHowItsChangesSpread(t *testing.T) {
 		"only what workloads say":  {data{WaveAnnotation: "1"}, nil},
 		"gradual":                  {data{FanOutAnnotation: "gradual"}, &ConfigPolicy{FanOut: Gradual}},
 		"all at once":              {data{FanOutAnnotation: "all-at-once"}, &ConfigPolicy{FanOut: AllAtOnce}},
-		"a hold without a reason":  {data{HoldAnnotation: ""}, &ConfigPolicy{Hold: "no reason given"}},
+		"a hold without a reason":  {data{HoldAnnotation: ""}, &ConfigPolicy{Hold: "no reason given", Problem: holdsAllTheSame("")}},
 		"a window, a hold and ids": {data{WindowAnnotation: "w", HoldAnnotation: "h", UrgentAnnotation: "u", ResumeAnnotation: "r"}, &ConfigPolicy{Window: "w", Hold: "h", Urgent: "u", Resume: "r"}},
 		"wrong values": {
 			data{FanOutAnnotation: "slow", UrgentAnnotation: long, ResumeAnnotation: long},

@@ -210,8 +210,8 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 	if !fit {
 		w.Excess = TooManyReferences
 	}
-	if fit && filter.leavesNothing(meta.Namespace, &template.Spec, references) {
-		w.Policy = policy.rejecting(OnlyAnnotation, "%.60q names nothing that the pod template reads, so no edit restarts this workload", filter.Only)
+	if fit {
+		w.Policy = policy.rejecting(OnlyAnnotation, filter.problemOfOnly(meta.Namespace, &template.Spec, references))
 	}
 	w.keepTemplate()
 	if w.Method() == ByEviction {

@@ -60,10 +60,10 @@ func TestAMistakeIsReportedOnceOnEachKindOfObjectThatIsWatched(t *testing.T) {
 	}
 	var want []string
 	for _, kind := range []string{"ConfigMap", "DaemonSet", "Deployment", "Secret", "StatefulSet"} {
-		want = append(want, kind+" com.xing.deployment-restart.hodl looks like a misspelling of com.xing.deployment-restart.hold")
+		want = append(want, kind+" com.xing.deployment-restart.hodl looks like a misspelling of com.xing.deployment-restart.hold, so nothing is held by it")
 	}
 	want = slices.Insert(want, 3, "Namespace com.xing.deployment-restart.hodl looks like a misspelling of com.xing.deployment-restart.hold; "+
-		"it counts only on a workload, ConfigMap or Secret")
+		"it counts only on a workload, ConfigMap or Secret, so nothing is held by it")
 	if got := heard(); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
