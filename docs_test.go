@@ -136,6 +136,7 @@ func described(t *testing.T) map[string]string {
 		for _, e := range idleEngines(t) {
 			e.Describe(descs)
 		}
+		(&missingPermissions{}).Describe(descs)
 	}()
 	found := map[string]string{"deployment_restart_controller_build_info": "commit go_version version"} // which is no engine's
 	for desc := range descs {

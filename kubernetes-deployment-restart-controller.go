@@ -89,7 +89,7 @@ func control(ctx context.Context, o *options, config *rest.Config, log *slog.Log
 		return err
 	}
 	watchdog, lease, missing := &watchdog{}, &leaseView{}, &missingPermissions{}
-	stop, err := serve(ctx, "metrics and health", o.ListenAddress, maxConnections, endpoints(newRegistry(all), watchdog.Check, readiness(all, lease, watchdog, missing)), log)
+	stop, err := serve(ctx, "metrics and health", o.ListenAddress, maxConnections, endpoints(newRegistry(all, missing), watchdog.Check, readiness(all, lease, watchdog, missing)), log)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func named(config *rest.Config) *rest.Config {
 }
 
 // newRegistry returns the metrics of the engines and of the process.
-func newRegistry(all engines) *prometheus.Registry {
+func newRegistry(all engines, missing *missingPermissions) *prometheus.Registry {
 	buildInfo := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name:        "deployment_restart_controller_build_info",
 		Help:        "The running version, always 1.",
@@ -179,7 +179,7 @@ func newRegistry(all engines) *prometheus.Registry {
 	for _, e := range all {
 		registry.MustRegister(e)
 	}
-	registry.MustRegister(buildInfo,
+	registry.MustRegister(buildInfo, missing,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return registry
 }

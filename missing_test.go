@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -23,7 +24,7 @@ func TestMissingPermissionsAreToldWithWhatHelpsUntilTheyAreGranted(t *testing.T)
 		{Verb: "create", Resource: "pods", Namespace: "office", Impact: "no pods"},
 		{Verb: "get", Resource: "configmaps", Namespace: "own", Name: "halts", Impact: "halts are ignored"},
 	}
-	missing.see(lacked, log)
+	missing.see(lacked, lacked, lacked, log)
 	for _, want := range []string{`right="list secrets in namespace shop" without_it="no workload restarts" remedy="` + status.ApplyManifest, `remedy="Apply k8s-manifests/rbac-evict.yaml, `} {
 		if !strings.Contains(written.String(), want) {
 			t.Errorf("the log lacks %s:\n%s", want, &written)
@@ -45,11 +46,16 @@ func TestMissingPermissionsAreToldWithWhatHelpsUntilTheyAreGranted(t *testing.T)
 			}
 		}
 	}
-	missing.see(nil, log)
+	missing.see(nil, lacked, nil, log)
 	if gaps := missing.gaps("", ""); len(gaps) > 0 || strings.Count(written.String(), "missing permission") != len(lacked) {
 		t.Errorf("once they are granted: %+v\n%s", gaps, &written)
 	}
-	missing.see(make([]apiclient.Permission, 500), log)
+	for i := range lacked {
+		if want := fmt.Sprintf("level=INFO msg=\"permission granted\" right=%q still_missing=0\n", &lacked[i]); strings.Count(written.String(), want) != 1 {
+			t.Errorf("the log does not say once %s:\n%s", want, &written)
+		}
+	}
+	missing.see(make([]apiclient.Permission, 500), nil, nil, log)
 	if gaps := missing.gaps("", "?"); len(gaps) != maxMissing+1 {
 		t.Errorf("of 500, it describes %d", len(gaps))
 	}

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/apiclient"
@@ -40,47 +40,41 @@ func neededPermissions(o *options, all engines) []apiclient.Permission {
 	return permissions
 }
 
-// Missing permissions are checked again after recheckPeriod, and ever less often, down to once in longestRecheckPeriod, while all
-// of them stay missing. A person may leave one out on purpose in each of very many namespaces, so only maxRechecked are checked
-// at once. Each pause is longer by up to a fifth, so that replicas do not check at the same time.
+// Each missing permission is checked again after recheckPeriod, or in its turn if there are so many that this would be more than
+// one request in recheckPause: a person may leave one out on purpose in each of very many namespaces. Whoever grants one grants
+// others, so once one is there, maxRechecked others are checked at once.
 const (
-	recheckPeriod        = 20 * time.Second
-	longestRecheckPeriod = 5 * time.Minute
-	maxRechecked         = 50
-	recheckJitter        = 0.2
+	recheckPeriod = 10 * time.Second
+	recheckPause  = time.Second
+	maxRechecked  = 50
 )
 
 // missingPermissions are those that were missing when they were checked last. The zero value has found none. It may be used
 // by several goroutines at once.
 type missingPermissions struct {
-	last  atomic.Pointer[[]apiclient.Permission]
-	since time.Time // of the first check, which is before the first that is stored
+	last  atomic.Pointer[[]apiclient.Permission] // nil before the first check
+	since time.Time                              // of the first check, which is before the first that is stored
 }
 
-// check checks the permissions once the API server answers, logs each missing one, and checks those again, in turns, until none
-// is missing or the context ends.
+// check checks the permissions once the API server answers, logs each missing one, and checks those again until none is missing
+// or the context ends. It logs each that was granted meanwhile.
 func (m *missingPermissions) check(ctx context.Context, config *rest.Config, permissions []apiclient.Permission, log *slog.Logger) {
-	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: recheckJitter, Steps: 6, Cap: time.Minute}
-	period := recheckPeriod
 	next, end := 0, len(permissions) // the first time, all are checked
 	for len(permissions) > 0 {
-		var pause time.Duration
-		switch missing, err := apiclient.Missing(ctx, config, permissions[next:end]); {
-		case err != nil:
+		asked, pause := permissions[next:end], recheckPeriod
+		if missing, err := apiclient.Missing(ctx, config, asked); err != nil {
 			log.Debug("cannot check permissions, trying again", "error", err)
-			pause = backoff.Step()
-		default:
-			log.Debug("permissions checked", "checked", end-next, "missing", len(missing))
-			if len(missing) < end-next {
-				period = recheckPeriod // whoever grants one may be about to grant others
-			}
+		} else {
+			log.Debug("permissions checked", "checked", len(asked), "missing", len(missing))
 			permissions = slices.Concat(permissions[:next], missing, permissions[end:])
-			m.see(permissions, log)
-			pause = wait.Jitter(period, recheckJitter)
-			if next += len(missing); next == len(permissions) { // each has had its turn
-				next, period = 0, min(2*period, longestRecheckPeriod)
+			isGranted := m.see(permissions, asked, missing, log)
+			if next += len(missing); next >= len(permissions) { // each has had its turn
+				next = 0
 			}
-			end = min(next+maxRechecked, len(permissions))
+			if end, pause = next+1, max(recheckPause, recheckPeriod/time.Duration(max(1, len(permissions)))); isGranted {
+				end, pause = next+maxRechecked, 0
+			}
+			end = min(end, len(permissions))
 		}
 		select {
 		case <-time.After(pause):
@@ -90,15 +84,27 @@ func (m *missingPermissions) check(ctx context.Context, config *rest.Config, per
 	}
 }
 
-// see takes in what a check has found missing, and logs it if it is the first check. Only one goroutine at a time may call it.
-func (m *missingPermissions) see(missing []apiclient.Permission, log *slog.Logger) {
-	if m.last.Load() == nil {
+// see takes in which permissions are missing, after a check of some of them, in their order. It logs those that the first check found missing,
+// and those that a later one found granted, and reports whether there are any of the latter. Only one goroutine at a time may
+// call it.
+func (m *missingPermissions) see(all, asked, missing []apiclient.Permission, log *slog.Logger) (isGranted bool) {
+	isFirst := m.last.Load() == nil
+	if isFirst {
 		m.since = time.Now().UTC()
-		for _, permission := range missing {
-			log.Warn("missing permission", "right", permission.String(), "without_it", permission.Impact, "remedy", remedyFor(&permission))
+	}
+	m.last.Store(&all)
+	for i := range asked {
+		switch p := &asked[i]; {
+		case len(missing) > 0 && missing[0] == *p:
+			if missing = missing[1:]; isFirst {
+				log.Warn("missing permission", "right", p.String(), "without_it", p.Impact, "remedy", remedyFor(p))
+			}
+		case !isFirst:
+			isGranted = true
+			log.Info("permission granted", "right", p.String(), "still_missing", len(all))
 		}
 	}
-	m.last.Store(&missing)
+	return isGranted
 }
 
 // maxMissing is how many missing permissions are described. The log names all.
@@ -135,4 +141,17 @@ func remedyFor(p *apiclient.Permission) string {
 		return status.ApplyManifest
 	}
 	return "Apply k8s-manifests/" + p.Manifest + ", or what you installed in its place, or upgrade the chart."
+}
+
+var missingDesc = prometheus.NewDesc("deployment_restart_controller_missing_permissions",
+	"The number of permissions that the controller needs and lacked when it checked them last.", nil, nil)
+
+// Describe implements [prometheus.Collector].
+func (m *missingPermissions) Describe(descs chan<- *prometheus.Desc) { descs <- missingDesc }
+
+// Collect implements [prometheus.Collector]. There is no series before the first check.
+func (m *missingPermissions) Collect(metrics chan<- prometheus.Metric) {
+	if missing := m.last.Load(); missing != nil {
+		metrics <- prometheus.MustNewConstMetric(missingDesc, prometheus.GaugeValue, float64(len(*missing)))
+	}
 }

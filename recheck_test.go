@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
@@ -79,38 +80,32 @@ func (a *authorizer) between(from, to time.Duration) (n, namespaces int) {
 
 func always(string) bool { return true }
 
-func TestPermissionsThatStayMissingAreCheckedEverLessOften(t *testing.T) {
+func TestAFewPermissionsThatStayMissingAreCheckedAgainEvery10Seconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := authorizer{lacks: always}
 		a.serve(t, 3, 6*time.Hour)
-		if n, _ := a.between(0, 5*time.Minute); n < 4*3 || n > 6*3 {
-			t.Errorf("%d reviews in the first 5 minutes", n)
-		}
-		if n, _ := a.between(time.Hour, 2*time.Hour); n < 10*3 || n > 12*3 {
-			t.Errorf("%d reviews in the second hour", n)
+		for _, from := range []time.Duration{time.Minute, 5 * time.Hour} {
+			if n, namespaces := a.between(from, from+10*time.Second); namespaces != 3 || n > 4 {
+				t.Errorf("%d reviews of %d in 10 s", n, namespaces)
+			}
 		}
 	})
 }
 
 // A cluster with many namespaces may lack its Roles, or one permission on purpose.
-func TestOfVeryManyMissingPermissionsFewAreCheckedAtOnceAndEachHasItsTurn(t *testing.T) {
+func TestOfVeryManyMissingPermissionsOneIsCheckedASecondAndEachHasItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := authorizer{lacks: always}
-		missing := a.serve(t, 2100, 12*time.Hour)
+		missing := a.serve(t, 2100, 62*time.Minute)
 		const all = time.Minute // the first time, all are checked
 		if _, namespaces := a.between(0, all); namespaces != 2100 {
 			t.Errorf("at first, those of %d namespaces are checked", namespaces)
 		}
-		if n, namespaces := a.between(all, all+time.Hour); namespaces != 2100 || n > 3*2100 {
+		if n, namespaces := a.between(all, all+time.Hour); namespaces != 2100 || n > 3600 {
 			t.Errorf("%d reviews in an hour, of %d namespaces", n, namespaces)
 		}
-		if n, namespaces := a.between(7*time.Hour, 12*time.Hour); namespaces != 2100 || n > 5*12*maxRechecked {
-			t.Errorf("%d reviews in five later hours, of %d namespaces", n, namespaces)
-		}
-		for from := all; from < 2*time.Hour; from += time.Second {
-			if n, _ := a.between(from, from+15*time.Second); n > maxRechecked {
-				t.Fatalf("%d reviews in 15 s", n)
-			}
+		if n, _ := a.between(time.Hour, time.Hour+10*time.Second); n > 10 {
+			t.Errorf("%d reviews in 10 s", n)
 		}
 		gaps := missing.gaps("", "")
 		for i := range gaps[:maxMissing] {
@@ -121,51 +116,65 @@ func TestOfVeryManyMissingPermissionsFewAreCheckedAtOnceAndEachHasItsTurn(t *tes
 	})
 }
 
-func TestAPermissionIsNoLongerMissingSoonAfterItIsGranted(t *testing.T) {
-	for name, test := range map[string]struct{ granted, noticed time.Duration }{
-		"at once": {10 * time.Second, 25 * time.Second},
-		"later":   {3 * time.Hour, 3*time.Hour + 6*time.Minute},
-	} {
+func TestAPermissionIsNoLongerMissing10SecondsAfterItIsGranted(t *testing.T) {
+	for name, granted := range map[string]time.Duration{"soon": 10 * time.Second, "later": 3*time.Hour + 500*time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
-				a := authorizer{lacks: func(string) bool { return time.Since(start) < test.granted }}
-				if missing := a.serve(t, 3, test.noticed); len(*missing.last.Load()) > 0 {
-					t.Errorf("%v are missing %s after the start", *missing.last.Load(), test.noticed)
+				a := authorizer{lacks: func(namespace string) bool { return namespace != "7" || time.Since(start) < granted }}
+				missing := *a.serve(t, 10, granted+10*time.Second).last.Load()
+				if len(missing) != 9 || slices.ContainsFunc(missing, func(p apiclient.Permission) bool { return p.Namespace == "7" }) {
+					t.Errorf("%v are missing", missing)
 				}
 			})
 		})
 	}
 }
 
-// Whoever applies Roles applies the next one soon.
-func TestTheOthersAreCheckedSoonAgainWhenOneIsGranted(t *testing.T) {
+// Whoever applies a manifest grants all of it.
+func TestAllPermissionsThatAreGrantedTogetherAreSeenTogether(t *testing.T) {
+	for _, many := range []int{1, 26, 2100} {
+		t.Run(fmt.Sprint(many), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				a := authorizer{lacks: func(string) bool { return time.Since(start) < 3*time.Hour }}
+				if missing := a.serve(t, many, 3*time.Hour+10*time.Second); len(*missing.last.Load()) > 0 {
+					t.Errorf("%d are missing", len(*missing.last.Load()))
+				}
+				if n, _ := a.between(3*time.Hour, 4*time.Hour); n != many {
+					t.Errorf("it took %d reviews", n)
+				}
+			})
+		})
+	}
+}
+
+// The many checks after one that was granted end when they find none.
+func TestTheOthersAreCheckedAtOnceWhenOneIsGranted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		a := authorizer{lacks: func(namespace string) bool {
-			return time.Since(start) < 3*time.Hour || namespace != "1" && time.Since(start) < 3*time.Hour+6*time.Minute
-		}}
-		if missing := a.serve(t, 3, 3*time.Hour+14*time.Minute); len(*missing.last.Load()) > 0 {
-			t.Errorf("%v are missing", *missing.last.Load())
+		const granted = 3 * time.Hour
+		a := authorizer{lacks: func(namespace string) bool { return namespace > "29" || time.Since(start) < granted }}
+		if missing := *a.serve(t, 100, granted+100*time.Second).last.Load(); len(missing) != 100-23 {
+			t.Errorf("%d are missing", len(missing))
 		}
-		at := slices.IndexFunc(a.reviews, func(r review) bool { return r.at > 3*time.Hour })
-		if next := a.reviews[at+3].at - a.reviews[at].at; next > 25*time.Second {
-			t.Errorf("checked again after %s", next)
+		if n, _ := a.between(granted, granted+100*time.Second); n > 100+4*maxRechecked {
+			t.Errorf("%d reviews", n)
 		}
 	})
 }
 
-// Replicas that start together must not ask together for ever.
-func TestReplicasDoNotCheckAtTheSameTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var rounds []time.Duration
-		for range 3 {
-			a := authorizer{lacks: always}
-			a.serve(t, 1, time.Hour)
-			rounds = append(rounds, a.reviews[5].at)
+func TestTheNumberOfMissingPermissionsIsAMetricOnceTheyHaveBeenChecked(t *testing.T) {
+	missing := &missingPermissions{}
+	if n := testutil.CollectAndCount(missing); n != 0 {
+		t.Errorf("%d series before the first check", n)
+	}
+	log := slog.New(slog.DiscardHandler)
+	lacked := make([]apiclient.Permission, 3)
+	for _, left := range []int{3, 1, 0} {
+		missing.see(lacked[:left], lacked, lacked[:left], log)
+		if value := testutil.ToFloat64(missing); value != float64(left) {
+			t.Errorf("%v instead of %d", value, left)
 		}
-		if rounds[0] == rounds[1] && rounds[1] == rounds[2] {
-			t.Errorf("all check at %s", rounds[0])
-		}
-	})
+	}
 }
