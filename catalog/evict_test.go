@@ -219,11 +219,11 @@ func TestAWorkloadWithPodsToEvictDoesNotRunWithTheContent(t *testing.T) {
 	w := s.reduced()
 	w.Rollout = whole
 	s.catalog.ObserveWorkload(w)
-	if running := s.catalog.Running(configMapRef("web"), moment); len(running) != 0 {
+	if running, _ := s.catalog.Running(configMapRef("web"), moment); len(running) != 0 {
 		t.Errorf("%v run with the content", running)
 	}
 	s.catalog.ObserveReplaced(s.present())
-	if running := s.catalog.Running(configMapRef("web"), moment); len(running) != 1 {
+	if running, _ := s.catalog.Running(configMapRef("web"), moment); len(running) != 1 {
 		t.Errorf("%v run with the content after all pods were replaced", running)
 	}
 }

@@ -9,24 +9,29 @@ import (
 // in the fan-out of one moment, in no particular order. For a moment of a watch, these are the
 // readers that see an edit of that moment. For 0, which stands for all edits that no watch showed,
 // they are the workloads whose record says that they restarted for the config after the last such
-// edit. They have all the pods that they want; the others prove nothing.
+// edit. They have all the pods that they want; the others prove nothing. Those of the latter that have been restarted for the
+// content and lack pods have failed.
 //
 // It costs about as much as a decision about each workload that references the config.
-func (c *Catalog) Running(config ConfigRef, moment Sequence) []WorkloadRef {
+func (c *Catalog) Running(config ConfigRef, moment Sequence) (running, failed []WorkloadRef) {
 	c.mu.RLock()
 	present, key, readers := c.present(config), c.key, c.readersOf(config)
 	c.mu.RUnlock()
 	if present == nil || present.isIgnored() {
-		return nil
+		return nil, nil
 	}
 	spread := newSpread(present, moment, key)
-	var running []WorkloadRef
 	for _, w := range readers {
-		if w.isProof() && !w.Ignores(present) && spread.hasReached(w) {
+		hasFailed := w.LacksPods() && w.Applied.Trusted && spread.isRestarted(w)
+		switch {
+		case !w.isProof() && !hasFailed, w.Ignores(present), !spread.hasReached(w):
+		case hasFailed:
+			failed = append(failed, w.Ref)
+		default:
 			running = append(running, w.Ref)
 		}
 	}
-	return running
+	return running, failed
 }
 
 // ContentID returns 16 hexadecimal digits that identify the present content of the given keys of a

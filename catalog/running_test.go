@@ -68,14 +68,14 @@ func TestAReaderRunsWithTheContentOfAnEditOnlyIfAllOfItShows(t *testing.T) {
 			if test.edit != nil {
 				s.config("web", test.edit, 40)
 			}
-			if got := s.catalog.Running(configMapRef("web"), moment); (len(got) == 1) != test.want {
+			if got, _ := s.catalog.Running(configMapRef("web"), moment); (len(got) == 1) != test.want {
 				t.Errorf("running: %v", got)
 			}
-			if got := s.catalog.Running(configMapRef("web"), moment+100); got != nil {
+			if got, _ := s.catalog.Running(configMapRef("web"), moment+100); got != nil {
 				t.Errorf("running for a moment without edits: %v", got)
 			}
 			s.deleted("web", 50)
-			if got := s.catalog.Running(configMapRef("web"), moment); got != nil {
+			if got, _ := s.catalog.Running(configMapRef("web"), moment); got != nil {
 				t.Errorf("running with a config that is gone: %v", got)
 			}
 		})
@@ -104,11 +104,11 @@ func TestAReaderRunsWithWhatNoWatchShowedIfItsLastRestartWasForIt(t *testing.T) 
 			s := begin(deployment(readsAll("web", false)))
 			s.listed(test.config)
 			s.caughtUp(test.written, unchanged, test.restartedFor...)
-			if got := s.catalog.Running(configMapRef("web"), 0); (len(got) == 1) != test.want {
+			if got, _ := s.catalog.Running(configMapRef("web"), 0); (len(got) == 1) != test.want {
 				t.Errorf("running: %v", got)
 			}
 			s.config("web", data{"a": "1", "b": "2"}, 40)
-			if got := s.catalog.Running(configMapRef("web"), 0); got != nil {
+			if got, _ := s.catalog.Running(configMapRef("web"), 0); got != nil {
 				t.Errorf("running after another edit: %v", got)
 			}
 		})
@@ -133,13 +133,13 @@ func TestAReaderOfASecretRunsWithItOnlyIfTheKeyShowsThat(t *testing.T) {
 		{"no key", ChecksumKey{}, 0},
 	} {
 		s.catalog.SetKey(test.key)
-		if got := s.catalog.Running(secretRef("tls"), moment); len(got) != test.want {
+		if got, _ := s.catalog.Running(secretRef("tls"), moment); len(got) != test.want {
 			t.Errorf("%s: running %v", test.name, got)
 		}
 	}
 	s.catalog.workload(deploymentRef("web")).Applied.Key = "" // forged, with the checksum that no key makes
 	s.catalog.workload(deploymentRef("web")).Applied.Checksums[secretRef("tls")] = 0
-	if got := s.catalog.Running(secretRef("tls"), moment); got != nil {
+	if got, _ := s.catalog.Running(secretRef("tls"), moment); got != nil {
 		t.Errorf("running by a forged checksum: %v", got)
 	}
 }
@@ -180,7 +180,7 @@ func TestRunningReadersAreThoseWhoseRecordsAndReferencesSaySo(t *testing.T) {
 			config := view.present(ref)
 			for moment := range w.catalog.Sequence() + 1 {
 				want := config != nil && isRunning(view, config, moment)
-				if got := w.catalog.Running(ref, moment); (len(got) == 1) != want {
+				if got, _ := w.catalog.Running(ref, moment); (len(got) == 1) != want {
 					t.Fatalf("%s, moment %d: running %v, want it: %t", ref, moment, got, want)
 				}
 				if want {
@@ -272,7 +272,7 @@ func readersOfWeb(n int, reads func(i int) corev1.Container) (*Catalog, Sequence
 func TestTheCostOfFindingRunningReadersIsLinearInTheReaders(t *testing.T) {
 	c, moment := readersOfWeb(1000, func(int) corev1.Container { return readsAll("web", false) })
 	allocations := testing.AllocsPerRun(5, func() {
-		if got := c.Running(configMapRef("web"), moment); len(got) != 1000 {
+		if got, _ := c.Running(configMapRef("web"), moment); len(got) != 1000 {
 			t.Fatalf("%d run", len(got))
 		}
 	})
@@ -291,7 +291,7 @@ func BenchmarkRunningAmong10000Readers(b *testing.B) {
 			c, moment := readersOfWeb(10_000, reads)
 			b.ReportAllocs()
 			for b.Loop() {
-				if got := c.Running(configMapRef("web"), moment); len(got) != 10_000 {
+				if got, _ := c.Running(configMapRef("web"), moment); len(got) != 10_000 {
 					b.Fatalf("%d run", len(got))
 				}
 			}

@@ -32,7 +32,7 @@ func (r *restarter) restart(ctx context.Context, view catalog.View, decision cat
 	contradicted := r.noteContradiction(view, decision, now)
 	r.backlogs.date(w.Ref, edited, knowsAll, r.gracePeriod(w))
 	if r.backlogs.isAsking(w.Ref) && r.holdsConfigs(w.Ref) {
-		r.gate.failed(w.Ref, true, false, now) // the next edit waits for its grace period, and brings it back
+		r.gate.failed(w.Ref, true, false, false, now) // the next edit waits for its grace period, and brings it back
 		return nil
 	}
 	request := r.requestFor(&view, &decision, now)

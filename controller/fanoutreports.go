@@ -154,8 +154,9 @@ func (r *fanOutReports) lookAtFanOuts(now time.Time) {
 		p := &underWay[i]
 		last := r.reported[p.FanOut]
 		if last.progress != *p && now.Sub(last.at) >= progressPeriod && isWorthReporting(p) {
-			r.reportProgress(p)
-			last = reportedProgress{*p, now}
+			counted := r.gate.countedProgress(*p)
+			r.reportProgress(&counted)
+			last = reportedProgress{counted, now}
 		}
 		kept[p.FanOut] = last
 	}
@@ -168,7 +169,7 @@ func isWorthReporting(p *gate.Progress) bool { return p.Total() > 1 || p.Waiting
 
 func (r *fanOutReports) reportProgress(p *gate.Progress) {
 	text := fmt.Sprintf("fan-out%s: %s", r.contentOf(p.FanOut), r.gate.progressOf(*p))
-	r.log.Info("fan-out is under way", "config", p.FanOut.Config, "delivered", p.Done(), "of", p.Total(), "rolling", p.UnderWay)
+	r.log.Info("fan-out is under way", "config", p.FanOut.Config, "delivered", p.Done(), "of", p.Total(), "rolling", p.UnderWay, "refused", p.Refused)
 	if r.note(p.FanOut.Config, corev1.EventTypeNormal, reasonFanOut, text) {
 		r.noteUnfinished(p.FanOut.Config, p.Since)
 	}

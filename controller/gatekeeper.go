@@ -98,15 +98,37 @@ func (g *gatekeeper) ask(r *gate.Request, now time.Time) gate.Answer {
 	if !uncounted {
 		return answer
 	}
-	g.countRunning(answer.FanOut, g.catalog.Running(answer.FanOut.Config, answer.FanOut.Moment))
+	g.countRunning(answer.FanOut)
 	answer, _ = g.askOnce(r, now)
 	return answer
 }
 
-func (g *gatekeeper) countRunning(id gate.FanOut, running []catalog.WorkloadRef) {
+// countRunning counts who runs with the content of a fan-out already. That takes time, so the lock is free meanwhile.
+func (g *gatekeeper) countRunning(id gate.FanOut) {
+	running, failed := g.catalog.Running(id.Config, id.Moment)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.ledger.CountRunning(id, running)
+	g.ledger.CountRunning(id, running, failed...)
+}
+
+// countedProgress returns how far a fan-out has come, with those who have its content already. It is the given progress if the
+// fan-out is over.
+func (g *gatekeeper) countedProgress(p gate.Progress) gate.Progress {
+	g.mu.Lock()
+	needsCount := g.ledger.NeedsCount(p.FanOut)
+	g.mu.Unlock()
+	if !needsCount {
+		return p
+	}
+	g.countRunning(p.FanOut)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for known := range g.ledger.ProgressOf(p.FanOut.Config) {
+		if known.FanOut == p.FanOut {
+			return known
+		}
+	}
+	return p
 }
 
 // askOnce also reports whether the answer may change once it is known who runs with the content
@@ -260,10 +282,11 @@ func (g *gatekeeper) begun(r *gate.Request, now time.Time) {
 }
 
 // failed notes that an attempt at a workload failed and will be repeated.
-func (g *gatekeeper) failed(ref catalog.WorkloadRef, isPending, isUncertain bool, now time.Time) {
+func (g *gatekeeper) failed(ref catalog.WorkloadRef, isPending, isUncertain, isRefused bool, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ledger.Release(ref, isPending, isUncertain, now)
+	g.ledger.Refuse(ref, isRefused)
 }
 
 // settle notes that no restart of a workload is due.

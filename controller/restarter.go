@@ -225,7 +225,7 @@ func (r *restarter) attempt(ctx context.Context, workload catalog.WorkloadRef) {
 	if err := r.handle(ctx, workload); err != nil && ctx.Err() == nil {
 		r.failed(workload, err)
 		// An internal error is that of an admission webhook, so nothing was written.
-		r.gate.failed(workload, !r.isIgnored(err), isUncertain(err) && !apierrors.IsInternalError(err), time.Now())
+		r.gate.failed(workload, !r.isIgnored(err), isUncertain(err) && !apierrors.IsInternalError(err), isPermanent(err) && !r.backlogs.isHeld(workload), time.Now())
 		r.backlogs.noteRetry(workload, r.queue.Retry(workload, failureOf(err)))
 	} else if !r.backlogs.hasFailed(workload) { // one that only waits for its turn is refused again
 		r.queue.Forget(workload)

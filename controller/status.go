@@ -411,7 +411,7 @@ func (g *gatekeeper) fanOutOf(p gate.Progress) status.FanOut {
 	}
 	return status.FanOut{
 		Config: p.FanOut.Config.String(), Beginning: status.Beginning{Since: since.UTC(), AtLeast: edited.IsZero() && p.Since.Sub(g.began) < atStart},
-		Total: p.Total(), Delivered: p.Done(), Rolling: p.UnderWay, Waiting: p.Waiting, Unserved: p.Unserved,
+		Total: p.Total(), Delivered: p.Done(), Rolling: p.UnderWay, Waiting: p.Waiting, Refused: p.Refused, Unserved: p.Unserved,
 	}
 }
 

@@ -185,18 +185,22 @@ type FanOut struct {
 	// Beginning is when its first restart was due, or when the edit was made if that was under a former leader.
 	Beginning
 	// Total is how many workloads take part: Delivered run with the content, Rolling restart for it,
-	// and Waiting have not begun. Unserved is how many have no restart any more: theirs has failed, said nothing, or was
+	// and Waiting have not begun, Refused of them because the API server refused that. Unserved is how many have no restart any more: theirs has failed, said nothing, or was
 	// not needed any more.
 	Total     int `json:"total"`
 	Delivered int `json:"delivered"`
 	Rolling   int `json:"rolling"`
 	Waiting   int `json:"waiting"`
+	Refused   int `json:"refused,omitempty"`
 	Unserved  int `json:"unserved"`
 }
 
 // Progress describes how far it has come, in the same words wherever that is said.
 func (f *FanOut) Progress() string {
 	text := fmt.Sprintf("%d of %d delivered, %d rolling, %d waiting", f.Delivered, f.Total, f.Rolling, f.Waiting)
+	if f.Refused > 0 {
+		text += fmt.Sprintf(" (refused: %d, see their Events RestartFailed)", f.Refused)
+	}
 	if f.Unserved > 0 {
 		text += fmt.Sprintf(", %d failed or not needed", f.Unserved)
 	}

@@ -13,8 +13,9 @@ type Progress struct {
 	// Since is when its first restart was due.
 	Since time.Time
 	// Proven is how many workloads run with the content; Delivered is how many of them were restarted
-	// for it. UnderWay is how many restarts have begun, and Waiting how many are due.
-	Proven, Delivered, UnderWay, Waiting int
+	// for it. UnderWay is how many restarts have begun, and Waiting how many are due; Refused is how many of the latter the
+	// API server has refused.
+	Proven, Delivered, UnderWay, Waiting, Refused int
 	// Unserved is how many workloads have no restart any more: theirs has failed or said nothing, or was no longer
 	// due before it began.
 	Unserved int
@@ -29,7 +30,10 @@ func (p *Progress) Done() int { return p.Proven + p.Mended }
 func (p *Progress) Total() int { return p.Done() + p.UnderWay + p.Waiting + p.Unserved }
 
 func (f *fanOut) progress() Progress {
-	return Progress{f.id, f.since, f.proven(), f.delivered, f.members - f.waiting, f.waiting, len(f.unserved) + f.unlisted, f.mended}
+	return Progress{
+		FanOut: f.id, Since: f.since, Proven: f.proven(), Delivered: f.delivered, UnderWay: f.members - f.waiting, Waiting: f.waiting - f.twice,
+		Refused: f.refused, Unserved: len(f.unserved) + f.unlisted, Mended: f.mended,
+	}
 }
 
 // Progress returns how far all fan-outs have come that are not over, in no particular order.

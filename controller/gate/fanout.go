@@ -13,7 +13,9 @@ type fanOut struct {
 	id      FanOut
 	since   time.Time // when the first restart was due
 	members int       // restarts that are due or under way
-	waiting int       // those of them that have not begun
+	waiting int       // those of them that have not begun, as far as is known
+	refused int       // those of the latter that the API server has refused
+	twice   int       // those that are not known to have begun of workloads that have another one here
 	// delivered is how many restarts have proven the content. running is how many other workloads ran
 	// with it already, once that was counted.
 	delivered, running int
@@ -73,8 +75,11 @@ func (f *fanOut) count(r *restart, sign int) {
 	if sign > 0 {
 		delete(f.unserved, r.workload)
 	}
-	if r.phase <= called {
+	if r.phase <= admitted {
 		f.waiting += sign
+		if r.isRefused {
+			f.refused += sign
+		}
 	}
 	p := f.part(r.workload.Namespace)
 	f.countFresh(p, -1)
@@ -219,16 +224,26 @@ func (l *Ledger) NeedsCount(id FanOut) bool {
 	return f != nil && !f.isCounted
 }
 
-// CountRunning takes in which workloads run with the content of a fan-out, whatever brought it to them.
-func (l *Ledger) CountRunning(id FanOut, running []catalog.WorkloadRef) {
+// CountRunning takes in which workloads run with the content of a fan-out, whatever brought it to them, and which restarted
+// for it and do not run.
+func (l *Ledger) CountRunning(id FanOut, running []catalog.WorkloadRef, failed ...catalog.WorkloadRef) {
 	f := l.fanOuts[id]
 	if f == nil || f.isCounted {
 		return
 	}
+	isOther := func(ref catalog.WorkloadRef) bool {
+		m := l.members[ref]
+		return m == nil || !slices.Contains(m.fanOuts(), f)
+	}
 	others := 0
 	for _, ref := range running {
-		if m := l.members[ref]; m == nil || !slices.Contains(m.fanOuts(), f) {
+		if isOther(ref) {
 			others++
+		}
+	}
+	for _, ref := range failed {
+		if isOther(ref) {
+			f.leaveOut(ref)
 		}
 	}
 	f.isCounted, f.running = true, max(0, others-f.delivered)

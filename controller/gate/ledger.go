@@ -100,11 +100,14 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 	var answer Answer
 	l.change(r.Workload, func(m *member) {
 		turns := m.next.turns()
+		wasRefused := m.next != nil && m.next.isRefused
 		m.leave()
 		unserve(due, m.next)
 		m.wave, m.isPending, m.next = r.Wave, false, due
 		c := l.caseOf(r, m)
-		if answer = Admit(&c, now); answer.MayBegin() {
+		answer = Admit(&c, now)
+		due.isRefused = wasRefused && !answer.Reason.NeedsPerson() && answer.Reason != Window
+		if answer.MayBegin() {
 			due.phase = admitted
 			return
 		}
@@ -247,6 +250,13 @@ func (l *Ledger) Release(ref catalog.WorkloadRef, isPending, isUncertain bool, n
 			unserve(nil, due)
 		}
 	})
+}
+
+// Refuse notes whether the API server refused to let the restart begin that was released last.
+func (l *Ledger) Refuse(ref catalog.WorkloadRef, isRefused bool) {
+	if m := l.members[ref]; m != nil && m.next != nil && m.next.isRefused != isRefused {
+		l.change(ref, func(m *member) { m.next.isRefused = isRefused })
+	}
 }
 
 // Settle notes that no restart of a workload is due any more. An uncertain one keeps its place and its slots.
@@ -393,7 +403,9 @@ func (l *Ledger) count(namespace string, m *member, sign int) {
 			continue
 		}
 		for _, f := range r.fanOuts() {
-			f.count(r, sign)
+			if f.count(r, sign); r == m.uncertain && m.next != nil && slices.Contains(m.next.fanOuts(), f) {
+				f.twice += sign
+			}
 		}
 		if r.phase == called && r.reason() == Limit {
 			l.places.offer(namespace, sign)

@@ -98,6 +98,32 @@ func TestEachUncertainRequestKeepsThePlaceForAWhile(t *testing.T) {
 	b.wakes("other")
 }
 
+func TestAnUncertainRestartThatIsTriedAgainIsOneOfItsFanOut(t *testing.T) {
+	b := newBook(t, gradual(50))
+	lost, other := due("lost"), due("other")
+	says := func(want Progress) {
+		t.Helper()
+		for p := range b.Progress() {
+			if want.FanOut, want.Since = p.FanOut, p.Since; p != want {
+				t.Errorf("%+v, want %+v", p, want)
+			}
+		}
+	}
+	b.expect("", lost)
+	b.expect(SlowStart, other)
+	b.Release(lost.Workload, true, true, b.now)
+	says(Progress{Waiting: 2})
+	b.expect("", lost)
+	says(Progress{Waiting: 2})
+	b.Release(lost.Workload, true, false, b.now)
+	b.Refuse(lost.Workload, true)
+	says(Progress{Waiting: 2, Refused: 1})
+	b.Begin(lost, b.now)
+	says(Progress{Waiting: 1, UnderWay: 1})
+	b.Settle(other.Workload)
+	says(Progress{UnderWay: 1, Unserved: 1})
+}
+
 func TestAnUncertainRestartThatTurnsOutToHaveBegunCountsOnce(t *testing.T) {
 	b := newBook(t, gradual(2))
 	lost := due("lost")

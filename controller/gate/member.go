@@ -31,6 +31,7 @@ type restart struct {
 	standing   Standing
 	takesPlace bool
 	cannotRoll bool
+	isRefused  bool // the API server has refused to let it begin, and it waits for nothing but others
 	phase      phase
 }
 

@@ -131,7 +131,7 @@ func (f fanOutTally) with(r *restart, of *fanOut) fanOutTally {
 		f.SlotsTaken++
 		own.SlotsTaken++
 	}
-	if r.phase <= called {
+	if r.phase <= admitted {
 		f.Waiting++
 	}
 	waitsForOthers := r.reason() == SlowStart || r.reason() == Limit
