@@ -104,7 +104,8 @@ func TestARefusalIsAsOldAsItsFirstAttemptWhateverIsNotKnownMeanwhile(t *testing.
 	})
 }
 
-func TestARestartThatPeopleHoldAfterItWasRefusedIsHeldAndSaysBoth(t *testing.T) {
+// What refused it may be gone.
+func TestARestartThatPeopleHoldAfterItWasRefusedSaysOnlyThatItIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web")
 		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
@@ -114,8 +115,14 @@ func TestARestartThatPeopleHoldAfterItWasRefusedIsHeldAndSaysBoth(t *testing.T) 
 		w.changed("a/web", holdIt)
 		time.Sleep(time.Minute)
 		settle(w)
-		if o := w.overview(); o.Retrying.Total != 0 || o.Held.Total != 1 || o.Held.Items[0].Error == "" || o.Held.Items[0].Attempts < 1 {
+		if o := w.overview(); o.Retrying.Total != 0 || o.Held.Total != 1 || o.Held.Items[0].Error != "" || o.Held.Items[0].Remedy != "" || o.Held.Items[0].Text == "" {
 			t.Errorf("retrying %+v, held %+v", o.Retrying, o.Held)
+		}
+		w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
+		time.Sleep(time.Minute)
+		settle(w)
+		if e := w.refusals()["deployment/a/web"]; e.Error == "" || e.Attempts < 2 || e.Remedy != status.GrantPermission {
+			t.Errorf("refused again: %+v", e)
 		}
 	})
 }

@@ -242,9 +242,9 @@ func standingOfBacklog(ref catalog.WorkloadRef, w *backlog) standing {
 	s := standing{ref: ref, state: status.Deciding, since: w.putOffSince, until: w.owed, atLeast: w.atLeast, reason: w.putOff, by: w.putOffBy, isExposed: w.isExposed, failure: w.failure}
 	switch hasFailed := w.failure.problem != ""; {
 	case w.putOff == gate.Backoff:
-		s.state = status.Slowed
-	case w.putOff.NeedsPerson(), w.putOff == gate.Window:
-		s.state = status.Held
+		s.state, s.failure = status.Slowed, failedAttempts{}
+	case w.putOff.NeedsPerson(), w.putOff == gate.Window: // it is not tried, so why attempts failed may be gone
+		s.state, s.failure = status.Held, failedAttempts{}
 	case hasFailed: // whoever has the turn meanwhile
 		s.state, s.since, s.until = status.Retrying, w.failure.since, w.failure.next
 	case w.putOff != "":
