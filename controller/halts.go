@@ -83,17 +83,15 @@ func (k *haltKeeper) run(ctx context.Context) {
 		case <-ticker.C:
 		case <-retry.C:
 		}
-		err := k.sync(ctx)
+		err := k.syncBefore(ctx, start.Add(haltsPatience))
 		followsAll := k.followFailed() // before anybody is admitted
-		if err == nil {
-			k.gate.setHaltsKnown(true)
-		}
 		k.noteTried(err, start)
 		k.noteObject(ctx, err)
 		k.endHalts()
 		if _, knowsHalts := k.gate.knowsOfHalts(); knowsHalts && !knewHalts {
 			knewHalts = true
 			k.judgeResumes()
+			k.askAgain() // now, and not when it is their turn to try again
 		}
 		k.remind(start, time.Now())
 		switch {
@@ -103,24 +101,36 @@ func (k *haltKeeper) run(ctx context.Context) {
 			if hasReported = false; !followsAll {
 				retry.Reset(time.Second)
 			}
-		case errors.Is(err, errNoHaltsNamespace):
-			k.gate.setHaltsKnown(true) // there is nothing to read
+		case errors.Is(err, errNoHaltsNamespace): // there is nothing to read
 		case time.Since(start) < haltsPatience:
-			retry.Reset(time.Second)
+			retry.Reset(min(time.Second, haltsPatience-time.Since(start)))
 		case !hasReported:
 			hasReported = true
 			k.log.Error("cannot keep the halts of restarts, keeping them in memory only", "error", err,
 				"consequence", "another leader will restart workloads for content that this one has halted", "remedy", "apply rbac.yaml, which contains the ConfigMap and the permission to read and update it")
-			k.gate.setHaltsKnown(false)
 		}
 	}
 }
 
+// syncBefore is sync, but gives up at a time, if that is yet to come.
+func (k *haltKeeper) syncBefore(ctx context.Context, end time.Time) error {
+	if time.Now().Before(end) {
+		within, cancel := context.WithDeadline(ctx, end)
+		defer cancel()
+		ctx = within
+	}
+	return k.sync(ctx)
+}
+
 // noteTried notes that what is kept was read, or cannot be: restarts need not wait for that. After a passing failure, the
-// next attempt may show that everything is held.
+// next attempt may show that everything is held, and for haltsPatience any may show the halts of former leaders.
 func (k *haltKeeper) noteTried(err error, start time.Time) {
-	if err == nil || isPermanent(err) || errors.Is(err, errNoHaltsNamespace) || time.Since(start) >= haltsPatience {
+	hasRead, isOver := err == nil || errors.Is(err, errNoHaltsNamespace), time.Since(start) >= haltsPatience
+	if hasRead || isOver || isPermanent(err) {
 		k.gate.setHaltsTried()
+	}
+	if hasRead || isOver {
+		k.gate.setHaltsKnown(hasRead)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,6 +29,7 @@ type objectServer[T any, P interface {
 	manager string
 	// missing is whether there is no object, and canCreate whether one may be created.
 	missing, canCreate bool
+	hangs              time.Duration
 	// readOnly is whether nothing may be written.
 	readOnly bool
 	// beforeWrite is what somebody else does just before each write.
@@ -97,6 +99,11 @@ func (s *objectServer[T, P]) answer(w http.ResponseWriter, code int, object any)
 
 // RoundTrip makes the server its own network, which a bubble of synctest can wait for.
 func (s *objectServer[T, P]) RoundTrip(r *http.Request) (*http.Response, error) {
+	select {
+	case <-time.After(s.hangs):
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
 	recorder := httptest.NewRecorder()
 	s.ServeHTTP(recorder, r)
 	return recorder.Result(), nil

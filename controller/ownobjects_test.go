@@ -50,6 +50,31 @@ func TestAConfigMapOfHaltsThatCannotBeReadIsTheFirstThingThatIsTold(t *testing.T
 	})
 }
 
+// Those that wait have been tried less and less often by then.
+func TestRestartsThatWaitAMinuteForHaltsBeginWhenItIsSaidThatTheyDo(t *testing.T) {
+	for name, hangs := range map[string]time.Duration{"refused": 0, "hanging": 25 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := gradual(t, "a/web")
+				pass := w.takeOver(t, &haltServer{failures: slices.Repeat([]int{http.StatusForbidden}, 1000), hangs: hangs}, nil)
+				w.edited("a/c", "2")
+				for second := range 61 {
+					settle(w)
+					gaps, state := w.controller.Gaps("a"), w.controller.explain(deploymentNamed("a/web"), time.Now()).State
+					isOver := second >= 60
+					if hasBegun := len(w.restarted()) > 0; hasBegun != isOver || state == status.Deciding == isOver {
+						t.Fatalf("after %d s, restarts have begun: %t, and the state is %s", second, hasBegun, state)
+					}
+					if len(gaps) > 0 && strings.Contains(gaps[0].Text, "are ignored") != isOver || isOver && len(gaps) == 0 {
+						t.Fatalf("after %d s: %+v", second, gaps)
+					}
+					pass(time.Second)
+				}
+			})
+		})
+	}
+}
+
 func TestRestartsThatWaitForHaltsThatTheAPIServerDoesNotServeSayWhatToDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web")

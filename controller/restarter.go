@@ -149,9 +149,9 @@ func (r *restarter) askAgain(ref catalog.WorkloadRef) {
 	}
 }
 
-// askAgainAll does so for all workloads of a namespace, or of all namespaces.
+// askAgainAll does so for all workloads of a namespace, or of all namespaces, and for those that wait for what was not known.
 func (r *restarter) askAgainAll(namespace string) {
-	for _, ref := range r.backlogs.those((*backlog).isDeliberate) {
+	for _, ref := range r.backlogs.those(func(w *backlog) bool { return w.isDeliberate() || w.failure.unknown != "" }) {
 		if namespace == "" || ref.Namespace == namespace {
 			r.queue.Add(ref, catalog.ConfigRef{})
 		}
