@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -58,7 +59,7 @@ func (w *Workload) keepTemplate() {
 func (w *Workload) MethodHold(canEvict bool) string {
 	switch {
 	case w.Method() == NoMethod:
-		return "the annotation " + MethodAnnotation + " cannot be read"
+		return "the annotation " + MethodAnnotation + " cannot be read: " + w.Policy.Unread
 	case w.RestartsItself() && w.AwaitsRollout():
 		return "it is paused: Argo Rollouts replaces no pods before it is resumed"
 	case w.RestartsItself():
@@ -206,15 +207,16 @@ func (w *Workload) keepReplaced(previous *Workload) {
 	}
 }
 
-// method reads how the workload restarts.
-func (r *policyReader) method() Method {
+// method reads how the workload restarts, and returns what it cannot read, quoted.
+func (r *policyReader) method() (method Method, unread string) {
 	switch text, found := r.annotations[MethodAnnotation]; {
 	case !found:
-		return ByTemplate
+		return ByTemplate, ""
 	case text == string(ByEviction):
-		return ByEviction
+		return ByEviction, ""
 	default:
-		r.reject(MethodAnnotation, "%.40q is not %q, so nothing restarts", text, ByEviction)
-		return NoMethod
+		unread = fmt.Sprintf("%.40q", text)
+		r.reject(MethodAnnotation, "%s is not %q, so nothing restarts", unread, ByEviction)
+		return NoMethod, unread
 	}
 }

@@ -35,8 +35,9 @@ type WorkloadPolicy struct {
 	Hold string
 	// HoldSet is when that was set.
 	HoldSet HoldTime
-	// Method is how it restarts.
+	// Method is how it restarts, and Unread what stands there instead if it is [NoMethod], quoted.
 	Method Method
+	Unread string
 	// Problem describes which values cannot be used, and why; empty if there are none.
 	Problem string
 	// Left describes what another tool has left behind on the workload, and what to do about it; empty if there is
@@ -118,7 +119,8 @@ func readWorkloadPolicy(meta *metav1.ObjectMeta, from Understood) (*WorkloadPoli
 	if from.Problem != "" {
 		r.problems = append(r.problems, from.Problem)
 	}
-	policy, filter := WorkloadPolicy{Wave: r.wave(), Window: r.window(), Hold: r.hold(), Method: r.method()}, r.filter()
+	policy, filter := WorkloadPolicy{Wave: r.wave(), Window: r.window(), Hold: r.hold()}, r.filter()
+	policy.Method, policy.Unread = r.method()
 	policy.HoldSet = holdTimeOf(meta, policy.Hold)
 	policy.Problem, policy.Left, policy.IsLeftHarmful = r.problem(), from.Left, from.IsLeftHarmful
 	filter.Marked = from.Marked

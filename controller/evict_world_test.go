@@ -390,7 +390,8 @@ func TestARestartByEvictionThatTheEvictorDoesNotKnowIsNotComplete(t *testing.T) 
 func TestAWorkloadThatAsksForEvictionsIsHeldWithoutTheFlag(t *testing.T) {
 	for name, test := range map[string]struct{ method, why string }{
 		"without the flag": {"evict", "flag --evict"},
-		"another method":   {"delete", "cannot be read"},
+		"another method":   {"delete", `cannot be read: "delete"`},
+		"one that is long": {"\u202e\n" + strings.Repeat("x", 1000), `cannot be read: "\u202e\n` + strings.Repeat("x", 38) + `"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inEvictingWorld(t, map[string]string{catalog.MethodAnnotation: test.method}, func(w *evictingWorld) {

@@ -167,11 +167,11 @@ func tooManyReferences(w *catalog.Workload) string {
 		return ""
 	case catalog.NamespaceFull:
 		return fmt.Sprintf(status.NotRestarted+"the workloads of its namespace together have more than %d references to "+
-			"ConfigMaps and Secrets, and those with the most are left alone. Use envFrom and whole volumes instead of single keys, or fewer configs",
+			"ConfigMaps and Secrets, and those with the most are left alone. Use fewer configs, or one envFrom or whole volume where it reads many single keys of a config",
 			maxReferencesOfNamespace)
 	}
 	return fmt.Sprintf(status.NotRestarted+"its pod template has more than %d references to ConfigMaps and Secrets. "+
-		"Use envFrom and whole volumes instead of single keys, or fewer configs", catalog.MaxReferences)
+		"Use fewer configs, or one envFrom or whole volume where it reads many single keys of a config", catalog.MaxReferences)
 }
 
 // nothingRuns says why nothing restarts for an edit, and what to do if pods run that this workload does not want itself.

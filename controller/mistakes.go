@@ -163,6 +163,7 @@ func (c *Controller) noteMistake(object quarantine.Object, found *mistake, isLis
 	known, _ := c.mistakes.find(place(object), object)
 	if found == nil {
 		if c.mistakes.drop(place(object), object); c.leading.Load() && c.describe(object, known) != "" {
+			c.log.Info("all annotations and labels can be used again", "object", object.String())
 			c.eventMistake(object, known.uid, corev1.EventTypeNormal, "nothing is wrong with its annotations and labels any more")
 		}
 		return

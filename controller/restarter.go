@@ -320,6 +320,7 @@ func (r *restarter) reportProblem(w *catalog.Workload, kind problemKind, reason,
 	case !isNews:
 		return false
 	case problem == "":
+		r.log.Info("a problem of a workload is over", "workload", w.Ref, "was", reason)
 		r.events.Event(objectReference(w), corev1.EventTypeNormal, reason, over)
 		return false
 	}

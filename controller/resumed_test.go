@@ -270,7 +270,7 @@ func TestTheEndOfAWrongMethodIsNotCalledThatOfAHold(t *testing.T) {
 		w.changed("a/one", func(d *appsv1.Deployment) { d.Annotations[catalog.MethodAnnotation] = "evikt" })
 		w.edited("a/c", "2")
 		settle(w)
-		const why = "the annotation com.xing.deployment-restart.method cannot be read"
+		const why = "the annotation com.xing.deployment-restart.method cannot be read: \"evikt\""
 		if held := told(reasonHeld); len(held) != 1 || !strings.HasPrefix(held[0], "restart is held: "+why) {
 			t.Fatalf("held: %q", held)
 		}

@@ -17,6 +17,11 @@ func (g *gatekeeper) setUnread(entries map[string]string, now time.Time) {
 			g.log.Warn("cannot read an entry of the ConfigMap of halts, ignoring it", "entry", name, "error", why)
 		}
 	}
+	for name := range g.unread {
+		if _, isUnread := entries[name]; !isUnread {
+			g.log.Info("an entry of the ConfigMap of halts is corrected or gone", "entry", name)
+		}
+	}
 	switch {
 	case len(entries) == 0:
 		g.unreadSince = time.Time{}

@@ -17,6 +17,7 @@ func (c *Controller) noteUnusable(w *workloadObservation) {
 	known, _ := c.unusable.find(w.ref.Namespace, w.ref)
 	if w.problem == nil || !c.optIns.enables(w) {
 		if known.text != "" && w.problem == nil && c.leading.Load() && c.optIns.enables(w) {
+			c.log.Info("can restart a workload again", "workload", w.ref)
 			c.recorder.Event(referenceTo(w.ref, known.uid), corev1.EventTypeNormal, reasonNotSupported, "config changes restart this workload again: "+
 				"what was not supported is gone")
 		}
