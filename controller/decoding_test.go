@@ -3,10 +3,8 @@ package controller
 import (
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -84,32 +82,6 @@ func TestNothingIsDecodedOfAnObjectThatDoesNotCount(t *testing.T) {
 			t.Errorf("%s: problem %+v, want %q", c.annotation, got.workload.problem, c.problem)
 		}
 	}
-}
-
-func TestHeavyDecodingsTakeTurnsByNamespace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var line lineup
-		var order []string
-		line.enter("greedy")
-		for _, namespace := range []string{"greedy", "greedy", "greedy", "small", "other"} {
-			go func() {
-				line.enter(namespace)
-				defer line.leave()
-				order = append(order, namespace)
-			}()
-			synctest.Wait()
-		}
-		if len(order) > 0 {
-			t.Errorf("%v come in although one is in", order)
-		}
-		line.leave()
-		synctest.Wait()
-		if want := []string{"greedy", "small", "other", "greedy", "greedy"}; !slices.Equal(order, want) {
-			t.Errorf("the turns are %v, want %v", order, want)
-		}
-		line.enter("greedy") // nobody is in
-		line.leave()
-	})
 }
 
 func TestADecodingThatPanicsLetsTheNextOneIn(t *testing.T) {

@@ -32,7 +32,7 @@ func packReplicaSet(rs *rollout.ReplicaSet) packedReplicaSet {
 	origin.Texts(rs.Namespace, string(rs.Controller), rs.ControllerName, string(rs.Labels))
 
 	isNamedByHash := rs.Hash != nil && rs.Name == rollout.ReplicaSetName(rs.ControllerName, *rs.Hash)
-	own.Flags(rs.Deleting, rs.Observed, rs.Hash != nil, isNamedByHash, rs.Terminating != nil, rs.Failure != nil)
+	own.Flags(rs.Deleting, rs.Observed, rs.Hash != nil, isNamedByHash, rs.Terminating != nil, rs.Failure != nil, rs.Heavy)
 	if rs.Hash != nil {
 		own.Texts(*rs.Hash)
 	}
@@ -59,7 +59,7 @@ func (p packedReplicaSet) unpack() *rollout.ReplicaSet {
 	rs.Labels, rs.Copied, rs.Annotations = rollout.Pairs(origin.Text()), p.copied.Value(), map[string]string{}
 
 	var hasHash, isNamedByHash, hasTerminating, hasFailure bool
-	own.Flags(&rs.Deleting, &rs.Observed, &hasHash, &isNamedByHash, &hasTerminating, &hasFailure)
+	own.Flags(&rs.Deleting, &rs.Observed, &hasHash, &isNamedByHash, &hasTerminating, &hasFailure, &rs.Heavy)
 	if hasHash {
 		rs.Hash = new(own.Text())
 	}
@@ -93,7 +93,7 @@ func (p packedReplicaSet) namespace() string {
 func packDeployment(d *rollout.Deployment) packedDeployment {
 	var own pack.Packer
 	own.Texts(d.Namespace, d.Name)
-	own.Flags(d.Deleting, d.Paused, d.HistoryLimit != nil, d.ProgressDeadline != nil, d.Selector != nil, d.Invalid != nil)
+	own.Flags(d.Deleting, d.Paused, d.HistoryLimit != nil, d.ProgressDeadline != nil, d.Selector != nil, d.Invalid != nil, d.Heavy)
 	own.Values(d.Annotations, rollout.OwnAnnotations)
 	own.Texts(string(d.UID), d.ResourceVersion, string(d.Strategy), string(d.Template), string(d.Sum[:]), marshal(&d.Status), d.StatusBy.Manager)
 	own.Numbers(d.Generation, d.Replicas, d.Limits.MaxSurge, d.Limits.MaxUnavailable, int64(d.MinReadySeconds), d.StatusBy.Time)
@@ -125,7 +125,7 @@ func (p packedDeployment) read(whole bool) *rollout.Deployment {
 
 	d.Namespace, d.Name = own.OwnText(), own.OwnText()
 	var hasHistoryLimit, hasDeadline, hasSelector, isInvalid bool
-	own.Flags(&d.Deleting, &d.Paused, &hasHistoryLimit, &hasDeadline, &hasSelector, &isInvalid)
+	own.Flags(&d.Deleting, &d.Paused, &hasHistoryLimit, &hasDeadline, &hasSelector, &isInvalid, &d.Heavy)
 	own.Values(d.Annotations, rollout.OwnAnnotations)
 	d.UID, d.ResourceVersion = types.UID(own.OwnText()), own.OwnText()
 	d.Strategy, d.Template = appsv1.DeploymentStrategyType(own.Text()), rollout.EncodedTemplate(own.Text())

@@ -19,8 +19,16 @@ import (
 const manyFailures = 5
 
 // sync takes one step for a Deployment. The queue never hands out the same key twice at the same
-// time.
+// time. Heavy Deployments wait for one another, because the process has only one memory.
 func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
+	if e.caches.isHeavy(key) {
+		e.heavy.Enter(key.Namespace)
+		defer e.heavy.Leave()
+	}
+	e.step(ctx, key)
+}
+
+func (e *Engine) step(ctx context.Context, key types.NamespacedName) {
 	start := time.Now()
 	defer func() {
 		e.metrics.syncs.Inc()

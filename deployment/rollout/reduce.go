@@ -28,6 +28,10 @@ const (
 // ReplicaSet looks at each of them.
 const maxDemands = 10_000
 
+// heavyTemplate is how large a pod template is, in bytes of protobuf, that is heavy. Decoded, it takes up to 15 times as much,
+// and the creation of a ReplicaSet needs several at once.
+const heavyTemplate = 32 << 10
+
 // NewDeployment reduces an API object to what plans may look at. It does not modify the
 // object, but shares its labels and annotations.
 func NewDeployment(object *appsv1.Deployment) *Deployment {
@@ -48,6 +52,7 @@ func NewDeployment(object *appsv1.Deployment) *Deployment {
 		Status:           object.Status,
 		StatusBy:         LastStatusWrite(object.ManagedFields, FieldManager),
 	}
+	d.Heavy = len(d.Template) > heavyTemplate
 	d.Invalid = d.resolve(&object.Spec.Strategy)
 	return d
 }
@@ -114,6 +119,7 @@ func NewReplicaSet(object *appsv1.ReplicaSet) *ReplicaSet {
 		Terminating:     object.Status.TerminatingReplicas,
 		Failure:         replicaFailure(object.Status.Conditions),
 	}
+	rs.Heavy = object.Spec.Template.Size() > heavyTemplate
 	rs.Controller, rs.ControllerName = controllerOf(object)
 	rs.SetLabels(object.Labels)
 	rs.SetAnnotations(object.Annotations)

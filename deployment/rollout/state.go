@@ -95,6 +95,8 @@ type Meta struct {
 	Namespace, Name string
 	UID             types.UID
 	ResourceVersion string
+	// Heavy means that the object takes much memory while it is decoded, because of its pod template.
+	Heavy bool
 }
 
 // Key returns the namespace and name.
