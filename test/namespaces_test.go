@@ -93,6 +93,7 @@ func TestAMissingPermissionIsReportedAndWaitedFor(t *testing.T) {
 	})
 	s.awaitMetric("watch_up", map[string]string{"resource": "secrets"}, 0)
 	s.awaitMetric("watch_up", map[string]string{"resource": "configmaps"}, 1)
+	s.awaitMetric("missing_permissions", nil, 2)
 	if status, body, err := s.controller.Get(t.Context(), "/healthz"); err != nil || status != http.StatusOK {
 		t.Errorf("/healthz answers %d %s %v", status, body, err)
 	}
@@ -103,6 +104,16 @@ func TestAMissingPermissionIsReportedAndWaitedFor(t *testing.T) {
 	_, err = s.cluster.Apply(t.Context(), manifests)
 	s.must(err)
 	s.must(s.controller.AwaitReady(t.Context(), waitLimit))
+	s.awaitMetric("missing_permissions", nil, 0)
+	if _, body, err := s.controller.Get(t.Context(), "/readyz"); err != nil || strings.Contains(body, "lacks the permission") || strings.Contains(body, "[!]") {
+		t.Errorf("/readyz says %v\n%s", err, body)
+	}
+	for _, verb := range []string{"list", "watch"} {
+		granted := fmt.Sprintf("msg=\"permission granted\" right=%q", verb+" secrets in namespace "+s.namespace)
+		if lines := s.controller.Log().Containing(granted); len(lines) != 1 {
+			t.Errorf("the log says %d times %s", len(lines), granted)
+		}
+	}
 	before := s.started(app)
 	s.edit(credentials, set("used", "v2"))
 	s.awaitRestart(app, before)
