@@ -94,7 +94,12 @@ func TestAMistakeIsReportedAgainOnlyIfItIsAnotherOneOrByTheNextLeader(t *testing
 	w.controller.beginToLead()
 	require("the next leader", 1)
 	cm.Annotations = nil
+	log := w.log()
 	w.show("configmaps", cm)
+	w.show("configmaps", cm)
+	if n := strings.Count(log.String(), `level=INFO msg="all annotations and labels can be used again" object=configmap/a/c`); n != 1 {
+		t.Errorf("the log says %d times that it is corrected:\n%s", n, log)
+	}
 	w.controller.beginToLead()
 	require("after it is corrected", 0)
 	cm.Annotations = map[string]string{catalog.WaveAnnotation: "1"}
