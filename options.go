@@ -282,7 +282,7 @@ func (o *options) validateOptIns() error {
 	}
 	var err error
 	if o.selector, err = labels.Parse(o.NamespaceSelector); err != nil {
-		return fmt.Errorf("--namespace-selector %q is not a label selector such as restarts=enabled: %w", o.NamespaceSelector, err)
+		return fmt.Errorf("--namespace-selector %q is not a label selector such as restarts=enabled or tier in (web, api)", o.NamespaceSelector)
 	}
 	return nil
 }
@@ -349,7 +349,7 @@ func (o *options) readIgnoredErrors() error {
 	for _, pattern := range slices.DeleteFunc(o.IgnoredPatterns, isEmpty) {
 		compiled, err := regexp.Compile(pattern)
 		if err != nil {
-			return fmt.Errorf("--ignored-error-patterns: %w", err)
+			return fmt.Errorf("--ignored-error-patterns: %.100q is not a regular expression such as quota.*exceeded: %s", pattern, wrongSyntax(err))
 		}
 		o.ignoredErrors.Patterns = append(o.ignoredErrors.Patterns, compiled)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"regexp/syntax"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,9 +65,28 @@ func plain(err *flags.Error) error {
 // namespacePattern is a pattern that [path.Match] understands, of characters that names of namespaces have.
 var namespacePattern = regexp.MustCompile(`^(?:[-a-z0-9*?]|\[\^?[-a-z0-9]+\])+$`)
 
+// characterClass is a part of such a pattern, for one of the namespaceCharacters.
+var characterClass = regexp.MustCompile(`\[[^\]]*\]`)
+
+const namespaceCharacters = "abcdefghijklmnopqrstuvwxyz0123456789-"
+
 // canMatchNamespace reports whether a name or a pattern can match the name of a namespace.
 func canMatchNamespace(pattern string) bool {
 	_, err := path.Match(pattern, "")
+	isEmpty := func(class string) bool { // such as [z-a]
+		return !strings.ContainsFunc(namespaceCharacters, func(c rune) bool { matches, _ := path.Match(class, string(c)); return matches })
+	}
+	if slices.ContainsFunc(characterClass.FindAllString(pattern, -1), isEmpty) {
+		return false
+	}
 	return err == nil && namespacePattern.MatchString(pattern) && !strings.HasPrefix(pattern, "-") && !strings.HasSuffix(pattern, "-") &&
 		(strings.ContainsAny(pattern, "*?[") || len(pattern) <= validation.DNS1123LabelMaxLength)
+}
+
+// wrongSyntax says what is wrong with a regular expression, which the library's error repeats.
+func wrongSyntax(err error) string {
+	if problem := (*syntax.Error)(nil); errors.As(err, &problem) {
+		return problem.Code.String()
+	}
+	return err.Error()
 }

@@ -196,7 +196,7 @@ func readConfigPolicy(meta *metav1.ObjectMeta) *ConfigPolicy {
 		FanOut:  r.fanOut(),
 		Window:  r.window(),
 		Hold:    r.hold(),
-		Urgent:  r.text(UrgentAnnotation, maxID),
+		Urgent:  r.urgent(),
 		Resume:  r.text(ResumeAnnotation, maxID),
 	}
 	policy.HoldSet = holdTimeOf(meta, policy.Hold)
@@ -263,6 +263,16 @@ func (r *policyReader) text(name string, limit int) string {
 		return ""
 	}
 	return text
+}
+
+// urgent returns the id of a content. One of another content is no mistake: each edit leaves it behind.
+func (r *policyReader) urgent() string {
+	id := r.text(UrgentAnnotation, maxID)
+	if _, err := parseChecksum(id); err != nil && id != "" {
+		r.reject(UrgentAnnotation, "%.40q is the id of no content, which has 16 hexadecimal digits, so nothing is urgent; kubectl restarts urgent sets that of the present content", id)
+		return ""
+	}
+	return id
 }
 
 // window returns a text that cannot be read as a window if it is too long.

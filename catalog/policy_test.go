@@ -71,7 +71,8 @@ func TestAConfigSaysByAnnotationsHowItsChangesSpread(t *testing.T) {
 		"gradual":                  {data{FanOutAnnotation: "gradual"}, &ConfigPolicy{FanOut: Gradual}},
 		"all at once":              {data{FanOutAnnotation: "all-at-once"}, &ConfigPolicy{FanOut: AllAtOnce}},
 		"a hold without a reason":  {data{HoldAnnotation: ""}, &ConfigPolicy{Hold: "no reason given", Problem: holdsAllTheSame("")}},
-		"a window, a hold and ids": {data{WindowAnnotation: "w", HoldAnnotation: "h", UrgentAnnotation: "u", ResumeAnnotation: "r"}, &ConfigPolicy{Window: "w", Hold: "h", Urgent: "u", Resume: "r"}},
+		"a window, a hold and ids": {data{WindowAnnotation: "w", HoldAnnotation: "h", UrgentAnnotation: "9f161f04f7ef4b51", ResumeAnnotation: "r"}, &ConfigPolicy{Window: "w", Hold: "h", Urgent: "9f161f04f7ef4b51", Resume: "r"}},
+		"what is no content":       {data{UrgentAnnotation: "yes"}, &ConfigPolicy{Problem: `annotation com.xing.deployment-restart.urgent: "yes" is the id of no content, which has 16 hexadecimal digits, so nothing is urgent; kubectl restarts urgent sets that of the present content`}},
 		"wrong values": {
 			data{FanOutAnnotation: "slow", UrgentAnnotation: long, ResumeAnnotation: long},
 			&ConfigPolicy{Problem: `annotation com.xing.deployment-restart.fan-out: "slow" is neither "gradual" nor "all-at-once", so --fan-out of the controller is used; ` +

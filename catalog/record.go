@@ -225,17 +225,24 @@ func problemOf(encoded string, isKnown bool) string {
 
 // malformed describes what is wrong with checksums, whatever their scheme.
 func malformed(encoded string) string {
-	var entries map[string]string
-	if err := json.Unmarshal([]byte(encoded), &entries); err != nil {
-		return fmt.Sprintf("parse %s: not a JSON object of strings", ChecksumsAnnotation)
+	if _, err := checksumTexts(encoded); err != nil {
+		return err.Error()
 	}
 	return ""
 }
 
-func parseChecksums(encoded string) (Checksums, error) {
-	var entries map[string]string
+// checksumTexts reads the entries of checksums. The library's errors name types of the program.
+func checksumTexts(encoded string) (entries map[string]string, err error) {
 	if err := json.Unmarshal([]byte(encoded), &entries); err != nil {
-		return nil, fmt.Errorf("parse %s: %w", ChecksumsAnnotation, err)
+		return nil, fmt.Errorf("parse %s: not a JSON object of strings", ChecksumsAnnotation)
+	}
+	return entries, nil
+}
+
+func parseChecksums(encoded string) (Checksums, error) {
+	entries, err := checksumTexts(encoded)
+	if err != nil {
+		return nil, err
 	}
 	checksums := make(Checksums, len(entries))
 	for name, digits := range entries {

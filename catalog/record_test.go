@@ -192,7 +192,7 @@ func TestAnUnreadableRecordIsAProblem(t *testing.T) {
 		basis     string // empty: ours
 		want      string
 	}{
-		"no JSON":                          {"{", "", "parse " + ChecksumsAnnotation + ": unexpected end of JSON input"},
+		"no JSON":                          {"{", "", "parse " + ChecksumsAnnotation + ": not a JSON object of strings"},
 		"no JSON, of the original":         {"{", "none", "parse " + ChecksumsAnnotation + ": not a JSON object of strings"},
 		"numbers, of the original":         {`{"configmap/ns/a":1}`, "none", "parse " + ChecksumsAnnotation + ": not a JSON object of strings"},
 		"no JSON, of another scheme":       {"[]", `{"scheme":"other"}`, "parse " + ChecksumsAnnotation + ": not a JSON object of strings"},
@@ -201,7 +201,7 @@ func TestAnUnreadableRecordIsAProblem(t *testing.T) {
 		"an invalid checksum":              {`{"configmap/ns/a":"xyz"}`, "", "parse " + ChecksumsAnnotation + ": configmap/ns/a: parse checksum: 3 bytes are not 16 hexadecimal digits"},
 		"a checksum that is null":          {`{"configmap/ns/a":null}`, "", "parse " + ChecksumsAnnotation + ": configmap/ns/a: parse checksum: 0 bytes are not 16 hexadecimal digits"},
 		"a name as long as an annotation":  {`{"` + strings.Repeat("x", 1000) + `":""}`, "", "parse " + ChecksumsAnnotation + `: "` + strings.Repeat("x", 100) + `" names no config`},
-		"an empty annotation":              {"", "", "parse " + ChecksumsAnnotation + ": unexpected end of JSON input"},
+		"an empty annotation":              {"", "", "parse " + ChecksumsAnnotation + ": not a JSON object of strings"},
 		"an empty annotation, no basis":    {"", "none", "parse " + ChecksumsAnnotation + ": not a JSON object of strings"},
 		"no config at all, which is legal": {"{}", "none", ""},
 	} {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -80,10 +81,28 @@ func decode[T any](part json.RawMessage) (value T, err error) {
 	err = utiljson.Unmarshal(part, &value)
 	var mismatch *json.UnmarshalTypeError
 	switch {
+	case errors.As(err, &mismatch) && mismatch.Field == "":
+		return value, errors.New("it is not " + inJSON(mismatch.Type))
 	case errors.As(err, &mismatch):
-		return value, fmt.Errorf("its field %.100q is not a %s", mismatch.Field, mismatch.Type)
+		return value, fmt.Errorf("its field %.100q is not %s", mismatch.Field, inJSON(mismatch.Type))
 	case err != nil:
 		return value, errors.New("it has a field of another form")
 	}
 	return value, nil
+}
+
+// inJSON names what a type is in JSON, for people.
+func inJSON(wanted reflect.Type) string {
+	switch wanted.Kind() {
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.String:
+		return "a text"
+	case reflect.Bool:
+		return "true or false"
+	default:
+		return "a number"
+	}
 }
