@@ -113,6 +113,15 @@ func (all engines) Lead(ctx context.Context) error {
 	return <-failures // nil if there is no failure
 }
 
+// granted lets the restart controller go on with what was refused until permissions were granted.
+func (all engines) granted(permissions []apiclient.Permission) {
+	for _, e := range all {
+		if restarts, isOne := e.(*controller.Controller); isOne {
+			restarts.TryRefused(permissions)
+		}
+	}
+}
+
 // Ready reports whether all engines are ready.
 func (all engines) Ready() (bool, string) {
 	ready := true

@@ -57,8 +57,8 @@ type missingPermissions struct {
 }
 
 // check checks the permissions once the API server answers, logs each missing one, and checks those again until none is missing
-// or the context ends. It logs each that was granted meanwhile.
-func (m *missingPermissions) check(ctx context.Context, config *rest.Config, permissions []apiclient.Permission, log *slog.Logger) {
+// or the context ends. It logs each that was granted meanwhile, and passes them on, after each check.
+func (m *missingPermissions) check(ctx context.Context, config *rest.Config, permissions []apiclient.Permission, onGranted func([]apiclient.Permission), log *slog.Logger) {
 	next, end := 0, len(permissions) // the first time, all are checked
 	for len(permissions) > 0 {
 		asked, pause := permissions[next:end], recheckPeriod
@@ -67,11 +67,12 @@ func (m *missingPermissions) check(ctx context.Context, config *rest.Config, per
 		} else {
 			log.Debug("permissions checked", "checked", len(asked), "missing", len(missing))
 			permissions = slices.Concat(permissions[:next], missing, permissions[end:])
-			isGranted := m.see(permissions, asked, missing, log)
+			granted := m.see(permissions, asked, missing, log)
 			if next += len(missing); next >= len(permissions) { // each has had its turn
 				next = 0
 			}
-			if end, pause = next+1, max(recheckPause, recheckPeriod/time.Duration(max(1, len(permissions)))); isGranted {
+			if end, pause = next+1, max(recheckPause, recheckPeriod/time.Duration(max(1, len(permissions)))); len(granted) > 0 {
+				onGranted(granted)
 				end, pause = next+maxRechecked, 0
 			}
 			end = min(end, len(permissions))
@@ -85,9 +86,9 @@ func (m *missingPermissions) check(ctx context.Context, config *rest.Config, per
 }
 
 // see takes in which permissions are missing, after a check of some of them, in their order. It logs those that the first check found missing,
-// and those that a later one found granted, and reports whether there are any of the latter. Only one goroutine at a time may
+// and those that a later one found granted, and returns the latter. Only one goroutine at a time may
 // call it.
-func (m *missingPermissions) see(all, asked, missing []apiclient.Permission, log *slog.Logger) (isGranted bool) {
+func (m *missingPermissions) see(all, asked, missing []apiclient.Permission, log *slog.Logger) (granted []apiclient.Permission) {
 	isFirst := m.last.Load() == nil
 	if isFirst {
 		m.since = time.Now().UTC()
@@ -100,11 +101,11 @@ func (m *missingPermissions) see(all, asked, missing []apiclient.Permission, log
 				log.Warn("missing permission", "right", p.String(), "without_it", p.Impact, "remedy", remedyFor(p))
 			}
 		case !isFirst:
-			isGranted = true
+			granted = append(granted, *p)
 			log.Info("permission granted", "right", p.String(), "still_missing", len(all))
 		}
 	}
-	return isGranted
+	return granted
 }
 
 // maxMissing is how many missing permissions are described. The log names all.

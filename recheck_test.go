@@ -23,6 +23,7 @@ import (
 type authorizer struct {
 	lacks   func(namespace string) bool
 	reviews []review
+	granted []apiclient.Permission // as they were passed on
 }
 
 type review struct {
@@ -55,7 +56,7 @@ func (a *authorizer) serve(t *testing.T, namespaces int, hours time.Duration) *m
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		missing.check(t.Context(), &rest.Config{Host: "http://api", Transport: transport, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, needed, slog.New(slog.DiscardHandler))
+		missing.check(t.Context(), &rest.Config{Host: "http://api", Transport: transport, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, needed, func(granted []apiclient.Permission) { a.granted = append(a.granted, granted...) }, slog.New(slog.DiscardHandler))
 	}()
 	time.Sleep(hours)
 	synctest.Wait()
@@ -125,6 +126,9 @@ func TestAPermissionIsNoLongerMissing10SecondsAfterItIsGranted(t *testing.T) {
 				missing := *a.serve(t, 10, granted+10*time.Second).last.Load()
 				if len(missing) != 9 || slices.ContainsFunc(missing, func(p apiclient.Permission) bool { return p.Namespace == "7" }) {
 					t.Errorf("%v are missing", missing)
+				}
+				if len(a.granted) != 1 || a.granted[0].Namespace != "7" {
+					t.Errorf("passed on: %v", a.granted)
 				}
 			})
 		})

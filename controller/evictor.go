@@ -17,6 +17,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/fairqueue"
 	"kubernetes-deployment-restart-controller/quarantine"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 const (
@@ -148,6 +149,18 @@ func (e *evictor) each(do func(catalog.WorkloadRef, eviction)) {
 	defer e.mu.Unlock()
 	for ref, row := range e.rows {
 		do(ref, *row)
+	}
+}
+
+// tryRefused looks again at once at those of some workloads for which the controller lacked a permission.
+func (e *evictor) tryRefused(isOne func(catalog.WorkloadRef) bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for ref, row := range e.rows {
+		if row.wait.remedy == status.GrantPermission && isOne(ref) {
+			row.notBefore = time.Time{}
+			e.queue.Add(ref, struct{}{})
+		}
 	}
 }
 

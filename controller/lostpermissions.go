@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/status"
 )
@@ -62,4 +63,24 @@ func (c *Controller) lostPermissions(namespace string) (gaps []status.Gap) {
 		})
 	}
 	return gaps
+}
+
+// TryRefused makes everything be tried again that was refused for lack of a permission in the namespaces in which the given ones
+// have been granted. Otherwise each would wait for its own turn to try again.
+func (c *Controller) TryRefused(granted []apiclient.Permission) {
+	if !c.leading.Load() {
+		return
+	}
+	namespaces := make(map[string]bool)
+	for i := range granted {
+		namespaces[granted[i].Namespace] = true
+	}
+	isOne := func(ref catalog.WorkloadRef) bool { return namespaces[""] || namespaces[ref.Namespace] }
+	for _, ref := range c.restarter.backlogs.those(func(w *backlog) bool { return w.failure.remedy == status.GrantPermission && !w.isDeliberate() }) {
+		if isOne(ref) {
+			c.restarter.queue.Add(ref, catalog.ConfigRef{})
+		}
+	}
+	c.evictor.tryRefused(isOne)
+	c.halts.wakeUp() // the ConfigMap of halts may have been refused
 }

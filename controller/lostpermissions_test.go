@@ -1,15 +1,20 @@
 package controller
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/status"
 )
@@ -89,4 +94,51 @@ func TestALostPermissionToEvictIsTold(t *testing.T) {
 	if gaps := c.lostPermissions(web.Namespace); len(gaps) != 1 || !strings.HasPrefix(gaps[0].Text, "The controller lacks a permission that it needs to replace the pods of workloads of the kind Deployment") {
 		t.Errorf("got %+v", gaps)
 	}
+}
+
+// Each workload would be tried in its own turn only, which may be half a minute later.
+func TestAGrantedPermissionLetsEverythingBeTriedAtOnceThatItWasRefusedTo(t *testing.T) {
+	w := gradual(t, "a/one", "b/one")
+	w.edited("b/c", "1")
+	settle(w)
+	w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+	w.edited("a/c", "2")
+	w.edited("b/c", "2")
+	settle(w)
+	w.refuse = 0
+	tried := func(granted apiclient.Permission, want ...string) {
+		t.Helper()
+		w.controller.TryRefused([]apiclient.Permission{granted})
+		settle(w)
+		if got := w.restarted(); !slices.Equal(got, want) {
+			t.Errorf("after %s was granted, %v are restarted, want %v", granted, got, want)
+		}
+	}
+	tried(apiclient.Permission{Verb: "patch", Resource: "deployments", Namespace: "a"}, "a/one")
+	tried(apiclient.Permission{Verb: "patch", Resource: "deployments"}, "a/one", "b/one")
+	if gaps := w.controller.lostPermissions(""); len(gaps) > 0 {
+		t.Errorf("afterwards: %+v", gaps)
+	}
+}
+
+func TestAGrantedPermissionLetsARefusedEvictionGoOnAtOnce(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.refusal = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web-1", errors.New("the user has no right"))
+		w.refusal.ErrStatus.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+		w.refusal.ErrStatus.Message = lackedPermission
+		w.edited("a/c", "2")
+		w.pass(60)
+		asked := w.asked
+		w.refusal = nil
+		w.controller.TryRefused([]apiclient.Permission{{Namespace: "b"}})
+		w.pass(1)
+		if w.asked != asked || asked == 0 {
+			t.Fatalf("asked %d times, then %d for a permission elsewhere", asked, w.asked)
+		}
+		w.controller.TryRefused([]apiclient.Permission{{Namespace: "a"}})
+		w.pass(1)
+		if w.asked == asked || len(w.controller.lostPermissions("")) > 0 {
+			t.Errorf("not tried again: %+v", w.controller.lostPermissions(""))
+		}
+	})
 }
