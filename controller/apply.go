@@ -46,9 +46,12 @@ func (r *restarter) restart(ctx context.Context, view catalog.View, decision cat
 		return r.apply(ctx, view, decision, taken, request)
 	}
 	if lasts := r.putOff(w, decision, answer, now); lasts {
-		return r.mark(ctx, view, contradicted)
+		err = r.mark(ctx, view, contradicted)
 	}
-	return nil
+	if err == nil {
+		r.backlogs.noteNoMarkFails(w.Ref)
+	}
+	return onlyRecord(errNotMarked, err)
 }
 
 // requestFor describes a restart that is due to the gate.

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"regexp"
@@ -14,7 +15,6 @@ import (
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/fairqueue"
-	"kubernetes-deployment-restart-controller/status"
 )
 
 // These errors say what it means if the API server refuses a patch, or seems to, because of
@@ -26,12 +26,35 @@ var (
 	errDenied = errors.New("denied, although the workload has not changed")
 )
 
-// errOnlyRecord means that no restart is due of a workload that could not be patched.
-var errOnlyRecord = errors.New("its record cannot be written, and no pods wait for that")
+// These errors are about writes that begin no restart.
+var (
+	// errOnlyRecord means that no restart is due of a workload that could not be patched.
+	errOnlyRecord = errors.New("its record cannot be written, and no pods wait for that")
+	// errNotMarked means that a restart is put off, whether or not the record can be marked.
+	errNotMarked = errors.New("its record could not be written")
+)
+
+// onlyRecord returns the error of a write that begins no restart, which is one of the above.
+func onlyRecord(kind, err error) error {
+	if err == nil || errors.Is(err, errOutdated) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", kind, err)
+}
+
+// recordErrorIn returns which of the above an error is, nil if it is none.
+func recordErrorIn(err error) error {
+	for _, kind := range []error{errOnlyRecord, errNotMarked} {
+		if errors.Is(err, kind) {
+			return kind
+		}
+	}
+	return nil
+}
 
 // failureReason names the kind of a failure for metrics; see [apiclient.FailureReason].
 func failureReason(err error) string {
-	if errors.Is(err, errDenied) || remedyOf(err) == status.ChangePolicy {
+	if errors.Is(err, errDenied) || remedyOf(err).IsPolicy() {
 		return "denied" // whatever reason the policy or webhook gives
 	}
 	return apiclient.FailureReason(err)
@@ -154,7 +177,10 @@ func atTimes(alike int, log *slog.Logger, write func(string, ...any)) func(strin
 func (r *restarter) reportFailure(ref catalog.WorkloadRef, err error) {
 	if w := r.catalog.Workload(ref); w != nil {
 		r.backlogs.noteFailureTold(ref)
-		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonRestartFailed,
-			"cannot apply a config change, trying again: %s", described(err, longestEventError))
+		failed := "cannot apply a config change"
+		if recordErrorIn(err) != nil {
+			failed = "cannot write a record"
+		}
+		r.events.Eventf(objectReference(w), corev1.EventTypeWarning, reasonRestartFailed, "%s, trying again: %s", failed, described(err, longestEventError))
 	}
 }

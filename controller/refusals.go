@@ -13,7 +13,7 @@ import (
 type failedAttempts struct {
 	problem     string // a bounded text, empty if none has failed
 	remedy      status.Remedy
-	isRecord    bool   // they were only about the record
+	record      error  // errOnlyRecord or errNotMarked if they were only about the record
 	unknown     string // what the next one needs that is not known, empty if all is
 	count       int
 	since, next time.Time
@@ -48,12 +48,12 @@ func (b *backlogs) noteFailure(ref catalog.WorkloadRef, err error, isIgnored boo
 
 // fail notes that an attempt has failed.
 func (w *backlog) fail(err error, now time.Time) {
-	f, remedy, isRecord := &w.failure, remedyOf(err), errors.Is(err, errOnlyRecord)
+	f, remedy, record := &w.failure, remedyOf(err), recordErrorIn(err)
 	if f.count == 0 && w.isInherited && w.putOffSince.IsZero() && w.owed.Before(now) {
 		now = w.owed // it was tried before
 	}
-	if f.count == 0 || remedy != f.remedy || isRecord != f.isRecord { // another failure begins now
-		f.count, f.since, f.remedy, f.isRecord = 0, now, remedy, isRecord
+	if f.count == 0 || remedy != f.remedy || record != f.record { // another failure begins now
+		f.count, f.since, f.remedy, f.record = 0, now, remedy, record
 	}
 	f.count++
 	if reason := failureReason(err); reason != f.reason {
@@ -61,7 +61,7 @@ func (w *backlog) fail(err error, now time.Time) {
 	}
 	f.alike++
 	f.problem, f.unknown = brief.Within(longestFailure, brief.Line(err.Error())), ""
-	if isRecord {
+	if record == errOnlyRecord {
 		if w.putOff != "" {
 			w.owed = now // what it was put off to is over
 		}
@@ -74,6 +74,16 @@ func (b *backlogs) hasFailed(ref catalog.WorkloadRef) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.waiting[ref].failure.count > 0
+}
+
+// noteNoMarkFails notes that the record of a workload whose restart is put off is marked, or need not be.
+func (b *backlogs) noteNoMarkFails(ref catalog.WorkloadRef) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if w := b.waiting[ref]; w.failure.record == errNotMarked {
+		w.failure = failedAttempts{isTold: w.failure.isTold}
+		b.waiting[ref] = w
+	}
 }
 
 // noteFailureTold notes that the owner of a workload has been told of a failure.

@@ -112,12 +112,14 @@ func TestARestartThatPeopleHoldAfterItWasRefusedSaysOnlyThatItIsHeld(t *testing.
 		w.edited("a/c", "2")
 		settle(w)
 		time.Sleep(time.Minute)
+		w.refuse = 0
 		w.changed("a/web", holdIt)
 		time.Sleep(time.Minute)
 		settle(w)
 		if o := w.overview(); o.Retrying.Total != 0 || o.Held.Total != 1 || o.Held.Items[0].Error != "" || o.Held.Items[0].Remedy != "" || o.Held.Items[0].Text == "" {
 			t.Errorf("retrying %+v, held %+v", o.Retrying, o.Held)
 		}
+		w.refuse = http.StatusForbidden
 		w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
 		time.Sleep(time.Minute)
 		settle(w)

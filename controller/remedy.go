@@ -28,6 +28,8 @@ func remedyOf(err error) status.Remedy {
 		return ""
 	}
 	switch text := refusal.Status().Message; {
+	case admissionDenial.MatchString(text) && recordErrorIn(err) != nil: // which a restart by hand does not write
+		return status.AllowInPolicy
 	case admissionDenial.MatchString(text):
 		return status.ChangePolicy
 	case apierrors.IsForbidden(err) && rbacDenial.MatchString(text):

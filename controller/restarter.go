@@ -224,8 +224,10 @@ func (r *restarter) work(ctx context.Context, workload catalog.WorkloadRef) {
 func (r *restarter) attempt(ctx context.Context, workload catalog.WorkloadRef) {
 	if err := r.handle(ctx, workload); err != nil && ctx.Err() == nil {
 		r.failed(workload, err)
-		// An internal error is that of an admission webhook, so nothing was written.
-		r.gate.failed(workload, !r.isIgnored(err), isUncertain(err) && !apierrors.IsInternalError(err), isPermanent(err) && !r.backlogs.isHeld(workload), time.Now())
+		if !errors.Is(err, errNotMarked) { // otherwise what the gate has answered stands
+			// An internal error is that of an admission webhook, so nothing was written.
+			r.gate.failed(workload, !r.isIgnored(err), isUncertain(err) && !apierrors.IsInternalError(err), isPermanent(err) && !r.backlogs.isHeld(workload), time.Now())
+		}
 		r.backlogs.noteRetry(workload, r.queue.Retry(workload, failureOf(err)))
 	} else if !r.backlogs.hasFailed(workload) { // one that only waits for its turn is refused again
 		r.queue.Forget(workload)
@@ -274,17 +276,9 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 		return r.restart(ctx, view, decision, taken)
 	case decision.Outcome == catalog.RecordOnly && (r.awaitCleanup(view.Workload) || r.putOffRecord(view.Workload)):
 	default:
-		return onlyRecord(r.apply(ctx, view, decision, taken, nil))
+		return onlyRecord(errOnlyRecord, r.apply(ctx, view, decision, taken, nil))
 	}
 	return nil
-}
-
-// onlyRecord returns the error of a write without which no pods lack anything.
-func onlyRecord(err error) error {
-	if err == nil || errors.Is(err, errOutdated) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", errOnlyRecord, err)
 }
 
 // keep leaves a workload and its record as they are. If the record stays although the content
@@ -296,7 +290,7 @@ func (r *restarter) keep(ctx context.Context, view catalog.View, decision catalo
 	}
 	if decision.Contradicts && !decision.Verified && !r.dryRun {
 		if err := r.mark(ctx, view, r.noteContradiction(view, decision, time.Now())); err != nil {
-			return onlyRecord(err)
+			return onlyRecord(errOnlyRecord, err)
 		}
 	}
 	r.reportNotDue(view.Workload, r.backlogs.settle(view.Workload.Ref))

@@ -30,7 +30,11 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 	o.Mistakes = c.mistakesIn(namespace)
 	lists := newEntryLists(namespace, &c.absences.of, func(ref catalog.WorkloadRef) bool { _, isAlone := c.standingAlone(ref); return isAlone })
 	if o.Leads {
-		c.changes.each(lists.addPending)
+		c.changes.each(func(ref catalog.WorkloadRef, changes map[fmt.Stringer]*pendingChange) {
+			if _, waits := c.restarter.State(ref); !waits { // otherwise it is in the list of what it waits for
+				lists.addPending(ref, changes)
+			}
+		})
 		c.restarter.backlogs.each(lists.addBacklog)
 		c.deliveries.each(lists.addRolling)
 		c.evictor.each(func(ref catalog.WorkloadRef, row eviction) { c.addEviction(lists, ref, &row) })
@@ -74,8 +78,9 @@ func (c *Controller) dueBesides(ref catalog.WorkloadRef) string {
 		return ""
 	}
 	text := "a restart is due since " + w.since.UTC().Format(time.RFC3339)
+	isMark := w.failure.record == errNotMarked
 	switch {
-	case w.failure.problem != "":
+	case w.failure.problem != "" && !isMark:
 		text += " and its last attempt failed: " + w.failure.problem
 	case w.putOff == gate.Missing:
 		text += " and waits for it"
@@ -84,6 +89,9 @@ func (c *Controller) dueBesides(ref catalog.WorkloadRef) string {
 	}
 	if decision := catalog.Decide(view); decision.Outcome == catalog.Restart {
 		text += ", because " + describe(decision)
+	}
+	if isMark {
+		text += "; " + w.failure.problem
 	}
 	return brief.Text(text)
 }
@@ -240,17 +248,21 @@ func (s *standing) addSubject(config fmt.Stringer) {
 
 func standingOfBacklog(ref catalog.WorkloadRef, w *backlog) standing {
 	s := standing{ref: ref, state: status.Deciding, since: w.putOffSince, until: w.owed, atLeast: w.atLeast, reason: w.putOff, by: w.putOffBy, isExposed: w.isExposed, failure: w.failure}
-	switch hasFailed := w.failure.problem != ""; {
+	isMark := w.failure.record == errNotMarked
+	switch hasFailed := w.failure.problem != "" && !isMark; {
 	case w.putOff == gate.Backoff:
-		s.state, s.failure = status.Slowed, failedAttempts{}
-	case w.putOff.NeedsPerson(), w.putOff == gate.Window: // it is not tried, so why attempts failed may be gone
-		s.state, s.failure = status.Held, failedAttempts{}
+		s.state = status.Slowed
+	case w.putOff.NeedsPerson(), w.putOff == gate.Window:
+		s.state = status.Held
 	case hasFailed: // whoever has the turn meanwhile
 		s.state, s.since, s.until = status.Retrying, w.failure.since, w.failure.next
 	case w.putOff != "":
 		s.state = status.Waiting
 	default:
 		s.since, s.until = w.since, time.Time{}
+	}
+	if s.state != status.Retrying && !isMark { // it is not tried, so why attempts failed may be gone
+		s.failure = failedAttempts{}
 	}
 	if w.putOff == "" {
 		s.by = waitedFor{text: w.failure.unknown}
@@ -270,7 +282,7 @@ func standingOfRestart(ref catalog.WorkloadRef, r *rollingRestart) standing {
 func (c *Controller) entry(s standing) status.Entry {
 	e := status.Entry{
 		Workload: s.ref.String(), State: s.state, Reason: string(s.reason), Text: s.by.text,
-		Beginning: status.Beginning{Since: s.since.UTC(), AtLeast: s.atLeast}, Until: s.until.UTC(), Exposed: s.isExposed, Error: s.failure.problem, Remedy: s.failure.remedy, Attempts: s.failure.count,
+		Beginning: status.Beginning{Since: s.since.UTC(), AtLeast: s.atLeast}, Until: s.until.UTC(), Exposed: s.isExposed, Error: s.failure.problem, Remedy: s.failure.remedy, Attempts: s.failure.count, OnlyRecord: s.failure.record != nil,
 	}
 	if s.state == status.Lacking || s.reason == gate.Missing {
 		e.Remedy = status.CreateConfig

@@ -17,8 +17,12 @@ const AwaitAPIServer = "The controller tries again by itself; if this lasts, loo
 const (
 	GrantPermission Remedy = "the controller lacks this permission: apply " + manifest
 	CreateConfig    Remedy = "create the config or key that is missing, or make the reference optional"
-	ChangePolicy    Remedy = "let the controller's account do this in that policy, or restart the workload by hand"
+	AllowInPolicy   Remedy = "let the controller's account do this in that policy"
+	ChangePolicy    Remedy = AllowInPolicy + ", or restart the workload by hand"
 )
+
+// IsPolicy reports whether a policy or a webhook denied the request.
+func (r Remedy) IsPolicy() bool { return r == AllowInPolicy || r == ChangePolicy }
 
 // After returns a text that ends with the remedy, if there is one.
 func (r Remedy) After(text string) string { return text + r.suffix() }
@@ -53,7 +57,7 @@ func WithoutRemedy(text string) string {
 
 // RemedyIn returns the remedy at the end of the text of an Event, empty if there is none.
 func RemedyIn(text string) Remedy {
-	for _, remedy := range []Remedy{GrantPermission, ChangePolicy} {
+	for _, remedy := range []Remedy{GrantPermission, AllowInPolicy, ChangePolicy} {
 		if strings.HasSuffix(text, remedy.suffix()) {
 			return remedy
 		}

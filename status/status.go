@@ -158,10 +158,12 @@ type Entry struct {
 	Beginning
 	Restarted time.Time `json:"restarted,omitzero"`
 	Until     time.Time `json:"until,omitzero"`
-	// Error is why the last attempt failed, and Attempts is how many have failed in a row. The next one is at Until.
-	Error    string `json:"error,omitempty"`
-	Remedy   Remedy `json:"remedy,omitempty"`
-	Attempts int    `json:"attempts,omitempty"`
+	// Error is why the last attempt failed, and Attempts is how many have failed in a row. The next one is at Until. OnlyRecord
+	// means that no restart failed, only a write of the record.
+	Error      string `json:"error,omitempty"`
+	Remedy     Remedy `json:"remedy,omitempty"`
+	Attempts   int    `json:"attempts,omitempty"`
+	OnlyRecord bool   `json:"onlyRecord,omitempty"`
 	// Due says which restart is due besides what the workload lacks, and what it waits for; empty if none is known to be.
 	Due string `json:"due,omitempty"`
 	// For is what changed.

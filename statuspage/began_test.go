@@ -27,14 +27,14 @@ func TestTheRowOfARefusalSaysWhatTheNextAttemptWaitsFor(t *testing.T) {
 	waits, unknown, held := refused, refused, refused
 	waits.Reason, waits.On = "slow-start", "configmap/a/c"
 	unknown.Text = "the halts are not known"
-	held.State, held.Reason, held.Text = status.Held, "hold", "an incident"
+	held.State, held.Reason, held.Text, held.Error, held.OnlyRecord = status.Held, "hold", "an incident", "its record could not be written: forbidden", true
 	lacking := status.Entry{State: status.Lacking, Text: "configmap/c does not exist", Remedy: status.CreateConfig}
 	for want, e := range map[string]status.Entry{
 		"<strong>configmap/c does not exist</strong>: without it, pods that run go on, but no new one can start; " + string(status.CreateConfig): lacking,
 		"<strong>forbidden</strong>; failed attempts: 7": refused,
 		`<strong>forbidden</strong>; failed attempts: 7; the next one waits: the slow start of <a href="/config/configmap/a/c">configmap/a/c</a>`: waits,
 		"<strong>forbidden</strong>; failed attempts: 7; the next one waits: the halts are not known":                                             unknown,
-		"an incident; before, its last attempt failed: <strong>forbidden</strong>":                                                                held,
+		"an incident; its record could not be written: forbidden":                                                                                 held,
 	} {
 		var row strings.Builder
 		if err := templates.ExecuteTemplate(&row, "wait", e); err != nil || row.String() != want {

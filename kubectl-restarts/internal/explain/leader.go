@@ -44,8 +44,12 @@ func (l *FromLeader) conclusion(workload string, now time.Time) string {
 	switch {
 	case l.State == status.LeftAlone:
 		return fmt.Sprintf("%s is left alone, so no config change restarts it: %s.", workload, strings.TrimSuffix(l.Text, "."))
-	case l.Error != "":
+	case l.Error != "" && l.State == status.Retrying && l.OnlyRecord:
+		return fmt.Sprintf("%s waits for no restart, but %s.%s The next attempt %s.", workload, strings.TrimSuffix(l.Error, "."), l.remedy(), l.nextAttempt(now))
+	case l.Error != "" && l.State == status.Retrying:
 		return fmt.Sprintf("%s could not be restarted or recorded, and the next attempt %s: %s.%s", workload, l.nextAttempt(now), strings.TrimSuffix(l.Error, "."), l.remedy())
+	case l.Decision.Outcome == "restart" && l.OnlyRecord:
+		return fmt.Sprintf("%s %s; %s.%s", workload, l.due(now), strings.TrimSuffix(l.Error, "."), l.remedy())
 	case l.Decision.Outcome == "restart":
 		return workload + " " + l.due(now) + "."
 	case l.Gate != nil && !l.Gate.MayBegin:
@@ -141,7 +145,7 @@ func (l *FromLeader) gate(now time.Time) string {
 	switch {
 	case !l.Gate.MayBegin:
 		return text.Join(": ", l.Gate.Reason, waitsFor(l.Gate, now))
-	case l.Error != "":
+	case l.Error != "" && !l.OnlyRecord:
 		return "the restart may begin, but its last attempt failed"
 	case l.isUndecided():
 		return "nothing, once the controller can decide"
@@ -196,7 +200,7 @@ func (l *FromLeader) lines(now time.Time) [][2]string {
 	if !l.Since.IsZero() {
 		state += " for " + facts.AgeOf(l.Beginning, now)
 	}
-	if l.Error != "" {
+	if l.State == status.Retrying {
 		state += "; " + text.Count(l.Attempts, "failed attempt")
 	}
 	if l.Reason == "eviction" || l.State == status.Lacking || l.State == status.Unready || l.State == status.LeftAlone {

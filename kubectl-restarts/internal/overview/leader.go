@@ -170,7 +170,8 @@ func (l *FromLeader) workloadTable(options printers.PrintOptions, now time.Time)
 // why says what a workload waits for, or what it restarts for, the most important part first.
 func why(e *status.Entry) []string {
 	var parts []string
-	if e.Error != "" {
+	isRetried := e.State == status.Retrying // otherwise only the record is, and what it waits for matters more
+	if e.Error != "" && isRetried {
 		parts = append(parts, text.Count(e.Attempts, "failed attempt")+": "+e.Error)
 	}
 	isSaid := e.Text != "" && (e.Reason == string(gate.Window) || e.Reason == string(gate.Hold)) // by the text
@@ -181,6 +182,9 @@ func why(e *status.Entry) []string {
 		if part != "" {
 			parts = append(parts, part)
 		}
+	}
+	if e.Error != "" && !isRetried {
+		parts = append(parts, e.Error)
 	}
 	parts = []string{strings.Join(parts, "; ")} // which is never left out
 	if e.Exposed {

@@ -51,4 +51,10 @@ func TestTheRowOfARefusalSaysFirstWhyItFailed(t *testing.T) {
 	if !strings.Contains(out, " 7 failed attempts: forbidden; slow-start; configmap/shop/settings") {
 		t.Error(out)
 	}
+	out = printed(t, status.Overview{Held: list(status.Entry{
+		Workload: "deployment/shop/web", State: status.Held, Reason: "hold", Text: "the workload is held: audit", Attempts: 7, Error: "its record could not be written: forbidden", OnlyRecord: true,
+	})}, printers.PrintOptions{})
+	if !strings.Contains(out, " the workload is held: audit; its record could not be written: forbidden\n") {
+		t.Error(out)
+	}
 }
