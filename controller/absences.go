@@ -74,11 +74,13 @@ func (a *absences) reportEnd(ref catalog.WorkloadRef, known absence, now time.Ti
 	w := a.catalog.Workload(ref)
 	switch {
 	case !known.wasReported(now) || w == nil || !a.leads():
+		return
 	case w.Idle:
 		a.report(w, corev1.EventTypeNormal, reasonFound, "it wants no pods any more, so they lack no config")
 	default:
 		a.report(w, corev1.EventTypeNormal, reasonFound, "no config is missing any more that pods need to start")
 	}
+	a.log.Info("a problem of a workload is over", "workload", ref, "was", reasonMissing)
 }
 
 // find returns what a workload lacks. Beyond the notes that are kept, it looks again, and since when is not known.

@@ -37,6 +37,8 @@ type backlog struct {
 	putOffSince time.Time
 	putOffBy    waitedFor
 	reported    []reportedReason
+	// heldSince is since when it waits for what needs a person or a window, which may be later than putOffSince.
+	heldSince time.Time
 	// changed means that a change has become due since the restart was put off.
 	changed bool
 	// isExposed means that pods have read the new content, although the restart waits.
@@ -61,9 +63,10 @@ func (w *backlog) isDeliberate() bool { return w.putOff != "" && w.putOff != gat
 // and not just for its turn.
 func (w *backlog) isHeldForLong() bool { return mayLast(w.putOff) }
 
-func mayLast(reason gate.Reason) bool {
-	return reason.NeedsPerson() || reason == gate.Window || reason == gate.Wave
-}
+func mayLast(reason gate.Reason) bool { return isHold(reason) || reason == gate.Wave }
+
+// isHold reports whether what waits for a reason is called held.
+func isHold(reason gate.Reason) bool { return reason.NeedsPerson() || reason == gate.Window }
 
 // told returns where the reason stands among those that the owner of a workload has been told, -1 if it does not.
 func (w *backlog) told(reason gate.Reason) int {
@@ -216,6 +219,11 @@ func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answe
 		} else if w.isInherited && w.owed.Before(now) {
 			w.putOffSince = w.owed // likewise, or nobody led
 		}
+	}
+	if isHeld := isHold(answer.Reason); isHeld && w.putOff == "" {
+		w.heldSince = w.putOffSince
+	} else if isHeld && !isHold(w.putOff) {
+		w.heldSince = now
 	}
 	w.due, w.owed, w.putOff, w.putOffBy, w.changed = true, answer.Until, answer.Reason, waitedForBy(&answer), false
 	w.failure.unknown, w.failure.next = "", time.Time{}

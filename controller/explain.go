@@ -36,6 +36,9 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 		ByHand: byHand(w), GracePeriod: c.restarter.gracePeriod(w).Seconds(), Wave: int(waveOf(w)),
 		Reads: readsOf(&view), Record: recordOfWorkload(w), Change: c.changes.waiting(ref), Last: c.lastRestartOf(w),
 	}
+	if s.state == status.Lacking {
+		explained.Due = c.dueBesides(ref)
+	}
 	explained.EnabledBy = c.optIns.enabledBy(ref)
 	explained.Pods = podsOf(c.shown(w))
 	if w.Method() != catalog.NoMethod { // which is among the problems
@@ -67,11 +70,20 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 	return explained
 }
 
-// standingOf returns what a workload waits for: for its next restart, or else for the end of the last one.
+// standingOf returns what a workload lacks or waits for, as the overview does.
 func (c *Controller) standingOf(ref catalog.WorkloadRef) standing {
 	if s, isAlone := c.standingAlone(ref); isAlone {
 		return s
 	}
+	s := c.standingOfRestarts(ref)
+	if absence, found := c.absences.find(ref); found && s.state != status.Failed {
+		return standingOfAbsence(ref, absence)
+	}
+	return s
+}
+
+// standingOfRestarts returns what a workload waits for: for its next restart, or else for the end of the last one.
+func (c *Controller) standingOfRestarts(ref catalog.WorkloadRef) standing {
 	if w, waits := c.restarter.backlogs.of(ref); waits {
 		return standingOfBacklog(ref, &w)
 	}
@@ -82,9 +94,6 @@ func (c *Controller) standingOf(ref catalog.WorkloadRef) standing {
 		return standingOfEviction(ref, &row)
 	}
 	s := c.standingAtRest(ref)
-	if absence, found := c.absences.find(ref); found {
-		s = standingOfAbsence(ref, absence)
-	}
 	c.changes.of(ref, func(changes map[fmt.Stringer]*pendingChange) { s = standingOfChanges(ref, changes) })
 	return s
 }

@@ -389,6 +389,7 @@ func (g *gatekeeper) collect(gauge func(desc *prometheus.Desc, value float64, la
 	gauge(fanOutsDesc, float64(g.ledger.FanOuts()), "rolling")
 	gauge(fanOutsDesc, float64(g.ledger.ActiveHalts()), "halted")
 	gauge(undeliveredDesc, float64(g.ledger.UnderWay()))
+	gauge(unreadDesc, float64(len(g.unread)))
 }
 
 // These errors put a restart off until enough is known to hold it back.

@@ -134,6 +134,8 @@ var (
 	queueDepthDesc     = series.Desc(namespace, "queue_depth", "The number of workloads that wait for a worker.")
 	slowDesc           = series.Desc(namespace, "slow_requests", "The number of workloads that a worker has been busy with for more than a second.")
 	leftAloneDesc      = series.Desc(namespace, "objects_left_alone", "The number of objects that are left alone after an internal error.")
+	unusableDesc       = series.Desc(namespace, "objects_with_unusable_annotations", "The number of objects with annotations or labels that have no effect or cannot be used.")
+	unreadDesc         = series.Desc(namespace, "unreadable_halt_entries", "The number of entries of the ConfigMap of halts that cannot be read.")
 	leaderDesc         = series.Desc(namespace, "leader", "Whether this process acts (1), or stands by or is a dry run (0).")
 	watchUpDesc        = series.Desc(namespace, "watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
 	lackingDesc        = series.Desc(namespace, "lacking_workloads", "The number of enabled workloads that need a config or a key that does not exist, so that no new pod of theirs can start.")
@@ -151,7 +153,7 @@ func (c *Controller) Describe(descs chan<- *prometheus.Desc) {
 		collector.Describe(descs)
 	}
 	for _, desc := range []*prometheus.Desc{
-		configsDesc, workloadsDesc, changesWaitingDesc, staleDesc, longestWaitDesc, slowedDesc, queueDepthDesc, slowDesc, leftAloneDesc, lackingDesc, leaderDesc, heldDesc, exposedDesc, fanOutsDesc, undeliveredDesc, evictingDesc, watchUpDesc, brokenSinceDesc,
+		configsDesc, workloadsDesc, changesWaitingDesc, staleDesc, longestWaitDesc, slowedDesc, queueDepthDesc, slowDesc, leftAloneDesc, lackingDesc, unusableDesc, unreadDesc, leaderDesc, heldDesc, exposedDesc, fanOutsDesc, undeliveredDesc, evictingDesc, watchUpDesc, brokenSinceDesc,
 	} {
 		descs <- desc
 	}
@@ -184,6 +186,7 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 	gauge(slowDesc, float64(load.slow))
 	gauge(leftAloneDesc, float64(c.quarantine.Len()))
 	gauge(lackingDesc, float64(c.absences.of.size()))
+	gauge(unusableDesc, float64(c.mistakesIn("").Total))
 	gauge(leaderDesc, series.Bool(c.leading.Load() && !c.options.DryRun))
 	c.gate.collect(gauge)
 	c.evictor.collect(gauge)

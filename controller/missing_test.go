@@ -303,4 +303,7 @@ func TestTheRestartThatIsDueIsInTheRowOfTheConfigThatIsMissing(t *testing.T) {
 	if row.Text != "configmap/b does not exist" || !strings.HasPrefix(row.Due, "a restart is due since ") || !strings.HasSuffix(row.Due, "Z and waits for it, because configmap c changed (keys: k)") {
 		t.Errorf("the row says %q and %q", row.Text, row.Due)
 	}
+	if e := w.controller.ExplainWorkload("deployment/a/one", time.Now()); e.State != status.Lacking || e.Text != row.Text || e.Due != row.Due || !e.Since.Equal(row.Since) || e.Gate.Reason != string(gate.Missing) {
+		t.Errorf("explained: %+v, gate %+v; the row: %+v", e.Entry, e.Gate, row)
+	}
 }

@@ -252,8 +252,8 @@ func standingOfBacklog(ref catalog.WorkloadRef, w *backlog) standing {
 	switch hasFailed := w.failure.problem != "" && !isMark; {
 	case w.putOff == gate.Backoff:
 		s.state = status.Slowed
-	case w.putOff.NeedsPerson(), w.putOff == gate.Window:
-		s.state = status.Held
+	case isHold(w.putOff):
+		s.state, s.since = status.Held, w.heldSince
 	case hasFailed: // whoever has the turn meanwhile
 		s.state, s.since, s.until = status.Retrying, w.failure.since, w.failure.next
 	case w.putOff != "":

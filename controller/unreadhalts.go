@@ -14,7 +14,7 @@ func (g *gatekeeper) setUnread(entries map[string]string, now time.Time) {
 	defer g.mu.Unlock()
 	for name, why := range entries {
 		if g.unread[name] != why {
-			g.log.Warn("cannot read an entry of the ConfigMap of halts, ignoring it", "entry", name, "error", why)
+			g.log.Warn("cannot read an entry of the ConfigMap of halts, ignoring it", "entry", name, "error", why, "remedy", status.UnreadRemedy(gate.HoldEntry))
 		}
 	}
 	for name := range g.unread {

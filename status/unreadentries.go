@@ -17,6 +17,11 @@ func UnreadEntries(unread map[string]string, holdEntry string, began Beginning) 
 	return Gap{
 		Text:      fmt.Sprintf("The ConfigMap of halts has an entry that cannot be read, %s: %q (such entries: %d)", effect, name, len(unread)),
 		Beginning: began, Why: unread[name],
-		Remedy: fmt.Sprintf("An entry that holds all restarts must have the name %q. Otherwise remove the entry.", holdEntry),
+		Remedy: UnreadRemedy(holdEntry),
 	}
+}
+
+// UnreadRemedy says what to do about such an entry.
+func UnreadRemedy(holdEntry string) string {
+	return fmt.Sprintf("An entry that holds all restarts must have the name %q. Otherwise remove the entry.", holdEntry)
 }

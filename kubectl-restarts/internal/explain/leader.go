@@ -204,7 +204,7 @@ func (l *FromLeader) lines(now time.Time) [][2]string {
 		state += "; " + text.Count(l.Attempts, "failed attempt")
 	}
 	if l.Reason == "eviction" || l.State == status.Lacking || l.State == status.Unready || l.State == status.LeftAlone {
-		state += "; " + l.Text
+		state += "; " + text.Join("; ", l.Text, l.Due)
 	}
 	if l.Exposed {
 		state += "; its pods have read the new content already"

@@ -118,6 +118,9 @@ type Report struct {
 const (
 	notDelivered = "RestartNotDelivered"
 	fanOut       = "FanOut"
+
+	missingConfig = "MissingConfig"
+	configFound   = "ConfigFound"
 )
 
 // Take takes in the configs, and what is wrong with the annotations of them and of the workloads. The halts must be there.
@@ -344,24 +347,40 @@ func (l *look) row(w *facts.Workload) Row {
 	default:
 		l.judge(w, &row, restarted)
 	}
+	if lacks := l.lacks(w); lacks != "" && row.State != Failed && row.State != LeftAlone {
+		l.lack(w, &row, lacks)
+	}
 	if row.State == NotApplied {
 		row.Remedy = status.RemedyIn(l.since(w, facts.RestartFailed, restarted).Message)
 	}
 	return row
 }
 
+// lack notes in the row of a workload what it lacks, which matters more than what it waits for.
+func (l *look) lack(w *facts.Workload, row *Row, lacks string) {
+	row.Why, row.Remedy = lacks, status.CreateConfig
+	if slices.Contains([]State{Held, Slowed, NotApplied, Waiting, Behind}, row.State) {
+		row.Why += "; a restart is due"
+		if !row.Since.IsZero() {
+			row.Why += " since " + row.Since.UTC().Format(time.RFC3339)
+		}
+	}
+	row.State, row.Since = Lacking, time.Time{}
+	missing, found := l.events[about{w.Ref.Namespace, w.Name(), missingConfig}], l.events[about{w.Ref.Namespace, w.Name(), configFound}]
+	if missing != nil && (found == nil || missing.At.After(found.At)) {
+		row.Since = missing.At
+	}
+}
+
 // judge finds out whether a workload waits for nothing, unless the leader says so.
 func (l *look) judge(w *facts.Workload, row *Row, restarted time.Time) {
 	since, why := l.behind(w)
-	lacks := l.lacks(w)
 	switch {
 	case why != "":
 		row.Since = since
 		if row.State, row.Why = l.due(w, restarted); row.State == Waiting {
 			row.State, row.Why = Behind, why
 		}
-	case lacks != "":
-		row.State, row.Why, row.Remedy = Lacking, lacks, status.CreateConfig
 	case w.Policy != nil && w.Policy.Hold != "":
 		row.State, row.Why = OnHold, w.Policy.Hold
 	case l.Leader == nil && !w.Idle && l.unknown(w) != "":

@@ -277,6 +277,32 @@ func TestAWorkloadOfWhichOnlyThePodsAreTellingIsNotSettledIfNobodyLooks(t *testi
 	}
 }
 
+func TestAWorkloadThatLacksAConfigIsLackingWhateverIsDue(t *testing.T) {
+	recorded := func(w *facts.Workload) {
+		w.Applied.Checksums = map[catalog.ConfigRef]catalog.Checksum{configRef("gone"): 1}
+	}
+	hold := policy(catalog.WorkloadPolicy{Hold: "audit"})
+	lacks := func(w *facts.Workload) { w.References[0].Channel = catalog.Environment }
+	report := overview.Look(&overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{
+		workload("due", "gone", lacks, recorded, due), workload("held", "gone", lacks, recorded, due, hold), workload("idle", "gone", lacks, recorded, func(w *facts.Workload) { w.Idle = true }),
+		workload("rolling", "gone", lacks, recorded, restarted), workload("settled", "gone", lacks, recorded),
+	}, Events: []facts.Event{event(7, "deployment/due", "MissingConfig", "configmap/gone does not exist"), event(7, "deployment/held", "MissingConfig", "configmap/old does not exist"), event(5, "deployment/held", "ConfigFound", "no config is missing")}})
+	if report.Counts[overview.Lacking] != 4 || len(report.Workloads) != 4 {
+		t.Fatalf("%v: %+v", report.Counts, report.Workloads)
+	}
+	for i, want := range []overview.Row{
+		{Workload: "deployment/due", Since: now.Add(-7 * time.Minute), Why: "configmap/gone does not exist: no new pod can start; a restart is due since 2026-11-20T11:55:00Z"},
+		{Workload: "deployment/held", Why: "configmap/gone does not exist: no new pod can start; a restart is due since 2026-11-20T11:55:00Z"},
+		{Workload: "deployment/rolling", Why: "configmap/gone does not exist: no new pod can start"},
+		{Workload: "deployment/settled", Why: "configmap/gone does not exist: no new pod can start"},
+	} {
+		want.Namespace, want.State, want.Remedy = "shop", overview.Lacking, status.CreateConfig
+		if diff := cmp.Diff(want, report.Workloads[i]); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 func TestASecretOfATypeThatIsNotWatchedIsNotCalledMissing(t *testing.T) {
 	secret := catalog.ConfigRef{Kind: catalog.Secret, Namespace: "shop", Name: "db"}
 	reads := func(w *facts.Workload) {
