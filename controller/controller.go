@@ -269,6 +269,7 @@ func (c *Controller) Watch(ctx context.Context) {
 	c.learnOptIns(ctx, start)
 	var group sync.WaitGroup
 	group.Go(func() { c.staleness.run(ctx) })
+	group.Go(func() { c.goOnOnceListed(ctx) })
 	for _, w := range c.watches {
 		if w.workload != nil {
 			c.limitGarbage(percentAtStart)

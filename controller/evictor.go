@@ -152,12 +152,13 @@ func (e *evictor) each(do func(catalog.WorkloadRef, eviction)) {
 	}
 }
 
-// tryRefused looks again at once at those of some workloads for which the controller lacked a permission.
-func (e *evictor) tryRefused(isOne func(catalog.WorkloadRef) bool) {
+// tryRefused looks again at once at the workloads for which the controller lacked a permission, in some namespaces. The empty
+// name stands for all.
+func (e *evictor) tryRefused(namespaces map[string]bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for ref, row := range e.rows {
-		if row.wait.remedy == status.GrantPermission && isOne(ref) {
+		if row.wait.remedy == status.GrantPermission && (namespaces[""] || namespaces[ref.Namespace]) {
 			row.notBefore = time.Time{}
 			e.queue.Add(ref, struct{}{})
 		}

@@ -75,12 +75,7 @@ func (c *Controller) TryRefused(granted []apiclient.Permission) {
 	for i := range granted {
 		namespaces[granted[i].Namespace] = true
 	}
-	isOne := func(ref catalog.WorkloadRef) bool { return namespaces[""] || namespaces[ref.Namespace] }
-	for _, ref := range c.restarter.backlogs.those(func(w *backlog) bool { return w.failure.remedy == status.GrantPermission && !w.isDeliberate() }) {
-		if isOne(ref) {
-			c.restarter.queue.Add(ref, catalog.ConfigRef{})
-		}
-	}
-	c.evictor.tryRefused(isOne)
+	c.restarter.askThose(namespaces, func(w *backlog) bool { return w.failure.remedy == status.GrantPermission && !w.isDeliberate() })
+	c.evictor.tryRefused(namespaces)
 	c.halts.wakeUp() // the ConfigMap of halts may have been refused
 }

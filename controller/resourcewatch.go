@@ -188,6 +188,27 @@ func (all watches) awaitLists(ctx context.Context) bool {
 	return true
 }
 
+// goOnOnceListed decides again about the workloads that wait for the first list of a watch as soon as it is there, which may be
+// long after the start if a permission was missing. Lists of the same second count as one: very many may be there at once.
+func (c *Controller) goOnOnceListed(ctx context.Context) {
+	for awaited := slices.Clone(c.watches); len(awaited) > 0; {
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return
+		}
+		listed := make(map[string]bool)
+		awaited = slices.DeleteFunc(awaited, func(w *resourceWatch) bool {
+			isListed := w.Status().Synced
+			if isListed {
+				listed[w.namespace] = true
+			}
+			return isListed
+		})
+		c.restarter.askUnknown(listed)
+	}
+}
+
 // knowConfigs reports whether all configs of a namespace have been listed once.
 // Before that, workloads look as if their configs were gone.
 func (all watches) knowConfigs(namespace string) bool {

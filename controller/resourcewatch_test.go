@@ -2,13 +2,18 @@ package controller
 
 import (
 	"log/slog"
+	"net/http"
+	"path"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -141,4 +146,51 @@ func TestAnEditFromBeforeTheOptInDoesNotCountAfterAListThatFollowsAGap(t *testin
 	if decision := catalog.Decide(view); decision.Outcome != catalog.RecordOnly {
 		t.Errorf("%s, because %s; want %s", decision.Outcome, decision.Reason, catalog.RecordOnly)
 	}
+}
+
+// After the many failed attempts, the next one is half a minute away when Secrets can be listed at last.
+func TestWhatWaitsForAListIsDecidedOnceItIsThere(t *testing.T) {
+	handlers := utilruntime.ErrorHandlers
+	utilruntime.ErrorHandlers = handlers[:1] // the others sleep until the time of the real clock
+	t.Cleanup(func() { utilruntime.ErrorHandlers = handlers })
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/one")
+		c, secrets := w.controller, w.watches["secrets"]
+		c.watches = watches{secrets}
+		c.restarter.knowsConfigs = c.watches.knowConfigs
+		isGranted := false
+		w.answer = func(r *http.Request) (int, any) {
+			query := r.URL.Query()
+			if path.Base(r.URL.Path) != "secrets" {
+				return 0, nil
+			}
+			if query.Has("watch") && !query.Has("sendInitialEvents") { // it streams nothing
+				<-r.Context().Done()
+			}
+			switch {
+			case query.Has("sendInitialEvents"):
+				return http.StatusUnprocessableEntity, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid}
+			case !isGranted || query.Has("watch"):
+				return http.StatusForbidden, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden}
+			}
+			return http.StatusOK, corev1.SecretList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1000"}}
+		}
+		go secrets.Run(t.Context())
+		go c.goOnOnceListed(t.Context())
+		w.edited("a/c", "2")
+		for range 600 {
+			time.Sleep(time.Second)
+			settle(w)
+		}
+		isGranted = true
+		for i := 0; i < 15 && !secrets.Status().Synced; i++ {
+			time.Sleep(time.Second)
+		}
+		time.Sleep(time.Second)
+		settle(w)
+		if got := w.restarted(); !slices.Equal(got, []string{"a/one"}) {
+			waits, _ := c.restarter.backlogs.of(deploymentNamed("a/one"))
+			t.Errorf("restarted %v a second after the list; the workload waits: %s", got, waits.failure.unknown)
+		}
+	})
 }

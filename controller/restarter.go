@@ -151,8 +151,13 @@ func (r *restarter) askAgain(ref catalog.WorkloadRef) {
 
 // askAgainAll does so for all workloads of a namespace, or of all namespaces, and for those that wait for what was not known.
 func (r *restarter) askAgainAll(namespace string) {
-	for _, ref := range r.backlogs.those(func(w *backlog) bool { return w.isDeliberate() || w.failure.unknown != "" }) {
-		if namespace == "" || ref.Namespace == namespace {
+	r.askThose(map[string]bool{namespace: true}, func(w *backlog) bool { return w.isDeliberate() || w.failure.unknown != "" })
+}
+
+// askThose decides again now about the workloads whose backlog is of a kind, in some namespaces. The empty name stands for all.
+func (r *restarter) askThose(namespaces map[string]bool, isOne func(*backlog) bool) {
+	for _, ref := range r.backlogs.those(isOne) {
+		if namespaces[""] || namespaces[ref.Namespace] {
 			r.queue.Add(ref, catalog.ConfigRef{})
 		}
 	}

@@ -69,6 +69,22 @@ func (r *restarter) knowsConfigsOf(ref catalog.WorkloadRef) bool {
 	})
 }
 
+// askUnknown decides again about the workloads that wait for what was not known, if they or configs that they read are in
+// namespaces that have been listed. The empty name stands for all.
+func (r *restarter) askUnknown(listed map[string]bool) {
+	if len(listed) == 0 {
+		return
+	}
+	for _, ref := range r.backlogs.those(func(w *backlog) bool { return w.failure.unknown != "" }) {
+		w := r.catalog.Workload(ref)
+		if listed[""] || listed[ref.Namespace] || w != nil && slices.ContainsFunc(w.References, func(reference catalog.Reference) bool {
+			return reference.Channel == catalog.API && listed[reference.Config.Source().Namespace]
+		}) {
+			r.queue.Add(ref, catalog.ConfigRef{})
+		}
+	}
+}
+
 // unwatched describes which configs of other namespaces a workload names in vain, because the controller does not
 // watch these namespaces; empty if there are none.
 func (r *restarter) unwatched(w *catalog.Workload) string {

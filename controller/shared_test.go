@@ -180,3 +180,23 @@ func TestAWorkloadWaitsForTheConfigsOfOtherNamespaces(t *testing.T) {
 		}
 	}
 }
+
+func TestAWorkloadIsDecidedAboutOnceTheConfigsOfAnotherNamespaceAreListed(t *testing.T) {
+	w := ruled(t, catalog.OptInRules{})
+	knowsAll := false
+	w.controller.restarter.knowsConfigs = func(namespace string) bool { return knowsAll || namespace != "others" }
+	w.runs("a/web", alsoFlags)
+	settle(w)
+	waits := func() bool { return w.controller.isUndecided(deploymentNamed("a/web")) }
+	knowsAll = true
+	for _, listed := range []map[string]bool{{}, {"b": true}} {
+		if w.controller.restarter.askUnknown(listed); w.work() || !waits() {
+			t.Errorf("decided after a list of %v", listed)
+		}
+	}
+	w.controller.restarter.askUnknown(map[string]bool{"others": true})
+	settle(w)
+	if waits() {
+		t.Error("not decided")
+	}
+}
