@@ -60,3 +60,25 @@ func TestMissingPermissionsAreToldWithWhatHelpsUntilTheyAreGranted(t *testing.T)
 		t.Errorf("of 500, it describes %d", len(gaps))
 	}
 }
+
+func TestThatEditsAreNoticedLateIsNotSaidOfWhatCannotBeListed(t *testing.T) {
+	list := apiclient.Permission{Verb: "list", Resource: "secrets", Impact: "no workload restarts"}
+	watch := apiclient.Permission{Verb: "watch", Resource: "secrets", Impact: "the controller notices edits of Secrets late"}
+	other := apiclient.Permission{Verb: "watch", Resource: "configmaps", Impact: "the controller notices edits of ConfigMaps late"}
+	for name, test := range map[string]struct {
+		missing []apiclient.Permission
+		said    string
+		want    int
+	}{
+		"neither":                         {[]apiclient.Permission{list, watch}, "", 1},
+		"neither, and the watch says so":  {[]apiclient.Permission{list, watch}, `User "x" cannot list resource "secrets" in API group`, 0},
+		"only listed":                     {[]apiclient.Permission{watch}, "", 1},
+		"something else cannot be listed": {[]apiclient.Permission{list, other}, "", 2},
+	} {
+		missing := &missingPermissions{}
+		missing.see(test.missing, test.missing, test.missing, slog.New(slog.DiscardHandler))
+		if gaps := missing.gaps("", test.said); len(gaps) != test.want {
+			t.Errorf("%s: %+v", name, gaps)
+		}
+	}
+}

@@ -112,7 +112,7 @@ func (m *missingPermissions) see(all, asked, missing []apiclient.Permission, log
 const maxMissing = 10
 
 // gaps describes the missing permissions that concern a namespace, or all if it is empty, but for those whose refusals are
-// part of what is said already.
+// part of what is said already. What cannot be listed is not noticed late, but not at all, so that it cannot be watched is left out.
 func (m *missingPermissions) gaps(namespace, said string) (gaps []status.Gap) {
 	missing := m.last.Load()
 	if missing == nil {
@@ -122,7 +122,8 @@ func (m *missingPermissions) gaps(namespace, said string) (gaps []status.Gap) {
 		p := &(*missing)[i]
 		resource, subresource, _ := strings.Cut(p.Resource, "/")
 		isElsewhere := namespace != "" && p.Namespace != "" && p.Namespace != namespace && p.Name == ""
-		if isElsewhere || subresource == "" && strings.Contains(said, fmt.Sprintf("cannot %s resource %q", p.Verb, resource)) {
+		isUnlisted := i > 0 && p.Verb == "watch" && isListOfSame(&(*missing)[i-1], p)
+		if isElsewhere || isUnlisted || subresource == "" && strings.Contains(said, fmt.Sprintf("cannot %s resource %q", p.Verb, resource)) {
 			continue
 		}
 		if len(gaps) == maxMissing {
@@ -134,6 +135,11 @@ func (m *missingPermissions) gaps(namespace, said string) (gaps []status.Gap) {
 		})
 	}
 	return gaps
+}
+
+// isListOfSame reports whether a permission is that to list what another one, which follows it, is for.
+func isListOfSame(list, other *apiclient.Permission) bool {
+	return list.Verb == "list" && list.Group == other.Group && list.Resource == other.Resource && list.Namespace == other.Namespace && list.Name == other.Name
 }
 
 // remedyFor says how to grant a permission.
