@@ -180,9 +180,9 @@ func TestASecretThatWasNeverSeenKeepsNoRestartWaiting(t *testing.T) {
 	if o := w.overview(); o.Lacking.Total != 1 || o.Lacking.Items[0].Text != "no secret/s is watched: it does not exist, or is of type helm.sh/release.v1" {
 		t.Errorf("lacking: %+v", o.Lacking)
 	}
-	want := "no secret/s is watched: it does not exist, or is of type helm.sh/release.v1: without it, no new pod can start"
-	if problems := w.controller.ExplainWorkload("deployment/a/one", time.Now()).Problems; !slices.Contains(problems, want) {
-		t.Errorf("problems: %q", problems)
+	const want = "no secret/s is watched: it does not exist, or is of type helm.sh/release.v1"
+	if e := w.controller.ExplainWorkload("deployment/a/one", time.Now()); e.State != status.Lacking || e.Text != want {
+		t.Errorf("explained: %+v", e.Entry)
 	}
 }
 
