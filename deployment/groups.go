@@ -129,15 +129,20 @@ func (c *caches) replicaSetsOf(d *rollout.Deployment) []*rollout.ReplicaSet {
 // orphansFor returns ReplicaSets without a controller, including the ones that a Deployment
 // selects.
 func (c *caches) orphansFor(d *rollout.Deployment) []*rollout.ReplicaSet {
+	return c.replicaSets.find(maxOrphans, c.orphanGroups(d)...)
+}
+
+// orphanGroups returns the groups of those ReplicaSets.
+func (c *caches) orphanGroups(d *rollout.Deployment) []digest.Digest {
 	demanded := demandedLabels(d)
 	if len(demanded) == 0 {
-		return c.replicaSets.find(maxOrphans, orphansIn(d.Namespace))
+		return []digest.Digest{orphansIn(d.Namespace)}
 	}
 	pairs := make([]digest.Digest, 0, len(demanded))
 	for _, key := range demanded {
 		pairs = append(pairs, orphansWith(d.Namespace, key, d.Selector.MatchLabels[key]))
 	}
-	return c.replicaSets.find(maxOrphans, c.replicaSets.smallest(pairs), manifoldOrphansIn(d.Namespace))
+	return []digest.Digest{c.replicaSets.smallest(pairs), manifoldOrphansIn(d.Namespace)}
 }
 
 // adoptersOf returns the Deployments that may select a ReplicaSet. Each of them is in exactly one

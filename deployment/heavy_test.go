@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -62,6 +63,43 @@ func TestStepsForHeavyDeploymentsWaitForOneAnother(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestAStepForAHeavyDeploymentThatHangsKeepsOthersWaitingForASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAttempts()
+		d := *a.cluster.deployments["web"]
+		weigh(&d.Spec.Template)
+		a.cluster.put(&d)
+		a.cluster.list(a.engine)
+		start := time.Now()
+		leave := a.engine.enter(a.key) // and hangs
+		a.engine.enter(a.key)()
+		if waited := time.Since(start); waited != turnOfHeavy {
+			t.Errorf("the next one waited for %s", waited)
+		}
+		leave()
+		a.engine.heavy.Enter("another") // whoever left late has not left for others
+		isIn := false
+		go func() {
+			a.engine.enter(a.key)()
+			isIn = true
+		}()
+		synctest.Wait()
+		if isIn {
+			t.Error("two are in")
+		}
+		a.engine.heavy.Leave()
+		synctest.Wait()
+	})
+}
+
+func TestADeploymentWithAVeryLargeSelectorIsHeavy(t *testing.T) {
+	d := deploymenttest.Deployment(1, "v1")
+	d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: make([]string, 20_000)}}
+	if !rollout.NewDeployment(d).Heavy {
+		t.Error("it is not")
 	}
 }
 

@@ -42,13 +42,6 @@ func (c *caches) observe(d *rollout.Deployment, h writeHistory, now time.Time) *
 	return s
 }
 
-// isHeavy reports whether a step for a Deployment may decode a heavy object.
-func (c *caches) isHeavy(key types.NamespacedName) bool {
-	d := c.deployments.get(key)
-	isHeavy := func(rs *rollout.ReplicaSet) bool { return rs.Heavy }
-	return d != nil && (d.Heavy || slices.ContainsFunc(c.replicaSetsOf(d), isHeavy) || slices.ContainsFunc(c.orphansFor(d), isHeavy))
-}
-
 func reduceDeployment(object any) (packedDeployment, error) {
 	d, ok := object.(*appsv1.Deployment)
 	if !ok {

@@ -32,7 +32,7 @@ func packReplicaSet(rs *rollout.ReplicaSet) packedReplicaSet {
 	origin.Texts(rs.Namespace, string(rs.Controller), rs.ControllerName, string(rs.Labels))
 
 	isNamedByHash := rs.Hash != nil && rs.Name == rollout.ReplicaSetName(rs.ControllerName, *rs.Hash)
-	own.Flags(rs.Deleting, rs.Observed, rs.Hash != nil, isNamedByHash, rs.Terminating != nil, rs.Failure != nil, rs.Heavy)
+	own.Flags(rs.Heavy, rs.Deleting, rs.Observed, rs.Hash != nil, isNamedByHash, rs.Terminating != nil, rs.Failure != nil)
 	if rs.Hash != nil {
 		own.Texts(*rs.Hash)
 	}
@@ -59,7 +59,7 @@ func (p packedReplicaSet) unpack() *rollout.ReplicaSet {
 	rs.Labels, rs.Copied, rs.Annotations = rollout.Pairs(origin.Text()), p.copied.Value(), map[string]string{}
 
 	var hasHash, isNamedByHash, hasTerminating, hasFailure bool
-	own.Flags(&rs.Deleting, &rs.Observed, &hasHash, &isNamedByHash, &hasTerminating, &hasFailure, &rs.Heavy)
+	own.Flags(&rs.Heavy, &rs.Deleting, &rs.Observed, &hasHash, &isNamedByHash, &hasTerminating, &hasFailure)
 	if hasHash {
 		rs.Hash = new(own.Text())
 	}

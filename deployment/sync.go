@@ -19,16 +19,9 @@ import (
 const manyFailures = 5
 
 // sync takes one step for a Deployment. The queue never hands out the same key twice at the same
-// time. Heavy Deployments wait for one another, because the process has only one memory.
+// time.
 func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
-	if e.caches.isHeavy(key) {
-		e.heavy.Enter(key.Namespace)
-		defer e.heavy.Leave()
-	}
-	e.step(ctx, key)
-}
-
-func (e *Engine) step(ctx context.Context, key types.NamespacedName) {
+	defer e.enter(key)()
 	start := time.Now()
 	defer func() {
 		e.metrics.syncs.Inc()

@@ -146,9 +146,8 @@ func TestAWorkloadWhoseRequiredConfigIsDeletedIsNotSettled(t *testing.T) {
 	flags := append(s.openElection(longLease), "--status-address=127.0.0.1:0")
 	leader := s.startController(flags...)
 	s.make(settings, set("used", "v1"))
-	web, late := s.run("web", podOf(envFrom(settings))), s.run("late", podOf(envFrom(configMap("late"))))
+	web := s.run("web", podOf(envFrom(settings)))
 	s.started(web)
-	s.make(configMap("late"), set("used", "v1"))
 	s.delete(settings)
 
 	s.awaitPage(leader, "/", regexp.MustCompile(`1 lacking(?s:.*)web\s*lacking\s*configmap/settings does not exist: without it, pods that run go on, but no new one can start`))
@@ -165,7 +164,7 @@ func TestAWorkloadWhoseRequiredConfigIsDeletedIsNotSettled(t *testing.T) {
 	s.awaitMetric("lacking_workloads", nil, 1)
 	other := s.run("other", podOf(envFrom(settings)))
 	s.awaitEvent(other, "MissingConfig", "configmap/settings does not exist") // by the new leader, which had to wait as long for the first
-	for w, want := range map[workload]int{web: 1, other: 1, late: 0} {
+	for w, want := range map[workload]int{web: 1, other: 1} {
 		events, err := s.eventsOf(t.Context(), w, "MissingConfig")
 		s.must(err)
 		if len(events) != want {

@@ -28,9 +28,9 @@ const (
 // ReplicaSet looks at each of them.
 const maxDemands = 10_000
 
-// heavyTemplate is how large a pod template is, in bytes of protobuf, that is heavy. Decoded, it takes up to 15 times as much,
-// and the creation of a ReplicaSet needs several at once.
-const heavyTemplate = 32 << 10
+// heavySpec is how large the specification of an object is, in bytes of protobuf, that is heavy. Decoded, it takes up to 40 times
+// as much, and the creation of a ReplicaSet needs several pod templates at once.
+const heavySpec = 32 << 10
 
 // NewDeployment reduces an API object to what plans may look at. It does not modify the
 // object, but shares its labels and annotations.
@@ -52,7 +52,7 @@ func NewDeployment(object *appsv1.Deployment) *Deployment {
 		Status:           object.Status,
 		StatusBy:         LastStatusWrite(object.ManagedFields, FieldManager),
 	}
-	d.Heavy = len(d.Template) > heavyTemplate
+	d.Heavy = object.Spec.Size() > heavySpec
 	d.Invalid = d.resolve(&object.Spec.Strategy)
 	return d
 }
@@ -119,7 +119,7 @@ func NewReplicaSet(object *appsv1.ReplicaSet) *ReplicaSet {
 		Terminating:     object.Status.TerminatingReplicas,
 		Failure:         replicaFailure(object.Status.Conditions),
 	}
-	rs.Heavy = object.Spec.Template.Size() > heavyTemplate
+	rs.Heavy = object.Spec.Size() > heavySpec
 	rs.Controller, rs.ControllerName = controllerOf(object)
 	rs.SetLabels(object.Labels)
 	rs.SetAnnotations(object.Annotations)

@@ -95,7 +95,7 @@ type Meta struct {
 	Namespace, Name string
 	UID             types.UID
 	ResourceVersion string
-	// Heavy means that the object takes much memory while it is decoded, because of its pod template.
+	// Heavy means that the object takes much memory while it is decoded, because its specification is large.
 	Heavy bool
 }
 
