@@ -70,7 +70,7 @@ func newHaltID() string { return strings.ToLower(rand.Text()[:8]) }
 
 // run reads and writes the halts until the context ends.
 func (k *haltKeeper) run(ctx context.Context) {
-	start, hasReported, knewHalts := time.Now(), false, false
+	start, hasReported, known := time.Now(), false, haltKnowledge{}
 	ticker := time.NewTicker(haltsPeriod)
 	defer ticker.Stop()
 	retry := time.NewTimer(0)
@@ -88,11 +88,7 @@ func (k *haltKeeper) run(ctx context.Context) {
 		k.noteTried(err, start)
 		k.noteObject(ctx, err)
 		k.endHalts()
-		if _, knowsHalts := k.gate.knowsOfHalts(); knowsHalts && !knewHalts {
-			knewHalts = true
-			k.judgeResumes()
-			k.askAgain() // now, and not when it is their turn to try again
-		}
+		known = k.useKnowledge(known, err)
 		k.remind(start, time.Now())
 		switch {
 		case ctx.Err() != nil:
@@ -112,9 +108,26 @@ func (k *haltKeeper) run(ctx context.Context) {
 	}
 }
 
-// syncBefore is sync, but gives up at a time, if that is yet to come.
+// haltKnowledge is how much is known of the halts of former leaders: whether what is kept has been read, and what restarts need
+// not wait for any more.
+type haltKnowledge struct{ hasRead, hasTried, knowsHalts bool }
+
+// useKnowledge lets go on what has waited for what is known now, after an attempt to read.
+func (k *haltKeeper) useKnowledge(before haltKnowledge, err error) (now haltKnowledge) {
+	now.hasRead = before.hasRead || err == nil || errors.Is(err, errNoHaltsNamespace)
+	now.hasTried, now.knowsHalts = k.gate.knowsOfHalts()
+	if now.hasRead && !before.hasRead {
+		k.judgeResumes()
+	}
+	if now.hasTried != before.hasTried || now.knowsHalts != before.knowsHalts {
+		k.askAgain() // now, and not when it is their turn to try again
+	}
+	return now
+}
+
+// syncBefore is sync, but while restarts wait for the halts, it gives up at a time.
 func (k *haltKeeper) syncBefore(ctx context.Context, end time.Time) error {
-	if time.Now().Before(end) {
+	if _, knowsHalts := k.gate.knowsOfHalts(); !knowsHalts && time.Now().Before(end) {
 		within, cancel := context.WithDeadline(ctx, end)
 		defer cancel()
 		ctx = within

@@ -391,3 +391,23 @@ func TestTheEndOfAFanOutIsToldOnce(t *testing.T) {
 		}
 	})
 }
+
+func TestAWrongResumeIsToldAlsoIfTheHaltsAreReadAfterTheMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other")
+		list(w, "configmaps", w.configMaps)
+		w.controller.leading.Store(false)
+		w.controller.gate.reset()
+		w.annotate("a/c", catalog.ResumeAnnotation, "wrong")
+		w.show("configmaps", w.configMaps["a/c"])
+		pass := w.takeOver(t, &haltServer{failures: slices.Repeat([]int{http.StatusServiceUnavailable}, 70)}, w.formerHalt(t))
+		pass(haltsPatience + time.Second)
+		if active := len(w.controller.gate.activeHalts()); active > 0 {
+			t.Fatal("the halts were read in time")
+		}
+		pass(10 * time.Minute)
+		if list := w.overview().Mistakes; list.Total != 1 {
+			t.Errorf("with %d halts, the list has %+v", len(w.controller.gate.activeHalts()), list)
+		}
+	})
+}
