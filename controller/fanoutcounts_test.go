@@ -2,11 +2,15 @@ package controller
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
 )
 
 // fanOutSays returns how far the only fan-out has come.
@@ -89,4 +93,51 @@ func TestTheNextLeaderCountsAFanOutAsTheFormerOneDid(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Its first report counts for good, so it waits until all is known.
+func TestTheNextLeaderCountsAFanOutOnlyWhenItKnowsAllReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var names []string
+		for i := range 12 {
+			names = append(names, fmt.Sprintf("a/w%02d", i))
+		}
+		leader, standby := twoLeaders(t, names...)
+		for _, w := range []*world{leader, standby} {
+			w.edited("a/c", "2")
+		}
+		settle(leader)
+		delivered := map[string]bool{}
+		for len(delivered) < 4 {
+			for _, name := range leader.restarted() {
+				if !delivered[name] && len(delivered) < 4 {
+					leader.delivers(t, name)
+					delivered[name] = true
+				}
+			}
+			settle(leader)
+		}
+		want := leader.fanOutSays(t)
+		rolling := maps.Clone(leader.deployments)
+		maps.DeleteFunc(rolling, func(name string, _ *appsv1.Deployment) bool {
+			return delivered[name] || !slices.Contains(leader.restarted(), name)
+		})
+		standby.version, standby.deployments = leader.version+1000, rolling // the others are not listed yet
+		known := false
+		standby.controller.gate.knowsWorkloads = func(string) bool { return known }
+		list(standby, "deployments", standby.deployments)
+		pass := standby.takeOver(t, &haltServer{}, nil)
+		pass(5 * time.Second)
+		standby.controller.reports.lookAtFanOuts(time.Now())
+		standby.deployments = leader.deployments
+		list(standby, "deployments", standby.deployments)
+		known = true
+		for range 4 {
+			pass(10 * time.Second)
+			settle(standby)
+		}
+		if says := standby.fanOutSays(t); says != want {
+			t.Errorf("the next leader says %s, want %s", says, want)
+		}
+	})
 }

@@ -25,8 +25,9 @@ const (
 	// configs of one tenant take neither the requests of others nor their turns. The others follow later.
 	reportsAtOnce      = 20
 	reportsOfNamespace = 4
-	// endedLimit is how long a look takes for fan-outs that have ended, which costs a decision about each of their readers.
-	endedLimit = 200 * time.Millisecond
+	// countLimit is how long a look takes for fan-outs that have ended, and for the first report of those under way: each costs
+	// a decision about each of its readers.
+	countLimit = 200 * time.Millisecond
 	// maxReports is how many Events wait for their turn at most, and maxReportsOf those of one namespace.
 	maxReports, maxReportsOf = 2000, 50
 )
@@ -149,14 +150,17 @@ func (r *fanOutReports) lookAtFanOuts(now time.Time) {
 		delete(decided, underWay[i].FanOut.Config)
 	}
 	r.reportEnded(decided, finished)
-	kept := make(map[gate.FanOut]reportedProgress)
+	kept, begin := make(map[gate.FanOut]reportedProgress), time.Now()
 	for i := range underWay {
 		p := &underWay[i]
 		last := r.reported[p.FanOut]
-		if last.progress != *p && now.Sub(last.at) >= progressPeriod && isWorthReporting(p) {
-			counted := r.gate.countedProgress(*p)
-			r.reportProgress(&counted)
-			last = reportedProgress{counted, now}
+		isDue := last.progress != *p && now.Sub(last.at) >= progressPeriod && isWorthReporting(p)
+		if isDue && time.Since(begin) < countLimit && r.gate.knowsReaders(p.FanOut.Config) { // otherwise at a later look
+			r.quarantine.Try(quarantine.Delivery, nameOfConfig(p.FanOut.Config), func() {
+				counted := r.gate.countedProgress(*p)
+				r.reportProgress(&counted)
+				last = reportedProgress{counted, now}
+			})
 		}
 		kept[p.FanOut] = last
 	}
@@ -238,7 +242,7 @@ func (r *fanOutReports) decided() map[catalog.ConfigRef]time.Time {
 func (r *fanOutReports) reportEnded(ended map[catalog.ConfigRef]time.Time, finished []gate.Progress) {
 	begin, reported := time.Now(), make(map[string]int)
 	for config, began := range ended {
-		if time.Since(begin) > endedLimit || r.haveWaiting(reportsAtOnce) {
+		if time.Since(begin) > countLimit || r.haveWaiting(reportsAtOnce) {
 			return // the others follow at a later look
 		}
 		if reported[config.Namespace]++; reported[config.Namespace] > reportsOfNamespace {

@@ -111,6 +111,12 @@ func (g *gatekeeper) countRunning(id gate.FanOut) {
 	g.ledger.CountRunning(id, running, failed...)
 }
 
+// knowsReaders reports whether it can be known which workloads run with a content of a config.
+func (g *gatekeeper) knowsReaders(config catalog.ConfigRef) bool {
+	_, knowsHalts := g.knowsOfHalts()
+	return knowsHalts && g.knowsWorkloads(config.Namespace) && (!config.Kind.IsSecret() || g.catalog.ContentKey(config) != "")
+}
+
 // countedProgress returns how far a fan-out has come, with those who have its content already. It is the given progress if the
 // fan-out is over.
 func (g *gatekeeper) countedProgress(p gate.Progress) gate.Progress {

@@ -85,7 +85,7 @@ func (l *Ledger) finish(f *fanOut) {
 func (l *Ledger) Due(config catalog.ConfigRef) int {
 	due := 0
 	for f := range l.byConfig[config] {
-		due += f.waiting
+		due += f.waiting - f.twice
 	}
 	return due
 }

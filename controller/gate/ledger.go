@@ -240,7 +240,7 @@ func (l *Ledger) Release(ref catalog.WorkloadRef, isPending, isUncertain bool, n
 		switch {
 		case due == nil:
 		case isUncertain && due.takesPlace && due.phase == admitted:
-			due.takesPlace = m.uncertain == nil
+			due.takesPlace, due.isRefused = m.uncertain == nil, false
 			m.uncertain, l.uncertain[ref] = due, now
 		case isPending:
 			endTurns(ref.Namespace, turns)

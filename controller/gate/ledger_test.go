@@ -560,3 +560,18 @@ func TestNobodyWaitsForABrokenWorkloadThatDoesNotRestart(t *testing.T) {
 		})
 	}
 }
+
+func TestARestartWithoutAnAnswerThatIsRefusedLaterCountsOnce(t *testing.T) {
+	b := newBook(t, gradual(50))
+	lost := due("lost")
+	for _, isUncertain := range []bool{false, true, false} {
+		b.expect("", lost)
+		b.Release(lost.Workload, true, isUncertain, b.now)
+		b.Refuse(lost.Workload, !isUncertain)
+	}
+	for p := range b.Progress() {
+		if held := b.Due(p.FanOut.Config); p.Waiting != 1 || p.Refused != 1 || held != 1 {
+			t.Errorf("%+v, and %d held", p, held)
+		}
+	}
+}
