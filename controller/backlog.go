@@ -220,11 +220,7 @@ func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answe
 			w.putOffSince = w.owed // likewise, or nobody led
 		}
 	}
-	if isHeld := isHold(answer.Reason); isHeld && w.putOff == "" {
-		w.heldSince = w.putOffSince
-	} else if isHeld && !isHold(w.putOff) {
-		w.heldSince = now
-	}
+	w.noteHeld(answer.Reason, now)
 	w.due, w.owed, w.putOff, w.putOffBy, w.changed = true, answer.Until, answer.Reason, waitedForBy(&answer), false
 	w.failure.unknown, w.failure.next = "", time.Time{}
 	b.countSlowing(w.slowedBy, -1)
@@ -237,6 +233,17 @@ func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answe
 	b.countSlowing(w.slowedBy, 1)
 	b.waiting[ref] = w
 	return w.putOffSince, news
+}
+
+// noteHeld notes since when a restart is held that was put off for another reason before, or for none.
+func (w *backlog) noteHeld(reason gate.Reason, now time.Time) {
+	switch {
+	case !isHold(reason), isHold(w.putOff):
+	case w.putOff == "":
+		w.heldSince = w.putOffSince
+	default:
+		w.heldSince = now
+	}
 }
 
 // countSlowing must be called with the lock held.

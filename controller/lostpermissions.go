@@ -2,6 +2,7 @@ package controller
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -43,7 +44,7 @@ func (c *Controller) lostPermissions(namespace string) (gaps []status.Gap) {
 	c.restarter.backlogs.each(func(ref catalog.WorkloadRef, w backlog) {
 		if w.failure.remedy == status.GrantPermission {
 			found := lostPermission{verb: "restart", isSeen: !w.failure.next.IsZero(), kind: ref.Kind, since: w.failure.since, atLeast: w.isInherited || w.atLeast, why: w.failure.problem}
-			if w.failure.record == errOnlyRecord {
+			if errors.Is(w.failure.record, errOnlyRecord) {
 				found.verb, found.besides = "write the records of", ", no pods of which wait"
 			}
 			note(ref, found)

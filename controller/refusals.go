@@ -52,7 +52,7 @@ func (w *backlog) fail(err error, now time.Time) {
 	if f.count == 0 && w.isInherited && w.putOffSince.IsZero() && w.owed.Before(now) {
 		now = w.owed // it was tried before
 	}
-	if f.count == 0 || remedy != f.remedy || record != f.record { // another failure begins now
+	if f.count == 0 || remedy != f.remedy || !errors.Is(record, f.record) { // another failure begins now
 		f.count, f.since, f.remedy, f.record = 0, now, remedy, record
 	}
 	f.count++
@@ -61,7 +61,7 @@ func (w *backlog) fail(err error, now time.Time) {
 	}
 	f.alike++
 	f.problem, f.unknown = brief.Within(longestFailure, brief.Line(err.Error())), ""
-	if record == errOnlyRecord {
+	if errors.Is(record, errOnlyRecord) {
 		if w.putOff != "" {
 			w.owed = now // what it was put off to is over
 		}
@@ -80,7 +80,7 @@ func (b *backlogs) hasFailed(ref catalog.WorkloadRef) bool {
 func (b *backlogs) noteNoMarkFails(ref catalog.WorkloadRef) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if w := b.waiting[ref]; w.failure.record == errNotMarked {
+	if w := b.waiting[ref]; errors.Is(w.failure.record, errNotMarked) {
 		w.failure = failedAttempts{isTold: w.failure.isTold}
 		b.waiting[ref] = w
 	}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,7 +79,7 @@ func (c *Controller) dueBesides(ref catalog.WorkloadRef) string {
 		return ""
 	}
 	text := "a restart is due since " + w.since.UTC().Format(time.RFC3339)
-	isMark := w.failure.record == errNotMarked
+	isMark := errors.Is(w.failure.record, errNotMarked)
 	switch {
 	case w.failure.problem != "" && !isMark:
 		text += " and its last attempt failed: " + w.failure.problem
@@ -248,7 +249,7 @@ func (s *standing) addSubject(config fmt.Stringer) {
 
 func standingOfBacklog(ref catalog.WorkloadRef, w *backlog) standing {
 	s := standing{ref: ref, state: status.Deciding, since: w.putOffSince, until: w.owed, atLeast: w.atLeast, reason: w.putOff, by: w.putOffBy, isExposed: w.isExposed, failure: w.failure}
-	isMark := w.failure.record == errNotMarked
+	isMark := errors.Is(w.failure.record, errNotMarked)
 	switch hasFailed := w.failure.problem != "" && !isMark; {
 	case w.putOff == gate.Backoff:
 		s.state = status.Slowed
