@@ -54,6 +54,13 @@ func (l *FromLeader) conclusion(workload string, now time.Time) string {
 		return workload + " " + l.due(now) + "."
 	case l.Gate != nil && !l.Gate.MayBegin:
 		return fmt.Sprintf("%s has not been looked at yet: %s.", workload, strings.TrimSuffix(waitsFor(l.Gate, now), "."))
+	}
+	return l.condition(workload)
+}
+
+// condition says how a workload is for which nothing is due.
+func (l *FromLeader) condition(workload string) string {
+	switch {
 	case l.State == status.Failed && l.Last != nil && l.Last.Why != "":
 		return fmt.Sprintf("%s has failed after its restart: %s.", workload, strings.TrimSuffix(l.Last.Why, "."))
 	case l.Reason == "eviction":

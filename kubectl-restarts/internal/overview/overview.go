@@ -347,13 +347,18 @@ func (l *look) row(w *facts.Workload) Row {
 	default:
 		l.judge(w, &row, restarted)
 	}
+	l.amend(w, &row, restarted)
+	return row
+}
+
+// amend says in the row of a workload what it lacks, and what helps if its restart is refused.
+func (l *look) amend(w *facts.Workload, row *Row, restarted time.Time) {
 	if lacks := l.lacks(w); lacks != "" && row.State != Failed && row.State != LeftAlone {
-		l.lack(w, &row, lacks)
+		l.lack(w, row, lacks)
 	}
 	if row.State == NotApplied {
 		row.Remedy = status.RemedyIn(l.since(w, facts.RestartFailed, restarted).Message)
 	}
-	return row
 }
 
 // lack notes in the row of a workload what it lacks, which matters more than what it waits for.
