@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"path"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -158,7 +159,7 @@ func TestWhatWaitsForAListIsDecidedOnceItIsThere(t *testing.T) {
 		c, secrets := w.controller, w.watches["secrets"]
 		c.watches = watches{secrets}
 		c.restarter.knowsConfigs = c.watches.knowConfigs
-		isGranted := false
+		var isGranted atomic.Bool
 		w.answer = func(r *http.Request) (int, any) {
 			query := r.URL.Query()
 			if path.Base(r.URL.Path) != "secrets" {
@@ -170,7 +171,7 @@ func TestWhatWaitsForAListIsDecidedOnceItIsThere(t *testing.T) {
 			switch {
 			case query.Has("sendInitialEvents"):
 				return http.StatusUnprocessableEntity, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid}
-			case !isGranted || query.Has("watch"):
+			case !isGranted.Load() || query.Has("watch"):
 				return http.StatusForbidden, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden}
 			}
 			return http.StatusOK, corev1.SecretList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1000"}}
@@ -182,7 +183,7 @@ func TestWhatWaitsForAListIsDecidedOnceItIsThere(t *testing.T) {
 			time.Sleep(time.Second)
 			settle(w)
 		}
-		isGranted = true
+		isGranted.Store(true)
 		for i := 0; i < 15 && !secrets.Status().Synced; i++ {
 			time.Sleep(time.Second)
 		}
