@@ -204,7 +204,7 @@ func (v *View) lastSeen(sights []sight, since time.Time) Sighting {
 		note(sights[i].config.creation())
 		selected := selections(sights[i].references)
 		for _, edit := range sights[i].config.Edits {
-			if slices.ContainsFunc(selected, edit.concerns) {
+			if sights[i].config.isSeen(edit, selected) {
 				note(edit)
 			}
 		}
@@ -271,7 +271,7 @@ func (s *sight) eachChange(w *Workload, past []Past, change func(Sighting)) {
 	for _, edit := range s.config.Edits {
 		shown := Sighting{edit.At, edit.Seen}
 		switch {
-		case !slices.ContainsFunc(selected, edit.concerns):
+		case !s.config.isSeen(edit, selected):
 		case !edit.isJoined():
 			note(shown)
 		case w.isLater(shown): // any time since the record

@@ -125,6 +125,37 @@ func TestDecisionsWhenTheContentComesBackToWhatIsRecorded(t *testing.T) {
 	}
 }
 
+// An environment sees nothing of binaryData.
+func TestEditsOfBinaryDataDoNotDateWhatAnEnvironmentSaw(t *testing.T) {
+	config := func(a, binary string) *corev1.ConfigMap {
+		cm := configMap("web", data{"a": a})
+		cm.BinaryData = map[string][]byte{"bin": []byte(binary)}
+		return cm
+	}
+	shows := func(s *story, a, binary string, seconds float64) {
+		s.catalog.ObserveConfig(NewConfigMap(config(a, binary)), noonPlus(seconds))
+	}
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(config("1", "1"))
+	s.recorded(10)
+	s.restartController(config("1", "1"))
+	shows(s, "1", "2", 40)
+	shows(s, "2", "2", 60)
+	view, _ := s.catalog.View(deploymentRef("web"))
+	if since := Decide(view).Contradicted.At; !since.Equal(noonPlus(60)) {
+		t.Errorf("contradicted since %s", since)
+	}
+	s.marked(t, 60)
+	s.restartController(config("2", "2"))
+	shows(s, "1", "2", 80)
+	shows(s, "1", "3", 100)
+	for started, want := range map[float64]Outcome{50: RecordOnly, 70: Restart, 90: RecordOnly} {
+		if got := s.decide(t, startedAt(noonPlus(started))); got.Outcome != want {
+			t.Errorf("a pod that started at second %.0f: %v, want %v", started, got.Outcome, want)
+		}
+	}
+}
+
 func TestAMarkLeavesTheRecordAsItIs(t *testing.T) {
 	s := restarted() // at second 100
 	s.config("web", data{"a": "3"}, 120)

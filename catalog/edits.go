@@ -181,5 +181,10 @@ func (c *Config) isVisible(edit Edit, selection Selection) bool {
 	return edit.concerns(selection) && !(selection.DataOnly && isBinary)
 }
 
+// isSeen reports whether a reference with one of the selections may see an edit.
+func (c *Config) isSeen(edit Edit, selected []Selection) bool {
+	return slices.ContainsFunc(selected, func(selection Selection) bool { return c.isVisible(edit, selection) })
+}
+
 // concerns reports whether an edit touched a key of the selection.
 func (e Edit) concerns(selection Selection) bool { return e.Key == "" || selection.names(e.Key) }
