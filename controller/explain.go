@@ -55,6 +55,10 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 	if problem := leftOn(w); problem != "" {
 		explained.Problems = append(explained.Problems, brief.Text(problem))
 	}
+	if !c.restarter.knowsConfigsOf(ref) {
+		explained.Decision = status.Decision{Outcome: status.Undecided, Reason: errConfigsUnknown.Error()}
+		return explained
+	}
 	decision := catalog.Decide(view)
 	if c.acts() { // otherwise nobody has counted which pods are left
 		c.deliveries.includeLeft(w, &decision)

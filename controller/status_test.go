@@ -206,6 +206,16 @@ func TestAnExplanationIsWhatIsDecidedAndChangesNothing(t *testing.T) {
 	}
 }
 
+func TestAnExplanationSaysThatNothingIsDecidedWhileConfigsAreUnknown(t *testing.T) {
+	w := gradual(t, "a/one")
+	settle(w)
+	w.controller.restarter.knowsConfigs = func(string) bool { return false }
+	got := w.controller.ExplainWorkload(deploymentNamed("a/one").String(), time.Now())
+	if want := (status.Decision{Outcome: status.Undecided, Reason: errConfigsUnknown.Error()}); got.Decision != want || got.Gate != nil {
+		t.Errorf("it says %+v, and %+v", got.Decision, got.Gate)
+	}
+}
+
 func TestAnExplanationHasWhatTheAnnotationsAskForAndWhatIsWrongWithThem(t *testing.T) {
 	w := gradual(t)
 	w.runs("a/web", map[string]string{

@@ -71,9 +71,12 @@ type Record struct {
 	Problem  string `json:"problem,omitempty"`
 }
 
+// Undecided is the outcome of a decision that cannot be made yet.
+const Undecided = "none yet"
+
 // Decision is what the controller decides with what it knows now.
 type Decision struct {
-	// Outcome is keep, record or restart; "ask" means that the pods decide.
+	// Outcome is keep, record or restart; "ask" means that the pods decide. It is Undecided while not enough is known.
 	Outcome string `json:"outcome"`
 	Reason  string `json:"reason"`
 	Causes  string `json:"causes,omitempty"`

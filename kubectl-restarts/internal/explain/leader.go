@@ -61,6 +61,8 @@ func (l *FromLeader) conclusion(workload string, now time.Time) string {
 // condition says how a workload is for which nothing is due.
 func (l *FromLeader) condition(workload string) string {
 	switch {
+	case l.Decision.Outcome == status.Undecided && (l.State == status.Deciding || l.State == status.Settled):
+		return fmt.Sprintf("%s has not been decided about yet: %s.", workload, l.Decision.Reason)
 	case l.State == status.Failed && l.Last != nil && l.Last.Why != "":
 		return fmt.Sprintf("%s has failed after its restart: %s.", workload, strings.TrimSuffix(l.Last.Why, "."))
 	case l.Reason == "eviction":
@@ -96,7 +98,7 @@ func (l *FromLeader) isUndecided() bool { return l.State == status.Deciding && l
 
 // isSettled reports whether nothing is due or under way.
 func (l *FromLeader) isSettled() bool {
-	return l.State == status.Settled && l.Error == "" && l.Decision.Outcome != "restart" && (l.Gate == nil || l.Gate.MayBegin)
+	return l.State == status.Settled && l.Error == "" && l.Decision.Outcome != "restart" && l.Decision.Outcome != status.Undecided && (l.Gate == nil || l.Gate.MayBegin)
 }
 
 // nextAttempt says when an attempt follows on one that failed.

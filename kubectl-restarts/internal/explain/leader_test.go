@@ -64,6 +64,7 @@ func TestTheConclusionIsWhatTheLeaderDecides(t *testing.T) {
 		"has not restarted yet although secret db changed: the configs have not all been listed yet.": {
 			Entry: status.Entry{State: status.Deciding, Text: "the configs have not all been listed yet"}, Decision: due, Gate: &status.Answer{MayBegin: true}},
 		"is deciding: the configs of the namespace have not all been listed yet (a config changed).": {Entry: status.Entry{State: status.Deciding, Text: "the configs of the namespace have not all been listed yet"}, Decision: status.Decision{Outcome: "ask", Reason: "a config changed"}},
+		"has not been decided about yet: the configs have not all been listed yet.":                  {Entry: in(status.Settled), Decision: status.Decision{Outcome: status.Undecided, Reason: "the configs have not all been listed yet"}},
 		"is settled: the content is as recorded.":                                                    {Entry: in(status.Settled), Decision: upToDate},
 		"is deciding: a config changed, and no record shows whether the pods have read it.":          {Entry: in(status.Deciding), Decision: status.Decision{Outcome: "ask", Reason: "a config changed, and no record shows whether the pods have read it"}},
 	} {
