@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -204,6 +205,12 @@ func TestAMisspelledHoldOfEverythingIsToldOnceAndForAsLongAsItIsThere(t *testing
 		if n := strings.Count(log.String(), "cannot read an entry of the ConfigMap of halts"); n != 1 {
 			t.Errorf("%d lines of the log say so:\n%s", n, log)
 		}
+		if !strings.Contains(log.String(), "remedy=") {
+			t.Errorf("the log says nothing about what helps:\n%s", log)
+		}
+		if n := w.gauge(t, "unreadable_halt_entries"); n != 1 {
+			t.Errorf("the metric counts %v", n)
+		}
 		gaps := w.controller.Gaps("")
 		if len(gaps) != 1 || !strings.Contains(gaps[0].Text, `"Hold"`) || !gaps[0].Since.Equal(began) || gaps[0].Why != "it is no list of halts" || !strings.Contains(gaps[0].Remedy, `"hold"`) {
 			t.Errorf("what is not known: %+v", gaps)
@@ -215,7 +222,28 @@ func TestAMisspelledHoldOfEverythingIsToldOnceAndForAsLongAsItIsThere(t *testing
 		if gaps := w.controller.Gaps(""); len(gaps) > 0 || w.controller.gate.everythingHeld() != "incident 42" {
 			t.Errorf("afterwards: %+v", gaps)
 		}
+		if n := w.gauge(t, "unreadable_halt_entries"); n != 0 {
+			t.Errorf("afterwards the metric counts %v", n)
+		}
 	})
+}
+
+// gauge returns the value of a metric without labels.
+func (w *world) gauge(t *testing.T, name string) float64 {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(w.controller)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == namespace+"_"+name {
+			return family.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatalf("there is no metric %s", name)
+	return 0
 }
 
 // Somebody applies the manifests anew after deleting what they contain, while a halt is in force and everything is

@@ -409,5 +409,8 @@ func TestAWrongResumeIsToldAlsoIfTheHaltsAreReadAfterTheMinute(t *testing.T) {
 		if list := w.overview().Mistakes; list.Total != 1 {
 			t.Errorf("with %d halts, the list has %+v", len(w.controller.gate.activeHalts()), list)
 		}
+		if n := w.gauge(t, "objects_with_unusable_annotations"); n != 1 {
+			t.Errorf("the metric counts %v", n)
+		}
 	})
 }
