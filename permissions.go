@@ -60,14 +60,15 @@ type missingPermissions struct {
 // check checks the permissions once the API server answers, logs each missing one, and checks those again until none is missing
 // or the context ends. It logs each that was granted meanwhile, and passes them on, after each check.
 func (m *missingPermissions) check(ctx context.Context, config *rest.Config, permissions []apiclient.Permission, onGranted func([]apiclient.Permission), log *slog.Logger) {
-	backoff := wait.Backoff{Duration: recheckPause, Factor: 2, Steps: 6, Cap: time.Minute} // of checks without an answer
-	next, end := 0, len(permissions)                                                       // the first time, all are checked
+	unanswered := wait.Backoff{Duration: recheckPause, Factor: 2, Steps: 6, Cap: time.Minute}
+	backoff, next, end := unanswered, 0, len(permissions) // the first time, all are checked
 	for len(permissions) > 0 {
 		asked, pause := permissions[next:end], time.Duration(0)
 		if missing, err := apiclient.Missing(ctx, config, asked); err != nil {
 			log.Debug("cannot check permissions, trying again", "error", err)
 			pause = backoff.Step()
 		} else {
+			backoff = unanswered
 			log.Debug("permissions checked", "checked", len(asked), "missing", len(missing))
 			permissions = slices.Concat(permissions[:next], missing, permissions[end:])
 			granted := m.see(permissions, asked, missing, log)

@@ -89,7 +89,7 @@ func (m *model) edits(previous, present Config, at time.Time) []Edit {
 		for name := range keys {
 			if before[name] != after[name] {
 				isData := func(key Key) bool { return key.Name != "" && !key.Binary }
-				last[name] = Edit{Key: name, At: at, Seen: m.moment, binary: !isData(before[name]) && !isData(after[name])}
+				last[name] = Edit{Key: name, At: at, Seen: m.moment, binary: !isData(before[name]) && !isData(after[name]) && (last[name].Key == "" || last[name].binary)}
 			}
 		}
 	}

@@ -140,8 +140,8 @@ type Edit struct {
 	// dated is when the API server dates an edit that a watch showed, in seconds of Unix time; 0
 	// if it does not.
 	dated uint32
-	// binary means that the edit concerns only binaryData: the watch showed that the key
-	// was not in the data before or after.
+	// binary means that the edit concerns only binaryData: the watch showed that the key was not in the data before or after,
+	// nor did an edit of the key concern the data that this one replaces.
 	binary bool
 	// creation means that the edit is the creation of the whole config.
 	creation bool

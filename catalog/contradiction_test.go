@@ -156,6 +156,31 @@ func TestEditsOfBinaryDataDoNotDateWhatAnEnvironmentSaw(t *testing.T) {
 	}
 }
 
+// The last edit of a key stands for those before it.
+func TestAKeyThatMovedToBinaryDataAndIsEditedThereHidesNoPodThatSawItBefore(t *testing.T) {
+	shows := func(s *story, text data, binary string, seconds float64) {
+		cm := configMap("web", text)
+		if binary != "" {
+			cm.BinaryData = map[string][]byte{"a": []byte(binary)}
+		}
+		s.catalog.ObserveConfig(NewConfigMap(cm), noonPlus(seconds))
+	}
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(configMap("web", data{"b": "1"}))
+	s.recorded(10)
+	other := data{"a": "x", "b": "2"}
+	s.restartController(configMap("web", data{"b": "1"}))
+	shows(s, other, "", 50)
+	s.marked(t, 50)
+	s.restartController(configMap("web", other))
+	shows(s, data{"a": "x", "b": "1"}, "", 70)
+	shows(s, data{"b": "1"}, "x", 80) // what is recorded, for variables
+	shows(s, data{"b": "1"}, "y", 100)
+	if got := s.decide(t, startedAt(noonPlus(75))); got.Outcome != Restart {
+		t.Errorf("a pod that started with other content: %v", got.Outcome)
+	}
+}
+
 func TestAMarkLeavesTheRecordAsItIs(t *testing.T) {
 	s := restarted() // at second 100
 	s.config("web", data{"a": "3"}, 120)

@@ -325,7 +325,7 @@ func differences(w *Workload, sights []sight) []Cause {
 		}
 		cause, selected := Cause{Config: s.ref}, selections(s.references)
 		for _, edit := range s.config.Edits {
-			if s.config.isSeen(edit, selected) && s.narrowing.isCause(edit) {
+			if slices.ContainsFunc(selected, edit.concerns) && s.narrowing.isCause(edit) {
 				cause.addSince(w, edit)
 			}
 		}

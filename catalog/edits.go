@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -41,16 +42,29 @@ func mergeEdits(previous *Config, present *arrival, changed []string) []Edit {
 			edits = append(edits, edit)
 		}
 	}
+	ofData := sync.OnceValue(func() map[string]bool { return namesOfData(previous.Edits) })
 	for _, key := range changed {
 		recorded, _ := recordedEdits.find(key)
 		now, isThere := keys.find(key)
 		before, wasThere := formerKeys.find(key)
+		isBinary := !(wasThere && !before.Binary) && !(isThere && !now.Binary)
 		edits = append(edits, Edit{
 			Key: key, At: present.date(recorded), Seen: notYet, Writer: recorded.Writer, dated: present.dated(key != "" && !isThere, recorded),
-			binary: !(wasThere && !before.Binary) && !(isThere && !now.Binary),
+			binary: isBinary && !ofData()[key], // otherwise it stands for the edit that it replaces, too
 		})
 	}
 	return foldEdits(edits, present.config.Keys, maxEdits, maxLostKeys)
+}
+
+// namesOfData returns the keys of the edits that concern not only binaryData.
+func namesOfData(edits []Edit) map[string]bool {
+	names := make(map[string]bool)
+	for _, edit := range edits {
+		if !edit.binary {
+			names[edit.Key] = true
+		}
+	}
+	return names
 }
 
 // foldRecorded is foldEdits of what the managedFields of a config show, which is not sorted by time.

@@ -45,6 +45,7 @@ func (r *restarter) restart(ctx context.Context, view catalog.View, decision cat
 		request.Causes = slices.DeleteFunc(request.Causes, func(c gate.Cause) bool { return len(c.Moments) == 0 }) // there may be very many
 		return r.apply(ctx, view, decision, taken, request)
 	}
+	err = nil // what the pods have to do with it
 	if lasts := r.putOff(w, decision, answer, now); lasts {
 		err = r.mark(ctx, view, contradicted)
 	}

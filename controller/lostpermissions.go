@@ -76,7 +76,9 @@ func (c *Controller) TryRefused(granted []apiclient.Permission) {
 	for i := range granted {
 		namespaces[granted[i].Namespace] = true
 	}
-	c.restarter.askThose(namespaces, func(w *backlog) bool { return w.failure.remedy == status.GrantPermission && !w.isDeliberate() })
+	c.restarter.askThose(namespaces, func(w *backlog) bool {
+		return w.failure.remedy == status.GrantPermission && (!w.isDeliberate() || errors.Is(w.failure.record, errNotMarked))
+	})
 	c.evictor.tryRefused(namespaces)
 	c.halts.wakeUp() // the ConfigMap of halts may have been refused
 }

@@ -137,7 +137,7 @@ func TestCopiesAreRemovedBeforeTheRecordIsReplaced(t *testing.T) {
 	u.note()
 	s.startController()
 	for _, w := range u.all {
-		s.awaitEvent(w, "RestartFailed", "cannot apply a config change")
+		s.awaitEvent(w, "RestartFailed", "cannot write a record")
 		old := u.before[w].Annotations[checksumsAnnotation]
 		if diff := cmp.Diff(old, s.now(w).Annotations[checksumsAnnotation]); diff != "" {
 			t.Errorf("record of %s (-before +after):\n%s", w.name, diff)
