@@ -63,7 +63,8 @@ func (m *missingPermissions) check(ctx context.Context, config *rest.Config, per
 	unanswered := wait.Backoff{Duration: recheckPause, Factor: 2, Steps: 6, Cap: time.Minute}
 	backoff, next, end := unanswered, 0, len(permissions) // the first time, all are checked
 	for len(permissions) > 0 {
-		asked, pause := permissions[next:end], time.Duration(0)
+		var pause time.Duration
+		asked := permissions[next:end]
 		if missing, err := apiclient.Missing(ctx, config, asked); err != nil {
 			log.Debug("cannot check permissions, trying again", "error", err)
 			pause = backoff.Step()
@@ -75,7 +76,8 @@ func (m *missingPermissions) check(ctx context.Context, config *rest.Config, per
 			if next += len(missing); next >= len(permissions) { // each has had its turn
 				next = 0
 			}
-			if end, pause = next+1, max(recheckPause, recheckPeriod/time.Duration(max(1, len(permissions)))); len(granted) > 0 {
+			end, pause = next+1, max(recheckPause, recheckPeriod/time.Duration(max(1, len(permissions))))
+			if len(granted) > 0 {
 				onGranted(granted)
 				end, pause = next+maxRechecked, 0
 			}
@@ -89,9 +91,8 @@ func (m *missingPermissions) check(ctx context.Context, config *rest.Config, per
 	}
 }
 
-// see takes in which permissions are missing, after a check of some of them, in their order. It logs those that the first check found missing,
-// and those that a later one found granted, and returns the latter. Only one goroutine at a time may
-// call it.
+// see takes in which permissions are missing, after a check of some of them, in their order. It logs those that the first check
+// found missing, and those that a later one found granted, and returns the latter. Only one goroutine at a time may call it.
 func (m *missingPermissions) see(all, asked, missing []apiclient.Permission, log *slog.Logger) (granted []apiclient.Permission) {
 	isFirst := m.last.Load() == nil
 	if isFirst {

@@ -45,14 +45,14 @@ func (r *restarter) restart(ctx context.Context, view catalog.View, decision cat
 		request.Causes = slices.DeleteFunc(request.Causes, func(c gate.Cause) bool { return len(c.Moments) == 0 }) // there may be very many
 		return r.apply(ctx, view, decision, taken, request)
 	}
-	err = nil // what the pods have to do with it
+	var unmarked error
 	if lasts := r.putOff(w, decision, answer, now); lasts {
-		err = r.mark(ctx, view, contradicted)
+		unmarked = r.mark(ctx, view, contradicted)
 	}
-	if err == nil {
+	if unmarked == nil {
 		r.backlogs.noteNoMarkFails(w.Ref)
 	}
-	return onlyRecord(errNotMarked, err)
+	return onlyRecord(errNotMarked, unmarked)
 }
 
 // requestFor describes a restart that is due to the gate.

@@ -63,10 +63,7 @@ func (w *backlog) isDeliberate() bool { return w.putOff != "" && w.putOff != gat
 // and not just for its turn.
 func (w *backlog) isHeldForLong() bool { return mayLast(w.putOff) }
 
-func mayLast(reason gate.Reason) bool { return isHold(reason) || reason == gate.Wave }
-
-// isHold reports whether what waits for a reason is called held.
-func isHold(reason gate.Reason) bool { return reason.NeedsPerson() || reason == gate.Window }
+func mayLast(reason gate.Reason) bool { return reason.IsHold() || reason == gate.Wave }
 
 // told returns where the reason stands among those that the owner of a workload has been told, -1 if it does not.
 func (w *backlog) told(reason gate.Reason) int {
@@ -238,7 +235,7 @@ func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answe
 // noteHeld notes since when a restart is held that was put off for another reason before, or for none.
 func (w *backlog) noteHeld(reason gate.Reason, now time.Time) {
 	switch {
-	case !isHold(reason), isHold(w.putOff):
+	case !reason.IsHold(), w.putOff.IsHold():
 	case w.putOff == "":
 		w.heldSince = w.putOffSince
 	default:
@@ -299,13 +296,12 @@ func (b *backlogs) noteDue(ref catalog.WorkloadRef, wasPutOff bool, now time.Tim
 	b.waiting[ref] = w
 }
 
-// state reports whether a restart of a workload is due, and whether work for it is under
-// way.
+// state reports whether a restart of a workload is due, and whether work for it is under way.
 func (b *backlogs) state(ref catalog.WorkloadRef) (due, waits bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	w, waits := b.waiting[ref]
-	return w.due, waits
+	w, found := b.waiting[ref]
+	return w.due, found
 }
 
 // isHeld reports whether a restart of a workload waits because the gate does not let it begin.

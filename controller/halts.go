@@ -114,7 +114,7 @@ type haltKnowledge struct{ hasRead, hasTried, knowsHalts bool }
 
 // useKnowledge lets go on what has waited for what is known now, after an attempt to read.
 func (k *haltKeeper) useKnowledge(before haltKnowledge, err error) (now haltKnowledge) {
-	now.hasRead = before.hasRead || err == nil || errors.Is(err, errNoHaltsNamespace)
+	now.hasRead = before.hasRead || areRead(err)
 	now.hasTried, now.knowsHalts = k.gate.knowsOfHalts()
 	if now.hasRead && !before.hasRead {
 		k.judgeResumes()
@@ -124,6 +124,9 @@ func (k *haltKeeper) useKnowledge(before haltKnowledge, err error) (now haltKnow
 	}
 	return now
 }
+
+// areRead reports whether an attempt has read all that is kept, which is nothing without a namespace.
+func areRead(err error) bool { return err == nil || errors.Is(err, errNoHaltsNamespace) }
 
 // syncBefore is sync, but while restarts wait for the halts, it gives up at a time.
 func (k *haltKeeper) syncBefore(ctx context.Context, end time.Time) error {
@@ -138,7 +141,7 @@ func (k *haltKeeper) syncBefore(ctx context.Context, end time.Time) error {
 // noteTried notes that what is kept was read, or cannot be: restarts need not wait for that. After a passing failure, the
 // next attempt may show that everything is held, and for haltsPatience any may show the halts of former leaders.
 func (k *haltKeeper) noteTried(err error, start time.Time) {
-	hasRead, isOver := err == nil || errors.Is(err, errNoHaltsNamespace), time.Since(start) >= haltsPatience
+	hasRead, isOver := areRead(err), time.Since(start) >= haltsPatience
 	if hasRead || isOver || isPermanent(err) {
 		k.gate.setHaltsTried()
 	}

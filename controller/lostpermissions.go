@@ -77,7 +77,7 @@ func (c *Controller) TryRefused(granted []apiclient.Permission) {
 		namespaces[granted[i].Namespace] = true
 	}
 	c.restarter.askThose(namespaces, func(w *backlog) bool {
-		return w.failure.remedy == status.GrantPermission && (!w.isDeliberate() || errors.Is(w.failure.record, errNotMarked))
+		return w.failure.remedy == status.GrantPermission && (!w.isDeliberate() || w.failure.isMark())
 	})
 	c.evictor.tryRefused(namespaces)
 	c.halts.wakeUp() // the ConfigMap of halts may have been refused

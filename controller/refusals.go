@@ -76,11 +76,14 @@ func (b *backlogs) hasFailed(ref catalog.WorkloadRef) bool {
 	return b.waiting[ref].failure.count > 0
 }
 
+// isMark reports whether the attempts were to mark the record of a workload whose restart is put off.
+func (f *failedAttempts) isMark() bool { return errors.Is(f.record, errNotMarked) }
+
 // noteNoMarkFails notes that the record of a workload whose restart is put off is marked, or need not be.
 func (b *backlogs) noteNoMarkFails(ref catalog.WorkloadRef) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if w := b.waiting[ref]; errors.Is(w.failure.record, errNotMarked) {
+	if w := b.waiting[ref]; w.failure.isMark() {
 		w.failure = failedAttempts{isTold: w.failure.isTold}
 		b.waiting[ref] = w
 	}

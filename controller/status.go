@@ -2,7 +2,6 @@ package controller
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -79,7 +78,7 @@ func (c *Controller) dueBesides(ref catalog.WorkloadRef) string {
 		return ""
 	}
 	text := "a restart is due since " + w.since.UTC().Format(time.RFC3339)
-	isMark := errors.Is(w.failure.record, errNotMarked)
+	isMark := w.failure.isMark()
 	switch {
 	case w.failure.problem != "" && !isMark:
 		text += " and its last attempt failed: " + w.failure.problem
@@ -249,11 +248,11 @@ func (s *standing) addSubject(config fmt.Stringer) {
 
 func standingOfBacklog(ref catalog.WorkloadRef, w *backlog) standing {
 	s := standing{ref: ref, state: status.Deciding, since: w.putOffSince, until: w.owed, atLeast: w.atLeast, reason: w.putOff, by: w.putOffBy, isExposed: w.isExposed, failure: w.failure}
-	isMark := errors.Is(w.failure.record, errNotMarked)
+	isMark := w.failure.isMark()
 	switch hasFailed := w.failure.problem != "" && !isMark; {
 	case w.putOff == gate.Backoff:
 		s.state = status.Slowed
-	case isHold(w.putOff):
+	case w.putOff.IsHold():
 		s.state, s.since = status.Held, w.heldSince
 	case hasFailed: // whoever has the turn meanwhile
 		s.state, s.since, s.until = status.Retrying, w.failure.since, w.failure.next

@@ -36,6 +36,9 @@ var Reasons = []Reason{Hold, Halted, Missing, Backoff, Window, Wave, SlowStart, 
 // NeedsPerson reports whether the restart waits until a person acts.
 func (r Reason) NeedsPerson() bool { return r == Hold || r == Halted || r == Missing }
 
+// IsHold reports whether what waits for the reason is called held: it is not tried before a person acts or a window opens.
+func (r Reason) IsHold() bool { return r.NeedsPerson() || r == Window }
+
 // Answer is what becomes of a restart that is due: it may begin if Reason is empty, and waits
 // otherwise.
 type Answer struct {

@@ -106,7 +106,7 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 		m.wave, m.isPending, m.next = r.Wave, false, due
 		c := l.caseOf(r, m)
 		answer = Admit(&c, now)
-		due.isRefused = wasRefused && !answer.Reason.NeedsPerson() && answer.Reason != Window
+		due.isRefused = wasRefused && !answer.Reason.IsHold()
 		if answer.MayBegin() {
 			due.phase = admitted
 			return

@@ -97,8 +97,11 @@ func (l *look) isKnown(ref catalog.ConfigRef) bool {
 	return !l.Unlisted[ref.Kind] && !ref.Kind.IsPerPod() && l.isInside(ref.Source().Namespace)
 }
 
-// unknown says why nothing shows how a workload is without the leader; empty if something does.
+// unknown says why nothing shows how a workload is; empty if something does, if it wants no pods, or if the leader was asked.
 func (l *look) unknown(w *facts.Workload) string {
+	if l.Leader != nil || w.Idle {
+		return ""
+	}
 	unread := l.unread(w)
 	switch {
 	case !w.Applied.Trusted && len(w.References) > 0:

@@ -380,6 +380,7 @@ func (l *look) lack(w *facts.Workload, row *Row, lacks string) {
 // judge finds out whether a workload waits for nothing, unless the leader says so.
 func (l *look) judge(w *facts.Workload, row *Row, restarted time.Time) {
 	since, why := l.behind(w)
+	unknown := l.unknown(w)
 	switch {
 	case why != "":
 		row.Since = since
@@ -388,8 +389,8 @@ func (l *look) judge(w *facts.Workload, row *Row, restarted time.Time) {
 		}
 	case w.Policy != nil && w.Policy.Hold != "":
 		row.State, row.Why = OnHold, w.Policy.Hold
-	case l.Leader == nil && !w.Idle && l.unknown(w) != "":
-		row.State, row.Why = Unknown, l.unknown(w)
+	case unknown != "":
+		row.State, row.Why = Unknown, unknown
 	case w.LacksPods():
 		row.State, row.Why = Unready, podsOf(w)
 	}
