@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/status"
@@ -15,7 +16,7 @@ func TestMissingPermissionsAreToldWithWhatHelpsUntilTheyAreGranted(t *testing.T)
 	var written bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&written, nil))
 	missing := &missingPermissions{}
-	if gaps := missing.gaps("", ""); len(gaps) > 0 {
+	if gaps := missing.gaps("", nil); len(gaps) > 0 {
 		t.Errorf("before a check: %+v", gaps)
 	}
 	lacked := []apiclient.Permission{
@@ -39,15 +40,19 @@ func TestMissingPermissionsAreToldWithWhatHelpsUntilTheyAreGranted(t *testing.T)
 		"but for what a watch says":         {"shop", `secrets is forbidden: User "x" cannot list resource "secrets" in API group`, []string{"create pods/eviction in namespace shop, ", "get configmaps halts in namespace own, "}},
 		"a subresource is not its resource": {"office", `cannot create resource "pods" in API group`, []string{"get configmaps halts in namespace own, "}},
 	} {
-		gaps := missing.gaps(test.namespace, test.said)
+		gaps := missing.gaps(test.namespace, []status.Gap{{Why: test.said}})
 		for i := range gaps {
 			if line := gaps[i].Line(); len(gaps) != len(test.want) || !strings.HasPrefix(line, lacks+test.want[i]) || !strings.Contains(line, ": Apply ") {
 				t.Errorf("%s: %s of %d, want %s", name, line, len(gaps), test.want)
 			}
 		}
 	}
+	refused := []status.Gap{{Why: `cannot list resource "secrets"`, Beginning: status.Beginning{Since: time.Now().Add(time.Hour)}}}
+	if missing.gaps("shop", refused); !refused[0].Since.Equal(missing.since) || !refused[0].AtLeast {
+		t.Errorf("what is refused for lack of a permission began after the lack: %+v", refused[0].Beginning)
+	}
 	missing.see(nil, lacked, nil, log)
-	if gaps := missing.gaps("", ""); len(gaps) > 0 || strings.Count(written.String(), "missing permission") != len(lacked) {
+	if gaps := missing.gaps("", nil); len(gaps) > 0 || strings.Count(written.String(), "missing permission") != len(lacked) {
 		t.Errorf("once they are granted: %+v\n%s", gaps, &written)
 	}
 	for i := range lacked {
@@ -56,7 +61,7 @@ func TestMissingPermissionsAreToldWithWhatHelpsUntilTheyAreGranted(t *testing.T)
 		}
 	}
 	missing.see(make([]apiclient.Permission, 500), nil, nil, log)
-	if gaps := missing.gaps("", "?"); len(gaps) != maxMissing+1 {
+	if gaps := missing.gaps("", nil); len(gaps) != maxMissing+1 {
 		t.Errorf("of 500, it describes %d", len(gaps))
 	}
 }
@@ -77,7 +82,7 @@ func TestThatEditsAreNoticedLateIsNotSaidOfWhatCannotBeListed(t *testing.T) {
 	} {
 		missing := &missingPermissions{}
 		missing.see(test.missing, test.missing, test.missing, slog.New(slog.DiscardHandler))
-		if gaps := missing.gaps("", test.said); len(gaps) != test.want {
+		if gaps := missing.gaps("", []status.Gap{{Why: test.said}}); len(gaps) != test.want {
 			t.Errorf("%s: %+v", name, gaps)
 		}
 	}

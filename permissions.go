@@ -117,18 +117,18 @@ func (m *missingPermissions) see(all, asked, missing []apiclient.Permission, log
 const maxMissing = 10
 
 // gaps describes the missing permissions that concern a namespace, or all if it is empty, but for those whose refusals are
-// part of what is said already. What cannot be listed is not noticed late, but not at all, so that it cannot be watched is left out.
-func (m *missingPermissions) gaps(namespace, said string) (gaps []status.Gap) {
+// said already: what says so begins when the permission was found missing, if that was earlier. What cannot be listed is not
+// noticed late, but not at all, so that it cannot be watched is left out.
+func (m *missingPermissions) gaps(namespace string, said []status.Gap) (gaps []status.Gap) {
 	missing := m.last.Load()
 	if missing == nil {
 		return nil
 	}
 	for i := range *missing {
 		p := &(*missing)[i]
-		resource, subresource, _ := strings.Cut(p.Resource, "/")
 		isElsewhere := namespace != "" && p.Namespace != "" && p.Namespace != namespace && p.Name == ""
 		isUnlisted := i > 0 && p.Verb == "watch" && isListOfSame(&(*missing)[i-1], p)
-		if isElsewhere || isUnlisted || subresource == "" && strings.Contains(said, fmt.Sprintf("cannot %s resource %q", p.Verb, resource)) {
+		if isElsewhere || isUnlisted || m.isSaid(p, said) {
 			continue
 		}
 		if len(gaps) == maxMissing {
@@ -140,6 +140,16 @@ func (m *missingPermissions) gaps(namespace, said string) (gaps []status.Gap) {
 		})
 	}
 	return gaps
+}
+
+// isSaid reports whether the refusal of what a permission allows is said already, and makes that begin no later than the lack.
+func (m *missingPermissions) isSaid(p *apiclient.Permission, said []status.Gap) bool {
+	refusal := fmt.Sprintf("cannot %s resource %q", p.Verb, p.Resource) // a subresource has other words
+	i := slices.IndexFunc(said, func(gap status.Gap) bool { return strings.Contains(gap.Why, refusal) })
+	if i >= 0 && m.since.Before(said[i].Since) {
+		said[i].Beginning = status.Beginning{Since: m.since, AtLeast: true}
+	}
+	return i >= 0
 }
 
 // isListOfSame reports whether a permission is that to list what another one, which follows it, is for.

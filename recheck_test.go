@@ -108,7 +108,7 @@ func TestOfVeryManyMissingPermissionsOneIsCheckedASecondAndEachHasItsTurn(t *tes
 		if n, _ := a.between(time.Hour, time.Hour+10*time.Second); n > 10 {
 			t.Errorf("%d reviews in 10 s", n)
 		}
-		gaps := missing.gaps("", "")
+		gaps := missing.gaps("", nil)
 		for i := range gaps[:maxMissing] {
 			if want := fmt.Sprintf("in namespace %d,", i); !strings.Contains(gaps[i].Text, want) {
 				t.Errorf("gap %d is not the one %s: %s", i, want, gaps[i].Text)

@@ -28,11 +28,7 @@ func statusOf(all engines, lease *leaseView, missing *missingPermissions) status
 		Knowledge: func(namespace string) status.Knowledge {
 			known := status.NewKnowledge(restarts.Leads(), lease.seen(), restarts.Watches(namespace), time.Now())
 			known.Gaps = append(known.Gaps, restarts.Gaps(namespace)...)
-			said := ""
-			for i := range known.Gaps {
-				said += known.Gaps[i].Why
-			}
-			known.Gaps = append(known.Gaps, missing.gaps(namespace, said)...)
+			known.Gaps = append(known.Gaps, missing.gaps(namespace, known.Gaps)...)
 			return known
 		},
 		Overview: func(namespace string) *status.Overview {
@@ -55,7 +51,7 @@ func readiness(all engines, lease *leaseView, watchdog *watchdog, missing *missi
 		if l := lease.seen(); l != nil {
 			detail += fmt.Sprintln(l.Line(watchdog.expects(), time.Now()))
 		}
-		for _, gap := range missing.gaps("", detail) {
+		for _, gap := range missing.gaps("", []status.Gap{{Why: detail}}) {
 			detail += fmt.Sprintln(gap.Line())
 		}
 		return isReady, detail
