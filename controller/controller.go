@@ -199,6 +199,7 @@ func (c *Controller) newHaltKeeper(clients *apiclient.Clients) *haltKeeper {
 		optIns:       c.optIns,
 		gate:         c.gate,
 		reports:      c.reports,
+		events:       c.recorder,
 		log:          c.log,
 		knowsConfigs: c.watches.knowConfigs,
 		knowsMounts:  c.watches.knowMounts,

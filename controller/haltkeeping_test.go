@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
@@ -198,12 +199,16 @@ func TestATypingErrorInTheConfigMapOfHaltsResumesNothing(t *testing.T) {
 func TestAMisspelledHoldOfEverythingIsToldOnceAndForAsLongAsItIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web", "a/other")
-		log := w.log()
+		log, recorder := w.log(), record.NewFakeRecorder(10)
+		w.controller.halts.events = recorder
 		server, began := &haltServer{}, time.Now()
 		pass := w.takeOver(t, server, map[string]string{"Hold": "incident 42"})
 		pass(3 * haltsPeriod)
 		if n := strings.Count(log.String(), "cannot read an entry of the ConfigMap of halts"); n != 1 {
 			t.Errorf("%d lines of the log say so:\n%s", n, log)
+		}
+		if events := eventsOf(recorder); len(events) != 1 || !strings.Contains(events[0], `so nothing is held by it: "Hold"`) || !strings.Contains(events[0], `must have the name "hold"`) {
+			t.Errorf("the ConfigMap was told %q", events)
 		}
 		if !strings.Contains(log.String(), "remedy=") {
 			t.Errorf("the log says nothing about what helps:\n%s", log)
@@ -221,6 +226,9 @@ func TestAMisspelledHoldOfEverythingIsToldOnceAndForAsLongAsItIsThere(t *testing
 		pass(2 * haltsPeriod)
 		if gaps := w.controller.Gaps(""); len(gaps) > 0 || w.controller.gate.everythingHeld() != "incident 42" {
 			t.Errorf("afterwards: %+v", gaps)
+		}
+		if events := eventsOf(recorder); len(events) != 1 || !strings.HasPrefix(events[0], "Normal "+reasonEntryNotRead) {
+			t.Errorf("afterwards the ConfigMap was told %q", events)
 		}
 		if n := w.gauge(t, "unreadable_halt_entries"); n != 0 {
 			t.Errorf("afterwards the metric counts %v", n)

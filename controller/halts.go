@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
@@ -41,6 +42,7 @@ type haltKeeper struct {
 	gate       *gatekeeper
 	deliveries *deliveries
 	reports    *fanOutReports
+	events     record.EventRecorder
 	log        *slog.Logger
 	// knowsConfigs reports whether all configs of a namespace have been listed, and knowsAllConfigs whether
 	// those of all namespaces have. watches reports whether this process watches a namespace: another
@@ -218,7 +220,9 @@ func (k *haltKeeper) sync(ctx context.Context) error {
 		clear(written)
 		uid = object.UID
 		isHoldLost := k.restoreLost(object)
-		k.takeIn(object.Data)
+		if areUnreadNews := k.takeIn(object.Data); areUnreadNews {
+			k.eventUnread(object)
+		}
 		hasTakenIn = true
 		isNoted := k.optIns.noteOn(object)
 		return k.writeTo(object.Data, written) || isHoldLost || isNoted
@@ -249,8 +253,9 @@ func (k *haltKeeper) restoreLost(object *corev1.ConfigMap) (isHoldLost bool) {
 	return isHoldLost
 }
 
-// takeIn takes in halts of former leaders, halts that a person has removed, and the hold of everything.
-func (k *haltKeeper) takeIn(data map[string]string) {
+// takeIn takes in halts of former leaders, halts that a person has removed, and the hold of everything. It reports whether
+// other entries cannot be read than before.
+func (k *haltKeeper) takeIn(data map[string]string) (areUnreadNews bool) {
 	entries, present := gate.ReadEntries(data), make(map[string]struct{})
 	for _, h := range entries.Halts {
 		present[h.ID] = struct{}{}
@@ -264,10 +269,10 @@ func (k *haltKeeper) takeIn(data map[string]string) {
 			k.gate.resumeByID(id)
 		}
 	}
-	k.gate.setUnread(entries.Unread, time.Now())
 	if k.gate.holdEverything(entries.Hold) {
 		k.askAgain()
 	}
+	return k.gate.setUnread(entries.Unread, time.Now())
 }
 
 // writeTo writes the halts into the data, notes their entries by their ids, and reports whether the data has changed. An entry

@@ -58,10 +58,11 @@ const (
 	reasonFanOut        = "FanOut"
 	reasonNotSupported  = "NotSupported"
 	reasonUnread        = "RevisionNotRead"
+	reasonEntryNotRead  = "EntryNotRead"
 )
 
 // lastingReasons are those of Events about what lasts until a person changes it.
-var lastingReasons = []string{reasonInvalid, reasonMissing, reasonLeftBehind, reasonTooMany, reasonNothingRuns, reasonNotSupported}
+var lastingReasons = []string{reasonInvalid, reasonMissing, reasonLeftBehind, reasonTooMany, reasonNothingRuns, reasonNotSupported, reasonEntryNotRead}
 
 // restarter decides about the workloads that changes affect and carries out the decisions. It
 // is the only component that writes to workloads, apart from what the evictor asks of their own controllers.
