@@ -166,12 +166,15 @@ func (m *mistake) meant(object Place) string {
 	return nearest(m.name, object)
 }
 
-// describe says what is wrong, and what is probably meant. Whoever means a hold counts on it.
+// describe says what is wrong, and what is probably meant. Whoever means a hold or an opt-in counts on it.
 func (m *mistake) describe(rules *OptInRules, object Place) string {
-	_, isForeign := switches[m.name]
 	what := m.diagnose(rules, object)
-	if !isForeign && m.meant(object) == HoldAnnotation {
+	switch _, isForeign := switches[m.name]; {
+	case isForeign:
+	case m.meant(object) == HoldAnnotation:
 		what += ", so nothing is held by it"
+	case m.meant(object) == EnabledAnnotation:
+		what += ", so it enables nothing"
 	}
 	return what
 }
@@ -203,7 +206,7 @@ func (m *mistake) diagnose(rules *OptInRules, object Place) string {
 	case object == OnNamespace && !rules.ByNamespace && !rules.ByDefault:
 		return what + "it counts on a Namespace only if the controller runs with --namespace-annotations"
 	}
-	return what + fmt.Sprintf("%.40q is not %q, so it enables nothing; to opt out, write %q", m.value, Enabled, "disabled")
+	return what + fmt.Sprintf("%.40q is neither %q nor %q", m.value, Enabled, "disabled")
 }
 
 // resemblesOurs reports whether a name begins like those of the controller's annotations, give or take one letter, or has

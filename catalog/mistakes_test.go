@@ -38,11 +38,11 @@ func TestAMistakeOfAWorkloadNamesWhatIsMeant(t *testing.T) {
 		},
 		"a letter missing in the prefix": {
 			own:  annotations{"com.xing.deploymen-restart": Enabled},
-			want: "annotation com.xing.deploymen-restart looks like a misspelling of com.xing.deployment-restart",
+			want: "annotation com.xing.deploymen-restart looks like a misspelling of com.xing.deployment-restart, so it enables nothing",
 		},
 		"a letter too many in the prefix": {
 			own:  annotations{"com.xing.deployment-restarts": Enabled},
-			want: "annotation com.xing.deployment-restarts looks like a misspelling of com.xing.deployment-restart",
+			want: "annotation com.xing.deployment-restarts looks like a misspelling of com.xing.deployment-restart, so it enables nothing",
 		},
 		"another letter in the prefix": {
 			own:  annotations{"com.xing.deployment_restart.method": "evict"},
@@ -54,7 +54,7 @@ func TestAMistakeOfAWorkloadNamesWhatIsMeant(t *testing.T) {
 		},
 		"a domain before a slash": {
 			own:  annotations{"xing.com/deployment-restart": Enabled},
-			want: "annotation xing.com/deployment-restart looks like a misspelling of com.xing.deployment-restart",
+			want: "annotation xing.com/deployment-restart looks like a misspelling of com.xing.deployment-restart, so it enables nothing",
 		},
 		"a domain after the rest, and a letter too few": {
 			own:  annotations{"deploymet-restart.xing.com/grace-period": "5s"},
@@ -66,7 +66,7 @@ func TestAMistakeOfAWorkloadNamesWhatIsMeant(t *testing.T) {
 		},
 		"a prefix with a letter too few": {
 			own:  annotations{"com.xing.deploymet-restart": Enabled},
-			want: "annotation com.xing.deploymet-restart looks like a misspelling of com.xing.deployment-restart",
+			want: "annotation com.xing.deploymet-restart looks like a misspelling of com.xing.deployment-restart, so it enables nothing",
 		},
 		"capital letters": {
 			own:  annotations{"com.xing.Deployment-Restart.Window": "x"},
@@ -78,7 +78,7 @@ func TestAMistakeOfAWorkloadNamesWhatIsMeant(t *testing.T) {
 		},
 		"enabled in the name": {
 			own:  annotations{prefix + ".enabled": "true"},
-			want: "annotation com.xing.deployment-restart.enabled looks like a misspelling of com.xing.deployment-restart",
+			want: "annotation com.xing.deployment-restart.enabled looks like a misspelling of com.xing.deployment-restart, so it enables nothing",
 		},
 		"nothing near": {
 			own:  annotations{prefix + ".something-else": "true"},
@@ -94,11 +94,11 @@ func TestAMistakeOfAWorkloadNamesWhatIsMeant(t *testing.T) {
 		},
 		"on the pod template": {
 			template: annotations{EnabledAnnotation: Enabled},
-			want:     "annotation com.xing.deployment-restart: it counts on the workload itself, not on the pod template",
+			want:     "annotation com.xing.deployment-restart: it counts on the workload itself, not on the pod template, so it enables nothing",
 		},
 		"a label": {
 			labels: annotations{EnabledAnnotation: Enabled},
-			want:   "label com.xing.deployment-restart: it counts as an annotation, not as a label",
+			want:   "label com.xing.deployment-restart: it counts as an annotation, not as a label, so it enables nothing",
 		},
 		"a label of the pod template": {
 			ofLabel: annotations{HoldAnnotation: "x"},
@@ -106,15 +106,15 @@ func TestAMistakeOfAWorkloadNamesWhatIsMeant(t *testing.T) {
 		},
 		"enabeld": {
 			own:  annotations{EnabledAnnotation: "enabeld"},
-			want: `annotation com.xing.deployment-restart: "enabeld" is not "enabled", so it enables nothing; to opt out, write "disabled"`,
+			want: `annotation com.xing.deployment-restart: "enabeld" is neither "enabled" nor "disabled", so it enables nothing`,
 		},
 		"true": {
 			own:  annotations{EnabledAnnotation: "true"},
-			want: `annotation com.xing.deployment-restart: "true" is not "enabled", so it enables nothing; to opt out, write "disabled"`,
+			want: `annotation com.xing.deployment-restart: "true" is neither "enabled" nor "disabled", so it enables nothing`,
 		},
 		"Enabled": {
 			own:  annotations{EnabledAnnotation: "Enabled"},
-			want: `annotation com.xing.deployment-restart: "Enabled" is not "enabled", so it enables nothing; to opt out, write "disabled"`,
+			want: `annotation com.xing.deployment-restart: "Enabled" is neither "enabled" nor "disabled", so it enables nothing`,
 		},
 		"Reloader's auto": {
 			rules: both, own: annotations{reloaderAuto: "yes"},
@@ -193,7 +193,7 @@ func TestMistakesOfConfigsAndNamespaces(t *testing.T) {
 	for name, test := range map[string]struct{ got, want string }{
 		"a config": {none.ConfigMistakes(meta), "annotation com.xing.deployment-restart.wave: it counts only on a workload"},
 		"an enabled config": {
-			none.ConfigMistakes(enabled), "annotation com.xing.deployment-restart: it counts only on a workload or, with --namespace-annotations, a Namespace",
+			none.ConfigMistakes(enabled), "annotation com.xing.deployment-restart: it counts only on a workload or, with --namespace-annotations, a Namespace, so it enables nothing",
 		},
 		"Reloader's match": {
 			understanding.ConfigMistakes(&metav1.ObjectMeta{Annotations: annotations{reloaderMatch: "yes"}}),
@@ -202,7 +202,7 @@ func TestMistakesOfConfigsAndNamespaces(t *testing.T) {
 		"a Namespace": {(&OptInRules{ByNamespace: true}).NamespaceMistakes(meta), "annotation com.xing.deployment-restart.wave: it counts only on a workload"},
 		"a Namespace without the flag": {
 			none.NamespaceMistakes(enabled),
-			"annotation com.xing.deployment-restart: it counts on a Namespace only if the controller runs with --namespace-annotations",
+			"annotation com.xing.deployment-restart: it counts on a Namespace only if the controller runs with --namespace-annotations, so it enables nothing",
 		},
 	} {
 		if test.got != test.want {

@@ -36,9 +36,9 @@ func TestWhatAPolicyDeniesATypoAndAHoldAreToldOnThePageAndByThePlugin(t *testing
 	s.awaitPlugin(regexp.MustCompile(regexp.QuoteMeta(typo)), "explain", "deployment/web", leader)
 
 	mistyped := s.run("mistyped", podOf(envFrom(settings)), plain, annotated("com.xing.deployment-restrat", "enabled"))
-	s.told(mistyped, "InvalidAnnotation", "annotation com.xing.deployment-restrat looks like a misspelling of com.xing.deployment-restart")
-	s.awaitPlugin(regexp.MustCompile(`^deployment/mistyped in `+s.namespace+` is not enabled, so no edit restarts it: annotation com\.xing\.deployment-restrat looks like a misspelling of com\.xing\.deployment-restart\.\n(?s:.*)`+
-		`Problems: .*com\.xing\.deployment-restart \(since \S+Z\)\n(?s:.*)\nThe leader \(\S+\) knows no enabled workload of this name\.\n$`), "explain", "deployment/mistyped", leader)
+	s.told(mistyped, "InvalidAnnotation", "annotation com.xing.deployment-restrat looks like a misspelling of com.xing.deployment-restart, so it enables nothing")
+	s.awaitPlugin(regexp.MustCompile(`^deployment/mistyped in `+s.namespace+` is not enabled, so no edit restarts it: annotation com\.xing\.deployment-restrat looks like a misspelling of com\.xing\.deployment-restart, so it enables nothing\.\n(?s:.*)`+
+		`Problems: .*com\.xing\.deployment-restart, so it enables nothing \(since \S+Z\)\n(?s:.*)\nThe leader \(\S+\) knows no enabled workload of this name\.\n$`), "explain", "deployment/mistyped", leader)
 
 	thaw := s.freeze(web)
 	s.edit(settings, set("used", "v2"))

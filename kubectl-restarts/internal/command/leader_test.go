@@ -25,7 +25,7 @@ func statusPage(t *testing.T) (address string) {
 		case "/status.json":
 			_, _ = io.WriteString(w, `{"leads":true,"rolling":{"total":1,"items":[{"workload":"deployment/office/web","state":"rolling"}]}}`)
 		case "/workload/deployment/shop/mistyped/status.json":
-			http.Error(w, `{"error":"no","mistake":{"problem":"annotation com.xing.deployment-restrat looks like a misspelling of com.xing.deployment-restart","since":"2026-11-20T11:00:00Z"}}`, http.StatusNotFound)
+			http.Error(w, `{"error":"no","mistake":{"problem":"annotation com.xing.deployment-restrat looks like a misspelling of com.xing.deployment-restart, so it enables nothing","since":"2026-11-20T11:00:00Z"}}`, http.StatusNotFound)
 		default:
 			http.Error(w, `{"error":"The controller knows no enabled workload of this name."}`, http.StatusNotFound)
 		}
@@ -48,8 +48,8 @@ func TestTheLeaderIsAskedUnlessItCannotBe(t *testing.T) {
 	}{
 		{[]string{"explain", "deploy/web", url}, "deployment/web in shop has not restarted yet although secret db changed: migration\\u001b[2J.\n", ""},
 		{[]string{"explain", "deploy/other", url}, "deployment/other in shop seems to be enabled, by its annotation com.xing.deployment-restart, but the leader knows no enabled workload of this name, so no edit restarts it: ", ""},
-		{[]string{"explain", "deploy/mistyped", url}, "deployment/mistyped in shop is not enabled, so no edit restarts it: annotation com.xing.deployment-restrat looks like a misspelling of com.xing.deployment-restart.\n", ""},
-		{[]string{"explain", "deploy/mistyped", url}, "Problems:     annotation com.xing.deployment-restrat looks like a misspelling of com.xing.deployment-restart (since 2026-11-20T11:00:00Z)\n", ""},
+		{[]string{"explain", "deploy/mistyped", url}, "deployment/mistyped in shop is not enabled, so no edit restarts it: annotation com.xing.deployment-restrat looks like a misspelling of com.xing.deployment-restart, so it enables nothing.\n", ""},
+		{[]string{"explain", "deploy/mistyped", url}, "Problems:     annotation com.xing.deployment-restrat looks like a misspelling of com.xing.deployment-restart, so it enables nothing (since 2026-11-20T11:00:00Z)\n", ""},
 		{[]string{"explain", "deploy/mistyped", url}, ") knows no enabled workload of this name.\n", ""},
 		{[]string{"explain", "deploy/web"}, "Only the leader of the controller knows", "there is no lease deployment-restart-controller/kubernetes-deployment-restart-controller; say where the controller runs"},
 		{[]string{"explain", "deploy/web", "--lease=mine", "--controller-namespace=ours"}, "Only the leader", "there is no lease ours/mine; "},

@@ -38,7 +38,7 @@ func TestWorkloadsFollowTheRulesThatTheControllerHasNoted(t *testing.T) {
 		"nothing is noted or said":    {nil, catalog.Unsaid, "in", false, own + " is missing", false},
 		"by its namespace":            {byNamespace, catalog.Unsaid, "in", true, "the annotation com.xing.deployment-restart of its Namespace", false},
 		"not by its namespace":        {byNamespace, catalog.Unsaid, "plain", false, own + " and that of its Namespace are missing", false},
-		"misspelled there":            {byNamespace, catalog.Unsaid, "typo", false, "on its Namespace, annotation com.xing.deployment-restrat looks like a misspelling of com.xing.deployment-restart", false},
+		"misspelled there":            {byNamespace, catalog.Unsaid, "typo", false, "on its Namespace, annotation com.xing.deployment-restrat looks like a misspelling of com.xing.deployment-restart, so it enables nothing", false},
 		"by default":                  {byDefault, catalog.Unsaid, "plain", true, "default (--enable-by-default)", false},
 		"by default, but not there":   {byDefault, catalog.Unsaid, "out", false, `the annotation com.xing.deployment-restart of its Namespace is not "enabled"`, false},
 		"by default, but not it":      {byDefault, catalog.OptsOut, "plain", false, own + ` is not "enabled"`, false},

@@ -7,6 +7,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // Without the leader, the metadata of a config show when each key was edited, and a record when it was made. A manager's
@@ -82,6 +83,18 @@ func (l *look) lacks(w *facts.Workload) string {
 		}
 	}
 	return ""
+}
+
+// dateMistakes notes since when annotations that cannot be used are there at least: since an Event told of them.
+func (l *look) dateMistakes() {
+	for i := range l.Mistakes {
+		mistake := &l.Mistakes[i]
+		namespace, on := split(mistake.Object)
+		first, _, _ := strings.Cut(mistake.Problem, "; ") // what is used instead is not always known here
+		if told := l.events[about{namespace, on, invalidAnnotation}]; told != nil && strings.Contains(told.Message, first) {
+			mistake.Beginning = status.Beginning{Since: told.At, AtLeast: true}
+		}
+	}
 }
 
 // config returns the metadata of a config as its readers see it, nil if it is not known, not shared, or not there.

@@ -121,6 +121,8 @@ const (
 
 	missingConfig = "MissingConfig"
 	configFound   = "ConfigFound"
+
+	invalidAnnotation = "InvalidAnnotation"
 )
 
 // Take takes in the configs, and what is wrong with the annotations of them and of the workloads. The halts must be there.
@@ -190,6 +192,7 @@ func Look(in *Input) Report {
 		return r
 	}
 	r.heldWorkloads = some(in.heldWorkloads())
+	look.dateMistakes()
 	r.mistakes = in.mistakes(len(in.Mistakes))
 	return r
 }

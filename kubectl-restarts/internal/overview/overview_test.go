@@ -326,13 +326,18 @@ func TestAnnotationsWithoutEffectAreListedWithoutTheLeader(t *testing.T) {
 		{Config: &catalog.Config{Ref: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "settings"}, Policy: &catalog.ConfigPolicy{Problem: "annotation fan-out: wrong"}}, Mistakes: "label x: unknown"},
 		{Config: &catalog.Config{Ref: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "fine"}}},
 	})
+	told := now.Add(-time.Minute)
+	in.Events = []facts.Event{
+		{Namespace: "shop", On: "configmap/settings", Reason: "InvalidAnnotation", At: told, Message: "label x: unknown; annotation fan-out: wrong"},
+		{Namespace: "shop", On: "deployment/web", Reason: "InvalidAnnotation", At: told, Message: "something else was wrong"},
+	}
 	report := lookAt(in)
 	var out bytes.Buffer
 	if err := report.Print(&out, printers.PrintOptions{}, now); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"\nAnnotations that cannot be used:\n  configmap/settings: label x: unknown; annotation fan-out: wrong\n  deployment/web: annotation hodl: unknown; annotation grace: wrong; --restart-grace-period of the controller is used instead; annotation wave: wrong; annotation com.xing.deployment-restart.window: ",
+		"\nAnnotations that cannot be used:\n  configmap/settings: label x: unknown; annotation fan-out: wrong (at least since " + told.UTC().Format(time.RFC3339) + ")\n  deployment/web: annotation hodl: unknown; annotation grace: wrong; --restart-grace-period of the controller is used instead; annotation wave: wrong; annotation com.xing.deployment-restart.window: ",
 		"Restarts wait until it is corrected or removed\n",
 	} {
 		if !strings.Contains(out.String(), want) || strings.Contains(out.String(), "fine") {
