@@ -160,9 +160,10 @@ func (c *Controller) mistakesAbout(view *catalog.View) (mistakes []status.Mistak
 // is news. It is listed if no event shows when it came to be.
 func (c *Controller) noteMistake(object quarantine.Object, found *mistake, isListed bool) {
 	object.ResourceVersion = ""
-	known, _ := c.mistakes.find(place(object), object)
+	known, wasFound := c.mistakes.find(place(object), object)
 	if found == nil {
-		if c.mistakes.drop(place(object), object); c.leading.Load() && c.describe(object, known) != "" {
+		// An id that ended no halt was a mistake also if no halt is left.
+		if c.mistakes.drop(place(object), object); c.leading.Load() && wasFound && (known.text != "" || c.knowsHalts()) {
 			c.log.Info("all annotations and labels can be used again", "object", object.String())
 			c.eventMistake(object, known.uid, corev1.EventTypeNormal, "nothing is wrong with its annotations and labels any more")
 		}

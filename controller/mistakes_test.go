@@ -260,8 +260,10 @@ func TestAnIDThatResumesNothingIsReportedWithTheOneThatDoes(t *testing.T) {
 		if list := w.overview().Mistakes; list.Total != 0 {
 			t.Errorf("after the halt, the list is %v", list)
 		}
+		recorder := record.NewFakeRecorder(10)
+		w.controller.recorder = recorder
 		resume(id)
-		if events := heard(); len(events) > 0 || len(w.controller.gate.activeHalts()) > 0 {
+		if events := eventsOf(recorder); len(events) != 1 || !strings.HasPrefix(events[0], "Normal "+reasonInvalid+" nothing is wrong with") || len(w.controller.gate.activeHalts()) > 0 {
 			t.Errorf("with the right id, the Events are %q", events)
 		}
 	})
