@@ -290,12 +290,12 @@ func (g *gatekeeper) setHaltsKnown(wereRead bool) {
 // haltsGap says what follows if the ConfigMap of halts cannot be used.
 func (g *gatekeeper) haltsGap() (gap status.Gap, found bool) {
 	g.mu.Lock()
-	text := "The controller cannot read or update the ConfigMap of halts, so the next leader will not know of new halts"
+	text := "The next leader will not know of new halts, because this one cannot read or update the ConfigMap of halts"
 	switch {
 	case !g.knowsHalts:
-		text = "The controller cannot read or update the ConfigMap of halts, so restarts wait for a minute, and then begin without the halts of former leaders"
+		text = "Restarts wait for a minute, and then begin without the halts of former leaders, because the controller cannot read or update the ConfigMap of halts"
 	case !g.hasReadHalts:
-		text = "The controller cannot read the ConfigMap of halts, so halts of former leaders are ignored: workloads that they hold restart"
+		text = "Halts of former leaders are ignored, if there are any, because the controller cannot read the ConfigMap of halts"
 	}
 	g.mu.Unlock()
 	return g.haltsObject.gap(text)

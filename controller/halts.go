@@ -96,6 +96,9 @@ func (k *haltKeeper) run(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
+			if hasReported {
+				k.log.Info("keeps the halts of restarts in the ConfigMap again")
+			}
 			if hasReported = false; !followsAll {
 				retry.Reset(time.Second)
 			}
@@ -105,7 +108,7 @@ func (k *haltKeeper) run(ctx context.Context) {
 		case !hasReported:
 			hasReported = true
 			k.log.Error("cannot keep the halts of restarts, keeping them in memory only", "error", err,
-				"consequence", "another leader will restart workloads for content that this one has halted", "remedy", "apply rbac.yaml, which contains the ConfigMap and the permission to read and update it")
+				"consequence", "the next leader will not know of the halts of this one, if there are any", "remedy", "apply rbac.yaml, which contains the ConfigMap and the permission to read and update it")
 		}
 	}
 }

@@ -18,6 +18,7 @@ func TestAConfigMapOfHaltsThatCannotBeReadIsTheFirstThingThatIsTold(t *testing.T
 		w := gradual(t, "a/web")
 		server := &haltServer{failures: slices.Repeat([]int{http.StatusForbidden}, 100)}
 		began := time.Now()
+		log := w.log()
 		pass := w.takeOver(t, server, nil)
 		w.edited("a/c", "2")
 		pass(5 * time.Second)
@@ -27,17 +28,17 @@ func TestAConfigMapOfHaltsThatCannotBeReadIsTheFirstThingThatIsTold(t *testing.T
 		if text := explained.Text; explained.State != status.Deciding || !strings.HasPrefix(text, errHaltsUnknown.Error()+": get configmap own/halts: ") {
 			t.Errorf("it is %s: %s", explained.State, text)
 		}
-		const cannot = "The controller cannot read or update the ConfigMap of halts, so "
+		const waits = "Restarts wait for a minute, and then begin without the halts of former leaders, because the controller cannot read or update the ConfigMap of halts"
 		gaps := w.controller.Gaps("a")
-		if len(gaps) != 1 || gaps[0].Text != cannot+"restarts wait for a minute, and then begin without the halts of former leaders" || !gaps[0].Since.Equal(began) || gaps[0].Why == "" || gaps[0].Remedy != status.ApplyManifest {
+		if len(gaps) != 1 || gaps[0].Text != waits || !gaps[0].Since.Equal(began) || gaps[0].Why == "" || gaps[0].Remedy != status.ApplyManifest {
 			t.Errorf("it says: %+v", gaps)
 		}
-		if _, detail := w.controller.Ready(); !strings.Contains(detail, "[!] "+cannot) || !strings.Contains(detail, remedy) {
+		if _, detail := w.controller.Ready(); !strings.Contains(detail, "[!] "+waits+" since ") || !strings.Contains(detail, remedy) {
 			t.Errorf("/readyz says: %s", detail)
 		}
 		pass(70 * time.Second)
 		settle(w)
-		if gaps := w.controller.Gaps(""); len(w.restarted()) != 1 || len(gaps) != 1 || !strings.HasSuffix(gaps[0].Text, "so halts of former leaders are ignored: workloads that they hold restart") {
+		if gaps := w.controller.Gaps(""); len(w.restarted()) != 1 || len(gaps) != 1 || !strings.HasPrefix(gaps[0].Text, "Halts of former leaders are ignored, if there are any, because ") {
 			t.Errorf("restarted %v, and it says: %+v", w.restarted(), gaps)
 		}
 		server.mu.Lock()
@@ -46,6 +47,9 @@ func TestAConfigMapOfHaltsThatCannotBeReadIsTheFirstThingThatIsTold(t *testing.T
 		pass(2 * haltsPeriod)
 		if gaps := w.controller.Gaps(""); len(gaps) > 0 {
 			t.Errorf("afterwards: %+v", gaps)
+		}
+		if n := strings.Count(log.String(), "keeps the halts of restarts in the ConfigMap again"); n != 1 {
+			t.Errorf("the log says %d times that it is over:\n%s", n, log)
 		}
 	})
 }
@@ -82,7 +86,7 @@ func TestRestartsThatWaitForHaltsThatTheAPIServerDoesNotServeSayWhatToDo(t *test
 		began := time.Now()
 		w.takeOver(t, server, nil)(5 * time.Second)
 		gaps := w.controller.Gaps("a")
-		if len(gaps) != 1 || !strings.Contains(gaps[0].Text, "so restarts wait for a minute") || !gaps[0].Since.Equal(began) || gaps[0].Why == "" || gaps[0].Remedy != status.AwaitAPIServer {
+		if len(gaps) != 1 || !strings.Contains(gaps[0].Text, "Restarts wait for a minute") || !gaps[0].Since.Equal(began) || gaps[0].Why == "" || gaps[0].Remedy != status.AwaitAPIServer {
 			t.Errorf("it says: %+v", gaps)
 		}
 		if _, detail := w.controller.Ready(); !strings.Contains(detail, status.AwaitAPIServer) {
