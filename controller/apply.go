@@ -45,12 +45,13 @@ func (r *restarter) restart(ctx context.Context, view catalog.View, decision cat
 		request.Causes = slices.DeleteFunc(request.Causes, func(c gate.Cause) bool { return len(c.Moments) == 0 }) // there may be very many
 		return r.apply(ctx, view, decision, taken, request)
 	}
+	var isMarked bool
 	var unmarked error
 	if lasts := r.putOff(w, decision, answer, now); lasts {
-		unmarked = r.mark(ctx, view, contradicted)
+		isMarked, unmarked = r.mark(ctx, view, contradicted)
 	}
-	if unmarked == nil {
-		r.backlogs.noteNoMarkFails(w.Ref)
+	if unmarked == nil && r.backlogs.noteNoMarkFails(w.Ref, isMarked) {
+		r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonResumed, "the controller may write to this workload again; its restart waits for something else")
 	}
 	return onlyRecord(errNotMarked, unmarked)
 }

@@ -295,6 +295,15 @@ func (g *gatekeeper) failed(ref catalog.WorkloadRef, isPending, isUncertain, isR
 	g.ledger.Refuse(ref, isRefused)
 }
 
+// forgetRefusals notes that what refused the restarts of workloads is over.
+func (g *gatekeeper) forgetRefusals(workloads []catalog.WorkloadRef) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, ref := range workloads {
+		g.ledger.Refuse(ref, false)
+	}
+}
+
 // settle notes that no restart of a workload is due.
 func (g *gatekeeper) settle(ref catalog.WorkloadRef) {
 	g.mu.Lock()

@@ -76,9 +76,11 @@ func (c *Controller) TryRefused(granted []apiclient.Permission) {
 	for i := range granted {
 		namespaces[granted[i].Namespace] = true
 	}
-	c.restarter.askThose(namespaces, func(w *backlog) bool {
-		return w.failure.remedy == status.GrantPermission && (!w.isDeliberate() || w.failure.isMark())
-	})
+	lacking := c.restarter.backlogs.takeLacking(namespaces)
+	c.gate.forgetRefusals(lacking)
+	for _, ref := range lacking {
+		c.restarter.queue.Add(ref, catalog.ConfigRef{})
+	}
 	c.evictor.tryRefused(namespaces)
 	c.halts.wakeUp() // the ConfigMap of halts may have been refused
 }

@@ -121,6 +121,36 @@ func TestAGrantedPermissionLetsEverythingBeTriedAtOnceThatItWasRefusedTo(t *test
 	}
 }
 
+// It waits for its turn, and nothing of it is tried that would show that it is not refused any more.
+func TestARestartThatWaitsForItsTurnAfterAGrantIsNotRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/one", "a/two")
+		told := w.listens()
+		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.edited("a/c", "2")
+		settle(w)
+		w.refuse = 0
+		if failed := told(reasonRestartFailed); len(failed) != 2 {
+			t.Fatalf("told %q", failed)
+		}
+		w.controller.TryRefused([]apiclient.Permission{{Verb: "patch", Resource: "deployments"}})
+		settle(w)
+		o := w.overview()
+		if len(w.restarted()) != 1 || o.Retrying.Total != 0 || o.Waiting.Total != 1 || o.Waiting.Items[0].Error != "" || o.FanOuts.Items[0].Refused != 0 {
+			t.Errorf("restarted %q, retrying %+v, waiting %+v, fan-outs %+v", w.restarted(), o.Retrying, o.Waiting, o.FanOuts)
+		}
+		if events := told(reasonResumed); len(events) != 1 || !strings.Contains(events[0], "its restart waits for something else") {
+			t.Errorf("told %q", events)
+		}
+		w.refuse = http.StatusForbidden
+		w.delivers(t, w.restarted()[0])
+		settle(w)
+		if refused, failed := w.refusals(), told(reasonRestartFailed); len(refused) != 1 || len(failed) == 0 {
+			t.Errorf("refused again: %+v, told %q", refused, failed)
+		}
+	})
+}
+
 func TestAGrantedPermissionLetsARefusedEvictionGoOnAtOnce(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		w.refusal = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web-1", errors.New("the user has no right"))

@@ -21,25 +21,25 @@ func (r *restarter) noteContradiction(view catalog.View, decision catalog.Decisi
 
 // mark marks the contradiction on a workload whose restart is put off, or whose record is kept while
 // a config is gone, for the process that leads when the content comes back. The mark may exist
-// already.
-func (r *restarter) mark(ctx context.Context, view catalog.View, contradicted catalog.Sighting) error {
+// already; it reports whether it has written it.
+func (r *restarter) mark(ctx context.Context, view catalog.View, contradicted catalog.Sighting) (isWritten bool, err error) {
 	w := view.Workload
 	if contradicted.At.IsZero() || w.Applied.Marked {
-		return nil
+		return false, nil
 	}
 	annotations, canMark, err := view.Mark(contradicted.At)
 	if err != nil || !canMark {
-		return err
+		return false, err
 	}
 	patch := &workloadPatch{Metadata: patchedMeta{ResourceVersion: w.ResourceVersion, Annotations: annotations}}
 	written, err := r.workloads.patch(ctx, w.Ref, patch)
 	if err != nil {
-		return r.patchFailed(ctx, w, written, err)
+		return false, r.patchFailed(ctx, w, written, err)
 	}
 	if enabled := r.optIns.read(written); enabled != nil {
 		r.catalog.ObserveMarked(*enabled, contradicted.Seen > 0)
 	}
 	r.metrics.annotationUpdates.Inc()
 	r.log.Info("marked the record as contradicted", "workload", w.Ref, "contradicted", contradicted.At.UTC().Format(time.RFC3339))
-	return nil
+	return true, nil
 }

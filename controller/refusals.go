@@ -20,6 +20,7 @@ type failedAttempts struct {
 	reason      string // the last one's reason in metrics
 	alike       int    // how many in a row had it
 	isTold      bool   // the owner has been told
+	isOver      bool   // the permission that lacked has been granted, and nothing was tried since
 }
 
 // longestFailure is how many bytes of an error are kept for each workload.
@@ -53,9 +54,13 @@ func (w *backlog) fail(err error, now time.Time) {
 		now = w.owed // it was tried before
 	}
 	if f.count == 0 || remedy != f.remedy || !errors.Is(record, f.record) { // another failure begins now
-		f.count, f.since, f.remedy, f.record = 0, now, remedy, record
+		if f.count == 0 || !areAlike(remedy, f.remedy) || errors.Is(record, errOnlyRecord) || errors.Is(f.record, errOnlyRecord) {
+			f.since = now
+		}
+		f.count, f.remedy, f.record = 0, remedy, record
 	}
 	f.count++
+	f.isOver = false
 	if reason := failureReason(err); reason != f.reason {
 		f.reason, f.alike = reason, 0
 	}
@@ -69,6 +74,12 @@ func (w *backlog) fail(err error, now time.Time) {
 	}
 }
 
+// areAlike reports whether two failures in a row are of the same policies, or for lack of a permission: what refuses a restart and
+// what refuses to mark its record is one thing.
+func areAlike(a, b status.Remedy) bool {
+	return a == b && a != "" || a != "" && b != "" && a != status.GrantPermission && b != status.GrantPermission
+}
+
 // hasFailed reports whether what a workload waits for has failed, and may fail again.
 func (b *backlogs) hasFailed(ref catalog.WorkloadRef) bool {
 	b.mu.Lock()
@@ -79,14 +90,35 @@ func (b *backlogs) hasFailed(ref catalog.WorkloadRef) bool {
 // isMark reports whether the attempts were to mark the record of a workload whose restart is put off.
 func (f *failedAttempts) isMark() bool { return errors.Is(f.record, errNotMarked) }
 
-// noteNoMarkFails notes that the record of a workload whose restart is put off is marked, or need not be.
-func (b *backlogs) noteNoMarkFails(ref catalog.WorkloadRef) {
+// noteNoMarkFails notes that the record of a workload whose restart is put off has been marked just now, or need not be. It
+// reports whether the owner has been told of a failure that is known to be over.
+func (b *backlogs) noteNoMarkFails(ref catalog.WorkloadRef, isMarked bool) (wasTold bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if w := b.waiting[ref]; w.failure.isMark() {
-		w.failure = failedAttempts{isTold: w.failure.isTold}
-		b.waiting[ref] = w
+	w := b.waiting[ref]
+	isOver := w.failure.isOver || isMarked && w.failure.isMark()
+	if !isOver && !w.failure.isMark() {
+		return false
 	}
+	wasTold = isOver && w.failure.isTold
+	w.failure = failedAttempts{isTold: w.failure.isTold && !isOver}
+	b.waiting[ref] = w
+	return wasTold
+}
+
+// takeLacking returns the workloads that were refused for lack of a permission, in some namespaces in which it has been granted,
+// and notes that this is over. The empty name stands for all namespaces.
+func (b *backlogs) takeLacking(namespaces map[string]bool) (lacking []catalog.WorkloadRef) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for ref, w := range b.waiting {
+		if w.failure.remedy == status.GrantPermission && (namespaces[""] || namespaces[ref.Namespace]) {
+			lacking = append(lacking, ref)
+			w.failure = failedAttempts{isTold: w.failure.isTold, isOver: true}
+			b.waiting[ref] = w
+		}
+	}
+	return lacking
 }
 
 // noteFailureTold notes that the owner of a workload has been told of a failure.

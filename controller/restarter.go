@@ -152,13 +152,8 @@ func (r *restarter) askAgain(ref catalog.WorkloadRef) {
 
 // askAgainAll does so for all workloads of a namespace, or of all namespaces, and for those that wait for what was not known.
 func (r *restarter) askAgainAll(namespace string) {
-	r.askThose(map[string]bool{namespace: true}, func(w *backlog) bool { return w.isDeliberate() || w.failure.unknown != "" })
-}
-
-// askThose decides again now about the workloads whose backlog is of a kind, in some namespaces. The empty name stands for all.
-func (r *restarter) askThose(namespaces map[string]bool, isOne func(*backlog) bool) {
-	for _, ref := range r.backlogs.those(isOne) {
-		if namespaces[""] || namespaces[ref.Namespace] {
+	for _, ref := range r.backlogs.those(func(w *backlog) bool { return w.isDeliberate() || w.failure.unknown != "" }) {
+		if isInside(namespace, ref.Namespace) {
 			r.queue.Add(ref, catalog.ConfigRef{})
 		}
 	}
@@ -295,7 +290,7 @@ func (r *restarter) keep(ctx context.Context, view catalog.View, decision catalo
 		r.catalog.ObserveKept(view)
 	}
 	if decision.Contradicts && !decision.Verified && !r.dryRun {
-		if err := r.mark(ctx, view, r.noteContradiction(view, decision, time.Now())); err != nil {
+		if _, err := r.mark(ctx, view, r.noteContradiction(view, decision, time.Now())); err != nil {
 			return onlyRecord(errOnlyRecord, err)
 		}
 	}

@@ -284,6 +284,9 @@ func (c *Controller) entry(s standing) status.Entry {
 		Workload: s.ref.String(), State: s.state, Reason: string(s.reason), Text: s.by.text,
 		Beginning: status.Beginning{Since: s.since.UTC(), AtLeast: s.atLeast}, Until: s.until.UTC(), Exposed: s.isExposed, Error: s.failure.problem, Remedy: s.failure.remedy, Attempts: s.failure.count, OnlyRecord: s.failure.record != nil,
 	}
+	if e.Error != "" && s.state != status.Retrying {
+		e.Error += " (failing since " + s.failure.since.UTC().Format(time.RFC3339) + ")"
+	}
 	if s.state == status.Lacking || s.reason == gate.Missing {
 		e.Remedy = status.CreateConfig
 	}

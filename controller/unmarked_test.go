@@ -27,6 +27,7 @@ func TestAHeldRestartThatCannotBeMarkedIsHeldAndSaysSo(t *testing.T) {
 				w := gradual(t, "a/web")
 				w.refuse, w.refusedWith = http.StatusForbidden, deniedByPolicy
 				told := w.listens()
+				began := time.Now()
 				before(w)
 				settle(w)
 				time.Sleep(time.Minute)
@@ -40,7 +41,7 @@ func TestAHeldRestartThatCannotBeMarkedIsHeldAndSaysSo(t *testing.T) {
 					t.Fatalf("%+v", o)
 				}
 				e := o.Held.Items[0]
-				if !strings.HasPrefix(e.Error, errNotMarked.Error()+": ") || !strings.Contains(e.Error, "denied request: frozen") || !e.OnlyRecord || strings.Contains(string(e.Remedy), "by hand") {
+				if !strings.HasPrefix(e.Error, errNotMarked.Error()+": ") || !strings.HasSuffix(e.Error, " (failing since "+began.UTC().Format(time.RFC3339)+")") || !strings.Contains(e.Error, "denied request: frozen") || !e.OnlyRecord || strings.Contains(string(e.Remedy), "by hand") {
 					t.Errorf("%+v", e)
 				}
 				events := told(reasonRestartFailed)
@@ -52,6 +53,9 @@ func TestAHeldRestartThatCannotBeMarkedIsHeldAndSaysSo(t *testing.T) {
 				settle(w)
 				if held := w.controller.gate.ledger.Waiting()[gate.Hold]; held != 1 {
 					t.Errorf("held when it is marked: %d", held)
+				}
+				if events := told(reasonResumed); len(events) != 1 || !strings.Contains(events[0], "the controller may write to this workload again") {
+					t.Errorf("when it is marked, it is told %q", events)
 				}
 				if o = w.overview(); o.Held.Total != 1 || o.Held.Items[0].Error != "" {
 					t.Errorf("when it is marked: %+v", o.Held)
