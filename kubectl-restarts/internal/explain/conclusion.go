@@ -71,7 +71,7 @@ func (in *Input) conclusion(now time.Time) string {
 	case w.Idle:
 		return in.idle()
 	case decision.Outcome == catalog.AskPods, decision.Outcome == catalog.AskConfigs:
-		return fmt.Sprintf("%s: the record alone does not decide, and the controller looks at the start times of the pods (%s).", name, decision.Reason)
+		return fmt.Sprintf("%s: the record alone does not decide; when its pods started does, which the leader looks at if it may (%s).", name, decision.Reason)
 	case restarted != "" && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
 		return fmt.Sprintf("%s is rolling, or cannot: it was restarted at %s, and not all of its pods run.", name, ago(restarted, now))
 	case w.Evict > 0 && w.Method() == catalog.ByEviction:
@@ -113,9 +113,15 @@ func (in *Input) atRest() string {
 	w, name := &in.Workload, in.name()
 	switch {
 	case w.Applied.Checksums == nil:
-		return name + " has no record yet; the controller makes one after the grace period, if it runs and watches the namespace."
+		return name + " has no record yet; a controller that runs, watches the namespace and may read what it reads makes one after the grace period."
+	case in.lacks() != "":
+		return fmt.Sprintf("%s waits for no restart%s, but %s.", name, in.reservation(), in.lacks())
 	case len(in.Unreadable) > 0:
 		return fmt.Sprintf("%s may or may not be up to date, because you may not read all that it reads, such as %s%s.", name, facts.ConfigName(in.Unreadable[0]), in.wouldHold())
+	case in.editedSecret() != nil:
+		secret := in.editedSecret()
+		return fmt.Sprintf("%s may be to restart: %s was edited at %s, after its record was made, and only the leader can compare a Secret%s.",
+			name, facts.ConfigName(secret.Ref), w.EditedAfterRecord(secret).UTC().Format(time.RFC3339), in.wouldHold())
 	case w.LacksPods():
 		return fmt.Sprintf("%s waits for no restart%s, but not all of its pods run: %s.", name, in.reservation(), in.pods())
 	}
@@ -155,6 +161,9 @@ func (in *Input) lastFailure() (message string) {
 	restarted, _ := in.Workload.Restarted()
 	since, _ := time.Parse(time.RFC3339Nano, restarted) // zero if it never restarted
 	for _, e := range in.Events {                       // the latest first
+		if e.Reason == facts.RestartsResumed {
+			return ""
+		}
 		if (e.Reason == facts.RestartFailed || e.Reason == facts.RestartBackoff) && !e.At.Before(since.Truncate(time.Second)) {
 			return e.Message
 		}
@@ -172,11 +181,27 @@ func (in *Input) lastOf(reason string) *facts.Event {
 	return nil
 }
 
-func (in *Input) reservation() string {
-	if slices.ContainsFunc(in.Workload.References, func(r catalog.Reference) bool { return r.Config.Kind.IsSecret() }) {
-		return " as far as its ConfigMaps show"
+// editedSecret returns a Secret of which a key that the workload reads was edited after the record was made, nil if none was.
+func (in *Input) editedSecret() *catalog.Config {
+	for _, config := range in.Configs {
+		if config.Ref.Kind.IsSecret() && !in.Workload.EditedAfterRecord(config).IsZero() {
+			return config
+		}
 	}
-	return ""
+	return nil
+}
+
+func (in *Input) reservation() string {
+	reads := func(isSecret bool) bool {
+		return slices.ContainsFunc(in.Workload.References, func(r catalog.Reference) bool { return r.Config.Kind.IsSecret() == isSecret })
+	}
+	switch {
+	case !reads(true):
+		return ""
+	case !reads(false):
+		return " as far as the times of edits of its Secrets show"
+	}
+	return " as far as its ConfigMaps show"
 }
 
 // lacks says which config does not exist that new pods need to start, empty if all exist or it is not known.
@@ -184,7 +209,7 @@ func (in *Input) lacks() string {
 	for i := range in.Workload.References {
 		r := &in.Workload.References[i]
 		exists := slices.ContainsFunc(in.Configs, func(c *catalog.Config) bool { return c.Ref == r.Config })
-		if r.IsRequired() && !exists && !slices.Contains(in.Unreadable, r.Config) {
+		if r.IsRequired() && !exists && !slices.Contains(in.Unreadable, r.Config) && !in.Workload.MayBeUnwatched(r.Config) {
 			return facts.ConfigName(r.Config) + " does not exist: no new pod can start; " + string(status.CreateConfig)
 		}
 	}
@@ -202,6 +227,8 @@ func (in *Input) waits(configs []*catalog.Config) string {
 		}
 	}
 	switch answer := w.Admit(configs, in.Halts.Hold, halt, in.lacks(), in.Now); {
+	case answer.Reason == gate.Hold && in.lastFailure() != "":
+		return fmt.Sprintf("%s. Besides, the last Event about an attempt says: %s", strings.TrimSuffix(answer.Text, "."), strings.TrimSuffix(in.lastFailure(), "."))
 	case answer.Reason == gate.Hold:
 		return answer.Text
 	case answer.Reason == gate.Halted:

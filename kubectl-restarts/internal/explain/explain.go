@@ -221,9 +221,14 @@ func (in *Input) HeldBesides() (others []string) {
 	return others
 }
 
-// heldSince says since when a hold is known to the leader, empty if it is not.
+// heldSince says since when a hold is known to the leader or, without it, since when the annotation is there; empty if neither
+// is known.
 func (in *Input) heldSince(hold catalog.Wish) string {
 	switch {
+	case in.Leader == nil && hold.By == catalog.ByWorkload:
+		return facts.SetAt(in.Workload.Policy.HoldSet)
+	case in.Leader == nil && hold.By == catalog.ByConfig:
+		return facts.SetAt(in.config(hold.Config).Policy.HoldSet)
 	case in.Leader == nil:
 		return ""
 	case hold.By == catalog.ByConfig:

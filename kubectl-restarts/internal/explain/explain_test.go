@@ -93,6 +93,16 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 		"is up to date.": nil,
 		"is up to date; an edit would be held: migration.": {policy(catalog.WorkloadPolicy{Hold: "migration"})},
 		"is up to date as far as its ConfigMaps show.":     {readsSecret},
+		"is up to date as far as the times of edits of its Secrets show.": {readsSecret, func(in *explain.Input) {
+			in.Workload.References = in.Workload.References[1:]
+		}},
+		"may be to restart: secret/db was edited at 2026-11-20T11:55:00Z, after its record was made, and only the leader can compare a Secret.": {readsSecret, func(in *explain.Input) {
+			in.Configs[1].Edits = []catalog.Edit{{Key: "user", At: now.Add(-5 * time.Minute)}}
+		}},
+		"waits for no restart, but configmap/settings does not exist: no new pod can start; create the config": {func(in *explain.Input) { in.Configs = nil }},
+		"the workload is held: migration. Besides, the last Event about an attempt says: cannot apply a config change, trying again: no restarts on a Friday.": {
+			edited, policy(catalog.WorkloadPolicy{Hold: "migration"}), events("RestartFailed", "2026-11-20T11:46:46Z"),
+		},
 		"is not enabled, so no edit restarts it: its namespace is ignored by --ignore-namespace.": {func(in *explain.Input) {
 			in.Workload.Enabled, in.Workload.Ground = false, catalog.NamespaceIgnored
 		}},
@@ -322,7 +332,7 @@ func TestTheTableOfConfigsIsSafeForATerminalWhateverAPodTemplateSays(t *testing.
 	for _, name := range []string{"a\u009b2Jb", "a\u202eb", "a\bb", "a\tall\tfiles\tno\tas recorded"} {
 		report := explain.Explain(input(func(in *explain.Input) {
 			ref := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: name}
-			in.Workload.References = append(in.Workload.References, catalog.Reference{Config: ref, Channel: catalog.Volume})
+			in.Workload.References = append(in.Workload.References, catalog.Reference{Config: ref, Channel: catalog.Volume, Optional: true})
 		}))
 		var out strings.Builder
 		if err := report.Print(&out); err != nil {
@@ -381,5 +391,13 @@ func TestAWorkloadWhoseAnnotationsLeaveNothingIsSaidToReadNothingThatCounts(t *t
 		if isMistake := in.Workload.Wrong() != ""; isMistake != (name == catalog.OnlyAnnotation) {
 			t.Errorf("%s: %q", annotation, in.Workload.Wrong())
 		}
+	}
+}
+
+func TestWithoutTheLeaderTheAnnotationSaysSinceWhenAWorkloadIsHeld(t *testing.T) {
+	set := catalog.HoldTime{At: now.Add(-time.Hour), IsExact: true}
+	report := explain.Explain(input(policy(catalog.WorkloadPolicy{Hold: "migration", HoldSet: set})))
+	if want := "): migration (since 2026-11-20T11:00:00Z)"; len(report.Holds) != 1 || !strings.HasSuffix(report.Holds[0], want) {
+		t.Errorf("%q, want %s", report.Holds, want)
 	}
 }

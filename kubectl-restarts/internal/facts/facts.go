@@ -146,3 +146,17 @@ func (w *Workload) Name() string { return WorkloadName(w.Ref) }
 func WorkloadName(ref catalog.WorkloadRef) string {
 	return strings.ToLower(string(ref.Kind)) + "/" + ref.Name
 }
+
+// EditedAfterRecord returns when a key of a config that the workload reads was edited after its record was made, zero if none
+// was, or if there is no record to compare with.
+func (w *Workload) EditedAfterRecord(config *catalog.Config) (at time.Time) {
+	if !w.Enabled || !w.Applied.Trusted || w.Ignores(config) {
+		return time.Time{}
+	}
+	for _, edit := range config.Edits {
+		if edit.At.After(w.Applied.Written) && edit.At.After(at) && w.Selects(config.Ref, []string{edit.Key}) {
+			at = edit.At
+		}
+	}
+	return at
+}

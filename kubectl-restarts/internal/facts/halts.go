@@ -124,6 +124,8 @@ const (
 	RestartFailed  = "RestartFailed"
 	RestartBackoff = "RestartBackoff"
 
+	RestartsResumed = "RestartsResumed" // they do not say so any more
+
 	TooManyReferences = "TooManyReferences"
 	NotSupported      = "NotSupported"
 )

@@ -41,17 +41,12 @@ func Suspects(in *Input) []catalog.ConfigRef {
 
 // editedAt returns when a key of a config that the workload reads was edited after its record was made, zero if none was,
 // or if there is no record to compare with.
-func (l *look) editedAt(w *facts.Workload, ref catalog.ConfigRef) (at time.Time) {
+func (l *look) editedAt(w *facts.Workload, ref catalog.ConfigRef) time.Time {
 	config := l.config(ref)
-	if l.Leader != nil || !w.Enabled || !w.Applied.Trusted || config == nil || w.Ignores(config) {
+	if l.Leader != nil || config == nil {
 		return time.Time{}
 	}
-	for _, edit := range config.Edits {
-		if edit.At.After(w.Applied.Written) && edit.At.After(at) && w.Selects(ref, []string{edit.Key}) {
-			at = edit.At
-		}
-	}
-	return at
+	return w.EditedAfterRecord(config)
 }
 
 // behind says which config was edited after the record of a workload was made, and when; nothing if none was.

@@ -359,8 +359,12 @@ func (l *look) amend(w *facts.Workload, row *Row, restarted time.Time) {
 	if lacks := l.lacks(w); lacks != "" && row.State != Failed && row.State != LeftAlone {
 		l.lack(w, row, lacks)
 	}
-	if row.State == NotApplied {
-		row.Remedy = status.RemedyIn(l.since(w, facts.RestartFailed, restarted).Message)
+	switch failed := l.refused(w, restarted); {
+	case failed == nil:
+	case row.State == NotApplied:
+		row.Remedy = status.RemedyIn(failed.Message)
+	case row.State == Held:
+		row.Why, row.Remedy = row.Why+"; besides, the last attempt failed: "+facts.FailureIn(failed.Message), status.RemedyIn(failed.Message)
 	}
 }
 
@@ -412,7 +416,7 @@ func (l *look) due(w *facts.Workload, restarted time.Time) (State, string) {
 	if slowed := l.since(w, facts.RestartBackoff, restarted); slowed != nil {
 		return Slowed, slowed.Message
 	}
-	if failed := l.since(w, facts.RestartFailed, restarted); failed != nil {
+	if failed := l.refused(w, restarted); failed != nil {
 		return NotApplied, "the last attempt failed: " + facts.FailureIn(failed.Message)
 	}
 	return Waiting, ""
@@ -425,6 +429,15 @@ func (l *look) since(w *facts.Workload, reason string, restarted time.Time) *fac
 		return nil
 	}
 	return e
+}
+
+// refused returns the last Event about an attempt that failed, nil if the controller has made a change since.
+func (l *look) refused(w *facts.Workload, restarted time.Time) *facts.Event {
+	failed, over := l.since(w, facts.RestartFailed, restarted), l.events[about{w.Ref.Namespace, w.Name(), facts.RestartsResumed}]
+	if failed == nil || over != nil && !over.At.Before(failed.At) {
+		return nil
+	}
+	return failed
 }
 
 // admit answers whether a restart of a workload for any of its configs may begin, as far as people's

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/overview"
 	"kubernetes-deployment-restart-controller/status"
@@ -56,5 +57,20 @@ func TestTheRowOfARefusalSaysFirstWhyItFailed(t *testing.T) {
 	})}, printers.PrintOptions{})
 	if !strings.Contains(out, " the workload is held: audit; its record could not be written: forbidden\n") {
 		t.Error(out)
+	}
+}
+
+func TestARestartThatIsHeldAndRefusedShowsBothUntilTheRefusalIsOver(t *testing.T) {
+	held := workload("web", "settings", due, policy(catalog.WorkloadPolicy{Hold: "audit"}))
+	events := []facts.Event{event(2, "deployment/web", "RestartFailed", status.AllowInPolicy.After("cannot write a record, trying again: frozen"))}
+	look := func() overview.Row {
+		return lookAt(&overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{held}, Events: events}).Workloads[0]
+	}
+	if row := look(); row.State != overview.Held || !strings.HasSuffix(row.Why, "audit; besides, the last attempt failed: frozen") || row.Remedy != status.AllowInPolicy {
+		t.Errorf("%+v", row)
+	}
+	events = append(events, event(1, "deployment/web", "RestartsResumed", "the controller may write to this workload again; its restart waits for something else"))
+	if row := look(); !strings.HasSuffix(row.Why, "audit") || row.Remedy != "" {
+		t.Errorf("when it is over: %+v", row)
 	}
 }
