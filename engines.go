@@ -122,6 +122,17 @@ func (all engines) granted(permissions []apiclient.Permission) {
 	}
 }
 
+// refused returns a channel that has an element once the restart controller has begun to be refused something for lack of a
+// permission.
+func (all engines) refused() <-chan struct{} {
+	for _, e := range all {
+		if restarts, isOne := e.(*controller.Controller); isOne {
+			return restarts.Refused()
+		}
+	}
+	return nil
+}
+
 // Ready reports whether all engines are ready.
 func (all engines) Ready() (bool, string) {
 	ready := true

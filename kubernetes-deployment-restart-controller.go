@@ -101,7 +101,7 @@ func control(ctx context.Context, o *options, config *rest.Config, log *slog.Log
 		}
 		defer stop()
 	}
-	go missing.check(ctx, config, neededPermissions(o, all), all.granted, log)
+	go missing.check(ctx, config, neededPermissions(o, all), all.refused(), all.granted, log)
 	return runEngines(ctx, o, config, watchdog, lease, all, log)
 }
 

@@ -48,7 +48,7 @@ func TestMissingPermissionsAreToldWithWhatHelpsUntilTheyAreGranted(t *testing.T)
 		}
 	}
 	refused := []status.Gap{{Why: `cannot list resource "secrets"`, Beginning: status.Beginning{Since: time.Now().Add(time.Hour)}}}
-	if missing.gaps("shop", refused); !refused[0].Since.Equal(missing.since) || !refused[0].AtLeast {
+	if missing.gaps("shop", refused); !refused[0].Since.Equal(missing.lacks[lacked[0]].since) || !refused[0].AtLeast {
 		t.Errorf("what is refused for lack of a permission began after the lack: %+v", refused[0].Beginning)
 	}
 	missing.see(nil, lacked, nil, log)
@@ -85,5 +85,23 @@ func TestThatEditsAreNoticedLateIsNotSaidOfWhatCannotBeListed(t *testing.T) {
 		if gaps := missing.gaps("", []status.Gap{{Why: test.said}}); len(gaps) != test.want {
 			t.Errorf("%s: %+v", name, gaps)
 		}
+	}
+}
+
+func TestThatSomethingCannotBeWatchedIsLoggedOnceItCanBeListed(t *testing.T) {
+	var written bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&written, nil))
+	both := []apiclient.Permission{{Verb: "list", Resource: "secrets"}, {Verb: "watch", Resource: "secrets"}}
+	missing := &missingPermissions{}
+	missing.see(both, both, both, log)
+	const late = `msg="missing permission" right="watch secrets"`
+	if strings.Contains(written.String(), late) || !strings.Contains(written.String(), `right="list secrets"`) {
+		t.Errorf("without either:\n%s", &written)
+	}
+	for range 2 {
+		missing.see(both[1:], both, both[1:], log)
+	}
+	if strings.Count(written.String(), late) != 1 {
+		t.Errorf("once it can be listed:\n%s", &written)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -50,19 +50,34 @@ const (
 	maxRechecked  = 50
 )
 
+// All permissions are checked again after a refusal for lack of one, but only after wholePeriod, and after wholeShare for each:
+// refusals may begin all the time, and there may be very many permissions.
+const (
+	wholePeriod = time.Minute
+	wholeShare  = 100 * time.Millisecond
+)
+
 // missingPermissions are those that were missing when they were checked last. The zero value has found none. It may be used
 // by several goroutines at once.
 type missingPermissions struct {
-	last  atomic.Pointer[[]apiclient.Permission] // nil before the first check
-	since time.Time                              // of the first check, which is before the first that is stored
+	mu    sync.Mutex
+	last  []apiclient.Permission
+	lacks map[apiclient.Permission]lack // of those; nil before the first check
 }
 
-// check checks the permissions once the API server answers, logs each missing one, and checks those again until none is missing
-// or the context ends. It logs each that was granted meanwhile, and passes them on, after each check.
-func (m *missingPermissions) check(ctx context.Context, config *rest.Config, permissions []apiclient.Permission, onGranted func([]apiclient.Permission), log *slog.Logger) {
+// lack is since when a permission is known to be missing, and whether the log says so.
+type lack struct {
+	since    time.Time
+	isLogged bool
+}
+
+// check checks all permissions once the API server answers, and again after something was refused. It logs each that it finds
+// missing, checks those again until they are granted or the context ends, and passes on those that were granted, after each check.
+func (m *missingPermissions) check(ctx context.Context, config *rest.Config, all []apiclient.Permission, refused <-chan struct{}, onGranted func([]apiclient.Permission), log *slog.Logger) {
 	unanswered := wait.Backoff{Duration: recheckPause, Factor: 2, Steps: 6, Cap: time.Minute}
-	backoff, next, end := unanswered, 0, len(permissions) // the first time, all are checked
-	for len(permissions) > 0 {
+	backoff, permissions, next, end := unanswered, all, 0, len(all)
+	whole := wholeChecks{refused: refused, period: max(wholePeriod, time.Duration(len(all))*wholeShare), last: time.Now()}
+	for {
 		var pause time.Duration
 		asked := permissions[next:end]
 		if missing, err := apiclient.Missing(ctx, config, asked); err != nil {
@@ -83,29 +98,77 @@ func (m *missingPermissions) check(ctx context.Context, config *rest.Config, per
 			}
 			end = min(end, len(permissions))
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		var again <-chan time.Time // never, if none is missing
+		if len(permissions) > 0 {
+			again = time.After(pause)
+		}
+		isDue, err := whole.await(ctx, again)
+		if err != nil {
 			return
+		}
+		if isDue {
+			permissions, next, end = all, 0, len(all)
 		}
 	}
 }
 
-// see takes in which permissions are missing, after a check of some of them, in their order. It logs those that the first check
-// found missing, and those that a later one found granted, and returns the latter. Only one goroutine at a time may call it.
-func (m *missingPermissions) see(all, asked, missing []apiclient.Permission, log *slog.Logger) (granted []apiclient.Permission) {
-	isFirst := m.last.Load() == nil
-	if isFirst {
-		m.since = time.Now().UTC()
-	}
-	m.last.Store(&all)
-	for i := range asked {
-		switch p := &asked[i]; {
-		case len(missing) > 0 && missing[0] == *p:
-			if missing = missing[1:]; isFirst {
-				log.Warn("missing permission", "right", p.String(), "without_it", p.Impact, "remedy", remedyFor(p))
+// wholeChecks says when all permissions are to be checked again.
+type wholeChecks struct {
+	refused <-chan struct{}
+	period  time.Duration
+	last    time.Time        // when they were
+	due     <-chan time.Time // nil unless something was refused since
+}
+
+// await waits until some permissions are to be checked again, or all are, or the context ends. They are not checked at once after a
+// refusal: another API server that answers may learn a little later what has been taken away.
+func (c *wholeChecks) await(ctx context.Context, again <-chan time.Time) (isDue bool, err error) {
+	for {
+		select {
+		case <-c.refused:
+			if c.due == nil {
+				c.due = time.After(max(recheckPause, time.Until(c.last.Add(c.period))))
 			}
-		case !isFirst:
+		case <-c.due:
+			c.last, c.due = time.Now(), nil
+			return true, nil
+		case <-again:
+			return false, nil
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+}
+
+// see takes in which permissions are missing, after a check of some of them, in their order. It logs those that were not missing
+// before, and those that were and have been granted, and returns the latter. That something cannot be watched is not logged
+// while it cannot be listed either.
+func (m *missingPermissions) see(all, asked, missing []apiclient.Permission, log *slog.Logger) (granted []apiclient.Permission) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.lacks == nil {
+		m.lacks = make(map[apiclient.Permission]lack)
+	}
+	m.last = all
+	now := time.Now().UTC()
+	for i := range all {
+		p := &all[i]
+		found, isKnown := m.lacks[*p]
+		if !isKnown {
+			found.since = now
+		}
+		if !found.isLogged && !isUnlisted(all, i) {
+			found.isLogged = true
+			log.Warn("missing permission", "right", p.String(), "without_it", p.Impact, "remedy", remedyFor(p))
+		}
+		m.lacks[*p] = found
+	}
+	for i := range asked {
+		p := &asked[i]
+		if len(missing) > 0 && missing[0] == *p {
+			missing = missing[1:]
+		} else if _, wasMissing := m.lacks[*p]; wasMissing {
+			delete(m.lacks, *p)
 			granted = append(granted, *p)
 			log.Info("permission granted", "right", p.String(), "still_missing", len(all))
 		}
@@ -120,40 +183,43 @@ const maxMissing = 10
 // said already: what says so begins when the permission was found missing, if that was earlier. What cannot be listed is not
 // noticed late, but not at all, so that it cannot be watched is left out.
 func (m *missingPermissions) gaps(namespace string, said []status.Gap) (gaps []status.Gap) {
-	missing := m.last.Load()
-	if missing == nil {
-		return nil
-	}
-	for i := range *missing {
-		p := &(*missing)[i]
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.last {
+		p := &m.last[i]
 		isElsewhere := namespace != "" && p.Namespace != "" && p.Namespace != namespace && p.Name == ""
-		isUnlisted := i > 0 && p.Verb == "watch" && isListOfSame(&(*missing)[i-1], p)
-		if isElsewhere || isUnlisted || m.isSaid(p, said) {
+		if isElsewhere || isUnlisted(m.last, i) || m.isSaid(p, said) {
 			continue
 		}
 		if len(gaps) == maxMissing {
-			return append(gaps, status.Gap{Text: `The controller lacks more permissions: at its start it logs each "missing permission"`, Remedy: status.ApplyManifest})
+			return append(gaps, status.Gap{Text: `The controller lacks more permissions: its log names each as a "missing permission"`, Remedy: status.ApplyManifest})
 		}
 		gaps = append(gaps, status.Gap{
 			Text:      fmt.Sprintf("The controller lacks the permission to %s, so %s", p, p.Impact),
-			Beginning: status.Beginning{Since: m.since, AtLeast: true}, Remedy: remedyFor(p),
+			Beginning: status.Beginning{Since: m.lacks[*p].since, AtLeast: true}, Remedy: remedyFor(p),
 		})
 	}
 	return gaps
 }
 
 // isSaid reports whether the refusal of what a permission allows is said already, and makes that begin no later than the lack.
+// It must be called with the lock held.
 func (m *missingPermissions) isSaid(p *apiclient.Permission, said []status.Gap) bool {
 	refusal := fmt.Sprintf("cannot %s resource %q", p.Verb, p.Resource) // a subresource has other words
 	i := slices.IndexFunc(said, func(gap status.Gap) bool { return strings.Contains(gap.Why, refusal) })
-	if i >= 0 && m.since.Before(said[i].Since) {
-		said[i].Beginning = status.Beginning{Since: m.since, AtLeast: true}
+	if since := m.lacks[*p].since; i >= 0 && since.Before(said[i].Since) {
+		said[i].Beginning = status.Beginning{Since: since, AtLeast: true}
 	}
 	return i >= 0
 }
 
-// isListOfSame reports whether a permission is that to list what another one, which follows it, is for.
-func isListOfSame(list, other *apiclient.Permission) bool {
+// isUnlisted reports whether one of the missing permissions is that to watch what cannot be listed either, as the one before it
+// says.
+func isUnlisted(missing []apiclient.Permission, i int) bool {
+	if i == 0 || missing[i].Verb != "watch" {
+		return false
+	}
+	list, other := &missing[i-1], &missing[i]
 	return list.Verb == "list" && list.Group == other.Group && list.Resource == other.Resource && list.Namespace == other.Namespace && list.Name == other.Name
 }
 
@@ -173,7 +239,10 @@ func (m *missingPermissions) Describe(descs chan<- *prometheus.Desc) { descs <- 
 
 // Collect implements [prometheus.Collector]. There is no series before the first check.
 func (m *missingPermissions) Collect(metrics chan<- prometheus.Metric) {
-	if missing := m.last.Load(); missing != nil {
-		metrics <- prometheus.MustNewConstMetric(missingDesc, prometheus.GaugeValue, float64(len(*missing)))
+	m.mu.Lock()
+	isChecked, n := m.lacks != nil, len(m.last)
+	m.mu.Unlock()
+	if isChecked {
+		metrics <- prometheus.MustNewConstMetric(missingDesc, prometheus.GaugeValue, float64(n))
 	}
 }

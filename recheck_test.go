@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"log/slog"
@@ -24,6 +25,8 @@ type authorizer struct {
 	lacks   func(namespace string) bool
 	reviews []review
 	granted []apiclient.Permission // as they were passed on
+	refused chan struct{}          // as [controller.Controller.Refused], if there is one
+	log     bytes.Buffer
 }
 
 type review struct {
@@ -56,7 +59,7 @@ func (a *authorizer) serve(t *testing.T, namespaces int, hours time.Duration) *m
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		missing.check(t.Context(), &rest.Config{Host: "http://api", Transport: transport, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, needed, func(granted []apiclient.Permission) { a.granted = append(a.granted, granted...) }, slog.New(slog.DiscardHandler))
+		missing.check(t.Context(), &rest.Config{Host: "http://api", Transport: transport, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, needed, a.refused, func(granted []apiclient.Permission) { a.granted = append(a.granted, granted...) }, slog.New(slog.NewTextHandler(&a.log, nil)))
 	}()
 	time.Sleep(hours)
 	synctest.Wait()
@@ -123,7 +126,7 @@ func TestAPermissionIsNoLongerMissing10SecondsAfterItIsGranted(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				a := authorizer{lacks: func(namespace string) bool { return namespace != "7" || time.Since(start) < granted }}
-				missing := *a.serve(t, 10, granted+10*time.Second).last.Load()
+				missing := a.serve(t, 10, granted+10*time.Second).last
 				if len(missing) != 9 || slices.ContainsFunc(missing, func(p apiclient.Permission) bool { return p.Namespace == "7" }) {
 					t.Errorf("%v are missing", missing)
 				}
@@ -142,8 +145,8 @@ func TestAllPermissionsThatAreGrantedTogetherAreSeenTogether(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				a := authorizer{lacks: func(string) bool { return time.Since(start) < 3*time.Hour }}
-				if missing := a.serve(t, many, 3*time.Hour+10*time.Second); len(*missing.last.Load()) > 0 {
-					t.Errorf("%d are missing", len(*missing.last.Load()))
+				if missing := a.serve(t, many, 3*time.Hour+10*time.Second); len(missing.last) > 0 {
+					t.Errorf("%d are missing", len(missing.last))
 				}
 				if n, _ := a.between(3*time.Hour, 4*time.Hour); n != many {
 					t.Errorf("it took %d reviews", n)
@@ -159,13 +162,69 @@ func TestTheOthersAreCheckedAtOnceWhenOneIsGranted(t *testing.T) {
 		start := time.Now()
 		const granted = 3 * time.Hour
 		a := authorizer{lacks: func(namespace string) bool { return namespace > "29" || time.Since(start) < granted }}
-		if missing := *a.serve(t, 100, granted+100*time.Second).last.Load(); len(missing) != 100-23 {
+		if missing := a.serve(t, 100, granted+100*time.Second).last; len(missing) != 100-23 {
 			t.Errorf("%d are missing", len(missing))
 		}
 		if n, _ := a.between(granted, granted+100*time.Second); n > 100+4*maxRechecked {
 			t.Errorf("%d reviews", n)
 		}
 	})
+}
+
+func TestAPermissionThatIsLostLaterIsFoundOnceSomethingIsRefusedAndItsGrantIsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		const lost, refused, granted = time.Hour, 2 * time.Hour, 3 * time.Hour
+		a := authorizer{refused: make(chan struct{}, 1), lacks: func(namespace string) bool {
+			since := time.Since(start)
+			return namespace == "7" && since >= lost && since < granted
+		}}
+		time.AfterFunc(refused, func() { a.refused <- struct{}{} })
+		missing := a.serve(t, 10, refused+2*time.Second)
+		if n, _ := a.between(time.Minute, refused); n > 0 {
+			t.Errorf("%d reviews while nothing was refused", n)
+		}
+		if value := testutil.ToFloat64(missing); value != 1 {
+			t.Errorf("the metric is %v", value)
+		}
+		gaps := missing.gaps("", nil)
+		if since := start.Add(refused); len(gaps) != 1 || gaps[0].Since.Before(since) || gaps[0].Since.After(since.Add(2*time.Second)) || !gaps[0].AtLeast {
+			t.Errorf("not missing since %v: %+v", since, gaps)
+		}
+		time.Sleep(granted + 10*time.Second - time.Since(start))
+		synctest.Wait()
+		if value := testutil.ToFloat64(missing); value != 0 || len(a.granted) != 1 || a.granted[0].Namespace != "7" {
+			t.Errorf("once it is granted, the metric is %v, and passed on is %v", value, a.granted)
+		}
+		for _, want := range []string{`msg="missing permission" right="list secrets in namespace 7" without_it="nothing restarts"`, `msg="permission granted" right="list secrets in namespace 7" still_missing=0`} {
+			if strings.Count(a.log.String(), want) != 1 {
+				t.Errorf("the log does not say once %s:\n%s", want, &a.log)
+			}
+		}
+	})
+}
+
+func TestHoweverMuchIsRefusedAllPermissionsAreCheckedAtMostOnceAMinuteAnd10ASecond(t *testing.T) {
+	for namespaces, period := range map[int]time.Duration{30: time.Minute, 3000: 5 * time.Minute} {
+		t.Run(fmt.Sprint(namespaces), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := authorizer{refused: make(chan struct{}, 1), lacks: func(string) bool { return false }}
+				go func() {
+					for start := time.Now(); time.Since(start) < 90*time.Minute-time.Second; time.Sleep(time.Second / 2) {
+						select {
+						case a.refused <- struct{}{}:
+						default:
+						}
+					}
+				}()
+				a.serve(t, namespaces, 90*time.Minute)
+				times := int(time.Hour / period)
+				if n, _ := a.between(30*time.Minute, 90*time.Minute); n > times*namespaces || n < (times-times/10)*namespaces {
+					t.Errorf("%d reviews in an hour, want %d times %d", n, times, namespaces)
+				}
+			})
+		})
+	}
 }
 
 func TestTheNumberOfMissingPermissionsIsAMetricOnceTheyHaveBeenChecked(t *testing.T) {

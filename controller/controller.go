@@ -109,6 +109,7 @@ type Controller struct {
 	events     record.EventBroadcaster
 	recorder   record.EventRecorder // writes through events
 	keys       keyKeeper
+	refused    lackSignal
 	leading    atomic.Bool
 }
 
@@ -134,6 +135,7 @@ func New(options Options) (*Controller, error) {
 		unsettled: noted[catalog.WorkloadRef, unsettled]{countsAll: true},
 		metrics:   newMetrics(),
 		events:    apiclient.NewBroadcaster(),
+		refused:   make(lackSignal, 1),
 	}
 	if c.custom, err = newCustomKinds(options.Workloads, clients); err != nil {
 		return nil, err
@@ -210,6 +212,7 @@ func (c *Controller) newHaltKeeper(clients *apiclient.Clients) *haltKeeper {
 		judgeResumes:    c.judgeResumes,
 		askAgain:        func() { c.restarter.askAgainAll("") },
 		changed:         make(chan struct{}, 1),
+		refused:         c.refused,
 	}
 }
 
@@ -254,6 +257,7 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 		exitOnError:   c.options.ExitOnError,
 		ignoredErrors: c.options.IgnoredErrors,
 		failure:       make(chan error, 1),
+		refused:       c.refused,
 		deliveries:    c.deliveries,
 		gate:          c.gate,
 		evictor:       c.evictor,

@@ -45,6 +45,9 @@ func (e *evictor) wait(w *catalog.Workload, wait evictionWait) {
 		if row.wait.text != wait.text && wait.isOutside() {
 			e.log.Info("eviction waits", "workload", w.Ref, "reason", wait.reason, "why", wait.text)
 		}
+		if wait.remedy == status.GrantPermission && row.wait.remedy != wait.remedy {
+			e.refused.note()
+		}
 		row.wait = wait
 	})
 }

@@ -49,6 +49,7 @@ type evictor struct {
 	metrics    *metrics
 	quarantine *quarantine.Set
 	log        *slog.Logger
+	refused    lackSignal
 	queue      *fairqueue.Queue[catalog.WorkloadRef, struct{}]
 
 	mu   sync.Mutex
@@ -91,6 +92,7 @@ func (c *Controller) newEvictor(clients *apiclient.Clients) *evictor {
 		metrics:    c.metrics,
 		quarantine: c.quarantine,
 		log:        c.log,
+		refused:    c.refused,
 		queue:      newEvictionQueue(),
 		rows:       make(map[catalog.WorkloadRef]*eviction),
 	}

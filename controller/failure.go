@@ -15,6 +15,7 @@ import (
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/fairqueue"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // These errors say what it means if the API server refuses a patch, or seems to, because of
@@ -140,6 +141,9 @@ func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
 	}
 	r.metrics.patchErrors.WithLabelValues(reason).Inc()
 	attempts, alike := r.backlogs.noteFailure(ref, err, isIgnored)
+	if attempts == 1 && remedyOf(err) == status.GrantPermission {
+		r.refused.note()
+	}
 	attempts = max(attempts, r.queue.Failures(ref)+1)
 	permanent := isPermanent(err) || keepsConflicting(err, attempts)
 	switch {

@@ -56,6 +56,7 @@ type haltKeeper struct {
 	judgeResumes    func()        // finds out which annotations resume nothing, once it is known which halts there are
 	askAgain        func()        // makes all restarts ask again that the gate did not let begin
 	changed         chan struct{} // has an element when there is something to write
+	refused         lackSignal
 
 	// hasTakenIn means that the halts of former leaders were taken in. hasRead means that the ConfigMap was read, and
 	// written if it had to be: written are the entries of the halts that it had last, by the ids of the halts, and uid is
@@ -63,6 +64,7 @@ type haltKeeper struct {
 	hasTakenIn, hasRead bool
 	written             map[string]string
 	uid                 types.UID
+	isRefused           bool // for lack of a permission, at the last attempt
 	// reminded is when each halt was last reported, by their ids.
 	reminded map[string]time.Time
 }
@@ -159,6 +161,10 @@ func (k *haltKeeper) noteTried(err error, start time.Time) {
 func (k *haltKeeper) noteObject(ctx context.Context, err error) {
 	if ctx.Err() == nil && !errors.Is(err, errNoHaltsNamespace) {
 		k.gate.haltsObject.note(err, status.ApplyManifest, time.Now())
+		wasRefused := k.isRefused
+		if k.isRefused = remedyOf(err) == status.GrantPermission; k.isRefused && !wasRefused {
+			k.refused.note()
+		}
 	}
 }
 

@@ -66,6 +66,21 @@ func (c *Controller) lostPermissions(namespace string) (gaps []status.Gap) {
 	return gaps
 }
 
+// lackSignal has an element once a refusal for lack of a permission has begun. Nil takes none.
+type lackSignal chan struct{}
+
+// note puts the element there. It does not wait for anybody to take it.
+func (s lackSignal) note() {
+	select {
+	case s <- struct{}{}:
+	default:
+	}
+}
+
+// Refused returns a channel that has an element once a workload, or the ConfigMap of halts, has begun to be refused for lack of a
+// permission, which may have been lost since it was checked. There is none for each attempt that is refused again.
+func (c *Controller) Refused() <-chan struct{} { return c.refused }
+
 // TryRefused makes everything be tried again that was refused for lack of a permission in the namespaces in which the given ones
 // have been granted. Otherwise each would wait for its own turn to try again.
 func (c *Controller) TryRefused(granted []apiclient.Permission) {

@@ -172,3 +172,50 @@ func TestAGrantedPermissionLetsARefusedEvictionGoOnAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// It is not noted at each attempt that is refused again.
+func TestThatARefusalForLackOfAPermissionBeginsIsNotedOnce(t *testing.T) {
+	w := gradual(t, "a/one", "b/one")
+	requireNoted := func(when string, want int) {
+		t.Helper()
+		got := len(w.controller.Refused())
+		if got != want {
+			t.Errorf("%s: noted %d times, want %d", when, got, want)
+		}
+		if got > 0 {
+			<-w.controller.Refused()
+		}
+	}
+	try := func(name, refusal string) {
+		w.refuse, w.refusedWith = http.StatusForbidden, refusal
+		w.controller.restarter.queue.Add(deploymentNamed(name), catalog.ConfigRef{})
+		settle(w)
+	}
+	w.refuse, w.refusedWith = http.StatusForbidden, `admission webhook "a.example.com" denied the request: no`
+	w.edited("a/c", "2")
+	settle(w)
+	requireNoted("by a policy", 0)
+	try("a/one", lackedPermission)
+	requireNoted("for lack of a permission", 1)
+	try("a/one", lackedPermission)
+	requireNoted("again", 0)
+	w.edited("b/c", "2")
+	settle(w)
+	requireNoted("another workload", 1)
+
+	k, err := w.controller.halts, refusalWith(http.StatusForbidden, metav1.StatusReasonForbidden, lackedPermission)
+	for i, want := range []int{1, 0, 0} {
+		k.noteObject(t.Context(), err)
+		requireNoted(fmt.Sprintf("attempt %d at the ConfigMap of halts", i), want)
+	}
+	k.noteObject(t.Context(), nil)
+	k.noteObject(t.Context(), err)
+	requireNoted("the ConfigMap of halts, once it could be read", 1)
+
+	web := &catalog.Workload{Ref: web}
+	w.controller.evictor.rows = map[catalog.WorkloadRef]*eviction{web.Ref: {}}
+	for i, want := range []int{1, 0} {
+		w.controller.evictor.failed(web, time.Now(), err)
+		requireNoted(fmt.Sprintf("attempt %d at an eviction", i), want)
+	}
+}

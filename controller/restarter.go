@@ -97,6 +97,7 @@ type restarter struct {
 	exitOnError   bool
 	ignoredErrors ErrorFilter
 	failure       chan error // has an element when a failure must end the process
+	refused       lackSignal
 }
 
 // queue hands out workloads. The flows are the configs that changed; the zero ConfigRef is the
