@@ -598,3 +598,21 @@ func TestAHaltThatAFormerLeaderWritesInTheMeantimeIsTakenIn(t *testing.T) {
 		w.requireHalts(t, server, "former")
 	})
 }
+
+// A typing error that was there when the leader began, and that a person corrects as the Event says.
+func TestAnEntryThatIsCorrectedHoldsAsIfItHadBeenReadAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other")
+		former := w.formerHalt(t)
+		text := former[aEntry]
+		former[aEntry] = text + "x"
+		server := &haltServer{}
+		pass := w.takeOver(t, server, former)
+		pass(time.Minute)
+		server.mu.Lock()
+		server.object.Data[aEntry] = text
+		server.mu.Unlock()
+		pass(2 * haltsPeriod)
+		w.requireHalts(t, server, "former")
+	})
+}

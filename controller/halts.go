@@ -268,7 +268,8 @@ func (k *haltKeeper) takeIn(data map[string]string) (areUnreadNews bool) {
 	entries, present := gate.ReadEntries(data), make(map[string]struct{})
 	for _, h := range entries.Halts {
 		present[h.ID] = struct{}{}
-		if !k.hasTakenIn && k.keeps(h.Config) {
+		isCorrected := k.gate.isUnread(gate.EntryOf(h.Config.String())) // it may be a former leader's, and known to nobody
+		if (!k.hasTakenIn || isCorrected) && k.keeps(h.Config) {
 			k.gate.restore(h)
 		}
 	}

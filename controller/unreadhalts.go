@@ -37,6 +37,14 @@ func (g *gatekeeper) setUnread(entries map[string]string, now time.Time) (isNews
 	return isNews
 }
 
+// isUnread reports whether an entry could not be read the last time.
+func (g *gatekeeper) isUnread(entry string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, is := g.unread[entry]
+	return is
+}
+
 // eventUnread reports on the ConfigMap of halts, where those look who write there, which entries cannot be read.
 func (k *haltKeeper) eventUnread(object *corev1.ConfigMap) {
 	gap, areUnread := k.gate.unreadGap()
