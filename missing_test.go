@@ -37,8 +37,9 @@ func TestMissingPermissionsAreToldWithWhatHelpsUntilTheyAreGranted(t *testing.T)
 		want            []string
 	}{
 		"all":                               {"", "", []string{"list secrets in namespace shop, so no workload restarts, at least since ", "create pods/eviction in namespace shop, ", "create pods in namespace office, ", "get configmaps halts in namespace own, "}},
-		"but for what a watch says":         {"shop", `secrets is forbidden: User "x" cannot list resource "secrets" in API group`, []string{"create pods/eviction in namespace shop, ", "get configmaps halts in namespace own, "}},
-		"a subresource is not its resource": {"office", `cannot create resource "pods" in API group`, []string{"get configmaps halts in namespace own, "}},
+		"but for what a watch says":         {"shop", `secrets is forbidden: User "x" cannot list resource "secrets" in API group "" in the namespace "shop"`, []string{"create pods/eviction in namespace shop, ", "get configmaps halts in namespace own, "}},
+		"said of another namespace":         {"", `User "x" cannot list resource "secrets" in API group "" in the namespace "a"`, []string{"list secrets in namespace shop, so no workload restarts, at least since ", "create pods/eviction in namespace shop, ", "create pods in namespace office, ", "get configmaps halts in namespace own, "}},
+		"a subresource is not its resource": {"office", `cannot create resource "pods" in API group "" in the namespace "office"`, []string{"get configmaps halts in namespace own, "}},
 	} {
 		gaps := missing.gaps(test.namespace, []status.Gap{{Why: test.said}})
 		for i := range gaps {
@@ -47,7 +48,7 @@ func TestMissingPermissionsAreToldWithWhatHelpsUntilTheyAreGranted(t *testing.T)
 			}
 		}
 	}
-	refused := []status.Gap{{Why: `cannot list resource "secrets"`, Beginning: status.Beginning{Since: time.Now().Add(time.Hour)}}}
+	refused := []status.Gap{{Why: `cannot list resource "secrets" in API group "" in the namespace "shop"`, Beginning: status.Beginning{Since: time.Now().Add(time.Hour)}}}
 	if missing.gaps("shop", refused); !refused[0].Since.Equal(missing.lacks[lacked[0]].since) || !refused[0].AtLeast {
 		t.Errorf("what is refused for lack of a permission began after the lack: %+v", refused[0].Beginning)
 	}

@@ -205,8 +205,9 @@ func (m *missingPermissions) gaps(namespace string, said []status.Gap) (gaps []s
 // isSaid reports whether the refusal of what a permission allows is said already, and makes that begin no later than the lack.
 // It must be called with the lock held.
 func (m *missingPermissions) isSaid(p *apiclient.Permission, said []status.Gap) bool {
-	refusal := fmt.Sprintf("cannot %s resource %q", p.Verb, p.Resource) // a subresource has other words
-	i := slices.IndexFunc(said, func(gap status.Gap) bool { return strings.Contains(gap.Why, refusal) })
+	i := slices.IndexFunc(said, func(gap status.Gap) bool {
+		return p.IsRefusedIn(gap.Why) && (p.Namespace == "" || strings.Contains(gap.Why, fmt.Sprintf("in the namespace %q", p.Namespace)))
+	})
 	if since := m.lacks[*p].since; i >= 0 && since.Before(said[i].Since) {
 		said[i].Beginning = status.Beginning{Since: since, AtLeast: true}
 	}

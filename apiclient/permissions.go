@@ -36,6 +36,12 @@ func (r Permission) String() string {
 	return text
 }
 
+// IsRefusedIn reports whether a text has the API server's refusal of what the permission allows, in whatever namespace. That of a
+// subresource has other words.
+func (r Permission) IsRefusedIn(text string) bool {
+	return strings.Contains(text, fmt.Sprintf("cannot %s resource %q", r.Verb, r.Resource))
+}
+
 // Missing asks the API server which of the permissions the client lacks. Every
 // client may ask that.
 func Missing(ctx context.Context, config *rest.Config, permissions []Permission) ([]Permission, error) {

@@ -91,8 +91,8 @@ func (c *Controller) TryRefused(granted []apiclient.Permission) {
 	for i := range granted {
 		namespaces[granted[i].Namespace] = true
 	}
-	lacking := c.restarter.backlogs.takeLacking(namespaces)
-	c.gate.forgetRefusals(lacking)
+	lacking, over := c.restarter.backlogs.takeLacking(granted)
+	c.gate.forgetRefusals(over)
 	for _, ref := range lacking {
 		c.restarter.queue.Add(ref, catalog.ConfigRef{})
 	}

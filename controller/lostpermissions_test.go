@@ -129,10 +129,16 @@ func TestARestartThatWaitsForItsTurnAfterAGrantIsNotRefused(t *testing.T) {
 		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
 		w.edited("a/c", "2")
 		settle(w)
-		w.refuse = 0
 		if failed := told(reasonRestartFailed); len(failed) != 2 {
 			t.Fatalf("told %q", failed)
 		}
+		w.controller.TryRefused([]apiclient.Permission{{Verb: "watch", Resource: "secrets"}})
+		settle(w)
+		if refused := w.refusals(); len(refused) != 2 {
+			t.Fatalf("after something else was granted: %+v", refused)
+		}
+		told(reasonRestartFailed)
+		w.refuse = 0
 		w.controller.TryRefused([]apiclient.Permission{{Verb: "patch", Resource: "deployments"}})
 		settle(w)
 		o := w.overview()

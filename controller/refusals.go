@@ -2,8 +2,10 @@ package controller
 
 import (
 	"errors"
+	"slices"
 	"time"
 
+	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/brief"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/status"
@@ -106,19 +108,26 @@ func (b *backlogs) noteNoMarkFails(ref catalog.WorkloadRef, isMarked bool) (wasT
 	return wasTold
 }
 
-// takeLacking returns the workloads that were refused for lack of a permission, in some namespaces in which it has been granted,
-// and notes that this is over. The empty name stands for all namespaces.
-func (b *backlogs) takeLacking(namespaces map[string]bool) (lacking []catalog.WorkloadRef) {
+// takeLacking returns the workloads that were refused for lack of a permission where some have been granted, and those of them
+// that were refused for lack of one of these, and notes that the latter's refusal is over.
+func (b *backlogs) takeLacking(granted []apiclient.Permission) (lacking, over []catalog.WorkloadRef) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for ref, w := range b.waiting {
-		if w.failure.remedy == status.GrantPermission && (namespaces[""] || namespaces[ref.Namespace]) {
+		if w.failure.remedy != status.GrantPermission {
+			continue
+		}
+		isThere := func(p apiclient.Permission) bool { return isInside(p.Namespace, ref.Namespace) }
+		if slices.ContainsFunc(granted, isThere) {
 			lacking = append(lacking, ref)
+		}
+		if slices.ContainsFunc(granted, func(p apiclient.Permission) bool { return isThere(p) && p.IsRefusedIn(w.failure.problem) }) {
+			over = append(over, ref)
 			w.failure = failedAttempts{isTold: w.failure.isTold, isOver: true}
 			b.waiting[ref] = w
 		}
 	}
-	return lacking
+	return lacking, over
 }
 
 // noteFailureTold notes that the owner of a workload has been told of a failure.
