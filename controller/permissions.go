@@ -130,6 +130,12 @@ func (o *Options) ownPermissions() []apiclient.Permission {
 	}
 	add("configmaps", o.HaltsConfigMap,
 		"restarts wait for a minute, and then begin without the halts of former leaders", "new halts of fan-outs are lost when the process ends")
+	if !o.watchesNamespace(o.OwnNamespace) { // otherwise they are among those of what it watches
+		event := apiclient.Permission{Verb: "create", Resource: "events", Namespace: o.OwnNamespace, Impact: "no Event says that an entry of the ConfigMap of halts cannot be read"}
+		permissions = append(permissions, event)
+		event.Verb, event.Impact = "patch", "such Events are not counted if they are repeated"
+		permissions = append(permissions, event)
+	}
 	return permissions
 }
 
