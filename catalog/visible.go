@@ -48,10 +48,20 @@ func (w *Workload) Recorded(config *Config) (isRecorded, isSame bool) {
 // Selects reports whether the workload reads all of these keys of a config, if the config has them. No keys mean all that it
 // reads.
 func (w *Workload) Selects(ref ConfigRef, keys []string) bool {
+	selects := w.KeySelector(ref)
+	return selects != nil && !slices.ContainsFunc(keys, func(key string) bool { return !selects(key) })
+}
+
+// KeySelector returns a function that reports whether the workload reads a key of a config, if the config has it; nil if it reads
+// none. It has sorted what the workload reads, so that very many keys can be looked at.
+func (w *Workload) KeySelector(ref ConfigRef) func(key string) bool {
 	selected := selections(referencesTo(w.References, ref))
-	return len(selected) > 0 && !slices.ContainsFunc(keys, func(key string) bool {
-		return !slices.ContainsFunc(selected, func(s Selection) bool { return s.names(key) })
-	})
+	if len(selected) == 0 {
+		return nil
+	}
+	return func(key string) bool {
+		return slices.ContainsFunc(selected, func(s Selection) bool { return s.names(key) })
+	}
 }
 
 // LacksRequired reports whether a config does not exist, or lacks a key, without which the containers of a workload cannot

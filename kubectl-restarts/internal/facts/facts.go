@@ -153,8 +153,9 @@ func (w *Workload) EditedAfterRecord(config *catalog.Config) (at time.Time) {
 	if !w.Enabled || !w.Applied.Trusted || w.Ignores(config) {
 		return time.Time{}
 	}
+	selects := w.KeySelector(config.Ref)
 	for _, edit := range config.Edits {
-		if edit.At.After(w.Applied.Written) && edit.At.After(at) && w.Selects(config.Ref, []string{edit.Key}) {
+		if edit.At.After(w.Applied.Written) && edit.At.After(at) && selects != nil && selects(edit.Key) {
 			at = edit.At
 		}
 	}
