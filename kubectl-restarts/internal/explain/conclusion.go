@@ -70,6 +70,8 @@ func (in *Input) conclusion(now time.Time) string {
 		return fmt.Sprintf("%s has not restarted yet for what has changed in %s: %s.", name, names, in.waits(configs))
 	case w.Idle:
 		return in.idle()
+	case in.lacks() != "":
+		return fmt.Sprintf("%s lacks a config: %s.", name, in.lacks())
 	case decision.Outcome == catalog.AskPods, decision.Outcome == catalog.AskConfigs:
 		return fmt.Sprintf("%s: the record alone does not decide; when its pods started does, which the leader looks at if it may (%s).", name, decision.Reason)
 	case restarted != "" && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
@@ -114,8 +116,6 @@ func (in *Input) atRest() string {
 	switch {
 	case w.Applied.Checksums == nil:
 		return name + " has no record yet; a controller that runs, watches the namespace and may read what it reads makes one after the grace period."
-	case in.lacks() != "":
-		return fmt.Sprintf("%s waits for no restart%s, but %s.", name, in.reservation(), in.lacks())
 	case len(in.Unreadable) > 0:
 		return fmt.Sprintf("%s may or may not be up to date, because you may not read all that it reads, such as %s%s.", name, facts.ConfigName(in.Unreadable[0]), in.wouldHold())
 	case in.editedSecret() != nil:
@@ -206,14 +206,22 @@ func (in *Input) reservation() string {
 
 // lacks says which config does not exist that new pods need to start, empty if all exist or it is not known.
 func (in *Input) lacks() string {
-	for i := range in.Workload.References {
-		r := &in.Workload.References[i]
-		exists := slices.ContainsFunc(in.Configs, func(c *catalog.Config) bool { return c.Ref == r.Config })
-		if r.IsRequired() && !exists && !slices.Contains(in.Unreadable, r.Config) && !in.Workload.MayBeUnwatched(r.Config) {
-			return facts.ConfigName(r.Config) + " does not exist: no new pod can start; " + string(status.CreateConfig)
-		}
+	lacks := in.Workload.Lacks(func(ref catalog.ConfigRef) bool { return in.config(ref) == nil && !slices.Contains(in.Unreadable, ref) })
+	if lacks == "" {
+		return ""
 	}
-	return ""
+	return status.CreateConfig.After(lacks)
+}
+
+// besides says what else keeps a restart from beginning that is held, empty if nothing is known to.
+func (in *Input) besides() (besides string) {
+	if lacks := in.lacks(); lacks != "" {
+		besides = ". Besides, " + lacks
+	}
+	if failed := in.lastFailure(); failed != "" {
+		besides += ". Besides, the last Event about an attempt says: " + strings.TrimSuffix(failed, ".")
+	}
+	return besides
 }
 
 // waits says what a restart that is due waits for.
@@ -227,12 +235,10 @@ func (in *Input) waits(configs []*catalog.Config) string {
 		}
 	}
 	switch answer := w.Admit(configs, in.Halts.Hold, halt, in.lacks(), in.Now); {
-	case answer.Reason == gate.Hold && in.lastFailure() != "":
-		return fmt.Sprintf("%s. Besides, the last Event about an attempt says: %s", strings.TrimSuffix(answer.Text, "."), strings.TrimSuffix(in.lastFailure(), "."))
 	case answer.Reason == gate.Hold:
-		return answer.Text
+		return strings.TrimSuffix(answer.Text, ".") + in.besides()
 	case answer.Reason == gate.Halted:
-		return "it is halted, " + facts.DescribeHalt(halt)
+		return "it is halted, " + facts.DescribeHalt(halt) + in.besides()
 	case answer.Reason == gate.Missing:
 		return answer.Text
 	case w.Hold != catalog.NoHold:

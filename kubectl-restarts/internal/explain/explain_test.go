@@ -99,7 +99,6 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 		"may be to restart: secret/db was edited at 2026-11-20T11:55:00Z, after its record was made, and only the leader can compare a Secret.": {readsSecret, func(in *explain.Input) {
 			in.Configs[1].Edits = []catalog.Edit{{Key: "user", At: now.Add(-5 * time.Minute)}}
 		}},
-		"waits for no restart, but configmap/settings does not exist: no new pod can start; create the config": {func(in *explain.Input) { in.Configs = nil }},
 		"the workload is held: migration. Besides, the last Event about an attempt says: cannot apply a config change, trying again: no restarts on a Friday.": {
 			edited, policy(catalog.WorkloadPolicy{Hold: "migration"}), events("RestartFailed", "2026-11-20T11:46:46Z"),
 		},
@@ -150,6 +149,32 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 	} {
 		if got := explain.Explain(input(adjust...)).Conclusion; !strings.Contains(got, want) || !strings.HasPrefix(got, "deployment/web in shop ") || !strings.HasSuffix(got, ".") {
 			t.Errorf("the conclusion is %q, want %q", got, want)
+		}
+	}
+}
+
+func TestAWorkloadThatLacksAConfigIsSaidToLackItWhateverElseIsTheCase(t *testing.T) {
+	const gone = "configmap/gone does not exist: no new pod can start; create the config or key that is missing, or make the reference optional."
+	for name, test := range map[string]struct {
+		want   string
+		adjust func(*explain.Input)
+	}{
+		"nothing":            {"lacks a config: " + gone, func(*explain.Input) {}},
+		"it has no record":   {"lacks a config: " + gone, func(in *explain.Input) { in.Workload.Applied = catalog.AppliedState{} }},
+		"no record to trust": {"lacks a config: " + gone, func(in *explain.Input) { in.Workload.Applied.Trusted = false }},
+		"its pods do not run": {"lacks a config: " + gone, func(in *explain.Input) {
+			in.Workload.Timestamp, in.Workload.Rollout.Available = "2026-11-20T11:00:00Z", 1
+		}},
+		"a restart is due": {"has not restarted yet for what has changed in configmap/settings: " + gone, edited},
+		"a restart is held": {"has not restarted yet for what has changed in configmap/settings: the workload is held: migration. Besides, " + gone, func(in *explain.Input) {
+			edited(in)
+			policy(catalog.WorkloadPolicy{Hold: "migration"})(in)
+		}},
+	} {
+		in := input(test.adjust)
+		in.Workload.References = append(in.Workload.References, catalog.Reference{Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "gone"}, Channel: catalog.Volume})
+		if got := explain.Explain(in).Conclusion; got != "deployment/web in shop "+test.want {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }

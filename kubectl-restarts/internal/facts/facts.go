@@ -147,6 +147,17 @@ func WorkloadName(ref catalog.WorkloadRef) string {
 	return strings.ToLower(string(ref.Kind)) + "/" + ref.Name
 }
 
+// Lacks says which config that new pods need does not exist, empty if all do. IsMissing reports whether a config is known not
+// to exist.
+func (w *Workload) Lacks(isMissing func(catalog.ConfigRef) bool) string {
+	for i := range w.References {
+		if r := &w.References[i]; r.IsRequired() && isMissing(r.Config) && !w.MayBeUnwatched(r.Config) {
+			return ConfigName(r.Config) + " does not exist: no new pod can start"
+		}
+	}
+	return ""
+}
+
 // EditedAfterRecord returns when a key of a config that the workload reads was edited after its record was made, zero if none
 // was, or if there is no record to compare with.
 func (w *Workload) EditedAfterRecord(config *catalog.Config) (at time.Time) {

@@ -72,12 +72,7 @@ func (l *look) lacks(w *facts.Workload) string {
 	if l.Leader != nil || w.Idle {
 		return ""
 	}
-	for i := range w.References {
-		if r := &w.References[i]; r.IsRequired() && l.isKnown(r.Config) && l.config(r.Config) == nil && !w.MayBeUnwatched(r.Config) {
-			return facts.ConfigName(r.Config) + " does not exist: no new pod can start"
-		}
-	}
-	return ""
+	return w.Lacks(func(ref catalog.ConfigRef) bool { return l.isKnown(ref) && l.config(ref) == nil })
 }
 
 // dateMistakes notes since when annotations that cannot be used are there at least: since an Event told of them.
