@@ -160,15 +160,20 @@ func (in *Input) wouldHold() string {
 func (in *Input) lastFailure() (message string) {
 	restarted, _ := in.Workload.Restarted()
 	since, _ := time.Parse(time.RFC3339Nano, restarted) // zero if it never restarted
-	for _, e := range in.Events {                       // the latest first
-		if e.Reason == facts.RestartsResumed {
+	var failed *facts.Event
+	for i := range in.Events { // the latest first
+		switch e := &in.Events[i]; {
+		case e.At.Before(since.Truncate(time.Second)):
+		case failed == nil && (e.Reason == facts.RestartFailed || e.Reason == facts.RestartBackoff):
+			failed = e
+		case e.EndsFailures() && (failed == nil || !e.At.Before(failed.At)):
 			return ""
 		}
-		if (e.Reason == facts.RestartFailed || e.Reason == facts.RestartBackoff) && !e.At.Before(since.Truncate(time.Second)) {
-			return e.Message
-		}
 	}
-	return ""
+	if failed == nil {
+		return ""
+	}
+	return failed.Message
 }
 
 // lastOf returns the last Event of a reason, nil if there is none.
@@ -244,7 +249,7 @@ func (in *Input) waits(configs []*catalog.Config) string {
 	case w.Hold != catalog.NoHold:
 		return facts.ByHand(w.Hold)
 	case answer.Reason == gate.Window:
-		return facts.Opening(answer.Text, answer.Until)
+		return facts.Opening(answer.Text, answer.Until) + in.besides()
 	}
 	if in.Leads != nil && !*in.Leads {
 		return "it waits, probably because no replica of the controller leads"

@@ -99,9 +99,6 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 		"may be to restart: secret/db was edited at 2026-11-20T11:55:00Z, after its record was made, and only the leader can compare a Secret.": {readsSecret, func(in *explain.Input) {
 			in.Configs[1].Edits = []catalog.Edit{{Key: "user", At: now.Add(-5 * time.Minute)}}
 		}},
-		"the workload is held: migration. Besides, the last Event about an attempt says: cannot apply a config change, trying again: no restarts on a Friday.": {
-			edited, policy(catalog.WorkloadPolicy{Hold: "migration"}), events("RestartFailed", "2026-11-20T11:46:46Z"),
-		},
 		"is not enabled, so no edit restarts it: its namespace is ignored by --ignore-namespace.": {func(in *explain.Input) {
 			in.Workload.Enabled, in.Workload.Ground = false, catalog.NamespaceIgnored
 		}},
@@ -424,5 +421,32 @@ func TestWithoutTheLeaderTheAnnotationSaysSinceWhenAWorkloadIsHeld(t *testing.T)
 	report := explain.Explain(input(policy(catalog.WorkloadPolicy{Hold: "migration", HoldSet: set})))
 	if want := "): migration (since 2026-11-20T11:00:00Z)"; len(report.Holds) != 1 || !strings.HasSuffix(report.Holds[0], want) {
 		t.Errorf("%q, want %s", report.Holds, want)
+	}
+}
+
+func TestARestartThatIsHeldAndRefusedIsExplainedWithBothUntilTheRefusalIsOver(t *testing.T) {
+	const refusal = ". Besides, the last Event about an attempt says: cannot apply a config change, trying again: no restarts on a Friday."
+	failed := events("RestartFailed", "2026-11-20T11:46:46Z")
+	resumed := func(message string) func(*explain.Input) {
+		return func(in *explain.Input) {
+			in.Events = append(in.Events, facts.Event{At: in.Events[0].At, Reason: "RestartsResumed", Message: message})
+		}
+	}
+	for name, test := range map[string]struct {
+		isRefused bool
+		adjust    []func(*explain.Input)
+	}{
+		"a hold":                    {true, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed}},
+		"a halt":                    {true, []func(*explain.Input){halted(halt), failed}},
+		"a window":                  {true, []func(*explain.Input){policy(catalog.WorkloadPolicy{Window: "0 22 * * 1-5 6h"}), failed}},
+		"a halt that is over":       {true, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed, resumed("restart is no longer held by a halt")}},
+		"nothing was due":           {false, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed, resumed("restart is no longer held by a halt. None is due any more")}},
+		"a refusal that is over":    {false, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed, resumed("the controller may write to this workload again; its restart waits for something else")}},
+		"a refusal before it waits": {false, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed, func(in *explain.Input) { in.Workload.Timestamp = "2026-11-20T11:50:00Z" }}},
+	} {
+		got := explain.Explain(input(append([]func(*explain.Input){edited}, test.adjust...)...)).Conclusion
+		if strings.HasSuffix(got, refusal) != test.isRefused || strings.Contains(got, "Friday") != test.isRefused {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }

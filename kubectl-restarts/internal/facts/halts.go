@@ -138,6 +138,13 @@ func FailureIn(message string) string {
 	return status.WithoutRemedy(message)
 }
 
+// EndsFailures reports whether an Event says that attempts which failed before are over: the end of a hold alone does not,
+// and the next attempt may fail in the same second.
+func (e *Event) EndsFailures() bool {
+	isOfHold := strings.HasPrefix(e.Message, "restart is no longer held") && !strings.HasSuffix(e.Message, "None is due any more")
+	return e.Reason == RestartsResumed && !isOfHold
+}
+
 // Event is an Event of the controller.
 type Event struct {
 	At      time.Time `json:"at"`

@@ -302,6 +302,9 @@ func newLook(in *Input) *look {
 	}
 	for i := range in.Events {
 		e := &in.Events[i]
+		if e.Reason == facts.RestartsResumed && !e.EndsFailures() {
+			continue
+		}
 		key := about{e.Namespace, e.On, e.Reason}
 		if last := l.events[key]; last == nil || e.At.After(last.At) {
 			l.events[key] = e
@@ -363,7 +366,7 @@ func (l *look) amend(w *facts.Workload, row *Row, restarted time.Time) {
 	case failed == nil:
 	case row.State == NotApplied:
 		row.Remedy = status.RemedyIn(failed.Message)
-	case row.State == Held:
+	case row.State == Held, row.State == OnHold:
 		row.Why, row.Remedy = row.Why+"; besides, the last attempt failed: "+facts.FailureIn(failed.Message), status.RemedyIn(failed.Message)
 	}
 }
@@ -431,7 +434,7 @@ func (l *look) since(w *facts.Workload, reason string, restarted time.Time) *fac
 	return e
 }
 
-// refused returns the last Event about an attempt that failed, nil if the controller has made a change since.
+// refused returns the last Event about an attempt that failed, nil if that is over.
 func (l *look) refused(w *facts.Workload, restarted time.Time) *facts.Event {
 	failed, over := l.since(w, facts.RestartFailed, restarted), l.events[about{w.Ref.Namespace, w.Name(), facts.RestartsResumed}]
 	if failed == nil || over != nil && !over.At.Before(failed.At) {

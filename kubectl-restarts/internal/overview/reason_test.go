@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/cli-runtime/pkg/printers"
 
@@ -69,7 +70,15 @@ func TestARestartThatIsHeldAndRefusedShowsBothUntilTheRefusalIsOver(t *testing.T
 	if row := look(); row.State != overview.Held || !strings.HasSuffix(row.Why, "audit; besides, the last attempt failed: frozen") || row.Remedy != status.AllowInPolicy {
 		t.Errorf("%+v", row)
 	}
-	events = append(events, event(1, "deployment/web", "RestartsResumed", "the controller may write to this workload again; its restart waits for something else"))
+	events = append(events, event(1, "deployment/web", "RestartsResumed", "restart is no longer held by a halt"))
+	if row := look(); !strings.HasSuffix(row.Why, "frozen") {
+		t.Errorf("when another hold is over: %+v", row)
+	}
+	held.Applied.Contradicted = time.Time{} // as if the mark was refused
+	if row := look(); row.State != overview.OnHold || !strings.HasSuffix(row.Why, "audit; besides, the last attempt failed: frozen") || row.Remedy != status.AllowInPolicy {
+		t.Errorf("when no restart is known to be due: %+v", row)
+	}
+	events = append(events, event(0, "deployment/web", "RestartsResumed", "the controller may write to this workload again; its restart waits for something else"))
 	if row := look(); !strings.HasSuffix(row.Why, "audit") || row.Remedy != "" {
 		t.Errorf("when it is over: %+v", row)
 	}
