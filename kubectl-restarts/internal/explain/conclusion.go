@@ -116,12 +116,12 @@ func (in *Input) atRest() string {
 	switch {
 	case w.Applied.Checksums == nil:
 		return name + " has no record yet; a controller that runs, watches the namespace and may read what it reads makes one after the grace period."
-	case len(in.Unreadable) > 0:
-		return fmt.Sprintf("%s may or may not be up to date, because you may not read all that it reads, such as %s%s.", name, facts.ConfigName(in.Unreadable[0]), in.wouldHold())
 	case in.editedSecret() != nil:
 		secret := in.editedSecret()
-		return fmt.Sprintf("%s may be to restart: %s was edited at %s, after its record was made, and only the leader can compare a Secret%s.",
-			name, facts.ConfigName(secret.Ref), w.EditedAfterRecord(secret).UTC().Format(time.RFC3339), in.wouldHold())
+		return fmt.Sprintf("%s may have to restart: %s was edited at %s, after its record was made, and only the leader can compare a Secret%s.",
+			name, facts.ConfigName(secret.Ref), w.EditedAfterRecord(secret).UTC().Format(time.RFC3339), in.wouldHold()+in.besides())
+	case len(in.Unreadable) > 0:
+		return fmt.Sprintf("%s may or may not be up to date, because you may not read all that it reads, such as %s%s.", name, facts.ConfigName(in.Unreadable[0]), in.wouldHold())
 	case w.LacksPods():
 		return fmt.Sprintf("%s waits for no restart%s, but not all of its pods run: %s.", name, in.reservation(), in.pods())
 	}

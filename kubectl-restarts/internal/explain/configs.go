@@ -94,6 +94,8 @@ func (in *Input) content(ref catalog.ConfigRef) string {
 		return "you may not read it"
 	case config == nil:
 		return "missing"
+	case ref.Kind.IsSecret() && !in.Workload.EditedAfterRecord(config).IsZero():
+		return "edited after the record; only the leader knows"
 	case ref.Kind.IsSecret():
 		return "only the leader knows"
 	case !in.Workload.Applied.Trusted:

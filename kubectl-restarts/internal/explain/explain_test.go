@@ -96,9 +96,6 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 		"is up to date as far as the times of edits of its Secrets show.": {readsSecret, func(in *explain.Input) {
 			in.Workload.References = in.Workload.References[1:]
 		}},
-		"may be to restart: secret/db was edited at 2026-11-20T11:55:00Z, after its record was made, and only the leader can compare a Secret.": {readsSecret, func(in *explain.Input) {
-			in.Configs[1].Edits = []catalog.Edit{{Key: "user", At: now.Add(-5 * time.Minute)}}
-		}},
 		"is not enabled, so no edit restarts it: its namespace is ignored by --ignore-namespace.": {func(in *explain.Input) {
 			in.Workload.Enabled, in.Workload.Ground = false, catalog.NamespaceIgnored
 		}},
@@ -447,6 +444,24 @@ func TestARestartThatIsHeldAndRefusedIsExplainedWithBothUntilTheRefusalIsOver(t 
 		got := explain.Explain(input(append([]func(*explain.Input){edited}, test.adjust...)...)).Conclusion
 		if strings.HasSuffix(got, refusal) != test.isRefused || strings.Contains(got, "Friday") != test.isRefused {
 			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestWhetherTheEditOfASecretMattersIsNotKnownWithoutTheLeader(t *testing.T) {
+	const want = "deployment/web in shop may have to restart: secret/db was edited at 2026-11-20T11:55:00Z, after its record was made, and only the leader can compare a Secret"
+	for end, adjust := range map[string]func(*explain.Input){
+		".": func(in *explain.Input) { in.Unreadable = in.Workload.Configs()[:1] },
+		"; an edit would be held: migration. Besides, the last Event about an attempt says: cannot apply a config change, trying again: no restarts on a Friday.": func(in *explain.Input) {
+			policy(catalog.WorkloadPolicy{Hold: "migration"})(in)
+			events("RestartFailed", "2026-11-20T11:56:00Z")(in)
+		},
+	} {
+		report := explain.Explain(input(readsSecret, func(in *explain.Input) {
+			in.Configs[1].Edits = []catalog.Edit{{Key: "user", At: now.Add(-5 * time.Minute)}}
+		}, adjust))
+		if report.Conclusion != want+end || report.Configs[1].Content != "edited after the record; only the leader knows" {
+			t.Errorf("%q, %q", report.Conclusion, report.Configs[1].Content)
 		}
 	}
 }
