@@ -60,11 +60,14 @@ func (in *Input) problems() (problems []string) {
 	if in.Leader != nil {
 		grace = in.Leader.grace()
 	}
-	all := append([]string{in.mistakes()}, w.WrongValues(grace)...)
-	all = append(append(all, w.Applied.Problem), in.wrong...)
+	all := append(append([]string{w.Mistakes}, w.WrongValues(grace)...), w.Applied.Problem)
 	if w.Policy != nil {
 		all = append(all, w.Policy.Left)
 	}
+	for i, problem := range all {
+		all[i] += in.since(problem)
+	}
+	all = append(all, in.wrong...)
 	return slices.DeleteFunc(all, func(problem string) bool { return problem == "" })
 }
 

@@ -465,3 +465,16 @@ func TestWhetherTheEditOfASecretMattersIsNotKnownWithoutTheLeader(t *testing.T) 
 		}
 	}
 }
+
+func TestWithoutTheLeaderAnEventSaysSinceWhenAnAnnotationCannotBeUsed(t *testing.T) {
+	report := explain.Explain(input(policy(catalog.WorkloadPolicy{Problem: "annotation wave: wrong; 0 is used instead", Window: "every night"}), func(in *explain.Input) {
+		in.Events = []facts.Event{
+			{At: now.Add(-time.Minute), Reason: "InvalidAnnotation", Message: "annotation hodl: unknown; annotation wave: wrong; the wave is 0"},
+			{At: now.Add(-time.Hour), Reason: "InvalidAnnotation", Message: "annotation wave: wrong"},
+		}
+	}))
+	want := "annotation wave: wrong; 0 is used instead (at least since 2026-11-20T11:59:00Z)"
+	if len(report.Problems) != 2 || report.Problems[0] != want || strings.Contains(report.Problems[1], "since") {
+		t.Errorf("%q, want %s", report.Problems, want)
+	}
+}

@@ -26,12 +26,17 @@ type Unknown struct {
 	status.Problem
 }
 
-// mistakes describes annotations and labels that have no effect, since when if the leader knows it.
-func (in *Input) mistakes() string {
-	if known := in.Unknown; known != nil && known.Mistake != nil && strings.Contains(known.Mistake.Problem, in.Workload.Mistakes) {
-		return in.Workload.Mistakes + facts.Since(known.Mistake.Beginning)
+// since says since when what is wrong with the workload is there: as a leader says that does not know it, or at least since an
+// Event told of it; empty if that is not known. A leader that knows it says so by itself.
+func (in *Input) since(problem string) string {
+	known := in.Unknown
+	switch {
+	case problem == "" || in.Leader != nil:
+		return ""
+	case known != nil && known.Mistake != nil && strings.Contains(known.Mistake.Problem, problem):
+		return facts.Since(known.Mistake.Beginning)
 	}
-	return in.Workload.Mistakes
+	return facts.Since(in.lastOf(facts.InvalidAnnotation).Dates(problem))
 }
 
 // grace is the grace period of the workload.

@@ -128,6 +128,8 @@ const (
 
 	TooManyReferences = "TooManyReferences"
 	NotSupported      = "NotSupported"
+
+	InvalidAnnotation = "InvalidAnnotation"
 )
 
 // FailureIn returns the error in the message of an Event about an attempt that failed, without what helps.
@@ -156,6 +158,16 @@ type Event struct {
 	On        string `json:"-"`
 	// Count is how often it happened.
 	Count int32 `json:"count"`
+}
+
+// Dates returns since when what is wrong is there at least: since the Event told of it. It is zero if the Event, which may be
+// nil, did not.
+func (e *Event) Dates(problem string) status.Beginning {
+	first, _, _ := strings.Cut(problem, "; ") // what is used instead is not always known here
+	if e == nil || !strings.Contains(e.Message, first) {
+		return status.Beginning{}
+	}
+	return status.Beginning{Since: e.At, AtLeast: true}
 }
 
 // String returns the Event in one line.

@@ -7,7 +7,6 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
-	"kubernetes-deployment-restart-controller/status"
 )
 
 // Without the leader, the metadata of a config show when each key was edited, and a record when it was made. A manager's
@@ -80,10 +79,7 @@ func (l *look) dateMistakes() {
 	for i := range l.Mistakes {
 		mistake := &l.Mistakes[i]
 		namespace, on := split(mistake.Object)
-		first, _, _ := strings.Cut(mistake.Problem, "; ") // what is used instead is not always known here
-		if told := l.events[about{namespace, on, invalidAnnotation}]; told != nil && strings.Contains(told.Message, first) {
-			mistake.Beginning = status.Beginning{Since: told.At, AtLeast: true}
-		}
+		mistake.Beginning = l.events[about{namespace, on, facts.InvalidAnnotation}].Dates(mistake.Problem)
 	}
 }
 

@@ -121,8 +121,6 @@ const (
 
 	missingConfig = "MissingConfig"
 	configFound   = "ConfigFound"
-
-	invalidAnnotation = "InvalidAnnotation"
 )
 
 // Take takes in the configs, and what is wrong with the annotations of them and of the workloads. The halts must be there.
