@@ -79,10 +79,11 @@ type Row struct {
 	Namespace string `json:"namespace"`
 	Workload  string `json:"workload"`
 	State     State  `json:"state"`
-	// Since is when that began, as far as it is known.
-	Since time.Time `json:"since,omitzero"`
-	Wave  int16     `json:"wave"`
-	Why   string    `json:"why,omitempty"`
+	// Since is when that began, as far as it is known. AtLeast means that it may have begun earlier: an Event tells of it.
+	Since   time.Time `json:"since,omitzero"`
+	AtLeast bool      `json:"atLeast,omitempty"`
+	Wave    int16     `json:"wave"`
+	Why     string    `json:"why,omitempty"`
 	// Remedy is what helps, empty if that is not known.
 	Remedy status.Remedy `json:"remedy,omitempty"`
 }
@@ -341,7 +342,7 @@ func (l *look) row(w *facts.Workload) Row {
 	case alone != "":
 		row.State, row.Why = LeftAlone, alone
 		if told := cmp.Or(excess, l.events[about{w.Ref.Namespace, w.Name(), facts.NotSupported}]); told != nil {
-			row.Since = told.At
+			row.Since, row.AtLeast = told.At, true
 		}
 	case !w.Applied.Contradicted.IsZero():
 		row.Since = w.Applied.Contradicted
@@ -381,7 +382,7 @@ func (l *look) lack(w *facts.Workload, row *Row, lacks string) {
 	row.State, row.Since = Lacking, time.Time{}
 	missing, found := l.events[about{w.Ref.Namespace, w.Name(), missingConfig}], l.events[about{w.Ref.Namespace, w.Name(), configFound}]
 	if missing != nil && (found == nil || missing.At.After(found.At)) {
-		row.Since = missing.At
+		row.Since, row.AtLeast = missing.At, true
 	}
 }
 

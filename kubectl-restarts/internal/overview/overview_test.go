@@ -291,7 +291,7 @@ func TestAWorkloadThatLacksAConfigIsLackingWhateverIsDue(t *testing.T) {
 		t.Fatalf("%v: %+v", report.Counts, report.Workloads)
 	}
 	for i, want := range []overview.Row{
-		{Workload: "deployment/due", Since: now.Add(-7 * time.Minute), Why: "configmap/gone does not exist: no new pod can start; a restart is due since 2026-11-20T11:55:00Z"},
+		{Workload: "deployment/due", Since: now.Add(-7 * time.Minute), AtLeast: true, Why: "configmap/gone does not exist: no new pod can start; a restart is due since 2026-11-20T11:55:00Z"},
 		{Workload: "deployment/held", Why: "configmap/gone does not exist: no new pod can start; a restart is due since 2026-11-20T11:55:00Z"},
 		{Workload: "deployment/rolling", Why: "configmap/gone does not exist: no new pod can start"},
 		{Workload: "deployment/settled", Why: "configmap/gone does not exist: no new pod can start"},
@@ -300,6 +300,10 @@ func TestAWorkloadThatLacksAConfigIsLackingWhateverIsDue(t *testing.T) {
 		if diff := cmp.Diff(want, report.Workloads[i]); diff != "" {
 			t.Error(diff)
 		}
+	}
+	var out bytes.Buffer
+	if err := report.Print(&out, printers.PrintOptions{}, now); err != nil || !strings.Contains(out.String(), "lacking   at least 7m") {
+		t.Errorf("%v\n%s", err, &out)
 	}
 }
 
@@ -424,7 +428,7 @@ func TestWithoutTheLeaderAWorkloadThatIsLeftAloneIsNotSettled(t *testing.T) {
 	r := overview.Look(in)
 	want := []overview.Row{
 		{Namespace: "shop", Workload: "deployment/large", State: overview.LeftAlone, Why: "its pod template has more than 10000 references to ConfigMaps and Secrets"},
-		{Namespace: "shop", Workload: "deployment/neighbour", State: overview.LeftAlone, Since: warning.At, Why: "the workloads of its namespace together have more than 100000 references"},
+		{Namespace: "shop", Workload: "deployment/neighbour", State: overview.LeftAlone, Since: warning.At, AtLeast: true, Why: "the workloads of its namespace together have more than 100000 references"},
 		{Namespace: "shop", Workload: "deployment/odd", State: overview.LeftAlone, Why: "it has no pod template"},
 	}
 	if diff := cmp.Diff(want, r.Workloads); diff != "" {

@@ -108,7 +108,7 @@ func (r *Report) workloadTable(options printers.PrintOptions, now time.Time) *me
 	table := newTable(options, "Workload", "State", "Since", "Wave", "Why")
 	for i := range r.Workloads {
 		row := &r.Workloads[i]
-		addRow(table, options, row.Namespace, row.Workload, string(row.State), facts.AgeOf(status.Beginning{Since: row.Since}, now), row.Wave, short(row.Why, options))
+		addRow(table, options, row.Namespace, row.Workload, string(row.State), facts.AgeOf(status.Beginning{Since: row.Since, AtLeast: row.AtLeast}, now), row.Wave, short(row.Why, options))
 	}
 	return table
 }
