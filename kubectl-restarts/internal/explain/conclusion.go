@@ -218,7 +218,7 @@ func (in *Input) lacks() string {
 	return status.CreateConfig.After(lacks)
 }
 
-// besides says what else keeps a restart from beginning that is held, empty if nothing is known to.
+// besides says what else is wrong if a restart waits for people: a config that is missing, and why the last attempt failed.
 func (in *Input) besides() (besides string) {
 	if lacks := in.lacks(); lacks != "" {
 		besides = ". Besides, " + lacks
@@ -247,7 +247,7 @@ func (in *Input) waits(configs []*catalog.Config) string {
 	case answer.Reason == gate.Missing:
 		return answer.Text
 	case w.Hold != catalog.NoHold:
-		return facts.ByHand(w.Hold)
+		return facts.ByHand(w.Hold) + in.besides()
 	case answer.Reason == gate.Window:
 		return facts.Opening(answer.Text, answer.Until) + in.besides()
 	}

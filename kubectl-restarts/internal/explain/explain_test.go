@@ -160,6 +160,10 @@ func TestAWorkloadThatLacksAConfigIsSaidToLackItWhateverElseIsTheCase(t *testing
 			in.Workload.Timestamp, in.Workload.Rollout.Available = "2026-11-20T11:00:00Z", 1
 		}},
 		"a restart is due": {"has not restarted yet for what has changed in configmap/settings: " + gone, edited},
+		"its pods restart by hand": {"has not restarted yet for what has changed in configmap/settings: it is paused: the pods restart when it is resumed. Besides, " + gone, func(in *explain.Input) {
+			edited(in)
+			in.Workload.Hold = catalog.Paused
+		}},
 		"a restart is held": {"has not restarted yet for what has changed in configmap/settings: the workload is held: migration. Besides, " + gone, func(in *explain.Input) {
 			edited(in)
 			policy(catalog.WorkloadPolicy{Hold: "migration"})(in)
