@@ -21,7 +21,13 @@ const groupEntry = "configmap._.c"
 // grouped returns a world in which a Deployment of each namespace reads a copy of a ConfigMap, which has just got another
 // content. The function that it returns lets the next restart fail, and returns in which namespace that was.
 func grouped(t *testing.T, server *haltServer, namespaces ...string) (w *world, failNext func() string, pass func(time.Duration)) {
+	return groupedAllowing(t, 0, server, namespaces...)
+}
+
+// groupedAllowing is grouped with so many failures that begin no halt.
+func groupedAllowing(t *testing.T, failures int, server *haltServer, namespaces ...string) (w *world, failNext func() string, pass func(time.Duration)) {
 	w = gradual(t)
+	w.controller.gate.options.Failures = failures
 	w.controller.gate.options.Groups = []catalog.ConfigRef{groupOfC}
 	w.controller.halts.knowsAllConfigs = func() bool { return true }
 	w.controller.halts.hasGroups = true
@@ -135,4 +141,17 @@ func TestTheHaltOfAGroupIsReportedOnACopyWhoseNamespaceHasTooManyHalts(t *testin
 	if last.config.String() != "configmap/a/c" || last.reason != reasonHalted || !strings.HasPrefix(last.message, "halted in all namespaces after ") {
 		t.Errorf("the last Event is about %q: %s %s", last.config, last.reason, last.message)
 	}
+}
+
+// Each namespace has one reader, so none has more failures than are allowed.
+func TestAGroupIsHaltedAlsoIfNoNamespaceIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, failNext, pass := groupedAllowing(t, 1, &haltServer{}, "b", "d", "e", "f", "g")
+		failNext()
+		failNext()
+		pass(time.Second)
+		if halted := w.controller.gate.halted(); !slices.Contains(halted, groupOfC) {
+			t.Errorf("halted: %v", halted)
+		}
+	})
 }

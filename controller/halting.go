@@ -41,12 +41,10 @@ func (g *gatekeeper) halt(w *catalog.Workload, restart *rollingRestart, seen gat
 			continue
 		}
 		failure.Began, failure.Evidence, counts = restart.began, seen, true
-		local := g.fail(failure, now)
-		if local == nil {
-			continue
+		if local := g.fail(failure, now); local != nil {
+			local.on = cause.Config
+			halts = append(halts, *local)
 		}
-		local.on = cause.Config
-		halts = append(halts, *local)
 		c := g.inGroup(gate.Cause{Config: cause.Config, IsGradual: true})
 		if !gate.IsGroup(c.Group) {
 			continue
