@@ -59,6 +59,7 @@ func TestAHoldIsAsOldAsItsFieldManagerSays(t *testing.T) {
 		"set at the creation":                     {read(owner(manifest, created)), false, created, false},
 		"set by an owner of more, as was seen":    {read(owner(manifest, later)), true, later, false},
 		"set by nobody who is known":              {read(), false, noon, true},
+		"set at a time that no clock shows":       {read(owner(manifest, time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -12*60*60)))), false, noon, true},
 		"set by nobody who is known, as was seen": {read(), true, noon, false},
 	} {
 		c := New()

@@ -40,7 +40,7 @@ func recordedEdits(meta *metav1.ObjectMeta) []Edit {
 	var edits []Edit
 	for i := range meta.ManagedFields {
 		entry := &meta.ManagedFields[i]
-		if entry.Time == nil || !entry.Time.After(meta.CreationTimestamp.Time) {
+		if entry.Time == nil || !entry.Time.After(meta.CreationTimestamp.Time) || IsForged(entry.Time.Time) {
 			continue
 		}
 		edits = appendEdits(edits, entry)
@@ -144,7 +144,7 @@ func (o *ownership) ownsTimestamp(entry int) bool {
 // earliest returns the earliest time of the entries, zero if none has a time.
 func earliest(entries []*metav1.ManagedFieldsEntry) (by time.Time) {
 	for _, entry := range entries {
-		if entry.Time != nil && (by.IsZero() || entry.Time.Time.Before(by)) {
+		if entry.Time != nil && !IsForged(entry.Time.Time) && (by.IsZero() || entry.Time.Time.Before(by)) {
 			by = entry.Time.Time
 		}
 	}

@@ -10,10 +10,16 @@ import (
 // has such a year in UTC with the right offset.
 func (b *basis) discardForgedTimes() {
 	for _, at := range []*time.Time{&b.Written, &b.Contradicted, &b.Last} {
-		if year := at.UTC().Year(); year < 1970 || year > 9998 {
+		if IsForged(*at) {
 			*at = time.Time{}
 		}
 	}
+}
+
+// IsForged reports whether no clock shows a time. Whoever may write an object may also write the times in its managedFields.
+func IsForged(at time.Time) bool {
+	year := at.UTC().Year()
+	return year < 1970 || year > 9998
 }
 
 // unixSeconds returns a time in seconds of Unix time, and 0 for a time before 1970 or after 2105,

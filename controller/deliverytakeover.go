@@ -34,7 +34,10 @@ func restartedAt(w *catalog.Workload) time.Time {
 	if evicted, isByEviction := w.EvictedAt(); isByEviction {
 		return evicted
 	}
-	at, _ := time.Parse(time.RFC3339Nano, w.Timestamp) // the zero time if it has none, or it is no time
+	at, err := time.Parse(time.RFC3339Nano, w.Timestamp)
+	if err != nil || catalog.IsForged(at) {
+		return time.Time{}
+	}
 	return at
 }
 

@@ -255,7 +255,7 @@ func (c *Controller) lastRestartOf(w *catalog.Workload) *status.Restart {
 	if w.Method() == catalog.ByEviction && w.Applied.Trusted && len(w.Applied.RestartedFor) > 0 {
 		at, err = w.Applied.Written, nil
 	}
-	if err != nil {
+	if err != nil || catalog.IsForged(at) {
 		return nil
 	}
 	restart := &status.Restart{Time: at.UTC(), Workload: w.Ref.String()}
