@@ -275,3 +275,36 @@ func TestAnEventOnAConfigThatPanicsKeepsNoOthersFromBeingCreated(t *testing.T) {
 		}
 	})
 }
+
+// One that loses its last word, or waits for the Events of others, would seem to be under way for as long as Events are kept.
+func TestTheEndOfAFanOutIsToldHoweverManyEventsOthersCause(t *testing.T) {
+	r := newWorld(t).controller.reports
+	ref := func(namespace, name string) catalog.ConfigRef {
+		return catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: name}
+	}
+	fill := func(namespace string, events int) {
+		for i := range events {
+			r.note(ref(namespace, fmt.Sprint("c", i)), corev1.EventTypeWarning, reasonNotDelivered, "it failed")
+		}
+	}
+	fill("a", maxReportsOf)
+	r.noteUnfinished(ref("b", "ended"), time.Now())
+	r.reportFinished(&gate.Progress{FanOut: gate.FanOut{Config: ref("a", "finished"), Moment: 1}, Delivered: 3, Proven: 3}, time.Now())
+	if _, isRemembered := r.unfinished[ref("a", "finished")]; !isRemembered {
+		t.Error("an end for which there is no room is forgotten")
+	}
+	for range 3 { // looks
+		r.lookAtFanOuts(time.Now())
+		r.take()
+		fill("a", reportsOfNamespace)
+	}
+	if _, isLeft := r.unfinished[ref("b", "ended")]; isLeft {
+		t.Error("the end of a fan-out waits for the Events of another namespace")
+	}
+	for i := range maxReports/maxReportsOf + 1 {
+		fill(fmt.Sprint("many-", i), maxReportsOf)
+	}
+	if !r.note(ref("late", "c"), corev1.EventTypeWarning, reasonHalted, "halted") {
+		t.Error("the only Event of a namespace is dropped")
+	}
+}

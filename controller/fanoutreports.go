@@ -96,9 +96,9 @@ func (r *fanOutReports) note(config catalog.ConfigRef, eventType, reason, messag
 	return false
 }
 
-// hasRoom reports whether another Event on a config of a namespace may wait. It must be called with the lock held.
+// hasRoom reports whether another Event on a config of a namespace may wait: a few of each namespace always may. It must be called with the lock held.
 func (r *fanOutReports) hasRoom(namespace string) bool {
-	return len(r.waiting) < maxReports && r.of[namespace] < maxReportsOf
+	return len(r.waiting) < maxReports && r.of[namespace] < maxReportsOf || r.of[namespace] < reportsOfNamespace
 }
 
 // take removes the Events whose turn it is, a few of each namespace, and returns them.
@@ -214,7 +214,10 @@ func (r *fanOutReports) reportFinished(p *gate.Progress, now time.Time) {
 	if p.Mended > 0 {
 		text += fmt.Sprintf("; %d more that lacked pods before", p.Mended)
 	}
-	r.note(p.FanOut.Config, corev1.EventTypeNormal, reasonFanOut, text)
+	if !r.note(p.FanOut.Config, corev1.EventTypeNormal, reasonFanOut, text) {
+		r.noteUnfinished(p.FanOut.Config, p.Since) // its end is told at a later look
+		return
+	}
 	r.noteOver(p.FanOut.Config)
 }
 
@@ -242,10 +245,10 @@ func (r *fanOutReports) decided() map[catalog.ConfigRef]time.Time {
 func (r *fanOutReports) reportEnded(ended map[catalog.ConfigRef]time.Time, finished []gate.Progress) {
 	begin, reported := time.Now(), make(map[string]int)
 	for config, began := range ended {
-		if time.Since(begin) > countLimit || r.haveWaiting(reportsAtOnce) {
+		if time.Since(begin) > countLimit {
 			return // the others follow at a later look
 		}
-		if reported[config.Namespace]++; reported[config.Namespace] > reportsOfNamespace {
+		if reported[config.Namespace]++; reported[config.Namespace] > reportsOfNamespace || r.haveWaiting(config.Namespace, reportsAtOnce) {
 			continue
 		}
 		isUnserved := slices.ContainsFunc(finished, func(p gate.Progress) bool { return p.FanOut.Config == config && p.Unserved > 0 })
@@ -260,11 +263,11 @@ func (r *fanOutReports) reportEnded(ended map[catalog.ConfigRef]time.Time, finis
 	}
 }
 
-// haveWaiting reports whether at least so many Events wait.
-func (r *fanOutReports) haveWaiting(many int) bool {
+// haveWaiting reports whether at least so many Events of a namespace wait.
+func (r *fanOutReports) haveWaiting(namespace string, many int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.waiting) >= many
+	return r.of[namespace] >= many
 }
 
 // endOf describes how a fan-out ended that began at a time, or earlier under a former leader.
