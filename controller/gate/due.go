@@ -79,6 +79,9 @@ func (l *Ledger) finish(f *fanOut) {
 	if p := f.progress(); p.Total() > 1 && p.Delivered > 0 && len(l.finished) < maxFinished {
 		l.finished = append(l.finished, p)
 	}
+	for ref := range f.unserved {
+		f.forget(ref)
+	}
 }
 
 // Due returns how many restarts of the fan-outs of a config wait.

@@ -27,13 +27,15 @@ type fanOut struct {
 	// may count repeatedly.
 	unserved   map[catalog.WorkloadRef]struct{}
 	unlisted   int
-	slotsTaken int     // restarts in flight, and those that were called
-	parts      []*part // sorted by namespace; there are several only in a group
+	kept       map[string]int // how many are unserved of all fan-outs, by namespace; the ledger's
+	slotsTaken int            // restarts in flight, and those that were called
+	parts      []*part        // sorted by namespace; there are several only in a group
 	// fresh counts the restarts in turn of the namespaces that have had no turn yet.
 	fresh [Unwell + 1]int
 }
 
-// maxUnserved bounds what a fan-out remembers of workloads that are gone, whose number their owners choose.
+// maxUnserved bounds what a fan-out remembers of workloads that are gone, and what all fan-outs together remember of those of one
+// namespace, whose owner chooses how many there are of both.
 const maxUnserved = 1000
 
 // part is what a fan-out consists of in one namespace.
@@ -51,7 +53,7 @@ func (p *part) turns() int { return p.called + p.ended }
 func (l *Ledger) fanOut(id FanOut) *fanOut {
 	f := l.fanOuts[id]
 	if f == nil {
-		f = &fanOut{id: id}
+		f = &fanOut{id: id, kept: l.unserved}
 		l.fanOuts[id] = f
 		if l.byConfig[id.Config] == nil {
 			l.byConfig[id.Config] = make(map[*fanOut]struct{})
@@ -73,7 +75,7 @@ func (f *fanOut) part(namespace string) *part {
 func (f *fanOut) count(r *restart, sign int) {
 	f.members += sign
 	if sign > 0 {
-		delete(f.unserved, r.workload)
+		f.forget(r.workload)
 	}
 	if r.phase <= admitted {
 		f.waiting += sign
@@ -101,11 +103,26 @@ func (f *fanOut) leaveOut(ref catalog.WorkloadRef) {
 	if f.unserved == nil {
 		f.unserved = make(map[catalog.WorkloadRef]struct{})
 	}
-	if len(f.unserved) >= maxUnserved {
+	_, isListed := f.unserved[ref]
+	switch {
+	case isListed:
+	case len(f.unserved) >= maxUnserved, f.kept[ref.Namespace] >= maxUnserved:
 		f.unlisted++
+	default:
+		f.unserved[ref] = struct{}{}
+		f.kept[ref.Namespace]++
+	}
+}
+
+// forget forgets that a workload did not get the content, if it is listed.
+func (f *fanOut) forget(ref catalog.WorkloadRef) {
+	if _, isListed := f.unserved[ref]; !isListed {
 		return
 	}
-	f.unserved[ref] = struct{}{}
+	delete(f.unserved, ref)
+	if f.kept[ref.Namespace]--; f.kept[ref.Namespace] == 0 {
+		delete(f.kept, ref.Namespace)
+	}
 }
 
 // noteEnd notes that a restart in a namespace is over.

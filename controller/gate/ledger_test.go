@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -573,5 +574,33 @@ func TestARestartWithoutAnAnswerThatIsRefusedLaterCountsOnce(t *testing.T) {
 		if held := b.Due(p.FanOut.Config); p.Waiting != 1 || p.Refused != 1 || held != 1 {
 			t.Errorf("%+v, and %d held", p, held)
 		}
+	}
+}
+
+// Workloads that ask again only after a day keep the fan-outs of all the content that others have seen replaced since.
+func TestWhatANamespaceKeepsOfFanOutsThatItLeavesIsBounded(t *testing.T) {
+	b := New(gradual(50), func(catalog.WorkloadRef) {})
+	for round := range 20 {
+		cause := Cause{Config: config("c"), IsGradual: true, Moments: []catalog.Sequence{catalog.Sequence(round + 1)}} //nolint:gosec // a small number
+		for i := range 300 {
+			b.Ask(&Request{Workload: workload("a", fmt.Sprint("held-", i)), Hold: "wait", Standing: Well, Causes: []Cause{cause}}, start)
+		}
+		b.Ask(&Request{Workload: workload("a", fmt.Sprint("parked-", round)), Hold: "wait", Standing: Well, Causes: []Cause{cause}}, start)
+	}
+	kept := 0
+	for _, f := range b.fanOuts {
+		kept += len(f.unserved)
+	}
+	if len(b.fanOuts) != 20 || kept > maxUnserved || kept != b.unserved["a"] {
+		t.Errorf("%d fan-outs keep %d workloads, counted %d", len(b.fanOuts), kept, b.unserved["a"])
+	}
+	for i := range 300 {
+		b.Forget(workload("a", fmt.Sprint("held-", i)))
+	}
+	for round := range 20 {
+		b.Forget(workload("a", fmt.Sprint("parked-", round)))
+	}
+	if len(b.fanOuts) > 0 || len(b.unserved) > 0 {
+		t.Errorf("in the end: %d fan-outs, %v", len(b.fanOuts), b.unserved)
 	}
 }
