@@ -278,14 +278,19 @@ func standingOfRestart(ref catalog.WorkloadRef, r *rollingRestart) standing {
 	return s
 }
 
+// lastError returns the error of the last attempt that failed, with since when they fail if the workload waits for something else.
+func (s *standing) lastError() string {
+	if s.failure.problem == "" || s.state == status.Retrying {
+		return s.failure.problem
+	}
+	return s.failure.problem + " (failing since " + s.failure.since.UTC().Format(time.RFC3339) + ")"
+}
+
 // entry completes what is known about a workload.
 func (c *Controller) entry(s standing) status.Entry {
 	e := status.Entry{
 		Workload: s.ref.String(), State: s.state, Reason: string(s.reason), Text: s.by.text,
-		Beginning: status.Beginning{Since: s.since.UTC(), AtLeast: s.atLeast}, Until: s.until.UTC(), Exposed: s.isExposed, Error: s.failure.problem, Remedy: s.failure.remedy, Attempts: s.failure.count, OnlyRecord: s.failure.record != nil,
-	}
-	if e.Error != "" && s.state != status.Retrying {
-		e.Error += " (failing since " + s.failure.since.UTC().Format(time.RFC3339) + ")"
+		Beginning: status.Beginning{Since: s.since.UTC(), AtLeast: s.atLeast}, Until: s.until.UTC(), Exposed: s.isExposed, Error: s.lastError(), Remedy: s.failure.remedy, Attempts: s.failure.count, OnlyRecord: s.failure.record != nil,
 	}
 	if s.state == status.Lacking || s.reason == gate.Missing {
 		e.Remedy = status.CreateConfig
