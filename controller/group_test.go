@@ -155,3 +155,20 @@ func TestAGroupIsHaltedAlsoIfNoNamespaceIs(t *testing.T) {
 		}
 	})
 }
+
+func TestTheHaltOfAGroupOutlivesATenantThatReplacesItsCopy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, failNext, pass := grouped(t, &haltServer{}, "b", "d", "e", "f")
+		broken := failNext()
+		failNext()
+		pass(time.Minute)
+		w.edited(broken+"/c", "their own")
+		settle(w)
+		w.delivers(t, broken+"/web")
+		pass(2 * haltsPeriod)
+		settle(w)
+		if halted := w.controller.gate.halted(); !slices.Contains(halted, groupOfC) || len(w.restarted()) != 2 {
+			t.Errorf("halted: %v, restarted: %q", halted, w.restarted())
+		}
+	})
+}

@@ -167,8 +167,10 @@ func (g *gatekeeper) recovered(w *catalog.Workload) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, config := range w.Configs() {
-		reads := func(keys []string) bool { return w.Selects(config, keys) }
 		for _, halted := range []catalog.ConfigRef{config, gate.GroupOf(config.Kind, config.Name)} {
+			reads := func(h *gate.Halt) bool { // other copies of a group may have other content than this one by now
+				return w.Selects(config, h.Keys) && (halted == config || h.Content == g.catalog.ContentID(config, nil))
+			}
 			for _, h := range g.ledger.Recovered(w.Ref, halted, reads) {
 				g.over(h, recovery(w.Ref, halted))
 			}

@@ -295,11 +295,11 @@ func (l *Ledger) Contents(config catalog.ConfigRef) map[string]FailedContent {
 }
 
 // Recovered drops the halts of a config in which a workload failed that runs after all with the content,
-// and returns those of them that were active. The function reports whether the workload still reads the keys of a
-// halt: if it does not, that it runs says nothing. What a person has forgiven stays forgiven.
-func (l *Ledger) Recovered(workload catalog.WorkloadRef, config catalog.ConfigRef, reads func(keys []string) bool) []*Halt {
+// and returns those of them that were active. The function reports whether the workload still reads what is halted: if
+// it does not, that it runs says nothing. What a person has forgiven stays forgiven.
+func (l *Ledger) Recovered(workload catalog.WorkloadRef, config catalog.ConfigRef, reads func(*Halt) bool) []*Halt {
 	return l.dropHalts(config, func(h *Halt) bool {
-		return h.Resumed.IsZero() && slices.Contains(h.Failed, workload) && reads(h.Keys)
+		return h.Resumed.IsZero() && slices.Contains(h.Failed, workload) && reads(h)
 	})
 }
 

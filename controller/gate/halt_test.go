@@ -115,7 +115,7 @@ func TestAHaltGoesOnIfAFailedWorkloadReadsItsKeysNoMore(t *testing.T) {
 	canary := due("canary", "bad")
 	b.restart(canary)
 	b.fail(canary, "bad", "h1")
-	released := func(keys []string) bool { return !slices.Contains(keys, "bad") }
+	released := func(h *Halt) bool { return !slices.Contains(h.Keys, "bad") }
 	if ended := b.Recovered(canary.Workload, config("c"), released); len(ended) > 0 {
 		t.Error("a workload that runs without the key ended the halt")
 	}

@@ -175,7 +175,7 @@ func (f *fleet) recover(a *app) {
 		c := a.of[k]
 		reads := func(keys []string) bool { return len(keys) == 0 || includes(a.keysOf(c), keys) }
 		f.endHalts(c, func(h *trueHalt) bool { return h.resumed.IsZero() && slices.Contains(h.failed, a) && reads(h.keys) })
-		f.leader.ledger.Recovered(a.ref, c.ref, reads)
+		f.leader.ledger.Recovered(a.ref, c.ref, func(h *Halt) bool { return reads(h.Keys) })
 	}
 	f.leader.store()
 }
