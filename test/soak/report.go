@@ -38,7 +38,8 @@ const stoodBy = "standing by: another controller drives deployments"
 // These are enough to see what the violations have in common.
 const (
 	shownViolations = 8 // of each rule
-	shownStories    = 5
+	shownStories    = 6
+	storiesOfRule   = 2 // one may be the machine's fault
 )
 
 // String is the report as people read it.
@@ -132,18 +133,19 @@ func (s *soak) restartsOf(is func(*workload) bool) (count int) {
 	return count
 }
 
-// stories describes what happened to the first workload that went wrong by each rule, and what the
-// controllers' logs have about it.
+// stories describes what happened to the first workloads that went wrong by each rule, and what the
+// controllers' logs have about them.
 func (s *soak) stories(violations []model.Violation) string {
 	var shown []model.WorkloadRef
-	rules := map[string]bool{}
+	rules := map[string]int{}
 	var text strings.Builder
 	for i := range violations {
 		ref, rule := violations[i].Workload, violations[i].Rule
-		if len(shown) == shownStories || slices.Contains(shown, ref) || rules[rule] {
+		if len(shown) == shownStories || slices.Contains(shown, ref) || rules[rule] == storiesOfRule {
 			continue
 		}
-		shown, rules[rule] = append(shown, ref), true
+		shown = append(shown, ref)
+		rules[rule]++
 		fmt.Fprintf(&text, "%sthe controllers' logs about it:\n%s", s.judge.story(ref), s.replicas.logs(ref.Name+" "))
 	}
 	return text.String()
