@@ -149,7 +149,7 @@ func TestNothingIsCreatedInANamespaceThatIsTerminating(t *testing.T) {
 	})
 
 	s.eventually("the engine has tried several times", func(context.Context) error {
-		if tries := len(s.creations()) - before; tries < 9 { // 5 ms, 10 ms, … 1.28 s
+		if tries := len(s.creations()) - before; tries < 4 { // 5 ms, 10 ms, … but after one that took seconds, as on a busy machine, that long, twice that …
 			return fmt.Errorf("%d times", tries)
 		}
 		return nil
