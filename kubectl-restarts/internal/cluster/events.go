@@ -59,9 +59,10 @@ func (c *Cluster) kindOf(object *corev1.ObjectReference) string {
 	return kind
 }
 
+// latest returns the last of the times that a clock can show, zero if there is none: whoever may write an Event may write any.
 func latest(times ...time.Time) (last time.Time) {
 	for _, t := range times {
-		if t.After(last) {
+		if t.After(last) && !catalog.IsForged(t) {
 			last = t
 		}
 	}
