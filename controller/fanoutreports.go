@@ -96,7 +96,8 @@ func (r *fanOutReports) note(config catalog.ConfigRef, eventType, reason, messag
 	return false
 }
 
-// hasRoom reports whether another Event on a config of a namespace may wait: a few of each namespace always may. It must be called with the lock held.
+// hasRoom reports whether another Event on a config of a namespace may wait: a few of each namespace always may. It must be
+// called with the lock held.
 func (r *fanOutReports) hasRoom(namespace string) bool {
 	return len(r.waiting) < maxReports && r.of[namespace] < maxReportsOf || r.of[namespace] < reportsOfNamespace
 }
