@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,7 +24,8 @@ import (
 // authorizer is an API server that answers access reviews.
 type authorizer struct {
 	lacks   func(namespace string) bool
-	reviews []review
+	mu      sync.Mutex
+	reviews []review               // guarded by mu
 	granted []apiclient.Permission // as they were passed on
 	refused chan struct{}          // as [controller.Controller.Refused], if there is one
 	log     bytes.Buffer
@@ -47,7 +49,9 @@ func (a *authorizer) serve(t *testing.T, namespaces int, hours time.Duration) *m
 			return nil, err
 		}
 		namespace := asked.Spec.ResourceAttributes.Namespace
+		a.mu.Lock()
 		a.reviews = append(a.reviews, review{time.Since(start), namespace})
+		a.mu.Unlock()
 		answer := fmt.Sprintf(`{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":%t}}`, !a.lacks(namespace))
 		return &http.Response{StatusCode: http.StatusCreated, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(answer))}, nil
 	})
@@ -72,6 +76,8 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 // between returns how many reviews there were, and of how many namespaces.
 func (a *authorizer) between(from, to time.Duration) (n, namespaces int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	of := map[string]bool{}
 	for _, r := range a.reviews {
 		if r.at >= from && r.at < to {
