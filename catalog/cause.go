@@ -10,6 +10,9 @@ import (
 // nothing limits the number of a config's keys and writers.
 const maxNamed = 10
 
+// unknownNumber stands for the number of others where it is not known whether there are any.
+const unknownNumber = -1
+
 // maxMoments is the highest number of moments that a cause keeps, for the same reason.
 const maxMoments = 16
 
@@ -66,24 +69,27 @@ func (c *Cause) AllKeys() []string {
 
 // Include adds what the last restart was for, if pods are left that it has not reached. A decision without causes may be for
 // any config already.
-func (d *Decision) Include(former []Cause) {
+func (d *Decision) Include(last *Decision) {
 	if len(d.Causes) == 0 {
 		return
 	}
 	all := slices.Clone(d.Causes)
-	for i := range former {
-		same := slices.IndexFunc(all, func(c Cause) bool { return c.Config == former[i].Config })
+	for _, cause := range last.Causes {
+		same := slices.IndexFunc(all, func(c Cause) bool { return c.Config == cause.Config })
 		if same >= 0 {
-			all[same].includeKeys(&former[i])
+			all[same].includeKeys(&cause)
 			continue
 		}
-		cause := former[i]
 		cause.Former = true
 		all = append(all, cause)
 	}
 	more := 0
 	d.Causes, more = firstNamed(all)
-	d.MoreCauses += more
+	if d.MoreCauses < 0 || last.MoreCauses < 0 {
+		d.MoreCauses = unknownNumber
+		return
+	}
+	d.MoreCauses += more + last.MoreCauses
 }
 
 // includeKeys adds the keys of another cause for the same config. Those of Secrets are not known of an earlier restart, and

@@ -227,7 +227,7 @@ func TestADecisionIncludesWhatTheLastRestartDidNotFinish(t *testing.T) {
 		"keys of a Secret": {[]Cause{{Config: secretRef("s"), Keys: []string{"k"}}}, []Cause{{Config: secretRef("s")}}, []Cause{{Config: secretRef("s"), Keys: []string{"k"}}}},
 	} {
 		decision := Decision{Causes: test.causes}
-		decision.Include(test.former)
+		decision.Include(&Decision{Causes: test.former})
 		if diff := cmp.Diff(test.want, decision.Causes); diff != "" || decision.MoreCauses != 0 {
 			t.Errorf("%s (%d more): %s", name, decision.MoreCauses, diff)
 		}
@@ -236,7 +236,10 @@ func TestADecisionIncludesWhatTheLastRestartDidNotFinish(t *testing.T) {
 	for i := range maxNamed {
 		many.Causes = append(many.Causes, Cause{Config: configMapRef(fmt.Sprint(i))})
 	}
-	if many.Include([]Cause{{Config: c}}); len(many.Causes) != maxNamed || many.MoreCauses != 1 {
+	if many.Include(&Decision{Causes: []Cause{{Config: c}}, MoreCauses: 2}); len(many.Causes) != maxNamed || many.MoreCauses != 3 {
 		t.Errorf("%d causes and %d more", len(many.Causes), many.MoreCauses)
+	}
+	if many.Include(&Decision{Causes: many.Causes, MoreCauses: unknownNumber}); many.MoreCauses >= 0 {
+		t.Errorf("%d more, although that is not known", many.MoreCauses)
 	}
 }

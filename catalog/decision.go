@@ -33,7 +33,7 @@ type Decision struct {
 	// Without is what they do not cover, to record it, too.
 	Without Without
 	// Causes are the changed configs that the pods see after a restart, sorted. Only the first
-	// causes are named; MoreCauses is the number of the others.
+	// causes are named; MoreCauses is the number of the others, negative if it is not known whether there are any.
 	Causes     []Cause
 	MoreCauses int
 	// Contradicts means that the content is, or for a while was, not what the trusted record says.

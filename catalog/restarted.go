@@ -39,6 +39,14 @@ func (d *Decision) RestartedFor() []Restarted {
 	return restarted
 }
 
+// MoreRestartedFor is [Decision.MoreCauses] of the last restart: the record does not say whether there were more than it may name.
+func (r *AppliedState) MoreRestartedFor() int {
+	if len(r.RestartedFor) < maxNamed {
+		return 0
+	}
+	return unknownNumber
+}
+
 // encodeRestarted returns the member of the basis that says what a restart was for: the keys by the
 // configs, whose namespace is that of the workload. It is nil without configs.
 func encodeRestarted(restarted []Restarted) (json.RawMessage, error) {

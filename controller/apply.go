@@ -25,6 +25,9 @@ func (r *restarter) restart(ctx context.Context, view catalog.View, decision cat
 	if err != nil && !isPermanent(err) {
 		return err
 	}
+	if w, err = r.deliveries.evictor.counted(ctx, w); err != nil {
+		return err
+	}
 	view.Workload = w
 	edited, knowsAll := view.EditedAt(&decision) // without what the last restart was for, too
 	r.deliveries.includeLeft(w, &decision)

@@ -81,7 +81,7 @@ func isLaterTimestamp(timestamp, former string) bool {
 
 // restartedFor returns what the record of a workload says about its last restart.
 func (d *deliveries) restartedFor(w *catalog.Workload) catalog.Decision {
-	decision := catalog.Decision{Outcome: catalog.Restart}
+	decision := catalog.Decision{Outcome: catalog.Restart, MoreCauses: w.Applied.MoreRestartedFor()}
 	for _, r := range w.Applied.RestartedFor {
 		cause := catalog.Cause{Config: r.Config, Keys: r.Keys}
 		if !d.catalog.MissedEdit(w, r.Config) { // otherwise it is not part of the fan-out of that edit

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // startsSlowly makes restarts gradual, for a leader that knows all.
@@ -153,7 +155,7 @@ func TestARestartThatTakesOverTheLastOneMendsNothing(t *testing.T) {
 		"for another config": {catalog.Decision{Causes: []catalog.Cause{{Config: d, Keys: []string{"k"}}}}, false},
 		"for the same one":   {catalog.Decision{Causes: []catalog.Cause{{Config: c, Keys: []string{"k"}}}}, true},
 	} {
-		test.next.Include(failed.decision.Causes)
+		test.next.Include(&failed.decision)
 		if got := failed.isMendedBy(&test.next); got != test.want || len(failed.brokenAfter(&test.next)) > 0 == test.want {
 			t.Errorf("%s: mended: %t, still broken by %+v", name, got, failed.brokenAfter(&test.next))
 		}
@@ -186,6 +188,89 @@ func TestARestartThatItsBudgetPutsOffKeepsNoPodFromTheLastOne(t *testing.T) {
 		if why := w.controller.restarter.nextWaits(aWeb); why != "" {
 			t.Errorf("the next eviction waits: %s", why)
 		}
+	})
+}
+
+// The budget does not keep pods from the last content, but whoever holds the next content keeps them from that.
+func TestAnEvictionBringsNoContentThatIsHeldWhileTheBudgetPutsItOff(t *testing.T) {
+	d := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "d"}
+	for name, hold := range map[string]func(*evictingWorld){
+		"by a person": func(w *evictingWorld) {
+			w.annotate("a/d", catalog.HoldAnnotation, "needs approval")
+			w.show("configmaps", w.configMaps["a/d"])
+		},
+		"by a halt": func(w *evictingWorld) {
+			w.controller.gate.restore(gate.Halt{ID: "x", Config: d, Keys: []string{"k"}, Content: w.controller.catalog.ContentID(d, []string{"k"}), Since: time.Now(), Failed: []catalog.WorkloadRef{deploymentNamed("a/first")}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inEvictingWorld(t, nil, func(w *evictingWorld) {
+				w.startsSlowly()
+				w.readsToo("d")
+				w.controller.restarter.backoffLimit = time.Hour
+				for version := range 9 { // the budget spaces out the next restarts
+					w.edited("a/c", fmt.Sprint(version+2))
+					w.pass(100)
+				}
+				w.crashes = true
+				w.edited("a/c", "11")
+				w.pass(5)
+				w.evicted = nil
+				w.editedAgain("a/d", "2")
+				w.pass(2)
+				w.requireWaiting(status.Slowed, gate.Backoff)
+				hold(w)
+				w.crashes = false
+				w.pass(60)
+				w.requireEvicted()
+			})
+		})
+	}
+}
+
+// The record of a restart names ten configs.
+func TestAHoldOfAConfigThatTheRecordDoesNotNameKeepsItsContentFromThePodsThatAreLeft(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		for i := range 12 {
+			w.readsToo(fmt.Sprintf("d%02d", i))
+		}
+		w.controller.restarter.grace = 10 * time.Second
+		for i := range 12 {
+			w.editedAgain(fmt.Sprintf("a/d%02d", i), "2")
+		}
+		for len(w.evicted) == 0 {
+			w.pass(1)
+		}
+		w.replaceLeader(true)
+		w.annotate("a/d11", catalog.HoldAnnotation, "needs approval")
+		w.show("configmaps", w.configMaps["a/d11"])
+		w.pass(60)
+		w.requireEvicted("web-1")
+		if explained := w.controller.ExplainWorkload("deployment/a/web", time.Now()); !strings.Contains(explained.Text, "needs approval") || !strings.Contains(explained.Last.Cause, "and perhaps others") {
+			t.Errorf("explained as %+v", explained.Entry)
+		}
+	})
+}
+
+func TestARestartThatEndedUnderAnotherLeaderIsNoPartOfTheNextOne(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.readsToo("d")
+		w.edited("a/c", "2")
+		w.pass(60)
+		w.requireEvicted("web-1", "web-2", "web-3")
+		w.annotate("a/c", catalog.HoldAnnotation, "never again")
+		w.show("configmaps", w.configMaps["a/c"])
+		w.controller.leading.Store(false)
+		w.controller.catalog.ForgetWorkload(aWeb) // the catalog of another process knows only the record
+		w.show("deployments", w.deployments["a/web"])
+		w.replaceLeader(true)
+		w.editedAgain("a/d", "2")
+		settle(w.world)
+		if explained := w.controller.ExplainWorkload("deployment/a/web", time.Now()); strings.Contains(explained.Last.Cause, "configmap c") || explained.State == status.Held {
+			t.Errorf("explained as %+v, %+v", explained.Entry, explained.Last)
+		}
+		w.pass(60)
+		w.requireEvicted("web-1", "web-2", "web-3", "web-4", "web-5", "web-6")
 	})
 }
 

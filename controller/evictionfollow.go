@@ -2,6 +2,7 @@ package controller
 
 import (
 	"cmp"
+	"context"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -26,11 +27,34 @@ func (d *deliveries) known(ref catalog.WorkloadRef) (w *catalog.Workload, held s
 	return d.evictor.statusOf(w)
 }
 
-// includeLeft adds to a restart what the last one was for, if that was one by eviction and pods are left: these get its
+// counted returns a workload of which pods may be left to evict, or as it is once none is: the last restart by eviction may have
+// ended long ago, which a new process learns only by counting the pods.
+func (e *evictor) counted(ctx context.Context, w *catalog.Workload) (*catalog.Workload, error) {
+	if w.Evict == 0 || w.Method() != catalog.ByEviction {
+		return w, nil
+	}
+	if row, isUnderWay := e.of(w.Ref); isUnderWay && row.of == w.Evict && !row.counted.IsZero() {
+		return w, nil
+	}
+	left, err := e.pods.left(ctx, w)
+	switch {
+	case err != nil && isPermanent(err):
+		return w, nil // it waits for who restores the permission
+	case err != nil || left.Earlier > 0:
+		return w, err
+	}
+	e.end(w)
+	ended := *w
+	ended.Evict = 0
+	return &ended, nil
+}
+
+// includeLeft adds to a restart what the last one was for, if that was one by eviction and pods may be left: these get its
 // content with this restart. Otherwise the record would no longer show that a halt or a hold concerns them.
 func (d *deliveries) includeLeft(w *catalog.Workload, decision *catalog.Decision) {
 	if w.Evict > 0 && w.Method() == catalog.ByEviction {
-		decision.Include(d.restartedFor(w).Causes)
+		last := d.restartedFor(w)
+		decision.Include(&last)
 	}
 }
 

@@ -313,11 +313,16 @@ func (e *evictor) step(ctx context.Context, w *catalog.Workload, step delivery.S
 		e.lookLater(w)
 		return nil
 	}
+	e.end(w)
+	return nil
+}
+
+// end notes that no pod of a workload is left to evict.
+func (e *evictor) end(w *catalog.Workload) {
 	e.catalog.ObserveReplaced(w)
 	e.forgetReplaced(w)
 	e.deliveries.observe(w.Ref)
 	e.log.Info("no pod is left to evict", "workload", w.Ref)
-	return nil
 }
 
 // lookLater makes the evictor look again after a pause, which grows.
@@ -353,11 +358,18 @@ func (e *evictor) evict(ctx context.Context, w *catalog.Workload, pod *delivery.
 }
 
 // heldBy returns why people hold a restart that is under way, empty if they do not: a halt must keep the content from
-// the pods that are left.
+// the pods that are left. A pod that replaces another reads all that has changed, also what the next restart is for.
 func (e *evictor) heldBy(w *catalog.Workload, now time.Time) string {
 	decision := e.deliveries.restartedFor(w)
+	view, found := e.catalog.View(w.Ref)
+	if found && !view.Listing && !view.LacksKey() {
+		if next := catalog.Decide(view); len(next.Causes) > 0 {
+			next.Include(&decision)
+			decision = next
+		}
+	}
 	request := e.gate.request(w, &decision, 0, gate.Well, now)
-	if view, found := e.catalog.View(w.Ref); found {
+	if found {
 		request.Missing = e.gate.missing(&view)
 	}
 	if err := e.restarter.knowsWhatHolds(request); err != nil {

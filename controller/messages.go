@@ -79,8 +79,11 @@ func describeCauses(decision catalog.Decision, describe func(catalog.Cause) stri
 	for _, cause := range decision.Causes {
 		parts = append(parts, describe(cause))
 	}
-	if decision.MoreCauses > 0 {
+	switch {
+	case decision.MoreCauses > 0:
 		parts = append(parts, fmt.Sprintf("and %d more", decision.MoreCauses))
+	case decision.MoreCauses < 0:
+		parts = append(parts, "and perhaps others")
 	}
 	return strings.Join(parts, "; ")
 }

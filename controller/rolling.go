@@ -70,5 +70,5 @@ func replacesAny(decision *catalog.Decision, causes []catalog.Cause) bool {
 
 // isUnclear reports whether a restart has causes that are not named.
 func isUnclear(decision *catalog.Decision) bool {
-	return len(decision.Causes) == 0 || decision.MoreCauses > 0
+	return len(decision.Causes) == 0 || decision.MoreCauses != 0
 }
