@@ -65,6 +65,9 @@ func (r *replay) readOther(s *Sight) bool {
 	}
 	for i := range r.uses {
 		contents := r.contentsUntil(&r.uses[i], s.RestartedAt)
+		if r.startedWithGone(&r.uses[i], contents, between) {
+			return true
+		}
 		for present := range slices.Backward(contents) {
 			if r.startedWithOther(&r.uses[i], contents[:present+1], between) {
 				return true
@@ -89,6 +92,18 @@ func (r *replay) startedWithOther(u *Use, contents []Edit, between span) bool {
 		}
 	}
 	return false
+}
+
+// startedWithGone reports whether a pod may have started in a span with a content that was made in it, if the config is gone at
+// its end: no record need have that content, and whatever the config comes back with, the pod has another one.
+func (r *replay) startedWithGone(u *Use, contents []Edit, between span) bool {
+	edits := r.configs[u.Config]
+	last := countBegun(edits, between.to) - 1
+	if last < 0 || u.Optional || edits[last].Content != nil || len(contents) == 0 {
+		return false
+	}
+	made := between.and(span{contents[len(contents)-1].Begin, edits[last].End.Add(r.options.Lag)})
+	return len(contents) > 1 && made.from.After(between.from) && made.to.After(made.from) && r.history.hasStarted(made)
 }
 
 // contentsUntil returns the edits begun before a time after each of which a pod that starts reads

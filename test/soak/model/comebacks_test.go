@@ -110,6 +110,30 @@ func TestAContentThatComesBack(t *testing.T) {
 	}
 }
 
+// The content is another one from 20 on, and the next edit is at 25. The record has the first content all the time.
+func TestAContentThatIsGone(t *testing.T) {
+	for name, c := range map[string]struct {
+		started float64
+		next    string // content; empty if the config is deleted
+		want    []string
+	}{
+		"is a reason to restart if a pod has started with it": {22, "", nil},
+		"is none if the pods are older":                       {17, "", []string{Needless}},
+		"is none if the pods are younger":                     {31, "", []string{Needless}},
+		"is none if there is another one to record":           {22, "a=3 b=1", []string{Needless}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlay(Options{Lag: 5 * time.Second, Stall: 10 * time.Second}, usesAll)
+			p.ignored = Lost
+			p.edit(20, "a=2 b=1")
+			p.edit(25, c.next)
+			p.podStarts(c.started)
+			p.restart(33, "first")
+			p.requireRules(t, c.want...)
+		})
+	}
+}
+
 func TestARecordOfAContentThatCameBackIsNews(t *testing.T) {
 	for name, c := range map[string]struct {
 		recorded float64 // when the content was recorded that had gone by then
