@@ -230,6 +230,7 @@ func (c *Controller) newDeliveries(clients *apiclient.Clients) *deliveries {
 		policy:     delivery.Policy{Soak: c.options.RestartSoak, Deadline: c.options.RestartDeadline},
 		queue:      newDeliveryQueue(),
 		rolling:    make(map[catalog.WorkloadRef]*rollingRestart),
+		unmended:   make(map[catalog.WorkloadRef]struct{}),
 	}
 }
 

@@ -39,7 +39,9 @@ type deliveries struct {
 
 	mu      sync.Mutex
 	rolling map[catalog.WorkloadRef]*rollingRestart
-	since   time.Time // when this process began to lead
+	// unmended are the workloads of which a restart has failed and none was delivered since: the last word on them is a Warning.
+	unmended map[catalog.WorkloadRef]struct{}
+	since    time.Time // when this process began to lead
 }
 
 func newDeliveryQueue() *fairqueue.Queue[catalog.WorkloadRef, struct{}] {
@@ -84,11 +86,10 @@ func (d *deliveries) begin(former *catalog.Workload, decision catalog.Decision, 
 	}
 	restart := &rollingRestart{
 		Restart: delivery.Begin(w, w.Applied.WasWhole, now), id: id, began: now, decision: decision,
-		mends: d.history.hasFailed(ref), mayMend: !w.Applied.WasWhole && ranBeforeRestart(former),
+		mayMend: !w.Applied.WasWhole && ranBeforeRestart(former),
 	}
 	if before := d.of(ref); before != nil {
 		restart.brokenBy, restart.failed = before.brokenAfter(&decision), before.failed
-		restart.mends = restart.mends || before.mends || before.hasFailed
 		restart.mayMend = restart.mayMend || before.mayMend
 	}
 	d.history.begin(ref, id, causeNote(decision), now)
@@ -114,6 +115,25 @@ func (d *deliveries) forget(ref catalog.WorkloadRef) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.rolling, ref)
+	delete(d.unmended, ref)
+}
+
+// noteFailed notes that a restart of a workload has failed. Nobody would drop that of one that is forgotten.
+func (d *deliveries) noteFailed(ref catalog.WorkloadRef) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.rolling[ref] != nil {
+		d.unmended[ref] = struct{}{}
+	}
+}
+
+// mend notes that a workload runs again, and reports whether a restart before had failed.
+func (d *deliveries) mend(ref catalog.WorkloadRef) (hadFailed bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, hadFailed = d.unmended[ref]
+	delete(d.unmended, ref)
+	return hadFailed
 }
 
 func (d *deliveries) of(ref catalog.WorkloadRef) *rollingRestart {

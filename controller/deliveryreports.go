@@ -34,7 +34,7 @@ func (d *deliveries) report(w *catalog.Workload, restart *rollingRestart, judgem
 	}
 	d.gate.recovered(w)
 	switch text := fmt.Sprintf("%s after it restarted: %s", took, describe(restart.decision)); {
-	case restart.mends:
+	case d.mend(w.Ref):
 		d.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRecovered, "runs again, "+text+". A restart before had failed")
 	case restart.mayMend: // the last word may be the Warning of a former leader
 		d.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRecovered, "runs, "+text+". Whether a restart before had failed, under a former leader, is not known")
@@ -46,6 +46,7 @@ func (d *deliveries) report(w *catalog.Workload, restart *rollingRestart, judgem
 }
 
 func (d *deliveries) fail(w *catalog.Workload, restart *rollingRestart, judgement delivery.Judgement, took time.Duration) {
+	d.noteFailed(w.Ref)
 	reason, evidence := judgement.Reason, evidenceOf(&judgement.Seen)
 	d.metrics.failed.WithLabelValues(string(w.Ref.Kind)).Inc()
 	command := evidence.Command(w.Ref.Namespace)
@@ -91,6 +92,7 @@ func (d *deliveries) noteRecovery(w *catalog.Workload, restart *rollingRestart, 
 		d.log.Info("restart that failed is not followed any further", "workload", w.Ref, "reason", judgement.Reason)
 		return
 	}
+	d.mend(w.Ref)
 	after := time.Since(restart.began).Round(time.Second).String()
 	d.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRecovered, "runs after all, although a restart failed")
 	d.history.end(w.Ref, restart.id, status.Recovered, "", time.Now())

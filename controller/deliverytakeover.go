@@ -116,6 +116,7 @@ func (d *deliveries) followFailed(ref catalog.WorkloadRef, config catalog.Config
 	d.history.begin(ref, restart.id, causeNote(decision), restart.began)
 	d.history.fail(ref, restart.id, "an earlier leader saw it fail", "", failed)
 	d.follow(w, restart)
+	d.noteFailed(ref)
 }
 
 // explain finds out once what the pods show of a restart that failed under another leader. They may show nothing any more.

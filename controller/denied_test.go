@@ -91,7 +91,7 @@ func TestADenialWithTheCodeOfAPassingRefusalIsReported(t *testing.T) {
 // followed follows restarts in a catalog, until somebody looks.
 func followed(known *catalog.Catalog) *deliveries {
 	open := openGate(known)
-	return &deliveries{catalog: known, evictor: &evictor{}, gate: open, halts: &haltKeeper{gate: open, changed: make(chan struct{}, 1)}, queue: newDeliveryQueue(), rolling: make(map[catalog.WorkloadRef]*rollingRestart)}
+	return &deliveries{catalog: known, evictor: &evictor{}, gate: open, halts: &haltKeeper{gate: open, changed: make(chan struct{}, 1)}, queue: newDeliveryQueue(), rolling: make(map[catalog.WorkloadRef]*rollingRestart), unmended: make(map[catalog.WorkloadRef]struct{})}
 }
 
 // openGate returns a gatekeeper that holds no restart back but for its budget.

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -11,8 +12,9 @@ import (
 )
 
 const (
-	// maxHistory is how many restarts are remembered.
-	maxHistory = 100
+	// maxHistoryOf is how many restarts of a namespace are remembered, and maxHistory how many in all: if there are more,
+	// the namespace of which most are remembered loses its earliest one.
+	maxHistoryOf, maxHistory = 100, 1000
 	// longestWhy is how many bytes are remembered of a cause, and of why a restart failed.
 	longestWhy = 256
 )
@@ -21,12 +23,15 @@ const (
 // goroutines at once.
 type restartHistory struct {
 	mu   sync.Mutex
-	last []pastRestart // the latest comes last
+	in   map[string][]pastRestart // by namespace, the latest comes last
+	kept int                      // in all namespaces
+	seen int                      // including those that are forgotten
 }
 
 type pastRestart struct {
 	workload catalog.WorkloadRef
 	id       string
+	number   int // in the order in which restarts became known
 	restart  status.Restart
 }
 
@@ -34,18 +39,41 @@ type pastRestart struct {
 func (h *restartHistory) begin(ref catalog.WorkloadRef, id, cause string, at time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if slices.ContainsFunc(h.last, func(past pastRestart) bool { return past.workload == ref && past.id == id }) {
+	last := h.in[ref.Namespace]
+	if slices.ContainsFunc(last, func(past pastRestart) bool { return past.workload == ref && past.id == id }) {
 		return
 	}
-	for i := range h.last {
-		if past := &h.last[i]; past.workload == ref && past.restart.Outcome == "" {
+	for i := range last {
+		if past := &last[i]; past.workload == ref && past.restart.Outcome == "" {
 			past.restart.Outcome, past.restart.Why = status.Unknown, "another restart followed"
 		}
 	}
-	if len(h.last) == maxHistory {
-		h.last = slices.Delete(h.last, 0, 1)
+	h.makeRoom(ref.Namespace)
+	if h.in == nil {
+		h.in = make(map[string][]pastRestart)
 	}
-	h.last = append(h.last, pastRestart{ref, id, status.Restart{Time: at.UTC(), Workload: ref.String(), Cause: brief.Within(longestWhy, cause)}})
+	h.kept++
+	h.seen++
+	h.in[ref.Namespace] = append(h.in[ref.Namespace], pastRestart{ref, id, h.seen, status.Restart{Time: at.UTC(), Workload: ref.String(), Cause: brief.Within(longestWhy, cause)}})
+}
+
+// makeRoom forgets a restart if there is no room for another one of a namespace.
+func (h *restartHistory) makeRoom(namespace string) {
+	if len(h.in[namespace]) < maxHistoryOf {
+		if h.kept < maxHistory {
+			return
+		}
+		for other, last := range h.in {
+			most := h.in[namespace]
+			if len(last) > len(most) || len(last) == len(most) && len(last) > 0 && last[0].number < most[0].number {
+				namespace = other
+			}
+		}
+	}
+	h.kept--
+	if h.in[namespace] = slices.Delete(h.in[namespace], 0, 1); len(h.in[namespace]) == 0 {
+		delete(h.in, namespace)
+	}
 }
 
 // fail notes that a restart has failed, why, and which command shows more.
@@ -61,8 +89,9 @@ func (h *restartHistory) end(ref catalog.WorkloadRef, id string, outcome status.
 func (h *restartHistory) finish(ref catalog.WorkloadRef, id string, end status.Restart, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for i := range slices.Backward(h.last) {
-		if past := &h.last[i]; past.workload == ref && past.id == id {
+	last := h.in[ref.Namespace]
+	for i := range slices.Backward(last) {
+		if past := &last[i]; past.workload == ref && past.id == id {
 			past.restart.Outcome, past.restart.Why, past.restart.Command = end.Outcome, brief.Within(longestWhy, end.Why), end.Command
 			past.restart.Took = int(now.Sub(past.restart.Time).Seconds())
 			return
@@ -74,13 +103,13 @@ func (h *restartHistory) finish(ref catalog.WorkloadRef, id string, end status.R
 func (h *restartHistory) all(namespace string) status.List[status.Restart] {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	all := make([]status.Restart, 0, len(h.last))
-	for i := range slices.Backward(h.last) {
-		if isInside(namespace, h.last[i].workload.Namespace) {
-			all = append(all, h.last[i].restart)
+	latest := status.NewShortlist(func(a, b *pastRestart) int { return cmp.Compare(b.number, a.number) })
+	for _, last := range inside(h.in, namespace) {
+		for i := range last {
+			latest.Add(&last[i])
 		}
 	}
-	return status.List[status.Restart]{Total: len(all), Items: all}
+	return status.ListOf(latest, func(past *pastRestart) status.Restart { return past.restart })
 }
 
 // whyOf says what became of the last restart of a workload, empty if that is not remembered.
@@ -91,19 +120,14 @@ func (h *restartHistory) whyOf(ref catalog.WorkloadRef) string {
 	return ""
 }
 
-// hasFailed reports whether the last restart of a workload failed, as far as that is remembered.
-func (h *restartHistory) hasFailed(ref catalog.WorkloadRef) bool {
-	last := h.of(ref)
-	return last != nil && last.Outcome == status.Broken
-}
-
 // of returns the last restart of a workload, nil if it is not remembered.
 func (h *restartHistory) of(ref catalog.WorkloadRef) *status.Restart {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for i := range slices.Backward(h.last) {
-		if h.last[i].workload == ref {
-			restart := h.last[i].restart
+	last := h.in[ref.Namespace]
+	for i := range slices.Backward(last) {
+		if last[i].workload == ref {
+			restart := last[i].restart
 			return &restart
 		}
 	}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -161,11 +162,16 @@ func TestAWorkloadThatHadFailedSaysOnceThatItRunsAgain(t *testing.T) {
 	}
 }
 
-// A worker may see that the record has changed, and no longer follow what failed, before the next restart is followed.
+// A worker may see that the record has changed, and no longer follow what failed, before the next restart is followed. Any
+// number of workloads of other tenants may restart meanwhile.
 func TestAWorkloadWhoseFailureIsNoLongerFollowedSaysThatItRunsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, broken, told := halted(t)
-		w.controller.deliveries.forget(deploymentNamed(broken))
+		d := w.controller.deliveries
+		d.finish(deploymentNamed(broken), d.of(deploymentNamed(broken)))
+		for i := range 2 * maxHistory {
+			d.history.begin(deploymentNamed(fmt.Sprintf("b/other-%d", i)), "id", "", time.Now())
+		}
 		w.changed(broken, wholeStatus)
 		w.edited("a/c", "3")
 		time.Sleep(time.Second)
@@ -174,6 +180,21 @@ func TestAWorkloadWhoseFailureIsNoLongerFollowedSaysThatItRunsAgain(t *testing.T
 		settle(w)
 		if events := told(reasonRecovered); len(events) != 1 || !strings.HasPrefix(events[0], "runs again, ") {
 			t.Errorf("%q", events)
+		}
+		if len(d.unmended) > 0 {
+			t.Errorf("left: %v", d.unmended)
+		}
+	})
+}
+
+func TestAFailureIsForgottenWithItsWorkload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, broken, _ := halted(t)
+		d, ref := w.controller.deliveries, deploymentNamed(broken)
+		w.controller.forgetWorkload(ref)
+		d.noteFailed(ref) // by a worker that does not know that yet
+		if len(d.unmended) > 0 {
+			t.Errorf("left: %v", d.unmended)
 		}
 	})
 }

@@ -24,9 +24,9 @@ type rollingRestart struct {
 	isUnexplained bool
 	// failed is when that was seen, of this restart or of one before it; zero if none failed.
 	failed time.Time
-	// mends means that a restart before this one failed, and none has been delivered since. mayMend means that this may be so,
-	// because a former leader made this restart, or one before it: no object says how a restart went.
-	mends, mayMend bool
+	// mayMend means that a restart before this one may have failed, and none may have been delivered since, because a former
+	// leader made this restart, or one before it: no object says how a restart went.
+	mayMend bool
 	// brokenBy is what restarts before this one brought that failed, unless another one has replaced it since. Because of
 	// that, the pods may fail whatever this one brings. Only the last of these causes are kept.
 	brokenBy []catalog.Cause

@@ -304,14 +304,14 @@ func TestNeitherDataNorTheKeysOfSecretsAreShown(t *testing.T) {
 func TestTheLastRestartsAreRememberedWithTheirOutcomes(t *testing.T) {
 	var h restartHistory
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-	for i := range maxHistory + 20 {
+	for i := range maxHistoryOf + 20 {
 		h.begin(workloadNamed(fmt.Sprint("app-", i)), "id", strings.Repeat("x", 1000), now.Add(time.Duration(i)*time.Second))
 	}
-	last := workloadNamed(fmt.Sprint("app-", maxHistory+19))
+	last := workloadNamed(fmt.Sprint("app-", maxHistoryOf+19))
 	h.end(last, "another", status.Broken, "", now)
 	h.end(last, "id", status.Delivered, "", now.Add(10*time.Minute))
 	all := h.all("")
-	if all.Total != maxHistory || all.Items[0].Workload != last.String() || all.Items[0].Outcome != status.Delivered || all.Items[0].Took != 600-(maxHistory+19) || len(all.Items[0].Cause) > longestWhy {
+	if all.Total != maxHistoryOf || len(all.Items) != status.Limit || all.Items[0].Workload != last.String() || all.Items[0].Outcome != status.Delivered || all.Items[0].Took != 600-(maxHistoryOf+19) || len(all.Items[0].Cause) > longestWhy {
 		t.Errorf("got %d, the last is %+v", all.Total, all.Items[0])
 	}
 	h.begin(last, "next", "", now)
@@ -324,6 +324,36 @@ func TestTheLastRestartsAreRememberedWithTheirOutcomes(t *testing.T) {
 	}
 	if h.of(workloadNamed("app-0")) != nil || h.of(last).Outcome != "" {
 		t.Error("wrong last restarts")
+	}
+}
+
+func TestTheLastRestartsOfANamespaceOutliveThoseOfOthers(t *testing.T) {
+	var h restartHistory
+	restarts := 0
+	restart := func(namespace string, count int) {
+		for range count {
+			restarts++
+			h.begin(deploymentNamed(namespace+"/web"), fmt.Sprint(restarts), "", time.Now())
+		}
+	}
+	restart("quiet", 3)
+	const others = 2 * maxHistory / maxHistoryOf
+	for i := range others {
+		restart(fmt.Sprint("busy-", i), maxHistoryOf+1)
+	}
+	if quiet, all := h.all("quiet").Total, h.all("").Total; quiet != 3 || all != maxHistory || h.kept != maxHistory {
+		t.Errorf("of the quiet one: %d, in all %d, counted %d", quiet, all, h.kept)
+	}
+	for i := range others {
+		if got, fair := h.all(fmt.Sprint("busy-", i)).Total, maxHistory/(others+1); got < fair || got > fair+5 {
+			t.Errorf("of busy-%d: %d", i, got)
+		}
+	}
+	for i := range 2 * maxHistory {
+		restart(fmt.Sprint("once-", i), 1)
+	}
+	if last, all := h.all(fmt.Sprint("once-", 2*maxHistory-1)).Total, h.all("").Total; last != 1 || all != maxHistory || len(h.in) != maxHistory {
+		t.Errorf("of the last of very many: %d, in all %d of %d", last, all, len(h.in))
 	}
 }
 
