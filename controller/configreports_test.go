@@ -308,3 +308,44 @@ func TestTheEndOfAFanOutIsToldHoweverManyEventsOthersCause(t *testing.T) {
 		t.Error("the only Event of a namespace is dropped")
 	}
 }
+
+// Each reader may take long, and may read it through a filter of its own.
+func TestTheEndOfAFanOutIsCountedInSeveralLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/one", "a/two", "a/three", "b/web")
+		w.edited("b/c", "1")
+		settle(w)
+		w.edited("a/c", "2")
+		r := w.controller.reports
+		r.limit = 0 // time for one reader
+		r.isUndecided = func(catalog.WorkloadRef) bool { return false }
+		look := func() []configEvent {
+			r.lookAtFanOuts(time.Now())
+			return r.take()
+		}
+		r.noteUnfinished(aConfig, time.Now())
+		if told := look(); len(told) > 0 || r.counted[aConfig] == nil || len(r.counted[aConfig].left) != 2 {
+			t.Fatalf("after one reader of three: %v", told)
+		}
+		other := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "b", Name: "c"}
+		r.noteUnfinished(other, time.Now())
+		if told := look(); len(told) != 1 || told[0].config != other {
+			t.Errorf("of another tenant: %v", told)
+		}
+		w.controller.forgetWorkload(r.counted[aConfig].left[0])
+		if told := look(); len(told) > 0 {
+			t.Errorf("after two readers of three: %v", told)
+		}
+		if told := look(); len(told) != 1 || told[0].config != aConfig || !strings.HasSuffix(told[0].message, "; 2 not restarted") {
+			t.Errorf("after all: %v", told)
+		}
+		r.noteUnfinished(aConfig, time.Now())
+		if look(); len(r.counted) != 1 {
+			t.Error("it is not counted again")
+		}
+		r.isUndecided = func(catalog.WorkloadRef) bool { return true }
+		if look(); len(r.counted) > 0 {
+			t.Error("what was counted counts for what follows")
+		}
+	})
+}

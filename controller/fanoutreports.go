@@ -26,7 +26,7 @@ const (
 	reportsAtOnce      = 20
 	reportsOfNamespace = 4
 	// countLimit is how long a look takes for fan-outs that have ended, and for the first report of those under way: each costs
-	// a decision about each of its readers.
+	// a decision about each of its readers. What has ended is counted further at the next look.
 	countLimit = 200 * time.Millisecond
 	// maxReports is how many Events wait for their turn at most, and maxReportsOf those of one namespace.
 	maxReports, maxReportsOf = 2000, 50
@@ -50,7 +50,11 @@ type fanOutReports struct {
 	// isUndecided reports whether it is not known yet whether a restart of a workload is due.
 	isUndecided func(catalog.WorkloadRef) bool
 
-	reported map[gate.FanOut]reportedProgress // only the reporting goroutine uses it
+	// Only the reporting goroutine uses these. The limit is [countLimit], and counted has the fan-outs for whose end there was
+	// not enough time.
+	reported map[gate.FanOut]reportedProgress
+	limit    time.Duration
+	counted  map[catalog.ConfigRef]*outcomeSoFar
 }
 
 // configEvent is an Event on a config that has not been created yet.
@@ -70,6 +74,7 @@ func newFanOutReports(g *gatekeeper, configs configEvents, q *quarantine.Set, lo
 		gate: g, configs: configs, quarantine: q, log: log,
 		of: make(map[string]int), dropped: make(map[string]struct{}), reported: make(map[gate.FanOut]reportedProgress),
 		unfinished: make(map[catalog.ConfigRef]time.Time), isUndecided: func(catalog.WorkloadRef) bool { return false },
+		limit: countLimit, counted: make(map[catalog.ConfigRef]*outcomeSoFar),
 	}
 	g.report = r.note
 	return r
@@ -156,7 +161,7 @@ func (r *fanOutReports) lookAtFanOuts(now time.Time) {
 		p := &underWay[i]
 		last := r.reported[p.FanOut]
 		isDue := last.progress != *p && now.Sub(last.at) >= progressPeriod && isWorthReporting(p)
-		if isDue && time.Since(begin) < countLimit && r.gate.knowsReaders(p.FanOut.Config) { // otherwise at a later look
+		if isDue && time.Since(begin) < r.limit && r.gate.knowsReaders(p.FanOut.Config) { // otherwise at a later look
 			r.quarantine.Try(quarantine.Delivery, nameOfConfig(p.FanOut.Config), func() {
 				counted := r.gate.countedProgress(*p)
 				r.reportProgress(&counted)
@@ -242,26 +247,40 @@ func (r *fanOutReports) decided() map[catalog.ConfigRef]time.Time {
 }
 
 // reportEnded reports that nothing is under way any more of fan-outs: a few of each namespace at once, and no more than there
-// is time for, because each reader may read very many configs.
+// is time for, because each reader may read very many configs, or keys.
 func (r *fanOutReports) reportEnded(ended map[catalog.ConfigRef]time.Time, finished []gate.Progress) {
+	maps.DeleteFunc(r.counted, func(config catalog.ConfigRef, _ *outcomeSoFar) bool {
+		_, isStill := ended[config]
+		return !isStill
+	})
 	begin, reported := time.Now(), make(map[string]int)
-	for config, began := range ended {
-		if time.Since(begin) > countLimit {
-			return // the others follow at a later look
-		}
+	for _, config := range r.inTurns(ended) {
 		if reported[config.Namespace]++; reported[config.Namespace] > reportsOfNamespace || r.haveWaiting(config.Namespace, reportsAtOnce) {
 			continue
 		}
 		isUnserved := slices.ContainsFunc(finished, func(p gate.Progress) bool { return p.FanOut.Config == config && p.Unserved > 0 })
 		isOver := true // also if it is left alone because of a panic
 		r.quarantine.Try(quarantine.Delivery, nameOfConfig(config), func() {
-			text := r.endOf(config, began, isUnserved)
-			isOver = r.note(config, corev1.EventTypeNormal, reasonFanOut, text)
+			o, isComplete := r.outcomeOf(config, ended[config], begin)
+			isOver = isComplete && r.note(config, corev1.EventTypeNormal, reasonFanOut, o.text(isUnserved))
 		})
 		if isOver {
 			r.noteOver(config)
 		}
+		if time.Since(begin) >= r.limit {
+			return // the others follow at a later look
+		}
 	}
+}
+
+// inTurns returns the configs of fan-outs. Namespaces with one that takes longer than a look come last, so that the others do
+// not wait for it.
+func (r *fanOutReports) inTurns(ended map[catalog.ConfigRef]time.Time) []catalog.ConfigRef {
+	takeLong := make(map[string]int)
+	for config := range r.counted {
+		takeLong[config.Namespace] = 1
+	}
+	return slices.SortedFunc(maps.Keys(ended), func(a, b catalog.ConfigRef) int { return takeLong[a.Namespace] - takeLong[b.Namespace] })
 }
 
 // haveWaiting reports whether at least so many Events of a namespace wait.
@@ -271,9 +290,8 @@ func (r *fanOutReports) haveWaiting(namespace string, many int) bool {
 	return r.of[namespace] >= many
 }
 
-// endOf describes how a fan-out ended that began at a time, or earlier under a former leader.
-func (r *fanOutReports) endOf(config catalog.ConfigRef, began time.Time, isUnserved bool) string {
-	o := r.outcomeOf(config, began)
+// text describes how a fan-out ended.
+func (o outcome) text(isUnserved bool) string {
 	delivered := ""
 	if o.delivered > 0 {
 		delivered = fmt.Sprintf("at least %d delivered", o.delivered)
@@ -302,21 +320,47 @@ func (r *fanOutReports) mayBeDue(config catalog.ConfigRef) bool {
 // and how many restarted for it at any time and do not run.
 type outcome struct{ delivered, due, unwell int }
 
-func (r *fanOutReports) outcomeOf(config catalog.ConfigRef, since time.Time) (o outcome) {
-	for _, w := range r.gate.catalog.WorkloadsReferencing(config) {
-		isFor := func(r catalog.Restarted) bool { return r.Config == config }
-		view, isEnabled := r.gate.catalog.View(w.Ref)
-		switch {
-		case isEnabled && catalog.Decide(view).Outcome == catalog.Restart:
-			o.due++
-		case !slices.ContainsFunc(w.Applied.RestartedFor, isFor):
-		case !w.Rollout.IsWhole():
-			o.unwell++
-		case !restartedAt(w).Before(since):
-			o.delivered++
+// outcomeSoFar is the outcome among the readers that have been counted, and who is left.
+type outcomeSoFar struct {
+	outcome
+	left []catalog.WorkloadRef
+}
+
+// outcomeOf returns the outcome of a fan-out that began at a time, or earlier under a former leader. If a look that has begun at
+// a moment has no time for all readers, it returns false, and a later call goes on. One reader is counted in any case.
+func (r *fanOutReports) outcomeOf(config catalog.ConfigRef, since, begin time.Time) (o outcome, isComplete bool) {
+	c := r.counted[config]
+	if c == nil {
+		c = new(outcomeSoFar)
+		for _, w := range r.gate.catalog.WorkloadsReferencing(config) {
+			c.left = append(c.left, w.Ref)
 		}
 	}
-	return o
+	for i, ref := range c.left {
+		if i > 0 && time.Since(begin) >= r.limit {
+			c.left = c.left[i:]
+			r.counted[config] = c
+			return outcome{}, false
+		}
+		r.count(c, config, ref, since)
+	}
+	delete(r.counted, config)
+	return c.outcome, true
+}
+
+func (r *fanOutReports) count(c *outcomeSoFar, config catalog.ConfigRef, ref catalog.WorkloadRef, since time.Time) {
+	isFor := func(r catalog.Restarted) bool { return r.Config == config }
+	view, isEnabled := r.gate.catalog.View(ref)
+	switch w := view.Workload; {
+	case !isEnabled: // it is gone by now
+	case catalog.Decide(view).Outcome == catalog.Restart:
+		c.due++
+	case !slices.ContainsFunc(w.Applied.RestartedFor, isFor):
+	case !w.Rollout.IsWhole():
+		c.unwell++
+	case !restartedAt(w).Before(since):
+		c.delivered++
+	}
 }
 
 // contentOf names the present content of a config, by which a person can call it urgent.
