@@ -163,6 +163,7 @@ func (d *deliveries) run(ctx context.Context) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	clear(d.rolling)
+	clear(d.unmended)
 }
 
 // look judges the restart of a workload, and again later if it is not over.
