@@ -49,7 +49,7 @@ func TestMissingPermissionsAreToldWithWhatHelpsUntilTheyAreGranted(t *testing.T)
 		}
 	}
 	refused := []status.Gap{{Why: `cannot list resource "secrets" in API group "" in the namespace "shop"`, Beginning: status.Beginning{Since: time.Now().Add(time.Hour)}}}
-	if missing.gaps("shop", refused); !refused[0].Since.Equal(missing.lacks[lacked[0]].since) || !refused[0].AtLeast {
+	if missing.gaps("shop", refused); !refused[0].Since.Equal(missing.lacks[lacked[0]]) || !refused[0].AtLeast {
 		t.Errorf("what is refused for lack of a permission began after the lack: %+v", refused[0].Beginning)
 	}
 	missing.see(nil, lacked, nil, log)

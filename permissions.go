@@ -62,13 +62,7 @@ const (
 type missingPermissions struct {
 	mu    sync.Mutex
 	last  []apiclient.Permission
-	lacks map[apiclient.Permission]lack // of those; nil before the first check
-}
-
-// lack is since when a permission is known to be missing, and whether the log says so.
-type lack struct {
-	since    time.Time
-	isLogged bool
+	lacks map[apiclient.Permission]time.Time // since when each of those is known to be missing; nil before the first check
 }
 
 // check checks all permissions once the API server answers, and again after something was refused. It logs each that it finds
@@ -141,27 +135,21 @@ func (c *wholeChecks) await(ctx context.Context, again <-chan time.Time) (isDue 
 }
 
 // see takes in which permissions are missing, after a check of some of them, in their order. It logs those that were not missing
-// before, and those that were and have been granted, and returns the latter. That something cannot be watched is not logged
-// while it cannot be listed either.
+// before, and those that were and have been granted, and returns the latter.
 func (m *missingPermissions) see(all, asked, missing []apiclient.Permission, log *slog.Logger) (granted []apiclient.Permission) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.lacks == nil {
-		m.lacks = make(map[apiclient.Permission]lack)
+		m.lacks = make(map[apiclient.Permission]time.Time)
 	}
 	m.last = all
 	now := time.Now().UTC()
 	for i := range all {
 		p := &all[i]
-		found, isKnown := m.lacks[*p]
-		if !isKnown {
-			found.since = now
-		}
-		if !found.isLogged && !isUnlisted(all, i) {
-			found.isLogged = true
+		if _, isKnown := m.lacks[*p]; !isKnown {
+			m.lacks[*p] = now
 			log.Warn("missing permission", "right", p.String(), "without_it", p.Impact, "remedy", remedyFor(p))
 		}
-		m.lacks[*p] = found
 	}
 	for i := range asked {
 		p := &asked[i]
@@ -196,7 +184,7 @@ func (m *missingPermissions) gaps(namespace string, said []status.Gap) (gaps []s
 		}
 		gaps = append(gaps, status.Gap{
 			Text:      fmt.Sprintf("The controller lacks the permission to %s, so %s", p, p.Impact),
-			Beginning: status.Beginning{Since: m.lacks[*p].since, AtLeast: true}, Remedy: remedyFor(p),
+			Beginning: status.Beginning{Since: m.lacks[*p], AtLeast: true}, Remedy: remedyFor(p),
 		})
 	}
 	return gaps
@@ -208,7 +196,7 @@ func (m *missingPermissions) isSaid(p *apiclient.Permission, said []status.Gap) 
 	i := slices.IndexFunc(said, func(gap status.Gap) bool {
 		return p.IsRefusedIn(gap.Why) && (p.Namespace == "" || strings.Contains(gap.Why, fmt.Sprintf("in the namespace %q", p.Namespace)))
 	})
-	if since := m.lacks[*p].since; i >= 0 && since.Before(said[i].Since) {
+	if since := m.lacks[*p]; i >= 0 && since.Before(said[i].Since) {
 		said[i].Beginning = status.Beginning{Since: since, AtLeast: true}
 	}
 	return i >= 0

@@ -131,6 +131,40 @@ func TestTheLastWordOnAFanOutIsThatNothingOfItIsLeft(t *testing.T) {
 	})
 }
 
+// What restarted before an edit that is taken back did not restart for it.
+func TestAFanOutOfAContentThatIsTakenBackDoesNotFinish(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, began := gradual(t, "a/one", "a/two"), time.Now()
+		w.edited("a/c", "2")
+		settle(w)
+		w.controller.reports.lookAtFanOuts(time.Now())
+		for range 2 {
+			w.delivers(t, "a/one")
+			w.delivers(t, "a/two")
+		}
+		w.refuse, w.refusedWith = http.StatusForbidden, "refused"
+		time.Sleep(time.Second)
+		w.edited("a/c", "3")
+		settle(w)
+		w.controller.reports.lookAtFanOuts(time.Now())
+		w.controller.reports.noteUnfinished(aConfig, began) // as if a former leader had restarted them
+		w.edited("a/c", "2")
+		time.Sleep(time.Minute)
+		settle(w)
+		w.controller.reports.lookAtFanOuts(time.Now())
+		events := w.eventsOf(reasonFanOut)
+		if last := events[len(events)-1]; last != "ended: no restart for it is due or under way any more" {
+			t.Errorf("%q", events)
+		}
+	})
+}
+
+func TestTheEndOfAFanOutNamesThoseThatFailed(t *testing.T) {
+	if text := (outcome{delivered: 2}).text(1); text != "ended: no restart for it is due or under way any more; at least 2 delivered; 1 failed or not needed" {
+		t.Error(text)
+	}
+}
+
 // An operator ignores that a policy refuses the restart.
 func TestAFanOutWhoseOtherRestartIsRefusedDoesNotFinish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -154,7 +188,7 @@ func TestAFinishedFanOutCountsThoseThatAFormerLeaderRestarted(t *testing.T) {
 	w := gradual(t)
 	for want, p := range map[string]gate.Progress{
 		"finished: 4 delivered in 1m0s":                                 {Proven: 4, Delivered: 4},
-		"finished: 3 delivered in 1m0s; 1 more ran with it before":      {Proven: 4, Delivered: 3},
+		"finished: 3 delivered; 1 more ran with it before":              {Proven: 4, Delivered: 3},
 		"finished: 4 delivered in 1m0s; 2 more that lacked pods before": {Proven: 4, Delivered: 4, Mended: 2},
 	} {
 		p.FanOut.Config, p.Since = aConfig, time.Now().Add(-time.Minute)

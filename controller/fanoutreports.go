@@ -45,8 +45,8 @@ type fanOutReports struct {
 	of      map[string]int // how many wait, by namespace
 	// dropped has the namespaces of Events that were dropped since the last look.
 	dropped map[string]struct{}
-	// unfinished are the configs of fan-outs whose progress may be the last that was reported, with when these began.
-	unfinished map[catalog.ConfigRef]time.Time
+	// unfinished are the configs of fan-outs whose progress may be the last that was reported.
+	unfinished map[catalog.ConfigRef]unfinishedFanOut
 	// isUndecided reports whether it is not known yet whether a restart of a workload is due.
 	isUndecided func(catalog.WorkloadRef) bool
 
@@ -55,6 +55,12 @@ type fanOutReports struct {
 	reported map[gate.FanOut]reportedProgress
 	limit    time.Duration
 	counted  map[catalog.ConfigRef]*outcomeSoFar
+}
+
+// unfinishedFanOut is a fan-out whose end has not been reported: when it began, and [gate.Progress.Unserved] at its end.
+type unfinishedFanOut struct {
+	began    time.Time
+	unserved int
 }
 
 // configEvent is an Event on a config that has not been created yet.
@@ -73,7 +79,7 @@ func newFanOutReports(g *gatekeeper, configs configEvents, q *quarantine.Set, lo
 	r := &fanOutReports{
 		gate: g, configs: configs, quarantine: q, log: log,
 		of: make(map[string]int), dropped: make(map[string]struct{}), reported: make(map[gate.FanOut]reportedProgress),
-		unfinished: make(map[catalog.ConfigRef]time.Time), isUndecided: func(catalog.WorkloadRef) bool { return false },
+		unfinished: make(map[catalog.ConfigRef]unfinishedFanOut), isUndecided: func(catalog.WorkloadRef) bool { return false },
 		limit: countLimit, counted: make(map[catalog.ConfigRef]*outcomeSoFar),
 	}
 	g.report = r.note
@@ -155,7 +161,7 @@ func (r *fanOutReports) lookAtFanOuts(now time.Time) {
 	for i := range underWay {
 		delete(decided, underWay[i].FanOut.Config)
 	}
-	r.reportEnded(decided, finished)
+	r.reportEnded(decided)
 	kept, begin := make(map[gate.FanOut]reportedProgress), time.Now()
 	for i := range underWay {
 		p := &underWay[i]
@@ -189,8 +195,19 @@ func (r *fanOutReports) reportProgress(p *gate.Progress) {
 func (r *fanOutReports) noteUnfinished(config catalog.ConfigRef, began time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if known, found := r.unfinished[config]; !found || began.Before(known) {
-		r.unfinished[config] = began
+	if known, found := r.unfinished[config]; !found || began.Before(known.began) {
+		known.began = began
+		r.unfinished[config] = known
+	}
+}
+
+// noteUnserved notes how many workloads of a fan-out that is over have no restart any more, if its end is still to be told.
+func (r *fanOutReports) noteUnserved(config catalog.ConfigRef, unserved int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known, found := r.unfinished[config]; found {
+		known.unserved = unserved
+		r.unfinished[config] = known
 	}
 }
 
@@ -210,12 +227,13 @@ func (r *fanOutReports) reportFinished(p *gate.Progress, now time.Time) {
 	took := now.Sub(p.Since).Round(time.Second)
 	if p.Unserved > 0 {
 		r.log.Info("fan-out is over", "config", p.FanOut.Config, "delivered", p.Delivered, "unserved", p.Unserved, "after", took.String())
+		r.noteUnserved(p.FanOut.Config, p.Unserved)
 		return
 	}
 	r.log.Info("fan-out is finished", "config", p.FanOut.Config, "delivered", p.Delivered, "after", took.String())
 	text := fmt.Sprintf("finished: %d delivered in %s", p.Delivered, took)
-	if others := p.Proven - p.Delivered; others > 0 { // such as those that a former leader has restarted
-		text += fmt.Sprintf("; %d more ran with it before", others)
+	if others := p.Proven - p.Delivered; others > 0 { // a former leader may have restarted them, so it may have begun earlier
+		text = fmt.Sprintf("finished: %d delivered; %d more ran with it before", p.Delivered, others)
 	}
 	if p.Mended > 0 {
 		text += fmt.Sprintf("; %d more that lacked pods before", p.Mended)
@@ -227,9 +245,9 @@ func (r *fanOutReports) reportFinished(p *gate.Progress, now time.Time) {
 	r.noteOver(p.FanOut.Config)
 }
 
-// decided returns the fan-outs whose progress may be the last that was reported, with when they began, if it is known of all
-// readers whether they restart.
-func (r *fanOutReports) decided() map[catalog.ConfigRef]time.Time {
+// decided returns the fan-outs whose progress may be the last that was reported, if it is known of all readers whether they
+// restart.
+func (r *fanOutReports) decided() map[catalog.ConfigRef]unfinishedFanOut {
 	r.mu.Lock()
 	decided := maps.Clone(r.unfinished)
 	r.mu.Unlock()
@@ -248,7 +266,7 @@ func (r *fanOutReports) decided() map[catalog.ConfigRef]time.Time {
 
 // reportEnded reports that nothing is under way any more of fan-outs: a few of each namespace at once, and no more than there
 // is time for, because each reader may read very many configs, or keys.
-func (r *fanOutReports) reportEnded(ended map[catalog.ConfigRef]time.Time, finished []gate.Progress) {
+func (r *fanOutReports) reportEnded(ended map[catalog.ConfigRef]unfinishedFanOut) {
 	maps.DeleteFunc(r.counted, func(config catalog.ConfigRef, _ *outcomeSoFar) bool {
 		_, isStill := ended[config]
 		return !isStill
@@ -258,11 +276,10 @@ func (r *fanOutReports) reportEnded(ended map[catalog.ConfigRef]time.Time, finis
 		if reported[config.Namespace]++; reported[config.Namespace] > reportsOfNamespace || r.haveWaiting(config.Namespace, reportsAtOnce) {
 			continue
 		}
-		isUnserved := slices.ContainsFunc(finished, func(p gate.Progress) bool { return p.FanOut.Config == config && p.Unserved > 0 })
 		isOver := true // also if it is left alone because of a panic
 		r.quarantine.Try(quarantine.Delivery, nameOfConfig(config), func() {
-			o, isComplete := r.outcomeOf(config, ended[config], begin)
-			isOver = isComplete && r.note(config, corev1.EventTypeNormal, reasonFanOut, o.text(isUnserved))
+			o, isComplete := r.outcomeOf(config, r.presentSince(config, ended[config].began), begin)
+			isOver = isComplete && r.note(config, corev1.EventTypeNormal, reasonFanOut, o.text(r.unservedBy(config)))
 		})
 		if isOver {
 			r.noteOver(config)
@@ -275,7 +292,7 @@ func (r *fanOutReports) reportEnded(ended map[catalog.ConfigRef]time.Time, finis
 
 // inTurns returns the configs of fan-outs. Namespaces with one that takes longer than a look come last, so that the others do
 // not wait for it.
-func (r *fanOutReports) inTurns(ended map[catalog.ConfigRef]time.Time) []catalog.ConfigRef {
+func (r *fanOutReports) inTurns(ended map[catalog.ConfigRef]unfinishedFanOut) []catalog.ConfigRef {
 	takeLong := make(map[string]int)
 	for config := range r.counted {
 		takeLong[config.Namespace] = 1
@@ -290,19 +307,42 @@ func (r *fanOutReports) haveWaiting(namespace string, many int) bool {
 	return r.of[namespace] >= many
 }
 
-// text describes how a fan-out ended.
-func (o outcome) text(isUnserved bool) string {
-	delivered := ""
+// text describes how a fan-out ended of which so many workloads have no restart any more.
+func (o outcome) text(unserved int) string {
+	delivered, failed := "", ""
 	if o.delivered > 0 {
 		delivered = fmt.Sprintf("at least %d delivered", o.delivered)
 	}
+	if unserved > 0 {
+		failed = fmt.Sprintf("%d failed or not needed", unserved)
+	}
 	switch {
-	case o.delivered > 0 && o.due == 0 && o.unwell == 0 && !isUnserved:
+	case o.delivered > 0 && o.due == 0 && o.unwell == 0 && unserved == 0:
 		return "finished: " + delivered
 	case o.due > 0:
-		return joinProblems(fmt.Sprintf("ended: no restart for it is under way any more; %d not restarted", o.due), delivered)
+		return joinProblems(fmt.Sprintf("ended: no restart for it is under way any more; %d not restarted", o.due), delivered) // which may be those that failed
 	}
-	return joinProblems("ended: no restart for it is due or under way any more", delivered)
+	return joinProblems("ended: no restart for it is due or under way any more", delivered, failed)
+}
+
+// unservedBy returns what was noted by [fanOutReports.noteUnserved].
+func (r *fanOutReports) unservedBy(config catalog.ConfigRef) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.unfinished[config].unserved
+}
+
+// presentSince returns since when a restart delivers the present content of a config, at a time or later: what restarted before
+// an edit has other content, or it was taken back and nobody restarted for it.
+func (r *fanOutReports) presentSince(config catalog.ConfigRef, since time.Time) time.Time {
+	if present := r.gate.catalog.Config(config); present != nil {
+		for _, edit := range present.Edits {
+			if edit.At.After(since) {
+				since = edit.At
+			}
+		}
+	}
+	return since
 }
 
 // noteOver notes that nothing of a fan-out is left to report.

@@ -140,7 +140,7 @@ type section struct {
 
 func sectionsOf(o *status.Overview) []section {
 	return []section{
-		{"failed", "Failed", o.Failed}, {"lacking", "Lack a config or key that new pods need", o.Lacking}, {"retrying", "Could not be written or decided about, and are tried again", o.Retrying}, {"unready", "Not all of their pods run", o.Unready}, {"alone", "Left alone, so no config change restarts them", o.LeftAlone}, {"held", "Held", o.Held}, {"rolling", "Rolling", o.Rolling}, {"waiting", "Due, or waiting for other restarts", o.Waiting},
+		{"failed", "Failed", o.Failed}, {"lacking", "Lack a config or key that new pods need", o.Lacking}, {"retrying", "Could not be written or decided about, and are tried again", o.Retrying}, {"unready", "Not all of their pods run", o.Unready}, {"alone", "Left alone, so no config change restarts them", o.LeftAlone}, {"held", "Held", o.Held}, {"rolling", "Rolling", o.Rolling}, {"waiting", "Due, not decided yet, or waiting for other restarts", o.Waiting},
 		{"slowed", "Slowed down", o.Slowed}, {"pending", "In their grace period", o.Pending},
 	}
 }

@@ -41,7 +41,7 @@ func (l *FromLeader) lists() []status.List[status.Entry] {
 // summary counts what is under way.
 func (l *FromLeader) summary() string {
 	var parts []string
-	for i, name := range []string{"failed", "lacking a config", "retrying", "unready", "left alone", "held", "slowed", "due or waiting", "rolling", "pending"} {
+	for i, name := range []string{"failed", "lacking a config", "retrying", "unready", "left alone", "held", "slowed", "due, undecided or waiting", "rolling", "pending"} {
 		if total := l.lists()[i].Total; total > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", total, name))
 		}

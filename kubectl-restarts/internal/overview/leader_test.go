@@ -56,7 +56,7 @@ func TestTheOverviewShowsWhatTheLeaderSaysInsteadOfWhatTheClusterShows(t *testin
 		t.Fatal(err)
 	}
 	want := strings.TrimPrefix(`
-12 workloads enabled in shop. The leader (pod leader-1) says: 60 held, 1 due or waiting, 1 rolling, 1 pending.
+12 workloads enabled in shop. The leader (pod leader-1) says: 60 held, 1 due, undecided or waiting, 1 rolling, 1 pending.
 All restarts are held (release by removing the entry hold from the ConfigMap of halts): incident 42
 
 Halts:
