@@ -175,6 +175,10 @@ func (m *mistake) describe(rules *OptInRules, object Place) string {
 		what += ", so nothing is held by it"
 	case m.meant(object) == EnabledAnnotation:
 		what += ", so it enables nothing"
+	case m.meant(object) == "":
+		what += ", so it has no effect: correct or remove it"
+	case places[m.name] != 0: // otherwise it names what is meant
+		what += ", so it has no effect"
 	}
 	return what
 }

@@ -82,11 +82,11 @@ func TestAMistakeOfAWorkloadNamesWhatIsMeant(t *testing.T) {
 		},
 		"nothing near": {
 			own:  annotations{prefix + ".something-else": "true"},
-			want: "annotation com.xing.deployment-restart.something-else: the controller knows no such annotation",
+			want: "annotation com.xing.deployment-restart.something-else: the controller knows no such annotation, so it has no effect: correct or remove it",
 		},
 		"of a config": {
 			own:  annotations{prefix + ".fan-out": "gradual"},
-			want: "annotation com.xing.deployment-restart.fan-out: it counts only on a ConfigMap or Secret",
+			want: "annotation com.xing.deployment-restart.fan-out: it counts only on a ConfigMap or Secret, so it has no effect",
 		},
 		"misspelled and of a config": {
 			own:  annotations{prefix + ".fanout": "gradual"},
@@ -130,9 +130,9 @@ func TestAMistakeOfAWorkloadNamesWhatIsMeant(t *testing.T) {
 		},
 		"many": {
 			own: annotations{prefix + ".a-long-one": "", prefix + ".b-long-one": "", prefix + ".c-long-one": "", prefix + ".d-long-one": "", prefix + ".e-long-one": ""},
-			want: "annotation com.xing.deployment-restart.a-long-one: the controller knows no such annotation; " +
-				"annotation com.xing.deployment-restart.b-long-one: the controller knows no such annotation; " +
-				"annotation com.xing.deployment-restart.c-long-one: the controller knows no such annotation; and 2 more like these",
+			want: "annotation com.xing.deployment-restart.a-long-one: the controller knows no such annotation, so it has no effect: correct or remove it; " +
+				"annotation com.xing.deployment-restart.b-long-one: the controller knows no such annotation, so it has no effect: correct or remove it; " +
+				"annotation com.xing.deployment-restart.c-long-one: the controller knows no such annotation, so it has no effect: correct or remove it; and 2 more like these",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestMistakesOfConfigsAndNamespaces(t *testing.T) {
 	enabled := &metav1.ObjectMeta{Name: "shop", Annotations: annotations{EnabledAnnotation: Enabled}}
 	none, understanding := &OptInRules{}, &OptInRules{Dialects: []Dialect{Reloader}}
 	for name, test := range map[string]struct{ got, want string }{
-		"a config": {none.ConfigMistakes(meta), "annotation com.xing.deployment-restart.wave: it counts only on a workload"},
+		"a config": {none.ConfigMistakes(meta), "annotation com.xing.deployment-restart.wave: it counts only on a workload, so it has no effect"},
 		"an enabled config": {
 			none.ConfigMistakes(enabled), "annotation com.xing.deployment-restart: it counts only on a workload or, with --namespace-annotations, a Namespace, so it enables nothing",
 		},
@@ -199,7 +199,7 @@ func TestMistakesOfConfigsAndNamespaces(t *testing.T) {
 			understanding.ConfigMistakes(&metav1.ObjectMeta{Annotations: annotations{reloaderMatch: "yes"}}),
 			`annotation reloader.stakater.com/match: "yes" means nothing to reloader; write "true" or "false"`,
 		},
-		"a Namespace": {(&OptInRules{ByNamespace: true}).NamespaceMistakes(meta), "annotation com.xing.deployment-restart.wave: it counts only on a workload"},
+		"a Namespace": {(&OptInRules{ByNamespace: true}).NamespaceMistakes(meta), "annotation com.xing.deployment-restart.wave: it counts only on a workload, so it has no effect"},
 		"a Namespace without the flag": {
 			none.NamespaceMistakes(enabled),
 			"annotation com.xing.deployment-restart: it counts on a Namespace only if the controller runs with --namespace-annotations, so it enables nothing",

@@ -1,10 +1,12 @@
 package controller
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +16,7 @@ import (
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/quarantine"
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // refusingServer has one Deployment, and refuses all patches of it.
@@ -117,5 +120,15 @@ func refusedRestarter(t *testing.T, server http.RoundTripper, recorder record.Ev
 		queue: newQueue(), optIns: newOptIns(catalog.OptInRules{}, nil), workloads: workloadWriter{apps: clients.Apps.RESTClient(), rules: &catalog.OptInRules{}},
 		quarantine: quarantine.New(quarantine.Options{Log: slog.New(slog.DiscardHandler)}),
 		log:        slog.New(slog.NewTextHandler(log, nil)), knowsConfigs: func(string) bool { return true },
+	}
+}
+
+// A former leader may have been refused, too.
+func TestARefusalOfWhatWaitedFirstMayHaveBegunBeforeThisLeader(t *testing.T) {
+	now := time.Now()
+	inherited := backlog{isInherited: true, putOffSince: now.Add(-time.Minute)}
+	inherited.fail(errors.New("refused"), now)
+	if s := standingOfBacklog(aWeb, &inherited); s.state != status.Retrying || !s.since.Equal(now) || !s.atLeast {
+		t.Errorf("%+v", s)
 	}
 }

@@ -42,7 +42,7 @@ func TestAFanOutSaysWhichRestartsAreRefusedAndThatNoneRolls(t *testing.T) {
 			settle(w)
 			time.Sleep(time.Minute)
 		}
-		const refused = "0 of 3 delivered, 0 rolling, 3 waiting (refused: 3, see their Events RestartFailed)"
+		const refused = "0 of 3 delivered, 0 rolling, 3 waiting (refused when tried last: 3, see their Events RestartFailed)"
 		w.controller.reports.lookAtFanOuts(time.Now())
 		if says, events := w.fanOutSays(t), w.eventsOf(reasonFanOut); says != refused || len(events) != 1 || !strings.HasSuffix(events[0], refused) || attempts < 3 {
 			t.Errorf("after %d attempts: %s, Events %q", attempts, says, events)
@@ -50,13 +50,13 @@ func TestAFanOutSaysWhichRestartsAreRefusedAndThatNoneRolls(t *testing.T) {
 		w.changed("a/one", holdIt)
 		time.Sleep(time.Minute)
 		settle(w)
-		if says, want := w.fanOutSays(t), strings.Replace(refused, "refused: 3", "refused: 2", 1); says != want {
+		if says, want := w.fanOutSays(t), strings.Replace(refused, "last: 3", "last: 2", 1); says != want {
 			t.Errorf("while one is held: %s, want %s", says, want)
 		}
 		w.refuse, w.answer = 0, nil
 		time.Sleep(time.Minute)
 		settle(w)
-		if says, want := w.fanOutSays(t), "0 of 3 delivered, 1 rolling, 2 waiting (refused: 1, see their Events RestartFailed)"; says != want {
+		if says, want := w.fanOutSays(t), "0 of 3 delivered, 1 rolling, 2 waiting (refused when tried last: 1, see their Events RestartFailed)"; says != want {
 			t.Errorf("once one was made: %s, want %s", says, want)
 		}
 	})

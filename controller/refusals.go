@@ -19,6 +19,7 @@ type failedAttempts struct {
 	unknown     string // what the next one needs that is not known, empty if all is
 	count       int
 	since, next time.Time
+	atLeast     bool   // a former leader may have failed before since
 	reason      string // the last one's reason in metrics
 	alike       int    // how many in a row had it
 	isTold      bool   // the owner has been told
@@ -52,12 +53,13 @@ func (b *backlogs) noteFailure(ref catalog.WorkloadRef, err error, isIgnored boo
 // fail notes that an attempt has failed.
 func (w *backlog) fail(err error, now time.Time) {
 	f, remedy, record := &w.failure, remedyOf(err), recordErrorIn(err)
-	if f.count == 0 && w.isInherited && w.putOffSince.IsZero() && w.owed.Before(now) {
-		now = w.owed // it was tried before
+	since, atLeast := now, false
+	if f.count == 0 && w.isInherited {
+		since, atLeast = w.failsSince(now)
 	}
 	if f.count == 0 || remedy != f.remedy || !errors.Is(record, f.record) { // another failure begins now
 		if f.count == 0 || !areAlike(remedy, f.remedy) || errors.Is(record, errOnlyRecord) || errors.Is(f.record, errOnlyRecord) {
-			f.since = now
+			f.since, f.atLeast = since, atLeast
 		}
 		f.count, f.remedy, f.record = 0, remedy, record
 	}
@@ -70,10 +72,21 @@ func (w *backlog) fail(err error, now time.Time) {
 	f.problem, f.unknown = brief.Within(longestFailure, brief.Line(err.Error())), ""
 	if errors.Is(record, errOnlyRecord) {
 		if w.putOff != "" {
-			w.owed = now // what it was put off to is over
+			w.owed = since // what it was put off to is over
 		}
 		w.due, w.putOff = false, ""
 	}
+}
+
+// failsSince returns since when attempts fail that a former leader may have made before, and whether they may have failed earlier.
+func (w *backlog) failsSince(now time.Time) (since time.Time, atLeast bool) {
+	switch {
+	case !w.putOffSince.IsZero():
+		return now, true
+	case w.owed.Before(now): // it was tried before
+		return w.owed, false
+	}
+	return now, false
 }
 
 // areAlike reports whether two failures in a row are of the same policies, or for lack of a permission: what refuses a restart and

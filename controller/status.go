@@ -256,6 +256,7 @@ func standingOfBacklog(ref catalog.WorkloadRef, w *backlog) standing {
 		s.state, s.since = status.Held, w.heldSince
 	case hasFailed: // whoever has the turn meanwhile
 		s.state, s.since, s.until = status.Retrying, w.failure.since, w.failure.next
+		s.atLeast = s.atLeast || w.failure.atLeast
 	case w.putOff != "":
 		s.state = status.Waiting
 	default:

@@ -201,7 +201,7 @@ type FanOut struct {
 func (f *FanOut) Progress() string {
 	text := fmt.Sprintf("%d of %d delivered, %d rolling, %d waiting", f.Delivered, f.Total, f.Rolling, f.Waiting)
 	if f.Refused > 0 {
-		text += fmt.Sprintf(" (refused: %d, see their Events RestartFailed)", f.Refused)
+		text += fmt.Sprintf(" (refused when tried last: %d, see their Events RestartFailed)", f.Refused)
 	}
 	if f.Unserved > 0 {
 		text += fmt.Sprintf(", %d failed or not needed", f.Unserved)

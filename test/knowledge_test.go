@@ -79,8 +79,8 @@ func TestAPageThatCannotSeeTheSecretsSaysSoFirstAndCountsNothing(t *testing.T) {
 	}
 	s.awaitPage(c, "/workload/deployment/"+s.namespace+"/web", regexp.MustCompile(`The controller cannot list secrets in `+s.namespace))
 	leader := "--status-url=http://" + c.StatusAddress()
-	s.awaitPlugin(regexp.MustCompile(`^What follows is incomplete:\n  The controller cannot list secrets in `+s.namespace), "status", leader)
-	s.awaitPlugin(regexp.MustCompile(`^What follows is incomplete:\n  The controller cannot list secrets in `+s.namespace), "explain", "deployment/web", leader)
+	s.awaitPlugin(regexp.MustCompile(`^What is not known, or does not work:\n  The controller cannot list secrets in `+s.namespace), "status", leader)
+	s.awaitPlugin(regexp.MustCompile(`^What is not known, or does not work:\n  The controller cannot list secrets in `+s.namespace), "explain", "deployment/web", leader)
 	stdout, _ := s.plugin(0, "status", leader)
 	if strings.Contains(stdout, "nothing is under way") {
 		t.Errorf("the plugin claims what it cannot know: %s", stdout)
@@ -108,11 +108,11 @@ func TestThePluginSaysThatNoReplicaLeadsAndWhoMayHaveMissedAnEdit(t *testing.T) 
 	s.edit(credentials, set("hush-key", "hush-other"))
 
 	place := "--controller-namespace=" + s.installation.Namespace
-	want := `(?s)^What follows is incomplete:\n  Probably no replica of the controller leads, so nothing restarts: pod \S+ has not renewed its lease of 15 s since \S+ .*kubectl get pods -n \S+, kubectl logs -n .*` +
+	want := `(?s)^What is not known, or does not work:\n  Probably no replica of the controller leads, so nothing restarts: pod \S+ has not renewed its lease of 15 s since \S+ .*kubectl get pods -n \S+, kubectl logs -n .*` +
 		`4 workloads enabled in ` + s.namespace + `: 2 behind, 2 settled.*` +
 		`deployment/db +behind .*secret/credentials.*\n.*deployment/web +behind .*configmap/settings`
 	s.awaitPlugin(regexp.MustCompile(want), "status", place)
-	s.awaitPlugin(regexp.MustCompile(`(?s)^What follows is incomplete:\n  Probably no replica of the controller leads`), "explain", "deployment/web", place)
+	s.awaitPlugin(regexp.MustCompile(`(?s)^What is not known, or does not work:\n  Probably no replica of the controller leads`), "explain", "deployment/web", place)
 	if stdout, stderr := s.plugin(0, "status", place); strings.Contains(stdout+stderr, "hush-key") {
 		t.Error(stdout, stderr)
 	}
@@ -132,7 +132,7 @@ func TestARefusedRestartIsShownWithItsErrorAttemptsAndNextTry(t *testing.T) {
 	leader := "--status-url=http://" + s.controller.StatusAddress()
 	s.awaitPage(s.controller, "/", regexp.MustCompile(`1 retrying(?s:.*)web\s*retrying\s*patch deployment/\S+/web: .*forbidden.*failed attempts: \d+`))
 	s.awaitPlugin(regexp.MustCompile(`says: 1 retrying\.\n(?s:.*)deployment/web +retrying +\S+ +\S+Z +\d+ failed attempts?: patch deployment/\S+/web: .*forbidden`), "status", leader, "-o", "wide")
-	s.awaitPlugin(regexp.MustCompile(`^What follows is incomplete:\n  The controller lacks a permission that it needs to restart workloads of the kind Deployment \(waiting: 1\) since .*\n\ndeployment/web in \S+ could not be restarted or recorded, and the next attempt (is under way|follows at \S+Z( \(in \S+\))?): patch .*forbidden`), "explain", "deployment/web", leader)
+	s.awaitPlugin(regexp.MustCompile(`^What is not known, or does not work:\n  The controller lacks a permission that it needs to restart workloads of the kind Deployment \(waiting: 1\) since .*\n\ndeployment/web in \S+ could not be restarted or recorded, and the next attempt (is under way|follows at \S+Z( \(in \S+\))?): patch .*forbidden`), "explain", "deployment/web", leader)
 	s.awaitPlugin(regexp.MustCompile(`1 not applied.*\n(?s:.*)deployment/web +not applied .*the last attempt failed: forbidden: it cannot patch deployments\n(?s:.*)What helps deployment/web: the controller lacks this permission: apply `), "status", "--leader=false")
 
 	role, rules := s.inOneRole(s.namespace)

@@ -32,7 +32,7 @@ func TestThePluginShowsWhatOnlyTheLeaderKnowsOfASecret(t *testing.T) {
 	s.plugin(0, "unhold", "deployment/web")
 	s.awaitRestart(web, before)
 	s.awaitPlugin(regexp.MustCompile(`Restart: +\S+, secret/credentials: 1 key, delivered after`), "explain", "deployment/web", leader)
-	if stdout, _ := s.plugin(0, "status", "--status-url=http://127.0.0.1:1"); !regexp.MustCompile(`^What follows is incomplete:\n  .* cannot be asked`).MatchString(stdout) {
+	if stdout, _ := s.plugin(0, "status", "--status-url=http://127.0.0.1:1"); !regexp.MustCompile(`^What is not known, or does not work:\n  .* cannot be asked`).MatchString(stdout) {
 		t.Errorf("without a leader, it says %s", stdout)
 	}
 }

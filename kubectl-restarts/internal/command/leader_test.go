@@ -62,7 +62,7 @@ func TestTheLeaderIsAskedUnlessItCannotBe(t *testing.T) {
 		{[]string{"status", "--status-url=nowhere"}, "Only the leader of the controller knows", "--status-url must be a URL"},
 	} {
 		code, stdout, stderr := s.run(t.Context(), test.arguments...)
-		if code != 0 || !strings.Contains(stdout, test.says) || !strings.Contains(stdout, test.gap) || (test.gap != "") != strings.HasPrefix(stdout, "What follows is incomplete:\n  The leader cannot be asked") || stderr != "" {
+		if code != 0 || !strings.Contains(stdout, test.says) || !strings.Contains(stdout, test.gap) || (test.gap != "") != strings.HasPrefix(stdout, "What is not known, or does not work:\n  The leader cannot be asked") || stderr != "" {
 			t.Errorf("%v: %d, %s%s, want %q and %q", test.arguments, code, stdout, stderr, test.says, test.gap)
 		}
 		if strings.Contains(stdout+stderr, "\x1b") {

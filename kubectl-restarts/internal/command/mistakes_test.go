@@ -19,7 +19,7 @@ func TestWithoutTheLeaderTheSameMistakesAreToldAsByTheLeader(t *testing.T) {
 			`annotation com.xing.deployment-restart.resume: "other" ends no halt of this config. To end the halt k3v7x2ab: kubectl annotate --overwrite -n shop configmap/settings com.xing.deployment-restart.resume=k3v7x2ab` + "\n",
 			`annotation com.xing.deployment-restart.grace-period: "soon" is not a duration such as 90s, 2m or 1h30m, or a number of seconds; --restart-grace-period of the controller is used instead` + "\n",
 		} {
-			if code != 0 || !strings.HasPrefix(stdout, "What follows is incomplete:\n") || strings.Count(stdout, want) != 1 {
+			if code != 0 || !strings.HasPrefix(stdout, "What is not known, or does not work:\n") || strings.Count(stdout, want) != 1 {
 				t.Errorf("%v: %d, %s%s, want once: %s", arguments, code, stdout, stderr, want)
 			}
 		}
@@ -34,7 +34,7 @@ func TestWhatTheCallerMayNotReadIsSaidFirst(t *testing.T) {
 	} {
 		s := newServer(t)
 		s.objects[listPath], s.denied = deployments(enabled), path
-		if code, stdout, stderr := s.run(t.Context(), "status", "--leader=false"); code != 0 || !strings.HasPrefix(stdout, "What follows is incomplete:\n  "+want) {
+		if code, stdout, stderr := s.run(t.Context(), "status", "--leader=false"); code != 0 || !strings.HasPrefix(stdout, "What is not known, or does not work:\n  "+want) {
 			t.Errorf("%s: %d, %s%s", path, code, stdout, stderr)
 		}
 		url := "--status-url=" + statusPage(t)

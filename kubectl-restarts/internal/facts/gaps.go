@@ -13,13 +13,13 @@ import (
 // maxGaps is how many gaps are printed.
 const maxGaps = 10
 
-// PrintGaps writes why the rest of a report is incomplete, without ages if the time is zero. It writes nothing if there
-// are no gaps.
+// PrintGaps writes what is not known or does not work, before the rest of a report, without ages if the time is zero. It writes
+// nothing if there are no gaps.
 func PrintGaps(w io.Writer, gaps []status.Gap, now time.Time) {
 	if len(gaps) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "What follows is incomplete:")
+	fmt.Fprintln(w, "What is not known, or does not work:")
 	for i := range gaps[:min(len(gaps), maxGaps)] {
 		fmt.Fprintln(w, "  "+text.Safe(DescribeGap(&gaps[i], now)))
 	}

@@ -48,7 +48,8 @@ func (l *look) editedAt(w *facts.Workload, ref catalog.ConfigRef) time.Time {
 	return w.EditedAfterRecord(config)
 }
 
-// behind says which config was edited after the record of a workload was made, and when; nothing if none was.
+// behind says which config was edited after the record of a workload was made, and when at the latest; nothing if none was. Each
+// write of a manager hides when it wrote before.
 func (l *look) behind(w *facts.Workload) (since time.Time, why string) {
 	for _, ref := range w.Configs() {
 		at := l.editedAt(w, ref)

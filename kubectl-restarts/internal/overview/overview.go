@@ -346,7 +346,7 @@ func (l *look) row(w *facts.Workload) Row {
 		}
 	case !w.Applied.Contradicted.IsZero():
 		row.Since = w.Applied.Contradicted
-		row.State, row.Why = l.due(w, restarted)
+		l.due(w, &row, restarted)
 	case last != "" && w.Hold == catalog.NoHold && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
 		row.State, row.Since, row.Why = Rolling, restarted, cause+"; "+podsOf(w)
 	default:
@@ -392,8 +392,8 @@ func (l *look) judge(w *facts.Workload, row *Row, restarted time.Time) {
 	unknown := l.unknown(w)
 	switch {
 	case why != "":
-		row.Since = since
-		if row.State, row.Why = l.due(w, restarted); row.State == Waiting {
+		row.Since, row.AtLeast = since, true
+		if l.due(w, row, restarted); row.State == Waiting {
 			row.State, row.Why = Behind, why
 		}
 	case w.Policy != nil && w.Policy.Hold != "":
@@ -410,18 +410,19 @@ func podsOf(w *facts.Workload) string {
 	return fmt.Sprintf("%d of %d pods updated, %d available", w.Rollout.Updated, w.Rollout.Wanted, w.Rollout.Available)
 }
 
-// due returns the state of a workload that should restart, and why it does not.
-func (l *look) due(w *facts.Workload, restarted time.Time) (State, string) {
+// due notes the state of a workload that should restart since the time in its row, and why it does not.
+func (l *look) due(w *facts.Workload, row *Row, restarted time.Time) {
+	row.State = Waiting
 	if answer := l.admit(w); !answer.MayBegin() {
-		return Held, describe(answer)
+		row.State, row.Why = Held, describe(answer)
+		if halt := answer.Halt; halt != nil && halt.Since.After(row.Since) { // before that, it waited for others
+			row.Since, row.AtLeast = halt.Since, false
+		}
+	} else if slowed := l.since(w, facts.RestartBackoff, restarted); slowed != nil {
+		row.State, row.Why = Slowed, slowed.Message
+	} else if failed := l.refused(w, restarted); failed != nil {
+		row.State, row.Why = NotApplied, "the last attempt failed: "+facts.FailureIn(failed.Message)
 	}
-	if slowed := l.since(w, facts.RestartBackoff, restarted); slowed != nil {
-		return Slowed, slowed.Message
-	}
-	if failed := l.refused(w, restarted); failed != nil {
-		return NotApplied, "the last attempt failed: " + facts.FailureIn(failed.Message)
-	}
-	return Waiting, ""
 }
 
 // since returns the last Event of a reason on a workload if it is later than its last restart.

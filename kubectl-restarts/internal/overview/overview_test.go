@@ -245,7 +245,7 @@ func TestWithoutTheLeaderAWorkloadWhoseConfigWasEditedIsNotSettled(t *testing.T)
 	if suspects, report := overview.Suspects(led), lookAt(led); len(suspects) > 0 || report.Counts[overview.Settled] != 4 {
 		t.Errorf("the leader decides: %v, %v", suspects, report.Counts)
 	}
-	if row := lookAt(read).Workloads[1]; row.Why != "secret/db was edited after the record was made" || !row.Since.Equal(now.Add(-3*time.Minute)) {
+	if row := lookAt(read).Workloads[1]; row.Why != "secret/db was edited after the record was made" || !row.Since.Equal(now.Add(-3*time.Minute)) || !row.AtLeast {
 		t.Errorf("%+v", row)
 	}
 }
@@ -405,7 +405,11 @@ func TestHaltsThatALeaderEndsAreNotListedWithoutIt(t *testing.T) {
 			own.Policy = config.Policy
 			in.Contents = map[catalog.ConfigRef]*catalog.Config{ref: &own}
 		}
+		in.Workloads[0].Applied.Contradicted = ago(30) // it waited for others before
 		report := overview.Look(in)
+		if row := report.Workloads[0]; row.State == overview.Held && !row.Since.Equal(ago(10)) {
+			t.Errorf("%s: held since %s", name, row.Since)
+		}
 		if isHeld := report.Counts[overview.Held] > 0; len(report.Halts) != test.listed || isHeld != (test.listed > 0) {
 			t.Errorf("%s: %q, %v", name, report.Halts, report.Counts)
 		}
