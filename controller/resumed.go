@@ -27,10 +27,12 @@ func (r *restarter) reportNotDue(w *catalog.Workload, waited backlog) bool {
 	} else if waited.failure.isTold {
 		text = "no restart is due any more, and nothing is left to apply"
 	}
-	if text != "" {
-		r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonResumed, text)
+	if text == "" {
+		return false
 	}
-	return text != ""
+	r.log.Info("no restart is due any more of one that was held or refused", "workload", w.Ref)
+	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonResumed, text)
+	return true
 }
 
 // reportRecorded reports likewise about a workload whose record was written without a restart. Under a former leader, its
