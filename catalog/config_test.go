@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -45,6 +46,17 @@ func TestAConfigKeepsOneChecksumPerKey(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, []Config{NewConfigMap(cm), NewSecret(secret)}, cmp.AllowUnexported(Edit{})); diff != "" {
 		t.Errorf("configs (-want +got):\n%s", diff)
+	}
+}
+
+// Whoever may write an object may also write the times in its managedFields.
+func TestAnEditAtATimeThatNoClockShowsDoesNotCount(t *testing.T) {
+	for _, year := range []int{9999, 12000} {
+		cm := configMap("web", data{"a": "1"})
+		cm.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", time.Date(year, 6, 1, 0, 0, 0, 0, time.UTC), "f:data/f:a")}
+		if config := NewConfigMap(cm); len(config.Edits) > 0 {
+			t.Errorf("%d: %+v", year, config.Edits)
+		}
 	}
 }
 

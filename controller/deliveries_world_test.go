@@ -118,3 +118,15 @@ func TestARestartThatWasCompleteIsNotFollowedByTheNextLeader(t *testing.T) {
 		t.Errorf("followed again, wasWhole %t", r.WasWhole)
 	}
 }
+
+// Anyone who may write a workload may write its restart timestamp, and what JSON cannot hold would break the answers about others.
+func TestARestartAtATimeThatNoClockShowsIsNoRestart(t *testing.T) {
+	w := started(t)
+	forged := &catalog.Workload{Ref: aWeb, Timestamp: "9999-12-31T23:00:00-12:00"}
+	if at := restartedAt(forged); !at.IsZero() {
+		t.Errorf("restarted at %s", at)
+	}
+	if last := w.controller.lastRestartOf(forged); last != nil {
+		t.Errorf("its last restart is %+v", last)
+	}
+}
