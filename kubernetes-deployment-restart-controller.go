@@ -151,7 +151,7 @@ func apiConfig(o *options) (*rest.Config, error) {
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err): // the library recommends a variable that it does not read itself
-		return nil, errors.New("find the API server: not running in a cluster, and there is no kubeconfig file; name one with --kubeconfig or KUBECONFIG")
+		return nil, errors.New("find the API server: not running in a cluster, and no kubeconfig file names a cluster in its current context; name one with --kubeconfig or KUBECONFIG, or a context with --context")
 	case err != nil:
 		return nil, fmt.Errorf("find the API server: %w", err)
 	}

@@ -159,17 +159,18 @@ func mentionsField(entry *metav1.ManagedFieldsEntry, name string) bool {
 
 // timestampWriter returns the field manager that wrote the restart timestamp of the pod template.
 // If there is no timestamp, it returns the manager other than this controller that last wrote to
-// the workload, because a write that only removes fields leaves no trace of its own. It returns
-// the empty string if the manager is not known, or if the controller wrote the timestamp itself.
-func (o *ownership) timestampWriter() string {
-	var last metav1.ManagedFieldsEntry
+// the workload, if that was after it had the timestamp: a write that only removes fields leaves no
+// trace of its own. It returns the empty string if the manager is not known, or if the controller
+// wrote the timestamp itself.
+func (o *ownership) timestampWriter(recorded time.Time) string {
+	last := metav1.ManagedFieldsEntry{Time: &metav1.Time{Time: recorded.Add(-clockTolerance)}}
 	for i := range o.entries {
 		entry := &o.entries[i]
 		if o.ownsTimestamp(i) {
 			return unlessOurs(entry.Manager)
 		}
 		isOther := entry.Manager != FieldManager && entry.Manager != RestartAtManager && entry.Subresource == ""
-		if isOther && entry.Time != nil && (last.Time == nil || last.Time.Before(entry.Time)) {
+		if isOther && entry.Time != nil && last.Time.Before(entry.Time) {
 			last = *entry
 		}
 	}

@@ -32,7 +32,7 @@ func (r *AppliedState) readRevert(owned *ownership, b *basis, template *corev1.P
 	}
 	present, recorded := restartTimestamp(template), shortened(*b.Timestamp)
 	if present != recorded {
-		r.Reverted = newRevert(recorded, b.Written, present, owned.timestampWriter())
+		r.Reverted = newRevert(recorded, b.Written, present, owned.timestampWriter(b.Written))
 		return
 	}
 	restart, err := time.Parse(time.RFC3339Nano, recorded)

@@ -135,7 +135,8 @@ func TestARevertNamesTheFieldManager(t *testing.T) {
 		"not who writes the status": {[]metav1.ManagedFieldsEntry{{
 			Manager: "kube-controller-manager", Subresource: "status", Time: stamp(noonPlus(110)),
 			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:status":{}}`),
-		}}, "kubectl"},
+		}}, ""},
+		"not who wrote last before the restart": {[]metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(86), "f:metadata/f:labels")}, ""},
 	} {
 		s := restarted()
 		s.deployment.ManagedFields = append(s.deployment.ManagedFields, test.fields...)

@@ -231,7 +231,7 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 		earlier.Beyond = beyondOriginal(&w, &template.Spec)
 	}
 	if fit && !w.Applied.Trusted {
-		w.Writers = &Writers{Template: owned.timestampWriter(), Record: owned.recordWriter()}
+		w.Writers = &Writers{Template: owned.timestampWriter(w.Applied.Written), Record: owned.recordWriter()}
 	}
 	return w, nil
 }

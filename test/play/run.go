@@ -26,6 +26,8 @@ Type this in another terminal (in %[1]s):
     k get events --field-selector reason=Restarting
     curl -s http://%[3]s/metrics | grep ^deployment_
 
+    make plugin && export PATH=$PWD/bin:$PATH    # then: k restarts status --status-url=http://%[4]s
+
 This cluster's kube-controller-manager runs without its deployment controller. What drives the Deployment is the
 deployment engine in the same process, so these are its work, too:
 
