@@ -39,9 +39,10 @@ func (d *Decision) RestartedFor() []Restarted {
 	return restarted
 }
 
-// MoreRestartedFor is [Decision.MoreCauses] of the last restart: the record does not say whether there were more than it may name.
+// MoreRestartedFor is [Decision.MoreCauses] of the last restart: the record does not say whether there were more than it may name,
+// nor for what it was if it names nothing.
 func (r *AppliedState) MoreRestartedFor() int {
-	if len(r.RestartedFor) < maxNamed {
+	if n := len(r.RestartedFor); n > 0 && n < maxNamed {
 		return 0
 	}
 	return unknownNumber

@@ -191,6 +191,113 @@ func TestARestartThatItsBudgetPutsOffKeepsNoPodFromTheLastOne(t *testing.T) {
 	})
 }
 
+// spendsBudget makes the budget space out the next restarts. The last one has begun, and its new pod crashes.
+func (w *evictingWorld) spendsBudget() {
+	w.controller.restarter.backoffLimit = time.Hour
+	for version := range 9 {
+		w.edited("a/c", fmt.Sprint(version+2))
+		w.pass(100)
+	}
+	w.crashes = true
+	w.edited("a/c", "11")
+	w.pass(5)
+	w.evicted = nil
+}
+
+// mayRead lets the workload read a ConfigMap that does not exist.
+func (w *evictingWorld) mayRead(name string) {
+	w.changed("a/web", func(d *appsv1.Deployment) {
+		container := &d.Spec.Template.Spec.Containers[0]
+		from := corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Optional: new(true)}
+		container.EnvFrom = append(container.EnvFrom, corev1.EnvFromSource{ConfigMapRef: &from})
+	})
+	w.pass(60)
+}
+
+// appears creates a ConfigMap that is held.
+func (w *evictingWorld) appears(name string) {
+	cm := &corev1.ConfigMap{ObjectMeta: w.meta(name), Data: map[string]string{"k": "2"}}
+	cm.CreationTimestamp, cm.Annotations = metav1.Time{Time: time.Now().Truncate(time.Second)}, map[string]string{catalog.HoldAnnotation: "needs approval"}
+	w.configMaps[name] = cm
+	w.show("configmaps", cm)
+}
+
+// No restart is due for it, because all pods that are left will read it.
+func TestAnEvictionBringsNoHeldConfigThatHasAppeared(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.mayRead("d")
+		w.edited("a/c", "2")
+		w.pass(1)
+		w.requireEvicted()
+		w.appears("a/d")
+		w.pass(60)
+		w.requireEvicted()
+	})
+}
+
+func TestAnEvictionBringsNoHeldConfigThatHasAppearedWhileTheBudgetPutsItOff(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.mayRead("d")
+		w.spendsBudget()
+		w.pass(20)
+		w.appears("a/d")
+		w.crashes = false
+		w.pass(60)
+		w.requireEvicted()
+	})
+}
+
+func TestAnEvictionBringsNothingOutsideOfItsWindowWhileTheBudgetPutsItOff(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.readsToo("d")
+		w.annotate("a/d", catalog.WindowAnnotation, "0 0 31 12 * 1h")
+		w.show("configmaps", w.configMaps["a/d"])
+		w.spendsBudget()
+		w.editedAgain("a/d", "2")
+		w.pass(2)
+		w.requireWaiting(status.Slowed, gate.Backoff)
+		w.crashes = false
+		w.pass(60)
+		w.requireEvicted()
+	})
+}
+
+func TestAHoldOfAConfigThatHasNotChangedHoldsNoRestartForTenOthers(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		for i := range 10 {
+			w.readsToo(fmt.Sprintf("d%02d", i))
+		}
+		w.annotate("a/c", catalog.HoldAnnotation, "frozen")
+		w.show("configmaps", w.configMaps["a/c"])
+		w.controller.restarter.grace = 10 * time.Second
+		for i := range 10 {
+			w.editedAgain(fmt.Sprintf("a/d%02d", i), "2")
+		}
+		w.pass(100)
+		w.requireEvicted("web-1", "web-2", "web-3")
+	})
+}
+
+// With its record, what the last restart was for is gone.
+func TestAHoldOutlivesTheRecordWhenTheNextRestartIsForAnotherConfig(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.readsToo("d")
+		w.edited("a/c", "2")
+		w.pass(5)
+		w.annotate("a/c", catalog.HoldAnnotation, "needs approval")
+		w.show("configmaps", w.configMaps["a/c"])
+		w.changed("a/web", func(d *appsv1.Deployment) {
+			delete(d.Annotations, catalog.BasisAnnotation)
+			delete(d.Annotations, catalog.ChecksumsAnnotation)
+		})
+		w.pass(100)
+		w.requireEvicted("web-1")
+		w.editedAgain("a/d", "2")
+		w.pass(100)
+		w.requireEvicted("web-1")
+	})
+}
+
 // The budget does not keep pods from the last content, but whoever holds the next content keeps them from that.
 func TestAnEvictionBringsNoContentThatIsHeldWhileTheBudgetPutsItOff(t *testing.T) {
 	d := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "d"}
@@ -207,15 +314,7 @@ func TestAnEvictionBringsNoContentThatIsHeldWhileTheBudgetPutsItOff(t *testing.T
 			inEvictingWorld(t, nil, func(w *evictingWorld) {
 				w.startsSlowly()
 				w.readsToo("d")
-				w.controller.restarter.backoffLimit = time.Hour
-				for version := range 9 { // the budget spaces out the next restarts
-					w.edited("a/c", fmt.Sprint(version+2))
-					w.pass(100)
-				}
-				w.crashes = true
-				w.edited("a/c", "11")
-				w.pass(5)
-				w.evicted = nil
+				w.spendsBudget()
 				w.editedAgain("a/d", "2")
 				w.pass(2)
 				w.requireWaiting(status.Slowed, gate.Backoff)

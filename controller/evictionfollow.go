@@ -3,6 +3,7 @@ package controller
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -40,8 +41,11 @@ func (e *evictor) counted(ctx context.Context, w *catalog.Workload) (*catalog.Wo
 	switch {
 	case err != nil && isPermanent(err):
 		return w, nil // it waits for who restores the permission
-	case err != nil || left.Earlier > 0:
+	case err != nil:
 		return w, err
+	case left.Earlier > 0:
+		e.update(w.Ref, w.Evict, func(row *eviction) { row.earlier, row.counted = left.Earlier, time.Now() })
+		return w, nil
 	}
 	e.end(w)
 	ended := *w
@@ -55,6 +59,25 @@ func (d *deliveries) includeLeft(w *catalog.Workload, decision *catalog.Decision
 	if w.Evict > 0 && w.Method() == catalog.ByEviction {
 		last := d.restartedFor(w)
 		decision.Include(&last)
+	}
+}
+
+// addChanged adds to what a restart by eviction is for what has changed since it began: each pod that replaces another reads that,
+// also if no restart is due for it, such as for a config that has appeared.
+func addChanged(decision *catalog.Decision, view *catalog.View) {
+	if len(decision.Causes) == 0 {
+		return // it may be for any config already
+	}
+	began, _ := view.Workload.EvictedAt()
+	for _, ref := range view.Workload.Configs() {
+		config, sees := view.Configs[ref], view.Workload.KeySelector(ref)
+		if config == nil || config.Deleted || sees == nil || slices.ContainsFunc(decision.Causes, func(c catalog.Cause) bool { return c.Config == ref }) {
+			continue
+		}
+		isLater := func(edit catalog.Edit) bool { return !edit.At.Before(began) && (edit.Key == "" || sees(edit.Key)) }
+		if int64(config.Created) >= began.Unix() || slices.ContainsFunc(config.Edits, isLater) {
+			decision.Causes = append(decision.Causes, catalog.Cause{Config: ref, Unnamed: true})
+		}
 	}
 }
 

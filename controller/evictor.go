@@ -229,7 +229,7 @@ func (e *evictor) work(ctx context.Context, ref catalog.WorkloadRef) {
 		held = e.restarter.nextWaits(ref)
 	}
 	if held != "" && now.Sub(row.counted) < longestPause {
-		e.hold(w, held)
+		e.hold(w, held, now)
 		return
 	}
 	left, err := e.pods.left(ctx, w)
@@ -237,7 +237,7 @@ func (e *evictor) work(ctx context.Context, ref catalog.WorkloadRef) {
 	case err != nil:
 	case held != "" && left.Earlier > 0:
 		e.note(w, left, now)
-		e.hold(w, held)
+		e.hold(w, held, now)
 	default:
 		e.note(w, left, now)
 		err = e.step(ctx, w, left.Next())
@@ -250,10 +250,13 @@ func (e *evictor) work(ctx context.Context, ref catalog.WorkloadRef) {
 	}
 }
 
-// hold lets a restart wait for people.
-func (e *evictor) hold(w *catalog.Workload, why string) {
-	e.wait(w, evictionWait{reason: waitsForPerson, text: why, since: time.Now()})
-	e.queue.AddAfter(w.Ref, heldPause)
+// hold lets a restart wait for people, after a look that began at a time. The next one is further away if looks take long.
+func (e *evictor) hold(w *catalog.Workload, why string, began time.Time) {
+	now := time.Now()
+	pause := listingShare * now.Sub(began)
+	e.update(w.Ref, w.Evict, func(row *eviction) { row.notBefore = now.Add(pause) })
+	e.wait(w, evictionWait{reason: waitsForPerson, text: why, since: now})
+	e.queue.AddAfter(w.Ref, max(heldPause, pause))
 }
 
 // untilNext returns how long to wait before the next look. A time in the future is that of a clock that has jumped, or
@@ -361,12 +364,19 @@ func (e *evictor) evict(ctx context.Context, w *catalog.Workload, pod *delivery.
 // the pods that are left. A pod that replaces another reads all that has changed, also what the next restart is for.
 func (e *evictor) heldBy(w *catalog.Workload, now time.Time) string {
 	decision := e.deliveries.restartedFor(w)
+	if restart := e.deliveries.of(w.Ref); restart != nil && !restart.isFormer && restart.IsOf(w) && len(decision.Causes) > 0 {
+		decision.MoreCauses = restart.decision.MoreCauses // which the record does not have
+	}
 	view, found := e.catalog.View(w.Ref)
 	if found && !view.Listing && !view.LacksKey() {
 		if next := catalog.Decide(view); len(next.Causes) > 0 {
+			if answer := e.gate.explain(e.gate.request(w, &next, 0, gate.Well, now), now); answer.Reason == gate.Window {
+				return describeWait(answer) // which the budget hides
+			}
 			next.Include(&decision)
 			decision = next
 		}
+		addChanged(&decision, &view)
 	}
 	request := e.gate.request(w, &decision, 0, gate.Well, now)
 	if found {
