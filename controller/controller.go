@@ -180,6 +180,7 @@ func New(options Options) (*Controller, error) {
 		isDue, waits := c.restarter.State(ref)
 		return waits && !isDue || c.changes.HoldsAny(ref)
 	}
+	c.reports.shown = c.shown
 	c.halts = c.newHaltKeeper(following)
 	c.deliveries = c.newDeliveries(following)
 	c.halts.deliveries = c.deliveries

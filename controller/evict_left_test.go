@@ -177,3 +177,16 @@ func TestWhatTheNextEvictionWaitsForIsShown(t *testing.T) {
 		}
 	})
 }
+
+func TestAFanOutDoesNotEndWithAWorkloadOfWhichPodsAreLeft(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.edited("a/c", "2")
+		w.pass(5)
+		w.requireEvicted("web-1")
+		w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[catalog.HoldAnnotation] = "wait" })
+		w.pass(60)
+		if o := w.controller.reports.outcomeOf(aConfig, time.Time{}); o != (outcome{unwell: 1}) {
+			t.Errorf("%+v", o)
+		}
+	})
+}

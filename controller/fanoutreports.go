@@ -26,7 +26,7 @@ const (
 	reportsAtOnce      = 20
 	reportsOfNamespace = 4
 	// countLimit is how long a look takes for fan-outs that have ended, and for the first report of those under way: each costs
-	// a decision about each of its readers. What has ended is counted further at the next look.
+	// a decision about each of its readers.
 	countLimit = 200 * time.Millisecond
 	// maxReports is how many Events wait for their turn at most, and maxReportsOf those of one namespace.
 	maxReports, maxReportsOf = 2000, 50
@@ -50,11 +50,15 @@ type fanOutReports struct {
 	// isUndecided reports whether it is not known yet whether a restart of a workload is due.
 	isUndecided func(catalog.WorkloadRef) bool
 
-	// Only the reporting goroutine uses these. The limit is [countLimit], and counted has the fan-outs for whose end there was
-	// not enough time.
+	// shown returns a workload with the status that a restart by eviction gives it; see [Controller.shown].
+	shown func(*catalog.Workload) *catalog.Workload
+
+	// Only the reporting goroutine uses these. The limit is [countLimit], and usedUp has which of the looks a namespace has used
+	// up last.
 	reported map[gate.FanOut]reportedProgress
 	limit    time.Duration
-	counted  map[catalog.ConfigRef]*outcomeSoFar
+	looks    int
+	usedUp   map[string]int
 }
 
 // unfinishedFanOut is a fan-out whose end has not been reported: when it began, and [gate.Progress.Unserved] at its end.
@@ -80,7 +84,7 @@ func newFanOutReports(g *gatekeeper, configs configEvents, q *quarantine.Set, lo
 		gate: g, configs: configs, quarantine: q, log: log,
 		of: make(map[string]int), dropped: make(map[string]struct{}), reported: make(map[gate.FanOut]reportedProgress),
 		unfinished: make(map[catalog.ConfigRef]unfinishedFanOut), isUndecided: func(catalog.WorkloadRef) bool { return false },
-		limit: countLimit, counted: make(map[catalog.ConfigRef]*outcomeSoFar),
+		shown: func(w *catalog.Workload) *catalog.Workload { return w }, limit: countLimit,
 	}
 	g.report = r.note
 	return r
@@ -267,10 +271,7 @@ func (r *fanOutReports) decided() map[catalog.ConfigRef]unfinishedFanOut {
 // reportEnded reports that nothing is under way any more of fan-outs: a few of each namespace at once, and no more than there
 // is time for, because each reader may read very many configs, or keys.
 func (r *fanOutReports) reportEnded(ended map[catalog.ConfigRef]unfinishedFanOut) {
-	maps.DeleteFunc(r.counted, func(config catalog.ConfigRef, _ *outcomeSoFar) bool {
-		_, isStill := ended[config]
-		return !isStill
-	})
+	r.looks++
 	begin, reported := time.Now(), make(map[string]int)
 	for _, config := range r.inTurns(ended) {
 		if reported[config.Namespace]++; reported[config.Namespace] > reportsOfNamespace || r.haveWaiting(config.Namespace, reportsAtOnce) {
@@ -278,26 +279,27 @@ func (r *fanOutReports) reportEnded(ended map[catalog.ConfigRef]unfinishedFanOut
 		}
 		isOver := true // also if it is left alone because of a panic
 		r.quarantine.Try(quarantine.Delivery, nameOfConfig(config), func() {
-			o, isComplete := r.outcomeOf(config, r.presentSince(config, ended[config].began), begin)
-			isOver = isComplete && r.note(config, corev1.EventTypeNormal, reasonFanOut, o.text(r.unservedBy(config)))
+			o := r.outcomeOf(config, r.presentSince(config, ended[config].began))
+			isOver = r.note(config, corev1.EventTypeNormal, reasonFanOut, o.text(r.unservedBy(config)))
 		})
 		if isOver {
 			r.noteOver(config)
 		}
 		if time.Since(begin) >= r.limit {
+			r.usedUp[config.Namespace] = r.looks
 			return // the others follow at a later look
 		}
 	}
 }
 
-// inTurns returns the configs of fan-outs. Namespaces with one that takes longer than a look come last, so that the others do
-// not wait for it.
+// inTurns returns the configs of fan-outs, those last whose namespace has used up a look last: there may be many that take long.
 func (r *fanOutReports) inTurns(ended map[catalog.ConfigRef]unfinishedFanOut) []catalog.ConfigRef {
-	takeLong := make(map[string]int)
-	for config := range r.counted {
-		takeLong[config.Namespace] = 1
+	usedUp := make(map[string]int)
+	for config := range ended {
+		usedUp[config.Namespace] = r.usedUp[config.Namespace]
 	}
-	return slices.SortedFunc(maps.Keys(ended), func(a, b catalog.ConfigRef) int { return takeLong[a.Namespace] - takeLong[b.Namespace] })
+	r.usedUp = usedUp
+	return slices.SortedFunc(maps.Keys(ended), func(a, b catalog.ConfigRef) int { return usedUp[a.Namespace] - usedUp[b.Namespace] })
 }
 
 // haveWaiting reports whether at least so many Events of a namespace wait.
@@ -360,47 +362,21 @@ func (r *fanOutReports) mayBeDue(config catalog.ConfigRef) bool {
 // and how many restarted for it at any time and do not run.
 type outcome struct{ delivered, due, unwell int }
 
-// outcomeSoFar is the outcome among the readers that have been counted, and who is left.
-type outcomeSoFar struct {
-	outcome
-	left []catalog.WorkloadRef
-}
-
-// outcomeOf returns the outcome of a fan-out that began at a time, or earlier under a former leader. If a look that has begun at
-// a moment has no time for all readers, it returns false, and a later call goes on. One reader is counted in any case.
-func (r *fanOutReports) outcomeOf(config catalog.ConfigRef, since, begin time.Time) (o outcome, isComplete bool) {
-	c := r.counted[config]
-	if c == nil {
-		c = new(outcomeSoFar)
-		for _, w := range r.gate.catalog.WorkloadsReferencing(config) {
-			c.left = append(c.left, w.Ref)
+func (r *fanOutReports) outcomeOf(config catalog.ConfigRef, since time.Time) (o outcome) {
+	for _, w := range r.gate.catalog.WorkloadsReferencing(config) {
+		isFor := func(r catalog.Restarted) bool { return r.Config == config }
+		view, isEnabled := r.gate.catalog.View(w.Ref)
+		switch {
+		case isEnabled && catalog.Decide(view).Outcome == catalog.Restart:
+			o.due++
+		case !slices.ContainsFunc(w.Applied.RestartedFor, isFor):
+		case !r.shown(w).Rollout.IsWhole():
+			o.unwell++
+		case !restartedAt(w).Before(since):
+			o.delivered++
 		}
 	}
-	for i, ref := range c.left {
-		if i > 0 && time.Since(begin) >= r.limit {
-			c.left = c.left[i:]
-			r.counted[config] = c
-			return outcome{}, false
-		}
-		r.count(c, config, ref, since)
-	}
-	delete(r.counted, config)
-	return c.outcome, true
-}
-
-func (r *fanOutReports) count(c *outcomeSoFar, config catalog.ConfigRef, ref catalog.WorkloadRef, since time.Time) {
-	isFor := func(r catalog.Restarted) bool { return r.Config == config }
-	view, isEnabled := r.gate.catalog.View(ref)
-	switch w := view.Workload; {
-	case !isEnabled: // it is gone by now
-	case catalog.Decide(view).Outcome == catalog.Restart:
-		c.due++
-	case !slices.ContainsFunc(w.Applied.RestartedFor, isFor):
-	case !w.Rollout.IsWhole():
-		c.unwell++
-	case !restartedAt(w).Before(since):
-		c.delivered++
-	}
+	return o
 }
 
 // contentOf names the present content of a config, by which a person can call it urgent.
