@@ -93,8 +93,8 @@ func (d *deliveries) restartedFor(w *catalog.Workload) catalog.Decision {
 }
 
 // followFailed follows a workload that failed under another leader after a restart for a config, to
-// notice if it runs after all. A restart from after that time is another one.
-func (d *deliveries) followFailed(ref catalog.WorkloadRef, config catalog.ConfigRef, failed time.Time) {
+// notice if it runs after all. A restart from after that time is another one. The time may be that of another workload's failure.
+func (d *deliveries) followFailed(ref catalog.WorkloadRef, config catalog.ConfigRef, failed time.Time, isDated bool) {
 	w := d.catalog.Workload(ref)
 	if known := d.of(ref); known != nil && known.hasFailed {
 		return
@@ -110,11 +110,11 @@ func (d *deliveries) followFailed(ref catalog.WorkloadRef, config catalog.Config
 	}
 	restart := &rollingRestart{
 		Restart: delivery.Begin(w, w.Applied.WasWhole, w.Applied.Written), id: restartID(w), began: w.Applied.Written, decision: decision, hasFailed: true, failed: failed,
-		isUnexplained: true,
+		isUnexplained: true, isUndated: !isDated,
 	}
 	d.gate.ended(ref, restart.id, false)
 	d.history.begin(ref, restart.id, causeNote(decision), restart.began)
-	d.history.fail(ref, restart.id, "an earlier leader saw it fail", "", failed)
+	d.history.fail(ref, restart.id, "an earlier leader saw it fail", "", restart.shownFailed())
 	d.follow(w, restart)
 	d.noteFailed(ref)
 }
@@ -131,7 +131,7 @@ func (d *deliveries) explain(ctx context.Context, restart *rollingRestart, w *ca
 	restart.isUnexplained = false
 	if err == nil && seen.Condition >= delivery.Hanging {
 		evidence := evidenceOf(&seen)
-		d.history.fail(w.Ref, restart.id, seen.String(), evidence.Command(w.Ref.Namespace), restart.failed)
+		d.history.fail(w.Ref, restart.id, seen.String(), evidence.Command(w.Ref.Namespace), restart.shownFailed())
 	}
 	return nil
 }

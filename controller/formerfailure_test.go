@@ -85,3 +85,31 @@ func TestTheNextLeaderSaysWhoSawAFailureThatNoPodShows(t *testing.T) {
 		}
 	})
 }
+
+// The entry of a halt has one time for all who failed.
+func TestTheNextLeaderDatesNoFailureOfSeveral(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leader, standby := twoLeaders(t, "a/web")
+		for _, w := range []*world{leader, standby} {
+			w.edited("a/c", "2")
+		}
+		settle(leader)
+		time.Sleep(time.Minute)
+		leader.fails(t, "a/web")
+		leader.changed("a/web", func(d *appsv1.Deployment) { d.Status.Conditions = nil })
+		pass, _ := succeed(t, leader, standby)
+		pass(time.Second)
+		halt := standby.controller.gate.activeHalts()[0]
+		restart := standby.controller.deliveries.of(aWeb)
+		if s := standingOfRestart(aWeb, restart); len(halt.Failed) != 1 || !s.since.Equal(halt.Since) {
+			t.Errorf("of one: %+v", s)
+		}
+		standby.controller.deliveries.forget(aWeb)
+		standby.controller.deliveries.followFailed(aWeb, halt.Config, halt.Since, false)
+		pass(time.Second)
+		rows, restarts := standby.overview().Failed, standby.overview().Restarts.Items
+		if rows.Total != 1 || !rows.Items[0].Since.IsZero() || len(restarts) == 0 || restarts[0].Took != 0 {
+			t.Errorf("of several: %+v %+v", rows, restarts)
+		}
+	})
+}

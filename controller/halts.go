@@ -186,7 +186,7 @@ func (k *haltKeeper) followFailed() (followsAll bool) {
 				followsAll = false
 				continue
 			}
-			k.deliveries.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() { k.deliveries.followFailed(ref, h.Config, h.Since) })
+			k.deliveries.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() { k.deliveries.followFailed(ref, h.Config, h.Since, len(h.Failed) == 1) })
 		}
 	}
 	return followsAll

@@ -20,8 +20,9 @@ type rollingRestart struct {
 	isFormer bool
 	// hasFailed means that the restart failed and is followed because its pods may run after all.
 	hasFailed bool
-	// isUnexplained means that it failed under another leader, and that its pods have not been read since.
-	isUnexplained bool
+	// isUnexplained means that it failed under another leader, and that its pods have not been read since. isUndated means that
+	// others failed, too, and that only one of the times is known.
+	isUnexplained, isUndated bool
 	// failed is when that was seen, of this restart or of one before it; zero if none failed.
 	failed time.Time
 	// mayMend means that a restart before this one may have failed, and none may have been delivered since, because a former
@@ -59,6 +60,14 @@ func (r *rollingRestart) brokenAfter(decision *catalog.Decision) []catalog.Cause
 		}
 	}
 	return left[max(0, len(left)-longestBrokenBy):]
+}
+
+// shownFailed returns when a restart failed, or when it began if the former is not known, so that it seems to have taken no time.
+func (r *rollingRestart) shownFailed() time.Time {
+	if r.isUndated {
+		return r.began
+	}
+	return r.failed
 }
 
 // replacesAny reports whether a restart brings other content for one of these causes.

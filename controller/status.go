@@ -276,6 +276,9 @@ func standingOfRestart(ref catalog.WorkloadRef, r *rollingRestart) standing {
 	if r.hasFailed {
 		s.state, s.since, s.restarted = status.Failed, r.failed, r.began
 	}
+	if r.isUndated {
+		s.since = time.Time{}
+	}
 	return s
 }
 

@@ -252,7 +252,7 @@ func (in *Input) waits(configs []*catalog.Config) string {
 		return facts.Opening(answer.Text, answer.Until) + in.besides()
 	}
 	if in.Leads != nil && !*in.Leads {
-		return "it waits, probably because no replica of the controller leads"
+		return "it waits, probably because no replica of the controller leads" + in.besides()
 	}
 	if failed := in.lastFailure(); failed != "" {
 		return "the last Event about that says: " + strings.TrimSuffix(failed, ".")

@@ -235,8 +235,8 @@ func (l *FromLeader) lines(now time.Time) [][2]string {
 		lines = append(lines, [2]string{"  Change", text.Join(" ", text.List(l.Change.For, namedKeys), "waits until", l.Change.Due.Format(time.RFC3339))})
 	}
 	if last := l.Last; last != nil {
-		took := ""
-		if last.Outcome != "" {
+		took := string(last.Outcome)
+		if last.Took > 0 {
 			took = fmt.Sprintf("%s after %ds", last.Outcome, last.Took)
 		}
 		lines = append(lines, [2]string{"  Restart", text.Join(", ", last.Time.Format(time.RFC3339), last.Cause, took, last.Why)})

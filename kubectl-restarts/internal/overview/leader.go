@@ -222,7 +222,10 @@ func (l *FromLeader) restartTable(options printers.PrintOptions, now time.Time) 
 		namespace, name := split(r.Workload)
 		outcome, took := "rolling", ""
 		if r.Outcome != "" {
-			outcome, took = string(r.Outcome), fmt.Sprintf("%ds", r.Took)
+			outcome = string(r.Outcome)
+		}
+		if r.Took > 0 {
+			took = fmt.Sprintf("%ds", r.Took)
 		}
 		addRow(table, options, namespace, name, facts.AgeOf(status.Beginning{Since: r.Time}, now), outcome, took, short(r.Cause, options))
 	}
