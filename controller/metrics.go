@@ -128,7 +128,7 @@ var (
 	configsDesc        = series.Desc(namespace, "configs_total", "The number of tracked configs.")
 	workloadsDesc      = series.Desc(namespace, "deployments_total", "The number of tracked deployments.")
 	changesWaitingDesc = series.Desc(namespace, "changes_waiting_total", "The number of changes waiting in the queue.")
-	staleDesc          = series.Desc(namespace, "stale_workloads", "The number of workloads that currently run with old content of a config.", "namespace")
+	staleDesc          = series.Desc(namespace, "stale_workloads", "The number of workloads that currently run with old content of a config. The leader leaves out those whose restart is held.", "namespace")
 	longestWaitDesc    = series.Desc(namespace, "longest_wait_seconds", "How long the most overdue restart or record has been due; 0 if nothing is overdue.", "namespace")
 	slowedDesc         = series.Desc(namespace, "slowed_workloads", "The number of workloads whose next restart is put off because a config keeps changing.", "config")
 	queueDepthDesc     = series.Desc(namespace, "queue_depth", "The number of workloads that wait for a worker.")
