@@ -185,8 +185,15 @@ func TestAFanOutDoesNotEndWithAWorkloadOfWhichPodsAreLeft(t *testing.T) {
 		w.requireEvicted("web-1")
 		w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[catalog.HoldAnnotation] = "wait" })
 		w.pass(60)
-		if o := w.controller.reports.outcomeOf(aConfig, time.Time{}); o != (outcome{unwell: 1}) {
-			t.Errorf("%+v", o)
+		if o := w.controller.reports.outcomeOf(aConfig, time.Time{}); o != (outcome{due: 1}) {
+			t.Errorf("with pods left: %+v", o)
+		}
+		began := time.Now().Add(-2 * time.Minute)
+		w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
+		w.pass(100)
+		w.requireEvicted("web-1", "web-2", "web-3")
+		if o := w.controller.reports.outcomeOf(aConfig, began); o != (outcome{delivered: 1}) {
+			t.Errorf("with none left: %+v", o)
 		}
 	})
 }

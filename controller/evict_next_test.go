@@ -247,6 +247,25 @@ func TestAnEvictionBringsNoHeldConfigThatHasAppearedWhileTheBudgetPutsItOff(t *t
 	})
 }
 
+func TestAnEvictionGoesOnOnceAnEditThatIsHeldIsTakenBack(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.readsToo("d")
+		w.annotate("a/d", catalog.HoldAnnotation, "frozen")
+		w.show("configmaps", w.configMaps["a/d"])
+		w.crashes = true
+		w.edited("a/c", "2")
+		w.pass(30)
+		w.requireEvicted("web-1")
+		w.editedAgain("a/d", "2")
+		w.crashes = false
+		w.pass(60)
+		w.requireEvicted("web-1")
+		w.editedAgain("a/d", "1")
+		w.pass(100)
+		w.requireEvicted("web-1", "web-2", "web-3")
+	})
+}
+
 func TestAnEvictionBringsNothingOutsideOfItsWindowWhileTheBudgetPutsItOff(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		w.readsToo("d")

@@ -62,24 +62,27 @@ func (d *deliveries) includeLeft(w *catalog.Workload, decision *catalog.Decision
 	}
 }
 
-// addChanged adds to what a restart by eviction is for what has changed since it began: each pod that replaces another reads that,
-// also if no restart is due for it, such as for a config that has appeared.
-func addChanged(decision *catalog.Decision, view *catalog.View) {
+// addAppeared adds to what a restart by eviction is for what has appeared since it began: each pod that replaces another reads
+// that, but no restart is due for it.
+func addAppeared(decision *catalog.Decision, view *catalog.View) {
 	if len(decision.Causes) == 0 {
 		return // it may be for any config already
 	}
-	began, _ := view.Workload.EvictedAt()
-	for _, ref := range view.Workload.Configs() {
-		config, sees := view.Configs[ref], view.Workload.KeySelector(ref)
-		if config == nil || config.Deleted || sees == nil || slices.ContainsFunc(decision.Causes, func(c catalog.Cause) bool { return c.Config == ref }) {
+	w := view.Workload
+	began, _ := w.EvictedAt()
+	for _, ref := range w.Configs() {
+		config := view.Configs[ref]
+		if config == nil || config.Deleted || int64(config.Created) < began.Unix() || w.Ignores(config) {
 			continue
 		}
-		isLater := func(edit catalog.Edit) bool { return !edit.At.Before(began) && (edit.Key == "" || sees(edit.Key)) }
-		if int64(config.Created) >= began.Unix() || slices.ContainsFunc(config.Edits, isLater) {
+		if !slices.ContainsFunc(decision.Causes, func(c catalog.Cause) bool { return c.Config == ref }) {
 			decision.Causes = append(decision.Causes, catalog.Cause{Config: ref, Unnamed: true})
 		}
 	}
 }
+
+// nextWaitsFor begins what is said of pods that may not be evicted because of what a later restart brings.
+const nextWaitsFor = "its next restart waits for: "
 
 // nextWaits returns why the next restart of a workload waits, or may have to, empty if it does not: a pod that was evicted
 // meanwhile would read what that restart is to bring. Its budget is no such reason, because the pods that are left restart
@@ -88,7 +91,7 @@ func (r *restarter) nextWaits(ref catalog.WorkloadRef) string {
 	next, isKnown := r.backlogs.of(ref)
 	switch {
 	case isKnown && next.isDeliberate():
-		return "its next restart waits for: " + cmp.Or(next.putOffBy.text, string(next.putOff))
+		return nextWaitsFor + cmp.Or(next.putOffBy.text, string(next.putOff))
 	case isKnown && next.putOff == "" && next.changed:
 		return "it is being decided whether it restarts again"
 	case !isKnown && r.changes.HoldsAny(ref): // also a change of the workload itself: a new process sees edits by that

@@ -364,19 +364,19 @@ func (e *evictor) evict(ctx context.Context, w *catalog.Workload, pod *delivery.
 // the pods that are left. A pod that replaces another reads all that has changed, also what the next restart is for.
 func (e *evictor) heldBy(w *catalog.Workload, now time.Time) string {
 	decision := e.deliveries.restartedFor(w)
-	if restart := e.deliveries.of(w.Ref); restart != nil && !restart.isFormer && restart.IsOf(w) && len(decision.Causes) > 0 {
+	if restart := e.deliveries.of(w.Ref); restart != nil && !restart.isFormer && !restart.hasFailed && restart.IsOf(w) && len(decision.Causes) > 0 {
 		decision.MoreCauses = restart.decision.MoreCauses // which the record does not have
 	}
 	view, found := e.catalog.View(w.Ref)
 	if found && !view.Listing && !view.LacksKey() {
 		if next := catalog.Decide(view); len(next.Causes) > 0 {
 			if answer := e.gate.explain(e.gate.request(w, &next, 0, gate.Well, now), now); answer.Reason == gate.Window {
-				return describeWait(answer) // which the budget hides
+				return nextWaitsFor + describeWait(answer) // which the budget hides
 			}
 			next.Include(&decision)
 			decision = next
 		}
-		addChanged(&decision, &view)
+		addAppeared(&decision, &view)
 	}
 	request := e.gate.request(w, &decision, 0, gate.Well, now)
 	if found {

@@ -295,9 +295,11 @@ func (r *fanOutReports) reportEnded(ended map[catalog.ConfigRef]unfinishedFanOut
 // inTurns returns the configs of fan-outs, those last whose namespace has used up a look last: there may be many that take long.
 func (r *fanOutReports) inTurns(ended map[catalog.ConfigRef]unfinishedFanOut) []catalog.ConfigRef {
 	usedUp := make(map[string]int)
-	for config := range ended {
+	r.mu.Lock()
+	for config := range r.unfinished { // also while it is undecided, which its readers' owners can make it
 		usedUp[config.Namespace] = r.usedUp[config.Namespace]
 	}
+	r.mu.Unlock()
 	r.usedUp = usedUp
 	return slices.SortedFunc(maps.Keys(ended), func(a, b catalog.ConfigRef) int { return usedUp[a.Namespace] - usedUp[b.Namespace] })
 }
@@ -370,13 +372,24 @@ func (r *fanOutReports) outcomeOf(config catalog.ConfigRef, since time.Time) (o 
 		case isEnabled && catalog.Decide(view).Outcome == catalog.Restart:
 			o.due++
 		case !slices.ContainsFunc(w.Applied.RestartedFor, isFor):
-		case !r.shown(w).Rollout.IsWhole():
+		case w.Evict > 0 && !r.shown(w).Rollout.IsWhole(): // the pods that are left have not restarted
+			o.due++
+		case !w.Rollout.IsWhole():
 			o.unwell++
-		case !restartedAt(w).Before(since):
+		case !deliveredAt(w).Before(since):
 			o.delivered++
 		}
 	}
 	return o
+}
+
+// deliveredAt returns when the restart was made that a workload runs with, zero if there is none. Once all pods are evicted, only
+// the record shows it.
+func deliveredAt(w *catalog.Workload) time.Time {
+	if w.Method() == catalog.ByEviction && w.Evict == 0 && w.Applied.Trusted {
+		return w.Applied.Written
+	}
+	return restartedAt(w)
 }
 
 // contentOf names the present content of a config, by which a person can call it urgent.

@@ -72,7 +72,7 @@ func (r *rollingRestart) shownFailed() time.Time {
 
 // replacesAny reports whether a restart brings other content for one of these causes.
 func replacesAny(decision *catalog.Decision, causes []catalog.Cause) bool {
-	return len(causes) > 0 && (isUnclear(decision) || slices.ContainsFunc(causes, func(cause catalog.Cause) bool {
+	return len(causes) > 0 && (len(decision.Causes) == 0 || decision.MoreCauses > 0 || slices.ContainsFunc(causes, func(cause catalog.Cause) bool {
 		return slices.ContainsFunc(decision.Causes, func(c catalog.Cause) bool { return c.Replaces(&cause) })
 	}))
 }
