@@ -159,22 +159,36 @@ func mentionsField(entry *metav1.ManagedFieldsEntry, name string) bool {
 
 // timestampWriter returns the field manager that wrote the restart timestamp of the pod template.
 // If there is no timestamp, it returns the manager other than this controller that last wrote to
-// the workload, if that was after it had the timestamp: a write that only removes fields leaves no
-// trace of its own. It returns the empty string if the manager is not known, or if the controller
-// wrote the timestamp itself.
-func (o *ownership) timestampWriter(recorded time.Time) string {
-	last := metav1.ManagedFieldsEntry{Time: &metav1.Time{Time: recorded.Add(-clockTolerance)}}
+// the workload, because a write that only removes fields leaves no trace of its own, and when that
+// was. It returns the empty string if the manager is not known, or if the controller wrote the
+// timestamp itself.
+func (o *ownership) timestampWriter() TimestampWriter {
+	last := metav1.ManagedFieldsEntry{Time: &metav1.Time{}}
 	for i := range o.entries {
 		entry := &o.entries[i]
 		if o.ownsTimestamp(i) {
-			return unlessOurs(entry.Manager)
+			return TimestampWriter{Name: unlessOurs(entry.Manager)}
 		}
 		isOther := entry.Manager != FieldManager && entry.Manager != RestartAtManager && entry.Subresource == ""
 		if isOther && entry.Time != nil && last.Time.Before(entry.Time) {
 			last = *entry
 		}
 	}
-	return unique.Make(last.Manager).Value()
+	return TimestampWriter{unique.Make(last.Manager).Value(), last.Time.Time}
+}
+
+// TimestampWriter is who wrote the restart timestamp of the pod template, or may have removed it at a time.
+type TimestampWriter struct {
+	Name string
+	At   time.Time // zero if it wrote the timestamp
+}
+
+// since returns the name unless the write was before a restart, which it cannot have reverted then.
+func (w TimestampWriter) since(restart time.Time) string {
+	if !w.At.IsZero() && w.At.Before(restart.Add(-clockTolerance)) {
+		return ""
+	}
+	return w.Name
 }
 
 // recordWriter returns the field manager that last wrote an annotation of the record. It returns

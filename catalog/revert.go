@@ -32,7 +32,7 @@ func (r *AppliedState) readRevert(owned *ownership, b *basis, template *corev1.P
 	}
 	present, recorded := restartTimestamp(template), shortened(*b.Timestamp)
 	if present != recorded {
-		r.Reverted = newRevert(recorded, b.Written, present, owned.timestampWriter(b.Written))
+		r.Reverted = newRevert(recorded, b.Written, present, owned.timestampWriter().since(b.Written))
 		return
 	}
 	restart, err := time.Parse(time.RFC3339Nano, recorded)
@@ -109,7 +109,7 @@ func revertSince(previous, present *Workload) *Revert {
 	case previous.Timestamp == present.Timestamp:
 		return known
 	}
-	return newRevert(known.Restart, known.Recorded, present.Timestamp, present.writers().Template)
+	return newRevert(known.Restart, known.Recorded, present.Timestamp, present.writers().Template.since(known.Recorded))
 }
 
 // showsRevert reports whether a workload shows a revert that its previous state did not. It

@@ -120,7 +120,7 @@ type Workload struct {
 // Writers are field managers that wrote parts of a workload, each empty if the API does not show it.
 type Writers struct {
 	// Template wrote the timestamp of the pod template or, without a timestamp, wrote last.
-	Template string
+	Template TimestampWriter
 	// Record last wrote the annotations of the record, if they exist.
 	Record string
 }
@@ -231,7 +231,7 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 		earlier.Beyond = beyondOriginal(&w, &template.Spec)
 	}
 	if fit && !w.Applied.Trusted {
-		w.Writers = &Writers{Template: owned.timestampWriter(w.Applied.Written), Record: owned.recordWriter()}
+		w.Writers = &Writers{Template: owned.timestampWriter(), Record: owned.recordWriter()}
 	}
 	return w, nil
 }
