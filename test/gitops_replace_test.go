@@ -68,7 +68,7 @@ func TestARestartThatAReplaceRevertsHalfwayIsMadeAgain(t *testing.T) {
 	first := s.awaitHalfway(app, edited)
 	s.kubectl("replace", "--filename="+manifest)
 	second := s.awaitHalfway(app, edited, first.restartedAt())
-	s.awaitRevertEvent(app.workload, "user", first) // the last one that left a trace
+	s.awaitRevertEvent(app.workload, "its timestamp is gone from the pod template. Pods from before it", first) // nobody has left a trace
 	s.requireAllSince(app, edited, second)
 }
 

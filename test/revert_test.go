@@ -92,12 +92,12 @@ func (s *scene) rebuild(w workload) {
 		time.Now().Unix(), timestampAnnotation, causeAnnotation))
 }
 
-// awaitRevertEvent waits for the Event about the revert of a restart.
-func (s *scene) awaitRevertEvent(w workload, manager string, restart state) {
+// awaitRevertEvent waits for the Event about the revert of a restart, which says by whom.
+func (s *scene) awaitRevertEvent(w workload, by string, restart state) {
 	s.Helper()
 	at := restart.restartTime(s).UTC().Format(time.RFC3339)
 	event := s.awaitEvent(w, "RestartReverted", fmt.Sprintf("the restart of %s was reverted: ", at))
-	requireContains(s.T, event.Message, fmt.Sprintf("%q", manager))
+	requireContains(s.T, event.Message, by)
 	if !strings.Contains(event.Message, "set the annotation "+enabledAnnotation+" to disabled") || event.Type != "Warning" {
 		s.Errorf("the event is %s: %s", event.Type, event.Message)
 	}
